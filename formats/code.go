@@ -1,0 +1,142 @@
+package formats
+
+import (
+	"errors"
+	"slices"
+)
+
+// Code names a failure in returns, messages and errors.json.
+type Code string
+
+// The codes, each with its exit in ExitFor.
+const (
+	CodeUsage             Code = "USAGE"
+	CodeAuth              Code = "AUTH"
+	CodeRejected          Code = "REJECTED"
+	CodeNotFound          Code = "NOT_FOUND"
+	CodeLimit             Code = "LIMIT"
+	CodeMaxDepth          Code = "MAX_DEPTH_EXCEEDED"
+	CodeCycle             Code = "CYCLE_DETECTED"
+	CodeInvalidReturn     Code = "INVALID_RETURN"
+	CodeInvalidCommand    Code = "INVALID_COMMAND"
+	CodeInvalidState      Code = "INVALID_STATE"
+	CodeToolUnavailable   Code = "TOOL_UNAVAILABLE"
+	CodeBug               Code = "BUG"
+	CodeIO                Code = "IO"
+	CodeNotDurable        Code = "NOT_DURABLE"
+	CodeLocked            Code = "LOCKED"
+	CodeLeaseHeld         Code = "LEASE_HELD"
+	CodeDenied            Code = "DENIED"
+	CodeUntrusted         Code = "UNTRUSTED"
+	CodeConfig            Code = "CONFIG"
+	CodeNoWorkspace       Code = "NO_WORKSPACE"
+	CodeTimeout           Code = "TIMEOUT"
+	CodeCancelled         Code = "CANCELLED"
+	CodeTransient         Code = "TRANSIENT"
+	CodePrecondition      Code = "PRECONDITION"
+	CodePhasesOpen        Code = "PHASES_OPEN"
+	CodeIllegalTransition Code = "ILLEGAL_TRANSITION"
+	CodeValidationFailed  Code = "VALIDATION_FAILED"
+	CodeBuildError        Code = "BUILD_ERROR"
+	CodeFileNotFound      Code = "FILE_NOT_FOUND"
+	CodeStatusSyncFailed  Code = "STATUS_SYNC_FAILED"
+	CodeGitCommitFailed   Code = "GIT_COMMIT_FAILED"
+	CodeSuspended         Code = "SUSPENDED"
+	CodeUnknown           Code = "UNKNOWN_ERROR"
+)
+
+// Codes lists every code.
+func Codes() []Code {
+	return []Code{
+		CodeUsage, CodeAuth, CodeRejected, CodeNotFound, CodeLimit, CodeMaxDepth, CodeCycle, CodeInvalidReturn,
+		CodeInvalidCommand, CodeInvalidState, CodeToolUnavailable, CodeBug, CodeIO, CodeNotDurable, CodeLocked,
+		CodeLeaseHeld, CodeDenied, CodeUntrusted, CodeConfig, CodeNoWorkspace, CodeTimeout, CodeCancelled, CodeTransient,
+		CodePrecondition, CodePhasesOpen, CodeIllegalTransition, CodeValidationFailed, CodeBuildError, CodeFileNotFound,
+		CodeStatusSyncFailed, CodeGitCommitFailed, CodeSuspended, CodeUnknown,
+	}
+}
+
+// ParseCode reads a code word; a word outside the table is a *ValueError.
+func ParseCode(word string) (Code, error) {
+	if c := Code(word); slices.Contains(Codes(), c) {
+		return c, nil
+	}
+	return "", &ValueError{What: "error code", Got: word}
+}
+
+// String is the word as it stands in returns.
+func (c Code) String() string { return string(c) }
+
+// Coded is implemented by every error that has a place in the table of codes.
+type Coded interface {
+	error
+	ErrorCode() Code
+}
+
+// Helpful is implemented by errors that know what to do next.
+type Helpful interface{ Help() string }
+
+// CodeOf gives the code of the first error in the chain that has one, UNKNOWN_ERROR otherwise.
+func CodeOf(err error) Code {
+	if c, ok := errors.AsType[Coded](err); ok {
+		return c.ErrorCode()
+	}
+	return CodeUnknown
+}
+
+// HelpOf gives the advice of the first error in the chain that has one, or the empty string.
+func HelpOf(err error) string {
+	if f, ok := errors.AsType[*Failure](err); ok && f.Help != "" {
+		return f.Help
+	}
+	if h, ok := errors.AsType[interface {
+		error
+		Helpful
+	}](err); ok {
+		return h.Help()
+	}
+	return ""
+}
+
+// Class groups failures for retry and for `on`. It is the engine's: a claim by an agent is dropped.
+type Class string
+
+// The classes.
+const (
+	ClassTransient     Class = "transient"
+	ClassTimeout       Class = "timeout"
+	ClassQuality       Class = "quality"
+	ClassPermission    Class = "permission"
+	ClassUnavailable   Class = "unavailable"
+	ClassInvalidReturn Class = "invalid_return"
+	ClassCancelled     Class = "cancelled"
+)
+
+// ClassOf gives the class that the first error of a failed return implies.
+func ClassOf(e ReturnError) Class {
+	switch e.Code {
+	case CodeTimeout:
+		return ClassTimeout
+	case CodeTransient:
+		return ClassTransient
+	case CodeDenied, CodeUntrusted:
+		return ClassPermission
+	case CodeToolUnavailable, CodeAuth:
+		return ClassUnavailable
+	case CodeInvalidReturn:
+		return ClassInvalidReturn
+	case CodeCancelled:
+		return ClassCancelled
+	default:
+		switch e.Type {
+		case ErrorPermission:
+			return ClassPermission
+		case ErrorToolUnavailable:
+			return ClassUnavailable
+		case ErrorTimeout:
+			return ClassTimeout
+		case ErrorValidation, ErrorExecution:
+		}
+		return ClassQuality
+	}
+}

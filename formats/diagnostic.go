@@ -1,0 +1,94 @@
+package formats
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Pos is a place in a file. Line and Col are 1-based, Col counts bytes; the zero value means that no place is known.
+type Pos struct {
+	Line int `json:"line"`
+	Col  int `json:"col"`
+}
+
+// IsZero tells whether no place is known.
+func (p Pos) IsZero() bool { return p == Pos{} }
+
+// Severity tells whether a diagnostic stops the work.
+type Severity string
+
+// The severities: an error refuses the file, a warning does not.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// Diagnostic is one finding in a file. Message has neither file nor position nor period in it; Help says what to do next
+// and may be empty. End is zero when only the start is known.
+type Diagnostic struct {
+	Code     string   `json:"code"`
+	Severity Severity `json:"severity"`
+	File     string   `json:"file"`
+	Pos      Pos      `json:"pos"`
+	End      Pos      `json:"end"`
+	Message  string   `json:"message"`
+	Help     string   `json:"help,omitempty"`
+}
+
+// Error gives the one-line form file:line:col: CODE: message.
+func (d Diagnostic) Error() string {
+	var b strings.Builder
+	if d.File != "" {
+		b.WriteString(d.File)
+		if !d.Pos.IsZero() {
+			fmt.Fprintf(&b, ":%d:%d", d.Pos.Line, d.Pos.Col)
+		}
+		b.WriteString(": ")
+	}
+	if d.Code != "" {
+		b.WriteString(d.Code + ": ")
+	}
+	b.WriteString(d.Message)
+	return b.String()
+}
+
+// Diagnostics is a list of findings that is an error when one of them is. Sources holds the text of each file named in
+// it, for excerpts; it may be nil.
+type Diagnostics struct {
+	List    []Diagnostic
+	Sources map[string][]byte
+	// Of is the code of the failure that the list amounts to; empty means INVALID_COMMAND.
+	Of Code
+}
+
+// Error lists the findings, one a line.
+func (d *Diagnostics) Error() string {
+	lines := make([]string, len(d.List))
+	for i, one := range d.List {
+		lines[i] = one.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ErrorCode names the failure in the table of codes.
+func (d *Diagnostics) ErrorCode() Code {
+	if d.Of == "" {
+		return CodeInvalidCommand
+	}
+	return d.Of
+}
+
+// HasErrors tells whether a finding of severity error is in the list.
+func (d *Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(d.List, func(one Diagnostic) bool { return one.Severity != SeverityWarning })
+}
+
+// Sort orders the findings by file and place and drops exact repeats.
+func (d *Diagnostics) Sort() {
+	slices.SortStableFunc(d.List, func(a, b Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col), cmp.Compare(a.Code, b.Code))
+	})
+	d.List = slices.Compact(d.List)
+}

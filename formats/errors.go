@@ -1,0 +1,69 @@
+package formats
+
+import "fmt"
+
+// DepthError reports a delegation that would go deeper than MaxDepth.
+type DepthError struct{ Depth int }
+
+// Error states the depth asked for and the limit.
+func (e *DepthError) Error() string {
+	return fmt.Sprintf("expected delegation depth at most %d, got %d", MaxDepth, e.Depth)
+}
+
+// ErrorCode is MAX_DEPTH_EXCEEDED.
+func (e *DepthError) ErrorCode() Code { return CodeMaxDepth }
+
+// Help says what to do next.
+func (e *DepthError) Help() string { return "let the command delegate to the subagent itself" }
+
+// ValueError reports a word that is not in a closed set, such as an unknown task status.
+type ValueError struct {
+	What string   // the kind of value, "task status"
+	Got  string   // what stood there
+	Want []string // the set
+}
+
+// Error states what was expected and got.
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("expected %s, got %q", e.What, e.Got)
+}
+
+// ErrorCode is USAGE.
+func (e *ValueError) ErrorCode() Code { return CodeUsage }
+
+// GateOpenError reports a gate that nobody could answer: no terminal, no --yes, no auto label.
+type GateOpenError struct{ Gate Gate }
+
+// Error states the open question.
+func (e *GateOpenError) Error() string { return fmt.Sprintf("gate %q has no answer", e.Gate.Question) }
+
+// ErrorCode is SUSPENDED: the run waits for a person.
+func (e *GateOpenError) ErrorCode() Code { return CodeSuspended }
+
+// Help says how to answer.
+func (e *GateOpenError) Help() string { return "run it on a terminal, or pass --yes to approve" }
+
+// Failure is a failure of the engine that carries its code, for the edge to turn into a Return.
+type Failure struct {
+	Code    Code
+	Message string
+	Help    string
+	Err     error // the cause, may be nil; inspected by callers
+}
+
+// Error gives the message and the cause.
+func (e *Failure) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	if e.Message == "" {
+		return e.Err.Error()
+	}
+	return e.Message + ": " + e.Err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *Failure) Unwrap() error { return e.Err }
+
+// ErrorCode names the failure in the table of codes.
+func (e *Failure) ErrorCode() Code { return e.Code }

@@ -1,0 +1,184 @@
+package formats
+
+import "time"
+
+// Invocation is what the router hands to a command: the command's file and the rest of the line, unparsed.
+type Invocation struct {
+	Name    string   // without the slash, "git:commit" for namespaced ones
+	File    string   // path inside its source
+	Source  string   // name of the source, "library" for the embedded one
+	Raw     string   // rest of the line as typed, from the REPL
+	Words   []string // the words from a shell; nil when the line came as one text
+	Session string
+	Run     string
+	Depth   Depth    // CommandDepth
+	Path    []string // "router", "/name"
+	Line    string   // the whole line, for messages, reasons and the journal
+	DryRun  bool     // nothing is written, delegates are stubbed
+}
+
+// Timeout bounds a delegation; zero fields mean the documented defaults (30 minutes, no idle limit).
+type Timeout struct {
+	Total time.Duration `json:"total"`
+	Idle  time.Duration `json:"idle"`
+}
+
+// DefaultStepTimeout bounds a step that names no timeout.
+const DefaultStepTimeout = 30 * time.Minute
+
+// Feedback is what a step learns when it is run again.
+type Feedback struct {
+	From    string  `json:"from"` // id of the step that sent it back
+	Issues  []Issue `json:"issues"`
+	Note    string  `json:"note,omitempty"`
+	Choice  string  `json:"choice,omitempty"`
+	Answer  string  `json:"answer,omitempty"`
+	Attempt int     `json:"attempt"`
+}
+
+// Facets are the five parts of a prompt; Policy stays last on every path.
+type Facets struct {
+	Persona     string   `json:"persona,omitempty"`
+	Knowledge   []string `json:"knowledge,omitempty"`
+	Instruction string   `json:"instruction,omitempty"`
+	Output      string   `json:"output,omitempty"`
+	Policy      []string `json:"policy,omitempty"`
+}
+
+// Request is one delegation. Depth and Path are the caller's; the Dispatcher raises and extends them. An agent must not
+// change the maps and pointers it is given.
+type Request struct {
+	Agent    string         `json:"agent"`
+	Task     *Task          `json:"task,omitempty"` // the bound task, nil without one
+	Input    map[string]any `json:"input,omitempty"`
+	Facets   Facets         `json:"facets"`
+	Feedback *Feedback      `json:"feedback,omitempty"`
+	Session  string         `json:"session_id"`
+	Run      string         `json:"run"`
+	Command  string         `json:"command"` // the line that started the run, for reasons and logs
+	Step     string         `json:"step"`    // step_path, "phases[2]/commit"
+	Visit    int            `json:"visit"`
+	Attempt  int            `json:"attempt"` // 1 for the first
+	Txn      string         `json:"txn"`     // transaction id of the state change this delegation may make
+	Depth    Depth          `json:"-"`
+	Path     []string       `json:"path"`
+	Timeout  Timeout        `json:"timeout"`
+	Dir      string         `json:"dir"`              // tree to work in, absolute: the worktree, else the project root
+	Out      string         `json:"out"`              // folder for documents, absolute, made by the Dispatcher
+	Repair   []string       `json:"repair,omitempty"` // violations of the last return that a repair round names
+}
+
+// InputType is the type of a subagent's input or returned field.
+type InputType string
+
+// The types of inputs and fields.
+const (
+	TypeString  InputType = "string"
+	TypeInteger InputType = "integer"
+	TypeNumber  InputType = "number"
+	TypeBoolean InputType = "boolean"
+	TypeArray   InputType = "array"
+	TypeList    InputType = "list" // as array; items are strings
+	TypeObject  InputType = "object"
+	TypeAny     InputType = "any"
+)
+
+// Input describes one input of a subagent.
+type Input struct {
+	Type     InputType
+	Required bool
+	Document string // profile of the document that the value names; empty if none
+}
+
+// Field describes one typed member of `fields` that a subagent returns.
+type Field struct {
+	Type     InputType
+	Optional bool
+}
+
+// ArtifactSpec is one artifact that a contract promises. Name and Document may be empty.
+type ArtifactSpec struct {
+	Type     ArtifactType
+	Name     string
+	Document string // profile; empty: the profile of the same name as the type, if there is one
+}
+
+// AgentInfo is what the checker of command files and the Dispatcher know of a subagent.
+type AgentInfo struct {
+	Name        string
+	Description string
+	Role        Role
+	Runner      []string // in order of preference; empty: the configured one
+	Builtin     bool
+	// Statuses are the outcomes it may return; nil means any.
+	Statuses []Outcome
+	// NoArtifacts is the contract `artifacts: none`; Artifacts are those promised, nil means any.
+	NoArtifacts bool
+	Artifacts   []ArtifactSpec
+	Fields      map[string]Field // nil means any
+	Inputs      map[string]Input // nil means any
+	Tools       []string
+	// CanDelegateTo names the subagents its workflow may call.
+	CanDelegateTo []string
+	Timeout       Timeout
+	// StatusQuery and IssuesQuery are jq over {status, fields}; empty if the contract has none.
+	StatusQuery, IssuesQuery string
+	AgentResult              bool // form: agent_result
+	Workflow                 bool // the file has steps
+	File                     string
+}
+
+// CommandInfo is what menus and help know of a command.
+type CommandInfo struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Usage       string   `json:"usage"`
+	File        string   `json:"file"`
+	Source      string   `json:"source"`
+	Examples    []string `json:"examples,omitempty"`
+	Hidden      bool     `json:"hidden,omitempty"`
+}
+
+// Limits bound a run; the zero value of each means its documented default.
+type Limits struct {
+	Rollbacks int
+	Retries   int
+	Visits    int
+	Steps     int
+	Elements  int // elements of one loop
+	Parallel  int
+	Duration  time.Duration // of the run
+}
+
+// The documented defaults of the limits.
+const (
+	DefaultRollbacks   = 3
+	DefaultRetries     = 3
+	DefaultVisits      = 5
+	DefaultSteps       = 200
+	DefaultElements    = 1000
+	DefaultParallel    = 4
+	MaxParallel        = 16
+	DefaultRedo        = 3
+	DefaultAsk         = 3
+	DefaultRunDuration = 2 * time.Hour
+)
+
+// WithDefaults replaces zero fields by the documented defaults.
+func (l Limits) WithDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&l.Rollbacks, DefaultRollbacks)
+	set(&l.Retries, DefaultRetries)
+	set(&l.Visits, DefaultVisits)
+	set(&l.Steps, DefaultSteps)
+	set(&l.Elements, DefaultElements)
+	set(&l.Parallel, DefaultParallel)
+	if l.Duration == 0 {
+		l.Duration = DefaultRunDuration
+	}
+	return l
+}

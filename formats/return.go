@@ -1,0 +1,212 @@
+package formats
+
+// ReturnStatus tells whether a subagent did its work.
+type ReturnStatus string
+
+// The statuses of a return.
+const (
+	StatusCompleted ReturnStatus = "completed"
+	StatusPartial   ReturnStatus = "partial"
+	StatusFailed    ReturnStatus = "failed"
+	StatusBlocked   ReturnStatus = "blocked"
+)
+
+// Verdict tells what a reviewer judged.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictApproved    Verdict = "approved"
+	VerdictConditional Verdict = "conditional"
+	VerdictRejected    Verdict = "rejected"
+)
+
+// Outcome is the status that a step has and that `on` routes by.
+type Outcome string
+
+// The outcomes; the first four pass.
+const (
+	OutcomeCompleted   Outcome = "completed"
+	OutcomeApproved    Outcome = "approved"
+	OutcomeConditional Outcome = "conditional"
+	OutcomeSkipped     Outcome = "skipped"
+	OutcomePartial     Outcome = "partial"
+	OutcomeRejected    Outcome = "rejected"
+	OutcomeBlocked     Outcome = "blocked"
+	OutcomeSuspended   Outcome = "suspended"
+	OutcomeFailed      Outcome = "failed"
+)
+
+// Outcomes lists every outcome, passing ones first.
+func Outcomes() []Outcome {
+	return []Outcome{
+		OutcomeCompleted, OutcomeApproved, OutcomeConditional, OutcomeSkipped, OutcomePartial, OutcomeRejected,
+		OutcomeBlocked, OutcomeSuspended, OutcomeFailed,
+	}
+}
+
+// String is the word as it stands in `on` and in results.
+func (o Outcome) String() string { return string(o) }
+
+// Passes tells whether a step with this outcome goes on by default.
+func (o Outcome) Passes() bool {
+	return o == OutcomeCompleted || o == OutcomeApproved || o == OutcomeConditional || o == OutcomeSkipped
+}
+
+// ArtifactType is the kind of a file that a subagent made.
+type ArtifactType string
+
+// The artifact types.
+const (
+	ArtifactReport         ArtifactType = "report"
+	ArtifactPlan           ArtifactType = "plan"
+	ArtifactImplementation ArtifactType = "implementation"
+	ArtifactSummary        ArtifactType = "summary"
+	ArtifactReview         ArtifactType = "review"
+	ArtifactDocumentation  ArtifactType = "documentation"
+)
+
+// IsDocument tells whether artifacts of this type are documents that the engine places in the task's folder, in contrast
+// to files of the tree that was worked on.
+func (t ArtifactType) IsDocument() bool {
+	return t == ArtifactReport || t == ArtifactPlan || t == ArtifactSummary || t == ArtifactReview
+}
+
+// Artifact is a file that a subagent made. Path is slash-separated: relative to Request.Out for documents until the
+// Dispatcher has placed them, then relative to the project root.
+type Artifact struct {
+	Type    ArtifactType `json:"type"`
+	Path    string       `json:"path"`
+	Summary string       `json:"summary,omitempty"`
+	Deleted bool         `json:"deleted,omitempty"`
+	Created string       `json:"created,omitempty"` // RFC 3339, set by the state manager
+}
+
+// Level grades an issue.
+type Level string
+
+// The levels of an issue.
+const (
+	LevelError      Level = "error"
+	LevelWarning    Level = "warning"
+	LevelSuggestion Level = "suggestion"
+)
+
+// Issue is one thing found wrong in work that was done.
+type Issue struct {
+	Level        Level    `json:"level"`
+	Description  string   `json:"description"`
+	Files        []string `json:"files,omitempty"`
+	Line         int      `json:"line,omitempty"`
+	SuggestedFix string   `json:"suggested_fix,omitempty"`
+	Source       string   `json:"source,omitempty"` // agent, check or user
+}
+
+// ErrorType is the coarse kind of a return's error.
+type ErrorType string
+
+// The error types.
+const (
+	ErrorTimeout         ErrorType = "timeout"
+	ErrorValidation      ErrorType = "validation"
+	ErrorExecution       ErrorType = "execution"
+	ErrorPermission      ErrorType = "permission"
+	ErrorToolUnavailable ErrorType = "tool_unavailable"
+)
+
+// ReturnError is one error of a failed return.
+type ReturnError struct {
+	Type           ErrorType `json:"type"`
+	Message        string    `json:"message"`
+	Code           Code      `json:"code"`
+	Recoverable    bool      `json:"recoverable"`
+	Recommendation string    `json:"recommendation,omitempty"`
+}
+
+// Metadata is stamped by the engine from what it measured; a claim by an agent is dropped.
+type Metadata struct {
+	Session  string   `json:"session_id,omitempty"`
+	Run      string   `json:"run,omitempty"`
+	Duration float64  `json:"duration_seconds"`
+	Agent    string   `json:"agent_type,omitempty"`
+	Runner   string   `json:"runner,omitempty"`
+	Depth    int      `json:"delegation_depth"`
+	Path     []string `json:"delegation_path,omitempty"`
+	// Worktree is the folder that git-workflow-manager opened, absolute; only a built-in may set it.
+	Worktree string `json:"worktree,omitempty"`
+}
+
+// Return is the one record that a subagent, a step and a command give back. Maps and slices belong to the receiver.
+type Return struct {
+	Schema        string         `json:"schema,omitempty"` // tercet.return/1 at the edge, empty inside
+	Status        ReturnStatus   `json:"status"`
+	Verdict       Verdict        `json:"verdict,omitempty"`
+	Summary       string         `json:"summary"`
+	Text          string         `json:"text,omitempty"`
+	Artifacts     []Artifact     `json:"artifacts"`
+	Issues        []Issue        `json:"issues,omitempty"`
+	Fields        map[string]any `json:"fields,omitempty"`
+	BlockedReason string         `json:"blocked_reason,omitempty"`
+	BlockedTarget string         `json:"blocked_target,omitempty"`
+	Warnings      []string       `json:"warnings,omitempty"`
+	Class         Class          `json:"class,omitempty"`
+	Metadata      Metadata       `json:"metadata"`
+	Errors        []ReturnError  `json:"errors"`
+	NextSteps     string         `json:"next_steps,omitempty"`
+	// Said is an outcome that the engine gave to the step (skipped, suspended, rejected); empty otherwise. It never comes
+	// off the wire.
+	Said Outcome `json:"-"`
+}
+
+// Outcome is the verdict if there is one, else what the engine said, else the status.
+func (r Return) Outcome() Outcome {
+	switch {
+	case r.Verdict != "":
+		return Outcome(r.Verdict)
+	case r.Said != "":
+		return r.Said
+	case r.Status == "":
+		return OutcomeFailed
+	}
+	return Outcome(r.Status)
+}
+
+// Failed makes the failed return that an error of the engine amounts to.
+func Failed(err error) Return {
+	code := CodeOf(err)
+	e := ReturnError{
+		Type: ErrorExecution, Message: err.Error(), Code: code, Recommendation: HelpOf(err),
+		Recoverable: code == CodeTransient || code == CodeTimeout || code == CodeLocked || code == CodeLeaseHeld,
+	}
+	switch code {
+	case CodeUsage, CodeInvalidCommand, CodeInvalidReturn, CodeInvalidState, CodeValidationFailed, CodePrecondition:
+		e.Type = ErrorValidation
+	case CodeTimeout:
+		e.Type = ErrorTimeout
+	case CodeDenied, CodeUntrusted:
+		e.Type = ErrorPermission
+	case CodeToolUnavailable, CodeAuth:
+		e.Type = ErrorToolUnavailable
+	default:
+	}
+	return Return{Status: StatusFailed, Summary: firstLine(err.Error(), MaxSummary), Errors: []ReturnError{e}, Class: ClassOf(e)}
+}
+
+// MaxSummary is the most characters that a summary may have.
+const MaxSummary = 500
+
+// MaxText is the most bytes that a text to show may have.
+const MaxText = 256 << 10
+
+func firstLine(s string, limit int) string {
+	for i, r := range s {
+		if r == '\n' {
+			s = s[:i]
+			break
+		}
+	}
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return s
+}

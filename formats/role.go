@@ -1,0 +1,68 @@
+package formats
+
+import "slices"
+
+// Role is the kind of work a subagent does; it implies the task statuses before and after, and the artifact.
+type Role string
+
+// The roles.
+const (
+	RoleResearcher  Role = "researcher"
+	RolePlanner     Role = "planner"
+	RoleImplementer Role = "implementer"
+	RoleReviewer    Role = "reviewer"
+	RoleWriter      Role = "writer"
+	RoleUtility     Role = "utility"
+)
+
+// Roles lists every role.
+func Roles() []Role {
+	return []Role{RoleResearcher, RolePlanner, RoleImplementer, RoleReviewer, RoleWriter, RoleUtility}
+}
+
+// ParseRole reads a role word; a word outside the set is a *ValueError.
+func ParseRole(word string) (Role, error) {
+	if r := Role(word); slices.Contains(Roles(), r) {
+		return r, nil
+	}
+	want := make([]string, 0, len(Roles()))
+	for _, r := range Roles() {
+		want = append(want, string(r))
+	}
+	return "", &ValueError{What: "role", Got: word, Want: want}
+}
+
+// String is the word as it stands in a subagent file.
+func (r Role) String() string { return string(r) }
+
+// Statuses gives the task status while the role works and the one after it; both are empty for roles that imply none.
+func (r Role) Statuses() (during, after TaskStatus) {
+	switch r {
+	case RoleResearcher:
+		return Researching, Researched
+	case RolePlanner:
+		return Planning, Planned
+	case RoleImplementer:
+		return Implementing, Completed
+	case RoleReviewer, RoleWriter, RoleUtility:
+		return "", ""
+	}
+	return "", ""
+}
+
+// Artifact is the type of document the role makes; empty where its contract says.
+func (r Role) Artifact() ArtifactType {
+	switch r {
+	case RoleResearcher:
+		return ArtifactReport
+	case RolePlanner:
+		return ArtifactPlan
+	case RoleImplementer:
+		return ArtifactSummary
+	case RoleReviewer:
+		return ArtifactReview
+	case RoleWriter, RoleUtility:
+		return ""
+	}
+	return ""
+}
