@@ -1,0 +1,4 @@
+package formats
+
+// Return gives the return that the block amounts to.
+func (a AgentResult) Return() (Return, error) { return Return{}, nil }
