@@ -1,0 +1,92 @@
+package trace
+
+import (
+	"errors"
+	"io"
+	"sync"
+)
+
+// MaxHeld is the most bytes that a File keeps before it is opened. Events past it are counted and left out.
+const MaxHeld = 1 << 20
+
+// File writes the events of one run as lines. Until Open it keeps them in memory, because the run's folder is made only when
+// something has to be kept. The zero value is ready; Mask must be set before the first event.
+type File struct {
+	// Mask takes secrets out of a line; nil leaves lines as they are.
+	Mask func([]byte) []byte
+
+	mu     sync.Mutex
+	held   []byte
+	missed int // events left out
+	to     io.WriteCloser
+	err    error // the first error of a write; nothing is written after it
+	closed bool
+}
+
+// Emit keeps or writes the event. After Close and after a failed write it does nothing but count.
+func (f *File) Emit(e Event) {
+	line := Encode(e)
+	if f.Mask != nil {
+		line = f.Mask(line)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.closed || f.err != nil:
+		f.missed++
+	case f.to != nil:
+		f.write(line)
+	case len(f.held)+len(line) > MaxHeld:
+		f.missed++
+	default:
+		f.held = append(f.held, line...)
+	}
+}
+
+// Open makes the writer that events go to, and writes those kept so far. The File closes the writer. A second call does not
+// call the opener.
+func (f *File) Open(opener func() (io.WriteCloser, error)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.to != nil {
+		return f.err
+	}
+	to, err := opener()
+	if err != nil {
+		return err
+	}
+	f.to = to
+	if len(f.held) > 0 {
+		f.write(f.held)
+	}
+	f.held = nil
+	return f.err
+}
+
+// Missed counts the events that were left out: too many before Open, or any after an error or Close.
+func (f *File) Missed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.missed
+}
+
+// Close closes the writer, if there is one, and gives the first error of a write. Events that were never written are gone.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	f.held = nil
+	if f.to == nil {
+		return f.err
+	}
+	return errors.Join(f.err, f.to.Close())
+}
+
+func (f *File) write(line []byte) {
+	if _, err := f.to.Write(line); err != nil {
+		f.err = err
+	}
+}

@@ -1,0 +1,196 @@
+package trace_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/internal/trace"
+)
+
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 3, 1, 14, 0, 0, 5e6, time.FixedZone("east", 2*60*60))
+	tests := []struct {
+		name string
+		in   trace.Event
+		want string
+	}{
+		{"bare", trace.Event{Kind: trace.Route}, `{"kind":"route","from_depth":0,"to_depth":0}`},
+		{
+			"whole",
+			trace.Event{
+				Time: noon, Run: "r1", Kind: trace.Delegate, Name: "planner", Step: "plan", FromDepth: 1, ToDepth: 2,
+				Path: []string{"router", "/plan", "planner"}, Duration: 1500 * time.Millisecond, Outcome: "completed",
+				Message: "a <b> & \x1b[1m\nc", Attrs: map[string]any{"z": 1, "a": "x"},
+			},
+			`{"time":"2026-03-01T12:00:00.005Z","run":"r1","kind":"delegate","name":"planner","step_path":"plan","from_depth":1,` +
+				`"to_depth":2,"delegation_path":["router","/plan","planner"],"duration_seconds":1.5,"outcome":"completed",` +
+				`"message":"a <b> & \u001b[1m\nc","attrs":{"a":"x","z":1}}`,
+		},
+		{
+			"attribute without a JSON form",
+			trace.Event{Kind: trace.State, Attrs: map[string]any{"f": func() {}}},
+			`{"kind":"state","from_depth":0,"to_depth":0,"attrs":{"unencodable":"json: unsupported type: func()"}}`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want+"\n", string(trace.Encode(tt.in))); diff != "" {
+				t.Errorf("Encode(%v) differs (-want +got):\n%s", tt.in, diff)
+			}
+		})
+	}
+}
+
+func TestSinks(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var got []string
+	note := func(who string) trace.Sink {
+		return trace.Func(func(e trace.Event) { got = append(got, who+" "+e.Time.Format(time.RFC3339)) })
+	}
+	sink := trace.Stamp(func() time.Time { return noon }, trace.Multi(note("a"), nil, trace.Discard{}, note("b")))
+	sink.Emit(trace.Event{Kind: trace.Step})
+	sink.Emit(trace.Event{Kind: trace.Step, Time: noon.Add(time.Hour)})
+	want := []string{"a 2026-03-01T12:00:00Z", "b 2026-03-01T12:00:00Z", "a 2026-03-01T13:00:00Z", "b 2026-03-01T13:00:00Z"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events differ (-want +got):\n%s", diff)
+	}
+}
+
+type buffer struct {
+	bytes.Buffer
+	closed int
+	fail   error
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	if b.fail != nil {
+		return 0, b.fail
+	}
+	return b.Buffer.Write(p)
+}
+
+func (b *buffer) Close() error {
+	b.closed++
+	return nil
+}
+
+func opener(b *buffer) func() (io.WriteCloser, error) {
+	return func() (io.WriteCloser, error) { return b, nil }
+}
+
+func names(t *testing.T, lines string) []string {
+	t.Helper()
+	var out []string
+	for line := range strings.Lines(lines) {
+		var r struct{ Name string }
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("line %q is not JSON: %v", line, err)
+		}
+		out = append(out, r.Name)
+	}
+	return out
+}
+
+func TestFileKeepsThenAppends(t *testing.T) {
+	t.Parallel()
+	f := &trace.File{Mask: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hush"), []byte("...")) }}
+	f.Emit(trace.Event{Name: "early hush"})
+	if err := f.Open(func() (io.WriteCloser, error) { return nil, io.ErrNoProgress }); !errors.Is(err, io.ErrNoProgress) {
+		t.Fatalf("Open with a failing opener = %v, want %v", err, io.ErrNoProgress)
+	}
+	var out buffer
+	if err := f.Open(opener(&out)); err != nil {
+		t.Fatalf("Open = %v, want nil", err)
+	}
+	f.Emit(trace.Event{Name: "late"})
+	var other buffer
+	if err := f.Open(opener(&other)); err != nil {
+		t.Fatalf("second Open = %v, want nil", err)
+	}
+	f.Emit(trace.Event{Name: "later"})
+	if err := f.Close(); err != nil {
+		t.Fatalf("Close = %v, want nil", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatalf("second Close = %v, want nil", err)
+	}
+	f.Emit(trace.Event{Name: "after the end"})
+	if diff := cmp.Diff([]string{"early ...", "late", "later"}, names(t, out.String())); diff != "" {
+		t.Errorf("lines differ (-want +got):\n%s", diff)
+	}
+	if out.closed != 1 || other.Len() != 0 || f.Missed() != 1 {
+		t.Errorf("closed, bytes of the other writer, missed = %d, %d, %d, want 1, 0, 1", out.closed, other.Len(), f.Missed())
+	}
+}
+
+func TestFileBoundsWhatItKeeps(t *testing.T) {
+	t.Parallel()
+	var f trace.File
+	for range 3 {
+		f.Emit(trace.Event{Message: strings.Repeat("x", trace.MaxHeld/2-100)})
+	}
+	if got := f.Missed(); got != 1 {
+		t.Errorf("Missed() = %d, want 1", got)
+	}
+	var out buffer
+	if err := f.Open(opener(&out)); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(names(t, out.String())); got != 2 {
+		t.Errorf("lines = %d, want 2", got)
+	}
+}
+
+func TestFileReportsTheFirstError(t *testing.T) {
+	t.Parallel()
+	var f trace.File
+	out := &buffer{}
+	if err := f.Open(opener(out)); err != nil {
+		t.Fatal(err)
+	}
+	out.fail = io.ErrShortWrite
+	f.Emit(trace.Event{Name: "lost"})
+	out.fail = nil
+	f.Emit(trace.Event{Name: "also lost"})
+	if err := f.Close(); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("Close = %v, want %v", err, io.ErrShortWrite)
+	}
+	if out.Len() != 0 {
+		t.Errorf("written after the error: %q, want nothing", out.String())
+	}
+}
+
+func TestFileIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+	var f trace.File
+	var out buffer
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				f.Emit(trace.Event{Name: "x"})
+			}
+		})
+	}
+	if err := f.Open(opener(&out)); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(names(t, out.String())); got != 400 {
+		t.Errorf("lines = %d, want 400", got)
+	}
+}
