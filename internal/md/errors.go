@@ -1,0 +1,56 @@
+package md
+
+import "fmt"
+
+// Pos is a place in a file. Line and Col start at 1; Col counts bytes, not characters; a byte order mark at the start of
+// the file and the carriage return of a line end have no column. The zero value means an unknown place.
+type Pos struct{ Line, Col int }
+
+// IsValid reports whether the place is known.
+func (p Pos) IsValid() bool { return p.Line > 0 }
+
+// String returns line:col.
+func (p Pos) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Col) }
+
+// Before reports whether p stands before q in the file.
+func (p Pos) Before(q Pos) bool { return p.Line < q.Line || p.Line == q.Line && p.Col < q.Col }
+
+// Span is a piece of a file; End is the place after its last byte.
+type Span struct{ Start, End Pos }
+
+// Code names a kind of problem.
+type Code string
+
+// The codes of this package. E0xx is about the front matter and the file as a whole, E2xx about markdown and YAML blocks.
+const (
+	CodeFrontUnclosed Code = "E001" // the block opened by --- has no end
+	CodeTooLarge      Code = "E002" // more bytes than the limit
+	CodeBadText       Code = "E003" // not UTF-8, or a character that text files do not hold
+	CodeFrontNotMap   Code = "E004" // the front matter is not a map of keys
+	CodeLineEnds      Code = "E005" // lines that end with a bare carriage return
+	CodeTooDeep       Code = "E201" // lists and quotes, or their sum over all lines, beyond the limit
+	CodeFenceOpen     Code = "E202" // a fence without an end, or one that swallows the start of another
+	CodeFenceInHTML   Code = "E203" // an HTML tag without a blank line after it would swallow a fence
+	CodeFlowTrap      Code = "E205" // an unquoted value in {...} that YAML cuts or refuses
+	CodeSyntax        Code = "E220" // YAML that cannot be read
+	CodeDuplicateKey  Code = "E221" // a key that stands twice in one map
+	CodeAnchor        Code = "E222" // &name
+	CodeAlias         Code = "E223" // *name
+	CodeMergeKey      Code = "E224" // <<
+	CodeTag           Code = "E225" // !name
+	CodeDocuments     Code = "E226" // a document marker (--- or ...) inside a block
+	CodeTab           Code = "E227" // a tab in the indentation
+	CodeComplexKey    Code = "E228" // a key that is not text
+	CodeYAMLDepth     Code = "E229" // maps and lists nested beyond the limit
+)
+
+// Problem is something wrong in a file. Msg states it, Help says what to do.
+type Problem struct {
+	Code     Code
+	Pos, End Pos
+	Msg      string
+	Help     string
+}
+
+// Error returns "line:col: CODE: message"; the caller knows the file.
+func (p Problem) Error() string { return fmt.Sprintf("%s: %s: %s", p.Pos, p.Code, p.Msg) }

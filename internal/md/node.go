@@ -1,0 +1,245 @@
+package md
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// NodeKind says what a Node is.
+type NodeKind uint8
+
+// The kinds of a Node.
+const (
+	Scalar NodeKind = iota + 1
+	Map
+	List
+)
+
+// String returns the word for messages.
+func (k NodeKind) String() string {
+	switch k {
+	case Scalar:
+		return "value"
+	case Map:
+		return "map"
+	case List:
+		return "list"
+	default:
+		return "nothing"
+	}
+}
+
+// Style says how a Node is written.
+type Style uint8
+
+// The styles of scalars, then of maps and lists.
+const (
+	Plain Style = iota + 1
+	SingleQuoted
+	DoubleQuoted
+	Literal
+	Folded
+	FlowStyle
+	BlockStyle
+)
+
+// ScalarType is the type of a scalar by the YAML 1.2 core schema; quoted text is always Str, and so are on, off, yes, no,
+// and the words for infinite numbers and NaN, which JSON cannot hold.
+type ScalarType uint8
+
+// The types of a scalar.
+const (
+	Str ScalarType = iota + 1
+	Int
+	Float
+	Bool
+	Null
+)
+
+// String returns the word for messages.
+func (t ScalarType) String() string {
+	switch t {
+	case Str:
+		return "string"
+	case Int:
+		return "integer"
+	case Float:
+		return "number"
+	case Bool:
+		return "boolean"
+	case Null:
+		return "null"
+	default:
+		return "nothing"
+	}
+}
+
+// Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes; Entries and Items hold the
+// content of a map or a list in source order. A key that stands twice has two entries, and a Problem.
+type Node struct {
+	Kind     NodeKind
+	Style    Style
+	Type     ScalarType // of a scalar, else 0
+	Pos, End Pos
+	Value    string
+	Entries  []Entry
+	Items    []*Node
+
+	raw    string // source text of a scalar
+	indent int    // columns before the text of a block scalar
+}
+
+// Entry is one key of a map with its value; neither is nil.
+type Entry struct{ Key, Value *Node }
+
+// Get returns the value of the first entry with that key, or nil. A nil Node and one that is not a map have no keys.
+func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	for i := range n.Entries {
+		if n.Entries[i].Key.Value == key {
+			return n.Entries[i].Value
+		}
+	}
+	return nil
+}
+
+// Absent reports whether a value was left out ("key:"), as opposed to a null that was written.
+func (n *Node) Absent() bool { return n != nil && n.Type == Null && n.raw == "" }
+
+// IsStr reports whether the node is a scalar of type string.
+func (n *Node) IsStr() bool { return n != nil && n.Type == Str }
+
+// Span returns the piece of the file that the node was read from.
+func (n *Node) Span() Span { return Span{n.Pos, n.End} }
+
+// Any returns the value as map[string]any, []any, string, int, float64, bool or nil. An integer beyond the range of int is
+// a float64. Of a key that stands twice the last one wins.
+func (n *Node) Any() any {
+	if n == nil {
+		return nil
+	}
+	switch n.Kind {
+	case Map:
+		m := make(map[string]any, len(n.Entries))
+		for _, e := range n.Entries {
+			m[e.Key.Value] = e.Value.Any()
+		}
+		return m
+	case List:
+		l := make([]any, len(n.Items))
+		for i, it := range n.Items {
+			l[i] = it.Any()
+		}
+		return l
+	case Scalar:
+		return n.scalar()
+	default:
+		return nil
+	}
+}
+
+func (n *Node) scalar() any {
+	switch n.Type {
+	case Null:
+		return nil
+	case Bool:
+		return n.Value[0] == 't' || n.Value[0] == 'T'
+	case Int:
+		if i, ok := parseInt(n.Value); ok {
+			return i
+		}
+		return n.Value
+	case Float:
+		if f, err := strconv.ParseFloat(n.Value, 64); err == nil {
+			return f
+		}
+		return n.Value
+	default:
+		return n.Value
+	}
+}
+
+// ValuePos returns the place in the file of the byte at offset in Value: it follows quotes, escapes, the indentation of a
+// block scalar and folded lines, so that an error inside an expression points at its token.
+func (n *Node) ValuePos(offset int) Pos {
+	if n == nil || n.Kind != Scalar {
+		return Pos{}
+	}
+	offset = max(0, min(offset, len(n.Value)))
+	switch n.Style {
+	case Literal:
+		before := n.Value[:offset]
+		return Pos{n.Pos.Line + 1 + strings.Count(before, "\n"), n.indent + len(before) - strings.LastIndexByte(before, '\n')}
+	case Folded:
+		return n.follow(strings.IndexByte(n.raw, '\n')+1, offset)
+	case SingleQuoted, DoubleQuoted:
+		return n.follow(1, offset)
+	default:
+		return n.follow(0, offset)
+	}
+}
+
+// follow walks value and source side by side from the source offset r and returns the place of the value offset.
+func (n *Node) follow(r, offset int) Pos {
+	v := 0
+	for v < offset && r < len(n.raw) {
+		switch c := n.raw[r]; {
+		case isSpace(c) || c == '\n' || c == '\r':
+			rEnd, vEnd := skipBlank(n.raw, r), skipBlank(n.Value, v)
+			if offset < vEnd {
+				return n.rawPos(min(r+offset-v, rEnd))
+			}
+			r, v = rEnd, vEnd
+		case n.Style == SingleQuoted && c == '\'':
+			r, v = r+2, v+1
+		case n.Style == DoubleQuoted && c == '\\' && r+1 < len(n.raw):
+			size := escapeSize(n.raw[r+1])
+			if c := n.raw[r+1]; c != '\n' && c != '\r' {
+				_, width := utf8.DecodeRuneInString(n.Value[v:])
+				v += width
+			}
+			r += size
+		default:
+			r, v = r+1, v+1
+		}
+	}
+	if r < len(n.raw) && v == offset && (n.raw[r] == '\n' || n.raw[r] == '\r') && offset < len(n.Value) {
+		r = skipBlank(n.raw, r)
+	}
+	return n.rawPos(min(r, len(n.raw)))
+}
+
+func (n *Node) rawPos(r int) Pos {
+	before := n.raw[:r]
+	i := strings.LastIndexByte(before, '\n')
+	if i < 0 {
+		return Pos{n.Pos.Line, n.Pos.Col + r}
+	}
+	return Pos{n.Pos.Line + strings.Count(before, "\n"), r - i}
+}
+
+// escapeSize is the length of the escape \c in double-quoted text.
+func escapeSize(c byte) int {
+	switch c {
+	case 'x':
+		return 4
+	case 'u':
+		return 6
+	case 'U':
+		return 10
+	default:
+		return 2
+	}
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' }
+
+func skipBlank(s string, i int) int {
+	for i < len(s) && (isSpace(s[i]) || s[i] == '\n' || s[i] == '\r') {
+		i++
+	}
+	return i
+}

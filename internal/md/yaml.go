@@ -1,0 +1,260 @@
+package md
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// bom is the UTF-8 byte order mark.
+const bom = "\xef\xbb\xbf"
+
+// errDepth is what the parser returns to us when our limit stops it.
+var errDepth = errors.New("nested too deeply")
+
+// ParseYAML reads one YAML document. at is the place in the file of the first byte of src, so that all places are places in
+// the file; the zero value means the start of a file. An empty text gives a nil node and no problem. A text that cannot be
+// read gives a nil node and one problem. Anchors, aliases, merge keys, tags, document markers and keys that are not text
+// are problems; the node is returned beside them, except for document markers.
+func ParseYAML(src []byte, at Pos) (*Node, []Problem) { return Limits{}.ParseYAML(src, at) }
+
+// ParseYAML is the function of the same name with other limits.
+func (l Limits) ParseYAML(src []byte, at Pos) (*Node, []Problem) {
+	l = l.orDefault()
+	if !at.IsValid() {
+		at = Pos{1, 1}
+	}
+	src = bytes.TrimPrefix(src, []byte(bom))
+	if p, ok := l.tooLarge(len(src), at); ok {
+		return nil, []Problem{p}
+	}
+	s := newSource(src, at)
+	if off, what := badText(src, true); off >= 0 {
+		return nil, []Problem{s.problem(CodeBadText, off, off+1, "text holds "+what, "remove it, or write it as an escape in double quotes")}
+	}
+	if p, ok := s.marker(); ok {
+		return nil, []Problem{p}
+	}
+	root, err := load(src, l.Depth)
+	if err != nil {
+		return nil, []Problem{s.diagnose(err)}
+	}
+	if root == nil || len(root.Content) == 0 {
+		return nil, nil
+	}
+	c := converter{source: s}
+	n, _ := c.node(root.Content[0], -1)
+	return n, c.problems
+}
+
+// marker finds a document marker or a second document. Such a line at the left margin ends every scalar, so no parsing is
+// needed to see it.
+func (s *source) marker() (Problem, bool) {
+	for _, start := range s.starts {
+		rest := s.text[start:]
+		if !strings.HasPrefix(rest, "---") && !strings.HasPrefix(rest, "...") {
+			continue
+		}
+		if len(rest) == 3 || strings.IndexByte(" \t\r\n", rest[3]) >= 0 {
+			return s.problem(CodeDocuments, start, start+3, fmt.Sprintf("document marker %q inside a YAML block", rest[:3]),
+				"a block holds one document; remove the line, or indent it if it belongs to a text"), true
+		}
+	}
+	return Problem{}, false
+}
+
+// depthLimit tells the YAML parser where to stop.
+type depthLimit int
+
+// CheckDepth refuses a level beyond the limit.
+func (d depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
+	if depth > int(d) {
+		return errDepth
+	}
+	return nil
+}
+
+// CheckAlias never refuses: aliases are reported by the walk and not expanded.
+func (depthLimit) CheckAlias(_, _ int) error { return nil }
+
+// load runs the third-party parser. A panic in it is a syntax error of the text.
+func load(src []byte, depth int) (n *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			n, err = nil, fmt.Errorf("YAML parser stopped: %v", r)
+		}
+	}()
+	l, err := yaml.NewLoader(bytes.NewReader(src), yaml.WithPlugin(depthLimit(depth)))
+	if err != nil {
+		return nil, err
+	}
+	var root yaml.Node
+	if err := l.Load(&root); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return &root, nil
+}
+
+// converter turns parser nodes into ours.
+type converter struct {
+	*source
+	problems []Problem
+}
+
+func (c *converter) report(code Code, from, to int, msg, help string) {
+	c.problems = append(c.problems, c.problem(code, from, to, msg, help))
+}
+
+// node converts one node and returns it with the offset of its end. indent is the column, from 0, of the block collection
+// that holds it, -1 at the top: it decides where a block scalar ends.
+func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
+	off := c.offset(y.Line, y.Column)
+	start := c.properties(off)
+	n := &Node{Pos: c.pos(off)}
+	var end int
+	switch y.Kind {
+	case yaml.MappingNode:
+		n.Kind = Map
+		end = c.mapping(n, y, start)
+	case yaml.SequenceNode:
+		n.Kind = List
+		end = c.sequence(n, y, start)
+	default:
+		n.Kind = Scalar
+		end = c.scalar(n, y, start, indent)
+	}
+	n.End = c.pos(end)
+	return n, end
+}
+
+// properties reports an anchor, an alias and a tag, and returns the offset of the value after them.
+func (c *converter) properties(off int) int {
+	for off < len(c.src) {
+		end := off
+		for end < len(c.src) && !isSpace(c.src[end]) && strings.IndexByte("\r\n,[]{}", c.src[end]) < 0 {
+			end++
+		}
+		word := c.text[off:end]
+		switch c.src[off] {
+		case '&':
+			c.report(CodeAnchor, off, end, "anchor "+word, "anchors are not used here; write the value where it is needed")
+		case '*':
+			c.report(CodeAlias, off, end, "alias "+word, "aliases are not used here; write the value, or quote it if it is text")
+			return off
+		case '!':
+			c.report(CodeTag, off, end, "tag "+word, "tags are not used here; quote the value if it is text")
+		default:
+			return off
+		}
+		next := skipBlank(c.text, end)
+		if next == end || next == len(c.src) {
+			return end
+		}
+		off = next
+	}
+	return off
+}
+
+func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
+	flow := y.Style&yaml.FlowStyle != 0
+	n.Style = BlockStyle
+	if flow {
+		n.Style = FlowStyle
+	}
+	end := start
+	seen := make(map[string]Pos, len(y.Content)/2)
+	n.Entries = make([]Entry, 0, len(y.Content)/2)
+	run := flowRun{report: c.report, text: c.text}
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		key, keyEnd := c.node(y.Content[i], y.Column-1)
+		value, valueEnd := c.node(y.Content[i+1], y.Column-1)
+		end = max(keyEnd, valueEnd)
+		if flow && c.cut(&run, key, value, keyEnd) {
+			continue
+		}
+		run.keep(value, valueEnd)
+		c.key(key, keyEnd, seen)
+		n.Entries = append(n.Entries, Entry{key, value})
+	}
+	run.end()
+	if flow {
+		end = c.closing(start, end, '{', '}')
+	}
+	return end
+}
+
+// key checks one key of a map.
+func (c *converter) key(key *Node, end int, seen map[string]Pos) {
+	start := end - len(key.raw)
+	switch {
+	case key.Kind != Scalar:
+		c.problems = append(c.problems, Problem{CodeComplexKey, key.Pos, key.End, "a key is text, got a " + key.Kind.String(), "quote the key"})
+		return
+	case key.Absent():
+		c.report(CodeComplexKey, start, end, "a value without a key", "write key: value, or quote the text")
+		return
+	case key.Style == Plain && key.Value == "<<":
+		c.report(CodeMergeKey, start, end, "merge key <<", "merge keys are not used here; write the keys out")
+		return
+	}
+	if first, ok := seen[key.Value]; ok {
+		c.report(CodeDuplicateKey, start, end, fmt.Sprintf("duplicate key %q, first at %s", key.Value, first), "keep one of the two")
+		return
+	}
+	seen[key.Value] = key.Pos
+}
+
+func (c *converter) sequence(n *Node, y *yaml.Node, start int) int {
+	flow := y.Style&yaml.FlowStyle != 0
+	n.Style = BlockStyle
+	if flow {
+		n.Style = FlowStyle
+	}
+	end := start
+	n.Items = make([]*Node, 0, len(y.Content))
+	for _, item := range y.Content {
+		var it *Node
+		it, end = c.node(item, y.Column-1)
+		n.Items = append(n.Items, it)
+	}
+	if flow {
+		end = c.closing(start, end, '[', ']')
+	}
+	return end
+}
+
+func (c *converter) scalar(n *Node, y *yaml.Node, start, indent int) int {
+	n.Value = y.Value
+	n.Type = Str
+	end := start
+	switch {
+	case y.Kind == yaml.AliasNode:
+		n.Style, n.Value = Plain, "*"+y.Value
+		end = start + len(n.Value)
+	case y.Style&yaml.SingleQuotedStyle != 0:
+		n.Style = SingleQuoted
+		end = quotedEnd(c.text, start)
+	case y.Style&yaml.DoubleQuotedStyle != 0:
+		n.Style = DoubleQuoted
+		end = quotedEnd(c.text, start)
+	case y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		n.Style = Literal
+		if y.Style&yaml.FoldedStyle != 0 {
+			n.Style = Folded
+		}
+		end, n.indent = c.blockEnd(start, indent)
+	default:
+		n.Style = Plain
+		n.Type = resolve(y.Value)
+		end = c.plainEnd(start, y.Value)
+	}
+	end = min(end, len(c.text))
+	n.raw = c.text[start:end]
+	return end
+}
