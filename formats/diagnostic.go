@@ -80,9 +80,9 @@ func (d *Diagnostics) ErrorCode() Code {
 	return d.Of
 }
 
-// HasErrors tells whether a finding of severity error is in the list.
+// HasErrors tells whether a finding of severity error is in the list; a nil list has none.
 func (d *Diagnostics) HasErrors() bool {
-	return slices.ContainsFunc(d.List, func(one Diagnostic) bool { return one.Severity != SeverityWarning })
+	return d != nil && slices.ContainsFunc(d.List, func(one Diagnostic) bool { return one.Severity != SeverityWarning })
 }
 
 // Sort orders the findings by file and place and drops exact repeats.

@@ -1,30 +1,254 @@
 package formats
 
-// Heading is a heading of a document outside its code fences.
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"tercet/internal/md"
+	"tercet/internal/nearest"
+)
+
+// MaxDocument is the most bytes that a document may have.
+const MaxDocument = 2 << 20
+
+// Heading is a heading of a document outside its code fences, lists and quotes.
 type Heading struct {
 	Level int
 	Text  string
 	Line  int
 }
 
-// Document is a document as its profile reads it.
+// Document is a document as its profile reads it. Fields and Sections are keyed by the names of the profile where it has
+// them, else by the text that stands there.
 type Document struct {
 	Path     string
 	Profile  string
-	Title    string
-	Fields   map[string]string
-	Sections map[string]string
+	Title    string            // text of the first heading of level 1
+	Fields   map[string]string // metadata bullets
+	Sections map[string]string // text of each level-2 section, without its heading
 	Phases   []Phase
 	Headings []Heading
+	Errors   []any // records of errors.json, of the profile errors only
 }
 
-// Any is what jq sees of a loaded document: {path, profile, title, fields, sections, phases}.
-func (d *Document) Any() map[string]any { return nil }
+// Any is what jq sees of a loaded document: {path, profile, title, fields, sections, phases, errors}, plain JSON values
+// with int numbers, fresh on every call.
+func (d *Document) Any() map[string]any {
+	text := func(m map[string]string) map[string]any {
+		out := make(map[string]any, len(m))
+		for k, v := range m {
+			out[k] = v
+		}
+		return out
+	}
+	phases := make([]any, len(d.Phases))
+	for i := range d.Phases {
+		phases[i] = d.Phases[i].Any()
+	}
+	out := map[string]any{
+		"path": d.Path, "profile": d.Profile, "title": d.Title, "fields": text(d.Fields), "sections": text(d.Sections),
+		"phases": phases,
+	}
+	if d.Errors != nil {
+		out["errors"] = slices.Clone(d.Errors)
+	}
+	return out
+}
 
-// ParseDocument reads a document by its profile. The document is never nil and holds what could be read.
+// ParseDocument reads a document by its profile. The document is never nil and holds what could be read; the diagnostics
+// are nil when nothing was found, and only warnings when HasErrors is false.
 func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
-	return &Document{Path: file, Profile: profile}, nil
+	d := &Document{Path: file, Profile: profile, Fields: map[string]string{}, Sections: map[string]string{}}
+	f := &findings{file: file}
+	p, ok := profileOf(profile)
+	switch {
+	case !ok:
+		f.add(codeUnknownFormat, Pos{}, "expected a profile, got "+quoted(profile), oneOf(profile, Profiles()))
+	case p.records:
+		d.Errors = parseRecords(f, src)
+		d.Fields["version"] = errorsVersion
+	default:
+		r := &reader{findings: f, profile: p, out: d}
+		r.read(src)
+	}
+	return d, f.result(src)
 }
 
-// GuessArtifactType tells the type of an artifact from its path.
-func GuessArtifactType(path string) ArtifactType { return ArtifactImplementation }
+// findings collects what is wrong in one file.
+type findings struct {
+	file string
+	list []Diagnostic
+}
+
+func (f *findings) add(code string, at Pos, msg, help string) {
+	d := Diagnostic{Code: code, Severity: SeverityError, File: f.file, Pos: at, Message: msg, Help: help}
+	if code[0] == 'W' {
+		d.Severity = SeverityWarning
+	}
+	f.list = append(f.list, d)
+}
+
+func (f *findings) result(src []byte) *Diagnostics {
+	if len(f.list) == 0 {
+		return nil
+	}
+	d := &Diagnostics{List: f.list, Sources: map[string][]byte{f.file: src}, Of: CodeValidationFailed}
+	d.Sort()
+	return d
+}
+
+// reader reads one markdown document by its profile.
+type reader struct {
+	*findings
+
+	profile profile
+	doc     *md.Document
+	out     *Document
+}
+
+func (r *reader) read(src []byte) {
+	doc, problems := md.Limits{Bytes: MaxDocument}.Parse(src)
+	r.doc = doc
+	for _, p := range problems {
+		r.markdown(p)
+	}
+	if doc.Text == nil {
+		return
+	}
+	if strings.TrimSpace(string(doc.Text)) == "" {
+		r.add(codeUnreadable, Pos{1, 1}, "the document is empty", "")
+		return
+	}
+	r.headings()
+	r.metadata()
+	r.sections()
+	if r.profile.titled && !said(r.doc.Blocks) {
+		r.add(codeEmptySection, Pos{1, 1}, "the document says nothing below its title", "describe the work under the heading")
+	}
+}
+
+// markdown turns a problem of the markdown reader into a finding; front matter means nothing in a document, so that what is
+// wrong in it is a warning.
+func (r *reader) markdown(p md.Problem) {
+	code := codeUnreadable
+	switch p.Code {
+	case md.CodeFenceOpen, md.CodeFenceInHTML:
+		code = codeOpenFence
+	case md.CodeTooLarge, md.CodeBadText, md.CodeTooDeep:
+	default:
+		code = codeFrontMatter
+	}
+	r.add(code, Pos{p.Pos.Line, p.Pos.Col}, p.Msg, p.Help)
+}
+
+func (r *reader) headings() {
+	for _, b := range r.doc.Blocks {
+		if b.Kind != md.Heading || b.Depth > 0 {
+			continue
+		}
+		r.out.Headings = append(r.out.Headings, Heading{Level: b.Level, Text: b.Text, Line: b.Pos.Line})
+		if r.out.Title == "" && (b.Level == 1 || r.profile.titled) {
+			r.out.Title = b.Text
+		}
+	}
+	switch {
+	case r.out.Title != "":
+	case r.profile.titled:
+		r.add(codeNoHeading, Pos{r.doc.BodyLine, 1}, "expected a heading as the title, got none", "start with '# Title'")
+	default:
+		r.add(codeNoTitle, Pos{r.doc.BodyLine, 1}, "the document has no title", "start with '# Title'")
+	}
+}
+
+// metadata reads the bullets (or labelled lines) between the title and the first section.
+func (r *reader) metadata() {
+	at := Pos{r.doc.BodyLine, 1}
+	places := map[string]Pos{}
+	last := ""
+	for _, b := range r.doc.Blocks {
+		if b.Kind == md.Heading && b.Depth == 0 {
+			if b.Level > 1 {
+				break
+			}
+			at = Pos{b.Pos.Line, b.Pos.Col}
+			continue
+		}
+		if b.Kind != md.Item && b.Kind != md.Paragraph {
+			continue
+		}
+		for i, line := range strings.Split(b.Raw, "\n") {
+			line = strings.TrimSpace(line)
+			label, value, ok := splitLabel(line)
+			name, known := canonical(label, r.profile.fields)
+			switch {
+			case ok && (known || b.Depth == 0):
+				last = name
+				if _, twice := r.out.Fields[name]; !twice {
+					r.out.Fields[name] = value
+					places[name] = Pos{b.Pos.Line + i, b.Pos.Col}
+				}
+			case last != "" && (b.Depth > 0 || b.Kind == md.Item && i > 0):
+				r.out.Fields[last] = strings.TrimPrefix(r.out.Fields[last]+", "+line, ", ")
+			default:
+				last = ""
+			}
+		}
+	}
+	for _, name := range r.profile.fields {
+		value, ok := r.out.Fields[name]
+		switch {
+		case !ok:
+			r.add(codeNoField, at, "expected a metadata bullet "+quoted(name)+", got none", r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))))
+		case value == "" || placeholder(value, false):
+			r.add(codeEmptyField, places[name], "metadata bullet "+quoted(name)+" says nothing", "write None if there is nothing to say")
+		}
+	}
+}
+
+// missing is the advice for a name that is not there: one that was probably meant, else what to add.
+func (r *reader) missing(line, name string, there []string) string {
+	there = slices.DeleteFunc(slices.Clone(there), func(s string) bool {
+		return slices.Contains(r.profile.fields, s) || slices.Contains(r.profile.sections, s)
+	})
+	if near := nearest.Names(name, there); len(near) > 0 {
+		return "rename '" + near[0] + "' to '" + name + "'"
+	}
+	return "add the line '" + line + "'"
+}
+
+func (r *reader) sections() {
+	places := map[string]int{}
+	for _, s := range r.doc.Sections(2) {
+		name, known := canonical(s.Title(), r.profile.sections)
+		if first, twice := places[name]; twice {
+			if known {
+				r.add(codeTwice, Pos{s.Line(), 1}, "section "+quoted(name)+" stands twice", "join it with the one on line "+decimal(first))
+			}
+			continue
+		}
+		places[name] = s.Line()
+		r.out.Sections[name] = r.text(s.Line()+1, s.EndLine)
+		if name == r.profile.phases && known {
+			r.phases(s)
+		} else if known && !said(s.Blocks) {
+			r.add(codeEmptySection, Pos{s.Line(), 1}, "section "+quoted(name)+" says nothing", "write None if there is nothing to say")
+		}
+	}
+	end := Pos{r.doc.LineCount(), 1}
+	for _, name := range r.profile.sections {
+		if _, ok := places[name]; !ok {
+			r.add(codeNoSection, end, "expected a section "+quoted(name)+", got none", r.missing("## "+name, name, slices.Sorted(maps.Keys(places))))
+		}
+	}
+}
+
+// text gives the lines from first to last without blank ones around them.
+func (r *reader) text(first, last int) string {
+	var b strings.Builder
+	for n := first; n <= last; n++ {
+		b.WriteString(r.doc.Line(n))
+		b.WriteByte('\n')
+	}
+	return strings.Trim(b.String(), "\n")
+}

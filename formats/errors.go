@@ -67,3 +67,43 @@ func (e *Failure) Unwrap() error { return e.Err }
 
 // ErrorCode names the failure in the table of codes.
 func (e *Failure) ErrorCode() Code { return e.Code }
+
+// ReturnSyntaxError lists everything for which a return cannot be read.
+type ReturnSyntaxError struct {
+	Problems []Diagnostic // not empty, in the order of the text
+}
+
+// Error lists the problems, one a line.
+func (e *ReturnSyntaxError) Error() string {
+	return (&Diagnostics{List: e.Problems}).Error()
+}
+
+// ErrorCode is INVALID_RETURN.
+func (e *ReturnSyntaxError) ErrorCode() Code { return CodeInvalidReturn }
+
+// Help is the advice of the first problem that has one.
+func (e *ReturnSyntaxError) Help() string {
+	for _, p := range e.Problems {
+		if p.Help != "" {
+			return p.Help
+		}
+	}
+	return ""
+}
+
+// PhaseError reports a phase that a plan does not have, or has more than once.
+type PhaseError struct {
+	Number int
+	Found  int // how many headings have the number
+}
+
+// Error states the number and what was found.
+func (e *PhaseError) Error() string {
+	if e.Found > 1 {
+		return fmt.Sprintf("expected one phase %d in the plan, got %d", e.Number, e.Found)
+	}
+	return fmt.Sprintf("expected phase %d in the plan, got none", e.Number)
+}
+
+// ErrorCode is NOT_FOUND.
+func (e *PhaseError) ErrorCode() Code { return CodeNotFound }

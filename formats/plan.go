@@ -1,5 +1,14 @@
 package formats
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
 // PhaseStatus is the status word of a phase of a plan.
 type PhaseStatus string
 
@@ -11,6 +20,29 @@ const (
 	PhasePartial    PhaseStatus = "partial"
 	PhaseBlocked    PhaseStatus = "blocked"
 )
+
+// PhaseStatuses lists every status of a phase.
+func PhaseStatuses() []PhaseStatus {
+	return []PhaseStatus{PhaseNotStarted, PhaseInProgress, PhaseCompleted, PhasePartial, PhaseBlocked}
+}
+
+// ParsePhaseStatus reads a status word; a word outside the set is a *ValueError.
+func ParsePhaseStatus(word string) (PhaseStatus, error) {
+	if s := PhaseStatus(word); slices.Contains(PhaseStatuses(), s) {
+		return s, nil
+	}
+	want := make([]string, 0, len(PhaseStatuses()))
+	for _, s := range PhaseStatuses() {
+		want = append(want, string(s))
+	}
+	return "", &ValueError{What: "phase status", Got: word, Want: want}
+}
+
+// String is the word as it stands in commands.
+func (s PhaseStatus) String() string { return string(s) }
+
+// Mark is the status as it stands between brackets in the heading of a phase, NOT STARTED.
+func (s PhaseStatus) Mark() string { return strings.ToUpper(strings.ReplaceAll(string(s), "_", " ")) }
 
 // ChecklistItem is one line of a checklist, its text without the box.
 type ChecklistItem struct {
@@ -26,7 +58,7 @@ type Phase struct {
 	Status       PhaseStatus
 	Goal         string
 	Tasks        []ChecklistItem
-	Commands     []string // body of each sh fence outside Verification, in order
+	Commands     []string // body of each sh fence under Commands, Tasks, Goal or no label, in order
 	Verification []string // body of each sh fence under Verification, in order
 	Checks       []ChecklistItem
 	DependsOn    []int
@@ -37,18 +69,46 @@ type Phase struct {
 	Source string
 }
 
-// Plan is the content of a plan document.
+// Any is what jq sees of a phase, plain JSON values.
+func (p *Phase) Any() map[string]any {
+	list := func(items []ChecklistItem) []any {
+		out := make([]any, len(items))
+		for i, it := range items {
+			out[i] = map[string]any{"text": it.Text, "done": it.Done, "line": it.Line}
+		}
+		return out
+	}
+	texts := func(all []string) []any {
+		out := make([]any, len(all))
+		for i, s := range all {
+			out[i] = s
+		}
+		return out
+	}
+	depends := make([]any, len(p.DependsOn))
+	for i, n := range p.DependsOn {
+		depends[i] = n
+	}
+	return map[string]any{
+		"number": p.Number, "name": p.Name, "status": string(p.Status), "goal": p.Goal, "tasks": list(p.Tasks),
+		"commands": texts(p.Commands), "verification": texts(p.Verification), "checks": list(p.Checks),
+		"depends_on": depends, "timing": p.Timing, "line": p.Line,
+	}
+}
+
+// Plan is the content of a plan document. Fields and Sections are keyed as those of a Document.
 type Plan struct {
 	Title    string
-	Fields   map[string]string // metadata bullets by their names in the profile
-	Sections map[string]string // text of each level-2 section by its name in the profile
+	Fields   map[string]string
+	Sections map[string]string
 	Phases   []Phase
 }
 
 // ParsePlan reads a plan document. The plan is never nil and holds what could be read; the diagnostics are nil when
 // nothing was found wrong, and only warnings when HasErrors is false.
 func ParsePlan(file string, src []byte) (*Plan, *Diagnostics) {
-	return &Plan{}, nil
+	d, found := ParseDocument(ProfilePlan, file, src)
+	return &Plan{Title: d.Title, Fields: d.Fields, Sections: d.Sections, Phases: d.Phases}, found
 }
 
 // Next is the phase to go on with: the first that is not completed, nil if there is none.
@@ -61,10 +121,79 @@ func (p *Plan) Next() *Phase {
 	return nil
 }
 
-// CommandDigest is the sha256 (hex) of every command and verification block of the plan, in order.
-func (p *Plan) CommandDigest() string { return "" }
+// Phase gives the phase of a number, nil if the plan has none.
+func (p *Plan) Phase(number int) *Phase {
+	for i := range p.Phases {
+		if p.Phases[i].Number == number {
+			return &p.Phases[i]
+		}
+	}
+	return nil
+}
 
-// SetPhase rewrites the status in the heading of one phase and nothing else.
+// CommandDigest is the sha256 (hex) of every command and verification block of the plan with its phase, in order. It does
+// not change with the statuses of the phases.
+func (p *Plan) CommandDigest() string {
+	h := sha256.New()
+	for _, phase := range p.Phases {
+		for _, blocks := range [][]string{phase.Commands, phase.Verification} {
+			// A hash takes every write.
+			_, _ = fmt.Fprintf(h, "phase %d: %d blocks\n", phase.Number, len(blocks)) // never fails
+			for _, body := range blocks {
+				_, _ = fmt.Fprintf(h, "%d bytes\n", len(body)) // never fails
+				_, _ = io.WriteString(h, body)                 // never fails
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// SetPhase rewrites the status in the heading of one phase and nothing else. A plan without that phase, or with two of
+// that number, is a *PhaseError; other faults of the document do not matter here.
 func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
-	return src, nil
+	if _, err := ParsePhaseStatus(string(to)); err != nil {
+		return nil, err
+	}
+	plan, _ := ParsePlan("", src)
+	found := &PhaseError{Number: number}
+	line := 0
+	for _, p := range plan.Phases {
+		if p.Number == number {
+			found.Found++
+			line = p.Line
+		}
+	}
+	if found.Found != 1 {
+		return nil, found
+	}
+	start := lineStart(src, line)
+	end := len(src)
+	if i := slices.Index(src[start:], '\n'); i >= 0 {
+		end = start + i
+	}
+	heading := string(src[start:end])
+	kept := strings.TrimRight(heading, " \t\r#*_")
+	tail := heading[len(kept):]
+	if open := strings.LastIndexByte(kept, '['); open >= 0 && strings.HasSuffix(kept, "]") {
+		kept = strings.TrimRight(kept[:open], " \t")
+	}
+	out := slices.Concat(src[:start], []byte(kept+" ["+to.Mark()+"]"+tail), src[end:])
+	after, _ := ParsePlan("", out)
+	if p := after.Phase(number); p == nil || p.Status != to || p.Line != line || len(after.Phases) != len(plan.Phases) {
+		return nil, &ValueError{What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()), Got: strings.TrimSpace(heading)}
+	}
+	return out, nil
+}
+
+// lineStart gives the offset of a line, counted from 1.
+func lineStart(src []byte, line int) int {
+	at := 0
+	for n := 1; n < line; n++ {
+		i := slices.Index(src[at:], '\n')
+		if i < 0 {
+			return len(src)
+		}
+		at += i + 1
+	}
+	return at
 }

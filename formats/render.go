@@ -1,6 +1,18 @@
 package formats
 
-// PlanDraft is what a plan document is rendered from. Empty texts are written as "None.".
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"tercet/internal/md"
+)
+
+// nothing stands where a draft has no text.
+const nothing = "None."
+
+// PlanDraft is what a plan document is rendered from. Empty texts are written as "None.". The texts of sections are
+// markdown; all others are one line.
 type PlanDraft struct {
 	Title, Task, Status, Effort, Priority, Dependencies, ResearchInputs, Artifacts, Standards, Type string
 
@@ -8,40 +20,383 @@ type PlanDraft struct {
 	Goals    []string
 	NonGoals []string
 	Risks    []string
-	Phases   []Phase
+	Phases   []Phase // at least one; renumbered from 1 unless their numbers ascend
 	Testing  []string
 	Outputs  []string
 	Rollback string
 	Revision string // text that a revision adds; no section if empty
 }
 
-// ReportDraft is what a research report is rendered from.
+// ReportDraft is what a research report is rendered from, as PlanDraft.
 type ReportDraft struct {
 	Title, Task, Started, Completed, Effort, Priority, Dependencies, Sources, Artifacts, Standards string
 
 	Summary, Context, Findings, Decisions, Recommendations, Appendix string
 }
 
-// SummaryDraft is what an implementation summary is rendered from.
+// SummaryDraft is what an implementation summary is rendered from, as PlanDraft.
 type SummaryDraft struct {
-	Title                                                        string
+	Title string
+
 	Overview, Changed, Decisions, Impacts, FollowUps, References string
 }
 
-// ReviewDraft is what a review is rendered from.
+// ReviewDraft is what a review is rendered from, as PlanDraft.
 type ReviewDraft struct {
-	Title                            string
+	Title string
+
 	Scope, Checks, Findings, Verdict string
 }
 
 // RenderPlan gives the document of a draft; it passes the profile plan.
-func RenderPlan(d PlanDraft) []byte { return nil }
+func RenderPlan(d PlanDraft) []byte {
+	w := &writer{}
+	w.title("Implementation Plan: ", d.Title)
+	status := d.Status
+	if status == "" {
+		status = "[" + PhaseNotStarted.Mark() + "]"
+	}
+	w.fields(profilePlanFields(), d.Task, status, d.Effort, d.Priority, d.Dependencies, d.ResearchInputs, d.Artifacts, d.Standards, d.Type)
+	w.section("Overview", d.Overview)
+	w.heading("Goals & Non-Goals")
+	w.list("**Goals**:", d.Goals)
+	w.list("**Non-Goals**:", d.NonGoals)
+	w.heading("Risks & Mitigations")
+	w.list("", d.Risks)
+	w.heading(sectionPhases)
+	for _, p := range numbered(d.Phases) {
+		w.phase(p)
+	}
+	w.heading("Testing & Validation")
+	w.list("", d.Testing)
+	w.heading("Artifacts & Outputs")
+	w.list("", d.Outputs)
+	w.section("Rollback/Contingency", d.Rollback)
+	if strings.TrimSpace(d.Revision) != "" {
+		w.section("Revision", d.Revision)
+	}
+	return w.bytes()
+}
 
 // RenderReport gives the document of a draft; it passes the profile report.
-func RenderReport(d ReportDraft) []byte { return nil }
+func RenderReport(d ReportDraft) []byte {
+	w := &writer{}
+	p, _ := profileOf(ProfileReport)
+	w.title("Research Report: ", d.Title)
+	w.fields(p.fields, d.Task, d.Started, d.Completed, d.Effort, d.Priority, d.Dependencies, d.Sources, d.Artifacts, d.Standards)
+	w.all(p, d.Summary, d.Context, d.Findings, d.Decisions, d.Recommendations, d.Appendix)
+	return w.bytes()
+}
 
 // RenderSummary gives the document of a draft; it passes the profile summary.
-func RenderSummary(d SummaryDraft) []byte { return nil }
+func RenderSummary(d SummaryDraft) []byte {
+	w := &writer{}
+	p, _ := profileOf(ProfileSummary)
+	w.title("Implementation Summary: ", d.Title)
+	w.all(p, d.Overview, d.Changed, d.Decisions, d.Impacts, d.FollowUps, d.References)
+	return w.bytes()
+}
 
 // RenderReview gives the document of a draft; it passes the profile review.
-func RenderReview(d ReviewDraft) []byte { return nil }
+func RenderReview(d ReviewDraft) []byte {
+	w := &writer{}
+	p, _ := profileOf(ProfileReview)
+	w.title("Review: ", d.Title)
+	w.all(p, d.Scope, d.Checks, d.Findings, d.Verdict)
+	return w.bytes()
+}
+
+func profilePlanFields() []string {
+	p, _ := profileOf(ProfilePlan)
+	return p.fields
+}
+
+// numbered gives phases whose numbers ascend from 1 or more.
+func numbered(phases []Phase) []Phase {
+	last := 0
+	for _, p := range phases {
+		if p.Number <= last || p.Number > maxPhase {
+			out := make([]Phase, len(phases))
+			for i, q := range phases {
+				q.Number, q.Source, q.DependsOn = i+1, "", nil
+				out[i] = q
+			}
+			return out
+		}
+		last = p.Number
+	}
+	return phases
+}
+
+// writer writes one document, a blank line between its blocks.
+type writer struct {
+	b    strings.Builder
+	seen []int // numbers of the phases written so far
+}
+
+func (w *writer) bytes() []byte { return []byte(w.b.String()) }
+
+func (w *writer) block(text string) {
+	if w.b.Len() > 0 {
+		w.b.WriteByte('\n')
+	}
+	w.b.WriteString(strings.TrimRight(text, "\n") + "\n")
+}
+
+func (w *writer) title(prefix, title string) {
+	if title = oneLine(title); !speaks(title) {
+		title = "untitled"
+	}
+	w.block("# " + prefix + title)
+}
+
+func (w *writer) fields(names []string, values ...string) {
+	var b strings.Builder
+	for i, name := range names {
+		value := oneLine(values[i])
+		if placeholder(value, false) {
+			value = strings.TrimSuffix(nothing, ".")
+		}
+		b.WriteString("- **" + name + "**: " + value + "\n")
+	}
+	w.block(b.String())
+}
+
+func (w *writer) heading(name string) { w.block("## " + name) }
+
+func (w *writer) section(name, text string) {
+	w.heading(name)
+	w.block(embedded(text))
+}
+
+func (w *writer) all(p profile, texts ...string) {
+	for i, name := range p.sections {
+		w.section(name, texts[i])
+	}
+}
+
+func (w *writer) list(label string, items []string) {
+	var b strings.Builder
+	for _, it := range items {
+		if it = oneLine(it); !placeholder(it, true) {
+			b.WriteString("- " + inItem(it) + "\n")
+		}
+	}
+	if b.Len() == 0 {
+		b.WriteString("- " + nothing + "\n")
+	}
+	if label != "" {
+		w.block(label)
+	}
+	w.block(b.String())
+}
+
+func (w *writer) phase(p Phase) {
+	defer func() { w.seen = append(w.seen, p.Number) }()
+	if w.verbatim(p) {
+		w.block(p.Source)
+		return
+	}
+	name := oneLine(p.Name)
+	if !speaks(name) {
+		name = "unnamed"
+	}
+	status := p.Status
+	if _, err := ParsePhaseStatus(string(status)); err != nil {
+		status = PhaseNotStarted
+	}
+	w.block("### Phase " + decimal(p.Number) + ": " + name + " [" + status.Mark() + "]")
+	goal, timing := oneLine(p.Goal), oneLine(p.Timing)
+	if placeholder(goal, true) {
+		goal = "The phase is done."
+	}
+	if placeholder(timing, true) {
+		timing = "not estimated"
+	}
+	facts := "- **" + labelGoal + "**: " + goal + "\n- **" + labelTiming + "**: " + timing + "\n"
+	var depends []string
+	for _, n := range p.DependsOn {
+		if slices.Contains(w.seen, n) {
+			depends = append(depends, decimal(n))
+		}
+	}
+	if len(depends) > 0 {
+		facts += "- **" + labelDependsOn + "**: " + strings.Join(depends, ", ") + "\n"
+	}
+	w.block(facts)
+	w.block("**" + labelTasks + "**:")
+	tasks := p.Tasks
+	if checklist(tasks) == "" {
+		tasks = []ChecklistItem{{Text: name, Done: status == PhaseCompleted}}
+	}
+	w.block(checklist(tasks))
+	w.fences(labelCommands, "", p.Commands)
+	w.fences(labelVerification, checklist(p.Checks), p.Verification)
+}
+
+func (w *writer) fences(label, list string, bodies []string) {
+	var blocks []string
+	if list != "" {
+		blocks = append(blocks, list)
+	}
+	for _, body := range bodies {
+		if strings.TrimSpace(body) != "" {
+			blocks = append(blocks, fenced("sh", body))
+		}
+	}
+	if len(blocks) == 0 {
+		return
+	}
+	w.block("**" + label + "**:")
+	for _, b := range blocks {
+		w.block(b)
+	}
+}
+
+func checklist(items []ChecklistItem) string {
+	var b strings.Builder
+	for _, it := range items {
+		text := oneLine(it.Text)
+		if !speaks(text) {
+			continue
+		}
+		box := "[ ] "
+		if it.Done {
+			box = "[x] "
+		}
+		b.WriteString("- " + box + text + "\n")
+	}
+	return b.String()
+}
+
+// fenced gives a fence that is longer than every run of backticks in its body.
+func fenced(info, body string) string {
+	run := "```"
+	for strings.Contains(body, run) {
+		run += "`"
+	}
+	return run + info + "\n" + strings.TrimSuffix(body, "\n") + "\n" + run
+}
+
+// oneLine joins the lines of a text; characters that no line may hold become spaces.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// inItem keeps the text of a list item from opening another block.
+func inItem(s string) string {
+	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	switch {
+	case digits > 0 && digits < len(s) && (s[digits] == '.' || s[digits] == ')'):
+		return s[:digits] + `\` + s[digits:]
+	case strings.IndexByte("#>+-=|~<", s[0]) >= 0,
+		strings.HasPrefix(s, "```"), strings.HasPrefix(s, "* "), strings.Trim(s, "*_ ") == "",
+		len(s) > 2 && s[0] == '[' && s[2] == ']':
+		return `\` + s
+	}
+	return s
+}
+
+// speaks tells whether a text has a letter or a digit, which the marks of markdown have not.
+func speaks(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+}
+
+// embedded makes a text safe to stand in a section: headings go below the section's, and a text that would swallow what
+// follows it, or says nothing that counts, is fenced or replaced.
+func embedded(text string) string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	text = strings.Trim(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD"), "\n")
+	if len(text) > MaxText {
+		text = strings.ToValidUTF8(text[:MaxText], "") + "\n\n(cut here)"
+	}
+	doc, closed := probe(text)
+	if closed && !said(doc.Blocks[1:len(doc.Blocks)-1]) {
+		return nothing
+	}
+	if closed && !lowered(doc) {
+		return text
+	}
+	if closed {
+		text = lower(doc)
+		if again, ok := probe(text); ok && !lowered(again) {
+			return text
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nothing
+	}
+	return fenced("text", text)
+}
+
+// probe reads a text between a title and a heading, and tells whether both come out as they went in.
+func probe(text string) (*md.Document, bool) {
+	doc, problems := md.Limits{Bytes: 2 * MaxDocument}.Parse([]byte("# top\n\n" + text + "\n\n## bottom\n"))
+	n := len(doc.Blocks)
+	if len(problems) > 0 || n < 2 {
+		return doc, false
+	}
+	first, last := doc.Blocks[0], doc.Blocks[n-1]
+	return doc, first.Kind == md.Heading && first.Text == "top" &&
+		last.Kind == md.Heading && last.Text == "bottom" && last.Level == 2 && last.Depth == 0
+}
+
+// lowered tells whether a heading of the text stands at the level of a section or above.
+func lowered(doc *md.Document) bool {
+	for _, b := range doc.Blocks[1 : len(doc.Blocks)-1] {
+		if b.Kind == md.Heading && b.Depth == 0 && b.Level <= 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// lower moves headings of levels 1 and 2 to 3 and 4.
+func lower(doc *md.Document) string {
+	lines := make([]string, 0, doc.LineCount())
+	for n := 1; n <= doc.LineCount(); n++ {
+		lines = append(lines, doc.Line(n))
+	}
+	for _, b := range doc.Blocks[1 : len(doc.Blocks)-1] {
+		if b.Kind != md.Heading || b.Depth > 0 || b.Level > 2 {
+			continue
+		}
+		for n := b.Pos.Line; n <= b.End.Line; n++ {
+			lines[n-1] = ""
+		}
+		underlined := !strings.HasPrefix(strings.TrimSpace(doc.Line(b.Pos.Line)), "#")
+		if next := strings.TrimSpace(doc.Line(b.End.Line + 1)); underlined && next != "" && strings.Trim(next, "=-") == "" {
+			lines[b.End.Line] = ""
+		}
+		lines[b.Pos.Line-1] = strings.Repeat("#", b.Level+2) + " " + b.Text
+	}
+	return strings.Trim(strings.Join(lines[2:len(lines)-3], "\n"), "\n")
+}
+
+// verbatim tells whether the source of a phase stands for the phase: it reads as exactly this one, swallows nothing that
+// follows, and depends on phases that are written before it.
+func (w *writer) verbatim(p Phase) bool {
+	if strings.TrimSpace(p.Source) == "" {
+		return false
+	}
+	src := "# top\n\n## " + sectionPhases + "\n\n" + p.Source + "\n\n## bottom\n"
+	plan, found := ParsePlan("", []byte(src))
+	end, closed := plan.Sections["bottom"]
+	if !closed || end != "" || len(plan.Phases) != 1 || plan.Phases[0].Number != p.Number || plan.Phases[0].Status != p.Status {
+		return false
+	}
+	if slices.ContainsFunc(p.DependsOn, func(n int) bool { return !slices.Contains(w.seen, n) }) {
+		return false
+	}
+	// The rest of the plan is not there, nor are the phases that this one depends on.
+	elsewhere := []string{codeNoField, codeNoSection, codeDependsOn}
+	return !slices.ContainsFunc(found.List, func(d Diagnostic) bool {
+		return d.Severity == SeverityError && !slices.Contains(elsewhere, d.Code)
+	})
+}

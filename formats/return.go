@@ -1,5 +1,15 @@
 package formats
 
+// Table is rows to show; each cell is printed as it is, nothing in it is markup.
+type Table struct {
+	Title   string     `json:"title,omitempty"`
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
+}
+
+// WorktreeClosed in Metadata.Worktree tells that the worktree of the run is gone.
+const WorktreeClosed = "closed"
+
 // ReturnStatus tells whether a subagent did its work.
 type ReturnStatus string
 
@@ -153,6 +163,7 @@ type Return struct {
 	Metadata      Metadata       `json:"metadata"`
 	Errors        []ReturnError  `json:"errors"`
 	NextSteps     string         `json:"next_steps,omitempty"`
+	Tables        []Table        `json:"tables,omitempty"` // what a command showed; never from a subagent
 	// Said is an outcome that the engine gave to the step (skipped, suspended, rejected); empty otherwise. It never comes
 	// off the wire.
 	Said Outcome `json:"-"`

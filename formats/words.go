@@ -1,0 +1,137 @@
+package formats
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"tercet/internal/md"
+)
+
+func quoted(s string) string { return "'" + s + "'" }
+
+func decimal(n int) string { return strconv.Itoa(n) }
+
+// placeOf gives the place of an offset; columns count bytes.
+func placeOf(src []byte, offset int) Pos {
+	head := src[:min(max(offset, 0), len(src))]
+	return Pos{Line: 1 + bytes.Count(head, []byte{'\n'}), Col: len(head) - bytes.LastIndexByte(head, '\n')}
+}
+
+// splitLabel reads a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label: value". A label that is
+// not bold is one only when its value stands after ": " or is missing.
+func splitLabel(line string) (label, value string, ok bool) {
+	for _, mark := range []string{"**", "__"} {
+		rest, bold := strings.CutPrefix(line, mark)
+		if !bold {
+			continue
+		}
+		label, value, ok = strings.Cut(rest, mark)
+		if !ok || len(label) > maxLabel || strings.ContainsAny(label, "*_") {
+			return "", "", false
+		}
+		label, inside := strings.CutSuffix(strings.TrimSpace(label), ":")
+		value, outside := strings.CutPrefix(strings.TrimSpace(value), ":")
+		if !inside && !outside && value != "" || strings.TrimSpace(label) == "" {
+			return "", "", false
+		}
+		return strings.TrimSpace(label), strings.TrimSpace(value), true
+	}
+	label, value, ok = strings.Cut(line, ":")
+	if !ok || label == "" || len(label) > maxLabel || strings.ContainsAny(label, "`*_[]<>(){}\"'") || value != "" && value[0] != ' ' {
+		return "", "", false
+	}
+	return strings.TrimSpace(label), strings.TrimSpace(value), true
+}
+
+// maxLabel is the most bytes that a label may have.
+const maxLabel = 40
+
+// canonical gives the name out of a list that a text spells, case, spaces and "and" for "&" aside; else the text itself.
+func canonical(text string, names []string) (name string, known bool) {
+	for _, n := range names {
+		if spelling(n) == spelling(text) {
+			return n, true
+		}
+	}
+	return text, false
+}
+
+func spelling(s string) string {
+	words := strings.Fields(strings.ToLower(strings.NewReplacer("&", " & ", "/", " / ").Replace(s)))
+	for i, w := range words {
+		if w == "and" {
+			words[i] = "&"
+		}
+	}
+	return strings.Trim(strings.Join(words, " "), " :")
+}
+
+// placeholder tells whether a line only holds the place of what should be written. Square brackets are data where a value
+// may be a status mark.
+func placeholder(line string, brackets bool) bool {
+	line = strings.Trim(strings.TrimSpace(line), "*_`")
+	line = strings.TrimSpace(line)
+	if n := len(line); n >= 2 {
+		for _, pair := range []string{"{}", "<>", "[]"} {
+			inside := line[1 : n-1]
+			if line[0] == pair[0] && line[n-1] == pair[1] && !strings.ContainsAny(inside, pair) && (pair != "[]" || brackets) {
+				return true
+			}
+		}
+	}
+	switch strings.ToLower(strings.TrimRight(line, ".: ")) {
+	case "", "tbd", "tba", "todo", "fixme", "…":
+		return true
+	}
+	return false
+}
+
+// said tells whether blocks hold a line that is neither blank, comment, heading nor placeholder.
+func said(blocks []md.Block) bool {
+	for i := range blocks {
+		b := &blocks[i]
+		text := b.Raw
+		switch b.Kind {
+		case md.Fence:
+			if strings.TrimSpace(string(b.Body)) != "" {
+				return true
+			}
+			continue
+		case md.HTML:
+			text = withoutComments(text)
+		case md.Paragraph:
+		case md.Item:
+			if b.Checked != nil {
+				text = b.Text
+			}
+		case md.Heading, md.Quote, md.Rule:
+			continue
+		}
+		for line := range strings.Lines(text) {
+			if !placeholder(withoutComments(line), true) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func withoutComments(s string) string {
+	if !strings.Contains(s, "<!--") {
+		return s
+	}
+	var b strings.Builder
+	for {
+		before, rest, opened := strings.Cut(s, "<!--")
+		b.WriteString(before)
+		if !opened {
+			return b.String()
+		}
+		_, after, closed := strings.Cut(rest, "-->")
+		if !closed {
+			return b.String()
+		}
+		s = after
+	}
+}
