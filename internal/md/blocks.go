@@ -77,10 +77,9 @@ type guard struct {
 	swallow []int // offsets of fences that an HTML block would have swallowed
 }
 
-func (g *guard) refuse(reader text.Reader) {
+func (g *guard) refuse(at text.Segment) {
 	if g.deepAt < 0 {
-		_, segment := reader.Position()
-		g.deepAt = segment.Start
+		g.deepAt = at.Start
 	}
 }
 
@@ -101,9 +100,10 @@ func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) 
 	if c.guard.work > maxWork {
 		return nil, parser.NoChildren
 	}
+	_, at := reader.Position()
 	node, state := c.BlockParser.Open(parent, reader, pc)
 	if node != nil && node.Kind() != ast.KindListItem && open >= c.guard.depth {
-		c.guard.refuse(reader)
+		c.guard.refuse(at)
 		return nil, parser.NoChildren
 	}
 	return node, state
@@ -112,7 +112,8 @@ func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) 
 // Continue closes everything when the work is used up.
 func (c container) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
 	if c.guard.work++; c.guard.work > maxWork {
-		c.guard.refuse(reader)
+		_, at := reader.Position()
+		c.guard.refuse(at)
 		return parser.Close
 	}
 	return c.BlockParser.Continue(node, reader, pc)

@@ -48,6 +48,8 @@ func (s *source) syntax(le *yaml.LoadError, off int) Problem {
 			return s.problem(CodeSyntax, off, off+1, "colon inside an unquoted value", help)
 		}
 		return s.problem(CodeSyntax, start+indentOf(line), off, "key indented more than the keys before it", "indent keys of one map alike")
+	case strings.Contains(msg, "unknown anchor"):
+		return s.problem(CodeAlias, off, off+1, "alias without an anchor", help)
 	case strings.Contains(msg, "cannot start any token") && off < len(s.src):
 		return s.problem(CodeSyntax, off, off+1, fmt.Sprintf("an unquoted value cannot start with %q", s.text[off:off+1]), help)
 	case strings.Contains(msg, "end of stream") && strings.Contains(le.ContextMsg, "quoted"):
@@ -74,7 +76,7 @@ func quoteLine(line string) (string, bool) {
 	line = strings.TrimLeft(line, " -")
 	key, value, ok := strings.Cut(line, ": ")
 	value = strings.TrimSpace(value)
-	if !ok || key == "" || value == "" || strings.ContainsAny(key, "\"'{}[]") || strings.IndexByte(`"'|>`, value[0]) >= 0 {
+	if !ok || key == "" || value == "" || strings.ContainsAny(key, "\"'{}[]") || strings.IndexByte(`"'|>`, value[0]) >= 0 || !strings.ContainsAny(value, ":#[]{},&*!%@`") {
 		return "", false
 	}
 	return key + ": " + quote(value), true

@@ -196,15 +196,18 @@ func (n *Node) follow(r, offset int) Pos {
 		case n.Style == SingleQuoted && c == '\'':
 			r, v = r+2, v+1
 		case n.Style == DoubleQuoted && c == '\\' && r+1 < len(n.raw):
-			size := escapeSize(n.raw[r+1])
-			if c := n.raw[r+1]; c != '\n' && c != '\r' {
-				_, width := utf8.DecodeRuneInString(n.Value[v:])
-				v += width
+			if e := n.raw[r+1]; e == '\n' || e == '\r' { // joins the lines
+				r = skipBlank(n.raw, r+1)
+				continue
 			}
-			r += size
+			_, width := utf8.DecodeRuneInString(n.Value[v:])
+			r, v = r+escapeSize(n.raw[r+1]), v+width
 		default:
 			r, v = r+1, v+1
 		}
+	}
+	if n.Style == DoubleQuoted && strings.HasPrefix(n.raw[min(r, len(n.raw)):], "\\\n") {
+		r++
 	}
 	if r < len(n.raw) && v == offset && (n.raw[r] == '\n' || n.raw[r] == '\r') && offset < len(n.Value) {
 		r = skipBlank(n.raw, r)

@@ -202,7 +202,7 @@ func (t *trapScanner) plainFlow() (int, bool) {
 			return start, strings.Count(piece, "(") > strings.Count(piece, ")") || strings.Count(piece, `"`)%2 == 1
 		case ':':
 			if rest == "" || strings.IndexByte(" \t\r\n,[]{}", rest[0]) >= 0 {
-				return start, top == '{' && t.colon
+				return start, top == '{' && t.colon && !strings.Contains(t.text[start:t.i], "\n")
 			}
 		case '#':
 			if isSpace(t.text[t.i-1]) {

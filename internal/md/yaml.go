@@ -115,7 +115,7 @@ func (c *converter) report(code Code, from, to int, msg, help string) {
 // that holds it, -1 at the top: it decides where a block scalar ends.
 func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 	off := c.offset(y.Line, y.Column)
-	start := c.properties(off)
+	start := c.properties(off, y.Kind == yaml.ScalarNode && y.Value == "" && y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0)
 	n := &Node{Pos: c.pos(off)}
 	var end int
 	switch y.Kind {
@@ -133,8 +133,9 @@ func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 	return n, end
 }
 
-// properties reports an anchor, an alias and a tag, and returns the offset of the value after them.
-func (c *converter) properties(off int) int {
+// properties reports an anchor, an alias and a tag, and returns the offset of the value after them. A value that was left
+// out stands directly after them.
+func (c *converter) properties(off int, absent bool) int {
 	for off < len(c.src) {
 		end := off
 		for end < len(c.src) && !isSpace(c.src[end]) && strings.IndexByte("\r\n,[]{}", c.src[end]) < 0 {
@@ -153,7 +154,7 @@ func (c *converter) properties(off int) int {
 			return off
 		}
 		next := skipBlank(c.text, end)
-		if next == end || next == len(c.src) {
+		if absent || next == end || next == len(c.src) {
 			return end
 		}
 		off = next
