@@ -1,0 +1,423 @@
+package jsonx
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Change is what is to happen to one key of an object.
+type Change struct {
+	Key string
+	Raw []byte // the new value as JSON; nil removes the key
+}
+
+// SetMember gives the edit that sets one key of an object: in its place if the object has the key, else as the last one.
+// The layout of the object is kept: the new member is separated as its siblings are, and a raw of several lines is indented
+// to its surroundings, or put on one line where the object stands on one. raw must be valid JSON.
+func SetMember(src []byte, obj *Value, key string, raw []byte) Edit {
+	return first(EditMembers(src, obj, []Change{{Key: key, Raw: raw}}))
+}
+
+// RemoveMember gives the edit that removes a key with one of its commas. Without such a key it changes nothing.
+func RemoveMember(src []byte, obj *Value, key string) Edit {
+	return first(EditMembers(src, obj, []Change{{Key: key}}))
+}
+
+// AppendElem gives the edit that adds a last element to an array, in the layout of its siblings.
+func AppendElem(src []byte, arr *Value, raw []byte) Edit {
+	return first(EditElems(src, arr, ElemChanges{Append: [][]byte{raw}}))
+}
+
+// RemoveElem gives the edit that removes the element at index i. Without such an element it changes nothing.
+func RemoveElem(src []byte, arr *Value, i int) Edit {
+	return first(EditElems(src, arr, ElemChanges{Remove: []int{i}}))
+}
+
+func first(edits []Edit) Edit {
+	if len(edits) == 0 {
+		return Edit{}
+	}
+	return edits[0]
+}
+
+// EditMembers gives the sorted edits that make several changes to one object; separate calls for one object would not know
+// of each other's commas. Of two changes of one key the later counts.
+func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
+	if !obj.Is(Dict) {
+		return nil
+	}
+	items := make([]item, len(obj.Members))
+	for i := range obj.Members {
+		m := &obj.Members[i]
+		items[i] = item{start: m.KeyStart, value: m.Value}
+	}
+	index := make(map[string]int, len(changes))
+	var added []item
+	for _, c := range changes {
+		at, known := index[c.Key]
+		if !known {
+			at = memberIndex(obj, c.Key)
+			if at < 0 {
+				at = len(items) + len(added)
+				added = append(added, item{key: c.Key})
+			}
+			index[c.Key] = at
+		}
+		if at < len(items) {
+			items[at].raw, items[at].drop = c.Raw, c.Raw == nil
+			continue
+		}
+		it := &added[at-len(items)]
+		it.raw, it.drop = c.Raw, c.Raw == nil
+	}
+	return newEditor(src, obj, items).edits(added)
+}
+
+func memberIndex(obj *Value, key string) int {
+	for i := range obj.Members {
+		if obj.Members[i].Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// ElemChanges is what is to happen to the elements of an array.
+type ElemChanges struct {
+	Replace map[int][]byte // index to the new value
+	Remove  []int          // indexes; each wins over Replace
+	Append  [][]byte
+}
+
+// EditElems gives the sorted edits that make several changes to one array. Indexes that the array has not are left out.
+func EditElems(src []byte, arr *Value, c ElemChanges) []Edit {
+	if !arr.Is(Array) {
+		return nil
+	}
+	items := make([]item, len(arr.Elems))
+	for i, e := range arr.Elems {
+		items[i] = item{start: e.Start, value: e, raw: c.Replace[i]}
+	}
+	for _, i := range c.Remove {
+		if i >= 0 && i < len(items) {
+			items[i].drop = true
+		}
+	}
+	added := make([]item, len(c.Append))
+	for i, raw := range c.Append {
+		added[i].raw = raw
+	}
+	return newEditor(src, arr, items).edits(added)
+}
+
+// item is a member or an element, one of the source or a new one.
+type item struct {
+	start int    // of the key or the element
+	value *Value // nil if new
+	key   string // of a new member
+	raw   []byte // the new value, nil if it stays
+	drop  bool
+}
+
+// editor makes the edits of one container.
+type editor struct {
+	src   []byte
+	box   *Value
+	items []item
+	form  form
+}
+
+func newEditor(src []byte, box *Value, items []item) *editor {
+	return &editor{src: src, box: box, items: items, form: detect(src, box, items)}
+}
+
+func (e *editor) edits(added []item) []Edit {
+	n := 0
+	for _, it := range added {
+		if !it.drop {
+			added[n] = it
+			n++
+		}
+	}
+	added = added[:n]
+	kept := 0
+	for _, it := range e.items {
+		if !it.drop {
+			kept++
+		}
+	}
+	if kept == 0 {
+		return e.refill(added)
+	}
+	var out []Edit
+	seen := false // a kept item stands before i
+	for i := 0; i < len(e.items); i++ {
+		it := &e.items[i]
+		if !it.drop {
+			if it.raw != nil {
+				out = append(out, Edit{it.value.Start, it.value.End, e.form.place(e.src, it.start, it.raw)})
+			}
+			seen = true
+			continue
+		}
+		run := i
+		for i+1 < len(e.items) && e.items[i+1].drop {
+			i++
+		}
+		if seen {
+			out = append(out, Edit{Start: e.items[run-1].value.End, End: e.items[i].value.End})
+		} else {
+			out = append(out, Edit{Start: e.items[run].start, End: e.items[i+1].start})
+		}
+	}
+	if len(added) > 0 {
+		end := e.items[len(e.items)-1].value.End
+		var text []byte
+		for _, it := range added {
+			text = append(text, e.form.sep...)
+			text = e.add(text, it)
+		}
+		out = append(out, Edit{end, end, text})
+	}
+	return out
+}
+
+// refill writes a container that keeps none of its items.
+func (e *editor) refill(added []item) []Edit {
+	start, end := e.box.Start+1, e.box.End-1
+	if len(added) == 0 {
+		if len(e.items) == 0 {
+			return nil
+		}
+		return []Edit{{Start: start, End: end}}
+	}
+	text := append([]byte(nil), e.form.lead...)
+	for i, it := range added {
+		if i > 0 {
+			text = append(text, e.form.sep...)
+		}
+		text = e.add(text, it)
+	}
+	text = append(text, e.form.tail...)
+	return []Edit{{start, end, text}}
+}
+
+func (e *editor) add(text []byte, it item) []byte {
+	if e.box.Kind == Dict {
+		text = appendString(text, it.key)
+		text = append(text, e.form.colon...)
+	}
+	return append(text, e.form.inner(it.raw)...)
+}
+
+// form is how the items of one container are laid out.
+type form struct {
+	lead  string // between the opening bracket and the first item
+	sep   string // between two items, with the comma
+	colon string // between a key and its value
+	tail  string // between the last item and the closing bracket
+	lines bool   // each item has its own line
+	base  string // the indentation of an item that has its own line
+	unit  string // one step of indentation
+	nl    string // how lines end
+}
+
+func detect(src []byte, box *Value, items []item) form {
+	f := form{nl: "\n", unit: "  ", colon: ": ", sep: ", "}
+	if len(items) == 0 {
+		f.empty(src, box)
+		return f
+	}
+	last := items[len(items)-1]
+	f.lead = string(src[box.Start+1 : items[0].start])
+	f.tail = string(src[last.value.End : box.End-1])
+	indent, own := ownLine(src, last.start)
+	f.lines, f.base = own, indent
+	if box.Kind == Dict {
+		f.colon = colonOf(src, last)
+	} else if !own {
+		f.colon = nestedColon(src, last.value)
+	}
+	switch {
+	case len(items) > 1:
+		f.sep = string(src[items[len(items)-2].value.End:last.start])
+	case own:
+		f.sep = "," + f.lead
+	case box.Kind == Dict && f.colon == ":", box.Kind == Array && f.lead == "" && !spaced(src):
+		f.sep = ","
+	}
+	if own {
+		if strings.Contains(f.sep+f.lead, "\r\n") {
+			f.nl = "\r\n"
+		}
+		outer := lineIndent(src, box.Start)
+		if unit, ok := strings.CutPrefix(indent, outer); ok && unit != "" {
+			f.unit = unit
+		}
+	}
+	return f
+}
+
+// empty guesses the layout of a container without items: its items get lines of their own if it has its line to itself,
+// after its key at most.
+func (f *form) empty(src []byte, box *Value) {
+	if !spaced(src) {
+		f.sep, f.colon = ",", ":"
+	}
+	i := bytes.IndexByte(src, '\n')
+	if i < 0 || !startsLine(src, box.Start) {
+		return
+	}
+	if i > 0 && src[i-1] == '\r' {
+		f.nl = "\r\n"
+	}
+	f.unit = docUnit(src, f.unit)
+	outer := lineIndent(src, box.Start)
+	f.lines, f.base, f.colon = true, outer+f.unit, ": "
+	f.lead = f.nl + f.base
+	f.sep = "," + f.lead
+	f.tail = f.nl + outer
+}
+
+// ownLine reports whether only white space stands before at in its line, and gives it.
+func ownLine(src []byte, at int) (indent string, own bool) {
+	i := at
+	for i > 0 && (src[i-1] == ' ' || src[i-1] == '\t') {
+		i--
+	}
+	if i > 0 && src[i-1] == '\n' {
+		return string(src[i:at]), true
+	}
+	return "", false
+}
+
+// startsLine is ownLine for a value that may have its key before it. A value at the start of the text counts.
+func startsLine(src []byte, at int) bool {
+	line := src[bytes.LastIndexByte(src[:at], '\n')+1 : at]
+	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte(bom)))
+	if len(line) == 0 {
+		return true
+	}
+	key, ok := bytes.CutSuffix(line, []byte(":"))
+	if !ok {
+		return false
+	}
+	key = bytes.TrimSpace(key)
+	if len(key) < 2 || key[0] != '"' {
+		return false
+	}
+	p := parser{s: string(key)}
+	_, ok = p.str()
+	return ok && p.i == len(p.s)
+}
+
+func lineIndent(src []byte, at int) string {
+	start := bytes.LastIndexByte(src[:at], '\n') + 1
+	i := start
+	for i < at && (src[i] == ' ' || src[i] == '\t') {
+		i++
+	}
+	return string(src[start:i])
+}
+
+// docUnit gives the first indentation of the text, which is one step.
+func docUnit(src []byte, otherwise string) string {
+	for i := 0; i < len(src); {
+		n := bytes.IndexByte(src[i:], '\n')
+		if n < 0 {
+			break
+		}
+		i += n + 1
+		end := i
+		for end < len(src) && (src[end] == ' ' || src[end] == '\t') {
+			end++
+		}
+		if end > i && end < len(src) && src[end] != '\r' && src[end] != '\n' {
+			return string(src[i:end])
+		}
+	}
+	return otherwise
+}
+
+// spaced reports whether the text writes a space after its first colon; a text without a colon counts as one.
+func spaced(src []byte) bool {
+	inString := false
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case c == ':' && !inString:
+			return i+1 < len(src) && isSpace(src[i+1])
+		}
+	}
+	return true
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+// colonOf gives what stands between the key and the value of a member, without line breaks.
+func colonOf(src []byte, it item) string {
+	i := it.value.Start
+	for i > it.start && (isSpace(src[i-1]) || src[i-1] == ':') {
+		i--
+	}
+	s := src[i:it.value.Start]
+	if bytes.ContainsAny(s, "\r\n") {
+		return ": "
+	}
+	return string(s)
+}
+
+// nestedColon gives the colon of an element's first member, to write a new element the same way.
+func nestedColon(src []byte, v *Value) string {
+	if v.Kind == Dict && len(v.Members) > 0 {
+		m := v.Members[0]
+		return colonOf(src, item{start: m.KeyStart, value: m.Value})
+	}
+	if spaced(src) {
+		return ": "
+	}
+	return ":"
+}
+
+// place lays out the new value of an item that starts at start.
+func (f form) place(src []byte, start int, raw []byte) []byte {
+	indent, own := ownLine(src, start)
+	f.lines, f.base = own, indent
+	return f.inner(raw)
+}
+
+func (f form) inner(raw []byte) []byte {
+	raw = bytes.TrimSpace(raw)
+	if bytes.IndexByte(raw, '\n') < 0 {
+		return raw
+	}
+	if !f.lines {
+		return onOneLine(raw, f.colon != ":")
+	}
+	return reindent(raw, f)
+}
+
+// reindent keeps the lines of raw and gives them the indentation of the surroundings: the base, and for each step that raw
+// has, one step as wide as the document's.
+func reindent(raw []byte, f form) []byte {
+	step := len(docUnit(raw, "  "))
+	out := make([]byte, 0, len(raw)+len(raw)/2)
+	for i, line := range bytes.Split(raw, []byte{'\n'}) {
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+		if i == 0 {
+			out = append(out, line...)
+			continue
+		}
+		text := bytes.TrimLeft(line, " \t")
+		out = append(out, f.nl...)
+		out = append(out, f.base...)
+		for range (len(line) - len(text)) / step {
+			out = append(out, f.unit...)
+		}
+		out = append(out, text...)
+	}
+	return out
+}

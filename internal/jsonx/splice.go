@@ -1,0 +1,31 @@
+package jsonx
+
+// Edit replaces the bytes Start to End of a source by Text; Start == End inserts, an empty Text removes.
+type Edit struct {
+	Start, End int
+	Text       []byte
+}
+
+// Splice applies edits that are sorted and do not overlap; everything else of src is copied byte for byte into a fresh
+// slice. Insertions at one place are made in their order. The error is a *SpliceError.
+func Splice(src []byte, edits []Edit) ([]byte, error) {
+	size, at := len(src), 0
+	for i, e := range edits {
+		if e.Start < 0 || e.End < e.Start || e.End > len(src) {
+			return nil, &SpliceError{Index: i, Start: e.Start, End: e.End, Msg: "range is not inside the source"}
+		}
+		if e.Start < at {
+			return nil, &SpliceError{Index: i, Start: e.Start, End: e.End, Msg: "starts before the end of the edit before it"}
+		}
+		at = e.End
+		size += len(e.Text) - (e.End - e.Start)
+	}
+	out := make([]byte, 0, size)
+	at = 0
+	for _, e := range edits {
+		out = append(out, src[at:e.Start]...)
+		out = append(out, e.Text...)
+		at = e.End
+	}
+	return append(out, src[at:]...), nil
+}

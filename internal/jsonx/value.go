@@ -1,0 +1,148 @@
+package jsonx
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Kind is the type of a JSON value.
+type Kind uint8
+
+// The six kinds of JSON values. An object's kind is Dict, because Object is the builder of one.
+const (
+	Null Kind = iota
+	Bool
+	Number
+	String
+	Array
+	Dict
+)
+
+// String names the kind as messages do.
+func (k Kind) String() string {
+	switch k {
+	case Null:
+		return "null"
+	case Bool:
+		return "boolean"
+	case Number:
+		return "number"
+	case String:
+		return "string"
+	case Array:
+		return "array"
+	case Dict:
+		return "object"
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// Value is one value of a parsed text. Its methods may be called on nil, which stands for an absent value.
+type Value struct {
+	Kind       Kind
+	Start, End int      // byte offsets in the source
+	Members    []Member // of an object, in the order of the source
+	Elems      []*Value // of an array
+	text       string   // of a string its content, of a number its literal, of a boolean its word
+}
+
+// Member is one key of an object with its value.
+type Member struct {
+	Key      string // unescaped
+	KeyStart int    // byte offset of the key's opening quote
+	Value    *Value
+}
+
+// Get gives the value of a key of an object, nil if v is no object or has no such key.
+func (v *Value) Get(key string) *Value {
+	if m := v.member(key); m != nil {
+		return m.Value
+	}
+	return nil
+}
+
+func (v *Value) member(key string) *Member {
+	if v == nil {
+		return nil
+	}
+	for i := range v.Members {
+		if v.Members[i].Key == key {
+			return &v.Members[i]
+		}
+	}
+	return nil
+}
+
+// Is reports whether v is there and of kind k.
+func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
+
+// Str gives the content of a string.
+func (v *Value) Str() (string, bool) {
+	if v == nil || v.Kind != String {
+		return "", false
+	}
+	return v.text, true
+}
+
+// Num gives the literal of a number as it is written in the source.
+func (v *Value) Num() (json.Number, bool) {
+	if v == nil || v.Kind != Number {
+		return "", false
+	}
+	return json.Number(v.text), true
+}
+
+// Int gives a number that is written as an integer (1, not 1.0 or 1e0) and fits.
+func (v *Value) Int() (int64, bool) {
+	if v == nil || v.Kind != Number {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(v.text, 10, 64)
+	return n, err == nil
+}
+
+// Bool gives the value of a boolean.
+func (v *Value) Bool() (value, ok bool) {
+	if v == nil || v.Kind != Bool {
+		return false, false
+	}
+	return v.text == "true", true
+}
+
+// Any gives v as fresh maps, slices, strings, json.Number, bool and nil.
+func (v *Value) Any() any {
+	if v == nil {
+		return nil
+	}
+	switch v.Kind {
+	case Null:
+		return nil
+	case Bool:
+		return v.text == "true"
+	case Number:
+		return json.Number(v.text)
+	case String:
+		return v.text
+	case Array:
+		a := make([]any, len(v.Elems))
+		for i, e := range v.Elems {
+			a[i] = e.Any()
+		}
+		return a
+	case Dict:
+		m := make(map[string]any, len(v.Members))
+		for i := range v.Members {
+			m[v.Members[i].Key] = v.Members[i].Value.Any()
+		}
+		return m
+	}
+	return nil
+}
+
+// Raw gives v's bytes in the source it was parsed from. The result is a part of src.
+func (v *Value) Raw(src []byte) []byte {
+	if v == nil || v.End > len(src) {
+		return nil
+	}
+	return src[v.Start:v.End:v.End]
+}
