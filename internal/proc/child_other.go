@@ -1,0 +1,26 @@
+//go:build !unix
+
+package proc
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+)
+
+// launch refuses: without process groups nothing could be promised about what a child leaves behind.
+func launch(*exec.Cmd) error { return errors.ErrUnsupported }
+
+func interrupt(*exec.Cmd) {}
+func terminate(*exec.Cmd) {}
+func kill(*exec.Cmd)      {}
+
+func blockUntilExit(*exec.Cmd) {}
+
+func reap(*exec.Cmd) {}
+
+func sweep(*exec.Cmd, string) {}
+
+func signalName(*os.ProcessState) string { return "" }
+
+func openSpill(string) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,42 @@
+//go:build unix
+
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// launch starts cmd as the leader of a session of its own. Being in no terminal's session it can neither be stopped
+// by the terminal nor change it.
+func launch(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	adopt()
+	return cmd.Start()
+}
+
+func interrupt(cmd *exec.Cmd) { signalGroup(cmd, unix.SIGINT) }
+func terminate(cmd *exec.Cmd) { signalGroup(cmd, unix.SIGTERM) }
+func kill(cmd *exec.Cmd)      { signalGroup(cmd, unix.SIGKILL) }
+
+func signalGroup(cmd *exec.Cmd, sig unix.Signal) {
+	ignore(unix.Kill(-cmd.Process.Pid, sig)) // a group that is already empty needs no signal
+}
+
+func signalName(st *os.ProcessState) string {
+	ws, ok := st.Sys().(syscall.WaitStatus)
+	if !ok || !ws.Signaled() {
+		return ""
+	}
+	return unix.SignalName(ws.Signal())
+}
+
+// openSpill opens a file of a run's folder for the output of a child. A link there is not followed, and a FIFO would
+// block for ever.
+func openSpill(file string) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	return os.OpenFile(file, flags, 0o600) //nolint:forbidigo // a run's own folder is not state that must be replaced atomically
+}

@@ -1,0 +1,30 @@
+package proc
+
+import "os"
+
+// Facts returns what identifies the process pid, which must exist.
+func Facts(pid int) (Proc, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return Proc{}, err
+	}
+	start, _, err := startOf(pid)
+	if err != nil {
+		return Proc{}, err
+	}
+	return Proc{PID: pid, Start: start, BootID: bootID(), Host: host}, nil
+}
+
+// Alive reports whether p still runs. A process of another host cannot be seen from here and counts as alive; where
+// the system tells no start time, any process with the number does.
+func Alive(p Proc) bool {
+	host, err := os.Hostname()
+	if err != nil || host != p.Host {
+		return true
+	}
+	if p.BootID != "" && bootID() != p.BootID {
+		return false
+	}
+	start, running, err := startOf(p.PID)
+	return err == nil && running && (p.Start == "" || start == p.Start)
+}

@@ -1,0 +1,82 @@
+package proc_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"tercet/internal/proc"
+)
+
+func TestFactsAndAlive(t *testing.T) {
+	t.Parallel()
+	me, err := proc.Facts(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if me.PID != os.Getpid() || me.Start == "" || me.BootID == "" || me.Host == "" {
+		t.Errorf("Facts(self) = %+v, want every field", me)
+	}
+	child := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := proc.Facts(child.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(p proc.Proc, f func(*proc.Proc)) proc.Proc { f(&p); return p }
+	tests := []struct {
+		name string
+		p    proc.Proc
+		want bool
+	}{
+		{"self", me, true},
+		{"child", c, true},
+		{"reused number", edit(me, func(p *proc.Proc) { p.Start = "1" }), false},
+		{"other boot", edit(me, func(p *proc.Proc) { p.BootID = "other" }), false},
+		{"other host", edit(me, func(p *proc.Proc) { p.Host = "elsewhere.invalid"; p.PID = 1 << 30 }), true},
+		{"no such number", edit(me, func(p *proc.Proc) { p.PID = 1 << 30 }), false},
+	}
+	for _, tt := range tests {
+		if got := proc.Alive(tt.p); got != tt.want {
+			t.Errorf("Alive(%s) = %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Wait(); err == nil {
+		t.Error("Wait of a killed child = nil, want an error")
+	}
+	if proc.Alive(c) {
+		t.Error("Alive(ended child) = true, want false")
+	}
+	if _, err := proc.Facts(1 << 30); err == nil {
+		t.Error("Facts(no such process) = nil, want an error")
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	const tail = " S 1 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1"
+	for _, s := range []string{"42 (sh)" + tail, "42 (a) b\n(c))" + tail, "42 (sh) S 1", "", "42 sh", "42 (sh)" + " S 1 42 x 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		sid, start, err := proc.ParseStat(b)
+		if err == nil && start == "" {
+			t.Errorf("ParseStat(%q) = %d, %q, want a start time or an error", b, sid, start)
+		}
+		if err != nil && (sid != 0 || start != "") {
+			t.Errorf("ParseStat(%q) = %d, %q beside %v, want nothing", b, sid, start, err)
+		}
+	})
+}
+
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	in := "42 (a) b\n(c)) S 1 42 43 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1"
+	if sid, start, err := proc.ParseStat([]byte(in)); sid != 43 || start != "777" || err != nil {
+		t.Errorf("ParseStat(%q) = %d, %q, %v, want 43, 777", in, sid, start, err)
+	}
+}

@@ -1,0 +1,189 @@
+// Package proc starts one child process at a time and never leaves one behind.
+//
+// It promises that a child runs only after Starter.Allow said yes, sees exactly the environment it was given, is
+// drained whatever it prints, is held to its limits of time and output, and is gone with everything it started
+// when Run returns. A child leads its own session and therefore its own process group and has no terminal, so it
+// can neither read the user's keys nor change the state of the terminal. Stopping is SIGINT, a pause, SIGTERM, a
+// pause, SIGKILL, each to the whole group.
+//
+// What leaves the group is found on Linux only: the calling process becomes a child subreaper, orphans of the
+// child come back to it, and those of the child's session, or with the private temporary folder of the call in
+// their environment, are killed and reaped. A descendant that leaves the session and clears its environment is not
+// found, and one that leaves the session and ends by itself stays a zombie until the calling process ends. Off
+// Linux the group is killed and nothing else. On Windows nothing is started.
+//
+// It builds no shell string, reads no variable of the process's own environment, retries nothing and does not judge
+// exit codes. It is the only package that may import os/exec.
+//
+// Starter is safe for concurrent use as long as its fields are not changed; every Run waits for the goroutines it
+// started.
+package proc
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Purpose says why a child is started, so that Starter.Allow can decide by it.
+type Purpose string
+
+// The purposes there are.
+const (
+	PurposeGit    Purpose = "git"
+	PurposeCheck  Purpose = "check"
+	PurposeScript Purpose = "script"
+	PurposeAgent  Purpose = "agent"
+	PurposeProbe  Purpose = "probe"
+)
+
+// String returns the purpose as it is written in messages.
+func (p Purpose) String() string { return string(p) }
+
+// ParsePurpose returns the purpose named s.
+func ParsePurpose(s string) (Purpose, error) {
+	switch p := Purpose(s); p {
+	case PurposeGit, PurposeCheck, PurposeScript, PurposeAgent, PurposeProbe:
+		return p, nil
+	default:
+		return "", &PurposeError{Name: s}
+	}
+}
+
+// TimeoutKind says which limit of time ended a child.
+type TimeoutKind string
+
+// The limits of time.
+const (
+	TimeoutNone  TimeoutKind = ""
+	TimeoutTotal TimeoutKind = "total"
+	TimeoutIdle  TimeoutKind = "idle"
+)
+
+// String returns the kind as it is written in messages.
+func (k TimeoutKind) String() string { return string(k) }
+
+// Defaults for the zero value of a limit.
+const (
+	DefaultTotal            = 30 * time.Minute
+	DefaultCap              = 1 << 20
+	DefaultLimit      int64 = 64 << 20
+	DefaultInterrupt        = 5 * time.Second
+	DefaultTerminate        = 5 * time.Second
+	DefaultDrain            = 250 * time.Millisecond
+	defaultPathOnUnix       = "/usr/local/bin:/usr/bin:/bin"
+)
+
+// Timeout bounds the time of one child.
+type Timeout struct {
+	Total time.Duration // wall clock; 0 means DefaultTotal
+	Idle  time.Duration // without a byte of output; 0 means no such limit
+}
+
+// Grace holds the pauses of stopping a child. Zero fields mean the defaults.
+type Grace struct {
+	Interrupt time.Duration // between SIGINT and SIGTERM
+	Terminate time.Duration // between SIGTERM and SIGKILL
+	Drain     time.Duration // how long a descendant may hold the output after the child has ended
+}
+
+// Command is one child to run. It is never handed to a shell.
+type Command struct {
+	Argv    []string // program and arguments; a program without a slash is looked up on PATH
+	Dir     string   // working folder, absolute; empty means that of the calling process
+	Env     []string // KEY=VALUE, added to Starter.Env, the later one wins
+	Stdin   []byte   // fed to the child; nil means an empty input
+	Timeout Timeout
+	// StdoutCap and StderrCap bound what is kept in memory, from the start of each stream; 0 means DefaultCap.
+	StdoutCap, StderrCap int
+	// OutFile and ErrFile, if not empty, receive each stream from its first byte up to Limit. They belong in the
+	// folder of a run, are made with mode 0600, and an existing regular file is overwritten.
+	OutFile, ErrFile string
+	// Limit bounds both streams together in bytes; the child that prints more is killed. 0 means DefaultLimit.
+	Limit int64
+	// Private gives the child a fresh TMPDIR of mode 0700 that is removed when it has ended.
+	Private bool
+	Purpose Purpose // required
+}
+
+// String returns the words of the command, for messages only: it is not quoted for any shell.
+func (c Command) String() string { return strings.Join(c.Argv, " ") }
+
+// Result is how a child ended. A non-zero exit is not an error.
+type Result struct {
+	Exit           int    // exit code; -1 if a signal ended the child
+	Signal         string // name of that signal, such as SIGKILL, or empty
+	Stdout, Stderr []byte // up to the caps
+	Truncated      bool   // one of the streams was longer than its cap
+	Duration       time.Duration
+	TimedOut       TimeoutKind // which limit of time was reached, or empty
+	Killed         bool        // this package stopped the child: limit, flood, or a cancelled context
+	Flooded        bool        // the child printed more than Command.Limit
+}
+
+// Success reports whether the child ended by itself, with exit code 0 and within its limits.
+func (r Result) Success() bool { return r.Exit == 0 && !r.Killed && !r.Flooded }
+
+// Starter starts children. Make one with NewStarter and do not change it afterwards.
+type Starter struct {
+	// Allow decides whether c may start; its error is the reason. It is asked before anything is looked up.
+	Allow func(ctx context.Context, c Command) error
+	// Env is the base environment of every child, as KEY=VALUE: an allow-list, never the whole environment.
+	Env []string
+	// Now measures Result.Duration.
+	Now func() time.Time
+	// Temp is the folder in which private temporary folders are made; empty means the system's.
+	Temp  string
+	Grace Grace
+}
+
+// NewStarter returns a Starter like s with its defaults filled in. A nil Allow or Now is an error.
+func NewStarter(s Starter) (*Starter, error) {
+	if s.Allow == nil {
+		return nil, ErrNoAllow
+	}
+	if s.Now == nil {
+		return nil, ErrNoNow
+	}
+	if err := checkEnv(s.Env); err != nil {
+		return nil, err
+	}
+	s.Env = mergeEnv(s.Env)
+	s.Grace.fill()
+	return &s, nil
+}
+
+func (g *Grace) fill() {
+	if g.Interrupt <= 0 {
+		g.Interrupt = DefaultInterrupt
+	}
+	if g.Terminate <= 0 {
+		g.Terminate = DefaultTerminate
+	}
+	if g.Drain <= 0 {
+		g.Drain = DefaultDrain
+	}
+}
+
+func (c *Command) fill() {
+	if c.Timeout.Total <= 0 {
+		c.Timeout.Total = DefaultTotal
+	}
+	if c.StdoutCap <= 0 {
+		c.StdoutCap = DefaultCap
+	}
+	if c.StderrCap <= 0 {
+		c.StderrCap = DefaultCap
+	}
+	if c.Limit <= 0 {
+		c.Limit = DefaultLimit
+	}
+}
+
+// Proc identifies a process beyond the life of its number: a number is reused, a number with a start time is not.
+type Proc struct {
+	PID    int
+	Start  string // when it started, in a unit of the system; empty where that cannot be known
+	BootID string // which boot of the machine; empty where that cannot be known
+	Host   string
+}

@@ -1,0 +1,291 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// Run starts c, waits until it and everything it started is gone, and returns how it ended.
+//
+// A non-zero exit, a reached limit of time and a flood are not errors: Result tells them. Errors are *DeniedError,
+// *NotFoundError, *StartError; *OutputError beside a valid Result; and the context's error, beside a valid Result,
+// when the child was stopped because ctx ended.
+func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	if s.Allow == nil {
+		return Result{}, &DeniedError{Argv: c.Argv, Err: ErrNoAllow}
+	}
+	if err := s.Allow(ctx, c); err != nil {
+		return Result{}, &DeniedError{Argv: c.Argv, Err: err}
+	}
+	if s.Now == nil {
+		return Result{}, &StartError{Argv: c.Argv, Err: ErrNoNow}
+	}
+	if len(c.Argv) == 0 {
+		return Result{}, &NotFoundError{}
+	}
+	if _, err := ParsePurpose(string(c.Purpose)); err != nil {
+		return Result{}, &StartError{Argv: c.Argv, Err: err}
+	}
+	if err := checkEnv(s.Env, c.Env); err != nil {
+		return Result{}, &StartError{Argv: c.Argv, Err: err}
+	}
+	c.fill()
+	return s.run(ctx, c)
+}
+
+func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
+	env := mergeEnv(s.Env, c.Env)
+	path, err := look(env, c.Dir, c.Argv[0])
+	if err != nil {
+		return Result{}, err
+	}
+	var temp string
+	if c.Private {
+		if temp, err = os.MkdirTemp(s.Temp, "tercet-"); err != nil {
+			return Result{}, &StartError{Argv: c.Argv, Err: err}
+		}
+		defer func() { err = errors.Join(err, removeTemp(temp)) }()
+		env = mergeEnv(env, []string{"TMPDIR=" + temp})
+	}
+	grace := s.Grace
+	grace.fill()
+	k := &child{command: c, grace: grace, temp: temp, meter: newMeter(c.Limit), exited: make(chan struct{})}
+	// The context is watched by this package, which stops the whole group; os/exec would stop one process.
+	k.cmd = exec.CommandContext(context.WithoutCancel(ctx), path, c.Argv[1:]...)
+	k.cmd.Args[0] = c.Argv[0]
+	k.cmd.Dir, k.cmd.Env = c.Dir, env
+	begin := s.Now()
+	if err := k.start(); err != nil {
+		return Result{}, &StartError{Argv: c.Argv, Err: err}
+	}
+	stop := k.supervise(ctx)
+	err = k.settle()
+	res = k.result()
+	res.Duration = s.Now().Sub(begin)
+	if stop == stopContext {
+		err = errors.Join(ctx.Err(), err)
+	}
+	return res, err
+}
+
+// stopReason is why a child was stopped.
+type stopReason string
+
+const (
+	stopNone    stopReason = ""
+	stopContext stopReason = "context"
+	stopTotal   stopReason = "total"
+	stopIdle    stopReason = "idle"
+	stopFlood   stopReason = "flood"
+)
+
+// child is one run. The goroutines of run, drain (two), feed and wait share it; what they share is named here.
+type child struct {
+	command  Command
+	grace    Grace
+	temp     string
+	cmd      *exec.Cmd
+	meter    *meter
+	out, err *sink
+	stdin    *os.File // write end, may be nil; closing it ends feed
+	readers  sync.WaitGroup
+	others   sync.WaitGroup
+	exited   chan struct{} // closed by wait when the child has ended
+	reason   stopReason    // belongs to run
+}
+
+// start opens pipes and files and starts the process. If it returns an error nothing is left open.
+func (k *child) start() (err error) {
+	var ours, theirs []*os.File
+	defer func() {
+		closeAll(theirs)
+		if err != nil {
+			closeAll(ours)
+		}
+	}()
+	pipe := func() (r, w *os.File, err error) {
+		if r, w, err = os.Pipe(); err == nil {
+			ours, theirs = append(ours, r), append(theirs, w)
+		}
+		return r, w, err
+	}
+	sinkTo := func(keep int, file string) (*sink, *os.File, error) {
+		r, w, err := pipe()
+		if err != nil {
+			return nil, nil, err
+		}
+		s := &sink{pipe: r, max: keep, name: file}
+		if file != "" {
+			if s.file, err = openSpill(file); err != nil {
+				return nil, nil, err
+			}
+			ours = append(ours, s.file)
+		}
+		return s, w, nil
+	}
+	var stdout, stderr *os.File
+	if k.out, stdout, err = sinkTo(k.command.StdoutCap, k.command.OutFile); err != nil {
+		return err
+	}
+	if k.err, stderr, err = sinkTo(k.command.StderrCap, k.command.ErrFile); err != nil {
+		return err
+	}
+	k.cmd.Stdout, k.cmd.Stderr = stdout, stderr
+	if k.command.Stdin != nil {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		ours, theirs = append(ours, w), append(theirs, r)
+		k.cmd.Stdin, k.stdin = r, w
+	}
+	if err := launch(k.cmd); err != nil {
+		return err
+	}
+	k.readers.Go(func() { k.out.drain(k.meter) })
+	k.readers.Go(func() { k.err.drain(k.meter) })
+	k.others.Go(k.wait)
+	if k.stdin != nil {
+		k.others.Go(k.feed)
+	}
+	return nil
+}
+
+// wait closes exited when the process has ended.
+func (k *child) wait() {
+	blockUntilExit(k.cmd)
+	close(k.exited)
+}
+
+// feed writes the input and closes it. A child that does not read all of it is its own business.
+func (k *child) feed() {
+	_, err := k.stdin.Write(k.command.Stdin)
+	ignore(err)             // a broken pipe says only that the child did not want the rest
+	ignore(k.stdin.Close()) // settle may have closed it first
+}
+
+// supervise returns when the process has ended; if it had to be stopped, with the reason.
+func (k *child) supervise(ctx context.Context) stopReason {
+	total := time.NewTimer(k.command.Timeout.Total)
+	defer total.Stop()
+	var idle *time.Timer
+	var idleC <-chan time.Time
+	if d := k.command.Timeout.Idle; d > 0 {
+		idle = time.NewTimer(d)
+		defer idle.Stop()
+		idleC = idle.C
+	}
+	for {
+		select {
+		case <-k.exited:
+			return stopNone
+		case <-k.meter.beat:
+			if idle != nil {
+				idle.Reset(k.command.Timeout.Idle)
+			}
+		case <-ctx.Done():
+			return k.stop(stopContext)
+		case <-total.C:
+			return k.stop(stopTotal)
+		case <-idleC:
+			return k.stop(stopIdle)
+		case <-k.meter.flood:
+			return k.stop(stopFlood)
+		}
+	}
+}
+
+// stop ends the group by and by and returns when the process has ended. A flood is not asked politely.
+func (k *child) stop(why stopReason) stopReason {
+	select {
+	case <-k.exited: // it ended by itself at the same moment
+		return stopNone
+	default:
+	}
+	k.reason = why
+	if why != stopFlood {
+		interrupt(k.cmd)
+		if k.waitFor(k.exited, k.grace.Interrupt) {
+			return why
+		}
+		terminate(k.cmd)
+		if k.waitFor(k.exited, k.grace.Terminate) {
+			return why
+		}
+	}
+	kill(k.cmd)
+	<-k.exited
+	return why
+}
+
+func (k *child) waitFor(done <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// settle takes in the rest of the output, kills what the process left behind and reaps. Afterwards no goroutine of
+// the run is left.
+func (k *child) settle() error {
+	eof := make(chan struct{})
+	k.others.Go(func() {
+		k.readers.Wait()
+		close(eof)
+	})
+	k.waitFor(eof, k.grace.Drain)
+	kill(k.cmd)
+	sweep(k.cmd, k.temp)
+	// With everybody gone the end of the stream is at hand; only a descendant that escaped can still hold it.
+	cut := !k.waitFor(eof, 8*k.grace.Drain)
+	ignore(k.out.pipe.Close()) // it is read to its end, or closed to wake its reader
+	ignore(k.err.pipe.Close()) // as above
+	<-eof
+	k.out.lost = k.out.lost || cut
+	if k.stdin != nil {
+		ignore(k.stdin.Close()) // feed may have closed it first
+	}
+	k.others.Wait()
+	reap(k.cmd)
+	return errors.Join(k.out.close(), k.err.close())
+}
+
+func (k *child) result() Result {
+	r := Result{
+		Exit:      k.cmd.ProcessState.ExitCode(),
+		Signal:    signalName(k.cmd.ProcessState),
+		Stdout:    k.out.buf,
+		Stderr:    k.err.buf,
+		Truncated: k.out.lost || k.err.lost,
+		Killed:    k.reason != stopNone,
+		Flooded:   k.meter.flooded(),
+	}
+	switch k.reason {
+	case stopTotal:
+		r.TimedOut = TimeoutTotal
+	case stopIdle:
+		r.TimedOut = TimeoutIdle
+	case stopNone, stopContext, stopFlood:
+	}
+	return r
+}
+
+// ignore takes an error that has no news for anybody; every call says why.
+func ignore(error) {}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		ignore(f.Close()) // pipe ends and files to which nothing was written
+	}
+}
