@@ -1,0 +1,408 @@
+package argspec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tercet/internal/nearest"
+)
+
+// MaxRaw is the most bytes that the rest of a line may have.
+const MaxRaw = 128 << 10
+
+// Bind gives the rest of a command's line to its arguments. Words that a shell has split already come in words; otherwise
+// words is nil and raw is split here. The error is a *UsageError about the first place that does not fit.
+func Bind(command string, specs []Spec, raw string, words []string) (Values, error) {
+	if words != nil {
+		raw = Join(words)
+	}
+	command = strings.TrimPrefix(command, "/")
+	b := &binder{command: command, specs: specs, raw: raw, values: make(map[string]any, len(specs)), given: map[string]bool{}}
+	if len(raw) > MaxRaw {
+		return Values{}, b.fault(UsageError{Fault: Unreadable, Want: fmt.Sprintf("at most %d bytes of arguments", MaxRaw), Got: fmt.Sprint(len(raw))}, 0, 0)
+	}
+	if !utf8.ValidString(raw) {
+		return Values{}, b.fault(UsageError{Fault: Unreadable, Want: "UTF-8", Got: "other bytes"}, 0, 0)
+	}
+	if words != nil {
+		split, err := Split(raw)
+		if err != nil {
+			return Values{}, b.broken(err)
+		}
+		for i := range split {
+			split[i].Quoted = false
+		}
+		b.shell, b.words = true, split
+	}
+	if err := b.run(); err != nil {
+		return Values{}, err
+	}
+	return b.finish()
+}
+
+// binder walks over a line once.
+type binder struct {
+	command string
+	specs   []Spec
+	raw     string
+	shell   bool
+	words   []Word // of a shell, those not yet read
+	at      int    // place in raw, if there is no shell
+	ended   bool   // after --
+	values  map[string]any
+	given   map[string]bool
+	span    []int
+}
+
+// fault completes an error about a byte range of raw.
+func (b *binder) fault(e UsageError, start, end int) error {
+	e.Command, e.Specs = b.command, b.specs
+	e.Line = "/" + b.command
+	base := len(e.Line) + 1
+	if b.raw != "" && len(b.raw) <= MaxRaw && utf8.ValidString(b.raw) {
+		e.Line += " " + b.raw
+	}
+	e.Pos, e.End = base+start, base+end
+	return &e
+}
+
+func (b *binder) broken(err error) error {
+	if q, ok := err.(*QuoteError); ok { //nolint:errorlint // lex gives nothing else, unwrapped
+		return b.fault(UsageError{Fault: Unclosed, Got: q.Quote}, q.Pos, q.Pos+len(q.Quote))
+	}
+	return err
+}
+
+// next reads a word; ok is false at the end of the line.
+func (b *binder) next() (w Word, ok bool, err error) {
+	if b.shell {
+		if len(b.words) == 0 {
+			return Word{}, false, nil
+		}
+		w, b.words = b.words[0], b.words[1:]
+		return w, true, nil
+	}
+	b.at = skipSpace(b.raw, b.at)
+	if b.at == len(b.raw) {
+		return Word{}, false, nil
+	}
+	if w, err = lex(b.raw, b.at); err != nil {
+		return Word{}, false, b.broken(err)
+	}
+	b.at = w.End
+	return w, true, nil
+}
+
+// peek looks at the next word without reading it. A broken one is no word here and an error when it is read.
+func (b *binder) peek() (Word, bool) {
+	words, at := b.words, b.at
+	w, ok, err := b.next()
+	b.words, b.at = words, at
+	return w, ok && err == nil
+}
+
+func (b *binder) run() error {
+	for {
+		done, err := b.prose()
+		if err != nil {
+			return err
+		}
+		if done {
+			continue
+		}
+		w, ok, err := b.next()
+		if err != nil || !ok {
+			return err
+		}
+		switch {
+		case b.ended || w.Quoted || !isFlag(w.Text):
+			err = b.positional(w)
+		case w.Text == "--":
+			b.ended = true
+		default:
+			err = b.flag(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// isFlag tells whether an unquoted word is meant as a flag or ends them. A dash alone and a negative number are values.
+func isFlag(word string) bool {
+	return len(word) > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.'
+}
+
+// turn is the positional argument that takes the next word, nil if none is left.
+func (b *binder) turn() *Spec {
+	for i := range b.specs {
+		if s := &b.specs[i]; !s.Flag && (!b.given[s.Name] || s.Repeat) {
+			return s
+		}
+	}
+	return nil
+}
+
+// prose takes the raw rest of the line for a text argument whose turn it is. A text that begins with a quote is a word like
+// others; one that begins with a flag is not a text yet.
+func (b *binder) prose() (done bool, err error) {
+	s := b.turn()
+	if s == nil || s.Type != Text {
+		return false, nil
+	}
+	if b.shell {
+		return b.shellProse(s)
+	}
+	start := skipSpace(b.raw, b.at)
+	rest := b.raw[start:]
+	if rest == "" {
+		return false, nil
+	}
+	if r, _ := utf8.DecodeRuneInString(rest); closing(r) != 0 || !b.ended && isFlag(firstField(rest)) {
+		return false, nil
+	}
+	end := len(b.raw)
+	if !b.ended {
+		end = start + b.flagStart(rest)
+	}
+	b.at = end
+	text := strings.TrimSpace(b.raw[start:end])
+	return true, b.set(s, Word{Text: text, Start: start, End: start + len(text)})
+}
+
+func (b *binder) shellProse(s *Spec) (bool, error) {
+	var texts []string
+	var whole Word
+	for len(b.words) > 0 {
+		w := b.words[0]
+		if !b.ended && (len(texts) == 0 && isFlag(w.Text) || b.declared(w.Text)) {
+			break
+		}
+		if len(texts) == 0 {
+			whole.Start = w.Start
+		}
+		whole.End = w.End
+		texts = append(texts, w.Text)
+		b.words = b.words[1:]
+	}
+	if len(texts) == 0 {
+		return false, nil
+	}
+	whole.Text = strings.Join(texts, " ")
+	return true, b.set(s, whole)
+}
+
+func firstField(s string) string {
+	for i := range s {
+		if skipSpace(s, i) != i {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// flagStart is the offset of the first declared flag in prose, its length if there is none.
+func (b *binder) flagStart(prose string) int {
+	for at := 0; at < len(prose); {
+		field := firstField(prose[at:])
+		if b.declared(field) {
+			return at
+		}
+		at = skipSpace(prose, at+len(field))
+	}
+	return len(prose)
+}
+
+// declared tells whether a word is a long flag of the command.
+func (b *binder) declared(word string) bool {
+	if !strings.HasPrefix(word, "--") {
+		return false
+	}
+	name, _, _ := strings.Cut(word, "=")
+	s, _ := b.lookup(name)
+	return s != nil
+}
+
+// lookup finds the argument that --name, --no-name or -n names.
+func (b *binder) lookup(dashedName string) (s *Spec, negated bool) {
+	name, long := strings.CutPrefix(dashedName, "--")
+	if !long {
+		short := strings.TrimPrefix(dashedName, "-")
+		i := slices.IndexFunc(b.specs, func(s Spec) bool { return s.Short != "" && s.Short == short })
+		if i < 0 {
+			return nil, false
+		}
+		return &b.specs[i], false
+	}
+	name = strings.ReplaceAll(name, "-", "_")
+	for i := range b.specs {
+		if b.specs[i].Name == name {
+			return &b.specs[i], false
+		}
+	}
+	for i := range b.specs {
+		if b.specs[i].Type == Boolean && "no_"+b.specs[i].Name == name {
+			return &b.specs[i], true
+		}
+	}
+	return nil, false
+}
+
+func (b *binder) flag(w Word) error {
+	name, text, has := strings.Cut(w.Text, "=")
+	s, negated := b.lookup(name)
+	if s == nil {
+		e := UsageError{Fault: UnknownFlag, Got: name, DidYouMean: nearest.Names(strings.ReplaceAll(name, "_", "-"), b.flagNames())}
+		return b.fault(e, w.Start, min(w.Start+len(name), w.End))
+	}
+	if has {
+		w.Start = min(w.Start+len(name)+1, w.End)
+		w.Text = text
+	}
+	if s.Type == Boolean {
+		switch {
+		case negated && has:
+			return b.fault(UsageError{Fault: Malformed, Arg: s.Name, Want: name + " alone", Got: text}, w.Start, w.End)
+		case negated:
+			w.Text = "false"
+		case !has:
+			w.Text = "true"
+		}
+		return b.set(s, w)
+	}
+	if !has {
+		after, ok := b.peek()
+		if !ok || !after.Quoted && (strings.HasPrefix(after.Text, "--") || b.isShort(after.Text)) {
+			return b.fault(UsageError{Fault: MissingValue, Arg: s.Name}, w.End+1, w.End+1)
+		}
+		var err error
+		if w, _, err = b.next(); err != nil {
+			return err
+		}
+	}
+	return b.set(s, b.list(s, w))
+}
+
+func (b *binder) isShort(word string) bool {
+	s, _ := b.lookup(word)
+	return s != nil && strings.HasPrefix(word, "-")
+}
+
+func (b *binder) flagNames() []string {
+	var names []string
+	for i := range b.specs {
+		names = append(names, "--"+dashed(b.specs[i].Name))
+		if b.specs[i].Type == Boolean {
+			names = append(names, "--no-"+dashed(b.specs[i].Name))
+		}
+		if b.specs[i].Short != "" {
+			names = append(names, "-"+b.specs[i].Short)
+		}
+	}
+	return names
+}
+
+func (b *binder) positional(w Word) error {
+	s := b.turn()
+	if s == nil {
+		return b.fault(UsageError{Fault: Surplus, Got: w.Text}, w.Start, w.End)
+	}
+	return b.set(s, b.list(s, w))
+}
+
+// list adds to a list of task numbers the words that spaces around a comma have cut off.
+func (b *binder) list(s *Spec, w Word) Word {
+	if s.Type != Tasks || w.Quoted {
+		return w
+	}
+	for {
+		after, ok := b.peek()
+		if !ok || after.Quoted || !strings.HasSuffix(w.Text, ",") && !strings.HasPrefix(after.Text, ",") {
+			return w
+		}
+		if _, _, err := b.next(); err != nil {
+			return w
+		}
+		w.Text += after.Text
+		w.End = after.End
+	}
+}
+
+// set gives a word to an argument.
+func (b *binder) set(s *Spec, w Word) error {
+	if b.given[s.Name] && !s.Repeat {
+		return b.fault(UsageError{Fault: Twice, Arg: s.Name, Got: w.Text}, w.Start, w.End)
+	}
+	b.given[s.Name] = true
+	v, want := s.value(w.Text)
+	if want != "" && s.Type == Task && s.Name == taskName(b.specs) {
+		if from, to, ok := parseRange(w.Text); ok && to-from < MaxTasks {
+			for n := from; n <= to; n++ {
+				b.span = append(b.span, n)
+			}
+			v, want = from, ""
+		}
+	}
+	if want != "" {
+		e := UsageError{Fault: Malformed, Arg: s.Name, Got: w.Text, Want: want}
+		if len(s.Values) > 0 {
+			e.DidYouMean = nearest.Names(w.Text, s.Values)
+		}
+		return b.fault(e, w.Start, w.End)
+	}
+	if !s.Repeat {
+		b.values[s.Name] = v
+		return nil
+	}
+	if list, ok := b.values[s.Name].([]any); ok {
+		b.values[s.Name] = append(list, v)
+		return nil
+	}
+	b.values[s.Name] = []any{v}
+	return nil
+}
+
+// taskName is the name of the argument that binds $task.
+func taskName(specs []Spec) string {
+	number := ""
+	for i := range specs {
+		switch {
+		case specs[i].Type == Task:
+			return specs[i].Name
+		case specs[i].Type == Integer && specs[i].Name == "task_number":
+			number = specs[i].Name
+		}
+	}
+	return number
+}
+
+// finish asks for what is missing and fills in defaults.
+func (b *binder) finish() (Values, error) {
+	v := Values{Raw: strings.TrimSpace(b.raw), vals: b.values, given: b.given, task: taskName(b.specs), span: b.span}
+	for i := range b.specs {
+		s := &b.specs[i]
+		v.order = append(v.order, s.Name)
+		if b.given[s.Name] {
+			continue
+		}
+		switch {
+		case s.Required:
+			end := len(strings.TrimRight(b.raw, " \t\r\n"))
+			if end > 0 {
+				end++ // a word would stand behind a space
+			}
+			return Values{}, b.fault(UsageError{Fault: Missing, Arg: s.Name, Want: s.Type.String()}, end, end)
+		case s.Default != nil:
+			v.vals[s.Name] = clone(s.Default)
+		case s.Type == Boolean:
+			v.vals[s.Name] = false
+		case s.Repeat:
+			v.vals[s.Name] = []any{}
+		default:
+			v.vals[s.Name] = nil
+		}
+	}
+	return v, nil
+}

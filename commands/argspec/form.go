@@ -1,0 +1,245 @@
+package argspec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"tercet/formats"
+)
+
+// value reads one word, or the text, as the argument's type says. A non-empty want tells what should have stood there.
+func (s *Spec) value(text string) (v any, want string) {
+	switch s.Type {
+	case Text:
+		if strings.TrimSpace(text) == "" {
+			return nil, "text"
+		}
+		return s.matched(text)
+	case String:
+		if len(s.Values) > 0 {
+			return s.choice(text)
+		}
+		return s.matched(text)
+	case Enum:
+		return s.choice(text)
+	case Path:
+		return s.path(text)
+	case Integer:
+		n, ok := parseInt(text)
+		if !ok {
+			return nil, s.bounds("integer", false)
+		}
+		return n, s.outside(float64(n), "integer")
+	case Number:
+		n, ok := parseNumber(text)
+		if !ok {
+			return nil, s.bounds("number", false)
+		}
+		return n, s.outside(n, "number")
+	case Boolean:
+		return text == "true", unless(text == "true" || text == "false", "true or false")
+	case Duration:
+		d, err := ParseDuration(text)
+		if err != nil {
+			return nil, "duration such as 30m or 2h"
+		}
+		return int(d / time.Second), s.outside(d.Seconds(), "duration in seconds")
+	case Task:
+		n, ok := parseInt(text)
+		if !ok {
+			return nil, "integer"
+		}
+		return n, unless(n >= 1, "integer of at least 1")
+	case Tasks:
+		return s.tasks(text)
+	case JSON:
+		return parseJSON(text)
+	}
+	return nil, "argument of a known type"
+}
+
+func unless(ok bool, want string) string {
+	if ok {
+		return ""
+	}
+	return want
+}
+
+func (s *Spec) matched(text string) (any, string) {
+	if s.Pattern != nil && !s.Pattern.MatchString(text) {
+		return nil, "text matching " + s.Pattern.String()
+	}
+	return text, ""
+}
+
+func (s *Spec) choice(text string) (any, string) {
+	if slices.Contains(s.Values, text) {
+		return text, ""
+	}
+	return nil, "one of " + strings.Join(s.Values, ", ")
+}
+
+func (s *Spec) tasks(text string) (any, string) {
+	if slices.Contains(s.Values, text) {
+		return text, ""
+	}
+	numbers, err := ParseTasks(text)
+	if err != nil {
+		return nil, strings.Join(append([]string{"task numbers such as 3, 5-7"}, s.Values...), " or ")
+	}
+	out := make([]any, len(numbers))
+	for i, n := range numbers {
+		out[i] = n
+	}
+	return out, ""
+}
+
+// path takes a slash-separated path that stays inside the project by its form. Links are the opener's matter.
+func (s *Spec) path(text string) (any, string) {
+	const want = "path inside the project"
+	clean := path.Clean(text)
+	if text == "" || text[0] == '-' || path.IsAbs(text) || clean == ".." || strings.HasPrefix(clean, "../") ||
+		strings.ContainsFunc(text, unicode.IsControl) {
+		return nil, want
+	}
+	if _, want := s.matched(clean); want != "" {
+		return nil, want
+	}
+	return clean, ""
+}
+
+// outside tells what was wanted if n is out of the argument's bounds.
+func (s *Spec) outside(n float64, noun string) string {
+	if s.Min != nil && n < *s.Min || s.Max != nil && n > *s.Max {
+		return s.bounds(noun, true)
+	}
+	return ""
+}
+
+func (s *Spec) bounds(noun string, told bool) string {
+	number := func(f *float64) string { return strconv.FormatFloat(*f, 'f', -1, 64) }
+	switch {
+	case !told || s.Min == nil && s.Max == nil:
+		return noun
+	case s.Max == nil:
+		return noun + " of at least " + number(s.Min)
+	case s.Min == nil:
+		return noun + " of at most " + number(s.Max)
+	}
+	return noun + " from " + number(s.Min) + " to " + number(s.Max)
+}
+
+func parseInt(text string) (int, bool) {
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil
+}
+
+func parseNumber(text string) (float64, bool) {
+	if text == "" || strings.Trim(text, "0123456789+-.eE") != "" || text[0] == '+' {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	return n, err == nil && !math.IsInf(n, 0)
+}
+
+func parseJSON(text string) (any, string) {
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, "JSON"
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, "one JSON text"
+	}
+	return v, ""
+}
+
+// ParseDuration reads a duration as arguments and limits write it: whole hours, minutes and seconds in this order, each at
+// most once, such as 2h, 30m, 1h30m or 90s. The error is a *formats.ValueError.
+func ParseDuration(text string) (time.Duration, error) {
+	bad := &formats.ValueError{What: "duration such as 30m or 2h", Got: text}
+	var total time.Duration
+	rest := text
+	for _, unit := range []struct {
+		name byte
+		size time.Duration
+	}{{'h', time.Hour}, {'m', time.Minute}, {'s', time.Second}} {
+		n := 0
+		for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+			n++
+		}
+		if n == 0 || n == len(rest) || rest[n] != unit.name {
+			continue
+		}
+		count, err := strconv.ParseInt(rest[:n], 10, 64)
+		if err != nil || count > int64((math.MaxInt64-total)/unit.size) {
+			return 0, bad
+		}
+		total += time.Duration(count) * unit.size
+		rest = rest[n+1:]
+	}
+	if rest != "" || text == "" {
+		return 0, bad
+	}
+	return total, nil
+}
+
+// MaxTasks is the most numbers that a list of tasks may name: the elements that one loop may have.
+const MaxTasks = formats.DefaultElements
+
+// ParseTasks reads a list of task numbers and ascending ranges, "3, 5-7": at least one and at most MaxTasks numbers of at
+// least 1, in the order given, repeats left out. The error is a *formats.ValueError.
+func ParseTasks(s string) ([]int, error) {
+	bad := func(got string) error {
+		return &formats.ValueError{What: "task numbers such as 3, 5-7", Got: got}
+	}
+	var out []int
+	seen := map[int]bool{}
+	for piece := range strings.SplitSeq(s, ",") {
+		from, to, ok := parseRange(strings.TrimSpace(piece))
+		if !ok {
+			return nil, bad(s)
+		}
+		if to-from >= MaxTasks {
+			return nil, bad(fmt.Sprintf("%d numbers", to-from+1))
+		}
+		for n := from; n <= to; n++ {
+			if !seen[n] {
+				seen[n] = true
+				out = append(out, n)
+			}
+		}
+		if len(out) > MaxTasks {
+			return nil, bad(fmt.Sprintf("more than %d numbers", MaxTasks))
+		}
+	}
+	return out, nil
+}
+
+// parseRange reads N or N-M with 1 <= N <= M.
+func parseRange(s string) (from, to int, ok bool) {
+	first, second, dash := strings.Cut(s, "-")
+	from, ok = parseInt(strings.TrimSpace(first))
+	if !ok || from < 1 {
+		return 0, 0, false
+	}
+	if !dash {
+		return from, from, true
+	}
+	to, ok = parseInt(strings.TrimSpace(second))
+	return from, to, ok && to >= from && to < math.MaxInt
+}

@@ -1,0 +1,366 @@
+package argspec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/nearest"
+)
+
+// Type is the type of an argument.
+type Type string
+
+// The types of arguments.
+const (
+	String   Type = "string"
+	Path     Type = "path"
+	Enum     Type = "enum"
+	Text     Type = "text"
+	Integer  Type = "integer"
+	Number   Type = "number"
+	Boolean  Type = "boolean"
+	Duration Type = "duration"
+	Task     Type = "task"
+	Tasks    Type = "tasks"
+	JSON     Type = "json"
+)
+
+// Types lists every type.
+func Types() []Type {
+	return []Type{String, Path, Enum, Text, Integer, Number, Boolean, Duration, Task, Tasks, JSON}
+}
+
+// ParseType reads a type word; a word outside the set is a *formats.ValueError.
+func ParseType(word string) (Type, error) {
+	if t := Type(word); slices.Contains(Types(), t) {
+		return t, nil
+	}
+	return "", &formats.ValueError{What: "argument type", Got: word, Want: typeWords()}
+}
+
+// String is the word as it stands in a command file.
+func (t Type) String() string { return string(t) }
+
+func typeWords() []string {
+	words := make([]string, 0, len(Types()))
+	for _, t := range Types() {
+		words = append(words, t.String())
+	}
+	return words
+}
+
+// Spec is one argument of a command, checked by Specs.
+type Spec struct {
+	Name        string
+	Type        Type
+	Required    bool
+	Flag        bool // given by name only
+	Default     any  // as Values holds it; nil if there is none
+	Description string
+	Short       string // one letter, empty if there is none
+	Values      []string
+	Min, Max    *float64       // of an integer, a number, a duration in seconds
+	Pattern     *regexp.Regexp // of a string, a path or a text; nil for any
+	Repeat      bool
+	Complete    string // how the terminal completes it
+	Pos         formats.Pos
+}
+
+// AtLeast raises the lower bound of an integer or a number to n. Other types have no such bound and stay as they are.
+func (s *Spec) AtLeast(n float64) {
+	if (s.Type == Integer || s.Type == Number) && (s.Min == nil || *s.Min < n) {
+		s.Min = &n
+	}
+}
+
+// The codes of what a declaration may get wrong.
+const (
+	CodeOrder    = "E014"
+	CodeName     = "E050"
+	CodeType     = "E051"
+	CodeRepeated = "E052"
+	CodeDefault  = "E053"
+	CodeKey      = "E054"
+	CodeLast     = "E055"
+)
+
+// Code is one diagnostic of this package with what it means.
+type Code struct{ Name, Meaning string }
+
+// Codes lists the diagnostics of this package in the order of their numbers.
+func Codes() []Code {
+	return []Code{
+		{CodeOrder, "a required argument stands behind an optional one"},
+		{CodeName, "the name of an argument breaks its form or is taken"},
+		{CodeType, "an argument without a type that is known"},
+		{CodeRepeated, "two arguments have the same name or the same letter"},
+		{CodeDefault, "a default that the argument itself would refuse"},
+		{CodeKey, "a key that makes no sense for an argument of this type"},
+		{CodeLast, "an argument that takes the rest of the line is not the last one"},
+	}
+}
+
+// Specs checks the arguments of a command file. The list of findings names no file, because an argument knows only its
+// place; the specs may be bound only if none of the findings is an error.
+func Specs(args []syntax.Argument) ([]Spec, []formats.Diagnostic) {
+	c := checker{}
+	for i := range args {
+		c.argument(&args[i])
+	}
+	c.order()
+	return c.specs, c.found
+}
+
+type checker struct {
+	specs []Spec
+	found []formats.Diagnostic
+}
+
+func (c *checker) report(code string, pos formats.Pos, help, format string, args ...any) {
+	c.found = append(c.found, formats.Diagnostic{
+		Code: code, Severity: formats.SeverityError, Pos: pos, Message: fmt.Sprintf(format, args...), Help: help,
+	})
+}
+
+func (c *checker) argument(a *syntax.Argument) {
+	s := Spec{
+		Name: a.Name.Text, Type: Type(a.Type.Text), Required: a.Required, Flag: a.Flag, Description: a.Description, Short: a.Short,
+		Values: a.Values, Min: a.Min, Max: a.Max, Repeat: a.Repeat, Complete: a.Complete, Pos: a.Pos,
+	}
+	c.name(a)
+	if _, err := ParseType(a.Type.Text); err != nil {
+		if a.Type.Text == "" {
+			c.report(CodeType, a.Pos, "give it a type such as string or task", "argument '%s' has no type", s.Name)
+			return
+		}
+		help := nearest.Help(a.Type.Text, typeWords())
+		if help == "" {
+			help = "the types are " + strings.Join(typeWords(), ", ")
+		}
+		c.report(CodeType, a.Type.Pos, help, "expected argument type, got %q", a.Type.Text)
+		return
+	}
+	fits := c.keys(a, &s)
+	if a.Default != nil && fits {
+		c.byDefault(a, &s)
+	}
+	c.specs = append(c.specs, s)
+}
+
+func (c *checker) name(a *syntax.Argument) {
+	name := a.Name.Text
+	pos := a.Name.Pos
+	if pos.IsZero() {
+		pos = a.Pos
+	}
+	switch {
+	case !nameFits(name):
+		c.report(CodeName, pos, "", "expected name of lower case letters, digits and '_', got %q", name)
+	case name == "help":
+		c.report(CodeName, pos, "choose another name", "name 'help' is taken by --help")
+	}
+	if s := a.Short; s != "" && (len(s) != 1 || !isLetter(s[0])) {
+		c.report(CodeName, a.Pos, "", "expected one letter for short, got %q", s)
+	}
+	for i := range c.specs {
+		other := &c.specs[i]
+		if other.Name == name || other.Type == Boolean && name == "no_"+other.Name || a.Type.Text == string(Boolean) && other.Name == "no_"+name {
+			c.report(CodeRepeated, pos, "", "arguments '%s' and '%s' cannot be told apart", other.Name, name)
+		}
+		if a.Short != "" && other.Short == a.Short {
+			c.report(CodeRepeated, a.Pos, "", "arguments '%s' and '%s' have the same letter '%s'", other.Name, name, a.Short)
+		}
+	}
+}
+
+func nameFits(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := c >= 'a' && c <= 'z'
+		if !letter && (i == 0 || c != '_' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// keys checks the keys that only some types have, and tells whether values may be held against the spec.
+func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
+	before := len(c.found)
+	only := func(key string, present bool, types ...Type) {
+		if present && !slices.Contains(types, s.Type) {
+			c.report(CodeKey, a.Pos, "", "an argument of type %s has no '%s'", s.Type, key)
+		}
+	}
+	only("values", len(s.Values) > 0, Enum, String, Tasks)
+	only("min", s.Min != nil, Integer, Number, Duration)
+	only("max", s.Max != nil, Integer, Number, Duration)
+	only("pattern", a.Pattern != nil, String, Path, Text)
+	only("repeat", s.Repeat, String, Path, Enum, Integer, Number, Duration, JSON)
+	if s.Type == Enum && len(s.Values) == 0 {
+		c.report(CodeKey, a.Pos, "add values: [...]", "an argument of type enum needs 'values'")
+	}
+	for i, v := range s.Values {
+		if v == "" || slices.Contains(s.Values[:i], v) {
+			c.report(CodeKey, a.Pos, "", "expected different words as values, got %q twice or empty", v)
+		}
+	}
+	if s.Min != nil && s.Max != nil && *s.Min > *s.Max {
+		c.report(CodeKey, a.Pos, "", "expected min of at most max, got %v and %v", *s.Min, *s.Max)
+	}
+	if a.Pattern != nil {
+		re, err := regexp.Compile(a.Pattern.Text)
+		if err != nil {
+			c.report(CodeKey, a.Pattern.Pos, "the syntax is RE2", "expected pattern, got %q: %v", a.Pattern.Text, err)
+		}
+		s.Pattern = re
+	}
+	if s.Type == Text && s.Flag {
+		c.report(CodeKey, a.Pos, "use type string", "an argument of type text cannot be a flag")
+	}
+	return len(c.found) == before
+}
+
+func (c *checker) byDefault(a *syntax.Argument, s *Spec) {
+	if a.Default.Kind == syntax.Literal && a.Default.Lit == nil {
+		return
+	}
+	if s.Required {
+		c.report(CodeDefault, a.Default.Pos, "leave out 'required' or 'default'", "a required argument has no use for a default")
+		return
+	}
+	v, want := s.literal(a.Default)
+	if want != "" {
+		c.report(CodeDefault, a.Default.Pos, "", "expected %s as default of '%s', got %s", want, s.Name, describe(a.Default))
+		return
+	}
+	s.Default = v
+}
+
+// literal turns the default of a file into what the same value on the line would give.
+func (s *Spec) literal(v *syntax.Value) (out any, want string) {
+	if s.Type == JSON {
+		return plainValue(v)
+	}
+	if s.Repeat || s.Type == Tasks && v.Kind == syntax.List {
+		if v.Kind != syntax.List {
+			return nil, "list"
+		}
+		one := *s
+		one.Repeat = false
+		list := make([]any, 0, len(v.Items))
+		for _, item := range v.Items {
+			got, want := one.literal(item)
+			if want != "" {
+				return nil, want
+			}
+			if numbers, ok := got.([]any); ok {
+				list = append(list, numbers...)
+				continue
+			}
+			list = append(list, got)
+		}
+		return list, ""
+	}
+	if v.Kind != syntax.Literal {
+		return nil, s.Type.String() + " without an expression"
+	}
+	return s.scalar(v.Lit)
+}
+
+func (s *Spec) scalar(lit any) (any, string) {
+	switch lit := lit.(type) {
+	case string:
+		if s.Type != Integer && s.Type != Number && s.Type != Boolean && s.Type != Task {
+			return s.value(lit)
+		}
+	case int:
+		if s.Type == Integer || s.Type == Number || s.Type == Task || s.Type == Tasks {
+			return s.value(strconv.Itoa(lit))
+		}
+	case float64:
+		if s.Type == Number {
+			return s.value(strconv.FormatFloat(lit, 'g', -1, 64))
+		}
+	case bool:
+		if s.Type == Boolean {
+			return lit, ""
+		}
+	}
+	return nil, s.Type.String()
+}
+
+// plainValue turns a value of a file that has no expression in it into plain data.
+func plainValue(v *syntax.Value) (any, string) {
+	switch v.Kind {
+	case syntax.Literal:
+		return v.Lit, ""
+	case syntax.List:
+		out := make([]any, len(v.Items))
+		for i, item := range v.Items {
+			var want string
+			if out[i], want = plainValue(item); want != "" {
+				return nil, want
+			}
+		}
+		return out, ""
+	case syntax.Map:
+		out := make(map[string]any, len(v.Fields))
+		for _, f := range v.Fields {
+			var want string
+			if out[f.Key.Text], want = plainValue(f.Value); want != "" {
+				return nil, want
+			}
+		}
+		return out, ""
+	case syntax.Jq, syntax.Template:
+	}
+	return nil, "value without an expression"
+}
+
+func describe(v *syntax.Value) string {
+	switch v.Kind {
+	case syntax.Literal:
+		if s, ok := v.Lit.(string); ok {
+			return clip(s)
+		}
+		return fmt.Sprint(v.Lit)
+	case syntax.List:
+		return "a list"
+	case syntax.Map:
+		return "a map"
+	case syntax.Jq, syntax.Template:
+	}
+	return "an expression"
+}
+
+// order checks the positional arguments against each other.
+func (c *checker) order() {
+	optional := ""
+	rest := ""
+	for i := range c.specs {
+		s := &c.specs[i]
+		if s.Flag {
+			continue
+		}
+		if s.Required && optional != "" {
+			c.report(CodeOrder, s.Pos, "move it before '"+optional+"'", "required argument '%s' stands behind optional '%s'", s.Name, optional)
+		}
+		if rest != "" {
+			c.report(CodeLast, s.Pos, "move it before '"+rest+"'", "argument '%s' stands behind '%s', which takes the rest of the line", s.Name, rest)
+		}
+		if !s.Required {
+			optional = s.Name
+		}
+		if s.Type == Text || s.Repeat {
+			rest = s.Name
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package argspec
+
+import "unicode"
+
+// Width is the number of columns that a text takes on a terminal: two for characters of East Asian width and most emoji,
+// none for marks that combine and characters without a form, four for a tab, one for the rest.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case r == '\t':
+		return 4
+	case r < 0x300:
+		if r == 0xAD {
+			return 0
+		}
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case wide(r):
+		return 2
+	}
+	return 1
+}
+
+// wide tells whether a character takes two columns. The ranges are those of the Unicode property East Asian Width W and F,
+// rounded to whole blocks.
+func wide(r rune) bool {
+	ranges := [...][2]rune{
+		{0x1100, 0x115F}, // Hangul Jamo, leading
+		{0x2E80, 0x303E}, // CJK radicals to CJK symbols
+		{0x3041, 0xA4CF}, // kana to Yi
+		{0xA960, 0xA97F}, // Hangul Jamo Extended-A
+		{0xAC00, 0xD7A3}, // Hangul syllables
+		{0xF900, 0xFAFF}, // CJK compatibility ideographs
+		{0xFE30, 0xFE6F}, // CJK compatibility forms
+		{0xFF01, 0xFF60}, // fullwidth forms
+		{0xFFE0, 0xFFE6},
+		{0x1F300, 0x1F64F}, // pictographs, emoticons
+		{0x1F680, 0x1F6FF},
+		{0x1F900, 0x1FAFF},
+		{0x20000, 0x3FFFD}, // CJK extensions
+	}
+	for _, p := range ranges {
+		if r >= p[0] && r <= p[1] {
+			return true
+		}
+	}
+	return false
+}
