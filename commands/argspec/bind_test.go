@@ -122,6 +122,7 @@ func TestBind(t *testing.T) {
 		{"= false", many, "1 --publish=false", nil, over(map[string]any{"tasks": []any{1}, "publish": false})},
 
 		{"the rest", rest, "a b c", nil, map[string]any{"first": "a", "others": []any{"b", "c"}}},
+		{"quoted words like flags", rest, `"-x" "--first=y" -.5`, nil, map[string]any{"first": "-x", "others": []any{"--first=y", "-.5"}}},
 		{"nothing", rest, "", nil, map[string]any{"first": nil, "others": []any{}}},
 		{"no words", rest, "ignored", []string{}, map[string]any{"first": nil, "others": []any{}}},
 		{"all", all, "all", nil, map[string]any{"tasks": "all"}},
