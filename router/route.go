@@ -1,0 +1,106 @@
+package router
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tercet/internal/nearest"
+)
+
+// Line is one line for the router: the words of a shell, or the raw text of a prompt.
+type Line struct {
+	Raw   string   // "/plan 196"; not looked at if Words is not nil
+	Words []string // "/plan", "196"
+}
+
+// Route is where a line leads.
+type Route struct {
+	Name    string   // canonical name of the command, also when an alias led to it
+	File    string   // path inside the source
+	Source  string   // name of the source
+	Raw     string   // rest of the line; empty when it came as words
+	Words   []string // rest of the words; nil when the line came as one text
+	Shadows []string // what the file hides, as source:path; must not be changed
+}
+
+// Route finds the command that a line names. The error is an *UnknownCommandError or a *NoSlashError. A route that is found
+// costs no allocation.
+func (t *Table) Route(l Line) (Route, error) {
+	var r Route
+	first := ""
+	if l.Words != nil {
+		if len(l.Words) > 0 {
+			first, r.Words = l.Words[0], l.Words[1:]
+		}
+	} else {
+		first, r.Raw = cut(l.Raw)
+	}
+	if len(first) < 2 || first[0] != '/' {
+		return Route{}, t.noSlash(l, first)
+	}
+	found, ok := t.byName[first[1:]]
+	if !ok {
+		return Route{}, t.unknown(first[1:])
+	}
+	r.Name, r.File, r.Source, r.Shadows = found.Name, found.File, found.Source, found.shadows
+	return r, nil
+}
+
+// cut parts a line into its first word and the rest without the space around it.
+func cut(raw string) (first, rest string) {
+	raw = strings.TrimSpace(raw)
+	for i := 0; i < len(raw); {
+		r, size := utf8.DecodeRuneInString(raw[i:])
+		if unicode.IsSpace(r) {
+			return raw[:i], strings.TrimSpace(raw[i:])
+		}
+		i += size
+	}
+	return raw, ""
+}
+
+// unknown offers the nearest names, and before them the commands whose last part was named without their folder.
+func (t *Table) unknown(name string) error {
+	var near []string
+	typed := strings.ToLower(canonical(name))
+	for _, known := range t.names {
+		if strings.HasSuffix(known, ":"+typed) && len(near) < 3 {
+			near = append(near, known)
+		}
+	}
+	for _, known := range nearest.Names(typed, t.names) {
+		if len(near) < 3 {
+			near = append(near, known)
+		}
+	}
+	return &UnknownCommandError{Name: name, DidYouMean: near}
+}
+
+func (t *Table) noSlash(l Line, first string) error {
+	e := &NoSlashError{Line: strings.TrimSpace(l.text())}
+	_, command := t.byName[first]
+	_, task := t.byName["task"]
+	switch {
+	case command:
+		e.DidYouMean = []string{canonical(first)}
+	case task && first != e.Line && first != "/":
+		e.DidYouMean = []string{`task "…"`}
+	}
+	return e
+}
+
+// text is the line as messages and journals show it: what was typed, or the words with those in quotes that need them.
+func (l Line) text() string {
+	if l.Words == nil {
+		return strings.TrimSpace(l.Raw)
+	}
+	out := make([]string, len(l.Words))
+	for i, w := range l.Words {
+		out[i] = w
+		if w == "" || strings.ContainsFunc(w, unicode.IsSpace) {
+			out[i] = `"` + strings.ReplaceAll(w, `"`, `\"`) + `"`
+		}
+	}
+	return strings.Join(out, " ")
+}
