@@ -1,0 +1,48 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// Append adds line, which should end with a line break, to the end of the file, made with mode if it is missing, and syncs
+// it. If only a part of line could be written, the file is cut back, which is why there may be one writer at a time.
+func Append(root *os.Root, name string, line []byte, mode fs.FileMode) error {
+	return in(root, name, func(dir *os.Root, t target) error {
+		f, err := dir.OpenFile(t.base, os.O_WRONLY|os.O_APPEND, 0)
+		made := errors.Is(err, fs.ErrNotExist)
+		if made {
+			f, err = dir.OpenFile(t.base, os.O_WRONLY|os.O_APPEND|os.O_CREATE, orDefault(mode))
+		}
+		if err != nil {
+			return fail("open", t.shown, err)
+		}
+		err = appendTo(f, t, line)
+		if cerr := f.Close(); err == nil && cerr != nil {
+			err = fail("close", t.shown, cerr)
+		}
+		if err != nil || !made {
+			return err
+		}
+		return durable(dir, t.shown)
+	})
+}
+
+func appendTo(f *os.File, t target, line []byte) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return fail("open", t.shown, err)
+	}
+	if n, err := f.Write(line); err != nil {
+		e := fail("write", t.shown, err)
+		if n > 0 {
+			e.Err = errors.Join(e.Err, cause(f.Truncate(fi.Size())))
+		}
+		return e
+	}
+	if err := f.Sync(); err != nil {
+		return fail("sync", t.shown, err)
+	}
+	return nil
+}

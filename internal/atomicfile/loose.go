@@ -1,0 +1,102 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteLoose is WriteIn without any sync, for content that is worth nothing after a crash: readers never see a mixture, but
+// a loss of power may leave the old content, or none.
+func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	return in(root, name, func(dir *os.Root, t target) error {
+		temp := tempName(t.base)
+		f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, orDefault(mode))
+		if err != nil {
+			return fail("create", t.shown, err)
+		}
+		_, err = f.Write(data)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return discard(dir, temp, fail("write", t.shown, err))
+		}
+		if err := dir.Rename(temp, t.base); err != nil {
+			return discard(dir, temp, fail("rename", t.shown, err))
+		}
+		return nil
+	})
+}
+
+// BackupLoose is Backup without a sync of the directory, for a copy that a later sync there, or none, makes durable. The
+// content of the copy is as durable as that of name.
+func BackupLoose(root *os.Root, name, to string) error {
+	link := filepath.Join(filepath.Dir(to), tempName(filepath.Base(to)))
+	if err := root.Link(name, link); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fail("link", name, err)
+		}
+		return copyIn(root, name, to)
+	}
+	return in(root, to, func(dir *os.Root, t target) error {
+		temp := filepath.Base(link)
+		if err := dir.Rename(temp, t.base); err != nil {
+			return discard(dir, temp, fail("rename", t.shown, err))
+		}
+		// A rename between two names of one file does nothing and leaves both.
+		if err := dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fail("remove", t.shown, err)
+		}
+		return nil
+	})
+}
+
+// RemoveLoose is Remove without a sync: after a loss of power the file may be there again.
+func RemoveLoose(root *os.Root, name string) error {
+	if err := root.Remove(name); err != nil {
+		return fail("remove", name, err)
+	}
+	return nil
+}
+
+// Cut shortens a file to size bytes and syncs it, to drop a last line that was torn.
+func Cut(root *os.Root, name string, size int64) error {
+	f, err := root.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return fail("open", name, err)
+	}
+	err = f.Truncate(size)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fail("write", name, err)
+	}
+	return nil
+}
+
+// Sweep removes the temporary files of writes to the given names that were killed; names are base names in the directory
+// dir, and the caller holds the lock under which all of them are written. A directory that is not there has none.
+func Sweep(root *os.Root, dir string, names ...string) error {
+	d, err := root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fail("open directory", dir, err)
+	}
+	entries, err := d.Readdirnames(-1)
+	if err = errors.Join(err, d.Close()); err != nil {
+		return fail("open directory", dir, err)
+	}
+	var all error
+	for _, e := range entries {
+		for _, name := range names {
+			if TempFor(name, e) {
+				if err := root.Remove(filepath.Join(dir, e)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					all = errors.Join(all, fail("remove", filepath.Join(dir, e), err))
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,79 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Move renames from to to, which is replaced if it is there; both directories are synced. A regular file is copied and then
+// removed where a rename cannot cross from one file system to the other.
+func Move(root *os.Root, from, to string) error {
+	err := root.Rename(from, to)
+	if errors.Is(err, syscall.EXDEV) {
+		if err := copyIn(root, from, to); err != nil {
+			return err
+		}
+		return Remove(root, from)
+	}
+	if err != nil {
+		return fail("rename", from, err)
+	}
+	if err := in(root, to, func(dir *os.Root, t target) error { return durable(dir, t.shown) }); err != nil {
+		return err
+	}
+	if filepath.Dir(from) == filepath.Dir(to) {
+		return nil
+	}
+	return in(root, from, func(dir *os.Root, t target) error { return durable(dir, t.shown) })
+}
+
+// Backup makes to a copy of name as it is now, without a moment in which to is missing: a hard link where the file system
+// takes one. Later writes of this package to name leave the copy alone. Only the names are synced.
+func Backup(root *os.Root, name, to string) error {
+	link := filepath.Join(filepath.Dir(to), tempName(filepath.Base(to)))
+	if err := root.Link(name, link); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fail("link", name, err)
+		}
+		return copyIn(root, name, to)
+	}
+	return in(root, to, func(dir *os.Root, t target) error {
+		if err := dir.Rename(filepath.Base(link), t.base); err != nil {
+			return discard(dir, filepath.Base(link), fail("rename", t.shown, err))
+		}
+		// A rename between two names of one file does nothing and leaves both.
+		if err := dir.Remove(filepath.Base(link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fail("remove", t.shown, err)
+		}
+		return durable(dir, t.shown)
+	})
+}
+
+// copyIn writes the content of the regular file from to to, with its mode.
+func copyIn(root *os.Root, from, to string) error {
+	fi, err := root.Lstat(from)
+	if err != nil {
+		return fail("open", from, err)
+	}
+	if !fi.Mode().IsRegular() {
+		return fail("rename", from, syscall.EXDEV)
+	}
+	data, err := read(root, from)
+	if err != nil {
+		return fail("read", from, err)
+	}
+	return WriteIn(root, to, data, Options{Mode: fi.Mode().Perm()})
+}
+
+func read(root *os.Root, name string) (data []byte, err error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err = io.ReadAll(f)
+	return data, errors.Join(err, f.Close())
+}

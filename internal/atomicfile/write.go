@@ -1,0 +1,214 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Options says how a file is written. The zero value is good.
+type Options struct {
+	// Mode is for a file that is not there yet, less the umask; zero means 0644. A file that is there keeps its mode.
+	Mode fs.FileMode
+	// Before is called when the new content is on the disk, just before the rename: the last moment to compare what is there
+	// with what was read. An error of it ends the write; Error wraps it.
+	Before func() error
+}
+
+const (
+	defaultMode    fs.FileMode = 0o644
+	defaultDirMode fs.FileMode = 0o755
+)
+
+// Write makes data the content of the file at path. The errors are *Error and *NotDurableError.
+func Write(path string, data []byte, opt Options) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return fail("open directory", path, err)
+	}
+	return closing(root, path, replace(root, target{shown: path, base: filepath.Base(path)}, data, opt))
+}
+
+// WriteIn is Write for a name relative to root; nothing outside root is opened, whatever links there are.
+func WriteIn(root *os.Root, name string, data []byte, opt Options) error {
+	return in(root, name, func(dir *os.Root, t target) error { return replace(dir, t, data, opt) })
+}
+
+// Create writes a file that must not be there yet: the error wraps fs.ErrExist if it is. The name appears with its whole
+// content, where the file system has hard links.
+func Create(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	return in(root, name, func(dir *os.Root, t target) error { return create(dir, t, data, mode) })
+}
+
+// Remove removes a file or an empty directory; the error wraps fs.ErrNotExist if it is not there.
+func Remove(root *os.Root, name string) error {
+	return in(root, name, func(dir *os.Root, t target) error {
+		if err := dir.Remove(t.base); err != nil {
+			return fail("remove", t.shown, err)
+		}
+		return durable(dir, t.shown)
+	})
+}
+
+// MkdirAll makes a directory and those above it that are missing, and syncs the directories that got a new entry. A mode of
+// zero means 0755, less the umask.
+func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
+	if mode == 0 {
+		mode = defaultDirMode
+	}
+	var changed []string // directories that will get an entry
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		_, err := root.Stat(d)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || d == filepath.Dir(d) {
+			return fail("make directory", dir, err)
+		}
+		changed = append(changed, filepath.Dir(d))
+	}
+	if err := root.MkdirAll(dir, mode); err != nil {
+		return fail("make directory", dir, err)
+	}
+	for _, d := range changed {
+		if err := in(root, filepath.Join(d, "x"), func(sub *os.Root, _ target) error { return durable(sub, dir) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// target is the name that an operation is about: as the caller calls it, and in its directory.
+type target struct {
+	shown string
+	base  string
+}
+
+// in opens the directory of name once, so that every step happens in the same directory even if a link is put in its way.
+func in(root *os.Root, name string, do func(dir *os.Root, t target) error) error {
+	t := target{shown: name, base: filepath.Base(name)}
+	if t.base == "." || t.base == ".." || t.base == string(filepath.Separator) {
+		return fail("open directory", name, fs.ErrInvalid)
+	}
+	dir, err := root.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return fail("open directory", name, err)
+	}
+	return closing(dir, name, do(dir, t))
+}
+
+// closing closes a directory after what was done in it. The first error counts.
+func closing(dir *os.Root, shown string, err error) error {
+	if cerr := dir.Close(); err == nil && cerr != nil {
+		return &NotDurableError{Path: shown, Err: cause(cerr)}
+	}
+	return err
+}
+
+func replace(dir *os.Root, t target, data []byte, opt Options) error {
+	temp, err := stage(dir, t, data, opt.Mode)
+	if err != nil {
+		return err
+	}
+	if opt.Before != nil {
+		if err := opt.Before(); err != nil {
+			return discard(dir, temp, &Error{Op: "check", Path: t.shown, Err: err})
+		}
+	}
+	if err := dir.Rename(temp, t.base); err != nil {
+		return discard(dir, temp, fail("rename", t.shown, err))
+	}
+	return durable(dir, t.shown)
+}
+
+func create(dir *os.Root, t target, data []byte, mode fs.FileMode) error {
+	if _, err := dir.Lstat(t.base); err == nil {
+		return fail("create", t.shown, fs.ErrExist)
+	}
+	temp, err := stage(dir, t, data, mode)
+	if err != nil {
+		return err
+	}
+	err = dir.Link(temp, t.base)
+	switch {
+	case err == nil:
+		if err := dir.Remove(temp); err != nil {
+			return &NotDurableError{Path: t.shown, Err: cause(err)}
+		}
+	case errors.Is(err, fs.ErrExist):
+		return discard(dir, temp, fail("create", t.shown, fs.ErrExist))
+	default:
+		if err := dir.Remove(temp); err != nil {
+			return &Error{Op: "create", Path: t.shown, Err: cause(err), Left: temp}
+		}
+		if err := fill(dir, t, t.base, data, orDefault(mode)); err != nil {
+			return err
+		}
+	}
+	return durable(dir, t.shown)
+}
+
+// stage writes data to a new temporary file beside t and syncs it. The file has the mode of the file at t, if there is one.
+func stage(dir *os.Root, t target, data []byte, mode fs.FileMode) (temp string, err error) {
+	temp = tempName(t.base)
+	mode = orDefault(mode)
+	keep := false
+	if fi, err := dir.Stat(t.base); err == nil && fi.Mode().IsRegular() {
+		mode, keep = fi.Mode().Perm(), true
+	}
+	if err := fill(dir, t, temp, data, mode); err != nil {
+		return "", err
+	}
+	if keep {
+		// The umask has cut the mode of a new file; that of the old one is to stay.
+		if err := dir.Chmod(temp, mode); err != nil {
+			return "", discard(dir, temp, fail("create", t.shown, err))
+		}
+	}
+	return temp, nil
+}
+
+func orDefault(mode fs.FileMode) fs.FileMode {
+	if mode == 0 {
+		return defaultMode
+	}
+	return mode.Perm()
+}
+
+// fill makes the file name with data and syncs it; it is gone again on an error.
+func fill(dir *os.Root, t target, name string, data []byte, mode fs.FileMode) error {
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return fail("create", t.shown, err)
+	}
+	op := "write"
+	_, err = f.Write(data)
+	if err == nil {
+		op = "sync"
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil && cerr != nil {
+		op, err = "close", cerr
+	}
+	if err != nil {
+		return discard(dir, name, fail(op, t.shown, err))
+	}
+	return nil
+}
+
+// discard removes a file of ours after an error, and says so if it cannot.
+func discard(dir *os.Root, name string, err *Error) error {
+	if rerr := dir.Remove(name); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+		err.Left = name
+	}
+	return err
+}
+
+// durable syncs a directory after its entries changed.
+func durable(dir *os.Root, shown string) error {
+	if err := syncDir(dir); err != nil {
+		return &NotDurableError{Path: shown, Err: cause(err)}
+	}
+	return nil
+}
