@@ -1,0 +1,177 @@
+package subagents
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"tercet/formats"
+)
+
+// maxDocument is the most bytes that a document may have.
+const maxDocument = 4 << 20
+
+// document is one artifact whose content was read: what is placed is what was judged, whatever happens to the file.
+type document struct {
+	index int // in Return.Artifacts
+	data  []byte
+}
+
+// artifacts checks every artifact against the disk and reads the documents. Paths are made clean in place. Artifacts that
+// do not hold are left out of ret, and named among the violations.
+func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []string, err error) {
+	var tree *os.Root
+	defer func() {
+		if tree != nil {
+			err = errors.Join(err, tree.Close())
+		}
+	}()
+	kept := ret.Artifacts[:0:0]
+	seen := map[string]bool{}
+	for _, a := range ret.Artifacts {
+		problem := pathProblem(a.Path)
+		var data []byte
+		switch {
+		case problem != "":
+		case seen[path.Clean(a.Path)]:
+			problem = "is listed twice"
+		case a.Type.IsDocument():
+			data, problem = g.readDocument(a)
+		case a.Deleted:
+		default:
+			if tree == nil {
+				if tree, err = os.OpenRoot(g.req.Dir); err != nil {
+					return nil, nil, &PlaceError{Op: "read", Path: g.req.Dir, Err: err}
+				}
+			}
+			problem = fileProblem(tree, a.Path, "the tree that was worked on")
+		}
+		if problem != "" {
+			// Return.Validate names paths that are none at all.
+			if named := !fs.ValidPath(a.Path) || a.Path == "." || strings.ContainsAny(a.Path, "\x00\\\n"); !named {
+				bad = append(bad, fmt.Sprintf("artifact %q %s", a.Path, problem))
+			}
+			continue
+		}
+		a.Path = path.Clean(a.Path)
+		seen[a.Path] = true
+		if data != nil {
+			docs = append(docs, document{index: len(kept), data: data})
+		}
+		kept = append(kept, a)
+	}
+	ret.Artifacts = kept
+	return docs, bad, nil
+}
+
+// readDocument reads a document out of the delegation's folder. The problem is empty if it is a regular file with text.
+func (g *delegation) readDocument(a formats.Artifact) (data []byte, problem string) {
+	const where = "the folder for documents"
+	out := g.folder.out
+	switch {
+	case out == nil:
+		return nil, "is a document, and the contract has none"
+	case a.Deleted:
+		return nil, "is a document and cannot be deleted"
+	}
+	if problem := fileProblem(out, a.Path, where); problem != "" {
+		return nil, problem
+	}
+	// Between the look at the file and its opening it may have become a link or a pipe: what was opened decides.
+	f, err := out.OpenFile(filepath.FromSlash(a.Path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, "cannot be read in " + where + ": " + reason(err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		data, err = io.ReadAll(io.LimitReader(f, maxDocument+1))
+	}
+	switch closeErr := f.Close(); {
+	case err != nil:
+		return nil, "cannot be read in " + where + ": " + reason(err)
+	case closeErr != nil:
+		return nil, "cannot be read in " + where + ": " + reason(closeErr)
+	case !info.Mode().IsRegular():
+		return nil, "is not a regular file"
+	case len(data) > maxDocument:
+		return nil, fmt.Sprintf("is larger than %d bytes", maxDocument)
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, "is empty"
+	}
+	return data, ""
+}
+
+// fileProblem says what keeps a path from being a regular file that is not empty; links are not followed.
+func fileProblem(root *os.Root, name, where string) string {
+	info, err := root.Lstat(filepath.FromSlash(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "is not in " + where
+	case err != nil:
+		return "cannot be read in " + where + ": " + reason(err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "is a symbolic link"
+	case !info.Mode().IsRegular():
+		return "is not a regular file"
+	case info.Size() == 0:
+		return "is empty"
+	}
+	return ""
+}
+
+// pathProblem says what is wrong with the form of an artifact's path: it must be relative, with slashes, and stay inside.
+func pathProblem(p string) string {
+	const limit = 255
+	switch {
+	case p == "":
+		return "has no path"
+	case strings.HasPrefix(p, "/") || filepath.IsAbs(p):
+		return "has an absolute path, expected one relative to its folder"
+	case strings.ContainsRune(p, '\\'):
+		return "has a backslash in its path, expected slashes"
+	case strings.ContainsFunc(p, unicode.IsControl):
+		return "has a control character in its path"
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		switch {
+		case part == "..":
+			return "leads out of its folder"
+		case len(part) > limit:
+			return fmt.Sprintf("has a name of more than %d bytes in its path", limit)
+		case part != "." && (strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ")):
+			return "has a name that ends in a dot or a space in its path"
+		case windowsName(part):
+			return "has a name in its path that Windows keeps for devices"
+		}
+	}
+	if !filepath.IsLocal(filepath.FromSlash(p)) || path.Clean(p) == "." {
+		return "is no file inside its folder"
+	}
+	return ""
+}
+
+// windowsName tells whether a name means a device on Windows, where the tree may be checked out.
+func windowsName(name string) bool {
+	name, _, _ = strings.Cut(strings.ToLower(name), ".")
+	switch name {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	return len(name) == 4 && (strings.HasPrefix(name, "com") || strings.HasPrefix(name, "lpt")) && name[3] >= '1' && name[3] <= '9'
+}
+
+// reason is an error of the file system without the path, which the message has already.
+func reason(err error) string {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}

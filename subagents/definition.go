@@ -1,0 +1,131 @@
+package subagents
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/md"
+)
+
+// Definition is a subagent file: the contract, the prompt parts and how it is run.
+type Definition struct {
+	Info formats.AgentInfo
+	// Optional are the types of the contract's artifacts that a completed return need not have.
+	Optional []formats.ArtifactType
+	// Facets are the inline sections of the file; those that the key `facets` names are put in front of them by Resolve.
+	Facets formats.Facets
+	Refs   FacetRefs
+	Argv   []string          // of runner exec: the program and its arguments
+	Model  map[string]string // runner → model; the key "" is the model for every runner
+	Limits Limits
+	// StatusPos and IssuesPos are the places of the contract's two queries, zero without one.
+	StatusPos, IssuesPos formats.Pos
+	File                 string
+	Src                  []byte
+	Warnings             []formats.Diagnostic
+}
+
+// FacetRefs names files under facets/: a single name each for persona, instruction and output, lists for the others.
+type FacetRefs struct {
+	Persona, Instruction, Output string
+	Knowledge, Policy            []string
+}
+
+// Limits bound one delegation to a model; zero means no limit.
+type Limits struct {
+	Tokens int
+	Cost   float64 // US dollars
+	Turns  int
+}
+
+// ParseDefinition reads a subagent file. The error is a *formats.Diagnostics with everything that is wrong with it, in the
+// order of the file. The name of the file, without folders and .md, must be the subagent's name.
+func ParseDefinition(file string, src []byte) (Definition, error) {
+	doc, problems := md.Parse(src)
+	r := &reader{file: file}
+	for _, p := range problems {
+		r.add(string(p.Code), span{at(p.Pos), at(p.End)}, p.Msg, p.Help)
+	}
+	def := Definition{File: file, Src: slices.Clone(src)}
+	def.Info = formats.AgentInfo{Role: formats.RoleUtility, Tools: []string{"read", "search"}, File: file}
+	switch {
+	case doc.Front != nil:
+		r.front(&def, doc.Front)
+	case len(problems) == 0:
+		r.add(codeMissing, span{start: formats.Pos{Line: 1, Col: 1}}, "expected frontmatter with name and description, got none",
+			"start the file with a block between two lines of ---")
+	}
+	r.body(&def, doc)
+	diags := &formats.Diagnostics{List: r.list, Sources: map[string][]byte{file: def.Src}}
+	diags.Sort()
+	if diags.HasErrors() {
+		return Definition{}, diags
+	}
+	def.Warnings = diags.List
+	return def, nil
+}
+
+// body reads the sections after the frontmatter.
+func (r *reader) body(def *Definition, doc *md.Document) {
+	sections := doc.Sections(2)
+	end := doc.LineCount() + 1
+	if len(sections) > 0 {
+		end = sections[0].Line()
+	}
+	for _, b := range doc.Blocks {
+		if b.Kind == md.Heading && b.Level == 1 && b.Depth == 0 && b.Pos.Line > end {
+			r.add(codeSection, span{at(b.Pos), at(b.End)}, "expected sections of level 2, got a heading of level 1", "write ## instead of #")
+		}
+	}
+	def.Facets.Instruction = lines(doc, doc.BodyLine, end-1)
+	seen := map[string]bool{}
+	for _, s := range sections {
+		title := strings.ToLower(s.Title())
+		where := span{at(s.Heading.Pos), at(s.Heading.End)}
+		if seen[title] {
+			r.add(codeTwice, where, "section "+s.Title()+" stands twice", "join the two")
+			continue
+		}
+		seen[title] = true
+		text := lines(doc, s.Line()+1, s.EndLine)
+		switch title {
+		case "persona":
+			def.Facets.Persona = text
+		case "knowledge":
+			def.Facets.Knowledge = nonEmpty(text)
+		case "instruction":
+			def.Facets.Instruction = strings.Trim(def.Facets.Instruction+"\n\n"+text, "\n")
+		case "output":
+			def.Facets.Output = text
+		case "policy":
+			def.Facets.Policy = nonEmpty(text)
+		case "argument parsing", "workflow execution", "between steps", "error handling":
+			r.add(codeUnsupported, where, "section "+s.Title()+" is not supported yet: a subagent with its own steps",
+				"put the steps into a command and delegate from there")
+		default:
+			r.unknown(codeSection, where, "section", s.Title(), []string{"Persona", "Knowledge", "Instruction", "Output", "Policy"})
+		}
+	}
+}
+
+// lines gives the text of some lines without blank ones around it.
+func lines(doc *md.Document, from, to int) string {
+	var b strings.Builder
+	for n := from; n <= to; n++ {
+		b.WriteString(doc.Line(n))
+		b.WriteByte('\n')
+	}
+	return strings.Trim(b.String(), "\n")
+}
+
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// stem is the name that a file gives to its subagent.
+func stem(file string) string { return strings.TrimSuffix(path.Base(file), ".md") }

@@ -1,0 +1,390 @@
+package subagents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/trace"
+)
+
+// Dispatcher takes every delegation: it raises the depth, finds the subagent, makes its folder, bounds its time, judges
+// what it returns, puts its documents in their place and stamps the metadata.
+type Dispatcher struct {
+	Set      *Set
+	Root     *os.Root // the project root, not closed here
+	Dir      string   // its absolute path
+	Clock    Clock
+	Problems Problems
+	Trace    trace.Sink // nil: nobody listens
+	// Derive applies the queries of a contract (AgentInfo.StatusQuery, IssuesQuery) to work that was done. Its error is a
+	// violation of the contract. It may be nil if no subagent of the Set has such a query.
+	Derive func(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error)
+
+	mu     sync.Mutex
+	placed map[docKey]string // where the document of a step of a run stands; guarded by mu
+	known  map[string]bool   // runs whose record on disk was read; guarded by mu
+}
+
+// Delegate runs one delegation. The depth and the path of r are those of the caller; r.Out and r.Repair are ignored.
+// A subagent that does not exist, a delegation that is too deep or goes in a circle, and a fault of the engine are Go
+// errors; whatever the subagent itself does wrong is a failed Return.
+func (d *Dispatcher) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
+	if err := d.ready(); err != nil {
+		return formats.Return{}, err
+	}
+	g := &delegation{d: d, from: r.Depth.Int(), begin: d.Clock.Now()}
+	ret, err := g.start(ctx, r)
+	g.emit(ret, err)
+	return ret, err
+}
+
+func (d *Dispatcher) ready() error {
+	parts := []struct {
+		what    string
+		missing bool
+	}{
+		{"a set of subagents", d.Set == nil},
+		{"the project root", d.Root == nil || d.Dir == ""},
+		{"a clock", d.Clock == nil},
+		{"a store of problems", d.Problems == nil},
+	}
+	for _, p := range parts {
+		if p.missing {
+			return &MissingError{What: p.what}
+		}
+	}
+	return nil
+}
+
+// delegation is one call of Delegate and belongs to its goroutine.
+type delegation struct {
+	d      *Dispatcher
+	req    formats.Request // as the agent gets it
+	info   formats.AgentInfo
+	due    formats.AgentInfo // info with the artifacts that a completed return must have
+	agent  Agent
+	from   int // depth of the caller
+	begin  time.Time
+	folder *folder
+}
+
+func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Return, error) {
+	g.req = r
+	depth, err := r.Depth.Next()
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if g.from < formats.CommandDepth().Int() {
+		return formats.Return{}, &formats.Failure{Code: formats.CodeBug, Message: "a delegation starts at a command, not at the router"}
+	}
+	if slices.ContainsFunc(r.Path, func(name string) bool { return base(name) == base(r.Agent) }) {
+		return formats.Return{}, &CycleError{Name: r.Agent, Path: slices.Clone(r.Path)}
+	}
+	language := ""
+	if r.Task != nil {
+		language = r.Task.Language
+	}
+	def, agent, ok := g.d.Set.Lookup(r.Agent, language)
+	if !ok {
+		return formats.Return{}, g.d.Set.unknown(r.Agent)
+	}
+	g.info, g.due, g.agent = def.Info, due(def), agent
+	g.req.Depth = depth
+	g.req.Path = append(slices.Clone(r.Path), r.Agent)
+	g.req.Timeout = timeoutOf(r.Timeout, def.Info.Timeout)
+	g.req.Facets = joinFacets(def.Facets, r.Facets)
+	g.req.Repair, g.req.Out = nil, ""
+	if g.req.Dir == "" {
+		g.req.Dir = g.d.Dir
+	}
+	if bad := checkInput(def.Info, r.Input); len(bad) > 0 {
+		return g.finish(formats.Failed(&InputError{Agent: r.Agent, Problems: bad})), nil
+	}
+	if g.folder, err = g.d.openFolder(r, !def.Info.Builtin || !def.Info.NoArtifacts); err != nil {
+		return formats.Return{}, err
+	}
+	defer g.folder.close()
+	g.req.Out = g.folder.outPath()
+	ret, err := g.work(ctx)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	return g.finish(ret), nil
+}
+
+// work runs the agent, has a return that breaks the contract repaired once, and places the documents of a good one.
+func (g *delegation) work(ctx context.Context) (formats.Return, error) {
+	within, cancel := context.WithTimeout(ctx, g.req.Timeout.Total)
+	defer cancel()
+	answer, err := g.ask(within)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if len(answer.bad) > 0 && within.Err() == nil && !g.info.Builtin {
+		if err := g.folder.keep("return-1", answer.raw); err != nil {
+			return formats.Return{}, err
+		}
+		g.req.Repair = answer.bad
+		if answer, err = g.ask(within); err != nil {
+			return formats.Return{}, err
+		}
+	}
+	switch {
+	case len(answer.bad) > 0 && within.Err() != nil:
+		return g.stopped(ctx, answer.ret), nil
+	case len(answer.bad) > 0:
+		return g.refuse(ctx, answer)
+	case answer.ret.Status == formats.StatusFailed && within.Err() != nil:
+		return g.stopped(ctx, answer.ret), nil
+	}
+	return g.place(answer)
+}
+
+// answer is what one call of the agent gave: a return with the artifacts that were found, or violations with the text
+// they were found in.
+type answer struct {
+	ret  formats.Return
+	docs []document
+	bad  []string
+	raw  []byte
+}
+
+// ask calls the agent once and judges what comes back.
+func (g *delegation) ask(ctx context.Context) (answer, error) {
+	ret, fault := g.agent.Run(ctx, g.req)
+	if broken, ok := errors.AsType[*ReturnError](fault); ok {
+		return answer{bad: slices.Clone(broken.Problems), raw: broken.Raw}, nil
+	}
+	if fault != nil && (ctx.Err() != nil || agentsOwn(formats.CodeOf(fault))) {
+		return answer{ret: formats.Failed(fault)}, nil //nolint:nilerr // what an agent does wrong is a return
+	}
+	if fault != nil {
+		return answer{}, fault
+	}
+	a := answer{ret: g.dropClaims(ret)}
+	var unfit error
+	if a.raw, unfit = json.MarshalIndent(ret, "", "  "); unfit != nil {
+		// A value that JSON cannot hold stands in fields: the agent put it there.
+		a.raw, a.bad = fmt.Appendf(nil, "%+v\n", ret), []string{fmt.Sprintf("fields hold a value that is no JSON: %v", unfit)}
+	}
+	if err := g.judge(ctx, &a); err != nil {
+		return answer{}, err
+	}
+	return a, nil
+}
+
+// judge checks the return against the contract and its artifacts against the disk.
+func (g *delegation) judge(ctx context.Context, a *answer) error {
+	if g.d.Derive != nil && (a.ret.Status == formats.StatusCompleted || a.ret.Said == formats.OutcomeRejected) &&
+		g.info.StatusQuery+g.info.IssuesQuery != "" {
+		derived, err := g.d.Derive(ctx, g.info, a.ret)
+		if err != nil {
+			a.bad = append(a.bad, err.Error())
+		} else {
+			a.ret = derived
+		}
+	}
+	a.bad = append(a.bad, a.ret.Validate(g.due)...)
+	docs, bad, err := g.artifacts(&a.ret)
+	if err != nil {
+		return err
+	}
+	if done := a.ret.Status == formats.StatusCompleted || a.ret.Status == formats.StatusPartial; !done {
+		// What failed is known already: a file that is not there must not hide it.
+		for _, one := range bad {
+			a.ret.Warnings = append(a.ret.Warnings, "dropped: "+one)
+		}
+		bad = nil
+	}
+	a.docs, a.bad = docs, append(a.bad, bad...)
+	return nil
+}
+
+// dropClaims takes away what an agent may not say of itself.
+func (g *delegation) dropClaims(ret formats.Return) formats.Return {
+	ret.Warnings = slices.Clone(ret.Warnings)
+	ret.Artifacts = slices.Clone(ret.Artifacts)
+	m := ret.Metadata
+	drop := func(name string, claimed bool) {
+		if claimed {
+			ret.Warnings = append(ret.Warnings, "dropped: "+name+" is the engine's to say")
+		}
+	}
+	drop("metadata.session_id", m.Session != "" && m.Session != g.req.Session)
+	drop("metadata.run", m.Run != "" && m.Run != g.req.Run)
+	drop("metadata.duration_seconds", m.Duration != 0)
+	drop("metadata.agent_type", m.Agent != "" && m.Agent != g.req.Agent)
+	drop("metadata.delegation_depth", m.Depth != 0 && m.Depth != g.req.Depth.Int())
+	drop("metadata.delegation_path", m.Path != nil && !slices.Equal(m.Path, g.req.Path))
+	drop("metadata.worktree", m.Worktree != "" && !g.info.Builtin)
+	ret.Metadata = formats.Metadata{Runner: m.Runner}
+	if g.info.Builtin {
+		ret.Metadata.Worktree = m.Worktree
+	}
+	ret.Class, ret.Schema = "", ""
+	return ret
+}
+
+// finish stamps what the engine measured.
+func (g *delegation) finish(ret formats.Return) formats.Return {
+	m := &ret.Metadata
+	m.Session, m.Run, m.Agent = g.req.Session, g.req.Run, g.req.Agent
+	if at := g.info.Name; at != "" {
+		m.Agent = at
+	}
+	m.Depth, m.Path = g.req.Depth.Int(), slices.Clone(g.req.Path)
+	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
+	if named, ok := g.agent.(interface{ Runner() string }); ok {
+		m.Runner = named.Runner()
+	}
+	if m.Runner == "" && g.info.Builtin {
+		m.Runner = runnerBuiltin
+	}
+	ret.Class = ""
+	if ret.Status == formats.StatusFailed && len(ret.Errors) > 0 {
+		ret.Class = formats.ClassOf(ret.Errors[0])
+	}
+	if ret.Artifacts == nil {
+		ret.Artifacts = []formats.Artifact{}
+	}
+	if ret.Errors == nil {
+		ret.Errors = []formats.ReturnError{}
+	}
+	return ret
+}
+
+// stopped is the return of an agent that was ended before it was done. What it said of the reason is kept behind.
+func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.Return {
+	f := &formats.Failure{
+		Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", g.req.Agent, g.req.Timeout.Total),
+		Help: "give the step a longer `timeout`",
+	}
+	switch err := ctx.Err(); {
+	case errors.Is(err, context.Canceled):
+		*f = formats.Failure{Code: formats.CodeCancelled, Message: g.req.Agent + " was cancelled"}
+	case err != nil:
+		f.Message, f.Help = "the time of the run was over before "+g.req.Agent+" had ended", "raise `limits.duration`"
+	}
+	if len(said.Errors) > 0 && said.Errors[0].Code == f.Code {
+		return said
+	}
+	ret := formats.Failed(f)
+	ret.Errors = append(ret.Errors, said.Errors...)
+	ret.Issues, ret.Warnings, ret.NextSteps = said.Issues, said.Warnings, said.NextSteps
+	ret.Metadata.Runner = said.Metadata.Runner
+	return ret
+}
+
+// refuse is the return of an agent whose second return broke the contract too.
+func (g *delegation) refuse(ctx context.Context, a answer) (formats.Return, error) {
+	broken := &ReturnError{Agent: g.req.Agent, Raw: a.raw, Problems: a.bad}
+	if err := g.folder.keep("return", a.raw); err != nil {
+		return formats.Return{}, err
+	}
+	broken.File = g.folder.path + "/return"
+	ret := formats.Failed(broken)
+	ret.Metadata.Runner = a.ret.Metadata.Runner
+	for _, one := range a.bad {
+		ret.Issues = append(ret.Issues, formats.Issue{Level: formats.LevelError, Description: one, Source: "check"})
+	}
+	task := 0
+	if g.req.Task != nil {
+		task = g.req.Task.Number
+	}
+	// The record must be written also when the run is being cancelled.
+	err := g.d.Problems.Record(context.WithoutCancel(ctx), formats.Problem{
+		Type: string(formats.ErrorValidation), Severity: "critical", Message: broken.Error(),
+		Context: formats.ProblemContext{
+			Session: g.req.Session, Run: g.req.Run, Command: g.req.Command, Task: task, Step: g.req.Step, File: broken.File,
+		},
+		Path: slices.Clone(g.req.Path), Depth: g.req.Depth.Int(), Action: broken.Help(),
+	})
+	if err != nil {
+		ret.Warnings = append(ret.Warnings, "not recorded in errors.json: "+err.Error())
+	}
+	return ret, nil
+}
+
+func (g *delegation) emit(ret formats.Return, err error) {
+	if g.d.Trace == nil {
+		return
+	}
+	e := trace.Event{
+		Time: g.begin, Run: g.req.Run, Kind: trace.Delegate, Name: g.req.Agent, Step: g.req.Step,
+		FromDepth: g.from, ToDepth: g.req.Depth.Int(), Path: slices.Clone(g.req.Path),
+		Duration: g.d.Clock.Now().Sub(g.begin), Outcome: ret.Outcome().String(),
+		Attrs: map[string]any{"visit": g.req.Visit, "attempt": g.req.Attempt},
+	}
+	switch {
+	case err != nil:
+		e.Outcome, e.Message = formats.OutcomeFailed.String(), err.Error()
+	case len(ret.Errors) > 0:
+		e.Message = ret.Errors[0].Message
+	default:
+		e.Message = ret.Summary
+	}
+	if ret.Metadata.Runner != "" {
+		e.Attrs["runner"] = ret.Metadata.Runner
+	}
+	g.d.Trace.Emit(e)
+}
+
+// agentsOwn tells whether a Go error with this code is about the agent's work, so that the command may retry, fall back
+// or route; the others mean that the engine could not do its job.
+func agentsOwn(c formats.Code) bool {
+	return slices.Contains([]formats.Code{
+		formats.CodeToolUnavailable, formats.CodeAuth, formats.CodeTimeout, formats.CodeTransient, formats.CodeDenied,
+		formats.CodeUntrusted, formats.CodeValidationFailed, formats.CodeBuildError, formats.CodeFileNotFound,
+		formats.CodeGitCommitFailed, formats.CodePrecondition, formats.CodeRejected, formats.CodeNotFound,
+	}, c)
+}
+
+// due is a contract without the artifacts that may be missing.
+func due(def Definition) formats.AgentInfo {
+	info := def.Info
+	if len(def.Optional) == 0 {
+		return info
+	}
+	info.Artifacts = slices.DeleteFunc(slices.Clone(info.Artifacts), func(a formats.ArtifactSpec) bool {
+		return slices.Contains(def.Optional, a.Type)
+	})
+	info.NoArtifacts = len(info.Artifacts) == 0
+	return info
+}
+
+// timeoutOf takes each bound from the step, else from the subagent's file, else the documented default.
+func timeoutOf(step, file formats.Timeout) formats.Timeout {
+	t := step
+	if t.Total <= 0 {
+		t.Total = file.Total
+	}
+	if t.Total <= 0 {
+		t.Total = formats.DefaultStepTimeout
+	}
+	if t.Idle <= 0 {
+		t.Idle = file.Idle
+	}
+	return t
+}
+
+// joinFacets puts what the step adds behind what the subagent's file says.
+func joinFacets(file, step formats.Facets) formats.Facets {
+	text := func(a, b string) string {
+		return strings.Trim(a+"\n\n"+b, "\n")
+	}
+	return formats.Facets{
+		Persona:     text(file.Persona, step.Persona),
+		Knowledge:   slices.Concat(file.Knowledge, step.Knowledge),
+		Instruction: text(file.Instruction, step.Instruction),
+		Output:      text(file.Output, step.Output),
+		Policy:      slices.Concat(file.Policy, step.Policy),
+	}
+}

@@ -1,0 +1,143 @@
+package subagents
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"tercet/formats"
+)
+
+// folder is the private folder of one delegation, under runs/{run}. It is made anew for every delegation and is used by
+// its goroutine only.
+type folder struct {
+	root *os.Root // the project root, not owned
+	dir  string   // absolute path of the root
+	path string   // relative to the root, with slashes
+	// out is the documents' folder, held open from before the agent starts: whatever the agent does to the path, what is
+	// read through this handle lies in the folder that was made.
+	out  *os.Root
+	made bool
+}
+
+const outName = "out"
+
+// openFolder makes the folder of a delegation: {step}-{attempt}, or that name with .2, .3 ... when the step is run again.
+// Agents without documents get none until something must be kept.
+func (d *Dispatcher) openFolder(r formats.Request, withOut bool) (*folder, error) {
+	if !plainName(r.Run) {
+		return nil, &NameError{What: "run id", Got: r.Run}
+	}
+	f := &folder{root: d.Root, dir: d.Dir}
+	f.path = path.Join(runFolder(r.Run), fmt.Sprintf("%s-%d", folderName(r.Step, r.Agent), max(r.Attempt, 1)))
+	if !withOut {
+		return f, nil
+	}
+	if err := f.make(); err != nil {
+		return nil, err
+	}
+	if err := f.root.Mkdir(f.path+"/"+outName, 0o700); err != nil {
+		return nil, &PlaceError{Op: "make", Path: f.path + "/" + outName, Err: err}
+	}
+	out, err := f.root.OpenRoot(f.path + "/" + outName)
+	if err != nil {
+		return nil, &PlaceError{Op: "make", Path: f.path + "/" + outName, Err: err}
+	}
+	f.out = out
+	return f, nil
+}
+
+func (f *folder) make() error {
+	if f.made {
+		return nil
+	}
+	f.made = true
+	if err := f.root.MkdirAll(path.Dir(f.path), 0o700); err != nil {
+		return &PlaceError{Op: "make", Path: path.Dir(f.path), Err: err}
+	}
+	first := f.path
+	for n := 2; ; n++ {
+		err := f.root.Mkdir(f.path, 0o700)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, fs.ErrExist) || n > 10_000 {
+			return &PlaceError{Op: "make", Path: f.path, Err: err}
+		}
+		f.path = fmt.Sprintf("%s.%d", first, n)
+	}
+}
+
+// outPath is the absolute path of the documents' folder, empty without one.
+func (f *folder) outPath() string {
+	if f.out == nil {
+		return ""
+	}
+	return filepath.Join(f.dir, filepath.FromSlash(f.path), outName)
+}
+
+// keep writes a text into the folder.
+func (f *folder) keep(name string, text []byte) error {
+	if err := f.make(); err != nil {
+		return err
+	}
+	if err := f.root.WriteFile(f.path+"/"+name, text, 0o600); err != nil {
+		return &PlaceError{Op: "keep", Path: f.path + "/" + name, Err: err}
+	}
+	return nil
+}
+
+// close removes what is empty, so that a run's folder shows only what there is to see.
+func (f *folder) close() {
+	if f.out == nil {
+		return
+	}
+	_ = f.out.Close() //nolint:errcheck // reason: nothing was written through it
+	for _, name := range []string{f.path + "/" + outName, f.path} {
+		_ = f.root.Remove(name) //nolint:errcheck // reason: it stays when it holds something
+	}
+}
+
+func runFolder(run string) string { return formats.Workspace + "/runs/" + run }
+
+// folderName makes a step path fit for a folder: phases[2]/commit becomes phases.2.commit.
+func folderName(step, agent string) string {
+	if step == "" {
+		step = agent
+	}
+	name := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+			return c
+		}
+		return '.'
+	}, step)
+	for strings.Contains(name, "..") {
+		name = strings.ReplaceAll(name, "..", ".")
+	}
+	if name = strings.Trim(name, "."); name == "" {
+		name = "step"
+	}
+	const limit = 120
+	if len(name) > limit {
+		name = name[:limit] // a longer one that begins alike gets a number behind it
+	}
+	return name
+}
+
+// plainName tells whether an id can be one element of a path.
+func plainName(s string) bool {
+	if s == "" || len(s) > 60 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}

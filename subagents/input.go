@@ -1,0 +1,71 @@
+package subagents
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/nearest"
+)
+
+// checkInput compares the input of a delegation with the contract. A null counts as not given, so that an argument that
+// was left out may be passed on.
+func checkInput(info formats.AgentInfo, input map[string]any) []string {
+	if info.Inputs == nil {
+		return nil
+	}
+	var bad []string
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		in, ok := info.Inputs[name]
+		switch v := input[name]; {
+		case !ok:
+			one := fmt.Sprintf("unknown input %q", name)
+			if help := nearest.Help(name, slices.Sorted(maps.Keys(info.Inputs))); help != "" {
+				one += ", " + help
+			}
+			bad = append(bad, one)
+		case v != nil && !hasType(v, in.Type):
+			bad = append(bad, fmt.Sprintf("expected %s as %s, got %s", in.Type, name, typeName(v)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(info.Inputs)) {
+		if info.Inputs[name].Required && input[name] == nil {
+			bad = append(bad, fmt.Sprintf("expected %s as %s, got nothing", info.Inputs[name].Type, name))
+		}
+	}
+	return bad
+}
+
+// hasType also takes the values of the engine's own types that a step of it passes on as they are.
+func hasType(v any, want formats.InputType) bool {
+	if want == "" || want.Holds(v) {
+		return true
+	}
+	switch v.(type) {
+	case []formats.Artifact, []formats.Issue:
+		return want == formats.TypeArray
+	case *formats.Task, *formats.Phase:
+		return want == formats.TypeObject
+	}
+	return false
+}
+
+// typeName is the JSON type of a value, for messages.
+func typeName(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case int, int64, float64, *big.Int, json.Number:
+		return "number"
+	case []any, []string, []int:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return fmt.Sprintf("%T", v)
+}

@@ -1,0 +1,188 @@
+package subagents
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+)
+
+//go:embed library/*.md
+var libraryFiles embed.FS
+
+// Library holds the subagent files that tercet ships, at its top level.
+func Library() fs.FS { return library{} }
+
+type library struct{}
+
+// Open opens a shipped file.
+func (library) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return libraryFiles.Open(path.Join("library", name))
+}
+
+// Source is a folder of subagent files.
+type Source struct {
+	Name   string // its path for messages, put in front of the file's name
+	FS     fs.FS
+	Facets fs.FS // holds {persona,knowledge,instruction,output,policy}/NAME.md; nil: this source has none
+	// Builtin marks the shipped library: only its files may say `runner: builtin`, and no other source may replace those.
+	Builtin bool
+}
+
+// Load reads the files of all sources. A name of an earlier source hides that of a later one. The definitions that could
+// be read come in the order of their names, also beside an error, which is a *formats.Diagnostics over all files.
+func Load(sources ...Source) ([]Definition, error) {
+	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
+	taken := map[string]bool{}
+	var out []Definition
+	builtins := map[string]bool{}
+	for _, s := range slices.Backward(sources) {
+		if s.Builtin {
+			names, err := builtinNames(s)
+			if err != nil {
+				return nil, err
+			}
+			for _, name := range names {
+				builtins[name] = true
+			}
+		}
+	}
+	for _, s := range sources {
+		files, err := fs.Glob(s.FS, "*.md")
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			name := stem(file)
+			if taken[name] {
+				continue
+			}
+			taken[name] = true
+			def, err := s.read(file, builtins[base(name)])
+			if err != nil {
+				if !collect(diags, err) {
+					return out, err
+				}
+				continue
+			}
+			out = append(out, def)
+		}
+	}
+	slices.SortFunc(out, func(a, b Definition) int { return strings.Compare(a.Info.Name, b.Info.Name) })
+	diags.Sort()
+	if diags.HasErrors() {
+		return out, diags
+	}
+	return out, nil
+}
+
+// collect takes over the findings of an error and reports whether it had any.
+func collect(into *formats.Diagnostics, err error) bool {
+	d, ok := errors.AsType[*formats.Diagnostics](err)
+	if !ok {
+		return false
+	}
+	into.List = append(into.List, d.List...)
+	maps.Copy(into.Sources, d.Sources)
+	return true
+}
+
+func builtinNames(s Source) ([]string, error) {
+	files, err := fs.Glob(s.FS, "*.md")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, file := range files {
+		src, err := fs.ReadFile(s.FS, file)
+		if err != nil {
+			return nil, err
+		}
+		if def, err := ParseDefinition(file, src); err == nil && def.Info.Builtin {
+			out = append(out, def.Info.Name)
+		}
+	}
+	return out, nil
+}
+
+// read reads one file with the facets it names.
+func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
+	name := path.Join(s.Name, file)
+	src, err := fs.ReadFile(s.FS, file)
+	if err != nil {
+		return Definition{}, &PlaceError{Op: "read", Path: name, Err: err}
+	}
+	def, err := ParseDefinition(name, src)
+	if err != nil {
+		return Definition{}, err
+	}
+	refuse := func(msg, help string) error {
+		return &formats.Diagnostics{
+			List: []formats.Diagnostic{{
+				Code: codeBuiltin, Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1}, Message: msg, Help: help,
+			}},
+			Sources: map[string][]byte{name: def.Src},
+		}
+	}
+	switch {
+	case s.Builtin:
+	case def.Info.Builtin:
+		return Definition{}, refuse("runner builtin is for the subagents that come with tercet", "use runner: exec with argv, or an agent")
+	case shippedBuiltin:
+		return Definition{}, refuse(fmt.Sprintf("subagent %q is built in and cannot be replaced", base(def.Info.Name)), "give the file another name")
+	}
+	return def, def.Resolve(s.Facets)
+}
+
+// Resolve reads the facets that the file names and puts them in front of its own sections. A name without a file is an
+// error, never dropped.
+func (d *Definition) Resolve(facets fs.FS) error {
+	list := &formats.Diagnostics{Sources: map[string][]byte{d.File: d.Src}}
+	text := func(kind, name string) string {
+		file := kind + "/" + name + ".md"
+		if facets != nil {
+			src, err := fs.ReadFile(facets, file)
+			if err == nil && strings.TrimSpace(string(src)) != "" {
+				return strings.Trim(string(src), "\n")
+			}
+		}
+		list.List = append(list.List, formats.Diagnostic{
+			Code: codeMissing, Severity: formats.SeverityError, File: d.File, Pos: formats.Pos{Line: 1, Col: 1},
+			Message: fmt.Sprintf("facet %s of subagent %q has no text", file, d.Info.Name), Help: "write facets/" + file,
+		})
+		return ""
+	}
+	one := func(kind, name, own string) string {
+		if name == "" {
+			return own
+		}
+		return strings.Trim(text(kind, name)+"\n\n"+own, "\n")
+	}
+	many := func(kind string, names, own []string) []string {
+		var out []string
+		for _, name := range names {
+			out = append(out, text(kind, name))
+		}
+		return append(out, own...)
+	}
+	d.Facets = formats.Facets{
+		Persona:     one("persona", d.Refs.Persona, d.Facets.Persona),
+		Knowledge:   many("knowledge", d.Refs.Knowledge, d.Facets.Knowledge),
+		Instruction: one("instruction", d.Refs.Instruction, d.Facets.Instruction),
+		Output:      one("output", d.Refs.Output, d.Facets.Output),
+		Policy:      many("policy", d.Refs.Policy, d.Facets.Policy),
+	}
+	if len(list.List) > 0 {
+		return list
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package subagents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+)
+
+// docKey names a document of a run: the n-th of its type that a step returns. A step that is run again within its run
+// has the same key, and so writes the same file.
+type docKey struct {
+	run, step string
+	kind      formats.ArtifactType
+	n         int
+}
+
+// place puts the documents of a return that did its work into the task's folder and rewrites their paths. Documents of a
+// return that failed, and those that have no task to belong to, stay where they are.
+func (g *delegation) place(a answer) (formats.Return, error) {
+	ret := a.ret
+	done := ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial
+	count := map[formats.ArtifactType]int{}
+	g.d.mu.Lock()
+	defer g.d.mu.Unlock()
+	for _, doc := range a.docs {
+		art := &ret.Artifacts[doc.index]
+		folder, err := g.home(art.Type)
+		if err != nil {
+			return formats.Return{}, err
+		}
+		if !done || folder == "" {
+			art.Path = g.folder.path + "/" + outName + "/" + art.Path
+			continue
+		}
+		key := docKey{run: g.req.Run, step: g.req.Step, kind: art.Type, n: count[art.Type]}
+		count[art.Type]++
+		from := art.Path
+		if art.Path, err = g.d.put(key, folder, doc.data, g.d.Clock.Now().UTC().Format("20060102")); err != nil {
+			return formats.Return{}, err
+		}
+		_ = g.folder.out.Remove(filepath.FromSlash(from)) //nolint:errcheck // reason: the copy in the run's folder does no harm
+	}
+	return ret, nil
+}
+
+// home is the folder in which a document of this delegation belongs, empty if it stays in the run's folder.
+func (g *delegation) home(kind formats.ArtifactType) (string, error) {
+	sub := map[formats.ArtifactType]string{
+		formats.ArtifactReport: "reports", formats.ArtifactPlan: "plans",
+		formats.ArtifactSummary: "summaries", formats.ArtifactReview: "reviews",
+	}[kind]
+	task := g.req.Task
+	switch {
+	case task == nil && kind == formats.ArtifactReview:
+		return formats.Workspace + "/reviews", nil
+	case task == nil || sub == "":
+		return "", nil
+	}
+	slug := task.Slug
+	if slug == "" {
+		slug = "task"
+	}
+	if task.Number <= 0 || !plainName(slug) {
+		return "", &NameError{What: "slug", Got: slug}
+	}
+	return formats.TaskFolder(task.Number, slug) + "/" + sub, nil
+}
+
+// put writes a document to its place and returns the path. The caller holds d.mu.
+func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (string, error) {
+	if err := d.remember(key.run); err != nil {
+		return "", err
+	}
+	if at, ok := d.placed[key]; ok && path.Dir(at) == folder {
+		if err := atomicfile.WriteIn(d.Root, at, data, atomicfile.Options{}); err != nil {
+			return "", &PlaceError{Op: "place", Path: at, Err: err}
+		}
+		return at, nil
+	}
+	if err := atomicfile.MkdirAll(d.Root, folder, 0o755); err != nil {
+		return "", &PlaceError{Op: "make", Path: folder, Err: err}
+	}
+	name, err := d.namer(key.kind, folder, day)
+	if err != nil {
+		return "", err
+	}
+	for n := 0; ; n++ {
+		to := folder + "/" + name(n)
+		err := atomicfile.Create(d.Root, to, data, 0o644)
+		if err == nil {
+			d.placed[key] = to
+			return to, d.record(key.run)
+		}
+		if !errors.Is(err, fs.ErrExist) || n > 10_000 {
+			return "", &PlaceError{Op: "place", Path: to, Err: err}
+		}
+	}
+}
+
+// namer gives the n-th name to try: the first is the one after all that are there.
+func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(n int) string, error) {
+	prefix := map[formats.ArtifactType]string{
+		formats.ArtifactReport: "research-", formats.ArtifactPlan: "implementation-", formats.ArtifactReview: "review-",
+		formats.ArtifactSummary: "implementation-summary-" + day,
+	}[kind]
+	entries, err := fs.ReadDir(d.Root.FS(), folder)
+	if err != nil {
+		return nil, &PlaceError{Op: "read", Path: folder, Err: err}
+	}
+	highest := 0
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), prefix)
+		if !ok {
+			continue
+		}
+		number := strings.TrimSuffix(rest, ".md")
+		if kind == formats.ArtifactSummary {
+			if number == "" {
+				number = "1"
+			}
+			number = strings.TrimPrefix(number, "-")
+		}
+		if n, err := strconv.Atoi(number); err == nil && n > highest {
+			highest = n
+		}
+	}
+	return func(n int) string {
+		n += highest + 1
+		switch {
+		case kind != formats.ArtifactSummary:
+			return fmt.Sprintf("%s%03d.md", prefix, n)
+		case n == 1:
+			return prefix + ".md"
+		}
+		return fmt.Sprintf("%s-%d.md", prefix, n)
+	}, nil
+}
+
+// recordLine is one document in the run's record.
+type recordLine struct {
+	Step string               `json:"step"`
+	Type formats.ArtifactType `json:"type"`
+	N    int                  `json:"n"`
+	Path string               `json:"path"`
+}
+
+func recordFile(run string) string { return runFolder(run) + "/documents.json" }
+
+// remember reads the record of a run that another process began. The caller holds d.mu.
+func (d *Dispatcher) remember(run string) error {
+	if d.known[run] {
+		return nil
+	}
+	if d.known == nil {
+		d.known, d.placed = map[string]bool{}, map[docKey]string{}
+	}
+	data, err := d.Root.ReadFile(recordFile(run))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &PlaceError{Op: "read", Path: recordFile(run), Err: err}
+	}
+	var list []recordLine
+	if err == nil {
+		if err := json.Unmarshal(data, &list); err != nil {
+			return &PlaceError{Op: "read", Path: recordFile(run), Err: err}
+		}
+	}
+	for _, l := range list {
+		if pathProblem(l.Path) == "" {
+			d.placed[docKey{run: run, step: l.Step, kind: l.Type, n: l.N}] = l.Path
+		}
+	}
+	d.known[run] = true
+	return nil
+}
+
+// record writes where the documents of a run stand, so that a run that is resumed overwrites its own files and no others.
+// The caller holds d.mu.
+func (d *Dispatcher) record(run string) error {
+	list := []recordLine{}
+	for _, key := range d.keys(run) {
+		list = append(list, recordLine{Step: key.step, Type: key.kind, N: key.n, Path: d.placed[key]})
+	}
+	data, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return &PlaceError{Op: "keep", Path: recordFile(run), Err: err}
+	}
+	if err := atomicfile.WriteIn(d.Root, recordFile(run), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
+		return &PlaceError{Op: "keep", Path: recordFile(run), Err: err}
+	}
+	return nil
+}
+
+// keys lists the documents of a run by their places. The caller holds d.mu.
+func (d *Dispatcher) keys(run string) []docKey {
+	keys := slices.DeleteFunc(slices.Collect(maps.Keys(d.placed)), func(k docKey) bool { return k.run != run })
+	slices.SortFunc(keys, func(a, b docKey) int { return strings.Compare(d.placed[a], d.placed[b]) })
+	return keys
+}
+
+// Withdraw takes the documents of a run that came to nothing back into the run's folder and returns the paths they had.
+// Those for which keep holds, because a task links them, stay.
+func (d *Dispatcher) Withdraw(ctx context.Context, run string, keep func(path string) bool) ([]string, error) {
+	if !plainName(run) {
+		return nil, &NameError{What: "run id", Got: run}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.remember(run); err != nil {
+		return nil, err
+	}
+	var taken []string
+	for _, key := range d.keys(run) {
+		if err := ctx.Err(); err != nil {
+			return taken, err
+		}
+		from := d.placed[key]
+		if keep != nil && keep(from) {
+			continue
+		}
+		folder := runFolder(run) + "/withdrawn"
+		if err := d.Root.MkdirAll(folder, 0o700); err != nil {
+			return taken, &PlaceError{Op: "make", Path: folder, Err: err}
+		}
+		to := folder + "/" + path.Base(from)
+		if err := atomicfile.Move(d.Root, from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return taken, &PlaceError{Op: "place", Path: to, Err: err}
+		}
+		delete(d.placed, key)
+		taken = append(taken, from)
+	}
+	if len(taken) == 0 {
+		return nil, nil
+	}
+	return taken, d.record(run)
+}

@@ -1,0 +1,307 @@
+package subagents_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/formats"
+	"tercet/subagents"
+)
+
+func TestDelegateBadReturns(t *testing.T) {
+	t.Parallel()
+	plan := func(p string) formats.Artifact { return formats.Artifact{Type: formats.ArtifactPlan, Path: p} }
+	file := func(p string) formats.Artifact {
+		return formats.Artifact{Type: formats.ArtifactImplementation, Path: p}
+	}
+	tests := []struct {
+		name string
+		ret  formats.Return
+		want []string
+	}{
+		{"missing", completed(plan("no.md")), []string{`artifact "no.md" is not in the folder for documents`}},
+		{"empty", completed(plan("empty.md")), []string{`artifact "empty.md" is empty`}},
+		{"blank", completed(plan("blank.md")), []string{`artifact "blank.md" is empty`}},
+		{"link", completed(plan("link.md")), []string{`artifact "link.md" is a symbolic link`}},
+		{"through a link", completed(plan("up/secret.md")), []string{`artifact "up/secret.md" cannot be read in the folder for documents: path escapes from parent`}},
+		{"folder", completed(plan("sub")), []string{`artifact "sub" is not a regular file`}},
+		{"outside", completed(plan("../../../../secret.md")), []string{`expected a relative slash-separated path for artifact 1, got "../../../../secret.md"`}},
+		{"outside after a folder", completed(plan("sub/../../x.md")), []string{`expected a relative slash-separated path for artifact 1, got "sub/../../x.md"`}},
+		{"absolute", completed(plan("/etc/passwd")), []string{`expected a relative slash-separated path for artifact 1, got "/etc/passwd"`}},
+		{"backslash", completed(plan(`..\x.md`)), []string{`expected a relative slash-separated path for artifact 1, got "..\\x.md"`}},
+		{"control", completed(plan("a\x1b.md")), []string{"artifact \"a\\x1b.md\" has a control character in its path"}},
+		{"device", completed(plan("NUL.md")), []string{`artifact "NUL.md" has a name in its path that Windows keeps for devices`}},
+		{"dot", completed(plan("x.")), []string{`artifact "x." has a name that ends in a dot or a space in its path`}},
+		{"long", completed(plan(strings.Repeat("x", 256))), []string{fmt.Sprintf("artifact %q has a name of more than 255 bytes in its path", strings.Repeat("x", 256))}},
+		{"itself", completed(plan(".")), []string{`expected a relative slash-separated path for artifact 1, got "."`}},
+		{"no path", completed(plan("")), []string{`expected a relative slash-separated path for artifact 1, got ""`}},
+		{"twice", completed(plan("good.md"), plan("good.md")), []string{`artifact "good.md" is listed twice`}},
+		{"deleted document", completed(plan("good.md"), formats.Artifact{Type: formats.ArtifactReport, Path: "old.md", Deleted: true}), []string{`artifact "old.md" is a document and cannot be deleted`}},
+		{"tree: missing", completed(plan("good.md"), file("no.go")), []string{`artifact "no.go" is not in the tree that was worked on`}},
+		{"tree: empty", completed(plan("good.md"), file("empty.go")), []string{`artifact "empty.go" is empty`}},
+		{"tree: link", completed(plan("good.md"), file("link.go")), []string{`artifact "link.go" is a symbolic link`}},
+		{"several", completed(plan("no.md"), file("no.go")), []string{`artifact "no.md" is not in the folder for documents`, `artifact "no.go" is not in the tree that was worked on`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, t.TempDir())
+			var told [][]string
+			w.add(formats.AgentInfo{Name: "planner"}, func(_ context.Context, r formats.Request) (formats.Return, error) {
+				told = append(told, r.Repair)
+				spoil(t, w.dir, r.Out)
+				return tt.ret, nil
+			})
+			got, err := w.Delegate(t.Context(), request("planner", "plan"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Status != formats.StatusFailed || got.Class != formats.ClassInvalidReturn || len(got.Artifacts) > 0 {
+				t.Fatalf("Delegate = %+v, want failed, invalid_return", got)
+			}
+			if diff := cmp.Diff([][]string{nil, tt.want}, told); diff != "" {
+				t.Errorf("told to the agent (-want +got):\n%s", diff)
+			}
+			if !strings.HasSuffix(got.Errors[0].Message, "(raw text in .tercet/runs/r1/plan-1/return)") {
+				t.Errorf("message = %s, want it to name the raw text", got.Errors[0].Message)
+			}
+			var raw formats.Return
+			if err := json.Unmarshal([]byte(w.read(".tercet/runs/r1/plan-1/return")), &raw); err != nil || raw.Summary != "done" {
+				t.Errorf("raw text = %+v, %v", raw, err)
+			}
+			if files := w.files(".tercet/specs"); len(files) > 0 {
+				t.Errorf("specs hold %v, want nothing", files)
+			}
+			if len(w.problems) != 1 || w.problems[0].Depth != 2 || w.problems[0].Context.Task != 7 || w.problems[0].Severity != "critical" {
+				t.Errorf("problems = %+v", w.problems)
+			}
+		})
+	}
+}
+
+// spoil makes every kind of file that is no artifact.
+func spoil(t *testing.T, dir, out string) {
+	t.Helper()
+	for name, text := range map[string]string{
+		filepath.Join(out, "good.md"): "# Plan\n", filepath.Join(out, "empty.md"): "", filepath.Join(out, "blank.md"): " \n\t\n",
+		filepath.Join(dir, "secret.md"): "secret", filepath.Join(dir, "empty.go"): "", filepath.Join(dir, "real.go"): "package x\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, to := range map[string]string{
+		filepath.Join(out, "link.md"): filepath.Join(dir, "secret.md"), filepath.Join(dir, "link.go"): "real.go", filepath.Join(out, "up"): dir,
+	} {
+		if err := os.Symlink(to, name); err != nil && !os.IsExist(err) {
+			t.Error(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(out, "sub"), 0o700); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDelegateRepairs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	calls := 0
+	w.add(planner(), func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		if calls++; calls == 1 {
+			return formats.Return{}, &subagents.ReturnError{Agent: "planner", Raw: []byte("I am done!\n"), Problems: []string{"no return was found"}}
+		}
+		if !slices.Equal(r.Repair, []string{"no return was found"}) || !strings.HasSuffix(r.Out, "plan-1/out") {
+			t.Errorf("repair request = %+v", r)
+		}
+		return writes(t, "p.md", "# Plan\n")(ctx, r)
+	})
+	got, err := w.Delegate(t.Context(), request("planner", "plan"))
+	if err != nil || got.Status != formats.StatusCompleted || calls != 2 || len(w.problems) > 0 {
+		t.Errorf("Delegate = %+v, %v after %d calls, problems %v", got, err, calls, w.problems)
+	}
+	if raw := w.read(".tercet/runs/r1/plan-1/return-1"); raw != "I am done!\n" {
+		t.Errorf("raw text = %q", raw)
+	}
+}
+
+func TestDelegateDoesNotRepairBuiltins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	info := utility("clerk")
+	info.Builtin = true
+	calls := 0
+	w.add(info, func(context.Context, formats.Request) (formats.Return, error) {
+		calls++
+		return completed(formats.Artifact{Type: formats.ArtifactPlan, Path: "x.md"}), nil
+	})
+	got, err := w.Delegate(t.Context(), request("clerk", "do"))
+	if err != nil || got.Class != formats.ClassInvalidReturn || calls != 1 {
+		t.Errorf("Delegate = %+v, %v after %d calls, want one", got, err, calls)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorld(t, dir)
+	w.add(formats.AgentInfo{Name: "writer"}, func(_ context.Context, r formats.Request) (formats.Return, error) {
+		ret := completed()
+		if s, ok := r.Input["status"].(formats.ReturnStatus); ok {
+			ret.Status = s
+		}
+		switch ret.Status {
+		case formats.StatusFailed:
+			ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Message: "no", Code: formats.CodeBuildError}}
+		case formats.StatusBlocked:
+			ret.BlockedReason = "why?"
+		case formats.StatusCompleted, formats.StatusPartial:
+		}
+		for i, kind := range r.Input["kinds"].([]formats.ArtifactType) {
+			name := fmt.Sprintf("%s-%d.md", kind, i)
+			if err := os.WriteFile(filepath.Join(r.Out, name), []byte(r.Step), 0o600); err != nil {
+				t.Error(err)
+			}
+			ret.Artifacts = append(ret.Artifacts, formats.Artifact{Type: kind, Path: name})
+		}
+		return ret, nil
+	})
+	const specs = ".tercet/specs/007_fix_it/"
+	steps := []struct {
+		name   string
+		edit   func(*formats.Request)
+		kinds  []formats.ArtifactType
+		status formats.ReturnStatus
+		want   []string
+	}{
+		{"first report", nil, []formats.ArtifactType{formats.ArtifactReport}, "", []string{specs + "reports/research-001.md"}},
+		{"the same step again", nil, []formats.ArtifactType{formats.ArtifactReport}, "", []string{specs + "reports/research-001.md"}},
+		{"another step", func(r *formats.Request) { r.Step = "phases[1]/b" }, []formats.ArtifactType{formats.ArtifactReport, formats.ArtifactReport}, "", []string{specs + "reports/research-002.md", specs + "reports/research-003.md"}},
+		{"the same step of another run", func(r *formats.Request) { r.Run = "r2" }, []formats.ArtifactType{formats.ArtifactReport}, "", []string{specs + "reports/research-004.md"}},
+		{"first plan", nil, []formats.ArtifactType{formats.ArtifactPlan}, formats.StatusPartial, []string{specs + "plans/implementation-001.md"}},
+		{"summary", nil, []formats.ArtifactType{formats.ArtifactSummary}, "", []string{specs + "summaries/implementation-summary-20260105.md"}},
+		{"second summary of the day", func(r *formats.Request) { r.Step = "again" }, []formats.ArtifactType{formats.ArtifactSummary}, "", []string{specs + "summaries/implementation-summary-20260105-2.md"}},
+		{"review", nil, []formats.ArtifactType{formats.ArtifactReview}, "", []string{specs + "reviews/review-001.md"}},
+		{"failed", func(r *formats.Request) { r.Step = "f" }, []formats.ArtifactType{formats.ArtifactPlan}, formats.StatusFailed, []string{".tercet/runs/r1/f-1/out/plan-0.md"}},
+		{"blocked", func(r *formats.Request) { r.Step = "f[2]/x" }, []formats.ArtifactType{formats.ArtifactPlan}, formats.StatusBlocked, []string{".tercet/runs/r1/f.2.x-1/out/plan-0.md"}},
+		{"no task, review", func(r *formats.Request) { r.Task = nil }, []formats.ArtifactType{formats.ArtifactReview}, "", []string{".tercet/reviews/review-001.md"}},
+		{"no task, report", func(r *formats.Request) { r.Task, r.Step = nil, "n" }, []formats.ArtifactType{formats.ArtifactReport}, "", []string{".tercet/runs/r1/n-1/out/report-0.md"}},
+		{"four digits", func(r *formats.Request) { r.Task.Number, r.Task.Slug = 1234, "" }, []formats.ArtifactType{formats.ArtifactPlan}, "", []string{".tercet/specs/1234_task/plans/implementation-001.md"}},
+	}
+	for _, s := range steps {
+		r := request("writer", "a")
+		r.Input = map[string]any{"kinds": s.kinds}
+		if s.status != "" {
+			r.Input["status"] = s.status
+		}
+		if s.edit != nil {
+			s.edit(&r)
+		}
+		got, err := w.Delegate(t.Context(), r)
+		if err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		var paths []string
+		for _, a := range got.Artifacts {
+			paths = append(paths, a.Path)
+			if text := w.read(a.Path); text != r.Step {
+				t.Errorf("%s: %s = %q, want %q", s.name, a.Path, text, r.Step)
+			}
+		}
+		if !slices.Equal(paths, s.want) {
+			t.Errorf("%s: placed at %v, want %v", s.name, paths, s.want)
+		}
+	}
+
+	// A new process goes on with the run: the record tells what belongs to it.
+	again := newWorld(t, dir)
+	again.Set = w.Set
+	r := request("writer", "a")
+	r.Input = map[string]any{"kinds": []formats.ArtifactType{formats.ArtifactReport}}
+	if got, err := again.Delegate(t.Context(), r); err != nil || got.Artifacts[0].Path != specs+"reports/research-001.md" {
+		t.Errorf("after a restart: %+v, %v, want research-001.md", got.Artifacts, err)
+	}
+}
+
+func TestPlaceRefusesSlugs(t *testing.T) {
+	t.Parallel()
+	for _, slug := range []string{"../x", "a/b", "a.b", strings.Repeat("x", 61)} {
+		w := newWorld(t, t.TempDir())
+		w.add(planner(), writes(t, "p.md", "# Plan\n"))
+		r := request("planner", "plan")
+		r.Task.Slug = slug
+		if _, err := w.Delegate(t.Context(), r); formats.CodeOf(err) != formats.CodeInvalidState {
+			t.Errorf("Delegate with slug %q = %v, want INVALID_STATE", slug, err)
+		}
+	}
+}
+
+// TestPlaceSideBySide has two processes write documents of one task at once: nothing is lost or overwritten.
+func TestPlaceSideBySide(t *testing.T) {
+	t.Parallel()
+	const each = 20
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for _, run := range []string{"r1", "r2"} {
+		w := newWorld(t, dir)
+		w.add(planner(), func(ctx context.Context, r formats.Request) (formats.Return, error) {
+			return writes(t, "p.md", r.Run+" "+r.Step)(ctx, r)
+		})
+		for i := range each {
+			wg.Go(func() {
+				r := request("planner", fmt.Sprintf("s%d", i))
+				r.Run = run
+				got, err := w.Delegate(t.Context(), r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if text := w.read(got.Artifacts[0].Path); text != r.Run+" "+r.Step {
+					t.Errorf("%s = %q, want %s %s", got.Artifacts[0].Path, text, r.Run, r.Step)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	w := newWorld(t, dir)
+	seen := map[string]bool{}
+	for _, f := range w.files(".tercet/specs") {
+		seen[w.read(f)] = true
+	}
+	if len(seen) != 2*each {
+		t.Errorf("%d different documents, want %d", len(seen), 2*each)
+	}
+}
+
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.add(planner(), writes(t, "p.md", "# Plan\n"))
+	for _, step := range []string{"a", "b"} {
+		if _, err := w.Delegate(t.Context(), request("planner", step)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	linked := ".tercet/specs/007_fix_it/plans/implementation-001.md"
+	got, err := w.Withdraw(t.Context(), "r1", func(p string) bool { return p == linked })
+	if err != nil || !slices.Equal(got, []string{".tercet/specs/007_fix_it/plans/implementation-002.md"}) {
+		t.Errorf("Withdraw = %v, %v", got, err)
+	}
+	if files := w.files(".tercet/specs"); !slices.Equal(files, []string{linked}) {
+		t.Errorf("specs = %v, want %s", files, linked)
+	}
+	if text := w.read(".tercet/runs/r1/withdrawn/implementation-002.md"); text != "# Plan\n" {
+		t.Errorf("withdrawn = %q", text)
+	}
+	if got, err := w.Withdraw(t.Context(), "r2", nil); err != nil || got != nil {
+		t.Errorf("Withdraw(r2) = %v, %v, want nothing", got, err)
+	}
+}

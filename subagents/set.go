@@ -1,0 +1,68 @@
+package subagents
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/nearest"
+)
+
+// Set holds the subagents that can be delegated to. Its zero value is not usable: see NewSet.
+type Set struct{ entries map[string]entry }
+
+type entry struct {
+	def   Definition
+	agent Agent
+}
+
+// NewSet returns an empty set.
+func NewSet() *Set { return &Set{entries: map[string]entry{}} }
+
+// Add puts a subagent into the set under the name of its definition. A name that is there already is a *DuplicateError:
+// which of several files wins is decided by Load.
+func (s *Set) Add(def Definition, agent Agent) error {
+	if agent == nil {
+		return &MissingError{What: "an agent for " + def.Info.Name}
+	}
+	if def.Info.Name == "" {
+		return &MissingError{What: "a name of a subagent"}
+	}
+	if first, ok := s.entries[def.Info.Name]; ok {
+		return &DuplicateError{Name: def.Info.Name, File: def.File, First: first.def.File}
+	}
+	s.entries[def.Info.Name] = entry{def: def, agent: agent}
+	return nil
+}
+
+// Agent gives the contract of a name, for the checker of command files.
+func (s *Set) Agent(name string) (formats.AgentInfo, bool) {
+	e, ok := s.entries[name]
+	return e.def.Info, ok
+}
+
+// Names lists the names in alphabetical order, language variants included.
+func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.entries)) }
+
+// Lookup finds the subagent for a name and the language of the task: name@language first, then name.
+func (s *Set) Lookup(name, language string) (Definition, Agent, bool) {
+	if language != "" {
+		if e, ok := s.entries[name+"@"+language]; ok {
+			return e.def, e.agent, true
+		}
+	}
+	e, ok := s.entries[name]
+	return e.def, e.agent, ok
+}
+
+// unknown makes the error for a name that is not in the set.
+func (s *Set) unknown(name string) error {
+	return &UnknownAgentError{Name: name, DidYouMean: nearest.Names(name, s.Names())}
+}
+
+// base cuts the language off a name: planner@go is the planner.
+func base(name string) string {
+	name, _, _ = strings.Cut(name, "@")
+	return name
+}
