@@ -1,0 +1,80 @@
+package agentcli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"tercet/formats"
+)
+
+// box is the private folder into which one call of a program writes its return, beside the folder for documents. It is held
+// open from before the program starts, so that a folder put in its place later is not read.
+type box struct {
+	dir  string // absolute
+	file string // where the return is expected
+	root *os.Root
+}
+
+const returnName = "return.json"
+
+func newBox(out string) (*box, error) {
+	for n := 1; ; n++ {
+		dir := filepath.Join(filepath.Dir(out), fmt.Sprintf("call-%d", n))
+		err := os.Mkdir(dir, 0o700)
+		if errors.Is(err, fs.ErrExist) && n < 1000 {
+			continue
+		}
+		if err != nil {
+			return nil, &FolderError{Op: "make the folder of the return", Err: err}
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, &FolderError{Op: "open the folder of the return", Err: err}
+		}
+		return &box{dir: dir, file: filepath.Join(dir, returnName), root: root}, nil
+	}
+}
+
+// read gives the content of the return's file, nil if there is none. A file that cannot be a return is named in bad.
+func (b *box) read() (raw []byte, bad []string, err error) {
+	info, err := b.root.Lstat(returnName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, &FolderError{Op: "read the return", Err: err}
+	case !info.Mode().IsRegular():
+		return nil, []string{"expected a regular file as return_path, got " + info.Mode().Type().String()}, nil
+	}
+	f, unreadable := b.root.OpenFile(returnName, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if unreadable != nil {
+		return nil, []string{"expected a file that can be read as return_path, got " + unreadable.Error()}, nil //nolint:nilerr // what a program does wrong is a violation
+	}
+	raw, err = io.ReadAll(io.LimitReader(f, formats.MaxReturn+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, nil, &FolderError{Op: "read the return", Err: err}
+	}
+	if raw == nil {
+		raw = []byte{}
+	}
+	return raw, nil, nil
+}
+
+// close removes the folder, and the outputs beside it that are empty.
+func (b *box) close() error {
+	err := b.root.Close()
+	for _, out := range []string{b.dir + "-stdout", b.dir + "-stderr"} {
+		if info, statErr := os.Lstat(out); statErr == nil && info.Size() == 0 {
+			err = errors.Join(err, os.Remove(out))
+		}
+	}
+	if err = errors.Join(err, os.RemoveAll(b.dir)); err != nil {
+		return &FolderError{Op: "remove the folder of the return", Err: err}
+	}
+	return nil
+}

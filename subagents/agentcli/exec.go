@@ -1,0 +1,237 @@
+package agentcli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"tercet/formats"
+	"tercet/internal/proc"
+	"tercet/subagents"
+)
+
+// Runner is the word for this runner in subagent files and in metadata.
+const Runner = "exec"
+
+// Approver asks a person.
+type Approver interface {
+	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
+}
+
+// Exec is the Agent of one subagent file with `runner: exec`.
+type Exec struct {
+	Definition subagents.Definition
+	Starter    *proc.Starter
+	Approver   Approver
+	// Root is the project root. A program with a slash in its name is looked for there and not in the tree that is worked
+	// on, which other agents write to.
+	Root string
+	// Shipped tells that the definition comes with tercet, so that nobody is asked.
+	Shipped bool
+	// Nonce makes a word that the program may echo in its return; nil: none is asked for.
+	Nonce func() string
+
+	mu       sync.Mutex
+	approved map[string]bool // digests of file and program that a person agreed to; guarded by mu
+}
+
+// Runner is "exec".
+func (x *Exec) Runner() string { return Runner }
+
+// Run starts the program once and reads what it returns.
+func (x *Exec) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	switch {
+	case len(x.Definition.Argv) == 0:
+		return formats.Return{}, &MissingError{What: "an argv in " + x.Definition.File}
+	case x.Starter == nil:
+		return formats.Return{}, &MissingError{What: "a starter of processes"}
+	case x.Approver == nil && !x.Shipped:
+		return formats.Return{}, &MissingError{What: "an approver"}
+	case x.Root == "" || r.Out == "":
+		return formats.Return{}, &MissingError{What: "a project root and a folder for documents"}
+	}
+	argv := append([]string{}, x.Definition.Argv...)
+	if strings.ContainsRune(argv[0], '/') && !filepath.IsAbs(argv[0]) {
+		argv[0] = filepath.Join(x.Root, filepath.FromSlash(argv[0]))
+	}
+	if err := x.leave(ctx, r, argv[0]); err != nil {
+		return formats.Return{}, err
+	}
+	b, err := newBox(r.Out)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	ret, err := x.call(ctx, r, argv, b)
+	return ret, errors.Join(err, b.close())
+}
+
+// call starts the program with the request and reads the return out of the box or the standard output.
+func (x *Exec) call(ctx context.Context, r formats.Request, argv []string, b *box) (formats.Return, error) {
+	nonce := ""
+	if x.Nonce != nil {
+		nonce = x.Nonce()
+	}
+	stdin, err := json.Marshal(request{Request: r, Depth: r.Depth.Int(), ReturnPath: b.file, Nonce: nonce})
+	if err != nil {
+		return formats.Return{}, &formats.Failure{Code: formats.CodeBug, Message: "request as JSON", Err: err}
+	}
+	res, err := x.Starter.Run(ctx, proc.Command{
+		Argv: argv, Dir: r.Dir, Stdin: append(stdin, '\n'), Private: true, Purpose: proc.PurposeAgent,
+		Env: []string{
+			"TERCET_ROOT=" + x.Root, "TERCET_RUN=" + r.Run, "TERCET_OUT=" + r.Out, "TERCET_RETURN=" + b.file,
+		},
+		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle},
+		OutFile: b.dir + "-stdout", ErrFile: b.dir + "-stderr",
+	})
+	if err != nil {
+		return formats.Return{}, x.notRun(ctx, err)
+	}
+	switch {
+	case res.TimedOut == proc.TimeoutIdle:
+		return formats.Failed(&formats.Failure{Code: formats.CodeTimeout, Message: fmt.Sprintf("%s printed nothing for %s", r.Agent, r.Timeout.Idle)}), nil
+	case res.TimedOut != proc.TimeoutNone:
+		return formats.Failed(&formats.Failure{Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", r.Agent, r.Timeout.Total)}), nil
+	case res.Flooded:
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeLimit, Message: fmt.Sprintf("%s printed more than %d MiB and was stopped", r.Agent, proc.DefaultLimit>>20),
+			Help: "write the return into return_path and print less",
+		}), nil
+	}
+	raw, bad, err := b.read()
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if raw == nil && len(bad) == 0 {
+		if raw = bytes.TrimSpace(res.Stdout); len(raw) == 0 || raw[0] != '{' || res.Truncated {
+			bad = []string{"expected a return as JSON in the file return_path, or as the whole standard output, got neither"}
+		}
+	}
+	if len(bad) == 0 {
+		ret, err := formats.ParseReturn(raw, formats.ParseOptions{Agent: r.Agent, Nonce: nonce})
+		if err == nil {
+			if res.Exit != 0 {
+				ret.Warnings = append(ret.Warnings, fmt.Sprintf("the program ended with exit code %d", res.Exit))
+			}
+			return ret, nil
+		}
+		bad = strings.Split(err.Error(), "\n")
+	}
+	if !res.Success() {
+		return formats.Failed(&ExitError{Agent: r.Agent, Argv: x.Definition.Argv, Exit: res.Exit, Signal: res.Signal, Last: lastLines(res.Stderr)}), nil
+	}
+	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: raw, Problems: bad}
+}
+
+// request is what the program reads: the request with what the engine adds to it.
+type request struct {
+	formats.Request
+	Depth      int    `json:"depth"`
+	ReturnPath string `json:"return_path"`
+	Nonce      string `json:"nonce,omitempty"`
+}
+
+// notRun gives the reason why a program was not started or not kept the code that the command routes by.
+func (x *Exec) notRun(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	code := formats.CodeOf(err)
+	var help string
+	if code == formats.CodeUnknown {
+		code = formats.CodeToolUnavailable
+		if _, ok := errors.AsType[*proc.DeniedError](err); ok {
+			code = formats.CodeUntrusted
+		}
+		if _, ok := errors.AsType[*proc.OutputError](err); ok {
+			code = formats.CodeIO
+		}
+		if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
+			help = "install it, or change argv in " + x.Definition.File
+		}
+	}
+	return &formats.Failure{Code: code, Message: "runner exec", Help: help, Err: err}
+}
+
+// leave asks a person once for this file and this program, as they are now.
+func (x *Exec) leave(ctx context.Context, r formats.Request, program string) error {
+	if x.Shipped {
+		return nil
+	}
+	sum := sha256.New()
+	sum.Write(x.Definition.Src)
+	if filepath.IsAbs(program) {
+		if err := addFile(sum, program); err != nil {
+			return &formats.Failure{
+				Code: formats.CodeToolUnavailable, Message: "program of subagent " + x.Definition.Info.Name, Err: err,
+				Help: "change argv in " + x.Definition.File,
+			}
+		}
+	}
+	digest := hex.EncodeToString(sum.Sum(nil))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.approved[digest] {
+		return nil
+	}
+	const yes = "approve"
+	d, err := x.Approver.Approve(ctx, formats.Gate{
+		Question: fmt.Sprintf("Run the program of subagent %s?", x.Definition.Info.Name),
+		Show:     []string{x.Definition.File, fmt.Sprintf("%q", x.Definition.Argv)},
+		Choices:  []formats.Choice{{Label: yes, Approves: true}, {Label: "reject"}},
+		Digest:   digest, NeedsPerson: true, Run: r.Run, Step: r.Step,
+	})
+	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {
+		return &formats.Failure{
+			Code: formats.CodeUntrusted, Message: fmt.Sprintf("%s names a program that nobody has agreed to run", x.Definition.File),
+			Help: open.Help(),
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if d.Answer != yes {
+		return &formats.Failure{Code: formats.CodeDenied, Message: "the program of subagent " + x.Definition.Info.Name + " was refused"}
+	}
+	if x.approved == nil {
+		x.approved = map[string]bool{}
+	}
+	x.approved[digest] = true
+	return nil
+}
+
+func addFile(sum io.Writer, name string) (err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &fs.PathError{Op: "run", Path: name, Err: errors.New("is not a regular file")}
+	}
+	_, err = io.Copy(sum, f)
+	return err
+}
+
+// lastLines gives the end of an error output.
+func lastLines(out []byte) []string {
+	const most = 5
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(out), "?")), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return nil
+	}
+	return lines[max(0, len(lines)-most):]
+}
