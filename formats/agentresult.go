@@ -1,27 +1,11 @@
 package formats
 
-// AgentFieldKind is the form of a field's value.
-type AgentFieldKind string
+import (
+	"slices"
+	"strings"
 
-// The forms of a field's value.
-const (
-	FieldText AgentFieldKind = "text"
-	FieldList AgentFieldKind = "list"
-	FieldMap  AgentFieldKind = "map"
+	"tercet/internal/nearest"
 )
-
-// AgentPair is one line of a map.
-type AgentPair struct{ Key, Text string }
-
-// AgentField is one field of a record, in one of three forms.
-type AgentField struct {
-	Key  string
-	Pos  Pos
-	Kind AgentFieldKind
-	Text string
-	List []string
-	Map  []AgentPair
-}
 
 // AgentResult is one AGENT_RESULT block.
 type AgentResult struct {
@@ -30,9 +14,253 @@ type AgentResult struct {
 	Status   string       // as written
 	Fields   []AgentField // all but STATUS and NEXT, in order
 	Next     string
-	Elided   bool
+	Elided   bool // a line "..." stands for left out ones
 	Warnings []string
 }
 
-// ParseAgentResult finds every AGENT_RESULT block in a text.
-func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) { return nil, nil }
+// marker opens a block.
+const marker = "AGENT_RESULT"
+
+// MaxAgentText is the most bytes of an agent's output that are searched; of a longer one the end is.
+const MaxAgentText = 4 << 20
+
+// Field gives a field by its key, nil if the block has none.
+func (a *AgentResult) Field(key string) *AgentField {
+	for i := range a.Fields {
+		if a.Fields[i].Key == key {
+			return &a.Fields[i]
+		}
+	}
+	return nil
+}
+
+// Text gives the value of a field as text, empty if the block has none.
+func (a *AgentResult) Text(key string) string {
+	f := a.Field(key)
+	if f == nil {
+		return ""
+	}
+	return f.String()
+}
+
+// ParseAgentResult finds every AGENT_RESULT block in a text, fenced or not, in any indentation. Errors of severity error
+// concern the block at their place, or the whole text when it has no block; a text without any problem has none. Which
+// blocks count as a return is the caller's to say.
+func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
+	s := &scanner{findings: &findings{}}
+	if len(text) > MaxAgentText {
+		text = text[len(text)-MaxAgentText:]
+	}
+	s.split(string(text))
+	var out []AgentResult
+	for s.at = 0; s.at < len(s.lines); {
+		indent, name, ok := blockHeader(s.lines[s.at])
+		if !ok {
+			s.nearMiss()
+			s.at++
+			continue
+		}
+		out = append(out, s.block(indent, name))
+	}
+	if len(out) == 0 {
+		s.add(codeNoResult, Pos{}, "no_agent_result: expected a block "+marker+", got none",
+			"end the answer with '"+marker+": <agent>' and a line 'STATUS: ...'")
+	}
+	return out, s.list
+}
+
+// PickResult gives the last block whose name is the agent's, and the others. A name matches in any case.
+func PickResult(all []AgentResult, agent string) (own AgentResult, nested []AgentResult, ok bool) {
+	for i, one := range slices.Backward(all) {
+		if strings.EqualFold(one.Agent, agent) {
+			return one, slices.Concat(all[:i], all[i+1:]), true
+		}
+	}
+	return AgentResult{}, all, false
+}
+
+// scanner walks over the lines of a text.
+type scanner struct {
+	*findings
+
+	lines  []string
+	at     int
+	misses int // near misses reported
+}
+
+// maxMisses bounds the near misses that are reported.
+const maxMisses = 20
+
+func (s *scanner) split(text string) {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	s.lines = strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
+}
+
+func indentWidth(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// blockHeader reads "AGENT_RESULT: name".
+func blockHeader(line string) (indent int, name string, ok bool) {
+	indent = indentWidth(line)
+	rest, ok := strings.CutPrefix(line[indent:], marker+":")
+	if !ok || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return 0, "", false
+	}
+	return indent, withoutRemark(strings.TrimSpace(rest)), true
+}
+
+// withoutRemark cuts a comment: two or more spaces, "#", then a space or the end. One space before it makes it data.
+func withoutRemark(s string) string {
+	if strings.HasPrefix(s, "# ") || s == "#" {
+		return ""
+	}
+	for i := 0; ; {
+		at := strings.Index(s[i:], "  #")
+		if at < 0 {
+			return s
+		}
+		at += i
+		if end := at + len("  #"); end == len(s) || s[end] == ' ' {
+			return strings.TrimRight(s[:at], " \t")
+		}
+		i = at + 1
+	}
+}
+
+// nearMiss reports a line whose start was probably meant as the marker.
+func (s *scanner) nearMiss() {
+	if s.misses >= maxMisses {
+		return
+	}
+	line := s.lines[s.at]
+	word, _, ok := strings.Cut(line, ":")
+	word = strings.ToUpper(strings.Trim(word, " \t>*_#`-"))
+	if !ok || len(word) < len(marker)-2 || len(word) > len(marker)+2 {
+		return
+	}
+	if word == marker || len(nearest.Names(word, []string{marker})) > 0 && near(word) {
+		s.misses++
+		s.add(codeNearMiss, Pos{s.at + 1, 1 + indentWidth(line)}, "this line looks like the marker "+marker+" but is not it",
+			"write '"+marker+": <agent>' at the start of a line")
+	}
+}
+
+// near tells whether a word is within two edits of the marker.
+func near(word string) bool {
+	// Two edits leave at least one of three pieces of the marker whole.
+	for _, piece := range []string{marker[:4], marker[4:8], marker[8:]} {
+		if strings.Contains(word, piece) {
+			return true
+		}
+	}
+	return false
+}
+
+// block reads the block whose header is at the current line.
+func (s *scanner) block(indent int, name string) AgentResult {
+	a := AgentResult{Agent: name, Pos: Pos{s.at + 1, indent + 1}}
+	fence := s.fenceAround()
+	s.at++
+	r := recordReader{scanner: s, base: indent, indent: -1, fence: fence}
+	fields, elided := r.read()
+	a.Elided = elided
+	if elided {
+		a.warn(s, codeElided, a.Pos, "the block was shortened with ...")
+	}
+	status := Pos{}
+	seen := map[string]bool{}
+	for _, f := range fields {
+		if seen[f.Key] {
+			a.warn(s, codeRepeatedKey, f.Pos, "key "+f.Key+" stands twice, the last one counts")
+			a.Fields = slices.DeleteFunc(a.Fields, func(old AgentField) bool { return old.Key == f.Key })
+		}
+		seen[f.Key] = true
+		switch f.Key {
+		case "STATUS":
+			a.Status, status = f.String(), f.Pos
+		case "NEXT":
+			a.Next = f.String()
+		default:
+			a.Fields = append(a.Fields, f)
+		}
+	}
+	s.check(&a, status)
+	return a
+}
+
+func (a *AgentResult) warn(s *scanner, code string, at Pos, msg string) {
+	a.Warnings = append(a.Warnings, msg)
+	s.add(code, at, msg, "")
+}
+
+// check looks at what a block cannot do without.
+func (s *scanner) check(a *AgentResult, status Pos) {
+	echo := "fill the template in"
+	switch {
+	case a.Agent == "":
+		s.add(codeNoName, a.Pos, "expected the name of an agent after "+marker+", got none", "write '"+marker+": <agent>'")
+	case templateText(a.Agent):
+		s.add(codeTemplateEcho, a.Pos, "template_echo: the name of the agent is the placeholder "+quoted(a.Agent), echo)
+	}
+	switch _, known := statusRowOf(a.Status); {
+	case status.IsZero():
+		s.add(codeNoStatus, a.Pos, "expected a STATUS in the block of "+quoted(a.Agent)+", got none", "add a line 'STATUS: success'")
+	case templateText(a.Status):
+		s.add(codeTemplateEcho, status, "template_echo: STATUS is the placeholder "+quoted(a.Status), echo)
+	case !known:
+		s.add(codeUnknownStatus, status, "expected a STATUS, got "+quoted(a.Status), oneOf(strings.ToLower(a.Status), resultWords()))
+	}
+}
+
+// templateText tells text that a template holds instead of a value.
+func templateText(s string) bool {
+	between := func(open, end string) bool {
+		_, rest, ok := strings.Cut(s, open)
+		return ok && strings.Contains(rest, end)
+	}
+	return between("{", "}") || between("<", ">") || strings.Contains(s, " | ")
+}
+
+// fenceAround gives the run of backticks of the fence that the current line stands in, empty if that is not certain: the
+// line before is a fence, or the nearest fence above has an info string; and a closing one follows before the next marker.
+func (s *scanner) fenceAround() string {
+	run := ""
+	for n := s.at - 1; n >= 0; n-- {
+		if _, _, ok := blockHeader(s.lines[n]); ok {
+			break
+		}
+		r, info := fenceRun(s.lines[n])
+		if r == "" {
+			continue
+		}
+		if n == s.at-1 || info != "" {
+			run = r
+		}
+		break
+	}
+	if run == "" {
+		return ""
+	}
+	for n := s.at + 1; n < len(s.lines); n++ {
+		if _, _, ok := blockHeader(s.lines[n]); ok {
+			return ""
+		}
+		if r, info := fenceRun(s.lines[n]); r != "" && info == "" && closes(r, run) {
+			return run
+		}
+	}
+	return ""
+}
+
+func closes(r, run string) bool { return r[0] == run[0] && len(r) >= len(run) }
+
+// fenceRun reads a line that opens or closes a fence.
+func fenceRun(line string) (run, info string) {
+	line = strings.TrimSpace(line)
+	for _, mark := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, mark)
+		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
+			return line[:n], strings.TrimSpace(rest)
+		}
+	}
+	return "", ""
+}

@@ -1,4 +1,208 @@
 package formats
 
-// Return gives the return that the block amounts to.
-func (a AgentResult) Return() (Return, error) { return Return{}, nil }
+import (
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// statusRow is a row of the one table that maps the STATUS of a result block to a return.
+type statusRow struct {
+	word    string
+	status  ReturnStatus
+	verdict Verdict
+	said    Outcome
+	code    Code // of the error of a failed return
+}
+
+func statusRows() []statusRow {
+	return []statusRow{
+		{word: "success", status: StatusCompleted},
+		{word: "skipped", status: StatusCompleted, said: OutcomeSkipped},
+		{word: "approved", status: StatusCompleted, verdict: VerdictApproved},
+		{word: "conditional", status: StatusCompleted, verdict: VerdictConditional},
+		{word: "rejected", status: StatusCompleted, verdict: VerdictRejected},
+		{word: "partial", status: StatusPartial},
+		{word: "suspended", status: StatusPartial, said: OutcomeSuspended},
+		// The work was done, and the answer is no.
+		{word: "failure", status: StatusFailed, said: OutcomeRejected, code: CodeValidationFailed},
+		{word: "error", status: StatusFailed, code: CodeTransient},
+		{word: "blocked", status: StatusBlocked},
+	}
+}
+
+func statusRowOf(word string) (statusRow, bool) {
+	word = strings.ToLower(strings.TrimSpace(word))
+	for _, row := range statusRows() {
+		if row.word == word {
+			return row, true
+		}
+	}
+	return statusRow{}, false
+}
+
+func resultWords() []string {
+	var out []string
+	for _, row := range statusRows() {
+		out = append(out, row.word)
+	}
+	return out
+}
+
+// Return gives the return that the block amounts to; an unknown STATUS is a *ValueError. Every field stands in Fields under
+// its own name, NONCE excepted. SUMMARY, ARTIFACTS, BLOCKED_REASON (or REASON), BLOCKED_TARGET and ERROR (or MESSAGE) also
+// fill the members that they name. NEXT is kept as a field and never obeyed.
+func (a AgentResult) Return() (Return, error) {
+	row, ok := statusRowOf(a.Status)
+	if !ok {
+		return Return{}, &ValueError{What: "STATUS of a result block", Got: a.Status, Want: resultWords()}
+	}
+	r := Return{
+		Status: row.status, Verdict: row.verdict, Said: row.said, Artifacts: []Artifact{}, Errors: []ReturnError{},
+		Warnings: slices.Clone(a.Warnings), Fields: map[string]any{},
+	}
+	for i := range a.Fields {
+		if f := &a.Fields[i]; f.Key != "NONCE" {
+			r.Fields[f.Key] = f.Value()
+		}
+	}
+	if a.Next != "" {
+		r.Fields["NEXT"] = a.Next
+	}
+	summary := a.first("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR")
+	if summary == "" {
+		summary = a.Agent + " reports " + row.word
+	}
+	r.Summary = firstLine(summary, MaxSummary)
+	if f := a.Field("ARTIFACTS"); f != nil {
+		r.Artifacts = append(r.Artifacts, artifactsOf(f)...)
+	}
+	switch row.status {
+	case StatusFailed:
+		message := a.first("ERROR", "MESSAGE", "REASON", "SUMMARY")
+		if message == "" {
+			message = summary
+		}
+		e := ReturnError{Type: ErrorExecution, Message: message, Code: row.code, Recoverable: row.code == CodeTransient}
+		if row.code == CodeValidationFailed {
+			e.Type = ErrorValidation
+		}
+		r.Errors = append(r.Errors, e)
+		r.Class = ClassOf(e)
+	case StatusBlocked:
+		r.BlockedReason = a.first("BLOCKED_REASON", "REASON", "BLOCKER", "SUMMARY", "MESSAGE")
+		if r.BlockedReason == "" {
+			r.BlockedReason = summary
+		}
+		r.BlockedTarget = a.Text("BLOCKED_TARGET")
+	case StatusCompleted, StatusPartial:
+	}
+	if row.verdict == VerdictConditional {
+		r.Warnings = append(r.Warnings, a.Agent+" approves on conditions")
+	}
+	if len(r.Fields) == 0 {
+		r.Fields = nil
+	}
+	return r, nil
+}
+
+// first gives the text of the first of some fields that says anything.
+func (a *AgentResult) first(keys ...string) string {
+	for _, key := range keys {
+		if text := strings.TrimSpace(a.Text(key)); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// artifactsOf reads the paths out of a field: items that are a path, or a pair whose right side is one; a remark in
+// brackets after the path becomes its summary.
+func artifactsOf(f *AgentField) []Artifact {
+	items := f.List
+	switch f.Kind {
+	case FieldText:
+		items = strings.Split(strings.Trim(f.Text, "[]"), ", ")
+	case FieldMap:
+		for _, p := range f.Map {
+			items = append(items, p.Key+": "+p.Text)
+		}
+	case FieldList:
+	}
+	var out []Artifact
+	for _, it := range items {
+		if _, value, ok := SplitPair(it); ok {
+			it = value
+		}
+		path, remark, _ := strings.Cut(strings.TrimSpace(it), " (")
+		path = strings.Trim(path, "`\"' ")
+		if path == "" || path == "." || !fs.ValidPath(path) || strings.ContainsAny(path, " \t\\") || strings.EqualFold(path, "none") {
+			continue
+		}
+		out = append(out, Artifact{Type: GuessArtifactType(path), Path: path, Summary: strings.TrimSuffix(remark, ")")})
+	}
+	return out
+}
+
+// Typed gives r with the text fields of a result block converted to the types that the contract names, where the text
+// spells such a value; others stay as they are for Validate to name. The maps of r are not changed.
+func (r Return) Typed(fields map[string]Field) Return {
+	out := make(map[string]any, len(r.Fields))
+	for key, value := range r.Fields {
+		out[key] = value
+		spec, ok := fields[key]
+		text, isText := value.(string)
+		if !ok || !isText {
+			continue
+		}
+		if typed, ok := spelled(strings.TrimSpace(text), spec.Type); ok {
+			out[key] = typed
+		}
+	}
+	if r.Fields != nil {
+		r.Fields = out
+	}
+	return r
+}
+
+// spelled reads a text as a value of a type.
+func spelled(text string, t InputType) (any, bool) {
+	switch t {
+	case TypeInteger:
+		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
+		return n, err == nil
+	case TypeNumber:
+		f, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+		return f, err == nil && f == f && f-f == 0
+	case TypeBoolean:
+		switch strings.ToLower(text) {
+		case "true", "yes":
+			return true, true
+		case "false", "no":
+			return false, true
+		}
+	case TypeList, TypeArray:
+		return listed(text), true
+	case TypeString, TypeObject, TypeAny:
+	}
+	return nil, false
+}
+
+// listed reads a text as a list: none, "[a, b]", or a list of one.
+func listed(text string) []any {
+	switch strings.ToLower(text) {
+	case "", "none", "[]", "-", "n/a":
+		return []any{}
+	}
+	inner, open := strings.CutPrefix(text, "[")
+	inner, end := strings.CutSuffix(inner, "]")
+	if !open || !end {
+		return []any{text}
+	}
+	var out []any
+	for _, part := range strings.Split(inner, ",") {
+		out = append(out, strings.Trim(strings.TrimSpace(part), `"'`))
+	}
+	return out
+}

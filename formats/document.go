@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -113,11 +114,10 @@ func (r *reader) read(src []byte) {
 	for _, p := range problems {
 		r.markdown(p)
 	}
-	if doc.Text == nil {
-		return
-	}
-	if strings.TrimSpace(string(doc.Text)) == "" {
-		r.add(codeUnreadable, Pos{1, 1}, "the document is empty", "")
+	if len(bytes.TrimSpace(doc.Text)) == 0 {
+		if len(problems) == 0 {
+			r.add(codeUnreadable, Pos{1, 1}, "the document is empty", "")
+		}
 		return
 	}
 	r.headings()

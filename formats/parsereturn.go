@@ -53,7 +53,9 @@ func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	}
 	r := p.read(root)
 	if len(p.problems) > 0 {
-		return Return{}, &ReturnSyntaxError{Problems: p.problems}
+		all := &Diagnostics{List: p.problems}
+		all.Sort()
+		return Return{}, &ReturnSyntaxError{Problems: all.List}
 	}
 	return r, nil
 }
@@ -109,10 +111,10 @@ func (p *returnParser) read(root *jsonx.Value) Return {
 		}
 	}
 	r := &p.ret
-	if r.Status == "" && !root.Get("status").Is(jsonx.String) {
-		p.add(codeReturnMember, root.Get("status"), `add "status": "completed"`, "expected a status, got none")
+	if absent(root.Get("status")) {
+		p.add(codeReturnMember, root, `add "status": "completed"`, "expected a status, got none")
 	}
-	if r.Summary == "" {
+	if summary := root.Get("summary"); r.Summary == "" && (absent(summary) || summary.Is(jsonx.String)) {
 		p.summarise(root)
 	}
 	p.keepExtra()
@@ -128,6 +130,8 @@ func (p *returnParser) read(root *jsonx.Value) Return {
 	}
 	return *r
 }
+
+func absent(v *jsonx.Value) bool { return v == nil || v.Is(jsonx.Null) }
 
 // known reads a member that a return has, and tells whether it was one.
 func (p *returnParser) known(m jsonx.Member) bool {
@@ -338,7 +342,7 @@ func (p *returnParser) summarise(root *jsonx.Value) {
 			return
 		}
 	}
-	p.add(codeReturnMember, root.Get("summary"), `add "summary" with what was done`, "expected a summary, got none")
+	p.add(codeReturnMember, root, `add "summary" with what was done`, "expected a summary, got none")
 }
 
 // each reads a list; a single value stands for a list of one.

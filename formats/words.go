@@ -2,6 +2,9 @@ package formats
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -134,4 +137,23 @@ func withoutComments(s string) string {
 		}
 		s = after
 	}
+}
+
+// typeName names the JSON type of a plain value.
+func typeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case int, int64, float64, *big.Int, json.Number:
+		return "number"
+	case map[string]any:
+		return "object"
+	case []any, []string, []int, []map[string]any:
+		return "array"
+	}
+	return fmt.Sprintf("a value of Go type %T", value)
 }

@@ -1,0 +1,224 @@
+package formats_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/formats"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares a text with a file of the kit.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// kit runs a test for every file of a pattern below testdata.
+func kit(t *testing.T, pattern string, test func(t *testing.T, file string, src []byte)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("Glob(%q) = %v, %v, want files", pattern, files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, file, src)
+		})
+	}
+}
+
+func beside(file, ext string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ext }
+
+func pretty(t *testing.T, v any) string {
+	t.Helper()
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out) + "\n"
+}
+
+func TestValidReturns(t *testing.T) {
+	t.Parallel()
+	kit(t, "returns/valid/*.json", func(t *testing.T, file string, src []byte) {
+		r, err := formats.ParseReturn(src, formats.ParseOptions{})
+		if err != nil {
+			t.Fatalf("ParseReturn(%s) = %v, want nil", file, err)
+		}
+		if bad := r.Validate(formats.AgentInfo{}); bad != nil {
+			t.Errorf("Validate(%s) = %q, want nil", file, bad)
+		}
+		golden(t, beside(file, ".golden"), pretty(t, r))
+		_, strict := formats.ParseReturn(src, formats.ParseOptions{Strict: true})
+		repaired := 0
+		for _, w := range r.Warnings {
+			if strings.Contains(w, "was") || strings.Contains(w, "is read as") {
+				repaired++
+			}
+			if strings.Contains(w, "is the engine's") {
+				repaired--
+			}
+		}
+		if (strict != nil) != (repaired > 0) {
+			t.Errorf("ParseReturn(%s, strict) = %v, want an error for %d repairs", file, strict, repaired)
+		}
+	})
+}
+
+func TestInvalidReturns(t *testing.T) {
+	t.Parallel()
+	kit(t, "returns/invalid/*.json", func(t *testing.T, file string, src []byte) {
+		r, err := formats.ParseReturn(src, formats.ParseOptions{File: filepath.Base(file)})
+		var got string
+		if err != nil {
+			if formats.CodeOf(err) != formats.CodeInvalidReturn {
+				t.Errorf("CodeOf = %s, want INVALID_RETURN", formats.CodeOf(err))
+			}
+			got = err.Error() + "\nhelp: " + formats.HelpOf(err) + "\n"
+		} else {
+			bad := r.Validate(formats.AgentInfo{})
+			if bad == nil {
+				t.Errorf("Validate(%s) = nil, want violations", file)
+			}
+			got = strings.Join(bad, "\n") + "\n"
+		}
+		golden(t, beside(file, ".golden"), got)
+	})
+}
+
+func TestAgentResults(t *testing.T) {
+	t.Parallel()
+	kit(t, "agent_results/*.txt", func(t *testing.T, file string, src []byte) {
+		results, found := formats.ParseAgentResult(src)
+		var b strings.Builder
+		for _, d := range found {
+			fmt.Fprintf(&b, "%d:%d: %v\n", d.Pos.Line, d.Pos.Col, d)
+		}
+		for _, a := range results {
+			b.WriteString(pretty(t, a))
+			r, err := a.Return()
+			if err != nil {
+				fmt.Fprintf(&b, "return: %v\n", err)
+				continue
+			}
+			fmt.Fprintf(&b, "outcome %s, return %s", r.Outcome(), pretty(t, r))
+			if bad := r.Validate(formats.AgentInfo{NoArtifacts: true}); bad != nil {
+				t.Errorf("Validate(Return of %s) = %q, want nil", a.Agent, bad)
+			}
+		}
+		golden(t, beside(file, ".golden"), b.String())
+	})
+}
+
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	kit(t, "documents/*/*", func(t *testing.T, file string, src []byte) {
+		if filepath.Ext(file) == ".golden" {
+			t.Skip("what is expected of a document")
+		}
+		profile, _, _ := strings.Cut(filepath.Base(file), ".")
+		d, found := formats.ParseDocument(profile, filepath.Base(file), src)
+		good := filepath.Base(filepath.Dir(file)) == "good"
+		if good == found.HasErrors() {
+			t.Errorf("ParseDocument(%s).HasErrors = %v, want %v", file, found.HasErrors(), !good)
+		}
+		var b strings.Builder
+		if found != nil {
+			for _, one := range found.List {
+				fmt.Fprintf(&b, "%v\n  help: %s\n", one, one.Help)
+			}
+		}
+		if good {
+			b.WriteString(pretty(t, d.Any()))
+		}
+		golden(t, file+".golden", b.String())
+	})
+}
+
+func FuzzParseReturn(f *testing.F) {
+	for _, dir := range []string{"valid", "invalid"} {
+		files, _ := filepath.Glob(filepath.Join("testdata/returns", dir, "*.json"))
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(src)
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		r, err := formats.ParseReturn(src, formats.ParseOptions{})
+		if err != nil {
+			return
+		}
+		if r.Metadata.Session != "" || r.Said != "" || r.Schema != "" || r.Status == "" {
+			t.Fatalf("ParseReturn(%q) = %+v, want no claims and a status", src, r)
+		}
+		out, err := json.Marshal(r)
+		if err != nil {
+			t.Fatalf("Marshal(ParseReturn(%q)) = %v", src, err)
+		}
+		again, err := formats.ParseReturn(out, formats.ParseOptions{})
+		if err != nil {
+			t.Fatalf("ParseReturn(%s) = %v, want nil for what was read from %q", out, err, src)
+		}
+		if diff := cmp.Diff(r.Artifacts, again.Artifacts); diff != "" || again.Status != r.Status || again.Summary != r.Summary {
+			t.Fatalf("read twice, %q gives another return: %s", src, out)
+		}
+	})
+}
+
+func FuzzAgentResult(f *testing.F) {
+	files, _ := filepath.Glob("testdata/agent_results/*.txt")
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		results, found := formats.ParseAgentResult(src)
+		if len(results) == 0 && len(found) == 0 {
+			t.Fatalf("ParseAgentResult(%q) gave neither a block nor a finding", src)
+		}
+		for _, a := range results {
+			r, err := a.Return()
+			if err != nil {
+				continue
+			}
+			if bad := r.Validate(formats.AgentInfo{NoArtifacts: true}); bad != nil {
+				t.Fatalf("Validate(Return of %q) = %q, want nil", src, bad)
+			}
+			if own, nested, ok := formats.PickResult(results, a.Agent); !ok || len(nested) != len(results)-1 || !strings.EqualFold(own.Agent, a.Agent) {
+				t.Fatalf("PickResult(%q) = %v", a.Agent, ok)
+			}
+		}
+		formats.ParseRecord(src)
+	})
+}

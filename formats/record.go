@@ -1,0 +1,352 @@
+package formats
+
+import (
+	"strings"
+)
+
+// AgentFieldKind is the form of a field's value.
+type AgentFieldKind string
+
+// The forms of a field's value.
+const (
+	FieldText AgentFieldKind = "text"
+	FieldList AgentFieldKind = "list"
+	FieldMap  AgentFieldKind = "map"
+)
+
+// AgentPair is one line of a map.
+type AgentPair struct{ Key, Text string }
+
+// AgentField is one field of a record, in one of three forms.
+type AgentField struct {
+	Key  string
+	Pos  Pos
+	Kind AgentFieldKind
+	Text string // of FieldText
+	List []string
+	Map  []AgentPair
+}
+
+// Value gives the field as a plain JSON value: a string, a list of strings, or a map of strings whose last pair of a key
+// counts.
+func (f *AgentField) Value() any {
+	switch f.Kind {
+	case FieldList:
+		out := make([]any, len(f.List))
+		for i, s := range f.List {
+			out[i] = s
+		}
+		return out
+	case FieldMap:
+		out := make(map[string]any, len(f.Map))
+		for _, p := range f.Map {
+			out[p.Key] = p.Text
+		}
+		return out
+	case FieldText:
+	}
+	return f.Text
+}
+
+// String gives the field as one text: items joined by "; ".
+func (f *AgentField) String() string {
+	switch f.Kind {
+	case FieldList:
+		return strings.Join(f.List, "; ")
+	case FieldMap:
+		parts := make([]string, len(f.Map))
+		for i, p := range f.Map {
+			parts[i] = p.Key + ": " + p.Text
+		}
+		return strings.Join(parts, "; ")
+	case FieldText:
+	}
+	return f.Text
+}
+
+// ParseRecord reads a text of "KEY: value" lines as they stand in a result block. It goes on over blank lines and stops at
+// the first line that is neither a field nor deeper.
+func ParseRecord(text []byte) []AgentField {
+	s := &scanner{findings: &findings{}}
+	s.split(string(text))
+	r := recordReader{scanner: s, indent: -1, blanks: true}
+	fields, _ := r.read()
+	return fields
+}
+
+// SplitPair cuts a text at the first ": " whose left side has as many closing brackets as opening ones: "SPEC: a.md" is a
+// pair, "SPEC.md (last_updated: d)" is not.
+func SplitPair(text string) (key, value string, ok bool) {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ':':
+			if depth != 0 || i+1 < len(text) && text[i+1] != ' ' && text[i+1] != '\t' {
+				continue
+			}
+			if key = strings.TrimSpace(text[:i]); key == "" {
+				return "", "", false
+			}
+			return key, strings.TrimSpace(text[i+1:]), true
+		}
+	}
+	return "", "", false
+}
+
+// recordReader reads the fields of one record from the current line of a scanner.
+type recordReader struct {
+	*scanner
+
+	base   int    // indentation of the header
+	indent int    // of the fields, -1 before the first one
+	fence  string // the record ends where this fence is closed; empty: at a blank line
+	blanks bool   // blank lines never end it
+
+	fields []AgentField
+	elided bool
+}
+
+// maxFields bounds the fields of one record.
+const maxFields = 1000
+
+func (r *recordReader) read() ([]AgentField, bool) {
+	inList := false // the last field has several lines, so that a blank one after it ends nothing
+	for r.at < len(r.lines) && len(r.fields) < maxFields {
+		line := r.lines[r.at]
+		if _, _, ok := blockHeader(line); ok || r.closed(line) {
+			break
+		}
+		if strings.TrimSpace(line) == "" {
+			if r.fence == "" && !inList && !r.blanks {
+				break
+			}
+			r.at++
+			continue
+		}
+		if strings.HasPrefix(strings.TrimSpace(line), "...") && indentWidth(line) >= r.base {
+			r.elided = true
+			r.at++
+			continue
+		}
+		f, ok := r.field(line)
+		if !ok {
+			break
+		}
+		r.at++
+		inList = r.value(&f)
+		r.fields = append(r.fields, f)
+	}
+	return r.fields, r.elided
+}
+
+// closed tells whether a line is a fence that ends the record: the one around it, or, when none is known, any.
+func (r *recordReader) closed(line string) bool {
+	run, info := fenceRun(line)
+	switch {
+	case run == "":
+		return false
+	case r.fence == "":
+		return true
+	}
+	return info == "" && closes(run, r.fence)
+}
+
+// field reads "KEY: rest" in the indentation of the record; the rest goes into Text.
+func (r *recordReader) field(line string) (AgentField, bool) {
+	indent := indentWidth(line)
+	if indent < r.base || r.indent >= 0 && indent != r.indent {
+		return AgentField{}, false
+	}
+	key, rest, ok := keyOf(line[indent:])
+	if !ok {
+		return AgentField{}, false
+	}
+	r.indent = indent
+	return AgentField{Key: key, Pos: Pos{r.at + 1, indent + 1}, Kind: FieldText, Text: withoutRemark(rest)}, true
+}
+
+// keyOf splits "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.
+func keyOf(s string) (key, rest string, ok bool) {
+	n := 0
+	for n < len(s) && (isLetter(s[n]) || n > 0 && (s[n] >= '0' && s[n] <= '9' || strings.IndexByte("./-", s[n]) >= 0)) {
+		n++
+	}
+	if n == 0 || n >= len(s) || s[n] != ':' {
+		return "", "", false
+	}
+	rest = s[n+1:]
+	if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return "", "", false
+	}
+	// Two spaces before "#" make a comment, so that those after the colon are kept for it.
+	if trimmed := strings.TrimSpace(rest); strings.HasPrefix(trimmed, "#") && len(rest)-len(trimmed) > 1 {
+		return s[:n], withoutRemark(trimmed), true
+	}
+	return s[:n], strings.TrimSpace(rest), true
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
+
+// value reads the lines that belong to a field, and tells whether it is a list, a map or a literal.
+func (r *recordReader) value(f *AgentField) bool {
+	switch {
+	case isLiteral(f.Text):
+		f.Text = r.literal()
+		return true
+	case f.Text != "":
+		f.Text = r.continued(f.Text, r.indent)
+		return false
+	}
+	next := r.peek()
+	item, dash := strings.CutPrefix(strings.TrimLeft(next, " \t"), "-")
+	switch deeper := indentWidth(next) > r.indent; {
+	case next == "":
+		return false
+	case dash && (item == "" || item[0] == ' ') && indentWidth(next) >= r.indent:
+		f.Kind = FieldList
+		r.items(f)
+		return true
+	case !deeper:
+		return false
+	}
+	if _, _, ok := SplitPair(strings.TrimSpace(next)); ok {
+		f.Kind = FieldMap
+		r.pairs(f)
+		return true
+	}
+	f.Text = r.continued("", r.indent)
+	return false
+}
+
+func isLiteral(s string) bool {
+	switch s {
+	case "|", "|-", "|+", ">", ">-", ">+":
+		return true
+	}
+	return false
+}
+
+// peek gives the next line, past blank ones only to a deeper list item, unless it ends the record.
+func (r *recordReader) peek() string {
+	for n := r.at; n < len(r.lines); n++ {
+		line := r.lines[n]
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		later := n > r.at && (indentWidth(line) <= r.indent || strings.TrimLeft(line, " \t")[0] != '-')
+		if _, _, ok := blockHeader(line); ok || r.closed(line) || later {
+			return ""
+		}
+		r.at = n
+		return line
+	}
+	return ""
+}
+
+// continued joins the deeper lines that follow with one space.
+func (r *recordReader) continued(first string, indent int) string {
+	parts := []string{}
+	if first != "" {
+		parts = append(parts, first)
+	}
+	for r.at < len(r.lines) {
+		line := r.lines[r.at]
+		text := withoutRemark(strings.TrimSpace(line))
+		_, _, header := blockHeader(line)
+		if strings.TrimSpace(line) == "" || header || indentWidth(line) <= indent || r.closed(line) {
+			break
+		}
+		if text != "" {
+			parts = append(parts, text)
+		}
+		r.at++
+	}
+	return strings.Join(parts, " ")
+}
+
+// literal keeps the deeper lines as they are, less their common indentation.
+func (r *recordReader) literal() string {
+	var body []string
+	for r.at < len(r.lines) {
+		line := r.lines[r.at]
+		if strings.TrimSpace(line) != "" && indentWidth(line) <= r.indent {
+			break
+		}
+		body = append(body, line)
+		r.at++
+	}
+	for len(body) > 0 && strings.TrimSpace(body[len(body)-1]) == "" {
+		body = body[:len(body)-1]
+		r.at--
+	}
+	common := -1
+	for _, line := range body {
+		if w := indentWidth(line); strings.TrimSpace(line) != "" && (common < 0 || w < common) {
+			common = w
+		}
+	}
+	for i, line := range body {
+		body[i] = line[min(max(common, 0), len(line)):]
+	}
+	return strings.Join(body, "\n")
+}
+
+// items reads "- text" lines, each with its deeper continuation; blank lines may stand between them.
+func (r *recordReader) items(f *AgentField) {
+	for {
+		line := r.next(func(line string) bool {
+			text := strings.TrimLeft(line, " \t")
+			return indentWidth(line) >= r.indent && (strings.HasPrefix(text, "- ") || text == "-")
+		})
+		if line == "" {
+			return
+		}
+		text := withoutRemark(strings.TrimSpace(strings.TrimLeft(line, " \t")[1:]))
+		if text = r.continued(text, indentWidth(line)); text != "" {
+			f.List = append(f.List, text)
+		}
+	}
+}
+
+// pairs reads "key: text" lines deeper than the field.
+func (r *recordReader) pairs(f *AgentField) {
+	for {
+		line := r.next(func(line string) bool {
+			_, _, ok := SplitPair(strings.TrimSpace(line))
+			return ok && indentWidth(line) > r.indent
+		})
+		if line == "" {
+			return
+		}
+		key, text, _ := SplitPair(withoutRemark(strings.TrimSpace(line)))
+		f.Map = append(f.Map, AgentPair{Key: key, Text: r.continued(text, indentWidth(line))})
+	}
+}
+
+// next gives the next line that is not blank and goes past it if it is of the wanted form, else the empty string. Elisions
+// are gone past.
+func (r *recordReader) next(wanted func(string) bool) string {
+	for n := r.at; n < len(r.lines); n++ {
+		line := r.lines[n]
+		text := strings.TrimSpace(line)
+		switch _, _, header := blockHeader(line); {
+		case text == "":
+			continue
+		case header || r.closed(line), n > r.at && r.fence == "" && !r.blanks && indentWidth(line) <= r.indent:
+			return ""
+		case strings.HasPrefix(text, "...") && indentWidth(line) >= r.indent:
+			r.elided = true
+			r.at = n + 1
+			continue
+		case !wanted(line):
+			return ""
+		}
+		r.at = n + 1
+		return strings.TrimRight(line, " \t")
+	}
+	return ""
+}
