@@ -1,0 +1,116 @@
+package journal
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tercet/internal/jsonx"
+)
+
+// Masked stands where a secret was.
+const Masked = "[masked]"
+
+// minSecret is the length from which a value may be a secret; shorter ones would mask words of prose.
+const minSecret = 8
+
+// Masker takes out of texts what looks like a key, a token or a password, and the values it was made with.
+type Masker struct {
+	values   []string
+	rules    []rule
+	nameRule *regexp.Regexp // names of members whose value is a secret whatever it looks like
+}
+
+// rule replaces what its expression finds.
+type rule struct {
+	find    *regexp.Regexp
+	replace string
+}
+
+// NewMasker makes a Masker that also masks the given values wherever they stand, such as those of environment variables
+// named *_TOKEN, *_KEY and *_SECRET. Values shorter than eight bytes are left alone.
+func NewMasker(values ...string) *Masker {
+	m := &Masker{nameRule: regexp.MustCompile(`(?i:^(?:(?:access|refresh|auth|id)_?token|token|(?:client_?)?secret|password|passwd|(?:x-)?api[_-]?key|authorization)$)` +
+		`|^[A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD)$`)}
+	for _, v := range values {
+		if len(v) >= minSecret && !slices.Contains(m.values, v) {
+			m.values = append(m.values, v)
+		}
+	}
+	// The longest first, so that a value that holds another goes as a whole.
+	slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
+	for _, r := range [][2]string{
+		{`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`, Masked},
+		{`\bsk-[A-Za-z0-9_-]{16,}`, Masked},
+		{`\b(?:gh[opusr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, Masked},
+		{`\bglpat-[A-Za-z0-9_-]{16,}`, Masked},
+		{`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`, Masked},
+		{`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`, Masked},
+		{`\bAIza[A-Za-z0-9_-]{30,}`, Masked},
+		{`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`, Masked},
+		{`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`, Masked},
+		{`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`, "${1}" + Masked},
+		{`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`, "${1}" + Masked},
+		{`(://[^/\s:@]+:)[^/\s@]+@`, "${1}" + Masked + "@"},
+		{`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`, "${1}${2}" + Masked},
+	} {
+		m.rules = append(m.rules, rule{find: regexp.MustCompile(r[0]), replace: r[1]})
+	}
+	return m
+}
+
+// Text masks a text.
+func (m *Masker) Text(s string) string {
+	if len(s) < minSecret {
+		return s
+	}
+	for _, v := range m.values {
+		s = strings.ReplaceAll(s, v, Masked)
+	}
+	for _, r := range m.rules {
+		s = r.find.ReplaceAllString(s, r.replace)
+	}
+	return s
+}
+
+// Line masks the strings of a line of JSON, a line of trace.jsonl for one. What is no JSON is masked as a text.
+func (m *Masker) Line(line []byte) []byte {
+	body := bytes.TrimRight(line, "\n")
+	v, err := jsonx.Parse(body, jsonx.Limits{})
+	if err != nil {
+		return []byte(m.Text(string(line)))
+	}
+	out, err := jsonx.Marshal(m.tree(v), "")
+	if err != nil {
+		return []byte(m.Text(string(line)))
+	}
+	return append(out, line[len(body):]...)
+}
+
+// tree gives a parsed value again with its strings masked, for jsonx.Marshal.
+func (m *Masker) tree(v *jsonx.Value) any {
+	if s, ok := v.Str(); ok {
+		return m.Text(s)
+	}
+	switch v.Kind {
+	case jsonx.Array:
+		out := make([]any, len(v.Elems))
+		for i, e := range v.Elems {
+			out[i] = m.tree(e)
+		}
+		return out
+	case jsonx.Dict:
+		out := &jsonx.Object{}
+		for _, member := range v.Members {
+			if s, ok := member.Value.Str(); ok && len(s) >= minSecret && m.nameRule.MatchString(member.Key) {
+				out.Set(member.Key, Masked)
+				continue
+			}
+			out.Set(member.Key, m.tree(member.Value))
+		}
+		return out
+	case jsonx.Null, jsonx.Bool, jsonx.Number, jsonx.String:
+	}
+	return v
+}

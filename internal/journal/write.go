@@ -1,0 +1,245 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/jsonx"
+)
+
+// Name is the name of the file in the folder of its run.
+const Name = "journal.jsonl"
+
+// MaxBytes is the most that a journal may hold.
+const MaxBytes = 64 << 20
+
+const (
+	opOpen   = "open"
+	opWrite  = "write"
+	opSync   = "sync"
+	opClose  = "close"
+	opEncode = "encode"
+)
+
+// maxDataDepth bounds what an entry carries, so that its line is within the limit of the reader.
+const maxDataDepth = jsonx.DefaultDepth - 1
+
+// fileMode keeps the journal to its user.
+const fileMode fs.FileMode = 0o600
+
+// Options are the effects that a Writer needs.
+type Options struct {
+	Clock func() time.Time // must be set
+	Sync  bool             // fsync after each entry
+	Mask  *Masker          // nil: NewMasker()
+}
+
+// Writer appends to the journal of one run. After an error of the disk it refuses every further entry with the same error,
+// because what is on the disk is not known any more.
+type Writer struct {
+	open func() (*os.Root, error)
+	opts Options
+
+	mu     sync.Mutex
+	file   *os.File
+	size   int // of the file
+	seq    int
+	last   string // sha of the last line
+	broken error
+	closed bool
+}
+
+// New makes a Writer. At the first Append it calls open for the folder of the run, which the Writer closes again, and makes
+// the journal there; a journal that is there already is verified, its torn last line cut, and continued.
+func New(open func() (*os.Root, error), opts Options) *Writer {
+	if opts.Mask == nil {
+		opts.Mask = NewMasker()
+	}
+	return &Writer{open: open, opts: opts}
+}
+
+// Append writes an entry. It does not look at whether the context is done: what has happened is recorded also while a run is
+// being stopped.
+func (w *Writer) Append(_ context.Context, e formats.Entry) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+		return &WriteError{Op: opWrite, Err: fs.ErrClosed}
+	case w.broken != nil:
+		return w.broken
+	case w.open == nil || w.opts.Clock == nil:
+		return &formats.Failure{Code: formats.CodeBug, Message: "expected a journal with folder and clock, got one without"}
+	}
+	data, err := w.data(e.Data)
+	if err != nil {
+		return err
+	}
+	if w.file == nil {
+		if err := w.start(); err != nil {
+			w.broken = err
+			return err
+		}
+	}
+	line, sha, err := encode(w.seq+1, w.last, w.opts.Clock(), e, data)
+	if err != nil {
+		return err
+	}
+	if w.size+len(line) > MaxBytes {
+		return &formats.Failure{Code: formats.CodeLimit, Message: fmt.Sprintf("expected a journal of at most %d bytes, got one more entry", MaxBytes)}
+	}
+	if err := w.put(line); err != nil {
+		w.broken = err
+		return err
+	}
+	w.size += len(line)
+	w.seq++
+	w.last = sha
+	return nil
+}
+
+// Close closes the journal. Entries are on the disk before, so its error loses nothing.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.file == nil {
+		w.closed = true
+		return nil
+	}
+	w.closed = true
+	if err := w.file.Close(); err != nil {
+		return &WriteError{Op: opClose, Err: err}
+	}
+	return nil
+}
+
+// data gives what an entry carries as a tree without secrets.
+func (w *Writer) data(v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	raw, err := jsonx.Marshal(v, "")
+	if err != nil {
+		return nil, &WriteError{Op: opEncode, Err: err}
+	}
+	tree, err := jsonx.Parse(raw, jsonx.Limits{Depth: maxDataDepth})
+	if err != nil {
+		return nil, &WriteError{Op: opEncode, Err: err}
+	}
+	return w.opts.Mask.tree(tree), nil
+}
+
+func (w *Writer) put(line []byte) error {
+	if _, err := w.file.Write(line); err != nil {
+		return &WriteError{Op: opWrite, Err: err}
+	}
+	if !w.opts.Sync {
+		return nil
+	}
+	if err := w.file.Sync(); err != nil {
+		return &WriteError{Op: opSync, Err: err}
+	}
+	return nil
+}
+
+// start opens the journal, which is made durable before its first line.
+func (w *Writer) start() error {
+	root, err := w.open()
+	if err != nil {
+		return &WriteError{Op: opOpen, Err: err}
+	}
+	err = w.openIn(root)
+	if cerr := root.Close(); cerr != nil && err == nil {
+		err = errors.Join(&WriteError{Op: opClose, Err: cerr}, w.file.Close())
+		w.file = nil
+	}
+	return err
+}
+
+func (w *Writer) openIn(root *os.Root) error {
+	err := atomicfile.Create(root, Name, nil, fileMode)
+	if errors.Is(err, fs.ErrExist) {
+		err = w.resume(root)
+	}
+	if err != nil {
+		if _, damaged := errors.AsType[*DamageError](err); damaged {
+			return err
+		}
+		return &WriteError{Op: opOpen, Err: err}
+	}
+	file, err := root.OpenFile(Name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return &WriteError{Op: opOpen, Err: err}
+	}
+	w.file = file
+	return nil
+}
+
+// resume takes up number and hash of the last whole line, and cuts what stands behind it.
+func (w *Writer) resume(root *os.Root) error {
+	file, err := root.Open(Name)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	records, whole, err := read(data)
+	if err != nil {
+		return err
+	}
+	if whole < len(data) {
+		if err := atomicfile.Cut(root, Name, int64(whole)); err != nil {
+			return err
+		}
+	}
+	w.size = whole
+	if n := len(records); n > 0 {
+		w.seq, w.last = records[n-1].Seq, records[n-1].SHA
+	}
+	return nil
+}
+
+// encode makes a line: the members, then the sha256 of everything before that last member.
+func encode(seq int, prev string, at time.Time, e formats.Entry, data any) (line []byte, sha string, err error) {
+	o := &jsonx.Object{}
+	o.Set("seq", seq).Set("time", at.UTC().Format(time.RFC3339Nano)).Set("prev_sha", prev).Set("type", string(e.Type))
+	if e.Step != "" {
+		o.Set("step_path", e.Step)
+	}
+	if e.Visit != 0 {
+		o.Set("visit", e.Visit)
+	}
+	if e.Attempt != 0 {
+		o.Set("attempt", e.Attempt)
+	}
+	if e.Key != "" {
+		o.Set("key", e.Key)
+	}
+	if data != nil {
+		o.Set("data", data)
+	}
+	line, err = jsonx.Marshal(o, "")
+	if err != nil {
+		return nil, "", &WriteError{Op: opEncode, Err: err}
+	}
+	line = line[:len(line)-1]
+	sha = digest(line)
+	return append(line, shaMember+sha+"\"}\n"...), sha, nil
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
