@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // statusRow is a row of the one table that maps the STATUS of a result block to a return.
@@ -137,13 +138,16 @@ func artifactsOf(f *AgentField) []Artifact {
 		}
 		path, remark, _ := strings.Cut(strings.TrimSpace(it), " (")
 		path = strings.Trim(path, "`\"' ")
-		if path == "" || path == "." || !fs.ValidPath(path) || strings.ContainsAny(path, " \t\\") || strings.EqualFold(path, "none") {
+		if path == "" || path == "." || !fs.ValidPath(path) || strings.ContainsFunc(path, notInPath) || strings.EqualFold(path, "none") {
 			continue
 		}
 		out = append(out, Artifact{Type: GuessArtifactType(path), Path: path, Summary: strings.TrimSuffix(remark, ")")})
 	}
 	return out
 }
+
+// notInPath tells characters that a path out of free text has not.
+func notInPath(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == '\\' }
 
 // Typed gives r with the text fields of a result block converted to the types that the contract names, where the text
 // spells such a value; others stay as they are for Validate to name. The maps of r are not changed.
@@ -201,7 +205,7 @@ func listed(text string) []any {
 		return []any{text}
 	}
 	var out []any
-	for _, part := range strings.Split(inner, ",") {
+	for part := range strings.SplitSeq(inner, ",") {
 		out = append(out, strings.Trim(strings.TrimSpace(part), `"'`))
 	}
 	return out

@@ -114,29 +114,30 @@ const (
 
 // ClassOf gives the class that the first error of a failed return implies.
 func ClassOf(e ReturnError) Class {
-	switch e.Code {
-	case CodeTimeout:
-		return ClassTimeout
-	case CodeTransient:
-		return ClassTransient
-	case CodeDenied, CodeUntrusted:
-		return ClassPermission
-	case CodeToolUnavailable, CodeAuth:
-		return ClassUnavailable
-	case CodeInvalidReturn:
-		return ClassInvalidReturn
-	case CodeCancelled:
-		return ClassCancelled
-	default:
-		switch e.Type {
-		case ErrorPermission:
-			return ClassPermission
-		case ErrorToolUnavailable:
-			return ClassUnavailable
-		case ErrorTimeout:
-			return ClassTimeout
-		case ErrorValidation, ErrorExecution:
-		}
-		return ClassQuality
+	byCode := []struct {
+		class Class
+		codes []Code
+	}{
+		{ClassTimeout, []Code{CodeTimeout}},
+		{ClassTransient, []Code{CodeTransient}},
+		{ClassPermission, []Code{CodeDenied, CodeUntrusted}},
+		{ClassUnavailable, []Code{CodeToolUnavailable, CodeAuth}},
+		{ClassInvalidReturn, []Code{CodeInvalidReturn}},
+		{ClassCancelled, []Code{CodeCancelled}},
 	}
+	for _, row := range byCode {
+		if slices.Contains(row.codes, e.Code) {
+			return row.class
+		}
+	}
+	switch e.Type {
+	case ErrorPermission:
+		return ClassPermission
+	case ErrorToolUnavailable:
+		return ClassUnavailable
+	case ErrorTimeout:
+		return ClassTimeout
+	case ErrorValidation, ErrorExecution:
+	}
+	return ClassQuality
 }

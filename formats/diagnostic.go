@@ -27,7 +27,7 @@ const (
 
 // Diagnostic is one finding in a file. Message has neither file nor position nor period in it; Help says what to do next
 // and may be empty. End is zero when only the start is known.
-type Diagnostic struct {
+type Diagnostic struct { //nolint:errname // a finding; it is an error only for its one-line form
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
 	File     string   `json:"file"`
@@ -56,7 +56,7 @@ func (d Diagnostic) Error() string {
 
 // Diagnostics is a list of findings that is an error when one of them is. Sources holds the text of each file named in
 // it, for excerpts; it may be nil.
-type Diagnostics struct {
+type Diagnostics struct { //nolint:errname // a list of findings, an error only if one of them is
 	List    []Diagnostic
 	Sources map[string][]byte
 	// Of is the code of the failure that the list amounts to; empty means INVALID_COMMAND.

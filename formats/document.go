@@ -131,13 +131,12 @@ func (r *reader) read(src []byte) {
 // markdown turns a problem of the markdown reader into a finding; front matter means nothing in a document, so that what is
 // wrong in it is a warning.
 func (r *reader) markdown(p md.Problem) {
-	code := codeUnreadable
-	switch p.Code {
-	case md.CodeFenceOpen, md.CodeFenceInHTML:
+	code := codeFrontMatter
+	switch {
+	case slices.Contains([]md.Code{md.CodeFenceOpen, md.CodeFenceInHTML}, p.Code):
 		code = codeOpenFence
-	case md.CodeTooLarge, md.CodeBadText, md.CodeTooDeep:
-	default:
-		code = codeFrontMatter
+	case slices.Contains([]md.Code{md.CodeTooLarge, md.CodeBadText, md.CodeTooDeep}, p.Code):
+		code = codeUnreadable
 	}
 	r.add(code, Pos{p.Pos.Line, p.Pos.Col}, p.Msg, p.Help)
 }

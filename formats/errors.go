@@ -44,7 +44,7 @@ func (e *GateOpenError) ErrorCode() Code { return CodeSuspended }
 func (e *GateOpenError) Help() string { return "run it on a terminal, or pass --yes to approve" }
 
 // Failure is a failure of the engine that carries its code, for the edge to turn into a Return.
-type Failure struct {
+type Failure struct { //nolint:errname // the word that codes and returns use
 	Code    Code
 	Message string
 	Help    string

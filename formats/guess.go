@@ -14,7 +14,12 @@ func GuessArtifactType(name string) ArtifactType {
 	byFolder := []struct {
 		folder string
 		kind   ArtifactType
-	}{{"reports", ArtifactReport}, {"plans", ArtifactPlan}, {"summaries", ArtifactSummary}, {"reviews", ArtifactReview}}
+	}{
+		{"reports", ArtifactReport},
+		{"plans", ArtifactPlan},
+		{"summaries", ArtifactSummary},
+		{"reviews", ArtifactReview},
+	}
 	text := slices.Contains([]string{".md", ".markdown", ".txt", ".rst", ".adoc"}, path.Ext(name))
 	if !text {
 		return ArtifactImplementation
@@ -29,8 +34,13 @@ func GuessArtifactType(name string) ArtifactType {
 		word string
 		kind ArtifactType
 	}{
-		{"summary", ArtifactSummary}, {"review", ArtifactReview}, {"audit", ArtifactReview}, {"plan", ArtifactPlan},
-		{"research", ArtifactReport}, {"report", ArtifactReport}, {"findings", ArtifactReport},
+		{"summary", ArtifactSummary},
+		{"review", ArtifactReview},
+		{"audit", ArtifactReview},
+		{"plan", ArtifactPlan},
+		{"research", ArtifactReport},
+		{"report", ArtifactReport},
+		{"findings", ArtifactReport},
 	}
 	for _, w := range byWord {
 		if strings.Contains(base, w.word) {

@@ -66,6 +66,7 @@ func pretty(t *testing.T, v any) string {
 func TestValidReturns(t *testing.T) {
 	t.Parallel()
 	kit(t, "returns/valid/*.json", func(t *testing.T, file string, src []byte) {
+		t.Helper()
 		r, err := formats.ParseReturn(src, formats.ParseOptions{})
 		if err != nil {
 			t.Fatalf("ParseReturn(%s) = %v, want nil", file, err)
@@ -93,6 +94,7 @@ func TestValidReturns(t *testing.T) {
 func TestInvalidReturns(t *testing.T) {
 	t.Parallel()
 	kit(t, "returns/invalid/*.json", func(t *testing.T, file string, src []byte) {
+		t.Helper()
 		r, err := formats.ParseReturn(src, formats.ParseOptions{File: filepath.Base(file)})
 		var got string
 		if err != nil {
@@ -114,6 +116,7 @@ func TestInvalidReturns(t *testing.T) {
 func TestAgentResults(t *testing.T) {
 	t.Parallel()
 	kit(t, "agent_results/*.txt", func(t *testing.T, file string, src []byte) {
+		t.Helper()
 		results, found := formats.ParseAgentResult(src)
 		var b strings.Builder
 		for _, d := range found {
@@ -138,6 +141,7 @@ func TestAgentResults(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	kit(t, "documents/*/*", func(t *testing.T, file string, src []byte) {
+		t.Helper()
 		if filepath.Ext(file) == ".golden" {
 			t.Skip("what is expected of a document")
 		}

@@ -1,10 +1,10 @@
 package formats
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -111,6 +111,16 @@ func ParsePlan(file string, src []byte) (*Plan, *Diagnostics) {
 	return &Plan{Title: d.Title, Fields: d.Fields, Sections: d.Sections, Phases: d.Phases}, found
 }
 
+// planIn reads what can be read of a plan, faults aside.
+func planIn(src []byte) *Plan {
+	p, ok := profileOf(ProfilePlan)
+	d := &Document{Fields: map[string]string{}, Sections: map[string]string{}}
+	if ok {
+		(&reader{findings: &findings{}, profile: p, out: d}).read(src)
+	}
+	return &Plan{Title: d.Title, Fields: d.Fields, Sections: d.Sections, Phases: d.Phases}
+}
+
 // Next is the phase to go on with: the first that is not completed, nil if there is none.
 func (p *Plan) Next() *Phase {
 	for i := range p.Phases {
@@ -134,18 +144,18 @@ func (p *Plan) Phase(number int) *Phase {
 // CommandDigest is the sha256 (hex) of every command and verification block of the plan with its phase, in order. It does
 // not change with the statuses of the phases.
 func (p *Plan) CommandDigest() string {
-	h := sha256.New()
+	var h bytes.Buffer
 	for _, phase := range p.Phases {
 		for _, blocks := range [][]string{phase.Commands, phase.Verification} {
-			// A hash takes every write.
-			_, _ = fmt.Fprintf(h, "phase %d: %d blocks\n", phase.Number, len(blocks)) // never fails
+			fmt.Fprintf(&h, "phase %d: %d blocks\n", phase.Number, len(blocks))
 			for _, body := range blocks {
-				_, _ = fmt.Fprintf(h, "%d bytes\n", len(body)) // never fails
-				_, _ = io.WriteString(h, body)                 // never fails
+				fmt.Fprintf(&h, "%d bytes\n", len(body))
+				h.WriteString(body)
 			}
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(h.Bytes())
+	return hex.EncodeToString(sum[:])
 }
 
 // SetPhase rewrites the status in the heading of one phase and nothing else. A plan without that phase, or with two of
@@ -154,7 +164,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
 		return nil, err
 	}
-	plan, _ := ParsePlan("", src)
+	plan := planIn(src)
 	found := &PhaseError{Number: number}
 	line := 0
 	for _, p := range plan.Phases {
@@ -178,7 +188,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 		kept = strings.TrimRight(kept[:open], " \t")
 	}
 	out := slices.Concat(src[:start], []byte(kept+" ["+to.Mark()+"]"+tail), src[end:])
-	after, _ := ParsePlan("", out)
+	after := planIn(out)
 	if p := after.Phase(number); p == nil || p.Status != to || p.Line != line || len(after.Phases) != len(plan.Phases) {
 		return nil, &ValueError{What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()), Got: strings.TrimSpace(heading)}
 	}

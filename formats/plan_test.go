@@ -187,7 +187,7 @@ func TestPhaseLabels(t *testing.T) {
 }
 
 func FuzzParsePlan(f *testing.F) {
-	f.Add([]byte(formats.RenderPlan(draft())), "name", "body")
+	f.Add(formats.RenderPlan(draft()), "name", "body")
 	f.Add([]byte("## Implementation Phases\n\n### Phase 1: a [PARTIAL]\n\n```sh\nx"), "a]", "```\n## Overview\n<!--")
 	f.Add([]byte("### Phase 2: b\n===\n"), "`", "x\n===\ny\n---\n> ```sh\n")
 	f.Fuzz(func(t *testing.T, src []byte, name, body string) {

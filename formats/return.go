@@ -1,5 +1,7 @@
 package formats
 
+import "slices"
+
 // Table is rows to show; each cell is printed as it is, nothing in it is markup.
 type Table struct {
 	Title   string     `json:"title,omitempty"`
@@ -189,16 +191,16 @@ func Failed(err error) Return {
 		Type: ErrorExecution, Message: err.Error(), Code: code, Recommendation: HelpOf(err),
 		Recoverable: code == CodeTransient || code == CodeTimeout || code == CodeLocked || code == CodeLeaseHeld,
 	}
-	switch code {
-	case CodeUsage, CodeInvalidCommand, CodeInvalidReturn, CodeInvalidState, CodeValidationFailed, CodePrecondition:
+	validation := []Code{CodeUsage, CodeInvalidCommand, CodeInvalidReturn, CodeInvalidState, CodeValidationFailed, CodePrecondition}
+	switch {
+	case slices.Contains(validation, code):
 		e.Type = ErrorValidation
-	case CodeTimeout:
+	case code == CodeTimeout:
 		e.Type = ErrorTimeout
-	case CodeDenied, CodeUntrusted:
+	case code == CodeDenied, code == CodeUntrusted:
 		e.Type = ErrorPermission
-	case CodeToolUnavailable, CodeAuth:
+	case code == CodeToolUnavailable, code == CodeAuth:
 		e.Type = ErrorToolUnavailable
-	default:
 	}
 	return Return{Status: StatusFailed, Summary: firstLine(err.Error(), MaxSummary), Errors: []ReturnError{e}, Class: ClassOf(e)}
 }
