@@ -1,0 +1,136 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrNoRepo says that a folder is not inside a git repository.
+var ErrNoRepo = errors.New("not a git repository")
+
+// ErrNoCommit says that a name stands for no commit, or that there is no commit yet.
+var ErrNoCommit = errors.New("no such commit")
+
+// ErrNothing says that there was nothing staged to commit.
+var ErrNothing = errors.New("nothing to commit")
+
+// ErrNotFastForward says that a branch has commits that the other one lacks.
+var ErrNotFastForward = errors.New("not a fast-forward")
+
+// ErrTimeout says that git was stopped because it took too long.
+var ErrTimeout = errors.New("git took too long")
+
+// ErrTooMuch says that git printed more than is read.
+var ErrTooMuch = errors.New("git printed too much")
+
+// Error says that git ended with an exit code that is no answer. Err is one of the sentinels of this package or nil.
+type Error struct {
+	Argv   []string
+	Exit   int
+	Stderr string
+	Dir    string
+	Err    error
+}
+
+// Error implements error. It names the git command and the last thing that git said.
+func (e *Error) Error() string {
+	what := "git"
+	for _, a := range e.Argv[min(1, len(e.Argv)):] {
+		if !strings.HasPrefix(a, "-") {
+			what = "git " + a
+			break
+		}
+	}
+	said := e.Stderr
+	if i := strings.LastIndexByte(said, '\n'); i >= 0 {
+		said = said[i+1:]
+	}
+	switch {
+	case e.Err != nil:
+		return fmt.Sprintf("%s: %v: %s", what, e.Err, e.Dir)
+	case said == "":
+		return fmt.Sprintf("%s: exit %d", what, e.Exit)
+	}
+	return fmt.Sprintf("%s: exit %d: %s", what, e.Exit, said)
+}
+
+// Unwrap returns the sentinel.
+func (e *Error) Unwrap() error { return e.Err }
+
+// RevError says that Rev names no commit.
+type RevError struct {
+	Rev string
+	Err error
+}
+
+// Error implements error.
+func (e *RevError) Error() string { return fmt.Sprintf("%v: %s", e.Err, e.Rev) }
+
+// Unwrap returns ErrNoCommit.
+func (e *RevError) Unwrap() error { return e.Err }
+
+// NameError says that Name cannot be used as What.
+type NameError struct {
+	What, Name string
+}
+
+// Error implements error.
+func (e *NameError) Error() string { return fmt.Sprintf("expected a %s, got %q", e.What, e.Name) }
+
+// VersionError says that git is too old.
+type VersionError struct {
+	Got, Want Version
+}
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("expected git %v or newer, got %v", e.Want, e.Got)
+}
+
+// ElsewhereError says that the configuration of a repository puts its working tree where Dir is not.
+type ElsewhereError struct {
+	Dir, Toplevel string
+}
+
+// Error implements error.
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("the repository of %s has its working tree elsewhere: %s", e.Dir, e.Toplevel)
+}
+
+// StaleError says that a ref was not where the caller expected it, so it was not moved. An empty hash means no ref.
+type StaleError struct {
+	Ref, Expected, Actual string
+}
+
+// Error implements error.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("%s moved: expected %s, got %s", e.Ref, orNone(e.Expected), orNone(e.Actual))
+}
+
+// CheckedOutError says that a branch is in use by a worktree.
+type CheckedOutError struct {
+	Branch, Path string
+}
+
+// Error implements error.
+func (e *CheckedOutError) Error() string {
+	return fmt.Sprintf("branch %s is checked out in %s", e.Branch, e.Path)
+}
+
+// ParseError says that git printed something that is not understood.
+type ParseError struct {
+	Command, Want, Got string
+}
+
+// Error implements error.
+func (e *ParseError) Error() string {
+	return fmt.Sprintf("output of git %s: expected %s, got %q", e.Command, e.Want, e.Got)
+}
+
+func orNone(hash string) string {
+	if hash == "" {
+		return "none"
+	}
+	return hash
+}

@@ -1,0 +1,11 @@
+package git
+
+// The parsers and the tables, for the tests.
+var (
+	ParseVersion   = parseVersion
+	ParseLog       = parseLog
+	ParseStatus    = parseStatus
+	ParseNumstat   = parseNumstat
+	ParseWorktrees = parseWorktrees
+	Neutral        = neutral
+)

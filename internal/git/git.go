@@ -1,0 +1,314 @@
+// Package git is the only wrapper around the git program.
+//
+// It promises that no call runs code that a repository brought along: hooks, fsmonitor, filters, external diff and
+// merge programs, signing programs, editors, pagers, askpass and transports are switched off in the environment of every
+// call, by the mechanism that stands above every configuration file; the names of filters and merge drivers, which a
+// repository chooses, are listed afresh before each call that could run them. Where the configuration points at a
+// working tree other than the one of Repo.Dir, such calls are refused. Paths are never patterns, names never options,
+// and every list is read with NUL between its records.
+//
+// It does not push, fetch or clone, makes no decision about branches, prints nothing, and does not honour filters: a
+// repository that needs one, such as large file storage, is seen as its raw content.
+//
+// A Repo holds no state and is safe for concurrent use as far as git itself is: two writers of one working tree are not.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tercet/internal/proc"
+)
+
+const (
+	outputCap int   = 64 << 20
+	outputMax int64 = 65 << 20
+	callTime        = 10 * time.Minute
+)
+
+// Repo is a folder inside a git working tree and the right to start git there.
+type Repo struct {
+	Starter *proc.Starter // required
+	Dir     string        // absolute; need not be the top of the working tree
+}
+
+// call is one start of git.
+type call struct {
+	args  []string
+	stdin []byte
+	dir   string   // empty means Repo.Dir
+	also  []int    // exit codes besides 0 that are an answer
+	pairs []string // configuration beyond the fixed one: key, value, key, value
+}
+
+// run starts git for c and returns its output and exit code. A code that is no answer is an *Error.
+func (r *Repo) run(ctx context.Context, c call) ([]byte, int, error) {
+	dir := c.dir
+	if dir == "" {
+		dir = r.Dir
+	}
+	argv := append([]string{"git", "--no-pager"}, c.args...)
+	res, err := r.Starter.Run(ctx, proc.Command{
+		Argv: argv, Dir: dir, Env: environment(c.pairs), Stdin: c.stdin, Purpose: proc.PurposeGit,
+		Timeout: proc.Timeout{Total: callTime}, StdoutCap: outputCap, Limit: outputMax,
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	fail := &Error{Argv: argv, Exit: res.Exit, Stderr: strings.TrimSpace(string(res.Stderr)), Dir: dir}
+	switch {
+	case res.TimedOut != proc.TimeoutNone:
+		fail.Err = ErrTimeout
+		return nil, 0, fail
+	case res.Flooded || len(res.Stdout) >= outputCap:
+		fail.Err = ErrTooMuch
+		return nil, 0, fail
+	case res.Exit != 0 && !slices.Contains(c.also, res.Exit):
+		if strings.Contains(fail.Stderr, "not a git repository") {
+			fail.Err = ErrNoRepo
+		}
+		return nil, 0, fail
+	}
+	return res.Stdout, res.Exit, nil
+}
+
+// read runs a git command that touches no file of the working tree.
+func (r *Repo) read(ctx context.Context, args ...string) ([]byte, error) {
+	out, _, err := r.run(ctx, call{args: args})
+	return out, err
+}
+
+// touch runs, at the top of the working tree, a git command that reads or writes files of it and so could run a
+// repository's filters and merge drivers.
+func (r *Repo) touch(ctx context.Context, c call) ([]byte, int, error) {
+	top, err := r.top(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	drivers, err := r.drivers(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	c.dir = top
+	c.pairs = append(c.pairs, drivers...)
+	return r.run(ctx, c)
+}
+
+// top is Toplevel, refused when Dir is not inside it: core.worktree of a repository may point anywhere.
+func (r *Repo) top(ctx context.Context) (string, error) {
+	top, err := r.Toplevel(ctx)
+	if err != nil {
+		return "", err
+	}
+	dir, err := filepath.EvalSymlinks(r.Dir)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(top, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", &ElsewhereError{Dir: r.Dir, Toplevel: top}
+	}
+	return top, nil
+}
+
+// Version is the version of the git program.
+type Version struct {
+	Major, Minor, Patch int
+}
+
+// String returns the version as git prints it.
+func (v Version) String() string {
+	return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) + "." + strconv.Itoa(v.Patch)
+}
+
+// Oldest is the oldest git that can be used: earlier ones do not print worktrees with NUL between records.
+func Oldest() Version { return Version{Major: 2, Minor: 36} }
+
+// Version returns the version of the git program. A missing program is a *proc.NotFoundError.
+func (r *Repo) Version(ctx context.Context) (Version, error) {
+	out, err := r.read(ctx, "version")
+	if err != nil {
+		return Version{}, err
+	}
+	return parseVersion(out)
+}
+
+// Available returns nil if git is there and new enough; otherwise a *proc.NotFoundError, a *VersionError or why git
+// did not start.
+func (r *Repo) Available(ctx context.Context) error {
+	v, err := r.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if o := Oldest(); v.Major < o.Major || v.Major == o.Major && v.Minor < o.Minor {
+		return &VersionError{Got: v, Want: o}
+	}
+	return nil
+}
+
+// Toplevel returns the top folder of the working tree. Outside a repository the error is ErrNoRepo.
+func (r *Repo) Toplevel(ctx context.Context) (string, error) {
+	out, err := r.read(ctx, "rev-parse", "--show-toplevel")
+	return line(out), err
+}
+
+// IsRepo reports whether Dir is inside the working tree of a repository.
+func (r *Repo) IsRepo(ctx context.Context) (bool, error) {
+	out, err := r.read(ctx, "rev-parse", "--is-inside-work-tree")
+	if errors.Is(err, ErrNoRepo) {
+		return false, nil
+	}
+	return line(out) == "true", err
+}
+
+// Resolve returns the hash of the commit that rev names. The error is ErrNoCommit if there is none.
+func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
+	if err := checkRev(rev); err != nil {
+		return "", err
+	}
+	out, exit, err := r.run(ctx, call{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}, also: []int{1}})
+	if err != nil {
+		return "", err
+	}
+	if exit == 1 {
+		return "", &RevError{Rev: rev, Err: ErrNoCommit}
+	}
+	return line(out), nil
+}
+
+// Head returns the hash of the commit that is checked out. Before the first commit the error is ErrNoCommit.
+func (r *Repo) Head(ctx context.Context) (string, error) { return r.Resolve(ctx, "HEAD") }
+
+// CurrentBranch returns the name of the branch that is checked out, also before its first commit, and an empty name
+// if HEAD is detached.
+func (r *Repo) CurrentBranch(ctx context.Context) (string, error) {
+	out, _, err := r.run(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}, also: []int{1}})
+	return strings.TrimPrefix(line(out), branchPrefix), err
+}
+
+// LsFiles returns the tracked files under Dir, or of them only those under paths. Both are relative to Dir.
+func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
+	out, err := r.read(ctx, append([]string{"ls-files", "-z", "--cached", "--deduplicate", "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	return records(out), nil
+}
+
+// Commit is one entry of the history.
+type Commit struct {
+	Hash, Short string
+	Date        time.Time // of the author
+	Author      string    // the name
+	Subject     string
+}
+
+// Log returns the newest n commits of HEAD, newest first, or of them only those that changed paths, which are
+// relative to Dir. Without a commit it returns none.
+func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error) {
+	if _, err := r.Head(ctx); err != nil {
+		if errors.Is(err, ErrNoCommit) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	args := []string{"log", "-z", "-n", strconv.Itoa(n), "--no-show-signature", "--format=%H%x00%h%x00%aI%x00%an%x00%s", "HEAD", "--"}
+	out, err := r.read(ctx, append(args, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	return parseLog(out)
+}
+
+// Entry is one changed path of a working tree.
+type Entry struct {
+	Code string // two letters, index and working tree: "M ", "??", "R "
+	Path string // relative to the top of the working tree
+	Orig string // where a renamed or copied path came from
+}
+
+// StatusPorcelain returns what differs from HEAD in index and working tree, untracked files one by one, ignored
+// files and the inside of submodules not at all.
+func (r *Repo) StatusPorcelain(ctx context.Context) ([]Entry, error) {
+	out, _, err := r.touch(ctx, call{args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--find-renames"}})
+	if err != nil {
+		return nil, err
+	}
+	return parseStatus(out)
+}
+
+// Stat is how much one path changed.
+type Stat struct {
+	Path           string // relative to the top of the working tree
+	Added, Deleted int    // lines; 0 for a binary file
+	Binary         bool
+}
+
+// DiffStat returns what changed from one commit to another; a renamed file is one deleted and one added.
+func (r *Repo) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
+	if err := checkRev(from, to); err != nil {
+		return nil, err
+	}
+	out, _, err := r.touch(ctx, call{args: append(diffArgs(), "--numstat", "-z", from, to, "--")})
+	if err != nil {
+		return nil, err
+	}
+	return parseNumstat(out)
+}
+
+// Diff returns the changes from one commit to another as a patch, of paths only if there are any. An empty to means
+// the working tree, without untracked files.
+func (r *Repo) Diff(ctx context.Context, from, to string, paths ...string) ([]byte, error) {
+	args := append(diffArgs(), "--binary", from)
+	if err := checkRev(from); err != nil {
+		return nil, err
+	}
+	if to != "" {
+		if err := checkRev(to); err != nil {
+			return nil, err
+		}
+		args = append(args, to)
+	}
+	out, _, err := r.touch(ctx, call{args: append(append(args, "--"), paths...)})
+	return out, err
+}
+
+func diffArgs() []string {
+	return []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=all"}
+}
+
+// MergeBase returns the best common ancestor of two commits, or an empty hash if they have none.
+func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+	if err := checkRev(a, b); err != nil {
+		return "", err
+	}
+	out, _, err := r.run(ctx, call{args: []string{"merge-base", "--end-of-options", a, b}, also: []int{1}})
+	return line(out), err
+}
+
+// IsAncestor reports whether the commit old is new or one of its ancestors.
+func (r *Repo) IsAncestor(ctx context.Context, old, young string) (bool, error) {
+	if err := checkRev(old, young); err != nil {
+		return false, err
+	}
+	_, exit, err := r.run(ctx, call{args: []string{"merge-base", "--is-ancestor", "--end-of-options", old, young}, also: []int{1}})
+	return err == nil && exit == 0, err
+}
+
+// Init makes a repository in Dir, which must exist, with branch as its first branch and without sample hooks.
+func (r *Repo) Init(ctx context.Context, branch string) error {
+	if err := CheckBranch(branch); err != nil {
+		return err
+	}
+	_, err := r.read(ctx, "init", "--quiet", "--template=", "--initial-branch="+branch)
+	return err
+}
+
+// line is output without the one line end that git adds; a path may end with further ones.
+func line(out []byte) string { return string(bytes.TrimSuffix(out, []byte("\n"))) }

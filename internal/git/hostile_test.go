@@ -1,0 +1,204 @@
+package git_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tercet/internal/git"
+)
+
+// hostile arms a repository: everything in it that can run a program makes a file in the folder it returns.
+func hostile(t *testing.T, r *git.Repo) string {
+	t.Helper()
+	canaries := t.TempDir()
+	touch := func(name string) string { return "touch " + filepath.Join(canaries, name) + "; cat; true" }
+	for _, hook := range []string{
+		"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-checkout", "post-merge", "pre-merge-commit",
+		"reference-transaction", "post-index-change", "pre-auto-gc", "post-rewrite",
+	} {
+		file := filepath.Join(r.Dir, ".git/hooks", hook)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("#!/bin/sh\ntouch "+filepath.Join(canaries, "hook-"+hook)+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, r.Dir, ".git/info/attributes", "*.txt filter=evil diff=evil merge=evil\n*.eq filter=a=b\n*.dot filter=x.y\n*.wt filter=bound\n")
+	write(t, r.Dir, ".git/bound", "[filter \"bound\"]\n smudge = "+touch("bound-smudge")+"\n clean = "+touch("bound-clean")+"\n")
+	for key, value := range map[string]string{
+		"core.fsmonitor": "touch " + filepath.Join(canaries, "fsmonitor"), "core.editor": touch("editor"), "core.pager": touch("pager"),
+		"core.sshCommand": touch("ssh"), "core.askPass": touch("askpass"), "sequence.editor": touch("sequence"),
+		"filter.evil.clean": touch("clean"), "filter.evil.smudge": touch("smudge"), "filter.evil.required": "true",
+		"filter.a=b.clean": touch("clean-eq"), "filter.a=b.smudge": touch("smudge-eq"),
+		"filter.x.y.clean": touch("clean-dot"), "filter.x.y.process": touch("process-dot"),
+		"diff.evil.command": touch("diff-command"), "diff.evil.textconv": touch("textconv"), "diff.external": touch("diff-external"),
+		"merge.evil.driver": touch("merge-driver"), "merge.evil.name": "evil", "pull.twohead": "evil",
+		"commit.gpgSign": "true", "gpg.program": filepath.Join(r.Dir, ".git/hooks/pre-commit"), "log.showSignature": "true", "merge.verifySignatures": "true",
+		"gc.auto": "1", "gc.autoDetach": "false", "uploadpack.packObjectsHook": touch("pack"), "alias.status": "!" + touch("alias"), "pager.log": touch("pager-log"),
+		"includeIf.onbranch:task/**.path": filepath.Join(r.Dir, ".git/bound"),
+	} {
+		raw(t, r.Dir, "config", key, value)
+	}
+	return canaries
+}
+
+// everything calls each method once.
+func everything(t *testing.T, r *git.Repo) {
+	t.Helper()
+	cx := t.Context()
+	_ = must[git.Version](t)(r.Version(cx))
+	base := must[string](t)(r.Head(cx))
+	write(t, r.Dir, "a.txt", "main\nchanged\n")
+	write(t, r.Dir, "n.eq", "x\n")
+	write(t, r.Dir, "n.dot", "x\n")
+	write(t, r.Dir, "n.wt", "x\n")
+	_ = must[[]git.Entry](t)(r.StatusPorcelain(cx))
+	_ = must[[]byte](t)(r.Diff(cx, "HEAD", ""))
+	commit(t, r, "on main", "a.txt", "n.eq", "n.dot", "n.wt")
+	_ = must[[]git.Stat](t)(r.DiffStat(cx, base, "HEAD"))
+	_ = must[[]string](t)(r.LsFiles(cx))
+	_ = must[[]git.Commit](t)(r.Log(cx, 5, "a.txt"))
+	_ = must[string](t)(r.CommitByTrailer(cx, git.Trailer{Key: "Tercet-Txn", Value: "x"}))
+	tree := filepath.Join(t.TempDir(), "tree")
+	if err := r.WorktreeAdd(cx, git.NewWorktree{Path: tree, Branch: "task/1", Start: "HEAD"}); err != nil {
+		t.Fatal(err)
+	}
+	w := &git.Repo{Starter: r.Starter, Dir: tree}
+	write(t, tree, "a.txt", "task\nchanged\n")
+	write(t, tree, "n.wt", "y\n")
+	_ = must[[]git.Entry](t)(w.StatusPorcelain(cx))
+	commit(t, w, "on task", "a.txt", "n.wt")
+	if err := w.Unstage(cx); err != nil {
+		t.Fatal(err)
+	}
+	write(t, r.Dir, "a.txt", "main again\nchanged\n")
+	commit(t, r, "in conflict", "a.txt")
+	if m := must[git.Merge](t)(r.MergeInWorktree(cx, "task/1", "Merge")); len(m.Conflicts) != 1 {
+		t.Errorf("MergeInWorktree() = %+v, want one conflict, as without the repository's merge driver", m)
+	}
+	write(t, r.Dir, "a.txt", "main\nchanged\n")
+	commit(t, r, "back", "a.txt")
+	if m := must[git.Merge](t)(r.MergeInWorktree(cx, "task/1", "Merge")); len(m.Conflicts) != 0 {
+		t.Errorf("MergeInWorktree() = %+v, want no conflict", m)
+	}
+	if err := w.FastForward(cx, "main"); err != nil {
+		t.Fatal(err)
+	}
+	head := must[string](t)(w.Head(cx))
+	if err := r.WorktreeRemove(cx, tree); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.DeleteBranch(cx, "task/1", head); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Bundle(cx, filepath.Join(t.TempDir(), "b"), "main", base); err != nil {
+		t.Fatal(err)
+	}
+	_ = must[string](t)(r.Fingerprint(cx))
+}
+
+func TestNothingOfTheRepositoryRuns(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	canaries := hostile(t, r)
+	everything(t, r)
+	left, err := os.ReadDir(canaries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range left {
+		t.Errorf("the repository ran its %s", f.Name())
+	}
+	// The traps are live: plain git springs them.
+	write(t, r.Dir, "a.txt", "sprung\n")
+	raw(t, r.Dir, "status")
+	raw(t, r.Dir, "add", "a.txt")
+	if left, err = os.ReadDir(canaries); err != nil || len(left) < 2 {
+		t.Errorf("plain git sprang %d traps, %v, want at least 2", len(left), err)
+	}
+}
+
+func TestEmbeddedBareRepositoryIsRefused(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	raw(t, r.Dir, "init", "-q", "--bare", "inner")
+	inner := filepath.Join(r.Dir, "inner")
+	canary := filepath.Join(t.TempDir(), "canary")
+	raw(t, inner, "config", "core.fsmonitor", "touch "+canary)
+	raw(t, inner, "config", "core.bare", "false")
+	raw(t, inner, "config", "core.worktree", "..")
+	if _, err := (&git.Repo{Starter: r.Starter, Dir: inner}).StatusPorcelain(t.Context()); err == nil {
+		t.Error("StatusPorcelain() in an embedded bare repository = nil, want an error")
+	}
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("the embedded repository ran its fsmonitor")
+	}
+}
+
+func TestSubmoduleIsNotEntered(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	inner := fresh(t)
+	canary := filepath.Join(t.TempDir(), "canary")
+	raw(t, r.Dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.Dir, "mod")
+	raw(t, r.Dir, "commit", "-qm", "submodule")
+	raw(t, filepath.Join(r.Dir, "mod"), "config", "core.fsmonitor", "touch "+canary)
+	raw(t, r.Dir, "config", "submodule.mod.ignore", "none")
+	write(t, r.Dir, "mod/a.txt", "changed\n")
+	write(t, r.Dir, "a.txt", "changed\n")
+	if st := must[[]git.Entry](t)(r.StatusPorcelain(t.Context())); len(st) != 1 {
+		t.Errorf("StatusPorcelain() = %v, want a.txt only", st)
+	}
+	_ = must[[]byte](t)(r.Diff(t.Context(), "HEAD", ""))
+	commit(t, r, "with a submodule", "a.txt")
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("the submodule ran its fsmonitor")
+	}
+	raw(t, r.Dir, "status")
+	if _, err := os.Stat(canary); err != nil {
+		t.Errorf("plain git did not spring the trap: %v", err)
+	}
+}
+
+func TestWorkingTreeElsewhereIsRefused(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	raw(t, r.Dir, "config", "core.worktree", t.TempDir())
+	if e, ok := errors.AsType[*git.ElsewhereError](r.Add(t.Context(), "a.txt")); !ok || e.Dir != r.Dir {
+		t.Errorf("Add() = %v, want an ElsewhereError", e)
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	last := must[string](t)(r.Fingerprint(t.Context()))
+	same := func(what string, want bool) {
+		t.Helper()
+		now := must[string](t)(r.Fingerprint(t.Context()))
+		if (now == last) != want {
+			t.Errorf("Fingerprint() after %s: same = %v, want %v", what, now == last, want)
+		}
+		last = now
+	}
+	write(t, r.Dir, "a.txt", "x\n")
+	commit(t, r, "work", "a.txt")
+	same("work", true)
+	write(t, r.Dir, ".git/hooks/pre-commit", "x")
+	same("a new hook", false)
+	if err := os.Chmod(filepath.Join(r.Dir, ".git/hooks/pre-commit"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	same("a hook that can run", false)
+	raw(t, r.Dir, "config", "core.fsmonitor", "x")
+	same("configuration", false)
+	write(t, r.Dir, ".git/info/attributes", "* filter=x\n")
+	same("attributes", false)
+	raw(t, r.Dir, "config", "include.path", "inc")
+	same("an include", false)
+	write(t, r.Dir, ".git/inc", "[core]\n\teditor = x\n")
+	same("an included file", false)
+}

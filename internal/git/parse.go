@@ -1,0 +1,178 @@
+package git
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// records splits output whose records end with NUL.
+func records(out []byte) []string {
+	s := strings.TrimSuffix(string(out), "\x00")
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\x00")
+}
+
+func parseVersion(out []byte) (Version, error) {
+	bad := &ParseError{Command: "version", Want: "git version X.Y.Z", Got: line(out)}
+	rest, ok := strings.CutPrefix(line(out), "git version ")
+	if !ok {
+		return Version{}, bad
+	}
+	number, _, _ := strings.Cut(rest, " ")
+	parts := strings.SplitN(number, ".", 4)
+	if len(parts) < 2 {
+		return Version{}, bad
+	}
+	var v Version
+	for i, to := range []*int{&v.Major, &v.Minor, &v.Patch} {
+		if i == len(parts) {
+			break
+		}
+		digits := parts[i]
+		if end := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 && i == 2 {
+			digits = digits[:end] // 2.46.0-rc1, 2.45.GIT
+		}
+		n, err := strconv.ParseUint(digits, 10, 16)
+		if err != nil && (i < 2 || digits != "") {
+			return Version{}, bad
+		}
+		*to = int(n)
+	}
+	return v, nil
+}
+
+func parseLog(out []byte) ([]Commit, error) {
+	const width = 5
+	f := fields(out)
+	if len(f)%width != 0 {
+		return nil, &ParseError{Command: "log", Want: "five fields a commit", Got: strconv.Itoa(len(f)) + " fields"}
+	}
+	var list []Commit
+	for i := 0; i < len(f); i += width {
+		date, err := time.Parse(time.RFC3339, f[i+2])
+		if err != nil {
+			return nil, &ParseError{Command: "log", Want: "a date", Got: f[i+2]}
+		}
+		list = append(list, Commit{Hash: f[i], Short: f[i+1], Date: date, Author: f[i+3], Subject: f[i+4]})
+	}
+	return list, nil
+}
+
+// fields is records for lists in which the last field of the last record may be empty.
+func fields(out []byte) []string {
+	if len(out) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+func parseStatus(out []byte) ([]Entry, error) {
+	var list []Entry
+	recs := records(out)
+	for i := 0; i < len(recs); i++ {
+		rec := recs[i]
+		if len(rec) < 4 || rec[2] != ' ' {
+			return nil, &ParseError{Command: "status", Want: "two letters, a space and a path", Got: rec}
+		}
+		e := Entry{Code: rec[:2], Path: rec[3:]}
+		if strings.ContainsAny(e.Code, "RC") {
+			if i++; i == len(recs) || recs[i] == "" {
+				return nil, &ParseError{Command: "status", Want: "where it came from", Got: rec}
+			}
+			e.Orig = recs[i]
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+func parseNumstat(out []byte) ([]Stat, error) {
+	var list []Stat
+	for _, rec := range records(out) {
+		bad := &ParseError{Command: "diff", Want: "added, deleted and a path", Got: rec}
+		f := strings.SplitN(rec, "\t", 3)
+		if len(f) != 3 || f[2] == "" {
+			return nil, bad
+		}
+		s := Stat{Path: f[2]}
+		if f[0] == "-" && f[1] == "-" {
+			s.Binary = true
+			list = append(list, s)
+			continue
+		}
+		for i, to := range []*int{&s.Added, &s.Deleted} {
+			n, err := strconv.ParseUint(f[i], 10, 31)
+			if err != nil {
+				return nil, bad
+			}
+			*to = int(n)
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// parseWorktrees reads `worktree list --porcelain -z`: lines ended by NUL, an empty one after each worktree.
+func parseWorktrees(out []byte) ([]Worktree, error) {
+	var list []Worktree
+	open := false
+	for _, rec := range fields(out) {
+		if rec == "" {
+			open = false
+			continue
+		}
+		word, value, _ := strings.Cut(rec, " ")
+		if word == "worktree" {
+			list, open = append(list, Worktree{Path: value}), true
+			continue
+		}
+		if !open {
+			return nil, &ParseError{Command: "worktree list", Want: "worktree and a path", Got: rec}
+		}
+		w := &list[len(list)-1]
+		switch word {
+		case "HEAD":
+			w.Head = value
+		case "branch":
+			w.Branch = strings.TrimPrefix(value, branchPrefix)
+		case "bare":
+			w.Bare = true
+		case "locked":
+			w.Locked = true
+		case "prunable":
+			w.Prunable = true
+		}
+	}
+	return list, nil
+}
+
+// CheckBranch reports with a *NameError a name that git would not take for a branch, or would take for an option.
+func CheckBranch(name string) error {
+	bad := name == "" || name == "@" || name == "HEAD" || len(name) > 200 ||
+		strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.HasPrefix(name, branchPrefix) ||
+		strings.HasSuffix(name, "/") || strings.HasSuffix(name, ".") ||
+		strings.Contains(name, "..") || strings.Contains(name, "//") || strings.Contains(name, "@{") ||
+		strings.ContainsAny(name, ` ~^:?*[\`) || strings.ContainsFunc(name, unicode.IsControl)
+	for part := range strings.SplitSeq(name, "/") {
+		bad = bad || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock")
+	}
+	if bad {
+		return &NameError{What: "branch name", Name: name}
+	}
+	return nil
+}
+
+// checkRev reports a revision that git could take for something else than one commit.
+func checkRev(revs ...string) error {
+	for _, rev := range revs {
+		if rev == "" || strings.HasPrefix(rev, "-") || strings.HasPrefix(rev, "^") || strings.Contains(rev, "..") ||
+			strings.ContainsFunc(rev, unicode.IsControl) {
+			return &NameError{What: "revision", Name: rev}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,393 @@
+package git_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/internal/git"
+	"tercet/internal/proc"
+)
+
+const odd = "odd \"näme\"\n-☃ *.txt"
+
+// starter allows everything and knows no configuration of the user.
+func starter(t *testing.T, env ...string) *proc.Starter {
+	t.Helper()
+	s, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil },
+		Env:   append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_GLOBAL=/dev/null"}, env...),
+		Now:   time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// raw runs plain git, as a user would.
+func raw(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	r, err := starter(t).Run(t.Context(), proc.Command{
+		Argv: append([]string{"git", "-c", "user.name=U", "-c", "user.email=u@example.org"}, args...), Dir: dir, Purpose: proc.PurposeGit,
+		Env: []string{"GIT_AUTHOR_DATE=2024-01-02T03:04:05+02:00"},
+	})
+	if err != nil || r.Exit != 0 {
+		t.Fatalf("git %s = exit %d, %v: %s", strings.Join(args, " "), r.Exit, err, r.Stderr)
+	}
+	return strings.TrimSuffix(string(r.Stdout), "\n")
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readFile(t *testing.T, dir, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// fresh is a repository with one commit of a.txt and sub/b.txt.
+func fresh(t *testing.T) *git.Repo {
+	t.Helper()
+	r := empty(t)
+	write(t, r.Dir, "a.txt", "one\n")
+	write(t, r.Dir, "sub/b.txt", "two\n")
+	commit(t, r, "first", "a.txt", "sub/b.txt")
+	return r
+}
+
+func empty(t *testing.T) *git.Repo {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &git.Repo{Starter: starter(t), Dir: dir}
+	if err := r.Init(t.Context(), "main"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func commit(t *testing.T, r *git.Repo, subject string, paths ...string) string {
+	t.Helper()
+	if err := r.Add(t.Context(), paths...); err != nil {
+		t.Fatal(err)
+	}
+	hash, err := r.Commit(t.Context(), subject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hash
+}
+
+// must fails the test on an error and gives the value.
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func TestOutsideARepository(t *testing.T) {
+	t.Parallel()
+	r := &git.Repo{Starter: starter(t, "GIT_CEILING_DIRECTORIES=/"), Dir: t.TempDir()}
+	if err := r.Available(t.Context()); err != nil {
+		t.Fatalf("Available() = %v, want nil", err)
+	}
+	if is, err := r.IsRepo(t.Context()); is || err != nil {
+		t.Errorf("IsRepo() = %v, %v, want false", is, err)
+	}
+	for name, f := range map[string]func() error{
+		"Toplevel": func() error { _, err := r.Toplevel(t.Context()); return err },
+		"Status":   func() error { _, err := r.StatusPorcelain(t.Context()); return err },
+		"Head":     func() error { _, err := r.Head(t.Context()); return err },
+	} {
+		if err := f(); !errors.Is(err, git.ErrNoRepo) {
+			t.Errorf("%s() = %v, want %v", name, err, git.ErrNoRepo)
+		}
+	}
+}
+
+func TestMissingProgram(t *testing.T) {
+	t.Parallel()
+	r := &git.Repo{Starter: starter(t, "PATH="+t.TempDir()), Dir: t.TempDir()}
+	err := r.Available(t.Context())
+	if nf, ok := errors.AsType[*proc.NotFoundError](err); !ok || nf.Name != "git" {
+		t.Errorf("Available() = %v, want a NotFoundError of git", err)
+	}
+}
+
+func TestBeforeTheFirstCommit(t *testing.T) {
+	t.Parallel()
+	r := empty(t)
+	if is := must[bool](t)(r.IsRepo(t.Context())); !is {
+		t.Error("IsRepo() = false, want true")
+	}
+	if b := must[string](t)(r.CurrentBranch(t.Context())); b != "main" {
+		t.Errorf("CurrentBranch() = %q, want main", b)
+	}
+	if _, err := r.Head(t.Context()); !errors.Is(err, git.ErrNoCommit) {
+		t.Errorf("Head() = %v, want %v", err, git.ErrNoCommit)
+	}
+	if l, err := r.Log(t.Context(), 5); len(l) != 0 || err != nil {
+		t.Errorf("Log() = %v, %v, want none", l, err)
+	}
+	if _, err := r.Commit(t.Context(), "x"); !errors.Is(err, git.ErrNothing) {
+		t.Errorf("Commit() = %v, want %v", err, git.ErrNothing)
+	}
+	if files, err := os.ReadDir(filepath.Join(r.Dir, ".git/hooks")); err == nil && len(files) > 0 {
+		t.Errorf("Init left %d hooks, want none", len(files))
+	}
+}
+
+func TestReadingFromASubfolder(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	write(t, r.Dir, "sub/"+odd, "three\n")
+	commit(t, r, "second: ünicode", "sub/"+odd)
+	sub := &git.Repo{Starter: r.Starter, Dir: filepath.Join(r.Dir, "sub")}
+	if top := must[string](t)(sub.Toplevel(t.Context())); top != r.Dir {
+		t.Errorf("Toplevel() = %q, want %q", top, r.Dir)
+	}
+	if d := cmp.Diff([]string{"b.txt", odd}, must[[]string](t)(sub.LsFiles(t.Context()))); d != "" {
+		t.Errorf("LsFiles() (-want +got)\n%s", d)
+	}
+	if d := cmp.Diff([]string{"a.txt"}, must[[]string](t)(r.LsFiles(t.Context(), "a.txt", "*.none"))); d != "" {
+		t.Errorf("LsFiles(a.txt) (-want +got)\n%s", d)
+	}
+	log := must[[]git.Commit](t)(sub.Log(t.Context(), 10, odd))
+	if len(log) != 1 || log[0].Subject != "second: ünicode" || log[0].Author != "tercet" || log[0].Hash != must[string](t)(r.Head(t.Context())) ||
+		!strings.HasPrefix(log[0].Hash, log[0].Short) || log[0].Date.IsZero() {
+		t.Errorf("Log(%q) = %+v, want the second commit", odd, log)
+	}
+	if n := len(must[[]git.Commit](t)(r.Log(t.Context(), 10))); n != 2 {
+		t.Errorf("Log() = %d commits, want 2", n)
+	}
+	if n := len(must[[]git.Commit](t)(r.Log(t.Context(), 1))); n != 1 {
+		t.Errorf("Log(1) = %d commits, want 1", n)
+	}
+}
+
+func TestStatusAddCommit(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	write(t, r.Dir, "a.txt", "changed\n")
+	write(t, r.Dir, odd, "new\n")
+	write(t, r.Dir, "[a].txt", "pattern\n")
+	raw(t, r.Dir, "mv", "sub/b.txt", "sub/c.txt")
+	want := []git.Entry{{Code: "R ", Path: "sub/c.txt", Orig: "sub/b.txt"}, {Code: " M", Path: "a.txt"}, {Code: "??", Path: "[a].txt"}, {Code: "??", Path: odd}}
+	if d := cmp.Diff(want, must[[]git.Entry](t)(r.StatusPorcelain(t.Context())), byPath()); d != "" {
+		t.Errorf("StatusPorcelain() (-want +got)\n%s", d)
+	}
+	if err := os.Remove(filepath.Join(r.Dir, "sub/c.txt")); err != nil {
+		t.Fatal(err)
+	}
+	sub := &git.Repo{Starter: r.Starter, Dir: filepath.Join(r.Dir, "sub")}
+	before := must[string](t)(r.Head(t.Context()))
+	if err := os.MkdirAll(sub.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// [a].txt as a pattern would name a.txt.
+	if err := sub.Add(t.Context(), "[a].txt", odd, "sub/c.txt"); err != nil {
+		t.Fatal(err)
+	}
+	hash, err := sub.Commit(t.Context(), "odd names\n\n# not a comment", git.Trailer{Key: "Tercet-Txn", Value: "t-1"}, git.Trailer{Key: "Session", Value: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := raw(t, r.Dir, "show", "-s", "--format=%B", hash); got != "odd names\n\n# not a comment\n\nTercet-Txn: t-1\nSession: s\n" {
+		t.Errorf("message = %q", got)
+	}
+	if got := raw(t, r.Dir, "show", "-s", "--format=%an %ae %cn", hash); got != "tercet tercet@localhost tercet" {
+		t.Errorf("identity = %q, want tercet", got)
+	}
+	wantStat := []git.Stat{{Path: "[a].txt", Added: 1}, {Path: odd, Added: 1}, {Path: "sub/b.txt", Deleted: 1}}
+	if d := cmp.Diff(wantStat, must[[]git.Stat](t)(r.DiffStat(t.Context(), before, hash))); d != "" {
+		t.Errorf("DiffStat() (-want +got)\n%s", d)
+	}
+	if diff := string(must[[]byte](t)(r.Diff(t.Context(), hash, "", "a.txt"))); !strings.Contains(diff, "-one\n+changed\n") {
+		t.Errorf("Diff(working tree) = %q, want one replaced by changed", diff)
+	}
+	if d := cmp.Diff([]git.Entry{{Code: " M", Path: "a.txt"}}, must[[]git.Entry](t)(r.StatusPorcelain(t.Context()))); d != "" {
+		t.Errorf("StatusPorcelain() after (-want +got)\n%s", d)
+	}
+	if err := r.Add(t.Context(), "a.txt"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Unstage(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Commit(t.Context(), "nothing"); !errors.Is(err, git.ErrNothing) {
+		t.Errorf("Commit() after Unstage = %v, want %v", err, git.ErrNothing)
+	}
+	if _, ok := errors.AsType[*git.Error](r.Add(t.Context(), "missing.txt")); !ok {
+		t.Error("Add(missing.txt) gave no Error")
+	}
+}
+
+func byPath() cmp.Option {
+	return cmp.Transformer("byPath", func(l []git.Entry) map[string]git.Entry {
+		m := map[string]git.Entry{}
+		for _, e := range l {
+			m[e.Path] = e
+		}
+		return m
+	})
+}
+
+func TestIdentityOfTheUserStands(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	raw(t, r.Dir, "config", "user.name", "Ada")
+	raw(t, r.Dir, "config", "user.email", "ada@example.org")
+	write(t, r.Dir, "a.txt", "x\n")
+	hash := commit(t, r, "mine", "a.txt")
+	if got := raw(t, r.Dir, "show", "-s", "--format=%an <%ae>", hash); got != "Ada <ada@example.org>" {
+		t.Errorf("identity = %q, want Ada", got)
+	}
+}
+
+func TestCommitByTrailer(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	look := func(v string) string {
+		return must[string](t)(r.CommitByTrailer(t.Context(), git.Trailer{Key: "Tercet-Txn", Value: v}))
+	}
+	write(t, r.Dir, "a.txt", "x\n")
+	if err := r.Add(t.Context(), "a.txt"); err != nil {
+		t.Fatal(err)
+	}
+	hash := must[string](t)(r.Commit(t.Context(), "quotes Tercet-Txn: abcd in its text", git.Trailer{Key: "Tercet-Txn", Value: "abcdef"}))
+	raw(t, r.Dir, "checkout", "-q", "--detach", "HEAD~1")
+	for v, want := range map[string]string{"abcdef": hash, "abcd": "", "none": ""} {
+		if got := look(v); got != want {
+			t.Errorf("CommitByTrailer(%q) = %q, want %q", v, got, want)
+		}
+	}
+	for _, bad := range []git.Trailer{{Key: "", Value: "x"}, {Key: "a b", Value: "x"}, {Key: "K", Value: "x\ny"}, {Key: "K", Value: ""}, {Key: "-K", Value: "x"}} {
+		if _, err := r.Commit(t.Context(), "x", bad); !isNameError(err) {
+			t.Errorf("Commit(%q) = %v, want a NameError", bad, err)
+		}
+	}
+}
+
+func isNameError(err error) bool {
+	_, ok := errors.AsType[*git.NameError](err)
+	return ok
+}
+
+func TestRefs(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	first := must[string](t)(r.Head(t.Context()))
+	write(t, r.Dir, "a.txt", "x\n")
+	second := commit(t, r, "second", "a.txt")
+	if err := r.CreateBranch(t.Context(), "task/1-ü", first); err != nil {
+		t.Fatal(err)
+	}
+	if is := must[bool](t)(r.BranchExists(t.Context(), "task/1-ü")); !is {
+		t.Error("BranchExists() = false, want true")
+	}
+	if is := must[bool](t)(r.BranchExists(t.Context(), "task")); is {
+		t.Error("BranchExists(task) = true, want false")
+	}
+	if d := cmp.Diff([]string{"task/1-ü"}, must[[]string](t)(r.Branches(t.Context(), "task/"))); d != "" {
+		t.Errorf("Branches() (-want +got)\n%s", d)
+	}
+	err := r.CreateBranch(t.Context(), "task/1-ü", second)
+	if s, ok := errors.AsType[*git.StaleError](err); !ok || s.Actual != first || s.Expected != "" {
+		t.Errorf("CreateBranch of an existing one = %v, want a StaleError", err)
+	}
+	const ref = "refs/heads/task/1-ü"
+	if err := r.UpdateRef(t.Context(), ref, second, first); err != nil {
+		t.Errorf("UpdateRef() = %v, want nil", err)
+	}
+	if s, ok := errors.AsType[*git.StaleError](r.UpdateRef(t.Context(), ref, first, first)); !ok || s.Actual != second {
+		t.Errorf("UpdateRef of a moved one = %v, want a StaleError", s)
+	}
+	if got := must[string](t)(r.Resolve(t.Context(), "task/1-ü")); got != second {
+		t.Errorf("Resolve() = %q, want %q", got, second)
+	}
+	if c, ok := errors.AsType[*git.CheckedOutError](r.DeleteBranch(t.Context(), "main", second)); !ok || c.Path != r.Dir {
+		t.Errorf("DeleteBranch(main) = %v, want a CheckedOutError", c)
+	}
+	if _, ok := errors.AsType[*git.StaleError](r.DeleteBranch(t.Context(), "task/1-ü", first)); !ok {
+		t.Error("DeleteBranch of a moved one gave no StaleError")
+	}
+	if err := r.DeleteBranch(t.Context(), "task/1-ü", second); err != nil {
+		t.Errorf("DeleteBranch() = %v, want nil", err)
+	}
+	if is := must[bool](t)(r.BranchExists(t.Context(), "task/1-ü")); is {
+		t.Error("BranchExists() after DeleteBranch = true, want false")
+	}
+	if b := must[string](t)(r.MergeBase(t.Context(), first, second)); b != first {
+		t.Errorf("MergeBase() = %q, want %q", b, first)
+	}
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{{first, second, true}, {second, first, false}, {first, first, true}} {
+		if got := must[bool](t)(r.IsAncestor(t.Context(), tt.a, tt.b)); got != tt.want {
+			t.Errorf("IsAncestor(%s, %s) = %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+	if _, err := r.Resolve(t.Context(), "nope"); !errors.Is(err, git.ErrNoCommit) {
+		t.Errorf("Resolve(nope) = %v, want %v", err, git.ErrNoCommit)
+	}
+}
+
+func TestNamesAreNoOptions(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	cx := t.Context()
+	for _, bad := range []string{"--upload-pack=touch x", "-f", "", "a..b", "^a", "a\nb"} {
+		errs := map[string]error{
+			"UpdateRef":   r.UpdateRef(cx, "refs/heads/x", bad, ""),
+			"FastForward": r.FastForward(cx, bad),
+			"WorktreeAdd": r.WorktreeAdd(cx, git.NewWorktree{Path: filepath.Join(t.TempDir(), "w"), Start: bad}),
+			"Init":        r.Init(cx, bad),
+			"branch":      r.CreateBranch(cx, bad, "HEAD"),
+		}
+		_, errs["Resolve"] = r.Resolve(cx, bad)
+		_, errs["DiffStat"] = r.DiffStat(cx, bad, "HEAD")
+		_, errs["Diff"] = r.Diff(cx, bad, "HEAD")
+		_, errs["MergeBase"] = r.MergeBase(cx, "HEAD", bad)
+		_, errs["IsAncestor"] = r.IsAncestor(cx, bad, "HEAD")
+		_, errs["Merge"] = r.MergeInWorktree(cx, bad, "m")
+		for name, err := range errs {
+			if name == "branch" && bad == "^a" || isNameError(err) {
+				continue
+			}
+			t.Errorf("%s(%q) = %v, want a NameError", name, bad, err)
+		}
+	}
+	// A file may be named like an option.
+	write(t, r.Dir, "--all", "x\n")
+	commit(t, r, "option", "--all")
+	if d := cmp.Diff([]string{"--all"}, must[[]string](t)(r.LsFiles(cx, "--all"))); d != "" {
+		t.Errorf("LsFiles(--all) (-want +got)\n%s", d)
+	}
+}

@@ -1,0 +1,177 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Worktree is one working tree of a repository.
+type Worktree struct {
+	Path     string
+	Head     string // hash
+	Branch   string // short name; empty if detached
+	Bare     bool
+	Locked   bool
+	Prunable bool // its folder is gone
+}
+
+// NewWorktree says what WorktreeAdd is to make.
+type NewWorktree struct {
+	Path   string // absolute; must not exist or be empty
+	Branch string // empty means a detached HEAD at Start
+	Start  string // where a new Branch begins; empty means that Branch exists
+}
+
+// WorktreeAdd makes a working tree and fills it.
+func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
+	if !filepath.IsAbs(n.Path) {
+		return &NameError{What: "absolute path", Name: n.Path}
+	}
+	args := []string{"worktree", "add", "--quiet", "--no-checkout"}
+	if n.Branch != "" {
+		if err := CheckBranch(n.Branch); err != nil {
+			return err
+		}
+	}
+	if n.Start != "" {
+		if err := checkRev(n.Start); err != nil {
+			return err
+		}
+	}
+	switch {
+	case n.Branch == "" && n.Start == "":
+		return &NameError{What: "branch or revision", Name: ""}
+	case n.Branch == "":
+		args = append(args, "--detach", "--", n.Path, n.Start)
+	case n.Start == "":
+		args = append(args, "--", n.Path, n.Branch)
+	default:
+		args = append(args, "--no-track", "-b", n.Branch, "--", n.Path, n.Start)
+	}
+	if _, _, err := r.touch(ctx, call{args: args}); err != nil {
+		return err
+	}
+	// The files come in a second step from inside the new tree: configuration can be bound to a branch or a folder, and
+	// its filters show themselves only there.
+	tree := &Repo{Starter: r.Starter, Dir: n.Path}
+	if _, _, err := tree.touch(ctx, call{args: []string{"reset", "--quiet", "--hard"}}); err != nil {
+		return errors.Join(err, r.WorktreeRemove(ctx, n.Path))
+	}
+	return nil
+}
+
+// Worktrees returns every working tree of the repository, the main one first, the others by path.
+func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
+	out, err := r.read(ctx, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		return nil, err
+	}
+	list, err := parseWorktrees(out)
+	if len(list) > 1 {
+		slices.SortFunc(list[1:], func(a, b Worktree) int { return strings.Compare(a.Path, b.Path) })
+	}
+	return list, err
+}
+
+// WorktreeRemove removes a working tree with everything in it. Whether that loses work is for the caller to ask first.
+func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
+	_, _, err := r.touch(ctx, call{args: []string{"worktree", "remove", "--force", "--", path}})
+	return err
+}
+
+// WorktreePrune forgets working trees whose folders are gone.
+func (r *Repo) WorktreePrune(ctx context.Context) error {
+	_, err := r.read(ctx, "worktree", "prune", "--expire=now")
+	return err
+}
+
+// Merge is what a merge came to.
+type Merge struct {
+	Commit    string   // HEAD afterwards
+	UpToDate  bool     // there was nothing to merge
+	Conflicts []string // paths that both sides changed; then the merge was taken back and Commit is the old HEAD
+}
+
+// MergeInWorktree merges the commit rev into what is checked out at Dir, always with a merge commit of its own.
+// Conflicts are not an error.
+func (r *Repo) MergeInWorktree(ctx context.Context, rev, text string, trailers ...Trailer) (Merge, error) {
+	msg, err := message(text, trailers)
+	if err != nil {
+		return Merge{}, err
+	}
+	hash, err := r.Resolve(ctx, rev)
+	if err != nil {
+		return Merge{}, err
+	}
+	before, err := r.Head(ctx)
+	if err != nil {
+		return Merge{}, err
+	}
+	who, err := r.identity(ctx)
+	if err != nil {
+		return Merge{}, err
+	}
+	args := []string{
+		"merge", "--quiet", "--no-ff", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autostash",
+		"--no-rerere-autoupdate", "--strategy=ort", "--cleanup=whitespace", "-m", msg, hash,
+	}
+	_, exit, err := r.touch(ctx, call{args: args, pairs: who, also: []int{1}})
+	if err != nil {
+		return Merge{}, err
+	}
+	if exit != 0 {
+		return r.takeBack(ctx, before, args)
+	}
+	after, err := r.Head(ctx)
+	return Merge{Commit: after, UpToDate: after == before}, err
+}
+
+// takeBack collects the conflicts of a merge that stopped and restores the state before it.
+func (r *Repo) takeBack(ctx context.Context, before string, args []string) (Merge, error) {
+	out, _, err := r.touch(ctx, call{args: append(diffArgs(), "--name-only", "--diff-filter=U", "-z")})
+	if err != nil {
+		return Merge{}, err
+	}
+	m := Merge{Commit: before, Conflicts: slices.Compact(records(out))}
+	if len(m.Conflicts) == 0 {
+		return Merge{}, &Error{Argv: append([]string{"git"}, args...), Exit: 1, Stderr: "the merge stopped without a conflict", Dir: r.Dir}
+	}
+	_, _, err = r.touch(ctx, call{args: []string{"merge", "--abort"}})
+	return m, err
+}
+
+// FastForward moves the branch that is checked out at Dir, and its files, to the commit rev. The error is
+// ErrNotFastForward if the branch has commits of its own, and an *Error if local changes are in the way.
+func (r *Repo) FastForward(ctx context.Context, rev string) error {
+	hash, err := r.Resolve(ctx, rev)
+	if err != nil {
+		return err
+	}
+	ok, err := r.IsAncestor(ctx, "HEAD", hash)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &RevError{Rev: rev, Err: ErrNotFastForward}
+	}
+	_, _, err = r.touch(ctx, call{args: []string{"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", hash}})
+	return err
+}
+
+// Bundle writes the commits of branch that base lacks into a file, from which git fetch brings them back.
+func (r *Repo) Bundle(ctx context.Context, file, branch, base string) error {
+	if err := CheckBranch(branch); err != nil {
+		return err
+	}
+	if err := checkRev(base); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(file) || strings.ContainsRune(file, 0) {
+		return &NameError{What: "absolute path", Name: file}
+	}
+	_, err := r.read(ctx, "bundle", "create", "--quiet", file, base+".."+branch)
+	return err
+}

@@ -1,0 +1,131 @@
+package git_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/internal/git"
+)
+
+func TestWorktrees(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	cx := t.Context()
+	head := must[string](t)(r.Head(cx))
+	base := must[string](t)(filepath.EvalSymlinks(t.TempDir()))
+	one, two := filepath.Join(base, "öne\nline"), filepath.Join(base, "two")
+	if err := r.WorktreeAdd(cx, git.NewWorktree{Path: one, Branch: "task/1", Start: "HEAD"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := readFile(t, one, "sub/b.txt"); got != "two\n" {
+		t.Errorf("sub/b.txt in the worktree = %q, want two", got)
+	}
+	if err := r.WorktreeAdd(cx, git.NewWorktree{Path: two, Start: head}); err != nil {
+		t.Fatal(err)
+	}
+	want := []git.Worktree{{Path: r.Dir, Head: head, Branch: "main"}, {Path: two, Head: head}, {Path: one, Head: head, Branch: "task/1"}}
+	if d := cmp.Diff(want, must[[]git.Worktree](t)(r.Worktrees(cx))); d != "" {
+		t.Errorf("Worktrees() (-want +got)\n%s", d)
+	}
+	write(t, one, "a.txt", "changed and not committed\n")
+	if err := r.WorktreeRemove(cx, one); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(one); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Stat after WorktreeRemove = %v, want it gone", err)
+	}
+	if err := r.WorktreeAdd(cx, git.NewWorktree{Path: one, Branch: "task/1"}); err != nil {
+		t.Errorf("WorktreeAdd of an existing branch = %v, want nil", err)
+	}
+	if err := os.RemoveAll(two); err != nil {
+		t.Fatal(err)
+	}
+	if trees := must[[]git.Worktree](t)(r.Worktrees(cx)); len(trees) != 3 || !trees[1].Prunable {
+		t.Errorf("Worktrees() = %+v, want the second one prunable", trees)
+	}
+	if err := r.WorktreePrune(cx); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(must[[]git.Worktree](t)(r.Worktrees(cx))); n != 2 {
+		t.Errorf("Worktrees() after WorktreePrune = %d, want 2", n)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	cx := t.Context()
+	first := must[string](t)(r.Head(cx))
+	raw(t, r.Dir, "checkout", "-q", "-b", "side")
+	write(t, r.Dir, "a.txt", "side\n")
+	write(t, r.Dir, odd, "side\n")
+	side := commit(t, r, "side", "a.txt", odd)
+	raw(t, r.Dir, "checkout", "-q", "main")
+
+	m := must[git.Merge](t)(r.MergeInWorktree(cx, "side", "Merge side", git.Trailer{Key: "Tercet-Txn", Value: "m1"}))
+	if got := raw(t, r.Dir, "show", "-s", "--format=%P|%s|%an", "HEAD"); got != first+" "+side+"|Merge side|tercet" || len(m.Conflicts) > 0 || m.UpToDate {
+		t.Errorf("MergeInWorktree() = %+v with %q, want a merge commit", m, got)
+	}
+	if got := must[string](t)(r.CommitByTrailer(cx, git.Trailer{Key: "Tercet-Txn", Value: "m1"})); got != m.Commit {
+		t.Errorf("CommitByTrailer(m1) = %q, want %q", got, m.Commit)
+	}
+	if again := must[git.Merge](t)(r.MergeInWorktree(cx, "side", "Merge side")); !again.UpToDate || again.Commit != m.Commit {
+		t.Errorf("MergeInWorktree() again = %+v, want up to date", again)
+	}
+
+	raw(t, r.Dir, "checkout", "-q", "-b", "other", first)
+	write(t, r.Dir, "a.txt", "other\n")
+	write(t, r.Dir, odd, "other\n")
+	other := commit(t, r, "other", "a.txt", odd)
+	c := must[git.Merge](t)(r.MergeInWorktree(cx, "main", "Merge main"))
+	if d := cmp.Diff(git.Merge{Commit: other, Conflicts: []string{"a.txt", odd}}, c); d != "" {
+		t.Errorf("MergeInWorktree() with conflicts (-want +got)\n%s", d)
+	}
+	if st := must[[]git.Entry](t)(r.StatusPorcelain(cx)); len(st) > 0 || readFile(t, r.Dir, "a.txt") != "other\n" {
+		t.Errorf("after a conflict status = %v, want the state before", st)
+	}
+}
+
+func TestFastForward(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	cx := t.Context()
+	raw(t, r.Dir, "checkout", "-q", "-b", "ahead")
+	write(t, r.Dir, "a.txt", "ahead\n")
+	ahead := commit(t, r, "ahead", "a.txt")
+	raw(t, r.Dir, "checkout", "-q", "main")
+	write(t, r.Dir, "a.txt", "local\n")
+	if _, ok := errors.AsType[*git.Error](r.FastForward(cx, "ahead")); !ok || readFile(t, r.Dir, "a.txt") != "local\n" {
+		t.Error("FastForward over a local change gave no Error, or lost it")
+	}
+	raw(t, r.Dir, "checkout", "-q", "--", "a.txt")
+	if err := r.FastForward(cx, "ahead"); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[string](t)(r.Head(cx)); got != ahead || readFile(t, r.Dir, "a.txt") != "ahead\n" {
+		t.Errorf("after FastForward head = %s, want %s with its file", got, ahead)
+	}
+	raw(t, r.Dir, "checkout", "-q", "-b", "apart", "HEAD~1")
+	write(t, r.Dir, "a.txt", "apart\n")
+	commit(t, r, "apart", "a.txt")
+	if err := r.FastForward(cx, "ahead"); !errors.Is(err, git.ErrNotFastForward) {
+		t.Errorf("FastForward of a diverged branch = %v, want %v", err, git.ErrNotFastForward)
+	}
+}
+
+func TestBundle(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	write(t, r.Dir, "a.txt", "x\n")
+	commit(t, r, "second", "a.txt")
+	file := filepath.Join(t.TempDir(), "work.bundle")
+	if err := r.Bundle(t.Context(), file, "main", "HEAD~1"); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, r.Dir, "bundle", "verify", "-q", file)
+}

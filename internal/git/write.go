@@ -1,0 +1,223 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+const branchPrefix = "refs/heads/"
+
+// Add stages the named paths as they are now, a deleted one as deleted. Paths are relative to the top of the working
+// tree and never patterns. Without paths it does nothing.
+func (r *Repo) Add(ctx context.Context, paths ...string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	_, _, err := r.touch(ctx, call{
+		args:  []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"},
+		stdin: []byte(strings.Join(paths, "\x00")),
+	})
+	return err
+}
+
+// Unstage makes the index equal to HEAD and leaves the working tree as it is.
+func (r *Repo) Unstage(ctx context.Context) error {
+	_, _, err := r.touch(ctx, call{args: []string{"reset", "--quiet", "--mixed"}})
+	return err
+}
+
+// Trailer is a line `Key: Value` at the end of a commit message.
+type Trailer struct {
+	Key, Value string
+}
+
+// message joins text and trailers. The trailers are their own last paragraph, which is the only one that git reads.
+func message(text string, trailers []Trailer) (string, error) {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(text))
+	if b.Len() == 0 {
+		return "", &NameError{What: "commit message", Name: text}
+	}
+	b.WriteString("\n")
+	for i, t := range trailers {
+		if err := checkTrailer(t); err != nil {
+			return "", err
+		}
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(t.Key + ": " + t.Value + "\n")
+	}
+	return b.String(), nil
+}
+
+func checkTrailer(t Trailer) error {
+	letters := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
+	}
+	if t.Key == "" || t.Key[0] == '-' || strings.ContainsFunc(t.Key, letters) {
+		return &NameError{What: "trailer key", Name: t.Key}
+	}
+	if strings.TrimSpace(t.Value) != t.Value || t.Value == "" || strings.ContainsFunc(t.Value, unicode.IsControl) {
+		return &NameError{What: "trailer value", Name: t.Value}
+	}
+	return nil
+}
+
+// identity returns the configuration that names tercet as author where the user has not set who they are.
+func (r *Repo) identity(ctx context.Context) ([]string, error) {
+	var pairs []string
+	for _, kv := range [][2]string{{"user.name", "tercet"}, {"user.email", "tercet@localhost"}} {
+		out, _, err := r.run(ctx, call{args: []string{"config", "--includes", "--get", kv[0]}, also: []int{1}})
+		if err != nil {
+			return nil, err
+		}
+		if line(out) == "" {
+			pairs = append(pairs, kv[0], kv[1])
+		}
+	}
+	return pairs, nil
+}
+
+// Commit commits what is staged and returns the new hash. No hook runs, nothing is signed. The error is ErrNothing if
+// nothing is staged.
+func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (string, error) {
+	msg, err := message(text, trailers)
+	if err != nil {
+		return "", err
+	}
+	_, exit, err := r.touch(ctx, call{args: []string{"diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"}, also: []int{1}})
+	if err != nil {
+		return "", err
+	}
+	if exit == 0 {
+		return "", ErrNothing
+	}
+	who, err := r.identity(ctx)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-"}
+	if _, _, err := r.touch(ctx, call{args: args, stdin: []byte(msg), pairs: who}); err != nil {
+		return "", err
+	}
+	return r.Head(ctx)
+}
+
+// CommitByTrailer returns the newest commit on any branch that carries exactly this trailer, or an empty hash.
+func (r *Repo) CommitByTrailer(ctx context.Context, t Trailer) (string, error) {
+	if err := checkTrailer(t); err != nil {
+		return "", err
+	}
+	out, err := r.read(ctx, "log", "-z", "--all", "--no-show-signature", "--fixed-strings", "--grep="+t.Key+": "+t.Value,
+		"--format=%H%x00%(trailers:key="+t.Key+",valueonly,unfold,separator=%x0A)", "--")
+	if err != nil {
+		return "", err
+	}
+	f := fields(out)
+	for i := 0; i+1 < len(f); i += 2 {
+		if slices.Contains(strings.Split(f[i+1], "\n"), t.Value) {
+			return f[i], nil
+		}
+	}
+	return "", nil
+}
+
+// BranchExists reports whether there is a branch of that name.
+func (r *Repo) BranchExists(ctx context.Context, name string) (bool, error) {
+	if err := CheckBranch(name); err != nil {
+		return false, err
+	}
+	hash, err := r.refHash(ctx, branchPrefix+name)
+	return hash != "", err
+}
+
+// Branches returns the names of the branches that begin with prefix, sorted.
+func (r *Repo) Branches(ctx context.Context, prefix string) ([]string, error) {
+	out, err := r.read(ctx, "for-each-ref", "--format=%(refname)", branchPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for ref := range strings.FieldsSeq(string(out)) { // a ref name holds no white space
+		if name := strings.TrimPrefix(ref, branchPrefix); strings.HasPrefix(name, prefix) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+func (r *Repo) refHash(ctx context.Context, ref string) (string, error) {
+	out, _, err := r.run(ctx, call{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref}, also: []int{1}})
+	return line(out), err
+}
+
+// CreateBranch makes a branch at start without checking it out. If it exists already the error is a *StaleError.
+func (r *Repo) CreateBranch(ctx context.Context, name, start string) error {
+	if err := CheckBranch(name); err != nil {
+		return err
+	}
+	hash, err := r.Resolve(ctx, start)
+	if err != nil {
+		return err
+	}
+	return r.UpdateRef(ctx, branchPrefix+name, hash, "")
+}
+
+// DeleteBranch deletes a branch that still ends at the commit old, whether merged or not. A branch that has moved is
+// a *StaleError, one that a worktree has checked out a *CheckedOutError.
+func (r *Repo) DeleteBranch(ctx context.Context, name, old string) error {
+	if err := CheckBranch(name); err != nil {
+		return err
+	}
+	if err := checkRev(old); err != nil {
+		return err
+	}
+	trees, err := r.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range trees {
+		if w.Branch == name && !w.Bare {
+			return &CheckedOutError{Branch: name, Path: w.Path}
+		}
+	}
+	_, err = r.read(ctx, "update-ref", "-d", branchPrefix+name, old)
+	return r.stale(ctx, err, branchPrefix+name, old)
+}
+
+// UpdateRef moves ref, written in full, to the commit to, if it still is at the commit old; an empty old means that
+// the ref must not exist. Otherwise the error is a *StaleError. It does not look after a worktree that has the branch
+// checked out.
+func (r *Repo) UpdateRef(ctx context.Context, ref, to, old string) error {
+	if name, ok := strings.CutPrefix(ref, "refs/"); !ok || CheckBranch(name) != nil {
+		return &NameError{What: "full ref name", Name: ref}
+	}
+	if err := checkRev(to); err != nil {
+		return err
+	}
+	expect := old
+	if expect == "" {
+		expect = strings.Repeat("0", len(to))
+	} else if err := checkRev(old); err != nil {
+		return err
+	}
+	_, err := r.read(ctx, "update-ref", "--no-deref", ref, to, expect)
+	return r.stale(ctx, err, ref, old)
+}
+
+// stale says of a refused update of a ref whether the ref had moved.
+func (r *Repo) stale(ctx context.Context, err error, ref, old string) error {
+	if _, ok := errors.AsType[*Error](err); !ok {
+		return err
+	}
+	now, lookErr := r.refHash(ctx, ref)
+	if lookErr != nil || now == old {
+		return errors.Join(err, lookErr)
+	}
+	return &StaleError{Ref: ref, Expected: old, Actual: now}
+}
