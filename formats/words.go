@@ -52,8 +52,9 @@ const maxLabel = 40
 
 // canonical gives the name out of a list that a text spells, case, spaces and "and" for "&" aside; else the text itself.
 func canonical(text string, names []string) (name string, known bool) {
+	got := spelling(text)
 	for _, n := range names {
-		if spelling(n) == spelling(text) {
+		if spelling(n) == got {
 			return n, true
 		}
 	}
@@ -61,7 +62,8 @@ func canonical(text string, names []string) (name string, known bool) {
 }
 
 func spelling(s string) string {
-	words := strings.Fields(strings.ToLower(strings.NewReplacer("&", " & ", "/", " / ").Replace(s)))
+	s = strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(s), "&", " & "), "/", " / ")
+	words := strings.Fields(s)
 	for i, w := range words {
 		if w == "and" {
 			words[i] = "&"
