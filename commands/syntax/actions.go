@@ -1,0 +1,228 @@
+package syntax
+
+import (
+	"tercet/internal/md"
+)
+
+func statusKeys() keySet {
+	return keySet{what: "'status'", known: []string{"to", "task", "phase", "artifacts", "reason"}}
+}
+
+func checkKeys() keySet {
+	return keySet{what: "'check'", known: []string{"document", "path", "file", "nonempty", "command", "project"}}
+}
+
+func returnKeys() keySet {
+	return keySet{what: "'return'", known: []string{"status", "message", "text", "artifacts", "fields", "next_steps"}}
+}
+
+func retryKeys() keySet {
+	return keySet{what: "'retry'", known: []string{"max", "on", "backoff", "factor", "cap"}}
+}
+
+func expectKeys() keySet {
+	return keySet{what: "'expect'", known: []string{"artifact", "if"}, later: []string{"schema"}}
+}
+
+func (p *parser) status(n *md.Node) *Status {
+	s := &Status{Pos: place(n)}
+	if n.Kind != md.Map {
+		s.To = p.statusWord(n)
+		return s
+	}
+	for key, v := range p.entries(n, statusKeys()) {
+		switch key {
+		case "to":
+			s.To = p.statusWord(v)
+		case "task":
+			s.Task = p.value(v)
+		case "phase":
+			s.Phase = p.value(v)
+		case "artifacts":
+			s.Artifacts = p.value(v)
+		case "reason":
+			s.Reason = p.value(v)
+		}
+	}
+	if n.Get("to") == nil {
+		p.report(CodeValue, s.Pos, "add 'to: ...'", "expected 'to' in 'status'")
+	}
+	return s
+}
+
+func (p *parser) statusWord(n *md.Node) *Value {
+	if !isScalar(n) {
+		p.wrong(n, "a status")
+		return nil
+	}
+	return p.value(n)
+}
+
+func (p *parser) checkOf(n *md.Node) *Check {
+	c := &Check{Pos: place(n)}
+	if n.Kind != md.Map {
+		c.Expr = p.jq(n)
+		return c
+	}
+	forms := 0
+	for key, v := range p.entries(n, checkKeys()) {
+		switch key {
+		case "document":
+			w := p.word(v, "a document profile")
+			c.Document = &w
+			forms++
+		case "path":
+			c.Path = p.value(v)
+		case "file":
+			c.File = p.value(v)
+			forms++
+		case "nonempty":
+			c.Nonempty = p.boolean(v)
+		case "command":
+			c.Command = p.argv(v)
+			forms++
+		case "project":
+			c.Project = p.words(v, "build, lint or test")
+			forms++
+		}
+	}
+	switch {
+	case forms != 1:
+		p.report(CodeValue, c.Pos, "write {document: PROFILE}, {file: PATH, nonempty: true}, {command: [...]}, {project: [...]}, or jq", "expected one of document, file, command and project in 'check'")
+	case c.Path != nil && c.Document == nil:
+		p.report(CodeCompanion, c.Path.Pos, "", "'path' belongs to 'document'")
+	case n.Get("nonempty") != nil && c.File == nil:
+		p.report(CodeCompanion, place(n.Get("nonempty")), "", "'nonempty' belongs to 'file'")
+	}
+	return c
+}
+
+// argv reads a program and its arguments: a list, never a shell line.
+func (p *parser) argv(n *md.Node) []*Value {
+	if n.Kind != md.List || len(n.Items) == 0 {
+		p.reject(n, "a list of the program and its arguments", "write [go, test, ./...]")
+		return []*Value{}
+	}
+	return p.value(n).Items
+}
+
+func (p *parser) set(n *md.Node) *Set {
+	s := &Set{Pos: place(n)}
+	if n.Kind != md.Map || len(n.Entries) == 0 {
+		p.reject(n, "a map from names to jq", "write {name: jq}")
+		return s
+	}
+	for _, e := range n.Entries {
+		name := Word{place(e.Key), e.Key.Value}
+		switch {
+		case e.Value.Absent():
+			p.report(CodeAbsent, name.Pos, "write a value, or remove the key", "key '%s' has no value", name.Text)
+			continue
+		case !isVariable(name.Text):
+			p.report(CodeID, name.Pos, "", "expected a name of letters, digits and '_', got %q", name.Text)
+		}
+		s.Values = append(s.Values, SetValue{Name: name, Expr: p.jq(e.Value)})
+	}
+	return s
+}
+
+func (b *block) table(n *md.Node) *Table {
+	t := &Table{Pos: place(n), Rows: b.jq(n)}
+	if v := b.node.Get("columns"); v != nil && !v.Absent() {
+		t.Columns = b.words(v, "the name of a column")
+	}
+	if v := b.node.Get("title"); v != nil && !v.Absent() {
+		t.Title = b.text(v)
+	}
+	return t
+}
+
+func (p *parser) ret(n *md.Node) *Return {
+	r := &Return{Pos: place(n)}
+	if n.Kind != md.Map {
+		r.Message = p.text(n)
+		return r
+	}
+	for key, v := range p.entries(n, returnKeys()) {
+		switch key {
+		case "status":
+			r.Status = p.value(v)
+		case "message":
+			r.Message = p.text(v)
+		case "text":
+			r.Text = p.value(v)
+		case "artifacts":
+			r.Artifacts = p.value(v)
+		case "fields":
+			r.Fields = p.fields(v)
+		case "next_steps":
+			r.NextSteps = p.text(v)
+		}
+	}
+	return r
+}
+
+func (p *parser) timeout(n *md.Node) *Timeout {
+	t := &Timeout{Pos: place(n)}
+	if n.Kind != md.Map {
+		t.Total = p.duration(n)
+		return t
+	}
+	for key, v := range p.entries(n, keySet{what: "'timeout'", known: []string{"total", "idle"}, later: []string{"after", "choose"}}) {
+		switch key {
+		case "total":
+			t.Total = p.duration(v)
+		case "idle":
+			t.Idle = p.duration(v)
+		}
+	}
+	return t
+}
+
+func (p *parser) retry(n *md.Node) *Retry {
+	r := &Retry{Pos: place(n)}
+	if n.Kind != md.Map {
+		r.Max = p.integer(n, 0)
+		return r
+	}
+	for key, v := range p.entries(n, retryKeys()) {
+		switch key {
+		case "max":
+			r.Max = p.integer(v, 0)
+		case "on":
+			r.On = p.words(v, "transient, timeout or invalid_return")
+			for _, w := range r.On {
+				p.member(w, []string{"transient", "timeout", "invalid_return"})
+			}
+		case "backoff":
+			r.Backoff = p.duration(v)
+		case "factor":
+			if f := p.number(v); f != nil {
+				r.Factor = *f
+				if r.Factor < 1 {
+					p.wrong(v, "a number of at least 1")
+				}
+			}
+		case "cap":
+			r.Cap = p.duration(v)
+		}
+	}
+	if n.Get("max") == nil {
+		p.report(CodeValue, r.Pos, "add 'max: 2'", "expected 'max' in 'retry'")
+	}
+	return r
+}
+
+func (p *parser) expect(n *md.Node) *Expect {
+	e := &Expect{Pos: place(n)}
+	for key, v := range p.entries(n, expectKeys()) {
+		switch key {
+		case "artifact":
+			w := p.word(v, "an artifact type")
+			e.Artifact = &w
+		case "if":
+			e.If = p.jq(v)
+		}
+	}
+	return e
+}

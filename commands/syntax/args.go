@@ -1,0 +1,136 @@
+package syntax
+
+import (
+	"strings"
+
+	"tercet/internal/md"
+)
+
+func argsKeys() keySet {
+	return keySet{what: "a block 'yaml args'", known: []string{"allow", "load", "require"}}
+}
+
+func requireKeys() keySet {
+	return keySet{what: "a requirement", known: []string{"when", "else", "exit"}}
+}
+
+func loadKeys() keySet {
+	return keySet{what: "a load", known: []string{"document", "path", "files", "task"}}
+}
+
+// argsBlock reads a block `yaml args`.
+func (p *parser) argsBlock(b *md.Block) {
+	n := p.block(b)
+	p.file.Args.Pos = Pos(b.BodyPos)
+	if n == nil {
+		return
+	}
+	a := &p.file.Args
+	for key, v := range p.entries(n, argsKeys()) {
+		switch key {
+		case "allow":
+			if a.Allow = p.words(v, "a task status"); a.Allow == nil {
+				a.Allow = []Word{}
+			}
+		case "load":
+			p.loads(a, v)
+		case "require":
+			p.requires(a, v)
+		}
+	}
+}
+
+func (p *parser) loads(a *Args, n *md.Node) {
+	if n.Kind != md.Map {
+		p.reject(n, "a map from names to values", "write name: jq")
+		return
+	}
+	for _, e := range n.Entries {
+		if e.Value.Absent() {
+			p.report(CodeAbsent, place(e.Key), "write a value, or remove the key", "key '%s' has no value", e.Key.Value)
+			continue
+		}
+		name, optional := strings.CutSuffix(e.Key.Value, "?")
+		l := Load{Name: Word{place(e.Key), name}, Optional: optional}
+		if !isVariable(name) {
+			p.report(CodeID, l.Name.Pos, "", "expected a name of letters, digits and '_', got %q", name)
+		}
+		p.load(&l, e.Value)
+		a.Load = append(a.Load, l)
+	}
+}
+
+// isVariable reports a name that jq takes after a $.
+func isVariable(s string) bool {
+	for i := range len(s) {
+		if !isWordByte(s[i]) || i == 0 && s[i] <= '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// load reads one value of a load: jq, or a document, files, a task.
+func (p *parser) load(l *Load, n *md.Node) {
+	if n.Kind != md.Map {
+		l.Expr = p.jq(n)
+		return
+	}
+	var path *md.Node
+	doc := &LoadDocument{Pos: place(n)}
+	forms := 0
+	for key, v := range p.entries(n, loadKeys()) {
+		switch key {
+		case "document":
+			doc.Profile = p.word(v, "a document profile")
+			l.Document = doc
+			forms++
+		case "path":
+			path = v
+		case "files":
+			l.Files = p.texts(v)
+			forms++
+		case "task":
+			l.Task = p.jq(v)
+			forms++
+		}
+	}
+	switch {
+	case forms != 1:
+		p.report(CodeValue, doc.Pos, "write {document: PROFILE, path: ...}, {files: [...]} or {task: ...}; an object in jq needs quotes", "expected one of document, files and task in a load")
+	case path != nil && l.Document == nil:
+		p.report(CodeCompanion, place(path), "", "'path' belongs to 'document'")
+	case l.Document != nil && path == nil:
+		p.report(CodeValue, doc.Pos, "add path: [candidates]", "expected 'path' beside 'document'")
+	case path != nil && isJq(path):
+		doc.Expr = p.jq(path)
+	case path != nil:
+		doc.Path = p.texts(path)
+	}
+}
+
+func (p *parser) requires(a *Args, n *md.Node) {
+	items := []*md.Node{n}
+	if n.Kind == md.List {
+		items = n.Items
+	}
+	for _, item := range items {
+		r := Require{Pos: place(item)}
+		for key, v := range p.entries(item, requireKeys()) {
+			switch key {
+			case "when":
+				r.When = p.jq(v)
+			case "else":
+				r.Else = p.text(v)
+			case "exit":
+				w := p.word(v, "a code")
+				r.Exit = &w
+			}
+		}
+		if item.Kind == md.Map && item.Get("when") == nil {
+			p.report(CodeValue, r.Pos, "add 'when: ...'", "expected 'when' in a requirement")
+			continue
+		}
+		a.Require = append(a.Require, r)
+	}
+}

@@ -1,0 +1,365 @@
+package syntax
+
+import (
+	"tercet/formats"
+)
+
+// Pos is a place in the command file.
+type Pos = formats.Pos
+
+// File is a parsed command file. It is plain data; nothing in it is shared with the parser.
+type File struct {
+	Name  string // as given to Parse, for diagnostics
+	Src   []byte
+	Front Front
+	Args  Args
+	// Steps are those of Workflow Execution, Errors those of Error Handling.
+	Steps  []*Step
+	Errors []*Step
+	// Sentences are those of Argument Parsing in the plain form.
+	Sentences []*Sentence
+	// Literate tells that the workflow has headings `### Step`; otherwise it is the plain form.
+	Literate bool
+	// Prose is the body as a person reads it, for the use of the file as a prompt.
+	Prose string
+	// Warnings are findings that do not refuse the file.
+	Warnings []formats.Diagnostic
+}
+
+// Word is a plain word with its place.
+type Word struct {
+	Pos  Pos
+	Text string
+}
+
+// Front is the frontmatter.
+type Front struct {
+	Pos         Pos
+	Command     Word
+	Description Word
+	Arguments   []Argument
+	During      *During
+	Limits      []Field // name -> value, checked by compile
+	Examples    []string
+	Env         []Word
+	Version     string
+	Category    string
+	Hidden      bool
+}
+
+// Argument is one declared argument. Absent numbers are nil.
+type Argument struct {
+	Pos         Pos
+	Name        Word
+	Type        Word
+	Required    bool
+	Default     *Value
+	Description string
+	Flag        bool
+	Short       string
+	Values      []string
+	Min, Max    *float64
+	Pattern     *Word
+	Repeat      bool
+	Complete    string
+}
+
+// During is the preflight status.
+type During struct {
+	Pos    Pos
+	Status Word
+	When   *Expr
+	Failed *Word
+}
+
+// Args is the block `yaml args`; Pos is zero without one.
+type Args struct {
+	Pos     Pos
+	Allow   []Word // nil when the key is absent
+	Load    []Load
+	Require []Require
+}
+
+// Load is one named value. Exactly one of Expr, Document, Files and Task is set.
+type Load struct {
+	Name     Word
+	Optional bool // written `name?:`
+	Expr     *Expr
+	Document *LoadDocument
+	Files    []*Text
+	Task     *Expr
+}
+
+// LoadDocument names a document by its candidates.
+type LoadDocument struct {
+	Pos     Pos
+	Profile Word
+	Path    []*Text // candidates as texts
+	Expr    *Expr   // or one expression that gives a path or a list of paths
+}
+
+// Require is one precondition: When must be true, else the command ends with Else and Exit (a code word, or a number of
+// the table of exits; empty: PRECONDITION).
+type Require struct {
+	Pos  Pos
+	When *Expr
+	Else *Text
+	Exit *Word
+}
+
+// Expr is jq with the place of its first byte.
+type Expr struct {
+	Pos Pos
+	Src string
+}
+
+// Text is a text with `${{ }}` inside. Whole tells that the text is exactly one `${{ }}`, whose value is taken as it is.
+type Text struct {
+	Pos   Pos
+	Parts []Part
+	Whole bool
+}
+
+// Part is a literal piece of a text, or an expression.
+type Part struct {
+	Lit  string
+	Expr *Expr // nil for a literal
+}
+
+// ValueKind tells what a value in a block is.
+type ValueKind uint8
+
+// The kinds of a value.
+const (
+	Literal  ValueKind = iota // Lit: string, int, float64, bool or nil without any expression in it
+	Jq                        // Expr: a scalar that begins with $
+	Template                  // Text: a scalar with ${{ }} in it
+	Map                       // Fields
+	List                      // Items
+)
+
+// Value is any YAML value of a block. Lit, Expr, Text, Fields and Items go by Kind.
+type Value struct {
+	Pos    Pos
+	End    Pos
+	Kind   ValueKind
+	Lit    any
+	Expr   *Expr
+	Text   *Text
+	Fields []Field
+	Items  []*Value
+}
+
+// Field is one key of a map, in file order.
+type Field struct {
+	Key   Word
+	Value *Value
+}
+
+// Step is one step. In the plain form Sentence is set and Action may be nil until the compiler lowers it.
+type Step struct {
+	Pos      Pos // of the heading or the plain line
+	Block    Pos // of the first line inside the fence; zero without a fence
+	Number   string
+	Title    string
+	ID       Word // as written, Text empty if absent
+	When     *Expr
+	Action   Action    // nil for a group, for a step with only Table or Return, and for a sentence
+	Table    *Table    // alone or beside one action
+	Return   *Return   // alone or beside one action
+	Sentence *Sentence // a plain step or a heading step without a fence
+	With     []Field
+	WithPos  Pos
+	Timeout  *Timeout
+	Retry    *Retry
+	Fallback *Word
+	On       []Rule
+	Expect   *Expect
+	Prompt   *Text
+	Always   *Word // under Error Handling: failed, completed, any
+	Body     []*Step
+}
+
+// Action is what a step does: one of Delegate, Foreach, Status, Gate, Check, Set and Fail.
+type Action interface{ action() }
+
+// Delegate hands work to a subagent.
+type Delegate struct {
+	Pos   Pos
+	Agent Word
+}
+
+// Foreach runs the body, or the delegate in the same block, for each element.
+type Foreach struct {
+	Pos      Pos
+	In       *Expr
+	As       Word // "item" if absent
+	Delegate *Delegate
+	Merge    *Expr
+}
+
+// Status changes the task's status. Phase is set for {phase, to}.
+type Status struct {
+	Pos       Pos
+	To        *Value
+	Task      *Value
+	Phase     *Value
+	Artifacts *Value
+	Reason    *Value
+}
+
+// Gate asks a person.
+type Gate struct {
+	Pos      Pos
+	Question *Text
+	Show     []*Expr
+	Choices  []GateChoice // nil: approve -> next, reject -> fail
+	Auto     *Word
+}
+
+// GateChoice is one label with its target.
+type GateChoice struct {
+	Label  Word
+	Target *Target
+}
+
+// Check tells whether something holds. Exactly one of Expr, Document, File, Command and Project is set.
+type Check struct {
+	Pos      Pos
+	Expr     *Expr
+	Document *Word
+	Path     *Value // with Document; nil: the newest artifact of that type
+	File     *Value
+	Nonempty bool
+	Command  []*Value
+	Project  []Word
+	Else     *Text
+}
+
+// Set gives values to names.
+type Set struct {
+	Pos    Pos
+	Values []SetValue
+}
+
+// SetValue is one name with its jq.
+type SetValue struct {
+	Name Word
+	Expr *Expr
+}
+
+// Fail ends the command as failed.
+type Fail struct {
+	Pos     Pos
+	Message *Text
+	Code    *Word
+}
+
+// Table shows rows.
+type Table struct {
+	Pos     Pos
+	Rows    *Expr
+	Columns []Word
+	Title   *Text
+}
+
+// Return ends the command.
+type Return struct {
+	Pos       Pos
+	Status    *Value
+	Message   *Text
+	Text      *Value // markdown to show on standard output
+	Artifacts *Value
+	Fields    []Field
+	NextSteps *Text
+}
+
+func (*Delegate) action() {}
+func (*Foreach) action()  {}
+func (*Status) action()   {}
+func (*Gate) action()     {}
+func (*Check) action()    {}
+func (*Set) action()      {}
+func (*Fail) action()     {}
+
+// Timeout bounds a step; the values are seconds as duration texts, checked by the parser.
+type Timeout struct {
+	Pos         Pos
+	Total, Idle float64 // seconds, 0 if absent
+}
+
+// Retry repeats a failed attempt. Max counts attempts after the first; durations are seconds, 0 if absent.
+type Retry struct {
+	Pos     Pos
+	Max     int
+	On      []Word // transient, timeout, invalid_return; nil: transient
+	Backoff float64
+	Factor  float64
+	Cap     float64
+}
+
+// Expect is what a result must hold to pass.
+type Expect struct {
+	Pos      Pos
+	Artifact *Word
+	If       *Expr
+}
+
+// Rule is `on: {status: targets}`.
+type Rule struct {
+	Status  Word
+	Targets []*Target
+}
+
+// TargetKind names where a result leads.
+type TargetKind uint8
+
+// The targets that are supported.
+const (
+	ToNext TargetKind = iota
+	ToFail
+	ToRedo
+	ToReturn
+	ToGate
+)
+
+// Target is where a result leads. If may stand in every map; Max is 0 when absent.
+type Target struct {
+	Pos    Pos
+	Kind   TargetKind
+	If     *Expr
+	Max    int
+	Steps  []Word // redo
+	Return *Return
+}
+
+// SentenceKind names a plain sentence of the closed list.
+type SentenceKind uint8
+
+// The plain sentences.
+const (
+	SayDelegate         SentenceKind = iota // Delegate to NAME [subagent] [with WORDS]
+	SayUpdateStatus                         // Delegate to status-sync-manager to update task status [to "X"]
+	SayExtract                              // Extract [optional] ARG from args[i]
+	SayPositive                             // Validate ARG is positive integer
+	SayValidateArgument                     // Validate ARG ...
+	SayTaskExists                           // Validate task exists
+	SayTaskReady                            // Validate task exists and is ready for VERBing
+	SayValidateFormat                       // Validate NOUN format
+	SayLoadTask                             // Load task context ...
+	SayForEach                              // For each X in JQ: (deeper steps in Body)
+	SayReturn                               // Return WORDS [to orchestrator]
+)
+
+// Sentence is a recognised plain sentence. Which fields are set goes by Kind.
+type Sentence struct {
+	Pos   Pos
+	Kind  SentenceKind
+	Name  Word   // agent, argument, noun, loop variable
+	Verb  Word   // "planning" of SayTaskReady
+	To    Word   // status of SayUpdateStatus, empty if absent
+	Index int    // of SayExtract
+	Opt   bool   // of SayExtract
+	Expr  *Expr  // of SayForEach
+	Rest  string // the words after with / return
+}

@@ -1,0 +1,91 @@
+package syntax
+
+import "tercet/internal/md"
+
+// The codes of what a file may get wrong in its form. Those of package md keep their own.
+const (
+	CodeKey          = "E010"
+	CodeMissing      = "E011"
+	CodeFrontValue   = "E012"
+	CodeFileName     = "E013"
+	CodeNoFront      = "E017"
+	CodeSection      = "E100"
+	CodeSectionTwice = "E101"
+	CodeStepHeading  = "E102"
+	CodeStepFence    = "E104"
+	CodeFencePlace   = "E105"
+	CodeFenceInfo    = "E106"
+	CodeBlock        = "E107"
+	CodeStepKey      = "E108"
+	CodeValue        = "E109"
+	CodeCompanion    = "E111"
+	CodeWord         = "E113"
+	CodeTarget       = "E114"
+	CodeBody         = "E115"
+	CodeNumber       = "E116"
+	CodeID           = "E118"
+	CodeAction       = "E122"
+	CodeUnsupported  = "E199"
+	CodeFenceIndent  = "E204"
+	CodeAbsent       = "E206"
+	CodeTemplate     = "E207"
+	CodeSentence     = "E210"
+	CodeTag          = "W210"
+	CodeExpands      = "W240"
+)
+
+// Code is one diagnostic of this package with what it means.
+type Code struct{ Name, Meaning string }
+
+// Codes lists the diagnostics that Parse gives, those of package md included, in the order of their numbers.
+func Codes() []Code {
+	return []Code{
+		{string(md.CodeFrontUnclosed), "the frontmatter has no end"},
+		{string(md.CodeTooLarge), "the file is larger than 256 KiB"},
+		{string(md.CodeBadText), "the file is not UTF-8 text"},
+		{string(md.CodeFrontNotMap), "the frontmatter is not a map of keys"},
+		{string(md.CodeLineEnds), "lines end with a bare carriage return"},
+		{CodeKey, "a key that the frontmatter does not have"},
+		{CodeMissing, "a key that the frontmatter must have"},
+		{CodeFrontValue, "a frontmatter value of the wrong form"},
+		{CodeFileName, "the file is not named after its command"},
+		{CodeNoFront, "the file has no frontmatter"},
+		{CodeSection, "the file has no section 'Workflow Execution', or one without steps"},
+		{CodeSectionTwice, "a section stands twice"},
+		{CodeStepHeading, "a heading that is not 'Step <n>: <title>' but has a block, or almost is one"},
+		{CodeStepFence, "a step with more than one block"},
+		{CodeFencePlace, "a block that stands outside its section or step"},
+		{CodeFenceInfo, "the words after the backticks of a block are almost right"},
+		{CodeBlock, "a block that is not a map of keys"},
+		{CodeStepKey, "a key that blocks do not have at this place"},
+		{CodeValue, "a value of the wrong type or form"},
+		{CodeCompanion, "a key without the key that it belongs to"},
+		{CodeWord, "a word outside its closed list"},
+		{CodeTarget, "not a target of a transition"},
+		{CodeBody, "deeper steps below a step that is no loop"},
+		{CodeNumber, "two steps have the same number"},
+		{CodeID, "an id that expressions could not name"},
+		{CodeAction, "a step without an action, or with more than one"},
+		{CodeUnsupported, "a word of the grammar that this version does not run yet"},
+		{string(md.CodeTooDeep), "lists and quotes nested too deeply"},
+		{string(md.CodeFenceOpen), "a fence that is not closed"},
+		{string(md.CodeFenceInHTML), "a fence directly after an HTML tag"},
+		{CodeFenceIndent, "a block that does not stand in the left margin"},
+		{string(md.CodeFlowTrap), "an unquoted value inside {...} that YAML cuts or refuses"},
+		{CodeAbsent, "a key without a value"},
+		{CodeTemplate, "a '${{' without '}}', or nothing between them"},
+		{CodeSentence, "a plain step that is not in the list of sentences"},
+		{string(md.CodeSyntax), "YAML that cannot be read"},
+		{string(md.CodeDuplicateKey), "a key that stands twice in one map"},
+		{string(md.CodeAnchor), "a YAML anchor"},
+		{string(md.CodeAlias), "a YAML alias"},
+		{string(md.CodeMergeKey), "a YAML merge key"},
+		{string(md.CodeTag), "a YAML tag"},
+		{string(md.CodeDocuments), "more than one YAML document in a block"},
+		{string(md.CodeTab), "a tab in the indentation"},
+		{string(md.CodeComplexKey), "a YAML key that is not text"},
+		{string(md.CodeYAMLDepth), "YAML nested too deeply"},
+		{CodeTag, "a tag line without its partner in the section"},
+		{CodeExpands, "text that other agent CLIs would expand"},
+	}
+}

@@ -1,0 +1,208 @@
+package syntax
+
+import (
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"tercet/internal/md"
+)
+
+// Limits of the frontmatter.
+const (
+	maxCommand     = 32
+	maxDescription = 120
+)
+
+func frontKeys() keySet {
+	return keySet{
+		what: "the frontmatter",
+		known: []string{
+			"command", "description", "arguments", "during", "version", "category", "examples", "hidden", "limits", "env",
+		},
+		later:   []string{"tiers", "worktree", "output_schema"},
+		foreign: []string{"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation"},
+	}
+}
+
+func argumentKeys() keySet {
+	return keySet{what: "an argument", known: []string{
+		"name", "type", "required", "default", "description", "flag", "short", "values", "min", "max", "pattern", "repeat", "complete",
+	}}
+}
+
+func duringKeys() keySet {
+	return keySet{what: "'during'", known: []string{"status", "when", "failed"}}
+}
+
+// front reads the frontmatter.
+func (p *parser) front() {
+	f := &p.file.Front
+	if !p.doc.HasFront {
+		if !p.has(string(md.CodeFrontUnclosed)) && !p.has(string(md.CodeLineEnds)) {
+			p.report(CodeNoFront, Pos{Line: 1, Col: 1}, "start the file with ---, command:, description: and ---", "file has no frontmatter")
+		}
+		return
+	}
+	f.Pos = Pos(p.doc.FrontSpan.Start)
+	n := p.doc.Front
+	if n == nil {
+		if len(p.found) == 0 {
+			p.missing("command")
+			p.missing("description")
+		}
+		return
+	}
+	p.inFront = true
+	defer func() { p.inFront = false }()
+	for key, v := range p.entries(n, frontKeys()) {
+		p.frontKey(f, key, v)
+	}
+	for _, key := range []string{"command", "description"} {
+		if n.Get(key) == nil {
+			p.missing(key)
+		}
+	}
+}
+
+func (p *parser) missing(key string) {
+	p.report(CodeMissing, Pos(p.doc.FrontSpan.Start), "add '"+key+": ...'", "frontmatter has no '%s'", key)
+}
+
+func (p *parser) frontKey(f *Front, key string, v *md.Node) {
+	switch key {
+	case "command":
+		f.Command = p.word(v, "a command name")
+		p.commandName(f.Command)
+	case "description":
+		f.Description = Word{Pos(v.ValuePos(0)), p.str(v)}
+		if text := strings.TrimSpace(f.Description.Text); strings.Contains(text, "\n") || utf8.RuneCountInString(text) > maxDescription {
+			p.report(CodeFrontValue, f.Description.Pos, "shorten it; details belong into the body", "expected one line of at most %d characters, got %d", maxDescription, utf8.RuneCountInString(text))
+		}
+	case "arguments":
+		p.arguments(f, v)
+	case "during":
+		f.During = p.during(v)
+	case "version":
+		f.Version = p.str(v)
+	case "category":
+		f.Category = p.str(v)
+	case "examples":
+		f.Examples = p.strs(v)
+	case "hidden":
+		f.Hidden = p.boolean(v)
+	case "limits":
+		f.Limits = p.fields(v)
+	case "env":
+		f.Env = p.words(v, "the name of a variable")
+	}
+}
+
+// commandName checks the form of the name and that the file bears it.
+func (p *parser) commandName(w Word) {
+	if w.Text == "" {
+		return
+	}
+	if !isName(w.Text, '-') || len(w.Text) > maxCommand {
+		p.report(CodeFrontValue, w.Pos, "", "expected a name of at most %d lower case letters, digits and '-', got %q", maxCommand, w.Text)
+		return
+	}
+	if base := path.Base(p.file.Name); base != w.Text+".md" {
+		p.report(CodeFileName, w.Pos, "rename the file to "+w.Text+".md, or change the name", "command '%s' stands in a file named %s", w.Text, base)
+	}
+}
+
+// isName reports a lower case letter followed by such letters, digits and one other character.
+func isName(s string, other byte) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c >= 'a' && c <= 'z' || i > 0 && (c == other || c >= '0' && c <= '9') {
+			continue
+		}
+		return false
+	}
+	return s != ""
+}
+
+func (p *parser) arguments(f *Front, n *md.Node) {
+	if n.Kind != md.List {
+		p.reject(n, "a list of arguments", "write - {name: ..., type: ...}")
+		return
+	}
+	for _, item := range n.Items {
+		a := Argument{Pos: place(item)}
+		for key, v := range p.entries(item, argumentKeys()) {
+			p.argumentKey(&a, key, v)
+		}
+		if item.Kind == md.Map && item.Get("name") == nil {
+			p.report(CodeMissing, a.Pos, "add 'name: ...'", "argument has no 'name'")
+			continue
+		}
+		if item.Kind == md.Map {
+			f.Arguments = append(f.Arguments, a)
+		}
+	}
+}
+
+func (p *parser) argumentKey(a *Argument, key string, v *md.Node) {
+	switch key {
+	case "name":
+		a.Name = p.word(v, "a name")
+	case "type":
+		a.Type = p.word(v, "a type")
+	case "required":
+		a.Required = p.boolean(v)
+	case "default":
+		a.Default = p.value(v)
+	case "description":
+		a.Description = p.str(v)
+	case "flag":
+		a.Flag = p.boolean(v)
+	case "short":
+		a.Short = p.str(v)
+	case "values":
+		a.Values = p.strs(v)
+	case "min":
+		a.Min = p.bound(v)
+	case "max":
+		a.Max = p.bound(v)
+	case "pattern":
+		a.Pattern = &Word{Pos(v.ValuePos(0)), p.str(v)}
+	case "repeat":
+		a.Repeat = p.boolean(v)
+	case "complete":
+		a.Complete = p.str(v)
+	}
+}
+
+// bound reads a number, or a duration for arguments of that type.
+func (p *parser) bound(n *md.Node) *float64 {
+	if n.IsStr() {
+		d := p.duration(n)
+		return &d
+	}
+	return p.number(n)
+}
+
+func (p *parser) during(n *md.Node) *During {
+	d := &During{Pos: place(n)}
+	if n.Kind == md.Scalar {
+		d.Status = p.word(n, "a task status")
+		return d
+	}
+	for key, v := range p.entries(n, duringKeys()) {
+		switch key {
+		case "status":
+			d.Status = p.word(v, "a task status")
+		case "when":
+			d.When = p.jq(v)
+		case "failed":
+			w := p.word(v, "a task status")
+			d.Failed = &w
+		}
+	}
+	if n.Kind == md.Map && n.Get("status") == nil {
+		p.report(CodeMissing, d.Pos, "add 'status: ...'", "'during' has no 'status'")
+	}
+	return d
+}

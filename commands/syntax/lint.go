@@ -1,0 +1,114 @@
+package syntax
+
+import (
+	"slices"
+	"strings"
+
+	"tercet/internal/md"
+)
+
+// tagLine reads a line that is one tag, such as <argument_parsing> or </argument_parsing>; name has the slash.
+func tagLine(line string) (name string, ok bool) {
+	line = strings.TrimSpace(line)
+	if len(line) < 3 || line[0] != '<' || line[len(line)-1] != '>' || line[len(line)-2] == '/' {
+		return "", false
+	}
+	name, _, _ = strings.Cut(line[1:len(line)-1], " ")
+	bare := strings.TrimPrefix(name, "/")
+	if bare == "" || strings.Trim(strings.ToLower(bare), "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || slices.Contains([]string{"br", "hr", "img"}, bare) {
+		return "", false
+	}
+	return name, true
+}
+
+// tags warns of tag lines that do not pair inside their section.
+func (p *parser) tags(s md.Section) {
+	type open struct {
+		name string
+		pos  Pos
+	}
+	var stack []open
+	for n := s.Line() + 1; n <= s.EndLine; n++ {
+		line := p.doc.Line(n)
+		name, ok := tagLine(line)
+		if !ok || p.doc.InCode(n) {
+			continue
+		}
+		pos := Pos{Line: n, Col: strings.IndexByte(line, '<') + 1}
+		closing, isClosing := strings.CutPrefix(name, "/")
+		if !isClosing {
+			stack = append(stack, open{name, pos})
+			continue
+		}
+		i := len(stack) - 1
+		for i >= 0 && stack[i].name != closing {
+			i--
+		}
+		if i < 0 {
+			p.report(CodeTag, pos, "remove it, or open it in the same section", "tag </%s> closes nothing in its section", closing)
+			continue
+		}
+		for _, o := range stack[i+1:] {
+			p.report(CodeTag, o.pos, "close it in the same section", "tag <%s> is not closed in its section", o.name)
+		}
+		stack = stack[:i]
+	}
+	for _, o := range stack {
+		p.report(CodeTag, o.pos, "close it in the same section", "tag <%s> is not closed in its section", o.name)
+	}
+}
+
+// lint warns of text that other agent CLIs would expand when they take the file for a prompt.
+func (p *parser) lint() {
+	names := make([]string, 0, len(p.file.Front.Arguments))
+	for _, a := range p.file.Front.Arguments {
+		names = append(names, a.Name.Text)
+	}
+	for n, line := range p.doc.Lines() {
+		if strings.IndexAny(line, "@$!") < 0 {
+			continue
+		}
+		if col, what := expands(line, names); col > 0 {
+			p.report(CodeExpands, Pos{Line: n, Col: col}, "write it another way if the file is to serve as a prompt", "other agent CLIs would expand %s", what)
+		}
+	}
+}
+
+// expands finds the first piece of a line that another CLI takes for a command, a file or an argument.
+func expands(line string, names []string) (int, string) {
+	for i := range len(line) {
+		rest := line[i+1:]
+		switch line[i] {
+		case '!':
+			if strings.HasPrefix(rest, "`") && (i == 0 || line[i-1] == ' ') {
+				return i + 1, "!`...` as a shell command"
+			}
+		case '@':
+			if (i == 0 || strings.IndexByte(" \t(|", line[i-1]) >= 0) && rest != "" && isWordByte(rest[0]) {
+				return i + 1, "@" + word(rest) + " as a file"
+			}
+		case '$':
+			w := word(rest)
+			switch {
+			case len(w) == 1 && w[0] >= '1' && w[0] <= '9':
+				return i + 1, "$" + w + " as an argument"
+			case w != "" && slices.Contains(names, w):
+				return i + 1, "$" + w + " as an argument; here it is $args." + w
+			}
+		}
+	}
+	return 0, ""
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+
+// word returns the letters, digits and underscores at the start of a text.
+func word(s string) string {
+	i := 0
+	for i < len(s) && isWordByte(s[i]) {
+		i++
+	}
+	return s[:i]
+}

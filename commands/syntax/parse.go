@@ -1,0 +1,278 @@
+package syntax
+
+import (
+	"fmt"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/md"
+	"tercet/internal/nearest"
+)
+
+// The level-2 sections that the engine reads. Any other section is prose.
+const (
+	sectionArgs     = "Argument Parsing"
+	sectionWorkflow = "Workflow Execution"
+	sectionBetween  = "Between Steps"
+	sectionErrors   = "Error Handling"
+)
+
+// Parse reads a command file. name is its path, for messages and for the check that the file is named after its command.
+// The error is a *formats.Diagnostics with every finding of the file, sorted; warnings alone are no error and stand in the
+// File.
+func Parse(name string, src []byte) (*File, error) {
+	p := &parser{file: &File{Name: name, Src: src}, refused: map[*Step]bool{}}
+	doc, problems := md.Parse(src)
+	p.doc = doc
+	p.take(problems)
+	p.file.Prose = string(doc.Body())
+	if doc.Text != nil {
+		p.front()
+		p.body()
+		p.lint()
+	}
+	all := &formats.Diagnostics{List: p.found, Sources: map[string][]byte{name: src}}
+	all.Sort()
+	if all.HasErrors() {
+		return nil, all
+	}
+	p.file.Warnings = all.List
+	return p.file, nil
+}
+
+// parser reads one file.
+type parser struct {
+	file    *File
+	doc     *md.Document
+	found   []formats.Diagnostic
+	inFront bool           // unknown keys are those of the frontmatter
+	always  bool           // the step stands under Error Handling
+	refused map[*Step]bool // reported; a further report about the step's action would only repeat it
+}
+
+func (p *parser) report(code string, pos Pos, help, format string, args ...any) {
+	p.reportSpan(formats.Diagnostic{Code: code, Pos: pos}, help, format, args...)
+}
+
+// reportSpan completes a finding that has its code and place.
+func (p *parser) reportSpan(d formats.Diagnostic, help, format string, args ...any) {
+	d.Severity = formats.SeverityError
+	if strings.HasPrefix(d.Code, "W") {
+		d.Severity = formats.SeverityWarning
+	}
+	d.File, d.Help, d.Message = p.file.Name, help, fmt.Sprintf(format, args...)
+	p.found = append(p.found, d)
+}
+
+func diagnosticAt(code string, n *md.Node) formats.Diagnostic {
+	return formats.Diagnostic{Code: code, Pos: Pos(n.Pos), End: Pos(n.End)}
+}
+
+// take adds what package md found.
+func (p *parser) take(problems []md.Problem) {
+	for _, one := range problems {
+		p.reportSpan(formats.Diagnostic{Code: string(one.Code), Pos: Pos(one.Pos), End: Pos(one.End)}, one.Help, "%s", one.Msg)
+	}
+}
+
+func (p *parser) has(code string) bool {
+	for i := range p.found {
+		if p.found[i].Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// block reads the YAML of a fence; nil when it cannot be read or is empty, which is reported.
+func (p *parser) block(b *md.Block) *md.Node {
+	n, problems := md.ParseYAML(b.Body, b.BodyPos)
+	p.take(problems)
+	switch {
+	case n == nil && len(problems) == 0:
+		p.report(CodeBlock, Pos(b.Pos), "write keys into it, or remove it", "block is empty")
+		return nil
+	case n == nil:
+		return nil
+	case n.Kind != md.Map:
+		p.reportSpan(diagnosticAt(CodeBlock, n), "write key: value lines", "expected a map of keys in a block, got %s", describe(n))
+		return nil
+	default:
+		return n
+	}
+}
+
+// fenceKind is what the words after the backticks ask for.
+type fenceKind string
+
+// The blocks of the format, and any other fence.
+const (
+	fenceStep     fenceKind = "step"
+	fenceArgs     fenceKind = "args"
+	fenceDefaults fenceKind = "defaults"
+	fenceOther    fenceKind = ""
+)
+
+// kind reads the words after the backticks and reports those that are almost right.
+func (p *parser) kind(b *md.Block) fenceKind {
+	fields := strings.Fields(b.Info)
+	if b.Kind != md.Fence || len(fields) < 2 || !strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0], "yml") {
+		return fenceOther
+	}
+	kind := fenceKind(fields[1])
+	switch kind {
+	case fenceStep, fenceArgs, fenceDefaults:
+		if fields[0] == "yaml" && len(fields) == 2 {
+			return kind
+		}
+	case fenceOther:
+	default:
+		near := nearest.Names(strings.ToLower(fields[1]), []string{"step", "args", "defaults"})
+		if len(near) == 0 {
+			return fenceOther
+		}
+		kind = fenceKind(near[0])
+	}
+	p.report(CodeFenceInfo, Pos(b.Pos), "write ```yaml "+string(kind), "expected 'yaml %s' after the backticks, got %q", kind, b.Info)
+	return kind
+}
+
+// margin reports a block that is indented or stands in a list or a quote.
+func (p *parser) margin(b *md.Block) {
+	if b.Indent > 0 || b.Depth > 0 {
+		p.report(CodeFenceIndent, Pos(b.Pos), "move the block to the left margin", "block is indented by %d columns", b.Indent)
+	}
+}
+
+// body reads the sections.
+func (p *parser) body() {
+	seen := map[string]Pos{}
+	var workflow *md.Section
+	var titles []string
+	p.unsectioned()
+	for _, s := range p.doc.Sections(2) {
+		title := cleanTitle(s.Title())
+		name := sectionName(title)
+		titles = append(titles, title)
+		if first, ok := seen[name]; ok && name != "" {
+			p.report(CodeSectionTwice, Pos(s.Heading.Pos), "join the two", "section '%s' stands twice, first on line %d", name, first.Line)
+			continue
+		}
+		seen[name] = Pos(s.Heading.Pos)
+		switch name {
+		case sectionArgs:
+			p.argsSection(s)
+		case sectionWorkflow:
+			workflow = &s
+			p.workflow(s)
+		case sectionBetween:
+			p.report(CodeUnsupported, Pos(s.Heading.Pos), "", "section '%s' is not supported yet", sectionBetween)
+		case sectionErrors:
+			p.errorSection(s)
+		default:
+			p.outside(s.Blocks)
+		}
+		if name != "" {
+			p.tags(s)
+		}
+	}
+	if workflow == nil {
+		p.noWorkflow(titles)
+	}
+	if p.file.Literate || workflow == nil {
+		p.file.Sentences = nil
+	}
+	if !p.file.Literate && workflow != nil && p.file.Args.Pos.IsZero() {
+		for _, s := range p.doc.Sections(2) {
+			if sectionName(cleanTitle(s.Title())) == sectionArgs {
+				p.argSentences(s)
+				break
+			}
+		}
+	}
+}
+
+func (p *parser) noWorkflow(titles []string) {
+	help := "add '## " + sectionWorkflow + "' with the steps below it"
+	for _, t := range titles {
+		if len(nearest.Names(strings.ToLower(t), []string{strings.ToLower(sectionWorkflow)})) > 0 {
+			help = "rename '## " + t + "'"
+		}
+	}
+	p.report(CodeSection, Pos{Line: p.doc.BodyLine, Col: 1}, help, "file has no section '%s'", sectionWorkflow)
+}
+
+// sectionName gives the name as the format writes it, "" for prose.
+func sectionName(title string) string {
+	for _, name := range []string{sectionArgs, sectionWorkflow, sectionBetween, sectionErrors} {
+		if strings.EqualFold(title, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// cleanTitle takes a comment off the end of a heading.
+func cleanTitle(title string) string {
+	if i := strings.Index(title, "<!--"); i >= 0 && strings.HasSuffix(title, "-->") {
+		title = title[:i]
+	}
+	return strings.TrimSpace(title)
+}
+
+// unsectioned reports blocks of the format that no level-2 section holds.
+func (p *parser) unsectioned() {
+	inside := false
+	for i := range p.doc.Blocks {
+		b := &p.doc.Blocks[i]
+		if b.Kind == md.Heading && b.Depth == 0 && b.Level <= 2 {
+			inside = b.Level == 2
+		}
+		if !inside {
+			p.outside(p.doc.Blocks[i : i+1])
+		}
+	}
+}
+
+// outside reports blocks of the format in prose.
+func (p *parser) outside(blocks []md.Block) {
+	for i := range blocks {
+		switch kind := p.kind(&blocks[i]); kind {
+		case fenceStep:
+			p.report(CodeFencePlace, Pos(blocks[i].Pos), "move it below a step heading of '## "+sectionWorkflow+"'", "block 'yaml step' outside its section")
+		case fenceArgs:
+			p.report(CodeFencePlace, Pos(blocks[i].Pos), "move it into '## "+sectionArgs+"'", "block 'yaml args' outside its section")
+		case fenceDefaults:
+			p.report(CodeUnsupported, Pos(blocks[i].Pos), "", "block 'yaml defaults' is not supported yet")
+		case fenceOther:
+		}
+	}
+}
+
+func (p *parser) argsSection(s md.Section) {
+	var first *md.Block
+	for i := range s.Blocks {
+		b := &s.Blocks[i]
+		switch kind := p.kind(b); kind {
+		case fenceArgs:
+			if first != nil {
+				p.report(CodeStepFence, Pos(b.Pos), "join the two", "second block 'yaml args', the first is on line %d", first.Pos.Line)
+				continue
+			}
+			first = b
+			p.margin(b)
+			p.argsBlock(b)
+		case fenceStep, fenceDefaults:
+			p.outside(s.Blocks[i : i+1])
+		case fenceOther:
+			p.bareYAML(b, fenceArgs)
+		}
+	}
+}
+
+// bareYAML reports a fence that is YAML but lacks its second word, where a block could stand.
+func (p *parser) bareYAML(b *md.Block, want fenceKind) {
+	if b.Kind == md.Fence && (strings.EqualFold(strings.TrimSpace(b.Info), "yaml") || strings.EqualFold(strings.TrimSpace(b.Info), "yml")) {
+		p.report(CodeFenceInfo, Pos(b.Pos), "write ```yaml "+string(want)+", or ```text for an example", "expected 'yaml %s' after the backticks, got %q", want, b.Info)
+	}
+}

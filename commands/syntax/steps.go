@@ -1,0 +1,222 @@
+package syntax
+
+import (
+	"strings"
+
+	"tercet/internal/md"
+)
+
+// draft is one heading of a section with the fences below it.
+type draft struct {
+	heading *md.Block
+	number  string // "" when the heading is no step
+	title   string
+	titleAt Pos
+	fences  []*md.Block
+	bare    []*md.Block // fences that could be blocks but are not marked as such
+}
+
+// drafts cuts a section at its headings. Fences before the first heading come in a draft without one.
+func (p *parser) drafts(s md.Section) []draft {
+	out := []draft{{}}
+	for i := range s.Blocks {
+		b := &s.Blocks[i]
+		last := &out[len(out)-1]
+		switch {
+		case b.Kind == md.Heading && b.Depth == 0:
+			out = append(out, p.heading(b))
+		case b.Kind != md.Fence:
+		default:
+			switch p.kind(b) {
+			case fenceStep:
+				last.fences = append(last.fences, b)
+			case fenceArgs, fenceDefaults:
+				p.outside(s.Blocks[i : i+1])
+			case fenceOther:
+				last.bare = append(last.bare, b)
+			}
+		}
+	}
+	return out
+}
+
+// heading reads "Step <n>[.<m>...]: <title>".
+func (p *parser) heading(b *md.Block) draft {
+	title := cleanTitle(b.Text)
+	d := draft{heading: b, title: title, titleAt: Pos(b.Pos)}
+	number, rest, ok := stepLine(title)
+	if ok {
+		d.number, d.title = number, rest
+		line := p.doc.Line(b.Pos.Line)
+		if i := strings.Index(line, rest); i >= 0 && rest != "" {
+			d.titleAt.Col = i + 1
+		}
+	}
+	return d
+}
+
+// stepLine reads "Step <n>[.<m>...]: <title>"; rest is the title.
+func stepLine(s string) (number, rest string, ok bool) {
+	s, ok = strings.CutPrefix(s, "Step ")
+	if !ok {
+		return "", "", false
+	}
+	number, rest, ok = strings.Cut(s, ":")
+	number, rest = strings.TrimSpace(number), strings.TrimSpace(rest)
+	if !ok || rest == "" || number == "" {
+		return "", "", false
+	}
+	for part := range strings.SplitSeq(number, ".") {
+		if part == "" || strings.Trim(part, "0123456789") != "" {
+			return "", "", false
+		}
+	}
+	return number, rest, true
+}
+
+// looksLikeStep reports a heading that was meant to be a step.
+func looksLikeStep(title string) bool {
+	return len(title) >= 4 && strings.EqualFold(title[:4], "step")
+}
+
+// workflow reads the section with the steps.
+func (p *parser) workflow(s md.Section) {
+	list := p.drafts(s)
+	for _, d := range list[1:] {
+		if looksLikeStep(d.title) || d.number != "" {
+			p.file.Literate = true
+		}
+	}
+	if !p.file.Literate {
+		p.plainWorkflow(s, list)
+		return
+	}
+	for _, b := range list[0].fences {
+		p.report(CodeFencePlace, Pos(b.Pos), "put a heading '### Step <n>: <title>' before it", "block 'yaml step' without a step heading")
+	}
+	seen := map[string]Pos{}
+	var stack []*nested
+	for i := range list[1:] {
+		d := &list[i+1]
+		if d.number == "" {
+			p.notStep(d)
+			continue
+		}
+		if first, ok := seen[d.number]; ok {
+			p.report(CodeNumber, Pos(d.heading.Pos), "number the steps in order", "second step %s, the first is on line %d", d.number, first.Line)
+		}
+		seen[d.number] = Pos(d.heading.Pos)
+		step := p.step(d)
+		stack = p.attach(stack, &nested{step: step, level: d.heading.Level})
+	}
+	p.bodies(p.file.Steps)
+	if len(p.file.Steps) == 0 && len(p.found) == 0 {
+		p.report(CodeSection, Pos(s.Heading.Pos), "add '### Step 1: <title>' with a block below it", "section '%s' has no steps", sectionWorkflow)
+	}
+}
+
+// nested is a step on the way down to the present one.
+type nested struct {
+	step  *Step
+	level int
+}
+
+// attach puts a step below the nearest one of a higher level.
+func (p *parser) attach(stack []*nested, n *nested) []*nested {
+	for len(stack) > 0 && stack[len(stack)-1].level >= n.level {
+		stack = stack[:len(stack)-1]
+	}
+	if len(stack) == 0 {
+		p.file.Steps = append(p.file.Steps, n.step)
+	} else {
+		parent := stack[len(stack)-1].step
+		parent.Body = append(parent.Body, n.step)
+	}
+	return append(stack, n)
+}
+
+// bodies reports deeper steps below a step that is no loop.
+func (p *parser) bodies(steps []*Step) {
+	for _, s := range steps {
+		if len(s.Body) > 0 {
+			p.bodyOf(s)
+			p.bodies(s.Body)
+		}
+	}
+}
+
+func (p *parser) bodyOf(s *Step) {
+	loop, isLoop := s.Action.(*Foreach)
+	isLoop = isLoop || s.Sentence != nil && s.Sentence.Kind == SayForEach
+	switch {
+	case p.refused[s]:
+	case isLoop && loop != nil && loop.Delegate != nil:
+		p.report(CodeBody, s.Body[0].Pos, "remove 'delegate' from the block of step "+s.Number+", or the deeper steps", "a loop has either deeper steps or a delegate")
+	case isLoop:
+	case s.Action == nil && s.Sentence == nil && s.Table == nil && s.Return == nil:
+		p.report(CodeUnsupported, s.Pos, "", "a group of steps is not supported yet")
+	default:
+		p.report(CodeBody, s.Body[0].Pos, "put the step on the level of step "+s.Number, "step %s stands below step %s, which is no loop", s.Body[0].Number, s.Number)
+	}
+}
+
+// notStep deals with a heading in a literate workflow that is not "Step <n>: <title>".
+func (p *parser) notStep(d *draft) {
+	if looksLikeStep(d.title) || len(d.fences) > 0 {
+		p.report(CodeStepHeading, Pos(d.heading.Pos), "write it like '### Step 3: Return the plan'", "expected 'Step <n>: <title>', got %q", d.title)
+	}
+	for _, b := range d.fences {
+		p.stepBlock(&Step{}, b)
+	}
+}
+
+// step reads one heading with its block, or the sentence that the title is.
+func (p *parser) step(d *draft) *Step {
+	s := &Step{Pos: Pos(d.heading.Pos), Number: d.number, Title: d.title}
+	if len(d.fences) == 0 {
+		if len(d.bare) > 0 && p.bare(d) {
+			p.refused[s] = true
+			return s
+		}
+		s.Sentence = p.sentence(d.title, d.titleAt)
+		p.refused[s] = s.Sentence == nil
+		return s
+	}
+	p.stepBlock(s, d.fences[0])
+	for _, b := range d.fences[1:] {
+		p.report(CodeStepFence, Pos(b.Pos), "give it a step heading of its own", "second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
+		p.stepBlock(&Step{}, b)
+	}
+	return s
+}
+
+// bare reports the YAML fences of a step without a block, and whether there were any.
+func (p *parser) bare(d *draft) bool {
+	before := len(p.found)
+	for _, b := range d.bare {
+		p.bareYAML(b, fenceStep)
+	}
+	return len(p.found) > before
+}
+
+// errorSection reads the steps of Error Handling, where any heading will do.
+func (p *parser) errorSection(s md.Section) {
+	p.always = true
+	defer func() { p.always = false }()
+	for _, d := range p.drafts(s) {
+		if len(d.fences) == 0 {
+			p.bare(&d)
+			continue
+		}
+		step := &Step{Pos: Pos(s.Heading.Pos), Title: sectionErrors}
+		if d.heading != nil {
+			step.Pos, step.Title, step.Number = Pos(d.heading.Pos), d.title, d.number
+		}
+		p.stepBlock(step, d.fences[0])
+		for _, b := range d.fences[1:] {
+			p.report(CodeStepFence, Pos(b.Pos), "give it a heading of its own", "second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
+			p.stepBlock(&Step{}, b)
+		}
+		p.file.Errors = append(p.file.Errors, step)
+	}
+}
