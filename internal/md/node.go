@@ -174,7 +174,11 @@ func (n *Node) ValuePos(offset int) Pos {
 		before := n.Value[:offset]
 		return Pos{n.Pos.Line + 1 + strings.Count(before, "\n"), n.indent + len(before) - strings.LastIndexByte(before, '\n')}
 	case Folded:
-		return n.follow(strings.IndexByte(n.raw, '\n')+1, offset)
+		start := strings.IndexByte(n.raw, '\n') + 1
+		if skipBlank(n.Value, 0) == 0 {
+			start = skipBlank(n.raw, start)
+		}
+		return n.follow(start, offset)
 	case SingleQuoted, DoubleQuoted:
 		return n.follow(1, offset)
 	default:

@@ -211,6 +211,7 @@ func TestValuePos(t *testing.T) {
 		{"literal", "k: |\n    one\n    $x two\n", "$x", "3:5"},
 		{"literal after blank", "k: |\n\n  one\n   $x\n", "$x", "4:4"},
 		{"folded", "k: >-\n  one\n  two $x\n", "$x", "3:7"},
+		{"folded start", "k: >-\n   $x\n   y\n", "$x", "2:4"},
 		{"folded paragraph", "k: >\n  one\n\n  two $x\n", "$x", "4:7"},
 		{"plain over lines", "k: one\n  two\n    $x", "$x", "3:5"},
 		{"double over lines", "k: \"one\n  $x\"", "$x", "2:3"},
