@@ -54,8 +54,8 @@ type record struct {
 	Attrs     map[string]any `json:"attrs,omitempty"`
 }
 
-// Encode gives an event as one line of trace.jsonl with its line break: times in UTC, attributes sorted by name. Attributes
-// without a JSON form are replaced by one that names the reason.
+// Encode gives an event as one line of trace.jsonl without its line break: times in UTC, attributes sorted by name.
+// Attributes without a JSON form are replaced by one that names the reason.
 func Encode(e Event) []byte {
 	r := record{
 		Run: e.Run, Kind: e.Kind, Name: e.Name, Step: e.Step, FromDepth: e.FromDepth, ToDepth: e.ToDepth, Path: e.Path,
@@ -72,7 +72,7 @@ func Encode(e Event) []byte {
 	if line, err = encode(r); err == nil {
 		return line
 	}
-	return fmt.Appendf(nil, "{\"kind\":%q}\n", e.Kind)
+	return fmt.Appendf(nil, "{\"kind\":%q}", e.Kind)
 }
 
 func encode(r record) ([]byte, error) {
@@ -82,5 +82,5 @@ func encode(r record) ([]byte, error) {
 	if err := enc.Encode(r); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

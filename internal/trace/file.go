@@ -12,7 +12,7 @@ const MaxHeld = 1 << 20
 // File writes the events of one run as lines. Until Open it keeps them in memory, because the run's folder is made only when
 // something has to be kept. The zero value is ready; Mask must be set before the first event.
 type File struct {
-	// Mask takes secrets out of a line; nil leaves lines as they are.
+	// Mask takes secrets out of a line, which comes without its line break; nil leaves lines as they are.
 	Mask func([]byte) []byte
 
 	mu     sync.Mutex
@@ -29,6 +29,7 @@ func (f *File) Emit(e Event) {
 	if f.Mask != nil {
 		line = f.Mask(line)
 	}
+	line = append(line, '\n')
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

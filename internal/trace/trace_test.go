@@ -44,7 +44,7 @@ func TestEncode(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want+"\n", string(trace.Encode(tt.in))); diff != "" {
+			if diff := cmp.Diff(tt.want, string(trace.Encode(tt.in))); diff != "" {
 				t.Errorf("Encode(%v) differs (-want +got):\n%s", tt.in, diff)
 			}
 		})
