@@ -217,13 +217,17 @@ func TestUsageErrorHelp(t *testing.T) {
 	task := taskSpecs(t)
 	for raw, want := range map[string]string{
 		"--dry-rum x":       "did you mean --dry-run?",
-		"--DRY_RUN x":       "flags end at --; usage: /task <text> [--priority low|high] [--dry-run]",
+		"--DRY_RUN x":       "write -- before words that begin with a dash",
 		"x --priority hihg": "did you mean high?",
-		"":                  "usage: /task <text> [--priority low|high] [--dry-run]",
+		"":                  "see /task --help",
 	} {
 		_, err := argspec.Bind("/task", task, raw, nil)
 		if got := formats.HelpOf(err); got != want {
 			t.Errorf("help of /task %s = %q, want %q", raw, got, want)
+		}
+		var e *argspec.UsageError
+		if errors.As(err, &e) && e.Usage() != "usage: /task <text> [--priority low|high] [--dry-run]" {
+			t.Errorf("usage of /task %s = %q", raw, e.Usage())
 		}
 	}
 }

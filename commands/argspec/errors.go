@@ -78,15 +78,15 @@ func (e *UsageError) shown() string {
 // ErrorCode is USAGE.
 func (e *UsageError) ErrorCode() formats.Code { return formats.CodeUsage }
 
-// Help offers what was probably meant, or the usage line.
+// Help offers what was probably meant, or names the place where the arguments are explained.
 func (e *UsageError) Help() string {
 	switch {
 	case len(e.DidYouMean) > 0:
 		return "did you mean " + strings.Join(e.DidYouMean, " or ") + "?"
 	case e.Fault == UnknownFlag:
-		return "flags end at --; " + e.Usage()
+		return "write -- before words that begin with a dash"
 	}
-	return e.Usage()
+	return "see /" + e.Command + " --help"
 }
 
 // Usage is the usage line: usage: /plan <task_number> [research_report].
