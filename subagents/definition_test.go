@@ -217,7 +217,7 @@ func TestLibrary(t *testing.T) {
 	if diff := cmp.Diff(wantRoles, roles); diff != "" {
 		t.Errorf("workers (-want +got):\n%s", diff)
 	}
-	wantBuiltin := []string{"error-diagnostics", "gatekeeper", "git-workflow-manager", "reference", "status-sync-manager", "task-creator"}
+	wantBuiltin := []string{"error-diagnostics", "gatekeeper", "git-workflow-manager", "meta-builder", "reference", "status-sync-manager", "task-creator"}
 	if diff := cmp.Diff(wantBuiltin, builtin); diff != "" {
 		t.Errorf("built-in (-want +got):\n%s", diff)
 	}

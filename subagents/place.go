@@ -188,7 +188,9 @@ func (d *Dispatcher) remember(run string) error {
 // The caller holds d.mu.
 func (d *Dispatcher) record(run string) error {
 	list := []recordLine{}
-	for _, key := range d.keys(run) {
+	keys := slices.DeleteFunc(slices.Collect(maps.Keys(d.placed)), func(k docKey) bool { return k.run != run })
+	slices.SortFunc(keys, func(a, b docKey) int { return strings.Compare(d.placed[a], d.placed[b]) })
+	for _, key := range keys {
 		list = append(list, recordLine{Step: key.step, Type: key.kind, N: key.n, Path: d.placed[key]})
 	}
 	data, err := json.MarshalIndent(list, "", "  ")
@@ -201,46 +203,35 @@ func (d *Dispatcher) record(run string) error {
 	return nil
 }
 
-// keys lists the documents of a run by their places. The caller holds d.mu.
-func (d *Dispatcher) keys(run string) []docKey {
-	keys := slices.DeleteFunc(slices.Collect(maps.Keys(d.placed)), func(k docKey) bool { return k.run != run })
-	slices.SortFunc(keys, func(a, b docKey) int { return strings.Compare(d.placed[a], d.placed[b]) })
-	return keys
-}
-
-// Withdraw takes the documents of a run that came to nothing back into the run's folder and returns the paths they had.
-// Those for which keep holds, because a task links them, stay.
-func (d *Dispatcher) Withdraw(ctx context.Context, run string, keep func(path string) bool) ([]string, error) {
-	if !plainName(run) {
-		return nil, &NameError{What: "run id", Got: run}
-	}
+// Discard takes documents of a run that came to nothing out of the task's folder and puts them into the run's folder.
+// Artifacts that this Dispatcher did not place are left alone.
+func (d *Dispatcher) Discard(ctx context.Context, list []formats.Artifact) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.remember(run); err != nil {
-		return nil, err
-	}
-	var taken []string
-	for _, key := range d.keys(run) {
-		if err := ctx.Err(); err != nil {
-			return taken, err
-		}
-		from := d.placed[key]
-		if keep != nil && keep(from) {
+	runs := map[string]bool{}
+	var all error
+	for key, at := range d.placed {
+		if !slices.ContainsFunc(list, func(a formats.Artifact) bool { return a.Path == at }) {
 			continue
 		}
-		folder := runFolder(run) + "/withdrawn"
-		if err := d.Root.MkdirAll(folder, 0o700); err != nil {
-			return taken, &PlaceError{Op: "make", Path: folder, Err: err}
+		if err := ctx.Err(); err != nil {
+			return errors.Join(all, err)
 		}
-		to := folder + "/" + path.Base(from)
-		if err := atomicfile.Move(d.Root, from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return taken, &PlaceError{Op: "place", Path: to, Err: err}
+		folder := runFolder(key.run) + "/discarded"
+		if err := atomicfile.MkdirAll(d.Root, folder, 0o700); err != nil {
+			all = errors.Join(all, &PlaceError{Op: "make", Path: folder, Err: err})
+			continue
+		}
+		to := folder + "/" + path.Base(at)
+		if err := atomicfile.Move(d.Root, at, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			all = errors.Join(all, &PlaceError{Op: "place", Path: to, Err: err})
+			continue
 		}
 		delete(d.placed, key)
-		taken = append(taken, from)
+		runs[key.run] = true
 	}
-	if len(taken) == 0 {
-		return nil, nil
+	for _, run := range slices.Sorted(maps.Keys(runs)) {
+		all = errors.Join(all, d.record(run))
 	}
-	return taken, d.record(run)
+	return all
 }

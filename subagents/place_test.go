@@ -281,27 +281,29 @@ func TestPlaceSideBySide(t *testing.T) {
 	}
 }
 
-func TestWithdraw(t *testing.T) {
+func TestDiscard(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
 	w.add(planner(), writes(t, "p.md", "# Plan\n"))
+	if err := w.Discard(t.Context(), []formats.Artifact{{Path: "x.md"}}); err != nil {
+		t.Errorf("Discard before anything was placed = %v", err)
+	}
 	for _, step := range []string{"a", "b"} {
 		if _, err := w.Delegate(t.Context(), request("planner", step)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	linked := ".tercet/specs/007_fix_it/plans/implementation-001.md"
-	got, err := w.Withdraw(t.Context(), "r1", func(p string) bool { return p == linked })
-	if err != nil || !slices.Equal(got, []string{".tercet/specs/007_fix_it/plans/implementation-002.md"}) {
-		t.Errorf("Withdraw = %v, %v", got, err)
+	const plans = ".tercet/specs/007_fix_it/plans/"
+	if err := w.Discard(t.Context(), []formats.Artifact{{Path: plans + "implementation-002.md"}, {Path: "main.go"}}); err != nil {
+		t.Fatal(err)
 	}
-	if files := w.files(".tercet/specs"); !slices.Equal(files, []string{linked}) {
-		t.Errorf("specs = %v, want %s", files, linked)
+	if files := w.files(".tercet/specs"); !slices.Equal(files, []string{plans + "implementation-001.md"}) {
+		t.Errorf("specs = %v, want the first plan", files)
 	}
-	if text := w.read(".tercet/runs/r1/withdrawn/implementation-002.md"); text != "# Plan\n" {
-		t.Errorf("withdrawn = %q", text)
+	if text := w.read(".tercet/runs/r1/discarded/implementation-002.md"); text != "# Plan\n" {
+		t.Errorf("discarded = %q", text)
 	}
-	if got, err := w.Withdraw(t.Context(), "r2", nil); err != nil || got != nil {
-		t.Errorf("Withdraw(r2) = %v, %v, want nothing", got, err)
+	if got, err := w.Delegate(t.Context(), request("planner", "b")); err != nil || got.Artifacts[0].Path != plans+"implementation-002.md" {
+		t.Errorf("Delegate after Discard = %+v, %v, want the number again", got.Artifacts, err)
 	}
 }

@@ -1,0 +1,112 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/state"
+)
+
+// Lister gives the recorded errors, oldest first.
+type Lister interface {
+	List(ctx context.Context) ([]state.Recorded, error)
+}
+
+// Diagnostics is error-diagnostics: it groups errors.json and changes nothing.
+type Diagnostics struct{ Errors Lister }
+
+// group is one kind of error.
+type group struct {
+	kind, message  string
+	count, unfixed int
+	first, last    string
+	last1          state.Recorded // the newest one
+}
+
+// Run groups the errors by type and message, the most frequent first.
+func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	in := inputOf(r)
+	in.only()
+	if err := in.err(r.Agent); err != nil {
+		return formats.Failed(err), nil
+	}
+	list, err := d.Errors.List(ctx)
+	if err != nil && ctx.Err() != nil {
+		return formats.Return{}, err
+	}
+	if err != nil {
+		return formats.Failed(err), nil
+	}
+	groups := grouped(list)
+	fields := make([]any, 0, len(groups))
+	var text strings.Builder
+	for _, g := range groups {
+		c := g.last1.Problem.Context
+		fields = append(fields, map[string]any{
+			"type": g.kind, "message": g.message, "count": g.count, "unfixed": g.unfixed, "first": g.first, "last": g.last,
+			"command": c.Command, "step": c.Step, "run": c.Run, "suggested_action": g.last1.Problem.Action,
+		})
+		fmt.Fprintf(&text, "%dx %s: %s\n", g.count, g.kind, strings.ReplaceAll(g.message, "\n", "\n   "))
+		fmt.Fprintf(&text, "   last %s%s\n", g.last, where(c))
+		if g.last1.Problem.Action != "" {
+			fmt.Fprintf(&text, "   do: %s\n", g.last1.Problem.Action)
+		}
+	}
+	ret := formats.Return{
+		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d errors of %d kinds", len(list), len(groups)),
+		Text: bounded(strings.TrimSuffix(text.String(), "\n")), Fields: map[string]any{"total": len(list), "groups": fields},
+	}
+	if len(list) == 0 {
+		ret.Summary = "no errors are recorded"
+	}
+	return ret, nil
+}
+
+func where(c formats.ProblemContext) string {
+	var out strings.Builder
+	for _, part := range []string{c.Command, c.Step} {
+		if part != "" {
+			out.WriteString(", " + part)
+		}
+	}
+	if c.Run != "" {
+		out.WriteString(", run " + c.Run)
+	}
+	return out.String()
+}
+
+func grouped(list []state.Recorded) []*group {
+	byKey := map[[2]string]*group{}
+	var out []*group
+	for _, one := range list {
+		key := [2]string{one.Problem.Type, one.Problem.Message}
+		g := byKey[key]
+		if g == nil {
+			g = &group{kind: key[0], message: key[1], first: one.Time}
+			byKey[key] = g
+			out = append(out, g)
+		}
+		g.count++
+		g.last, g.last1 = one.Time, one
+		if one.FixStatus != "fixed" {
+			g.unfixed++
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(b.last, a.last), cmp.Compare(a.message, b.message))
+	})
+	return out
+}
+
+// bounded keeps a text within what a return may hold.
+func bounded(text string) string {
+	if len(text) <= formats.MaxText {
+		return text
+	}
+	const note = "\n(cut)"
+	return strings.ToValidUTF8(text[:formats.MaxText-len(note)], "") + note
+}

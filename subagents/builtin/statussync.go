@@ -1,0 +1,251 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tercet/formats"
+	"tercet/internal/nearest"
+	"tercet/state"
+	"tercet/subagents"
+)
+
+// Applier is the one write verb of the state.
+type Applier interface {
+	Apply(ctx context.Context, tx state.Tx) (state.Result, error)
+}
+
+// StatusSync is status-sync-manager: each call is one transaction.
+type StatusSync struct{ Manager Applier }
+
+const statusSync = "status-sync-manager"
+
+func operations() []string {
+	return []string{
+		"create_tasks", "update_status", "update_metadata", "link_artifacts", "set_phase", "archive_tasks", "unarchive_tasks",
+		"divide_task", "sync_tasks",
+	}
+}
+
+// Run does one operation under the transaction id of the request.
+func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	in := inputOf(r)
+	op := operation(in)
+	if err := in.err(statusSync); err != nil {
+		return formats.Failed(err), nil
+	}
+	res, err := s.Manager.Apply(ctx, state.Tx{ID: r.Txn, Session: r.Session, Run: r.Run, Ops: []state.Op{op}})
+	if err != nil && ctx.Err() != nil {
+		return formats.Return{}, err
+	}
+	if err != nil {
+		ret := formats.Failed(err)
+		ret.Warnings = res.Warnings
+		return ret, nil
+	}
+	fields := map[string]any{"serial": int(res.Serial), "txn": res.Txn, "changed": res.Changed} //nolint:gosec // serials stay below 1<<53
+	if len(res.Numbers) > 0 {
+		fields["numbers"] = anyInts(res.Numbers)
+	}
+	if archive, ok := op.(state.ArchiveTasks); ok {
+		fields["archived"] = anyInts(archive.Tasks)
+	}
+	return formats.Return{Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields, Warnings: res.Warnings}, nil
+}
+
+// operation reads the operation with its input.
+func operation(in input) state.Op {
+	switch name := in.need("operation", "one of "+strings.Join(operations(), ", ")); name {
+	case "create_tasks":
+		in.only("operation", "tasks")
+		tasks := newTasks(in, "tasks")
+		if len(tasks) == 0 && len(*in.bad) == 0 {
+			in.wrong("tasks", "at least one task")
+		}
+		return state.CreateTasks{Tasks: tasks}
+	case "update_status":
+		return updateStatus(in)
+	case "update_metadata":
+		in.only("operation", "task_number", "fields")
+		fields := in.object("fields")
+		if len(fields) == 0 {
+			in.wrong("fields", "at least one field")
+		}
+		return state.UpdateMetadata{Task: one(in), Fields: fields}
+	case "link_artifacts":
+		in.only("operation", "task_number", "artifacts")
+		list := in.artifacts("artifacts")
+		if len(list) == 0 && len(*in.bad) == 0 {
+			in.wrong("artifacts", "at least one artifact")
+		}
+		return state.LinkArtifacts{Task: one(in), Artifacts: list}
+	case "set_phase":
+		in.only("operation", "task_number", "plan", "phase", "status")
+		status, err := formats.ParsePhaseStatus(in.text("status"))
+		if err != nil {
+			in.wrong("status", "a phase status")
+		}
+		phase := in.number("phase")
+		if phase == 0 && !in.has("phase") {
+			in.wrong("phase", "the number of a phase")
+		}
+		return state.SetPhase{Task: one(in), Plan: in.text("plan"), Phase: phase, Status: status}
+	case "archive_tasks":
+		in.only("operation", "task_number", "task_numbers")
+		return state.ArchiveTasks{Tasks: some(in)}
+	case "unarchive_tasks":
+		in.only("operation", "task_number", "task_numbers")
+		return state.UnarchiveTasks{Tasks: some(in)}
+	case "divide_task":
+		in.only("operation", "task_number", "parts")
+		parts := newTasks(in, "parts")
+		if len(parts) == 0 && len(*in.bad) == 0 {
+			in.wrong("parts", "at least one part")
+		}
+		return state.DivideTask{Task: one(in), Parts: parts}
+	case "sync_tasks":
+		in.only("operation")
+		return state.SyncTasks{}
+	default:
+		if len(*in.bad) == 0 {
+			in.wrong("operation", "one of "+strings.Join(operations(), ", "))
+			if help := nearest.Help(name, operations()); help != "" {
+				*in.bad = append(*in.bad, help)
+			}
+		}
+		return nil
+	}
+}
+
+func updateStatus(in input) state.Op {
+	in.only("operation", "task_number", "task_numbers", "status", "back", "recover", "reason", "artifacts")
+	op := state.UpdateStatus{
+		Tasks: some(in), Back: in.flag("back"), Recover: in.flag("recover"), Reason: in.text("reason"), Artifacts: in.artifacts("artifacts"),
+	}
+	if in.has("status") {
+		to, err := formats.ParseTaskStatus(in.text("status"))
+		if err != nil {
+			in.wrong("status", "a task status")
+		}
+		op.To = to
+	}
+	switch {
+	case op.Back && (op.Recover || in.has("status")):
+		in.wrong("back", "either status, back or recover")
+	case !op.Back && !op.Recover && !in.has("status"):
+		in.wrong("status", "a task status, or back")
+	}
+	return op
+}
+
+// one reads task_number.
+func one(in input) int {
+	n := in.number("task_number")
+	if !in.has("task_number") {
+		in.wrong("task_number", "the number of a task")
+	}
+	return n
+}
+
+// some reads task_numbers, or task_number as a list of one.
+func some(in input) []int {
+	switch {
+	case in.has("task_number") && in.has("task_numbers"):
+		in.wrong("task_number", "either task_number or task_numbers")
+		return nil
+	case in.has("task_number"):
+		return []int{one(in)}
+	}
+	list := in.numbers("task_numbers")
+	if len(list) == 0 && len(*in.bad) == 0 {
+		in.wrong("task_numbers", "at least one number of a task")
+	}
+	return list
+}
+
+// newTasks reads tasks. What a review found is a task too: its description gives the title, and its place and suggested fix
+// go into the description.
+func newTasks(in input, name string) []state.NewTask {
+	var out []state.NewTask
+	for _, o := range in.objects(name) {
+		o.only("title", "slug", "description", "language", "priority", "effort", "dependencies", "parent", "level", "files", "line",
+			"suggested_fix", "source")
+		t := state.NewTask{
+			Title: o.text("title"), Slug: o.text("slug"), Description: o.text("description"), Language: o.text("language"),
+			Priority: o.text("priority"), Effort: o.text("effort"), Dependencies: o.numbers("dependencies"), Parent: o.number("parent"),
+		}
+		if strings.TrimSpace(t.Title) == "" {
+			if strings.TrimSpace(t.Description) == "" {
+				o.wrong("title", "a title or a description")
+				continue
+			}
+			t.Title, _ = titled(t.Description)
+		}
+		if files := o.words("files"); len(files) > 0 {
+			place := strings.Join(files, ", ")
+			if line := o.number("line"); line > 0 {
+				place += fmt.Sprintf(":%d", line)
+			}
+			t.Description = strings.TrimSpace(t.Description + "\n\n" + place)
+		}
+		if fix := o.text("suggested_fix"); fix != "" {
+			t.Description = strings.TrimSpace(t.Description + "\n\n" + fix)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// summary says in one line what was done.
+func summary(op state.Op, res state.Result) string {
+	var parts []string
+	if created, ok := op.(state.CreateTasks); ok {
+		for i, n := range res.Numbers {
+			if i < len(created.Tasks) {
+				parts = append(parts, fmt.Sprintf("task %d created: %s", n, created.Tasks[i].Title))
+			}
+		}
+	} else {
+		for _, v := range res.Verdicts {
+			parts = append(parts, verdict(v))
+		}
+	}
+	text := strings.Join(parts, "; ")
+	switch {
+	case text == "" && res.Changed:
+		text = "done"
+	case text == "":
+		text = "nothing to change"
+	case res.Replayed:
+		text += " (was done already)"
+	}
+	return cut(text, formats.MaxSummary)
+}
+
+func verdict(v state.Verdict) string {
+	switch {
+	case v.Op == "archive_tasks":
+		return fmt.Sprintf("task %d archived", v.Task)
+	case v.Op == "unarchive_tasks":
+		return fmt.Sprintf("task %d taken out of the archive", v.Task)
+	case v.From == "":
+		return fmt.Sprintf("task %d created", v.Task)
+	case v.From != v.To:
+		return fmt.Sprintf("task %d: %s to %s", v.Task, v.From, v.To)
+	case v.Changed:
+		return fmt.Sprintf("task %d changed", v.Task)
+	}
+	return fmt.Sprintf("task %d is as it was", v.Task)
+}
+
+// cut shortens a text to a number of characters.
+func cut(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-3]) + "..."
+}
+
+var _ subagents.Agent = StatusSync{}

@@ -1,0 +1,224 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tercet/formats"
+)
+
+// Files reads the project.
+type Files interface {
+	Open(ctx context.Context, path string) ([]byte, error)
+	Exists(ctx context.Context, path string) (bool, error)
+}
+
+// TaskCreator is task-creator: it makes tasks out of a text and writes nothing.
+type TaskCreator struct{ Files Files }
+
+// maxTitle is the most characters of a title that is made out of a text.
+const maxTitle = 120
+
+// Run reads the text or the file.
+func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	in := inputOf(r)
+	in.only("text", "from", "parts_of", "priority")
+	text, from, parent, priority := in.text("text"), in.text("from"), in.number("parts_of"), in.text("priority")
+	switch {
+	case len(*in.bad) > 0:
+	case in.has("text") && in.has("from"):
+		in.wrong("from", "either text or from")
+	case !in.has("from"):
+		text = in.need("text", "a text or a file")
+	}
+	if err := in.err(r.Agent); err != nil {
+		return formats.Failed(err), nil
+	}
+	if from != "" {
+		src, err := c.Files.Open(ctx, from)
+		if err != nil {
+			return formats.Return{}, err
+		}
+		if !utf8.Valid(src) {
+			return formats.Failed(&formats.Failure{Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected text in %s, got bytes that are no UTF-8", from)}), nil
+		}
+		text = strings.TrimPrefix(strings.ReplaceAll(string(src), "\r\n", "\n"), "\ufeff")
+	}
+	var tasks []any
+	if parent > 0 {
+		for _, part := range parts(text) {
+			tasks = append(tasks, draft(part, "", priority))
+		}
+	} else {
+		language, err := c.language(ctx)
+		if err != nil {
+			return formats.Return{}, err
+		}
+		if strings.TrimSpace(text) != "" {
+			tasks = append(tasks, draft(text, language, priority))
+		}
+	}
+	if len(tasks) == 0 {
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeValidationFailed, Message: "expected a text that describes a task, got nothing but blanks", Help: "say what is to be done",
+		}), nil
+	}
+	return formats.Return{
+		Status: formats.StatusCompleted, Summary: cut(fmt.Sprintf("%d read: %s", len(tasks), titles(tasks)), formats.MaxSummary),
+		Fields: map[string]any{"tasks": tasks},
+	}, nil
+}
+
+func draft(text, language, priority string) map[string]any {
+	title, description := titled(text)
+	out := map[string]any{"title": title, "description": description}
+	if language != "" {
+		out["language"] = language
+	}
+	if priority != "" {
+		out["priority"] = priority
+	}
+	return out
+}
+
+func titles(tasks []any) string {
+	var out []string
+	for _, t := range tasks {
+		if o, ok := t.(map[string]any); ok {
+			out = append(out, fmt.Sprint(o["title"]))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// language tells the language of the project from the files at its root; empty if none of them is known.
+func (c TaskCreator) language(ctx context.Context) (string, error) {
+	for _, sign := range [][2]string{
+		{"go.mod", "go"}, {"Cargo.toml", "rust"}, {"lakefile.lean", "lean"}, {"lakefile.toml", "lean"}, {"pyproject.toml", "python"},
+		{"tsconfig.json", "typescript"}, {"package.json", "javascript"},
+	} {
+		there, err := c.Files.Exists(ctx, sign[0])
+		if err != nil {
+			return "", err
+		}
+		if there {
+			return sign[1], nil
+		}
+	}
+	return "", nil
+}
+
+// titled splits a text into a title and the rest: the first heading outside code, else the first sentence.
+func titled(text string) (title, description string) {
+	lines := strings.Split(text, "\n")
+	fence := ""
+	for i, line := range lines {
+		trimmed := strings.TrimLeft(line, " ")
+		if run := fenceOf(trimmed); run != "" {
+			switch {
+			case fence == "":
+				fence = run
+			case strings.HasPrefix(run, fence) && strings.Trim(trimmed, run[:1]+" \t") == "":
+				fence = ""
+			}
+			continue
+		}
+		if fence != "" || len(line)-len(trimmed) > 3 {
+			continue
+		}
+		if m := regexp.MustCompile(`^#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`).FindStringSubmatch(trimmed); m != nil && strings.TrimSpace(m[1]) != "" {
+			rest := strings.TrimSpace(strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "\n"))
+			if plain := oneLine(m[1]); utf8.RuneCountInString(plain) <= maxTitle {
+				return plain, rest
+			}
+			return shorten(oneLine(m[1])), strings.TrimSpace(oneLine(m[1]) + "\n\n" + rest)
+		}
+	}
+	return sentence(strings.TrimSpace(text))
+}
+
+func fenceOf(line string) string {
+	for _, c := range []string{"`", "~"} {
+		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {
+			return line[:n]
+		}
+	}
+	return ""
+}
+
+// sentence splits a text without a heading. A first sentence that is too long for a title stays whole in the description.
+func sentence(text string) (title, description string) {
+	end := len(text)
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		end = i
+	}
+	for i, c := range text[:end] {
+		if c != '.' && c != '!' && c != '?' {
+			continue
+		}
+		rest := text[i+1 : end]
+		if next, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " ")); strings.HasPrefix(rest, " ") && unicode.IsUpper(next) {
+			end = i + 1
+			break
+		}
+	}
+	first := oneLine(text[:end])
+	if strings.HasSuffix(first, ".") && !strings.HasSuffix(first, "..") {
+		first = strings.TrimSuffix(first, ".")
+	}
+	if utf8.RuneCountInString(first) > maxTitle {
+		return shorten(first), text
+	}
+	return first, strings.TrimSpace(text[end:])
+}
+
+func shorten(s string) string {
+	s = string([]rune(s)[:maxTitle-3])
+	if i := strings.LastIndexByte(s, ' '); i > maxTitle/2 {
+		s = s[:i]
+	}
+	return s + "..."
+}
+
+// oneLine makes a text fit for a title: no line ends, no control characters, single blanks.
+func oneLine(s string) string {
+	s = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// parts splits the text of a division: list items, else what stands between semicolons, else lines.
+func parts(text string) []string {
+	item := regexp.MustCompile(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$`)
+	var items []string
+	for line := range strings.SplitSeq(text, "\n") {
+		switch m := item.FindStringSubmatch(line); {
+		case m != nil:
+			items = append(items, m[1])
+		case len(items) > 0 && strings.TrimSpace(line) != "":
+			items[len(items)-1] += "\n" + strings.TrimSpace(line)
+		}
+	}
+	if len(items) == 0 {
+		cutAt := "\n"
+		if strings.Contains(text, ";") {
+			cutAt = ";"
+		}
+		items = strings.Split(text, cutAt)
+	}
+	var out []string
+	for _, one := range items {
+		if one = strings.TrimSpace(one); one != "" {
+			out = append(out, one)
+		}
+	}
+	return out
+}
