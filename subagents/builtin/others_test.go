@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,7 +56,7 @@ func TestTaskCreator(t *testing.T) {
 		{"language of scripts", map[string]any{"text": "A"}, fstest.MapFS{"package.json": {}, "tsconfig.json": {}}, []any{task("A", "", "language", "typescript")}},
 		{"file", map[string]any{"from": "task.md"}, fstest.MapFS{"task.md": {Data: []byte("\ufeff```sh\r\n# no heading\r\n```\r\n\r\n## The *last* page ##\r\n\r\nIt is lost.\r\n")}}, []any{task("The *last* page", "```sh\n# no heading\n```\n\n\nIt is lost.")}},
 		{"file without a heading", map[string]any{"from": "task.md"}, fstest.MapFS{"task.md": {Data: []byte("#tag is no heading.\n\n- [ ] one\n")}}, []any{task("#tag is no heading", "- [ ] one")}},
-		{"control characters", map[string]any{"text": "Fix\x1b[31m it\tnow"}, nil, []any{task("Fix [31m it now", "")}},
+		{"control characters", map[string]any{"text": "Fix\x1b[31m it\tnow"}, nil, []any{task("Fix[31m it now", "")}},
 		{"parts by semicolon", map[string]any{"parts_of": 3, "text": "read the file; print it;"}, fstest.MapFS{"go.mod": {}}, []any{task("read the file", ""), task("print it", "")}},
 		{"parts by list", map[string]any{"parts_of": 3.0, "text": "Parts:\n\n1. Read it. All of it.\n   To the end.\n2. [ ] Print it\n"}, nil, []any{task("Read it", "All of it.\nTo the end."), task("Print it", "")}},
 		{"parts by line", map[string]any{"parts_of": 3, "text": "read\nprint"}, nil, []any{task("read", ""), task("print", "")}},
@@ -96,6 +98,33 @@ func TestTaskCreatorRefuses(t *testing.T) {
 	if _, err := c.Run(t.Context(), formats.Request{Input: map[string]any{"from": "no.md"}}); formats.CodeOf(err) != formats.CodeFileNotFound {
 		t.Errorf("Run(no.md) = %v, want FILE_NOT_FOUND", err)
 	}
+}
+
+func FuzzTaskCreator(f *testing.F) {
+	for _, text := range []string{"# T\n\nd", "A. B", "- a\n- b", "a; b", "```\n# x\n```", "~~~~\n# x\n~~~\n~~~~ \n# y", "\x1b[31m\r\n", strings.Repeat("x", 200)} {
+		f.Add(text, false)
+		f.Add(text, true)
+	}
+	f.Fuzz(func(t *testing.T, text string, divide bool) {
+		in := map[string]any{"text": text}
+		if divide {
+			in["parts_of"] = 1
+		}
+		ret, err := builtin.TaskCreator{Files: files{}}.Run(t.Context(), formats.Request{Agent: "task-creator", Input: in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks, _ := ret.Fields["tasks"].([]any)
+		if ret.Status == formats.StatusCompleted && (len(tasks) == 0 || !divide && len(tasks) != 1) {
+			t.Errorf("Run(%q) = %d tasks", text, len(tasks))
+		}
+		for _, one := range tasks {
+			title, _ := one.(map[string]any)["title"].(string)
+			if strings.TrimSpace(title) == "" || strings.ContainsFunc(title, unicode.IsControl) || utf8.RuneCountInString(title) > 120 {
+				t.Errorf("Run(%q): title %q", text, title)
+			}
+		}
+	})
 }
 
 type listerFunc func(context.Context) ([]state.Recorded, error)

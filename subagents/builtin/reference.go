@@ -32,7 +32,7 @@ func (h Reference) Run(_ context.Context, r formats.Request) (formats.Return, er
 	}
 	text, err := h.Catalog.Text(name)
 	if err != nil {
-		return formats.Failed(err), nil //nolint:nilerr // an unknown name is an answer of this subagent
+		return formats.Failed(err), nil
 	}
 	return formats.Return{Status: formats.StatusCompleted, Summary: "/" + strings.TrimPrefix(name, "/"), Text: bounded(text)}, nil
 }

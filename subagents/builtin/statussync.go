@@ -82,16 +82,7 @@ func operation(in input) state.Op {
 		}
 		return state.LinkArtifacts{Task: one(in), Artifacts: list}
 	case "set_phase":
-		in.only("operation", "task_number", "plan", "phase", "status")
-		status, err := formats.ParsePhaseStatus(in.text("status"))
-		if err != nil {
-			in.wrong("status", "a phase status")
-		}
-		phase := in.number("phase")
-		if phase == 0 && !in.has("phase") {
-			in.wrong("phase", "the number of a phase")
-		}
-		return state.SetPhase{Task: one(in), Plan: in.text("plan"), Phase: phase, Status: status}
+		return setPhase(in)
 	case "archive_tasks":
 		in.only("operation", "task_number", "task_numbers")
 		return state.ArchiveTasks{Tasks: some(in)}
@@ -138,6 +129,19 @@ func updateStatus(in input) state.Op {
 		in.wrong("status", "a task status, or back")
 	}
 	return op
+}
+
+func setPhase(in input) state.Op {
+	in.only("operation", "task_number", "plan", "phase", "status")
+	status, err := formats.ParsePhaseStatus(in.text("status"))
+	if err != nil {
+		in.wrong("status", "a phase status")
+	}
+	phase := in.number("phase")
+	if phase == 0 && !in.has("phase") {
+		in.wrong("phase", "the number of a phase")
+	}
+	return state.SetPhase{Task: one(in), Plan: in.text("plan"), Phase: phase, Status: status}
 }
 
 // one reads task_number.

@@ -46,8 +46,14 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 		if !utf8.Valid(src) {
 			return formats.Failed(&formats.Failure{Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected text in %s, got bytes that are no UTF-8", from)}), nil
 		}
-		text = strings.TrimPrefix(strings.ReplaceAll(string(src), "\r\n", "\n"), "\ufeff")
+		text = strings.TrimPrefix(string(src), "\ufeff")
 	}
+	text = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return -1
+		}
+		return c
+	}, text)
 	var tasks []any
 	if parent > 0 {
 		for _, part := range parts(text) {
@@ -167,8 +173,8 @@ func sentence(text string) (title, description string) {
 		}
 	}
 	first := oneLine(text[:end])
-	if strings.HasSuffix(first, ".") && !strings.HasSuffix(first, "..") {
-		first = strings.TrimSuffix(first, ".")
+	if plain := strings.TrimSuffix(first, "."); plain != "" && !strings.HasSuffix(plain, ".") {
+		first = plain
 	}
 	if utf8.RuneCountInString(first) > maxTitle {
 		return shorten(first), text
