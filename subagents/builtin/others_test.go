@@ -64,7 +64,7 @@ func TestTaskCreator(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := builtin.TaskCreator{Files: files{tt.files}}
+			c := builtin.TaskCreator{Docs: files{tt.files}}
 			ret, err := c.Run(t.Context(), formats.Request{Agent: "task-creator", Input: tt.input})
 			if err != nil || ret.Status != formats.StatusCompleted {
 				t.Fatalf("Run(%v) = %+v, %v", tt.input, ret, err)
@@ -78,7 +78,7 @@ func TestTaskCreator(t *testing.T) {
 
 func TestTaskCreatorRefuses(t *testing.T) {
 	t.Parallel()
-	c := builtin.TaskCreator{Files: files{fstest.MapFS{"bin": {Data: []byte{0xff}}, "blank.md": {Data: []byte(" \n")}}}}
+	c := builtin.TaskCreator{Docs: files{fstest.MapFS{"bin": {Data: []byte{0xff}}, "blank.md": {Data: []byte(" \n")}}}}
 	for _, tt := range []struct {
 		input map[string]any
 		want  string
@@ -110,7 +110,7 @@ func FuzzTaskCreator(f *testing.F) {
 		if divide {
 			in["parts_of"] = 1
 		}
-		ret, err := builtin.TaskCreator{Files: files{}}.Run(t.Context(), formats.Request{Agent: "task-creator", Input: in})
+		ret, err := builtin.TaskCreator{Docs: files{}}.Run(t.Context(), formats.Request{Agent: "task-creator", Input: in})
 		if err != nil {
 			t.Fatal(err)
 		}

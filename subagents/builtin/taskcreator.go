@@ -11,14 +11,14 @@ import (
 	"tercet/formats"
 )
 
-// Files reads the project.
-type Files interface {
+// Docs reads the project.
+type Docs interface {
 	Open(ctx context.Context, path string) ([]byte, error)
 	Exists(ctx context.Context, path string) (bool, error)
 }
 
 // TaskCreator is task-creator: it makes tasks out of a text and writes nothing.
-type TaskCreator struct{ Files Files }
+type TaskCreator struct{ Docs Docs }
 
 // maxTitle is the most characters of a title that is made out of a text.
 const maxTitle = 120
@@ -39,7 +39,7 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 		return formats.Failed(err), nil
 	}
 	if from != "" {
-		src, err := c.Files.Open(ctx, from)
+		src, err := c.Docs.Open(ctx, from)
 		if err != nil {
 			return formats.Return{}, err
 		}
@@ -107,7 +107,7 @@ func (c TaskCreator) language(ctx context.Context) (string, error) {
 		{"go.mod", "go"}, {"Cargo.toml", "rust"}, {"lakefile.lean", "lean"}, {"lakefile.toml", "lean"}, {"pyproject.toml", "python"},
 		{"tsconfig.json", "typescript"}, {"package.json", "javascript"},
 	} {
-		there, err := c.Files.Exists(ctx, sign[0])
+		there, err := c.Docs.Exists(ctx, sign[0])
 		if err != nil {
 			return "", err
 		}
