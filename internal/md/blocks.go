@@ -374,8 +374,11 @@ func (w *walker) swallowed(b *Block, run string) {
 	for l := range bytes.Lines(b.Body) {
 		indent, inner, info := fenceLine(string(l))
 		if indent < 4 && info != "" && len(inner) >= len(run) && inner[0] == run[0] {
-			w.problems = append(w.problems, Problem{CodeFenceOpen, b.Pos, Pos{b.Pos.Line, b.Pos.Col + len(run)},
-				fmt.Sprintf("fence holds the start of another one on line %d", line), fmt.Sprintf("close it before line %d, or open it with more of %q", line, run[:1])})
+			w.problems = append(w.problems, Problem{
+				Code: CodeFenceOpen, Pos: b.Pos, End: Pos{b.Pos.Line, b.Pos.Col + len(run)},
+				Msg:  fmt.Sprintf("fence holds the start of another one on line %d", line),
+				Help: fmt.Sprintf("close it before line %d, or open it with more of %q", line, run[:1]),
+			})
 			return
 		}
 		line++

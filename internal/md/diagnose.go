@@ -47,6 +47,9 @@ func (s *source) syntax(le *yaml.LoadError, off int) Problem {
 		if before := strings.TrimLeft(line[:off-start], " -"); strings.Contains(before, ": ") {
 			return s.problem(CodeSyntax, off, off+1, "colon inside an unquoted value", help)
 		}
+		if key, at := s.lineAt(max(start-1, 0)); start > 0 && key != "" && indentOf(key) <= indentOf(line) && !strings.Contains(key, ":") {
+			return s.problem(CodeSyntax, at+indentOf(key), at+len(key), "expected a colon after the key", "write key: value")
+		}
 		return s.problem(CodeSyntax, start+indentOf(line), off, "key indented more than the keys before it", "indent keys of one map alike")
 	case strings.Contains(msg, "unknown anchor"):
 		return s.problem(CodeAlias, off, off+1, "alias without an anchor", help)
@@ -61,6 +64,14 @@ func (s *source) syntax(le *yaml.LoadError, off int) Problem {
 			return s.problem(CodeSyntax, off, off, "text after the end of a value", help)
 		}
 		return s.problem(CodeSyntax, off, off, "expected a key of the same indentation", help)
+	case strings.Contains(msg, "document start"):
+		if first := skipBlank(s.text, 0); first > 0 && first < off {
+			return s.problem(CodeSyntax, first, first, "first key is indented, one after it is not", "indent keys of one map alike")
+		}
+		return s.problem(CodeSyntax, off, off, "text after the end of the map", help)
+	case strings.Contains(msg, "expected ',' or") && s.pos(context).Line < s.pos(off).Line:
+		return s.problem(CodeSyntax, context, context+1, fmt.Sprintf("%q is not closed before line %d", s.text[context:context+1], s.pos(off).Line),
+			"close the bracket, or quote the value")
 	case strings.Contains(msg, "expected ',' or"):
 		return s.problem(CodeSyntax, off, off, fmt.Sprintf("expected ',' or the end of the %q at %s", s.text[context:min(context+1, len(s.text))], s.pos(context)),
 			"close the bracket, or quote the value")

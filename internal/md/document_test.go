@@ -41,7 +41,7 @@ func blocks(d *md.Document) string {
 func errs(problems []md.Problem) []string {
 	var out []string
 	for _, p := range problems {
-		out = append(out, p.Error())
+		out = append(out, p.String())
 	}
 	return out
 }

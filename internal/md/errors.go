@@ -52,5 +52,5 @@ type Problem struct {
 	Help     string
 }
 
-// Error returns "line:col: CODE: message"; the caller knows the file.
-func (p Problem) Error() string { return fmt.Sprintf("%s: %s: %s", p.Pos, p.Code, p.Msg) }
+// String returns "line:col: CODE: message"; the caller knows the file.
+func (p Problem) String() string { return fmt.Sprintf("%s: %s: %s", p.Pos, p.Code, p.Msg) }

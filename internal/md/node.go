@@ -151,15 +151,13 @@ func (n *Node) scalar() any {
 		if i, ok := parseInt(n.Value); ok {
 			return i
 		}
-		return n.Value
 	case Float:
 		if f, err := strconv.ParseFloat(n.Value, 64); err == nil {
 			return f
 		}
-		return n.Value
-	default:
-		return n.Value
+	case Str:
 	}
+	return n.Value
 }
 
 // ValuePos returns the place in the file of the byte at offset in Value: it follows quotes, escapes, the indentation of a
@@ -181,9 +179,9 @@ func (n *Node) ValuePos(offset int) Pos {
 		return n.follow(start, offset)
 	case SingleQuoted, DoubleQuoted:
 		return n.follow(1, offset)
-	default:
-		return n.follow(0, offset)
+	case Plain, FlowStyle, BlockStyle:
 	}
+	return n.follow(0, offset)
 }
 
 // follow walks value and source side by side from the source offset r and returns the place of the value offset.

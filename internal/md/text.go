@@ -96,7 +96,7 @@ func spanContent(s string) string {
 
 // plainText returns a text on one line without escapes, code marks and emphasis marks. Links and HTML stay as they are.
 func plainText(raw string) string {
-	if strings.IndexAny(raw, "`*_\\\n\t") < 0 {
+	if !strings.ContainsAny(raw, "`*_\\\n\t") {
 		return strings.TrimSpace(raw)
 	}
 	var b strings.Builder
@@ -131,7 +131,7 @@ func plainPiece(b *strings.Builder, s string) {
 
 // emphasis returns the runs of marks that are emphasis, in order.
 func emphasis(s string) []mark {
-	if strings.IndexAny(s, "*_") < 0 {
+	if !strings.ContainsAny(s, "*_") {
 		return nil
 	}
 	var open [8]mark // open runs by mark and length: * and _, 1 to 3

@@ -193,16 +193,14 @@ func (t *trapScanner) plainFlow() (int, bool) {
 		switch c := t.text[t.i]; c {
 		case '[', '{':
 			return start, true
-		case ']':
-			return start, top == '{'
-		case '}':
-			return start, top == '['
+		case ']', '}':
+			return start, false
 		case ',':
 			piece := t.text[start:t.i]
 			return start, strings.Count(piece, "(") > strings.Count(piece, ")") || strings.Count(piece, `"`)%2 == 1
 		case ':':
 			if rest == "" || strings.IndexByte(" \t\r\n,[]{}", rest[0]) >= 0 {
-				return start, top == '{' && t.colon && !strings.Contains(t.text[start:t.i], "\n")
+				return start, top == '{' && t.colon && !strings.Contains(t.text[start:t.i], "\n") && !t.startsLine(start)
 			}
 		case '#':
 			if isSpace(t.text[t.i-1]) {
@@ -211,6 +209,13 @@ func (t *trapScanner) plainFlow() (int, bool) {
 		}
 	}
 	return start, false
+}
+
+// startsLine reports a place with nothing but white space before it on its line: a key there is the next one, not a piece
+// of the value before it.
+func (t *trapScanner) startsLine(i int) bool {
+	before := strings.TrimRight(t.text[:i], " \t")
+	return before == "" || before[len(before)-1] == '\n'
 }
 
 // intendedEnd returns where a value that starts at from was meant to end: brackets and quotes balanced, up to a comma, a

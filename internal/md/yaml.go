@@ -125,7 +125,7 @@ func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 	case yaml.SequenceNode:
 		n.Kind = List
 		end = c.sequence(n, y, start)
-	default:
+	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode, yaml.StreamNode:
 		n.Kind = Scalar
 		end = c.scalar(n, y, start, indent)
 	}
@@ -233,7 +233,7 @@ func (c *converter) sequence(n *Node, y *yaml.Node, start int) int {
 func (c *converter) scalar(n *Node, y *yaml.Node, start, indent int) int {
 	n.Value = y.Value
 	n.Type = Str
-	end := start
+	var end int
 	switch {
 	case y.Kind == yaml.AliasNode:
 		n.Style, n.Value = Plain, "*"+y.Value

@@ -27,7 +27,7 @@ func show(n *md.Node) string {
 			for _, it := range n.Items {
 				walk(it, "", indent+" ")
 			}
-		default:
+		case md.Scalar:
 			fmt.Fprintf(&b, "%s%s%s %q %s\n", indent, name, n.Type, n.Value, span)
 		}
 	}
@@ -242,7 +242,7 @@ func TestAnchorAndAlias(t *testing.T) {
 	n, problems := md.ParseYAML([]byte("a: &x 1\nb: *x\nc: &y [*x]\n<<: *x"), md.Pos{})
 	var got []string
 	for _, p := range problems {
-		got = append(got, p.Error())
+		got = append(got, p.String())
 	}
 	want := []string{"1:4: E222: anchor &x", "2:4: E223: alias *x", "3:4: E222: anchor &y", "3:8: E223: alias *x", "4:5: E223: alias *x", "4:1: E224: merge key <<"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -266,6 +266,12 @@ func TestYAMLProblems(t *testing.T) {
 		{"colon in value", "a: b: c\n", "1:5: E220: colon inside an unquoted value", "quote the value: a: 'b: c'"},
 		{"indentation", "a: 1\n  b: 2\n", "2:3: E220: key indented more than the keys before it", "indent keys"},
 		{"dedent", "a:\n  b: 1\n c: 2\n", "3:2: E220: expected a key of the same indentation", "check the indentation"},
+		{"lost colon", "a 1\nb: 2\n", "1:1: E220: expected a colon after the key", "write key: value"},
+		{"lost colon before a map", "a\n  b: 2\n", "1:1: E220: expected a colon after the key", "write key: value"},
+		{"first key indented", " a: 1\nb: 2\n", "1:2: E220: first key is indented, one after it is not", "alike"},
+		{"open brace before a key with one", "a: {b: [x]\nc: {d: e}\n", `1:4: E220: "{" is not closed before line 2`, "close the bracket"},
+		{"wrong bracket", "a: [b: {c: d]\n", `1:13: E220: expected ',' or the end of the "{" at 1:8`, "close the bracket"},
+		{"missing comma", "a: ['b' 'c']\n", `1:9: E220: expected ',' or the end of the "[" at 1:4`, "close the bracket"},
 		{"no colon", "a: 1\nfoo\nb: 2\n", "2:1: E220: expected a colon after the key", "write key: value"},
 		{"at sign", "a: @x\n", `1:4: E220: an unquoted value cannot start with "@"`, "quote the value: a: '@x'"},
 		{"back tick", "a: `x`\n", "1:4: E220: an unquoted value cannot start with \"`\"", "quote the value: a: '`x`'"},
@@ -273,7 +279,7 @@ func TestYAMLProblems(t *testing.T) {
 		{"two lists", "a: [A] [B]\n", "1:8: E220: text after the end of a value", "quote the value: a: '[A] [B]'"},
 		{"text after quotes", "a: 'x' y\n", "1:8: E220: text after the end of a value", "check"},
 		{"open quote", "a: 'x\nb: 1\n", "1:4: E220: quoted text without a closing quote", "close the quote"},
-		{"open brace", "a: {b: 1\nc: 2\n", `2:2: E220: expected ',' or the end of the "{" at 1:4`, "close the bracket"},
+		{"open brace", "a: {b: 1\nc: 2\n", `1:4: E220: "{" is not closed before line 2`, "close the bracket"},
 		{"escape", `a: "\q"`, "1:5: E220: found unknown escape character", "check"},
 		{"tab", "a:\n\tb: 1\n", "2:1: E227: tab used for indentation", "spaces"},
 		{"tab after spaces", "a:\n  \tb: 1\n\tc: 2", "2:3: E227: tab used for indentation", "spaces"},
@@ -316,7 +322,7 @@ func TestYAMLProblems(t *testing.T) {
 			if len(problems) != 1 {
 				t.Fatalf("ParseYAML(%q) = %v, want one problem", tt.in, problems)
 			}
-			if got := problems[0].Error(); !strings.HasPrefix(got, tt.want) {
+			if got := problems[0].String(); !strings.HasPrefix(got, tt.want) {
 				t.Errorf("ParseYAML(%q) = %q, want %q", tt.in, got, tt.want)
 			}
 			if got := problems[0].Help; got == "" || !strings.Contains(got, tt.help) {
