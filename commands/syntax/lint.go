@@ -65,7 +65,7 @@ func (p *parser) lint() {
 		names = append(names, a.Name.Text)
 	}
 	for n, line := range p.doc.Lines() {
-		if strings.IndexAny(line, "@$!") < 0 {
+		if !strings.ContainsAny(line, "@$!") {
 			continue
 		}
 		if col, what := expands(line, names); col > 0 {

@@ -88,7 +88,7 @@ func take(expected []*marker, d formats.Diagnostic) bool {
 }
 
 // findings gives everything that Parse says of a file.
-func findings(t testing.TB, name string, src []byte) []formats.Diagnostic {
+func findings(t *testing.T, name string, src []byte) []formats.Diagnostic {
 	t.Helper()
 	file, err := syntax.Parse(name, src)
 	if err == nil {

@@ -150,6 +150,7 @@ func (p *parser) body() {
 	var workflow *md.Section
 	var titles []string
 	p.unsectioned()
+	p.misplaced()
 	for _, s := range p.doc.Sections(2) {
 		title := cleanTitle(s.Title())
 		name := sectionName(title)

@@ -13,7 +13,7 @@ import (
 	"tercet/commands/syntax"
 )
 
-func parse(t testing.TB, name string) *syntax.File {
+func parse(t *testing.T, name string) *syntax.File {
 	t.Helper()
 	src, err := os.ReadFile(name)
 	if err != nil {
@@ -344,10 +344,10 @@ func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ block, want string }{
 		{"delegat: planner", "did you mean 'delegate'?"},
-		{"return: x\nparalel: {}", "did you mean 'parallel'?"},
+		{"return: x\nparallle: {}", "did you mean 'parallel'?"},
 		{"return: {mesage: x}", "did you mean 'message'?"},
 		{"delegate: a\non: {rejected: nex}", "did you mean 'next'?"},
-		{"delegate: a\nretry: {max: 1, on: [transiet]}", "did you mean 'transient'?"},
+		{"delegate: a\nretry: {max: 1, on: [transientt]}", "did you mean 'transient'?"},
 	}
 	for _, tt := range tests {
 		list := findings(t, "x.md", command(tt.block))

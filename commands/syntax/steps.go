@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tercet/internal/md"
+	"tercet/internal/nearest"
 )
 
 // draft is one heading of a section with the fences below it.
@@ -74,9 +75,32 @@ func stepLine(s string) (number, rest string, ok bool) {
 	return number, rest, true
 }
 
-// looksLikeStep reports a heading that was meant to be a step.
+// looksLikeStep reports a heading that was meant to be a step: it starts with that word, or with a number after one
+// like it.
 func looksLikeStep(title string) bool {
-	return len(title) >= 4 && strings.EqualFold(title[:4], "step")
+	first, rest, _ := strings.Cut(title, " ")
+	if len(first) >= 4 && strings.EqualFold(first[:4], "step") {
+		return true
+	}
+	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && len(nearest.Names(strings.ToLower(first), []string{"step"})) > 0
+}
+
+// misplaced reports headings that were meant to be steps but stand too high, or lack the space after the marks.
+func (p *parser) misplaced() {
+	for i := range p.doc.Blocks {
+		b := &p.doc.Blocks[i]
+		title := cleanTitle(b.Text)
+		_, _, isStep := stepLine(title)
+		if b.Kind == md.Heading && b.Depth == 0 && b.Level <= 2 && isStep {
+			p.report(CodeStepHeading, Pos(b.Pos), "write ### "+title, "expected a step on heading level 3 to 6, got level %d", b.Level)
+		}
+	}
+	for n, line := range p.doc.Lines() {
+		marks := strings.TrimLeft(line, "#")
+		if _, _, isStep := stepLine(cleanTitle(marks)); isStep && len(marks) < len(line) && marks[0] == 'S' && !p.doc.InCode(n) {
+			p.report(CodeStepHeading, Pos{Line: n, Col: 1}, "put a space after the '#'", "expected a heading '%s %s'", line[:len(line)-len(marks)], cleanTitle(marks))
+		}
+	}
 }
 
 // workflow reads the section with the steps.

@@ -97,7 +97,7 @@ func isScalar(n *md.Node) bool { return n.Kind == md.Scalar && n.Type != md.Null
 
 // word reads one plain word; want names it in the message.
 func (p *parser) word(n *md.Node, want string) Word {
-	if !isScalar(n) || n.Value == "" || strings.Contains(n.Value, "${{") {
+	if !isScalar(n) || n.Value == "" || strings.ContainsAny(n.Value, " \t\n,[]{}") {
 		p.wrong(n, want)
 		return Word{}
 	}
@@ -265,7 +265,7 @@ func (p *parser) template(n *md.Node) *Text {
 			return t
 		}
 		if open > from {
-			t.Parts = append(t.Parts, Part{Lit: v[from:open]})
+			t.Parts = append(t.Parts, p.literal(n, from, open))
 		}
 		src := v[open+3 : end]
 		lead := len(src) - len(strings.TrimLeft(src, " \t\n"))
@@ -277,7 +277,7 @@ func (p *parser) template(n *md.Node) *Text {
 		from = end + 2
 	}
 	if from < len(v) || len(t.Parts) == 0 {
-		t.Parts = append(t.Parts, Part{Lit: v[from:]})
+		t.Parts = append(t.Parts, p.literal(n, from, len(v)))
 	}
 	t.Whole = isWhole(t.Parts)
 	if t.Whole {
@@ -289,6 +289,18 @@ func (p *parser) template(n *md.Node) *Text {
 		}
 	}
 	return t
+}
+
+// literal is a piece of a text without expressions. An expression that lost a character of its opening is reported.
+func (p *parser) literal(n *md.Node, from, to int) Part {
+	lit := n.Value[from:to]
+	if before, _, ok := strings.Cut(lit, "}}"); ok {
+		open := max(strings.LastIndex(before, "${"), strings.LastIndex(before, "{{ $"))
+		if open >= 0 {
+			p.report(CodeTemplate, Pos(n.ValuePos(from+open)), "write ${{ ... }}", "expected '${{' before '}}', got '%s'", lit[open:open+2])
+		}
+	}
+	return Part{Lit: lit}
 }
 
 // isWhole tells whether a text is one expression and nothing but line ends around it, as a block scalar has them.
@@ -382,7 +394,10 @@ func (p *parser) value(n *md.Node) *Value {
 			}
 			v.Items = append(v.Items, p.value(item))
 		}
-	default:
+	case md.Scalar:
+		if n.Type == md.Str && !isJq(n) && strings.Contains(n.Value, "}}") && !strings.Contains(n.Value, "${{") {
+			p.literal(n, 0, len(n.Value))
+		}
 		switch {
 		case isJq(n):
 			v.Kind, v.Expr = Jq, p.jq(n)
