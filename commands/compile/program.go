@@ -1,0 +1,262 @@
+package compile
+
+import (
+	"tercet/commands/argspec"
+	"tercet/formats"
+	"tercet/internal/query"
+)
+
+// Names of the built-in subagents that steps are lowered to.
+const (
+	StatusSync = "status-sync-manager"
+	Gatekeeper = "gatekeeper"
+)
+
+// Program is a compiled command. It is immutable and safe for concurrent runs.
+type Program struct {
+	Name        string
+	Description string
+	File        string
+	Hash        string // sha256 of the source, hex
+	Args        []argspec.Spec
+	Examples    []string
+	Hidden      bool
+	During      *During
+	Allow       []formats.TaskStatus // nil: any status
+	Loads       []Load
+	Requires    []Require
+	Ops         []*Op
+	Always      []*Op // Error Handling
+	Limits      formats.Limits
+	Env         []string // names of the variables that $env may show
+	Warnings    []formats.Diagnostic
+}
+
+// During is the preflight: Begin writes the in-progress status and takes the lease, Back puts the task to what it was,
+// Failed to the status that the file names for failures (nil if it names none).
+type During struct {
+	Pos    formats.Pos
+	Status formats.TaskStatus
+	When   *Expr
+	Begin  *Delegate
+	Back   *Delegate
+	Failed *Delegate
+}
+
+// Load is one named value of the block `yaml args`.
+type Load struct {
+	Pos      formats.Pos
+	Name     string
+	Optional bool
+	Task     bool // the value is the number of the task to bind
+	Expr     *Expr
+	Document *LoadDocument
+	Files    []*Text
+}
+
+// LoadDocument is a document with its profile; the path is an expression or a list of candidates.
+type LoadDocument struct {
+	Profile string
+	Path    []*Text
+	Expr    *Expr
+}
+
+// Require is a precondition with its message and code.
+type Require struct {
+	Pos  formats.Pos
+	When *Expr
+	Else *Text
+	Code formats.Code
+}
+
+// Expr is compiled jq with its place. State tells that it reads $state, Steps that it reads $steps.
+type Expr struct {
+	Pos   formats.Pos
+	Src   string
+	Code  *query.Code
+	State bool
+	Steps []string // ids read from $steps
+}
+
+// Text is a text with expressions in it; Whole texts are one expression whose value is taken as it is.
+type Text struct {
+	Pos   formats.Pos
+	Parts []Part
+	Whole bool
+}
+
+// Part is a literal or an expression.
+type Part struct {
+	Lit  string
+	Expr *Expr
+}
+
+// Value is a literal, an expression, a text, a map or a list; exactly one of the pointers is set, none for a literal.
+type Value struct {
+	Lit    any
+	Expr   *Expr
+	Text   *Text
+	Fields []Field
+	Items  []*Value
+	IsMap  bool
+	IsList bool
+}
+
+// Field is one key of a map value.
+type Field struct {
+	Key   string
+	Value *Value
+}
+
+// Op is one step.
+type Op struct {
+	Pos     formats.Pos
+	ID      string
+	Title   string
+	When    *Expr
+	Table   *Table
+	Do      Action // nil when the step only shows or returns
+	Return  *Return
+	Timeout formats.Timeout
+	Retry   Retry
+	// Fallback is the subagent tried once after the retries, empty without one.
+	Fallback     string
+	FallbackInfo formats.AgentInfo
+	On           []Rule
+	Expect       *Expect
+	Always       string // failed, completed or any, under Error Handling
+}
+
+// Action is what an Op does: one of Delegate, Foreach, Gate, Check, Set and Fail.
+type Action interface{ op() }
+
+// Delegate calls a subagent.
+type Delegate struct {
+	Agent  string
+	Info   formats.AgentInfo
+	With   *Value
+	Prompt *Text
+	// Link adds the artifacts of the run that are not linked yet to the input.
+	Link bool
+	// Sync marks a status change of the bound task: To is the literal status if it is known when compiled.
+	Sync bool
+	To   formats.TaskStatus
+	// Checks marks a delegation whose rejection is the answer of a check; Else is its message.
+	Checks bool
+	Else   *Text
+}
+
+// Foreach runs Body once an element.
+type Foreach struct {
+	In    *Expr
+	As    string
+	Body  []*Op
+	Merge bool // go on after an element that did not pass
+}
+
+// Gate asks a person.
+type Gate struct {
+	Question *Text
+	Show     []*Expr
+	Choices  []Choice
+	Auto     string
+}
+
+// Choice is one label with where it leads.
+type Choice struct {
+	Label  string
+	Target *Target
+}
+
+// Check holds or not, without running anything. Exactly one of Expr, Document and File is set.
+type Check struct {
+	Expr     *Expr
+	Document string
+	Path     *Value // nil: the newest artifact of the profile's type
+	File     *Value
+	Nonempty bool
+	Else     *Text
+}
+
+// Set gives values to names.
+type Set struct{ Values []SetValue }
+
+// SetValue is one name with its expression.
+type SetValue struct {
+	Name string
+	Expr *Expr
+}
+
+// Fail ends the command.
+type Fail struct {
+	Message *Text
+	Code    formats.Code
+}
+
+func (*Delegate) op() {}
+func (*Foreach) op()  {}
+func (*Gate) op()     {}
+func (*Check) op()    {}
+func (*Set) op()      {}
+func (*Fail) op()     {}
+
+// Table shows rows.
+type Table struct {
+	Rows    *Expr
+	Columns []string
+	Title   *Text
+}
+
+// Return ends the command.
+type Return struct {
+	Status    *Value
+	Message   *Text
+	Text      *Value
+	Artifacts *Value
+	Fields    *Value
+	NextSteps *Text
+}
+
+// Retry repeats a failed attempt; Max counts attempts after the first, times are seconds.
+type Retry struct {
+	Max     int
+	On      []formats.Class
+	Backoff float64
+	Factor  float64
+	Cap     float64
+}
+
+// Expect is what a result must hold.
+type Expect struct {
+	Artifact formats.ArtifactType
+	If       *Expr
+}
+
+// Rule leads from an outcome, or from a class of failure, to the first target that matches.
+type Rule struct {
+	Outcome formats.Outcome // empty when Class is set
+	Class   formats.Class
+	Targets []*Target
+}
+
+// TargetKind names where a result leads.
+type TargetKind uint8
+
+// The targets.
+const (
+	ToNext TargetKind = iota
+	ToFail
+	ToRedo
+	ToReturn
+	ToGate
+)
+
+// Target is where a result leads. Max is 0 where the file names none.
+type Target struct {
+	Pos    formats.Pos
+	Kind   TargetKind
+	If     *Expr
+	Max    int
+	Redo   []string // ids in the order they are run again; "" stands for nothing
+	Return *Return
+}

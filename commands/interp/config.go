@@ -1,0 +1,98 @@
+package interp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/trace"
+)
+
+// Delegator hands one piece of work to a subagent. A failed agent is a Return; an error means that the engine could not
+// do its job.
+type Delegator interface {
+	Delegate(ctx context.Context, r formats.Request) (formats.Return, error)
+}
+
+// Reader gives the state as it is now, with effective statuses, and its serial.
+type Reader interface {
+	Snapshot(ctx context.Context) (doc any, serial uint64, err error)
+}
+
+// Docs reads files of the project root and nothing else.
+type Docs interface {
+	Open(ctx context.Context, path string) ([]byte, error)
+	Glob(ctx context.Context, patterns []string) ([]string, error)
+}
+
+// Problems keeps critical errors.
+type Problems interface {
+	Record(ctx context.Context, p formats.Problem) error
+}
+
+// Approver asks a person; a *formats.GateOpenError says that nobody can answer.
+type Approver interface {
+	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
+}
+
+// Journal keeps the decisions of the run; an entry is durable when Append returns.
+type Journal interface {
+	Append(ctx context.Context, e formats.Entry) error
+}
+
+// Clock tells the time and waits.
+type Clock interface {
+	Now() time.Time
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// IDs name the run. Path is that of the command, router first.
+type IDs struct {
+	Run, Session, Command string
+	Path                  []string
+}
+
+// Config is everything that a run can reach. Agents, State, Docs, Problems, Approve, Journal, Clock, Trace and Show are
+// required; the rest has a meaning when empty.
+type Config struct {
+	Agents   Delegator
+	State    Reader
+	Docs     Docs
+	Problems Problems
+	Approve  Approver
+	Journal  Journal
+	Clock    Clock
+	Trace    trace.Sink
+	// Show prints a table at once; the rows are in the return as well.
+	Show   func(formats.Table)
+	IDs    IDs
+	Limits formats.Limits // may only lower those of the file
+	// Dir is the project root, absolute: where work is done until a worktree is open.
+	Dir string
+	// Env holds the variables that a command file may name.
+	Env map[string]string
+	// Discard takes back documents of a run that failed; nil keeps them.
+	Discard func(ctx context.Context, list []formats.Artifact) error
+	// Abort, when cancelled, cuts Error Handling short: the second Ctrl-C. Nil never does.
+	Abort context.Context //nolint:containedctx // it is a second signal beside the run's own context, not a replacement
+	// AutoApprove is what $run.auto_approve says.
+	AutoApprove bool
+	// DryRun stubs every delegation; nothing is written.
+	DryRun bool
+}
+
+// errMissing names a field of Config that New needs.
+var errMissing = errors.New("interp: a required field of Config is missing")
+
+// Runner runs one program once.
+type Runner struct{ cfg Config }
+
+// New checks that everything a run needs is there.
+func New(cfg Config) (*Runner, error) {
+	if cfg.Agents == nil || cfg.State == nil || cfg.Docs == nil || cfg.Problems == nil || cfg.Approve == nil ||
+		cfg.Journal == nil || cfg.Clock == nil || cfg.Trace == nil || cfg.Show == nil {
+		return nil, errMissing
+	}
+	return &Runner{cfg: cfg}, nil
+}

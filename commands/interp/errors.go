@@ -1,0 +1,89 @@
+package interp
+
+import (
+	"fmt"
+
+	"tercet/formats"
+)
+
+// StepError is a failure of the engine inside a step. Err is the cause and is inspected for its code.
+type StepError struct {
+	File    string
+	Pos     formats.Pos
+	Step    string
+	Agent   string
+	Attempt int
+	Err     error
+}
+
+// Error names the place, the step and the cause.
+func (e *StepError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: step %s: %s", e.File, e.Pos.Line, e.Pos.Col, e.Step, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// LimitError reports an exhausted limit of the run.
+type LimitError struct {
+	What  string
+	Limit int
+}
+
+// Error names the limit.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the run reached its limit of %d %s", e.Limit, e.What)
+}
+
+// ErrorCode is LIMIT.
+func (e *LimitError) ErrorCode() formats.Code { return formats.CodeLimit }
+
+// StatusError reports a task whose status does not let the command start.
+type StatusError struct {
+	Command string
+	Task    int
+	Status  formats.TaskStatus
+	Allowed []formats.TaskStatus
+}
+
+// Error names the task, its status and what the command starts from.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("task %d is %s; /%s starts from %s", e.Task, e.Status, e.Command, words(e.Allowed))
+}
+
+// ErrorCode is PRECONDITION.
+func (e *StatusError) ErrorCode() formats.Code { return formats.CodePrecondition }
+
+// Help says what to do next.
+func (e *StatusError) Help() string {
+	return fmt.Sprintf("run 'tercet state show %d' to see the task, 'tercet state transitions' for what may follow its status", e.Task)
+}
+
+// HeldError reports a task on which another session works.
+type HeldError struct {
+	Task   int
+	Status formats.TaskStatus
+	Lease  formats.Lease
+}
+
+// Error names the task and who holds it.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("task %d is %s: session %s (pid %d on %s) works on it since %s", e.Task, e.Status, e.Lease.Session, e.Lease.PID, e.Lease.Host, e.Lease.Taken)
+}
+
+// ErrorCode is LEASE_HELD.
+func (e *HeldError) ErrorCode() formats.Code { return formats.CodeLeaseHeld }
+
+// Help says what to do next.
+func (e *HeldError) Help() string { return "wait until it has ended, then run the command again" }
+
+func words(list []formats.TaskStatus) string {
+	out := ""
+	for i, s := range list {
+		if i > 0 {
+			out += ", "
+		}
+		out += s.String()
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package interp
+
+import (
+	"fmt"
+	"strings"
+
+	"tercet/formats"
+)
+
+// revisionHeader opens the one block of feedback that an instruction may hold.
+const revisionHeader = "## Revision "
+
+// Inject is a pure function of (base instruction, round, what is open): it gives the instruction with exactly one revision
+// block at its end, the person's own words first, issues without repeats and numbered anew. An earlier block is replaced.
+func Inject(instruction string, round int, f formats.Feedback) string {
+	if i := strings.Index(instruction, revisionHeader); i >= 0 {
+		instruction = strings.TrimRight(instruction[:i], "\n")
+	}
+	if f.Note == "" && f.Answer == "" && len(f.Issues) == 0 {
+		return instruction
+	}
+	var b strings.Builder
+	b.WriteString(instruction)
+	if instruction != "" {
+		b.WriteString("\n\n")
+	}
+	fmt.Fprintf(&b, "%s%d\n\nYour earlier work was sent back by '%s'. Change what is listed here and nothing else.\n", revisionHeader, round, f.From)
+	if f.Note != "" {
+		fmt.Fprintf(&b, "\nThe person says: %s\n", f.Note)
+	}
+	if f.Answer != "" && f.Answer != f.Note {
+		fmt.Fprintf(&b, "\nThe answer to your question: %s\n", f.Answer)
+	}
+	seen := map[string]bool{}
+	n := 0
+	for _, i := range f.Issues {
+		where := strings.Join(i.Files, ", ")
+		if where != "" && i.Line > 0 {
+			where = fmt.Sprintf("%s:%d", where, i.Line)
+		}
+		key := where + "\x00" + i.Description
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		n++
+		if n == 1 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%d. [%s] %s", n, i.Level, i.Description)
+		if where != "" && !strings.Contains(i.Description, where) {
+			fmt.Fprintf(&b, " (%s)", where)
+		}
+		if i.SuggestedFix != "" {
+			fmt.Fprintf(&b, "; %s", i.SuggestedFix)
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

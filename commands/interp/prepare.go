@@ -1,0 +1,241 @@
+package interp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"tercet/commands/compile"
+	"tercet/formats"
+)
+
+// prepare binds the task, checks that the command may start, and reads what the block `yaml args` loads. It writes
+// nothing.
+func (r *run) prepare(ctx context.Context) error {
+	r.base["$args"] = r.args.Map()
+	env := map[string]any{}
+	for _, name := range r.prog.Env {
+		if v, ok := r.cfg.Env[name]; ok {
+			env[name] = v
+		}
+	}
+	r.base["$env"] = env
+	r.base["$task"] = nil
+	if n, ok := r.args.Task(); ok {
+		if err := r.bind(ctx, n); err != nil {
+			return err
+		}
+	}
+	for i := range r.prog.Loads {
+		l := &r.prog.Loads[i]
+		v, err := r.load(ctx, l)
+		if err != nil {
+			return err
+		}
+		if l.Task {
+			n, ok := number(v)
+			if !ok {
+				return r.notFound(l, "no task to bind")
+			}
+			if err := r.bind(ctx, n); err != nil {
+				return err
+			}
+			continue
+		}
+		r.base["$"+l.Name] = v
+	}
+	if err := r.mayStart(); err != nil {
+		return err
+	}
+	for i := range r.prog.Requires {
+		if err := r.require(ctx, &r.prog.Requires[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bind finds the task in the present state; it stays as it was at the start for the whole run.
+func (r *run) bind(ctx context.Context, wanted int) error {
+	doc, _, err := r.cfg.State.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	r.state = doc
+	root, _ := doc.(map[string]any)
+	tasks, _ := root["tasks"].([]any)
+	for _, one := range tasks {
+		task, _ := one.(map[string]any)
+		if n, ok := number(task["number"]); !ok || n != wanted {
+			continue
+		}
+		data, err := json.Marshal(task)
+		if err != nil {
+			return &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err}
+		}
+		var typed formats.Task
+		if err := json.Unmarshal(data, &typed); err != nil {
+			return &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err, Help: "run 'tercet state verify'"}
+		}
+		r.task, r.base["$task"] = &typed, task
+		return nil
+	}
+	return &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", wanted), Help: "run 'tercet query \".tasks[].number\"' to list the tasks"}
+}
+
+// mayStart checks the task's effective status against allow.
+func (r *run) mayStart() error {
+	if r.prog.Allow == nil || r.task == nil {
+		return nil
+	}
+	if d := r.prog.During; d != nil && r.task.Status.InProgress() && r.task.Lease != nil && r.task.Lease.Session != r.cfg.IDs.Session {
+		return &HeldError{Task: r.task.Number, Status: r.task.Status, Lease: *r.task.Lease}
+	}
+	if !slices.Contains(r.prog.Allow, r.task.Status) {
+		return &StatusError{Command: r.prog.Name, Task: r.task.Number, Status: r.task.Status, Allowed: r.prog.Allow}
+	}
+	return nil
+}
+
+func (r *run) require(ctx context.Context, q *compile.Require) error {
+	v, err := r.eval(ctx, r.root, q.When, nil)
+	if err != nil {
+		return err
+	}
+	if truth(v) {
+		return nil
+	}
+	message := "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src
+	if q.Else != nil {
+		if message, err = r.text(ctx, r.root, q.Else, nil); err != nil {
+			return err
+		}
+	}
+	return &formats.Failure{Code: q.Code, Message: message}
+}
+
+// load gives the value of one name. A missing one is null when the name ends with ?, NOT_FOUND otherwise.
+func (r *run) load(ctx context.Context, l *compile.Load) (any, error) {
+	switch {
+	case l.Document != nil:
+		return r.loadDocument(ctx, l)
+	case l.Files != nil:
+		patterns := make([]string, 0, len(l.Files))
+		for _, t := range l.Files {
+			p, err := r.text(ctx, r.root, t, nil)
+			if err != nil {
+				return nil, err
+			}
+			patterns = append(patterns, p)
+		}
+		found, err := r.cfg.Docs.Glob(ctx, patterns)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			if l.Optional {
+				return nil, nil
+			}
+			return nil, r.notFound(l, fmt.Sprintf("no file matches %q", patterns))
+		}
+		out := make([]any, len(found))
+		for i, p := range found {
+			out[i] = p
+		}
+		return out, nil
+	}
+	v, err := r.eval(ctx, r.root, l.Expr, nil)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil && !l.Optional {
+		return nil, r.notFound(l, "nothing found by "+l.Expr.Src)
+	}
+	return v, nil
+}
+
+func (r *run) notFound(l *compile.Load, what string) error {
+	return &formats.Failure{
+		Code:    formats.CodeNotFound,
+		Message: fmt.Sprintf("%s:%d:%d: %s: %s", r.prog.File, l.Pos.Line, l.Pos.Col, l.Name, what),
+		Help:    "the command needs it before it can start",
+	}
+}
+
+// loadDocument parses the first candidate that exists; a second one is a warning.
+func (r *run) loadDocument(ctx context.Context, l *compile.Load) (any, error) {
+	candidates, err := r.candidates(ctx, l.Document)
+	if err != nil {
+		return nil, err
+	}
+	var found string
+	var src []byte
+	for _, path := range candidates {
+		data, err := r.cfg.Docs.Open(ctx, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if found != "" {
+			r.warnings = append(r.warnings, fmt.Sprintf("%s: both %s and %s exist; the first is used", l.Name, found, path))
+			break
+		}
+		found, src = path, data
+	}
+	if found == "" {
+		if l.Optional {
+			return nil, nil
+		}
+		if len(candidates) == 0 {
+			return nil, r.notFound(l, fmt.Sprintf("no %s: the path is empty", l.Document.Profile))
+		}
+		return nil, r.notFound(l, fmt.Sprintf("no %s at %q", l.Document.Profile, candidates))
+	}
+	doc, bad := formats.ParseDocument(l.Document.Profile, found, src)
+	if bad != nil && bad.HasErrors() {
+		bad.Of = formats.CodeValidationFailed
+		return nil, bad
+	}
+	return normal(doc.Any()), nil
+}
+
+func (r *run) candidates(ctx context.Context, d *compile.LoadDocument) ([]string, error) {
+	var out []string
+	for _, t := range d.Path {
+		p, err := r.text(ctx, r.root, t, nil)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	if d.Expr == nil {
+		return out, nil
+	}
+	v, err := r.eval(ctx, r.root, d.Expr, nil)
+	if err != nil {
+		return nil, err
+	}
+	return paths(v), nil
+}
+
+// paths reads a path or a list of paths; everything else in it is left out.
+func paths(v any) []string {
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			return []string{v}
+		}
+	case []any:
+		var out []string
+		for _, one := range v {
+			out = append(out, paths(one)...)
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package commands
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"tercet/commands/argspec"
+	"tercet/commands/compile"
+	"tercet/commands/interp"
+	"tercet/commands/syntax"
+	"tercet/formats"
+)
+
+//go:embed library/*.md
+var library embed.FS
+
+// Embedded is the library of command files that ships with the program; its root holds the files.
+func Embedded() (fs.FS, error) { return fs.Sub(library, "library") }
+
+// MaxFile is the most bytes that a command file may have.
+const MaxFile = 256 << 10
+
+// Tasks answers whether a task exists. Archived tasks do not; they are told apart by ArchivedTask.
+type Tasks interface {
+	HasTask(ctx context.Context, number int) (bool, error)
+	ArchivedTask(ctx context.Context, number int) (bool, error)
+}
+
+// Docs answers whether a path of the project root exists.
+type Docs interface {
+	Exists(ctx context.Context, path string) (bool, error)
+}
+
+// Library runs commands. Open, Env, Tasks, Docs and Config are required.
+type Library struct {
+	// Open reads a command file of a source, at most MaxFile bytes.
+	Open func(source, file string) ([]byte, error)
+	Env  compile.Env
+	// Tasks and Docs are nil where there is no workspace; arguments that need them are then refused.
+	Tasks Tasks
+	Docs  Docs
+	// Config gives a run everything that it can reach; it is called once the line is bound.
+	Config func(ctx context.Context, inv formats.Invocation) (interp.Config, error)
+	// NewRun gives a further run id, for a line that starts one run a task.
+	NewRun func() string
+	// Warn shows findings that do not refuse the file.
+	Warn func([]formats.Diagnostic)
+}
+
+// Load reads, parses and compiles a command file.
+func (l *Library) Load(source, file string) (*compile.Program, error) {
+	src, err := l.Open(source, file)
+	if err != nil {
+		return nil, &formats.Failure{Code: formats.CodeIO, Message: "command file " + file, Err: err}
+	}
+	return l.Compile(display(source, file), src)
+}
+
+// Compile parses and compiles the text of a command file.
+func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
+	f, err := syntax.Parse(name, src)
+	if err != nil {
+		return nil, err
+	}
+	return compile.Compile(f, l.Env)
+}
+
+// display names a file in messages: project files by their path, those of the library with its name before them.
+func display(source, file string) string { return source + "/" + file }
+
+// RunCommand implements the router's Runner: it loads the file, binds the arguments and runs the program. The error is the
+// engine's; what the command itself has to say is the return.
+func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (formats.Return, error) {
+	prog, err := l.Load(inv.Source, inv.File)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if l.Warn != nil && len(prog.Warnings) > 0 {
+		l.Warn(prog.Warnings)
+	}
+	values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if err := l.exist(ctx, inv.Name, prog, values); err != nil {
+		return formats.Return{}, err
+	}
+	if tasks := values.TaskRange(); len(tasks) > 1 {
+		return l.runEach(ctx, inv, prog, values, tasks)
+	}
+	return l.run(ctx, inv, prog, values)
+}
+
+func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values) (formats.Return, error) {
+	cfg, err := l.Config(ctx, inv)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	runner, err := interp.New(cfg)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	return runner.Run(ctx, prog, values, inv.Depth)
+}
+
+// runEach starts one run a task, in order, and stops at the first that does not pass.
+func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values, tasks []int) (formats.Return, error) {
+	out := formats.Return{Status: formats.StatusCompleted}
+	for i, n := range tasks {
+		if i > 0 {
+			inv.Run = l.NewRun()
+		}
+		ret, err := l.run(ctx, inv, prog, values.At(n))
+		if err != nil {
+			return ret, err
+		}
+		if !ret.Outcome().Passes() {
+			ret.Summary = fmt.Sprintf("task %d, %d of %d: %s", n, i+1, len(tasks), ret.Summary)
+			return ret, nil
+		}
+		out.Artifacts = append(out.Artifacts, ret.Artifacts...)
+		out.Warnings = append(out.Warnings, ret.Warnings...)
+		out.Metadata, out.NextSteps = ret.Metadata, ret.NextSteps
+	}
+	out.Summary = fmt.Sprintf("/%s done for %d tasks", inv.Name, len(tasks))
+	return out, nil
+}
+
+// exist asks for every task and path that the arguments name.
+func (l *Library) exist(ctx context.Context, name string, prog *compile.Program, values argspec.Values) error {
+	for _, spec := range prog.Args {
+		v, ok := values.Get(spec.Name)
+		if !ok || v == nil {
+			continue
+		}
+		switch spec.Type {
+		case argspec.Path:
+			if err := l.path(ctx, name, spec, v); err != nil {
+				return err
+			}
+		case argspec.Task, argspec.Tasks:
+			for _, n := range numbers(v) {
+				if err := l.task(ctx, n); err != nil {
+					return err
+				}
+			}
+		default:
+		}
+	}
+	for _, n := range values.TaskRange() {
+		if err := l.task(ctx, n); err != nil {
+			return err
+		}
+	}
+	if n, ok := values.Task(); ok {
+		return l.task(ctx, n)
+	}
+	return nil
+}
+
+func (l *Library) path(ctx context.Context, name string, spec argspec.Spec, v any) error {
+	if spec.Pattern != nil || l.Docs == nil {
+		return nil
+	}
+	for _, p := range strings.Split(fmt.Sprint(v), "\x00") {
+		ok, err := l.Docs.Exists(ctx, p)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return &formats.Failure{
+				Code: formats.CodeUsage, Message: fmt.Sprintf("/%s: expected an existing file for <%s>, got %q", name, spec.Name, p),
+				Help: "paths are relative to the project root",
+			}
+		}
+	}
+	return nil
+}
+
+func (l *Library) task(ctx context.Context, n int) error {
+	if l.Tasks == nil {
+		return nil
+	}
+	ok, err := l.Tasks.HasTask(ctx, n)
+	if err != nil || ok {
+		return err
+	}
+	fail := &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", n), Help: "run 'tercet query \".tasks[].number\"' to list the tasks"}
+	archived, err := l.Tasks.ArchivedTask(ctx, n)
+	if archived {
+		fail.Message, fail.Help = fmt.Sprintf("task %d is archived", n), "run 'tercet task unarchive "+strconv.Itoa(n)+"' to work on it again"
+	}
+	return errors.Join(fail, err)
+}
+
+func numbers(v any) []int {
+	switch v := v.(type) {
+	case int:
+		return []int{v}
+	case []int:
+		return v
+	case []any:
+		var out []int
+		for _, one := range v {
+			out = append(out, numbers(one)...)
+		}
+		return out
+	}
+	return nil
+}
