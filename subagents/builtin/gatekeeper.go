@@ -1,0 +1,93 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/subagents/checks"
+)
+
+// Gatekeeper is gatekeeper: it runs a command, or the checks that a project has, and says whether they pass.
+type Gatekeeper struct {
+	// Check runs one check in a folder. Its error means that the check could not run.
+	Check func(ctx context.Context, dir string, c checks.Check) (checks.Result, error)
+}
+
+// Run runs every check, also after one that does not pass, so that all issues are known.
+func (g Gatekeeper) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	in := inputOf(r)
+	in.only("command", "project")
+	argv, project := in.words("command"), in.words("project")
+	switch {
+	case len(*in.bad) > 0:
+	case len(argv) > 0 && len(project) > 0:
+		in.wrong("project", "either command or project")
+	case len(argv) == 0 && len(project) == 0:
+		in.wrong("command", "a program with its arguments, or project")
+	}
+	for _, word := range project {
+		if _, err := checks.ParseKind(word); err != nil {
+			in.wrong("project", "a list out of build, lint, test")
+		}
+	}
+	if err := in.err(r.Agent); err != nil {
+		return formats.Failed(err), nil
+	}
+	list := []checks.Check{{Argv: argv}}
+	var warnings []string
+	if len(argv) == 0 {
+		found := checks.Detect(os.DirFS(r.Dir))
+		list = slices.DeleteFunc(slices.Clone(found), func(c checks.Check) bool { return !slices.Contains(project, string(c.Kind)) })
+		for _, kind := range project {
+			if !slices.ContainsFunc(list, func(c checks.Check) bool { return string(c.Kind) == kind }) {
+				warnings = append(warnings, "no check of kind "+kind+" is known here")
+			}
+		}
+	}
+	if len(list) == 0 {
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodePrecondition, Message: "no checks known here: " + strings.Join(project, ", "),
+			Help: "name the program with check: {command: [...]}",
+		}), nil
+	}
+	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved, Warnings: warnings}
+	var told []string
+	for _, c := range list {
+		res, err := g.Check(ctx, r.Dir, c)
+		if err != nil {
+			return notRun(ctx, c, err)
+		}
+		line := c.String()
+		if res.Passed {
+			told = append(told, line+" passes")
+			continue
+		}
+		ret.Verdict = formats.VerdictRejected
+		how := fmt.Sprintf(" ends with %d", res.Exit)
+		if res.TimedOut {
+			how = " takes too long"
+		}
+		told = append(told, line+how)
+		ret.Issues = append(ret.Issues, res.Issues...)
+		if res.Dropped > 0 {
+			ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s: %d more issues", line, res.Dropped))
+		}
+	}
+	ret.Summary = cut(strings.Join(told, "; "), formats.MaxSummary)
+	return ret, nil
+}
+
+// notRun tells that a check could not run, which is no verdict.
+func notRun(ctx context.Context, c checks.Check, err error) (formats.Return, error) {
+	switch {
+	case ctx.Err() != nil:
+		return formats.Return{}, err
+	case formats.CodeOf(err) != formats.CodeUnknown:
+		return formats.Failed(err), nil
+	}
+	return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: c.String() + " cannot run", Err: err}), nil
+}
