@@ -1,0 +1,404 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"tercet/formats"
+	"tercet/internal/nearest"
+)
+
+// apply does one operation on the draft.
+func (d *draft) apply(op Op) error {
+	switch op := op.(type) {
+	case CreateTasks:
+		return d.createTasks(op)
+	case UpdateStatus:
+		return d.updateStatus(op)
+	case UpdateMetadata:
+		return d.updateMetadata(op)
+	case LinkArtifacts:
+		return d.linkArtifacts(op)
+	case DivideTask:
+		return d.divideTask(op)
+	case SetLease:
+		return d.setLease(op)
+	case ArchiveTasks:
+		return d.archiveTasks(op)
+	case UnarchiveTasks:
+		return d.unarchiveTasks(op)
+	case SetPhase, SyncTasks, Renumber:
+		return &OpError{Op: op.name(), Msg: "is not supported yet"}
+	}
+	return &OpError{Op: "transaction", Msg: fmt.Sprintf("expected an operation, got %T", op)}
+}
+
+func (op UpdateStatus) timeout() time.Duration {
+	if op.Lease == nil {
+		return 0
+	}
+	return op.Lease.Timeout
+}
+
+func (d *draft) createTasks(op CreateTasks) error {
+	if len(op.Tasks) == 0 {
+		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+	}
+	for i := range op.Tasks {
+		if err := d.create(op, op.Tasks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *draft) create(op Op, n NewTask) error {
+	title, err := plainTitle(op, n.Title)
+	if err != nil {
+		return err
+	}
+	slug := n.Slug
+	if slug == "" {
+		slug = Slug(title)
+	}
+	if slug != Slug(slug) {
+		return &OpError{Op: op.name(), Msg: fmt.Sprintf("expected slug of a-z, 0-9 and _, got %q", n.Slug)}
+	}
+	for _, s := range []string{n.Description, n.Language, n.Priority, n.Effort} {
+		if err := plainText(op, s); err != nil {
+			return err
+		}
+	}
+	t := &formats.Task{
+		Number: d.next, Title: title, Slug: slug, Status: formats.NotStarted, Language: n.Language, Priority: n.Priority,
+		Effort: n.Effort, Description: n.Description, Dependencies: slices.Clone(n.Dependencies),
+		Created: stamp(d.now), Updated: stamp(d.now), Artifacts: []formats.Artifact{}, Session: d.tx.Session,
+	}
+	if t.Priority == "" {
+		t.Priority = "medium"
+	}
+	if t.Dependencies == nil {
+		t.Dependencies = []int{}
+	}
+	if n.Parent != 0 {
+		t.Parent = &n.Parent
+	}
+	d.next++
+	d.created = append(d.created, t)
+	d.numbers = append(d.numbers, t.Number)
+	d.verdict(op, t, "", true)
+	return nil
+}
+
+// maxTitle is the most bytes of a title: it is one line of TODO.md and of every list.
+const maxTitle = 500
+
+func plainTitle(op Op, title string) (string, error) {
+	title = strings.TrimSpace(title)
+	if title == "" {
+		return "", &OpError{Op: op.name(), Msg: "expected a title, got none"}
+	}
+	if len(title) > maxTitle {
+		return "", &OpError{Op: op.name(), Msg: fmt.Sprintf("expected title of at most %d bytes, got %d", maxTitle, len(title))}
+	}
+	if strings.IndexFunc(title, unicode.IsControl) >= 0 {
+		return "", &OpError{Op: op.name(), Msg: fmt.Sprintf("expected title without control characters, got %q", title)}
+	}
+	return title, plainText(op, title)
+}
+
+func plainText(op Op, s string) error {
+	if strings.ToValidUTF8(s, "") != s {
+		return &OpError{Op: op.name(), Msg: "expected text in UTF-8, got other bytes"}
+	}
+	return nil
+}
+
+func (d *draft) divideTask(op DivideTask) error {
+	if len(op.Parts) == 0 {
+		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected at least one part, got none"}
+	}
+	if err := d.updateStatus(UpdateStatus{Tasks: []int{op.Task}, To: formats.Expanded}); err != nil {
+		return err
+	}
+	parent := d.peek(op.Task)
+	d.verdicts[len(d.verdicts)-1].Op = op.name()
+	for _, part := range op.Parts {
+		part.Parent = op.Task
+		if part.Language == "" {
+			part.Language = parent.Language
+		}
+		if part.Priority == "" {
+			part.Priority = parent.Priority
+		}
+		if err := d.create(op, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func metadataKeys() []string {
+	return []string{"title", "description", "priority", "effort", "language", "dependencies", "parent"}
+}
+
+func (d *draft) updateMetadata(op UpdateMetadata) error {
+	t, err := d.take(op.Task)
+	if err != nil {
+		return err
+	}
+	if len(op.Fields) == 0 {
+		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected at least one field, got none"}
+	}
+	before := *t
+	var all error
+	for _, key := range sortedKeys(op.Fields) {
+		all = errors.Join(all, d.setField(op, t, key))
+	}
+	if all != nil {
+		return all
+	}
+	changed := !sameTask(&before, t)
+	if changed {
+		d.touch(t)
+	}
+	d.verdict(op, t, t.Status, changed)
+	return nil
+}
+
+func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
+	value := op.Fields[key]
+	refuse := func(format string, args ...any) error {
+		return &OpError{Op: op.name(), Task: t.Number, Msg: key + ": " + fmt.Sprintf(format, args...)}
+	}
+	switch key {
+	case "dependencies":
+		list, ok := integers(value)
+		if !ok {
+			return refuse("expected list of task numbers, got %v", value)
+		}
+		t.Dependencies = list
+		return nil
+	case "parent":
+		if value == nil {
+			t.Parent = nil
+			return nil
+		}
+		n, ok := integer(value)
+		if !ok || n < 1 {
+			return refuse("expected task number or null, got %v", value)
+		}
+		t.Parent = &n
+		return nil
+	}
+	text, ok := value.(string)
+	if !ok && slices.Contains(metadataKeys(), key) {
+		return refuse("expected text, got %v", value)
+	}
+	if err := plainText(op, text); err != nil {
+		return err
+	}
+	switch key {
+	case "title":
+		title, err := plainTitle(op, text)
+		if err != nil {
+			return err
+		}
+		t.Title = title
+	case "description":
+		t.Description = text
+	case "priority":
+		t.Priority = text
+	case "effort":
+		t.Effort = text
+	case "language":
+		t.Language = text
+	default:
+		help := nearest.Help(key, metadataKeys())
+		if slices.Contains(taskKeys(), key) {
+			help = "it is written by another operation, or by the engine only"
+		}
+		if help == "" {
+			help = "the fields are " + strings.Join(metadataKeys(), ", ")
+		}
+		return &OpError{Op: op.name(), Task: t.Number, Msg: fmt.Sprintf("expected a field that can be set, got %q", key), Advice: help}
+	}
+	return nil
+}
+
+func integers(v any) ([]int, bool) {
+	switch v := v.(type) {
+	case nil:
+		return []int{}, true
+	case []int:
+		return slices.Clone(v), true
+	case []any:
+		out := make([]int, len(v))
+		for i, one := range v {
+			n, ok := integer(one)
+			if !ok || n < 1 {
+				return nil, false
+			}
+			out[i] = n
+		}
+		return out, true
+	}
+	return nil, false
+}
+
+func (d *draft) linkArtifacts(op LinkArtifacts) error {
+	t, err := d.take(op.Task)
+	if err != nil {
+		return err
+	}
+	if len(op.Artifacts) == 0 {
+		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected at least one artifact, got none"}
+	}
+	changed, err := d.link(op, t, op.Artifacts)
+	if err != nil {
+		return err
+	}
+	if changed {
+		d.touch(t)
+	}
+	d.verdict(op, t, t.Status, changed)
+	return nil
+}
+
+// link adds artifacts to a task, or brings those up to date whose path is linked already.
+func (d *draft) link(op Op, t *formats.Task, list []formats.Artifact) (changed bool, err error) {
+	for _, a := range list {
+		if why := pathFault(a.Path); why != "" {
+			return false, &OpError{Op: op.name(), Task: t.Number, Msg: fmt.Sprintf("expected artifact path inside the project root, got %q: %s", a.Path, why)}
+		}
+		if a.Type == "" {
+			a.Type = formats.GuessArtifactType(a.Path)
+		}
+		if !slices.Contains(artifactTypes(), a.Type) {
+			return false, &OpError{Op: op.name(), Task: t.Number, Msg: fmt.Sprintf("expected artifact type, got %q", a.Type), Advice: fmt.Sprint("the types are ", artifactTypes())}
+		}
+		if a.Type.IsDocument() && !a.Deleted && !d.tx.Force {
+			if why := d.onDisk(a.Path); why != "" {
+				return false, &MissingArtifactError{Task: t.Number, Type: a.Type, Path: a.Path, Why: why}
+			}
+		}
+		at := slices.IndexFunc(t.Artifacts, func(old formats.Artifact) bool { return old.Path == a.Path })
+		if at < 0 {
+			a.Created = stamp(d.now)
+			t.Artifacts = append(t.Artifacts, a)
+			changed = true
+			continue
+		}
+		old := t.Artifacts[at]
+		if a.Summary == "" {
+			a.Summary = old.Summary
+		}
+		a.Created = old.Created
+		if a != old {
+			t.Artifacts[at] = a
+			changed = true
+		}
+	}
+	return changed, nil
+}
+
+func artifactTypes() []formats.ArtifactType {
+	return []formats.ArtifactType{
+		formats.ArtifactReport, formats.ArtifactPlan, formats.ArtifactImplementation, formats.ArtifactSummary,
+		formats.ArtifactReview, formats.ArtifactDocumentation,
+	}
+}
+
+func (d *draft) setLease(op SetLease) error {
+	if len(op.Tasks) == 0 {
+		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+	}
+	var all error
+	for _, n := range op.Tasks {
+		all = errors.Join(all, d.setOneLease(op, n))
+	}
+	return all
+}
+
+func (d *draft) setOneLease(op SetLease, n int) error {
+	t, err := d.take(n)
+	if err != nil {
+		return err
+	}
+	from, stale := d.cfg.effective(t, d.now)
+	switch {
+	case op.Clear && stale && t.Prior != "":
+		t.Status, t.Prior, t.Lease = t.Prior, "", nil
+		d.touch(t)
+		d.verdict(op, t, from, true)
+		return nil
+	case op.Clear:
+		d.verdict(op, t, from, false)
+		return nil
+	case !t.Status.InProgress() || stale:
+		return &OpError{Op: op.name(), Task: n, Msg: "expected a task in progress, got one that is " + from.String()}
+	}
+	t.Lease = d.lease(op.Timeout)
+	d.touch(t)
+	d.verdict(op, t, from, true)
+	return nil
+}
+
+func (d *draft) archiveTasks(op ArchiveTasks) error {
+	if len(op.Tasks) == 0 {
+		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+	}
+	archive, err := d.archived()
+	if err != nil {
+		return err
+	}
+	var all error
+	for _, n := range op.Tasks {
+		if d.peek(n) == nil && archive != nil && archive.find(n) != nil {
+			d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Task: n, From: archive.find(n).Status, To: archive.find(n).Status})
+			continue
+		}
+		t, err := d.take(n)
+		if err != nil {
+			all = errors.Join(all, err)
+			continue
+		}
+		if !t.Status.Terminal() && !d.tx.Force {
+			all = errors.Join(all, &OpError{Op: op.name(), Task: n, Msg: "expected a completed or abandoned task, got one that is " + t.Status.String()})
+			continue
+		}
+		d.removed[d.base.index[n]] = true
+		d.verdict(op, t, t.Status, true)
+	}
+	return all
+}
+
+func (d *draft) unarchiveTasks(op UnarchiveTasks) error {
+	if len(op.Tasks) == 0 {
+		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+	}
+	archive, err := d.archived()
+	if err != nil {
+		return err
+	}
+	var all error
+	for _, n := range op.Tasks {
+		if t := d.peek(n); t != nil {
+			d.verdict(op, t, t.Status, false)
+			continue
+		}
+		if archive == nil || archive.find(n) == nil {
+			all = errors.Join(all, &TaskError{Number: n})
+			continue
+		}
+		i := archive.index[n]
+		d.restored = append(d.restored, restored{task: archive.Tasks[i], raw: archive.values[i].Raw(archive.src)})
+		d.verdict(op, &archive.Tasks[i], archive.Tasks[i].Status, true)
+	}
+	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
+	return all
+}

@@ -1,0 +1,178 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+)
+
+// archived gives the archive, nil if there is none. It is read once a session.
+func (s *session) archived() (*document, error) {
+	if s.archiveRead {
+		return s.archive, nil
+	}
+	real, err := realName(s.cfg.Root, archiveFile)
+	if err != nil {
+		return nil, err
+	}
+	doc, info, err := readArchive(s.cfg, real)
+	if err != nil {
+		return nil, err
+	}
+	s.archive, s.archiveInfo, s.archiveReal, s.archiveRead = doc, info, real, true
+	return doc, nil
+}
+
+func readArchive(cfg Config, real string) (*document, fs.FileInfo, error) {
+	src, info, err := readWith(cfg.Root, real, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, ioFailure("reading", archiveFile, err)
+	}
+	doc, err := parseDocument(archiveFile, src, nil)
+	return doc, info, err
+}
+
+// intoArchive writes the tasks that a draft removes into the archive, before state.json is written.
+func (s *session) intoArchive(d *draft, line auditLine) error {
+	archive, err := s.archived()
+	if err != nil {
+		return err
+	}
+	base := archive
+	if base == nil {
+		if base, err = parseDocument(archiveFile, emptyState(s.doc.Lineage, d.next), nil); err != nil {
+			return err
+		}
+	}
+	a := newDraft(s.cfg, base, d.tx, s.archived)
+	a.next = max(a.next, d.next)
+	for _, i := range d.leaving() {
+		t := s.doc.Tasks[i]
+		if base.find(t.Number) != nil {
+			return bothPlaces(s.doc, i)
+		}
+		a.restored = append(a.restored, restored{task: t, raw: s.doc.values[i].Raw(s.doc.src)})
+	}
+	return s.writeArchive(a, archive, line)
+}
+
+// writeArchive commits a draft of the archive.
+func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
+	doc, data, err := a.render(a.base.Serial + 1)
+	if err != nil {
+		return err
+	}
+	dir := path.Dir(s.archiveReal)
+	if old == nil {
+		if err := atomicfile.MkdirAll(s.cfg.Root, dir, 0); err != nil {
+			return ioFailure("making the folder", dir, err)
+		}
+	}
+	if err := atomicfile.Sweep(s.cfg.Root, dir, path.Base(s.archiveReal)); err != nil {
+		return ioFailure("cleaning", dir, err)
+	}
+	line.File, line.Pre, line.Post = archiveFile, "", doc.sha
+	line.Added, line.Removed = line.Removed, line.Added
+	if old != nil {
+		line.Pre = old.sha
+	}
+	c := change{name: archiveFile, real: s.archiveReal, data: data, line: line, read: s.archiveInfo}
+	if err := s.commit(c); err != nil {
+		return err
+	}
+	s.archive, s.archiveRead = nil, false
+	return nil
+}
+
+// outOfArchive takes tasks out of the archive that state.json holds again.
+func (s *session) outOfArchive(line auditLine) error {
+	archive, err := s.archived()
+	if err != nil || archive == nil {
+		return err
+	}
+	a := newDraft(s.cfg, archive, Tx{}, s.archived)
+	a.next = archive.NextNumber
+	for _, n := range line.Added {
+		if i, ok := archive.index[n]; ok {
+			a.removed[i] = true
+		}
+	}
+	if len(a.removed) == 0 {
+		return nil
+	}
+	if top := archive.highest(); a.next <= top {
+		a.next = top + 1
+	}
+	return s.writeArchive(a, archive, line)
+}
+
+// finishMove completes a move between the two files that a kill left half done: a number that is in both with equal
+// updated goes where the move was going, to the archive if that is not known.
+func (s *session) finishMove(direction string, cause auditLine) error {
+	archive, err := s.archived()
+	if err != nil || archive == nil {
+		return err
+	}
+	d := newDraft(s.cfg, s.doc, Tx{}, s.archived)
+	line := auditLine{
+		Serial: s.serial + 1, Txn: cause.Txn, Kind: lineWrite, File: stateFile, Move: direction, Time: stamp(s.now),
+		Session: cause.Session, Run: cause.Run, Pre: s.doc.sha, Verdicts: cause.Verdicts,
+	}
+	var numbers []int
+	for i := range s.doc.Tasks {
+		t := &s.doc.Tasks[i]
+		other := archive.find(t.Number)
+		if other == nil {
+			continue
+		}
+		if other.Updated != t.Updated {
+			return bothPlaces(s.doc, i)
+		}
+		numbers = append(numbers, t.Number)
+		d.removed[i] = true
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	s.warn(fmt.Sprintf("finished the interrupted move of tasks %v", numbers))
+	if direction == moveBack {
+		line.Serial, line.Added = s.serial, numbers
+		return s.outOfArchive(line)
+	}
+	line.Removed = numbers
+	doc, data, err := d.render(line.Serial)
+	if err != nil {
+		return err
+	}
+	line.Post = doc.sha
+	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
+		return err
+	}
+	info, err := s.cfg.Root.Stat(s.real)
+	if err != nil {
+		return ioFailure("reading", stateFile, err)
+	}
+	s.m.cache.Store(doc)
+	s.doc, s.serial, s.info = doc, line.Serial, info
+	return nil
+}
+
+// bothPlaces reports a task that is active and archived with different content.
+func bothPlaces(doc *document, i int) error {
+	return &SyntaxError{List: &formats.Diagnostics{
+		List: []formats.Diagnostic{{
+			Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: doc.file,
+			Pos:     position(doc.src, doc.values[i].Start),
+			Message: fmt.Sprintf("task %d is active here and archived in %s, and the two differ", doc.Tasks[i].Number, archiveFile),
+			Help:    "remove one of the two by hand",
+		}},
+		Sources: map[string][]byte{doc.file: doc.src}, Of: formats.CodeInvalidState,
+	}}
+}

@@ -1,0 +1,202 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/internal/atomicfile"
+)
+
+// change is one file that is to be replaced.
+type change struct {
+	name, real string // as it is called, and where it really lies
+	data       []byte
+	line       auditLine
+	read       fs.FileInfo // of the file that was read; nil if there is none yet
+	old        *document   // state that is replaced, for the backups; nil for other files
+}
+
+// commit announces a change in the audit log, then puts it in place: the bytes are durable under a temporary name before
+// the rename, the rename is durable when commit returns. What goes wrong before the rename leaves the file as it was and
+// the audit log with a line that says so.
+func (s *session) commit(c change) error {
+	root := s.cfg.Root
+	if err := s.m.audit.append(c.line); err != nil {
+		return err
+	}
+	err := atomicfile.WriteIn(root, c.real, c.data, atomicfile.Options{Before: func() error {
+		if err := s.backup(c); err != nil {
+			return err
+		}
+		return s.unmoved(c)
+	}})
+	if err == nil {
+		return nil
+	}
+	if _, before := errors.AsType[*atomicfile.Error](err); !before {
+		return &NotDurableError{File: c.name, Serial: c.line.Serial, Err: err}
+	}
+	if _, ok := errors.AsType[*ConflictError](err); !ok {
+		err = ioFailure("writing", c.name, err)
+	}
+	return errors.Join(err, s.abort(c.line, c.line.Pre))
+}
+
+// abort says in the audit log that an announced change did not happen.
+func (s *session) abort(line auditLine, sha string) error {
+	serial := line.Serial
+	if line.File == stateFile && s.doc != nil {
+		serial = s.serial
+	}
+	return s.m.audit.append(auditLine{
+		Serial: serial, Txn: line.Txn, Kind: lineAborted, File: line.File, Move: line.Move, Time: stamp(s.now),
+		Session: line.Session, Run: line.Run, Pre: line.Post, Post: sha,
+	})
+}
+
+// backup keeps the state that is about to be replaced: as .bak, and under its serial.
+func (s *session) backup(c change) error {
+	if c.read == nil || c.old == nil {
+		return nil
+	}
+	root := s.cfg.Root
+	if err := atomicfile.BackupLoose(root, c.real, stateFile+".bak"); err != nil {
+		return err
+	}
+	return s.keep(c.real, c.old.Serial)
+}
+
+// keep makes a numbered backup and drops the oldest ones.
+func (s *session) keep(real string, serial uint64) error {
+	root := s.cfg.Root
+	err := atomicfile.BackupLoose(root, real, backupName(serial))
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := atomicfile.MkdirAll(root, backupDir, 0o700); err != nil {
+			return err
+		}
+		err = atomicfile.BackupLoose(root, real, backupName(serial))
+	}
+	if err != nil {
+		return err
+	}
+	list, leftovers, err := backupFiles(s.cfg)
+	if err != nil {
+		return err
+	}
+	for _, name := range leftovers {
+		if err := atomicfile.RemoveLoose(root, name); err != nil {
+			return err
+		}
+	}
+	for len(list) > keepBackups {
+		if err := atomicfile.RemoveLoose(root, backupName(list[0])); err != nil {
+			return err
+		}
+		list = list[1:]
+	}
+	return nil
+}
+
+// backups lists the serials of the backups, ascending.
+func backups(cfg Config) ([]uint64, error) {
+	out, _, err := backupFiles(cfg)
+	return out, err
+}
+
+// backupFiles lists the serials of the backups, ascending, and the temporary files that killed writes left among them.
+func backupFiles(cfg Config) (serials []uint64, leftovers []string, err error) {
+	entries, err := fs.ReadDir(cfg.Root.FS(), backupDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []uint64
+	for _, e := range entries {
+		if base, _, ok := strings.Cut(e.Name(), ".tmp-"); ok && atomicfile.TempFor(base, e.Name()) {
+			leftovers = append(leftovers, path.Join(backupDir, e.Name()))
+		}
+		word, ok := strings.CutPrefix(e.Name(), "state-")
+		word, json := strings.CutSuffix(word, ".json")
+		if n, err := strconv.ParseUint(word, 10, 64); ok && json && err == nil {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, leftovers, nil
+}
+
+// unmoved refuses to replace a file that is no longer the one that was read.
+func (s *session) unmoved(c change) error {
+	info, err := s.cfg.Root.Lstat(c.real)
+	if c.read == nil && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !sameFile(info, c.read) {
+		return &ConflictError{}
+	}
+	return nil
+}
+
+// keepCorrupt copies a state that cannot be read beside the backups, once for the same bytes.
+func (s *session) keepCorrupt(src []byte) (string, error) {
+	root := s.cfg.Root
+	if err := atomicfile.MkdirAll(root, backupDir, 0o700); err != nil {
+		return "", err
+	}
+	entries, err := fs.ReadDir(root.FS(), backupDir)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if name := path.Join(backupDir, e.Name()); strings.HasPrefix(e.Name(), "state.json.corrupt-") {
+			if old, err := readFile(root, name, maxState); err == nil && string(old) == string(src) {
+				return name, nil
+			}
+		}
+	}
+	base := path.Join(backupDir, "state.json.corrupt-"+s.now.Format("20060102T150405Z"))
+	for name, n := base, 2; ; name, n = fmt.Sprintf("%s-%d", base, n), n+1 {
+		if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return name, atomicfile.WriteIn(root, name, src, atomicfile.Options{Mode: 0o600})
+		}
+	}
+}
+
+// newestBackup finds the newest backup that can be read; nil if there is none.
+func newestBackup(cfg Config) (*document, string) {
+	list, err := backups(cfg)
+	if err != nil {
+		return nil, ""
+	}
+	for _, serial := range slices.Backward(list) {
+		name := backupName(serial)
+		if src, err := readFile(cfg.Root, name, maxState); err == nil {
+			if doc, err := parseDocument(name, src, nil); err == nil {
+				return doc, name
+			}
+		}
+	}
+	return nil, ""
+}
+
+// withBackup adds the way out to the error of a state that cannot be read.
+func withBackup(cfg Config, err error) error {
+	e, ok := errors.AsType[*SyntaxError](err)
+	if !ok {
+		return err
+	}
+	if doc, name := newestBackup(cfg); doc != nil {
+		e.Backup, e.Restore = name, "tercet state restore "+strconv.FormatUint(doc.Serial, 10)
+	}
+	return err
+}

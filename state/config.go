@@ -1,0 +1,91 @@
+package state
+
+import (
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"tercet/formats"
+)
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// Config is what Manager, Reader and Errors are made from. Only Root is needed for reading.
+type Config struct {
+	Root *os.Root // the project root
+	Dir  string   // its absolute path, for the lock
+	// Clock gives the times that are written and by which leases end.
+	Clock Clock
+	// Alive tells whether the process of a lease is there. For a lease of another host or boot, of which nothing can be
+	// known, it says true.
+	Alive func(formats.Lease) bool
+	// Self gives the lease of this process for a session and a run; Taken and Timeout are set by the manager.
+	Self func(session, run string) formats.Lease
+	// LockTimeout is how long a write waits for the lock, DefaultLockTimeout if zero.
+	LockTimeout time.Duration
+	// Notice takes one line for the person at the terminal when a lock is waited for; may be nil.
+	Notice func(string)
+	// NewID makes unique ids for transactions, lineages and recorded errors.
+	NewID func() string
+	// User and CommandLine say in state.lock.info who holds the lock.
+	User, CommandLine string
+}
+
+// DefaultLockTimeout is how long a write waits for the lock when nothing else is configured.
+const DefaultLockTimeout = 10 * time.Second
+
+// noticeAfter is how long a lock is waited for in silence.
+const noticeAfter = 5 * time.Second
+
+// The files of the workspace that this package owns, relative to the project root.
+const (
+	stateFile   = formats.Workspace + "/state.json"
+	archiveFile = formats.Workspace + "/archive/state.json"
+	todoFile    = formats.Workspace + "/TODO.md"
+	errorsFile  = formats.Workspace + "/errors.json"
+	auditFile   = formats.Workspace + "/audit.jsonl"
+	lockFile    = formats.Workspace + "/state.lock"
+	infoFile    = formats.Workspace + "/state.lock.info"
+	todoLock    = formats.Workspace + "/todo.lock"
+	errorsLock  = formats.Workspace + "/errors.lock"
+	backupDir   = formats.Workspace + "/backups"
+)
+
+// keepBackups is how many backups/state-<serial>.json stay.
+const keepBackups = 10
+
+// short is a file's name as messages say it: relative to the workspace.
+func short(name string) string {
+	if rel, ok := strings.CutPrefix(name, formats.Workspace+"/"); ok {
+		return rel
+	}
+	return path.Clean(name)
+}
+
+func (c Config) check(writes bool) error {
+	missing := ""
+	switch {
+	case c.Root == nil:
+		missing = "Root"
+	case c.Clock == nil:
+		missing = "Clock"
+	case writes && c.Dir == "":
+		missing = "Dir"
+	case writes && c.NewID == nil:
+		missing = "NewID"
+	case writes && c.Self == nil:
+		missing = "Self"
+	case c.Alive == nil:
+		missing = "Alive"
+	}
+	if missing != "" {
+		return &formats.Failure{Code: formats.CodeBug, Message: "state.Config without " + missing}
+	}
+	return nil
+}
+
+func (c Config) now() time.Time { return c.Clock.Now().UTC().Truncate(time.Second) }
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

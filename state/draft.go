@@ -1,0 +1,314 @@
+package state
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/formats"
+)
+
+// draft is a state in the making: a document and what the operations of one transaction change in it. It belongs to one
+// Apply and is thrown away when an operation is refused.
+type draft struct {
+	cfg  Config
+	now  time.Time
+	tx   Tx
+	base *document
+	// archived gives the archive, nil if there is none. It is read when a number is asked for that is not active.
+	archived func() (*document, error)
+
+	next     int
+	changed  map[int]*formats.Task // by index in base
+	created  []*formats.Task
+	removed  map[int]bool // by index in base, of tasks that leave the file
+	restored []restored
+
+	numbers  []int
+	verdicts []Verdict
+	warnings []string
+}
+
+// restored is a task that comes back from the archive, with its bytes.
+type restored struct {
+	task formats.Task
+	raw  []byte
+}
+
+func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {
+	d := &draft{cfg: cfg, now: cfg.now(), tx: tx, base: base, archived: archived, next: base.NextNumber, changed: map[int]*formats.Task{}, removed: map[int]bool{}}
+	if top := base.highest(); d.next <= top {
+		d.next = top + 1
+	}
+	return d
+}
+
+func (d *draft) warn(text string) { d.warnings = append(d.warnings, text) }
+
+// peek gives a task for reading, nil if it is not active.
+func (d *draft) peek(number int) *formats.Task {
+	if i, ok := d.base.index[number]; ok {
+		if d.removed[i] {
+			return nil
+		}
+		if t := d.changed[i]; t != nil {
+			return t
+		}
+		return &d.base.Tasks[i]
+	}
+	if len(d.created) > 0 {
+		if i := number - d.created[0].Number; i >= 0 && i < len(d.created) {
+			return d.created[i]
+		}
+	}
+	for i := range d.restored {
+		if d.restored[i].task.Number == number {
+			return &d.restored[i].task
+		}
+	}
+	return nil
+}
+
+// take gives a task for writing: a copy whose changes the draft keeps. Another session's live lease refuses it.
+func (d *draft) take(number int) (*formats.Task, error) {
+	t := d.peek(number)
+	if t == nil {
+		archive, err := d.archived()
+		if err != nil {
+			return nil, err
+		}
+		return nil, &TaskError{Number: number, Archived: archive != nil && archive.find(number) != nil}
+	}
+	if l := t.Lease; l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force && !d.cfg.stale(l, d.now) {
+		return nil, &LeaseError{Task: number, Lease: *l}
+	}
+	i, ok := d.base.index[number]
+	if !ok || d.changed[i] != nil {
+		return t, nil
+	}
+	fresh := *t
+	fresh.Artifacts = slices.Clone(t.Artifacts)
+	d.changed[i] = &fresh
+	return &fresh, nil
+}
+
+// touch marks a task as changed by this transaction.
+func (d *draft) touch(t *formats.Task) {
+	t.Updated = stamp(d.now)
+	if d.tx.Session != "" {
+		t.Session = d.tx.Session
+	}
+}
+
+func (d *draft) verdict(op Op, t *formats.Task, from formats.TaskStatus, changed bool) {
+	to := t.Status
+	if !changed {
+		to = from
+	}
+	d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Task: t.Number, From: from, To: to, Changed: changed})
+}
+
+// dirty tells whether the draft differs from its base.
+func (d *draft) dirty() bool {
+	if len(d.created)+len(d.removed)+len(d.restored) > 0 {
+		return true
+	}
+	for i, t := range d.changed {
+		if !sameTask(&d.base.Tasks[i], t) {
+			return true
+		}
+	}
+	return false
+}
+
+// tasks gives the active tasks of the draft in their order.
+func (d *draft) tasks(yield func(*formats.Task) bool) {
+	for i := range d.base.Tasks {
+		if d.removed[i] {
+			continue
+		}
+		t := d.changed[i]
+		if t == nil {
+			t = &d.base.Tasks[i]
+		}
+		if !yield(t) {
+			return
+		}
+	}
+	for i := range d.restored {
+		if !yield(&d.restored[i].task) {
+			return
+		}
+	}
+	for _, t := range d.created {
+		if !yield(t) {
+			return
+		}
+	}
+}
+
+// leaving lists the indexes of the tasks that leave the file, ascending.
+func (d *draft) leaving() []int { return slices.Sorted(maps.Keys(d.removed)) }
+
+// touched lists the tasks that this draft made, changed or brought back.
+func (d *draft) touched() []*formats.Task {
+	var out []*formats.Task
+	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
+		if !d.removed[i] {
+			out = append(out, d.changed[i])
+		}
+	}
+	for i := range d.restored {
+		out = append(out, &d.restored[i].task)
+	}
+	return append(out, d.created...)
+}
+
+// check holds the invariants that the format alone cannot: dependencies and parents exist, and nothing depends on itself.
+func (d *draft) check(op string) error {
+	depends := loops{next: dependenciesOf, task: d.peek}
+	within := loops{next: parentOf, task: d.peek}
+	for _, t := range d.touched() {
+		i, old := d.base.index[t.Number]
+		if old && slices.Equal(d.base.Tasks[i].Dependencies, t.Dependencies) && sameParent(d.base.Tasks[i].Parent, t.Parent) {
+			continue
+		}
+		for _, n := range t.Dependencies {
+			if err := d.exists(op, t, "dependency", n); err != nil {
+				return err
+			}
+		}
+		if t.Parent != nil {
+			if err := d.exists(op, t, "parent", *t.Parent); err != nil {
+				return err
+			}
+		}
+		if loop := depends.from(t.Number); loop != "" {
+			return &OpError{Op: op, Task: t.Number, Msg: "its dependencies lead back to where they began: " + loop, Advice: "leave one of them out"}
+		}
+		if loop := within.from(t.Number); loop != "" {
+			return &OpError{Op: op, Task: t.Number, Msg: "it would be a part of itself: " + loop}
+		}
+	}
+	return nil
+}
+
+func (d *draft) exists(op string, t *formats.Task, what string, n int) error {
+	if d.peek(n) != nil {
+		return nil
+	}
+	archive, err := d.archived()
+	if err != nil {
+		return err
+	}
+	if archive != nil && archive.find(n) != nil {
+		return nil
+	}
+	if i, ok := d.base.index[n]; ok && d.removed[i] {
+		return nil
+	}
+	return &OpError{Op: op, Task: t.Number, Msg: what + " " + number(n) + " does not exist"}
+}
+
+func dependenciesOf(t *formats.Task) []int { return t.Dependencies }
+
+func parentOf(t *formats.Task) []int {
+	if t.Parent == nil {
+		return nil
+	}
+	return []int{*t.Parent}
+}
+
+// loops finds circles in a graph of tasks. What was walked once is not walked again.
+type loops struct {
+	next func(*formats.Task) []int
+	task func(int) *formats.Task
+	done map[int]bool
+}
+
+// visit is a task on the way, and which of its edges comes next.
+type visit struct {
+	number int
+	edges  []int
+}
+
+// from gives a circle that can be reached from a task, "5 -> 3 -> 5", or nothing.
+func (l *loops) from(start int) string {
+	if l.done == nil {
+		l.done = map[int]bool{}
+	}
+	if l.done[start] {
+		return ""
+	}
+	on := map[int]bool{} // on the way
+	way := []visit{}
+	enter := func(n int) {
+		v := visit{number: n}
+		if t := l.task(n); t != nil {
+			v.edges = l.next(t)
+		}
+		on[n] = true
+		way = append(way, v)
+	}
+	enter(start)
+	for len(way) > 0 {
+		top := &way[len(way)-1]
+		if len(top.edges) == 0 {
+			l.done[top.number] = true
+			delete(on, top.number)
+			way = way[:len(way)-1]
+			continue
+		}
+		to := top.edges[0]
+		top.edges = top.edges[1:]
+		switch {
+		case on[to]:
+			at := slices.IndexFunc(way, func(v visit) bool { return v.number == to })
+			var b strings.Builder
+			for _, v := range way[at:] {
+				b.WriteString(number(v.number) + " -> ")
+			}
+			return b.String() + number(to)
+		case !l.done[to]:
+			enter(to)
+		}
+	}
+	return ""
+}
+
+func sameParent(a, b *int) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+func sameLease(a, b *formats.Lease) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+func sameTask(a, b *formats.Task) bool {
+	return a.Number == b.Number && a.Title == b.Title && a.Slug == b.Slug && a.Status == b.Status &&
+		a.Language == b.Language && a.Priority == b.Priority && a.Effort == b.Effort && a.Description == b.Description &&
+		slices.Equal(a.Dependencies, b.Dependencies) && sameParent(a.Parent, b.Parent) &&
+		a.Created == b.Created && a.Updated == b.Updated && slices.Equal(a.Artifacts, b.Artifacts) && a.Prior == b.Prior &&
+		a.BlockedReason == b.BlockedReason && sameLease(a.Lease, b.Lease) && a.Session == b.Session
+}
+
+// integer reads a number that came as an option, out of JSON or out of Go.
+func integer(v any) (int, bool) {
+	switch v := v.(type) {
+	case int:
+		return v, true
+	case int64:
+		return int(v), true
+	case float64:
+		if n := int(v); float64(n) == v {
+			return n, true
+		}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return int(n), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,153 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tercet/formats"
+)
+
+// The limits of what is read, in bytes.
+const (
+	maxState = 64 << 20
+	maxPlan  = 4 << 20
+	maxDoc   = 4 << 20
+	maxAudit = 1 << 30
+)
+
+// readFile reads a regular file inside the root. A FIFO or a device is refused before it is opened, because that would wait.
+func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
+	data, _, err := readWith(root, name, limit)
+	return data, err
+}
+
+// readWith is readFile that gives the identity of the file that was read as well.
+func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.FileInfo, err error) {
+	if info, err = root.Stat(name); err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s is %s, expected a regular file", name, kindOf(info.Mode()))
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if info, err = f.Stat(); err != nil {
+		return nil, nil, err
+	}
+	if info.Size() > limit {
+		return nil, nil, fmt.Errorf("%s has %d bytes, expected at most %d", name, info.Size(), limit)
+	}
+	data = make([]byte, 0, info.Size()+512)
+	for {
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, info, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if int64(len(data)) > limit {
+			return nil, nil, fmt.Errorf("%s has more than %d bytes", name, limit)
+		}
+		if len(data) == cap(data) {
+			data = slices.Grow(data, len(data))
+		}
+	}
+}
+
+// sameFile tells whether a file is still the one that was read.
+func sameFile(a, b fs.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// pathFault says why a path may not be stored or opened, nothing if it may.
+func pathFault(name string) string {
+	switch {
+	case name == "":
+		return "it is empty"
+	case strings.HasPrefix(name, "/"):
+		return "it is absolute"
+	case !utf8.ValidString(name):
+		return "it is not UTF-8"
+	case strings.IndexFunc(name, unicode.IsControl) >= 0:
+		return "it has control characters"
+	case strings.ContainsAny(name, "\\:"):
+		return "it has a backslash or a colon"
+	case path.Clean(name) != name:
+		return "it is not in its shortest form"
+	}
+	for _, part := range strings.Split(name, "/") {
+		switch {
+		case part == "..":
+			return "it leads outside"
+		case len(part) > 255:
+			return "a name in it has more than 255 bytes"
+		case part != "." && strings.HasSuffix(part, "."), strings.HasSuffix(part, " "):
+			return "a name in it ends with a period or a space"
+		case windowsName(part):
+			return part + " is a device on Windows"
+		}
+	}
+	return ""
+}
+
+func windowsName(part string) bool {
+	base, _, _ := strings.Cut(strings.ToLower(part), ".")
+	switch base {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) && base[3] >= '0' && base[3] <= '9'
+}
+
+// maxLinks bounds the symbolic links that are followed to the real state file.
+const maxLinks = 8
+
+// realName follows symbolic links inside the root to the file that is to be replaced: a rename over a link would replace
+// the link. A link that leads outside is refused.
+func realName(root *os.Root, name string) (string, error) {
+	for range maxLinks {
+		info, err := root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return name, nil
+		}
+		to, err := root.Readlink(name)
+		if err != nil {
+			return "", err
+		}
+		next := path.Join(path.Dir(name), to)
+		if path.IsAbs(to) || pathFault(next) != "" {
+			return "", &formats.Failure{
+				Code: formats.CodeDenied, Message: fmt.Sprintf("%s is a link to %s, outside the project root", name, to),
+				Help: "keep the file inside the project, or link to it with a relative path",
+			}
+		}
+		name = next
+	}
+	return "", &formats.Failure{Code: formats.CodeIO, Message: fmt.Sprintf("%s is a chain of more than %d links", name, maxLinks)}
+}
+
+func ioFailure(doing, name string, err error) error {
+	return &formats.Failure{Code: formats.CodeIO, Message: doing + " " + name, Err: err}
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

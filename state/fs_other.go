@@ -1,0 +1,7 @@
+//go:build !linux
+
+package state
+
+func fileSystem(string) string { return "" }
+
+func pidNamespace() string { return "" }

@@ -1,0 +1,45 @@
+package state
+
+import (
+	"time"
+
+	"tercet/formats"
+)
+
+// stale tells whether a lease binds nobody any more: its process is gone or its time has passed.
+func (c Config) stale(l *formats.Lease, now time.Time) bool {
+	if l == nil {
+		return false
+	}
+	taken, err := time.Parse(time.RFC3339, l.Taken)
+	if err != nil {
+		return true
+	}
+	limit := time.Duration(l.Timeout) * time.Second
+	if limit <= 0 {
+		limit = formats.DefaultLeaseTimeout
+	}
+	return now.After(taken.Add(limit)) || !c.Alive(*l)
+}
+
+// effective is the status that a task really has: the prior one when the lease of an in-progress status is stale.
+func (c Config) effective(t *formats.Task, now time.Time) (status formats.TaskStatus, stale bool) {
+	if !t.Status.InProgress() || !c.stale(t.Lease, now) {
+		return t.Status, false
+	}
+	if t.Prior == "" {
+		return t.Status, true
+	}
+	return t.Prior, true
+}
+
+// lease makes the lease that an in-progress status takes.
+func (d *draft) lease(timeout time.Duration) *formats.Lease {
+	if timeout <= 0 {
+		timeout = formats.DefaultLeaseTimeout
+	}
+	l := d.cfg.Self(d.tx.Session, d.tx.Run)
+	l.Session, l.Run, l.Taken = d.tx.Session, d.tx.Run, stamp(d.now)
+	l.Timeout = max(int(timeout/time.Second), 1)
+	return &l
+}

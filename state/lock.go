@@ -1,0 +1,220 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"tercet/internal/atomicfile"
+	"tercet/internal/jsonx"
+)
+
+// locker takes one lock file for this process. Each acquisition has its own handle, because one handle does not exclude
+// the goroutines that share it.
+type locker struct {
+	cfg  Config
+	file string // relative to the project root
+	info string // file with what the holder says about itself; empty: none
+}
+
+// held is a lock that is held.
+type held struct{ handle *flock.Flock }
+
+// release gives the lock back.
+func (h held) release() error {
+	if err := h.handle.Unlock(); err != nil {
+		return &LockFileError{Path: h.handle.Path(), Why: "could not be unlocked", Err: err}
+	}
+	return nil
+}
+
+// maxReopens bounds how often a lock file that was replaced while it was waited for is opened again.
+const maxReopens = 10
+
+// take waits for the lock until the configured time has passed or ctx ends.
+func (l locker) take(ctx context.Context, session string) (held, error) {
+	limit := l.cfg.LockTimeout
+	if limit <= 0 {
+		limit = DefaultLockTimeout
+	}
+	start := l.cfg.Clock.Now()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	notice := time.NewTimer(noticeAfter)
+	defer notice.Stop()
+	path := filepath.Join(l.cfg.Dir, filepath.FromSlash(l.file))
+	for range maxReopens {
+		h, err := l.once(ctx, path, timer.C, notice.C)
+		if err != nil {
+			if err == errWaited { //nolint:errorlint // the sentinel never leaves this file
+				return held{}, &LockError{Path: short(l.file), Waited: max(l.cfg.Clock.Now().Sub(start), limit), Holder: l.holder()}
+			}
+			return held{}, err
+		}
+		same, err := l.current(h, path)
+		if err != nil {
+			return held{}, errors.Join(err, h.release())
+		}
+		if same {
+			l.introduce(session)
+			return h, nil
+		}
+		if err := h.release(); err != nil {
+			return held{}, err
+		}
+	}
+	return held{}, &LockFileError{Path: short(l.file), Why: "is replaced again and again", Advice: "find the program that deletes lock files"}
+}
+
+var errWaited = errors.New("waited")
+
+// once opens the lock file and waits for the lock in a goroutine of its own. When the waiter gives up, that goroutine
+// unlocks as soon as it gets the lock.
+func (l locker) once(ctx context.Context, path string, limit, notice <-chan time.Time) (held, error) {
+	if err := l.inspect(path); err != nil {
+		return held{}, err
+	}
+	handle := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags), flock.SetPermissions(0o600))
+	got := make(chan error)
+	gone := make(chan struct{})
+	go func() {
+		err := lockRetrying(handle)
+		select {
+		case got <- err:
+		case <-gone:
+			if err == nil {
+				_ = handle.Unlock() // nobody waits for this handle any more; closing it at exit would do the same
+			}
+		}
+	}()
+	for {
+		select {
+		case err := <-got:
+			if err != nil {
+				return held{}, l.explain(path, err)
+			}
+			return held{handle}, nil
+		case <-notice:
+			if l.cfg.Notice != nil {
+				l.cfg.Notice(fmt.Sprintf("waiting for %s, held by %s", short(l.file), l.holder()))
+			}
+		case <-limit:
+			close(gone)
+			return held{}, errWaited
+		case <-ctx.Done():
+			close(gone)
+			return held{}, context.Cause(ctx)
+		}
+	}
+}
+
+func lockRetrying(handle *flock.Flock) error {
+	for {
+		if err := handle.Lock(); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// inspect refuses a lock path that is something else than a regular file: a link would be followed, a FIFO would block.
+func (l locker) inspect(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return l.explain(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return &LockFileError{Path: short(l.file), Why: "is " + kindOf(info.Mode()) + ", expected a regular file", Advice: "remove it"}
+	}
+	return nil
+}
+
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	}
+	return "a special file"
+}
+
+// explain turns an error of opening or locking into one that says what to do.
+func (l locker) explain(path string, err error) error {
+	out := &LockFileError{Path: short(l.file), Why: "cannot be locked", Err: err}
+	switch {
+	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EBADF), errors.Is(err, errors.ErrUnsupported):
+		out.Why = "cannot be locked on this file system" + fileSystem(filepath.Dir(path))
+		out.Advice = "keep the workspace on a file system that has locks"
+	case errors.Is(err, fs.ErrPermission):
+		out.Why = "may not be opened" + owner(path)
+		out.Advice = "run tercet as the user that owns the workspace"
+	}
+	return out
+}
+
+// current tells whether the handle is still the file at the path: a lock on a file that was deleted excludes nobody.
+func (l locker) current(h held, path string) (bool, error) {
+	mine, err := h.handle.Stat()
+	if err != nil {
+		return false, l.explain(path, err)
+	}
+	there, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, l.explain(path, err)
+	}
+	return os.SameFile(mine, there), nil
+}
+
+// introduce writes who holds the lock, for those who wait. It is for messages only, so it may go wrong.
+func (l locker) introduce(session string) {
+	if l.info == "" {
+		return
+	}
+	self := l.cfg.Self(session, "")
+	raw, err := jsonx.Marshal(Holder{
+		ID: l.cfg.NewID(), PID: self.PID, Host: self.Host, BootID: self.BootID, PIDNS: pidNamespace(), User: l.cfg.User,
+		Command: l.cfg.CommandLine, Session: session, Since: stamp(l.cfg.now()),
+	}, "")
+	if err == nil {
+		_ = atomicfile.WriteLoose(l.cfg.Root, l.info, append(raw, '\n'), 0o644) // for messages only
+	}
+}
+
+// holder reads what the holder of the lock says about itself; zero if that cannot be known.
+func (l locker) holder() Holder {
+	if l.info == "" {
+		return Holder{}
+	}
+	src, err := readFile(l.cfg.Root, l.info, 64<<10)
+	if err != nil {
+		return Holder{}
+	}
+	v, err := jsonx.Parse(src, jsonx.Limits{Depth: 2})
+	if err != nil {
+		return Holder{}
+	}
+	word := func(key string) string {
+		s, _ := v.Get(key).Str() // absent is empty
+		return s
+	}
+	pid, _ := v.Get("pid").Int() // absent is zero
+	return Holder{
+		ID: word("id"), PID: int(pid), Host: word("host"), BootID: word("boot_id"), PIDNS: word("pid_ns"), User: word("user"),
+		Command: word("command"), Session: word("session_id"), Since: word("since"),
+	}
+}

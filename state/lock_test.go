@@ -1,0 +1,138 @@
+package state_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"tercet/formats"
+	"tercet/state"
+)
+
+// lockOf takes a lock file as another process would.
+func lockOf(path string) (release func() error, err error) {
+	f := flock.New(path)
+	return f.Unlock, f.Lock()
+}
+
+func TestLockTimeoutNamesHolder(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	cmd := command(t, w.dir, "hold")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "held\n" {
+		t.Fatalf("holder said %q, %v", line, err)
+	}
+	w.cfg.LockTimeout = 50 * time.Millisecond
+	m, err := state.NewManager(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := w.read("state.json")
+	_, err = m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}}}})
+	locked, ok := errors.AsType[*state.LockError](err)
+	if !ok {
+		t.Fatalf("Apply under a foreign lock = %v, want *LockError", err)
+	}
+	for _, want := range []string{"state.lock", "pid 4711", "tercet /implement 5", "far"} {
+		if !strings.Contains(locked.Error(), want) {
+			t.Errorf("LockError = %q, want it to name %q", locked, want)
+		}
+	}
+	if got := formats.CodeOf(err); got != formats.CodeLocked {
+		t.Errorf("code = %s, want LOCKED", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.m.Apply(ctx, state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}}}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Apply with a cancelled context = %v, want context.Canceled", err)
+	}
+	if got := w.read("state.json"); got != before {
+		t.Error("state.json changed without the lock")
+	}
+	if _, _, err := w.r.Snapshot(t.Context()); err != nil {
+		t.Errorf("Snapshot under a foreign lock = %v, want nil", err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	w.add("a")
+}
+
+func TestLockFileReplaced(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	release, err := lockOf(w.path("state.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
+		done <- err
+	}()
+	// The file is deleted while the writer waits for it, or before it comes: in both cases it must end with the lock of a
+	// file that is at the path.
+	if err := os.Remove(w.path("state.lock")); err != nil {
+		t.Fatal(err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(w.path("state.lock")); err != nil {
+		t.Errorf("no lock file after the write: %v", err)
+	}
+}
+
+func TestLockPathIsNoFile(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func(path string) error{
+		"folder":  func(path string) error { return os.Mkdir(path, 0o755) },
+		"link":    func(path string) error { return os.Symlink("elsewhere", path) },
+		"missing": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkspace(t)
+			if err := os.Remove(w.path("state.lock")); err != nil {
+				t.Fatal(err)
+			}
+			if make == nil {
+				w.add("a")
+				return
+			}
+			if err := make(w.path("state.lock")); err != nil {
+				t.Fatal(err)
+			}
+			_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
+			if _, ok := errors.AsType[*state.LockFileError](err); !ok {
+				t.Errorf("Apply = %v, want *LockFileError", err)
+			}
+			if _, err := os.Lstat(w.path("elsewhere")); err == nil {
+				t.Error("the link was followed")
+			}
+		})
+	}
+}

@@ -1,0 +1,399 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+)
+
+// Manager is the one writer of state.json, the archive and the audit log. It is safe for concurrent use; its writes happen
+// one after the other, also between processes.
+type Manager struct {
+	cfg   Config
+	gate  chan struct{} // holds one value while a write runs
+	audit auditLog
+	cache atomic.Pointer[document] // the state as it was last read or written
+}
+
+// NewManager makes the writer of a workspace. Nothing is opened before the first use.
+func NewManager(cfg Config) (*Manager, error) {
+	if err := cfg.check(true); err != nil {
+		return nil, err
+	}
+	return &Manager{cfg: cfg, gate: make(chan struct{}, 1), audit: auditLog{root: cfg.Root}}, nil
+}
+
+// Apply does one transaction: under the lock, all or nothing, durable when it returns. A transaction whose id the audit log
+// holds is not done again but answered from there. A change to what is there already writes nothing.
+func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
+	if err := m.checkTx(&tx); err != nil {
+		return Result{}, err
+	}
+	var res Result
+	err := m.locked(ctx, tx.Session, func(s *session) error {
+		var err error
+		res, err = s.apply(tx)
+		res.Warnings = append(s.warnings, res.Warnings...)
+		return err
+	})
+	if res.Txn != "" && res.Changed && !res.Replayed {
+		res.Warnings = append(res.Warnings, m.renderTodo(ctx)...)
+	}
+	if err != nil && !isNotDurable(err) {
+		return Result{Warnings: res.Warnings}, err
+	}
+	return res, err
+}
+
+func isNotDurable(err error) bool {
+	_, ok := errors.AsType[*NotDurableError](err)
+	return ok
+}
+
+// maxTxn is the most bytes of a transaction id.
+const maxTxn = 200
+
+func (m *Manager) checkTx(tx *Tx) error {
+	if tx.ID == "" {
+		tx.ID = m.cfg.NewID()
+	}
+	plain := func(s string) bool {
+		return len(s) <= maxTxn && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) < 0
+	}
+	if tx.ID == "" || !plain(tx.ID) {
+		return &OpError{Op: "transaction", Msg: fmt.Sprintf("expected id of at most %d printable characters, got %q", maxTxn, tx.ID)}
+	}
+	if !plain(tx.Session) || !plain(tx.Run) {
+		return &OpError{Op: "transaction", Msg: fmt.Sprintf("expected session and run ids, got %q and %q", tx.Session, tx.Run)}
+	}
+	if len(tx.Ops) == 0 {
+		return &OpError{Op: "transaction", Msg: "expected at least one operation, got none"}
+	}
+	for _, op := range tx.Ops {
+		if op == nil {
+			return &OpError{Op: "transaction", Msg: "expected operations, got nil"}
+		}
+		if alone(op) && len(tx.Ops) > 1 {
+			return &OpError{Op: op.name(), Msg: fmt.Sprintf("expected it alone in its transaction, got %d operations", len(tx.Ops)), Advice: "give it a transaction of its own"}
+		}
+	}
+	return nil
+}
+
+// InitOptions is what a new state begins with.
+type InitOptions struct {
+	NextNumber int // number of the first task, 1 if zero
+}
+
+// Init writes a new state.json. An error that is fs.ErrExist says that there is one.
+func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
+	if opt.NextNumber < 0 || opt.NextNumber > maxNumber {
+		return &OpError{Op: "init", Msg: fmt.Sprintf("expected next number from 1, got %d", opt.NextNumber)}
+	}
+	if err := atomicfile.MkdirAll(m.cfg.Root, formats.Workspace, 0); err != nil {
+		return ioFailure("making the folder", formats.Workspace, err)
+	}
+	err := m.exclusive(ctx, "", func() error {
+		if _, err := m.cfg.Root.Lstat(stateFile); !errors.Is(err, fs.ErrNotExist) {
+			if err == nil {
+				err = fs.ErrExist
+			}
+			return &formats.Failure{Code: formats.CodePrecondition, Message: stateFile, Err: err, Help: "the workspace has a state already"}
+		}
+		src := emptyState(m.cfg.NewID(), max(opt.NextNumber, 1))
+		doc, err := parseDocument(stateFile, src, nil)
+		if err != nil {
+			return err
+		}
+		if err := m.audit.refresh(); err != nil {
+			return err
+		}
+		s := &session{m: m, cfg: m.cfg, now: m.cfg.now(), real: stateFile}
+		line := auditLine{Serial: doc.Serial, Kind: lineInit, File: stateFile, Time: stamp(s.now), Post: doc.sha}
+		if err := s.commit(change{name: stateFile, real: stateFile, data: src, line: line}); err != nil {
+			return err
+		}
+		m.cache.Store(doc)
+		return nil
+	})
+	if err != nil && !isNotDurable(err) {
+		return err
+	}
+	m.renderTodo(ctx)
+	return err
+}
+
+func emptyState(lineage string, next int) []byte {
+	return []byte("{\n  \"version\": \"" + Version + "\",\n  \"lineage\": " + string(quoted(lineage)) +
+		",\n  \"serial\": 0,\n  \"next_number\": " + number(next) + ",\n  \"tasks\": []\n}\n")
+}
+
+// Adopt takes state.json as it is after a change from outside that Apply refuses because tasks are lost.
+func (m *Manager) Adopt(ctx context.Context) (Result, error) {
+	var res Result
+	err := m.lockedWith(ctx, "", true, func(s *session) error {
+		res = Result{Serial: s.serial, Warnings: s.warnings}
+		return nil
+	})
+	return res, err
+}
+
+// Restore puts the backup of a serial back as the state, with a serial above every one seen. The state that was there is
+// kept as a backup if it is valid, and as a copy beside the backups if it is not.
+func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
+	var res Result
+	err := m.exclusive(ctx, "", func() error {
+		s := &session{m: m, cfg: m.cfg, now: m.cfg.now()}
+		var err error
+		res, err = s.restore(serial)
+		return err
+	})
+	if err == nil || isNotDurable(err) {
+		res.Warnings = append(res.Warnings, m.renderTodo(ctx)...)
+	}
+	return res, err
+}
+
+// exclusive runs fn as the only writer among the goroutines of this manager and among all processes.
+func (m *Manager) exclusive(ctx context.Context, session string, fn func() error) (err error) {
+	if !canWrite {
+		return &formats.Failure{Code: formats.CodeDenied, Message: "writing the state is not supported on this system"}
+	}
+	limit := m.cfg.LockTimeout
+	if limit <= 0 {
+		limit = DefaultLockTimeout
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	l := locker{cfg: m.cfg, file: lockFile, info: infoFile}
+	select {
+	case m.gate <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return &LockError{Path: short(lockFile), Waited: limit, Holder: l.holder()}
+	}
+	defer func() { <-m.gate }()
+	h, err := l.take(ctx, session)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.release()) }()
+	return fn()
+}
+
+func (m *Manager) locked(ctx context.Context, id string, fn func(*session) error) error {
+	return m.lockedWith(ctx, id, false, fn)
+}
+
+func (m *Manager) lockedWith(ctx context.Context, id string, adopt bool, fn func(*session) error) error {
+	return m.exclusive(ctx, id, func() error {
+		var warnings []string
+		for try := 1; ; try++ {
+			s := &session{m: m, cfg: m.cfg, now: m.cfg.now(), adopt: adopt, warnings: warnings}
+			if err := s.open(); err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			err := fn(s)
+			if e, ok := errors.AsType[*ConflictError](err); !ok || e.Expected != e.Got || try == maxTries {
+				return err
+			}
+			warnings = s.warnings
+		}
+	})
+}
+
+// maxTries bounds how often a write begins again because another program, which does not know the lock, wrote in between.
+const maxTries = 3
+
+// apply does the steps of a transaction on an open state.
+func (s *session) apply(tx Tx) (Result, error) {
+	if res, ok, err := s.m.audit.answer(tx.ID); ok || err != nil {
+		return res, err
+	}
+	if tx.ExpectedSerial != nil && *tx.ExpectedSerial != s.serial {
+		return Result{}, &ConflictError{Expected: *tx.ExpectedSerial, Got: s.serial}
+	}
+	if op, ok := tx.Ops[0].(SetPhase); ok {
+		return s.setPhase(tx, op)
+	}
+	d := newDraft(s.cfg, s.doc, tx, s.archived)
+	for _, op := range tx.Ops {
+		if err := d.apply(op); err != nil {
+			return Result{Warnings: d.warnings}, err
+		}
+	}
+	if err := d.check(tx.Ops[len(tx.Ops)-1].name()); err != nil {
+		return Result{Warnings: d.warnings}, err
+	}
+	res := Result{Serial: s.serial, Txn: tx.ID, Numbers: d.numbers, Verdicts: d.verdicts, Warnings: d.warnings}
+	if !d.dirty() {
+		return res, nil
+	}
+	if s.doc.NextNumber <= s.doc.highest() {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("next_number was %d, below the highest task; set to %d", s.doc.NextNumber, d.next))
+	}
+	if s.doc.bom {
+		res.Warnings = append(res.Warnings, "the byte order mark of state.json is left out")
+	}
+	line := s.line(tx)
+	line.Numbers, line.Verdicts = d.numbers, d.verdicts
+	res.Serial, res.Changed = line.Serial, true
+	return res, s.write(d, line)
+}
+
+// line begins the audit line of a transaction.
+func (s *session) line(tx Tx) auditLine {
+	line := auditLine{
+		Serial: s.serial + 1, Txn: tx.ID, Kind: lineWrite, File: stateFile, Time: stamp(s.now), Session: tx.Session, Run: tx.Run,
+		Force: tx.Force, Pre: s.doc.sha,
+	}
+	for _, op := range tx.Ops {
+		line.Ops = append(line.Ops, op.record())
+	}
+	return line
+}
+
+// write commits a draft: state.json alone, or with the archive beside it.
+func (s *session) write(d *draft, line auditLine) error {
+	for i := range d.restored {
+		line.Added = append(line.Added, d.restored[i].task.Number)
+	}
+	line.Added = append(line.Added, d.numbers...)
+	for _, i := range d.leaving() {
+		line.Removed = append(line.Removed, s.doc.Tasks[i].Number)
+	}
+	switch {
+	case len(d.removed) > 0:
+		line.Move = moveOut
+		if err := s.intoArchive(d, line); err != nil {
+			return err
+		}
+	case len(d.restored) > 0:
+		line.Move = moveBack
+	}
+	doc, data, err := d.render(line.Serial)
+	if err != nil {
+		return err
+	}
+	line.Post = doc.sha
+	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
+		return err
+	}
+	s.m.cache.Store(doc)
+	s.doc, s.serial = doc, line.Serial
+	if line.Move == moveBack {
+		return s.outOfArchive(line)
+	}
+	return nil
+}
+
+// render encodes a draft, reads the result again and compares it with what was meant.
+func (d *draft) render(serial uint64) (*document, []byte, error) {
+	data, err := d.encode(serial)
+	if err != nil {
+		return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the state", Err: err}
+	}
+	doc, err := parseDocument(d.base.file, data, d.base)
+	if err != nil {
+		return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "the encoded state is not valid: " + err.Error()}
+	}
+	if why := d.differs(doc, serial); why != "" {
+		return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "the encoded state is not what was meant: " + why}
+	}
+	return doc, data, nil
+}
+
+func (d *draft) differs(doc *document, serial uint64) string {
+	if doc.Serial != serial || doc.Lineage != d.base.Lineage || doc.NextNumber != d.next {
+		return "serial, lineage or next number"
+	}
+	count := 0
+	for t := range d.tasks {
+		count++
+		got := doc.find(t.Number)
+		if got == nil || got != t && !sameTask(got, t) {
+			return "task " + number(t.Number)
+		}
+	}
+	if count != len(doc.Tasks) {
+		return "the number of tasks"
+	}
+	if doc.NextNumber <= doc.highest() {
+		return "the next number is not above every task"
+	}
+	return ""
+}
+
+// backupName is the file of the backup of a serial.
+func backupName(serial uint64) string {
+	return path.Join(backupDir, "state-"+fmt.Sprint(serial)+".json")
+}
+
+// jsonNumber gives a serial as Marshal takes it.
+func jsonNumber(n uint64) int64 { return int64(n) } //nolint:gosec // serials stay below 1<<53
+
+// setPhase rewrites one heading of a plan.
+func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
+	d := newDraft(s.cfg, s.doc, tx, s.archived)
+	t, err := d.take(op.Task)
+	if err != nil {
+		return Result{}, err
+	}
+	if !slices.Contains(phaseStatuses(), op.Status) {
+		return Result{}, &OpError{Op: op.name(), Task: op.Task, Msg: fmt.Sprintf("expected phase status, got %q", op.Status), Advice: fmt.Sprint("the statuses are ", phaseStatuses())}
+	}
+	if op.Plan == "" {
+		a := t.Newest(formats.ArtifactPlan)
+		if a == nil {
+			return Result{}, &MissingArtifactError{Task: op.Task, To: t.Status, Type: formats.ArtifactPlan}
+		}
+		op.Plan = a.Path
+	}
+	if why := pathFault(op.Plan); why != "" {
+		return Result{}, &OpError{Op: op.name(), Task: op.Task, Msg: fmt.Sprintf("expected plan inside the project root, got %q: %s", op.Plan, why)}
+	}
+	real, err := realName(s.cfg.Root, op.Plan)
+	if err != nil {
+		return Result{}, err
+	}
+	src, info, err := readWith(s.cfg.Root, real, maxPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Result{}, &MissingArtifactError{Task: op.Task, Type: formats.ArtifactPlan, Path: op.Plan, Why: "does not exist"}
+	}
+	if err != nil {
+		return Result{}, ioFailure("reading", op.Plan, err)
+	}
+	out, err := formats.SetPhase(src, op.Phase, op.Status)
+	if err != nil {
+		return Result{}, err
+	}
+	res := Result{Serial: s.serial, Txn: tx.ID, Verdicts: []Verdict{{Op: op.name(), Task: op.Task, From: t.Status, To: t.Status}}}
+	if string(out) == string(src) {
+		return res, nil
+	}
+	if err := atomicfile.Sweep(s.cfg.Root, path.Dir(real), path.Base(real)); err != nil {
+		return Result{}, ioFailure("cleaning", path.Dir(real), err)
+	}
+	res.Changed, res.Verdicts[0].Changed = true, true
+	line := s.line(tx)
+	line.Serial, line.File, line.Verdicts = s.serial, op.Plan, res.Verdicts
+	line.Pre, line.Post = digest(src), digest(out)
+	return res, s.commit(change{name: op.Plan, real: real, data: out, line: line, read: info})
+}
+
+func phaseStatuses() []formats.PhaseStatus {
+	return []formats.PhaseStatus{formats.PhaseNotStarted, formats.PhaseInProgress, formats.PhaseCompleted, formats.PhasePartial, formats.PhaseBlocked}
+}

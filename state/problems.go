@@ -1,0 +1,184 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"sync"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/jsonx"
+)
+
+// Errors keeps errors.json, the list of critical errors. It has a lock of its own, and its file a bound: a full one moves to
+// errors.json.1, over the one before, and a new one begins.
+type Errors struct {
+	cfg Config
+	mu  sync.Mutex
+}
+
+// MaxErrors is how many errors errors.json holds before it is rotated.
+const MaxErrors = 500
+
+// maxErrorsFile bounds errors.json in bytes.
+const maxErrorsFile = 4 << 20
+
+// Recorded is one error of errors.json.
+type Recorded struct {
+	ID        string          `json:"id"`
+	Time      string          `json:"timestamp"`
+	Problem   formats.Problem `json:"problem"`
+	FixStatus string          `json:"fix_status"` // unfixed, investigating, fixed
+}
+
+// NewErrors makes the store of a workspace.
+func NewErrors(cfg Config) (*Errors, error) {
+	if cfg.Root == nil || cfg.Clock == nil || cfg.Dir == "" || cfg.NewID == nil {
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "state.Config without Root, Dir, Clock or NewID"}
+	}
+	return &Errors{cfg: cfg}, nil
+}
+
+// Record adds an error.
+func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
+	if !canWrite {
+		return &formats.Failure{Code: formats.CodeDenied, Message: "writing errors is not supported on this system"}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h, err := locker{cfg: e.cfg, file: errorsLock}.take(ctx, p.Context.Session)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.release()) }()
+	real, err := realName(e.cfg.Root, errorsFile)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Sweep(e.cfg.Root, path.Dir(real), path.Base(real), path.Base(errorsFile)+".1"); err != nil {
+		return ioFailure("cleaning", path.Dir(real), err)
+	}
+	raw, err := e.encode(p)
+	if err != nil {
+		return err
+	}
+	src, list, err := readErrors(e.cfg.Root, real)
+	if err != nil {
+		return err
+	}
+	if list != nil && (len(list.Elems) >= MaxErrors || len(src)+len(raw) > maxErrorsFile) {
+		if err := atomicfile.BackupLoose(e.cfg.Root, real, errorsFile+".1"); err != nil {
+			return ioFailure("rotating", errorsFile, err)
+		}
+		list = nil
+	}
+	if list == nil {
+		src = []byte("{\n  \"version\": \"2\",\n  \"errors\": []\n}\n")
+		tree, err := jsonx.Parse(src, jsonx.Limits{})
+		if err != nil {
+			return err
+		}
+		list = tree.Get("errors")
+	}
+	out, err := jsonx.Splice(src, []jsonx.Edit{jsonx.AppendElem(src, list, raw)})
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteIn(e.cfg.Root, real, out, atomicfile.Options{}); err != nil {
+		if _, before := errors.AsType[*atomicfile.Error](err); !before {
+			return &NotDurableError{File: errorsFile, Err: err}
+		}
+		return ioFailure("writing", errorsFile, err)
+	}
+	return nil
+}
+
+func (e *Errors) encode(p formats.Problem) ([]byte, error) {
+	if p.Severity == "" {
+		p.Severity = "critical"
+	}
+	names := make([]any, len(p.Path))
+	for i, n := range p.Path {
+		names[i] = n
+	}
+	o := new(jsonx.Object).
+		Set("id", "err_"+e.cfg.NewID()).Set("timestamp", stamp(e.cfg.now())).Set("type", p.Type).Set("severity", p.Severity).
+		Set("message", p.Message).Set("context", p.Context).
+		Set("trajectory", new(jsonx.Object).Set("delegation_path", names).Set("depth", p.Depth)).
+		Set("recovery", new(jsonx.Object).Set("suggested_action", p.Action).Set("auto_recoverable", p.Auto)).
+		Set("fix_status", "unfixed")
+	return jsonx.Marshal(o, "  ")
+}
+
+// readErrors gives the file and its array, nil without a file.
+func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
+	src, err := readFile(root, name, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, ioFailure("reading", errorsFile, err)
+	}
+	tree, err := jsonx.Parse(src, jsonx.Limits{})
+	if err != nil {
+		return nil, nil, syntaxError(errorsFile, src, err)
+	}
+	list := tree.Get("errors")
+	if !list.Is(jsonx.Array) {
+		d := &decoder{file: errorsFile, src: src}
+		d.fail(tree, "expected key %q with an array", "errors")
+		return nil, nil, &SyntaxError{List: &formats.Diagnostics{List: d.found, Sources: map[string][]byte{errorsFile: src}, Of: formats.CodeInvalidState}}
+	}
+	return src, list, nil
+}
+
+// List gives the errors of errors.json in the order in which they were recorded. It takes no lock.
+func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	_, list, err := readErrors(e.cfg.Root, errorsFile)
+	if err != nil || list == nil {
+		return nil, err
+	}
+	out := make([]Recorded, 0, len(list.Elems))
+	for _, v := range list.Elems {
+		out = append(out, recorded(v))
+	}
+	return out, nil
+}
+
+// recorded reads one error leniently: what a person wrote by hand is shown as far as it goes.
+func recorded(v *jsonx.Value) Recorded {
+	word := func(v *jsonx.Value, key string) string {
+		s, _ := v.Get(key).Str() // absent is empty
+		return s
+	}
+	whole := func(v *jsonx.Value, key string) int {
+		n, _ := v.Get(key).Int() // absent is zero
+		return int(n)
+	}
+	c, way, fix := v.Get("context"), v.Get("trajectory"), v.Get("recovery")
+	auto, _ := fix.Get("auto_recoverable").Bool() // absent is false
+	r := Recorded{
+		ID: word(v, "id"), Time: word(v, "timestamp"), FixStatus: word(v, "fix_status"),
+		Problem: formats.Problem{
+			Type: word(v, "type"), Severity: word(v, "severity"), Message: word(v, "message"),
+			Context: formats.ProblemContext{
+				Session: word(c, "session_id"), Run: word(c, "run"), Command: word(c, "command"), Task: whole(c, "task"),
+				Step: word(c, "step"), File: word(c, "file"), Line: whole(c, "line"),
+			},
+			Depth: whole(way, "depth"), Action: word(fix, "suggested_action"), Auto: auto,
+		},
+	}
+	if names := way.Get("delegation_path"); names.Is(jsonx.Array) {
+		for _, e := range names.Elems {
+			name, _ := e.Str() // anything else is shown empty
+			r.Problem.Path = append(r.Problem.Path, name)
+		}
+	}
+	return r
+}

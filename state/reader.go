@@ -1,0 +1,227 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"tercet/formats"
+)
+
+// Reader reads the state without a lock: a write replaces the file in one step. It never creates a file.
+type Reader struct {
+	cfg Config
+
+	mu       sync.Mutex
+	info     fs.FileInfo // of the file that doc was read from
+	doc      *document
+	plain    map[string]any // doc for queries, with the statuses of the file
+	shown    map[string]any // the same with effective statuses
+	statuses []override     // how shown differs from plain
+	archive  *document
+	archInfo fs.FileInfo
+}
+
+// override is a task whose effective status is not the one in the file.
+type override struct {
+	index  int
+	status formats.TaskStatus
+}
+
+// NewReader makes a reader of a workspace. Nothing is opened before the first use.
+func NewReader(cfg Config) (*Reader, error) {
+	if err := cfg.check(false); err != nil {
+		return nil, err
+	}
+	return &Reader{cfg: cfg}, nil
+}
+
+// load reads the file unless it is the one that was read last.
+func (r *Reader) load(ctx context.Context) (*document, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	info, err := r.cfg.Root.Stat(stateFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noState(fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, ioFailure("reading", stateFile, err)
+	}
+	if r.doc != nil && sameFile(info, r.info) {
+		return r.doc, nil
+	}
+	src, info, err := readWith(r.cfg.Root, stateFile, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noState(fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, ioFailure("reading", stateFile, err)
+	}
+	doc, err := parseDocument(stateFile, src, r.doc)
+	if err != nil {
+		return nil, withBackup(r.cfg, err)
+	}
+	r.doc, r.info, r.plain, r.shown = doc, info, nil, nil
+	return doc, nil
+}
+
+// Snapshot gives the state as plain JSON values for a query, with the effective status of each task, and its serial. The
+// document is shared: it must not be changed.
+func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.load(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	statuses := r.overrides(d)
+	if r.shown != nil && slices.Equal(statuses, r.statuses) {
+		return r.shown, d.Serial, nil
+	}
+	if r.plain == nil {
+		plain, ok := d.tree.Any().(map[string]any)
+		if !ok {
+			return nil, 0, &formats.Failure{Code: formats.CodeBug, Message: "state.json is no object"}
+		}
+		r.plain = plain
+	}
+	r.shown, r.statuses = overlay(r.plain, statuses), statuses
+	return r.shown, d.Serial, nil
+}
+
+func (r *Reader) overrides(d *document) []override {
+	var out []override
+	var now time.Time
+	for i := range d.Tasks {
+		t := &d.Tasks[i]
+		if t.Lease == nil || !t.Status.InProgress() {
+			continue
+		}
+		if now.IsZero() {
+			now = r.cfg.now()
+		}
+		if status, _ := r.cfg.effective(t, now); status != t.Status {
+			out = append(out, override{i, status})
+		}
+	}
+	return out
+}
+
+// overlay copies as much of a document as it changes.
+func overlay(plain map[string]any, statuses []override) map[string]any {
+	list, ok := plain["tasks"].([]any)
+	if len(statuses) == 0 || !ok {
+		return plain
+	}
+	out := maps.Clone(plain)
+	list = slices.Clone(list)
+	for _, o := range statuses {
+		if task, ok := list[o.index].(map[string]any); ok {
+			task = maps.Clone(task)
+			task["status"] = o.status.String()
+			list[o.index] = task
+		}
+	}
+	out["tasks"] = list
+	return out
+}
+
+// Task gives an active task with its effective status. The error is a *TaskError that wraps ErrTaskNotFound.
+func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := d.find(number)
+	if t == nil {
+		archived, err := r.archived(number)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &TaskError{Number: number, Archived: archived}
+	}
+	out := *t
+	out.Dependencies, out.Artifacts = slices.Clone(t.Dependencies), slices.Clone(t.Artifacts)
+	if t.Parent != nil {
+		parent := *t.Parent
+		out.Parent = &parent
+	}
+	if t.Lease != nil {
+		lease := *t.Lease
+		out.Lease = &lease
+	}
+	out.Status, _ = r.cfg.effective(t, r.cfg.now())
+	return &out, nil
+}
+
+// HasTask tells whether a task is active.
+func (r *Reader) HasTask(ctx context.Context, number int) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.load(ctx)
+	if err != nil {
+		return false, err
+	}
+	return d.find(number) != nil, nil
+}
+
+// ArchivedTask tells whether a task is in the archive.
+func (r *Reader) ArchivedTask(ctx context.Context, number int) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, context.Cause(ctx)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.archived(number)
+}
+
+func (r *Reader) archived(number int) (bool, error) {
+	info, err := r.cfg.Root.Stat(archiveFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, ioFailure("reading", archiveFile, err)
+	}
+	if r.archive == nil || !sameFile(info, r.archInfo) {
+		if r.archive, r.archInfo, err = readArchive(r.cfg, archiveFile); err != nil {
+			return false, err
+		}
+	}
+	return r.archive != nil && r.archive.find(number) != nil, nil
+}
+
+// Bytes gives state.json as it is on the disk, also if it is not valid.
+func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	src, err := readFile(r.cfg.Root, stateFile, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noState(fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, ioFailure("reading", stateFile, err)
+	}
+	return src, nil
+}
+
+// Doc gives the state in types, with the statuses of the file.
+func (r *Reader) Doc(ctx context.Context) (Doc, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.load(ctx)
+	if err != nil {
+		return Doc{}, err
+	}
+	out := d.Doc
+	out.Tasks = slices.Clone(d.Tasks)
+	return out, nil
+}

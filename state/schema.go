@@ -1,0 +1,284 @@
+package state
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+	"tercet/internal/nearest"
+)
+
+// Version is the version of the file format that this package reads and writes.
+const Version = "1"
+
+// Doc is the content of state.json in types. Members that the format does not know are not in it.
+type Doc struct {
+	Version    string
+	Lineage    string
+	Serial     uint64
+	NextNumber int
+	Tasks      []formats.Task // with the status of the file, in the order of the file
+}
+
+// document is one state file: its bytes, its tree, its content in types. It is immutable.
+type document struct {
+	Doc
+	file   string
+	src    []byte
+	sha    string
+	tree   *jsonx.Value
+	tasks  *jsonx.Value   // the array
+	values []*jsonx.Value // of Tasks, index by index
+	index  map[int]int    // number to index
+	bom    bool
+}
+
+// find gives the task of a number, nil if there is none.
+func (d *document) find(number int) *formats.Task {
+	if i, ok := d.index[number]; ok {
+		return &d.Tasks[i]
+	}
+	return nil
+}
+
+func (d *document) highest() int {
+	top := 0
+	for i := range d.Tasks {
+		top = max(top, d.Tasks[i].Number)
+	}
+	return top
+}
+
+// digest is the sha256 of a file as the audit log writes it.
+func digest(src []byte) string {
+	sum := sha256.Sum256(src)
+	return hex.EncodeToString(sum[:])
+}
+
+// parseDocument reads a state file strictly; the error is a *SyntaxError with every finding. Tasks whose bytes are those of
+// the same task in prev are taken from there; prev may be nil.
+func parseDocument(file string, src []byte, prev *document) (*document, error) {
+	tree, err := jsonx.Parse(src, jsonx.Limits{})
+	if err != nil {
+		return nil, syntaxError(file, src, err)
+	}
+	d := &decoder{file: file, src: src, prev: prev}
+	doc := d.document(tree)
+	if len(d.found) > 0 {
+		list := &formats.Diagnostics{List: d.found, Sources: map[string][]byte{file: src}, Of: formats.CodeInvalidState}
+		list.Sort()
+		return nil, &SyntaxError{List: list}
+	}
+	doc.sha = digest(src)
+	return doc, nil
+}
+
+func syntaxError(file string, src []byte, err error) error {
+	diag := formats.Diagnostic{Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: file, Message: err.Error()}
+	out := &SyntaxError{}
+	if e, ok := asSyntax(err); ok {
+		diag.Pos, diag.Message = position(src, e.Offset), e.Msg
+		out.Conflict = e.Conflict
+	}
+	if at := conflictMarker(src); at >= 0 {
+		diag.Pos, diag.Message = position(src, at), "merge conflict marker"
+		diag.Help = "both sides are in the file: tercet state merge --ours, --theirs or --union"
+		out.Conflict = true
+	}
+	out.List = &formats.Diagnostics{List: []formats.Diagnostic{diag}, Sources: map[string][]byte{file: src}, Of: formats.CodeInvalidState}
+	return out
+}
+
+// conflictMarker gives the place of the first marker of an unfinished merge, -1 if there is none.
+func conflictMarker(src []byte) int {
+	for at := 0; at < len(src); {
+		line := src[at:]
+		end := bytes.IndexByte(line, '\n')
+		if end >= 0 {
+			line = line[:end]
+		}
+		if bytes.HasPrefix(line, []byte("<<<<<<< ")) {
+			return at
+		}
+		if end < 0 {
+			return -1
+		}
+		at += end + 1
+	}
+	return -1
+}
+
+// position gives line and column, in bytes, of an offset.
+func position(src []byte, offset int) formats.Pos {
+	offset = min(max(offset, 0), len(src))
+	start := bytes.LastIndexByte(src[:offset], '\n') + 1
+	return formats.Pos{Line: 1 + bytes.Count(src[:start], []byte{'\n'}), Col: offset - start + 1}
+}
+
+// decoder turns a tree into types and collects what is wrong.
+type decoder struct {
+	file  string
+	src   []byte
+	prev  *document
+	found []formats.Diagnostic
+	where string // "task 196: " while a task is read
+}
+
+func (d *decoder) fail(v *jsonx.Value, format string, args ...any) {
+	d.failAt(v.Start, "", d.where+fmt.Sprintf(format, args...))
+}
+
+func (d *decoder) failAt(offset int, help, message string) {
+	d.found = append(d.found, formats.Diagnostic{
+		Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: d.file,
+		Pos: position(d.src, offset), Message: message, Help: help,
+	})
+}
+
+// unknown lets a key of others pass, unless it is a known one in another case.
+func (d *decoder) unknown(m *jsonx.Member, known []string) {
+	for _, k := range known {
+		if strings.EqualFold(k, m.Key) {
+			d.failAt(m.KeyStart, nearest.Help(m.Key, known), fmt.Sprintf("%sexpected key %q, got %q", d.where, k, m.Key))
+			return
+		}
+	}
+}
+
+func topKeys() []string { return []string{"version", "lineage", "serial", "next_number", "tasks"} }
+
+func (d *decoder) document(tree *jsonx.Value) *document {
+	doc := &document{file: d.file, src: d.src, tree: tree, bom: bytes.HasPrefix(d.src, []byte("\xef\xbb\xbf"))}
+	if !tree.Is(jsonx.Dict) {
+		d.fail(tree, "expected an object, got %s", tree.Kind)
+		return doc
+	}
+	if tree.Get("active_projects") != nil && tree.Get("tasks") == nil {
+		d.failAt(tree.Start, "convert it with: tercet state import FILE", "expected tasks, got the shape with active_projects")
+		return doc
+	}
+	seen := 0
+	for i := range tree.Members {
+		m := &tree.Members[i]
+		v := m.Value
+		seen++
+		switch m.Key {
+		case "version":
+			doc.Version = d.text(v, m.Key)
+			if v.Is(jsonx.String) && doc.Version != Version {
+				d.fail(v, "expected version %q, got %q", Version, doc.Version)
+			}
+		case "lineage":
+			if doc.Lineage = d.text(v, m.Key); v.Is(jsonx.String) && doc.Lineage == "" {
+				d.fail(v, "lineage is empty")
+			}
+		case "serial":
+			doc.Serial = uint64(d.natural(v, m.Key)) //nolint:gosec // natural gives no negative number
+		case "next_number":
+			doc.NextNumber = int(d.natural(v, m.Key))
+		case "tasks":
+			doc.tasks = v
+			d.tasks(doc, v)
+		default:
+			seen--
+			d.unknown(m, topKeys())
+		}
+	}
+	if seen < len(topKeys()) {
+		for _, k := range topKeys() {
+			if tree.Get(k) == nil {
+				d.fail(tree, "expected key %q", k)
+			}
+		}
+	}
+	return doc
+}
+
+func (d *decoder) tasks(doc *document, v *jsonx.Value) {
+	if !v.Is(jsonx.Array) {
+		d.fail(v, "tasks: expected array, got %s", v.Kind)
+		return
+	}
+	doc.values = v.Elems
+	doc.Tasks = make([]formats.Task, len(v.Elems))
+	doc.index = make(map[int]int, len(v.Elems))
+	for i, e := range v.Elems {
+		if !d.same(i, e, &doc.Tasks[i]) {
+			d.task(&doc.Tasks[i], e, i)
+		}
+		n := doc.Tasks[i].Number
+		if n == 0 {
+			continue
+		}
+		if first, twice := doc.index[n]; twice {
+			at := position(d.src, v.Elems[first].Start)
+			d.failAt(e.Start, "", fmt.Sprintf("task %d stands twice, first at %d:%d", n, at.Line, at.Col))
+			continue
+		}
+		doc.index[n] = i
+	}
+}
+
+// same takes a task over whose bytes did not change since the document before.
+func (d *decoder) same(i int, v *jsonx.Value, into *formats.Task) bool {
+	if d.prev == nil || i >= len(d.prev.values) || !bytes.Equal(v.Raw(d.src), d.prev.values[i].Raw(d.prev.src)) {
+		return false
+	}
+	*into = d.prev.Tasks[i]
+	return true
+}
+
+func (d *decoder) kind(v *jsonx.Value, key string, want jsonx.Kind, name string) bool {
+	if v.Is(want) {
+		return true
+	}
+	d.fail(v, "%s: expected %s, got %s", key, name, v.Kind)
+	return false
+}
+
+func (d *decoder) text(v *jsonx.Value, key string) string {
+	if !d.kind(v, key, jsonx.String, "string") {
+		return ""
+	}
+	s, _ := v.Str() // kind has looked
+	return s
+}
+
+// maybe reads a string that may be null.
+func (d *decoder) maybe(v *jsonx.Value, key string) string {
+	if v.Is(jsonx.Null) {
+		return ""
+	}
+	if !d.kind(v, key, jsonx.String, "string or null") {
+		return ""
+	}
+	s, _ := v.Str() // kind has looked
+	return s
+}
+
+// maxNumber bounds task numbers and serials: what every reader of JSON holds exactly.
+const maxNumber = 1 << 53
+
+func (d *decoder) natural(v *jsonx.Value, key string) int64 {
+	if !d.kind(v, key, jsonx.Number, "integer") {
+		return 0
+	}
+	n, ok := v.Int()
+	if !ok || n < 0 || n > maxNumber {
+		d.fail(v, "%s: expected integer from 0, got %s", key, v.Raw(d.src))
+		return 0
+	}
+	return n
+}
+
+func asSyntax(err error) (*jsonx.SyntaxError, bool) {
+	e, ok := err.(*jsonx.SyntaxError) //nolint:errorlint // Parse gives this type unwrapped
+	return e, ok
+}
+
+func number(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,227 @@
+package state
+
+import (
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+	"tercet/internal/nearest"
+)
+
+func taskKeys() []string {
+	return []string{
+		"number", "title", "slug", "status", "language", "priority", "effort", "description", "dependencies", "parent",
+		"created", "updated", "artifacts", "prior", "blocked_reason", "lease", "session_id",
+	}
+}
+
+func (d *decoder) task(t *formats.Task, v *jsonx.Value, index int) {
+	d.where = "tasks[" + number(index) + "]: "
+	defer func() { d.where = "" }()
+	if !d.kind(v, "task", jsonx.Dict, "object") {
+		return
+	}
+	if n, ok := v.Get("number").Int(); ok && n > 0 {
+		d.where = "task " + number(int(n)) + ": "
+	}
+	var known uint32
+	for i := range v.Members {
+		known |= d.taskMember(t, &v.Members[i])
+	}
+	if known&needNumber == 0 {
+		d.fail(v, "expected key %q", "number")
+	}
+	if known&needTitle == 0 {
+		d.fail(v, "expected key %q", "title")
+	}
+	if known&needStatus == 0 {
+		d.fail(v, "expected key %q", "status")
+	}
+	if t.Slug == "" {
+		t.Slug = Slug(t.Title)
+	}
+	if t.Dependencies == nil {
+		t.Dependencies = []int{}
+	}
+	if t.Artifacts == nil {
+		t.Artifacts = []formats.Artifact{}
+	}
+}
+
+const (
+	needNumber = 1 << iota
+	needTitle
+	needStatus
+)
+
+func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) uint32 {
+	v := m.Value
+	switch m.Key {
+	case "number":
+		t.Number = int(d.natural(v, m.Key))
+		if n, ok := v.Int(); ok && n == 0 {
+			d.fail(v, "number: expected integer from 1, got 0")
+		}
+		return needNumber
+	case "title":
+		t.Title = d.text(v, m.Key)
+		return needTitle
+	case "status":
+		t.Status = d.status(v, m.Key)
+		return needStatus
+	case "prior":
+		if !v.Is(jsonx.Null) {
+			t.Prior = d.status(v, m.Key)
+		}
+	case "slug":
+		t.Slug = d.slug(v, m.Key)
+	case "language":
+		t.Language = d.maybe(v, m.Key)
+	case "priority":
+		t.Priority = d.maybe(v, m.Key)
+	case "effort":
+		t.Effort = d.maybe(v, m.Key)
+	case "description":
+		t.Description = d.maybe(v, m.Key)
+	case "created":
+		t.Created = d.maybe(v, m.Key)
+	case "updated":
+		t.Updated = d.maybe(v, m.Key)
+	case "blocked_reason":
+		t.BlockedReason = d.maybe(v, m.Key)
+	case "session_id":
+		t.Session = d.maybe(v, m.Key)
+	case "dependencies":
+		t.Dependencies = d.numbers(v, m.Key)
+	case "parent":
+		if !v.Is(jsonx.Null) {
+			n := int(d.natural(v, m.Key))
+			t.Parent = &n
+		}
+	case "artifacts":
+		t.Artifacts = d.artifacts(v, m.Key)
+	case "lease":
+		t.Lease = d.lease(v, m.Key)
+	default:
+		d.unknown(m, taskKeys())
+	}
+	return 0
+}
+
+func (d *decoder) status(v *jsonx.Value, key string) formats.TaskStatus {
+	word := d.text(v, key)
+	if !v.Is(jsonx.String) {
+		return ""
+	}
+	s, err := formats.ParseTaskStatus(word)
+	if err != nil {
+		names := make([]string, 0, len(formats.TaskStatuses()))
+		for _, one := range formats.TaskStatuses() {
+			names = append(names, one.String())
+		}
+		help := nearest.Help(word, names)
+		if help == "" {
+			help = "the statuses are " + strings.Join(names, ", ")
+		}
+		d.failAt(v.Start, help, d.where+key+": "+err.Error())
+	}
+	return s
+}
+
+// slug is a part of paths, so it is held to its alphabet.
+func (d *decoder) slug(v *jsonx.Value, key string) string {
+	s := d.maybe(v, key)
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			d.fail(v, "%s: expected only a-z, 0-9, _ and -, got %q", key, s)
+			return ""
+		}
+	}
+	if len(s) > 255-8 {
+		d.fail(v, "%s: expected at most 247 bytes, got %d", key, len(s))
+		return ""
+	}
+	return s
+}
+
+func (d *decoder) numbers(v *jsonx.Value, key string) []int {
+	if v.Is(jsonx.Null) || !d.kind(v, key, jsonx.Array, "array of integers") {
+		return nil
+	}
+	out := make([]int, len(v.Elems))
+	for i, e := range v.Elems {
+		out[i] = int(d.natural(e, key))
+	}
+	return out
+}
+
+func (d *decoder) artifacts(v *jsonx.Value, key string) []formats.Artifact {
+	if v.Is(jsonx.Null) || !d.kind(v, key, jsonx.Array, "array") {
+		return nil
+	}
+	out := make([]formats.Artifact, len(v.Elems))
+	for i, e := range v.Elems {
+		if !d.kind(e, key, jsonx.Dict, "object") {
+			continue
+		}
+		for j := range e.Members {
+			d.artifactMember(&out[i], &e.Members[j])
+		}
+		if out[i].Path == "" {
+			d.fail(e, "artifacts: expected key %q", "path")
+		}
+	}
+	return out
+}
+
+func (d *decoder) artifactMember(a *formats.Artifact, m *jsonx.Member) {
+	v := m.Value
+	switch m.Key {
+	case "type":
+		a.Type = formats.ArtifactType(d.text(v, "artifacts: type"))
+	case "path":
+		a.Path = d.text(v, "artifacts: path")
+	case "summary":
+		a.Summary = d.maybe(v, "artifacts: summary")
+	case "created":
+		a.Created = d.maybe(v, "artifacts: created")
+	case "deleted":
+		if !v.Is(jsonx.Null) && d.kind(v, "artifacts: deleted", jsonx.Bool, "boolean") {
+			a.Deleted, _ = v.Bool() // kind has looked
+		}
+	default:
+		d.unknown(m, []string{"type", "path", "summary", "created", "deleted"})
+	}
+}
+
+func (d *decoder) lease(v *jsonx.Value, key string) *formats.Lease {
+	if v.Is(jsonx.Null) || !d.kind(v, key, jsonx.Dict, "object or null") {
+		return nil
+	}
+	l := &formats.Lease{}
+	for i := range v.Members {
+		m := &v.Members[i]
+		switch m.Key {
+		case "session_id":
+			l.Session = d.maybe(m.Value, "lease: session_id")
+		case "run":
+			l.Run = d.maybe(m.Value, "lease: run")
+		case "host":
+			l.Host = d.maybe(m.Value, "lease: host")
+		case "boot_id":
+			l.BootID = d.maybe(m.Value, "lease: boot_id")
+		case "pid":
+			l.PID = int(d.natural(m.Value, "lease: pid"))
+		case "pid_start":
+			l.PIDStart = d.maybe(m.Value, "lease: pid_start")
+		case "taken":
+			l.Taken = d.maybe(m.Value, "lease: taken")
+		case "timeout":
+			l.Timeout = int(d.natural(m.Value, "lease: timeout"))
+		default:
+			d.unknown(m, []string{"session_id", "run", "host", "boot_id", "pid", "pid_start", "taken", "timeout"})
+		}
+	}
+	return l
+}

@@ -1,0 +1,306 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+)
+
+// session is one hold of the lock: the state as it was read and repaired from what a killed write left.
+type session struct {
+	m        *Manager
+	cfg      Config
+	now      time.Time
+	adopt    bool // a change from outside is taken over even if it loses tasks
+	real     string
+	info     fs.FileInfo
+	doc      *document
+	serial   uint64 // of the state; above the file's after a change from outside
+	warnings []string
+
+	archive     *document // nil if there is none, or before archived was called
+	archiveInfo fs.FileInfo
+	archiveReal string
+	archiveRead bool
+}
+
+func (s *session) warn(text string) { s.warnings = append(s.warnings, text) }
+
+// open reads state.json, finishes what a killed write left, and finds out whether someone else changed the file.
+func (s *session) open() error {
+	if err := s.read(); err != nil {
+		return err
+	}
+	if err := s.m.audit.refresh(); err != nil {
+		return err
+	}
+	return s.recover()
+}
+
+func (s *session) read() error {
+	root := s.cfg.Root
+	real, err := realName(root, stateFile)
+	if err != nil {
+		return err
+	}
+	s.real = real
+	if err := s.sweep(); err != nil {
+		return err
+	}
+	src, info, err := readWith(root, real, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return noState(err)
+	}
+	if err != nil {
+		return ioFailure("reading", stateFile, err)
+	}
+	s.info = info
+	if links(info) > 1 {
+		if bak, err := root.Stat(stateFile + ".bak"); err != nil || !sameFile(bak, info) {
+			s.warn("state.json has another name by a hard link; that name keeps the old content")
+		}
+	}
+	c := s.m.cache.Load()
+	if c != nil && bytes.Equal(c.src, src) {
+		s.doc, s.serial = c, c.Serial
+		return nil
+	}
+	doc, err := parseDocument(stateFile, src, c)
+	if err != nil {
+		if e, ok := errors.AsType[*SyntaxError](err); ok {
+			var copying error
+			e.Copy, copying = s.keepCorrupt(src)
+			err = errors.Join(err, copying)
+		}
+		return withBackup(s.cfg, err)
+	}
+	s.m.cache.Store(doc)
+	s.doc, s.serial = doc, doc.Serial
+	return nil
+}
+
+// sweep removes the temporary files of killed writes. All of them are made under the lock that is held now.
+func (s *session) sweep() error {
+	err := atomicfile.Sweep(s.cfg.Root, formats.Workspace, path.Base(stateFile), path.Base(stateFile)+".bak", path.Base(infoFile))
+	if dir := path.Dir(s.real); dir != formats.Workspace {
+		err = errors.Join(err, atomicfile.Sweep(s.cfg.Root, dir, path.Base(s.real)))
+	}
+	if err != nil {
+		return ioFailure("cleaning", formats.Workspace, err)
+	}
+	return nil
+}
+
+func noState(err error) error {
+	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: stateFile, Err: err, Help: "run tercet init"}
+}
+
+// recover brings audit log and files together after a kill, and takes over or refuses a change from outside.
+func (s *session) recover() error {
+	log := &s.m.audit
+	if !log.there {
+		return s.finishMove(moveOut, auditLine{})
+	}
+	last := log.last
+	if last.Kind == lineWrite && last.File != stateFile {
+		if err := s.recoverOther(last); err != nil {
+			return err
+		}
+	}
+	state := log.lastState
+	switch {
+	case state.Post == s.doc.sha:
+		s.serial = max(s.serial, state.Serial)
+	case (state.Kind == lineWrite || state.Kind == lineRestored) && state.Pre == s.doc.sha && log.stateAt == log.lines:
+		if err := s.abort(state, s.doc.sha); err != nil {
+			return err
+		}
+	default:
+		if err := s.external(state); err != nil {
+			return err
+		}
+		return s.finishMove(moveOut, auditLine{})
+	}
+	// A move is done when both of its files are; its second file is the last line of a move that came through.
+	second := map[string]string{moveOut: stateFile, moveBack: archiveFile}[last.Move]
+	if now := log.last; last.Move != "" && (last.File != second || now.Kind == lineAborted) {
+		return s.finishMove(last.Move, last)
+	}
+	return nil
+}
+
+// recoverOther looks whether the last announced write of a plan or of the archive happened.
+func (s *session) recoverOther(last auditLine) error {
+	sha := ""
+	src, err := readFile(s.cfg.Root, last.File, maxState)
+	switch {
+	case err == nil:
+		sha = digest(src)
+	case !errors.Is(err, fs.ErrNotExist):
+		return ioFailure("reading", last.File, err)
+	}
+	if sha == last.Pre {
+		return s.abort(last, sha)
+	}
+	return nil
+}
+
+// external takes over a state that another program wrote, unless tasks are lost.
+func (s *session) external(state auditLine) error {
+	known, numbers := s.lastKnown(state)
+	refused := &ExternalEditError{File: stateFile, Serial: s.doc.Serial, Expected: s.m.audit.high}
+	kind := lineExternal
+	if s.adopt {
+		kind = lineAdopted
+	}
+	if known != nil && !s.adopt {
+		if known.Lineage != s.doc.Lineage {
+			refused.Lineage, refused.Want = s.doc.Lineage, known.Lineage
+			return refused
+		}
+		archive, err := s.archived()
+		if err != nil {
+			return err
+		}
+		for _, n := range numbers {
+			if s.doc.find(n) == nil && (archive == nil || archive.find(n) == nil) {
+				refused.Missing = append(refused.Missing, n)
+			}
+		}
+		if len(refused.Missing) > 0 {
+			return refused
+		}
+	}
+	s.serial = max(s.doc.Serial, s.m.audit.high) + 1
+	line := auditLine{Serial: s.serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: state.Post, Post: s.doc.sha}
+	for _, n := range numbers {
+		if s.doc.find(n) == nil {
+			line.Removed = append(line.Removed, n)
+		}
+	}
+	if err := s.keep(s.real, s.serial); err != nil {
+		return ioFailure("keeping a backup of", stateFile, err)
+	}
+	// The backup is one more name of the file that was read, which is no change of its content.
+	if err := s.m.audit.append(line); err != nil {
+		return err
+	}
+	s.warn(fmt.Sprintf("state.json was changed from outside; taken over as serial %d", s.serial))
+	return nil
+}
+
+// lastKnown gives the numbers of the tasks after the last known write: from a copy of that state, or from the backup before
+// it and what the line says. Without either nothing is known.
+func (s *session) lastKnown(state auditLine) (*document, []int) {
+	list, err := backups(s.cfg)
+	if err != nil {
+		return nil, nil
+	}
+	for _, serial := range slices.Backward(list) {
+		src, err := readFile(s.cfg.Root, backupName(serial), maxState)
+		if err != nil {
+			continue
+		}
+		sha := digest(src)
+		if sha != state.Post && sha != state.Pre {
+			continue
+		}
+		doc, err := parseDocument(backupName(serial), src, nil)
+		if err != nil {
+			continue
+		}
+		var numbers []int
+		for i := range doc.Tasks {
+			if n := doc.Tasks[i].Number; sha == state.Post || !slices.Contains(state.Removed, n) {
+				numbers = append(numbers, n)
+			}
+		}
+		if sha == state.Pre {
+			numbers = append(numbers, state.Added...)
+		}
+		return doc, numbers
+	}
+	if doc, _ := newestBackup(s.cfg); doc != nil {
+		return doc, nil
+	}
+	return nil, nil
+}
+
+// restore replaces the state by a backup.
+func (s *session) restore(serial uint64) (Result, error) {
+	root := s.cfg.Root
+	name := backupName(serial)
+	src, err := readFile(root, name, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		list, _ := backups(s.cfg) // without a list the message has none
+		return Result{}, &formats.Failure{
+			Code: formats.CodeNotFound, Message: fmt.Sprintf("no backup of serial %d", serial), Help: fmt.Sprint("there are backups of ", list),
+		}
+	}
+	if err != nil {
+		return Result{}, ioFailure("reading", name, err)
+	}
+	backup, err := parseDocument(name, src, nil)
+	if err != nil {
+		return Result{}, err
+	}
+	if s.real, err = realName(root, stateFile); err != nil {
+		return Result{}, err
+	}
+	if err := s.m.audit.refresh(); err != nil {
+		return Result{}, err
+	}
+	old, info, err := readWith(root, s.real, maxState)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Result{}, ioFailure("reading", stateFile, err)
+	}
+	c := change{name: stateFile, real: s.real, read: info}
+	high := max(serial, s.m.audit.high)
+	res := Result{Changed: true}
+	if info != nil {
+		if c.old, err = parseDocument(stateFile, old, nil); err != nil {
+			kept, err := s.keepCorrupt(old)
+			if err != nil {
+				return Result{}, ioFailure("keeping a copy of", stateFile, err)
+			}
+			c.old = nil
+			res.Warnings = append(res.Warnings, "the broken state is kept as "+kept)
+		} else {
+			high = max(high, c.old.Serial)
+		}
+	}
+	d := newDraft(s.cfg, backup, Tx{}, s.archived)
+	d.next = max(d.next, s.m.cacheNext())
+	if c.old != nil {
+		d.next = max(d.next, c.old.NextNumber)
+	}
+	doc, data, err := d.render(high + 1)
+	if err != nil {
+		return Result{}, err
+	}
+	res.Serial = high + 1
+	s.serial = high
+	c.data = data
+	c.line = auditLine{Serial: res.Serial, Kind: lineRestored, File: stateFile, Time: stamp(s.now), Pre: digest(old), Post: doc.sha}
+	if err := s.commit(c); err != nil {
+		return res, err
+	}
+	doc.file = stateFile
+	s.m.cache.Store(doc)
+	return res, nil
+}
+
+// cacheNext is the next number that this manager saw last, so that numbers are not given twice after a restore.
+func (m *Manager) cacheNext() int {
+	if c := m.cache.Load(); c != nil {
+		return c.NextNumber
+	}
+	return 0
+}

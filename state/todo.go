@@ -1,0 +1,168 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+)
+
+// RenderTodo writes the tasks as markdown, grouped by status. The first line holds the serial and the sha256 of what follows
+// it, by which a hand edit is known.
+func RenderTodo(doc *Doc) []byte {
+	var b bytes.Buffer
+	b.WriteString("# Tasks\n")
+	if len(doc.Tasks) == 0 {
+		b.WriteString("\nNone.\n")
+	}
+	groups := map[formats.TaskStatus][]*formats.Task{}
+	for i := range doc.Tasks {
+		t := &doc.Tasks[i]
+		groups[t.Status] = append(groups[t.Status], t)
+	}
+	for _, s := range formats.TaskStatuses() {
+		list := groups[s]
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortFunc(list, func(a, b *formats.Task) int { return a.Number - b.Number })
+		fmt.Fprintf(&b, "\n## %s\n\n", heading(s))
+		for _, t := range list {
+			todoLine(&b, t)
+		}
+	}
+	head := fmt.Sprintf("<!-- tercet: serial %d sha256 %s -->\n", doc.Serial, digest(b.Bytes()))
+	return append([]byte(head), b.Bytes()...)
+}
+
+func heading(s formats.TaskStatus) string {
+	words := strings.ReplaceAll(s.String(), "_", " ")
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+func todoLine(b *bytes.Buffer, t *formats.Task) {
+	box := " "
+	if t.Status.Terminal() {
+		box = "x"
+	}
+	fmt.Fprintf(b, "- [%s] %d. %s", box, t.Number, plainLine(t.Title))
+	var notes []string
+	for _, n := range []string{t.Language, t.Priority, t.Effort} {
+		if n != "" {
+			notes = append(notes, plainLine(n))
+		}
+	}
+	if len(notes) > 0 {
+		b.WriteString(" (" + strings.Join(notes, ", ") + ")")
+	}
+	if t.Parent != nil {
+		fmt.Fprintf(b, ", part of %d", *t.Parent)
+	}
+	if len(t.Dependencies) > 0 {
+		words := make([]string, len(t.Dependencies))
+		for i, n := range t.Dependencies {
+			words[i] = strconv.Itoa(n)
+		}
+		b.WriteString(", after " + strings.Join(words, ", "))
+	}
+	b.WriteByte('\n')
+	if t.BlockedReason != "" {
+		fmt.Fprintf(b, "  - blocked: %s\n", plainLine(t.BlockedReason))
+	}
+	for _, a := range t.Artifacts {
+		if !a.Deleted && a.Type.IsDocument() {
+			fmt.Fprintf(b, "  - %s: %s\n", a.Type, plainLine(a.Path))
+		}
+	}
+}
+
+// plainLine keeps a text on its line and from being taken for HTML.
+func plainLine(s string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "<", "\\<")
+}
+
+// todoHead reads the first line of TODO.md.
+func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
+	line, body, found := bytes.Cut(src, []byte("\n"))
+	if !found {
+		return 0, "", nil, false
+	}
+	rest, ok := strings.CutPrefix(string(bytes.TrimSuffix(line, []byte("\r"))), "<!-- tercet: serial ")
+	rest, end := strings.CutSuffix(rest, " -->")
+	word, sha, cut := strings.Cut(rest, " sha256 ")
+	n, err := strconv.ParseUint(word, 10, 64)
+	if !ok || !end || !cut || err != nil {
+		return 0, "", nil, false
+	}
+	return n, sha, body, true
+}
+
+// todoWait is how long the view waits for another process that writes it: that one writes the same or something newer.
+const todoWait = 2 * time.Second
+
+// renderTodo brings TODO.md up to date after a write. It never fails a write: what goes wrong is a warning.
+func (m *Manager) renderTodo(ctx context.Context) []string {
+	cfg := m.cfg
+	cfg.LockTimeout = min(todoWait, max(cfg.LockTimeout, time.Millisecond))
+	if m.cfg.LockTimeout == 0 {
+		cfg.LockTimeout = todoWait
+	}
+	cfg.Notice = nil
+	h, err := locker{cfg: cfg, file: todoLock}.take(context.WithoutCancel(ctx), "")
+	if err != nil {
+		return []string{"TODO.md was not written: " + err.Error()}
+	}
+	err = m.writeTodo()
+	if err = errors.Join(err, h.release()); err != nil {
+		return []string{"TODO.md was not written: " + err.Error()}
+	}
+	return nil
+}
+
+// errTodoEdited says that a person changed TODO.md.
+var errTodoEdited = errors.New("it was edited; run tercet sync")
+
+func (m *Manager) writeTodo() error {
+	root := m.cfg.Root
+	state, err := readFile(root, stateFile, maxState)
+	if err != nil {
+		return err
+	}
+	doc := m.cache.Load()
+	if doc == nil || !bytes.Equal(doc.src, state) {
+		if doc, err = parseDocument(stateFile, state, doc); err != nil {
+			return err
+		}
+	}
+	real, err := realName(root, todoFile)
+	if err != nil {
+		return err
+	}
+	old, err := readFile(root, real, maxState)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(old) == 0:
+	case err != nil:
+		return err
+	default:
+		serial, sha, body, ok := todoHead(old)
+		if !ok || sha != digest(body) {
+			return errTodoEdited
+		}
+		if serial >= doc.Serial {
+			return nil
+		}
+	}
+	if err := atomicfile.Sweep(root, path.Dir(real), path.Base(real)); err != nil {
+		return err
+	}
+	return atomicfile.WriteLoose(root, real, RenderTodo(&doc.Doc), 0)
+}

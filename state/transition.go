@@ -1,0 +1,233 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+)
+
+func (d *draft) updateStatus(op UpdateStatus) error {
+	if op.Recover && op.To == "" {
+		op.To = formats.NotStarted
+	}
+	if op.Back == (op.To != "") {
+		return &OpError{Op: op.name(), Msg: "expected a status or back, got both or neither"}
+	}
+	if op.To != "" {
+		if _, err := formats.ParseTaskStatus(op.To.String()); err != nil {
+			return err
+		}
+	}
+	if len(op.Tasks) == 0 {
+		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+	}
+	op.Reason = strings.TrimSpace(op.Reason)
+	var all error
+	for _, n := range op.Tasks {
+		all = errors.Join(all, d.move(op, n))
+	}
+	return all
+}
+
+// move changes the status of one task.
+func (d *draft) move(op UpdateStatus, n int) error {
+	t, err := d.take(n)
+	if err != nil {
+		return err
+	}
+	from, stale := d.cfg.effective(t, d.now)
+	to := op.To
+	if op.Back {
+		if !t.Status.KeepsPrior() || t.Prior == "" {
+			return &TransitionError{Task: n, From: t.Status}
+		}
+		to = t.Prior
+	}
+	linked, err := d.link(op, t, op.Artifacts)
+	if err != nil {
+		return err
+	}
+	if to == from && !op.Back {
+		kept := to.InProgress() && !stale && (t.Lease == nil || t.Lease.Session != d.tx.Session || t.Lease.Run != d.tx.Run)
+		if kept {
+			t.Lease = d.lease(op.timeout())
+		}
+		if kept || linked {
+			d.touch(t)
+		}
+		d.verdict(op, t, from, kept || linked)
+		return nil
+	}
+	back := op.Back || t.Status.KeepsPrior() && to == t.Prior
+	if !back && !d.tx.Force {
+		if err := d.legal(op, t, from); err != nil {
+			return err
+		}
+	}
+	if stale && t.Lease != nil && !back {
+		d.warn(fmt.Sprintf("task %d: taken over from session %s, which left it %s", n, t.Lease.Session, t.Status))
+	}
+	switch {
+	case !to.KeepsPrior():
+		t.Prior = ""
+	case !t.Status.KeepsPrior():
+		t.Prior = t.Status
+	}
+	t.BlockedReason = ""
+	if to == formats.Blocked {
+		t.BlockedReason = op.Reason
+	}
+	t.Lease = nil
+	if to.InProgress() {
+		t.Lease = d.lease(op.timeout())
+	}
+	t.Status = to
+	d.touch(t)
+	d.verdict(op, t, from, true)
+	return nil
+}
+
+// legal holds the table of changes and the conditions of the target.
+func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus) error {
+	refusal := &TransitionError{Task: t.Number, From: from, To: op.To}
+	moves := formats.Moves(from)
+	at := slices.IndexFunc(moves, func(m formats.Move) bool { return m.To == op.To && m.Recover == op.Recover })
+	if at < 0 {
+		for _, m := range moves {
+			if m.Recover && m.To == op.To {
+				refusal.Needs = "the recover operation"
+				return refusal
+			}
+			if !m.Recover {
+				refusal.Allowed = append(refusal.Allowed, m.To)
+			}
+		}
+		if t.Status.KeepsPrior() && t.Prior != "" && t.Prior != from && !slices.Contains(refusal.Allowed, t.Prior) {
+			refusal.Allowed = append(refusal.Allowed, t.Prior)
+		}
+		return refusal
+	}
+	m := moves[at]
+	if m.NeedsReason && op.Reason == "" {
+		refusal.Needs = "a reason"
+		return refusal
+	}
+	if m.ChildrenTerminal {
+		for child := range d.tasks {
+			if child.Parent != nil && *child.Parent == t.Number && !child.Status.Terminal() {
+				refusal.Needs = "every child completed or abandoned, task " + number(child.Number) + " is " + child.Status.String()
+				return refusal
+			}
+		}
+		return nil // an expanded task has no document and no phases of its own: its children do
+	}
+	if err := d.documented(t, op.To); err != nil {
+		return err
+	}
+	if op.To == formats.Completed {
+		return d.phasesDone(t)
+	}
+	return nil
+}
+
+// documented holds that the document of a status is on disk and not empty.
+func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
+	kind := formats.ArtifactFor(to)
+	if kind == "" {
+		return nil
+	}
+	a := t.Newest(kind)
+	if a == nil || a.Deleted {
+		return &MissingArtifactError{Task: t.Number, To: to, Type: kind}
+	}
+	if why := d.onDisk(a.Path); why != "" {
+		return &MissingArtifactError{Task: t.Number, To: to, Type: kind, Path: a.Path, Why: why}
+	}
+	return nil
+}
+
+// onDisk says what is wrong with a document, nothing if it is a regular file with content.
+func (d *draft) onDisk(path string) string {
+	info, err := d.cfg.Root.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "does not exist"
+	case err != nil:
+		return "cannot be read: " + err.Error()
+	case !info.Mode().IsRegular():
+		return "is no regular file"
+	case info.Size() == 0:
+		return "is empty"
+	}
+	return ""
+}
+
+// phasesDone refuses to complete a task while its newest plan has an open phase.
+func (d *draft) phasesDone(t *formats.Task) error {
+	a := t.Newest(formats.ArtifactPlan)
+	if a == nil || a.Deleted {
+		return nil
+	}
+	src, err := readFile(d.cfg.Root, a.Path, maxPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.warn("task " + number(t.Number) + ": its plan " + a.Path + " does not exist, so its phases were not looked at")
+		return nil
+	}
+	if err != nil {
+		return &formats.Failure{Code: formats.CodeIO, Message: "reading the plan " + a.Path, Err: err}
+	}
+	plan, _ := formats.ParsePlan(a.Path, src) // what is wrong with the document is for the command's check to say
+	var open []string
+	for _, p := range plan.Phases {
+		if p.Status != formats.PhaseCompleted {
+			open = append(open, fmt.Sprintf("phase %d (%s): %s", p.Number, p.Name, p.Status))
+		}
+	}
+	if len(open) > 0 {
+		return &PhasesOpenError{Task: t.Number, Plan: a.Path, Open: open}
+	}
+	return nil
+}
+
+// TransitionsText prints the table of legal changes, one status a line.
+func TransitionsText() string {
+	var b strings.Builder
+	width := 0
+	for _, s := range formats.TaskStatuses() {
+		width = max(width, len(s))
+	}
+	for _, s := range formats.TaskStatuses() {
+		fmt.Fprintf(&b, "%-*s  ", width, s)
+		for i, m := range formats.Moves(s) {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(m.To.String())
+			var notes []string
+			if m.Recover {
+				notes = append(notes, "recover")
+			}
+			if m.NeedsReason {
+				notes = append(notes, "reason")
+			}
+			if m.ChildrenTerminal {
+				notes = append(notes, "every child completed or abandoned")
+			}
+			if len(notes) > 0 {
+				b.WriteString(" (" + strings.Join(notes, ", ") + ")")
+			}
+		}
+		if s.KeepsPrior() {
+			if len(formats.Moves(s)) > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString("back to the prior status")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

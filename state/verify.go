@@ -1,0 +1,126 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"tercet/formats"
+)
+
+// Verify looks at everything that a write relies on: that both files are valid, what the format alone cannot hold
+// (dependencies, parents, numbers, documents, leases), the chain of the audit log, and whether the file is the engine's own
+// write. It changes nothing. An error means that it could not look.
+func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.load(ctx)
+	if e, ok := errors.AsType[*SyntaxError](err); ok {
+		return e.List.List, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := verifier{r: r, doc: d, depends: loops{next: dependenciesOf, task: d.find}}
+	if v.archive, _, err = readArchive(r.cfg, archiveFile); err != nil {
+		if e, ok := errors.AsType[*SyntaxError](err); ok {
+			v.found = append(v.found, e.List.List...)
+		} else {
+			return nil, err
+		}
+	}
+	for i := range d.Tasks {
+		v.task(i)
+	}
+	if top := d.highest(); d.NextNumber <= top {
+		v.add(formats.SeverityWarning, d.tree.Get("next_number").Start, "", "next_number is %d, expected more than %d", d.NextNumber, top)
+	}
+	return v.found, v.log()
+}
+
+// verifier collects findings about one state.
+type verifier struct {
+	r       *Reader
+	doc     *document
+	archive *document
+	depends loops
+	found   []formats.Diagnostic
+}
+
+func (v *verifier) add(severity formats.Severity, offset int, help, format string, args ...any) {
+	v.found = append(v.found, formats.Diagnostic{
+		Code: string(formats.CodeInvalidState), Severity: severity, File: v.doc.file, Pos: position(v.doc.src, offset),
+		Message: fmt.Sprintf(format, args...), Help: help,
+	})
+}
+
+func (v *verifier) known(n int) bool {
+	return v.doc.find(n) != nil || v.archive != nil && v.archive.find(n) != nil
+}
+
+func (v *verifier) task(i int) {
+	t := &v.doc.Tasks[i]
+	at := v.doc.values[i].Start
+	for _, n := range t.Dependencies {
+		if !v.known(n) {
+			v.add(formats.SeverityError, at, "", "task %d depends on task %d, which does not exist", t.Number, n)
+		}
+	}
+	if t.Parent != nil && !v.known(*t.Parent) {
+		v.add(formats.SeverityError, at, "", "task %d is part of task %d, which does not exist", t.Number, *t.Parent)
+	}
+	if loop := v.depends.from(t.Number); loop != "" {
+		v.add(formats.SeverityError, at, "leave one of them out", "the dependencies of task %d lead back to it: %s", t.Number, loop)
+	}
+	if v.archive != nil && v.archive.find(t.Number) != nil {
+		v.add(formats.SeverityError, at, "the next write finishes an interrupted move; if it does not, remove one of the two", "task %d is both active and archived", t.Number)
+	}
+	switch status, stale := v.r.cfg.effective(t, v.r.cfg.now()); {
+	case stale:
+		v.add(formats.SeverityWarning, at, "the next command on the task takes it over", "the lease of task %d is stale, it counts as %s", t.Number, status)
+	case t.Status.InProgress() && t.Lease == nil:
+		v.add(formats.SeverityWarning, at, "", "task %d is %s, but nobody holds its lease", t.Number, t.Status)
+	}
+	for _, a := range t.Artifacts {
+		v.artifact(at, t, a)
+	}
+}
+
+func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
+	if why := pathFault(a.Path); why != "" {
+		v.add(formats.SeverityError, at, "", "task %d: artifact path %q: %s", t.Number, a.Path, why)
+		return
+	}
+	if a.Deleted || !a.Type.IsDocument() {
+		return
+	}
+	if _, err := v.r.cfg.Root.Stat(a.Path); errors.Is(err, fs.ErrNotExist) {
+		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s does not exist", t.Number, a.Path)
+	}
+}
+
+// log holds the audit log against the file.
+func (v *verifier) log() error {
+	data, err := readFile(v.r.cfg.Root, auditFile, maxAudit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return ioFailure("reading", auditFile, err)
+	}
+	warn := func(line int, format string, args ...any) {
+		v.found = append(v.found, formats.Diagnostic{
+			Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: auditFile,
+			Pos: formats.Pos{Line: line, Col: 1}, Message: fmt.Sprintf(format, args...),
+		})
+	}
+	if line, what := chainFault(data); line > 0 {
+		warn(line, "%s", what)
+	}
+	state := lastStateLine(data)
+	if state.Post != "" && state.Post != v.doc.sha && !(state.Kind == lineWrite && state.Pre == v.doc.sha) {
+		v.add(formats.SeverityWarning, 0, "the next write takes it over", "the file was changed from outside since serial %d", state.Serial)
+	}
+	return nil
+}
