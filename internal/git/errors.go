@@ -58,6 +58,17 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel.
 func (e *Error) Unwrap() error { return e.Err }
 
+// MissingError says that there is no git program. It wraps the *proc.NotFoundError.
+type MissingError struct {
+	Err error
+}
+
+// Error implements error.
+func (e *MissingError) Error() string { return "git is not installed: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *MissingError) Unwrap() error { return e.Err }
+
 // RevError says that Rev names no commit.
 type RevError struct {
 	Rev string

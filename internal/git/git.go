@@ -58,6 +58,9 @@ func (r *Repo) run(ctx context.Context, c call) ([]byte, int, error) {
 		Argv: argv, Dir: dir, Env: environment(c.pairs), Stdin: c.stdin, Purpose: proc.PurposeGit,
 		Timeout: proc.Timeout{Total: callTime}, StdoutCap: outputCap, Limit: outputMax,
 	})
+	if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
+		return nil, 0, &MissingError{Err: err}
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -130,7 +133,7 @@ func (v Version) String() string {
 // Oldest is the oldest git that can be used: earlier ones do not print worktrees with NUL between records.
 func Oldest() Version { return Version{Major: 2, Minor: 36} }
 
-// Version returns the version of the git program. A missing program is a *proc.NotFoundError.
+// Version returns the version of the git program. A missing program is a *MissingError.
 func (r *Repo) Version(ctx context.Context) (Version, error) {
 	out, err := r.read(ctx, "version")
 	if err != nil {
@@ -139,8 +142,8 @@ func (r *Repo) Version(ctx context.Context) (Version, error) {
 	return parseVersion(out)
 }
 
-// Available returns nil if git is there and new enough; otherwise a *proc.NotFoundError, a *VersionError or why git
-// did not start.
+// Available returns nil if git is there and new enough; otherwise a *MissingError, a *VersionError or why git did not
+// start.
 func (r *Repo) Available(ctx context.Context) error {
 	v, err := r.Version(ctx)
 	if err != nil {

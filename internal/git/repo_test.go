@@ -138,6 +138,9 @@ func TestMissingProgram(t *testing.T) {
 	if nf, ok := errors.AsType[*proc.NotFoundError](err); !ok || nf.Name != "git" {
 		t.Errorf("Available() = %v, want a NotFoundError of git", err)
 	}
+	if _, ok := errors.AsType[*git.MissingError](err); !ok {
+		t.Errorf("Available() = %v, want a MissingError", err)
+	}
 }
 
 func TestBeforeTheFirstCommit(t *testing.T) {
@@ -342,6 +345,22 @@ func TestRefs(t *testing.T) {
 	}
 	if is := must[bool](t)(r.BranchExists(t.Context(), "task/1-ü")); is {
 		t.Error("BranchExists() after DeleteBranch = true, want false")
+	}
+	if got := must[[]string](t)(r.BranchesWith(t.Context(), first)); !cmp.Equal(got, []string{"main"}) {
+		t.Errorf("BranchesWith() = %q, want main", got)
+	}
+	if err := r.CreateBranch(t.Context(), "wip", first); err != nil {
+		t.Fatal(err)
+	}
+	write(t, r.Dir, "a.txt", "uncommitted\n")
+	if err := r.SetHead(t.Context(), "wip"); err != nil {
+		t.Fatal(err)
+	}
+	if b := must[string](t)(r.CurrentBranch(t.Context())); b != "wip" || readFile(t, r.Dir, "a.txt") != "uncommitted\n" {
+		t.Errorf("CurrentBranch() after SetHead = %q, want wip with the file as it was", b)
+	}
+	if err := r.SetHead(t.Context(), "none"); err == nil {
+		t.Error("SetHead(none) = nil, want an error")
 	}
 	if b := must[string](t)(r.MergeBase(t.Context(), first, second)); b != first {
 		t.Errorf("MergeBase() = %q, want %q", b, first)

@@ -151,6 +151,36 @@ func (r *Repo) Branches(ctx context.Context, prefix string) ([]string, error) {
 	return list, nil
 }
 
+// BranchesWith returns the names of the branches that contain the commit rev, sorted.
+func (r *Repo) BranchesWith(ctx context.Context, rev string) ([]string, error) {
+	if err := checkRev(rev); err != nil {
+		return nil, err
+	}
+	out, err := r.read(ctx, "for-each-ref", "--format=%(refname)", "--contains="+rev, branchPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for ref := range strings.FieldsSeq(string(out)) {
+		list = append(list, strings.TrimPrefix(ref, branchPrefix))
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// SetHead puts the working tree of Dir on an existing branch and changes neither its files nor its index.
+func (r *Repo) SetHead(ctx context.Context, branch string) error {
+	there, err := r.BranchExists(ctx, branch)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return &RevError{Rev: branch, Err: ErrNoCommit}
+	}
+	_, err = r.read(ctx, "symbolic-ref", "HEAD", branchPrefix+branch)
+	return err
+}
+
 func (r *Repo) refHash(ctx context.Context, ref string) (string, error) {
 	out, _, err := r.run(ctx, call{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref}, also: []int{1}})
 	return line(out), err
