@@ -1,0 +1,293 @@
+package checks
+
+import (
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tercet/formats"
+)
+
+// source marks the issues of this package.
+const source = "check"
+
+// Parse reads the output of a stack's tools into issues, at most MaxIssues, in the order of the output. An unknown stack
+// is read for lines `file:line: message` only. File names are as the tool wrote them, cleaned.
+func Parse(stack string, out []byte) []formats.Issue {
+	p := &parser{stack: Stack(stack)}
+	list, _ := p.parse(string(out))
+	return list
+}
+
+// parser reads one output.
+type parser struct {
+	stack  Stack
+	module string                   // module path of a Go project, may be empty
+	place  func(name string) string // path inside the project, "" if it is not in there; nil takes every name
+
+	list    []formats.Issue
+	seen    map[key]bool
+	dropped int
+}
+
+// maxSequence bounds the search for the end of a terminal sequence, which need not have one.
+const maxSequence = 1024
+
+// key tells issues apart: tools repeat themselves.
+type key struct {
+	file, text string
+	line       int
+}
+
+// spot is a place in a file; the zero value is none.
+type spot struct {
+	file string
+	line int
+}
+
+func (p *parser) parse(out string) ([]formats.Issue, int) {
+	p.seen = map[key]bool{}
+	lines := strings.Split(clean(out), "\n")
+	switch p.stack {
+	case Go:
+		p.golang(lines)
+	case Node:
+		p.node(lines)
+	case Rust:
+		p.rust(lines)
+	case Python:
+		p.python(lines)
+	case Make: // it may have called any of them
+		p.golang(lines)
+		p.rust(lines)
+		p.python(lines)
+		p.node(lines)
+	default:
+		p.plain(lines)
+	}
+	return p.list, p.dropped
+}
+
+// add books an issue. A place outside the project is left out, the issue stays.
+func (p *parser) add(level formats.Level, at spot, text string) {
+	text = describe(text)
+	if text == "" {
+		return
+	}
+	i := formats.Issue{Level: level, Description: text, Source: source}
+	if file := p.file(at.file); file != "" {
+		i.Files, i.Line = []string{file}, at.line
+	}
+	k := key{text: text, line: i.Line}
+	if len(i.Files) > 0 {
+		k.file = i.Files[0]
+	}
+	if p.seen[k] {
+		return
+	}
+	p.seen[k] = true
+	if len(p.list) >= MaxIssues {
+		p.dropped++
+		return
+	}
+	p.list = append(p.list, i)
+}
+
+func (p *parser) file(name string) string {
+	if name == "" {
+		return ""
+	}
+	name = path.Clean(strings.TrimPrefix(name, "file://"))
+	if p.place == nil {
+		return name
+	}
+	return p.place(name)
+}
+
+// inside tells whether a place is one of the project's own files.
+func (p *parser) inside(at spot) bool {
+	return p.file(at.file) != "" && !strings.Contains(at.file, "node_modules/") && !strings.HasPrefix(at.file, "node:")
+}
+
+// plain reads `file:line:col: message` as compilers of many languages print it.
+func (p *parser) plain(lines []string) {
+	for _, l := range lines {
+		if at, rest, ok := position(l); ok {
+			level, text := grade(rest)
+			p.add(level, at, text)
+		}
+	}
+}
+
+// grade takes a leading severity off a message.
+func grade(text string) (formats.Level, string) {
+	text = strings.TrimLeft(text, " -")
+	for _, w := range []string{"fatal error", "error", "warning", "note"} {
+		rest, ok := strings.CutPrefix(text, w)
+		if !ok {
+			continue
+		}
+		level := formats.LevelError
+		switch w {
+		case "warning":
+			level = formats.LevelWarning
+		case "note":
+			level = formats.LevelSuggestion
+		}
+		if msg, ok := strings.CutPrefix(rest, ":"); ok {
+			return level, strings.TrimSpace(msg)
+		}
+		if strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, " TS") {
+			return level, strings.TrimSpace(text)
+		}
+	}
+	return formats.LevelError, text
+}
+
+// position reads `file:line: rest` and `file:line:col: rest` at the start of s. The file must look like one, because
+// times, addresses and ratios have colons too.
+func position(s string) (at spot, rest string, ok bool) {
+	from := 0
+	if strings.HasPrefix(s, "file://") {
+		from = len("file://")
+	}
+	for i := from; i < len(s); i++ {
+		if s[i] != ':' {
+			continue
+		}
+		line, n := number(s[i+1:])
+		if n == 0 {
+			continue
+		}
+		at = spot{file: s[:i], line: line}
+		rest = s[i+1+n:]
+		if _, n := colon(rest); n > 0 {
+			rest = rest[n:]
+		}
+		if !looksLikeFile(at.file[from:]) || line == 0 {
+			return spot{}, "", false
+		}
+		if rest == "" {
+			return at, "", true
+		}
+		if rest[0] != ':' && rest[0] != ' ' {
+			return spot{}, "", false
+		}
+		return at, strings.TrimSpace(strings.TrimPrefix(rest, ":")), true
+	}
+	return spot{}, "", false
+}
+
+// colon reads `:N` and returns how long it is.
+func colon(s string) (value, size int) {
+	if !strings.HasPrefix(s, ":") {
+		return 0, 0
+	}
+	v, n := number(s[1:])
+	if n == 0 {
+		return 0, 0
+	}
+	return v, n + 1
+}
+
+// number reads leading digits; more than eight are no line number.
+func number(s string) (value, size int) {
+	for size < len(s) && s[size] >= '0' && s[size] <= '9' {
+		size++
+	}
+	if size == 0 || size > 8 {
+		return 0, 0
+	}
+	v, err := strconv.Atoi(s[:size])
+	if err != nil {
+		return 0, 0
+	}
+	return v, size
+}
+
+// looksLikeFile tells whether s can be the name of a source file: no white space, and an ending with a letter.
+func looksLikeFile(s string) bool {
+	if s == "" || strings.ContainsAny(s, " \t\"'()<>|*?") || strings.Contains(s, "://") {
+		return false
+	}
+	ext := path.Ext(s)
+	if base := path.Base(s); base == "Makefile" || base == "makefile" || base == "GNUmakefile" || base == "Dockerfile" {
+		return true
+	}
+	return len(ext) > 1 && len(ext) <= 12 && strings.ContainsFunc(ext, unicode.IsLetter)
+}
+
+// clean makes output plain text: no terminal sequences, no control characters but line ends and tabs, valid UTF-8.
+func clean(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		if n := sequence(s[i:]); n > 0 {
+			i += n
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		switch {
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r == utf8.RuneError && n == 1:
+			b.WriteRune(utf8.RuneError)
+		case !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// sequence returns the length of the escape sequence at the start of s, or 0.
+func sequence(s string) int {
+	if len(s) < 2 || s[0] != 0x1b {
+		return 0
+	}
+	switch s[1] {
+	case '[':
+		for i := 2; i < len(s); i++ {
+			if s[i] >= 0x40 && s[i] <= 0x7e {
+				return i + 1
+			}
+			if s[i] < 0x20 || s[i] > 0x3f {
+				return i // broken off
+			}
+		}
+		return len(s)
+	case ']', 'P', '^', '_', 'X':
+		for i := 2; i < min(len(s), maxSequence); i++ {
+			switch {
+			case s[i] == 0x07:
+				return i + 1
+			case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\':
+				return i + 2
+			case s[i] == '\n':
+				return 2
+			}
+		}
+		return 2 // no end: only its start is dropped, or all output would be
+	}
+	return 2
+}
+
+// join appends one more line to a message, as long as any of it could be shown.
+func join(text, more string) string {
+	if len(text) > maxDescription*utf8.UTFMax {
+		return text
+	}
+	return text + " " + more
+}
+
+// describe makes a text one line of bounded length.
+func describe(text string) string {
+	text = strings.Join(strings.Fields(clean(text)), " ")
+	if utf8.RuneCountInString(text) <= maxDescription {
+		return text
+	}
+	r := []rune(text)
+	return string(r[:maxDescription-1]) + "…"
+}

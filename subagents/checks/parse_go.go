@@ -1,0 +1,179 @@
+package checks
+
+import (
+	"path"
+	"strings"
+
+	"tercet/formats"
+)
+
+// goTests collects what `go test` says about one package until its last line tells which package it was.
+type goTests struct {
+	name   string   // the test whose output this is, may be empty
+	stack  []string // where lines are indented by the depth of their test: the test of each depth
+	failed []string
+	notes  []goNote
+}
+
+// goNote is one `file:line: message` that a test logged.
+type goNote struct {
+	test string
+	at   spot
+	text string
+}
+
+// golang reads vet, build and test output.
+func (p *parser) golang(lines []string) {
+	var t goTests
+	var last *goNote // of a compiler, still open for lines that continue it
+	flush := func() {
+		if last != nil {
+			p.add(formats.LevelError, last.at, last.text)
+			last = nil
+		}
+	}
+	for i, l := range lines {
+		if last != nil && strings.HasPrefix(l, "\t") {
+			last.text = join(last.text, l)
+			continue
+		}
+		flush()
+		switch {
+		case strings.HasPrefix(l, "# "):
+		case strings.HasPrefix(l, "FAIL\t"), strings.HasPrefix(l, "ok  \t"), strings.HasPrefix(l, "?   \t"):
+			p.goPackage(&t, l)
+		case strings.HasPrefix(l, "panic: "):
+			p.goPanic(&t, lines[i:])
+		case t.line(l):
+		default:
+			text := strings.TrimPrefix(l, "vet: ")
+			if at, rest, ok := position(text); ok && strings.HasSuffix(at.file, ".go") {
+				last = &goNote{at: at, text: rest}
+			}
+		}
+	}
+	flush()
+	p.goEnd(&t, "")
+}
+
+// line takes in one line about a test and reports whether it was one.
+func (t *goTests) line(l string) bool {
+	in := strings.TrimLeft(l, " ")
+	for _, w := range []string{"=== RUN ", "=== CONT ", "=== NAME "} {
+		if name, ok := strings.CutPrefix(in, w); ok {
+			t.name, t.stack = strings.TrimSpace(name), nil
+			return true
+		}
+	}
+	for _, w := range []string{"--- FAIL: ", "--- PASS: ", "--- SKIP: "} {
+		rest, ok := strings.CutPrefix(in, w)
+		if !ok {
+			continue
+		}
+		name, _, _ := strings.Cut(rest, " (")
+		t.name = name
+		t.stack = append(t.stack[:min(len(t.stack), (len(l)-len(in))/4)], name)
+		if w == "--- FAIL: " {
+			t.failed = append(t.failed, name)
+		}
+		return true
+	}
+	if t.name == "" || in == l {
+		return false
+	}
+	if at, rest, ok := position(in); ok && strings.HasSuffix(at.file, ".go") && len(l)-len(in) >= 4 {
+		if depth := (len(l)-len(in))/4 - 1; depth < len(t.stack) {
+			t.name = t.stack[depth]
+		}
+		t.notes = append(t.notes, goNote{test: t.name, at: at, text: rest})
+		return true
+	}
+	if n := len(t.notes); n > 0 && t.notes[n-1].test == t.name {
+		t.notes[n-1].text = join(t.notes[n-1].text, in)
+	}
+	return true
+}
+
+// goPackage ends a package with its result line and books what its tests said.
+func (p *parser) goPackage(t *goTests, l string) {
+	f := strings.Split(l, "\t")
+	if !strings.HasPrefix(l, "FAIL") {
+		*t = goTests{}
+		return
+	}
+	dir, _, _ := strings.Cut(strings.TrimSpace(f[1]), " ")
+	if p.module != "" {
+		rest, ok := strings.CutPrefix(dir, p.module)
+		if ok && (rest == "" || rest[0] == '/') {
+			p.goEnd(t, strings.TrimPrefix(rest, "/"))
+			return
+		}
+	}
+	p.goEnd(t, "")
+}
+
+// goEnd books the notes of failed tests, whose files are in dir, and the failed tests without one.
+func (p *parser) goEnd(t *goTests, dir string) {
+	told := map[string]bool{}
+	failed := map[string]bool{}
+	for _, name := range t.failed {
+		failed[name] = true
+		for i := range name { // a failed subtest tells why its parents failed
+			if name[i] == '/' {
+				told[name[:i]] = true
+			}
+		}
+	}
+	for _, n := range t.notes {
+		if !failed[n.test] {
+			continue
+		}
+		told[n.test] = true
+		if !strings.Contains(n.at.file, "/") {
+			n.at.file = path.Join(dir, n.at.file)
+		}
+		p.add(formats.LevelError, n.at, n.test+": "+n.text)
+	}
+	for _, name := range t.failed {
+		if !told[name] {
+			p.add(formats.LevelError, spot{}, name+" failed")
+		}
+	}
+	*t = goTests{}
+}
+
+// goPanic books a panic at the first frame that is in the project.
+func (p *parser) goPanic(t *goTests, lines []string) {
+	text := lines[0]
+	if t.name != "" {
+		text = t.name + ": " + text
+	}
+	var at spot
+	for _, l := range lines[1:min(len(lines), 200)] {
+		if strings.HasPrefix(l, "FAIL\t") {
+			break
+		}
+		frame, ok := strings.CutPrefix(l, "\t")
+		if !ok {
+			continue
+		}
+		pos, _, ok := position(frame)
+		if ok && strings.HasSuffix(pos.file, ".go") && !standardLibrary(pos.file) && p.inside(pos) {
+			at = pos
+			break
+		}
+	}
+	p.add(formats.LevelError, at, text)
+	if n := len(t.failed); n > 0 && t.failed[n-1] == t.name { // the panic has told about it
+		t.failed = t.failed[:n-1]
+	}
+}
+
+func standardLibrary(file string) bool {
+	for _, dir := range []string{"/src/runtime/", "/src/testing/", "/src/internal/", "/src/reflect/"} {
+		if strings.Contains(file, dir) {
+			return true
+		}
+	}
+	return false
+}

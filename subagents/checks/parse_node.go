@@ -1,0 +1,212 @@
+package checks
+
+import (
+	"strings"
+
+	"tercet/formats"
+)
+
+// nodeState is what a reader of Node's tools remembers between lines.
+type nodeState struct {
+	file string // the heading of a stylish lint report
+	test string // the failing test
+	text string // an error whose place comes next
+	at   spot   // a place whose error comes next
+	tap  bool   // inside the details of a TAP line
+
+	framed bool // at is a frame of a stack in those details
+}
+
+// node reads eslint, tsc, the test runner of node (TAP and spec), jest and uncaught errors.
+func (p *parser) node(lines []string) {
+	var st nodeState
+	for i, l := range lines {
+		in := strings.TrimSpace(l)
+		switch {
+		case st.tap:
+			p.tapDetail(&st, in, lines[i+1:])
+		case in == "":
+			st.file = ""
+		case p.stylish(&st, l):
+		case p.typescript(in):
+		case p.nodeFrame(&st, in):
+		case errorLine(in):
+			p.nodeError(&st, in)
+		default:
+			p.nodeOther(&st, l, in)
+		}
+	}
+	p.nodeFlush(&st)
+}
+
+// nodeOther reads the lines that begin something.
+func (p *parser) nodeOther(st *nodeState, l, in string) {
+	for _, mark := range []string{"● ", "✖ ", "not ok "} {
+		name, ok := strings.CutPrefix(in, mark)
+		if !ok {
+			continue
+		}
+		p.nodeFlush(st)
+		if mark == "not ok " {
+			_, name, _ = strings.Cut(name, " - ")
+		}
+		name, _, _ = strings.Cut(name, " (")
+		st.test, st.at = strings.TrimSpace(name), spot{}
+		return
+	}
+	switch {
+	case in == "---" && st.test != "":
+		st.tap = true
+		return
+	case strings.HasSuffix(st.text, ":"): // the message goes on
+		st.text = join(st.text, in)
+		return
+	case st.test != "" && (strings.HasPrefix(in, "Expected") || strings.HasPrefix(in, "Received")): // jest
+		st.text = strings.TrimSpace(join(st.text, in))
+		return
+	}
+	at, rest, ok := position(l)
+	switch {
+	case ok && rest == "":
+		st.at = at // an uncaught error shows its place first
+	case ok:
+		level, text := grade(rest)
+		p.add(level, at, text)
+	case l == in && looksLikeFile(in):
+		st.file = in
+	}
+}
+
+// stylish reads `  12:5  error  message  rule` under a heading with the file.
+func (p *parser) stylish(st *nodeState, l string) bool {
+	if st.file == "" || !strings.HasPrefix(l, "  ") {
+		return false
+	}
+	f := strings.Fields(l)
+	if len(f) < 3 || f[1] != "error" && f[1] != "warning" {
+		return false
+	}
+	line, n := number(f[0])
+	if n == 0 || !strings.HasPrefix(f[0][n:], ":") {
+		return false
+	}
+	level := formats.LevelError
+	if f[1] == "warning" {
+		level = formats.LevelWarning
+	}
+	p.add(level, spot{st.file, line}, strings.Join(f[2:], " "))
+	return true
+}
+
+// typescript reads `src/a.ts(12,5): error TS2322: message`.
+func (p *parser) typescript(in string) bool {
+	head, text, ok := strings.Cut(in, "): ")
+	if !ok {
+		return false
+	}
+	file, place, ok := strings.Cut(head, "(")
+	line, n := number(place)
+	if !ok || n == 0 || !looksLikeFile(file) {
+		return false
+	}
+	level, text := grade(text)
+	p.add(level, spot{file, line}, text)
+	return true
+}
+
+// nodeFrame reads `at f (file:line:col)`, which tells where the last error was.
+func (p *parser) nodeFrame(st *nodeState, in string) bool {
+	if !strings.HasPrefix(in, "at ") {
+		return false
+	}
+	at, ok := stackFrame(in)
+	if st.text != "" && ok && p.inside(at) {
+		st.at = at
+		p.nodeFlush(st)
+	}
+	return true
+}
+
+// stackFrame reads the place at the end of a line of a stack.
+func stackFrame(in string) (spot, bool) {
+	in = strings.TrimPrefix(in, "at ")
+	if i := strings.LastIndexByte(in, '('); i >= 0 {
+		in = strings.TrimSuffix(in[i+1:], ")")
+	}
+	in = strings.TrimPrefix(in, "async ")
+	if strings.HasPrefix(in, "node:") {
+		return spot{}, false
+	}
+	at, _, ok := position(in)
+	return at, ok
+}
+
+func errorLine(in string) bool {
+	name, _, ok := strings.Cut(in, ": ")
+	name, _, _ = strings.Cut(strings.TrimPrefix(name, "Uncaught "), " [")
+	return ok && strings.HasSuffix(name, "Error") && !strings.ContainsAny(name, " ./:")
+}
+
+// nodeError keeps an error until its place comes; if the place came first, the error is complete.
+func (p *parser) nodeError(st *nodeState, in string) {
+	known := st.at
+	if st.text != "" {
+		p.nodeFlush(st)
+	}
+	st.text, st.at = in, known
+	if known.file != "" {
+		p.nodeFlush(st)
+	}
+}
+
+func (p *parser) nodeFlush(st *nodeState) {
+	if st.text != "" {
+		p.add(formats.LevelError, st.at, label(st.test, st.text))
+		st.test = ""
+	}
+	st.text, st.at, st.framed = "", spot{}, false
+}
+
+// tapDetail reads the YAML block under a TAP line that says `not ok`.
+func (p *parser) tapDetail(st *nodeState, in string, next []string) {
+	k, v, _ := strings.Cut(in, ": ")
+	v = strings.Trim(v, `'"`)
+	switch {
+	case in == "...":
+		if st.test != "" {
+			if st.text == "" {
+				st.text = "failed"
+			}
+			p.nodeFlush(st)
+		}
+		st.text, st.at, st.tap = "", spot{}, false
+	case k == "failureType" && v == "subtestsFailed": // its subtests have told
+		st.test = ""
+	case k == "location":
+		if at, _, ok := position(v); ok && st.at.file == "" {
+			st.at = at
+		}
+	case k == "error" && st.text == "":
+		st.text = v
+		if strings.HasPrefix(v, "|") {
+			st.text = tapText(next)
+		}
+	default:
+		if at, ok := stackFrame(in); ok && !st.framed && strings.HasSuffix(in, ")") && p.inside(at) {
+			st.at, st.framed = at, true // the first frame of the stack is nearer than the location of the test
+		}
+	}
+}
+
+// tapText reads the first lines of a block of text up to the next key.
+func tapText(next []string) string {
+	var text []string
+	for _, l := range next[:min(len(next), 6)] {
+		in := strings.TrimSpace(l)
+		if strings.HasPrefix(in, "code: ") || strings.HasPrefix(in, "name: ") || strings.HasPrefix(in, "stack: ") || in == "..." {
+			break
+		}
+		text = append(text, in)
+	}
+	return strings.TrimSpace(strings.Join(text, " "))
+}

@@ -1,0 +1,159 @@
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"tercet/formats"
+	"tercet/internal/proc"
+)
+
+// Run runs c in dir, which is absolute. That the check found something wrong is a Result; an error means that it could
+// not run: *ToolError, the *proc.DeniedError of a starter without leave, another cause, or the context's error.
+func Run(ctx context.Context, s *proc.Starter, dir string, c Check) (Result, error) {
+	if len(c.Argv) == 0 {
+		return Result{}, &formats.ValueError{What: "the command of a check", Got: ""}
+	}
+	cmd := proc.Command{
+		Argv: c.Argv, Dir: dir, Purpose: proc.PurposeCheck, Private: true,
+		Env: []string{"CI=true", "NO_COLOR=1", "FORCE_COLOR=0", "CARGO_TERM_COLOR=never", "PYTHONDONTWRITEBYTECODE=1"},
+	}
+	if c.Stack == Python {
+		// Compiled files would stand among the changed files of the project.
+		cache, err := os.MkdirTemp(s.Temp, "tercet-python-")
+		if err != nil {
+			return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}
+		}
+		defer func() { _ = os.RemoveAll(cache) }() //nolint:errcheck // reason: a cache of its own in the temporary folder
+		cmd.Env = append(cmd.Env, "PYTHONPYCACHEPREFIX="+cache)
+	}
+	res, err := s.Run(ctx, cmd)
+	if err != nil {
+		return Result{}, classify(c, err)
+	}
+	out := strings.Join([]string{string(res.Stdout), string(res.Stderr)}, "\n")
+	r := Result{
+		Check: c, Passed: res.Success(), Exit: res.Exit, Output: shorten(clean(out)),
+		TimedOut: res.TimedOut != proc.TimeoutNone, Duration: res.Duration,
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	p := &parser{stack: c.Stack, module: module(root), place: placer(root, dir)}
+	r.Issues, r.Dropped = p.parse(out)
+	if err := root.Close(); err != nil {
+		return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	r.settle(res)
+	return r, nil
+}
+
+func classify(c Check, err error) error {
+	if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
+		return &ToolError{Check: c, Err: err}
+	}
+	if _, ok := errors.AsType[*proc.StartError](err); ok {
+		return &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	return err
+}
+
+// settle makes issues and outcome agree: a check that passed has no error among its issues, one that did not has one.
+func (r *Result) settle(res proc.Result) {
+	if r.Passed {
+		var kept []formats.Issue
+		for _, i := range r.Issues {
+			if i.Level != formats.LevelError {
+				kept = append(kept, i)
+			}
+		}
+		r.Issues = kept
+		return
+	}
+	for _, i := range r.Issues {
+		if i.Level == formats.LevelError {
+			return
+		}
+	}
+	how := fmt.Sprintf("ended with exit %d", res.Exit)
+	switch {
+	case r.TimedOut:
+		how = "reached its limit of time"
+	case res.Flooded:
+		how = "printed more than is read"
+	case res.Signal != "":
+		how = "was ended by " + res.Signal
+	}
+	what := r.Check.String() + " " + how
+	if last := lastLine(r.Output); last != "" {
+		what += ": " + last
+	}
+	issue := formats.Issue{Level: formats.LevelError, Description: describe(what), Source: source}
+	r.Issues = append([]formats.Issue{issue}, r.Issues[:min(len(r.Issues), MaxIssues-1)]...)
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// shorten keeps the first and the last half of what fits: a tool names the cause at the start and the sum at the end.
+func shorten(s string) string {
+	if len(s) <= MaxOutput {
+		return s
+	}
+	const cut = "\n... shortened ...\n"
+	half := (MaxOutput - len(cut)) / 2
+	head, tail := half, len(s)-half
+	for !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + cut + s[tail:]
+}
+
+// module returns the module path of the project's go.mod, or nothing.
+func module(root *os.Root) string {
+	for line := range strings.Lines(string(read(root.FS(), "go.mod"))) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "module" {
+			return strings.Trim(f[1], `"`)
+		}
+	}
+	return ""
+}
+
+// placer returns a function that turns a name out of a tool's output into the path of a file of the project, or "".
+func placer(root *os.Root, dir string) func(string) string {
+	bases := []string{dir}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+		bases = append(bases, real)
+	}
+	return func(name string) string {
+		name = filepath.FromSlash(name)
+		if filepath.IsAbs(name) {
+			rel := ""
+			for _, b := range bases {
+				if r, err := filepath.Rel(b, name); err == nil && filepath.IsLocal(r) {
+					rel = r
+				}
+			}
+			name = rel
+		}
+		name = filepath.Clean(name)
+		if !filepath.IsLocal(name) || name == "." {
+			return ""
+		}
+		if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return ""
+		}
+		return filepath.ToSlash(name)
+	}
+}
