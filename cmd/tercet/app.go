@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"tercet/formats"
+)
+
+// app is the process: its streams, flags and what it found out about itself.
+type app struct {
+	io      stdio
+	env     func(string) string
+	in      *bufio.Reader // shared by prompts and the reader of lines
+	term    *terminal
+	flags   engineFlags
+	signals *signals
+	session string
+	built   *world // the world of this process, nil until it is needed
+}
+
+// engineFlags stand before the slash word and concern the engine.
+type engineFlags struct {
+	dir         string
+	json        bool
+	events      bool
+	runner      string
+	dryRun      bool
+	noInput     bool
+	yes         bool
+	trust       string
+	quiet       bool
+	verbose     int
+	color       string
+	lockTimeout time.Duration
+	keepGoing   bool
+}
+
+func newApp(s stdio, env func(string) string) *app {
+	a := &app{io: s, env: env, in: bufio.NewReader(s.in), signals: &signals{}}
+	a.term = newTerminal(s, env)
+	return a
+}
+
+// run executes one command line and gives the exit code.
+func (a *app) run(args []string) int {
+	root := a.root()
+	root.SetArgs(jqWords(args))
+	root.SetOut(a.io.out)
+	root.SetErr(a.io.err)
+	err := root.ExecuteContext(a.signals.context(context.Background()))
+	if a.built != nil {
+		if cerr := a.built.close(); cerr != nil && err == nil {
+			err = cerr
+		}
+	}
+	return a.exit(err)
+}
+
+// configure settles what the flags say about the terminal.
+func (a *app) configure() error {
+	if err := a.term.configure(a.flags); err != nil {
+		return err
+	}
+	if a.flags.lockTimeout < 0 {
+		return usage("expected a positive --lock-timeout, got %s", a.flags.lockTimeout)
+	}
+	return nil
+}
+
+// interactive tells whether a person can be asked.
+func (a *app) interactive() bool {
+	return a.term.inTTY && a.term.errTTY && !a.flags.noInput && a.env("CI") != "true" && a.env("TERCET_NO_INPUT") == ""
+}
+
+// sessionID is made once a process.
+func (a *app) sessionID() string {
+	if a.session == "" {
+		a.session = formats.NewSessionID(time.Now(), randomBytes())
+	}
+	return a.session
+}
+
+func randomBytes() [6]byte {
+	var b [6]byte
+	rand.Read(b[:]) //nolint:errcheck // crypto/rand.Read never fails: it ends the process instead
+	return b
+}
+
+func newRunID() string { return formats.NewRunID(time.Now(), randomBytes()) }
+
+// findRoot gives the project root: -C DIR (from there upwards), else TERCET_ROOT, else the nearest ancestor with a
+// workspace, up to the git root, the home folder or the top. The empty string means that there is none.
+func (a *app) findRoot() (string, error) {
+	from := a.flags.dir
+	if from == "" {
+		if dir := a.env("TERCET_ROOT"); dir != "" {
+			if !isDir(filepath.Join(dir, formats.Workspace)) {
+				return "", &formats.Failure{Code: formats.CodeNoWorkspace, Message: "no workspace in " + dir, Help: "TERCET_ROOT names it; run 'tercet init' there, or unset the variable"}
+			}
+			return filepath.Abs(dir)
+		}
+	}
+	start, err := a.startDir()
+	if err != nil {
+		return "", err
+	}
+	home := a.env("HOME")
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if isDir(filepath.Join(dir, formats.Workspace)) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) || dir == home || exists(filepath.Join(dir, ".git")) {
+			return "", nil
+		}
+	}
+}
+
+// startDir is the folder from which the workspace is looked for and in which init makes one.
+func (a *app) startDir() (string, error) {
+	if a.flags.dir == "" {
+		return os.Getwd()
+	}
+	if !isDir(a.flags.dir) {
+		return "", usage("expected a folder for -C, got %q", a.flags.dir)
+	}
+	return filepath.Abs(a.flags.dir)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// insideRun tells whether the process was started by a subagent.
+func (a *app) insideRun() bool { return a.env("TERCET_RUN") != "" }
+
+// mayCommand refuses slash commands and writes inside a subagent.
+func (a *app) mayCommand() error {
+	if a.insideRun() {
+		return &formats.Failure{Code: formats.CodeDenied, Message: "a subagent may not start commands", Help: "reads such as 'tercet query' work; return what you want done instead"}
+	}
+	return nil
+}
+
+// signals turns the process's signals into the end of what is running.
+type signals struct {
+	mu     sync.Mutex
+	cancel context.CancelCauseFunc
+	abort  context.CancelFunc
+	last   time.Time
+	term   bool // SIGTERM ended it
+	hard   context.Context
+}
+
+// context gives the context of what runs next; a signal cancels it, a second one within two seconds cuts its end short.
+func (s *signals) context(parent context.Context) context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(parent)
+	hard, abort := context.WithCancel(parent)
+	s.cancel, s.abort, s.hard, s.last = cancel, abort, hard, time.Time{}
+	return ctx
+}
+
+func (s *signals) arrive(sig os.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel == nil {
+		return
+	}
+	if !s.last.IsZero() && time.Since(s.last) < 2*time.Second {
+		s.abort()
+		return
+	}
+	s.last = time.Now()
+	word := "interrupted"
+	if sig == syscall.SIGTERM {
+		s.term, word = true, "terminated"
+	}
+	s.cancel(&formats.Failure{Code: formats.CodeCancelled, Message: word, Help: "what was finished is kept; run the command again to go on"})
+}
+
+// usage makes a USAGE failure.
+func usage(format string, args ...any) error {
+	return &formats.Failure{Code: formats.CodeUsage, Message: sprintf(format, args...), Help: "run 'tercet --help'"}
+}
+
+// shown marks an error that was already printed; only its code still counts.
+type shown struct{ code int }
+
+func (s shown) Error() string { return "already shown" }
+
+func isShown(err error) (int, bool) {
+	s, ok := errors.AsType[shown](err)
+	return s.code, ok
+}
+
+// rest joins the words behind a verb as one line.
+func rest(args []string) string { return strings.Join(args, " ") }

@@ -1,0 +1,399 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/proc"
+	"tercet/internal/trace"
+)
+
+//go:embed demo/pages.txtar
+var demoFiles embed.FS
+
+// demoTask is the number of the demo's task.
+const demoTask = 196
+
+// demoVerb runs the worked example through the same entry as a person's.
+func (a *app) demoVerb() *cobra.Command {
+	var fixture string
+	cmd := &cobra.Command{
+		Use: "demo [DIR]", Short: "a worked example: a defect found, planned, fixed and reviewed", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.mayCommand(); err != nil {
+				return err
+			}
+			d := &demo{app: a}
+			return d.run(cmd.Context(), args, fixture)
+		},
+	}
+	cmd.Flags().StringVar(&fixture, "fixture", "", "another `file` of the same shape: a txtar with commits.txt, commit-N/ and task.md")
+	return cmd
+}
+
+type demo struct {
+	app     *app
+	dir     string
+	starter *proc.Starter
+	lines   []demoLine
+}
+
+// demoLine is one command of the demo with what it returned.
+type demoLine struct {
+	Line   string          `json:"line"`
+	Exit   int             `json:"exit"`
+	Return json.RawMessage `json:"return"`
+}
+
+func (d *demo) run(ctx context.Context, args []string, fixture string) error {
+	if err := d.starters(); err != nil {
+		return err
+	}
+	archive, err := readFixture(fixture)
+	if err != nil {
+		return err
+	}
+	if err := d.folder(args); err != nil {
+		return err
+	}
+	d.title("A fresh repository in %s", d.dir)
+	if err := d.unpack(ctx, archive); err != nil {
+		return err
+	}
+	red, out, err := d.test(ctx)
+	if err != nil {
+		return err
+	}
+	d.title("Its own test before: %s", word(red))
+	d.show(lastLines(out, 6))
+	if err := d.init(ctx); err != nil {
+		return err
+	}
+	d.state("The state before")
+	code, err := d.commands(ctx)
+	if err != nil {
+		return err
+	}
+	d.artifacts()
+	d.state("The state after")
+	d.trace()
+	green, out, err := d.test(ctx)
+	if err != nil {
+		return err
+	}
+	d.title("Its own test after: %s", word(green))
+	d.show(lastLines(out, 3))
+	if d.app.flags.json {
+		d.app.term.json(map[string]any{"schema": "tercet.demo/1", "dir": d.dir, "commands": d.lines, "test_before": word(red), "test_after": word(green)})
+	}
+	if code == 0 && !green {
+		code = 1
+	}
+	if code != 0 {
+		return shown{code}
+	}
+	return nil
+}
+
+func word(passed bool) string {
+	if passed {
+		return "green"
+	}
+	return "red"
+}
+
+// starters finds git and go before anything is written; the demo needs both and no network.
+func (d *demo) starters() error {
+	for name, value := range map[string]string{"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	s, err := proc.NewStarter(proc.Starter{Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now})
+	if err != nil {
+		return err
+	}
+	for _, tool := range []string{"git", "go"} {
+		if _, err := s.Look(tool); err != nil {
+			return &formats.Failure{Code: formats.CodeToolUnavailable, Message: tool + " is not installed", Help: "the demo needs git and go"}
+		}
+	}
+	d.starter = s
+	return nil
+}
+
+func readFixture(name string) (*txtar.Archive, error) {
+	var data []byte
+	var err error
+	if name == "" {
+		name = "demo/pages.txtar"
+		data, err = demoFiles.ReadFile(name)
+	} else {
+		data, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, &formats.Failure{Code: formats.CodeUsage, Message: "fixture", Err: err}
+	}
+	archive := txtar.Parse(data)
+	for _, needed := range []string{"commits.txt", "task.md"} {
+		if !slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == needed }) {
+			return nil, usage("expected a file %s in the fixture %s, got none", needed, name)
+		}
+	}
+	return archive, nil
+}
+
+// folder takes a fresh temporary folder, or the one named if it is empty.
+func (d *demo) folder(args []string) error {
+	var err error
+	if len(args) == 0 {
+		d.dir, err = os.MkdirTemp("", "tercet-demo-")
+		if err == nil {
+			d.dir, err = filepath.EvalSymlinks(d.dir)
+		}
+		return err
+	}
+	if d.dir, err = filepath.Abs(args[0]); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(d.dir)
+	switch {
+	case os.IsNotExist(err):
+		return os.MkdirAll(d.dir, 0o755)
+	case err != nil:
+		return &formats.Failure{Code: formats.CodeIO, Message: "demo folder", Err: err}
+	case len(entries) > 0:
+		return usage("expected an empty folder for the demo, got %s with %d entries", d.dir, len(entries))
+	}
+	return nil
+}
+
+// unpack makes the repository: each commit-N of the archive is one commit.
+func (d *demo) unpack(ctx context.Context, archive *txtar.Archive) error {
+	files := map[string][]byte{}
+	for _, f := range archive.Files {
+		files[f.Name] = f.Data
+	}
+	if err := d.git(ctx, "init", "-q", "-b", "main"); err != nil {
+		return err
+	}
+	subjects := strings.Split(strings.TrimSpace(string(files["commits.txt"])), "\n")
+	for i, subject := range subjects {
+		prefix := fmt.Sprintf("commit-%d/", i+1)
+		for _, f := range archive.Files {
+			if name, ok := strings.CutPrefix(f.Name, prefix); ok {
+				if err := d.write(name, f.Data); err != nil {
+					return err
+				}
+			}
+		}
+		if err := d.git(ctx, "add", "-A"); err != nil {
+			return err
+		}
+		if err := d.git(ctx, "-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-q", "-m", subject); err != nil {
+			return err
+		}
+	}
+	return d.write("task.md", files["task.md"])
+}
+
+func (d *demo) write(name string, data []byte) error {
+	root, err := os.OpenRoot(d.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // the files are closed by WriteFile
+	if dir := path.Dir(name); dir != "." {
+		if err := root.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return root.WriteFile(name, data, 0o644)
+}
+
+func (d *demo) git(ctx context.Context, args ...string) error {
+	res, err := d.starter.Run(ctx, proc.Command{Argv: append([]string{"git"}, args...), Dir: d.dir, Purpose: proc.PurposeGit})
+	if err == nil && !res.Success() {
+		err = &formats.Failure{Code: formats.CodeIO, Message: "git " + args[0] + ": " + strings.TrimSpace(string(res.Stderr))}
+	}
+	return err
+}
+
+// test runs the program's own test.
+func (d *demo) test(ctx context.Context) (bool, string, error) {
+	res, err := d.starter.Run(ctx, proc.Command{Argv: []string{"go", "test", "./..."}, Dir: d.dir, Purpose: proc.PurposeCheck})
+	return res.Success(), string(res.Stdout) + string(res.Stderr), err
+}
+
+func (d *demo) init(ctx context.Context) error {
+	d.title("$ tercet init --next-number %d", demoTask)
+	files, err := initWorkspace(ctx, d.dir, demoTask, false)
+	if err != nil {
+		return err
+	}
+	d.show(strings.Join(files, "\n"))
+	return nil
+}
+
+// commands runs the main job; the first command that does not pass ends it.
+func (d *demo) commands(ctx context.Context) (int, error) {
+	n := fmt.Sprint(demoTask)
+	for _, words := range [][]string{
+		{"/task", "--from", "task.md"},
+		{"/research", n},
+		{"/plan", n},
+		{"/implement", n},
+		{"/review", n},
+		{"/todo", "--dry-run"},
+	} {
+		line := strings.Join(words, " ")
+		d.title("$ tercet --runner offline --yes %s", line)
+		code, err := d.entry(ctx, line, words)
+		if err != nil || code != 0 {
+			return code, err
+		}
+	}
+	return 0, nil
+}
+
+// entry runs one line as a process of its own would: the same flags, parser and exit codes.
+func (d *demo) entry(_ context.Context, line string, words []string) (int, error) {
+	var out bytes.Buffer
+	io := stdio{in: strings.NewReader(""), out: d.app.io.out, err: d.app.io.err}
+	args := []string{"-C", d.dir, "--runner", "offline", "--yes"}
+	if d.app.flags.json {
+		io.out, args = &out, append(args, "--json")
+	}
+	if d.app.flags.quiet {
+		args = append(args, "--quiet")
+	}
+	inner := newApp(io, func(name string) string {
+		if name == "TERCET_ROOT" {
+			return ""
+		}
+		return d.app.env(name)
+	})
+	inner.signals = d.app.signals
+	code := inner.run(append(args, words...))
+	d.lines = append(d.lines, demoLine{Line: line, Exit: code, Return: json.RawMessage(bytes.TrimSpace(out.Bytes()))})
+	return code, nil
+}
+
+// title and show speak on standard output, but not under --json.
+func (d *demo) title(format string, args ...any) {
+	if !d.app.flags.json {
+		d.app.term.answer("\n%s", fmt.Sprintf(format, args...))
+	}
+}
+
+func (d *demo) show(text string) {
+	if d.app.flags.json {
+		return
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		d.app.term.answer("  %s", line)
+	}
+}
+
+// read gives a file of the demo's folder, empty if it is not there.
+func (d *demo) read(name string) []byte {
+	data, err := os.ReadFile(filepath.Join(d.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+func (d *demo) tasks() []formats.Task {
+	var doc struct{ Tasks []formats.Task }
+	if err := json.Unmarshal(d.read(formats.Workspace+"/state.json"), &doc); err != nil {
+		return nil
+	}
+	return doc.Tasks
+}
+
+func (d *demo) state(title string) {
+	d.title("%s (%s/state.json)", title, formats.Workspace)
+	tasks := d.tasks()
+	if len(tasks) == 0 {
+		d.show("no task")
+	}
+	for _, t := range tasks {
+		d.show(fmt.Sprintf("task %d  %s  %s  %d artifacts", t.Number, t.Status, t.Title, len(t.Artifacts)))
+	}
+}
+
+// artifacts shows each document's path and first lines.
+func (d *demo) artifacts() {
+	for _, t := range d.tasks() {
+		for _, a := range t.Artifacts {
+			d.title("%s  (%s)", a.Path, a.Type)
+			if a.Type.IsDocument() {
+				d.show(firstLines(string(d.read(a.Path)), 8))
+			}
+		}
+	}
+}
+
+// trace shows what each run did, with depths and durations.
+func (d *demo) trace() {
+	d.title("The trace (%s/runs/*/trace.jsonl)", formats.Workspace)
+	runs, err := os.ReadDir(filepath.Join(d.dir, formats.Workspace, "runs"))
+	if err != nil {
+		return
+	}
+	var files []string
+	for _, r := range runs {
+		files = append(files, formats.Workspace+"/runs/"+r.Name()+"/trace.jsonl")
+	}
+	var events []traced
+	for _, name := range files {
+		for line := range bytes.SplitSeq(d.read(name), []byte("\n")) {
+			var e traced
+			if json.Unmarshal(line, &e) == nil && (e.Kind == trace.Route || e.Kind == trace.Delegate) {
+				events = append(events, e)
+			}
+		}
+	}
+	slices.SortStableFunc(events, func(a, b traced) int { return a.Time.Compare(b.Time) })
+	for _, e := range events {
+		d.show(fmt.Sprintf("%d -> %d  %-22s %-10s %s", e.From, e.To, e.Name, e.Outcome, time.Duration(e.Seconds*float64(time.Second)).Round(time.Millisecond)))
+	}
+}
+
+// traced is what the demo reads of an event.
+type traced struct {
+	Time    time.Time  `json:"time"`
+	Kind    trace.Kind `json:"kind"`
+	Name    string     `json:"name"`
+	From    int        `json:"from_depth"`
+	To      int        `json:"to_depth"`
+	Outcome string     `json:"outcome"`
+	Seconds float64    `json:"duration_seconds"`
+}
+
+func firstLines(s string, n int) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[:min(n, len(lines))], "\n")
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+var _ io.Closer = (*trace.File)(nil)

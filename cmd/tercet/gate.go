@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"tercet/formats"
+)
+
+// approver answers gates: once for each digest of a run, by --yes, by a digest that the person trusts, by the gate's own
+// auto label where nobody can be asked, else by the person at the terminal.
+type approver struct {
+	app *app
+
+	mu   sync.Mutex
+	kept map[string]formats.Decision // by run and digest
+}
+
+// Approve implements the consumers' interface; a *formats.GateOpenError says that nobody can answer.
+func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := g.Run + "\x00" + g.Digest
+	if d, ok := p.kept[key]; ok && g.NeedsPerson {
+		return d, nil
+	}
+	d, err := p.decide(ctx, g)
+	if err != nil {
+		return d, err
+	}
+	if p.kept == nil {
+		p.kept = map[string]formats.Decision{}
+	}
+	p.kept[key] = d
+	return d, nil
+}
+
+func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+	approve := ""
+	for _, c := range g.Choices {
+		if c.Approves && approve == "" {
+			approve = c.Label
+		}
+	}
+	switch {
+	case p.app.flags.yes && approve != "":
+		p.app.term.note("gate: %s %s (--yes)", g.Question, approve)
+		return formats.Decision{Answer: approve, By: "--yes"}, nil
+	case g.NeedsPerson && approve != "" && g.Digest != "" && strings.TrimPrefix(p.app.flags.trust, "sha256:") == g.Digest:
+		p.app.term.note("gate: %s %s (trusted digest)", g.Question, approve)
+		return formats.Decision{Answer: approve, By: "trusted digest"}, nil
+	case p.app.interactive():
+		return p.ask(ctx, g)
+	case g.Auto != "":
+		p.app.term.note("gate: %s %s (auto)", g.Question, g.Auto)
+		return formats.Decision{Answer: g.Auto, By: "auto"}, nil
+	}
+	return formats.Decision{}, &formats.GateOpenError{Gate: g}
+}
+
+// ask shows what the answer is bound to and reads one: a label, its first letter, or a number. Enter takes the last choice,
+// which is the one that stops.
+func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+	w := p.app.io.err
+	for _, s := range g.Show {
+		fmt.Fprintln(w, clean(s))
+	}
+	for {
+		words := make([]string, len(g.Choices))
+		for i, c := range g.Choices {
+			words[i] = fmt.Sprintf("[%s]%s", c.Label[:1], c.Label[1:])
+		}
+		last := g.Choices[len(g.Choices)-1].Label
+		fmt.Fprintf(w, "%s  %s  (enter: %s) ", clean(g.Question), strings.Join(words, "  "), last)
+		line, err := p.app.readLine(ctx)
+		if err != nil && (err != io.EOF || line == "") {
+			fmt.Fprintln(w)
+			if ctx.Err() != nil {
+				return formats.Decision{}, context.Cause(ctx)
+			}
+			return formats.Decision{}, &formats.GateOpenError{Gate: g}
+		}
+		word, note, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if word == "" {
+			word = last
+		}
+		if label, ok := choose(g.Choices, word); ok {
+			return formats.Decision{Answer: label, By: "person", Note: strings.TrimSpace(note)}, nil
+		}
+		fmt.Fprintf(w, "expected one of the choices, got %q; words behind the choice are kept as a note\n", clean(word))
+	}
+}
+
+func choose(list []formats.Choice, word string) (string, bool) {
+	for _, c := range list {
+		if strings.EqualFold(c.Label, word) {
+			return c.Label, true
+		}
+	}
+	for _, c := range list {
+		if len(word) == 1 && strings.EqualFold(c.Label[:1], word) {
+			return c.Label, true
+		}
+	}
+	return "", false
+}
+
+// readLine reads one line from standard input; a signal ends the waiting, the line that was begun is then lost.
+func (a *app) readLine(ctx context.Context) (string, error) {
+	type got struct {
+		line string
+		err  error
+	}
+	ch := make(chan got, 1)
+	go func() {
+		line, err := a.in.ReadString('\n')
+		ch <- got{strings.TrimRight(line, "\r\n"), err}
+	}()
+	select {
+	case g := <-ch:
+		return g.line, g.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}

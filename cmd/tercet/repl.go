@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/router"
+)
+
+// repl reads lines: with a prompt on a terminal, else one command a line up to the first failure.
+func (a *app) repl(cmd *cobra.Command) error {
+	if a.term.inTTY {
+		return a.prompt()
+	}
+	return a.piped(cmd)
+}
+
+// prompt is the plain reader of lines on a terminal.
+func (a *app) prompt() error {
+	fmt.Fprintf(a.io.err, "tercet %s: commands start with '/', '?' lists them, Ctrl-D quits\n", version)
+	for {
+		ctx := a.signals.context(context.Background())
+		fmt.Fprint(a.io.err, "tercet> ")
+		line, err := a.readLine(ctx)
+		if ctx.Err() != nil {
+			fmt.Fprintln(a.io.err, "\npress Ctrl-D to quit")
+			continue
+		}
+		if err != nil && line == "" {
+			fmt.Fprintln(a.io.err)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return &formats.Failure{Code: formats.CodeIO, Message: "standard input", Err: err}
+		}
+		if err := a.entry(ctx, strings.TrimSpace(line)); err != nil {
+			a.exit(err)
+		}
+		a.signals.calm()
+	}
+}
+
+// entry runs one line of the prompt; plain text is never taken for a command.
+func (a *app) entry(ctx context.Context, line string) error {
+	switch {
+	case line == "":
+		return nil
+	case line == "?":
+		return a.slash(ctx, router.Line{Raw: "/help"})
+	case !strings.HasPrefix(line, "/"):
+		return &formats.Failure{Code: formats.CodeUsage, Message: "commands start with '/'", Help: fmt.Sprintf("did you mean /task %q?", line)}
+	}
+	return a.slash(ctx, router.Line{Raw: line})
+}
+
+// piped runs a line each; without any it prints the short help.
+func (a *app) piped(cmd *cobra.Command) error {
+	ran := false
+	var first error
+	for {
+		line, err := a.in.ReadString('\n')
+		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "#") {
+			ran = true
+			if failed := a.entry(cmd.Context(), text); failed != nil {
+				code := a.exit(failed)
+				if first == nil {
+					first = shown{code}
+				}
+				if !a.flags.keepGoing || cmd.Context().Err() != nil {
+					return first
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return &formats.Failure{Code: formats.CodeIO, Message: "standard input", Err: err}
+		}
+	}
+	if !ran {
+		fmt.Fprintln(a.io.err, cmd.UsageString())
+		return &formats.Failure{Code: formats.CodeUsage, Message: "expected a slash command or a verb", Help: "run 'tercet demo' for a worked example"}
+	}
+	return first
+}
+
+// calm forgets a signal that has been answered, so that the next line starts afresh.
+func (s *signals) calm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.term = false
+}

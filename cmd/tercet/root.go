@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/nearest"
+	"tercet/router"
+)
+
+const version = "0.1.0"
+
+// root builds the tree of verbs. Slash commands are not verbs: flag parsing stops at the first word that starts with a
+// slash, and from there everything is the command's.
+func (a *app) root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tercet [flags] [/NAME ARGS... | VERB ...]",
+		Short: "run slash commands that are written as markdown",
+		Long: `tercet runs slash commands that are written as markdown: a router names the command's file, an interpreter parses its
+arguments and executes the steps in it, subagents do the work, and one writer keeps state.json.
+
+  tercet demo                 a worked example in a fresh folder
+  tercet init                 make a workspace here
+  tercet /task Fix the parser create a task
+  tercet /plan 196            run a command
+  tercet                      read commands line by line`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args:              cobra.ArbitraryArgs,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.configure() },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.line(cmd, args) },
+	}
+	cmd.Flags().SetInterspersed(false)
+	cmd.CompletionOptions.HiddenDefaultCmd = false
+	f := cmd.PersistentFlags()
+	f.StringVarP(&a.flags.dir, "dir", "C", "", "start in this `folder`")
+	f.BoolVar(&a.flags.json, "json", false, "print exactly one JSON document")
+	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print nothing but results and errors")
+	f.CountVarP(&a.flags.verbose, "verbose", "v", "log what happens; twice for more")
+	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
+	f.DurationVar(&a.flags.lockTimeout, "lock-timeout", 0, "how long a write waits for the lock (default 10s)")
+	l := cmd.Flags()
+	a.runFlags(l.BoolVar, l.StringVar)
+	cmd.AddCommand(
+		a.runVerb(), a.demoVerb(), a.initVerb(), a.routeVerb(), a.queryVerb(), a.taskVerb(), a.stateVerb(), a.lintVerb(),
+		a.formatVerb(), a.resultVerb(), a.exitCodesVerb(), a.versionVerb(),
+	)
+	cmd.SetHelpCommand(a.helpVerb())
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return &formats.Failure{Code: formats.CodeUsage, Message: err.Error(), Help: "run '" + c.CommandPath() + " --help'"}
+	})
+	return cmd
+}
+
+// runFlags are the flags that concern a run.
+func (a *app) runFlags(flag func(*bool, string, bool, string), text func(*string, string, string, string)) {
+	flag(&a.flags.events, "events", false, "print one JSON event a line; the last line is the return")
+	text(&a.flags.runner, "runner", "", "the `name` of the runner for every worker of this run")
+	flag(&a.flags.dryRun, "dry-run", false, "show what would run; write nothing")
+	flag(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
+	flag(&a.flags.yes, "yes", false, "approve every gate")
+	text(&a.flags.trust, "trust", "", "approve exactly the commands with this `sha256:digest`")
+	flag(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
+}
+
+// line runs what stands behind the flags: a slash command, or nothing, which opens the reader of lines.
+func (a *app) line(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return a.repl(cmd)
+	}
+	if !strings.HasPrefix(args[0], "/") {
+		return a.unknownVerb(cmd, args[0])
+	}
+	return a.slash(cmd.Context(), router.Line{Words: args})
+}
+
+// unknownVerb suggests the slash, or a verb.
+func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
+	fail := &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("unknown verb %q", word), Help: "run 'tercet --help'"}
+	var verbs []string
+	for _, c := range cmd.Commands() {
+		verbs = append(verbs, c.Name())
+	}
+	if w, err := a.world(cmd.Context()); err == nil {
+		if _, err := w.table.Route(router.Line{Words: []string{"/" + word}}); err == nil {
+			fail.Help = "did you mean '/" + word + "'?"
+			return fail
+		}
+	}
+	if help := nearest.Help(word, verbs); help != "" {
+		fail.Help = help
+	}
+	return fail
+}
+
+func (a *app) runVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "run LINE", Short: "run one slash command", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return a.slash(cmd.Context(), router.Line{Raw: args[0]})
+			}
+			return a.slash(cmd.Context(), router.Line{Words: args})
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	a.runFlags(cmd.Flags().BoolVar, cmd.Flags().StringVar)
+	return cmd
+}
+
+// slash runs one slash command and prints its return.
+func (a *app) slash(ctx context.Context, line router.Line) error {
+	w, err := a.world(ctx)
+	if err != nil {
+		return err
+	}
+	route, err := w.table.Route(line)
+	if err != nil {
+		return err
+	}
+	if asksHelp(route) {
+		text, err := w.catalog.Text(route.Name)
+		if err != nil {
+			return err
+		}
+		a.term.answer("%s", text)
+		return nil
+	}
+	ret, err := w.handle(ctx, line, route.Name)
+	if err != nil {
+		return err
+	}
+	ret = a.edge(ret)
+	code := a.code(ret)
+	switch {
+	case a.flags.events:
+		w.eventReturn(ret)
+	case a.flags.json:
+		a.term.json(ret)
+	}
+	a.term.returned(ret)
+	if code != 0 {
+		return shown{code}
+	}
+	return nil
+}
+
+// asksHelp: `--help` and a lone `?` behind the name are the engine's, not the command's.
+func asksHelp(r router.Route) bool {
+	words := r.Words
+	if words == nil {
+		words = strings.Fields(r.Raw)
+	}
+	return len(words) == 1 && (words[0] == "?" || words[0] == "--help")
+}
+
+func (a *app) helpVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [NAME]", Short: "explain a slash command or a verb",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Root().Help()
+			}
+			if found, _, err := cmd.Root().Find(args); err == nil && found != cmd.Root() {
+				return found.Help()
+			}
+			w, err := a.world(cmd.Context())
+			if err != nil {
+				return err
+			}
+			text, err := w.catalog.Text(args[0])
+			if err != nil {
+				return err
+			}
+			a.term.answer("%s", text)
+			return nil
+		},
+	}
+}

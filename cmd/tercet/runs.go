@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"tercet/commands/interp"
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/config"
+	"tercet/internal/journal"
+	"tercet/internal/trace"
+	"tercet/router"
+	"tercet/state"
+)
+
+// handle routes one line through the orchestrator.
+func (w *world) handle(ctx context.Context, line router.Line, name string) (formats.Return, error) {
+	if err := w.app.mayCommand(); err != nil {
+		return formats.Return{}, err
+	}
+	if w.reader == nil && name != "help" {
+		return formats.Return{}, noWorkspace()
+	}
+	o := router.Orchestrator{
+		Table: w.table, Runner: w.library, Trace: w.sink, NewRun: func() (string, string) { return w.app.sessionID(), newRunID() },
+	}
+	ret, err := o.Handle(ctx, line, router.Options{DryRun: w.app.flags.dryRun})
+	if cerr := w.sink.end(); cerr != nil {
+		w.app.term.note("warning: trace: %s", cerr)
+	}
+	return ret, err
+}
+
+// runConfig gives one run everything that it can reach. The run's folder is made with the first entry of its journal.
+func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Config, error) {
+	cfg := interp.Config{
+		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver, Journal: noJournal{}, Clock: clock{},
+		Trace: w.sink, Show: w.app.term.table, Dir: w.dir, Env: w.environment(), Limits: w.cfg.Limits, AutoApprove: w.app.flags.yes, DryRun: inv.DryRun,
+		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}, Abort: w.app.signals.hardContext(),
+	}
+	if w.reader == nil {
+		return cfg, nil
+	}
+	cfg.State, cfg.Docs, cfg.Discard = w.reader, w.docs, w.dispatcher.Discard
+	if inv.DryRun {
+		return cfg, nil
+	}
+	j := journal.New(func() (*os.Root, error) { return w.runFolder(inv.Run) }, journal.Options{Clock: clock{}.Now, Sync: true})
+	w.closers = append(w.closers, j)
+	cfg.Journal = j
+	w.sink.begin(inv.Run)
+	return cfg, nil
+}
+
+// runFolder makes and opens runs/{id}; the trace begins to be written with it.
+func (w *world) runFolder(run string) (*os.Root, error) {
+	dir := path.Join(formats.Workspace, "runs", run)
+	if err := atomicfile.MkdirAll(w.root, dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := w.sink.open(w.root, path.Join(dir, "trace.jsonl")); err != nil {
+		return nil, err
+	}
+	return w.root.OpenRoot(dir)
+}
+
+// environment holds the variables that the configuration lets command files see.
+func (w *world) environment() map[string]string {
+	out := map[string]string{}
+	for _, name := range w.cfg.Env {
+		if v, ok := os.LookupEnv(name); ok {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+func (s *signals) hardContext() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hard
+}
+
+// tasks gives the tasks with their effective statuses.
+func (w *world) tasks(ctx context.Context) ([]formats.Task, error) {
+	doc, _, err := w.reader.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	root, _ := doc.(map[string]any)
+	data, err := json.Marshal(root["tasks"])
+	if err != nil {
+		return nil, err
+	}
+	var out []formats.Task
+	return out, json.Unmarshal(data, &out)
+}
+
+// problemStore is errors.json, or nothing where there is no workspace.
+func (w *world) problemStore() interp.Problems {
+	if w.problems == nil {
+		return noProblems{}
+	}
+	return w.problems
+}
+
+// What a run without a workspace, and a dry run, reach instead.
+type (
+	noState    struct{}
+	noDocs     struct{}
+	noJournal  struct{}
+	noProblems struct{}
+)
+
+func (noState) Snapshot(context.Context) (any, uint64, error) {
+	return map[string]any{"tasks": []any{}}, 0, nil
+}
+
+func (noDocs) Open(context.Context, string) ([]byte, error)       { return nil, noWorkspace() }
+func (noDocs) Glob(context.Context, []string) ([]string, error)   { return nil, noWorkspace() }
+func (noJournal) Append(context.Context, formats.Entry) error     { return nil }
+func (noProblems) Record(context.Context, formats.Problem) error  { return nil }
+func (noProblems) List(context.Context) ([]state.Recorded, error) { return nil, nil }
+
+// config reads config.yaml; an unknown key is a warning.
+func (a *app) config(root *os.Root, has bool) (config.Config, error) {
+	var layers []config.Layer
+	if has {
+		name := formats.Workspace + "/config.yaml"
+		data, err := root.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) {
+			return config.Config{}, &formats.Failure{Code: formats.CodeConfig, Message: name, Err: err}
+		}
+		if err == nil {
+			layers = append(layers, config.Layer{Name: "workspace", File: name, Data: data})
+		}
+	}
+	cfg, found := config.Load(layers...)
+	d := &formats.Diagnostics{List: found, Of: formats.CodeConfig, Sources: map[string][]byte{}}
+	for _, l := range layers {
+		d.Sources[l.File] = l.Data
+	}
+	if d.HasErrors() {
+		return cfg, d
+	}
+	if len(found) > 0 && !a.flags.quiet {
+		a.term.diagnostics(d)
+	}
+	return cfg, nil
+}
+
+// switchboard hands events to the trace file of the run, to the terminal, and to the log. It is safe for concurrent use.
+type switchboard struct {
+	w   *world
+	log *zerolog.Logger
+
+	mu    sync.Mutex
+	files map[string]*trace.File // by run
+}
+
+func newSwitchboard(w *world) *switchboard {
+	s := &switchboard{w: w, files: map[string]*trace.File{}}
+	if w.app.flags.verbose > 0 {
+		level := zerolog.DebugLevel
+		if w.app.flags.verbose > 1 {
+			level = zerolog.TraceLevel
+		}
+		log := zerolog.New(zerolog.ConsoleWriter{Out: cleaned{w.app.io.err}, NoColor: !w.app.term.color, TimeFormat: "15:04:05.000"}).Level(level).With().Timestamp().Logger()
+		s.log = &log
+	}
+	return s
+}
+
+// cleaned keeps control characters of agents and tools out of the log; colour codes of the log itself are lost with them.
+type cleaned struct{ w io.Writer }
+
+func (c cleaned) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(c.w, clean(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Emit implements trace.Sink.
+func (s *switchboard) Emit(e trace.Event) {
+	if e.Time.IsZero() {
+		e.Time = clock{}.Now()
+	}
+	s.mu.Lock()
+	f := s.files[e.Run]
+	if f == nil && e.Run != "" {
+		f = &trace.File{}
+		s.files[e.Run] = f
+	}
+	s.mu.Unlock()
+	if f != nil {
+		f.Emit(e)
+	}
+	s.w.app.term.event(e)
+	if s.w.app.flags.events {
+		s.w.app.term.raw(append(trace.Encode(e), '\n'))
+	}
+	if s.log != nil {
+		s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Str("step", e.Step).Str("outcome", e.Outcome).Int("depth", e.ToDepth).
+			Dur("took", e.Duration).Msg(e.Name + " " + e.Message)
+	}
+}
+
+func (s *switchboard) begin(run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files[run] == nil {
+		s.files[run] = &trace.File{}
+	}
+}
+
+func (s *switchboard) open(root *os.Root, name string) error {
+	s.mu.Lock()
+	f := s.files[path.Base(path.Dir(name))]
+	s.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	return f.Open(func() (io.WriteCloser, error) {
+		return root.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	})
+}
+
+// end closes the trace files of runs that are over.
+func (s *switchboard) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first error
+	for run, f := range s.files {
+		if err := f.Close(); err != nil && first == nil {
+			first = fmt.Errorf("%s: %w", run, err)
+		}
+		delete(s.files, run)
+	}
+	return first
+}
+
+// eventReturn prints the last line of --events.
+func (w *world) eventReturn(ret formats.Return) {
+	data, err := json.Marshal(ret)
+	if err != nil {
+		w.app.term.say("json: " + err.Error())
+		return
+	}
+	w.app.term.raw(append(data, '\n'))
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/itchyny/gojq"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files and the expectations of scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tercet": main, "fakeagent": fakeAgent})
+}
+
+// TestScripts runs the manual: every script of testdata/script reads like a page of it.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			// A terminal's, a CI's and a person's own settings must not reach a script.
+			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			e.Setenv("GIT_AUTHOR_NAME", "tester")
+			e.Setenv("GIT_AUTHOR_EMAIL", "tester@localhost")
+			e.Setenv("GIT_COMMITTER_NAME", "tester")
+			e.Setenv("GIT_COMMITTER_EMAIL", "tester@localhost")
+			e.Setenv("GOCACHE", goEnv("GOCACHE"))
+			e.Setenv("GOPROXY", "off")
+			e.Setenv("GOTOOLCHAIN", "local")
+			e.Setenv("GOFLAGS", "-mod=mod")
+			e.Setenv("LANG", "C")
+			fixtures, err := filepath.Abs("testdata/fixtures")
+			if err != nil {
+				return err
+			}
+			e.Setenv("FIXTURES", fixtures)
+			demo, err := filepath.Abs("demo")
+			if err != nil {
+				return err
+			}
+			e.Setenv("DEMO", demo)
+			return os.MkdirAll(e.WorkDir+"/home", 0o755)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit,
+		},
+	})
+}
+
+func goEnv(name string) string {
+	out, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// cmdJQ: jq FILTER FILE [WANT...]; the results, one a line, must be the wanted words. `! jq FILTER FILE` wants false or
+// null.
+func cmdJQ(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] jq FILTER FILE [WANT...]")
+	}
+	q, err := gojq.Parse(args[0])
+	ts.Check(err)
+	data := []byte(ts.ReadFile(args[1]))
+	var results []string
+	dec := json.NewDecoder(bytes.NewReader(data))
+	for dec.More() {
+		var doc any
+		ts.Check(dec.Decode(&doc))
+		it := q.Run(doc)
+		for {
+			v, ok := it.Next()
+			if !ok {
+				break
+			}
+			if err, ok := v.(error); ok {
+				ts.Fatalf("jq: %v", err)
+			}
+			if s, ok := v.(string); ok {
+				results = append(results, s)
+				continue
+			}
+			out, err := gojq.Marshal(v)
+			ts.Check(err)
+			results = append(results, string(out))
+		}
+	}
+	if len(args) == 2 {
+		last := ""
+		if len(results) > 0 {
+			last = results[len(results)-1]
+		}
+		if truth := last != "" && last != "false" && last != "null"; truth == neg {
+			ts.Fatalf("jq %s %s = %q", args[0], args[1], results)
+		}
+		return
+	}
+	if equal := strings.Join(results, " ") == strings.Join(args[2:], " "); equal == neg {
+		ts.Fatalf("jq %s %s = %q, want %q", args[0], args[1], results, args[2:])
+	}
+}
+
+// cmdNormalize: normalize FILE replaces ids, times, hashes, durations and paths by words.
+func cmdNormalize(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		path := ts.MkAbs(name)
+		data, err := os.ReadFile(path)
+		ts.Check(err)
+		text := strings.ReplaceAll(string(data), ts.Getenv("WORK"), "$WORK")
+		for _, r := range []struct{ re, to string }{
+			{`sess_[0-9]+_[a-z0-9]{6}`, "SESSION"},
+			{`\br[0-9a-z]{6}[a-z0-9]{3}\b`, "RUN"},
+			{`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`, "TIME"},
+			{`[0-9]{4}-[0-9]{2}-[0-9]{2}`, "DATE"},
+			{`\b[0-9a-f]{64}\b`, "SHA256"},
+			{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"},
+			{`\b[0-9.]+(ms|µs|s)\b`, "TOOK"},
+			{`("duration_seconds": )[0-9.e-]+`, "${1}TOOK"},
+		} {
+			text = regexp.MustCompile(r.re).ReplaceAllString(text, r.to)
+		}
+		ts.Check(os.WriteFile(path, []byte(text), 0o644))
+	}
+}
+
+// cmdParallel: parallel N COMMAND ARGS... runs N processes at once; $I in an argument is the process's number. Every one must
+// end with 0, or with `!` at least one must not.
+func cmdParallel(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var wg sync.WaitGroup
+	fails := make([]string, n)
+	for i := range n {
+		words := make([]string, len(args)-1)
+		for j, w := range args[1:] {
+			words[j] = strings.ReplaceAll(w, "$I", strconv.Itoa(i))
+		}
+		cmd := exec.Command(lookPath(ts, words[0]), words[1:]...)
+		cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+		wg.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				fails[i] = fmt.Sprintf("%d: %v: %s", i, err, out)
+			}
+		})
+	}
+	wg.Wait()
+	text := strings.TrimSpace(strings.Join(fails, "\n"))
+	if (text != "") != neg {
+		ts.Fatalf("parallel: %s", text)
+	}
+}
+
+// cmdKillDuring: kill-during MS COMMAND ARGS... kills the process group of the command with SIGKILL after MS milliseconds.
+func cmdKillDuring(ts *testscript.TestScript, _ bool, args []string) {
+	ms, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(ms)*time.Millisecond)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, lookPath(ts, args[1]), args[2:]...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	ts.Logf("kill-during: %v\n%s", err, out)
+}
+
+// cmdExits: exits CODE COMMAND ARGS... wants exactly that exit code; stdout and stderr are kept for the lines that follow in
+// the files stdout.txt and stderr.txt.
+func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	cmd := exec.Command(lookPath(ts, args[1]), args[2:]...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	err = cmd.Run()
+	ts.Logf("%s%s", out.String(), errs.String())
+	ts.Check(os.WriteFile(ts.MkAbs("stdout.txt"), out.Bytes(), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs("stderr.txt"), errs.Bytes(), 0o644))
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("exit code %d (%v), want %d", got, err, want)
+	}
+}
+
+// cmdEdit: edit FILE OLD NEW replaces the one place of OLD; \n stands for a line feed.
+func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	from, to := strings.ReplaceAll(args[1], `\n`, "\n"), strings.ReplaceAll(args[2], `\n`, "\n")
+	if n := strings.Count(string(data), from); n != 1 {
+		ts.Fatalf("edit: %q stands %d times in %s, want once", from, n, args[0])
+	}
+	ts.Check(os.WriteFile(path, []byte(strings.Replace(string(data), from, to, 1)), 0o644))
+}
+
+func lookPath(ts *testscript.TestScript, name string) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path
+		}
+	}
+	ts.Fatalf("%s: not found", name)
+	return ""
+}
+
+func environ(ts *testscript.TestScript) []string {
+	var out []string
+	for _, name := range []string{
+		"PATH", "HOME", "WORK", "TMPDIR", "GOCACHE", "GOPROXY", "GOTOOLCHAIN", "GOFLAGS", "LANG", "FAKE_AGENT", "FIXTURES", "DEMO", "TERCET_ROOT", "TERCET_RUN",
+		"GIT_CONFIG_NOSYSTEM", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "CI", "NO_COLOR", "TERCET_NO_INPUT",
+	} {
+		if v := ts.Getenv(name); v != "" {
+			out = append(out, name+"="+v)
+		}
+	}
+	return out
+}

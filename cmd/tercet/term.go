@@ -1,0 +1,370 @@
+package main
+
+// The only mouth of the program. Its rules:
+//
+//   - Answers go to standard output, everything else to standard error, one line each, as "tercet: ...".
+//   - A message is lower case without a period; advice follows on its own line as "help: ...".
+//   - Text that comes from files, agents and tools is shown through clean: no control character reaches the terminal.
+//   - Colour only on a terminal and without NO_COLOR; glyphs only where the locale is UTF-8.
+//   - With --json standard output holds exactly one JSON document.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"unicode"
+
+	"golang.org/x/term"
+
+	"tercet/commands/argspec"
+	"tercet/formats"
+)
+
+type terminal struct {
+	io     stdio
+	env    func(string) string
+	inTTY  bool
+	outTTY bool
+	errTTY bool
+	color  bool
+	utf8   bool
+	quiet  bool
+	silent bool // --json, --events: no answer in plain words
+}
+
+func newTerminal(s stdio, env func(string) string) *terminal {
+	t := &terminal{io: s, env: env, inTTY: isTTY(s.in), outTTY: isTTY(s.out), errTTY: isTTY(s.err)}
+	locale := env("LC_ALL")
+	if locale == "" {
+		locale = env("LC_CTYPE")
+	}
+	if locale == "" {
+		locale = env("LANG")
+	}
+	locale = strings.ToUpper(locale)
+	t.utf8 = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
+	return t
+}
+
+func isTTY(v any) bool {
+	f, ok := v.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// configure settles colour: the flag beats the environment.
+func (t *terminal) configure(f engineFlags) error {
+	t.quiet, t.silent = f.quiet, f.json || f.events
+	switch f.color {
+	case "always":
+		t.color = true
+	case "never":
+		t.color = false
+	case "", "auto":
+		t.color = t.errTTY && t.env("NO_COLOR") == "" && t.env("TERM") != "dumb"
+		if t.env("CLICOLOR_FORCE") != "" || t.env("FORCE_COLOR") != "" {
+			t.color = true
+		}
+	default:
+		return usage("expected --color auto, always or never, got %q", f.color)
+	}
+	return nil
+}
+
+func (t *terminal) width() int {
+	if f, ok := t.io.err.(*os.File); ok && t.errTTY {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return 80
+}
+
+// answer prints a result.
+func (t *terminal) answer(format string, args ...any) {
+	text := clean(sprintf(format, args...))
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	fmt.Fprint(t.io.out, text)
+}
+
+// raw prints bytes as they are: JSON and what a filter made.
+func (t *terminal) raw(data []byte) { t.io.out.Write(data) } //nolint:errcheck // a closed pipe ends the process by SIGPIPE
+
+// note prints one line to standard error unless --quiet.
+func (t *terminal) note(format string, args ...any) {
+	if !t.quiet {
+		t.say(sprintf(format, args...))
+	}
+}
+
+// say prints one line to standard error.
+func (t *terminal) say(line string) {
+	fmt.Fprintln(t.io.err, "tercet: "+clean(line))
+}
+
+func (t *terminal) help(text string) {
+	if text != "" {
+		fmt.Fprintln(t.io.err, "help: "+clean(text))
+	}
+}
+
+func (t *terminal) paint(code, text string) string {
+	if !t.color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (t *terminal) glyph(fancy, plain string) string {
+	if t.utf8 && t.errTTY {
+		return fancy
+	}
+	return plain
+}
+
+// json prints one document.
+func (t *terminal) json(v any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		t.say("json: " + err.Error())
+		return
+	}
+	t.raw(b.Bytes())
+}
+
+// failure prints an error with what to do next.
+func (t *terminal) failure(err error) {
+	var diags *formats.Diagnostics
+	var use *argspec.UsageError
+	switch {
+	case errors.As(err, &diags):
+		t.diagnostics(diags)
+	case errors.As(err, &use):
+		t.say(use.Error())
+		if shown := use.Shown(); shown != "" {
+			fmt.Fprintln(t.io.err, "  "+clean(shown))
+			fmt.Fprintln(t.io.err, "  "+use.Caret())
+		}
+		fmt.Fprintln(t.io.err, clean(use.Usage()))
+		t.help(formats.HelpOf(err))
+	default:
+		for i, line := range strings.Split(err.Error(), "\n") {
+			if i == 0 && positioned(line) {
+				fmt.Fprintln(t.io.err, clean(line))
+				continue
+			}
+			t.say(line)
+		}
+		t.help(formats.HelpOf(err))
+	}
+}
+
+// positioned tells whether a line begins with file:line:col already.
+func positioned(line string) bool {
+	parts := strings.SplitN(line, ":", 4)
+	return len(parts) == 4 && !strings.Contains(parts[0], " ") && isDigits(parts[1]) && isDigits(parts[2])
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.TrimLeft(s, "0123456789") == ""
+}
+
+// returned prints a command's return: its answer to standard output, the rest to standard error.
+func (t *terminal) returned(ret formats.Return) {
+	outcome := ret.Outcome()
+	judged := ret.Status == formats.StatusCompleted || outcome == formats.OutcomePartial
+	for _, w := range ret.Warnings {
+		t.note("warning: %s", w)
+	}
+	if !t.silent {
+		if ret.Text != "" {
+			t.answer("%s", ret.Text)
+		}
+		if judged && ret.Summary != "" && ret.Text == "" {
+			t.answer("%s", ret.Summary)
+		}
+	}
+	if !judged {
+		t.stopped(ret)
+	}
+	for i, issue := range ret.Issues {
+		if i == 10 {
+			t.say(sprintf("... and %d more", len(ret.Issues)-10))
+			break
+		}
+		t.say(string(issue.Level) + ": " + place(issue) + issue.Description)
+	}
+	if ret.NextSteps != "" {
+		t.note("next: %s", ret.NextSteps)
+	}
+}
+
+func place(i formats.Issue) string {
+	if len(i.Files) == 0 || strings.Contains(i.Description, i.Files[0]) {
+		return ""
+	}
+	if i.Line > 0 {
+		return sprintf("%s:%d: ", i.Files[0], i.Line)
+	}
+	return i.Files[0] + ": "
+}
+
+// stopped says why a command did not do its work.
+func (t *terminal) stopped(ret formats.Return) {
+	if ret.Status == formats.StatusBlocked {
+		t.say(ret.BlockedReason)
+		return
+	}
+	for _, e := range ret.Errors {
+		line := string(e.Code) + ": " + e.Message
+		if positioned(e.Message) {
+			fmt.Fprintln(t.io.err, clean(e.Message))
+		} else {
+			t.say(line)
+		}
+		if e.Recommendation != ret.NextSteps {
+			t.help(e.Recommendation)
+		}
+	}
+}
+
+// diagnostics prints findings, with an excerpt on a terminal and a line each elsewhere; at most ten.
+func (t *terminal) diagnostics(d *formats.Diagnostics) {
+	for i, one := range d.List {
+		if i == 10 {
+			t.say(sprintf("... and %d more", len(d.List)-10))
+			return
+		}
+		if t.errTTY {
+			t.excerpt(one, d.Sources[one.File])
+			continue
+		}
+		line := one.Error()
+		if one.Severity == formats.SeverityWarning {
+			line = strings.Replace(line, one.Code+": ", one.Code+": warning: ", 1)
+		}
+		fmt.Fprintln(t.io.err, clean(line))
+		if one.Help != "" {
+			fmt.Fprintln(t.io.err, "  help: "+clean(one.Help))
+		}
+	}
+}
+
+// excerpt prints one finding with the line it is about and a caret.
+func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
+	word, code := "error", "31;1"
+	if d.Severity == formats.SeverityWarning {
+		word, code = "warning", "33;1"
+	}
+	fmt.Fprintf(t.io.err, "%s: %s\n", t.paint(code, sprintf("%s[%s]", word, d.Code)), clean(d.Message))
+	if d.Pos.IsZero() {
+		fmt.Fprintf(t.io.err, "  --> %s\n", clean(d.File))
+	} else {
+		fmt.Fprintf(t.io.err, "  --> %s:%d:%d\n", clean(d.File), d.Pos.Line, d.Pos.Col)
+	}
+	if line, ok := lineOf(src, d.Pos.Line); ok {
+		number := fmt.Sprint(d.Pos.Line)
+		gap := strings.Repeat(" ", len(number))
+		before := line[:min(max(d.Pos.Col-1, 0), len(line))]
+		marks := 1
+		if d.End.Line == d.Pos.Line && d.End.Col > d.Pos.Col {
+			marks = argspec.Width(line[len(before):min(d.End.Col-1, len(line))])
+		}
+		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n%s | %s%s\n", gap, number, clean(strings.ReplaceAll(line, "\t", "    ")), gap,
+			strings.Repeat(" ", argspec.Width(before)), t.paint(code, strings.Repeat("^", max(1, marks))))
+	}
+	if d.Help != "" {
+		fmt.Fprintf(t.io.err, "  = help: %s\n", clean(d.Help))
+	}
+}
+
+func lineOf(src []byte, n int) (string, bool) {
+	lines := strings.Split(string(src), "\n")
+	if n < 1 || n > len(lines) || src == nil {
+		return "", false
+	}
+	return strings.TrimSuffix(lines[n-1], "\r"), true
+}
+
+// table prints rows: aligned on a terminal, tab-separated without borders elsewhere.
+func (t *terminal) table(tab formats.Table) {
+	if t.silent {
+		return
+	}
+	if tab.Title != "" {
+		t.answer("%s", tab.Title)
+	}
+	rows := tab.Rows
+	if t.outTTY {
+		rows = append([][]string{upper(tab.Columns)}, rows...)
+	}
+	widths := make([]int, len(tab.Columns))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], argspec.Width(clean(cell)))
+		}
+	}
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = clean(cell)
+			if t.outTTY && i < len(row)-1 {
+				cells[i] += strings.Repeat(" ", widths[i]-argspec.Width(cells[i])+2)
+			}
+		}
+		sep := "\t"
+		if t.outTTY {
+			sep = ""
+		}
+		fmt.Fprintln(t.io.out, strings.Join(cells, sep))
+	}
+}
+
+func upper(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = strings.ToUpper(strings.ReplaceAll(w, "_", " "))
+	}
+	return out
+}
+
+// clean makes untrusted text safe for a terminal: control characters, escapes, and marks that reorder or hide text are
+// shown as their code point. Line feeds and tabs stay.
+func clean(s string) string {
+	plain := true
+	for _, r := range s {
+		if unsafeRune(r) {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unsafeRune(r) {
+			fmt.Fprintf(&b, "<U+%04X>", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func unsafeRune(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0x200b && r <= 0x200f, r == 0xfeff:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/state"
+)
+
+const gitignore = `# written by tercet init: ignores everything but what belongs into the repository
+*
+!.gitignore
+!config.yaml
+!commands/
+!commands/**
+!subagents/
+!subagents/**
+!facets/
+!facets/**
+!state.json
+!TODO.md
+!specs/
+!specs/**
+!archive/
+!archive/state.json
+`
+
+const configYAML = `# tercet's configuration; every key has a default
+runner: offline
+`
+
+// initVerb makes a workspace. It never overwrites and may be run again.
+func (a *app) initVerb() *cobra.Command {
+	var next int
+	var dry bool
+	cmd := &cobra.Command{
+		Use: "init", Short: "make a workspace in this folder", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if next < 1 {
+				return usage("expected --next-number of at least 1, got %d", next)
+			}
+			if a.insideRun() {
+				return a.mayCommand()
+			}
+			dir, err := a.startDir()
+			if err != nil {
+				return err
+			}
+			files, err := initWorkspace(cmd.Context(), dir, next, dry)
+			if err != nil {
+				return err
+			}
+			a.tellInit(dir, files, dry)
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&next, "next-number", 1, "the number of the first task")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "list the files; write nothing")
+	return cmd
+}
+
+func (a *app) tellInit(dir string, files []string, dry bool) {
+	if a.flags.json {
+		a.term.json(map[string]any{"schema": "tercet.init/1", "dir": dir, "files": files, "dry_run": dry})
+		return
+	}
+	for _, f := range files {
+		a.term.answer("%s", f)
+	}
+	switch {
+	case dry:
+		a.term.note("%d files would be written in %s", len(files), dir)
+	case len(files) == 0:
+		a.term.note("%s has a workspace already; nothing was changed", dir)
+	default:
+		a.term.note("workspace made; next: tercet '/task \"what is to be done\"', then tercet /research 1, tercet /plan 1")
+	}
+}
+
+// initWorkspace writes what is missing and lists it, relative to the project root.
+func initWorkspace(ctx context.Context, dir string, next int, dry bool) ([]string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, &formats.Failure{Code: formats.CodeIO, Message: "project root", Err: err}
+	}
+	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+	if info, err := root.Lstat(formats.Workspace); err == nil && !info.IsDir() {
+		return nil, &formats.Failure{Code: formats.CodeConfig, Message: fmt.Sprintf("expected a folder at %s, got a file", formats.Workspace), Help: "move it away"}
+	}
+	written := []string{}
+	for _, d := range []string{"commands", "subagents", "specs", "archive"} {
+		if !dry {
+			if err := atomicfile.MkdirAll(root, path.Join(formats.Workspace, d), 0o755); err != nil {
+				return nil, ioFailure(err)
+			}
+		}
+	}
+	for _, f := range []struct{ name, text string }{{".gitignore", gitignore}, {"config.yaml", configYAML}} {
+		name := path.Join(formats.Workspace, f.name)
+		if _, err := root.Lstat(name); err == nil {
+			continue
+		}
+		written = append(written, name)
+		if !dry {
+			if err := atomicfile.Create(root, name, []byte(f.text), 0o644); err != nil {
+				return nil, ioFailure(err)
+			}
+		}
+	}
+	name := path.Join(formats.Workspace, "state.json")
+	if _, err := root.Lstat(name); err == nil {
+		return written, nil
+	}
+	written = append(written, name, path.Join(formats.Workspace, "TODO.md"))
+	if dry {
+		return written, nil
+	}
+	m, err := state.NewManager(stateConfig(root, dir, 0, nil))
+	if err != nil {
+		return nil, err
+	}
+	return written, m.Init(ctx, state.InitOptions{NextNumber: next})
+}
+
+func ioFailure(err error) error {
+	return &formats.Failure{Code: formats.CodeIO, Message: "workspace", Err: err, Help: "check the folder's permissions and the space on the disk"}
+}
+
+// display gives a path relative to the folder where the person stands, if that is shorter.
+func display(dir string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return dir
+	}
+	rel, err := filepath.Rel(wd, dir)
+	if err != nil || len(rel) >= len(dir) {
+		return dir
+	}
+	return rel
+}

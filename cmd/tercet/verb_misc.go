@@ -1,0 +1,272 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/router"
+	"tercet/subagents"
+)
+
+func (a *app) versionVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.flags.json {
+				a.term.json(map[string]any{"schema": "tercet.version/1", "version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+				return nil
+			}
+			a.term.answer("tercet %s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return nil
+		},
+	}
+}
+
+func (a *app) exitCodesVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "exit-codes", Short: "print the table of exit codes", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			tab := formats.Table{Columns: []string{"code", "name", "when"}}
+			for _, e := range formats.Exits() {
+				words := make([]string, len(e.Codes))
+				for i, c := range e.Codes {
+					words[i] = c.String()
+				}
+				when := e.Meaning
+				if len(words) > 0 {
+					when += " (" + strings.Join(words, ", ") + ")"
+				}
+				tab.Rows = append(tab.Rows, []string{sprintf("%d", e.Number), e.Name, when})
+			}
+			if a.flags.json {
+				a.term.json(map[string]any{"schema": "tercet.exit-codes/1", "exits": formats.Exits()})
+				return nil
+			}
+			a.term.table(tab)
+			a.term.note("tercet query keeps jq's own codes")
+			return nil
+		},
+	}
+}
+
+// routeVerb prints the routing decision and runs nothing.
+func (a *app) routeVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "route LINE", Short: "show which file a slash command is routed to", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			table, err := a.routes()
+			if err != nil {
+				return err
+			}
+			line := rest(args)
+			r, err := table.Route(router.Line{Raw: line})
+			if err != nil {
+				unknown, ok := errors.AsType[*router.UnknownCommandError](err)
+				if a.flags.json && ok {
+					a.term.json(map[string]any{"schema": "tercet.route/1", "error": err.Error(), "did_you_mean": nonNil(unknown.DidYouMean)})
+					return shown{formats.ExitFor(formats.CodeUsage)}
+				}
+				return err
+			}
+			if a.flags.json {
+				a.term.json(map[string]any{
+					"schema": "tercet.route/1", "command": r.Name, "file": r.Source + "/" + r.File, "rest": r.Raw, "depth": formats.CommandDepth().Int(),
+					"dialect": "tercet", "shadows": nonNil(r.Shadows),
+				})
+				return nil
+			}
+			a.term.answer("/%s -> %s/%s", r.Name, r.Source, r.File)
+			for _, s := range r.Shadows {
+				a.term.note("shadows %s", s)
+			}
+			return nil
+		},
+	}
+}
+
+func nonNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// lintVerb checks command and subagent files, all errors of all files in one pass.
+func (a *app) lintVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "lint PATH...", Short: "check command and subagent files", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.world(cmd.Context())
+			if err != nil {
+				return err
+			}
+			files, err := markdownFiles(args)
+			if err != nil {
+				return err
+			}
+			all := &formats.Diagnostics{Sources: map[string][]byte{}}
+			for _, name := range files {
+				src, err := os.ReadFile(name)
+				if err != nil {
+					return &formats.Failure{Code: formats.CodeIO, Message: name, Err: err}
+				}
+				all.Sources[name] = src
+				all.List = append(all.List, w.lint(name, src)...)
+			}
+			all.Sort()
+			if a.flags.json {
+				a.term.json(map[string]any{"schema": "tercet.lint/1", "diagnostics": diagnosticsOf(all), "files": len(files)})
+			} else {
+				a.term.diagnostics(all)
+				a.term.note("%d files, %d findings", len(files), len(all.List))
+			}
+			if all.HasErrors() {
+				return shown{formats.ExitFor(formats.CodeInvalidCommand)}
+			}
+			return nil
+		},
+	}
+}
+
+// lint checks one file: a command if its frontmatter says so, a subagent otherwise.
+func (w *world) lint(name string, src []byte) []formats.Diagnostic {
+	var err error
+	if isSubagent(src) {
+		_, err = subagents.ParseDefinition(name, src)
+	} else {
+		prog, cerr := w.library.Compile(name, src)
+		if prog != nil {
+			return prog.Warnings
+		}
+		err = cerr
+	}
+	var d *formats.Diagnostics
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &d):
+		return d.List
+	}
+	return []formats.Diagnostic{{Code: formats.CodeIO.String(), Severity: formats.SeverityError, File: name, Message: err.Error()}}
+}
+
+// isSubagent tells the two kinds of file apart by the first key that only one of them has.
+func isSubagent(src []byte) bool {
+	for i, line := range strings.Split(string(src), "\n") {
+		if i > 0 && strings.HasPrefix(line, "---") {
+			return false
+		}
+		if strings.HasPrefix(line, "command:") {
+			return false
+		}
+		if strings.HasPrefix(line, "name:") || strings.HasPrefix(line, "role:") {
+			return true
+		}
+	}
+	return false
+}
+
+func markdownFiles(paths []string) ([]string, error) {
+	var out []string
+	for _, p := range paths {
+		err := filepath.WalkDir(p, func(name string, d os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if !d.IsDir() && (name == p || strings.HasSuffix(name, ".md")) {
+				out = append(out, name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, &formats.Failure{Code: formats.CodeUsage, Message: p, Err: err}
+		}
+	}
+	return out, nil
+}
+
+func diagnosticsOf(d *formats.Diagnostics) []map[string]any {
+	out := []map[string]any{}
+	for _, one := range d.List {
+		out = append(out, map[string]any{
+			"code": one.Code, "severity": one.Severity, "file": one.File, "line": one.Pos.Line, "col": one.Pos.Col, "end_col": one.End.Col,
+			"message": one.Message, "help": one.Help,
+		})
+	}
+	return out
+}
+
+// formatVerb checks a document against its profile.
+func (a *app) formatVerb() *cobra.Command {
+	cmd := &cobra.Command{Use: "format", Short: "check documents"}
+	var profile string
+	check := &cobra.Command{
+		Use: "check FILE", Short: "check a document against a profile", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			src, err := readInput(a.io.in, args[0])
+			if err != nil {
+				return &formats.Failure{Code: formats.CodeUsage, Message: args[0], Err: err}
+			}
+			if profile == "" {
+				profile = string(formats.GuessArtifactType(args[0]))
+			}
+			if !contains(formats.Profiles(), profile) {
+				return usage("expected --profile %s, got %q", strings.Join(formats.Profiles(), "|"), profile)
+			}
+			_, bad := formats.ParseDocument(profile, args[0], src)
+			if bad == nil {
+				bad = &formats.Diagnostics{}
+			}
+			bad.Sources = map[string][]byte{args[0]: src}
+			if a.flags.json {
+				a.term.json(map[string]any{"schema": "tercet.format-check/1", "profile": profile, "diagnostics": diagnosticsOf(bad)})
+			} else {
+				a.term.diagnostics(bad)
+			}
+			if bad.HasErrors() {
+				return shown{formats.ExitFor(formats.CodeInvalidReturn)}
+			}
+			a.term.note("%s is a valid %s", args[0], profile)
+			return nil
+		},
+	}
+	check.Flags().StringVar(&profile, "profile", "", "plan, report, summary, review or a short one (default: guessed from the path)")
+	cmd.AddCommand(check)
+	return cmd
+}
+
+// resultVerb reads what a subagent printed.
+func (a *app) resultVerb() *cobra.Command {
+	cmd := &cobra.Command{Use: "result", Short: "read subagents' output"}
+	var agent string
+	var strict bool
+	parse := &cobra.Command{
+		Use: "parse FILE", Short: "read a return, as JSON or as an AGENT_RESULT block", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			src, err := readInput(a.io.in, args[0])
+			if err != nil {
+				return &formats.Failure{Code: formats.CodeUsage, Message: args[0], Err: err}
+			}
+			return a.parseResult(args[0], src, agent, strict)
+		},
+	}
+	parse.Flags().StringVar(&agent, "agent", "", "the subagent whose return it is")
+	parse.Flags().BoolVar(&strict, "strict", false, "repair nothing")
+	cmd.AddCommand(parse)
+	return cmd
+}
+
+func contains(list []string, word string) bool {
+	for _, one := range list {
+		if one == word {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/state"
+)
+
+// stateVerb looks at the state file.
+func (a *app) stateVerb() *cobra.Command {
+	cmd := &cobra.Command{Use: "state", Short: "look at the state file"}
+	cmd.AddCommand(a.stateShow(), a.stateVerify(), a.stateTransitions(), a.stateAdopt(), a.stateRestore())
+	return cmd
+}
+
+func (a *app) stateShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show [TASK]", Short: "print the state, or one task", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.workspace(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				src, err := w.reader.Bytes(cmd.Context())
+				if err != nil {
+					return err
+				}
+				a.term.raw(src)
+				return nil
+			}
+			n, err := strconv.Atoi(args[0])
+			if err != nil {
+				return usage("expected a task number, got %q", args[0])
+			}
+			task, err := w.reader.Task(cmd.Context(), n)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				a.term.json(map[string]any{"schema": "tercet.task-show/1", "task": task})
+				return nil
+			}
+			data, err := json.MarshalIndent(task, "", "  ")
+			if err != nil {
+				return err
+			}
+			a.term.raw(append(data, '\n'))
+			return nil
+		},
+	}
+}
+
+func (a *app) stateVerify() *cobra.Command {
+	return &cobra.Command{
+		Use: "verify", Short: "check the state, its log and the documents it names", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := a.workspace(cmd.Context())
+			if err != nil {
+				return err
+			}
+			found, err := w.reader.Verify(cmd.Context())
+			if err != nil {
+				return err
+			}
+			d := &formats.Diagnostics{List: found, Of: formats.CodeInvalidState}
+			d.Sort()
+			if a.flags.json {
+				a.term.json(map[string]any{"schema": "tercet.state-verify/1", "diagnostics": diagnosticsOf(d)})
+			} else {
+				a.term.diagnostics(d)
+			}
+			if d.HasErrors() {
+				return shown{formats.ExitFor(formats.CodeInvalidState)}
+			}
+			a.term.note("state.json is valid")
+			return nil
+		},
+	}
+}
+
+func (a *app) stateTransitions() *cobra.Command {
+	return &cobra.Command{
+		Use: "transitions", Short: "print which status may follow which", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.flags.json {
+				table := map[string][]formats.Move{}
+				for _, s := range formats.TaskStatuses() {
+					table[s.String()] = formats.Moves(s)
+				}
+				a.term.json(map[string]any{"schema": "tercet.transitions/1", "transitions": table})
+				return nil
+			}
+			a.term.answer("%s", state.TransitionsText())
+			return nil
+		},
+	}
+}
+
+func (a *app) stateAdopt() *cobra.Command {
+	return &cobra.Command{
+		Use: "adopt", Short: "accept a state file that was changed from outside", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.mayCommand(); err != nil {
+				return err
+			}
+			w, err := a.workspace(cmd.Context())
+			if err != nil {
+				return err
+			}
+			res, err := w.manager.Adopt(cmd.Context())
+			if err != nil {
+				return err
+			}
+			a.term.note("adopted, serial %d", res.Serial)
+			return nil
+		},
+	}
+}
+
+func (a *app) stateRestore() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore SERIAL", Short: "write a backup back as the state", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.mayCommand(); err != nil {
+				return err
+			}
+			serial, err := strconv.ParseUint(args[0], 10, 64)
+			if err != nil {
+				return usage("expected the serial of a backup, got %q", args[0])
+			}
+			w, err := a.workspace(cmd.Context())
+			if err != nil {
+				return err
+			}
+			res, err := w.manager.Restore(cmd.Context(), serial)
+			if err != nil {
+				return err
+			}
+			a.term.note("restored, serial %d", res.Serial)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,395 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tercet/commands"
+	"tercet/formats"
+	"tercet/internal/config"
+	"tercet/internal/git"
+	"tercet/internal/proc"
+	"tercet/internal/query"
+	"tercet/internal/trace"
+	"tercet/router"
+	"tercet/state"
+	"tercet/subagents"
+	"tercet/subagents/agentcli"
+	"tercet/subagents/builtin"
+	"tercet/subagents/offline"
+)
+
+// world is everything of one project root, built by hand. Without a workspace reader, manager, docs and problems are nil.
+type world struct {
+	app        *app
+	dir        string // project root, absolute; the folder where the person stands without a workspace
+	root       *os.Root
+	cfg        config.Config
+	starter    *proc.Starter
+	reader     *state.Reader
+	manager    *state.Manager
+	docs       *state.Docs
+	problems   *state.Errors
+	set        *subagents.Set
+	dispatcher *subagents.Dispatcher
+	table      *router.Table
+	sources    map[string]fs.FS
+	library    *commands.Library
+	catalog    *commands.Catalog
+	approver   *approver
+	sink       *switchboard
+	closers    []io.Closer
+}
+
+// clock is the process's clock.
+type clock struct{}
+
+func (clock) Now() time.Time { return time.Now() }
+
+// Sleep waits, or ends with the context.
+func (clock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// world builds the world once a process, with or without a workspace.
+func (a *app) world(ctx context.Context) (*world, error) {
+	if a.built != nil {
+		return a.built, nil
+	}
+	dir, err := a.findRoot()
+	if err != nil {
+		return nil, err
+	}
+	w := &world{app: a, dir: dir, sources: map[string]fs.FS{}, approver: &approver{app: a}}
+	if err := w.build(ctx, dir != ""); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	a.built = w
+	return w, nil
+}
+
+// workspace is the world of a project root that has a workspace.
+func (a *app) workspace(ctx context.Context) (*world, error) {
+	w, err := a.world(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if w.reader == nil {
+		return nil, noWorkspace()
+	}
+	return w, nil
+}
+
+func (w *world) build(ctx context.Context, has bool) error {
+	var err error
+	if !has {
+		if w.dir, err = w.app.startDir(); err != nil {
+			return err
+		}
+	}
+	if w.root, err = os.OpenRoot(w.dir); err != nil {
+		return &formats.Failure{Code: formats.CodeIO, Message: "project root", Err: err}
+	}
+	w.closers = append(w.closers, w.root)
+	if w.cfg, err = w.app.config(w.root, has); err != nil {
+		return err
+	}
+	w.sink = newSwitchboard(w)
+	if err := w.startProcesses(); err != nil {
+		return err
+	}
+	if has {
+		if err := w.openState(); err != nil {
+			return err
+		}
+	}
+	if err := w.routes(has); err != nil {
+		return err
+	}
+	return w.agents(ctx, has)
+}
+
+func (w *world) close() error {
+	var errs []error
+	for i := len(w.closers) - 1; i >= 0; i-- {
+		errs = append(errs, w.closers[i].Close())
+	}
+	w.closers = nil
+	return errors.Join(errs...)
+}
+
+// startProcesses builds the one place that starts children. What may be started is decided where it is asked for: commands
+// of a plan and programs of subagent files pass a gate, git and a project's own checks are the engine's.
+func (w *world) startProcesses() error {
+	names := append([]string{
+		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "SHELL", "GOCACHE", "GOMODCACHE", "GOFLAGS",
+		"GOPATH", "GOROOT", "GOPROXY", "GOTOOLCHAIN", "GONOSUMDB", "GOSUMDB", "CARGO_HOME", "RUSTUP_HOME", "npm_config_cache", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+		"SSL_CERT_FILE", "SSL_CERT_DIR",
+	}, w.cfg.Env...)
+	var env []string
+	for _, name := range names {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	env = append(env, "TERCET_ROOT="+w.dir)
+	var err error
+	w.starter, err = proc.NewStarter(proc.Starter{Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now})
+	return err
+}
+
+func (w *world) git(dir string) *git.Repo { return &git.Repo{Starter: w.starter, Dir: dir} }
+
+// stateConfig is what manager, reader and store of errors are made from.
+func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(string)) state.Config {
+	who := ""
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	self, factsErr := proc.Facts(os.Getpid())
+	return state.Config{
+		Root: root, Dir: dir, Clock: clock{}, LockTimeout: timeout, Notice: notice, NewID: uuid.NewString, User: who,
+		CommandLine: strings.Join(os.Args, " "),
+		Alive: func(l formats.Lease) bool {
+			if factsErr != nil || l.Host != self.Host || l.BootID != self.BootID {
+				return true
+			}
+			return proc.Alive(proc.Proc{PID: l.PID, Start: l.PIDStart, BootID: l.BootID, Host: l.Host})
+		},
+		Self: func(session, run string) formats.Lease {
+			return formats.Lease{Session: session, Run: run, Host: self.Host, BootID: self.BootID, PID: self.PID, PIDStart: self.Start}
+		},
+	}
+}
+
+func (w *world) openState() error {
+	timeout := w.app.flags.lockTimeout
+	if timeout == 0 {
+		timeout = w.cfg.LockTimeout
+	}
+	cfg := stateConfig(w.root, w.dir, timeout, func(line string) { w.app.term.note("%s", line) })
+	var err error
+	if w.reader, err = state.NewReader(cfg); err != nil {
+		return err
+	}
+	if w.manager, err = state.NewManager(cfg); err != nil {
+		return err
+	}
+	if w.problems, err = state.NewErrors(cfg); err != nil {
+		return err
+	}
+	w.docs = state.NewDocs(w.root)
+	return nil
+}
+
+// scan lists the command files: the project's own, the folders that the configuration adds, then the library.
+func scan(dir string, cfg config.Config, has bool) (*router.Table, map[string]fs.FS, error) {
+	embedded, err := commands.Embedded()
+	if err != nil {
+		return nil, nil, err
+	}
+	sources := map[string]fs.FS{librarySource: embedded}
+	var order []router.Source
+	if has {
+		own := formats.Workspace + "/commands"
+		for _, name := range append([]string{own}, cfg.Commands...) {
+			folder := filepath.Join(dir, filepath.FromSlash(name))
+			sources[name] = os.DirFS(folder)
+			order = append(order, router.Source{Name: name, FS: sources[name]})
+		}
+	}
+	order = append(order, router.Source{Name: librarySource, FS: embedded})
+	table, err := router.Scan(cfg.Aliases, order...)
+	return table, sources, err
+}
+
+// librarySource names the embedded command files in messages.
+const librarySource = "library"
+
+// routes gives the table alone, for `tercet route`: no state, no subagent and no process is needed for it.
+func (a *app) routes() (*router.Table, error) {
+	dir, err := a.findRoot()
+	if err != nil {
+		return nil, err
+	}
+	var cfg config.Config
+	if dir != "" {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, &formats.Failure{Code: formats.CodeIO, Message: "project root", Err: err}
+		}
+		defer root.Close() //nolint:errcheck // only read through
+		if cfg, err = a.config(root, true); err != nil {
+			return nil, err
+		}
+	}
+	table, _, err := scan(dir, cfg, dir != "")
+	return table, err
+}
+
+func (w *world) routes(has bool) error {
+	var err error
+	if w.table, w.sources, err = scan(w.dir, w.cfg, has); err != nil {
+		return err
+	}
+	w.library = &commands.Library{Open: w.open, NewRun: newRunID, Config: w.runConfig, Warn: w.warn}
+	if has {
+		w.library.Tasks, w.library.Docs = w.reader, w.docs
+	}
+	w.catalog = &commands.Catalog{Library: w.library}
+	for _, e := range w.table.Commands() {
+		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{Name: e.Name, File: e.File, Source: e.Source})
+	}
+	return nil
+}
+
+// open reads a command file, at most commands.MaxFile bytes.
+func (w *world) open(source, file string) ([]byte, error) {
+	f, err := w.sources[source].Open(file)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, commands.MaxFile+1))
+	err = errors.Join(err, f.Close())
+	if err == nil && len(data) > commands.MaxFile {
+		err = &formats.Failure{Code: formats.CodeInvalidCommand, Message: fmt.Sprintf("expected at most %d bytes in a command file, got more", commands.MaxFile)}
+	}
+	return data, err
+}
+
+func (w *world) warn(list []formats.Diagnostic) {
+	if !w.app.flags.quiet {
+		w.app.term.diagnostics(&formats.Diagnostics{List: list})
+	}
+}
+
+// agents builds the set of subagents and the dispatcher.
+func (w *world) agents(_ context.Context, has bool) error {
+	shipped := subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true}
+	sources := []subagents.Source{shipped}
+	if has {
+		own := filepath.Join(w.dir, formats.Workspace)
+		sources = []subagents.Source{{Name: formats.Workspace + "/subagents", FS: os.DirFS(filepath.Join(own, "subagents")), Facets: os.DirFS(filepath.Join(own, "facets"))}, shipped}
+	}
+	defs, err := subagents.Load(sources...)
+	if err != nil {
+		var d *formats.Diagnostics
+		if !errors.As(err, &d) {
+			return err
+		}
+		w.app.term.diagnostics(d) // a broken file costs only the commands that name it
+	}
+	w.set = subagents.NewSet()
+	for _, def := range defs {
+		if err := w.set.Add(def, w.agent(def)); err != nil {
+			return err
+		}
+	}
+	w.library.Env = w.set
+	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive}
+	return nil
+}
+
+// agent chooses what does the work of a subagent file: Go for built-in ones, the program of an exec file, else the first
+// runner of the flag, the file, the configuration that this build has.
+func (w *world) agent(def subagents.Definition) subagents.Agent {
+	if def.Info.Builtin {
+		return w.builtin(def.Info.Name)
+	}
+	if len(def.Argv) > 0 {
+		return &agentcli.Exec{Definition: def, Starter: w.starter, Approver: w.approver, Root: w.dir, Nonce: func() string { return uuid.NewString()[:8] }}
+	}
+	wanted := def.Info.Runner
+	if len(wanted) == 0 {
+		wanted = []string{w.cfg.Runner}
+	}
+	if name := w.app.flags.runner; name != "" {
+		wanted = []string{name}
+	}
+	for _, name := range wanted {
+		if name == "offline" || name == "" {
+			workers := offline.Workers{Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}}
+			return workers.For(def.Info)
+		}
+	}
+	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeToolUnavailable, Message: fmt.Sprintf("runner %s is not supported yet", strings.Join(wanted, ", ")),
+			Help: "use --runner offline, or a subagent file with runner: exec",
+		}), nil
+	})
+}
+
+// builtin gives the Go implementation of a shipped subagent.
+func (w *world) builtin(name string) subagents.Agent {
+	switch name {
+	case "status-sync-manager":
+		return builtin.StatusSync{Manager: w.manager}
+	case "task-creator":
+		return builtin.TaskCreator{Docs: w.docs}
+	case "error-diagnostics":
+		return builtin.Diagnostics{Errors: w.problems}
+	case "reference":
+		return builtin.Reference{Catalog: w.catalog}
+	}
+	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
+		return formats.Failed(&formats.Failure{Code: formats.CodeBug, Message: "no built-in subagent is named " + name}), nil
+	})
+}
+
+// derive applies the jq of a contract to work that was done.
+func derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error) {
+	in := query.Normalize(map[string]any{"status": ret.Status, "fields": ret.Fields})
+	if info.StatusQuery != "" {
+		v, err := derived(ctx, info.StatusQuery, in)
+		if err != nil {
+			return ret, err
+		}
+		word, _ := v.(string)
+		switch o := formats.Outcome(word); o {
+		case formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeRejected:
+			ret.Verdict = formats.Verdict(o)
+		default:
+			return ret, &formats.ValueError{What: "approved, conditional or rejected from returns.status", Got: query.Text(v)}
+		}
+	}
+	if info.IssuesQuery != "" {
+		v, err := derived(ctx, info.IssuesQuery, in)
+		if err != nil {
+			return ret, err
+		}
+		issues, err := issuesOf(v)
+		if err != nil {
+			return ret, err
+		}
+		ret.Issues = append(ret.Issues, issues...)
+	}
+	return ret, nil
+}
+
+func derived(ctx context.Context, src string, in any) (any, error) {
+	code, err := query.Compile(src, query.Options{Strict: true})
+	if err != nil {
+		return nil, err
+	}
+	return code.One(ctx, in, nil)
+}
+
+var _ trace.Sink = (*switchboard)(nil)
