@@ -1,0 +1,87 @@
+package offline
+
+import (
+	"context"
+	"os"
+
+	"tercet/formats"
+)
+
+// Word is a search word with its kind in words.
+type Word struct{ Text, Kind string }
+
+// Words reads the search words of a task.
+func Words(title, description string) []Word {
+	var out []Word
+	for _, w := range words(title, description) {
+		out = append(out, Word{w.Text, w.Kind.String()})
+	}
+	return out
+}
+
+// Reading is what a text holds that a plan can be made of.
+type Reading struct {
+	Names, Blocks, Items, Every, Last, Checks, Notes []string
+}
+
+// Read takes a text apart.
+func Read(text string) Reading {
+	r := read(text)
+	out := Reading{Items: r.Items, Every: r.Every, Last: r.Last, Notes: r.Notes}
+	for _, b := range r.Blocks {
+		out.Names, out.Blocks = append(out.Names, b.Name), append(out.Blocks, b.Body)
+	}
+	for _, c := range r.Checks {
+		box := "[ ] "
+		if c.Done {
+			box = "[x] "
+		}
+		out.Checks = append(out.Checks, box+c.Text)
+	}
+	return out
+}
+
+// Phases are the open phases of a description and texts of revisions.
+func Phases(done []formats.Phase, texts ...string) []formats.Phase {
+	var list []reading
+	for _, t := range texts {
+		list = append(list, read(t))
+	}
+	return phases(list, done)
+}
+
+// Hit is one line found.
+type Hit struct {
+	File string
+	Line int
+	Text string
+}
+
+// Search looks for the words of a task in files of a folder; files nil walks it.
+func Search(ctx context.Context, dir string, files []string, title, description string) ([]Hit, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if files == nil {
+		if files, err = walk(ctx, root); err != nil {
+			return nil, err
+		}
+	}
+	f, err := search(ctx, root, files, words(title, description))
+	var out []Hit
+	for _, h := range f.Hits {
+		out = append(out, Hit{h.File, h.Line, h.Text})
+	}
+	return out, err
+}
+
+// Walk lists the files of a folder that git does not know.
+func Walk(ctx context.Context, root *os.Root) ([]string, error) { return walk(ctx, root) }
+
+// Revised is a description with a text appended.
+func Revised(description, text string) string { return revised(description, text) }
+
+// Revisions gives the texts that a plan's section Revision holds.
+func Revisions(src []byte) []string { return revisions(src) }

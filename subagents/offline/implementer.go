@@ -1,0 +1,415 @@
+package offline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/git"
+	"tercet/internal/proc"
+	"tercet/subagents/checks"
+)
+
+// Implementer runs the commands of one phase of a plan in the worktree, after approval, and then its verification.
+type Implementer struct {
+	Docs     Docs
+	Git      func(dir string) *git.Repo
+	Starter  *proc.Starter
+	Approver Approver
+}
+
+// Runner is the name that the metadata of its returns shows.
+func (Implementer) Runner() string { return runnerName }
+
+const (
+	summaryName = "summary.md"
+	tailLines   = 20 // of the output of a script that did not end with exit 0
+	tailWidth   = 400
+)
+
+// The choices of the gate before the first command of a plan.
+const (
+	choiceApprove = "approve"
+	choiceReject  = "reject"
+)
+
+// Run does the phase that the input `phase` names, else the first of the plan that is not completed.
+func (m Implementer) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	switch {
+	case m.Docs == nil:
+		return formats.Return{}, &MissingError{What: "documents"}
+	case m.Git == nil:
+		return formats.Return{}, &MissingError{What: "git"}
+	case m.Starter == nil:
+		return formats.Return{}, &MissingError{What: "a starter of children"}
+	case m.Approver == nil:
+		return formats.Return{}, &MissingError{What: "an approver"}
+	}
+	w, err := m.open(ctx, r)
+	if err != nil {
+		return agentFault(err)
+	}
+	if ret := w.refusal(); ret.Status != "" {
+		return ret, nil
+	}
+	if ret, err := w.approve(ctx, m.Approver); err != nil || ret.Status != "" {
+		return ret, err
+	}
+	if err := w.runPhase(ctx); err != nil {
+		ret, err := agentFault(err)
+		ret.Issues = w.issues
+		return ret, err
+	}
+	return w.finish(ctx)
+}
+
+// phaseWork is one delegation of an Implementer.
+type phaseWork struct {
+	m        Implementer
+	r        formats.Request
+	task     *formats.Task
+	path     string // of the plan
+	plan     *formats.Plan
+	phase    *formats.Phase // nil: the plan has no such phase
+	number   int            // as the input names it
+	name     string
+	issues   []formats.Issue
+	warnings []string
+}
+
+// open reads the plan and finds the phase.
+func (m Implementer) open(ctx context.Context, r formats.Request) (*phaseWork, error) {
+	task, err := taskOf(r)
+	if err != nil {
+		return nil, err
+	}
+	w := &phaseWork{m: m, r: r, task: task}
+	if w.path, _, w.plan, err = planOf(ctx, m.Docs, r, task); err != nil {
+		return nil, err
+	}
+	return w, w.choose()
+}
+
+// choose finds the phase in the plan. A phase that the plan does not have, such as one made of feedback, has no commands.
+func (w *phaseWork) choose() error {
+	in, ok := w.r.Input["phase"]
+	if !ok || in == nil {
+		if w.phase = w.plan.Next(); w.phase == nil {
+			return &InputError{Name: "phase", Want: "a phase that is not completed", Got: "a plan whose phases all are"}
+		}
+		w.number, w.name = w.phase.Number, w.phase.Name
+		return nil
+	}
+	if n, ok := intOf(in); ok {
+		in = map[string]any{"number": n}
+	}
+	m, ok := in.(map[string]any)
+	if !ok {
+		return &InputError{Name: "phase", Want: "a phase of the plan", Got: fmt.Sprintf("%T", in)}
+	}
+	if w.number, ok = intOf(m["number"]); !ok {
+		return &InputError{Name: "phase.number", Want: "an integer", Got: fmt.Sprint(m["number"])}
+	}
+	w.name, _ = m["name"].(string) //nolint:errcheck // a phase without a name is shown by its number
+	for i := range w.plan.Phases {
+		if w.plan.Phases[i].Number == w.number {
+			w.phase = &w.plan.Phases[i]
+			w.name = w.phase.Name
+		}
+	}
+	if w.phase == nil && w.number > 0 {
+		return &InputError{Name: "phase", Want: "a phase of " + w.path, Got: fmt.Sprintf("phase %d", w.number)}
+	}
+	return nil
+}
+
+// refusal is the return for a phase that the offline runner cannot do; it has no status if it can.
+func (w *phaseWork) refusal() formats.Return {
+	if w.phase != nil && len(w.phase.Commands) > 0 {
+		return formats.Return{}
+	}
+	var todo []string
+	if w.phase != nil {
+		for _, t := range w.phase.Tasks {
+			if !t.Done {
+				todo = append(todo, t.Text)
+			}
+		}
+	}
+	if cause, ok := w.r.Input["cause"].(string); ok && cause != "" {
+		todo = append(todo, cause)
+	}
+	if f := w.r.Feedback; f != nil {
+		for _, i := range f.Issues {
+			todo = append(todo, i.Description)
+		}
+	}
+	next := "do phase " + w.label() + " by hand or with an agent CLI (--runner)"
+	if len(todo) > 0 {
+		next += ": " + strings.Join(todo, "; ")
+	}
+	return formats.Return{
+		Status:    formats.StatusPartial,
+		Summary:   cutText("phase "+w.label()+" has no commands, nothing was done (runner: offline)", formats.MaxSummary),
+		NextSteps: next + ". Or give it commands: /revise with an sh fence",
+	}
+}
+
+func (w *phaseWork) label() string {
+	if w.name == "" {
+		return fmt.Sprint(w.number)
+	}
+	return fmt.Sprintf("%d (%s)", w.number, cutText(w.name, maxName))
+}
+
+// approve asks about all commands of the plan before the first of them runs. A return with a status ends the delegation.
+func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, error) {
+	g := w.gate()
+	decision, err := by.Approve(ctx, g)
+	if _, open := errors.AsType[*formats.GateOpenError](err); open {
+		return formats.Return{
+			Status:        formats.StatusBlocked,
+			Summary:       "the commands of " + w.path + " wait for approval; nothing ran",
+			BlockedReason: "nobody could be asked: " + g.Question,
+			NextSteps:     "read " + w.path + ", then run the command again on a terminal, or with --yes to approve",
+		}, nil
+	}
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if decision.Answer != choiceApprove {
+		return formats.Failed(&RejectedError{Plan: w.path, Note: decision.Note}), nil
+	}
+	return formats.Return{}, nil
+}
+
+// gate is the question; its digest is that of everything it shows.
+func (w *phaseWork) gate() formats.Gate {
+	count := 0
+	var show []string
+	for _, p := range w.plan.Phases {
+		for _, c := range p.Commands {
+			count++
+			show = append(show, fmt.Sprintf("phase %d: %s\n%s", p.Number, p.Name, strings.TrimRight(c, "\n")))
+		}
+		for _, c := range p.Verification {
+			count++
+			show = append(show, fmt.Sprintf("phase %d, verification\n%s", p.Number, strings.TrimRight(c, "\n")))
+		}
+	}
+	return formats.Gate{
+		Question: fmt.Sprintf("Run the %s of %s?", plural(count, "command"), w.path),
+		Show:     show,
+		Choices:  []formats.Choice{{Label: choiceApprove, Approves: true}, {Label: choiceReject}},
+		Digest:   w.plan.CommandDigest(), NeedsPerson: true, Run: w.r.Run, Step: w.r.Step,
+	}
+}
+
+// runPhase runs the commands, then the verification.
+func (w *phaseWork) runPhase(ctx context.Context) error {
+	for _, body := range w.phase.Commands {
+		if err := w.script(ctx, body, false); err != nil {
+			return err
+		}
+	}
+	for _, body := range w.phase.Verification {
+		if err := w.script(ctx, body, true); err != nil {
+			return err
+		}
+	}
+	if len(w.phase.Verification) == 0 {
+		w.warnings = append(w.warnings, "not verified: phase "+w.label()+" names no verification")
+	}
+	return nil
+}
+
+// script runs one block as a file, so that nothing in it is ever part of a command line.
+func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err error) {
+	dir, err := os.MkdirTemp(w.m.Starter.Temp, "tercet-script-")
+	if err != nil {
+		return &WriteError{Name: "script", Err: err}
+	}
+	defer func() { err = errors.Join(err, removeAll(dir)) }()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return &WriteError{Name: "script", Err: err}
+	}
+	const name = "commands.sh"
+	if err := errors.Join(root.WriteFile(name, []byte(body), 0o600), root.Close()); err != nil {
+		return &WriteError{Name: name, Err: err}
+	}
+	file := filepath.Join(dir, name)
+	res, err := w.m.Starter.Run(ctx, proc.Command{
+		Argv: []string{"sh", "-eu", file}, Dir: w.r.Dir, Env: childEnv(w.r),
+		Timeout: proc.Timeout{Total: w.r.Timeout.Total, Idle: w.r.Timeout.Idle},
+		Private: true, Purpose: proc.PurposeScript,
+	})
+	if err != nil {
+		return err
+	}
+	if res.Success() {
+		return nil
+	}
+	output := strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), file, name)
+	failed := &ScriptError{
+		Phase: w.number, Name: w.name, Verify: verify, How: ending(res, w.r.Timeout), Late: res.TimedOut != proc.TimeoutNone,
+		Tail: tail(output, tailLines),
+	}
+	if w.issues = issuesIn(w.r.Dir, output, verify); len(w.issues) == 0 {
+		w.issues = []formats.Issue{{Level: formats.LevelError, Description: failed.Error(), Source: "check"}}
+	}
+	return failed
+}
+
+// issuesIn reads file:line messages out of the output of a verification, as the checks of the tree's stacks print them.
+func issuesIn(dir, output string, verify bool) []formats.Issue {
+	if !verify {
+		return nil
+	}
+	list, err := detect(dir, "")
+	if err != nil {
+		return nil // the output stands in the error; without the stacks it is not read further
+	}
+	var out []formats.Issue
+	var seen []checks.Stack
+	for _, c := range list {
+		if !slices.Contains(seen, c.Stack) {
+			seen = append(seen, c.Stack)
+			out = append(out, checks.Parse(c.Stack.String(), []byte(output))...)
+		}
+	}
+	return out
+}
+
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return &WriteError{Name: filepath.Base(dir), Err: err}
+	}
+	return nil
+}
+
+// childEnv tells children that they run inside a run, so that they cannot start commands or write the state.
+func childEnv(r formats.Request) []string { return []string{"TERCET_RUN=" + r.Run} }
+
+// ending says how a script ended.
+func ending(res proc.Result, limit formats.Timeout) string {
+	switch {
+	case res.TimedOut == proc.TimeoutIdle:
+		return fmt.Sprintf("no output for %s", limit.Idle)
+	case res.TimedOut != proc.TimeoutNone:
+		return fmt.Sprintf("no end after %s", limit.Total)
+	case res.Flooded:
+		return "more output than is allowed"
+	case res.Signal != "":
+		return "signal " + res.Signal
+	default:
+		return fmt.Sprintf("exit %d", res.Exit)
+	}
+}
+
+// tail gives the last lines of an output that are not blank.
+func tail(output string, limit int) []string {
+	var lines []string
+	for line := range strings.Lines(output) {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+			lines = append(lines, cutText(strings.ToValidUTF8(line, "\uFFFD"), tailWidth))
+		}
+	}
+	return lines[max(0, len(lines)-limit):]
+}
+
+// finish lists what changed and writes the summary with the last open phase, or for a phase that changed no file: a
+// completed phase has to show something.
+func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
+	changed, err := changedFiles(ctx, w.m.Git(w.r.Dir), w.r.Dir)
+	if err != nil {
+		return agentFault(err)
+	}
+	artifacts, notes := changed.artifacts()
+	w.warnings = append(w.warnings, notes...)
+	ret := formats.Return{
+		Status:   formats.StatusCompleted,
+		Summary:  cutText(fmt.Sprintf("phase %s: commands ran%s, %s changed (runner: offline)", w.label(), w.verified(), plural(len(changed.Files), "file")), formats.MaxSummary),
+		Warnings: w.warnings, Artifacts: artifacts,
+	}
+	if w.last() || len(artifacts) == 0 {
+		doc := formats.RenderSummary(w.summary(changed))
+		a, err := place(w.r, summaryName, formats.ArtifactSummary, doc)
+		if err != nil {
+			return formats.Return{}, err
+		}
+		a.Summary = "summary of phase " + w.label()
+		if w.last() {
+			a.Summary = "summary of " + plural(len(w.plan.Phases), "phase")
+		}
+		ret.Artifacts = append(ret.Artifacts, a)
+	}
+	return ret, nil
+}
+
+func (w *phaseWork) verified() string {
+	if len(w.phase.Verification) == 0 {
+		return ""
+	}
+	return ", verification passed"
+}
+
+// last tells whether all other phases are completed.
+func (w *phaseWork) last() bool {
+	return !slices.ContainsFunc(w.plan.Phases, func(p formats.Phase) bool {
+		return p.Number != w.number && p.Status != formats.PhaseCompleted
+	})
+}
+
+// summary drafts the document out of what ran and what the tree shows.
+func (w *phaseWork) summary(c changes) formats.SummaryDraft {
+	scope := fmt.Sprintf("phase %s of %s", w.label(), code(w.path))
+	if w.last() {
+		scope = fmt.Sprintf("%s of %s, the last being %s", plural(len(w.plan.Phases), "phase"), code(w.path), w.label())
+	}
+	var done []string
+	for _, p := range w.plan.Phases {
+		switch {
+		case p.Number == w.number:
+			done = append(done, fmt.Sprintf("Phase %d, %s: this delegation.", p.Number, p.Name))
+		case p.Status == formats.PhaseCompleted:
+			done = append(done, fmt.Sprintf("Phase %d, %s: completed before.", p.Number, p.Name))
+		}
+	}
+	files := make([]string, len(c.Files))
+	for i, f := range c.Files {
+		files[i] = code(f.Path)
+		if f.Deleted {
+			files[i] += " (deleted)"
+		}
+	}
+	changed := "No file changed."
+	if len(files) > 0 {
+		changed = "Files that the phase changed, as git shows them:\n\n" + listOf(files)
+	}
+	check := "Nothing was verified: the plan names no verification for this phase."
+	if len(w.phase.Verification) > 0 {
+		check = "The verification ended with exit 0:\n\n" + fenced("sh", strings.Join(w.phase.Verification, "\n"))
+	}
+	follow := []string{}
+	for _, c := range w.phase.Checks {
+		if !c.Done {
+			follow = append(follow, "Not judged by this runner: "+c.Text)
+		}
+	}
+	for _, n := range w.warnings {
+		follow = append(follow, sentence(n))
+	}
+	return formats.SummaryDraft{
+		Title:    w.task.Title,
+		Overview: fmt.Sprintf("Task %d, %s. Made by runner: offline, which ran the commands of the plan after they were approved, and decided nothing.\n\n%s", w.task.Number, scope, listOf(done)),
+		Changed:  changed, Decisions: "None were taken beyond those of the plan.", Impacts: check,
+		FollowUps:  listOf(follow),
+		References: listOf([]string{"Plan: " + code(w.path)}),
+	}
+}

@@ -1,0 +1,224 @@
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/git"
+	"tercet/internal/proc"
+	"tercet/subagents"
+)
+
+// Docs reads files by their path relative to the project root.
+type Docs interface {
+	Open(ctx context.Context, path string) ([]byte, error)
+}
+
+// Approver answers a gate. It keeps an answer with the run, bound to the gate's digest, so that the same commands are asked
+// about once a run. A question that nobody can answer is a *formats.GateOpenError.
+type Approver interface {
+	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
+}
+
+// Clock gives the dates that stand in documents.
+type Clock interface{ Now() time.Time }
+
+// Workers holds what the workers reach the world by; every field is needed.
+type Workers struct {
+	Docs     Docs
+	Git      func(dir string) *git.Repo
+	Starter  *proc.Starter
+	Approver Approver
+	Clock    Clock
+}
+
+// taskReviser is the one subagent that is chosen by its name, because revising a description has no role of its own.
+const taskReviser = "task-reviser"
+
+// For gives the worker for a subagent: by its role, and the task-reviser by its name. A role without a worker gets one
+// that fails every delegation with a *RoleError.
+func (w Workers) For(info formats.AgentInfo) subagents.Agent {
+	name, _, _ := strings.Cut(info.Name, "@")
+	if name == taskReviser {
+		return Reviser{}
+	}
+	switch info.Role {
+	case formats.RoleResearcher:
+		return Researcher{Git: w.Git, Clock: w.Clock}
+	case formats.RolePlanner:
+		return Planner{Docs: w.Docs}
+	case formats.RoleImplementer:
+		return Implementer{Docs: w.Docs, Git: w.Git, Starter: w.Starter, Approver: w.Approver}
+	case formats.RoleReviewer:
+		return Reviewer{Starter: w.Starter, Contract: info}
+	case formats.RoleWriter, formats.RoleUtility:
+	}
+	return Nobody{Role: info.Role}
+}
+
+// runnerName is what the metadata of every return of this package shows as the runner.
+const runnerName = "offline"
+
+// Nobody stands for a role that has no offline worker.
+type Nobody struct{ Role formats.Role }
+
+// Runner is the name that the metadata of its returns shows.
+func (Nobody) Runner() string { return runnerName }
+
+// Run fails with TOOL_UNAVAILABLE.
+func (n Nobody) Run(context.Context, formats.Request) (formats.Return, error) {
+	return formats.Failed(&RoleError{Role: n.Role}), nil
+}
+
+// taskOf gives the task of a request: the bound one, else the input of that name.
+func taskOf(r formats.Request) (*formats.Task, error) {
+	if r.Task != nil {
+		return r.Task, nil
+	}
+	in, ok := r.Input["task"]
+	if !ok || in == nil {
+		return nil, &InputError{Name: "task", Want: "a task"}
+	}
+	if t, ok := in.(*formats.Task); ok && t != nil {
+		return t, nil
+	}
+	data, err := json.Marshal(in)
+	if err != nil {
+		return nil, &InputError{Name: "task", Want: "a task", Got: fmt.Sprintf("%T", in)}
+	}
+	var t formats.Task
+	if err := json.Unmarshal(data, &t); err != nil || t.Title == "" && t.Description == "" {
+		return nil, &InputError{Name: "task", Want: "a task with title and description", Got: cutText(string(data), maxName)}
+	}
+	return &t, nil
+}
+
+// textInput gives an input that is text; absent and null are empty.
+func textInput(r formats.Request, name string) (string, error) {
+	switch v := r.Input[name].(type) {
+	case nil:
+		return "", nil
+	case string:
+		return strings.TrimSpace(v), nil
+	default:
+		return "", &InputError{Name: name, Want: "text", Got: fmt.Sprintf("%T", v)}
+	}
+}
+
+// intOf reads a whole number as it comes out of Go, JSON or jq.
+func intOf(v any) (int, bool) {
+	switch n := v.(type) {
+	case int:
+		return n, true
+	case int64:
+		return int(n), true
+	case float64:
+		return int(n), n == float64(int(n))
+	case json.Number:
+		i, err := n.Int64()
+		return int(i), err == nil
+	default:
+		return 0, false
+	}
+}
+
+// place writes a document into the folder of the delegation and gives its artifact.
+func place(r formats.Request, name string, kind formats.ArtifactType, data []byte) (formats.Artifact, error) {
+	root, err := os.OpenRoot(r.Out)
+	if err != nil {
+		return formats.Artifact{}, &WriteError{Name: name, Err: err}
+	}
+	if err := errors.Join(root.WriteFile(name, data, 0o600), root.Close()); err != nil {
+		return formats.Artifact{}, &WriteError{Name: name, Err: err}
+	}
+	return formats.Artifact{Type: kind, Path: name}, nil
+}
+
+// missing tells whether an error says that a file is not there.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || formats.CodeOf(err) == formats.CodeFileNotFound
+}
+
+// agentFault turns an error of the input or of the tree into a failed return. Errors of the engine stay errors: a cancelled
+// context, a document that cannot be written, a worker without its parts.
+func agentFault(err error) (formats.Return, error) {
+	if c := formats.CodeOf(err); c == formats.CodeIO || c == formats.CodeBug || c == formats.CodeNotDurable {
+		return formats.Return{}, err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return formats.Return{}, err
+	}
+	if _, output := errors.AsType[*proc.OutputError](err); output {
+		return formats.Return{}, err
+	}
+	if f, none := errors.AsType[*proc.NotFoundError](err); none && formats.CodeOf(err) == formats.CodeUnknown {
+		err = &ToolError{Name: f.Name}
+	}
+	if _, denied := errors.AsType[*proc.DeniedError](err); denied && formats.CodeOf(err) == formats.CodeUnknown {
+		err = &formats.Failure{Code: formats.CodeDenied, Err: err}
+	}
+	return formats.Failed(err), nil
+}
+
+// plural gives "1 line" and "2 lines".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		noun = stem + "ie"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// listOf writes texts as a markdown list.
+func listOf(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "- " + strings.Join(lines, "\n- ")
+}
+
+// code writes a text of a file as inline code on one line.
+func code(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	mark := "`"
+	for strings.Contains(text, mark) {
+		mark += "`"
+	}
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return mark + text + mark
+}
+
+// fenced writes a text as a code block that no line of it can close.
+func fenced(info, text string) string {
+	mark := "```"
+	for strings.Contains(text, mark) {
+		mark += "`"
+	}
+	return mark + info + "\n" + strings.TrimRight(text, "\n") + "\n" + mark
+}
+
+// quote writes a text as a markdown quote, so that no line of it can become a heading or a phase, and shortens it to a
+// number of lines.
+func quote(text string, limit int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	cut := len(lines) > limit
+	var b strings.Builder
+	for _, line := range lines[:min(len(lines), limit)] {
+		b.WriteString(strings.TrimRight("> "+strings.TrimRight(line, " \t\r"), " ") + "\n")
+	}
+	if cut {
+		fmt.Fprintf(&b, ">\n> (%s more)\n", plural(len(lines)-limit, "line"))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -1,0 +1,368 @@
+package offline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/md"
+)
+
+// Planner turns the description of a task into a plan: what stands in it as sh fences and checklists, and nothing else.
+type Planner struct{ Docs Docs }
+
+// The name of the document in the delegation's folder, and how much of a report a plan quotes.
+const (
+	planName     = "plan.md"
+	quotedReport = 24
+)
+
+// Runner is the name that the metadata of its returns shows.
+func (Planner) Runner() string { return runnerName }
+
+// Run writes a plan; with the input `revision`, a new version of the newest plan.
+func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	if p.Docs == nil {
+		return formats.Return{}, &MissingError{What: "documents"}
+	}
+	task, err := taskOf(r)
+	if err != nil {
+		return formats.Failed(err), nil
+	}
+	text, err := textInput(r, "revision")
+	if err != nil {
+		return formats.Failed(err), nil
+	}
+	d := draft{task: task}
+	if err := p.quoteReport(ctx, r, &d); err != nil {
+		return agentFault(err)
+	}
+	if text != "" {
+		ret, err := p.revise(ctx, r, &d, text)
+		if err != nil {
+			return agentFault(err)
+		}
+		if ret.Status != "" {
+			return ret, nil
+		}
+	} else {
+		d.first()
+	}
+	art, err := place(r, planName, formats.ArtifactPlan, formats.RenderPlan(d.plan()))
+	if err != nil {
+		return formats.Return{}, err
+	}
+	open := len(d.phases) - d.copied
+	art.Summary = plural(len(d.phases), "phase") + " for " + task.Title
+	return formats.Return{
+		Status:    formats.StatusCompleted,
+		Summary:   cutText(d.summary(open), formats.MaxSummary),
+		Artifacts: []formats.Artifact{art},
+		Warnings:  d.notes,
+	}, nil
+}
+
+// draft gathers what a plan is made of.
+type draft struct {
+	task     *formats.Task
+	phases   []formats.Phase
+	copied   int // phases taken over from the plan before
+	report   string
+	findings string
+	previous string   // path of the plan before
+	texts    []string // of revisions, oldest first
+	notes    []string
+}
+
+// first reads the description for a first plan.
+func (d *draft) first() {
+	got := read(d.task.Description)
+	d.notes = append(d.notes, got.Notes...)
+	if d.phases = number(phases([]reading{got}, nil), 1); len(d.phases) == 0 {
+		d.phases = number([]formats.Phase{doTheTask(d.task.Title, got)}, 1)
+	}
+}
+
+// number gives phases their numbers, counted from the first.
+func number(list []formats.Phase, first int) []formats.Phase {
+	for i := range list {
+		list[i].Number = first + i
+	}
+	return list
+}
+
+// quoteReport takes the findings of the report that the input names, else of the task's newest one.
+func (p Planner) quoteReport(ctx context.Context, r formats.Request, d *draft) error {
+	path, err := textInput(r, "research_report")
+	if err != nil {
+		return err
+	}
+	named := path != ""
+	if a := d.task.Newest(formats.ArtifactReport); !named && a != nil {
+		path = a.Path
+	}
+	if path == "" {
+		return nil
+	}
+	src, err := p.Docs.Open(ctx, path)
+	if missing(err) && !named {
+		d.notes = append(d.notes, "report "+path+" is not there and was not read")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	doc, _ := md.Parse(src)
+	d.report = path
+	for _, level := range []int{2, 1, 3} {
+		if s, ok := doc.Section(level, "Findings"); ok {
+			d.findings = linesOf(doc, s.Line()+1, s.EndLine)
+			break
+		}
+	}
+	if strings.TrimSpace(d.findings) == "" {
+		d.notes = append(d.notes, "report "+path+" has no findings to quote")
+	}
+	return nil
+}
+
+// linesOf gives lines of a document, both ends included.
+func linesOf(doc *md.Document, from, to int) string {
+	var b strings.Builder
+	for n := from; n <= to; n++ {
+		b.WriteString(doc.Line(n) + "\n")
+	}
+	return b.String()
+}
+
+// planOf reads the plan that the input `plan` names, else the newest of the task.
+func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Task) (path string, src []byte, plan *formats.Plan, err error) {
+	if path, err = textInput(r, "plan"); err != nil {
+		return "", nil, nil, err
+	}
+	if newest := task.Newest(formats.ArtifactPlan); path == "" && newest != nil {
+		path = newest.Path
+	}
+	if path == "" {
+		return "", nil, nil, &NoPlanError{Task: task.Number}
+	}
+	if src, err = docs.Open(ctx, path); err != nil {
+		return "", nil, nil, err
+	}
+	plan, found := formats.ParsePlan(path, src)
+	if found != nil && found.HasErrors() {
+		return "", nil, nil, found
+	}
+	return path, src, plan, nil
+}
+
+// revise reads the plan before and the text. A return with a status ends the delegation.
+func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text string) (formats.Return, error) {
+	path, src, plan, err := planOf(ctx, p.Docs, r, d.task)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	d.previous = path
+	for _, phase := range plan.Phases {
+		if phase.Status == formats.PhaseCompleted {
+			d.phases = append(d.phases, phase)
+		}
+	}
+	d.copied = len(d.phases)
+	readings := []reading{read(d.task.Description)}
+	for _, earlier := range revisions(src) {
+		d.texts = append(d.texts, earlier)
+		readings = append(readings, read(earlier))
+	}
+	before := phases(readings, d.phases)
+	got := read(text)
+	after := phases(append(readings, got), d.phases)
+	if adds := len(after) > len(before) || len(after) > 0 && len(got.Every)+len(got.Last)+len(got.Checks) > 0; !adds {
+		return formats.Return{
+			Status:        formats.StatusBlocked,
+			Summary:       "the text of the revision adds neither a command nor an item",
+			BlockedReason: "nothing that the offline runner can turn into a phase",
+			Warnings:      got.Notes,
+			NextSteps:     "give the text an sh fence or a checklist item, or choose an agent CLI with --runner",
+		}, nil
+	}
+	for _, one := range append(readings, got) {
+		d.notes = append(d.notes, one.Notes...)
+	}
+	d.texts = append(d.texts, text)
+	d.phases = append(d.phases, number(after, nextNumber(d.phases))...)
+	return formats.Return{}, nil
+}
+
+// nextNumber is the number of the first rebuilt phase: after the copied ones, whose numbers stand in commits.
+func nextNumber(kept []formats.Phase) int {
+	next := 1
+	for _, p := range kept {
+		next = max(next, p.Number+1)
+	}
+	return next
+}
+
+// revisionInfo marks the fences that hold the texts of revisions word for word.
+const revisionInfo = "markdown"
+
+// revisions gives the texts under Revision of a plan, oldest first.
+func revisions(src []byte) []string {
+	doc, _ := md.Parse(src)
+	s, ok := doc.Section(2, "Revision")
+	if !ok {
+		return nil
+	}
+	var out []string
+	for i := range s.Blocks {
+		if b := &s.Blocks[i]; b.Kind == md.Fence && b.Fenced && strings.TrimSpace(b.Info) == revisionInfo {
+			out = append(out, strings.TrimRight(string(b.Body), "\n"))
+		}
+	}
+	return out
+}
+
+func (d *draft) summary(open int) string {
+	s := "planned " + plural(open, "phase") + " with " + plural(d.commands(), "command block")
+	if d.copied > 0 {
+		s += ", " + plural(d.copied, "completed phase") + " copied"
+	}
+	return s + " (runner: offline)"
+}
+
+// commands counts the blocks that open phases would run, verifications excepted.
+func (d *draft) commands() int {
+	n := 0
+	for _, p := range d.phases[d.copied:] {
+		n += len(p.Commands)
+	}
+	return n
+}
+
+// verified counts the verification blocks of open phases.
+func (d *draft) verified() int {
+	n := 0
+	for _, p := range d.phases[d.copied:] {
+		n += len(p.Verification)
+	}
+	return n
+}
+
+// plan writes the draft of the document.
+func (d *draft) plan() formats.PlanDraft {
+	t := d.task
+	goals := []string{sentence(t.Title)}
+	var testing []string
+	for _, p := range d.phases[d.copied:] {
+		for _, c := range p.Checks {
+			goals = appendNew(goals, []string{sentence(c.Text)})
+		}
+		for _, v := range p.Verification {
+			testing = appendNew(testing, []string{firstCommand(v)})
+		}
+	}
+	for i, v := range testing {
+		testing[i] = code(v) + " ends with exit 0."
+	}
+	if len(testing) == 0 {
+		testing = []string{"The description names no verification: the work has to be checked by a person."}
+	}
+	return formats.PlanDraft{
+		Title:  t.Title,
+		Task:   fmt.Sprintf("%d - %s", t.Number, t.Title),
+		Effort: orNone(t.Effort), Priority: orNone(t.Priority), Dependencies: orNone(numbers(t.Dependencies)),
+		ResearchInputs: orNone(d.report), Artifacts: "This plan", Standards: "None", Type: orNone(t.Language),
+		Overview: d.overview(),
+		Goals:    goals,
+		NonGoals: []string{"Anything that the description does not name."},
+		Risks:    d.risks(),
+		Phases:   d.phases,
+		Testing:  testing,
+		Outputs:  []string{"The files that the phases change, and an implementation summary."},
+		Rollback: "Every phase is a commit of its own on the task's branch. Revert the commit of a phase, or delete the branch before it is merged.",
+		Revision: d.revision(),
+	}
+}
+
+func (d *draft) overview() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Made by runner: offline out of the description of task %d. ", d.task.Number)
+	open := d.phases[d.copied:]
+	switch {
+	case d.commands() > 0:
+		fmt.Fprintf(&b, "%s of commands and %s of verification were taken from it word for word; nothing was added to them.",
+			plural(d.commands(), "block"), plural(d.verified(), "block"))
+	case len(open) == 1 && open[0].Name == "Do the task":
+		b.WriteString("It holds neither commands nor open items, so the whole task is one phase for a person or an agent.")
+	default:
+		b.WriteString("It holds no commands, so every phase is an item for a person or an agent.")
+	}
+	if d.previous != "" {
+		fmt.Fprintf(&b, "\n\nRevises %s: %s copied, %s rebuilt.", code(d.previous), plural(d.copied, "completed phase"), plural(len(open), "open phase"))
+	}
+	for _, n := range d.notes {
+		b.WriteString("\n\nNote: " + sentence(n))
+	}
+	if strings.TrimSpace(d.findings) != "" {
+		fmt.Fprintf(&b, "\n\nFindings of %s, quoted:\n\n%s", code(d.report), quote(d.findings, quotedReport))
+	}
+	return b.String()
+}
+
+func (d *draft) risks() []string {
+	var out []string
+	if d.commands() > 0 {
+		out = append(out, "The commands come out of the description. They run only after they were approved, in a worktree.")
+	}
+	if d.verified() == 0 {
+		out = append(out, "No verification is named, so a phase that ran is not known to be right.")
+	}
+	if slices.ContainsFunc(d.phases[d.copied:], func(p formats.Phase) bool { return len(p.Commands) == 0 }) {
+		out = append(out, "A phase without commands cannot be done by the offline runner.")
+	}
+	return out
+}
+
+// revision writes the texts of all revisions so that revisions reads them back.
+func (d *draft) revision() string {
+	var parts []string
+	for i, t := range d.texts {
+		parts = append(parts, fmt.Sprintf("Text %d:\n\n%s", i+1, fenced(revisionInfo, t)))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// firstCommand gives the first line of a script that is neither blank nor a comment, and says when there are more.
+func firstCommand(script string) string {
+	var lines []string
+	for line := range strings.Lines(script) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	switch len(lines) {
+	case 0:
+		return strings.TrimSpace(script)
+	case 1:
+		return lines[0]
+	default:
+		return lines[0] + " …"
+	}
+}
+
+func orNone(s string) string {
+	if strings.TrimSpace(s) == "" {
+		return "None"
+	}
+	return s
+}
+
+func numbers(list []int) string {
+	out := make([]string, len(list))
+	for i, n := range list {
+		out[i] = fmt.Sprint(n)
+	}
+	return strings.Join(out, ", ")
+}

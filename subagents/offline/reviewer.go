@@ -1,0 +1,208 @@
+package offline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/proc"
+	"tercet/subagents/checks"
+)
+
+// Reviewer runs the checks of the project and says what they say. It reads no code.
+type Reviewer struct {
+	Starter *proc.Starter
+	// Contract decides whether a review document is written and whether an outcome without a verdict is allowed; the zero
+	// value allows both.
+	Contract formats.AgentInfo
+}
+
+// Runner is the name that the metadata of its returns shows.
+func (Reviewer) Runner() string { return runnerName }
+
+const (
+	reviewName = "review.md"
+	noChecks   = "no checks known here"
+)
+
+// Run runs the checks in the tree of the request; the input `only` picks those of one stack.
+func (v Reviewer) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	if v.Starter == nil {
+		return formats.Return{}, &MissingError{What: "a starter of children"}
+	}
+	word, err := textInput(r, "only")
+	if err != nil {
+		return formats.Failed(err), nil
+	}
+	only := checks.Stack(word)
+	if word != "" {
+		if only, err = checks.ParseStack(word); err != nil {
+			return formats.Failed(err), nil
+		}
+	}
+	list, err := detect(r.Dir, only)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	a := assessment{task: r.Task, only: only}
+	if len(list) == 0 {
+		return v.nothing(r, a)
+	}
+	starter := *v.Starter
+	starter.Env = append(slices.Clone(starter.Env), childEnv(r)...)
+	for _, c := range list {
+		res, err := checks.Run(ctx, &starter, r.Dir, c)
+		if err != nil {
+			return agentFault(err)
+		}
+		a.results = append(a.results, res)
+	}
+	return v.answer(r, a)
+}
+
+// detect lists the checks that a review runs: the tests of every stack, make check among them, go vet, and for Python, whose
+// tests may be missing, that its files compile. An empty stack means all.
+func detect(dir string, only checks.Stack) ([]checks.Check, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, &WriteError{Name: dir, Err: err}
+	}
+	var out []checks.Check
+	for _, c := range checks.Detect(root.FS()) {
+		if only != "" && c.Stack != only {
+			continue
+		}
+		if c.Kind == checks.Test || c.Stack == checks.Go && c.Kind == checks.Lint || c.Stack == checks.Python {
+			out = append(out, c)
+		}
+	}
+	if err := root.Close(); err != nil {
+		return nil, &WriteError{Name: dir, Err: err}
+	}
+	return out, nil
+}
+
+// assessment is one delegation of a Reviewer.
+type assessment struct {
+	task    *formats.Task
+	only    checks.Stack
+	results []checks.Result
+}
+
+// nothing is the return when no check is known: the work was not done, so there is no verdict.
+func (v Reviewer) nothing(r formats.Request, a assessment) (formats.Return, error) {
+	ret := formats.Return{
+		Status: formats.StatusPartial, Summary: noChecks + " (runner: offline)",
+		NextSteps: "add a check the runner knows (go.mod, package.json, Cargo.toml, pyproject.toml, a check target in a Makefile), or review with an agent CLI (--runner)",
+	}
+	if s := v.Contract.Statuses; s != nil && !slices.Contains(s, formats.OutcomePartial) {
+		return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: noChecks, Help: ret.NextSteps}), nil
+	}
+	return v.document(r, ret, a)
+}
+
+func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error) {
+	failed := a.failed()
+	ret := formats.Return{
+		Status: formats.StatusCompleted, Verdict: formats.VerdictApproved,
+		Summary: fmt.Sprintf("%s passed (runner: offline)", plural(len(a.results), "check")),
+		Issues:  a.issues(),
+	}
+	if len(failed) > 0 {
+		ret.Verdict = formats.VerdictRejected
+		ret.Summary = fmt.Sprintf("%d of %s failed: %s (runner: offline)", len(failed), plural(len(a.results), "check"), strings.Join(failed, ", "))
+		ret.NextSteps = "mend what the issues name and review again"
+	}
+	return v.document(r, ret, a)
+}
+
+// document adds the review to a return, as a file or, where the contract has no artifacts, as text.
+func (v Reviewer) document(r formats.Request, ret formats.Return, a assessment) (formats.Return, error) {
+	ret.Summary = cutText(ret.Summary, formats.MaxSummary)
+	doc := formats.RenderReview(a.review(ret.Verdict))
+	if v.Contract.NoArtifacts {
+		ret.Text = string(doc)
+		return ret, nil
+	}
+	art, err := place(r, reviewName, formats.ArtifactReview, doc)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	art.Summary = ret.Summary
+	ret.Artifacts = []formats.Artifact{art}
+	return ret, nil
+}
+
+// failed lists the commands of the checks that did not pass.
+func (a assessment) failed() []string {
+	var out []string
+	for _, r := range a.results {
+		if !r.Passed {
+			out = append(out, r.Check.String())
+		}
+	}
+	return out
+}
+
+// issues gives what the checks reported.
+func (a assessment) issues() []formats.Issue {
+	var out []formats.Issue
+	for _, r := range a.results {
+		out = append(out, r.Issues...)
+	}
+	return out
+}
+
+func (a assessment) review(verdict formats.Verdict) formats.ReviewDraft {
+	title := "the project"
+	scope := "The project as it stands"
+	if a.task != nil {
+		title = a.task.Title
+		scope = fmt.Sprintf("The tree of task %d", a.task.Number)
+	}
+	if a.only != "" {
+		scope += ", only the checks of " + a.only.String()
+	}
+	scope += ". Made by runner: offline, which ran the checks of the project and read no code."
+	var lines, found []string
+	for _, r := range a.results {
+		state := "passed"
+		if !r.Passed {
+			state = fmt.Sprintf("failed (exit %d)", r.Exit)
+		}
+		lines = append(lines, code(r.Check.String())+": "+state)
+	}
+	for _, i := range a.issues() {
+		place := ""
+		if len(i.Files) > 0 {
+			place = i.Files[0]
+			if i.Line > 0 {
+				place += fmt.Sprintf(":%d", i.Line)
+			}
+			place = code(place) + ": "
+		}
+		found = append(found, fmt.Sprintf("%s%s (%s)", place, code(oneLine(i.Description)), i.Level))
+	}
+	d := formats.ReviewDraft{Title: title, Scope: scope, Checks: listOf(lines), Findings: listOf(found)}
+	switch verdict {
+	case "":
+		d.Checks, d.Findings = sentence(strings.ToUpper(noChecks[:1])+noChecks[1:]), "Nothing was run, so nothing was found."
+		d.Verdict = "No verdict: nothing was judged."
+	case formats.VerdictApproved:
+		d.Verdict = "approved: every check ended with exit 0. Nothing else was judged."
+		if len(found) == 0 {
+			d.Findings = "The checks reported nothing."
+		}
+	case formats.VerdictRejected, formats.VerdictConditional:
+		d.Verdict = string(verdict) + ": " + strings.Join(a.failed(), ", ") + " failed."
+	}
+	for _, r := range a.results {
+		if r.Dropped > 0 {
+			d.Findings += fmt.Sprintf("\n- %s of %s not listed.", plural(r.Dropped, "further issue"), code(r.Check.String()))
+		}
+	}
+	return d
+}

@@ -1,0 +1,177 @@
+package offline_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/subagents/offline"
+)
+
+// tree writes files into a new folder.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		full := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func places(hits []offline.Hit) []string {
+	var out []string
+	for _, h := range hits {
+		out = append(out, fmt.Sprintf("%s:%d %s", h.File, h.Line, h.Text))
+	}
+	return out
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"a/pages.go":         "package pages\n\n// Expand reads.\nfunc Expand(s string) {\n\tresort := 1\n}\n",
+		"b/other.go":         "package other\n\nvar Expanded = Expand\n",
+		"docs/readme.md":     "Nothing here, but the last RESORT.\n",
+		".tercet/state.json": "{\"title\": \"Expand\"}\n",
+		"x/.tercet/old.md":   "Expand\n",
+		".git/HEAD":          "Expand\n",
+		"bin":                "Expand\x00\n",
+		"latin1.txt":         "Expand \xe9\n",
+		"large.txt":          "Expand\n" + strings.Repeat("x", 1<<20),
+		"limit.txt":          strings.Repeat("x", 1<<20-7) + "\nExpand",
+		"empty.go":           "",
+	})
+	if err := os.Symlink("a/pages.go", filepath.Join(dir, "link.go")); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		title, description string
+		want               []string
+	}{
+		"no word":  {"Fix it", "", nil},
+		"not here": {"Frobnicate", "", nil},
+		"whole words, definition first": {"", "`Expand`", []string{
+			"a/pages.go:4 func Expand(s string) {", "a/pages.go:3 // Expand reads.", "b/other.go:3 var Expanded = Expand", "limit.txt:2 Expand",
+		}},
+		"prose without case":       {"the resort", "", []string{"a/pages.go:5 resort := 1", "docs/readme.md:1 Nothing here, but the last RESORT."}},
+		"quoted text":              {"", `"but the"`, []string{"docs/readme.md:1 Nothing here, but the last RESORT."}},
+		"named file without words": {"", "see b/other.go", []string{"b/other.go:1 package other"}},
+		"named by its end":         {"", "see `other.go`", []string{"b/other.go:1 package other"}},
+		"named empty file":         {"", "see `empty.go`", nil},
+		"named folder":             {"", "see docs/", []string{"docs/readme.md:1 Nothing here, but the last RESORT."}},
+		"named file first": {"", "`Expand` in `b/other.go`", []string{
+			"b/other.go:3 var Expanded = Expand", "a/pages.go:4 func Expand(s string) {", "a/pages.go:3 // Expand reads.", "limit.txt:2 Expand",
+		}},
+		"not outside": {"", "see ../secret.txt and /etc/passwd", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := offline.Search(t.Context(), dir, nil, tc.title, tc.description)
+			if diff := cmp.Diff(tc.want, places(got)); err != nil || diff != "" {
+				t.Errorf("search(%q, %q) error %v (-want +got):\n%s", tc.title, tc.description, err, diff)
+			}
+		})
+	}
+}
+
+func TestSearchIsBounded(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 30 {
+		files[fmt.Sprintf("f%02d.txt", i)] = strings.Repeat("needle\n", 900)
+	}
+	files["last.txt"] = "func needle()\n"
+	dir := tree(t, files)
+	got, err := offline.Search(t.Context(), dir, nil, "", "`needle`")
+	if err != nil || len(got) != 20 {
+		t.Fatalf("search gave %d lines, error %v, want 20", len(got), err)
+	}
+	if got[0].File != "last.txt" {
+		t.Errorf("the best line is in %s, want last.txt", got[0].File)
+	}
+	perFile := map[string]int{}
+	for _, h := range got {
+		if perFile[h.File]++; perFile[h.File] > 8 {
+			t.Errorf("%s is cited %d times, want at most 8", h.File, perFile[h.File])
+		}
+	}
+}
+
+func TestSearchEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"a.txt": "needle\n"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := offline.Search(ctx, dir, []string{"a.txt"}, "", "`needle`"); !errors.Is(err, context.Canceled) {
+		t.Errorf("search under a cancelled context = %v, want %v", err, context.Canceled)
+	}
+	if _, err := offline.Search(ctx, dir, nil, "", "`needle`"); !errors.Is(err, context.Canceled) {
+		t.Errorf("walk under a cancelled context = %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestWalkSkipsTheWorkspace(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"b": "x", "a/c": "x", ".git/x": "x", ".tercet/x": "x", "a/.tercet/x": "x", ".github/x": "x"})
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := offline.Walk(t.Context(), root)
+	if diff := cmp.Diff([]string{".github/x", "a/c", "b"}, got); err != nil || diff != "" {
+		t.Errorf("walk, error %v (-want +got):\n%s", err, diff)
+	}
+	if err := root.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzSearch(f *testing.F) {
+	f.Add([]byte("func Expand() {}\n"), "Expand `a b`", "pages.go")
+	f.Add([]byte("a\r\nb\x00"), "“b”", "x/")
+	f.Fuzz(func(t *testing.T, src []byte, title, description string) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "pages.go"), src, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := offline.Search(t.Context(), dir, nil, title, description)
+		if err != nil {
+			t.Fatalf("search = %v", err)
+		}
+		lines := bytes.Count(src, []byte{'\n'}) + 1
+		for _, h := range got {
+			if h.Line < 1 || h.Line > lines {
+				t.Errorf("search cites line %d of %d", h.Line, lines)
+			}
+		}
+	})
+}
+
+func BenchmarkSearch(b *testing.B) {
+	dir := b.TempDir()
+	line := []byte("\tfor page := first; page < last; page++ { out = append(out, page) }\n")
+	for i := range 50 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%02d.go", i)), bytes.Repeat(line, 400), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := offline.Search(b.Context(), dir, nil, "Expand loses the last page", "`Expand` in `f01.go`"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package offline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/git"
+	"tercet/internal/proc"
+)
+
+// listFiles lists the tracked files below the folder of repo. Without git, or outside a repository, it lists nothing.
+func listFiles(ctx context.Context, repo *git.Repo) (files []string, inGit bool, err error) {
+	files, err = repo.LsFiles(ctx)
+	if _, noGit := errors.AsType[*proc.NotFoundError](err); noGit || errors.Is(err, git.ErrNoRepo) {
+		return nil, false, nil
+	}
+	return files, err == nil, err
+}
+
+// sortTouches orders commits from the newest; of commits of one second, as they were found.
+func sortTouches(list []touch) {
+	slices.SortStableFunc(list, func(a, b touch) int { return b.commit.Date.Compare(a.commit.Date) })
+}
+
+// changedFile is a path that differs from the last commit.
+type changedFile struct {
+	Path    string // relative to the tree worked on
+	Deleted bool
+}
+
+// changes is what git sees in a worktree beside its last commit.
+type changes struct {
+	Files []changedFile // by path
+	Notes []string      // what is there and cannot be shown as a file of the tree, a sentence each
+	bare  []string      // paths of Files that are no regular files, or empty
+}
+
+// changedFiles lists what differs from HEAD below dir, outside the workspace folder.
+func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, err error) {
+	entries, err := repo.StatusPorcelain(ctx)
+	if errors.Is(err, git.ErrNoRepo) {
+		return changes{}, &NoRepositoryError{Err: err}
+	}
+	if err != nil {
+		return changes{}, err
+	}
+	top, err := repo.Toplevel(ctx)
+	if err != nil {
+		return changes{}, err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return changes{}, &WriteError{Name: dir, Err: err}
+	}
+	below, err := filepath.Rel(top, real)
+	if err != nil {
+		return changes{}, &WriteError{Name: dir, Err: err}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return changes{}, &WriteError{Name: dir, Err: err}
+	}
+	for _, e := range entries {
+		c.add(root, filepath.ToSlash(below), e.Path)
+		if strings.Contains(e.Code, "R") {
+			c.add(root, filepath.ToSlash(below), e.Orig)
+		}
+	}
+	slices.SortFunc(c.Files, func(a, b changedFile) int { return cmp.Compare(a.Path, b.Path) })
+	c.Files = slices.Compact(c.Files)
+	if err := root.Close(); err != nil {
+		return changes{}, &WriteError{Name: dir, Err: err}
+	}
+	return c, nil
+}
+
+// add notes one path as git prints it, relative to the top of the working tree.
+func (c *changes) add(root *os.Root, below, name string) {
+	if name == "" {
+		return
+	}
+	if below != "." {
+		inside, ok := strings.CutPrefix(name, below+"/")
+		if !ok {
+			c.Notes = append(c.Notes, name+" changed outside the project")
+			return
+		}
+		name = inside
+	}
+	if inWorkspace(name) {
+		return
+	}
+	info, err := root.Lstat(filepath.FromSlash(name))
+	c.Files = append(c.Files, changedFile{Path: name, Deleted: errors.Is(err, fs.ErrNotExist)})
+	if err == nil && (!info.Mode().IsRegular() || info.Size() == 0) {
+		c.bare = append(c.bare, name)
+	}
+}
+
+// artifacts lists the changed files as a return may show them, with a note for each that it may not: an artifact is a
+// regular file that is not empty, or deleted.
+func (c changes) artifacts() ([]formats.Artifact, []string) {
+	out := []formats.Artifact{}
+	notes := slices.Clone(c.Notes)
+	for _, f := range c.Files {
+		if slices.Contains(c.bare, f.Path) {
+			notes = append(notes, f.Path+" changed and is no artifact: it is empty or no regular file")
+			continue
+		}
+		out = append(out, formats.Artifact{Type: formats.ArtifactImplementation, Path: f.Path, Deleted: f.Deleted})
+	}
+	return out, notes
+}

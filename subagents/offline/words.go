@@ -1,0 +1,317 @@
+package offline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// wordKind says how a search word was written in the task, which is how much it tells about the place to look at.
+type wordKind int
+
+// The kinds of search words, the most telling last.
+const (
+	plainWord  wordKind = iota + 1 // a word of prose
+	quotedText                     // text in quotes or backticks that is no identifier
+	identifier                     // Name, name_of, nameOf, name()
+	pathWord                       // a file or folder
+)
+
+// String is the word as it stands in reports.
+func (k wordKind) String() string {
+	switch k {
+	case plainWord:
+		return "word"
+	case quotedText:
+		return "quoted text"
+	case identifier:
+		return "identifier"
+	case pathWord:
+		return "path"
+	default:
+		return "nothing"
+	}
+}
+
+// weight is what one hit of a word of the kind counts before its rarity is known.
+func (k wordKind) weight() int {
+	switch k {
+	case plainWord:
+		return 10
+	case quotedText:
+		return 40
+	case identifier:
+		return 60
+	case pathWord:
+		return 80
+	default:
+		return 0
+	}
+}
+
+// searchWord is one thing to look for.
+type searchWord struct {
+	Text string
+	Kind wordKind
+}
+
+// The bounds of what is taken for a search word, in bytes, and of how many are tried.
+const (
+	minPlain   = 4
+	minName    = 3
+	minQuoted  = 3
+	maxWord    = 120
+	maxWords   = 40
+	quoteMarks = "`\"“”"
+)
+
+// words reads the search words out of a title and a description: paths, identifiers and quoted text, and words of prose
+// that are not in the list of stop words. Fenced code is left out, because it says what to do, not where. The order is by
+// kind, then by place; a word stands once, with the kind that tells most.
+func words(title, description string) []searchWord {
+	c := collector{at: map[string]int{}}
+	c.text(title)
+	c.text(withoutFences(description))
+	// A word of prose that is an identifier but for its case would find the same lines once more.
+	known := map[string]bool{}
+	for _, w := range c.list {
+		known[strings.ToLower(w.Text)] = known[strings.ToLower(w.Text)] || w.Kind == identifier
+	}
+	c.list = slices.DeleteFunc(c.list, func(w searchWord) bool { return w.Kind == plainWord && known[w.Text] })
+	slices.SortStableFunc(c.list, func(a, b searchWord) int { return cmp.Compare(b.Kind, a.Kind) })
+	return c.list[:min(len(c.list), maxWords)]
+}
+
+// collector gathers words in the order of their first appearance.
+type collector struct {
+	list []searchWord
+	at   map[string]int // place in list
+}
+
+func (c *collector) add(text string, kind wordKind) {
+	if text == "" || len(text) > maxWord {
+		return
+	}
+	key := text
+	if kind == plainWord {
+		key = strings.ToLower(text)
+		if i, ok := c.at[text]; ok && c.list[i].Kind > plainWord {
+			return
+		}
+	}
+	if i, ok := c.at[key]; ok {
+		c.list[i].Kind = max(c.list[i].Kind, kind)
+		return
+	}
+	c.at[key] = len(c.list)
+	c.list = append(c.list, searchWord{Text: key, Kind: kind})
+}
+
+// text takes the quoted pieces out of s, reads each of them and then the prose between them.
+func (c *collector) text(s string) {
+	var prose strings.Builder
+	for s != "" {
+		open := strings.IndexAny(s, quoteMarks)
+		if open < 0 {
+			break
+		}
+		mark, size := utf8.DecodeRuneInString(s[open:])
+		inner, rest, ok := cutQuote(s[open+size:], mark)
+		if !ok {
+			prose.WriteString(s[:open] + " ")
+			s = s[open+size:]
+			continue
+		}
+		prose.WriteString(s[:open] + " \x00 ") // the mark keeps words on both sides apart
+		c.quoted(inner, mark == '`')
+		s = rest
+	}
+	prose.WriteString(s)
+	for _, token := range strings.FieldsFunc(prose.String(), func(r rune) bool { return unicode.IsSpace(r) || r == 0 }) {
+		c.token(token)
+	}
+}
+
+// cutQuote splits s, which begins after an opening mark, at the closing one. A quote does not go over a line's end.
+func cutQuote(s string, mark rune) (inner, rest string, ok bool) {
+	end := string(mark)
+	if mark == '“' {
+		end = "”"
+	}
+	inner, rest, ok = strings.Cut(s, end)
+	return inner, rest, ok && !strings.Contains(inner, "\n")
+}
+
+// quoted reads the inside of quotes: a single path or identifier is that; anything else is a text to look for, and what
+// identifiers it holds are looked for too.
+func (c *collector) quoted(inner string, code bool) {
+	inner = strings.TrimSpace(inner)
+	if inner == "" {
+		return
+	}
+	if isPath(inner) {
+		c.add(inner, pathWord)
+		return
+	}
+	if name := strings.TrimSuffix(inner, "()"); isDotted(name) {
+		c.dotted(name)
+		return
+	}
+	alone := code && strings.Trim(inner, quoteMarks) != inner && len(strings.FieldsFunc(inner, func(r rune) bool { return strings.ContainsRune(quoteMarks, r) })) == 1
+	if len(inner) >= minQuoted && !alone {
+		c.add(inner, quotedText)
+	}
+	if !code {
+		return
+	}
+	c.text(strings.ReplaceAll(inner, "`", " "))
+	for _, name := range identifiers(inner) {
+		if len(name) >= minName {
+			c.dotted(name)
+		}
+	}
+}
+
+// token reads one word of prose without the punctuation around it.
+func (c *collector) token(token string) {
+	call := strings.Contains(token, "()")
+	token = strings.TrimFunc(token, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '/' && r != '.'
+	})
+	token = strings.TrimRight(token, ".")
+	token = strings.TrimSuffix(strings.TrimSuffix(token, "'s"), "’s")
+	switch {
+	case isPath(token):
+		c.add(token, pathWord)
+	case len(token) >= minName && isDotted(token) && (call || looksLikeCode(token)):
+		c.dotted(token)
+	default:
+		for _, part := range strings.FieldsFunc(token, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if len(part) >= minPlain && isName(part) && !isStopWord(strings.ToLower(part)) {
+				c.add(part, plainWord)
+			}
+		}
+	}
+}
+
+// dotted adds an identifier; of pages.Expand the last part is what a search has to find.
+func (c *collector) dotted(name string) {
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		c.add(name, quotedText)
+		name = name[i+1:]
+	}
+	c.add(name, identifier)
+}
+
+// identifiers lists the dotted names in a piece of code, those in quotes excepted.
+func identifiers(code string) []string {
+	var out []string
+	for i, piece := range strings.Split(code, `"`) {
+		if i%2 == 1 {
+			continue
+		}
+		for _, name := range strings.FieldsFunc(piece, func(r rune) bool {
+			return r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
+			if name = strings.Trim(name, "."); isDotted(name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// isName tells whether s has the form of an identifier.
+func isName(s string) bool {
+	for i, r := range s {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isDotted tells whether s is an identifier or several joined by dots.
+func isDotted(s string) bool {
+	for part := range strings.SplitSeq(s, ".") {
+		if !isName(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// looksLikeCode tells identifiers from words of prose: an underscore, a digit, a capital after a small letter, or a dot
+// between names that are longer than those of "e.g".
+func looksLikeCode(s string) bool {
+	if first, rest, dotted := strings.Cut(s, "."); dotted {
+		return len(first) > 1 && len(rest) > 1
+	}
+	lower := false
+	for i, r := range s {
+		switch {
+		case r == '_' || unicode.IsDigit(r):
+			return true
+		case i > 0 && unicode.IsUpper(r) && lower:
+			return true
+		}
+		lower = lower || unicode.IsLower(r)
+	}
+	return false
+}
+
+// isPath tells whether s names a file or a folder: a slash between names, or a name with a short extension such as main.go.
+// Addresses of web pages are none.
+func isPath(s string) bool {
+	if s == "" || strings.ContainsAny(s, " \t\"'`()<>{}[]|*?,;=&$!#%^") || strings.Contains(s, "://") || strings.Contains(s, "//") {
+		return false
+	}
+	if strings.Contains(s, "/") {
+		return strings.Trim(s, "/.") != "" && strings.ContainsFunc(s, unicode.IsLetter) && (strings.Contains(s, ".") || strings.Count(strings.Trim(s, "/"), "/") > 1 || strings.HasSuffix(s, "/"))
+	}
+	i := strings.LastIndexByte(s, '.')
+	return i > 0 && isExtension(s[i+1:])
+}
+
+// isExtension tells the endings by which a name without a slash is taken for a file and not for a dotted identifier.
+func isExtension(s string) bool {
+	switch s {
+	case "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "go", "h", "hpp", "html", "ini", "java", "js", "json", "jsx",
+		"kt", "lean", "lock", "lua", "md", "mod", "php", "pl", "proto", "py", "rb", "rs", "scala", "sh", "sql", "sum", "swift", "tex",
+		"tmpl", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig":
+		return true
+	default:
+		return false
+	}
+}
+
+// withoutFences drops the fenced code of a markdown text.
+func withoutFences(s string) string {
+	var out strings.Builder
+	fence := ""
+	for line := range strings.Lines(s) {
+		mark := fenceMark(strings.TrimLeft(line, " \t"))
+		switch {
+		case fence == "" && mark != "":
+			fence = mark
+		case fence == "":
+			out.WriteString(line)
+		case strings.HasPrefix(mark, fence) && strings.Trim(strings.TrimSpace(line), mark[:1]) == "":
+			fence = ""
+		}
+	}
+	return out.String()
+}
+
+// fenceMark gives the run of at least three backticks or tildes that a line begins with.
+func fenceMark(line string) string {
+	for _, c := range []string{"`", "~"} {
+		n := len(line) - len(strings.TrimLeft(line, c))
+		if n >= 3 && (c == "~" || !strings.Contains(line[n:], "`")) {
+			return line[:n]
+		}
+	}
+	return ""
+}
