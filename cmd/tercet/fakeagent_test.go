@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -14,12 +16,18 @@ import (
 // file $FAKE_AGENT_SCRIPT, or its first argument, says, a line each:
 //
 //	file NAME TEXT...   write NAME into the folder for documents
+//	copy NAME FILE      copy FILE of the project root into the folder for documents
+//	link NAME TARGET    make a symbolic link in the folder for documents
 //	tree NAME TEXT...   write NAME into the tree that is worked on
 //	return JSON         write the return into return_path
 //	print TEXT          print on standard output
+//	stderr TEXT         print on standard error
+//	flood MIB           print that many MiB on standard output
 //	sleep SECONDS       wait
 //	exit N              end
 //	count FILE          add a line to FILE (a path of the project root)
+//	repair WORDS...     do WORDS only in the repair round
+//	first WORDS...      do WORDS only before it
 //	fail-first N        end with a transient failure for the first N calls, counted in the file .calls of the project root
 func fakeAgent() {
 	code, err := playAgent(os.Args[1:])
@@ -31,9 +39,10 @@ func fakeAgent() {
 }
 
 type fakeRequest struct {
-	Dir        string `json:"dir"`
-	Out        string `json:"out"`
-	ReturnPath string `json:"return_path"`
+	Dir        string   `json:"dir"`
+	Out        string   `json:"out"`
+	ReturnPath string   `json:"return_path"`
+	Repair     []string `json:"repair"`
 }
 
 func playAgent(args []string) (int, error) {
@@ -51,53 +60,89 @@ func playAgent(args []string) (int, error) {
 		return 0, err
 	}
 	for line := range strings.SplitSeq(string(script), "\n") {
-		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		name, text, _ := strings.Cut(rest, " ")
-		text = strings.ReplaceAll(text, `\n`, "\n")
-		switch verb {
-		case "":
-		case "file":
-			err = os.WriteFile(filepath.Join(req.Out, name), []byte(text), 0o644)
-		case "tree":
-			err = os.WriteFile(filepath.Join(req.Dir, name), []byte(text), 0o644)
-		case "return":
-			err = os.WriteFile(req.ReturnPath, []byte(rest), 0o600)
-		case "print":
-			fmt.Println(rest)
-		case "sleep":
-			d, perr := time.ParseDuration(rest + "s")
-			time.Sleep(d)
-			err = perr
-		case "exit":
-			var n int
-			_, err = fmt.Sscan(rest, &n)
-			return n, err
-		case "count":
-			err = appendLine(filepath.Join(root, rest))
-		case "fail-first":
-			var most int
-			if _, err = fmt.Sscan(rest, &most); err != nil {
-				return 0, err
-			}
-			calls := filepath.Join(root, ".calls")
-			if err = appendLine(calls); err != nil {
-				return 0, err
-			}
-			seen, rerr := os.ReadFile(calls)
-			if rerr != nil {
-				return 0, rerr
-			}
-			if strings.Count(string(seen), "\n") <= most {
-				return 0, os.WriteFile(req.ReturnPath, []byte(`{"status":"failed","summary":"busy","errors":[{"type":"execution","code":"TRANSIENT","message":"429 too many requests","recoverable":true}]}`), 0o600)
-			}
-		default:
-			return 0, fmt.Errorf("unknown verb %q", verb)
-		}
-		if err != nil {
-			return 0, err
+		code, ended, err := playLine(strings.TrimSpace(line), root, req)
+		if err != nil || ended {
+			return code, err
 		}
 	}
 	return 0, nil
+}
+
+// playLine does one line; ended says that the program is to end with code.
+func playLine(line, root string, req fakeRequest) (code int, ended bool, err error) {
+	verb, rest, _ := strings.Cut(line, " ")
+	name, text, _ := strings.Cut(rest, " ")
+	switch verb {
+	case "":
+	case "repair", "first":
+		if (verb == "repair") == (len(req.Repair) > 0) {
+			return playLine(rest, root, req)
+		}
+	case "file":
+		err = os.WriteFile(filepath.Join(req.Out, name), []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644)
+	case "tree":
+		err = os.WriteFile(filepath.Join(req.Dir, name), []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644)
+	case "copy":
+		var data []byte
+		if data, err = os.ReadFile(filepath.Join(root, text)); err == nil {
+			err = os.WriteFile(filepath.Join(req.Out, name), data, 0o644)
+		}
+	case "link":
+		err = os.Symlink(text, filepath.Join(req.Out, name))
+	case "return":
+		err = os.WriteFile(req.ReturnPath, []byte(rest), 0o600)
+	case "print":
+		fmt.Println(rest)
+	case "stderr":
+		fmt.Fprintln(os.Stderr, rest)
+	case "flood":
+		var n int
+		if _, err = fmt.Sscan(rest, &n); err == nil {
+			err = flood(n)
+		}
+	case "sleep":
+		d, perr := time.ParseDuration(rest + "s")
+		time.Sleep(d)
+		err = perr
+	case "exit":
+		_, err = fmt.Sscan(rest, &code)
+		ended = true
+	case "count":
+		err = appendLine(filepath.Join(root, rest))
+	case "fail-first":
+		ended, err = failFirst(rest, root, req)
+	default:
+		err = fmt.Errorf("unknown verb %q", verb)
+	}
+	return code, ended, err
+}
+
+// flood prints lines of 64 KiB.
+func flood(mib int) error {
+	line := append(bytes.Repeat([]byte("x"), 64<<10-1), '\n')
+	for range mib << 4 {
+		if _, err := os.Stdout.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failFirst returns a transient failure for the first calls.
+func failFirst(most, root string, req fakeRequest) (failed bool, err error) {
+	n, err := strconv.Atoi(most)
+	if err != nil {
+		return false, err
+	}
+	calls := filepath.Join(root, ".calls")
+	if err := appendLine(calls); err != nil {
+		return false, err
+	}
+	seen, err := os.ReadFile(calls)
+	if err != nil || strings.Count(string(seen), "\n") > n {
+		return false, err
+	}
+	return true, os.WriteFile(req.ReturnPath, []byte(`{"status":"failed","summary":"busy","errors":[{"type":"execution","code":"TRANSIENT","message":"429 too many requests","recoverable":true}]}`), 0o600)
 }
 
 func appendLine(name string) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,6 +60,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit,
+			"signal": cmdSignal, "listing": cmdListing,
 		},
 	})
 }
@@ -196,6 +199,58 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	if got := cmd.ProcessState.ExitCode(); got != want {
 		ts.Fatalf("exit code %d (%v), want %d", got, err, want)
 	}
+}
+
+// cmdSignal: signal INT|TERM|KILL FILE CODE COMMAND ARGS... starts the command, waits until FILE exists, sends the process the
+// signal and wants the exit code (-1 for a process that was killed). Output is kept like that of exits.
+func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 4 {
+		ts.Fatalf("usage: signal INT|TERM|KILL FILE CODE COMMAND ARGS...")
+	}
+	sig := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}[args[0]]
+	want, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	cmd := exec.Command(lookPath(ts, args[3]), args[4:]...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Dir, cmd.Env, cmd.WaitDelay = ts.MkAbs("."), environ(ts), time.Second
+	ts.Check(cmd.Start())
+	sent := false
+	for deadline := time.Now().Add(20 * time.Second); !sent && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[1])); err == nil {
+			ts.Check(cmd.Process.Signal(sig))
+			sent = true
+		}
+	}
+	if !sent {
+		ts.Check(cmd.Process.Kill())
+	}
+	err = cmd.Wait()
+	ts.Logf("%s%s", out.String(), errs.String())
+	ts.Check(os.WriteFile(ts.MkAbs("stdout.txt"), out.Bytes(), 0o644))
+	ts.Check(os.WriteFile(ts.MkAbs("stderr.txt"), errs.Bytes(), 0o644))
+	if got := cmd.ProcessState.ExitCode(); !sent || got != want {
+		ts.Fatalf("exit code %d (%v), want %d; %s seen: %t", got, err, want, args[1], sent)
+	}
+}
+
+// cmdListing: listing FILE DIR writes every file below DIR with the hash of its content to FILE, so that two moments can be
+// compared by cmp.
+func cmdListing(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: listing FILE DIR")
+	}
+	var b strings.Builder
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[1]), func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			fmt.Fprintln(&b, name)
+			return err
+		}
+		data, err := os.ReadFile(name)
+		fmt.Fprintf(&b, "%s %x\n", name, sha256.Sum256(data))
+		return err
+	}))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
 }
 
 // cmdEdit: edit FILE OLD NEW replaces the one place of OLD; \n stands for a line feed.
