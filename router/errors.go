@@ -20,7 +20,7 @@ func (e *UnknownCommandError) Error() string { return "unknown command '/" + pri
 // ErrorCode is USAGE.
 func (e *UnknownCommandError) ErrorCode() formats.Code { return formats.CodeUsage }
 
-// Help offers the nearest names.
+// Help offers the nearest names, or says where all of them stand.
 func (e *UnknownCommandError) Help() string { return offer(e.DidYouMean) }
 
 // NoSlashError reports a line that does not begin with a slash and a name.
@@ -77,7 +77,7 @@ func (e *AliasError) Help() string { return "write it like p: plan" }
 
 func offer(names []string) string {
 	if len(names) == 0 {
-		return ""
+		return "/help lists the commands"
 	}
 	return "did you mean /" + strings.Join(names, " or /") + "?"
 }

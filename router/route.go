@@ -21,7 +21,7 @@ type Route struct {
 	Source  string   // name of the source
 	Raw     string   // rest of the line; empty when it came as words
 	Words   []string // rest of the words; nil when the line came as one text
-	Shadows []string // what the file hides, as source:path; must not be changed
+	Shadows []string // what the file hides, as source/path; must not be changed
 }
 
 // Route finds the command that a line names. The error is an *UnknownCommandError or a *NoSlashError. A route that is found

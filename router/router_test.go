@@ -177,7 +177,7 @@ func TestRoute(t *testing.T) {
 	t.Parallel()
 	project := router.Source{Name: "project", FS: tree("plan.md", "git/commit.md")}
 	table := scan(t, map[string]string{"p": "plan", "/gc": "/git/commit", "todo": "review", "pp": "p", "stale": "gone"}, project, library())
-	plan := router.Route{Name: "plan", File: "plan.md", Source: "project", Shadows: []string{"library:plan.md"}}
+	plan := router.Route{Name: "plan", File: "plan.md", Source: "project", Shadows: []string{"library/plan.md"}}
 	commit := router.Route{Name: "git:commit", File: "git/commit.md", Source: "project"}
 	with := func(r router.Route, raw string, words ...string) router.Route {
 		r.Raw, r.Words = raw, words
@@ -199,7 +199,7 @@ func TestRoute(t *testing.T) {
 		{router.Line{Raw: "/git/commit"}, commit},
 		{router.Line{Raw: "/gc"}, commit},
 		{router.Line{Raw: "/p 1"}, with(plan, "1")},
-		{router.Line{Raw: "/todo"}, router.Route{Name: "review", File: "review.md", Source: "library", Shadows: []string{"library:todo.md"}}},
+		{router.Line{Raw: "/todo"}, router.Route{Name: "review", File: "review.md", Source: "library", Shadows: []string{"library/todo.md"}}},
 		{router.Line{Raw: "/review"}, router.Route{Name: "review", File: "review.md", Source: "library"}},
 	}
 	for _, tt := range tests {
@@ -229,19 +229,19 @@ func TestRouteErrors(t *testing.T) {
 		"/reviwe":        "unknown command '/reviwe'; did you mean /revise or /review?",
 		"/commit":        "unknown command '/commit'; did you mean /git:commit?",
 		"/git/comit":     "unknown command '/git/comit'; did you mean /git:commit?",
-		"/zzzzz":         "unknown command '/zzzzz'; ",
+		"/zzzzz":         "unknown command '/zzzzz'; /help lists the commands",
 		"/pp":            "unknown command '/pp'; did you mean /p?",
-		"/tmp/x.md":      "unknown command '/tmp/x.md'; ",
-		"/\x1b[31m":      "unknown command '/\uFFFD[31m'; ",
+		"/tmp/x.md":      "unknown command '/tmp/x.md'; /help lists the commands",
+		"/\x1b[31m":      "unknown command '/\uFFFD[31m'; /help lists the commands",
 		"//plan":         "unknown command '//plan'; did you mean /plan?",
-		"":               "expected a slash command, got an empty line; ",
-		" \t":            "expected a slash command, got an empty line; ",
-		"/":              "commands start with '/', got '/'; ",
-		"/ plan":         "commands start with '/', got '/ plan'; ",
+		"":               "expected a slash command, got an empty line; /help lists the commands",
+		" \t":            "expected a slash command, got an empty line; /help lists the commands",
+		"/":              "commands start with '/', got '/'; /help lists the commands",
+		"/ plan":         "commands start with '/', got '/ plan'; /help lists the commands",
 		"plan 196":       "commands start with '/', got 'plan 196'; did you mean /plan?",
 		"git:commit":     "commands start with '/', got 'git:commit'; did you mean /git:commit?",
 		"fix the parser": "commands start with '/', got 'fix the parser'; did you mean /task \"…\"?",
-		"what":           "commands start with '/', got 'what'; ",
+		"what":           "commands start with '/', got 'what'; /help lists the commands",
 		"a\nb":           "commands start with '/', got 'a\uFFFDb'; did you mean /task \"…\"?",
 	} {
 		_, err := table.Route(router.Line{Raw: line})
@@ -319,7 +319,7 @@ func TestHandle(t *testing.T) {
 	wantEvents := []trace.Event{
 		{
 			Run: "r1", Kind: trace.Route, Name: "plan", FromDepth: 0, ToDepth: 1, Path: []string{"router", "/plan"}, Outcome: "routed",
-			Attrs: map[string]any{"line": want.Line, "file": "plan.md", "source": "project", "session_id": "sess_1_abcdef", "shadows": []string{"library:plan.md"}},
+			Attrs: map[string]any{"line": want.Line, "file": "plan.md", "source": "project", "session_id": "sess_1_abcdef", "shadows": []string{"library/plan.md"}},
 		},
 		{Kind: trace.Route, Path: []string{"router"}, Outcome: "unknown", Message: "unknown command '/plna'", Attrs: map[string]any{"line": "/plna 196"}},
 	}

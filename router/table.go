@@ -86,7 +86,7 @@ func (t *Table) alias(aliases map[string]string) error {
 		}
 		one := *goal
 		if hidden, ok := t.byName[from]; ok && hidden != goal {
-			one.shadows = append(slices.Clip(one.shadows), hidden.Source+":"+hidden.File)
+			one.shadows = append(slices.Clip(one.shadows), hidden.Source+"/"+hidden.File)
 		}
 		found[from] = &one
 		t.names = append(t.names, from)
@@ -161,7 +161,7 @@ func (w *walk) file(inside string) {
 		return
 	}
 	if first, ok := w.table.byName[name]; ok {
-		first.shadows = append(first.shadows, w.source.Name+":"+inside)
+		first.shadows = append(first.shadows, w.source.Name+"/"+inside)
 		return
 	}
 	w.table.byName[name] = &target{Entry: Entry{Name: name, File: inside, Source: w.source.Name}}
