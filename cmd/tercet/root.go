@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -85,9 +86,13 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 		verbs = append(verbs, c.Name())
 	}
 	if w, err := a.world(cmd.Context()); err == nil {
-		if _, err := w.table.Route(router.Line{Words: []string{"/" + word}}); err == nil {
+		_, err := w.table.Route(router.Line{Words: []string{"/" + word}})
+		if err == nil {
 			fail.Help = "did you mean '/" + word + "'?"
 			return fail
+		}
+		if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok && len(unknown.DidYouMean) > 0 {
+			fail.Help = "did you mean '/" + unknown.DidYouMean[0] + "'?"
 		}
 	}
 	if help := nearest.Help(word, verbs); help != "" {
