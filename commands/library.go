@@ -140,7 +140,7 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 		}
 		switch spec.Type {
 		case argspec.Path:
-			if err := l.path(ctx, name, spec, v); err != nil {
+			if err := l.path(ctx, name, prog, spec, values); err != nil {
 				return err
 			}
 		case argspec.Task, argspec.Tasks:
@@ -163,23 +163,38 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 	return nil
 }
 
-func (l *Library) path(ctx context.Context, name string, spec argspec.Spec, v any) error {
+func (l *Library) path(ctx context.Context, name string, prog *compile.Program, spec argspec.Spec, values argspec.Values) error {
 	if spec.Pattern != nil || l.Docs == nil {
 		return nil
 	}
-	for _, p := range strings.Split(fmt.Sprint(v), "\x00") {
+	v, _ := values.Get(spec.Name)
+	list, repeated := v.([]any)
+	if !repeated {
+		list = []any{v}
+	}
+	for _, one := range list {
+		p := fmt.Sprint(one)
 		ok, err := l.Docs.Exists(ctx, p)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return &formats.Failure{
-				Code: formats.CodeUsage, Message: fmt.Sprintf("/%s: expected an existing file for <%s>, got %q", name, spec.Name, p),
-				Help: "paths are relative to the project root",
-			}
+			return noFile(name, prog.Args, spec.Name, p, values.Raw)
 		}
 	}
 	return nil
+}
+
+// noFile is the usage error about a path at which there is no file, with the place where it was named.
+func noFile(command string, specs []argspec.Spec, arg, file, raw string) error {
+	e := &argspec.UsageError{
+		Command: command, Fault: argspec.Malformed, Arg: arg, Got: file, Want: "an existing file of the project", Specs: specs, Line: "/" + command + " " + raw,
+	}
+	e.Pos, e.End = len(e.Line), len(e.Line)
+	if at := strings.LastIndex(e.Line, file); at >= 0 {
+		e.Pos, e.End = at, at+len(file)
+	}
+	return e
 }
 
 func (l *Library) task(ctx context.Context, n int) error {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true, ContinueOnError: true,
 		Setup: func(e *testscript.Env) error {
 			// A terminal's, a CI's and a person's own settings must not reach a script.
 			e.Setenv("HOME", e.WorkDir+"/home")
