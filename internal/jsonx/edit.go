@@ -204,7 +204,7 @@ func (e *editor) refill(added []item) []Edit {
 
 func (e *editor) add(text []byte, it item) []byte {
 	if e.box.Kind == Dict {
-		text = appendString(text, it.key)
+		text = AppendString(text, it.key)
 		text = append(text, e.form.colon...)
 	}
 	return append(text, e.form.inner(it.raw)...)

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"tercet/internal/jsonx"
 	"testing"
+
+	"tercet/internal/jsonx"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

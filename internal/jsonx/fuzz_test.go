@@ -6,8 +6,9 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"tercet/internal/jsonx"
 	"testing"
+
+	"tercet/internal/jsonx"
 )
 
 // FuzzParse: what Parse accepts, encoding/json accepts with the same value, and writing it keeps the value.

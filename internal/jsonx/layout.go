@@ -25,11 +25,10 @@ func onOneLine(raw []byte, spaced bool) []byte {
 }
 
 // onLines lays valid JSON out with every member and element on its own line. Empty arrays and objects stay in one piece.
-func onLines(out, raw []byte, prefix, unit string) []byte {
+func onLines(out, raw []byte, unit string) []byte {
 	depth := 0
 	line := func() {
 		out = append(out, '\n')
-		out = append(out, prefix...)
 		for range depth {
 			out = append(out, unit...)
 		}

@@ -50,8 +50,11 @@ func Marshal(v any, indent string) ([]byte, error) {
 	if indent == "" {
 		return out, nil
 	}
-	return onLines(make([]byte, 0, len(out)+len(out)/2), out, "", indent), nil
+	return onLines(make([]byte, 0, len(out)+len(out)/2), out, indent), nil
 }
+
+// AppendIndent adds valid JSON laid out with one member or element a line.
+func AppendIndent(out, raw []byte, indent string) []byte { return onLines(out, raw, indent) }
 
 // MarshalLine is Marshal on one line with a space after each colon and comma, as in a state file of layout lines.
 func MarshalLine(v any) ([]byte, error) {
@@ -83,7 +86,7 @@ func (e *encoder) value(out []byte, v any) ([]byte, error) {
 	case bool:
 		return strconv.AppendBool(out, v), nil
 	case string:
-		return appendString(out, v), nil
+		return AppendString(out, v), nil
 	case int:
 		return strconv.AppendInt(out, int64(v), 10), nil
 	case int64:
@@ -101,7 +104,7 @@ func (e *encoder) value(out []byte, v any) ([]byte, error) {
 	case json.RawMessage:
 		return e.raw(out, v)
 	case *Value:
-		return e.tree(out, v), nil
+		return AppendValue(out, v), nil
 	case *Object:
 		return e.object(out, v)
 	case []any:
@@ -180,7 +183,7 @@ func (e *encoder) member(out []byte, i int, key string, v any) ([]byte, error) {
 	if i > 0 {
 		out = append(out, ',')
 	}
-	out = appendString(out, key)
+	out = AppendString(out, key)
 	out = append(out, ':')
 	return e.inside(out, step{key: key, index: -1}, v)
 }
@@ -213,14 +216,14 @@ func (e *encoder) dict(out []byte, m map[string]any) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// tree writes a parsed value, which needs no check.
-func (e *encoder) tree(out []byte, v *Value) []byte {
+// AppendValue adds v as compact JSON, in the order of its source and with its number literals.
+func AppendValue(out []byte, v *Value) []byte {
 	if v == nil {
 		return append(out, "null"...)
 	}
 	switch v.Kind {
 	case String:
-		return appendString(out, v.text)
+		return AppendString(out, v.text)
 	case Null, Bool, Number:
 		return append(out, v.text...)
 	case Array:
@@ -229,7 +232,7 @@ func (e *encoder) tree(out []byte, v *Value) []byte {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = e.tree(out, elem)
+			out = AppendValue(out, elem)
 		}
 		return append(out, ']')
 	case Dict:
@@ -238,9 +241,9 @@ func (e *encoder) tree(out []byte, v *Value) []byte {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = appendString(out, v.Members[i].Key)
+			out = AppendString(out, v.Members[i].Key)
 			out = append(out, ':')
-			out = e.tree(out, v.Members[i].Value)
+			out = AppendValue(out, v.Members[i].Value)
 		}
 		return append(out, '}')
 	}
@@ -258,13 +261,16 @@ func (e *encoder) other(out []byte, v any) ([]byte, error) {
 	return append(out, bytes.TrimRight(b.Bytes(), "\n")...), nil
 }
 
-// appendString writes a string with the escapes that JSON demands and no others.
-func appendString(out []byte, s string) []byte {
+// del is the one control character that JSON does not make one escape. Nobody wants it in a terminal.
+const del = 0x7f
+
+// AppendString adds a string with the escapes that JSON demands, and DEL. Bytes that are not UTF-8 become U+FFFD.
+func AppendString(out []byte, s string) []byte {
 	out = append(out, '"')
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+		if c >= ' ' && c != '"' && c != '\\' && c < del {
 			i++
 			continue
 		}

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"math"
 	"math/big"
-	"tercet/internal/jsonx"
 	"testing"
+
+	"tercet/internal/jsonx"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -39,7 +40,7 @@ func TestMarshal(t *testing.T) {
 		{uint8(7), `7`},
 		{json.Number("1.00"), `1.00`},
 		{big.NewInt(12), `12`},
-		{"a\"\\\b\f\n\r\t\x01\x7f<é\u2028", "\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\x7f<é\u2028\""},
+		{"a\"\\\b\f\n\r\t\x01\x7f<é\u2028", "\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\\u007f<é\u2028\""},
 		{"a\xffb", "\"a\ufffdb\""},
 		{[]any{}, `[]`},
 		{[]string{"b", "a"}, `["b","a"]`},

@@ -6,8 +6,9 @@ import (
 	"io"
 	"reflect"
 	"strings"
-	"tercet/internal/jsonx"
 	"testing"
+
+	"tercet/internal/jsonx"
 
 	"github.com/google/go-cmp/cmp"
 )
