@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"tercet/internal/atomicfile"
 	"testing"
+
+	"tercet/internal/atomicfile"
 
 	"github.com/google/go-cmp/cmp"
 )

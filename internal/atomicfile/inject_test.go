@@ -10,9 +10,10 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-	"tercet/internal/atomicfile"
 	"testing"
 	"unsafe"
+
+	"tercet/internal/atomicfile"
 )
 
 // injectEnv makes a child of the test binary run one case under a system call filter that answers a call with an errno.

@@ -5,8 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"tercet/internal/atomicfile"
 	"testing"
+
+	"tercet/internal/atomicfile"
 )
 
 func TestLoose(t *testing.T) {
