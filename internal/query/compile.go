@@ -1,0 +1,257 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itchyny/gojq"
+)
+
+// MaxSource is how long a query may be, in bytes.
+const MaxSource = 64 << 10
+
+// FuncSet says which functions a query has besides those of jq.
+type FuncSet uint8
+
+// The sets of functions.
+const (
+	NoFuncs  FuncSet = iota
+	Workflow         // default(x), passed, approved, rejected, failed, quorum(n)
+)
+
+// Options says what a query may refer to.
+type Options struct {
+	Vars  []string // with their $
+	Funcs FuncSet
+	// Strict is for expressions of a workflow: nothing that gives another result at another time or place (now, localtime,
+	// input, halt, debug, ...), and tight bounds on what cannot be interrupted.
+	Strict bool
+}
+
+// Code is a compiled query.
+type Code struct {
+	src   string
+	code  *gojq.Code
+	vars  []string
+	used  []bool // by index of vars: the query refers to it
+	refs  []Ref
+	calls []Call
+}
+
+// Compile parses and checks src. The error is an *Error, or Errors if there is more than one.
+func Compile(src string, opt Options) (*Code, error) {
+	c := compiler{src: src, vars: opt.Vars, funcs: opt.Funcs, strict: opt.Strict, bounds: looseBounds()}
+	if opt.Strict {
+		c.bounds = strictBounds()
+	}
+	return c.compile()
+}
+
+// compiler holds one compilation. The last fields are for RunCLI, which offers more than Compile.
+type compiler struct {
+	src    string
+	vars   []string
+	funcs  FuncSet
+	strict bool
+	bounds bounds
+
+	empty   bool                  // a query of nothing is the identity
+	allowed []string              // functions that extra adds
+	extra   []gojq.CompilerOption // their code
+}
+
+func (c *compiler) compile() (*Code, error) {
+	if len(c.src) > MaxSource {
+		return nil, c.fail(-1, fmt.Sprintf("query of %d bytes is over the limit of %d", len(c.src), MaxSource), "")
+	}
+	q, err := gojq.Parse(c.src)
+	if err != nil {
+		return nil, c.syntax(err)
+	}
+	if q.Term == nil && q.Op == 0 {
+		if !c.empty {
+			return nil, c.fail(len(c.src), "query is empty", ".")
+		}
+		q.Term = &gojq.Term{Type: gojq.TermTypeIdentity}
+	}
+	w := walker{toks: tokens(c.src), global: map[*gojq.Term]bool{}}
+	w.query(q)
+	if err := c.check(q, &w); err != nil {
+		return nil, err
+	}
+	if err := c.prelude(q, w.calls); err != nil {
+		return nil, err
+	}
+	guard(q, c.bounds, w.global)
+	code, err := c.gojq(q)
+	if err != nil {
+		return nil, c.translate(err, &w)
+	}
+	used := make([]bool, len(c.vars))
+	for i, name := range c.vars {
+		used[i] = slices.ContainsFunc(w.refs, func(r Ref) bool { return r.Var == name && !r.Bound })
+	}
+	return &Code{src: c.src, code: code, vars: slices.Clone(c.vars), used: used, refs: w.refs, calls: w.calls}, nil
+}
+
+func (c *compiler) gojq(q *gojq.Query) (code *gojq.Code, err error) {
+	// recover, because a compiler that is not ours is handed what people type.
+	defer func() {
+		if r := recover(); r != nil {
+			code, err = nil, fmt.Errorf("query cannot be compiled: %v", r)
+		}
+	}()
+	opts := append(guardFunctions(c.bounds), gojq.WithVariables(c.vars))
+	return gojq.Compile(q, append(opts, c.extra...)...)
+}
+
+func (c *compiler) fail(offset int, msg, didYouMean string) *Error {
+	return &Error{Src: c.src, Offset: offset, Msg: msg, DidYouMean: didYouMean}
+}
+
+func (c *compiler) syntax(err error) error {
+	var pe *gojq.ParseError
+	if !errors.As(err, &pe) {
+		return c.fail(-1, err.Error(), "")
+	}
+	msg := err.Error()
+	if strings.HasPrefix(msg, "unterminated") {
+		s := scanner{src: c.src}
+		s.scan()
+		return c.fail(s.unclosed, "string without its closing quote", "")
+	}
+	if pe.Token == "" {
+		return c.fail(len(c.src), "unexpected end of the query", "")
+	}
+	at := max(pe.Offset-len(pe.Token), 0)
+	return c.fail(at, msg, c.habit(at, pe.Token))
+}
+
+// habit gives jq's way to write what other languages write otherwise.
+func (c *compiler) habit(at int, token string) string {
+	rest := c.src[at:]
+	switch {
+	case strings.HasPrefix(rest, "&&"):
+		return "and"
+	case token == "|" && (strings.HasPrefix(rest, "||") || strings.HasSuffix(c.src[:at], "|")):
+		return "or"
+	case token == "'":
+		return `"`
+	case token == "!":
+		return "| not"
+	case token == "=" && strings.HasPrefix(rest, "==="), token == "=" && strings.HasSuffix(c.src[:at], "=="):
+		return "=="
+	case token == "else" || token == "elif":
+		return "then"
+	}
+	return ""
+}
+
+// check finds everything that the query refers to and may not.
+func (c *compiler) check(q *gojq.Query, w *walker) error {
+	var list Errors
+	if q.Meta != nil || len(q.Imports) > 0 {
+		list = append(list, c.fail(0, "modules are not available", ""))
+	}
+	for _, r := range w.refs {
+		if r.Bound || slices.Contains(c.vars, r.Var) {
+			continue
+		}
+		if r.Var == "$ENV" || r.Var == "$__loc__" || r.Var == "$__prog_args" {
+			list = append(list, c.fail(r.Offset, r.Var+" is not available", ""))
+			continue
+		}
+		list = append(list, c.fail(r.Offset, "unknown variable "+r.Var, meant(r.Var, append(boundNames(w), c.vars...))))
+	}
+	for _, f := range w.calls {
+		if why := c.refused(f.Function); why != "" {
+			list = append(list, c.fail(f.Offset, why, ""))
+		}
+	}
+	for _, f := range w.formats {
+		if known := formats(); !slices.Contains(known, f.text) {
+			list = append(list, c.fail(f.offset, "unknown format "+f.text, meant(f.text, known)))
+		}
+	}
+	return list.result()
+}
+
+// boundNames gives the variables that the query binds somewhere: one used outside of its scope is not there, but near.
+func boundNames(w *walker) []string {
+	var names []string
+	for _, r := range w.refs {
+		if r.Bound {
+			names = append(names, r.Var)
+		}
+	}
+	return names
+}
+
+func (l Errors) result() error {
+	switch len(l) {
+	case 0:
+		return nil
+	case 1:
+		return l[0]
+	}
+	slices.SortStableFunc(l, func(a, b *Error) int { return a.Offset - b.Offset })
+	return l
+}
+
+// translate words an error of gojq's compiler.
+func (c *compiler) translate(err error, w *walker) error {
+	msg := err.Error()
+	if sig, ok := strings.CutPrefix(msg, "function not defined: "); ok {
+		return c.unknown(sig, w)
+	}
+	if strings.HasPrefix(msg, "input(s)/0 ") {
+		msg = "input is not available"
+	}
+	if name, ok := strings.CutPrefix(msg, "label not defined: "); ok {
+		return c.fail(strings.Index(c.src, name), "unknown label "+name, "")
+	}
+	return c.fail(-1, msg, "")
+}
+
+func (c *compiler) unknown(sig string, w *walker) error {
+	at := -1
+	for _, f := range w.calls {
+		if f.String() == sig {
+			at = f.Offset
+			break
+		}
+	}
+	name, _, _ := strings.Cut(sig, "/")
+	known := builtins()
+	if c.funcs == Workflow {
+		known = append(known, workflowNames()...)
+	}
+	known = append(known, c.allowed...)
+	var arities, names []string
+	for _, k := range known {
+		n, _, _ := strings.Cut(k, "/")
+		if n == name {
+			arities = append(arities, k)
+		}
+		names = append(names, n)
+	}
+	if len(arities) > 0 {
+		slices.Sort(arities)
+		return c.fail(at, fmt.Sprintf("unknown function %s, known: %s", sig, strings.Join(arities, ", ")), "")
+	}
+	return c.fail(at, "unknown function "+sig, meant(name, names))
+}
+
+// String gives name/arguments.
+func (f Function) String() string { return fmt.Sprintf("%s/%d", f.Name, f.Args) }
+
+// Source gives the text the code was compiled from.
+func (c *Code) Source() string { return c.src }
+
+// Refs gives every use of a variable in the order of the source.
+func (c *Code) Refs() []Ref { return slices.Clone(c.refs) }
+
+// Calls gives every use of a function that the query does not define itself, in the order of the source.
+func (c *Code) Calls() []Call { return slices.Clone(c.calls) }

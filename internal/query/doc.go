@@ -1,0 +1,14 @@
+// Package query compiles and runs jq, and is the sole user of gojq.
+//
+// Promise: Compile finds every unknown variable, unknown function and forbidden function with its place in the source and a
+// suggestion; what it accepts runs with nothing but the values it is given: no environment, no files, no modules, no
+// network. Run is bounded: one second, 10,000 results, 8 MiB of output; operations that the context cannot interrupt are
+// refused beyond sizes that take a fraction of that. Values go in as plain Go values and come out as nil, bool, int,
+// float64, *big.Int, json.Number, string, []any and map[string]any; no type and no error of gojq leaves the package.
+//
+// It will not write state, keep the order of keys of objects that a query makes, or print anywhere but to a writer it is
+// given.
+//
+// Concurrency: a *Code is immutable and may be run by any number of goroutines. Inputs, variables and results may share
+// parts: nobody may change them.
+package query

@@ -1,0 +1,107 @@
+package query
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tercet/internal/jsonx"
+)
+
+// Error says what is wrong with a query before it runs.
+type Error struct {
+	Src        string
+	Offset     int // of the token, in bytes of Src; -1 if unknown
+	Msg        string
+	DidYouMean string // what may have been meant, may be empty
+}
+
+// Error gives "column N: message", or the message alone if the place is unknown.
+func (e *Error) Error() string {
+	if e.Offset < 0 || e.Offset > len(e.Src) {
+		return e.Msg
+	}
+	head := e.Src[:e.Offset]
+	line := 1 + strings.Count(head, "\n")
+	col := 1 + utf8.RuneCountInString(head[strings.LastIndexByte(head, '\n')+1:])
+	if line > 1 {
+		return "line " + strconv.Itoa(line) + " column " + strconv.Itoa(col) + ": " + e.Msg
+	}
+	return "column " + strconv.Itoa(col) + ": " + e.Msg
+}
+
+// Errors is what Compile returns when it finds more than one error, in the order of their places. errors.As finds the
+// first one as an *Error.
+type Errors []*Error
+
+// Error joins the messages, one a line.
+func (l Errors) Error() string {
+	msgs := make([]string, len(l))
+	for i, e := range l {
+		msgs[i] = e.Error()
+	}
+	return strings.Join(msgs, "\n")
+}
+
+// Unwrap gives the errors one by one.
+func (l Errors) Unwrap() []error {
+	errs := make([]error, len(l))
+	for i, e := range l {
+		errs[i] = e
+	}
+	return errs
+}
+
+// RunError is an error of a running query: of a type that does not fit, or made by its error function.
+type RunError struct {
+	Src string
+	Msg string
+	// Value is what the query gave to error or halt_error, else nil.
+	Value any
+}
+
+// Error gives the message.
+func (e *RunError) Error() string { return e.Msg }
+
+// Bound is what a LimitError is about.
+type Bound string
+
+// The bounds of a run.
+const (
+	BoundTime    Bound = "time"    // Limit is in milliseconds
+	BoundResults Bound = "results" // how many
+	BoundOutput  Bound = "output"  // bytes of all results as compact JSON
+)
+
+// LimitError reports a query that was stopped at a bound.
+type LimitError struct {
+	What  Bound
+	Limit int64
+}
+
+// Error names the bound.
+func (e *LimitError) Error() string {
+	switch e.What {
+	case BoundTime:
+		return fmt.Sprintf("query took longer than %s", time.Duration(e.Limit)*time.Millisecond)
+	case BoundResults:
+		return fmt.Sprintf("query gave more than %d results", e.Limit)
+	case BoundOutput:
+		return fmt.Sprintf("query gave more than %d bytes", e.Limit)
+	}
+	return fmt.Sprintf("query exceeded its bound of %s", e.What)
+}
+
+// InputError reports an input of RunCLI that is not JSON.
+type InputError struct {
+	Name string // of the file, or of the variable that an argument sets
+	Err  *jsonx.SyntaxError
+}
+
+// Error gives "name:line:col: message".
+func (e *InputError) Error() string { return e.Name + ":" + e.Err.Error() }
+
+// Unwrap gives the place.
+func (e *InputError) Unwrap() error { return e.Err }

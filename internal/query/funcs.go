@@ -1,0 +1,119 @@
+package query
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/itchyny/gojq"
+
+	"tercet/internal/nearest"
+)
+
+// workflow gives the functions that expressions of a workflow have, in jq; a later one may use an earlier one.
+func workflow() []definition {
+	return []definition{
+		{Function{"default", 1}, `def default(f): if . == null then f else . end;`, nil},
+		{Function{"passed", 0}, `def passed: (if type == "object" then .status else . end) as $s
+			| $s == "completed" or $s == "approved" or $s == "conditional" or $s == "skipped";`, []string{"approved", "quorum"}},
+		{Function{"approved", 0}, `def approved: passed;`, nil},
+		{Function{"rejected", 0}, `def rejected: (if type == "object" then .status else . end) == "rejected";`, nil},
+		{Function{"failed", 0}, `def failed: (if type == "object" then .status else . end) == "failed";`, nil},
+		{Function{"quorum", 1}, `def quorum($n): ([.[] | select(passed)] | length) >= $n;`, nil},
+	}
+}
+
+type definition struct {
+	Function
+
+	src    string
+	forUse []string // the functions that are made of this one
+}
+
+func workflowNames() []string {
+	var names []string
+	for _, d := range workflow() {
+		names = append(names, d.String())
+	}
+	return names
+}
+
+// prelude puts the definitions of the workflow functions before the query, if it calls one.
+func (c *compiler) prelude(q *gojq.Query, calls []Call) error {
+	if c.funcs != Workflow {
+		return nil
+	}
+	var src strings.Builder
+	for _, d := range workflow() {
+		if slices.ContainsFunc(calls, func(f Call) bool { return f.Function == d.Function || slices.Contains(d.forUse, f.Name) }) {
+			src.WriteString(d.src)
+		}
+	}
+	if src.Len() == 0 {
+		return nil
+	}
+	p, err := gojq.Parse(src.String())
+	if err != nil {
+		return c.fail(-1, "workflow functions: "+err.Error(), "")
+	}
+	q.FuncDefs = append(p.FuncDefs, q.FuncDefs...)
+	return nil
+}
+
+// refused says why a function may not be called, or nothing.
+func (c *compiler) refused(f Function) string {
+	for _, name := range c.allowed {
+		if f.String() == name {
+			return ""
+		}
+	}
+	switch f.Name {
+	case "env", "input_filename", "input_line_number", "modulemeta", "get_search_list":
+		return f.Name + " is not available"
+	case "input", "inputs", "debug", "stderr", "halt", "halt_error":
+		if c.strict {
+			return f.Name + " is not available in a workflow"
+		}
+	case "now", "localtime", "strflocaltime":
+		if c.strict {
+			return f.Name + " depends on when and where it runs, it is not available in a workflow"
+		}
+	}
+	if strings.HasPrefix(f.Name, "_") {
+		return "unknown function " + f.String()
+	}
+	return ""
+}
+
+// builtins gives the functions of jq as name/arguments.
+func builtins() []string {
+	q, err := gojq.Parse("builtins")
+	if err != nil {
+		return nil
+	}
+	v, _ := q.Run(nil).Next()
+	list, ok := v.([]any)
+	if !ok {
+		return nil
+	}
+	var names []string
+	for _, e := range list {
+		if s, ok := e.(string); ok && !strings.HasPrefix(s, "_") {
+			names = append(names, s)
+		}
+	}
+	return names
+}
+
+func formats() []string {
+	return []string{"@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d"}
+}
+
+// meant gives the name that a wrong one was probably meant to be, or nothing.
+func meant(wrong string, names []string) string {
+	for _, name := range nearest.Names(wrong, names) {
+		if name != wrong {
+			return name
+		}
+	}
+	return ""
+}

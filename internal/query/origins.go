@@ -1,0 +1,80 @@
+package query
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"tercet/internal/jsonx"
+)
+
+// origins knows of each object that was decoded from a source its place there: an object that a query hands through is the
+// very map that was decoded, because gojq never changes its input, and so it can be printed as it stands in the source. A
+// nil *origins knows nothing.
+type origins struct {
+	all   []origin
+	asked int
+	index map[uintptr]*jsonx.Value
+	// indexed is how many of all the index holds: input may have read more since.
+	indexed int
+}
+
+type origin struct {
+	m    map[string]any // keeps the map alive, so that its address stays its own
+	from *jsonx.Value
+}
+
+func address(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
+
+func (o *origins) add(m map[string]any, from *jsonx.Value) {
+	if o != nil {
+		o.all = append(o.all, origin{m, from})
+	}
+}
+
+// reset forgets all but the first n objects.
+func (o *origins) reset(n int) {
+	clear(o.all[n:])
+	o.all, o.asked, o.index, o.indexed = o.all[:n], 0, nil, 0
+}
+
+// scans is how many objects are looked for one by one before the index of all is made: a query that selects one of ten
+// thousand objects does not pay for an index.
+const scans = 8
+
+func (o *origins) find(m map[string]any) *jsonx.Value {
+	if o == nil || len(m) == 0 {
+		return nil
+	}
+	at := address(m)
+	if o.index == nil && o.asked < scans {
+		o.asked++
+		for i := range o.all {
+			if address(o.all[i].m) == at {
+				return o.all[i].from
+			}
+		}
+		return nil
+	}
+	if o.index == nil {
+		o.index = make(map[uintptr]*jsonx.Value, len(o.all))
+	}
+	for _, e := range o.all[o.indexed:] {
+		o.index[address(e.m)] = e.from
+	}
+	o.indexed = len(o.all)
+	return o.index[at]
+}
+
+func appendMap(out []byte, m map[string]any, from *origins) []byte {
+	out = append(out, '{')
+	for i, k := range slices.Sorted(maps.Keys(m)) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = jsonx.AppendString(out, k)
+		out = append(out, ':')
+		out = appendValue(out, m[k], from)
+	}
+	return append(out, '}')
+}

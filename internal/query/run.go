@@ -1,0 +1,188 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/itchyny/gojq"
+)
+
+// The bounds of Run and One.
+const (
+	MaxTime    = time.Second
+	MaxResults = 10_000
+	MaxOutput  = 8 << 20
+)
+
+// Run gives all results for one input. vars are the values of Options.Vars by name with $; one that is missing is null. Of
+// input and vars, what is not a Prepared goes through Normalize. The error is a *RunError, a *LimitError, or the cause of a
+// cancelled context; no result stands beside an error.
+func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, error) {
+	var out []any
+	budget := MaxOutput
+	for v, err := range c.bounded(ctx, input, vars) {
+		if err != nil {
+			return nil, err
+		}
+		if len(out) == MaxResults {
+			return nil, &LimitError{BoundResults, MaxResults}
+		}
+		if budget = measure(v, budget); budget < 0 {
+			return nil, &LimitError{BoundOutput, MaxOutput}
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// One gives the first result, nil if there is none. Further results are not computed and are no error: jq's truth of a
+// condition is that of its first result. The errors are those of Run.
+func (c *Code) One(ctx context.Context, input any, vars map[string]any) (any, error) {
+	for v, err := range c.bounded(ctx, input, vars) {
+		if err == nil && measure(v, MaxOutput) < 0 {
+			return nil, &LimitError{BoundOutput, MaxOutput}
+		}
+		return v, err
+	}
+	return nil, nil
+}
+
+// bounded is Iter that ends after MaxTime.
+func (c *Code) bounded(parent context.Context, input any, vars map[string]any) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		ctx, cancel := context.WithTimeout(parent, MaxTime)
+		defer cancel()
+		for v, err := range c.Iter(ctx, input, vars) {
+			if errors.Is(err, context.DeadlineExceeded) && parent.Err() == nil {
+				err = &LimitError{BoundTime, MaxTime.Milliseconds()}
+			}
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+// Iter gives the results one by one, bounded by nothing but ctx. An error is the last thing it gives.
+func (c *Code) Iter(ctx context.Context, input any, vars map[string]any) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		in, values, err := c.values(input, vars)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for v, err := range c.each(ctx, in, values) {
+			if h, ok := errors.AsType[*halted](err); ok {
+				if h.value == nil {
+					return
+				}
+				err = c.thrown(h.value)
+			}
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+// halted is the error of a query that ended itself with halt, then value is nil, or halt_error.
+type halted struct {
+	value any
+	code  int
+}
+
+func (h *halted) Error() string { return "halted" }
+
+// each runs the code on values that are what gojq takes. Its errors are those of Iter, and *halted.
+func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		// gojq looks at its context from time to time only.
+		if ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+			return
+		}
+		it := c.code.RunWithContext(ctx, in, values...)
+		for {
+			v, ok := next(it)
+			if !ok {
+				return
+			}
+			if err, bad := v.(error); bad {
+				yield(nil, c.failed(ctx, err))
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// values gives the input and the values of the variables in order. What the query does not refer to is not looked at.
+func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
+	in, err := normalize(input, 0)
+	if err != nil {
+		return nil, nil, &RunError{Src: c.src, Msg: fmt.Sprintf("input: %v", err)}
+	}
+	values := make([]any, len(c.vars))
+	for i, name := range c.vars {
+		if !c.used[i] {
+			continue
+		}
+		if values[i], err = normalize(vars[name], 0); err != nil {
+			return nil, nil, &RunError{Src: c.src, Msg: fmt.Sprintf("%s: %v", name, err)}
+		}
+	}
+	return in, values, nil
+}
+
+// next is it.Next, where a panic of the interpreter, which is not ours, is an error of the query.
+func next(it gojq.Iter) (v any, ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			v, ok = fmt.Errorf("query cannot be run: %v", r), true
+		}
+	}()
+	return it.Next()
+}
+
+// failed words an error of gojq.
+func (c *Code) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return context.Cause(ctx)
+	}
+	if h, ok := errors.AsType[*gojq.HaltError](err); ok {
+		return &halted{value: h.Value(), code: h.ExitCode()}
+	}
+	if own, ok := errors.AsType[gojq.ValueError](err); ok {
+		return c.thrown(own.Value())
+	}
+	return &RunError{Src: c.src, Msg: err.Error()}
+}
+
+// thrown makes the error of a value that the query gave to error or halt_error.
+func (c *Code) thrown(value any) error {
+	msg := "value is too large to show"
+	if measure(value, maxShown) >= 0 {
+		msg = Text(value)
+	}
+	return &RunError{Src: c.src, Msg: msg, Value: value}
+}
+
+// maxShown is how large a value may be to become the message of an error.
+const maxShown = 64 << 10
+
+// Vars gives the names of the variables that the query refers to, of those it was compiled with.
+func (c *Code) Vars() []string {
+	var names []string
+	for i, name := range c.vars {
+		if c.used[i] {
+			names = append(names, name)
+		}
+	}
+	return slices.Clip(names)
+}

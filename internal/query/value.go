@@ -1,0 +1,286 @@
+package query
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+
+	"github.com/itchyny/gojq"
+
+	"tercet/internal/jsonx"
+)
+
+// Truth is what jq takes for true: everything but null and false.
+func Truth(v any) bool { return v != nil && v != false }
+
+// Text gives a string as it is and every other value as compact JSON, as an interpolation in a text shows it.
+func Text(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	n, err := normalize(v, 0)
+	if err != nil {
+		return ""
+	}
+	return string(appendValue(nil, n, nil))
+}
+
+// Prepared is a value that is known to be what a query takes, so that a run need not look through it again.
+type Prepared struct{ v any }
+
+// Prepare makes v a Prepared; see Normalize.
+func Prepare(v any) Prepared { return Prepared{Normalize(v)} }
+
+// Normalize makes v what a query takes: nil, bool, int, float64, *big.Int, json.Number, string, []any, map[string]any.
+// Values of these types stay as they are, without a copy; a *jsonx.Value keeps its number literals; everything else goes by
+// its JSON form. What has no JSON form becomes null.
+func Normalize(v any) any {
+	n, err := normalize(v, 0)
+	if err != nil {
+		return nil
+	}
+	return n
+}
+
+// maxDepth bounds values, so that one that holds itself is an error.
+const maxDepth = 10_000
+
+func normalize(v any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("value is nested deeper than %d", maxDepth)
+	}
+	switch v := v.(type) {
+	case nil, bool, string, int, float64:
+		return v, nil
+	case *big.Int:
+		if v == nil {
+			return nil, nil
+		}
+		return v, nil
+	case json.Number:
+		return number(string(v)), nil
+	case []any:
+		return normalizeList(v, depth)
+	case map[string]any:
+		return normalizeMap(v, depth)
+	case Prepared:
+		return v.v, nil
+	case *jsonx.Value:
+		return decode(v, nil), nil
+	}
+	src, err := jsonx.Marshal(v, "")
+	if err != nil {
+		return nil, err
+	}
+	tree, err := jsonx.Parse(src, jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt, Duplicates: true})
+	if err != nil {
+		return nil, err
+	}
+	return decode(tree, nil), nil
+}
+
+func normalizeList(list []any, depth int) (any, error) {
+	if list == nil {
+		return nil, nil
+	}
+	out := list
+	for i, e := range list {
+		n, err := normalize(e, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if plain(e) {
+			continue
+		}
+		if &out[0] == &list[0] {
+			if same(e, n) {
+				continue
+			}
+			out = append([]any(nil), list...)
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+func normalizeMap(m map[string]any, depth int) (any, error) {
+	if m == nil {
+		return nil, nil
+	}
+	var changed map[string]any
+	for k, e := range m {
+		n, err := normalize(e, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if plain(e) || same(e, n) {
+			continue
+		}
+		if changed == nil {
+			changed = make(map[string]any, len(m))
+		}
+		changed[k] = n
+	}
+	if changed == nil {
+		return m, nil
+	}
+	for k, e := range m {
+		if _, ok := changed[k]; !ok {
+			changed[k] = e
+		}
+	}
+	return changed, nil
+}
+
+func plain(v any) bool {
+	switch v.(type) {
+	case nil, bool, string, int, float64:
+		return true
+	}
+	return false
+}
+
+// same reports whether normalize gave back the very value.
+func same(v, n any) bool {
+	switch v := v.(type) {
+	case []any:
+		w, ok := n.([]any)
+		return ok && len(v) == len(w) && (len(v) == 0 || &v[0] == &w[0])
+	case map[string]any:
+		w, ok := n.(map[string]any)
+		return ok && address(v) == address(w)
+	case *big.Int:
+		return v != nil
+	case json.Number:
+		return n == v
+	}
+	return false
+}
+
+// maxIntDigits is how many digits surely fit an int.
+const maxIntDigits = 18
+
+// number gives a literal as an int if that prints as the same text, which is faster to compute with, else as json.Number.
+func number(text string) any {
+	digits := text
+	if digits != "" && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if digits == "" || len(digits) > maxIntDigits || digits[0] == '0' && len(text) > 1 {
+		return json.Number(text)
+	}
+	n := 0
+	for i := range len(digits) {
+		if !digit(digits[i]) {
+			return json.Number(text)
+		}
+		n = n*10 + int(digits[i]-'0')
+	}
+	if len(digits) < len(text) {
+		n = -n
+	}
+	return n
+}
+
+// decode gives a parsed value as what a query takes. Each object that it makes is entered in from.
+func decode(v *jsonx.Value, from *origins) any {
+	if v == nil {
+		return nil
+	}
+	switch v.Kind {
+	case jsonx.Null:
+		return nil
+	case jsonx.Bool:
+		b, _ := v.Bool()
+		return b
+	case jsonx.Number:
+		n, _ := v.Num()
+		return number(string(n))
+	case jsonx.String:
+		s, _ := v.Str()
+		return s
+	case jsonx.Array:
+		list := make([]any, len(v.Elems))
+		for i, e := range v.Elems {
+			list[i] = decode(e, from)
+		}
+		return list
+	case jsonx.Dict:
+		m := make(map[string]any, len(v.Members))
+		for i := range v.Members {
+			m[v.Members[i].Key] = decode(v.Members[i].Value, from)
+		}
+		from.add(m, v)
+		return m
+	}
+	return nil
+}
+
+// measure gives what is left of a budget of bytes after v as compact JSON, about; negative if it is not enough.
+func measure(v any, budget int) int {
+	budget--
+	switch v := v.(type) {
+	case string:
+		return budget - 1 - len(v)
+	case int:
+		return budget - len(strconv.Itoa(v)) + 1
+	case json.Number:
+		return budget - len(v) + 1
+	case *big.Int:
+		return budget - v.BitLen()/3
+	case []any:
+		for _, e := range v {
+			if budget = measure(e, budget-1); budget < 0 {
+				return budget
+			}
+		}
+	case map[string]any:
+		for k, e := range v {
+			if budget = measure(e, budget-len(k)-4); budget < 0 {
+				return budget
+			}
+		}
+	default:
+		return budget - 3
+	}
+	return budget - 1
+}
+
+// appendValue writes v as compact JSON as jq does: NaN is null, infinities are the largest numbers. Objects that were read
+// from a source and are in from print as they stand there, others sorted by key.
+func appendValue(out []byte, v any, from *origins) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(out, "null"...)
+	case bool:
+		return strconv.AppendBool(out, v)
+	case int:
+		return strconv.AppendInt(out, int64(v), 10)
+	case string:
+		return jsonx.AppendString(out, v)
+	case json.Number:
+		return append(out, v...)
+	case []any:
+		out = append(out, '[')
+		for i, e := range v {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = appendValue(out, e, from)
+		}
+		return append(out, ']')
+	case map[string]any:
+		if src := from.find(v); src != nil {
+			return jsonx.AppendValue(out, src)
+		}
+		return appendMap(out, v, from)
+	}
+	// float64 and *big.Int: nothing else comes here.
+	b, err := gojq.Marshal(v)
+	if err != nil {
+		return append(out, "null"...)
+	}
+	return append(out, b...)
+}

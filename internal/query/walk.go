@@ -1,0 +1,314 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/itchyny/gojq"
+)
+
+// walker goes through a tree in the order of its source and finds out which variables and functions are bound inside it.
+type walker struct {
+	toks    []token
+	next    int        // the first token that is not behind the walk
+	vars    []string   // bound here, innermost last
+	funcs   []Function // defined here, innermost last
+	refs    []Ref
+	calls   []Call
+	formats []token
+	// global holds the terms of calls.
+	global map[*gojq.Term]bool
+}
+
+// Ref is one use of a variable with the static path that follows it: $steps.plan["artifacts"][0] is $steps with plan and
+// artifacts.
+type Ref struct {
+	Var    string // with its $
+	Path   []string
+	Offset int  // of the $ in the source, -1 if unknown
+	Bound  bool // the query itself binds it with as, reduce, foreach or a parameter
+}
+
+// Function is a function by its name and its number of arguments.
+type Function struct {
+	Name string
+	Args int
+}
+
+// Call is one call of a function that the query does not define itself.
+type Call struct {
+	Function
+
+	Offset int // of the name in the source, -1 if unknown
+}
+
+// place finds the next token with this text. The walk follows the order of the source, so an earlier one is never meant.
+func (w *walker) place(text string) int {
+	for i := w.next; i < len(w.toks); i++ {
+		if w.toks[i].text == text {
+			w.next = i + 1
+			return w.toks[i].offset
+		}
+	}
+	return -1
+}
+
+// scope gives a function that forgets what is bound from here on.
+func (w *walker) scope() func() {
+	v, f := len(w.vars), len(w.funcs)
+	return func() { w.vars, w.funcs = w.vars[:v], w.funcs[:f] }
+}
+
+func (w *walker) query(q *gojq.Query) {
+	if q == nil {
+		return
+	}
+	defer w.scope()()
+	for _, d := range q.FuncDefs {
+		w.def(d)
+	}
+	if q.Term != nil {
+		w.term(q.Term, nil)
+		return
+	}
+	if q.Op == gojq.OpPipe && len(q.Patterns) == 0 {
+		w.pipe(q)
+		return
+	}
+	w.query(q.Left)
+	w.patterns(q.Patterns)
+	w.query(q.Right)
+}
+
+// pipe lets the path of a variable on the left go on with the path that the right side starts with: $steps | .plan.
+func (w *walker) pipe(q *gojq.Query) {
+	if l := q.Left; l != nil && l.Term != nil && len(l.FuncDefs) == 0 {
+		w.term(l.Term, leading(q.Right))
+	} else {
+		w.query(l)
+	}
+	w.query(q.Right)
+}
+
+// leading gives the static path that a query takes from its input first of all.
+func leading(q *gojq.Query) []string {
+	for q != nil && q.Term == nil && q.Op == gojq.OpPipe && len(q.FuncDefs) == 0 {
+		q = q.Left
+	}
+	if q == nil || q.Term == nil || q.Term.Type != gojq.TermTypeIndex || len(q.FuncDefs) > 0 {
+		return nil
+	}
+	key, ok := indexKey(q.Term.Index)
+	if !ok {
+		return nil
+	}
+	path, _ := static(q.Term.SuffixList)
+	return append([]string{key}, path...)
+}
+
+// static gives the keys that suffixes take one after the other, and whether that was all of them.
+func static(list []*gojq.Suffix) (path []string, all bool) {
+	for _, s := range list {
+		if s.Optional {
+			continue
+		}
+		key, ok := "", false
+		if s.Index != nil {
+			key, ok = indexKey(s.Index)
+		}
+		if !ok {
+			return path, false
+		}
+		path = append(path, key)
+	}
+	return path, true
+}
+
+func indexKey(i *gojq.Index) (string, bool) {
+	switch {
+	case i == nil || i.IsSlice:
+		return "", false
+	case i.Name != "":
+		return i.Name, true
+	case i.Str != nil:
+		return i.Str.Str, i.Str.Queries == nil
+	}
+	if q := i.Start; q != nil && q.Term != nil && q.Term.Type == gojq.TermTypeString && len(q.Term.SuffixList) == 0 {
+		return q.Term.Str.Str, q.Term.Str.Queries == nil
+	}
+	return "", false
+}
+
+func (w *walker) def(d *gojq.FuncDef) {
+	w.place(d.Name)
+	f := Function{Name: d.Name, Args: len(d.Args)}
+	w.funcs = append(w.funcs, f)
+	leave := w.scope()
+	for _, arg := range d.Args {
+		w.place(arg)
+		if arg[0] == '$' {
+			w.vars = append(w.vars, arg)
+			arg = arg[1:]
+		}
+		w.funcs = append(w.funcs, Function{Name: arg})
+	}
+	w.query(d.Body)
+	leave()
+}
+
+func (w *walker) patterns(ps []*gojq.Pattern) {
+	for _, p := range ps {
+		w.pattern(p)
+	}
+}
+
+func (w *walker) pattern(p *gojq.Pattern) {
+	if p == nil {
+		return
+	}
+	if p.Name != "" {
+		w.bind(p.Name)
+	}
+	w.patterns(p.Array)
+	for _, o := range p.Object {
+		switch {
+		case o.Key != "" && o.Key[0] == '$':
+			w.bind(o.Key)
+		case o.Key != "":
+			w.place(o.Key)
+		}
+		w.str(o.KeyString)
+		w.query(o.KeyQuery)
+		w.pattern(o.Val)
+	}
+}
+
+func (w *walker) bind(name string) {
+	w.place(name)
+	w.vars = append(w.vars, name)
+}
+
+// term walks a term; then is the path that a pipe goes on with.
+func (w *walker) term(t *gojq.Term, then []string) {
+	switch t.Type {
+	case gojq.TermTypeFunc:
+		w.call(t, then)
+	case gojq.TermTypeIndex:
+		w.index(t.Index)
+	case gojq.TermTypeObject:
+		w.object(t.Object)
+	case gojq.TermTypeArray:
+		w.query(t.Array.Query)
+	case gojq.TermTypeUnary:
+		w.term(t.Unary.Term, nil)
+	case gojq.TermTypeFormat:
+		w.formats = append(w.formats, token{text: t.Format, offset: w.place(t.Format)})
+		w.str(t.Str)
+	case gojq.TermTypeString:
+		w.str(t.Str)
+	case gojq.TermTypeIf:
+		w.query(t.If.Cond)
+		w.query(t.If.Then)
+		for _, e := range t.If.Elif {
+			w.query(e.Cond)
+			w.query(e.Then)
+		}
+		w.query(t.If.Else)
+	case gojq.TermTypeTry:
+		w.query(t.Try.Body)
+		w.query(t.Try.Catch)
+	case gojq.TermTypeReduce:
+		w.loop(t.Reduce.Query, t.Reduce.Patterns, t.Reduce.Start, t.Reduce.Update, nil)
+	case gojq.TermTypeForeach:
+		w.loop(t.Foreach.Query, t.Foreach.Patterns, t.Foreach.Start, t.Foreach.Update, t.Foreach.Extract)
+	case gojq.TermTypeLabel:
+		w.place(t.Label.Ident)
+		w.query(t.Label.Body)
+	case gojq.TermTypeBreak:
+		w.place(t.Break)
+	case gojq.TermTypeQuery:
+		w.query(t.Query)
+	case gojq.TermTypeIdentity, gojq.TermTypeRecurse, gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:
+	}
+	for _, s := range t.SuffixList {
+		w.index(s.Index)
+	}
+}
+
+// loop walks reduce and foreach. The start does not see the variables, though they stand before it.
+func (w *walker) loop(source *gojq.Query, ps []*gojq.Pattern, start, update, extract *gojq.Query) {
+	w.query(source)
+	before := len(w.vars)
+	w.patterns(ps)
+	bound := w.vars[before:len(w.vars):len(w.vars)]
+	w.vars = w.vars[:before:before]
+	w.query(start)
+	w.vars = append(w.vars, bound...)
+	w.query(update)
+	w.query(extract)
+	w.vars = w.vars[:before]
+}
+
+func (w *walker) call(t *gojq.Term, then []string) {
+	f := t.Func
+	at := w.place(f.Name)
+	if f.Name[0] == '$' {
+		path, all := static(t.SuffixList)
+		if all {
+			path = append(path, then...)
+		}
+		w.ref(f.Name, path, at)
+		return
+	}
+	if !w.defined(Function{Name: f.Name, Args: len(f.Args)}) {
+		w.calls = append(w.calls, Call{Function{Name: f.Name, Args: len(f.Args)}, at})
+		w.global[t] = true
+	}
+	for _, arg := range f.Args {
+		w.query(arg)
+	}
+}
+
+func (w *walker) ref(name string, path []string, at int) {
+	r := Ref{Var: name, Path: path, Offset: at}
+	for _, v := range w.vars {
+		r.Bound = r.Bound || v == name
+	}
+	w.refs = append(w.refs, r)
+}
+
+func (w *walker) defined(f Function) bool {
+	return slices.Contains(w.funcs, f)
+}
+
+func (w *walker) object(o *gojq.Object) {
+	for _, kv := range o.KeyVals {
+		switch {
+		case kv.Key == "":
+		case kv.Key[0] == '$':
+			w.ref(kv.Key, nil, w.place(kv.Key))
+		default:
+			w.place(kv.Key)
+		}
+		w.str(kv.KeyString)
+		w.query(kv.KeyQuery)
+		w.query(kv.Val)
+	}
+}
+
+func (w *walker) index(i *gojq.Index) {
+	if i == nil {
+		return
+	}
+	w.str(i.Str)
+	w.query(i.Start)
+	w.query(i.End)
+}
+
+func (w *walker) str(s *gojq.String) {
+	if s == nil {
+		return
+	}
+	for _, q := range s.Queries {
+		w.query(q)
+	}
+}
