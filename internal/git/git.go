@@ -17,6 +17,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -130,8 +132,8 @@ func (v Version) String() string {
 	return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) + "." + strconv.Itoa(v.Patch)
 }
 
-// Oldest is the oldest git that can be used: earlier ones do not print worktrees with NUL between records.
-func Oldest() Version { return Version{Major: 2, Minor: 36} }
+// Oldest is the oldest git that can be used.
+func Oldest() Version { return Version{Major: 2, Minor: 39} }
 
 // Version returns the version of the git program. A missing program is a *MissingError.
 func (r *Repo) Version(ctx context.Context) (Version, error) {
@@ -193,6 +195,20 @@ func (r *Repo) Head(ctx context.Context) (string, error) { return r.Resolve(ctx,
 func (r *Repo) CurrentBranch(ctx context.Context) (string, error) {
 	out, _, err := r.run(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}, also: []int{1}})
 	return strings.TrimPrefix(line(out), branchPrefix), err
+}
+
+// HasIndex reports whether the working tree of Dir has an index. A worktree has none between the two steps of
+// WorktreeAdd, and keeps none if the process ends there.
+func (r *Repo) HasIndex(ctx context.Context) (bool, error) {
+	out, err := r.read(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	if err != nil {
+		return false, err
+	}
+	_, err = os.Stat(line(out))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // LsFiles returns the tracked files under Dir, or of them only those under paths. Both are relative to Dir.

@@ -144,7 +144,7 @@ func (r *Repo) takeBack(ctx context.Context, before string, args []string) (Merg
 }
 
 // FastForward moves the branch that is checked out at Dir, and its files, to the commit rev. The error is
-// ErrNotFastForward if the branch has commits of its own, and an *Error if local changes are in the way.
+// ErrNotFastForward if the branch has commits of its own, and an *Error if local changes or ignored files are in the way.
 func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	hash, err := r.Resolve(ctx, rev)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	if !ok {
 		return &RevError{Rev: rev, Err: ErrNotFastForward}
 	}
-	_, _, err = r.touch(ctx, call{args: []string{"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", hash}})
+	_, _, err = r.touch(ctx, call{args: []string{"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", "--no-overwrite-ignore", hash}})
 	return err
 }
 

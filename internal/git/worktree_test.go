@@ -28,6 +28,16 @@ func TestWorktrees(t *testing.T) {
 	if err := r.WorktreeAdd(cx, git.NewWorktree{Path: two, Start: head}); err != nil {
 		t.Fatal(err)
 	}
+	if is := must[bool](t)((&git.Repo{Starter: r.Starter, Dir: two}).HasIndex(cx)); !is {
+		t.Error("HasIndex() = false, want true")
+	}
+	raw(t, r.Dir, "worktree", "add", "-q", "--no-checkout", "--detach", two+"b")
+	if is := must[bool](t)((&git.Repo{Starter: r.Starter, Dir: two + "b"}).HasIndex(cx)); is {
+		t.Error("HasIndex() of a worktree without files = true, want false")
+	}
+	if err := r.WorktreeRemove(cx, two+"b"); err != nil {
+		t.Fatal(err)
+	}
 	want := []git.Worktree{{Path: r.Dir, Head: head, Branch: "main"}, {Path: two, Head: head}, {Path: one, Head: head, Branch: "task/1"}}
 	if d := cmp.Diff(want, must[[]git.Worktree](t)(r.Worktrees(cx))); d != "" {
 		t.Errorf("Worktrees() (-want +got)\n%s", d)
