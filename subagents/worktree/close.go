@@ -1,0 +1,179 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/internal/git"
+)
+
+// wipTries bounds the search for a free name of a branch for loose work.
+const wipTries = 100
+
+// CloseOptions say how to close.
+type CloseOptions struct {
+	Keep bool // leave everything as it is
+}
+
+// Closed is what closing came to.
+type Closed struct {
+	Wip     string   // branch that took uncommitted work, or empty
+	Removed bool     // the worktree is gone
+	Deleted bool     // its branch is gone too, because another one holds its commits
+	Nested  []string // repositories inside the worktree that no commit can hold: they keep it from being removed
+}
+
+// Close closes the worktree at dir. Uncommitted work is committed to a branch of its own first, so that the branch of the
+// task ends at its last whole commit. A branch with work that is nowhere else stays. A worktree that is gone already is
+// closed.
+func (m *Manager) Close(ctx context.Context, dir string, o CloseOptions) (Closed, error) {
+	if o.Keep {
+		return Closed{}, nil
+	}
+	top, err := m.topOf(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Closed{Removed: true}, coded(m.Git(m.Root).WorktreePrune(ctx))
+	}
+	if err != nil {
+		return Closed{}, coded(err)
+	}
+	c, err := m.close(ctx, top)
+	return c, coded(err)
+}
+
+// topOf returns the top of the worktree that holds dir, which must be one of ours.
+func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return "", err
+	}
+	top, err := m.Git(dir).Toplevel(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !m.owns(top) {
+		return "", &ForeignError{Dir: dir, Base: m.Base}
+	}
+	return top, nil
+}
+
+func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
+	main := m.Git(m.Root)
+	rel, err := m.within(ctx, main)
+	if err != nil {
+		return Closed{}, err
+	}
+	// The project may be a folder of the worktree that is not there; then the top serves, without a workspace in it.
+	repo := m.Git(filepath.Join(top, rel))
+	if _, err := os.Stat(repo.Dir); err != nil {
+		repo = m.Git(top)
+	}
+	branch, err := repo.CurrentBranch(ctx)
+	if err != nil {
+		return Closed{}, err
+	}
+	filled, err := repo.HasIndex(ctx)
+	if err != nil {
+		return Closed{}, err
+	}
+	var work looseWork
+	if filled { // otherwise every file would count as deleted
+		if work, err = m.loose(ctx, repo); err != nil {
+			return Closed{}, err
+		}
+	}
+	c := Closed{Nested: work.nested}
+	if len(work.files) > 0 {
+		if c.Wip, err = m.keep(ctx, repo, branch, filepath.Base(top), work.files); err != nil {
+			return Closed{}, err
+		}
+	}
+	if len(c.Nested) > 0 {
+		return c, nil
+	}
+	if err := main.WorktreeRemove(ctx, top); err != nil {
+		return c, err
+	}
+	c.Removed = true
+	if branch == "" || !ours(branch) || strings.HasPrefix(branch, wipPrefix) {
+		return c, nil
+	}
+	c.Deleted, err = m.deleteMerged(ctx, main, branch)
+	return c, err
+}
+
+// keep commits loose work to a branch of its own and leaves the worktree on it.
+func (m *Manager) keep(ctx context.Context, repo *git.Repo, branch, run string, files []string) (string, error) {
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	wip, err := m.freeWip(ctx, repo, branch, run)
+	if err != nil {
+		return "", err
+	}
+	if err := repo.CreateBranch(ctx, wip, head); err != nil {
+		return "", err
+	}
+	if err := repo.SetHead(ctx, wip); err != nil {
+		return "", err
+	}
+	if err := repo.Add(ctx, files...); err != nil {
+		return "", err
+	}
+	_, err = repo.Commit(ctx, "wip: what "+orDetached(branch)+" had not committed", git.Trailer{Key: TrailerWip, Value: run})
+	if errors.Is(err, git.ErrNothing) {
+		if err := repo.SetHead(ctx, branch); err != nil {
+			return "", err
+		}
+		return "", repo.DeleteBranch(ctx, wip, head)
+	}
+	return wip, err
+}
+
+func orDetached(branch string) string {
+	if branch == "" {
+		return "a detached head"
+	}
+	return branch
+}
+
+// freeWip names the branch tercet/wip/{task}-{run}, with a number after it if there is one already.
+func (m *Manager) freeWip(ctx context.Context, repo *git.Repo, branch, run string) (string, error) {
+	task, isTask := strings.CutPrefix(branch, taskPrefix)
+	if isTask {
+		task, _, _ = strings.Cut(task, "-")
+	}
+	name := wipPrefix + strings.ReplaceAll(task, "/", "-") + "-" + run
+	for i := 2; i < wipTries; i++ {
+		there, err := repo.BranchExists(ctx, name)
+		if err != nil || !there {
+			return name, err
+		}
+		name = fmt.Sprintf("%s%s-%s-%d", wipPrefix, strings.ReplaceAll(task, "/", "-"), run, i)
+	}
+	return "", &git.NameError{What: "free branch name", Name: name}
+}
+
+// deleteMerged deletes a branch all of whose commits another one holds, loose work not counted.
+func (m *Manager) deleteMerged(ctx context.Context, main *git.Repo, branch string) (bool, error) {
+	hash, err := main.Resolve(ctx, "refs/heads/"+branch)
+	if err != nil {
+		return false, err
+	}
+	holders, err := main.BranchesWith(ctx, hash)
+	if err != nil {
+		return false, err
+	}
+	merged := slices.ContainsFunc(holders, func(b string) bool { return b != branch && !ours(b) })
+	if !merged {
+		return false, nil
+	}
+	err = main.DeleteBranch(ctx, branch, hash)
+	return err == nil, err
+}

@@ -1,0 +1,199 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tercet/formats"
+	"tercet/internal/git"
+)
+
+// publishTries bounds how often a merge is made anew because the target moved meanwhile.
+const publishTries = 3
+
+// Target says where the work of a worktree goes.
+type Target struct {
+	To      string // branch; empty: the one of the user's checkout
+	Session string // trailer of the merge, left out if empty
+	Txn     string // trailer of the merge, left out if empty
+}
+
+// Published is what publishing came to.
+type Published struct {
+	Commit        string   // the merge, or where the target is if it had everything
+	Files         []string // that changed in the target, relative to the project root
+	FastForwarded bool     // the checkout of the target shows it
+	Message       string   // one sentence for a person
+}
+
+// Publish merges the branch of the worktree at dir into the target: in a worktree of its own, and with the target moved
+// only if it is where the merge began. A target that is checked out is moved by a fast-forward of that checkout, which
+// must be clean. Conflicts are a *ConflictError, an unclean checkout a *NotCleanError; both leave everything as it was.
+func (m *Manager) Publish(ctx context.Context, dir string, target Target) (Published, error) {
+	p, err := m.publication(ctx, dir, target)
+	if err != nil {
+		return Published{}, coded(err)
+	}
+	for range publishTries {
+		done, err := p.attempt(ctx)
+		_, stale := errors.AsType[*git.StaleError](err)
+		if !stale && !errors.Is(err, git.ErrNotFastForward) {
+			return done, coded(err)
+		}
+	}
+	return Published{}, &formats.Failure{
+		Code: formats.CodeTransient, Message: fmt.Sprintf("branch %s moved with every attempt to merge into it", p.to),
+		Help: "run it again when the branch rests",
+	}
+}
+
+// publication is one call of Publish.
+type publication struct {
+	m        *Manager
+	main     *git.Repo
+	branch   string // the work
+	work     string // its hash
+	to       string
+	checkout string // folder where to is checked out, or empty
+	msg      Message
+}
+
+func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publication, error) {
+	p := &publication{m: m, main: m.Git(m.Root), to: t.To}
+	repo := m.Git(dir)
+	var err error
+	if p.branch, err = repo.CurrentBranch(ctx); err != nil {
+		return nil, err
+	}
+	if p.work, err = repo.Head(ctx); err != nil {
+		return nil, err
+	}
+	if p.to == "" {
+		if p.to, err = p.main.CurrentBranch(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if p.to == "" {
+		return nil, &formats.Failure{
+			Code: formats.CodePrecondition, Message: "the checkout is on no branch", Help: "switch to the branch that is to take the work: git switch BRANCH",
+		}
+	}
+	if p.branch == "" || p.branch == p.to {
+		return nil, &formats.Failure{
+			Code: formats.CodePrecondition, Message: fmt.Sprintf("expected a worktree on a branch other than %s, got %q", p.to, p.branch),
+		}
+	}
+	trees, err := p.main.Worktrees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range trees {
+		if w.Branch == p.to && !w.Bare {
+			p.checkout = w.Path
+		}
+	}
+	p.msg = Message{Subject: "Merge branch '" + p.branch + "'", Session: t.Session, Txn: t.Txn}
+	return p, nil
+}
+
+// attempt merges once. Its errors *git.StaleError and git.ErrNotFastForward say that the target moved meanwhile.
+func (p *publication) attempt(ctx context.Context) (Published, error) {
+	old, err := p.main.Resolve(ctx, "refs/heads/"+p.to)
+	if err != nil {
+		return Published{}, err
+	}
+	has, err := p.main.IsAncestor(ctx, p.work, old)
+	if err != nil {
+		return Published{}, err
+	}
+	if has {
+		return Published{Commit: old, FastForwarded: p.checkout != "", Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}, nil
+	}
+	if err := p.clean(ctx); err != nil {
+		return Published{}, err
+	}
+	merged, err := p.merge(ctx, old)
+	if err != nil {
+		return Published{}, err
+	}
+	if len(merged.Conflicts) > 0 {
+		return Published{}, &ConflictError{Branch: p.branch, To: p.to, Files: merged.Conflicts}
+	}
+	out := Published{Commit: merged.Commit, Message: fmt.Sprintf("merged %s into %s", p.branch, p.to)}
+	if err := p.move(ctx, old, merged.Commit); err != nil {
+		return Published{}, err
+	}
+	out.FastForwarded = p.checkout != ""
+	out.Files, err = p.m.changed(ctx, p.main, old, merged.Commit)
+	return out, err
+}
+
+// clean refuses a checkout with changes outside the workspace.
+func (p *publication) clean(ctx context.Context) error {
+	if p.checkout == "" {
+		return nil
+	}
+	rel, err := prefix(ctx, p.main)
+	if err != nil {
+		return err
+	}
+	entries, err := p.m.Git(p.checkout).StatusPorcelain(ctx)
+	if err != nil {
+		return err
+	}
+	var files []string
+	for _, e := range entries {
+		if !inWorkspace(rel, e.Path) {
+			files = append(files, e.Path)
+		}
+	}
+	if len(files) > 0 {
+		return &NotCleanError{Branch: p.branch, To: p.to, Dir: p.checkout, Files: files}
+	}
+	return nil
+}
+
+// merge merges the work into old in a worktree that lives only as long as this call.
+func (p *publication) merge(ctx context.Context, old string) (merged git.Merge, err error) {
+	if err := os.MkdirAll(p.m.Base, 0o755); err != nil {
+		return git.Merge{}, &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	place, err := os.MkdirTemp(p.m.Base, "publish-")
+	if err != nil {
+		return git.Merge{}, &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	defer func() { err = errors.Join(err, p.remove(context.WithoutCancel(ctx), place)) }()
+	if err := p.main.WorktreeAdd(ctx, git.NewWorktree{Path: place, Start: old}); err != nil {
+		return git.Merge{}, err
+	}
+	return p.m.Git(place).MergeInWorktree(ctx, p.work, p.msg.Subject, p.msg.trailers()...)
+}
+
+// remove takes a merge's worktree away, also one that git never came to know.
+func (p *publication) remove(ctx context.Context, place string) error {
+	if _, err := os.Stat(filepath.Join(place, ".git")); err == nil {
+		if err := p.main.WorktreeRemove(ctx, place); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(place); err != nil {
+		return &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	return nil
+}
+
+// move brings the target from old to merged.
+func (p *publication) move(ctx context.Context, old, merged string) error {
+	if p.checkout == "" {
+		return p.main.UpdateRef(ctx, "refs/heads/"+p.to, merged, old)
+	}
+	err := p.m.Git(p.checkout).FastForward(ctx, merged)
+	if e, ok := errors.AsType[*git.Error](err); ok {
+		// An ignored file can stand where the merge has a file of its own: nothing was changed.
+		return &NotCleanError{Branch: p.branch, To: p.to, Dir: p.checkout, Err: e}
+	}
+	return err
+}

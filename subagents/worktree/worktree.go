@@ -1,0 +1,362 @@
+// Package worktree gives a task a working tree of its own and brings what was done there back.
+//
+// It promises that the user's checkout is touched by a fast-forward and by nothing else, and only when it is clean; that
+// a branch moves only if it still is where it was seen; that a conflict changes nothing; and that no uncommitted work is
+// removed before it is in a commit. Nothing under the workspace folder is ever committed. Ignored files of a worktree are
+// removed with it.
+//
+// It does not decide when a task is done, resolves no conflict, pushes nothing, and deletes only branches that it named
+// itself and whose commits another branch holds.
+//
+// A Manager holds no state. Different worktrees may be used at once, one worktree by one caller at a time.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/git"
+)
+
+// The places for branches that this package makes.
+const (
+	taskPrefix = "task/"
+	runPrefix  = "tercet/"
+	wipPrefix  = "tercet/wip/"
+)
+
+// The trailers of commits.
+const (
+	TrailerTxn     = "Tercet-Txn"
+	TrailerSession = "Session"
+	TrailerWip     = "Tercet-Wip"
+)
+
+// Manager opens and closes the worktrees of one project. Every field is required.
+type Manager struct {
+	Git  func(dir string) *git.Repo
+	Root string // project root, absolute: the top of the user's checkout or a folder in it
+	Base string // folder for worktrees, absolute, ignored by git
+}
+
+// New returns m, or an error that names the field that is missing.
+func New(m Manager) (*Manager, error) {
+	switch {
+	case m.Git == nil:
+		return nil, &FieldError{Field: "Git"}
+	case !filepath.IsAbs(m.Root):
+		return nil, &FieldError{Field: "Root"}
+	case !filepath.IsAbs(m.Base):
+		return nil, &FieldError{Field: "Base"}
+	}
+	return &m, nil
+}
+
+// Spec says whose worktree to open.
+type Spec struct {
+	Branch string // empty: task/{Task}-{Slug}, or tercet/{Run} without a task
+	Run    string // required; names the folder
+	Task   int
+	Slug   string
+}
+
+func (s Spec) branch() string {
+	switch {
+	case s.Branch != "":
+		return s.Branch
+	case s.Task == 0:
+		return runPrefix + s.Run
+	case s.Slug == "":
+		return fmt.Sprintf("%s%d", taskPrefix, s.Task)
+	}
+	return fmt.Sprintf("%s%d-%s", taskPrefix, s.Task, s.Slug)
+}
+
+// Tree is an open worktree.
+type Tree struct {
+	Dir       string // the project root in the worktree, absolute
+	Branch    string
+	Base      string // hash from which the branch parts from the user's checkout
+	Head      string // hash of the branch's last commit
+	Continued bool   // the branch was there before, with commits that are not merged
+}
+
+// Open opens the worktree of a run, or gives the one that this run has open already. A branch that was left with commits
+// of its own is continued; another worktree of ours that still holds it is closed first, its loose work kept.
+func (m *Manager) Open(ctx context.Context, s Spec) (Tree, error) {
+	if s.Run == "" || s.Run == "." || !filepath.IsLocal(s.Run) || strings.ContainsAny(s.Run, `/\`) {
+		return Tree{}, &formats.ValueError{What: "a run id", Got: s.Run}
+	}
+	branch := s.branch()
+	if err := git.CheckBranch(branch); err != nil {
+		return Tree{}, &formats.Failure{Code: formats.CodeUsage, Err: err}
+	}
+	main := m.Git(m.Root)
+	rel, err := m.within(ctx, main)
+	if err != nil {
+		return Tree{}, coded(err)
+	}
+	head, err := main.Head(ctx)
+	if errors.Is(err, git.ErrNoCommit) {
+		return Tree{}, &formats.Failure{
+			Code: formats.CodePrecondition, Message: "the repository has no commit yet",
+			Help: "commit something first: git add FILES, git commit", Err: git.ErrNoCommit,
+		}
+	}
+	if err != nil {
+		return Tree{}, coded(err)
+	}
+	place := filepath.Join(m.Base, s.Run)
+	open, err := m.clear(ctx, main, branch, place)
+	if err != nil {
+		return Tree{}, coded(err)
+	}
+	t := Tree{Dir: filepath.Join(place, rel), Branch: branch}
+	if !open {
+		if err := m.add(ctx, main, git.NewWorktree{Path: place, Branch: branch, Start: head}); err != nil {
+			return Tree{}, coded(err)
+		}
+	}
+	if err := os.MkdirAll(t.Dir, 0o755); err != nil { // a project below the top may hold no tracked file
+		return Tree{}, &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	if t.Head, err = main.Resolve(ctx, "refs/heads/"+branch); err != nil {
+		return Tree{}, coded(err)
+	}
+	if t.Base, err = main.MergeBase(ctx, head, t.Head); err != nil {
+		return Tree{}, coded(err)
+	}
+	t.Continued = t.Base != t.Head
+	return t, nil
+}
+
+// within returns where the project root is below the top of the user's checkout.
+func (m *Manager) within(ctx context.Context, main *git.Repo) (string, error) {
+	top, err := main.Toplevel(ctx)
+	if err != nil {
+		return "", err
+	}
+	root, err := filepath.EvalSymlinks(m.Root)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(top, root)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", &git.ElsewhereError{Dir: m.Root, Toplevel: top}
+	}
+	return rel, nil
+}
+
+// clear makes way for the worktree of branch at place and reports whether it is open already.
+func (m *Manager) clear(ctx context.Context, main *git.Repo, branch, place string) (bool, error) {
+	if err := main.WorktreePrune(ctx); err != nil {
+		return false, err
+	}
+	trees, err := main.Worktrees(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range trees {
+		switch {
+		case w.Branch != branch && !m.same(w.Path, place):
+		case w.Branch == branch && m.same(w.Path, place):
+			filled, err := m.Git(w.Path).HasIndex(ctx)
+			if err != nil || filled {
+				return filled, err
+			}
+			return false, main.WorktreeRemove(ctx, w.Path) // the process that made it ended before it was filled
+		case m.owns(w.Path):
+			c, err := m.close(ctx, w.Path)
+			if err != nil {
+				return false, err
+			}
+			if !c.Removed {
+				return false, &git.CheckedOutError{Branch: branch, Path: w.Path}
+			}
+		default:
+			return false, &git.CheckedOutError{Branch: branch, Path: w.Path}
+		}
+	}
+	return false, nil
+}
+
+// add makes the worktree. A branch that has nothing that the checkout lacks begins anew at the checkout.
+func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) error {
+	there, err := main.BranchExists(ctx, n.Branch)
+	if err != nil {
+		return err
+	}
+	if there {
+		old, err := main.Resolve(ctx, "refs/heads/"+n.Branch)
+		if err != nil {
+			return err
+		}
+		merged, err := main.IsAncestor(ctx, old, n.Start)
+		if err != nil {
+			return err
+		}
+		if merged && old != n.Start && ours(n.Branch) {
+			if err := main.UpdateRef(ctx, "refs/heads/"+n.Branch, n.Start, old); err != nil {
+				return err
+			}
+		}
+		n.Start = ""
+	}
+	if err := os.MkdirAll(m.Base, 0o755); err != nil {
+		return &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	return main.WorktreeAdd(ctx, n)
+}
+
+// ours tells whether a branch is named by this package, so that it may be moved and deleted once it is merged.
+func ours(branch string) bool {
+	return strings.HasPrefix(branch, taskPrefix) || strings.HasPrefix(branch, runPrefix)
+}
+
+// owns tells whether a worktree lies in the folder for worktrees.
+func (m *Manager) owns(dir string) bool {
+	base, err := filepath.EvalSymlinks(m.Base)
+	if err != nil {
+		base = m.Base
+	}
+	rel, err := filepath.Rel(base, dir)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}
+
+func (m *Manager) same(dir, place string) bool {
+	return dir == place || m.owns(dir) && filepath.Base(dir) == filepath.Base(place)
+}
+
+// Message is what a commit says.
+type Message struct {
+	Subject string
+	Session string // trailer, left out if empty
+	Txn     string // trailer, left out if empty; a commit that carries it already is not made again
+}
+
+func (m Message) trailers() []git.Trailer {
+	var list []git.Trailer
+	if m.Session != "" {
+		list = append(list, git.Trailer{Key: TrailerSession, Value: m.Session})
+	}
+	if m.Txn != "" {
+		list = append(list, git.Trailer{Key: TrailerTxn, Value: m.Txn})
+	}
+	return list
+}
+
+// Commit commits every change in the worktree at dir outside the workspace folder, by name. It returns the hash and the
+// files relative to dir; an empty hash means that there was nothing to commit. What was staged by others counts for
+// nothing.
+func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash string, files []string, err error) {
+	repo := m.Git(dir)
+	if msg.Txn != "" {
+		if hash, err = repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: msg.Txn}); err != nil {
+			return "", nil, committing(err)
+		}
+		if hash != "" {
+			files, err = m.changed(ctx, repo, hash+"~1", hash)
+			return hash, files, committing(err)
+		}
+	}
+	work, err := m.loose(ctx, repo)
+	if err != nil || len(work.files) == 0 {
+		return "", nil, committing(err)
+	}
+	if err := repo.Add(ctx, work.files...); err != nil {
+		return "", nil, committing(err)
+	}
+	hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
+	if errors.Is(err, git.ErrNothing) { // a change that git's own settings undo, such as line ends
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, committing(err)
+	}
+	files, err = m.changed(ctx, repo, hash+"~1", hash)
+	return hash, files, committing(err)
+}
+
+// looseWork is what a worktree holds that no commit has.
+type looseWork struct {
+	files  []string // relative to the top of the worktree
+	nested []string // repositories inside, which a commit cannot hold
+}
+
+// loose lists the uncommitted changes outside the workspace folder, with an index that is made equal to HEAD.
+func (m *Manager) loose(ctx context.Context, repo *git.Repo) (looseWork, error) {
+	rel, err := prefix(ctx, repo)
+	if err != nil {
+		return looseWork{}, err
+	}
+	if err := repo.Unstage(ctx); err != nil {
+		return looseWork{}, err
+	}
+	entries, err := repo.StatusPorcelain(ctx)
+	if err != nil {
+		return looseWork{}, err
+	}
+	var w looseWork
+	for _, e := range entries {
+		for _, p := range []string{e.Path, e.Orig} {
+			switch {
+			case p == "" || inWorkspace(rel, p):
+			case strings.HasSuffix(p, "/"):
+				w.nested = append(w.nested, p)
+			default:
+				w.files = append(w.files, p)
+			}
+		}
+	}
+	slices.Sort(w.files)
+	return w, nil
+}
+
+// prefix returns where Dir of repo is below the top of its working tree, slash-separated.
+func prefix(ctx context.Context, repo *git.Repo) (string, error) {
+	top, err := repo.Toplevel(ctx)
+	if err != nil {
+		return "", err
+	}
+	dir, err := filepath.EvalSymlinks(repo.Dir)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(top, dir)
+	return filepath.ToSlash(rel), err
+}
+
+// inWorkspace tells whether p, relative to the top, is in the workspace of the project that is at rel.
+func inWorkspace(rel, p string) bool {
+	w := path.Join(rel, formats.Workspace)
+	return p == w || strings.HasPrefix(p, w+"/")
+}
+
+// changed lists the files that differ between two commits, relative to Dir of repo, sorted.
+func (m *Manager) changed(ctx context.Context, repo *git.Repo, from, to string) ([]string, error) {
+	rel, err := prefix(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := repo.DiffStat(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, s := range stats {
+		p, err := filepath.Rel(filepath.FromSlash(rel), filepath.FromSlash(s.Path))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, filepath.ToSlash(p))
+	}
+	slices.Sort(files)
+	return files, nil
+}
