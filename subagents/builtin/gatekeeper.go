@@ -77,7 +77,7 @@ func (g Gatekeeper) Run(ctx context.Context, r formats.Request) (formats.Return,
 			ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s: %d more issues", line, res.Dropped))
 		}
 	}
-	ret.Summary = cut(strings.Join(told, "; "), formats.MaxSummary)
+	ret.Summary = cut(strings.Join(told, "; "))
 	return ret, nil
 }
 

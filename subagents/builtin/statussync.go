@@ -225,7 +225,7 @@ func summary(op state.Op, res state.Result) string {
 	case res.Replayed:
 		text += " (was done already)"
 	}
-	return cut(text, formats.MaxSummary)
+	return cut(text)
 }
 
 func verdict(v state.Verdict) string {
@@ -244,12 +244,12 @@ func verdict(v state.Verdict) string {
 	return fmt.Sprintf("task %d is as it was", v.Task)
 }
 
-// cut shortens a text to a number of characters.
-func cut(s string, limit int) string {
-	if utf8.RuneCountInString(s) <= limit {
+// cut shortens a text to what a summary may have.
+func cut(s string) string {
+	if utf8.RuneCountInString(s) <= formats.MaxSummary {
 		return s
 	}
-	return string([]rune(s)[:limit-3]) + "..."
+	return string([]rune(s)[:formats.MaxSummary-3]) + "..."
 }
 
 var _ subagents.Agent = StatusSync{}

@@ -74,7 +74,7 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 		}), nil
 	}
 	return formats.Return{
-		Status: formats.StatusCompleted, Summary: cut(fmt.Sprintf("%d read: %s", len(tasks), titles(tasks)), formats.MaxSummary),
+		Status: formats.StatusCompleted, Summary: cut(fmt.Sprintf("%d read: %s", len(tasks), titles(tasks))),
 		Fields: map[string]any{"tasks": tasks},
 	}, nil
 }

@@ -1,0 +1,204 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"tercet/formats"
+	"tercet/subagents/worktree"
+)
+
+// GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a run. It never touches
+// the person's own checkout but by what worktree.Manager promises of Publish.
+type GitWorkflow struct{ Trees *worktree.Manager }
+
+// act is one action with its input.
+type act func(ctx context.Context, r formats.Request) (formats.Return, error)
+
+// Run does one action.
+func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	in := inputOf(r)
+	do := w.action(in)
+	if err := in.err(r.Agent); err != nil {
+		return formats.Failed(err), nil
+	}
+	ret, err := do(ctx, r)
+	if err != nil && ctx.Err() != nil {
+		return formats.Return{}, err
+	}
+	if err != nil {
+		return formats.Failed(err), nil
+	}
+	return ret, nil
+}
+
+// action reads the input and gives what is to be done.
+func (w GitWorkflow) action(in input) act {
+	switch in.text("action") {
+	case "open":
+		in.only("action", "branch")
+		branch := in.text("branch")
+		return func(ctx context.Context, r formats.Request) (formats.Return, error) { return w.open(ctx, r, branch) }
+	case "commit":
+		in.only("action", "message")
+		message := in.need("message", "a message")
+		return func(ctx context.Context, r formats.Request) (formats.Return, error) { return w.commit(ctx, r, message) }
+	case "publish":
+		in.only("action", "to", "as", "message")
+		to, message := in.text("to"), in.text("message")
+		if as := in.text("as"); as != "" && as != "merge" {
+			in.wrong("as", "merge")
+		}
+		if to == "current" {
+			to = ""
+		}
+		return func(ctx context.Context, r formats.Request) (formats.Return, error) {
+			return w.publish(ctx, r, to, message)
+		}
+	case "close":
+		in.only("action", "keep")
+		keep := in.flag("keep")
+		return func(ctx context.Context, r formats.Request) (formats.Return, error) { return w.close(ctx, r, keep) }
+	}
+	in.wrong("action", "one of open, commit, publish, close")
+	return nil
+}
+
+func (w GitWorkflow) open(ctx context.Context, r formats.Request, branch string) (formats.Return, error) {
+	spec := worktree.Spec{Branch: branch, Run: r.Run}
+	if r.Task != nil {
+		spec.Task, spec.Slug = r.Task.Number, r.Task.Slug
+	}
+	t, err := w.Trees.Open(ctx, spec)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	ret := formats.Return{
+		Status: formats.StatusCompleted, Summary: "worktree on branch " + t.Branch,
+		Fields:   map[string]any{"branch": t.Branch, "base": t.Base, "head": t.Head, "worktree": w.shown(t.Dir), "continued": t.Continued},
+		Metadata: formats.Metadata{Worktree: t.Dir},
+	}
+	if t.Continued {
+		ret.Summary += ", which has commits of an earlier run"
+	}
+	return ret, nil
+}
+
+// shown is a folder relative to the project root where it lies inside.
+func (w GitWorkflow) shown(dir string) string {
+	if rel, err := filepath.Rel(w.Trees.Root, dir); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return dir
+}
+
+// away tells whether the request works in the person's own checkout: no worktree is open.
+func (w GitWorkflow) away(r formats.Request) bool { return r.Dir == "" || r.Dir == w.Trees.Root }
+
+func noTree() error {
+	return &formats.Failure{
+		Code: formats.CodePrecondition, Message: "expected an open worktree, got the project's own checkout", Help: "delegate with action: open before",
+	}
+}
+
+func (w GitWorkflow) commit(ctx context.Context, r formats.Request, message string) (formats.Return, error) {
+	if w.away(r) {
+		return formats.Return{}, noTree()
+	}
+	hash, files, err := w.Trees.Commit(ctx, r.Dir, worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn})
+	if err != nil {
+		return formats.Return{}, err
+	}
+	ret := formats.Return{Status: formats.StatusCompleted, Summary: "nothing to commit", Fields: map[string]any{"commit": nil, "files": anyWords(files)}}
+	if hash != "" {
+		subject, _, _ := strings.Cut(message, "\n")
+		ret.Summary = cut(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))
+		ret.Fields["commit"] = hash
+	}
+	return ret, nil
+}
+
+func (w GitWorkflow) publish(ctx context.Context, r formats.Request, to, message string) (formats.Return, error) {
+	if w.away(r) {
+		return formats.Return{}, noTree()
+	}
+	if to == "" {
+		branch, err := w.Trees.Git(w.Trees.Root).CurrentBranch(ctx)
+		if err != nil {
+			return formats.Return{}, err
+		}
+		to = branch // empty when the checkout is on no branch, which Publish refuses
+	}
+	p, err := w.Trees.Publish(ctx, r.Dir, worktree.Target{To: to, Session: r.Session, Txn: r.Txn})
+	if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
+		return rejected(conflict), nil
+	}
+	if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
+		return formats.Return{
+			Status: formats.StatusPartial, Summary: cut(dirty.Error()), NextSteps: dirty.Help(),
+			Fields: map[string]any{"branch": to, "files": anyWords(dirty.Files)},
+		}, nil
+	}
+	if err != nil {
+		return formats.Return{}, err
+	}
+	said := p.Message
+	if message != "" {
+		said = message + ": " + said
+	}
+	return formats.Return{
+		Status: formats.StatusCompleted, Summary: cut(said),
+		Fields: map[string]any{"branch": to, "commit": p.Commit, "files": anyWords(p.Files)},
+	}, nil
+}
+
+// rejected is the return of a merge that was tried and does not work: it was done, and the answer is no. The files are the
+// feedback.
+func rejected(e *worktree.ConflictError) formats.Return {
+	ret := formats.Failed(e)
+	ret.Said = formats.OutcomeRejected
+	for _, f := range e.Files {
+		ret.Issues = append(ret.Issues, formats.Issue{
+			Level: formats.LevelError, Description: fmt.Sprintf("%s and %s changed the same lines", e.Branch, e.To), Files: []string{f}, Source: "check",
+		})
+	}
+	return ret
+}
+
+func (w GitWorkflow) close(ctx context.Context, r formats.Request, keep bool) (formats.Return, error) {
+	ret := formats.Return{Status: formats.StatusCompleted, Fields: map[string]any{"removed": false}}
+	switch {
+	case w.away(r):
+		ret.Summary = "no worktree is open"
+		return ret, nil
+	case keep:
+		ret.Summary = "worktree kept"
+		return ret, nil
+	}
+	c, err := w.Trees.Close(ctx, r.Dir, worktree.CloseOptions{})
+	if err != nil {
+		return formats.Return{}, err
+	}
+	ret.Metadata.Worktree = formats.WorktreeClosed
+	ret.Summary, ret.Fields["removed"] = "worktree removed", c.Removed
+	if !c.Removed {
+		ret.Summary = "worktree closed, its folder stays"
+		ret.Warnings = append(ret.Warnings, "it holds repositories of its own: "+strings.Join(c.Nested, ", "))
+	}
+	if c.Wip != "" {
+		ret.Summary += ", unfinished work is on branch " + c.Wip
+		ret.Fields["wip"] = c.Wip
+	}
+	return ret, nil
+}
+
+func anyWords(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
