@@ -95,6 +95,11 @@ func fake(mode string) int {
 	case "exit-with-return":
 		write(good)
 		return 3
+	case "noisy":
+		fmt.Fprint(os.Stderr, strings.Repeat("noise\n", 300_000))
+		fmt.Println(good)
+	case "large":
+		fmt.Println(good + strings.Repeat(" ", proc.DefaultCap) + good)
 	case "flood":
 		chunk := strings.Repeat("x", 1<<20)
 		for range 70 {
@@ -154,6 +159,8 @@ func TestExec(t *testing.T) {
 		{"stdout", "did it (1)", ""},
 		{"exit-with-return", "did it (2)", ""},
 		{"prose", "bad: expected a return as JSON in the file return_path, or as the whole standard output, got neither", "Here is the return you asked for:\n" + good},
+		{"noisy", "did it (1)", ""},
+		{"large", "bad: expected a return as JSON in the file return_path, or as the whole standard output, got neither", good},
 		{"nothing", "bad: expected a return as JSON in the file return_path, or as the whole standard output, got neither", ""},
 		{"garbage", "bad: return:1:2: ", "{"},
 		{"empty", "bad: return:1:1: ", ""},
