@@ -129,7 +129,7 @@ func exec(t *testing.T, mode string, allow func(context.Context, proc.Command) e
 	if allow == nil {
 		allow = func(context.Context, proc.Command) error { return nil }
 	}
-	s, err := proc.NewStarter(proc.Starter{Allow: allow, Env: []string{"FAKE_AGENT=" + mode}, Now: time.Now})
+	s, err := proc.NewStarter(proc.Starter{Allow: allow, Env: []string{"FAKE_AGENT=" + mode, "GOCOVERDIR=" + t.TempDir()}, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
