@@ -68,22 +68,33 @@ func (s *session) backup(c change) error {
 	if err := atomicfile.BackupLoose(root, c.real, stateFile+".bak"); err != nil {
 		return err
 	}
-	return s.keep(c.real, c.old.Serial)
-}
-
-// keep makes a numbered backup and drops the oldest ones.
-func (s *session) keep(real string, serial uint64) error {
-	root := s.cfg.Root
-	err := atomicfile.BackupLoose(root, real, backupName(serial))
+	err := atomicfile.BackupLoose(root, c.real, backupName(c.old.Serial))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := atomicfile.MkdirAll(root, backupDir, 0o700); err != nil {
 			return err
 		}
-		err = atomicfile.BackupLoose(root, real, backupName(serial))
+		err = atomicfile.BackupLoose(root, c.real, backupName(c.old.Serial))
 	}
 	if err != nil {
 		return err
 	}
+	return s.prune()
+}
+
+// copyState keeps the state as it was read. It is no link, because the file stays in place and an editor may write into it.
+func (s *session) copyState(serial uint64) error {
+	if err := atomicfile.MkdirAll(s.cfg.Root, backupDir, 0o700); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteIn(s.cfg.Root, backupName(serial), s.doc.src, atomicfile.Options{}); err != nil {
+		return err
+	}
+	return s.prune()
+}
+
+// prune drops the oldest backups, and what killed writes left among them.
+func (s *session) prune() error {
+	root := s.cfg.Root
 	list, leftovers, err := backupFiles(s.cfg)
 	if err != nil {
 		return err

@@ -58,7 +58,9 @@ func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
 			failed = err
 		}
 		if was := v.Get(key); was != nil && len(was.Raw(e.src)) > 2 && bytes.IndexByte(was.Raw(e.src), '\n') < 0 && len(raw) > 2 && raw[0] == '[' {
-			raw, _ = jsonx.MarshalLine(value) // the same value was marshalled just now
+			if raw, err = jsonx.MarshalLine(value); err != nil && failed == nil {
+				failed = err
+			}
 		}
 		changes = append(changes, jsonx.Change{Key: key, Raw: raw})
 	}
@@ -68,6 +70,9 @@ func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
 		}
 	}
 	text("title", old.Title, now.Title)
+	if written, _ := v.Get("slug").Str(); written == "" && old.Title != now.Title { // absent is empty
+		set("slug", now.Slug) // it was made from the title so far, and the task's folder keeps its name
+	}
 	text("status", old.Status.String(), now.Status.String())
 	text("language", old.Language, now.Language)
 	text("priority", old.Priority, now.Priority)
@@ -112,7 +117,11 @@ func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) bool {
 			"summary": {old[i].Summary, now[i].Summary},
 		} {
 			if pair[0] != pair[1] {
-				changes = append(changes, jsonx.Change{Key: key, Raw: quoted(pair[1])})
+				raw, err := jsonx.Marshal(pair[1], "")
+				if err != nil {
+					return false
+				}
+				changes = append(changes, jsonx.Change{Key: key, Raw: raw})
 			}
 		}
 		slices.SortFunc(changes, func(a, b jsonx.Change) int { return cmp.Compare(a.Key, b.Key) })
@@ -133,12 +142,6 @@ func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) bool {
 		e.edits = append(e.edits, jsonx.EditElems(e.src, v, add)...)
 	}
 	return true
-}
-
-// quoted gives a string as JSON; a string always has a JSON form.
-func quoted(s string) []byte {
-	raw, _ := jsonx.Marshal(s, "") // only values without a JSON form fail
-	return raw
 }
 
 // list removes, brings back and adds whole tasks.

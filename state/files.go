@@ -89,7 +89,7 @@ func pathFault(name string) string {
 	case path.Clean(name) != name:
 		return "it is not in its shortest form"
 	}
-	for _, part := range strings.Split(name, "/") {
+	for part := range strings.SplitSeq(name, "/") {
 		switch {
 		case part == "..":
 			return "it leads outside"

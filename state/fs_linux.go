@@ -11,7 +11,7 @@ func fileSystem(dir string) string {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return ""
 	}
-	switch uint32(st.Type) { //nolint:gosec // the magic numbers have 32 bits
+	switch uint32(st.Type) { // the magic numbers have 32 bits
 	case 0x6969:
 		return " (NFS)"
 	case 0x517B, 0xFF534D42, 0xFE534D42:

@@ -53,7 +53,7 @@ func (l locker) take(ctx context.Context, session string) (held, error) {
 	for range maxReopens {
 		h, err := l.once(ctx, path, timer.C, notice.C)
 		if err != nil {
-			if err == errWaited { //nolint:errorlint // the sentinel never leaves this file
+			if errors.Is(err, errWaited) {
 				return held{}, &LockError{Path: short(l.file), Waited: max(l.cfg.Clock.Now().Sub(start), limit), Holder: l.holder()}
 			}
 			return held{}, err
@@ -90,7 +90,7 @@ func (l locker) once(ctx context.Context, path string, limit, notice <-chan time
 		case got <- err:
 		case <-gone:
 			if err == nil {
-				_ = handle.Unlock() // nobody waits for this handle any more; closing it at exit would do the same
+				l.tell(handle.Unlock())
 			}
 		}
 	}()
@@ -191,7 +191,15 @@ func (l locker) introduce(session string) {
 		Command: l.cfg.CommandLine, Session: session, Since: stamp(l.cfg.now()),
 	}, "")
 	if err == nil {
-		_ = atomicfile.WriteLoose(l.cfg.Root, l.info, append(raw, '\n'), 0o644) // for messages only
+		err = atomicfile.WriteLoose(l.cfg.Root, l.info, append(raw, '\n'), 0)
+	}
+	l.tell(err)
+}
+
+// tell shows an error that ends nothing.
+func (l locker) tell(err error) {
+	if err != nil && l.cfg.Notice != nil {
+		l.cfg.Notice(short(l.file) + ": " + err.Error())
 	}
 }
 

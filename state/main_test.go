@@ -72,9 +72,26 @@ type clock struct{ at atomic.Int64 }
 func (c *clock) Now() time.Time          { return time.Unix(c.at.Load(), 0).UTC() }
 func (c *clock) advance(d time.Duration) { c.at.Add(int64(d / time.Second)) }
 
+// tb is what testing.TB and rapid.T have in common.
+type tb interface { //nolint:interfacebloat // it is the part of testing.TB that the tests need
+	Helper()
+	Cleanup(fn func())
+	Context() context.Context
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// tbTemp is a tb with folders of its own.
+type tbTemp interface {
+	tb
+	TempDir() string
+}
+
 // workspace is a project with a manager and a reader.
 type workspace struct {
-	t     testing.TB
+	t     tb
 	dir   string
 	root  *os.Root
 	clock *clock
@@ -121,10 +138,28 @@ func openWorkspace(dir string) (*workspace, error) {
 	return w, err
 }
 
-// newWorkspace makes a workspace with an empty state. Fast ones lie in memory.
-func newWorkspace(t testing.TB) *workspace {
+// newWorkspace makes a workspace with an empty state.
+func newWorkspace(t tbTemp) *workspace {
 	t.Helper()
-	w, err := openWorkspace(t.TempDir())
+	return workspaceIn(t, t.TempDir())
+}
+
+// quickWorkspace lies in memory where the system has a place for that: for tests of many writes that are not about disks.
+func quickWorkspace(t tb) *workspace {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "tercet-state-")
+	if err != nil {
+		if dir, err = os.MkdirTemp("", "tercet-state-"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return workspaceIn(t, dir)
+}
+
+func workspaceIn(t tb, dir string) *workspace {
+	t.Helper()
+	w, err := openWorkspace(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +287,7 @@ func (w *workspace) hold(out io.Writer) error {
 }
 
 // command starts this binary as a writer.
-func command(t testing.TB, dir, n string) *exec.Cmd {
+func command(t tb, dir, n string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {

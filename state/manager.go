@@ -13,6 +13,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/jsonx"
 )
 
 // Manager is the one writer of state.json, the archive and the audit log. It is safe for concurrent use; its writes happen
@@ -109,8 +110,7 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 			}
 			return &formats.Failure{Code: formats.CodePrecondition, Message: stateFile, Err: err, Help: "the workspace has a state already"}
 		}
-		src := emptyState(m.cfg.NewID(), max(opt.NextNumber, 1))
-		doc, err := parseDocument(stateFile, src, nil)
+		doc, err := emptyState(stateFile, m.cfg.NewID(), max(opt.NextNumber, 1))
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 		}
 		s := &session{m: m, cfg: m.cfg, now: m.cfg.now(), real: stateFile}
 		line := auditLine{Serial: doc.Serial, Kind: lineInit, File: stateFile, Time: stamp(s.now), Post: doc.sha}
-		if err := s.commit(change{name: stateFile, real: stateFile, data: src, line: line}); err != nil {
+		if err := s.commit(change{name: stateFile, real: stateFile, data: doc.src, line: line}); err != nil {
 			return err
 		}
 		m.cache.Store(doc)
@@ -132,9 +132,14 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	return err
 }
 
-func emptyState(lineage string, next int) []byte {
-	return []byte("{\n  \"version\": \"" + Version + "\",\n  \"lineage\": " + string(quoted(lineage)) +
-		",\n  \"serial\": 0,\n  \"next_number\": " + number(next) + ",\n  \"tasks\": []\n}\n")
+// emptyState makes a file without tasks.
+func emptyState(file, lineage string, next int) (*document, error) {
+	src, err := jsonx.Marshal(new(jsonx.Object).Set("version", Version).Set("lineage", lineage).Set("serial", 0).
+		Set("next_number", next).Set("tasks", []any{}), "  ")
+	if err != nil {
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding an empty state", Err: err}
+	}
+	return parseDocument(file, append(src, '\n'), nil)
 }
 
 // Adopt takes state.json as it is after a change from outside that Apply refuses because tasks are lost.
@@ -343,7 +348,7 @@ func backupName(serial uint64) string {
 }
 
 // jsonNumber gives a serial as Marshal takes it.
-func jsonNumber(n uint64) int64 { return int64(n) } //nolint:gosec // serials stay below 1<<53
+func jsonNumber(n uint64) int64 { return int64(n) } // serials stay below 1<<53
 
 // setPhase rewrites one heading of a plan.
 func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {

@@ -131,22 +131,22 @@ func ints(list []int) []any {
 
 func (o CreateTasks) record() *jsonx.Object { return recordOf(o).Set("titles", titles(o.Tasks)) }
 
-func (o UpdateStatus) record() *jsonx.Object {
-	out := recordOf(o).Set("tasks", ints(o.Tasks))
-	if o.To != "" {
-		out.Set("to", o.To.String())
+func (op UpdateStatus) record() *jsonx.Object {
+	out := recordOf(op).Set("tasks", ints(op.Tasks))
+	if op.To != "" {
+		out.Set("to", op.To.String())
 	}
-	if o.Back {
+	if op.Back {
 		out.Set("back", true)
 	}
-	if o.Recover {
+	if op.Recover {
 		out.Set("recover", true)
 	}
-	if o.Reason != "" {
-		out.Set("reason", o.Reason)
+	if op.Reason != "" {
+		out.Set("reason", op.Reason)
 	}
-	if len(o.Artifacts) > 0 {
-		out.Set("artifacts", paths(o.Artifacts))
+	if len(op.Artifacts) > 0 {
+		out.Set("artifacts", paths(op.Artifacts))
 	}
 	return out
 }

@@ -211,7 +211,7 @@ func TestRefusals(t *testing.T) {
 // TestTransitionTable tries every pair of statuses and holds the manager to the table of formats.
 func TestTransitionTable(t *testing.T) {
 	t.Parallel()
-	w := newWorkspace(t)
+	w := quickWorkspace(t)
 	docs := []formats.Artifact{
 		w.document(formats.ArtifactReport, "r.md", "x"), w.document(formats.ArtifactPlan, "p.md", "x"), w.document(formats.ArtifactSummary, "s.md", "x"),
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -81,7 +82,7 @@ func parseDocument(file string, src []byte, prev *document) (*document, error) {
 func syntaxError(file string, src []byte, err error) error {
 	diag := formats.Diagnostic{Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: file, Message: err.Error()}
 	out := &SyntaxError{}
-	if e, ok := asSyntax(err); ok {
+	if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
 		diag.Pos, diag.Message = position(src, e.Offset), e.Msg
 		out.Conflict = e.Conflict
 	}
@@ -178,7 +179,7 @@ func (d *decoder) document(tree *jsonx.Value) *document {
 				d.fail(v, "lineage is empty")
 			}
 		case "serial":
-			doc.Serial = uint64(d.natural(v, m.Key)) //nolint:gosec // natural gives no negative number
+			doc.Serial = uint64(d.natural(v, m.Key))
 		case "next_number":
 			doc.NextNumber = int(d.natural(v, m.Key))
 		case "tasks":
@@ -274,11 +275,6 @@ func (d *decoder) natural(v *jsonx.Value, key string) int64 {
 		return 0
 	}
 	return n
-}
-
-func asSyntax(err error) (*jsonx.SyntaxError, bool) {
-	e, ok := err.(*jsonx.SyntaxError) //nolint:errorlint // Parse gives this type unwrapped
-	return e, ok
 }
 
 func number(n int) string { return strconv.Itoa(n) }

@@ -63,6 +63,7 @@ func (s *session) read() error {
 	}
 	s.info = info
 	if links(info) > 1 {
+		// A write that was killed before its rename has left .bak as a name of the same file.
 		if bak, err := root.Stat(stateFile + ".bak"); err != nil || !sameFile(bak, info) {
 			s.warn("state.json has another name by a hard link; that name keeps the old content")
 		}
@@ -185,10 +186,9 @@ func (s *session) external(state auditLine) error {
 			line.Removed = append(line.Removed, n)
 		}
 	}
-	if err := s.keep(s.real, s.serial); err != nil {
+	if err := s.copyState(s.serial); err != nil {
 		return ioFailure("keeping a backup of", stateFile, err)
 	}
-	// The backup is one more name of the file that was read, which is no change of its content.
 	if err := s.m.audit.append(line); err != nil {
 		return err
 	}
@@ -239,7 +239,10 @@ func (s *session) restore(serial uint64) (Result, error) {
 	name := backupName(serial)
 	src, err := readFile(root, name, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		list, _ := backups(s.cfg) // without a list the message has none
+		list, err := backups(s.cfg)
+		if err != nil {
+			return Result{}, ioFailure("reading the folder", backupDir, err)
+		}
 		return Result{}, &formats.Failure{
 			Code: formats.CodeNotFound, Message: fmt.Sprintf("no backup of serial %d", serial), Help: fmt.Sprint("there are backups of ", list),
 		}

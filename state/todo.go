@@ -111,6 +111,10 @@ const todoWait = 2 * time.Second
 
 // renderTodo brings TODO.md up to date after a write. It never fails a write: what goes wrong is a warning.
 func (m *Manager) renderTodo(ctx context.Context) []string {
+	// Whoever wrote after this write brings the view up to date after that.
+	if mine, err := m.isLast(); err == nil && !mine {
+		return nil
+	}
 	cfg := m.cfg
 	cfg.LockTimeout = min(todoWait, max(cfg.LockTimeout, time.Millisecond))
 	if m.cfg.LockTimeout == 0 {
@@ -126,6 +130,13 @@ func (m *Manager) renderTodo(ctx context.Context) []string {
 		return []string{"TODO.md was not written: " + err.Error()}
 	}
 	return nil
+}
+
+// isLast tells whether the state is still the one that this manager wrote last.
+func (m *Manager) isLast() (bool, error) {
+	src, err := readFile(m.cfg.Root, stateFile, maxState)
+	c := m.cache.Load()
+	return err == nil && c != nil && bytes.Equal(c.src, src), err
 }
 
 // errTodoEdited says that a person changed TODO.md.

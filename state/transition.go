@@ -180,7 +180,10 @@ func (d *draft) phasesDone(t *formats.Task) error {
 	if err != nil {
 		return &formats.Failure{Code: formats.CodeIO, Message: "reading the plan " + a.Path, Err: err}
 	}
-	plan, _ := formats.ParsePlan(a.Path, src) // what is wrong with the document is for the command's check to say
+	plan, found := formats.ParsePlan(a.Path, src)
+	if found != nil && found.HasErrors() {
+		d.warn(fmt.Sprintf("task %d: its plan %s does not keep the format, so a phase may have been missed", t.Number, a.Path))
+	}
 	var open []string
 	for _, p := range plan.Phases {
 		if p.Status != formats.PhaseCompleted {

@@ -119,7 +119,7 @@ func (v *verifier) log() error {
 		warn(line, "%s", what)
 	}
 	state := lastStateLine(data)
-	if state.Post != "" && state.Post != v.doc.sha && !(state.Kind == lineWrite && state.Pre == v.doc.sha) {
+	if state.Post != "" && state.Post != v.doc.sha && (state.Kind != lineWrite || state.Pre != v.doc.sha) {
 		v.add(formats.SeverityWarning, 0, "the next write takes it over", "the file was changed from outside since serial %d", state.Serial)
 	}
 	return nil

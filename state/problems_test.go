@@ -1,0 +1,151 @@
+package state_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/formats"
+	"tercet/state"
+)
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	e, err := state.NewErrors(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := e.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("List without a file = %v, %v", list, err)
+	}
+	p := formats.Problem{
+		Type: "INVALID_RETURN", Severity: "critical", Message: "bad \"return\"",
+		Context: formats.ProblemContext{Session: session, Run: "r", Command: "/plan 1", Task: 1, Step: "plan", File: "plan.md", Line: 3},
+		Path:    []string{"router", "/plan"}, Depth: 2, Action: "look", Auto: true,
+	}
+	if err := e.Record(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	first := w.read("errors.json")
+	w.write("errors.json", strings.Replace(first, `"unfixed"`, `"fixed", "note": 1.0`, 1))
+	if err := e.Record(t.Context(), formats.Problem{Type: "IO", Message: "second"}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := e.List(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Fatalf("List = %v, %v; want two", list, err)
+	}
+	if diff := cmp.Diff(p, list[0].Problem); diff != "" {
+		t.Errorf("first (-want +got):\n%s", diff)
+	}
+	if list[0].FixStatus != "fixed" || list[1].FixStatus != "unfixed" || list[0].ID == list[1].ID || list[1].Problem.Severity != "critical" {
+		t.Errorf("List = %+v", list)
+	}
+	if !strings.Contains(w.read("errors.json"), `"note": 1.0`) {
+		t.Error("what a person wrote is lost")
+	}
+	w.write("errors.json", "{")
+	if err := e.Record(t.Context(), p); formats.CodeOf(err) != formats.CodeInvalidState {
+		t.Errorf("Record into a broken file = %v, want INVALID_STATE", err)
+	}
+	if w.read("errors.json") != "{" {
+		t.Error("the broken file was changed")
+	}
+}
+
+func TestErrorsRotate(t *testing.T) {
+	t.Parallel()
+	w := quickWorkspace(t)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		e, err := state.NewErrors(w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for j := range state.MaxErrors/4 + 1 {
+				if err := e.Record(t.Context(), formats.Problem{Message: fmt.Sprint(i, j)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	e, err := state.NewErrors(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := e.List(t.Context())
+	if old := strings.Count(w.read("errors.json.1"), `"id"`); err != nil || len(list) != 4 || old != state.MaxErrors {
+		t.Errorf("after rotation: %d and %d before, %v; want 4 and %d", len(list), old, err, state.MaxErrors)
+	}
+}
+
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, name := range []string{"a.md", "docs/b.md", "docs/deep/c.md", "docs/d.txt", ".git/e.md"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link.md")); err != nil {
+		t.Fatal(err)
+	}
+	d := state.NewDocs(root)
+	if got, err := d.Open(t.Context(), "docs/b.md"); err != nil || string(got) != "docs/b.md" {
+		t.Errorf("Open = %q, %v", got, err)
+	}
+	_, err = d.Open(t.Context(), "none.md")
+	if !errors.Is(err, fs.ErrNotExist) || formats.CodeOf(err) != formats.CodeFileNotFound {
+		t.Errorf("Open of nothing = %v, want FILE_NOT_FOUND that is fs.ErrNotExist", err)
+	}
+	for _, bad := range []string{"", "/etc/passwd", "../x", "docs/../../x", "a\x00b", "a\\b", "C:x", "nul", "docs/con.md", "x.", "a//b", "./a.md", strings.Repeat("a", 300)} {
+		if _, err := d.Open(t.Context(), bad); formats.CodeOf(err) != formats.CodeDenied {
+			t.Errorf("Open(%q) = %v, want DENIED", bad, err)
+		}
+	}
+	for _, bad := range []string{"link.md", "docs"} {
+		if data, err := d.Open(t.Context(), bad); err == nil {
+			t.Errorf("Open(%q) = %q, want an error", bad, data)
+		}
+	}
+	for pattern, want := range map[string][]string{
+		"*.md":        {"a.md"},
+		"**/*.md":     {"a.md", "docs/b.md", "docs/deep/c.md"},
+		"docs/**":     {"docs/b.md", "docs/d.txt", "docs/deep/c.md"},
+		"docs/*/c.md": {"docs/deep/c.md"},
+		"none/*":      nil,
+		"a.md":        {"a.md"},
+	} {
+		if got, err := d.Glob(t.Context(), []string{pattern, pattern}); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("Glob(%q) = %q, %v; want %q", pattern, got, err, want)
+		}
+	}
+	for _, bad := range []string{"../*", "/etc/*", "[a"} {
+		if got, err := d.Glob(t.Context(), []string{bad}); err == nil {
+			t.Errorf("Glob(%q) = %q, want an error", bad, got)
+		}
+	}
+	for name, want := range map[string]bool{"a.md": true, "docs": false, "none": false} {
+		if got, err := d.Exists(t.Context(), name); got != want || err != nil {
+			t.Errorf("Exists(%q) = %v, %v; want %v", name, got, err, want)
+		}
+	}
+}
