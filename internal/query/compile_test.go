@@ -125,6 +125,7 @@ func TestRefs(t *testing.T) {
 			{Var: "$it", Offset: 39},
 		}},
 		{`"$args \($task.number) #$x" # $state`, []query.Ref{{Var: "$task", Path: []string{"number"}, Offset: 9}}},
+		{`"\(($it)) $args" + $args`, []query.Ref{{Var: "$it", Offset: 4}, {Var: "$args", Offset: 19}}},
 		{`. as $item | $item.a + $index`, []query.Ref{{Var: "$item", Path: []string{"a"}, Offset: 13, Bound: true}, {Var: "$index", Offset: 23}}},
 		{`$item | . as [$index, {a: $it, $run}] | $index + $it + $run`, []query.Ref{
 			{Var: "$item"},
