@@ -49,7 +49,10 @@ func (r *run) give(ctx context.Context, sc *scope, t *compile.Return, res result
 	if err != nil && !r.dry.on {
 		return ret, err
 	}
-	return withOutcome(ret, v)
+	if ret, err = withOutcome(ret, v); err == nil && !ret.Outcome().Passes() {
+		ret.Issues = r.open // why the answer is no
+	}
+	return ret, err
 }
 
 // dryText fills a text; in a dry run an expression over stubbed results may fail, and the text then says so.

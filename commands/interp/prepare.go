@@ -47,9 +47,6 @@ func (r *run) prepare(ctx context.Context) error {
 		}
 		r.base["$"+l.Name] = v
 	}
-	if err := r.mayStart(); err != nil {
-		return err
-	}
 	for i := range r.prog.Requires {
 		if err := r.require(ctx, &r.prog.Requires[i]); err != nil {
 			return err
@@ -81,7 +78,7 @@ func (r *run) bind(ctx context.Context, wanted int) error {
 			return &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err, Help: "run 'tercet state verify'"}
 		}
 		r.task, r.base["$task"] = &typed, task
-		return nil
+		return r.mayStart()
 	}
 	return &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", wanted), Help: "run 'tercet query \".tasks[].number\"' to list the tasks"}
 }

@@ -36,6 +36,7 @@ type run struct {
 	artifacts []formats.Artifact
 	unlinked  []formats.Artifact
 	worktree  string
+	open      []formats.Issue // of the last step that did not pass
 	tables    []formats.Table
 	warnings  []string
 	inside    bool // the preflight's status stands
@@ -175,8 +176,8 @@ func (r *run) finish(ctx context.Context, ret formats.Return) formats.Return {
 	if r.inside {
 		ret = r.back(after, ret)
 	}
-	outcome := ret.Outcome()
-	if !outcome.Passes() && outcome != formats.OutcomePartial && len(r.unlinked) > 0 && r.cfg.Discard != nil && !r.dry.on {
+	// A verdict of no is work that was done: only a run that failed or is blocked leaves no document.
+	if (ret.Status == formats.StatusFailed || ret.Status == formats.StatusBlocked) && len(r.unlinked) > 0 && r.cfg.Discard != nil && !r.dry.on {
 		if err := r.cfg.Discard(after, r.unlinked); err != nil {
 			r.warnings = append(r.warnings, err.Error())
 		}

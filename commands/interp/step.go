@@ -57,6 +57,9 @@ func (r *run) step(ctx context.Context, sc *scope, op *compile.Op) (*ending, err
 		return nil, r.at(op, path, err)
 	}
 	sc.steps[op.ID] = res.value
+	if !res.outcome.Passes() {
+		r.open = res.ret.Issues
+	}
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Visit: r.visits[path], Data: map[string]any{
 		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
 	}}); err != nil {
