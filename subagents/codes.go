@@ -18,8 +18,8 @@ const (
 // Codes gives each code of this package's diagnostics with its meaning, for `tercet explain`.
 func Codes() map[string]string {
 	return map[string]string{
-		codeUnknownKey:  "a key that subagent files do not have",
-		codeUnsupported: "a part of the format that this version does not run",
+		codeUnknownKey:  "a key that the format does not have",
+		codeUnsupported: "a word of the grammar that this version does not run yet",
 		codeContract:    "the contract under returns contradicts itself or the role",
 		codeMissing:     "a key that must be there",
 		codeValue:       "a value of the wrong type or outside its set",

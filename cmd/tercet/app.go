@@ -19,7 +19,8 @@ import (
 type app struct {
 	io      stdio
 	env     func(string) string
-	in      *bufio.Reader // shared by prompts and the reader of lines
+	in      *bufio.Reader
+	lines   lines // the one reader of in
 	term    *terminal
 	flags   engineFlags
 	signals *signals

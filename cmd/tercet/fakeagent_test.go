@@ -19,6 +19,7 @@ import (
 //	copy NAME FILE      copy FILE of the project root into the folder for documents
 //	link NAME TARGET    make a symbolic link in the folder for documents
 //	tree NAME TEXT...   write NAME into the tree that is worked on
+//	request FILE        write the request to FILE of the project root
 //	return JSON         write the return into return_path
 //	print TEXT          print on standard output
 //	stderr TEXT         print on standard error
@@ -43,6 +44,7 @@ type fakeRequest struct {
 	Out        string   `json:"out"`
 	ReturnPath string   `json:"return_path"`
 	Repair     []string `json:"repair"`
+	raw        []byte
 }
 
 func playAgent(args []string) (int, error) {
@@ -50,7 +52,7 @@ func playAgent(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var req fakeRequest
+	req := fakeRequest{raw: data}
 	if err := json.Unmarshal(data, &req); err != nil {
 		return 0, fmt.Errorf("request: %w", err)
 	}
@@ -89,6 +91,8 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 		}
 	case "link":
 		err = os.Symlink(text, filepath.Join(req.Out, name))
+	case "request":
+		err = os.WriteFile(filepath.Join(root, rest), req.raw, 0o644)
 	case "return":
 		err = os.WriteFile(req.ReturnPath, []byte(rest), 0o600)
 	case "print":

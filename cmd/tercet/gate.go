@@ -108,20 +108,39 @@ func choose(list []formats.Choice, word string) (string, bool) {
 	return "", false
 }
 
-// readLine reads one line from standard input; a signal ends the waiting, the line that was begun is then lost.
+// lines reads standard input line by line in one goroutine, so that a wait that a signal ends loses nothing: what is typed
+// then answers the next question. The goroutine ends with the input, or with the process.
+type lines struct {
+	once sync.Once
+	ch   chan lineRead
+}
+
+type lineRead struct {
+	text string
+	err  error
+}
+
+// readLine gives the next line of standard input without its line feed; io.EOF comes with the last, unended one.
 func (a *app) readLine(ctx context.Context) (string, error) {
-	type got struct {
-		line string
-		err  error
-	}
-	ch := make(chan got, 1)
-	go func() {
-		line, err := a.in.ReadString('\n')
-		ch <- got{strings.TrimRight(line, "\r\n"), err}
-	}()
+	a.lines.once.Do(func() {
+		a.lines.ch = make(chan lineRead)
+		go func() {
+			for {
+				text, err := a.in.ReadString('\n')
+				a.lines.ch <- lineRead{strings.TrimRight(text, "\r\n"), err}
+				if err != nil && !isTTY(a.io.in) {
+					close(a.lines.ch)
+					return
+				}
+			}
+		}()
+	})
 	select {
-	case g := <-ch:
-		return g.line, g.err
+	case got, ok := <-a.lines.ch:
+		if !ok {
+			return "", io.EOF
+		}
+		return got.text, got.err
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}

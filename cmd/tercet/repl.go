@@ -64,7 +64,10 @@ func (a *app) piped(cmd *cobra.Command) error {
 	ran := false
 	var first error
 	for {
-		line, err := a.in.ReadString('\n')
+		line, err := a.readLine(cmd.Context())
+		if err != nil && cmd.Context().Err() != nil {
+			return err
+		}
 		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "#") {
 			ran = true
 			if failed := a.entry(cmd.Context(), text); failed != nil {

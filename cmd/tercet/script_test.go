@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(e.WorkDir+"/home", 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit,
+			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit, "cut": cmdCut,
 			"signal": cmdSignal, "listing": cmdListing,
 		},
 	})
@@ -258,12 +258,28 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	data, err := os.ReadFile(path)
 	ts.Check(err)
-	from, to := strings.ReplaceAll(args[1], `\n`, "\n"), strings.ReplaceAll(args[2], `\n`, "\n")
+	from, to := unescape(args[1]), unescape(args[2])
 	if n := strings.Count(string(data), from); n != 1 {
 		ts.Fatalf("edit: %q stands %d times in %s, want once", from, n, args[0])
 	}
 	ts.Check(os.WriteFile(path, []byte(strings.Replace(string(data), from, to, 1)), 0o644))
 }
+
+// cmdCut: cut FILE FROM TO removes what stands from the first FROM up to and with the next TO.
+func cmdCut(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	from, to := unescape(args[1]), unescape(args[2])
+	before, rest, ok := strings.Cut(string(data), from)
+	_, after, ok2 := strings.Cut(rest, to)
+	if !ok || !ok2 {
+		ts.Fatalf("cut: %q to %q does not stand in %s", from, to, args[0])
+	}
+	ts.Check(os.WriteFile(path, []byte(before+after), 0o644))
+}
+
+func unescape(s string) string { return strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(s) }
 
 func lookPath(ts *testscript.TestScript, name string) string {
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {

@@ -76,7 +76,7 @@ func (a *app) tellInit(dir string, files []string, dry bool) {
 	}
 	switch {
 	case dry:
-		a.term.note("%d files would be written in %s", len(files), dir)
+		a.term.note("%s would be written in %s", count(len(files), "file"), dir)
 	case len(files) == 0:
 		a.term.note("%s has a workspace already; nothing was changed", dir)
 	default:

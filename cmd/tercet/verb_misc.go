@@ -124,7 +124,7 @@ func (a *app) lintVerb() *cobra.Command {
 				a.term.json(map[string]any{"schema": "tercet.lint/1", "diagnostics": diagnosticsOf(all), "files": len(files)})
 			} else {
 				a.term.diagnostics(all)
-				a.term.note("%d files, %d findings", len(files), len(all.List))
+				a.term.note("%s, %s", count(len(files), "file"), count(len(all.List), "finding"))
 			}
 			if all.HasErrors() {
 				return shown{formats.ExitFor(formats.CodeInvalidCommand)}
@@ -172,6 +172,8 @@ func isSubagent(src []byte) bool {
 	return false
 }
 
+// markdownFiles lists the files that are named and the markdown files below folders; of a workspace those that hold commands
+// and subagents, because its other files are documents.
 func markdownFiles(paths []string) ([]string, error) {
 	var out []string
 	for _, p := range paths {
@@ -179,7 +181,11 @@ func markdownFiles(paths []string) ([]string, error) {
 			if err != nil {
 				return err
 			}
-			if !d.IsDir() && (name == p || strings.HasSuffix(name, ".md")) {
+			inWorkspace := name != p && isWorkspace(filepath.Dir(name))
+			switch {
+			case d.IsDir() && inWorkspace && !contains([]string{"commands", "subagents"}, d.Name()):
+				return filepath.SkipDir
+			case !d.IsDir() && (name == p || strings.HasSuffix(name, ".md") && !inWorkspace):
 				out = append(out, name)
 			}
 			return nil
@@ -189,6 +195,19 @@ func markdownFiles(paths []string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// count is a number with its noun: 1 file, 2 files.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return sprintf("%d %ss", n, noun)
+}
+
+func isWorkspace(dir string) bool {
+	full, err := filepath.Abs(dir)
+	return err == nil && filepath.Base(full) == formats.Workspace
 }
 
 func diagnosticsOf(d *formats.Diagnostics) []map[string]any {

@@ -27,6 +27,7 @@ import (
 	"tercet/subagents/agentcli"
 	"tercet/subagents/builtin"
 	"tercet/subagents/offline"
+	"tercet/subagents/worktree"
 )
 
 // world is everything of one project root, built by hand. Without a workspace reader, manager, docs and problems are nil.
@@ -47,6 +48,7 @@ type world struct {
 	library    *commands.Library
 	catalog    *commands.Catalog
 	approver   *approver
+	trees      *worktree.Manager
 	sink       *switchboard
 	closers    []io.Closer
 }
@@ -296,6 +298,9 @@ func (w *world) agents(_ context.Context, has bool) error {
 		}
 		w.app.term.diagnostics(d) // a broken file costs only the commands that name it
 	}
+	if err := w.worktrees(); err != nil {
+		return err
+	}
 	w.set = subagents.NewSet()
 	for _, def := range defs {
 		if err := w.set.Add(def, w.agent(def)); err != nil {
@@ -344,6 +349,12 @@ func (w *world) builtin(name string) subagents.Agent {
 		return builtin.StatusSync{Manager: w.manager}
 	case "task-creator":
 		return builtin.TaskCreator{Docs: w.docs}
+	case "git-workflow-manager":
+		return builtin.GitWorkflow{Trees: w.trees}
+	case "gatekeeper":
+		return builtin.Gatekeeper{Check: w.check}
+	case "meta-builder":
+		return w.metaBuilder()
 	case "error-diagnostics":
 		return builtin.Diagnostics{Errors: w.problems}
 	case "reference":

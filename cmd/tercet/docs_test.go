@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// block is one fence of a document.
+type block struct {
+	file string
+	line int
+	info string
+	text string
+}
+
+// blocks gives the fences of a document; a longer fence may hold shorter ones.
+func blocks(t *testing.T, file string) []block {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []block
+	var open string
+	for i, line := range strings.Split(string(data), "\n") {
+		run := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		switch {
+		case open == "" && len(run) >= 3:
+			open = run
+			out = append(out, block{file: filepath.Base(file), line: i + 1, info: strings.TrimSpace(line[len(run):])})
+		case open != "" && line == open:
+			open = ""
+		case open != "":
+			out[len(out)-1].text += line + "\n"
+		}
+	}
+	return out
+}
+
+// TestDocsRun runs every sh block of the README and of docs, in order, as one person would type them; every other block says
+// by its word that it is not a command.
+func TestDocsRun(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("builds and runs the program")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "tercet"), ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, file := range append([]string{filepath.Join(root, "README.md")}, docs...) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, b := range blocks(t, file) {
+				if b.info != "sh" {
+					if !slices.Contains([]string{"text", "markdown", "policy", "json", "yaml", "yaml step", "yaml args", "go", "jq"}, b.info) {
+						t.Errorf("%s:%d: a fence says sh, text or the language of what it shows, got %q", b.file, b.line, b.info)
+					}
+					continue
+				}
+				in := dir
+				if strings.Contains(b.text, "go run ./cmd/tercet") {
+					in = root
+				}
+				cmd := exec.Command("sh", "-eu", "-c", b.text)
+				cmd.Dir = in
+				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+t.TempDir(), "GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+goEnv("GOMODCACHE"),
+					"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@localhost", "GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@localhost", "TERCET_ROOT=", "TERCET_RUN=")
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s:%d: %v\n%s\n%s", b.file, b.line, err, b.text, out)
+				} else {
+					t.Logf("%s:%d:\n%s", b.file, b.line, out)
+				}
+			}
+		})
+	}
+}
+
+// TestReadmeNamesTheTestCommand: the README's second command is the one that .ci/run ends with.
+func TestReadmeNamesTheTestCommand(t *testing.T) {
+	t.Parallel()
+	ci, err := os.ReadFile("../../.ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(ci)), "\n")
+	want := lines[len(lines)-1]
+	for _, b := range blocks(t, "../../README.md") {
+		if strings.TrimSpace(b.text) == want {
+			return
+		}
+	}
+	t.Error(fmt.Sprintf("README has no block %q, with which .ci/run ends", want))
+}

@@ -1,0 +1,449 @@
+package tercet_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// source is one Go file of the house.
+type source struct {
+	name string // slash-separated, relative to the root
+	pkg  string // folder
+	test bool
+	text []byte
+	fset *token.FileSet
+	file *ast.File
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	var out []source
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name != "." && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		slash := filepath.ToSlash(name)
+		out = append(out, source{name: slash, pkg: path.Dir(slash), test: strings.HasSuffix(name, "_test.go"), text: text, fset: fset, file: file})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (s source) at(pos token.Pos) string {
+	return fmt.Sprintf("%s:%d", s.name, s.fset.Position(pos).Line)
+}
+
+// rule is one check of the house over a file; it reports through tell.
+type rule struct {
+	name  string
+	check func(s source, tell func(at, what string))
+}
+
+// longFunctions are functions over 80 lines, each with its reason.
+func longFunctions() map[string]string { return map[string]string{} }
+
+func rules() []rule {
+	return []rule{
+		{"a package is a noun", nouns},
+		{"files and functions are short", lengths},
+		{"the process edge is cmd/tercet", edges},
+		{"no package variable changes, no init", variables},
+		{"errors stand in errors.go", errorFiles},
+		{"messages are lower case without a period", messages},
+		{"no panic and no recover", panics},
+		{"no dropped error without a reason", dropped},
+		{"no banner, emoji or open TODO", decoration},
+		{"status words come from formats", statusWords},
+		{"only atomicfile and journal write files", writers},
+		{"depth is raised by the dispatcher", depth},
+	}
+}
+
+func TestHouse(t *testing.T) {
+	t.Parallel()
+	all := sources(t)
+	for _, r := range rules() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			for _, s := range all {
+				r.check(s, func(at, what string) { t.Errorf("%s: %s", at, what) })
+			}
+		})
+	}
+}
+
+// TestHouseFinds proves that every rule can fail: each planted file breaks one.
+func TestHouseFinds(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]struct{ file, text string }{
+		"a package is a noun":                      {"util/a.go", "package util\n"},
+		"files and functions are short":            {"state/a.go", "package state\n\nfunc f() {\n" + strings.Repeat("\tg()\n", 90) + "}\n"},
+		"the process edge is cmd/tercet":           {"state/a.go", "package state\n\nimport \"time\"\n\nfunc f() { time.Now() }\n"},
+		"no package variable changes, no init":     {"state/a.go", "package state\n\nfunc init() {}\n"},
+		"errors stand in errors.go":                {"state/a.go", "package state\n\ntype BadError struct{}\n\nfunc (e *BadError) Error() string { return \"\" }\n"},
+		"messages are lower case without a period": {"state/a.go", "package state\n\nimport \"errors\"\n\nvar errX = errors.New(\"Failed.\")\n"},
+		"no panic and no recover":                  {"state/a.go", "package state\n\nfunc f() { panic(1) }\n"},
+		"no dropped error without a reason":        {"state/a.go", "package state\n\nfunc f() {\n\t_ = g()\n}\n"},
+		"no banner, emoji or open TODO":            {"state/a.go", "package state\n\n// ===========\n"},
+		"status words come from formats":           {"commands/interp/a.go", "package interp\n\nvar s = \"not_started\"\n"},
+		"only atomicfile and journal write files":  {"state/a.go", "package state\n\nimport \"os\"\n\nfunc f() { os.WriteFile(\"\", nil, 0) }\n"},
+		"depth is raised by the dispatcher":        {"commands/interp/a.go", "package interp\n\nfunc f(d D) { d.Depth.Next() }\n"},
+	} {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, plant.file, plant.text, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := source{name: plant.file, pkg: path.Dir(plant.file), text: []byte(plant.text), fset: fset, file: file}
+		found := 0
+		for _, r := range rules() {
+			if r.name == name {
+				r.check(s, func(string, string) { found++ })
+			}
+		}
+		if found == 0 {
+			t.Errorf("rule %q found nothing in %q, want a finding", name, plant.text)
+		}
+	}
+}
+
+func nouns(s source, tell func(at, what string)) {
+	banned := []string{"util", "utils", "common", "types", "models", "core", "engine", "manager", "helper", "helpers", "base", "pkg", "misc", "shared"}
+	if name := strings.TrimSuffix(s.file.Name.Name, "_test"); slices.Contains(banned, name) {
+		tell(s.name, "package name "+name+" says nothing")
+	}
+	if s.test {
+		return
+	}
+	if name := path.Base(s.name); name == "doc.go" && (s.file.Doc == nil || len(s.file.Doc.Text()) < 120) {
+		tell(s.name, "a package comment states its promise, what it will not do, and its concurrency rule")
+	}
+}
+
+func lengths(s source, tell func(at, what string)) {
+	if s.test {
+		return
+	}
+	if lines := bytes.Count(s.text, []byte("\n")); lines > 600 {
+		tell(s.name, fmt.Sprintf("%d lines, want at most 600", lines))
+	}
+	for _, d := range s.file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil {
+			continue
+		}
+		lines := s.fset.Position(f.End()).Line - s.fset.Position(f.Pos()).Line + 1
+		if lines > 80 && longFunctions()[s.pkg+"."+f.Name.Name] == "" {
+			tell(s.at(f.Pos()), fmt.Sprintf("function %s has %d lines, want at most 80", f.Name.Name, lines))
+		}
+	}
+}
+
+// selectors calls visit for every pkg.Name of the file.
+func selectors(s source, visit func(pos token.Pos, pkg, name string)) {
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := sel.X.(*ast.Ident); ok {
+				visit(sel.Pos(), id.Name, sel.Sel.Name)
+			}
+		}
+		return true
+	})
+}
+
+func edges(s source, tell func(at, what string)) {
+	if s.test || s.pkg == "cmd/tercet" {
+		return
+	}
+	banned := map[string][]string{
+		"os":      {"Args", "Getenv", "LookupEnv", "Environ", "Exit", "Stdin", "Stdout", "Stderr", "Setenv"},
+		"time":    {"Now", "Since", "Until", "Sleep"},
+		"context": {"Background", "TODO"},
+		"fmt":     {"Print", "Printf", "Println"},
+		"log":     {"Print", "Printf", "Println", "Fatal", "Fatalf"},
+	}
+	selectors(s, func(pos token.Pos, pkg, name string) {
+		if slices.Contains(banned[pkg], name) {
+			tell(s.at(pos), pkg+"."+name+" belongs to cmd/tercet")
+		}
+	})
+}
+
+func variables(s source, tell func(at, what string)) {
+	if s.test {
+		return
+	}
+	for _, d := range s.file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.Name == "init" {
+				tell(s.at(d.Pos()), "no init")
+			}
+		case *ast.GenDecl:
+			if d.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range d.Specs {
+				v, ok := spec.(*ast.ValueSpec)
+				if !ok || constant(d, v) {
+					continue
+				}
+				tell(s.at(v.Pos()), "package variable "+v.Names[0].Name+": only embedded files, seams and bare error facts may stand here")
+			}
+		}
+	}
+}
+
+// constant tells package variables that cannot change in meaning: embedded files, the seams `var _ T = ...`, and sentinels.
+func constant(d *ast.GenDecl, v *ast.ValueSpec) bool {
+	if d.Doc != nil && strings.Contains(d.Doc.List[len(d.Doc.List)-1].Text, "//go:embed") {
+		return true
+	}
+	name := v.Names[0].Name
+	return name == "_" || strings.HasPrefix(name, "Err") || strings.HasPrefix(name, "err")
+}
+
+func errorFiles(s source, tell func(at, what string)) {
+	base := path.Base(s.name)
+	if s.test || base == "errors.go" || s.pkg == "cmd/tercet" {
+		return
+	}
+	for _, d := range s.file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range g.Specs {
+			if ts, ok := spec.(*ast.TypeSpec); ok && strings.HasSuffix(ts.Name.Name, "Error") && ast.IsExported(ts.Name.Name) {
+				if _, isStruct := ts.Type.(*ast.StructType); isStruct && ts.Name.Name != "ReturnError" {
+					tell(s.at(ts.Pos()), "error type "+ts.Name.Name+" belongs in errors.go")
+				}
+			}
+		}
+	}
+}
+
+func messages(s source, tell func(at, what string)) {
+	if s.test {
+		return
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		id, ok := sel.X.(*ast.Ident)
+		if !ok || !(id.Name == "errors" && sel.Sel.Name == "New" || id.Name == "fmt" && sel.Sel.Name == "Errorf") {
+			return true
+		}
+		lit, ok := call.Args[0].(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return true
+		}
+		text := strings.Trim(lit.Value, "`\"")
+		first := rune(text[0])
+		second := rune('a')
+		if len(text) > 1 {
+			second = rune(text[1])
+		}
+		if unicode.IsUpper(first) && !unicode.IsUpper(second) || strings.HasSuffix(text, ".") || strings.Contains(text, "failed to") || strings.HasPrefix(text, "error:") {
+			tell(s.at(call.Pos()), "message "+lit.Value+": lower case, no period, no \"failed to\"")
+		}
+		return true
+	})
+}
+
+func panics(s source, tell func(at, what string)) {
+	if s.test {
+		return
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		id, ok := call.Fun.(*ast.Ident)
+		if ok && (id.Name == "panic" || id.Name == "recover" && s.pkg != "internal/md" && s.pkg != "internal/query") {
+			tell(s.at(call.Pos()), id.Name+": return an error; only a third-party parser is recovered from")
+		}
+		return true
+	})
+}
+
+func dropped(s source, tell func(at, what string)) {
+	if s.test {
+		return
+	}
+	for i, line := range strings.Split(string(s.text), "\n") {
+		text := strings.TrimSpace(line)
+		if strings.HasPrefix(text, "_ = ") && !strings.Contains(text, "//") {
+			tell(fmt.Sprintf("%s:%d", s.name, i+1), "`_ =` needs its reason in the same line")
+		}
+	}
+}
+
+func decoration(s source, tell func(at, what string)) {
+	banner := regexp.MustCompile(`^\s*//\s*[=*#-]{4,}`)
+	todo := regexp.MustCompile(`\b(TODO|FIXME|XXX)\b`)
+	allowed := regexp.MustCompile(`TODO\.md|TODO\(v2\):|RenderTodo|\bTODO\b.*(view|file)`)
+	for i, line := range strings.Split(string(s.text), "\n") {
+		at := fmt.Sprintf("%s:%d", s.name, i+1)
+		if banner.MatchString(line) {
+			tell(at, "no banners")
+		}
+		_, comment, ok := strings.Cut(line, "//")
+		if ok && todo.MatchString(comment) && !allowed.MatchString(line) && s.name != "house_test.go" {
+			tell(at, "TODO(v2): with a condition, or nothing")
+		}
+		for _, r := range line {
+			if r >= 0x1F300 && r <= 0x1FAFF && !s.test {
+				tell(at, "no emoji")
+			}
+		}
+	}
+}
+
+// statusWords: words that are a task status and nothing else must not be written out in layers 1 to 3.
+func statusWords(s source, tell func(at, what string)) {
+	if s.test || s.pkg == "formats" || s.pkg == "cmd/tercet" {
+		return
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		lit, ok := n.(*ast.BasicLit)
+		if ok && lit.Kind == token.STRING {
+			switch strings.Trim(lit.Value, "\"") {
+			case "not_started", "researching", "researched", "revising", "implementing", "on_hold", "abandoned":
+				tell(s.at(lit.Pos()), "status word "+lit.Value+": use the constant of formats")
+			}
+		}
+		return true
+	})
+}
+
+func writers(s source, tell func(at, what string)) {
+	if s.test || s.pkg == "internal/atomicfile" || s.pkg == "internal/journal" || s.pkg == "cmd/tercet" {
+		return
+	}
+	selectors(s, func(pos token.Pos, pkg, name string) {
+		if pkg == "os" && slices.Contains([]string{"WriteFile", "Create", "CreateTemp", "OpenFile", "Rename"}, name) {
+			for _, one := range ownFolder() {
+				if s.name == one {
+					return
+				}
+			}
+			tell(s.at(pos), "os."+name+": write through internal/atomicfile")
+		}
+	})
+}
+
+// ownFolder lists the files that write into a run's own folder, or open a lock.
+func ownFolder() []string {
+	return []string{"internal/proc/capture.go", "internal/proc/child_unix.go", "subagents/agentcli/box.go", "state/lock_unix.go"}
+}
+
+func depth(s source, tell func(at, what string)) {
+	if s.test || s.pkg == "formats" || s.name == "subagents/dispatch.go" {
+		return
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || sel.Sel.Name != "Next" || len(call.Args) != 0 {
+			return true
+		}
+		if inner, ok := sel.X.(*ast.SelectorExpr); ok && inner.Sel.Name == "Depth" {
+			tell(s.at(call.Pos()), "only the dispatcher raises the depth")
+		}
+		return true
+	})
+}
+
+// TestEveryCommandHasAScript: every file of commands/library is named by a script of its own.
+func TestEveryCommandHasAScript(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("cmd/tercet/testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands, err := filepath.Glob("commands/library/*.md")
+	if err != nil || len(commands) == 0 {
+		t.Fatalf("commands/library has no file: %v", err)
+	}
+	for _, name := range commands {
+		word := strings.TrimSuffix(filepath.Base(name), ".md")
+		if !slices.ContainsFunc(scripts, func(s string) bool { return strings.HasPrefix(filepath.Base(s), word+"_") }) {
+			t.Errorf("%s has no script cmd/tercet/testdata/script/%s_*.txtar", name, word)
+		}
+	}
+	if len(scripts) < 40 {
+		t.Errorf("%d scripts, want at least 40", len(scripts))
+	}
+}
+
+// TestNothingSpeaksOfItsMaking: no tracked text holds an absolute path of a machine or says how its making was organised.
+func TestNothingSpeaksOfItsMaking(t *testing.T) {
+	t.Parallel()
+	banned := regexp.MustCompile(`/home/[a-z]+/|/Users/[a-z]+/|/root/|/work/main`)
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == ".git" || strings.Contains(name, "testdata/fuzz") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if name == "house_test.go" || name == "tercet" {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if m := banned.Find(text); m != nil {
+			t.Errorf("%s names %q", name, m)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
