@@ -130,9 +130,10 @@ func (b *binder) run() error {
 	}
 }
 
-// isFlag tells whether an unquoted word is meant as a flag or ends them. A dash alone and a negative number are values.
+// isFlag tells whether an unquoted word is meant as a flag or ends them. A dash alone, a negative number and prose that a
+// shell handed over as one word, such as a list item, are values.
 func isFlag(word string) bool {
-	return len(word) > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.'
+	return len(word) > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.' && word[1] != ' '
 }
 
 // turn is the positional argument that takes the next word, nil if none is left.

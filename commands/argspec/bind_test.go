@@ -98,6 +98,7 @@ func TestBind(t *testing.T) {
 		{"after --", plan, "196 -- r.md", nil, map[string]any{"task_number": 196, "research_report": "r.md"}},
 
 		{"prose", task, "Fix the user's \"parser\" # now", nil, map[string]any{"text": "Fix the user's \"parser\" # now", "priority": nil, "dry_run": false}},
+		{"a list item of a shell", task, "", []string{"- [ ] Fix it"}, map[string]any{"text": "- [ ] Fix it", "priority": nil, "dry_run": false}},
 		{"prose up to a flag", task, "Fix --all of it  --priority high", nil, map[string]any{"text": "Fix --all of it", "priority": "high", "dry_run": false}},
 		{"prose after a flag", task, "-p low Fix it", nil, map[string]any{"text": "Fix it", "priority": "low", "dry_run": false}},
 		{"quoted prose", task, `"Fix --priority" --dry-run`, nil, map[string]any{"text": "Fix --priority", "priority": nil, "dry_run": true}},
