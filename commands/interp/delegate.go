@@ -29,6 +29,7 @@ func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path stri
 	if err != nil {
 		return result{}, err
 	}
+	r.warnings = append(r.warnings, ret.Warnings...)
 	if ret, err = r.expect(ctx, sc, op, ret, attempts); err != nil {
 		return result{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tercet/commands/argspec"
@@ -198,10 +199,21 @@ func (r *run) finish(ctx context.Context, ret formats.Return) formats.Return {
 	return ret
 }
 
+// distinct keeps the first of equal lines: a return that ends the command brings its warnings a second time.
+func distinct(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		if !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
 func (r *run) stamp(ret *formats.Return) {
 	ret.Summary = clip(ret.Summary)
 	ret.Tables = r.tables
-	ret.Warnings = append(r.warnings, ret.Warnings...)
+	ret.Warnings = distinct(append(r.warnings, ret.Warnings...))
 	if ret.Artifacts == nil {
 		ret.Artifacts = []formats.Artifact{}
 	}
