@@ -60,7 +60,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit, "cut": cmdCut,
-			"signal": cmdSignal, "listing": cmdListing,
+			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect,
 		},
 	})
 }
@@ -251,6 +251,26 @@ func cmdListing(ts *testscript.TestScript, _ bool, args []string) {
 		return err
 	}))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+}
+
+// cmdCollect: collect FILE GLOB... writes the files that match, one behind the other, to FILE; none is a failure.
+func cmdCollect(ts *testscript.TestScript, _ bool, args []string) {
+	var all []byte
+	found := 0
+	for _, glob := range args[1:] {
+		names, err := filepath.Glob(ts.MkAbs(glob))
+		ts.Check(err)
+		found += len(names)
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			ts.Check(err)
+			all = append(all, data...)
+		}
+	}
+	if found == 0 {
+		ts.Fatalf("collect: no file matches %v", args[1:])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), all, 0o644))
 }
 
 // cmdEdit: edit FILE OLD NEW replaces the one place of OLD; \n stands for a line feed.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -131,17 +130,4 @@ func initWorkspace(ctx context.Context, dir string, next int, dry bool) ([]strin
 
 func ioFailure(err error) error {
 	return &formats.Failure{Code: formats.CodeIO, Message: "workspace", Err: err, Help: "check the folder's permissions and the space on the disk"}
-}
-
-// display gives a path relative to the folder where the person stands, if that is shorter.
-func display(dir string) string {
-	wd, err := os.Getwd()
-	if err != nil {
-		return dir
-	}
-	rel, err := filepath.Rel(wd, dir)
-	if err != nil || len(rel) >= len(dir) {
-		return dir
-	}
-	return rel
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -235,7 +236,7 @@ func (a *app) formatVerb() *cobra.Command {
 			if profile == "" {
 				profile = string(formats.GuessArtifactType(args[0]))
 			}
-			if !contains(formats.Profiles(), profile) {
+			if !slices.Contains(formats.Profiles(), profile) {
 				return usage("expected --profile %s, got %q", strings.Join(formats.Profiles(), "|"), profile)
 			}
 			_, bad := formats.ParseDocument(profile, args[0], src)
@@ -279,13 +280,4 @@ func (a *app) resultVerb() *cobra.Command {
 	parse.Flags().BoolVar(&strict, "strict", false, "repair nothing")
 	cmd.AddCommand(parse)
 	return cmd
-}
-
-func contains(list []string, word string) bool {
-	for _, one := range list {
-		if one == word {
-			return true
-		}
-	}
-	return false
 }
