@@ -89,7 +89,7 @@ func TestProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("1,600 writes of 32 processes")
 	}
-	w := newWorkspace(t)
+	w := quickWorkspace(t)
 	const processes, each = 32, 50
 	outs := make([]bytes.Buffer, processes)
 	cmds := make([]*exec.Cmd, processes)

@@ -78,10 +78,12 @@ func TestLockTimeoutNamesHolder(t *testing.T) {
 	w.add("a")
 }
 
+// TestLockFileReplaced deletes the lock file under a waiter: the lock of a file that is gone excludes nobody, so the waiter
+// has to wait for the new one as well.
 func TestLockFileReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	release, err := lockOf(w.path("state.lock"))
+	old, err := lockOf(w.path("state.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,19 +92,27 @@ func TestLockFileReplaced(t *testing.T) {
 		_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
 		done <- err
 	}()
-	// The file is deleted while the writer waits for it, or before it comes: in both cases it must end with the lock of a
-	// file that is at the path.
+	<-time.After(100 * time.Millisecond) // it waits for the old file now; if not, the test holds less but does not break
 	if err := os.Remove(w.path("state.lock")); err != nil {
 		t.Fatal(err)
 	}
-	if err := release(); err != nil {
+	fresh, err := lockOf(w.path("state.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-done:
+		t.Fatalf("Apply = %v while another process held the lock", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := fresh(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
 		t.Fatal(err)
-	}
-	if _, err := os.Lstat(w.path("state.lock")); err != nil {
-		t.Errorf("no lock file after the write: %v", err)
 	}
 }
 
@@ -134,5 +144,35 @@ func TestLockPathIsNoFile(t *testing.T) {
 				t.Error("the link was followed")
 			}
 		})
+	}
+}
+
+// TestNotice waits longer than a lock is waited for in silence.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for more than 5 s")
+	}
+	w := newWorkspace(t)
+	w.add("a")
+	release, err := lockOf(w.path("state.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.cfg.LockTimeout = 5200 * time.Millisecond
+	m, err := state.NewManager(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}}}); formats.CodeOf(err) != formats.CodeLocked {
+		t.Errorf("Apply = %v, want LOCKED", err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.notices) != 1 || !strings.HasPrefix(w.notices[0], "waiting for state.lock, held by pid ") || !strings.Contains(w.notices[0], "(tercet test)") {
+		t.Errorf("notices = %q, want one that names the holder", w.notices)
 	}
 }

@@ -180,6 +180,46 @@ func TestExternalEdit(t *testing.T) {
 	})
 }
 
+// TestChangedDuringWrite has an editor save the file between the read and the rename: the write begins again on what the
+// editor saved.
+func TestChangedDuringWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.add("a", "b")
+	w.do(state.UpdateStatus{Tasks: []int{1}, To: formats.Planning})
+	saved := false
+	w.cfg.Alive = func(formats.Lease) bool {
+		if !saved {
+			saved = true
+			w.write("state.json", strings.Replace(w.read("state.json"), `"title": "b"`, `"title": "by hand"`, 1))
+		}
+		return false
+	}
+	m, err := state.NewManager(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Apply(t.Context(), state.Tx{Session: other, Ops: []state.Op{state.UpdateStatus{Tasks: []int{1}, To: formats.Researching}}})
+	if err != nil || !saved {
+		t.Fatalf("Apply = %+v, %v", res, err)
+	}
+	if w.stored(2).Title != "by hand" || w.stored(1).Status != formats.Researching {
+		t.Errorf("tasks %+v, want both changes", []formats.Task{w.stored(1), w.stored(2)})
+	}
+	w.healthy()
+	w.cfg.Alive = func(formats.Lease) bool {
+		w.write("state.json", w.read("state.json")+" ") // again and again
+		return false
+	}
+	if m, err = state.NewManager(w.cfg); err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.UpdateStatus{Tasks: []int{1}, To: formats.Planning}}})
+	if _, ok := errors.AsType[*state.ConflictError](err); !ok || formats.CodeOf(err) != formats.CodeTransient {
+		t.Errorf("Apply against an editor that saves all the time = %v, want *ConflictError", err)
+	}
+}
+
 // done makes tasks that are completed.
 func (w *workspace) done(n int) {
 	w.t.Helper()
