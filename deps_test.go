@@ -38,7 +38,7 @@ func readPolicy(src []byte) (policy, error) {
 			continue
 		}
 		list := []string{}
-		for _, word := range strings.Fields(right) {
+		for word := range strings.FieldsSeq(right) {
 			list = append(list, expand(word)...)
 		}
 		out[strings.TrimSpace(name)] = list
@@ -52,7 +52,7 @@ func expand(word string) []string {
 		return []string{word}
 	}
 	var out []string
-	for _, n := range strings.Split(strings.TrimSuffix(names, "}"), ",") {
+	for n := range strings.SplitSeq(strings.TrimSuffix(names, "}"), ",") {
 		out = append(out, prefix+n)
 	}
 	return out

@@ -267,7 +267,7 @@ func messages(s source, tell func(at, what string)) {
 			return true
 		}
 		id, ok := sel.X.(*ast.Ident)
-		if !ok || !(id.Name == "errors" && sel.Sel.Name == "New" || id.Name == "fmt" && sel.Sel.Name == "Errorf") {
+		if !ok || (id.Name != "errors" || sel.Sel.Name != "New") && (id.Name != "fmt" || sel.Sel.Name != "Errorf") {
 			return true
 		}
 		lit, ok := call.Args[0].(*ast.BasicLit)
@@ -360,10 +360,8 @@ func writers(s source, tell func(at, what string)) {
 	}
 	selectors(s, func(pos token.Pos, pkg, name string) {
 		if pkg == "os" && slices.Contains([]string{"WriteFile", "Create", "CreateTemp", "OpenFile", "Rename"}, name) {
-			for _, one := range ownFolder() {
-				if s.name == one {
-					return
-				}
+			if slices.Contains(ownFolder(), s.name) {
+				return
 			}
 			tell(s.at(pos), "os."+name+": write through internal/atomicfile")
 		}

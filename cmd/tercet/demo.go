@@ -84,10 +84,7 @@ func (d *demo) run(ctx context.Context, args []string, fixture string) error {
 		return err
 	}
 	d.state("The state before")
-	code, err := d.commands(ctx)
-	if err != nil {
-		return err
-	}
+	code := d.commands()
 	d.artifacts()
 	d.state("The state after")
 	d.trace()
@@ -250,7 +247,7 @@ func (d *demo) init(ctx context.Context) error {
 }
 
 // commands runs the main job; the first command that does not pass ends it.
-func (d *demo) commands(ctx context.Context) (int, error) {
+func (d *demo) commands() int {
 	n := fmt.Sprint(demoTask)
 	for _, words := range [][]string{
 		{"/task", "--from", "task.md"},
@@ -262,16 +259,15 @@ func (d *demo) commands(ctx context.Context) (int, error) {
 	} {
 		line := strings.Join(words, " ")
 		d.title("$ tercet --runner offline --yes %s", line)
-		code, err := d.entry(ctx, line, words)
-		if err != nil || code != 0 {
-			return code, err
+		if code := d.entry(line, words); code != 0 {
+			return code
 		}
 	}
-	return 0, nil
+	return 0
 }
 
 // entry runs one line as a process of its own would: the same flags, parser and exit codes.
-func (d *demo) entry(_ context.Context, line string, words []string) (int, error) {
+func (d *demo) entry(line string, words []string) int {
 	var out bytes.Buffer
 	io := stdio{in: strings.NewReader(""), out: d.app.io.out, err: d.app.io.err}
 	args := []string{"-C", d.dir, "--runner", "offline", "--yes"}
@@ -290,7 +286,7 @@ func (d *demo) entry(_ context.Context, line string, words []string) (int, error
 	inner.signals = d.app.signals
 	code := inner.run(append(args, words...))
 	d.lines = append(d.lines, demoLine{Line: line, Exit: code, Return: json.RawMessage(bytes.TrimSpace(out.Bytes()))})
-	return code, nil
+	return code
 }
 
 // title and show speak on standard output, but not under --json.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,5 +104,5 @@ func TestReadmeNamesTheTestCommand(t *testing.T) {
 			return
 		}
 	}
-	t.Error(fmt.Sprintf("README has no block %q, with which .ci/run ends", want))
+	t.Errorf("README has no block %q, with which .ci/run ends", want)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -76,7 +77,7 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 		last := g.Choices[len(g.Choices)-1].Label
 		fmt.Fprintf(w, "%s  %s  (enter: %s) ", clean(g.Question), strings.Join(words, "  "), last)
 		line, err := p.app.readLine(ctx)
-		if err != nil && (err != io.EOF || line == "") {
+		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
 			fmt.Fprintln(w)
 			if ctx.Err() != nil {
 				return formats.Decision{}, context.Cause(ctx)

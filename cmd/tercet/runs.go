@@ -95,13 +95,15 @@ func (w *world) tasks(ctx context.Context) ([]formats.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, _ := doc.(map[string]any)
-	data, err := json.Marshal(root["tasks"])
+	data, err := json.Marshal(doc)
 	if err != nil {
 		return nil, err
 	}
-	var out []formats.Task
-	return out, json.Unmarshal(data, &out)
+	var root struct {
+		Tasks []formats.Task `json:"tasks"`
+	}
+	err = json.Unmarshal(data, &root)
+	return root.Tasks, err
 }
 
 // problemStore is errors.json, or nothing where there is no workspace.

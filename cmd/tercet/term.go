@@ -73,15 +73,6 @@ func (t *terminal) configure(f engineFlags) error {
 	return nil
 }
 
-func (t *terminal) width() int {
-	if f, ok := t.io.err.(*os.File); ok && t.errTTY {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
-		}
-	}
-	return 80
-}
-
 // answer prints a result.
 func (t *terminal) answer(format string, args ...any) {
 	text := clean(sprintf(format, args...))

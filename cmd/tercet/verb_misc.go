@@ -184,7 +184,7 @@ func markdownFiles(paths []string) ([]string, error) {
 			}
 			inWorkspace := name != p && isWorkspace(filepath.Dir(name))
 			switch {
-			case d.IsDir() && inWorkspace && !contains([]string{"commands", "subagents"}, d.Name()):
+			case d.IsDir() && inWorkspace && !slices.Contains([]string{"commands", "subagents"}, d.Name()):
 				return filepath.SkipDir
 			case !d.IsDir() && (name == p || strings.HasSuffix(name, ".md") && !inWorkspace):
 				out = append(out, name)

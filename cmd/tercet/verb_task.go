@@ -249,12 +249,8 @@ func (w *world) ready(ctx context.Context) ([]formats.Task, error) {
 	out := []formats.Task{}
 	for _, t := range tasks {
 		waits := slices.ContainsFunc(t.Dependencies, func(n int) bool { return open[n] })
-		switch t.Status {
-		case formats.NotStarted, formats.Researched, formats.Planned, formats.Revised, formats.Partial:
-			if !waits {
-				out = append(out, t)
-			}
-		default:
+		if !waits && slices.Contains([]formats.TaskStatus{formats.NotStarted, formats.Researched, formats.Planned, formats.Revised, formats.Partial}, t.Status) {
+			out = append(out, t)
 		}
 	}
 	return out, nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,8 +131,8 @@ func (w *world) build(ctx context.Context, has bool) error {
 
 func (w *world) close() error {
 	var errs []error
-	for i := len(w.closers) - 1; i >= 0; i-- {
-		errs = append(errs, w.closers[i].Close())
+	for _, c := range slices.Backward(w.closers) {
+		errs = append(errs, c.Close())
 	}
 	w.closers = nil
 	return errors.Join(errs...)
@@ -373,11 +374,8 @@ func derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (fo
 		if err != nil {
 			return ret, err
 		}
-		word, _ := v.(string)
-		switch o := formats.Outcome(word); o {
-		case formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeRejected:
-			ret.Verdict = formats.Verdict(o)
-		default:
+		ret.Verdict = formats.Verdict(query.Text(v))
+		if !slices.Contains([]formats.Verdict{formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected}, ret.Verdict) {
 			return ret, &formats.ValueError{What: "approved, conditional or rejected from returns.status", Got: query.Text(v)}
 		}
 	}

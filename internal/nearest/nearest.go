@@ -6,6 +6,7 @@ package nearest
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Names gives at most three candidates within reach of the word, nearest first, ties in alphabetical order. The distance
@@ -50,11 +51,7 @@ func Help(word string, candidates []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	out := "did you mean '" + names[0] + "'"
-	for _, n := range names[1:] {
-		out += " or '" + n + "'"
-	}
-	return out + "?"
+	return "did you mean '" + strings.Join(names, "' or '") + "'?"
 }
 
 // distance is the optimal string alignment distance in bytes: insert, delete, replace and swap of neighbours cost one.

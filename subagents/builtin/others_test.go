@@ -170,7 +170,8 @@ type catalog struct{}
 
 func (catalog) List() []formats.CommandInfo {
 	return []formats.CommandInfo{
-		{Name: "plan", Usage: "/plan <task>", Description: "Plan it"}, {Name: "todo", Usage: "/todo", Description: "List"},
+		{Name: "plan", Usage: "/plan <task>", Description: "Plan it"},
+		{Name: "todo", Usage: "/todo", Description: "List"},
 		{Name: "x", Usage: "/x " + strings.Repeat("[a]", 20), Description: "Long"},
 	}
 }

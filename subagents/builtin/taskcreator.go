@@ -104,8 +104,13 @@ func titles(tasks []any) string {
 // language tells the language of the project from the files at its root; empty if none of them is known.
 func (c TaskCreator) language(ctx context.Context) (string, error) {
 	for _, sign := range [][2]string{
-		{"go.mod", "go"}, {"Cargo.toml", "rust"}, {"lakefile.lean", "lean"}, {"lakefile.toml", "lean"}, {"pyproject.toml", "python"},
-		{"tsconfig.json", "typescript"}, {"package.json", "javascript"},
+		{"go.mod", "go"},
+		{"Cargo.toml", "rust"},
+		{"lakefile.lean", "lean"},
+		{"lakefile.toml", "lean"},
+		{"pyproject.toml", "python"},
+		{"tsconfig.json", "typescript"},
+		{"package.json", "javascript"},
 	} {
 		there, err := c.Docs.Exists(ctx, sign[0])
 		if err != nil {
