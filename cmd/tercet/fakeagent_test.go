@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -29,6 +31,8 @@ import (
 //	count FILE          add a line to FILE (a path of the project root)
 //	repair WORDS...     do WORDS only in the repair round
 //	first WORDS...      do WORDS only before it
+//	again WORDS...      do WORDS only when a later step sent the work back
+//	fresh WORDS...      do WORDS only before that
 //	fail-first N        end with a transient failure for the first N calls, counted in the file .calls of the project root
 func fakeAgent() {
 	code, err := playAgent(os.Args[1:])
@@ -44,6 +48,7 @@ type fakeRequest struct {
 	Out        string   `json:"out"`
 	ReturnPath string   `json:"return_path"`
 	Repair     []string `json:"repair"`
+	Feedback   any      `json:"feedback"`
 	raw        []byte
 }
 
@@ -80,6 +85,10 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 		if (verb == "repair") == (len(req.Repair) > 0) {
 			return playLine(rest, root, req)
 		}
+	case "again", "fresh":
+		if (verb == "again") == (req.Feedback != nil) {
+			return playLine(rest, root, req)
+		}
 	case "file":
 		err = os.WriteFile(filepath.Join(req.Out, name), []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644)
 	case "tree":
@@ -90,7 +99,9 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 			err = os.WriteFile(filepath.Join(req.Out, name), data, 0o644)
 		}
 	case "link":
-		err = os.Symlink(text, filepath.Join(req.Out, name))
+		if err = os.Remove(filepath.Join(req.Out, name)); err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = os.Symlink(text, filepath.Join(req.Out, name))
+		}
 	case "request":
 		err = os.WriteFile(filepath.Join(root, rest), req.raw, 0o644)
 	case "return":
