@@ -359,13 +359,16 @@ func TestDiagnostics(t *testing.T) {
 		t.Error("HasErrors of nil = true, want false")
 	}
 	d := &formats.Diagnostics{List: []formats.Diagnostic{
-		{Code: "W1", Severity: formats.SeverityWarning, File: "b", Message: "m"},
+		{Code: "W1", Severity: formats.SeverityWarning, File: "b", Message: "m", Help: "h"},
 		{Code: "E1", Severity: formats.SeverityError, File: "a", Pos: formats.Pos{Line: 2, Col: 1}, Message: "n"},
 		{Code: "E1", Severity: formats.SeverityError, File: "a", Pos: formats.Pos{Line: 2, Col: 1}, Message: "n"},
 	}}
 	d.Sort()
 	if got, want := d.Error(), "a:2:1: E1: n\nb: W1: m"; got != want {
 		t.Errorf("Error() = %q, want %q", got, want)
+	}
+	if got := formats.HelpOf(d); got != "h" {
+		t.Errorf("HelpOf(d) = %q, want h", got)
 	}
 	if !d.HasErrors() || d.ErrorCode() != formats.CodeInvalidCommand {
 		t.Errorf("HasErrors, ErrorCode = %v, %s, want true, INVALID_COMMAND", d.HasErrors(), d.ErrorCode())

@@ -72,6 +72,16 @@ func (d *Diagnostics) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Help is the advice of the first finding that has one.
+func (d *Diagnostics) Help() string {
+	for _, one := range d.List {
+		if one.Help != "" {
+			return one.Help
+		}
+	}
+	return ""
+}
+
 // ErrorCode names the failure in the table of codes.
 func (d *Diagnostics) ErrorCode() Code {
 	if d.Of == "" {
