@@ -213,12 +213,14 @@ func (t *terminal) stopped(ret formats.Return) {
 		t.say(ret.BlockedReason)
 		return
 	}
-	for _, e := range ret.Errors {
-		line := string(e.Code) + ": " + e.Message
-		if positioned(e.Message) {
+	for i, e := range ret.Errors {
+		switch {
+		case i > 0 && e.Message == ret.Errors[i-1].Message:
+			continue // the same failure under a wider code
+		case positioned(e.Message) && formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
 			fmt.Fprintln(t.io.err, clean(e.Message))
-		} else {
-			t.say(line)
+		default:
+			t.say(string(e.Code) + ": " + e.Message)
 		}
 		if e.Recommendation != ret.NextSteps {
 			t.help(e.Recommendation)
