@@ -24,7 +24,7 @@ func (e *TaskError) Error() string {
 	if e.Archived {
 		return "task " + strconv.Itoa(e.Number) + " is archived"
 	}
-	return "task " + strconv.Itoa(e.Number) + " not found"
+	return "task " + strconv.Itoa(e.Number) + " does not exist"
 }
 
 // Unwrap gives ErrTaskNotFound.

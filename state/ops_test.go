@@ -143,7 +143,7 @@ func TestRefusals(t *testing.T) {
 		{name: "no tasks", ops: []state.Op{state.CreateTasks{}}, code: formats.CodeValidationFailed, want: "at least one task"},
 		{name: "unknown dependency", ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a", Dependencies: []int{99}}}}}, code: formats.CodeValidationFailed, want: "dependency 99 does not exist"},
 		{name: "unknown parent", ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a", Parent: 99}}}}, code: formats.CodeValidationFailed, want: "parent 99"},
-		{name: "unknown task", ops: []state.Op{state.UpdateStatus{Tasks: []int{9}, To: formats.Planning}}, code: formats.CodeNotFound, want: "task 9 not found"},
+		{name: "unknown task", ops: []state.Op{state.UpdateStatus{Tasks: []int{9}, To: formats.Planning}}, code: formats.CodeNotFound, want: "task 9 does not exist"},
 		{name: "no target", ops: []state.Op{state.UpdateStatus{Tasks: []int{1}}}, code: formats.CodeValidationFailed, want: "status or back"},
 		{name: "unknown status", ops: []state.Op{status("planing")}, code: formats.CodeUsage, want: `got "planing"`},
 		{name: "jump", ops: []state.Op{status(formats.Completed)}, code: formats.CodeIllegalTransition, want: "from not_started to completed"},
