@@ -32,7 +32,7 @@ const demoTask = 196
 func (a *app) demoVerb() *cobra.Command {
 	var fixture string
 	cmd := &cobra.Command{
-		Use: "demo [DIR]", Short: "a worked example: a defect found, planned, fixed and reviewed", Args: cobra.MaximumNArgs(1),
+		Use: "demo [DIR]", Short: "a worked example: a defect found, planned, fixed and reviewed", Args: words(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.mayCommand(); err != nil {
 				return err

@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"tercet/formats"
 )
@@ -57,6 +60,26 @@ func (a *app) edge(ret formats.Return) formats.Return {
 func isCobra(err error) bool {
 	var coded formats.Coded
 	return !errors.As(err, &coded)
+}
+
+// words refuses a verb with too few or too many words behind it, and shows its usage; a negative most means any number.
+func words(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		n := len(args)
+		if n >= least && (most < 0 || n <= most) {
+			return nil
+		}
+		fail := &formats.Failure{Code: formats.CodeUsage, Help: "usage: " + cmd.UseLine()}
+		if n > least {
+			fail.Message = fmt.Sprintf("unexpected argument %q", args[max(most, 0)])
+			return fail
+		}
+		fail.Message = fmt.Sprintf("expected %s behind %q, got %d", count(least, "argument"), cmd.CommandPath(), n)
+		if most != least {
+			fail.Message = strings.Replace(fail.Message, "expected ", "expected at least ", 1)
+		}
+		return fail
+	}
 }
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

@@ -103,7 +103,7 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 
 func (a *app) runVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "run LINE", Short: "run one slash command", Args: cobra.MinimumNArgs(1),
+		Use: "run LINE", Short: "run one slash command", Args: words(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return a.slash(cmd.Context(), router.Line{Raw: args[0]})

@@ -40,7 +40,7 @@ func (a *app) initVerb() *cobra.Command {
 	var next int
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "init", Short: "make a workspace in this folder", Args: cobra.NoArgs,
+		Use: "init", Short: "make a workspace in this folder", Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if next < 1 {
 				return usage("expected --next-number of at least 1, got %d", next)

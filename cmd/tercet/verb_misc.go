@@ -17,7 +17,7 @@ import (
 
 func (a *app) versionVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "print the version", Args: words(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if a.flags.json {
 				a.term.json(map[string]any{"schema": "tercet.version/1", "version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
@@ -31,7 +31,7 @@ func (a *app) versionVerb() *cobra.Command {
 
 func (a *app) exitCodesVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "exit-codes", Short: "print the table of exit codes", Args: cobra.NoArgs,
+		Use: "exit-codes", Short: "print the table of exit codes", Args: words(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			tab := formats.Table{Columns: []string{"code", "name", "when"}}
 			for _, e := range formats.Exits() {
@@ -59,7 +59,7 @@ func (a *app) exitCodesVerb() *cobra.Command {
 // routeVerb prints the routing decision and runs nothing.
 func (a *app) routeVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "route LINE", Short: "show which file a slash command is routed to", Args: cobra.MinimumNArgs(1),
+		Use: "route LINE", Short: "show which file a slash command is routed to", Args: words(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			table, err := a.routes()
 			if err != nil {
@@ -101,7 +101,7 @@ func nonNil(list []string) []string {
 // lintVerb checks command and subagent files, all errors of all files in one pass.
 func (a *app) lintVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "lint PATH...", Short: "check command and subagent files", Args: cobra.MinimumNArgs(1),
+		Use: "lint PATH...", Short: "check command and subagent files", Args: words(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.world(cmd.Context())
 			if err != nil {
@@ -227,7 +227,7 @@ func (a *app) formatVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "format", Short: "check documents"}
 	var profile string
 	check := &cobra.Command{
-		Use: "check FILE", Short: "check a document against a profile", Args: cobra.ExactArgs(1),
+		Use: "check FILE", Short: "check a document against a profile", Args: words(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			src, err := readInput(a.io.in, args[0])
 			if err != nil {
@@ -267,7 +267,7 @@ func (a *app) resultVerb() *cobra.Command {
 	var agent string
 	var strict bool
 	parse := &cobra.Command{
-		Use: "parse FILE", Short: "read a return, as JSON or as an AGENT_RESULT block", Args: cobra.ExactArgs(1),
+		Use: "parse FILE", Short: "read a return, as JSON or as an AGENT_RESULT block", Args: words(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			src, err := readInput(a.io.in, args[0])
 			if err != nil {

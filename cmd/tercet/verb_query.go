@@ -19,7 +19,7 @@ func (a *app) queryVerb() *cobra.Command {
 	var q query.CLIRequest
 	var pairs, jsonPairs, filePairs []string
 	cmd := &cobra.Command{
-		Use: "query [FLAGS] FILTER [FILE...]", Short: "read state.json with a jq filter", Args: cobra.MinimumNArgs(1),
+		Use: "query [FLAGS] FILTER [FILE...]", Short: "read state.json with a jq filter", Args: words(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Filter, q.Out, q.Err = args[0], a.io.out, a.io.err
 			if q.Indent < 0 || q.Indent > 7 {

@@ -19,7 +19,7 @@ func (a *app) stateVerb() *cobra.Command {
 
 func (a *app) stateShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show [TASK]", Short: "print the state, or one task", Args: cobra.MaximumNArgs(1),
+		Use: "show [TASK]", Short: "print the state, or one task", Args: words(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.workspace(cmd.Context())
 			if err != nil {
@@ -57,7 +57,7 @@ func (a *app) stateShow() *cobra.Command {
 
 func (a *app) stateVerify() *cobra.Command {
 	return &cobra.Command{
-		Use: "verify", Short: "check the state, its log and the documents it names", Args: cobra.NoArgs,
+		Use: "verify", Short: "check the state, its log and the documents it names", Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, err := a.workspace(cmd.Context())
 			if err != nil {
@@ -85,7 +85,7 @@ func (a *app) stateVerify() *cobra.Command {
 
 func (a *app) stateTransitions() *cobra.Command {
 	return &cobra.Command{
-		Use: "transitions", Short: "print which status may follow which", Args: cobra.NoArgs,
+		Use: "transitions", Short: "print which status may follow which", Args: words(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if a.flags.json {
 				table := map[string][]formats.Move{}
@@ -103,7 +103,7 @@ func (a *app) stateTransitions() *cobra.Command {
 
 func (a *app) stateAdopt() *cobra.Command {
 	return &cobra.Command{
-		Use: "adopt", Short: "accept a state file that was changed from outside", Args: cobra.NoArgs,
+		Use: "adopt", Short: "accept a state file that was changed from outside", Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.mayCommand(); err != nil {
 				return err
@@ -124,7 +124,7 @@ func (a *app) stateAdopt() *cobra.Command {
 
 func (a *app) stateRestore() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore SERIAL", Short: "write a backup back as the state", Args: cobra.ExactArgs(1),
+		Use: "restore SERIAL", Short: "write a backup back as the state", Args: words(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.mayCommand(); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 
 	"tercet/commands/argspec"
 	"tercet/formats"
+	"tercet/internal/nearest"
 	"tercet/state"
 )
 
@@ -67,9 +68,12 @@ func (a *app) taskAdd() *cobra.Command {
 	var t state.NewTask
 	var after []int
 	cmd := &cobra.Command{
-		Use: "add TITLE", Short: "create a task and print its number", Args: cobra.MinimumNArgs(1),
+		Use: "add TITLE", Short: "create a task and print its number", Args: words(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t.Title, t.Dependencies = rest(args), after
+			t.Title, t.Dependencies = strings.TrimSpace(rest(args)), after
+			if t.Title == "" {
+				return usage("expected a title, got an empty one")
+			}
 			return a.write(cmd.Context(), txn, false, state.CreateTasks{Tasks: []state.NewTask{t}})
 		},
 	}
@@ -87,7 +91,7 @@ func (a *app) taskSet() *cobra.Command {
 	var txn, reason string
 	var force, recovers, back bool
 	cmd := &cobra.Command{
-		Use: "set TASKS STATUS | set TASKS KEY=VALUE...", Short: "change the status or the data of tasks", Args: cobra.MinimumNArgs(1),
+		Use: "set TASKS STATUS | set TASKS KEY=VALUE...", Short: "change the status or the data of tasks", Args: words(1, -1),
 		Example: "  tercet task set 196 planned\n  tercet task set 196 priority=high title=\"Fix the parser\"\n  tercet task set 3,5-7 abandoned --reason \"not needed\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tasks, err := argspec.ParseTasks(args[0])
@@ -103,7 +107,7 @@ func (a *app) taskSet() *cobra.Command {
 			if len(args) == 2 && !strings.Contains(args[1], "=") {
 				to, err := formats.ParseTaskStatus(args[1])
 				if err != nil {
-					return err
+					return noStatus(args[1])
 				}
 				return a.write(cmd.Context(), txn, force, state.UpdateStatus{Tasks: tasks, To: to, Reason: reason, Recover: recovers})
 			}
@@ -124,6 +128,18 @@ func (a *app) taskSet() *cobra.Command {
 	cmd.Flags().BoolVar(&recovers, "recover", false, "take up an abandoned or completed task again")
 	cmd.Flags().BoolVar(&back, "back", false, "go back to the prior status")
 	return cmd
+}
+
+func noStatus(word string) error {
+	var names []string
+	for _, s := range formats.TaskStatuses() {
+		names = append(names, s.String())
+	}
+	help := nearest.Help(word, names)
+	if help == "" {
+		help = "the statuses are " + strings.Join(names, ", ")
+	}
+	return &formats.Failure{Code: formats.CodeUsage, Message: sprintf("expected a task status, got %q", word), Help: help}
 }
 
 // assignments reads KEY=VALUE words; numbers and lists of numbers are read as such for dependencies and parent.
@@ -163,7 +179,7 @@ func assignments(words []string) (map[string]any, error) {
 func (a *app) taskLink() *cobra.Command {
 	var txn, kind, summary string
 	cmd := &cobra.Command{
-		Use: "link TASK PATH", Short: "link a document to a task", Args: cobra.ExactArgs(2),
+		Use: "link TASK PATH", Short: "link a document to a task", Args: words(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[0])
 			if err != nil {
@@ -190,7 +206,7 @@ func (a *app) taskMove(verb string) *cobra.Command {
 		short = "move tasks back from the archive"
 	}
 	cmd := &cobra.Command{
-		Use: verb + " TASKS", Short: short, Args: cobra.ExactArgs(1),
+		Use: verb + " TASKS", Short: short, Args: words(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tasks, err := argspec.ParseTasks(args[0])
 			if err != nil {
@@ -209,7 +225,7 @@ func (a *app) taskMove(verb string) *cobra.Command {
 // taskReady lists the tasks that can be taken up: nobody works on them, and what they depend on is completed.
 func (a *app) taskReady() *cobra.Command {
 	return &cobra.Command{
-		Use: "ready", Short: "list the tasks that can be taken up now", Args: cobra.NoArgs,
+		Use: "ready", Short: "list the tasks that can be taken up now", Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, err := a.workspace(cmd.Context())
 			if err != nil {
