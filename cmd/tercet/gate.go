@@ -67,7 +67,9 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	w := p.app.io.err
 	for _, s := range g.Show {
-		fmt.Fprintln(w, clean(s))
+		for line := range strings.SplitSeq(strings.TrimRight(clean(s), "\n"), "\n") {
+			fmt.Fprintln(w, "  | "+line)
+		}
 	}
 	for {
 		words := make([]string, len(g.Choices))
