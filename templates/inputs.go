@@ -1,0 +1,93 @@
+package templates
+
+import (
+	"maps"
+	"slices"
+
+	"tercet/formats"
+)
+
+// inputs gives what a worker is called with: of what the command has, everything that its contract lists and that bears on
+// its work. A required input that the command does not have is an *InputError.
+func (f *flow) inputs(w worker) ([]pair, error) {
+	offers, err := f.offers(w)
+	if err != nil {
+		return nil, err
+	}
+	var out []pair
+	for _, o := range offers {
+		in, listed := w.info.Inputs[o.Key]
+		open := w.info.Inputs == nil && o.free
+		if open || listed && o.fits(in) && (o.use || in.Required) {
+			out = append(out, o.pair)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.info.Inputs)) {
+		if w.info.Inputs[name].Required && !gives(out, name) {
+			return nil, &InputError{Agent: w.info.Name, Input: name, Type: w.info.Inputs[name].Type, Has: names(offers)}
+		}
+	}
+	return out, nil
+}
+
+// offer is one input that the command can give.
+type offer struct {
+	pair
+	kind formats.InputType
+	use  bool // it is given to every worker that lists it; else only to one that requires it
+	free bool // it is given to a worker that takes anything
+}
+
+func (o offer) fits(in formats.Input) bool {
+	return in.Type == "" || in.Type == formats.TypeAny || in.Type == o.kind || in.Type == formats.TypeNumber && o.kind == formats.TypeInteger
+}
+
+func names(list []offer) []string {
+	var out []string
+	for _, o := range list {
+		out = append(out, o.Key)
+	}
+	return out
+}
+
+func gives(list []pair, key string) bool {
+	return slices.ContainsFunc(list, func(p pair) bool { return p.Key == key })
+}
+
+// offers lists what the command has at this place.
+func (f *flow) offers(w worker) ([]offer, error) {
+	text, err := literal(f.purpose)
+	if err != nil {
+		return nil, err
+	}
+	implements := w.is(formats.RoleImplementer)
+	out := []offer{
+		{pair{"task", "$task"}, formats.TypeObject, true, true},
+		{pair{"task_number", "$task.number"}, formats.TypeInteger, false, false},
+	}
+	if f.plan {
+		// Whoever does a phase reads the plan, and a planner that stands in the branch of a plan replaces it.
+		use := implements || f.element == "phase" || f.when == jqPlanned
+		out = append(out, offer{pair{"plan", jqPlanPath}, formats.TypeString, use, implements})
+	}
+	switch f.element {
+	case "phase":
+		out = append(
+			out, offer{pair{"phase", "$phase"}, formats.TypeObject, true, implements}, offer{pair{"focus", "$phase.name"}, formats.TypeString, true, false},
+		)
+	case "part":
+		out = append(out, offer{pair{"focus", "$part.name"}, formats.TypeString, true, false})
+	}
+	if f.report != "" {
+		path := `'$steps.` + f.report + `.artifacts | map(select(.type == "report")) | last | .path'`
+		out = append(out, offer{pair{"research_report", path}, formats.TypeString, true, false})
+	}
+	if f.changed {
+		out = append(out, offer{pair{"changes", jqRunArtifacts}, formats.TypeArray, true, false})
+	}
+	return append(
+		out,
+		offer{pair{"text", text}, formats.TypeString, true, false},
+		offer{pair{"args", "$args"}, formats.TypeObject, false, false},
+	), nil
+}

@@ -1,0 +1,321 @@
+package templates
+
+import (
+	"bytes"
+	"embed"
+	"slices"
+	"strings"
+	"text/template"
+	"unicode/utf8"
+
+	"tercet/formats"
+)
+
+//go:embed *.tmpl
+var files embed.FS
+
+// Data is what a command is made from.
+type Data struct {
+	Name    string
+	Purpose string              // as the person wrote it
+	Agents  []formats.AgentInfo // in order; each may stand more than once
+}
+
+// view is what the template of a shape sees.
+type view struct {
+	Name        string
+	Description string // YAML
+	Purpose     string // Markdown
+	Agents      []string
+	During      string // YAML, empty without one
+	Allow       []string
+	Loads       []pair
+	Steps       []step
+	Worktree    bool
+	Items       string // what a loop goes over, in words
+}
+
+// Render makes the command file of a shape. The errors are those of this package: the answers do not fit together
+// (VALIDATION_FAILED), or a template is broken (BUG).
+func Render(shape Shape, d Data) ([]byte, error) {
+	if _, err := ParseShape(shape.String()); err != nil {
+		return nil, err
+	}
+	v, err := outline(shape, d)
+	if err != nil {
+		return nil, err
+	}
+	return fill(shape.String()+".tmpl", v)
+}
+
+// checkText refuses a name or a purpose that cannot be, and gives the purpose as one clean line.
+func checkText(what, name, purpose string) (string, error) {
+	if !ValidName(name) {
+		return "", &NameError{What: what, Got: name}
+	}
+	purpose = clean(purpose)
+	if n := utf8.RuneCountInString(purpose); n == 0 || n > maxPurpose {
+		return "", &PurposeError{Characters: n}
+	}
+	return purpose, nil
+}
+
+// outline decides what the command does.
+func outline(shape Shape, d Data) (view, error) {
+	purpose, err := checkText("command", d.Name, d.Purpose)
+	if err != nil {
+		return view{}, err
+	}
+	list, err := workers(shape, d.Agents)
+	if err != nil {
+		return view{}, err
+	}
+	v := view{Name: d.Name, Description: scalar(cut(purpose, maxDescription)), Purpose: prose(purpose)}
+	for _, w := range list {
+		v.Agents = append(v.Agents, w.info.Name)
+	}
+	f := &flow{purpose: cut(purpose, maxDescription)}
+	switch shape {
+	case Conditional:
+		err = v.conditional(f, list)
+	case Iterative:
+		err = v.iterative(f, list)
+	case Single, Sequential:
+		err = v.sequential(f, list)
+	}
+	v.Steps = f.steps
+	v.Worktree = slices.ContainsFunc(f.steps, func(s step) bool { return s.Kind == "open" })
+	number(v.Steps, "###", "")
+	return v, err
+}
+
+// workers checks which subagents stand together.
+func workers(shape Shape, agents []formats.AgentInfo) ([]worker, error) {
+	if least, most := shape.bounds(); len(agents) < least || len(agents) > most {
+		return nil, &CountError{Shape: shape, Got: len(agents), Least: least, Most: most}
+	}
+	var list []worker
+	taken := map[string]bool{}
+	planner, implementers := "", []string{}
+	for _, info := range agents {
+		w, err := newWorker(info, taken)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, w)
+		switch {
+		case info.Role == formats.RoleImplementer:
+			implementers = append(implementers, info.Name)
+		case w.during == formats.Planning:
+			planner = info.Name
+		}
+	}
+	if shape == Conditional {
+		return list, nil
+	}
+	if len(implementers) > 0 && planner != "" {
+		return nil, &PlanError{Planner: planner, Implementer: implementers[0]}
+	}
+	if len(implementers) > 1 && shape != Iterative {
+		return nil, &CountError{Shape: shape, Got: len(implementers), Most: 1, Role: formats.RoleImplementer}
+	}
+	if len(implementers) > 0 {
+		// The whole run counts as implementing: a task whose plan is being worked on must not fall behind it when the run fails.
+		for i := range list {
+			if !list[i].is(formats.RoleImplementer) {
+				list[i].during, list[i].after = "", ""
+			}
+		}
+	}
+	return list, nil
+}
+
+// builtin refuses subagents that are no workers. It comes after the inputs, whose message says more.
+func builtin(list []worker) error {
+	for _, w := range list {
+		if w.info.Builtin {
+			return &BuiltinError{Agent: w.info.Name}
+		}
+	}
+	return nil
+}
+
+// sequential lays out shapes single and sequential.
+func (v *view) sequential(f *flow, list []worker) error {
+	if needs(list, "plan") || has(list, formats.RoleImplementer) {
+		f.plan = true
+		v.Loads = append(v.Loads, pair{"plan", "{document: plan, path: " + jqNewestPlan + "}"})
+	}
+	if has(list, formats.RoleImplementer) {
+		v.Loads = append(v.Loads, pair{"phases", jqOpenPhases})
+	}
+	v.start(f, first(list))
+	if err := f.sequence(list); err != nil {
+		return err
+	}
+	f.end()
+	return builtin(list)
+}
+
+// start puts the status of the first worker that has one before the first step.
+func (v *view) start(f *flow, w worker) {
+	f.cur = w.during
+	v.During = during(w, "")
+	if w.is(formats.RoleImplementer) {
+		v.allowPlanned()
+	}
+}
+
+// allowPlanned names the statuses of a task whose plan may be worked on.
+func (v *view) allowPlanned() {
+	v.Allow = []string{formats.Planned.String(), formats.Revised.String(), formats.Partial.String()}
+}
+
+// iterative lays out a loop over the phases of the plan, or over the parts of the task where nobody needs a plan.
+func (v *view) iterative(f *flow, list []worker) error {
+	as := "part"
+	if has(list, formats.RoleImplementer) || needs(list, "plan") || needs(list, "phase") {
+		as, f.plan = "phase", true
+		v.Loads = []pair{{"plan", "{document: plan, path: " + jqNewestPlan + "}"}, {"phases", jqOpenPhases}}
+	} else {
+		v.Loads = []pair{
+			{"plan?", "{document: plan, path: " + jqNewestPlan + "}"}, {"phases", jqOpenPhases}, {"items", jqOpenItems}, {"parts", jqParts},
+		}
+	}
+	v.Items = as
+	lead := leading(list)
+	v.start(f, lead)
+	if err := f.loop(list, as); err != nil {
+		return err
+	}
+	if lead.is(formats.RoleImplementer) {
+		f.finish()
+	} else if lead.after != "" {
+		f.status(lead.after)
+	}
+	f.end()
+	return builtin(list)
+}
+
+// conditional lays out one branch for a task with a plan and one for a task without.
+func (v *view) conditional(f *flow, list []worker) error {
+	with, without := list[0], list[1]
+	v.Loads = []pair{{"has_plan", jqHasPlan}}
+	if with.is(formats.RoleImplementer) || takes(with, "plan") {
+		v.Loads = append(v.Loads, pair{"plan?", "{document: plan, path: " + jqNewestPlan + "}"})
+	}
+	if with.is(formats.RoleImplementer) {
+		v.Loads = append(v.Loads, pair{"phases", jqOpenPhases})
+	}
+	if without.is(formats.RoleImplementer) {
+		return &InputError{Agent: without.info.Name, Input: "plan", Type: formats.TypeString, Has: []string{"task", "which has no plan"}}
+	}
+	second := without.during
+	switch {
+	case with.during == without.during:
+		v.start(f, with)
+	case with.during != "":
+		v.During, f.cur, second = during(with, jqPlanned), with.during, ""
+	default:
+		v.During = during(without, jqPlanned+" | not")
+	}
+	f.when, f.lead, f.plan = jqPlanned, "With a plan", true
+	if err := f.sequence(list[:1]); err != nil {
+		return err
+	}
+	f.end()
+	other := flow{purpose: f.purpose, cur: second, lead: "Without a plan"}
+	if err := other.sequence(list[1:]); err != nil {
+		return err
+	}
+	other.end()
+	f.steps = append(f.steps, other.steps...)
+	return builtin(list)
+}
+
+// during is the value of that key for a worker; empty if its role implies no status.
+func during(w worker, when string) string {
+	if w.during == "" {
+		return ""
+	}
+	out := w.during.String()
+	if when != "" {
+		out += ", when: " + quoted(when)
+	}
+	if w.is(formats.RoleImplementer) {
+		out += ", failed: " + formats.Partial.String()
+	}
+	if !strings.Contains(out, ",") {
+		return out
+	}
+	return "{status: " + out + "}"
+}
+
+// quoted puts jq of our own into quotes where YAML or a reader needs them.
+func quoted(jq string) string {
+	if strings.ContainsAny(jq, `|"'[]{},:# `) {
+		return "'" + strings.ReplaceAll(jq, "'", "''") + "'"
+	}
+	return jq
+}
+
+// first is the first worker whose role implies a status, or a worker without one.
+func first(list []worker) worker {
+	for _, w := range list {
+		if w.during != "" {
+			return w
+		}
+	}
+	return worker{}
+}
+
+// leading is the worker whose status the task has during a loop: the one that is furthest on in a task's life.
+func leading(list []worker) worker {
+	var out worker
+	for _, status := range []formats.TaskStatus{formats.Researching, formats.Planning, formats.Implementing} {
+		for _, w := range list {
+			if w.during == status {
+				out = w
+			}
+		}
+	}
+	return out
+}
+
+func has(list []worker, role formats.Role) bool {
+	return slices.ContainsFunc(list, func(w worker) bool { return w.is(role) })
+}
+
+// needs tells whether a worker requires an input.
+func needs(list []worker, input string) bool {
+	return slices.ContainsFunc(list, func(w worker) bool { return w.info.Inputs[input].Required })
+}
+
+func takes(w worker, input string) bool {
+	_, ok := w.info.Inputs[input]
+	return ok
+}
+
+// fill executes a template once over the data; nothing that comes out is read again.
+func fill(name string, data any) ([]byte, error) {
+	var t *template.Template
+	t, err := template.New("").Delims("<%", "%>").Option("missingkey=error").Funcs(template.FuncMap{
+		"word": word, "quoted": quoted, "join": strings.Join,
+		"step": func(s step) (string, error) {
+			var b bytes.Buffer
+			err := t.ExecuteTemplate(&b, s.Kind, s)
+			return b.String(), err
+		},
+		"bare": func(list []pair) bool {
+			return !slices.ContainsFunc(list, func(p pair) bool { return strings.ContainsAny(p.Value, `"', {}[]`) })
+		},
+	}).ParseFS(files, "*.tmpl")
+	if err != nil {
+		return nil, &FileError{Name: name, Err: err}
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, name, data); err != nil {
+		return nil, &FileError{Name: name, Err: err}
+	}
+	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
+}

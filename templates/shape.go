@@ -1,0 +1,57 @@
+package templates
+
+import (
+	"slices"
+
+	"tercet/formats"
+)
+
+// Shape is the form of a workflow.
+type Shape string
+
+// The shapes.
+const (
+	// Single is one subagent and what follows from its role.
+	Single Shape = "single"
+	// Sequential is one subagent after the other.
+	Sequential Shape = "sequential"
+	// Conditional is the first subagent for a task with a plan, the second for one without.
+	Conditional Shape = "conditional"
+	// Iterative is all subagents for each open phase of the plan, or for each part of the task.
+	Iterative Shape = "iterative"
+)
+
+// Shapes lists every shape.
+func Shapes() []Shape { return []Shape{Single, Sequential, Conditional, Iterative} }
+
+// ParseShape reads the name of a shape; a word outside the set is a *formats.ValueError.
+func ParseShape(word string) (Shape, error) {
+	if s := Shape(word); slices.Contains(Shapes(), s) {
+		return s, nil
+	}
+	var want []string
+	for _, s := range Shapes() {
+		want = append(want, s.String())
+	}
+	return "", &formats.ValueError{What: "shape", Got: word, Want: want}
+}
+
+// String is the name as it is typed.
+func (s Shape) String() string { return string(s) }
+
+// maxAgents bounds the subagents of one command; more belong into several commands.
+const maxAgents = 10
+
+// bounds gives the least and the most subagents of a shape.
+func (s Shape) bounds() (least, most int) {
+	switch s {
+	case Single:
+		return 1, 1
+	case Sequential:
+		return 2, maxAgents
+	case Conditional:
+		return 2, 2
+	case Iterative:
+	}
+	return 1, maxAgents
+}
