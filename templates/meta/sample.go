@@ -1,0 +1,71 @@
+package meta
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	"tercet/formats"
+)
+
+// Sample is a state and its documents for dry runs: a generated command needs a task, and those of the person are none of
+// its business. It stands in for the reader of the state and of documents.
+type Sample struct {
+	// Planned gives the task a report and a plan with one open phase; without it the task has nothing yet.
+	Planned bool
+}
+
+// SampleTask is the number of the one task of a Sample.
+const SampleTask = 1
+
+const (
+	sampleReport = formats.Workspace + "/specs/001_sample/reports/research-001.md"
+	samplePlan   = formats.Workspace + "/specs/001_sample/plans/implementation-001.md"
+)
+
+// Snapshot gives the state.
+func (s Sample) Snapshot(context.Context) (doc any, serial uint64, err error) {
+	task := map[string]any{
+		"number": SampleTask, "title": "Sample", "slug": "sample", "status": formats.NotStarted.String(), "description": "A task to try a command on.",
+		"dependencies": []any{}, "parent": nil, "created": "2000-01-01T00:00:00Z", "updated": "2000-01-01T00:00:00Z", "artifacts": []any{},
+	}
+	if s.Planned {
+		task["status"] = formats.Planned.String()
+		task["artifacts"] = []any{
+			map[string]any{"type": string(formats.ArtifactReport), "path": sampleReport},
+			map[string]any{"type": string(formats.ArtifactPlan), "path": samplePlan},
+		}
+	}
+	return map[string]any{"version": 1, "serial": 1, "next_number": SampleTask + 1, "tasks": []any{task}}, 1, nil
+}
+
+// HasTask knows the one task.
+func (Sample) HasTask(_ context.Context, number int) (bool, error) { return number == SampleTask, nil }
+
+// Archived knows of none.
+func (Sample) Archived(context.Context, int) (bool, error) { return false, nil }
+
+// Open gives the plan or the report; every other name is not there.
+func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
+	switch {
+	case s.Planned && path == samplePlan:
+		return formats.RenderPlan(formats.PlanDraft{
+			Title: "Sample", Task: "1 (Sample)", Overview: "A plan to try a command on.", Goals: []string{"Nothing."}, NonGoals: []string{"Everything."},
+			Phases: []formats.Phase{{
+				Number: 1, Name: "Do it", Status: formats.PhaseNotStarted, Goal: "It is done.", Timing: "none", Tasks: []formats.ChecklistItem{{Text: "Do it."}},
+			}},
+		}), nil
+	case s.Planned && path == sampleReport:
+		return formats.RenderReport(formats.ReportDraft{Title: "Sample", Task: "1 (Sample)", Summary: "Nothing.", Findings: "None."}), nil
+	}
+	return nil, &formats.Failure{Code: formats.CodeFileNotFound, Message: fmt.Sprintf("%s is not part of the sample", path), Err: fs.ErrNotExist}
+}
+
+// Exists tells whether Open has the file.
+func (s Sample) Exists(ctx context.Context, path string) (bool, error) {
+	_, err := s.Open(ctx, path)
+	return err == nil, nil
+}
+
+// Glob finds nothing.
+func (Sample) Glob(context.Context, []string) ([]string, error) { return nil, nil }
