@@ -1,0 +1,164 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// describe reads what a call is about from the thread that waits in it, and tells whether it is counted.
+func (l *Listener) describe(n *notification, plan Plan) (Call, bool) {
+	c := l.calls[uint32(n.number)]
+	out := Call{Name: c.name}
+	proc := "/proc/" + strconv.FormatUint(uint64(n.pid), 10)
+	at := func(dir, ptr uint64) string { return resolve(proc, int32(dir), text(int(n.pid), uintptr(ptr))) }
+	switch c.form {
+	case byHandle:
+		out.Path = handle(proc, int32(n.args[0]))
+	case byPath:
+		out.Path = at(n.args[0], n.args[1])
+	case byTwo:
+		out.Path, out.To = at(n.args[0], n.args[1]), at(n.args[2], n.args[3])
+	case plain:
+		out.Path = at(cwd, n.args[0])
+	case plainTwo:
+		out.Path, out.To = at(cwd, n.args[0]), at(cwd, n.args[1])
+	}
+	counted := within(plan.Under, out.Path) || within(plan.Under, out.To)
+	details(n, c, proc, &out)
+	if plan.Bytes && out.Name == "write" && (counted || l.standardOutput(n)) {
+		out.Data = memory(int(n.pid), uintptr(n.args[1]), out.Size)
+	}
+	return out, counted
+}
+
+const cwd = uint64(1<<64 - 100) // AT_FDCWD
+
+func details(n *notification, c call, proc string, out *Call) {
+	switch c.number {
+	case unix.SYS_OPENAT:
+		out.Flags, out.Mode = int(n.args[2]), uint32(n.args[3])
+	case unix.SYS_OPENAT2:
+		if how := memory(int(n.pid), uintptr(n.args[2]), 16); len(how) == 16 {
+			out.Flags, out.Mode = int(binary.NativeEndian.Uint64(how)), uint32(binary.NativeEndian.Uint64(how[8:]))
+		}
+	case unix.SYS_UNLINKAT:
+		out.Flags = int(n.args[2])
+	case unix.SYS_MKDIRAT, unix.SYS_FCHMODAT:
+		out.Mode = uint32(n.args[2])
+	case unix.SYS_FLOCK:
+		out.Flags = int(n.args[1])
+	case unix.SYS_FTRUNCATE:
+		out.Pos = int64(n.args[1])
+	case unix.SYS_PWRITE64:
+		out.Size, out.Pos = int(n.args[2]), int64(n.args[3])
+	case unix.SYS_WRITE:
+		out.Size, out.Pos = int(n.args[2]), offset(proc, int32(n.args[0]))
+	}
+	if c.form == plain && c.name == "openat" {
+		out.Flags, out.Mode = int(n.args[1]), uint32(n.args[2])
+	}
+}
+
+// handle gives the path of a descriptor.
+func handle(proc string, fd int32) string {
+	link, err := os.Readlink(proc + "/fd/" + strconv.Itoa(int(fd)))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(link, " (deleted)")
+}
+
+// resolve makes a path absolute, as far as names go.
+func resolve(proc string, dir int32, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	if dir != unix.AT_FDCWD {
+		return filepath.Join(handle(proc, dir), path)
+	}
+	base, err := os.Readlink(proc + "/cwd")
+	if err != nil {
+		return path
+	}
+	return filepath.Join(base, path)
+}
+
+// offset gives the place where a write will begin: the position, or the end for a file that is appended to.
+func offset(proc string, fd int32) int64 {
+	name := strconv.Itoa(int(fd))
+	data, err := os.ReadFile(proc + "/fdinfo/" + name)
+	if err != nil {
+		return 0
+	}
+	var pos, flags int64
+	for line := range bytes.Lines(data) {
+		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
+		value = strings.TrimSpace(value)
+		switch key {
+		case "pos":
+			pos, err = strconv.ParseInt(value, 10, 64)
+		case "flags":
+			flags, err = strconv.ParseInt(value, 8, 64)
+		}
+		if err != nil {
+			return 0
+		}
+	}
+	if flags&unix.O_APPEND != 0 {
+		if info, err := os.Stat(proc + "/fd/" + name); err == nil {
+			return info.Size()
+		}
+	}
+	return pos
+}
+
+// text reads a path out of the memory of a process, empty if that cannot be done.
+func text(pid int, at uintptr) string {
+	const page = 4096
+	var out []byte
+	for len(out) <= unix.PathMax {
+		// A read that crosses into a page that is not there fails as a whole.
+		part := memory(pid, at, page-int(at%page))
+		if head, _, ends := bytes.Cut(part, []byte{0}); ends {
+			return string(append(out, head...))
+		}
+		if len(part) == 0 {
+			break
+		}
+		out = append(out, part...)
+		at += uintptr(len(part))
+	}
+	return ""
+}
+
+// memory reads bytes of a process, nil if that cannot be done.
+func memory(pid int, at uintptr, n int) []byte {
+	if n <= 0 {
+		return nil
+	}
+	buf := make([]byte, n)
+	local := []unix.Iovec{{Base: &buf[0]}}
+	local[0].SetLen(n)
+	got, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: at, Len: n}}, 0)
+	if err == nil && got == n {
+		return buf
+	}
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/mem")
+	if err != nil {
+		return nil
+	}
+	got, err = f.ReadAt(buf, int64(at))
+	if errors.Join(err, f.Close()) != nil || got != n {
+		return nil
+	}
+	return buf
+}

@@ -1,0 +1,94 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Available says why calls cannot be watched here, nil if they can as far as that is known without trying.
+func Available() error {
+	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
+	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action))); e != 0 {
+		return &UnavailableError{Why: "seccomp without user notification: " + e.Error()}
+	}
+	var sizes struct{ notif, resp, data uint16 }
+	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&sizes))); e != 0 {
+		return &UnavailableError{Why: "seccomp sizes: " + e.Error()}
+	}
+	if uintptr(sizes.notif) > unsafe.Sizeof(notification{}) || uintptr(sizes.resp) > unsafe.Sizeof(response{}) {
+		return &UnavailableError{Why: "the kernel's notifications are larger than known here"}
+	}
+	return nil
+}
+
+// Pair makes the two ends over which a program hands its notifications to the test. The one for the program goes into its
+// extra files; the test closes its copy once the program has started.
+func Pair() (test, program *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "faults-test"), os.NewFile(uintptr(fds[1]), "faults-program"), nil
+}
+
+// Enter puts this process, with all its threads, under the filter and hands the notifications to the test. It closes program.
+// From here on every file call waits for the test. An error is also told to the test.
+func Enter(program *os.File) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	fd := int(program.Fd())
+	listener, err := filter()
+	if err != nil {
+		return errors.Join(err, unix.Sendmsg(fd, []byte(err.Error()), nil, nil, 0), program.Close())
+	}
+	if err := unix.Sendmsg(fd, []byte{0}, unix.UnixRights(listener), nil, 0); err != nil {
+		return os.NewSyscallError("sendmsg", err)
+	}
+	return errors.Join(os.NewSyscallError("close", unix.Close(listener)), program.Close())
+}
+
+// filter installs the filter for all threads and gives the descriptor on which the notifications come.
+func filter() (int, error) {
+	code := instructions()
+	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return -1, &UnavailableError{Why: "no_new_privs: " + err.Error()}
+	}
+	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+	// With the last flag a call that was handed over is not begun again because of a signal, which would count it twice.
+	for _, f := range []uintptr{flags | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, flags} {
+		fd, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, f, uintptr(unsafe.Pointer(&prog)))
+		runtime.KeepAlive(code)
+		if e == 0 {
+			return int(fd), nil
+		}
+		if e != unix.EINVAL {
+			return -1, &UnavailableError{Why: "seccomp filter: " + e.Error()}
+		}
+	}
+	return -1, &UnavailableError{Why: "seccomp filter: the kernel does not know its flags"}
+}
+
+// instructions is the filter: the watched calls are handed over, all others are done.
+func instructions() []unix.SockFilter {
+	const number, arch = 0, 4 // offsets in struct seccomp_data
+	load := func(at uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
+	}
+	give := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
+	equal := func(k uint32, yes, no int) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: uint8(yes), Jf: uint8(no)}
+	}
+	list := watched()
+	out := []unix.SockFilter{load(arch), equal(auditArch, 0, len(list)+1), load(number)}
+	for i, c := range list {
+		out = append(out, equal(c.number, len(list)-i, 0))
+	}
+	return append(out, give(unix.SECCOMP_RET_ALLOW), give(unix.SECCOMP_RET_USER_NOTIF))
+}

@@ -1,0 +1,141 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"errors"
+	"io"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// notification is struct seccomp_notif.
+type notification struct {
+	id         uint64
+	pid, flags uint32
+	number     int32
+	arch       uint32
+	ip         uint64
+	args       [6]uint64
+}
+
+// response is struct seccomp_notif_resp.
+type response struct {
+	id    uint64
+	val   int64
+	errno int32
+	flags uint32
+}
+
+// Listener takes the notifications of one program.
+type Listener struct {
+	fd    int
+	calls map[uint32]call
+}
+
+// Accept waits until the program at the other end of test has entered the filter. It closes test. The error is an
+// *UnavailableError when the program could not enter.
+func Accept(test *os.File) (_ *Listener, err error) {
+	defer func() { err = errors.Join(err, test.Close()) }()
+	text, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
+	n, rn, _, _, err := unix.Recvmsg(int(test.Fd()), text, rights, unix.MSG_CMSG_CLOEXEC)
+	for errors.Is(err, unix.EINTR) {
+		n, rn, _, _, err = unix.Recvmsg(int(test.Fd()), text, rights, unix.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("recvmsg", err)
+	}
+	if n == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if rn == 0 {
+		return nil, &UnavailableError{Why: string(text[:n])}
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:rn])
+	if err != nil {
+		return nil, os.NewSyscallError("recvmsg", err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return nil, os.NewSyscallError("recvmsg", err)
+	}
+	l := &Listener{fd: fds[0], calls: map[uint32]call{}}
+	for _, c := range watched() {
+		l.calls[c.number] = c
+	}
+	return l, nil
+}
+
+// Serve answers the calls of the program pid as the plan says, until the program and all it started have ended. It closes the
+// listener. The caller waits for the program itself, and kills it to end Serve early.
+func (l *Listener) Serve(pid int, plan Plan) (out Outcome, err error) {
+	defer func() { err = errors.Join(err, os.NewSyscallError("close", unix.Close(l.fd))) }()
+	for {
+		poll := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
+		if _, err := unix.Poll(poll, -1); err != nil {
+			if errors.Is(err, unix.EINTR) {
+				continue
+			}
+			return out, os.NewSyscallError("poll", err)
+		}
+		if poll[0].Revents&unix.POLLIN == 0 {
+			return out, nil // nobody is under the filter any more
+		}
+		if err := l.one(pid, plan, &out); err != nil {
+			return out, err
+		}
+	}
+}
+
+// one answers one notification.
+func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
+	var n notification
+	if err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
+		return skipGone("receiving a notification", err)
+	}
+	what, counted := l.describe(&n, plan)
+	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	before := *out
+	if counted {
+		out.Calls++
+		what.N = out.Calls
+		switch {
+		case plan.At == what.N:
+			out.Reached, out.Hit = true, what
+			if plan.Errno == 0 {
+				return os.NewSyscallError("kill", unix.Kill(pid, unix.SIGKILL))
+			}
+			r.errno, r.flags = -int32(plan.Errno), 0
+		case out.Reached && plan.Again != nil && plan.Again(what):
+			out.Again++
+			r.errno, r.flags = -int32(plan.Errno), 0
+		}
+	}
+	if err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)); err != nil {
+		*out = before // a signal ended the call; it comes again or not at all
+		return skipGone("answering a notification", err)
+	}
+	if plan.Record != nil && (counted || what.Name == "write" && l.standardOutput(&n)) {
+		plan.Record(what)
+	}
+	return nil
+}
+
+func (l *Listener) standardOutput(n *notification) bool { return n.args[0] == 1 }
+
+// skipGone drops the error of a call whose thread is gone.
+func skipGone(doing string, err error) error {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) || errors.Is(err, unix.EINPROGRESS) {
+		return nil
+	}
+	return os.NewSyscallError(doing, err)
+}
+
+func (l *Listener) ioctl(request uintptr, arg unsafe.Pointer) error {
+	if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(l.fd), request, uintptr(arg)); e != 0 {
+		return e
+	}
+	return nil
+}
