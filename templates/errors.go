@@ -77,6 +77,7 @@ type InputError struct {
 	Agent, Input string
 	Type         formats.InputType
 	Has          []string // what the command can give
+	Builtin      bool
 }
 
 // Error names the subagent and the input.
@@ -89,6 +90,9 @@ func (e *InputError) ErrorCode() formats.Code { return formats.CodeValidationFai
 
 // Help says what to do next.
 func (e *InputError) Help() string {
+	if e.Builtin {
+		return (&BuiltinError{Agent: e.Agent}).Help()
+	}
 	return "make the input optional in the subagent's file, or write the command by hand"
 }
 

@@ -73,7 +73,10 @@ func profile(info formats.AgentInfo, kind formats.ArtifactType) string {
 func identify(name string, taken map[string]bool) string {
 	id := strings.ReplaceAll(name, "-", "_")
 	first, _, _ := strings.Cut(id, "_")
-	own := []string{"delegate", "with", "without", "for", "stop", "mark", "return", "validate", "keep", "open", "commit", "publish", "during", "error"}
+	own := []string{
+		"delegate", "with", "without", "for", "stop", "mark", "return", "validate", "keep", "open", "commit", "publish", "during", "error", "set",
+		"link", "write", "remove",
+	}
 	if slices.Contains(own, first) || id == "phases" || id == "parts" {
 		id = "agent_" + id
 	}

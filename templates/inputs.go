@@ -24,7 +24,9 @@ func (f *flow) inputs(w worker) ([]pair, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.info.Inputs)) {
 		if w.info.Inputs[name].Required && !gives(out, name) {
-			return nil, &InputError{Agent: w.info.Name, Input: name, Type: w.info.Inputs[name].Type, Has: names(offers)}
+			return nil, &InputError{
+				Agent: w.info.Name, Input: name, Type: w.info.Inputs[name].Type, Has: names(offers), Builtin: w.info.Builtin,
+			}
 		}
 	}
 	return out, nil

@@ -201,7 +201,7 @@ func TestRenderRefuses(t *testing.T) {
 		{"sequential", "x", "p", "researcher,phased", "subagent phased needs the input 'phase' (object), expected one of task, task_number, plan, research_report, text, args", ""},
 		{"conditional", "x", "p", "phased,researcher", "subagent phased needs the input 'phase'", ""},
 		{"single", "x", "p", "titled", "subagent titled needs the input 'task' (string)", ""},
-		{"single", "x", "p", "status-sync-manager", "subagent status-sync-manager needs the input 'operation' (string)", ""},
+		{"single", "x", "p", "status-sync-manager", "subagent status-sync-manager needs the input 'operation' (string)", "by hand"},
 		{"single", "x", "p", "reference", "expected a worker, got the built-in subagent reference", "by hand"},
 		{"single", "x", "p", "hasty", "subagent hasty of role implementer promises no summary", "returns.artifacts"},
 	}
@@ -302,7 +302,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"validate-report-format", "open", "commit", "publish", "phases", "parts", "mark-the-phase-in-the-plan", "stop-when-tester-does-not-agree",
-		"return-what-was-done", "agent-open", "null", "on", "if", "and", "reduce", "a--b", "a-", "index", "task", "plan", "phase", "steps",
+		"return-what-was-done", "agent-open", "set-the-task-to-researched", "remove-the-worktree", "link-what-was-made-to-the-task", "null", "on", "if", "and", "reduce", "a--b", "a-", "index", "task", "plan", "phase", "steps",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
