@@ -107,10 +107,33 @@ type Require struct {
 	Exit *Word
 }
 
-// Expr is jq with the place of its first byte.
+// Expr is jq with the place of its first byte. Marks are the bytes whose place does not follow from the byte before: those
+// behind a line break, an escape or a doubled quote.
 type Expr struct {
-	Pos Pos
-	Src string
+	Pos   Pos
+	Src   string
+	Marks []Mark
+}
+
+// Mark is the place of one byte of an expression.
+type Mark struct {
+	Offset int
+	Pos    Pos
+}
+
+// At is the place of a byte of the expression; its first one if the offset is outside.
+func (e *Expr) At(offset int) Pos {
+	if offset < 0 || offset > len(e.Src) {
+		return e.Pos
+	}
+	from := Mark{0, e.Pos}
+	for _, m := range e.Marks {
+		if m.Offset > offset {
+			break
+		}
+		from = m
+	}
+	return Pos{Line: from.Pos.Line, Col: from.Pos.Col + offset - from.Offset}
 }
 
 // Text is a text with `${{ }}` inside. Whole tells that the text is exactly one `${{ }}`, whose value is taken as it is.

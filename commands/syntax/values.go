@@ -215,7 +215,24 @@ func (p *parser) jq(n *md.Node) *Expr {
 		p.wrong(n, "jq")
 		return nil
 	}
-	return &Expr{Pos: Pos(n.ValuePos(0)), Src: n.Value}
+	return exprAt(n, 0, n.Value)
+}
+
+// maxMarked is the most bytes of an expression whose places are followed one by one.
+const maxMarked = 4 << 10
+
+// exprAt makes the expression that begins at a byte of a scalar.
+func exprAt(n *md.Node, base int, src string) *Expr {
+	e := &Expr{Pos: Pos(n.ValuePos(base)), Src: src}
+	if end := Pos(n.ValuePos(base + len(src))); end == e.At(len(src)) || len(src) > maxMarked {
+		return e
+	}
+	for i := 1; i <= len(src); i++ {
+		if pos := Pos(n.ValuePos(base + i)); pos != e.At(i) {
+			e.Marks = append(e.Marks, Mark{i, pos})
+		}
+	}
+	return e
 }
 
 // isJq tells whether a scalar is jq by its first character.
@@ -269,7 +286,7 @@ func (p *parser) template(n *md.Node) *Text {
 		}
 		src := v[open+3 : end]
 		lead := len(src) - len(strings.TrimLeft(src, " \t\n"))
-		expr := &Expr{Pos: Pos(n.ValuePos(open + 3 + lead)), Src: strings.TrimSpace(src)}
+		expr := exprAt(n, open+3+lead, strings.TrimSpace(src))
 		if expr.Src == "" {
 			p.report(CodeTemplate, Pos(n.ValuePos(open)), "write jq between them, or remove them", "nothing between '${{' and '}}'")
 		}
