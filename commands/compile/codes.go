@@ -1,13 +1,16 @@
 package compile
 
-// The codes of what a file may get wrong past its syntax.
+import "tercet/commands/syntax"
+
+// The codes of what a file may get wrong past its syntax. Those that package syntax has too mean the same.
 const (
-	CodeUnknownKey  = "E010"
+	CodeUnknownKey  = syntax.CodeKey
 	CodeAllow       = "E015"
 	CodeLimitValue  = "E016"
+	CodeCompanion   = syntax.CodeCompanion
 	CodeStep        = "E120"
 	CodeStepTwice   = "E121"
-	CodeAction      = "E122"
+	CodeAction      = syntax.CodeAction
 	CodeNoTask      = "E123"
 	CodeNotYetRun   = "E124"
 	CodeMember      = "E125"
@@ -22,13 +25,16 @@ const (
 	CodeArtifact    = "E137"
 	CodeRetries     = "E138"
 	CodeSentence    = "E139"
+	CodeErrors      = "E140"
+	CodeGate        = "E141"
 	CodeInput       = "E160"
 	CodeAgent       = "E164"
-	CodeUnsupported = "E199"
+	CodeUnsupported = syntax.CodeUnsupported
 	CodeExpression  = "E300"
 	CodeVariable    = "E301"
 	CodeArgument    = "E302"
 	CodeField       = "E303"
+	CodeOrElse      = "W310"
 )
 
 // Code is one diagnostic of this package with what it means.
@@ -36,13 +42,14 @@ type Code struct{ Name, Meaning string }
 
 // Codes lists the diagnostics of this package in the order of their numbers.
 func Codes() []Code {
-	return []Code{
-		{CodeUnknownKey, "a key that the format does not have"},
+	out := []Code{
+		shared(CodeUnknownKey),
 		{CodeAllow, "allow names a status from which the command's during is not legal"},
 		{CodeLimitValue, "a limit outside its range"},
+		shared(CodeCompanion),
 		{CodeStep, "no step has this id"},
 		{CodeStepTwice, "two steps have the same id"},
-		{CodeAction, "a step without an action, or with more than one"},
+		shared(CodeAction),
 		{CodeNoTask, "a task is used but no argument binds one"},
 		{CodeNotYetRun, "the result of a step that cannot have run yet"},
 		{CodeMember, "a member that the value does not have"},
@@ -57,12 +64,26 @@ func Codes() []Code {
 		{CodeArtifact, "not an artifact type"},
 		{CodeRetries, "more retries than the limit allows"},
 		{CodeSentence, "a plain sentence that has nothing to refer to"},
+		{CodeErrors, "a step of Error Handling without always, or one that asks, returns or fails"},
+		{CodeGate, "a gate with rules, or without choices"},
 		{CodeInput, "an input that the subagent does not take, or a required one that is missing"},
 		{CodeAgent, "no such subagent"},
-		{CodeUnsupported, "a word of the grammar that this version does not run yet"},
+		shared(CodeUnsupported),
 		{CodeExpression, "jq that does not compile"},
 		{CodeVariable, "an unknown variable"},
 		{CodeArgument, "an argument that is not declared"},
 		{CodeField, "a field that the subagent's contract does not emit"},
+		{CodeOrElse, "// on a boolean replaces false too"},
 	}
+	return out
+}
+
+// shared is a code of package syntax, with the meaning that it has there.
+func shared(name string) Code {
+	for _, c := range syntax.Codes() {
+		if c.Name == name {
+			return Code{name, c.Meaning}
+		}
+	}
+	return Code{Name: name}
 }

@@ -14,11 +14,14 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Env answers what a command file may name. Agents lists the known names for suggestions.
+// Env answers what a command file may name. Names lists the known subagents for suggestions.
 type Env interface {
 	Agent(name string) (formats.AgentInfo, bool)
 	Names() []string
 }
+
+// itself is the word that stands for the present step in a list of ids.
+const itself = "it"
 
 // Compile checks a parsed file against the subagents there are and gives its Program. The error is a
 // *formats.Diagnostics with every finding, sorted; a file with findings of severity error gives no Program.
@@ -33,18 +36,23 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 	c.limits()
 	c.environment()
 	c.scope = newScope(c.hasTask())
-	c.redoable = redoable(f.Steps)
+	c.index()
 	during := c.preflight()
+	c.always = during != nil && during.When == nil
 	c.during(during)
-	c.argsBlock(during != nil && during.When == nil)
+	c.argsBlock()
 	if c.prog.During != nil {
 		c.prog.During.When = c.expr(during.When) // it may read what the block loads
 	}
+	c.begin()
 	c.prog.Ops = c.steps(f.Steps)
 	outer := c.scope
-	c.scope, c.inAlways = c.scope.inErrors(), true
+	c.scope, c.inErrors, c.last, c.status = c.scope.inErrors(), true, nil, statuses{}
 	c.prog.Always = c.steps(f.Errors)
-	c.scope, c.inAlways = outer, false
+	c.scope, c.inErrors = outer, false
+	if c.prog.During != nil || movesInside(f.Steps) || movesInside(f.Errors) {
+		c.prog.Back = c.sync(f.Front.Pos, syncFields{"operation": lit(OpUpdateStatus), "back": lit(true)})
+	}
 	for _, check := range checks() {
 		check(c)
 	}
@@ -58,15 +66,22 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 }
 
 type compiler struct {
-	file     *syntax.File
-	env      Env
-	found    *formats.Diagnostics
-	prog     *Program
+	file  *syntax.File
+	env   Env
+	found *formats.Diagnostics
+	prog  *Program
+
+	ids      map[*syntax.Step]string
+	loops    map[string][]string // by id, the loops in which the step stands, outermost first
+	redoable map[string]bool     // ids that a step sends back to
+
 	scope    *scope
-	redoable map[string]bool // ids that a later step sends back to
-	last     *lastWorker     // the worker that the sentence before delegated to
-	reached  []*syntax.Step  // steps that no path leads to
-	inAlways bool
+	under    []inherited // what the loops around give to their bodies, outermost first
+	status   statuses
+	last     *lastWorker    // the worker that the sentence before delegated to
+	reached  []*syntax.Step // steps that no path leads to
+	always   bool           // the preflight has no condition
+	inErrors bool
 }
 
 func (c *compiler) report(pos syntax.Pos, code, help, format string, args ...any) {
@@ -91,7 +106,7 @@ func (c *compiler) arguments() {
 // hasTask tells whether an argument or a load binds $task.
 func (c *compiler) hasTask() bool {
 	return slices.ContainsFunc(c.file.Front.Arguments, func(a syntax.Argument) bool {
-		return a.Type.Text == "task" || (a.Type.Text == "integer" && a.Name.Text == "task_number")
+		return a.Type.Text == argspec.Task.String() || (a.Type.Text == argspec.Integer.String() && a.Name.Text == "task_number")
 	}) || slices.ContainsFunc(c.file.Args.Load, func(l syntax.Load) bool { return l.Task != nil })
 }
 
@@ -101,37 +116,46 @@ func (c *compiler) environment() {
 	}
 }
 
-// limits reads the frontmatter's limits; each may only lower the documented default.
+// mostSteps is how far a file may raise the number of steps of a run.
+const mostSteps = 10 * formats.DefaultSteps
+
+// limits reads the frontmatter's limits. Counters of second tries may only be lowered, steps and time may be raised.
 func (c *compiler) limits() {
-	defaults := formats.Limits{}.WithDefaults()
 	fields := map[string]struct {
 		into *int
 		most int
 	}{
-		"rollbacks": {&c.prog.Limits.Rollbacks, defaults.Rollbacks},
-		"retries":   {&c.prog.Limits.Retries, defaults.Retries},
-		"visits":    {&c.prog.Limits.Visits, defaults.Visits},
-		"steps":     {&c.prog.Limits.Steps, 10 * defaults.Steps},
-		"elements":  {&c.prog.Limits.Elements, defaults.Elements},
+		"rollbacks": {&c.prog.Limits.Rollbacks, formats.DefaultRollbacks},
+		"retries":   {&c.prog.Limits.Retries, formats.DefaultRetries},
+		"visits":    {&c.prog.Limits.Visits, formats.DefaultVisits},
+		"steps":     {&c.prog.Limits.Steps, mostSteps},
 	}
-	names := []string{"rollbacks", "retries", "visits", "steps", "elements", "duration"}
+	names := []string{"rollbacks", "retries", "visits", "steps", "duration"}
 	for _, f := range c.file.Front.Limits {
 		if f.Key.Text == "duration" {
 			c.duration(f.Value)
 			continue
 		}
 		field, ok := fields[f.Key.Text]
-		if !ok {
-			if slices.Contains([]string{"parallel", "tokens", "cost", "spawns"}, f.Key.Text) {
-				c.report(f.Key.Pos, CodeUnsupported, "", "limit %s is not supported yet", f.Key.Text)
-				continue
+		switch {
+		case ok:
+		case slices.Contains([]string{"parallel", "tokens", "cost", "spawns"}, f.Key.Text):
+			c.report(f.Key.Pos, CodeUnsupported, "remove it", "limit '%s' is not supported yet", f.Key.Text)
+			continue
+		case f.Key.Text == "depth":
+			c.report(f.Key.Pos, CodeUnknownKey, "remove it", "the depth is %d and no limit to set", formats.MaxDepth)
+			continue
+		default:
+			help := nearest.Help(f.Key.Text, names)
+			if help == "" {
+				help = "the limits are " + strings.Join(names, ", ")
 			}
-			c.report(f.Key.Pos, CodeUnknownKey, nearest.Help(f.Key.Text, names), "unknown limit %q", f.Key.Text)
+			c.report(f.Key.Pos, CodeUnknownKey, help, "unknown limit '%s'", f.Key.Text)
 			continue
 		}
 		n, ok := f.Value.Lit.(int)
 		if !ok || n < 1 || n > field.most {
-			c.report(f.Value.Pos, CodeLimitValue, "", "expected %s from 1 to %d, got %v", f.Key.Text, field.most, f.Value.Lit)
+			c.report(f.Value.Pos, CodeLimitValue, "", "expected %s from 1 to %d, got %s", f.Key.Text, field.most, shown(f.Value))
 			continue
 		}
 		*field.into = n
@@ -142,10 +166,30 @@ func (c *compiler) duration(v *syntax.Value) {
 	text, ok := v.Lit.(string)
 	d, err := argspec.ParseDuration(text)
 	if !ok || err != nil || d <= 0 {
-		c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h", "expected a duration, got %v", v.Lit)
+		c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h", "expected a duration, got %s", shown(v))
 		return
 	}
 	c.prog.Limits.Duration = d
+}
+
+// shown is a value in a message.
+func shown(v *syntax.Value) string {
+	switch {
+	case v == nil:
+		return "nothing"
+	case v.Kind == syntax.Map:
+		return "a map"
+	case v.Kind == syntax.List:
+		return "a list"
+	case v.Kind == syntax.Jq || v.Kind == syntax.Template:
+		return "an expression"
+	case v.Lit == nil:
+		return "null"
+	}
+	if text, ok := v.Lit.(string); ok {
+		return fmt.Sprintf("%.60q", text)
+	}
+	return fmt.Sprint(v.Lit)
 }
 
 // during compiles the preflight; nil means that the command has none.
@@ -154,58 +198,45 @@ func (c *compiler) during(d *syntax.During) {
 		return
 	}
 	status, err := formats.ParseTaskStatus(d.Status.Text)
-	if err != nil {
-		c.report(d.Status.Pos, CodeStatus, statusHelp(d.Status.Text), "expected task status, got %q", d.Status.Text)
+	switch {
+	case err != nil:
+		c.report(d.Status.Pos, CodeStatus, statusHelp(d.Status.Text), "expected a task status, got %q", d.Status.Text)
 		return
-	}
-	if !status.InProgress() {
-		c.report(d.Status.Pos, CodeStatus, "use researching, planning, revising or implementing", "during needs an in-progress status, got %q", status)
+	case !status.InProgress():
+		c.report(d.Status.Pos, CodeStatus, inProgressHelp(), "during needs a status that is in progress, got '%s'", status)
 		return
-	}
-	if !c.scope.task {
+	case !c.scope.task:
 		c.report(d.Pos, CodeNoTask, "declare an argument of type task", "during needs a task")
 		return
 	}
 	out := &During{Pos: d.Pos, Status: status}
-	out.Begin = c.sync(d.Pos, syncFields{"operation": lit("update_status"), "task_number": c.source(d.Pos, "$task.number"), "status": lit(status.String()), "reason": c.source(d.Pos, "$run.command")})
-	out.Begin.To = status
-	out.Back = c.sync(d.Pos, syncFields{"operation": lit("update_status"), "task_number": c.source(d.Pos, "$task.number"), "back": lit(true)})
+	out.Begin = c.moveTo(d.Pos, status)
 	if d.Failed != nil {
 		failed, err := formats.ParseTaskStatus(d.Failed.Text)
 		switch {
 		case err != nil:
-			c.report(d.Failed.Pos, CodeStatus, statusHelp(d.Failed.Text), "expected task status, got %q", d.Failed.Text)
+			c.report(d.Failed.Pos, CodeStatus, statusHelp(d.Failed.Text), "expected a task status, got %q", d.Failed.Text)
 		case !formats.CanMove(status, failed):
-			c.report(d.Failed.Pos, CodeTransition, "", "a task cannot go from %s to %s", status, failed)
+			c.report(d.Failed.Pos, CodeTransition, "from "+status.String()+" it can go to "+joinStatuses(movesFrom(status)), "a task cannot go from %s to %s", status, failed)
 		default:
-			out.Failed = c.sync(d.Pos, syncFields{"operation": lit("update_status"), "task_number": c.source(d.Pos, "$task.number"), "status": lit(failed.String()), "reason": c.source(d.Pos, "$run.command")})
-			out.Failed.To = failed
+			out.Failed = c.moveTo(d.Failed.Pos, failed)
 		}
 	}
 	c.prog.During = out
 }
 
-// argsBlock compiles allow, load and require. always tells that the preflight has no condition.
-func (c *compiler) argsBlock(always bool) {
-	during := c.prog.During
-	for _, w := range c.file.Args.Allow {
-		status, err := formats.ParseTaskStatus(w.Text)
-		if err != nil {
-			c.report(w.Pos, CodeStatus, statusHelp(w.Text), "expected task status, got %q", w.Text)
-			continue
-		}
-		if during != nil && always && !formats.CanMove(status, during.Status) && status != during.Status {
-			c.report(w.Pos, CodeAllow, "a task can start "+during.Status.String()+" from "+joinStatuses(formats.MovesInto(during.Status)),
-				"a task cannot go from %s to %s", status, during.Status)
-		}
-		c.prog.Allow = append(c.prog.Allow, status)
-	}
-	if len(c.file.Args.Allow) > 0 && !c.scope.task {
-		c.report(c.file.Args.Allow[0].Pos, CodeNoTask, "declare an argument of type task", "allow needs a task")
-	}
-	if c.prog.Allow == nil && during != nil && always {
-		c.prog.Allow = formats.MovesInto(during.Status)
-	}
+// moveTo changes the bound task's status; the reason, where the table asks one, is the command line.
+func (c *compiler) moveTo(pos syntax.Pos, to formats.TaskStatus) *Delegate {
+	d := c.sync(pos, syncFields{
+		"operation": lit(OpUpdateStatus), "task_number": c.source(pos, "$task.number"), "status": lit(to.String()), "reason": c.source(pos, "$run.command"),
+	})
+	d.To = to
+	return d
+}
+
+// argsBlock compiles allow, load and require.
+func (c *compiler) argsBlock() {
+	c.allow()
 	for _, l := range c.file.Args.Load {
 		c.load(l)
 	}
@@ -213,6 +244,32 @@ func (c *compiler) argsBlock(always bool) {
 		c.prog.Requires = append(c.prog.Requires, Require{
 			Pos: r.Pos, When: c.expr(r.When), Else: c.text(r.Else), Code: c.code(r.Exit, formats.CodePrecondition),
 		})
+	}
+}
+
+// allow reads the statuses from which the command may start; without the key they are those from which during is legal.
+func (c *compiler) allow() {
+	during := c.prog.During
+	words := c.file.Args.Allow
+	for _, w := range words {
+		status, err := formats.ParseTaskStatus(w.Text)
+		if err != nil {
+			c.report(w.Pos, CodeStatus, statusHelp(w.Text), "expected a task status, got %q", w.Text)
+			continue
+		}
+		if during != nil && c.always && !formats.CanMove(status, during.Status) && status != during.Status {
+			c.report(w.Pos, CodeAllow, during.Status.String()+" can start from "+joinStatuses(formats.MovesInto(during.Status)),
+				"a task cannot go from %s to %s", status, during.Status)
+		}
+		c.prog.Allow = append(c.prog.Allow, status)
+	}
+	switch {
+	case len(words) > 0 && !c.scope.task:
+		c.report(words[0].Pos, CodeNoTask, "declare an argument of type task", "allow needs a task")
+	case words != nil && len(words) == 0:
+		c.report(c.file.Args.Pos, CodeStatus, "name the statuses, or remove the key", "allow names no status")
+	case c.prog.Allow == nil && during != nil && c.always:
+		c.prog.Allow = formats.MovesInto(during.Status)
 	}
 }
 
@@ -238,16 +295,22 @@ func (c *compiler) load(l syntax.Load) {
 // name makes a value visible to what stands behind it.
 func (c *compiler) name(w syntax.Word) {
 	if reserved(w.Text) {
-		c.report(w.Pos, CodeName, "choose another name", "$%s is the engine's", w.Text)
+		c.report(w.Pos, CodeName, "choose another name", "'$%s' is the engine's", w.Text)
 		return
 	}
 	c.scope.add("$" + w.Text)
 }
 
-func (c *compiler) profile(w syntax.Word) {
-	if !slices.Contains(formats.Profiles(), w.Text) {
-		c.report(w.Pos, CodeProfile, nearest.Help(w.Text, formats.Profiles()), "unknown document profile %q", w.Text)
+func (c *compiler) profile(w syntax.Word) bool {
+	if slices.Contains(formats.Profiles(), w.Text) {
+		return true
 	}
+	help := nearest.Help(w.Text, formats.Profiles())
+	if help == "" {
+		help = "the profiles are " + strings.Join(formats.Profiles(), ", ")
+	}
+	c.report(w.Pos, CodeProfile, help, "unknown document profile '%s'", w.Text)
+	return false
 }
 
 // code reads a code word or a number of the table of exits.
@@ -264,7 +327,7 @@ func (c *compiler) code(w *syntax.Word, otherwise formats.Code) formats.Code {
 		if n == 1 {
 			return formats.CodePrecondition
 		}
-		c.report(w.Pos, CodeExit, "run 'tercet exit-codes'", "expected an exit code that a failure can have, got %d", n)
+		c.report(w.Pos, CodeExit, "run 'tercet exit-codes' for the list", "expected an exit code that a failure can have, got %d", n)
 		return otherwise
 	}
 	code, err := formats.ParseCode(w.Text)
@@ -273,24 +336,12 @@ func (c *compiler) code(w *syntax.Word, otherwise formats.Code) formats.Code {
 		for _, one := range formats.Codes() {
 			names = append(names, one.String())
 		}
-		c.report(w.Pos, CodeExit, nearest.Help(w.Text, names), "expected an error code, got %q", w.Text)
+		help := nearest.Help(w.Text, names)
+		if help == "" {
+			help = "run 'tercet exit-codes' for the list"
+		}
+		c.report(w.Pos, CodeExit, help, "expected an error code, got %q", w.Text)
 		return otherwise
 	}
 	return code
-}
-
-func statusHelp(word string) string {
-	names := make([]string, 0, len(formats.TaskStatuses()))
-	for _, s := range formats.TaskStatuses() {
-		names = append(names, s.String())
-	}
-	return nearest.Help(word, names)
-}
-
-func joinStatuses(list []formats.TaskStatus) string {
-	words := make([]string, len(list))
-	for i, s := range list {
-		words[i] = s.String()
-	}
-	return strings.Join(words, ", ")
 }

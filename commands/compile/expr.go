@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/nearest"
@@ -21,16 +22,16 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 		c.exprError(e, err)
 		return nil
 	}
-	out := &Expr{Pos: e.Pos, Src: e.Src, Code: code}
+	out := &Expr{Pos: e.Pos, Src: e.Src, Code: code, Vars: code.Vars()}
 	for _, ref := range code.Refs() {
 		if ref.Bound {
 			continue
 		}
-		switch ref.Var {
-		case "$state":
-			out.State = true
-		case "$steps":
-			if len(ref.Path) > 0 && !slices.Contains(out.Steps, ref.Path[0]) {
+		if ref.Var == "$steps" {
+			switch {
+			case len(ref.Path) == 0:
+				out.AllSteps = true
+			case !slices.Contains(out.Steps, ref.Path[0]):
 				out.Steps = append(out.Steps, ref.Path[0])
 			}
 		}
@@ -40,7 +41,7 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 }
 
 func (c *compiler) exprError(e *syntax.Expr, err error) {
-	if list, ok := errors.AsType[query.ErrorList](err); ok {
+	if list, ok := errors.AsType[query.Errors](err); ok {
 		for _, one := range list {
 			c.exprProblem(e, one)
 		}
@@ -59,19 +60,21 @@ func (c *compiler) exprProblem(e *syntax.Expr, bad *query.Error) {
 	if help != "" {
 		help = "did you mean '" + help + "'?"
 	}
-	if name := variableAt(e.Src, bad.Offset); name != "" {
+	if name := variableAt(e.Src, bad.Offset); name != "" && strings.HasPrefix(bad.Msg, "unknown variable") {
 		code = CodeVariable
 		switch {
 		case slices.Contains(laterVars(), name):
-			c.report(at(e, bad.Offset), CodeUnsupported, "", "%s is not supported yet", name)
+			c.report(e.At(bad.Offset), CodeUnsupported, "", "'%s' is not supported yet", name)
 			return
 		case name == "$item" || name == "$index":
 			help = "it stands in the body of a foreach"
 		case slices.Contains(c.prog.argNames(), name[1:]):
 			help = "write $args." + name[1:]
+		case c.scope.find(name[1:]) != nil:
+			help = "write $steps." + name[1:]
 		}
 	}
-	c.report(at(e, bad.Offset), code, help, "%s", bad.Msg)
+	c.report(e.At(bad.Offset), code, help, "%s", bad.Msg)
 }
 
 // variableAt is the $name that begins at the offset, or the empty string.
@@ -89,19 +92,6 @@ func variableAt(src string, offset int) string {
 	return src[offset:end]
 }
 
-// at is the place of a byte of an expression. Lines behind the first are taken to be indented as the first one is.
-func at(e *syntax.Expr, offset int) syntax.Pos {
-	if offset < 0 || offset > len(e.Src) {
-		return e.Pos
-	}
-	before := e.Src[:offset]
-	lines := strings.Count(before, "\n")
-	if lines == 0 {
-		return syntax.Pos{Line: e.Pos.Line, Col: e.Pos.Col + offset}
-	}
-	return syntax.Pos{Line: e.Pos.Line + lines, Col: e.Pos.Col + offset - strings.LastIndexByte(before, '\n') - 1}
-}
-
 func (p *Program) argNames() []string {
 	out := make([]string, 0, len(p.Args)+1)
 	for _, a := range p.Args {
@@ -110,103 +100,140 @@ func (p *Program) argNames() []string {
 	return out
 }
 
+// memberAt is the place of the i-th member of the path that follows a variable.
+func memberAt(e *syntax.Expr, ref query.Ref, i int) syntax.Pos {
+	if ref.Offset < 0 {
+		return e.Pos
+	}
+	at := ref.Offset + len(ref.Var)
+	for n, key := range ref.Path[:i+1] {
+		found := strings.Index(e.Src[at:], key)
+		if found < 0 {
+			return e.At(ref.Offset)
+		}
+		at += found
+		if n < i {
+			at += len(key)
+		}
+	}
+	return e.At(at)
+}
+
 // reference checks one use of a variable.
 func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
-	pos := at(e, ref.Offset)
-	switch ref.Var {
-	case "$args":
-		names := append(c.prog.argNames(), "_raw")
-		if len(ref.Path) > 0 && !slices.Contains(names, ref.Path[0]) {
-			c.report(pos, CodeArgument, nearest.Help(ref.Path[0], names), "no argument is named '%s'", ref.Path[0])
-		}
-	case "$task":
-		if !c.scope.task {
-			c.report(pos, CodeNoTask, "declare an argument of type task", "$task needs a task")
-		}
-	case "$run":
-		c.runMember(pos, ref)
-	case "$feedback":
-		c.member(pos, ref.Path, []string{"from", "issues", "note", "choice", "answer", "attempt"})
-	case "$env":
-		if len(ref.Path) > 0 && !slices.Contains(c.prog.Env, ref.Path[0]) {
-			c.report(pos, CodeMember, "list the name under env: in the frontmatter", "$env has no '%s'", ref.Path[0])
-		}
-	case "$steps":
-		c.stepReference(pos, ref)
+	if ref.Var == "$task" && !c.scope.task {
+		c.report(e.At(ref.Offset), CodeNoTask, "declare an argument of type task", "$task needs a task")
 	}
-}
-
-func (c *compiler) runMember(pos syntax.Pos, ref query.Ref) {
-	if len(ref.Path) > 0 && slices.Contains([]string{"diff", "diffstat", "overrides"}, ref.Path[0]) {
-		c.report(pos, CodeUnsupported, "", "$run.%s is not supported yet", ref.Path[0])
+	if len(ref.Path) == 0 {
 		return
 	}
-	c.member(pos, ref.Path, []string{
-		"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts", "approval",
-	})
+	first := ref.Path[0]
+	pos := memberAt(e, ref, 0)
+	switch ref.Var {
+	case "$args":
+		c.argument(e, ref)
+	case "$run":
+		if slices.Contains([]string{"diff", "diffstat", "overrides"}, first) {
+			c.report(pos, CodeUnsupported, "", "'$run.%s' is not supported yet", first)
+			return
+		}
+		c.member(pos, first, []string{
+			"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts", "approval",
+		})
+	case "$feedback":
+		c.member(pos, first, []string{"from", "issues", "note", "choice", "answer", "attempt"})
+	case "$env":
+		if !slices.Contains(c.prog.Env, first) {
+			c.report(pos, CodeMember, "list the name under env: in the frontmatter", "$env has no '%s'", first)
+		}
+	case "$steps":
+		c.stepReference(e, ref)
+	}
 }
 
-func (c *compiler) member(pos syntax.Pos, path, names []string) {
-	if len(path) > 0 && !slices.Contains(names, path[0]) {
-		c.report(pos, CodeMember, nearest.Help(path[0], names), "no member '%s' here; expected one of %s", path[0], strings.Join(names, ", "))
+func (c *compiler) argument(e *syntax.Expr, ref query.Ref) {
+	at := slices.IndexFunc(c.prog.Args, func(s argspec.Spec) bool { return s.Name == ref.Path[0] })
+	switch {
+	case at >= 0 && c.prog.Args[at].Type == argspec.Boolean:
+		c.orElse(e, ref)
+	case at < 0 && ref.Path[0] != argspec.RawName:
+		c.report(memberAt(e, ref, 0), CodeArgument, nearest.Help(ref.Path[0], append(c.prog.argNames(), argspec.RawName)), "no argument is named '%s'", ref.Path[0])
+	}
+}
+
+// orElse warns of `//` behind a boolean.
+func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
+	if ref.Offset < 0 {
+		return
+	}
+	rest, ok := strings.CutPrefix(e.Src[ref.Offset:], ref.Var+"."+strings.Join(ref.Path, "."))
+	if ok && strings.HasPrefix(strings.TrimLeft(rest, " \t\n"), "//") {
+		c.report(e.At(ref.Offset), CodeOrElse, "write default(...) behind a |", "'//' replaces false as well as null")
+	}
+}
+
+func (c *compiler) member(pos syntax.Pos, name string, names []string) {
+	if !slices.Contains(names, name) {
+		c.report(pos, CodeMember, nearest.Help(name, names), "no member '%s' here; expected one of %s", name, strings.Join(names, ", "))
 	}
 }
 
 // stepReference checks $steps.ID, the member read of it, and typed fields.
-func (c *compiler) stepReference(pos syntax.Pos, ref query.Ref) {
-	if len(ref.Path) == 0 {
-		return
-	}
-	id := ref.Path[0]
-	info := c.scope.find(id)
+func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
+	info := c.scope.find(ref.Path[0])
 	if info == nil {
-		c.noStep(pos, id)
+		c.noStep(memberAt(e, ref, 0), ref.Path[0])
 		return
 	}
-	members := []string{"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts", "class", "next_steps", "blocked_reason", "children"}
-	switch info.kind {
-	case resultSet:
-		members = append(info.names, "status")
-	case resultGate:
-		members = []string{"status", "choice", "note", "by"}
-	case resultLoop:
-		members = append(members, "completed", "partial", "failed", "blocked")
-	case resultReturn, resultOther:
+	if len(ref.Path) == 1 {
+		return
 	}
-	c.member(pos, ref.Path[1:], members)
-	if len(ref.Path) > 2 && ref.Path[1] == "fields" && info.agent != nil && info.agent.Fields != nil {
-		if _, ok := info.agent.Fields[ref.Path[2]]; !ok {
-			names := make([]string, 0, len(info.agent.Fields))
-			for name := range info.agent.Fields {
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			c.report(pos, CodeField, nearest.Help(ref.Path[2], names), "subagent %s returns no field '%s'", info.agent.Name, ref.Path[2])
+	returned := []string{"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts", "class", "next_steps", "blocked_reason"}
+	members := map[resultKind][]string{
+		resultPlain: {"status"}, resultSet: append(slices.Clone(info.names), "status"), resultGate: {"status", "choice", "note", "by"},
+		resultReturn: returned,
+		resultLoop:   {"status", "summary", "completed", "partial", "failed", "blocked", "artifacts", "issues", "children"},
+	}[info.kind]
+	c.member(memberAt(e, ref, 1), ref.Path[1], members)
+	if len(ref.Path) < 3 || ref.Path[1] != "fields" || info.agent == nil || info.agent.Fields == nil {
+		return
+	}
+	field, ok := info.agent.Fields[ref.Path[2]]
+	switch {
+	case ok && field.Type == formats.TypeBoolean:
+		c.orElse(e, ref)
+	case !ok:
+		names := make([]string, 0, len(info.agent.Fields))
+		for name := range info.agent.Fields {
+			names = append(names, name)
 		}
+		slices.Sort(names)
+		help := nearest.Help(ref.Path[2], names)
+		if help == "" && len(names) > 0 {
+			help = "its fields are " + strings.Join(names, ", ")
+		}
+		c.report(memberAt(e, ref, 2), CodeField, help, "subagent %s returns no field '%s'", info.agent.Name, ref.Path[2])
 	}
 }
 
+// noStep says why the result of a step cannot be read here. A step that is sent back to may read what stands behind it.
 func (c *compiler) noStep(pos syntax.Pos, id string) {
-	for _, loop := range c.scope.ids() {
-		if info := c.scope.find(loop); info != nil && slices.Contains(info.inside, id) {
-			c.report(pos, CodeStep, "outside the loop write $steps."+loop+".children[0].steps."+id, "step '%s' is inside the loop '%s'", id, loop)
-			return
-		}
-	}
-	every := allIDs(c.file.Steps)
-	if every[id] {
-		if c.mayComeBack() {
-			return
-		}
-		c.report(pos, CodeNotYetRun, "", "step '%s' cannot have run yet", id)
+	names := c.stepNames()
+	if !slices.Contains(names, id) {
+		c.report(pos, CodeStep, nearest.Help(id, names), "no step has id '%s'", id)
 		return
 	}
-	names := make([]string, 0, len(every))
-	for name := range every {
-		names = append(names, name)
+	if loops := c.outsideLoop(id); len(loops) > 0 {
+		c.report(pos, CodeStep, "outside the loop write $steps."+strings.Join(loops, ".children[0].steps.")+".children[0].steps."+id, "step '%s' is inside the loop '%s'", id, loops[0])
+		return
 	}
-	slices.Sort(names)
-	c.report(pos, CodeStep, nearest.Help(id, names), "no step has id '%s'", id)
+	if c.scope.inside(id) {
+		c.report(pos, CodeNotYetRun, "its result is there once it has ended", "step '%s' is the loop around this place", id)
+		return
+	}
+	if !c.mayComeBack() {
+		c.report(pos, CodeNotYetRun, "", "step '%s' cannot have run yet", id)
+	}
 }
 
 // mayComeBack tells whether a later step sends back to the present one or to a loop around it.
@@ -216,7 +243,7 @@ func (c *compiler) mayComeBack() bool {
 			return true
 		}
 	}
-	return c.inAlways
+	return false
 }
 
 func (c *compiler) text(t *syntax.Text) *Text {
@@ -286,7 +313,7 @@ type syncFields map[string]*Value
 func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
 	info, ok := c.env.Agent(StatusSync)
 	if !ok {
-		c.report(pos, CodeAgent, "", "unknown subagent %q", StatusSync)
+		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", StatusSync)
 	}
 	d := &Delegate{Agent: StatusSync, Info: info, With: &Value{IsMap: true}, Sync: true}
 	for _, key := range []string{"operation", "task_number", "status", "back", "reason", "artifacts", "phase", "plan"} {
@@ -297,10 +324,22 @@ func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
 	return d
 }
 
-func artifactType(word string) (formats.ArtifactType, bool) {
-	t := formats.ArtifactType(word)
-	return t, slices.Contains([]formats.ArtifactType{
+func artifactTypes() []formats.ArtifactType {
+	return []formats.ArtifactType{
 		formats.ArtifactReport, formats.ArtifactPlan, formats.ArtifactImplementation, formats.ArtifactSummary,
 		formats.ArtifactReview, formats.ArtifactDocumentation,
-	}, t)
+	}
+}
+
+func artifactType(word string) (formats.ArtifactType, bool) {
+	t := formats.ArtifactType(word)
+	return t, slices.Contains(artifactTypes(), t)
+}
+
+func artifactWords() []string {
+	var out []string
+	for _, t := range artifactTypes() {
+		out = append(out, string(t))
+	}
+	return out
 }

@@ -22,24 +22,26 @@ type Program struct {
 	Examples    []string
 	Hidden      bool
 	During      *During
-	Allow       []formats.TaskStatus // nil: any status
-	Loads       []Load
-	Requires    []Require
-	Ops         []*Op
-	Always      []*Op // Error Handling
-	Limits      formats.Limits
-	Env         []string // names of the variables that $env may show
-	Warnings    []formats.Diagnostic
+	// Back gives a task that the run left in progress its status of before; the runner adds the number. Nil in a file that
+	// changes no status.
+	Back     *Delegate
+	Allow    []formats.TaskStatus // nil: any status
+	Loads    []Load
+	Requires []Require
+	Ops      []*Op
+	Always   []*Op // Error Handling
+	Limits   formats.Limits
+	Env      []string // names of the variables that $env may show
+	Warnings []formats.Diagnostic
 }
 
-// During is the preflight: Begin writes the in-progress status and takes the lease, Back puts the task to what it was,
-// Failed to the status that the file names for failures (nil if it names none).
+// During is the preflight: Begin writes the in-progress status and takes the lease, Failed gives the task the status that
+// the file names for failures (nil if it names none: then it goes back to what it was).
 type During struct {
 	Pos    formats.Pos
 	Status formats.TaskStatus
 	When   *Expr
 	Begin  *Delegate
-	Back   *Delegate
 	Failed *Delegate
 }
 
@@ -69,13 +71,15 @@ type Require struct {
 	Code formats.Code
 }
 
-// Expr is compiled jq with its place. State tells that it reads $state, Steps that it reads $steps.
+// Expr is compiled jq with its place.
 type Expr struct {
-	Pos   formats.Pos
-	Src   string
-	Code  *query.Code
-	State bool
-	Steps []string // ids read from $steps
+	Pos  formats.Pos
+	Src  string
+	Code *query.Code
+	Vars []string // the variables that it reads, with their $
+	// Steps are the ids that it reads from $steps; AllSteps tells that it reads $steps as a whole.
+	Steps    []string
+	AllSteps bool
 }
 
 // Text is a text with expressions in it; Whole texts are one expression whose value is taken as it is.
@@ -257,6 +261,6 @@ type Target struct {
 	Kind   TargetKind
 	If     *Expr
 	Max    int
-	Redo   []string // ids in the order they are run again; "" stands for nothing
+	Redo   []string // ids in the order they are run again; this step, if it is named, is run last anyway
 	Return *Return
 }

@@ -12,27 +12,35 @@ import (
 func ruleClasses() []string { return []string{"timeout", "transient", "invalid_return", "permission"} }
 
 // rule compiles `on: {status: targets}` of a step.
-func (c *compiler) rule(r syntax.Rule, s *syntax.Step, op *Op) []Rule {
+func (c *compiler) rule(r syntax.Rule, op *Op) []Rule {
 	out := Rule{}
 	word := r.Status.Text
+	possible := outcomesOf(op)
 	switch {
 	case slices.Contains(ruleClasses(), word):
 		out.Class = formats.Class(word)
+		if !slices.Contains(possible, formats.OutcomeFailed) {
+			c.report(r.Status.Pos, CodeOutcome, "", "step '%s' cannot end %s", op.ID, word)
+		}
 	case slices.Contains(formats.Outcomes(), formats.Outcome(word)):
 		out.Outcome = formats.Outcome(word)
-		if possible := outcomesOf(op); !slices.Contains(possible, out.Outcome) {
-			words := make([]string, len(possible))
+		if !slices.Contains(possible, out.Outcome) {
+			list := make([]string, len(possible))
 			for i, o := range possible {
-				words[i] = o.String()
+				list[i] = o.String()
 			}
-			c.report(r.Status.Pos, CodeOutcome, "", "step '%s' cannot end %s; it can be %s", stepID(s), word, strings.Join(words, ", "))
+			c.report(r.Status.Pos, CodeOutcome, "", "step '%s' cannot end %s; it can be %s", op.ID, word, strings.Join(list, ", "))
 		}
 	default:
 		names := ruleClasses()
 		for _, o := range formats.Outcomes() {
 			names = append(names, o.String())
 		}
-		c.report(r.Status.Pos, CodeOutcome, nearest.Help(word, names), "expected an outcome, got %q", word)
+		help := nearest.Help(word, names)
+		if help == "" {
+			help = "the outcomes are " + strings.Join(names, ", ")
+		}
+		c.report(r.Status.Pos, CodeOutcome, help, "expected an outcome, got %q", word)
 		return nil
 	}
 	for _, t := range r.Targets {
@@ -43,27 +51,20 @@ func (c *compiler) rule(r syntax.Rule, s *syntax.Step, op *Op) []Rule {
 
 // outcomesOf lists what a step may end as; the engine's own outcomes are in it where the step can have them.
 func outcomesOf(op *Op) []formats.Outcome {
+	judged := []formats.Outcome{formats.OutcomeApproved, formats.OutcomeRejected, formats.OutcomeFailed}
 	switch a := op.Do.(type) {
 	case *Delegate:
 		switch {
 		case a.Checks:
-			return []formats.Outcome{formats.OutcomeApproved, formats.OutcomeRejected, formats.OutcomeFailed}
+			return judged
 		case a.Sync:
 			return []formats.Outcome{formats.OutcomeCompleted, formats.OutcomeFailed}
-		case a.Info.Statuses == nil:
+		case a.Info.Statuses == nil, op.Fallback != "" && op.FallbackInfo.Statuses == nil:
 			return formats.Outcomes()
 		}
-		out := append(slices.Clone(a.Info.Statuses), formats.OutcomeFailed)
-		if op.Expect != nil || a.Info.Role == formats.RoleReviewer {
-			out = append(out, formats.OutcomeRejected)
-		}
-		if a.Info.AgentResult {
-			out = append(out, formats.OutcomeRejected, formats.OutcomeSkipped, formats.OutcomeSuspended)
-		}
-		slices.Sort(out)
-		return slices.Compact(out)
+		return delegateOutcomes(op, a)
 	case *Check:
-		return []formats.Outcome{formats.OutcomeApproved, formats.OutcomeRejected, formats.OutcomeFailed}
+		return judged
 	case *Foreach:
 		return []formats.Outcome{
 			formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeRejected, formats.OutcomeBlocked, formats.OutcomeSuspended, formats.OutcomeFailed,
@@ -72,11 +73,40 @@ func outcomesOf(op *Op) []formats.Outcome {
 	return []formats.Outcome{formats.OutcomeCompleted}
 }
 
+func delegateOutcomes(op *Op, a *Delegate) []formats.Outcome {
+	may := map[formats.Outcome]bool{formats.OutcomeFailed: true, formats.OutcomeRejected: op.Expect != nil}
+	infos := []formats.AgentInfo{a.Info}
+	if op.Fallback != "" {
+		infos = append(infos, op.FallbackInfo)
+	}
+	for i := range infos {
+		for _, o := range infos[i].Statuses {
+			may[o] = true
+		}
+		if infos[i].Role == formats.RoleReviewer || infos[i].AgentResult {
+			may[formats.OutcomeRejected] = true
+		}
+		if infos[i].AgentResult {
+			may[formats.OutcomeSkipped], may[formats.OutcomeSuspended] = true, true
+		}
+	}
+	var out []formats.Outcome
+	for _, o := range formats.Outcomes() {
+		if may[o] {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 func (c *compiler) target(t *syntax.Target) *Target {
 	if t == nil {
 		return &Target{Kind: ToNext}
 	}
 	out := &Target{Pos: t.Pos, If: c.expr(t.If), Max: t.Max, Return: c.ret(t.Return)}
+	if c.inErrors && (t.Kind == syntax.ToGate || t.Kind == syntax.ToReturn || t.Kind == syntax.ToFail) {
+		c.report(t.Pos, CodeErrors, "what goes wrong here is a warning; the command ends as it would have", "a step of Error Handling cannot ask, return or fail")
+	}
 	switch t.Kind {
 	case syntax.ToNext:
 		out.Kind = ToNext
@@ -89,11 +119,11 @@ func (c *compiler) target(t *syntax.Target) *Target {
 	case syntax.ToRedo:
 		out.Kind = ToRedo
 		for _, w := range t.Steps {
+			if w.Text == itself {
+				w.Text = c.scope.self
+			}
 			c.redo(w)
 			out.Redo = append(out.Redo, w.Text)
-		}
-		if t.Max > 10 {
-			c.report(t.Pos, CodeRedo, "", "expected max from 1 to 10, got %d", t.Max)
 		}
 	}
 	return out
@@ -101,31 +131,26 @@ func (c *compiler) target(t *syntax.Target) *Target {
 
 // redo checks one id that a target sends back to: the step stands before this one, in this sequence or one around it.
 func (c *compiler) redo(w syntax.Word) {
-	if w.Text == c.scope.self || c.scope.find(w.Text) != nil {
-		return
+	names := c.stepNames()
+	switch {
+	case w.Text == c.scope.self:
+	case !slices.Contains(names, w.Text):
+		c.report(w.Pos, CodeStep, nearest.Help(w.Text, names), "no step has id '%s'", w.Text)
+	case c.inErrors && c.scope.steps[w.Text] == nil:
+		c.report(w.Pos, CodeRedo, "name steps of Error Handling", "the workflow is over here, so step '%s' cannot be run again", w.Text)
+	case c.outsideLoop(w.Text) != nil:
+		loop := c.outsideLoop(w.Text)[0]
+		c.report(w.Pos, CodeRedo, "name the loop '"+loop+"'", "step '%s' lies in a loop that this step is not in", w.Text)
+	case c.scope.inside(w.Text):
+		c.report(w.Pos, CodeRedo, "name steps of its body", "step '%s' is the loop around this step", w.Text)
+	case c.scope.find(w.Text) == nil:
+		c.report(w.Pos, CodeRedo, "redo names steps that stand before this one", "step '%s' does not stand before this step", w.Text)
 	}
-	every := allIDs(c.file.Steps)
-	if every[w.Text] {
-		for _, loop := range c.scope.ids() {
-			if info := c.scope.find(loop); info != nil && slices.Contains(info.inside, w.Text) {
-				c.report(w.Pos, CodeRedo, "name the loop '"+loop+"'", "step '%s' lies in a loop that this step is not in", w.Text)
-				return
-			}
-		}
-		c.report(w.Pos, CodeRedo, "redo names steps that stand before this one", "step '%s' stands behind this step", w.Text)
-		return
-	}
-	names := make([]string, 0, len(every))
-	for name := range every {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	c.report(w.Pos, CodeStep, nearest.Help(w.Text, names), "no step has id '%s'", w.Text)
 }
 
 // checks is the list of what is verified over the whole file once every step is compiled.
 func checks() []func(*compiler) {
-	return []func(*compiler){checkReachable, checkSteps, checkAlways}
+	return []func(*compiler){checkReachable, checkErrors}
 }
 
 func checkReachable(c *compiler) {
@@ -134,31 +159,21 @@ func checkReachable(c *compiler) {
 	}
 }
 
-func checkSteps(c *compiler) {
-	if len(c.file.Steps) == 0 && len(c.found.List) == 0 {
-		c.report(syntax.Pos{Line: 1, Col: 1}, CodeAction, "add '### Step 1: ...' under '## Workflow Execution'", "the workflow has no step")
-	}
-}
-
-// checkAlways: only Error Handling has always, and there it must have it.
-func checkAlways(c *compiler) {
-	var walk func([]*syntax.Step)
-	walk = func(list []*syntax.Step) {
-		for _, s := range list {
-			if s.Always != nil {
-				c.report(s.Always.Pos, CodeAction, "move the step under '## Error Handling'", "always stands only under Error Handling")
-			}
-			walk(s.Body)
-		}
-	}
-	walk(c.file.Steps)
+// checkErrors: a step of Error Handling says when it runs, and cannot change what the command ends with.
+func checkErrors(c *compiler) {
 	for _, s := range c.file.Errors {
 		if s.Always == nil {
-			c.report(s.Pos, CodeAction, "add always: failed, completed or any", "a step of Error Handling needs always")
-			continue
+			c.report(s.Block, CodeErrors, "add always: failed, completed or any", "a step of Error Handling needs 'always'")
 		}
-		if !slices.Contains([]string{"failed", "completed", "any"}, s.Always.Text) {
-			c.report(s.Always.Pos, CodeAction, nearest.Help(s.Always.Text, []string{"failed", "completed", "any"}), "expected failed, completed or any, got %q", s.Always.Text)
+		switch s.Action.(type) {
+		case *syntax.Gate:
+			c.report(s.Block, CodeErrors, "ask before the end of the workflow", "a step of Error Handling cannot ask: it has five seconds")
+		case *syntax.Fail:
+			c.report(s.Block, CodeErrors, "what goes wrong here is a warning; the command ends as it would have", "a step of Error Handling cannot fail the command")
+		default:
+		}
+		if s.Return != nil {
+			c.report(s.Return.Pos, CodeErrors, "the command ends as it would have", "a step of Error Handling cannot end the command")
 		}
 	}
 }

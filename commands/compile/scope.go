@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"slices"
 
 	"tercet/commands/syntax"
@@ -11,25 +12,24 @@ import (
 type scope struct {
 	vars  []string
 	task  bool
-	steps map[string]*stepInfo // by id, those of this sequence and of the ones around it
+	steps map[string]*stepInfo // by id, those of this sequence that stand before
 	self  string               // id of the step being compiled
+	loop  string               // id of the loop whose body this is, empty outside of loops
 	outer *scope
 }
 
 // stepInfo is what is known of a step's result.
 type stepInfo struct {
-	id     string
-	agent  *formats.AgentInfo
-	kind   resultKind
-	names  []string // members of a set's result
-	inside []string // ids of the body's steps
+	agent *formats.AgentInfo
+	kind  resultKind
+	names []string // members of a set's result
 }
 
 type resultKind uint8
 
 const (
-	resultOther resultKind = iota
-	resultReturn
+	resultPlain  resultKind = iota // status only: a step that shows or returns
+	resultReturn                   // a subagent's return, or that of a check
 	resultLoop
 	resultGate
 	resultSet
@@ -43,7 +43,7 @@ func baseVars() []string {
 func laterVars() []string { return []string{"$it", "$tier", "$board", "$input"} }
 
 func reserved(name string) bool {
-	return slices.Contains(baseVars(), "$"+name) || slices.Contains(laterVars(), "$"+name) || name == "index" || name == "__loc__"
+	return slices.Contains(baseVars(), "$"+name) || slices.Contains(laterVars(), "$"+name) || name == "index" || name == "ENV" || name == "__loc__"
 }
 
 func newScope(task bool) *scope {
@@ -57,14 +57,14 @@ func (s *scope) add(name string) {
 }
 
 // enter opens the scope of a loop's body.
-func (s *scope) enter(as string) *scope {
-	in := &scope{vars: slices.Clone(s.vars), task: s.task, steps: map[string]*stepInfo{}, outer: s}
+func (s *scope) enter(loop, as string) *scope {
+	in := &scope{vars: slices.Clone(s.vars), task: s.task, steps: map[string]*stepInfo{}, loop: loop, outer: s}
 	in.add("$" + as)
 	in.add("$index")
 	return in
 }
 
-// inErrors is the scope of Error Handling: every step may have run.
+// inErrors is the scope of Error Handling: it sees what the workflow left.
 func (s *scope) inErrors() *scope {
 	return &scope{vars: slices.Clone(s.vars), task: s.task, steps: map[string]*stepInfo{}, outer: s}
 }
@@ -78,67 +78,128 @@ func (s *scope) find(id string) *stepInfo {
 	return nil
 }
 
-func (s *scope) ids() []string {
-	var out []string
+// inside tells whether the scope is in the body of a loop.
+func (s *scope) inside(loop string) bool {
 	for at := s; at != nil; at = at.outer {
-		for id := range at.steps {
-			out = append(out, id)
+		if at.loop == loop {
+			return true
 		}
+	}
+	return false
+}
+
+// index gives every step of the file its id before anything is compiled: the one that is written, else the slug of the title,
+// made unique. It notes in which loops each stands, and which steps are sent back to.
+func (c *compiler) index() {
+	c.ids, c.loops, c.redoable = map[*syntax.Step]string{}, map[string][]string{}, map[string]bool{}
+	first := map[string]syntax.Pos{}
+	c.walk(func(s *syntax.Step) {
+		id := s.ID.Text
+		switch at, twice := first[id]; {
+		case id == "":
+		case id == itself:
+			c.report(s.ID.Pos, CodeName, "choose another id", "'%s' stands for the step itself", itself)
+		case twice:
+			c.report(s.ID.Pos, CodeStepTwice, "give one of them another id", "two steps have the id '%s', the first is on line %d", id, at.Line)
+		default:
+			first[id], c.ids[s] = s.ID.Pos, id
+		}
+	})
+	taken := map[string]bool{itself: true, "": true}
+	for id := range first {
+		taken[id] = true
+	}
+	c.walk(func(s *syntax.Step) {
+		if c.ids[s] != "" {
+			return
+		}
+		base := slug(s.Title)
+		if base == "" {
+			base = "step"
+		}
+		id := base
+		for n := 2; taken[id]; n++ {
+			id = fmt.Sprintf("%s_%d", base, n)
+		}
+		taken[id], c.ids[s] = true, id
+	})
+	c.chains(c.file.Steps, nil)
+	c.chains(c.file.Errors, nil)
+	c.walk(func(s *syntax.Step) {
+		for _, t := range targetsOf(s) {
+			for _, id := range t.Steps {
+				c.redoable[id.Text] = true
+			}
+		}
+	})
+}
+
+// walk visits every step of the file, bodies behind their loop.
+func (c *compiler) walk(visit func(*syntax.Step)) {
+	var each func([]*syntax.Step)
+	each = func(list []*syntax.Step) {
+		for _, s := range list {
+			visit(s)
+			each(s.Body)
+		}
+	}
+	each(c.file.Steps)
+	each(c.file.Errors)
+}
+
+func (c *compiler) chains(list []*syntax.Step, around []string) {
+	for _, s := range list {
+		id := c.ids[s]
+		c.loops[id] = around
+		c.chains(s.Body, append(slices.Clone(around), id))
+		if f, ok := s.Action.(*syntax.Foreach); ok && f.Delegate != nil {
+			if _, ok := c.loops[bodyID(f)]; !ok {
+				c.loops[bodyID(f)] = append(slices.Clone(around), id)
+			}
+		}
+	}
+}
+
+// bodyID is the id of the delegation that stands in the same block as its loop.
+func bodyID(f *syntax.Foreach) string { return slug(f.Delegate.Agent.Text) }
+
+// outsideLoop gives the loops in which a step stands but the present place does not, outermost first.
+func (c *compiler) outsideLoop(id string) []string {
+	for i, loop := range c.loops[id] {
+		if !c.scope.inside(loop) {
+			return c.loops[id][i:]
+		}
+	}
+	return nil
+}
+
+func (c *compiler) stepNames() []string {
+	out := make([]string, 0, len(c.loops))
+	for id := range c.loops {
+		out = append(out, id)
 	}
 	slices.Sort(out)
 	return out
 }
 
-// redoable collects the ids that some step sends back to: their expressions may read steps that stand behind them.
-func redoable(steps []*syntax.Step) map[string]bool {
-	out := map[string]bool{}
-	var walk func([]*syntax.Step)
-	walk = func(list []*syntax.Step) {
-		for _, s := range list {
-			for _, r := range s.On {
-				for _, t := range r.Targets {
-					for _, id := range t.Steps {
-						out[id.Text] = true
-					}
-				}
-			}
-			if g, ok := s.Action.(*syntax.Gate); ok {
-				for _, ch := range g.Choices {
-					if ch.Target != nil {
-						for _, id := range ch.Target.Steps {
-							out[id.Text] = true
-						}
-					}
-				}
-			}
-			walk(s.Body)
-		}
+// targetsOf lists where a step's rules and choices lead.
+func targetsOf(s *syntax.Step) []*syntax.Target {
+	var out []*syntax.Target
+	for _, r := range s.On {
+		out = append(out, r.Targets...)
 	}
-	walk(steps)
-	return out
-}
-
-// allIDs collects every id that the steps of the file have or are given.
-func allIDs(steps []*syntax.Step) map[string]bool {
-	out := map[string]bool{}
-	for _, s := range steps {
-		if id := stepID(s); id != "" {
-			out[id] = true
-		}
-		for id := range allIDs(s.Body) {
-			out[id] = true
+	if g, ok := s.Action.(*syntax.Gate); ok {
+		for _, ch := range g.Choices {
+			if ch.Target != nil {
+				out = append(out, ch.Target)
+			}
 		}
 	}
 	return out
 }
 
-// stepID is the id as written, else the slug of the title.
-func stepID(s *syntax.Step) string {
-	if s.ID.Text != "" {
-		return s.ID.Text
-	}
-	return slug(s.Title)
-}
+// maxSlug is the most bytes of an id that is made from a title.
+const maxSlug = 40
 
 func slug(title string) string {
 	out := make([]byte, 0, len(title))
@@ -147,12 +208,12 @@ func slug(title string) string {
 		switch {
 		case ch >= 'A' && ch <= 'Z':
 			out = append(out, ch+'a'-'A')
-		case ch >= 'a' && ch <= 'z', ch >= '0' && ch <= '9':
+		case ch >= 'a' && ch <= 'z', ch >= '0' && ch <= '9' && len(out) > 0:
 			out = append(out, ch)
 		case len(out) > 0 && out[len(out)-1] != '_':
 			out = append(out, '_')
 		}
-		if len(out) >= 40 {
+		if len(out) >= maxSlug {
 			break
 		}
 	}

@@ -6,7 +6,15 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/nearest"
 )
+
+// worker notes that a step delegates to a subagent that is no built-in.
+func (c *compiler) worker(id string, agent formats.AgentInfo) {
+	if !agent.Builtin {
+		c.last = &lastWorker{id: id, agent: agent}
+	}
+}
 
 // lastWorker is the worker that the sentence before delegated to: "update task status" and "validate plan format" speak of
 // its role and its artifact.
@@ -28,35 +36,36 @@ func (c *compiler) preflight() *syntax.During {
 	if d != nil || !c.scope.task {
 		return d
 	}
-	for _, s := range c.file.Steps {
-		if s.Sentence == nil || s.Sentence.Kind != syntax.SayDelegate {
-			continue
+	var implied *syntax.During
+	c.walk(func(s *syntax.Step) {
+		if implied != nil || s.Sentence == nil || s.Sentence.Kind != syntax.SayDelegate {
+			return
 		}
 		info, ok := c.env.Agent(s.Sentence.Name.Text)
 		if during, _ := info.Role.Statuses(); ok && during != "" {
-			return &syntax.During{Pos: s.Sentence.Pos, Status: syntax.Word{Pos: s.Sentence.Pos, Text: during.String()}}
+			implied = &syntax.During{Pos: s.Sentence.Pos, Status: syntax.Word{Pos: s.Sentence.Pos, Text: during.String()}}
 		}
-	}
-	return nil
+	})
+	return implied
 }
 
 // sentence lowers a plain sentence to a step; nil for one that the declarations already say.
 func (c *compiler) sentence(s *syntax.Step, id string) *Op {
 	say := s.Sentence
 	op := &Op{Pos: s.Pos, ID: id, Title: s.Title}
-	info := &stepInfo{id: id, kind: resultReturn}
+	info := &stepInfo{kind: resultReturn}
 	switch say.Kind {
 	case syntax.SayDelegate:
-		op.Do = c.sayDelegate(say, info)
+		op.Do = c.sayDelegate(say, id, info)
 	case syntax.SayUpdateStatus:
 		op.Do = c.sayStatus(say)
 	case syntax.SayValidateFormat:
 		c.sayFormat(say, op)
 	case syntax.SayForEach:
-		inner := &syntax.Foreach{Pos: say.Pos, In: say.Expr, As: say.Name}
 		info.kind = resultLoop
-		op.Do = c.foreach(inner, s, info)
+		op.Do = c.foreach(&syntax.Foreach{Pos: say.Pos, In: say.Expr, As: say.Name}, s, id)
 	case syntax.SayReturn:
+		info.kind = resultPlain
 		op.Return = c.sayReturn(say)
 	case syntax.SayTaskReady, syntax.SayTaskExists, syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument, syntax.SayLoadTask:
 		c.argSentence(say)
@@ -67,17 +76,18 @@ func (c *compiler) sentence(s *syntax.Step, id string) *Op {
 }
 
 // sayDelegate gives the worker {args, task}, and each argument that it takes under its own name.
-func (c *compiler) sayDelegate(say *syntax.Sentence, info *stepInfo) Action {
+func (c *compiler) sayDelegate(say *syntax.Sentence, id string, info *stepInfo) Action {
 	agent, ok := c.agent(say.Name)
 	d := &Delegate{Agent: say.Name.Text, Info: agent, With: &Value{IsMap: true}}
 	if !ok {
 		return d
 	}
 	info.agent = &agent
-	c.last = &lastWorker{id: info.id, agent: agent}
-	takes := func(name string) bool { _, listed := agent.Inputs[name]; return agent.Inputs == nil || listed }
+	c.worker(id, agent)
+	given := map[string]bool{}
 	add := func(name, src string) {
-		if takes(name) {
+		if _, listed := agent.Inputs[name]; (listed || agent.Inputs == nil) && !given[name] {
+			given[name] = true
 			d.With.Fields = append(d.With.Fields, Field{Key: name, Value: c.source(say.Pos, src)})
 		}
 	}
@@ -86,10 +96,11 @@ func (c *compiler) sayDelegate(say *syntax.Sentence, info *stepInfo) Action {
 		add("task", "$task")
 	}
 	for _, a := range c.prog.Args {
-		if _, listed := agent.Inputs[a.Name]; listed && a.Name != "task" && a.Name != "args" {
+		if agent.Inputs != nil {
 			add(a.Name, "$args."+a.Name)
 		}
 	}
+	c.required(agent, given, say.Pos)
 	return d
 }
 
@@ -97,7 +108,7 @@ func (c *compiler) sayStatus(say *syntax.Sentence) Action {
 	to := say.To.Text
 	if to == "" {
 		if c.last == nil {
-			c.report(say.Pos, CodeSentence, `write: to "planned"`, "no delegation before this step implies a status")
+			c.report(say.Pos, CodeSentence, `say which: to "planned"`, "no delegation before this step implies a status")
 			return &Delegate{}
 		}
 		_, after := c.last.agent.Role.Statuses()
@@ -105,23 +116,34 @@ func (c *compiler) sayStatus(say *syntax.Sentence) Action {
 			after = formats.Revised
 		}
 		if after == "" {
-			c.report(say.Pos, CodeSentence, `write: to "planned"`, "the role of %s implies no status", c.last.agent.Name)
+			c.report(say.Pos, CodeSentence, `say which: to "planned"`, "the role of subagent %s implies no status", c.last.agent.Name)
 			return &Delegate{}
 		}
 		to = after.String()
 	}
-	return c.status(&syntax.Status{Pos: say.Pos, To: &syntax.Value{Pos: say.Pos, Lit: to}})
+	pos := say.To.Pos
+	if pos.IsZero() {
+		pos = say.Pos
+	}
+	return c.statusStep(&syntax.Status{Pos: say.Pos, To: &syntax.Value{Pos: pos, Lit: to}}, true)
 }
 
 // sayFormat checks the document of the worker before, with one repair round.
 func (c *compiler) sayFormat(say *syntax.Sentence, op *Op) {
 	noun := strings.ToLower(say.Name.Text)
-	if !slices.Contains(formats.Profiles(), noun) {
-		c.profile(syntax.Word{Pos: say.Name.Pos, Text: noun})
+	if !c.profile(syntax.Word{Pos: say.Name.Pos, Text: noun}) {
 		return
 	}
-	if c.last == nil {
+	kind := documentType(noun)
+	switch {
+	case kind == "":
+		c.report(say.Pos, CodeSentence, "write a block with check: {document: "+noun+", path: ...}", "'%s' is no type of artifact, so its file must be named", noun)
+		return
+	case c.last == nil:
 		c.report(say.Pos, CodeSentence, "delegate to a subagent first", "no delegation before this step makes a %s", noun)
+		return
+	case c.last.agent.NoArtifacts, c.last.agent.Artifacts != nil && !slices.ContainsFunc(c.last.agent.Artifacts, func(a formats.ArtifactSpec) bool { return a.Type == kind }):
+		c.report(say.Pos, CodeSentence, "", "subagent %s makes no %s", c.last.agent.Name, noun)
 		return
 	}
 	op.Do = &Check{Document: noun}
@@ -138,24 +160,20 @@ func (c *compiler) sayReturn(say *syntax.Sentence) *Return {
 // argSentence checks what a sentence says of the arguments against the declarations, and takes what it adds.
 func (c *compiler) argSentence(say *syntax.Sentence) {
 	names := c.prog.argNames()
+	at := slices.Index(names, say.Name.Text)
 	switch say.Kind {
-	case syntax.SayExtract:
-		i := slices.Index(names, say.Name.Text)
+	case syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument:
 		switch {
-		case i < 0:
-			c.report(say.Name.Pos, CodeArgument, "declare it under arguments:", "no argument is named '%s'", say.Name.Text)
-		case i != say.Index:
-			c.report(say.Pos, CodeArgument, "", "expected args[%d] for '%s', got args[%d]", i, say.Name.Text, say.Index)
-		}
-	case syntax.SayPositive:
-		if i := slices.Index(names, say.Name.Text); i >= 0 {
-			c.prog.Args[i].AtLeast(1)
-			return
-		}
-		c.report(say.Name.Pos, CodeArgument, "declare it under arguments:", "no argument is named '%s'", say.Name.Text)
-	case syntax.SayValidateArgument:
-		if !slices.Contains(names, say.Name.Text) {
-			c.report(say.Name.Pos, CodeArgument, "declare it under arguments:", "no argument is named '%s'", say.Name.Text)
+		case at < 0:
+			help := nearest.Help(say.Name.Text, names)
+			if help == "" {
+				help = "declare it under arguments:"
+			}
+			c.report(say.Name.Pos, CodeArgument, help, "no argument is named '%s'", say.Name.Text)
+		case say.Kind == syntax.SayExtract && at != say.Index:
+			c.report(say.Pos, CodeArgument, "", "expected args[%d] for '%s', got args[%d]", at, say.Name.Text, say.Index)
+		case say.Kind == syntax.SayPositive:
+			c.prog.Args[at].AtLeast(1)
 		}
 	case syntax.SayTaskExists, syntax.SayLoadTask:
 		c.needTask(say)
@@ -163,6 +181,7 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 		c.needTask(say)
 		c.ready(say)
 	case syntax.SayDelegate, syntax.SayUpdateStatus, syntax.SayValidateFormat, syntax.SayForEach, syntax.SayReturn:
+		c.report(say.Pos, CodeSentence, "move it below '## Workflow Execution'", "a sentence of the workflow stands in Argument Parsing")
 	}
 }
 
@@ -176,8 +195,10 @@ func (c *compiler) needTask(say *syntax.Sentence) {
 func (c *compiler) ready(say *syntax.Sentence) {
 	status, err := formats.ParseTaskStatus(strings.ToLower(say.Verb.Text))
 	if err != nil || !status.InProgress() {
-		c.report(say.Verb.Pos, CodeStatus, "use researching, planning, revising or implementing", "expected an in-progress status, got %q", say.Verb.Text)
+		c.report(say.Verb.Pos, CodeStatus, inProgressHelp(), "expected a status that is in progress, got %q", say.Verb.Text)
 		return
 	}
-	c.prog.Allow = formats.MovesInto(status)
+	if c.prog.Allow == nil {
+		c.prog.Allow = formats.MovesInto(status)
+	}
 }

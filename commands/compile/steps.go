@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -15,12 +14,12 @@ import (
 func (c *compiler) steps(list []*syntax.Step) []*Op {
 	var out []*Op
 	ended := false
-	for i, s := range list {
+	for _, s := range list {
 		if ended {
 			c.reached = append(c.reached, s)
 			ended = false
 		}
-		id := c.identify(s, list[:i])
+		id := c.ids[s]
 		c.scope.self = id
 		var op *Op
 		if s.Sentence != nil {
@@ -43,73 +42,117 @@ func endsAlways(op *Op) bool {
 	if op.When != nil {
 		return false
 	}
-	if _, ok := op.Do.(*Fail); ok {
+	switch a := op.Do.(type) {
+	case *Fail:
 		return true
+	case *Gate:
+		return op.Return != nil || !slices.ContainsFunc(a.Choices, func(ch Choice) bool {
+			return ch.Target == nil || ch.Target.If != nil || ch.Target.Kind == ToNext || ch.Target.Kind == ToRedo
+		})
 	}
-	return op.Return != nil && op.Do == nil
-}
-
-// identify gives the step its id and reports one that is used twice.
-func (c *compiler) identify(s *syntax.Step, before []*syntax.Step) string {
-	id := stepID(s)
-	if s.ID.Text == "" {
-		base := id
-		for n := 2; id == "" || c.scope.steps[id] != nil; n++ {
-			id = fmt.Sprintf("%s_%d", base, n)
-			if base == "" {
-				id = fmt.Sprintf("step_%d", len(before)+1)
-			}
-		}
-		return id
-	}
-	if c.scope.find(id) != nil {
-		c.report(s.ID.Pos, CodeStepTwice, "give one of them another id", "two steps have the id '%s'", id)
-	}
-	return id
+	return op.Return != nil && len(op.On) == 0
 }
 
 // step compiles a step with a block.
 func (c *compiler) step(s *syntax.Step, id string) *Op {
 	op := &Op{Pos: s.Pos, ID: id, Title: s.Title, When: c.expr(s.When)}
-	info := &stepInfo{id: id}
+	info := &stepInfo{}
 	if s.Always != nil {
 		op.Always = s.Always.Text
 	}
 	op.Table = c.table(s.Table)
-	if s.Timeout != nil {
-		op.Timeout = formats.Timeout{Total: seconds(s.Timeout.Total), Idle: seconds(s.Timeout.Idle)}
-	}
-	op.Retry = c.retry(s.Retry)
-	op.Do = c.action(s, info)
 	if s.Action == nil && s.Table == nil && s.Return == nil {
 		c.report(s.Pos, CodeAction, "add delegate, status, check, gate, set, foreach, table, return or fail", "step '%s' has no action", id)
 		return nil
 	}
-	if s.Fallback != nil {
-		if agent, ok := c.agent(*s.Fallback); ok {
-			op.Fallback, op.FallbackInfo = agent.Name, agent
-		}
-	}
+	c.companions(s)
+	op.Do = c.action(s, id, info)
+	c.work(s, op)
 	op.Expect = c.expect(s.Expect)
 	c.scope.steps[id] = info // its own result is `.` and may be read in its targets
 	for _, r := range s.On {
-		op.On = append(op.On, c.rule(r, s, op)...)
+		op.On = append(op.On, c.rule(r, op)...)
 	}
 	op.Return = c.ret(s.Return)
 	return op
 }
 
-func (c *compiler) action(s *syntax.Step, info *stepInfo) Action {
+// companions reports keys that mean nothing beside the step's action: a key is never ignored.
+func (c *compiler) companions(s *syntax.Step) {
+	_, delegates := s.Action.(*syntax.Delegate)
+	loop, loops := s.Action.(*syntax.Foreach)
+	bare := loops && loop.Delegate == nil
+	if bare && s.Fallback != nil {
+		c.report(s.Fallback.Pos, CodeCompanion, "write it beside the delegate of the body", "'fallback' belongs to 'delegate'")
+	}
+	if bare && s.Prompt != nil {
+		c.report(s.Prompt.Pos, CodeCompanion, "write it beside the delegate of the body", "'prompt' belongs to 'delegate'")
+	}
+	check, checks := s.Action.(*syntax.Check)
+	runs := delegates || loops || checks && (check.Command != nil || check.Project != nil)
+	if _, status := s.Action.(*syntax.Status); !runs && !status && s.Timeout != nil {
+		c.report(s.Timeout.Pos, CodeCompanion, "remove it", "'timeout' belongs to 'delegate'")
+	}
+	if checks && !runs && s.Retry != nil {
+		c.report(s.Retry.Pos, CodeCompanion, "remove it", "'retry' belongs to a check that runs commands")
+	}
+}
+
+// work compiles what belongs to a delegation: how long it may take and how often it is tried.
+func (c *compiler) work(s *syntax.Step, op *Op) {
+	op.Timeout, op.Retry = c.timeout(s.Timeout), c.retry(s.Retry)
+	if s.Fallback != nil {
+		if agent, ok := c.agent(*s.Fallback); ok {
+			op.Fallback, op.FallbackInfo = agent.Name, agent
+			c.inputs(agent, s, s.Fallback.Pos)
+		}
+	}
+	if _, ok := op.Do.(*Delegate); !ok {
+		return
+	}
+	for i := len(c.under) - 1; i >= 0; i-- {
+		if op.Timeout == (formats.Timeout{}) {
+			op.Timeout = c.under[i].timeout
+		}
+		if s.Retry == nil && op.Retry.Max == 0 {
+			op.Retry = c.under[i].retry
+		}
+	}
+}
+
+// inherited is what a loop gives to the delegations of its body; their own keys win.
+type inherited struct {
+	with    []syntax.Field
+	timeout formats.Timeout
+	retry   Retry
+}
+
+// merged is the step's own input with that of the loops around under it. What the subagent does not list is left out.
+func (c *compiler) merged(own []syntax.Field, agent formats.AgentInfo) []syntax.Field {
+	out := slices.Clone(own)
+	for i := len(c.under) - 1; i >= 0; i-- {
+		for _, f := range c.under[i].with {
+			_, listed := agent.Inputs[f.Key.Text]
+			given := slices.ContainsFunc(out, func(o syntax.Field) bool { return o.Key.Text == f.Key.Text })
+			if !given && (listed || agent.Inputs == nil && !agent.Builtin) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+func (c *compiler) action(s *syntax.Step, id string, info *stepInfo) Action {
 	switch a := s.Action.(type) {
 	case *syntax.Delegate:
 		info.kind = resultReturn
-		return c.delegate(a, s, info)
+		return c.delegate(a, s, id, info)
 	case *syntax.Foreach:
 		info.kind = resultLoop
-		return c.foreach(a, s, info)
+		return c.foreach(a, s, id)
 	case *syntax.Status:
 		info.kind = resultReturn
-		return c.status(a)
+		return c.statusStep(a, s.When == nil && len(s.On) == 0)
 	case *syntax.Gate:
 		info.kind = resultGate
 		return c.gate(a, s)
@@ -128,21 +171,43 @@ func (c *compiler) action(s *syntax.Step, info *stepInfo) Action {
 func (c *compiler) agent(w syntax.Word) (formats.AgentInfo, bool) {
 	info, ok := c.env.Agent(w.Text)
 	if !ok {
-		c.report(w.Pos, CodeAgent, nearest.Help(w.Text, c.env.Names()), "unknown subagent '%s'", w.Text)
+		help := nearest.Help(w.Text, c.env.Names())
+		if help == "" {
+			help = "add subagents/" + w.Text + ".md to the workspace"
+		}
+		c.report(w.Pos, CodeAgent, help, "unknown subagent '%s'", w.Text)
 	}
 	return info, ok
 }
 
-func (c *compiler) delegate(a *syntax.Delegate, s *syntax.Step, info *stepInfo) Action {
+func (c *compiler) delegate(a *syntax.Delegate, s *syntax.Step, id string, info *stepInfo) Action {
 	agent, ok := c.agent(a.Agent)
-	d := &Delegate{Agent: a.Agent.Text, Info: agent, With: &Value{IsMap: true, Fields: c.fields(s.With)}, Prompt: c.text(s.Prompt)}
+	d := &Delegate{Agent: a.Agent.Text, Info: agent, Prompt: c.text(s.Prompt)}
+	with := *s
+	if ok {
+		with.With = c.merged(s.With, agent)
+	}
+	d.With = &Value{IsMap: true, Fields: c.fields(with.With)}
 	if !ok {
 		return d
 	}
 	info.agent = &agent
-	c.inputs(agent, s, a.Pos)
-	c.last = &lastWorker{id: info.id, agent: agent}
+	c.inputs(agent, &with, a.Pos)
+	c.worker(id, agent)
+	if a.Agent.Text == StatusSync && changesStatus(s.With) {
+		c.moved("", false)
+	}
 	return d
+}
+
+// changesStatus tells whether the input of the status-sync manager may be one that changes the status of a task.
+func changesStatus(with []syntax.Field) bool {
+	for _, f := range with {
+		if f.Key.Text == "operation" && f.Value.Kind == syntax.Literal {
+			return f.Value.Lit == OpUpdateStatus
+		}
+	}
+	return true
 }
 
 // inputs checks the step's input against the subagent's contract.
@@ -160,126 +225,95 @@ func (c *compiler) inputs(agent formats.AgentInfo, s *syntax.Step, pos syntax.Po
 		given[f.Key.Text] = true
 		in, ok := agent.Inputs[f.Key.Text]
 		if !ok {
-			c.report(f.Key.Pos, CodeInput, nearest.Help(f.Key.Text, names), "subagent %s takes no input '%s'; expected one of %s", agent.Name, f.Key.Text, strings.Join(names, ", "))
+			list := "; expected one of " + strings.Join(names, ", ")
+			if len(names) == 0 {
+				list = ", nor any other"
+			}
+			c.report(f.Key.Pos, CodeInput, nearest.Help(f.Key.Text, names), "subagent %s takes no input '%s'%s", agent.Name, f.Key.Text, list)
 			continue
 		}
-		if f.Value.Kind == syntax.Literal && !fits(in.Type, f.Value.Lit) {
-			c.report(f.Value.Pos, CodeInput, "", "expected %s for input '%s', got %v", in.Type, f.Key.Text, f.Value.Lit)
+		if !fits(in.Type, f.Value) {
+			c.report(f.Value.Pos, CodeInput, "", "expected %s for input '%s', got %s", in.Type, f.Key.Text, shown(f.Value))
 		}
 	}
-	for _, name := range names {
+	c.required(agent, given, pos)
+}
+
+func (c *compiler) required(agent formats.AgentInfo, given map[string]bool, pos syntax.Pos) {
+	var missing []string
+	for name := range agent.Inputs {
 		if agent.Inputs[name].Required && !given[name] {
-			c.report(pos, CodeInput, "add it to with", "subagent %s needs the input '%s'", agent.Name, name)
+			missing = append(missing, name)
 		}
+	}
+	slices.Sort(missing)
+	for _, name := range missing {
+		c.report(pos, CodeInput, "add it: with: {"+name+": ...}", "subagent %s needs the input '%s'", agent.Name, name)
 	}
 }
 
-// fits tells whether a literal can be of the type; null fits all.
-func fits(t formats.InputType, v any) bool {
-	if v == nil {
+// fits tells whether what is written can be of the type; null fits all, and what an expression gives is known at run time.
+func fits(t formats.InputType, v *syntax.Value) bool {
+	switch v.Kind {
+	case syntax.Jq:
 		return true
+	case syntax.Template:
+		return v.Text.Whole || t == formats.TypeString || t == formats.TypeAny
+	case syntax.Map:
+		return t == formats.TypeObject || t == formats.TypeAny
+	case syntax.List:
+		return t == formats.TypeArray || t == formats.TypeList || t == formats.TypeAny
+	case syntax.Literal:
 	}
-	switch t {
-	case formats.TypeString:
-		_, ok := v.(string)
-		return ok
-	case formats.TypeInteger:
-		_, ok := v.(int)
-		return ok
-	case formats.TypeNumber:
-		_, whole := v.(int)
-		_, ok := v.(float64)
-		return ok || whole
-	case formats.TypeBoolean:
-		_, ok := v.(bool)
-		return ok
-	case formats.TypeArray, formats.TypeList, formats.TypeObject:
-		return false
-	case formats.TypeAny:
+	switch lit := v.Lit.(type) {
+	case nil:
+		return true
+	case string:
+		return t == formats.TypeString || t == formats.TypeAny
+	case bool:
+		return t == formats.TypeBoolean || t == formats.TypeAny
+	case int:
+		return t == formats.TypeInteger || t == formats.TypeNumber || t == formats.TypeAny
+	case float64:
+		return t == formats.TypeNumber || t == formats.TypeAny || t == formats.TypeInteger && lit == float64(int(lit))
 	}
 	return true
 }
 
-func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, info *stepInfo) Action {
+func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action {
 	f := &Foreach{In: c.expr(a.In), As: a.As.Text, Merge: a.Merge != nil}
 	if f.As == "" {
 		f.As = "item"
 	}
 	if reserved(f.As) {
-		c.report(a.As.Pos, CodeName, "choose another name", "$%s is the engine's", f.As)
+		c.report(a.As.Pos, CodeName, "choose another name", "'$%s' is the engine's", f.As)
 	}
 	if a.Merge != nil && strings.TrimSpace(a.Merge.Src) != "true" {
 		c.report(a.Merge.Pos, CodeUnsupported, "true goes on after an element that did not pass", "merge on a foreach is not supported yet, but for true")
 	}
-	outer := c.scope
-	outer.steps[info.id] = info
-	c.scope = outer.enter(f.As)
+	outer, last, under := c.scope, c.last, c.under
+	c.scope, c.last = outer.enter(id, f.As), nil
+	moves := movesInside(s.Body)
+	if moves {
+		c.status = statuses{}
+	}
 	if a.Delegate != nil {
 		inner := *s
-		inner.ID, inner.Action, inner.When, inner.On, inner.Table, inner.Return = syntax.Word{Text: a.Delegate.Agent.Text}, a.Delegate, nil, nil, nil, nil
-		f.Body = []*Op{c.step(&inner, slug(a.Delegate.Agent.Text))}
+		inner.Action, inner.When, inner.On, inner.Table, inner.Return, inner.Expect = a.Delegate, nil, nil, nil, nil, nil
+		c.scope.self = bodyID(a)
+		f.Body = []*Op{c.step(&inner, c.scope.self)}
 	} else {
+		c.under = append(slices.Clone(under), inherited{s.With, c.timeout(s.Timeout), c.retry(s.Retry)})
 		f.Body = c.steps(s.Body)
 	}
-	for id := range c.scope.steps {
-		info.inside = append(info.inside, id)
+	c.scope, c.last, c.under = outer, last, under
+	if moves {
+		c.status = statuses{}
 	}
-	slices.Sort(info.inside)
-	c.scope = outer
 	if len(f.Body) == 0 {
 		c.report(a.Pos, CodeAction, "put deeper step headings below it, or a delegate beside it", "foreach has no body")
 	}
 	return f
-}
-
-func (c *compiler) status(a *syntax.Status) Action {
-	in := syncFields{"task_number": c.source(a.Pos, "$task.number")}
-	if a.Task != nil {
-		in["task_number"] = c.value(a.Task)
-	} else if !c.scope.task {
-		return &Delegate{Agent: StatusSync}
-	}
-	in["status"], in["reason"] = c.value(a.To), c.value(a.Reason)
-	if a.Phase != nil {
-		in["operation"], in["phase"] = lit("set_phase"), c.value(a.Phase)
-		c.phaseStatus(a.To)
-		return c.sync(a.Pos, in)
-	}
-	in["operation"] = lit("update_status")
-	if a.Artifacts != nil {
-		in["artifacts"] = c.value(a.Artifacts)
-	}
-	d := c.sync(a.Pos, in)
-	d.Link = a.Artifacts == nil
-	d.To = c.taskStatus(a.To, a.Task == nil)
-	return d
-}
-
-func (c *compiler) phaseStatus(v *syntax.Value) {
-	if v == nil || v.Kind != syntax.Literal {
-		return
-	}
-	word, _ := v.Lit.(string)
-	if _, err := formats.ParsePhaseStatus(word); err != nil {
-		c.report(v.Pos, CodeStatus, "use not_started, in_progress, completed, partial or blocked", "expected phase status, got %q", word)
-	}
-}
-
-// taskStatus checks a literal status word; own tells that it is for the bound task, which `during` may have moved.
-func (c *compiler) taskStatus(v *syntax.Value, own bool) formats.TaskStatus {
-	if v == nil || v.Kind != syntax.Literal {
-		return ""
-	}
-	word, ok := v.Lit.(string)
-	status, err := formats.ParseTaskStatus(word)
-	if !ok || err != nil {
-		c.report(v.Pos, CodeStatus, statusHelp(word), "expected task status, got %q", fmt.Sprint(v.Lit))
-		return ""
-	}
-	if d := c.prog.During; own && d != nil && d.When == nil && !c.inAlways && !formats.CanMove(d.Status, status) {
-		c.report(v.Pos, CodeTransition, "", "a task cannot go from %s to %s", d.Status, status)
-	}
-	return status
 }
 
 func (c *compiler) gate(a *syntax.Gate, s *syntax.Step) Action {
@@ -288,20 +322,27 @@ func (c *compiler) gate(a *syntax.Gate, s *syntax.Step) Action {
 		g.Show = append(g.Show, c.expr(e))
 	}
 	if len(s.On) > 0 {
-		c.report(s.On[0].Status.Pos, CodeAction, "name the targets in choices", "a gate has choices instead of on")
+		c.report(s.On[0].Status.Pos, CodeGate, "name the targets in choices", "a gate has 'choices' instead of 'on'")
 	}
 	labels := []string{}
 	for _, ch := range a.Choices {
 		labels = append(labels, ch.Label.Text)
 		g.Choices = append(g.Choices, Choice{Label: ch.Label.Text, Target: c.target(ch.Target)})
 	}
-	if a.Choices == nil {
+	switch {
+	case a.Choices == nil:
 		labels = []string{"approve", "reject"}
 		g.Choices = []Choice{{Label: "approve", Target: &Target{Kind: ToNext}}, {Label: "reject", Target: &Target{Kind: ToFail}}}
+	case len(a.Choices) == 0:
+		c.report(a.Pos, CodeGate, "write {approve: next, reject: fail}, or leave the key out", "a gate has no choices")
 	}
 	if a.Auto != nil {
 		if !slices.Contains(labels, a.Auto.Text) {
-			c.report(a.Auto.Pos, CodeMember, nearest.Help(a.Auto.Text, labels), "no choice is named '%s'", a.Auto.Text)
+			help := nearest.Help(a.Auto.Text, labels)
+			if help == "" {
+				help = "the choices are " + strings.Join(labels, ", ")
+			}
+			c.report(a.Auto.Pos, CodeMember, help, "no choice is named '%s'", a.Auto.Text)
 		}
 		g.Auto = a.Auto.Text
 	}
@@ -313,18 +354,29 @@ func (c *compiler) check(a *syntax.Check) Action {
 		return c.gatekeeper(a)
 	}
 	out := &Check{Expr: c.expr(a.Expr), Path: c.value(a.Path), File: c.value(a.File), Nonempty: a.Nonempty, Else: c.text(a.Else)}
-	if a.Document != nil {
-		c.profile(*a.Document)
-		out.Document = a.Document.Text
+	if a.Document == nil {
+		return out
 	}
+	if c.profile(*a.Document) && a.Path == nil && documentType(a.Document.Text) == "" {
+		c.report(a.Document.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", a.Document.Text)
+	}
+	out.Document = a.Document.Text
 	return out
+}
+
+// documentType is the type of artifact that a profile is for, empty if it is for none.
+func documentType(profile string) formats.ArtifactType {
+	if t, ok := artifactType(strings.TrimSuffix(profile, "-short")); ok && t.IsDocument() {
+		return t
+	}
+	return ""
 }
 
 // gatekeeper lowers a check that runs commands to a delegation.
 func (c *compiler) gatekeeper(a *syntax.Check) Action {
 	info, ok := c.env.Agent(Gatekeeper)
 	if !ok {
-		c.report(a.Pos, CodeAgent, "", "unknown subagent %q", Gatekeeper)
+		c.report(a.Pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", Gatekeeper)
 	}
 	with := &Value{IsMap: true}
 	if a.Command != nil {
@@ -336,8 +388,8 @@ func (c *compiler) gatekeeper(a *syntax.Check) Action {
 	} else {
 		kinds := &Value{IsList: true}
 		for _, w := range a.Project {
-			if !slices.Contains([]string{"build", "lint", "test"}, w.Text) {
-				c.report(w.Pos, CodeMember, nearest.Help(w.Text, []string{"build", "lint", "test"}), "expected build, lint or test, got %q", w.Text)
+			if known := []string{"build", "lint", "test"}; !slices.Contains(known, w.Text) {
+				c.report(w.Pos, CodeMember, nearest.Help(w.Text, known), "expected build, lint or test, got %q", w.Text)
 			}
 			kinds.Items = append(kinds.Items, lit(w.Text))
 		}
@@ -367,6 +419,20 @@ func (c *compiler) table(t *syntax.Table) *Table {
 	return out
 }
 
+func (c *compiler) timeout(t *syntax.Timeout) formats.Timeout {
+	if t == nil {
+		return formats.Timeout{}
+	}
+	return formats.Timeout{Total: seconds(t.Total), Idle: seconds(t.Idle)}
+}
+
+// The defaults of a retry, in seconds.
+const (
+	retryBackoff = 2
+	retryFactor  = 2
+	retryCap     = 60
+)
+
 func (c *compiler) retry(r *syntax.Retry) Retry {
 	if r == nil {
 		return Retry{}
@@ -380,16 +446,16 @@ func (c *compiler) retry(r *syntax.Retry) Retry {
 		out.On = append(out.On, formats.Class(w.Text))
 	}
 	if out.On == nil {
-		out.On = []formats.Class{formats.ClassTransient}
+		out.On = []formats.Class{formats.ClassTransient, formats.ClassTimeout, formats.ClassInvalidReturn}
 	}
 	if out.Backoff == 0 {
-		out.Backoff = 2
+		out.Backoff = retryBackoff
 	}
 	if out.Factor == 0 {
-		out.Factor = 2
+		out.Factor = retryFactor
 	}
 	if out.Cap == 0 {
-		out.Cap = 60
+		out.Cap = retryCap
 	}
 	return out
 }
@@ -402,7 +468,7 @@ func (c *compiler) expect(e *syntax.Expect) *Expect {
 	if e.Artifact != nil {
 		kind, ok := artifactType(e.Artifact.Text)
 		if !ok {
-			c.report(e.Artifact.Pos, CodeArtifact, "", "expected artifact type, got %q", e.Artifact.Text)
+			c.report(e.Artifact.Pos, CodeArtifact, nearest.Help(e.Artifact.Text, artifactWords()), "expected one of %s, got %q", strings.Join(artifactWords(), ", "), e.Artifact.Text)
 		}
 		out.Artifact = kind
 	}
@@ -422,7 +488,7 @@ func (c *compiler) ret(r *syntax.Return) *Return {
 	if r.Status != nil && r.Status.Kind == syntax.Literal {
 		word, _ := r.Status.Lit.(string)
 		if !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
-			c.report(r.Status.Pos, CodeOutcome, outcomeHelp(word), "expected a status, got %v", r.Status.Lit)
+			c.report(r.Status.Pos, CodeOutcome, outcomeHelp(word), "expected a status, got %s", shown(r.Status))
 		}
 	}
 	return out
@@ -433,7 +499,10 @@ func outcomeHelp(word string) string {
 	for _, o := range formats.Outcomes() {
 		names = append(names, o.String())
 	}
-	return nearest.Help(word, names)
+	if help := nearest.Help(word, names); help != "" {
+		return help
+	}
+	return "the statuses are " + strings.Join(names, ", ")
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -5,54 +5,65 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"tercet/commands/compile"
 	"tercet/formats"
 )
 
-// check tells whether something holds, without running anything.
-func (r *run) check(ctx context.Context, sc *scope, op *compile.Op, path string, a *compile.Check) (result, error) {
-	if r.dry.on {
-		if r.dry.assume(sc, op, a) {
-			return verdict(formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}), nil
-		}
+// check tells whether something holds, without running anything. What does not hold is a rejection; a check that cannot be
+// made has failed.
+func (r *run) check(ctx context.Context, sc *scope, op *compile.Op, a *compile.Check) (result, error) {
+	if r.dry.on && r.dry.assume(sc, op, a) {
+		return verdict(formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}), nil
 	}
-	var issues []formats.Issue
-	var err error
-	switch {
-	case a.Document != "":
-		issues, err = r.checkDocument(ctx, sc, a)
-	case a.File != nil:
-		issues, err = r.checkFile(ctx, sc, a)
-	default:
-		var v any
-		if v, err = r.eval(ctx, sc, a.Expr, nil); err == nil && !truth(v) {
-			issues = []formats.Issue{{Level: formats.LevelError, Description: "expected " + a.Expr.Src, Source: "check"}}
-		}
-	}
+	issues, err := r.findings(ctx, sc, a)
 	if err != nil {
-		ret := formats.Failed(err)
+		if ctx.Err() != nil {
+			return result{}, context.Cause(ctx)
+		}
+		return verdict(formats.Failed(err)), nil
+	}
+	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved, Issues: issues}
+	if at := slices.IndexFunc(issues, func(i formats.Issue) bool { return i.Level == formats.LevelError }); at >= 0 {
+		ret.Verdict, ret.Summary = formats.VerdictRejected, issues[at].Description
+	}
+	if ret.Verdict == formats.VerdictApproved {
 		return verdict(ret), nil
 	}
-	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved, Summary: path + " holds", Issues: issues}
-	for _, i := range issues {
-		if i.Level == formats.LevelError {
-			ret.Verdict = formats.VerdictRejected
-		}
+	if len(issues) > 1 {
+		ret.Summary += fmt.Sprintf(" … and %d more", len(issues)-1)
 	}
-	if ret.Verdict == formats.VerdictRejected {
-		ret.Summary = issues[0].Description
-		if len(issues) > 1 {
-			ret.Summary += fmt.Sprintf(" … and %d more", len(issues)-1)
-		}
-		if a.Else != nil {
-			if ret.Summary, err = r.text(ctx, sc, a.Else, resultOf(ret, 1)); err != nil {
-				return result{}, err
-			}
-		}
+	if a.Else == nil {
+		return verdict(ret), nil
+	}
+	if ret.Summary, err = r.text(ctx, sc, a.Else, resultOf(ret, 1)); err != nil {
+		return result{}, err
+	}
+	if a.Expr != nil {
+		ret.Issues[0].Description = ret.Summary // the words of the file say more than its jq
 	}
 	return verdict(ret), nil
+}
+
+// findings gives what is wrong, nothing if the check holds.
+func (r *run) findings(ctx context.Context, sc *scope, a *compile.Check) ([]formats.Issue, error) {
+	switch {
+	case a.Document != "":
+		return r.checkDocument(ctx, sc, a)
+	case a.File != nil:
+		return r.checkFile(ctx, sc, a)
+	}
+	v, err := r.eval(ctx, sc, a.Expr, nil)
+	if err != nil || truth(v) {
+		return nil, err
+	}
+	return []formats.Issue{wrong("expected " + a.Expr.Src)}, nil
+}
+
+func wrong(what string, files ...string) formats.Issue {
+	return formats.Issue{Level: formats.LevelError, Description: what, Files: files, Source: "check"}
 }
 
 func verdict(ret formats.Return) result {
@@ -72,11 +83,15 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, a *compile.Check) ([
 		list = []string{path}
 	}
 	if len(list) == 0 {
-		return []formats.Issue{{Level: formats.LevelError, Description: "no " + a.Document + " was made", Source: "check"}}, nil
+		return []formats.Issue{wrong("no " + a.Document + " was made")}, nil
 	}
 	var issues []formats.Issue
 	for _, path := range list {
 		src, err := r.cfg.Docs.Open(ctx, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			issues = append(issues, wrong(path+" does not exist", path))
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -97,15 +112,12 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, a *compile.Check) ([
 	return issues, nil
 }
 
-// newestOf is the path of the run's newest artifact of a type, else of the task's.
+// newestOf is the path of the run's newest artifact of a type.
 func (r *run) newestOf(kind formats.ArtifactType) string {
 	for i := len(r.artifacts) - 1; i >= 0; i-- {
 		if r.artifacts[i].Type == kind {
 			return r.artifacts[i].Path
 		}
-	}
-	if a := r.task.Newest(kind); a != nil {
-		return a.Path
 	}
 	return ""
 }
@@ -117,18 +129,18 @@ func (r *run) checkFile(ctx context.Context, sc *scope, a *compile.Check) ([]for
 	}
 	list := paths(v)
 	if len(list) == 0 {
-		return []formats.Issue{{Level: formats.LevelError, Description: "no file is named", Source: "check"}}, nil
+		return []formats.Issue{wrong("no file is named")}, nil
 	}
 	var issues []formats.Issue
 	for _, path := range list {
 		data, err := r.cfg.Docs.Open(ctx, path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			issues = append(issues, formats.Issue{Level: formats.LevelError, Description: path + " does not exist", Files: []string{path}, Source: "check"})
+			issues = append(issues, wrong(path+" does not exist", path))
 		case err != nil:
 			return nil, err
 		case a.Nonempty && len(strings.TrimSpace(string(data))) == 0:
-			issues = append(issues, formats.Issue{Level: formats.LevelError, Description: path + " is empty", Files: []string{path}, Source: "check"})
+			issues = append(issues, wrong(path+" is empty", path))
 		}
 	}
 	return issues, nil

@@ -2,7 +2,6 @@ package interp
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"tercet/formats"
@@ -15,7 +14,7 @@ type Delegator interface {
 	Delegate(ctx context.Context, r formats.Request) (formats.Return, error)
 }
 
-// Reader gives the state as it is now, with effective statuses, and its serial.
+// Reader gives the state as it is now, with effective statuses, and its serial. The document is shared and not changed.
 type Reader interface {
 	Snapshot(ctx context.Context) (doc any, serial uint64, err error)
 }
@@ -82,17 +81,28 @@ type Config struct {
 	DryRun bool
 }
 
-// errMissing names a field of Config that New needs.
-var errMissing = errors.New("interp: a required field of Config is missing")
-
 // Runner runs one program once.
 type Runner struct{ cfg Config }
 
 // New checks that everything a run needs is there.
 func New(cfg Config) (*Runner, error) {
-	if cfg.Agents == nil || cfg.State == nil || cfg.Docs == nil || cfg.Problems == nil || cfg.Approve == nil ||
-		cfg.Journal == nil || cfg.Clock == nil || cfg.Trace == nil || cfg.Show == nil {
-		return nil, errMissing
+	for _, need := range []struct {
+		what    string
+		missing bool
+	}{
+		{"Agents", cfg.Agents == nil},
+		{"State", cfg.State == nil},
+		{"Docs", cfg.Docs == nil},
+		{"Problems", cfg.Problems == nil},
+		{"Approve", cfg.Approve == nil},
+		{"Journal", cfg.Journal == nil},
+		{"Clock", cfg.Clock == nil},
+		{"Trace", cfg.Trace == nil},
+		{"Show", cfg.Show == nil},
+	} {
+		if need.missing {
+			return nil, &MissingError{Field: need.what}
+		}
 	}
 	return &Runner{cfg: cfg}, nil
 }

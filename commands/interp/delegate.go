@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,29 +22,29 @@ type call struct {
 	attempt int
 	agent   string
 	info    formats.AgentInfo
+	task    int // the engine's own calls: the number of the task to act on
 }
 
-// delegate calls the subagent with the step's retries and fallback, and holds the result against expect.
+// delegate calls the subagent with the step's retries and fallback.
 func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path string, d *compile.Delegate) (result, error) {
 	ret, attempts, err := r.attempts(ctx, call{sc: sc, op: op, d: d, path: path, agent: d.Agent, info: d.Info})
 	if err != nil {
 		return result{}, err
 	}
 	r.warnings = append(r.warnings, ret.Warnings...)
-	if ret, err = r.expect(ctx, sc, op, ret, attempts); err != nil {
-		return result{}, err
-	}
 	if d.Checks && d.Else != nil && ret.Outcome() == formats.OutcomeRejected {
 		if ret.Summary, err = r.text(ctx, sc, d.Else, resultOf(ret, attempts)); err != nil {
 			return result{}, err
 		}
 	}
-	return result{outcome: ret.Outcome(), ret: ret, value: resultOf(ret, attempts)}, nil
+	return result{outcome: ret.Outcome(), ret: ret, attempts: attempts, value: resultOf(ret, attempts)}, nil
 }
 
 // attempts is the attempt, its retries by class, and the fallback once.
 func (r *run) attempts(ctx context.Context, c call) (formats.Return, int, error) {
 	wait := time.Duration(c.op.Retry.Backoff * float64(time.Second))
+	longest := time.Duration(c.op.Retry.Cap * float64(time.Second))
+	most := min(c.op.Retry.Max, r.limits.Retries)
 	for c.attempt = 1; ; c.attempt++ {
 		ret, err := r.attempt(ctx, c)
 		if err != nil {
@@ -52,17 +53,18 @@ func (r *run) attempts(ctx context.Context, c call) (formats.Return, int, error)
 		if ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
 			return ret, c.attempt, nil
 		}
-		if c.attempt <= c.op.Retry.Max && slices.Contains(c.op.Retry.On, ret.Class) {
-			if err := r.cfg.Clock.Sleep(ctx, min(wait, time.Duration(c.op.Retry.Cap*float64(time.Second)))); err != nil {
-				return ret, c.attempt, context.Cause(ctx)
+		if c.attempt <= most && slices.Contains(c.op.Retry.On, ret.Class) {
+			wait = min(wait, longest)
+			if err := r.cfg.Clock.Sleep(ctx, wait); err != nil {
+				return ret, c.attempt, err
 			}
 			wait = time.Duration(float64(wait) * c.op.Retry.Factor)
 			continue
 		}
-		if c.op.Fallback == "" || c.agent == c.op.Fallback {
+		if c.op.Fallback == "" {
 			return ret, c.attempt, nil
 		}
-		r.warnings = append(r.warnings, fmt.Sprintf("%s: %s failed (%s); tried %s", c.path, c.agent, ret.Summary, c.op.Fallback))
+		r.warn("%s: %s failed (%s); tried %s", c.op.Title, c.agent, ret.Summary, c.op.Fallback)
 		c.agent, c.info = c.op.Fallback, c.op.FallbackInfo
 		c.attempt++
 		ret, err = r.attempt(ctx, c)
@@ -70,8 +72,12 @@ func (r *run) attempts(ctx context.Context, c call) (formats.Return, int, error)
 	}
 }
 
-// attempt makes one delegation and takes in what it changed.
+// attempt makes one delegation and takes in what it changed. What was done is kept even when the run was stopped meanwhile;
+// the reason of the stop then comes back as the error.
 func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
+	if ctx.Err() != nil {
+		return formats.Return{}, context.Cause(ctx)
+	}
 	req, missing, err := r.request(ctx, c)
 	if err != nil {
 		return formats.Return{}, err
@@ -81,7 +87,8 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 	}
 	if missing != "" {
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeValidationFailed, Message: fmt.Sprintf("input '%s' of subagent %s is empty", missing, c.agent), Help: "see the step's with",
+			Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected a value for input '%s' of subagent '%s', got null", missing, c.agent),
+			Help: fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File, c.op.Pos.Line),
 		}), nil
 	}
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryDelegationStarted, Step: c.path, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: map[string]any{
@@ -92,47 +99,38 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 	r.worked = r.worked || !c.info.Builtin
 	ret, err := r.cfg.Agents.Delegate(ctx, req)
 	if err != nil {
+		if c.agent == compile.StatusSync {
+			r.uncertain = true
+			r.hold(req, true)
+		}
 		return ret, err
+	}
+	r.take(c, req, ret)
+	if err := r.journal(ctx, formats.Entry{Type: formats.EntryDelegationResult, Step: c.path, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: ret}); err != nil {
+		return ret, err
+	}
+	if c.agent == compile.StatusSync && ret.Outcome().Passes() {
+		if err := r.journal(ctx, formats.Entry{Type: formats.EntryStateCommitted, Step: c.path, Key: req.Txn, Data: ret.Fields}); err != nil {
+			return ret, err
+		}
 	}
 	if ctx.Err() != nil {
 		return ret, context.Cause(ctx)
 	}
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryDelegationResult, Step: c.path, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: ret}); err != nil {
-		return ret, err
-	}
-	return ret, r.take(ctx, c, req, ret)
+	return ret, nil
 }
 
 // request evaluates the input. The second result names a required input that came out empty.
 func (r *run) request(ctx context.Context, c call) (formats.Request, string, error) {
-	var input map[string]any
-	if c.d.With != nil {
-		v, err := r.value(ctx, c.sc, c.d.With, nil)
-		if err != nil {
-			if !r.dry.on {
-				return formats.Request{}, "", err
-			}
-			v = map[string]any{}
-		}
-		input, _ = v.(map[string]any)
-	}
-	missing := ""
-	for name, v := range input {
-		if v == nil {
-			delete(input, name)
-			if c.info.Inputs[name].Required {
-				missing = name
-			}
-		}
-	}
-	if c.d.Link && len(r.unlinked) > 0 {
-		input["artifacts"] = normal(r.unlinked)
+	input, missing, err := r.input(ctx, c)
+	if err != nil {
+		return formats.Request{}, "", err
 	}
 	visit := max(1, r.visits[c.path])
 	operation, _ := input["operation"].(string)
 	req := formats.Request{
 		Agent: c.agent, Task: r.task, Input: input, Feedback: r.feedback, Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run,
-		Command: r.cfg.IDs.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: r.depth, Path: r.cfg.IDs.Path,
+		Command: r.cfg.IDs.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: r.depth, Path: slices.Clone(r.cfg.IDs.Path),
 		Txn: txn(r.cfg.IDs.Run, c.path, visit, c.attempt, operation), Timeout: r.timeout(c), Dir: r.cfg.Dir,
 	}
 	if r.worktree != "" {
@@ -142,13 +140,43 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 		req.Facets.Instruction = Inject("", r.feedback.Attempt, *r.feedback)
 	}
 	if c.d.Prompt != nil {
-		extra, err := r.text(ctx, c.sc, c.d.Prompt, nil)
+		extra, err := r.dryText(ctx, c.sc, c.d.Prompt, nil)
 		if err != nil {
 			return req, "", err
 		}
 		req.Facets.Instruction = join(extra, req.Facets.Instruction)
 	}
 	return req, missing, nil
+}
+
+func (r *run) input(ctx context.Context, c call) (map[string]any, string, error) {
+	input := map[string]any{}
+	if c.d.With != nil {
+		v, err := r.value(ctx, c.sc, c.d.With, nil)
+		if err != nil && !r.dry.on {
+			return nil, "", err
+		}
+		if m, ok := v.(map[string]any); ok {
+			input = m
+		}
+	}
+	if c.task != 0 {
+		input["task_number"] = c.task
+	}
+	missing := ""
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		if input[name] != nil {
+			continue
+		}
+		delete(input, name)
+		if missing == "" && c.info.Inputs[name].Required {
+			missing = name
+		}
+	}
+	if list := newest(r.unlinked); c.d.Link && len(list) > 0 {
+		input["artifacts"] = normal(list)
+	}
+	return input, missing, nil
 }
 
 func join(a, b string) string {
@@ -179,8 +207,8 @@ func txn(run, path string, visit, attempt int, operation string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// take keeps what a return brought: artifacts, the worktree, and a change of the bound task's status.
-func (r *run) take(ctx context.Context, c call, req formats.Request, ret formats.Return) error {
+// take keeps what a return brought: artifacts, the worktree, and changes of the tasks' statuses.
+func (r *run) take(c call, req formats.Request, ret formats.Return) {
 	switch ret.Metadata.Worktree {
 	case "":
 	case formats.WorktreeClosed:
@@ -189,49 +217,54 @@ func (r *run) take(ctx context.Context, c call, req formats.Request, ret formats
 		r.worktree = ret.Metadata.Worktree
 	}
 	for _, a := range ret.Artifacts {
-		r.artifacts = append(r.artifacts, a)
+		if ret.Status != formats.StatusCompleted && ret.Status != formats.StatusPartial {
+			break // what a failed attempt left is not the run's work
+		}
+		r.artifacts, r.listed = append(r.artifacts, a), nil
 		if !a.Deleted {
 			r.unlinked = append(r.unlinked, a)
 		}
 	}
 	if c.agent != compile.StatusSync || !ret.Outcome().Passes() {
-		return nil
+		return
 	}
-	r.state = nil
-	if req.Input["artifacts"] != nil {
-		r.unlinked = nil
+	list, _ := req.Input["artifacts"].([]any)
+	for _, one := range list {
+		m, _ := one.(map[string]any)
+		r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool { return a.Path == m["path"] })
 	}
-	if word, ok := req.Input["status"].(string); ok && c.d.Sync && r.task != nil {
-		if n, ok := number(req.Input["task_number"]); ok && n == r.task.Number && req.Input["operation"] == "update_status" {
-			r.inside = formats.TaskStatus(word).InProgress()
-		}
-	}
-	return r.journal(ctx, formats.Entry{Type: formats.EntryStateCommitted, Step: c.path, Key: req.Txn, Data: ret.Fields})
+	r.hold(req, false)
 }
 
-// expect turns a breach of the step's own conditions into a rejection whose issues are the breaches.
-func (r *run) expect(ctx context.Context, sc *scope, op *compile.Op, ret formats.Return, attempts int) (formats.Return, error) {
-	e := op.Expect
-	if e == nil || r.dry.on || !ret.Outcome().Passes() {
-		return ret, nil
+// hold notes which tasks a call of the status-sync manager put in progress, and which it took out of it. Of a call that
+// ended without telling, only the first is assumed: the state is asked before a task is put back.
+func (r *run) hold(req formats.Request, unsure bool) {
+	var tasks []int
+	if n, ok := number(req.Input["task_number"]); ok {
+		tasks = append(tasks, n)
 	}
-	var breaches []formats.Issue
-	if e.Artifact != "" && !slices.ContainsFunc(ret.Artifacts, func(a formats.Artifact) bool { return a.Type == e.Artifact }) {
-		breaches = append(breaches, formats.Issue{Level: formats.LevelError, Description: fmt.Sprintf("expected an artifact of type %s, got none", e.Artifact), Source: "check"})
-	}
-	if e.If != nil {
-		v, err := r.eval(ctx, sc, e.If, resultOf(ret, attempts))
-		if err != nil {
-			return ret, err
-		}
-		if !truth(v) {
-			breaches = append(breaches, formats.Issue{Level: formats.LevelError, Description: "expected " + e.If.Src, Source: "check"})
+	list, _ := req.Input["task_numbers"].([]any)
+	for _, one := range list {
+		if n, ok := number(one); ok {
+			tasks = append(tasks, n)
 		}
 	}
-	if breaches != nil {
-		ret.Verdict, ret.Said = "", formats.OutcomeRejected
-		ret.Issues = append(breaches, ret.Issues...)
-		ret.Summary = breaches[0].Description
+	word, _ := req.Input["status"].(string)
+	enters := false
+	switch operation, _ := req.Input["operation"].(string); operation {
+	case compile.OpUpdateStatus:
+		enters = formats.TaskStatus(word).InProgress()
+	case compile.OpArchiveTasks:
+	default:
+		return
 	}
-	return ret, nil
+	for _, n := range tasks {
+		has := slices.Contains(r.held, n)
+		switch {
+		case enters && !has:
+			r.held = append(r.held, n)
+		case !enters && has && !unsure:
+			r.held = slices.DeleteFunc(r.held, func(h int) bool { return h == n })
+		}
+	}
 }

@@ -14,17 +14,23 @@ import (
 type dryRun struct {
 	on      bool
 	stubbed []string // ids whose results are stubs
+	tainted []string // variables that were made of such results
 	lines   []string
 }
 
 // unknown tells whether an expression reads a stubbed result.
 func (d *dryRun) unknown(e *compile.Expr) bool {
-	return e != nil && slices.ContainsFunc(e.Steps, func(id string) bool { return slices.Contains(d.stubbed, id) })
+	return e != nil && (e.AllSteps && len(d.stubbed) > 0 ||
+		slices.ContainsFunc(e.Steps, func(id string) bool { return slices.Contains(d.stubbed, id) }) ||
+		slices.ContainsFunc(e.Vars, func(name string) bool { return slices.Contains(d.tainted, name) }))
 }
 
+func (d *dryRun) taint(name string) { d.tainted = append(d.tainted, name) }
+
+// add writes one line of the tree.
 func (d *dryRun) add(sc *scope, op *compile.Op, what string) {
 	depth := strings.Count(sc.path, "/")
-	d.lines = append(d.lines, fmt.Sprintf("%s%s: %s", strings.Repeat("  ", depth), op.ID, what))
+	d.lines = append(d.lines, strings.Repeat("  ", depth)+op.ID+": "+what)
 }
 
 // stub is the return that stands in for a delegation.
@@ -40,7 +46,7 @@ func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
 		}
 	}
 	d.add(c.sc, c.op, what)
-	ret := formats.Return{Status: formats.StatusCompleted, Summary: "(stubbed)", Fields: map[string]any{}}
+	ret := formats.Return{Status: formats.StatusCompleted, Summary: "(known at run time)", Fields: map[string]any{}}
 	if c.info.Role == formats.RoleReviewer || c.d.Checks {
 		ret.Verdict = formats.VerdictApproved
 	}
@@ -50,7 +56,7 @@ func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
 	for _, a := range c.info.Artifacts {
 		ret.Artifacts = append(ret.Artifacts, formats.Artifact{Type: a.Type, Path: "(" + string(a.Type) + ")"})
 	}
-	r.artifacts = append(r.artifacts, ret.Artifacts...)
+	r.artifacts, r.listed = append(r.artifacts, ret.Artifacts...), nil
 	return ret
 }
 
@@ -71,17 +77,17 @@ func zero(t formats.InputType) any {
 	return nil
 }
 
-// assume tells whether a check hangs on a stubbed result; it is then taken to hold.
+// assume tells whether a check hangs on a stubbed result, or on a file that is not there yet; it is then taken to hold.
 func (d *dryRun) assume(sc *scope, op *compile.Op, a *compile.Check) bool {
 	switch {
 	case a.Document != "":
 		d.add(sc, op, "check document "+a.Document)
 		return true
-	case a.Expr != nil && d.unknown(a.Expr):
-		d.add(sc, op, "check "+a.Expr.Src+" (decided at run time)")
-		return true
 	case a.File != nil:
 		d.add(sc, op, "check file")
+		return true
+	case d.unknown(a.Expr):
+		d.add(sc, op, "check "+a.Expr.Src+" (decided at run time)")
 		return true
 	}
 	d.add(sc, op, "check "+a.Expr.Src)
@@ -91,11 +97,11 @@ func (d *dryRun) assume(sc *scope, op *compile.Op, a *compile.Check) bool {
 // tell makes the dry run's return: the tree of steps as text.
 func (d *dryRun) tell(ret formats.Return) formats.Return {
 	ret.Artifacts = []formats.Artifact{}
+	ret.Text = strings.Join(d.lines, "\n")
 	if !ret.Outcome().Passes() {
 		return ret
 	}
 	ret.NextSteps = ""
-	ret.Text = strings.Join(d.lines, "\n")
 	ret.Summary = fmt.Sprintf("dry run: %d steps, nothing was written", len(d.lines))
 	return ret
 }

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"strings"
 
 	"tercet/formats"
 )
@@ -24,6 +25,15 @@ func (e *StepError) Error() string {
 // Unwrap gives the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
+// MissingError reports a field of Config, or the program, that a run needs and does not have.
+type MissingError struct{ Field string }
+
+// Error names what is missing.
+func (e *MissingError) Error() string { return "a run needs " + e.Field + ", got nil" }
+
+// ErrorCode is BUG.
+func (e *MissingError) ErrorCode() formats.Code { return formats.CodeBug }
+
 // LimitError reports an exhausted limit of the run.
 type LimitError struct {
 	What  string
@@ -38,6 +48,11 @@ func (e *LimitError) Error() string {
 // ErrorCode is LIMIT.
 func (e *LimitError) ErrorCode() formats.Code { return formats.CodeLimit }
 
+// Help says what to do next.
+func (e *LimitError) Help() string {
+	return "finished work is kept; look at the run with a dry run, or raise limits in the command file if it is meant to be this long"
+}
+
 // StatusError reports a task whose status does not let the command start.
 type StatusError struct {
 	Command string
@@ -48,6 +63,9 @@ type StatusError struct {
 
 // Error names the task, its status and what the command starts from.
 func (e *StatusError) Error() string {
+	if len(e.Allowed) == 0 {
+		return fmt.Sprintf("task %d is %s; /%s cannot start from it", e.Task, e.Status, e.Command)
+	}
 	return fmt.Sprintf("task %d is %s; /%s starts from %s", e.Task, e.Status, e.Command, words(e.Allowed))
 }
 
@@ -78,12 +96,9 @@ func (e *HeldError) ErrorCode() formats.Code { return formats.CodeLeaseHeld }
 func (e *HeldError) Help() string { return "wait until it has ended, then run the command again" }
 
 func words(list []formats.TaskStatus) string {
-	out := ""
+	out := make([]string, len(list))
 	for i, s := range list {
-		if i > 0 {
-			out += ", "
-		}
-		out += s.String()
+		out[i] = s.String()
 	}
-	return out
+	return strings.Join(out, ", ")
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"reflect"
 	"strings"
 
 	"tercet/commands/compile"
@@ -12,7 +12,8 @@ import (
 	"tercet/internal/query"
 )
 
-// scope is one sequence of steps that is being run: the file's, or one iteration of a loop's body.
+// scope is one sequence of steps that is being run: the file's, or one iteration of a loop's body. The values in it are
+// prepared once, so that an expression does not look through them again.
 type scope struct {
 	outer *scope
 	ops   []*compile.Op
@@ -37,37 +38,100 @@ func (s *scope) find(id string) (*scope, *compile.Op) {
 	return nil, nil
 }
 
-func (s *scope) collect(vars, steps map[string]any) {
-	if s == nil {
-		return
+// set gives a variable its value.
+func (s *scope) set(name string, v any) { s.vars["$"+name] = query.Prepare(v) }
+
+// done keeps the result of a step.
+func (s *scope) done(id string, v any) { s.steps[id] = query.Prepare(v) }
+
+// result is that of a step, of this iteration or of a sequence around it.
+func (s *scope) result(id string) (any, bool) {
+	for at := s; at != nil; at = at.outer {
+		if v, ok := at.steps[id]; ok {
+			return v, true
+		}
 	}
-	s.outer.collect(vars, steps)
-	maps.Copy(vars, s.vars)
-	maps.Copy(steps, s.steps)
+	return nil, false
 }
 
-// vars gives the variables that an expression of the scope may read.
-func (r *run) vars(ctx context.Context, sc *scope, withState bool) (map[string]any, error) {
-	out, steps := map[string]any{}, map[string]any{}
-	maps.Copy(out, r.base)
-	sc.collect(out, steps)
-	out["$steps"] = steps
-	out["$run"] = r.about()
-	out["$feedback"] = nil
-	if r.feedback != nil {
-		out["$feedback"] = normal(r.feedback)
+// results is what $steps shows to an expression.
+func (s *scope) results(e *compile.Expr) map[string]any {
+	out := map[string]any{}
+	for _, id := range e.Steps {
+		if v, ok := s.result(id); ok {
+			out[id] = v
+		}
 	}
-	if withState {
-		if r.state == nil {
-			doc, _, err := r.cfg.State.Snapshot(ctx)
+	if !e.AllSteps {
+		return out
+	}
+	for at := s; at != nil; at = at.outer {
+		for id, v := range at.steps {
+			if _, ok := out[id]; !ok {
+				out[id] = v
+			}
+		}
+	}
+	return out
+}
+
+// vars gives the variables that an expression reads, and no other: what it does not read is neither loaded nor built.
+func (r *run) vars(ctx context.Context, sc *scope, e *compile.Expr) (map[string]any, error) {
+	out := make(map[string]any, len(e.Vars))
+	for _, name := range e.Vars {
+		switch name {
+		case "$steps":
+			out[name] = sc.results(e)
+		case "$run":
+			out[name] = r.about()
+		case "$feedback":
+			if r.feedback != nil {
+				out[name] = r.feedback
+			}
+		case "$state":
+			v, err := r.snapshot(ctx)
 			if err != nil {
 				return nil, err
 			}
-			r.state = doc
+			out[name] = v
+		default:
+			out[name] = r.variable(sc, name)
 		}
-		out["$state"] = r.state
 	}
 	return out, nil
+}
+
+func (r *run) variable(sc *scope, name string) any {
+	for at := sc; at != nil; at = at.outer {
+		if v, ok := at.vars[name]; ok {
+			return v
+		}
+	}
+	return r.base[name]
+}
+
+// snapshot is the state at the start of the present step, read when it is first used. A document that was seen before is
+// not looked through again.
+func (r *run) snapshot(ctx context.Context) (any, error) {
+	if r.stateRead {
+		return r.state, nil
+	}
+	doc, err := r.stateSeen, error(nil)
+	if doc == nil {
+		if doc, _, err = r.cfg.State.Snapshot(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if r.stateDoc == nil || !sameMap(doc, r.stateDoc) {
+		r.stateDoc, r.state = doc, query.Prepare(doc)
+	}
+	r.stateRead = true
+	return r.state, nil
+}
+
+func sameMap(a, b any) bool {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	return x.Kind() == reflect.Map && y.Kind() == reflect.Map && x.Pointer() == y.Pointer()
 }
 
 // about is $run.
@@ -76,9 +140,11 @@ func (r *run) about() map[string]any {
 	if r.cfg.AutoApprove {
 		approval = "autonomous"
 	}
-	artifacts := []any{}
-	for _, a := range newest(r.artifacts) {
-		artifacts = append(artifacts, normal(a))
+	if r.listed == nil {
+		if r.listed = normal(newest(r.artifacts)); r.listed == nil {
+			r.listed = []any{}
+		}
+		r.listed = query.Prepare(r.listed)
 	}
 	var worktree any
 	if r.worktree != "" {
@@ -87,7 +153,7 @@ func (r *run) about() map[string]any {
 	return map[string]any{
 		"id": r.cfg.IDs.Run, "session_id": r.cfg.IDs.Session, "command": r.cfg.IDs.Command, "depth": r.depth.Int(),
 		"started_at": r.started.UTC().Format("2006-01-02T15:04:05Z"), "worktree": worktree, "rollbacks": 0,
-		"auto_approve": r.cfg.AutoApprove, "approval": approval, "artifacts": artifacts,
+		"auto_approve": r.cfg.AutoApprove, "approval": approval, "artifacts": r.listed,
 	}
 }
 
@@ -115,12 +181,15 @@ func (r *run) eval(ctx context.Context, sc *scope, e *compile.Expr, input any) (
 	if e == nil {
 		return true, nil
 	}
-	vars, err := r.vars(ctx, sc, e.State)
+	vars, err := r.vars(ctx, sc, e)
 	if err != nil {
 		return nil, err
 	}
 	v, err := e.Code.One(ctx, input, vars)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		return nil, &formats.Failure{
 			Code:    formats.CodeValidationFailed,
 			Message: fmt.Sprintf("%s:%d:%d: %s", r.prog.File, e.Pos.Line, e.Pos.Col, e.Src), Err: err,

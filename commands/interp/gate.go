@@ -4,24 +4,47 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"fmt"
+	"strings"
 
 	"tercet/commands/compile"
 	"tercet/formats"
 	"tercet/internal/query"
+	"tercet/internal/trace"
 )
 
-// gate asks the file's question; the answer's target is where the step leads.
+// gate asks the file's question; the answer's target is where the step leads. Choices whose `if` does not hold are not
+// offered.
 func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, path string, a *compile.Gate) (result, error) {
-	question, err := r.text(ctx, sc, a.Question, nil)
+	question, err := r.dryText(ctx, sc, a.Question, nil)
 	if err != nil {
 		return result{}, err
 	}
-	if r.dry.on {
-		r.dry.add(sc, op, "gate: "+question)
-		return r.chosen(a, formats.Decision{Answer: a.Choices[0].Label, By: "dry run"}), nil
+	var open []compile.Choice
+	g := formats.Gate{Question: question, Run: r.cfg.IDs.Run, Step: path}
+	for _, ch := range a.Choices {
+		if ch.Target.If != nil && !r.dry.on {
+			v, err := r.eval(ctx, sc, ch.Target.If, nil)
+			if err != nil {
+				return result{}, err
+			}
+			if !truth(v) {
+				continue
+			}
+		}
+		open = append(open, ch)
+		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label, Approves: len(g.Choices) == 0})
+		if ch.Label == a.Auto {
+			g.Auto = a.Auto
+		}
 	}
-	g := formats.Gate{Question: question, Auto: a.Auto, Run: r.cfg.IDs.Run, Step: path}
+	if len(open) == 0 {
+		return result{}, &formats.Failure{Code: formats.CodePrecondition, Message: "no choice of the gate can be taken: " + question}
+	}
+	if r.dry.on {
+		r.dry.add(sc, op, "gate: "+question+" ["+strings.Join(labelsOf(g.Choices), ", ")+"]")
+		return chosen(g, open[0], formats.Decision{Answer: open[0].Label, By: "dry run"}), nil
+	}
 	for _, e := range a.Show {
 		v, err := r.eval(ctx, sc, e, nil)
 		if err != nil {
@@ -29,61 +52,137 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, path string, 
 		}
 		g.Show = append(g.Show, query.Text(v))
 	}
-	for i, ch := range a.Choices {
-		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label, Approves: i == 0})
-	}
 	d, err := r.ask(ctx, path, g)
-	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {
+	if open, ok := isOpen(err); ok {
 		ret := formats.Return{
 			Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(), NextSteps: open.Help(),
+			Artifacts: newest(r.artifacts),
 		}
 		return result{outcome: formats.OutcomeSuspended, ret: ret, value: resultOf(ret, 1), end: &ending{ret: ret, told: true}}, nil
 	}
 	if err != nil {
 		return result{}, err
 	}
-	return r.chosen(a, d), nil
+	for _, ch := range open {
+		if ch.Label == d.Answer {
+			return chosen(g, ch, d), nil
+		}
+	}
+	return result{}, unknownAnswer(g, d)
+}
+
+func unknownAnswer(g formats.Gate, d formats.Decision) error {
+	return &formats.Failure{Code: formats.CodeBug, Message: fmt.Sprintf("expected one of %s as the answer to a gate, got %q", strings.Join(labelsOf(g.Choices), ", "), d.Answer)}
+}
+
+func labelsOf(list []formats.Choice) []string {
+	out := make([]string, len(list))
+	for i, c := range list {
+		out[i] = c.Label
+	}
+	return out
 }
 
 // chosen is the result of an answered gate. A refusal that ends the command is a rejection (code 5).
-func (r *run) chosen(a *compile.Gate, d formats.Decision) result {
-	out := result{outcome: formats.OutcomeCompleted, value: map[string]any{
-		"status": string(formats.OutcomeCompleted), "choice": d.Answer, "note": d.Note, "by": d.By,
+func chosen(g formats.Gate, ch compile.Choice, d formats.Decision) result {
+	out := result{outcome: formats.OutcomeCompleted, target: ch.Target, value: map[string]any{
+		"choice": d.Answer, "note": d.Note, "by": d.By,
 	}}
-	for _, ch := range a.Choices {
-		if ch.Label == d.Answer {
-			out.target = ch.Target
-		}
-	}
-	if out.target != nil && out.target.Kind == compile.ToFail {
+	switch ch.Target.Kind {
+	case compile.ToFail:
 		out.outcome = formats.OutcomeRejected
-		out.ret = formats.Return{Summary: "'" + d.Answer + "' was chosen", Said: formats.OutcomeRejected}
+		out.ret = formats.Return{Said: formats.OutcomeRejected, Summary: fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)}
 		if d.Note != "" {
-			out.ret.Summary += ": " + d.Note
+			out.ret.Summary += " (" + d.Note + ")"
 		}
+	case compile.ToRedo:
+		if d.Note != "" {
+			out.ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
+		}
+	case compile.ToNext, compile.ToReturn, compile.ToGate:
 	}
-	if out.target != nil && out.target.Kind == compile.ToRedo && d.Note != "" {
-		out.ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
-	}
+	out.value["status"] = out.outcome.String()
 	return out
 }
 
 // ask puts a gate to the approver, bound to a digest of what is shown, and journals the answer.
 func (r *run) ask(ctx context.Context, path string, g formats.Gate) (formats.Decision, error) {
-	if g.Digest == "" {
-		h := sha256.New()
-		h.Write([]byte(g.Question))
-		for _, s := range g.Show {
-			h.Write([]byte{0})
-			h.Write([]byte(s))
-		}
-		g.Digest = hex.EncodeToString(h.Sum(nil))
+	h := sha256.New()
+	for _, part := range append(append([]string{g.Question}, labelsOf(g.Choices)...), g.Show...) {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
+	g.Digest = hex.EncodeToString(h.Sum(nil))
+	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: path, Message: "asked"})
 	d, err := r.cfg.Approve.Approve(ctx, g)
 	if err != nil {
 		return d, err
 	}
+	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: path, Outcome: d.Answer, Message: "answered by " + d.By})
 	return d, r.journal(ctx, formats.Entry{Type: formats.EntryGateDecided, Step: path, Data: map[string]any{
 		"question": g.Question, "digest": g.Digest, "answer": d.Answer, "by": d.By, "note": d.Note,
 	}})
 }
+
+// ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval without
+// a person takes, at most as often as the run may retry: a question is only answered by a person.
+func (r *run) ownGate(op *compile.Op, path string, res result) formats.Gate {
+	why := res.ret.Summary
+	if res.ret.BlockedReason != "" {
+		why = res.ret.BlockedReason
+	}
+	g := formats.Gate{Question: fmt.Sprintf("step '%s' is %s: %s", op.Title, res.outcome, why), Run: r.cfg.IDs.Run, Step: path}
+	words := []string{"again", "accept", "stop"}
+	switch res.outcome {
+	case formats.OutcomeFailed:
+		words = []string{"retry", "skip", "stop"}
+	case formats.OutcomeSuspended:
+		words = []string{"resume", "stop"}
+	case formats.OutcomeBlocked:
+		words = []string{"answer", "stop"}
+	case formats.OutcomePartial, formats.OutcomeRejected, formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeSkipped:
+	}
+	for i, w := range words {
+		approves := i == 0 && res.outcome != formats.OutcomeBlocked && r.answered[path] < r.limits.Retries
+		g.Choices = append(g.Choices, formats.Choice{Label: w, Approves: approves})
+	}
+	return g
+}
+
+// engineGate asks what to do with an outcome. Where nobody can answer, the command ends with it.
+func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Op, res result) (*ending, error) {
+	path := sc.path + op.ID
+	if r.after || r.dry.on {
+		return &ending{ret: r.ended(op, res)}, nil
+	}
+	g := r.ownGate(op, path, res)
+	d, err := r.ask(ctx, path, g)
+	if _, open := isOpen(err); open {
+		return &ending{ret: r.ended(op, res)}, nil
+	}
+	if err != nil {
+		return nil, r.at(op, path, err)
+	}
+	if d.By != byPerson {
+		r.answered[path]++
+	}
+	switch d.Answer {
+	case "retry", "again", "answer", "resume":
+		fb := &formats.Feedback{From: op.ID, Issues: res.ret.Issues, Note: d.Note, Choice: d.Answer, Attempt: r.visits[path]}
+		if d.Answer == "answer" {
+			fb.Note, fb.Answer = "", d.Note
+		}
+		before := r.feedback
+		r.feedback = fb
+		end, err := r.step(ctx, sc, op)
+		r.feedback = before
+		return end, err
+	case "skip", "accept":
+		return r.beside(ctx, sc, op, res)
+	case "stop":
+		return &ending{ret: r.ended(op, res), told: true}, nil
+	}
+	return nil, r.at(op, path, unknownAnswer(g, d))
+}
+
+// byPerson is what Decision.By says of an answer that a person gave.
+const byPerson = "person"

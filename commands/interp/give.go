@@ -18,6 +18,9 @@ func (r *run) give(ctx context.Context, sc *scope, t *compile.Return, res result
 	if ret.Summary, err = r.dryText(ctx, sc, t.Message, res.value); err != nil {
 		return ret, err
 	}
+	if ret.Summary == "" {
+		ret.Summary = r.done()
+	}
 	if ret.NextSteps, err = r.dryText(ctx, sc, t.NextSteps, res.value); err != nil {
 		return ret, err
 	}
@@ -46,7 +49,10 @@ func (r *run) give(ctx context.Context, sc *scope, t *compile.Return, res result
 		return ret, nil
 	}
 	v, err := r.value(ctx, sc, t.Status, res.value)
-	if err != nil && !r.dry.on {
+	if r.dry.on {
+		return ret, nil // how it ends is known at run time
+	}
+	if err != nil {
 		return ret, err
 	}
 	if ret, err = withOutcome(ret, v); err == nil && !ret.Outcome().Passes() {
@@ -91,18 +97,23 @@ func withOutcome(ret formats.Return, v any) (formats.Return, error) {
 
 func (r *run) artifactsOf(ctx context.Context, sc *scope, v *compile.Value, input any) ([]formats.Artifact, error) {
 	got, err := r.value(ctx, sc, v, input)
-	if err != nil {
+	if err != nil || got == nil {
 		return nil, err
 	}
+	list, ok := got.([]any)
+	if !ok {
+		list = []any{got}
+	}
 	var out []formats.Artifact
-	list, _ := got.([]any)
 	for _, one := range list {
 		m, _ := one.(map[string]any)
 		path, _ := m["path"].(string)
 		kind, _ := m["type"].(string)
 		summary, _ := m["summary"].(string)
 		if path == "" {
-			return nil, &formats.Failure{Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected artifacts with a path, got %s", query.Text(one))}
+			return nil, &formats.Failure{
+				Code: formats.CodeValidationFailed, Message: "expected artifacts with type and path to return, got " + query.Text(one), Help: "such as $steps.ID.artifacts",
+			}
 		}
 		out = append(out, formats.Artifact{Type: formats.ArtifactType(kind), Path: path, Summary: summary})
 	}
@@ -110,41 +121,55 @@ func (r *run) artifactsOf(ctx context.Context, sc *scope, v *compile.Value, inpu
 }
 
 // show evaluates a table and shows it at once; the rows also stand in the return.
-func (r *run) show(ctx context.Context, sc *scope, t *compile.Table) error {
-	v, err := r.eval(ctx, sc, t.Rows, nil)
-	if err != nil {
-		if r.dry.on {
+func (r *run) show(ctx context.Context, sc *scope, op *compile.Op) error {
+	t := op.Table
+	if r.dry.on {
+		r.dry.add(sc, op, "table")
+		if r.dry.unknown(t.Rows) {
 			return nil
 		}
+	}
+	v, err := r.eval(ctx, sc, t.Rows, nil)
+	if err != nil {
 		return err
 	}
-	rows, _ := v.([]any)
-	out := formats.Table{Columns: t.Columns}
-	if out.Title, err = r.text(ctx, sc, t.Title, nil); err != nil {
+	rows, ok := v.([]any)
+	if !ok && v != nil {
+		return &formats.Failure{
+			Code: formats.CodeValidationFailed, Help: "the expression is " + t.Rows.Src,
+			Message: fmt.Sprintf("%s:%d:%d: expected an array of rows for table, got %s", r.prog.File, t.Rows.Pos.Line, t.Rows.Pos.Col, kindOf(v)),
+		}
+	}
+	out := formats.Table{Columns: t.Columns, Rows: [][]string{}}
+	if out.Title, err = r.dryText(ctx, sc, t.Title, nil); err != nil {
 		return err
 	}
 	if out.Columns == nil {
 		out.Columns = columnsOf(rows)
 	}
 	for _, row := range rows {
-		m, isMap := row.(map[string]any)
-		cells := make([]string, len(out.Columns))
-		for i, col := range out.Columns {
-			if isMap {
-				if m[col] != nil {
-					cells[i] = oneLine(query.Text(m[col]))
-				}
-			} else if i == 0 {
-				cells[i] = oneLine(query.Text(row))
-			}
-		}
-		out.Rows = append(out.Rows, cells)
+		out.Rows = append(out.Rows, cellsOf(row, out.Columns))
 	}
 	r.tables = append(r.tables, out)
 	if !r.dry.on {
 		r.cfg.Show(out)
 	}
 	return nil
+}
+
+// cellsOf gives the cells of one row: the members of an object, or a plain value in the first column.
+func cellsOf(row any, columns []string) []string {
+	cells := make([]string, len(columns))
+	m, isMap := row.(map[string]any)
+	for i, col := range columns {
+		switch {
+		case isMap && m[col] != nil:
+			cells[i] = oneLine(query.Text(m[col]))
+		case !isMap && i == 0:
+			cells[i] = oneLine(query.Text(row))
+		}
+	}
+	return cells
 }
 
 // columnsOf is the sorted union of the rows' members, or one column for plain values.

@@ -2,38 +2,44 @@ package interp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"tercet/commands/compile"
 	"tercet/formats"
 )
 
-// lead decides where a step's result leads: the first rule that matches, else the default of the outcome.
+// lead decides where a step's result leads: the answer of a gate, else the first rule that matches, else the default of the
+// outcome.
 func (r *run) lead(ctx context.Context, sc *scope, op *compile.Op, res result) (*ending, error) {
 	target, exhausted := res.target, false
-	if target == nil {
+	if target != nil {
+		exhausted = target.Max > 0 && r.usedUp(sc, op, target, "choice "+text(res.value["choice"]))
+	} else {
 		var err error
 		if target, exhausted, err = r.match(ctx, sc, op, res); err != nil {
 			return nil, r.at(op, sc.path+op.ID, err)
 		}
 	}
-	if target == nil {
-		return r.byDefault(ctx, sc, op, res, exhausted)
+	switch {
+	case target != nil && !exhausted:
+		return r.follow(ctx, sc, op, res, target)
+	case res.target != nil:
+		return &ending{ret: r.limited(op, res, fmt.Sprintf("'%s' was chosen more often than its max of %d", text(res.value["choice"]), res.target.Max))}, nil
 	}
-	return r.follow(ctx, sc, op, res, target)
+	return r.byDefault(ctx, sc, op, res, exhausted)
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
 }
 
 // match finds the first rule of `on` for the outcome or the class of failure. exhausted tells that a rule would have
 // matched but for its max.
-func (r *run) match(ctx context.Context, sc *scope, op *compile.Op, res result) (*compile.Target, bool, error) {
-	exhausted := false
-	for pass := range 2 { // classes are narrower than failed, so they are asked first
+func (r *run) match(ctx context.Context, sc *scope, op *compile.Op, res result) (target *compile.Target, exhausted bool, err error) {
+	for _, byClass := range []bool{true, false} { // classes are narrower than failed, so they are asked first
 		for i, rule := range op.On {
-			if (pass == 0) != (rule.Class != "") {
-				continue
-			}
-			if rule.Class != "" && (res.outcome != formats.OutcomeFailed || res.ret.Class != rule.Class) || rule.Class == "" && rule.Outcome != res.outcome {
+			if (rule.Class != "") != byClass || !fitsRule(rule, res) {
 				continue
 			}
 			for j, t := range rule.Targets {
@@ -44,7 +50,7 @@ func (r *run) match(ctx context.Context, sc *scope, op *compile.Op, res result) 
 				if !truth(v) {
 					continue
 				}
-				if r.usedUp(sc, op, t, i, j) {
+				if r.usedUp(sc, op, t, fmt.Sprintf("%d/%d", i, j)) {
 					exhausted = true
 					continue
 				}
@@ -55,8 +61,15 @@ func (r *run) match(ctx context.Context, sc *scope, op *compile.Op, res result) 
 	return nil, exhausted, nil
 }
 
+func fitsRule(rule compile.Rule, res result) bool {
+	if rule.Class != "" {
+		return res.outcome == formats.OutcomeFailed && res.ret.Class == rule.Class
+	}
+	return rule.Outcome == res.outcome
+}
+
 // usedUp counts a target with a max; the count is per step and loop iteration.
-func (r *run) usedUp(sc *scope, op *compile.Op, t *compile.Target, rule, index int) bool {
+func (r *run) usedUp(sc *scope, op *compile.Op, t *compile.Target, rule string) bool {
 	most := t.Max
 	if most == 0 && t.Kind == compile.ToRedo {
 		most = formats.DefaultRedo
@@ -64,7 +77,7 @@ func (r *run) usedUp(sc *scope, op *compile.Op, t *compile.Target, rule, index i
 	if most == 0 {
 		return false
 	}
-	key := fmt.Sprintf("%s%s/%d/%d", sc.path, op.ID, rule, index)
+	key := sc.path + op.ID + " " + rule
 	if r.used[key] >= most {
 		return true
 	}
@@ -75,13 +88,16 @@ func (r *run) usedUp(sc *scope, op *compile.Op, t *compile.Target, rule, index i
 // byDefault is where an outcome leads without a rule.
 func (r *run) byDefault(ctx context.Context, sc *scope, op *compile.Op, res result, exhausted bool) (*ending, error) {
 	switch {
-	case exhausted:
-		return &ending{ret: r.limited(op, res)}, nil
 	case res.outcome.Passes():
+		if exhausted {
+			r.warn("%s: the limit of its rule was reached", op.Title)
+		}
 		if res.outcome == formats.OutcomeConditional {
-			r.warnings = append(r.warnings, fmt.Sprintf("%s: approved with conditions: %s", op.ID, res.ret.Summary))
+			r.warn("%s: approved with conditions: %s", op.Title, res.ret.Summary)
 		}
 		return r.beside(ctx, sc, op, res)
+	case exhausted:
+		return &ending{ret: r.limited(op, res, "")}, nil
 	case res.outcome == formats.OutcomeBlocked || res.outcome == formats.OutcomeSuspended:
 		return r.engineGate(ctx, sc, op, res)
 	}
@@ -93,9 +109,11 @@ func (r *run) beside(ctx context.Context, sc *scope, op *compile.Op, res result)
 	if op.Return == nil {
 		return nil, nil
 	}
-	if r.dry.on && op.When != nil && r.dry.unknown(op.When) {
-		r.dry.add(sc, op, "may return here")
-		return nil, nil
+	if r.dry.on {
+		r.dry.add(sc, op, "return")
+		if op.When != nil && r.dry.unknown(op.When) {
+			return nil, nil
+		}
 	}
 	ret, err := r.give(ctx, sc, op.Return, res)
 	if err != nil {
@@ -108,9 +126,12 @@ func (r *run) beside(ctx context.Context, sc *scope, op *compile.Op, res result)
 func (r *run) follow(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
 	switch t.Kind {
 	case compile.ToNext:
+		if !res.outcome.Passes() {
+			return nil, nil // a return beside the action is done after it passed
+		}
 		return r.beside(ctx, sc, op, res)
 	case compile.ToFail:
-		return &ending{ret: r.ended(op, res), told: true}, nil
+		return &ending{ret: r.broken(op, res), told: true}, nil
 	case compile.ToReturn:
 		ret, err := r.give(ctx, sc, t.Return, res)
 		if err != nil {
@@ -131,116 +152,82 @@ func (r *run) follow(ctx context.Context, sc *scope, op *compile.Op, res result,
 // redo runs the named steps again with feedback, then this one.
 func (r *run) redo(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
 	before := r.feedback
-	fb := &formats.Feedback{From: op.ID, Issues: res.ret.Issues, Attempt: 1}
+	fb := &formats.Feedback{From: op.ID, Issues: res.ret.Issues, Choice: text(res.value["choice"]), Note: text(res.value["note"]), Attempt: 1}
 	if before != nil && before.From == op.ID {
 		fb.Attempt = before.Attempt + 1
 	}
-	if m, ok := res.value.(map[string]any); ok {
-		fb.Choice, _ = m["choice"].(string)
-		fb.Note, _ = m["note"].(string)
-	}
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryRedo, Step: sc.path + op.ID, Data: map[string]any{"steps": t.Redo, "feedback": fb}}); err != nil {
-		return nil, err
+		return nil, r.at(op, sc.path+op.ID, err)
 	}
-	r.feedback = fb
+	defer func() { r.feedback = before }()
 	for _, id := range t.Redo {
-		if id == op.ID || id == "it" {
+		if id == op.ID {
 			continue
 		}
 		home, again := sc.find(id)
 		if again == nil {
 			return nil, &formats.Failure{Code: formats.CodeBug, Message: "redo of unknown step " + id}
 		}
+		r.feedback = fb
 		end, err := r.step(ctx, home, again)
 		if err != nil || end != nil {
 			return end, err
 		}
-		r.feedback = fb
 	}
-	end, err := r.step(ctx, sc, op)
-	r.feedback = before
-	return end, err
-}
-
-// engineGate is the engine's own gate for an outcome that a person may settle.
-func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Op, res result) (*ending, error) {
-	path := sc.path + op.ID
-	why := res.ret.Summary
-	if res.ret.BlockedReason != "" {
-		why = res.ret.BlockedReason
-	}
-	g := formats.Gate{Question: fmt.Sprintf("step %s is %s: %s", op.ID, res.outcome, why), Run: r.cfg.IDs.Run, Step: path}
-	switch res.outcome {
-	case formats.OutcomeFailed:
-		g.Choices = labels("retry", "skip", "stop")
-	case formats.OutcomeRejected:
-		g.Choices = labels("again", "accept", "stop")
-	default:
-		g.Choices = labels("answer", "stop")
-	}
-	d, err := r.ask(ctx, path, g)
-	if _, open := errors.AsType[*formats.GateOpenError](err); open {
-		return &ending{ret: r.ended(op, res)}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	switch d.Answer {
-	case "retry", "again", "answer":
-		fb := &formats.Feedback{From: op.ID, Issues: res.ret.Issues, Note: d.Note, Answer: d.Note, Choice: d.Answer, Attempt: 1}
-		before := r.feedback
-		r.feedback = fb
-		end, err := r.step(ctx, sc, op)
-		r.feedback = before
-		return end, err
-	case "skip", "accept":
-		return r.beside(ctx, sc, op, res)
-	}
-	return &ending{ret: r.ended(op, res), told: true}, nil
-}
-
-func labels(words ...string) []formats.Choice {
-	out := make([]formats.Choice, len(words))
-	for i, w := range words {
-		out[i] = formats.Choice{Label: w}
-	}
-	return out
+	r.feedback = fb
+	return r.step(ctx, sc, op)
 }
 
 // ended is the command's return when a step's outcome ends it.
 func (r *run) ended(op *compile.Op, res result) formats.Return {
-	ret := formats.Return{
-		Summary: res.ret.Summary, Issues: res.ret.Issues, Artifacts: newest(r.artifacts), NextSteps: res.ret.NextSteps, Text: res.ret.Text,
-	}
-	if ret.Summary == "" {
-		ret.Summary = fmt.Sprintf("step %s ended %s", op.ID, res.outcome)
-	}
+	ret := r.closing(op, res)
 	switch res.outcome {
 	case formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
 	case formats.OutcomeBlocked, formats.OutcomeSuspended:
-		ret.Status, ret.Said, ret.BlockedReason = formats.StatusBlocked, res.outcome, res.ret.BlockedReason
+		ret.Status, ret.Said, ret.BlockedReason, ret.BlockedTarget = formats.StatusBlocked, res.outcome, res.ret.BlockedReason, res.ret.BlockedTarget
 		if ret.BlockedReason == "" {
 			ret.BlockedReason = ret.Summary
 		}
-	case formats.OutcomeRejected:
-		ret.Status = formats.StatusFailed
-		ret.Errors = []formats.ReturnError{{Type: formats.ErrorValidation, Code: formats.CodeRejected, Message: ret.Summary, Recommendation: ret.NextSteps}}
 	default:
-		ret.Status, ret.Errors = formats.StatusFailed, res.ret.Errors
-		if len(ret.Errors) == 0 {
-			ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary}}
-		}
+		return r.broken(op, res)
+	}
+	return ret
+}
+
+// broken is the command's return when a step's outcome, whatever it is, ends it as failed.
+func (r *run) broken(op *compile.Op, res result) formats.Return {
+	ret := r.closing(op, res)
+	ret.Status, ret.Errors, ret.Class = formats.StatusFailed, res.ret.Errors, res.ret.Class
+	switch {
+	case res.outcome == formats.OutcomeRejected:
+		ret.Errors = []formats.ReturnError{{Type: formats.ErrorValidation, Code: formats.CodeRejected, Message: ret.Summary, Recommendation: ret.NextSteps}}
+	case len(ret.Errors) == 0:
+		ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary, Recommendation: ret.NextSteps}}
+	}
+	return ret
+}
+
+// closing is what every return that a step's outcome ends with has.
+func (r *run) closing(op *compile.Op, res result) formats.Return {
+	ret := formats.Return{
+		Summary: res.ret.Summary, Issues: res.ret.Issues, Artifacts: newest(r.artifacts), NextSteps: res.ret.NextSteps, Text: res.ret.Text,
+	}
+	if ret.Summary == "" {
+		ret.Summary = fmt.Sprintf("step '%s' ended %s", op.Title, res.outcome)
 	}
 	return ret
 }
 
 // limited is the return of a step whose rules are used up: its own default outcome with code LIMIT, the last failure's
 // message first.
-func (r *run) limited(op *compile.Op, res result) formats.Return {
+func (r *run) limited(op *compile.Op, res result, why string) formats.Return {
 	ret := r.ended(op, res)
 	if ret.Status == formats.StatusFailed {
 		first := ret.Errors[0]
+		if why != "" {
+			first.Message, ret.Summary = why, why
+		}
 		ret.Errors = append([]formats.ReturnError{{Type: first.Type, Code: formats.CodeLimit, Message: first.Message, Recommendation: first.Recommendation}}, ret.Errors...)
 	}
 	return ret

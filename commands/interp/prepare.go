@@ -7,23 +7,25 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
+	"strings"
 
 	"tercet/commands/compile"
 	"tercet/formats"
+	"tercet/internal/query"
 )
 
 // prepare binds the task, checks that the command may start, and reads what the block `yaml args` loads. It writes
 // nothing.
 func (r *run) prepare(ctx context.Context) error {
-	r.base["$args"] = r.args.Map()
+	r.base["$args"] = query.Prepare(r.args.Map())
 	env := map[string]any{}
 	for _, name := range r.prog.Env {
 		if v, ok := r.cfg.Env[name]; ok {
 			env[name] = v
 		}
 	}
-	r.base["$env"] = env
-	r.base["$task"] = nil
+	r.base["$env"], r.base["$task"] = query.Prepare(env), nil
 	if n, ok := r.args.Task(); ok {
 		if err := r.bind(ctx, n); err != nil {
 			return err
@@ -32,36 +34,39 @@ func (r *run) prepare(ctx context.Context) error {
 	for i := range r.prog.Loads {
 		l := &r.prog.Loads[i]
 		v, err := r.load(ctx, l)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if l.Task {
-			n, ok := number(v)
-			if !ok {
-				return r.notFound(l, "no task to bind")
-			}
-			if err := r.bind(ctx, n); err != nil {
-				return err
-			}
+		case !l.Task:
+			r.base["$"+l.Name] = query.Prepare(v)
+			continue
+		case v == nil:
 			continue
 		}
-		r.base["$"+l.Name] = v
+		n, ok := number(v)
+		if !ok {
+			return r.notFound(l, "expected the number of a task, got "+query.Text(v))
+		}
+		if err := r.bind(ctx, n); err != nil {
+			return err
+		}
 	}
 	for i := range r.prog.Requires {
 		if err := r.require(ctx, &r.prog.Requires[i]); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.mayWork(ctx)
 }
 
-// bind finds the task in the present state; it stays as it was at the start for the whole run.
+// bind finds the task in the present state; it stays as it was at the start for the whole run. A task from whose status
+// the command may not start is refused before anything else is read.
 func (r *run) bind(ctx context.Context, wanted int) error {
 	doc, _, err := r.cfg.State.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	r.state = doc
+	r.stateSeen = doc
 	root, _ := doc.(map[string]any)
 	tasks, _ := root["tasks"].([]any)
 	for _, one := range tasks {
@@ -77,7 +82,7 @@ func (r *run) bind(ctx context.Context, wanted int) error {
 		if err := json.Unmarshal(data, &typed); err != nil {
 			return &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err, Help: "run 'tercet state verify'"}
 		}
-		r.task, r.base["$task"] = &typed, task
+		r.task, r.base["$task"] = &typed, query.Prepare(task)
 		return r.mayStart()
 	}
 	return &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", wanted), Help: "run 'tercet query \".tasks[].number\"' to list the tasks"}
@@ -85,14 +90,52 @@ func (r *run) bind(ctx context.Context, wanted int) error {
 
 // mayStart checks the task's effective status against allow.
 func (r *run) mayStart() error {
-	if r.prog.Allow == nil || r.task == nil {
+	if r.prog.Allow == nil {
 		return nil
 	}
-	if d := r.prog.During; d != nil && r.task.Status.InProgress() && r.task.Lease != nil && r.task.Lease.Session != r.cfg.IDs.Session {
-		return &HeldError{Task: r.task.Number, Status: r.task.Status, Lease: *r.task.Lease}
+	if d := r.prog.During; d != nil && d.When == nil {
+		if err := r.free(); err != nil || r.ours() {
+			return err
+		}
 	}
 	if !slices.Contains(r.prog.Allow, r.task.Status) {
 		return &StatusError{Command: r.prog.Name, Task: r.task.Number, Status: r.task.Status, Allowed: r.prog.Allow}
+	}
+	return nil
+}
+
+// free tells that no other session works on the task.
+func (r *run) free() error {
+	if r.task.Status.InProgress() && r.task.Lease != nil && r.task.Lease.Session != r.cfg.IDs.Session {
+		return &HeldError{Task: r.task.Number, Status: r.task.Status, Lease: *r.task.Lease}
+	}
+	return nil
+}
+
+// ours tells that an earlier run of this session left the task in the status that this one would give it.
+func (r *run) ours() bool {
+	return r.task.Status == r.prog.During.Status && r.task.Lease != nil && r.task.Lease.Session == r.cfg.IDs.Session
+}
+
+// mayWork decides whether the preflight takes place; with a condition, the status is held against it here.
+func (r *run) mayWork(ctx context.Context) error {
+	d := r.prog.During
+	if d == nil || r.task == nil {
+		return nil
+	}
+	v, err := r.eval(ctx, r.root, d.When, nil)
+	if err != nil || !truth(v) {
+		return err
+	}
+	r.during = true
+	if d.When == nil {
+		return nil
+	}
+	if err := r.free(); err != nil || r.ours() {
+		return err
+	}
+	if !formats.CanMove(r.task.Status, d.Status) {
+		return &StatusError{Command: r.prog.Name, Task: r.task.Number, Status: r.task.Status, Allowed: formats.MovesInto(d.Status)}
 	}
 	return nil
 }
@@ -105,13 +148,13 @@ func (r *run) require(ctx context.Context, q *compile.Require) error {
 	if truth(v) {
 		return nil
 	}
-	message := "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src
+	fail := &formats.Failure{Code: q.Code, Message: "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src, Help: "see /" + r.prog.Name + " --help"}
 	if q.Else != nil {
-		if message, err = r.text(ctx, r.root, q.Else, nil); err != nil {
+		if fail.Message, err = r.text(ctx, r.root, q.Else, nil); err != nil {
 			return err
 		}
 	}
-	return &formats.Failure{Code: q.Code, Message: message}
+	return fail
 }
 
 // load gives the value of one name. A missing one is null when the name ends with ?, NOT_FOUND otherwise.
@@ -136,7 +179,7 @@ func (r *run) load(ctx context.Context, l *compile.Load) (any, error) {
 			if l.Optional {
 				return nil, nil
 			}
-			return nil, r.notFound(l, fmt.Sprintf("no file matches %q", patterns))
+			return nil, r.notFound(l, "no file matches "+quoted(patterns))
 		}
 		out := make([]any, len(found))
 		for i, p := range found {
@@ -157,8 +200,8 @@ func (r *run) load(ctx context.Context, l *compile.Load) (any, error) {
 func (r *run) notFound(l *compile.Load, what string) error {
 	return &formats.Failure{
 		Code:    formats.CodeNotFound,
-		Message: fmt.Sprintf("%s:%d:%d: %s: %s", r.prog.File, l.Pos.Line, l.Pos.Col, l.Name, what),
-		Help:    "the command needs it before it can start",
+		Message: fmt.Sprintf("%s:%d:%d: %s", r.prog.File, l.Pos.Line, l.Pos.Col, what),
+		Help:    "/" + r.prog.Name + " needs '" + l.Name + "' before it can start",
 	}
 }
 
@@ -179,7 +222,7 @@ func (r *run) loadDocument(ctx context.Context, l *compile.Load) (any, error) {
 			return nil, err
 		}
 		if found != "" {
-			r.warnings = append(r.warnings, fmt.Sprintf("%s: both %s and %s exist; the first is used", l.Name, found, path))
+			r.warn("%s: both %s and %s exist; the first is used", l.Name, found, path)
 			break
 		}
 		found, src = path, data
@@ -189,16 +232,16 @@ func (r *run) loadDocument(ctx context.Context, l *compile.Load) (any, error) {
 			return nil, nil
 		}
 		if len(candidates) == 0 {
-			return nil, r.notFound(l, fmt.Sprintf("no %s: the path is empty", l.Document.Profile))
+			return nil, r.notFound(l, "no "+l.Document.Profile+" found: its path is empty")
 		}
-		return nil, r.notFound(l, fmt.Sprintf("no %s at %q", l.Document.Profile, candidates))
+		return nil, r.notFound(l, "no "+l.Document.Profile+" found at "+quoted(candidates))
 	}
 	doc, bad := formats.ParseDocument(l.Document.Profile, found, src)
 	if bad != nil && bad.HasErrors() {
 		bad.Of = formats.CodeValidationFailed
 		return nil, bad
 	}
-	return normal(doc.Any()), nil
+	return doc.Any(), nil
 }
 
 func (r *run) candidates(ctx context.Context, d *compile.LoadDocument) ([]string, error) {
@@ -235,4 +278,12 @@ func paths(v any) []string {
 		return out
 	}
 	return nil
+}
+
+func quoted(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strconv.Quote(s)
+	}
+	return strings.Join(out, ", ")
 }

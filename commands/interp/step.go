@@ -2,7 +2,9 @@ package interp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"tercet/commands/compile"
 	"tercet/formats"
@@ -33,39 +35,42 @@ func (r *run) step(ctx context.Context, sc *scope, op *compile.Op) (*ending, err
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err := r.count(1); err != nil {
-		return nil, err
-	}
-	r.state = nil
+	r.stateRead, r.stateSeen = false, nil
 	run, err := r.wanted(ctx, sc, op)
 	if err != nil {
 		return nil, r.at(op, path, err)
 	}
 	if !run {
-		sc.steps[op.ID] = map[string]any{"status": string(formats.OutcomeSkipped)}
-		r.emit(op, path, formats.OutcomeSkipped, "")
+		sc.done(op.ID, map[string]any{"status": formats.OutcomeSkipped.String()})
+		r.told(op, path, formats.OutcomeSkipped, "")
 		return nil, r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Data: map[string]any{"status": formats.OutcomeSkipped}})
+	}
+	if err := r.count(); err != nil {
+		return nil, r.at(op, path, err)
 	}
 	r.visits[path]++
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepScheduled, Step: path, Visit: r.visits[path]}); err != nil {
-		return nil, err
+		return nil, r.at(op, path, err)
 	}
 	r.began = r.began || !r.after
-	r.emit(op, path, "", "started")
+	r.told(op, path, "", "started")
 	res, err := r.act(ctx, sc, op, path)
+	if err == nil {
+		err = r.expect(ctx, sc, op, &res)
+	}
 	if err != nil {
 		return nil, r.at(op, path, err)
 	}
-	sc.steps[op.ID] = res.value
-	if !res.outcome.Passes() {
-		r.open = res.ret.Issues
-	}
+	sc.done(op.ID, res.value)
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Visit: r.visits[path], Data: map[string]any{
 		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
 	}}); err != nil {
-		return nil, err
+		return nil, r.at(op, path, err)
 	}
-	r.emit(op, path, res.outcome, res.ret.Summary)
+	r.told(op, path, res.outcome, res.ret.Summary)
+	if !res.outcome.Passes() {
+		r.last, r.open = place{path, op.Pos}, res.ret.Issues
+	}
 	if res.end != nil {
 		return res.end, nil
 	}
@@ -74,17 +79,18 @@ func (r *run) step(ctx context.Context, sc *scope, op *compile.Op) (*ending, err
 
 // result is what a step did.
 type result struct {
-	outcome formats.Outcome
-	ret     formats.Return // of a delegation or check; a stand-in for the others
-	value   any            // what $steps.ID shows
-	target  *compile.Target
-	end     *ending // the action itself ends the command
+	outcome  formats.Outcome
+	ret      formats.Return // of a delegation or check; a stand-in for the others
+	attempts int
+	value    map[string]any  // what $steps.ID shows
+	target   *compile.Target // where the answer of a gate leads
+	end      *ending         // the action itself ends the command
 }
 
 // act shows the table and does the action.
 func (r *run) act(ctx context.Context, sc *scope, op *compile.Op, path string) (result, error) {
 	if op.Table != nil {
-		if err := r.show(ctx, sc, op.Table); err != nil {
+		if err := r.show(ctx, sc, op); err != nil {
 			return result{}, err
 		}
 	}
@@ -94,25 +100,25 @@ func (r *run) act(ctx context.Context, sc *scope, op *compile.Op, path string) (
 	case *compile.Foreach:
 		return r.foreach(ctx, sc, op, path, a)
 	case *compile.Check:
-		return r.check(ctx, sc, op, path, a)
+		return r.check(ctx, sc, op, a)
 	case *compile.Gate:
 		return r.gate(ctx, sc, op, path, a)
 	case *compile.Set:
-		return r.set(ctx, sc, a)
+		return r.set(ctx, sc, op, a)
 	case *compile.Fail:
-		return r.fail(ctx, sc, a)
+		return r.fail(ctx, sc, op, a)
 	}
-	return result{outcome: formats.OutcomeCompleted, value: map[string]any{"status": string(formats.OutcomeCompleted)}}, nil
+	return result{outcome: formats.OutcomeCompleted, value: map[string]any{"status": formats.OutcomeCompleted.String()}}, nil
 }
 
-// count adds to the steps of the run.
-func (r *run) count(n int) error {
+// count adds to the steps of the run; each loop element that was entered allows one more.
+func (r *run) count() error {
 	if r.after {
 		return nil
 	}
-	r.steps += n
-	if r.steps > r.limits.Steps {
-		return &LimitError{What: "steps", Limit: r.limits.Steps}
+	r.steps++
+	if r.steps > r.limits.Steps+r.entered {
+		return &LimitError{What: "steps", Limit: r.limits.Steps + r.entered}
 	}
 	return nil
 }
@@ -124,12 +130,9 @@ func (r *run) at(op *compile.Op, path string, err error) error {
 	return &StepError{File: r.prog.File, Pos: op.Pos, Step: path, Attempt: max(1, r.visits[path]), Err: err}
 }
 
-func (r *run) emit(op *compile.Op, path string, outcome formats.Outcome, message string) {
-	now := r.cfg.Clock.Now()
-	r.cfg.Trace.Emit(trace.Event{
-		Time: now, Run: r.cfg.IDs.Run, Kind: "step", Name: op.Title, Step: path, FromDepth: r.depth.Int(), ToDepth: r.depth.Int(),
-		Path: r.cfg.IDs.Path, Outcome: outcome.String(), Message: message,
-	})
+// told lets the trace know of a step that began (without an outcome) or ended.
+func (r *run) told(op *compile.Op, path string, outcome formats.Outcome, message string) {
+	r.emit(trace.Event{Kind: trace.Step, Name: op.Title, Step: path, Outcome: outcome.String(), Message: message})
 }
 
 // resultOf is what expressions see of a return.
@@ -151,23 +154,33 @@ func resultOf(ret formats.Return, attempts int) map[string]any {
 	}
 }
 
-func (r *run) set(ctx context.Context, sc *scope, a *compile.Set) (result, error) {
+func (r *run) set(ctx context.Context, sc *scope, op *compile.Op, a *compile.Set) (result, error) {
 	out := map[string]any{}
 	for _, v := range a.Values {
+		if r.dry.on && r.dry.unknown(v.Expr) {
+			r.dry.add(sc, op, "set "+v.Name+" (known at run time)")
+			r.dry.taint("$" + v.Name)
+			sc.set(v.Name, nil)
+			continue
+		}
 		got, err := r.eval(ctx, sc, v.Expr, nil)
 		if err != nil {
 			return result{}, err
 		}
-		sc.vars["$"+v.Name], out[v.Name] = got, got
+		sc.set(v.Name, got)
+		out[v.Name] = got
 	}
-	out["status"] = string(formats.OutcomeCompleted)
+	out["status"] = formats.OutcomeCompleted.String()
 	return result{outcome: formats.OutcomeCompleted, value: out}, nil
 }
 
-func (r *run) fail(ctx context.Context, sc *scope, a *compile.Fail) (result, error) {
-	message, err := r.text(ctx, sc, a.Message, nil)
+func (r *run) fail(ctx context.Context, sc *scope, op *compile.Op, a *compile.Fail) (result, error) {
+	message, err := r.dryText(ctx, sc, a.Message, nil)
 	if err != nil {
 		return result{}, err
+	}
+	if r.dry.on {
+		r.dry.add(sc, op, "fail: "+message)
 	}
 	ret := formats.Failed(&formats.Failure{Code: a.Code, Message: message})
 	ret.Artifacts = newest(r.artifacts)
@@ -185,4 +198,41 @@ func (r *run) wanted(ctx context.Context, sc *scope, op *compile.Op) (bool, erro
 	}
 	v, err := r.eval(ctx, sc, op.When, nil)
 	return truth(v), err
+}
+
+// expect turns a breach of the step's own conditions into a rejection whose issues are the breaches.
+func (r *run) expect(ctx context.Context, sc *scope, op *compile.Op, res *result) error {
+	e := op.Expect
+	if e == nil || r.dry.on || res.end != nil || !res.outcome.Passes() {
+		return nil
+	}
+	var breaches []formats.Issue
+	breach := func(what string) {
+		breaches = append(breaches, formats.Issue{Level: formats.LevelError, Description: what, Source: "check"})
+	}
+	if e.Artifact != "" && !slices.ContainsFunc(res.ret.Artifacts, func(a formats.Artifact) bool { return a.Type == e.Artifact }) {
+		breach(fmt.Sprintf("expected an artifact of type %s, got none", e.Artifact))
+	}
+	if e.If != nil {
+		v, err := r.eval(ctx, sc, e.If, res.value)
+		if err != nil {
+			return err
+		}
+		if !truth(v) {
+			breach("expected " + e.If.Src)
+		}
+	}
+	if breaches == nil {
+		return nil
+	}
+	res.ret.Verdict, res.ret.Said, res.outcome = "", formats.OutcomeRejected, formats.OutcomeRejected
+	res.ret.Issues = append(breaches, res.ret.Issues...)
+	res.ret.Summary = breaches[0].Description
+	res.value["status"], res.value["summary"], res.value["issues"] = res.outcome.String(), res.ret.Summary, normal(res.ret.Issues)
+	return nil
+}
+
+// isOpen tells whether an error is that of a gate which nobody could answer.
+func isOpen(err error) (*formats.GateOpenError, bool) {
+	return errors.AsType[*formats.GateOpenError](err)
 }
