@@ -56,7 +56,17 @@ func (a *app) entry(ctx context.Context, line string) error {
 	case !strings.HasPrefix(line, "/"):
 		return &formats.Failure{Code: formats.CodeUsage, Message: "commands start with '/'", Help: fmt.Sprintf("did you mean /task %q?", line)}
 	}
-	return a.slash(ctx, router.Line{Raw: line})
+	return errors.Join(a.slash(ctx, router.Line{Raw: line}), a.forget())
+}
+
+// forget lets the next line see the files as they are then: a command may have written a command.
+func (a *app) forget() error {
+	if a.built == nil {
+		return nil
+	}
+	w := a.built
+	a.built = nil
+	return w.close()
 }
 
 // piped runs a line each; without any it prints the short help.
