@@ -60,7 +60,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit, "cut": cmdCut,
-			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect,
+			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect, "waitfor": cmdWaitFor,
 		},
 	})
 }
@@ -184,11 +184,18 @@ func cmdKillDuring(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdExits: exits CODE COMMAND ARGS... wants exactly that exit code; stdout and stderr are kept for the lines that follow in
-// the files stdout.txt and stderr.txt.
+// the files stdout.txt and stderr.txt. `exits CODE <FILE COMMAND ARGS...` gives the command FILE as its standard input.
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
+	input, redirected := strings.CutPrefix(args[1], "<")
+	if redirected {
+		args = args[1:]
+	}
 	cmd := exec.Command(lookPath(ts, args[1]), args[2:]...)
+	if redirected {
+		cmd.Stdin = strings.NewReader(ts.ReadFile(input))
+	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
@@ -251,6 +258,16 @@ func cmdListing(ts *testscript.TestScript, _ bool, args []string) {
 		return err
 	}))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+}
+
+// cmdWaitFor: waitfor FILE waits until a process in the background has made FILE.
+func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("waitfor: %s did not come", args[0])
 }
 
 // cmdCollect: collect FILE GLOB... writes the files that match, one behind the other, to FILE; none is a failure.

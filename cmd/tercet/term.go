@@ -137,6 +137,9 @@ func (t *terminal) failure(err error) {
 	switch {
 	case errors.As(err, &diags):
 		t.diagnostics(diags)
+		if help := formats.HelpOf(err); help != diags.Help() {
+			t.help(help)
+		}
 	case errors.As(err, &use):
 		t.say(use.Error())
 		if shown := use.Shown(); shown != "" {

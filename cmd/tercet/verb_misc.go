@@ -34,6 +34,7 @@ func (a *app) exitCodesVerb() *cobra.Command {
 		Use: "exit-codes", Short: "print the table of exit codes", Args: words(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			tab := formats.Table{Columns: []string{"code", "name", "when"}}
+			exits := []map[string]any{}
 			for _, e := range formats.Exits() {
 				words := make([]string, len(e.Codes))
 				for i, c := range e.Codes {
@@ -44,9 +45,10 @@ func (a *app) exitCodesVerb() *cobra.Command {
 					when += " (" + strings.Join(words, ", ") + ")"
 				}
 				tab.Rows = append(tab.Rows, []string{sprintf("%d", e.Number), e.Name, when})
+				exits = append(exits, map[string]any{"code": e.Number, "name": e.Name, "codes": words, "meaning": e.Meaning})
 			}
 			if a.flags.json {
-				a.term.json(map[string]any{"schema": "tercet.exit-codes/1", "exits": formats.Exits()})
+				a.term.json(map[string]any{"schema": "tercet.exit-codes/1", "exits": exits})
 				return nil
 			}
 			a.term.table(tab)

@@ -38,8 +38,11 @@ func (a *app) parseResult(file string, src []byte, agent string, strict bool) er
 		return diags
 	}
 	ret, err := own.Return()
-	if err != nil {
-		return err
+	switch {
+	case err != nil && diags.HasErrors():
+		return diags
+	case err != nil:
+		return &formats.Failure{Code: formats.CodeInvalidReturn, Message: file, Err: err}
 	}
 	fields := map[string]any{}
 	for _, f := range own.Fields {
