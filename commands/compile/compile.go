@@ -172,6 +172,15 @@ func (c *compiler) duration(v *syntax.Value) {
 	c.prog.Limits.Duration = d
 }
 
+// literal is a word that is written, empty for anything else.
+func literal(v *syntax.Value) string {
+	word, ok := v.Lit.(string)
+	if !ok {
+		return ""
+	}
+	return word
+}
+
 // shown is a value in a message.
 func shown(v *syntax.Value) string {
 	switch {

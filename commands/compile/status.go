@@ -52,11 +52,11 @@ func movesInside(list []*syntax.Step) bool {
 	return slices.ContainsFunc(list, func(s *syntax.Step) bool {
 		switch a := s.Action.(type) {
 		case *syntax.Status:
-			return a.Phase == nil || movesInside(s.Body)
+			return a.Phase == nil
 		case *syntax.Delegate:
-			return a.Agent.Text == StatusSync
+			return a.Agent.Text == StatusSync && changesStatus(s.With)
 		case *syntax.Foreach:
-			return a.Delegate != nil && a.Delegate.Agent.Text == StatusSync || movesInside(s.Body)
+			return a.Delegate != nil && a.Delegate.Agent.Text == StatusSync && changesStatus(s.With) || movesInside(s.Body)
 		}
 		return s.Sentence != nil && s.Sentence.Kind == syntax.SayUpdateStatus || movesInside(s.Body)
 	})
@@ -102,7 +102,7 @@ func (c *compiler) phaseStatus(a *syntax.Status) {
 	if v == nil || v.Kind != syntax.Literal {
 		return
 	}
-	word, _ := v.Lit.(string)
+	word := literal(v)
 	if _, err := formats.ParsePhaseStatus(word); err != nil {
 		c.report(v.Pos, CodeStatus, phaseHelp(word), "expected a phase status, got %s", shown(v))
 	}
@@ -137,13 +137,16 @@ func (c *compiler) taskStatus(a *syntax.Status, sure bool) formats.TaskStatus {
 	if a.Task != nil {
 		return to
 	}
-	c.transition(v.Pos, to, a.Reason != nil)
+	if !c.transition(v.Pos, to, a.Reason != nil) {
+		c.moved("", sure) // what comes behind is not held against a change that cannot be
+		return to
+	}
 	c.moved(to, sure)
 	return to
 }
 
 // transition holds one change against the table, as far as it is known what the task is.
-func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bool) {
+func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bool) bool {
 	needs, can := true, !c.status.known
 	if can {
 		needs = to == formats.Blocked || to == formats.Abandoned
@@ -164,6 +167,7 @@ func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bo
 	case needs && !reasoned:
 		c.report(pos, CodeTransition, "write {to: "+to.String()+", reason: ...}", "a change to %s needs a reason", to)
 	}
+	return can
 }
 
 func statusHelp(word string) string {

@@ -32,7 +32,7 @@ func (c *compiler) steps(list []*syntax.Step) []*Op {
 			continue
 		}
 		out = append(out, op)
-		ended = endsAlways(op)
+		ended = endsAlways(op) && !c.inErrors
 	}
 	return out
 }
@@ -46,7 +46,7 @@ func endsAlways(op *Op) bool {
 	case *Fail:
 		return true
 	case *Gate:
-		return op.Return != nil || !slices.ContainsFunc(a.Choices, func(ch Choice) bool {
+		return op.Return != nil || len(a.Choices) > 0 && !slices.ContainsFunc(a.Choices, func(ch Choice) bool {
 			return ch.Target == nil || ch.Target.If != nil || ch.Target.Kind == ToNext || ch.Target.Kind == ToRedo
 		})
 	}
@@ -110,12 +110,12 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 	if _, ok := op.Do.(*Delegate); !ok {
 		return
 	}
-	for i := len(c.under) - 1; i >= 0; i-- {
+	for _, loop := range slices.Backward(c.under) {
 		if op.Timeout == (formats.Timeout{}) {
-			op.Timeout = c.under[i].timeout
+			op.Timeout = loop.timeout
 		}
 		if s.Retry == nil && op.Retry.Max == 0 {
-			op.Retry = c.under[i].retry
+			op.Retry = loop.retry
 		}
 	}
 }
@@ -130,8 +130,8 @@ type inherited struct {
 // merged is the step's own input with that of the loops around under it. What the subagent does not list is left out.
 func (c *compiler) merged(own []syntax.Field, agent formats.AgentInfo) []syntax.Field {
 	out := slices.Clone(own)
-	for i := len(c.under) - 1; i >= 0; i-- {
-		for _, f := range c.under[i].with {
+	for _, loop := range slices.Backward(c.under) {
+		for _, f := range loop.with {
 			_, listed := agent.Inputs[f.Key.Text]
 			given := slices.ContainsFunc(out, func(o syntax.Field) bool { return o.Key.Text == f.Key.Text })
 			if !given && (listed || agent.Inputs == nil && !agent.Builtin) {
@@ -486,7 +486,7 @@ func (c *compiler) ret(r *syntax.Return) *Return {
 		out.Fields = &Value{IsMap: true, Fields: c.fields(r.Fields)}
 	}
 	if r.Status != nil && r.Status.Kind == syntax.Literal {
-		word, _ := r.Status.Lit.(string)
+		word := literal(r.Status)
 		if !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
 			c.report(r.Status.Pos, CodeOutcome, outcomeHelp(word), "expected a status, got %s", shown(r.Status))
 		}

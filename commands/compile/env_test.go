@@ -1,0 +1,114 @@
+package compile_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/subagents"
+)
+
+// known is the set of subagents that come with the program, and a few that only tests have.
+type known struct {
+	*subagents.Set
+	extra map[string]formats.AgentInfo
+}
+
+func (k known) Agent(name string) (formats.AgentInfo, bool) {
+	if info, ok := k.extra[name]; ok {
+		return info, true
+	}
+	return k.Set.Agent(name)
+}
+
+func (k known) Names() []string {
+	out := k.Set.Names()
+	for name := range k.extra {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shipped is the set of subagents that come with the program, for the checker only.
+func shipped(tb testing.TB) known {
+	tb.Helper()
+	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	set := subagents.NewSet()
+	for _, d := range defs {
+		if err := set.Add(d, subagents.Func(nil)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return known{set, map[string]formats.AgentInfo{
+		"any": {Name: "any"},
+		"auditor": {Name: "auditor", Role: formats.RoleReviewer, Fields: map[string]formats.Field{
+			"count": {Type: formats.TypeInteger}, "clean": {Type: formats.TypeBoolean},
+		}},
+	}}
+}
+
+// compiled gives the program of a text, which is named after its command.
+func compiled(tb testing.TB, env compile.Env, src string) *compile.Program {
+	tb.Helper()
+	p, found := try(tb, env, "", []byte(src))
+	for _, d := range found {
+		tb.Errorf("unexpected: %v", d)
+	}
+	if p == nil {
+		tb.FailNow()
+	}
+	return p
+}
+
+// try gives the program, or the findings; warnings are findings too.
+func try(tb testing.TB, env compile.Env, name string, src []byte) (*compile.Program, []formats.Diagnostic) {
+	tb.Helper()
+	if name == "" {
+		_, rest, _ := strings.Cut(string(src), "command: ")
+		word, _, _ := strings.Cut(rest, "\n")
+		name = word + ".md"
+	}
+	f, err := syntax.Parse(name, src)
+	if err == nil {
+		var p *compile.Program
+		if p, err = compile.Compile(f, env); err == nil {
+			return p, p.Warnings
+		}
+		if p != nil {
+			tb.Errorf("Compile(%s) gives a program beside its error", name)
+		}
+	}
+	list, ok := errors.AsType[*formats.Diagnostics](err)
+	if !ok {
+		tb.Fatalf("Compile(%s) = %T, want *formats.Diagnostics", name, err)
+	}
+	return nil, list.List
+}
+
+// read gives the files that match, by name.
+func read(tb testing.TB, pattern string) map[string][]byte {
+	tb.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("Glob(%s) = %v, %v", pattern, files, err)
+	}
+	out := map[string][]byte{}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out[name] = src
+	}
+	return out
+}

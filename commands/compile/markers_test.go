@@ -1,0 +1,148 @@
+package compile_test
+
+import (
+	"cmp"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+)
+
+// marker is one expected finding: ERROR "regexp" on its line, ERROR+2 two lines further down.
+type marker struct {
+	line int
+	re   *regexp.Regexp
+	hit  bool
+}
+
+// markers reads the comments of a file, <!-- ERROR "..." "..." --> in markdown and # ERROR "..." in YAML.
+func markers(t *testing.T, src []byte) []*marker {
+	t.Helper()
+	head := regexp.MustCompile(`(?:<!-- |# )ERROR([+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`)
+	one := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	var out []*marker
+	for i, line := range strings.Split(string(src), "\n") {
+		for _, m := range head.FindAllStringSubmatch(line, -1) {
+			offset := 0
+			if m[1] != "" {
+				n, err := strconv.Atoi(m[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				offset = n
+			}
+			for _, quoted := range one.FindAllString(m[2], -1) {
+				text := strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+				out = append(out, &marker{line: i + 1 + offset, re: regexp.MustCompile(text)})
+			}
+		}
+	}
+	return out
+}
+
+func take(expected []*marker, d formats.Diagnostic) bool {
+	for _, m := range expected {
+		if !m.hit && m.line == d.Pos.Line && m.re.MatchString(d.Code+": "+d.Message) {
+			m.hit = true
+			return true
+		}
+	}
+	return false
+}
+
+func TestMarkers(t *testing.T) {
+	t.Parallel()
+	env := shipped(t)
+	for name, src := range read(t, "testdata/*.md") {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			expected := markers(t, src)
+			_, found := try(t, env, name, src)
+			for _, d := range found {
+				if !take(expected, d) {
+					t.Errorf("unexpected: %v", d)
+				}
+				worded(t, d)
+			}
+			for _, m := range expected {
+				if !m.hit {
+					t.Errorf("%s:%d: no finding matches %q", name, m.line, m.re)
+				}
+			}
+			sorted := slices.IsSortedFunc(found, func(a, b formats.Diagnostic) int {
+				return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
+			})
+			if !sorted {
+				t.Errorf("findings are not sorted: %v", found)
+			}
+		})
+	}
+}
+
+// worded holds a message against what people can read: lower case, no period, no failure to do something.
+func worded(t *testing.T, d formats.Diagnostic) {
+	t.Helper()
+	for _, text := range []string{d.Message, d.Help} {
+		first, _ := utf8First(text)
+		if unicode.IsUpper(first) && !strings.HasPrefix(text, "$ENV") || strings.HasSuffix(strings.TrimSuffix(text, "..."), ".") || strings.Contains(text, "failed to") || strings.HasPrefix(text, "error") {
+			t.Errorf("wording of %v (help: %s)", d, d.Help)
+		}
+	}
+	if d.Pos.IsZero() || d.File == "" {
+		t.Errorf("no place: %v", d)
+	}
+}
+
+func utf8First(s string) (rune, bool) {
+	for _, r := range s {
+		return r, true
+	}
+	return 0, false
+}
+
+// TestCodes holds the table of codes against what the test files bring about.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	env := shipped(t)
+	seen := map[string]bool{}
+	for name, src := range read(t, "testdata/*.md") {
+		_, found := try(t, env, name, src)
+		for _, d := range found {
+			seen[d.Code] = true
+		}
+	}
+	meanings := map[string]string{}
+	for _, c := range syntax.Codes() {
+		meanings[c.Name] = c.Meaning
+	}
+	known := map[string]bool{}
+	last := ""
+	for _, c := range compile.Codes() {
+		if c.Name <= last {
+			t.Errorf("code %s stands after %s", c.Name, last)
+		}
+		last = c.Name
+		known[c.Name] = true
+		if c.Meaning == "" {
+			t.Errorf("code %s has no meaning", c.Name)
+		}
+		if other, ok := meanings[c.Name]; ok && other != c.Meaning {
+			t.Errorf("code %s means %q here and %q in package syntax", c.Name, c.Meaning, other)
+		}
+		if !seen[c.Name] {
+			t.Errorf("no test file brings about %s", c.Name)
+		}
+	}
+	for code := range seen {
+		if _, other := meanings[code]; !known[code] && !other {
+			t.Errorf("code %s is not in the table", code)
+		}
+	}
+}
