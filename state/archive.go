@@ -78,7 +78,7 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 	if err := atomicfile.Sweep(s.cfg.Root, dir, path.Base(s.archiveReal)); err != nil {
 		return ioFailure("cleaning", dir, err)
 	}
-	line.File, line.Pre, line.Post = archiveFile, "", doc.sha
+	line.File, line.Pre, line.Post, line.Undo = archiveFile, "", doc.sha, nil
 	line.Added, line.Removed = line.Removed, line.Added
 	if old != nil {
 		line.Pre = old.sha
@@ -151,7 +151,7 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 	if err != nil {
 		return err
 	}
-	line.Post = doc.sha
+	line.Post, line.Undo = doc.sha, boundedUndo(undo(s.doc.src, d.edits))
 	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
 		return err
 	}

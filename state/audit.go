@@ -1,15 +1,9 @@
 package state
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"strconv"
 
 	"tercet/formats"
-	"tercet/internal/atomicfile"
 	"tercet/internal/jsonx"
 )
 
@@ -17,10 +11,12 @@ import (
 const (
 	lineInit     = "init"     // the state was made
 	lineWrite    = "write"    // a transaction, written before its file is renamed into place
+	lineGroup    = "group"    // several transactions of one process that shared one write
 	lineAborted  = "aborted"  // the write announced by the line with the same txn and file did not happen
 	lineExternal = "external" // a change from outside was taken over
 	lineAdopted  = "adopted"  // the same, accepted by a person
 	lineRestored = "restored" // a backup was put back
+	lineRotated  = "rotated"  // the log before it was moved into a segment
 )
 
 // The directions of a move between state.json and the archive.
@@ -44,8 +40,57 @@ type auditLine struct {
 	Added        []int // numbers that came into the file
 	Removed      []int // numbers that left the file
 	Verdicts     []Verdict
-	Pre, Post    string // sha256 of the file before and after
-	Prev         string // sha256 of the line before
+	Group        []member     // the transactions that shared the write, of a group and of its abort
+	Segment      int          // how many segments stand before this file, of a rotated line
+	Undo         []jsonx.Edit // what turns the file after the write into the one before it; nil if it is not known
+	Pre, Post    string       // sha256 of the file before and after
+	Prev         string       // sha256 of the line before
+}
+
+// member is one transaction of a group.
+type member struct {
+	Txn, Session, Run string
+	Force             bool
+	Ops               []any
+	Numbers           []int
+	Verdicts          []Verdict
+}
+
+// announces tells whether the line stands before a write that may not have happened.
+func (l *auditLine) announces() bool {
+	return l.Kind == lineWrite || l.Kind == lineGroup || l.Kind == lineRestored
+}
+
+// txns lists the transactions of the line.
+func (l *auditLine) txns() []string {
+	if len(l.Group) == 0 {
+		if l.Txn == "" {
+			return nil
+		}
+		return []string{l.Txn}
+	}
+	out := make([]string, len(l.Group))
+	for i := range l.Group {
+		out[i] = l.Group[i].Txn
+	}
+	return out
+}
+
+// member gives one transaction of the line as a line of its own.
+func (l *auditLine) member(txn string) (auditLine, bool) {
+	if len(l.Group) == 0 {
+		return *l, l.Txn == txn
+	}
+	for _, m := range l.Group {
+		if m.Txn == txn {
+			out := *l
+			out.Group = nil
+			out.Txn, out.Session, out.Run, out.Force = m.Txn, m.Session, m.Run, m.Force
+			out.Ops, out.Numbers, out.Verdicts = m.Ops, m.Numbers, m.Verdicts
+			return out, true
+		}
+	}
+	return auditLine{}, false
 }
 
 func (l *auditLine) encode() ([]byte, error) {
@@ -69,14 +114,52 @@ func (l *auditLine) encode() ([]byte, error) {
 		}
 	}
 	if len(l.Verdicts) > 0 {
-		list := make([]any, len(l.Verdicts))
-		for i, v := range l.Verdicts {
-			list[i] = new(jsonx.Object).Set("op", v.Op).Set("task", v.Task).Set("from", v.From.String()).Set("to", v.To.String()).Set("changed", v.Changed)
+		o.Set("verdicts", verdictObjects(l.Verdicts))
+	}
+	if len(l.Group) > 0 {
+		list := make([]any, len(l.Group))
+		for i := range l.Group {
+			list[i] = l.Group[i].object(l.Kind == lineAborted)
 		}
-		o.Set("verdicts", list)
+		o.Set("group", list)
+	}
+	if l.Segment > 0 {
+		o.Set("segment", l.Segment)
+	}
+	if l.Undo != nil {
+		list := make([]any, len(l.Undo))
+		for i, e := range l.Undo {
+			list[i] = []any{e.Start, e.End, string(e.Text)}
+		}
+		o.Set("undo", list)
 	}
 	o.Set("pre", l.Pre).Set("post", l.Post).Set("prev", l.Prev)
 	return jsonx.Marshal(o, "")
+}
+
+func verdictObjects(list []Verdict) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = new(jsonx.Object).Set("op", v.Op).Set("task", v.Task).Set("from", v.From.String()).Set("to", v.To.String()).Set("changed", v.Changed)
+	}
+	return out
+}
+
+// object gives a member as a line holds it; of an aborted one the id is enough.
+func (m *member) object(idOnly bool) *jsonx.Object {
+	o := new(jsonx.Object).Set("txn", m.Txn)
+	if idOnly {
+		return o
+	}
+	o.Set("session_id", m.Session).Set("run", m.Run)
+	if m.Force {
+		o.Set("force", true)
+	}
+	o.Set("ops", m.Ops)
+	if len(m.Numbers) > 0 {
+		o.Set("numbers", ints(m.Numbers))
+	}
+	return o.Set("verdicts", verdictObjects(m.Verdicts))
 }
 
 func decodeLine(src []byte) (auditLine, error) {
@@ -84,291 +167,74 @@ func decodeLine(src []byte) (auditLine, error) {
 	if err != nil {
 		return auditLine{}, err
 	}
-	word := func(key string) string {
-		s, _ := v.Get(key).Str() // absent is empty
-		return s
-	}
-	list := func(key string) []int {
-		a := v.Get(key)
-		if !a.Is(jsonx.Array) {
-			return nil
-		}
-		out := make([]int, 0, len(a.Elems))
-		for _, e := range a.Elems {
-			n, _ := e.Int() // the engine writes integers only
-			out = append(out, int(n))
-		}
-		return out
-	}
 	serial, ok := v.Get("serial").Int()
 	if !ok || serial < 0 || v.Get("kind") == nil {
 		return auditLine{}, errors.New("expected a line with serial and kind")
 	}
-	force, _ := v.Get("force").Bool() // absent is false
+	segment, _ := v.Get("segment").Int() // absent is zero
+	one := decodeMember(v)
 	l := auditLine{
-		Serial: uint64(serial), Txn: word("txn"), Kind: word("kind"), File: word("file"), Move: word("move"), Time: word("time"),
-		Session: word("session_id"), Run: word("run"), Force: force, Numbers: list("numbers"), Added: list("added"),
-		Removed: list("removed"), Pre: word("pre"), Post: word("post"), Prev: word("prev"),
+		Serial: uint64(serial), Txn: one.Txn, Kind: textOf(v, "kind"), File: textOf(v, "file"), Move: textOf(v, "move"), Time: textOf(v, "time"),
+		Session: one.Session, Run: one.Run, Force: one.Force, Ops: one.Ops, Numbers: one.Numbers, Verdicts: one.Verdicts,
+		Added: intsOf(v, "added"), Removed: intsOf(v, "removed"), Segment: int(segment), Pre: textOf(v, "pre"), Post: textOf(v, "post"), Prev: textOf(v, "prev"),
 	}
-	if a := v.Get("verdicts"); a.Is(jsonx.Array) {
+	if a := v.Get("group"); a.Is(jsonx.Array) {
 		for _, e := range a.Elems {
-			l.Verdicts = append(l.Verdicts, decodeVerdict(e))
+			l.Group = append(l.Group, decodeMember(e))
+		}
+	}
+	if a := v.Get("undo"); a.Is(jsonx.Array) {
+		l.Undo = make([]jsonx.Edit, 0, len(a.Elems))
+		for _, e := range a.Elems {
+			if !e.Is(jsonx.Array) || len(e.Elems) != 3 {
+				return auditLine{}, errors.New("expected undo of start, end and text")
+			}
+			start, _ := e.Elems[0].Int() // Splice refuses what does not fit
+			end, _ := e.Elems[1].Int()   // the same
+			text, _ := e.Elems[2].Str()  // the same
+			l.Undo = append(l.Undo, jsonx.Edit{Start: int(start), End: int(end), Text: []byte(text)})
 		}
 	}
 	return l, nil
 }
 
+func textOf(v *jsonx.Value, key string) string {
+	s, _ := v.Get(key).Str() // absent is empty
+	return s
+}
+
+func intsOf(v *jsonx.Value, key string) []int {
+	a := v.Get(key)
+	if !a.Is(jsonx.Array) {
+		return nil
+	}
+	out := make([]int, 0, len(a.Elems))
+	for _, e := range a.Elems {
+		n, _ := e.Int() // the engine writes integers only
+		out = append(out, int(n))
+	}
+	return out
+}
+
+func decodeMember(v *jsonx.Value) member {
+	force, _ := v.Get("force").Bool() // absent is false
+	m := member{Txn: textOf(v, "txn"), Session: textOf(v, "session_id"), Run: textOf(v, "run"), Force: force, Numbers: intsOf(v, "numbers")}
+	if a := v.Get("ops"); a.Is(jsonx.Array) {
+		for _, e := range a.Elems {
+			m.Ops = append(m.Ops, e.Any())
+		}
+	}
+	if a := v.Get("verdicts"); a.Is(jsonx.Array) {
+		for _, e := range a.Elems {
+			m.Verdicts = append(m.Verdicts, decodeVerdict(e))
+		}
+	}
+	return m
+}
+
 func decodeVerdict(v *jsonx.Value) Verdict {
-	op, _ := v.Get("op").Str()        // absent is empty
-	from, _ := v.Get("from").Str()    // absent is empty
-	to, _ := v.Get("to").Str()        // absent is empty
+	op, from, to := textOf(v, "op"), textOf(v, "from"), textOf(v, "to")
 	task, _ := v.Get("task").Int()    // absent is zero
 	did, _ := v.Get("changed").Bool() // absent is false
 	return Verdict{Op: op, Task: int(task), From: formats.TaskStatus(from), To: formats.TaskStatus(to), Changed: did}
-}
-
-// auditLog is what this process knows of audit.jsonl. It is used only while the lock of the state is held; a later use reads
-// what other processes appended since.
-type auditLog struct {
-	root  *os.Root
-	there bool // the file exists
-	info  fs.FileInfo
-	size  int64 // how much of the file has been read: whole, sound lines
-	last  auditLine
-	sha   string // of the last line
-	high  uint64 // the highest serial seen
-	lines int
-	txns  map[string]span // transactions that happened
-	bad   int             // lines that could not be read
-	// lastState is the last line about state.json, stateAt the count of lines up to it.
-	lastState auditLine
-	stateAt   int
-}
-
-// span is where a line lies.
-type span struct{ start, end int64 }
-
-// refresh reads what is new. A torn last line, which a crash leaves before its write began, is cut off.
-func (a *auditLog) refresh() error {
-	info, err := a.root.Stat(auditFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		*a = auditLog{root: a.root, txns: map[string]span{}}
-		return nil
-	}
-	if err != nil {
-		return ioFailure("reading", auditFile, err)
-	}
-	if a.info != nil && os.SameFile(a.info, info) && info.Size() == a.size {
-		return nil
-	}
-	if a.info == nil || !os.SameFile(a.info, info) || info.Size() < a.size {
-		*a = auditLog{root: a.root, txns: map[string]span{}}
-	}
-	data, err := a.tail()
-	if err != nil {
-		return ioFailure("reading", auditFile, err)
-	}
-	a.there, a.info = true, info
-	return a.read(data)
-}
-
-func (a *auditLog) tail() (data []byte, err error) {
-	f, err := a.root.Open(auditFile)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size()-a.size > maxAudit {
-		return nil, fmt.Errorf("expected a regular file of at most %d bytes", maxAudit)
-	}
-	data = make([]byte, info.Size()-a.size)
-	n, err := f.ReadAt(data, a.size)
-	if n < len(data) {
-		return nil, err
-	}
-	return data, nil
-}
-
-// read takes the lines in data, which begins at a.size. Only the last line and the last one about state.json are read in
-// full; of the others their beginning is enough.
-func (a *auditLog) read(data []byte) error {
-	var state []byte
-	for len(data) > 0 {
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
-			return errors.Join(a.decodeState(state), a.cut())
-		}
-		line := data[:end]
-		l, ok := quickLine(line)
-		if last := end+1 == len(data); last || !ok {
-			var err error
-			l, err = decodeLine(line)
-			if err != nil && last {
-				return errors.Join(a.decodeState(state), a.cut())
-			}
-			if err != nil {
-				a.bad++
-			}
-		}
-		if l.File == stateFile {
-			state = line
-		}
-		a.note(l, span{a.size, a.size + int64(end)})
-		a.sha = digest(line)
-		a.size += int64(end) + 1
-		data = data[end+1:]
-	}
-	return a.decodeState(state)
-}
-
-func (a *auditLog) decodeState(line []byte) error {
-	if line == nil {
-		return nil
-	}
-	l, err := decodeLine(line)
-	if err != nil {
-		return &formats.Failure{Code: formats.CodeInvalidState, Message: "the last line about " + stateFile + " in " + auditFile + " cannot be read", Err: err}
-	}
-	a.lastState = l
-	return nil
-}
-
-// quickLine reads the beginning of a line as encode writes it, without parsing the rest.
-func quickLine(line []byte) (auditLine, bool) {
-	var l auditLine
-	rest, ok := bytes.CutPrefix(line, []byte(`{"serial":`))
-	digits := bytes.IndexByte(rest, ',')
-	if !ok || digits < 0 {
-		return l, false
-	}
-	serial, err := strconv.ParseUint(string(rest[:digits]), 10, 63)
-	if err != nil {
-		return l, false
-	}
-	l.Serial = serial
-	rest = rest[digits:]
-	for _, field := range []struct {
-		key  string
-		into *string
-	}{{`,"txn":"`, &l.Txn}, {`,"kind":"`, &l.Kind}, {`,"file":"`, &l.File}} {
-		if rest, ok = bytes.CutPrefix(rest, []byte(field.key)); !ok {
-			return l, false
-		}
-		end := bytes.IndexAny(rest, `"\\`)
-		if end < 0 || rest[end] != '"' {
-			return l, false
-		}
-		*field.into = string(rest[:end])
-		rest = rest[end+1:]
-	}
-	return l, true
-}
-
-// note takes the meaning of a line.
-func (a *auditLog) note(l auditLine, at span) {
-	a.last = l
-	a.lines++
-	a.high = max(a.high, l.Serial)
-	switch l.Kind {
-	case lineWrite:
-		if l.Txn != "" {
-			a.txns[l.Txn] = at
-		}
-	case lineAborted:
-		delete(a.txns, l.Txn)
-	}
-	if l.File == stateFile {
-		a.lastState, a.stateAt = l, a.lines
-	}
-}
-
-// cut drops what follows the last sound line.
-func (a *auditLog) cut() error {
-	if err := atomicfile.Cut(a.root, auditFile, a.size); err != nil {
-		return ioFailure("cutting the torn last line of", auditFile, err)
-	}
-	return nil
-}
-
-// append writes a line and makes it durable.
-func (a *auditLog) append(l auditLine) error {
-	l.Prev = a.sha
-	raw, err := l.encode()
-	if err != nil {
-		return &formats.Failure{Code: formats.CodeBug, Message: "encoding an audit line", Err: err}
-	}
-	err = atomicfile.Append(a.root, auditFile, append(raw, '\n'), 0)
-	var info fs.FileInfo
-	if err == nil {
-		info, err = a.root.Stat(auditFile)
-	}
-	if err != nil {
-		// What of the line is on disk is not known; the next refresh looks, and the next write cuts a torn line off.
-		a.info = nil
-		return ioFailure("writing", auditFile, err)
-	}
-	a.there, a.info = true, info
-	start := a.size
-	a.size += int64(len(raw)) + 1
-	a.sha = digest(raw)
-	a.note(l, span{start, a.size - 1})
-	return nil
-}
-
-// answer gives the result of a transaction that the log holds.
-func (a *auditLog) answer(txn string) (Result, bool, error) {
-	at, ok := a.txns[txn]
-	if !ok {
-		return Result{}, false, nil
-	}
-	f, err := a.root.Open(auditFile)
-	if err != nil {
-		return Result{}, false, ioFailure("reading", auditFile, err)
-	}
-	raw := make([]byte, at.end-at.start)
-	n, err := f.ReadAt(raw, at.start)
-	if closing := f.Close(); n < len(raw) {
-		return Result{}, false, ioFailure("reading", auditFile, errors.Join(err, closing))
-	}
-	l, err := decodeLine(raw)
-	if err != nil || l.Txn != txn {
-		return Result{}, false, &formats.Failure{Code: formats.CodeInvalidState, Message: "the line of transaction " + txn + " in " + auditFile + " cannot be read", Err: err}
-	}
-	return Result{Serial: l.Serial, Txn: txn, Numbers: l.Numbers, Verdicts: l.Verdicts, Changed: true, Replayed: true}, true, nil
-}
-
-// chainFault walks the log and gives the number of the first line that does not fit the one before it, 0 if all fit.
-func chainFault(data []byte) (line int, what string) {
-	prev := ""
-	for n := 1; len(data) > 0; n++ {
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
-			return 0, ""
-		}
-		l, err := decodeLine(data[:end])
-		if err != nil {
-			return n, err.Error()
-		}
-		if l.Prev != prev {
-			return n, "it does not follow from the line before it"
-		}
-		prev = digest(data[:end])
-		data = data[end+1:]
-	}
-	return 0, ""
-}
-
-// lastStateLine gives the last line about state.json.
-func lastStateLine(data []byte) auditLine {
-	var out auditLine
-	for line := range bytes.Lines(data) {
-		if l, err := decodeLine(bytes.TrimSuffix(line, []byte("\n"))); err == nil && l.File == stateFile {
-			out = l
-		}
-	}
-	return out
 }

@@ -55,7 +55,7 @@ func (s *session) abort(line auditLine, sha string) error {
 	}
 	return s.m.audit.append(auditLine{
 		Serial: serial, Txn: line.Txn, Kind: lineAborted, File: line.File, Move: line.Move, Time: stamp(s.now),
-		Session: line.Session, Run: line.Run, Pre: line.Post, Post: sha,
+		Session: line.Session, Run: line.Run, Group: line.Group, Pre: line.Post, Post: sha,
 	})
 }
 

@@ -29,6 +29,8 @@ type Config struct {
 	Notice func(string)
 	// NewID makes unique ids for transactions, lineages and recorded errors.
 	NewID func() string
+	// AuditLimit is the size in bytes at which the audit log moves into a segment, DefaultAuditLimit if zero.
+	AuditLimit int64
 	// User and CommandLine say in state.lock.info who holds the lock.
 	User, CommandLine string
 }
@@ -84,6 +86,13 @@ func (c Config) check(writes bool) error {
 		return &formats.Failure{Code: formats.CodeBug, Message: "state.Config without " + missing}
 	}
 	return nil
+}
+
+func (c Config) lockTimeout() time.Duration {
+	if c.LockTimeout <= 0 {
+		return DefaultLockTimeout
+	}
+	return c.LockTimeout
 }
 
 func (c Config) now() time.Time { return c.Clock.Now().UTC().Truncate(time.Second) }

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/jsonx"
 )
 
-// draft is a state in the making: a document and what the operations of one transaction change in it. It belongs to one
-// Apply and is thrown away when an operation is refused.
+// draft is a state in the making: a document and what the operations of its transactions change in it. What a transaction
+// that is refused has changed is rolled back; what the ones before it changed stays.
 type draft struct {
 	cfg  Config
 	now  time.Time
@@ -25,10 +26,33 @@ type draft struct {
 	created  []*formats.Task
 	removed  map[int]bool // by index in base, of tasks that leave the file
 	restored []restored
+	edits    []jsonx.Edit // of the last encoding
 
+	// What belongs to the transaction that is being applied.
 	numbers  []int
 	verdicts []Verdict
 	warnings []string
+	owned    map[*formats.Task]bool // copies that it made
+	before   mark
+}
+
+// mark is a draft as it was before a transaction.
+type mark struct {
+	next    int
+	changed map[int]*formats.Task
+	created []*formats.Task
+}
+
+// begin starts a transaction on the draft.
+func (d *draft) begin(tx Tx) {
+	d.tx, d.numbers, d.verdicts, d.warnings = tx, nil, nil, nil
+	d.owned = map[*formats.Task]bool{}
+	d.before = mark{d.next, maps.Clone(d.changed), slices.Clone(d.created)}
+}
+
+// rollback takes back what the transaction did.
+func (d *draft) rollback() {
+	d.next, d.changed, d.created = d.before.next, d.before.changed, d.before.created
 }
 
 // restored is a task that comes back from the archive, with its bytes.
@@ -38,10 +62,11 @@ type restored struct {
 }
 
 func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {
-	d := &draft{cfg: cfg, now: cfg.now(), tx: tx, base: base, archived: archived, next: base.NextNumber, changed: map[int]*formats.Task{}, removed: map[int]bool{}}
+	d := &draft{cfg: cfg, now: cfg.now(), base: base, archived: archived, next: base.NextNumber, changed: map[int]*formats.Task{}, removed: map[int]bool{}}
 	if top := base.highest(); d.next <= top {
 		d.next = top + 1
 	}
+	d.begin(tx)
 	return d
 }
 
@@ -84,13 +109,19 @@ func (d *draft) take(number int) (*formats.Task, error) {
 	if l := t.Lease; l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force && !d.cfg.stale(l, d.now) {
 		return nil, &LeaseError{Task: number, Lease: *l}
 	}
-	i, ok := d.base.index[number]
-	if !ok || d.changed[i] != nil {
+	if d.owned[t] {
 		return t, nil
 	}
 	fresh := *t
 	fresh.Artifacts = slices.Clone(t.Artifacts)
-	d.changed[i] = &fresh
+	if i, ok := d.base.index[number]; ok {
+		d.changed[i] = &fresh
+	} else if i := slices.Index(d.created, t); i >= 0 {
+		d.created[i] = &fresh
+	} else {
+		return t, nil // one that came back from the archive stands alone in its transaction
+	}
+	d.owned[&fresh] = true
 	return &fresh, nil
 }
 
@@ -110,13 +141,22 @@ func (d *draft) verdict(op Op, t *formats.Task, from formats.TaskStatus, changed
 	d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Task: t.Number, From: from, To: to, Changed: changed})
 }
 
-// dirty tells whether the draft differs from its base.
+// dirty tells whether the transaction changed anything.
 func (d *draft) dirty() bool {
-	if len(d.created)+len(d.removed)+len(d.restored) > 0 {
+	if len(d.created) > len(d.before.created) || len(d.removed)+len(d.restored) > 0 {
 		return true
 	}
+	for i, t := range d.created {
+		if t != d.before.created[i] && !sameTask(t, d.before.created[i]) {
+			return true
+		}
+	}
 	for i, t := range d.changed {
-		if !sameTask(&d.base.Tasks[i], t) {
+		old := d.before.changed[i]
+		if old == nil {
+			old = &d.base.Tasks[i]
+		}
+		if t != old && !sameTask(old, t) {
 			return true
 		}
 	}
@@ -152,18 +192,23 @@ func (d *draft) tasks(yield func(*formats.Task) bool) {
 // leaving lists the indexes of the tasks that leave the file, ascending.
 func (d *draft) leaving() []int { return slices.Sorted(maps.Keys(d.removed)) }
 
-// touched lists the tasks that this draft made, changed or brought back.
+// touched lists the tasks that the transaction made, changed or brought back.
 func (d *draft) touched() []*formats.Task {
 	var out []*formats.Task
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
-		if !d.removed[i] {
+		if !d.removed[i] && d.owned[d.changed[i]] {
 			out = append(out, d.changed[i])
 		}
 	}
 	for i := range d.restored {
 		out = append(out, &d.restored[i].task)
 	}
-	return append(out, d.created...)
+	for _, t := range d.created {
+		if d.owned[t] {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // check holds the invariants that the format alone cannot: dependencies and parents exist, and nothing depends on itself.

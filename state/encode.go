@@ -34,6 +34,7 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(e.edits, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	d.edits = e.edits
 	return jsonx.Splice(src, e.edits)
 }
 

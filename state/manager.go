@@ -22,6 +22,7 @@ type Manager struct {
 	cfg   Config
 	gate  chan struct{} // holds one value while a write runs
 	audit auditLog
+	queue queue                    // transactions that wait for a write
 	cache atomic.Pointer[document] // the state as it was last read or written
 }
 
@@ -34,25 +35,18 @@ func NewManager(cfg Config) (*Manager, error) {
 }
 
 // Apply does one transaction: under the lock, all or nothing, durable when it returns. A transaction whose id the audit log
-// holds is not done again but answered from there. A change to what is there already writes nothing.
+// holds is not done again but answered from there. A change to what is there already writes nothing. Transactions that wait
+// at the same time share one write; each has its own verdict.
 func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err
 	}
-	var res Result
-	err := m.locked(ctx, tx.Session, func(s *session) error {
-		var err error
-		res, err = s.apply(tx)
-		res.Warnings = append(s.warnings, res.Warnings...)
-		return err
-	})
-	if res.Txn != "" && res.Changed && !res.Replayed {
-		res.Warnings = append(res.Warnings, m.renderTodo(ctx)...)
+	r := &request{ctx: ctx, tx: tx, done: make(chan struct{})}
+	m.wait(r)
+	if r.err != nil && !isNotDurable(r.err) {
+		return Result{Warnings: r.res.Warnings}, r.err
 	}
-	if err != nil && !isNotDurable(err) {
-		return Result{Warnings: res.Warnings}, err
-	}
-	return res, err
+	return r.res, r.err
 }
 
 func isNotDurable(err error) bool {
@@ -152,6 +146,15 @@ func (m *Manager) Adopt(ctx context.Context) (Result, error) {
 	return res, err
 }
 
+// NewestBackup gives the serial of the newest backup that can be read.
+func (m *Manager) NewestBackup() (serial uint64, ok bool) {
+	doc, _ := newestBackup(m.cfg)
+	if doc == nil {
+		return 0, false
+	}
+	return doc.Serial, true
+}
+
 // Restore puts the backup of a serial back as the state, with a serial above every one seen. The state that was there is
 // kept as a backup if it is valid, and as a copy beside the backups if it is not.
 func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
@@ -170,13 +173,7 @@ func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 
 // exclusive runs fn as the only writer among the goroutines of this manager and among all processes.
 func (m *Manager) exclusive(ctx context.Context, session string, fn func() error) (err error) {
-	if !canWrite {
-		return &formats.Failure{Code: formats.CodeDenied, Message: "writing the state is not supported on this system"}
-	}
-	limit := m.cfg.LockTimeout
-	if limit <= 0 {
-		limit = DefaultLockTimeout
-	}
+	limit := m.cfg.lockTimeout()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	l := locker{cfg: m.cfg, file: lockFile, info: infoFile}
@@ -188,6 +185,15 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 		return &LockError{Path: short(lockFile), Waited: limit, Holder: l.holder()}
 	}
 	defer func() { <-m.gate }()
+	return m.underLock(ctx, session, fn)
+}
+
+// underLock runs fn as the only writer among all processes; the gate of this one is held.
+func (m *Manager) underLock(ctx context.Context, session string, fn func() error) (err error) {
+	if !canWrite {
+		return &formats.Failure{Code: formats.CodeDenied, Message: "writing the state is not supported on this system"}
+	}
+	l := locker{cfg: m.cfg, file: lockFile, info: infoFile}
 	h, err := l.take(ctx, session)
 	if err != nil {
 		return err
@@ -196,79 +202,50 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 	return fn()
 }
 
-func (m *Manager) locked(ctx context.Context, id string, fn func(*session) error) error {
-	return m.lockedWith(ctx, id, false, fn)
-}
-
 func (m *Manager) lockedWith(ctx context.Context, id string, adopt bool, fn func(*session) error) error {
 	return m.exclusive(ctx, id, func() error {
-		var warnings []string
-		for try := 1; ; try++ {
-			s := &session{m: m, cfg: m.cfg, now: m.cfg.now(), adopt: adopt, warnings: warnings}
-			if err := s.open(); err != nil {
-				return err
-			}
+		return m.retrying(adopt, func(s *session) error {
 			if err := ctx.Err(); err != nil {
 				return context.Cause(ctx)
 			}
-			err := fn(s)
-			if e, ok := errors.AsType[*ConflictError](err); !ok || e.Expected != e.Got || try == maxTries {
-				return err
-			}
-			warnings = s.warnings
-		}
+			return fn(s)
+		})
 	})
+}
+
+// retrying opens the state and runs fn, again if another program wrote in between; the lock is held.
+func (m *Manager) retrying(adopt bool, fn func(*session) error) error {
+	var warnings []string
+	for try := 1; ; try++ {
+		s := &session{m: m, cfg: m.cfg, now: m.cfg.now(), adopt: adopt, warnings: warnings}
+		if err := s.open(); err != nil {
+			return err
+		}
+		err := fn(s)
+		if e, ok := errors.AsType[*ConflictError](err); !ok || e.Expected != e.Got || try == maxTries {
+			return err
+		}
+		warnings = s.warnings
+	}
 }
 
 // maxTries bounds how often a write begins again because another program, which does not know the lock, wrote in between.
 const maxTries = 3
 
-// apply does the steps of a transaction on an open state.
-func (s *session) apply(tx Tx) (Result, error) {
-	if res, ok, err := s.m.audit.answer(tx.ID); ok || err != nil {
-		return res, err
-	}
-	if tx.ExpectedSerial != nil && *tx.ExpectedSerial != s.serial {
-		return Result{}, &ConflictError{Expected: *tx.ExpectedSerial, Got: s.serial}
-	}
-	if op, ok := tx.Ops[0].(SetPhase); ok {
-		return s.setPhase(tx, op)
-	}
-	d := newDraft(s.cfg, s.doc, tx, s.archived)
-	for _, op := range tx.Ops {
-		if err := d.apply(op); err != nil {
-			return Result{Warnings: d.warnings}, err
-		}
-	}
-	if err := d.check(tx.Ops[len(tx.Ops)-1].name()); err != nil {
-		return Result{Warnings: d.warnings}, err
-	}
-	res := Result{Serial: s.serial, Txn: tx.ID, Numbers: d.numbers, Verdicts: d.verdicts, Warnings: d.warnings}
-	if !d.dirty() {
-		return res, nil
-	}
-	if s.doc.NextNumber <= s.doc.highest() {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("next_number was %d, below the highest task; set to %d", s.doc.NextNumber, d.next))
-	}
-	if s.doc.bom {
-		res.Warnings = append(res.Warnings, "the byte order mark of state.json is left out")
-	}
-	line := s.line(tx)
-	line.Numbers, line.Verdicts = d.numbers, d.verdicts
-	res.Serial, res.Changed = line.Serial, true
-	return res, s.write(d, line)
-}
-
 // line begins the audit line of a transaction.
 func (s *session) line(tx Tx) auditLine {
-	line := auditLine{
+	return auditLine{
 		Serial: s.serial + 1, Txn: tx.ID, Kind: lineWrite, File: stateFile, Time: stamp(s.now), Session: tx.Session, Run: tx.Run,
-		Force: tx.Force, Pre: s.doc.sha,
+		Force: tx.Force, Pre: s.doc.sha, Ops: records(tx.Ops),
 	}
-	for _, op := range tx.Ops {
-		line.Ops = append(line.Ops, op.record())
+}
+
+func records(ops []Op) []any {
+	out := make([]any, len(ops))
+	for i, op := range ops {
+		out[i] = op.record()
 	}
-	return line
+	return out
 }
 
 // write commits a draft: state.json alone, or with the archive beside it.
@@ -276,7 +253,9 @@ func (s *session) write(d *draft, line auditLine) error {
 	for i := range d.restored {
 		line.Added = append(line.Added, d.restored[i].task.Number)
 	}
-	line.Added = append(line.Added, d.numbers...)
+	for _, t := range d.created {
+		line.Added = append(line.Added, t.Number)
+	}
 	for _, i := range d.leaving() {
 		line.Removed = append(line.Removed, s.doc.Tasks[i].Number)
 	}
@@ -293,7 +272,7 @@ func (s *session) write(d *draft, line auditLine) error {
 	if err != nil {
 		return err
 	}
-	line.Post = doc.sha
+	line.Post, line.Undo = doc.sha, boundedUndo(undo(s.doc.src, d.edits))
 	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
 		return err
 	}

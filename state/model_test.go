@@ -59,16 +59,14 @@ func (m *model) move(n int, to formats.TaskStatus, reason bool) (changed, ok boo
 // apply does what the transaction should do and says whether it should be accepted.
 func (m *model) apply(ops []state.Op) bool {
 	saved := model{maps.Clone(m.tasks), maps.Clone(m.archived), m.next, m.serial}
-	changed := false
 	for _, op := range ops {
-		did, ok := m.one(op)
-		if !ok {
+		if _, ok := m.one(op); !ok {
 			*m = saved
 			return false
 		}
-		changed = changed || did
 	}
-	if changed {
+	// What a transaction does and takes back again is no change.
+	if !maps.Equal(m.tasks, saved.tasks) || !maps.Equal(m.archived, saved.archived) {
 		m.serial++
 	}
 	return true

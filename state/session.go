@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"time"
 
 	"tercet/formats"
@@ -41,7 +42,13 @@ func (s *session) open() error {
 	if err := s.m.audit.refresh(); err != nil {
 		return err
 	}
-	return s.recover()
+	if err := s.recover(); err != nil {
+		return err
+	}
+	if err := s.rotate(); err != nil {
+		s.warn("the audit log was not rotated: " + err.Error())
+	}
+	return nil
 }
 
 func (s *session) read() error {
@@ -89,7 +96,7 @@ func (s *session) read() error {
 
 // sweep removes the temporary files of killed writes. All of them are made under the lock that is held now.
 func (s *session) sweep() error {
-	err := atomicfile.Sweep(s.cfg.Root, formats.Workspace, path.Base(stateFile), path.Base(stateFile)+".bak", path.Base(infoFile))
+	err := atomicfile.Sweep(s.cfg.Root, formats.Workspace, path.Base(stateFile), path.Base(stateFile)+".bak", path.Base(infoFile), path.Base(auditFile))
 	if dir := path.Dir(s.real); dir != formats.Workspace {
 		err = errors.Join(err, atomicfile.Sweep(s.cfg.Root, dir, path.Base(s.real)))
 	}
@@ -110,7 +117,7 @@ func (s *session) recover() error {
 		return s.finishMove(moveOut, auditLine{})
 	}
 	last := log.last
-	if last.Kind == lineWrite && last.File != stateFile {
+	if last.announces() && last.File != stateFile {
 		if err := s.recoverOther(last); err != nil {
 			return err
 		}
@@ -119,7 +126,7 @@ func (s *session) recover() error {
 	switch {
 	case state.Post == s.doc.sha:
 		s.serial = max(s.serial, state.Serial)
-	case (state.Kind == lineWrite || state.Kind == lineRestored) && state.Pre == s.doc.sha && log.stateAt == log.lines:
+	case state.announces() && state.Pre == s.doc.sha && log.stateAt == log.lines:
 		if err := s.abort(state, s.doc.sha); err != nil {
 			return err
 		}
@@ -243,8 +250,17 @@ func (s *session) restore(serial uint64) (Result, error) {
 		if err != nil {
 			return Result{}, ioFailure("reading the folder", backupDir, err)
 		}
+		help := "there are no backups"
+		for i, n := range list {
+			if i == 0 {
+				help = "there are backups of serial"
+			} else {
+				help += ","
+			}
+			help += " " + strconv.FormatUint(n, 10)
+		}
 		return Result{}, &formats.Failure{
-			Code: formats.CodeNotFound, Message: fmt.Sprintf("no backup of serial %d", serial), Help: fmt.Sprint("there are backups of ", list),
+			Code: formats.CodeNotFound, Message: fmt.Sprintf("no backup of serial %d", serial), Help: help,
 		}
 	}
 	if err != nil {
@@ -280,7 +296,11 @@ func (s *session) restore(serial uint64) (Result, error) {
 		}
 	}
 	d := newDraft(s.cfg, backup, Tx{}, s.archived)
-	d.next = max(d.next, s.m.cacheNext())
+	given, err := s.m.audit.highestNumber()
+	if err != nil {
+		return Result{}, err
+	}
+	d.next = max(d.next, given+1) // also where the state that was there cannot be read
 	if c.old != nil {
 		d.next = max(d.next, c.old.NextNumber)
 	}
@@ -292,18 +312,13 @@ func (s *session) restore(serial uint64) (Result, error) {
 	s.serial = high
 	c.data = data
 	c.line = auditLine{Serial: res.Serial, Kind: lineRestored, File: stateFile, Time: stamp(s.now), Pre: digest(old), Post: doc.sha}
+	if c.old != nil {
+		c.line.Undo = boundedUndo(undoWhole(old, data))
+	}
 	if err := s.commit(c); err != nil {
 		return res, err
 	}
 	doc.file = stateFile
 	s.m.cache.Store(doc)
 	return res, nil
-}
-
-// cacheNext is the next number that this manager saw last, so that numbers are not given twice after a restore.
-func (m *Manager) cacheNext() int {
-	if c := m.cache.Load(); c != nil {
-		return c.NextNumber
-	}
-	return 0
 }

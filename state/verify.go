@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"tercet/formats"
 )
@@ -17,7 +18,7 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	defer r.mu.Unlock()
 	d, err := r.load(ctx)
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
-		return e.List.List, nil
+		return advised(withBackup(r.cfg, e), e), nil
 	}
 	if err != nil {
 		return nil, err
@@ -37,6 +38,15 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 		v.add(formats.SeverityWarning, d.tree.Get("next_number").Start, "", "next_number is %d, expected more than %d", d.NextNumber, top)
 	}
 	return v.found, v.log()
+}
+
+// advised gives the findings of a file that cannot be read, the first of them with the way out.
+func advised(err error, e *SyntaxError) []formats.Diagnostic {
+	found := slices.Clone(e.List.List)
+	if len(found) > 0 && found[0].Help == "" {
+		found[0].Help = formats.HelpOf(err)
+	}
+	return found
 }
 
 // verifier collects findings about one state.
@@ -102,24 +112,23 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 
 // log holds the audit log against the file.
 func (v *verifier) log() error {
-	data, err := readFile(v.r.cfg.Root, auditFile, maxAudit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	parts, err := auditParts(v.r.cfg.Root)
+	if err != nil || len(parts) == 0 {
+		return err
 	}
-	if err != nil {
-		return ioFailure("reading", auditFile, err)
+	prev := ""
+	for i, p := range parts {
+		line, what, last := chainFault(p.data, prev, i == 0)
+		if line > 0 {
+			v.found = append(v.found, formats.Diagnostic{
+				Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: p.name,
+				Pos: formats.Pos{Line: line, Col: 1}, Message: what,
+			})
+		}
+		prev = last
 	}
-	warn := func(line int, format string, args ...any) {
-		v.found = append(v.found, formats.Diagnostic{
-			Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: auditFile,
-			Pos: formats.Pos{Line: line, Col: 1}, Message: fmt.Sprintf(format, args...),
-		})
-	}
-	if line, what := chainFault(data); line > 0 {
-		warn(line, "%s", what)
-	}
-	state := lastStateLine(data)
-	if state.Post != "" && state.Post != v.doc.sha && (state.Kind != lineWrite || state.Pre != v.doc.sha) {
+	state := lastStateLine(parts[len(parts)-1].data)
+	if state.Post != "" && state.Post != v.doc.sha && (!state.announces() || state.Pre != v.doc.sha) {
 		v.add(formats.SeverityWarning, 0, "the next write takes it over", "the file was changed from outside since serial %d", state.Serial)
 	}
 	return nil

@@ -1,0 +1,250 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/jsonx"
+)
+
+// DefaultAuditLimit is the size in bytes at which audit.jsonl moves into a segment when nothing else is configured: what
+// the first write of a process reads of it stays below that.
+const DefaultAuditLimit = 4 << 20
+
+// segmentDir holds what audit.jsonl was: 000001.jsonl and so on, each with the hashes of its transactions beside it.
+const segmentDir = formats.Workspace + "/audit"
+
+func segmentName(n int) string { return path.Join(segmentDir, fmt.Sprintf("%06d.jsonl", n)) }
+func indexName(n int) string   { return path.Join(segmentDir, fmt.Sprintf("%06d.txns", n)) }
+
+// rotate moves a log that has grown into a segment, and begins a new one whose first line says what the last one said.
+// The segment is there before the new file takes the name, so that a kill in between loses nothing: the next rotation
+// writes the same segment again.
+func (s *session) rotate() error {
+	a := &s.m.audit
+	limit := s.cfg.AuditLimit
+	if limit <= 0 {
+		limit = DefaultAuditLimit
+	}
+	if !a.there || a.size < limit || a.lines < 2 || a.lastState.Post != s.doc.sha {
+		return nil
+	}
+	given, err := a.highestNumber()
+	if err != nil {
+		return err
+	}
+	root, n := s.cfg.Root, a.segments+1
+	line := auditLine{
+		Serial: a.high, Kind: lineRotated, File: stateFile, Time: stamp(s.now), Segment: n, Pre: s.doc.sha, Post: s.doc.sha, Prev: a.sha,
+	}
+	if given > 0 {
+		line.Added = []int{given} // the highest number that was ever given, for a restore
+	}
+	raw, err := line.encode()
+	if err != nil {
+		return err
+	}
+	err = atomicfile.MkdirAll(root, segmentDir, 0o700)
+	if err == nil {
+		err = atomicfile.Sweep(root, segmentDir, path.Base(segmentName(n)), path.Base(indexName(n)))
+	}
+	if err == nil {
+		err = atomicfile.Sweep(root, formats.Workspace, path.Base(auditFile))
+	}
+	if err == nil {
+		err = atomicfile.WriteIn(root, indexName(n), encodeIndex(a.txns), atomicfile.Options{})
+	}
+	if err == nil {
+		err = atomicfile.Backup(root, auditFile, segmentName(n))
+	}
+	if err == nil {
+		err = atomicfile.WriteIn(root, auditFile, append(raw, '\n'), atomicfile.Options{})
+	}
+	return errors.Join(err, a.refresh())
+}
+
+// hashOf is by what a transaction is looked for in the index of a segment.
+func hashOf(txn string) uint64 {
+	sum := sha256.Sum256([]byte(txn))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+func encodeIndex(txns map[string]span) []byte {
+	list := make([]uint64, 0, len(txns))
+	for txn := range txns {
+		list = append(list, hashOf(txn))
+	}
+	slices.Sort(list)
+	out := make([]byte, 0, 8*len(list))
+	for _, h := range list {
+		out = binary.BigEndian.AppendUint64(out, h)
+	}
+	return out
+}
+
+// loadIndex reads the index of each segment, and makes it out of the segment where it is missing or damaged.
+func (a *auditLog) loadIndex() error {
+	for n := len(a.index) + 1; n <= a.segments; n++ {
+		src, err := readFile(a.root, indexName(n), maxState)
+		if err == nil && len(src)%8 == 0 {
+			list := make([]uint64, len(src)/8)
+			for i := range list {
+				list[i] = binary.BigEndian.Uint64(src[8*i:])
+			}
+			if slices.IsSorted(list) {
+				a.index = append(a.index, list)
+				continue
+			}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return ioFailure("reading", indexName(n), err)
+		}
+		data, err := readFile(a.root, segmentName(n), maxAudit)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return ioFailure("reading", segmentName(n), err)
+		}
+		list := []uint64{}
+		for l := range auditLines(data) {
+			if l.Kind != lineAborted {
+				for _, txn := range l.txns() {
+					list = append(list, hashOf(txn))
+				}
+			}
+		}
+		slices.Sort(list)
+		a.index = append(a.index, list)
+	}
+	return nil
+}
+
+// answerOld looks for a transaction in the segments.
+func (a *auditLog) answerOld(txn string) (Result, bool, error) {
+	if err := a.loadIndex(); err != nil {
+		return Result{}, false, err
+	}
+	for n := len(a.index); n > 0; n-- {
+		if _, ok := slices.BinarySearch(a.index[n-1], hashOf(txn)); !ok {
+			continue
+		}
+		data, err := readFile(a.root, segmentName(n), maxAudit)
+		if err != nil {
+			return Result{}, false, ioFailure("reading", segmentName(n), err)
+		}
+		var found *auditLine
+		for l := range auditLines(data) {
+			one, ok := l.member(txn)
+			switch {
+			case ok && l.Kind == lineAborted:
+				found = nil
+			case ok:
+				found = &one
+			}
+		}
+		if found != nil {
+			return found.result(), true, nil
+		}
+	}
+	return Result{}, false, nil
+}
+
+// auditLines gives the lines of a log that can be read.
+func auditLines(data []byte) func(yield func(*auditLine) bool) {
+	return func(yield func(*auditLine) bool) {
+		for raw := range bytes.Lines(data) {
+			l, err := decodeLine(bytes.TrimSuffix(raw, []byte("\n")))
+			if err == nil && !yield(&l) {
+				return
+			}
+		}
+	}
+}
+
+// auditPart is one file of the log.
+type auditPart struct {
+	name string
+	data []byte
+}
+
+// auditParts reads the whole log, the segments first. Segments that are not there any more are left out.
+func auditParts(root *os.Root) ([]auditPart, error) {
+	current, err := readFile(root, auditFile, maxAudit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, ioFailure("reading", auditFile, err)
+	}
+	count := 0
+	first, _, _ := bytes.Cut(current, []byte("\n"))
+	if l, err := decodeLine(first); err == nil && l.Kind == lineRotated {
+		count = l.Segment
+	}
+	var out []auditPart
+	for n := 1; n <= count; n++ {
+		data, err := readFile(root, segmentName(n), maxAudit)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, ioFailure("reading", segmentName(n), err)
+		}
+		out = append(out, auditPart{segmentName(n), data})
+	}
+	return append(out, auditPart{auditFile, current}), nil
+}
+
+// undo gives the edits that turn the new bytes back into src, to which edits was applied.
+func undo(src []byte, edits []jsonx.Edit) []jsonx.Edit {
+	out := make([]jsonx.Edit, 0, len(edits))
+	shift := 0
+	for _, e := range slices.SortedStableFunc(slices.Values(edits), func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) }) {
+		start := e.Start + shift
+		out = append(out, jsonx.Edit{Start: start, End: start + len(e.Text), Text: src[e.Start:e.End]})
+		shift += len(e.Text) - (e.End - e.Start)
+	}
+	return out
+}
+
+// undoWhole gives the one edit that turns now back into before, without what both begin and end with.
+func undoWhole(before, now []byte) []jsonx.Edit {
+	head := 0
+	for head < len(before) && head < len(now) && before[head] == now[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(before)-head && tail < len(now)-head && before[len(before)-1-tail] == now[len(now)-1-tail] {
+		tail++
+	}
+	// A cut inside a character would leave text that JSON cannot hold.
+	for head > 0 && head < len(before) && before[head]&0xc0 == 0x80 {
+		head--
+	}
+	for tail > 0 && before[len(before)-tail]&0xc0 == 0x80 {
+		tail--
+	}
+	return []jsonx.Edit{{Start: head, End: len(now) - tail, Text: before[head : len(before)-tail]}}
+}
+
+// maxUndo bounds the text that a line of the log keeps to go back by.
+const maxUndo = 512 << 10
+
+func boundedUndo(edits []jsonx.Edit) []jsonx.Edit {
+	size := 0
+	for _, e := range edits {
+		size += len(e.Text)
+	}
+	if size > maxUndo {
+		return nil
+	}
+	return edits
+}
