@@ -385,3 +385,15 @@ func TestFindingsAreUnique(t *testing.T) {
 		seen[f.Code] = true
 	}
 }
+
+func TestOpenGateSaysHowToAgree(t *testing.T) {
+	t.Parallel()
+	plain := &formats.GateOpenError{Gate: formats.Gate{Question: "q", Digest: "ab"}}
+	bound := &formats.GateOpenError{Gate: formats.Gate{Question: "q", Digest: "ab", NeedsPerson: true}}
+	if got := formats.HelpOf(plain); strings.Contains(got, "--trust") {
+		t.Errorf("HelpOf(gate) = %q, want no digest", got)
+	}
+	if got := formats.HelpOf(bound); !strings.Contains(got, "--trust sha256:ab ") {
+		t.Errorf("HelpOf(gate about commands) = %q, want its digest", got)
+	}
+}

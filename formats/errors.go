@@ -41,7 +41,12 @@ func (e *GateOpenError) Error() string { return fmt.Sprintf("gate %q has no answ
 func (e *GateOpenError) ErrorCode() Code { return CodeSuspended }
 
 // Help says how to answer.
-func (e *GateOpenError) Help() string { return "run it on a terminal, or pass --yes to approve" }
+func (e *GateOpenError) Help() string {
+	if e.Gate.NeedsPerson && e.Gate.Digest != "" {
+		return "run it on a terminal, pass --yes to approve, or --trust sha256:" + e.Gate.Digest + " to approve just this"
+	}
+	return "run it on a terminal, or pass --yes to approve"
+}
 
 // Failure is a failure of the engine that carries its code, for the edge to turn into a Return.
 type Failure struct { //nolint:errname // the word that codes and returns use
