@@ -60,7 +60,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit, "cut": cmdCut,
-			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect, "waitfor": cmdWaitFor,
+			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect, "waitfor": cmdWaitFor, "capture": cmdCapture,
 		},
 	})
 }
@@ -268,6 +268,15 @@ func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("waitfor: %s did not come", args[0])
+}
+
+// cmdCapture: capture NAME FILE REGEXP sets the variable NAME to what the first group of REGEXP matches in FILE.
+func cmdCapture(ts *testscript.TestScript, _ bool, args []string) {
+	m := regexp.MustCompile(args[2]).FindStringSubmatch(ts.ReadFile(args[1]))
+	if len(m) < 2 {
+		ts.Fatalf("capture: no match for %s in %s", args[2], args[1])
+	}
+	ts.Setenv(args[0], m[1])
 }
 
 // cmdCollect: collect FILE GLOB... writes the files that match, one behind the other, to FILE; none is a failure.
