@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -26,7 +27,7 @@ const (
 )
 
 // Diagnostic is one finding in a file. Message has neither file nor position nor period in it; Help says what to do next
-// and may be empty. End is zero when only the start is known.
+// and may be empty. End is zero when only the start is known; Fix is nil unless exactly one change would mend it.
 type Diagnostic struct { //nolint:errname // a finding; it is an error only for its one-line form
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
@@ -35,6 +36,7 @@ type Diagnostic struct { //nolint:errname // a finding; it is an error only for 
 	End      Pos      `json:"end"`
 	Message  string   `json:"message"`
 	Help     string   `json:"help,omitempty"`
+	Fix      *Fix     `json:"fix,omitempty"`
 }
 
 // Error gives the one-line form file:line:col: CODE: message.
@@ -95,10 +97,30 @@ func (d *Diagnostics) HasErrors() bool {
 	return d != nil && slices.ContainsFunc(d.List, func(one Diagnostic) bool { return one.Severity != SeverityWarning })
 }
 
-// Sort orders the findings by file and place and drops exact repeats.
+// Sort orders the findings by file and place and drops exact repeats. Of findings in a file of Sources it completes the end
+// and the fix.
 func (d *Diagnostics) Sort() {
+	d.complete()
 	slices.SortStableFunc(d.List, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col), cmp.Compare(a.Code, b.Code))
 	})
-	d.List = slices.Compact(d.List)
+	d.List = slices.CompactFunc(d.List, func(a, b Diagnostic) bool {
+		a.Fix, b.Fix = nil, nil // made of the rest
+		return a == b
+	})
+}
+
+func (d *Diagnostics) complete() {
+	lines := map[string][][]byte{}
+	for i := range d.List {
+		one := &d.List[i]
+		src, ok := d.Sources[one.File]
+		if !ok {
+			continue
+		}
+		if lines[one.File] == nil {
+			lines[one.File] = bytes.Split(src, []byte{'\n'})
+		}
+		one.complete(lines[one.File])
+	}
 }

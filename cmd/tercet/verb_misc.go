@@ -100,43 +100,6 @@ func nonNil(list []string) []string {
 	return list
 }
 
-// lintVerb checks command and subagent files, all errors of all files in one pass.
-func (a *app) lintVerb() *cobra.Command {
-	return &cobra.Command{
-		Use: "lint PATH...", Short: "check command and subagent files", Args: words(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.world(cmd.Context())
-			if err != nil {
-				return err
-			}
-			files, err := markdownFiles(args)
-			if err != nil {
-				return err
-			}
-			all := &formats.Diagnostics{Sources: map[string][]byte{}}
-			for _, name := range files {
-				src, err := os.ReadFile(name)
-				if err != nil {
-					return &formats.Failure{Code: formats.CodeIO, Message: name, Err: err}
-				}
-				all.Sources[name] = src
-				all.List = append(all.List, w.lint(name, src)...)
-			}
-			all.Sort()
-			if a.flags.json {
-				a.term.json(map[string]any{"schema": "tercet.lint/1", "diagnostics": diagnosticsOf(all), "files": len(files)})
-			} else {
-				a.term.diagnostics(all)
-				a.term.note("%s, %s", count(len(files), "file"), count(len(all.List), "finding"))
-			}
-			if all.HasErrors() {
-				return shown{formats.ExitFor(formats.CodeInvalidCommand)}
-			}
-			return nil
-		},
-	}
-}
-
 // lint checks one file: a command if its frontmatter says so, a subagent otherwise.
 func (w *world) lint(name string, src []byte) []formats.Diagnostic {
 	var err error
@@ -211,17 +174,6 @@ func count(n int, noun string) string {
 func isWorkspace(dir string) bool {
 	full, err := filepath.Abs(dir)
 	return err == nil && filepath.Base(full) == formats.Workspace
-}
-
-func diagnosticsOf(d *formats.Diagnostics) []map[string]any {
-	out := []map[string]any{}
-	for _, one := range d.List {
-		out = append(out, map[string]any{
-			"code": one.Code, "severity": one.Severity, "file": one.File, "line": one.Pos.Line, "col": one.Pos.Col, "end_col": one.End.Col,
-			"message": one.Message, "help": one.Help,
-		})
-	}
-	return out
 }
 
 // formatVerb checks a document against its profile.

@@ -31,7 +31,9 @@ const (
 	CodeTemplate     = "E207"
 	CodeSentence     = "E210"
 	CodeTag          = "W210"
+	CodeSugar        = "W211"
 	CodeExpands      = "W240"
+	CodeUnsaid       = "W241"
 )
 
 // Code is one diagnostic of this package with what it means.
@@ -86,6 +88,8 @@ func Codes() []Code {
 		{string(md.CodeComplexKey), "a YAML key that is not text"},
 		{string(md.CodeYAMLDepth), "YAML nested too deeply"},
 		{CodeTag, "a tag line without its partner in the section"},
+		{CodeSugar, "a plain sentence where a block could stand; only a strict check says so"},
 		{CodeExpands, "text that other agent CLIs would expand"},
+		{CodeUnsaid, "a block that concerns other steps without words that say so"},
 	}
 }

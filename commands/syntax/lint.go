@@ -58,8 +58,39 @@ func (p *parser) tags(s md.Section) {
 	}
 }
 
-// lint warns of text that other agent CLIs would expand when they take the file for a prompt.
+// lint warns of what is read otherwise by those who take the file for a prompt.
 func (p *parser) lint() {
+	p.unsaid()
+	p.expansions()
+}
+
+// unsaid warns of blocks that change what other steps do while the prose around them does not say so: defaults without a
+// sentence before them, and steps between the steps whose heading names none.
+func (p *parser) unsaid() {
+	between := false
+	for i := range p.doc.Blocks {
+		b := &p.doc.Blocks[i]
+		title := cleanTitle(b.Text)
+		if b.Kind == md.Heading && b.Depth == 0 && b.Level <= 2 {
+			between = b.Level == 2 && sectionName(title) == sectionBetween
+			continue
+		}
+		switch {
+		case b.Kind == md.Fence && strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
+			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
+				p.report(CodeUnsaid, Pos(b.Pos), "say in a sentence before the block what every step gets", "block 'yaml defaults' without a sentence before it")
+			}
+		case between && b.Kind == md.Heading && b.Depth == 0:
+			first, rest, _ := strings.Cut(title, " ")
+			if rest == "" || !slices.ContainsFunc([]string{"after", "before"}, func(w string) bool { return strings.EqualFold(w, first) }) {
+				p.report(CodeUnsaid, Pos(b.Pos), "write it like '### After phases: review the work'", "heading in '%s' does not start with After or Before and the steps", sectionBetween)
+			}
+		}
+	}
+}
+
+// expansions warns of text that other agent CLIs would expand.
+func (p *parser) expansions() {
 	names := make([]string, 0, len(p.file.Front.Arguments))
 	for _, a := range p.file.Front.Arguments {
 		names = append(names, a.Name.Text)

@@ -54,6 +54,16 @@ func Help(word string, candidates []string) string {
 	return "did you mean '" + strings.Join(names, "' or '") + "'?"
 }
 
+// Candidate is the name that an advice of Help offers; false if the text is no such advice or offers more than one.
+func Candidate(help string) (string, bool) {
+	name, ok := strings.CutPrefix(help, "did you mean '")
+	if !ok {
+		return "", false
+	}
+	name, ok = strings.CutSuffix(name, "'?")
+	return name, ok && name != "" && !strings.Contains(name, "'")
+}
+
 // distance is the optimal string alignment distance in bytes: insert, delete, replace and swap of neighbours cost one.
 func distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
