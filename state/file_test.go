@@ -315,7 +315,7 @@ func TestTodo(t *testing.T) {
 	}
 	w.write("TODO.md", got+"- [ ] by hand\n")
 	res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "third"}}})
-	if diff := cmp.Diff([]string{"TODO.md was not written: it was edited; run tercet sync"}, res.Warnings); diff != "" {
+	if diff := cmp.Diff([]string{"TODO.md was not written: it was edited; move it away to have it written anew"}, res.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if !strings.HasSuffix(w.read("TODO.md"), "by hand\n") {
@@ -363,6 +363,30 @@ func TestBackups(t *testing.T) {
 	}
 	if n := w.add("next"); n[0] != 15 {
 		t.Errorf("number after a restore = %d, want 15", n[0])
+	}
+	w.healthy()
+}
+
+// Another process restores after the file was broken: it knows the numbers that were given only from the log.
+func TestNumbersAreNotReusedAfterRestore(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.add("one")
+	w.add("two")
+	w.write("state.json", "{")
+	m, err := state.NewManager(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serial, ok := m.NewestBackup()
+	if !ok || serial != 1 {
+		t.Fatalf("NewestBackup() = %d, %t, want 1", serial, ok)
+	}
+	if _, err := m.Restore(t.Context(), serial); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.add("next"); n[0] != 3 {
+		t.Errorf("number after a restore = %d, want 3", n[0])
 	}
 	w.healthy()
 }

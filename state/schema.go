@@ -88,7 +88,6 @@ func syntaxError(file string, src []byte, err error) error {
 	}
 	if at := conflictMarker(src); at >= 0 {
 		diag.Pos, diag.Message = position(src, at), "merge conflict marker"
-		diag.Help = "both sides are in the file: tercet state merge --ours, --theirs or --union"
 		out.Conflict = true
 	}
 	out.List = &formats.Diagnostics{List: []formats.Diagnostic{diag}, Sources: map[string][]byte{file: src}, Of: formats.CodeInvalidState}

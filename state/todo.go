@@ -140,7 +140,7 @@ func (m *Manager) isLast() (bool, error) {
 }
 
 // errTodoEdited says that a person changed TODO.md.
-var errTodoEdited = errors.New("it was edited; run tercet sync")
+var errTodoEdited = errors.New("it was edited; move it away to have it written anew")
 
 func (m *Manager) writeTodo() error {
 	root := m.cfg.Root
