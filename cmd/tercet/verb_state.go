@@ -88,9 +88,14 @@ func (a *app) stateTransitions() *cobra.Command {
 		Use: "transitions", Short: "print which status may follow which", Args: words(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if a.flags.json {
-				table := map[string][]formats.Move{}
+				table := map[string][]map[string]any{}
 				for _, s := range formats.TaskStatuses() {
-					table[s.String()] = formats.Moves(s)
+					table[s.String()] = []map[string]any{}
+					for _, m := range formats.Moves(s) {
+						table[s.String()] = append(table[s.String()], map[string]any{
+							"to": m.To, "reason": m.NeedsReason, "children_terminal": m.ChildrenTerminal, "recover": m.Recover,
+						})
+					}
 				}
 				a.term.json(map[string]any{"schema": "tercet.transitions/1", "transitions": table})
 				return nil
@@ -124,24 +129,31 @@ func (a *app) stateAdopt() *cobra.Command {
 
 func (a *app) stateRestore() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore SERIAL", Short: "write a backup back as the state", Args: words(1, 1),
+		Use: "restore [SERIAL]", Short: "write a backup back as the state, the newest one if none is named", Args: words(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.mayCommand(); err != nil {
 				return err
-			}
-			serial, err := strconv.ParseUint(args[0], 10, 64)
-			if err != nil {
-				return usage("expected the serial of a backup, got %q", args[0])
 			}
 			w, err := a.workspace(cmd.Context())
 			if err != nil {
 				return err
 			}
+			serial, ok := w.manager.NewestBackup()
+			if len(args) == 1 {
+				if serial, err = strconv.ParseUint(args[0], 10, 64); err != nil {
+					return usage("expected the serial of a backup, got %q", args[0])
+				}
+			} else if !ok {
+				return &formats.Failure{Code: formats.CodeNotFound, Message: "there is no backup", Help: "mend the file by hand"}
+			}
 			res, err := w.manager.Restore(cmd.Context(), serial)
 			if err != nil {
 				return err
 			}
-			a.term.note("restored, serial %d", res.Serial)
+			for _, warning := range res.Warnings {
+				a.term.note("warning: %s", warning)
+			}
+			a.term.note("restored the backup of serial %d, now serial %d", serial, res.Serial)
 			return nil
 		},
 	}
