@@ -1,0 +1,182 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/term"
+
+	"tercet/formats"
+)
+
+// screen is a program on a pseudo-terminal and all that it has printed.
+type screen struct {
+	t    *testing.T
+	tty  *os.File
+	cmd  *exec.Cmd
+	done chan error
+
+	mu   sync.Mutex
+	text bytes.Buffer
+	news chan struct{}
+}
+
+// onTerminal starts tercet in dir on a pseudo-terminal of 100 columns.
+func onTerminal(t *testing.T, dir string, args ...string) *screen {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{t: t, cmd: exec.Command(self, args...), done: make(chan error, 1), news: make(chan struct{}, 1)}
+	s.cmd.Args[0] = "tercet" // TestMain looks at the name it is called by
+	s.cmd.Dir = dir
+	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}
+	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := s.tty.Read(buf)
+			s.mu.Lock()
+			s.text.Write(buf[:n])
+			s.mu.Unlock()
+			select {
+			case s.news <- struct{}{}:
+			default:
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() { s.done <- s.cmd.Wait() }()
+	t.Cleanup(func() {
+		if s.cmd.ProcessState == nil {
+			if err := s.cmd.Process.Kill(); err != nil {
+				t.Log(err)
+			}
+		}
+		if err := s.tty.Close(); err != nil {
+			t.Log(err)
+		}
+	})
+	return s
+}
+
+// wait waits until the text appears behind what was waited for before, and takes it off.
+func (s *screen) wait(want string) {
+	s.t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		s.mu.Lock()
+		all := s.text.String()
+		i := strings.Index(all, want)
+		if i >= 0 {
+			s.text.Next(i + len(want))
+		}
+		s.mu.Unlock()
+		if i >= 0 {
+			return
+		}
+		select {
+		case <-s.news:
+		case <-limit:
+			s.t.Fatalf("terminal never showed %q; it shows\n%s", want, all)
+		}
+	}
+}
+
+func (s *screen) keys(text string) {
+	s.t.Helper()
+	if _, err := s.tty.WriteString(text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// ends waits for the end of the program and gives its exit code.
+func (s *screen) ends() int {
+	s.t.Helper()
+	select {
+	case <-s.done:
+		return s.cmd.ProcessState.ExitCode()
+	case <-time.After(20 * time.Second):
+		s.t.Fatal("the program does not end")
+	}
+	return -1
+}
+
+func workspaceIn(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := initWorkspace(t.Context(), dir, 1, false); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestPromptOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := onTerminal(t, workspaceIn(t))
+	s.wait("tercet> ")
+	before, err := term.GetState(int(s.tty.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.keys("/task Fix it\r")
+	s.wait("Task 1 created: Fix it")
+	s.wait("tercet> ")
+	s.keys("fix it\r")
+	s.wait("commands start with '/'")
+	s.wait("tercet> ")
+	s.keys("\x03")
+	s.wait("press Ctrl-D to quit")
+	s.wait("tercet> ")
+	s.keys("/plan x\r")
+	s.wait(`expected integer for <task_number>, got "x"`)
+	s.wait("^")
+	s.wait("tercet> ")
+	s.keys("\x04")
+	after, err := term.GetState(int(s.tty.Fd()))
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d after Ctrl-D, want 0", code)
+	}
+	if err == nil && *before != *after {
+		t.Error("the terminal is not as it was")
+	}
+}
+
+func TestGateOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir := workspaceIn(t)
+	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "ask.md"), []byte("---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n```\n\n### Step 2: Say\n\n```yaml step\nreturn: \"answered ${{ $steps.ask.choice }} by ${{ $steps.ask.by }}\"\n```\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := onTerminal(t, dir, "/ask")
+	s.wait("Go on?  [a]pprove  [r]eject")
+	s.keys("maybe\r")
+	s.wait(`expected one of the choices, got "maybe"`)
+	s.keys("a\r")
+	s.wait("answered approve by person")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d after approve, want 0", code)
+	}
+
+	// enter takes the choice that stops
+	s = onTerminal(t, dir, "/ask")
+	s.wait("Go on?")
+	s.keys("\r")
+	if code := s.ends(); code != 5 {
+		t.Errorf("exit code %d after enter, want 5", code)
+	}
+}
