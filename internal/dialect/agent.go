@@ -1,0 +1,242 @@
+package dialect
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+)
+
+// Agent is an agent file of another tool.
+type Agent struct {
+	Name        string // identity: the key name, else the file's; in the form that subagents have
+	Original    string // as it is written, when that is another form
+	File        string // as messages show it
+	Dialect     Dialect
+	Description string
+	Model       string
+	Tools       []string // of read, search, write, shell, net; what the file grants, mapped
+	Turns       int      // 0: none named
+	Minutes     int      // 0: none named
+	Text        string   // what the agent is told
+	Hidden      bool     // disabled, or remote: it cannot be called
+	Extra       map[string]any
+	Lenient     bool
+	Src         []byte
+	Warnings    []formats.Diagnostic
+}
+
+// ParseAgent reads an agent file. The error is a *formats.Diagnostics and says why a file is none.
+func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
+	stem, _ := p.IsAgent(inside)
+	a := &Agent{File: p.Label + "/" + inside, Dialect: p.Dialect, Src: src}
+	n := &notes{file: a.File}
+	h, ok := n.front(src)
+	if !ok {
+		return nil, n.refused(src)
+	}
+	keys := keySet(h.keys)
+	a.Lenient, a.Text = h.lenient, strings.TrimSpace(h.body)
+	if prompt := keys.text("prompt"); prompt != "" {
+		a.Text = strings.TrimSpace(prompt + "\n\n" + a.Text)
+	}
+	if a.Text == "" {
+		n.add(codeEmpty, formats.Pos{Line: 1, Col: 1}, "write what the agent does", "file has no text")
+		return nil, n.refused(src)
+	}
+	a.Description, a.Model = oneLine(keys.text("description")), keys.text("model")
+	a.called(keys, stem, n)
+	a.tools(keys, n)
+	a.Turns = whole(keys, n, "maxTurns", "max_turns", "steps", "maxSteps")
+	a.Minutes = whole(keys, n, "timeout_mins")
+	a.Hidden = keys.flag(n, "disable") || keys.flag(n, "disabled") || keys.text("kind") == "remote"
+	if a.Description == "" {
+		a.Description = firstLine(h.body)
+		n.add(warnMissing, formats.Pos{Line: 1, Col: 1}, "add a line description: ...", "agent has no description")
+	}
+	c := &Command{Dialect: p.Dialect}
+	c.unknown(keys, agentKeys(p.Dialect), n)
+	a.Extra = c.Extra
+	d := &formats.Diagnostics{List: n.list}
+	d.Sort()
+	a.Warnings = d.List
+	return a, nil
+}
+
+// agentKeys lists the keys of a tool's agent files.
+func agentKeys(d Dialect) []string {
+	common := []string{"name", "description", "tools", "model"}
+	switch d {
+	case Claude:
+		return append(common, "disallowedTools", "permissionMode", "maxTurns", "skills", "mcpServers", "hooks", "memory", "background", "effort", "isolation", "color")
+	case OpenCode:
+		return append(common, "mode", "variant", "temperature", "top_p", "steps", "maxSteps", "hidden", "disable", "disabled", "prompt", "permission", "color")
+	case Gemini:
+		return append(common, "kind", "mcpServers", "temperature", "max_turns", "timeout_mins", "display_name")
+	case Copilot:
+		return append(common, "argument-hint", "agents", "user-invocable", "disable-model-invocation", "target", "mcp-servers", "handoffs", "hooks", "metadata")
+	case Codex, Cursor, Tercet:
+	}
+	return common
+}
+
+// called settles the name: identity is the key, not the file.
+func (a *Agent) called(keys keySet, stem string, n *notes) {
+	written := keys.text("name")
+	if written == "" {
+		written = stem
+	}
+	a.Name = agentName(written)
+	if a.Name == "" {
+		a.Name = "agent"
+	}
+	if a.Name != written {
+		a.Original = written
+		pos := formats.Pos{Line: 1, Col: 1}
+		if k, ok := keys.get("name"); ok {
+			pos = k.Pos
+		}
+		n.add(warnName, pos, "", fmt.Sprintf("commands call this agent %s: a name has small letters, digits and -", a.Name))
+	}
+}
+
+// agentName gives a name the form that subagents have: a letter, then small letters, digits and hyphens.
+func agentName(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' && b.Len() > 0 {
+			b.WriteRune(r)
+			continue
+		}
+		if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
+			b.WriteByte('-')
+		}
+	}
+	out := b.String()
+	return strings.Trim(out[:min(len(out), 48)], "-")
+}
+
+func whole(keys keySet, n *notes, names ...string) int {
+	k, ok := keys.get(names...)
+	if !ok || k.Value == nil {
+		return 0
+	}
+	v, err := strconv.Atoi(k.Raw)
+	if err != nil || v < 0 {
+		n.add(warnValue, k.Pos, "write a whole number", fmt.Sprintf("expected a whole number for %s, got %.40q", k.Name, k.Raw))
+		return 0
+	}
+	return v
+}
+
+// The words for what an agent may do.
+const (
+	toolRead   = "read"
+	toolSearch = "search"
+	toolWrite  = "write"
+	toolShell  = "shell"
+	toolNet    = "net"
+)
+
+// tools maps what the file grants onto our words. A file that names no tools has all of them, as in its own tool; a name
+// that is not known grants nothing and is noted.
+func (a *Agent) tools(keys keySet, n *notes) {
+	all := []string{toolRead, toolSearch, toolWrite, toolShell, toolNet}
+	granted := map[string]bool{}
+	k, ok := keys.get("tools")
+	if !ok || k.Value == nil {
+		for _, t := range all {
+			granted[t] = true
+		}
+	} else {
+		a.granted(keys, k, granted, n)
+	}
+	for _, t := range keys.list("disallowedTools") {
+		// A pattern such as Bash(rm:*) takes a part away, which cannot be held here: the whole is taken.
+		for _, word := range toolWords(t) {
+			delete(granted, word)
+		}
+	}
+	if k, ok := keys.get("permission"); ok {
+		denied(k, granted)
+	}
+	a.Tools = []string{}
+	for _, t := range all {
+		if granted[t] {
+			a.Tools = append(a.Tools, t)
+		}
+	}
+}
+
+// granted reads a list of tools, or a map from tool to true and false in which all that is not named is granted.
+func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
+	table, isMap := k.Value.(map[string]any)
+	if !isMap {
+		var strange []string
+		for _, t := range keys.list(k.Name) {
+			words := toolWords(t)
+			for _, word := range words {
+				granted[word] = true
+			}
+			if len(words) == 0 {
+				strange = append(strange, t)
+			}
+		}
+		if len(strange) > 0 {
+			n.add(warnValue, k.Pos, "the tools here are read, search, write, shell and net", fmt.Sprintf("%s grants nothing here", oneLine(strings.Join(strange, ", "))))
+		}
+		return
+	}
+	for _, t := range []string{toolRead, toolSearch, toolWrite, toolShell, toolNet} {
+		granted[t] = table["*"] != false
+	}
+	for pass, want := range []bool{true, false} { // what is taken away wins
+		for name, v := range table {
+			if on, ok := v.(bool); ok && on == want && name != "*" {
+				for _, word := range toolWords(name) {
+					granted[word] = pass == 0
+				}
+			}
+		}
+	}
+}
+
+// denied takes away what a map of permissions denies as a whole; what it would ask about stays, and is asked by the runner.
+func denied(k Key, granted map[string]bool) {
+	table, ok := k.Value.(map[string]any)
+	if !ok {
+		return
+	}
+	for name, v := range table {
+		if v == "deny" {
+			for _, word := range toolWords(name) {
+				delete(granted, word)
+			}
+		}
+	}
+}
+
+// toolWords maps a tool's own word, with or without a pattern behind it.
+func toolWords(name string) []string {
+	name, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(name)), "(")
+	if at := strings.LastIndexAny(name, "/."); at >= 0 && !strings.HasPrefix(name, "mcp") {
+		name = name[at+1:]
+	}
+	for word, names := range map[string][]string{
+		toolRead:   {"read", "read_file", "read_many_files", "notebookread", "ls", "list", "list_directory", "readfile", "view", "cat"},
+		toolSearch: {"grep", "glob", "search", "search_file_content", "codebase", "usages", "findtestfiles", "grep_search", "file_search", "semantic_search", "problems", "lsp", "toolsearch"},
+		toolWrite:  {"write", "edit", "multiedit", "notebookedit", "write_file", "replace", "patch", "editfiles", "create_file", "createfile", "applypatch", "apply_patch"},
+		toolShell:  {"bash", "shell", "run_shell_command", "runcommands", "runincommand", "runinterminal", "terminal", "execute", "bashoutput", "killbash", "killshell", "run_in_terminal", "runtasks", "runtests", "powershell"},
+		toolNet:    {"webfetch", "websearch", "web_fetch", "google_web_search", "fetch", "web", "websearchtool", "openbrowser", "githubrepo"},
+	} {
+		if slices.Contains(names, name) {
+			return []string{word}
+		}
+	}
+	if name == "*" || name == "all" {
+		return []string{toolRead, toolSearch, toolWrite, toolShell, toolNet}
+	}
+	return nil
+}

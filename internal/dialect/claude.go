@@ -1,0 +1,90 @@
+package dialect
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+)
+
+// claudeTool: $ARGUMENTS, $ARGUMENTS[N], $N, $name, commands inline and in blocks, @path. A text that never says $ARGUMENTS
+// gets the arguments behind it.
+func claudeTool(names []string) tool {
+	inner := []mark{indexMark, allMark, numberMark, nameMark(names), bracedMark(claudeVariable)}
+	return tool{
+		keys: []string{
+			"description", "argument-hint", "argument_hint", "allowed-tools", "model", "disable-model-invocation", "name", "when_to_use",
+			"arguments", "user-invocable", "disallowed-tools", "effort", "context", "agent", "hooks", "paths", "shell", "license",
+			"compatibility", "metadata", "version", "positional-base",
+		},
+		marks: append([]mark{commandMark(false), fileMark}, inner...), inner: inner, block: true,
+		words: shellWords, missing: stays, settle: claudeSettle,
+		tail: func(c *Command, raw, _ string) string {
+			if raw == "" || c.uses(All) || c.indexed() {
+				return ""
+			}
+			return "\n\nARGUMENTS: " + raw
+		},
+	}
+}
+
+// indexed tells whether $ARGUMENTS[N] stands in the text.
+func (c *Command) indexed() bool {
+	found := false
+	each(c.Parts, func(p *Part) { found = found || p.Kind == Nth && strings.HasPrefix(p.Text, "$ARGUMENTS[") })
+	return found
+}
+
+func claudeVariable(inside string) (Part, bool) {
+	switch inside {
+	case "CLAUDE_SESSION_ID", "CLAUDE_SKILL_DIR", "CLAUDE_EFFORT", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR":
+		return Part{Kind: Variable, Name: inside}, true
+	}
+	return Part{}, false
+}
+
+// claudeSettle decides what the first word is called: 0 in a file that says $0 or $ARGUMENTS[0] or declares its arguments,
+// else 1, unless the file has the key positional-base.
+func claudeSettle(c *Command, keys keySet, n *notes) {
+	c.Tools, c.Shell = keys.list("allowed-tools"), keys.text("shell")
+	if k, ok := keys.get("user-invocable"); ok {
+		c.Hidden = !keys.flag(n, k.Name)
+	}
+	keys.flag(n, "disable-model-invocation")
+	if len(c.Names) > 0 {
+		c.Base = 0
+	}
+	each(c.Parts, func(p *Part) {
+		if p.Kind == Nth && p.Name == "" && p.Index == 0 {
+			c.Base = 0
+		}
+	})
+	if k, ok := keys.get("positional-base"); ok {
+		base, err := strconv.Atoi(k.Raw)
+		if err != nil || base < 0 || base > 1 {
+			n.add(warnValue, k.Pos, "write 0 or 1", fmt.Sprintf("expected 0 or 1 for positional-base, got %.20q", k.Raw))
+		} else {
+			c.Base, c.Fixed = base, true
+		}
+	}
+	c.rebase()
+	if k, ok := keys.get("name"); ok && k.Raw != "" && k.Raw != c.Name && strings.ReplaceAll(k.Raw, "/", ":") != c.Name {
+		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw), fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
+	}
+	if c.Shell != "" && c.Shell != "bash" && c.Shell != "sh" && c.uses(Shell) {
+		n.add(warnMark, formats.Pos{Line: 1, Col: 1}, "write the commands for sh", fmt.Sprintf("commands for %.20q are not run", c.Shell))
+	}
+}
+
+// rebase turns the numbers as written into positions from 0. What has no position becomes text again.
+func (c *Command) rebase() {
+	each(c.Parts, func(p *Part) {
+		if p.Kind != Nth || p.Name != "" {
+			return
+		}
+		if p.Index -= c.Base; p.Index < 0 {
+			*p = Part{Kind: Literal, Text: p.Text}
+		}
+	})
+}

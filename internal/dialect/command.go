@@ -1,0 +1,218 @@
+package dialect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/nearest"
+)
+
+// Command is a command file of another tool: a prompt with places for arguments.
+type Command struct {
+	Name        string // slash name, without the slash
+	File        string // as messages show it
+	Dialect     Dialect
+	Description string // the first line of the text where the file gives none
+	Hint        string // what the file says of its arguments
+	Agent       string // whom the file wants to do it, empty: the default worker
+	Model       string
+	Tools       []string
+	Names       []string // of arguments, in order
+	Base        int      // what the file calls its first argument: 0 or 1
+	Shell       string   // what its commands are written for, empty: sh
+	Hidden      bool     // not meant to be called by a person
+	Parts       []Part
+	Extra       map[string]any // keys that the tool does not have
+	Lenient     bool           // the head is not what its format says and was read line by line
+	BOM, CRLF   bool
+	Warnings    []formats.Diagnostic
+	// Fixed tells that the file says itself what its first argument is called.
+	Fixed bool
+}
+
+// tool is how one tool reads its files.
+type tool struct {
+	keys    []string
+	marks   []mark
+	inner   []mark
+	block   bool // fenced blocks of commands
+	words   func(raw string) []string
+	missing missing
+	// tail gives what is put behind a text that does not use its arguments; line is the command as it was typed.
+	tail func(c *Command, raw, line string) string
+	// settle completes a command after its text has been cut.
+	settle func(c *Command, keys keySet, n *notes)
+}
+
+// missing tells what becomes of an argument that was not given.
+type missing uint8
+
+const (
+	stays  missing = iota // the mark stands as it is written
+	empty                 // nothing stands there
+	needed                // the command is refused
+)
+
+// toolFor gives the rules for a file; names are those of arguments that its head declares.
+func toolFor(d Dialect, names []string) tool {
+	switch d {
+	case Claude:
+		return claudeTool(names)
+	case OpenCode:
+		return opencodeTool()
+	case Gemini:
+		return geminiTool()
+	case Codex:
+		return codexTool()
+	case Copilot:
+		return copilotTool()
+	case Cursor, Tercet:
+	}
+	return cursorTool()
+}
+
+// Parse reads a command file. The error is a *formats.Diagnostics and says why a file is none; everything else that is
+// unusual in it is among the Warnings.
+func Parse(p Place, inside string, src []byte) (*Command, error) {
+	name, _ := p.Name(inside)
+	c := &Command{Name: name, File: p.Label + "/" + inside, Dialect: p.Dialect, Base: 1}
+	n := &notes{file: c.File}
+	h, ok := n.head(p, src)
+	if !ok {
+		return nil, n.refused(src)
+	}
+	keys := keySet(h.keys)
+	c.Lenient, c.BOM, c.CRLF = h.lenient, h.bom, h.crlf
+	c.Description, c.Hint = oneLine(keys.text("description")), keys.hint()
+	c.Model, c.Agent = keys.text("model"), keys.text("agent")
+	c.Names = keys.list("arguments")
+	t := toolFor(p.Dialect, c.Names)
+	c.unknown(keys, t.keys, n)
+	c.Parts = t.cut(n, h.body, h.line)
+	if strings.TrimSpace(h.body) == "" {
+		n.add(codeEmpty, formats.Pos{Line: 1, Col: 1}, "write what the command asks for", "file has no text")
+		return nil, n.refused(src)
+	}
+	if t.settle != nil {
+		t.settle(c, keys, n)
+	}
+	if c.Description == "" {
+		c.Description = firstLine(h.body)
+	}
+	d := &formats.Diagnostics{List: n.list}
+	d.Sort()
+	c.Warnings = d.List
+	return c, nil
+}
+
+// head reads what stands before the text, and the text.
+func (n *notes) head(p Place, src []byte) (head, bool) {
+	if p.Dialect == Gemini && !p.Agents {
+		return n.geminiHead(src)
+	}
+	return n.front(src)
+}
+
+// unknown keeps the keys that the tool does not have and says so once.
+func (c *Command) unknown(keys keySet, known []string, n *notes) {
+	var strange []string
+	var first Key
+	for _, k := range keys {
+		if slices.Contains(known, k.Name) {
+			continue
+		}
+		if c.Extra == nil {
+			c.Extra, first = map[string]any{}, k
+		}
+		c.Extra[k.Name] = k.Value
+		strange = append(strange, k.Name)
+	}
+	switch len(strange) {
+	case 0:
+	case 1:
+		n.add(warnKey, first.Pos, nearest.Help(strange[0], known), fmt.Sprintf("key %q means nothing to %s; it is kept", strange[0], c.Dialect))
+	default:
+		n.add(warnKey, first.Pos, "", fmt.Sprintf("keys %s mean nothing to %s; they are kept", strings.Join(strange, ", "), c.Dialect))
+	}
+}
+
+// oneLine is the first line of a text, at most maxDescription characters of it.
+func oneLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	r := []rune(strings.TrimSpace(line))
+	if len(r) > maxDescription {
+		return string(r[:maxDescription-1]) + "…"
+	}
+	return string(r)
+}
+
+const maxDescription = 120
+
+// firstLine is the first line of a body that has words, without the signs of a heading.
+func firstLine(body string) string {
+	for line := range strings.SplitSeq(body, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "<!--") || strings.HasPrefix(line, "```") {
+			continue
+		}
+		if text := strings.TrimSpace(strings.TrimLeft(line, "#>-* ")); text != "" {
+			return oneLine(text)
+		}
+	}
+	return ""
+}
+
+// uses tells whether a piece of that kind stands anywhere in the text.
+func (c *Command) uses(kind PartKind) bool {
+	found := false
+	each(c.Parts, func(p *Part) { found = found || p.Kind == kind })
+	return found
+}
+
+// Usage is how the command is called.
+func (c *Command) Usage() string {
+	out := "/" + c.Name
+	switch {
+	case c.Hint != "":
+		return out + " " + c.Hint
+	case len(c.Names) > 0:
+		return out + " <" + strings.Join(c.Names, "> <") + ">"
+	}
+	highest, all := -1, false
+	each(c.Parts, func(p *Part) {
+		switch p.Kind {
+		case Nth:
+			highest = max(highest, p.Index)
+		case All:
+			all = true
+		case Literal, Named, Variable, Shell, Include:
+		}
+	})
+	for i := range min(highest+1, 9) {
+		out += fmt.Sprintf(" [%d]", i+c.Base)
+	}
+	if all && highest < 0 {
+		out += " [arguments]"
+	}
+	return out
+}
+
+// Rules says in one line what the arguments mean.
+func (c *Command) Rules() string {
+	switch c.Dialect {
+	case Claude:
+		return fmt.Sprintf("$ARGUMENTS is the text as typed; $%d is the first word; a word that is missing stays as written; without $ARGUMENTS the text is put behind", c.Base)
+	case OpenCode:
+		return "$ARGUMENTS is the text as typed; $1 is the first word, the highest number takes the rest; a word that is missing is empty; without any mark the text is put behind"
+	case Gemini:
+		return "{{args}} is the text as typed; without it the whole line is put behind"
+	case Codex:
+		return "$ARGUMENTS is the text as typed; $1 to $9 are words; $NAME needs NAME=value; $$ is a dollar sign"
+	case Copilot:
+		return "${input:name} needs name=value, or words in their order; further text is put behind"
+	case Cursor, Tercet:
+	}
+	return "the text as typed is put behind"
+}

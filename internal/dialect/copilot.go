@@ -1,0 +1,59 @@
+package dialect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// copilotTool: ${input:name}, ${input:name:hint}, ${workspaceFolder}. What only an editor knows stays as it is written.
+func copilotTool() tool {
+	inner := []mark{bracedMark(copilotVariable)}
+	return tool{
+		keys:  []string{"name", "description", "argument-hint", "agent", "mode", "model", "tools"},
+		marks: inner, inner: inner, words: shellWords, missing: needed, settle: copilotSettle,
+		tail: func(c *Command, raw, _ string) string {
+			if raw == "" || c.uses(Named) {
+				return ""
+			}
+			return "\n\n" + raw
+		},
+	}
+}
+
+func copilotVariable(inside string) (Part, bool) {
+	if rest, ok := strings.CutPrefix(inside, "input:"); ok {
+		name, hint, _ := strings.Cut(rest, ":")
+		if name = strings.TrimSpace(name); name != "" {
+			return Part{Kind: Named, Name: name, Hint: strings.TrimSpace(hint)}, true
+		}
+		return Part{}, false
+	}
+	switch inside {
+	case "workspaceFolder", "workspaceFolderBasename", "selection", "selectedText", "file", "fileBasename", "fileDirname", "fileBasenameNoExtension":
+		return Part{Kind: Variable, Name: inside}, true
+	}
+	return Part{}, false
+}
+
+func copilotSettle(c *Command, keys keySet, n *notes) {
+	c.Tools = keys.list("tools")
+	c.Agent = keys.text("agent", "mode")
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		switch p.Kind {
+		case Named:
+			if !slices.Contains(c.Names, p.Name) {
+				c.Names = append(c.Names, p.Name)
+			}
+		case Variable:
+			if !strings.HasPrefix(p.Name, "workspaceFolder") {
+				n.add(warnVariable, p.Pos, "give it as ${input:"+p.Name+"}", fmt.Sprintf("%s is known to an editor only; it stays as it is written", p.Text))
+			}
+		case Literal, All, Nth, Shell, Include:
+		}
+	}
+	if k, ok := keys.get("name"); ok && k.Raw != "" && k.Raw != c.Name {
+		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw), fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
+	}
+}

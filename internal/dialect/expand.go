@@ -1,0 +1,285 @@
+package dialect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+)
+
+// Args is what a person typed behind the name.
+type Args struct {
+	Raw   string   // the text
+	Words []string // the words of a shell; nil when the line came as one text, which the tool's own rules divide
+	// Vars are the values of the tool's own variables by name; one that is not there stays as it is written.
+	Vars map[string]string
+}
+
+// Output is a piece of what goes to the agent: a text, a script whose output it is, or a file.
+type Output struct {
+	Text    string
+	Script  *Script
+	Include *File
+}
+
+// Script is a command of a file. Text holds nothing of the arguments: where one is used it holds a reference to a variable,
+// whose value is in Env.
+type Script struct {
+	Source string   // the mark as it is written in the file
+	Text   string   // for sh
+	Env    []string // KEY=VALUE
+	// Refused says why the script may not run, empty if it may.
+	Refused string
+	Pos     formats.Pos
+}
+
+// File is a reference to a file.
+type File struct {
+	Source string // as it is written
+	Path   string // as meant: relative to the project root, not yet checked
+	// Inline tells that the text stands in place of the reference, and that a folder may be meant; else the reference stays
+	// and the text follows behind everything.
+	Inline bool
+	Pos    formats.Pos
+}
+
+// Expand fills the arguments in. Each piece of the file is looked at once; what was filled in never is. The error is a
+// *UsageError.
+func (c *Command) Expand(a Args) ([]Output, error) {
+	t := toolFor(c.Dialect, c.Names)
+	e := &expansion{command: c, tool: t, raw: strings.TrimSpace(a.Raw), words: a.Words, vars: a.Vars}
+	if e.words == nil {
+		e.words = t.words(e.raw)
+	}
+	e.assign()
+	var out []Output
+	var text strings.Builder
+	flush := func() {
+		if text.Len() > 0 {
+			out = append(out, Output{Text: text.String()})
+			text.Reset()
+		}
+	}
+	for _, p := range c.Parts {
+		switch p.Kind {
+		case Shell:
+			flush()
+			out = append(out, Output{Script: e.script(p)})
+		case Include:
+			flush()
+			out = append(out, Output{Include: &File{Source: p.Text, Path: e.joined(p.Parts), Inline: c.Dialect == Gemini, Pos: p.Pos}})
+		case Literal, All, Nth, Named, Variable:
+			text.WriteString(e.text(p))
+		}
+	}
+	if len(e.missing) > 0 {
+		return nil, &UsageError{Command: c.Name, Missing: e.missing, Usage: c.namedUsage()}
+	}
+	text.WriteString(t.tail(c, e.raw, "/"+c.Name+" "+e.raw))
+	text.WriteString(e.surplus)
+	flush()
+	return out, nil
+}
+
+// namedUsage shows how values are given by name.
+func (c *Command) namedUsage() string {
+	var b strings.Builder
+	b.WriteString("/" + c.Name)
+	seen := map[string]bool{}
+	each(c.Parts, func(p *Part) {
+		if p.Kind != Named || seen[p.Name] {
+			return
+		}
+		seen[p.Name] = true
+		hint := p.Hint
+		if hint == "" {
+			hint = "..."
+		}
+		fmt.Fprintf(&b, " %s=%q", p.Name, hint)
+	})
+	return b.String()
+}
+
+// expansion is one filling-in.
+type expansion struct {
+	command *Command
+	tool    tool
+	raw     string
+	words   []string
+	vars    map[string]string
+	named   map[string]string
+	missing []string
+	surplus string // words that no name took, put behind the text
+}
+
+// assign gives words to names: NAME=value first, then, where the tool asks for values one by one, what is left in order; the
+// last name takes the rest.
+func (e *expansion) assign() {
+	e.named = map[string]string{}
+	var names []string
+	each(e.command.Parts, func(p *Part) {
+		if p.Kind == Named && !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	})
+	if len(names) == 0 {
+		return
+	}
+	var left []string
+	for _, w := range e.words {
+		name, value, ok := strings.Cut(w, "=")
+		if ok && slices.Contains(names, name) {
+			e.named[name] = value
+			continue
+		}
+		left = append(left, w)
+	}
+	e.words = left
+	if e.command.Dialect != Copilot {
+		return
+	}
+	var open []string
+	for _, name := range names {
+		if _, ok := e.named[name]; !ok {
+			open = append(open, name)
+		}
+	}
+	for i, name := range open {
+		switch {
+		case i >= len(left):
+			return
+		case i == len(open)-1:
+			e.named[name] = strings.Join(left[i:], " ")
+		default:
+			e.named[name] = left[i]
+		}
+	}
+	if len(open) == 0 && len(left) > 0 {
+		e.surplus = "\n\n" + strings.Join(left, " ")
+	}
+}
+
+// value gives what a piece stands for; false when that was not given.
+func (e *expansion) value(p Part) (string, bool) {
+	switch p.Kind {
+	case Literal:
+		return p.Text, true
+	case All:
+		return e.raw, true
+	case Nth:
+		if p.Index >= len(e.words) {
+			return "", false
+		}
+		if p.Rest {
+			return strings.Join(e.words[p.Index:], " "), true
+		}
+		return e.words[p.Index], true
+	case Named:
+		v, ok := e.named[p.Name]
+		if !ok && !slices.Contains(e.missing, p.Name) {
+			e.missing = append(e.missing, p.Name)
+		}
+		return v, ok
+	case Variable:
+		if p.Name == "$" {
+			return "$", true
+		}
+		v, ok := e.vars[p.Name]
+		return v, ok
+	case Shell, Include:
+	}
+	return "", false
+}
+
+// text is what a piece becomes; one without a value stays as it is written, or is empty, as the tool does.
+func (e *expansion) text(p Part) string {
+	v, ok := e.value(p)
+	switch {
+	case ok:
+		return v
+	case e.tool.missing == empty && p.Kind == Nth:
+		return ""
+	}
+	return p.Text
+}
+
+func (e *expansion) joined(parts []Part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(e.text(p))
+	}
+	return b.String()
+}
+
+// shellWords divides a text as a shell does: quotes keep words together and are taken off, a backslash takes the meaning
+// from the next character. Nothing is expanded. A quote that nothing closes is an ordinary character.
+func shellWords(raw string) []string {
+	var out []string
+	var b strings.Builder
+	open := false
+	add := func() {
+		if open {
+			out = append(out, b.String())
+		}
+		b.Reset()
+		open = false
+	}
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; c {
+		case ' ', '\t', '\n', '\r':
+			add()
+			continue
+		case '\'', '"':
+			if end := closingQuote(raw[i+1:], c); end >= 0 {
+				inside := raw[i+1 : i+1+end]
+				if c == '"' {
+					inside = unescape(inside)
+				}
+				b.WriteString(inside)
+				open = true
+				i += end + 1
+				continue
+			}
+			b.WriteByte(c)
+		case '\\':
+			if i+1 < len(raw) {
+				i++
+			}
+			b.WriteByte(raw[i])
+		default:
+			b.WriteByte(c)
+		}
+		open = true
+	}
+	add()
+	return out
+}
+
+// closingQuote is the offset of the quote that ends a text, or -1.
+func closingQuote(text string, quote byte) int {
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && quote == '"':
+			i++
+		case text[i] == quote:
+			return i
+		}
+	}
+	return -1
+}
+
+// unescape reads the escapes inside of double quotes.
+func unescape(text string) string {
+	if strings.IndexByte(text, '\\') < 0 {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("\"\\$`", text[i+1]) >= 0 {
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}

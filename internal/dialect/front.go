@@ -1,0 +1,382 @@
+package dialect
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tercet/formats"
+	"tercet/internal/md"
+)
+
+// Key is one key of a file's head: frontmatter, or a TOML file.
+type Key struct {
+	Name  string
+	Pos   formats.Pos
+	Raw   string // the text of the value, without the quotes around a whole one
+	Value any    // string, int, float64, bool, nil, []any or map[string]any
+}
+
+// head is what stands before the text of a file.
+type head struct {
+	keys []Key
+	body string
+	line int // of the first line of the body
+	bom  bool
+	crlf bool
+	// lenient tells that the head is not YAML and was read line by line.
+	lenient bool
+}
+
+const (
+	bom   = "\xef\xbb\xbf"
+	fence = "---"
+)
+
+// text makes lines with line feeds of the bytes of a file. False means that they cannot be read, which is noted.
+func (n *notes) text(src []byte, h *head) (string, bool) {
+	first := formats.Pos{Line: 1, Col: 1}
+	if len(src) > MaxBytes {
+		n.add(codeTooLarge, first, "split the file", fmt.Sprintf("expected at most %d bytes, got %s", MaxBytes, size(len(src))))
+		return "", false
+	}
+	if bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff")) {
+		n.add(codeNotText, first, "save the file as UTF-8", "expected UTF-8 text, got UTF-16")
+		return "", false
+	}
+	if at := bytes.IndexByte(src, 0); at >= 0 {
+		n.add(codeNotText, formats.Pos{Line: 1 + bytes.Count(src[:at], []byte{'\n'}), Col: at - bytes.LastIndexByte(src[:at], '\n')}, "save the file as UTF-8 text", "expected text, got a NUL byte")
+		return "", false
+	}
+	text := string(src)
+	if rest, ok := strings.CutPrefix(text, bom); ok {
+		text, h.bom = rest, true
+	}
+	if !utf8.ValidString(text) {
+		at := 0
+		for i, r := range text {
+			if r == utf8.RuneError {
+				if _, width := utf8.DecodeRuneInString(text[i:]); width == 1 {
+					at = i
+					break
+				}
+			}
+		}
+		n.add(warnBytes, formats.Pos{Line: 1 + strings.Count(text[:at], "\n"), Col: at - strings.LastIndexByte(text[:at], '\n')},
+			"save the file as UTF-8", "bytes that are not UTF-8 were replaced")
+		text = strings.ToValidUTF8(text, "\ufffd")
+	}
+	if strings.IndexByte(text, '\r') >= 0 {
+		h.crlf = true
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	}
+	return text, true
+}
+
+// size is a number of bytes; a reader that stopped at the limit knows only that there are more.
+func size(n int) string {
+	if n == MaxBytes+1 {
+		return "more"
+	}
+	return fmt.Sprint(n)
+}
+
+// front splits the frontmatter off a markdown file and reads it.
+func (n *notes) front(src []byte) (head, bool) {
+	h := head{line: 1}
+	text, ok := n.text(src, &h)
+	if !ok {
+		return h, false
+	}
+	h.body = text
+	lines := strings.Split(text, "\n")
+	open := opening(lines)
+	if open < 0 {
+		return h, true
+	}
+	end := -1
+	for i := open + 1; i < len(lines); i++ {
+		if line := strings.TrimRight(lines[i], " \t"); line == fence || line == "..." {
+			end = i
+			break
+		}
+	}
+	at := formats.Pos{Line: open + 1, Col: 1}
+	if end < 0 {
+		n.add(warnUnclosed, at, "end it with a line that holds only ---", "frontmatter opened here is not closed; the whole file is read as text")
+		return h, true
+	}
+	block := lines[open+1 : end]
+	if prose := proseIn(block); prose >= 0 && !yaml(block) {
+		n.add(warnUnclosed, at, "end it with a line that holds only ---", fmt.Sprintf("frontmatter opened here is not closed; the text begins on line %d", open+2+prose))
+		block, end = block[:prose], open+prose
+	}
+	keys, lenient, ok := n.keys(block, open+2)
+	if !ok {
+		n.add(warnUnclosed, at, "write key: value lines, or remove the --- lines", "no keys between the --- lines; they are read as text")
+		return h, true
+	}
+	h.keys, h.lenient = keys, lenient
+	h.body, h.line = strings.Join(lines[end+1:], "\n"), end+2
+	return h, true
+}
+
+// proseIn gives the index of the first line that only a text has: a code fence, or a heading behind a blank line; -1 if there
+// is none. A rule further down would otherwise close a block that its author forgot to close.
+func proseIn(block []string) int {
+	for i, line := range block {
+		hashes := strings.TrimLeft(line, "#")
+		heading := len(hashes) < len(line) && strings.HasPrefix(hashes, " ") && i > 0 && strings.TrimSpace(block[i-1]) == ""
+		if heading || strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			return i
+		}
+	}
+	return -1
+}
+
+// yaml tells whether a block is YAML as it stands.
+func yaml(block []string) bool {
+	node, problems := md.ParseYAML([]byte(strings.Join(block, "\n")), md.Pos{Line: 1, Col: 1})
+	return (node == nil || node.Kind == md.Map) && onlyTwice(problems)
+}
+
+// opening gives the index of the line that opens frontmatter, or -1. Blank lines and one comment may stand before it.
+func opening(lines []string) int {
+	comment := false
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimRight(lines[i], " \t")
+		switch {
+		case line == fence || line == "---yaml":
+			return i
+		case line == "":
+		case strings.HasPrefix(line, "<!--") && !comment:
+			comment = true
+			for !strings.Contains(lines[i], "-->") {
+				if i++; i == len(lines) {
+					return -1
+				}
+			}
+			if !strings.HasSuffix(strings.TrimRight(lines[i], " \t"), "-->") {
+				return -1
+			}
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// keys reads the lines of a frontmatter block: as YAML, else line by line. False means that there is not one key in it.
+func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
+	text := strings.Join(block, "\n")
+	node, problems := md.ParseYAML([]byte(text), md.Pos{Line: line, Col: 1})
+	if node == nil && len(problems) == 0 {
+		return nil, false, true // empty
+	}
+	if node != nil && node.Kind == md.Map && onlyTwice(problems) {
+		return n.twice(entries(node, block, line)), false, true
+	}
+	keys = n.lines(block, line)
+	if len(keys) == 0 {
+		return nil, false, strings.TrimSpace(text) == ""
+	}
+	if !n.has(warnLenient) {
+		p := md.Problem{Pos: md.Pos{Line: line, Col: 1}, Msg: "expected a map of keys"}
+		if len(problems) > 0 {
+			p = problems[0]
+		}
+		n.add(warnLenient, formats.Pos(p.Pos), p.Help, "not YAML, read line by line: "+p.Msg)
+	}
+	return n.twice(keys), true, true
+}
+
+func (n *notes) has(code string) bool {
+	for i := range n.list {
+		if n.list[i].Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+func onlyTwice(problems []md.Problem) bool {
+	for _, p := range problems {
+		if p.Code != md.CodeDuplicateKey {
+			return false
+		}
+	}
+	return true
+}
+
+// twice keeps the last of keys with the same name, in the place of the first, and notes it.
+func (n *notes) twice(keys []Key) []Key {
+	index := make(map[string]int, len(keys))
+	out := keys[:0]
+	for _, k := range keys {
+		at, again := index[k.Name]
+		if !again {
+			index[k.Name] = len(out)
+			out = append(out, k)
+			continue
+		}
+		n.add(warnTwice, k.Pos, "keep one of the two", fmt.Sprintf("key %q stands twice, first on line %d; this one counts", k.Name, out[at].Pos.Line))
+		out[at] = k
+	}
+	return out
+}
+
+// entries makes keys of the entries of a YAML map.
+func entries(node *md.Node, block []string, line int) []Key {
+	keys := make([]Key, 0, len(node.Entries))
+	for _, e := range node.Entries {
+		k := Key{Name: e.Key.Value, Pos: formats.Pos(e.Key.Pos), Value: e.Value.Any(), Raw: e.Value.Value}
+		if e.Value.Kind != md.Scalar {
+			k.Raw = span(block, line, e.Value.Pos, e.Value.End)
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// span gives the source text between two places.
+func span(block []string, line int, from, to md.Pos) string {
+	var b strings.Builder
+	for l := from.Line; l <= to.Line && l-line < len(block); l++ {
+		text := block[l-line]
+		start, end := 0, len(text)
+		if l == from.Line {
+			start = min(max(from.Col-1, 0), len(text))
+		}
+		if l == to.Line {
+			end = max(start, min(to.Col-1, len(text)))
+		}
+		if l > from.Line {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text[start:end])
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Bounds of the advice about single lines; what lies beyond is read alike.
+const (
+	maxTried  = 200
+	maxAdvice = 10
+)
+
+// lines reads frontmatter that is not YAML: a line "key: rest" at the left margin is a key, indented and unkeyed lines
+// continue the value before them. A value that is YAML by itself keeps its type.
+func (n *notes) lines(block []string, line int) []Key {
+	var keys []Key
+	advice := 0
+	for i := 0; i < len(block); {
+		name, rest, ok := keyLine(block[i])
+		if !ok {
+			if text := strings.TrimSpace(block[i]); text != "" && text[0] != '#' && len(keys) == 0 {
+				return nil // prose between two rules
+			}
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(block) {
+			if _, _, ok := keyLine(block[end]); ok {
+				break
+			}
+			end++
+		}
+		k := Key{Name: name, Pos: formats.Pos{Line: line + i, Col: 1}}
+		var problem *md.Problem
+		if len(keys) < maxTried {
+			problem = k.typed(block[i:end], line+i)
+		} else {
+			problem = &md.Problem{}
+		}
+		if problem != nil {
+			k.Raw = plain(rest, block[i+1:end])
+			k.Value = k.Raw
+			if problem.Msg != "" && advice < maxAdvice {
+				advice++
+				n.add(warnLenient, at(problem.Pos, line+i), fix(name, rest, problem.Help), "not YAML, read as text: "+problem.Msg)
+			}
+		}
+		keys = append(keys, k)
+		i = end
+	}
+	return keys
+}
+
+func at(p md.Pos, line int) formats.Pos {
+	if !p.IsValid() {
+		return formats.Pos{Line: line, Col: 1}
+	}
+	return formats.Pos(p)
+}
+
+// typed reads one entry as YAML; what stands against it is the problem.
+func (k *Key) typed(entry []string, line int) *md.Problem {
+	text := strings.Join(entry, "\n")
+	node, problems := md.ParseYAML([]byte(text), md.Pos{Line: line, Col: 1})
+	switch {
+	case len(problems) > 0:
+		return &problems[0]
+	case node == nil || node.Kind != md.Map || len(node.Entries) != 1:
+		return &md.Problem{Pos: md.Pos{Line: line, Col: 1}, Msg: "expected one key with its value"}
+	}
+	*k = entries(node, entry, line)[0]
+	return nil
+}
+
+// keyLine parts a line "key: rest" at the left margin.
+func keyLine(line string) (name, rest string, ok bool) {
+	end := strings.IndexByte(line, ':')
+	if end <= 0 || end > 64 {
+		return "", "", false
+	}
+	name = strings.Trim(strings.TrimRight(line[:end], " \t"), `"'`)
+	if name == "" || name[0] == '-' {
+		return "", "", false
+	}
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
+			return "", "", false
+		}
+	}
+	rest = line[end+1:]
+	if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return "", "", false
+	}
+	return name, strings.TrimSpace(rest), true
+}
+
+// plain is the text of a value that is not YAML: without quotes around the whole, without the sign of a block text.
+func plain(rest string, more []string) string {
+	if len(rest) >= 2 && (rest[0] == '"' || rest[0] == '\'') && rest[len(rest)-1] == rest[0] && len(more) == 0 {
+		return rest[1 : len(rest)-1]
+	}
+	switch rest {
+	case "|", "|-", "|+", ">", ">-", ">+":
+		rest = ""
+	}
+	lines := make([]string, 0, 1+len(more))
+	if rest != "" {
+		lines = append(lines, rest)
+	}
+	for _, line := range more {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// fix is the line as it would be YAML.
+func fix(name, rest, otherwise string) string {
+	if rest == "" {
+		return otherwise
+	}
+	quoted := "'" + strings.ReplaceAll(rest, "'", "''") + "'"
+	if strings.Contains(rest, "'") && !strings.ContainsAny(rest, `"\`) {
+		quoted = `"` + rest + `"`
+	}
+	return "quote the value: " + name + ": " + quoted
+}

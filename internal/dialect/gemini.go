@@ -1,0 +1,114 @@
+package dialect
+
+import (
+	"strings"
+
+	"tercet/formats"
+)
+
+// geminiTool: {{args}}, !{command}, @{path}. A text without {{args}} gets the whole line behind it.
+func geminiTool() tool {
+	inner := []mark{argsMark}
+	return tool{
+		keys:  []string{"prompt", "description"},
+		marks: append([]mark{bracesMark('!', Shell), bracesMark('@', Include)}, inner...), inner: inner,
+		missing: stays,
+		words:   func(string) []string { return nil },
+		tail: func(c *Command, raw, line string) string {
+			if raw == "" || c.uses(All) {
+				return ""
+			}
+			return "\n\n" + line
+		},
+	}
+}
+
+func argsMark(s *scan) (Part, int) {
+	if !strings.HasPrefix(s.rest(), "{{args}}") {
+		return Part{}, 0
+	}
+	return Part{Kind: All, Whole: true}, len("{{args}}")
+}
+
+// bracesMark is !{...} or @{...}, with balanced braces inside.
+func bracesMark(sign byte, kind PartKind) mark {
+	return func(s *scan) (Part, int) {
+		rest := s.rest()
+		if rest[0] != sign || !strings.HasPrefix(rest[1:], "{") {
+			return Part{}, 0
+		}
+		depth := 0
+		for i := 1; i < min(len(rest), maxScript); i++ {
+			switch rest[i] {
+			case '{':
+				depth++
+			case '}':
+				if depth--; depth > 0 {
+					continue
+				}
+				inside := strings.TrimSpace(rest[2:i])
+				if inside == "" {
+					return Part{}, 0
+				}
+				p := Part{Kind: kind, Parts: s.within(inside)}
+				if kind == Include {
+					p.Parts = []Part{{Kind: Literal, Text: inside}}
+				}
+				return p, i + 1
+			}
+		}
+		s.notes.add(warnMark, s.pos(), "balance the braces", "braces of "+rest[:2]+" are not closed; it stays as it is written")
+		return Part{}, 0
+	}
+}
+
+// geminiHead reads a TOML file; its text is the key prompt.
+func (n *notes) geminiHead(src []byte) (head, bool) {
+	h := head{line: 1}
+	text, ok := n.text(src, &h)
+	if !ok {
+		return h, false
+	}
+	keys, ok := n.toml(text)
+	if !ok {
+		return h, false
+	}
+	k, ok := keySet(keys).get("prompt")
+	if !ok {
+		n.add(codeNoPrompt, formats.Pos{Line: 1, Col: 1}, `add prompt = """ ... """, or move the file out of the folder of commands`, "file has no key prompt and is no command")
+		return h, false
+	}
+	if _, isText := k.Value.(string); !isText {
+		n.add(codeNoPrompt, k.Pos, `write prompt = """ ... """`, "expected text for prompt, got "+k.Raw)
+		return h, false
+	}
+	h.keys, h.body, h.line = keys, k.Raw, k.Pos.Line
+	if lines := strings.Split(text, "\n"); k.Pos.Line <= len(lines) {
+		if opening := strings.TrimSpace(lines[k.Pos.Line-1]); strings.HasSuffix(opening, `"""`) || strings.HasSuffix(opening, "'''") {
+			h.line++
+		}
+	}
+	return h, true
+}
+
+// geminiName joins the parts of a path by ':'; characters that a name does not have become '_', long parts are cut.
+func geminiName(file string) (string, bool) {
+	stem, ok := strings.CutSuffix(file, ".toml")
+	if !ok || stem == "" || strings.HasSuffix(stem, "/") {
+		return "", false
+	}
+	parts := strings.Split(stem, "/")
+	for i, part := range parts {
+		part = strings.Map(func(r rune) rune {
+			if r < 128 && (wordByte(byte(r)) || r == '.' || r == '-') {
+				return r
+			}
+			return '_'
+		}, part)
+		if len(part) > 50 {
+			part = part[:47] + "..."
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, ":"), true
+}

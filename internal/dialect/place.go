@@ -1,0 +1,212 @@
+package dialect
+
+import (
+	"path"
+	"strings"
+	"unicode"
+)
+
+// Dialect names the tool whose rules a file follows.
+type Dialect string
+
+// The dialects. Tercet's own format is read by package syntax.
+const (
+	Tercet   Dialect = "tercet"
+	Claude   Dialect = "claude"
+	OpenCode Dialect = "opencode"
+	Gemini   Dialect = "gemini"
+	Codex    Dialect = "codex"
+	Copilot  Dialect = "copilot"
+	Cursor   Dialect = "cursor"
+)
+
+// String gives the word for messages.
+func (d Dialect) String() string { return string(d) }
+
+// Scope tells whose files a place holds.
+type Scope string
+
+// The scopes, in order of precedence.
+const (
+	Project Scope = "project"
+	User    Scope = "user"
+)
+
+// String gives the word, which is also the prefix in /project:name.
+func (s Scope) String() string { return string(s) }
+
+// Place is a folder in which a tool keeps files. Dir has slashes; it is relative to the project root, or in scope user
+// absolute.
+type Place struct {
+	Dialect Dialect
+	Scope   Scope
+	Dir     string
+	Label   string // the folder as messages show it, "~/.claude/commands"
+	Skills  bool   // one folder for each command, with a file SKILL.md
+	Agents  bool
+}
+
+// Homes are the folders of a person in which tools keep files, absolute; an empty one is not looked into.
+type Homes struct {
+	Home     string // ~
+	Config   string // XDG_CONFIG_HOME, or ~/.config
+	Codex    string // CODEX_HOME, or ~/.codex
+	OpenCode string // OPENCODE_CONFIG_DIR, may be empty
+}
+
+// Commands lists the folders with commands in order of precedence: the project's before the person's, of one tool a skill
+// before a command.
+func Commands(h Homes) []Place {
+	project := []Place{
+		{Dialect: Claude, Dir: ".claude/skills", Skills: true},
+		{Dialect: Claude, Dir: ".claude/commands"},
+		{Dialect: Claude, Dir: ".claude/command"},
+		{Dialect: OpenCode, Dir: ".opencode/commands"},
+		{Dialect: OpenCode, Dir: ".opencode/command"},
+		{Dialect: Gemini, Dir: ".gemini/commands"},
+		{Dialect: Copilot, Dir: ".github/prompts"},
+		{Dialect: Cursor, Dir: ".cursor/commands"},
+		{Dialect: Codex, Dir: ".codex/prompts"},
+		{Dialect: Claude, Dir: ".agents/skills", Skills: true},
+	}
+	user := []Place{
+		{Dialect: Claude, Dir: under(h.Home, ".claude/skills"), Skills: true},
+		{Dialect: Claude, Dir: under(h.Home, ".claude/commands")},
+		{Dialect: Claude, Dir: under(h.Home, ".claude/command")},
+		{Dialect: OpenCode, Dir: under(h.OpenCode, "commands")},
+		{Dialect: OpenCode, Dir: under(h.OpenCode, "command")},
+		{Dialect: OpenCode, Dir: under(h.Config, "opencode/commands")},
+		{Dialect: OpenCode, Dir: under(h.Config, "opencode/command")},
+		{Dialect: OpenCode, Dir: under(h.Home, ".opencode/commands")},
+		{Dialect: OpenCode, Dir: under(h.Home, ".opencode/command")},
+		{Dialect: Gemini, Dir: under(h.Home, ".gemini/commands")},
+		{Dialect: Cursor, Dir: under(h.Home, ".cursor/commands")},
+		{Dialect: Codex, Dir: under(h.Codex, "prompts")},
+	}
+	return places(project, user, h)
+}
+
+// AgentPlaces lists the folders with agents in order of precedence.
+func AgentPlaces(h Homes) []Place {
+	project := []Place{
+		{Dialect: Claude, Dir: ".claude/agents"},
+		{Dialect: Claude, Dir: ".claude/agent"},
+		{Dialect: OpenCode, Dir: ".opencode/agents"},
+		{Dialect: OpenCode, Dir: ".opencode/agent"},
+		{Dialect: Gemini, Dir: ".gemini/agents"},
+		{Dialect: Copilot, Dir: ".github/agents"},
+	}
+	user := []Place{
+		{Dialect: Claude, Dir: under(h.Home, ".claude/agents")},
+		{Dialect: Claude, Dir: under(h.Home, ".claude/agent")},
+		{Dialect: OpenCode, Dir: under(h.OpenCode, "agents")},
+		{Dialect: OpenCode, Dir: under(h.OpenCode, "agent")},
+		{Dialect: OpenCode, Dir: under(h.Config, "opencode/agents")},
+		{Dialect: OpenCode, Dir: under(h.Config, "opencode/agent")},
+		{Dialect: Gemini, Dir: under(h.Home, ".gemini/agents")},
+	}
+	list := places(project, user, h)
+	for i := range list {
+		list[i].Agents = true
+	}
+	return list
+}
+
+func under(home, dir string) string {
+	if home == "" {
+		return ""
+	}
+	return path.Join(home, dir)
+}
+
+// places completes the two lists and leaves out what has no folder.
+func places(project, user []Place, h Homes) []Place {
+	out := make([]Place, 0, len(project)+len(user))
+	for _, p := range project {
+		p.Scope, p.Label = Project, p.Dir
+		out = append(out, p)
+	}
+	for _, p := range user {
+		if p.Dir == "" {
+			continue
+		}
+		p.Scope, p.Label = User, p.Dir
+		if rest, ok := strings.CutPrefix(p.Dir, strings.TrimSuffix(h.Home, "/")+"/"); ok && h.Home != "" {
+			p.Label = "~/" + rest
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// Name gives the slash name of a file below the place, with ':' between its parts; false for a file that is no command
+// there. White space in a name becomes '-', because a name ends at white space.
+func (p Place) Name(file string) (string, bool) {
+	if p.Skills {
+		dir, base := path.Split(file)
+		dir = strings.TrimSuffix(dir, "/")
+		return speakable(dir), base == "SKILL.md" && dir != "" && !strings.Contains(dir, "/")
+	}
+	switch p.Dialect {
+	case Gemini:
+		return geminiName(file)
+	case Codex:
+		stem, ok := strings.CutSuffix(file, ".md")
+		return "prompts:" + speakable(stem), ok && stem != "" && !strings.Contains(file, "/")
+	case Copilot:
+		stem, ok := strings.CutSuffix(file, ".prompt.md")
+		return speakable(strings.ReplaceAll(stem, "/", ":")), ok && path.Base(file) != ".prompt.md"
+	case Claude, OpenCode, Cursor, Tercet:
+	}
+	stem, ok := strings.CutSuffix(file, ".md")
+	return speakable(strings.ReplaceAll(stem, "/", ":")), ok && path.Base(file) != ".md"
+}
+
+// IsAgent tells whether a file below a place of agents is one, and gives the name that its path stands for.
+func (p Place) IsAgent(file string) (string, bool) {
+	for _, end := range []string{".agent.md", ".chatmode.md"} {
+		if stem, ok := strings.CutSuffix(file, end); ok && p.Dialect == Copilot {
+			return path.Base(stem), stem != ""
+		}
+	}
+	stem, ok := strings.CutSuffix(file, ".md")
+	return path.Base(stem), ok && path.Base(file) != ".md" && !strings.EqualFold(path.Base(stem), "readme")
+}
+
+// speakable makes a name that can be typed: white space ends a name, so it becomes a hyphen.
+func speakable(name string) string {
+	if !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
+			return '-'
+		}
+		return r
+	}, name)
+}
+
+// PlaceOf finds the place of commands or agents that a path of a file lies in, by the names of its folders, and the path
+// below it: how a file named on a command line gets its dialect.
+func PlaceOf(file string) (place Place, inside string, ok bool) {
+	slashed := "/" + strings.TrimPrefix(path.Clean(file), "/")
+	for _, list := range [][]Place{Commands(Homes{Config: "/.config", Codex: "/.codex"}), AgentPlaces(Homes{Config: "/.config"})} {
+		for _, p := range list {
+			dir := "/" + strings.Trim(p.Dir, "/") + "/"
+			at := strings.LastIndex(slashed, dir)
+			if at < 0 {
+				continue
+			}
+			inside = slashed[at+len(dir):]
+			if p.Agents {
+				_, ok = p.IsAgent(inside)
+			} else {
+				_, ok = p.Name(inside)
+			}
+			if ok {
+				return p, inside, true
+			}
+		}
+	}
+	return Place{}, "", false
+}
