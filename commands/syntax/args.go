@@ -131,6 +131,9 @@ func (p *parser) requires(a *Args, n *md.Node) {
 			p.report(CodeValue, r.Pos, "add 'when: ...'", "expected 'when' in a requirement")
 			continue
 		}
+		if n := len(a.Require); n > 0 && r.When != nil && a.Require[n-1].When != nil && r.When.Src == a.Require[n-1].When.Src {
+			p.report(CodeRepeated, r.Pos, "keep one of the two", "the same requirement stands twice")
+		}
 		a.Require = append(a.Require, r)
 	}
 }

@@ -19,6 +19,7 @@ const (
 	CodeStepKey      = "E108"
 	CodeValue        = "E109"
 	CodeCompanion    = "E111"
+	CodeRepeated     = "E112"
 	CodeWord         = "E113"
 	CodeTarget       = "E114"
 	CodeBody         = "E115"
@@ -29,9 +30,11 @@ const (
 	CodeFenceIndent  = "E204"
 	CodeAbsent       = "E206"
 	CodeTemplate     = "E207"
+	CodeStray        = "E208"
 	CodeSentence     = "E210"
 	CodeTag          = "W210"
 	CodeSugar        = "W211"
+	CodeIndent       = "W212"
 	CodeExpands      = "W240"
 	CodeUnsaid       = "W241"
 )
@@ -62,6 +65,7 @@ func Codes() []Code {
 		{CodeStepKey, "a key that blocks do not have at this place"},
 		{CodeValue, "a value of the wrong type or form"},
 		{CodeCompanion, "a key without the key that it belongs to"},
+		{CodeRepeated, "the same requirement twice in a row"},
 		{CodeWord, "a word outside its closed list"},
 		{CodeTarget, "not a target of a transition"},
 		{CodeBody, "deeper steps below a step that is no loop"},
@@ -76,6 +80,7 @@ func Codes() []Code {
 		{string(md.CodeFlowTrap), "an unquoted value inside {...} that YAML cuts or refuses"},
 		{CodeAbsent, "a key without a value"},
 		{CodeTemplate, "a '${{' without '}}', or nothing between them"},
+		{CodeStray, "a quote or bracket at the end of a value without its partner"},
 		{CodeSentence, "a plain step that is not in the list of sentences"},
 		{string(md.CodeSyntax), "YAML that cannot be read"},
 		{string(md.CodeDuplicateKey), "a key that stands twice in one map"},
@@ -89,6 +94,7 @@ func Codes() []Code {
 		{string(md.CodeYAMLDepth), "YAML nested too deeply"},
 		{CodeTag, "a tag line without its partner in the section"},
 		{CodeSugar, "a plain sentence where a block could stand; only a strict check says so"},
+		{CodeIndent, "an odd indentation, which is easily a slip"},
 		{CodeExpands, "text that other agent CLIs would expand"},
 		{CodeUnsaid, "a block that concerns other steps without words that say so"},
 	}

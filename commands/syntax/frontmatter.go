@@ -53,6 +53,7 @@ func (p *parser) front() {
 		}
 		return
 	}
+	p.strays(n)
 	p.inFront = true
 	defer func() { p.inFront = false }()
 	for key, v := range p.entries(n, frontKeys()) {

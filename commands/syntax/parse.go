@@ -47,6 +47,7 @@ type parser struct {
 	found   []formats.Diagnostic
 	inFront bool           // unknown keys are those of the frontmatter
 	always  bool           // the step stands under Error Handling
+	near    map[int]bool   // lines that almost open a block
 	refused map[*Step]bool // reported; a further report about the step's action would only repeat it
 }
 
@@ -88,6 +89,7 @@ func (p *parser) has(code string) bool {
 func (p *parser) block(b *md.Block) *md.Node {
 	n, problems := md.ParseYAML(b.Body, b.BodyPos)
 	p.take(problems)
+	p.strays(n)
 	switch {
 	case n == nil && len(problems) == 0:
 		p.report(CodeBlock, Pos(b.Pos), "write keys into it, or remove it", "block is empty")
@@ -115,14 +117,14 @@ const (
 
 // kind reads the words after the backticks and reports those that are almost right.
 func (p *parser) kind(b *md.Block) fenceKind {
-	fields := strings.Fields(b.Info)
+	fields := strings.Fields(unglued(b.Info))
 	if b.Kind != md.Fence || len(fields) < 2 || !strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0], "yml") {
 		return fenceOther
 	}
 	kind := fenceKind(fields[1])
 	switch kind {
 	case fenceStep, fenceArgs, fenceDefaults:
-		if fields[0] == "yaml" && len(fields) == 2 {
+		if fields[0] == "yaml" && len(fields) == 2 && len(strings.Fields(b.Info)) == 2 {
 			return kind
 		}
 	case fenceOther:
@@ -151,6 +153,7 @@ func (p *parser) body() {
 	var titles []string
 	p.unsectioned()
 	p.misplaced()
+	p.nearFences()
 	for _, s := range p.doc.Sections(2) {
 		title := cleanTitle(s.Title())
 		name := sectionName(title)

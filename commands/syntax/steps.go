@@ -198,7 +198,7 @@ func (p *parser) notStep(d *draft) {
 func (p *parser) step(d *draft) *Step {
 	s := &Step{Pos: Pos(d.heading.Pos), Number: d.number, Title: d.title}
 	if len(d.fences) == 0 {
-		if len(d.bare) > 0 && p.bare(d) {
+		if len(d.bare) > 0 && p.bare(d) || p.nearFence(d) {
 			p.refused[s] = true
 			return s
 		}

@@ -1,0 +1,141 @@
+package syntax
+
+import (
+	"strings"
+
+	"tercet/internal/md"
+	"tercet/internal/nearest"
+)
+
+// blockWords are what may follow `yaml` behind the backticks.
+func blockWords() []string {
+	return []string{string(fenceStep), string(fenceArgs), string(fenceDefaults)}
+}
+
+// unglued puts the space back into words such as yamlstep.
+func unglued(info string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(info), "yaml")
+	if ok && rest != "" && len(strings.Fields(info)) == 1 && len(nearest.Names(rest, blockWords())) > 0 {
+		return "yaml " + rest
+	}
+	return info
+}
+
+// nearFences reports lines that were meant to open a block but have too few backticks, or a misspelt yaml behind them.
+func (p *parser) nearFences() {
+	p.near = map[int]bool{}
+	report := func(line, col int, kind, got string) {
+		p.near[line] = true
+		p.report(CodeFenceInfo, Pos{Line: line, Col: col}, "write ```yaml "+kind, "expected '```yaml %s', got '%.40s'", kind, got)
+	}
+	for n, line := range p.doc.Lines() {
+		text := strings.TrimSpace(line)
+		ticks := len(text) - len(strings.TrimLeft(text, "`"))
+		if ticks > 2 || !strings.Contains(text, "y") || p.doc.InCode(n) {
+			continue
+		}
+		fields := strings.Fields(unglued(text[ticks:]))
+		if len(fields) != 2 || ticks == 0 && fields[0] != "yaml" || !isNear(fields[0], "yaml") {
+			continue
+		}
+		if kind := nearest.Names(fields[1], blockWords()); len(kind) > 0 {
+			report(n, strings.Index(line, text)+1, kind[0], text)
+		}
+	}
+	for i := range p.doc.Blocks {
+		b := &p.doc.Blocks[i]
+		fields := strings.Fields(b.Info)
+		if b.Kind == md.Fence && len(fields) == 2 && fields[0] != "yaml" && fields[0] != "yml" && isNear(fields[0], "yaml") {
+			if kind := nearest.Names(fields[1], blockWords()); len(kind) > 0 && kind[0] == fields[1] {
+				report(b.Pos.Line, b.Pos.Col, kind[0], "```"+b.Info)
+			}
+		}
+	}
+}
+
+func isNear(word, wanted string) bool {
+	return len(nearest.Names(strings.ToLower(word), []string{wanted})) > 0
+}
+
+// nearFence tells whether a line that almost opens a block stands below a heading.
+func (p *parser) nearFence(d *draft) bool {
+	if d.heading == nil {
+		return false
+	}
+	for n := d.heading.Pos.Line + 1; n <= p.doc.LineCount(); n++ {
+		if p.near[n] {
+			return true
+		}
+		if strings.HasPrefix(p.doc.Line(n), "#") && !p.doc.InCode(n) {
+			return false
+		}
+	}
+	return false
+}
+
+// strays reports values that end with a quote or a bracket whose partner is not there, and odd indentations: YAML takes both,
+// and both are more often a slip than meant.
+func (p *parser) strays(n *md.Node) {
+	p.indentation(n, 1)
+	p.strayEnds(n)
+}
+
+func (p *parser) strayEnds(n *md.Node) {
+	if n == nil {
+		return
+	}
+	for _, e := range n.Entries {
+		p.strayEnds(e.Value)
+	}
+	for _, item := range n.Items {
+		p.strayEnds(item)
+	}
+	if n.Kind != md.Scalar || n.Style != md.Plain || n.Type != md.Str {
+		return
+	}
+	last := n.Value[len(n.Value)-1]
+	if what := stray(n.Value); what != "" {
+		p.report(CodeStray, Pos(n.ValuePos(len(n.Value)-1)), "quote the whole value, or remove the "+what, "value ends with %q, but nothing opens it", last)
+	}
+}
+
+// stray names the quote or bracket at the end of an unquoted value that has no partner in it.
+func stray(v string) string {
+	opening, what := byte(0), "bracket"
+	last := v[len(v)-1]
+	switch last {
+	case '"', '\'':
+		possessive := last == '\'' && strings.HasSuffix(v, "s'")
+		if strings.Count(v, string(last))%2 == 1 && !possessive {
+			return "quote"
+		}
+		return ""
+	case ']':
+		opening = '['
+	case '}':
+		opening, what = '{', "brace"
+	default:
+		return ""
+	}
+	if strings.Count(v, string(last)) > strings.Count(v, string(opening)) {
+		return what
+	}
+	return ""
+}
+
+// indentation warns of a map or list in lines of its own that stands an odd number of columns inside the one around it.
+func (p *parser) indentation(n *md.Node, column int) {
+	if n == nil || n.Style != md.BlockStyle {
+		return
+	}
+	if by := n.Pos.Col - column; by%2 != 0 {
+		p.report(CodeIndent, place(n), "indent by two columns a level, or run 'tercet fmt'", "expected an indentation of %d columns, got %d", (by+1)/2*2, by)
+		return
+	}
+	for _, e := range n.Entries {
+		p.indentation(e.Value, n.Pos.Col)
+	}
+	for _, item := range n.Items {
+		p.indentation(item, n.Pos.Col)
+	}
+}
