@@ -23,6 +23,25 @@ func (e *UnknownCommandError) ErrorCode() formats.Code { return formats.CodeUsag
 // Help offers the nearest names, or says where all of them stand.
 func (e *UnknownCommandError) Help() string { return offer(e.DidYouMean) }
 
+// AmbiguousCommandError reports the last part of a name that several commands have.
+type AmbiguousCommandError struct {
+	Name       string   // without the slash
+	Candidates []string // without the slash, sorted
+}
+
+// Error names what was typed.
+func (e *AmbiguousCommandError) Error() string {
+	return "'/" + printable(e.Name) + "' names more than one command"
+}
+
+// ErrorCode is USAGE.
+func (e *AmbiguousCommandError) ErrorCode() formats.Code { return formats.CodeUsage }
+
+// Help lists the commands.
+func (e *AmbiguousCommandError) Help() string {
+	return "write /" + strings.Join(e.Candidates, " or /")
+}
+
 // NoSlashError reports a line that does not begin with a slash and a name.
 type NoSlashError struct {
 	Line       string

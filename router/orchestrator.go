@@ -47,6 +47,9 @@ func (o *Orchestrator) Handle(ctx context.Context, l Line, opt Options) (formats
 	if len(r.Shadows) > 0 {
 		attrs["shadows"] = r.Shadows
 	}
+	if r.Dialect != "" {
+		attrs["dialect"] = r.Dialect
+	}
 	o.Trace.Emit(trace.Event{
 		Run: in.Run, Kind: trace.Route, Name: r.Name, FromDepth: formats.Depth{}.Int(), ToDepth: depth.Int(), Path: in.Path, Outcome: "routed", Attrs: attrs,
 	})

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,10 +22,12 @@ type Route struct {
 	Source  string   // name of the source
 	Raw     string   // rest of the line; empty when it came as words
 	Words   []string // rest of the words; nil when the line came as one text
+	Dialect string   // of the file; empty: tercet's own
 	Shadows []string // what the file hides, as source/path; must not be changed
 }
 
-// Route finds the command that a line names. The error is an *UnknownCommandError or a *NoSlashError. A route that is found
+// Route finds the command that a line names. The error is an *UnknownCommandError, an *AmbiguousCommandError or a
+// *NoSlashError. A route that is found
 // costs no allocation.
 func (t *Table) Route(l Line) (Route, error) {
 	var r Route
@@ -41,8 +44,11 @@ func (t *Table) Route(l Line) (Route, error) {
 	}
 	found, ok := t.byName[first[1:]]
 	if !ok {
-		return Route{}, t.unknown(first[1:])
+		if found, ok = t.byName[canonical(first)]; !ok { // "git:sub/commit"
+			return Route{}, t.unknown(first[1:])
+		}
 	}
+	r.Dialect = found.Dialect
 	r.Name, r.File, r.Source, r.Shadows = found.Name, found.File, found.Source, found.shadows
 	return r, nil
 }
@@ -62,6 +68,9 @@ func cut(raw string) (first, rest string) {
 
 // unknown offers the nearest names, and before them the commands whose last part was named without their folder.
 func (t *Table) unknown(name string) error {
+	if names := t.several[name]; names != nil {
+		return &AmbiguousCommandError{Name: name, Candidates: slices.Clone(names)}
+	}
 	var near []string
 	typed := strings.ToLower(canonical(name))
 	for _, known := range t.names {

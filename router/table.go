@@ -8,19 +8,29 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
-// Source is a tree of command files: the folder of a project, the library inside the binary.
+// Source is a tree of command files: the folder of a project, the library inside the binary, the folder of another tool.
 type Source struct {
 	Name string // for messages and traces, "library"
 	FS   fs.FS
+	// Dialect names the tool whose files these are; empty: tercet's own.
+	Dialect string
+	// Scope is a word that may stand before a name, as in /project:plan; empty: none.
+	Scope string
+	// Command gives the slash name of a file, false for one that is no command; nil: tercet's own rule, which also leaves out
+	// folders whose name is none. A source with a rule of its own lets a command be called by its last part while that is
+	// unique.
+	Command func(file string) (name string, ok bool)
 }
 
 // Entry is one command of a Table.
 type Entry struct {
-	Name   string // without the slash, "git:commit" for git/commit.md
-	File   string // path inside the source
-	Source string
+	Name    string // without the slash, "git:commit" for git/commit.md
+	File    string // path inside the source
+	Source  string
+	Dialect string // empty: tercet's own
 }
 
 // Bounds of a scan, so that a source that is somebody's home folder by mistake ends with an error or is left out in part.
@@ -34,25 +44,29 @@ var errTooMany = errors.New("expected at most 10000 files and folders, got more"
 
 // Table maps slash names to command files.
 type Table struct {
-	byName  map[string]*target // canonical names, and those with '/' for ':'
-	entries []Entry            // sorted by name
-	names   []string           // canonical names and aliases, sorted, for suggestions
+	byName  map[string]*target  // canonical names, and those with '/' for ':'
+	entries []Entry             // sorted by name
+	names   []string            // canonical names and aliases, sorted, for suggestions
+	several map[string][]string // last parts that several commands have, with their names
 }
 
 // target is what a name leads to. The fields of Route that do not come from the line are made once.
 type target struct {
 	Entry
 	shadows []string
+	short   bool // it may be called by its last part
 }
 
 // Scan lists the command files of the sources. The first source that has a name keeps it, those behind are its shadows; a
 // source whose root does not exist is empty. Hidden files and folders, files whose name is no command's, and folders deeper
-// than MaxFolders are left out. A link is taken for a file if the source's own Stat says so, and never for a folder.
+// than MaxFolders are left out. Besides its name a command answers to it with '/' for ':', with the scope of its source in
+// front, under which a shadowed one is reached too, and to its last part where the source allows it. A link is taken for a file if the source's own Stat says so, and never for a folder.
 // Aliases lead from a slash name to another; they do not lead to aliases, and they win over a file of the same name.
 func Scan(aliases map[string]string, sources ...Source) (*Table, error) {
-	t := &Table{byName: map[string]*target{}}
+	t := &Table{byName: map[string]*target{}, several: map[string][]string{}}
+	scoped := map[string]*target{}
 	for _, s := range sources {
-		w := walk{source: s, table: t}
+		w := walk{source: s, table: t, scoped: scoped}
 		if err := w.folder(".", 0); err != nil {
 			return nil, err
 		}
@@ -63,11 +77,39 @@ func Scan(aliases map[string]string, sources ...Source) (*Table, error) {
 	slices.SortFunc(t.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	for _, e := range t.entries {
 		t.names = append(t.names, e.Name)
-		if strings.Contains(e.Name, ":") {
-			t.byName[strings.ReplaceAll(e.Name, ":", "/")] = t.byName[e.Name]
+		t.spell(e.Name, t.byName[e.Name])
+	}
+	for name, goal := range scoped {
+		t.spell(name, goal)
+	}
+	t.shorten()
+	return t, t.alias(aliases)
+}
+
+// spell lets a target answer to a name and to the name with '/', unless another has it.
+func (t *Table) spell(name string, goal *target) {
+	for _, one := range []string{name, strings.ReplaceAll(name, ":", "/")} {
+		if t.byName[one] == nil {
+			t.byName[one] = goal
 		}
 	}
-	return t, t.alias(aliases)
+}
+
+// shorten lets commands answer to their last part where only one has it.
+func (t *Table) shorten() {
+	for _, e := range t.entries {
+		if at := strings.LastIndexByte(e.Name, ':'); at >= 0 && t.byName[e.Name].short {
+			t.several[e.Name[at+1:]] = append(t.several[e.Name[at+1:]], e.Name)
+		}
+	}
+	for short, names := range t.several {
+		if len(names) == 1 || t.byName[short] != nil {
+			if t.byName[short] == nil {
+				t.byName[short] = t.byName[names[0]]
+			}
+			delete(t.several, short)
+		}
+	}
 }
 
 // Commands lists the commands by name, without their shadows and without aliases.
@@ -109,6 +151,7 @@ func canonical(name string) string {
 type walk struct {
 	source Source
 	table  *Table
+	scoped map[string]*target // by scope and name
 	seen   int
 }
 
@@ -130,7 +173,7 @@ func (w *walk) folder(dir string, depth int) error {
 		inside := path.Join(dir, entry.Name())
 		switch {
 		case entry.IsDir():
-			if depth+1 > MaxFolders || !isPart(entry.Name()) {
+			if depth+1 > MaxFolders || !w.enters(entry.Name()) {
 				continue
 			}
 			if err := w.folder(inside, depth+1); err != nil {
@@ -154,17 +197,51 @@ func (w *walk) linksToFile(inside string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (w *walk) file(inside string) {
+// enters tells whether a folder can hold commands.
+func (w *walk) enters(folder string) bool {
+	if w.source.Command == nil {
+		return isPart(folder)
+	}
+	return folder != "node_modules"
+}
+
+// name gives the slash name of a file.
+func (w *walk) name(inside string) (string, bool) {
+	if w.source.Command != nil {
+		name, ok := w.source.Command(inside)
+		return name, ok && name != "" && !strings.ContainsFunc(name, unicode.IsSpace)
+	}
 	name, ok := strings.CutSuffix(inside, ".md")
 	name = strings.ReplaceAll(name, "/", ":")
-	if !ok || !isName(name) {
+	return name, ok && isName(name)
+}
+
+func (w *walk) file(inside string) {
+	name, ok := w.name(inside)
+	if !ok {
 		return
 	}
+	found := &target{Entry: Entry{Name: name, File: inside, Source: w.source.Name, Dialect: w.source.Dialect}, short: w.source.Command != nil}
 	if first, ok := w.table.byName[name]; ok {
 		first.shadows = append(first.shadows, w.source.Name+"/"+inside)
-		return
+	} else {
+		w.table.byName[name] = found
 	}
-	w.table.byName[name] = &target{Entry: Entry{Name: name, File: inside, Source: w.source.Name}}
+	if scope := w.source.Scope; scope != "" {
+		if first, ok := w.scoped[scope+":"+name]; !ok {
+			w.scoped[scope+":"+name] = w.table.byName[name].or(found)
+		} else if first.Source != w.table.byName[name].Source {
+			first.shadows = append(first.shadows, w.source.Name+"/"+inside)
+		}
+	}
+}
+
+// or is the target itself if it has the entry, else the other.
+func (t *target) or(other *target) *target {
+	if t.Entry == other.Entry {
+		return t
+	}
+	return other
 }
 
 func isName(name string) bool {
