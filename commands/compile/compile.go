@@ -37,6 +37,7 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 	c.environment()
 	c.scope = newScope(c.hasTask())
 	c.index()
+	c.later()
 	during := c.preflight()
 	c.always = during != nil && during.When == nil
 	c.during(during)
@@ -107,7 +108,12 @@ func (c *compiler) arguments() {
 func (c *compiler) hasTask() bool {
 	return slices.ContainsFunc(c.file.Front.Arguments, func(a syntax.Argument) bool {
 		return a.Type.Text == argspec.Task.String() || (a.Type.Text == argspec.Integer.String() && a.Name.Text == "task_number")
-	}) || slices.ContainsFunc(c.file.Args.Load, func(l syntax.Load) bool { return l.Task != nil })
+	}) || slices.ContainsFunc(c.file.Args.Load, bindsTask)
+}
+
+// bindsTask tells whether a load gives $task: it is named so.
+func bindsTask(l syntax.Load) bool {
+	return l.Task != nil || l.Name.Text == "task" && l.Expr != nil
 }
 
 func (c *compiler) environment() {
@@ -287,6 +293,11 @@ func (c *compiler) load(l syntax.Load) {
 	switch {
 	case l.Task != nil:
 		out.Task, out.Expr = true, c.expr(l.Task)
+		if l.Name.Text != "task" {
+			c.report(l.Name.Pos, CodeName, "write task: "+l.Task.Src, "a task is loaded under the name 'task', got '%s'", l.Name.Text)
+		}
+	case bindsTask(l):
+		out.Task, out.Expr = true, c.expr(l.Expr)
 	case l.Expr != nil:
 		out.Expr = c.expr(l.Expr)
 	case l.Document != nil:

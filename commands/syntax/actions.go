@@ -50,6 +50,27 @@ func (p *parser) status(n *md.Node) *Status {
 	return s
 }
 
+func publishKeys() keySet {
+	return keySet{what: "'publish'", known: []string{"to", "as"}}
+}
+
+func (p *parser) publish(n *md.Node) *Publish {
+	out := &Publish{Pos: place(n)}
+	for key, v := range p.entries(n, publishKeys()) {
+		if !isScalar(v) {
+			p.wrong(v, "text")
+			continue
+		}
+		switch key {
+		case "to":
+			out.To = p.value(v)
+		case "as":
+			out.As = p.value(v)
+		}
+	}
+	return out
+}
+
 func (p *parser) statusWord(n *md.Node) *Value {
 	if !isScalar(n) {
 		p.wrong(n, "a status")
@@ -168,7 +189,7 @@ func (p *parser) timeout(n *md.Node) *Timeout {
 		t.Total = p.duration(n)
 		return t
 	}
-	for key, v := range p.entries(n, keySet{what: "'timeout'", known: []string{"total", "idle"}, later: []string{"after", "choose"}}) {
+	for key, v := range p.entries(n, keySet{what: "'timeout'", known: []string{"total", "idle"}}) {
 		switch key {
 		case "total":
 			t.Total = p.duration(v)
@@ -177,6 +198,36 @@ func (p *parser) timeout(n *md.Node) *Timeout {
 		}
 	}
 	return t
+}
+
+// gateTimeout reads {after, choose}: how long a gate waits, and what it then takes.
+func (p *parser) gateTimeout(n *md.Node) *GateTimeout {
+	t := &GateTimeout{Pos: place(n)}
+	if n.Kind != md.Map {
+		p.reject(n, "{after, choose}", "write {after: 1h, choose: LABEL}")
+		return nil
+	}
+	for key, v := range p.entries(n, keySet{what: "the 'timeout' of a gate", known: []string{"after", "choose"}}) {
+		switch key {
+		case "after":
+			t.After = p.duration(v)
+		case "choose":
+			t.Choose = p.label(v)
+		}
+	}
+	if n.Get("after") == nil || n.Get("choose") == nil {
+		p.report(CodeValue, t.Pos, "write {after: 1h, choose: LABEL}", "expected 'after' and 'choose' in the 'timeout' of a gate")
+	}
+	return t
+}
+
+// label reads the label of a choice, which may have spaces.
+func (p *parser) label(n *md.Node) *Word {
+	if !isScalar(n) || n.Value == "" {
+		p.wrong(n, "a choice")
+		return nil
+	}
+	return &Word{Pos: Pos(n.ValuePos(0)), Text: n.Value}
 }
 
 func (p *parser) retry(n *md.Node) *Retry {

@@ -13,9 +13,12 @@ type File struct {
 	Src   []byte
 	Front Front
 	Args  Args
-	// Steps are those of Workflow Execution, Errors those of Error Handling.
-	Steps  []*Step
-	Errors []*Step
+	// Steps are those of Workflow Execution, Between those of Between Steps, Errors those of Error Handling.
+	Steps   []*Step
+	Between []*Step
+	Errors  []*Step
+	// Defaults is the block `yaml defaults`, nil without one.
+	Defaults *Defaults
 	// Sentences are those of Argument Parsing in the plain form.
 	Sentences []*Sentence
 	// Literate tells that the workflow has headings `### Step`; otherwise it is the plain form.
@@ -38,6 +41,8 @@ type Front struct {
 	Command     Word
 	Description Word
 	Arguments   []Argument
+	Tiers       []Word // in order; nil without the key
+	Worktree    *Worktree
 	During      *During
 	Limits      []Field // name -> value, checked by compile
 	Examples    []string
@@ -70,6 +75,24 @@ type During struct {
 	Status Word
 	When   *Expr
 	Failed *Word
+}
+
+// Worktree is `worktree: {per, branch}`.
+type Worktree struct {
+	Pos    Pos
+	Per    Word // empty if absent
+	Branch *Text
+}
+
+// Defaults is what every step that delegates to a worker gets; the step's own keys win.
+type Defaults struct {
+	Pos     Pos
+	With    []Field
+	Timeout *Timeout
+	Retry   *Retry
+	On      []Rule
+	In      *Word
+	Expect  *Expect
 }
 
 // Args is the block `yaml args`; Pos is zero without one.
@@ -181,13 +204,14 @@ type Field struct {
 
 // Step is one step. In the plain form Sentence is set and Action may be nil until the compiler lowers it.
 type Step struct {
-	Pos      Pos // of the heading or the plain line
-	Block    Pos // of the first line inside the fence; zero without a fence
-	Number   string
+	Pos      Pos    // of the heading, the plain line, the item of `do` or the child of `parallel`
+	Block    Pos    // of the first line inside the fence, or of the first key of an item; zero without a block
+	Number   string // empty for a step without a heading of its own
 	Title    string
 	ID       Word // as written, Text empty if absent
 	When     *Expr
-	Action   Action    // nil for a group, for a step with only Table or Return, and for a sentence
+	Tier     *Tier
+	Action   Action    // nil for a step with only Table or Return, and for a sentence
 	Table    *Table    // alone or beside one action
 	Return   *Return   // alone or beside one action
 	Sentence *Sentence // a plain step or a heading step without a fence
@@ -200,16 +224,60 @@ type Step struct {
 	Expect   *Expect
 	Prompt   *Text
 	Always   *Word // under Error Handling: failed, completed, any
-	Body     []*Step
+	In       *Word // worktree or main
+	Board    *Word // a topic
+	// Compensate takes the step's effect back; it has neither id nor transitions.
+	Compensate    *Step
+	After, Before *Around // in Between Steps, exactly one of them
+	Body          []*Step // of a loop or a group: the deeper headings or `do`
 }
 
-// Action is what a step does: one of Delegate, Foreach, Status, Gate, Check, Set and Fail.
+// Tier tells in which tiers a step runs: those that are named, or with OrLater the one named and all behind it.
+type Tier struct {
+	Pos     Pos
+	Names   []Word
+	OrLater bool
+}
+
+// Around tells around which steps a step of Between Steps runs: the named ones, or each that delegates to a worker.
+type Around struct {
+	Pos  Pos
+	IDs  []Word
+	Each bool
+}
+
+// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Gate, Check, Set, Publish and Fail.
 type Action interface{ action() }
 
-// Delegate hands work to a subagent.
+// Delegate hands work to a subagent: Agent, or the one of Among that Pick names.
 type Delegate struct {
 	Pos   Pos
-	Agent Word
+	Agent Word // empty when Pick is set
+	Pick  *Text
+	Among []Word
+}
+
+// Parallel runs its children side by side. A child has its name as id.
+type Parallel struct {
+	Pos      Pos
+	Children []*Step
+	Merge    *Expr
+}
+
+// Until runs the body until the condition holds after a pass, at most Max times.
+type Until struct {
+	Pos  Pos
+	Cond *Expr
+	Max  int
+}
+
+// Group is a step with a body and no action of its own.
+type Group struct{ Pos Pos }
+
+// Publish brings the work of the worktree to a branch.
+type Publish struct {
+	Pos    Pos
+	To, As *Value // nil if absent
 }
 
 // Foreach runs the body, or the delegate in the same block, for each element.
@@ -217,6 +285,7 @@ type Foreach struct {
 	Pos      Pos
 	In       *Expr
 	As       Word // "item" if absent
+	Parallel int  // elements side by side, 0 if absent
 	Delegate *Delegate
 	Merge    *Expr
 }
@@ -238,6 +307,14 @@ type Gate struct {
 	Show     []*Expr
 	Choices  []GateChoice // nil: approve -> next, reject -> fail
 	Auto     *Word
+	Timeout  *GateTimeout
+}
+
+// GateTimeout takes a choice when nobody has answered for a while.
+type GateTimeout struct {
+	Pos    Pos
+	After  float64 // seconds
+	Choose *Word
 }
 
 // GateChoice is one label with its target.
@@ -298,11 +375,15 @@ type Return struct {
 }
 
 func (*Delegate) action() {}
+func (*Parallel) action() {}
 func (*Foreach) action()  {}
+func (*Until) action()    {}
+func (*Group) action()    {}
 func (*Status) action()   {}
 func (*Gate) action()     {}
 func (*Check) action()    {}
 func (*Set) action()      {}
+func (*Publish) action()  {}
 func (*Fail) action()     {}
 
 // Timeout bounds a step; the values are seconds as duration texts, checked by the parser.
@@ -337,13 +418,16 @@ type Rule struct {
 // TargetKind names where a result leads.
 type TargetKind uint8
 
-// The targets that are supported.
+// The targets.
 const (
 	ToNext TargetKind = iota
 	ToFail
 	ToRedo
 	ToReturn
 	ToGate
+	ToRollback
+	ToAsk
+	ToGoto
 )
 
 // Target is where a result leads. If may stand in every map; Max is 0 when absent.
@@ -352,7 +436,9 @@ type Target struct {
 	Kind   TargetKind
 	If     *Expr
 	Max    int
-	Steps  []Word // redo
+	Steps  []Word // redo and rollback; of goto exactly one
+	Agents []Word // ask
+	Gate   *Gate  // a question of its own; nil: the engine's
 	Return *Return
 }
 

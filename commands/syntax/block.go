@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 
 	"tercet/internal/md"
@@ -10,22 +11,26 @@ func stepKeys() keySet {
 	return keySet{
 		what: "a step",
 		known: []string{
-			"id", "when", "delegate", "foreach", "as", "max_parallel", "merge", "status", "gate", "show", "choices", "auto", "check", "else", "set",
-			"fail", "code", "table", "columns", "title", "return", "with", "timeout", "retry", "fallback", "on", "expect", "prompt", "always",
-		},
-		later: []string{
-			"parallel", "until", "max", "do", "tier", "after", "before", "each", "publish", "board", "compensate", "in", "among",
+			"id", "when", "tier", "delegate", "among", "parallel", "foreach", "as", "max_parallel", "until", "max", "do", "merge", "status", "gate",
+			"show", "choices", "auto", "check", "else", "set", "publish", "fail", "code", "table", "columns", "title", "return", "with", "timeout",
+			"retry", "fallback", "on", "expect", "prompt", "in", "board", "compensate", "always", "after", "before",
 		},
 	}
 }
 
+// actionNames are the keys of which a step has one.
+func actionNames() []string {
+	return []string{"delegate", "parallel", "foreach", "until", "status", "gate", "check", "set", "publish", "fail"}
+}
+
 // companions maps a key to the keys of which one must stand beside it.
 func companions() map[string][]string {
-	work := []string{"delegate", "foreach", "parallel", "until", "do"}
+	work := []string{"delegate", "foreach", "parallel", "until"}
 	return map[string][]string{
-		"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"},
+		"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"}, "among": {"delegate"}, "max": {"until"},
 		"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "else": {"check"}, "code": {"fail"}, "columns": {"table"}, "title": {"table"},
-		"with": work, "fallback": work, "prompt": work, "retry": append(work, "check"), "expect": append(work, "check"),
+		"with": work, "fallback": work, "prompt": work, "board": work, "retry": append(work, "check", "publish"),
+		"expect": append(work, "check"), "in": append(work, "check", "publish"), "compensate": append(work, "status", "publish", "check"),
 	}
 }
 
@@ -38,17 +43,37 @@ func (p *parser) stepBlock(s *Step, b *md.Block) {
 		p.refused[s] = true
 		return
 	}
-	k := block{parser: p, step: s, node: n}
-	for key, v := range p.entries(n, stepKeys()) {
-		k.key(key, v)
-	}
-	for _, later := range stepKeys().later {
-		if n.Get(later) != nil {
-			p.refused[s] = true
+	p.stepMap(s, n, stepKeys())
+}
+
+// without is a copy of the keys of a step without some of them.
+func without(keys keySet, names ...string) keySet {
+	out := keySet{what: keys.what, later: keys.later}
+	for _, key := range keys.known {
+		if !slices.Contains(names, key) {
+			out.known = append(out.known, key)
 		}
+	}
+	return out
+}
+
+// stepMap reads the keys of one step, wherever they stand: in a block, in a list of `do`, below `parallel`.
+func (p *parser) stepMap(s *Step, n *md.Node, keys keySet) {
+	if p.depth++; p.depth > maxNested {
+		p.depth--
+		p.report(CodeBody, place(n), "give the inner steps headings of their own", "expected at most %d steps inside each other", maxNested)
+		return
+	}
+	defer func() { p.depth-- }()
+	k := block{parser: p, step: s, node: n}
+	for key, v := range p.entries(n, keys) {
+		k.key(key, v)
 	}
 	k.assemble()
 }
+
+// maxNested is how deep steps may stand inside each other's keys.
+const maxNested = 16
 
 // block is one step block on the way to a step.
 type block struct {
@@ -57,7 +82,9 @@ type block struct {
 	node     *md.Node
 	actions  []Action
 	delegate *Delegate
+	parallel *Parallel
 	foreach  *Foreach
+	until    *Until
 	gate     *Gate
 	check    *Check
 	fail     *Fail
@@ -70,8 +97,12 @@ func (b *block) key(key string, v *md.Node) {
 		b.step.ID = b.id(v)
 	case "when":
 		b.step.When = b.jq(v)
-	case "delegate", "foreach", "status", "gate", "check", "set", "fail":
+	case "tier":
+		b.step.Tier = b.tier(v)
+	case "delegate", "parallel", "foreach", "until", "status", "gate", "check", "set", "publish", "fail":
 		b.action(key, v)
+	case "do":
+		b.step.Body = b.items(v)
 	case "table":
 		b.step.Table = b.table(v)
 	case "return":
@@ -79,7 +110,9 @@ func (b *block) key(key string, v *md.Node) {
 	case "with":
 		b.step.With, b.step.WithPos = b.fields(v), place(v)
 	case "timeout":
-		b.step.Timeout = b.timeout(v)
+		if b.node.Get("gate") == nil {
+			b.step.Timeout = b.timeout(v)
+		}
 	case "retry":
 		b.step.Retry = b.retry(v)
 	case "fallback":
@@ -93,11 +126,30 @@ func (b *block) key(key string, v *md.Node) {
 		b.step.Prompt = b.text(v)
 	case "always":
 		b.always(v)
-	case "max_parallel":
-		if n := b.integer(v, 1); n > 1 {
-			b.report(CodeUnsupported, place(v), "remove it, or write 1", "'max_parallel' above 1 is not supported yet")
+	case "in":
+		b.step.In = b.inWord(v)
+	case "board":
+		w := b.word(v, "a topic")
+		b.step.Board = &w
+		if w.Text != "" && !isVariable(w.Text) {
+			b.report(CodeID, w.Pos, "", "expected a topic of letters, digits and '_', got %q", w.Text)
 		}
+	case "compensate":
+		b.step.Compensate = b.compensation(v)
+	case "after":
+		b.step.After = b.around(key, v)
+	case "before":
+		b.step.Before = b.around(key, v)
 	}
+}
+
+// inWord reads the tree that a step works in.
+func (p *parser) inWord(n *md.Node) *Word {
+	w := p.oneOf(n, "worktree", "main", "none")
+	if w.Text == "none" {
+		p.report(CodeUnsupported, w.Pos, "write main", "'in: none' is not supported yet")
+	}
+	return &w
 }
 
 func (p *parser) id(n *md.Node) Word {
@@ -122,11 +174,19 @@ func (b *block) action(key string, v *md.Node) {
 	switch key {
 	case "delegate":
 		b.delegate = &Delegate{Pos: pos}
-		if isScalar(v) && strings.HasPrefix(v.Value, "$") {
-			b.report(CodeUnsupported, pos, "name the subagent", "'delegate' with an expression is not supported yet")
+		if isScalar(v) && strings.Contains(v.Value, "$") {
+			b.delegate.Pick = b.text(v)
 			return
 		}
 		b.delegate.Agent = b.word(v, "a subagent")
+	case "parallel":
+		b.parallel = &Parallel{Pos: pos, Children: b.children(v)}
+		b.actions = append(b.actions, b.parallel)
+	case "until":
+		b.until = &Until{Pos: pos, Cond: b.jq(v)}
+		b.actions = append(b.actions, b.until)
+	case "publish":
+		b.actions = append(b.actions, b.publish(v))
 	case "foreach":
 		b.foreach = &Foreach{Pos: pos, In: b.jq(v)}
 		b.actions = append(b.actions, b.foreach)
@@ -153,26 +213,16 @@ func (b *block) assemble() {
 			b.report(CodeCompanion, place(e.Key), "", "'%s' belongs to '%s'", e.Key.Value, need[0])
 		}
 	}
-	get := b.node.Get
-	if b.foreach != nil {
-		if v := get("as"); v != nil && !v.Absent() {
-			if b.foreach.As = b.word(v, "a name"); b.foreach.As.Text != "" && !isVariable(b.foreach.As.Text) {
-				b.report(CodeID, b.foreach.As.Pos, "", "expected a name of letters, digits and '_', got %q", b.foreach.As.Text)
-			}
-		}
-		if v := get("merge"); v != nil && !v.Absent() {
-			b.foreach.Merge = b.jq(v)
-		}
-		b.foreach.Delegate, b.delegate = b.delegate, nil
-	}
+	b.loopKeys()
 	if b.delegate != nil {
+		b.among()
 		b.actions = append(b.actions, b.delegate)
 	}
 	b.gateKeys()
-	if v := get("else"); v != nil && b.check != nil && !v.Absent() {
+	if v := b.given("else"); v != nil && b.check != nil {
 		b.check.Else = b.text(v)
 	}
-	if v := get("code"); v != nil && b.fail != nil && !v.Absent() {
+	if v := b.given("code"); v != nil && b.fail != nil {
 		w := b.word(v, "a code")
 		b.fail.Code = &w
 	}
@@ -181,6 +231,64 @@ func (b *block) assemble() {
 	}
 	if len(b.actions) > 1 {
 		b.report(CodeAction, b.step.Block, "give each its own step", "a step has one action, got %s", b.actionKeys())
+	}
+	if do := b.node.Get("do"); do != nil && b.step.Action == nil {
+		b.step.Action = &Group{Pos: place(do)}
+	} else if do != nil && b.foreach == nil && b.until == nil {
+		b.report(CodeBody, place(do), "give the inner steps a step of their own", "'do' belongs to 'foreach', to 'until', or stands without an action")
+	}
+}
+
+// given is the value of a key that has one.
+func (b *block) given(key string) *md.Node {
+	if v := b.node.Get(key); v != nil && !v.Absent() {
+		return v
+	}
+	return nil
+}
+
+// loopKeys reads what stands beside foreach, until and parallel.
+func (b *block) loopKeys() {
+	if b.foreach != nil {
+		if v := b.given("as"); v != nil {
+			if b.foreach.As = b.word(v, "a name"); b.foreach.As.Text != "" && !isVariable(b.foreach.As.Text) {
+				b.report(CodeID, b.foreach.As.Pos, "", "expected a name of letters, digits and '_', got %q", b.foreach.As.Text)
+			}
+		}
+		if v := b.given("max_parallel"); v != nil {
+			b.foreach.Parallel = b.integer(v, 1)
+		}
+		if v := b.given("merge"); v != nil {
+			b.foreach.Merge = b.jq(v)
+		}
+		b.foreach.Delegate, b.delegate = b.delegate, nil
+		if b.foreach.Delegate != nil && b.node.Get("do") != nil {
+			b.report(CodeBody, place(b.node.Get("do")), "remove 'delegate' or 'do'", "a loop has either deeper steps or a delegate")
+		}
+	}
+	if v := b.given("merge"); v != nil && b.parallel != nil {
+		b.parallel.Merge = b.jq(v)
+	}
+	if b.until == nil {
+		return
+	}
+	if v := b.given("max"); v != nil {
+		b.until.Max = b.integer(v, 1)
+	} else if b.node.Get("max") == nil {
+		b.report(CodeValue, b.until.Pos, "add max: 3", "expected 'max' beside 'until'")
+	}
+}
+
+// among reads the subagents that an expression may name.
+func (b *block) among() {
+	if v := b.given("among"); v != nil {
+		b.delegate.Among = b.words(v, "a subagent")
+	}
+	switch {
+	case b.delegate.Pick != nil && len(b.delegate.Among) == 0:
+		b.report(CodeValue, b.delegate.Pos, "add among: [subagent, subagent]", "a subagent that an expression names needs 'among'")
+	case b.delegate.Pick == nil && b.delegate.Among != nil:
+		b.report(CodeCompanion, place(b.node.Get("among")), "remove it", "'among' belongs to a delegate with an expression")
 	}
 }
 
@@ -197,8 +305,7 @@ func (b *block) anyOf(keys []string) bool {
 func (b *block) actionKeys() string {
 	var out []string
 	for _, e := range b.node.Entries {
-		switch e.Key.Value {
-		case "delegate", "foreach", "status", "gate", "check", "set", "fail":
+		if slices.Contains(actionNames(), e.Key.Value) {
 			out = append(out, "'"+e.Key.Value+"'")
 		}
 	}
@@ -209,37 +316,46 @@ func (b *block) gateKeys() {
 	if b.gate == nil {
 		return
 	}
-	if v := b.node.Get("show"); v != nil && !v.Absent() {
+	b.askKeys(b.gate, b.node)
+	if v := b.given("timeout"); v != nil {
+		b.gate.Timeout = b.gateTimeout(v)
+	}
+}
+
+// askKeys reads show, choices and auto beside the question of a gate.
+func (p *parser) askKeys(g *Gate, n *md.Node) {
+	if v := n.Get("show"); v != nil && !v.Absent() {
 		items := []*md.Node{v}
 		if v.Kind == md.List {
 			items = v.Items
 		}
 		for _, item := range items {
-			b.gate.Show = append(b.gate.Show, b.jq(item))
+			if e := p.jq(item); e != nil {
+				g.Show = append(g.Show, e)
+			}
 		}
 	}
-	if v := b.node.Get("choices"); v != nil && !v.Absent() {
-		b.choices(v)
+	if v := n.Get("choices"); v != nil && !v.Absent() {
+		p.choices(g, v)
 	}
-	if v := b.node.Get("auto"); v != nil && !v.Absent() {
-		w := b.word(v, "a choice")
-		b.gate.Auto = &w
+	if v := n.Get("auto"); v != nil && !v.Absent() {
+		g.Auto = p.label(v)
 	}
 }
 
-func (b *block) choices(n *md.Node) {
+func (p *parser) choices(g *Gate, n *md.Node) {
 	if n.Kind != md.Map {
-		b.reject(n, "a map from labels to targets", "write {approve: next, reject: fail}")
+		p.reject(n, "a map from labels to targets", "write {approve: next, reject: fail}")
 		return
 	}
-	b.gate.Choices = []GateChoice{}
+	g.Choices = []GateChoice{}
 	for _, e := range n.Entries {
 		if e.Value.Absent() {
-			b.report(CodeAbsent, place(e.Key), "write a target", "choice '%s' has no target", e.Key.Value)
+			p.report(CodeAbsent, place(e.Key), "write a target", "choice '%s' has no target", e.Key.Value)
 			continue
 		}
-		if t := b.target(e.Value); t != nil {
-			b.gate.Choices = append(b.gate.Choices, GateChoice{Label: Word{place(e.Key), e.Key.Value}, Target: t})
+		if t := p.target(e.Value); t != nil {
+			g.Choices = append(g.Choices, GateChoice{Label: Word{place(e.Key), e.Key.Value}, Target: t})
 		}
 	}
 }

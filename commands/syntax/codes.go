@@ -24,6 +24,7 @@ const (
 	CodeTarget       = "E114"
 	CodeBody         = "E115"
 	CodeNumber       = "E116"
+	CodeAround       = "E117"
 	CodeID           = "E118"
 	CodeAction       = "E122"
 	CodeUnsupported  = "E199"
@@ -50,7 +51,7 @@ func Codes() []Code {
 		{string(md.CodeBadText), "the file is not UTF-8 text"},
 		{string(md.CodeFrontNotMap), "the frontmatter is not a map of keys"},
 		{string(md.CodeLineEnds), "lines end with a bare carriage return"},
-		{CodeKey, "a key that the frontmatter does not have"},
+		{CodeKey, "a key that the format does not have"},
 		{CodeMissing, "a key that the frontmatter must have"},
 		{CodeFrontValue, "a frontmatter value of the wrong form"},
 		{CodeFileName, "the file is not named after its command"},
@@ -68,8 +69,9 @@ func Codes() []Code {
 		{CodeRepeated, "the same requirement twice in a row"},
 		{CodeWord, "a word outside its closed list"},
 		{CodeTarget, "not a target of a transition"},
-		{CodeBody, "deeper steps below a step that is no loop"},
+		{CodeBody, "deeper steps below a step that can have none"},
 		{CodeNumber, "two steps have the same number"},
+		{CodeAround, "a step of Between Steps that does not say around which steps it runs"},
 		{CodeID, "an id that expressions could not name"},
 		{CodeAction, "a step without an action, or with more than one"},
 		{CodeUnsupported, "a word of the grammar that this version does not run yet"},

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,9 +19,9 @@ func frontKeys() keySet {
 	return keySet{
 		what: "the frontmatter",
 		known: []string{
-			"command", "description", "arguments", "during", "version", "category", "examples", "hidden", "limits", "env",
+			"command", "description", "arguments", "tiers", "during", "version", "category", "examples", "hidden", "limits", "worktree", "env",
 		},
-		later:   []string{"tiers", "worktree", "output_schema"},
+		later:   []string{"output_schema"},
 		foreign: []string{"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation"},
 	}
 }
@@ -82,6 +83,10 @@ func (p *parser) frontKey(f *Front, key string, v *md.Node) {
 		}
 	case "arguments":
 		p.arguments(f, v)
+	case "tiers":
+		f.Tiers = p.tiers(v)
+	case "worktree":
+		f.Worktree = p.worktree(v)
 	case "during":
 		f.During = p.during(v)
 	case "version":
@@ -183,6 +188,40 @@ func (p *parser) bound(n *md.Node) *float64 {
 		return &d
 	}
 	return p.number(n)
+}
+
+// tiers reads the ordered names of the tiers.
+func (p *parser) tiers(n *md.Node) []Word {
+	if n.Kind != md.List || len(n.Items) == 0 {
+		p.reject(n, "a list of names", "write [Light, Standard, Full]")
+		return nil
+	}
+	out := p.words(n, "the name of a tier")
+	for i, w := range out {
+		if !isVariable(w.Text) {
+			p.report(CodeFrontValue, w.Pos, "", "expected a name of letters, digits and '_', got %q", w.Text)
+		}
+		if slices.ContainsFunc(out[:i], func(o Word) bool { return o.Text == w.Text }) {
+			p.report(CodeFrontValue, w.Pos, "remove one", "tier '%s' stands twice", w.Text)
+		}
+	}
+	return out
+}
+
+func (p *parser) worktree(n *md.Node) *Worktree {
+	w := &Worktree{Pos: place(n)}
+	for key, v := range p.entries(n, keySet{what: "'worktree'", known: []string{"per", "branch"}}) {
+		switch key {
+		case "per":
+			w.Per = p.word(v, "run")
+			if w.Per.Text != "" && w.Per.Text != "run" {
+				p.report(CodeUnsupported, w.Per.Pos, "write per: run", "a worktree per %s is not supported yet", w.Per.Text)
+			}
+		case "branch":
+			w.Branch = p.text(v)
+		}
+	}
+	return w
 }
 
 func (p *parser) during(n *md.Node) *During {

@@ -48,6 +48,8 @@ type parser struct {
 	inFront bool           // unknown keys are those of the frontmatter
 	always  bool           // the step stands under Error Handling
 	near    map[int]bool   // lines that almost open a block
+	between bool           // the step stands under Between Steps
+	depth   int            // steps inside each other's keys
 	refused map[*Step]bool // reported; a further report about the step's action would only repeat it
 }
 
@@ -170,7 +172,7 @@ func (p *parser) body() {
 			workflow = &s
 			p.workflow(s)
 		case sectionBetween:
-			p.report(CodeUnsupported, Pos(s.Heading.Pos), "", "section '%s' is not supported yet", sectionBetween)
+			p.betweenSection(s)
 		case sectionErrors:
 			p.errorSection(s)
 		default:
@@ -247,7 +249,7 @@ func (p *parser) outside(blocks []md.Block) {
 		case fenceArgs:
 			p.report(CodeFencePlace, Pos(blocks[i].Pos), "move it into '## "+sectionArgs+"'", "block 'yaml args' outside its section")
 		case fenceDefaults:
-			p.report(CodeUnsupported, Pos(blocks[i].Pos), "", "block 'yaml defaults' is not supported yet")
+			p.report(CodeFencePlace, Pos(blocks[i].Pos), "move it below '## "+sectionWorkflow+"', before the first step", "block 'yaml defaults' outside its place")
 		case fenceOther:
 		}
 	}

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 
 	"tercet/internal/md"
@@ -31,7 +32,13 @@ func (p *parser) drafts(s md.Section) []draft {
 			switch p.kind(b) {
 			case fenceStep:
 				last.fences = append(last.fences, b)
-			case fenceArgs, fenceDefaults:
+			case fenceDefaults:
+				if len(out) > 1 || s.Title() == "" || sectionName(cleanTitle(s.Title())) != sectionWorkflow {
+					p.outside(s.Blocks[i : i+1])
+					continue
+				}
+				p.defaults(b)
+			case fenceArgs:
 				p.outside(s.Blocks[i : i+1])
 			case fenceOther:
 				last.bare = append(last.bare, b)
@@ -159,7 +166,7 @@ func (p *parser) attach(stack []*nested, n *nested) []*nested {
 	return append(stack, n)
 }
 
-// bodies reports deeper steps below a step that is no loop.
+// bodies reports deeper steps below a step that can have none, and makes a step with a body and no action a group.
 func (p *parser) bodies(steps []*Step) {
 	for _, s := range steps {
 		if len(s.Body) > 0 {
@@ -170,17 +177,28 @@ func (p *parser) bodies(steps []*Step) {
 }
 
 func (p *parser) bodyOf(s *Step) {
-	loop, isLoop := s.Action.(*Foreach)
-	isLoop = isLoop || s.Sentence != nil && s.Sentence.Kind == SayForEach
-	switch {
-	case p.refused[s]:
-	case isLoop && loop != nil && loop.Delegate != nil:
-		p.report(CodeBody, s.Body[0].Pos, "remove 'delegate' from the block of step "+s.Number+", or the deeper steps", "a loop has either deeper steps or a delegate")
-	case isLoop:
-	case s.Action == nil && s.Sentence == nil && s.Table == nil && s.Return == nil:
-		p.report(CodeUnsupported, s.Pos, "", "a group of steps is not supported yet")
+	say := s.Sentence != nil && s.Sentence.Kind == SayForEach
+	if s.Action == nil && s.Sentence == nil && s.Table == nil && s.Return == nil && !p.refused[s] {
+		s.Action = &Group{Pos: s.Pos}
+	}
+	below := func(step *Step) bool { return step.Number != "" }
+	at := slices.IndexFunc(s.Body, below)
+	if at < 0 || p.refused[s] {
+		return
+	}
+	switch a := s.Action.(type) {
+	case *Foreach, *Until, *Group:
+		loop, isLoop := a.(*Foreach)
+		switch {
+		case isLoop && loop.Delegate != nil:
+			p.report(CodeBody, s.Body[at].Pos, "remove 'delegate' from the block of step "+s.Number+", or the deeper steps", "a loop has either deeper steps or a delegate")
+		case at > 0:
+			p.report(CodeBody, s.Body[at].Pos, "remove 'do' from the block of step "+s.Number+", or the deeper steps", "a step has either deeper steps or 'do'")
+		}
 	default:
-		p.report(CodeBody, s.Body[0].Pos, "put the step on the level of step "+s.Number, "step %s stands below step %s, which is no loop", s.Body[0].Number, s.Number)
+		if !say {
+			p.report(CodeBody, s.Body[at].Pos, "put the step on the level of step "+s.Number, "step %s stands below step %s, which is neither loop nor group", s.Body[at].Number, s.Number)
+		}
 	}
 }
 
@@ -226,13 +244,70 @@ func (p *parser) bare(d *draft) bool {
 // errorSection reads the steps of Error Handling, where any heading will do.
 func (p *parser) errorSection(s md.Section) {
 	p.always = true
-	defer func() { p.always = false }()
+	p.file.Errors = p.looseSteps(s, sectionErrors)
+	p.always = false
+}
+
+// betweenSection reads the steps of Between Steps, each with the steps around which it runs.
+func (p *parser) betweenSection(s md.Section) {
+	p.between = true
+	p.file.Between = p.looseSteps(s, sectionBetween)
+	p.between = false
+	for _, step := range p.file.Between {
+		if p.refused[step] {
+			continue
+		}
+		if (step.After == nil) == (step.Before == nil) {
+			p.report(CodeAround, step.Pos, "write after: [ids], before: [ids] or after: each", "a step of '%s' has either 'after' or 'before'", sectionBetween)
+		}
+		switch step.Action.(type) {
+		case *Foreach, *Parallel, *Until, *Group:
+			p.report(CodeBody, step.Pos, "put the loop into the workflow", "a step of '%s' is a single step", sectionBetween)
+		default:
+		}
+	}
+}
+
+// defaults reads the block `yaml defaults`.
+func (p *parser) defaults(b *md.Block) {
+	p.margin(b)
+	if p.file.Defaults != nil {
+		p.report(CodeStepFence, Pos(b.Pos), "join the two", "second block 'yaml defaults', the first is on line %d", p.file.Defaults.Pos.Line-1)
+		return
+	}
+	d := &Defaults{Pos: Pos(b.BodyPos)}
+	p.file.Defaults = d
+	n := p.block(b)
+	if n == nil {
+		return
+	}
+	for key, v := range p.entries(n, keySet{what: "a block 'yaml defaults'", known: []string{"with", "timeout", "retry", "on", "in", "expect"}}) {
+		switch key {
+		case "with":
+			d.With = p.fields(v)
+		case "timeout":
+			d.Timeout = p.timeout(v)
+		case "retry":
+			d.Retry = p.retry(v)
+		case "on":
+			d.On = p.rules(v)
+		case "in":
+			d.In = p.inWord(v)
+		case "expect":
+			d.Expect = p.expect(v)
+		}
+	}
+}
+
+// looseSteps reads the steps of a section in which any heading will do.
+func (p *parser) looseSteps(s md.Section, title string) []*Step {
+	var out []*Step
 	for _, d := range p.drafts(s) {
 		if len(d.fences) == 0 {
 			p.bare(&d)
 			continue
 		}
-		step := &Step{Pos: Pos(s.Heading.Pos), Title: sectionErrors}
+		step := &Step{Pos: Pos(s.Heading.Pos), Title: title}
 		if d.heading != nil {
 			step.Pos, step.Title, step.Number = Pos(d.heading.Pos), d.title, d.number
 		}
@@ -241,6 +316,7 @@ func (p *parser) errorSection(s md.Section) {
 			p.report(CodeStepFence, Pos(b.Pos), "give it a heading of its own", "second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
 			p.stepBlock(&Step{}, b)
 		}
-		p.file.Errors = append(p.file.Errors, step)
+		out = append(out, step)
 	}
+	return out
 }

@@ -8,8 +8,7 @@ import (
 func targetKeys() keySet {
 	return keySet{
 		what:  "a target",
-		known: []string{"next", "fail", "redo", "return", "gate", "if", "max"},
-		later: []string{"rollback", "ask", "goto"},
+		known: []string{"next", "fail", "redo", "rollback", "ask", "goto", "return", "gate", "show", "choices", "auto", "if", "max"},
 	}
 }
 
@@ -53,46 +52,70 @@ func (p *parser) target(n *md.Node) *Target {
 			t.If = p.jq(v)
 		case "max":
 			t.Max = p.integer(v, 1)
-		case "redo":
-			t.Kind, t.Steps = ToRedo, p.words(v, "the id of a step")
-			kinds++
-		case "return":
-			t.Kind, t.Return = ToReturn, p.ret(v)
-			kinds++
-		case "next":
-			t.Kind = ToNext
-			p.flag(v)
-			kinds++
-		case "fail":
-			t.Kind = ToFail
-			p.flag(v)
-			kinds++
-		case "gate":
-			t.Kind = ToGate
-			kinds++
-			if b, ok := v.Any().(bool); !ok || !b {
-				p.report(CodeUnsupported, place(v), "write gate for the engine's own question", "a gate with a question of its own in a target is not supported yet")
+		case "show", "choices", "auto":
+			if n.Get("gate") == nil || isFlag(n.Get("gate")) {
+				p.report(CodeCompanion, place(v), "write gate: with a question", "'%s' belongs to a 'gate' with a question of its own", key)
 			}
+		default:
+			p.targetKind(t, key, v)
+			kinds++
 		}
 	}
-	refused := false
-	for _, key := range targetKeys().later {
-		refused = refused || n.Get(key) != nil
+	if t.Gate != nil {
+		p.askKeys(t.Gate, n)
 	}
-	switch {
-	case refused:
+	if kinds != 1 {
+		p.reportSpan(diagnosticAt(CodeTarget, n), targetHelp, "expected one target, got %d", kinds)
 		return nil
-	case kinds != 1:
-		p.reportSpan(diagnosticAt(CodeTarget, n), "a target is next, fail, gate, {redo: [ids]} or {return: ...}", "expected one target, got %d", kinds)
-		return nil
-	default:
-		return t
 	}
+	return t
+}
+
+// targetHelp lists what a target may be.
+const targetHelp = "a target is next, fail, gate, {redo: [ids]}, {rollback: [ids]}, {ask: [subagents]}, {goto: id} or {return: ...}"
+
+// targetKind reads the key that says where the target leads.
+func (p *parser) targetKind(t *Target, key string, v *md.Node) {
+	switch key {
+	case "redo":
+		t.Kind, t.Steps = ToRedo, p.words(v, "the id of a step")
+	case "rollback":
+		t.Kind, t.Steps = ToRollback, p.words(v, "the id of a step")
+	case "ask":
+		t.Kind, t.Agents = ToAsk, p.words(v, "a subagent")
+	case "goto":
+		t.Kind = ToGoto
+		if w := p.word(v, "the id of a step"); w.Text != "" {
+			t.Steps = []Word{w}
+		}
+	case "return":
+		t.Kind, t.Return = ToReturn, p.ret(v)
+	case "next":
+		t.Kind = ToNext
+		p.flag(v)
+	case "fail":
+		t.Kind = ToFail
+		p.flag(v)
+	case "gate":
+		t.Kind = ToGate
+		if !isFlag(v) {
+			t.Gate = &Gate{Pos: place(v), Question: p.text(v)}
+		}
+	}
+	if n := v; n.Kind == md.List && len(n.Items) == 0 {
+		p.reject(n, "at least one name", "")
+	}
+}
+
+// isFlag tells whether a value is true.
+func isFlag(n *md.Node) bool {
+	b, ok := n.Any().(bool)
+	return ok && b
 }
 
 // flag checks the value of a target that has none of its own: {next: true, if: ...}.
 func (p *parser) flag(n *md.Node) {
-	if b, ok := n.Any().(bool); !ok || !b {
+	if !isFlag(n) {
 		p.wrong(n, "true")
 	}
 }
@@ -112,7 +135,7 @@ func (p *parser) targetWord(t *Target, n *md.Node) *Target {
 			return t
 		}
 	}
-	help := "a target is next, fail, gate, {redo: [ids]} or {return: ...}"
+	help := targetHelp
 	if near := nearest.Help(n.Value, words); near != "" {
 		help = near
 	}
