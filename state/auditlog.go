@@ -122,23 +122,15 @@ func (a *auditLog) highestNumber() (int, error) {
 // full; of the others their beginning is enough.
 func (a *auditLog) read(data []byte) error {
 	var state, newest []byte
-	defer func() {
-		if newest != nil {
-			a.sha = digest(newest)
-		}
-	}()
+	torn := false
 	for len(data) > 0 {
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
-			return errors.Join(a.decodeState(state), a.cut())
-		}
-		line := data[:end]
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
 		l, ok := quickLine(line)
-		if last := end+1 == len(data); last || !ok {
+		if last := len(rest) == 0; last || !ok {
 			var err error
 			l, err = decodeLine(line)
-			if err != nil && last {
-				return errors.Join(a.decodeState(state), a.cut())
+			if torn = last && (!ended || err != nil); torn {
+				break
 			}
 			if err != nil {
 				a.bad++
@@ -147,12 +139,23 @@ func (a *auditLog) read(data []byte) error {
 		if l.File == stateFile {
 			state = line
 		}
-		a.note(l, span{a.size, a.size + int64(end)})
+		a.note(l, span{a.size, a.size + int64(len(line))})
 		newest, a.lastAt = line, a.size
-		a.size += int64(end) + 1
-		data = data[end+1:]
+		a.size += int64(len(line)) + 1
+		data = rest
 	}
-	return a.decodeState(state)
+	if newest != nil {
+		a.sha = digest(newest)
+		// Behind a torn line the one before it is the last, of which only the beginning was read.
+		if l, err := decodeLine(newest); torn && err == nil {
+			a.last = l
+		}
+	}
+	err := a.decodeState(state)
+	if torn {
+		err = errors.Join(err, a.cut())
+	}
+	return err
 }
 
 func (a *auditLog) decodeState(line []byte) error {

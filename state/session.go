@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tercet/formats"
@@ -42,7 +43,10 @@ func (s *session) open() error {
 	if err := s.m.audit.refresh(); err != nil {
 		return err
 	}
-	if err := s.recover(); err != nil {
+	if err := s.recover(); isNotDurable(err) {
+		// It is not the transaction that is written; the next write looks again.
+		return &formats.Failure{Code: formats.CodeIO, Message: "finishing an interrupted write: " + err.Error()}
+	} else if err != nil {
 		return err
 	}
 	if err := s.rotate(); err != nil {
@@ -144,8 +148,15 @@ func (s *session) recover() error {
 	return nil
 }
 
-// recoverOther looks whether the last announced write of a plan or of the archive happened.
+// recoverOther looks whether the last announced write of a plan or of the archive happened, and removes what it left.
 func (s *session) recoverOther(last auditLine) error {
+	real, err := realName(s.cfg.Root, last.File)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Sweep(s.cfg.Root, path.Dir(real), path.Base(real)); err != nil {
+		return ioFailure("cleaning", path.Dir(real), err)
+	}
 	sha := ""
 	src, err := readFile(s.cfg.Root, last.File, maxState)
 	switch {
@@ -240,28 +251,30 @@ func (s *session) lastKnown(state auditLine) (*document, []int) {
 	return nil, nil
 }
 
+// noBackup says which backups there are.
+func noBackup(cfg Config, serial uint64) error {
+	list, err := backups(cfg)
+	if err != nil {
+		return ioFailure("reading the folder", backupDir, err)
+	}
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = strconv.FormatUint(n, 10)
+	}
+	help := "there are no backups"
+	if len(words) > 0 {
+		help = "there are backups of serial " + strings.Join(words, ", ")
+	}
+	return &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("no backup of serial %d", serial), Help: help}
+}
+
 // restore replaces the state by a backup.
 func (s *session) restore(serial uint64) (Result, error) {
 	root := s.cfg.Root
 	name := backupName(serial)
 	src, err := readFile(root, name, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		list, err := backups(s.cfg)
-		if err != nil {
-			return Result{}, ioFailure("reading the folder", backupDir, err)
-		}
-		help := "there are no backups"
-		for i, n := range list {
-			if i == 0 {
-				help = "there are backups of serial"
-			} else {
-				help += ","
-			}
-			help += " " + strconv.FormatUint(n, 10)
-		}
-		return Result{}, &formats.Failure{
-			Code: formats.CodeNotFound, Message: fmt.Sprintf("no backup of serial %d", serial), Help: help,
-		}
+		return Result{}, noBackup(s.cfg, serial)
 	}
 	if err != nil {
 		return Result{}, ioFailure("reading", name, err)
