@@ -329,6 +329,27 @@ func (e *ExternalEditError) Help() string {
 	return "take the file as it is with: tercet state adopt; or go back with: tercet state restore"
 }
 
+// MoveError reports a move between state.json and the archive of which one file is written and the other is not. The tasks
+// are in both files until the next write, which finishes the move.
+type MoveError struct {
+	Written, Missing string
+	Err              error
+}
+
+// Error names both files and the cause.
+func (e *MoveError) Error() string {
+	return fmt.Sprintf("%s is written, %s is not yet, the next write finishes that: %v", e.Written, e.Missing, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *MoveError) Unwrap() error { return e.Err }
+
+// ErrorCode is IO.
+func (e *MoveError) ErrorCode() formats.Code { return formats.CodeIO }
+
+// Help says what to do next.
+func (e *MoveError) Help() string { return "do not repeat it: the next write finishes the move" }
+
 // NotDurableError reports a write that is in place but may not survive a power cut.
 type NotDurableError struct {
 	File   string

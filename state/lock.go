@@ -27,13 +27,22 @@ type locker struct {
 // held is a lock that is held.
 type held struct{ handle *flock.Flock }
 
-// release gives the lock back.
+// release gives the lock back. Where that cannot be done, the lock ends with the handle, which is closed when it is
+// collected, or with the process.
 func (h held) release() error {
-	if err := h.handle.Unlock(); err != nil {
-		return &LockFileError{Path: h.handle.Path(), Why: "could not be unlocked", Err: err}
+	for try := 1; ; try++ {
+		err := h.handle.Unlock()
+		if err == nil {
+			return nil
+		}
+		if try == maxUnlocks {
+			return &LockFileError{Path: filepath.Base(h.handle.Path()), Why: "could not be unlocked", Err: err}
+		}
 	}
-	return nil
 }
+
+// maxUnlocks is how often the lock is given back before it is left to the kernel.
+const maxUnlocks = 3
 
 // maxReopens bounds how often a lock file that was replaced while it was waited for is opened again.
 const maxReopens = 10

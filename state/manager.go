@@ -98,11 +98,11 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 		return ioFailure("making the folder", formats.Workspace, err)
 	}
 	err := m.exclusive(ctx, "", func() error {
-		if _, err := m.cfg.Root.Lstat(stateFile); !errors.Is(err, fs.ErrNotExist) {
-			if err == nil {
-				err = fs.ErrExist
-			}
-			return &formats.Failure{Code: formats.CodePrecondition, Message: stateFile, Err: err, Help: "the workspace has a state already"}
+		switch _, err := m.cfg.Root.Lstat(stateFile); {
+		case err == nil:
+			return &formats.Failure{Code: formats.CodePrecondition, Message: stateFile, Err: fs.ErrExist, Help: "the workspace has a state already"}
+		case !errors.Is(err, fs.ErrNotExist):
+			return ioFailure("looking at", stateFile, err)
 		}
 		doc, err := emptyState(stateFile, m.cfg.NewID(), max(opt.NextNumber, 1))
 		if err != nil {
@@ -198,7 +198,15 @@ func (m *Manager) underLock(ctx context.Context, session string, fn func() error
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, h.release()) }()
+	defer func() {
+		unlocking := h.release()
+		if c := m.cache.Load(); err == nil && unlocking != nil && c != nil {
+			// What was to be done is done, so that this is no failure of it.
+			err = &NotDurableError{File: stateFile, Serial: c.Serial, Err: unlocking}
+			return
+		}
+		err = errors.Join(err, unlocking)
+	}()
 	return fn()
 }
 
@@ -274,14 +282,26 @@ func (s *session) write(d *draft, line auditLine) error {
 	}
 	line.Post, line.Undo = doc.sha, boundedUndo(undo(s.doc.src, d.edits))
 	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
+		if line.Move == moveOut {
+			return halfMoved(archiveFile, stateFile, err)
+		}
 		return err
 	}
 	s.m.cache.Store(doc)
 	s.doc, s.serial = doc, line.Serial
 	if line.Move == moveBack {
-		return s.outOfArchive(line)
+		return halfMoved(stateFile, archiveFile, s.outOfArchive(line))
 	}
 	return nil
+}
+
+// halfMoved says of an error behind the first of two files that the move is begun. What is done but perhaps not durable is
+// said as that.
+func halfMoved(written, missing string, err error) error {
+	if err == nil || isNotDurable(err) {
+		return err
+	}
+	return &MoveError{Written: written, Missing: missing, Err: err}
 }
 
 // render encodes a draft, reads the result again and compares it with what was meant.
