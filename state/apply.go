@@ -283,7 +283,9 @@ func (d *draft) link(op Op, t *formats.Task, list []formats.Artifact) (changed b
 			return false, &OpError{Op: op.name(), Task: t.Number, Msg: fmt.Sprintf("expected artifact type, got %q", a.Type), Advice: fmt.Sprint("the types are ", artifactTypes())}
 		}
 		if a.Type.IsDocument() && !a.Deleted && !d.tx.Force {
-			if why := d.onDisk(a.Path); why != "" {
+			if why, err := d.onDisk(a.Path); err != nil {
+				return false, err
+			} else if why != "" {
 				return false, &MissingArtifactError{Task: t.Number, Type: a.Type, Path: a.Path, Why: why}
 			}
 		}

@@ -125,14 +125,14 @@ func realName(root *os.Root, name string) (string, error) {
 			return name, nil
 		}
 		if err != nil {
-			return "", err
+			return "", ioFailure("reading", name, err)
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			return name, nil
 		}
 		to, err := root.Readlink(name)
 		if err != nil {
-			return "", err
+			return "", ioFailure("reading", name, err)
 		}
 		next := path.Join(path.Dir(name), to)
 		if path.IsAbs(to) || pathFault(next) != "" {

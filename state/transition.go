@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 
 	"tercet/formats"
 )
@@ -144,26 +145,31 @@ func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
 	if a == nil || a.Deleted {
 		return &MissingArtifactError{Task: t.Number, To: to, Type: kind}
 	}
-	if why := d.onDisk(a.Path); why != "" {
+	if why, err := d.onDisk(a.Path); err != nil {
+		return err
+	} else if why != "" {
 		return &MissingArtifactError{Task: t.Number, To: to, Type: kind, Path: a.Path, Why: why}
 	}
 	return nil
 }
 
 // onDisk says what is wrong with a document, nothing if it is a regular file with content.
-func (d *draft) onDisk(path string) string {
+func (d *draft) onDisk(path string) (string, error) {
 	info, err := d.cfg.Root.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "does not exist"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return "does not exist", nil
 	case err != nil:
-		return "cannot be read: " + err.Error()
+		if _, disk := errors.AsType[syscall.Errno](err); disk {
+			return "", ioFailure("looking at", path, err)
+		}
+		return "cannot be read: " + err.Error(), nil
 	case !info.Mode().IsRegular():
-		return "is no regular file"
+		return "is no regular file", nil
 	case info.Size() == 0:
-		return "is empty"
+		return "is empty", nil
 	}
-	return ""
+	return "", nil
 }
 
 // phasesDone refuses to complete a task while its newest plan has an open phase.
