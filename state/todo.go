@@ -158,9 +158,13 @@ func (m *Manager) writeTodo() error {
 	if err != nil {
 		return err
 	}
+	if err := atomicfile.Sweep(root, path.Dir(real), path.Base(real)); err != nil {
+		return err
+	}
 	old, err := readFile(root, real, maxState)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && len(old) == 0:
+	case errors.Is(err, fs.ErrNotExist), err == nil && bytes.IndexByte(old, 0) >= 0, err == nil && len(old) == 0:
+		// It is not synced when it is written: a loss of power may leave nothing of it, or zeros, which no person types.
 	case err != nil:
 		return err
 	default:
@@ -171,9 +175,6 @@ func (m *Manager) writeTodo() error {
 		if serial >= doc.Serial {
 			return nil
 		}
-	}
-	if err := atomicfile.Sweep(root, path.Dir(real), path.Base(real)); err != nil {
-		return err
 	}
 	return atomicfile.WriteLoose(root, real, RenderTodo(&doc.Doc), 0)
 }
