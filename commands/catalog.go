@@ -56,9 +56,11 @@ func (c *Catalog) Text(name string) (string, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return "", &formats.Failure{
-		Code: formats.CodeUsage, Message: fmt.Sprintf("unknown command '/%s'", name), Help: nearest.Help(name, names),
+	help := nearest.Help(name, names)
+	if help == "" {
+		help = "/help lists the commands"
 	}
+	return "", &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("unknown command '/%s'", name), Help: help}
 }
 
 func help(e Entry, p *compile.Program) string {
@@ -66,8 +68,12 @@ func help(e Entry, p *compile.Program) string {
 	fmt.Fprintf(&b, "%s\n\nusage: %s\n", p.Description, argspec.Usage(e.Name, p.Args))
 	if len(p.Args) > 0 {
 		b.WriteString("\narguments:\n")
+		wide := 0
 		for _, a := range p.Args {
-			fmt.Fprintf(&b, "  %-16s %s\n", label(a), describe(a))
+			wide = max(wide, len(label(a)))
+		}
+		for _, a := range p.Args {
+			fmt.Fprintf(&b, "  %-*s  %s\n", wide, label(a), describe(a))
 		}
 	}
 	if p.During != nil {
@@ -92,10 +98,13 @@ func help(e Entry, p *compile.Program) string {
 }
 
 func label(a argspec.Spec) string {
-	if a.Flag {
+	switch {
+	case a.Flag:
 		return "--" + strings.ReplaceAll(a.Name, "_", "-")
+	case a.Required:
+		return "<" + a.Name + ">"
 	}
-	return "<" + a.Name + ">"
+	return "[" + a.Name + "]"
 }
 
 func describe(a argspec.Spec) string {

@@ -22,7 +22,10 @@ func (a *app) exit(err error) int {
 		err = &formats.Failure{Code: formats.CodeUsage, Message: err.Error(), Help: "run 'tercet --help'"}
 	}
 	ret := formats.Failed(err)
-	if a.flags.json || a.flags.events {
+	switch {
+	case a.flags.events:
+		a.term.jsonLine(a.edge(ret))
+	case a.flags.json:
 		a.term.json(a.edge(ret))
 	}
 	a.term.failure(err)

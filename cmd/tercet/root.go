@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		if err != nil {
 			return err
 		}
-		a.term.answer("%s", text)
+		a.answerText("/"+route.Name, text)
 		return nil
 	}
 	ret, err := w.handle(ctx, line, route.Name)
@@ -142,7 +143,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	code := a.code(ret)
 	switch {
 	case a.flags.events:
-		w.eventReturn(ret)
+		a.term.jsonLine(ret)
 	case a.flags.json:
 		a.term.json(ret)
 	}
@@ -166,11 +167,8 @@ func (a *app) helpVerb() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [NAME]", Short: "explain a slash command or a verb",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Root().Help()
-			}
-			if found, _, err := cmd.Root().Find(args); err == nil && found != cmd.Root() {
-				return found.Help()
+			if found, _, err := cmd.Root().Find(args); len(args) == 0 || err == nil && found != cmd.Root() {
+				return a.verbHelp(found)
 			}
 			w, err := a.world(cmd.Context())
 			if err != nil {
@@ -180,8 +178,52 @@ func (a *app) helpVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.term.answer("%s", text)
+			a.answerText("/"+strings.TrimPrefix(args[0], "/"), text)
 			return nil
 		},
 	}
+}
+
+// verbHelp prints the help of a verb.
+func (a *app) verbHelp(verb *cobra.Command) error {
+	var b bytes.Buffer
+	verb.SetOut(&b)
+	defer verb.SetOut(nil)
+	if err := verb.Help(); err != nil {
+		return err
+	}
+	a.answerText(verb.CommandPath(), b.String())
+	return nil
+}
+
+// answerText prints a text as an answer, with --json as the text of a return.
+func (a *app) answerText(title, text string) {
+	if a.flags.json {
+		a.term.json(a.edge(formats.Return{Status: formats.StatusCompleted, Summary: title, Text: text}))
+		return
+	}
+	a.term.answer("%s", text)
+}
+
+// group makes a verb of verbs: without one of them behind it, it says which there are.
+func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(verbs...)
+	names := make([]string, len(verbs))
+	for i, v := range verbs {
+		names[i] = v.Name()
+	}
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fail := &formats.Failure{Code: formats.CodeUsage, Help: "expected one of " + strings.Join(names, ", ")}
+		if len(args) == 0 {
+			fail.Message = fmt.Sprintf("missing verb behind %q", cmd.CommandPath())
+			return fail
+		}
+		fail.Message = fmt.Sprintf("unknown verb %q behind %q", args[0], cmd.CommandPath())
+		if help := nearest.Help(args[0], names); help != "" {
+			fail.Help = help
+		}
+		return fail
+	}
+	return cmd
 }

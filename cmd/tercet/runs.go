@@ -249,13 +249,3 @@ func (s *switchboard) end() error {
 	}
 	return first
 }
-
-// eventReturn prints the last line of --events.
-func (w *world) eventReturn(ret formats.Return) {
-	data, err := json.Marshal(ret)
-	if err != nil {
-		w.app.term.say("json: " + err.Error())
-		return
-	}
-	w.app.term.raw(append(data, '\n'))
-}

@@ -118,11 +118,16 @@ func (t *terminal) glyph(fancy, plain string) string {
 }
 
 // json prints one document.
-func (t *terminal) json(v any) {
+func (t *terminal) json(v any) { t.encode(v, "  ") }
+
+// jsonLine prints one document on a line of its own.
+func (t *terminal) jsonLine(v any) { t.encode(v, "") }
+
+func (t *terminal) encode(v any, indent string) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
 		t.say("json: " + err.Error())
 		return

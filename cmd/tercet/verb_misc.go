@@ -211,8 +211,7 @@ func (a *app) formatVerb() *cobra.Command {
 		},
 	}
 	check.Flags().StringVar(&profile, "profile", "", "plan, report, summary, review or a short one (default: guessed from the path)")
-	cmd.AddCommand(check)
-	return cmd
+	return group(cmd, check)
 }
 
 // resultVerb reads what a subagent printed.
@@ -232,6 +231,5 @@ func (a *app) resultVerb() *cobra.Command {
 	}
 	parse.Flags().StringVar(&agent, "agent", "", "the subagent whose return it is")
 	parse.Flags().BoolVar(&strict, "strict", false, "repair nothing")
-	cmd.AddCommand(parse)
-	return cmd
+	return group(cmd, parse)
 }

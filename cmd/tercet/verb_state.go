@@ -13,8 +13,7 @@ import (
 // stateVerb looks at the state file.
 func (a *app) stateVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "state", Short: "look at the state file"}
-	cmd.AddCommand(a.stateShow(), a.stateVerify(), a.stateTransitions(), a.stateAdopt(), a.stateRestore())
-	return cmd
+	return group(cmd, a.stateShow(), a.stateVerify(), a.stateTransitions(), a.stateAdopt(), a.stateRestore())
 }
 
 func (a *app) stateShow() *cobra.Command {

@@ -17,8 +17,7 @@ import (
 // taskVerb is the scripts' way to the status-sync manager; each call is one transaction.
 func (a *app) taskVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "task", Short: "change tasks, one transaction a call"}
-	cmd.AddCommand(a.taskAdd(), a.taskSet(), a.taskLink(), a.taskMove("archive"), a.taskMove("unarchive"), a.taskReady())
-	return cmd
+	return group(cmd, a.taskAdd(), a.taskSet(), a.taskLink(), a.taskMove("archive"), a.taskMove("unarchive"), a.taskReady())
 }
 
 // write applies one transaction and prints its result.
