@@ -138,18 +138,18 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 		if !ok || v == nil {
 			continue
 		}
-		switch spec.Type {
-		case argspec.Path:
+		if spec.Type == argspec.Path {
 			if err := l.path(ctx, name, prog, spec, values); err != nil {
 				return err
 			}
-		case argspec.Task, argspec.Tasks:
-			for _, n := range numbers(v) {
-				if err := l.task(ctx, n); err != nil {
-					return err
-				}
+		}
+		if spec.Type != argspec.Task && spec.Type != argspec.Tasks {
+			continue
+		}
+		for _, n := range numbers(v) {
+			if err := l.task(ctx, n); err != nil {
+				return err
 			}
-		default:
 		}
 	}
 	for _, n := range values.TaskRange() {

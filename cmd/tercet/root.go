@@ -212,6 +212,7 @@ func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	for i, v := range verbs {
 		names[i] = v.Name()
 	}
+	cmd.Use += " VERB"
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fail := &formats.Failure{Code: formats.CodeUsage, Help: "expected one of " + strings.Join(names, ", ")}

@@ -209,7 +209,8 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdSignal: signal INT|TERM|KILL FILE CODE COMMAND ARGS... starts the command, waits until FILE exists, sends the process the
-// signal and wants the exit code (-1 for a process that was killed). Output is kept like that of exits.
+// signal and wants the exit code (-1 for a process that was killed). Output is kept like that of exits. A last argument
+// <FILE is the command's standard input.
 func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 4 {
 		ts.Fatalf("usage: signal INT|TERM|KILL FILE CODE COMMAND ARGS...")
@@ -218,6 +219,10 @@ func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[2])
 	ts.Check(err)
 	cmd := exec.Command(lookPath(ts, args[3]), args[4:]...)
+	if last := args[len(args)-1]; strings.HasPrefix(last, "<") {
+		cmd.Args = cmd.Args[:len(cmd.Args)-1]
+		cmd.Stdin = strings.NewReader(ts.ReadFile(last[1:]))
+	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Dir, cmd.Env, cmd.WaitDelay = ts.MkAbs("."), environ(ts), time.Second
