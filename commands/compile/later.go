@@ -4,7 +4,9 @@ import "tercet/commands/syntax"
 
 // later refuses words that are read and not run yet.
 func (c *compiler) later() {
-	refuse := func(pos syntax.Pos, what string) { c.report(pos, CodeUnsupported, "", "'%s' is not supported yet", what) }
+	refuse := func(pos syntax.Pos, what string) {
+		c.report(pos, CodeUnsupported, "", "'%s' is not supported yet", what)
+	}
 	for _, w := range c.file.Front.Tiers[:min(1, len(c.file.Front.Tiers))] {
 		refuse(w.Pos, "tiers")
 	}
@@ -47,8 +49,15 @@ func (c *compiler) later() {
 				refuse(n.Pos, "max_parallel")
 			}
 		case *syntax.Target:
-			if n.Kind > syntax.ToGate || n.Gate != nil {
-				refuse(n.Pos, "target")
+			switch {
+			case n.Kind == syntax.ToRollback:
+				refuse(n.Pos, "rollback")
+			case n.Kind == syntax.ToAsk:
+				refuse(n.Pos, "ask")
+			case n.Kind == syntax.ToGoto:
+				refuse(n.Pos, "goto")
+			case n.Kind > syntax.ToGate || n.Gate != nil:
+				refuse(n.Pos, "gate with a question of its own in a target")
 			}
 		}
 		return true
