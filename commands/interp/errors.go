@@ -17,8 +17,11 @@ type StepError struct {
 	Err     error
 }
 
-// Error names the place, the step and the cause.
+// Error names the place, the step and the cause; a cause that names its own place in the file stands alone.
 func (e *StepError) Error() string {
+	if cause := e.Err.Error(); strings.HasPrefix(cause, e.File+":") {
+		return cause
+	}
 	return fmt.Sprintf("%s:%d:%d: step %s: %s", e.File, e.Pos.Line, e.Pos.Col, e.Step, e.Err)
 }
 

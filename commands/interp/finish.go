@@ -36,19 +36,26 @@ func (r *run) finish(ctx context.Context, ret formats.Return) formats.Return {
 	}
 	r.discard(keep, &ret)
 	r.record(keep, ret)
-	if err := r.journal(keep, formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{
-		"status": ret.Outcome(), "summary": ret.Summary,
-	}}); err != nil {
-		if ret.Outcome().Passes() {
-			artifacts := ret.Artifacts
-			ret = formats.Failed(err)
-			ret.Artifacts = artifacts
-		} else {
-			r.warn("%s", err)
-		}
-	}
+	r.close(keep, &ret)
 	r.stamp(&ret)
 	return ret
+}
+
+// close writes the last entry of the journal. A run that was refused before its first one leaves none.
+func (r *run) close(ctx context.Context, ret *formats.Return) {
+	if !r.recorded {
+		return
+	}
+	err := r.journal(ctx, formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary}})
+	switch {
+	case err == nil:
+	case ret.Outcome().Passes():
+		artifacts := ret.Artifacts
+		*ret = formats.Failed(err)
+		ret.Artifacts = artifacts
+	default:
+		r.warn("%s", err)
+	}
 }
 
 // afterwards gives the contexts of Error Handling and of everything after the workflow. Neither ends with the run; where

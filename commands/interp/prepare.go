@@ -43,6 +43,9 @@ func (r *run) prepare(ctx context.Context) error {
 		case v == nil:
 			continue
 		}
+		if m, ok := v.(map[string]any); ok {
+			v = m["number"]
+		}
 		n, ok := number(v)
 		if !ok {
 			return r.notFound(l, "expected the number of a task, got "+query.Text(v))
@@ -192,7 +195,7 @@ func (r *run) load(ctx context.Context, l *compile.Load) (any, error) {
 		return nil, err
 	}
 	if v == nil && !l.Optional {
-		return nil, r.notFound(l, "nothing found by "+l.Expr.Src)
+		return nil, r.notFound(l, "nothing found for '"+l.Name+"': "+l.Expr.Src)
 	}
 	return v, nil
 }

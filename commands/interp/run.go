@@ -47,6 +47,7 @@ type run struct {
 	held      []int           // numbers of the tasks that this run put in progress
 	uncertain bool            // a call of the status-sync manager ended without telling what it did
 	during    bool            // the preflight's condition holds
+	recorded  bool            // the journal has the beginning of the run
 	began     bool            // a step had run
 	worked    bool            // a worker was called: the task may have changed
 	after     bool            // in Error Handling
@@ -113,6 +114,7 @@ func (r *run) execute(ctx context.Context) (formats.Return, error) {
 	}}); err != nil {
 		return formats.Return{}, err
 	}
+	r.recorded = true
 	if err := r.preflight(ctx); err != nil {
 		return formats.Return{}, err
 	}

@@ -1,0 +1,235 @@
+package interp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/formats"
+	"tercet/internal/trace"
+)
+
+// everything is a command with each kind of decision in it.
+func everything() string {
+	return file(during, "", "A: id: a\ndelegate: maker", "B: id: b\ndelegate: judge\non: {rejected: {redo: [a]}}", "C: id: c\ngate: Well?",
+		"D: id: d\nforeach: '[1]'\ndelegate: worker", "E: id: e\nwhen: 1 == 2\ndelegate: worker", "F: id: f\nstatus: planned", "G: id: g\nreturn: done")
+}
+
+func everyone(w *world) {
+	w.agents["maker"] = always(made(formats.ArtifactPlan, "p.md"))
+	w.agents["judge"] = in(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictApproved))
+	w.answer = choose("approve yes")
+}
+
+// TestJournalOrder: each decision stands in the journal before its effect.
+func TestJournalOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	everyone(w)
+	ret := w.run(t.Context(), everything(), "7")
+	if got := told(ret); got != "completed 0: done" {
+		t.Fatalf("Run = %s", got)
+	}
+	var got []string
+	for _, line := range w.log {
+		words := strings.Fields(line)
+		got = append(got, strings.Join(words[:min(3, len(words))], " "))
+	}
+	step := func(id string, inner ...string) []string {
+		return slices.Concat([]string{"journal step_scheduled " + id}, inner, []string{"journal step_finished " + id})
+	}
+	call := func(agent, id string) []string {
+		return []string{"journal delegation_started " + id, "call " + agent + " " + id + "#", "journal delegation_result " + id}
+	}
+	sync := func(id string) []string {
+		return append(call("status-sync-manager", id), "journal state_committed "+id)
+	}
+	want := slices.Concat(
+		[]string{"journal run_started"}, sync("during"),
+		step("a", call("maker", "a")...), step("b", call("judge", "b")...),
+		[]string{"journal redo b"}, step("a", call("maker", "a")...), step("b", call("judge", "b")...),
+		step("c", "approve Well?", "journal gate_decided c"),
+		step("d", slices.Concat([]string{"journal loop_entered d"}, step("d[0]/worker", call("worker", "d[0]/worker")...))...),
+		[]string{"journal step_finished e"}, step("f", sync("f")...), step("g"), []string{"journal run_finished"},
+	)
+	for i := range got {
+		if at := strings.Index(got[i], "#"); at >= 0 {
+			got[i] = got[i][:at+1]
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+	keys := map[string]bool{}
+	for _, r := range w.requests {
+		keys[r.Txn] = true
+	}
+	for _, e := range w.entries {
+		if (e.Type == formats.EntryDelegationStarted || e.Type == formats.EntryDelegationResult || e.Type == formats.EntryStateCommitted) && !keys[e.Key] {
+			t.Errorf("%s of %s has key %q, which is no transaction id of the run", e.Type, e.Step, e.Key)
+		}
+	}
+}
+
+// TestJournalIsTheSame: the same answers give the same entries and requests, byte for byte.
+func TestJournalIsTheSame(t *testing.T) {
+	t.Parallel()
+	record := func() string {
+		w := newWorld(t)
+		w.cfg.Clock = fixed{}
+		everyone(w)
+		w.run(t.Context(), everything(), "7")
+		out, err := json.Marshal([]any{w.entries, w.requests, w.events})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	first := record()
+	for range 20 {
+		if again := record(); again != first {
+			t.Fatalf("runs differ:\n%s", cmp.Diff(first, again))
+		}
+	}
+}
+
+// TestTransactionIDs: the same place of the same run has the same id, so that nothing is applied twice; every other place,
+// visit, attempt and run has another.
+func TestTransactionIDs(t *testing.T) {
+	t.Parallel()
+	ids := func(run string) []string {
+		w := newWorld(t)
+		w.cfg.IDs.Run = run
+		w.cfg.Clock = fixed{}
+		everyone(w)
+		w.run(t.Context(), everything(), "7")
+		var out []string
+		for _, r := range w.requests {
+			out = append(out, r.Txn)
+		}
+		return out
+	}
+	one, two, other := ids("r1"), ids("r1"), ids("r2")
+	if diff := cmp.Diff(one, two); diff != "" {
+		t.Errorf("ids of the same run (-first +second):\n%s", diff)
+	}
+	seen := map[string]bool{}
+	for _, id := range append(one, other...) {
+		if seen[id] || len(id) != 32 {
+			t.Errorf("id %q stands twice or has another form", id)
+		}
+		seen[id] = true
+	}
+}
+
+// TestJournalError: an entry that cannot be written stops the run before its effect; what was done already is kept, and the
+// task goes back.
+func TestJournalError(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]struct {
+		calls  string
+		status string
+	}{
+		"run_started":               {"", "not_started"},
+		"delegation_started during": {"", "not_started"},
+		"delegation_result during":  {"during during/back", "not_started"},
+		"state_committed during":    {"during during/back", "not_started"},
+		"step_scheduled a":          {"during during/back", "not_started"},
+		"delegation_started a":      {"during during/back", "not_started"},
+		"delegation_result a":       {"during a during/back", "not_started"},
+		"step_finished a":           {"during a during/back", "not_started"},
+		"redo b":                    {"during a b during/back", "not_started"},
+		"gate_decided c":            {"during a b a b during/back", "not_started"},
+		"loop_entered d":            {"during a b a b during/back", "not_started"},
+		"step_finished e":           {"during a b a b d[0]/worker during/back", "not_started"},
+		"delegation_result f":       {"during a b a b d[0]/worker f", "planned +p.md"},
+		"run_finished":              {"during a b a b d[0]/worker f", "planned +p.md"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			everyone(w)
+			w.refuse = func(e formats.Entry) error {
+				if strings.TrimSpace(fmt.Sprintf("%s %s", e.Type, e.Step)) == kind {
+					return &formats.Failure{Code: formats.CodeIO, Message: "no space left on device"}
+				}
+				return nil
+			}
+			ret := w.run(t.Context(), everything(), "7")
+			if ret.Status != formats.StatusFailed || ret.Errors[0].Code != formats.CodeIO || !strings.Contains(ret.Summary, "journal: no space left") {
+				t.Errorf("Run = %s", told(ret))
+			}
+			var steps []string
+			for _, r := range w.requests {
+				steps = append(steps, r.Step)
+			}
+			if got := strings.Join(steps, " "); got != want.calls || w.status() != want.status {
+				t.Errorf("calls = %s, task %s; want %s, %s", got, w.status(), want.calls, want.status)
+			}
+			if strings.Contains(want.status, "+p.md") && len(w.discarded) > 0 {
+				t.Errorf("discarded %v, which is linked", w.discarded)
+			}
+		})
+	}
+}
+
+// TestTrace: each step that begins and ends, each question, and the run are events with depth and path.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	everyone(w)
+	w.run(t.Context(), everything(), "7")
+	var got []string
+	for _, e := range w.events {
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Kind, e.Step, e.Outcome)))
+		if e.Run != runID || e.FromDepth != 1 || !slices.Equal(e.Path, []string{"router", "/x"}) || e.Time.IsZero() {
+			t.Errorf("event = %+v", e)
+		}
+	}
+	want := []string{
+		"step a", "step a completed", "step b", "step b rejected", "step a", "step a completed", "step b", "step b approved", "step c", "gate c", "gate c approve",
+		"step c completed", "step d", "step d[0]/worker", "step d[0]/worker completed", "step d completed", "step e skipped", "step f", "step f completed",
+		"step g", "step g completed", "run  completed",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestProblems: what prevented completion is recorded with its place; what a person decided is not.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps []string
+		agent agent
+		want  string
+	}{
+		"a failure":        {[]string{"A: set: {x: 1}", "B: id: b\ndelegate: worker"}, always(failing(formats.CodeIO, "full")), "IO: full b 16 7"},
+		"an engine error":  {[]string{"A: id: b\ndelegate: worker"}, func(context.Context, formats.Request) (formats.Return, error) { return formats.Return{}, errBroken }, "UNKNOWN_ERROR: x.md:10:1: step b: broken b 10 7"},
+		"a rejection":      {[]string{"A: check: 1 == 2"}, nil, ""},
+		"partial":          {[]string{"A: delegate: worker"}, always(partial("half")), ""},
+		"an invalid reply": {[]string{"A: delegate: worker"}, always(failing(formats.CodeInvalidReturn, "no json")), ""},
+		"a success":        {[]string{"A: delegate: worker"}, always(ok("done")), ""},
+	} {
+		w := newWorld(t)
+		w.agents["worker"] = c.agent
+		w.run(t.Context(), file(task, "", c.steps...), "7")
+		got := ""
+		for _, p := range w.problems {
+			got += fmt.Sprintf("%s %s %d %d", p.Message, p.Context.Step, p.Context.Line, p.Context.Task)
+			if p.Severity != "critical" || p.Context.File != "x.md" || p.Context.Run != runID || p.Context.Session != session || p.Context.Command != "/x 7" || p.Depth != 1 {
+				t.Errorf("%s: problem = %+v", name, p)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: problems = %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+var _ trace.Sink = trace.Func(nil)
