@@ -1,0 +1,3 @@
+package main
+
+func (a *app) explainCode(code string) error { return usage("no page %s", code) }

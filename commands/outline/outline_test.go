@@ -1,0 +1,211 @@
+package outline_test
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/commands/compile"
+	"tercet/commands/outline"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/subagents"
+)
+
+const source = "---\ncommand: work\ndescription: ways back & <odd> characters\narguments:\n  - {name: task_number, type: task, required: true}\nduring: planning\n---\n" + `
+## Argument Parsing
+
+` + "```yaml args\nload:\n  small: $state.tasks | length < 3\n```" + `
+
+## Workflow Execution
+
+### Step 1: Plan it <now> & "here"
+
+` + "```yaml step\nid: plan\ndelegate: planner\nwith: {task: $task}\ntimeout: 10m\nretry: {max: 1}\n```" + `
+
+### Step 2: For each of three
+
+` + "```yaml step\nid: loop\nforeach: '[1, 2, 3]'\nas: n\n```" + `
+
+#### Step 2.1: Research
+
+` + "```yaml step\nid: research\ndelegate: researcher\nwith: {task: $task}\ntimeout: 5m\n```" + `
+
+#### Step 2.2: Check
+
+` + "```yaml step\nid: small\nwhen: $small\ncheck: $n < 3\non: {rejected: [{redo: [research], max: 2, if: $n > 1}, gate]}\n```" + `
+
+### Step 3: Ask
+
+` + "```yaml step\nid: ask\ngate: \"Is the plan of ${{ $task.number }} good?\"\nchoices: {approve: next, again: {redo: [plan]}, reject: fail}\n```" + `
+
+### Step 4: Done
+
+` + "```yaml step\nstatus: planned\n```\n"
+
+func program(tb testing.TB, src string) *compile.Program {
+	tb.Helper()
+	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	set := subagents.NewSet()
+	for _, d := range defs {
+		if err := set.Add(d, subagents.Func(nil)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	f, err := syntax.Parse("work.md", []byte(src))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := compile.Compile(f, set)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	o := outline.Of(program(t, source))
+	var got []string
+	o.Walk(func(n *outline.Node) {
+		line := n.ID + ": " + n.Kind + " " + n.Does
+		for _, w := range n.Ways {
+			line += " | " + w.String()
+		}
+		got = append(got, line)
+	})
+	want := []string{
+		"plan: delegate planner",
+		"loop: foreach $n of [1, 2, 3]",
+		"research: delegate researcher",
+		"small: check $n < 3 | rejected if $n > 1 → redo research (max 2) | rejected → gate",
+		"ask: gate Is the plan of ${{ $task.number }} good? | again → redo plan | reject → fail",
+		"done: status planned",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Of (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"planner", "researcher", "status-sync-manager"}, o.Agents()); diff != "" {
+		t.Errorf("Agents (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"small: when rejected", "ask: Is the plan of ${{ $task.number }} good?"}, o.Gates()); diff != "" {
+		t.Errorf("Gates (-want +got):\n%s", diff)
+	}
+}
+
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	got := outline.EffectsOf(program(t, source))
+	want := outline.Effects{Reads: []string{"$state.tasks", "$task", "$task.number"}, Writes: []string{"artifacts of the task", "status planned", "status planning"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("EffectsOf (-want +got):\n%s", diff)
+	}
+}
+
+func TestBound(t *testing.T) {
+	t.Parallel()
+	got := outline.BoundOf(program(t, source), func(agent string) bool { return agent == "researcher" })
+	want := outline.Bound{
+		// Two attempts, three times again by the gate; the status at the end, the preflight and what takes it back.
+		Calls: 2*4 + 1 + 2, Workers: 2 * 4, Time: 80 * time.Minute, Depth: formats.MaxDepth, Gates: 2,
+		// Once, and twice again.
+		Each: []outline.EachBound{{Loop: "loop", Item: "n", Calls: 3, Workers: 3, Time: 15 * time.Minute}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("BoundOf (-want +got):\n%s", diff)
+	}
+	if said, want := got.String(), "11 calls of subagents, 8 of them workers, 1h20m; for each $n of loop 3 calls, 3 of workers, 15m"; said != want {
+		t.Errorf("String() = %q, want %q", said, want)
+	}
+}
+
+func TestCompiled(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(outline.Compiled(program(t, source)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Name string
+		Ops  []struct {
+			ID string
+			Do map[string]any
+			On []struct {
+				Outcome string
+				Targets []struct {
+					Kind string
+					Redo []string
+					If   map[string]any
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Name != "work" || len(got.Ops) != 4 || got.Ops[0].Do["kind"] != "delegate" || got.Ops[0].Do["agent"] != "planner" {
+		t.Errorf("Compiled = %.300s", text)
+	}
+	with, ok := got.Ops[0].Do["with"].(map[string]any)
+	if !ok || cmp.Diff(with["task"], map[string]any{"jq": "$task", "line": 23.0, "col": 14.0}) != "" {
+		t.Errorf("with = %v, want the expression with its place", got.Ops[0].Do["with"])
+	}
+}
+
+// TestDraw: every step is in every drawing, an SVG is well-formed, and the same program gives the same bytes.
+func TestDraw(t *testing.T) {
+	t.Parallel()
+	p := program(t, source)
+	for _, f := range outline.Formats() {
+		text, err := outline.Of(p).Draw(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := outline.Of(p).Draw(f)
+		if err != nil || again != text {
+			t.Errorf("Draw(%s) gives other bytes the second time", f)
+		}
+		for _, word := range []string{"Plan it", "For each of three", "Research", "planner", "foreach", "planned"} {
+			if !strings.Contains(text, word) {
+				t.Errorf("Draw(%s) lacks %q", f, word)
+			}
+		}
+		if f == outline.SVG {
+			wellFormed(t, text)
+		}
+	}
+	if _, err := outline.Of(p).Draw("png"); err == nil {
+		t.Error("Draw(png) = nil, want an error")
+	}
+}
+
+func wellFormed(t *testing.T, text string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(text))
+	var elements []string
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("the SVG is not well-formed: %v", err)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			elements = append(elements, e.Name.Local)
+		}
+	}
+	if !slices.Contains(elements, "rect") || !slices.Contains(elements, "path") || elements[0] != "svg" {
+		t.Errorf("elements of the SVG = %v", elements)
+	}
+}
