@@ -30,7 +30,8 @@ type Document struct {
 	Sections map[string]string // text of each level-2 section, without its heading
 	Phases   []Phase
 	Headings []Heading
-	Errors   []any // records of errors.json, of the profile errors only
+	Values   map[string]any // the fields of a handoff document with their types; nil for others
+	Errors   []any          // records of errors.json, of the profile errors only
 }
 
 // Any is what jq sees of a loaded document: {path, profile, title, fields, sections, phases, errors}, plain JSON values
@@ -51,6 +52,9 @@ func (d *Document) Any() map[string]any {
 		"path": d.Path, "profile": d.Profile, "title": d.Title, "fields": text(d.Fields), "sections": text(d.Sections),
 		"phases": phases,
 	}
+	if d.Values != nil {
+		out["fields"] = maps.Clone(d.Values)
+	}
 	if d.Errors != nil {
 		out["errors"] = slices.Clone(d.Errors)
 	}
@@ -69,6 +73,8 @@ func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	case p.records:
 		d.Errors = parseRecords(f, src)
 		d.Fields["version"] = errorsVersion
+	case p.handoff:
+		d.handoff(f, p, src)
 	default:
 		r := &reader{findings: f, profile: p, out: d}
 		r.read(src)

@@ -23,11 +23,13 @@ type profile struct {
 	strict   bool     // phases are required, each with its parts
 	titled   bool     // a heading of level 1 is required, not only advised
 	records  bool     // errors.json instead of markdown
+	handoff  bool     // fields instead of sections
+	file     string   // name of the file of a handoff; empty: any
 }
 
 // profiles is the one table of them.
 func profiles() []profile {
-	return []profile{
+	return append([]profile{
 		{
 			name: ProfilePlan,
 			fields: []string{
@@ -57,7 +59,7 @@ func profiles() []profile {
 		{name: ProfileSummaryShort, sections: []string{"Changes Made", "Files Modified", "Verification", "Notes"}},
 		{name: ProfileTask, titled: true},
 		{name: ProfileErrors, records: true},
-	}
+	}, handoffs()...)
 }
 
 const sectionPhases = "Implementation Phases"

@@ -147,6 +147,7 @@ type Limits struct {
 	Steps     int
 	Elements  int // elements of one loop
 	Parallel  int
+	Spawns    int           // delegations to workers; 0: no limit
 	Duration  time.Duration // of the run
 }
 

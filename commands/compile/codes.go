@@ -16,7 +16,10 @@ const (
 	CodeMember      = "E125"
 	CodeRedo        = "E126"
 	CodeUnreachable = "E127"
+	CodeTier        = "E128"
 	CodeOutcome     = "E129"
+	CodeBareMerge   = "E130"
+	CodeNoChildren  = "E131"
 	CodeStatus      = "E132"
 	CodeTransition  = "E133"
 	CodeProfile     = "E134"
@@ -27,7 +30,10 @@ const (
 	CodeSentence    = "E139"
 	CodeErrors      = "E140"
 	CodeGate        = "E141"
+	CodeAroundStep  = "E142"
 	CodeInput       = "E160"
+	CodeTalks       = "E162"
+	CodeMayNot      = "E163"
 	CodeAgent       = "E164"
 	CodeUnsupported = syntax.CodeUnsupported
 	CodeExpression  = "E300"
@@ -53,9 +59,12 @@ func Codes() []Code {
 		{CodeNoTask, "a task is used but no argument binds one"},
 		{CodeNotYetRun, "the result of a step that cannot have run yet"},
 		{CodeMember, "a member that the value does not have"},
-		{CodeRedo, "redo names a step that stands behind, or inside a loop that this step is not in"},
+		{CodeRedo, "redo, rollback or goto names a step that stands behind, or inside a loop that this step is not in"},
 		{CodeUnreachable, "no path leads to this step"},
+		{CodeTier, "not a tier of the file, or nothing gives $tier"},
 		{CodeOutcome, "an outcome that the step cannot have"},
+		{CodeBareMerge, "a bare all or any, which holds for any children"},
+		{CodeNoChildren, "parallel without children"},
 		{CodeStatus, "not a task status, or not one that may stand here"},
 		{CodeTransition, "a change of status that the transition table does not have"},
 		{CodeProfile, "no such document profile"},
@@ -66,7 +75,10 @@ func Codes() []Code {
 		{CodeSentence, "a plain sentence that has nothing to refer to"},
 		{CodeErrors, "a step of Error Handling without always, or one that asks, returns or fails"},
 		{CodeGate, "a gate with rules, or without choices"},
+		{CodeAroundStep, "a step of Between Steps that runs around no step"},
 		{CodeInput, "an input that the subagent does not take, or a required one that is missing"},
+		{CodeTalks, "a subagent with steps that asks a person, publishes, or has keys of a command"},
+		{CodeMayNot, "a subagent with steps that calls one which it may not"},
 		{CodeAgent, "no such subagent"},
 		shared(CodeUnsupported),
 		{CodeExpression, "jq that does not compile"},

@@ -26,18 +26,17 @@ const itself = "it"
 // Compile checks a parsed file against the subagents there are and gives its Program. The error is a
 // *formats.Diagnostics with every finding, sorted; a file with findings of severity error gives no Program.
 func Compile(f *syntax.File, env Env) (*Program, error) {
-	sum := sha256.Sum256(f.Src)
-	c := &compiler{file: f, env: env, found: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}}}
-	c.prog = &Program{
-		Name: f.Front.Command.Text, Description: f.Front.Description.Text, File: f.Name, Hash: hex.EncodeToString(sum[:]),
-		Examples: f.Front.Examples, Hidden: f.Front.Hidden,
-	}
+	c := newCompiler(f, env)
+	c.prog.Name, c.prog.Description, c.prog.Examples, c.prog.Hidden = f.Front.Command.Text, f.Front.Description.Text, f.Front.Examples, f.Front.Hidden
 	c.arguments()
 	c.limits()
 	c.environment()
 	c.scope = newScope(c.hasTask())
+	c.scope.add("$args")
+	if c.prog.Tiers != nil {
+		c.scope.add("$" + tierName)
+	}
 	c.index()
-	c.later()
 	during := c.preflight()
 	c.always = during != nil && during.When == nil
 	c.during(during)
@@ -45,20 +44,44 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 	if c.prog.During != nil {
 		c.prog.During.When = c.expr(during.When) // it may read what the block loads
 	}
+	c.worktree()
 	c.begin()
-	c.prog.Ops = c.steps(f.Steps)
-	outer := c.scope
-	c.scope, c.inErrors, c.last, c.status = c.scope.inErrors(), true, nil, statuses{}
-	c.prog.Always = c.steps(f.Errors)
-	c.scope, c.inErrors = outer, false
-	if c.prog.During != nil || movesInside(f.Steps) || movesInside(f.Errors) {
+	c.sequences()
+	if c.prog.During != nil || movesInside(f.Steps) || movesInside(f.Errors) || movesInside(f.Between) {
 		c.prog.Back = c.sync(f.Front.Pos, syncFields{"operation": lit(OpUpdateStatus), "back": lit(true)})
 	}
+	return c.finish()
+}
+
+func newCompiler(f *syntax.File, env Env) *compiler {
+	sum := sha256.Sum256(f.Src)
+	return &compiler{
+		file: f, env: env, found: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
+		prog:     &Program{File: f.Name, Hash: hex.EncodeToString(sum[:])},
+		betweens: between{fields: map[string]*betweenField{}, hosts: map[*syntax.Step][]string{}},
+	}
+}
+
+// sequences compiles the workflow and what stands under Error Handling.
+func (c *compiler) sequences() {
+	c.prog.Ops = c.steps(c.file.Steps)
+	outer := c.scope
+	c.scope, c.inErrors, c.last, c.status = c.scope.inErrors(), true, nil, statuses{}
+	c.prog.Always = c.steps(c.file.Errors)
+	c.scope, c.inErrors = outer, false
+}
+
+// finish makes the checks over the whole file and gives the program if nothing was found.
+func (c *compiler) finish() (*Program, error) {
 	for _, check := range checks() {
 		check(c)
 	}
-	c.found.List = append(c.found.List, f.Warnings...)
+	c.found.List = append(c.found.List, c.file.Warnings...)
 	c.found.Sort()
+	// What is compiled once for each step around which it runs is reported once.
+	c.found.List = slices.CompactFunc(c.found.List, func(a, b formats.Diagnostic) bool {
+		return a.Code == b.Code && a.Pos == b.Pos && a.Message == b.Message
+	})
 	if c.found.HasErrors() {
 		return nil, c.found
 	}
@@ -83,6 +106,16 @@ type compiler struct {
 	reached  []*syntax.Step // steps that no path leads to
 	always   bool           // the preflight has no condition
 	inErrors bool
+
+	betweens between
+	given    []string           // the names that any set of the file gives, with their $
+	gotos    map[string]bool    // ids that a goto names
+	workflow *formats.AgentInfo // of the subagent whose steps these are; nil for a command
+	tiered   bool               // something gives $tier
+	lenient  bool               // results of steps that may not have run may be read
+	unsure   bool               // the steps may be skipped by a condition around them
+	child    bool               // the step is a child of parallel
+	aside    bool               // the step is a compensation
 }
 
 func (c *compiler) report(pos syntax.Pos, code, help, format string, args ...any) {
@@ -96,7 +129,7 @@ func (c *compiler) report(pos syntax.Pos, code, help, format string, args ...any
 }
 
 func (c *compiler) arguments() {
-	specs, found := argspec.Specs(c.file.Front.Arguments)
+	specs, found := argspec.Specs(c.tiers())
 	for _, d := range found {
 		d.File = c.file.Name
 		c.found.List = append(c.found.List, d)
@@ -135,8 +168,10 @@ func (c *compiler) limits() {
 		"retries":   {&c.prog.Limits.Retries, formats.DefaultRetries},
 		"visits":    {&c.prog.Limits.Visits, formats.DefaultVisits},
 		"steps":     {&c.prog.Limits.Steps, mostSteps},
+		"parallel":  {&c.prog.Limits.Parallel, formats.MaxParallel},
+		"spawns":    {&c.prog.Limits.Spawns, mostSteps},
 	}
-	names := []string{"rollbacks", "retries", "visits", "steps", "duration"}
+	names := []string{"rollbacks", "retries", "visits", "steps", "parallel", "spawns", "duration"}
 	for _, f := range c.file.Front.Limits {
 		if f.Key.Text == "duration" {
 			c.duration(f.Value)
@@ -145,7 +180,7 @@ func (c *compiler) limits() {
 		field, ok := fields[f.Key.Text]
 		switch {
 		case ok:
-		case slices.Contains([]string{"parallel", "tokens", "cost", "spawns"}, f.Key.Text):
+		case slices.Contains([]string{"tokens", "cost"}, f.Key.Text):
 			c.report(f.Key.Pos, CodeUnsupported, "remove it", "limit '%s' is not supported yet", f.Key.Text)
 			continue
 		case f.Key.Text == "depth":
@@ -307,6 +342,7 @@ func (c *compiler) load(l syntax.Load) {
 		out.Files = c.texts(l.Files)
 	}
 	c.prog.Loads = append(c.prog.Loads, out)
+	c.tierValue(l.Name.Text, l.Expr)
 	if !out.Task {
 		c.name(l.Name)
 	}
@@ -314,6 +350,10 @@ func (c *compiler) load(l syntax.Load) {
 
 // name makes a value visible to what stands behind it.
 func (c *compiler) name(w syntax.Word) {
+	if w.Text == tierName && c.prog.Tiers != nil {
+		c.tiered = true
+		return
+	}
 	if reserved(w.Text) {
 		c.report(w.Pos, CodeName, "choose another name", "'$%s' is the engine's", w.Text)
 		return

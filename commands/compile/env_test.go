@@ -50,7 +50,7 @@ func shipped(tb testing.TB) known {
 		}
 	}
 	return known{set, map[string]formats.AgentInfo{
-		"any": {Name: "any"},
+		"any": {Name: "any"}, "nested": {Name: "nested", Workflow: true},
 		"auditor": {Name: "auditor", Role: formats.RoleReviewer, Fields: map[string]formats.Field{
 			"count": {Type: formats.TypeInteger}, "clean": {Type: formats.TypeBoolean},
 		}},
@@ -78,10 +78,19 @@ func try(tb testing.TB, env compile.Env, name string, src []byte) (*compile.Prog
 		word, _, _ := strings.Cut(rest, "\n")
 		name = word + ".md"
 	}
-	f, err := syntax.Parse(name, src)
+	parse, build := syntax.Parse, compile.Compile
+	if strings.HasPrefix(filepath.Base(name), "worker-") {
+		parse, build = syntax.ParseWorkflow, func(f *syntax.File, env compile.Env) (*compile.Program, error) {
+			return compile.Workflow(f, formats.AgentInfo{
+				Name: "worker", Workflow: true, Inputs: map[string]formats.Input{"task": {Type: formats.TypeObject}, "plan": {Type: formats.TypeString}},
+				CanDelegateTo: []string{"implementer", "status-sync-manager", "git-workflow-manager", "nested"},
+			}, env)
+		}
+	}
+	f, err := parse(name, src)
 	if err == nil {
 		var p *compile.Program
-		if p, err = compile.Compile(f, env); err == nil {
+		if p, err = build(f, env); err == nil {
 			return p, p.Warnings
 		}
 		if p != nil {

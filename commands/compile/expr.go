@@ -35,6 +35,9 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 				out.Steps = append(out.Steps, ref.Path[0])
 			}
 		}
+		if ref.Var == "$run" && len(ref.Path) > 0 {
+			out.Run = append(out.Run, ref.Path[0])
+		}
 		c.reference(e, ref)
 	}
 	return out
@@ -63,9 +66,8 @@ func (c *compiler) exprProblem(e *syntax.Expr, bad *query.Error) {
 	if name := variableAt(e.Src, bad.Offset); name != "" && strings.HasPrefix(bad.Msg, "unknown variable") {
 		code = CodeVariable
 		switch {
-		case slices.Contains(laterVars(), name):
-			c.report(e.At(bad.Offset), CodeUnsupported, "", "'%s' is not supported yet", name)
-			return
+		case placeVars()[name] != "":
+			help = placeVars()[name]
 		case name == "$item" || name == "$index":
 			help = "it stands in the body of a foreach"
 		case slices.Contains(c.prog.argNames(), name[1:]):
@@ -133,12 +135,9 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	case "$args":
 		c.argument(e, ref)
 	case "$run":
-		if slices.Contains([]string{"diff", "diffstat", "overrides"}, first) {
-			c.report(pos, CodeUnsupported, "", "'$run.%s' is not supported yet", first)
-			return
-		}
 		c.member(pos, first, []string{
-			"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts", "approval",
+			"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts", "approval", "diff",
+			"diffstat", "overrides",
 		})
 	case "$feedback":
 		c.member(pos, first, []string{"from", "issues", "note", "choice", "answer", "attempt"})
@@ -148,7 +147,27 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 		}
 	case "$steps":
 		c.stepReference(e, ref)
+	case "$it":
+		c.itReference(e, ref)
+	case "$board":
+		if list := c.topics(); !slices.Contains(list, first) {
+			c.report(pos, CodeMember, nearest.Help(first, list), "no step posts to a board '%s'", first)
+		}
+	case "$input":
+		c.inputReference(pos, first)
 	}
+}
+
+// topics lists the boards of the file.
+func (c *compiler) topics() []string {
+	var out []string
+	c.walk(func(s *syntax.Step) {
+		if s.Board != nil && !slices.Contains(out, s.Board.Text) {
+			out = append(out, s.Board.Text)
+		}
+	})
+	slices.Sort(out)
+	return out
 }
 
 func (c *compiler) argument(e *syntax.Expr, ref query.Ref) {
@@ -191,11 +210,15 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 	returned := []string{"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts", "class", "next_steps", "blocked_reason"}
 	members := map[resultKind][]string{
 		resultPlain: {"status"}, resultSet: append(slices.Clone(info.names), "status"), resultGate: {"status", "choice", "note", "by"},
-		resultReturn: returned,
-		resultLoop:   {"status", "summary", "completed", "partial", "failed", "blocked", "artifacts", "issues", "children"},
+		resultReturn: returned, resultParallel: {"status", "summary", "artifacts", "issues", "children"},
+		resultLoop: {"status", "summary", "completed", "partial", "failed", "blocked", "artifacts", "issues", "children"},
 	}[info.kind]
 	c.member(memberAt(e, ref, 1), ref.Path[1], members)
-	if len(ref.Path) < 3 || ref.Path[1] != "fields" || info.agent == nil || info.agent.Fields == nil {
+	if len(ref.Path) < 3 || ref.Path[1] != "fields" {
+		return
+	}
+	if info.agent == nil || info.agent.Fields == nil {
+		c.amongField(e, ref, info)
 		return
 	}
 	field, ok := info.agent.Fields[ref.Path[2]]
@@ -216,6 +239,23 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 	}
 }
 
+// amongField checks a field of a step that calls one of several subagents: one of them must emit it.
+func (c *compiler) amongField(e *syntax.Expr, ref query.Ref, info *stepInfo) {
+	var names []string
+	for i := range info.among {
+		if info.among[i].Fields == nil {
+			return
+		}
+		for name := range info.among[i].Fields {
+			names = append(names, name)
+		}
+	}
+	if len(info.among) == 0 || slices.Contains(names, ref.Path[2]) {
+		return
+	}
+	c.report(memberAt(e, ref, 2), CodeField, nearest.Help(ref.Path[2], names), "none of its subagents returns a field '%s'", ref.Path[2])
+}
+
 // noStep says why the result of a step cannot be read here. A step that is sent back to may read what stands behind it.
 func (c *compiler) noStep(pos syntax.Pos, id string) {
 	names := c.stepNames()
@@ -231,13 +271,16 @@ func (c *compiler) noStep(pos syntax.Pos, id string) {
 		c.report(pos, CodeNotYetRun, "its result is there once it has ended", "step '%s' is the loop around this place", id)
 		return
 	}
-	if !c.mayComeBack() {
+	if !c.lenient && !c.mayComeBack() {
 		c.report(pos, CodeNotYetRun, "", "step '%s' cannot have run yet", id)
 	}
 }
 
 // mayComeBack tells whether a later step sends back to the present one or to a loop around it.
 func (c *compiler) mayComeBack() bool {
+	if len(c.gotos) > 0 {
+		return true
+	}
 	for s := c.scope; s != nil; s = s.outer {
 		if s.self != "" && c.redoable[s.self] {
 			return true
@@ -311,10 +354,7 @@ type syncFields map[string]*Value
 
 // sync makes a delegation to the status-sync manager.
 func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
-	info, ok := c.env.Agent(StatusSync)
-	if !ok {
-		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", StatusSync)
-	}
+	info := c.builtin(pos, StatusSync)
 	d := &Delegate{Agent: StatusSync, Info: info, With: &Value{IsMap: true}, Sync: true}
 	for _, key := range []string{"operation", "task_number", "status", "back", "reason", "artifacts", "phase", "plan"} {
 		if v := in[key]; v != nil {

@@ -21,6 +21,9 @@ type Program struct {
 	Args        []argspec.Spec
 	Examples    []string
 	Hidden      bool
+	Tiers       []string  // in order; nil without
+	Worktree    *Worktree // nil: the run works in the project's own tree
+	Workflow    bool      // the steps of a subagent file: $input instead of $args
 	During      *During
 	// Back gives a task that the run left in progress its status of before; the runner adds the number. Nil in a file that
 	// changes no status.
@@ -50,7 +53,7 @@ type Load struct {
 	Pos      formats.Pos
 	Name     string
 	Optional bool
-	Task     bool // the value is the number of the task to bind
+	Task     bool // the value is the task to bind, or its number
 	Expr     *Expr
 	Document *LoadDocument
 	Files    []*Text
@@ -80,6 +83,7 @@ type Expr struct {
 	// Steps are the ids that it reads from $steps; AllSteps tells that it reads $steps as a whole.
 	Steps    []string
 	AllSteps bool
+	Run      []string // the members that it reads of $run
 }
 
 // Text is a text with expressions in it; Whole texts are one expression whose value is taken as it is.
@@ -118,6 +122,7 @@ type Op struct {
 	ID      string
 	Title   string
 	When    *Expr
+	Tiers   []string // the tiers in which it runs; nil: in all
 	Table   *Table
 	Do      Action // nil when the step only shows or returns
 	Return  *Return
@@ -129,9 +134,15 @@ type Op struct {
 	On           []Rule
 	Expect       *Expect
 	Always       string // failed, completed or any, under Error Handling
+	In           string // worktree, main, or empty: as the file says
+	Board        string // topic, empty without one
+	Compensate   *Op    // takes the effect back; nil without
+	Before       []*Op  // what runs around it, in file order
+	After        []*Op
+	Host         string // of a step of Between Steps: the id of the step around which it runs
 }
 
-// Action is what an Op does: one of Delegate, Foreach, Gate, Check, Set and Fail.
+// Action is what an Op does: one of Delegate, Parallel, Foreach, Until, Group, Gate, Check, Set and Fail.
 type Action interface{ op() }
 
 // Delegate calls a subagent.
@@ -148,6 +159,9 @@ type Delegate struct {
 	// Checks marks a delegation whose rejection is the answer of a check; Else is its message.
 	Checks bool
 	Else   *Text
+	// Pick names one of Among when the step runs; Agent is then empty.
+	Pick  *Text
+	Among []*Delegate
 }
 
 // Foreach runs Body once an element.
@@ -155,7 +169,9 @@ type Foreach struct {
 	In    *Expr
 	As    string
 	Body  []*Op
-	Merge bool // go on after an element that did not pass
+	Merge bool  // go on after an element that did not pass
+	Rule  *Expr // the predicate over the children; nil: all(approved)
+	Side  int   // elements side by side, at least 1
 }
 
 // Gate asks a person.
@@ -164,6 +180,7 @@ type Gate struct {
 	Show     []*Expr
 	Choices  []Choice
 	Auto     string
+	Wait     *Wait // nil: for ever
 }
 
 // Choice is one label with where it leads.
@@ -253,6 +270,9 @@ const (
 	ToRedo
 	ToReturn
 	ToGate
+	ToRollback
+	ToAsk
+	ToGoto
 )
 
 // Target is where a result leads. Max is 0 where the file names none.
@@ -261,6 +281,10 @@ type Target struct {
 	Kind   TargetKind
 	If     *Expr
 	Max    int
-	Redo   []string // ids in the order they are run again; this step, if it is named, is run last anyway
+	Redo   []string // redo and rollback: ids in the order they are run again; this step, if it is named, is run last anyway
+	Ask    []Asked
+	Goto   string
+	Back   bool  // goto: to a step that stands before this one, or to itself
+	Gate   *Gate // a question of the file's own; nil: the engine's
 	Return *Return
 }

@@ -59,13 +59,18 @@ func outcomesOf(op *Op) []formats.Outcome {
 			return judged
 		case a.Sync:
 			return []formats.Outcome{formats.OutcomeCompleted, formats.OutcomeFailed}
-		case a.Info.Statuses == nil, op.Fallback != "" && op.FallbackInfo.Statuses == nil:
+		case a.Pick != nil, a.Info.Statuses == nil, op.Fallback != "" && op.FallbackInfo.Statuses == nil:
 			return formats.Outcomes()
 		}
 		return delegateOutcomes(op, a)
 	case *Check:
 		return judged
-	case *Foreach:
+	case *Parallel:
+		return []formats.Outcome{
+			formats.OutcomeCompleted, formats.OutcomeSkipped, formats.OutcomePartial, formats.OutcomeRejected, formats.OutcomeBlocked,
+			formats.OutcomeSuspended, formats.OutcomeFailed,
+		}
+	case *Foreach, *Until:
 		return []formats.Outcome{
 			formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeRejected, formats.OutcomeBlocked, formats.OutcomeSuspended, formats.OutcomeFailed,
 		}
@@ -114,10 +119,17 @@ func (c *compiler) target(t *syntax.Target) *Target {
 		out.Kind = ToFail
 	case syntax.ToGate:
 		out.Kind = ToGate
+		c.mayAsk(t.Pos)
+		if t.Gate != nil {
+			out.Gate = c.question(t.Gate)
+		}
 	case syntax.ToReturn:
 		out.Kind = ToReturn
-	case syntax.ToRedo:
+	case syntax.ToRedo, syntax.ToRollback:
 		out.Kind = ToRedo
+		if t.Kind == syntax.ToRollback {
+			out.Kind = ToRollback
+		}
 		for _, w := range t.Steps {
 			if w.Text == itself {
 				w.Text = c.scope.self
@@ -125,8 +137,40 @@ func (c *compiler) target(t *syntax.Target) *Target {
 			c.redo(w)
 			out.Redo = append(out.Redo, w.Text)
 		}
+	case syntax.ToAsk:
+		out.Kind = ToAsk
+		for _, w := range t.Agents {
+			if info, ok := c.agent(w); ok {
+				out.Ask = append(out.Ask, Asked{w.Text, info})
+			}
+		}
+	case syntax.ToGoto:
+		out.Kind = ToGoto
+		c.jump(t, out)
 	}
 	return out
+}
+
+// jump checks a goto: to a step of this sequence or of one around it, never into a loop.
+func (c *compiler) jump(t *syntax.Target, out *Target) {
+	if len(t.Steps) == 0 {
+		return
+	}
+	w := t.Steps[0]
+	names := c.stepNames()
+	out.Goto = w.Text
+	out.Back = w.Text == c.scope.self || c.scope.find(w.Text) != nil
+	switch {
+	case !slices.Contains(names, w.Text):
+		c.report(w.Pos, CodeStep, nearest.Help(w.Text, names), "no step has id '%s'", w.Text)
+	case c.inErrors || c.betweens.host != nil:
+		c.report(w.Pos, CodeRedo, "write it in the workflow", "a step here cannot jump")
+	case c.outsideLoop(w.Text) != nil:
+		loop := c.outsideLoop(w.Text)[0]
+		c.report(w.Pos, CodeRedo, "name the loop '"+loop+"'", "step '%s' lies in a loop that this step is not in", w.Text)
+	case c.scope.inside(w.Text):
+		c.report(w.Pos, CodeRedo, "name steps of its body", "step '%s' is the loop around this step", w.Text)
+	}
 }
 
 // redo checks one id that a target sends back to: the step stands before this one, in this sequence or one around it.
@@ -144,17 +188,20 @@ func (c *compiler) redo(w syntax.Word) {
 	case c.scope.inside(w.Text):
 		c.report(w.Pos, CodeRedo, "name steps of its body", "step '%s' is the loop around this step", w.Text)
 	case c.scope.find(w.Text) == nil:
-		c.report(w.Pos, CodeRedo, "redo names steps that stand before this one", "step '%s' does not stand before this step", w.Text)
+		c.report(w.Pos, CodeRedo, "redo and rollback name steps that stand before this one", "step '%s' does not stand before this step", w.Text)
 	}
 }
 
 // checks is the list of what is verified over the whole file once every step is compiled.
 func checks() []func(*compiler) {
-	return []func(*compiler){checkReachable, checkErrors}
+	return []func(*compiler){checkReachable, checkErrors, checkTier, checkBetween, checkWorkflow}
 }
 
 func checkReachable(c *compiler) {
 	for _, s := range c.reached {
+		if c.gotos[c.ids[s]] {
+			continue
+		}
 		c.report(s.Pos, CodeUnreachable, "give the step before it a when, or remove this one", "no path leads to this step")
 	}
 }

@@ -22,7 +22,8 @@ type scope struct {
 type stepInfo struct {
 	agent *formats.AgentInfo
 	kind  resultKind
-	names []string // members of a set's result
+	names []string            // members of a set's result
+	among []formats.AgentInfo // those of which one was called; agent is then nil
 }
 
 type resultKind uint8
@@ -33,17 +34,23 @@ const (
 	resultLoop
 	resultGate
 	resultSet
+	resultParallel
 )
 
 func baseVars() []string {
-	return []string{"$args", "$state", "$task", "$env", "$steps", "$feedback", "$run"}
+	return []string{"$state", "$task", "$env", "$steps", "$feedback", "$run", "$board"}
 }
 
-// laterVars are variables of the grammar that need words which are refused by name.
-func laterVars() []string { return []string{"$it", "$tier", "$board", "$input"} }
+// placeVars are variables that stand only at some places, with what is said where they do not.
+func placeVars() map[string]string {
+	return map[string]string{
+		"$it": "it stands in Between Steps", "$tier": "declare tiers: [...] in the frontmatter", "$input": "it stands in a subagent with steps; here it is $args",
+		"$args": "it stands in a command; here it is $input",
+	}
+}
 
 func reserved(name string) bool {
-	return slices.Contains(baseVars(), "$"+name) || slices.Contains(laterVars(), "$"+name) || name == "index" || name == "ENV" || name == "__loc__"
+	return slices.Contains(baseVars(), "$"+name) || placeVars()["$"+name] != "" || name == "index" || name == "ENV" || name == "__loc__"
 }
 
 func newScope(task bool) *scope {
@@ -59,8 +66,19 @@ func (s *scope) add(name string) {
 // enter opens the scope of a loop's body.
 func (s *scope) enter(loop, as string) *scope {
 	in := &scope{vars: slices.Clone(s.vars), task: s.task, steps: map[string]*stepInfo{}, loop: loop, outer: s}
-	in.add("$" + as)
+	if as != "" {
+		in.add("$" + as)
+	}
 	in.add("$index")
+	return in
+}
+
+// between is the scope of a step that runs around another one: it may read whatever any step sets.
+func (s *scope) between(sets []string) *scope {
+	in := &scope{vars: slices.Clone(s.vars), task: s.task, steps: map[string]*stepInfo{}, outer: s}
+	for _, name := range append([]string{"$it"}, sets...) {
+		in.add(name)
+	}
 	return in
 }
 
@@ -92,6 +110,7 @@ func (s *scope) inside(loop string) bool {
 // made unique. It notes in which loops each stands, and which steps are sent back to.
 func (c *compiler) index() {
 	c.ids, c.loops, c.redoable = map[*syntax.Step]string{}, map[string][]string{}, map[string]bool{}
+	c.gotos = map[string]bool{}
 	first := map[string]syntax.Pos{}
 	c.walk(func(s *syntax.Step) {
 		id := s.ID.Text
@@ -127,11 +146,33 @@ func (c *compiler) index() {
 	c.chains(c.file.Errors, nil)
 	c.walk(func(s *syntax.Step) {
 		for _, t := range targetsOf(s) {
-			for _, id := range t.Steps {
-				c.redoable[id.Text] = true
+			c.comesBack(t)
+		}
+	})
+	if d := c.file.Defaults; d != nil {
+		for _, t := range targetsOf(&syntax.Step{On: d.On}) {
+			c.comesBack(t)
+		}
+	}
+	c.walk(func(s *syntax.Step) {
+		if _, ok := s.Action.(*syntax.Group); ok && c.redoable[c.ids[s]] {
+			for _, inner := range s.Body {
+				c.redoable[c.ids[inner]] = true
 			}
 		}
 	})
+}
+
+// comesBack notes the steps that a target runs again.
+func (c *compiler) comesBack(t *syntax.Target) {
+	for _, id := range t.Steps {
+		switch {
+		case t.Kind == syntax.ToGoto:
+			c.gotos[id.Text] = true
+		case id.Text != itself:
+			c.redoable[id.Text] = true
+		}
+	}
 }
 
 // walk visits every step of the file, bodies behind their loop.
@@ -140,10 +181,14 @@ func (c *compiler) walk(visit func(*syntax.Step)) {
 	each = func(list []*syntax.Step) {
 		for _, s := range list {
 			visit(s)
+			if p, ok := s.Action.(*syntax.Parallel); ok {
+				each(p.Children)
+			}
 			each(s.Body)
 		}
 	}
 	each(c.file.Steps)
+	each(c.file.Between)
 	each(c.file.Errors)
 }
 
@@ -151,7 +196,14 @@ func (c *compiler) chains(list []*syntax.Step, around []string) {
 	for _, s := range list {
 		id := c.ids[s]
 		c.loops[id] = around
-		c.chains(s.Body, append(slices.Clone(around), id))
+		inner := append(slices.Clone(around), id)
+		switch a := s.Action.(type) {
+		case *syntax.Group:
+			inner = around
+		case *syntax.Parallel:
+			c.chains(a.Children, inner)
+		}
+		c.chains(s.Body, inner)
 		if f, ok := s.Action.(*syntax.Foreach); ok && f.Delegate != nil {
 			if _, ok := c.loops[bodyID(f)]; !ok {
 				c.loops[bodyID(f)] = append(slices.Clone(around), id)
@@ -185,15 +237,23 @@ func (c *compiler) stepNames() []string {
 // targetsOf lists where a step's rules and choices lead.
 func targetsOf(s *syntax.Step) []*syntax.Target {
 	var out []*syntax.Target
-	for _, r := range s.On {
-		out = append(out, r.Targets...)
-	}
-	if g, ok := s.Action.(*syntax.Gate); ok {
+	add := func(g *syntax.Gate) {
 		for _, ch := range g.Choices {
 			if ch.Target != nil {
 				out = append(out, ch.Target)
 			}
 		}
+	}
+	for _, r := range s.On {
+		for _, t := range r.Targets {
+			out = append(out, t)
+			if t.Gate != nil {
+				add(t.Gate)
+			}
+		}
+	}
+	if g, ok := s.Action.(*syntax.Gate); ok {
+		add(g)
 	}
 	return out
 }

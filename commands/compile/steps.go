@@ -39,7 +39,7 @@ func (c *compiler) steps(list []*syntax.Step) []*Op {
 
 // endsAlways tells whether nothing behind the step can be reached from it.
 func endsAlways(op *Op) bool {
-	if op.When != nil {
+	if op.When != nil || op.Tiers != nil {
 		return false
 	}
 	switch a := op.Do.(type) {
@@ -47,7 +47,7 @@ func endsAlways(op *Op) bool {
 		return true
 	case *Gate:
 		return op.Return != nil || len(a.Choices) > 0 && !slices.ContainsFunc(a.Choices, func(ch Choice) bool {
-			return ch.Target == nil || ch.Target.If != nil || ch.Target.Kind == ToNext || ch.Target.Kind == ToRedo
+			return ch.Target == nil || ch.Target.If != nil || slices.Contains([]TargetKind{ToNext, ToRedo, ToRollback}, ch.Target.Kind)
 		})
 	}
 	return op.Return != nil && len(op.On) == 0
@@ -55,14 +55,14 @@ func endsAlways(op *Op) bool {
 
 // step compiles a step with a block.
 func (c *compiler) step(s *syntax.Step, id string) *Op {
-	op := &Op{Pos: s.Pos, ID: id, Title: s.Title, When: c.expr(s.When)}
+	op := &Op{Pos: s.Pos, ID: id, Title: s.Title, When: c.expr(s.When), Tiers: c.tier(s.Tier)}
 	info := &stepInfo{}
 	if s.Always != nil {
 		op.Always = s.Always.Text
 	}
 	op.Table = c.table(s.Table)
 	if s.Action == nil && s.Table == nil && s.Return == nil {
-		c.report(s.Pos, CodeAction, "add delegate, status, check, gate, set, foreach, table, return or fail", "step '%s' has no action", id)
+		c.report(s.Pos, CodeAction, "add delegate, parallel, status, check, gate, set, foreach, until, publish, table, return or fail", "step '%s' has no action", id)
 		return nil
 	}
 	c.companions(s)
@@ -70,18 +70,26 @@ func (c *compiler) step(s *syntax.Step, id string) *Op {
 	c.work(s, op)
 	op.Expect = c.expect(s.Expect)
 	c.scope.steps[id] = info // its own result is `.` and may be read in its targets
-	for _, r := range s.On {
-		op.On = append(op.On, c.rule(r, op)...)
+	if _, ok := op.Do.(*Group); !ok {
+		for _, r := range s.On {
+			op.On = append(op.On, c.rule(r, op)...)
+		}
 	}
+	c.defaultRules(s, op)
 	op.Return = c.ret(s.Return)
+	op.Compensate = c.compensate(s.Compensate, id)
+	c.around(op, info)
 	return op
 }
 
 // companions reports keys that mean nothing beside the step's action: a key is never ignored.
 func (c *compiler) companions(s *syntax.Step) {
 	_, delegates := s.Action.(*syntax.Delegate)
+	_, parallel := s.Action.(*syntax.Parallel)
+	_, until := s.Action.(*syntax.Until)
+	_, publishes := s.Action.(*syntax.Publish)
 	loop, loops := s.Action.(*syntax.Foreach)
-	bare := loops && loop.Delegate == nil
+	bare := loops && loop.Delegate == nil || parallel || until
 	if bare && s.Fallback != nil {
 		c.report(s.Fallback.Pos, CodeCompanion, "write it beside the delegate of the body", "'fallback' belongs to 'delegate'")
 	}
@@ -89,9 +97,12 @@ func (c *compiler) companions(s *syntax.Step) {
 		c.report(s.Prompt.Pos, CodeCompanion, "write it beside the delegate of the body", "'prompt' belongs to 'delegate'")
 	}
 	check, checks := s.Action.(*syntax.Check)
-	runs := delegates || loops || checks && (check.Command != nil || check.Project != nil)
+	runs := delegates || loops || parallel || until || publishes || checks && (check.Command != nil || check.Project != nil)
 	if _, status := s.Action.(*syntax.Status); !runs && !status && s.Timeout != nil {
 		c.report(s.Timeout.Pos, CodeCompanion, "remove it", "'timeout' belongs to 'delegate'")
+	}
+	if (parallel || until || bare) && s.Expect != nil && s.Expect.Artifact != nil {
+		c.report(s.Expect.Artifact.Pos, CodeCompanion, "write it beside the delegates inside", "'artifact' belongs to a delegate")
 	}
 	if checks && !runs && s.Retry != nil {
 		c.report(s.Retry.Pos, CodeCompanion, "remove it", "'retry' belongs to a check that runs commands")
@@ -101,6 +112,8 @@ func (c *compiler) companions(s *syntax.Step) {
 // work compiles what belongs to a delegation: how long it may take and how often it is tried.
 func (c *compiler) work(s *syntax.Step, op *Op) {
 	op.Timeout, op.Retry = c.timeout(s.Timeout), c.retry(s.Retry)
+	own := c.inherit(s)
+	op.In, op.Board = own.in, own.board
 	if s.Fallback != nil {
 		if agent, ok := c.agent(*s.Fallback); ok {
 			op.Fallback, op.FallbackInfo = agent.Name, agent
@@ -117,7 +130,14 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 		if s.Retry == nil && op.Retry.Max == 0 {
 			op.Retry = loop.retry
 		}
+		if op.In == "" {
+			op.In = loop.in
+		}
+		if op.Board == "" {
+			op.Board = loop.board
+		}
 	}
+	c.defaults(s, op)
 }
 
 // inherited is what a loop gives to the delegations of its body; their own keys win.
@@ -125,6 +145,8 @@ type inherited struct {
 	with    []syntax.Field
 	timeout formats.Timeout
 	retry   Retry
+	in      string
+	board   string
 }
 
 // merged is the step's own input with that of the loops around under it. What the subagent does not list is left out.
@@ -142,17 +164,54 @@ func (c *compiler) merged(own []syntax.Field, agent formats.AgentInfo) []syntax.
 	return out
 }
 
+// input is the whole input of a delegation. What the file's defaults give may read what is set later: it is null before.
+func (c *compiler) input(own []syntax.Field, agent formats.AgentInfo) (*Value, []syntax.Field) {
+	list := c.merged(own, agent)
+	out := &Value{IsMap: true, Fields: c.fields(list)}
+	if c.file.Defaults == nil || agent.Builtin || agent.Name == "" {
+		return out, list
+	}
+	outer, lenient := c.scope, c.lenient
+	loose := *outer
+	loose.vars = slices.Clone(outer.vars)
+	for _, name := range c.sets() {
+		loose.add(name)
+	}
+	c.scope, c.lenient = &loose, true
+	for _, f := range c.file.Defaults.With {
+		_, listed := agent.Inputs[f.Key.Text]
+		given := slices.ContainsFunc(list, func(o syntax.Field) bool { return o.Key.Text == f.Key.Text })
+		if !given && (listed || agent.Inputs == nil) {
+			out.Fields = append(out.Fields, c.fields([]syntax.Field{f})...)
+			list = append(list, f)
+		}
+	}
+	c.scope, c.lenient = outer, lenient
+	return out, list
+}
+
 func (c *compiler) action(s *syntax.Step, id string, info *stepInfo) Action {
 	switch a := s.Action.(type) {
 	case *syntax.Delegate:
 		info.kind = resultReturn
 		return c.delegate(a, s, id, info)
+	case *syntax.Parallel:
+		info.kind = resultParallel
+		return c.parallel(a, s, id)
 	case *syntax.Foreach:
 		info.kind = resultLoop
 		return c.foreach(a, s, id)
+	case *syntax.Until:
+		info.kind = resultParallel
+		return c.until(a, s, id)
+	case *syntax.Group:
+		return c.group(a, s)
+	case *syntax.Publish:
+		info.kind = resultReturn
+		return c.publish(a)
 	case *syntax.Status:
 		info.kind = resultReturn
-		return c.statusStep(a, s.When == nil && len(s.On) == 0)
+		return c.statusStep(a, s.When == nil && s.Tier == nil && len(s.On) == 0 && !c.unsure)
 	case *syntax.Gate:
 		info.kind = resultGate
 		return c.gate(a, s)
@@ -176,18 +235,20 @@ func (c *compiler) agent(w syntax.Word) (formats.AgentInfo, bool) {
 			help = "add subagents/" + w.Text + ".md to the workspace"
 		}
 		c.report(w.Pos, CodeAgent, help, "unknown subagent '%s'", w.Text)
+		return info, false
 	}
-	return info, ok
+	c.mayCall(w.Pos, info, w.Text)
+	return info, true
 }
 
 func (c *compiler) delegate(a *syntax.Delegate, s *syntax.Step, id string, info *stepInfo) Action {
+	if a.Pick != nil {
+		return c.pick(a, s, info)
+	}
 	agent, ok := c.agent(a.Agent)
 	d := &Delegate{Agent: a.Agent.Text, Info: agent, Prompt: c.text(s.Prompt)}
 	with := *s
-	if ok {
-		with.With = c.merged(s.With, agent)
-	}
-	d.With = &Value{IsMap: true, Fields: c.fields(with.With)}
+	d.With, with.With = c.input(s.With, agent)
 	if !ok {
 		return d
 	}
@@ -281,15 +342,16 @@ func fits(t formats.InputType, v *syntax.Value) bool {
 }
 
 func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action {
-	f := &Foreach{In: c.expr(a.In), As: a.As.Text, Merge: a.Merge != nil}
+	f := &Foreach{In: c.expr(a.In), As: a.As.Text, Side: max(1, a.Parallel), Rule: c.merge(a.Merge)}
+	f.Merge = a.Merge != nil
 	if f.As == "" {
 		f.As = "item"
 	}
 	if reserved(f.As) {
 		c.report(a.As.Pos, CodeName, "choose another name", "'$%s' is the engine's", f.As)
 	}
-	if a.Merge != nil && strings.TrimSpace(a.Merge.Src) != "true" {
-		c.report(a.Merge.Pos, CodeUnsupported, "true goes on after an element that did not pass", "merge on a foreach is not supported yet, but for true")
+	if a.Parallel > formats.MaxParallel {
+		c.report(a.Pos, CodeLimitValue, "", "expected max_parallel from 1 to %d, got %d", formats.MaxParallel, a.Parallel)
 	}
 	outer, last, under := c.scope, c.last, c.under
 	c.scope, c.last = outer.enter(id, f.As), nil
@@ -300,10 +362,11 @@ func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action 
 	if a.Delegate != nil {
 		inner := *s
 		inner.Action, inner.When, inner.On, inner.Table, inner.Return, inner.Expect = a.Delegate, nil, nil, nil, nil, nil
+		inner.Tier, inner.Compensate = nil, nil
 		c.scope.self = bodyID(a)
 		f.Body = []*Op{c.step(&inner, c.scope.self)}
 	} else {
-		c.under = append(slices.Clone(under), inherited{s.With, c.timeout(s.Timeout), c.retry(s.Retry)})
+		c.under = append(slices.Clone(under), c.inherit(s))
 		f.Body = c.steps(s.Body)
 	}
 	c.scope, c.last, c.under = outer, last, under
@@ -316,39 +379,6 @@ func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action 
 	return f
 }
 
-func (c *compiler) gate(a *syntax.Gate, s *syntax.Step) Action {
-	g := &Gate{Question: c.text(a.Question)}
-	for _, e := range a.Show {
-		g.Show = append(g.Show, c.expr(e))
-	}
-	if len(s.On) > 0 {
-		c.report(s.On[0].Status.Pos, CodeGate, "name the targets in choices", "a gate has 'choices' instead of 'on'")
-	}
-	labels := []string{}
-	for _, ch := range a.Choices {
-		labels = append(labels, ch.Label.Text)
-		g.Choices = append(g.Choices, Choice{Label: ch.Label.Text, Target: c.target(ch.Target)})
-	}
-	switch {
-	case a.Choices == nil:
-		labels = []string{"approve", "reject"}
-		g.Choices = []Choice{{Label: "approve", Target: &Target{Kind: ToNext}}, {Label: "reject", Target: &Target{Kind: ToFail}}}
-	case len(a.Choices) == 0:
-		c.report(a.Pos, CodeGate, "write {approve: next, reject: fail}, or leave the key out", "a gate has no choices")
-	}
-	if a.Auto != nil {
-		if !slices.Contains(labels, a.Auto.Text) {
-			help := nearest.Help(a.Auto.Text, labels)
-			if help == "" {
-				help = "the choices are " + strings.Join(labels, ", ")
-			}
-			c.report(a.Auto.Pos, CodeMember, help, "no choice is named '%s'", a.Auto.Text)
-		}
-		g.Auto = a.Auto.Text
-	}
-	return g
-}
-
 func (c *compiler) check(a *syntax.Check) Action {
 	if a.Command != nil || a.Project != nil {
 		return c.gatekeeper(a)
@@ -357,7 +387,7 @@ func (c *compiler) check(a *syntax.Check) Action {
 	if a.Document == nil {
 		return out
 	}
-	if c.profile(*a.Document) && a.Path == nil && documentType(a.Document.Text) == "" {
+	if c.profile(*a.Document) && a.Path == nil && documentType(a.Document.Text) == "" && formats.HandoffFile(a.Document.Text) == "" {
 		c.report(a.Document.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", a.Document.Text)
 	}
 	out.Document = a.Document.Text
@@ -374,10 +404,7 @@ func documentType(profile string) formats.ArtifactType {
 
 // gatekeeper lowers a check that runs commands to a delegation.
 func (c *compiler) gatekeeper(a *syntax.Check) Action {
-	info, ok := c.env.Agent(Gatekeeper)
-	if !ok {
-		c.report(a.Pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", Gatekeeper)
-	}
+	info := c.builtin(a.Pos, Gatekeeper)
 	with := &Value{IsMap: true}
 	if a.Command != nil {
 		argv := &Value{IsList: true}
@@ -403,6 +430,7 @@ func (c *compiler) set(a *syntax.Set, info *stepInfo) Action {
 	for _, v := range a.Values {
 		out.Values = append(out.Values, SetValue{Name: v.Name.Text, Expr: c.expr(v.Expr)})
 		info.names = append(info.names, v.Name.Text)
+		c.tierValue(v.Name.Text, v.Expr)
 		c.name(v.Name)
 	}
 	return out

@@ -20,14 +20,19 @@ const (
 // Parse reads a command file. name is its path, for messages and for the check that the file is named after its command.
 // The error is a *formats.Diagnostics with every finding of the file, sorted; warnings alone are no error and stand in the
 // File.
-func Parse(name string, src []byte) (*File, error) {
+func Parse(name string, src []byte) (*File, error) { return parse(name, src, (*parser).front) }
+
+// ParseWorkflow reads the steps of a subagent file; its frontmatter is read elsewhere.
+func ParseWorkflow(name string, src []byte) (*File, error) { return parse(name, src, func(*parser) {}) }
+
+func parse(name string, src []byte, front func(*parser)) (*File, error) {
 	p := &parser{file: &File{Name: name, Src: src}, refused: map[*Step]bool{}}
 	doc, problems := md.Parse(src)
 	p.doc = doc
 	p.take(problems)
 	p.file.Prose = string(doc.Body())
 	if doc.Text != nil {
-		p.front()
+		front(p)
 		p.body()
 		p.lint()
 	}

@@ -43,9 +43,11 @@ func (w GitWorkflow) action(in input) act {
 		branch := in.text("branch")
 		return func(ctx context.Context, r formats.Request) (formats.Return, error) { return w.open(ctx, r, branch) }
 	case "commit":
-		in.only("action", "message")
-		message := in.need("message", "a message")
-		return func(ctx context.Context, r formats.Request) (formats.Return, error) { return w.commit(ctx, r, message) }
+		in.only("action", "message", "files")
+		message, files := in.need("message", "a message"), in.paths("files")
+		return func(ctx context.Context, r formats.Request) (formats.Return, error) {
+			return w.commit(ctx, r, message, files)
+		}
 	case "publish":
 		in.only("action", "to", "as", "message")
 		to, message := in.text("to"), in.text("message")
@@ -104,11 +106,11 @@ func noTree() error {
 	}
 }
 
-func (w GitWorkflow) commit(ctx context.Context, r formats.Request, message string) (formats.Return, error) {
+func (w GitWorkflow) commit(ctx context.Context, r formats.Request, message string, only []string) (formats.Return, error) {
 	if w.away(r) {
 		return formats.Return{}, noTree()
 	}
-	hash, files, err := w.Trees.Commit(ctx, r.Dir, worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn})
+	hash, files, err := w.Trees.Commit(ctx, r.Dir, worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn, Only: only})
 	if err != nil {
 		return formats.Return{}, err
 	}

@@ -99,6 +99,31 @@ func (i input) number(name string) int {
 	return n
 }
 
+// paths reads a list of paths, or of artifacts with a path; nil if it is not given.
+func (i input) paths(name string) []string {
+	if !i.has(name) {
+		return nil
+	}
+	list, ok := i.in[name].([]any)
+	if !ok {
+		i.wrong(name, "a list of paths")
+		return nil
+	}
+	out := []string{}
+	for _, v := range list {
+		if m, isMap := v.(map[string]any); isMap {
+			v = m["path"]
+		}
+		p, ok := v.(string)
+		if !ok || p == "" {
+			i.wrong(name, "paths or artifacts")
+			return nil
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
 func (i input) numbers(name string) []int {
 	if !i.has(name) {
 		return nil

@@ -239,6 +239,8 @@ type Message struct {
 	Subject string
 	Session string // trailer, left out if empty
 	Txn     string // trailer, left out if empty; a commit that carries it already is not made again
+	// Only are the files to commit, relative to dir; nil: everything that changed. Of them, what did not change is left out.
+	Only []string
 }
 
 func (m Message) trailers() []git.Trailer {
@@ -267,6 +269,9 @@ func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash str
 		}
 	}
 	work, err := m.loose(ctx, repo)
+	if err == nil && msg.Only != nil {
+		err = work.keep(ctx, repo, msg.Only)
+	}
 	if err != nil || len(work.files) == 0 {
 		return "", nil, committing(err)
 	}
@@ -288,6 +293,18 @@ func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash str
 type looseWork struct {
 	files  []string // relative to the top of the worktree
 	nested []string // repositories inside, which a commit cannot hold
+}
+
+// keep leaves only the named files, which are relative to the folder of repo.
+func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) error {
+	rel, err := prefix(ctx, repo)
+	if err != nil {
+		return err
+	}
+	w.files = slices.DeleteFunc(w.files, func(file string) bool {
+		return !slices.ContainsFunc(only, func(o string) bool { return path.Join(filepath.ToSlash(rel), o) == filepath.ToSlash(file) })
+	})
+	return nil
 }
 
 // loose lists the uncommitted changes outside the workspace folder, with an index that is made equal to HEAD.

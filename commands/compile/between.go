@@ -1,0 +1,191 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/nearest"
+	"tercet/internal/query"
+)
+
+// between is what is known of the steps of Between Steps while the workflow is compiled.
+type between struct {
+	host   *formats.AgentInfo        // of the step around which one is being compiled; nil outside
+	fields map[string]*betweenField  // by place: fields of $it that are read
+	hosts  map[*syntax.Step][]string // ids around which each runs
+}
+
+// betweenField is one read of a field of $it: some host must emit it.
+type betweenField struct {
+	pos     syntax.Pos
+	name    string
+	emitted bool
+	names   []string
+}
+
+// around compiles what runs before and after a step. It is compiled for each such step, so that $it has its contract.
+func (c *compiler) around(op *Op, info *stepInfo) {
+	if c.inErrors || c.child || c.aside || c.betweens.host != nil {
+		return
+	}
+	d, delegates := op.Do.(*Delegate)
+	worker := delegates && !d.Sync && !d.Checks && d.Agent != GitWorkflow && (len(d.Among) > 0 || !d.Info.Builtin)
+	for _, b := range c.file.Between {
+		list, into := b.After, &op.After
+		if b.Before != nil {
+			list, into = b.Before, &op.Before
+		}
+		if list == nil || list.Each && !worker || !list.Each && !slices.ContainsFunc(list.IDs, func(w syntax.Word) bool { return w.Text == op.ID }) {
+			continue
+		}
+		c.betweens.hosts[b] = append(c.betweens.hosts[b], op.ID)
+		if one := c.hosted(b, op, info); one != nil {
+			*into = append(*into, one)
+		}
+	}
+}
+
+// hosted compiles one step of Between Steps around a host.
+func (c *compiler) hosted(b *syntax.Step, host *Op, info *stepInfo) *Op {
+	outer, last, status, held := c.scope, c.last, c.status, c.betweens.host
+	c.scope = outer.between(c.sets())
+	c.scope.self = host.ID
+	c.betweens.host = &formats.AgentInfo{}
+	if info.agent != nil {
+		c.betweens.host = info.agent
+	}
+	lenient, unsure := c.lenient, c.unsure
+	c.lenient, c.unsure = true, true
+	id := host.ID + "." + c.ids[b]
+	op := c.step(b, id)
+	if op != nil {
+		op.Host = host.ID
+		outer.steps[id] = c.scope.steps[id]
+	}
+	c.lenient, c.unsure = lenient, unsure
+	c.scope, c.last, c.status, c.betweens.host = outer, last, status, held
+	return op
+}
+
+// sets lists the names that any `set` of the file gives.
+func (c *compiler) sets() []string {
+	if c.given == nil {
+		c.given = []string{}
+		syntax.Walk(c.file, func(node any) bool {
+			if v, ok := node.(*syntax.SetValue); ok && !slices.Contains(c.given, "$"+v.Name.Text) {
+				c.given = append(c.given, "$"+v.Name.Text)
+			}
+			return true
+		})
+	}
+	return c.given
+}
+
+// itReference checks $it.MEMBER and notes the fields that are read.
+func (c *compiler) itReference(e *syntax.Expr, ref query.Ref) {
+	c.member(memberAt(e, ref, 0), ref.Path[0], []string{"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"})
+	if len(ref.Path) < 2 || ref.Path[0] != "fields" {
+		return
+	}
+	pos := memberAt(e, ref, 1)
+	key := fmt.Sprintf("%d:%d %s", pos.Line, pos.Col, ref.Path[1])
+	f := c.betweens.fields[key]
+	if f == nil {
+		f = &betweenField{pos: pos, name: ref.Path[1]}
+		c.betweens.fields[key] = f
+	}
+	host := c.betweens.host
+	if host == nil || host.Fields == nil {
+		f.emitted = true
+		return
+	}
+	if _, ok := host.Fields[f.name]; ok {
+		f.emitted = true
+	}
+	for name := range host.Fields {
+		f.names = append(f.names, name)
+	}
+}
+
+// checkBetween: steps between others name steps that there are, and read fields that one of them emits.
+func checkBetween(c *compiler) {
+	names := c.stepNames()
+	for _, b := range c.file.Between {
+		a := b.After
+		if a == nil {
+			a = b.Before
+		}
+		if a == nil {
+			continue
+		}
+		for _, w := range a.IDs {
+			switch {
+			case !slices.Contains(names, w.Text):
+				c.report(w.Pos, CodeStep, nearest.Help(w.Text, names), "no step has id '%s'", w.Text)
+			case !slices.Contains(c.betweens.hosts[b], w.Text):
+				c.report(w.Pos, CodeAroundStep, "name the parallel step", "step '%s' is a child of parallel", w.Text)
+			}
+		}
+		if a.Each && len(c.betweens.hosts[b]) == 0 {
+			c.report(a.Pos, CodeAroundStep, "name the steps by their ids", "no step delegates to a worker")
+		}
+	}
+	for _, f := range c.betweens.fields {
+		if f.emitted {
+			continue
+		}
+		slices.Sort(f.names)
+		help := nearest.Help(f.name, f.names)
+		if help == "" && len(f.names) > 0 {
+			help = "their fields are " + strings.Join(slices.Compact(f.names), ", ")
+		}
+		c.report(f.pos, CodeField, help, "no step that this one runs around returns a field '%s'", f.name)
+	}
+}
+
+// defaults gives a step that delegates to a worker what the file says for all of them.
+func (c *compiler) defaults(s *syntax.Step, op *Op) {
+	d := c.file.Defaults
+	del, ok := op.Do.(*Delegate)
+	if d == nil || !ok || del.Sync || del.Checks || del.Info.Builtin {
+		return
+	}
+	if op.Timeout == (formats.Timeout{}) {
+		op.Timeout = c.timeout(d.Timeout)
+	}
+	if s.Retry == nil && op.Retry.Max == 0 {
+		op.Retry = c.retry(d.Retry)
+	}
+	if op.In == "" && d.In != nil {
+		op.In = d.In.Text
+	}
+	if s.Expect == nil && !c.child {
+		op.Expect = c.expect(d.Expect)
+	}
+}
+
+// defaultRules adds the rules for outcomes that the step's own `on` does not name, where the step can have them.
+func (c *compiler) defaultRules(s *syntax.Step, op *Op) {
+	d := c.file.Defaults
+	del, ok := op.Do.(*Delegate)
+	if d == nil || !ok || c.child || c.inErrors || del.Sync || del.Checks || del.Info.Builtin {
+		return
+	}
+	possible := outcomesOf(op)
+	lenient := c.lenient
+	c.lenient = true
+	for _, r := range d.On {
+		own := slices.ContainsFunc(s.On, func(o syntax.Rule) bool { return o.Status.Text == r.Status.Text })
+		outcome := formats.Outcome(r.Status.Text)
+		if slices.Contains(ruleClasses(), r.Status.Text) {
+			outcome = formats.OutcomeFailed
+		}
+		if !own && (slices.Contains(possible, outcome) || !slices.Contains(formats.Outcomes(), outcome)) {
+			op.On = append(op.On, c.rule(r, op)...)
+		}
+	}
+	c.lenient = lenient
+}

@@ -1,0 +1,47 @@
+package compile_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tercet/formats"
+)
+
+// flowAgents are the subagents that the larger flows name and that do not ship.
+func flowAgents() []string {
+	return strings.Fields(`ux-designer supervisor spec-designer visual-designer scaffolder developer e2e-test-designer doc-writer releaser document-writer
+		doc-reviewer interviewer poc-engineer concept-validator rules-designer scope-planner hld-author lld-author api-reference-author ops-manual-author
+		user-manual-author handover-author codebase-analyzer change-classifier impact-analyzer analyst-intake analyst-core infra-builder db-ops observability
+		ops-planner sandbox-runner`)
+}
+
+// TestFlows compiles the examples of the specification and larger ones as they stand; the subagents that do not ship are
+// stubs with an open contract.
+func TestFlows(t *testing.T) {
+	t.Parallel()
+	env := shipped(t)
+	for _, name := range flowAgents() {
+		env.extra[name] = formats.AgentInfo{Name: name, Tools: []string{"read"}}
+	}
+	for _, name := range []string{"reviewer", "security-auditor", "tester", "architect", "test-designer", "researcher"} {
+		info, _ := env.Agent(name)
+		info.Inputs, info.Fields, info.Statuses = nil, nil, nil
+		env.extra[name] = info
+	}
+	git, _ := env.Agent("git-workflow-manager")
+	if _, ok := git.Inputs["files"]; !ok {
+		t.Error("git-workflow-manager takes no files")
+	}
+	for name, src := range read(t, "../syntax/testdata/flows/*.md") {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			_, found := try(t, env, filepath.Base(name), src)
+			for _, d := range found {
+				if d.Code != "W240" && d.Code != "W241" {
+					t.Errorf("unexpected: %v", d)
+				}
+			}
+		})
+	}
+}
