@@ -31,8 +31,18 @@ func (d *draft) apply(op Op) error {
 		return d.archiveTasks(op)
 	case UnarchiveTasks:
 		return d.unarchiveTasks(op)
-	case SetPhase, SyncTasks, Renumber:
-		return &OpError{Op: op.name(), Msg: "is not supported yet"}
+	case ClaimTask:
+		return d.claim(op)
+	case Renumber:
+		return d.renumber(op)
+	case SetLayout:
+		return d.setLayout(op)
+	case ImportTasks:
+		return d.importTasks(op)
+	case SyncTasks:
+		return d.sync(op)
+	case SetPhase:
+		// It does not touch state.json and is done before a draft is made.
 	}
 	return &OpError{Op: "transaction", Msg: fmt.Sprintf("expected an operation, got %T", op)}
 }

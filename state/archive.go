@@ -151,7 +151,7 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 	if err != nil {
 		return err
 	}
-	line.Post, line.Undo = doc.sha, boundedUndo(undo(s.doc.src, d.edits))
+	line.Post, line.Undo = doc.sha, boundedUndo(d.undo)
 	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
 		return err
 	}

@@ -26,7 +26,11 @@ type draft struct {
 	created  []*formats.Task
 	removed  map[int]bool // by index in base, of tasks that leave the file
 	restored []restored
-	edits    []jsonx.Edit // of the last encoding
+	imported bool         // what is restored came from another file, not from the archive
+	renamed  map[int]int  // new number to index in base
+	layout   Layout       // the layout that the file is to get, empty if it stays
+	undo     []jsonx.Edit // of the last encoding: what turns it back into base
+	todo     *todoPlan    // what a sync did with TODO.md, nil for any other transaction
 
 	// What belongs to the transaction that is being applied.
 	numbers  []int
@@ -41,28 +45,30 @@ type mark struct {
 	next    int
 	changed map[int]*formats.Task
 	created []*formats.Task
+	renamed map[int]int
 }
 
 // begin starts a transaction on the draft.
 func (d *draft) begin(tx Tx) {
 	d.tx, d.numbers, d.verdicts, d.warnings = tx, nil, nil, nil
 	d.owned = map[*formats.Task]bool{}
-	d.before = mark{d.next, maps.Clone(d.changed), slices.Clone(d.created)}
+	d.before = mark{d.next, maps.Clone(d.changed), slices.Clone(d.created), maps.Clone(d.renamed)}
 }
 
 // rollback takes back what the transaction did.
 func (d *draft) rollback() {
-	d.next, d.changed, d.created = d.before.next, d.before.changed, d.before.created
+	d.next, d.changed, d.created, d.renamed = d.before.next, d.before.changed, d.before.created, d.before.renamed
 }
 
-// restored is a task that comes back from the archive, with its bytes.
+// restored is a task that comes back from the archive or from another file, with its bytes.
 type restored struct {
 	task formats.Task
 	raw  []byte
+	at   int // where it stands in the other file
 }
 
 func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {
-	d := &draft{cfg: cfg, now: cfg.now(), base: base, archived: archived, next: base.NextNumber, changed: map[int]*formats.Task{}, removed: map[int]bool{}}
+	d := &draft{cfg: cfg, now: cfg.now(), base: base, archived: archived, next: base.NextNumber, changed: map[int]*formats.Task{}, removed: map[int]bool{}, renamed: map[int]int{}}
 	if top := base.highest(); d.next <= top {
 		d.next = top + 1
 	}
@@ -74,7 +80,7 @@ func (d *draft) warn(text string) { d.warnings = append(d.warnings, text) }
 
 // peek gives a task for reading, nil if it is not active.
 func (d *draft) peek(number int) *formats.Task {
-	if i, ok := d.base.index[number]; ok {
+	if i, ok := d.index(number); ok {
 		if d.removed[i] {
 			return nil
 		}
@@ -83,10 +89,8 @@ func (d *draft) peek(number int) *formats.Task {
 		}
 		return &d.base.Tasks[i]
 	}
-	if len(d.created) > 0 {
-		if i := number - d.created[0].Number; i >= 0 && i < len(d.created) {
-			return d.created[i]
-		}
+	if i, ok := slices.BinarySearchFunc(d.created, number, func(t *formats.Task, n int) int { return t.Number - n }); ok {
+		return d.created[i]
 	}
 	for i := range d.restored {
 		if d.restored[i].task.Number == number {
@@ -94,6 +98,18 @@ func (d *draft) peek(number int) *formats.Task {
 		}
 	}
 	return nil
+}
+
+// index gives the place of a task in the base, by the number that it has in the draft.
+func (d *draft) index(number int) (int, bool) {
+	if i, ok := d.renamed[number]; ok {
+		return i, true
+	}
+	i, ok := d.base.index[number]
+	if t := d.changed[i]; ok && t != nil && t.Number != number {
+		return 0, false // it has another number now
+	}
+	return i, ok
 }
 
 // take gives a task for writing: a copy whose changes the draft keeps. Another session's live lease refuses it.
@@ -114,7 +130,7 @@ func (d *draft) take(number int) (*formats.Task, error) {
 	}
 	fresh := *t
 	fresh.Artifacts = slices.Clone(t.Artifacts)
-	if i, ok := d.base.index[number]; ok {
+	if i, ok := d.index(number); ok {
 		d.changed[i] = &fresh
 	} else if i := slices.Index(d.created, t); i >= 0 {
 		d.created[i] = &fresh
@@ -143,7 +159,7 @@ func (d *draft) verdict(op Op, t *formats.Task, from formats.TaskStatus, changed
 
 // dirty tells whether the transaction changed anything.
 func (d *draft) dirty() bool {
-	if len(d.created) > len(d.before.created) || len(d.removed)+len(d.restored) > 0 {
+	if len(d.created) > len(d.before.created) || len(d.removed)+len(d.restored) > 0 || d.layout != "" {
 		return true
 	}
 	for i, t := range d.created {

@@ -23,19 +23,26 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 	if d.next != d.base.NextNumber {
 		e.scalar(d.base.tree.Get("next_number"), strconv.Itoa(d.next))
 	}
+	moving := e.relocated(d)
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
-		if !d.removed[i] {
+		if !d.removed[i] && !slices.Contains(moving, i) {
 			if err := e.change(d.base.values[i], &d.base.Tasks[i], d.changed[i]); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := e.list(d); err != nil {
+	if err := e.list(d, moving); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(e.edits, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	d.edits = e.edits
-	return jsonx.Splice(src, e.edits)
+	d.undo = undo(src, e.edits)
+	data, err := jsonx.Splice(src, e.edits)
+	if err == nil && d.layout != "" {
+		if data, err = layOut(data, d.layout); err == nil {
+			d.undo = undoWhole(src, data)
+		}
+	}
+	return data, err
 }
 
 // encoder collects the edits of one write.
@@ -69,6 +76,9 @@ func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
 		if was != is {
 			set(key, is)
 		}
+	}
+	if old.Number != now.Number {
+		set("number", now.Number)
 	}
 	text("title", old.Title, now.Title)
 	if written, _ := v.Get("slug").Str(); written == "" && old.Title != now.Title { // absent is empty
@@ -146,9 +156,9 @@ func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) bool {
 }
 
 // list removes, brings back and adds whole tasks.
-func (e *encoder) list(d *draft) error {
+func (e *encoder) list(d *draft, moving []int) error {
 	var c jsonx.ElemChanges
-	c.Remove = d.leaving()
+	c.Remove = append(d.leaving(), moving...)
 	oneLine, spaced := e.layout()
 	for i := range d.restored {
 		raw := d.restored[i].raw
@@ -166,7 +176,21 @@ func (e *encoder) list(d *draft) error {
 		}
 		c.Append = append(c.Append, raw)
 	}
+	moved := 0
+	before := func(n int) error {
+		for ; moved < len(moving) && d.changed[moving[moved]].Number < n; moved++ {
+			raw, err := e.moved(d, moving[moved])
+			if err != nil {
+				return err
+			}
+			c.Append = append(c.Append, raw)
+		}
+		return nil
+	}
 	for _, t := range d.created {
+		if err := before(t.Number); err != nil {
+			return err
+		}
 		indent := "  "
 		if oneLine {
 			indent = ""
@@ -176,6 +200,9 @@ func (e *encoder) list(d *draft) error {
 			return err
 		}
 		c.Append = append(c.Append, raw)
+	}
+	if err := before(maxNumber + 1); err != nil {
+		return err
 	}
 	if len(c.Remove)+len(c.Append) > 0 {
 		e.edits = append(e.edits, jsonx.EditElems(e.src, e.tasks, c)...)

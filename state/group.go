@@ -14,7 +14,8 @@ type request struct {
 	tx   Tx
 	res  Result
 	err  error
-	late bool // a transaction before it in the same write changed something, so it shares the fate of that write
+	todo *todoPlan // what a sync read of TODO.md
+	late bool      // a transaction before it in the same write changed something, so it shares the fate of that write
 	done chan struct{}
 }
 
@@ -134,11 +135,14 @@ func (m *Manager) lead(r *request) {
 		changed = changed || one.res.Changed && !one.res.Replayed && (one.err == nil || isNotDurable(one.err))
 	}
 	var warnings []string
-	if changed {
-		warnings = m.renderTodo(r.ctx)
+	switch {
+	case r.todo != nil && (r.err == nil || isNotDurable(r.err)):
+		warnings = m.renderTodo(r.ctx, r.todo.sha)
+	case changed:
+		warnings = m.renderTodo(r.ctx, "")
 	}
 	for _, one := range group {
-		if one.res.Changed && !one.res.Replayed {
+		if one.todo != nil || one.res.Changed && !one.res.Replayed {
 			one.res.Warnings = append(one.res.Warnings, warnings...)
 		}
 		if one != r {
@@ -155,7 +159,7 @@ func (m *Manager) writeGroup(group []*request) error {
 	}
 	return m.retrying(false, func(s *session) error {
 		for _, r := range group {
-			r.res, r.err, r.late = Result{}, nil, false
+			r.res, r.err, r.late, r.todo = Result{}, nil, false, nil
 		}
 		err := s.applyAll(group)
 		for _, r := range group {
@@ -239,6 +243,7 @@ func (s *session) draft(d *draft, r *request) (err error) {
 	if err := d.check(r.tx.Ops[len(r.tx.Ops)-1].name()); err != nil {
 		return err
 	}
+	r.todo = d.todo
 	r.res = Result{Serial: s.serial, Txn: r.tx.ID, Numbers: d.numbers, Verdicts: d.verdicts}
 	return nil
 }

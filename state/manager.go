@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	if err != nil && !isNotDurable(err) {
 		return err
 	}
-	m.renderTodo(ctx)
+	m.renderTodo(ctx, "")
 	return err
 }
 
@@ -166,7 +167,7 @@ func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 		return err
 	})
 	if err == nil || isNotDurable(err) {
-		res.Warnings = append(res.Warnings, m.renderTodo(ctx)...)
+		res.Warnings = append(res.Warnings, m.renderTodo(ctx, "")...)
 	}
 	return res, err
 }
@@ -264,6 +265,10 @@ func (s *session) write(d *draft, line auditLine) error {
 	for _, t := range d.created {
 		line.Added = append(line.Added, t.Number)
 	}
+	for _, n := range slices.Sorted(maps.Keys(d.renamed)) {
+		line.Added = append(line.Added, n)
+		line.Removed = append(line.Removed, s.doc.Tasks[d.renamed[n]].Number)
+	}
 	for _, i := range d.leaving() {
 		line.Removed = append(line.Removed, s.doc.Tasks[i].Number)
 	}
@@ -273,14 +278,14 @@ func (s *session) write(d *draft, line auditLine) error {
 		if err := s.intoArchive(d, line); err != nil {
 			return err
 		}
-	case len(d.restored) > 0:
+	case len(d.restored) > 0 && !d.imported:
 		line.Move = moveBack
 	}
 	doc, data, err := d.render(line.Serial)
 	if err != nil {
 		return err
 	}
-	line.Post, line.Undo = doc.sha, boundedUndo(undo(s.doc.src, d.edits))
+	line.Post, line.Undo = doc.sha, boundedUndo(d.undo)
 	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
 		if line.Move == moveOut {
 			return halfMoved(archiveFile, stateFile, err)

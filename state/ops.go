@@ -8,7 +8,7 @@ import (
 )
 
 // Op is one operation of a transaction. The set is closed: CreateTasks, UpdateStatus, UpdateMetadata, LinkArtifacts,
-// SetPhase, ArchiveTasks, UnarchiveTasks, DivideTask, SetLease, SyncTasks, Renumber.
+// SetPhase, ArchiveTasks, UnarchiveTasks, DivideTask, SetLease, ClaimTask, SyncTasks, Renumber, ImportTasks, SetLayout.
 type Op interface {
 	// name is the word for the operation in messages and in the audit log.
 	name() string
@@ -85,11 +85,41 @@ type SetLease struct {
 	Clear   bool
 }
 
-// SyncTasks would apply hand edits of TODO.md; it is refused by name.
+// ClaimTask takes a task that is ready, for the session of the transaction: the first one, or the one that is named. It
+// enters the in-progress status that comes next in its life, or the one that is asked for.
+type ClaimTask struct {
+	Task    int                // 0: the first that is ready
+	To      formats.TaskStatus // empty: what comes next
+	Timeout time.Duration      // of the lease, formats.DefaultLeaseTimeout if zero
+	// Loose makes a lease that is bound to the session and the time only, not to this process: for a script whose commands
+	// are processes of their own.
+	Loose bool
+}
+
+// SyncTasks applies the hand edits of TODO.md. It stands alone in its transaction.
 type SyncTasks struct{}
 
-// Renumber would give a task another number; it is refused by name.
+// Renumber gives a task another number: To, which must never have been given, or the next one if it is zero. References of
+// other tasks follow; folders and documents keep their names, so that paths stay true.
 type Renumber struct{ Task, To int }
+
+// ImportTasks adds tasks that were read from another file, with their numbers. It stands alone in its transaction.
+type ImportTasks struct {
+	From  *Import
+	Fresh bool // tasks whose number is taken get a new one, instead of refusing them all
+}
+
+// SetLayout lays state.json out anew. It stands alone in its transaction.
+type SetLayout struct{ To Layout }
+
+// Layout is how state.json lies in its file.
+type Layout string
+
+// The layouts: one member a line, or one task a line.
+const (
+	LayoutPretty Layout = "pretty"
+	LayoutLines  Layout = "lines"
+)
 
 func (CreateTasks) name() string    { return "create_tasks" }
 func (UpdateStatus) name() string   { return "update_status" }
@@ -100,6 +130,9 @@ func (ArchiveTasks) name() string   { return "archive_tasks" }
 func (UnarchiveTasks) name() string { return "unarchive_tasks" }
 func (DivideTask) name() string     { return "divide_task" }
 func (SetLease) name() string       { return "set_lease" }
+func (ClaimTask) name() string      { return "claim_task" }
+func (ImportTasks) name() string    { return "import_tasks" }
+func (SetLayout) name() string      { return "set_layout" }
 func (SyncTasks) name() string      { return "sync_tasks" }
 func (Renumber) name() string       { return "renumber" }
 
@@ -174,16 +207,37 @@ func (o SetLease) record() *jsonx.Object {
 	return recordOf(o).Set("tasks", ints(o.Tasks)).Set("clear", o.Clear)
 }
 
+func (o ClaimTask) record() *jsonx.Object {
+	out := recordOf(o)
+	if o.Task != 0 {
+		out.Set("tasks", ints([]int{o.Task}))
+	}
+	if o.To != "" {
+		out.Set("to", o.To.String())
+	}
+	return out
+}
+
+func (o ImportTasks) record() *jsonx.Object {
+	if o.From == nil {
+		return recordOf(o)
+	}
+	return recordOf(o).Set("file", o.From.File).Set("sha256", o.From.Digest).Set("count", len(o.From.tasks))
+}
+
+func (o SetLayout) record() *jsonx.Object { return recordOf(o).Set("to", string(o.To)) }
+
 func (o SyncTasks) record() *jsonx.Object { return recordOf(o) }
 
 func (o Renumber) record() *jsonx.Object {
 	return recordOf(o).Set("tasks", ints([]int{o.Task})).Set("to", o.To)
 }
 
-// alone tells whether an operation may not share its transaction, because it writes a second file.
+// alone tells whether an operation may not share its transaction, because it writes a second file,
+// reads one, or concerns the file as a whole.
 func alone(op Op) bool {
 	switch op.(type) {
-	case SetPhase, ArchiveTasks, UnarchiveTasks:
+	case SetPhase, ArchiveTasks, UnarchiveTasks, SyncTasks, ImportTasks, SetLayout:
 		return true
 	}
 	return false

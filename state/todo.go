@@ -18,9 +18,34 @@ import (
 
 // RenderTodo writes the tasks as markdown, grouped by status. The first line holds the serial and the sha256 of what follows
 // it, by which a hand edit is known.
-func RenderTodo(doc *Doc) []byte {
+func RenderTodo(doc *Doc) []byte { return renderWith(doc, nil) }
+
+// renderWith renders with the notes that others wrote, each where it belongs: behind the title, a heading or a task, or
+// behind everything.
+func renderWith(doc *Doc, notes []todoPiece) []byte {
 	var b bytes.Buffer
+	left := anchored(doc, notes)
+	take := func(section formats.TaskStatus, task int) []string {
+		var out []string
+		left = slices.DeleteFunc(left, func(p todoPiece) bool {
+			if p.behind || p.section != section || p.task != task {
+				return false
+			}
+			out = append(out, p.raw)
+			return true
+		})
+		return out
+	}
+	paragraph := func(text string) {
+		if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\t") {
+			text = "<!-- a note -->\n" + text // which would else belong to the task above
+		}
+		b.WriteString("\n" + text + "\n")
+	}
 	b.WriteString("# Tasks\n")
+	for _, text := range take("", 0) {
+		paragraph(text)
+	}
 	if len(doc.Tasks) == 0 {
 		b.WriteString("\nNone.\n")
 	}
@@ -35,13 +60,43 @@ func RenderTodo(doc *Doc) []byte {
 			continue
 		}
 		slices.SortFunc(list, func(a, b *formats.Task) int { return a.Number - b.Number })
-		fmt.Fprintf(&b, "\n## %s\n\n", heading(s))
+		fmt.Fprintf(&b, "\n## %s\n", heading(s))
+		for _, text := range take(s, 0) {
+			paragraph(text)
+		}
+		b.WriteByte('\n')
 		for _, t := range list {
 			todoLine(&b, t)
+			if len(left) > 0 {
+				for _, text := range take("", t.Number) {
+					b.WriteString(text + "\n")
+				}
+			}
 		}
+	}
+	for _, p := range left {
+		paragraph(p.raw)
 	}
 	head := fmt.Sprintf("<!-- tercet: serial %d sha256 %s -->\n", doc.Serial, digest(b.Bytes()))
 	return append([]byte(head), b.Bytes()...)
+}
+
+// anchored gives notes a place that there is: behind the title, if what they belonged to is gone.
+func anchored(doc *Doc, notes []todoPiece) []todoPiece {
+	if len(notes) == 0 {
+		return nil
+	}
+	tasks, sections := map[int]bool{0: true}, map[formats.TaskStatus]bool{"": true}
+	for i := range doc.Tasks {
+		tasks[doc.Tasks[i].Number], sections[doc.Tasks[i].Status] = true, true
+	}
+	out := slices.Clone(notes)
+	for i := range out {
+		if !tasks[out[i].task] || !sections[out[i].section] {
+			out[i].task, out[i].section = 0, ""
+		}
+	}
+	return out
 }
 
 func heading(s formats.TaskStatus) string {
@@ -54,7 +109,21 @@ func todoLine(b *bytes.Buffer, t *formats.Task) {
 	if t.Status.Terminal() {
 		box = "x"
 	}
-	fmt.Fprintf(b, "- [%s] %d. %s", box, t.Number, plainLine(t.Title))
+	fmt.Fprintf(b, "- [%s] %d. %s\n", box, t.Number, todoLineText(t))
+	if t.BlockedReason != "" {
+		fmt.Fprintf(b, "  - blocked: %s\n", plainLine(t.BlockedReason))
+	}
+	for _, a := range t.Artifacts {
+		if !a.Deleted && a.Type.IsDocument() {
+			fmt.Fprintf(b, "  - %s: %s\n", a.Type, plainLine(a.Path))
+		}
+	}
+}
+
+// todoLineText is the text of a task's line.
+func todoLineText(t *formats.Task) string {
+	var b strings.Builder
+	b.WriteString(plainLine(t.Title))
 	var notes []string
 	for _, n := range []string{t.Language, t.Priority, t.Effort} {
 		if n != "" {
@@ -65,7 +134,7 @@ func todoLine(b *bytes.Buffer, t *formats.Task) {
 		b.WriteString(" (" + strings.Join(notes, ", ") + ")")
 	}
 	if t.Parent != nil {
-		fmt.Fprintf(b, ", part of %d", *t.Parent)
+		fmt.Fprintf(&b, ", part of %d", *t.Parent)
 	}
 	if len(t.Dependencies) > 0 {
 		words := make([]string, len(t.Dependencies))
@@ -74,15 +143,7 @@ func todoLine(b *bytes.Buffer, t *formats.Task) {
 		}
 		b.WriteString(", after " + strings.Join(words, ", "))
 	}
-	b.WriteByte('\n')
-	if t.BlockedReason != "" {
-		fmt.Fprintf(b, "  - blocked: %s\n", plainLine(t.BlockedReason))
-	}
-	for _, a := range t.Artifacts {
-		if !a.Deleted && a.Type.IsDocument() {
-			fmt.Fprintf(b, "  - %s: %s\n", a.Type, plainLine(a.Path))
-		}
-	}
+	return b.String()
 }
 
 // plainLine keeps a text on its line and from being taken for HTML.
@@ -110,9 +171,10 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 const todoWait = 2 * time.Second
 
 // renderTodo brings TODO.md up to date after a write. It never fails a write: what goes wrong is a warning.
-func (m *Manager) renderTodo(ctx context.Context) []string {
+// synced is the sha256 of an edited file whose edits are in the state now; empty: a file that was edited stays.
+func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 	// Whoever wrote after this write brings the view up to date after that.
-	if mine, err := m.isLast(); err == nil && !mine {
+	if mine, err := m.isLast(); err == nil && !mine && synced == "" {
 		return nil
 	}
 	cfg := m.cfg
@@ -125,7 +187,7 @@ func (m *Manager) renderTodo(ctx context.Context) []string {
 	if err != nil {
 		return []string{"TODO.md was not written: " + err.Error()}
 	}
-	err = m.writeTodo()
+	err = m.writeTodo(synced)
 	if err = errors.Join(err, h.release()); err != nil {
 		return []string{"TODO.md was not written: " + err.Error()}
 	}
@@ -140,9 +202,9 @@ func (m *Manager) isLast() (bool, error) {
 }
 
 // errTodoEdited says that a person changed TODO.md.
-var errTodoEdited = errors.New("it was edited; move it away to have it written anew")
+var errTodoEdited = errors.New("it was edited; run tercet sync")
 
-func (m *Manager) writeTodo() error {
+func (m *Manager) writeTodo(synced string) error {
 	root := m.cfg.Root
 	state, err := readFile(root, stateFile, maxState)
 	if err != nil {
@@ -163,7 +225,9 @@ func (m *Manager) writeTodo() error {
 	}
 	old, err := readFile(root, real, maxState)
 	switch {
+	case err == nil && synced != "" && synced == digest(old):
 	case errors.Is(err, fs.ErrNotExist), err == nil && bytes.IndexByte(old, 0) >= 0, err == nil && len(old) == 0:
+		old = nil
 		// It is not synced when it is written: a loss of power may leave nothing of it, or zeros, which no person types.
 	case err != nil:
 		return err
@@ -176,5 +240,5 @@ func (m *Manager) writeTodo() error {
 			return nil
 		}
 	}
-	return atomicfile.WriteLoose(root, real, RenderTodo(&doc.Doc), 0)
+	return atomicfile.WriteLoose(root, real, renderWith(&doc.Doc, parseTodo(old).notes()), 0)
 }

@@ -1,0 +1,503 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+	"tercet/internal/nearest"
+)
+
+// list takes tasks over. Tasks in this package's own words stay byte for byte; any other is read leniently.
+func (m *Import) list(tasks []*jsonx.Value, status formats.TaskStatus) {
+	for i, v := range tasks {
+		strict := &decoder{file: m.File, src: m.src}
+		t := restored{at: v.Start}
+		strict.task(&t.task, v, i)
+		if len(strict.found) == 0 {
+			t.raw = v.Raw(m.src)
+			if _, err := jsonx.Parse(t.raw, jsonx.Limits{}); err != nil {
+				t.raw = jsonx.AppendValue(nil, v) // the text was mended, so its bytes are not JSON
+			}
+			m.tasks = append(m.tasks, t)
+			continue
+		}
+		if !v.Is(jsonx.Dict) {
+			m.find(DamageValue, v.Start, "expected a task, got "+v.Kind.String(), "")
+			continue
+		}
+		f := foreign{m: m, v: v, used: map[string]bool{}}
+		if f.task(&t.task, status) {
+			if t.raw = f.encode(&t.task); t.raw != nil {
+				m.tasks = append(m.tasks, t)
+			}
+		}
+	}
+}
+
+// foreign reads one task of another system.
+type foreign struct {
+	m    *Import
+	v    *jsonx.Value
+	used map[string]bool // keys of the source that were read
+	n    int             // number, 0 while it is not known
+	ok   bool
+}
+
+func (f *foreign) where() string {
+	if f.n == 0 {
+		return ""
+	}
+	return "task " + number(f.n) + ": "
+}
+
+func (f *foreign) wrong(v *jsonx.Value, help, format string, args ...any) {
+	f.ok = false
+	f.m.find(DamageValue, v.Start, f.where()+fmt.Sprintf(format, args...), help)
+}
+
+func (f *foreign) note(v *jsonx.Value, format string, args ...any) {
+	f.m.find(DamageNote, v.Start, f.where()+fmt.Sprintf(format, args...), "")
+}
+
+// get gives the value of the first of the keys that is there and says something.
+func (f *foreign) get(keys ...string) *jsonx.Value {
+	for _, key := range keys {
+		for i := range f.v.Members {
+			m := &f.v.Members[i]
+			if !strings.EqualFold(m.Key, key) || m.Value.Is(jsonx.Null) || f.used[m.Key] {
+				continue
+			}
+			if s, text := m.Value.Str(); text && s == "" {
+				continue
+			}
+			f.used[m.Key] = true
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// text gives a text; numbers and booleans are taken as they are written.
+func (f *foreign) text(keys ...string) string {
+	v := f.get(keys...)
+	if v == nil {
+		return ""
+	}
+	if s, ok := v.Str(); ok {
+		return s
+	}
+	if v.Is(jsonx.Number) || v.Is(jsonx.Bool) {
+		return string(jsonx.AppendValue(nil, v))
+	}
+	if v.Is(jsonx.Array) {
+		var parts []string
+		for _, e := range v.Elems {
+			if s, ok := e.Str(); ok {
+				parts = append(parts, s)
+			}
+		}
+		return strings.Join(parts, "; ")
+	}
+	f.wrong(v, "", "%s: expected text, got %s", keys[0], v.Kind)
+	return ""
+}
+
+// whole reads a number that may stand in quotes.
+func (f *foreign) whole(v *jsonx.Value) (int, bool) {
+	if n, ok := v.Int(); ok && n >= 0 && n < maxNumber {
+		return int(n), true
+	}
+	if s, ok := v.Str(); ok {
+		if n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(s), "#")); err == nil && n >= 0 {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+func (f *foreign) numbers(keys ...string) []int {
+	out := []int{}
+	v := f.get(keys...)
+	if v == nil {
+		return out
+	}
+	list := []*jsonx.Value{v}
+	if v.Is(jsonx.Array) {
+		list = v.Elems
+	} else if s, ok := v.Str(); ok && (strings.EqualFold(s, "none") || s == "-") {
+		return out
+	}
+	for _, e := range list {
+		if n, ok := f.whole(e); ok && n > 0 {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+			continue
+		}
+		f.note(e, "%s: %s is no task number and is left out", keys[0], jsonx.AppendValue(nil, e))
+	}
+	return out
+}
+
+func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
+	f.ok = true
+	*t = formats.Task{}
+	v := f.get("number", "project_number", "task_number", "id")
+	n, ok := f.whole(v)
+	if !ok || n == 0 {
+		if v == nil {
+			v = f.v
+		}
+		f.wrong(v, "give it one by hand", "expected a task number")
+		return false
+	}
+	f.n, t.Number = n, n
+	f.names(t)
+	t.Status = f.status(status)
+	t.Language = f.text("language")
+	if t.Language == "lean4" {
+		t.Language = "lean"
+	}
+	t.Priority = strings.ToLower(f.text("priority"))
+	t.Effort = f.text("effort", "estimated_effort")
+	t.Dependencies = f.numbers("dependencies", "depends_on")
+	if list := f.numbers("parent", "parent_task", "parent_number"); len(list) > 0 {
+		t.Parent = &list[0]
+	}
+	t.Created = f.text("created", "created_at", "date_created")
+	t.Updated = f.text("updated", "last_updated", "updated_at", "last_modified")
+	t.BlockedReason = f.text("blocked_reason", "blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by")
+	t.Session = f.text("session_id")
+	t.Artifacts = f.artifacts()
+	if v := f.get("lease"); v != nil {
+		d := &decoder{file: f.m.File, src: f.m.src}
+		if t.Lease = d.lease(v, "lease"); len(d.found) > 0 {
+			f.note(v, "its lease cannot be read and is left out")
+			t.Lease = nil
+		}
+	}
+	if v := f.get("prior"); v != nil {
+		word, _ := v.Str() // anything else is no status
+		prior, err := formats.LooseTaskStatus(word)
+		if err != nil {
+			f.wrong(v, "", "prior: %v", err)
+		}
+		t.Prior = prior
+	}
+	f.settle(t)
+	return f.ok
+}
+
+// names finds title, slug and description.
+func (f *foreign) names(t *formats.Task) {
+	t.Description = f.text("description")
+	name := f.text("project_name", "slug")
+	t.Title = oneLine(f.text("title", "name"))
+	if t.Title == "" {
+		t.Title = oneLine(strings.ReplaceAll(name, "_", " "))
+	}
+	if t.Title == "" {
+		first, _, _ := strings.Cut(t.Description, "\n")
+		t.Title = oneLine(first)
+	}
+	if t.Title == "" {
+		t.Title = "Task " + number(t.Number)
+		f.note(f.v, "it has neither title nor description")
+	}
+	t.Slug = Slug(t.Title)
+	for _, key := range []string{"project_name", "slug"} {
+		v := f.v.Get(key)
+		d := &decoder{}
+		if s, ok := v.Str(); ok && s != "" && d.slug(v, key) == s && len(d.found) == 0 {
+			t.Slug = s
+		}
+	}
+}
+
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxTitle {
+		s = strings.ToValidUTF8(s[:maxTitle], "")
+	}
+	return s
+}
+
+func (f *foreign) status(fallback formats.TaskStatus) formats.TaskStatus {
+	v := f.get("status")
+	word, _ := v.Str() // absent is empty
+	if word == "" {
+		if fallback == "" {
+			fallback = formats.NotStarted
+			f.note(f.v, "it has no status and is taken as %s", fallback)
+		}
+		return fallback
+	}
+	s, err := formats.LooseTaskStatus(word)
+	if err != nil {
+		var names []string
+		for _, one := range formats.TaskStatuses() {
+			names = append(names, one.String())
+		}
+		f.wrong(v, nearest.Help(word, names), "status: %v", err)
+		return formats.NotStarted
+	}
+	if s.String() != word {
+		f.note(v, "status %q is read as %s", word, s)
+	}
+	return s
+}
+
+// settle gives a task that nobody works on any more a status at which work can begin.
+func (f *foreign) settle(t *formats.Task) {
+	from := t.Status
+	switch {
+	case !t.Status.InProgress() || t.Lease != nil:
+		return
+	case t.Prior != "":
+		t.Status, t.Prior = t.Prior, ""
+	case t.Status == formats.Implementing:
+		t.Status = formats.Partial
+	case t.Status == formats.Revising, t.Newest(formats.ArtifactPlan) != nil:
+		t.Status = formats.Planned
+	case t.Newest(formats.ArtifactReport) != nil:
+		t.Status = formats.Researched
+	default:
+		t.Status = formats.NotStarted
+	}
+	f.note(f.v, "nobody works on it any more: %s is taken as %s", from, t.Status)
+}
+
+// artifacts reads a list of paths or objects, or an object of paths by type. A path that leads outside is kept in a member
+// of its own.
+func (f *foreign) artifacts() []formats.Artifact {
+	out := []formats.Artifact{}
+	v := f.get("artifacts")
+	add := func(kind string, e *jsonx.Value) {
+		a := formats.Artifact{Type: formats.ArtifactType(strings.ToLower(kind))}
+		if s, ok := e.Str(); ok {
+			a.Path = s
+		} else if e.Is(jsonx.Dict) {
+			a.Path, a.Summary, a.Created = textOf(e, "path"), textOf(e, "summary"), textOf(e, "created")
+			a.Deleted, _ = e.Get("deleted").Bool() // absent is false
+			if t := textOf(e, "type"); t != "" {
+				a.Type = formats.ArtifactType(strings.ToLower(t))
+			}
+		}
+		if a.Type == "research" || a.Type == "research_report" {
+			a.Type = formats.ArtifactReport
+		}
+		if !slices.Contains(artifactTypes(), a.Type) {
+			a.Type = formats.GuessArtifactType(a.Path)
+		}
+		if why := pathFault(a.Path); why != "" {
+			f.note(e, "artifact %s is left out: %s", jsonx.AppendValue(nil, e), why)
+			return
+		}
+		if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) {
+			out = append(out, a)
+		}
+	}
+	switch {
+	case v.Is(jsonx.Array):
+		for _, e := range v.Elems {
+			add("", e)
+		}
+	case v.Is(jsonx.Dict):
+		for i := range v.Members {
+			add(v.Members[i].Key, v.Members[i].Value)
+		}
+	case v.Is(jsonx.String):
+		add("", v)
+	}
+	return out
+}
+
+// encode writes the task in this package's words, with the members that were not read behind them.
+func (f *foreign) encode(t *formats.Task) []byte {
+	o := taskObject(t)
+	for i := range f.v.Members {
+		m := &f.v.Members[i]
+		if f.used[m.Key] || slices.ContainsFunc(taskKeys(), func(k string) bool { return strings.EqualFold(k, m.Key) }) {
+			continue
+		}
+		o.Set(m.Key, m.Value)
+	}
+	raw, err := jsonx.Marshal(o, "")
+	if err != nil {
+		f.wrong(f.v, "", "it cannot be written: %v", err)
+		return nil
+	}
+	return raw
+}
+
+// importTasks adds the tasks of an import.
+func (d *draft) importTasks(op ImportTasks) error {
+	if op.From == nil {
+		return &OpError{Op: op.name(), Msg: "expected tasks, got none"}
+	}
+	if err := op.From.Err(); err != nil {
+		return err
+	}
+	archive, err := d.archived()
+	if err != nil {
+		return err
+	}
+	taken := map[int]bool{}
+	var fresh []restored
+	for _, t := range op.From.tasks {
+		n := t.task.Number
+		old := d.peek(n)
+		if old == nil && archive != nil {
+			old = archive.find(n)
+		}
+		switch {
+		case old == nil:
+		case sameTask(old, &t.task):
+			d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Task: n, From: old.Status, To: old.Status})
+			continue
+		default:
+			taken[n] = true
+		}
+		fresh = append(fresh, t)
+	}
+	if len(taken) > 0 && !op.Fresh {
+		return &OpError{
+			Op: op.name(), Msg: "the state has other tasks with the numbers " + listed(sortedInts(taken)),
+			Advice: "give the imported ones new numbers with --fresh-numbers, or import into a workspace without tasks",
+		}
+	}
+	return d.place(op, fresh, taken)
+}
+
+// place gives numbers to those whose number is taken, rewrites references to them, and adds all.
+func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error {
+	d.next = max(d.next, op.From.NextNumber)
+	for _, t := range list {
+		d.next = max(d.next, t.task.Number+1)
+	}
+	renamed := map[int]int{}
+	for _, n := range sortedInts(taken) {
+		renamed[n] = d.next
+		d.warn(fmt.Sprintf("task %d of the file is task %d here", n, d.next))
+		d.next++
+	}
+	for _, t := range list {
+		if err := t.rename(renamed); err != nil {
+			return err
+		}
+		d.restored = append(d.restored, t)
+		d.numbers = append(d.numbers, t.task.Number)
+		d.verdict(op, &t.task, "", true)
+	}
+	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
+	d.imported = true
+	return d.dangling(op)
+}
+
+// dangling looks at references to tasks that are nowhere: with repair they are left out, else they refuse the import.
+func (d *draft) dangling(op ImportTasks) error {
+	archive, err := d.archived()
+	if err != nil {
+		return err
+	}
+	there := map[int]bool{}
+	for t := range d.tasks {
+		there[t.Number] = true
+	}
+	gone := func(n int) bool { return !there[n] && (archive == nil || archive.find(n) == nil) }
+	var missing []string
+	for i := range d.restored {
+		t := &d.restored[i]
+		var changes []jsonx.Change
+		if slices.ContainsFunc(t.task.Dependencies, gone) {
+			missing = append(missing, fmt.Sprintf("task %d depends on one that is nowhere, of %s", t.task.Number, listed(t.task.Dependencies)))
+			t.task.Dependencies = slices.DeleteFunc(slices.Clone(t.task.Dependencies), gone)
+			raw, err := jsonx.Marshal(ints(t.task.Dependencies), "")
+			if err != nil {
+				return err
+			}
+			changes = append(changes, jsonx.Change{Key: "dependencies", Raw: raw})
+		}
+		if t.task.Parent != nil && gone(*t.task.Parent) {
+			missing = append(missing, fmt.Sprintf("task %d is part of task %d, which is nowhere", t.task.Number, *t.task.Parent))
+			t.task.Parent = nil
+			changes = append(changes, jsonx.Change{Key: "parent", Raw: []byte("null")})
+		}
+		if len(changes) > 0 {
+			if err := t.edit(changes); err != nil {
+				return err
+			}
+		}
+	}
+	if len(missing) > 0 && !op.From.repair {
+		return &OpError{Op: op.name(), Msg: strings.Join(missing, "; "), Advice: "leave such references out with --repair"}
+	}
+	for _, text := range missing {
+		d.warn(text + "; the reference is left out")
+	}
+	return nil
+}
+
+// rename gives a task and its references other numbers, in its bytes as well.
+func (t *restored) rename(numbers map[int]int) error {
+	var changes []jsonx.Change
+	if n, ok := numbers[t.task.Number]; ok {
+		t.task.Number = n
+		changes = append(changes, jsonx.Change{Key: "number", Raw: strconv.AppendInt(nil, int64(n), 10)})
+	}
+	deps := slices.Clone(t.task.Dependencies)
+	for i, n := range deps {
+		if to, ok := numbers[n]; ok {
+			deps[i] = to
+		}
+	}
+	if !slices.Equal(deps, t.task.Dependencies) {
+		t.task.Dependencies = deps
+		raw, err := jsonx.Marshal(ints(deps), "")
+		if err != nil {
+			return err
+		}
+		changes = append(changes, jsonx.Change{Key: "dependencies", Raw: raw})
+	}
+	if t.task.Parent != nil {
+		if to, ok := numbers[*t.task.Parent]; ok {
+			t.task.Parent = &to
+			changes = append(changes, jsonx.Change{Key: "parent", Raw: strconv.AppendInt(nil, int64(to), 10)})
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return t.edit(changes)
+}
+
+func (t *restored) edit(changes []jsonx.Change) error {
+	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
+	if err != nil {
+		return err
+	}
+	t.raw, err = jsonx.Splice(t.raw, jsonx.EditMembers(t.raw, v, changes))
+	return err
+}
+
+func sortedInts(set map[int]bool) []int {
+	out := make([]int, 0, len(set))
+	for n := range set {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// listed writes numbers with commas.
+func listed(list []int) string {
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = number(n)
+	}
+	return strings.Join(words, ", ")
+}

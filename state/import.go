@@ -1,0 +1,360 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+)
+
+// Damage is a class of what can be wrong with a file that is imported.
+type Damage string
+
+// The classes of damage. Stream, trailing comma and duplicate key can be mended; a note is no damage, it says how
+// something was read.
+const (
+	DamageTruncated     Damage = "truncated"
+	DamageStream        Damage = "object_stream"
+	DamageTrailingComma Damage = "trailing_comma"
+	DamageWrong         Damage = "wrong_document"
+	DamageDuplicateKey  Damage = "duplicate_key"
+	DamageDuplicateTask Damage = "duplicate_task"
+	DamageConflict      Damage = "conflict_markers"
+	DamageSyntax        Damage = "syntax"
+	DamageValue         Damage = "value"
+	DamageNote          Damage = "note"
+)
+
+// Finding is one thing about a file that is imported.
+type Finding struct {
+	Class   Damage      `json:"class"`
+	Pos     formats.Pos `json:"pos"`
+	Message string      `json:"message"`
+	Help    string      `json:"help,omitempty"`
+	Mended  bool        `json:"mended"` // it does not stand in the way any more
+}
+
+// Import is what was read from a file of tasks: one of this package, or one with active_projects. The file is not changed.
+type Import struct {
+	File       string    `json:"file"`
+	Digest     string    `json:"sha256"`
+	Shape      string    `json:"shape"` // tercet, active_projects, tasks; empty if it is none
+	Findings   []Finding `json:"findings"`
+	NextNumber int       `json:"next_number"`
+
+	src    []byte
+	repair bool
+	tasks  []restored
+}
+
+// The shapes of a file of tasks.
+const (
+	ShapeTercet   = "tercet"
+	ShapeProjects = "active_projects"
+	ShapeTasks    = "tasks" // bare tasks, in an array or one after the other
+)
+
+// Tasks gives the tasks as they would be written.
+func (m *Import) Tasks() []formats.Task {
+	out := make([]formats.Task, len(m.tasks))
+	for i := range m.tasks {
+		out[i] = m.tasks[i].task
+	}
+	return out
+}
+
+// Err is nil if the file can be imported; else a *formats.Diagnostics with every finding that stands in the way.
+func (m *Import) Err() error {
+	d := &formats.Diagnostics{Sources: map[string][]byte{m.File: m.src}, Of: formats.CodeInvalidState}
+	for _, f := range m.Findings {
+		if !f.Mended {
+			d.List = append(d.List, formats.Diagnostic{
+				Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: m.File, Pos: f.Pos,
+				Message: strings.ReplaceAll(string(f.Class), "_", " ") + ": " + f.Message, Help: f.Help,
+			})
+		}
+	}
+	if len(d.List) == 0 {
+		return nil
+	}
+	return d
+}
+
+// ReadImport reads a file of tasks in any of its shapes and reports what is wrong with it, class by class. With repair a
+// stream of objects, trailing commas and duplicate keys are mended in what is read, never in the file.
+func ReadImport(file string, src []byte, repair bool) *Import {
+	m := &Import{File: file, Digest: digest(src), Findings: []Finding{}, src: src, repair: repair}
+	if at := conflictMarker(src); at >= 0 {
+		m.find(DamageConflict, at, "the file holds both sides of an unfinished merge", "take one side or both: tercet state merge --ours, --theirs or --union FILE")
+		return m
+	}
+	tree, err := jsonx.Parse(src, jsonx.Limits{})
+	if err == nil {
+		m.document(tree)
+		return m
+	}
+	values := m.diagnose(err)
+	if len(values) == 0 {
+		return m
+	}
+	m.values(values)
+	return m
+}
+
+func (m *Import) find(class Damage, offset int, message, help string) {
+	mended := class == DamageNote || m.repair && (class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey)
+	if !mended && help == "" && (class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey) {
+		help = "mend it on the way with --repair"
+	}
+	m.Findings = append(m.Findings, Finding{Class: class, Pos: position(m.src, offset), Message: message, Help: help, Mended: mended})
+}
+
+// diagnose finds out why a text is not JSON and gives the values that can be read of it.
+func (m *Import) diagnose(cause error) []*jsonx.Value {
+	s := mender{src: m.src, text: bytes.Clone(m.src)}
+	s.scan()
+	for _, at := range s.commas {
+		m.find(DamageTrailingComma, at, "a comma before the end of a list", "")
+	}
+	for _, k := range s.twice {
+		m.find(DamageDuplicateKey, k.at, fmt.Sprintf("key %q stands twice in one object; the last one counts", k.key), "")
+	}
+	if s.open {
+		m.find(DamageTruncated, len(m.src), fmt.Sprintf("the file ends in the middle; %d whole objects stand before the cut", s.whole), "take a whole copy of the file: a backup, or what git has")
+		return nil
+	}
+	var out []*jsonx.Value
+	stream := jsonx.NewStream(s.text, jsonx.Limits{Duplicates: true})
+	for {
+		v, err := stream.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			at, msg := len(m.src), err.Error()
+			if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
+				at, msg = e.Offset, e.Msg
+			}
+			m.find(DamageSyntax, at, msg, "mend this place by hand")
+			return nil
+		}
+		out = append(out, v)
+	}
+	if len(out) == 0 {
+		m.find(DamageWrong, 0, "the file is empty", "")
+		return nil
+	}
+	if len(out) > 1 {
+		m.find(DamageStream, out[1].Start, fmt.Sprintf("%d values stand one after the other, expected one", len(out)), "")
+	}
+	if len(m.Findings) == 0 {
+		m.find(DamageSyntax, 0, cause.Error(), "mend this place by hand")
+		return nil
+	}
+	return out
+}
+
+// values takes a mended text: one document, bare tasks, or a document with tasks behind it.
+func (m *Import) values(list []*jsonx.Value) {
+	var docs, tasks []*jsonx.Value
+	for _, v := range list {
+		switch {
+		case looksLikeTask(v):
+			tasks = append(tasks, v)
+		default:
+			docs = append(docs, v)
+		}
+	}
+	if len(docs) > 1 {
+		m.find(DamageWrong, docs[1].Start, "more than one document that is no task", "split the file and import the one you want")
+		return
+	}
+	if len(docs) == 1 {
+		m.document(docs[0])
+	} else {
+		m.Shape = ShapeTasks
+	}
+	m.list(tasks, "")
+	m.unique()
+}
+
+func looksLikeTask(v *jsonx.Value) bool {
+	return v.Is(jsonx.Dict) && (v.Get("number") != nil || v.Get("project_number") != nil || v.Get("task_number") != nil)
+}
+
+// document takes one document in whatever shape it has.
+func (m *Import) document(tree *jsonx.Value) {
+	switch {
+	case tree.Is(jsonx.Dict) && tree.Get("active_projects").Is(jsonx.Array):
+		m.Shape = ShapeProjects
+		m.next(tree.Get("next_project_number"))
+		m.list(tree.Get("active_projects").Elems, "")
+		if done := tree.Get("completed_projects"); done.Is(jsonx.Array) && len(done.Elems) > 0 {
+			m.find(DamageNote, done.Start, fmt.Sprintf("%d completed projects are taken over as completed tasks; archive them with: tercet task archive", len(done.Elems)), "")
+			m.list(done.Elems, formats.Completed)
+		}
+	case tree.Is(jsonx.Dict) && tree.Get("tasks").Is(jsonx.Array):
+		m.Shape = ShapeTercet
+		m.next(tree.Get("next_number"))
+		m.list(tree.Get("tasks").Elems, "")
+	case tree.Is(jsonx.Array) && len(tree.Elems) > 0 && !slices.ContainsFunc(tree.Elems, func(v *jsonx.Value) bool { return !looksLikeTask(v) }):
+		m.Shape = ShapeTasks
+		m.list(tree.Elems, "")
+	case looksLikeTask(tree):
+		m.Shape = ShapeTasks
+		m.list([]*jsonx.Value{tree}, "")
+	default:
+		m.find(DamageWrong, tree.Start, "expected a list of tasks or active_projects, got "+described(tree), "import a state.json")
+	}
+	m.unique()
+}
+
+func described(v *jsonx.Value) string {
+	if !v.Is(jsonx.Dict) {
+		return "one " + v.Kind.String()
+	}
+	var keys []string
+	for i := range v.Members {
+		if i == 4 {
+			keys = append(keys, "...")
+			break
+		}
+		keys = append(keys, v.Members[i].Key)
+	}
+	if len(keys) == 0 {
+		return "an empty object"
+	}
+	return "an object with the keys " + strings.Join(keys, ", ")
+}
+
+func (m *Import) next(v *jsonx.Value) {
+	if n, ok := v.Int(); ok && n > 0 && n < maxNumber {
+		m.NextNumber = int(n)
+	}
+}
+
+// unique refuses two tasks of one number. The same task twice is taken once.
+func (m *Import) unique() {
+	seen := map[int]int{}
+	kept := m.tasks[:0]
+	for i := range m.tasks {
+		t := m.tasks[i]
+		first, twice := seen[t.task.Number]
+		if !twice {
+			seen[t.task.Number] = len(kept)
+			kept = append(kept, t)
+			continue
+		}
+		if !sameTask(&kept[first].task, &t.task) {
+			m.find(DamageDuplicateTask, t.at, fmt.Sprintf("task %d stands twice, and the two differ", t.task.Number), "remove one of the two")
+		}
+	}
+	m.tasks = kept
+	if len(kept) == 0 && m.Shape != "" && m.Err() == nil {
+		m.find(DamageNote, 0, "the file has no tasks", "")
+	}
+}
+
+// mender looks at a text that is not JSON: where commas stand too many, which keys stand twice, and whether it ends early.
+// The commas it blanks, so that offsets stay what they are.
+type mender struct {
+	src, text []byte
+	commas    []int
+	twice     []keyAt
+	whole     int  // objects that were closed
+	open      bool // the text ends inside a value
+}
+
+type keyAt struct {
+	key string
+	at  int
+}
+
+// frame is an array or an object that is open.
+type frame struct {
+	dict bool
+	key  bool // a key comes next
+	keys map[string]bool
+}
+
+func (s *mender) scan() {
+	var stack []*frame
+	comma := -1
+	for i := 0; i < len(s.src); i++ {
+		c := s.src[i]
+		var top *frame
+		if len(stack) > 0 {
+			top = stack[len(stack)-1]
+		}
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '"':
+			end := closing(s.src, i)
+			if end < 0 {
+				s.open = bytes.IndexByte(s.src[i:], '\n') < 0
+				return
+			}
+			if top != nil && top.dict && top.key {
+				s.key(top, i, end)
+			}
+			i = end
+		case '{', '[':
+			stack = append(stack, &frame{dict: c == '{', key: c == '{', keys: map[string]bool{}})
+		case '}', ']':
+			if comma >= 0 {
+				s.commas = append(s.commas, comma)
+				s.text[comma] = ' '
+			}
+			if len(stack) > 0 {
+				stack = stack[:len(stack)-1]
+			}
+			if c == '}' {
+				s.whole++
+			}
+		case ',':
+			if top != nil {
+				top.key = top.dict
+			}
+			if comma < 0 {
+				comma = i
+				continue
+			}
+		}
+		comma = -1
+	}
+	s.open = len(stack) > 0
+}
+
+func (s *mender) key(top *frame, from, end int) {
+	top.key = false
+	v, err := jsonx.Parse(s.src[from:end+1], jsonx.Limits{})
+	if err != nil {
+		return
+	}
+	key, _ := v.Str() // it was parsed from quotes
+	if top.keys[key] {
+		s.twice = append(s.twice, keyAt{key, from})
+	}
+	top.keys[key] = true
+}
+
+// closing gives the quote that ends a string, -1 if there is none on its line.
+func closing(src []byte, from int) int {
+	for i := from + 1; i < len(src); i++ {
+		switch src[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		case '\n':
+			return -1
+		}
+	}
+	return -1
+}

@@ -1,0 +1,237 @@
+package state_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tercet/formats"
+	"tercet/state"
+)
+
+func classes(m *state.Import) string {
+	var out []string
+	for _, f := range m.Findings {
+		if f.Class == state.DamageNote {
+			continue
+		}
+		word := string(f.Class)
+		if f.Mended {
+			word += "(mended)"
+		}
+		out = append(out, fmt.Sprintf("%s@%d:%d", word, f.Pos.Line, f.Pos.Col))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestImportDamage(t *testing.T) {
+	t.Parallel()
+	one := `{"number": 1, "title": "a", "status": "planned"}`
+	for _, tt := range []struct {
+		name, src, plain, repaired string
+		tasks                      int // with repair
+	}{
+		{"whole", `{"tasks": [` + one + `]}`, "", "", 1},
+		{"truncated", `{"tasks": [` + one + `, {"number": 2, "ti`, "truncated@1:79", "truncated@1:79", 0},
+		{"truncated in a list", "{\"tasks\": [\n" + one + ",\n", "truncated@3:1", "truncated@3:1", 0},
+		{"stream", one + "\n" + `{"number": 2, "title": "b", "status": "done"}`, "object_stream@2:1", "object_stream(mended)@2:1", 2},
+		{"document and stream", `{"tasks": [` + one + "]}\n" + `{"number": 2, "title": "b", "status": "done"}`, "object_stream@2:1", "object_stream(mended)@2:1", 2},
+		{"two documents", `{"tasks": []} {"tasks": []}`, "object_stream@1:15 wrong_document@1:15", "object_stream(mended)@1:15 wrong_document@1:15", 0},
+		{"trailing comma", `{"tasks": [` + one + `,]}`, "trailing_comma@1:60", "trailing_comma(mended)@1:60", 1},
+		{"trailing comma in an object", `{"tasks": [{"number": 1, "title": "a", "status": "planned", }],}`, "trailing_comma@1:59 trailing_comma@1:63", "trailing_comma(mended)@1:59 trailing_comma(mended)@1:63", 1},
+		{"comma in a text", `{"tasks": [{"number": 1, "title": "a,]", "status": "planned"}]}`, "", "", 1},
+		{"duplicate key", `{"tasks": [{"number": 1, "title": "a", "title": "b", "status": "planned"}]}`, "duplicate_key@1:40", "duplicate_key(mended)@1:40", 1},
+		{"duplicate task", `{"tasks": [` + one + `, {"number": 1, "title": "other", "status": "planned"}]}`, "duplicate_task@1:62", "duplicate_task@1:62", 1},
+		{"the same task twice", `{"tasks": [` + one + `, ` + one + `]}`, "", "", 1},
+		{"conflict", "{\"tasks\": [\n<<<<<<< HEAD\n=======\n>>>>>>> x\n]}", "conflict_markers@2:1", "conflict_markers@2:1", 0},
+		{"wrong document", `{"name": "x", "scripts": {}}`, "wrong_document@1:1", "wrong_document@1:1", 0},
+		{"wrong value", `[1, 2]`, "wrong_document@1:1", "wrong_document@1:1", 0},
+		{"empty", "", "wrong_document@1:1", "wrong_document@1:1", 0},
+		{"no JSON", `{"tasks": nope}`, "syntax@1:11", "syntax@1:11", 0},
+		{"line break in a text", "{\"tasks\": [\"a\nb\"]}", "syntax@1:14", "syntax@1:14", 0},
+		{"unknown status", `{"tasks": [{"number": 1, "title": "a", "status": "plannd"}]}`, "value@1:50", "value@1:50", 0},
+		{"no number", `{"tasks": [{"title": "a"}]}`, "value@1:12", "value@1:12", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := state.ReadImport("x.json", []byte(tt.src), false)
+			if got := classes(m); got != tt.plain || (m.Err() == nil) != (tt.plain == "") {
+				t.Errorf("ReadImport = %s, %v; want %s", got, m.Err(), tt.plain)
+			}
+			m = state.ReadImport("x.json", []byte(tt.src), true)
+			if got := classes(m); got != tt.repaired || len(m.Tasks()) != tt.tasks {
+				t.Errorf("ReadImport with repair = %s, %d tasks; want %s, %d tasks", got, len(m.Tasks()), tt.repaired, tt.tasks)
+			}
+		})
+	}
+}
+
+const projects = `{
+  "next_project_number": 40,
+  "active_projects": [
+    {"project_number": 12, "project_name": "fix_the_parser", "status": "in_progress", "language": "lean4", "priority": "High", "blocking_reason": "waits",
+     "dependencies": ["11", "none"], "artifacts": ["specs/012_fix/reports/research-001.md", "/abs/x.md"], "created": "2026-01-01", "x_custom": {"a": 1.50}},
+    {"project_number": "13", "project_name": "Second Thing", "title": "The second", "status": "superseded", "parent_task": 12, "last_updated": "2026-01-02"},
+    {"project_number": 14, "status": "planning", "artifacts": [{"type": "research", "path": "specs/r.md"}], "description": "first line\nmore", "planning_completed": "2026-01-03"}
+  ],
+  "completed_projects": [{"project_number": 11, "project_name": "done_one"}]
+}`
+
+func TestImportProjects(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	m := state.ReadImport("specs/state.json", []byte(projects), false)
+	if err := m.Err(); err != nil || m.Shape != state.ShapeProjects {
+		t.Fatalf("ReadImport = %s, %v", m.Shape, err)
+	}
+	res := w.do(state.ImportTasks{From: m})
+	if diff := cmp.Diff([]int{11, 12, 13, 14}, sorted(res.Numbers)); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	parent := 12
+	want := []formats.Task{
+		{Number: 11, Title: "done one", Slug: "done_one", Status: formats.Completed, Dependencies: []int{}, Artifacts: []formats.Artifact{}},
+		{Number: 12, Title: "fix the parser", Slug: "fix_the_parser", Status: formats.Partial, Language: "lean", Priority: "high", Dependencies: []int{11},
+			Created: "2026-01-01", Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/012_fix/reports/research-001.md"}}, BlockedReason: "waits"},
+		{Number: 13, Title: "The second", Slug: "the_second", Status: formats.Abandoned, Dependencies: []int{}, Parent: &parent, Updated: "2026-01-02", Artifacts: []formats.Artifact{}},
+		{Number: 14, Title: "first line", Slug: "first_line", Status: formats.Researched, Description: "first line\nmore", Dependencies: []int{},
+			Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/r.md"}}},
+	}
+	doc, err := w.r.Doc(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, doc.Tasks); diff != "" {
+		t.Errorf("tasks (-want +got):\n%s", diff)
+	}
+	if got := w.read("state.json"); doc.NextNumber != 40 || !strings.Contains(got, "1.50") || !strings.Contains(got, `"planning_completed": "2026-01-03"`) {
+		t.Errorf("next number %d, or a member of others is lost:\n%s", doc.NextNumber, got)
+	}
+	if res := w.do(state.ImportTasks{From: m}); res.Changed {
+		t.Error("the same import again changed something")
+	}
+	w.healthy()
+	// Numbers that are taken refuse the whole import, or get new ones.
+	clash := state.ReadImport("x.json", []byte(`{"tasks": [{"number": 12, "title": "other", "status": "planned"}, {"number": 50, "title": "n", "status": "planned", "dependencies": [12], "parent": 12}]}`), false)
+	if _, err := w.try(state.ImportTasks{From: clash}); err == nil || !strings.Contains(err.Error(), "other tasks with the numbers 12") {
+		t.Errorf("import of a number that is taken = %v, want it refused", err)
+	}
+	w.do(state.ImportTasks{From: clash, Fresh: true})
+	if got := w.stored(50); got.Dependencies[0] != 51 || *got.Parent != 51 || w.stored(51).Title != "other" {
+		t.Errorf("task 50 = %+v, want references to 51", got)
+	}
+	lost := `{"tasks": [{"number": 60, "title": "x", "status": "planned", "dependencies": [77, 12], "parent": 78}]}`
+	if _, err := w.try(state.ImportTasks{From: state.ReadImport("x.json", []byte(lost), false)}); err == nil {
+		t.Error("an import that depends on a task that is nowhere is accepted")
+	}
+	w.do(state.ImportTasks{From: state.ReadImport("x.json", []byte(lost), true)})
+	if got := w.stored(60); len(got.Dependencies) != 1 || got.Parent != nil {
+		t.Errorf("task 60 = %+v, want the references left out", got)
+	}
+	w.healthy()
+}
+
+func sorted(list []int) []int {
+	set := map[int]bool{}
+	for _, n := range list {
+		set[n] = true
+	}
+	var out []int
+	for n := range 100 {
+		if set[n] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// TestExportImport holds that what is exported comes in as it was, in both shapes.
+func TestExportImport(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := quickWorkspace(rt)
+		texts := rapid.SampledFrom([]string{"a", "Über \"x\" \\ y", "b (c, high)", "\U0001f600 <b>", "one\ttwo"})
+		plain := rapid.SampledFrom([]string{"a", "Über \"x\"", "b (c)", "\U0001f600 <b>", "done"})
+		for i := range rapid.IntRange(1, 5).Draw(rt, "tasks") {
+			n := state.NewTask{
+				Title: plain.Draw(rt, "title"), Description: texts.Draw(rt, "description"), Language: rapid.SampledFrom([]string{"", "go", "lean"}).Draw(rt, "language"),
+				Priority: rapid.SampledFrom([]string{"low", "high"}).Draw(rt, "priority"), Effort: rapid.SampledFrom([]string{"", "2h"}).Draw(rt, "effort"),
+			}
+			if i > 0 && rapid.Bool().Draw(rt, "depends") {
+				n.Dependencies, n.Parent = []int{1}, i
+			}
+			w.do(state.CreateTasks{Tasks: []state.NewTask{n}})
+			if to := rapid.SampledFrom(formats.TaskStatuses()).Draw(rt, "status"); to != formats.NotStarted {
+				_, err := w.m.Apply(rt.Context(), state.Tx{Session: session, Force: true, Ops: []state.Op{
+					state.UpdateStatus{Tasks: []int{i + 1}, To: to, Reason: texts.Draw(rt, "reason")},
+					state.LinkArtifacts{Task: i + 1, Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "a/b.md", Summary: texts.Draw(rt, "summary")}}},
+				}})
+				if err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		if rapid.Bool().Draw(rt, "theirs") {
+			w.write("state.json", strings.Replace(w.read("state.json"), `"title"`, `"x_theirs": [1.0, 1e400], "title"`, 1))
+		}
+		before, err := w.r.Doc(rt.Context())
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, shape := range []string{state.ShapeTercet, state.ShapeProjects} {
+			out, err := w.r.Export(rt.Context(), shape)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if !json.Valid(out) {
+				rt.Fatalf("%s is no JSON: %s", shape, out)
+			}
+			to := quickWorkspace(rt)
+			m := state.ReadImport("x.json", out, false)
+			if m.Err() != nil || m.Shape != shape {
+				rt.Fatalf("ReadImport of %s = %s, %v", shape, m.Shape, m.Err())
+			}
+			to.do(state.ImportTasks{From: m})
+			after, err := to.r.Doc(rt.Context())
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if diff := cmp.Diff(before.Tasks, after.Tasks); diff != "" || before.NextNumber != after.NextNumber {
+				rt.Fatalf("%s, next %d and %d (-want +got):\n%s", shape, before.NextNumber, after.NextNumber, diff)
+			}
+			if strings.Contains(w.read("state.json"), "1e400") != strings.Contains(to.read("state.json"), "1e400") {
+				rt.Fatalf("%s: a member of others is lost", shape)
+			}
+		}
+	})
+}
+
+func FuzzImport(f *testing.F) {
+	f.Add([]byte(projects), true)
+	f.Add([]byte(`{"tasks": [{"number": 1, "title": "a", "status": "done",},]}`), true)
+	f.Add([]byte(`{"number": 1} {"number": 2}`), true)
+	f.Add([]byte(`{"a": "\`), false)
+	f.Add([]byte("[{\"project_number\": \"7\", \"artifacts\": {\"plan\": \"x\"}}]"), false)
+	f.Fuzz(func(t *testing.T, src []byte, repair bool) {
+		before := string(src)
+		m := state.ReadImport("x.json", src, repair)
+		if string(src) != before {
+			t.Fatal("the input was changed")
+		}
+		if m.Err() != nil {
+			return
+		}
+		w := quickWorkspace(t)
+		if _, err := w.try(state.ImportTasks{From: m, Fresh: true}); err != nil {
+			if c := formats.CodeOf(err); c == formats.CodeBug || c == formats.CodeUnknown {
+				t.Errorf("import of %q = %v", src, err)
+			}
+			return
+		}
+		w.healthy()
+	})
+}

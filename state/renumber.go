@@ -1,0 +1,198 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+)
+
+// renumber gives a task another number and rewrites the references to it. The document folders keep their names.
+func (d *draft) renumber(op Renumber) error {
+	t, err := d.take(op.Task)
+	if err != nil {
+		return err
+	}
+	if _, stale := d.cfg.effective(t, d.now); t.Status.InProgress() && !stale && !d.tx.Force {
+		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected a task that nobody works on, got one that is " + t.Status.String(), Advice: "wait until the work ends"}
+	}
+	if _, old := d.base.index[op.Task]; !old {
+		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected a task that was there before the transaction"}
+	}
+	to := op.To
+	if to == 0 {
+		to = d.next
+	}
+	if to == op.Task {
+		d.verdict(op, t, t.Status, false)
+		return nil
+	}
+	if to < d.next || to > maxNumber {
+		return &OpError{Op: op.name(), Task: op.Task, Msg: fmt.Sprintf("expected a number from %d, got %d", d.next, to), Advice: "lower numbers were given before, and a number is never given twice"}
+	}
+	if err := d.unreferenced(op); err != nil {
+		return err
+	}
+	t.Number = to
+	d.renamed[to] = d.base.index[op.Task]
+	d.next = to + 1
+	d.touch(t)
+	for _, n := range d.referring(op.Task) {
+		other, err := d.take(n)
+		if err != nil {
+			return err
+		}
+		other.Dependencies = slices.Clone(other.Dependencies)
+		for i, dep := range other.Dependencies {
+			if dep == op.Task {
+				other.Dependencies[i] = to
+			}
+		}
+		if other.Parent != nil && *other.Parent == op.Task {
+			other.Parent = &to
+		}
+		d.touch(other)
+	}
+	if len(t.Artifacts) > 0 {
+		d.warn(fmt.Sprintf("task %d: its documents stay where they are, and in their text it is still called %d", to, op.Task))
+	}
+	d.verdict(op, t, t.Status, true)
+	return nil
+}
+
+// unreferenced refuses a number to which an archived task refers: the archive is not written here.
+func (d *draft) unreferenced(op Renumber) error {
+	archive, err := d.archived()
+	if err != nil || archive == nil {
+		return err
+	}
+	for i := range archive.Tasks {
+		if a := &archive.Tasks[i]; refersTo(a, op.Task) {
+			return &OpError{Op: op.name(), Task: op.Task, Msg: fmt.Sprintf("the archived task %d refers to it", a.Number), Advice: fmt.Sprintf("unarchive task %d first", a.Number)}
+		}
+	}
+	return nil
+}
+
+func refersTo(t *formats.Task, n int) bool {
+	return slices.Contains(t.Dependencies, n) || t.Parent != nil && *t.Parent == n
+}
+
+func (d *draft) referring(n int) []int {
+	var out []int
+	for t := range d.tasks {
+		if refersTo(t, n) {
+			out = append(out, t.Number)
+		}
+	}
+	return out
+}
+
+// relocated tells whether a task whose number rose has to move to the end, where tasks stand sorted one a line.
+func (e *encoder) relocated(d *draft) []int {
+	var out []int
+	if oneLine, _ := e.layout(); !oneLine || len(d.renamed) == 0 {
+		return nil
+	}
+	if !slices.IsSortedFunc(d.base.Tasks, func(a, b formats.Task) int { return cmp.Compare(a.Number, b.Number) }) {
+		return nil
+	}
+	for _, i := range d.renamed {
+		out = append(out, i)
+	}
+	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(d.changed[a].Number, d.changed[b].Number) })
+	return out
+}
+
+// moved gives the bytes of a task with its changes, on their own.
+func (e *encoder) moved(d *draft, i int) ([]byte, error) {
+	v := d.base.values[i]
+	one := encoder{src: e.src, tasks: e.tasks}
+	if err := one.change(v, &d.base.Tasks[i], d.changed[i]); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(one.edits, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	for i := range one.edits {
+		one.edits[i].Start -= v.Start
+		one.edits[i].End -= v.Start
+	}
+	return jsonx.Splice(v.Raw(e.src), one.edits)
+}
+
+func (d *draft) setLayout(op SetLayout) error {
+	if op.To != LayoutLines && op.To != LayoutPretty {
+		return &OpError{Op: op.name(), Msg: fmt.Sprintf("expected layout lines or pretty, got %q", op.To)}
+	}
+	data, err := layOut(d.base.src, op.To)
+	if err != nil {
+		return err
+	}
+	d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Changed: !bytes.Equal(data, d.base.src)})
+	if !bytes.Equal(data, d.base.src) {
+		d.layout = op.To
+	}
+	return nil
+}
+
+// layOut writes a state in a layout; every literal stays as it is. In lines the tasks are sorted by number.
+func layOut(src []byte, to Layout) ([]byte, error) {
+	tree, err := jsonx.Parse(src, jsonx.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	if to == LayoutPretty {
+		out, err := jsonx.Marshal(tree, "  ")
+		return append(out, '\n'), err
+	}
+	var b bytes.Buffer
+	b.WriteString("{")
+	for i := range tree.Members {
+		m := &tree.Members[i]
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n  ")
+		b.Write(jsonx.AppendString(nil, m.Key))
+		b.WriteString(": ")
+		if m.Key == "tasks" && m.Value.Is(jsonx.Array) && len(m.Value.Elems) > 0 {
+			if err := layLines(&b, m.Value.Elems); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		line, err := jsonx.MarshalLine(m.Value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(line)
+	}
+	b.WriteString("\n}\n")
+	return b.Bytes(), nil
+}
+
+func layLines(b *bytes.Buffer, tasks []*jsonx.Value) error {
+	sorted := slices.Clone(tasks)
+	slices.SortStableFunc(sorted, func(a, c *jsonx.Value) int {
+		x, _ := a.Get("number").Int() // a state that was read has numbers
+		y, _ := c.Get("number").Int() // the same
+		return cmp.Compare(x, y)
+	})
+	b.WriteString("[\n")
+	for i, v := range sorted {
+		line, err := jsonx.MarshalLine(v)
+		if err != nil {
+			return err
+		}
+		b.WriteString("    ")
+		b.Write(line)
+		if i < len(sorted)-1 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("  ]")
+	return nil
+}

@@ -1,0 +1,366 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+)
+
+// Proposal is one hand edit of TODO.md.
+type Proposal struct {
+	Line    int    `json:"line"`
+	Task    int    `json:"task"`  // 0: a task that is to be made
+	Field   string `json:"field"` // status, title, ..., create, artifact
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Problem string `json:"problem"` // why it cannot be applied, empty if it can
+	Help    string `json:"help"`
+
+	item *todoItem
+}
+
+// String is the proposal in one line.
+func (p *Proposal) String() string {
+	switch {
+	case p.Task == 0:
+		return fmt.Sprintf("line %d: new task: %s", p.Line, p.To)
+	case p.From == "":
+		return fmt.Sprintf("line %d: task %d: %s: %s", p.Line, p.Task, p.Field, p.To)
+	}
+	return fmt.Sprintf("line %d: task %d: %s: %s -> %s", p.Line, p.Task, p.Field, p.From, p.To)
+}
+
+// Edits is what a person changed in TODO.md since it was written.
+type Edits struct {
+	Edited    bool       `json:"edited"`
+	Serial    uint64     `json:"serial"` // of the state that the file shows
+	Proposals []Proposal `json:"proposals"`
+	Missing   []int      `json:"missing"` // tasks whose line is gone; it comes back, no task is ever lost by that
+	Notes     int        `json:"notes"`   // pieces of other text, which stay
+	Warnings  []string   `json:"warnings"`
+}
+
+// todoPlan is what a sync has read, for the rendering that follows it.
+type todoPlan struct {
+	sha   string // of the file that was read
+	edits Edits
+}
+
+// Edits compares TODO.md with the state that it was written from. It changes nothing.
+func (r *Reader) Edits(ctx context.Context) (Edits, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.load(ctx)
+	if err != nil {
+		return Edits{}, err
+	}
+	archive, _, err := readArchive(r.cfg, archiveFile)
+	if err != nil {
+		return Edits{}, err
+	}
+	plan, err := readEdits(r.cfg, d, archive, false)
+	if err != nil {
+		return Edits{}, err
+	}
+	return plan.edits, nil
+}
+
+// readEdits reads TODO.md against the state that it shows and the one that there is now. Without the first, force takes
+// the second in its place.
+func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, error) {
+	src, err := readFile(cfg.Root, todoFile, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &todoPlan{edits: Edits{Proposals: []Proposal{}, Missing: []int{}, Warnings: []string{}}}, nil
+	}
+	if err != nil {
+		return nil, ioFailure("reading", todoFile, err)
+	}
+	text := parseTodo(src)
+	if string(text.bytes()) != string(src) {
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "reading " + todoFile + " loses a part of it"}
+	}
+	plan := &todoPlan{sha: digest(src), edits: Edits{
+		Edited: !text.intact, Serial: text.serial, Proposals: []Proposal{}, Missing: []int{}, Notes: len(text.notes()), Warnings: []string{},
+	}}
+	if text.intact || len(src) == 0 {
+		return plan, nil
+	}
+	base := current
+	if text.known && text.serial != current.Serial || !text.known {
+		then, err := baseOf(cfg, text)
+		switch {
+		case err == nil:
+			base = then
+		case !force:
+			return nil, &formats.Failure{
+				Code: formats.CodePrecondition, Message: "what TODO.md was written from cannot be found, so an edit cannot be told from something old: " + err.Error(),
+				Help: "compare it with the state as it is now, with: tercet sync --force",
+			}
+		default:
+			plan.edits.Warnings = append(plan.edits.Warnings, "TODO.md is compared with the state as it is now")
+		}
+	}
+	c := comparison{base: base, current: current, archive: archive, edits: &plan.edits}
+	c.run(text)
+	return plan, nil
+}
+
+// baseOf gives the state that TODO.md was written from.
+func baseOf(cfg Config, text *todoText) (*document, error) {
+	if !text.known {
+		return nil, errors.New("its first line is gone")
+	}
+	c, err := travel(cfg)
+	if err != nil {
+		return nil, err
+	}
+	src, err := c.at(text.serial)
+	if err != nil {
+		return nil, err
+	}
+	return parseDocument(stateFile, src, nil)
+}
+
+// comparison finds the edits: what differs from the state that the file shows, and is not in the present state already.
+type comparison struct {
+	base, current, archive *document
+	edits                  *Edits
+}
+
+func (c *comparison) run(text *todoText) {
+	seen := map[int]int{}
+	for _, item := range text.items() {
+		if first, twice := seen[item.number]; item.number > 0 && twice {
+			c.problem(item, "title", fmt.Sprintf("task %d stands on line %d as well", item.number, first), "remove one of the two lines")
+			continue
+		}
+		seen[item.number] = item.line
+		c.item(item)
+	}
+	for i := range c.base.Tasks {
+		if n := c.base.Tasks[i].Number; seen[n] == 0 && c.current.find(n) != nil {
+			c.edits.Missing = append(c.edits.Missing, n)
+		}
+	}
+	slices.Sort(c.edits.Missing)
+}
+
+func (c *comparison) problem(item *todoItem, field, problem, help string) {
+	c.edits.Proposals = append(c.edits.Proposals, Proposal{Line: item.line, Task: item.number, Field: field, To: item.text, Problem: problem, Help: help})
+}
+
+func (c *comparison) propose(item *todoItem, field, from, to string) {
+	c.edits.Proposals = append(c.edits.Proposals, Proposal{Line: item.line, Task: item.number, Field: field, From: from, To: to, item: item})
+}
+
+func (c *comparison) item(item *todoItem) {
+	before, now := c.base.find(item.number), c.current.find(item.number)
+	archived := c.archive != nil && c.archive.find(item.number) != nil
+	switch {
+	case item.number == 0, before == nil && now == nil && !archived, before == nil && now != nil && !sameLine(item, now):
+		c.create(item)
+	case before == nil:
+		// A task of the same text was made meanwhile, by a sync that did not come to write the file.
+	case now == nil && sameLine(item, before) && item.section == before.Status:
+		// It was archived meanwhile, and nobody touched its line.
+	case now == nil:
+		c.problem(item, "title", fmt.Sprintf("task %d is archived", item.number), "unarchive it first, or take the edit back")
+	default:
+		c.compare(item, before, now)
+	}
+}
+
+func sameLine(item *todoItem, t *formats.Task) bool { return item.text == todoLineText(t) }
+
+// create proposes a task that somebody wrote by hand, unless it was made meanwhile.
+func (c *comparison) create(item *todoItem) {
+	f, err := parseFields(item.text, nil)
+	if err != nil {
+		c.problem(item, "create", err.Error(), "")
+		return
+	}
+	for i := range c.current.Tasks {
+		if t := &c.current.Tasks[i]; t.Title == f.title && c.base.find(t.Number) == nil {
+			return
+		}
+	}
+	if item.section != "" && item.section != formats.NotStarted {
+		c.edits.Warnings = append(c.edits.Warnings, fmt.Sprintf("line %d: a new task begins as %s, not as %s", item.line, formats.NotStarted, item.section))
+	}
+	p := Proposal{Line: item.line, Field: "create", To: f.title, item: item}
+	c.edits.Proposals = append(c.edits.Proposals, p)
+}
+
+// compare finds the edits of one task. A field that was changed here and in the state is a problem.
+func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
+	field := func(name, was, is, meanwhile string) {
+		switch {
+		case was == is || is == meanwhile:
+		case was != meanwhile:
+			c.problem(item, name, fmt.Sprintf("%s is changed to %q here and to %q in the state, from %q", name, is, meanwhile, was), "take one of the two changes back")
+		default:
+			c.propose(item, name, was, is)
+		}
+	}
+	if !sameLine(item, before) && !sameLine(item, now) {
+		f, err := parseFields(item.text, before)
+		if err != nil {
+			c.problem(item, "title", err.Error(), "")
+			return
+		}
+		field("title", plainTextOf(before.Title), f.title, plainTextOf(now.Title))
+		field("language", plainTextOf(before.Language), f.language, plainTextOf(now.Language))
+		field("priority", plainTextOf(before.Priority), f.priority, plainTextOf(now.Priority))
+		field("effort", plainTextOf(before.Effort), f.effort, plainTextOf(now.Effort))
+		field("dependencies", listed(before.Dependencies), listed(f.dependencies), listed(now.Dependencies))
+		field("parent", parentText(before.Parent), parentText(orNil(f.parent)), parentText(now.Parent))
+	}
+	to, why := item.status(before.Status)
+	if why != "" {
+		c.problem(item, "status", why, "")
+		return
+	}
+	field("status", before.Status.String(), to.String(), now.Status.String())
+	switch is := plainTextOf(before.BlockedReason); {
+	case to == formats.Blocked && before.Status == formats.Blocked:
+		field("blocked_reason", is, item.blocked, plainTextOf(now.BlockedReason))
+	case to != formats.Blocked && item.blocked != is && item.blocked != "":
+		c.problem(item, "blocked_reason", "a reason stands below a task that is not blocked", "move the task below the heading "+heading(formats.Blocked))
+	}
+	for _, a := range item.artifacts {
+		known := func(t *formats.Task) bool {
+			return slices.ContainsFunc(t.Artifacts, func(b formats.Artifact) bool { return plainTextOf(b.Path) == a.Path })
+		}
+		if !known(before) && !known(now) {
+			c.propose(item, "artifact", "", string(a.Type)+": "+a.Path)
+		}
+	}
+}
+
+// status is what the heading above the line and its box say: a box that was ticked completes a task, one that was cleared
+// takes it up again, and the heading counts where it was moved.
+func (item *todoItem) status(before formats.TaskStatus) (formats.TaskStatus, string) {
+	moved := item.section != "" && item.section != before
+	ticked := item.checked != before.Terminal()
+	switch {
+	case moved && ticked && item.checked != item.section.Terminal():
+		return "", fmt.Sprintf("the box and the heading %q say two things", heading(item.section))
+	case moved:
+		return item.section, ""
+	case ticked && item.checked:
+		return formats.Completed, ""
+	case ticked:
+		return formats.NotStarted, ""
+	}
+	return before, ""
+}
+
+// plainTextOf is a text as TODO.md can hold it.
+func plainTextOf(s string) string { return unplain(plainLine(s)) }
+
+func parentText(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return number(*n)
+}
+
+func orNil(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// sync applies the hand edits of TODO.md.
+func (d *draft) sync(op SyncTasks) error {
+	archive, err := d.archived()
+	if err != nil {
+		return err
+	}
+	plan, err := readEdits(d.cfg, d.base, archive, d.tx.Force)
+	if err != nil {
+		return err
+	}
+	list := &formats.Diagnostics{Of: formats.CodeValidationFailed}
+	for _, p := range plan.edits.Proposals {
+		if p.Problem != "" {
+			list.List = append(list.List, formats.Diagnostic{
+				Code: string(formats.CodeValidationFailed), Severity: formats.SeverityError, File: todoFile, Pos: formats.Pos{Line: p.Line, Col: 1}, Message: p.Problem, Help: p.Help,
+			})
+		}
+	}
+	if len(list.List) > 0 {
+		return list
+	}
+	d.warnings = append(d.warnings, plan.edits.Warnings...)
+	if len(plan.edits.Missing) > 0 {
+		d.warn("the lines of tasks " + listed(plan.edits.Missing) + " are put back; abandon a task to be rid of it")
+	}
+	for i := range plan.edits.Proposals {
+		if err := d.follow(&plan.edits.Proposals[i]); err != nil {
+			return fmt.Errorf("%s:%d: %w", todoFile, plan.edits.Proposals[i].Line, err)
+		}
+	}
+	for i := range d.verdicts {
+		d.verdicts[i].Op = op.name()
+	}
+	d.todo = plan
+	return nil
+}
+
+// byHand is the reason that a change gets which needs one.
+const byHand = "TODO.md was edited by hand"
+
+// follow applies one edit.
+func (d *draft) follow(p *Proposal) error {
+	switch p.Field {
+	case "create":
+		f, err := parseFields(p.item.text, nil)
+		if err != nil {
+			return err
+		}
+		return d.create(SyncTasks{}, NewTask{
+			Title: f.title, Language: f.language, Priority: f.priority, Effort: f.effort, Dependencies: f.dependencies, Parent: f.parent,
+		})
+	case "status":
+		to := formats.TaskStatus(p.To)
+		op := UpdateStatus{Tasks: []int{p.Task}, To: to, Reason: byHand}
+		if to == formats.Blocked && p.item.blocked != "" {
+			op.Reason = p.item.blocked
+		}
+		op.Recover = formats.TaskStatus(p.From).Terminal() && to == formats.NotStarted
+		return d.updateStatus(op)
+	case "artifact":
+		kind, name, _ := strings.Cut(p.To, ": ")
+		return d.linkArtifacts(LinkArtifacts{Task: p.Task, Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}}})
+	case "blocked_reason":
+		t, err := d.take(p.Task)
+		if err != nil {
+			return err
+		}
+		t.BlockedReason = p.To
+		d.touch(t)
+		d.verdict(SyncTasks{}, t, t.Status, true)
+		return nil
+	case "dependencies":
+		list := []int{}
+		if p.To != "" {
+			list, _ = numberList(p.To) // listed wrote it
+		}
+		return d.updateMetadata(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: list}})
+	case "parent":
+		var parent any
+		if n, err := strconv.Atoi(p.To); err == nil {
+			parent = n
+		}
+		return d.updateMetadata(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: parent}})
+	}
+	return d.updateMetadata(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: p.To}})
+}

@@ -1,0 +1,345 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+)
+
+// todoText is TODO.md, read. Nothing of it is lost: the pieces, one behind the other, are the file.
+type todoText struct {
+	serial uint64 // of the state that it shows; 0 if known is false
+	known  bool   // the first line is ours
+	intact bool   // nobody edited what we wrote
+	pieces []todoPiece
+}
+
+// todoKind is what a piece of TODO.md is.
+type todoKind uint8
+
+const (
+	todoFrame todoKind = iota // what the rendering writes between the tasks: first line, title, headings, blank lines
+	todoTask                  // the lines of one task
+	todoNote                  // what somebody else wrote
+)
+
+// todoPiece is some whole lines of TODO.md.
+type todoPiece struct {
+	kind todoKind
+	line int // from 1
+	raw  string
+	item *todoItem // of a task
+	// anchor says where a note belongs: behind the title, the heading of a status, or a task.
+	section formats.TaskStatus
+	task    int
+	behind  bool // below a heading of somebody else: it stands behind everything
+}
+
+func (p *todoPiece) sameAnchor(o *todoPiece) bool {
+	return p.task == o.task && p.section == o.section && p.behind == o.behind
+}
+
+// todoItem is one task as it stands in TODO.md.
+type todoItem struct {
+	line      int
+	section   formats.TaskStatus // of the heading above, empty if that names none
+	checked   bool
+	number    int // 0: a task that somebody wrote by hand
+	text      string
+	blocked   string
+	artifacts []formats.Artifact
+}
+
+// parseTodo reads TODO.md. Every text is one: what is not understood is a note.
+func parseTodo(src []byte) *todoText {
+	t := &todoText{}
+	p := todoParser{out: t}
+	body := string(src)
+	if serial, sha, rest, ok := todoHead(src); ok {
+		t.serial, t.known, t.intact = serial, true, sha == digest(rest)
+		p.line = 1
+		t.pieces = append(t.pieces, todoPiece{kind: todoFrame, line: 1, raw: string(src[:len(src)-len(rest)])})
+		body = string(rest)
+	}
+	for line := range strings.Lines(body) {
+		p.line++
+		p.take(line)
+	}
+	if p.fence != "" {
+		// A code block that is never closed would swallow every task behind it.
+		last := &t.pieces[len(t.pieces)-1]
+		last.section, last.task, last.behind = "", 0, true
+	}
+	return t
+}
+
+// bytes gives the file back.
+func (t *todoText) bytes() []byte {
+	var out []byte
+	for i := range t.pieces {
+		out = append(out, t.pieces[i].raw...)
+	}
+	return out
+}
+
+func (t *todoText) items() []*todoItem {
+	var out []*todoItem
+	for i := range t.pieces {
+		if t.pieces[i].item != nil {
+			out = append(out, t.pieces[i].item)
+		}
+	}
+	return out
+}
+
+// notes gives what others wrote, as the next rendering takes it over.
+func (t *todoText) notes() []todoPiece {
+	var out []todoPiece
+	for _, p := range t.pieces {
+		if p.kind != todoNote || strings.TrimSpace(p.raw) == "" {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].sameAnchor(&p) {
+			out[n-1].raw += p.raw
+			continue
+		}
+		out = append(out, p)
+	}
+	for i := range out {
+		out[i].raw = strings.Trim(strings.ReplaceAll(out[i].raw, "\r\n", "\n"), "\n")
+	}
+	return out
+}
+
+type todoParser struct {
+	out     *todoText
+	line    int
+	section formats.TaskStatus
+	foreign bool   // below a heading that names no status
+	titled  bool   // the title was seen
+	fence   string // of the code block that is open
+	item    *todoItem
+}
+
+func (p *todoParser) take(line string) {
+	text := strings.TrimRight(line, " \t\r\n")
+	indented := strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")
+	trimmed := strings.TrimLeft(text, " \t")
+	switch {
+	case p.fence != "":
+		if strings.HasPrefix(trimmed, p.fence) && strings.Trim(trimmed, p.fence[:1]) == "" {
+			p.fence = ""
+		}
+		p.note(line, indented)
+	case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
+		p.fence = trimmed[:3]
+		p.note(line, indented)
+	case text == "":
+		p.blank(line)
+	case !p.titled && text == "# Tasks", text == "None." && p.section == "" && !p.foreign:
+		p.titled, p.item = true, nil
+		p.add(todoPiece{kind: todoFrame, raw: line})
+	case strings.HasPrefix(text, "#") && strings.HasPrefix(strings.TrimLeft(text, "#"), " "):
+		p.heading(line, text)
+	case indented && p.item != nil:
+		if p.sub(trimmed) {
+			p.join(todoTask, line)
+			return
+		}
+		p.note(line, true)
+	default:
+		if item := todoLineOf(text); item != nil && (item.number > 0 || !p.foreign && !item.checked) {
+			item.line, item.section = p.line, p.section
+			p.item = item
+			p.add(todoPiece{kind: todoTask, raw: line, item: item})
+			return
+		}
+		p.note(line, false)
+	}
+}
+
+func (p *todoParser) add(piece todoPiece) {
+	piece.line = p.line
+	p.out.pieces = append(p.out.pieces, piece)
+}
+
+// join adds a line to the piece before it, if that is of the kind.
+func (p *todoParser) join(kind todoKind, line string) {
+	last := &p.out.pieces[len(p.out.pieces)-1]
+	if last.kind == kind {
+		last.raw += line
+		return
+	}
+	p.add(todoPiece{kind: kind, raw: line})
+}
+
+// blank keeps an empty line with the note that it is inside of; elsewhere it is the rendering's.
+func (p *todoParser) blank(line string) {
+	if n := len(p.out.pieces); n > 0 && p.out.pieces[n-1].kind == todoNote {
+		p.out.pieces[n-1].raw += line
+		return
+	}
+	p.add(todoPiece{kind: todoFrame, raw: line})
+}
+
+func (p *todoParser) note(line string, indented bool) {
+	piece := todoPiece{kind: todoNote, raw: line, section: p.section, behind: p.foreign}
+	if indented && p.item != nil {
+		piece.task, piece.section, piece.behind = p.item.number, "", false
+		if p.item.number == 0 {
+			piece.section, piece.behind = p.section, p.foreign
+		}
+	} else {
+		p.item = nil
+	}
+	if n := len(p.out.pieces); n > 0 {
+		if last := &p.out.pieces[n-1]; last.kind == todoNote && last.sameAnchor(&piece) {
+			last.raw += line
+			return
+		}
+	}
+	p.add(piece)
+}
+
+func (p *todoParser) heading(line, text string) {
+	p.item = nil
+	if name, second := strings.CutPrefix(text, "## "); second {
+		if s, err := formats.LooseTaskStatus(name); err == nil {
+			p.section, p.foreign = s, false
+			p.add(todoPiece{kind: todoFrame, raw: line})
+			return
+		}
+	}
+	// A heading of somebody else: what stands below is theirs, up to the next one of ours.
+	p.foreign = true
+	p.section = ""
+	p.note(line, false)
+}
+
+// sub reads a line below a task.
+func (p *todoParser) sub(text string) bool {
+	rest, ok := strings.CutPrefix(text, "- ")
+	key, value, found := strings.Cut(rest, ": ")
+	if !ok || !found || value == "" || p.item.number == 0 {
+		return false
+	}
+	if key == "blocked" && p.item.blocked == "" {
+		p.item.blocked = unplain(value)
+		return true
+	}
+	kind := formats.ArtifactType(key)
+	if !slices.Contains(artifactTypes(), kind) || !kind.IsDocument() {
+		return false
+	}
+	p.item.artifacts = append(p.item.artifacts, formats.Artifact{Type: kind, Path: unplain(value)})
+	return true
+}
+
+// todoLineOf reads the line of a task: "- [ ] 12. Title (go, high), after 3"; nil if it is none.
+func todoLineOf(text string) *todoItem {
+	rest, ok := strings.CutPrefix(text, "- [")
+	if !ok {
+		rest, ok = strings.CutPrefix(text, "* [")
+	}
+	if !ok || len(rest) < 4 || rest[1] != ']' || rest[2] != ' ' || !strings.ContainsRune(" xX", rune(rest[0])) {
+		return nil
+	}
+	item := &todoItem{checked: rest[0] != ' ', text: strings.Join(strings.Fields(rest[3:]), " ")}
+	digits := len(item.text) - len(strings.TrimLeft(item.text, "0123456789"))
+	if after, dot := strings.CutPrefix(item.text[digits:], ". "); dot && digits > 0 && digits < 16 {
+		if n, err := strconv.Atoi(item.text[:digits]); err == nil && n > 0 {
+			item.number, item.text = n, strings.TrimSpace(after)
+		}
+	}
+	if item.text == "" {
+		return nil
+	}
+	return item
+}
+
+// todoFields is what the text of a task's line says.
+type todoFields struct {
+	title, language, priority, effort string
+	parent                            int
+	dependencies                      []int
+}
+
+// parseFields reads the text of a task's line. What stands in brackets is told apart by what the task had before, by the
+// words for priorities, and by a digit at the start of an effort.
+func parseFields(text string, before *formats.Task) (todoFields, error) {
+	f := todoFields{}
+	if at := strings.LastIndex(text, ", after "); at >= 0 {
+		if list, ok := numberList(text[at+len(", after "):]); ok {
+			f.dependencies, text = list, text[:at]
+		}
+	}
+	if at := strings.LastIndex(text, ", part of "); at >= 0 {
+		if n, err := strconv.Atoi(text[at+len(", part of "):]); err == nil && n > 0 {
+			f.parent, text = n, text[:at]
+		}
+	}
+	open := strings.LastIndex(text, " (")
+	if open > 0 && strings.HasSuffix(text, ")") {
+		words := strings.Split(text[open+2:len(text)-1], ", ")
+		taken, err := f.notes(words, before)
+		if err != nil {
+			return f, err
+		}
+		if taken {
+			text = text[:open]
+		}
+	}
+	f.title = unplain(strings.TrimSpace(text))
+	return f, nil
+}
+
+func priorities() []string { return []string{"low", "medium", "high", "critical"} }
+
+// notes reads language, priority and effort; false if the brackets belong to the title.
+func (f *todoFields) notes(words []string, before *formats.Task) (bool, error) {
+	if before == nil {
+		before = &formats.Task{}
+	} else if before.Language == "" && before.Priority == "" && before.Effort == "" && !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(priorities(), w) }) {
+		return false, nil
+	}
+	if before.Number == 0 && !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(priorities(), w) }) {
+		return false, nil
+	}
+	for i, w := range words {
+		into := &f.language
+		switch plain := unplain(w); {
+		case w == "":
+			return false, nil
+		case plain == before.Language && f.language == "":
+		case plain == before.Priority && f.priority == "", slices.Contains(priorities(), w):
+			into = &f.priority
+		case plain == before.Effort && f.effort == "", w[0] >= '0' && w[0] <= '9', i == 2:
+			into = &f.effort
+		case i == 1 && f.language != "":
+			into = &f.priority
+		}
+		if *into != "" {
+			return false, fmt.Errorf("expected (language, priority, effort), got (%s)", strings.Join(words, ", "))
+		}
+		*into = unplain(w)
+	}
+	return true, nil
+}
+
+func numberList(text string) ([]int, bool) {
+	var out []int
+	for word := range strings.SplitSeq(text, ", ") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, false
+		}
+		out = append(out, n)
+	}
+	return out, true
+}
+
+// unplain takes back what plainLine did to a text of one line.
+func unplain(s string) string { return strings.ReplaceAll(s, "\\<", "<") }

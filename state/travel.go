@@ -1,0 +1,256 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+)
+
+// course is what the log says of state.json, oldest first: every line is one state that the file had.
+type course struct {
+	cfg   Config
+	lines []auditLine
+	// anchors are states whose bytes are on disk, by their sha256: the file itself and the backups.
+	anchors map[string][]byte
+}
+
+// travel reads the log and the backups.
+func travel(cfg Config) (*course, error) {
+	c := &course{cfg: cfg, anchors: map[string][]byte{}}
+	parts, err := auditParts(cfg.Root)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		for l := range auditLines(p.data) {
+			n := len(c.lines)
+			switch {
+			case l.File != stateFile || l.Kind == lineRotated:
+			case l.Kind == lineAborted:
+				if n > 0 && c.lines[n-1].Post == l.Pre {
+					c.lines = c.lines[:n-1]
+				}
+			default:
+				c.lines = append(c.lines, *l)
+			}
+		}
+	}
+	src, err := readFile(cfg.Root, stateFile, maxState)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, ioFailure("reading", stateFile, err)
+	}
+	if err == nil {
+		c.anchors[digest(src)] = src
+	}
+	list, err := backups(cfg)
+	if err != nil {
+		return nil, ioFailure("reading the folder", backupDir, err)
+	}
+	for _, serial := range list {
+		if src, err := readFile(cfg.Root, backupName(serial), maxState); err == nil {
+			c.anchors[digest(src)] = src
+		}
+	}
+	return c, nil
+}
+
+// linked tells whether the state of a line can be made out of the state of the next one.
+func (c *course) linked(i int) bool {
+	return i+1 < len(c.lines) && c.lines[i+1].Undo != nil && c.lines[i+1].Pre == c.lines[i].Post
+}
+
+// reachable tells for each line whether its state can be had.
+func (c *course) reachable() []bool {
+	out := make([]bool, len(c.lines))
+	for i := len(c.lines) - 1; i >= 0; i-- {
+		_, there := c.anchors[c.lines[i].Post]
+		out[i] = there || c.linked(i) && out[i+1]
+	}
+	return out
+}
+
+// serials lists the serials that can be had, as ranges: "3, 7-12".
+func (c *course) serials() string {
+	can := map[uint64]bool{}
+	for i, ok := range c.reachable() {
+		if ok {
+			can[c.lines[i].Serial] = true
+		}
+	}
+	for _, src := range c.anchors {
+		if doc, err := parseDocument(stateFile, src, nil); err == nil {
+			can[doc.Serial] = true
+		}
+	}
+	list := make([]uint64, 0, len(can))
+	for n := range can {
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	var out []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		if i == j {
+			out = append(out, fmt.Sprint(list[i]))
+		} else {
+			out = append(out, fmt.Sprintf("%d-%d", list[i], list[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(out, ", ")
+}
+
+// at gives the bytes of state.json as they were with a serial. Every step back is held against the sha256 that the log
+// has of it.
+func (c *course) at(serial uint64) ([]byte, error) {
+	target := -1
+	for i := range c.lines {
+		if c.lines[i].Serial == serial {
+			target = i
+		}
+	}
+	if target < 0 { // a state that no log knows, but a file holds
+		for _, src := range c.anchors {
+			if doc, err := parseDocument(stateFile, src, nil); err == nil && doc.Serial == serial {
+				return src, nil
+			}
+		}
+		return nil, c.unreachable(serial)
+	}
+	from := target
+	for c.anchors[c.lines[from].Post] == nil {
+		if !c.linked(from) {
+			return nil, c.unreachable(serial)
+		}
+		from++
+	}
+	src := c.anchors[c.lines[from].Post]
+	for ; from > target; from-- {
+		old, err := jsonx.Splice(src, c.lines[from].Undo)
+		if err != nil || digest(old) != c.lines[from-1].Post {
+			return nil, &formats.Failure{
+				Code: formats.CodeInvalidState, Message: fmt.Sprintf("the audit log does not lead back from serial %d to %d", c.lines[from].Serial, c.lines[from-1].Serial),
+				Err: err, Help: "look at it with: tercet state verify",
+			}
+		}
+		src = old
+	}
+	return src, nil
+}
+
+func (c *course) unreachable(serial uint64) error {
+	help := "the serials that can be read are " + c.serials()
+	if c.serials() == "" {
+		help = "no earlier state can be read"
+	}
+	return &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("the state of serial %d cannot be read any more", serial), Help: help}
+}
+
+// At gives state.json as it was with a serial: out of a backup, or by undoing, step by step, what the audit log says was
+// written since. A serial that cannot be reached is NOT_FOUND, and the help says which ones can.
+func (r *Reader) At(ctx context.Context, serial uint64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	c, err := travel(r.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return c.at(serial)
+}
+
+// Entry is one line of the history.
+type Entry struct {
+	Serial    uint64           `json:"serial"`
+	Time      string           `json:"time"`
+	Kind      string           `json:"kind"`
+	File      string           `json:"file"`
+	Txn       string           `json:"txn"`
+	Session   string           `json:"session_id"`
+	Run       string           `json:"run"`
+	Force     bool             `json:"force"`
+	Ops       []any            `json:"ops"`
+	Numbers   []int            `json:"numbers"` // tasks made
+	Changes   []map[string]any `json:"changes"` // {op, task, from, to} of the tasks that changed
+	Reachable bool             `json:"reachable"`
+	tasks     []int
+}
+
+// About tells whether the entry is about a task.
+func (e *Entry) About(task int) bool { return slices.Contains(e.tasks, task) }
+
+// History gives what the audit log holds, oldest first; transactions that shared a write are entries of their own.
+func (r *Reader) History(ctx context.Context) ([]Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	parts, err := auditParts(r.cfg.Root)
+	if err != nil {
+		return nil, err
+	}
+	c, err := travel(r.cfg)
+	if err != nil {
+		return nil, err
+	}
+	can := map[string]bool{}
+	for i, ok := range c.reachable() {
+		can[c.lines[i].Post] = ok
+	}
+	out := []Entry{}
+	for _, p := range parts {
+		for l := range auditLines(p.data) {
+			if l.Kind == lineRotated {
+				continue
+			}
+			for _, txn := range append([]string{}, orOne(l.txns())...) {
+				one, ok := l.member(txn)
+				if !ok {
+					one = *l
+				}
+				out = append(out, entryOf(&one, can[l.Post] && l.File == stateFile && l.Kind != lineAborted))
+			}
+		}
+	}
+	return out, nil
+}
+
+// orOne gives a list of one empty id for a line without transactions.
+func orOne(list []string) []string {
+	if len(list) == 0 {
+		return []string{""}
+	}
+	return list
+}
+
+func entryOf(l *auditLine, reachable bool) Entry {
+	e := Entry{
+		Serial: l.Serial, Time: l.Time, Kind: l.Kind, File: l.File, Txn: l.Txn, Session: l.Session, Run: l.Run, Force: l.Force,
+		Ops: l.Ops, Numbers: l.Numbers, Changes: []map[string]any{}, Reachable: reachable,
+	}
+	if e.Kind == lineGroup {
+		e.Kind = lineWrite
+	}
+	if e.Ops == nil {
+		e.Ops = []any{}
+	}
+	if e.Numbers == nil {
+		e.Numbers = []int{}
+	}
+	for _, v := range l.Verdicts {
+		e.tasks = append(e.tasks, v.Task)
+		if v.Changed {
+			e.Changes = append(e.Changes, map[string]any{"op": v.Op, "task": v.Task, "from": v.From.String(), "to": v.To.String()})
+		}
+	}
+	e.tasks = append(e.tasks, slices.Concat(l.Numbers, l.Removed)...)
+	return e
+}
