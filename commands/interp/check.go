@@ -114,9 +114,9 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, a *compile.Check) ([
 
 // newestOf is the path of the run's newest artifact of a type.
 func (r *run) newestOf(kind formats.ArtifactType) string {
-	for i := len(r.artifacts) - 1; i >= 0; i-- {
-		if r.artifacts[i].Type == kind {
-			return r.artifacts[i].Path
+	for _, a := range slices.Backward(r.artifacts) {
+		if a.Type == kind {
+			return a.Path
 		}
 	}
 	return ""

@@ -22,7 +22,19 @@ type call struct {
 	attempt int
 	agent   string
 	info    formats.AgentInfo
-	task    int // the engine's own calls: the number of the task to act on
+	task    int  // the engine's own calls: the number of the task to act on
+	anyway  bool // even when the journal does not take it
+}
+
+// write appends an entry of the call.
+func (r *run) write(ctx context.Context, c call, e formats.Entry) error {
+	e.Step = c.path
+	err := r.journal(ctx, e)
+	if err != nil && c.anyway {
+		r.warn("%s", err)
+		return nil
+	}
+	return err
 }
 
 // delegate calls the subagent with the step's retries and fallback.
@@ -91,7 +103,7 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 			Help: fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File, c.op.Pos.Line),
 		}), nil
 	}
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryDelegationStarted, Step: c.path, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: map[string]any{
+	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationStarted, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: map[string]any{
 		"agent": c.agent, "input": req.Input, "timeout_seconds": req.Timeout.Total.Seconds(),
 	}}); err != nil {
 		return formats.Return{}, err
@@ -106,11 +118,11 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 		return ret, err
 	}
 	r.take(c, req, ret)
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryDelegationResult, Step: c.path, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: ret}); err != nil {
+	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationResult, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: ret}); err != nil {
 		return ret, err
 	}
 	if c.agent == compile.StatusSync && ret.Outcome().Passes() {
-		if err := r.journal(ctx, formats.Entry{Type: formats.EntryStateCommitted, Step: c.path, Key: req.Txn, Data: ret.Fields}); err != nil {
+		if err := r.write(ctx, c, formats.Entry{Type: formats.EntryStateCommitted, Key: req.Txn, Data: ret.Fields}); err != nil {
 			return ret, err
 		}
 	}
@@ -127,7 +139,7 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 		return formats.Request{}, "", err
 	}
 	visit := max(1, r.visits[c.path])
-	operation, _ := input["operation"].(string)
+	operation := as[string](input["operation"])
 	req := formats.Request{
 		Agent: c.agent, Task: r.task, Input: input, Feedback: r.feedback, Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run,
 		Command: r.cfg.IDs.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: r.depth, Path: slices.Clone(r.cfg.IDs.Path),
@@ -173,8 +185,8 @@ func (r *run) input(ctx context.Context, c call) (map[string]any, string, error)
 			missing = name
 		}
 	}
-	if list := newest(r.unlinked); c.d.Link && len(list) > 0 {
-		input["artifacts"] = normal(list)
+	if c.d.Link && len(r.unlinked) > 0 {
+		input["artifacts"] = normal(newest(r.unlinked))
 	}
 	return input, missing, nil
 }
@@ -220,7 +232,7 @@ func (r *run) take(c call, req formats.Request, ret formats.Return) {
 		if ret.Status != formats.StatusCompleted && ret.Status != formats.StatusPartial {
 			break // what a failed attempt left is not the run's work
 		}
-		r.artifacts, r.listed = append(r.artifacts, a), nil
+		r.brought(a)
 		if !a.Deleted {
 			r.unlinked = append(r.unlinked, a)
 		}
@@ -228,9 +240,9 @@ func (r *run) take(c call, req formats.Request, ret formats.Return) {
 	if c.agent != compile.StatusSync || !ret.Outcome().Passes() {
 		return
 	}
-	list, _ := req.Input["artifacts"].([]any)
+	list := as[[]any](req.Input["artifacts"])
 	for _, one := range list {
-		m, _ := one.(map[string]any)
+		m := as[map[string]any](one)
 		r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool { return a.Path == m["path"] })
 	}
 	r.hold(req, false)
@@ -243,15 +255,15 @@ func (r *run) hold(req formats.Request, unsure bool) {
 	if n, ok := number(req.Input["task_number"]); ok {
 		tasks = append(tasks, n)
 	}
-	list, _ := req.Input["task_numbers"].([]any)
+	list := as[[]any](req.Input["task_numbers"])
 	for _, one := range list {
 		if n, ok := number(one); ok {
 			tasks = append(tasks, n)
 		}
 	}
-	word, _ := req.Input["status"].(string)
+	word := as[string](req.Input["status"])
 	enters := false
-	switch operation, _ := req.Input["operation"].(string); operation {
+	switch operation := as[string](req.Input["operation"]); operation {
 	case compile.OpUpdateStatus:
 		enters = formats.TaskStatus(word).InProgress()
 	case compile.OpArchiveTasks:

@@ -36,16 +36,16 @@ func (d *dryRun) add(sc *scope, op *compile.Op, what string) {
 // stub is the return that stands in for a delegation.
 func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
 	d.stubbed = append(d.stubbed, c.op.ID)
-	what := "delegate " + c.agent
+	what := []string{"delegate", c.agent}
 	if op, ok := req.Input["operation"].(string); ok {
-		what += " " + op
+		what = append(what, op)
 		for _, key := range []string{"task_number", "status", "phase"} {
 			if v, ok := req.Input[key]; ok {
-				what += fmt.Sprintf(" %s=%v", key, v)
+				what = append(what, fmt.Sprintf("%s=%v", key, v))
 			}
 		}
 	}
-	d.add(c.sc, c.op, what)
+	d.add(c.sc, c.op, strings.Join(what, " "))
 	ret := formats.Return{Status: formats.StatusCompleted, Summary: "(known at run time)", Fields: map[string]any{}}
 	if c.info.Role == formats.RoleReviewer || c.d.Checks {
 		ret.Verdict = formats.VerdictApproved
@@ -56,7 +56,9 @@ func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
 	for _, a := range c.info.Artifacts {
 		ret.Artifacts = append(ret.Artifacts, formats.Artifact{Type: a.Type, Path: "(" + string(a.Type) + ")"})
 	}
-	r.artifacts, r.listed = append(r.artifacts, ret.Artifacts...), nil
+	for _, a := range ret.Artifacts {
+		r.brought(a)
+	}
 	return ret
 }
 

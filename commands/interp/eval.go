@@ -116,11 +116,13 @@ func (r *run) snapshot(ctx context.Context) (any, error) {
 	if r.stateRead {
 		return r.state, nil
 	}
-	doc, err := r.stateSeen, error(nil)
+	doc := r.stateSeen
 	if doc == nil {
-		if doc, _, err = r.cfg.State.Snapshot(ctx); err != nil {
+		fresh, _, err := r.cfg.State.Snapshot(ctx)
+		if err != nil {
 			return nil, err
 		}
+		doc = fresh
 	}
 	if r.stateDoc == nil || !sameMap(doc, r.stateDoc) {
 		r.stateDoc, r.state = doc, query.Prepare(doc)
@@ -141,10 +143,11 @@ func (r *run) about() map[string]any {
 		approval = "autonomous"
 	}
 	if r.listed == nil {
-		if r.listed = normal(newest(r.artifacts)); r.listed == nil {
-			r.listed = []any{}
+		list := []any{}
+		for _, i := range newestAt(r.artifacts) {
+			list = append(list, r.plain[i])
 		}
-		r.listed = query.Prepare(r.listed)
+		r.listed = query.Prepare(list)
 	}
 	var worktree any
 	if r.worktree != "" {
@@ -157,8 +160,21 @@ func (r *run) about() map[string]any {
 	}
 }
 
+// brought keeps an artifact of the run.
+func (r *run) brought(a formats.Artifact) {
+	r.artifacts, r.plain, r.listed = append(r.artifacts, a), append(r.plain, normal(a)), nil
+}
+
 // newest keeps the last artifact of each type and path, in order.
 func newest(list []formats.Artifact) []formats.Artifact {
+	var out []formats.Artifact
+	for _, i := range newestAt(list) {
+		out = append(out, list[i])
+	}
+	return out
+}
+
+func newestAt(list []formats.Artifact) []int {
 	type key struct {
 		kind formats.ArtifactType
 		path string
@@ -167,10 +183,10 @@ func newest(list []formats.Artifact) []formats.Artifact {
 	for i, a := range list {
 		last[key{a.Type, a.Path}] = i
 	}
-	var out []formats.Artifact
+	out := make([]int, 0, len(last))
 	for i, a := range list {
 		if last[key{a.Type, a.Path}] == i {
-			out = append(out, a)
+			out = append(out, i)
 		}
 	}
 	return out
@@ -255,6 +271,16 @@ func (r *run) value(ctx context.Context, sc *scope, v *compile.Value, input any)
 		return out, nil
 	}
 	return normal(v.Lit), nil
+}
+
+// as is a value of a type, the zero value for anything else.
+func as[T any](v any) T {
+	out, ok := v.(T)
+	if !ok {
+		var zero T
+		return zero
+	}
+	return out
 }
 
 func truth(v any) bool { return query.Truth(v) }

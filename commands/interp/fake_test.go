@@ -363,10 +363,10 @@ func file(front, args string, steps ...string) string {
 	for i, s := range steps {
 		title, block, _ := strings.Cut(s, ": ")
 		head := fmt.Sprintf("### Step %d: %s", i+1, title)
-		switch {
-		case title[0] == '>':
+		switch title[0] {
+		case '>':
 			head = fmt.Sprintf("#### Step 1.%d: %s", i+1, title[1:])
-		case title[0] == '!':
+		case '!':
 			if !handling {
 				b.WriteString("## Error Handling\n\n")
 			}

@@ -124,22 +124,22 @@ func (r *run) settle(ctx context.Context) {
 		r.warn("the state could not be read: %s", err)
 		return
 	}
-	root, _ := doc.(map[string]any)
-	tasks, _ := root["tasks"].([]any)
+	root := as[map[string]any](doc)
+	tasks := as[[]any](root["tasks"])
 	var held []int
 	linked := map[string]bool{}
 	for _, one := range tasks {
-		task, _ := one.(map[string]any)
-		lease, _ := task["lease"].(map[string]any)
+		task := as[map[string]any](one)
+		lease := as[map[string]any](task["lease"])
 		n, _ := number(task["number"])
-		word, _ := task["status"].(string)
+		word := as[string](task["status"])
 		if slices.Contains(r.held, n) && lease["run"] == r.cfg.IDs.Run && formats.TaskStatus(word).InProgress() {
 			held = append(held, n)
 		}
-		list, _ := task["artifacts"].([]any)
+		list := as[[]any](task["artifacts"])
 		for _, a := range list {
-			m, _ := a.(map[string]any)
-			path, _ := m["path"].(string)
+			m := as[map[string]any](a)
+			path := as[string](m["path"])
 			linked[path] = true
 		}
 	}
@@ -150,7 +150,7 @@ func (r *run) settle(ctx context.Context) {
 // back puts a task to its prior status, or, when a worker was called and the command did not get through, to the one that
 // the file names for failures. Documents of a run that ended well or partial are linked on the way.
 func (r *run) back(ctx context.Context, n int, outcome formats.Outcome) {
-	s := syncCall{path: "during/back", task: n, d: r.prog.Back}
+	s := syncCall{path: "during/back", task: n, d: r.prog.Back, anyway: true}
 	own := r.task != nil && r.task.Number == n
 	if !own {
 		s.path = "during/back_" + strconv.Itoa(n)
@@ -186,7 +186,7 @@ func (r *run) discard(ctx context.Context, ret *formats.Return) {
 	rejected := len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeRejected
 	var list []formats.Artifact
 	for _, a := range newest(r.unlinked) {
-		if a.Type.IsDocument() && !(rejected && a.Type == formats.ArtifactReview) {
+		if a.Type.IsDocument() && (!rejected || a.Type != formats.ArtifactReview) {
 			list = append(list, a)
 		}
 	}
@@ -207,10 +207,8 @@ func (r *run) record(ctx context.Context, ret formats.Return) {
 		return
 	}
 	e := ret.Errors[0]
-	switch e.Code {
-	case formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage, formats.CodeInvalidReturn:
+	if slices.Contains([]formats.Code{formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage, formats.CodeInvalidReturn}, e.Code) {
 		return
-	default:
 	}
 	p := formats.Problem{
 		Type: string(e.Type), Severity: "critical", Message: string(e.Code) + ": " + e.Message, Action: e.Recommendation, Auto: e.Recoverable,

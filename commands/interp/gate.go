@@ -53,7 +53,7 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, path string, 
 		g.Show = append(g.Show, query.Text(v))
 	}
 	d, err := r.ask(ctx, path, g)
-	if open, ok := isOpen(err); ok {
+	if open := isOpen(err); open != nil {
 		ret := formats.Return{
 			Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(), NextSteps: open.Help(),
 			Artifacts: newest(r.artifacts),
@@ -156,8 +156,8 @@ func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Op, res res
 	}
 	g := r.ownGate(op, path, res)
 	d, err := r.ask(ctx, path, g)
-	if _, open := isOpen(err); open {
-		return &ending{ret: r.ended(op, res)}, nil
+	if isOpen(err) != nil {
+		return &ending{ret: r.ended(op, res)}, nil //nolint:nilerr // nobody can answer, so the outcome stands
 	}
 	if err != nil {
 		return nil, r.at(op, path, err)

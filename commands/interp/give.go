@@ -43,7 +43,7 @@ func (r *run) give(ctx context.Context, sc *scope, t *compile.Return, res result
 		if err != nil {
 			return ret, err
 		}
-		ret.Fields, _ = v.(map[string]any)
+		ret.Fields = as[map[string]any](v)
 	}
 	if t.Status == nil {
 		return ret, nil
@@ -72,7 +72,7 @@ func (r *run) dryText(ctx context.Context, sc *scope, t *compile.Text, input any
 
 // withOutcome gives the return the status that the file names.
 func withOutcome(ret formats.Return, v any) (formats.Return, error) {
-	word, _ := v.(string)
+	word := as[string](v)
 	outcome := formats.Outcome(word)
 	if v == nil {
 		return ret, nil
@@ -106,10 +106,10 @@ func (r *run) artifactsOf(ctx context.Context, sc *scope, v *compile.Value, inpu
 	}
 	var out []formats.Artifact
 	for _, one := range list {
-		m, _ := one.(map[string]any)
-		path, _ := m["path"].(string)
-		kind, _ := m["type"].(string)
-		summary, _ := m["summary"].(string)
+		m := as[map[string]any](one)
+		path := as[string](m["path"])
+		kind := as[string](m["type"])
+		summary := as[string](m["summary"])
 		if path == "" {
 			return nil, &formats.Failure{
 				Code: formats.CodeValidationFailed, Message: "expected artifacts with type and path to return, got " + query.Text(one), Help: "such as $steps.ID.artifacts",

@@ -11,27 +11,21 @@ import (
 // lead decides where a step's result leads: the answer of a gate, else the first rule that matches, else the default of the
 // outcome.
 func (r *run) lead(ctx context.Context, sc *scope, op *compile.Op, res result) (*ending, error) {
-	target, exhausted := res.target, false
-	if target != nil {
-		exhausted = target.Max > 0 && r.usedUp(sc, op, target, "choice "+text(res.value["choice"]))
-	} else {
-		var err error
-		if target, exhausted, err = r.match(ctx, sc, op, res); err != nil {
-			return nil, r.at(op, sc.path+op.ID, err)
+	if t := res.target; t != nil {
+		choice := as[string](res.value["choice"])
+		if t.Max > 0 && r.usedUp(sc, op, t, "choice "+choice) {
+			return &ending{ret: r.limited(op, res, fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, t.Max))}, nil
 		}
+		return r.follow(ctx, sc, op, res, t)
 	}
+	target, exhausted, err := r.match(ctx, sc, op, res)
 	switch {
-	case target != nil && !exhausted:
+	case err != nil:
+		return nil, r.at(op, sc.path+op.ID, err)
+	case target != nil:
 		return r.follow(ctx, sc, op, res, target)
-	case res.target != nil:
-		return &ending{ret: r.limited(op, res, fmt.Sprintf("'%s' was chosen more often than its max of %d", text(res.value["choice"]), res.target.Max))}, nil
 	}
 	return r.byDefault(ctx, sc, op, res, exhausted)
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
 }
 
 // match finds the first rule of `on` for the outcome or the class of failure. exhausted tells that a rule would have
@@ -152,7 +146,7 @@ func (r *run) follow(ctx context.Context, sc *scope, op *compile.Op, res result,
 // redo runs the named steps again with feedback, then this one.
 func (r *run) redo(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
 	before := r.feedback
-	fb := &formats.Feedback{From: op.ID, Issues: res.ret.Issues, Choice: text(res.value["choice"]), Note: text(res.value["note"]), Attempt: 1}
+	fb := &formats.Feedback{From: op.ID, Issues: res.ret.Issues, Choice: as[string](res.value["choice"]), Note: as[string](res.value["note"]), Attempt: 1}
 	if before != nil && before.From == op.ID {
 		fb.Attempt = before.Attempt + 1
 	}
@@ -189,7 +183,7 @@ func (r *run) ended(op *compile.Op, res result) formats.Return {
 		if ret.BlockedReason == "" {
 			ret.BlockedReason = ret.Summary
 		}
-	default:
+	case formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeSkipped, formats.OutcomeRejected, formats.OutcomeFailed:
 		return r.broken(op, res)
 	}
 	return ret

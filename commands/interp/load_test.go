@@ -42,7 +42,11 @@ func TestLoad(t *testing.T) {
 			w := newWorld(t)
 			w.docs["docs/r.md"], w.docs["docs/copy.md"], w.docs["docs/p.md"] = doc, doc, plan
 			ret := w.run(t.Context(), file("", "load:\n  "+c.load, "A: return: \"${{ "+strings.ReplaceAll(c.expr, `"`, `\"`)+" }}\""), "")
-			if got := told(ret); got != c.want && !(strings.HasSuffix(c.want, ":") && strings.HasPrefix(got, c.want)) || len(ret.Warnings) != c.warns {
+			got := told(ret)
+			if strings.HasSuffix(c.want, ":") {
+				got = got[:min(len(got), len(c.want))]
+			}
+			if got != c.want || len(ret.Warnings) != c.warns {
 				t.Errorf("Run = %s %q, want %s and %d warnings", got, ret.Warnings, c.want, c.warns)
 			}
 			if ret.Status == formats.StatusFailed && len(w.log) > 0 {

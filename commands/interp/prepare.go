@@ -70,10 +70,10 @@ func (r *run) bind(ctx context.Context, wanted int) error {
 		return err
 	}
 	r.stateSeen = doc
-	root, _ := doc.(map[string]any)
-	tasks, _ := root["tasks"].([]any)
+	root := as[map[string]any](doc)
+	tasks := as[[]any](root["tasks"])
 	for _, one := range tasks {
-		task, _ := one.(map[string]any)
+		task := as[map[string]any](one)
 		if n, ok := number(task["number"]); !ok || n != wanted {
 			continue
 		}

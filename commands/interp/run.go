@@ -38,7 +38,8 @@ type run struct {
 	answered  map[string]int // how often the engine's gate of a step was answered without a person
 	visits    map[string]int // by step path
 	artifacts []formats.Artifact
-	listed    any // the artifacts as $run shows them; nil when they have changed
+	plain     []any // the artifacts as expressions see them
+	listed    any   // the newest of them; nil when there are others
 	unlinked  []formats.Artifact
 	worktree  string
 	tables    []formats.Table
@@ -146,11 +147,13 @@ func (r *run) preflight(ctx context.Context) error {
 	return nil
 }
 
-// syncCall is one call of the status-sync manager outside of the steps; task, if it is set, is the number to act on.
+// syncCall is one call of the status-sync manager outside of the steps; task, if it is set, is the number to act on. One
+// that is made anyway does not need the journal: a task that cannot be recorded as put back is put back all the same.
 type syncCall struct {
-	path string
-	d    *compile.Delegate
-	task int
+	path   string
+	d      *compile.Delegate
+	task   int
+	anyway bool
 }
 
 func (r *run) sync(ctx context.Context, s syncCall) (formats.Return, error) {
@@ -158,7 +161,7 @@ func (r *run) sync(ctx context.Context, s syncCall) (formats.Return, error) {
 	if r.prog.During != nil {
 		op.Pos = r.prog.During.Pos
 	}
-	ret, err := r.attempt(ctx, call{sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent, info: s.d.Info, task: s.task})
+	ret, err := r.attempt(ctx, call{sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent, info: s.d.Info, task: s.task, anyway: s.anyway})
 	r.warnings = append(r.warnings, ret.Warnings...)
 	return ret, err
 }

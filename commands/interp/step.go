@@ -232,7 +232,11 @@ func (r *run) expect(ctx context.Context, sc *scope, op *compile.Op, res *result
 	return nil
 }
 
-// isOpen tells whether an error is that of a gate which nobody could answer.
-func isOpen(err error) (*formats.GateOpenError, bool) {
-	return errors.AsType[*formats.GateOpenError](err)
+// isOpen tells whether an error is that of a gate which nobody could answer; nil if it is not.
+func isOpen(err error) *formats.GateOpenError {
+	open, ok := errors.AsType[*formats.GateOpenError](err)
+	if !ok {
+		return nil
+	}
+	return open
 }

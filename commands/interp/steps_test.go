@@ -2,6 +2,7 @@ package interp_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 
@@ -104,12 +105,8 @@ func TestActions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			for name, a := range c.agents {
-				w.agents[name] = a
-			}
-			for name, text := range c.docs {
-				w.docs[name] = text
-			}
+			maps.Copy(w.agents, c.agents)
+			maps.Copy(w.docs, c.docs)
 			ret := w.run(t.Context(), c.src, c.line)
 			if got := told(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)

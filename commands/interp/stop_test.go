@@ -37,16 +37,19 @@ func TestErrorHandling(t *testing.T) {
 		"blocked":     {"delegate: worker", blocked("which?"), nil, "blocked 75: which?", []string{"f#1.1 {was:blocked}", "y#1.1 {was:1}"}, ""},
 		"no step ran": {"when: 1 == 2\ndelegate: worker", ok("done"), nil, "completed 0: /x done", nil, ""},
 		"a step of it fails": {
-			"delegate: worker", ok("done"), always(failing(formats.CodeIO, "full")), "completed 0: /x done", []string{"c#1.1 {was:ok}", "y#1.1 {was:1}"},
+			"delegate: worker", ok("done"), always(failing(formats.CodeIO, "full")), "completed 0: /x done",
+			[]string{"c#1.1 {was:ok}", "y#1.1 {was:1}"},
 			"error handling: C: full; error handling: Y: full",
 		},
 		"a step of it is blocked": {
-			"delegate: worker", ok("done"), always(blocked("which?")), "completed 0: /x done", []string{"c#1.1 {was:ok}", "y#1.1 {was:1}"},
+			"delegate: worker", ok("done"), always(blocked("which?")), "completed 0: /x done",
+			[]string{"c#1.1 {was:ok}", "y#1.1 {was:1}"},
 			"error handling: C: which?; error handling: Y: which?",
 		},
 		"a step of it breaks": {
 			"delegate: worker", ok("done"), func(context.Context, formats.Request) (formats.Return, error) { return formats.Return{}, errBroken }, "completed 0: /x done",
-			[]string{"c#1.1 {was:ok}", "y#1.1 {was:1}"}, "error handling: x.md:26:1: step error_handling/c: broken; error handling: x.md:43:1: step error_handling/y: broken",
+			[]string{"c#1.1 {was:ok}", "y#1.1 {was:1}"},
+			"error handling: x.md:26:1: step error_handling/c: broken; error handling: x.md:43:1: step error_handling/y: broken",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

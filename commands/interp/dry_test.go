@@ -1,0 +1,164 @@
+package interp_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/commands/interp"
+	"tercet/formats"
+)
+
+// TestDryRun: a dry run reads and decides what can be decided, tells the tree of what it would do, and has no effect.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	front := "arguments:\n  - {name: n, type: task, required: true}\n  - {name: go, type: boolean, flag: true}\n"
+	for name, c := range map[string]struct {
+		front, args string
+		steps       []string
+		line        string
+		want, text  string
+	}{
+		"a plan": {
+			front + "during: planning\n", "load: {title: $task.title}",
+			[]string{
+				"A: id: a\ndelegate: maker\nwith: {t: $title}", "B: id: b\ncheck: {document: plan}\non: {rejected: {redo: [a]}}", "C: id: c\nstatus: planned",
+				"D: id: d\nreturn: \"made ${{ $steps.a.artifacts[0].path }}\"", "!E: always: any\ndelegate: worker",
+			},
+			"7",
+			"completed 0: dry run: 5 steps, nothing was written",
+			"during: delegate status-sync-manager update_status task_number=7 status=planning\na: delegate maker\nb: check document plan\nc: delegate status-sync-manager update_status task_number=7 status=planned\nd: return",
+		},
+		"conditions that are known": {
+			front, "",
+			[]string{"A: id: a\nwhen: $args.go\ndelegate: worker", "B: id: b\nwhen: $args.go | not\ndelegate: second"},
+			"7",
+			"completed 0: dry run: 1 steps, nothing was written", "b: delegate second",
+		},
+		"conditions that are not": {
+			front, "",
+			[]string{
+				"A: id: a\ndelegate: typed\nwith: {n: 1}", "B: id: b\nset: {many: $steps.a.fields.count > 3, few: 1}", "C: id: c\nwhen: $many\ngate: \"Take ${{ $steps.a.fields.list[0].x }}?\"\nchoices: {yes: next, no: fail}",
+				"D: id: d\nwhen: $few > 1\ndelegate: worker", "E: id: e\nwhen: $steps.a.status == \"failed\"\nreturn: early", "F: id: f\ncheck: $steps.a.fields.count > 3", "G: id: g\ncheck: $few == 1",
+				"H: id: h\nreturn: {message: late, status: '$steps.a.fields.list[0]', fields: {x: '$steps.a.fields.list[0].y'}}",
+			},
+			"7",
+			"completed 0: dry run: 9 steps, nothing was written",
+			"a: delegate typed\nb: set many (known at run time)\nc: when $many (decided at run time)\nc: gate: Take ? [yes, no]\ne: when $steps.a.status == \"failed\" (decided at run time)\ne: return\nf: check $steps.a.fields.count > 3 (decided at run time)\ng: check $few == 1\nh: return",
+		},
+		"a loop over what is known": {
+			front, "",
+			[]string{"A: id: a\nforeach: '[1, 2]'", ">B: id: b\ndelegate: worker\nwith: {operation: archive_tasks, task_number: $item}", "C: id: c\nwhen: ($steps.a.failed | length) > 0\ndelegate: worker"},
+			"7",
+			"completed 0: dry run: 5 steps, nothing was written",
+			"a: for each of 2 item\n  b: delegate worker archive_tasks task_number=1\n  b: delegate worker archive_tasks task_number=2\nc: when ($steps.a.failed | length) > 0 (decided at run time)\nc: delegate worker",
+		},
+		"a loop over what is not": {
+			front, "",
+			[]string{"A: id: a\ndelegate: typed\nwith: {n: 1}", "L: id: l\nforeach: $steps.a.fields.list\nas: x\ndelegate: worker\nwith: {x: $x.deep.member}"},
+			"7",
+			"completed 0: dry run: 3 steps, nothing was written",
+			"a: delegate typed\nl: for each x in $steps.a.fields.list (known at run time)\n  worker: delegate worker",
+		},
+		"a table": {
+			front, "",
+			[]string{"A: id: a\ntable: '[{n: 1}]'\nreturn: shown"},
+			"7",
+			"completed 0: dry run: 2 steps, nothing was written", "a: table\na: return",
+		},
+		"a check that fails now": {
+			front, "",
+			[]string{"A: id: a\ndelegate: worker", "B: id: b\ncheck: 1 == 2"},
+			"7",
+			"failed 5 REJECTED: expected 1 == 2", "a: delegate worker\nb: check 1 == 2",
+		},
+		"a failure": {
+			front, "", []string{"A: id: a\nfail: No."}, "7", "failed 1 PRECONDITION: No.", "a: fail: No.",
+		},
+		"a precondition": {
+			front, "require: [{when: $args.go, else: say --go, exit: USAGE}]", []string{"A: delegate: worker"}, "7", "failed 2 USAGE: say --go", "",
+		},
+		"a required input that is not there yet": {
+			front, "",
+			[]string{"A: id: a\ndelegate: worker", "B: id: b\ndelegate: typed\nwith: {n: $steps.a.fields.n}"},
+			"7",
+			"completed 0: dry run: 2 steps, nothing was written", "a: delegate worker\nb: delegate typed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.cfg.DryRun = true
+			w.docs["p.md"] = "x"
+			ret := w.run(t.Context(), file(c.front, c.args, c.steps...), c.line)
+			if got := told(ret); got != c.want {
+				t.Errorf("Run = %s, want %s", got, c.want)
+			}
+			if diff := cmp.Diff(c.text, ret.Text); diff != "" {
+				t.Errorf("tree (-want +got):\n%s", diff)
+			}
+			if len(w.log) > 0 || len(w.gates) > 0 || len(ret.Artifacts) > 0 {
+				t.Errorf("effects = %q, artifacts %v, want none", w.log, ret.Artifacts)
+			}
+			if w.status() != "not_started" {
+				t.Errorf("task = %s", w.status())
+			}
+			if name == "a table" && len(ret.Tables) != 1 {
+				t.Errorf("tables = %v, want the rows in the return", ret.Tables)
+			}
+		})
+	}
+}
+
+// TestNew: everything that a run cannot do without is named.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for want, drop := range map[string]func(*interp.Config){
+		"Agents":   func(c *interp.Config) { c.Agents = nil },
+		"State":    func(c *interp.Config) { c.State = nil },
+		"Docs":     func(c *interp.Config) { c.Docs = nil },
+		"Problems": func(c *interp.Config) { c.Problems = nil },
+		"Approve":  func(c *interp.Config) { c.Approve = nil },
+		"Journal":  func(c *interp.Config) { c.Journal = nil },
+		"Clock":    func(c *interp.Config) { c.Clock = nil },
+		"Trace":    func(c *interp.Config) { c.Trace = nil },
+		"Show":     func(c *interp.Config) { c.Show = nil },
+	} {
+		w := newWorld(t)
+		drop(&w.cfg)
+		if _, err := interp.New(w.cfg); err == nil || err.Error() != "a run needs "+want+", got nil" || formats.CodeOf(err) != formats.CodeBug {
+			t.Errorf("New without %s = %v", want, err)
+		}
+	}
+	w := newWorld(t)
+	runner, err := interp.New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.program(file("", "", "A: return: done"))
+	if _, err := runner.Run(t.Context(), nil, valuesOf(t, p, ""), formats.CommandDepth()); err == nil {
+		t.Error("Run without a program = nil, want an error")
+	}
+}
+
+// TestStateErrors: a state that cannot be read ends the command, where it is read and nowhere else.
+func TestStateErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.cfg.State = broken{}
+	ret := w.run(t.Context(), file("", "", "A: set: {x: 1}", "B: set: {y: $state.tasks}"), "")
+	if got := told(ret); got != "failed 65 INVALID_STATE: x.md:14:1: step b: state.json:1:1: no object" || ret.Errors[0].Recommendation != "restore it" {
+		t.Errorf("Run = %s %v", got, ret.Errors)
+	}
+	ret = w.run(t.Context(), file(task, "", "A: set: {x: 1}"), "7")
+	if got := told(ret); got != "failed 65 INVALID_STATE: state.json:1:1: no object" {
+		t.Errorf("Run = %s", got)
+	}
+}
+
+type broken struct{}
+
+func (broken) Snapshot(context.Context) (any, uint64, error) {
+	return nil, 0, &formats.Failure{Code: formats.CodeInvalidState, Message: "state.json:1:1: no object", Help: "restore it"}
+}
