@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
@@ -137,14 +136,6 @@ func (c *compiler) builtin(pos syntax.Pos, name string) formats.AgentInfo {
 	}
 	c.mayCall(pos, info, name)
 	return info
-}
-
-// literal is the text that a value is written as, empty for any other.
-func literal(v *syntax.Value) string {
-	if text, ok := v.Lit.(string); ok {
-		return text
-	}
-	return ""
 }
 
 // worktree compiles the frontmatter's worktree.
