@@ -49,6 +49,9 @@ func (l Limits) Parse(src []byte) (*Document, []Problem) {
 		d.CRLF = true
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte{'\n'})
 	}
+	if text == nil {
+		text = []byte{} // an empty file is text; only one that cannot be read has none
+	}
 	d.Text = text
 	d.starts = lineStarts(text)
 	problems := d.front(l)

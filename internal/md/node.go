@@ -248,3 +248,6 @@ func skipBlank(s string, i int) int {
 	}
 	return i
 }
+
+// Source returns a scalar as it stands in the file, with its quotes, or with the header of a block scalar.
+func (n *Node) Source() string { return n.raw }

@@ -1,0 +1,338 @@
+package syntax
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"tercet/internal/md"
+)
+
+// maxLine is the widest line that a value in brackets may make before it is written in lines of its own.
+const maxLine = 160
+
+// Format prints a file with its blocks and its frontmatter in the one form that they have: two columns a level, one space
+// behind a colon and a comma, values in brackets on one line if they fit. Keys keep their order, scalars their quotes, and
+// prose every byte.
+func Format(f *File) []byte { return FormatText(f.Src) }
+
+// FormatText is Format for a text that is known to be well-formed; of one that is not, what cannot be read stays as it is.
+func FormatText(src []byte) []byte {
+	doc, _ := md.Parse(src)
+	if doc.Text == nil {
+		return src
+	}
+	lines := bytes.SplitAfter(src, []byte{'\n'})
+	var out bytes.Buffer
+	next := 1
+	replace := func(first, last int, body []byte) {
+		for ; next < first; next++ {
+			out.Write(lines[next-1])
+		}
+		end := "\n"
+		if bytes.HasSuffix(lines[max(first-2, 0)], []byte("\r\n")) {
+			end = "\r\n"
+		}
+		out.WriteString(strings.ReplaceAll(string(formatYAML(body)), "\n", end))
+		next = last + 1
+	}
+	if first := doc.FrontSpan.Start.Line + 1; doc.HasFront && first < doc.FrontSpan.End.Line {
+		replace(first, doc.FrontSpan.End.Line-1, doc.FrontText)
+	}
+	for i := range doc.Blocks {
+		b := &doc.Blocks[i]
+		closed := strings.HasPrefix(doc.Line(b.End.Line), "```")
+		if ours(b) && closed && b.BodyPos.Line < b.End.Line && !bytes.Contains(b.Body, []byte("```")) {
+			replace(b.BodyPos.Line, b.End.Line-1, b.Body)
+		}
+	}
+	for ; next <= len(lines); next++ {
+		out.Write(lines[next-1])
+	}
+	return out.Bytes()
+}
+
+// ours tells whether a fence is a block of the format in the left margin.
+func ours(b *md.Block) bool {
+	fields := strings.Fields(b.Info)
+	if b.Kind != md.Fence || !b.Fenced || b.Depth > 0 || b.Indent > 0 || len(fields) != 2 || fields[0] != "yaml" {
+		return false
+	}
+	for _, w := range blockWords() {
+		if fields[1] == w {
+			return true
+		}
+	}
+	return false
+}
+
+// formatYAML formats the lines of one block. What would be read otherwise afterwards is left as it is.
+func formatYAML(body []byte) []byte {
+	n, problems := md.ParseYAML(body, md.Pos{Line: 1, Col: 1})
+	if n == nil || len(problems) > 0 || n.Kind != md.Map || n.Style != md.BlockStyle {
+		return body
+	}
+	w := writer{lines: strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")}
+	w.block(n)
+	out := []byte(w.String())
+	again, problems := md.ParseYAML(out, md.Pos{Line: 1, Col: 1})
+	if len(problems) > 0 || !sameNode(n, again) {
+		return body
+	}
+	return out
+}
+
+// sameNode tells whether two values are the same but for their places.
+func sameNode(a, b *md.Node) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Kind != b.Kind || a.Type != b.Type || a.Value != b.Value || len(a.Entries) != len(b.Entries) || len(a.Items) != len(b.Items) {
+		return false
+	}
+	for i := range a.Entries {
+		if !sameNode(a.Entries[i].Key, b.Entries[i].Key) || !sameNode(a.Entries[i].Value, b.Entries[i].Value) {
+			return false
+		}
+	}
+	for i := range a.Items {
+		if !sameNode(a.Items[i], b.Items[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// writer prints one block.
+type writer struct {
+	strings.Builder
+	lines []string // of the source
+}
+
+// block prints the keys of the top level, each with the comments before it. A key whose lines hold a comment stays as it is.
+func (w *writer) block(n *md.Node) {
+	at := 0 // lines printed
+	for i, e := range n.Entries {
+		first, last := e.Key.Pos.Line-1, len(w.lines)
+		if i+1 < len(n.Entries) {
+			last = n.Entries[i+1].Key.Pos.Line - 1
+		}
+		w.between(at, first, i == 0)
+		end := min(max(e.Value.End.Line, e.Key.End.Line), last)
+		if e.Value.Kind != md.Scalar || e.Value.Style == md.Literal || e.Value.Style == md.Folded {
+			for end > first+1 && strings.TrimSpace(w.lines[end-1]) == "" {
+				end--
+			}
+		}
+		if commented(w.lines[first:end], e) || !printable(e.Value) {
+			for _, line := range w.lines[first:end] {
+				w.WriteString(line + "\n")
+			}
+		} else {
+			w.entry(e, 0)
+		}
+		at = end
+	}
+	w.between(at, len(w.lines), true)
+}
+
+// between prints what stands between two keys: comments, and at most one blank line.
+func (w *writer) between(from, to int, edge bool) {
+	blank := false
+	for i := from; i < to; i++ {
+		line := strings.TrimSpace(w.lines[i])
+		if line == "" {
+			blank = true
+			continue
+		}
+		if blank && (!edge || w.Len() > 0) {
+			w.WriteByte('\n')
+		}
+		w.WriteString(line + "\n")
+		blank = false
+	}
+	if blank && !edge {
+		w.WriteByte('\n')
+	}
+}
+
+// commented tells whether the lines of a key hold a comment: a # behind a space that belongs to no scalar.
+func commented(lines []string, e md.Entry) bool {
+	if !strings.Contains(strings.Join(lines, "\n"), "#") {
+		return false
+	}
+	marks := strings.Count(strings.Join(lines, "\n"), "#")
+	var count func(n *md.Node) int
+	count = func(n *md.Node) int {
+		sum := strings.Count(n.Source(), "#")
+		for _, e := range n.Entries {
+			sum += count(e.Key) + count(e.Value)
+		}
+		for _, item := range n.Items {
+			sum += count(item)
+		}
+		return sum
+	}
+	return marks != count(e.Key)+count(e.Value)
+}
+
+// printable tells whether a value can be printed anew: a scalar over several lines only if it is a block scalar.
+func printable(n *md.Node) bool {
+	if n.Kind == md.Scalar {
+		multi := strings.Contains(n.Source(), "\n")
+		isBlock := n.Style == md.Literal || n.Style == md.Folded
+		return !multi || isBlock && !strings.ContainsAny(strings.SplitN(n.Source(), "\n", 2)[0], "123456789#")
+	}
+	for _, e := range n.Entries {
+		if strings.Contains(e.Key.Source(), "\n") || e.Key.Kind != md.Scalar || !printable(e.Value) {
+			return false
+		}
+	}
+	for _, item := range n.Items {
+		if !printable(item) || item.Absent() {
+			return false
+		}
+	}
+	return true
+}
+
+// entry prints "key: value" at an indentation.
+func (w *writer) entry(e md.Entry, indent int) {
+	w.WriteString(strings.Repeat(" ", indent))
+	w.pair(e, indent)
+}
+
+// pair prints "key: value" behind what is already on the line; indent is the column of the key.
+func (w *writer) pair(e md.Entry, indent int) {
+	w.WriteString(e.Key.Source() + ":")
+	switch v := e.Value; {
+	case v.Absent():
+		w.WriteByte('\n')
+	case v.Kind == md.Scalar:
+		w.scalar(v, indent)
+	case len(v.Entries)+len(v.Items) == 0 || v.Style == md.FlowStyle && indent+utf8.RuneCountInString(e.Key.Source()+": "+flow(v)) <= maxLine:
+		w.WriteString(" " + flow(v) + "\n")
+	default:
+		w.WriteByte('\n')
+		w.collection(v, indent+2)
+	}
+}
+
+// scalar prints a scalar behind its key; the lines of a block scalar are indented by two columns more than the key.
+func (w *writer) scalar(v *md.Node, indent int) {
+	header, text, isBlock := strings.Cut(v.Source(), "\n")
+	w.WriteString(" " + strings.TrimSpace(header) + "\n")
+	if !isBlock {
+		return
+	}
+	lines := strings.Split(text, "\n")
+	old := -1
+	for _, line := range lines {
+		if width := len(line) - len(strings.TrimLeft(line, " ")); width < len(line) && (old < 0 || width < old) {
+			old = width
+		}
+	}
+	for _, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			w.WriteByte('\n')
+			continue
+		}
+		w.WriteString(strings.Repeat(" ", indent+2) + line[max(old, 0):] + "\n")
+	}
+}
+
+// collection prints a map or a list in lines of its own.
+func (w *writer) collection(n *md.Node, indent int) {
+	for _, e := range n.Entries {
+		w.entry(e, indent)
+	}
+	for _, item := range n.Items {
+		w.WriteString(strings.Repeat(" ", indent) + "-")
+		one := " " + flow(item)
+		switch {
+		case item.Kind == md.Scalar:
+			w.scalar(item, indent)
+		case len(item.Entries)+len(item.Items) == 0 || item.Style == md.FlowStyle && indent+1+utf8.RuneCountInString(one) <= maxLine:
+			w.WriteString(one + "\n")
+		case item.Kind == md.Map:
+			w.WriteByte(' ')
+			w.pair(item.Entries[0], indent+2)
+			for _, e := range item.Entries[1:] {
+				w.entry(e, indent+2)
+			}
+		default:
+			w.WriteByte('\n')
+			w.collection(item, indent+2)
+		}
+	}
+}
+
+// flow prints a value on one line.
+func flow(n *md.Node) string {
+	var parts []string
+	switch n.Kind {
+	case md.Map:
+		for _, e := range n.Entries {
+			if e.Value.Absent() {
+				parts = append(parts, e.Key.Source()+":")
+				continue
+			}
+			parts = append(parts, e.Key.Source()+": "+flow(e.Value))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case md.List:
+		for _, item := range n.Items {
+			parts = append(parts, flow(item))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case md.Scalar:
+	}
+	return n.Source()
+}
+
+// Equal tells whether two files say the same: every part but the places, the text and the warnings is compared.
+func Equal(a, b *File) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return equal(reflect.ValueOf(*a), reflect.ValueOf(*b))
+}
+
+func equal(a, b reflect.Value) bool {
+	if a.IsValid() != b.IsValid() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() == b.IsNil()
+		}
+		return a.Elem().Type() == b.Elem().Type() && equal(a.Elem(), b.Elem())
+	case reflect.Slice:
+		if a.Len() != b.Len() || a.IsNil() != b.IsNil() {
+			return false
+		}
+		for i := range a.Len() {
+			if !equal(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Struct:
+		if a.Type() == reflect.TypeFor[Pos]() || a.Type() == reflect.TypeFor[Mark]() {
+			return true
+		}
+		for i := range a.NumField() {
+			if name := a.Type().Field(i).Name; a.Type() == reflect.TypeFor[File]() && (name == "Src" || name == "Prose" || name == "Warnings") {
+				continue
+			}
+			if !equal(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	default:
+		return a.Interface() == b.Interface()
+	}
+}
