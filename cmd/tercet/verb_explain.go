@@ -235,7 +235,7 @@ func inTier(list []*outline.Node, tier string) []*outline.Node {
 	for _, n := range list {
 		if n.InTier(tier) {
 			one := *n
-			one.Tiers, one.Children = nil, inTier(n.Children, tier)
+			one.Tiers, one.Ways, one.Children = nil, nil, inTier(n.Children, tier)
 			out = append(out, &one)
 		}
 	}

@@ -3,6 +3,7 @@ package outline
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,12 +40,10 @@ func BoundOf(p *compile.Program, deep func(agent string) bool) Bound {
 		if len(n.Agents) > 0 && b.Depth < 2 {
 			b.Depth = 2
 		}
-		for _, a := range n.Agents {
-			if deep(a) {
-				b.Depth = formats.MaxDepth
-			}
-		}
 	})
+	if slices.ContainsFunc(o.Agents(), deep) {
+		b.Depth = formats.MaxDepth
+	}
 	b.Gates = len(o.Gates())
 	if p.During != nil {
 		b.Calls += 2 // the status before the work, and the one that takes it back
@@ -82,6 +81,12 @@ func (c *counter) sequence(list []*Node, inside string) cost {
 		sum = sum.plus(costs[i])
 	}
 	for i, n := range list {
+		for _, w := range n.Ways {
+			if len(w.Ask) > 0 { // the question, and the step once more
+				asked := cost{calls: 1, workers: 1, time: formats.DefaultStepTimeout}
+				sum = sum.plus(costs[i].plus(asked).times(formats.DefaultAsk))
+			}
+		}
 		for _, w := range n.backs() {
 			again := costs[i]
 			for _, id := range w.Back {
@@ -112,6 +117,8 @@ func (c *counter) times(w Way) int {
 		return w.Max
 	case w.To == "rollback":
 		return c.limits.Rollbacks
+	case w.To == "goto":
+		return c.limits.Visits
 	default:
 		return formats.DefaultRedo
 	}

@@ -41,6 +41,9 @@ func (w Way) String() string {
 		s += " if " + w.If
 	}
 	s += " → " + w.To
+	if len(w.Ask) > 0 {
+		s += " " + strings.Join(w.Ask, ", ")
+	}
 	if len(w.Back) > 0 {
 		s += " " + strings.Join(w.Back, ", ")
 	}

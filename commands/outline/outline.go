@@ -49,16 +49,14 @@ type Way struct {
 	On   string
 	To   string
 	Back []string
+	Ask  []string // the subagents that a question may go to
 	If   string
 	Max  int
 }
 
 // Of makes the outline of a program.
 func Of(p *compile.Program) *Outline {
-	o := &Outline{Command: p.Name, Description: p.Description, File: p.File}
-	if tiers, ok := field(reflect.ValueOf(p).Elem(), "Tiers").([]string); ok {
-		o.Tiers = tiers
-	}
+	o := &Outline{Command: p.Name, Description: p.Description, File: p.File, Tiers: p.Tiers}
 	if p.During != nil {
 		o.During = p.During.Status.String()
 	}
@@ -72,33 +70,36 @@ func Of(p *compile.Program) *Outline {
 	return o
 }
 
-// field is a field of a struct by its name, nil if it has none.
-func field(v reflect.Value, name string) any {
-	if f := v.FieldByName(name); f.IsValid() && f.CanInterface() {
-		return f.Interface()
-	}
-	return nil
-}
-
+// nodes makes the nodes of a sequence; what runs around a step stands before and behind it, as it runs.
 func nodes(ops []*compile.Op, role string) []*Node {
 	out := make([]*Node, 0, len(ops))
 	for _, op := range ops {
-		if op != nil {
-			out = append(out, node(op, role))
+		if op == nil {
+			continue
 		}
+		out = append(out, within(nodes(op.Before, "before"), op.Tiers)...)
+		out = append(out, node(op, role))
+		out = append(out, within(nodes(op.After, "after"), op.Tiers)...)
 	}
 	return out
 }
 
+// within limits nodes to the tiers of the step that they stand around.
+func within(list []*Node, tiers []string) []*Node {
+	for _, n := range list {
+		if len(n.Tiers) == 0 || len(tiers) == 0 {
+			n.Tiers = append(n.Tiers, tiers...)
+			continue
+		}
+		n.Tiers = slices.DeleteFunc(slices.Clone(n.Tiers), func(t string) bool { return !slices.Contains(tiers, t) })
+	}
+	return list
+}
+
 func node(op *compile.Op, role string) *Node {
-	n := &Node{ID: op.ID, Title: op.Title, Line: op.Pos.Line, Role: role, Attempts: 1 + op.Retry.Max, Timeout: op.Timeout.Total}
+	n := &Node{ID: op.ID, Title: op.Title, Line: op.Pos.Line, Role: role, Tiers: op.Tiers, Attempts: 1 + op.Retry.Max, Timeout: op.Timeout.Total}
 	if op.When != nil {
 		n.When = op.When.Src
-	}
-	switch tiers := field(reflect.ValueOf(op).Elem(), "Tiers").(type) {
-	case []string:
-		n.Tiers = tiers
-	default:
 	}
 	n.act(op)
 	if op.Fallback != "" {
@@ -139,6 +140,15 @@ func (n *Node) act(op *compile.Op) {
 		n.Kind, n.Does = "check", checked(a)
 	case *compile.Foreach:
 		n.Kind, n.Does, n.Many = "foreach", "$"+a.As+" of "+source(a.In), a.As
+	case *compile.Parallel:
+		n.Kind, n.Does, n.Side = "parallel", "all(approved)", true
+		if a.Merge != nil {
+			n.Does = source(a.Merge)
+		}
+	case *compile.Until:
+		n.Kind, n.Does, n.Many, n.Most = "until", fmt.Sprintf("%s, at most %d times", source(a.Cond), a.Max), "pass", a.Max
+	case *compile.Group:
+		n.Kind = "group"
 	case *compile.Set:
 		n.Kind = "set"
 		names := make([]string, len(a.Values))
@@ -148,35 +158,26 @@ func (n *Node) act(op *compile.Op) {
 		n.Does = strings.Join(names, ", ")
 	case *compile.Fail:
 		n.Kind, n.Does = "fail", brief(a.Message)
-	default:
-		n.other(reflect.ValueOf(a).Elem())
+	default: // a kind of step that is new here
+		n.Kind = strings.ToLower(reflect.TypeOf(a).Elem().Name())
 	}
 	if op.Do != nil && op.Return != nil {
 		n.Ways = append(n.Ways, Way{On: "then", To: "return"})
 	}
 }
 
-// other tells what it can of an action by its type: its name, its condition, its bound.
-func (n *Node) other(v reflect.Value) {
-	n.Kind = strings.ToLower(v.Type().Name())
-	n.Side = n.Kind == "parallel"
-	for i := range v.NumField() {
-		if e, ok := v.Field(i).Interface().(*compile.Expr); ok && e != nil {
-			n.Does = source(e)
-			break
-		}
-	}
-	if most, ok := field(v, "Max").(int); ok && most > 0 {
-		n.Most, n.Many = most, "pass"
-	}
-}
-
 func (n *Node) delegate(a *compile.Delegate) {
 	n.Kind, n.Does, n.Agents = "delegate", a.Agent, []string{a.Agent}
-	if among, ok := field(reflect.ValueOf(a).Elem(), "Among").([]string); ok && len(among) > 0 {
-		n.Agents, n.Does = among, "one of "+strings.Join(among, ", ")
+	if len(a.Among) > 0 {
+		n.Agents = nil
+		for _, one := range a.Among {
+			n.Agents = append(n.Agents, one.Agent)
+		}
+		n.Does = "one of " + strings.Join(n.Agents, ", ")
 	}
 	switch {
+	case a.Agent == compile.GitWorkflow && literal(a.With, "action") != "":
+		n.Does += " " + literal(a.With, "action")
 	case a.Checks:
 		n.Kind, n.Does = "check", "by "+a.Agent
 	case a.Sync:
@@ -262,11 +263,17 @@ func (n *Node) ways(on string, targets []*compile.Target) {
 		if t.If != nil {
 			w.If = source(t.If)
 		}
-		v := reflect.ValueOf(t).Elem()
-		for i := range v.NumField() {
-			if ids, ok := v.Field(i).Interface().([]string); ok && len(ids) > 0 && v.Type().Field(i).Name != "Agents" {
-				w.Back = ids
-			}
+		w.Back = t.Redo
+		switch {
+		case t.Goto != "" && t.Back:
+			w.Back = []string{t.Goto}
+		case t.Goto != "":
+			w.To += " " + t.Goto
+		case t.Gate != nil && t.Gate.Question != nil:
+			w.To += ": " + brief(t.Gate.Question)
+		}
+		for _, one := range t.Ask {
+			w.Ask = append(w.Ask, one.Name)
 		}
 		if w.To != "next" || w.If != "" {
 			n.Ways = append(n.Ways, w)
@@ -278,6 +285,7 @@ func (n *Node) ways(on string, targets []*compile.Target) {
 func targetWord(t *compile.Target) string {
 	words := map[compile.TargetKind]string{
 		compile.ToNext: "next", compile.ToFail: "fail", compile.ToRedo: "redo", compile.ToReturn: "return", compile.ToGate: "gate",
+		compile.ToRollback: "rollback", compile.ToAsk: "ask", compile.ToGoto: "goto",
 	}
 	if w, ok := words[t.Kind]; ok {
 		return w
@@ -292,6 +300,9 @@ func (n *Node) below(v reflect.Value) {
 			continue
 		}
 		role := strings.ToLower(v.Type().Field(i).Name)
+		if role == "before" || role == "after" {
+			continue // beside the step, not in it
+		}
 		if role == "body" || role == "children" || role == "ops" {
 			role = ""
 		}
@@ -321,7 +332,11 @@ func (o *Outline) Walk(visit func(n *Node)) {
 func (o *Outline) Agents() []string {
 	var out []string
 	o.Walk(func(n *Node) {
-		for _, a := range n.Agents {
+		all := slices.Clone(n.Agents)
+		for _, w := range n.Ways {
+			all = append(all, w.Ask...)
+		}
+		for _, a := range all {
 			if !slices.Contains(out, a) {
 				out = append(out, a)
 			}
@@ -338,7 +353,7 @@ func (o *Outline) Gates() []string {
 			out = append(out, n.ID+": "+n.Does)
 		}
 		for _, w := range n.Ways {
-			if w.To == "gate" {
+			if strings.HasPrefix(w.To, "gate") {
 				out = append(out, n.ID+": when "+w.On)
 			}
 		}

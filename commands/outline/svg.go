@@ -125,9 +125,14 @@ func boxes(list []*Node) []*box {
 		}
 		out = append(out, b)
 	}
-	widths, _ := column(out, false)
+	leaf := 0
 	for _, b := range out {
-		b.w = widths // of one width they are read more easily
+		if len(b.children) == 0 {
+			leaf = max(leaf, b.w)
+		}
+	}
+	for _, b := range out {
+		b.w = max(b.w, leaf) // of one width they are read more easily
 	}
 	return out
 }
