@@ -27,7 +27,7 @@ func (c *Catalog) List() []formats.CommandInfo {
 		info := formats.CommandInfo{Name: e.Name, File: e.File, Source: e.Source, Usage: "/" + e.Name}
 		prog, err := c.Library.Load(e.Source, e.File)
 		if err != nil {
-			info.Description = "does not compile: run 'tercet lint " + e.File + "'"
+			info.Description = "does not compile: run 'tercet lint " + display(e.Source, e.File) + "'"
 			out = append(out, info)
 			continue
 		}

@@ -46,7 +46,7 @@ type Library struct {
 	Docs  Docs
 	// Config gives a run everything that it can reach; it is called once the line is bound.
 	Config func(ctx context.Context, inv formats.Invocation) (interp.Config, error)
-	// NewRun gives a further run id, for a line that starts one run a task.
+	// NewRun gives a further run id, for a line that starts one run a task; only such lines need it.
 	NewRun func() string
 	// Warn shows findings that do not refuse the file.
 	Warn func([]formats.Diagnostic)
@@ -56,7 +56,11 @@ type Library struct {
 func (l *Library) Load(source, file string) (*compile.Program, error) {
 	src, err := l.Open(source, file)
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeIO, Message: "command file " + file, Err: err}
+		fail := &formats.Failure{Code: formats.CodeIO, Message: "command file " + display(source, file), Err: err, Help: formats.HelpOf(err)}
+		if coded, ok := errors.AsType[formats.Coded](err); ok {
+			fail.Code = coded.ErrorCode()
+		}
+		return nil, fail
 	}
 	return l.Compile(display(source, file), src)
 }
@@ -119,12 +123,14 @@ func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *com
 		if err != nil {
 			return ret, err
 		}
+		ret.Artifacts = append(out.Artifacts, ret.Artifacts...)
+		ret.Warnings = append(out.Warnings, ret.Warnings...)
+		ret.Tables = append(out.Tables, ret.Tables...)
 		if !ret.Outcome().Passes() {
 			ret.Summary = fmt.Sprintf("task %d, %d of %d: %s", n, i+1, len(tasks), ret.Summary)
 			return ret, nil
 		}
-		out.Artifacts = append(out.Artifacts, ret.Artifacts...)
-		out.Warnings = append(out.Warnings, ret.Warnings...)
+		out.Artifacts, out.Warnings, out.Tables, out.Errors = ret.Artifacts, ret.Warnings, ret.Tables, ret.Errors
 		out.Metadata, out.NextSteps = ret.Metadata, ret.NextSteps
 	}
 	out.Summary = fmt.Sprintf("/%s done for %d tasks", inv.Name, len(tasks))
@@ -147,25 +153,33 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 			continue
 		}
 		for _, n := range numbers(v) {
-			if err := l.task(ctx, n); err != nil {
+			if err := l.task(ctx, name, n); err != nil {
 				return err
 			}
 		}
 	}
 	for _, n := range values.TaskRange() {
-		if err := l.task(ctx, n); err != nil {
+		if err := l.task(ctx, name, n); err != nil {
 			return err
 		}
 	}
 	if n, ok := values.Task(); ok {
-		return l.task(ctx, n)
+		return l.task(ctx, name, n)
 	}
 	return nil
 }
 
+// noWorkspace refuses an argument that only a workspace can answer for.
+func noWorkspace(command string) error {
+	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: "/" + command + " needs a workspace", Help: "run tercet init"}
+}
+
 func (l *Library) path(ctx context.Context, name string, prog *compile.Program, spec argspec.Spec, values argspec.Values) error {
-	if spec.Pattern != nil || l.Docs == nil {
+	if spec.Pattern != nil {
 		return nil
+	}
+	if l.Docs == nil {
+		return noWorkspace(name)
 	}
 	v, _ := values.Get(spec.Name)
 	list, repeated := v.([]any)
@@ -197,9 +211,9 @@ func noFile(command string, specs []argspec.Spec, arg, file, raw string) error {
 	return e
 }
 
-func (l *Library) task(ctx context.Context, n int) error {
+func (l *Library) task(ctx context.Context, command string, n int) error {
 	if l.Tasks == nil {
-		return nil
+		return noWorkspace(command)
 	}
 	ok, err := l.Tasks.HasTask(ctx, n)
 	if err != nil || ok {
@@ -207,10 +221,13 @@ func (l *Library) task(ctx context.Context, n int) error {
 	}
 	fail := &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", n), Help: "run 'tercet query \".tasks[].number\"' to list the tasks"}
 	archived, err := l.Tasks.ArchivedTask(ctx, n)
+	if err != nil {
+		return errors.Join(fail, err)
+	}
 	if archived {
 		fail.Message, fail.Help = fmt.Sprintf("task %d is archived", n), "run 'tercet task unarchive "+strconv.Itoa(n)+"' to work on it again"
 	}
-	return errors.Join(fail, err)
+	return fail
 }
 
 func numbers(v any) []int {

@@ -1,0 +1,343 @@
+package commands_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/commands"
+	"tercet/commands/argspec"
+	"tercet/commands/interp"
+	"tercet/formats"
+	"tercet/internal/trace"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// shop is a library over a few files, with fakes for all it may ask.
+type shop struct {
+	commands.Library
+
+	files    map[string]string
+	tasks    map[int]formats.TaskStatus
+	archived []int
+	paths    []string
+	runs     []string // run ids, in the order in which runs were configured
+	inputs   []map[string]any
+	warned   []formats.Diagnostic
+	worker   func(r formats.Request) formats.Return
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{
+		files: map[string]string{}, tasks: map[int]formats.TaskStatus{5: formats.NotStarted, 6: formats.NotStarted, 7: formats.NotStarted},
+		archived: []int{3}, paths: []string{"docs/a.md"},
+	}
+	s.worker = func(formats.Request) formats.Return {
+		return formats.Return{Status: formats.StatusCompleted, Summary: "done"}
+	}
+	ids := 0
+	s.Library = commands.Library{
+		Open: func(source, file string) ([]byte, error) {
+			text, ok := s.files[source+"/"+file]
+			if !ok {
+				return nil, fs.ErrNotExist
+			}
+			return []byte(text), nil
+		},
+		Env: shippedSet(t), Tasks: s, Docs: s, Config: s.config, Warn: func(list []formats.Diagnostic) { s.warned = append(s.warned, list...) },
+		NewRun: func() string { ids++; return fmt.Sprintf("r%d", ids+1) },
+	}
+	return s
+}
+
+func (s *shop) HasTask(_ context.Context, n int) (bool, error) { return s.tasks[n] != "", nil }
+
+func (s *shop) ArchivedTask(_ context.Context, n int) (bool, error) {
+	return slices.Contains(s.archived, n), nil
+}
+
+func (s *shop) Exists(_ context.Context, name string) (bool, error) {
+	if path.IsAbs(name) {
+		return false, &formats.Failure{Code: formats.CodeDenied, Message: "outside"}
+	}
+	return slices.Contains(s.paths, name), nil
+}
+
+func (s *shop) config(_ context.Context, inv formats.Invocation) (interp.Config, error) {
+	s.runs = append(s.runs, inv.Run)
+	return interp.Config{
+		Agents: s, State: s, Docs: s, Problems: s, Approve: s, Journal: s, Clock: s, Trace: trace.Discard{}, Show: func(formats.Table) {},
+		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}, DryRun: inv.DryRun,
+	}, nil
+}
+
+func (s *shop) Delegate(_ context.Context, r formats.Request) (formats.Return, error) {
+	s.inputs = append(s.inputs, r.Input)
+	return s.worker(r), nil
+}
+
+func (s *shop) Snapshot(context.Context) (any, uint64, error) {
+	list := []any{}
+	for n, status := range s.tasks {
+		list = append(list, map[string]any{"number": n, "title": "T", "status": status.String(), "artifacts": []any{}})
+	}
+	return map[string]any{"tasks": list}, 1, nil
+}
+
+func (s *shop) Open(context.Context, string) ([]byte, error)     { return nil, fs.ErrNotExist }
+func (s *shop) Glob(context.Context, []string) ([]string, error) { return nil, nil }
+func (s *shop) Record(context.Context, formats.Problem) error    { return nil }
+func (s *shop) Append(context.Context, formats.Entry) error      { return nil }
+func (s *shop) Now() time.Time                                   { return time.Time{} }
+func (s *shop) Sleep(context.Context, time.Duration) error       { return nil }
+
+func (s *shop) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
+	return formats.Decision{}, &formats.GateOpenError{Gate: g}
+}
+
+// call runs a line of a command in the file project/NAME.md.
+func (s *shop) call(t *testing.T, name, raw string) (formats.Return, error) {
+	t.Helper()
+	return s.RunCommand(t.Context(), formats.Invocation{
+		Name: name, Source: "project", File: name + ".md", Raw: raw, Session: "sess_1_abcdef", Run: "r1", Depth: formats.CommandDepth(),
+		Path: []string{"router", "/" + name}, Line: "/" + name + " " + raw,
+	})
+}
+
+const head = "---\ncommand: do\ndescription: Do it\narguments:\n%s---\n\n## Workflow Execution\n\n### Step 1: Do\n\n```yaml step\n%s\n```\n"
+
+func file(args, step string) string { return fmt.Sprintf(head, args, step) }
+
+const (
+	aTask  = "  - {name: n, type: task, required: true}\n"
+	aPath  = "  - {name: p, type: path}\n"
+	worker = "delegate: researcher\nwith: {task: $task}"
+)
+
+// failed is the code and the text of an error.
+func failed(err error) string {
+	if err == nil {
+		return ""
+	}
+	return formats.CodeOf(err).String() + " " + err.Error()
+}
+
+// TestRunCommand: what refuses a line before anything happens, and what does not.
+func TestRunCommand(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, raw string
+		want      string // the error, empty for none
+		help      string
+	}{
+		"a task":           {file(aTask, worker), "7", "", ""},
+		"no such task":     {file(aTask, worker), "8", "NOT_FOUND task 8 does not exist", "tercet query"},
+		"an archived task": {file(aTask, worker), "3", "NOT_FOUND task 3 is archived", "tercet task unarchive 3"},
+		"one of a range":   {file(aTask, worker), "6-8", "NOT_FOUND task 8 does not exist", "tercet query"},
+		"tasks":            {file("  - {name: list, type: tasks, required: true}\n", "return: done"), "5, 8", "NOT_FOUND task 8 does not exist", "tercet query"},
+		"an integer that binds": {
+			file("  - {name: task_number, type: integer, required: true}\n", worker), "9", "NOT_FOUND task 9 does not exist", "tercet query",
+		},
+		"a path":                {file(aPath, "return: done"), "docs/a.md", "", ""},
+		"no path":               {file(aPath, "return: done"), "", "", ""},
+		"no such file":          {file(aPath, "return: done"), "docs/b.md", `USAGE /do: expected an existing file of the project for [p], got "docs/b.md"`, "/do --help"},
+		"a path elsewhere":      {file(aPath, "return: done"), "/etc/passwd", "USAGE *", ""},
+		"paths":                 {file("  - {name: p, type: path, flag: true, repeat: true}\n", "return: done"), "--p docs/a.md --p docs/c.md", `USAGE /do: expected an existing file of the project for --p, got "docs/c.md"`, "/do --help"},
+		"a path with a pattern": {file("  - {name: p, type: path, pattern: '.*'}\n", "return: done"), "new/file.md", "", ""},
+		"no word for it":        {file(aTask, worker), "seven", "USAGE /do: expected *", ""},
+		"missing":               {file(aTask, worker), "", "USAGE /do: missing <n>", ""},
+		"a file with errors":    {file(aTask, "delegat: x"), "7", "INVALID_COMMAND project/do.md:13:1: E108: *", ""},
+		"what only shows when it is compiled": {
+			file(aTask, "delegate: reseacher"), "7", "INVALID_COMMAND project/do.md:13:11: E164: unknown subagent 'reseacher'", "did you mean 'researcher'?",
+		},
+		"too large": {file(aTask, worker) + strings.Repeat("x", commands.MaxFile), "7", "INVALID_COMMAND project/do.md:1:1: E002: *", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.files["project/do.md"] = c.text
+			ret, err := s.call(t, "do", c.raw)
+			got := failed(err)
+			if strings.HasSuffix(c.want, "*") { // the rest is for other packages to say
+				c.want = strings.TrimSuffix(c.want, "*")
+				got = got[:min(len(got), len(c.want))]
+			}
+			if got != c.want || !strings.Contains(formats.HelpOf(err), c.help) {
+				t.Errorf("RunCommand = %q (help %q), want %q", got, formats.HelpOf(err), c.want)
+			}
+			if err != nil && len(s.runs) > 0 {
+				t.Errorf("runs = %v, want none", s.runs)
+			}
+			if err == nil && (ret.Status != formats.StatusCompleted || len(s.runs) != 1) {
+				t.Errorf("RunCommand = %+v, runs %v", ret, s.runs)
+			}
+		})
+	}
+}
+
+// TestUsagePoints: an argument that is refused is marked in the line.
+func TestUsagePoints(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.files["project/do.md"] = file(aPath, "return: done")
+	_, err := s.call(t, "do", "docs/b.md")
+	usage, ok := errors.AsType[*argspec.UsageError](err)
+	if !ok || usage.Shown() != "/do docs/b.md" || usage.Caret() != "    ^^^^^^^^^" || usage.Usage() != "usage: /do [p]" {
+		t.Errorf("RunCommand = %#v", err)
+	}
+}
+
+// TestFileErrors: a file that cannot be read is an IO failure, unless the reader knows better.
+func TestFileErrors(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	if _, err := s.call(t, "gone", ""); failed(err) != "IO command file project/gone.md: file does not exist" || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("RunCommand = %v", err)
+	}
+	s.Library.Open = func(string, string) ([]byte, error) {
+		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: "expected at most 262144 bytes, got more", Help: "split it"}
+	}
+	if _, err := s.call(t, "big", ""); failed(err) != "INVALID_COMMAND command file project/big.md: expected at most 262144 bytes, got more" || formats.HelpOf(err) != "split it" {
+		t.Errorf("RunCommand = %q, help %q", failed(err), formats.HelpOf(err))
+	}
+}
+
+// TestWithoutWorkspace: what needs tasks or files is refused, everything else runs.
+func TestWithoutWorkspace(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		aTask: "NO_WORKSPACE /do needs a workspace", aPath: "NO_WORKSPACE /do needs a workspace", "  - {name: s, type: string}\n": "",
+	} {
+		s := newShop(t)
+		s.Tasks, s.Docs = nil, nil
+		s.files["project/do.md"] = file(args, "return: done")
+		if _, err := s.call(t, "do", "7"); failed(err) != want {
+			t.Errorf("RunCommand with %s = %q, want %q", args, failed(err), want)
+		}
+	}
+}
+
+// TestRange: one run a number, in order, each with its own id; the first that does not pass ends it.
+func TestRange(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.files["project/do.md"] = file(aTask, worker)
+	s.worker = func(r formats.Request) formats.Return {
+		return formats.Return{
+			Status: formats.StatusCompleted, Warnings: []string{fmt.Sprintf("careful with %d", r.Task.Number)},
+			Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: fmt.Sprintf("%d.md", r.Task.Number)}},
+		}
+	}
+	ret, err := s.call(t, "do", "5-7")
+	if err != nil || ret.Summary != "/do done for 3 tasks" || formats.ExitCode(ret) != 0 {
+		t.Errorf("RunCommand = %+v, %v", ret, err)
+	}
+	var files []string
+	for _, a := range ret.Artifacts {
+		files = append(files, a.Path)
+	}
+	if diff := cmp.Diff([]any{[]string{"r1", "r2", "r3"}, []string{"5.md", "6.md", "7.md"}, []string{"careful with 5", "careful with 6", "careful with 7"}}, []any{s.runs, files, ret.Warnings}); diff != "" {
+		t.Errorf("runs, artifacts and warnings (-want +got):\n%s", diff)
+	}
+
+	s = newShop(t)
+	s.files["project/do.md"] = file(aTask, worker)
+	s.worker = func(r formats.Request) formats.Return {
+		if r.Task.Number == 6 {
+			return formats.Return{Status: formats.StatusPartial, Summary: "half"}
+		}
+		return formats.Return{Status: formats.StatusCompleted, Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "r.md"}}}
+	}
+	ret, err = s.call(t, "do", "5-7")
+	if err != nil || ret.Summary != "task 6, 2 of 3: half" || formats.ExitCode(ret) != 3 || len(s.runs) != 2 || len(ret.Artifacts) != 1 {
+		t.Errorf("RunCommand = %+v, %v after %v", ret, err, s.runs)
+	}
+}
+
+// TestWarnings: findings that do not refuse a file are shown, and the command runs.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.files["project/do.md"] = file("  - {name: quick, type: boolean, flag: true}\n", "return: ${{ $args.quick // 1 }}")
+	if ret, err := s.call(t, "do", ""); err != nil || ret.Summary != "1" {
+		t.Errorf("RunCommand = %v, %v", ret, err)
+	}
+	if len(s.warned) != 1 || s.warned[0].Code != "W310" {
+		t.Errorf("warned = %v, want W310", s.warned)
+	}
+}
+
+// TestCatalog holds the menu and the help of the shipped commands.
+func TestCatalog(t *testing.T) {
+	t.Parallel()
+	embedded, err := commands.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newShop(t)
+	s.Library.Open = func(_, file string) ([]byte, error) {
+		if text, ok := s.files[file]; ok {
+			return []byte(text), nil
+		}
+		return fs.ReadFile(embedded, file)
+	}
+	s.files["broken.md"] = "---\ncommand: broken\n---\n"
+	s.files["secret.md"] = strings.Replace(strings.Replace(file(aTask, "return: done"), "command: do", "command: secret", 1), "arguments:", "hidden: true\narguments:", 1)
+	names, err := fs.Glob(embedded, "*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := commands.Catalog{Library: &s.Library}
+	for _, file := range append(names, "secret.md", "broken.md") {
+		c.Entries = append(c.Entries, commands.Entry{Name: strings.TrimSuffix(file, ".md"), File: file, Source: "library"})
+	}
+	var b strings.Builder
+	for _, info := range c.List() {
+		fmt.Fprintf(&b, "%-40s %s\n", info.Usage, info.Description)
+	}
+	for _, file := range names {
+		name := "/" + strings.TrimSuffix(file, ".md")
+		text, err := c.Text(name)
+		if err != nil {
+			t.Errorf("Text(%s) = %v", name, err)
+		}
+		fmt.Fprintf(&b, "\n== %s\n\n%s", name, text)
+	}
+	const golden = "testdata/catalog.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("catalog (-want +got), -update writes it anew:\n%s", diff)
+	}
+	if _, err := c.Text("/secret"); err != nil {
+		t.Errorf("Text of a hidden command = %v, want its text", err)
+	}
+	if _, err := c.Text("broken"); formats.CodeOf(err) != formats.CodeInvalidCommand {
+		t.Errorf("Text of a broken command = %v, want its errors", err)
+	}
+	if _, err := c.Text("plna"); failed(err) != "USAGE unknown command '/plna'" || formats.HelpOf(err) != "did you mean 'plan'?" {
+		t.Errorf("Text(plna) = %v, help %q", err, formats.HelpOf(err))
+	}
+	if _, err := c.Text("zzz"); formats.HelpOf(err) != "/help lists the commands" {
+		t.Errorf("Text(zzz) = %v, help %q", err, formats.HelpOf(err))
+	}
+}
