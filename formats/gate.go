@@ -64,6 +64,9 @@ const (
 	EntryLoopEntered       EntryType = "loop_entered"
 	EntryGateDecided       EntryType = "gate_decided"
 	EntryRedo              EntryType = "redo"
+	EntryRollback          EntryType = "rollback"
+	EntryAsked             EntryType = "asked"
+	EntryGoto              EntryType = "goto"
 	EntryStateCommitted    EntryType = "state_committed"
 	EntryRunFinished       EntryType = "run_finished"
 )

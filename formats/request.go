@@ -53,19 +53,21 @@ type Request struct {
 	Input    map[string]any `json:"input,omitempty"`
 	Facets   Facets         `json:"facets"`
 	Feedback *Feedback      `json:"feedback,omitempty"`
-	Session  string         `json:"session_id"`
-	Run      string         `json:"run"`
-	Command  string         `json:"command"` // the line that started the run, for reasons and logs
-	Step     string         `json:"step"`    // step_path, "phases[2]/commit"
-	Visit    int            `json:"visit"`
-	Attempt  int            `json:"attempt"` // 1 for the first
-	Txn      string         `json:"txn"`     // transaction id of the state change this delegation may make
-	Depth    Depth          `json:"-"`
-	Path     []string       `json:"path"`
-	Timeout  Timeout        `json:"timeout"`
-	Dir      string         `json:"dir"`              // tree to work in, absolute: the worktree, else the project root
-	Out      string         `json:"out"`              // folder for documents, absolute, made by the Dispatcher
-	Repair   []string       `json:"repair,omitempty"` // violations of the last return that a repair round names
+	// Question is all that is wanted: the answer stands in text or summary, and no artifact or verdict is due. Empty for work.
+	Question string   `json:"question,omitempty"`
+	Session  string   `json:"session_id"`
+	Run      string   `json:"run"`
+	Command  string   `json:"command"` // the line that started the run, for reasons and logs
+	Step     string   `json:"step"`    // step_path, "phases[2]/commit"
+	Visit    int      `json:"visit"`
+	Attempt  int      `json:"attempt"` // 1 for the first
+	Txn      string   `json:"txn"`     // transaction id of the state change this delegation may make
+	Depth    Depth    `json:"-"`
+	Path     []string `json:"path"`
+	Timeout  Timeout  `json:"timeout"`
+	Dir      string   `json:"dir"`              // tree to work in, absolute: the worktree, else the project root
+	Out      string   `json:"out"`              // folder for documents, absolute, made by the Dispatcher
+	Repair   []string `json:"repair,omitempty"` // violations of the last return that a repair round names
 }
 
 // InputType is the type of a subagent's input or returned field.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -81,6 +82,8 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, a *compile.Check) ([
 		list = paths(v)
 	} else if path := r.newestOf(formats.ArtifactType(strings.TrimSuffix(a.Document, "-short"))); path != "" {
 		list = []string{path}
+	} else if at := r.handoff(ctx, a.Document); at != "" {
+		list = []string{at}
 	}
 	if len(list) == 0 {
 		return []formats.Issue{wrong("no " + a.Document + " was made")}, nil
@@ -110,6 +113,26 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, a *compile.Check) ([
 		}
 	}
 	return issues, nil
+}
+
+// handoff is the path of the newest handoff document of a profile that the run wrote; else the place where such a document
+// stands in a project.
+func (r *run) handoff(ctx context.Context, profile string) string {
+	name := formats.HandoffFile(profile)
+	if name == "" {
+		return ""
+	}
+	for _, a := range slices.Backward(r.artifacts) {
+		if path.Base(a.Path) == name {
+			return a.Path
+		}
+	}
+	for _, at := range []string{"docs/" + name, name} {
+		if _, err := r.cfg.Docs.Open(ctx, at); err == nil {
+			return at
+		}
+	}
+	return ""
 }
 
 // newestOf is the path of the run's newest artifact of a type.

@@ -79,6 +79,15 @@ type Config struct {
 	AutoApprove bool
 	// DryRun stubs every delegation; nothing is written.
 	DryRun bool
+	// Stubs are the returns of a dry run by step id or subagent, each taken in order, the last one again and again. What they
+	// decide is decided as in a run.
+	Stubs map[string][]formats.Return
+	// Diff gives the changes of a tree against where the run began, as a patch and as a list of files; nil gives none.
+	Diff func(ctx context.Context, dir string) (diff, stat string, err error)
+	// Of a subagent with steps: its input, the task of the command, and what its step paths begin with.
+	Input  map[string]any
+	Task   *formats.Task
+	Prefix string
 }
 
 // Runner runs one program once.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"tercet/commands/compile"
@@ -24,6 +25,8 @@ type call struct {
 	info    formats.AgentInfo
 	task    int  // the engine's own calls: the number of the task to act on
 	anyway  bool // even when the journal does not take it
+	// question is all that is asked, empty for work.
+	question string
 }
 
 // write appends an entry of the call.
@@ -39,6 +42,13 @@ func (r *run) write(ctx context.Context, c call, e formats.Entry) error {
 
 // delegate calls the subagent with the step's retries and fallback.
 func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path string, d *compile.Delegate) (result, error) {
+	if d.Pick != nil {
+		one, err := r.pick(ctx, sc, d)
+		if err != nil {
+			return verdict(formats.Failed(err)), nil
+		}
+		d = one
+	}
 	ret, attempts, err := r.attempts(ctx, call{sc: sc, op: op, d: d, path: path, agent: d.Agent, info: d.Info})
 	if err != nil {
 		return result{}, err
@@ -49,7 +59,31 @@ func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path stri
 			return result{}, err
 		}
 	}
-	return result{outcome: ret.Outcome(), ret: ret, attempts: attempts, value: resultOf(ret, attempts)}, nil
+	value := resultOf(ret, attempts)
+	value["agent"] = d.Agent
+	return result{outcome: ret.Outcome(), ret: ret, attempts: attempts, value: value}, nil
+}
+
+// pick gives the delegation to the subagent that the expression names, which must be one of those that the file lists.
+func (r *run) pick(ctx context.Context, sc *scope, d *compile.Delegate) (*compile.Delegate, error) {
+	name, err := r.dryText(ctx, sc, d.Pick, nil)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, one := range d.Among {
+		if one.Agent == name {
+			return one, nil
+		}
+		names = append(names, one.Agent)
+	}
+	if r.dry.on {
+		return d.Among[0], nil
+	}
+	return nil, &formats.Failure{
+		Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected one of %s to delegate to, got %q", strings.Join(names, ", "), name),
+		Help: "name it under among",
+	}
 }
 
 // attempts is the attempt, its retries by class, and the fallback once.
@@ -67,7 +101,7 @@ func (r *run) attempts(ctx context.Context, c call) (formats.Return, int, error)
 		}
 		if c.attempt <= most && slices.Contains(c.op.Retry.On, ret.Class) {
 			wait = min(wait, longest)
-			if err := r.cfg.Clock.Sleep(ctx, wait); err != nil {
+			if err := r.pause(ctx, wait); err != nil {
 				return ret, c.attempt, err
 			}
 			wait = time.Duration(float64(wait) * c.op.Retry.Factor)
@@ -90,6 +124,9 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 	if ctx.Err() != nil {
 		return formats.Return{}, context.Cause(ctx)
 	}
+	if err := r.tree(ctx, c); err != nil {
+		return formats.Return{}, err
+	}
 	req, missing, err := r.request(ctx, c)
 	if err != nil {
 		return formats.Return{}, err
@@ -103,13 +140,16 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 			Help: fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File, c.op.Pos.Line),
 		}), nil
 	}
+	if err := r.spawn(c); err != nil {
+		return formats.Return{}, err
+	}
 	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationStarted, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: map[string]any{
 		"agent": c.agent, "input": req.Input, "timeout_seconds": req.Timeout.Total.Seconds(),
 	}}); err != nil {
 		return formats.Return{}, err
 	}
 	r.worked = r.worked || !c.info.Builtin
-	ret, err := r.cfg.Agents.Delegate(ctx, req)
+	ret, err := r.send(ctx, req)
 	if err != nil {
 		if c.agent == compile.StatusSync {
 			r.uncertain = true
@@ -145,8 +185,12 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 		Command: r.cfg.IDs.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: r.depth, Path: slices.Clone(r.cfg.IDs.Path),
 		Txn: txn(r.cfg.IDs.Run, c.path, visit, c.attempt, operation), Timeout: r.timeout(c), Dir: r.cfg.Dir,
 	}
-	if r.worktree != "" {
+	if r.worktree != "" && c.op.In != inMain {
 		req.Dir = r.worktree
+	}
+	req.Facets.Knowledge = r.knowledge(c.op.Board)
+	if req.Question = c.question; c.question != "" {
+		req.Facets.Instruction = "Answer only this question, and do nothing else: " + c.question
 	}
 	if r.feedback != nil {
 		req.Facets.Instruction = Inject("", r.feedback.Attempt, *r.feedback)
@@ -159,6 +203,17 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 		req.Facets.Instruction = join(extra, req.Facets.Instruction)
 	}
 	return req, missing, nil
+}
+
+// spawn counts a delegation to a worker against the limit of the run.
+func (r *run) spawn(c call) error {
+	if c.info.Builtin {
+		return nil
+	}
+	if r.spawns++; r.limits.Spawns > 0 && r.spawns > r.limits.Spawns {
+		return &LimitError{What: "spawns", Limit: r.limits.Spawns}
+	}
+	return nil
 }
 
 func (r *run) input(ctx context.Context, c call) (map[string]any, string, error) {

@@ -13,8 +13,9 @@ import (
 // return is marked as known only at run time.
 type dryRun struct {
 	on      bool
-	stubbed []string // ids whose results are stubs
-	tainted []string // variables that were made of such results
+	returns map[string][]formats.Return // given for steps and subagents, taken in order
+	stubbed []string                    // ids whose results are stubs
+	tainted []string                    // variables that were made of such results
 	lines   []string
 }
 
@@ -35,7 +36,6 @@ func (d *dryRun) add(sc *scope, op *compile.Op, what string) {
 
 // stub is the return that stands in for a delegation.
 func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
-	d.stubbed = append(d.stubbed, c.op.ID)
 	what := []string{"delegate", c.agent}
 	if op, ok := req.Input["operation"].(string); ok {
 		what = append(what, op)
@@ -46,6 +46,13 @@ func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
 		}
 	}
 	d.add(c.sc, c.op, strings.Join(what, " "))
+	if ret, ok := d.given(c); ok {
+		for _, a := range ret.Artifacts {
+			r.brought(a)
+		}
+		return ret
+	}
+	d.stubbed = append(d.stubbed, c.op.ID)
 	ret := formats.Return{Status: formats.StatusCompleted, Summary: "(known at run time)", Fields: map[string]any{}}
 	if c.info.Role == formats.RoleReviewer || c.d.Checks {
 		ret.Verdict = formats.VerdictApproved
@@ -60,6 +67,26 @@ func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
 		r.brought(a)
 	}
 	return ret
+}
+
+// given takes the next return that the caller gave for the step's path, its id or the subagent.
+func (d *dryRun) given(c call) (formats.Return, bool) {
+	for _, key := range []string{c.path, c.op.ID, c.agent} {
+		list := d.returns[key]
+		if len(list) == 0 {
+			continue
+		}
+		if len(list) > 1 {
+			d.returns[key] = list[1:]
+		}
+		return list[0], true
+	}
+	return formats.Return{}, false
+}
+
+// decides tells whether the result of a step is known, so that a rule over it may be followed.
+func (d *dryRun) decides(op *compile.Op) bool {
+	return len(d.returns) > 0 && !slices.Contains(d.stubbed, op.ID)
 }
 
 func zero(t formats.InputType) any {

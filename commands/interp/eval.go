@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"tercet/commands/compile"
@@ -20,6 +21,8 @@ type scope struct {
 	path  string // prefix of the step paths, "phases[2]/"
 	vars  map[string]any
 	steps map[string]any // results by id
+	// through marks the scope of a step between others: what it leaves belongs to the scope around it.
+	through bool
 }
 
 func newScope(outer *scope, ops []*compile.Op, path string) *scope {
@@ -29,8 +32,8 @@ func newScope(outer *scope, ops []*compile.Op, path string) *scope {
 // find gives the scope in which a step stands, from the inside out.
 func (s *scope) find(id string) (*scope, *compile.Op) {
 	for at := s; at != nil; at = at.outer {
-		for _, op := range at.ops {
-			if op.ID == id {
+		for _, top := range at.ops {
+			if op := within(top, id); op != nil {
 				return at, op
 			}
 		}
@@ -39,10 +42,18 @@ func (s *scope) find(id string) (*scope, *compile.Op) {
 }
 
 // set gives a variable its value.
-func (s *scope) set(name string, v any) { s.vars["$"+name] = query.Prepare(v) }
+func (s *scope) set(name string, v any) { s.lasting().vars["$"+name] = query.Prepare(v) }
 
 // done keeps the result of a step.
-func (s *scope) done(id string, v any) { s.steps[id] = query.Prepare(v) }
+func (s *scope) done(id string, v any) { s.lasting().steps[id] = query.Prepare(v) }
+
+// lasting is the scope in which what a step leaves is kept.
+func (s *scope) lasting() *scope {
+	for s.through {
+		s = s.outer
+	}
+	return s
+}
 
 // result is that of a step, of this iteration or of a sequence around it.
 func (s *scope) result(id string) (any, bool) {
@@ -83,7 +94,13 @@ func (r *run) vars(ctx context.Context, sc *scope, e *compile.Expr) (map[string]
 		case "$steps":
 			out[name] = sc.results(e)
 		case "$run":
-			out[name] = r.about()
+			about, err := r.about(ctx, e)
+			if err != nil {
+				return nil, err
+			}
+			out[name] = about
+		case "$board":
+			out[name] = r.boards()
 		case "$feedback":
 			if r.feedback != nil {
 				out[name] = r.feedback
@@ -137,7 +154,7 @@ func sameMap(a, b any) bool {
 }
 
 // about is $run.
-func (r *run) about() map[string]any {
+func (r *run) about(ctx context.Context, e *compile.Expr) (map[string]any, error) {
 	approval := "interactive"
 	if r.cfg.AutoApprove {
 		approval = "autonomous"
@@ -153,16 +170,28 @@ func (r *run) about() map[string]any {
 	if r.worktree != "" {
 		worktree = r.worktree
 	}
-	return map[string]any{
+	out := map[string]any{
 		"id": r.cfg.IDs.Run, "session_id": r.cfg.IDs.Session, "command": r.cfg.IDs.Command, "depth": r.depth.Int(),
-		"started_at": r.started.UTC().Format("2006-01-02T15:04:05Z"), "worktree": worktree, "rollbacks": 0,
+		"started_at": r.started.UTC().Format("2006-01-02T15:04:05Z"), "worktree": worktree, "rollbacks": r.rollbacks,
 		"auto_approve": r.cfg.AutoApprove, "approval": approval, "artifacts": r.listed,
+		"overrides": append([]any{}, r.overrides...), "diff": "", "diffstat": "",
 	}
+	if r.cfg.Diff == nil || r.dry.on || !slices.Contains(e.Run, "diff") && !slices.Contains(e.Run, "diffstat") {
+		return out, nil
+	}
+	dir := r.worktree
+	if dir == "" {
+		dir = r.cfg.Dir
+	}
+	diff, stat, err := r.cfg.Diff(ctx, dir)
+	out["diff"], out["diffstat"] = diff, stat
+	return out, err
 }
 
 // brought keeps an artifact of the run.
 func (r *run) brought(a formats.Artifact) {
 	r.artifacts, r.plain, r.listed = append(r.artifacts, a), append(r.plain, normal(a)), nil
+	r.made = append(r.made, a)
 }
 
 // newest keeps the last artifact of each type and path, in order.

@@ -27,9 +27,15 @@ func (r *run) finish(ctx context.Context, ret formats.Return) formats.Return {
 	keep := context.WithoutCancel(ctx)
 	handling, all, stop := r.afterwards(ctx)
 	defer stop()
+	if r.began && ret.Status == formats.StatusFailed {
+		if err := r.compensate(handling, func(undo) bool { return true }); err != nil {
+			r.warn("not everything was taken back: %s", err)
+		}
+	}
 	if r.began {
 		r.errorHandling(handling, ret.Outcome())
 	}
+	r.closeTree(all)
 	r.settle(keep)
 	for _, n := range slices.Clone(r.held) {
 		r.back(all, n, ret.Outcome())

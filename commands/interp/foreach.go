@@ -10,48 +10,98 @@ import (
 	"tercet/internal/query"
 )
 
-// foreach runs the body once an element, one at a time, and stops at the first element that does not pass unless the file
-// says merge: true.
+// foreach runs the body once an element, and stops at the first that does not pass unless the file has a merge. Elements
+// side by side are joined in their order, whichever ended first.
 func (r *run) foreach(ctx context.Context, sc *scope, op *compile.Op, path string, f *compile.Foreach) (result, error) {
 	items, err := r.elements(ctx, sc, op, path, f)
 	if err != nil {
 		return result{}, err
 	}
-	out := loop{lists: map[formats.Outcome][]any{}}
+	rounds := make([]element, len(items))
 	stubs := len(r.dry.stubbed)
-	for i, item := range items {
-		r.entered++
-		in := newScope(sc, f.Body, fmt.Sprintf("%s[%d]/", path, i))
-		in.set(f.As, item)
-		in.set("index", i)
-		first := len(r.artifacts)
-		end, err := r.sequence(ctx, in)
-		if err != nil {
-			return result{}, err
+	stopped := false
+	outer := r.made
+	err = r.side(ctx, branches{
+		n: len(items), most: min(max(1, f.Side), r.limits.Parallel), more: func() bool { return !stopped },
+		body: func(i int) error {
+			r.entered++
+			r.made = nil
+			in := newScope(sc, f.Body, fmt.Sprintf("%s[%d]/", path, i))
+			in.set(f.As, items[i])
+			in.set("index", i)
+			end, err := r.sequence(ctx, in)
+			rounds[i] = element{in: in, end: end, files: r.made}
+			stopped = stopped || err != nil || end != nil && (end.leaves() || !f.Merge)
+			return err
+		},
+	})
+	if err != nil {
+		return result{}, err
+	}
+	out := loop{lists: map[formats.Outcome][]any{}}
+	r.made = outer
+	for i, e := range rounds {
+		if e.in == nil {
+			continue
 		}
-		if end != nil && end.told {
-			value := out.value()
-			value["status"], value["summary"] = end.ret.Outcome().String(), end.ret.Summary
-			return result{outcome: end.ret.Outcome(), ret: end.ret, value: value, end: end}, nil
+		r.made = append(r.made, e.files...)
+		if e.end != nil && e.end.leaves() {
+			return left(out, e.end), nil
 		}
-		out.add(i, item, in, end, r.artifacts[first:])
-		if out.last != nil && !f.Merge {
-			break
-		}
+		out.add(i, items[i], e.in, e.end, e.files)
 	}
 	if r.dry.on && len(r.dry.stubbed) > stubs {
 		r.dry.stubbed = append(r.dry.stubbed, op.ID)
 	}
+	return r.merged(ctx, sc, f, out, len(items))
+}
+
+// element is one run of a loop's body.
+type element struct {
+	in    *scope // nil: not started
+	end   *ending
+	files []formats.Artifact
+}
+
+// merged is the result of a loop that came to its end.
+func (r *run) merged(ctx context.Context, sc *scope, f *compile.Foreach, out loop, items int) (result, error) {
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]), len(items)), Issues: out.issues, Artifacts: out.files,
+		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]), items), Issues: out.issues, Artifacts: out.files,
 	}
 	outcome := formats.OutcomeCompleted
-	if out.last != nil && !f.Merge {
+	switch {
+	case f.Merge:
+		if len(out.votes) == 0 {
+			break
+		}
+		var err error
+		if outcome, err = Decide(r.overAll(ctx, sc, f.Rule, out.children), out.votes); err != nil {
+			return result{}, err
+		}
+		if !outcome.Passes() {
+			issues := ret.Issues
+			if out.last != nil {
+				ret = *out.last
+			}
+			ret.Issues = issues
+		}
+	case out.last != nil:
 		ret, outcome = *out.last, out.outcome
 	}
 	value := out.value()
 	value["status"], value["summary"] = outcome.String(), ret.Summary
 	return result{outcome: outcome, ret: ret, attempts: 1, value: value}, nil
+}
+
+// overAll evaluates a loop's merge over its children.
+func (r *run) overAll(ctx context.Context, sc *scope, e *compile.Expr, children []any) Predicate {
+	if e == nil {
+		return nil
+	}
+	return func([]formats.Return) (bool, error) {
+		v, err := r.eval(ctx, sc, e, children)
+		return truth(v), err
+	}
 }
 
 // elements reads the array at each entry of the loop and keeps it in the journal.
@@ -107,7 +157,8 @@ type loop struct {
 	lists    map[formats.Outcome][]any // completed, partial, failed, blocked
 	issues   []formats.Issue
 	files    []formats.Artifact
-	last     *formats.Return // of the last child that did not pass
+	votes    []Vote
+	last     *formats.Return // of the first child that did not pass
 	outcome  formats.Outcome // of that child
 }
 
@@ -118,9 +169,16 @@ func (l *loop) add(index int, item any, in *scope, end *ending, artifacts []form
 		if len(end.ret.Errors) > 0 && end.ret.Errors[0].Code == formats.CodeRejected {
 			outcome = formats.OutcomeRejected
 		}
-		l.last, l.outcome = &end.ret, outcome
+		if l.last == nil {
+			l.last, l.outcome = &end.ret, outcome
+		}
 		l.issues = append(l.issues, end.ret.Issues...)
 	}
+	vote := formats.Return{Status: formats.StatusCompleted, Said: outcome}
+	if outcome == formats.OutcomeCompleted {
+		vote.Said = ""
+	}
+	l.votes = append(l.votes, Vote{Return: vote})
 	child := query.Prepare(map[string]any{"index": index, "item": item, "status": outcome.String(), "summary": summary, "steps": in.steps})
 	l.children = append(l.children, child)
 	key := outcome

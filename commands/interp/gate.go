@@ -15,8 +15,9 @@ import (
 
 // gate asks the file's question; the answer's target is where the step leads. Choices whose `if` does not hold are not
 // offered.
-func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, path string, a *compile.Gate) (result, error) {
-	question, err := r.dryText(ctx, sc, a.Question, nil)
+func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, q asking) (result, error) {
+	path, a := q.path, q.gate
+	question, err := r.dryText(ctx, sc, a.Question, q.input)
 	if err != nil {
 		return result{}, err
 	}
@@ -24,7 +25,7 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, path string, 
 	g := formats.Gate{Question: question, Run: r.cfg.IDs.Run, Step: path}
 	for _, ch := range a.Choices {
 		if ch.Target.If != nil && !r.dry.on {
-			v, err := r.eval(ctx, sc, ch.Target.If, nil)
+			v, err := r.eval(ctx, sc, ch.Target.If, q.input)
 			if err != nil {
 				return result{}, err
 			}
@@ -46,18 +47,15 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, path string, 
 		return chosen(g, open[0], formats.Decision{Answer: open[0].Label, By: "dry run"}), nil
 	}
 	for _, e := range a.Show {
-		v, err := r.eval(ctx, sc, e, nil)
+		v, err := r.eval(ctx, sc, e, q.input)
 		if err != nil {
 			return result{}, err
 		}
 		g.Show = append(g.Show, query.Text(v))
 	}
-	d, err := r.ask(ctx, path, g)
+	d, err := r.wait(ctx, q, g)
 	if open := isOpen(err); open != nil {
-		ret := formats.Return{
-			Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(), NextSteps: open.Help(),
-			Artifacts: newest(r.artifacts),
-		}
+		ret := r.suspended(open)
 		return result{outcome: formats.OutcomeSuspended, ret: ret, value: resultOf(ret, 1), end: &ending{ret: ret, told: true}}, nil
 	}
 	if err != nil {
@@ -69,6 +67,30 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, path string, 
 		}
 	}
 	return result{}, unknownAnswer(g, d)
+}
+
+// asking is one question of the file: of a step, or of a rule, which asks about a result.
+type asking struct {
+	path  string
+	gate  *compile.Gate
+	input any
+}
+
+// wait asks, and takes the file's choice when nobody has answered in time.
+func (r *run) wait(ctx context.Context, q asking, g formats.Gate) (formats.Decision, error) {
+	if q.gate.Wait == nil {
+		return r.ask(ctx, q.path, g)
+	}
+	within, cancel := context.WithTimeout(ctx, q.gate.Wait.After)
+	defer cancel()
+	d, err := r.ask(within, q.path, g)
+	if err == nil || within.Err() == nil || ctx.Err() != nil {
+		return d, err
+	}
+	d = formats.Decision{Answer: q.gate.Wait.Choose, By: "timeout"}
+	return d, r.journal(ctx, formats.Entry{Type: formats.EntryGateDecided, Step: q.path, Data: map[string]any{
+		"question": g.Question, "answer": d.Answer, "by": d.By,
+	}})
 }
 
 func unknownAnswer(g formats.Gate, d formats.Decision) error {
@@ -95,11 +117,11 @@ func chosen(g formats.Gate, ch compile.Choice, d formats.Decision) result {
 		if d.Note != "" {
 			out.ret.Summary += " (" + d.Note + ")"
 		}
-	case compile.ToRedo:
+	case compile.ToRedo, compile.ToRollback:
 		if d.Note != "" {
 			out.ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
 		}
-	case compile.ToNext, compile.ToReturn, compile.ToGate:
+	case compile.ToNext, compile.ToReturn, compile.ToGate, compile.ToAsk, compile.ToGoto:
 	}
 	out.value["status"] = out.outcome.String()
 	return out
@@ -176,8 +198,11 @@ func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Op, res res
 		end, err := r.step(ctx, sc, op)
 		r.feedback = before
 		return end, err
-	case "skip", "accept":
+	case "skip":
 		return r.beside(ctx, sc, op, res)
+	case "accept":
+		r.override(op, res, d)
+		return r.goOn(ctx, sc, op, res)
 	case "stop":
 		return &ending{ret: r.ended(op, res), told: true}, nil
 	}

@@ -13,8 +13,9 @@ import (
 func (r *run) lead(ctx context.Context, sc *scope, op *compile.Op, res result) (*ending, error) {
 	if t := res.target; t != nil {
 		choice := as[string](res.value["choice"])
-		if t.Max > 0 && r.usedUp(sc, op, t, "choice "+choice) {
-			return &ending{ret: r.limited(op, res, fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, t.Max))}, nil
+		counted := t.Max > 0 || t.Kind == compile.ToRedo && res.value["by"] != byPerson
+		if counted && r.usedUp(sc, op, t, "choice "+choice) {
+			return &ending{ret: r.limited(op, res, fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, most(t)))}, nil
 		}
 		return r.follow(ctx, sc, op, res, t)
 	}
@@ -62,12 +63,20 @@ func fitsRule(rule compile.Rule, res result) bool {
 	return rule.Outcome == res.outcome
 }
 
+// most is how often a target may be taken, 0 without a bound of its own.
+func most(t *compile.Target) int {
+	if t.Max == 0 && (t.Kind == compile.ToRedo || t.Kind == compile.ToGoto && t.Back) {
+		return formats.DefaultRedo
+	}
+	if t.Kind == compile.ToAsk {
+		return 0 // counted where it is asked
+	}
+	return t.Max
+}
+
 // usedUp counts a target with a max; the count is per step and loop iteration.
 func (r *run) usedUp(sc *scope, op *compile.Op, t *compile.Target, rule string) bool {
-	most := t.Max
-	if most == 0 && t.Kind == compile.ToRedo {
-		most = formats.DefaultRedo
-	}
+	most := most(t)
 	if most == 0 {
 		return false
 	}
@@ -89,7 +98,7 @@ func (r *run) byDefault(ctx context.Context, sc *scope, op *compile.Op, res resu
 		if res.outcome == formats.OutcomeConditional {
 			r.warn("%s: approved with conditions: %s", op.Title, res.ret.Summary)
 		}
-		return r.beside(ctx, sc, op, res)
+		return r.goOn(ctx, sc, op, res)
 	case exhausted:
 		return &ending{ret: r.limited(op, res, "")}, nil
 	case res.outcome == formats.OutcomeBlocked || res.outcome == formats.OutcomeSuspended:
@@ -121,9 +130,11 @@ func (r *run) follow(ctx context.Context, sc *scope, op *compile.Op, res result,
 	switch t.Kind {
 	case compile.ToNext:
 		if !res.outcome.Passes() {
-			return nil, nil // a return beside the action is done after it passed
+			passing := *op // a return beside the action is done after it passed
+			passing.Return = nil
+			return r.goOn(ctx, sc, &passing, res)
 		}
-		return r.beside(ctx, sc, op, res)
+		return r.goOn(ctx, sc, op, res)
 	case compile.ToFail:
 		return &ending{ret: r.broken(op, res), told: true}, nil
 	case compile.ToReturn:
@@ -133,12 +144,22 @@ func (r *run) follow(ctx context.Context, sc *scope, op *compile.Op, res result,
 		}
 		return &ending{ret: ret, told: true}, nil
 	case compile.ToGate:
+		if t.Gate != nil {
+			return r.ruleGate(ctx, sc, op, res, t.Gate)
+		}
 		return r.engineGate(ctx, sc, op, res)
-	case compile.ToRedo:
-		if r.dry.on {
+	case compile.ToRedo, compile.ToRollback:
+		switch {
+		case r.dry.on && !r.dry.decides(op):
 			return nil, nil
+		case t.Kind == compile.ToRollback:
+			return r.rollback(ctx, sc, op, res, t)
 		}
 		return r.redo(ctx, sc, op, res, t)
+	case compile.ToAsk:
+		return r.consult(ctx, sc, op, res, t)
+	case compile.ToGoto:
+		return r.jump(ctx, sc, op, res, t)
 	}
 	return nil, nil
 }
@@ -150,9 +171,17 @@ func (r *run) redo(ctx context.Context, sc *scope, op *compile.Op, res result, t
 	if before != nil && before.From == op.ID {
 		fb.Attempt = before.Attempt + 1
 	}
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryRedo, Step: sc.path + op.ID, Data: map[string]any{"steps": t.Redo, "feedback": fb}}); err != nil {
+	entry := formats.Entry{Type: formats.EntryRedo, Step: sc.path + op.ID, Data: map[string]any{"steps": t.Redo, "feedback": fb}}
+	if t.Kind == compile.ToRollback {
+		entry.Type, entry.Data = formats.EntryRollback, map[string]any{"steps": t.Redo, "feedback": fb, "rollbacks": r.rollbacks}
+	}
+	if err := r.journal(ctx, entry); err != nil {
 		return nil, r.at(op, sc.path+op.ID, err)
 	}
+	if err := r.takeBack(ctx, sc, t.Redo); err != nil {
+		return nil, err
+	}
+	over := false
 	defer func() { r.feedback = before }()
 	for _, id := range t.Redo {
 		if id == op.ID {
@@ -163,10 +192,14 @@ func (r *run) redo(ctx context.Context, sc *scope, op *compile.Op, res result, t
 			return nil, &formats.Failure{Code: formats.CodeBug, Message: "redo of unknown step " + id}
 		}
 		r.feedback = fb
-		end, err := r.step(ctx, home, again)
+		end, err := r.again(ctx, home, again)
 		if err != nil || end != nil {
 			return end, err
 		}
+		over = over || id == op.Host
+	}
+	if over {
+		return &ending{over: true}, nil
 	}
 	r.feedback = fb
 	return r.step(ctx, sc, op)

@@ -38,6 +38,9 @@ func (r *run) prepare(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !l.Task:
+			if err := r.tiered(l.Name, v); err != nil {
+				return err
+			}
 			r.base["$"+l.Name] = query.Prepare(v)
 			continue
 		case v == nil:
@@ -178,11 +181,8 @@ func (r *run) load(ctx context.Context, l *compile.Load) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 0 {
-			if l.Optional {
-				return nil, nil
-			}
-			return nil, r.notFound(l, "no file matches "+quoted(patterns))
+		if len(found) == 0 && l.Optional {
+			return nil, nil
 		}
 		out := make([]any, len(found))
 		for i, p := range found {

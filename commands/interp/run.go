@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -55,6 +56,8 @@ type run struct {
 	last      place           // of the last step that did not pass
 	open      []formats.Issue // of the same
 	dry       dryRun
+
+	flow
 }
 
 // place is where in the file and in the run something happened.
@@ -71,10 +74,11 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	}
 	r := &run{
 		cfg: rn.cfg, prog: p, args: v, depth: d, limits: lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
-		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{}, base: map[string]any{},
+		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{}, base: map[string]any{}, flow: newFlow(),
 	}
 	r.dry.on = rn.cfg.DryRun
-	r.root = newScope(nil, p.Ops, "")
+	r.dry.returns = maps.Clone(rn.cfg.Stubs)
+	r.root = newScope(nil, p.Ops, rn.cfg.Prefix)
 	ctx, cancel := context.WithTimeoutCause(ctx, r.limits.Duration, &formats.Failure{
 		Code: formats.CodeTimeout, Message: fmt.Sprintf("the run took longer than %s", r.limits.Duration),
 		Help: "finished work is kept; raise limits.duration in the command file, or run the command again",
@@ -99,6 +103,11 @@ func lower(a, b formats.Limits) formats.Limits {
 	least(&a.Visits, b.Visits)
 	least(&a.Steps, b.Steps)
 	least(&a.Elements, b.Elements)
+	least(&a.Parallel, b.Parallel)
+	if a.Spawns == 0 {
+		a.Spawns = b.Spawns
+	}
+	least(&a.Spawns, b.Spawns)
 	if b.Duration > 0 {
 		a.Duration = min(a.Duration, b.Duration)
 	}

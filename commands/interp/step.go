@@ -16,65 +16,84 @@ import (
 type ending struct {
 	ret  formats.Return
 	told bool
+	over bool   // a step of Between Steps sent its host back: the host was run again, with everything around it
+	jump string // id of the step at which to go on
 }
+
+// leaves tells whether the ending leaves the loop it stands in.
+func (e *ending) leaves() bool { return e.told || e.jump != "" }
 
 // sequence runs the steps of a scope in order; nil means that it came to its end.
 func (r *run) sequence(ctx context.Context, sc *scope) (*ending, error) {
-	for _, op := range sc.ops {
-		end, err := r.step(ctx, sc, op)
-		if err != nil || end != nil {
-			return end, err
-		}
-	}
-	return nil, nil
+	return r.walk(ctx, sc, sc.ops, "")
 }
 
 // step runs one step until its result leads on.
 func (r *run) step(ctx context.Context, sc *scope, op *compile.Op) (*ending, error) {
+	res, ran, err := r.once(ctx, sc, op)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ran && res.end != nil && res.end.over:
+		return nil, nil // a step before this one sent it back, and it was run with everything around it
+	case res.end != nil:
+		return res.end, nil
+	case !ran:
+		return nil, nil
+	}
+	r.post(op, res)
+	if op.Compensate != nil && (res.outcome.Passes() || res.outcome == formats.OutcomePartial) {
+		r.undo = append(r.undo, undo{sc, op, sc.path + op.ID})
+	}
+	return r.lead(ctx, sc, op, res)
+}
+
+// once runs one step and keeps its result; ran is false for one that is skipped.
+func (r *run) once(ctx context.Context, sc *scope, op *compile.Op) (res result, ran bool, err error) {
 	path := sc.path + op.ID
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return res, false, context.Cause(ctx)
 	}
 	r.stateRead, r.stateSeen = false, nil
 	run, err := r.wanted(ctx, sc, op)
 	if err != nil {
-		return nil, r.at(op, path, err)
+		return res, false, r.at(op, path, err)
 	}
 	if !run {
-		sc.done(op.ID, map[string]any{"status": formats.OutcomeSkipped.String()})
+		r.skip(sc, op)
 		r.told(op, path, formats.OutcomeSkipped, "")
-		return nil, r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Data: map[string]any{"status": formats.OutcomeSkipped}})
+		return res, false, r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Data: map[string]any{"status": formats.OutcomeSkipped}})
+	}
+	if res.end, err = r.around(ctx, sc, op, op.Before); err != nil || res.end != nil {
+		return res, false, err
 	}
 	if err := r.count(); err != nil {
-		return nil, r.at(op, path, err)
+		return res, false, r.at(op, path, err)
 	}
 	r.visits[path]++
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepScheduled, Step: path, Visit: r.visits[path]}); err != nil {
-		return nil, r.at(op, path, err)
+		return res, false, r.at(op, path, err)
 	}
 	r.began = r.began || !r.after
 	r.told(op, path, "", "started")
-	res, err := r.act(ctx, sc, op, path)
+	res, err = r.act(ctx, sc, op, path)
 	if err == nil {
 		err = r.expect(ctx, sc, op, &res)
 	}
 	if err != nil {
-		return nil, r.at(op, path, err)
+		return res, false, r.at(op, path, err)
 	}
 	sc.done(op.ID, res.value)
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Visit: r.visits[path], Data: map[string]any{
 		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
 	}}); err != nil {
-		return nil, r.at(op, path, err)
+		return res, false, r.at(op, path, err)
 	}
 	r.told(op, path, res.outcome, res.ret.Summary)
 	if !res.outcome.Passes() {
 		r.last, r.open = place{path, op.Pos}, res.ret.Issues
 	}
-	if res.end != nil {
-		return res.end, nil
-	}
-	return r.lead(ctx, sc, op, res)
+	return res, true, nil
 }
 
 // result is what a step did.
@@ -97,12 +116,18 @@ func (r *run) act(ctx context.Context, sc *scope, op *compile.Op, path string) (
 	switch a := op.Do.(type) {
 	case *compile.Delegate:
 		return r.delegate(ctx, sc, op, path, a)
+	case *compile.Parallel:
+		return r.parallel(ctx, sc, op, a)
 	case *compile.Foreach:
 		return r.foreach(ctx, sc, op, path, a)
+	case *compile.Until:
+		return r.until(ctx, sc, op, a)
+	case *compile.Group:
+		return r.group(ctx, sc, op, a)
 	case *compile.Check:
 		return r.check(ctx, sc, op, a)
 	case *compile.Gate:
-		return r.gate(ctx, sc, op, path, a)
+		return r.gate(ctx, sc, op, asking{path: path, gate: a})
 	case *compile.Set:
 		return r.set(ctx, sc, op, a)
 	case *compile.Fail:
@@ -167,6 +192,9 @@ func (r *run) set(ctx context.Context, sc *scope, op *compile.Op, a *compile.Set
 		if err != nil {
 			return result{}, err
 		}
+		if err := r.tiered(v.Name, got); err != nil {
+			return result{}, err
+		}
 		sc.set(v.Name, got)
 		out[v.Name] = got
 	}
@@ -189,6 +217,9 @@ func (r *run) fail(ctx context.Context, sc *scope, op *compile.Op, a *compile.Fa
 
 // wanted evaluates `when`; in a dry run a condition that hangs on a stubbed result counts as true.
 func (r *run) wanted(ctx context.Context, sc *scope, op *compile.Op) (bool, error) {
+	if in, err := r.inTier(sc, op); err != nil || !in {
+		return false, err
+	}
 	if op.When == nil {
 		return true, nil
 	}

@@ -1,0 +1,198 @@
+package interp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tercet/commands/compile"
+	"tercet/formats"
+	"tercet/internal/query"
+)
+
+// parallel runs the children side by side. Their results stand in the order of the file, whichever came first.
+func (r *run) parallel(ctx context.Context, sc *scope, op *compile.Op, p *compile.Parallel) (result, error) {
+	in := newScope(sc, p.Children, sc.path+op.ID+"/")
+	results := make([]result, len(p.Children))
+	files := make([][]formats.Artifact, len(p.Children))
+	err := r.side(ctx, branches{
+		n: len(p.Children), most: r.limits.Parallel, more: func() bool { return true },
+		body: func(i int) error {
+			res, ran, err := r.once(ctx, in, p.Children[i])
+			if !ran {
+				res = result{outcome: formats.OutcomeSkipped, ret: formats.Return{Said: formats.OutcomeSkipped, Status: formats.StatusCompleted}}
+			}
+			results[i], files[i] = res, r.made
+			return err
+		},
+	})
+	if err != nil {
+		return result{}, err
+	}
+	votes := make([]Vote, len(results))
+	children := make([]any, len(results))
+	for i, res := range results {
+		child := p.Children[i]
+		votes[i] = Vote{Return: voted(res), Check: isCheck(child)}
+		value := map[string]any{"id": child.ID, "status": res.outcome.String()}
+		for k, v := range res.value {
+			value[k] = v
+		}
+		children[i] = query.Prepare(value)
+		sc.steps[child.ID] = in.steps[child.ID]
+		r.post(child, res)
+		r.made = append(r.made, files[i]...)
+		if slices.Contains(r.dry.stubbed, child.ID) {
+			r.dry.stubbed = append(r.dry.stubbed, op.ID)
+		}
+	}
+	outcome, err := Decide(r.predicate(ctx, sc, p.Merge, children, results), votes)
+	if err != nil {
+		return result{}, err
+	}
+	return r.joined(outcome, p.Children, results, children), nil
+}
+
+// voted is a return that shows the outcome of a result to Decide.
+func voted(res result) formats.Return {
+	if res.ret.Outcome() == res.outcome {
+		return res.ret
+	}
+	out := res.ret
+	out.Verdict, out.Said = "", res.outcome
+	return out
+}
+
+func isCheck(op *compile.Op) bool {
+	if d, ok := op.Do.(*compile.Delegate); ok {
+		return d.Checks
+	}
+	_, ok := op.Do.(*compile.Check)
+	return ok
+}
+
+// predicate evaluates `merge` over the children that ran.
+func (r *run) predicate(ctx context.Context, sc *scope, e *compile.Expr, children []any, results []result) Predicate {
+	if e == nil {
+		return nil
+	}
+	return func([]formats.Return) (bool, error) {
+		ran := []any{}
+		for i, child := range children {
+			if results[i].outcome != formats.OutcomeSkipped {
+				ran = append(ran, child)
+			}
+		}
+		v, err := r.eval(ctx, sc, e, ran)
+		return truth(v), err
+	}
+}
+
+// joined is the result of several children: their issues and artifacts in order, and the words of the first that did not
+// pass.
+func (r *run) joined(outcome formats.Outcome, ops []*compile.Op, results []result, children []any) result {
+	ret := formats.Return{Status: formats.StatusCompleted}
+	passed := 0
+	for i, res := range results {
+		ret.Issues = append(ret.Issues, res.ret.Issues...)
+		ret.Artifacts = append(ret.Artifacts, res.ret.Artifacts...)
+		if res.outcome.Passes() {
+			passed++
+			continue
+		}
+		if ret.Summary == "" {
+			ret.Summary, ret.Errors, ret.Class = ops[i].ID+": "+res.ret.Summary, res.ret.Errors, res.ret.Class
+			ret.BlockedReason, ret.BlockedTarget = res.ret.BlockedReason, res.ret.BlockedTarget
+		}
+		if len(res.ret.Issues) == 0 {
+			ret.Issues = append(ret.Issues, formats.Issue{
+				Level: formats.LevelError, Description: fmt.Sprintf("%s is %s: %s", ops[i].ID, res.outcome, res.ret.Summary), Source: "agent",
+			})
+		}
+	}
+	if outcome.Passes() || ret.Summary == "" {
+		ret.Summary = fmt.Sprintf("%d of %d passed", passed, len(results))
+	}
+	value := resultOf(ret, 1)
+	value["status"], value["children"] = outcome.String(), children
+	return result{outcome: outcome, ret: ret, attempts: 1, value: value}
+}
+
+// until runs the body until the condition holds after a pass. What it shows of its steps afterwards is the last pass.
+func (r *run) until(ctx context.Context, sc *scope, op *compile.Op, u *compile.Until) (result, error) {
+	path := sc.path + op.ID
+	out := loop{lists: map[formats.Outcome][]any{}}
+	var in *scope
+	done := false
+	for pass := 0; pass < u.Max && !done && out.last == nil; pass++ {
+		if err := r.journal(ctx, formats.Entry{Type: formats.EntryLoopEntered, Step: path, Data: map[string]any{"pass": pass}}); err != nil {
+			return result{}, err
+		}
+		r.entered++
+		in = newScope(sc, u.Body, fmt.Sprintf("%s[%d]/", path, pass))
+		in.set("index", pass)
+		outer := r.made
+		r.made = nil
+		end, err := r.sequence(ctx, in)
+		files := r.made
+		r.made = append(outer, files...)
+		if err != nil {
+			return result{}, err
+		}
+		if end != nil && end.leaves() {
+			return left(out, end), nil
+		}
+		out.add(pass, nil, in, end, files)
+		if end != nil {
+			break
+		}
+		if r.dry.on && r.dry.unknown(u.Cond) {
+			r.dry.add(sc, op, "until "+u.Cond.Src+" (decided at run time)")
+			done = true
+			break
+		}
+		v, err := r.eval(ctx, in, u.Cond, nil)
+		if err != nil {
+			return result{}, err
+		}
+		done = truth(v)
+	}
+	for id, v := range in.steps {
+		sc.steps[id] = v
+	}
+	ret := formats.Return{Status: formats.StatusCompleted, Issues: out.issues, Artifacts: out.files, Summary: fmt.Sprintf("%d passes", len(out.children))}
+	outcome := formats.OutcomeCompleted
+	switch {
+	case out.last != nil:
+		ret, outcome = *out.last, out.outcome
+	case !done:
+		outcome, ret.Status = formats.OutcomePartial, formats.StatusPartial
+		ret.Summary = r.lastWords(in, u, fmt.Sprintf("not reached in %d passes: %s", u.Max, u.Cond.Src))
+	}
+	value := out.value()
+	value["status"], value["summary"] = outcome.String(), ret.Summary
+	return result{outcome: outcome, ret: ret, attempts: 1, value: value}, nil
+}
+
+// lastWords is the summary of the last step of a pass, which says more than that the end was not reached.
+func (r *run) lastWords(in *scope, u *compile.Until, otherwise string) string {
+	for _, op := range slices.Backward(u.Body) {
+		if v, ok := in.steps[op.ID]; ok {
+			if s := as[string](as[map[string]any](query.Normalize(v))["summary"]); s != "" {
+				return otherwise + "; last: " + s
+			}
+		}
+	}
+	return otherwise
+}
+
+// left is the result of a loop that a return, a fail or a jump ended: the children so far.
+func left(out loop, end *ending) result {
+	value := out.value()
+	outcome := formats.OutcomeCompleted
+	if end.jump == "" {
+		outcome = end.ret.Outcome()
+	}
+	value["status"], value["summary"] = outcome.String(), end.ret.Summary
+	return result{outcome: outcome, ret: end.ret, value: value, end: end}
+}
