@@ -16,6 +16,7 @@ const (
 	lineExternal = "external" // a change from outside was taken over
 	lineAdopted  = "adopted"  // the same, accepted by a person
 	lineRestored = "restored" // a backup was put back
+	lineMerged   = "merged"   // conflict markers were resolved
 	lineRotated  = "rotated"  // the log before it was moved into a segment
 )
 
@@ -58,7 +59,7 @@ type member struct {
 
 // announces tells whether the line stands before a write that may not have happened.
 func (l *auditLine) announces() bool {
-	return l.Kind == lineWrite || l.Kind == lineGroup || l.Kind == lineRestored
+	return l.Kind == lineWrite || l.Kind == lineGroup || l.Kind == lineRestored || l.Kind == lineMerged
 }
 
 // txns lists the transactions of the line.

@@ -193,7 +193,7 @@ func (e *SyntaxError) ErrorCode() formats.Code { return formats.CodeInvalidState
 func (e *SyntaxError) Help() string {
 	var out []string
 	if e.Conflict {
-		out = append(out, "both sides of the merge are in the file: keep one side by hand, or both if no task stands twice")
+		out = append(out, "both sides of the merge are in the file: tercet state merge --ours, --theirs or --union")
 	}
 	if e.Backup != "" {
 		out = append(out, "the newest valid backup is "+e.Backup+": "+e.Restore)

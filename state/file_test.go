@@ -351,8 +351,8 @@ func TestBackups(t *testing.T) {
 	if err != nil || len(list) != 10 {
 		t.Errorf("backups = %q, %v; want ten", list, err)
 	}
-	if _, err := w.m.Restore(t.Context(), 1); formats.CodeOf(err) != formats.CodeNotFound {
-		t.Errorf("Restore(1) = %v, want NOT_FOUND", err)
+	if _, err := w.m.Restore(t.Context(), 99); formats.CodeOf(err) != formats.CodeNotFound {
+		t.Errorf("Restore(99) = %v, want NOT_FOUND", err)
 	}
 	res, err := w.m.Restore(t.Context(), 7)
 	if err != nil || res.Serial != 15 {
@@ -363,6 +363,10 @@ func TestBackups(t *testing.T) {
 	}
 	if n := w.add("next"); n[0] != 15 {
 		t.Errorf("number after a restore = %d, want 15", n[0])
+	}
+	// No backup reaches back to serial 1, but the log leads there.
+	if res, err := w.m.Restore(t.Context(), 1); err != nil || res.Serial != 17 || w.stored(1).Title != "0" {
+		t.Errorf("Restore(1) = %+v, %v; want the first task again", res, err)
 	}
 	w.healthy()
 }

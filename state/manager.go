@@ -172,6 +172,25 @@ func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 	return res, err
 }
 
+// ResolveMerge takes one side, or both, of a state that holds the markers of an unfinished merge. The file with the markers
+// is kept as a copy beside the backups.
+func (m *Manager) ResolveMerge(ctx context.Context, how Resolution) (Result, error) {
+	var res Result
+	err := m.exclusive(ctx, "", func() error {
+		s := &session{m: m, cfg: m.cfg, now: m.cfg.now()}
+		if err := m.audit.refresh(); err != nil {
+			return err
+		}
+		var err error
+		res, err = s.resolve(how)
+		return err
+	})
+	if err == nil || isNotDurable(err) {
+		res.Warnings = append(res.Warnings, m.renderTodo(ctx, "")...)
+	}
+	return res, err
+}
+
 // exclusive runs fn as the only writer among the goroutines of this manager and among all processes.
 func (m *Manager) exclusive(ctx context.Context, session string, fn func() error) (err error) {
 	limit := m.cfg.lockTimeout()

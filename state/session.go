@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -270,11 +271,17 @@ func noBackup(cfg Config, serial uint64) error {
 
 // restore replaces the state by a backup.
 func (s *session) restore(serial uint64) (Result, error) {
-	root := s.cfg.Root
 	name := backupName(serial)
-	src, err := readFile(root, name, maxState)
+	src, err := readFile(s.cfg.Root, name, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Result{}, noBackup(s.cfg, serial)
+		// The log may lead back further than the backups.
+		c, failed := travel(s.cfg)
+		if failed != nil {
+			return Result{}, failed
+		}
+		if src, err = c.at(serial); err != nil {
+			return Result{}, noBackup(s.cfg, serial)
+		}
 	}
 	if err != nil {
 		return Result{}, ioFailure("reading", name, err)
@@ -283,6 +290,44 @@ func (s *session) restore(serial uint64) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	return s.put(backup, lineRestored)
+}
+
+// resolve takes one side, or both, of a state with conflict markers.
+func (s *session) resolve(how Resolution) (Result, error) {
+	src, err := readFile(s.cfg.Root, stateFile, maxState)
+	if err != nil {
+		return Result{}, ioFailure("reading", stateFile, err)
+	}
+	m, err := Unmark(stateFile, src, how)
+	if err != nil {
+		return Result{}, err
+	}
+	doc, err := parseDocument(stateFile, m.Data, nil)
+	if err != nil {
+		return Result{}, err
+	}
+	res, err := s.put(doc, lineMerged)
+	for _, n := range slices.Sorted(maps.Keys(m.Renumbered)) {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("task %d of their side is task %d now", n, m.Renumbered[n]))
+	}
+	for _, c := range m.Conflicts {
+		res.Warnings = append(res.Warnings, c.String())
+	}
+	if known, numbers := s.lastKnown(s.m.audit.lastState); known != nil {
+		for _, n := range numbers {
+			if doc.find(n) == nil {
+				res.Warnings = append(res.Warnings, fmt.Sprintf("task %d of the last known state is not in it", n))
+			}
+		}
+	}
+	return res, err
+}
+
+// put makes a document the state, with a serial above every one seen.
+func (s *session) put(backup *document, kind string) (Result, error) {
+	root := s.cfg.Root
+	var err error
 	if s.real, err = realName(root, stateFile); err != nil {
 		return Result{}, err
 	}
@@ -294,7 +339,7 @@ func (s *session) restore(serial uint64) (Result, error) {
 		return Result{}, ioFailure("reading", stateFile, err)
 	}
 	c := change{name: stateFile, real: s.real, read: info}
-	high := max(serial, s.m.audit.high)
+	high := max(backup.Serial, s.m.audit.high)
 	res := Result{Changed: true}
 	if info != nil {
 		if c.old, err = parseDocument(stateFile, old, nil); err != nil {
@@ -324,7 +369,7 @@ func (s *session) restore(serial uint64) (Result, error) {
 	res.Serial = high + 1
 	s.serial = high
 	c.data = data
-	c.line = auditLine{Serial: res.Serial, Kind: lineRestored, File: stateFile, Time: stamp(s.now), Pre: digest(old), Post: doc.sha}
+	c.line = auditLine{Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: digest(old), Post: doc.sha}
 	if c.old != nil {
 		c.line.Undo = boundedUndo(undoWhole(old, data))
 	}

@@ -1,0 +1,166 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"tercet/internal/jsonx"
+)
+
+// Difference is one thing in which two states differ.
+type Difference struct {
+	Task  int    `json:"task"`  // 0: a member of the file itself
+	Field string `json:"field"` // empty: the whole task
+	From  string `json:"from"`  // as JSON; empty: it is not there
+	To    string `json:"to"`    // as JSON; empty: it is not there
+}
+
+// Diff compares two states by task and by field, members that the format does not know among them. Layout and order are
+// no difference.
+func Diff(nameA string, a []byte, nameB string, b []byte) ([]Difference, error) {
+	from, err := parseDocument(nameA, a, nil)
+	if err != nil {
+		return nil, err
+	}
+	to, err := parseDocument(nameB, b, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := []Difference{}
+	for _, key := range unionKeys(from.tree, to.tree) {
+		if key == "tasks" {
+			continue
+		}
+		if x, y := compact(from.tree.Get(key)), compact(to.tree.Get(key)); x != y {
+			out = append(out, Difference{Field: key, From: x, To: y})
+		}
+	}
+	numbers := map[int]bool{}
+	for _, d := range []*document{from, to} {
+		for i := range d.Tasks {
+			numbers[d.Tasks[i].Number] = true
+		}
+	}
+	for _, n := range sortedInts(numbers) {
+		x, y := from.value(n), to.value(n)
+		if x == nil || y == nil {
+			out = append(out, Difference{Task: n, From: compact(x), To: compact(y)})
+			continue
+		}
+		for _, key := range unionKeys(x, y) {
+			if was, is := compact(x.Get(key)), compact(y.Get(key)); was != is {
+				out = append(out, Difference{Task: n, Field: key, From: was, To: is})
+			}
+		}
+	}
+	return out, nil
+}
+
+// value gives the JSON of a task, nil if there is none.
+func (d *document) value(n int) *jsonx.Value {
+	if d == nil {
+		return nil
+	}
+	if i, ok := d.index[n]; ok {
+		return d.values[i]
+	}
+	return nil
+}
+
+// compact is a value by which it is compared: without layout, and with the members of objects in order. An absent value is
+// empty.
+func compact(v *jsonx.Value) string {
+	if v == nil {
+		return ""
+	}
+	return string(appendSorted(nil, v))
+}
+
+func appendSorted(out []byte, v *jsonx.Value) []byte {
+	switch v.Kind {
+	case jsonx.Dict:
+		members := slices.Clone(v.Members)
+		slices.SortFunc(members, func(a, b jsonx.Member) int { return cmp.Compare(a.Key, b.Key) })
+		out = append(out, '{')
+		for i := range members {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(jsonx.AppendString(out, members[i].Key), ':')
+			out = appendSorted(out, members[i].Value)
+		}
+		return append(out, '}')
+	case jsonx.Array:
+		out = append(out, '[')
+		for i, e := range v.Elems {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = appendSorted(out, e)
+		}
+		return append(out, ']')
+	case jsonx.Null, jsonx.Bool, jsonx.Number, jsonx.String:
+		return jsonx.AppendValue(out, v)
+	}
+	return out
+}
+
+// unionKeys lists the keys of both objects, in the order of the first, then of the second.
+func unionKeys(a, b *jsonx.Value) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, v := range []*jsonx.Value{a, b} {
+		if !v.Is(jsonx.Dict) {
+			continue
+		}
+		for i := range v.Members {
+			if key := v.Members[i].Key; !seen[key] {
+				seen[key] = true
+				out = append(out, key)
+			}
+		}
+	}
+	return out
+}
+
+// sides splits a text with the markers of an unfinished merge into its two sides, and the text before both where the
+// markers have it.
+func sides(src []byte) (ours, theirs, base []byte, ok bool) {
+	const (
+		both = iota
+		inOurs
+		inBase
+		inTheirs
+	)
+	at, based, found := both, false, false
+	for line := range bytes.Lines(src) {
+		switch {
+		case at == both && bytes.HasPrefix(line, []byte("<<<<<<< ")):
+			at, found = inOurs, true
+			continue
+		case at == inOurs && bytes.HasPrefix(line, []byte("||||||| ")):
+			at, based = inBase, true
+			continue
+		case (at == inOurs || at == inBase) && bytes.Equal(bytes.TrimRight(line, "\r\n"), []byte("=======")):
+			at = inTheirs
+			continue
+		case at == inTheirs && bytes.HasPrefix(line, []byte(">>>>>>> ")):
+			at = both
+			continue
+		}
+		if at == both || at == inOurs {
+			ours = append(ours, line...)
+		}
+		if at == both || at == inTheirs {
+			theirs = append(theirs, line...)
+		}
+		if at == both || at == inBase {
+			base = append(base, line...)
+		}
+	}
+	if !based {
+		base = nil
+	}
+	return ours, theirs, base, found && at == both
+}
