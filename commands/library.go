@@ -14,6 +14,7 @@ import (
 	"tercet/commands/interp"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/dialect"
 )
 
 //go:embed library/*.md
@@ -50,10 +51,22 @@ type Library struct {
 	NewRun func() string
 	// Warn shows findings that do not refuse the file.
 	Warn func([]formats.Diagnostic)
+	// Foreign holds the sources that are folders of other tools, by name.
+	Foreign map[string]dialect.Place
+	// Inject runs the commands and reads the files that a prompt of another tool has marks for, after a person agreed, and
+	// gives the whole text. Nil leaves the marks as they are written.
+	Inject func(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (string, error)
+	// Dir is the project root, absolute and with slashes; other tools' files may name it.
+	Dir string
 }
 
 // Load reads, parses and compiles a command file.
 func (l *Library) Load(source, file string) (*compile.Program, error) {
+	if c, ok, err := l.Prompt(source, file); err != nil {
+		return nil, err
+	} else if ok {
+		return l.program(c, c.Text())
+	}
 	src, err := l.Open(source, file)
 	if err != nil {
 		fail := &formats.Failure{Code: formats.CodeIO, Message: "command file " + display(source, file), Err: err, Help: formats.HelpOf(err)}
@@ -80,6 +93,11 @@ func display(source, file string) string { return source + "/" + file }
 // RunCommand implements the router's Runner: it loads the file, binds the arguments and runs the program. The error is the
 // engine's; what the command itself has to say is the return.
 func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (formats.Return, error) {
+	if c, ok, err := l.Prompt(inv.Source, inv.File); err != nil {
+		return formats.Return{}, err
+	} else if ok {
+		return l.runPrompt(ctx, inv, c)
+	}
 	prog, err := l.Load(inv.Source, inv.File)
 	if err != nil {
 		return formats.Return{}, err

@@ -88,7 +88,7 @@ func (a *Agent) called(keys keySet, stem string, n *notes) {
 	if written == "" {
 		written = stem
 	}
-	a.Name = agentName(written)
+	a.Name = AgentName(written)
 	if a.Name == "" {
 		a.Name = "agent"
 	}
@@ -102,8 +102,8 @@ func (a *Agent) called(keys keySet, stem string, n *notes) {
 	}
 }
 
-// agentName gives a name the form that subagents have: a letter, then small letters, digits and hyphens.
-func agentName(name string) string {
+// AgentName gives a name the form that subagents have: a letter, then small letters, digits and hyphens.
+func AgentName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' && b.Len() > 0 {

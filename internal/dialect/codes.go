@@ -23,6 +23,9 @@ const (
 	warnBytes    = "W039"
 )
 
+// CodeTaken is the warning of the caller that an agent file is not used: its name is taken, or it is switched off.
+const CodeTaken = "W041"
+
 // Codes gives each code of this package's diagnostics with its meaning, for `tercet explain`.
 func Codes() map[string]string {
 	return map[string]string{
@@ -38,6 +41,7 @@ func Codes() map[string]string {
 		warnName:     "a name in a file that differs from the one it is called by",
 		warnMissing:  "a key that the other tool requires",
 		warnValue:    "a value of the wrong type, read as text",
+		CodeTaken:    "an agent file of another tool that is not used",
 		warnBytes:    "bytes that are not UTF-8 and were replaced",
 	}
 }

@@ -164,6 +164,15 @@ func firstLine(body string) string {
 	return ""
 }
 
+// Text is the text of the command as it is written.
+func (c *Command) Text() string {
+	var b strings.Builder
+	for _, p := range c.Parts {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
 // uses tells whether a piece of that kind stands anywhere in the text.
 func (c *Command) uses(kind PartKind) bool {
 	found := false

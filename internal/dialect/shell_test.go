@@ -70,7 +70,10 @@ func TestArgumentsNeverRun(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				c := parse(t, dialect.Claude, tt.src)
-				for _, text := range naughty() {
+				for n, text := range naughty() {
+					if i >= 4 && (n+i)%4 != 0 {
+						continue // the rarer places share the texts among them
+					}
 					text = strings.ReplaceAll(text, "CANARY", filepath.Join(dir, "CANARY"))
 					out, err := c.Expand(dialect.Args{Raw: text, Words: []string{text}})
 					if err != nil {

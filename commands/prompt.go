@@ -1,0 +1,189 @@
+package commands
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"tercet/commands/argspec"
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/dialect"
+)
+
+// The subagents that do what a command file of another tool asks for: the second where the file wants somebody who only reads.
+const (
+	Worker = "general"
+	Reader = "reader"
+)
+
+// Prompt reads a command file of another tool; false for a source that holds tercet's own.
+func (l *Library) Prompt(source, file string) (*dialect.Command, bool, error) {
+	place, ok := l.Foreign[source]
+	if !ok {
+		return nil, false, nil
+	}
+	src, err := l.Open(source, file)
+	if err != nil {
+		code := formats.CodeOf(err)
+		if code == formats.CodeUnknown {
+			code = formats.CodeIO
+		}
+		return nil, true, &formats.Failure{Code: code, Message: "command file " + display(source, file), Err: err}
+	}
+	c, err := dialect.Parse(place, file, src)
+	return c, true, err
+}
+
+// flow is the command that a prompt becomes: one delegated step. Its text is filled in once it is compiled.
+const flow = `---
+command: prompt
+description: One delegated step
+---
+
+## Workflow Execution
+
+### Step 1: Delegate to %[1]s
+
+~~~yaml step
+id: prompt
+delegate: %[1]s
+with: {prompt: "-"}
+~~~
+
+### Step 2: Return
+
+~~~yaml step
+return: {message: $steps.prompt.summary, text: $steps.prompt.text}
+~~~
+`
+
+// program makes the program of a prompt: text goes to the worker as it is.
+func (l *Library) program(c *dialect.Command, text string) (*compile.Program, error) {
+	worker, warnings := l.worker(c)
+	f, err := syntax.Parse("prompt.md", []byte(strings.ReplaceAll(fmt.Sprintf(flow, worker), "~~~", "```")))
+	if err != nil {
+		return nil, err
+	}
+	prog, err := compile.Compile(f, l.Env)
+	if err != nil {
+		return nil, err
+	}
+	step, ok := prog.Ops[0].Do.(*compile.Delegate)
+	if !ok || step.With == nil || len(step.With.Fields) != 1 {
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "expected one delegation with a prompt, got another program"}
+	}
+	step.With.Fields[0].Value = &compile.Value{Lit: text}
+	sum := sha256.Sum256([]byte(text))
+	prog.Name, prog.Description, prog.File, prog.Hash, prog.Hidden = c.Name, c.Description, c.File, hex.EncodeToString(sum[:]), c.Hidden
+	prog.Warnings = append(slices.Clone(c.Warnings), warnings...)
+	return prog, nil
+}
+
+// worker chooses who does it: the subagent that the file names if there is one that takes a prompt, else the default one.
+func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
+	switch strings.ToLower(c.Agent) {
+	case "", "agent", "edit", "build", "general", "general-purpose":
+		return Worker, nil
+	case "ask", "plan", "explore":
+		return Reader, nil
+	}
+	name := dialect.AgentName(c.Agent)
+	info, ok := l.Env.Agent(name)
+	takes := ok && !info.Builtin && !info.Workflow
+	if takes && info.Inputs != nil {
+		_, takes = info.Inputs["prompt"]
+	}
+	if takes {
+		return name, nil
+	}
+	message := fmt.Sprintf("no subagent is named %.60q; %s does it", c.Agent, Worker)
+	if ok {
+		message = fmt.Sprintf("subagent %.60q does not take a prompt; %s does it", c.Agent, Worker)
+	}
+	return Worker, []formats.Diagnostic{{
+		Code: CodeWorker, Severity: formats.SeverityWarning, File: c.File, Pos: formats.Pos{Line: 1, Col: 1}, Message: message,
+		Help: "add an agent file of that name",
+	}}
+}
+
+// CodeWorker is the warning that another subagent does the work than the one that a file names.
+const CodeWorker = "W040"
+
+// Codes gives each code of this package's diagnostics with its meaning.
+func Codes() map[string]string {
+	return map[string]string{CodeWorker: "the subagent that a command file of another tool names is not there, and the default one does the work"}
+}
+
+// runPrompt fills the arguments in, has the marks dealt with, and runs the one step.
+func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dialect.Command) (formats.Return, error) {
+	if c.Hidden {
+		return formats.Return{}, &formats.Failure{
+			Code: formats.CodeUsage, Message: fmt.Sprintf("/%s is not for people to call: user-invocable is false in %s", c.Name, c.File), Help: "/help lists the commands",
+		}
+	}
+	raw := inv.Raw
+	if inv.Words != nil {
+		raw = strings.Join(inv.Words, " ") // the quotes were the shell's, not the text's
+	}
+	pieces, err := c.Expand(dialect.Args{Raw: raw, Words: inv.Words, Vars: l.variables(inv)})
+	if err != nil {
+		return formats.Return{}, err
+	}
+	text := written(pieces)
+	if marked(pieces) && !inv.DryRun && l.Inject != nil {
+		if text, err = l.Inject(ctx, inv, c, pieces); err != nil {
+			return formats.Return{}, err
+		}
+	}
+	prog, err := l.program(c, text)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if l.Warn != nil && len(prog.Warnings) > 0 {
+		l.Warn(prog.Warnings)
+	}
+	return l.run(ctx, inv, prog, argspec.Values{})
+}
+
+// variables are the values of the tools' own variables that are known here.
+func (l *Library) variables(inv formats.Invocation) map[string]string {
+	out := map[string]string{"CLAUDE_SESSION_ID": inv.Session}
+	if l.Dir == "" {
+		return out
+	}
+	out["CLAUDE_PROJECT_DIR"], out["workspaceFolder"], out["workspaceFolderBasename"] = l.Dir, l.Dir, path.Base(l.Dir)
+	place := l.Foreign[inv.Source]
+	if place.Scope == dialect.Project {
+		out["CLAUDE_SKILL_DIR"] = path.Join(l.Dir, place.Dir, path.Dir(inv.File))
+	} else {
+		out["CLAUDE_SKILL_DIR"] = path.Join(place.Dir, path.Dir(inv.File))
+	}
+	return out
+}
+
+// marked tells whether there is anything to run or to read.
+func marked(pieces []dialect.Output) bool {
+	return slices.ContainsFunc(pieces, func(o dialect.Output) bool { return o.Script != nil || o.Include != nil })
+}
+
+// written is an expansion with its marks as they stand in the file.
+func written(pieces []dialect.Output) string {
+	var b strings.Builder
+	for _, o := range pieces {
+		switch {
+		case o.Script != nil:
+			b.WriteString(o.Script.Source)
+		case o.Include != nil:
+			b.WriteString(o.Include.Source)
+		default:
+			b.WriteString(o.Text)
+		}
+	}
+	return b.String()
+}
