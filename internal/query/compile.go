@@ -60,6 +60,9 @@ type compiler struct {
 	empty   bool                  // a query of nothing is the identity
 	allowed []string              // functions that extra adds
 	extra   []gojq.CompilerOption // their code
+
+	plan    func(*gojq.Query) *plan // asked before the tree is changed; may be nil
+	planned *plan                   // its answer
 }
 
 func (c *compiler) compile() (*Code, error) {
@@ -83,6 +86,9 @@ func (c *compiler) compile() (*Code, error) {
 	}
 	if err := c.prelude(q, w.calls); err != nil {
 		return nil, err
+	}
+	if c.plan != nil {
+		c.planned = c.plan(q)
 	}
 	guard(q, c.bounds, w.global)
 	code, err := c.gojq(q)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -93,6 +94,9 @@ func (e *LimitError) Error() string {
 	}
 	return fmt.Sprintf("query exceeded its bound of %s", e.What)
 }
+
+// errNUL is a result that cannot be printed with a NUL behind it.
+var errNUL = errors.New("string with a NUL character cannot be printed with --raw-output0")
 
 // InputError reports an input of RunCLI that is not JSON.
 type InputError struct {

@@ -1,0 +1,38 @@
+package query
+
+import (
+	"bytes"
+	"context"
+)
+
+// The ways in which a query can be answered: as RunCLI does, without leaving out elements, and with the input in full.
+const (
+	Fast = wayFast
+	Part = wayPart
+	Slow = waySlow
+)
+
+// Ready is a request that can be run in any way, any number of times.
+type Ready struct{ r *cli }
+
+// NewReady compiles the filter of a request. The error is that of RunCLI.
+func NewReady(req CLIRequest) (Ready, int, error) {
+	r := newCLI(req, wayFast)
+	exit, err := r.prepare()
+	return Ready{r}, exit, err
+}
+
+// Run answers for an input. fast tells whether it was not decoded in full.
+func (p Ready) Run(ctx context.Context, w way, in ...Input) (out string, exit int, fast bool, err error) {
+	var buf bytes.Buffer
+	r := p.r
+	r.req.Inputs, r.way = in, w
+	r.out.Reset(&buf)
+	r.file, r.stream, r.broken, r.last, r.results, r.errs, r.more, r.fasted = 0, nil, nil, nil, 0, nil, 0, false
+	r.from.reset(0)
+	exit, err = r.answer(ctx)
+	if ferr := r.out.Flush(); ferr != nil {
+		return "", 0, false, ferr
+	}
+	return buf.String(), exit, r.fasted, err
+}
