@@ -13,10 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/dialect"
 	"tercet/subagents"
 )
 
@@ -141,8 +143,10 @@ func diagnosticsPage(t *testing.T) string {
 	for _, f := range formats.Findings() {
 		add(f.Code, f.Meaning)
 	}
-	for code, meaning := range subagents.Codes() {
-		add(code, meaning)
+	for _, table := range []map[string]string{subagents.Codes(), dialect.Codes(), commands.Codes()} {
+		for code, meaning := range table {
+			add(code, meaning)
+		}
 	}
 	var b strings.Builder
 	b.WriteString("# Diagnostics\n\n| code | meaning |\n|---|---|\n")

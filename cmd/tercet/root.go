@@ -50,6 +50,7 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
 		a.runVerb(), a.demoVerb(), a.initVerb(), a.routeVerb(), a.queryVerb(), a.taskVerb(), a.stateVerb(), a.lintVerb(),
 		a.explainVerb(), a.graphVerb(), a.fmtVerb(), a.formatVerb(), a.resultVerb(), a.exitCodesVerb(), a.versionVerb(),
 	)
+	cmd.AddCommand(a.whichVerb())
 	cmd.SetHelpCommand(a.helpVerb())
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &formats.Failure{Code: formats.CodeUsage, Message: err.Error(), Help: "run '" + c.CommandPath() + " --help'"}

@@ -80,7 +80,7 @@ func (a *app) routeVerb() *cobra.Command {
 			if a.flags.json {
 				a.term.json(map[string]any{
 					"schema": "tercet.route/1", "command": r.Name, "file": r.Source + "/" + r.File, "rest": r.Raw, "depth": formats.CommandDepth().Int(),
-					"dialect": "tercet", "shadows": nonNil(r.Shadows),
+					"dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
 				})
 				return nil
 			}
@@ -102,6 +102,9 @@ func nonNil(list []string) []string {
 
 // lint checks one file: a command if its frontmatter says so, a subagent otherwise.
 func (w *world) lint(name string, src []byte) []formats.Diagnostic {
+	if list, ok := lintForeign(name, src); ok {
+		return list
+	}
 	var err error
 	if isSubagent(src) {
 		_, err = subagents.ParseDefinition(name, src)
@@ -151,7 +154,7 @@ func markdownFiles(paths []string) ([]string, error) {
 			switch {
 			case d.IsDir() && inWorkspace && !slices.Contains([]string{"commands", "subagents"}, d.Name()):
 				return filepath.SkipDir
-			case !d.IsDir() && (name == p || strings.HasSuffix(name, ".md") && !inWorkspace):
+			case !d.IsDir() && (name == p || (strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".toml") && isForeign(name)) && !inWorkspace):
 				out = append(out, name)
 			}
 			return nil

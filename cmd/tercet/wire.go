@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"tercet/commands"
 	"tercet/formats"
 	"tercet/internal/config"
+	"tercet/internal/dialect"
 	"tercet/internal/git"
 	"tercet/internal/proc"
 	"tercet/internal/query"
@@ -42,11 +44,13 @@ type world struct {
 	manager    *state.Manager
 	docs       *state.Docs
 	problems   *state.Errors
+	has        bool // there is a workspace
 	set        *subagents.Set
 	dispatcher *subagents.Dispatcher
 	table      *router.Table
 	sources    map[string]fs.FS
 	library    *commands.Library
+	agentNotes []formats.Diagnostic // about the agents of other tools
 	catalog    *commands.Catalog
 	approver   *approver
 	trees      *worktree.Manager
@@ -102,6 +106,7 @@ func (a *app) workspace(ctx context.Context) (*world, error) {
 
 func (w *world) build(ctx context.Context, has bool) error {
 	var err error
+	w.has = has
 	if !has {
 		if w.dir, err = w.app.startDir(); err != nil {
 			return err
@@ -202,8 +207,9 @@ func (w *world) openState() error {
 	return nil
 }
 
-// scan lists the command files: the project's own, the folders that the configuration adds, then the library.
-func scan(dir string, cfg config.Config, has bool) (*router.Table, map[string]fs.FS, error) {
+// scan lists the command files: the project's own, the folders that the configuration adds, those of other tools, then the
+// library.
+func scan(dir string, cfg config.Config, has bool, foreign places) (*router.Table, map[string]fs.FS, error) {
 	embedded, err := commands.Embedded()
 	if err != nil {
 		return nil, nil, err
@@ -215,9 +221,11 @@ func scan(dir string, cfg config.Config, has bool) (*router.Table, map[string]fs
 		for _, name := range append([]string{own}, cfg.Commands...) {
 			folder := filepath.Join(dir, filepath.FromSlash(name))
 			sources[name] = os.DirFS(folder)
-			order = append(order, router.Source{Name: name, FS: sources[name]})
+			order = append(order, router.Source{Name: name, FS: sources[name], Scope: dialect.Project.String()})
 		}
 	}
+	order = append(order, foreign.sources...)
+	maps.Copy(sources, foreign.trees)
 	order = append(order, router.Source{Name: librarySource, FS: embedded})
 	table, err := router.Scan(cfg.Aliases, order...)
 	return table, sources, err
@@ -232,32 +240,51 @@ func (a *app) routes() (*router.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	var cfg config.Config
-	if dir != "" {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return nil, &formats.Failure{Code: formats.CodeIO, Message: "project root", Err: err}
-		}
-		defer root.Close() //nolint:errcheck // only read through
-		if cfg, err = a.config(root, true); err != nil {
+	from := dir
+	if from == "" {
+		if from, err = a.startDir(); err != nil {
 			return nil, err
 		}
 	}
-	table, _, err := scan(dir, cfg, dir != "")
+	root, err := os.OpenRoot(from)
+	if err != nil {
+		return nil, &formats.Failure{Code: formats.CodeIO, Message: "project root", Err: err}
+	}
+	defer root.Close() //nolint:errcheck // only read through
+	cfg, err := a.config(root, dir != "")
+	if err != nil {
+		return nil, err
+	}
+	table, _, err := scan(dir, cfg, dir != "", a.foreign(from, root))
 	return table, err
 }
 
 func (w *world) routes(has bool) error {
-	var err error
-	if w.table, w.sources, err = scan(w.dir, w.cfg, has); err != nil {
+	if err := w.rescan(); err != nil {
 		return err
 	}
-	w.library = &commands.Library{Open: w.open, NewRun: newRunID, Config: w.runConfig, Warn: w.warn}
 	if has {
 		w.library.Tasks, w.library.Docs = w.reader, w.docs
 	}
-	w.catalog = &commands.Catalog{Library: w.library}
-	for _, e := range w.table.Commands() {
+	return nil
+}
+
+// rescan lists the command files anew, so that a prompt sees what was added, renamed or removed since the line before.
+func (w *world) rescan() error {
+	foreign := w.app.foreign(w.dir, w.root)
+	table, sources, err := scan(w.dir, w.cfg, w.has, foreign)
+	if err != nil {
+		return err
+	}
+	if w.library == nil {
+		w.library = &commands.Library{
+			Open: w.open, NewRun: newRunID, Config: w.runConfig, Warn: w.warn, Inject: w.inject, Dir: filepath.ToSlash(w.dir),
+		}
+		w.catalog = &commands.Catalog{Library: w.library, Cache: w.app.catalogCache(w.dir), Stamp: w.stamp, Now: clock{}.Now}
+	}
+	w.table, w.sources, w.library.Foreign = table, sources, foreign.places
+	w.catalog.Entries = nil
+	for _, e := range table.Commands() {
 		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{Name: e.Name, File: e.File, Source: e.Source})
 	}
 	return nil
@@ -308,7 +335,11 @@ func (w *world) agents(_ context.Context, has bool) error {
 			return err
 		}
 	}
+	if err := w.foreignAgents(); err != nil {
+		return err
+	}
 	w.library.Env = w.set
+	w.catalog.Env = w.surroundings()
 	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive}
 	return nil
 }
