@@ -53,7 +53,14 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, h.release()) }()
+	defer func() {
+		unlocking := h.release()
+		if err == nil && unlocking != nil {
+			err = &NotDurableError{File: errorsFile, Err: unlocking}
+			return
+		}
+		err = errors.Join(err, unlocking)
+	}()
 	real, err := realName(e.cfg.Root, errorsFile)
 	if err != nil {
 		return err

@@ -29,7 +29,8 @@ func indexName(n int) string   { return path.Join(segmentDir, fmt.Sprintf("%06d.
 
 // rotate moves a log that has grown into a segment, and begins a new one whose first line says what the last one said.
 // The segment is there before the new file takes the name, so that a kill in between loses nothing: the next rotation
-// writes the same segment again.
+// writes the same segment again. That it did not work is a warning; that the log cannot be read afterwards is an error,
+// because the next line has to follow from its last one.
 func (s *session) rotate() error {
 	a := &s.m.audit
 	limit := s.cfg.AuditLimit
@@ -70,7 +71,10 @@ func (s *session) rotate() error {
 	if err == nil {
 		err = atomicfile.WriteIn(root, auditFile, append(raw, '\n'), atomicfile.Options{})
 	}
-	return errors.Join(err, a.refresh())
+	if err != nil {
+		s.warn("the audit log was not rotated: " + err.Error())
+	}
+	return a.refresh()
 }
 
 // hashOf is by what a transaction is looked for in the index of a segment.

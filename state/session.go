@@ -50,10 +50,7 @@ func (s *session) open() error {
 	} else if err != nil {
 		return err
 	}
-	if err := s.rotate(); err != nil {
-		s.warn("the audit log was not rotated: " + err.Error())
-	}
-	return nil
+	return s.rotate()
 }
 
 func (s *session) read() error {
