@@ -1,4 +1,4 @@
-.PHONY: all check lint fuzz bench update build demo
+.PHONY: all check lint fuzz soak bench update build demo
 FUZZTIME ?= 10m
 
 all: check
@@ -7,5 +7,6 @@ demo: ; go run ./cmd/tercet demo
 check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on ./...
 lint: ; golangci-lint run ./... && golangci-lint fmt --diff
 fuzz: ; sh ./fuzz.sh $(FUZZTIME)
+soak: ; go test ./state/crash -timeout 60m -v -args -full
 bench: ; go test -run '^$$' -bench . -benchmem -count 6 ./... | tee bench.out
 update: ; go test ./... -update && git diff --stat

@@ -1,0 +1,5 @@
+//go:build !race && linux && (amd64 || arm64)
+
+package crash_test
+
+const raceEnabled = false
