@@ -25,6 +25,13 @@ type places struct {
 	places  map[string]dialect.Place
 }
 
+// tellShadows says when the file of another tool takes the place of one that a person may have meant.
+func (w *world) tellShadows(r router.Route) {
+	if r.Dialect != "" && len(r.Shadows) > 0 {
+		w.app.term.note("/%s is %s/%s (%s); it shadows %s", r.Name, r.Source, r.File, r.Dialect, strings.Join(r.Shadows, ", "))
+	}
+}
+
 // homes are the person's folders.
 func (a *app) homes() dialect.Homes {
 	h := dialect.Homes{Home: filepath.ToSlash(a.env("HOME")), Config: filepath.ToSlash(a.env("XDG_CONFIG_HOME")), Codex: filepath.ToSlash(a.env("CODEX_HOME")), OpenCode: filepath.ToSlash(a.env("OPENCODE_CONFIG_DIR"))}

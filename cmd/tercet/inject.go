@@ -19,6 +19,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/dialect"
 	"tercet/internal/proc"
+	"tercet/internal/trace"
 )
 
 // Bounds of what the marks of a prompt bring in.
@@ -202,6 +203,10 @@ func (in *injection) approve(ctx context.Context, inv formats.Invocation) error 
 	if err != nil {
 		return err
 	}
+	in.w.sink.Emit(trace.Event{
+		Run: inv.Run, Kind: trace.Gate, Name: "/" + in.command.Name, Outcome: d.Answer, Message: "answered by " + d.By,
+		Attrs: map[string]any{"file": in.command.File, "sha256": digest, "show": show},
+	})
 	if d.Answer != yes {
 		return &formats.Failure{Code: formats.CodeDenied, Message: "the commands and files of /" + in.command.Name + " were refused"}
 	}

@@ -136,6 +136,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		a.answerText("/"+route.Name, text)
 		return nil
 	}
+	w.tellShadows(route)
 	ret, err := w.handle(ctx, line, route.Name)
 	if err != nil {
 		return err

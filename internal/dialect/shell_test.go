@@ -27,9 +27,8 @@ func naughty() []string {
 		"line\nline", "line\\nline", strings.Repeat("a", 5000), strings.Repeat("'", 100), strings.Repeat("\"", 101), strings.Repeat("$(", 50), "a=b", "PATH=x", "IFS=x", "LD_PRELOAD=./x.so",
 	}
 	var out []string
-	out = append(out, meta...)
-	for _, m := range meta { // in the middle of a text too
-		out = append(out, "x"+m+"y")
+	for _, m := range meta { // alone, inside of a text, behind a quote, an option, a line, and twice
+		out = append(out, m, "x"+m+"y", "'"+m, "\""+m, "--opt="+m, "a\n"+m, m+" "+m)
 	}
 	return out
 }
@@ -38,6 +37,9 @@ func naughty() []string {
 // let into: no canary comes to be, and the shell hands the text on byte for byte.
 func TestArgumentsNeverRun(t *testing.T) {
 	t.Parallel()
+	if n := len(naughty()); n < 715 {
+		t.Fatalf("%d texts, want at least 715", n)
+	}
 	shells := []string{"sh"}
 	if _, err := exec.LookPath("bash"); err == nil {
 		shells = append(shells, "bash")
@@ -71,8 +73,8 @@ func TestArgumentsNeverRun(t *testing.T) {
 				dir := t.TempDir()
 				c := parse(t, dialect.Claude, tt.src)
 				for n, text := range naughty() {
-					if i >= 4 && (n+i)%4 != 0 {
-						continue // the rarer places share the texts among them
+					if i > 0 && (n+i)%9 != 0 {
+						continue // the other places share the texts among them
 					}
 					text = strings.ReplaceAll(text, "CANARY", filepath.Join(dir, "CANARY"))
 					out, err := c.Expand(dialect.Args{Raw: text, Words: []string{text}})
