@@ -11,6 +11,11 @@ import (
 // post puts the result of a step on its board. It is called in the order of the file, so that what stands there does not
 // depend on who was first.
 func (r *run) post(op *compile.Op, res result) {
+	switch op.Do.(type) {
+	case *compile.Delegate, *compile.Check:
+	default:
+		return // what stands inside posts
+	}
 	if op.Board == "" || res.outcome == formats.OutcomeSkipped {
 		return
 	}

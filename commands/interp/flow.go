@@ -117,15 +117,18 @@ func (r *run) skip(sc *scope, op *compile.Op) {
 
 // again runs a step that a rule named. In a group that was skipped it stays skipped: one route serves every tier.
 func (r *run) again(ctx context.Context, home *scope, op *compile.Op) (*ending, error) {
-	for _, top := range home.ops {
-		if top != op && within(top, op.ID) != nil {
-			if v, ok := home.steps[top.ID]; ok && wasSkipped(v) {
-				r.skip(home, op)
-				return nil, nil
-			}
+	list := home.ops
+	for {
+		at := holder(list, op.ID)
+		if at < 0 || list[at] == op {
+			return r.step(ctx, home, op)
 		}
+		if v, ok := home.steps[list[at].ID]; ok && wasSkipped(v) {
+			r.skip(home, op)
+			return nil, nil
+		}
+		list = list[at].Bodies()
 	}
-	return r.step(ctx, home, op)
 }
 
 func wasSkipped(v any) bool {
