@@ -1,0 +1,296 @@
+package interp_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tercet/commands/argspec"
+	"tercet/commands/compile"
+	"tercet/commands/interp"
+	"tercet/commands/syntax"
+	"tercet/formats"
+)
+
+// example compiles a file of the specification with stub subagents.
+func (w *world) example(name string) *compile.Program {
+	w.tb.Helper()
+	src, err := os.ReadFile(filepath.Join("..", "syntax", "testdata", "flows", name+".md"))
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	f, err := syntax.Parse(name+".md", src)
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	for word := range strings.FieldsSeq(`ux-designer supervisor spec-designer visual-designer scaffolder developer e2e-test-designer doc-writer releaser document-writer
+		doc-reviewer interviewer poc-engineer concept-validator rules-designer scope-planner hld-author lld-author api-reference-author ops-manual-author
+		user-manual-author handover-author codebase-analyzer change-classifier impact-analyzer analyst-intake analyst-core infra-builder db-ops observability
+		ops-planner sandbox-runner architect test-designer implementer planner researcher task-reviser`) {
+		w.infos[word] = formats.AgentInfo{Name: word, Tools: []string{"read", "write"}}
+	}
+	for _, word := range []string{"tester", "reviewer", "security-auditor", "doc-reviewer"} {
+		w.infos[word] = formats.AgentInfo{Name: word, Role: formats.RoleReviewer, Tools: []string{"read", "shell"}}
+	}
+	w.infos["developer"] = formats.AgentInfo{Name: "developer", Tools: []string{"write", "shell"}}
+	w.infos[compile.GitWorkflow] = formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true, NoArtifacts: true}
+	p, err := compile.Compile(f, w)
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	return p
+}
+
+// exampleRun is one run of an example: its line, what is known of the world, and the exact order of steps that call someone.
+type exampleRun struct {
+	file, line string
+	docs       map[string]string
+	by         returns
+	answers    string // labels of gates in order, separated by |
+	auto       bool
+	want       string
+	end        string
+}
+
+func fieldsOf(pairs ...any) formats.Return {
+	ret := ok("done")
+	ret.Fields = map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		name, _ := pairs[i].(string)
+		ret.Fields[name] = pairs[i+1]
+	}
+	return ret
+}
+
+func wrote(path string) formats.Return {
+	return made(formats.ArtifactDocumentation, path)
+}
+
+// exampleRuns: for every tier and condition the order of subagents is exactly the expanded one.
+func exampleRuns() map[string]exampleRun {
+	handoff := map[string]string{"docs/DELIVERY_RESULT.md": "# D\n\nproduct_type: service\n"}
+	delivery := returns{"handoff": {wrote("docs/DELIVERY_RESULT.md")}}
+	with := func(base returns, more returns) returns {
+		out := returns{}
+		for k, v := range base {
+			out[k] = v
+		}
+		for k, v := range more {
+			out[k] = v
+		}
+		return out
+	}
+	return map[string]exampleRun{
+		"delivery, minimal": {
+			file: "delivery-flow", line: "--scope single-function a clock", docs: handoff, by: delivery, auto: true,
+			want: "spec spec.doc_review architecture architecture.doc_review code test security handoff handoff.commit", end: "completed 0: Delivered as Minimal.",
+		},
+		"delivery, light with a user interface": {
+			file: "delivery-flow", line: "--scope personal a clock", docs: handoff, auto: true,
+			by:   with(delivery, returns{"spec": {fieldsOf("HAS_UI", true)}}),
+			want: "spec spec.doc_review ux ux.doc_review architecture architecture.doc_review code cases e2e test review security handoff handoff.commit", end: "completed 0: Delivered as Light.",
+		},
+		"delivery, standard by hand, asked after each": {
+			file: "delivery-flow", line: "--scope personal --tier Standard a clock", docs: handoff, by: delivery,
+			answers: "Approve and start" + strings.Repeat("|Approve and continue", 11),
+			want:    "spec spec.doc_review architecture architecture.doc_review scaffold code cases test review security docs handoff handoff.commit",
+			end:     "completed 0: Delivered as Standard.",
+		},
+		"delivery, full without a person": {
+			file: "delivery-flow", line: "--scope public a clock", docs: handoff, by: delivery, auto: true,
+			want: "spec spec.doc_review architecture architecture.doc_review scaffold code cases test review security docs release handoff handoff.commit",
+			end:  "completed 0: Delivered as Full.",
+		},
+		"delivery, a failing end-to-end test goes to its designer": {
+			file: "delivery-flow", line: "--scope personal --tier Light a clock", docs: handoff, auto: true,
+			by: with(delivery, returns{"spec": {fieldsOf("HAS_UI", true)}, "test": {
+				func() formats.Return { r := no("x"); r.Fields = map[string]any{"FAILED_TESTS": []any{"TC-E2E-1"}}; return r }(),
+				func() formats.Return { r := no("x"); r.Fields = map[string]any{"FAILED_TESTS": []any{"TC-1"}}; return r }(), yes(),
+			}}),
+			want: "spec spec.doc_review ux ux.doc_review architecture architecture.doc_review code cases e2e test e2e code test cases code test review security handoff handoff.commit",
+			end:  "completed 0: Delivered as Light.",
+		},
+		"delivery, three rollbacks and no fourth": {
+			file: "delivery-flow", line: "--scope single-function a clock", docs: handoff, auto: true, by: with(delivery, returns{"security": {no("hole")}}),
+			want: "spec spec.doc_review architecture architecture.doc_review code test security code test security code test security code test security",
+			end:  "failed 7 LIMIT: the limit of 3 rollbacks is reached: rejected",
+		},
+		"delivery, a document that is sent back": {
+			file: "delivery-flow", line: "--scope single-function a clock", docs: handoff, auto: true, by: with(delivery, returns{"spec.doc_review": {no("gap"), yes()}}),
+			want: "spec spec.doc_review spec spec.doc_review architecture architecture.doc_review code test security handoff handoff.commit", end: "completed 0: ",
+		},
+		"delivery, a question is answered and not counted": {
+			file: "delivery-flow", line: "--scope single-function a clock", docs: handoff, auto: true,
+			by:   with(delivery, returns{"code": {{Status: formats.StatusBlocked, Summary: "q", BlockedReason: "which port?", BlockedTarget: "architect"}, ok("done")}}),
+			want: "spec spec.doc_review architecture architecture.doc_review code code.ask code test security handoff handoff.commit", end: "completed 0: ",
+		},
+		"delivery, continued where documents exist": {
+			file: "delivery-flow", line: "--scope single-function a clock", auto: true, by: delivery,
+			docs: map[string]string{"docs/DELIVERY_RESULT.md": "product_type: x\n", "docs/{SPEC,UI_SPEC,VISUAL_SPEC,ARCHITECTURE}.md": "x"},
+			want: "spec spec.doc_review architecture architecture.doc_review code test security handoff handoff.commit", end: "completed 0: ",
+		},
+		"discovery, minimal": {
+			file: "discovery-flow", line: "--scale script --ui cli --no-dependencies --no-integration --complexity simple --product-type tool", auto: true,
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, want: "interview handoff", end: "completed 0: Discovered.",
+		},
+		"discovery, light, scope is blocked": {
+			file: "discovery-flow", line: "--scale personal --ui cli --no-dependencies --no-integration --complexity simple --product-type tool",
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, by: returns{"scope": {blocked("who?"), ok("1")}},
+			answers: "Approve and start|Escalate to Standard|Approve and continue|Approve and continue", want: "interview rules scope research scope scope.doc_review", end: "completed 0: Discovered.",
+		},
+		"discovery, full": {
+			file: "discovery-flow", line: "--scale large --ui web --dependencies --integration --complexity complex --product-type service", auto: true,
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, want: "interview research poc concept rules scope scope.doc_review", end: "completed 0: ",
+		},
+		"maintenance, patch": {
+			file: "maintenance-flow", line: "fix it", auto: true, by: returns{"classify": {fieldsOf("PLAN", "Patch", "TRIGGER_TYPE", "bug")}},
+			want: "classify intake analysis code test", end: "completed 0: Patch change done.",
+		},
+		"maintenance, a patch for security": {
+			file: "maintenance-flow", line: "fix it", auto: true, by: returns{"classify": {fieldsOf("PLAN", "Patch", "TRIGGER_TYPE", "security")}, "security": {no("x"), yes()}},
+			want: "classify intake analysis code test security code test security", end: "completed 0: Patch change done.",
+		},
+		"maintenance, minor, documents missing": {
+			file: "maintenance-flow", line: "fix it", auto: true,
+			by: returns{
+				"classify": {fieldsOf("PLAN", "Minor", "REQUIRES_CODEBASE_ANALYZER", true), fieldsOf("PLAN", "Minor")}, "code": {blocked("arch"), ok("1")},
+			},
+			want: "classify analyze classify impact intake analysis analysis.doc_review architecture code architecture code test review", end: "completed 0: Minor change done.",
+		},
+		"maintenance, major by hand": {
+			file: "maintenance-flow", line: "fix it", by: returns{"classify": {fieldsOf("PLAN", "Patch")}, "handoff": {wrote("docs/MAINTENANCE_RESULT.md")}},
+			docs:    map[string]string{"docs/MAINTENANCE_RESULT.md": "product_type: x\n"},
+			answers: "Change to Major" + strings.Repeat("|Approve and continue", 5) + "|Hand off to delivery-flow",
+			want:    "classify impact intake analysis analysis.doc_review security handoff", end: "completed 0: Handed off.",
+		},
+		"documents": {
+			file: "doc-flow", line: "--types hld --types lld --lang en --slug x", auto: true, docs: map[string]string{"docs/DOC_FLOW_RESULT.md": "documents: 2\n"},
+			by:   returns{"author": {ok("1"), blocked("template_major_bump"), ok("2")}},
+			want: "author author author document_writer", end: "completed 0: 2 documents written.",
+		},
+		"operations, standard": {
+			file: "operations-flow", line: "--users internal", auto: true,
+			docs: map[string]string{"docs/DELIVERY_RESULT.md": "product_type: service\n", "docs/ARCHITECTURE.md": "database: postgres\n", "docs/OPERATIONS_RESULT.md": "ready: true\n"},
+			want: "infra db.probe db plan", end: "completed 0: Ready.",
+		},
+		"operations, full": {
+			file: "operations-flow", line: "--users external", auto: true,
+			docs: map[string]string{"docs/DELIVERY_RESULT.md": "product_type: service\n", "docs/ARCHITECTURE.md": "database: postgres\n", "docs/OPERATIONS_RESULT.md": "ready: true\n"},
+			want: "infra db.probe db observe.probe observe plan", end: "completed 0: Ready.",
+		},
+		"operations, for no service": {
+			file: "operations-flow", line: "--users internal", auto: true,
+			docs: map[string]string{"docs/DELIVERY_RESULT.md": "product_type: cli\n", "docs/ARCHITECTURE.md": "database: postgres\n"},
+			want: "", end: "failed 1 PRECONDITION: Operations are not needed for a cli.",
+		},
+		"consensus": {
+			file: "consensus", line: "why?", by: returns{"supervisor": {fieldsOf("decision", "deliberate"), fieldsOf("decision", "yes")}},
+			want: "architect security user supervisor architect security user supervisor", end: "completed 0: done",
+		},
+		"no consensus": {
+			file: "consensus", line: "why?", by: returns{"supervisor": {fieldsOf("decision", "deliberate")}},
+			want: strings.TrimSpace(strings.Repeat("architect security user supervisor ", 3)), end: "partial 3: not reached in 3 passes: ",
+		},
+		"review loop": {
+			file: "review-loop", line: "do it", by: returns{"security": {no("x"), yes()}, "publish_the_worktree": {no("conflict"), ok("merged")}},
+			want: "worktree code correctness gatekeeper security tests code correctness gatekeeper security tests publish_the_worktree code correctness gatekeeper security tests publish_the_worktree close",
+			end:  "completed 0: Merged after 2 rollbacks.",
+		},
+		"implement": {
+			file: "implement", line: "7", answers: "reject: not so|approve", by: returns{"code": {blocked("which?"), ok("1"), ok("2")}, "security": {no("x"), yes()}},
+			want: "worktree code code.ask code correctness project security tests cause code correctness project security tests commit code correctness project security tests commit publish_the_worktree close",
+			end:  "completed 0: Task 7 implemented in 1 phases.",
+		},
+	}
+}
+
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	for name, c := range exampleRuns() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for path, text := range c.docs {
+				w.docs[path] = text
+			}
+			w.cfg.AutoApprove = c.auto
+			if c.answers != "" {
+				w.person(strings.Split(c.answers, "|")...)
+			}
+			if c.auto {
+				w.answer = byItself
+			}
+			by := returns{}
+			for id, list := range c.by {
+				by[id] = list
+			}
+			for _, id := range []string{"tests", "correctness", "security", "review", "test", "project", "gatekeeper", "spec.doc_review", "ux.doc_review", "architecture.doc_review", "analysis.doc_review", "scope.doc_review"} {
+				if by[id] == nil {
+					by[id] = []formats.Return{yes()}
+				}
+			}
+			if by["worktree"] == nil {
+				open := ok("open")
+				open.Metadata.Worktree = "/project/.tercet/worktrees/r1"
+				by["worktree"] = []formats.Return{open}
+			}
+			w.tasks[7].Status = formats.Planned
+			w.tasks[7].Artifacts = []formats.Artifact{{Type: formats.ArtifactPlan, Path: "plan.md"}}
+			plan, err := os.ReadFile(filepath.Join("..", "..", "cmd", "tercet", "testdata", "fixtures", "plan.md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.docs["plan.md"] = string(plan)
+			p := w.play(by)
+			prog := w.example(c.file)
+			values, err := argspec.Bind(c.file, prog.Args, c.line, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runner, err := interp.New(w.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ret, err := runner.Run(t.Context(), prog, values, formats.CommandDepth())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := settled(p.steps); got != c.want {
+				t.Errorf("steps = %s\nwant    %s", got, c.want)
+			}
+			if got := told(ret); !strings.HasPrefix(got, c.end) {
+				t.Errorf("Run = %s %v, want %s", got, ret.Issues, c.end)
+			}
+			for _, r := range p.reqs {
+				if r.Agent == "implementer" && r.Dir != "/project/.tercet/worktrees/r1" {
+					t.Errorf("%s works in %s", r.Step, r.Dir)
+				}
+			}
+		})
+	}
+}
+
+// settled is the order of steps in which neighbours that run side by side are sorted: which of them is first is open.
+func settled(steps []string) string {
+	side := map[string]bool{"architect": true, "security": true, "user": true, "correctness": true, "tests": true, "gatekeeper": true, "project": true}
+	out := append([]string{}, steps...)
+	for range out {
+		for i := 1; i < len(out); i++ {
+			if side[out[i]] && side[out[i-1]] && out[i] < out[i-1] {
+				out[i], out[i-1] = out[i-1], out[i]
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// byItself answers as approval without a person does.
+func byItself(g formats.Gate) (formats.Decision, error) {
+	for _, ch := range g.Choices {
+		if ch.Approves {
+			return formats.Decision{Answer: ch.Label, By: "--yes"}, nil
+		}
+	}
+	return formats.Decision{}, &formats.GateOpenError{Gate: g}
+}
