@@ -122,7 +122,28 @@ func exitsPage() string {
 	return b.String()
 }
 
+// diagnosticsPage is the table of the diagnostics, and behind it the page of each.
 func diagnosticsPage(t *testing.T) string {
+	t.Helper()
+	agreed(t)
+	all, err := pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := meanings()
+	var b strings.Builder
+	b.WriteString("# Diagnostics\n\n`tercet explain CODE` prints the page of one. The marked line is the one that is reported.\n\n| code | meaning |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.ReplaceAll(rows[name], "|", "\\|"))
+	}
+	for _, p := range all {
+		fmt.Fprintf(&b, "\n## %s: %s\n\n%s\n\n````text\nwrong:\n\n%s\nright:\n\n%s````\n", p.Code, rows[p.Code], p.Text, p.Wrong.shown(), p.Right.shown())
+	}
+	return b.String()
+}
+
+// agreed holds that a code means the same in every package that uses it.
+func agreed(t *testing.T) {
 	t.Helper()
 	rows := map[string]string{}
 	add := func(code, meaning string) {
@@ -148,10 +169,4 @@ func diagnosticsPage(t *testing.T) string {
 			add(code, meaning)
 		}
 	}
-	var b strings.Builder
-	b.WriteString("# Diagnostics\n\n| code | meaning |\n|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.ReplaceAll(rows[name], "|", "\\|"))
-	}
-	return b.String()
 }

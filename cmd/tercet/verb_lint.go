@@ -238,4 +238,6 @@ func diagnosticsOf(d *formats.Diagnostics) []map[string]any {
 	return out
 }
 
-func asDiagnostics(err error) (*formats.Diagnostics, bool) { return errors.AsType[*formats.Diagnostics](err) }
+func asDiagnostics(err error) (*formats.Diagnostics, bool) {
+	return errors.AsType[*formats.Diagnostics](err)
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"tercet/commands"
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/dialect"
+	"tercet/subagents"
+)
+
+// TestPages: every diagnostic has a page, its wrong example brings it about on the marked line, and the right one does not.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	all, err := pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := meanings()
+	env := pageAgents(t)
+	for _, p := range all {
+		if missing[p.Code] == "" {
+			t.Errorf("%s: the page stands twice, or about no diagnostic", p.Code)
+		}
+		delete(missing, p.Code)
+		t.Run(p.Code, func(t *testing.T) {
+			t.Parallel()
+			if p.Text == "" || len(p.Wrong.Lines) == 0 || len(p.Right.Lines) == 0 {
+				t.Fatal("the page lacks its text or an example")
+			}
+			wrong, line := framed(t, p.Wrong, p.Right)
+			found := checkExample(t, env, p.Wrong.Frame, wrong)
+			if !slices.ContainsFunc(found, func(d formats.Diagnostic) bool {
+				return d.Code == p.Code && (line == 0 || d.Pos.Line == line || d.Pos.IsZero())
+			}) {
+				t.Errorf("the wrong example gives %v, want %s on line %d of\n%.1500s", found, p.Code, line, wrong)
+			}
+			right, _ := framed(t, p.Right, p.Right)
+			for _, d := range checkExample(t, env, p.Right.Frame, right) {
+				if d.Code == p.Code || d.Severity == formats.SeverityError {
+					t.Errorf("the right example gives %v of\n%.1500s", d, right)
+				}
+			}
+		})
+	}
+	for code := range missing {
+		t.Errorf("no page about %s", code)
+	}
+}
+
+const (
+	pageFront = "command: page\ndescription: An example\n"
+	pageArgs  = "arguments:\n  - {name: task_number, type: task, required: true}\n  - {name: quick, type: boolean, flag: true}\n"
+	pageStep  = "### Step 1: Plan\n\n```yaml step\nid: plan\ndelegate: planner\nwith: {task: $task}\n```\n\n### Step 2: Example\n\n```yaml step\n"
+	pageFlow  = "## Workflow Execution\n\n"
+	pageEnd   = "### Step 1: Return\n\n```yaml step\nreturn: Done.\n```\n"
+)
+
+// framed puts an example into its frame and gives the text with the line on which the finding is expected.
+func framed(t *testing.T, e, right example) (text string, line int) {
+	t.Helper()
+	body := expandTokens(t, e.String())
+	before, after := "", ""
+	switch frame, _, _ := strings.Cut(e.Frame, " "); frame {
+	case "step":
+		before, after = "---\n"+pageFront+pageArgs+"---\n\n"+pageFlow+pageStep, "```\n"
+	case "args":
+		before, after = "---\n"+pageFront+pageArgs+"---\n\n## Argument Parsing\n\n```yaml args\n", "```\n\n"+pageFlow+pageEnd
+	case "front":
+		before, after = "---\n"+pageFront, "---\n\n"+pageFlow+pageEnd
+		if strings.Contains(body, "command:") {
+			before = "---\n"
+		}
+	case "flow":
+		before = "---\n" + pageFront + pageArgs + "---\n\n" + pageFlow
+	case "worker":
+		before, after = "---\nname: page\ndescription: An example\n---\n\n"+pageFlow+"### Step 1: Example\n\n```yaml step\n", "```\n"
+	case "agent":
+		before, after = "---\nname: page\ndescription: An example\n", "---\n\n## Instruction\n\nWork.\n"
+	case "plan":
+		base, err := os.ReadFile("../../formats/testdata/documents/good/plan.full.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, tail, ok := strings.Cut(string(base), right.String())
+		if !ok {
+			t.Fatalf("the right example is no part of the plan:\n%s", right)
+		}
+		before, after = head, tail
+	}
+	if e.Line > 0 {
+		line = strings.Count(before, "\n") + e.Line
+	}
+	return before + body + after, line
+}
+
+// expandTokens writes {{300000 x}} and {{byte ff}} out.
+func expandTokens(t *testing.T, s string) string {
+	t.Helper()
+	return regexp.MustCompile(`\{\{(byte|\d+) (.+?)\}\}`).ReplaceAllStringFunc(s, func(token string) string {
+		kind, what, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(token, "{{"), "}}"), " ")
+		if kind == "byte" {
+			b, err := hex.DecodeString(what)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+		n, err := strconv.Atoi(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Repeat(what, n)
+	})
+}
+
+type agentSet struct{ *subagents.Set }
+
+func pageAgents(t *testing.T) agentSet {
+	t.Helper()
+	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := subagents.NewSet()
+	for _, d := range defs {
+		if err := set.Add(d, subagents.Func(nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return agentSet{set}
+}
+
+// checkExample gives everything that is said of a text.
+func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.Diagnostic {
+	t.Helper()
+	frame, profile, _ := strings.Cut(frame, " ")
+	var err error
+	switch frame {
+	case "step", "args", "front", "flow", "file":
+		return checkCommand("page.md", []byte(text), env)
+	case "worker":
+		var f *syntax.File
+		if f, err = syntax.ParseWorkflow("page.md", []byte(text)); err == nil {
+			_, err = compile.Workflow(f, formats.AgentInfo{
+				Name: "page", Workflow: true, CanDelegateTo: []string{"implementer"},
+				Inputs: map[string]formats.Input{"task": {Type: formats.TypeObject}, "plan": {Type: formats.TypeString}},
+			}, env)
+		}
+	case "agent", "agentfile":
+		var def subagents.Definition
+		if def, err = subagents.ParseDefinition("page.md", []byte(text)); err == nil {
+			return def.Warnings
+		}
+	case "builtin":
+		name := "page.md"
+		if strings.Contains(text, "status-sync-manager") {
+			name = "status-sync-manager.md"
+		}
+		_, err = subagents.Load(
+			subagents.Source{Name: "own", FS: fstest.MapFS{name: {Data: []byte(text)}}, Facets: fstest.MapFS{}},
+			subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	case "plan", "document":
+		if profile == "" {
+			profile = "plan"
+		}
+		_, d := formats.ParseDocument(profile, "page.md", []byte(text))
+		if d == nil {
+			return nil
+		}
+		return d.List
+	case "return", "strict":
+		var syntaxErr *formats.ReturnSyntaxError
+		_, err = formats.ParseReturn([]byte(text), formats.ParseOptions{Strict: frame == "strict", Agent: "page"})
+		if errors.As(err, &syntaxErr) {
+			return syntaxErr.Problems
+		}
+	case "taken":
+		w := &world{set: pageAgents(t).Set, app: newApp(stdio{in: strings.NewReader(""), out: os.Stdout, err: os.Stderr}, func(string) string { return "" })}
+		place := dialect.Place{Dialect: dialect.Claude, Scope: dialect.Project, Dir: "own", Label: "own", Agents: true}
+		if err := w.foreignAgent(presentPlace{Place: place, tree: fstest.MapFS{"page.md": {Data: []byte(text)}}}, "page.md"); err != nil {
+			t.Fatal(err)
+		}
+		return w.agentNotes
+	case "claude", "gemini", "opencode", "copilot", "claude-agent", "worker-of":
+		return checkForeign(t, env, frame, text)
+	case "result":
+		_, list := formats.ParseAgentResult([]byte(text))
+		return list
+	default:
+		t.Fatalf("unknown frame %q", frame)
+	}
+	var d *formats.Diagnostics
+	if err != nil && !errors.As(err, &d) {
+		t.Fatalf("%T: %v", err, err)
+	}
+	if d == nil {
+		return nil
+	}
+	return d.List
+}
+
+// checkForeign reads a file of another tool.
+func checkForeign(t *testing.T, env compile.Env, frame, text string) []formats.Diagnostic {
+	t.Helper()
+	tool, kind, _ := strings.Cut(frame, "-")
+	file := map[string]string{"gemini": "page.toml", "copilot": "page.prompt.md"}[tool]
+	if file == "" {
+		file = "page.md"
+	}
+	if tool == "worker" {
+		tool = "opencode"
+	}
+	place := dialect.Place{Dialect: dialect.Dialect(tool), Scope: dialect.Project, Dir: "own", Label: "own", Agents: kind == "agent"}
+	var d *formats.Diagnostics
+	if kind == "agent" {
+		agent, err := dialect.ParseAgent(place, file, []byte(text))
+		if errors.As(err, &d) {
+			return d.List
+		}
+		return agent.Warnings
+	}
+	c, err := dialect.Parse(place, file, []byte(text))
+	if errors.As(err, &d) {
+		return d.List
+	}
+	if kind == "of" {
+		lib := &commands.Library{
+			Open: func(string, string) ([]byte, error) { return []byte(text), nil }, Env: env, Foreign: map[string]dialect.Place{"own": place},
+		}
+		prog, err := lib.Load("own", file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return prog.Warnings
+	}
+	return c.Warnings
+}
+
+// checkCommand is the strict check of a command.
+func checkCommand(name string, src []byte, env compile.Env) []formats.Diagnostic {
+	f, err := syntax.Parse(name, src)
+	if err == nil {
+		var prog *compile.Program
+		if prog, err = compile.Compile(f, env); err == nil {
+			return append(syntax.Sugar(f), prog.Warnings...)
+		}
+	}
+	var d *formats.Diagnostics
+	if errors.As(err, &d) {
+		return d.List
+	}
+	return nil
+}
+
+// TestEveryCodeIsMarked: every diagnostic of files is expected inline on the line that fails, in the pages or in a test file.
+func TestEveryCodeIsMarked(t *testing.T) {
+	t.Parallel()
+	all, err := pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := map[string]bool{}
+	for _, p := range all {
+		marked[p.Code] = p.Wrong.Line > 0
+	}
+	err = filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.Contains(name, "testdata") || !strings.HasSuffix(name, ".md") {
+			return err
+		}
+		src, err := os.ReadFile(name)
+		for _, m := range regexp.MustCompile(`ERROR(?:[+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`).FindAllSubmatch(src, -1) {
+			for _, code := range regexp.MustCompile(`"([EW]\d{3})`).FindAllSubmatch(m[1], -1) {
+				marked[string(code[1])] = true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code := range meanings() {
+		// What is missing in a document stands on no line.
+		if !marked[code] && !slices.Contains([]string{"E442", "E444"}, code) {
+			t.Errorf("no example marks the line of %s", code)
+		}
+	}
+}
