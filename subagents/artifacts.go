@@ -43,6 +43,8 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		case problem != "":
 		case seen[path.Clean(a.Path)]:
 			problem = "is listed twice"
+		case a.Type.IsDocument() && g.info.Workflow:
+			problem = fileProblem(g.d.Root, a.Path, "the project") // its step placed it
 		case a.Type.IsDocument():
 			data, problem = g.readDocument(a)
 		case a.Deleted:

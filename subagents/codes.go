@@ -2,32 +2,34 @@ package subagents
 
 // The codes of diagnostics about subagent files. Those of internal/md (E001 to E005, E2xx) are passed on.
 const (
-	codeUnknownKey  = "E010" // a key that subagent files do not have
-	codeUnsupported = "E199" // a part of the format that this version does not run
-	codeContract    = "E410" // the contract under returns contradicts itself or the role
-	codeMissing     = "E601" // a key that must be there
-	codeValue       = "E602" // a value of the wrong type or outside its set
-	codeName        = "E603" // the name is not that of the file
-	codeRunner      = "E604" // runner and argv do not fit together
-	codeSection     = "E605" // a section that subagent files do not have
-	codeTwice       = "E606" // a section or a word that stands twice
-	codeBuiltin     = "E607" // a file that would replace a built-in subagent
-	warnRunner      = "W604" // a runner that is probably misspelt
+	codeUnknownKey = "E010" // a key that subagent files do not have
+	codeNoRunner   = "E161" // a subagent with steps has no runner, model, tools or facets
+	codeTalks      = "E162" // a subagent with steps has keys of a command
+	codeContract   = "E410" // the contract under returns contradicts itself or the role
+	codeMissing    = "E601" // a key that must be there
+	codeValue      = "E602" // a value of the wrong type or outside its set
+	codeName       = "E603" // the name is not that of the file
+	codeRunner     = "E604" // runner and argv do not fit together
+	codeSection    = "E605" // a section that subagent files do not have
+	codeTwice      = "E606" // a section or a word that stands twice
+	codeBuiltin    = "E607" // a file that would replace a built-in subagent
+	warnRunner     = "W604" // a runner that is probably misspelt
 )
 
 // Codes gives each code of this package's diagnostics with its meaning, for `tercet explain`.
 func Codes() map[string]string {
 	return map[string]string{
-		codeUnknownKey:  "a key that the format does not have",
-		codeUnsupported: "a word of the grammar that this version does not run yet",
-		codeContract:    "the contract under returns contradicts itself or the role",
-		codeMissing:     "a key that must be there",
-		codeValue:       "a value of the wrong type or outside its set",
-		codeName:        "the name is not that of the file",
-		codeRunner:      "runner and argv do not fit together",
-		codeSection:     "a section that subagent files do not have",
-		codeTwice:       "a section or a word that stands twice",
-		codeBuiltin:     "a file that would replace a built-in subagent",
-		warnRunner:      "a runner that is probably misspelt",
+		codeUnknownKey: "a key that the format does not have",
+		codeNoRunner:   "a subagent with steps has no runner, model, tools or facets: the steps are run by the engine",
+		codeTalks:      "a subagent with steps that asks a person, publishes, or has keys of a command",
+		codeContract:   "the contract under returns contradicts itself or the role",
+		codeMissing:    "a key that must be there",
+		codeValue:      "a value of the wrong type or outside its set",
+		codeName:       "the name is not that of the file",
+		codeRunner:     "runner and argv do not fit together",
+		codeSection:    "a section that subagent files do not have",
+		codeTwice:      "a section or a word that stands twice",
+		codeBuiltin:    "a file that would replace a built-in subagent",
+		warnRunner:     "a runner that is probably misspelt",
 	}
 }

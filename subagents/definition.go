@@ -58,6 +58,7 @@ func ParseDefinition(file string, src []byte) (Definition, error) {
 			"start the file with a block between two lines of ---")
 	}
 	r.body(&def, doc)
+	r.workflow(&def, doc)
 	diags := &formats.Diagnostics{List: r.list, Sources: map[string][]byte{file: def.Src}}
 	diags.Sort()
 	if diags.HasErrors() {
@@ -102,10 +103,30 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 		case "policy":
 			def.Facets.Policy = nonEmpty(text)
 		case "argument parsing", "workflow execution", "between steps", "error handling":
-			r.add(codeUnsupported, where, "section "+s.Title()+" is not supported yet: a subagent with its own steps",
-				"put the steps into a command and delegate from there")
+			def.Info.Workflow = def.Info.Workflow || title == "workflow execution"
+			r.steps = append(r.steps, where)
 		default:
 			r.unknown(codeSection, where, "section", s.Title(), []string{"Persona", "Knowledge", "Instruction", "Output", "Policy"})
+		}
+	}
+}
+
+// workflow checks what only a subagent without steps has, and the other way round. The steps themselves are compiled when
+// all subagents are known.
+func (r *reader) workflow(def *Definition, doc *md.Document) {
+	if !def.Info.Workflow {
+		for _, where := range r.steps {
+			r.add(codeSection, where, "expected a section 'Workflow Execution' beside this one, got none", "add the steps, or remove the section")
+		}
+		return
+	}
+	def.Info.Runner, def.Info.Tools = nil, nil
+	if doc.Front == nil {
+		return
+	}
+	for _, key := range []string{"runner", "model", "tools", "facets"} {
+		if n := doc.Front.Get(key); n != nil {
+			r.add(codeNoRunner, of(n), "a subagent with steps has no "+key, "remove the key: the engine runs the steps")
 		}
 	}
 }

@@ -100,12 +100,20 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	g.req.Depth = depth
 	g.req.Path = append(slices.Clone(r.Path), r.Agent)
 	g.req.Timeout = timeoutOf(r.Timeout, def.Info.Timeout)
-	g.req.Facets = joinFacets(def.Facets, r.Facets)
+	own := def.Facets
+	if r.Question != "" {
+		own.Knowledge, own.Instruction, own.Output = nil, "", ""
+	}
+	g.req.Facets = joinFacets(own, r.Facets)
 	g.req.Repair, g.req.Out = nil, ""
 	if g.req.Dir == "" {
 		g.req.Dir = g.d.Dir
 	}
-	if bad := checkInput(def.Info, r.Input); len(bad) > 0 {
+	if r.Question != "" {
+		g.due = answering(g.info)
+		g.info = g.due
+	}
+	if bad := checkInput(g.info, r.Input); len(bad) > 0 {
 		return g.finish(formats.Failed(&InputError{Agent: r.Agent, Problems: bad})), nil
 	}
 	if g.folder, err = g.d.openFolder(r, !def.Info.Builtin || !def.Info.NoArtifacts); err != nil {
@@ -345,6 +353,14 @@ func agentsOwn(c formats.Code) bool {
 		formats.CodeUntrusted, formats.CodeValidationFailed, formats.CodeBuildError, formats.CodeFileNotFound,
 		formats.CodeGitCommitFailed, formats.CodePrecondition, formats.CodeRejected, formats.CodeNotFound,
 	}, c)
+}
+
+// answering is the contract of a subagent that only answers a question: nothing of what its work needs or makes.
+func answering(info formats.AgentInfo) formats.AgentInfo {
+	return formats.AgentInfo{
+		Name: info.Name, Description: info.Description, Role: formats.RoleUtility, Runner: info.Runner, Builtin: info.Builtin, NoArtifacts: true,
+		Tools: info.Tools, Timeout: info.Timeout, AgentResult: info.AgentResult, File: info.File,
+	}
 }
 
 // due is a contract without the artifacts that may be missing.

@@ -60,6 +60,8 @@ func (r *reader) front(def *Definition, n *md.Node) {
 			r.limits(&def.Limits, value)
 		case "can_delegate_to":
 			info.CanDelegateTo = r.names(value, "a name")
+		case "during", "tiers", "worktree":
+			r.add(codeTalks, of(key), "'"+key.Value+"' belongs to a command", "write it into the command that delegates to this subagent")
 		default:
 			r.unknown(codeUnknownKey, of(key), "key", key.Value, keys())
 		}

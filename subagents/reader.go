@@ -22,8 +22,9 @@ const (
 // reader collects what is wrong while a subagent file is read. A method that returns a value returns its zero value with
 // every diagnostic it adds.
 type reader struct {
-	file string
-	list []formats.Diagnostic
+	file  string
+	steps []span // of the sections that hold steps
+	list  []formats.Diagnostic
 }
 
 type span struct{ start, end formats.Pos }
