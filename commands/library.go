@@ -78,8 +78,16 @@ func (l *Library) Load(source, file string) (*compile.Program, error) {
 	return l.Compile(display(source, file), src)
 }
 
-// Compile parses and compiles the text of a command file.
+// Compile parses and compiles the text of a command file; one that lies where another tool keeps its own is read as that
+// tool does.
 func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
+	if place, inside, ok := dialect.PlaceOf(name); ok && !place.Agents {
+		c, err := dialect.Parse(place, inside, src)
+		if err != nil {
+			return nil, err
+		}
+		return l.program(c, c.Text())
+	}
 	f, err := syntax.Parse(name, src)
 	if err != nil {
 		return nil, err

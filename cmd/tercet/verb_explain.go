@@ -12,6 +12,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/outline"
 	"tercet/formats"
+	"tercet/internal/dialect"
 	"tercet/router"
 )
 
@@ -57,6 +58,8 @@ type explanation struct {
 	values  argspec.Values
 	bound   outline.Bound
 	effects outline.Effects
+	prompt  *dialect.Command // of another tool, nil for tercet's own
+	pieces  []dialect.Output // of it with the line's arguments
 }
 
 // explained compiles the file that is named, or the one that the line is routed to, and binds the line's arguments.
@@ -99,6 +102,9 @@ func (w *world) programOf(args []string, e *explanation) (*compile.Program, erro
 	if err != nil {
 		return nil, err
 	}
+	if done, err := w.explainPrompt(e, route); done || err != nil {
+		return e.prog, err
+	}
 	prog, err := w.library.Load(route.Source, route.File)
 	if err != nil {
 		return nil, err
@@ -117,6 +123,10 @@ func (e *explanation) record() map[string]any {
 		"schema": "tercet.explain/1", "command": e.prog.Name, "file": e.prog.File, "agents": nonNil(e.outline.Agents()), "gates": nonNil(e.outline.Gates()),
 		"reads": e.effects.Reads, "writes": e.effects.Writes, "bound": e.bound, "seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
 	}
+	if e.prompt != nil {
+		out["dialect"], out["rules"], out["marks"] = e.prompt.Dialect, e.prompt.Rules(), marks(e.prompt)
+		return out
+	}
 	if e.line != "" {
 		out["line"], out["arguments"] = e.line, e.values.Map()
 	}
@@ -128,6 +138,7 @@ func (e *explanation) text() string {
 	o := e.outline
 	fmt.Fprintf(&b, "%s\n%s\nfile: %s\n", argspec.Usage(o.Command, e.prog.Args), o.Description, o.File)
 	e.arguments(&b)
+	e.promptText(&b)
 	if o.During != "" {
 		fmt.Fprintf(&b, "\nthe task is %s while it runs\n", o.During)
 	}

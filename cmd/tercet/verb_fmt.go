@@ -52,6 +52,10 @@ func (w *world) formatFiles(files []string, check, expand bool) error {
 	changed := []string{}
 	bad := &formats.Diagnostics{Sources: map[string][]byte{}}
 	for _, name := range files {
+		if isForeign(name) {
+			a.term.note("%s is a file of another tool and stays as it is", name)
+			continue
+		}
 		src, tooLarge, err := readCommand(name)
 		if err != nil {
 			return err

@@ -70,12 +70,7 @@ func (a *app) routeVerb() *cobra.Command {
 			line := rest(args)
 			r, err := table.Route(router.Line{Raw: line})
 			if err != nil {
-				unknown, ok := errors.AsType[*router.UnknownCommandError](err)
-				if a.flags.json && ok {
-					a.term.json(map[string]any{"schema": "tercet.route/1", "error": err.Error(), "did_you_mean": nonNil(unknown.DidYouMean)})
-					return shown{formats.ExitFor(formats.CodeUsage)}
-				}
-				return err
+				return a.notRouted("tercet.route/1", err)
 			}
 			if a.flags.json {
 				a.term.json(map[string]any{

@@ -38,11 +38,7 @@ func (a *app) whichVerb() *cobra.Command {
 func (w *world) which(line string, show bool) error {
 	r, err := w.table.Route(router.Line{Raw: line})
 	if err != nil {
-		if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok && w.app.flags.json {
-			w.app.term.json(map[string]any{"schema": "tercet.which/1", "error": err.Error(), "did_you_mean": nonNil(unknown.DidYouMean)})
-			return shown{formats.ExitFor(formats.CodeUsage)}
-		}
-		return err
+		return w.app.notRouted("tercet.which/1", err)
 	}
 	c, foreign, err := w.library.Prompt(r.Source, r.File)
 	if err != nil {
@@ -84,6 +80,24 @@ func (w *world) which(line string, show bool) error {
 	}
 	w.app.term.diagnostics(&formats.Diagnostics{List: c.Warnings})
 	return nil
+}
+
+// notRouted tells that a line leads nowhere, as JSON if that was asked for: with the names that were probably meant, or with
+// those that a last part stands for.
+func (a *app) notRouted(schema string, err error) error {
+	if !a.flags.json {
+		return err
+	}
+	out := map[string]any{"schema": schema, "error": err.Error()}
+	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
+		out["did_you_mean"] = nonNil(unknown.DidYouMean)
+	} else if several, ok := errors.AsType[*router.AmbiguousCommandError](err); ok {
+		out["candidates"] = several.Candidates
+	} else {
+		return err
+	}
+	a.term.json(out)
+	return shown{formats.ExitFor(formats.CodeUsage)}
 }
 
 // spellings are the names that lead to the same file.
