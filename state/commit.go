@@ -177,8 +177,11 @@ func (s *session) keepCorrupt(src []byte) (string, error) {
 	}
 	base := path.Join(backupDir, "state.json.corrupt-"+s.now.Format("20060102T150405Z"))
 	for name, n := base, 2; ; name, n = fmt.Sprintf("%s-%d", base, n), n+1 {
-		if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		switch _, err := root.Lstat(name); {
+		case errors.Is(err, fs.ErrNotExist):
 			return name, atomicfile.WriteIn(root, name, src, atomicfile.Options{Mode: 0o600})
+		case err != nil:
+			return "", err
 		}
 	}
 }

@@ -108,10 +108,10 @@ func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 	return out
 }
 
-// command makes a child, which is killed when it has not ended after a minute.
+// command makes a child, which is killed when it has not ended after half a minute.
 func command(t *testing.T, kind, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"child", kind, dir}, args...)...)
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0") // with the race detector a process sleeps at its end

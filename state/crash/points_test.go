@@ -138,6 +138,9 @@ func (s *subject) run(t *testing.T, dir string, plan faults.Plan) (faults.Outcom
 	outcome := under(t, cmd, plan)
 	var said report
 	if cmd.ProcessState.ExitCode() < 0 {
+		if plan.At == 0 || plan.Errno != 0 {
+			t.Errorf("%v: %v after %d calls, it does not end", outcome.Hit, cmd.ProcessState, outcome.Calls)
+		}
 		return outcome, said, cmd
 	}
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil || errs.Len() > 0 {
@@ -166,6 +169,9 @@ func (s *subject) point(t *testing.T, k int, f fault) {
 	st, _ := cmd.ProcessState.Sys().(syscall.WaitStatus) // it is one on this system
 	if f.errno == 0 && (!st.Signaled() || st.Signal() != syscall.SIGKILL) {
 		t.Errorf("%v: the child ended with %v, want it killed", out.Hit, cmd.ProcessState)
+	}
+	if f.errno != 0 && st.Signaled() {
+		return
 	}
 	for _, err := range s.judge(dir, f, out, said) {
 		t.Errorf("%s at %v, reported %q %q: %v", f.name, out.Hit, said.Code, said.Message, err)
