@@ -288,7 +288,7 @@ func (r *run) take(c call, req formats.Request, ret formats.Return) {
 			break // what a failed attempt left is not the run's work
 		}
 		r.brought(a)
-		if !a.Deleted {
+		if !a.Deleted && !r.linked[a.Path] {
 			r.unlinked = append(r.unlinked, a)
 		}
 	}
@@ -298,6 +298,7 @@ func (r *run) take(c call, req formats.Request, ret formats.Return) {
 	list := as[[]any](req.Input["artifacts"])
 	for _, one := range list {
 		m := as[map[string]any](one)
+		r.linked[as[string](m["path"])] = true // what is made anew in its place stays the task's
 		r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool { return a.Path == m["path"] })
 	}
 	r.hold(req, false)

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,11 +23,12 @@ type flow struct {
 	undo      []undo // steps whose effect can be taken back, oldest first
 	opened    bool   // the run opened its worktree
 	co        *branch
+	linked    map[string]bool    // paths of artifacts that a task has
 	made      []formats.Artifact // what the present element, child or run brought
 }
 
 func newFlow() flow {
-	return flow{asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]any{}}
+	return flow{asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]any{}, linked: map[string]bool{}}
 }
 
 // undo is one step whose effect can be taken back.
@@ -256,4 +258,22 @@ func (r *run) compensate(ctx context.Context, wanted func(undo) bool) error {
 	}
 	r.undo = slices.DeleteFunc(list, wanted)
 	return nil
+}
+
+// workflow prepares what the steps of a subagent read: its input, and the task of the command.
+func (r *run) workflow() {
+	input := r.cfg.Input
+	if input == nil {
+		input = map[string]any{}
+	}
+	r.base["$input"], r.task = query.Prepare(input), r.cfg.Task
+	if r.task != nil {
+		r.base["$task"] = query.Prepare(r.task)
+	}
+}
+
+// Within is what the step paths of a subagent with steps begin with: where it was called, and which time. A step that is run
+// again changes the state by transactions of its own.
+func Within(r formats.Request) string {
+	return fmt.Sprintf("%s#%d.%d/", r.Step, r.Visit, r.Attempt)
 }

@@ -18,15 +18,19 @@ import (
 // prepare binds the task, checks that the command may start, and reads what the block `yaml args` loads. It writes
 // nothing.
 func (r *run) prepare(ctx context.Context) error {
-	r.base["$args"] = query.Prepare(r.args.Map())
+	if r.prog.Workflow {
+		r.workflow()
+	} else {
+		r.base["$args"] = query.Prepare(r.args.Map())
+	}
 	env := map[string]any{}
 	for _, name := range r.prog.Env {
 		if v, ok := r.cfg.Env[name]; ok {
 			env[name] = v
 		}
 	}
-	r.base["$env"], r.base["$task"] = query.Prepare(env), nil
-	if n, ok := r.args.Task(); ok {
+	r.base["$env"] = query.Prepare(env)
+	if n, ok := r.args.Task(); ok && !r.prog.Workflow {
 		if err := r.bind(ctx, n); err != nil {
 			return err
 		}
@@ -175,7 +179,7 @@ func (r *run) load(ctx context.Context, l *compile.Load) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			patterns = append(patterns, p)
+			patterns = append(patterns, braces(p)...)
 		}
 		found, err := r.cfg.Docs.Glob(ctx, patterns)
 		if err != nil {
@@ -198,6 +202,20 @@ func (r *run) load(ctx context.Context, l *compile.Load) (any, error) {
 		return nil, r.notFound(l, "nothing found for '"+l.Name+"': "+l.Expr.Src)
 	}
 	return v, nil
+}
+
+// braces writes docs/{A,B}.md as the two patterns that it means.
+func braces(pattern string) []string {
+	before, rest, ok := strings.Cut(pattern, "{")
+	inner, after, closed := strings.Cut(rest, "}")
+	if !ok || !closed {
+		return []string{pattern}
+	}
+	var out []string
+	for one := range strings.SplitSeq(inner, ",") {
+		out = append(out, braces(before+one+after)...)
+	}
+	return out
 }
 
 func (r *run) notFound(l *compile.Load, what string) error {

@@ -1,0 +1,69 @@
+package commands
+
+import (
+	"context"
+	"sync"
+
+	"tercet/commands/argspec"
+	"tercet/commands/compile"
+	"tercet/commands/interp"
+	"tercet/commands/syntax"
+	"tercet/formats"
+)
+
+// Workflow is a subagent whose file has steps: the engine runs them, one level deeper. It is safe for concurrent use.
+type Workflow struct {
+	File string
+	Src  []byte
+	Info formats.AgentInfo
+	Env  compile.Env
+	// Config gives one delegation everything that its steps can reach; the approver in it answers nothing: only a command
+	// talks to a person.
+	Config func(ctx context.Context, r formats.Request) (interp.Config, error)
+
+	once sync.Once
+	prog *compile.Program
+	err  error
+}
+
+// Program compiles the steps, once.
+func (w *Workflow) Program() (*compile.Program, error) {
+	w.once.Do(func() {
+		f, err := syntax.ParseWorkflow(w.File, w.Src)
+		if err != nil {
+			w.err = err
+			return
+		}
+		w.prog, w.err = compile.Workflow(f, w.Info, w.Env)
+	})
+	return w.prog, w.err
+}
+
+// Run runs the steps for one delegation.
+func (w *Workflow) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	prog, err := w.Program()
+	if err != nil {
+		return formats.Return{}, err
+	}
+	cfg, err := w.Config(ctx, r)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	cfg.Approve, cfg.Input, cfg.Task, cfg.Dir = nobody{}, r.Input, r.Task, r.Dir
+	cfg.Prefix = interp.Within(r)
+	cfg.IDs = interp.IDs{Run: r.Run, Session: r.Session, Command: r.Command, Path: r.Path}
+	runner, err := interp.New(cfg)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	ret, err := runner.Run(ctx, prog, argspec.Values{}, r.Depth)
+	ret.Metadata, ret.Class, ret.Tables = formats.Metadata{Runner: "workflow"}, "", nil // the Dispatcher measures
+	return ret, err
+}
+
+// nobody answers no gate.
+type nobody struct{}
+
+func (nobody) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
+	return formats.Decision{}, &formats.GateOpenError{Gate: g}
+}
