@@ -86,7 +86,36 @@ type Input struct {
 // Where it is sure that it makes no difference to any byte of the output, an input is not decoded in full. A File is read in
 // pieces then, and so an input of any size takes little memory.
 func RunCLI(ctx context.Context, req CLIRequest) (exit int, err error) {
-	return newCLI(req, wayFast).do(ctx)
+	c, exit, err := NewCommand(req)
+	if err != nil {
+		return exit, err
+	}
+	return c.Run(ctx)
+}
+
+// Command is a command line whose filter is compiled. It runs once.
+type Command struct{ r *cli }
+
+// NewCommand reads the arguments and compiles the filter. The exit code and the error are those of RunCLI.
+func NewCommand(req CLIRequest) (c *Command, exit int, err error) {
+	r := newCLI(req, wayFast)
+	if exit, err = r.prepare(); err != nil {
+		return nil, exit, err
+	}
+	return &Command{r}, 0, nil
+}
+
+// Linear tells whether time and memory of the filter are sure to be bounded by a multiple of the size of the input. Any
+// other filter may take as much of both as there is.
+func (c *Command) Linear() bool { return c.r.linear }
+
+// Run runs the filter over the inputs; see RunCLI.
+func (c *Command) Run(ctx context.Context) (exit int, err error) {
+	exit, err = c.r.answer(ctx)
+	if ferr := c.r.out.Flush(); ferr != nil && err == nil {
+		return exitInput, ferr
+	}
+	return exit, err
 }
 
 func newCLI(req CLIRequest, w way) *cli {
@@ -99,14 +128,6 @@ func newCLI(req CLIRequest, w way) *cli {
 		r.req.Err = io.Discard
 	}
 	return r
-}
-
-func (r *cli) do(ctx context.Context) (exit int, err error) {
-	exit, err = r.run(ctx)
-	if ferr := r.out.Flush(); ferr != nil && err == nil {
-		return exitInput, ferr
-	}
-	return exit, err
 }
 
 func indent(req CLIRequest) string {
@@ -136,6 +157,7 @@ type cli struct {
 	code   *Code
 	values []any // of its variables
 	plan   *plan // nil if there is no fast way
+	linear bool
 
 	file   int           // index of the open input
 	stream *jsonx.Stream // of it
@@ -148,13 +170,6 @@ type cli struct {
 	more    int // errors beyond maxReported
 }
 
-func (r *cli) run(ctx context.Context) (int, error) {
-	if exit, err := r.prepare(); err != nil {
-		return exit, err
-	}
-	return r.answer(ctx)
-}
-
 // prepare reads the arguments and compiles the filter.
 func (r *cli) prepare() (exit int, err error) {
 	vars, values, err := r.arguments()
@@ -162,13 +177,17 @@ func (r *cli) prepare() (exit int, err error) {
 		return exitInput, err
 	}
 	c := compiler{src: r.req.Filter, vars: vars, bounds: looseBounds(), empty: true, extra: r.functions(), allowed: []string{"input_filename/0", "debug/0", "stderr/0"}}
-	if !r.req.NullInput && !r.req.Slurp && !r.req.RawInput {
-		c.plan = func(q *gojq.Query) *plan { return newPlan(q, zip(vars, values)) }
+	c.look = func(q *gojq.Query) {
+		globals := zip(vars, values)
+		r.linear = linear(q, func(name string) bool { return !plain(globals[name]) })
+		if !r.req.NullInput && !r.req.Slurp && !r.req.RawInput {
+			r.plan = newPlan(q, globals)
+		}
 	}
 	if r.code, err = c.compile(); err != nil {
 		return exitCompile, err
 	}
-	r.values, r.plan = values, c.planned
+	r.values = values
 	return 0, nil
 }
 

@@ -61,8 +61,7 @@ type compiler struct {
 	allowed []string              // functions that extra adds
 	extra   []gojq.CompilerOption // their code
 
-	plan    func(*gojq.Query) *plan // asked before the tree is changed; may be nil
-	planned *plan                   // its answer
+	look func(*gojq.Query) // shown the tree before it is changed; may be nil
 }
 
 func (c *compiler) compile() (*Code, error) {
@@ -87,8 +86,8 @@ func (c *compiler) compile() (*Code, error) {
 	if err := c.prelude(q, w.calls); err != nil {
 		return nil, err
 	}
-	if c.plan != nil {
-		c.planned = c.plan(q)
+	if c.look != nil {
+		c.look(q)
 	}
 	guard(q, c.bounds, w.global)
 	code, err := c.gojq(q)

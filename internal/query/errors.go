@@ -74,6 +74,7 @@ const (
 	BoundTime    Bound = "time"    // Limit is in milliseconds
 	BoundResults Bound = "results" // how many
 	BoundOutput  Bound = "output"  // bytes of all results as compact JSON
+	BoundMemory  Bound = "memory"  // bytes; not a bound of Run
 )
 
 // LimitError reports a query that was stopped at a bound.
@@ -91,6 +92,8 @@ func (e *LimitError) Error() string {
 		return fmt.Sprintf("query gave more than %d results", e.Limit)
 	case BoundOutput:
 		return fmt.Sprintf("query gave more than %d bytes", e.Limit)
+	case BoundMemory:
+		return fmt.Sprintf("query needs more than %d MiB of memory", e.Limit>>20)
 	}
 	return fmt.Sprintf("query exceeded its bound of %s", e.What)
 }
