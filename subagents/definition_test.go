@@ -37,7 +37,7 @@ func TestParseDefinitionErrors(t *testing.T) {
 	headings := map[string]map[int][]string{
 		"unknown-keys.md":   {17: {`E605: unknown section "Polcy"`}},
 		"contradictions.md": {16: {"E606: section policy stands twice"}},
-		"steps.md": {8: {"E605: expected a section 'Workflow Execution' beside this one"}},
+		"steps.md":          {8: {"E605: expected a section 'Workflow Execution' beside this one"}},
 	}
 	files, err := filepath.Glob("testdata/bad/*.md")
 	if err != nil || len(files) < 6 {

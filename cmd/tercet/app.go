@@ -38,6 +38,7 @@ type engineFlags struct {
 	noInput     bool
 	yes         bool
 	trust       string
+	stubs       string
 	quiet       bool
 	verbose     int
 	color       string

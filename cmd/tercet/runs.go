@@ -45,6 +45,13 @@ func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Con
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver, Journal: noJournal{}, Clock: clock{},
 		Trace: w.sink, Show: w.app.term.table, Dir: w.dir, Env: w.environment(), Limits: w.cfg.Limits, AutoApprove: w.app.flags.yes, DryRun: inv.DryRun,
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}, Abort: w.app.signals.hardContext(),
+		Diff: w.diff,
+	}
+	if inv.DryRun {
+		var err error
+		if cfg.Stubs, err = w.stubs(w.app.flags.stubs); err != nil {
+			return cfg, err
+		}
 	}
 	if w.reader == nil {
 		return cfg, nil
@@ -54,7 +61,7 @@ func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Con
 		return cfg, nil
 	}
 	j := journal.New(func() (*os.Root, error) { return w.runFolder(inv.Run) }, journal.Options{Clock: clock{}.Now, Sync: true})
-	w.closers = append(w.closers, j)
+	w.keep(j)
 	cfg.Journal = j
 	w.sink.begin(inv.Run)
 	return cfg, nil

@@ -39,6 +39,7 @@ var (
 	_ subagents.Agent = builtin.StatusSync{}
 	_ subagents.Agent = builtin.TaskCreator{}
 	_ subagents.Agent = builtin.GitWorkflow{}
+	_ subagents.Agent = (*commands.Workflow)(nil)
 	_ subagents.Agent = builtin.Gatekeeper{}
 	_ subagents.Agent = builtin.Diagnostics{}
 	_ subagents.Agent = builtin.Reference{}

@@ -102,7 +102,11 @@ func (w *world) lint(name string, src []byte) []formats.Diagnostic {
 	}
 	var err error
 	if isSubagent(src) {
-		_, err = subagents.ParseDefinition(name, src)
+		def, derr := subagents.ParseDefinition(name, src)
+		if derr == nil {
+			return append(def.Warnings, w.lintSteps(name, src, def)...)
+		}
+		err = derr
 	} else {
 		prog, cerr := w.library.Compile(name, src)
 		if prog != nil {

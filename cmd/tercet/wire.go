@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -56,6 +57,7 @@ type world struct {
 	trees      *worktree.Manager
 	sink       *switchboard
 	closers    []io.Closer
+	closing    sync.Mutex // guards closers: subagents with steps run side by side
 }
 
 // clock is the process's clock.
@@ -349,6 +351,9 @@ func (w *world) agents(_ context.Context, has bool) error {
 func (w *world) agent(def subagents.Definition) subagents.Agent {
 	if def.Info.Builtin {
 		return w.builtin(def.Info.Name)
+	}
+	if def.Info.Workflow {
+		return w.workflow(def)
 	}
 	if len(def.Argv) > 0 {
 		return &agentcli.Exec{Definition: def, Starter: w.starter, Approver: w.approver, Root: w.dir, Nonce: func() string { return uuid.NewString()[:8] }}

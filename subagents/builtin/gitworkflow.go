@@ -134,6 +134,14 @@ func (w GitWorkflow) publish(ctx context.Context, r formats.Request, to, message
 		}
 		to = branch // empty when the checkout is on no branch, which Publish refuses
 	}
+	// Work that no step committed is part of what is published; it would be left behind in the worktree otherwise.
+	left := message
+	if left == "" {
+		left = "work of " + r.Command
+	}
+	if _, _, err := w.Trees.Commit(ctx, r.Dir, worktree.Message{Subject: left, Session: r.Session}); err != nil {
+		return formats.Return{}, err
+	}
 	p, err := w.Trees.Publish(ctx, r.Dir, worktree.Target{To: to, Session: r.Session, Txn: r.Txn})
 	if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
 		return rejected(conflict), nil
