@@ -52,7 +52,7 @@ func TestArgumentsNeverRun(t *testing.T) {
 		name, src string
 		whole     bool // what is printed is the text itself
 	}{
-		{"double quotes", "!`" + echo + " \"$ARGUMENTS\"`", true},
+		{"double quotes", "!`printf %s \"$ARGUMENTS\"`", true},
 		{"single quotes", "!`" + echo + " '$ARGUMENTS'`", true},
 		{"named", "---\narguments: [all]\n---\n!`" + echo + " $all`$ARGUMENTS", true},
 		{"substitution", "!`X=\"$(" + echo + " \"$ARGUMENTS\"; echo .)\"; X=\"${X%.}\"; echo \"${X%?}\" | head -c 0; " + echo + " \"$ARGUMENTS\"`", true},
@@ -73,7 +73,7 @@ func TestArgumentsNeverRun(t *testing.T) {
 				dir := t.TempDir()
 				c := parse(t, dialect.Claude, tt.src)
 				for n, text := range naughty() {
-					if i > 0 && (n+i)%9 != 0 {
+					if (i > 0 || shell == "bash") && (n+i)%9 != 0 {
 						continue // the other places share the texts among them
 					}
 					text = strings.ReplaceAll(text, "CANARY", filepath.Join(dir, "CANARY"))
