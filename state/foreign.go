@@ -68,10 +68,11 @@ func (f *foreign) get(keys ...string) *jsonx.Value {
 	for _, key := range keys {
 		for i := range f.v.Members {
 			m := &f.v.Members[i]
-			if !strings.EqualFold(m.Key, key) || m.Value.Is(jsonx.Null) || f.used[m.Key] {
+			if !strings.EqualFold(m.Key, key) || f.used[m.Key] {
 				continue
 			}
-			if s, text := m.Value.Str(); text && s == "" {
+			if s, text := m.Value.Str(); text && s == "" || m.Value.Is(jsonx.Null) {
+				f.used[m.Key] = true // it says nothing, so nothing is lost without it
 				continue
 			}
 			f.used[m.Key] = true
@@ -394,6 +395,7 @@ func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error
 		d.verdict(op, &t.task, "", true)
 	}
 	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
+	slices.Sort(d.numbers)
 	d.imported = true
 	return d.dangling(op)
 }

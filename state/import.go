@@ -125,7 +125,7 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 		m.find(DamageDuplicateKey, k.at, fmt.Sprintf("key %q stands twice in one object; the last one counts", k.key), "")
 	}
 	if s.open {
-		m.find(DamageTruncated, len(m.src), fmt.Sprintf("the file ends in the middle; %d whole objects stand before the cut", s.whole), "take a whole copy of the file: a backup, or what git has")
+		m.find(DamageTruncated, len(bytes.TrimRight(m.src, " \t\r\n")), fmt.Sprintf("the file ends in the middle; whole objects before the cut: %d", s.whole), "take a whole copy of the file: a backup, or what git has")
 		return nil
 	}
 	var out []*jsonx.Value
@@ -297,7 +297,8 @@ func (s *mender) scan() {
 		case '"':
 			end := closing(s.src, i)
 			if end < 0 {
-				s.open = bytes.IndexByte(s.src[i:], '\n') < 0
+				_, rest, _ := bytes.Cut(s.src[i:], []byte("\n"))
+				s.open = len(bytes.TrimSpace(rest)) == 0
 				return
 			}
 			if top != nil && top.dict && top.key {

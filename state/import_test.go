@@ -37,7 +37,7 @@ func TestImportDamage(t *testing.T) {
 	}{
 		{"whole", `{"tasks": [` + one + `]}`, "", "", 1},
 		{"truncated", `{"tasks": [` + one + `, {"number": 2, "ti`, "truncated@1:79", "truncated@1:79", 0},
-		{"truncated in a list", "{\"tasks\": [\n" + one + ",\n", "truncated@3:1", "truncated@3:1", 0},
+		{"truncated in a list", "{\"tasks\": [\n" + one + ",\n", "truncated@2:50", "truncated@2:50", 0},
 		{"stream", one + "\n" + `{"number": 2, "title": "b", "status": "done"}`, "object_stream@2:1", "object_stream(mended)@2:1", 2},
 		{"document and stream", `{"tasks": [` + one + "]}\n" + `{"number": 2, "title": "b", "status": "done"}`, "object_stream@2:1", "object_stream(mended)@2:1", 2},
 		{"two documents", `{"tasks": []} {"tasks": []}`, "object_stream@1:15 wrong_document@1:15", "object_stream(mended)@1:15 wrong_document@1:15", 0},
@@ -95,11 +95,15 @@ func TestImportProjects(t *testing.T) {
 	parent := 12
 	want := []formats.Task{
 		{Number: 11, Title: "done one", Slug: "done_one", Status: formats.Completed, Dependencies: []int{}, Artifacts: []formats.Artifact{}},
-		{Number: 12, Title: "fix the parser", Slug: "fix_the_parser", Status: formats.Partial, Language: "lean", Priority: "high", Dependencies: []int{11},
-			Created: "2026-01-01", Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/012_fix/reports/research-001.md"}}, BlockedReason: "waits"},
+		{
+			Number: 12, Title: "fix the parser", Slug: "fix_the_parser", Status: formats.Partial, Language: "lean", Priority: "high", Dependencies: []int{11},
+			Created: "2026-01-01", Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/012_fix/reports/research-001.md"}}, BlockedReason: "waits",
+		},
 		{Number: 13, Title: "The second", Slug: "the_second", Status: formats.Abandoned, Dependencies: []int{}, Parent: &parent, Updated: "2026-01-02", Artifacts: []formats.Artifact{}},
-		{Number: 14, Title: "first line", Slug: "first_line", Status: formats.Researched, Description: "first line\nmore", Dependencies: []int{},
-			Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/r.md"}}},
+		{
+			Number: 14, Title: "first line", Slug: "first_line", Status: formats.Researched, Description: "first line\nmore", Dependencies: []int{},
+			Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/r.md"}},
+		},
 	}
 	doc, err := w.r.Doc(t.Context())
 	if err != nil {

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -211,6 +212,34 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 		return nil, ioFailure("reading", stateFile, err)
 	}
 	return src, nil
+}
+
+// noticeTail is how much of the end of the audit log is looked at for a change from outside.
+const noticeTail = 64 << 10
+
+// Notice says, in one line, that another program changed the file since the engine's last write; empty if none did, or if
+// that cannot be seen cheaply.
+func (r *Reader) Notice(ctx context.Context) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, err := r.load(ctx)
+	if err != nil {
+		return ""
+	}
+	info, err := r.cfg.Root.Stat(auditFile)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	log := auditLog{root: r.cfg.Root}
+	data, err := log.tail(max(info.Size()-noticeTail, 0))
+	if err != nil {
+		return ""
+	}
+	last := lastStateLine(data)
+	if last.Post == "" || last.Post == d.sha || last.announces() && last.Pre == d.sha {
+		return ""
+	}
+	return fmt.Sprintf("state.json was changed from outside since serial %d; the next write takes it over", last.Serial)
 }
 
 // Doc gives the state in types, with the statuses of the file.

@@ -242,3 +242,27 @@ func (m *Manager) writeTodo(synced string) error {
 	}
 	return atomicfile.WriteLoose(root, real, renderWith(&doc.Doc, parseTodo(old).notes()), 0)
 }
+
+// MergeTodo merges two views: they are rendered again anyway, so the one whose hand-written parts changed is taken, and of
+// two that nobody touched the newer. It is false if people wrote into both.
+func MergeTodo(base, ours, theirs []byte) ([]byte, bool) {
+	was, a, b := parseTodo(base), parseTodo(ours), parseTodo(theirs)
+	byHand := func(t *todoText) string {
+		if !t.intact {
+			return string(t.bytes())
+		}
+		var out strings.Builder
+		for _, n := range t.notes() {
+			out.WriteString(n.raw + "\n\n")
+		}
+		return out.String()
+	}
+	x, y, before := byHand(a), byHand(b), byHand(was)
+	switch {
+	case x == y && b.serial > a.serial, x == before && x != y:
+		return theirs, true
+	case x == y, y == before:
+		return ours, true
+	}
+	return nil, false
+}

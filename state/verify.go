@@ -37,6 +37,7 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	if top := d.highest(); d.NextNumber <= top {
 		v.add(formats.SeverityWarning, d.tree.Get("next_number").Start, "", "next_number is %d, expected more than %d", d.NextNumber, top)
 	}
+	v.todo()
 	return v.found, v.log()
 }
 
@@ -105,8 +106,39 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 	if a.Deleted || !a.Type.IsDocument() {
 		return
 	}
-	if _, err := v.r.cfg.Root.Stat(a.Path); errors.Is(err, fs.ErrNotExist) {
+	switch info, err := v.r.cfg.Root.Stat(a.Path); {
+	case errors.Is(err, fs.ErrNotExist):
 		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s does not exist", t.Number, a.Path)
+	case err != nil:
+		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s cannot be read: %v", t.Number, a.Path, err)
+	case !info.Mode().IsRegular():
+		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s is no regular file", t.Number, a.Path)
+	case info.Size() == 0:
+		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s is empty", t.Number, a.Path)
+	}
+}
+
+// todo holds TODO.md against the state: it is a view, so whatever is wrong with it is a warning.
+func (v *verifier) todo() {
+	warn := func(help, format string, args ...any) {
+		v.found = append(v.found, formats.Diagnostic{
+			Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: todoFile, Pos: formats.Pos{Line: 1, Col: 1},
+			Message: fmt.Sprintf(format, args...), Help: help,
+		})
+	}
+	src, err := readFile(v.r.cfg.Root, todoFile, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // the next write makes it
+	}
+	if err != nil {
+		warn("", "it cannot be read: %v", err)
+		return
+	}
+	switch text := parseTodo(src); {
+	case !text.intact:
+		warn("see the edits with: tercet sync --check; take them over with: tercet sync", "it was edited by hand")
+	case text.serial < v.doc.Serial:
+		warn("the next write, or tercet sync, brings it up to date", "it shows serial %d, the state has serial %d", text.serial, v.doc.Serial)
 	}
 }
 

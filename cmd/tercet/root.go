@@ -47,7 +47,7 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
 	l := cmd.Flags()
 	a.runFlags(l.BoolVar, l.StringVar)
 	cmd.AddCommand(
-		a.runVerb(), a.demoVerb(), a.initVerb(), a.routeVerb(), a.queryVerb(), a.taskVerb(), a.stateVerb(), a.lintVerb(),
+		a.runVerb(), a.demoVerb(), a.initVerb(), a.routeVerb(), a.queryVerb(), a.taskVerb(), a.stateVerb(), a.syncVerb(), a.lintVerb(),
 		a.explainVerb(), a.graphVerb(), a.fmtVerb(), a.formatVerb(), a.resultVerb(), a.exitCodesVerb(), a.versionVerb(),
 	)
 	cmd.AddCommand(a.whichVerb())

@@ -38,7 +38,7 @@ runner: offline
 // initVerb makes a workspace. It never overwrites and may be run again.
 func (a *app) initVerb() *cobra.Command {
 	var next int
-	var dry bool
+	var dry, driver bool
 	cmd := &cobra.Command{
 		Use: "init", Short: "make a workspace in this folder", Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,12 +56,21 @@ func (a *app) initVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if driver {
+				more, err := installDriver(dir, dry)
+				if err != nil {
+					return err
+				}
+				files = append(files, more...)
+			}
 			a.tellInit(dir, files, dry)
+			a.offerDriver(dir, driver)
 			return nil
 		},
 	}
 	cmd.Flags().IntVar(&next, "next-number", 1, "the number of the first task")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "list the files; write nothing")
+	cmd.Flags().BoolVar(&driver, "merge-driver", false, "have git merge state.json by task: write .gitattributes, and say what to configure")
 	return cmd
 }
 

@@ -18,6 +18,7 @@ import (
 func (a *app) queryVerb() *cobra.Command {
 	var q query.CLIRequest
 	var pairs, jsonPairs, filePairs []string
+	var at string
 	cmd := &cobra.Command{
 		Use: "query [FLAGS] FILTER [FILE...]", Short: "read state.json with a jq filter", Args: words(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,6 +31,9 @@ func (a *app) queryVerb() *cobra.Command {
 				return err
 			}
 			inputs, err := a.inputs(args[1:], q.NullInput)
+			if at != "" {
+				inputs, err = a.inputAt(cmd.Context(), at, args[1:])
+			}
 			if err != nil {
 				return err
 			}
@@ -53,6 +57,7 @@ func (a *app) queryVerb() *cobra.Command {
 	f.BoolVarP(&q.Join, "join-output", "j", false, "print without line feeds")
 	f.BoolVar(&q.Tab, "tab", false, "indent with tabs")
 	f.IntVar(&q.Indent, "indent", 2, "indent with `n` spaces, 0 to 7")
+	f.StringVar(&at, "at", "", "read the state as it was with this `serial`; 'tercet state history' says which can be read")
 	f.StringArrayVar(&pairs, "arg", nil, "NAME VALUE: $NAME is a string")
 	f.StringArrayVar(&jsonPairs, "argjson", nil, "NAME JSON: $NAME is a value")
 	f.StringArrayVar(&filePairs, "slurpfile", nil, "NAME FILE: $NAME is the array of the file's values")

@@ -12,8 +12,11 @@ import (
 
 // stateVerb looks at the state file.
 func (a *app) stateVerb() *cobra.Command {
-	cmd := &cobra.Command{Use: "state", Short: "look at the state file"}
-	return group(cmd, a.stateShow(), a.stateVerify(), a.stateTransitions(), a.stateAdopt(), a.stateRestore())
+	cmd := &cobra.Command{Use: "state", Short: "look at the state file, and bring it in order"}
+	return group(
+		cmd, a.stateShow(), a.stateVerify(), a.stateTransitions(), a.stateAdopt(), a.stateRestore(), a.stateImport(), a.stateExport(), a.stateLayout(),
+		a.stateHistory(), a.stateDiff(), a.stateMerge(), a.stateMergeDriver(),
+	)
 }
 
 func (a *app) stateShow() *cobra.Command {
@@ -30,6 +33,9 @@ func (a *app) stateShow() *cobra.Command {
 					return err
 				}
 				a.term.raw(src)
+				if notice := w.reader.Notice(cmd.Context()); notice != "" {
+					a.term.note("warning: %s", notice)
+				}
 				return nil
 			}
 			n, err := strconv.Atoi(args[0])

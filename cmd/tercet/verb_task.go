@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,24 +16,41 @@ import (
 // taskVerb is the scripts' way to the status-sync manager; each call is one transaction.
 func (a *app) taskVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "task", Short: "change tasks, one transaction a call"}
-	return group(cmd, a.taskAdd(), a.taskSet(), a.taskLink(), a.taskMove("archive"), a.taskMove("unarchive"), a.taskReady())
+	cmd.PersistentFlags().Func("session", "the `id` of the session to write as, such as the one of a claim", func(id string) error {
+		if err := formats.CheckSessionID(id); err != nil {
+			return err
+		}
+		a.session = id
+		return nil
+	})
+	return group(
+		cmd, a.taskAdd(), a.taskSet(), a.taskLink(), a.taskMove("archive"), a.taskMove("unarchive"), a.taskReady(), a.taskClaim(), a.taskRenumber(),
+	)
+}
+
+// apply applies one transaction and tells its warnings.
+func (a *app) apply(ctx context.Context, txn string, force bool, ops ...state.Op) (state.Result, error) {
+	if err := a.mayCommand(); err != nil {
+		return state.Result{}, err
+	}
+	w, err := a.workspace(ctx)
+	if err != nil {
+		return state.Result{}, err
+	}
+	res, err := w.manager.Apply(ctx, state.Tx{ID: txn, Session: a.sessionID(), Ops: ops, Force: force})
+	if err == nil {
+		for _, warning := range res.Warnings {
+			a.term.note("warning: %s", warning)
+		}
+	}
+	return res, err
 }
 
 // write applies one transaction and prints its result.
 func (a *app) write(ctx context.Context, txn string, force bool, ops ...state.Op) error {
-	if err := a.mayCommand(); err != nil {
-		return err
-	}
-	w, err := a.workspace(ctx)
+	res, err := a.apply(ctx, txn, force, ops...)
 	if err != nil {
 		return err
-	}
-	res, err := w.manager.Apply(ctx, state.Tx{ID: txn, Session: a.sessionID(), Ops: ops, Force: force})
-	if err != nil {
-		return err
-	}
-	for _, warning := range res.Warnings {
-		a.term.note("warning: %s", warning)
 	}
 	if a.flags.json {
 		numbers := res.Numbers
@@ -104,7 +120,7 @@ func (a *app) taskSet() *cobra.Command {
 				return usage("expected a status or KEY=VALUE behind the tasks")
 			}
 			if len(args) == 2 && !strings.Contains(args[1], "=") {
-				to, err := formats.ParseTaskStatus(args[1])
+				to, err := formats.LooseTaskStatus(args[1])
 				if err != nil {
 					return noStatus(args[1])
 				}
@@ -230,9 +246,13 @@ func (a *app) taskReady() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := w.ready(cmd.Context())
+			tasks, err := w.tasks(cmd.Context())
 			if err != nil {
 				return err
+			}
+			list := state.Ready(tasks)
+			if notice := w.reader.Notice(cmd.Context()); notice != "" {
+				a.term.note("warning: %s", notice)
 			}
 			if a.flags.json {
 				a.term.json(map[string]any{"schema": "tercet.ready/1", "tasks": list})
@@ -249,24 +269,4 @@ func (a *app) taskReady() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// ready is linear in the number of tasks.
-func (w *world) ready(ctx context.Context) ([]formats.Task, error) {
-	tasks, err := w.tasks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	open := map[int]bool{}
-	for _, t := range tasks {
-		open[t.Number] = t.Status != formats.Completed
-	}
-	out := []formats.Task{}
-	for _, t := range tasks {
-		waits := slices.ContainsFunc(t.Dependencies, func(n int) bool { return open[n] })
-		if !waits && slices.Contains([]formats.TaskStatus{formats.NotStarted, formats.Researched, formats.Planned, formats.Revised, formats.Partial}, t.Status) {
-			out = append(out, t)
-		}
-	}
-	return out, nil
 }
