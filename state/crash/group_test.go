@@ -63,10 +63,10 @@ func agrees(dir string, told []string) error {
 	for _, line := range told {
 		word, title, _ := strings.Cut(line, " ")
 		want := 0
-		switch formats.Code(word) {
-		case "done", formats.CodeNotDurable:
+		switch code := formats.Code(word); {
+		case word == "done", code == formats.CodeNotDurable:
 			want = 1
-		case formats.CodeIO:
+		case code == formats.CodeIO:
 		default:
 			return fmt.Errorf("told %q, expected done, IO or NOT_DURABLE", line)
 		}
