@@ -105,8 +105,16 @@ func exampleRuns() map[string]exampleRun {
 		"delivery, a failing end-to-end test goes to its designer": {
 			file: "delivery-flow", line: "--scope personal --tier Light a clock", docs: handoff, auto: true,
 			by: with(delivery, returns{"spec": {fieldsOf("HAS_UI", true)}, "test": {
-				func() formats.Return { r := no("x"); r.Fields = map[string]any{"FAILED_TESTS": []any{"TC-E2E-1"}}; return r }(),
-				func() formats.Return { r := no("x"); r.Fields = map[string]any{"FAILED_TESTS": []any{"TC-1"}}; return r }(), yes(),
+				func() formats.Return {
+					r := no("x")
+					r.Fields = map[string]any{"FAILED_TESTS": []any{"TC-E2E-1"}}
+					return r
+				}(),
+				func() formats.Return {
+					r := no("x")
+					r.Fields = map[string]any{"FAILED_TESTS": []any{"TC-1"}}
+					return r
+				}(), yes(),
 			}}),
 			want: "spec spec.doc_review ux ux.doc_review architecture architecture.doc_review code cases e2e test e2e code test cases code test review security handoff handoff.commit",
 			end:  "completed 0: Delivered as Light.",

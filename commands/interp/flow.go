@@ -169,12 +169,16 @@ func (r *run) tiered(name string, v any) error {
 	return nil
 }
 
-// around runs the steps of Between Steps at one side of their host. They see no feedback: it is the host's.
+// around runs the steps of Between Steps at one side of their host. They see no feedback, which is the host's, but for the
+// one that sent the host back.
 func (r *run) around(ctx context.Context, sc *scope, op *compile.Op, list []*compile.Op) (*ending, error) {
 	before := r.feedback
 	defer func() { r.feedback = before }()
 	for _, b := range list {
 		r.feedback = nil
+		if before != nil && before.From == b.ID {
+			r.feedback = before
+		}
 		in := newScope(sc, []*compile.Op{b}, sc.path)
 		in.through = true
 		in.vars["$it"] = r.it(sc, op)
