@@ -231,7 +231,7 @@ func mutants(t *testing.T, name string, src []byte) []mutant {
 	return out
 }
 
-func shippedSet(t *testing.T) *subagents.Set {
+func shippedSet(t testing.TB) *subagents.Set {
 	t.Helper()
 	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
 	if err != nil {

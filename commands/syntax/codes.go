@@ -4,6 +4,7 @@ import "tercet/internal/md"
 
 // The codes of what a file may get wrong in its form. Those of package md keep their own.
 const (
+	CodeTooMany      = "E006"
 	CodeKey          = "E010"
 	CodeMissing      = "E011"
 	CodeFrontValue   = "E012"
@@ -51,6 +52,7 @@ func Codes() []Code {
 		{string(md.CodeBadText), "the file is not UTF-8 text"},
 		{string(md.CodeFrontNotMap), "the frontmatter is not a map of keys"},
 		{string(md.CodeLineEnds), "lines end with a bare carriage return"},
+		{CodeTooMany, "more expressions than a file or a text may have"},
 		{CodeKey, "a key that the format does not have"},
 		{CodeMissing, "a key that the frontmatter must have"},
 		{CodeFrontValue, "a frontmatter value of the wrong form"},

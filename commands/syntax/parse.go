@@ -53,6 +53,7 @@ type parser struct {
 	inFront bool           // unknown keys are those of the frontmatter
 	always  bool           // the step stands under Error Handling
 	near    map[int]bool   // lines that almost open a block
+	exprs   int            // expressions read
 	between bool           // the step stands under Between Steps
 	depth   int            // steps inside each other's keys
 	refused map[*Step]bool // reported; a further report about the step's action would only repeat it
@@ -62,8 +63,16 @@ func (p *parser) report(code string, pos Pos, help, format string, args ...any) 
 	p.reportSpan(formats.Diagnostic{Code: code, Pos: pos}, help, format, args...)
 }
 
+// maxFindings is how many findings of one file are kept: nobody reads more, and a hostile file would have a hundred thousand.
+const maxFindings = 500
+
+func (p *parser) full() bool { return len(p.found) >= maxFindings }
+
 // reportSpan completes a finding that has its code and place.
 func (p *parser) reportSpan(d formats.Diagnostic, help, format string, args ...any) {
+	if p.full() {
+		return
+	}
 	d.Severity = formats.SeverityError
 	if strings.HasPrefix(d.Code, "W") {
 		d.Severity = formats.SeverityWarning

@@ -48,6 +48,9 @@ func (p *parser) entries(n *md.Node, set keySet) iter.Seq2[string, *md.Node] {
 }
 
 func (p *parser) unknown(key *md.Node, set keySet) {
+	if p.full() {
+		return
+	}
 	code := CodeStepKey
 	if p.inFront {
 		code = CodeKey
@@ -215,14 +218,26 @@ func (p *parser) jq(n *md.Node) *Expr {
 		p.wrong(n, "jq")
 		return nil
 	}
-	return exprAt(n, 0, n.Value)
+	return p.exprAt(n, 0, n.Value)
 }
 
 // maxMarked is the most bytes of an expression whose places are followed one by one.
 const maxMarked = 4 << 10
 
+// The most expressions of a file, and of one text in it: each is compiled with the names that stand before it.
+const (
+	maxExprs = 2000
+	maxParts = 200
+)
+
 // exprAt makes the expression that begins at a byte of a scalar.
-func exprAt(n *md.Node, base int, src string) *Expr {
+func (p *parser) exprAt(n *md.Node, base int, src string) *Expr {
+	if p.exprs++; p.exprs == maxExprs+1 {
+		p.report(CodeTooMany, place(n), "split the file", "more than %d expressions in one file", maxExprs)
+	}
+	if p.exprs > maxExprs {
+		return &Expr{Pos: place(n), Src: src}
+	}
 	e := &Expr{Pos: Pos(n.ValuePos(base)), Src: src}
 	if end := Pos(n.ValuePos(base + len(src))); end == e.At(len(src)) || len(src) > maxMarked {
 		return e
@@ -269,13 +284,17 @@ func (p *parser) texts(n *md.Node) []*Text {
 func (p *parser) template(n *md.Node) *Text {
 	t := &Text{Pos: Pos(n.ValuePos(0))}
 	v := n.Value
-	from := 0
+	from, count := 0, 0
 	for {
 		open := strings.Index(v[from:], "${{")
 		if open < 0 {
 			break
 		}
 		open += from
+		if count++; count > maxParts {
+			p.report(CodeTooMany, Pos(n.ValuePos(0)), "compute it in one expression", "more than %d expressions in one text", maxParts)
+			return t
+		}
 		end := templateEnd(v, open+3)
 		if end < 0 {
 			p.report(CodeTemplate, Pos(n.ValuePos(open)), "end the expression with }}", "'${{' is not closed")
@@ -286,7 +305,7 @@ func (p *parser) template(n *md.Node) *Text {
 		}
 		src := v[open+3 : end]
 		lead := len(src) - len(strings.TrimLeft(src, " \t\n"))
-		expr := exprAt(n, open+3+lead, strings.TrimSpace(src))
+		expr := p.exprAt(n, open+3+lead, strings.TrimSpace(src))
 		if expr.Src == "" {
 			p.report(CodeTemplate, Pos(n.ValuePos(open)), "write jq between them, or remove them", "nothing between '${{' and '}}'")
 		}

@@ -36,6 +36,7 @@ type Code struct {
 	code  *gojq.Code
 	vars  []string
 	used  []bool // by index of vars: the query refers to it
+	named []bool // by index of vars: the name stands in the query, so its value is one of those that gojq takes
 	refs  []Ref
 	calls []Call
 }
@@ -90,7 +91,15 @@ func (c *compiler) compile() (*Code, error) {
 		c.look(q)
 	}
 	guard(q, c.bounds, w.global)
-	code, err := c.gojq(q)
+	// What the query does not name is not handed to the compiler, whose cost grows with the square of the names.
+	named := make([]bool, len(c.vars))
+	known := make([]string, 0, len(c.vars))
+	for i, name := range c.vars {
+		if named[i] = slices.ContainsFunc(w.refs, func(r Ref) bool { return r.Var == name }); named[i] {
+			known = append(known, name)
+		}
+	}
+	code, err := c.gojq(q, known)
 	if err != nil {
 		return nil, c.translate(err, &w)
 	}
@@ -98,17 +107,17 @@ func (c *compiler) compile() (*Code, error) {
 	for i, name := range c.vars {
 		used[i] = slices.ContainsFunc(w.refs, func(r Ref) bool { return r.Var == name && !r.Bound })
 	}
-	return &Code{src: c.src, code: code, vars: slices.Clone(c.vars), used: used, refs: w.refs, calls: w.calls}, nil
+	return &Code{src: c.src, code: code, vars: slices.Clone(c.vars), used: used, named: named, refs: w.refs, calls: w.calls}, nil
 }
 
-func (c *compiler) gojq(q *gojq.Query) (code *gojq.Code, err error) {
+func (c *compiler) gojq(q *gojq.Query, vars []string) (code *gojq.Code, err error) {
 	// recover, because a compiler that is not ours is handed what people type.
 	defer func() {
 		if r := recover(); r != nil {
 			code, err = nil, fmt.Errorf("query cannot be compiled: %v", r)
 		}
 	}()
-	opts := append(guardFunctions(c.bounds), gojq.WithVariables(c.vars))
+	opts := append(guardFunctions(c.bounds), gojq.WithVariables(vars))
 	return gojq.Compile(q, append(opts, c.extra...)...)
 }
 

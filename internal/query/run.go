@@ -105,7 +105,13 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 			yield(nil, context.Cause(ctx))
 			return
 		}
-		it := c.code.RunWithContext(ctx, in, values...)
+		taken := make([]any, 0, len(values))
+		for i, v := range values {
+			if c.named[i] {
+				taken = append(taken, v)
+			}
+		}
+		it := c.code.RunWithContext(ctx, in, taken...)
 		for {
 			v, ok := next(it)
 			if !ok {

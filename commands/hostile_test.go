@@ -1,0 +1,139 @@
+package commands_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+)
+
+// The most that a file may cost. On an idle machine a second; a loaded one is given five, and memory is counted exactly.
+const (
+	hostileTime   = 5 * time.Second
+	hostileMemory = 256 << 20
+	hostileSize   = 250 << 10
+)
+
+// filled repeats a piece up to the size of a file that is still read.
+func filled(piece string) string { return strings.Repeat(piece, hostileSize/len(piece)) }
+
+// TestHostile: any file is read or refused in bounded time and memory, and a refused one says why and where.
+func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and memory
+	head := "---\ncommand: page\ndescription: An example\n---\n\n## Workflow Execution\n\n"
+	step := func(body string) string { return head + "### Step 1: A\n\n```yaml step\n" + body + "\n```\n" }
+	front := func(body string) string { return "---\ncommand: page\ndescription: An example\n" + body + "\n---\n" + head[45:] }
+	env := shippedSet(t)
+	for _, tc := range []struct{ name, src, code string }{
+		{"too large", strings.Repeat("x", 100<<20), "E002"},
+		{"no end of line", filled("x"), "E017"},
+		{"empty", "", "E017"},
+		{"links", head + filled("[a]("), ""},
+		{"links with brackets", head + filled("[a](<b"), ""},
+		{"emphasis", head + filled("*a_ "), ""},
+		{"definitions", head + filled("[a]: b\n"), ""},
+		{"quotes", head + strings.Repeat("> ", 50_000) + filled("a\n")[:100_000], "E201"},
+		{"lists", head + strings.Repeat("- ", 50_000) + "a", "E201"},
+		{"staircase of lists", head + staircase(300), "E201"},
+		{"table of many columns", head + strings.Repeat("|a", 20_000) + "\n" + strings.Repeat("|-", 20_000) + "\n" + filled("|b\n")[:100_000], ""},
+		{"fences", head + filled("```yaml step\n"), "E202"},
+		{"steps", head + filled("### Step 1: A\n\n```yaml step\nset: {a: 1}\n```\n"), "E116"},
+		{"sentences", head + filled("Step 1: x\n"), "E210"},
+		{"tags", head + filled("<a>\n"), "W210"},
+		{"backticks", head + filled("` `` "), ""},
+		{"deep flow", step("set: {a: " + strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000) + "}"), "E229"},
+		{"deep blocks", front(stairs(500)), "E229"},
+		{"open brackets", step("set: " + filled("[")), ""},
+		{"aliases", front("a: &a [x, x]\nb: &b [*a, *a, *a]\nc: [*b, *b, *b]"), "E222"},
+		{"keys", step(keyed(20_000)), "E108"},
+		{"the same key", step(filled("a: 1\n")), "E221"},
+		{"quotes in YAML", step("return: " + filled(`"`)), ""},
+		{"one long text", step("return: \"" + filled("${{ $args.x }}") + "\""), "E006"},
+		{"open expressions", step("return: \"" + filled("${{") + "\""), "E207"},
+		{"long expression", step("when: '" + filled("1 + ") + "1'\nreturn: x"), ""},
+		{"deep expression", step("when: '" + strings.Repeat("(", 60_000) + "1" + strings.Repeat(")", 60_000) + "'\nreturn: x"), ""},
+		{"many expressions", step("set:\n" + exprs(8_000)), "E006"},
+		{"as many expressions as may be", step("set:\n" + exprs(1_999)), ""},
+		{"misspelt steps, as many as may be", step("set:\n" + strings.ReplaceAll(exprs(1_999), "1 + 1", "$steps.nobody.status")), "E120"},
+		{"misspelt steps", step("set:\n" + strings.ReplaceAll(exprs(8_000), "1 + 1", "$steps.nobody.status")), "E006"},
+		{"carriage returns", head + filled("\r\n\t"), ""},
+		{"not UTF-8", head + filled("\xff"), "E003"},
+		{"zeros", filled("\x00"), "E003"},
+		{"wide runes", step("return: \"" + filled("𐍈") + "\""), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			list := said(t, env, tc.src)
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			memory := after.TotalAlloc - before.TotalAlloc
+			if took > hostileTime || memory > hostileMemory {
+				t.Errorf("%d bytes took %v and %d MB, want at most %v and %d MB", len(tc.src), took, memory>>20, hostileTime, hostileMemory>>20)
+			}
+			t.Logf("%v, %d MB, %d findings", took.Round(time.Millisecond), memory>>20, len(list))
+			if tc.code == "" {
+				return
+			}
+			for _, d := range list {
+				if d.Code == tc.code && !d.Pos.IsZero() && d.Message != "" {
+					return
+				}
+			}
+			t.Errorf("findings = %.300v, want %s with a place", list, tc.code)
+		})
+	}
+}
+
+func said(t *testing.T, env compile.Env, src string) []formats.Diagnostic {
+	t.Helper()
+	f, err := syntax.Parse("page.md", []byte(src))
+	if err == nil {
+		if _, err = compile.Compile(f, env); err == nil {
+			return f.Warnings
+		}
+	}
+	var d *formats.Diagnostics
+	if !errors.As(err, &d) {
+		t.Fatalf("%T: %v", err, err)
+	}
+	return d.List
+}
+
+func staircase(depth int) string {
+	var b strings.Builder
+	for i := range depth {
+		b.WriteString(strings.Repeat("  ", i) + "- a\n")
+	}
+	return b.String()
+}
+
+func stairs(depth int) string {
+	var b strings.Builder
+	for i := range depth {
+		b.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
+	return b.String()
+}
+
+func keyed(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d: 1\n", i)
+	}
+	return b.String()
+}
+
+func exprs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "  v%d: 1 + 1\n", i)
+	}
+	return b.String()
+}
