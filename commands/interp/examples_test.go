@@ -1,6 +1,7 @@
 package interp_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,12 +74,8 @@ func exampleRuns() map[string]exampleRun {
 	delivery := returns{"handoff": {wrote("docs/DELIVERY_RESULT.md")}}
 	with := func(base returns, more returns) returns {
 		out := returns{}
-		for k, v := range base {
-			out[k] = v
-		}
-		for k, v := range more {
-			out[k] = v
-		}
+		maps.Copy(out, base)
+		maps.Copy(out, more)
 		return out
 	}
 	return map[string]exampleRun{
@@ -219,9 +216,7 @@ func TestExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			for path, text := range c.docs {
-				w.docs[path] = text
-			}
+			maps.Copy(w.docs, c.docs)
 			w.cfg.AutoApprove = c.auto
 			if c.answers != "" {
 				w.person(strings.Split(c.answers, "|")...)
@@ -230,9 +225,7 @@ func TestExamples(t *testing.T) {
 				w.answer = byItself
 			}
 			by := returns{}
-			for id, list := range c.by {
-				by[id] = list
-			}
+			maps.Copy(by, c.by)
 			for _, id := range []string{"tests", "correctness", "security", "review", "test", "project", "gatekeeper", "spec.doc_review", "ux.doc_review", "architecture.doc_review", "analysis.doc_review", "scope.doc_review"} {
 				if by[id] == nil {
 					by[id] = []formats.Return{yes()}
@@ -276,6 +269,41 @@ func TestExamples(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestExamplesDry: a dry run of each example calls nobody and comes to an end.
+func TestExamplesDry(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, c := range exampleRuns() {
+		if seen[c.file] {
+			continue
+		}
+		seen[c.file] = true
+		w := newWorld(t)
+		maps.Copy(w.docs, c.docs)
+		w.cfg.DryRun = true
+		w.tasks[7].Status = formats.Planned
+		w.tasks[7].Artifacts = []formats.Artifact{{Type: formats.ArtifactPlan, Path: "plan.md"}}
+		plan, err := os.ReadFile(filepath.Join("..", "..", "cmd", "tercet", "testdata", "fixtures", "plan.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.docs["plan.md"] = string(plan)
+		prog := w.example(c.file)
+		values, err := argspec.Bind(c.file, prog.Args, c.line, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runner, err := interp.New(w.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ret, err := runner.Run(t.Context(), prog, values, formats.CommandDepth())
+		if err != nil || len(w.entries) > 0 || len(w.requests) > 0 || c.end[:9] == "completed" && !ret.Outcome().Passes() {
+			t.Errorf("dry run of %s = %s, %v\n%s", c.file, told(ret), err, ret.Text)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package interp
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"tercet/commands/compile"
@@ -35,9 +36,7 @@ func (r *run) parallel(ctx context.Context, sc *scope, op *compile.Op, p *compil
 		child := p.Children[i]
 		votes[i] = Vote{Return: voted(res), Check: isCheck(child)}
 		value := map[string]any{"id": child.ID, "status": res.outcome.String()}
-		for k, v := range res.value {
-			value[k] = v
-		}
+		maps.Copy(value, res.value)
 		children[i] = query.Prepare(value)
 		sc.steps[child.ID] = in.steps[child.ID]
 		r.post(child, res)
@@ -157,9 +156,7 @@ func (r *run) until(ctx context.Context, sc *scope, op *compile.Op, u *compile.U
 		}
 		done = truth(v)
 	}
-	for id, v := range in.steps {
-		sc.steps[id] = v
-	}
+	maps.Copy(sc.steps, in.steps)
 	ret := formats.Return{Status: formats.StatusCompleted, Issues: out.issues, Artifacts: out.files, Summary: fmt.Sprintf("%d passes", len(out.children))}
 	outcome := formats.OutcomeCompleted
 	switch {

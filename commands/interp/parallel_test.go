@@ -81,10 +81,8 @@ type scattered struct {
 	rnd   *rand.Rand
 	calls map[string]int
 	order []string
-	gate  chan struct{}
 	turn  *sync.Cond
 	wait  int
-	first string
 }
 
 func newScattered(seed uint64) *scattered {

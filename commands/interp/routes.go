@@ -184,14 +184,11 @@ func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Op, res resul
 		res.ret.Issues = append(slices.Clone(res.ret.Issues), got.ret.Issues...)
 	}
 	res.target = got.target
-	switch got.target.Kind {
-	case compile.ToFail:
+	if got.target.Kind == compile.ToFail {
 		res.ret, res.outcome = got.ret, formats.OutcomeRejected
-	case compile.ToNext:
-		if !res.outcome.Passes() {
-			r.override(op, res, formats.Decision{Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]), Note: as[string](got.value["note"])})
-		}
-	default:
+	}
+	if got.target.Kind == compile.ToNext && !res.outcome.Passes() {
+		r.override(op, res, formats.Decision{Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]), Note: as[string](got.value["note"])})
 	}
 	return r.lead(ctx, sc, op, res)
 }
