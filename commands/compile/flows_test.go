@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/subagents"
 )
 
 // flowAgents are the subagents that the larger flows name and that do not ship.
@@ -43,5 +46,27 @@ func TestFlows(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWorkflow compiles the steps of a subagent of the specification against the subagents that ship.
+func TestWorkflow(t *testing.T) {
+	t.Parallel()
+	const file = "../syntax/testdata/flows/subagents/task-executor.md"
+	src := read(t, file)[file]
+	def, err := subagents.ParseDefinition("task-executor.md", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := syntax.ParseWorkflow("task-executor.md", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := compile.Workflow(f, def.Info, shipped(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Workflow || len(p.Ops) != 2 || len(p.Loads) != 2 || len(p.Warnings) > 0 {
+		t.Errorf("program = %+v", p)
 	}
 }

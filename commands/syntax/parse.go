@@ -23,7 +23,9 @@ const (
 func Parse(name string, src []byte) (*File, error) { return parse(name, src, (*parser).front) }
 
 // ParseWorkflow reads the steps of a subagent file; its frontmatter is read elsewhere.
-func ParseWorkflow(name string, src []byte) (*File, error) { return parse(name, src, func(*parser) {}) }
+func ParseWorkflow(name string, src []byte) (*File, error) {
+	return parse(name, src, func(p *parser) { p.subagent = true })
+}
 
 func parse(name string, src []byte, front func(*parser)) (*File, error) {
 	p := &parser{file: &File{Name: name, Src: src}, refused: map[*Step]bool{}}
@@ -50,13 +52,15 @@ type parser struct {
 	file    *File
 	doc     *md.Document
 	found   []formats.Diagnostic
-	inFront bool           // unknown keys are those of the frontmatter
-	always  bool           // the step stands under Error Handling
-	near    map[int]bool   // lines that almost open a block
-	exprs   int            // expressions read
-	between bool           // the step stands under Between Steps
-	depth   int            // steps inside each other's keys
-	refused map[*Step]bool // reported; a further report about the step's action would only repeat it
+	inFront bool         // unknown keys are those of the frontmatter
+	always  bool         // the step stands under Error Handling
+	near    map[int]bool // lines that almost open a block
+	exprs   int          // expressions read
+	between bool         // the step stands under Between Steps
+	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
+	subagent bool
+	depth    int            // steps inside each other's keys
+	refused  map[*Step]bool // reported; a further report about the step's action would only repeat it
 }
 
 func (p *parser) report(code string, pos Pos, help, format string, args ...any) {

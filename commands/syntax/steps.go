@@ -39,6 +39,11 @@ func (p *parser) drafts(s md.Section) []draft {
 				}
 				p.defaults(b)
 			case fenceArgs:
+				if p.subagent && len(out) == 1 && p.file.Args.Pos.IsZero() {
+					p.margin(b)
+					p.argsBlock(b)
+					continue
+				}
 				p.outside(s.Blocks[i : i+1])
 			case fenceOther:
 				last.bare = append(last.bare, b)
