@@ -27,7 +27,9 @@ func filled(piece string) string { return strings.Repeat(piece, hostileSize/len(
 func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and memory
 	head := "---\ncommand: page\ndescription: An example\n---\n\n## Workflow Execution\n\n"
 	step := func(body string) string { return head + "### Step 1: A\n\n```yaml step\n" + body + "\n```\n" }
-	front := func(body string) string { return "---\ncommand: page\ndescription: An example\n" + body + "\n---\n" + head[45:] }
+	front := func(body string) string {
+		return "---\ncommand: page\ndescription: An example\n" + body + "\n---\n" + head[45:]
+	}
 	env := shippedSet(t)
 	for _, tc := range []struct{ name, src, code string }{
 		{"too large", strings.Repeat("x", 100<<20), "E002"},

@@ -48,7 +48,7 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
 	a.runFlags(l.BoolVar, l.StringVar)
 	cmd.AddCommand(
 		a.runVerb(), a.demoVerb(), a.initVerb(), a.routeVerb(), a.queryVerb(), a.taskVerb(), a.stateVerb(), a.syncVerb(), a.lintVerb(),
-		a.explainVerb(), a.graphVerb(), a.fmtVerb(), a.formatVerb(), a.resultVerb(), a.exitCodesVerb(), a.versionVerb(),
+		a.explainVerb(), a.graphVerb(), a.fmtVerb(), a.schemaVerb(), a.formatVerb(), a.resultVerb(), a.exitCodesVerb(), a.versionVerb(),
 	)
 	cmd.AddCommand(a.whichVerb())
 	cmd.SetHelpCommand(a.helpVerb())

@@ -4,25 +4,15 @@ import (
 	"tercet/internal/md"
 )
 
-func statusKeys() keySet {
-	return keySet{what: "'status'", known: []string{"to", "task", "phase", "artifacts", "reason"}}
-}
+func statusKeys() keySet { return keysOf("status") }
 
-func checkKeys() keySet {
-	return keySet{what: "'check'", known: []string{"document", "path", "file", "nonempty", "command", "project"}}
-}
+func checkKeys() keySet { return keysOf("check") }
 
-func returnKeys() keySet {
-	return keySet{what: "'return'", known: []string{"status", "message", "text", "artifacts", "fields", "next_steps"}}
-}
+func returnKeys() keySet { return keysOf("return") }
 
-func retryKeys() keySet {
-	return keySet{what: "'retry'", known: []string{"max", "on", "backoff", "factor", "cap"}}
-}
+func retryKeys() keySet { return keysOf("retry") }
 
-func expectKeys() keySet {
-	return keySet{what: "'expect'", known: []string{"artifact", "if"}, later: []string{"schema"}}
-}
+func expectKeys() keySet { return keysOf("expect") }
 
 func (p *parser) status(n *md.Node) *Status {
 	s := &Status{Pos: place(n)}
@@ -50,9 +40,7 @@ func (p *parser) status(n *md.Node) *Status {
 	return s
 }
 
-func publishKeys() keySet {
-	return keySet{what: "'publish'", known: []string{"to", "as"}}
-}
+func publishKeys() keySet { return keysOf("publish") }
 
 func (p *parser) publish(n *md.Node) *Publish {
 	out := &Publish{Pos: place(n)}
@@ -189,7 +177,7 @@ func (p *parser) timeout(n *md.Node) *Timeout {
 		t.Total = p.duration(n)
 		return t
 	}
-	for key, v := range p.entries(n, keySet{what: "'timeout'", known: []string{"total", "idle"}}) {
+	for key, v := range p.entries(n, keysOf("timeout")) {
 		switch key {
 		case "total":
 			t.Total = p.duration(v)
@@ -207,7 +195,7 @@ func (p *parser) gateTimeout(n *md.Node) *GateTimeout {
 		p.reject(n, "{after, choose}", "write {after: 1h, choose: LABEL}")
 		return nil
 	}
-	for key, v := range p.entries(n, keySet{what: "the 'timeout' of a gate", known: []string{"after", "choose"}}) {
+	for key, v := range p.entries(n, keysOf("wait")) {
 		switch key {
 		case "after":
 			t.After = p.duration(v)

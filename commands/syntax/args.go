@@ -6,17 +6,11 @@ import (
 	"tercet/internal/md"
 )
 
-func argsKeys() keySet {
-	return keySet{what: "a block 'yaml args'", known: []string{"allow", "load", "require"}}
-}
+func argsKeys() keySet { return keysOf("args") }
 
-func requireKeys() keySet {
-	return keySet{what: "a requirement", known: []string{"when", "else", "exit"}}
-}
+func requireKeys() keySet { return keysOf("requirement") }
 
-func loadKeys() keySet {
-	return keySet{what: "a load", known: []string{"document", "path", "files", "task"}}
-}
+func loadKeys() keySet { return keysOf("load") }
 
 // argsBlock reads a block `yaml args`.
 func (p *parser) argsBlock(b *md.Block) {

@@ -7,16 +7,7 @@ import (
 	"tercet/internal/md"
 )
 
-func stepKeys() keySet {
-	return keySet{
-		what: "a step",
-		known: []string{
-			"id", "when", "tier", "delegate", "among", "parallel", "foreach", "as", "max_parallel", "until", "max", "do", "merge", "status", "gate",
-			"show", "choices", "auto", "check", "else", "set", "publish", "fail", "code", "table", "columns", "title", "return", "with", "timeout",
-			"retry", "fallback", "on", "expect", "prompt", "in", "board", "compensate", "always", "after", "before",
-		},
-	}
-}
+func stepKeys() keySet { return keysOf("step") }
 
 // actionNames are the keys of which a step has one.
 func actionNames() []string {

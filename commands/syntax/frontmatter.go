@@ -15,26 +15,11 @@ const (
 	maxDescription = 120
 )
 
-func frontKeys() keySet {
-	return keySet{
-		what: "the frontmatter",
-		known: []string{
-			"command", "description", "arguments", "tiers", "during", "version", "category", "examples", "hidden", "limits", "worktree", "env",
-		},
-		later:   []string{"output_schema"},
-		foreign: []string{"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation"},
-	}
-}
+func frontKeys() keySet { return keysOf("frontmatter") }
 
-func argumentKeys() keySet {
-	return keySet{what: "an argument", known: []string{
-		"name", "type", "required", "default", "description", "flag", "short", "values", "min", "max", "pattern", "repeat", "complete",
-	}}
-}
+func argumentKeys() keySet { return keysOf("argument") }
 
-func duringKeys() keySet {
-	return keySet{what: "'during'", known: []string{"status", "when", "failed"}}
-}
+func duringKeys() keySet { return keysOf("during") }
 
 // front reads the frontmatter.
 func (p *parser) front() {
@@ -210,7 +195,7 @@ func (p *parser) tiers(n *md.Node) []Word {
 
 func (p *parser) worktree(n *md.Node) *Worktree {
 	w := &Worktree{Pos: place(n)}
-	for key, v := range p.entries(n, keySet{what: "'worktree'", known: []string{"per", "branch"}}) {
+	for key, v := range p.entries(n, keysOf("worktree")) {
 		switch key {
 		case "per":
 			w.Per = p.word(v, "run")

@@ -286,7 +286,7 @@ func (p *parser) defaults(b *md.Block) {
 	if n == nil {
 		return
 	}
-	for key, v := range p.entries(n, keySet{what: "a block 'yaml defaults'", known: []string{"with", "timeout", "retry", "on", "in", "expect"}}) {
+	for key, v := range p.entries(n, keysOf("defaults")) {
 		switch key {
 		case "with":
 			d.With = p.fields(v)

@@ -5,12 +5,7 @@ import (
 	"tercet/internal/nearest"
 )
 
-func targetKeys() keySet {
-	return keySet{
-		what:  "a target",
-		known: []string{"next", "fail", "redo", "rollback", "ask", "goto", "return", "gate", "show", "choices", "auto", "if", "max"},
-	}
-}
+func targetKeys() keySet { return keysOf("target") }
 
 // rules reads `on: {status: target}`.
 func (p *parser) rules(n *md.Node) []Rule {
