@@ -279,10 +279,13 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 			marks = argspec.Width(line[len(before):min(d.End.Col-1, len(line))])
 		}
 		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n%s | %s%s\n", gap, number, clean(strings.ReplaceAll(line, "\t", "    ")), gap,
-			strings.Repeat(" ", argspec.Width(before)), t.paint(code, strings.Repeat("^", max(1, marks))))
+			strings.Repeat(" ", argspec.Width(strings.ReplaceAll(before, "\t", "    "))), t.paint(code, strings.Repeat("^", max(1, marks))))
 	}
 	if d.Help != "" {
 		fmt.Fprintf(t.io.err, "  = help: %s\n", clean(d.Help))
+	}
+	if isDiagnostic(d.Code) {
+		fmt.Fprintf(t.io.err, "  = note: run 'tercet explain %s'\n", d.Code)
 	}
 }
 
