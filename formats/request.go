@@ -34,6 +34,8 @@ type Feedback struct {
 	Choice  string  `json:"choice,omitempty"`
 	Answer  string  `json:"answer,omitempty"`
 	Attempt int     `json:"attempt"`
+	// Own tells that the step itself sent the work back, and now looks at what became of it.
+	Own bool `json:"own,omitempty"`
 }
 
 // Facets are the five parts of a prompt; Policy stays last on every path.

@@ -24,7 +24,7 @@ func Inject(instruction string, round int, f formats.Feedback) string {
 	if instruction != "" {
 		b.WriteString("\n\n")
 	}
-	fmt.Fprintf(&b, "%s%d\n\nYour earlier work was sent back by '%s'. Change what is listed here and nothing else.\n", revisionHeader, round, f.From)
+	fmt.Fprintf(&b, "%s%d\n\n%s\n", revisionHeader, round, opening(f))
 	if f.Note != "" {
 		fmt.Fprintf(&b, "\nThe person says: %s\n", f.Note)
 	}
@@ -57,4 +57,16 @@ func Inject(instruction string, round int, f formats.Feedback) string {
 		b.WriteString("\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// opening says why the step runs again: its work was sent back, its question was answered, or it looks once more at what it
+// sent back itself.
+func opening(f formats.Feedback) string {
+	switch {
+	case f.Answer != "" && f.Note == "" && len(f.Issues) == 0:
+		return "Your question was answered. Go on where it stopped you."
+	case f.Own:
+		return "You sent this work back with what is listed here. It was done again: judge whether that is resolved, and what is new."
+	}
+	return fmt.Sprintf("Your earlier work was sent back by '%s'. Change what is listed here and nothing else.", f.From)
 }

@@ -177,7 +177,9 @@ func (r *run) around(ctx context.Context, sc *scope, op *compile.Op, list []*com
 	for _, b := range list {
 		r.feedback = nil
 		if before != nil && before.From == b.ID {
-			r.feedback = before
+			mine := *before
+			mine.Own = true
+			r.feedback = &mine
 		}
 		in := newScope(sc, []*compile.Op{b}, sc.path)
 		in.through = true

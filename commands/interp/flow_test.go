@@ -287,6 +287,12 @@ func TestFeedback(t *testing.T) {
 			t.Errorf("between steps: %+v", r.Feedback)
 		}
 	}
+	if b := p.request("b")[1]; !b.Feedback.Own || !strings.Contains(b.Facets.Instruction, "judge whether that is resolved") {
+		t.Errorf("the step that sent back: %+v, %q", b.Feedback, b.Facets.Instruction)
+	}
+	if f := p.request("a")[2].Feedback; f.Own {
+		t.Errorf("the step that is sent back: %+v", f)
+	}
 	if f := p.request("b")[1].Feedback; f == nil || f.From != "b" {
 		t.Errorf("the step that sent back: %+v", f)
 	}

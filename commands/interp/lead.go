@@ -3,6 +3,7 @@ package interp
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tercet/commands/compile"
 	"tercet/formats"
@@ -201,7 +202,9 @@ func (r *run) redo(ctx context.Context, sc *scope, op *compile.Op, res result, t
 	if over {
 		return &ending{over: true}, nil
 	}
-	r.feedback = fb
+	mine := *fb
+	mine.Own = !slices.Contains(t.Redo, op.ID)
+	r.feedback = &mine
 	return r.step(ctx, sc, op)
 }
 
