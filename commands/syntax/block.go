@@ -7,22 +7,50 @@ import (
 	"tercet/internal/md"
 )
 
-func stepKeys() keySet { return keysOf("step") }
+// stepKeys are made once a file.
+func (p *parser) stepKeys() keySet {
+	if p.ofStep.known == nil {
+		p.ofStep = keysOf("step")
+	}
+	return p.ofStep
+}
 
 // actionNames are the keys of which a step has one.
 func actionNames() []string {
 	return []string{"delegate", "parallel", "foreach", "until", "status", "gate", "check", "set", "publish", "fail"}
 }
 
-// companions maps a key to the keys of which one must stand beside it.
-func companions() map[string][]string {
-	work := []string{"delegate", "foreach", "parallel", "until"}
-	return map[string][]string{
-		"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"}, "among": {"delegate"}, "max": {"until"},
-		"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "else": {"check"}, "code": {"fail"}, "columns": {"table"}, "title": {"table"},
-		"with": work, "fallback": work, "prompt": work, "board": work, "retry": append(work, "check", "publish"),
-		"expect": append(work, "check"), "in": append(work, "check", "publish"), "compensate": append(work, "status", "publish", "check"),
+// companions are the keys of which one must stand beside a key; nil for a key that stands alone.
+func companions(key string) []string {
+	switch key {
+	case "as", "max_parallel":
+		return []string{"foreach"}
+	case "merge":
+		return []string{"foreach", "parallel"}
+	case "among":
+		return []string{"delegate"}
+	case "max":
+		return []string{"until"}
+	case "show", "choices", "auto":
+		return []string{"gate"}
+	case "else":
+		return []string{"check"}
+	case "code":
+		return []string{"fail"}
+	case "columns", "title":
+		return []string{"table"}
+	case "with", "fallback", "prompt", "board":
+		return []string{"delegate", "foreach", "parallel", "until"}
+	case "retry":
+		return []string{"delegate", "foreach", "parallel", "until", "check", "publish"}
+	case "expect":
+		return []string{"delegate", "foreach", "parallel", "until", "check"}
+	case "in":
+		return []string{"delegate", "foreach", "parallel", "until", "check", "publish"}
+	case "compensate":
+		return []string{"delegate", "foreach", "parallel", "until", "status", "publish", "check"}
 	}
+	return nil
 }
 
 // stepBlock reads a block `yaml step` into a step.
@@ -34,7 +62,7 @@ func (p *parser) stepBlock(s *Step, b *md.Block) {
 		p.refused[s] = true
 		return
 	}
-	p.stepMap(s, n, stepKeys())
+	p.stepMap(s, n, p.stepKeys())
 }
 
 // without is a copy of the keys of a step without some of them.
@@ -200,7 +228,7 @@ func (b *block) action(key string, v *md.Node) {
 // assemble joins the actions with the keys that stand beside them.
 func (b *block) assemble() {
 	for _, e := range b.node.Entries {
-		if need := companions()[e.Key.Value]; need != nil && !b.anyOf(need) {
+		if need := companions(e.Key.Value); need != nil && !b.anyOf(need) {
 			b.report(CodeCompanion, place(e.Key), "", "'%s' belongs to '%s'", e.Key.Value, need[0])
 		}
 	}

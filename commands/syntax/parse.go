@@ -56,6 +56,7 @@ type parser struct {
 	always  bool         // the step stands under Error Handling
 	near    map[int]bool // lines that almost open a block
 	exprs   int          // expressions read
+	ofStep  keySet       // the keys of a step, empty before the first
 	between bool         // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
 	subagent bool
