@@ -51,6 +51,7 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
 		a.explainVerb(), a.graphVerb(), a.fmtVerb(), a.schemaVerb(), a.formatVerb(), a.resultVerb(), a.exitCodesVerb(), a.versionVerb(),
 	)
 	cmd.AddCommand(a.whichVerb())
+	cmd.AddCommand(a.boundedQueryVerb())
 	cmd.SetHelpCommand(a.helpVerb())
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &formats.Failure{Code: formats.CodeUsage, Message: err.Error(), Help: "run '" + c.CommandPath() + " --help'"}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/query"
 	"tercet/state"
 )
 
@@ -166,7 +165,7 @@ func (a *app) stateNamed(ctx context.Context, word string) ([]byte, error) {
 }
 
 // inputAt is the state of a serial as the input of a query.
-func (a *app) inputAt(ctx context.Context, word string, files []string) ([]query.Input, error) {
+func (a *app) inputAt(ctx context.Context, word string, files []string) ([]queryInput, error) {
 	serial, err := strconv.ParseUint(word, 10, 64)
 	if err != nil {
 		return nil, usage("expected the serial of a state for --at, got %q", word)
@@ -182,5 +181,5 @@ func (a *app) inputAt(ctx context.Context, word string, files []string) ([]query
 	if err != nil {
 		return nil, err
 	}
-	return []query.Input{{Name: "state.json@" + word, Data: data}}, nil
+	return []queryInput{{Name: "state.json@" + word, Data: data}}, nil
 }

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,38 +14,40 @@ import (
 	"tercet/internal/query"
 )
 
+// queryFlags are the flags of query whose values are not those of the request.
+type queryFlags struct {
+	pairs, jsonPairs, filePairs, rawPairs []string // NAME=VALUE; see jqWords
+	positional                            []string // s:TEXT or j:JSON; see jqWords
+
+	at, from string
+	timeout  time.Duration
+}
+
 // queryVerb reads state.json, or the files named, with jq's flags and exit codes.
 func (a *app) queryVerb() *cobra.Command {
 	var q query.CLIRequest
-	var pairs, jsonPairs, filePairs []string
-	var at string
+	var flags queryFlags
 	cmd := &cobra.Command{
-		Use: "query [FLAGS] FILTER [FILE...]", Short: "read state.json with a jq filter", Args: words(1, -1),
+		Use: "query [FLAGS] FILTER [FILE...]", Short: "read state.json with a jq filter",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if flags.from != "" {
+				return nil
+			}
+			return words(1, -1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q.Filter, q.Out, q.Err = args[0], a.io.out, a.io.err
-			if q.Indent < 0 || q.Indent > 7 {
-				return usage("expected --indent from 0 to 7, got %d", q.Indent)
-			}
-			q.Compact = q.Compact || q.Indent == 0
-			if err := named(&q, pairs, jsonPairs, filePairs); err != nil {
+			args, err := flags.fill(&q, args)
+			if err != nil {
 				return err
 			}
-			inputs, err := a.inputs(args[1:], q.NullInput)
-			if at != "" {
-				inputs, err = a.inputAt(cmd.Context(), at, args[1:])
+			inputs, err := a.inputs(args, q.NullInput)
+			if flags.at != "" {
+				inputs, err = a.inputAt(cmd.Context(), flags.at, args)
 			}
 			if err != nil {
 				return err
 			}
-			q.Inputs = inputs
-			code, err := query.RunCLI(cmd.Context(), q)
-			if err != nil {
-				a.term.say(err.Error())
-			}
-			if code != 0 {
-				return shown{code}
-			}
-			return nil
+			return a.runQuery(cmd.Context(), queryCall{Request: q, Inputs: inputs, Timeout: flags.timeout})
 		},
 	}
 	f := cmd.Flags()
@@ -54,30 +56,67 @@ func (a *app) queryVerb() *cobra.Command {
 	f.BoolVarP(&q.ExitStatus, "exit-status", "e", false, "exit 1 if the last result is false or null, 4 if there is none")
 	f.BoolVarP(&q.NullInput, "null-input", "n", false, "use null as the input")
 	f.BoolVarP(&q.Slurp, "slurp", "s", false, "read all inputs into one array")
+	f.BoolVarP(&q.RawInput, "raw-input", "R", false, "read lines as strings, with --slurp all of it as one string")
 	f.BoolVarP(&q.Join, "join-output", "j", false, "print without line feeds")
+	f.BoolVar(&q.Zero, "raw-output0", false, "print strings without quotes, with NUL behind each result")
+	f.BoolVarP(&q.ASCII, "ascii-output", "a", false, "print escapes for what is not ASCII")
+	f.BoolVarP(&q.Sort, "sort-keys", "S", false, "print every object sorted by key")
 	f.BoolVar(&q.Tab, "tab", false, "indent with tabs")
 	f.IntVar(&q.Indent, "indent", 2, "indent with `n` spaces, 0 to 7")
-	f.StringVar(&at, "at", "", "read the state as it was with this `serial`; 'tercet state history' says which can be read")
-	f.StringArrayVar(&pairs, "arg", nil, "NAME VALUE: $NAME is a string")
-	f.StringArrayVar(&jsonPairs, "argjson", nil, "NAME JSON: $NAME is a value")
-	f.StringArrayVar(&filePairs, "slurpfile", nil, "NAME FILE: $NAME is the array of the file's values")
+	f.StringVarP(&flags.from, "from-file", "f", "", "read the filter from this `file`")
+	f.StringVar(&flags.at, "at", "", "read the state as it was with this `serial`; 'tercet state history' says which can be read")
+	f.DurationVar(&flags.timeout, "timeout", queryTime, "how long the query may take")
+	f.StringArrayVar(&flags.pairs, "arg", nil, "NAME VALUE: $NAME is a string")
+	f.StringArrayVar(&flags.jsonPairs, "argjson", nil, "NAME JSON: $NAME is a value")
+	f.StringArrayVar(&flags.filePairs, "slurpfile", nil, "NAME FILE: $NAME is the array of the file's values")
+	f.StringArrayVar(&flags.rawPairs, "rawfile", nil, "NAME FILE: $NAME is the file's text")
+	f.StringArrayVar(&flags.positional, positionalFlag, nil, "--args WORD... and --jsonargs JSON...: $ARGS.positional")
 	return cmd
 }
 
-// named collects the variables that --arg, --argjson and --slurpfile set.
-func named(q *query.CLIRequest, pairs, jsonPairs, filePairs []string) error {
+// fill completes a request from the flags and gives the names of the files.
+func (f *queryFlags) fill(q *query.CLIRequest, args []string) (files []string, err error) {
+	if q.Indent < 0 || q.Indent > 7 {
+		return nil, usage("expected --indent from 0 to 7, got %d", q.Indent)
+	}
+	if f.timeout <= 0 {
+		return nil, usage("expected a positive --timeout, got %s", f.timeout)
+	}
+	q.Compact = q.Compact || q.Indent == 0
+	if f.from == "" {
+		q.Filter, args = args[0], args[1:]
+	} else {
+		text, err := os.ReadFile(f.from)
+		if err != nil {
+			return nil, &formats.Failure{Code: formats.CodeUsage, Message: "filter " + f.from, Err: err}
+		}
+		q.Filter = string(text)
+	}
+	for _, word := range f.positional {
+		kind := query.ArgText
+		if strings.HasPrefix(word, "j:") {
+			kind = query.ArgJSON
+		}
+		q.Positional = append(q.Positional, query.Arg{Kind: kind, Data: []byte(word[2:])})
+	}
+	return args, f.named(q)
+}
+
+// named collects the variables that --arg, --argjson, --slurpfile and --rawfile set.
+func (f *queryFlags) named(q *query.CLIRequest) error {
 	for _, group := range []struct {
 		kind  query.ArgKind
 		flag  string
 		pairs []string
-	}{{query.ArgText, "--arg", pairs}, {query.ArgJSON, "--argjson", jsonPairs}, {query.ArgSlurp, "--slurpfile", filePairs}} {
+		file  bool
+	}{{query.ArgText, "--arg", f.pairs, false}, {query.ArgJSON, "--argjson", f.jsonPairs, false}, {query.ArgSlurp, "--slurpfile", f.filePairs, true}, {query.ArgText, "--rawfile", f.rawPairs, true}} {
 		for _, pair := range group.pairs {
 			name, text, ok := strings.Cut(pair, "=")
 			if !ok || name == "" {
 				return usage("expected NAME VALUE for %s, got %q", group.flag, pair)
 			}
 			data := []byte(text)
-			if group.kind == query.ArgSlurp {
+			if group.file {
 				var err error
 				if data, err = os.ReadFile(text); err != nil {
 					return &formats.Failure{Code: formats.CodeUsage, Message: group.flag + " " + name, Err: err}
@@ -89,8 +128,8 @@ func named(q *query.CLIRequest, pairs, jsonPairs, filePairs []string) error {
 	return nil
 }
 
-// inputs reads the files; without any it is the workspace's state.
-func (a *app) inputs(files []string, null bool) ([]query.Input, error) {
+// inputs names the files; without any it is the workspace's state. What cannot be read twice is read here.
+func (a *app) inputs(files []string, null bool) ([]queryInput, error) {
 	if null && len(files) == 0 {
 		return nil, nil
 	}
@@ -104,13 +143,17 @@ func (a *app) inputs(files []string, null bool) ([]query.Input, error) {
 		}
 		files = []string{filepath.Join(root, formats.Workspace, "state.json")}
 	}
-	var out []query.Input
+	var out []queryInput
 	for _, name := range files {
+		if info, err := os.Stat(name); name != "-" && err == nil && info.Mode().IsRegular() {
+			out = append(out, queryInput{Name: name, Open: true})
+			continue
+		}
 		data, err := readInput(a.io.in, name)
 		if err != nil {
-			return nil, &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("input %s", name), Err: err}
+			return nil, &formats.Failure{Code: formats.CodeUsage, Message: "input " + name, Err: err}
 		}
-		out = append(out, query.Input{Name: name, Data: data})
+		out = append(out, queryInput{Name: name, Data: data})
 	}
 	return out, nil
 }
@@ -126,21 +169,61 @@ func noWorkspace() error {
 	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: "no workspace here or above", Help: "run 'tercet init'"}
 }
 
-// jqWords joins jq's flags of two words, --arg NAME VALUE, into the one word that the parser of flags takes.
+// positionalFlag holds the words behind --args and --jsonargs.
+const positionalFlag = "args"
+
+// jqWords writes jq's flags that are not one word and its value as such: --arg NAME VALUE as --arg NAME=VALUE, and each
+// word behind --args or --jsonargs as a flag of its own.
 func jqWords(args []string) []string {
 	verb := slices.Index(args, "query")
 	if verb < 0 || slices.ContainsFunc(args[:verb], func(w string) bool { return strings.HasPrefix(w, "/") }) {
 		return args
 	}
-	out := slices.Clone(args[:verb+1])
-	for rest := args[verb+1:]; len(rest) > 0; rest = rest[1:] {
-		word := rest[0]
-		if (word == "--arg" || word == "--argjson" || word == "--slurpfile") && len(rest) > 2 {
-			out = append(out, word, rest[1]+"="+rest[2])
-			rest = rest[2:]
-			continue
-		}
-		out = append(out, word)
+	j := jqLine{out: slices.Clone(args[:verb+1])}
+	for rest := args[verb+1:]; len(rest) > 0; {
+		rest = rest[j.take(rest):]
 	}
-	return out
+	return j.out
+}
+
+// jqLine is a command line of jq that is being rewritten.
+type jqLine struct {
+	out    []string
+	filter bool   // there was the filter, or the file that holds it
+	behind string // s: behind --args, j: behind --jsonargs
+	plain  bool   // behind --
+}
+
+// take rewrites the first words of rest and gives how many they were.
+func (j *jqLine) take(rest []string) int {
+	word := rest[0]
+	switch {
+	case j.plain || !strings.HasPrefix(word, "-") || word == "-":
+		if j.behind != "" && j.filter {
+			j.out = append(j.out, "--"+positionalFlag+"="+j.behind+word)
+			return 1
+		}
+		j.filter = true
+	case word == "--args":
+		j.behind = "s:"
+		return 1
+	case word == "--jsonargs":
+		j.behind = "j:"
+		return 1
+	case word == "--":
+		// Flags that are made of the words behind it must still be flags.
+		j.plain = true
+		if j.behind != "" && j.filter {
+			return 1
+		}
+	case slices.Contains([]string{"--arg", "--argjson", "--slurpfile", "--rawfile"}, word) && len(rest) > 2:
+		j.out = append(j.out, word, rest[1]+"="+rest[2])
+		return 3
+	case slices.Contains([]string{"-f", "--from-file", "--indent", "--timeout", "--at", "-C", "--dir", "--color", "--lock-timeout"}, word) && len(rest) > 1:
+		j.filter = j.filter || word == "-f" || word == "--from-file"
+		j.out = append(j.out, word, rest[1])
+		return 2
+	}
+	j.out = append(j.out, word)
+	return 1
 }

@@ -55,7 +55,7 @@ func TestLook(t *testing.T) {
 
 func TestParsePurpose(t *testing.T) {
 	t.Parallel()
-	for _, p := range []proc.Purpose{proc.PurposeGit, proc.PurposeCheck, proc.PurposeScript, proc.PurposeAgent, proc.PurposeProbe} {
+	for _, p := range []proc.Purpose{proc.PurposeGit, proc.PurposeCheck, proc.PurposeScript, proc.PurposeAgent, proc.PurposeProbe, proc.PurposeQuery} {
 		if got, err := proc.ParsePurpose(p.String()); got != p || err != nil {
 			t.Errorf("ParsePurpose(%q) = %q, %v, want %q", p, got, err, p)
 		}

@@ -35,6 +35,7 @@ const (
 	PurposeScript Purpose = "script"
 	PurposeAgent  Purpose = "agent"
 	PurposeProbe  Purpose = "probe"
+	PurposeQuery  Purpose = "query" // a query that may run away, in a child of the program itself
 )
 
 // String returns the purpose as it is written in messages.
@@ -43,7 +44,7 @@ func (p Purpose) String() string { return string(p) }
 // ParsePurpose returns the purpose named s.
 func ParsePurpose(s string) (Purpose, error) {
 	switch p := Purpose(s); p {
-	case PurposeGit, PurposeCheck, PurposeScript, PurposeAgent, PurposeProbe:
+	case PurposeGit, PurposeCheck, PurposeScript, PurposeAgent, PurposeProbe, PurposeQuery:
 		return p, nil
 	default:
 		return "", &PurposeError{Name: s}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// boundable tells whether a child can be held to a bound of its memory here.
+const boundable = true
+
+// boundProcess holds this process to so much memory beside what its address space has now, and to its time.
+func boundProcess(memory int64, timeout time.Duration) error {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return err
+	}
+	word, _, _ := bytes.Cut(text, []byte(" "))
+	pages, err := strconv.ParseUint(string(word), 10, 64)
+	if err != nil {
+		return err
+	}
+	space := pages*uint64(os.Getpagesize()) + uint64(memory)
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: space, Max: space}); err != nil {
+		return err
+	}
+	cpu := cpuTime(timeout)
+	return syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: cpu, Max: cpu + 1})
+}
