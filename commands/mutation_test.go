@@ -49,7 +49,6 @@ type lineOf struct {
 	ends  bool // ends it, or opens or ends the frontmatter
 	args  []string
 	ids   []string
-	names []string // of loads, sets and loop variables
 }
 
 // slip swaps two neighbouring letters of a word, or drops the last but one: what a hand does.
@@ -231,16 +230,16 @@ func mutants(t *testing.T, name string, src []byte) []mutant {
 	return out
 }
 
-func shippedSet(t testing.TB) *subagents.Set {
-	t.Helper()
+func shippedSet(tb testing.TB) *subagents.Set {
+	tb.Helper()
 	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	set := subagents.NewSet()
 	for _, d := range defs {
 		if err := set.Add(d, subagents.Func(nil)); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return set

@@ -182,9 +182,8 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		}
 		return d.List
 	case "return", "strict":
-		var syntaxErr *formats.ReturnSyntaxError
 		_, err = formats.ParseReturn([]byte(text), formats.ParseOptions{Strict: frame == "strict", Agent: "page"})
-		if errors.As(err, &syntaxErr) {
+		if syntaxErr, ok := errors.AsType[*formats.ReturnSyntaxError](err); ok {
 			return syntaxErr.Problems
 		}
 	case "taken":
@@ -258,8 +257,7 @@ func checkCommand(name string, src []byte, env compile.Env) []formats.Diagnostic
 			return append(syntax.Sugar(f), prog.Warnings...)
 		}
 	}
-	var d *formats.Diagnostics
-	if errors.As(err, &d) {
+	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
 		return d.List
 	}
 	return nil

@@ -169,10 +169,10 @@ func (o *Outline) mermaid() string {
 		for _, n := range list {
 			text := mermaidText(cut(n.heading(), labelWidth)) + "<br/><i>" + mermaidText(cut(n.Kind+" "+n.Does, labelWidth)) + "</i>"
 			open, closing := "[", "]"
-			switch {
-			case n.Kind == "gate":
+			switch n.Kind {
+			case "gate":
 				open, closing = "{{", "}}"
-			case n.Kind == "return" || n.Kind == "fail":
+			case "return", "fail":
 				open, closing = "([", "])"
 			}
 			fmt.Fprintf(&b, "%s%s%s\"%s\"%s\n", indent, names[n.ID], open, text, closing)

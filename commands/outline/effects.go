@@ -83,7 +83,7 @@ func sorted(set map[string]bool) []string {
 
 // walk visits every struct of the program as a pointer, those that hold others before what they hold.
 func walk(v reflect.Value, visit func(any)) {
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the others hold nothing
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
 			walk(v.Elem(), visit)

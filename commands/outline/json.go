@@ -40,7 +40,7 @@ func plain(v reflect.Value) any {
 	case time.Duration:
 		return part.Seconds()
 	}
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the others are as they are
 	case reflect.Pointer, reflect.Interface:
 		return kinded(v)
 	case reflect.Slice:
@@ -52,7 +52,7 @@ func plain(v reflect.Value) any {
 	case reflect.Struct:
 		return members(v)
 	case reflect.Uint8:
-		if w, ok := v.Interface().(compile.TargetKind); ok {
+		if w, ok := reflect.TypeAssert[compile.TargetKind](v); ok {
 			return targetWord(&compile.Target{Kind: w})
 		}
 		return v.Uint()
@@ -84,7 +84,7 @@ func members(v reflect.Value) any {
 			}
 		}
 	}
-	if t, ok := v.Interface().(compile.Target); ok {
+	if t, ok := reflect.TypeAssert[compile.Target](v); ok {
 		out["kind"] = targetWord(&t)
 	}
 	return out

@@ -50,7 +50,7 @@ const source = "---\ncommand: work\ndescription: ways back & <odd> characters\na
 
 ` + "```yaml step\nstatus: planned\n```\n"
 
-func program(tb testing.TB, src string) *compile.Program {
+func program(tb testing.TB) *compile.Program {
 	tb.Helper()
 	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
 	if err != nil {
@@ -62,7 +62,7 @@ func program(tb testing.TB, src string) *compile.Program {
 			tb.Fatal(err)
 		}
 	}
-	f, err := syntax.Parse("work.md", []byte(src))
+	f, err := syntax.Parse("work.md", []byte(source))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func program(tb testing.TB, src string) *compile.Program {
 
 func TestOf(t *testing.T) {
 	t.Parallel()
-	o := outline.Of(program(t, source))
+	o := outline.Of(program(t))
 	var got []string
 	o.Walk(func(n *outline.Node) {
 		line := n.ID + ": " + n.Kind + " " + n.Does
@@ -105,7 +105,7 @@ func TestOf(t *testing.T) {
 
 func TestEffects(t *testing.T) {
 	t.Parallel()
-	got := outline.EffectsOf(program(t, source))
+	got := outline.EffectsOf(program(t))
 	want := outline.Effects{Reads: []string{"$state.tasks", "$task", "$task.number"}, Writes: []string{"artifacts of the task", "status planned", "status planning"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("EffectsOf (-want +got):\n%s", diff)
@@ -114,7 +114,7 @@ func TestEffects(t *testing.T) {
 
 func TestBound(t *testing.T) {
 	t.Parallel()
-	got := outline.BoundOf(program(t, source), func(agent string) bool { return agent == "researcher" })
+	got := outline.BoundOf(program(t), func(agent string) bool { return agent == "researcher" })
 	want := outline.Bound{
 		// Two attempts, three times again by the gate; the status at the end, the preflight and what takes it back.
 		Calls: 2*4 + 1 + 2, Workers: 2 * 4, Time: 80 * time.Minute, Depth: formats.MaxDepth, Gates: 2,
@@ -131,7 +131,7 @@ func TestBound(t *testing.T) {
 
 func TestCompiled(t *testing.T) {
 	t.Parallel()
-	text, err := json.Marshal(outline.Compiled(program(t, source)))
+	text, err := json.Marshal(outline.Compiled(program(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestCompiled(t *testing.T) {
 // TestDraw: every step is in every drawing, an SVG is well-formed, and the same program gives the same bytes.
 func TestDraw(t *testing.T) {
 	t.Parallel()
-	p := program(t, source)
+	p := program(t)
 	for _, f := range outline.Formats() {
 		text, err := outline.Of(p).Draw(f)
 		if err != nil {

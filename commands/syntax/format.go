@@ -3,6 +3,7 @@ package syntax
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -59,12 +60,7 @@ func ours(b *md.Block) bool {
 	if b.Kind != md.Fence || !b.Fenced || b.Depth > 0 || b.Indent > 0 || len(fields) != 2 || fields[0] != "yaml" {
 		return false
 	}
-	for _, w := range blockWords() {
-		if fields[1] == w {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(blockWords(), fields[1])
 }
 
 // formatYAML formats the lines of one block. What would be read otherwise afterwards is left as it is.
@@ -303,7 +299,7 @@ func equal(a, b reflect.Value) bool {
 	if a.IsValid() != b.IsValid() {
 		return false
 	}
-	switch a.Kind() {
+	switch a.Kind() { //nolint:exhaustive // the others are compared as they are
 	case reflect.Pointer, reflect.Interface:
 		if a.IsNil() || b.IsNil() {
 			return a.IsNil() == b.IsNil()

@@ -66,11 +66,18 @@ func frontForm() Form {
 	return Form{
 		Name: "frontmatter", What: "the frontmatter",
 		Keys: []Key{
-			{"command", "word", "name of the command and of its file"}, {"description", "text", "one line of at most 120 characters"},
-			{"arguments", "arguments", "what the line may give"}, {"tiers", "words", "names in order; adds --tier and $tier"},
-			{"during", "word|form:during", "status of the task while the command runs"}, {"version", "text", "of the file"}, {"category", "text", "for menus"},
-			{"examples", "texts", "lines for the help"}, {"hidden", "boolean", "left out of menus"}, {"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration"},
-			{"worktree", "form:worktree", "where the work is done"}, {"env", "words", "names that $env may show"},
+			{"command", "word", "name of the command and of its file"},
+			{"description", "text", "one line of at most 120 characters"},
+			{"arguments", "arguments", "what the line may give"},
+			{"tiers", "words", "names in order; adds --tier and $tier"},
+			{"during", "word|form:during", "status of the task while the command runs"},
+			{"version", "text", "of the file"},
+			{"category", "text", "for menus"},
+			{"examples", "texts", "lines for the help"},
+			{"hidden", "boolean", "left out of menus"},
+			{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration"},
+			{"worktree", "form:worktree", "where the work is done"},
+			{"env", "words", "names that $env may show"},
 		},
 		Foreign: []string{"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation"}, Later: []string{"output_schema"},
 	}
@@ -78,28 +85,65 @@ func frontForm() Form {
 
 func argumentForm() Form {
 	return Form{Name: "argument", What: "an argument", Keys: []Key{
-		{"name", "word", "lower case letters, digits and _"}, {"type", "word", "string, path, enum, text, integer, number, boolean, duration, task, tasks or json"},
-		{"required", "boolean", "the command does not start without it"}, {"default", "value", "taken when it is not given"}, {"description", "text", "for the help"},
-		{"flag", "boolean", "only as --name"}, {"short", "text", "one letter"}, {"values", "texts", "of an enum"}, {"min", "number|duration", "the least value"},
-		{"max", "number|duration", "the greatest value"}, {"pattern", "text", "a regular expression that the whole value matches"}, {"repeat", "boolean", "may be given several times"},
+		{"name", "word", "lower case letters, digits and _"},
+		{"type", "word", "string, path, enum, text, integer, number, boolean, duration, task, tasks or json"},
+		{"required", "boolean", "the command does not start without it"},
+		{"default", "value", "taken when it is not given"},
+		{"description", "text", "for the help"},
+		{"flag", "boolean", "only as --name"},
+		{"short", "text", "one letter"},
+		{"values", "texts", "of an enum"},
+		{"min", "number|duration", "the least value"},
+		{"max", "number|duration", "the greatest value"},
+		{"pattern", "text", "a regular expression that the whole value matches"},
+		{"repeat", "boolean", "may be given several times"},
 		{"complete", "text", "what completion offers"},
 	}}
 }
 
 func stepForm() []Key {
 	return []Key{
-		{"id", "word", "to be referred to; else the title in lower case"}, {"when", "jq", "the step is skipped when it is false"}, {"tier", "word|words", "the tiers in which it runs; Light+ is that one and later ones"},
-		{"delegate", "word|text", "the subagent that does the work"}, {"among", "words", "the subagents that an expression may name"}, {"parallel", "children", "steps side by side, by name"},
-		{"foreach", "jq", "an array; the body runs for each element"}, {"as", "word", "name of the element, else item"}, {"max_parallel", "integer", "elements side by side"},
-		{"until", "jq", "the body is repeated until it holds"}, {"max", "integer", "passes at most"}, {"do", "steps", "the body as a list"}, {"merge", "jq", "whether the children together pass"},
-		{"status", "word|form:status", "the task's new status"}, {"gate", "text", "a question to a person"}, {"show", "list|jq", "what is shown with it"}, {"choices", "choices", "labels with where they lead"},
-		{"auto", "word", "the choice where nobody is asked"}, {"check", "jq|form:check", "approved or rejected"}, {"else", "text", "the message of a check that fails"}, {"set", "map", "names with jq"},
-		{"publish", "form:publish", "brings the work of the worktree to a branch"}, {"fail", "text", "ends the command as failed"}, {"code", "word", "of the failure"}, {"table", "jq", "rows to show"},
-		{"columns", "words", "of the table"}, {"title", "text", "of the table"}, {"return", "text|form:return", "ends the command"}, {"with", "map", "input of the subagent"},
-		{"timeout", "duration|form:timeout|form:wait", "of the work, or of a gate"}, {"retry", "integer|form:retry", "further attempts"}, {"fallback", "word", "a subagent tried once after the retries"},
-		{"on", "rules", "where outcomes lead"}, {"expect", "form:expect", "what the result must hold"}, {"prompt", "text", "a further instruction"}, {"always", "word", "in Error Handling: failed, completed or any"},
-		{"in", "word", "worktree, main or none"}, {"board", "word", "topic to which the result is posted"}, {"compensate", "form:step", "takes the effect back"},
-		{"after", "words", "in Between Steps: runs after these"}, {"before", "words", "in Between Steps: runs before these"},
+		{"id", "word", "to be referred to; else the title in lower case"},
+		{"when", "jq", "the step is skipped when it is false"},
+		{"tier", "word|words", "the tiers in which it runs; Light+ is that one and later ones"},
+		{"delegate", "word|text", "the subagent that does the work"},
+		{"among", "words", "the subagents that an expression may name"},
+		{"parallel", "children", "steps side by side, by name"},
+		{"foreach", "jq", "an array; the body runs for each element"},
+		{"as", "word", "name of the element, else item"},
+		{"max_parallel", "integer", "elements side by side"},
+		{"until", "jq", "the body is repeated until it holds"},
+		{"max", "integer", "passes at most"},
+		{"do", "steps", "the body as a list"},
+		{"merge", "jq", "whether the children together pass"},
+		{"status", "word|form:status", "the task's new status"},
+		{"gate", "text", "a question to a person"},
+		{"show", "list|jq", "what is shown with it"},
+		{"choices", "choices", "labels with where they lead"},
+		{"auto", "word", "the choice where nobody is asked"},
+		{"check", "jq|form:check", "approved or rejected"},
+		{"else", "text", "the message of a check that fails"},
+		{"set", "map", "names with jq"},
+		{"publish", "form:publish", "brings the work of the worktree to a branch"},
+		{"fail", "text", "ends the command as failed"},
+		{"code", "word", "of the failure"},
+		{"table", "jq", "rows to show"},
+		{"columns", "words", "of the table"},
+		{"title", "text", "of the table"},
+		{"return", "text|form:return", "ends the command"},
+		{"with", "map", "input of the subagent"},
+		{"timeout", "duration|form:timeout|form:wait", "of the work, or of a gate"},
+		{"retry", "integer|form:retry", "further attempts"},
+		{"fallback", "word", "a subagent tried once after the retries"},
+		{"on", "rules", "where outcomes lead"},
+		{"expect", "form:expect", "what the result must hold"},
+		{"prompt", "text", "a further instruction"},
+		{"always", "word", "in Error Handling: failed, completed or any"},
+		{"in", "word", "worktree, main or none"},
+		{"board", "word", "topic to which the result is posted"},
+		{"compensate", "form:step", "takes the effect back"},
+		{"after", "words", "in Between Steps: runs after these"},
+		{"before", "words", "in Between Steps: runs before these"},
 	}
 }
 
@@ -107,13 +151,18 @@ func partForm(f Form) Form {
 	switch f.Name {
 	case "args":
 		f.What, f.Keys = "a block 'yaml args'", []Key{
-			{"allow", "words", "statuses of the task from which the command may start"}, {"load", "loads", "names with values, in order"},
+			{"allow", "words", "statuses of the task from which the command may start"},
+			{"load", "loads", "names with values, in order"},
 			{"require", "requirements", "what must hold before anything runs"},
 		}
 	case "defaults":
 		f.What, f.Keys = "a block 'yaml defaults'", []Key{
-			{"with", "map", "input of every worker"}, {"timeout", "duration|form:timeout", "of every worker"}, {"retry", "integer|form:retry", "of every worker"},
-			{"on", "rules", "where outcomes lead"}, {"in", "word", "worktree, main or none"}, {"expect", "form:expect", "what results must hold"},
+			{"with", "map", "input of every worker"},
+			{"timeout", "duration|form:timeout", "of every worker"},
+			{"retry", "integer|form:retry", "of every worker"},
+			{"on", "rules", "where outcomes lead"},
+			{"in", "word", "worktree, main or none"},
+			{"expect", "form:expect", "what results must hold"},
 		}
 	case "during":
 		f.What, f.Keys = "'during'", []Key{
@@ -133,8 +182,12 @@ func partForm(f Form) Form {
 		}
 	case "check":
 		f.What, f.Keys = "'check'", []Key{
-			{"document", "word", "a profile"}, {"path", "value", "of the document; else the newest artifact"}, {"file", "value", "a path that must exist"}, {"nonempty", "boolean", "and have content"},
-			{"command", "list", "a program and its arguments"}, {"project", "words", "build, lint, test"},
+			{"document", "word", "a profile"},
+			{"path", "value", "of the document; else the newest artifact"},
+			{"file", "value", "a path that must exist"},
+			{"nonempty", "boolean", "and have content"},
+			{"command", "list", "a program and its arguments"},
+			{"project", "words", "build, lint, test"},
 		}
 	case "publish":
 		f.What, f.Keys = "'publish'", []Key{{"to", "value", "a branch, or current"}, {"as", "word", "merge, squash, patch or pr"}}
@@ -155,9 +208,19 @@ func partForm(f Form) Form {
 		f.Later = []string{"schema"}
 	case "target":
 		f.What, f.Keys = "a target", []Key{
-			{"next", "boolean", "go on"}, {"fail", "boolean", "end as failed"}, {"redo", "words", "run these again, then this step"}, {"rollback", "words", "the same, counted"}, {"ask", "words", "send the question to one of them"},
-			{"goto", "word", "jump"}, {"return", "text|form:return", "end with this"}, {"gate", "boolean|text", "ask a person"}, {"show", "list|jq", "with the gate"}, {"choices", "choices", "of the gate"}, {"auto", "word", "of the gate"},
-			{"if", "jq", "only then"}, {"max", "integer", "times at most"},
+			{"next", "boolean", "go on"},
+			{"fail", "boolean", "end as failed"},
+			{"redo", "words", "run these again, then this step"},
+			{"rollback", "words", "the same, counted"},
+			{"ask", "words", "send the question to one of them"},
+			{"goto", "word", "jump"},
+			{"return", "text|form:return", "end with this"},
+			{"gate", "boolean|text", "ask a person"},
+			{"show", "list|jq", "with the gate"},
+			{"choices", "choices", "of the gate"},
+			{"auto", "word", "of the gate"},
+			{"if", "jq", "only then"},
+			{"max", "integer", "times at most"},
 		}
 	}
 	return f

@@ -1,6 +1,9 @@
 package syntax
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // Schema is the JSON schema of one form, for editors; false if there is none of that name. It is made of the table that the
 // checks are made of. An expression in a text is a string for it.
@@ -9,9 +12,7 @@ func Schema(name string) (map[string]any, bool) {
 	for _, f := range Grammar() {
 		defs[f.Name] = schemaOf(f)
 	}
-	for word, rule := range schemaKinds() {
-		defs[word] = rule
-	}
+	maps.Copy(defs, schemaKinds())
 	if _, ok := defs[name]; !ok || schemaKinds()[name] != nil {
 		return nil, false
 	}
@@ -53,7 +54,8 @@ func schemaKinds() map[string]any {
 	}
 	ref := func(name string) map[string]any { return map[string]any{"$ref": "#/$defs/" + name} }
 	targets := map[string]any{"anyOf": []any{
-		map[string]any{"enum": []any{"next", "fail", "gate"}}, ref("target"),
+		map[string]any{"enum": []any{"next", "fail", "gate"}},
+		ref("target"),
 		map[string]any{"type": "array", "items": map[string]any{"anyOf": []any{map[string]any{"enum": []any{"next", "fail", "gate"}}, ref("target")}}},
 	}}
 	return map[string]any{

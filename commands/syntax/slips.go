@@ -101,8 +101,8 @@ func (p *parser) strayEnds(n *md.Node) {
 
 // stray names the quote or bracket at the end of an unquoted value that has no partner in it.
 func stray(v string) string {
-	opening, what := byte(0), "bracket"
-	last := v[len(v)-1]
+	var opening byte
+	what, last := "bracket", v[len(v)-1]
 	switch last {
 	case '"', '\'':
 		possessive := last == '\'' && strings.HasSuffix(v, "s'")

@@ -12,7 +12,7 @@ func Walk(f *File, visit func(node any) bool) {
 }
 
 func walk(v reflect.Value, visit func(any) bool) {
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the others hold no node
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
 			walk(v.Elem(), visit)
