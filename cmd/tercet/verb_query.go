@@ -204,6 +204,10 @@ func (j *jqLine) take(rest []string) int {
 			return 1
 		}
 		j.filter = true
+	case !j.filter && len(word) > 1 && strings.IndexByte("-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", word[1]) < 0:
+		// No flag: a filter such as -1, which the parser of flags takes as one behind a space.
+		j.filter = true
+		word = " " + word
 	case word == "--args":
 		j.behind = "s:"
 		return 1

@@ -146,6 +146,8 @@ func cliCases() []cliCase {
 			args: []string{"-c", `to_entries, with_entries(.value += 1), keys, has("a"), del(.a), ([.[]] | indices(2)), (.b as $b | $b // "none"), (.zz // "none"), (try error("q") catch .), ([limit(2; .[])] | length)`}, input: `{"a":1,"b":2}`,
 			want: cliResult{Out: `[{"key":"a","value":1},{"key":"b","value":2}]` + "\n" + `{"a":2,"b":3}` + "\n" + `["a","b"]` + "\ntrue\n" + `{"b":2}` + "\n[1]\n2\n\"none\"\n\"q\"\n2\n"},
 		},
+		{args: []string{"-c", `[tostream] | fromstream(.[])`}, input: `{"a":[1e3,99999999]}`, want: cliResult{Out: "{\"a\":[1e3,99999999]}\n"}, own: true},
+		{args: []string{"-c", `fromstream([[536870911], 1], [[536870911]])`}, input: "1", want: cliResult{Exit: 5}, err: "index 536870911 is over the limit of 16777216", own: true},
 		{args: []string{"-c", `input_filename`}, input: "1", want: cliResult{Out: "\"in0.json\"\n"}, own: true},
 		{
 			args: []string{"-c", `first(range(10; 0; -3)), [range(0; 10; 4)], (tojson | fromjson), ([3, 1, 2] | sort_by(-.)), (now | type), ("2015-03-05T23:51:47Z" | fromdate)`}, input: `{"x":[1]}`,

@@ -180,6 +180,9 @@ func TestCorpus(t *testing.T) {
 	odd, broken := oddStates(), brokenStates()
 	big := large(t)
 	fast := 0
+	if testing.Short() {
+		filters = filters[:len(filters)/4]
+	}
 	for i, f := range filters {
 		// Each filter meets a part of the inputs, and each of these every kind of filter.
 		some := append([]string{tasksState, projectsState}, odd...)
@@ -298,6 +301,9 @@ func jqDifferences() map[string]string {
 // them if TERCET_CORPUS is all, since a start of jq takes longer than the rest.
 func TestCorpusLikeJQ(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts jq some hundred times")
+	}
 	jq, err := exec.LookPath("jq")
 	if err != nil {
 		t.Skip("jq is not installed")

@@ -36,6 +36,7 @@ const (
 	guardSmall  = "_tercet_small"  // the string or array may be added
 	guardDeep   = "_tercet_deep"   // the value is small in full
 	guardIndex  = "_tercet_index"  // the index, or every index of the path, may be assigned to
+	guardEvent  = "_tercet_event"  // the path of an event of a stream, its first element, may be assigned to
 	guardRegex  = "_tercet_regex"  // the string may be searched
 	guardTest   = "_tercet_test"   // the string may be tested
 	guardRepeat = "_tercet_repeat" // the two arguments may be multiplied
@@ -55,6 +56,12 @@ func guardFunctions(b bounds) []gojq.CompilerOption {
 		check(guardSmall, 0, func(v any, _ []any) string { return b.small(v) }),
 		check(guardDeep, 0, func(v any, _ []any) string { return b.whole(v) }),
 		check(guardIndex, 0, func(v any, _ []any) string { return b.place(v) }),
+		check(guardEvent, 0, func(v any, _ []any) string {
+			if event, ok := v.([]any); ok && len(event) > 0 {
+				return b.place(event[0])
+			}
+			return ""
+		}),
 		check(guardRegex, 0, func(v any, _ []any) string { return longer(v, b.regex, "string to search") }),
 		check(guardTest, 0, func(v any, _ []any) string { return longer(v, b.test, "string to test") }),
 		check(guardRepeat, 2, func(_ any, args []any) string { return b.product(args[0], args[1]) }),
@@ -409,7 +416,7 @@ func (g guarder) call(t *gojq.Term) {
 		}
 	case "fromstream":
 		if len(f.Args) == 1 {
-			f.Args[0] = paren(pipe(paren(f.Args[0]), call(guardIndex)))
+			f.Args[0] = paren(pipe(paren(f.Args[0]), call(guardEvent)))
 		}
 	case "add":
 		g.add(t)
