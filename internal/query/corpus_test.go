@@ -180,10 +180,10 @@ func TestCorpus(t *testing.T) {
 	odd, broken := oddStates(), brokenStates()
 	big := large(t)
 	fast := 0
-	if testing.Short() {
-		filters = filters[:len(filters)/4]
-	}
 	for i, f := range filters {
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
 		// Each filter meets a part of the inputs, and each of these every kind of filter.
 		some := append([]string{tasksState, projectsState}, odd...)
 		for k := i % 4; k < len(written); k += 4 {
@@ -199,7 +199,7 @@ func TestCorpus(t *testing.T) {
 			different(t, f.src, query.CLIRequest{Compact: true}, []string{big, big[:len(big)-9]})
 		}
 	}
-	if fast < len(filters)/2 {
+	if fast < len(filters)/2 && !testing.Short() {
 		t.Errorf("%d of %d filters were answered the fast way, want at least half of them", fast, len(filters))
 	}
 	t.Logf("%d of %d filters, %d inputs", fast, len(filters), len(written)+len(odd)+len(broken))
