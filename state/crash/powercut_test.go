@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -125,26 +126,47 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-const cutWriters = 3
+const cutWriters = 2
 
-// round writes, cuts, and looks. It gives the number of acknowledged writes.
+// heard is what a process has said until now.
+type heard struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text = append(h.text, p...)
+	return len(p), nil
+}
+
+func (h *heard) now() []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return bytes.Clone(h.text)
+}
+
+// round writes, cuts, and looks. It gives the number of acknowledged writes. On XFS only those count that were heard of before
+// the cut: the sync of a folder finds nothing to wait for there when the cut has just dropped it, and says yes to a process
+// that a real loss of power would have ended as well.
 func (d *device) round(t *testing.T, i int) int {
 	t.Helper()
-	s := &soak{dir: filepath.Join(d.at, strconv.Itoa(i)), last: make([]int, cutWriters)}
+	s := &soak{dir: filepath.Join(d.at, strconv.Itoa(i)), last: make([]ack, cutWriters*perProcess)}
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	setUp(t, s.dir, func(w *workspace) error {
-		list := make([]state.NewTask, cutWriters)
+		list := make([]state.NewTask, cutWriters*perProcess)
 		for i := range list {
 			list[i] = state.NewTask{Title: fmt.Sprint("task ", i)}
 		}
 		return errors.Join(w.m.Init(context.Background(), state.InitOptions{}), w.force(state.CreateTasks{Tasks: list}))
 	})
 	unix.Sync() // the folder itself; its state needs no help
-	cmds, outs := make([]*exec.Cmd, cutWriters), make([]bytes.Buffer, cutWriters)
+	cmds, outs := make([]*exec.Cmd, cutWriters), make([]heard, cutWriters)
 	for j := range cmds {
-		cmds[j] = command(t, "free updates", s.dir, strconv.Itoa(j+1), "0")
+		cmds[j] = command(t, "free updates", s.dir, strconv.Itoa(j))
 		cmds[j].Stdout = &outs[j]
 		if err := cmds[j].Start(); err != nil {
 			t.Fatal(err)
@@ -156,13 +178,20 @@ func (d *device) round(t *testing.T, i int) int {
 	if err := os.WriteFile(careless, []byte("not synced"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	before := make([][]byte, cutWriters)
+	for j := range outs {
+		before[j] = outs[j].now()
+	}
 	if err := d.cut(); err != nil {
 		t.Skip("the file system cannot be cut: ", err)
 	}
 	for j := range cmds {
 		cmds[j].Process.Kill()
 		cmds[j].Wait()
-		s.take(j, outs[j].Bytes(), "")
+		if d.kind == "ext4" {
+			before[j] = outs[j].now()
+		}
+		s.take(before[j], "")
 	}
 	if err := errors.Join(d.unmount(), d.mount()); err != nil {
 		t.Fatal(err)
@@ -171,5 +200,5 @@ func (d *device) round(t *testing.T, i int) int {
 		d.dropped++
 	}
 	s.settle(t)
-	return len(s.acked)
+	return s.acked
 }

@@ -3,7 +3,6 @@
 package crash_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -194,8 +193,8 @@ func check(dir string, acked []string) error {
 
 func lines(out []byte) []string {
 	var list []string
-	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
-		list = append(list, s.Text())
+	for line := range bytes.Lines(out) {
+		list = append(list, strings.TrimSuffix(string(line), "\n"))
 	}
 	return list
 }
