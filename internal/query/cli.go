@@ -188,6 +188,12 @@ func (r *cli) prepare() (exit int, err error) {
 		return exitCompile, err
 	}
 	r.values = values
+	if r.plan != nil && r.plan.group != nil && r.plan.group.rest != "" {
+		c.src, c.look = r.plan.group.rest, nil
+		if r.plan.rest, err = c.compile(); err != nil {
+			r.plan.group = nil
+		}
+	}
 	return 0, nil
 }
 

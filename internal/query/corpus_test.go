@@ -396,12 +396,18 @@ func randomFilter(rnd *rand.Rand) string {
 		}
 		return field() + pick(" == ", " != ", " < ", " <= ", " > ", " >= ") + scalar()
 	}
+	if rnd.IntN(5) == 0 {
+		array := pick(".tasks", ".tasks", ".active_projects", ".tasks[0].artifacts", ".")
+		begin := pick(array+" | group_by("+field()+")", "["+array+"[] | "+field()+"] | group_by(.)", array+" | map("+field()+") | group_by(.)", "["+array+"[]"+field()+"] | group_by(.)",
+			"reduce "+array+"[] as $t ({}; .[$t"+field()+"] += 1)")
+		return begin + pick("", " | length", " | map(length)", " | map([.[0], length])", " | map("+pick(".[0]", "first", "last")+field()+"?)", " | .[0]", " | . as $g | [$g[][0]?]", ", .serial", " | map(select("+cond(1)+"?))")
+	}
 	array := pick(".tasks", ".tasks", ".tasks", ".active_projects", ".", ".tasks?", ".tasks[1:]", "(.tasks, .active_projects)")
 	stages := []string{array + pick("[]", "[]?", " | .[]", "[0]", "")}
 	for range rnd.IntN(4) {
 		stages = append(stages, pick(
 			"select("+cond(2)+")", "select("+cond(1)+")", field(), "map(select("+cond(1)+"))", "["+field()+", "+field()+"]", "{n: "+field()+", m: "+field()+"}",
-			"map("+field()+")", "sort_by("+field()+")", "group_by("+field()+")", "length", "type", "first", "last", ".[0]", "(select("+cond(1)+"), "+field()+")",
+			"map("+field()+")", "sort_by("+field()+")", "group_by("+field()+")", "group_by(.)", "length", "type", "first", "last", ".[0]", "(select("+cond(1)+"), "+field()+")",
 			"(select("+cond(1)+") // "+field()+")", "try "+field(), field()+"?", "if "+cond(1)+" then "+field()+" else . end", "any("+cond(1)+")", "tojson", "keys?", ".[]?", "values", "not",
 			field()+" as $y | select("+cond(1)+") | $y",
 		))

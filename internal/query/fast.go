@@ -29,6 +29,9 @@ type plan struct {
 	root *need
 	path []string // to the array whose elements the query treats one by one, independently
 	part *need    // that array, nil if there is none
+
+	group *grouping // what the query begins with, may be nil
+	rest  *Code     // what comes behind it, nil for nothing
 }
 
 // newPlan gives nil if the query needs its input in full.
@@ -38,7 +41,19 @@ func newPlan(q *gojq.Query, globals map[string]any) *plan {
 		return nil
 	}
 	root.settle()
-	p := &plan{root: root}
+	p := &plan{root: root, group: groupingOf(q)}
+	if g := p.group; g != nil {
+		g.array = root
+		for _, name := range g.path {
+			g.array = g.array.field(name)
+		}
+		if g.array.elems == nil {
+			p.group = nil
+		} else {
+			g.array.elems.field(g.field)
+			g.slot = g.array.elems.index(g.field)
+		}
+	}
 	if path, ok := eachOf(q); ok {
 		p.part, p.path = root, path
 		for _, name := range path {
@@ -124,8 +139,15 @@ func (r *cli) fast(ctx context.Context) (exit int, err error, ok bool) {
 // fastInput answers for one input. The error is that of a context that ended.
 func (r *cli) fastInput(ctx context.Context) (err error, ok bool) {
 	args := len(r.from.all)
+	code := r.code
+	if r.way == wayFast && r.plan.group != nil {
+		code = r.plan.rest
+	}
 	run := func(doc any) bool {
-		for v, rerr := range r.code.each(ctx, doc, r.values) {
+		if code == nil {
+			return r.print(doc) == nil
+		}
+		for v, rerr := range code.each(ctx, doc, r.values) {
 			if rerr == nil {
 				rerr = r.print(v)
 			}
@@ -144,10 +166,19 @@ func (r *cli) fastInput(ctx context.Context) (err error, ok bool) {
 		in.part, in.emit = r.plan.part, func(elems []any) bool { return run(r.plan.wrap(elems)) }
 	}
 	in.skipMark()
+	grouped := r.way == wayFast && r.plan.group != nil
 	for {
+		if grouped {
+			in.groups = r.plan.group.start()
+		}
 		doc, done, ok := in.read()
 		if done || !ok {
 			return err, ok || err != nil
+		}
+		if grouped {
+			if doc, ok = in.groups.result(); !ok || !in.seen {
+				return nil, false
+			}
 		}
 		if !run(doc) {
 			return err, err != nil

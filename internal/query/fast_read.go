@@ -97,20 +97,16 @@ func (w *window) value(l *layout, s *scanning) (int, bool) {
 	}
 }
 
-// key takes what stands before the value of a member; see scanKey.
-func (w *window) key(first bool) (name string, closed, ok bool) {
+// key takes what stands before the value of a member and gives the key as it is written; see scanKey.
+func (w *window) key(first bool) (raw []byte, closed, ok bool) {
 	for {
 		at, end, closed := scanKey(w.b, w.i, first)
 		if end >= 0 {
-			if !closed {
-				v, _ := decodeScalar(w.b[at.start:at.end])
-				name, ok = v.(string)
-			}
 			w.i = end
-			return name, closed, ok || closed
+			return w.b[at.start:at.end], closed, true
 		}
 		if end == wrong || !w.more() {
-			return "", false, false
+			return nil, false, false
 		}
 	}
 }
@@ -143,12 +139,15 @@ type partial struct {
 	need  *need
 	from  *origins
 	empty map[string]any // stands for objects of which nothing is needed
-	whole bool           // every element is kept, whatever the conditions say
+	twins twins
+	whole bool // every element is kept, whatever the conditions say
 
 	// part is the need of an array whose elements are handed to emit, some at a time; nil if there is none.
 	part *need
 	emit func(elems []any) bool
 	seen bool // part was read in this value
+
+	groups *groups // the groups of an array's elements, if the query begins with them
 }
 
 // partSize is how many elements are handed on at a time.
@@ -185,17 +184,16 @@ func (p *partial) take(n *need) (any, bool) {
 }
 
 func (p *partial) object(n *need) (any, bool) {
-	m := make(map[string]any, len(n.fields))
+	m, s := make(map[string]any, len(n.fields)), scanning{need: n}
 	for first := true; ; first = false {
-		name, closed, ok := p.key(first)
+		raw, closed, ok := p.key(first)
 		if closed || !ok {
 			return m, ok
 		}
-		k := n.index(name)
-		if k < 0 {
-			ok = p.skip(0)
+		if k := s.slot(raw); k < 0 {
+			ok = p.skip(0, nil)
 		} else {
-			m[name], ok = p.take(n.fields[k].need)
+			m[n.fields[k].name], ok = p.take(n.fields[k].need)
 		}
 		if !ok {
 			return nil, false
@@ -204,12 +202,15 @@ func (p *partial) object(n *need) (any, bool) {
 }
 
 // skip takes a value that is not needed.
-func (p *partial) skip(depth int) bool {
+func (p *partial) skip(depth int, l *layout) bool {
 	c := p.peek()
-	if c != '{' && c != '[' || depth == streamed {
-		end, ok := p.value(nil, nil)
+	if c != '{' && c != '[' || l != nil && c == '{' || depth == streamed {
+		end, ok := p.value(l, nil)
 		p.i = max(end, p.i)
 		return ok
+	}
+	if c == '[' && l == nil {
+		l = &layout{}
 	}
 	for first := true; ; first = false {
 		var closed, ok bool
@@ -221,17 +222,18 @@ func (p *partial) skip(depth int) bool {
 		if closed || !ok {
 			return ok
 		}
-		if !p.skip(depth + 1) {
+		if !p.skip(depth+1, l) {
 			return false
 		}
 	}
 }
 
 func (p *partial) array(n *need) (any, bool) {
-	if n == p.part && p.seen {
+	special := n == p.part || p.groups != nil && n == p.groups.array
+	if special && p.seen {
 		return nil, false // the key is there twice, and the elements are handed on already
 	}
-	p.seen = p.seen || n == p.part
+	p.seen = p.seen || special
 	list := []any{}
 	var l layout
 	var s scanning
@@ -255,6 +257,12 @@ func (p *partial) array(n *need) (any, bool) {
 		}
 		raw := p.b[p.i:end]
 		p.i = end
+		if p.groups != nil && n == p.groups.array {
+			if !p.grouped(raw, s.spans) {
+				return nil, false
+			}
+			continue
+		}
 		if n.elems == nil {
 			if n.count {
 				list = append(list, nil)
@@ -301,6 +309,10 @@ func (p *partial) fields(b []byte, n *need, spans []span) (any, bool) {
 	if len(n.fields) == 0 {
 		return p.empty, true
 	}
+	key, same := p.twins.key(b, n, spans)
+	if same != nil {
+		return same, true
+	}
 	m := make(map[string]any, len(n.fields))
 	for i, s := range spans {
 		if s.end == 0 {
@@ -312,7 +324,52 @@ func (p *partial) fields(b []byte, n *need, spans []span) (any, bool) {
 		}
 		m[n.fields[i].name] = v
 	}
+	p.twins.add(key, m)
 	return m, true
+}
+
+// twins lets elements that are the same as far as they are needed be one object, which nobody changes: of a status there are
+// few values, and of a number there are many, where it gives up.
+type twins struct {
+	of      *need
+	objects map[string]map[string]any
+	buf     []byte
+	found   int
+}
+
+// The bounds of twins: how many objects it knows at most, of how many bytes, and how many have to be found for each of them.
+const (
+	maxTwins    = 256
+	maxTwinSize = 96
+)
+
+// key gives what tells an object from others, nothing if it cannot be shared, and the object if there is one.
+func (t *twins) key(b []byte, n *need, spans []span) ([]byte, map[string]any) {
+	if t.of == nil {
+		t.of, t.objects = n, map[string]map[string]any{}
+	}
+	if t.of != n || len(t.objects) == maxTwins && t.found < maxTwins {
+		return nil, nil
+	}
+	t.buf = t.buf[:0]
+	for _, s := range spans {
+		raw := at(b, s)
+		if len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') || len(t.buf)+len(raw) > maxTwinSize {
+			return nil, nil
+		}
+		t.buf = append(append(t.buf, raw...), 0) // no value holds a NUL
+	}
+	m, ok := t.objects[string(t.buf)]
+	if ok {
+		t.found++
+	}
+	return t.buf, m
+}
+
+func (t *twins) add(key []byte, m map[string]any) {
+	if key != nil && len(t.objects) < maxTwins {
+		t.objects[string(key)] = m
+	}
 }
 
 // decode makes a value of its bytes, which were scanned, as far as it is needed.
