@@ -17,6 +17,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/proc"
 	"tercet/internal/query"
+	"tercet/state"
 )
 
 // The bounds of `tercet query`. A filter that is linear in its input runs in this process, held to the time alone. Any other
@@ -74,6 +75,7 @@ func (a *app) runQuery(ctx context.Context, c queryCall) error {
 		return err
 	}
 	c.Memory = queryMemory + perByte*size
+	c.Request.Statuses = statusesOfReady()
 	q := c.Request
 	q.Out, q.Err = a.io.out, a.io.err
 	ready, code, err := query.NewCommand(q)
@@ -94,7 +96,7 @@ func (a *app) runQuery(ctx context.Context, c queryCall) error {
 func (a *app) finishQuery(ctx context.Context, ready *query.Command, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &query.LimitError{What: query.BoundTime, Limit: timeout.Milliseconds()})
 	defer cancel()
-	code, err := ready.Run(ctx)
+	code, err := runWithin(ctx, ready)
 	if fail, ok := errors.AsType[*formats.Failure](err); ok && fail.Code == formats.CodeCancelled {
 		return fail
 	}
@@ -105,6 +107,39 @@ func (a *app) finishQuery(ctx context.Context, ready *query.Command, timeout tim
 		return shown{code}
 	}
 	return nil
+}
+
+// runWithin runs a query and does not wait for one that goes on when its time is over, in the middle of a large input: it
+// ends with the process.
+func runWithin(ctx context.Context, ready *query.Command) (int, error) {
+	type end struct {
+		code int
+		err  error
+	}
+	done := make(chan end, 1)
+	go func() {
+		code, err := ready.Run(ctx)
+		done <- end{code, err}
+	}()
+	late := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(queryGrace, func() { close(late) }) })()
+	select {
+	case e := <-done:
+		return e.code, e.err
+	case <-late:
+		return queryFailed, context.Cause(ctx)
+	}
+}
+
+// statusesOfReady gives the rule of `tercet task ready` to the function ready.
+func statusesOfReady() *query.Statuses {
+	s := &query.Statuses{Done: formats.Completed.String()}
+	for _, status := range formats.TaskStatuses() {
+		if len(state.Ready([]formats.Task{{Number: 1, Status: status}})) > 0 {
+			s.Waiting = append(s.Waiting, status.String())
+		}
+	}
+	return s
 }
 
 // sayQuery prints what went wrong, and for a bound how to move it.

@@ -46,6 +46,8 @@ type CLIRequest struct {
 	RawInput   bool // -R: each line is a string, with Slurp the whole
 	Indent     int  // 1 to 7, or 0 for 2
 
+	Statuses *Statuses // of the tasks, for the function ready, which is not there without
+
 	Args       []Arg
 	Positional []Arg // --args and --jsonargs: $ARGS.positional; names are not looked at
 	Inputs     []Input
@@ -183,6 +185,9 @@ func (r *cli) prepare() (exit int, err error) {
 		if !r.req.NullInput && !r.req.Slurp && !r.req.RawInput {
 			r.plan = newPlan(q, globals)
 		}
+	}
+	if r.req.Statuses != nil {
+		c.allowed, c.extra = append(c.allowed, readyName+"/0"), append(c.extra, readyFunction(r.req.Statuses))
 	}
 	if r.code, err = c.compile(); err != nil {
 		return exitCompile, err

@@ -90,7 +90,7 @@ func (c *compiler) compile() (*Code, error) {
 	if c.look != nil {
 		c.look(q)
 	}
-	guard(q, c.bounds, w.global)
+	guard(q, c.bounds, &w)
 	// What the query does not name is not handed to the compiler, whose cost grows with the square of the names.
 	named := make([]bool, len(c.vars))
 	known := make([]string, 0, len(c.vars))

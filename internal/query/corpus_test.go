@@ -225,7 +225,7 @@ func TestRandomFilters(t *testing.T) {
 // different reports every input for which the ways differ. It tells whether one was answered the fast way.
 func different(t *testing.T, src string, req query.CLIRequest, inputs []string) (fast bool) {
 	t.Helper()
-	req.Filter = src
+	req.Filter, req.Statuses = src, corpusStatuses()
 	if req.Args == nil {
 		req.Args = corpusArgs()
 	}
@@ -284,6 +284,10 @@ func corpusArgs() []query.Arg {
 	}
 }
 
+func corpusStatuses() *query.Statuses {
+	return &query.Statuses{Waiting: []string{"not_started", "researched", "planned", "revised", "partial"}, Done: "completed"}
+}
+
 // jqDifferences are the marks of the corpus, each with its reason.
 func jqDifferences() map[string]string {
 	return map[string]string{
@@ -293,6 +297,7 @@ func jqDifferences() map[string]string {
 		"string index": "a string has characters by index",
 		"reverse null": "null cannot be reversed",
 		"ltrimstr":     "only a string has a start to be cut off",
+		"ready":        "it is a function of tercet",
 		"name":         "the name is that of the file",
 	}
 }

@@ -50,6 +50,11 @@ func newPlan(q *gojq.Query, globals map[string]any) *plan {
 		if g.array.elems == nil {
 			p.group = nil
 		} else {
+			for _, name := range []string{readyNumber, readyStatus, readyDeps} {
+				if g.kind == groupReady {
+					g.array.elems.field(name)
+				}
+			}
 			g.array.elems.field(g.field)
 			g.slot = g.array.elems.index(g.field)
 		}
@@ -161,7 +166,7 @@ func (r *cli) fastInput(ctx context.Context) (err error, ok bool) {
 		r.from.reset(args)
 		return true
 	}
-	in := partial{window: newWindow(r.req.Inputs[r.file]), need: r.plan.root, from: r.from, empty: map[string]any{}, whole: r.way == wayPart}
+	in := partial{window: newWindow(ctx, r.req.Inputs[r.file]), need: r.plan.root, from: r.from, empty: map[string]any{}, whole: r.way == wayPart}
 	if r.way == wayFast {
 		in.part, in.emit = r.plan.part, func(elems []any) bool { return run(r.plan.wrap(elems)) }
 	}
@@ -169,14 +174,17 @@ func (r *cli) fastInput(ctx context.Context) (err error, ok bool) {
 	grouped := r.way == wayFast && r.plan.group != nil
 	for {
 		if grouped {
-			in.groups = r.plan.group.start()
+			in.groups = r.plan.group.start(r.req.Statuses)
 		}
 		doc, done, ok := in.read()
+		if !ok && ctx.Err() != nil {
+			return context.Cause(ctx), true
+		}
 		if done || !ok {
 			return err, ok || err != nil
 		}
 		if grouped {
-			if doc, ok = in.groups.result(); !ok || !in.seen {
+			if doc, ok = in.result(); !ok || !in.seen {
 				return nil, false
 			}
 		}

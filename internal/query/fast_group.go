@@ -18,6 +18,7 @@ const (
 	groupElems  groupKind = iota // of each group its elements
 	groupValues                  // of each group the values of the field
 	groupCounts                  // an object: how many elements have which value
+	groupReady                   // the tasks that are ready
 )
 
 // grouping is the first part of a query.
@@ -33,6 +34,9 @@ type grouping struct {
 
 // groupingOf gives nil if a query does not begin with one.
 func groupingOf(q *gojq.Query) *grouping {
+	if rest, ok := readyFirst(q); ok {
+		return &grouping{kind: groupReady, path: []string{readyTasks}, field: readyStatus, rest: rest}
+	}
 	if q.Term != nil && q.Term.Type == gojq.TermTypeReduce && len(q.Term.SuffixList) == 0 && len(q.FuncDefs) == 0 {
 		return countingOf(q.Term.Reduce)
 	}
@@ -41,7 +45,7 @@ func groupingOf(q *gojq.Query) *grouping {
 		return nil
 	}
 	g := &grouping{}
-	path, iter, field, ok := route(list[0])
+	path, iter, _, ok := route(list[0])
 	switch by, isGroup := groupedBy(list, 1); {
 	case ok && !iter && isGroup && by != "":
 		// .tasks | group_by(.status)
@@ -55,7 +59,8 @@ func groupingOf(q *gojq.Query) *grouping {
 		if !isGroup || by != "" || t == nil || t.Type != gojq.TermTypeArray || len(t.SuffixList) > 0 || t.Array.Query == nil {
 			return nil
 		}
-		if path, iter, field, ok = route(t.Array.Query); !ok || !iter || field == "" {
+		path, iter, field, ok := route(t.Array.Query)
+		if !ok || !iter || field == "" {
 			return nil
 		}
 		g.kind, g.path, g.field, list = groupValues, path, field, list[2:]
@@ -188,6 +193,7 @@ type groups struct {
 
 	index map[string]int // by the bytes of the field, "" if there is none
 	list  []group
+	ready *readiness // of groupReady
 }
 
 type group struct {
@@ -198,7 +204,9 @@ type group struct {
 	count  int
 }
 
-func (g *grouping) start() *groups { return &groups{grouping: g, index: map[string]int{}} }
+func (g *grouping) start(s *Statuses) *groups {
+	return &groups{grouping: g, index: map[string]int{}, ready: newReadiness(s)}
+}
 
 // group gives the group of an element whose field is raw; nil if it has to be told otherwise.
 func (g *groups) group(raw []byte) *group {
@@ -232,6 +240,13 @@ func (g *groups) group(raw []byte) *group {
 }
 
 // result gives what the first part of the query makes; false if two groups are one after all.
+func (p *partial) result() (any, bool) {
+	if p.groups.kind == groupReady {
+		return p.found()
+	}
+	return p.groups.result()
+}
+
 func (g *groups) result() (any, bool) {
 	slices.SortFunc(g.list, func(a, b group) int { return gojq.Compare(a.key, b.key) })
 	for i := 1; i < len(g.list); i++ {
@@ -257,8 +272,11 @@ func (g *groups) result() (any, bool) {
 	return out, true
 }
 
-// grouped reads an element into its group.
-func (p *partial) grouped(raw []byte, spans []span) bool {
+// grouped reads an element, which stands at start in the window, into its group.
+func (p *partial) grouped(raw []byte, spans []span, start int) bool {
+	if p.groups.kind == groupReady {
+		return p.listed(raw, spans, p.next-int64(len(p.b)-start))
+	}
 	if raw[0] != '{' {
 		return false
 	}

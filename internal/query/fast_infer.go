@@ -333,6 +333,8 @@ func (a *inference) known(f *gojq.Func, in flow) (flow, bool) {
 	}
 	copy(arg[:], f.Args)
 	switch (Function{f.Name, len(f.Args)}) {
+	case Function{readyName, 0}:
+		return in.ready(), true
 	case Function{"empty", 0}, Function{"not", 0}, Function{"type", 0}:
 		return flow{}, true
 	case Function{"values", 0}, Function{"nulls", 0}, Function{"booleans", 0}, Function{"numbers", 0}, Function{"strings", 0},

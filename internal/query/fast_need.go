@@ -131,6 +131,15 @@ func (f flow) element() flow {
 	return f.elements(&site{})
 }
 
+// ready is the flow of the tasks that are ready.
+func (f flow) ready() flow {
+	elems := f.key(readyTasks).element()
+	elems.key(readyNumber)
+	elems.key(readyStatus)
+	demand(elems.key(readyDeps))
+	return elems
+}
+
 // counted asks for the number of elements.
 func (f flow) counted() {
 	for _, n := range f.at {

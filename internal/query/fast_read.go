@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -20,19 +21,23 @@ type window struct {
 	file io.ReaderAt
 	next int64 // where in the file to read on
 	end  bool  // there is nothing behind b
-	err  error // of the file
+	err  error // of the file, or of the context
+	ctx  context.Context
 }
 
-func newWindow(in Input) *window {
+func newWindow(ctx context.Context, in Input) *window {
 	if in.File == nil {
-		return &window{b: in.Data, end: true}
+		return &window{b: in.Data, next: int64(len(in.Data)), end: true}
 	}
-	return &window{file: in.File}
+	return &window{ctx: ctx, file: in.File}
 }
 
 // more reads on. What is not taken yet stays, at another place.
 func (w *window) more() bool {
 	if w.end || w.err != nil {
+		return false
+	}
+	if w.err = w.ctx.Err(); w.err != nil {
 		return false
 	}
 	rest := w.b[w.i:]
@@ -255,10 +260,10 @@ func (p *partial) array(n *need) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		raw := p.b[p.i:end]
+		raw, start := p.b[p.i:end], p.i
 		p.i = end
 		if p.groups != nil && n == p.groups.array {
-			if !p.grouped(raw, s.spans) {
+			if !p.grouped(raw, s.spans, start) {
 				return nil, false
 			}
 			continue

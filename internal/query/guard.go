@@ -165,15 +165,16 @@ func (b bounds) joined(v, sep any) string {
 	return ""
 }
 
-// guard puts the checks into a tree. global holds the calls of functions that the query does not define itself.
-func guard(q *gojq.Query, b bounds, global map[*gojq.Term]bool) {
-	g := guarder{bounds: b, global: global}
+// guard puts the checks into a tree that w has walked.
+func guard(q *gojq.Query, b bounds, w *walker) {
+	g := guarder{bounds: b, global: w.global, defines: w.defines}
 	g.query(q)
 }
 
 type guarder struct {
-	bounds bounds
-	global map[*gojq.Term]bool
+	bounds  bounds
+	global  map[*gojq.Term]bool
+	defines bool
 }
 
 func call(name string, args ...*gojq.Query) *gojq.Query {
@@ -420,6 +421,8 @@ func (g guarder) call(t *gojq.Term) {
 		}
 	case "add":
 		g.add(t)
+	case "INDEX":
+		g.table(t)
 	case "tojson", "tostring", "flatten", "sort", "unique", "min", "max", "implode", "transpose", "ascii":
 		if g.bounds.deep > 0 {
 			before(t, call(guardDeep))
@@ -438,6 +441,24 @@ func (g guarder) compares(t *gojq.Term) {
 		t.Func.Args[i] = checked(arg, guardDeep)
 	}
 	before(t, call(guardDeep))
+}
+
+// table makes INDEX(s; f) into ([s | {(f | tostring): .}] | add) // {}, which gives the same and does not copy the
+// table for each element. A query that defines functions is left alone: it may give one of these names.
+func (g guarder) table(t *gojq.Term) {
+	args := t.Func.Args
+	if g.defines || len(args) == 0 || len(args) > 2 {
+		return
+	}
+	source := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIdentity, SuffixList: []*gojq.Suffix{{Iter: true}}}}
+	if len(args) == 2 {
+		source = paren(args[0])
+	}
+	key := paren(pipe(paren(args[len(args)-1]), call("tostring")))
+	row := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeObject, Object: &gojq.Object{KeyVals: []*gojq.ObjectKeyVal{{KeyQuery: key, Val: identity()}}}}}
+	rows := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeArray, Array: &gojq.Array{Query: pipe(source, row)}}}
+	none := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeObject, Object: &gojq.Object{}}}
+	*t = gojq.Term{Type: gojq.TermTypeQuery, Query: &gojq.Query{Left: paren(pipe(rows, call("add"))), Op: gojq.OpAlt, Right: none}, SuffixList: t.SuffixList}
 }
 
 // add checks the sum of an array beforehand: its parts may be one long string many times.

@@ -277,8 +277,13 @@ func (g *growth) call(f *gojq.Func, depth int) extent {
 		return extent{weight: weight, many: f.Name == "paths" || f.Name == "leaf_paths"}
 	}
 	switch (Function{f.Name, len(f.Args)}) {
-	case Function{"inputs", 0}:
+	case Function{"inputs", 0}, Function{readyName, 0}:
 		return extent{1, true}
+	case Function{"INDEX", 1}:
+		g.query(f.Args[0], depth+1)
+		return extent{weight: 2}
+	case Function{"INDEX", 2}:
+		return extent{weight: 2 * g.pipe(&gojq.Query{Op: gojq.OpPipe, Left: f.Args[0], Right: f.Args[1]}, depth).weight}
 	case Function{"select", 1}:
 		g.refuse(g.query(f.Args[0], depth).many)
 		return extent{weight: 1}

@@ -16,7 +16,8 @@ type walker struct {
 	calls   []Call
 	formats []token
 	// global holds the terms of calls.
-	global map[*gojq.Term]bool
+	global  map[*gojq.Term]bool
+	defines bool // the query defines functions
 }
 
 // Ref is one use of a variable with the static path that follows it: $steps.plan["artifacts"][0] is $steps with plan and
@@ -139,6 +140,7 @@ func indexKey(i *gojq.Index) (string, bool) {
 }
 
 func (w *walker) def(d *gojq.FuncDef) {
+	w.defines = true
 	w.place(d.Name)
 	f := Function{Name: d.Name, Args: len(d.Args)}
 	w.funcs = append(w.funcs, f)
