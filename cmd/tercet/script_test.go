@@ -28,11 +28,30 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tercet": main, "fakeagent": fakeAgent})
 }
 
+// scripts gives the scripts to run: all of them, or under -short those that run most of the program at once, because the
+// race detector makes every process of a script slow.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	patterns := []string{"*"}
+	if testing.Short() {
+		patterns = []string{"demo_main", "flow_parallel*", "flow_rollback*", "implement_phases", "plan_*", "state_parallel", "state_cancel", "task_add*", "repl_*"}
+	}
+	var out []string
+	for _, p := range patterns {
+		found, err := filepath.Glob(filepath.Join("testdata", "script", p+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
 // TestScripts runs the manual: every script of testdata/script reads like a page of it.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true, ContinueOnError: true,
+		Files: scripts(t), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true, ContinueOnError: true,
 		Setup: func(e *testscript.Env) error {
 			// A terminal's, a CI's and a person's own settings must not reach a script.
 			e.Setenv("HOME", e.WorkDir+"/home")
