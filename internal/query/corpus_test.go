@@ -336,6 +336,9 @@ func TestCorpusLikeJQ(t *testing.T) {
 			cmd.Stdin = strings.NewReader(input)
 			want, err := cmd.Output()
 			wantExit := cmd.ProcessState.ExitCode()
+			if strings.Contains(string(stderrOf(err)), "ONIGURUMA") {
+				continue // this jq has no regular expressions
+			}
 			if got != string(want) || exit != wantExit {
 				t.Errorf("%s: exit %d\n%.600s\njq: exit %d, %v\n%.600s", f.src, exit, got, wantExit, err, want)
 			}
