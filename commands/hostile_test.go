@@ -31,7 +31,7 @@ func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and m
 		return "---\ncommand: page\ndescription: An example\n" + body + "\n---\n" + head[45:]
 	}
 	env := shippedSet(t)
-	for _, tc := range []struct{ name, src, code string }{
+	for _, tc := range []struct{ name, src, code string }{ //nolint:paralleltest // one after the other, for the figures
 		{"too large", strings.Repeat("x", 100<<20), "E002"},
 		{"no end of line", filled("x"), "E017"},
 		{"empty", "", "E017"},
@@ -68,7 +68,7 @@ func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and m
 		{"zeros", filled("\x00"), "E003"},
 		{"wide runes", step("return: \"" + filled("𐍈") + "\""), ""},
 	} {
-		t.Run(tc.name, func(t *testing.T) { //nolint:paralleltest // one after the other, for the figures
+		t.Run(tc.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
