@@ -70,6 +70,16 @@ type Request struct {
 	Dir      string   `json:"dir"`              // tree to work in, absolute: the worktree, else the project root
 	Out      string   `json:"out"`              // folder for documents, absolute, made by the Dispatcher
 	Repair   []string `json:"repair,omitempty"` // violations of the last return that a repair round names
+	// Budget is the share that was reserved for this delegation; a runner stops its program at the end of it.
+	Budget Budget `json:"budget,omitzero"`
+}
+
+// Budget bounds what work may use; a zero field is no bound.
+type Budget struct {
+	Tokens  int64   `json:"tokens,omitempty"`
+	Cost    float64 `json:"cost_usd,omitempty"`
+	Spawns  int     `json:"spawns,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
 }
 
 // InputType is the type of a subagent's input or returned field.

@@ -146,6 +146,35 @@ type Metadata struct {
 	Path     []string `json:"delegation_path,omitempty"`
 	// Worktree is the folder that git-workflow-manager opened, absolute; only a built-in may set it.
 	Worktree string `json:"worktree,omitempty"`
+	// Model, Tokens and Cost are what the runner measured; zero where the program does not say.
+	Model  string  `json:"model,omitempty"`
+	Tokens Tokens  `json:"tokens,omitzero"`
+	Cost   float64 `json:"cost_usd,omitempty"`
+	// Sandbox is the tier that the work was done in, empty where no program of its own was started.
+	Sandbox string `json:"sandbox,omitempty"`
+	// Prompt is the SHA-256 of the prompt in hexadecimal, empty for runners without one.
+	Prompt string `json:"prompt_sha256,omitempty"`
+	// Attempts are the runners that were tried in order, the last one being the one that answered; nil if there was one.
+	Attempts []RunnerAttempt `json:"attempts,omitempty"`
+}
+
+// Tokens counts what a model read and wrote, as its program reports it.
+type Tokens struct {
+	Input  int64 `json:"input"`
+	Cached int64 `json:"cached,omitempty"` // of Input, read from a cache
+	Output int64 `json:"output"`
+}
+
+// Total is what limits are compared with.
+func (t Tokens) Total() int64 { return t.Input + t.Output }
+
+// RunnerAttempt is one runner of a chain of fallbacks.
+type RunnerAttempt struct {
+	Runner   string  `json:"runner"`
+	Model    string  `json:"model,omitempty"`
+	Code     Code    `json:"code,omitempty"` // why the next one was tried, empty for the one that answered
+	Message  string  `json:"message,omitempty"`
+	Duration float64 `json:"duration_seconds"`
 }
 
 // Return is the one record that a subagent, a step and a command give back. Maps and slices belong to the receiver.
