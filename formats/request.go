@@ -163,6 +163,8 @@ type Limits struct {
 	Parallel  int
 	Spawns    int           // delegations to workers; 0: no limit
 	Duration  time.Duration // of the run
+	Tokens    int64         // used by workers, all that a runner reports; 0: no limit
+	Cost      float64       // of the workers in US dollars; 0: no limit
 }
 
 // The documented defaults of the limits.

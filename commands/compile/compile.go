@@ -155,64 +155,6 @@ func (c *compiler) environment() {
 	}
 }
 
-// mostSteps is how far a file may raise the number of steps of a run.
-const mostSteps = 10 * formats.DefaultSteps
-
-// limits reads the frontmatter's limits. Counters of second tries may only be lowered, steps and time may be raised.
-func (c *compiler) limits() {
-	fields := map[string]struct {
-		into *int
-		most int
-	}{
-		"rollbacks": {&c.prog.Limits.Rollbacks, formats.DefaultRollbacks},
-		"retries":   {&c.prog.Limits.Retries, formats.DefaultRetries},
-		"visits":    {&c.prog.Limits.Visits, formats.DefaultVisits},
-		"steps":     {&c.prog.Limits.Steps, mostSteps},
-		"parallel":  {&c.prog.Limits.Parallel, formats.MaxParallel},
-		"spawns":    {&c.prog.Limits.Spawns, mostSteps},
-	}
-	names := []string{"rollbacks", "retries", "visits", "steps", "parallel", "spawns", "duration"}
-	for _, f := range c.file.Front.Limits {
-		if f.Key.Text == "duration" {
-			c.duration(f.Value)
-			continue
-		}
-		field, ok := fields[f.Key.Text]
-		switch {
-		case ok:
-		case slices.Contains([]string{"tokens", "cost"}, f.Key.Text):
-			c.report(f.Key.Pos, CodeUnsupported, "remove it", "limit '%s' is not supported yet", f.Key.Text)
-			continue
-		case f.Key.Text == "depth":
-			c.report(f.Key.Pos, CodeUnknownKey, "remove it", "the depth is %d and no limit to set", formats.MaxDepth)
-			continue
-		default:
-			help := nearest.Help(f.Key.Text, names)
-			if help == "" {
-				help = "the limits are " + strings.Join(names, ", ")
-			}
-			c.report(f.Key.Pos, CodeUnknownKey, help, "unknown limit '%s'", f.Key.Text)
-			continue
-		}
-		n, ok := f.Value.Lit.(int)
-		if !ok || n < 1 || n > field.most {
-			c.report(f.Value.Pos, CodeLimitValue, "", "expected %s from 1 to %d, got %s", f.Key.Text, field.most, shown(f.Value))
-			continue
-		}
-		*field.into = n
-	}
-}
-
-func (c *compiler) duration(v *syntax.Value) {
-	text, ok := v.Lit.(string)
-	d, err := argspec.ParseDuration(text)
-	if !ok || err != nil || d <= 0 {
-		c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h", "expected a duration, got %s", shown(v))
-		return
-	}
-	c.prog.Limits.Duration = d
-}
-
 // literal is a word that is written, empty for anything else.
 func literal(v *syntax.Value) string {
 	word, ok := v.Lit.(string)

@@ -275,8 +275,8 @@ func (none) Names() []string                        { return nil }
 // TestLimits: what the file says stands in the program, and what it does not say is left to the defaults.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	p := compiled(t, shipped(t), file("limits: {steps: 500, retries: 1, duration: 90m}\nenv: [HOME]\nhidden: true\nexamples: [/x]\n", "", "A: return: done"))
-	want := formats.Limits{Steps: 500, Retries: 1, Duration: 90 * 60e9}
+	p := compiled(t, shipped(t), file("limits: {steps: 500, retries: 1, duration: 90m, tokens: 2000000, cost: 2.50}\nenv: [HOME]\nhidden: true\nexamples: [/x]\n", "", "A: return: done"))
+	want := formats.Limits{Steps: 500, Retries: 1, Duration: 90 * 60e9, Tokens: 2_000_000, Cost: 2.5}
 	if diff := cmp.Diff(want, p.Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}

@@ -75,7 +75,7 @@ func frontForm() Form {
 			{"category", "text", "for menus"},
 			{"examples", "texts", "lines for the help"},
 			{"hidden", "boolean", "left out of menus"},
-			{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration"},
+			{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration, tokens, cost"},
 			{"worktree", "form:worktree", "where the work is done"},
 			{"env", "words", "names that $env may show"},
 		},
