@@ -181,6 +181,31 @@ func TestSyncMeanwhile(t *testing.T) {
 	}
 }
 
+// TestSyncBreaks has TODO.md in the hands of programs with other line breaks: that is no edit, and notes keep their words.
+func TestSyncBreaks(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.add("a")
+	windows := strings.ReplaceAll(w.read("TODO.md"), "\n", "\r\n")
+	for i, text := range []string{windows, "\xef\xbb\xbf" + windows} {
+		w.write("TODO.md", text)
+		if e, err := w.r.Edits(t.Context()); err != nil || e.Edited {
+			t.Errorf("Edits of %q = %+v, %v; want none", text, e, err)
+		}
+		if res := w.do(state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": fmt.Sprint(i, "h")}}); len(res.Warnings) != 0 || strings.Contains(w.read("TODO.md"), "\r") {
+			t.Errorf("Apply = %q, TODO.md %q; want it written anew", res.Warnings, w.read("TODO.md"))
+		}
+	}
+	w.write("TODO.md", windows+"- [ ] b\r\n\r\nmine\r\nand\rmore\r\r\n\r")
+	w.do(state.SyncTasks{})
+	if got := w.read("TODO.md"); !strings.Contains(got, "\nmine\nand\rmore\n") || strings.Count(got, "\r") != 1 {
+		t.Errorf("TODO.md = %q, want the note with plain line breaks", got)
+	}
+	if res := w.do(state.SyncTasks{}); res.Changed {
+		t.Errorf("a second sync = %+v, want nothing to do", res)
+	}
+}
+
 // TestSyncRoundTrip edits a rendered file into the rendering of another state: a sync makes the one into the other.
 func TestSyncRoundTrip(t *testing.T) {
 	t.Parallel()

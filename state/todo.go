@@ -157,6 +157,7 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 	if !found {
 		return 0, "", nil, false
 	}
+	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // of an editor
 	rest, ok := strings.CutPrefix(string(bytes.TrimSuffix(line, []byte("\r"))), "<!-- tercet: serial ")
 	rest, end := strings.CutSuffix(rest, " -->")
 	word, sha, cut := strings.Cut(rest, " sha256 ")
@@ -165,6 +166,11 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 		return 0, "", nil, false
 	}
 	return n, sha, body, true
+}
+
+// ours tells whether a body is as it was rendered. A checkout that turned its line breaks into those of Windows is no edit.
+func ours(sha string, body []byte) bool {
+	return sha == digest(body) || bytes.IndexByte(body, '\r') >= 0 && sha == digest(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
 }
 
 // todoWait is how long the view waits for another process that writes it: that one writes the same or something newer.
@@ -233,7 +239,7 @@ func (m *Manager) writeTodo(synced string) error {
 		return err
 	default:
 		serial, sha, body, ok := todoHead(old)
-		if !ok || sha != digest(body) {
+		if !ok || !ours(sha, body) {
 			return errTodoEdited
 		}
 		if serial >= doc.Serial {

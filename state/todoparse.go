@@ -59,7 +59,7 @@ func parseTodo(src []byte) *todoText {
 	p := todoParser{out: t}
 	body := string(src)
 	if serial, sha, rest, ok := todoHead(src); ok {
-		t.serial, t.known, t.intact = serial, true, sha == digest(rest)
+		t.serial, t.known, t.intact = serial, true, ours(sha, rest)
 		p.line = 1
 		t.pieces = append(t.pieces, todoPiece{kind: todoFrame, line: 1, raw: string(src[:len(src)-len(rest)])})
 		body = string(rest)
@@ -109,9 +109,23 @@ func (t *todoText) notes() []todoPiece {
 		out = append(out, p)
 	}
 	for i := range out {
-		out[i].raw = strings.Trim(strings.ReplaceAll(out[i].raw, "\r\n", "\n"), "\n")
+		out[i].raw = strings.Trim(plainBreaks(out[i].raw), "\n")
 	}
 	return out
+}
+
+// plainBreaks ends each line with a line feed alone. Carriage returns before it go, however many: one that stayed at the end
+// of a note would become half of the next rendering's line break. Inside a line they are a character like others.
+func plainBreaks(s string) string {
+	if strings.IndexByte(s, '\r') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(strings.TrimRight(line, "\r\n"))
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 type todoParser struct {
