@@ -1,0 +1,190 @@
+package prompt
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+)
+
+// knowledge is the task, what the step passes on, and the knowledge of the subagent's file and of the boards.
+func knowledge(r formats.Request) string {
+	var s sheet
+	if r.Task != nil {
+		s.add(material(fmt.Sprintf("Task %d, from the list of tasks:", r.Task.Number), "json", task(r.Task)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Input)) {
+		value := r.Input[name]
+		if value == nil || r.Task != nil && isTask(value, r.Task.Number) {
+			continue
+		}
+		from := "Input `" + inline(name) + "`, from the step that calls you:"
+		if text, ok := value.(string); ok {
+			s.add(material(from, "text", text))
+			continue
+		}
+		s.add(material(from, "json", asJSON(value)))
+	}
+	for i, one := range r.Facets.Knowledge {
+		s.add(material(fmt.Sprintf("Knowledge %d of %d, from files of knowledge and boards:", i+1, len(r.Facets.Knowledge)), "text", one))
+	}
+	if s.Len() == 0 {
+		s.add("Nothing is given beyond the instruction.")
+	}
+	return s.String()
+}
+
+// task is what a model needs of a task. Times, leases and sessions are not in it: they differ from run to run.
+func task(t *formats.Task) string {
+	type artifact struct {
+		Type    formats.ArtifactType `json:"type"`
+		Path    string               `json:"path"`
+		Summary string               `json:"summary,omitempty"`
+	}
+	short := struct {
+		Number        int                `json:"number"`
+		Title         string             `json:"title"`
+		Status        formats.TaskStatus `json:"status"`
+		Language      string             `json:"language,omitempty"`
+		Priority      string             `json:"priority,omitempty"`
+		Effort        string             `json:"effort,omitempty"`
+		Description   string             `json:"description"`
+		Dependencies  []int              `json:"dependencies,omitempty"`
+		Parent        *int               `json:"parent,omitempty"`
+		BlockedReason string             `json:"blocked_reason,omitempty"`
+		Artifacts     []artifact         `json:"artifacts,omitempty"`
+	}{
+		t.Number, t.Title, t.Status, t.Language, t.Priority, t.Effort, t.Description, t.Dependencies, t.Parent, t.BlockedReason, nil,
+	}
+	for _, a := range t.Artifacts {
+		short.Artifacts = append(short.Artifacts, artifact{a.Type, a.Path, a.Summary})
+	}
+	return asJSON(short)
+}
+
+// isTask tells whether an input is the task that stands above already.
+func isTask(value any, number int) bool {
+	switch v := value.(type) {
+	case *formats.Task:
+		return v != nil && v.Number == number
+	case map[string]any:
+		_, titled := v["title"]
+		return titled && fmt.Sprint(v["number"]) == fmt.Sprint(number)
+	}
+	return false
+}
+
+// asJSON is a value as JSON with its keys in order; a value that JSON cannot hold is said to be one.
+func asJSON(value any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(value); err != nil {
+		return fmt.Sprintf("(a value that JSON cannot hold: %v)", err)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// instruction is what to do, and in later rounds what became of it.
+func instruction(r formats.Request) string {
+	var s sheet
+	if r.Question != "" {
+		s.add("Answer one question of another agent, and do nothing else. Change no file and make no document: the answer stands in\n`text` or, if it is short, in `summary`.")
+		s.add(material("The question:", "text", r.Question))
+	} else {
+		own, _ := cutRevision(r)
+		s.add(settle(own))
+	}
+	if r.Dir != "" {
+		s.add("Work in the folder `" + inline(r.Dir) + "`.")
+	}
+	if r.Feedback != nil && r.Question == "" {
+		s.add(revision(*r.Feedback))
+	}
+	if len(r.Repair) > 0 {
+		s.add("## Repair")
+		s.add("Your last return was refused. The work is not asked for again: put right what is listed, and return anew.")
+		var list strings.Builder
+		for i, one := range r.Repair {
+			fmt.Fprintf(&list, "%d. %s\n", i+1, one)
+		}
+		s.add(material("What tercet found in it, quoting it:", "text", list.String()))
+	}
+	if s.Len() == 0 {
+		s.add("No instruction is given: do what your description and the input say.")
+	}
+	return s.String()
+}
+
+// cutRevision takes away the block that a command adds to the instruction of a step that is run again: the same is said from
+// Feedback, where it is known what a person said and what others did.
+func cutRevision(r formats.Request) (string, bool) {
+	text := r.Facets.Instruction
+	if r.Feedback == nil {
+		return text, false
+	}
+	header := fmt.Sprintf("## Revision %d\n", r.Feedback.Attempt)
+	if strings.HasPrefix(text, header) {
+		return "", true
+	}
+	before, _, found := strings.Cut(text, "\n"+header)
+	return before, found
+}
+
+// revision is what a step learns when it is run again. A person's words are an instruction, those of others material.
+func revision(f formats.Feedback) string {
+	if f.Note == "" && f.Answer == "" && f.Choice == "" && len(f.Issues) == 0 {
+		return ""
+	}
+	var s sheet
+	s.add(fmt.Sprintf("## Revision %d", f.Attempt))
+	switch {
+	case f.Answer != "" && f.Note == "" && len(f.Issues) == 0:
+		s.add("Your question was answered. Go on where it stopped you.")
+	case f.Own:
+		s.add("You sent this work back with what is listed here. It was done again: judge whether that is resolved, and what is new.")
+	default:
+		s.add("Your earlier work was sent back by `" + inline(f.From) + "`. Change what is listed here and nothing else.")
+	}
+	if f.Note != "" {
+		s.add("The person for whom you work says:\n\n" + quoted(f.Note))
+	}
+	if f.Answer != "" && f.Answer != f.Note {
+		s.add(material("The answer to your question:", "text", f.Answer))
+	}
+	if list := issues(f.Issues); list != "" {
+		s.add(material("What was found in your work, from `"+inline(f.From)+"`:", "text", list))
+	}
+	return s.String()
+}
+
+// issues lists what is open, without repeats and numbered anew.
+func issues(all []formats.Issue) string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, i := range all {
+		where := strings.Join(i.Files, ", ")
+		if where != "" && i.Line > 0 {
+			where = fmt.Sprintf("%s:%d", where, i.Line)
+		}
+		key := where + "\x00" + i.Description
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		fmt.Fprintf(&b, "%d. [%s] %s", len(seen), i.Level, i.Description)
+		if where != "" && !strings.Contains(i.Description, where) {
+			fmt.Fprintf(&b, " (%s)", where)
+		}
+		if i.SuggestedFix != "" {
+			fmt.Fprintf(&b, "; %s", i.SuggestedFix)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
