@@ -14,6 +14,25 @@ type Agent interface {
 	Run(ctx context.Context, r formats.Request) (formats.Return, error)
 }
 
+// Measured is what a runner measured of the program it ran. It is no part of a Return, so that nothing a program prints or
+// writes can become it.
+type Measured struct {
+	Runner   string
+	Model    string
+	Tokens   formats.Tokens
+	Cost     float64 // US dollars, zero where the program does not say
+	Sandbox  string
+	Prompt   string // SHA-256 in hexadecimal
+	Attempts []formats.RunnerAttempt
+}
+
+// Metered is an Agent that measures. Run of such an agent is not called by the Dispatcher. What was measured is valid
+// beside an error too.
+type Metered interface {
+	Agent
+	RunMetered(ctx context.Context, r formats.Request) (formats.Return, Measured, error)
+}
+
 // Func makes a function an Agent.
 type Func func(ctx context.Context, r formats.Request) (formats.Return, error)
 

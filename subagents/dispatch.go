@@ -74,6 +74,7 @@ type delegation struct {
 	from   int // depth of the caller
 	begin  time.Time
 	folder *folder
+	used   Measured // by all calls of the agent
 }
 
 func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Return, error) {
@@ -167,7 +168,7 @@ type answer struct {
 
 // ask calls the agent once and judges what comes back.
 func (g *delegation) ask(ctx context.Context) (answer, error) {
-	ret, fault := g.agent.Run(ctx, g.req)
+	ret, fault := g.run(ctx)
 	if broken, ok := errors.AsType[*ReturnError](fault); ok {
 		return answer{bad: slices.Clone(broken.Problems), raw: broken.Raw}, nil
 	}
@@ -187,6 +188,36 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	return a, nil
+}
+
+// run calls the agent. What a runner measured is added up, and taken off the budget of a call that follows.
+func (g *delegation) run(ctx context.Context) (formats.Return, error) {
+	agent, ok := g.agent.(Metered)
+	if !ok {
+		return g.agent.Run(ctx, g.req)
+	}
+	r := g.req
+	r.Budget = left(r.Budget, g.used)
+	ret, used, err := agent.RunMetered(ctx, r)
+	used.Tokens.Input += g.used.Tokens.Input
+	used.Tokens.Cached += g.used.Tokens.Cached
+	used.Tokens.Output += g.used.Tokens.Output
+	used.Cost += g.used.Cost
+	used.Attempts = slices.Concat(g.used.Attempts, used.Attempts)
+	g.used = used
+	return ret, err
+}
+
+// left is what a budget still allows, at least the smallest amount where it is used up: zero would mean no bound.
+func left(b formats.Budget, used Measured) formats.Budget {
+	if b.Tokens > 0 {
+		b.Tokens = max(1, b.Tokens-used.Tokens.Total())
+	}
+	if b.Cost > 0 {
+		const least = 0.0001 // US dollars
+		b.Cost = max(least, b.Cost-used.Cost)
+	}
+	return b
 }
 
 // judge checks the return against the contract and its artifacts against the disk.
@@ -233,6 +264,7 @@ func (g *delegation) dropClaims(ret formats.Return) formats.Return {
 	drop("metadata.delegation_depth", m.Depth != 0 && m.Depth != g.req.Depth.Int())
 	drop("metadata.delegation_path", m.Path != nil && !slices.Equal(m.Path, g.req.Path))
 	drop("metadata.worktree", m.Worktree != "" && !g.info.Builtin)
+	drop("what it used", m.Model != "" || m.Tokens != formats.Tokens{} || m.Cost != 0 || m.Sandbox != "" || m.Prompt != "" || m.Attempts != nil)
 	ret.Metadata = formats.Metadata{Runner: m.Runner}
 	if g.info.Builtin {
 		ret.Metadata.Worktree = m.Worktree
@@ -250,6 +282,11 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	}
 	m.Depth, m.Path = g.req.Depth.Int(), slices.Clone(g.req.Path)
 	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
+	m.Model, m.Tokens, m.Cost, m.Sandbox, m.Prompt = g.used.Model, g.used.Tokens, g.used.Cost, g.used.Sandbox, g.used.Prompt
+	m.Attempts = g.used.Attempts
+	if g.used.Runner != "" {
+		m.Runner = g.used.Runner
+	}
 	if named, ok := g.agent.(interface{ Runner() string }); ok {
 		m.Runner = named.Runner()
 	}
@@ -341,6 +378,12 @@ func (g *delegation) emit(ret formats.Return, err error) {
 	}
 	if ret.Metadata.Runner != "" {
 		e.Attrs["runner"] = ret.Metadata.Runner
+	}
+	if m := ret.Metadata; m.Tokens.Total() > 0 {
+		e.Attrs["tokens"], e.Attrs["cost_usd"] = m.Tokens.Total(), m.Cost
+	}
+	if a := ret.Metadata.Attempts; len(a) > 0 {
+		e.Attrs["attempts"] = a
 	}
 	g.d.Trace.Emit(e)
 }

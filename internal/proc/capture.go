@@ -12,10 +12,11 @@ type meter struct {
 	once  sync.Once
 	beat  chan struct{} // holds at most one: something was printed
 	flood chan struct{} // closed when the limit is passed
+	halt  chan struct{} // holds at most one: Command.Watch said no
 }
 
 func newMeter(limit int64) *meter {
-	m := &meter{beat: make(chan struct{}, 1), flood: make(chan struct{})}
+	m := &meter{beat: make(chan struct{}, 1), flood: make(chan struct{}), halt: make(chan struct{}, 1)}
 	m.left.Store(limit)
 	return m
 }
@@ -43,8 +44,9 @@ type sink struct {
 	name string   // of the spill
 	max  int      // bytes to keep in memory
 	buf  []byte
-	lost bool  // memory holds less than was printed
-	err  error // first error of the spill
+	look func([]byte) bool // Command.Watch, nil for the other stream and once it has said no
+	lost bool              // memory holds less than was printed
+	err  error             // first error of the spill
 }
 
 // drain reads the pipe to its end or until it is closed under it. It goes on reading when nothing can be kept any
@@ -57,6 +59,10 @@ func (k *sink) drain(m *meter) {
 			kept := m.take(n)
 			k.keep(chunk[:kept])
 			k.lost = k.lost || kept < n
+			if k.look != nil && !k.look(chunk[:kept]) {
+				k.look = nil
+				m.halt <- struct{}{}
+			}
 		}
 		if err != nil {
 			return // end of the stream, or the pipe was closed to end this goroutine

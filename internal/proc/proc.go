@@ -104,6 +104,9 @@ type Command struct {
 	Limit int64
 	// Private gives the child a fresh TMPDIR of mode 0700 that is removed when it has ended.
 	Private bool
+	// Watch, if not nil, is given standard output as it comes, in order and from one goroutine that has ended when Run
+	// returns; it must not keep the slice and must not block. When it returns false the child is stopped.
+	Watch   func(p []byte) bool
 	Purpose Purpose // required
 }
 
@@ -118,8 +121,9 @@ type Result struct {
 	Truncated      bool   // one of the streams was longer than its cap
 	Duration       time.Duration
 	TimedOut       TimeoutKind // which limit of time was reached, or empty
-	Killed         bool        // this package stopped the child: limit, flood, or a cancelled context
+	Killed         bool        // this package stopped the child: limit, flood, Watch, or a cancelled context
 	Flooded        bool        // the child printed more than Command.Limit
+	Stopped        bool        // Command.Watch ended it
 }
 
 // Success reports whether the child ended by itself, with exit code 0 and within its limits.

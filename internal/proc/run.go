@@ -84,6 +84,7 @@ const (
 	stopTotal   stopReason = "total"
 	stopIdle    stopReason = "idle"
 	stopFlood   stopReason = "flood"
+	stopWatch   stopReason = "watch"
 )
 
 // child is one run. The goroutines of run, drain (two), feed and wait share it; what they share is named here.
@@ -137,6 +138,7 @@ func (k *child) start() (err error) {
 	if k.err, stderr, err = sinkTo(k.command.StderrCap, k.command.ErrFile); err != nil {
 		return err
 	}
+	k.out.look = k.command.Watch
 	k.cmd.Stdout, k.cmd.Stderr = stdout, stderr
 	if k.command.Stdin != nil {
 		r, w, err := os.Pipe()
@@ -198,6 +200,8 @@ func (k *child) supervise(ctx context.Context) stopReason {
 			return k.stop(stopIdle)
 		case <-k.meter.flood:
 			return k.stop(stopFlood)
+		case <-k.meter.halt:
+			return k.stop(stopWatch)
 		}
 	}
 }
@@ -270,13 +274,14 @@ func (k *child) result() Result {
 		Truncated: k.out.lost || k.err.lost,
 		Killed:    k.reason != stopNone,
 		Flooded:   k.meter.flooded(),
+		Stopped:   k.reason == stopWatch,
 	}
 	switch k.reason {
 	case stopTotal:
 		r.TimedOut = TimeoutTotal
 	case stopIdle:
 		r.TimedOut = TimeoutIdle
-	case stopNone, stopContext, stopFlood:
+	case stopNone, stopContext, stopFlood, stopWatch:
 	}
 	return r
 }
