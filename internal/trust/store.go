@@ -1,0 +1,361 @@
+package trust
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tercet/internal/atomicfile"
+	"tercet/internal/jsonx"
+)
+
+// folder holds the records inside the program's own folder.
+const folder = "trust"
+
+const schema = "tercet.trust-record/1"
+
+// Store is the place of the records.
+type Store struct {
+	dir     string // the program's folder, absolute; need not exist
+	project string // real path of the project root
+}
+
+// Open makes the store in dir, the program's own folder below the person's state folder, for one project root. Nothing is
+// made or written. The error is a *PlaceError if records cannot be kept there.
+func Open(dir, project string) (*Store, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, &PlaceError{Dir: dir, Why: "expected an absolute path"}
+	}
+	real, err := filepath.EvalSymlinks(project)
+	if err != nil {
+		return nil, err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return nil, err
+	}
+	s := &Store{dir: filepath.Clean(dir), project: real}
+	return s, s.usable()
+}
+
+// Project is the real path of the project root, by which its record is found.
+func (s *Store) Project() string { return s.project }
+
+// usable checks the place and everything of it that is there.
+func (s *Store) usable() error {
+	if at := resolved(filepath.Dir(s.dir)); within(s.project, filepath.Join(at, filepath.Base(s.dir))) {
+		return &PlaceError{Dir: s.dir, Why: "it lies inside the project"}
+	}
+	for _, name := range []string{s.dir, filepath.Join(s.dir, folder), s.path("")} {
+		info, err := os.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return &PlaceError{Dir: name, Why: err.Error()}
+		case info.Mode()&fs.ModeSymlink != 0:
+			return &PlaceError{Dir: name, Why: "it is a symbolic link"}
+		case !info.IsDir():
+			return &PlaceError{Dir: name, Why: "it is no folder"}
+		case info.Mode().Perm()&0o022 != 0:
+			return &PlaceError{Dir: name, Why: fmt.Sprintf("others may write there; run chmod 700 %s", name)}
+		}
+	}
+	return nil
+}
+
+// resolved follows the links of a path as far as it exists.
+func resolved(dir string) string {
+	for rest := ""; ; {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return filepath.Join(dir, rest)
+		}
+		dir, rest = up, filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+// within tells whether a path is the folder or lies below it.
+func within(dir, inner string) bool {
+	rel, err := filepath.Rel(dir, inner)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// path is a file of the project's own part of the store.
+func (s *Store) path(name string) string {
+	return filepath.Join(s.dir, folder, Sum([]byte(s.project)), filepath.FromSlash(name))
+}
+
+// open opens the project's part; fs.ErrNotExist if there is none.
+func (s *Store) open() (*os.Root, error) {
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(s.path(""))
+}
+
+// Load gives the record of the project; one that was never written is not Known. A *RecordError says that it cannot be read,
+// a *PlaceError that the store cannot be used.
+func (s *Store) Load() (Record, error) {
+	root, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Record{}, nil
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	r, err := load(root, s.project)
+	if err = errors.Join(err, root.Close()); err != nil {
+		return Record{}, &RecordError{Path: s.path(recordFile), Err: err}
+	}
+	return r, nil
+}
+
+const recordFile = "record.json"
+
+func load(root *os.Root, project string) (Record, error) {
+	info, err := root.Lstat(recordFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Record{}, nil
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return Record{}, errors.New("it is no regular file")
+	}
+	data, err := root.ReadFile(recordFile)
+	if err != nil {
+		return Record{}, err
+	}
+	return parse(data, project)
+}
+
+// Save replaces the record of the project, and keeps the texts of the manifest's files beside it so that a later change can
+// be shown.
+func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.dir), 0o700); err != nil {
+		return err
+	}
+	base, err := os.OpenRoot(filepath.Dir(s.dir))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, base.Close()) }()
+	own := path.Join(filepath.Base(s.dir), folder, Sum([]byte(s.project)))
+	if err := atomicfile.MkdirAll(base, path.Join(own, "files"), 0o700); err != nil {
+		return err
+	}
+	root, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	keep := map[string]bool{}
+	for _, f := range r.Files {
+		keep[f] = true
+	}
+	for _, f := range m.Files {
+		if f.text == nil || !keep[f.SHA256] {
+			continue
+		}
+		if err := atomicfile.WriteIn(root, "files/"+f.SHA256, f.text, atomicfile.Options{Mode: 0o600}); err != nil {
+			return err
+		}
+	}
+	r.Known, r.Root, r.Manifest, r.Time = true, s.project, m.Hash(), now.UTC()
+	data, err := r.encode()
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteIn(root, recordFile, data, atomicfile.Options{Mode: 0o600}); err != nil {
+		return err
+	}
+	return sweep(root, keep)
+}
+
+// sweep removes the texts that no record names any more.
+func sweep(root *os.Root, keep map[string]bool) error {
+	entries, err := fs.ReadDir(root.FS(), "files")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if !keep[e.Name()] {
+			errs = append(errs, root.Remove("files/"+e.Name()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Text gives a content that was agreed to, if it was kept.
+func (s *Store) Text(sum string) ([]byte, bool) {
+	root, err := s.open()
+	if err != nil || !isSum(sum) {
+		return nil, false
+	}
+	data, err := root.ReadFile("files/" + sum)
+	if err = errors.Join(err, root.Close()); err != nil || Sum(data) != sum {
+		return nil, false
+	}
+	return data, true
+}
+
+// Revoke forgets everything about the project; it reports whether there was anything.
+func (s *Store) Revoke() (bool, error) {
+	root, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = root.Lstat(recordFile)
+	had := err == nil
+	if had {
+		err = atomicfile.Remove(root, recordFile)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil {
+		if err = sweep(root, nil); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	return had, errors.Join(err, root.Close())
+}
+
+// Record is what a person agreed to in one project.
+type Record struct {
+	Known    bool   // there is one
+	Root     string // real path of the project root
+	Manifest string // hash of the manifest that the last answer was about
+	Time     time.Time
+	Files    map[string]string // path to the sha256 agreed to; a file that is gone stays, so that its return is no question
+}
+
+// Kind tells what a change is.
+type Kind string
+
+// The kinds of changes.
+const (
+	New     Kind = "new"
+	Changed Kind = "changed"
+)
+
+// String gives the word.
+func (k Kind) String() string { return string(k) }
+
+// Change is a file that the record does not hold as it is now.
+type Change struct {
+	File
+	Kind   Kind
+	Before string // the sha256 agreed to, of a changed file
+}
+
+// Changes lists the files of the manifest that have to be asked about.
+func (r Record) Changes(m Manifest) []Change {
+	var out []Change
+	for _, f := range m.Files {
+		switch before, ok := r.Files[f.Path]; {
+		case !ok:
+			out = append(out, Change{File: f, Kind: New})
+		case before != f.SHA256:
+			out = append(out, Change{File: f, Kind: Changed, Before: before})
+		}
+	}
+	return out
+}
+
+// Covers reports whether there is a record and nothing of the manifest has to be asked about.
+func (r Record) Covers(m Manifest) bool { return r.Known && len(r.Changes(m)) == 0 }
+
+// Approve is the record with the files of the manifest as they are now.
+func (r Record) Approve(m Manifest) Record {
+	files := maps.Clone(r.Files)
+	if files == nil {
+		files = map[string]string{}
+	}
+	for _, f := range m.Files {
+		files[f.Path] = f.SHA256
+	}
+	r.Files, r.Known = files, true
+	return r
+}
+
+func (r Record) encode() ([]byte, error) {
+	files := new(jsonx.Object)
+	for _, p := range slices.SortedFunc(maps.Keys(r.Files), cmp.Compare[string]) {
+		files.Set(p, r.Files[p])
+	}
+	o := new(jsonx.Object)
+	o.Set("schema", schema).Set("root", r.Root).Set("manifest", r.Manifest).Set("time", r.Time.Format(time.RFC3339)).Set("files", files)
+	data, err := jsonx.Marshal(o, "  ")
+	return append(data, '\n'), err
+}
+
+// parse reads a record. Everything in it must be as it was written: a record that is not understood counts as none.
+func parse(data []byte, project string) (Record, error) {
+	v, err := jsonx.Parse(data, jsonx.Limits{Depth: 4, Bytes: 16 << 20})
+	if err != nil {
+		return Record{}, err
+	}
+	text := func(key string) string {
+		s, ok := v.Get(key).Str()
+		if !ok && err == nil {
+			err = fmt.Errorf("expected a text at %q", key)
+		}
+		return s
+	}
+	r := Record{Known: true, Root: text("root"), Manifest: text("manifest"), Files: map[string]string{}}
+	word, when := text("schema"), text("time")
+	if err != nil {
+		return Record{}, err
+	}
+	if r.Time, err = time.Parse(time.RFC3339, when); err != nil {
+		return Record{}, fmt.Errorf("expected a time at %q, got %q", "time", when)
+	}
+	files := v.Get("files")
+	switch {
+	case word != schema:
+		return Record{}, fmt.Errorf("expected schema %q, got %q", schema, word)
+	case r.Root != project:
+		return Record{}, fmt.Errorf("expected a record of %s, got one of %s", project, r.Root)
+	case !isSum(r.Manifest) || !files.Is(jsonx.Dict):
+		return Record{}, errors.New("expected a manifest and files")
+	}
+	for _, m := range files.Members {
+		sum, ok := m.Value.Str()
+		if !ok || !isSum(sum) {
+			return Record{}, fmt.Errorf("expected a sha256 for %q", m.Key)
+		}
+		r.Files[m.Key] = sum
+	}
+	return r, nil
+}
+
+// isSum tells whether a text has the form of a sha256: 64 lower hexadecimal digits.
+func isSum(s string) bool {
+	if len(s) != 64 {
+		return false
+	}
+	for i := range len(s) {
+		if (s[i] < '0' || s[i] > '9') && (s[i] < 'a' || s[i] > 'f') {
+			return false
+		}
+	}
+	return true
+}
