@@ -16,6 +16,7 @@ type AgentResult struct {
 	Next     string
 	Elided   bool // a line "..." stands for left out ones
 	Warnings []string
+	Twice    []string `json:"-"` // keys that stand more than once; the last one counts
 }
 
 // marker opens a block.
@@ -170,6 +171,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 	seen := map[string]bool{}
 	for _, f := range fields {
 		if seen[f.Key] {
+			a.Twice = append(a.Twice, f.Key)
 			a.warn(s, codeRepeatedKey, f.Pos, "key "+f.Key+" stands twice, the last one counts")
 			a.Fields = slices.DeleteFunc(a.Fields, func(old AgentField) bool { return old.Key == f.Key })
 		}

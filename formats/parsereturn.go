@@ -17,6 +17,10 @@ type ParseOptions struct {
 	File   string // name for messages; empty: "return"
 	Agent  string // an agent that the return names must be this one; empty: not asked
 	Nonce  string // a nonce that the return echoes must be this one; empty: not asked
+	// Session, Depth and Task are those of the delegation; a return that names another one belongs to another delegation and
+	// is refused. Zero: not asked.
+	Session     string
+	Depth, Task int
 }
 
 // MaxReturn is the most bytes that the JSON form of a return may have.
@@ -106,6 +110,8 @@ func (p *returnParser) read(root *jsonx.Value) Return {
 		if m.Value.Is(jsonx.Null) {
 			continue
 		}
+		p.identity(m)
+		p.spelt(m)
 		if !p.known(m) {
 			p.extra = append(p.extra, m)
 		}
@@ -171,31 +177,14 @@ func (p *returnParser) known(m jsonx.Member) bool {
 	case "next_steps":
 		r.NextSteps = p.joined(v, m.Key)
 	case "metadata", "class":
+		for i := range v.Members {
+			p.identity(v.Members[i])
+		}
 		p.warn("member %s is the engine's and was dropped", m.Key)
 	case "agent", "nonce":
 		return p.claim(m)
 	default:
 		return false
-	}
-	return true
-}
-
-// claim compares the name or the nonce that a return echoes with the expected one; an agent that is not asked for is an
-// ordinary unknown member.
-func (p *returnParser) claim(m jsonx.Member) bool {
-	want := p.opt.Nonce
-	if m.Key == "agent" {
-		want = p.opt.Agent
-	}
-	got, ok := m.Value.Str()
-	switch {
-	case want == "" && m.Key == "agent":
-		return false
-	case want == "" || ok && got == want:
-	case m.Key == "nonce":
-		p.add(codeReturnClaim, m.Value, "echo the nonce of this delegation", "the nonce is not the one of this delegation")
-	default:
-		p.add(codeReturnClaim, m.Value, "", fmt.Sprintf("expected agent %q, got %s", want, m.Value.Raw(p.src)))
 	}
 	return true
 }

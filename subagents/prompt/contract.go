@@ -133,12 +133,8 @@ func (c contractor) fields() []string {
 	for _, name := range slices.Sorted(maps.Keys(c.info.Fields)) {
 		f := c.info.Fields[name]
 		kind := string(f.Type)
-		switch f.Type {
-		case formats.TypeList:
+		if f.Type == formats.TypeList {
 			kind = "array of strings"
-		case formats.TypeAny:
-			kind = "any value"
-		default:
 		}
 		if f.Optional {
 			kind += ", optional"

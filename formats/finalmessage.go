@@ -1,0 +1,225 @@
+package formats
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/internal/jsonx"
+)
+
+// FinalMessage reads the return out of an agent's final message: a fenced block marked json whose object has status and
+// summary, the whole message as such an object, or an AGENT_RESULT block of the agent. It must carry opt.Nonce: one without
+// it is not this delegation's return, whoever wrote it, and counts as not there. Exactly one may carry it. raw is the text of
+// the one that was read, nil if there is none. The error is a *ReturnSyntaxError with everything that is wrong.
+//
+// The fields of an AGENT_RESULT block are texts; Return.Typed makes them what a contract names.
+func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err error) {
+	if opt.File == "" {
+		opt.File = "final message"
+	}
+	if len(text) > MaxAgentText {
+		text = text[len(text)-MaxAgentText:]
+	}
+	m := message{opt: opt}
+	m.jsonBlocks(text)
+	m.agentResults(text)
+	if len(m.owned) == 1 {
+		own := m.owned[0]
+		ret, err = own.read()
+		if err == nil {
+			ret.Warnings = append(ret.Warnings, m.ignored...)
+		}
+		return ret, []byte(own.text), err
+	}
+	d := Diagnostic{Code: codeReturnClaim, Severity: SeverityError, File: opt.File}
+	if len(m.owned) > 1 {
+		d.Message = fmt.Sprintf("expected one return with the nonce of this delegation, got %d", len(m.owned))
+		d.Help = "end the message with one return and show it nowhere else"
+		return Return{}, nil, &ReturnSyntaxError{Problems: append([]Diagnostic{d}, m.faults...)}
+	}
+	d.Code, d.Message = codeNoResult, "expected a return with the nonce of this delegation at the end of the message, got none"
+	d.Help = "write the return into the file that TERCET_RETURN names, or end the message with it and the nonce"
+	for _, one := range m.ignored {
+		d.Message += "; " + one
+	}
+	return Return{}, nil, &ReturnSyntaxError{Problems: append([]Diagnostic{d}, m.faults...)}
+}
+
+// message collects what may be a return in one final message.
+type message struct {
+	opt     ParseOptions
+	owned   []candidate  // those that carry the nonce
+	ignored []string     // those that do not
+	faults  []Diagnostic // of blocks that cannot be read, for the repair round
+}
+
+// candidate is one text that carries the nonce.
+type candidate struct {
+	text string
+	read func() (Return, error)
+}
+
+// maxCandidates bounds the blocks of one message that are looked at, the last ones.
+const maxCandidates = 100
+
+func (m *message) jsonBlocks(text []byte) {
+	whole := strings.TrimSpace(string(text))
+	if strings.HasPrefix(whole, "{") && strings.HasSuffix(whole, "}") {
+		m.object(whole, 1)
+		return
+	}
+	blocks := fencedJSON(strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"))
+	for _, b := range blocks[max(0, len(blocks)-maxCandidates):] {
+		m.object(b.text, b.line)
+	}
+}
+
+// insert is the content of one fence and the line it starts at.
+type insert struct {
+	text string
+	line int
+}
+
+// fencedJSON gives what stands between every line that opens a fence marked json and the next one that closes it. Fences
+// nest in what agents write, so that their parity says nothing: what counts is the nonce.
+func fencedJSON(lines []string) []insert {
+	var out []insert
+	for i, line := range lines {
+		run, info := fenceRun(line)
+		word, _, _ := strings.Cut(info, " ")
+		if run == "" || !strings.EqualFold(word, "json") {
+			continue
+		}
+		for n := i + 1; n < len(lines); n++ {
+			if r, rest := fenceRun(lines[n]); r != "" && rest == "" && closes(r, run) {
+				out = append(out, insert{text: strings.Join(lines[i+1:n], "\n"), line: i + 2})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// object looks at one JSON object of the message.
+func (m *message) object(text string, line int) {
+	opt := m.opt
+	root, err := jsonx.Parse([]byte(text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
+	if err != nil {
+		if strings.Contains(text, `"status"`) && strings.Contains(text, `"summary"`) {
+			m.fault(text, line, opt)
+		}
+		return
+	}
+	if !root.Is(jsonx.Dict) || root.Get("status") == nil || root.Get("summary") == nil {
+		return
+	}
+	where := fmt.Sprintf("the object at line %d", line)
+	nonce := root.Get("nonce")
+	switch got, ok := "", false; {
+	case absent(nonce):
+		m.ignored = append(m.ignored, where+" has no nonce")
+		return
+	default:
+		if got, ok = nonce.Str(); !ok || got != opt.Nonce || opt.Nonce == "" {
+			m.ignored = append(m.ignored, where+" has another nonce")
+			return
+		}
+	}
+	m.owned = append(m.owned, candidate{text: text, read: func() (Return, error) { return ParseReturn([]byte(text), opt) }})
+}
+
+// fault keeps why an object that was meant as a return cannot be read.
+func (m *message) fault(text string, line int, opt ParseOptions) {
+	_, err := ParseReturn([]byte(text), opt)
+	broken, ok := err.(*ReturnSyntaxError) //nolint:errorlint // ParseReturn gives no other
+	if !ok {
+		return
+	}
+	for _, d := range broken.Problems {
+		d.Pos.Line += line - 1
+		d.End = Pos{}
+		m.faults = append(m.faults, d)
+	}
+}
+
+func (m *message) agentResults(text []byte) {
+	blocks, found := ParseAgentResult(text)
+	blocks = blocks[max(0, len(blocks)-maxCandidates):]
+	for i, b := range blocks {
+		own := slices.DeleteFunc(slices.Clone(found), func(d Diagnostic) bool {
+			return d.Pos.Line < b.Pos.Line || i+1 < len(blocks) && d.Pos.Line >= blocks[i+1].Pos.Line
+		})
+		where := fmt.Sprintf("the block at line %d", b.Pos.Line)
+		nonce := ""
+		if f := b.Field("NONCE"); f != nil && f.Kind == FieldText {
+			nonce = f.Text
+		}
+		switch {
+		case !strings.EqualFold(b.Agent, m.opt.Agent):
+			if nonce == m.opt.Nonce && nonce != "" {
+				m.faults = append(m.faults, m.wrong(b.Pos, fmt.Sprintf("expected agent %q, got %q", m.opt.Agent, b.Agent)))
+			}
+		case nonce == "":
+			m.ignored = append(m.ignored, where+" has no NONCE")
+		case nonce != m.opt.Nonce:
+			m.ignored = append(m.ignored, where+" has another NONCE")
+		default:
+			m.owned = append(m.owned, candidate{text: section(text, b.Pos.Line), read: func() (Return, error) { return m.block(b, own) }})
+		}
+	}
+	for _, d := range found {
+		if d.Severity == SeverityError && d.Code != codeNoResult {
+			d.File = m.opt.File
+			m.faults = append(m.faults, d)
+		}
+	}
+}
+
+// section is the text from a line on.
+func section(text []byte, line int) string {
+	lines := strings.SplitAfter(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+	return strings.Join(lines[min(line-1, len(lines)):], "")
+}
+
+func (m *message) wrong(at Pos, msg string) Diagnostic {
+	return Diagnostic{Code: codeReturnClaim, Severity: SeverityError, File: m.opt.File, Pos: at, Message: msg}
+}
+
+// block reads one AGENT_RESULT block that carries the nonce.
+func (m *message) block(b AgentResult, found []Diagnostic) (Return, error) {
+	var bad []Diagnostic
+	for _, d := range found {
+		if d.Severity == SeverityError && d.Code != codeNoResult {
+			d.File = m.opt.File
+			bad = append(bad, d)
+		}
+	}
+	for _, key := range []string{"STATUS", "NONCE"} {
+		if slices.Contains(b.Twice, key) {
+			bad = append(bad, m.wrong(b.Pos, "expected one "+key+" in the block, got two"))
+		}
+	}
+	for key, want := range map[string]string{"SESSION_ID": m.opt.Session, "DELEGATION_DEPTH": named(m.opt.Depth), "TASK_NUMBER": named(m.opt.Task)} {
+		if f := b.Field(key); f != nil && want != "" && f.String() != want {
+			bad = append(bad, m.wrong(f.Pos, fmt.Sprintf("expected %s %s, got %q: this is the return of another delegation", key, want, f.String())))
+		}
+	}
+	if len(bad) == 0 {
+		ret, err := b.Return()
+		if err == nil {
+			return ret, nil
+		}
+		bad = append(bad, m.wrong(b.Pos, err.Error()))
+	}
+	all := &Diagnostics{List: bad}
+	all.Sort()
+	return Return{}, &ReturnSyntaxError{Problems: all.List}
+}
+
+func named(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return decimal(n)
+}
