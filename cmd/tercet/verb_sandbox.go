@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/subagents/sandbox/classify"
+)
+
+// sandboxVerb tells and uses what keeps a program within bounds here.
+func (a *app) sandboxVerb() *cobra.Command {
+	return group(&cobra.Command{Use: "sandbox", Short: "what a command may do, and what keeps it within bounds here"}, a.classifyVerb())
+}
+
+func (a *app) classifyVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "classify -- COMMAND", Short: "tell the risks of a shell command; nothing is run", Args: words(1, -1),
+		Long: `classify tells what a shell command may do: one word behind -- is a text for a shell, several are a program and its arguments.
+Nothing is run and no file is looked at. The tier is required, recommended or optional: how much a sandbox is needed.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			place, err := a.place()
+			if err != nil {
+				return err
+			}
+			text := args[0]
+			if len(args) > 1 {
+				if text, err = classify.Line(args); err != nil {
+					return err
+				}
+			}
+			report, err := classify.Command(text, place)
+			if err != nil {
+				return err
+			}
+			a.classified(text, report)
+			return nil
+		},
+	}
+}
+
+// place is where a command that a person types here would run.
+func (a *app) place() (classify.Place, error) {
+	root, err := a.findRoot()
+	if err != nil {
+		return classify.Place{}, err
+	}
+	dir, err := a.startDir()
+	if err != nil {
+		return classify.Place{}, err
+	}
+	if root == "" {
+		root = dir
+	}
+	return classify.Place{Root: root, Dir: dir, Home: a.env("HOME")}, nil
+}
+
+// classified prints a report.
+func (a *app) classified(text string, r classify.Report) {
+	if a.flags.json {
+		a.term.json(struct {
+			Schema  string `json:"schema"`
+			Command string `json:"command"`
+			classify.Report
+		}{"tercet.sandbox-classify/1", text, r})
+		return
+	}
+	tab := formats.Table{Columns: []string{"tier", "category", "place", "what"}}
+	for _, f := range r.Findings {
+		what := f.Command + ": " + f.Reason
+		if f.Target != "" {
+			what += " (" + strings.ReplaceAll(f.Target, "\n", " ") + ")"
+		}
+		tab.Rows = append(tab.Rows, []string{f.Tier.String(), f.Category.String(), sprintf("%d:%d", f.Pos.Line, f.Pos.Col), what})
+	}
+	for _, u := range r.Unknown {
+		tab.Rows = append(tab.Rows, []string{classify.Recommended.String(), "unknown", sprintf("%d:%d", u.Pos.Line, u.Pos.Col), u.Reason})
+	}
+	a.term.answer("sandbox %s", r.Tier)
+	if len(tab.Rows) > 0 {
+		a.term.table(tab)
+	}
+}

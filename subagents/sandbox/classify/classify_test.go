@@ -1,0 +1,263 @@
+package classify_test
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/formats"
+	"tercet/subagents/sandbox/classify"
+)
+
+func here() classify.Place {
+	return classify.Place{Root: "/work/app", Dir: "/work/app", Home: "/home/ann"}
+}
+
+// table reads the commands with what is to be found in them.
+func table(tb testing.TB) (out [][2]string) {
+	tb.Helper()
+	f, err := os.Open("testdata/commands.txt")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if want, command, ok := strings.Cut(lines.Text(), " ::: "); ok && !strings.HasPrefix(want, "#") {
+			out = append(out, [2]string{strings.TrimSpace(want), command})
+		}
+	}
+	return out
+}
+
+// brief gives the highest tier of each category, in the signs of the table.
+func brief(r classify.Report) string {
+	short := map[classify.Category]string{
+		classify.DestructiveFS: "fs", classify.ProdDB: "db", classify.PrivilegeEscalation: "root", classify.SecretAccess: "secret", classify.ExternalNet: "net",
+	}
+	signs := map[classify.Tier]string{classify.Optional: "-", classify.Recommended: "+", classify.Required: "!"}
+	top := map[string]classify.Tier{}
+	for _, f := range r.Findings {
+		top[short[f.Category]] = classify.Max(top[short[f.Category]], f.Tier)
+		if top[short[f.Category]] == "" {
+			top[short[f.Category]] = f.Tier
+		}
+	}
+	var out []string
+	for c, t := range top {
+		out = append(out, c+signs[t])
+	}
+	if len(r.Unknown) > 0 {
+		out = append(out, "?")
+	}
+	if len(out) == 0 {
+		return "."
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	list := table(t)
+	if len(list) < 300 {
+		t.Errorf("the table has %d commands, want at least 300", len(list))
+	}
+	seen := map[string]bool{}
+	for _, tt := range list {
+		if seen[tt[1]] {
+			t.Errorf("%s stands twice in the table", tt[1])
+		}
+		seen[tt[1]] = true
+		r, err := classify.Command(tt[1], here())
+		if err != nil {
+			t.Errorf("Command(%s): %v", tt[1], err)
+			continue
+		}
+		want := strings.Fields(tt[0])
+		slices.Sort(want)
+		if got := brief(r); got != strings.Join(want, " ") {
+			t.Errorf("Command(%s) = %s, want %s; findings %+v, unknown %+v", tt[1], got, tt[0], r.Findings, r.Unknown)
+		}
+	}
+}
+
+func TestPlacesAndTargets(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		src  string
+		want []classify.Finding
+	}{
+		{"ls; rm -rf ../x", []classify.Finding{{
+			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 5}, Command: "rm", Target: "/work/x", Reason: "deletes outside the project",
+		}}},
+		{"set -e\n\tcd /\n  rm -rf etc", []classify.Finding{{
+			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 3, Col: 3}, Command: "rm", Target: "/etc", Reason: "deletes outside the project",
+		}}},
+		{"sh -c 'ls\nrm ~/a'", []classify.Finding{{
+			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 2, Col: 1}, Command: "rm", Target: "/home/ann/a", Reason: "deletes outside the project",
+		}}},
+		{`bash -c "ls; rm ~/a"`, []classify.Finding{{
+			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 14}, Command: "rm", Target: "/home/ann/a", Reason: "deletes outside the project",
+		}}},
+		{`bash -c r"m ~/a"`, []classify.Finding{{
+			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 9}, Command: "rm", Target: "/home/ann/a", Reason: "deletes outside the project",
+		}}},
+		{"echo x >/etc/x$N", []classify.Finding{{
+			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 8}, Command: ">", Target: "/etc/x?", Reason: "writes a file of the system",
+		}}},
+		{"psql postgres://ann:geheim@db.example.com/app", []classify.Finding{
+			{Category: classify.ProdDB, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 1}, Command: "psql", Target: "postgres://ann@db.example.com/app", Reason: "works on a database of another machine"},
+		}},
+		{"sudo -u bob cat .env", []classify.Finding{
+			{Category: classify.PrivilegeEscalation, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 1}, Command: "sudo", Reason: "runs with the rights of another"},
+			{Category: classify.SecretAccess, Tier: classify.Recommended, Pos: formats.Pos{Line: 1, Col: 13}, Command: "cat", Target: "/work/app/.env", Reason: "reads keys, passwords or tokens"},
+		}},
+	} {
+		r, err := classify.Command(tt.src, here())
+		if err != nil {
+			t.Errorf("Command(%q): %v", tt.src, err)
+			continue
+		}
+		if diff := cmp.Diff(tt.want, r.Findings); diff != "" {
+			t.Errorf("findings of %q differ (-want +got):\n%s", tt.src, diff)
+		}
+	}
+}
+
+func TestPlaceDecides(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		place classify.Place
+		src   string
+		want  classify.Tier
+	}{
+		{classify.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ../build", classify.Optional},
+		{classify.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ..", classify.Required},
+		{classify.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ../..", classify.Required},
+		{classify.Place{Root: "/home/ann/app", Home: "/home/ann"}, "rm -rf build", classify.Optional},
+		{classify.Place{Root: "/home/ann/app", Home: "/home/ann"}, "rm -rf ~/app/build", classify.Optional},
+		{classify.Place{Root: "/tmp/app"}, "rm -rf .", classify.Required},
+		{classify.Place{Root: "/tmp/app"}, "rm -rf /tmp/other", classify.Optional},
+		{classify.Place{}, "rm -rf build", classify.Recommended},
+		{classify.Place{}, "rm -rf /", classify.Required},
+		{classify.Place{}, "ls", classify.Optional},
+	} {
+		r, err := classify.Command(tt.src, tt.place)
+		if err != nil || r.Tier != tt.want {
+			t.Errorf("Command(%q, %+v) = %s, %v, want %s", tt.src, tt.place, r.Tier, err, tt.want)
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	r, err := classify.Command("ls\n  $X a", here())
+	want := []classify.Unknown{{Pos: formats.Pos{Line: 2, Col: 3}, Reason: "which program it is shows only when it runs"}}
+	if diff := cmp.Diff(want, r.Unknown); diff != "" || err != nil || r.Tier != classify.Recommended {
+		t.Errorf("unknown code differs (-want +got):\n%s%v, tier %s", diff, err, r.Tier)
+	}
+}
+
+func TestNotACommand(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		"echo 'x":         "command:1:6: USAGE: reached EOF without closing quote `'`",
+		"ls\nif true; ls": "command:2:1: USAGE: `if <cond>` must be followed by `then`",
+		"a && && b":       "command:1:3: USAGE: `&&` must be followed by a statement",
+	} {
+		_, err := classify.Command(src, here())
+		bad, ok := errors.AsType[*classify.SyntaxError](err)
+		if !ok || !strings.HasPrefix(bad.Error(), want[:strings.LastIndex(want, ": ")]) || formats.HelpOf(err) == "" {
+			t.Errorf("Command(%q) = %v, want %s", src, err, want)
+		}
+	}
+	if _, err := classify.Command(strings.Repeat("a", classify.MaxSource+1), here()); formats.CodeOf(err) != formats.CodeLimit {
+		t.Errorf("Command(a text that is too long) = %v, want LIMIT", err)
+	}
+}
+
+func TestArgv(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		argv []string
+		want string
+	}{
+		{[]string{"rm", "-rf", "/"}, "fs!"},
+		{[]string{"echo", "$(rm -rf /)", "; rm -rf /", "> /etc/passwd"}, "."},
+		{[]string{"rm", "-rf", "$HOME/x y"}, "fs+"},
+		{[]string{"sh", "-c", "rm -rf /"}, "fs!"},
+		{nil, "."},
+	} {
+		r, err := classify.Argv(tt.argv, here())
+		if got := brief(r); err != nil || got != tt.want {
+			t.Errorf("Argv(%q) = %s, %v, want %s", tt.argv, got, err, tt.want)
+		}
+	}
+	if _, err := classify.Argv([]string{"a\x00b"}, here()); err == nil {
+		t.Error("Argv(a NUL) = nil, want an error")
+	}
+}
+
+// TestNothingHides puts one command into every wrapper, alone and in pairs: it is found behind all of them.
+func TestNothingHides(t *testing.T) {
+	t.Parallel()
+	wraps := []string{
+		"env A=1 %", "nice -n 3 %", "timeout -k 1 5 %", "nohup %", "setsid %", "stdbuf -oL %", "command %", "exec %", "xargs -n 1 %", "sudo -u x %",
+		"time %", "strace -f -o /tmp/t %", "find . -exec % \\;", "flock /tmp/l %", "( % )", "{ %; }", "if true; then %; fi", "while true; do %; done", "case x in x) %;; esac",
+		"f() { %; }", "! %", "% &", "true | %", "% | true", "echo $( %)", "echo `%`", "diff <(%) x", "a=$( %)", "export a=$( %)", "cat <<X\n$( %)\nX\n", "[[ -n $( %) ]]", "echo $((1+$( %)))", "a=($( %))",
+		"echo ${x:-$( %)}", "coproc %", "busybox %", "poetry run %",
+	}
+	const inner = "rm -rf /etc/x"
+	for _, a := range wraps {
+		for _, b := range append([]string{"%"}, wraps...) {
+			if strings.HasPrefix(b, "! ") || strings.HasPrefix(b, "coproc ") || strings.Contains(a, "`") && strings.Contains(b, "`") {
+				continue // a program cannot start a word of the shell, and backquotes do not nest
+			}
+			src := strings.ReplaceAll(a, "%", strings.ReplaceAll(b, "%", inner))
+			r, err := classify.Command(src, here())
+			if err != nil {
+				continue // not every pair is a command
+			}
+			if !r.Has(classify.DestructiveFS, classify.Required) && len(r.Unknown) == 0 {
+				t.Errorf("Command(%q) finds %+v, want the deletion", src, r.Findings)
+			}
+		}
+	}
+}
+
+func FuzzCommand(f *testing.F) {
+	for _, tt := range table(f) {
+		f.Add(tt[1])
+	}
+	for _, s := range []string{"$(", "{a,b}{c,d}{1..99999999}", "eval eval eval", "cat <<A <<B\nx\nA\ny\nB", "\xff", "~+/x", "$((`rm`))", "rm -rf {{{", "a=${a:-${a}}"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		lines := strings.Split(src, "\n")
+		r, err := classify.Command(src, here())
+		if err != nil {
+			if formats.CodeOf(err) == formats.CodeUnknown {
+				t.Fatalf("Command(%q): %v has no code", src, err)
+			}
+			return
+		}
+		tier := classify.Optional
+		for _, one := range r.Findings {
+			tier = classify.Max(tier, one.Tier)
+			if one.Pos.Line < 1 || one.Pos.Col < 1 || one.Pos.Line > len(lines) || one.Reason == "" || one.Command == "" && one.Reason == "" || strings.Contains(one.Target, "\x00") {
+				t.Fatalf("Command(%q): finding %+v says too little", src, one)
+			}
+		}
+		if len(r.Unknown) > 0 {
+			tier = classify.Max(tier, classify.Recommended)
+		}
+		if tier != r.Tier {
+			t.Fatalf("Command(%q): tier %s, want %s", src, r.Tier, tier)
+		}
+	})
+}

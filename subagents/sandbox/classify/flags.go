@@ -1,0 +1,118 @@
+package classify
+
+import (
+	"slices"
+	"strings"
+)
+
+// option is one option of a command line.
+type option struct {
+	name  string
+	value word
+}
+
+// line is a command line taken apart: options, and what is left.
+type line struct {
+	options []option
+	rest    []word
+}
+
+// split takes words apart. valued names the options that take a value: " -n --name ". The first word that is no option does not
+// end them unless first is set, as it does for programs that start others.
+func split(ws []word, valued string, first bool) line {
+	var l line
+	valued = " " + valued + " "
+	takes := func(name string) bool { return strings.Contains(valued, " "+name+" ") }
+	for i := 0; i < len(ws); i++ {
+		w := ws[i]
+		switch {
+		case w.text == "--":
+			l.rest = append(l.rest, ws[i+1:]...)
+			return l
+		case len(w.text) < 2 || w.text[0] != '-':
+			if first {
+				l.rest = append(l.rest, ws[i:]...)
+				return l
+			}
+			l.rest = append(l.rest, w)
+		case strings.HasPrefix(w.text, "--"):
+			name, value, ok := strings.Cut(w.text, "=")
+			o := option{name: name, value: w}
+			o.value.text = value
+			if !ok && takes(name) && i+1 < len(ws) {
+				i++
+				o.value = ws[i]
+			}
+			l.options = append(l.options, o)
+		default:
+			i += l.short(ws, i, takes)
+		}
+	}
+	return l
+}
+
+// short takes one word of short options apart and tells how many words more it used.
+func (l *line) short(ws []word, i int, takes func(string) bool) int {
+	w := ws[i]
+	if takes(w.text) && i+1 < len(ws) { // also programs with long options behind one dash
+		l.options = append(l.options, option{w.text, ws[i+1]})
+		return 1
+	}
+	for k := 1; k < len(w.text); k++ {
+		name := "-" + w.text[k:k+1]
+		if !takes(name) {
+			l.options = append(l.options, option{name: name})
+			continue
+		}
+		if k+1 < len(w.text) {
+			v := w
+			v.text = w.text[k+1:]
+			l.options = append(l.options, option{name, v})
+			return 0
+		}
+		if i+1 < len(ws) {
+			l.options = append(l.options, option{name, ws[i+1]})
+			return 1
+		}
+		l.options = append(l.options, option{name: name})
+	}
+	return 0
+}
+
+// has tells whether one of the options is given.
+func (l line) has(names ...string) bool {
+	return slices.ContainsFunc(l.options, func(o option) bool { return slices.Contains(names, o.name) })
+}
+
+// get gives the value of the last of the options that is given.
+func (l line) get(names ...string) (word, bool) {
+	for _, o := range slices.Backward(l.options) {
+		if slices.Contains(names, o.name) {
+			return o.value, true
+		}
+	}
+	return word{}, false
+}
+
+// arg gives the text of the n-th word that is no option.
+func (l line) arg(n int) string {
+	if n < len(l.rest) {
+		return l.rest[n].text
+	}
+	return ""
+}
+
+// asked tells whether the words only ask a program about itself.
+func asked(ws []word) bool {
+	if len(ws) == 0 {
+		return false
+	}
+	last := ws[len(ws)-1].text
+	return last == "--help" || len(ws) == 1 && (last == "--version" || last == "-V" || last == "version" || last == "help")
+}
+
+func oneOf(s string, list ...string) bool { return slices.Contains(list, s) }
+
+func hasAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
+}

@@ -1,0 +1,151 @@
+package classify
+
+import (
+	"path"
+	"strings"
+)
+
+// zone says where a path leads.
+type zone int
+
+const (
+	inside  zone = iota // below the project root
+	whole               // the project root itself, or everything in it
+	temp                // below a folder for temporary files
+	home                // the person's folder, or below it
+	system              // folders of the system
+	device              // a disk or another device that can be harmed
+	null                // /dev/null and its like
+	outside             // anywhere else
+	unknown             // not known before it runs
+)
+
+// real tells whether a person keeps something there that the project does not own.
+func (z zone) foreign() bool { return z == home || z == system || z == device || z == outside }
+
+// resolve gives the absolute path of a word, as far as it is known, and its zone. Links are not followed.
+func (s *scan) resolve(w word) (string, zone) {
+	t := w.text
+	if w.tilde {
+		switch {
+		case t == "~" || strings.HasPrefix(t, "~/"):
+			if s.place.Home == "" {
+				return t, home
+			}
+			t = s.place.Home + t[1:]
+		case strings.HasPrefix(t, "~+"), strings.HasPrefix(t, "~-"):
+			return t, unknown
+		default:
+			return t, home // of another person
+		}
+	}
+	if t == "" {
+		return "", unknown
+	}
+	prefix, _, cut := strings.Cut(t, hole)
+	if cut {
+		return s.partly(t, prefix)
+	}
+	if !path.IsAbs(t) {
+		if !s.dirKnown {
+			return t, unknown
+		}
+		t = path.Join(s.dir, t)
+	}
+	return s.zoned(path.Clean(t), w)
+}
+
+// partly judges a path of which only the beginning is known.
+func (s *scan) partly(t, prefix string) (string, zone) {
+	dir := prefix[:strings.LastIndexByte(prefix, '/')+1]
+	if dir == "" || strings.Contains(t[len(prefix):], "..") {
+		return t, unknown
+	}
+	abs := dir
+	if !path.IsAbs(abs) {
+		if !s.dirKnown {
+			return t, unknown
+		}
+		abs = path.Join(s.dir, abs)
+	}
+	if abs = path.Clean(abs); abs == s.place.Root {
+		return t, unknown
+	}
+	_, z := s.zoned(path.Join(abs, "x"), word{})
+	if abs == "/" {
+		z = system
+	}
+	return t, z
+}
+
+// zoned gives the zone of a clean absolute path. A glob in the last element stands for everything in the folder.
+func (s *scan) zoned(p string, w word) (string, zone) {
+	look := p
+	if w.glob {
+		if base := path.Base(p); oneOf(base, "*", ".*", "**", "{*,.*}", ".[!.]*", "?*") {
+			look = path.Dir(p)
+		} else if i := strings.IndexAny(p, "*?["); i >= 0 {
+			look = path.Dir(p[:i] + "x")
+			if look != "/" {
+				look += "/x"
+			}
+		}
+	}
+	root, h := s.place.Root, s.place.Home
+	switch {
+	case strings.HasPrefix(look, "/dev/") || look == "/dev":
+		return p, deviceZone(look)
+	case root != "" && look == root:
+		return p, whole
+	case root != "" && within(look, root):
+		return p, inside
+	case isTemp(look):
+		return p, temp
+	case h != "" && (look == h || within(look, h)), strings.HasPrefix(look, "/home/"), strings.HasPrefix(look, "/Users/"), look == "/root", strings.HasPrefix(look, "/root/"):
+		return p, home
+	case isSystem(look):
+		return p, system
+	}
+	return p, outside
+}
+
+// within tells whether p stands below dir.
+func within(p, dir string) bool {
+	if dir == "/" {
+		return p != "/"
+	}
+	return strings.HasPrefix(p, dir+"/")
+}
+
+// isTemp tells whether p stands below a folder for temporary files; the folder itself is the system's.
+func isTemp(p string) bool {
+	for _, dir := range []string{"/tmp", "/var/tmp", "/private/tmp", "/var/folders", "/dev/shm"} {
+		if within(p, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func isSystem(p string) bool {
+	if p == "/" {
+		return true
+	}
+	first, _, _ := strings.Cut(p[1:], "/")
+	return oneOf(first, "bin", "boot", "etc", "lib", "lib32", "lib64", "opt", "proc", "run", "sbin", "srv", "sys", "usr", "var", "tmp", "home", "root",
+		"Users", "System", "Library", "Applications", "private", "cores", "nix", "snap")
+}
+
+func deviceZone(p string) zone {
+	if oneOf(p, "/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/random", "/dev/urandom", "/dev/ptmx") ||
+		strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/dev/pts/") || strings.HasPrefix(p, "/dev/tcp/") || strings.HasPrefix(p, "/dev/udp/") {
+		return null
+	}
+	if strings.HasPrefix(p, "/dev/shm/") {
+		return temp
+	}
+	return device
+}
+
+// leads tells whether a word begins with something unknown that a slash follows: empty, it would be the root of everything.
+func (w word) leads() bool { return strings.HasPrefix(w.text, hole+"/") }

@@ -1,0 +1,231 @@
+package classify
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"tercet/formats"
+)
+
+// hole stands in the text of a word for a part that is not known before the command runs. No shell word can hold it.
+const hole = "\x00"
+
+// word is one word of a command as far as it can be known.
+type word struct {
+	text  string   // quotes removed; hole for each part that is not known
+	vars  []string // names of variables whose value is not known
+	glob  bool     // has an unquoted * ? or [
+	tilde bool     // begins with an unquoted ~
+	pos   formats.Pos
+	inner formats.Pos // where the text inside plain quotes begins; zero where text and source differ
+	// fetched tells that a command or process substitution in it brings text in from elsewhere.
+	fetched bool
+	code    bool // has a command or process substitution
+}
+
+func (w word) known() bool { return !strings.Contains(w.text, hole) }
+
+// shown is the word for a person.
+func (w word) shown() string { return strings.ReplaceAll(w.text, hole, "?") }
+
+// binding is what is known of a variable.
+type binding struct {
+	text  string
+	known bool
+}
+
+// fields gives the words that a shell would make of ws, braces expanded.
+func (s *scan) fields(ws []*syntax.Word) []word {
+	var out []word
+	for _, w := range ws {
+		if !syntax.SplitBraces(w) {
+			out = append(out, s.word(w))
+			continue
+		}
+		n := 0
+		for one, err := range expand.BracesSeq(nil, w) {
+			if n++; err != nil || n > mostBraces {
+				out = append(out, word{text: hole, pos: s.at(w.Pos())})
+				break
+			}
+			b := s.word(one)
+			b.pos, b.inner = s.at(w.Pos()), formats.Pos{}
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// mostBraces bounds what one word with braces may become.
+const mostBraces = 64
+
+// word reads one word; the substitutions in it are scanned as commands.
+func (s *scan) word(w *syntax.Word) word {
+	out := word{}
+	if w == nil {
+		return out
+	}
+	if len(w.Parts) > 0 {
+		out.pos = s.at(w.Pos())
+	}
+	if len(w.Parts) == 1 {
+		switch p := w.Parts[0].(type) {
+		case *syntax.SglQuoted:
+			if !p.Dollar {
+				out.inner = formats.Pos{Line: out.pos.Line, Col: out.pos.Col + 1}
+			}
+		case *syntax.DblQuoted:
+			if len(p.Parts) == 1 && !p.Dollar {
+				if l, ok := p.Parts[0].(*syntax.Lit); ok && !strings.Contains(l.Value, `\`) {
+					out.inner = formats.Pos{Line: out.pos.Line, Col: out.pos.Col + 1}
+				}
+			}
+		}
+	}
+	var b strings.Builder
+	for i, part := range w.Parts {
+		if l, ok := part.(*syntax.Lit); ok && i == 0 && strings.HasPrefix(l.Value, "~") {
+			out.tilde = true
+		}
+		s.part(&out, &b, part, false)
+	}
+	out.text = b.String()
+	return out
+}
+
+// part adds one part of a word to b.
+func (s *scan) part(out *word, b *strings.Builder, part syntax.WordPart, quoted bool) {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		out.glob = unescape(b, p.Value, quoted) || out.glob
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			b.WriteString(ansi(p.Value))
+			return
+		}
+		b.WriteString(p.Value)
+	case *syntax.DblQuoted:
+		for _, q := range p.Parts {
+			s.part(out, b, q, true)
+		}
+	case *syntax.ParamExp:
+		s.param(out, b, p)
+	case *syntax.CmdSubst:
+		out.code = true
+		s.nested(out, p.Stmts)
+		b.WriteString(hole)
+	case *syntax.ProcSubst:
+		out.code = true
+		s.nested(out, p.Stmts)
+		b.WriteString(hole)
+	case *syntax.ExtGlob:
+		out.glob = true
+		b.WriteString("*")
+	default:
+		s.inside(out, part)
+		b.WriteString(hole)
+	}
+}
+
+// inside scans the commands within an arithmetic or other part.
+func (s *scan) inside(out *word, n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CmdSubst); ok {
+			s.nested(out, c.Stmts)
+			return false
+		}
+		return true
+	})
+}
+
+// nested scans the statements of a substitution, which run in a shell of their own.
+func (s *scan) nested(out *word, list []*syntax.Stmt) {
+	from := len(s.out.list)
+	s.child(func(c *scan) { c.stmts(list) })
+	for _, f := range s.out.list[from:] {
+		out.fetched = out.fetched || f.fetches
+	}
+}
+
+// param adds the value of a variable, or a hole.
+func (s *scan) param(out *word, b *strings.Builder, p *syntax.ParamExp) {
+	name := ""
+	if p.Param != nil {
+		name = p.Param.Value
+	}
+	if p.Exp != nil && p.Exp.Word != nil {
+		s.word(p.Exp.Word) // its substitutions are commands too
+	}
+	plain := p.Exp == nil && p.Repl == nil && p.Slice == nil && p.Index == nil && !p.Excl && !p.Length && p.Names == 0
+	if p.Length {
+		b.WriteString("0")
+		return
+	}
+	if v, ok := s.vars[name]; ok && plain {
+		if v.known {
+			b.WriteString(v.text)
+			return
+		}
+	} else if plain {
+		switch {
+		case name == "HOME" && s.place.Home != "":
+			b.WriteString(s.place.Home)
+			return
+		case name == "PWD" && s.dirKnown:
+			b.WriteString(s.dir)
+			return
+		case name == "TMPDIR":
+			b.WriteString("/tmp")
+			return
+		}
+	}
+	out.vars = append(out.vars, name)
+	b.WriteString(hole)
+}
+
+// unescape adds a literal without its backslashes and tells whether it has an unquoted glob.
+func unescape(b *strings.Builder, lit string, quoted bool) bool {
+	glob := false
+	for i := 0; i < len(lit); i++ {
+		c := lit[i]
+		if c == '\\' && i+1 < len(lit) {
+			next := lit[i+1]
+			switch {
+			case next == '\n':
+				i++
+				continue
+			case !quoted || strings.IndexByte("$`\"\\", next) >= 0:
+				b.WriteByte(next)
+				i++
+				continue
+			}
+		}
+		if !quoted && (c == '*' || c == '?' || c == '[') {
+			glob = true
+		}
+		if c != 0 {
+			b.WriteByte(c)
+		}
+	}
+	return glob
+}
+
+// ansi decodes the escapes of $'...' that can stand in a name.
+func ansi(v string) string {
+	out, _, err := expand.Format(nil, strings.ReplaceAll(v, "%", "%%"), nil)
+	if err != nil {
+		return v
+	}
+	return strings.ReplaceAll(out, hole, "")
+}
+
+// name is the program that a word starts: the last element of a path.
+func (w word) name() string {
+	if !w.known() {
+		return ""
+	}
+	return path.Base(w.text)
+}
