@@ -15,7 +15,7 @@ import (
 )
 
 func here() classify.Place {
-	return classify.Place{Root: "/work/app", Dir: "/work/app", Home: "/home/ann"}
+	return classify.Place{Root: "/work/app", Dir: "/work/app", Home: "/people/ann"}
 }
 
 // table reads the commands with what is to be found in them.
@@ -99,13 +99,13 @@ func TestPlacesAndTargets(t *testing.T) {
 			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 3, Col: 3}, Command: "rm", Target: "/etc", Reason: "deletes outside the project",
 		}}},
 		{"sh -c 'ls\nrm ~/a'", []classify.Finding{{
-			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 2, Col: 1}, Command: "rm", Target: "/home/ann/a", Reason: "deletes outside the project",
+			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 2, Col: 1}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
 		}}},
 		{`bash -c "ls; rm ~/a"`, []classify.Finding{{
-			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 14}, Command: "rm", Target: "/home/ann/a", Reason: "deletes outside the project",
+			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 14}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
 		}}},
 		{`bash -c r"m ~/a"`, []classify.Finding{{
-			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 9}, Command: "rm", Target: "/home/ann/a", Reason: "deletes outside the project",
+			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 9}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
 		}}},
 		{"echo x >/etc/x$N", []classify.Finding{{
 			Category: classify.DestructiveFS, Tier: classify.Required, Pos: formats.Pos{Line: 1, Col: 8}, Command: ">", Target: "/etc/x?", Reason: "writes a file of the system",
@@ -139,8 +139,8 @@ func TestPlaceDecides(t *testing.T) {
 		{classify.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ../build", classify.Optional},
 		{classify.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ..", classify.Required},
 		{classify.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ../..", classify.Required},
-		{classify.Place{Root: "/home/ann/app", Home: "/home/ann"}, "rm -rf build", classify.Optional},
-		{classify.Place{Root: "/home/ann/app", Home: "/home/ann"}, "rm -rf ~/app/build", classify.Optional},
+		{classify.Place{Root: "/people/ann/app", Home: "/people/ann"}, "rm -rf build", classify.Optional},
+		{classify.Place{Root: "/people/ann/app", Home: "/people/ann"}, "rm -rf ~/app/build", classify.Optional},
 		{classify.Place{Root: "/tmp/app"}, "rm -rf .", classify.Required},
 		{classify.Place{Root: "/tmp/app"}, "rm -rf /tmp/other", classify.Optional},
 		{classify.Place{}, "rm -rf build", classify.Recommended},

@@ -101,7 +101,7 @@ func (s *scan) zoned(p string, w word) (string, zone) {
 		return p, inside
 	case isTemp(look):
 		return p, temp
-	case h != "" && (look == h || within(look, h)), strings.HasPrefix(look, "/home/"), strings.HasPrefix(look, "/Users/"), look == "/root", strings.HasPrefix(look, "/root/"):
+	case h != "" && (look == h || within(look, h)), within(look, "/home"), within(look, "/Users"), look == "/root", within(look, "/root"):
 		return p, home
 	case isSystem(look):
 		return p, system

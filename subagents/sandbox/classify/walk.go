@@ -358,8 +358,6 @@ type invocation struct {
 	words []word
 	env   []setting
 	in    *stage // nil: no pipe and no here-document
-	// open tells that more words follow which are not known, as behind xargs.
-	open bool
 }
 
 func (v invocation) with(words []word) invocation {

@@ -231,7 +231,6 @@ func (s *scan) xargs(v invocation, args []word) {
 	if !filled {
 		words = append(words, word{text: hole, pos: words[0].pos})
 	}
-	v.open = true
 	v.in = nil
 	s.inner(v, words)
 }
