@@ -88,11 +88,7 @@ func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
 		}
 		return l.program(c, c.Text())
 	}
-	f, err := syntax.Parse(name, src)
-	if err != nil {
-		return nil, err
-	}
-	return compile.Compile(f, l.Env)
+	return compile.Compile(syntax.Read(name, src), l.Env)
 }
 
 // display names a file in messages: project files by their path, those of the library with its name before them.

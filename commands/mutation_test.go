@@ -248,12 +248,9 @@ func shippedSet(tb testing.TB) *subagents.Set {
 // findings gives everything that is said of a file.
 func findings(t *testing.T, env compile.Env, name string, src []byte) []formats.Diagnostic {
 	t.Helper()
-	f, err := syntax.Parse(name, src)
+	prog, err := compile.Compile(syntax.Read(name, src), env)
 	if err == nil {
-		var prog *compile.Program
-		if prog, err = compile.Compile(f, env); err == nil {
-			return prog.Warnings
-		}
+		return prog.Warnings
 	}
 	list, ok := errors.AsType[*formats.Diagnostics](err)
 	if !ok {

@@ -29,12 +29,7 @@ type Workflow struct {
 // Program compiles the steps, once.
 func (w *Workflow) Program() (*compile.Program, error) {
 	w.once.Do(func() {
-		f, err := syntax.ParseWorkflow(w.File, w.Src)
-		if err != nil {
-			w.err = err
-			return
-		}
-		w.prog, w.err = compile.Workflow(f, w.Info, w.Env)
+		w.prog, w.err = compile.Workflow(syntax.ReadWorkflow(w.File, w.Src), w.Info, w.Env)
 	})
 	return w.prog, w.err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,10 +10,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tercet/commands"
 	"tercet/commands/interp"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
@@ -67,6 +70,15 @@ func (w *world) lintSteps(name string, src []byte, def subagents.Definition) []f
 		return nil
 	}
 	return prog.Warnings
+}
+
+// stepErrors are the findings in the form of the steps of a subagent file whose definition cannot be read.
+func stepErrors(name string, src []byte) []formats.Diagnostic {
+	if !bytes.Contains(src, []byte("\n## Workflow Execution")) {
+		return nil
+	}
+	f := syntax.ReadWorkflow(name, src)
+	return slices.DeleteFunc(f.Found, func(d formats.Diagnostic) bool { return d.Pos.Line < f.BodyLine })
 }
 
 // diff is what the work in a tree changed: against the checkout of the person for a worktree, against the last commit for

@@ -152,13 +152,10 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 	case "step", "args", "front", "flow", "file":
 		return checkCommand("page.md", []byte(text), env)
 	case "worker":
-		var f *syntax.File
-		if f, err = syntax.ParseWorkflow("page.md", []byte(text)); err == nil {
-			_, err = compile.Workflow(f, formats.AgentInfo{
-				Name: "page", Workflow: true, CanDelegateTo: []string{"implementer"},
-				Inputs: map[string]formats.Input{"task": {Type: formats.TypeObject}, "plan": {Type: formats.TypeString}},
-			}, env)
-		}
+		_, err = compile.Workflow(syntax.ReadWorkflow("page.md", []byte(text)), formats.AgentInfo{
+			Name: "page", Workflow: true, CanDelegateTo: []string{"implementer"},
+			Inputs: map[string]formats.Input{"task": {Type: formats.TypeObject}, "plan": {Type: formats.TypeString}},
+		}, env)
 	case "agent", "agentfile":
 		var def subagents.Definition
 		if def, err = subagents.ParseDefinition("page.md", []byte(text)); err == nil {
@@ -250,12 +247,10 @@ func checkForeign(t *testing.T, env compile.Env, frame, text string) []formats.D
 
 // checkCommand is the strict check of a command.
 func checkCommand(name string, src []byte, env compile.Env) []formats.Diagnostic {
-	f, err := syntax.Parse(name, src)
+	f := syntax.Read(name, src)
+	prog, err := compile.Compile(f, env)
 	if err == nil {
-		var prog *compile.Program
-		if prog, err = compile.Compile(f, env); err == nil {
-			return append(syntax.Sugar(f), prog.Warnings...)
-		}
+		return append(syntax.Sugar(f), prog.Warnings...)
 	}
 	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
 		return d.List

@@ -126,9 +126,7 @@ func (w *world) lintAs(name string, src []byte, strict bool) []formats.Diagnosti
 		return list
 	}
 	if !isSubagent(src) {
-		if f, err := syntax.Parse(name, src); err == nil {
-			list = append(list, syntax.Sugar(f)...)
-		}
+		list = append(list, syntax.Sugar(syntax.Read(name, src))...)
 	}
 	for i := range list {
 		list[i].Severity = formats.SeverityError

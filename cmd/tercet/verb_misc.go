@@ -106,7 +106,7 @@ func (w *world) lint(name string, src []byte) []formats.Diagnostic {
 		if derr == nil {
 			return append(def.Warnings, w.lintSteps(name, src, def)...)
 		}
-		err = derr
+		return append(findingsOf(name, derr), stepErrors(name, src)...)
 	} else {
 		prog, cerr := w.library.Compile(name, src)
 		if prog != nil {
@@ -114,6 +114,10 @@ func (w *world) lint(name string, src []byte) []formats.Diagnostic {
 		}
 		err = cerr
 	}
+	return findingsOf(name, err)
+}
+
+func findingsOf(name string, err error) []formats.Diagnostic {
 	var d *formats.Diagnostics
 	switch {
 	case err == nil:

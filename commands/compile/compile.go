@@ -24,8 +24,12 @@ type Env interface {
 const itself = "it"
 
 // Compile checks a parsed file against the subagents there are and gives its Program. The error is a
-// *formats.Diagnostics with every finding, sorted; a file with findings of severity error gives no Program.
+// *formats.Diagnostics with every finding, those of the syntax included, sorted; a file with findings of severity error
+// gives no Program. Of a file that could be read in part nothing is said that could follow from the rest.
 func Compile(f *syntax.File, env Env) (*Program, error) {
+	if f.Hopeless {
+		return nil, &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{f.Name: f.Src}}
+	}
 	c := newCompiler(f, env)
 	c.prog.Name, c.prog.Description, c.prog.Examples, c.prog.Hidden = f.Front.Command.Text, f.Front.Description.Text, f.Front.Examples, f.Front.Hidden
 	c.arguments()
@@ -56,7 +60,7 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 func newCompiler(f *syntax.File, env Env) *compiler {
 	sum := sha256.Sum256(f.Src)
 	return &compiler{
-		file: f, env: env, found: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
+		file: f, env: env, unread: unreadOf(f), found: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
 		prog:     &Program{File: f.Name, Hash: hex.EncodeToString(sum[:])},
 		betweens: between{fields: map[string]*betweenField{}, hosts: map[*syntax.Step][]string{}},
 	}
@@ -76,7 +80,7 @@ func (c *compiler) finish() (*Program, error) {
 	for _, check := range checks() {
 		check(c)
 	}
-	c.found.List = append(c.found.List, c.file.Warnings...)
+	c.found.List = append(c.found.List, c.file.Found...)
 	c.found.Sort()
 	// What is compiled once for each step around which it runs is reported once.
 	c.found.List = slices.CompactFunc(c.found.List, func(a, b formats.Diagnostic) bool {
@@ -90,10 +94,11 @@ func (c *compiler) finish() (*Program, error) {
 }
 
 type compiler struct {
-	file  *syntax.File
-	env   Env
-	found *formats.Diagnostics
-	prog  *Program
+	file   *syntax.File
+	env    Env
+	found  *formats.Diagnostics
+	prog   *Program
+	unread *unread // nil for a file that was read whole
 
 	ids      map[*syntax.Step]string
 	loops    map[string][]string // by id, the loops in which the step stands, outermost first
@@ -123,16 +128,24 @@ func (c *compiler) report(pos syntax.Pos, code, help, format string, args ...any
 	if strings.HasPrefix(code, "W") {
 		severity = formats.SeverityWarning
 	}
-	c.found.List = append(c.found.List, formats.Diagnostic{
+	c.add(formats.Diagnostic{
 		Code: code, Severity: severity, File: c.file.Name, Pos: pos, Message: fmt.Sprintf(format, args...), Help: help,
 	})
+}
+
+// add keeps a finding, unless it follows from what could not be read.
+func (c *compiler) add(d formats.Diagnostic) {
+	if c.unread != nil && c.unread.explains(&d) {
+		return
+	}
+	c.found.List = append(c.found.List, d)
 }
 
 func (c *compiler) arguments() {
 	specs, found := argspec.Specs(c.tiers())
 	for _, d := range found {
 		d.File = c.file.Name
-		c.found.List = append(c.found.List, d)
+		c.add(d)
 	}
 	c.prog.Args = specs
 }

@@ -78,24 +78,21 @@ func try(tb testing.TB, env compile.Env, name string, src []byte) (*compile.Prog
 		word, _, _ := strings.Cut(rest, "\n")
 		name = word + ".md"
 	}
-	parse, build := syntax.Parse, compile.Compile
+	readFile, build := syntax.Read, compile.Compile
 	if strings.HasPrefix(filepath.Base(name), "worker-") {
-		parse, build = syntax.ParseWorkflow, func(f *syntax.File, env compile.Env) (*compile.Program, error) {
+		readFile, build = syntax.ReadWorkflow, func(f *syntax.File, env compile.Env) (*compile.Program, error) {
 			return compile.Workflow(f, formats.AgentInfo{
 				Name: "worker", Workflow: true, Inputs: map[string]formats.Input{"task": {Type: formats.TypeObject}, "plan": {Type: formats.TypeString}},
 				CanDelegateTo: []string{"implementer", "status-sync-manager", "git-workflow-manager", "nested"},
 			}, env)
 		}
 	}
-	f, err := parse(name, src)
+	p, err := build(readFile(name, src), env)
 	if err == nil {
-		var p *compile.Program
-		if p, err = build(f, env); err == nil {
-			return p, p.Warnings
-		}
-		if p != nil {
-			tb.Errorf("Compile(%s) gives a program beside its error", name)
-		}
+		return p, p.Warnings
+	}
+	if p != nil {
+		tb.Errorf("Compile(%s) gives a program beside its error", name)
 	}
 	list, ok := errors.AsType[*formats.Diagnostics](err)
 	if !ok {

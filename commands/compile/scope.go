@@ -124,7 +124,7 @@ func (c *compiler) index() {
 			first[id], c.ids[s] = s.ID.Pos, id
 		}
 	})
-	taken := map[string]bool{itself: true, "": true}
+	taken, last := map[string]bool{itself: true, "": true}, map[string]int{}
 	for id := range first {
 		taken[id] = true
 	}
@@ -137,8 +137,8 @@ func (c *compiler) index() {
 			base = "step"
 		}
 		id := base
-		for n := 2; taken[id]; n++ {
-			id = fmt.Sprintf("%s_%d", base, n)
+		for n := max(last[base], 1) + 1; taken[id]; n++ {
+			id, last[base] = fmt.Sprintf("%s_%d", base, n), n
 		}
 		taken[id], c.ids[s] = true, id
 	})

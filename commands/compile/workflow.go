@@ -11,6 +11,9 @@ import (
 // Workflow compiles the steps of a subagent file. They read $input instead of $args, may call only what the contract
 // names, and never talk to a person.
 func Workflow(f *syntax.File, info formats.AgentInfo, env Env) (*Program, error) {
+	if f.Hopeless {
+		return nil, &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{f.Name: f.Src}}
+	}
 	c := newCompiler(f, env)
 	c.workflow = &info
 	c.prog.Name, c.prog.Description, c.prog.Workflow = info.Name, info.Description, true

@@ -24,9 +24,15 @@ type File struct {
 	// Literate tells that the workflow has headings `### Step`; otherwise it is the plain form.
 	Literate bool
 	// Prose is the body as a person reads it, for the use of the file as a prompt.
-	Prose string
-	// Warnings are findings that do not refuse the file.
-	Warnings []formats.Diagnostic
+	Prose    string
+	BodyLine int // the first line below the frontmatter
+	// Found is what is wrong with the form of the file, sorted; of a file that Parse gave they are warnings.
+	Found []formats.Diagnostic
+	// Unread are the lines of everything that an error stands in: the tree may lack what they say. NoFront tells that it lacks
+	// the whole frontmatter, Hopeless that nothing was read, or that a bound of the format was passed.
+	Unread   []Lines
+	NoFront  bool
+	Hopeless bool
 }
 
 // Word is a plain word with its place.

@@ -92,7 +92,7 @@ func findings(t *testing.T, name string, src []byte) []formats.Diagnostic {
 	t.Helper()
 	file, err := syntax.Parse(name, src)
 	if err == nil {
-		return file.Warnings
+		return file.Found
 	}
 	var list *formats.Diagnostics
 	if !errors.As(err, &list) {

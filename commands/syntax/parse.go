@@ -20,31 +20,16 @@ const (
 // Parse reads a command file. name is its path, for messages and for the check that the file is named after its command.
 // The error is a *formats.Diagnostics with every finding of the file, sorted; warnings alone are no error and stand in the
 // File.
-func Parse(name string, src []byte) (*File, error) { return parse(name, src, (*parser).front) }
+func Parse(name string, src []byte) (*File, error) { return whole(Read(name, src)) }
 
 // ParseWorkflow reads the steps of a subagent file; its frontmatter is read elsewhere.
-func ParseWorkflow(name string, src []byte) (*File, error) {
-	return parse(name, src, func(p *parser) { p.subagent = true })
-}
+func ParseWorkflow(name string, src []byte) (*File, error) { return whole(ReadWorkflow(name, src)) }
 
-func parse(name string, src []byte, front func(*parser)) (*File, error) {
-	p := &parser{file: &File{Name: name, Src: src}, refused: map[*Step]bool{}}
-	doc, problems := md.Parse(src)
-	p.doc = doc
-	p.take(problems)
-	p.file.Prose = string(doc.Body())
-	if doc.Text != nil {
-		front(p)
-		p.body()
-		p.lint()
+func whole(f *File) (*File, error) {
+	if found := f.failure(); found != nil {
+		return nil, found
 	}
-	all := &formats.Diagnostics{List: p.found, Sources: map[string][]byte{name: src}}
-	all.Sort()
-	if all.HasErrors() {
-		return nil, all
-	}
-	p.file.Warnings = all.List
-	return p.file, nil
+	return f, nil
 }
 
 // parser reads one file.

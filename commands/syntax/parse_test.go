@@ -23,7 +23,7 @@ func parse(t *testing.T, name string) *syntax.File {
 	if err != nil {
 		t.Fatalf("Parse(%s): %v", name, err)
 	}
-	for _, w := range file.Warnings {
+	for _, w := range file.Found {
 		if !strings.HasPrefix(name, "testdata/flows/") || w.Code != syntax.CodeUnsaid && w.Code != syntax.CodeExpands {
 			t.Errorf("Parse(%s) warns: %v", name, w)
 		}

@@ -1,0 +1,150 @@
+package compile
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"tercet/commands/argspec"
+	"tercet/commands/syntax"
+	"tercet/formats"
+)
+
+// unread is what is known of the parts of a file that could not be read. A finding elsewhere that such a part may be the
+// cause of would be noise: it goes when the part is mended.
+type unread struct {
+	lines   []syntax.Lines
+	errors  map[int][]syntax.Pos // places of the errors by line
+	text    string               // of the lines
+	names   string               // the same as ids: lower case, '_' for what an id cannot have
+	front   bool                 // the frontmatter is among them
+	lost    map[string]bool      // keys whose values are errors
+	noFront bool                 // there is none
+	steps   bool                 // something below it is
+	quoted  *regexp.Regexp
+}
+
+// unreadOf gives nil for a file that was read whole.
+func unreadOf(f *syntax.File) *unread {
+	if len(f.Unread) == 0 {
+		return nil
+	}
+	u := &unread{
+		lines: f.Unread, errors: map[int][]syntax.Pos{}, lost: map[string]bool{}, front: f.NoFront, noFront: f.NoFront && f.Front.Pos.IsZero(),
+		quoted: regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\$\w+)`),
+	}
+	for _, d := range f.Found {
+		if d.Severity == formats.SeverityError {
+			u.errors[d.Pos.Line] = append(u.errors[d.Pos.Line], d.Pos)
+		}
+	}
+	var text strings.Builder
+	lines := strings.Split(string(f.Src), "\n")
+	for n := range u.errors {
+		if key, _, ok := strings.Cut(lines[min(n, len(lines))-1], ":"); ok {
+			u.lost[strings.Trim(key, " \t-{")] = true
+		}
+	}
+	for _, l := range f.Unread {
+		if l.From <= f.Front.Pos.Line {
+			u.front = true
+		} else {
+			u.steps = true
+		}
+		for n := l.From; n <= l.To && n <= len(lines); n++ {
+			text.WriteString(lines[n-1] + "\n")
+		}
+	}
+	u.text = text.String()
+	u.names = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, u.text)
+	return u
+}
+
+// has tells whether a place lies in what could not be read.
+func (u *unread) has(pos syntax.Pos) bool {
+	return slices.ContainsFunc(u.lines, func(l syntax.Lines) bool { return l.Has(pos.Line) })
+}
+
+// says tells whether a word stands in what could not be read.
+func (u *unread) says(words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return w == "" || strings.Contains(u.text, w) || strings.Contains(u.names, w) })
+}
+
+// explains tells whether a finding may come of what could not be read.
+func (u *unread) explains(d *formats.Diagnostic) bool {
+	if d.Pos.IsZero() || strings.Contains(d.Message, "''") || strings.Contains(d.Message, `""`) {
+		return true // about a word that could not be read
+	}
+	here := u.has(d.Pos)
+	if here && (u.beside(d) || !plainFact(d)) {
+		return true
+	}
+	switch d.Code {
+	case CodeStep, CodeVariable, CodeArgument, CodeField, CodeMember:
+		return u.named(d)
+	case CodeNotYetRun, CodeRedo:
+		return u.named(d) || u.steps && u.says("redo", "rollback", "goto")
+	case CodeTier:
+		return u.named(d) || u.steps || u.front
+	case CodeNoTask:
+		return u.front || u.says("load", "task")
+	case CodeAllow, CodeTransition, argspec.CodeOrder:
+		return u.front || u.steps
+	case CodeInput:
+		return !plainFact(d) && u.given(d)
+	case CodeOutcome:
+		return !plainFact(d) && u.says("expect")
+	case CodeUnreachable, CodeAction, CodeAroundStep, CodeSentence:
+		return u.steps
+	}
+	return false
+}
+
+// plainFact tells whether a finding is about the words that stand at its place and nothing else.
+func plainFact(d *formats.Diagnostic) bool {
+	switch d.Code {
+	case CodeInput: // one that is missing may be given where nothing could be read
+		return !strings.Contains(d.Message, " needs the input ")
+	case CodeOutcome:
+		return strings.HasPrefix(d.Message, "expected ")
+	case CodeStatus:
+		return !strings.HasPrefix(d.Message, "allow names ")
+	case CodeUnknownKey, CodeLimitValue, CodeStep, CodeStepTwice, CodeMember, CodeProfile, CodeName, CodeExit, CodeArtifact, CodeRetries,
+		CodeBareMerge, CodeTalks, CodeMayNot, CodeAgent, CodeUnsupported, CodeExpression, CodeVariable, CodeArgument, CodeField, CodeOrElse:
+		return true
+	}
+	return false
+}
+
+// beside tells whether an error of the syntax stands at the place of a finding, for expressions on its line.
+func (u *unread) beside(d *formats.Diagnostic) bool {
+	expression := d.Code == CodeExpression || d.Code == CodeVariable || d.Code == CodeArgument
+	return slices.ContainsFunc(u.errors[d.Pos.Line], func(p syntax.Pos) bool { return expression || p == d.Pos })
+}
+
+// named tells whether a name that a finding is about stands in what could not be read, or is given by it without a word.
+func (u *unread) named(d *formats.Diagnostic) bool {
+	for _, m := range u.quoted.FindAllStringSubmatch(d.Message, -1) {
+		name := strings.TrimPrefix(m[1]+m[2]+m[3], "$")
+		loops := (name == "item" || name == "index") && u.says("foreach", "for_each")
+		nameless := d.Code == CodeStep && u.lost["id"] || d.Code == CodeVariable && u.lost["as"]
+		if nameless || loops || u.says(name) || name == tierName && u.says("tiers") {
+			return true
+		}
+	}
+	return d.Code == CodeArgument && u.noFront
+}
+
+// given tells whether an input that is missing may stand in what could not be read.
+func (u *unread) given(d *formats.Diagnostic) bool {
+	m := u.quoted.FindStringSubmatch(d.Message)
+	return m == nil || u.says(m[1]+":") || u.front && u.says(m[1])
+}
