@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/itchyny/gojq"
 )
@@ -30,19 +31,48 @@ type Options struct {
 	Strict bool
 }
 
-// Code is a compiled query.
+// Code is a checked query. What gojq runs is made of it at once, or, of a plain one, when it runs for the first time.
 type Code struct {
 	src   string
-	code  *gojq.Code
 	vars  []string
 	used  []bool // by index of vars: the query refers to it
 	named []bool // by index of vars: the name stands in the query, so its value is one of those that gojq takes
 	refs  []Ref
 	calls []Call
+
+	opt   Options // of a plain query
+	later bool    // code is made by once
+	once  sync.Once
+	code  *gojq.Code
+	err   error
 }
 
-// Compile parses and checks src. The error is an *Error, or Errors if there is more than one.
+// program gives what gojq runs. The error is never that of a query that is wrong, for which there is no Code.
+func (c *Code) program() (*gojq.Code, error) {
+	if c.later {
+		c.once.Do(func() {
+			full, err := compileFully(c.src, c.opt)
+			if err != nil {
+				c.err = err
+				return
+			}
+			c.code = full.code
+		})
+	}
+	return c.code, c.err
+}
+
+// Compile parses and checks src. The error is an *Error, or Errors if there is more than one. The variables of opt must not be
+// changed afterwards.
 func Compile(src string, opt Options) (*Code, error) {
+	if c, ok := plainCompile(src, opt); ok {
+		return c, nil
+	}
+	return compileFully(src, opt)
+}
+
+// compileFully is Compile of any query, with gojq.
+func compileFully(src string, opt Options) (*Code, error) {
 	c := compiler{src: src, vars: opt.Vars, funcs: opt.Funcs, strict: opt.Strict, bounds: looseBounds()}
 	if opt.Strict {
 		c.bounds = strictBounds()

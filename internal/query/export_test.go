@@ -36,3 +36,15 @@ func (p Ready) Run(ctx context.Context, w way, in ...Input) (out string, exit in
 	}
 	return buf.String(), exit, r.fasted, err
 }
+
+// PlainCompile is the fast way of Compile alone; false if it leaves the query to gojq.
+func PlainCompile(src string, opt Options) (*Code, bool) { return plainCompile(src, opt) }
+
+// CompileFully is Compile without the fast way.
+func CompileFully(src string, opt Options) (*Code, error) { return compileFully(src, opt) }
+
+// PlainCalls gives the functions of plain queries by their number of arguments.
+func PlainCalls() []string { return []string{plainCalls0, plainCalls1, plainCalls2} }
+
+// Marks tells which variables the code refers to, and which it names.
+func (c *Code) Marks() (used, named []bool) { return c.used, c.named }

@@ -1,0 +1,615 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// plainReader checks queries as workflows are full of them - paths, comparisons, literals, objects, calls of common
+// functions - without gojq, several times as fast: it finds what they refer to, and that gojq takes them. Whatever it is not
+// sure of, and everything that is wrong, it leaves to gojq. Its result counts only if it read the whole query.
+type plainReader struct {
+	src   string
+	i     int
+	vars  []string
+	funcs FuncSet
+	depth int
+	lost  bool // the query is not plain
+
+	refs  []Ref
+	calls []Call
+}
+
+const (
+	maxPlain      = 4 << 10 // bytes of a plain query
+	maxPlainDepth = 40
+)
+
+// The functions of plain queries by their number of arguments: those of jq that depend on nothing but their input.
+const (
+	plainCalls0 = " abs add all any arrays ascii_downcase ascii_upcase booleans ceil empty error explode fabs first flatten floor from_entries fromjson implode" +
+		" isinfinite isnan iterables keys last length ltrim max min not nulls numbers objects paths reverse round rtrim scalars sort sqrt strings to_entries tojson tonumber" +
+		" tostring transpose trim type unique utf8bytelength values "
+	plainCalls1 = " IN INDEX add all any bsearch contains del endswith error first flatten getpath group_by has index indices inside isempty join last ltrimstr map map_values" +
+		" max_by min_by nth paths pick range recurse rindex rtrimstr select sort_by split startswith test trimstr unique_by walk with_entries "
+	plainCalls2    = " all any limit nth range setpath skip test "
+	plainWorkflow0 = " approved failed passed rejected "
+	plainWorkflow1 = " default quorum "
+)
+
+// shape is what the reader knows of a piece that it read.
+type shape struct {
+	kind shapeKind
+	ref  int      // of a variable with static suffixes only: its index in refs
+	text string   // of a string
+	lead []string // the static path that it takes from its input first of all, if that was asked for
+}
+
+type shapeKind uint8
+
+const (
+	shapeOther shapeKind = iota
+	shapeVar
+	shapeString
+	shapeEscaped // a string with escapes
+)
+
+// plainCompile makes the code of a plain query; false if it is not plain.
+func plainCompile(src string, opt Options) (*Code, bool) {
+	if len(src) > maxPlain {
+		return nil, false
+	}
+	r := plainReader{src: src, vars: opt.Vars, funcs: opt.Funcs}
+	r.space()
+	r.pipe(false)
+	if r.lost || r.i < len(src) {
+		return nil, false
+	}
+	marks := make([]bool, len(opt.Vars))
+	for i, name := range opt.Vars {
+		marks[i] = slices.ContainsFunc(r.refs, func(ref Ref) bool { return ref.Var == name })
+	}
+	return &Code{src: src, vars: opt.Vars[:len(opt.Vars):len(opt.Vars)], used: marks, named: marks, refs: r.refs, calls: r.calls, opt: opt, later: true}, true
+}
+
+func (r *plainReader) lose() shape {
+	r.lost = true
+	r.i = len(r.src)
+	return shape{}
+}
+
+func (r *plainReader) peek(ahead int) byte {
+	if i := r.i + ahead; i < len(r.src) {
+		return r.src[i]
+	}
+	return 0
+}
+
+func (r *plainReader) space() {
+	for r.i < len(r.src) && (r.src[r.i] == ' ' || r.src[r.i] == '\n' || r.src[r.i] == '\t') {
+		r.i++
+	}
+}
+
+// take goes behind a text if it comes next, and the white space behind it.
+func (r *plainReader) take(text string) bool {
+	if !strings.HasPrefix(r.src[r.i:], text) {
+		return false
+	}
+	r.i += len(text)
+	r.space()
+	return true
+}
+
+// word is the name that comes next, which is not taken.
+func (r *plainReader) word() string {
+	i := r.i
+	for i < len(r.src) && namePart(r.src[i]) {
+		i++
+	}
+	if i == r.i || digit(r.src[r.i]) {
+		return ""
+	}
+	return r.src[r.i:i]
+}
+
+func (r *plainReader) keyword(name string) bool {
+	if r.word() != name {
+		return false
+	}
+	return r.take(name)
+}
+
+// nest counts how deep the reader is.
+func (r *plainReader) nest() bool {
+	if r.depth++; r.depth > maxPlainDepth {
+		r.lose()
+	}
+	return !r.lost
+}
+
+// pipe reads a | b | c, each a list with commas.
+func (r *plainReader) pipe(lead bool) shape { return r.stages(lead, r.comma) }
+
+// member reads the value of an object, which has no commas.
+func (r *plainReader) member() shape { return r.stages(false, r.expr) }
+
+func (r *plainReader) stages(lead bool, stage func(lead bool) shape) shape {
+	if !r.nest() {
+		return shape{}
+	}
+	first := stage(lead)
+	out, last := first, first
+	for r.peek(0) == '|' && !r.lost {
+		if r.i++; r.peek(0) == '=' || r.peek(0) == '|' {
+			return r.lose()
+		}
+		r.space()
+		follows := last.kind == shapeVar
+		next := stage(follows)
+		if follows && !r.lost && len(next.lead) > 0 {
+			r.refs[last.ref].Path = slices.Concat(r.refs[last.ref].Path, next.lead)
+		}
+		out, last = shape{lead: first.lead}, next
+	}
+	r.depth--
+	return out
+}
+
+func (r *plainReader) comma(lead bool) shape {
+	out := r.expr(lead)
+	for r.peek(0) == ',' && !r.lost {
+		r.i++
+		r.space()
+		r.expr(false)
+		out = shape{}
+	}
+	return out
+}
+
+// expr reads operands with operators between them. Only two things about their tree matter here: whether there is more than one
+// operand, and that two comparisons have a weaker operator between them.
+func (r *plainReader) expr(lead bool) shape {
+	out := r.term(lead)
+	compared := false
+	for !r.lost {
+		switch op := r.operator(); {
+		case op == "":
+			return out
+		case strings.IndexByte("=!<>", op[0]) >= 0:
+			if compared {
+				return r.lose()
+			}
+			compared = true
+		case op == "and", op == "or", op == "//":
+			compared = false
+		}
+		r.space()
+		r.term(false)
+		out = shape{}
+	}
+	return shape{}
+}
+
+// operator takes the operator that comes next; an empty text if there is none, or one that is not plain.
+func (r *plainReader) operator() string {
+	c, next := r.peek(0), r.peek(1)
+	size := 1
+	switch c {
+	case '=', '!':
+		if next != '=' || r.peek(2) == '=' {
+			return ""
+		}
+		size = 2
+	case '<', '>':
+		if next == '=' {
+			size = 2
+		}
+	case '/':
+		if next == '/' {
+			size, next = 2, r.peek(2)
+		}
+		if next == '=' {
+			return ""
+		}
+	case '+', '-', '*', '%':
+		if next == '=' {
+			return ""
+		}
+	case 'a', 'o':
+		w := r.word()
+		if w != "and" && w != "or" {
+			return ""
+		}
+		size = len(w)
+	default:
+		return ""
+	}
+	op := r.src[r.i : r.i+size]
+	r.i += size
+	return op
+}
+
+// term reads an operand with its suffixes and the white space behind it.
+func (r *plainReader) term(lead bool) shape {
+	if !r.nest() {
+		return shape{}
+	}
+	out := r.head(lead)
+	before := r.i
+	r.space()
+	// What follows a space could be a suffix all the same.
+	if c := r.peek(0); r.i > before && c != 0 && strings.IndexByte(".[?", c) >= 0 {
+		return r.lose()
+	}
+	r.depth--
+	return out
+}
+
+func (r *plainReader) head(lead bool) shape {
+	switch c := r.peek(0); {
+	case c == '$':
+		return r.variable()
+	case c == '.':
+		return r.path(lead)
+	case c == '"':
+		text, static := r.text()
+		switch {
+		case r.suffixes(nil):
+			return shape{}
+		case !static:
+			return shape{kind: shapeEscaped}
+		}
+		return shape{kind: shapeString, text: text}
+	case digit(c):
+		r.number()
+	case c == '(':
+		r.i++
+		r.space()
+		r.pipe(false)
+		r.closing(')')
+	case c == '[':
+		r.i++
+		if r.space(); r.peek(0) != ']' {
+			r.pipe(false)
+		}
+		r.closing(']')
+	case c == '{':
+		r.object()
+	case c == '-':
+		if r.i++; r.peek(0) == '-' || r.peek(0) == '+' {
+			return r.lose()
+		}
+		r.head(false)
+		return shape{}
+	default:
+		if !r.named() {
+			return r.lose()
+		}
+	}
+	r.suffixes(nil)
+	return shape{}
+}
+
+// closing takes a bracket, but not the white space behind it.
+func (r *plainReader) closing(c byte) {
+	if r.peek(0) != c {
+		r.lose()
+		return
+	}
+	r.i++
+}
+
+func (r *plainReader) variable() shape {
+	at := r.i
+	r.i++
+	name := r.word()
+	r.i += len(name)
+	name = r.src[at:r.i]
+	if r.lost || !slices.Contains(r.vars, name) || name == "$ENV" || strings.HasPrefix(name, "$__") {
+		return r.lose()
+	}
+	ref := len(r.refs)
+	r.refs = append(r.refs, Ref{Var: name, Offset: at})
+	all := true
+	var path []string
+	r.suffixesOf(&path, &all)
+	if r.lost {
+		return shape{}
+	}
+	r.refs[ref].Path = path
+	if !all {
+		return shape{}
+	}
+	return shape{kind: shapeVar, ref: ref}
+}
+
+// path reads a term that starts with a dot.
+func (r *plainReader) path(lead bool) shape {
+	var out shape
+	var keys []string
+	collect := &keys
+	if !lead {
+		collect = nil
+	}
+	r.i++
+	switch c := r.peek(0); {
+	case c == '.' || digit(c):
+		return r.lose()
+	case nameStart(c) || c == '"' || c == '[':
+		if key, static := r.dotted(); !static {
+			collect = nil
+		} else if collect != nil {
+			keys = append(keys, key)
+		}
+	default: // the input itself
+		return out
+	}
+	r.suffixes(collect)
+	if collect != nil {
+		out.lead = keys
+	}
+	return out
+}
+
+// dotted reads what stands behind a dot, or a bracket; static tells that it is a key that is written down.
+func (r *plainReader) dotted() (key string, static bool) {
+	switch c := r.peek(0); {
+	case c == '"':
+		if key, static = r.text(); !static {
+			r.lose()
+		}
+		return key, static
+	case c == '[':
+		return r.bracket()
+	case nameStart(c):
+		key = r.word()
+		r.i += len(key)
+		return key, true
+	default:
+		r.lose()
+		return "", false
+	}
+}
+
+// suffixes reads the suffixes of a term and collects the static path, unless keys is nil; it tells whether there were any.
+func (r *plainReader) suffixes(keys *[]string) bool {
+	all := true
+	return r.suffixesOf(keys, &all)
+}
+
+// suffixesOf is suffixes where all is made false by one that is not static.
+func (r *plainReader) suffixesOf(keys *[]string, all *bool) bool {
+	from := r.i
+	for !r.lost {
+		switch r.peek(0) {
+		case '?':
+			r.i++
+			continue
+		case '.':
+			r.i++
+		case '[':
+		default:
+			return r.i > from
+		}
+		key, static := r.dotted()
+		*all = *all && static
+		if keys != nil && *all {
+			*keys = append(*keys, key)
+		}
+	}
+	return true
+}
+
+// bracket reads [], [query] and slices.
+func (r *plainReader) bracket() (key string, static bool) {
+	r.i++
+	r.space()
+	if r.peek(0) == ']' {
+		r.i++
+		return "", false
+	}
+	if !r.take(":") {
+		s := r.pipe(false)
+		if s.kind == shapeEscaped {
+			r.lose()
+		}
+		if r.peek(0) == ']' {
+			r.i++
+			return s.text, s.kind == shapeString && !r.lost
+		}
+		if !r.take(":") {
+			r.lose()
+			return "", false
+		}
+		if r.peek(0) == ']' {
+			r.i++
+			return "", false
+		}
+	}
+	r.pipe(false)
+	r.closing(']')
+	return "", false
+}
+
+// text reads a string without interpolations; static tells that it has no escapes either, so that its text is what is written.
+func (r *plainReader) text() (text string, static bool) {
+	from, static := r.i+1, true
+	for r.i++; r.i < len(r.src); r.i++ {
+		switch c := r.src[r.i]; {
+		case c == '"':
+			r.i++
+			return r.src[from : r.i-1], static
+		case c == '\\':
+			if r.i++; strings.IndexByte(`"\/nt`, r.peek(0)) < 0 {
+				r.lose()
+				return "", false
+			}
+			static = false
+		case c < ' ' || c == 0x7f:
+			r.lose()
+			return "", false
+		case c >= utf8.RuneSelf:
+			ch, size := utf8.DecodeRuneInString(r.src[r.i:])
+			if ch == utf8.RuneError {
+				r.lose()
+				return "", false
+			}
+			r.i += size - 1
+		}
+	}
+	r.lose()
+	return "", false
+}
+
+// number reads digits, perhaps with a point between them.
+func (r *plainReader) number() {
+	for digit(r.peek(0)) {
+		r.i++
+	}
+	if r.peek(0) == '.' {
+		if r.i++; !digit(r.peek(0)) {
+			r.lose()
+			return
+		}
+		for digit(r.peek(0)) {
+			r.i++
+		}
+	}
+	if c := r.peek(0); c == '.' || nameStart(c) {
+		r.lose()
+	}
+}
+
+func (r *plainReader) object() {
+	r.i++
+	for r.space(); r.peek(0) != '}' && !r.lost; {
+		r.pair()
+		if r.peek(0) == '}' {
+			break
+		}
+		if !r.take(",") || r.peek(0) == '}' {
+			r.lose()
+			return
+		}
+	}
+	r.closing('}')
+}
+
+// pair reads one member of an object and the white space behind it.
+func (r *plainReader) pair() {
+	switch c := r.peek(0); {
+	case c == '$':
+		from := len(r.refs)
+		if s := r.variable(); s.kind != shapeVar || len(r.refs) != from+1 || len(r.refs[from].Path) > 0 || r.src[r.i-1] == '?' {
+			r.lose()
+			return
+		}
+		r.space()
+		return
+	case c == '(':
+		r.i++
+		r.space()
+		r.pipe(false)
+		r.closing(')')
+		if r.space(); r.peek(0) != ':' {
+			r.lose()
+			return
+		}
+	case c == '"':
+		r.text()
+	case nameStart(c):
+		r.i += len(r.word())
+	default:
+		r.lose()
+		return
+	}
+	r.space()
+	if r.take(":") {
+		r.member()
+	}
+}
+
+// named reads what starts with a name: a constant, a condition, a call.
+func (r *plainReader) named() bool {
+	name, at := r.word(), r.i
+	switch name {
+	case "":
+		return false
+	case "null", "true", "false":
+		r.i += len(name)
+		return true
+	case "if":
+		return r.condition()
+	}
+	r.i += len(name)
+	call := len(r.calls)
+	r.calls = append(r.calls, Call{Function{Name: name}, at})
+	args := 0
+	if r.peek(0) == '(' {
+		r.i++
+		r.space()
+		for more := true; more; more = r.take(";") {
+			r.pipe(false)
+			args++
+		}
+		r.closing(')')
+	}
+	if r.lost || !r.known(name, args) {
+		return false
+	}
+	r.calls[call].Args = args
+	return true
+}
+
+// known tells whether a plain query may call a function.
+func (r *plainReader) known(name string, args int) bool {
+	switch args {
+	case 0:
+		return listed(plainCalls0, name) || r.funcs == Workflow && listed(plainWorkflow0, name)
+	case 1:
+		return listed(plainCalls1, name) || r.funcs == Workflow && listed(plainWorkflow1, name)
+	case 2:
+		return listed(plainCalls2, name)
+	default:
+		return false
+	}
+}
+
+// listed finds a name in a text of names with a space on each side.
+func listed(names, name string) bool {
+	for from := 0; ; {
+		i := strings.Index(names[from:], name)
+		if i < 0 {
+			return false
+		}
+		i += from
+		if from = i + len(name); names[i-1] == ' ' && names[from] == ' ' {
+			return true
+		}
+	}
+}
+
+// condition reads if, then, elif, else and end.
+func (r *plainReader) condition() bool {
+	r.keyword("if")
+	for {
+		r.pipe(false)
+		if !r.keyword("then") {
+			return false
+		}
+		r.pipe(false)
+		if !r.keyword("elif") {
+			break
+		}
+	}
+	if r.keyword("else") {
+		r.pipe(false)
+	}
+	if r.lost || r.word() != "end" {
+		return false
+	}
+	r.i += len("end")
+	return true
+}
