@@ -2,9 +2,12 @@ package commands_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/adrg/frontmatter"
 	"github.com/yuin/goldmark"
@@ -42,18 +45,78 @@ func command10K(tb testing.TB) []byte {
 	return out.Bytes()
 }
 
-// BenchmarkBare is the yardstick: frontmatter and a markdown tree alone.
+// bare is the yardstick: the frontmatter as a map and a markdown tree, nothing looked at. The parser has no extensions: the
+// format needs none.
+func bare(tb testing.TB, src []byte) {
+	tb.Helper()
+	var front map[string]any
+	body, err := frontmatter.Parse(bytes.NewReader(src), &front)
+	if err != nil || len(front) == 0 {
+		tb.Fatal(err)
+	}
+	goldmark.DefaultParser().Parse(text.NewReader(body))
+}
+
+// checkFile parses and checks a file, with everything reported.
+func checkFile(tb testing.TB, name string, src []byte, env compile.Env) {
+	tb.Helper()
+	f, err := syntax.Parse(name, src)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := compile.Compile(f, env); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// BenchmarkPairs measures the yardstick and the check of one file in turns and gives the medians and their ratio, which other
+// work on the machine touches least: for a file of about 10 KB, and for each file of the library.
+func BenchmarkPairs(b *testing.B) {
+	library, err := commands.Embedded()
+	if err != nil {
+		b.Fatal(err)
+	}
+	env := shippedSet(b)
+	pair := func(name string, src []byte) {
+		b.Run(fmt.Sprintf("%s-%d", name, len(src)), func(b *testing.B) {
+			var yard, ours []float64
+			timed := func(to *[]float64, work func()) {
+				start := time.Now()
+				work()
+				*to = append(*to, float64(time.Since(start).Microseconds()))
+			}
+			for b.Loop() {
+				timed(&yard, func() { bare(b, src) })
+				timed(&ours, func() { checkFile(b, name, src, env) })
+			}
+			slices.Sort(yard)
+			slices.Sort(ours)
+			b.ReportMetric(yard[len(yard)/2], "bare-us")
+			b.ReportMetric(ours[len(ours)/2], "check-us")
+			b.ReportMetric(ours[len(ours)/2]/max(yard[len(yard)/2], 1), "ratio")
+		})
+	}
+	pair("implement.md", command10K(b))
+	files, err := fs.Glob(library, "*.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range files {
+		src, err := fs.ReadFile(library, name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		pair(name, src)
+	}
+}
+
+// BenchmarkBare is the yardstick alone.
 func BenchmarkBare(b *testing.B) {
 	src := command10K(b)
 	b.SetBytes(int64(len(src)))
 	b.ReportAllocs()
 	for b.Loop() {
-		var front map[string]any
-		body, err := frontmatter.Parse(bytes.NewReader(src), &front)
-		if err != nil || len(front) == 0 {
-			b.Fatal(err)
-		}
-		goldmark.DefaultParser().Parse(text.NewReader(body))
+		bare(b, src)
 	}
 }
 
@@ -64,13 +127,7 @@ func BenchmarkCheck(b *testing.B) {
 	b.SetBytes(int64(len(src)))
 	b.ReportAllocs()
 	for b.Loop() {
-		f, err := syntax.Parse("implement.md", src)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := compile.Compile(f, env); err != nil {
-			b.Fatal(err)
-		}
+		checkFile(b, "implement.md", src, env)
 	}
 }
 

@@ -24,7 +24,8 @@ type Document struct {
 
 	Blocks []Block // of the body, in order
 
-	starts []int // offset of each line of Text
+	text   string // the same as Text
+	starts []int  // offset of each line of Text
 }
 
 // Parse reads a file with the default limits. The Document is never nil: of a file that is too large or not text it holds
@@ -52,9 +53,13 @@ func (l Limits) Parse(src []byte) (*Document, []Problem) {
 	if text == nil {
 		text = []byte{} // an empty file is text; only one that cannot be read has none
 	}
-	d.Text = text
+	d.Text, d.text = text, string(text)
 	d.starts = lineStarts(text)
 	problems := d.front(l)
+	if blocks, ok := simpleBlocks(d); ok {
+		d.Blocks = blocks
+		return d, problems
+	}
 	blocks, more := l.blocks(d)
 	d.Blocks = blocks
 	return d, append(problems, more...)
@@ -140,7 +145,7 @@ func (d *Document) Line(n int) string {
 	if n < 1 || n > len(d.starts) {
 		return ""
 	}
-	return string(d.Text[d.starts[n-1]:d.lineEnd(n)])
+	return d.text[d.starts[n-1]:d.lineEnd(n)]
 }
 
 // lineEnd returns the offset of the end of a line, before its line feed.

@@ -7,3 +7,9 @@ func ReadSimple(src []byte, at Pos) (*Node, bool) { return readSimple(src, at) }
 func ReadWithParser(src []byte, at Pos) (*Node, []Problem) {
 	return Limits{}.orDefault().parseYAML(src, at)
 }
+
+// SimpleBlocks is the fast reader of blocks alone; false if it leaves the body to the parser.
+func SimpleBlocks(d *Document) ([]Block, bool) { return simpleBlocks(d) }
+
+// ParserBlocks are the blocks of a document by the parser.
+func ParserBlocks(d *Document) ([]Block, []Problem) { return Limits{}.orDefault().blocks(d) }
