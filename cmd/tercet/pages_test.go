@@ -3,9 +3,7 @@ package main
 import (
 	"encoding/hex"
 	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -256,38 +254,4 @@ func checkCommand(name string, src []byte, env compile.Env) []formats.Diagnostic
 		return d.List
 	}
 	return nil
-}
-
-// TestEveryCodeIsMarked: every diagnostic of files is expected inline on the line that fails, in the pages or in a test file.
-func TestEveryCodeIsMarked(t *testing.T) {
-	t.Parallel()
-	all, err := pages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	marked := map[string]bool{}
-	for _, p := range all {
-		marked[p.Code] = p.Wrong.Line > 0
-	}
-	err = filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.Contains(name, "testdata") || !strings.HasSuffix(name, ".md") {
-			return err
-		}
-		src, err := os.ReadFile(name)
-		for _, m := range regexp.MustCompile(`ERROR(?:[+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`).FindAllSubmatch(src, -1) {
-			for _, code := range regexp.MustCompile(`"([EW]\d{3})`).FindAllSubmatch(m[1], -1) {
-				marked[string(code[1])] = true
-			}
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for code := range meanings() {
-		// What is missing in a document stands on no line.
-		if !marked[code] && !slices.Contains([]string{"E442", "E444"}, code) {
-			t.Errorf("no example marks the line of %s", code)
-		}
-	}
 }
