@@ -286,6 +286,9 @@ func (d *draft) link(op Op, t *formats.Task, list []formats.Artifact) (changed b
 		if why := pathFault(a.Path); why != "" {
 			return false, &OpError{Op: op.name(), Task: t.Number, Msg: fmt.Sprintf("expected artifact path inside the project root, got %q: %s", a.Path, why)}
 		}
+		if err := plainText(op, a.Summary); err != nil {
+			return false, err
+		}
 		if a.Type == "" {
 			a.Type = formats.GuessArtifactType(a.Path)
 		}

@@ -139,6 +139,8 @@ func TestRefusals(t *testing.T) {
 		{name: "no title", ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: " "}}}}, code: formats.CodeValidationFailed, want: "title"},
 		{name: "title of two lines", ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a\nb"}}}}, code: formats.CodeValidationFailed, want: "control"},
 		{name: "title not UTF-8", ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a\xff"}}}}, code: formats.CodeValidationFailed, want: "UTF-8"},
+		{name: "reason not UTF-8", ops: []state.Op{state.UpdateStatus{Tasks: []int{1}, To: formats.Blocked, Reason: "a\xff"}}, code: formats.CodeValidationFailed, want: "UTF-8"},
+		{name: "summary not UTF-8", ops: []state.Op{state.LinkArtifacts{Task: 1, Artifacts: []formats.Artifact{{Type: formats.ArtifactImplementation, Path: "x", Summary: "\xed\xa0\x80"}}}}, code: formats.CodeValidationFailed, want: "UTF-8"},
 		{name: "bad slug", ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a", Slug: "../x"}}}}, code: formats.CodeValidationFailed, want: "slug"},
 		{name: "no tasks", ops: []state.Op{state.CreateTasks{}}, code: formats.CodeValidationFailed, want: "at least one task"},
 		{name: "unknown dependency", ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a", Dependencies: []int{99}}}}}, code: formats.CodeValidationFailed, want: "dependency 99 does not exist"},

@@ -345,6 +345,9 @@ func (d *draft) follow(p *Proposal) error {
 		if err != nil {
 			return err
 		}
+		if err := plainText(SyncTasks{}, p.To); err != nil {
+			return err
+		}
 		t.BlockedReason = p.To
 		d.touch(t)
 		d.verdict(SyncTasks{}, t, t.Status, true)

@@ -27,6 +27,9 @@ func (d *draft) updateStatus(op UpdateStatus) error {
 		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
 	}
 	op.Reason = strings.TrimSpace(op.Reason)
+	if err := plainText(op, op.Reason); err != nil {
+		return err
+	}
 	var all error
 	for _, n := range op.Tasks {
 		all = errors.Join(all, d.move(op, n))
