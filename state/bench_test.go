@@ -34,7 +34,9 @@ func BenchmarkApply(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				i++
-				w.do(state.UpdateMetadata{Task: n / 2, Fields: map[string]any{"effort": fmt.Sprint(i)}})
+				if _, err := w.m.Apply(b.Context(), state.Tx{Session: session, Ops: []state.Op{state.UpdateMetadata{Task: n / 2, Fields: map[string]any{"effort": fmt.Sprint(i)}}}}); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

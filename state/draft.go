@@ -29,7 +29,8 @@ type draft struct {
 	imported bool         // what is restored came from another file, not from the archive
 	renamed  map[int]int  // new number to index in base
 	layout   Layout       // the layout that the file is to get, empty if it stays
-	undo     []jsonx.Edit // of the last encoding: what turns it back into base
+	edits    []jsonx.Edit // of the last encoding: what made it out of base
+	undo     []jsonx.Edit // what turns it back
 	todo     *todoPlan    // what a sync did with TODO.md, nil for any other transaction
 
 	// What belongs to the transaction that is being applied.

@@ -26,7 +26,11 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 	moving := e.relocated(d)
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
 		if !d.removed[i] && !slices.Contains(moving, i) {
-			if err := e.change(d.base.values[i], &d.base.Tasks[i], d.changed[i]); err != nil {
+			v, err := d.base.read(i)
+			if err == nil {
+				err = e.change(v, &d.base.Tasks[i], d.changed[i])
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -35,7 +39,7 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(e.edits, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	d.undo = undo(src, e.edits)
+	d.edits, d.undo = e.edits, undo(src, e.edits)
 	data, err := jsonx.Splice(src, e.edits)
 	if err == nil && d.layout != "" {
 		if data, err = layOut(data, d.layout); err == nil {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,11 @@ func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
 
 // readWith is readFile that gives the identity of the file that was read as well.
 func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.FileInfo, err error) {
+	return readKnown(root, name, limit, nil)
+}
+
+// readKnown is readWith that gives known back, without a copy of its own, if that is what the file holds.
+func readKnown(root *os.Root, name string, limit int64, known []byte) (data []byte, info fs.FileInfo, err error) {
 	if info, err = root.Stat(name); err != nil {
 		return nil, nil, err
 	}
@@ -49,6 +55,15 @@ func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.Fil
 	if info.Size() > limit {
 		return nil, nil, fmt.Errorf("%s has %d bytes, expected at most %d", name, info.Size(), limit)
 	}
+	if known != nil && info.Size() == int64(len(known)) {
+		same, err := holds(f, known)
+		if err != nil || same {
+			return known, info, err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, nil, err
+		}
+	}
 	data = make([]byte, 0, info.Size()+512)
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
@@ -64,6 +79,24 @@ func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.Fil
 		}
 		if len(data) == cap(data) {
 			data = slices.Grow(data, len(data))
+		}
+	}
+}
+
+// holds tells whether a file, read from where it stands, holds these bytes and no more.
+func holds(f *os.File, known []byte) (bool, error) {
+	buf := make([]byte, min(len(known)+1, 64<<10))
+	for {
+		n, err := f.Read(buf)
+		if n > len(known) || !bytes.Equal(buf[:n], known[:n]) {
+			return false, nil
+		}
+		known = known[n:]
+		if errors.Is(err, io.EOF) {
+			return len(known) == 0, nil
+		}
+		if err != nil {
+			return false, err
 		}
 	}
 }

@@ -311,6 +311,9 @@ func (s *session) write(d *draft, line auditLine) error {
 		}
 		return err
 	}
+	if doc.info, err = s.cfg.Root.Stat(s.real); err != nil {
+		doc.info = nil // it is only known to save a reading
+	}
 	s.m.cache.Store(doc)
 	s.doc, s.serial = doc, line.Serial
 	if line.Move == moveBack {
@@ -334,19 +337,29 @@ func (d *draft) render(serial uint64) (*document, []byte, error) {
 	if err != nil {
 		return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the state", Err: err}
 	}
-	doc, err := parseDocument(d.base.file, data, d.base)
-	if err != nil {
-		return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "the encoded state is not valid: " + err.Error()}
+	doc, carried := d.carry(data)
+	if !carried {
+		if doc, err = parseDocument(d.base.file, data, d.base); err != nil {
+			return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "the encoded state is not valid: " + err.Error()}
+		}
 	}
-	if why := d.differs(doc, serial); why != "" {
+	if why := d.differs(doc, serial, carried); why != "" {
 		return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "the encoded state is not what was meant: " + why}
 	}
 	return doc, data, nil
 }
 
-func (d *draft) differs(doc *document, serial uint64) string {
+// differs says what of a document that was encoded is not as the draft has it. Of one that was carried over, only what was changed is
+// looked at: the rest is the base's.
+func (d *draft) differs(doc *document, serial uint64, carried bool) string {
 	if doc.Serial != serial || doc.Lineage != d.base.Lineage || doc.NextNumber != d.next {
 		return "serial, lineage or next number"
+	}
+	if doc.NextNumber <= doc.highest() {
+		return "the next number is not above every task"
+	}
+	if carried {
+		return d.strays(doc)
 	}
 	count := 0
 	for t := range d.tasks {
@@ -359,8 +372,24 @@ func (d *draft) differs(doc *document, serial uint64) string {
 	if count != len(doc.Tasks) {
 		return "the number of tasks"
 	}
-	if doc.NextNumber <= doc.highest() {
-		return "the next number is not above every task"
+	return ""
+}
+
+// strays is differs for the tasks that were changed or made.
+func (d *draft) strays(doc *document) string {
+	for i, t := range d.changed {
+		if !sameTask(&doc.Tasks[i], t) {
+			return "task " + number(t.Number)
+		}
+	}
+	made := doc.Tasks[len(d.base.Tasks):]
+	if len(made) != len(d.created) {
+		return "the number of tasks"
+	}
+	for i, t := range d.created {
+		if !sameTask(&made[i], t) {
+			return "task " + number(t.Number)
+		}
 	}
 	return ""
 }

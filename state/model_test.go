@@ -172,6 +172,9 @@ func checkModel(rt *rapid.T) {
 		}
 		before := w.read("state.json")
 		res, err := w.m.Apply(context.Background(), state.Tx{Session: session, Run: "r1", Ops: list})
+		if wrong := state.Carried(w.m); wrong != nil {
+			rt.Fatalf("after transaction %d %+v: %v", i, list, wrong)
+		}
 		want := m.apply(list)
 		if (err == nil) != want {
 			rt.Fatalf("transaction %d %+v = %v, want accepted: %v", i, list, err, want)
@@ -273,6 +276,8 @@ func FuzzState(f *testing.F) {
 		if err != nil || doc.Tasks[len(doc.Tasks)-1].Number != numbers.Numbers[0] {
 			t.Errorf("after a write: %v", err)
 		}
+		w.do(state.UpdateMetadata{Task: numbers.Numbers[0], Fields: map[string]any{"title": "longer", "effort": "1h"}})
+		w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
 		// Without what was added, every byte of the old file is there in its order.
 		if common := strings.Index(src, `"title"`); common > 0 && strings.Count(src, `"serial"`) == 1 && strings.Count(src, `"next_number"`) == 1 {
 			rest := src[common:strings.LastIndex(src, "}")]

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -34,9 +35,10 @@ type document struct {
 	sha    string
 	tree   *jsonx.Value
 	tasks  *jsonx.Value   // the array
-	values []*jsonx.Value // of Tasks, index by index
+	values []*jsonx.Value // of Tasks, index by index; of some only the place may be known, see read
 	index  map[int]int    // number to index
 	bom    bool
+	info   fs.FileInfo // of the file that this manager made of it, nil if it made none
 }
 
 // find gives the task of a number, nil if there is none.

@@ -63,7 +63,12 @@ func (s *session) read() error {
 	if err := s.sweep(); err != nil {
 		return err
 	}
-	src, info, err := readWith(root, real, maxState)
+	c := s.m.cache.Load()
+	var known []byte
+	if c != nil {
+		known = c.src
+	}
+	src, info, err := readKnown(root, real, maxState, known)
 	if errors.Is(err, fs.ErrNotExist) {
 		return noState(err)
 	}
@@ -77,8 +82,7 @@ func (s *session) read() error {
 			s.warn("state.json has another name by a hard link; that name keeps the old content")
 		}
 	}
-	c := s.m.cache.Load()
-	if c != nil && bytes.Equal(c.src, src) {
+	if c != nil && bytes.Equal(c.src, src) { // at once where it is the same slice
 		s.doc, s.serial = c, c.Serial
 		return nil
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -176,7 +177,11 @@ func (c *comparison) item(item *todoItem) {
 	}
 }
 
-func sameLine(item *todoItem, t *formats.Task) bool { return item.text == todoLineText(t) }
+func sameLine(item *todoItem, t *formats.Task) bool {
+	var b bytes.Buffer
+	todoLineText(&b, t)
+	return item.text == b.String()
+}
 
 // create proposes a task that somebody wrote by hand, unless it was made meanwhile.
 func (c *comparison) create(item *todoItem) {

@@ -24,6 +24,7 @@ func RenderTodo(doc *Doc) []byte { return renderWith(doc, nil) }
 // behind everything.
 func renderWith(doc *Doc, notes []todoPiece) []byte {
 	var b bytes.Buffer
+	b.Grow(lineGuess * len(doc.Tasks))
 	left := anchored(doc, notes)
 	take := func(section formats.TaskStatus, task int) []string {
 		var out []string
@@ -81,6 +82,9 @@ func renderWith(doc *Doc, notes []todoPiece) []byte {
 	return append([]byte(head), b.Bytes()...)
 }
 
+// lineGuess is how many bytes a task is likely to have in TODO.md.
+const lineGuess = 96
+
 // anchored gives notes a place that there is: behind the title, if what they belonged to is gone.
 func anchored(doc *Doc, notes []todoPiece) []todoPiece {
 	if len(notes) == 0 {
@@ -105,50 +109,76 @@ func heading(s formats.TaskStatus) string {
 }
 
 func todoLine(b *bytes.Buffer, t *formats.Task) {
-	box := " "
+	b.WriteString("- [ ] ")
 	if t.Status.Terminal() {
-		box = "x"
+		b.Truncate(b.Len() - len(" ] "))
+		b.WriteString("x] ")
 	}
-	fmt.Fprintf(b, "- [%s] %d. %s\n", box, t.Number, todoLineText(t))
+	b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(t.Number), 10))
+	b.WriteString(". ")
+	todoLineText(b, t)
+	b.WriteByte('\n')
 	if t.BlockedReason != "" {
-		fmt.Fprintf(b, "  - blocked: %s\n", plainLine(t.BlockedReason))
+		b.WriteString("  - blocked: " + plainLine(t.BlockedReason) + "\n")
 	}
-	for _, a := range t.Artifacts {
-		if !a.Deleted && a.Type.IsDocument() {
-			fmt.Fprintf(b, "  - %s: %s\n", a.Type, plainLine(a.Path))
+	for i := range t.Artifacts {
+		if a := &t.Artifacts[i]; !a.Deleted && a.Type.IsDocument() {
+			b.WriteString("  - " + string(a.Type) + ": " + plainLine(a.Path) + "\n")
 		}
 	}
 }
 
-// todoLineText is the text of a task's line.
-func todoLineText(t *formats.Task) string {
-	var b strings.Builder
+// todoLineText writes the text of a task's line.
+func todoLineText(b *bytes.Buffer, t *formats.Task) {
 	b.WriteString(plainLine(t.Title))
-	var notes []string
-	for _, n := range []string{t.Language, t.Priority, t.Effort} {
+	before := " ("
+	for _, n := range [...]string{t.Language, t.Priority, t.Effort} {
 		if n != "" {
-			notes = append(notes, plainLine(n))
+			b.WriteString(before)
+			b.WriteString(plainLine(n))
+			before = ", "
 		}
 	}
-	if len(notes) > 0 {
-		b.WriteString(" (" + strings.Join(notes, ", ") + ")")
+	if before == ", " {
+		b.WriteByte(')')
 	}
 	if t.Parent != nil {
-		fmt.Fprintf(&b, ", part of %d", *t.Parent)
+		b.WriteString(", part of ")
+		b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(*t.Parent), 10))
 	}
-	if len(t.Dependencies) > 0 {
-		words := make([]string, len(t.Dependencies))
-		for i, n := range t.Dependencies {
-			words[i] = strconv.Itoa(n)
-		}
-		b.WriteString(", after " + strings.Join(words, ", "))
+	before = ", after "
+	for _, n := range t.Dependencies {
+		b.WriteString(before)
+		b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(n), 10))
+		before = ", "
 	}
-	return b.String()
 }
 
 // plainLine keeps a text on its line and from being taken for HTML.
 func plainLine(s string) string {
+	if isPlain(s) {
+		return s
+	}
 	return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "<", "\\<")
+}
+
+// isPlain tells whether a text has nothing that plainLine changes; it may say no where it could say yes.
+func isPlain(s string) bool {
+	space := true // where a space would be one too many
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == ' ':
+			if space {
+				return false
+			}
+			space = true
+		case c < ' ', c == '<', c >= 0x80:
+			return false
+		default:
+			space = false
+		}
+	}
+	return !space || s == ""
 }
 
 // todoHead reads the first line of TODO.md.
@@ -202,9 +232,22 @@ func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 
 // isLast tells whether the state is still the one that this manager wrote last.
 func (m *Manager) isLast() (bool, error) {
-	src, err := readFile(m.cfg.Root, stateFile, maxState)
+	_, same, err := m.present()
+	return same, err
+}
+
+// present gives the bytes of the state as they are, without reading them if the file is the one that this manager knows.
+func (m *Manager) present() (src []byte, same bool, err error) {
 	c := m.cache.Load()
-	return err == nil && c != nil && bytes.Equal(c.src, src), err
+	if c == nil {
+		src, err = readFile(m.cfg.Root, stateFile, maxState)
+		return src, false, err
+	}
+	if info, err := m.cfg.Root.Stat(stateFile); err == nil && sameFile(info, c.info) {
+		return c.src, true, nil
+	}
+	src, _, err = readKnown(m.cfg.Root, stateFile, maxState, c.src)
+	return src, err == nil && bytes.Equal(c.src, src), err
 }
 
 // errTodoEdited says that a person changed TODO.md.
@@ -212,13 +255,16 @@ var errTodoEdited = errors.New("it was edited; run tercet sync")
 
 func (m *Manager) writeTodo(synced string) error {
 	root := m.cfg.Root
-	state, err := readFile(root, stateFile, maxState)
+	doc := m.cache.Load()
+	src, same, err := m.present()
 	if err != nil {
 		return err
 	}
-	doc := m.cache.Load()
-	if doc == nil || !bytes.Equal(doc.src, state) {
-		if doc, err = parseDocument(stateFile, state, doc); err != nil {
+	if now := m.cache.Load(); now != doc { // a write of this manager came in between
+		doc, same = now, bytes.Equal(now.src, src)
+	}
+	if !same {
+		if doc, err = parseDocument(stateFile, src, doc); err != nil {
 			return err
 		}
 	}

@@ -261,7 +261,10 @@ func todoLineOf(text string) *todoItem {
 	if !ok || len(rest) < 4 || rest[1] != ']' || rest[2] != ' ' || !strings.ContainsRune(" xX", rune(rest[0])) {
 		return nil
 	}
-	item := &todoItem{checked: rest[0] != ' ', text: strings.Join(strings.Fields(rest[3:]), " ")}
+	item := &todoItem{checked: rest[0] != ' ', text: rest[3:]}
+	if !isPlain(item.text) {
+		item.text = strings.Join(strings.Fields(item.text), " ")
+	}
 	digits := len(item.text) - len(strings.TrimLeft(item.text, "0123456789"))
 	if after, dot := strings.CutPrefix(item.text[digits:], ". "); dot && digits > 0 && digits < 16 {
 		if n, err := strconv.Atoi(item.text[:digits]); err == nil && n > 0 {
