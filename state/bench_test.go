@@ -1,12 +1,14 @@
 package state_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/state"
 )
 
@@ -62,6 +64,48 @@ func BenchmarkApplyFresh(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkReplace is what a program does that knows nothing of the file but that it is JSON: it reads all of it, changes one
+// value, writes all of it, and replaces the file durably.
+func BenchmarkReplace(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := filled(b, n)
+			i := 0
+			for b.Loop() {
+				i++
+				var doc map[string]any
+				if err := json.Unmarshal([]byte(w.read("state.json")), &doc); err != nil {
+					b.Fatal(err)
+				}
+				doc["tasks"].([]any)[n/2].(map[string]any)["effort"] = fmt.Sprint(i)
+				data, err := json.MarshalIndent(doc, "", "  ")
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := atomicfile.WriteIn(w.root, ".tercet/state.json", append(data, '\n'), atomicfile.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkApplyBatch has a thousand changes in one transaction.
+func BenchmarkApplyBatch(b *testing.B) {
+	w := filled(b, 10000)
+	i := 0
+	for b.Loop() {
+		i++
+		ops := make([]state.Op, 1000)
+		for j := range ops {
+			ops[j] = state.UpdateMetadata{Task: 1 + 10*j, Fields: map[string]any{"effort": fmt.Sprint(i)}}
+		}
+		if _, err := w.m.Apply(b.Context(), state.Tx{Session: session, Ops: ops}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

@@ -121,19 +121,24 @@ func backups(cfg Config) ([]uint64, error) {
 
 // backupFiles lists the serials of the backups, ascending, and the temporary files that killed writes left among them.
 func backupFiles(cfg Config) (serials []uint64, leftovers []string, err error) {
-	entries, err := fs.ReadDir(cfg.Root.FS(), backupDir)
+	d, err := cfg.Root.Open(backupDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	names, err := d.Readdirnames(-1)
+	if err = errors.Join(err, d.Close()); err != nil {
+		return nil, nil, err
+	}
 	var out []uint64
-	for _, e := range entries {
-		if base, _, ok := strings.Cut(e.Name(), ".tmp-"); ok && atomicfile.TempFor(base, e.Name()) {
-			leftovers = append(leftovers, path.Join(backupDir, e.Name()))
+	for _, name := range names {
+		if base, _, ok := strings.Cut(name, ".tmp-"); ok && atomicfile.TempFor(base, name) {
+			leftovers = append(leftovers, path.Join(backupDir, name))
+			continue
 		}
-		word, ok := strings.CutPrefix(e.Name(), "state-")
+		word, ok := strings.CutPrefix(name, "state-")
 		word, json := strings.CutSuffix(word, ".json")
 		if n, err := strconv.ParseUint(word, 10, 64); ok && json && err == nil {
 			out = append(out, n)

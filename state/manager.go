@@ -25,6 +25,7 @@ type Manager struct {
 	audit auditLog
 	queue queue                    // transactions that wait for a write
 	cache atomic.Pointer[document] // the state as it was last read or written
+	bare  atomic.Pointer[string]   // sha256 of the body of TODO.md that was last written, if it holds nothing of others
 }
 
 // NewManager makes the writer of a workspace. Nothing is opened before the first use.

@@ -276,6 +276,7 @@ func (m *Manager) writeTodo(synced string) error {
 		return err
 	}
 	old, err := readFile(root, real, maxState)
+	var notes []todoPiece
 	switch {
 	case err == nil && synced != "" && synced == digest(old):
 	case errors.Is(err, fs.ErrNotExist), err == nil && bytes.IndexByte(old, 0) >= 0, err == nil && len(old) == 0:
@@ -291,8 +292,22 @@ func (m *Manager) writeTodo(synced string) error {
 		if serial >= doc.Serial {
 			return nil
 		}
+		if bare := m.bare.Load(); bare != nil && *bare == sha {
+			old = nil // this manager wrote it, and there was no note to keep
+		}
 	}
-	return atomicfile.WriteLoose(root, real, renderWith(&doc.Doc, parseTodo(old).notes()), 0)
+	if len(old) > 0 {
+		notes = parseTodo(old).notes()
+	}
+	data := renderWith(&doc.Doc, notes)
+	if err := atomicfile.WriteLoose(root, real, data, 0); err != nil {
+		return err
+	}
+	m.bare.Store(nil)
+	if _, sha, _, ok := todoHead(data); ok && len(notes) == 0 {
+		m.bare.Store(&sha)
+	}
+	return nil
 }
 
 // MergeTodo merges two views: they are rendered again anyway, so the one whose hand-written parts changed is taken, and of

@@ -30,11 +30,19 @@ func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error
 // BackupLoose is Backup without a sync of the directory, for a copy that a later sync there, or none, makes durable. The
 // content of the copy is as durable as that of name.
 func BackupLoose(root *os.Root, name, to string) error {
+	// A link is there at once and as a whole; the way over a temporary name is only for a name that is taken.
+	err := root.Link(name, to)
+	if err == nil {
+		return nil
+	}
 	link := filepath.Join(filepath.Dir(to), tempName(filepath.Base(to)))
-	if err := root.Link(name, link); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return fail("link", name, err)
-		}
+	if errors.Is(err, fs.ErrExist) {
+		err = root.Link(name, link)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fail("link", name, err)
+	}
+	if err != nil {
 		return copyIn(root, name, to)
 	}
 	return in(root, to, func(dir *os.Root, t target) error {
