@@ -1,5 +1,6 @@
 .PHONY: all check lint fuzz soak bench microbench update build demo
 FUZZTIME ?= 10m
+PEERS ?= $(or $(TMPDIR),/tmp)/tercet-peers
 
 all: check
 build: ; CGO_ENABLED=0 go build -trimpath -ldflags=-s -o tercet ./cmd/tercet
@@ -8,6 +9,6 @@ check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on
 lint: ; golangci-lint run ./... && golangci-lint fmt --diff
 fuzz: ; sh ./fuzz.sh $(FUZZTIME)
 soak: ; go test ./state/crash -timeout 60m -v -args -full
-bench: ; sh bench/peers.sh bench/.peers && go test ./bench -run '^TestGoals$$' -timeout 60m -count 1 -v -goals -peers "$$PWD/bench/.peers" -into ../docs/performance.md
+bench: ; sh bench/peers.sh $(PEERS) && go test ./bench -run '^TestGoals$$' -timeout 60m -count 1 -v -goals -peers $(PEERS) -into ../docs/performance.md
 microbench: ; go test -run '^$$' -bench . -benchmem -count 6 ./... | tee bench.out
 update: ; go test ./... -update && git diff --stat
