@@ -116,15 +116,13 @@ func (m *message) object(text string, line int) {
 	}
 	where := fmt.Sprintf("the object at line %d", line)
 	nonce := root.Get("nonce")
-	switch got, ok := "", false; {
-	case absent(nonce):
+	if absent(nonce) {
 		m.ignored = append(m.ignored, where+" has no nonce")
 		return
-	default:
-		if got, ok = nonce.Str(); !ok || got != opt.Nonce || opt.Nonce == "" {
-			m.ignored = append(m.ignored, where+" has another nonce")
-			return
-		}
+	}
+	if got, ok := nonce.Str(); !ok || got != opt.Nonce || opt.Nonce == "" {
+		m.ignored = append(m.ignored, where+" has another nonce")
+		return
 	}
 	m.owned = append(m.owned, candidate{text: text, read: func() (Return, error) { return ParseReturn([]byte(text), opt) }})
 }

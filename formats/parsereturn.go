@@ -32,7 +32,8 @@ const maxReturnDepth = 64
 // ParseReturn reads the JSON form of a return. It canonicalises both vocabularies in use, lists each repair in Warnings,
 // keeps unknown members in Fields, and drops claims of metadata and class, which are the engine's. The rules of a
 // complete return are Validate's. The error is a *ReturnSyntaxError with everything that cannot be read, and in strict
-// mode with everything that would have been repaired.
+// mode with everything that would have been repaired; the return beside it holds what could be read, for a list of all that
+// is wrong, and for nothing else.
 func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	if opt.File == "" {
 		opt.File = "return"
@@ -59,7 +60,7 @@ func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	if len(p.problems) > 0 {
 		all := &Diagnostics{List: p.problems}
 		all.Sort()
-		return Return{}, &ReturnSyntaxError{Problems: all.List}
+		return r, &ReturnSyntaxError{Problems: all.List}
 	}
 	return r, nil
 }

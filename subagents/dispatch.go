@@ -89,27 +89,13 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	if slices.ContainsFunc(r.Path, func(name string) bool { return base(name) == base(r.Agent) }) {
 		return formats.Return{}, &CycleError{Name: r.Agent, Path: slices.Clone(r.Path)}
 	}
-	language := ""
-	if r.Task != nil {
-		language = r.Task.Language
+	req, def, agent, err := g.d.prepare(r)
+	if err != nil {
+		return formats.Return{}, err
 	}
-	def, agent, ok := g.d.Set.Lookup(r.Agent, language)
-	if !ok {
-		return formats.Return{}, g.d.Set.unknown(r.Agent)
-	}
-	g.info, g.due, g.agent = def.Info, due(def), agent
+	g.req, g.info, g.due, g.agent = req, def.Info, due(def), agent
 	g.req.Depth = depth
 	g.req.Path = append(slices.Clone(r.Path), r.Agent)
-	g.req.Timeout = timeoutOf(r.Timeout, def.Info.Timeout)
-	own := def.Facets
-	if r.Question != "" {
-		own.Knowledge, own.Instruction, own.Output = nil, "", ""
-	}
-	g.req.Facets = joinFacets(own, r.Facets)
-	g.req.Repair, g.req.Out = nil, ""
-	if g.req.Dir == "" {
-		g.req.Dir = g.d.Dir
-	}
 	if r.Question != "" {
 		g.due = answering(g.info)
 		g.info = g.due
@@ -127,6 +113,36 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		return formats.Return{}, err
 	}
 	return g.finish(ret), nil
+}
+
+// Preview gives the request that an agent would get, with the facets of its file and the defaults of its times, and its
+// contract. Nothing is started or written; Out is empty.
+func (d *Dispatcher) Preview(r formats.Request) (formats.Request, formats.AgentInfo, error) {
+	req, def, _, err := d.prepare(r)
+	return req, def.Info, err
+}
+
+// prepare finds the subagent and joins what its file says with the request.
+func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Agent, error) {
+	language := ""
+	if r.Task != nil {
+		language = r.Task.Language
+	}
+	def, agent, ok := d.Set.Lookup(r.Agent, language)
+	if !ok {
+		return r, Definition{}, nil, d.Set.unknown(r.Agent)
+	}
+	own := def.Facets
+	if r.Question != "" {
+		own.Knowledge, own.Instruction, own.Output = nil, "", ""
+	}
+	r.Facets = joinFacets(own, r.Facets)
+	r.Timeout = timeoutOf(r.Timeout, def.Info.Timeout)
+	r.Repair, r.Out = nil, ""
+	if r.Dir == "" {
+		r.Dir = d.Dir
+	}
+	return r, def, agent, nil
 }
 
 // work runs the agent, has a return that breaks the contract repaired once, and places the documents of a good one.
@@ -170,7 +186,8 @@ type answer struct {
 func (g *delegation) ask(ctx context.Context) (answer, error) {
 	ret, fault := g.run(ctx)
 	if broken, ok := errors.AsType[*ReturnError](fault); ok {
-		return answer{bad: slices.Clone(broken.Problems), raw: broken.Raw}, nil
+		a := answer{bad: slices.Clone(broken.Problems), raw: broken.Raw}
+		return a, g.unread(&a, broken.Partial)
 	}
 	if fault != nil && (ctx.Err() != nil || agentsOwn(formats.CodeOf(fault))) {
 		return answer{ret: formats.Failed(fault)}, nil //nolint:nilerr // what an agent does wrong is a return
@@ -188,6 +205,25 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	return a, nil
+}
+
+// unread adds what the contract asks of a return that could be read in part only, so that the repair round names all of it.
+func (g *delegation) unread(a *answer, partial *formats.Return) error {
+	if partial == nil {
+		return nil
+	}
+	ret := *partial
+	if ret.Status == "" {
+		ret.Status = formats.StatusCompleted // named already
+	}
+	if ret.Summary == "" {
+		ret.Summary = "none" // named already
+	}
+	ret.Artifacts = slices.Clone(ret.Artifacts)
+	a.bad = append(a.bad, ret.Validate(g.due)...)
+	_, bad, err := g.artifacts(&ret)
+	a.bad = append(a.bad, bad...)
+	return err
 }
 
 // run calls the agent. What a runner measured is added up, and taken off the budget of a call that follows.

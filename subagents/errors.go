@@ -53,6 +53,8 @@ type ReturnError struct {
 	Raw      []byte   // what came back, byte for byte
 	Problems []string // every violation, a sentence each, never empty
 	File     string   // where Raw is kept, relative to the project root; empty before the Dispatcher has kept it
+	// Partial is what could be read, so that the contract is asked of it too; nil if nothing could.
+	Partial *formats.Return
 }
 
 // Error lists the violations.

@@ -50,7 +50,7 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
 		a.runVerb(), a.demoVerb(), a.initVerb(), a.routeVerb(), a.queryVerb(), a.taskVerb(), a.stateVerb(), a.syncVerb(), a.lintVerb(),
 		a.explainVerb(), a.graphVerb(), a.fmtVerb(), a.schemaVerb(), a.formatVerb(), a.resultVerb(), a.exitCodesVerb(), a.versionVerb(),
 	)
-	cmd.AddCommand(a.whichVerb(), a.sandboxVerb())
+	cmd.AddCommand(a.whichVerb(), a.sandboxVerb(), a.promptVerb())
 	cmd.AddCommand(a.boundedQueryVerb())
 	cmd.SetHelpCommand(a.helpVerb())
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

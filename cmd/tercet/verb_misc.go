@@ -223,8 +223,7 @@ func (a *app) formatVerb() *cobra.Command {
 // resultVerb reads what a subagent printed.
 func (a *app) resultVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "result", Short: "read subagents' output"}
-	var agent string
-	var strict bool
+	var opt resultOptions
 	parse := &cobra.Command{
 		Use: "parse FILE", Short: "read a return, as JSON or as an AGENT_RESULT block", Args: words(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -232,10 +231,11 @@ func (a *app) resultVerb() *cobra.Command {
 			if err != nil {
 				return &formats.Failure{Code: formats.CodeUsage, Message: args[0], Err: err}
 			}
-			return a.parseResult(args[0], src, agent, strict)
+			return a.parseResult(args[0], src, opt)
 		},
 	}
-	parse.Flags().StringVar(&agent, "agent", "", "the subagent whose return it is")
-	parse.Flags().BoolVar(&strict, "strict", false, "repair nothing")
+	parse.Flags().StringVar(&opt.agent, "agent", "", "the subagent whose return it is")
+	parse.Flags().StringVar(&opt.nonce, "nonce", "", "the `word` that the delegation was given; a return without it is unauthenticated")
+	parse.Flags().BoolVar(&opt.strict, "strict", false, "repair nothing")
 	return group(cmd, parse)
 }

@@ -6,16 +6,25 @@ import (
 	"tercet/formats"
 )
 
-// parseResult reads a return in either wire form and prints what it means. It authenticates nothing: a block without the
-// nonce of a delegation is shown as unauthenticated.
-func (a *app) parseResult(file string, src []byte, agent string, strict bool) error {
+// resultOptions say whose return is read, and how.
+type resultOptions struct {
+	agent  string
+	nonce  string // empty: unknown, so that nothing is authenticated
+	strict bool
+}
+
+// parseResult reads a return in either wire form and prints what it means. A block without the nonce of its delegation is
+// shown as unauthenticated.
+func (a *app) parseResult(file string, src []byte, opt resultOptions) error {
+	agent := opt.agent
 	if strings.HasPrefix(strings.TrimSpace(string(src)), "{") {
-		ret, err := formats.ParseReturn(src, formats.ParseOptions{Strict: strict, File: file, Agent: agent})
+		ret, err := formats.ParseReturn(src, formats.ParseOptions{Strict: opt.strict, File: file, Agent: agent, Nonce: opt.nonce})
 		if err != nil {
 			return err
 		}
+		_, _, unknown := formats.FinalMessage(src, formats.ParseOptions{Agent: agent, Nonce: opt.nonce})
 		a.term.json(map[string]any{
-			"schema": "tercet.result/1", "agent": agent, "status": ret.Outcome(), "return": ret, "warnings": nonNil(ret.Warnings), "unauthenticated": true,
+			"schema": "tercet.result/1", "agent": agent, "status": ret.Outcome(), "return": ret, "warnings": nonNil(ret.Warnings), "unauthenticated": unknown != nil,
 		})
 		return nil
 	}
@@ -54,7 +63,7 @@ func (a *app) parseResult(file string, src []byte, agent string, strict bool) er
 	}
 	a.term.json(map[string]any{
 		"schema": "tercet.result/1", "agent": own.Agent, "status": own.Status, "fields": fields, "next": own.Next, "return": ret,
-		"warnings": nonNil(own.Warnings), "nested": names, "unauthenticated": true,
+		"warnings": nonNil(own.Warnings), "nested": names, "unauthenticated": opt.nonce == "" || own.Text("NONCE") != opt.nonce,
 	})
 	return nil
 }

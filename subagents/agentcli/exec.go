@@ -18,6 +18,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/proc"
 	"tercet/subagents"
+	"tercet/subagents/prompt"
 )
 
 // Runner is the word for this runner in subagent files and in metadata.
@@ -50,6 +51,18 @@ func (x *Exec) Runner() string { return Runner }
 
 // Run starts the program once and reads what it returns.
 func (x *Exec) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := x.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered is Run, and tells the prompt that the program was given.
+func (x *Exec) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	used := subagents.Measured{Runner: Runner}
+	ret, err := x.run(ctx, r, &used)
+	return ret, used, err
+}
+
+func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measured) (formats.Return, error) {
 	switch {
 	case len(x.Definition.Argv) == 0:
 		return formats.Return{}, &MissingError{What: "an argv in " + x.Definition.File}
@@ -71,22 +84,25 @@ func (x *Exec) Run(ctx context.Context, r formats.Request) (formats.Return, erro
 	if err != nil {
 		return formats.Return{}, err
 	}
-	ret, err := x.call(ctx, r, argv, b)
-	return ret, errors.Join(err, b.close())
-}
-
-// call starts the program with the request and reads the return out of the box or the standard output.
-func (x *Exec) call(ctx context.Context, r formats.Request, argv []string, b *box) (formats.Return, error) {
 	nonce := ""
 	if x.Nonce != nil {
 		nonce = x.Nonce()
 	}
-	stdin, err := json.Marshal(request{Request: r, Depth: r.Depth.Int(), ReturnPath: b.file, Nonce: nonce})
+	told := prompt.Compose(prompt.Input{Request: r, Info: x.Definition.Info, Channel: prompt.Channel{File: b.file, Nonce: nonce}})
+	used.Prompt = told.SHA256
+	stdin, err := json.Marshal(newRequest(r, b.file, nonce, told))
 	if err != nil {
-		return formats.Return{}, &formats.Failure{Code: formats.CodeBug, Message: "request as JSON", Err: err}
+		err = &formats.Failure{Code: formats.CodeBug, Message: "request as JSON", Err: err}
+		return formats.Return{}, errors.Join(err, b.close())
 	}
+	ret, err := x.call(ctx, r, argv, b, parcel{stdin: append(stdin, '\n'), nonce: nonce})
+	return ret, errors.Join(err, b.close())
+}
+
+// call starts the program with the request and reads the return out of the box or the standard output.
+func (x *Exec) call(ctx context.Context, r formats.Request, argv []string, b *box, p parcel) (formats.Return, error) {
 	res, err := x.Starter.Run(ctx, proc.Command{
-		Argv: argv, Dir: r.Dir, Stdin: append(stdin, '\n'), Private: true, Purpose: proc.PurposeAgent,
+		Argv: argv, Dir: r.Dir, Stdin: p.stdin, Private: true, Purpose: proc.PurposeAgent,
 		Env: []string{
 			"TERCET_ROOT=" + x.Root, "TERCET_RUN=" + r.Run, "TERCET_OUT=" + r.Out, "TERCET_RETURN=" + b.file,
 		},
@@ -116,28 +132,21 @@ func (x *Exec) call(ctx context.Context, r formats.Request, argv []string, b *bo
 			bad = []string{"expected a return as JSON in the file return_path, or as the whole standard output, got neither"}
 		}
 	}
+	var partial *formats.Return
 	if len(bad) == 0 {
-		ret, err := formats.ParseReturn(raw, formats.ParseOptions{Agent: r.Agent, Nonce: nonce})
+		ret, err := formats.ParseReturn(raw, expected(r, p.nonce))
 		if err == nil {
 			if res.Exit != 0 {
 				ret.Warnings = append(ret.Warnings, fmt.Sprintf("the program ended with exit code %d", res.Exit))
 			}
 			return ret, nil
 		}
-		bad = strings.Split(err.Error(), "\n")
+		bad, partial = strings.Split(err.Error(), "\n"), &ret
 	}
 	if !res.Success() {
 		return formats.Failed(&ExitError{Agent: r.Agent, Argv: x.Definition.Argv, Exit: res.Exit, Signal: res.Signal, Last: lastLines(res.Stderr)}), nil
 	}
-	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: raw, Problems: bad}
-}
-
-// request is what the program reads: the request with what the engine adds to it.
-type request struct {
-	formats.Request
-	Depth      int    `json:"depth"`
-	ReturnPath string `json:"return_path"`
-	Nonce      string `json:"nonce,omitempty"`
+	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: raw, Problems: bad, Partial: partial}
 }
 
 // notRun gives the reason why a program was not started or not kept the code that the command routes by.
