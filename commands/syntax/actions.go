@@ -4,23 +4,13 @@ import (
 	"tercet/internal/md"
 )
 
-func statusKeys() keySet { return keysOf("status") }
-
-func checkKeys() keySet { return keysOf("check") }
-
-func returnKeys() keySet { return keysOf("return") }
-
-func retryKeys() keySet { return keysOf("retry") }
-
-func expectKeys() keySet { return keysOf("expect") }
-
 func (p *parser) status(n *md.Node) *Status {
 	s := &Status{Pos: place(n)}
 	if n.Kind != md.Map {
 		s.To = p.statusWord(n)
 		return s
 	}
-	for key, v := range p.entries(n, statusKeys()) {
+	for key, v := range p.entries(n, p.keys("status")) {
 		switch key {
 		case "to":
 			s.To = p.statusWord(v)
@@ -40,11 +30,9 @@ func (p *parser) status(n *md.Node) *Status {
 	return s
 }
 
-func publishKeys() keySet { return keysOf("publish") }
-
 func (p *parser) publish(n *md.Node) *Publish {
 	out := &Publish{Pos: place(n)}
-	for key, v := range p.entries(n, publishKeys()) {
+	for key, v := range p.entries(n, p.keys("publish")) {
 		if !isScalar(v) {
 			p.wrong(v, "text")
 			continue
@@ -74,7 +62,7 @@ func (p *parser) checkOf(n *md.Node) *Check {
 		return c
 	}
 	forms := 0
-	for key, v := range p.entries(n, checkKeys()) {
+	for key, v := range p.entries(n, p.keys("check")) {
 		switch key {
 		case "document":
 			w := p.word(v, "a document profile")
@@ -152,7 +140,7 @@ func (p *parser) ret(n *md.Node) *Return {
 		r.Message = p.text(n)
 		return r
 	}
-	for key, v := range p.entries(n, returnKeys()) {
+	for key, v := range p.entries(n, p.keys("return")) {
 		switch key {
 		case "status":
 			r.Status = p.value(v)
@@ -177,7 +165,7 @@ func (p *parser) timeout(n *md.Node) *Timeout {
 		t.Total = p.duration(n)
 		return t
 	}
-	for key, v := range p.entries(n, keysOf("timeout")) {
+	for key, v := range p.entries(n, p.keys("timeout")) {
 		switch key {
 		case "total":
 			t.Total = p.duration(v)
@@ -195,7 +183,7 @@ func (p *parser) gateTimeout(n *md.Node) *GateTimeout {
 		p.reject(n, "{after, choose}", "write {after: 1h, choose: LABEL}")
 		return nil
 	}
-	for key, v := range p.entries(n, keysOf("wait")) {
+	for key, v := range p.entries(n, p.keys("wait")) {
 		switch key {
 		case "after":
 			t.After = p.duration(v)
@@ -224,7 +212,7 @@ func (p *parser) retry(n *md.Node) *Retry {
 		r.Max = p.integer(n, 0)
 		return r
 	}
-	for key, v := range p.entries(n, retryKeys()) {
+	for key, v := range p.entries(n, p.keys("retry")) {
 		switch key {
 		case "max":
 			r.Max = p.integer(v, 0)
@@ -254,7 +242,7 @@ func (p *parser) retry(n *md.Node) *Retry {
 
 func (p *parser) expect(n *md.Node) *Expect {
 	e := &Expect{Pos: place(n)}
-	for key, v := range p.entries(n, expectKeys()) {
+	for key, v := range p.entries(n, p.keys("expect")) {
 		switch key {
 		case "artifact":
 			w := p.word(v, "an artifact type")

@@ -6,12 +6,6 @@ import (
 	"tercet/internal/md"
 )
 
-func argsKeys() keySet { return keysOf("args") }
-
-func requireKeys() keySet { return keysOf("requirement") }
-
-func loadKeys() keySet { return keysOf("load") }
-
 // argsBlock reads a block `yaml args`.
 func (p *parser) argsBlock(b *md.Block) {
 	n := p.block(b)
@@ -20,7 +14,7 @@ func (p *parser) argsBlock(b *md.Block) {
 		return
 	}
 	a := &p.file.Args
-	for key, v := range p.entries(n, argsKeys()) {
+	for key, v := range p.entries(n, p.keys("args")) {
 		switch key {
 		case "allow":
 			if a.Allow = p.words(v, "a task status"); a.Allow == nil {
@@ -73,7 +67,7 @@ func (p *parser) load(l *Load, n *md.Node) {
 	var path *md.Node
 	doc := &LoadDocument{Pos: place(n)}
 	forms := 0
-	for key, v := range p.entries(n, loadKeys()) {
+	for key, v := range p.entries(n, p.keys("load")) {
 		switch key {
 		case "document":
 			doc.Profile = p.word(v, "a document profile")
@@ -110,7 +104,7 @@ func (p *parser) requires(a *Args, n *md.Node) {
 	}
 	for _, item := range items {
 		r := Require{Pos: place(item)}
-		for key, v := range p.entries(item, requireKeys()) {
+		for key, v := range p.entries(item, p.keys("requirement")) {
 			switch key {
 			case "when":
 				r.When = p.jq(v)

@@ -7,12 +7,14 @@ import (
 	"tercet/internal/md"
 )
 
-// stepKeys are made once a file.
-func (p *parser) stepKeys() keySet {
-	if p.ofStep.known == nil {
-		p.ofStep = keysOf("step")
+// keys are those of a form, made once a file.
+func (p *parser) keys(form string) keySet {
+	set, ok := p.forms[form]
+	if !ok {
+		set = keysOf(form)
+		p.forms[form] = set
 	}
-	return p.ofStep
+	return set
 }
 
 // actionNames are the keys of which a step has one.
@@ -62,7 +64,7 @@ func (p *parser) stepBlock(s *Step, b *md.Block) {
 		p.refused[s] = true
 		return
 	}
-	p.stepMap(s, n, p.stepKeys())
+	p.stepMap(s, n, p.keys("step"))
 }
 
 // without is a copy of the keys of a step without some of them.

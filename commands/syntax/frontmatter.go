@@ -15,12 +15,6 @@ const (
 	maxDescription = 120
 )
 
-func frontKeys() keySet { return keysOf("frontmatter") }
-
-func argumentKeys() keySet { return keysOf("argument") }
-
-func duringKeys() keySet { return keysOf("during") }
-
 // front reads the frontmatter.
 func (p *parser) front() {
 	f := &p.file.Front
@@ -42,7 +36,7 @@ func (p *parser) front() {
 	p.strays(n)
 	p.inFront = true
 	defer func() { p.inFront = false }()
-	for key, v := range p.entries(n, frontKeys()) {
+	for key, v := range p.entries(n, p.keys("frontmatter")) {
 		p.frontKey(f, key, v)
 	}
 	for _, key := range []string{"command", "description"} {
@@ -122,7 +116,7 @@ func (p *parser) arguments(f *Front, n *md.Node) {
 	}
 	for _, item := range n.Items {
 		a := Argument{Pos: place(item)}
-		for key, v := range p.entries(item, argumentKeys()) {
+		for key, v := range p.entries(item, p.keys("argument")) {
 			p.argumentKey(&a, key, v)
 		}
 		if item.Kind == md.Map && item.Get("name") == nil {
@@ -195,7 +189,7 @@ func (p *parser) tiers(n *md.Node) []Word {
 
 func (p *parser) worktree(n *md.Node) *Worktree {
 	w := &Worktree{Pos: place(n)}
-	for key, v := range p.entries(n, keysOf("worktree")) {
+	for key, v := range p.entries(n, p.keys("worktree")) {
 		switch key {
 		case "per":
 			w.Per = p.word(v, "run")
@@ -215,7 +209,7 @@ func (p *parser) during(n *md.Node) *During {
 		d.Status = p.word(n, "a task status")
 		return d
 	}
-	for key, v := range p.entries(n, duringKeys()) {
+	for key, v := range p.entries(n, p.keys("during")) {
 		switch key {
 		case "status":
 			d.Status = p.word(v, "a task status")

@@ -19,7 +19,7 @@ func (p *parser) items(n *md.Node) []*Step {
 			p.reject(item, "a step", "write {delegate: ...}")
 			continue
 		}
-		p.stepMap(s, item, without(p.stepKeys(), "after", "before", "always"))
+		p.stepMap(s, item, without(p.keys("step"), "after", "before", "always"))
 		s.Title = itemTitle(s, item)
 		out = append(out, s)
 	}
@@ -54,7 +54,7 @@ func (p *parser) children(n *md.Node) []*Step {
 		p.reject(n, "a map from names to steps", "write {correctness: {delegate: reviewer}}")
 		return nil
 	}
-	keys := without(p.stepKeys(), "id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do",
+	keys := without(p.keys("step"), "id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do",
 		"as", "max_parallel", "max", "merge", "gate", "show", "choices", "auto", "status", "set", "publish", "fail", "code", "compensate")
 	keys.what = "a child of 'parallel'"
 	out := make([]*Step, 0, len(n.Entries))
@@ -82,7 +82,7 @@ func (p *parser) children(n *md.Node) []*Step {
 
 // compensation reads the step that takes another one's effect back.
 func (p *parser) compensation(n *md.Node) *Step {
-	keys := without(p.stepKeys(), "id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do",
+	keys := without(p.keys("step"), "id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do",
 		"as", "max_parallel", "max", "merge", "gate", "show", "choices", "auto", "set", "fail", "code", "compensate", "tier", "board", "expect")
 	keys.what = "'compensate'"
 	s := &Step{Pos: place(n), Block: place(n), Title: "compensate"}

@@ -37,12 +37,13 @@ type parser struct {
 	file    *File
 	doc     *md.Document
 	found   []formats.Diagnostic
-	inFront bool         // unknown keys are those of the frontmatter
-	always  bool         // the step stands under Error Handling
-	near    map[int]bool // lines that almost open a block
-	exprs   int          // expressions read
-	ofStep  keySet       // the keys of a step, empty before the first
-	between bool         // the step stands under Between Steps
+	inFront bool              // unknown keys are those of the frontmatter
+	always  bool              // the step stands under Error Handling
+	near    map[int]bool      // lines that almost open a block
+	exprs   int               // expressions read
+	forms   map[string]keySet // those that were needed
+	yaml    md.Reader
+	between bool // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
 	subagent bool
 	depth    int            // steps inside each other's keys
@@ -93,7 +94,7 @@ func (p *parser) has(code string) bool {
 
 // block reads the YAML of a fence; nil when it cannot be read or is empty, which is reported.
 func (p *parser) block(b *md.Block) *md.Node {
-	n, problems := md.ParseYAML(b.Body, b.BodyPos)
+	n, problems := p.yaml.Block(p.doc, b) // what it gives is read before the next block
 	p.take(problems)
 	p.strays(n)
 	switch {
@@ -123,6 +124,12 @@ const (
 
 // kind reads the words after the backticks and reports those that are almost right.
 func (p *parser) kind(b *md.Block) fenceKind {
+	switch kind := fenceKind(strings.TrimPrefix(b.Info, "yaml ")); {
+	case b.Kind != md.Fence:
+		return fenceOther
+	case (kind == fenceStep || kind == fenceArgs || kind == fenceDefaults) && len(kind) < len(b.Info):
+		return kind // written as it should be
+	}
 	fields := strings.Fields(unglued(b.Info))
 	if b.Kind != md.Fence || len(fields) < 2 || !strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0], "yml") {
 		return fenceOther

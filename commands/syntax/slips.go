@@ -31,7 +31,7 @@ func (p *parser) nearFences() {
 	for n, line := range p.doc.Lines() {
 		text := strings.TrimSpace(line)
 		ticks := len(text) - len(strings.TrimLeft(text, "`"))
-		if ticks > 2 || !strings.Contains(text, "y") || p.doc.InCode(n) {
+		if ticks > 2 || wordy(text) || !strings.Contains(text, "y") || p.doc.InCode(n) {
 			continue
 		}
 		fields := strings.Fields(unglued(text[ticks:]))
@@ -51,6 +51,21 @@ func (p *parser) nearFences() {
 			}
 		}
 	}
+}
+
+// wordy tells whether a line has more than two words.
+func wordy(line string) bool {
+	words, inside := 0, false
+	for i := range len(line) {
+		space := line[i] == ' ' || line[i] == '\t'
+		if !space && !inside {
+			words++
+		}
+		if inside = !space; words > 2 {
+			return true
+		}
+	}
+	return false
 }
 
 func isNear(word, wanted string) bool {

@@ -101,15 +101,23 @@ func looksLikeStep(title string) bool {
 func (p *parser) misplaced() {
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
+		if b.Kind != md.Heading || b.Depth > 0 || b.Level > 2 {
+			continue
+		}
 		title := cleanTitle(b.Text)
-		_, _, isStep := stepLine(title)
-		if b.Kind == md.Heading && b.Depth == 0 && b.Level <= 2 && isStep {
+		if _, _, isStep := stepLine(title); isStep {
 			p.report(CodeStepHeading, Pos(b.Pos), "write ### "+title, "expected a step on heading level 3 to 6, got level %d", b.Level)
 		}
 	}
 	for n, line := range p.doc.Lines() {
+		if !strings.HasPrefix(line, "#") {
+			continue
+		}
 		marks := strings.TrimLeft(line, "#")
-		if _, _, isStep := stepLine(cleanTitle(marks)); isStep && len(marks) < len(line) && marks[0] == 'S' && !p.doc.InCode(n) {
+		if !strings.HasPrefix(marks, "S") || p.doc.InCode(n) {
+			continue
+		}
+		if _, _, isStep := stepLine(cleanTitle(marks)); isStep {
 			p.report(CodeStepHeading, Pos{Line: n, Col: 1}, "put a space after the '#'", "expected a heading '%s %s'", line[:len(line)-len(marks)], cleanTitle(marks))
 		}
 	}
@@ -286,7 +294,7 @@ func (p *parser) defaults(b *md.Block) {
 	if n == nil {
 		return
 	}
-	for key, v := range p.entries(n, keysOf("defaults")) {
+	for key, v := range p.entries(n, p.keys("defaults")) {
 		switch key {
 		case "with":
 			d.With = p.fields(v)

@@ -5,8 +5,6 @@ import (
 	"tercet/internal/nearest"
 )
 
-func targetKeys() keySet { return keysOf("target") }
-
 // rules reads `on: {status: target}`.
 func (p *parser) rules(n *md.Node) []Rule {
 	if n.Kind != md.Map {
@@ -41,7 +39,7 @@ func (p *parser) target(n *md.Node) *Target {
 		return p.targetWord(t, n)
 	}
 	kinds := 0
-	for key, v := range p.entries(n, targetKeys()) {
+	for key, v := range p.entries(n, p.keys("target")) {
 		switch key {
 		case "if":
 			t.If = p.jq(v)

@@ -26,12 +26,12 @@ func (p *parser) entries(n *md.Node, set keySet) iter.Seq2[string, *md.Node] {
 			p.wrong(n, "a map of keys")
 			return
 		}
-		seen := make(map[string]bool, len(n.Entries))
-		for _, e := range n.Entries {
+		first := firstEntries(n)
+		for i, e := range n.Entries {
 			key := e.Key.Value
 			pos := place(e.Key)
 			switch {
-			case seen[key]: // reported as a duplicate
+			case first(i) < i: // reported as a duplicate
 			case slices.Contains(set.later, key):
 				p.report(CodeUnsupported, pos, "", "'%s' is not supported yet", key)
 			case slices.Contains(set.foreign, key):
@@ -42,9 +42,26 @@ func (p *parser) entries(n *md.Node, set keySet) iter.Seq2[string, *md.Node] {
 			case !yield(key, e.Value):
 				return
 			}
-			seen[key] = true
 		}
 	}
+}
+
+// fewEntries is how many entries are compared one with the other.
+const fewEntries = 32
+
+// firstEntries gives a function that finds the first entry with the key of the i-th.
+func firstEntries(n *md.Node) func(i int) int {
+	if len(n.Entries) <= fewEntries {
+		return func(i int) int {
+			key := n.Entries[i].Key.Value
+			return slices.IndexFunc(n.Entries, func(e md.Entry) bool { return e.Key.Value == key })
+		}
+	}
+	index := make(map[string]int, len(n.Entries))
+	for i, e := range slices.Backward(n.Entries) {
+		index[e.Key.Value] = i
+	}
+	return func(i int) int { return index[n.Entries[i].Key.Value] }
 }
 
 func (p *parser) unknown(key *md.Node, set keySet) {

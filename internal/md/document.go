@@ -92,11 +92,30 @@ func (d *Document) front(l Limits) []Problem {
 	d.FrontSpan = Span{open, Pos{closing, 4}}
 	d.BodyLine = closing + 1
 
+	if n, ok := l.simpleFront(d); ok {
+		d.Front = n
+		return nil
+	}
+	return d.frontByLibrary(l, block, open)
+}
+
+// simpleFront reads front matter without the library and the parser; false if it is not a simple map.
+func (l Limits) simpleFront(d *Document) (*Node, bool) {
+	if l.Depth < DefaultDepth || len(d.FrontText) > l.Bytes {
+		return nil, false
+	}
+	from := d.starts[d.FrontSpan.Start.Line]
+	n, ok := readSimple(d.text[from:from+len(d.FrontText)], Pos{d.FrontSpan.Start.Line + 1, 1}, &memory{})
+	return n, ok && n.Kind == Map
+}
+
+// frontByLibrary reads front matter of any kind; block is the text with its delimiters.
+func (d *Document) frontByLibrary(l Limits, block []byte, open Pos) []Problem {
 	var problems []Problem
 	decode := func(_ []byte, _ any) error {
 		// The library takes an indented delimiter inside a text for the end, so what it cut is not used.
 		var n *Node
-		n, problems = l.ParseYAML(d.FrontText, Pos{first + 1, 1})
+		n, problems = l.ParseYAML(d.FrontText, Pos{open.Line + 1, 1})
 		switch {
 		case n == nil:
 		case n.Kind == Map:
@@ -106,9 +125,9 @@ func (d *Document) front(l Limits) []Problem {
 		}
 		return nil
 	}
-	delimiter := strings.TrimRight(d.Line(closing), " \t")
+	delimiter := strings.TrimRight(d.Line(d.FrontSpan.End.Line), " \t")
 	if _, err := frontmatter.MustParse(bytes.NewReader(block), nil, frontmatter.NewFormat("---", delimiter, decode)); err != nil {
-		problems = append(problems, Problem{CodeFrontUnclosed, open, Pos{first, 4}, "front matter cannot be read: " + err.Error(), "end it with a line that holds only ---"})
+		problems = append(problems, Problem{CodeFrontUnclosed, open, Pos{open.Line, 4}, "front matter cannot be read: " + err.Error(), "end it with a line that holds only ---"})
 	}
 	return problems
 }

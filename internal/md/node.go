@@ -167,6 +167,9 @@ func (n *Node) ValuePos(offset int) Pos {
 		return Pos{}
 	}
 	offset = max(0, min(offset, len(n.Value)))
+	if n.Style == Plain && n.raw == n.Value {
+		return Pos{n.Pos.Line, n.Pos.Col + offset}
+	}
 	switch n.Style {
 	case Literal:
 		before := n.Value[:offset]

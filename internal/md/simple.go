@@ -15,9 +15,61 @@ type simpleReader struct {
 	depth int
 	lost  bool // something is not simple
 
-	nodes   []Node  // allocated in pieces, never moved
+	*memory
+}
+
+// memory is what nodes are made in. It may serve one text after the other.
+type memory struct {
+	nodes []Node // in pieces, never moved
+	pairs []Entry
+	lists []*Node
+
 	entries []Entry // of the maps that are open, innermost last
 	items   []*Node // of the lists that are open
+}
+
+// Reader reads the YAML blocks of a document one after the other in the same memory: what it gives is valid until it reads the
+// next one, for one goroutine. The zero value is ready.
+type Reader struct{ memory memory }
+
+// Block is ParseYAML of a block of code of the document.
+func (y *Reader) Block(d *Document, b *Block) (*Node, []Problem) {
+	if len(b.Body) > DefaultBytes {
+		return ParseYAML(b.Body, b.BodyPos)
+	}
+	y.memory.reset()
+	if n, ok := readSimple(d.code(b), b.BodyPos, &y.memory); ok {
+		return n, nil
+	}
+	return Limits{}.orDefault().parseYAML(b.Body, b.BodyPos)
+}
+
+// code is the body of a block of code without a copy where it stands in the text as it is.
+func (d *Document) code(b *Block) string {
+	if line := b.BodyPos.Line; line >= 1 && line <= len(d.starts) {
+		from := d.starts[line-1] + b.BodyPos.Col - 1
+		if to := from + len(b.Body); to <= len(d.text) && d.text[from:to] == string(b.Body) {
+			return d.text[from:to]
+		}
+	}
+	return string(b.Body)
+}
+
+func (m *memory) reset() {
+	m.nodes, m.pairs, m.lists, m.entries, m.items = m.nodes[:0], m.pairs[:0], m.lists[:0], m.entries[:0], m.items[:0]
+}
+
+// keep gives the end of a stack a place of its own in an arena.
+func keep[T any](arena *[]T, stack []T) []T {
+	if len(stack) == 0 {
+		return []T{}
+	}
+	from := len(*arena)
+	if from+len(stack) > cap(*arena) {
+		*arena, from = make([]T, 0, max(len(stack), 16, 2*cap(*arena))), 0
+	}
+	*arena = append(*arena, stack...)
+	return (*arena)[from:len(*arena):len(*arena)]
 }
 
 // maxSimple is how deep a simple text is nested, maxSimpleKeys how many keys a map of it has, maxSimpleKey how long they are.
@@ -28,12 +80,11 @@ const (
 )
 
 // readSimple reads a text; false if it is not simple.
-func readSimple(src []byte, at Pos) (*Node, bool) {
-	colons, commas, ok := simpleBytes(src)
-	if !ok {
+func readSimple(text string, at Pos, m *memory) (*Node, bool) {
+	if !simpleBytes(text) {
 		return nil, false
 	}
-	r := simpleReader{text: string(src), at: at, nodes: make([]Node, 0, min(2*colons+commas+2, 128))}
+	r := simpleReader{text: text, at: at, memory: m}
 	if r.nextLine(); r.end() {
 		return nil, false
 	}
@@ -44,27 +95,22 @@ func readSimple(src []byte, at Pos) (*Node, bool) {
 	return n, true
 }
 
-// simpleBytes tells whether a text has none of the bytes that are always left to the parser, and counts what nodes are made of.
-func simpleBytes(src []byte) (colons, commas int, ok bool) {
+// simpleBytes tells whether a text has none of the bytes that are always left to the parser.
+func simpleBytes(text string) bool {
 	high := false
-	for _, c := range src {
-		switch {
-		case c == ':':
-			colons++
-		case c == ',':
-			commas++
+	for i := range len(text) {
+		switch c := text[i]; {
 		case c < ' ' && c != '\n', c == 0x7f:
-			return 0, 0, false
+			return false
 		case c > 0x7f:
 			high = true
 		}
 	}
 	if high {
-		if off, _ := badText(src, true); off >= 0 {
-			return 0, 0, false
-		}
+		off, _ := badText([]byte(text), true)
+		return off < 0
 	}
-	return colons, commas, true
+	return true
 }
 
 func (r *simpleReader) end() bool { return r.i >= len(r.text) }
@@ -96,7 +142,7 @@ func (r *simpleReader) lose() *Node {
 // node makes a node that starts at the next byte.
 func (r *simpleReader) node(kind NodeKind, style Style) *Node {
 	if len(r.nodes) == cap(r.nodes) {
-		r.nodes = make([]Node, 0, 32)
+		r.nodes = make([]Node, 0, max(16, 2*cap(r.nodes)))
 	}
 	r.nodes = append(r.nodes, Node{Kind: kind, Style: style, Pos: r.pos(r.i)})
 	return &r.nodes[len(r.nodes)-1]
@@ -203,7 +249,7 @@ func (r *simpleReader) closeMap(n *Node, from int) *Node {
 	if r.lost {
 		return nil
 	}
-	n.Entries = append(make([]Entry, 0, len(r.entries)-from), r.entries[from:]...)
+	n.Entries = keep(&r.pairs, r.entries[from:])
 	r.entries = r.entries[:from]
 	if n.Style == BlockStyle {
 		n.End = n.Entries[len(n.Entries)-1].Value.End
@@ -336,7 +382,7 @@ func (r *simpleReader) closeList(n *Node, from int) *Node {
 	if r.lost {
 		return nil
 	}
-	n.Items = append(make([]*Node, 0, len(r.items)-from), r.items[from:]...)
+	n.Items = keep(&r.lists, r.items[from:])
 	r.items = r.items[:from]
 	if n.Style == BlockStyle {
 		n.End = n.Items[len(n.Items)-1].End

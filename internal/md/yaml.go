@@ -33,7 +33,7 @@ func (l Limits) ParseYAML(src []byte, at Pos) (*Node, []Problem) {
 		return nil, []Problem{p}
 	}
 	if l.Depth >= DefaultDepth {
-		if n, ok := readSimple(src, at); ok {
+		if n, ok := readSimple(string(src), at, &memory{}); ok {
 			return n, nil
 		}
 	}
