@@ -25,7 +25,10 @@ type auditLog struct {
 	high   uint64 // the highest serial seen
 	lines  int
 	txns   map[string]span // transactions that happened
-	bad    int             // lines that could not be read
+	// from is where the part begins that was read: the head of a long log is read when a transaction is looked for that the
+	// rest does not hold. undone are the transactions of the head that the rest says did not happen.
+	from   int64
+	undone map[string]bool
 	// segments is how many files the log before this one was moved into; index holds, for each, the sorted hashes of its
 	// transactions, read when they are first asked for.
 	segments int
@@ -53,12 +56,15 @@ func (a *auditLog) refresh() error {
 	}
 	if a.info == nil || !os.SameFile(a.info, info) || info.Size() < a.size {
 		*a = auditLog{root: a.root, txns: map[string]span{}}
+		if err := a.begin(info); err != nil {
+			return ioFailure("reading", auditFile, err)
+		}
 	}
 	at := a.size
 	if a.sha != "" {
 		at = a.lastAt
 	}
-	data, err := a.tail(at)
+	data, err := a.part(at, -1)
 	if err != nil {
 		return ioFailure("reading", auditFile, err)
 	}
@@ -74,8 +80,94 @@ func (a *auditLog) refresh() error {
 	return a.read(data)
 }
 
-// tail reads the log from an offset to its end.
-func (a *auditLog) tail(from int64) (data []byte, err error) {
+// auditTail is how much of the end of a log is read that is longer: it holds the last lines. What they leave open is asked of
+// the rest, so that the first write of a process takes as long with a long log as with a short one.
+const auditTail = 64 << 10
+
+// begin finds where in a log that nothing is known of the reading may begin, and takes what its first line says. A tail
+// that does not tell the last line about the state is too short.
+func (a *auditLog) begin(info fs.FileInfo) error {
+	if !info.Mode().IsRegular() || info.Size() <= 2*auditTail {
+		return nil
+	}
+	at := info.Size() - auditTail
+	data, err := a.part(at, -1)
+	if err != nil {
+		return err
+	}
+	cut := bytes.IndexByte(data, '\n') + 1
+	if cut == 0 || !tellsState(data[cut:]) {
+		return nil
+	}
+	head, err := a.part(0, auditTail)
+	if err != nil {
+		return err
+	}
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	l, ok := quickLine(first)
+	if !ok {
+		if l, err = decodeLine(first); err != nil {
+			return nil //nolint:nilerr // it is no line, or a long one: the log is read from its start
+		}
+	}
+	if l.Kind == lineRotated {
+		a.segments = l.Segment
+	}
+	a.from, a.size, a.high, a.undone = at+int64(cut), at+int64(cut), l.Serial, map[string]bool{}
+	return nil
+}
+
+// tellsState tells whether sound lines in data are about the state.
+func tellsState(data []byte) bool {
+	for len(data) > 0 {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		l, ok := quickLine(line)
+		if !ok || len(rest) == 0 {
+			var err error
+			l, err = decodeLine(line)
+			ok = ended && err == nil
+		}
+		if ok && l.File == stateFile {
+			return true
+		}
+		data = rest
+	}
+	return false
+}
+
+// readHead reads the transactions of the head, which was left out before.
+func (a *auditLog) readHead() error {
+	if a.from == 0 {
+		return nil
+	}
+	data, err := a.part(0, a.from)
+	if err != nil {
+		return ioFailure("reading", auditFile, err)
+	}
+	h := auditLog{root: a.root, txns: map[string]span{}}
+	for raw := range bytes.Lines(data) {
+		line := bytes.TrimSuffix(raw, []byte("\n"))
+		l, ok := quickLine(line)
+		if !ok {
+			l, err = decodeLine(line)
+		}
+		if ok || err == nil {
+			h.note(l, span{h.size, h.size + int64(len(line))})
+		}
+		h.size += int64(len(raw))
+	}
+	for txn, at := range h.txns {
+		if _, later := a.txns[txn]; !later && !a.undone[txn] {
+			a.txns[txn] = at
+		}
+	}
+	a.high, a.lines, a.stateAt = max(a.high, h.high), a.lines+h.lines, a.stateAt+h.lines
+	a.from, a.undone = 0, nil
+	return nil
+}
+
+// part reads the log from an offset on: size bytes, to its end if size is below zero.
+func (a *auditLog) part(from, size int64) (data []byte, err error) {
 	f, err := a.root.Open(auditFile)
 	if err != nil {
 		return nil, err
@@ -88,7 +180,11 @@ func (a *auditLog) tail(from int64) (data []byte, err error) {
 	if !info.Mode().IsRegular() || info.Size()-from > maxAudit {
 		return nil, fmt.Errorf("expected a regular file of at most %d bytes", maxAudit)
 	}
-	data = make([]byte, max(info.Size()-from, 0))
+	left := max(info.Size()-from, 0)
+	if size >= 0 {
+		left = min(left, size)
+	}
+	data = make([]byte, left)
 	n, err := f.ReadAt(data, from)
 	if n < len(data) {
 		return nil, err
@@ -131,9 +227,6 @@ func (a *auditLog) read(data []byte) error {
 			l, err = decodeLine(line)
 			if torn = last && (!ended || err != nil); torn {
 				break
-			}
-			if err != nil {
-				a.bad++
 			}
 		}
 		if l.File == stateFile {
@@ -216,6 +309,9 @@ func (a *auditLog) note(l auditLine, at span) {
 	case lineAborted:
 		for _, txn := range l.txns() {
 			delete(a.txns, txn)
+			if a.from > 0 {
+				a.undone[txn] = true
+			}
 		}
 	case lineRotated:
 		a.segments = l.Segment
@@ -261,6 +357,12 @@ func (a *auditLog) append(l auditLine) error {
 // answer gives the result of a transaction that the log holds.
 func (a *auditLog) answer(txn string) (Result, bool, error) {
 	at, ok := a.txns[txn]
+	if !ok && a.from > 0 {
+		if err := a.readHead(); err != nil {
+			return Result{}, false, err
+		}
+		at, ok = a.txns[txn]
+	}
 	if !ok {
 		return a.answerOld(txn)
 	}

@@ -215,10 +215,12 @@ func (s *session) settled(r *request) (bool, error) {
 	if r.ctx.Err() != nil {
 		return true, context.Cause(r.ctx)
 	}
-	res, ok, err := s.m.audit.answer(r.tx.ID)
-	if ok || err != nil {
-		r.res = res
-		return true, err
+	if !r.tx.fresh {
+		res, ok, err := s.m.audit.answer(r.tx.ID)
+		if ok || err != nil {
+			r.res = res
+			return true, err
+		}
 	}
 	if want := r.tx.ExpectedSerial; want != nil && *want != s.serial {
 		return true, &ConflictError{Expected: *want, Got: s.serial}

@@ -194,6 +194,52 @@ func TestAuditRotates(t *testing.T) {
 	w.healthy()
 }
 
+// TestLongLog has managers that read the end of a long log only: they know as much as one that has read it all. The line that
+// takes a transaction back is put at every place around the one where the reading begins.
+func TestLongLog(t *testing.T) {
+	t.Parallel()
+	for size := 62_000; size < 66_000; size += 250 {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			w := quickWorkspace(t)
+			apply := func(id, field, text string) state.Result {
+				t.Helper()
+				m, err := state.NewManager(w.cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ops := []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "task " + id}}}}
+				if field != "" { // the log holds what it is set to
+					ops = append(ops, state.UpdateMetadata{Task: 1, Fields: map[string]any{field: text}})
+				}
+				res, err := m.Apply(t.Context(), state.Tx{ID: id, Session: session, Ops: ops})
+				if err != nil {
+					t.Fatalf("Apply of %s = %v", id, err)
+				}
+				return res
+			}
+			apply("first", "effort", strings.Repeat("x", 90_000))
+			apply("second", "", "")
+			before := w.read("state.json")
+			apply("lost", "", "")
+			w.write("state.json", before) // as a kill between log and rename leaves it
+			apply("", "description", strings.Repeat("y", size))
+			for _, tt := range []struct {
+				id       string
+				replayed bool
+			}{{"first", true}, {"second", true}, {"lost", false}, {"lost", true}, {"third", false}, {"third", true}} {
+				if res := apply(tt.id, "", ""); res.Replayed != tt.replayed {
+					t.Errorf("Apply of %s = %+v, want replayed %v", tt.id, res, tt.replayed)
+				}
+			}
+			if n := strings.Count(w.read("state.json"), `"title": "task lost"`); n != 1 {
+				t.Errorf("task lost is there %d times", n)
+			}
+			w.healthy()
+		})
+	}
+}
+
 // BenchmarkApplyTogether has many goroutines of one process write at once, as parallel branches of a run do.
 func BenchmarkApplyTogether(b *testing.B) {
 	for _, n := range []int{100, 1000} {
@@ -205,7 +251,8 @@ func BenchmarkApplyTogether(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					i := int(count.Add(1))
-					if _, err := w.try(state.UpdateMetadata{Task: i%n + 1, Fields: map[string]any{"effort": fmt.Sprint(i)}}); err != nil {
+					ops := []state.Op{state.UpdateMetadata{Task: i%n + 1, Fields: map[string]any{"effort": fmt.Sprint(i)}}}
+					if _, err := w.m.Apply(b.Context(), state.Tx{Session: session, Ops: ops}); err != nil {
 						b.Error(err)
 					}
 				}

@@ -60,7 +60,7 @@ func isNotDurable(err error) bool {
 const maxTxn = 200
 
 func (m *Manager) checkTx(tx *Tx) error {
-	if tx.ID == "" {
+	if tx.fresh = tx.ID == ""; tx.fresh {
 		tx.ID = m.cfg.NewID()
 	}
 	plain := func(s string) bool {

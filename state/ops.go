@@ -252,6 +252,8 @@ type Tx struct {
 	Force bool
 	// ExpectedSerial refuses the transaction unless the state has this serial; nil: any.
 	ExpectedSerial *uint64
+
+	fresh bool // the id was made for it, so that the audit log cannot hold it
 }
 
 // Result is what a transaction did.

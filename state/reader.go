@@ -231,7 +231,7 @@ func (r *Reader) Notice(ctx context.Context) string {
 		return ""
 	}
 	log := auditLog{root: r.cfg.Root}
-	data, err := log.tail(max(info.Size()-noticeTail, 0))
+	data, err := log.part(max(info.Size()-noticeTail, 0), -1)
 	if err != nil {
 		return ""
 	}

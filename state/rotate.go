@@ -41,7 +41,7 @@ func (s *session) rotate() error {
 		return nil
 	}
 	given, err := a.highestNumber()
-	if err != nil {
+	if err = errors.Join(err, a.readHead()); err != nil {
 		return err
 	}
 	root, n := s.cfg.Root, a.segments+1
