@@ -54,7 +54,7 @@ func newApp(s stdio, env func(string) string) *app {
 
 // run executes one command line and gives the exit code.
 func (a *app) run(args []string) int {
-	root := a.root()
+	root := a.root(args...)
 	root.SetArgs(jqWords(args))
 	root.SetOut(a.io.out)
 	root.SetErr(a.io.err)

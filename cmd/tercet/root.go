@@ -17,8 +17,8 @@ import (
 const version = "0.1.0"
 
 // root builds the tree of verbs. Slash commands are not verbs: flag parsing stops at the first word that starts with a
-// slash, and from there everything is the command's.
-func (a *app) root() *cobra.Command {
+// slash, and from there everything is the command's. Of the verbs there are those that the line needs; without a line all.
+func (a *app) root(line ...string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tercet [flags] [/NAME ARGS... | VERB ...]",
 		Short: "run slash commands that are written as markdown",
@@ -46,12 +46,7 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
 	f.DurationVar(&a.flags.lockTimeout, "lock-timeout", 0, "how long a write waits for the lock (default 10s)")
 	l := cmd.Flags()
 	a.runFlags(l.BoolVar, l.StringVar)
-	cmd.AddCommand(
-		a.runVerb(), a.demoVerb(), a.initVerb(), a.routeVerb(), a.queryVerb(), a.taskVerb(), a.stateVerb(), a.syncVerb(), a.lintVerb(),
-		a.explainVerb(), a.graphVerb(), a.fmtVerb(), a.schemaVerb(), a.formatVerb(), a.resultVerb(), a.exitCodesVerb(), a.versionVerb(),
-	)
-	cmd.AddCommand(a.whichVerb(), a.sandboxVerb(), a.promptVerb())
-	cmd.AddCommand(a.boundedQueryVerb())
+	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &formats.Failure{Code: formats.CodeUsage, Message: err.Error(), Help: "run '" + c.CommandPath() + " --help'"}
