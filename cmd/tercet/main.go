@@ -25,10 +25,7 @@ func start() int {
 			a.signals.arrive(s)
 		}
 	}()
-	code := a.run(os.Args[1:])
-	signal.Stop(ch)
-	close(ch)
-	return code
+	return a.run(os.Args[1:]) // signals are taken until the process ends
 }
 
 // stdio are the three streams of the process.
