@@ -1,19 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"tercet/commands"
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/atomicfile"
 	"tercet/internal/md"
 )
 
@@ -132,87 +128,6 @@ func (w *world) lintAs(name string, src []byte, strict bool) []formats.Diagnosti
 		list[i].Severity = formats.SeverityError
 	}
 	return list
-}
-
-// maxRounds bounds how often a file is read again after changes: a finding of a later stage shows only when the earlier ones
-// are gone.
-const maxRounds = 10
-
-// fix makes the changes that the findings offer until there is none left, and writes the file if there was one.
-func (w *world) fix(name string, src []byte, list []formats.Diagnostic, strict bool) ([]byte, []formats.Diagnostic, int, error) {
-	made := 0
-	for range maxRounds {
-		next, done := applied(src, list)
-		if len(done) == 0 {
-			break
-		}
-		for _, d := range done {
-			w.app.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
-		}
-		made += len(done)
-		src, list = next, w.lintAs(name, next, strict)
-	}
-	if made == 0 {
-		return src, list, 0, nil
-	}
-	full, err := filepath.Abs(name)
-	if err == nil {
-		err = atomicfile.Write(full, src, atomicfile.Options{})
-	}
-	if err != nil {
-		return nil, nil, 0, &formats.Failure{Code: formats.CodeIO, Message: name, Err: err}
-	}
-	return src, list, made, nil
-}
-
-// applied makes every change that does not overlap another one, and gives the findings that it made them for.
-func applied(src []byte, list []formats.Diagnostic) ([]byte, []formats.Diagnostic) {
-	type change struct {
-		from, to int
-		d        formats.Diagnostic
-	}
-	var all []change
-	for _, d := range list {
-		if d.Fix == nil {
-			continue
-		}
-		from, to := offsetOf(src, d.Fix.Start), offsetOf(src, d.Fix.End)
-		if from >= 0 && to >= from {
-			all = append(all, change{from, to, d})
-		}
-	}
-	slices.SortFunc(all, func(x, y change) int { return cmp.Or(x.from-y.from, x.to-y.to) })
-	var out []byte
-	var done []formats.Diagnostic
-	at := 0
-	for _, c := range all {
-		if c.from < at {
-			continue
-		}
-		out = append(append(out, src[at:c.from]...), c.d.Fix.Text...)
-		at = c.to
-		done = append(done, c.d)
-	}
-	return append(out, src[at:]...), done
-}
-
-// offsetOf is the offset of a place, which counts neither a byte order mark nor carriage returns; -1 outside of the text.
-func offsetOf(src []byte, p formats.Pos) int {
-	at := 0
-	for n := 1; n < p.Line; n++ {
-		i := slices.Index(src[at:], '\n')
-		if i < 0 {
-			return -1
-		}
-		at += i + 1
-	}
-	if p.Line == 1 && len(src) >= 3 && string(src[:3]) == "\ufeff" {
-		at += 3
-	}
-	if at += p.Col - 1; at > len(src) {
-		return -1
-	}
-	return at
 }
 
 // diagnosticsOf is the record of findings for programs.

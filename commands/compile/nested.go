@@ -98,7 +98,11 @@ func (c *compiler) merge(e *syntax.Expr) *Expr {
 		return nil
 	}
 	if word := strings.TrimSpace(e.Src); word == "all" || word == "any" {
-		c.report(e.Pos, CodeBareMerge, "write "+word+"(approved)", "'%s' alone is true for any children", word)
+		end := e.At(strings.Index(e.Src, word) + len(word))
+		c.add(formats.Diagnostic{
+			Code: CodeBareMerge, Severity: formats.SeverityError, File: c.file.Name, Pos: e.Pos, Help: "write " + word + "(approved)",
+			Message: "'" + word + "' alone is true for any children", Fix: &formats.Fix{Start: end, End: end, Text: "(approved)"},
+		})
 		return nil
 	}
 	out := c.expr(e)

@@ -79,8 +79,29 @@ func diagnosticAt(code string, n *md.Node) formats.Diagnostic {
 // take adds what package md found.
 func (p *parser) take(problems []md.Problem) {
 	for _, one := range problems {
-		p.reportSpan(formats.Diagnostic{Code: string(one.Code), Pos: Pos(one.Pos), End: Pos(one.End)}, one.Help, "%s", one.Msg)
+		d := formats.Diagnostic{Code: string(one.Code), Pos: Pos(one.Pos), End: Pos(one.End)}
+		if text, ok := strings.CutPrefix(one.Help, "quote the value: "); ok {
+			d.Fix = p.quoteFix(d, text)
+		}
+		p.reportSpan(d, one.Help, "%s", one.Msg)
 	}
+}
+
+// quoteFix is the change that package md advises: the value of the finding in quotes, or the line with its value in quotes.
+func (p *parser) quoteFix(d formats.Diagnostic, text string) *formats.Fix {
+	if d.Code == string(md.CodeFlowTrap) {
+		if d.Pos.Line != d.End.Line {
+			return nil
+		}
+		return &formats.Fix{Start: d.Pos, End: d.End, Text: text}
+	}
+	line := strings.TrimRight(p.doc.Line(d.Pos.Line), " \t")
+	from := len(line) - len(strings.TrimLeft(line, " -"))
+	key, value, ok := strings.Cut(text, ": ")
+	if !ok || len(value) < 3 || strings.IndexByte("{[", value[1]) >= 0 || !strings.HasPrefix(line[from:], key+":") || strings.Contains(line, " #") { // what is a comment is not quoted
+		return nil
+	}
+	return &formats.Fix{Start: Pos{Line: d.Pos.Line, Col: from + 1}, End: Pos{Line: d.Pos.Line, Col: len(line) + 1}, Text: text}
 }
 
 func (p *parser) has(code string) bool {
@@ -148,8 +169,26 @@ func (p *parser) kind(b *md.Block) fenceKind {
 		}
 		kind = fenceKind(near[0])
 	}
-	p.report(CodeFenceInfo, Pos(b.Pos), "write ```yaml "+string(kind), "expected 'yaml %s' after the backticks, got %q", kind, b.Info)
+	p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: Pos(b.Pos), Fix: p.infoFix(b.Pos.Line, kind)}, "write ```yaml "+string(kind),
+		"expected 'yaml %s' after the backticks, got %q", kind, b.Info)
 	return kind
+}
+
+// infoFix writes the right words behind the backticks of a line, of which it makes at least three.
+func (p *parser) infoFix(n int, kind fenceKind) *formats.Fix {
+	line := p.doc.Line(n)
+	rest := strings.TrimLeft(line, " \t")
+	indent := len(line) - len(rest)
+	ticks := len(rest) - len(strings.TrimLeft(rest, "`~"))
+	fix := &formats.Fix{Start: Pos{Line: n, Col: indent + ticks + 1}, End: Pos{Line: n, Col: len(line) + 1}, Text: "yaml " + string(kind)}
+	switch {
+	case ticks >= 3:
+	case strings.HasPrefix(strings.TrimLeft(rest, "`"), "yaml") || ticks > 0:
+		fix.Start.Col, fix.Text = indent+1, "```"+fix.Text
+	default:
+		return nil
+	}
+	return fix
 }
 
 // margin reports a block that is indented or stands in a list or a quote.

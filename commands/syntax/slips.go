@@ -3,6 +3,7 @@ package syntax
 import (
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 )
@@ -26,7 +27,8 @@ func (p *parser) nearFences() {
 	p.near = map[int]bool{}
 	report := func(line, col int, kind, got string) {
 		p.near[line] = true
-		p.report(CodeFenceInfo, Pos{Line: line, Col: col}, "write ```yaml "+kind, "expected '```yaml %s', got '%.40s'", kind, got)
+		p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: Pos{Line: line, Col: col}, Fix: p.infoFix(line, fenceKind(kind))}, "write ```yaml "+kind,
+			"expected '```yaml %s', got '%.40s'", kind, got)
 	}
 	for n, line := range p.doc.Lines() {
 		text := strings.TrimSpace(line)

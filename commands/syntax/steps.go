@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 )
@@ -106,7 +107,11 @@ func (p *parser) misplaced() {
 		}
 		title := cleanTitle(b.Text)
 		if _, _, isStep := stepLine(title); isStep {
-			p.report(CodeStepHeading, Pos(b.Pos), "write ### "+title, "expected a step on heading level 3 to 6, got level %d", b.Level)
+			d := formats.Diagnostic{Code: CodeStepHeading, Pos: Pos(b.Pos)}
+			if marks := strings.Repeat("#", b.Level); strings.HasPrefix(p.doc.Line(b.Pos.Line), marks+" ") {
+				d.Fix = &formats.Fix{Start: Pos{Line: b.Pos.Line, Col: 1}, End: Pos{Line: b.Pos.Line, Col: b.Level + 1}, Text: "###"}
+			}
+			p.reportSpan(d, "write ### "+title, "expected a step on heading level 3 to 6, got level %d", b.Level)
 		}
 	}
 	for n, line := range p.doc.Lines() {
@@ -118,7 +123,12 @@ func (p *parser) misplaced() {
 			continue
 		}
 		if _, _, isStep := stepLine(cleanTitle(marks)); isStep {
-			p.report(CodeStepHeading, Pos{Line: n, Col: 1}, "put a space after the '#'", "expected a heading '%s %s'", line[:len(line)-len(marks)], cleanTitle(marks))
+			at := Pos{Line: n, Col: len(line) - len(marks) + 1}
+			d := formats.Diagnostic{Code: CodeStepHeading, Pos: Pos{Line: n, Col: 1}}
+			if at.Col <= 7 { // more marks are no heading
+				d.Fix = &formats.Fix{Start: at, End: at, Text: " "}
+			}
+			p.reportSpan(d, "put a space after the '#'", "expected a heading '%s %s'", line[:len(line)-len(marks)], cleanTitle(marks))
 		}
 	}
 }

@@ -54,6 +54,7 @@ type notes struct {
 	file  string
 	list  []formats.Diagnostic
 	count map[string]int
+	moved bool // places in the text that is read are not those of the file
 }
 
 // maxAlike is how many findings of one kind a file has; a last one says that there are more.

@@ -66,9 +66,11 @@ func (n *notes) text(src []byte, h *head) (string, bool) {
 		n.add(warnBytes, formats.Pos{Line: 1 + strings.Count(text[:at], "\n"), Col: at - strings.LastIndexByte(text[:at], '\n')},
 			"save the file as UTF-8", "bytes that are not UTF-8 were replaced")
 		text = strings.ToValidUTF8(text, "\ufffd")
+		n.moved = true
 	}
 	if strings.IndexByte(text, '\r') >= 0 {
 		h.crlf = true
+		n.moved = n.moved || strings.Count(text, "\r") != strings.Count(text, "\r\n")
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	}
 	return text, true
@@ -298,7 +300,8 @@ func (n *notes) lines(block []string, line int) []Key {
 			k.Value = k.Raw
 			if problem.Msg != "" && advice < maxAdvice {
 				advice++
-				n.add(warnLenient, at(problem.Pos, line+i), fix(name, rest, problem.Help), "not YAML, read as text: "+problem.Msg)
+				n.add(warnLenient, at(problem.Pos, line+i), advised(name, rest, problem.Help), "not YAML, read as text: "+problem.Msg)
+				n.offer(k, block[i:end], line+i, rest)
 			}
 		}
 		keys = append(keys, k)
@@ -369,14 +372,34 @@ func plain(rest string, more []string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// fix is the line as it would be YAML.
-func fix(name, rest, otherwise string) string {
+// advised is the line as it would be YAML.
+func advised(name, rest, otherwise string) string {
 	if rest == "" {
 		return otherwise
 	}
-	quoted := "'" + strings.ReplaceAll(rest, "'", "''") + "'"
-	if strings.Contains(rest, "'") && !strings.ContainsAny(rest, `"\`) {
-		quoted = `"` + rest + `"`
+	return "quote the value: " + name + ": " + quoted(plain(rest, nil))
+}
+
+func quoted(text string) string {
+	if strings.Contains(text, "'") && !strings.ContainsAny(text, `"\`) {
+		return `"` + text + `"`
 	}
-	return "quote the value: " + name + ": " + quoted
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// offer gives the last finding the change that makes YAML of an entry: the value of one line in quotes. It is offered only if
+// the entry then reads as it was read now, and where the places are those of the file.
+func (n *notes) offer(k Key, entry []string, line int, rest string) {
+	if n.moved || rest == "" || strings.TrimSpace(strings.Join(entry[1:], "")) != "" || n.count[warnLenient] > maxAlike {
+		return
+	}
+	from := strings.LastIndex(entry[0], rest)
+	text := quoted(k.Raw)
+	again := Key{Name: k.Name, Pos: k.Pos}
+	if from < 0 || again.typed([]string{entry[0][:from] + text}, line) != nil || again.Name != k.Name || again.Raw != k.Raw || again.Value != k.Value {
+		return
+	}
+	n.list[len(n.list)-1].Fix = &formats.Fix{
+		Start: formats.Pos{Line: line, Col: from + 1}, End: formats.Pos{Line: line, Col: from + 1 + len(rest)}, Text: text,
+	}
 }
