@@ -27,6 +27,9 @@ type Dispatcher struct {
 	// Derive applies the queries of a contract (AgentInfo.StatusQuery, IssuesQuery) to work that was done. Its error is a
 	// violation of the contract. It may be nil if no subagent of the Set has such a query.
 	Derive func(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error)
+	// Watch looks at state.json before a worker starts; what it gives back looks again when the worker has ended, takes a
+	// change back that no writer of the state made, and tells of it. Nil: nobody watches.
+	Watch func(ctx context.Context) (Unwatch, error)
 
 	mu     sync.Mutex
 	placed map[docKey]string // where the document of a step of a run stands; guarded by mu
@@ -108,7 +111,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	}
 	defer g.folder.close()
 	g.req.Out = g.folder.outPath()
-	ret, err := g.work(ctx)
+	ret, err := g.watched(ctx)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -376,21 +379,7 @@ func (g *delegation) refuse(ctx context.Context, a answer) (formats.Return, erro
 	for _, one := range a.bad {
 		ret.Issues = append(ret.Issues, formats.Issue{Level: formats.LevelError, Description: one, Source: "check"})
 	}
-	task := 0
-	if g.req.Task != nil {
-		task = g.req.Task.Number
-	}
-	// The record must be written also when the run is being cancelled.
-	err := g.d.Problems.Record(context.WithoutCancel(ctx), formats.Problem{
-		Type: string(formats.ErrorValidation), Severity: "critical", Message: broken.Error(),
-		Context: formats.ProblemContext{
-			Session: g.req.Session, Run: g.req.Run, Command: g.req.Command, Task: task, Step: g.req.Step, File: broken.File,
-		},
-		Path: slices.Clone(g.req.Path), Depth: g.req.Depth.Int(), Action: broken.Help(),
-	})
-	if err != nil {
-		ret.Warnings = append(ret.Warnings, "not recorded in errors.json: "+err.Error())
-	}
+	g.record(ctx, &ret, formats.ErrorValidation, broken.File)
 	return ret, nil
 }
 

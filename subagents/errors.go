@@ -157,3 +157,34 @@ func (e *NameError) Error() string {
 
 // ErrorCode is INVALID_STATE.
 func (e *NameError) ErrorCode() formats.Code { return formats.CodeInvalidState }
+
+// StateChangedError reports that state.json was changed while a worker ran, by anybody but the writers of the state.
+type StateChangedError struct {
+	Agent  string
+	Undone bool   // the change was taken back
+	File   string // what stood there is kept in, relative to the project root; empty if the file was removed
+	Err    error  // why it was not taken back
+}
+
+// Error states the change and what became of it.
+func (e *StateChangedError) Error() string {
+	msg := "state.json was changed while " + e.Agent + " ran, and not by tercet"
+	if e.Undone {
+		return msg + ": the change was taken back"
+	}
+	return msg + fmt.Sprintf(": it could not be taken back: %v", e.Err)
+}
+
+// ErrorCode is DENIED.
+func (e *StateChangedError) ErrorCode() formats.Code { return formats.CodeDenied }
+
+// Help says what to do next.
+func (e *StateChangedError) Help() string {
+	if !e.Undone {
+		return "run 'tercet state verify'"
+	}
+	if e.File == "" {
+		return "let the subagent return what it wants changed"
+	}
+	return "what stood there is in " + e.File + "; change tasks with 'tercet task', and let the subagent return what it wants changed"
+}

@@ -343,6 +343,9 @@ func (w *world) agents(_ context.Context, has bool) error {
 	w.library.Env = w.set
 	w.catalog.Env = w.surroundings()
 	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive}
+	if w.manager != nil {
+		w.dispatcher.Watch = w.watchState
+	}
 	return nil
 }
 
