@@ -120,7 +120,7 @@ func (d *demo) starters() error {
 			return err
 		}
 	}
-	s, err := proc.NewStarter(proc.Starter{Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now})
+	s, err := proc.NewStarter(proc.Starter{Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now, Supervisor: supervisor()})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,9 @@ func main() { os.Exit(start()) }
 
 // start runs the program with the process's own arguments and streams.
 func start() int {
+	if code, ok := inner(os.Args); ok {
+		return code
+	}
 	a := newApp(stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Getenv)
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)

@@ -126,6 +126,7 @@ func (w *world) build(ctx context.Context, has bool) error {
 		return err
 	}
 	if has {
+		w.sweep()
 		if err := w.openState(); err != nil {
 			return err
 		}
@@ -161,7 +162,9 @@ func (w *world) startProcesses() error {
 	}
 	env = append(env, "TERCET_ROOT="+w.dir)
 	var err error
-	w.starter, err = proc.NewStarter(proc.Starter{Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now})
+	w.starter, err = proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.recordChild,
+	})
 	return err
 }
 

@@ -6,11 +6,12 @@
 // can neither read the user's keys nor change the state of the terminal. Stopping is SIGINT, a pause, SIGTERM, a
 // pause, SIGKILL, each to the whole group.
 //
-// What leaves the group is found on Linux only: the calling process becomes a child subreaper, orphans of the
-// child come back to it, and those of the child's session, or with the private temporary folder of the call in
-// their environment, are killed and reaped. A descendant that leaves the session and clears its environment is not
-// found, and one that leaves the session and ends by itself stays a zombie until the calling process ends. Off
-// Linux the group is killed and nothing else. On Windows nothing is started.
+// On Linux a Starter with a Supervisor puts a process of this program between itself and the child. It is a child subreaper,
+// so it finds and kills also what left group and session and cleared its environment, and it does so too when the calling
+// process is killed without warning. Without one, as for git, the calling process is the subreaper itself: orphans of the
+// child's session, or with the private temporary folder of the call in their environment, are killed and reaped. Sweep ends
+// what is left when caller and supervisor were killed at once; a descendant that left the session and cleared its
+// environment is then not found. Off Linux the group is killed and nothing else. On Windows nothing is started.
 //
 // It builds no shell string, reads no variable of the process's own environment, retries nothing and does not judge
 // exit codes. It is the only package that may import os/exec.
@@ -140,6 +141,17 @@ type Starter struct {
 	// Temp is the folder in which private temporary folders are made; empty means the system's.
 	Temp  string
 	Grace Grace
+	// Supervisor is a program of this house with the words before those of the child: it must call Supervise. Empty: children
+	// of git and of a query, which start nothing, and all children off Linux have none.
+	Supervisor []string
+	// Record, if not nil, is told of a child before its program runs, so that Sweep can end what is left of it when this
+	// process was killed. forget is called when the child is gone.
+	Record func(Started) (forget func(), err error)
+}
+
+// supervised tells whether a child gets a supervisor.
+func (s *Starter) supervised(c Command) bool {
+	return supervisable && len(s.Supervisor) > 0 && c.Purpose != PurposeGit && c.Purpose != PurposeQuery
 }
 
 // NewStarter returns a Starter like s with its defaults filled in. A nil Allow or Now is an error.

@@ -60,9 +60,12 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	// The context is watched by this package, which stops the whole group; os/exec would stop one process.
 	k.cmd = exec.CommandContext(context.WithoutCancel(ctx), path, c.Argv[1:]...)
 	k.cmd.Args[0] = c.Argv[0]
+	if s.supervised(c) {
+		k.under(s.Supervisor, path, c.Argv)
+	}
 	k.cmd.Dir, k.cmd.Env = c.Dir, env
 	begin := s.Now()
-	if err := k.start(); err != nil {
+	if err := k.start(s); err != nil {
 		return Result{}, &StartError{Argv: c.Argv, Err: err}
 	}
 	stop := k.supervise(ctx)
@@ -100,10 +103,12 @@ type child struct {
 	others   sync.WaitGroup
 	exited   chan struct{} // closed by wait when the child has ended
 	reason   stopReason    // belongs to run
+	keeper   *keeper       // nil without a supervisor
+	forget   func()        // of the record, may be nil
 }
 
 // start opens pipes and files and starts the process. If it returns an error nothing is left open.
-func (k *child) start() (err error) {
+func (k *child) start(s *Starter) (err error) {
 	var ours, theirs []*os.File
 	defer func() {
 		closeAll(theirs)
@@ -148,7 +153,18 @@ func (k *child) start() (err error) {
 		ours, theirs = append(ours, w), append(theirs, r)
 		k.cmd.Stdin, k.stdin = r, w
 	}
+	if k.keeper != nil {
+		extra, err := k.keeper.link(k.cmd)
+		if err != nil {
+			return err
+		}
+		theirs = append(theirs, extra...)
+		ours = append(ours, k.keeper.life, k.keeper.said)
+	}
 	if err := launch(k.cmd); err != nil {
+		return err
+	}
+	if err := k.begin(s); err != nil {
 		return err
 	}
 	k.readers.Go(func() { k.out.drain(k.meter) })
@@ -158,6 +174,28 @@ func (k *child) start() (err error) {
 		k.others.Go(k.feed)
 	}
 	return nil
+}
+
+// begin records the child and lets its program run. If it returns an error the child is gone.
+func (k *child) begin(s *Starter) error {
+	err := k.record(s)
+	if err == nil && k.keeper != nil {
+		err = k.keeper.let(k.cmd.ExtraFiles)
+	}
+	if err == nil {
+		return nil
+	}
+	if k.keeper != nil {
+		k.keeper.close()
+	}
+	kill(k.cmd)
+	blockUntilExit(k.cmd)
+	sweep(k.cmd, k.temp)
+	reap(k.cmd)
+	if k.forget != nil {
+		k.forget()
+	}
+	return err
 }
 
 // wait closes exited when the process has ended.
@@ -224,7 +262,7 @@ func (k *child) stop(why stopReason) stopReason {
 			return why
 		}
 	}
-	kill(k.cmd)
+	k.kill()
 	<-k.exited
 	return why
 }
@@ -249,6 +287,9 @@ func (k *child) settle() error {
 		close(eof)
 	})
 	k.waitFor(eof, k.grace.Drain)
+	if k.keeper != nil {
+		k.keeper.close()
+	}
 	kill(k.cmd)
 	sweep(k.cmd, k.temp)
 	// With everybody gone the end of the stream is at hand; only a descendant that escaped can still hold it.
@@ -262,6 +303,9 @@ func (k *child) settle() error {
 	}
 	k.others.Wait()
 	reap(k.cmd)
+	if k.forget != nil {
+		k.forget()
+	}
 	return errors.Join(k.out.close(), k.err.close())
 }
 
@@ -291,6 +335,6 @@ func ignore(error) {}
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
-		ignore(f.Close()) // pipe ends and files to which nothing was written
+		ignore(f.Close()) // pipe ends, some closed before, and files to which nothing was written
 	}
 }
