@@ -184,7 +184,16 @@ func (r *cli) fastInput(ctx context.Context) (err error, ok bool) {
 			return err, ok || err != nil
 		}
 		if grouped {
-			if doc, ok = in.result(); !ok || !in.seen {
+			if !in.seen {
+				return nil, false
+			}
+			if in.groups.kind == groupReady {
+				if ok = in.found(func(elems []any) bool { return run(elems) }); !ok {
+					return err, err != nil
+				}
+				continue
+			}
+			if doc, ok = in.groups.result(); !ok {
 				return nil, false
 			}
 		}

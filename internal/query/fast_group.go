@@ -240,13 +240,6 @@ func (g *groups) group(raw []byte) *group {
 }
 
 // result gives what the first part of the query makes; false if two groups are one after all.
-func (p *partial) result() (any, bool) {
-	if p.groups.kind == groupReady {
-		return p.found()
-	}
-	return p.groups.result()
-}
-
 func (g *groups) result() (any, bool) {
 	slices.SortFunc(g.list, func(a, b group) int { return gojq.Compare(a.key, b.key) })
 	for i := 1; i < len(g.list); i++ {

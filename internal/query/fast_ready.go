@@ -4,8 +4,6 @@ import (
 	"iter"
 
 	"github.com/itchyny/gojq"
-
-	"tercet/internal/jsonx"
 )
 
 // Statuses are what `ready` has to know of the statuses of tasks.
@@ -158,24 +156,62 @@ func (p *partial) listed(raw []byte, spans []span, from int64) bool {
 	return p.groups.ready.add(parts[0], parts[1], parts[2], waiting{at: from, size: len(raw)})
 }
 
-// found decodes the tasks that are ready, which are read once more.
-func (p *partial) found() (any, bool) {
-	list := []any{}
+// found hands on the tasks that are ready, some at a time; false if it cannot. What is needed of them is read once more.
+func (p *partial) found(emit func(elems []any) bool) bool {
+	n := p.groups.array.elems
+	s := scanning{need: n, spans: make([]span, len(n.fields))}
+	list, again := []any{}, piece{partial: p}
 	for w := range p.groups.ready.ready() {
-		raw := p.b
-		if p.file == nil {
-			raw = raw[w.at : int(w.at)+w.size]
-		} else {
-			raw = make([]byte, w.size)
-			if _, err := p.file.ReadAt(raw, w.at); err != nil {
-				return nil, false
-			}
+		raw, ok := again.read(w)
+		if !ok {
+			return false
 		}
-		v, err := jsonx.Parse(raw, limits())
-		if err != nil {
+		v, ok := any(nil), !n.all && !n.object
+		if ok {
+			clear(s.spans)
+			if scanObject(raw, 0, 0, &again.layout, &s) != len(raw) {
+				return false
+			}
+			v, ok = p.fields(raw, n, s.spans)
+		} else {
+			v, ok = p.decode(raw, &need{all: true})
+		}
+		if !ok {
+			return false
+		}
+		if list = append(list, v); len(list) == partSize {
+			if !emit(list) {
+				return false
+			}
+			list = []any{}
+		}
+	}
+	return emit(list)
+}
+
+// piece is a part of the input that is read once more. Every part has memory of its own, which values may refer to.
+type piece struct {
+	*partial
+
+	bytes  []byte
+	at     int64
+	layout layout
+}
+
+// pieceSize is how much is read at a time.
+const pieceSize = 64 << 10
+
+// read gives the bytes of a task.
+func (p *piece) read(w waiting) ([]byte, bool) {
+	if p.file == nil {
+		return p.b[w.at : int(w.at)+w.size], true
+	}
+	if w.at < p.at || w.at+int64(w.size) > p.at+int64(len(p.bytes)) {
+		p.at, p.bytes = w.at, make([]byte, max(pieceSize, w.size))
+		n, err := p.file.ReadAt(p.bytes, w.at)
+		if p.bytes = p.bytes[:n]; err != nil && n < w.size {
 			return nil, false
 		}
-		list = append(list, decode(v, p.from))
 	}
-	return list, true
+	return p.bytes[w.at-p.at:][:w.size], true
 }

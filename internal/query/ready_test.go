@@ -1,6 +1,9 @@
 package query_test
 
 import (
+	"bytes"
+	"fmt"
+	"strings"
 	"testing"
 
 	"tercet/internal/query"
@@ -33,5 +36,37 @@ func TestReady(t *testing.T) {
 	}
 	if _, exit, err := query.NewReady(query.CLIRequest{Filter: "ready"}); err == nil || exit != 3 {
 		t.Errorf("ready without statuses = %v, %d, want an unknown function", err, exit)
+	}
+}
+
+// TestReadyOfMany: tasks that are handed on in parts, and read again from a file, are those of the whole document.
+func TestReadyOfMany(t *testing.T) {
+	t.Parallel()
+	var src strings.Builder
+	src.WriteString(`{"tasks":[`)
+	for i := 1; i <= 2500; i++ {
+		if i > 1 {
+			src.WriteString(",\n")
+		}
+		fmt.Fprintf(&src, `{"number":%d,"status":"%s","title":"%s","dependencies":[%d],"more":{"z":1.0,"a":[%d]}}`,
+			i, []string{"planned", "completed", "partial"}[i%3], strings.Repeat("x", i%90), i/2, i)
+	}
+	src.WriteString("]}\n")
+	data := []byte(src.String())
+	for _, filter := range []string{"ready | .number", "ready", "ready | {number, title}", "ready.more.a", `ready | select(.title | length > 80) | .number`, "ready | .number as $n | $n + 1"} {
+		r, exit, err := query.NewReady(query.CLIRequest{Filter: filter, Statuses: corpusStatuses()})
+		if err != nil {
+			t.Fatalf("%s: %d, %v", filter, exit, err)
+		}
+		want, _, _, err := r.Run(t.Context(), query.Slow, query.Input{Data: data})
+		if err != nil || len(want) < 300 {
+			t.Fatalf("%s = %d bytes, %v, want many", filter, len(want), err)
+		}
+		for name, in := range map[string]query.Input{"data": {Data: data}, "file": {File: bytes.NewReader(data)}} {
+			got, _, fast, err := r.Run(t.Context(), query.Fast, in)
+			if got != want || !fast || err != nil {
+				t.Errorf("%s of %s: %d bytes, fast %t, %v, want %d bytes as the slow way gives", filter, name, len(got), fast, err, len(want))
+			}
+		}
 	}
 }
