@@ -1,5 +1,6 @@
 .PHONY: all check lint fuzz soak bench microbench update build demo
 FUZZTIME ?= 10m
+GOAL ?= .
 PEERS ?= $(or $(TMPDIR),/tmp)/tercet-peers
 
 all: check
@@ -8,7 +9,7 @@ demo: ; go run ./cmd/tercet demo
 check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on ./...
 lint: ; golangci-lint run ./... && golangci-lint fmt --diff
 fuzz: ; sh ./fuzz.sh $(FUZZTIME)
-soak: ; go test ./state/crash -timeout 60m -v -args -full
+soak: ; go test ./state/crash -run '$(GOAL)' -timeout 90m -v -args -full
 bench: ; sh bench/peers.sh $(PEERS) && go test ./bench -run '^TestGoals$$' -timeout 60m -count 1 -v -goals -peers $(PEERS) -into ../docs/performance.md
 microbench: ; go test -run '^$$' -bench . -benchmem -count 6 ./... | tee bench.out
 update: ; go test ./... -update && git diff --stat

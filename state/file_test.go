@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -424,4 +425,71 @@ func TestReadOnlyFolder(t *testing.T) {
 	if _, _, err := w.r.Snapshot(t.Context()); err != nil {
 		t.Errorf("Snapshot = %v", err)
 	}
+}
+
+// TestHardLink: the other name of a file keeps the old content, and that is said.
+func TestHardLink(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	before := w.read("state.json")
+	if err := os.Link(w.path("state.json"), w.path("mine.json")); err != nil {
+		t.Skip(err)
+	}
+	res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
+	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "another name by a hard link") || w.read("mine.json") != before {
+		t.Errorf("Apply = %q, the other name has %q; want a warning and the old content", res.Warnings, w.read("mine.json"))
+	}
+	if res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}); len(res.Warnings) != 0 {
+		t.Errorf("Apply again = %q, want the warning once", res.Warnings)
+	}
+}
+
+// TestTooLarge: a file over the limit is not read, and none is written that could not be read again.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	const limit = 64 << 20
+	w := newWorkspace(t)
+	before := w.read("state.json")
+	if err := os.Truncate(w.path("state.json"), limit+1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
+	_, _, reading := w.r.Snapshot(t.Context())
+	for _, err := range []error{err, reading} {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprint(limit)) || !strings.Contains(err.Error(), fmt.Sprint(limit+1)) {
+			t.Errorf("a file over the limit = %v, want an error with the limit and the size", err)
+		}
+	}
+	if testing.Short() {
+		return
+	}
+	w.write("state.json", before)
+	huge := strings.Repeat("x", limit/2)
+	for i, want := range []formats.Code{"", formats.CodeValidationFailed} {
+		_, err := w.m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a", Description: huge}}}}})
+		if err == nil && want != "" || err != nil && (formats.CodeOf(err) != want || !strings.Contains(err.Error(), fmt.Sprint(limit))) {
+			t.Errorf("task %d of half the limit = %v, want %q", i, err, want)
+		}
+	}
+	if doc, err := w.r.Doc(t.Context()); err != nil || len(doc.Tasks) != 1 {
+		t.Errorf("%d tasks, %v; want the one that fits", len(doc.Tasks), err)
+	}
+}
+
+// TestClockJumps: the time orders nothing, so that a clock that is set back loses nothing; serials rise on.
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.add("a")
+	w.clock.advance(-20 * 365 * 24 * time.Hour)
+	w.add("b")
+	w.clock.advance(200 * 365 * 24 * time.Hour)
+	w.add("c")
+	if doc, err := w.r.Doc(t.Context()); err != nil || doc.Serial != 3 || len(doc.Tasks) != 3 || doc.Tasks[1].Updated > doc.Tasks[0].Updated {
+		t.Errorf("serial %d, %d tasks, %v", doc.Serial, len(doc.Tasks), err)
+	}
+	if then, err := w.r.At(t.Context(), 2); err != nil || !strings.Contains(string(then), `"serial": 2`) {
+		t.Errorf("At(2) = %s, %v", then, err)
+	}
+	w.healthy()
 }

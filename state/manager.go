@@ -338,6 +338,12 @@ func (d *draft) render(serial uint64) (*document, []byte, error) {
 	if err != nil {
 		return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the state", Err: err}
 	}
+	if len(data) > maxState {
+		return nil, nil, &OpError{
+			Op: "transaction", Msg: fmt.Sprintf("expected a state of at most %d bytes, got %d", maxState, len(data)),
+			Advice: "archive tasks that are done, and keep long texts in documents",
+		}
+	}
 	doc, carried := d.carry(data)
 	if !carried {
 		if doc, err = parseDocument(d.base.file, data, d.base); err != nil {

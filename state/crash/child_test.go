@@ -42,6 +42,10 @@ func child(kind, dir string, args []string) (int, error) {
 	switch kind {
 	case "operation":
 		return operate(w, args[0])
+	case "other":
+		return asOther(w, args[0])
+	case "hold":
+		err = hold(w)
 	case "steps":
 		seed, serr := strconv.ParseUint(args[0], 10, 64)
 		err = errors.Join(serr, steps(w, seed))

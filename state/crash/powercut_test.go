@@ -4,7 +4,6 @@ package crash_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,8 +17,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"tercet/state"
 )
 
 // device is a file system in a file, whose power can be cut.
@@ -121,7 +118,7 @@ func TestPowerCut(t *testing.T) {
 			if d.dropped == 0 {
 				t.Error("every file that was not synced is there: no power was cut")
 			}
-			t.Logf("%d cuts, %d acknowledged writes, none lost; %d files without a sync dropped", cuts, acked, d.dropped)
+			t.Logf("R5, %s: %d cuts of power, %d acknowledged writes, none lost; %d files without a sync dropped", kind, cuts, acked, d.dropped)
 		})
 	}
 }
@@ -156,13 +153,7 @@ func (d *device) round(t *testing.T, i int) int {
 	if err := os.Mkdir(s.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	setUp(t, s.dir, func(w *workspace) error {
-		list := make([]state.NewTask, cutWriters*perProcess)
-		for i := range list {
-			list[i] = state.NewTask{Title: fmt.Sprint("task ", i)}
-		}
-		return errors.Join(w.m.Init(context.Background(), state.InitOptions{}), w.force(state.CreateTasks{Tasks: list}))
-	})
+	setUp(t, s.dir, s.tasks(cutWriters))
 	unix.Sync() // the folder itself; its state needs no help
 	cmds, outs := make([]*exec.Cmd, cutWriters), make([]heard, cutWriters)
 	for j := range cmds {

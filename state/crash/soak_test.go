@@ -71,6 +71,7 @@ func (w *workspace) effort(task int) (int, error) {
 
 // soak is many processes that write while they are killed.
 type soak struct {
+	goal   string
 	dir    string
 	mu     sync.Mutex
 	last   []ack // of each task
@@ -208,15 +209,20 @@ func (w *workspace) history() (int, error) {
 	return done, nil
 }
 
-func (s *soak) run(t *testing.T, processes int, lasting time.Duration) {
-	t.Helper()
-	setUp(t, s.dir, func(w *workspace) error {
+// tasks makes the tasks of so many processes.
+func (*soak) tasks(processes int) func(w *workspace) error {
+	return func(w *workspace) error {
 		list := make([]state.NewTask, processes*perProcess)
 		for i := range list {
 			list[i] = state.NewTask{Title: fmt.Sprint("task ", i)}
 		}
 		return errors.Join(w.m.Init(context.Background(), state.InitOptions{}), w.force(state.CreateTasks{Tasks: list}))
-	})
+	}
+}
+
+func (s *soak) run(t *testing.T, processes int, lasting time.Duration) {
+	t.Helper()
+	setUp(t, s.dir, s.tasks(processes))
 	s.last = make([]ack, processes*perProcess)
 	ctx, cancel := context.WithTimeout(t.Context(), lasting)
 	defer cancel()
@@ -228,7 +234,7 @@ func (s *soak) run(t *testing.T, processes int, lasting time.Duration) {
 	}
 	wg.Wait()
 	s.settle(t)
-	t.Logf("%d processes, %v: %d acknowledged, %d kills, 0 lost unless said above", processes, lasting, s.acked, s.killed)
+	t.Logf("%s: %d processes, %v, %d kills: 0 of %d acknowledged updates lost, unless said above", s.goal, processes, lasting, s.killed, s.acked)
 }
 
 // TestSoakMemory is for the writes that a second has room for: no disk is waited for.
@@ -238,7 +244,7 @@ func TestSoakMemory(t *testing.T) {
 	if *full {
 		processes, lasting = 64, 3*time.Minute
 	}
-	(&soak{dir: folder(t)}).run(t, processes, lasting)
+	(&soak{goal: "R1, in memory", dir: folder(t)}).run(t, processes, lasting)
 }
 
 // TestSoakDisk is the same where a sync is one.
@@ -252,5 +258,5 @@ func TestSoakDisk(t *testing.T) {
 	if *full {
 		processes, lasting = 64, time.Minute
 	}
-	(&soak{dir: dir}).run(t, processes, lasting)
+	(&soak{goal: "R2, on a disk", dir: dir}).run(t, processes, lasting)
 }
