@@ -40,6 +40,28 @@ func newBox(out string) (*box, error) {
 	}
 }
 
+// createNew makes a file of the run's folder that is not there yet, for the eyes of this user.
+func createNew(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, &FolderError{Op: "write into the run's folder", Err: err}
+	}
+	return f, nil
+}
+
+// writeNew writes such a file.
+func writeNew(name string, data []byte) error {
+	f, err := createNew(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return &FolderError{Op: "write into the run's folder", Err: err}
+	}
+	return nil
+}
+
 // read gives the content of the return's file, nil if there is none. A file that cannot be a return is named in bad.
 func (b *box) read() (raw []byte, bad []string, err error) {
 	info, err := b.root.Lstat(returnName)

@@ -110,7 +110,7 @@ func (x *Exec) call(ctx context.Context, r formats.Request, argv []string, b *bo
 		OutFile: b.dir + "-stdout", ErrFile: b.dir + "-stderr",
 	})
 	if err != nil {
-		return formats.Return{}, x.notRun(ctx, err)
+		return formats.Return{}, notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File)
 	}
 	switch {
 	case res.TimedOut == proc.TimeoutIdle:
@@ -150,7 +150,7 @@ func (x *Exec) call(ctx context.Context, r formats.Request, argv []string, b *bo
 }
 
 // notRun gives the reason why a program was not started or not kept the code that the command routes by.
-func (x *Exec) notRun(ctx context.Context, err error) error {
+func notRun(ctx context.Context, err error, runner, install string) error {
 	if ctx.Err() != nil {
 		return err
 	}
@@ -165,10 +165,10 @@ func (x *Exec) notRun(ctx context.Context, err error) error {
 			code = formats.CodeIO
 		}
 		if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
-			help = "install it, or change argv in " + x.Definition.File
+			help = install
 		}
 	}
-	return &formats.Failure{Code: code, Message: "runner exec", Help: help, Err: err}
+	return &formats.Failure{Code: code, Message: "runner " + runner, Help: help, Err: err}
 }
 
 // leave asks a person once for this file and this program, as they are now.

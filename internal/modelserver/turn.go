@@ -1,0 +1,172 @@
+package modelserver
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// API is a wire format.
+type API string
+
+// The wire formats.
+const (
+	Anthropic API = "anthropic"
+	Responses API = "responses"
+	Chat      API = "chat"
+	Gemini    API = "gemini"
+)
+
+// String is the name of the format.
+func (a API) String() string { return string(a) }
+
+// Turn is what a request asks, whatever its wire format.
+type Turn struct {
+	Scenario, Key string
+	Count         int // requests for an answer of this scenario and key so far, this one included
+	API           API
+	Model         string
+	System        string   // system and developer texts
+	Prompt        string   // texts of the user
+	Outputs       []string // what tools answered
+	Tools         []string // names of those that are offered
+	Results       int      // len(Outputs)
+	Schema        bool     // the answer is to follow a schema
+	Stream        bool
+}
+
+// wire is the union of what is read of the four formats.
+type wire struct {
+	Model  string          `json:"model"`
+	Stream bool            `json:"stream"`
+	System json.RawMessage `json:"system"`       // anthropic: text or blocks
+	Instr  string          `json:"instructions"` // responses
+	Input  json.RawMessage `json:"input"`        // responses: text or items
+	Tools  []struct {
+		Name     string `json:"name"`
+		Type     string `json:"type"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+		Declarations []struct {
+			Name string `json:"name"`
+		} `json:"functionDeclarations"`
+	} `json:"tools"`
+	Messages []message `json:"messages"` // anthropic, chat
+	Contents []content `json:"contents"` // gemini
+	SystemIn content   `json:"systemInstruction"`
+	Text     struct {
+		Format struct {
+			Type string `json:"type"`
+		} `json:"format"`
+	} `json:"text"`
+}
+
+type message struct {
+	Role    string          `json:"role"`
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"`
+	Output  json.RawMessage `json:"output"`
+}
+
+type content struct {
+	Role  string `json:"role"`
+	Parts []struct {
+		Text     string          `json:"text"`
+		Response json.RawMessage `json:"functionResponse"`
+	} `json:"parts"`
+}
+
+// parseTurn reads a request. Members that it does not know are none of its business.
+func parseTurn(api API, body []byte) (Turn, error) {
+	var w wire
+	if err := json.Unmarshal(body, &w); err != nil {
+		return Turn{}, err
+	}
+	t := Turn{API: api, Model: w.Model, Stream: w.Stream, System: plain(w.System) + w.Instr, Schema: w.Text.Format.Type == "json_schema"}
+	for _, tool := range w.Tools {
+		switch {
+		case tool.Function.Name != "":
+			t.Tools = append(t.Tools, tool.Function.Name)
+		case tool.Name != "":
+			t.Tools = append(t.Tools, tool.Name)
+		}
+		for _, d := range tool.Declarations {
+			t.Tools = append(t.Tools, d.Name)
+		}
+		t.Schema = t.Schema || tool.Name == "StructuredOutput"
+	}
+	messages := w.Messages
+	if len(w.Input) > 0 {
+		if err := json.Unmarshal(w.Input, &messages); err != nil {
+			t.Prompt += plain(w.Input)
+		}
+	}
+	for _, m := range messages {
+		t.add(m)
+	}
+	for _, c := range append([]content{w.SystemIn}, w.Contents...) {
+		t.addParts(c, c.Role == "")
+	}
+	t.Results = len(t.Outputs)
+	return t, nil
+}
+
+func (t *Turn) add(m message) {
+	switch {
+	case m.Role == "tool":
+		t.Outputs = append(t.Outputs, plain(m.Content))
+	case strings.HasSuffix(m.Type, "_call_output"):
+		t.Outputs = append(t.Outputs, plain(m.Output))
+	case m.Role == "system", m.Role == "developer":
+		t.System += plain(m.Content)
+	case m.Role == "user":
+		for _, b := range blocks(m.Content) {
+			if b.Type == "tool_result" {
+				t.Outputs = append(t.Outputs, plain(b.Content))
+				continue
+			}
+			t.Prompt += b.Text
+		}
+	}
+}
+
+func (t *Turn) addParts(c content, system bool) {
+	for _, p := range c.Parts {
+		switch {
+		case len(p.Response) > 0:
+			t.Outputs = append(t.Outputs, string(p.Response))
+		case system:
+			t.System += p.Text
+		case c.Role == "user":
+			t.Prompt += p.Text
+		}
+	}
+}
+
+type block struct {
+	Type    string          `json:"type"`
+	Text    string          `json:"text"`
+	Content json.RawMessage `json:"content"`
+}
+
+// blocks reads a text, which is one block, or a list of blocks.
+func blocks(raw json.RawMessage) []block {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return []block{{Type: "text", Text: text}}
+	}
+	var list []block
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// plain gives the texts of a text or a list of blocks.
+func plain(raw json.RawMessage) string {
+	var b strings.Builder
+	for _, one := range blocks(raw) {
+		b.WriteString(one.Text)
+	}
+	return b.String()
+}

@@ -1,0 +1,149 @@
+package agentcli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/proc"
+	"tercet/subagents"
+)
+
+// Link is one runner of a chain.
+type Link struct {
+	Name  string
+	Agent subagents.Agent
+}
+
+// Chain is the Agent of a subagent file with runners in order of preference: the next one is tried when one is unavailable,
+// which is to say not installed or not logged in. It is not tried when work failed.
+type Chain struct {
+	Links []Link
+	Now   func() time.Time // measures the attempts
+}
+
+// Run does what RunMetered does.
+func (c *Chain) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := c.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered asks one runner after the other. What was tried is recorded when there was more than one attempt.
+func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	if len(c.Links) == 0 || c.Now == nil {
+		return formats.Return{}, subagents.Measured{}, &MissingError{What: "runners and a clock of a chain"}
+	}
+	var attempts []formats.RunnerAttempt
+	for i, link := range c.Links {
+		begin := c.Now()
+		ret, used, err := link.run(ctx, r)
+		a := formats.RunnerAttempt{Runner: used.Runner, Model: used.Model, Duration: c.Now().Sub(begin).Seconds()}
+		why, out := unavailable(ret, err)
+		if out {
+			a.Code, a.Message = why.Code, why.Message
+		}
+		attempts = append(attempts, a)
+		if out && i < len(c.Links)-1 && ctx.Err() == nil {
+			continue
+		}
+		if len(attempts) > 1 {
+			used.Attempts = attempts
+		}
+		return ret, used, err
+	}
+	return formats.Return{}, subagents.Measured{}, &MissingError{What: "a runner that answers"} // not reached: the last one answers
+}
+
+// run calls the agent of a link, also one that does not measure.
+func (l Link) run(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	if agent, ok := l.Agent.(subagents.Metered); ok {
+		ret, used, err := agent.RunMetered(ctx, r)
+		if used.Runner == "" {
+			used.Runner = l.Name
+		}
+		return ret, used, err
+	}
+	ret, err := l.Agent.Run(ctx, r)
+	return ret, subagents.Measured{Runner: l.Name}, err
+}
+
+// unavailable tells whether a runner could not even begin.
+func unavailable(ret formats.Return, err error) (formats.ReturnError, bool) {
+	if err != nil {
+		failed := formats.Failed(err)
+		return failed.Errors[0], failed.Class == formats.ClassUnavailable
+	}
+	if ret.Status != formats.StatusFailed || len(ret.Errors) == 0 {
+		return formats.ReturnError{}, false
+	}
+	return ret.Errors[0], formats.ClassOf(ret.Errors[0]) == formats.ClassUnavailable
+}
+
+// Auto finds the first agent CLI that is installed and runs, once a process.
+type Auto struct {
+	Starter *proc.Starter
+
+	mu    sync.Mutex // held while programs are asked, so that they are asked once
+	found *Found     // guarded by mu
+}
+
+// First gives the CLI, in the order of Drivers.
+func (a *Auto) First(ctx context.Context) (Found, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.found != nil {
+		return *a.found, nil
+	}
+	for _, d := range Drivers() {
+		f, err := Probe(ctx, a.Starter, d)
+		if ctx.Err() != nil {
+			return Found{}, context.Cause(ctx)
+		}
+		if err == nil {
+			a.found = &f
+			return f, nil
+		}
+	}
+	return Found{}, &formats.Failure{
+		Code: formats.CodeToolUnavailable, Message: "runner auto: expected one of " + strings.Join(Names(), ", ") + " on PATH, got none",
+		Help: "install one of them, or use --runner offline",
+	}
+}
+
+// Chosen is the Agent of `runner: auto`.
+type Chosen struct {
+	Auto *Auto
+	// For makes the agent of one runner by its name.
+	For func(name string) subagents.Agent
+}
+
+// Run does what RunMetered does.
+func (c *Chosen) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := c.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered runs on what was found.
+func (c *Chosen) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	if c.Auto == nil || c.For == nil {
+		return formats.Return{}, subagents.Measured{}, &MissingError{What: "what finds and makes runners"}
+	}
+	found, err := c.Auto.First(ctx)
+	if err != nil {
+		return formats.Failed(err), subagents.Measured{Runner: "auto"}, nil
+	}
+	return Link{Name: found.Name, Agent: c.For(found.Name)}.run(ctx, r)
+}
+
+// Unknown is the Agent of a runner that this program does not have.
+func Unknown(name string) subagents.Agent {
+	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeToolUnavailable, Message: fmt.Sprintf("expected a runner (%s, exec, offline, auto), got %q", strings.Join(Names(), ", "), name),
+			Help: "change `runner` in the subagent's file, or use --runner offline",
+		}), nil
+	})
+}

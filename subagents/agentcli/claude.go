@@ -1,0 +1,176 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+)
+
+// Claude drives `claude`. Its traps: an error of the API is a result with subtype "success", so is_error is read; a refused
+// tool leaves no trace but permission_denials; an ignored schema leaves none at all.
+func Claude() Driver {
+	return Driver{
+		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Schema: true,
+		Argv: claudeArgv, Env: claudeEnv, Line: claudeLine,
+	}
+}
+
+func claudeArgv(c Call) []string {
+	tools := []string{"Read", "Grep", "Glob", "Write", "Edit"}
+	if c.Grant.Shell {
+		tools = append(tools, "Bash")
+	}
+	if c.Grant.Net {
+		tools = append(tools, "WebFetch", "WebSearch")
+	}
+	args := []string{
+		"-p", "--output-format", "stream-json", "--verbose",
+		// A project's settings may hold hooks, which are programs, and its servers are programs too.
+		"--setting-sources", "user", "--strict-mcp-config", "--no-chrome", "--no-session-persistence",
+		"--permission-mode", "dontAsk", "--tools", strings.Join(tools, ","), "--settings", claudeSettings(c),
+	}
+	if c.Model != "" {
+		args = append(args, "--model", c.Model)
+	}
+	if c.Turns > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(c.Turns))
+	}
+	if c.Cost > 0 {
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(c.Cost, 'f', -1, 64))
+	}
+	if c.Schema != nil {
+		args = append(args, "--json-schema", string(c.Schema))
+	}
+	return args
+}
+
+// claudeSettings grants by path: a rule with two slashes is absolute, and a rule that denies wins.
+func claudeSettings(c Call) string {
+	edit := func(path string) string { return "Edit(/" + filepath.ToSlash(path) + ")" }
+	allow := []string{"Read", "Grep", "Glob", edit(c.Out + "/**"), edit(c.Return)}
+	if c.Grant.Write {
+		allow = append(allow, edit(c.Dir+"/**"))
+	}
+	if c.Grant.Shell {
+		allow = append(allow, "Bash")
+	}
+	if c.Grant.Net {
+		allow = append(allow, "WebFetch", "WebSearch")
+	}
+	var deny []string
+	for _, name := range protected() {
+		deny = append(deny, edit(filepath.Join(c.Root, formats.Workspace, name)))
+	}
+	folders := []string{c.Out, c.Private}
+	if c.Root != c.Dir {
+		folders = append(folders, c.Root)
+	}
+	out, err := json.Marshal(map[string]any{
+		"permissions":                map[string]any{"allow": allow, "deny": deny, "additionalDirectories": folders},
+		"includeCoAuthoredBy":        false,
+		"enableAllProjectMcpServers": false,
+	})
+	if err != nil {
+		return "{}"
+	}
+	return string(out)
+}
+
+func claudeEnv(Call) []string {
+	return []string{
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_MAX_RETRIES=0", // the command retries
+		"IS_SANDBOX=1",
+	}
+}
+
+// claudeEvent is the part of an event of stream-json that is read.
+type claudeEvent struct {
+	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
+	Model   string `json:"model"`
+	Message struct {
+		ID    string      `json:"id"`
+		Model string      `json:"model"`
+		Usage claudeUsage `json:"usage"`
+	} `json:"message"`
+	IsError    bool            `json:"is_error"`
+	Result     string          `json:"result"`
+	Reason     string          `json:"terminal_reason"`
+	Status     int             `json:"api_error_status"`
+	Kind       string          `json:"api_error_type"`
+	Turns      int             `json:"num_turns"`
+	Cost       float64         `json:"total_cost_usd"`
+	Usage      *claudeUsage    `json:"usage"`
+	Structured json.RawMessage `json:"structured_output"`
+	Errors     []string        `json:"errors"`
+	Denials    []struct {
+		Tool string `json:"tool_name"`
+	} `json:"permission_denials"`
+	Models map[string]struct {
+		Cost float64 `json:"costUSD"`
+	} `json:"modelUsage"`
+}
+
+type claudeUsage struct {
+	Input   int64 `json:"input_tokens"`
+	Created int64 `json:"cache_creation_input_tokens"`
+	Read    int64 `json:"cache_read_input_tokens"`
+	Output  int64 `json:"output_tokens"`
+}
+
+func (u claudeUsage) tokens() formats.Tokens {
+	return formats.Tokens{Input: u.Input + u.Created + u.Read, Cached: u.Read, Output: u.Output}
+}
+
+func claudeLine(r *Reading, line []byte) {
+	var e claudeEvent
+	if json.Unmarshal(line, &e) != nil {
+		return // what is printed between the events, such as a complaint about a broken answer
+	}
+	switch e.Type {
+	case "system":
+		if e.Subtype == "init" && e.Model != "" {
+			r.Model = e.Model
+		}
+	case "assistant":
+		if e.Message.ID != r.message { // a message has an event for each of its parts
+			r.message, r.before = e.Message.ID, r.Tokens
+			r.Turns++
+		}
+		now := e.Message.Usage.tokens()
+		r.Tokens = formats.Tokens{Input: r.before.Input + now.Input, Cached: r.before.Cached + now.Cached, Output: r.before.Output + now.Output}
+	case "result":
+		claudeResult(r, e)
+	}
+}
+
+func claudeResult(r *Reading, e claudeEvent) {
+	r.Ended, r.Text, r.Turns, r.Cost = true, e.Result, e.Turns, e.Cost
+	if e.Usage != nil {
+		r.Tokens = e.Usage.tokens()
+	}
+	best := 0.0
+	for _, name := range sortedKeys(e.Models) {
+		if m := e.Models[name]; m.Cost > best {
+			r.Model, best = name, m.Cost
+		}
+	}
+	if s := strings.TrimSpace(string(e.Structured)); s != "" && s != "null" {
+		r.Structured = slices.Clone(e.Structured)
+	}
+	for _, d := range e.Denials {
+		r.deny(d.Tool)
+	}
+	if e.IsError || e.Subtype != "success" {
+		message := e.Result
+		if message == "" {
+			message = strings.Join(append([]string{e.Subtype}, e.Errors...), ": ")
+		}
+		r.fault(Fault{Status: e.Status, Kind: strings.Join([]string{e.Subtype, e.Reason, e.Kind}, " "), Message: message})
+	}
+}

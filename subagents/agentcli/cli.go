@@ -1,0 +1,365 @@
+package agentcli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/proc"
+	"tercet/subagents"
+	"tercet/subagents/prompt"
+)
+
+// CLI is the Agent of one subagent file on one agent CLI.
+type CLI struct {
+	Driver     Driver
+	Definition subagents.Definition
+	Starter    *proc.Starter
+	// Root is the project root.
+	Root string
+	// Nonce makes the word that authenticates a return which comes as text. It must be set.
+	Nonce func() string
+	// IsolatedHome gives every call a home of its own.
+	IsolatedHome bool
+	// Mask takes secrets out of what is kept of the program's output, a line at a time; nil keeps it as it is.
+	Mask func([]byte) []byte
+}
+
+// Run does what RunMetered does.
+func (c *CLI) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := c.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered starts the program once and reads what it returns and what it used.
+func (c *CLI) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	used := subagents.Measured{Runner: c.Driver.Name, Model: c.model()}
+	switch {
+	case c.Starter == nil:
+		return formats.Return{}, used, &MissingError{What: "a starter of processes"}
+	case c.Nonce == nil:
+		return formats.Return{}, used, &MissingError{What: "a source of nonces"}
+	case c.Root == "" || r.Out == "":
+		return formats.Return{}, used, &MissingError{What: "a project root and a folder for documents"}
+	}
+	if strings.HasPrefix(used.Model, "-") {
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeConfig, Message: fmt.Sprintf("expected the name of a model, got %q", used.Model), Help: "change `model` in " + c.Definition.File,
+		}), used, nil
+	}
+	if _, err := c.Starter.Look(c.Driver.Name); err != nil {
+		return formats.Failed(c.failure(formats.CodeToolUnavailable, "runner "+c.Driver.Name+" is not installed")), used, nil
+	}
+	b, err := newBox(r.Out)
+	if err != nil {
+		return formats.Return{}, used, err
+	}
+	ret, err := c.call(ctx, r, b, &used)
+	return ret, used, errors.Join(err, b.close())
+}
+
+// model is the one that the file names for this runner, else the one for every runner.
+func (c *CLI) model() string {
+	if m, ok := c.Definition.Model[c.Driver.Name]; ok {
+		return m
+	}
+	return c.Definition.Model[""]
+}
+
+func (c *CLI) failure(code formats.Code, message string) *formats.Failure {
+	return &formats.Failure{Code: code, Message: message, Help: faultHelp{c.Driver}.of(code)}
+}
+
+// call starts the program, watches it and judges how it ended.
+func (c *CLI) call(ctx context.Context, r formats.Request, b *box, used *subagents.Measured) (ret formats.Return, err error) {
+	nonce := c.Nonce()
+	info := c.Definition.Info
+	p := prompt.Compose(prompt.Input{Request: r, Info: info, Channel: prompt.Channel{File: b.file, Nonce: nonce}})
+	used.Prompt = p.SHA256
+	call, env, err := c.prepare(r, b, nonce)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	bound := c.bounds(r)
+	call.Turns, call.Cost = bound.turns, bound.cost
+	if err := c.writeFiles(call); err != nil {
+		return formats.Return{}, err
+	}
+	if err := writeNew(b.dir+"-prompt.md", []byte(c.masked(p.Text))); err != nil {
+		return formats.Return{}, err
+	}
+	out, err := newTranscript(b.dir+"-stdout", c.Mask)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	defer func() { err = errors.Join(err, out.close()) }()
+	reading := &Reading{}
+	var over formats.Failure
+	lines := lineReader{each: func(line []byte) bool {
+		out.line(line)
+		c.Driver.Line(reading, line)
+		over = c.over(bound, reading)
+		return over.Code == ""
+	}}
+	res, runErr := c.Starter.Run(ctx, proc.Command{
+		Argv: append([]string{c.Driver.Name}, c.Driver.Argv(call)...), Dir: r.Dir, Env: env, Stdin: []byte(p.Text), Private: true,
+		Purpose: proc.PurposeAgent, Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle}, Watch: lines.take,
+	})
+	lines.end()
+	if keepErr := keepErrors(b.dir+"-stderr", res.Stderr, c.Mask); keepErr != nil {
+		runErr = errors.Join(runErr, keepErr)
+	}
+	if c.Driver.End != nil && !res.Killed {
+		c.Driver.End(reading, Ending{Exit: res.Exit, Stderr: res.Stderr})
+	}
+	c.measure(used, reading)
+	if runErr != nil {
+		return formats.Return{}, notRun(ctx, runErr, c.Driver.Name, "run tercet doctor")
+	}
+	if over.Code == "" {
+		over = c.over(bound, reading)
+	}
+	return c.judge(r, ending{res: res, over: over, reading: reading, box: b, nonce: nonce})
+}
+
+func (c *CLI) measure(used *subagents.Measured, reading *Reading) {
+	if reading.Model != "" {
+		used.Model = reading.Model
+	}
+	used.Tokens, used.Cost = reading.Tokens, reading.Cost
+}
+
+// prepare says where everything is, and what the child's environment has besides the Starter's.
+func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, error) {
+	call := Call{
+		Dir: r.Dir, Root: c.Root, Out: r.Out, Return: b.file, Private: b.dir, Model: c.model(), Grant: grants(c.Definition.Info.Tools),
+	}
+	var env []string
+	if c.IsolatedHome {
+		call.Home = filepath.Join(b.dir, "home")
+		env = append(env, homeEnv(call.Home)...)
+		if err := os.Mkdir(call.Home, 0o700); err != nil {
+			return Call{}, nil, &FolderError{Op: "make a private home", Err: err}
+		}
+	}
+	if c.Driver.Schema && len(r.Repair) > 0 && r.Question == "" {
+		// In the first round it would only cost a turn: the file is the channel.
+		call.Schema = schemaOf(c.Definition.Info, nonce)
+	}
+	call.Lookup = func(name string) string {
+		value := ""
+		for _, kv := range slices.Concat(c.Starter.Env, env) {
+			if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+				value = v
+			}
+		}
+		return value
+	}
+	if c.Driver.Env != nil {
+		env = append(env, c.Driver.Env(call)...)
+	}
+	env = append(env, "TERCET_ROOT="+c.Root, "TERCET_RUN="+r.Run, "TERCET_OUT="+r.Out, "TERCET_RETURN="+b.file, "NO_COLOR=1")
+	return call, env, nil
+}
+
+// homeEnv moves everything that a CLI keeps of a person into a folder.
+func homeEnv(home string) []string {
+	at := func(name string) string { return filepath.Join(home, name) }
+	return []string{
+		"HOME=" + home, "XDG_CONFIG_HOME=" + at(".config"), "XDG_DATA_HOME=" + at(".local/share"), "XDG_STATE_HOME=" + at(".local/state"),
+		"XDG_CACHE_HOME=" + at(".cache"), "CODEX_HOME=" + at(".codex"), "CLAUDE_CONFIG_DIR=" + at(".claude"),
+	}
+}
+
+func (c *CLI) writeFiles(call Call) error {
+	if call.Home != "" {
+		// codex refuses a folder of its own that is not there.
+		if err := os.MkdirAll(filepath.Join(call.Home, ".codex"), 0o700); err != nil {
+			return &FolderError{Op: "make a private home", Err: err}
+		}
+	}
+	if c.Driver.Files == nil {
+		return nil
+	}
+	for name, data := range c.Driver.Files(call) {
+		if err := writeNew(filepath.Join(call.Private, name), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bounds are what ends a program before its time; zero means no bound.
+type bounds struct {
+	tokens int64
+	cost   float64
+	turns  int
+}
+
+func (c *CLI) bounds(r formats.Request) bounds {
+	limits := c.Definition.Limits
+	b := bounds{tokens: int64(limits.Tokens), cost: limits.Cost, turns: limits.Turns}
+	if n := r.Budget.Tokens; n > 0 && (b.tokens == 0 || n < b.tokens) {
+		b.tokens = n
+	}
+	if n := r.Budget.Cost; n > 0 && (b.cost == 0 || n < b.cost) {
+		b.cost = n
+	}
+	return b
+}
+
+// over tells which bound is passed, by a failure without a code if none is.
+func (c *CLI) over(b bounds, r *Reading) formats.Failure {
+	msg := ""
+	switch total := r.Tokens.Total(); {
+	case b.tokens > 0 && total > b.tokens:
+		msg = fmt.Sprintf("expected at most %d tokens, got %d", b.tokens, total)
+	case b.cost > 0 && r.Cost > b.cost:
+		msg = fmt.Sprintf("expected a cost of at most $%.4g, got $%.4g", b.cost, r.Cost)
+	case b.turns > 0 && r.Turns > b.turns:
+		msg = fmt.Sprintf("expected at most %d turns, got %d", b.turns, r.Turns)
+	case r.Empty >= maxEmpty:
+		return formats.Failure{
+			Code: formats.CodeTransient, Message: fmt.Sprintf("%s went on asking a model that gave no answer", c.Driver.Name),
+			Help: "check the address of the model's server",
+		}
+	default:
+		return formats.Failure{}
+	}
+	return *c.failure(formats.CodeLimit, c.Driver.Name+": "+msg)
+}
+
+// ending is all that is known when the program has ended.
+type ending struct {
+	res     proc.Result
+	over    formats.Failure
+	reading *Reading
+	box     *box
+	nonce   string
+}
+
+// judge reads the program's own fields first, then the return. The exit code alone decides nothing.
+func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
+	name := c.Driver.Name
+	switch {
+	case e.over.Code != "":
+		return formats.Failed(&e.over), nil
+	case e.res.TimedOut == proc.TimeoutIdle:
+		return formats.Failed(&formats.Failure{Code: formats.CodeTimeout, Message: fmt.Sprintf("%s printed nothing for %s", name, r.Timeout.Idle), Help: "give the step a longer `timeout`"}), nil
+	case e.res.TimedOut != proc.TimeoutNone:
+		return formats.Failed(&formats.Failure{Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", name, r.Timeout.Total), Help: "give the step a longer `timeout`"}), nil
+	case e.res.Flooded:
+		return formats.Failed(c.failure(formats.CodeLimit, fmt.Sprintf("%s printed more than %d MiB and was stopped", name, proc.DefaultLimit>>20))), nil
+	case e.reading.Fault != nil:
+		code := e.reading.Fault.code()
+		return formats.Failed(c.failure(code, name+": "+c.masked(firstLine(e.reading.Fault.Message)))), nil
+	}
+	ret, raw, bad, err := c.find(r, e)
+	switch {
+	case err != nil:
+		return formats.Return{}, err
+	case len(bad) == 0:
+		for _, tool := range e.reading.Denied {
+			ret.Warnings = append(ret.Warnings, fmt.Sprintf("the tool %s was refused", tool))
+		}
+		if e.res.Exit != 0 {
+			ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s ended with exit code %d", name, e.res.Exit))
+		}
+		return ret, nil
+	case raw == nil && len(e.reading.Denied) > 0:
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeDenied, Message: fmt.Sprintf("%s was refused the tool %s and gave no return", name, strings.Join(e.reading.Denied, ", ")),
+			Help: "add what it needs to `tools` in " + c.Definition.File,
+		}), nil
+	case raw == nil && !e.res.Success():
+		exit := &ExitError{Agent: r.Agent, Argv: []string{name}, Exit: e.res.Exit, Signal: e.res.Signal}
+		for _, line := range lastLines(e.res.Stderr) {
+			exit.Last = append(exit.Last, c.masked(line))
+		}
+		code := Fault{Message: strings.Join(exit.Last, " ")}.code()
+		return formats.Failed(&formats.Failure{Code: code, Help: faultHelp{c.Driver}.of(code), Err: exit}), nil
+	}
+	if raw == nil {
+		raw = []byte(e.reading.Text)
+	}
+	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: []byte(c.masked(string(raw))), Problems: bad}
+}
+
+// find reads the return: the private file first, then what obeys the schema, then the final message, which must carry the
+// nonce. raw is what was taken for the return, nil if nothing was.
+func (c *CLI) find(r formats.Request, e ending) (ret formats.Return, raw []byte, bad []string, err error) {
+	opt := formats.ParseOptions{Agent: r.Agent, Nonce: e.nonce}
+	if raw, bad, err = e.box.read(); err != nil || len(bad) > 0 {
+		return ret, raw, bad, err
+	}
+	if raw == nil {
+		raw = e.reading.Structured
+	}
+	var broken error
+	if raw != nil {
+		ret, broken = formats.ParseReturn(raw, opt)
+	} else {
+		ret, raw, broken = formats.FinalMessage([]byte(e.reading.Text), opt)
+	}
+	if broken != nil {
+		return ret, raw, strings.Split(broken.Error(), "\n"), nil
+	}
+	return ret.Typed(c.Definition.Info.Fields), raw, nil, nil
+}
+
+func (c *CLI) masked(s string) string {
+	if c.Mask == nil {
+		return s
+	}
+	return string(c.Mask([]byte(s)))
+}
+
+// schemaOf gives a schema of the return, or nil if the contract has fields that such a schema cannot hold: every member is
+// required, and one that is not needed is null.
+func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
+	type object = map[string]any
+	text := func() object { return object{"type": []string{"string", "null"}} }
+	whole := func(members object) object {
+		return object{"type": "object", "properties": members, "required": sortedKeys(members), "additionalProperties": false}
+	}
+	statuses := []formats.ReturnStatus{formats.StatusCompleted, formats.StatusPartial, formats.StatusFailed, formats.StatusBlocked}
+	members := object{
+		"status": object{"type": "string", "enum": statuses}, "summary": object{"type": "string"}, "nonce": object{"type": "string", "enum": []string{nonce}},
+		"text": text(), "blocked_reason": text(), "next_steps": text(),
+		"artifacts": object{"type": "array", "items": whole(object{"type": object{"type": "string"}, "path": object{"type": "string"}, "summary": text()})},
+		"issues":    object{"type": "array", "items": whole(object{"level": object{"type": "string"}, "description": object{"type": "string"}})},
+		"errors":    object{"type": "array", "items": whole(object{"type": object{"type": "string"}, "code": object{"type": "string"}, "message": object{"type": "string"}})},
+	}
+	if info.Role == formats.RoleReviewer && info.StatusQuery == "" {
+		members["verdict"] = text()
+	}
+	if len(info.Fields) > 0 {
+		fields := object{}
+		for name, f := range info.Fields {
+			kind := object{"type": string(f.Type)}
+			switch f.Type {
+			case formats.TypeString, formats.TypeInteger, formats.TypeNumber, formats.TypeBoolean:
+			case formats.TypeList:
+				kind = object{"type": "array", "items": object{"type": "string"}}
+			case formats.TypeArray, formats.TypeObject, formats.TypeAny:
+				return nil
+			}
+			if f.Optional {
+				kind["type"] = []any{kind["type"], "null"}
+			}
+			fields[name] = kind
+		}
+		members["fields"] = whole(fields)
+	}
+	out, err := json.Marshal(whole(members))
+	if err != nil {
+		return nil
+	}
+	return out
+}

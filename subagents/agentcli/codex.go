@@ -1,0 +1,176 @@
+package agentcli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tercet/formats"
+)
+
+// Codex drives `codex exec`. Its traps: an item of type error is a warning, also in a run that succeeds; a schema that the
+// model ignores is no failure; tokens are told at the end of a turn and add up over it, and there is no cost.
+//
+// It has no tool for reading: it runs commands in a sandbox of its own. What is not granted is therefore not a tool that is
+// missing but a folder that cannot be written and a network that is not there.
+func Codex() Driver {
+	return Driver{
+		Name: "codex", Package: "@openai/codex", Tested: "0.169.0", Schema: true,
+		Argv: codexArgv, Files: codexFiles, Line: codexLine,
+	}
+}
+
+const codexSchema = "schema.json"
+
+func codexArgv(c Call) []string {
+	set := func(key string, value any) []string {
+		text, err := json.Marshal(value) // a string of JSON is a string of TOML
+		if err != nil {
+			return nil
+		}
+		return []string{"-c", key + "=" + string(text)}
+	}
+	args := []string{
+		"exec", "--json", "--skip-git-repo-check", "--ephemeral", "-C", c.Dir,
+		"-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false", "-c", `otel.exporter="none"`,
+		"-c", "features.plugins=false", "-c", "features.apps=false", "-c", `approval_policy="never"`,
+		"-c", `default_permissions="tercet"`, "-c", "permissions.tercet.filesystem=" + codexFolders(c),
+	}
+	if c.Grant.Net {
+		args = append(args, "-c", "permissions.tercet.network={enabled=true}")
+	}
+	if name := codexProvider(c); name != "" {
+		args = append(args, set("model_providers."+name+".request_max_retries", 0)...)
+		args = append(args, set("model_providers."+name+".stream_max_retries", 0)...)
+	}
+	if c.Model != "" {
+		args = append(args, "-m", c.Model)
+	}
+	if c.Schema != nil {
+		args = append(args, "--output-schema", filepath.Join(c.Private, codexSchema))
+	}
+	return append(args, "-") // the prompt comes on standard input
+}
+
+// codexFolders is what its sandbox lets commands write, as an inline table of TOML.
+func codexFolders(c Call) string {
+	type entry struct{ path, right string }
+	list := []entry{{":root", "read"}, {":tmpdir", "write"}}
+	if c.Grant.Write {
+		list = append(list, entry{c.Dir, "write"}, entry{filepath.Join(c.Root, formats.Workspace), "read"})
+		if own := filepath.Join(c.Root, formats.Workspace); strings.HasPrefix(c.Dir, own+string(filepath.Separator)) {
+			list = list[:len(list)-1] // a worktree stands inside the workspace
+		}
+	}
+	list = append(list, entry{c.Out, "write"}, entry{c.Private, "write"})
+	var parts []string
+	for _, e := range list {
+		key, err := json.Marshal(e.path)
+		if err != nil {
+			continue
+		}
+		parts = append(parts, string(key)+`="`+e.right+`"`)
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+func codexFiles(c Call) map[string][]byte {
+	if c.Schema == nil {
+		return nil
+	}
+	return map[string][]byte{codexSchema: c.Schema}
+}
+
+// codexProvider gives the provider that the person's own configuration chooses and defines, empty for a built-in one, whose
+// retries cannot be changed.
+func codexProvider(c Call) string {
+	home := c.Lookup("CODEX_HOME")
+	if home == "" {
+		home = filepath.Join(c.Lookup("HOME"), ".codex")
+	}
+	src, err := os.ReadFile(filepath.Join(home, "config.toml"))
+	if err != nil {
+		return ""
+	}
+	name, section, defined := "", "", ""
+	for lines := bufio.NewScanner(bytes.NewReader(src)); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if strings.HasPrefix(line, "[") {
+			section = strings.Trim(line, "[] ")
+			if strings.TrimPrefix(section, "model_providers.") == name && name != "" {
+				defined = name
+			}
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if ok && section == "" && strings.TrimSpace(key) == "model_provider" {
+			value, _, _ = strings.Cut(value, "#")
+			name = strings.Trim(strings.TrimSpace(value), `"'`)
+		}
+	}
+	return defined
+}
+
+// codexEvent is the part of an event that is read.
+type codexEvent struct {
+	Type string `json:"type"`
+	Item struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	} `json:"item"`
+	Usage struct {
+		Input  int64 `json:"input_tokens"`
+		Cached int64 `json:"cached_input_tokens"`
+		Output int64 `json:"output_tokens"`
+	} `json:"usage"`
+	Message string `json:"message"`
+	Error   struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func codexLine(r *Reading, line []byte) {
+	var e codexEvent
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "item.completed":
+		switch e.Item.Type {
+		case "agent_message":
+			r.Text = e.Item.Text
+			r.Turns++
+		case "command_execution", "file_change", "mcp_tool_call", "web_search":
+			r.Turns++
+		}
+	case "turn.completed":
+		r.Ended = true
+		r.Tokens = formats.Tokens{Input: e.Usage.Input, Cached: e.Usage.Cached, Output: e.Usage.Output}
+	case "turn.failed":
+		r.fault(codexFault(e.Error.Message))
+	case "error":
+		// Also printed while it connects again; a turn that completes takes it back.
+		r.message = e.Message
+	}
+}
+
+// codexFault reads the message, which may be the error object of the server as JSON.
+func codexFault(message string) Fault {
+	var inner struct {
+		Error struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	f := Fault{Message: message}
+	if json.Unmarshal([]byte(message), &inner) == nil && inner.Error.Message != "" {
+		f.Kind, f.Message = inner.Error.Type, inner.Error.Message
+		if f.Kind == "invalid_request_error" {
+			f.Status = 400
+		}
+	}
+	return f
+}

@@ -1,0 +1,389 @@
+package agentcli_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/modelserver"
+	"tercet/internal/proc"
+	"tercet/subagents"
+	"tercet/subagents/agentcli"
+)
+
+// The conformance tests drive real agent CLIs against a model server of ours, and are run by agents.sh:
+//
+//	go test ./subagents/agentcli -run Conformance -args -agents claude,codex -agents-dir FOLDER
+//
+// FOLDER holds one folder a CLI, as npm installs it.
+var (
+	agentsFlag    = flag.String("agents", "", "agent CLIs to drive, separated by commas")
+	agentsDirFlag = flag.String("agents-dir", "", "folder that they are installed in")
+)
+
+// drive is one agent CLI with a model server.
+type drive struct {
+	driver agentcli.Driver
+	bin    string // folder of its program
+	server *modelserver.Server
+	url    string
+}
+
+// scene is one call of it.
+type scene struct {
+	scenario string
+	tools    []string
+	info     func(*formats.AgentInfo)
+	limits   subagents.Limits
+	budget   formats.Budget
+	timeout  time.Duration
+	cancel   bool // as soon as the model is asked
+	repair   bool
+}
+
+// played is what came of it.
+type played struct {
+	ret      formats.Return
+	used     subagents.Measured
+	err      error
+	dir, out string
+	key      string
+	took     time.Duration
+}
+
+func TestConformance(t *testing.T) {
+	if *agentsFlag == "" {
+		t.Skip("no -agents: agents.sh installs them and runs this")
+	}
+	for name := range strings.SplitSeq(*agentsFlag, ",") {
+		driver, ok := agentcli.ByName(name)
+		if !ok {
+			t.Fatalf("-agents: expected one of %v, got %q", agentcli.Names(), name)
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: scripts()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			listener := httptest.NewServer(server)
+			t.Cleanup(func() {
+				server.Close()
+				listener.CloseClientConnections()
+				listener.Close()
+			})
+			d := drive{driver: driver, bin: filepath.Join(*agentsDirFlag, name, "node_modules", ".bin"), server: server, url: listener.URL}
+			t.Run("version", d.version)
+			for _, c := range d.cases() {
+				t.Run(c.name, func(t *testing.T) { c.check(t, d, d.play(t, c.scene)) })
+			}
+		})
+	}
+}
+
+var (
+	returnPath = regexp.MustCompile(`/[^\s` + "`" + `"]+/call-\d+/return\.json`)
+	nonceWord  = regexp.MustCompile(`"nonce": "([^"]+)"`)
+)
+
+// scripts are what the model does; where things are it reads in the prompt, as a model has to.
+func scripts() map[string]modelserver.Script {
+	steps := func(list ...func(t modelserver.Turn, ret, out, dir string) modelserver.Reply) modelserver.Script {
+		return func(t modelserver.Turn) modelserver.Reply {
+			ret := returnPath.FindString(t.Prompt)
+			if ret == "" {
+				return modelserver.Reply{Text: "a title"}
+			}
+			out := filepath.Join(filepath.Dir(filepath.Dir(ret)), "out")
+			root, _, _ := strings.Cut(ret, "/.tercet/")
+			return list[min(t.Results, len(list)-1)](t, ret, out, root)
+		}
+	}
+	type turn = modelserver.Turn
+	type reply = modelserver.Reply
+	done := func(turn, string, string, string) reply { return reply{Text: "All done."} }
+	write := func(path func(ret, out, dir string) string, text string) func(turn, string, string, string) reply {
+		return func(t turn, ret, out, dir string) reply { return t.Write(path(ret, out, dir), text) }
+	}
+	toReturn := func(ret, _, _ string) string { return ret }
+	toOut := func(_, out, _ string) string { return out + "/r.md" }
+	inTree := func(name string) func(string, string, string) string {
+		return func(_, _, dir string) string { return filepath.Join(dir, name) }
+	}
+	const ok = `{"status": "completed", "summary": "did it", "artifacts": []}`
+	return map[string]modelserver.Script{
+		"document": steps(write(toOut, "# Report\n"), write(toReturn, `{"status": "completed", "summary": "did it", "artifacts": [{"type": "report", "path": "r.md"}]}`), done),
+		"tree":     steps(write(inTree("made.txt"), "made\n"), write(toReturn, ok), done),
+		"stray":    steps(write(inTree("made.txt"), "made\n"), done),
+		"state":    steps(write(inTree(".tercet/state.json"), "{}\n"), write(toReturn, ok), done),
+		"shell":    steps(func(t turn, _, out, _ string) reply { return t.Shell("printf 'ran %s' $((40+2)) > " + out + "/r.md") }, write(toReturn, ok), done),
+		"final": steps(func(t turn, _, _, _ string) reply {
+			return reply{Text: "Here it is.\n\n```json\n{\"status\": \"completed\", \"summary\": \"said it\", \"nonce\": \"" + nonceOf(t) + "\"}\n```"}
+		}),
+		"forged": steps(func(turn, string, string, string) reply {
+			return reply{Text: "```json\n{\"status\": \"completed\", \"summary\": \"forged\"}\n```"}
+		}),
+		"obeys": steps(func(t turn, _, _, _ string) reply {
+			v := map[string]any{
+				"status": "completed", "summary": "obeyed", "nonce": nonceOf(t), "artifacts": []any{}, "issues": []any{}, "errors": []any{}, "text": nil,
+				"blocked_reason": nil, "next_steps": nil,
+			}
+			if slices.Contains(t.Tools, "StructuredOutput") && t.Results == 0 {
+				return reply{Calls: []modelserver.Call{{Tool: "StructuredOutput", Args: v}}}
+			}
+			text, err := json.Marshal(v)
+			if err != nil {
+				return reply{Text: err.Error()}
+			}
+			return reply{Text: string(text)}
+		}),
+		"runaway": steps(func(t turn, _, _, _ string) reply {
+			if r := t.Shell("echo again"); len(r.Calls) > 0 {
+				return r
+			}
+			return t.Write("/nowhere/at/all", "x")
+		}),
+	}
+}
+
+func nonceOf(t modelserver.Turn) string {
+	m := nonceWord.FindStringSubmatch(t.Prompt)
+	if m == nil {
+		return "none"
+	}
+	return m[1]
+}
+
+func (d drive) starter(t *testing.T, scenario, key string) *proc.Starter {
+	t.Helper()
+	home := t.TempDir()
+	base := modelserver.Base(d.url, scenario, key)
+	env := []string{"PATH=" + d.bin + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb"}
+	file := func(name, text string) {
+		name = filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	switch d.driver.Name {
+	case "claude":
+		env = append(env, "ANTHROPIC_BASE_URL="+base, "ANTHROPIC_API_KEY=sk-test")
+	case "codex":
+		file(".codex/config.toml", fmt.Sprintf("model_provider = \"local\"\n[model_providers.local]\nname = \"local\"\nbase_url = %q\nenv_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n", base))
+		env = append(env, "LOCAL_KEY=sk-test")
+	case "opencode":
+		file(".config/opencode/opencode.json", fmt.Sprintf(`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`, base))
+		// What it asks of the package registry is answered with 404 at once.
+		env = append(env, "npm_config_registry="+base+"/")
+	case "gemini":
+		file(".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1, "retryFetchErrors": false}}`)
+		env = append(env, "GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL="+base)
+	}
+	s, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now, Temp: t.TempDir(),
+		Grace: proc.Grace{Interrupt: time.Second, Terminate: time.Second},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (d drive) play(t *testing.T, s scene) played {
+	t.Helper()
+	root := t.TempDir()
+	key := strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
+	p := played{dir: root, key: key, out: filepath.Join(root, ".tercet/runs/r1/work/out")}
+	if err := os.MkdirAll(p.out, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, ".tercet/state.json"), []byte("the state\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info := formats.AgentInfo{Name: "worker", Role: formats.RoleUtility, Tools: append([]string{"read", "search"}, s.tools...), File: "worker.md"}
+	if s.info != nil {
+		s.info(&info)
+	}
+	model := map[string]string{"codex": "gpt-5-codex", "gemini": "gemini-2.5-flash"}
+	agent := &agentcli.CLI{
+		Driver: d.driver, Starter: d.starter(t, s.scenario, key), Root: root, Nonce: func() string { return "n0nce-" + key },
+		Definition: subagents.Definition{Info: info, File: "worker.md", Model: model, Limits: s.limits},
+	}
+	if s.timeout == 0 {
+		s.timeout = 2 * time.Minute
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if s.cancel {
+		go func() {
+			for len(d.server.Turns(key)) == 0 && ctx.Err() == nil {
+				<-time.After(50 * time.Millisecond)
+			}
+			cancel()
+		}()
+	}
+	r := formats.Request{
+		Agent: "worker", Run: "r1-" + key, Session: "sess_1767610000_k3x9qa", Step: "work", Attempt: 1, Visit: 1, Depth: formats.CommandDepth(),
+		Facets: formats.Facets{Instruction: "Do the work."}, Timeout: formats.Timeout{Total: s.timeout}, Dir: root, Out: p.out, Budget: s.budget,
+	}
+	if s.repair {
+		r.Repair = []string{"expected a return, got none"}
+	}
+	begin := time.Now()
+	p.ret, p.used, p.err = agent.RunMetered(ctx, r)
+	p.took = time.Since(begin)
+	if left := survivors(t, "TERCET_RUN=r1-"+key); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+	if state, err := os.ReadFile(filepath.Join(root, ".tercet/state.json")); err != nil || string(state) != "the state\n" {
+		t.Errorf("state.json = %q, %v, want it as it was", state, err)
+	}
+	t.Logf("%s: %d requests, %.1f s, %+v, tokens %+v, cost %v, model %s, error %v, errors %+v", s.scenario, len(d.server.Turns(key)), p.took.Seconds(), p.ret.Status, p.used.Tokens, p.used.Cost, p.used.Model, p.err, p.ret.Errors)
+	return p
+}
+
+// survivors lists the processes that have a word in their environment.
+func survivors(t *testing.T, word string) []string {
+	t.Helper()
+	var out []string
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		env, err := os.ReadFile(filepath.Join(dir, "environ"))
+		if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), word) {
+			continue
+		}
+		name, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		out = append(out, filepath.Base(dir)+" "+strings.ReplaceAll(string(name), "\x00", " "))
+	}
+	return out
+}
+
+func (d drive) version(t *testing.T) {
+	found, err := agentcli.Probe(t.Context(), d.starter(t, "text", "version"), d.driver)
+	if err != nil || found.Version != d.driver.Tested {
+		t.Errorf("Probe(%s) = %+v, %v, want version %s", d.driver.Name, found, err, d.driver.Tested)
+	}
+}
+
+type conformance struct {
+	name  string
+	scene scene
+	check func(t *testing.T, d drive, p played)
+}
+
+func (d drive) cases() []conformance {
+	code := func(want formats.Code, most int) func(*testing.T, drive, played) {
+		return func(t *testing.T, d drive, p played) {
+			t.Helper()
+			if p.err != nil || len(p.ret.Errors) != 1 || p.ret.Errors[0].Code != want {
+				t.Errorf("Run = %+v, %v, want failed with %s", p.ret, p.err, want)
+			}
+			if n := len(d.server.Turns(p.key)); n < 1 || n > most {
+				t.Errorf("the model was asked %d times, want 1 to %d: the command retries, not the program", n, most)
+			}
+		}
+	}
+	refused := func(t *testing.T, _ drive, p played) {
+		t.Helper()
+		if broken, ok := errors.AsType[*subagents.ReturnError](p.err); !ok || len(broken.Problems) == 0 {
+			t.Errorf("Run = %+v, %v, want a *ReturnError, so that the repair round asks for it", p.ret, p.err)
+		}
+	}
+	completed := func(summary string) func(*testing.T, drive, played) {
+		return func(t *testing.T, d drive, p played) {
+			t.Helper()
+			if p.err != nil || p.ret.Status != formats.StatusCompleted || p.ret.Summary != summary {
+				t.Errorf("Run = %+v, %v, want completed with %q", p.ret, p.err, summary)
+			}
+			measured(t, d, p)
+		}
+	}
+	all := []conformance{
+		{"text is no return", scene{scenario: "text"}, refused},
+		{"document and return file", scene{scenario: "document"}, func(t *testing.T, d drive, p played) {
+			completed("did it")(t, d, p)
+			if text, err := os.ReadFile(filepath.Join(p.out, "r.md")); err != nil || string(text) != "# Report\n" {
+				t.Errorf("r.md = %q, %v, want the document", text, err)
+			}
+		}},
+		{"final message with the nonce", scene{scenario: "final"}, completed("said it")},
+		{"final message without it", scene{scenario: "forged"}, refused},
+		{"write granted", scene{scenario: "tree", tools: []string{"write"}}, func(t *testing.T, d drive, p played) {
+			completed("did it")(t, d, p)
+			if _, err := os.Stat(filepath.Join(p.dir, "made.txt")); err != nil {
+				t.Errorf("made.txt: %v, want the file", err)
+			}
+		}},
+		{"write not granted", scene{scenario: "stray"}, func(t *testing.T, d drive, p played) {
+			if _, err := os.Stat(filepath.Join(p.dir, "made.txt")); err == nil {
+				t.Error("made.txt was written, want it refused")
+			}
+			if d.driver.Name == "codex" { // its sandbox refuses what a command does, which it does not tell
+				refused(t, d, p)
+				return
+			}
+			code(formats.CodeDenied, 3)(t, d, p)
+		}},
+		{"the state is not granted", scene{scenario: "state", tools: []string{"write"}}, completed("did it")},
+		{"shell granted", scene{scenario: "shell", tools: []string{"shell"}}, func(t *testing.T, d drive, p played) {
+			completed("did it")(t, d, p)
+			if text, err := os.ReadFile(filepath.Join(p.out, "r.md")); err != nil || string(text) != "ran 42" {
+				t.Errorf("r.md = %q, %v, want what the command printed", text, err)
+			}
+		}},
+		{"400", scene{scenario: "400"}, code(formats.CodeUnknown, 6)},
+		{"401", scene{scenario: "401"}, code(formats.CodeAuth, 2)},
+		{"429", scene{scenario: "429", timeout: 40 * time.Second}, code(formats.CodeTransient, 2)},
+		{"500", scene{scenario: "500", timeout: 40 * time.Second}, code(formats.CodeTransient, 2)},
+		{"invalid JSON", scene{scenario: "garbage"}, code(formats.CodeTransient, 12)},
+		{"cut", scene{scenario: "cut"}, code(formats.CodeTransient, 12)},
+		{"hang", scene{scenario: "hang", timeout: 12 * time.Second}, func(t *testing.T, d drive, p played) {
+			code(formats.CodeTimeout, 2)(t, d, p)
+			if p.took > 40*time.Second {
+				t.Errorf("Run took %s, want an end soon after 12 s", p.took)
+			}
+		}},
+		{"cancel", scene{scenario: "hang", cancel: true}, func(t *testing.T, _ drive, p played) {
+			if !errors.Is(p.err, context.Canceled) || p.took > time.Minute {
+				t.Errorf("Run = %v after %s, want the cancellation soon", p.err, p.took)
+			}
+		}},
+		{"runaway", scene{scenario: "runaway", tools: []string{"shell"}, limits: subagents.Limits{Turns: 4}}, code(formats.CodeLimit, 8)},
+	}
+	if d.driver.Schema {
+		all = append(all,
+			conformance{"schema obeyed", scene{scenario: "obeys", repair: true, info: func(i *formats.AgentInfo) { i.NoArtifacts = true }}, completed("obeyed")},
+			conformance{"schema ignored", scene{scenario: "schema-ignored", repair: true, info: func(i *formats.AgentInfo) { i.NoArtifacts = true }}, refused})
+	}
+	return all
+}
+
+func measured(t *testing.T, d drive, p played) {
+	t.Helper()
+	if p.used.Runner != d.driver.Name || p.used.Model == "" && d.driver.Name != "opencode" || len(p.used.Prompt) != 64 {
+		t.Errorf("measured = %+v, want runner, model and digest of the prompt", p.used)
+	}
+	if p.used.Tokens.Input < 100 || p.used.Tokens.Output < 20 || p.used.Tokens.Cached < 20 {
+		t.Errorf("tokens = %+v, want at least those of one answer", p.used.Tokens)
+	}
+	if d.driver.Name == "claude" && p.used.Cost <= 0 {
+		t.Errorf("cost = %v, want more than nothing", p.used.Cost)
+	}
+}

@@ -1,0 +1,127 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"slices"
+
+	"tercet/formats"
+)
+
+// Driver is what is known of one agent CLI: data and pure functions. It starts nothing.
+type Driver struct {
+	Name    string // the word for the runner in subagent files, also that of its program
+	Package string // what npm calls it, for advice
+	Tested  string // the version that the conformance tests drive
+	// Argv gives the arguments behind the program's name. The prompt is never one of them: it is fed on standard input.
+	Argv func(Call) []string
+	// Env gives KEY=VALUE to add to the environment of the child; nil adds nothing.
+	Env func(Call) []string
+	// Files are written into Call.Private before the program starts, by name; nil writes nothing.
+	Files func(Call) map[string][]byte
+	// Line takes one line of standard output into the reading.
+	Line func(*Reading, []byte)
+	// End judges what the lines alone do not say; nil: the lines say all.
+	End func(*Reading, Ending)
+	// Schema tells that the program can be given a schema for its answer.
+	Schema bool
+}
+
+// Drivers lists the agent CLIs in the order in which `auto` looks for them.
+func Drivers() []Driver { return []Driver{Claude(), Codex(), OpenCode(), Gemini()} }
+
+// Names are the runners of Drivers, in their order.
+func Names() []string {
+	var out []string
+	for _, d := range Drivers() {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+// ByName finds a driver.
+func ByName(name string) (Driver, bool) {
+	all := Drivers()
+	at := slices.IndexFunc(all, func(d Driver) bool { return d.Name == name })
+	if at < 0 {
+		return Driver{}, false
+	}
+	return all[at], true
+}
+
+// Grant is what an agent may do besides reading in its tree, and writing documents and its return.
+type Grant struct{ Write, Shell, Net bool }
+
+// grants reads the key `tools` of a subagent file.
+func grants(tools []string) Grant {
+	return Grant{Write: slices.Contains(tools, "write"), Shell: slices.Contains(tools, "shell"), Net: slices.Contains(tools, "net")}
+}
+
+// Call is one start of a program. All folders are absolute.
+type Call struct {
+	Dir     string // the tree to work in
+	Root    string // the project root, which Dir may be
+	Out     string // folder for documents
+	Return  string // file for the return
+	Private string // folder of the call, mode 0700, that Return stands in
+	Home    string // a private home, empty: the person's
+	Model   string // empty: the program's own choice
+	Grant   Grant
+	Turns   int             // most turns, 0: no bound
+	Cost    float64         // most US dollars, 0: no bound
+	Schema  json.RawMessage // of the answer, nil: none
+	// Lookup gives a variable of the environment that the child gets.
+	Lookup func(name string) string
+}
+
+// Protected are the files of the workspace that no agent may write, relative to the project root.
+func protected() []string {
+	return []string{"state.json", "audit.jsonl", "TODO.md", "config.yaml", "auto-approve", "errors.json", "commands/**", "subagents/**", "facets/**", "archive/**"}
+}
+
+// Reading is what a program has said so far. Only the goroutine that reads its output uses it until the program has ended.
+type Reading struct {
+	Text       string          // the final message so far
+	Structured json.RawMessage // the answer that obeys the schema, nil without one
+	Model      string
+	Tokens     formats.Tokens
+	Cost       float64 // US dollars
+	Turns      int
+	Denied     []string // tools that were refused
+	Fault      *Fault   // what the program reports as its own failure
+	Ended      bool     // the program said that it is done
+	Empty      int      // steps in a row in which the model said nothing that can be used
+
+	message string // id of the message whose tokens were counted last
+	before  formats.Tokens
+}
+
+// Ending is how the program ended.
+type Ending struct {
+	Exit   int
+	Stderr []byte
+}
+
+// Fault is a failure that a program reports.
+type Fault struct {
+	Status  int    // HTTP status of the model's server, 0 if it is not known
+	Kind    string // the program's word for it
+	Message string
+}
+
+// maxEmpty is how many steps without an answer are waited through: a program that asks a broken server again and again
+// without an end is stopped.
+const maxEmpty = 4
+
+// fault notes the first failure that is reported.
+func (r *Reading) fault(f Fault) {
+	if r.Fault == nil {
+		r.Fault = &f
+	}
+}
+
+// deny notes a refused tool once.
+func (r *Reading) deny(tool string) {
+	if tool != "" && !slices.Contains(r.Denied, tool) {
+		r.Denied = append(r.Denied, tool)
+	}
+}

@@ -1,0 +1,91 @@
+package agentcli
+
+import (
+	"cmp"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+)
+
+// code gives a program's failure its place in the table of codes.
+func (f Fault) code() formats.Code {
+	status := f.Status
+	if status == 0 {
+		status = statusIn(f.Message)
+	}
+	text := strings.ToLower(f.Kind + " " + f.Message)
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired,
+		has("authentication_error", "unauthenticated", "not logged in", "please run /login", "invalid auth method", "invalid api key", "api key not valid", "set an auth method", "credit balance"):
+		return formats.CodeAuth
+	case status == http.StatusForbidden:
+		return formats.CodeAuth
+	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
+		return formats.CodeTransient
+	case has("max_turns", "max_budget", "prompt is too long", "context window", "context_length", "maximum context"):
+		return formats.CodeLimit
+	case status == http.StatusNotFound, has("model not found", "model_not_found", "no such model", "unknown model", "invalid model", "providermodelnotfound"):
+		return formats.CodeConfig
+	case status >= 400:
+		return formats.CodeUnknown
+	case has("connection", "econnre", "enotfound", "etimedout", "network", "fetch failed", "stream disconnected", "socket", "high demand", "overloaded",
+		"rate limit", "temporar", "json parse", "timed out", "unable to connect", "cannot connect"):
+		return formats.CodeTransient
+	}
+	return formats.CodeUnknown
+}
+
+// statusIn finds the HTTP status that a message names.
+func statusIn(message string) int {
+	m := regexp.MustCompile(`(?i)(?:\bstatus:?|\bcode"?:|\bAPI error:?|\brejected|\berror:)\s*\(?([45]\d\d)\b`).FindStringSubmatch(message)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// faultHelp gives advice in the words of one driver.
+type faultHelp struct{ driver Driver }
+
+// help says what to do next, by the code.
+func (h faultHelp) of(code formats.Code) string {
+	name := h.driver.Name
+	switch code {
+	case formats.CodeAuth:
+		return "log in by starting " + name + " once, or name the variable of its key under `env` in config.yaml"
+	case formats.CodeTransient:
+		return "run the command again, or give the step `retry`"
+	case formats.CodeLimit:
+		return "raise `limits` in the subagent's file, or give it less to do"
+	case formats.CodeConfig:
+		return "change `model` in the subagent's file, or the program's own configuration"
+	case formats.CodeToolUnavailable:
+		return "install it: npm install -g " + h.driver.Package + "@" + h.driver.Tested
+	}
+	return "run tercet doctor, then " + name + " by hand"
+}
+
+// firstLine is the first line of a message, shortened.
+func firstLine(message string) string {
+	const most = 300
+	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	if r := []rune(line); len(r) > most {
+		line = string(r[:most]) + "..."
+	}
+	return cmp.Or(line, "no reason given")
+}

@@ -1,0 +1,161 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"tercet/formats"
+)
+
+// Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256; errors stand in the result event or, before
+// there is one, on standard error behind a stack trace; what is not granted is not offered to the model at all, and a refused
+// tool is a tool_result with an error.
+func Gemini() Driver {
+	return Driver{
+		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0",
+		Argv: geminiArgv, Env: geminiEnv, Files: geminiFiles, Line: geminiLine, End: geminiEnd,
+	}
+}
+
+const (
+	geminiPolicy   = "policy.toml"
+	geminiSettings = "settings.json"
+)
+
+func geminiArgv(c Call) []string {
+	args := []string{
+		"-o", "stream-json", "--approval-mode", "default", "--policy", filepath.Join(c.Private, geminiPolicy),
+		"--include-directories", strings.Join([]string{c.Out, c.Private}, ","), "--allowed-mcp-server-names", "none", "-e", "none",
+	}
+	if c.Model != "" {
+		args = append(args, "-m", c.Model)
+	}
+	return args
+}
+
+func geminiEnv(c Call) []string {
+	return []string{
+		"GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false",
+		"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + filepath.Join(c.Private, geminiSettings),
+	}
+}
+
+// geminiFiles are the rules of its policy engine, and settings that come before the person's. It does not read the settings
+// where a folder above them can be written by others.
+func geminiFiles(c Call) map[string][]byte {
+	var b strings.Builder
+	rule := func(tools, decision, pattern string, priority string) {
+		b.WriteString("[[rule]]\ntoolName = " + tools + "\n")
+		if pattern != "" {
+			b.WriteString("argsPattern = '''" + pattern + "'''\n")
+		}
+		b.WriteString("decision = \"" + decision + "\"\npriority = " + priority + "\n\n")
+	}
+	const files, shell, net = `["write_file", "replace"]`, `"run_shell_command"`, `["web_fetch", "google_web_search"]`
+	path := func(dir string) string { return `"file_path":"` + regexp.QuoteMeta(filepath.ToSlash(dir)) }
+	for _, dir := range []string{c.Out + "/", c.Return} {
+		rule(files, "allow", path(dir), "950")
+	}
+	if c.Grant.Write {
+		for _, name := range protected() {
+			rule(files, "deny", path(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "**")))+`|"file_path":"\.tercet/`, "940")
+		}
+		rule(files, "allow", "", "900")
+	} else {
+		rule(files, "deny", "", "900")
+	}
+	word := map[bool]string{true: "allow", false: "deny"}
+	rule(shell, word[c.Grant.Shell], "", "900")
+	rule(net, word[c.Grant.Net], "", "900")
+	settings := map[string]any{
+		"privacy":   map[string]any{"usageStatisticsEnabled": false},
+		"telemetry": map[string]any{"enabled": false},
+		"general":   map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 1, "retryFetchErrors": false},
+	}
+	if c.Lookup("GEMINI_API_KEY") != "" {
+		settings["security"] = map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}}
+	}
+	out := map[string][]byte{geminiPolicy: []byte(b.String())}
+	if text, err := json.Marshal(settings); err == nil {
+		out[geminiSettings] = text
+		if c.Home != "" {
+			out["home/.gemini/settings.json"] = text
+		}
+	}
+	return out
+}
+
+// geminiEvent is the part of an event that is read.
+type geminiEvent struct {
+	Type    string `json:"type"`
+	Model   string `json:"model"`
+	Role    string `json:"role"`
+	Content string `json:"content"`
+	Delta   bool   `json:"delta"`
+	Tool    string `json:"tool_name"`
+	ID      string `json:"tool_id"`
+	Status  string `json:"status"`
+	Output  string `json:"output"`
+	Error   struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Stats struct {
+		Input  int64 `json:"input_tokens"`
+		Output int64 `json:"output_tokens"`
+		Cached int64 `json:"cached"`
+		Total  int64 `json:"total_tokens"`
+	} `json:"stats"`
+}
+
+func geminiLine(r *Reading, line []byte) {
+	var e geminiEvent
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "init":
+		r.Model = e.Model
+	case "message":
+		if e.Role == "assistant" {
+			r.Text += e.Content
+		}
+	case "tool_use":
+		r.Text, r.message = "", e.Tool // the final message comes after the last tool
+		r.Turns++
+	case "tool_result":
+		if e.Status == "error" && (strings.Contains(e.Error.Type, "policy") || strings.Contains(e.Error.Message, "denied by policy") || strings.Contains(e.Output, "denied by policy")) {
+			r.deny(r.message)
+		}
+	case "result":
+		r.Ended = e.Status == "success"
+		r.Turns++
+		r.Tokens = formats.Tokens{Input: e.Stats.Input, Cached: e.Stats.Cached, Output: e.Stats.Output}
+		if e.Status != "success" {
+			r.fault(Fault{Kind: e.Error.Type, Message: e.Error.Message})
+		}
+	}
+}
+
+// geminiEnd reads what failed before there was an event.
+func geminiEnd(r *Reading, e Ending) {
+	if r.Fault != nil && r.Fault.Status == 0 && statusIn(r.Fault.Message) == 0 {
+		r.Fault.Status = geminiStatus(e.Exit)
+	}
+	if r.Fault != nil || r.Ended || e.Exit == 0 {
+		return
+	}
+	r.fault(Fault{Status: geminiStatus(e.Exit), Kind: "error", Message: strings.Join(lastLines(e.Stderr), " ")})
+}
+
+// geminiStatus takes the HTTP status out of an exit code, 0 if it is none.
+func geminiStatus(exit int) int {
+	for _, status := range []int{400, 401, 403, 404, 408, 429, 500, 502, 503, 504} {
+		if exit == status%256 && exit > 60 {
+			return status
+		}
+	}
+	return 0
+}

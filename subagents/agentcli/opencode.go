@@ -1,0 +1,156 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"tercet/formats"
+)
+
+// OpenCode drives `opencode run`. Its traps: no event says that all is done, the final message is the text of the last step;
+// an answer that is no JSON makes it ask again about once a second without an end, so that steps without an answer are
+// counted; it keeps a library of 5 MB in the temporary folder, which is private and removed.
+func OpenCode() Driver {
+	return Driver{
+		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33",
+		Argv: openCodeArgv, Env: openCodeEnv, Line: openCodeLine, End: openCodeEnd,
+	}
+}
+
+func openCodeArgv(c Call) []string {
+	args := []string{"run", "--format", "json", "--pure"}
+	if c.Model != "" {
+		args = append(args, "--model", c.Model)
+	}
+	return args
+}
+
+func openCodeEnv(c Call) []string {
+	return []string{
+		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "OPENCODE_CONFIG_CONTENT=" + openCodeConfig(c),
+	}
+}
+
+// openCodeConfig grants by path. Of the rules of a tool the last one that matches counts, so that objects are written by
+// hand, in order.
+func openCodeConfig(c Call) string {
+	slash := filepath.ToSlash
+	own := []string{slash(c.Out) + "/*", slash(c.Private) + "/*"}
+	edit, outside := []string{`"*":"deny"`}, []string{`"*":"deny"`}
+	rule := func(list *[]string, path, right string) {
+		// A file in the tree is named from there, one outside of it from the root.
+		for _, base := range []string{c.Dir, ""} {
+			name := path
+			if base != "" {
+				rel, err := filepath.Rel(base, path)
+				if err != nil {
+					continue
+				}
+				name = slash(rel)
+			}
+			key, err := json.Marshal(name)
+			if err == nil {
+				*list = append(*list, string(key)+`:"`+right+`"`)
+			}
+		}
+	}
+	if c.Grant.Write {
+		edit[0] = `"*":"allow"`
+		for _, name := range protected() {
+			rule(&edit, slash(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "*"))), "deny")
+		}
+	}
+	for _, path := range own {
+		rule(&edit, path, "allow")
+		rule(&outside, path, "allow")
+	}
+	if c.Root != c.Dir {
+		rule(&outside, slash(c.Root)+"/*", "allow")
+	}
+	word := func(yes bool) string {
+		if yes {
+			return `"allow"`
+		}
+		return `"deny"`
+	}
+	parts := []string{
+		`"edit":{` + strings.Join(edit, ",") + `}`, `"external_directory":{` + strings.Join(outside, ",") + `}`,
+		`"bash":` + word(c.Grant.Shell), `"webfetch":` + word(c.Grant.Net), `"websearch":` + word(c.Grant.Net),
+		`"task":"deny"`, `"question":"deny"`, `"skill":"deny"`, `"doom_loop":"deny"`,
+	}
+	return `{"autoupdate":false,"share":"disabled","snapshot":false,"permission":{` + strings.Join(parts, ",") + `}}`
+}
+
+// openCodeEvent is the part of an event that is read.
+type openCodeEvent struct {
+	Type string `json:"type"`
+	Part struct {
+		Text   string `json:"text"`
+		Tool   string `json:"tool"`
+		Reason string `json:"reason"`
+		State  struct {
+			Status string `json:"status"`
+			Error  string `json:"error"`
+		} `json:"state"`
+		Cost   float64 `json:"cost"`
+		Tokens struct {
+			Input  int64 `json:"input"`
+			Output int64 `json:"output"`
+			Think  int64 `json:"reasoning"`
+			Cache  struct {
+				Read  int64 `json:"read"`
+				Write int64 `json:"write"`
+			} `json:"cache"`
+		} `json:"tokens"`
+	} `json:"part"`
+	Error struct {
+		Name string `json:"name"`
+		Data struct {
+			Message string `json:"message"`
+			Status  int    `json:"statusCode"`
+		} `json:"data"`
+	} `json:"error"`
+}
+
+func openCodeLine(r *Reading, line []byte) {
+	var e openCodeEvent
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "step_start":
+		r.Text, r.Ended = "", false
+		r.Empty++
+	case "text":
+		r.Text += e.Part.Text
+		r.Empty = 0
+	case "tool_use":
+		r.Empty = 0
+		if s := e.Part.State; s.Status == "error" && openCodeRefused(s.Error) {
+			r.deny(e.Part.Tool)
+		}
+	case "step_finish":
+		t := e.Part.Tokens
+		r.Turns++
+		r.Ended = e.Part.Reason == "stop"
+		r.Cost += e.Part.Cost
+		r.Tokens.Input += t.Input + t.Cache.Read + t.Cache.Write
+		r.Tokens.Cached += t.Cache.Read
+		r.Tokens.Output += t.Output + t.Think
+	case "error":
+		r.fault(Fault{Status: e.Error.Data.Status, Kind: e.Error.Name, Message: e.Error.Data.Message})
+	}
+}
+
+func openCodeRefused(message string) bool {
+	return strings.Contains(message, "permission") || strings.Contains(message, "prevents you from using") || strings.Contains(message, "rejected")
+}
+
+// openCodeEnd takes a program that ended well without an answer for one that had none.
+func openCodeEnd(r *Reading, e Ending) {
+	if r.Fault == nil && e.Exit == 0 && r.Turns == 0 {
+		r.fault(Fault{Kind: "no answer", Message: "connection ended without an answer"})
+	}
+}

@@ -1,0 +1,45 @@
+package agentcli
+
+import (
+	"context"
+	"regexp"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/proc"
+)
+
+// Found is an agent CLI of this machine.
+type Found struct {
+	Name    string
+	Path    string
+	Version string // as the program says it, empty if it does not
+}
+
+// probeTime bounds a question for a version: the slowest of the programs takes some seconds when the disk is cold.
+const probeTime = 30 * time.Second
+
+// Probe asks an installed CLI for its version. One that is not installed, and one that does not run, is an error with code
+// TOOL_UNAVAILABLE.
+func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
+	f := Found{Name: d.Name}
+	gone := func(message string, err error) error {
+		return &formats.Failure{Code: formats.CodeToolUnavailable, Message: message, Err: err, Help: faultHelp{d}.of(formats.CodeToolUnavailable)}
+	}
+	path, err := s.Look(d.Name)
+	if err != nil {
+		return f, gone("runner "+d.Name+" is not installed", nil)
+	}
+	f.Path = path
+	res, err := s.Run(ctx, proc.Command{
+		Argv: []string{d.Name, "--version"}, Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: probeTime},
+	})
+	switch {
+	case err != nil:
+		return f, gone("runner "+d.Name+" does not start", err)
+	case !res.Success():
+		return f, gone("runner "+d.Name+" does not tell its version: "+firstLine(string(res.Stderr)), nil)
+	}
+	f.Version = regexp.MustCompile(`\d+\.\d+\.\d+[0-9A-Za-z.+-]*`).FindString(string(res.Stdout))
+	return f, nil
+}
