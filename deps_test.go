@@ -141,6 +141,22 @@ func breaches(p policy, found map[string]map[string][]string) []string {
 	return out
 }
 
+// TestTestsAloneImport proves that what only tests need is not linked into the program.
+func TestTestsAloneImport(t *testing.T) {
+	t.Parallel()
+	found, err := imports(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg, list := range found {
+		for _, own := range []string{"tercet/internal/modelserver", "tercet/internal/faults"} {
+			if files := list[own]; len(files) > 0 && !strings.HasPrefix("tercet/"+pkg+"/", own+"/") {
+				t.Errorf("%s imports %s in %v, want it in test files alone", pkg, own, files)
+			}
+		}
+	}
+}
+
 func TestImportsFollowThePolicy(t *testing.T) {
 	t.Parallel()
 	src, err := os.ReadFile(policyFile)

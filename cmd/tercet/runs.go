@@ -220,6 +220,20 @@ func (s *switchboard) Emit(e trace.Event) {
 	if s.log != nil {
 		s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Str("step", e.Step).Str("outcome", e.Outcome).Int("depth", e.ToDepth).
 			Dur("took", e.Duration).Msg(e.Name + " " + e.Message)
+		s.attempts(e)
+	}
+}
+
+// attempts logs the runners of a chain that were tried before the one that answered.
+func (s *switchboard) attempts(e trace.Event) {
+	list, ok := e.Attrs["attempts"].([]formats.RunnerAttempt)
+	if !ok {
+		return
+	}
+	for _, a := range list {
+		if a.Code != "" {
+			s.log.Debug().Str("run", e.Run).Str("step", e.Step).Msgf("%s passed over %s: %s: %s", e.Name, a.Runner, a.Code, a.Message)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 var update = flag.Bool("update", false, "rewrite golden files and the expectations of scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"tercet": main, "fakeagent": fakeAgent})
+	testscript.Main(m, map[string]func(){"tercet": main, "fakeagent": fakeAgent, "fakecli": fakeCLI})
 }
 
 // scripts gives the scripts to run: all of them, or under -short those that run most of the program at once, because the
@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			// A terminal's, a CI's and a person's own settings must not reach a script.
 			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("PATH", e.WorkDir+"/bin"+string(filepath.ListSeparator)+withoutAgents(e.Getenv("PATH")))
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_AUTHOR_NAME", "tester")
 			e.Setenv("GIT_AUTHOR_EMAIL", "tester@localhost")

@@ -49,5 +49,10 @@ var (
 	_ subagents.Agent = offline.Reviewer{}
 	_ subagents.Agent = offline.Reviser{}
 	_ subagents.Agent = (*agentcli.Exec)(nil)
+
+	_ subagents.Metered = (*agentcli.CLI)(nil)
+	_ subagents.Metered = (*agentcli.Chain)(nil)
+	_ subagents.Metered = (*agentcli.Chosen)(nil)
+
 	_ subagents.Agent = (*meta.Builder)(nil)
 )

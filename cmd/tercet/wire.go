@@ -30,7 +30,6 @@ import (
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 	"tercet/subagents/builtin"
-	"tercet/subagents/offline"
 	"tercet/subagents/worktree"
 )
 
@@ -41,6 +40,7 @@ type world struct {
 	root       *os.Root
 	cfg        config.Config
 	starter    *proc.Starter
+	auto       *agentcli.Auto
 	reader     *state.Reader
 	manager    *state.Manager
 	docs       *state.Docs
@@ -152,7 +152,7 @@ func (w *world) startProcesses() error {
 	names := append([]string{
 		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "SHELL", "GOCACHE", "GOMODCACHE", "GOFLAGS",
 		"GOPATH", "GOROOT", "GOPROXY", "GOTOOLCHAIN", "GONOSUMDB", "GOSUMDB", "CARGO_HOME", "RUSTUP_HOME", "npm_config_cache", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
-		"SSL_CERT_FILE", "SSL_CERT_DIR",
+		"XDG_DATA_HOME", "XDG_STATE_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 	}, w.cfg.Env...)
 	var env []string
 	for _, name := range names {
@@ -165,6 +165,7 @@ func (w *world) startProcesses() error {
 	w.starter, err = proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.recordChild,
 	})
+	w.auto = &agentcli.Auto{Starter: w.starter}
 	return err
 }
 
@@ -364,25 +365,7 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 {
 		return &agentcli.Exec{Definition: def, Starter: w.starter, Approver: w.approver, Root: w.dir, Nonce: func() string { return uuid.NewString()[:8] }}
 	}
-	wanted := def.Info.Runner
-	if len(wanted) == 0 {
-		wanted = []string{w.cfg.Runner}
-	}
-	if name := w.app.flags.runner; name != "" {
-		wanted = []string{name}
-	}
-	for _, name := range wanted {
-		if name == "offline" || name == "" {
-			workers := offline.Workers{Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}}
-			return workers.For(def.Info)
-		}
-	}
-	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeToolUnavailable, Message: fmt.Sprintf("runner %s is not supported yet", strings.Join(wanted, ", ")),
-			Help: "use --runner offline, or a subagent file with runner: exec",
-		}), nil
-	})
+	return w.runners(def)
 }
 
 // builtin gives the Go implementation of a shipped subagent.

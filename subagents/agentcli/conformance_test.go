@@ -315,6 +315,10 @@ func (d drive) cases() []conformance {
 			measured(t, d, p)
 		}
 	}
+	patience := 12 * time.Second
+	if d.driver.Name == "gemini" || d.driver.Name == "opencode" { // these are slow to begin
+		patience = 40 * time.Second
+	}
 	all := []conformance{
 		{"text is no return", scene{scenario: "text"}, refused},
 		{"document and return file", scene{scenario: "document"}, func(t *testing.T, d drive, p played) {
@@ -354,10 +358,10 @@ func (d drive) cases() []conformance {
 		{"500", scene{scenario: "500", timeout: 40 * time.Second}, code(formats.CodeTransient, 2)},
 		{"invalid JSON", scene{scenario: "garbage"}, code(formats.CodeTransient, 12)},
 		{"cut", scene{scenario: "cut"}, code(formats.CodeTransient, 12)},
-		{"hang", scene{scenario: "hang", timeout: 12 * time.Second}, func(t *testing.T, d drive, p played) {
+		{"hang", scene{scenario: "hang", timeout: patience}, func(t *testing.T, d drive, p played) {
 			code(formats.CodeTimeout, 2)(t, d, p)
-			if p.took > 40*time.Second {
-				t.Errorf("Run took %s, want an end soon after 12 s", p.took)
+			if p.took > patience+20*time.Second {
+				t.Errorf("Run took %s, want an end soon after %s", p.took, patience)
 			}
 		}},
 		{"cancel", scene{scenario: "hang", cancel: true}, func(t *testing.T, _ drive, p played) {

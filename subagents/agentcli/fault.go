@@ -40,7 +40,7 @@ func (f Fault) code() formats.Code {
 	case status >= 400:
 		return formats.CodeUnknown
 	case has("connection", "econnre", "enotfound", "etimedout", "network", "fetch failed", "stream disconnected", "socket", "high demand", "overloaded",
-		"rate limit", "temporar", "json parse", "timed out", "unable to connect", "cannot connect"):
+		"rate limit", "temporar", "json parse", "json segment", "terminated", "timed out", "unable to connect", "cannot connect"):
 		return formats.CodeTransient
 	}
 	return formats.CodeUnknown

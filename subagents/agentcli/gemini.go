@@ -45,15 +45,19 @@ func geminiEnv(c Call) []string {
 // geminiFiles are the rules of its policy engine, and settings that come before the person's. It does not read the settings
 // where a folder above them can be written by others.
 func geminiFiles(c Call) map[string][]byte {
+	const files, shell, net = `["write_file", "replace"]`, `"run_shell_command"`, `["web_fetch", "google_web_search"]`
 	var b strings.Builder
 	rule := func(tools, decision, pattern string, priority string) {
 		b.WriteString("[[rule]]\ntoolName = " + tools + "\n")
 		if pattern != "" {
 			b.WriteString("argsPattern = '''" + pattern + "'''\n")
 		}
-		b.WriteString("decision = \"" + decision + "\"\npriority = " + priority + "\n\n")
+		b.WriteString("decision = \"" + decision + "\"\npriority = " + priority + "\n")
+		if tools == shell && decision == "allow" {
+			b.WriteString("allowRedirection = true\n") // else a command that writes a file is asked about, which means refused
+		}
+		b.WriteByte('\n')
 	}
-	const files, shell, net = `["write_file", "replace"]`, `"run_shell_command"`, `["web_fetch", "google_web_search"]`
 	path := func(dir string) string { return `"file_path":"` + regexp.QuoteMeta(filepath.ToSlash(dir)) }
 	for _, dir := range []string{c.Out + "/", c.Return} {
 		rule(files, "allow", path(dir), "950")

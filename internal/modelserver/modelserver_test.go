@@ -1,0 +1,445 @@
+package modelserver_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"tercet/internal/modelserver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// client is what is common to the four wire formats.
+type client struct {
+	api          modelserver.API
+	stream, flat string // paths
+	body         func(stream bool, tools []string, results int) any
+	order        []string // names of the events of a text, in order
+}
+
+type object = map[string]any
+
+func clients() []client {
+	return []client{
+		{modelserver.Anthropic, "/v1/messages?beta=true", "/v1/messages", func(stream bool, tools []string, results int) any {
+			messages := []any{object{"role": "user", "content": "do it"}}
+			for range results {
+				messages = append(messages, object{"role": "assistant", "content": []any{object{"type": "tool_use", "id": "a", "name": "Write", "input": object{}}}},
+					object{"role": "user", "content": []any{object{"type": "tool_result", "tool_use_id": "a", "content": "result"}}})
+			}
+			list := []any{}
+			for _, name := range tools {
+				list = append(list, object{"name": name, "input_schema": object{"type": "object"}})
+			}
+			return object{"model": "m-1", "stream": stream, "system": []any{object{"type": "text", "text": "be good"}}, "messages": messages, "tools": list}
+		}, []string{"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop"}},
+		{modelserver.Responses, "/responses", "/responses", func(stream bool, tools []string, results int) any {
+			input := []any{object{"type": "message", "role": "developer", "content": []any{object{"type": "input_text", "text": "be good"}}}, object{"type": "message", "role": "user", "content": []any{object{"type": "input_text", "text": "do it"}}}}
+			for range results {
+				input = append(input, object{"type": "function_call_output", "call_id": "a", "output": "result"})
+			}
+			list := []any{}
+			for _, name := range tools {
+				list = append(list, object{"type": "function", "name": name})
+			}
+			return object{"model": "m-1", "stream": stream, "input": input, "tools": list}
+		}, []string{"response.created", "response.output_item.added", "response.output_text.delta", "response.output_item.done", "response.completed"}},
+		{modelserver.Chat, "/v1/chat/completions", "/v1/chat/completions", func(stream bool, tools []string, results int) any {
+			messages := []any{object{"role": "system", "content": "be good"}, object{"role": "user", "content": "do it"}}
+			for range results {
+				messages = append(messages, object{"role": "tool", "tool_call_id": "a", "content": "result"})
+			}
+			list := []any{}
+			for _, name := range tools {
+				list = append(list, object{"type": "function", "function": object{"name": name}})
+			}
+			return object{"model": "m-1", "stream": stream, "messages": messages, "tools": list}
+		}, []string{"data", "data", "[DONE]"}},
+		{modelserver.Gemini, "/v1beta/models/m-1:streamGenerateContent?alt=sse", "/v1beta/models/m-1:generateContent", func(_ bool, tools []string, results int) any {
+			contents := []any{object{"role": "user", "parts": []any{object{"text": "do it"}}}}
+			for range results {
+				contents = append(contents, object{"role": "user", "parts": []any{object{"functionResponse": object{"name": "x", "response": object{"output": "result"}}}}})
+			}
+			list := []any{}
+			for _, name := range tools {
+				list = append(list, object{"name": name})
+			}
+			return object{"contents": contents, "systemInstruction": object{"parts": []any{object{"text": "be good"}}}, "tools": []any{object{"functionDeclarations": list}}}
+		}, []string{"data"}},
+	}
+}
+
+func start(t *testing.T, scripts map[string]modelserver.Script) (*modelserver.Server, string) {
+	t.Helper()
+	s, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: scripts, Pause: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.Close()
+		l.CloseClientConnections()
+		l.Close()
+	})
+	return s, l.URL
+}
+
+// post asks and reads what comes until it ends or is cut off.
+func post(ctx context.Context, t *testing.T, url string, body any) (status int, got []byte, readErr error) {
+	t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer sk-test")
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := c.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	got, readErr = io.ReadAll(res.Body)
+	if err := res.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	return res.StatusCode, got, readErr
+}
+
+// events gives the names of a stream's events; "data" for those without one.
+func events(t *testing.T, stream []byte) []string {
+	t.Helper()
+	var out []string
+	name := "data"
+	for lines := bufio.NewScanner(bytes.NewReader(stream)); lines.Scan(); {
+		line := lines.Text()
+		if n, ok := strings.CutPrefix(line, "event: "); ok {
+			name = n
+			continue
+		}
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok {
+			continue
+		}
+		switch {
+		case data == "[DONE]":
+			name = data
+		case !json.Valid([]byte(data)):
+			t.Errorf("data of %s = %q, want JSON", name, data)
+		}
+		out = append(out, name)
+		name = "data"
+	}
+	return out
+}
+
+// each runs a test for every wire format, streamed and plain.
+func each(t *testing.T, scenario string, tools []string, results int, check func(t *testing.T, c client, stream bool, url string, body any)) {
+	t.Helper()
+	t.Parallel()
+	for _, c := range clients() {
+		for _, stream := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/%v", c.api, stream), func(t *testing.T) {
+				t.Parallel()
+				_, url := start(t, nil)
+				path := c.flat
+				if stream {
+					path = c.stream
+				}
+				check(t, c, stream, modelserver.Base(url, scenario, "k")+path, c.body(stream, tools, results))
+			})
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	each(t, "text", nil, 0, func(t *testing.T, c client, stream bool, url string, body any) {
+		status, got, err := post(t.Context(), t, url, body)
+		if status != http.StatusOK || err != nil || !bytes.Contains(got, []byte("pong")) {
+			t.Fatalf("text = %d, %q, %v, want pong", status, got, err)
+		}
+		if stream {
+			if d := cmp.Diff(c.order, events(t, got)); d != "" {
+				t.Errorf("events (-want +got)\n%s", d)
+			}
+		} else if !json.Valid(got) {
+			t.Errorf("answer = %q, want JSON", got)
+		}
+	})
+}
+
+func TestToolIsOneThatIsOffered(t *testing.T) {
+	t.Parallel()
+	for tools, want := range map[string]string{
+		"Read,Write": `Write`, "read,write": `filePath`, "read_file,write_file": `write_file`, "exec_command,write_stdin": "END_OF_FILE", "nothing": "no tool that can do this",
+	} {
+		t.Run(tools, func(t *testing.T) {
+			each(t, "tool", strings.Split(tools, ","), 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				_, got, err := post(t.Context(), t, url, body)
+				if err != nil || !strings.Contains(string(got), want) {
+					t.Errorf("tool of %s = %q, %v, want %q in it", tools, got, err, want)
+				}
+			})
+		})
+	}
+}
+
+func TestAfterAResultComesText(t *testing.T) {
+	each(t, "tool", []string{"Write", "write", "write_file"}, 1, func(t *testing.T, _ client, _ bool, url string, body any) {
+		_, got, err := post(t.Context(), t, url, body)
+		if err != nil || !strings.Contains(string(got), "done") || strings.Contains(string(got), modelserver.WrittenName) {
+			t.Errorf("answer = %q, %v, want a final text", got, err)
+		}
+	})
+}
+
+func TestShellAndMCP(t *testing.T) {
+	t.Parallel()
+	for scenario, tool := range map[string]string{"shell": "Bash", "mcp": "mcp__srv__greet", "loop": "bash"} {
+		t.Run(scenario, func(t *testing.T) {
+			each(t, scenario, []string{"Other", tool}, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				_, got, err := post(t.Context(), t, url, body)
+				if err != nil || !strings.Contains(string(got), `"`+tool+`"`) {
+					t.Errorf("%s = %q, %v, want a call of %s", scenario, got, err, tool)
+				}
+			})
+		})
+	}
+}
+
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	for scenario, want := range map[string]string{"schema-obeyed": "obeyed", "schema-ignored": "pong"} {
+		t.Run(scenario, func(t *testing.T) {
+			each(t, scenario, []string{"StructuredOutput"}, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				_, got, err := post(t.Context(), t, url, body)
+				if err != nil || !strings.Contains(string(got), want) || strings.Contains(string(got), `"StructuredOutput"`) != (want == "obeyed") {
+					t.Errorf("%s = %q, %v, want %q", scenario, got, err, want)
+				}
+			})
+		})
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 401, 429, 500, 529} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			each(t, fmt.Sprint(status), nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				got, text, err := post(t.Context(), t, url, body)
+				var v struct {
+					Error struct {
+						Message string `json:"message"`
+					} `json:"error"`
+				}
+				if got != status || err != nil || json.Unmarshal(text, &v) != nil || v.Error.Message == "" {
+					t.Errorf("status = %d, %q, %v, want %d with an error object", got, text, err, status)
+				}
+			})
+		})
+	}
+}
+
+func TestFailThenSucceed(t *testing.T) {
+	t.Parallel()
+	for scenario, want := range map[string][]int{"fail-2": {500, 500, 200, 200}, "fail-1-429": {429, 200}} {
+		_, url := start(t, nil)
+		c := clients()[0]
+		var got []int
+		for range want {
+			status, _, _ := post(t.Context(), t, modelserver.Base(url, scenario, "a")+c.flat, c.body(false, nil, 0))
+			got = append(got, status)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s = %v, want %v", scenario, got, want)
+		}
+		if status, _, _ := post(t.Context(), t, modelserver.Base(url, scenario, "b")+c.flat, c.body(false, nil, 0)); status != want[0] {
+			t.Errorf("%s with another key = %d, want %d: keys are counted apart", scenario, status, want[0])
+		}
+	}
+}
+
+func TestGarbage(t *testing.T) {
+	each(t, "garbage", nil, 0, func(t *testing.T, _ client, stream bool, url string, body any) {
+		status, got, err := post(t.Context(), t, url, body)
+		data := got
+		if stream {
+			_, data, _ = bytes.Cut(got, []byte("data: "))
+		}
+		if status != http.StatusOK || err != nil || len(data) == 0 || json.Valid(bytes.TrimSpace(data)) {
+			t.Errorf("garbage = %d, %q, %v, want status 200 with what is no JSON", status, got, err)
+		}
+	})
+}
+
+func TestCut(t *testing.T) {
+	each(t, "cut", nil, 0, func(t *testing.T, _ client, stream bool, url string, body any) {
+		status, got, err := post(t.Context(), t, url, body)
+		if status != http.StatusOK || !errors.Is(err, io.ErrUnexpectedEOF) || len(got) == 0 {
+			t.Errorf("cut (streamed %v) = %d, %d bytes, %v, want a beginning and the connection lost", stream, status, len(got), err)
+		}
+	})
+}
+
+func TestHang(t *testing.T) {
+	t.Parallel()
+	for scenario, some := range map[string]bool{"hang": false, "hang-mid": true} {
+		t.Run(scenario, func(t *testing.T) {
+			each(t, scenario, nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				_, got, err := post(ctx, t, url, body)
+				if !errors.Is(err, context.DeadlineExceeded) || len(got) > 0 != some {
+					t.Errorf("%s = %d bytes, %v, want no end", scenario, len(got), err)
+				}
+			})
+		})
+	}
+}
+
+func TestCloseEndsWhatHangs(t *testing.T) {
+	t.Parallel()
+	s, url := start(t, nil)
+	done := make(chan error, 1)
+	c := clients()[0]
+	go func() {
+		_, _, err := post(t.Context(), t, modelserver.Base(url, "hang", "k")+c.flat, c.body(false, nil, 0))
+		done <- err
+	}()
+	for len(s.Turns("k")) == 0 {
+		<-time.After(time.Millisecond)
+	}
+	s.Close()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Error("the request still hangs 10 s after Close")
+	}
+}
+
+func TestSlowIsWhole(t *testing.T) {
+	each(t, "slow", nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+		status, got, err := post(t.Context(), t, url, body)
+		if status != http.StatusOK || err != nil || !bytes.Contains(got, []byte("pong")) {
+			t.Errorf("slow = %d, %q, %v, want all of it", status, got, err)
+		}
+	})
+}
+
+func TestScenariosAreKnown(t *testing.T) {
+	t.Parallel()
+	_, url := start(t, nil)
+	c := clients()[0]
+	for _, name := range modelserver.Scenarios() {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		if strings.HasPrefix(name, "hang") {
+			ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+		}
+		if status, got, _ := post(ctx, t, modelserver.Base(url, name, "k")+c.flat, c.body(false, nil, 0)); status == http.StatusNotFound {
+			t.Errorf("scenario %s = %d, %s, want it known", name, status, got)
+		}
+		cancel()
+	}
+	if status, _, _ := post(t.Context(), t, modelserver.Base(url, "nonesuch", "k")+c.flat, c.body(false, nil, 0)); status != http.StatusNotFound {
+		t.Errorf("unknown scenario = %d, want 404", status)
+	}
+}
+
+func TestOtherEndpoints(t *testing.T) {
+	t.Parallel()
+	_, url := start(t, nil)
+	base := modelserver.Base(url, "text", "k")
+	for path, want := range map[string]int{"/v1/messages/count_tokens": 200, "/v1beta/models/m:countTokens": 200, "/v1/unknown": 404, "/": 404} {
+		if status, _, err := post(t.Context(), t, base+path, object{}); status != want || err != nil {
+			t.Errorf("POST %s = %d, %v, want %d", path, status, err, want)
+		}
+	}
+	for _, broken := range []string{"/v1/messages", "/responses"} {
+		if status, _, err := post(t.Context(), t, base+broken, "no object"); status != http.StatusBadRequest || err != nil {
+			t.Errorf("POST %s with a text = %d, %v, want 400", broken, status, err)
+		}
+	}
+}
+
+func TestEveryRequestIsKept(t *testing.T) {
+	t.Parallel()
+	s, url := start(t, nil)
+	for _, c := range clients() {
+		if _, _, err := post(t.Context(), t, modelserver.Base(url, "text", string(c.api))+c.stream, c.body(true, []string{"Write", "Bash"}, 1)); err != nil {
+			t.Fatal(err)
+		}
+		all := s.Requests(string(c.api))
+		if len(all) != 1 || all[0].Header.Get("Authorization") != "Bearer sk-test" || all[0].Time.IsZero() || !json.Valid(all[0].Body) || all[0].Scenario != "text" {
+			t.Fatalf("Requests(%s) = %+v, want the one request with headers and body", c.api, all)
+		}
+		got := s.Turns(string(c.api))[0]
+		if got.Prompt != "do it" || got.System != "be good" || got.Model != "m-1" || got.Results != 1 || !got.Stream || got.Count != 1 || !slices.Equal(got.Tools, []string{"Write", "Bash"}) || !strings.Contains(got.Outputs[0], "result") {
+			t.Errorf("turn of %s = %+v, want what was asked", c.api, got)
+		}
+	}
+	if n := len(s.Requests("")); n != len(clients()) {
+		t.Errorf("Requests() = %d, want %d", n, len(clients()))
+	}
+}
+
+func TestScriptOfTheCaller(t *testing.T) {
+	t.Parallel()
+	scripts := map[string]modelserver.Script{
+		"text": func(turn modelserver.Turn) modelserver.Reply {
+			return modelserver.Reply{Text: "own " + turn.Prompt, Calls: []modelserver.Call{{Tool: "absent"}}}
+		},
+	}
+	_, url := start(t, scripts)
+	c := clients()[0]
+	_, got, err := post(t.Context(), t, modelserver.Base(url, "text", "k")+c.flat, c.body(false, nil, 0))
+	if err != nil || !strings.Contains(string(got), "the tool absent is not offered") {
+		t.Errorf("answer = %q, %v, want the script of the caller, and no call of a tool that is not offered", got, err)
+	}
+	if _, err := modelserver.New(modelserver.Config{}); !errors.Is(err, modelserver.ErrNoNow) {
+		t.Errorf("New without a clock = %v, want ErrNoNow", err)
+	}
+}
+
+func FuzzRequest(f *testing.F) {
+	for _, c := range clients() {
+		data, err := json.Marshal(c.body(true, []string{"Write"}, 1))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(c.stream, data)
+	}
+	s, err := modelserver.New(modelserver.Config{Now: time.Now})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, path string, body []byte) {
+		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \x00\r\n") {
+			return
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/tool/fuzz"+path, bytes.NewReader(body))
+		if err != nil {
+			return
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, req)
+		if w.Code != http.StatusOK && w.Code != http.StatusBadRequest && w.Code != http.StatusNotFound {
+			t.Errorf("POST %q %q = %d, want 200, 400 or 404", path, body, w.Code)
+		}
+	})
+}
