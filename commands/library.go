@@ -49,6 +49,8 @@ type Library struct {
 	Config func(ctx context.Context, inv formats.Invocation) (interp.Config, error)
 	// NewRun gives a further run id, for a line that starts one run a task; only such lines need it.
 	NewRun func() string
+	// Admit refuses a program that may use more than it is allowed to, before anything is written; nil admits all.
+	Admit func(*compile.Program) error
 	// Warn shows findings that do not refuse the file.
 	Warn func([]formats.Diagnostic)
 	// Foreign holds the sources that are folders of other tools, by name.
@@ -123,6 +125,11 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 }
 
 func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values) (formats.Return, error) {
+	if l.Admit != nil {
+		if err := l.Admit(prog); err != nil {
+			return formats.Return{}, err
+		}
+	}
 	cfg, err := l.Config(ctx, inv)
 	if err != nil {
 		return formats.Return{}, err

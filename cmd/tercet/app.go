@@ -44,6 +44,7 @@ type engineFlags struct {
 	color       string
 	lockTimeout time.Duration
 	keepGoing   bool
+	max         maxFlags
 }
 
 func newApp(s stdio, env func(string) string) *app {

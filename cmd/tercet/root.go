@@ -64,6 +64,7 @@ func (a *app) runFlags(flag func(*bool, string, bool, string), text func(*string
 	flag(&a.flags.yes, "yes", false, "approve every gate")
 	text(&a.flags.trust, "trust", "", "approve exactly the commands with this `sha256:digest`")
 	flag(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
+	a.flags.max.add(text)
 }
 
 // line runs what stands behind the flags: a slash command, or nothing, which opens the reader of lines.

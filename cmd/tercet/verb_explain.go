@@ -70,10 +70,7 @@ func (w *world) explained(args []string) (*explanation, error) {
 		return nil, err
 	}
 	e.prog, e.outline, e.effects = prog, outline.Of(prog), outline.EffectsOf(prog)
-	e.bound = outline.BoundOf(prog, func(agent string) bool {
-		info, ok := w.set.Agent(agent)
-		return ok && len(info.CanDelegateTo) > 0
-	})
+	e.bound = w.bound(prog)
 	return e, nil
 }
 
@@ -156,8 +153,9 @@ func (e *explanation) text() string {
 	}
 	fmt.Fprintf(&b, "\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n", listed(o.Agents()), listed(o.Gates()), listed(e.effects.Reads), listed(e.effects.Writes))
 	limits := e.prog.Limits.WithDefaults()
-	fmt.Fprintf(&b, "at most: %s\ndepth: %d of %d\nlimits: %d steps, %d rollbacks, %d retries a step, %s\nmoney: no subagent and no limit names a cost\n",
-		e.bound, e.bound.Depth, formats.MaxDepth, limits.Steps, limits.Rollbacks, limits.Retries, limits.Duration)
+	fmt.Fprintf(&b, "at most: %s\ndepth: %d of %d\nlimits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
+		e.bound, e.bound.Depth, formats.MaxDepth, limits.Steps, limits.Rollbacks, limits.Retries, limits.Duration, budget(limits))
+	fmt.Fprintf(&b, "worst case: %d calls of workers, depth %d, %s\nmoney: %s\n", e.bound.Worst.Agents, e.bound.Worst.Depth, e.bound.Worst.Time, moneyLine(e.bound.Worst))
 	return b.String()
 }
 

@@ -284,7 +284,7 @@ func (w *world) rescan() error {
 	}
 	if w.library == nil {
 		w.library = &commands.Library{
-			Open: w.open, NewRun: newRunID, Config: w.runConfig, Warn: w.warn, Inject: w.inject, Dir: filepath.ToSlash(w.dir),
+			Open: w.open, NewRun: newRunID, Config: w.runConfig, Warn: w.warn, Inject: w.inject, Admit: w.admit, Dir: filepath.ToSlash(w.dir),
 		}
 		w.catalog = &commands.Catalog{Library: w.library, Cache: w.app.catalogCache(w.dir), Stamp: w.stamp, Now: clock{}.Now}
 	}

@@ -19,6 +19,7 @@ type Bound struct {
 	Each    []EachBound   `json:"each,omitempty"`
 	Depth   int           `json:"depth"`
 	Gates   int           `json:"gates"` // that stop for a person at least once
+	Worst   Worst         `json:"worst"`
 }
 
 // EachBound is what one element of a loop can cost.
@@ -30,10 +31,10 @@ type EachBound struct {
 	Time    time.Duration `json:"-"`
 }
 
-// BoundOf adds up the steps of a program. deep tells whether a subagent calls others.
-func BoundOf(p *compile.Program, deep func(agent string) bool) Bound {
+// BoundOf adds up the steps of a program with what is known of the subagents.
+func BoundOf(p *compile.Program, known func(agent string) Facts) Bound {
 	o := Of(p)
-	c := counter{limits: p.Limits.WithDefaults()}
+	c := counter{limits: p.Limits.WithDefaults(), known: known}
 	total := c.sequence(append(append([]*Node{}, o.Steps...), o.Errors...), "")
 	b := Bound{Calls: total.calls, Workers: total.workers, Time: total.time, Each: c.each, Depth: formats.CommandDepth().Int()}
 	o.Walk(func(n *Node) {
@@ -41,32 +42,25 @@ func BoundOf(p *compile.Program, deep func(agent string) bool) Bound {
 			b.Depth = 2
 		}
 	})
-	if slices.ContainsFunc(o.Agents(), deep) {
+	if slices.ContainsFunc(o.Agents(), func(agent string) bool { return known(agent).Program != nil }) {
 		b.Depth = formats.MaxDepth
 	}
 	b.Gates = len(o.Gates())
 	if p.During != nil {
 		b.Calls += 2 // the status before the work, and the one that takes it back
 	}
+	b.Worst = worst(p, known, b.Depth)
 	return b
-}
-
-type cost struct {
-	calls, workers int
-	time           time.Duration
-}
-
-func (c cost) times(n int) cost {
-	return cost{c.calls * n, c.workers * n, c.time * time.Duration(n)}
-}
-
-func (c cost) plus(d cost) cost {
-	return cost{c.calls + d.calls, c.workers + d.workers, c.time + d.time}
 }
 
 type counter struct {
 	limits formats.Limits
+	known  func(agent string) Facts
 	each   []EachBound
+	// elements is how many elements a list is taken to have; 0 keeps loops over lists apart, in each.
+	elements int
+	nested   bool            // these are the steps of a subagent
+	unpriced map[string]bool // workers whose calls cost an amount that nothing bounds
 }
 
 // sequence adds up steps in order; a way back adds the steps between its first target and the step once for each time that
@@ -83,7 +77,7 @@ func (c *counter) sequence(list []*Node, inside string) cost {
 	for i, n := range list {
 		for _, w := range n.Ways {
 			if len(w.Ask) > 0 { // the question, and the step once more
-				asked := cost{calls: 1, workers: 1, time: formats.DefaultStepTimeout}
+				asked := cost{calls: 1, workers: 1, time: formats.DefaultStepTimeout, money: c.price(w.Ask)}
 				sum = sum.plus(costs[i].plus(asked).times(formats.DefaultAsk))
 			}
 		}
@@ -130,6 +124,8 @@ func (c *counter) node(n *Node, inside string) cost {
 		own = cost{calls: n.Attempts, time: n.Timeout * time.Duration(n.Attempts)}
 		if n.Timeout > 0 {
 			own.workers = n.Attempts
+			own.money = c.price(n.Agents) * float64(n.Attempts)
+			own = own.plus(c.inside(n.Agents).times(n.Attempts))
 		}
 	}
 	if len(n.Children) == 0 {
@@ -139,6 +135,8 @@ func (c *counter) node(n *Node, inside string) cost {
 	switch {
 	case n.Most > 0:
 		return own.plus(body.times(n.Most))
+	case n.Many != "" && c.elements > 0:
+		return own.plus(body.times(c.elements))
 	case n.Many != "":
 		c.each = append(c.each, EachBound{Loop: n.ID, Item: n.Many, Calls: body.calls, Workers: body.workers, Time: body.time})
 		return own

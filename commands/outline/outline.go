@@ -34,7 +34,7 @@ type Node struct {
 	Tiers     []string
 	Line      int
 	Agents    []string // whom the step itself may call, the fallback behind the agent
-	Attempts  int      // of the agent, at most
+	Attempts  int      // of the agent, at most, and one of the fallback
 	Timeout   time.Duration
 	Ways      []Way // where outcomes lead that do not simply go on
 	Role      string
@@ -104,6 +104,7 @@ func node(op *compile.Op, role string) *Node {
 	n.act(op)
 	if op.Fallback != "" {
 		n.Agents = append(n.Agents, op.Fallback)
+		n.Attempts++
 	}
 	if op.Always != "" {
 		n.Ways = append(n.Ways, Way{On: "runs when", To: map[string]string{"any": "the command ends"}[op.Always]})

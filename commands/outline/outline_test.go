@@ -114,7 +114,11 @@ func TestEffects(t *testing.T) {
 
 func TestBound(t *testing.T) {
 	t.Parallel()
-	got := outline.BoundOf(program(t), func(agent string) bool { return agent == "researcher" })
+	inner := program(t)
+	facts := map[string]outline.Facts{"researcher": {Program: inner, Cost: 0.5}, "planner": {Cost: 0.25}, "status-sync-manager": {Free: true}}
+	got := outline.BoundOf(program(t), func(agent string) outline.Facts { return facts[agent] })
+	worst := got.Worst
+	got.Worst = outline.Worst{}
 	want := outline.Bound{
 		// Two attempts, three times again by the gate; the status at the end, the preflight and what takes it back.
 		Calls: 2*4 + 1 + 2, Workers: 2 * 4, Time: 80 * time.Minute, Depth: formats.MaxDepth, Gates: 2,
@@ -123,6 +127,22 @@ func TestBound(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("BoundOf (-want +got):\n%s", diff)
+	}
+	// The plan eight times; three times a thousand elements, each with what the steps of the researcher do, which calls
+	// researchers as often: its own limit bounds what all of that costs.
+	if worst.Cost == nil || *worst.Cost != 8*0.25+3*1000*0.5 || worst.Agents < 8+3*1000*2 || worst.Time != 2*time.Hour || worst.Depth != formats.MaxDepth {
+		t.Errorf("Worst = %+v", worst)
+	}
+	facts["planner"] = outline.Facts{}
+	open := outline.BoundOf(inner, func(agent string) outline.Facts { return facts[agent] }).Worst
+	if open.Cost != nil || !slices.Equal(open.Unpriced, []string{"planner"}) {
+		t.Errorf("Worst = %+v, want no bound because of planner", open)
+	}
+	limited := *inner
+	limited.Limits.Cost, limited.Limits.Spawns, limited.Limits.Duration = 3, 7, time.Minute
+	low := outline.BoundOf(&limited, func(agent string) outline.Facts { return facts[agent] }).Worst
+	if low.Cost == nil || *low.Cost != 3 || low.Agents != 7 || low.Time != time.Minute || low.Unpriced != nil {
+		t.Errorf("Worst = %+v, want the limits of the file", low)
 	}
 	if said, want := got.String(), "11 calls of subagents, 8 of them workers, 1h20m; for each $n of loop 3 calls, 3 of workers, 15m"; said != want {
 		t.Errorf("String() = %q, want %q", said, want)
