@@ -23,7 +23,7 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 		return nil
 	}
 	out := &Expr{Pos: e.Pos, Src: e.Src, Code: code, Vars: code.Vars()}
-	for _, ref := range code.Refs() {
+	for ref := range code.EachRef() {
 		if ref.Bound {
 			continue
 		}

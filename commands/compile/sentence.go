@@ -100,7 +100,7 @@ func (c *compiler) sayDelegate(say *syntax.Sentence, id string, info *stepInfo) 
 			add(a.Name, "$args."+a.Name)
 		}
 	}
-	c.required(agent, given, say.Pos)
+	c.required(agent, func(name string) bool { return given[name] }, say.Pos)
 	return d
 }
 

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -276,16 +277,10 @@ func (c *compiler) inputs(agent formats.AgentInfo, s *syntax.Step, pos syntax.Po
 	if agent.Inputs == nil {
 		return
 	}
-	names := make([]string, 0, len(agent.Inputs))
-	for name := range agent.Inputs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	given := map[string]bool{}
 	for _, f := range s.With {
-		given[f.Key.Text] = true
 		in, ok := agent.Inputs[f.Key.Text]
 		if !ok {
+			names := slices.Sorted(maps.Keys(agent.Inputs))
 			list := "; expected one of " + strings.Join(names, ", ")
 			if len(names) == 0 {
 				list = ", nor any other"
@@ -297,13 +292,15 @@ func (c *compiler) inputs(agent formats.AgentInfo, s *syntax.Step, pos syntax.Po
 			c.report(f.Value.Pos, CodeInput, "", "expected %s for input '%s', got %s", in.Type, f.Key.Text, shown(f.Value))
 		}
 	}
-	c.required(agent, given, pos)
+	c.required(agent, func(name string) bool {
+		return slices.ContainsFunc(s.With, func(f syntax.Field) bool { return f.Key.Text == name })
+	}, pos)
 }
 
-func (c *compiler) required(agent formats.AgentInfo, given map[string]bool, pos syntax.Pos) {
+func (c *compiler) required(agent formats.AgentInfo, given func(name string) bool, pos syntax.Pos) {
 	var missing []string
 	for name := range agent.Inputs {
-		if agent.Inputs[name].Required && !given[name] {
+		if agent.Inputs[name].Required && !given(name) {
 			missing = append(missing, name)
 		}
 	}

@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -40,9 +41,10 @@ type Code struct {
 	refs  []Ref
 	calls []Call
 
-	opt   Options // of a plain query
-	later bool    // code is made by once
-	once  sync.Once
+	funcs  FuncSet // of a plain query, as strict is
+	strict bool
+	later  bool // code is made by once
+	once   sync.Once
 	code  *gojq.Code
 	err   error
 }
@@ -51,12 +53,15 @@ type Code struct {
 func (c *Code) program() (*gojq.Code, error) {
 	if c.later {
 		c.once.Do(func() {
-			full, err := compileFully(c.src, c.opt)
+			full, err := compileFully(c.src, Options{Vars: c.vars, Funcs: c.funcs, Strict: c.strict})
 			if err != nil {
 				c.err = err
 				return
 			}
 			c.code = full.code
+			if !slices.Equal(c.used, full.used) || !slices.Equal(c.named, full.named) {
+				c.err = errPlain
+			}
 		})
 	}
 	return c.code, c.err
@@ -296,6 +301,9 @@ func (c *Code) Source() string { return c.src }
 
 // Refs gives every use of a variable in the order of the source.
 func (c *Code) Refs() []Ref { return slices.Clone(c.refs) }
+
+// EachRef gives what Refs gives without a copy; the paths must not be changed.
+func (c *Code) EachRef() iter.Seq[Ref] { return slices.Values(c.refs) }
 
 // Calls gives every use of a function that the query does not define itself, in the order of the source.
 func (c *Code) Calls() []Call { return slices.Clone(c.calls) }

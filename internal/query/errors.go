@@ -98,6 +98,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("query exceeded its bound of %s", e.What)
 }
 
+// errPlain is a plain query that gojq takes for another one, which no test has found.
+var errPlain = errors.New("query was read in two ways; report it with this text")
+
 // errNUL is a result that cannot be printed with a NUL behind it.
 var errNUL = errors.New("string with a NUL character cannot be printed with --raw-output0")
 

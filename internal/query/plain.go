@@ -60,6 +60,9 @@ func plainCompile(src string, opt Options) (*Code, bool) {
 		return nil, false
 	}
 	r := plainReader{src: src, vars: opt.Vars, funcs: opt.Funcs}
+	if n := strings.Count(src, "$"); n > 0 {
+		r.refs = make([]Ref, 0, n)
+	}
 	r.space()
 	r.pipe(false)
 	if r.lost || r.i < len(src) {
@@ -67,9 +70,9 @@ func plainCompile(src string, opt Options) (*Code, bool) {
 	}
 	marks := make([]bool, len(opt.Vars))
 	for i, name := range opt.Vars {
-		marks[i] = slices.ContainsFunc(r.refs, func(ref Ref) bool { return ref.Var == name })
+		marks[i] = len(r.refs) > 0 && slices.ContainsFunc(r.refs, func(ref Ref) bool { return ref.Var == name })
 	}
-	return &Code{src: src, vars: opt.Vars[:len(opt.Vars):len(opt.Vars)], used: marks, named: marks, refs: r.refs, calls: r.calls, opt: opt, later: true}, true
+	return &Code{src: src, vars: opt.Vars[:len(opt.Vars):len(opt.Vars)], used: marks, named: marks, refs: r.refs, calls: r.calls, funcs: opt.Funcs, strict: opt.Strict, later: true}, true
 }
 
 func (r *plainReader) lose() shape {
@@ -312,12 +315,13 @@ func (r *plainReader) variable() shape {
 	ref := len(r.refs)
 	r.refs = append(r.refs, Ref{Var: name, Offset: at})
 	all := true
-	var path []string
+	var keys [6]string
+	path := keys[:0]
 	r.suffixesOf(&path, &all)
 	if r.lost {
 		return shape{}
 	}
-	r.refs[ref].Path = path
+	r.refs[ref].Path = append([]string(nil), path...)
 	if !all {
 		return shape{}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -189,11 +188,20 @@ const maxShown = 64 << 10
 
 // Vars gives the names of the variables that the query refers to, of those it was compiled with.
 func (c *Code) Vars() []string {
-	var names []string
+	n := 0
+	for _, used := range c.used {
+		if used {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	names := make([]string, 0, n)
 	for i, name := range c.vars {
 		if c.used[i] {
 			names = append(names, name)
 		}
 	}
-	return slices.Clip(names)
+	return names
 }
