@@ -14,10 +14,14 @@ const ReturnSchema = "tercet.return/1"
 
 func (p *returnParser) artifact(v *jsonx.Value) {
 	var a Artifact
-	if path, ok := v.Str(); ok {
+	if path, ok := v.Str(); ok && path != "" {
 		a = Artifact{Type: GuessArtifactType(path), Path: path}
 		p.repaired(v, "artifact %q is a bare path and is read as type %s", path, a.Type)
 		p.ret.Artifacts = append(p.ret.Artifacts, a)
+		return
+	}
+	if path, ok := v.Str(); ok && path == "" {
+		p.add(codeReturnMember, v, "write the path, or remove the artifact", "expected the path of an artifact, got none")
 		return
 	}
 	if !v.Is(jsonx.Dict) {

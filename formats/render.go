@@ -385,17 +385,22 @@ func (w *writer) verbatim(p Phase) bool {
 	if strings.TrimSpace(p.Source) == "" {
 		return false
 	}
-	src := "# top\n\n## " + sectionPhases + "\n\n" + p.Source + "\n\n## bottom\n"
-	plan, found := ParsePlan("", []byte(src))
-	end, closed := plan.Sections["bottom"]
-	if !closed || end != "" || len(plan.Phases) != 1 || plan.Phases[0].Number != p.Number || plan.Phases[0].Status != p.Status {
-		return false
-	}
 	if slices.ContainsFunc(p.DependsOn, func(n int) bool { return !slices.Contains(w.seen, n) }) {
 		return false
 	}
-	// The rest of the plan is not there, nor are the phases that this one depends on.
-	elsewhere := []string{codeNoField, codeNoSection, codeDependsOn}
+	// The phases that it depends on stand before it as headings with no more than they need; the source may name others.
+	var before strings.Builder
+	for _, n := range slices.Sorted(slices.Values(p.DependsOn)) {
+		before.WriteString("### Phase " + decimal(n) + ": a [COMPLETED]\n\n- **Goal**: a\n- **Timing**: 1m\n\n**Tasks**:\n\n- [x] a\n\n")
+	}
+	src := "# top\n\n## " + sectionPhases + "\n\n" + before.String() + p.Source + "\n\n## bottom\n"
+	plan, found := ParsePlan("", []byte(src))
+	end, closed := plan.Sections["bottom"]
+	last := len(plan.Phases) - 1
+	if !closed || end != "" || last != len(p.DependsOn) || plan.Phases[last].Number != p.Number || plan.Phases[last].Status != p.Status {
+		return false
+	}
+	elsewhere := []string{codeNoField, codeNoSection} // the rest of the plan is not there
 	return !slices.ContainsFunc(found.List, func(d Diagnostic) bool {
 		return d.Severity == SeverityError && !slices.Contains(elsewhere, d.Code)
 	})
