@@ -62,6 +62,7 @@ func newCompiler(f *syntax.File, env Env) *compiler {
 	return &compiler{
 		file: f, env: env, unread: unreadOf(f), found: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
 		prog:     &Program{File: f.Name, Hash: hex.EncodeToString(sum[:])},
+		codes:    map[string][]compiled{},
 		betweens: between{fields: map[string]*betweenField{}, hosts: map[*syntax.Step][]string{}},
 	}
 }
@@ -112,6 +113,7 @@ type compiler struct {
 	always   bool           // the preflight has no condition
 	inErrors bool
 
+	codes    map[string][]compiled // by source, what was compiled before
 	betweens between
 	given    []string           // the names that any set of the file gives, with their $
 	gotos    map[string]bool    // ids that a goto names

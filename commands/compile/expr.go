@@ -17,12 +17,12 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 	if e == nil {
 		return nil
 	}
-	code, err := query.Compile(e.Src, query.Options{Vars: c.scope.vars, Funcs: query.Workflow, Strict: true})
+	code, names, err := c.compiled(e.Src)
 	if err != nil {
 		c.exprError(e, err)
 		return nil
 	}
-	out := &Expr{Pos: e.Pos, Src: e.Src, Code: code, Vars: code.Vars()}
+	out := &Expr{Pos: e.Pos, Src: e.Src, Code: code, Vars: names}
 	for ref := range code.EachRef() {
 		if ref.Bound {
 			continue
@@ -42,6 +42,34 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 	}
 	return out
 }
+
+// compiled is an expression that was compiled before, with the variables that it could read and those that it reads.
+type compiled struct {
+	known []string
+	code  *query.Code
+	names []string
+}
+
+// compiled compiles an expression once for all the places of the file that have the same variables.
+func (c *compiler) compiled(src string) (*query.Code, []string, error) {
+	for _, one := range c.codes[src] {
+		if slices.Equal(one.known, c.scope.vars) {
+			return one.code, one.names, nil
+		}
+	}
+	code, err := query.Compile(src, query.Options{Vars: c.scope.vars, Funcs: query.Workflow, Strict: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	one := compiled{c.scope.vars, code, slices.Clip(code.Vars())}
+	if len(c.codes[src]) < maxSame {
+		c.codes[src] = append(c.codes[src], one)
+	}
+	return one.code, one.names, nil
+}
+
+// maxSame is how many sets of variables one expression is kept for.
+const maxSame = 8
 
 func (c *compiler) exprError(e *syntax.Expr, err error) {
 	if list, ok := errors.AsType[query.Errors](err); ok {
@@ -293,7 +321,7 @@ func (c *compiler) text(t *syntax.Text) *Text {
 	if t == nil {
 		return nil
 	}
-	out := &Text{Pos: t.Pos, Whole: t.Whole}
+	out := &Text{Pos: t.Pos, Whole: t.Whole, Parts: make([]Part, 0, len(t.Parts))}
 	for _, p := range t.Parts {
 		part := Part{Lit: p.Lit}
 		if p.Expr != nil {
@@ -335,7 +363,10 @@ func (c *compiler) value(v *syntax.Value) *Value {
 }
 
 func (c *compiler) fields(list []syntax.Field) []Field {
-	var out []Field
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]Field, 0, len(list))
 	for _, f := range list {
 		out = append(out, Field{Key: f.Key.Text, Value: c.value(f.Value)})
 	}

@@ -109,9 +109,11 @@ func (s *scope) inside(loop string) bool {
 // index gives every step of the file its id before anything is compiled: the one that is written, else the slug of the title,
 // made unique. It notes in which loops each stands, and which steps are sent back to.
 func (c *compiler) index() {
-	c.ids, c.loops, c.redoable = map[*syntax.Step]string{}, map[string][]string{}, map[string]bool{}
+	count := 0
+	c.walk(func(*syntax.Step) { count++ })
+	c.ids, c.loops, c.redoable = make(map[*syntax.Step]string, count), make(map[string][]string, count), map[string]bool{}
 	c.gotos = map[string]bool{}
-	first := map[string]syntax.Pos{}
+	first := make(map[string]syntax.Pos, count)
 	c.walk(func(s *syntax.Step) {
 		id := s.ID.Text
 		switch at, twice := first[id]; {
@@ -196,14 +198,18 @@ func (c *compiler) chains(list []*syntax.Step, around []string) {
 	for _, s := range list {
 		id := c.ids[s]
 		c.loops[id] = around
-		inner := append(slices.Clone(around), id)
 		switch a := s.Action.(type) {
 		case *syntax.Group:
-			inner = around
+			c.chains(s.Body, around)
 		case *syntax.Parallel:
+			inner := append(slices.Clone(around), id)
 			c.chains(a.Children, inner)
+			c.chains(s.Body, inner)
+		default:
+			if len(s.Body) > 0 {
+				c.chains(s.Body, append(slices.Clone(around), id))
+			}
 		}
-		c.chains(s.Body, inner)
 		if f, ok := s.Action.(*syntax.Foreach); ok && f.Delegate != nil {
 			if _, ok := c.loops[bodyID(f)]; !ok {
 				c.loops[bodyID(f)] = append(slices.Clone(around), id)

@@ -13,7 +13,10 @@ import (
 
 // steps compiles a sequence in order; each step sees the results of those before it.
 func (c *compiler) steps(list []*syntax.Step) []*Op {
-	var out []*Op
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]*Op, 0, len(list))
 	ended := false
 	for _, s := range list {
 		if ended {

@@ -96,9 +96,6 @@ func (p *parser) expansions() {
 		names = append(names, a.Name.Text)
 	}
 	for n, line := range p.doc.Lines() {
-		if !strings.ContainsAny(line, "@$!") {
-			continue
-		}
 		if col, what := expands(line, names); col > 0 {
 			p.report(CodeExpands, Pos{Line: n, Col: col}, "write it another way if the file is to serve as a prompt", "other agent CLIs would expand %s", what)
 		}

@@ -27,7 +27,7 @@ func read(name string, src []byte, front func(*parser)) *File {
 	doc, problems := md.Parse(src)
 	p.doc = doc
 	p.take(problems)
-	p.file.Prose, p.file.BodyLine = string(doc.Body()), doc.BodyLine
+	p.file.Prose, p.file.BodyLine = doc.Prose(), doc.BodyLine
 	if doc.Text != nil {
 		front(p)
 		p.body()

@@ -301,6 +301,9 @@ func (p *parser) texts(n *md.Node) []*Text {
 func (p *parser) template(n *md.Node) *Text {
 	t := &Text{Pos: Pos(n.ValuePos(0))}
 	v := n.Value
+	if n := strings.Count(v, "${{"); n > 0 {
+		t.Parts = make([]Part, 0, min(2*n+1, maxParts))
+	}
 	from, count := 0, 0
 	for {
 		open := strings.Index(v[from:], "${{")

@@ -194,6 +194,14 @@ func (d *Document) Body() []byte {
 	return d.Text[d.starts[d.BodyLine-1]:]
 }
 
+// Prose is Body as a string.
+func (d *Document) Prose() string {
+	if d.BodyLine > len(d.starts) || d.Text == nil {
+		return ""
+	}
+	return d.text[d.starts[d.BodyLine-1]:]
+}
+
 // InCode reports whether a line belongs to a code block, its fences included.
 func (d *Document) InCode(line int) bool {
 	i := sort.Search(len(d.Blocks), func(i int) bool { return d.Blocks[i].Pos.Line > line })

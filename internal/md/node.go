@@ -167,8 +167,11 @@ func (n *Node) ValuePos(offset int) Pos {
 		return Pos{}
 	}
 	offset = max(0, min(offset, len(n.Value)))
-	if n.Style == Plain && n.raw == n.Value {
+	switch {
+	case n.Style == Plain && n.raw == n.Value:
 		return Pos{n.Pos.Line, n.Pos.Col + offset}
+	case n.quotedAsIs() && offset < len(n.Value):
+		return Pos{n.Pos.Line, n.Pos.Col + 1 + offset}
 	}
 	switch n.Style {
 	case Literal:
@@ -185,6 +188,11 @@ func (n *Node) ValuePos(offset int) Pos {
 	case Plain, FlowStyle, BlockStyle:
 	}
 	return n.follow(0, offset)
+}
+
+// quotedAsIs tells whether the value is what stands between its quotes.
+func (n *Node) quotedAsIs() bool {
+	return (n.Style == SingleQuoted || n.Style == DoubleQuoted) && len(n.raw) == len(n.Value)+2 && n.raw[1:len(n.raw)-1] == n.Value
 }
 
 // follow walks value and source side by side from the source offset r and returns the place of the value offset.

@@ -14,7 +14,7 @@ func resolve(v string) ScalarType {
 	case "true", "True", "TRUE", "false", "False", "FALSE":
 		return Bool
 	}
-	if !strings.ContainsAny(v[:1], "+-.0123456789") {
+	if c := v[0]; c != '+' && c != '-' && c != '.' && (c < '0' || c > '9') {
 		return Str
 	}
 	switch {

@@ -45,8 +45,8 @@ type Code struct {
 	strict bool
 	later  bool // code is made by once
 	once   sync.Once
-	code  *gojq.Code
-	err   error
+	code   *gojq.Code
+	err    error
 }
 
 // program gives what gojq runs. The error is never that of a query that is wrong, for which there is no Code.
