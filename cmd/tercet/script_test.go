@@ -76,11 +76,13 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Setenv("DEMO", demo)
+			e.Values[lockKey(lockedFile)] = &heldLock{}
 			return os.MkdirAll(e.WorkDir+"/home", 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit, "cut": cmdCut,
 			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect, "waitfor": cmdWaitFor, "capture": cmdCapture,
+			"locked": cmdLocked,
 		},
 	})
 }
@@ -229,7 +231,7 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdSignal: signal INT|TERM|KILL FILE CODE COMMAND ARGS... starts the command, waits until FILE exists, sends the process the
-// signal and wants the exit code (-1 for a process that was killed). Output is kept like that of exits. A last argument
+// signal and wants the exit code (-1 for a process that was killed). Of FILE,FILE each brings the signal once more. Output is kept like that of exits. A last argument
 // <FILE is the command's standard input.
 func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 4 {
@@ -247,13 +249,14 @@ func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Dir, cmd.Env, cmd.WaitDelay = ts.MkAbs("."), environ(ts), time.Second
 	ts.Check(cmd.Start())
-	sent := false
-	for deadline := time.Now().Add(20 * time.Second); !sent && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(ts.MkAbs(args[1])); err == nil {
+	files := strings.Split(args[1], ",")
+	for deadline := time.Now().Add(20 * time.Second); len(files) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(files[0])); err == nil {
 			ts.Check(cmd.Process.Signal(sig))
-			sent = true
+			files = files[1:]
 		}
 	}
+	sent := len(files) == 0
 	if !sent {
 		ts.Check(cmd.Process.Kill())
 	}
