@@ -83,20 +83,30 @@ func (a *app) runQuery(ctx context.Context, c queryCall) error {
 		a.sayQuery(err)
 		return shown{code}
 	}
+	debug.SetGCPercent(200)
 	if !ready.Linear() && boundable {
+		if ready.Counts() {
+			counted := false
+			err := a.finishQuery(ctx, c.Timeout, func(ctx context.Context) (code int, err error) {
+				code, err, counted = ready.RunCounting(ctx)
+				return code, err
+			})
+			if err != nil || counted {
+				return err
+			}
+		}
 		if done, err := a.boundedQuery(ctx, c); done {
 			return err
 		}
 	}
-	debug.SetGCPercent(200)
-	return a.finishQuery(ctx, ready, c.Timeout)
+	return a.finishQuery(ctx, c.Timeout, ready.Run)
 }
 
 // finishQuery runs a compiled call for as long as it may take.
-func (a *app) finishQuery(ctx context.Context, ready *query.Command, timeout time.Duration) error {
+func (a *app) finishQuery(ctx context.Context, timeout time.Duration, run func(context.Context) (int, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &query.LimitError{What: query.BoundTime, Limit: timeout.Milliseconds()})
 	defer cancel()
-	code, err := runWithin(ctx, ready)
+	code, err := runWithin(ctx, run)
 	if fail, ok := errors.AsType[*formats.Failure](err); ok && fail.Code == formats.CodeCancelled {
 		return fail
 	}
@@ -111,14 +121,14 @@ func (a *app) finishQuery(ctx context.Context, ready *query.Command, timeout tim
 
 // runWithin runs a query and does not wait for one that goes on when its time is over, in the middle of a large input: it
 // ends with the process.
-func runWithin(ctx context.Context, ready *query.Command) (int, error) {
+func runWithin(ctx context.Context, run func(context.Context) (int, error)) (int, error) {
 	type end struct {
 		code int
 		err  error
 	}
 	done := make(chan end, 1)
 	go func() {
-		code, err := ready.Run(ctx)
+		code, err := run(ctx)
 		done <- end{code, err}
 	}()
 	late := make(chan struct{})
@@ -247,7 +257,7 @@ func (a *app) boundedQueryVerb() *cobra.Command {
 			debug.SetMemoryLimit(c.Memory / 4 * 3)
 			ctx, stop := watchMemory(cmd.Context(), c.Memory)
 			defer stop()
-			return a.finishQuery(ctx, ready, c.Timeout)
+			return a.finishQuery(ctx, c.Timeout, ready.Run)
 		},
 	}
 }

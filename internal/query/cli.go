@@ -111,6 +111,21 @@ func NewCommand(req CLIRequest) (c *Command, exit int, err error) {
 // other filter may take as much of both as there is.
 func (c *Command) Linear() bool { return c.r.linear }
 
+// Counts tells whether a filter that is not linear is so where it can count while it reads: see RunCounting.
+func (c *Command) Counts() bool { return c.r.plan != nil && c.r.plan.counts }
+
+// RunCounting runs a filter that counts the elements of an array by a field, in time and memory as if it were linear. ok is
+// false if the inputs have to be looked at otherwise; then nothing was printed, and Run is to be called.
+func (c *Command) RunCounting(ctx context.Context) (exit int, err error, ok bool) {
+	if exit, err, ok = c.r.fast(ctx); !ok {
+		return 0, nil, false
+	}
+	if ferr := c.r.out.Flush(); ferr != nil && err == nil {
+		return exitInput, ferr, true
+	}
+	return exit, err, true
+}
+
 // Run runs the filter over the inputs; see RunCLI.
 func (c *Command) Run(ctx context.Context) (exit int, err error) {
 	exit, err = c.r.answer(ctx)
@@ -179,9 +194,10 @@ func (r *cli) prepare() (exit int, err error) {
 		return exitInput, err
 	}
 	c := compiler{src: r.req.Filter, vars: vars, bounds: looseBounds(), empty: true, extra: r.functions(), allowed: []string{"input_filename/0", "debug/0", "stderr/0"}}
+	globals := zip(vars, values)
+	big := func(name string) bool { return !plain(globals[name]) }
 	c.look = func(q *gojq.Query) {
-		globals := zip(vars, values)
-		r.linear = linear(q, func(name string) bool { return !plain(globals[name]) })
+		r.linear = linear(q, big)
 		if !r.req.NullInput && !r.req.Slurp && !r.req.RawInput {
 			r.plan = newPlan(q, globals)
 		}
@@ -193,13 +209,23 @@ func (r *cli) prepare() (exit int, err error) {
 		return exitCompile, err
 	}
 	r.values = values
-	if r.plan != nil && r.plan.group != nil && r.plan.group.rest != "" {
-		c.src, c.look = r.plan.group.rest, nil
-		if r.plan.rest, err = c.compile(); err != nil {
-			r.plan.group = nil
-		}
+	if r.plan != nil && r.plan.group != nil {
+		r.plan.behind(&c, big)
 	}
 	return 0, nil
+}
+
+// behind compiles what comes behind the grouping.
+func (p *plan) behind(c *compiler, big func(name string) bool) {
+	p.counts = p.group.kind == groupCounts
+	if p.group.rest == "" {
+		return
+	}
+	c.src, c.look = p.group.rest, func(q *gojq.Query) { p.counts = p.counts && linear(q, big) }
+	var err error
+	if p.rest, err = c.compile(); err != nil {
+		p.group, p.counts = nil, false
+	}
 }
 
 // answer runs the filter over the inputs.

@@ -30,8 +30,9 @@ type plan struct {
 	path []string // to the array whose elements the query treats one by one, independently
 	part *need    // that array, nil if there is none
 
-	group *grouping // what the query begins with, may be nil
-	rest  *Code     // what comes behind it, nil for nothing
+	group  *grouping // what the query begins with, may be nil
+	rest   *Code     // what comes behind it, nil for nothing
+	counts bool      // the query is linear in its input if it counts while it reads
 }
 
 // newPlan gives nil if the query needs its input in full.

@@ -10,7 +10,7 @@ import (
 // Counting and grouping by a field are what aggregations of a state mostly are. Where a query begins with one of them, the
 // elements are put into groups by the bytes of the field while the input is read, and the rest of the query runs on the
 // groups. Known are `PATH | group_by(.f) | REST`, `[PATH[].f] | group_by(.) | REST` in its spellings, and
-// `reduce PATH[] as $t ({}; .[$t.f] += 1)`.
+// `reduce PATH[] as $t ({}; .[$t.f] += 1) | REST`.
 
 type groupKind uint8
 
@@ -37,12 +37,16 @@ func groupingOf(q *gojq.Query) *grouping {
 	if rest, ok := readyFirst(q); ok {
 		return &grouping{kind: groupReady, path: []string{readyTasks}, field: readyStatus, rest: rest}
 	}
-	if q.Term != nil && q.Term.Type == gojq.TermTypeReduce && len(q.Term.SuffixList) == 0 && len(q.FuncDefs) == 0 {
-		return countingOf(q.Term.Reduce)
-	}
 	list, last := stages(q)
 	if len(list) == 0 {
 		return nil
+	}
+	if t := list[0].Term; t != nil && t.Type == gojq.TermTypeReduce && len(t.SuffixList) == 0 && len(list[0].FuncDefs) == 0 {
+		g := countingOf(t.Reduce)
+		if g != nil {
+			g.rest = behind(list[1:], last)
+		}
+		return g
 	}
 	g := &grouping{}
 	path, iter, _, ok := route(list[0])
@@ -65,6 +69,12 @@ func groupingOf(q *gojq.Query) *grouping {
 		}
 		g.kind, g.path, g.field, list = groupValues, path, field, list[2:]
 	}
+	g.rest = behind(list, last)
+	return g
+}
+
+// behind is the query of the stages that are left.
+func behind(list []*gojq.Query, last *gojq.Query) string {
 	if last != nil {
 		list = append(list, last)
 	}
@@ -72,8 +82,7 @@ func groupingOf(q *gojq.Query) *grouping {
 	for _, s := range list {
 		rest = append(rest, s.String())
 	}
-	g.rest = strings.Join(rest, " | ")
-	return g
+	return strings.Join(rest, " | ")
 }
 
 // stages gives the parts of a pipe in order. What stands behind a variable that is bound comes as last.

@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"strings"
 	"testing"
 
 	"tercet/internal/query"
@@ -39,6 +40,39 @@ func TestLinear(t *testing.T) {
 		}
 		if got := c.Linear(); got != want {
 			t.Errorf("Linear(%s) = %v, want %v", src, got, want)
+		}
+	}
+}
+
+// TestCounts: what counts while it reads needs no bound of its own; where it cannot, nothing is printed.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	const tasks, odd = `{"tasks":[{"status":"a"},{"status":"b"},{"status":"a"}]}`, `{"tasks":[{"status":"a"},{"status":1}]}`
+	for _, tt := range []struct {
+		filter, in string
+		counts, ok bool
+		want       string
+	}{
+		{`reduce .tasks[] as $t ({}; .[$t.status] += 1)`, tasks, true, true, `{"a":2,"b":1}` + "\n"},
+		{`reduce .tasks[] as $t ({}; .[$t.status] += 1) | to_entries | map(.value) | add`, tasks, true, true, "3\n"},
+		{`reduce .tasks[] as $t ({}; .[$t.status] += 1)`, odd, true, false, ""},
+		{`reduce .tasks[] as $t ({}; .[$t.status] += 1) | reduce range(9) as $i (.; . + {a: $i})`, tasks, false, false, ""},
+		{`[.tasks[].status] | group_by(.)`, tasks, false, false, ""},
+		{`reduce .tasks[] as $t ({}; .[$t.status] += 2)`, tasks, false, false, ""},
+	} {
+		var out strings.Builder
+		c, _, err := query.NewCommand(query.CLIRequest{Filter: tt.filter, Compact: true, Out: &out, Inputs: []query.Input{{Data: []byte(tt.in)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Counts(); got != tt.counts {
+			t.Errorf("Counts of %s = %t, want %t", tt.filter, got, tt.counts)
+		}
+		if !tt.counts {
+			continue
+		}
+		if exit, err, ok := c.RunCounting(t.Context()); exit != 0 || err != nil || ok != tt.ok || out.String() != tt.want {
+			t.Errorf("RunCounting of %s = %d, %v, %t, %q, want %t, %q", tt.filter, exit, err, ok, out.String(), tt.ok, tt.want)
 		}
 	}
 }
