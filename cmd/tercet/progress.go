@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/query"
 	"tercet/internal/trace"
@@ -11,6 +12,10 @@ import (
 
 // event prints one plain line for each step that ended, on standard error.
 func (t *terminal) event(e trace.Event) {
+	if e.Kind == trace.Gate && e.Message == "answered by "+interp.ByTimeout && !t.quiet && !t.silent {
+		fmt.Fprintf(t.io.err, "\n  gate: %s %s (no answer in time)\n", clean(e.Name), clean(e.Outcome))
+		return
+	}
 	if t.quiet || t.silent || e.Kind != trace.Step || e.Outcome == "" {
 		return
 	}

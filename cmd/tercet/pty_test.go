@@ -180,3 +180,19 @@ func TestGateOnATerminal(t *testing.T) {
 		t.Errorf("exit code %d after enter, want 5", code)
 	}
 }
+
+func TestGateTimeoutOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir := workspaceIn(t)
+	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\ntimeout: {after: 1s, choose: approve}\n```\n\n### Step 2: Say\n\n```yaml step\nreturn: \"answered ${{ $steps.ask.choice }} by ${{ $steps.ask.by }}\"\n```\n"
+	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "ask.md"), []byte(src), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := onTerminal(t, dir, "/ask")
+	s.wait("Go on?")
+	s.wait("gate: Go on? approve (no answer in time)")
+	s.wait("answered approve by timeout")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}

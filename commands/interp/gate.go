@@ -87,10 +87,7 @@ func (r *run) wait(ctx context.Context, q asking, g formats.Gate) (formats.Decis
 	if err == nil || within.Err() == nil || ctx.Err() != nil {
 		return d, err
 	}
-	d = formats.Decision{Answer: q.gate.Wait.Choose, By: "timeout"}
-	return d, r.journal(ctx, formats.Entry{Type: formats.EntryGateDecided, Step: q.path, Data: map[string]any{
-		"question": g.Question, "answer": d.Answer, "by": d.By,
-	}})
+	return r.decided(ctx, q.path, g, formats.Decision{Answer: q.gate.Wait.Choose, By: ByTimeout})
 }
 
 func unknownAnswer(g formats.Gate, d formats.Decision) error {
@@ -129,16 +126,30 @@ func chosen(g formats.Gate, ch compile.Choice, d formats.Decision) result {
 
 // ask puts a gate to the approver, bound to a digest of what is shown, and journals the answer.
 func (r *run) ask(ctx context.Context, path string, g formats.Gate) (formats.Decision, error) {
-	h := sha256.New()
-	for _, part := range append(append([]string{g.Question}, labelsOf(g.Choices)...), g.Show...) {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	g.Digest = hex.EncodeToString(h.Sum(nil))
+	g.Digest = digestOf(g)
 	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: path, Message: "asked"})
 	d, err := r.cfg.Approve.Approve(ctx, g)
 	if err != nil {
 		return d, err
 	}
+	return r.decided(ctx, path, g, d)
+}
+
+// digestOf is what an answer is bound to: everything that is shown.
+func digestOf(g formats.Gate) string {
+	h := sha256.New()
+	for _, part := range append(append([]string{g.Question}, labelsOf(g.Choices)...), g.Show...) {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// ByTimeout is who answers a gate that nobody has answered in time.
+const ByTimeout = "timeout"
+
+// decided shows and journals an answer.
+func (r *run) decided(ctx context.Context, path string, g formats.Gate, d formats.Decision) (formats.Decision, error) {
+	g.Digest = digestOf(g)
 	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: path, Outcome: d.Answer, Message: "answered by " + d.By})
 	return d, r.journal(ctx, formats.Entry{Type: formats.EntryGateDecided, Step: path, Data: map[string]any{
 		"question": g.Question, "digest": g.Digest, "answer": d.Answer, "by": d.By, "note": d.Note,

@@ -137,6 +137,9 @@ func (n *Node) act(op *compile.Op) {
 		for _, c := range a.Choices {
 			n.ways(c.Label, []*compile.Target{c.Target})
 		}
+		if a.Wait != nil {
+			n.Ways = append(n.Ways, Way{On: "no answer in " + span(a.Wait.After), To: "the choice " + a.Wait.Choose})
+		}
 	case *compile.Check:
 		n.Kind, n.Does = "check", checked(a)
 	case *compile.Foreach:

@@ -1,0 +1,127 @@
+package interp_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/formats"
+	"tercet/internal/trace"
+)
+
+// later is an approver that answers after a while, or gives up when nobody waits any more.
+type later struct {
+	after  time.Duration
+	answer string
+	log    *[]formats.Gate
+}
+
+func (l later) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+	*l.log = append(*l.log, g)
+	select {
+	case <-time.After(l.after):
+		return formats.Decision{Answer: l.answer, By: "person"}, nil
+	case <-ctx.Done():
+		return formats.Decision{}, ctx.Err()
+	}
+}
+
+// TestGateTimeout: a gate with a timeout takes its choice when nobody has answered in time, not earlier; the answer stands in
+// the journal and among the events, and is shown as nobody's.
+func TestGateTimeout(t *testing.T) {
+	t.Parallel()
+	src := file("", "", "A: id: a\ndelegate: worker", "B: id: b\ngate: Go on?\nchoices: {yes: next, redo: {redo: [a], max: 1}, no: fail}\ntimeout: {after: 10m, choose: CHOICE}",
+		"C: return: \"${{ $steps.b.choice }} by ${{ $steps.b.by }}\"")
+	for name, c := range map[string]struct {
+		choose string
+		person time.Duration // when a person answers yes
+		took   time.Duration
+		want   string
+		calls  int
+	}{
+		"nobody answers, go on":         {"yes", time.Hour, 10 * time.Minute, "completed 0: yes by timeout", 1},
+		"nobody answers, refuse":        {"no", time.Hour, 10 * time.Minute, "failed 5 REJECTED: 'no' was the answer to: Go on?", 1},
+		"nobody answers, then somebody": {"redo", 0, 10 * time.Minute, "completed 0: yes by person", 2},
+		"in time":                       {"no", 9 * time.Minute, 9 * time.Minute, "completed 0: yes by person", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				after := c.person
+				if c.calls == 2 {
+					after = time.Hour
+				}
+				one := later{after, "yes", &w.gates}
+				w.cfg.Approve = one
+				if c.calls == 2 {
+					w.cfg.Approve = second{one, later{0, "yes", &w.gates}, &w.gates}
+				}
+				begin := time.Now()
+				ret := w.run(t.Context(), replaceChoice(src, c.choose), "")
+				if got := told(ret); got != c.want {
+					t.Errorf("Run = %s, want %s", got, c.want)
+				}
+				if took := time.Since(begin); took != c.took {
+					t.Errorf("it took %s, want %s", took, c.took)
+				}
+				if len(w.calls()) != c.calls {
+					t.Errorf("calls = %q, want %d", w.calls(), c.calls)
+				}
+				at := slices.IndexFunc(w.entries, func(e formats.Entry) bool { return e.Type == formats.EntryGateDecided })
+				if at < 0 {
+					t.Fatalf("no answer in the journal: %v", w.log)
+				}
+				by, answer := "timeout", c.choose
+				if c.person > 0 && c.person < 10*time.Minute {
+					by, answer = "person", "yes"
+				}
+				want := map[string]any{"question": "Go on?", "answer": answer, "by": by, "digest": w.gates[0].Digest, "note": ""}
+				if diff := cmp.Diff(want, w.entries[at].Data); diff != "" || len(w.gates[0].Digest) != 64 {
+					t.Errorf("journal (-want +got):\n%s", diff)
+				}
+				if !slices.ContainsFunc(w.events, func(e trace.Event) bool {
+					return e.Kind == trace.Gate && e.Outcome == answer && e.Message == "answered by "+by && e.Step == "b"
+				}) {
+					t.Errorf("events = %v, want the answer of %s", w.events, by)
+				}
+			})
+		})
+	}
+}
+
+// second answers the first gate with one approver, and those behind it with another.
+type second struct {
+	first, rest later
+	seen        *[]formats.Gate
+}
+
+func (s second) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+	if len(*s.seen) == 0 {
+		return s.first.Approve(ctx, g)
+	}
+	return s.rest.Approve(ctx, g)
+}
+
+// TestGateTimeoutIsNoEndOfTheRun: the end of the run while a gate waits is the end of the run, not an answer.
+func TestGateTimeoutIsNoEndOfTheRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.cfg.Approve = later{time.Hour, "yes", &w.gates}
+		src := replaceChoice(file("limits: {duration: 5m}\n", "", "A: gate: Go on?\nchoices: {yes: next, no: fail}\ntimeout: {after: 10m, choose: CHOICE}"), "yes")
+		if got := told(w.run(t.Context(), src, "")); got != "failed 124 TIMEOUT: the run took longer than 5m0s" {
+			t.Errorf("Run = %s", got)
+		}
+		if slices.ContainsFunc(w.entries, func(e formats.Entry) bool { return e.Type == formats.EntryGateDecided }) {
+			t.Error("the journal has an answer")
+		}
+	})
+}
+
+func replaceChoice(src, choice string) string { return strings.ReplaceAll(src, "CHOICE", choice) }
