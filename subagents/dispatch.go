@@ -30,6 +30,7 @@ type Dispatcher struct {
 	// Watch looks at state.json before a worker starts; what it gives back looks again when the worker has ended, takes a
 	// change back that no writer of the state made, and tells of it. Nil: nobody watches.
 	Watch func(ctx context.Context) (Unwatch, error)
+	Mask  Masker // nil: nothing is masked
 
 	mu     sync.Mutex
 	placed map[docKey]string // where the document of a step of a run stands; guarded by mu
@@ -112,6 +113,9 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	defer g.folder.close()
 	g.req.Out = g.folder.outPath()
 	ret, err := g.watched(ctx)
+	if !g.info.Builtin {
+		err = errors.Join(err, g.folder.cleanse(g.d.Mask))
+	}
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -189,20 +193,21 @@ type answer struct {
 func (g *delegation) ask(ctx context.Context) (answer, error) {
 	ret, fault := g.run(ctx)
 	if broken, ok := errors.AsType[*ReturnError](fault); ok {
-		a := answer{bad: slices.Clone(broken.Problems), raw: broken.Raw}
-		return a, g.unread(&a, broken.Partial)
+		a := answer{bad: g.texts(slices.Clone(broken.Problems)), raw: []byte(g.text(string(broken.Raw)))}
+		err := g.unread(&a, broken.Partial)
+		return a, err
 	}
 	if fault != nil && (ctx.Err() != nil || agentsOwn(formats.CodeOf(fault))) {
-		return answer{ret: formats.Failed(fault)}, nil //nolint:nilerr // what an agent does wrong is a return
+		return answer{ret: g.withoutSecrets(formats.Failed(fault))}, nil //nolint:nilerr // what an agent does wrong is a return
 	}
 	if fault != nil {
 		return answer{}, fault
 	}
-	a := answer{ret: g.dropClaims(ret)}
+	a := answer{ret: g.withoutSecrets(g.dropClaims(ret))}
 	var unfit error
-	if a.raw, unfit = json.MarshalIndent(ret, "", "  "); unfit != nil {
+	if a.raw, unfit = json.MarshalIndent(g.withoutSecrets(ret), "", "  "); unfit != nil {
 		// A value that JSON cannot hold stands in fields: the agent put it there.
-		a.raw, a.bad = fmt.Appendf(nil, "%+v\n", ret), []string{fmt.Sprintf("fields hold a value that is no JSON: %v", unfit)}
+		a.raw, a.bad = []byte(g.text(fmt.Sprintf("%+v\n", ret))), []string{fmt.Sprintf("fields hold a value that is no JSON: %v", unfit)}
 	}
 	if err := g.judge(ctx, &a); err != nil {
 		return answer{}, err

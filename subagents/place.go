@@ -45,8 +45,14 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 		}
 		key := docKey{run: g.req.Run, step: g.req.Step, kind: art.Type, n: count[art.Type]}
 		count[art.Type]++
-		from := art.Path
-		if art.Path, err = g.d.put(key, folder, doc.data, g.d.Clock.Now().UTC().Format("20060102")); err != nil {
+		from, data := art.Path, doc.data
+		if g.d.Mask != nil && !g.info.Builtin {
+			if masked := g.d.Mask.Values(string(data)); masked != string(data) {
+				data = []byte(masked)
+				ret.Warnings = append(ret.Warnings, "a secret of the environment stood in "+from+" and was masked")
+			}
+		}
+		if art.Path, err = g.d.put(key, folder, data, g.d.Clock.Now().UTC().Format("20060102")); err != nil {
 			return formats.Return{}, err
 		}
 		_ = g.folder.out.Remove(filepath.FromSlash(from)) //nolint:errcheck // reason: the copy in the run's folder does no harm

@@ -43,7 +43,7 @@ func (w *world) stepsConfig(ctx context.Context, r formats.Request) (interp.Conf
 			return nil, err
 		}
 		return w.root.OpenRoot(dir)
-	}, journal.Options{Clock: clock{}.Now, Sync: true})
+	}, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask})
 	w.keep(j)
 	cfg.Journal = j
 	return cfg, nil

@@ -60,7 +60,7 @@ func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Con
 	if inv.DryRun {
 		return cfg, nil
 	}
-	j := journal.New(func() (*os.Root, error) { return w.runFolder(inv.Run) }, journal.Options{Clock: clock{}.Now, Sync: true})
+	j := journal.New(func() (*os.Root, error) { return w.runFolder(inv.Run) }, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask})
 	w.keep(j)
 	cfg.Journal = j
 	w.sink.begin(inv.Run)
@@ -118,7 +118,7 @@ func (w *world) problemStore() interp.Problems {
 	if w.problems == nil {
 		return noProblems{}
 	}
-	return w.problems
+	return maskedProblems{store: w.problems, mask: w.mask}
 }
 
 // What a run without a workspace, and a dry run, reach instead.
@@ -206,7 +206,7 @@ func (s *switchboard) Emit(e trace.Event) {
 	s.mu.Lock()
 	f := s.files[e.Run]
 	if f == nil && e.Run != "" {
-		f = &trace.File{}
+		f = &trace.File{Mask: s.w.mask.Line}
 		s.files[e.Run] = f
 	}
 	s.mu.Unlock()
@@ -215,11 +215,11 @@ func (s *switchboard) Emit(e trace.Event) {
 	}
 	s.w.app.term.event(e)
 	if s.w.app.flags.events {
-		s.w.app.term.raw(append(trace.Encode(e), '\n'))
+		s.w.app.term.raw(append(s.w.mask.Line(trace.Encode(e)), '\n'))
 	}
 	if s.log != nil {
 		s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Str("step", e.Step).Str("outcome", e.Outcome).Int("depth", e.ToDepth).
-			Dur("took", e.Duration).Msg(e.Name + " " + e.Message)
+			Dur("took", e.Duration).Msg(s.w.mask.Text(e.Name + " " + e.Message))
 		s.attempts(e)
 	}
 }
@@ -232,7 +232,7 @@ func (s *switchboard) attempts(e trace.Event) {
 	}
 	for _, a := range list {
 		if a.Code != "" {
-			s.log.Debug().Str("run", e.Run).Str("step", e.Step).Msgf("%s passed over %s: %s: %s", e.Name, a.Runner, a.Code, a.Message)
+			s.log.Debug().Str("run", e.Run).Str("step", e.Step).Msgf("%s passed over %s: %s: %s", e.Name, a.Runner, a.Code, s.w.mask.Text(a.Message))
 		}
 	}
 }
@@ -241,7 +241,7 @@ func (s *switchboard) begin(run string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.files[run] == nil {
-		s.files[run] = &trace.File{}
+		s.files[run] = &trace.File{Mask: s.w.mask.Line}
 	}
 }
 

@@ -82,7 +82,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit, "cut": cmdCut,
 			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect, "waitfor": cmdWaitFor, "capture": cmdCapture,
-			"locked": cmdLocked,
+			"locked": cmdLocked, "plant-canaries": cmdPlantCanaries, "no-canaries": cmdNoCanaries, "private": cmdPrivate,
 		},
 	})
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/query"
 	"tercet/subagents/prompt"
 )
 
@@ -83,25 +81,14 @@ func (w *world) showPrompt(ctx context.Context, agent string, number int) error 
 
 // taskOf gives a task as a step of a command gets it.
 func (w *world) taskOf(ctx context.Context, number int) (*formats.Task, error) {
-	doc, _, err := w.reader.Snapshot(ctx)
+	list, err := w.tasks(ctx)
 	if err != nil {
 		return nil, err
 	}
-	root, _ := doc.(map[string]any)
-	list, _ := root["tasks"].([]any)
-	for _, one := range list {
-		data, err := json.Marshal(one)
-		if err != nil {
-			return nil, &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", number), Err: err}
+	for i := range list {
+		if list[i].Number == number {
+			return &list[i], nil
 		}
-		var t formats.Task
-		if m, ok := one.(map[string]any); !ok || query.Text(m["number"]) != fmt.Sprint(number) {
-			continue
-		}
-		if err := json.Unmarshal(data, &t); err != nil {
-			return nil, &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", number), Err: err, Help: "run 'tercet state verify'"}
-		}
-		return &t, nil
 	}
 	return nil, &formats.Failure{
 		Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", number), Help: "run 'tercet query \".tasks[].number\"' to list the tasks",

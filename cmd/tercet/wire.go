@@ -22,6 +22,7 @@ import (
 	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/internal/git"
+	"tercet/internal/journal"
 	"tercet/internal/proc"
 	"tercet/internal/query"
 	"tercet/internal/trace"
@@ -56,6 +57,7 @@ type world struct {
 	approver   *approver
 	trees      *worktree.Manager
 	sink       *switchboard
+	mask       *journal.Masker // of everything that is logged
 	closers    []io.Closer
 	closing    sync.Mutex // guards closers: subagents with steps run side by side
 }
@@ -121,6 +123,7 @@ func (w *world) build(ctx context.Context, has bool) error {
 	if w.cfg, err = w.app.config(w.root, has); err != nil {
 		return err
 	}
+	w.mask = journal.NewMasker(secretValues(os.Environ())...)
 	w.sink = newSwitchboard(w)
 	if err := w.startProcesses(); err != nil {
 		return err
@@ -346,7 +349,7 @@ func (w *world) agents(_ context.Context, has bool) error {
 	}
 	w.library.Env = w.set
 	w.catalog.Env = w.surroundings()
-	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive}
+	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive, Mask: w.mask}
 	if w.manager != nil {
 		w.dispatcher.Watch = w.watchState
 	}

@@ -65,11 +65,18 @@ func (m *Masker) Text(s string) string {
 	if len(s) < minSecret {
 		return s
 	}
-	for _, v := range m.values {
-		s = strings.ReplaceAll(s, v, Masked)
-	}
+	s = m.Values(s)
 	for _, r := range m.rules {
 		s = r.find.ReplaceAllString(s, r.replace)
+	}
+	return s
+}
+
+// Values masks the given values alone, for a text that somebody else will read on, such as a document: a rule would change what
+// only looks like a secret.
+func (m *Masker) Values(s string) string {
+	for _, v := range m.values {
+		s = strings.ReplaceAll(s, v, Masked)
 	}
 	return s
 }

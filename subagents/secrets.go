@@ -1,0 +1,133 @@
+package subagents
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+
+	"tercet/formats"
+)
+
+// Masker takes secrets out of texts: Text those that look like one too, Values the known ones alone.
+type Masker interface {
+	Text(text string) string
+	Values(text string) string
+}
+
+// text masks a text of a worker, which is written into logs and shown.
+func (g *delegation) text(s string) string {
+	if g.d.Mask == nil || g.info.Builtin {
+		return s
+	}
+	return g.d.Mask.Text(s)
+}
+
+func (g *delegation) texts(list []string) []string {
+	for i := range list {
+		list[i] = g.text(list[i])
+	}
+	return list
+}
+
+// withoutSecrets masks what a worker returned. Slices and maps are not shared with ret.
+func (g *delegation) withoutSecrets(ret formats.Return) formats.Return {
+	if g.d.Mask == nil || g.info.Builtin {
+		return ret
+	}
+	ret.Summary, ret.Text, ret.NextSteps = g.text(ret.Summary), g.text(ret.Text), g.text(ret.NextSteps)
+	ret.BlockedReason, ret.BlockedTarget = g.text(ret.BlockedReason), g.text(ret.BlockedTarget)
+	ret.Warnings = g.texts(append([]string(nil), ret.Warnings...))
+	ret.Artifacts = append([]formats.Artifact{}, ret.Artifacts...)
+	for i := range ret.Artifacts {
+		ret.Artifacts[i].Summary = g.text(ret.Artifacts[i].Summary)
+	}
+	ret.Issues = append([]formats.Issue(nil), ret.Issues...)
+	for i := range ret.Issues {
+		one := &ret.Issues[i]
+		one.Description, one.SuggestedFix = g.text(one.Description), g.text(one.SuggestedFix)
+		one.Files = g.texts(append([]string(nil), one.Files...))
+	}
+	ret.Errors = append([]formats.ReturnError{}, ret.Errors...)
+	for i := range ret.Errors {
+		one := &ret.Errors[i]
+		one.Message, one.Recommendation = g.text(one.Message), g.text(one.Recommendation)
+	}
+	if fields, ok := g.value(ret.Fields).(map[string]any); ok && ret.Fields != nil {
+		ret.Fields = fields
+	}
+	return ret
+}
+
+// value masks the strings of a plain value.
+func (g *delegation) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return g.text(v)
+	case []string:
+		return g.texts(append([]string{}, v...))
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = g.value(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, one := range v {
+			out[g.text(key)] = g.value(one)
+		}
+		return out
+	}
+	return v
+}
+
+// maxMasked is the largest file of a run's folder that is looked through: what a program may print.
+const maxMasked = 64 << 20
+
+// cleanse masks the files that a worker left in the folder of its delegation, and lets only their owner read them. What it
+// printed is a log; its documents lose the known values alone.
+func (f *folder) cleanse(m Masker) error {
+	if m == nil || !f.made {
+		return nil
+	}
+	return fs.WalkDir(f.root.FS(), f.path, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return &PlaceError{Op: "read", Path: name, Err: err}
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		mask := m.Text
+		if path.Dir(name) != f.path {
+			mask = m.Values
+		}
+		return f.mask(name, mask)
+	})
+}
+
+func (f *folder) mask(name string, mask func(string) string) error {
+	info, err := f.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.Mode().IsRegular() || info.Size() > maxMasked) {
+		return nil
+	}
+	if err != nil {
+		return &PlaceError{Op: "read", Path: name, Err: err}
+	}
+	if err := f.root.Chmod(name, 0o600); err != nil {
+		return &PlaceError{Op: "keep", Path: name, Err: err}
+	}
+	data, err := f.root.ReadFile(name)
+	if err != nil {
+		return &PlaceError{Op: "read", Path: name, Err: err}
+	}
+	text := string(data)
+	masked := mask(text)
+	if masked == text {
+		return nil
+	}
+	if err := f.root.WriteFile(name, []byte(masked), os.FileMode(0o600)); err != nil {
+		return &PlaceError{Op: "keep", Path: name, Err: err}
+	}
+	return nil
+}
