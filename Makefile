@@ -1,4 +1,4 @@
-.PHONY: all check lint fuzz soak bench microbench update build demo
+.PHONY: all agents check lint fuzz soak bench microbench update build demo
 FUZZTIME ?= 10m
 GOAL ?= .
 PEERS ?= $(or $(TMPDIR),/tmp)/tercet-peers
@@ -8,6 +8,7 @@ build: ; CGO_ENABLED=0 go build -trimpath -ldflags=-s -o tercet ./cmd/tercet
 demo: ; go run ./cmd/tercet demo
 check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on ./...
 lint: ; golangci-lint run ./... && golangci-lint fmt --diff
+agents: ; sh ./agents.sh $(AGENTS)
 fuzz: ; sh ./fuzz.sh $(FUZZTIME)
 soak: ; go test ./state/crash -run '$(GOAL)' -timeout 90m -v -args -full
 bench: ; sh bench/peers.sh $(PEERS) && go test ./bench -run '^TestGoals$$' -timeout 60m -count 1 -v -goals -peers $(PEERS) -into ../docs/performance.md

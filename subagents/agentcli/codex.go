@@ -65,6 +65,11 @@ func codexFolders(c Call) string {
 			list = list[:len(list)-1] // a worktree stands inside the workspace
 		}
 	}
+	if c.Grant.Shell {
+		for _, dir := range caches(c) {
+			list = append(list, entry{dir, "write"})
+		}
+	}
 	list = append(list, entry{c.Out, "write"}, entry{c.Private, "write"})
 	var parts []string
 	for _, e := range list {
@@ -75,6 +80,25 @@ func codexFolders(c Call) string {
 		parts = append(parts, string(key)+`="`+e.right+`"`)
 	}
 	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// caches are the folders that tools of a project fill, those that are there: without them a build does not run.
+func caches(c Call) []string {
+	home := c.Lookup("HOME")
+	candidates := []string{c.Lookup("GOCACHE"), c.Lookup("GOMODCACHE"), c.Lookup("npm_config_cache"), c.Lookup("XDG_CACHE_HOME")}
+	if cargo := c.Lookup("CARGO_HOME"); cargo != "" {
+		candidates = append(candidates, filepath.Join(cargo, "registry"))
+	}
+	if home != "" {
+		candidates = append(candidates, filepath.Join(home, ".cache"), filepath.Join(home, "go", "pkg"), filepath.Join(home, ".npm"), filepath.Join(home, ".cargo", "registry"))
+	}
+	var out []string
+	for _, dir := range candidates {
+		if info, err := os.Stat(dir); filepath.IsAbs(dir) && err == nil && info.IsDir() {
+			out = append(out, dir)
+		}
+	}
+	return out
 }
 
 func codexFiles(c Call) map[string][]byte {

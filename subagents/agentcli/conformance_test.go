@@ -315,7 +315,7 @@ func (d drive) cases() []conformance {
 			measured(t, d, p)
 		}
 	}
-	patience := 12 * time.Second
+	patience := 8 * time.Second
 	if d.driver.Name == "gemini" || d.driver.Name == "opencode" { // these are slow to begin
 		patience = 40 * time.Second
 	}

@@ -40,16 +40,12 @@ func openCodeConfig(c Call) string {
 	own := []string{slash(c.Out) + "/*", slash(c.Private) + "/*"}
 	edit, outside := []string{`"*":"deny"`}, []string{`"*":"deny"`}
 	rule := func(list *[]string, path, right string) {
-		// A file in the tree is named from there, one outside of it from the root.
-		for _, base := range []string{c.Dir, ""} {
-			name := path
-			if base != "" {
-				rel, err := filepath.Rel(base, path)
-				if err != nil {
-					continue
-				}
-				name = slash(rel)
-			}
+		// It names a file from the root of the repository it is in, else from that of the file system, or by its whole path.
+		names := []string{path, strings.TrimPrefix(path, "/")}
+		if rel, err := filepath.Rel(c.Dir, path); err == nil {
+			names = append(names, slash(rel))
+		}
+		for _, name := range names {
 			key, err := json.Marshal(name)
 			if err == nil {
 				*list = append(*list, string(key)+`:"`+right+`"`)

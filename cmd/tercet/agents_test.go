@@ -1,0 +1,315 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/modelserver"
+	"tercet/internal/proc"
+)
+
+// TestAgents runs /plan and /implement of the demo's repository with real agent CLIs against a model server of ours. agents.sh
+// installs them and calls it with these flags.
+var (
+	agentsFlag    = flag.String("agents", "", "agent CLIs to drive, separated by commas")
+	agentsDirFlag = flag.String("agents-dir", "", "folder that they are installed in")
+)
+
+func TestAgents(t *testing.T) {
+	if *agentsFlag == "" {
+		t.Skip("no -agents: agents.sh installs them and runs this")
+	}
+	bin := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/tercet", ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for name := range strings.SplitSeq(*agentsFlag, ",") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: map[string]modelserver.Script{"booklet": booklet}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			listener := httptest.NewServer(server)
+			t.Cleanup(func() {
+				server.Close()
+				listener.CloseClientConnections()
+				listener.Close()
+			})
+			p := &person{name: name, dir: t.TempDir(), bin: bin, server: server, base: modelserver.Base(listener.URL, "booklet", name)}
+			p.setUp(t)
+			p.work(t)
+		})
+	}
+}
+
+// person types commands into a repository with a defect.
+type person struct {
+	name, dir, bin, base string
+	server               *modelserver.Server
+	env                  []string
+}
+
+func (p *person) setUp(t *testing.T) {
+	t.Helper()
+	starter, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil }, Now: time.Now, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := readFixture("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &demo{dir: p.dir, starter: starter}
+	if err := d.unpack(t.Context(), archive); err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	write := func(name, text string) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agents := filepath.Join(*agentsDirFlag, p.name, "node_modules", ".bin")
+	p.env = []string{
+		"PATH=" + p.bin + ":" + agents + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod",
+		"GOCACHE=" + goEnv("GOCACHE"), "TERCET_TRUST=1", "AGENT_KEY=sk-test", "ANTHROPIC_API_KEY=sk-test", "ANTHROPIC_BASE_URL=" + p.base,
+		"GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL=" + p.base, "npm_config_registry=" + p.base + "/",
+	}
+	write(home+"/.gitconfig", "[user]\nname = tester\nemail = tester@localhost\n")
+	write(home+"/.codex/config.toml", fmt.Sprintf("model = \"gpt-5-codex\"\nmodel_provider = \"local\"\n[model_providers.local]\nname = \"local\"\nbase_url = %q\nenv_key = \"AGENT_KEY\"\nwire_api = \"responses\"\n", p.base))
+	write(home+"/.gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1}}`)
+	write(home+"/.config/opencode/opencode.json", fmt.Sprintf(`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`, p.base))
+	p.run(t, "init", "--next-number", "196")
+	write(filepath.Join(p.dir, ".tercet/config.yaml"), "runner: "+p.name+"\nenv: [AGENT_KEY, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL, npm_config_registry]\n")
+}
+
+// run types one command, which must pass.
+func (p *person) run(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.bin+"/tercet", args...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	t.Logf("tercet %s\n%s%s", strings.Join(args, " "), out, stderr.String())
+	if err != nil {
+		p.transcripts(t)
+		t.Fatalf("tercet %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// transcripts shows what the program printed, for a test that fails.
+func (p *person) transcripts(t *testing.T) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(p.dir, ".tercet/runs"), func(name string, d os.DirEntry, err error) error {
+		if err == nil && (strings.HasSuffix(name, "-stdout") || strings.HasSuffix(name, "-stderr")) {
+			text, _ := os.ReadFile(name)
+			t.Logf("%s\n%.4000s", name, text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Log(err)
+	}
+}
+
+func (p *person) work(t *testing.T) {
+	t.Helper()
+	p.run(t, "/task", "--from", "task.md")
+	p.run(t, "--runner", "offline", "/research", "196")
+	var plan, done formats.Return
+	if err := json.Unmarshal([]byte(p.run(t, "--json", "/plan", "196")), &plan); err != nil {
+		t.Fatal(err)
+	}
+	if plan.Status != formats.StatusCompleted || len(plan.Artifacts) != 1 {
+		t.Fatalf("/plan = %+v, want a plan", plan)
+	}
+	text, err := os.ReadFile(filepath.Join(p.dir, plan.Artifacts[0].Path))
+	if err != nil || !strings.Contains(string(text), "### Phase 1: Let the loop reach the last page [NOT STARTED]") {
+		t.Errorf("plan = %q, %v, want that of the model", text, err)
+	}
+	if err := json.Unmarshal([]byte(p.run(t, "--json", "/implement", "196")), &done); err != nil {
+		t.Fatal(err)
+	}
+	if done.Status != formats.StatusCompleted {
+		t.Errorf("/implement = %+v, want completed", done)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "./...")
+	cmd.Dir, cmd.Env = p.dir, p.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("go test: %v\n%s", err, out)
+	}
+	if got := strings.TrimSpace(p.run(t, "query", "-r", ".tasks[0].status")); got != "completed" {
+		t.Errorf("status = %q, want completed", got)
+	}
+	p.traced(t)
+	p.run(t, "state", "verify")
+}
+
+// traced looks for what was measured.
+func (p *person) traced(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(p.dir, ".tercet/runs/*/trace.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := map[string]float64{}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			var e struct {
+				Name  string `json:"name"`
+				Kind  string `json:"kind"`
+				Attrs struct {
+					Runner string  `json:"runner"`
+					Tokens float64 `json:"tokens"`
+				} `json:"attrs"`
+			}
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			if e.Kind == "delegate" && e.Attrs.Runner == p.name {
+				measured[e.Name] = e.Attrs.Tokens
+			}
+		}
+	}
+	if measured["planner"] < 100 || measured["implementer"] < 100 || len(measured) != 2 {
+		t.Errorf("tokens by subagent = %v, want those of planner and implementer", measured)
+	}
+}
+
+// booklet is a model that mends the defect. Where to write it reads in the prompt, as a model has to.
+func booklet(t modelserver.Turn) modelserver.Reply {
+	ret := regexp.MustCompile(`/[^\s` + "`" + `"]+/call-\d+/return\.json`).FindString(t.Prompt)
+	if ret == "" {
+		return modelserver.Reply{Text: "a title"}
+	}
+	out := filepath.Join(filepath.Dir(filepath.Dir(ret)), "out")
+	steps := []modelserver.Reply{
+		t.Shell("sed -i 's/page < last/page <= last/' pages/pages.go && go test ./..."),
+		t.Write(out+"/summary.md", bookletSummary),
+		t.Write(ret, `{"status": "completed", "summary": "The loop reaches the last page.", "artifacts": [{"type": "implementation", "path": "pages/pages.go"}, {"type": "summary", "path": "summary.md"}]}`),
+	}
+	if strings.Contains(t.Prompt, "an artifact of type plan") {
+		steps = []modelserver.Reply{
+			t.Write(out+"/plan.md", bookletPlan),
+			t.Write(ret, `{"status": "completed", "summary": "One phase.", "artifacts": [{"type": "plan", "path": "plan.md"}]}`),
+		}
+	}
+	if t.Results < len(steps) {
+		return steps[t.Results]
+	}
+	if i := slices.IndexFunc(t.Outputs, func(s string) bool { return strings.Contains(s, "FAIL") }); i >= 0 {
+		return modelserver.Reply{Text: "The test fails: " + t.Outputs[i]}
+	}
+	return modelserver.Reply{Text: "Done."}
+}
+
+const bookletSummary = `# Summary
+
+## Overview
+
+The loop ended one page too early.
+
+## What Changed
+
+- ` + "`pages/pages.go`" + `: the loop includes the last page.
+
+## Decisions
+
+- None.
+
+## Impacts
+
+- Ranges are whole.
+
+## Follow-ups
+
+- None.
+
+## References
+
+- Task 196
+`
+
+const bookletPlan = `# Implementation Plan: Expand loses the last page of a range
+
+- **Task**: 196 - Expand loses the last page of a range
+- **Status**: [NOT STARTED]
+- **Effort**: 1 hour
+- **Priority**: medium
+- **Dependencies**: None
+- **Research Inputs**: None
+- **Artifacts**: This plan
+- **Standards**: None
+- **Type**: go
+
+## Overview
+
+The loop of Expand ends one page too early.
+
+## Goals & Non-Goals
+
+- Ranges are whole.
+
+## Risks & Mitigations
+
+- None known.
+
+## Implementation Phases
+
+### Phase 1: Let the loop reach the last page [NOT STARTED]
+
+- **Goal**: The range loop includes its end.
+- **Timing**: 1 hour
+
+**Tasks**:
+
+- [ ] Change the condition of the loop
+
+**Commands**:
+
+` + "```sh\ngo vet ./...\n```" + `
+
+**Verification**:
+
+- [ ] The tests pass
+
+` + "```sh\ngo test ./...\n```" + `
+
+## Testing & Validation
+
+- The test of the package.
+
+## Artifacts & Outputs
+
+- pages/pages.go
+
+## Rollback/Contingency
+
+- Revert the commit.
+`
