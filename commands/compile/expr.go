@@ -386,7 +386,7 @@ type syncFields map[string]*Value
 // sync makes a delegation to the status-sync manager.
 func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
 	info := c.builtin(pos, StatusSync)
-	d := &Delegate{Agent: StatusSync, Info: info, With: &Value{IsMap: true}, Sync: true}
+	d := &Delegate{Agent: StatusSync, Info: info, With: &Value{IsMap: true, Fields: make([]Field, 0, len(in))}, Sync: true}
 	for _, key := range []string{"operation", "task_number", "status", "back", "reason", "artifacts", "phase", "plan"} {
 		if v := in[key]; v != nil {
 			d.With.Fields = append(d.With.Fields, Field{Key: key, Value: v})

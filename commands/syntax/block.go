@@ -22,37 +22,41 @@ func actionNames() []string {
 	return []string{"delegate", "parallel", "foreach", "until", "status", "gate", "check", "set", "publish", "fail"}
 }
 
-// companions are the keys of which one must stand beside a key; nil for a key that stands alone.
-func companions(key string) []string {
+// lacks gives the key that must stand beside a key and does not, or the first of several of which one must.
+func (b *block) lacks(key string) string {
+	var need []string
 	switch key {
 	case "as", "max_parallel":
-		return []string{"foreach"}
+		need = []string{"foreach"}
 	case "merge":
-		return []string{"foreach", "parallel"}
+		need = []string{"foreach", "parallel"}
 	case "among":
-		return []string{"delegate"}
+		need = []string{"delegate"}
 	case "max":
-		return []string{"until"}
+		need = []string{"until"}
 	case "show", "choices", "auto":
-		return []string{"gate"}
+		need = []string{"gate"}
 	case "else":
-		return []string{"check"}
+		need = []string{"check"}
 	case "code":
-		return []string{"fail"}
+		need = []string{"fail"}
 	case "columns", "title":
-		return []string{"table"}
+		need = []string{"table"}
 	case "with", "fallback", "prompt", "board":
-		return []string{"delegate", "foreach", "parallel", "until"}
+		need = []string{"delegate", "foreach", "parallel", "until"}
 	case "retry":
-		return []string{"delegate", "foreach", "parallel", "until", "check", "publish"}
+		need = []string{"delegate", "foreach", "parallel", "until", "check", "publish"}
 	case "expect":
-		return []string{"delegate", "foreach", "parallel", "until", "check"}
+		need = []string{"delegate", "foreach", "parallel", "until", "check"}
 	case "in":
-		return []string{"delegate", "foreach", "parallel", "until", "check", "publish"}
+		need = []string{"delegate", "foreach", "parallel", "until", "check", "publish"}
 	case "compensate":
-		return []string{"delegate", "foreach", "parallel", "until", "status", "publish", "check"}
+		need = []string{"delegate", "foreach", "parallel", "until", "status", "publish", "check"}
 	}
-	return nil
+	if need == nil || b.anyOf(need) {
+		return ""
+	}
+	return need[0]
 }
 
 // stepBlock reads a block `yaml step` into a step.
@@ -230,8 +234,8 @@ func (b *block) action(key string, v *md.Node) {
 // assemble joins the actions with the keys that stand beside them.
 func (b *block) assemble() {
 	for _, e := range b.node.Entries {
-		if need := companions(e.Key.Value); need != nil && !b.anyOf(need) {
-			b.report(CodeCompanion, place(e.Key), "", "'%s' belongs to '%s'", e.Key.Value, need[0])
+		if need := b.lacks(e.Key.Value); need != "" {
+			b.report(CodeCompanion, place(e.Key), "", "'%s' belongs to '%s'", e.Key.Value, need)
 		}
 	}
 	b.loopKeys()

@@ -21,7 +21,13 @@ type draft struct {
 
 // drafts cuts a section at its headings. Fences before the first heading come in a draft without one.
 func (p *parser) drafts(s md.Section) []draft {
-	out := []draft{{}}
+	count := 1
+	for i := range s.Blocks {
+		if s.Blocks[i].Kind == md.Heading {
+			count++
+		}
+	}
+	out := make([]draft, 1, count)
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		last := &out[len(out)-1]

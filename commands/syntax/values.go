@@ -26,12 +26,12 @@ func (p *parser) entries(n *md.Node, set keySet) iter.Seq2[string, *md.Node] {
 			p.wrong(n, "a map of keys")
 			return
 		}
-		first := firstEntries(n)
+		seen := seenKeys{entries: n.Entries}
 		for i, e := range n.Entries {
 			key := e.Key.Value
 			pos := place(e.Key)
 			switch {
-			case first(i) < i: // reported as a duplicate
+			case seen.before(i): // reported as a duplicate
 			case slices.Contains(set.later, key):
 				p.report(CodeUnsupported, pos, "", "'%s' is not supported yet", key)
 			case slices.Contains(set.foreign, key):
@@ -46,22 +46,28 @@ func (p *parser) entries(n *md.Node, set keySet) iter.Seq2[string, *md.Node] {
 	}
 }
 
+// seenKeys finds the keys of a map that stand twice.
+type seenKeys struct {
+	entries []md.Entry
+	first   map[string]int // the index of each key, of a large map
+}
+
 // fewEntries is how many entries are compared one with the other.
 const fewEntries = 32
 
-// firstEntries gives a function that finds the first entry with the key of the i-th.
-func firstEntries(n *md.Node) func(i int) int {
-	if len(n.Entries) <= fewEntries {
-		return func(i int) int {
-			key := n.Entries[i].Key.Value
-			return slices.IndexFunc(n.Entries, func(e md.Entry) bool { return e.Key.Value == key })
+// before tells whether the key of the i-th entry stands before it as well.
+func (s *seenKeys) before(i int) bool {
+	key := s.entries[i].Key.Value
+	if len(s.entries) <= fewEntries {
+		return slices.ContainsFunc(s.entries[:i], func(e md.Entry) bool { return e.Key.Value == key })
+	}
+	if s.first == nil {
+		s.first = make(map[string]int, len(s.entries))
+		for n, e := range slices.Backward(s.entries) {
+			s.first[e.Key.Value] = n
 		}
 	}
-	index := make(map[string]int, len(n.Entries))
-	for i, e := range slices.Backward(n.Entries) {
-		index[e.Key.Value] = i
-	}
-	return func(i int) int { return index[n.Entries[i].Key.Value] }
+	return s.first[key] < i
 }
 
 func (p *parser) unknown(key *md.Node, set keySet) {
