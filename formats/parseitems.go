@@ -12,16 +12,25 @@ import (
 // ReturnSchema is the value of the member schema of a return at the edge.
 const ReturnSchema = "tercet.return/1"
 
+// bare gives the text of an item that is no object. An empty one says nothing: it is refused as an object without it would be,
+// and empty is true.
+func (p *returnParser) bare(v *jsonx.Value, what string) (text string, ok, empty bool) {
+	text, ok = v.Str()
+	if ok && text == "" {
+		p.add(codeReturnMember, v, "write it, or remove the item", "expected the "+what+", got none")
+		return "", true, true
+	}
+	return text, ok, false
+}
+
 func (p *returnParser) artifact(v *jsonx.Value) {
 	var a Artifact
-	if path, ok := v.Str(); ok && path != "" {
+	if path, ok, empty := p.bare(v, "path of an artifact"); empty {
+		return
+	} else if ok {
 		a = Artifact{Type: GuessArtifactType(path), Path: path}
 		p.repaired(v, "artifact %q is a bare path and is read as type %s", path, a.Type)
 		p.ret.Artifacts = append(p.ret.Artifacts, a)
-		return
-	}
-	if path, ok := v.Str(); ok && path == "" {
-		p.add(codeReturnMember, v, "write the path, or remove the artifact", "expected the path of an artifact, got none")
 		return
 	}
 	if !v.Is(jsonx.Dict) {
@@ -75,7 +84,9 @@ func (p *returnParser) truth(v *jsonx.Value, name string) bool {
 }
 
 func (p *returnParser) issue(v *jsonx.Value) {
-	if text, ok := v.Str(); ok {
+	if text, ok, empty := p.bare(v, "description of an issue"); empty {
+		return
+	} else if ok {
 		p.repaired(v, "an issue is a bare text and is read as a warning")
 		p.ret.Issues = append(p.ret.Issues, Issue{Level: LevelWarning, Description: text, Source: "agent"})
 		return
@@ -157,7 +168,9 @@ func (p *returnParser) source(v *jsonx.Value) string {
 }
 
 func (p *returnParser) failure(v *jsonx.Value) {
-	if text, ok := v.Str(); ok {
+	if text, ok, empty := p.bare(v, "message of an error"); empty {
+		return
+	} else if ok {
 		p.repaired(v, "an error is a bare text and is read as %s", CodeUnknown)
 		p.ret.Errors = append(p.ret.Errors, ReturnError{Type: ErrorExecution, Message: text, Code: CodeUnknown})
 		return
