@@ -74,7 +74,7 @@ func (c *compiler) pick(a *syntax.Delegate, s *syntax.Step, info *stepInfo) Acti
 		one.With, with.With = c.input(s.With, agent)
 		d.Among = append(d.Among, one)
 		if ok {
-			c.inputs(agent, &with, w.Pos)
+			c.inputs(&agent, &with, w.Pos)
 			info.among = append(info.among, agent)
 		}
 	}

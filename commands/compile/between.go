@@ -112,7 +112,10 @@ func (c *compiler) itReference(e *syntax.Expr, ref query.Ref) {
 
 // checkBetween: steps between others name steps that there are, and read fields that one of them emits.
 func checkBetween(c *compiler) {
-	names := c.stepNames()
+	var names []string
+	if len(c.file.Between) > 0 {
+		names = c.stepNames()
+	}
 	for _, b := range c.file.Between {
 		a := b.After
 		if a == nil {

@@ -130,7 +130,7 @@ type Op struct {
 	Retry   Retry
 	// Fallback is the subagent tried once after the retries, empty without one.
 	Fallback     string
-	FallbackInfo formats.AgentInfo
+	FallbackInfo *formats.AgentInfo
 	On           []Rule
 	Expect       *Expect
 	Always       string // failed, completed or any, under Error Handling

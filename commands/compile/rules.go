@@ -82,7 +82,7 @@ func delegateOutcomes(op *Op, a *Delegate) []formats.Outcome {
 	may := map[formats.Outcome]bool{formats.OutcomeFailed: true, formats.OutcomeRejected: op.Expect != nil}
 	infos := []formats.AgentInfo{a.Info}
 	if op.Fallback != "" {
-		infos = append(infos, op.FallbackInfo)
+		infos = append(infos, *op.FallbackInfo)
 	}
 	for i := range infos {
 		for _, o := range infos[i].Statuses {

@@ -10,7 +10,7 @@ import (
 )
 
 // worker notes that a step delegates to a subagent that is no built-in.
-func (c *compiler) worker(id string, agent formats.AgentInfo) {
+func (c *compiler) worker(id string, agent *formats.AgentInfo) {
 	if !agent.Builtin {
 		c.last = &lastWorker{id: id, agent: agent}
 	}
@@ -20,7 +20,7 @@ func (c *compiler) worker(id string, agent formats.AgentInfo) {
 // its role and its artifact.
 type lastWorker struct {
 	id    string
-	agent formats.AgentInfo
+	agent *formats.AgentInfo
 }
 
 // preflight is the file's during, or what the plain form implies: the first worker's in-progress status is written before
@@ -82,8 +82,8 @@ func (c *compiler) sayDelegate(say *syntax.Sentence, id string, info *stepInfo) 
 	if !ok {
 		return d
 	}
-	info.agent = &agent
-	c.worker(id, agent)
+	info.agent = &d.Info
+	c.worker(id, &d.Info)
 	given := map[string]bool{}
 	add := func(name, src string) {
 		if _, listed := agent.Inputs[name]; (listed || agent.Inputs == nil) && !given[name] {
@@ -100,7 +100,7 @@ func (c *compiler) sayDelegate(say *syntax.Sentence, id string, info *stepInfo) 
 			add(a.Name, "$args."+a.Name)
 		}
 	}
-	c.required(agent, func(name string) bool { return given[name] }, say.Pos)
+	c.required(&d.Info, func(name string) bool { return given[name] }, say.Pos)
 	return d
 }
 

@@ -120,8 +120,8 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 	op.In, op.Board = own.in, own.board
 	if s.Fallback != nil {
 		if agent, ok := c.agent(*s.Fallback); ok {
-			op.Fallback, op.FallbackInfo = agent.Name, agent
-			c.inputs(agent, s, s.Fallback.Pos)
+			op.Fallback, op.FallbackInfo = agent.Name, &agent
+			c.inputs(&agent, s, s.Fallback.Pos)
 		}
 	}
 	if _, ok := op.Do.(*Delegate); !ok {
@@ -256,9 +256,9 @@ func (c *compiler) delegate(a *syntax.Delegate, s *syntax.Step, id string, info 
 	if !ok {
 		return d
 	}
-	info.agent = &agent
-	c.inputs(agent, &with, a.Pos)
-	c.worker(id, agent)
+	info.agent = &d.Info
+	c.inputs(&d.Info, &with, a.Pos)
+	c.worker(id, &d.Info)
 	if a.Agent.Text == StatusSync && changesStatus(s.With) {
 		c.moved("", false)
 	}
@@ -276,7 +276,7 @@ func changesStatus(with []syntax.Field) bool {
 }
 
 // inputs checks the step's input against the subagent's contract.
-func (c *compiler) inputs(agent formats.AgentInfo, s *syntax.Step, pos syntax.Pos) {
+func (c *compiler) inputs(agent *formats.AgentInfo, s *syntax.Step, pos syntax.Pos) {
 	if agent.Inputs == nil {
 		return
 	}
@@ -300,7 +300,7 @@ func (c *compiler) inputs(agent formats.AgentInfo, s *syntax.Step, pos syntax.Po
 	}, pos)
 }
 
-func (c *compiler) required(agent formats.AgentInfo, given func(name string) bool, pos syntax.Pos) {
+func (c *compiler) required(agent *formats.AgentInfo, given func(name string) bool, pos syntax.Pos) {
 	var missing []string
 	for name := range agent.Inputs {
 		if agent.Inputs[name].Required && !given(name) {

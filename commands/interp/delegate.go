@@ -111,7 +111,7 @@ func (r *run) attempts(ctx context.Context, c call) (formats.Return, int, error)
 			return ret, c.attempt, nil
 		}
 		r.warn("%s: %s failed (%s); tried %s", c.op.Title, c.agent, ret.Summary, c.op.Fallback)
-		c.agent, c.info = c.op.Fallback, c.op.FallbackInfo
+		c.agent, c.info = c.op.Fallback, *c.op.FallbackInfo
 		c.attempt++
 		ret, err = r.attempt(ctx, c)
 		return ret, c.attempt, err

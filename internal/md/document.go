@@ -25,6 +25,7 @@ type Document struct {
 	Blocks []Block // of the body, in order
 
 	text   string // the same as Text
+	clean  bool   // it holds nothing but printable ASCII and line feeds
 	starts []int  // offset of each line of Text
 }
 
@@ -41,10 +42,10 @@ func (l Limits) Parse(src []byte) (*Document, []Problem) {
 	}
 	text := bytes.TrimPrefix(src, []byte(bom))
 	d.BOM = len(text) < len(src)
-	if off, what := badText(text, false); off >= 0 {
-		line := bytes.Count(text[:off], []byte{'\n'}) + 1
-		at := Pos{line, off - bytes.LastIndexByte(text[:off], '\n')}
-		return d, []Problem{{CodeBadText, at, Pos{at.Line, at.Col + 1}, "file holds " + what, "save the file as UTF-8 text"}}
+	if d.clean = isClean(text); !d.clean {
+		if off, what := badText(text, false); off >= 0 {
+			return d, []Problem{refusedText(text, off, what)}
+		}
 	}
 	if bytes.Contains(text, []byte("\r\n")) {
 		d.CRLF = true
@@ -63,6 +64,23 @@ func (l Limits) Parse(src []byte) (*Document, []Problem) {
 	blocks, more := l.blocks(d)
 	d.Blocks = blocks
 	return d, append(problems, more...)
+}
+
+// isClean tells whether a text holds nothing but printable ASCII and line feeds.
+func isClean(text []byte) bool {
+	for _, c := range text {
+		if (c < ' ' || c > '~') && c != '\n' {
+			return false
+		}
+	}
+	return true
+}
+
+// refusedText is the problem of a text that is none.
+func refusedText(text []byte, off int, what string) Problem {
+	line := bytes.Count(text[:off], []byte{'\n'}) + 1
+	at := Pos{line, off - bytes.LastIndexByte(text[:off], '\n')}
+	return Problem{CodeBadText, at, Pos{at.Line, at.Col + 1}, "file holds " + what, "save the file as UTF-8 text"}
 }
 
 // front splits off and reads the front matter.

@@ -38,8 +38,10 @@ func (y *Reader) Block(d *Document, b *Block) (*Node, []Problem) {
 		return ParseYAML(b.Body, b.BodyPos)
 	}
 	y.memory.reset()
-	if n, ok := readSimple(d.code(b), b.BodyPos, &y.memory); ok {
-		return n, nil
+	if code := d.code(b); d.clean || simpleBytes(code) {
+		if n, ok := readClean(code, b.BodyPos, &y.memory); ok {
+			return n, nil
+		}
 	}
 	return Limits{}.orDefault().parseYAML(b.Body, b.BodyPos)
 }
@@ -84,6 +86,11 @@ func readSimple(text string, at Pos, m *memory) (*Node, bool) {
 	if !simpleBytes(text) {
 		return nil, false
 	}
+	return readClean(text, at, m)
+}
+
+// readClean is readSimple of a text without the bytes that simpleBytes looks for.
+func readClean(text string, at Pos, m *memory) (*Node, bool) {
 	r := simpleReader{text: text, at: at, memory: m}
 	if r.nextLine(); r.end() {
 		return nil, false

@@ -12,7 +12,7 @@ func simpleBlocks(d *Document) ([]Block, bool) {
 	r := blockReader{doc: d, line: d.BodyLine, out: make([]Block, 0, 1+bytes.Count(d.Body(), []byte("\n\n")))}
 	for ; r.line <= len(d.starts); r.line++ {
 		text := d.Line(r.line)
-		switch kind := lineKind(text); kind {
+		switch kind := r.lineKind(text); kind {
 		case lineBlank:
 		case lineHeading:
 			r.heading(text)
@@ -50,11 +50,11 @@ const (
 )
 
 // lineKind sorts a line that stands outside of fences.
-func lineKind(text string) lineSort {
+func (r *blockReader) lineKind(text string) lineSort {
 	if text == "" {
 		return lineBlank
 	}
-	for i := range len(text) {
+	for i := 0; i < len(text) && !r.doc.clean; i++ {
 		if c := text[i]; c < ' ' || c == 0x7f {
 			return lineOther
 		}
@@ -104,7 +104,7 @@ func (r *blockReader) heading(text string) {
 func (r *blockReader) paragraph() bool {
 	first := r.line
 	for r.line < len(r.doc.starts) {
-		kind := lineKind(r.doc.Line(r.line + 1))
+		kind := r.lineKind(r.doc.Line(r.line + 1))
 		if kind == lineOther {
 			return false
 		}
