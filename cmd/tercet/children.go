@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -11,6 +12,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/subagents/sandbox"
 )
 
 // childWord makes this program the supervisor of a child. It is no verb of the program: only the program says it.
@@ -21,8 +23,12 @@ func inner(args []string) (code int, ok bool) {
 	if len(args) < 2 {
 		return 0, false
 	}
-	if args[1] == childWord {
+	switch args[1] {
+	case childWord:
 		return proc.Supervise(args[2:], os.Environ()), true
+	case sandboxWord:
+		fmt.Fprintln(os.Stderr, "tercet:", sandbox.Enter(args[2:], os.Environ()))
+		return 126, true
 	}
 	return 0, false
 }

@@ -44,7 +44,7 @@ func (w *world) runners(def subagents.Definition) subagents.Agent {
 func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 	switch name {
 	case runnerOffline, "":
-		workers := offline.Workers{Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}}
+		workers := offline.Workers{Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}, Confine: w.confineScript}
 		return workers.For(def.Info)
 	case runnerAuto:
 		return &agentcli.Chosen{Auto: w.auto, For: func(found string) subagents.Agent { return w.runner(def, found) }}
@@ -54,7 +54,7 @@ func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 		return agentcli.Unknown(name)
 	}
 	return &agentcli.CLI{
-		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: masker(w.starter.Env).Line,
+		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: masker(w.starter.Env).Line, Wrap: w.confineAgent,
 	}
 }
 

@@ -149,9 +149,14 @@ func (a *app) config(root *os.Root, has bool) (config.Config, error) {
 			return config.Config{}, &formats.Failure{Code: formats.CodeConfig, Message: name, Err: err}
 		}
 		if err == nil {
-			layers = append(layers, config.Layer{Name: "workspace", File: name, Data: data})
+			layers = append(layers, config.Layer{Name: config.WorkspaceLayer, File: name, Data: data})
 		}
 	}
+	own, err := a.personConfig()
+	if err != nil {
+		return config.Config{}, err
+	}
+	layers = append(layers, own...)
 	cfg, found := config.Load(layers...)
 	d := &formats.Diagnostics{List: found, Of: formats.CodeConfig, Sources: map[string][]byte{}}
 	for _, l := range layers {

@@ -11,7 +11,7 @@ import (
 
 // sandboxVerb tells and uses what keeps a program within bounds here.
 func (a *app) sandboxVerb() *cobra.Command {
-	return group(&cobra.Command{Use: "sandbox", Short: "what a command may do, and what keeps it within bounds here"}, a.classifyVerb())
+	return group(&cobra.Command{Use: "sandbox", Short: "what a command may do, and what keeps it within bounds here"}, a.classifyVerb(), a.probeVerb(), a.boxedVerb())
 }
 
 func (a *app) classifyVerb() *cobra.Command {

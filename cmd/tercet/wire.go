@@ -56,6 +56,7 @@ type world struct {
 	catalog    *commands.Catalog
 	approver   *approver
 	trees      *worktree.Manager
+	walls      walls
 	sink       *switchboard
 	mask       *journal.Masker // of everything that is logged
 	closers    []io.Closer
@@ -366,7 +367,7 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 		return w.workflow(def)
 	}
 	if len(def.Argv) > 0 {
-		return &agentcli.Exec{Definition: def, Starter: w.starter, Approver: w.approver, Root: w.dir, Nonce: func() string { return uuid.NewString()[:8] }}
+		return &agentcli.Exec{Definition: def, Starter: w.starter, Approver: w.approver, Root: w.dir, Wrap: w.confineProgram, Nonce: func() string { return uuid.NewString()[:8] }}
 	}
 	return w.runners(def)
 }

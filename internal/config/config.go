@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tercet/formats"
@@ -15,6 +16,9 @@ const (
 	DefaultLockTimeout = 10 * time.Second
 	DefaultNextNumber  = 1
 )
+
+// WorkspaceLayer is the name of the layer of the project: what it says of the sandbox may only tighten.
+const WorkspaceLayer = "workspace"
 
 // DefaultLayer is the name of the layer below all others.
 const DefaultLayer = "default"
@@ -29,6 +33,9 @@ type Config struct {
 	Commands     []string // further folders with command files as written, the highest layer's first
 	Env          []string // names of variables that children may see
 	IsolatedHome bool
+	// Sandbox is the order in which tiers of isolation are tried, as a person wants it; empty means the default. SandboxFloor
+	// is what the workspace says: it names the weakest tier that it accepts and can add none.
+	Sandbox, SandboxFloor []string
 
 	origins map[string]Origin
 }
@@ -70,6 +77,11 @@ func (c Config) List() []Item {
 		{Key: keyLockTimeout, Value: c.LockTimeout.String()},
 		{Key: keyNextNumber, Value: fmt.Sprint(c.NextNumber)},
 		{Key: keyIsolatedHome, Value: fmt.Sprint(c.IsolatedHome)},
+	}
+	for key, list := range map[string][]string{keySandbox: c.Sandbox, keySandbox + "." + WorkspaceLayer: c.SandboxFloor} {
+		if len(list) > 0 {
+			items = append(items, Item{Key: key, Value: strings.Join(list, ", ")})
+		}
 	}
 	for from, to := range c.Aliases {
 		items = append(items, Item{Key: keyAliases + "." + from, Value: to})

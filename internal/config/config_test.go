@@ -119,11 +119,26 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+func TestSandboxOfProjectAndPerson(t *testing.T) {
+	t.Parallel()
+	got, list := config.Load(file("workspace", "sandbox: platform_permission"), file("user", "sandbox: [container, advisory_only, container]"), file("system", "sandbox: [advisory_only]"))
+	if len(list) > 0 {
+		t.Fatalf("findings: %q, want none", found(list))
+	}
+	want := config.Config{
+		Runner: "offline", Aliases: map[string]string{}, LockTimeout: 10 * time.Second, NextNumber: 1,
+		Sandbox: []string{"container", "advisory_only"}, SandboxFloor: []string{"platform_permission"},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
+		t.Errorf("configuration differs (-want +got):\n%s", diff)
+	}
+}
+
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string][]string{
 		"runer: claude":                 {`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`},
-		"zzz: 1":                        {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home`},
+		"zzz: 1":                        {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox`},
 		"limits: {retrys: 1}":           {`warning c.yaml:1:10: W110: unknown key "limits.retrys"; did you mean 'retries'?`},
 		"limits: {tokens: 1}":           {"error c.yaml:1:10: E199: limit tokens is not supported yet"},
 		"limits: {retries: 4}":          {"warning c.yaml:1:19: W111: expected limits.retries of at most 3, got 4; a limit may only be lowered"},
@@ -142,6 +157,8 @@ func TestFindings(t *testing.T) {
 		"env: [1A, B-C, D]":             {`error c.yaml:1:7: E060: expected name of a variable for env, got "1A"`, `error c.yaml:1:11: E060: expected name of a variable for env, got "B-C"`},
 		"env: {A: b}":                   {"error c.yaml:1:6: E060: expected a list for env, got a map"},
 		"commands: ['']":                {`error c.yaml:1:12: E060: expected folder for commands, got ""`},
+		"sandbox: [container, docker]":  {`error c.yaml:1:22: E060: expected container, platform_permission or advisory_only for sandbox, got "docker"`},
+		"sandbox: {a: b}":               {"error c.yaml:1:10: E060: expected a list for sandbox, got a map"},
 		"- runner":                      {"error c.yaml:1:1: E060: expected a map of keys for the file, got a list"},
 		"runner: claude\nrunner: codex": {"error c.yaml:2:1: E221: key 'runner' stands twice"},
 		"a: b: c":                       {"error c.yaml:1:5: E220: "},

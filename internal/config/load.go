@@ -21,11 +21,12 @@ const (
 	keyCommands     = "commands"
 	keyEnv          = "env"
 	keyIsolatedHome = "isolated_home"
+	keySandbox      = "sandbox"
 )
 
 // Keys lists the keys of config.yaml.
 func Keys() []string {
-	return []string{keyRunner, keyAliases, keyLimits, keyLockTimeout, keyNextNumber, keyCommands, keyEnv, keyIsolatedHome}
+	return []string{keyRunner, keyAliases, keyLimits, keyLockTimeout, keyNextNumber, keyCommands, keyEnv, keyIsolatedHome, keySandbox}
 }
 
 // The codes of findings in a configuration, beside those of YAML itself.
@@ -92,7 +93,7 @@ func (l *loader) load() {
 // value reads one text of a layer that is no file. Elements of a list stand between commas.
 func (l *loader) value(key, text string) {
 	node := &md.Node{Kind: md.Scalar, Type: md.Str, Value: text}
-	if key == keyCommands || key == keyEnv {
+	if key == keyCommands || key == keyEnv || key == keySandbox {
 		list := &md.Node{Kind: md.List}
 		for item := range strings.SplitSeq(text, ",") {
 			if item = strings.TrimSpace(item); item != "" {
@@ -138,6 +139,8 @@ func (l *loader) key(key, v *md.Node) {
 		l.config.Commands = l.list(v, key.Value, "folder", isFolder, l.config.Commands)
 	case keyEnv:
 		l.config.Env = l.list(v, key.Value, "name of a variable", isVariable, l.config.Env)
+	case keySandbox:
+		l.sandbox(key, v)
 	default:
 		l.unknown(key, "", Keys())
 	}
@@ -223,6 +226,39 @@ func (l *loader) limit(own, known limit, e md.Entry) {
 	if !own.isSet() || n < own.value() {
 		own.set(n)
 		l.note(key, e.Key)
+	}
+}
+
+// sandbox takes the order of tiers. What a project says is kept apart from what the person says: it may only tighten.
+func (l *loader) sandbox(key, v *md.Node) {
+	name := keySandbox
+	if l.layer.Name == WorkspaceLayer {
+		name = keySandbox + "." + WorkspaceLayer
+	}
+	if !l.first(name, key) {
+		return
+	}
+	tier := func(s string) bool {
+		return slices.Contains([]string{"container", "platform_permission", "advisory_only"}, s)
+	}
+	var list []string
+	items := v.Items
+	switch v.Kind {
+	case md.Scalar:
+		items = []*md.Node{v}
+	case md.Map:
+		l.wrong(v, "a list", keySandbox)
+	case md.List:
+	}
+	for _, item := range items {
+		if s, ok := l.text(item, keySandbox, "container, platform_permission or advisory_only", tier); ok && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	if name == keySandbox {
+		l.config.Sandbox = list
+	} else {
+		l.config.SandboxFloor = list
 	}
 }
 

@@ -29,6 +29,8 @@ type CLI struct {
 	IsolatedHome bool
 	// Mask takes secrets out of what is kept of the program's output, a line at a time; nil keeps it as it is.
 	Mask func([]byte) []byte
+	// Wrap, if not nil, puts the program within bounds, or says which bounds it keeps itself, and names the tier.
+	Wrap Wrap
 }
 
 // Run does what RunMetered does.
@@ -107,10 +109,16 @@ func (c *CLI) call(ctx context.Context, r formats.Request, b *box, used *subagen
 		over = c.over(bound, reading)
 		return over.Code == ""
 	}}
-	res, runErr := c.Starter.Run(ctx, proc.Command{
+	program := proc.Command{
 		Argv: append([]string{c.Driver.Name}, c.Driver.Argv(call)...), Dir: r.Dir, Env: env, Stdin: []byte(p.Text), Private: true,
 		Purpose: proc.PurposeAgent, Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle}, Watch: lines.take,
-	})
+	}
+	if c.Wrap != nil {
+		if program, used.Sandbox, err = c.Wrap(ctx, r, program); err != nil {
+			return formats.Return{}, notRun(ctx, err, c.Driver.Name, formats.HelpOf(err))
+		}
+	}
+	res, runErr := c.Starter.Run(ctx, program)
 	lines.end()
 	if keepErr := keepErrors(b.dir+"-stderr", res.Stderr, c.Mask); keepErr != nil {
 		runErr = errors.Join(runErr, keepErr)

@@ -41,10 +41,15 @@ type Exec struct {
 	Shipped bool
 	// Nonce makes a word that the program may echo in its return; nil: none is asked for.
 	Nonce func() string
+	// Wrap, if not nil, puts the program within bounds and names the tier.
+	Wrap Wrap
 
 	mu       sync.Mutex
 	approved map[string]bool // digests of file and program that a person agreed to; guarded by mu
 }
+
+// Wrap gives the command that runs a program within the bounds of a delegation, and the name of the tier.
+type Wrap func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error)
 
 // Runner is "exec".
 func (x *Exec) Runner() string { return Runner }
@@ -95,20 +100,26 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 		err = &formats.Failure{Code: formats.CodeBug, Message: "request as JSON", Err: err}
 		return formats.Return{}, errors.Join(err, b.close())
 	}
-	ret, err := x.call(ctx, r, argv, b, parcel{stdin: append(stdin, '\n'), nonce: nonce})
-	return ret, errors.Join(err, b.close())
-}
-
-// call starts the program with the request and reads the return out of the box or the standard output.
-func (x *Exec) call(ctx context.Context, r formats.Request, argv []string, b *box, p parcel) (formats.Return, error) {
-	res, err := x.Starter.Run(ctx, proc.Command{
-		Argv: argv, Dir: r.Dir, Stdin: p.stdin, Private: true, Purpose: proc.PurposeAgent,
+	c := proc.Command{
+		Argv: argv, Dir: r.Dir, Stdin: append(stdin, '\n'), Private: true, Purpose: proc.PurposeAgent,
 		Env: []string{
 			"TERCET_ROOT=" + x.Root, "TERCET_RUN=" + r.Run, "TERCET_OUT=" + r.Out, "TERCET_RETURN=" + b.file,
 		},
 		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle},
 		OutFile: b.dir + "-stdout", ErrFile: b.dir + "-stderr",
-	})
+	}
+	if x.Wrap != nil {
+		if c, used.Sandbox, err = x.Wrap(ctx, r, c); err != nil {
+			return formats.Return{}, errors.Join(notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File), b.close())
+		}
+	}
+	ret, err := x.call(ctx, r, c, b, nonce)
+	return ret, errors.Join(err, b.close())
+}
+
+// call starts the program with the request and reads the return out of the box or the standard output.
+func (x *Exec) call(ctx context.Context, r formats.Request, c proc.Command, b *box, nonce string) (formats.Return, error) {
+	res, err := x.Starter.Run(ctx, c)
 	if err != nil {
 		return formats.Return{}, notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File)
 	}
@@ -134,7 +145,7 @@ func (x *Exec) call(ctx context.Context, r formats.Request, argv []string, b *bo
 	}
 	var partial *formats.Return
 	if len(bad) == 0 {
-		ret, err := formats.ParseReturn(raw, expected(r, p.nonce))
+		ret, err := formats.ParseReturn(raw, expected(r, nonce))
 		if err == nil {
 			if res.Exit != 0 {
 				ret.Warnings = append(ret.Warnings, fmt.Sprintf("the program ended with exit code %d", res.Exit))

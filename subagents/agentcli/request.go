@@ -29,12 +29,6 @@ func newRequest(r formats.Request, file, nonce string, told prompt.Prompt) reque
 	}
 }
 
-// parcel is what one call gives to the program.
-type parcel struct {
-	stdin []byte
-	nonce string
-}
-
 // expected says which delegation a return must be of.
 func expected(r formats.Request, nonce string) formats.ParseOptions {
 	opt := formats.ParseOptions{Agent: r.Agent, Nonce: nonce, Session: r.Session, Depth: r.Depth.Int()}

@@ -12,6 +12,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/git"
 	"tercet/internal/proc"
+	"tercet/subagents"
 	"tercet/subagents/checks"
 )
 
@@ -21,6 +22,8 @@ type Implementer struct {
 	Git      func(dir string) *git.Repo
 	Starter  *proc.Starter
 	Approver Approver
+	// Confine, if not nil, gives the command that runs a script within bounds, and the name of the tier.
+	Confine Confine
 }
 
 // Runner is the name that the metadata of its returns shows.
@@ -40,6 +43,18 @@ const (
 
 // Run does the phase that the input `phase` names, else the first of the plan that is not completed.
 func (m Implementer) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := m.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered is Run with the tier in which the commands ran.
+func (m Implementer) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	tier := ""
+	ret, err := m.run(ctx, r, &tier)
+	return ret, subagents.Measured{Runner: runnerName, Sandbox: tier}, err
+}
+
+func (m Implementer) run(ctx context.Context, r formats.Request, tier *string) (formats.Return, error) {
 	switch {
 	case m.Docs == nil:
 		return formats.Return{}, &MissingError{What: "documents"}
@@ -60,6 +75,7 @@ func (m Implementer) Run(ctx context.Context, r formats.Request) (formats.Return
 	if ret, err := w.approve(ctx, m.Approver); err != nil || ret.Status != "" {
 		return ret, err
 	}
+	defer func() { *tier = w.tier }()
 	if err := w.runPhase(ctx); err != nil {
 		ret, err := agentFault(err)
 		ret.Issues = w.issues
@@ -78,6 +94,7 @@ type phaseWork struct {
 	phase    *formats.Phase // nil: the plan has no such phase
 	number   int            // as the input names it
 	name     string
+	tier     string // in which the last script ran
 	issues   []formats.Issue
 	warnings []string
 }
@@ -244,11 +261,17 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 		return &WriteError{Name: name, Err: err}
 	}
 	file := filepath.Join(dir, name)
-	res, err := w.m.Starter.Run(ctx, proc.Command{
+	c := proc.Command{
 		Argv: []string{"sh", "-eu", file}, Dir: w.r.Dir, Env: childEnv(w.r),
 		Timeout: proc.Timeout{Total: w.r.Timeout.Total, Idle: w.r.Timeout.Idle},
 		Private: true, Purpose: proc.PurposeScript,
-	})
+	}
+	if w.m.Confine != nil {
+		if c, w.tier, err = w.m.Confine(ctx, w.r, c, body); err != nil {
+			return err
+		}
+	}
+	res, err := w.m.Starter.Run(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,13 @@ type Workers struct {
 	Starter  *proc.Starter
 	Approver Approver
 	Clock    Clock
+	// Confine puts what a plan runs within bounds; nil: it runs without.
+	Confine Confine
 }
+
+// Confine gives the command that runs a script within the bounds of a delegation, and the name of the tier. Its error says
+// why the script must not run.
+type Confine func(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string, error)
 
 // taskReviser is the one subagent that is chosen by its name, because revising a description has no role of its own.
 const taskReviser = "task-reviser"
@@ -55,7 +61,7 @@ func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 	case formats.RolePlanner:
 		return Planner{Docs: w.Docs}
 	case formats.RoleImplementer:
-		return Implementer{Docs: w.Docs, Git: w.Git, Starter: w.Starter, Approver: w.Approver}
+		return Implementer{Docs: w.Docs, Git: w.Git, Starter: w.Starter, Approver: w.Approver, Confine: w.Confine}
 	case formats.RoleReviewer:
 		return Reviewer{Starter: w.Starter, Contract: info}
 	case formats.RoleWriter, formats.RoleUtility:

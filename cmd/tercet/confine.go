@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"tercet/formats"
+	"tercet/internal/config"
+	"tercet/internal/proc"
+	"tercet/subagents/sandbox"
+	"tercet/subagents/sandbox/classify"
+)
+
+// sandboxWord makes this program put itself within bounds and become another. Only the program says it.
+const sandboxWord = "__sandbox"
+
+// walls are what a probe saw at work, once a process.
+type walls struct {
+	mu     sync.Mutex
+	probes []sandbox.Probe // nil until they are needed; guarded by mu
+}
+
+// prober tries what keeps programs within bounds here.
+func (w *world) prober() *sandbox.Prober {
+	p := &sandbox.Prober{Starter: w.starter}
+	if self, err := os.Executable(); err == nil {
+		p.Enter = []string{self, sandboxWord}
+	}
+	return p
+}
+
+func (w *world) probes(ctx context.Context) ([]sandbox.Probe, error) {
+	w.walls.mu.Lock()
+	defer w.walls.mu.Unlock()
+	if w.walls.probes != nil {
+		return w.walls.probes, nil
+	}
+	var err error
+	w.walls.probes, err = w.prober().Probe(ctx)
+	return w.walls.probes, err
+}
+
+// tiers is the order in which tiers are tried: the person's, held to the floor of the project.
+func (w *world) tiers() []sandbox.Tier {
+	person := tiersOf(w.cfg.Sandbox)
+	if len(person) == 0 {
+		person = sandbox.Order()
+	}
+	return sandbox.Tighten(person, tiersOf(w.cfg.SandboxFloor))
+}
+
+func tiersOf(names []string) []sandbox.Tier {
+	var out []sandbox.Tier
+	for _, n := range names {
+		if t, err := sandbox.ParseTier(n); err == nil { // the configuration was checked when it was read
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// personConfig reads the configuration of the person: it alone can set the order of tiers.
+func (a *app) personConfig() ([]config.Layer, error) {
+	dir := a.env("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home := a.env("HOME")
+		if !filepath.IsAbs(home) {
+			return nil, nil
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	name := filepath.Join(dir, "tercet", "config.yaml")
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &formats.Failure{Code: formats.CodeConfig, Message: name, Err: err, Help: "make it readable, or remove it"}
+	}
+	return []config.Layer{{Name: "user", File: name, Data: data}}, nil
+}
+
+// box chooses the box for what was found in a command.
+func (w *world) box(ctx context.Context, r classify.Report) (sandbox.Box, error) {
+	probes, err := w.probes(ctx)
+	if err != nil {
+		return sandbox.Box{}, err
+	}
+	need, why := sandbox.Needs(r)
+	p, err := sandbox.Choose(need, why, w.tiers(), probes)
+	return w.prober().Box(p), err
+}
+
+// confineScript puts the commands of a plan within bounds. A person saw and approved them, so the network and reads are left
+// to them; what they may write is the tree, the caches and their own folders.
+func (w *world) confineScript(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string, error) {
+	report, err := classify.Command(script, classify.Place{Root: r.Dir, Dir: r.Dir, Home: w.app.env("HOME")})
+	if err != nil {
+		report = classify.Report{} // sh says better what is wrong with it, within the bounds
+	}
+	return w.confine(ctx, r, c, report)
+}
+
+// confineProgram puts the program of a subagent within the same bounds. What it will do nobody knows beforehand.
+func (w *world) confineProgram(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
+	return w.confine(ctx, r, c, classify.Report{})
+}
+
+// confineAgent leaves an agent CLI to its own permissions, which its driver sets to what the subagent may do: it keeps its
+// login and its sessions in the person's folder. Where the order accepts a container only, it gets one.
+func (w *world) confineAgent(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
+	if order := w.tiers(); slices.Contains(order, sandbox.Platform) || slices.Contains(order, sandbox.Advisory) {
+		return c, sandbox.Platform.String() + " (the program's own)", nil
+	}
+	return w.confine(ctx, r, c, classify.Report{})
+}
+
+func (w *world) confine(ctx context.Context, r formats.Request, c proc.Command, report classify.Report) (proc.Command, string, error) {
+	b, err := w.box(ctx, report)
+	if err != nil {
+		return c, sandbox.Blocked.String(), err
+	}
+	c, err = b.Wrap(c, w.bounds(r.Dir, filepath.Dir(r.Out)))
+	return c, b.String(), err
+}
+
+// bounds of work in dir: the state of the project stays, and so does what git would run.
+func (w *world) bounds(dir, folder string) sandbox.Bounds {
+	b := sandbox.Bounds{Write: []string{dir, folder}, Keep: []string{filepath.Join(w.dir, formats.Workspace)}, Net: true}
+	b.Write = append(b.Write, w.caches()...)
+	git := gitDir(w.dir)
+	if git == "" {
+		return b
+	}
+	if dir == w.dir {
+		b.Write = append(b.Write, git)
+	} else {
+		for _, n := range []string{"objects", "refs", "logs", "worktrees"} {
+			b.Write = append(b.Write, filepath.Join(git, n))
+		}
+	}
+	b.Keep = append(b.Keep, filepath.Join(git, "config"), filepath.Join(git, "hooks"), filepath.Join(git, "info"))
+	return b
+}
+
+// gitDir finds the folder of the repository that dir belongs to, empty if there is none.
+func gitDir(dir string) string {
+	for d := dir; ; d = filepath.Dir(d) {
+		if git := filepath.Join(d, ".git"); isDir(git) {
+			return git
+		}
+		if d == filepath.Dir(d) {
+			return ""
+		}
+	}
+}
+
+// caches are the folders in which builds keep what they can make again. The one of Go is made, because without it nothing
+// is built.
+func (w *world) caches() []string {
+	env, home := w.app.env, w.app.env("HOME")
+	var out []string
+	add := func(name string, below ...string) {
+		if name != "" && filepath.IsAbs(name) {
+			out = append(out, filepath.Join(append([]string{name}, below...)...))
+		}
+	}
+	for _, n := range []string{"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "CARGO_HOME", "npm_config_cache"} {
+		add(env(n))
+	}
+	for p := range strings.SplitSeq(env("GOPATH"), string(filepath.ListSeparator)) {
+		add(p, "pkg")
+	}
+	for _, n := range []string{".cache", "go/pkg", ".cargo/registry", ".cargo/git", ".npm", ".gradle", ".m2"} {
+		add(home, filepath.FromSlash(n))
+	}
+	if dir := env("GOCACHE"); filepath.IsAbs(dir) {
+		_ = os.MkdirAll(dir, 0o700) // if that cannot be, go says so itself
+	} else if cache, err := os.UserCacheDir(); err == nil {
+		_ = os.MkdirAll(cache, 0o700) // as above
+	}
+	return out
+}

@@ -1,0 +1,12 @@
+// Package sandbox keeps a program within bounds: it may write where it works and nowhere else.
+//
+// It promises that a tier is offered only after a probe really ran a program in it and saw a write outside fail; that a
+// command which needs more than the best tier that works is refused and not run with less; and that the tier which was used
+// is told. Bounds are inherited by everything that the program starts.
+//
+// It will not make images for docker or podman, whose daemons are looked for and reported only; it limits what can be read
+// in a container alone; with landlock the network is limited to ports of TCP, and a folder inside a writable one cannot be
+// taken out again. Off Linux only advisory_only is left.
+//
+// Everything is safe for concurrent use. Enter replaces the process, or returns why it could not.
+package sandbox

@@ -1,0 +1,141 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tercet/internal/proc"
+)
+
+// Probe is what was found out about one means.
+type Probe struct {
+	Tier  Tier   `json:"tier"`
+	Means Means  `json:"means"`
+	OK    bool   `json:"ok"`
+	Why   string `json:"detail"` // what it does, or why it does not work
+	Tool  string `json:"-"`
+}
+
+// Prober finds out what works here by running it.
+type Prober struct {
+	Starter *proc.Starter
+	Enter   []string // as in Box
+}
+
+// probeTime bounds one probe.
+const probeTime = 5 * time.Second
+
+// Probe tries every means, the strongest first. The last one, which is nothing, always works.
+func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
+	out := []Probe{p.daemon(ctx, Docker), p.daemon(ctx, Podman)}
+	for _, one := range []struct {
+		tier  Tier
+		means Means
+		tool  string
+		does  string
+	}{
+		{Container, Bubblewrap, "bwrap", "writes outside are refused, processes and on demand the network are apart"},
+		{Platform, Landlock, "", "writes outside are refused, on demand TCP too; reads are not limited"},
+	} {
+		got, err := p.try(ctx, one.tier, one.means, one.tool)
+		if err != nil {
+			return nil, err
+		}
+		if got.OK {
+			got.Why = one.does
+		}
+		out = append(out, got)
+	}
+	return append(out, Probe{Tier: Advisory, Means: None, OK: true, Why: "nothing is refused; what changed is looked at afterwards"}), nil
+}
+
+// Box gives what puts programs within the bounds of a probe that works.
+func (p *Prober) Box(b Probe) Box {
+	return Box{Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look}
+}
+
+// daemon asks whether a client reaches its daemon. It is not used: which image has a project's tools nobody said.
+func (p *Prober) daemon(ctx context.Context, m Means) Probe {
+	out := Probe{Tier: Container, Means: m}
+	argv := []string{m.String(), "version", "--format", "{{.Server.Version}}"}
+	if m == Podman {
+		argv = []string{m.String(), "info", "--format", "{{.Version.Version}}"}
+	}
+	res, err := p.Starter.Run(ctx, proc.Command{Argv: argv, Purpose: proc.PurposeProbe, Private: true, Timeout: proc.Timeout{Total: probeTime}})
+	switch {
+	case errors.As(err, new(*proc.NotFoundError)):
+		out.Why = "not installed"
+	case err != nil:
+		out.Why = err.Error()
+	case !res.Success():
+		out.Why = "no daemon answers: " + lastLine(res.Stderr)
+	default:
+		out.Why = "version " + lastLine(res.Stdout) + " answers, but is not used: no image is named"
+	}
+	return out
+}
+
+func lastLine(text []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// attempt writes where it may and where it may not, itself and through a child.
+const attempt = `echo in > "$1/in" && sh -c 'echo in > "$1/deep"' sh "$1" && ! sh -c 'echo out > "$1/out"' sh "$2" 2>/dev/null && ! ( : > "$2/out" ) 2>/dev/null`
+
+// try runs a program within bounds and looks at what it could write.
+func (p *Prober) try(ctx context.Context, t Tier, m Means, tool string) (out Probe, err error) {
+	out = Probe{Tier: t, Means: m}
+	if len(p.Enter) == 0 {
+		out.Why = "this program cannot start itself"
+		return out, nil
+	}
+	if tool != "" {
+		if out.Tool, err = p.Starter.Look(tool); err != nil {
+			out.Why = "not installed"
+			return out, nil //nolint:nilerr // what is not there is a finding
+		}
+	}
+	dir, err := os.MkdirTemp(p.Starter.Temp, "tercet-probe-")
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	may, not := filepath.Join(dir, "may"), filepath.Join(dir, "not")
+	if err := errors.Join(os.Mkdir(may, 0o700), os.Mkdir(not, 0o700)); err != nil {
+		return out, err
+	}
+	c, err := p.Box(out).Wrap(proc.Command{
+		Argv: []string{"sh", "-c", attempt, "sh", may, not}, Dir: may, Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: probeTime},
+	}, Bounds{Write: []string{may}})
+	if err != nil {
+		out.Why = err.Error()
+		return out, nil //nolint:nilerr // as above
+	}
+	res, err := p.Starter.Run(ctx, c)
+	if ctx.Err() != nil {
+		return out, context.Cause(ctx)
+	}
+	switch {
+	case err != nil:
+		out.Why = err.Error()
+	case exists(filepath.Join(not, "out")):
+		out.Why = "a write outside was not refused"
+	case !res.Success() || !exists(filepath.Join(may, "in")) || !exists(filepath.Join(may, "deep")):
+		if out.Why = lastLine(res.Stderr); out.Why == "" {
+			out.Why = "a program does not run in it"
+		}
+	default:
+		out.OK = true
+	}
+	return out, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}

@@ -1,0 +1,268 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/formats"
+	"tercet/internal/proc"
+	"tercet/subagents/sandbox"
+	"tercet/subagents/sandbox/classify"
+)
+
+type ctx = context.Context
+
+// boxes gives every box that works here, and skips the others with their reason.
+func boxes(t *testing.T, p *sandbox.Prober, f func(t *testing.T, b sandbox.Box)) {
+	t.Helper()
+	probes, err := p.Probe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range probes {
+		if one.Means != sandbox.Bubblewrap && one.Means != sandbox.Landlock {
+			continue
+		}
+		t.Run(one.Means.String(), func(t *testing.T) {
+			if !one.OK {
+				t.Skipf("%s: %s", one.Means, one.Why)
+			}
+			f(t, p.Box(one))
+		})
+	}
+}
+
+func runIn(t *testing.T, p *sandbox.Prober, b sandbox.Box, bounds sandbox.Bounds, c proc.Command) proc.Result {
+	t.Helper()
+	c.Purpose, c.Private = proc.PurposeScript, true
+	if c.Timeout.Total == 0 {
+		c.Timeout.Total = 20 * time.Second
+	}
+	c, err := b.Wrap(c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := p.Starter.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func TestWritesStayInside(t *testing.T) {
+	t.Parallel()
+	p := prober(t)
+	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		in, out := t.TempDir(), t.TempDir()
+		for name, script := range map[string]string{
+			"plain":      `echo x > "$2/a"`,
+			"child":      `sh -c 'echo x > "$1/a"' sh "$2"`,
+			"background": `(sh -c 'echo x > "$1/a"' sh "$2" &) ; sleep 0.1`,
+			"own group":  `setsid sh -c 'echo x > "$1/a"' sh "$2"`,
+			"remove":     `rm "$2/old"`,
+			"rename in":  `mv "$2/old" "$1/stolen"`,
+			"rename out": `mv "$1/new" "$2/a"`,
+			"hard link":  `ln "$1/new" "$2/a"`,
+			"symlink":    `ln -s "$2" "$1/way" && echo x > "$1/way/a"`,
+			"dots":       `echo x > "$1/../$(basename "$2")/a"`,
+			"truncate":   `: > "$2/old"`,
+			"mkdir":      `mkdir "$2/d"`,
+			"home":       `echo x > "$HOME/a"`,
+			"remount":    `mount -o remount,rw / ; mount --bind "$1" "$2"; echo x > "$2/a"`,
+		} {
+			t.Run(name, func(t *testing.T) {
+				old := filepath.Join(out, "old")
+				err := errors.Join(os.WriteFile(old, []byte("old"), 0o600), os.WriteFile(filepath.Join(in, "new"), []byte("new"), 0o600))
+				if err != nil {
+					t.Fatal(err)
+				}
+				runIn(t, p, b, sandbox.Bounds{Write: []string{in}}, proc.Command{Argv: []string{"sh", "-c", script, "sh", in, out}, Dir: in})
+				names, err := filepath.Glob(filepath.Join(out, "*"))
+				if got, readErr := os.ReadFile(old); err != nil || readErr != nil || string(got) != "old" || !slices.Equal(names, []string{old}) {
+					t.Errorf("after %s: files %q, old is %q, %v, want nothing changed", script, names, got, errors.Join(err, readErr))
+				}
+				_ = os.Remove(filepath.Join(in, "way")) // made by one of the scripts
+			})
+		}
+		res := runIn(t, p, b, sandbox.Bounds{Write: []string{in}}, proc.Command{
+			Argv: []string{"sh", "-ec", `mkdir a b; echo x > a/x; mv a/x b/y; ln b/y b/z; echo y > "$TMPDIR/t"; cat "$TMPDIR/t" /etc/passwd > /dev/null; cat b/z; pwd`}, Dir: in,
+		})
+		if real, err := filepath.EvalSymlinks(in); err != nil || string(res.Stdout) != "x\n"+real+"\n" || !res.Success() {
+			t.Errorf("inside: %+v, stderr %q, want work as always", res, res.Stderr)
+		}
+	})
+}
+
+func TestTheNetwork(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := prober(t)
+	if _, err := p.Starter.Look("bash"); err != nil {
+		t.Skip("no bash here, which can open a connection")
+	}
+	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		for _, may := range []bool{true, false} {
+			res := runIn(t, p, b, sandbox.Bounds{Net: may}, proc.Command{Argv: []string{"bash", "-c", ": < /dev/tcp/" + host + "/" + port}, Dir: t.TempDir()})
+			if res.Success() != may {
+				t.Errorf("Net %v: %+v, stderr %q, want success %v", may, res, res.Stderr, may)
+			}
+		}
+	})
+}
+
+func TestKeepAndHide(t *testing.T) {
+	t.Parallel()
+	p := prober(t)
+	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		if b.Means != sandbox.Bubblewrap {
+			t.Skip("only a container takes a folder out again")
+		}
+		dir := t.TempDir()
+		for _, name := range []string{"state/s", "state/runs/r", "secret/key", "file"} {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := func(n string) string { return filepath.Join(dir, n) }
+		res := runIn(t, p, b, sandbox.Bounds{
+			Write: []string{dir, at("state/runs")}, Keep: []string{at("state")}, Hide: []string{at("secret"), at("file")},
+		}, proc.Command{Argv: []string{"sh", "-c", "echo y > a; echo y > state/runs/n; echo y > state/s; ls secret; cat file"}, Dir: dir})
+		got, err := os.ReadFile(at("state/s"))
+		if err != nil || string(got) != "x" || len(res.Stdout) > 0 {
+			t.Errorf("state %q, %v, output %q, want x and nothing", got, err, res.Stdout)
+		}
+		for _, n := range []string{"a", "state/runs/n"} {
+			if _, err := os.Stat(at(n)); err != nil {
+				t.Errorf("%s: %v, want it written; stderr %q", n, err, res.Stderr)
+			}
+		}
+	})
+}
+
+// TestAskedPolitely: a program within bounds has its time to clean up, as one without.
+func TestAskedPolitely(t *testing.T) {
+	t.Parallel()
+	p := prober(t)
+	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		dir := t.TempDir()
+		res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}}, proc.Command{
+			Argv: []string{"sh", "-c", "trap 'echo cleaned > done; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, Dir: dir,
+			Timeout: proc.Timeout{Total: 20 * time.Second, Idle: 700 * time.Millisecond},
+		})
+		if got, err := os.ReadFile(filepath.Join(dir, "done")); err != nil || string(got) != "cleaned\n" || res.Exit != 7 {
+			t.Errorf("done is %q, %v, result %+v, want it cleaned up and exit 7", got, err, res)
+		}
+	})
+}
+
+func TestEndsOfPrograms(t *testing.T) {
+	t.Parallel()
+	p := prober(t)
+	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		for script, want := range map[string]int{"exit 0": 0, "exit 3": 3} {
+			if res := runIn(t, p, b, sandbox.Bounds{}, proc.Command{Argv: []string{"sh", "-c", script}}); res.Exit != want {
+				t.Errorf("%s: %+v, stderr %q, want exit %d", script, res, res.Stderr, want)
+			}
+		}
+		if _, err := b.Wrap(proc.Command{Argv: []string{"no-such-program"}}, sandbox.Bounds{}); !errors.As(err, new(*proc.NotFoundError)) {
+			t.Errorf("Wrap(no such program) = %v, want a NotFoundError", err)
+		}
+	})
+}
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	all := []sandbox.Probe{
+		{Tier: sandbox.Container, Means: sandbox.Docker}, {Tier: sandbox.Container, Means: sandbox.Bubblewrap, OK: true},
+		{Tier: sandbox.Platform, Means: sandbox.Landlock, OK: true}, {Tier: sandbox.Advisory, Means: sandbox.None, OK: true},
+	}
+	weak := []sandbox.Probe{{Tier: sandbox.Container, Means: sandbox.Bubblewrap}, {Tier: sandbox.Advisory, Means: sandbox.None, OK: true}}
+	c, p, a := sandbox.Container, sandbox.Platform, sandbox.Advisory
+	for _, tt := range []struct {
+		need   sandbox.Tier
+		order  []sandbox.Tier
+		probes []sandbox.Probe
+		want   sandbox.Means
+	}{
+		{a, sandbox.Order(), all, sandbox.Bubblewrap},
+		{a, []sandbox.Tier{p, c, a}, all, sandbox.Landlock},
+		{a, []sandbox.Tier{a, c}, all, sandbox.None},
+		{c, []sandbox.Tier{p, c, a}, all, sandbox.Bubblewrap},
+		{p, []sandbox.Tier{a, p}, all, sandbox.Landlock},
+		{a, sandbox.Order(), weak, sandbox.None},
+		{p, sandbox.Order(), weak, ""},
+		{c, []sandbox.Tier{p, a}, all, ""},
+		{a, []sandbox.Tier{c}, weak, ""},
+		{c, []sandbox.Tier{a}, weak, sandbox.None},
+		{a, nil, all, ""},
+	} {
+		got, err := sandbox.Choose(tt.need, []string{"rm: why"}, tt.order, tt.probes)
+		if got.Means != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("Choose(%s, %v) = %s, %v, want %q", tt.need, tt.order, got.Means, err, tt.want)
+		}
+		if err != nil && (formats.CodeOf(err) != formats.CodeDenied || !strings.Contains(err.Error(), "rm: why") || formats.HelpOf(err) == "") {
+			t.Errorf("Choose(%s) = %v, want DENIED with the reason and what to do", tt.need, err)
+		}
+	}
+}
+
+func TestTighten(t *testing.T) {
+	t.Parallel()
+	c, p, a := sandbox.Container, sandbox.Platform, sandbox.Advisory
+	for _, tt := range []struct{ person, project, want []sandbox.Tier }{
+		{[]sandbox.Tier{c, p, a}, nil, []sandbox.Tier{c, p, a}},
+		{[]sandbox.Tier{c, p, a}, []sandbox.Tier{a}, []sandbox.Tier{c, p, a}},
+		{[]sandbox.Tier{c, p, a}, []sandbox.Tier{p}, []sandbox.Tier{c, p}},
+		{[]sandbox.Tier{p, c, a}, []sandbox.Tier{c, p}, []sandbox.Tier{p, c}},
+		{[]sandbox.Tier{a}, []sandbox.Tier{p, c}, []sandbox.Tier{c, p}},
+		{[]sandbox.Tier{c}, []sandbox.Tier{a}, []sandbox.Tier{c}},
+	} {
+		if diff := cmp.Diff(tt.want, sandbox.Tighten(tt.person, tt.project)); diff != "" {
+			t.Errorf("Tighten(%v, %v) differs (-want +got):\n%s", tt.person, tt.project, diff)
+		}
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]sandbox.Tier{
+		"go test ./...": sandbox.Advisory, "rm -rf src": sandbox.Advisory, "rm -rf /": sandbox.Platform, "sudo ls": sandbox.Platform,
+		"git push": sandbox.Container, "cat ~/.ssh/id_rsa": sandbox.Container, "psql -h db.example.com": sandbox.Container, "curl https://example.com": sandbox.Advisory,
+	} {
+		r, err := classify.Command(src, classify.Place{Root: "/work/app", Home: "/people/ann"})
+		if got, why := sandbox.Needs(r); err != nil || got != want || (len(why) > 0) != (want != sandbox.Advisory) {
+			t.Errorf("Needs(%s) = %s, %q, %v, want %s", src, got, why, err, want)
+		}
+	}
+}
+
+func TestParseTier(t *testing.T) {
+	t.Parallel()
+	for _, tier := range sandbox.Order() {
+		if got, err := sandbox.ParseTier(tier.String()); got != tier || err != nil {
+			t.Errorf("ParseTier(%s) = %s, %v", tier, got, err)
+		}
+	}
+	for _, s := range []string{"", "blocked", "Container"} {
+		if _, err := sandbox.ParseTier(s); !errors.As(err, new(*sandbox.TierError)) {
+			t.Errorf("ParseTier(%q) = %v, want a TierError", s, err)
+		}
+	}
+}

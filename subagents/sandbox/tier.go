@@ -1,0 +1,121 @@
+package sandbox
+
+import (
+	"cmp"
+	"slices"
+
+	"tercet/subagents/sandbox/classify"
+)
+
+// Tier is how strong the bounds are.
+type Tier string
+
+// The tiers, from the strongest.
+const (
+	Container Tier = "container"           // a file system of its own
+	Platform  Tier = "platform_permission" // the system refuses writes outside
+	Advisory  Tier = "advisory_only"       // nothing is refused; what changed is looked at afterwards
+	Blocked   Tier = "blocked"             // not run
+)
+
+// String returns the tier as it is written in results.
+func (t Tier) String() string { return string(t) }
+
+// ParseTier returns the tier named s; Blocked is none that can be asked for.
+func ParseTier(s string) (Tier, error) {
+	switch t := Tier(s); t {
+	case Container, Platform, Advisory:
+		return t, nil
+	case Blocked:
+	}
+	return "", &TierError{Name: s}
+}
+
+func (t Tier) rank() int {
+	switch t {
+	case Container:
+		return 3
+	case Platform:
+		return 2
+	case Advisory:
+		return 1
+	case Blocked:
+	}
+	return 0
+}
+
+// Order is the default: the strongest first.
+func Order() []Tier { return []Tier{Container, Platform, Advisory} }
+
+// Tighten gives the order of a person held to what a project asks for: the project names the weakest tier that it accepts,
+// the order stays the person's. Nothing that the person does not want is added, unless nothing else is left, and then it
+// is stronger than what the person asks for.
+func Tighten(person, project []Tier) []Tier {
+	if len(project) == 0 {
+		return person
+	}
+	floor := slices.MinFunc(project, func(a, b Tier) int { return cmp.Compare(a.rank(), b.rank()) }).rank()
+	out := slices.DeleteFunc(slices.Clone(person), func(t Tier) bool { return t.rank() < floor })
+	if len(out) > 0 {
+		return out
+	}
+	return slices.SortedFunc(slices.Values(project), func(a, b Tier) int { return cmp.Compare(b.rank(), a.rank()) })
+}
+
+// Means is what makes a tier.
+type Means string
+
+// The means there are.
+const (
+	Docker     Means = "docker"
+	Podman     Means = "podman"
+	Bubblewrap Means = "bubblewrap"
+	Landlock   Means = "landlock"
+	None       Means = "none"
+)
+
+// String returns the means as it is written in results.
+func (m Means) String() string { return string(m) }
+
+// Needs gives the weakest tier in which a command may run: the system must refuse what is required to be refused, and only a
+// container hides files and the network.
+func Needs(r classify.Report) (Tier, []string) {
+	need, why := Advisory, []string{}
+	for _, f := range r.Findings {
+		if f.Tier != classify.Required {
+			continue
+		}
+		least := Platform
+		switch f.Category {
+		case classify.ExternalNet, classify.ProdDB, classify.SecretAccess:
+			least = Container
+		case classify.DestructiveFS, classify.PrivilegeEscalation:
+		}
+		why = append(why, f.Command+": "+f.Reason)
+		if least.rank() > need.rank() {
+			need = least
+		}
+	}
+	return need, why
+}
+
+// Choose gives the first probe of the order that works, if it is at least what is needed. Where nothing but advisory_only
+// is in the order, a person decided so, and nothing is refused.
+func Choose(need Tier, why []string, order []Tier, probes []Probe) (Probe, error) {
+	best := Blocked
+	only := len(order) == 1 && order[0] == Advisory
+	for _, t := range order {
+		for _, p := range probes {
+			if p.Tier != t || !p.OK {
+				continue
+			}
+			if p.Tier.rank() >= need.rank() || only {
+				return p, nil
+			}
+			if p.Tier.rank() > best.rank() {
+				best = p.Tier
+			}
+		}
+	}
+	return Probe{}, &BlockedError{Need: need, Best: best, Why: why}
+}
