@@ -33,6 +33,7 @@ type File struct {
 	Unread   []Lines
 	NoFront  bool
 	Hopeless bool
+	Strict   []formats.Diagnostic // what only a strict check says
 }
 
 // Word is a plain word with its place.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/md"
 )
 
@@ -64,8 +65,9 @@ func (p *parser) lint() {
 	p.expansions()
 }
 
-// unsaid warns of blocks that change what other steps do while the prose around them does not say so: defaults without a
-// sentence before them, and steps between the steps whose heading names none.
+// unsaid warns of blocks that change what other steps do while the prose around them does not say so: steps between the
+// steps whose heading names none, and, where a check is strict, defaults without a sentence before them. The block itself
+// says what it does to whoever reads the file, so that nobody has to be told when nothing else is amiss.
 func (p *parser) unsaid() {
 	between := false
 	for i := range p.doc.Blocks {
@@ -78,7 +80,10 @@ func (p *parser) unsaid() {
 		switch {
 		case b.Kind == md.Fence && strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
 			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
-				p.report(CodeUnsaid, Pos(b.Pos), "say in a sentence before the block what every step gets", "block 'yaml defaults' without a sentence before it")
+				p.file.Strict = append(p.file.Strict, formats.Diagnostic{
+					Code: CodeUnsaid, Severity: formats.SeverityWarning, File: p.file.Name, Pos: Pos(b.Pos),
+					Message: "block 'yaml defaults' without a sentence before it", Help: "say in a sentence before the block what every step gets",
+				})
 			}
 		case between && b.Kind == md.Heading && b.Depth == 0:
 			first, rest, _ := strings.Cut(title, " ")
@@ -96,36 +101,48 @@ func (p *parser) expansions() {
 		names = append(names, a.Name.Text)
 	}
 	for n, line := range p.doc.Lines() {
-		if col, what := expands(line, names); col > 0 {
-			p.report(CodeExpands, Pos{Line: n, Col: col}, "write it another way if the file is to serve as a prompt", "other agent CLIs would expand %s", what)
+		col, what, name := expands(line, names)
+		if col == 0 {
+			continue
 		}
+		help := "write it another way if the file is to serve as a prompt"
+		if name != "" { // one name is one change, so it is said once
+			names = slices.DeleteFunc(names, func(other string) bool { return other == name })
+			if slices.ContainsFunc(p.file.Args.Load, func(l Load) bool { return l.Name.Text == name }) {
+				help = "give the loaded value another name than the argument, if the file is to serve as a prompt"
+			} else {
+				what += "; here it is $args." + name
+			}
+		}
+		p.report(CodeExpands, Pos{Line: n, Col: col}, help, "other agent CLIs would expand %s", what)
 	}
 }
 
-// expands finds the first piece of a line that another CLI takes for a command, a file or an argument.
-func expands(line string, names []string) (int, string) {
+// expands finds the first piece of a line that another CLI takes for a command, a file or an argument; name is that of a
+// declared argument.
+func expands(line string, names []string) (col int, what, name string) {
 	for i := range len(line) {
 		rest := line[i+1:]
 		switch line[i] {
 		case '!':
 			if strings.HasPrefix(rest, "`") && (i == 0 || line[i-1] == ' ') {
-				return i + 1, "!`...` as a shell command"
+				return i + 1, "!`...` as a shell command", ""
 			}
 		case '@':
 			if (i == 0 || strings.IndexByte(" \t(|", line[i-1]) >= 0) && rest != "" && isWordByte(rest[0]) {
-				return i + 1, "@" + word(rest) + " as a file"
+				return i + 1, "@" + word(rest) + " as a file", ""
 			}
 		case '$':
 			w := word(rest)
 			switch {
 			case len(w) == 1 && w[0] >= '1' && w[0] <= '9':
-				return i + 1, "$" + w + " as an argument"
+				return i + 1, "$" + w + " as an argument", ""
 			case w != "" && slices.Contains(names, w):
-				return i + 1, "$" + w + " as an argument; here it is $args." + w
+				return i + 1, "$" + w + " as an argument", w
 			}
 		}
 	}
-	return 0, ""
+	return 0, "", ""
 }
 
 func isWordByte(c byte) bool {

@@ -1,11 +1,15 @@
 package syntax
 
-import "tercet/formats"
+import (
+	"slices"
 
-// Sugar lists the plain sentences that stand where a block could, as findings. They are right for a person; a file that is
-// checked strictly has none.
+	"tercet/formats"
+)
+
+// Sugar lists what is right for a person and that a file which is checked strictly has not: plain sentences that stand where
+// a block could, and defaults without a sentence before them.
 func Sugar(f *File) []formats.Diagnostic {
-	var out []formats.Diagnostic
+	out := slices.Clone(f.Strict)
 	Walk(f, func(node any) bool {
 		if say, ok := node.(*Sentence); ok {
 			out = append(out, formats.Diagnostic{
