@@ -65,7 +65,8 @@ func (d *draft) rollback() {
 type restored struct {
 	task formats.Task
 	raw  []byte
-	at   int // where it stands in the other file
+	at   int  // where it stands in the other file
+	done bool // the other file has it among those that were put away
 }
 
 func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {

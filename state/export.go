@@ -22,12 +22,18 @@ func (r *Reader) Export(ctx context.Context, shape string) ([]byte, error) {
 	case ShapeTercet:
 		return slices.Clone(d.src), nil
 	case ShapeProjects:
-		return exportProjects(d)
+		archive, _, err := readArchive(r.cfg, archiveFile)
+		if err != nil {
+			return nil, err
+		}
+		return exportProjects(d, archive)
 	}
 	return nil, &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("expected shape %s or %s, got %q", ShapeTercet, ShapeProjects, shape)}
 }
 
-func exportProjects(d *document) ([]byte, error) {
+// exportProjects gives the active tasks, and as completed projects those that are completed and those in the archive, if there
+// is one.
+func exportProjects(d, archive *document) ([]byte, error) {
 	active, done := []any{}, []any{}
 	for i := range d.Tasks {
 		o := project(d, i)
@@ -35,6 +41,11 @@ func exportProjects(d *document) ([]byte, error) {
 			done = append(done, o)
 		} else {
 			active = append(active, o)
+		}
+	}
+	if archive != nil {
+		for i := range archive.Tasks {
+			done = append(done, project(archive, i))
 		}
 	}
 	out, err := jsonx.Marshal(new(jsonx.Object).Set("next_project_number", d.NextNumber).Set("active_projects", active).Set("completed_projects", done), "  ")

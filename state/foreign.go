@@ -15,7 +15,7 @@ import (
 func (m *Import) list(tasks []*jsonx.Value, status formats.TaskStatus) {
 	for i, v := range tasks {
 		strict := &decoder{file: m.File, src: m.src}
-		t := restored{at: v.Start}
+		t := restored{at: v.Start, done: status == formats.Completed}
 		strict.task(&t.task, v, i)
 		if len(strict.found) == 0 {
 			t.raw = v.Raw(m.src)
@@ -392,7 +392,11 @@ func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error
 		}
 		d.restored = append(d.restored, t)
 		d.numbers = append(d.numbers, t.task.Number)
-		d.verdict(op, &t.task, "", true)
+		from := formats.TaskStatus("")
+		if t.done && t.task.Status.Terminal() {
+			from = t.task.Status // it was put away where it comes from, which the log keeps
+		}
+		d.verdict(op, &t.task, from, true)
 	}
 	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
 	slices.Sort(d.numbers)

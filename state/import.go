@@ -107,8 +107,9 @@ func ReadImport(file string, src []byte, repair bool) *Import {
 }
 
 func (m *Import) find(class Damage, offset int, message, help string) {
-	mended := class == DamageNote || m.repair && (class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey)
-	if !mended && help == "" && (class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey) {
+	mendable := class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey
+	mended := class == DamageNote || m.repair && mendable
+	if !mended && help == "" && mendable {
 		help = "mend it on the way with --repair"
 	}
 	m.Findings = append(m.Findings, Finding{Class: class, Pos: position(m.src, offset), Message: message, Help: help, Mended: mended})
@@ -124,8 +125,7 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 	for _, k := range s.twice {
 		m.find(DamageDuplicateKey, k.at, fmt.Sprintf("key %q stands twice in one object; the last one counts", k.key), "")
 	}
-	if s.open {
-		m.find(DamageTruncated, len(bytes.TrimRight(m.src, " \t\r\n")), fmt.Sprintf("the file ends in the middle; whole objects before the cut: %d", s.whole), "take a whole copy of the file: a backup, or what git has")
+	if s.open && !m.salvage(&s) {
 		return nil
 	}
 	var out []*jsonx.Value
@@ -157,6 +157,39 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 		return nil
 	}
 	return out
+}
+
+// salvage says that the file ends in the middle. With repair it drops what follows the last whole task and closes what is
+// open; it is false if the file cannot be used.
+func (m *Import) salvage(s *mender) bool {
+	end := len(bytes.TrimRight(m.src, " \t\r\n"))
+	message := fmt.Sprintf("the file ends in the middle; whole objects before the cut: %d", s.whole)
+	f := Finding{Class: DamageTruncated, Pos: position(m.src, end), Message: message, Help: "take a whole copy of the file: a backup, or what git has"}
+	if s.cut > 0 {
+		f.Help += "; what is whole in it can be taken over with --repair"
+	}
+	if s.cut > 0 && m.repair {
+		f.Mended, f.Help = true, ""
+		at := position(m.src, s.cut)
+		f.Message = fmt.Sprintf("the file ends in the middle; everything behind %d:%d, %d bytes%s, is left out", at.Line, at.Col, end-s.cut, lostTask(m.src[s.cut:end]))
+		s.text = append(s.text[:s.cut:s.cut], s.closers...)
+	}
+	m.Findings = append(m.Findings, f)
+	return f.Mended
+}
+
+// lostTask names the task that a text breaks off in, if it says which it is.
+func lostTask(text []byte) string {
+	for _, key := range []string{`"number"`, `"project_number"`, `"task_number"`} {
+		_, rest, ok := bytes.Cut(text, []byte(key))
+		rest, colon := bytes.CutPrefix(bytes.TrimSpace(rest), []byte(":"))
+		rest = bytes.TrimSpace(rest)
+		digits := len(rest) - len(bytes.TrimLeft(rest, "0123456789"))
+		if ok && colon && digits > 0 && digits < len(rest) { // the last digit may be cut off as well
+			return ", the beginning of task " + string(rest[:digits])
+		}
+	}
+	return ""
 }
 
 // values takes a mended text: one document, bare tasks, or a document with tasks behind it.
@@ -195,7 +228,7 @@ func (m *Import) document(tree *jsonx.Value) {
 		m.next(tree.Get("next_project_number"))
 		m.list(tree.Get("active_projects").Elems, "")
 		if done := tree.Get("completed_projects"); done.Is(jsonx.Array) && len(done.Elems) > 0 {
-			m.find(DamageNote, done.Start, fmt.Sprintf("%d completed projects are taken over as completed tasks; archive them with: tercet task archive", len(done.Elems)), "")
+			m.find(DamageNote, done.Start, fmt.Sprintf("%d completed projects go into the archive", len(done.Elems)), "")
 			m.list(done.Elems, formats.Completed)
 		}
 	case tree.Is(jsonx.Dict) && tree.Get("tasks").Is(jsonx.Array):
@@ -268,6 +301,10 @@ type mender struct {
 	twice     []keyAt
 	whole     int  // objects that were closed
 	open      bool // the text ends inside a value
+	// cut is the end of the last object that stands in a list, or alone, at the top of the text or one level below; closers
+	// end what is open there.
+	cut     int
+	closers []byte
 }
 
 type keyAt struct {
@@ -317,6 +354,7 @@ func (s *mender) scan() {
 			}
 			if c == '}' {
 				s.whole++
+				s.mark(stack, i+1)
 			}
 		case ',':
 			if top != nil {
@@ -330,6 +368,21 @@ func (s *mender) scan() {
 		comma = -1
 	}
 	s.open = len(stack) > 0
+}
+
+// mark notes the place behind a whole object that may be a task.
+func (s *mender) mark(stack []*frame, end int) {
+	if n := len(stack); n > 2 || n > 0 && stack[n-1].dict {
+		return
+	}
+	s.cut, s.closers = end, s.closers[:0]
+	for _, f := range slices.Backward(stack) {
+		if f.dict {
+			s.closers = append(s.closers, '}')
+		} else {
+			s.closers = append(s.closers, ']')
+		}
+	}
 }
 
 func (s *mender) key(top *frame, from, end int) {

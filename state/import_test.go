@@ -36,8 +36,11 @@ func TestImportDamage(t *testing.T) {
 		tasks                      int // with repair
 	}{
 		{"whole", `{"tasks": [` + one + `]}`, "", "", 1},
-		{"truncated", `{"tasks": [` + one + `, {"number": 2, "ti`, "truncated@1:79", "truncated@1:79", 0},
-		{"truncated in a list", "{\"tasks\": [\n" + one + ",\n", "truncated@2:50", "truncated@2:50", 0},
+		{"truncated", `{"tasks": [` + one + `, {"number": 2, "ti`, "truncated@1:79", "truncated(mended)@1:79", 1},
+		{"truncated in a list", "{\"tasks\": [\n" + one + ",\n", "truncated@2:50", "truncated(mended)@2:50", 1},
+		{"truncated stream", one + "\n" + `{"number": 2, "ti`, "truncated@2:18", "truncated(mended)@2:18", 1},
+		{"truncated before a task", `{"tasks": [{"number": 1, "artifacts": [{"path": "x"}], `, "truncated@1:55", "truncated@1:55", 0},
+		{"truncated behind the tasks", `{"tasks": [` + one + `], "tail": {"a": [{}, `, "truncated@1:81", "truncated(mended)@1:81", 1},
 		{"stream", one + "\n" + `{"number": 2, "title": "b", "status": "done"}`, "object_stream@2:1", "object_stream(mended)@2:1", 2},
 		{"document and stream", `{"tasks": [` + one + "]}\n" + `{"number": 2, "title": "b", "status": "done"}`, "object_stream@2:1", "object_stream(mended)@2:1", 2},
 		{"two documents", `{"tasks": []} {"tasks": []}`, "object_stream@1:15 wrong_document@1:15", "object_stream(mended)@1:15 wrong_document@1:15", 0},
@@ -67,6 +70,49 @@ func TestImportDamage(t *testing.T) {
 				t.Errorf("ReadImport with repair = %s, %d tasks; want %s, %d tasks", got, len(m.Tasks()), tt.repaired, tt.tasks)
 			}
 		})
+	}
+}
+
+// TestSalvage cuts files everywhere: what is taken over with repair are whole tasks of the whole file, and all that stand whole
+// before the cut.
+func TestSalvage(t *testing.T) {
+	t.Parallel()
+	pretty := file("\n" + `    {"number": 1, "title": "a, [b] {c}", "status": "planned", "artifacts": [{"path": "x.go", "type": "implementation"}, {"path": "y.go", "type": "implementation"}]},
+    {"number": 2, "title": "\"}]", "status": "planned", "x": {"deep": [{"er": 1}]}},
+    {"number": 3, "title": "c", "status": "not_started"}` + "\n  ")
+	stream := `{"number": 1, "title": "a", "status": "planned", "x": {"number": 7}}` + "\n" + `{"number": 2, "title": "b", "status": "planned"}`
+	for name, src := range map[string]string{"state": pretty, "projects": projects, "stream": stream} {
+		whole := state.ReadImport("x.json", []byte(src), true)
+		if err := whole.Err(); err != nil {
+			t.Fatal(err)
+		}
+		want := map[int]formats.Task{}
+		for _, task := range whole.Tasks() {
+			want[task.Number] = task
+		}
+		best := 0
+		for cut := range len(src) {
+			m := state.ReadImport("x.json", []byte(src[:cut]), true)
+			if m.Err() != nil {
+				if best > 0 {
+					t.Errorf("%s, cut at %d: %v, and %d tasks are whole", name, cut, m.Err(), best)
+				}
+				continue
+			}
+			for _, task := range m.Tasks() {
+				if diff := cmp.Diff(want[task.Number], task); diff != "" {
+					t.Fatalf("%s, cut at %d: task %d (-want +got):\n%s", name, cut, task.Number, diff)
+				}
+			}
+			if got := len(m.Tasks()); got < best {
+				t.Errorf("%s, cut at %d: %d tasks, want %d", name, cut, got, best)
+			} else {
+				best = got
+			}
+		}
+		if best < len(want)-1 {
+			t.Errorf("%s: at most %d tasks were taken over, want %d", name, best, len(want)-1)
+		}
 	}
 }
 

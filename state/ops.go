@@ -267,6 +267,17 @@ type Result struct {
 	Warnings []string
 }
 
+// PutAway lists the tasks of an import that its file has among the completed projects: what is an archive here.
+func (r *Result) PutAway() []int {
+	var out []int
+	for _, v := range r.Verdicts {
+		if v.Op == (ImportTasks{}).name() && v.Changed && v.From != "" {
+			out = append(out, v.Task)
+		}
+	}
+	return out
+}
+
 // Verdict is what happened to one task.
 type Verdict struct {
 	Op       string

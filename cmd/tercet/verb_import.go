@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,8 @@ func (a *app) stateImport() *cobra.Command {
 		Long: `import takes over the tasks of a state.json, of a file with active_projects, or bare tasks. It first reports what is wrong
 with the file, class by class: truncated, object_stream, trailing_comma, wrong_document, duplicate_key, duplicate_task,
 conflict_markers, syntax, value. With --repair a stream of objects, trailing commas and duplicate keys are mended in what is
-read; the file itself is never changed.`,
+read, and of a file that was cut off the whole tasks are taken; the file itself is never changed. Completed projects go into
+the archive.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			src, err := readInput(a.io.in, args[0])
 			if err != nil {
@@ -36,6 +38,9 @@ read; the file itself is never changed.`,
 			if err != nil {
 				return err
 			}
+			if err := a.putAway(cmd.Context(), txn, &res); err != nil {
+				return err
+			}
 			return a.importReport(m, res, false)
 		},
 	}
@@ -44,6 +49,25 @@ read; the file itself is never changed.`,
 	cmd.Flags().BoolVar(&repair, "repair", false, "mend what can be mended without a guess; leave out references to tasks that are nowhere")
 	cmd.Flags().BoolVar(&fresh, "fresh-numbers", false, "give tasks whose number is taken a new one")
 	return cmd
+}
+
+// putAway moves those into the archive that the file has among its completed projects. It is a transaction of its own: what
+// was imported stays if it does not come through, and the same import again goes on here.
+func (a *app) putAway(ctx context.Context, txn string, res *state.Result) error {
+	list := res.PutAway()
+	if len(list) == 0 {
+		return nil
+	}
+	if txn != "" {
+		txn += "-archive"
+	}
+	moved, err := a.apply(ctx, txn, false, state.ArchiveTasks{Tasks: list})
+	if err != nil {
+		a.term.help("what was imported is there; put it away with: tercet task archive " + strings.Join(numerals(list), " "))
+		return err
+	}
+	res.Serial = moved.Serial
+	return nil
 }
 
 // importReport says what was found and what came of it.

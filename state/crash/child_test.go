@@ -114,10 +114,14 @@ func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 	return out
 }
 
-// command makes a child, which is killed when it has not ended after half a minute.
+// command makes a child, which is killed when it has not ended after half a minute, or after ten if it writes until it is killed.
 func command(t *testing.T, kind, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	limit := 30 * time.Second
+	if kind == "free updates" {
+		limit = 10 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"child", kind, dir}, args...)...)
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0") // with the race detector a process sleeps at its end

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,6 +27,12 @@ const perProcess = 8
 // updates writes the effort of the tasks of one process again and again, a number higher each time. It prints what it finds,
 // "found TASK NUMBER", and each write that is acknowledged, "TASK SERIAL NUMBER".
 func updates(w *workspace, args []string) error {
+	w.cfg.LockTimeout = time.Minute // with many processes on few processors a turn may be long in coming
+	m, err := state.NewManager(w.cfg)
+	if err != nil {
+		return err
+	}
+	w.m = m
 	process, err := strconv.Atoi(args[0])
 	if err != nil {
 		return err
@@ -74,6 +81,7 @@ type soak struct {
 	goal   string
 	dir    string
 	mu     sync.Mutex
+	live   []*exec.Cmd
 	last   []ack // of each task
 	acked  int
 	killed int
@@ -86,10 +94,9 @@ type ack struct {
 	number int
 }
 
-// lives has one process live and die until the context ends.
-func (s *soak) lives(ctx context.Context, t *testing.T, process int, life func(*rand.Rand) time.Duration) {
+// lives has one process write until it is killed, and starts it again, until the context ends.
+func (s *soak) lives(ctx context.Context, t *testing.T, process int) {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(uint64(process), 7))
 	for ctx.Err() == nil {
 		var out, errs bytes.Buffer
 		cmd := command(t, "free updates", s.dir, strconv.Itoa(process))
@@ -98,13 +105,38 @@ func (s *soak) lives(ctx context.Context, t *testing.T, process int, life func(*
 			t.Error(err)
 			return
 		}
-		select {
-		case <-time.After(life(rng)):
-		case <-ctx.Done():
+		s.mu.Lock()
+		s.live[process] = cmd
+		s.mu.Unlock()
+		if ctx.Err() != nil { // whoever ends all may not have seen it
+			cmd.Process.Kill()
 		}
-		cmd.Process.Kill()
 		cmd.Wait()
 		s.take(out.Bytes(), errs.String())
+	}
+}
+
+// reap kills a process at random again and again, and in the end all.
+func (s *soak) reap(ctx context.Context, least, most time.Duration) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for ctx.Err() == nil {
+		select {
+		case <-time.After(least + rand.N(most-least)):
+			s.kill(rng.IntN(len(s.live)))
+			s.killed++
+		case <-ctx.Done():
+		}
+	}
+	for i := range s.live {
+		s.kill(i)
+	}
+}
+
+func (s *soak) kill(process int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cmd := s.live[process]; cmd != nil {
+		cmd.Process.Kill()
 	}
 }
 
@@ -112,7 +144,6 @@ func (s *soak) lives(ctx context.Context, t *testing.T, process int, life func(*
 func (s *soak) take(out []byte, errs string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.killed++
 	if errs != "" {
 		s.wrong = append(s.wrong, errs)
 	}
@@ -220,18 +251,19 @@ func (*soak) tasks(processes int) func(w *workspace) error {
 	}
 }
 
-func (s *soak) run(t *testing.T, processes int, lasting time.Duration) {
+// run has processes write for some time; one of them is killed every least to most.
+func (s *soak) run(t *testing.T, processes int, lasting, least, most time.Duration) {
 	t.Helper()
 	setUp(t, s.dir, s.tasks(processes))
 	s.last = make([]ack, processes*perProcess)
 	ctx, cancel := context.WithTimeout(t.Context(), lasting)
 	defer cancel()
 	var wg sync.WaitGroup
+	s.live = make([]*exec.Cmd, processes)
 	for i := range processes {
-		wg.Go(func() {
-			s.lives(ctx, t, i, func(rng *rand.Rand) time.Duration { return time.Duration(100+rng.IntN(900)) * time.Millisecond })
-		})
+		wg.Go(func() { s.lives(ctx, t, i) })
 	}
+	wg.Go(func() { s.reap(ctx, least, most) })
 	wg.Wait()
 	s.settle(t)
 	t.Logf("%s: %d processes, %v, %d kills: 0 of %d acknowledged updates lost, unless said above", s.goal, processes, lasting, s.killed, s.acked)
@@ -241,10 +273,11 @@ func (s *soak) run(t *testing.T, processes int, lasting time.Duration) {
 func TestSoakMemory(t *testing.T) {
 	t.Parallel()
 	processes, lasting := 16, 1500*time.Millisecond
+	least, most := 10*time.Millisecond, 100*time.Millisecond
 	if *full {
-		processes, lasting = 64, 3*time.Minute
+		processes, lasting, least, most = 64, 3*time.Minute, 100*time.Millisecond, time.Second
 	}
-	(&soak{goal: "R1, in memory", dir: folder(t)}).run(t, processes, lasting)
+	(&soak{goal: "R1, in memory", dir: folder(t)}).run(t, processes, lasting, least, most)
 }
 
 // TestSoakDisk is the same where a sync is one.
@@ -255,8 +288,9 @@ func TestSoakDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	processes, lasting := 8, 1500*time.Millisecond
+	least, most := 10*time.Millisecond, 100*time.Millisecond
 	if *full {
-		processes, lasting = 64, time.Minute
+		processes, lasting, least, most = 64, time.Minute, 100*time.Millisecond, time.Second
 	}
-	(&soak{goal: "R2, on a disk", dir: dir}).run(t, processes, lasting)
+	(&soak{goal: "R2, on a disk", dir: dir}).run(t, processes, lasting, least, most)
 }
