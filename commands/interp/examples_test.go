@@ -4,12 +4,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/interp"
+	"tercet/commands/outline"
 	"tercet/commands/syntax"
 	"tercet/formats"
 )
@@ -263,12 +265,74 @@ func TestExamples(t *testing.T) {
 			if got := told(ret); !strings.HasPrefix(got, c.end) {
 				t.Errorf("Run = %s %v, want %s", got, ret.Issues, c.end)
 			}
+			if tier, ok := exampleTiers()[name]; ok {
+				asExplained(t, prog, tier, p.steps)
+			}
 			for _, r := range p.reqs {
 				if r.Agent == "implementer" && r.Dir != "/project/.tercet/worktrees/r1" {
 					t.Errorf("%s works in %s", r.Step, r.Dir)
 				}
 			}
 		})
+	}
+}
+
+// exampleTiers names the tier of the runs that go through it without a step that is sent back before others had their turn.
+func exampleTiers() map[string]string {
+	return map[string]string{
+		"delivery, minimal": "Minimal", "delivery, light with a user interface": "Light", "delivery, standard by hand, asked after each": "Standard",
+		"delivery, full without a person": "Full", "discovery, minimal": "Minimal",
+		"discovery, full": "Full", "maintenance, patch": "Patch", "maintenance, major by hand": "Major",
+		"operations, standard": "Standard", "operations, full": "Full", "documents": "Light",
+	}
+}
+
+// asExplained holds the steps that a run called against what 'explain --tiers' lists for its tier: nothing else is called,
+// what is called first stands before what is called later, and what stands there without a condition is called.
+func asExplained(t *testing.T, prog *compile.Program, tier string, called []string) {
+	t.Helper()
+	var listed []string
+	must, over := map[string]bool{}, false
+	var list func(nodes []*outline.Node, sure bool)
+	list = func(nodes []*outline.Node, sure bool) {
+		for _, n := range nodes {
+			if !n.InTier(tier) {
+				continue
+			}
+			sure := sure && n.When == "" && n.Many == ""
+			if len(n.Agents) > 0 {
+				listed = append(listed, n.ID)
+				must[n.ID] = sure && n.Role == "" && n.Timeout > 0 && !over
+			}
+			over = over || n.Kind == "return" || slices.ContainsFunc(n.Ways, func(w outline.Way) bool { return strings.HasPrefix(w.To, "return") }) // what stands behind a return under a condition may not be reached
+			list(n.Children, sure)
+		}
+	}
+	list(outline.Of(prog).Steps, true)
+	seen := map[string]bool{}
+	at := -1
+	for _, id := range called {
+		id = strings.TrimSuffix(id, ".ask")
+		i := slices.Index(listed, id)
+		switch {
+		case seen[id]:
+			continue
+		case i < 0:
+			t.Errorf("step %s was called, but is not among those of tier %s: %v", id, tier, listed)
+		case i < at:
+			t.Errorf("step %s was called behind %s, but stands before it in tier %s: %v", id, listed[at], tier, listed)
+		default:
+			at = i
+		}
+		seen[id] = true
+	}
+	for _, id := range listed {
+		if must[id] && !seen[id] {
+			t.Errorf("step %s of tier %s was not called: %v", id, tier, called)
+		}
+	}
+	if len(listed) == 0 {
+		t.Errorf("tier %s has no steps", tier)
 	}
 }
 
