@@ -68,6 +68,9 @@ func plainCompile(src string, opt Options) (*Code, bool) {
 	if r.lost || r.i < len(src) {
 		return nil, false
 	}
+	if len(r.refs) == 0 {
+		r.refs = nil // the dollars were in strings
+	}
 	marks := make([]bool, len(opt.Vars))
 	for i, name := range opt.Vars {
 		marks[i] = len(r.refs) > 0 && slices.ContainsFunc(r.refs, func(ref Ref) bool { return ref.Var == name })

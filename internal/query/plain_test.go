@@ -20,7 +20,7 @@ func plainSeeds() []string {
 		`.[1:2], .[-1], .[:3], .[2:]`, `all($steps.review.children[]; .status == "x")`, `$task.status | IN("planned", "revised")`, `passed and (approved | not) or failed`, `default("x") + quorum(2)`,
 		`-$it.a.b * 2 - 1 / 3 % 4`, `.a == .b == .c`, `.a.["b"].c?`, `."a b" | ."c\"d"`, `["a\n"]`, `.["a\n"]`, `.a .b`, `. [0]`, `1.5 + 1.`, `$x`, `.a # c`, `"\(.a)"`, `..`, `1 as $x | $x`,
 		`.a |= 1`, `.a += 1`, `.a || .b`, `a::b`, `$a::b`, `{a::b}`, `.[.a:.b]`, `map(.a; .b)`, `{"a"}`, `{a,}`, `{$it.a}`, `{$it?}`, `- 1`, `--1`, `- -1`, `1and 2`, `.a?//.b`, `.and`, `{and: .or}`,
-		`.a.b.c|.d`, `"é" + "\u00e9"`, `[]`, `{}`, `[.a, .b | .c]`, `if . then . end`, `if . then . else end`, `$steps.if`, `.a[]?.b | length`, `"a".b`, `$it | ."x" | .y`, `007`, `10000000000000000000000`,
+		`.a.b.c|.d`, `"é" + "\u00e9"`, `[]`, `{}`, `[.a, .b | .c]`, `if . then . end`, `if . then . else end`, `$steps.if`, `.a[]?.b | length`, `"a".b`, `$it | ."x" | .y`, `"$"`, `007`, `10000000000000000000000`,
 	}
 }
 
