@@ -99,3 +99,36 @@ func FuzzYAMLSame(f *testing.F) {
 		sameNodes(t, src, md.Pos{Line: 2, Col: 3})
 	})
 }
+
+// TestReader: one memory for all the blocks of a document gives what ParseYAML gives for each of them.
+func TestReader(t *testing.T) {
+	t.Parallel()
+	var src strings.Builder
+	src.WriteString("é\n\n")
+	for _, block := range yamlBlocks(t) {
+		if !strings.Contains(block, "```") {
+			src.WriteString("````yaml\n" + strings.TrimSuffix(block, "\n") + "\n````\n\n> ```yaml\n> a: [b, {c: d}]\n> ```\n\n")
+		}
+	}
+	d, _ := md.Parse([]byte(src.String()))
+	var reader md.Reader
+	read := 0
+	for i := range d.Blocks {
+		b := &d.Blocks[i]
+		if b.Kind != md.Fence {
+			continue
+		}
+		read++
+		want, wantProblems := md.ParseYAML(b.Body, b.BodyPos)
+		got, problems := reader.Block(d, b)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(md.Node{})); diff != "" {
+			t.Errorf("%q (-ParseYAML +Reader):\n%s", b.Body, diff)
+		}
+		if diff := cmp.Diff(wantProblems, problems); diff != "" {
+			t.Errorf("problems of %q (-ParseYAML +Reader):\n%s", b.Body, diff)
+		}
+	}
+	if read < 100 {
+		t.Errorf("read %d blocks", read)
+	}
+}

@@ -9,6 +9,9 @@
 // It will not write state, keep the order of keys of objects that a query makes, or print anywhere but to a writer it is
 // given.
 //
-// Concurrency: a *Code is immutable and may be run by any number of goroutines. Inputs, variables and results may share
+// A plain query, such as workflows are full of, is checked without gojq, and compiled when it runs for the first time; a fuzz
+// target holds that gojq takes whatever is checked so, with the same references.
+//
+// Concurrency: a *Code may be run by any number of goroutines and does not change for them. Inputs, variables and results may share
 // parts: nobody may change them.
 package query
