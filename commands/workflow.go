@@ -36,24 +36,46 @@ func (w *Workflow) Program() (*compile.Program, error) {
 
 // Run runs the steps for one delegation.
 func (w *Workflow) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := w.RunCounted(ctx, r)
+	return ret, err
+}
+
+// RunCounted is Run, and tells what the workers of the steps used: it is drawn from the share of the one who called.
+func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret formats.Return, used formats.Metadata, err error) {
 	prog, err := w.Program()
 	if err != nil {
-		return formats.Return{}, err
+		return formats.Return{}, used, err
 	}
 	cfg, err := w.Config(ctx, r)
 	if err != nil {
-		return formats.Return{}, err
+		return formats.Return{}, used, err
 	}
+	cfg.Limits = within(cfg.Limits, r.Budget)
 	cfg.Approve, cfg.Input, cfg.Task, cfg.Dir = nobody{}, r.Input, r.Task, r.Dir
 	cfg.Prefix = interp.Within(r)
 	cfg.IDs = interp.IDs{Run: r.Run, Session: r.Session, Command: r.Command, Path: r.Path}
 	runner, err := interp.New(cfg)
 	if err != nil {
-		return formats.Return{}, err
+		return formats.Return{}, used, err
 	}
-	ret, err := runner.Run(ctx, prog, argspec.Values{}, r.Depth)
+	ret, err = runner.Run(ctx, prog, argspec.Values{}, r.Depth)
+	used = formats.Metadata{Tokens: ret.Metadata.Tokens, Cost: ret.Metadata.Cost, Spawns: ret.Metadata.Spawns}
 	ret.Metadata, ret.Class, ret.Tables = formats.Metadata{Runner: "workflow"}, "", nil // the Dispatcher measures
-	return ret, err
+	return ret, used, err
+}
+
+// within lowers limits to the share that was reserved.
+func within(l formats.Limits, b formats.Budget) formats.Limits {
+	if b.Tokens > 0 && (l.Tokens == 0 || b.Tokens < l.Tokens) {
+		l.Tokens = b.Tokens
+	}
+	if b.Cost > 0 && (l.Cost == 0 || b.Cost < l.Cost) {
+		l.Cost = b.Cost
+	}
+	if b.Spawns != 0 && (l.Spawns == 0 || b.Spawns < l.Spawns) {
+		l.Spawns = b.Spawns
+	}
+	return l
 }
 
 // nobody answers no gate.

@@ -74,6 +74,9 @@ type Request struct {
 	Budget Budget `json:"budget,omitzero"`
 }
 
+// NoSpawns as Budget.Spawns tells that no further worker may be started: zero would be no bound.
+const NoSpawns = -1
+
 // Budget bounds what work may use; a zero field is no bound.
 type Budget struct {
 	Tokens  int64   `json:"tokens,omitempty"`

@@ -150,6 +150,8 @@ type Metadata struct {
 	Model  string  `json:"model,omitempty"`
 	Tokens Tokens  `json:"tokens,omitzero"`
 	Cost   float64 `json:"cost_usd,omitempty"`
+	// Spawns counts the workers that a command or a workflow called; zero for a worker.
+	Spawns int `json:"spawns,omitempty"`
 	// Sandbox is the tier that the work was done in, empty where no program of its own was started.
 	Sandbox string `json:"sandbox,omitempty"`
 	// Prompt is the SHA-256 of the prompt in hexadecimal, empty for runners without one.

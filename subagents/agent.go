@@ -21,6 +21,7 @@ type Measured struct {
 	Model    string
 	Tokens   formats.Tokens
 	Cost     float64 // US dollars, zero where the program does not say
+	Spawns   int     // workers that were called, by a workflow
 	Sandbox  string
 	Prompt   string // SHA-256 in hexadecimal
 	Attempts []formats.RunnerAttempt

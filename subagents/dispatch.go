@@ -247,6 +247,7 @@ func (g *delegation) run(ctx context.Context) (formats.Return, error) {
 	used.Tokens.Cached += g.used.Tokens.Cached
 	used.Tokens.Output += g.used.Tokens.Output
 	used.Cost += g.used.Cost
+	used.Spawns += g.used.Spawns
 	used.Attempts = slices.Concat(g.used.Attempts, used.Attempts)
 	g.used = used
 	return ret, err
@@ -308,7 +309,7 @@ func (g *delegation) dropClaims(ret formats.Return) formats.Return {
 	drop("metadata.delegation_depth", m.Depth != 0 && m.Depth != g.req.Depth.Int())
 	drop("metadata.delegation_path", m.Path != nil && !slices.Equal(m.Path, g.req.Path))
 	drop("metadata.worktree", m.Worktree != "" && !g.info.Builtin)
-	drop("what it used", m.Model != "" || m.Tokens != formats.Tokens{} || m.Cost != 0 || m.Sandbox != "" || m.Prompt != "" || m.Attempts != nil)
+	drop("what it used", m.Model != "" || m.Tokens != formats.Tokens{} || m.Cost != 0 || m.Spawns != 0 || m.Sandbox != "" || m.Prompt != "" || m.Attempts != nil)
 	ret.Metadata = formats.Metadata{Runner: m.Runner}
 	if g.info.Builtin {
 		ret.Metadata.Worktree = m.Worktree
@@ -327,7 +328,7 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	m.Depth, m.Path = g.req.Depth.Int(), slices.Clone(g.req.Path)
 	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
 	m.Model, m.Tokens, m.Cost, m.Sandbox, m.Prompt = g.used.Model, g.used.Tokens, g.used.Cost, g.used.Sandbox, g.used.Prompt
-	m.Attempts = g.used.Attempts
+	m.Attempts, m.Spawns = g.used.Attempts, g.used.Spawns
 	if g.used.Runner != "" {
 		m.Runner = g.used.Runner
 	}

@@ -25,7 +25,20 @@ import (
 
 // workflow is the agent of a subagent file with steps. They are compiled when it is first called or linted: the set of
 // subagents is complete then.
-func (w *world) workflow(def subagents.Definition) *commands.Workflow {
+func (w *world) workflow(def subagents.Definition) subagents.Agent {
+	return countedFlow{w.flow(def)}
+}
+
+// countedFlow tells the Dispatcher what the workers of the steps used.
+type countedFlow struct{ *commands.Workflow }
+
+// RunMetered runs the steps.
+func (f countedFlow) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	ret, used, err := f.RunCounted(ctx, r)
+	return ret, subagents.Measured{Runner: "workflow", Tokens: used.Tokens, Cost: used.Cost, Spawns: used.Spawns}, err
+}
+
+func (w *world) flow(def subagents.Definition) *commands.Workflow {
 	return &commands.Workflow{File: def.File, Src: def.Src, Info: def.Info, Env: w.set, Config: w.stepsConfig}
 }
 

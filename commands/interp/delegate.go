@@ -149,7 +149,7 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	r.worked = r.worked || !c.info.Builtin
-	ret, err := r.send(ctx, req)
+	ret, err := r.send(ctx, req, !c.info.Builtin)
 	if err != nil {
 		if c.agent == compile.StatusSync {
 			r.uncertain = true
@@ -157,6 +157,7 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 		}
 		return ret, err
 	}
+	r.spend(c, ret.Metadata)
 	r.take(c, req, ret)
 	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationResult, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: ret}); err != nil {
 		return ret, err
@@ -203,17 +204,6 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 		req.Facets.Instruction = join(extra, req.Facets.Instruction)
 	}
 	return req, missing, nil
-}
-
-// spawn counts a delegation to a worker against the limit of the run.
-func (r *run) spawn(c call) error {
-	if c.info.Builtin {
-		return nil
-	}
-	if r.spawns++; r.limits.Spawns > 0 && r.spawns > r.limits.Spawns {
-		return &LimitError{What: "spawns", Limit: r.limits.Spawns}
-	}
-	return nil
 }
 
 func (r *run) input(ctx context.Context, c call) (map[string]any, string, error) {

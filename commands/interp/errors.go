@@ -56,6 +56,22 @@ func (e *LimitError) Help() string {
 	return "finished work is kept; look at the run with a dry run, or raise limits in the command file if it is meant to be this long"
 }
 
+// BudgetError refuses a worker because the run has used what it may use of something.
+type BudgetError struct{ What, Limit, Used string }
+
+// Error names what is used up.
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("the run may use %s %s and has used %s", e.Limit, e.What, e.Used)
+}
+
+// ErrorCode is LIMIT.
+func (e *BudgetError) ErrorCode() formats.Code { return formats.CodeLimit }
+
+// Help says what to do next.
+func (e *BudgetError) Help() string {
+	return "finished work is kept; raise limits in the command file or in config.yaml, and run the command again"
+}
+
 // StatusError reports a task whose status does not let the command start.
 type StatusError struct {
 	Command string

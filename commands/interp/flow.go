@@ -17,7 +17,7 @@ type flow struct {
 	asked     map[string]int  // questions by the path of the step that asked
 	questions map[string]bool // asked before, by path, target and text
 	jumps     map[string]int  // entries by goto, by step path
-	spawns    int             // delegations to workers
+	spent     spending        // by workers, theirs included
 	overrides []any           // what a person accepted against a rule
 	board     map[string][]any
 	undo      []undo // steps whose effect can be taken back, oldest first

@@ -60,7 +60,7 @@ func TestReturnWhole(t *testing.T) {
 	want := formats.Return{
 		Status: formats.StatusCompleted, Summary: "m", Text: "# Text", Fields: map[string]any{"n": 1, "list": []any{"r1"}}, NextSteps: "/next /tree",
 		Artifacts: []formats.Artifact{{Type: formats.ArtifactPlan, Path: "p.md"}}, Errors: []formats.ReturnError{}, Warnings: []string{"not verified"},
-		Metadata: formats.Metadata{Session: session, Run: runID, Agent: "/x", Depth: 1, Path: []string{"router", "/x"}, Worktree: "/tree"},
+		Metadata: formats.Metadata{Session: session, Run: runID, Agent: "/x", Depth: 1, Path: []string{"router", "/x"}, Worktree: "/tree", Spawns: 1},
 	}
 	if diff := cmp.Diff(want, ret); diff != "" {
 		t.Errorf("return (-want +got):\n%s", diff)

@@ -104,10 +104,15 @@ func lower(a, b formats.Limits) formats.Limits {
 	least(&a.Steps, b.Steps)
 	least(&a.Elements, b.Elements)
 	least(&a.Parallel, b.Parallel)
-	if a.Spawns == 0 {
+	if a.Spawns == 0 || b.Spawns != 0 && b.Spawns < a.Spawns {
 		a.Spawns = b.Spawns
 	}
-	least(&a.Spawns, b.Spawns)
+	if a.Tokens == 0 || b.Tokens > 0 && b.Tokens < a.Tokens {
+		a.Tokens = b.Tokens
+	}
+	if a.Cost == 0 || b.Cost > 0 && b.Cost < a.Cost {
+		a.Cost = b.Cost
+	}
 	if b.Duration > 0 {
 		a.Duration = min(a.Duration, b.Duration)
 	}

@@ -11,8 +11,9 @@ import (
 
 // effect is what a worker does outside of the goroutine that owns the run: a delegation, or a wait.
 type effect struct {
-	req  *formats.Request
-	wait time.Duration
+	req    *formats.Request
+	worker bool // the request is for one, so that it gets a share of the budget
+	wait   time.Duration
 }
 
 // answer is what a worker sends back.
@@ -139,6 +140,7 @@ func (r *run) perform(ctx context.Context, list []effect) []answer {
 		}
 		return b.answers
 	}
+	r.share(list)
 	out := make([]answer, len(list))
 	if len(list) == 1 {
 		out[0] = r.effect(ctx, list[0])
@@ -166,8 +168,8 @@ func (r *run) effect(ctx context.Context, e effect) answer {
 	return answer{ret, err}
 }
 
-func (r *run) send(ctx context.Context, req formats.Request) (formats.Return, error) {
-	got := r.perform(ctx, []effect{{req: &req}})[0]
+func (r *run) send(ctx context.Context, req formats.Request, worker bool) (formats.Return, error) {
+	got := r.perform(ctx, []effect{{req: &req, worker: worker}})[0]
 	return got.ret, got.err
 }
 

@@ -31,10 +31,9 @@ func Keys() []string {
 
 // The codes of findings in a configuration, beside those of YAML itself.
 const (
-	CodeValue       = "E060" // a value of the wrong form
-	CodeUnsupported = "E199" // a limit that is known but not supported yet
-	CodeUnknownKey  = "W110" // a key that config.yaml does not have
-	CodeNoEffect    = "W111" // a limit above its default, which it may only lower
+	CodeValue      = "E060" // a value of the wrong form
+	CodeUnknownKey = "W110" // a key that config.yaml does not have
+	CodeNoEffect   = "W111" // a limit above its default, which it may only lower
 )
 
 // Layer is one source of values: a file, or texts by key from flags or the environment.
@@ -194,10 +193,39 @@ func (l *loader) limits(v *md.Node) {
 		case i >= 0:
 			l.limit(own[i], known[i], e)
 		case slices.Contains([]string{"tokens", "cost", "spawns"}, e.Key.Value):
-			l.report(CodeUnsupported, e.Key, "", "limit %s is not supported yet", e.Key.Value)
+			l.budget(e)
 		default:
-			l.unknown(e.Key, keyLimits, names)
+			l.unknown(e.Key, keyLimits, append(names, "tokens", "cost", "spawns"))
 		}
+	}
+}
+
+// budget takes a limit of what workers may use, if it is the lowest so far. There is none by default.
+func (l *loader) budget(e md.Entry) {
+	key, own := keyLimits+"."+e.Key.Value, &l.config.Limits
+	if e.Key.Value == "cost" {
+		usd, ok := e.Value.Any().(float64)
+		if n, whole := e.Value.Any().(int); whole {
+			usd, ok = float64(n), true
+		}
+		switch {
+		case !ok || !(usd > 0):
+			l.wrong(e.Value, "cost above 0 in US dollars", key)
+		case own.Cost == 0 || usd < own.Cost:
+			own.Cost = usd
+			l.note(key, e.Key)
+		}
+		return
+	}
+	n, ok := l.count(e.Value, key)
+	switch {
+	case !ok:
+	case e.Key.Value == "tokens" && (own.Tokens == 0 || int64(n) < own.Tokens):
+		own.Tokens = int64(n)
+		l.note(key, e.Key)
+	case e.Key.Value == "spawns" && (own.Spawns == 0 || n < own.Spawns):
+		own.Spawns = n
+		l.note(key, e.Key)
 	}
 }
 

@@ -1,0 +1,88 @@
+package interp
+
+import (
+	"fmt"
+
+	"tercet/formats"
+)
+
+// spending is what the workers of a run have used, by what their runners measured; a workflow's workers are its own.
+type spending struct {
+	tokens formats.Tokens
+	cost   float64
+	spawns int
+}
+
+// leastCost is a share that still counts as a bound: zero would be none.
+const leastCost = 0.0001
+
+// spawn reserves the place of one worker, or refuses it because something is used up. Nothing is started then.
+func (r *run) spawn(c call) error {
+	if c.info.Builtin {
+		return nil
+	}
+	l, used := r.limits, r.spent
+	switch {
+	case l.Spawns != 0 && used.spawns >= l.Spawns:
+		return &LimitError{What: "spawns", Limit: max(0, l.Spawns)}
+	case l.Tokens > 0 && used.tokens.Total() >= l.Tokens:
+		return &BudgetError{What: "tokens", Limit: fmt.Sprint(l.Tokens), Used: fmt.Sprint(used.tokens.Total())}
+	case l.Cost > 0 && used.cost >= l.Cost:
+		return &BudgetError{What: "US dollars", Limit: fmt.Sprintf("%.4g", l.Cost), Used: fmt.Sprintf("%.4g", used.cost)}
+	}
+	r.spent.spawns++
+	return nil
+}
+
+// spend takes in what a delegation used. What it did not use of its share is there again.
+func (r *run) spend(c call, m formats.Metadata) {
+	if c.info.Builtin {
+		return
+	}
+	s := &r.spent
+	s.tokens.Input += m.Tokens.Input
+	s.tokens.Cached += m.Tokens.Cached
+	s.tokens.Output += m.Tokens.Output
+	s.cost += m.Cost
+	s.spawns += m.Spawns
+}
+
+// share divides what is left among the workers that start together: equal parts in the order of the file, what is over to the
+// first ones, so that the shares do not depend on who ends first.
+func (r *run) share(list []effect) {
+	n := 0
+	for _, e := range list {
+		if e.req != nil && e.worker {
+			n++
+		}
+	}
+	i := 0
+	for _, e := range list {
+		if e.req == nil || !e.worker {
+			continue
+		}
+		b := &e.req.Budget
+		if l := r.limits.Tokens; l > 0 {
+			b.Tokens = max(1, part(max(0, l-r.spent.tokens.Total()), n, i))
+		}
+		if l := r.limits.Cost; l > 0 {
+			b.Cost = max(leastCost, (l-r.spent.cost)/float64(n))
+		}
+		if l := r.limits.Spawns; l != 0 {
+			b.Spawns = int(part(int64(max(0, l-r.spent.spawns)), n, i))
+			if b.Spawns == 0 {
+				b.Spawns = formats.NoSpawns
+			}
+		}
+		i++
+	}
+}
+
+// part is the i-th of n parts of a whole.
+func part(whole int64, n, i int) int64 {
+	share := whole / int64(n)
+	if int64(i) < whole%int64(n) {
+		share++
+	}
+	return share
+}
