@@ -29,6 +29,9 @@ func (a *app) prompt() error {
 		fmt.Fprint(a.io.err, "tercet> ")
 		line, err := a.readLine(ctx)
 		if ctx.Err() != nil {
+			if a.signals.terminated() {
+				return context.Cause(ctx)
+			}
 			fmt.Fprintln(a.io.err, "\npress Ctrl-D to quit")
 			continue
 		}

@@ -4,7 +4,6 @@ package proc_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -77,12 +76,10 @@ func play(part string) int {
 		<-c
 		fmt.Println("cleaned up")
 		return 7
-	case "owner": // starts a child with a supervisor and waits for it
-		return own()
 	case "sleep":
 		time.Sleep(time.Minute)
 	default:
-		return 99
+		return playMore(part)
 	}
 	return 0
 }
@@ -135,36 +132,4 @@ func sh(script string) proc.Command {
 		Purpose: proc.PurposeScript,
 		Timeout: proc.Timeout{Total: 20 * time.Second},
 	}
-}
-
-// own starts a child that escapes as it can, in the folder PROC_DIR, and records it there.
-func own() int {
-	dir := os.Getenv("PROC_DIR")
-	exe, err := os.Executable()
-	if err != nil {
-		return 1
-	}
-	s, err := proc.NewStarter(proc.Starter{
-		Allow: func(ctx, proc.Command) error { return nil }, Env: []string{"PATH=" + os.Getenv("PATH")}, Now: time.Now, Temp: dir,
-		Supervisor: []string{exe, superviseWord},
-		Record: func(c proc.Started) (func(), error) {
-			text := fmt.Sprintf("%d\n%s\n%s\n%s\n%d\n%s\n%s", c.PID, c.Start, c.BootID, c.Host, c.Owner.PID, c.Owner.Start, c.Temp)
-			return func() {}, os.WriteFile(dir+"/record", []byte(text), 0o600)
-		},
-	})
-	if err != nil {
-		return 1
-	}
-	if err := os.WriteFile(dir+"/pids", nil, 0o600); err != nil {
-		return 1
-	}
-	_, err = s.Run(context.Background(), proc.Command{
-		Argv: []string{"sh", "-c", escapes}, Dir: dir, Private: true, Purpose: proc.PurposeAgent,
-		Watch: func(p []byte) bool { os.Stdout.Write(p); return true },
-	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
 }

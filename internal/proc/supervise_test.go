@@ -66,10 +66,11 @@ sleep 60
 `
 
 // owner is a process that starts a child and is killed: the test binary once more.
-func owner(t *testing.T, dir string) (cmd *exec.Cmd, ready *bufio.Reader) {
+func owner(t *testing.T, dir string, env ...string) (cmd *exec.Cmd, ready *bufio.Reader) {
 	t.Helper()
 	cmd = exec.CommandContext(t.Context(), self(t))
 	cmd.Env = append(os.Environ(), "PROC_CHILD=owner", "PROC_DIR="+dir)
+	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,136 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// TestTerminalIsRestored ends the prompt in every way that a program can answer to: the terminal is as it was before.
+func TestTerminalIsRestored(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(s *screen){
+		"end of input": func(s *screen) { s.keys("\x04") },
+		"SIGTERM":      func(s *screen) { s.signal(syscall.SIGTERM) },
+		"SIGHUP":       func(s *screen) { s.signal(syscall.SIGHUP) },
+		"suspended":    func(s *screen) { s.signal(syscall.SIGSTOP); s.signal(syscall.SIGCONT); s.keys("\x04") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := onTerminal(t, workspaceIn(t))
+			before := s.state()
+			s.wait("tercet")
+			end(s)
+			if code := s.ends(); name == "SIGTERM" && code != 143 {
+				t.Errorf("exit code %d, want 143", code)
+			}
+			if after := s.state(); !reflect.DeepEqual(before, after) {
+				t.Errorf("terminal after the end: %+v, want %+v", after, before)
+			}
+		})
+	}
+}
+
+func (s *screen) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *screen) state() *term.State {
+	s.t.Helper()
+	st, err := term.GetState(int(s.tty.Fd()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return st
+}
+
+const escapingAgent = `---
+name: planner
+description: Plans
+role: planner
+runner: exec
+argv: [sh, -c, 'setsid env -i sh -c "echo $$ >> FOLDER/pids; exec sleep 60" & sh -c "trap : INT TERM; echo \$$ >> FOLDER/pids; sleep 60" & wait']
+---
+
+Plan.
+`
+
+// TestNothingOutlivesAKilledRun kills tercet while a subagent works that has left group and session and cleared its
+// environment; nothing of it is left a moment later, and the record of it is gone after the next start.
+func TestNothingOutlivesAKilledRun(t *testing.T) {
+	t.Parallel()
+	dir := workspaceIn(t)
+	file := filepath.Join(dir, ".tercet", "subagents", "planner.md")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(escapingAgent, "FOLDER", dir)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := onTerminal(t, dir, "task", "add", "Work"); s.ends() != 0 {
+		t.Fatal("no task was added")
+	}
+	s := onTerminal(t, dir, "--yes", "/plan", "1")
+	var pids []int
+	for end := time.Now().Add(20 * time.Second); len(pids) < 2; <-time.After(20 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(dir, "pids"))
+		if err == nil {
+			pids = pids[:0]
+			for f := range strings.FieldsSeq(string(text)) {
+				if pid, err := strconv.Atoi(f); err == nil {
+					pids = append(pids, pid)
+				}
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the subagent never ran: %v", err)
+		}
+	}
+	s.signal(syscall.SIGKILL)
+	s.ends()
+	if left := standingIn(dir, 5*time.Second); len(left) > 0 {
+		t.Errorf("%q still run in the folder", left)
+	}
+	if s := onTerminal(t, dir, "task", "ready"); s.ends() != 0 {
+		t.Error("the next start fails")
+	}
+	records, err := filepath.Glob(filepath.Join(dir, ".tercet", "runs", "children", "*"))
+	if err != nil || len(records) > 0 {
+		t.Errorf("records %q, %v, want none after the next start", records, err)
+	}
+}
+
+// standingIn lists the processes whose working folder is dir, once there is none or the time is over.
+func standingIn(dir string, wait time.Duration) (out []string) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for end := time.Now().Add(wait); ; <-time.After(10 * time.Millisecond) {
+		out = nil
+		all, err := filepath.Glob("/proc/[0-9]*/cwd")
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for _, e := range all {
+			if to, err := os.Readlink(e); err == nil && to == real {
+				out = append(out, filepath.Dir(e))
+			}
+		}
+		if len(out) == 0 || time.Now().After(end) {
+			return out
+		}
+	}
+}

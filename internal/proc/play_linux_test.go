@@ -1,0 +1,56 @@
+package proc_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"tercet/internal/proc"
+)
+
+// playMore plays the parts that a supervisor is needed for.
+func playMore(part string) int {
+	switch part {
+	case "owner": // starts a child with a supervisor and waits for it
+		return own()
+	case "floodowner":
+		return floodOwner(os.Getenv("PROC_DIR"))
+	}
+	return 99
+}
+
+// own starts a child that escapes as it can, in the folder PROC_DIR, and records it there.
+func own() int {
+	dir := os.Getenv("PROC_DIR")
+	exe, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	s, err := proc.NewStarter(proc.Starter{
+		Allow: func(ctx, proc.Command) error { return nil }, Env: []string{"PATH=" + os.Getenv("PATH")}, Now: time.Now, Temp: dir,
+		Supervisor: []string{exe, superviseWord},
+		Record: func(c proc.Started) (func(), error) {
+			text := fmt.Sprintf("%d\n%s\n%s\n%s\n%d\n%s\n%s", c.PID, c.Start, c.BootID, c.Host, c.Owner.PID, c.Owner.Start, c.Temp)
+			return func() {}, os.WriteFile(dir+"/record", []byte(text), 0o600)
+		},
+	})
+	if err != nil {
+		return 1
+	}
+	if err := os.WriteFile(dir+"/pids", nil, 0o600); err != nil {
+		return 1
+	}
+	_, err = s.Run(backgroundContext(), proc.Command{
+		Argv: []string{"sh", "-c", escapes}, Dir: dir, Private: true, Purpose: proc.PurposeAgent,
+		Watch: func(p []byte) bool { os.Stdout.Write(p); return true },
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// backgroundContext is that of a process that this test binary plays.
+func backgroundContext() context.Context { return context.Background() }
