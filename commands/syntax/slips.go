@@ -33,7 +33,7 @@ func (p *parser) nearFences() {
 	for n, line := range p.doc.Lines() {
 		text := strings.TrimSpace(line)
 		ticks := len(text) - len(strings.TrimLeft(text, "`"))
-		if ticks > 2 || wordy(text) || !strings.Contains(text, "y") || p.doc.InCode(n) {
+		if ticks > 2 || wordy(text[ticks:]) || !strings.Contains(text, "y") || p.doc.InCode(n) {
 			continue
 		}
 		fields := strings.Fields(unglued(text[ticks:]))

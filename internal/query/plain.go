@@ -64,7 +64,7 @@ func plainCompile(src string, opt Options) (*Code, bool) {
 		r.refs = make([]Ref, 0, n)
 	}
 	r.space()
-	r.pipe(false)
+	r.pipe()
 	if r.lost || r.i < len(src) {
 		return nil, false
 	}
@@ -75,7 +75,7 @@ func plainCompile(src string, opt Options) (*Code, bool) {
 	for i, name := range opt.Vars {
 		marks[i] = len(r.refs) > 0 && slices.ContainsFunc(r.refs, func(ref Ref) bool { return ref.Var == name })
 	}
-	return &Code{src: src, vars: opt.Vars[:len(opt.Vars):len(opt.Vars)], used: marks, named: marks, refs: r.refs, calls: r.calls, funcs: opt.Funcs, strict: opt.Strict, later: true}, true
+	return &Code{src: src, vars: slices.Clip(opt.Vars), used: marks, named: marks, refs: r.refs, calls: r.calls, funcs: opt.Funcs, strict: opt.Strict, later: true}, true
 }
 
 func (r *plainReader) lose() shape {
@@ -135,16 +135,16 @@ func (r *plainReader) nest() bool {
 }
 
 // pipe reads a | b | c, each a list with commas.
-func (r *plainReader) pipe(lead bool) shape { return r.stages(lead, r.comma) }
+func (r *plainReader) pipe() shape { return r.stages(r.comma) }
 
 // member reads the value of an object, which has no commas.
-func (r *plainReader) member() shape { return r.stages(false, r.expr) }
+func (r *plainReader) member() shape { return r.stages(r.expr) }
 
-func (r *plainReader) stages(lead bool, stage func(lead bool) shape) shape {
+func (r *plainReader) stages(stage func(lead bool) shape) shape {
 	if !r.nest() {
 		return shape{}
 	}
-	first := stage(lead)
+	first := stage(false)
 	out, last := first, first
 	for r.peek(0) == '|' && !r.lost {
 		if r.i++; r.peek(0) == '=' || r.peek(0) == '|' {
@@ -156,7 +156,7 @@ func (r *plainReader) stages(lead bool, stage func(lead bool) shape) shape {
 		if follows && !r.lost && len(next.lead) > 0 {
 			r.refs[last.ref].Path = slices.Concat(r.refs[last.ref].Path, next.lead)
 		}
-		out, last = shape{lead: first.lead}, next
+		out, last = shape{}, next
 	}
 	r.depth--
 	return out
@@ -272,12 +272,12 @@ func (r *plainReader) head(lead bool) shape {
 	case c == '(':
 		r.i++
 		r.space()
-		r.pipe(false)
+		r.pipe()
 		r.closing(')')
 	case c == '[':
 		r.i++
 		if r.space(); r.peek(0) != ']' {
-			r.pipe(false)
+			r.pipe()
 		}
 		r.closing(']')
 	case c == '{':
@@ -417,7 +417,7 @@ func (r *plainReader) bracket() (key string, static bool) {
 		return "", false
 	}
 	if !r.take(":") {
-		s := r.pipe(false)
+		s := r.pipe()
 		if s.kind == shapeEscaped {
 			r.lose()
 		}
@@ -434,7 +434,7 @@ func (r *plainReader) bracket() (key string, static bool) {
 			return "", false
 		}
 	}
-	r.pipe(false)
+	r.pipe()
 	r.closing(']')
 	return "", false
 }

@@ -83,7 +83,7 @@ func (r *plainReader) pair() {
 	case c == '(':
 		r.i++
 		r.space()
-		r.pipe(false)
+		r.pipe()
 		r.closing(')')
 		if r.space(); r.peek(0) != ':' {
 			r.lose()
@@ -123,7 +123,7 @@ func (r *plainReader) named() bool {
 		r.i++
 		r.space()
 		for more := true; more; more = r.take(";") {
-			r.pipe(false)
+			r.pipe()
 			args++
 		}
 		r.closing(')')
@@ -167,17 +167,17 @@ func listed(names, name string) bool {
 func (r *plainReader) condition() bool {
 	r.keyword("if")
 	for {
-		r.pipe(false)
+		r.pipe()
 		if !r.keyword("then") {
 			return false
 		}
-		r.pipe(false)
+		r.pipe()
 		if !r.keyword("elif") {
 			break
 		}
 	}
 	if r.keyword("else") {
-		r.pipe(false)
+		r.pipe()
 	}
 	if r.lost || r.word() != "end" {
 		return false
