@@ -47,7 +47,7 @@ func (a *app) homes() dialect.Homes {
 // foreign lists the folders with commands of other tools. root is the project's.
 func (a *app) foreign(dir string, root *os.Root) places {
 	out := places{trees: map[string]fs.FS{}, places: map[string]dialect.Place{}}
-	for _, p := range a.present(dir, root, dialect.Commands(a.homes())) {
+	for _, p := range a.commandPlaces(dir, root) {
 		out.trees[p.Label], out.places[p.Label] = p.tree, p.Place
 		out.sources = append(out.sources, router.Source{
 			Name: p.Label, FS: p.tree, Dialect: p.Dialect.String(), Scope: p.Scope.String(), Command: p.Name,
@@ -111,7 +111,7 @@ func (r rooted) ReadDir(name string) ([]fs.DirEntry, error) {
 // them, is never taken; that, and what could not be read, is a note for who asks.
 func (w *world) foreignAgents() error {
 	files := 0
-	for _, p := range w.app.present(w.dir, w.root, dialect.AgentPlaces(w.app.homes())) {
+	for _, p := range append(w.app.present(w.dir, w.root, dialect.AgentPlaces(w.app.homes())), w.app.plugins(w.dir, w.root, true)...) {
 		err := fs.WalkDir(p.tree, ".", func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

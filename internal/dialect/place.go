@@ -30,6 +30,7 @@ type Scope string
 const (
 	Project Scope = "project"
 	User    Scope = "user"
+	Plugin  Scope = "plugin"
 )
 
 // String gives the word, which is also the prefix in /project:name.
@@ -44,6 +45,7 @@ type Place struct {
 	Label   string // the folder as messages show it, "~/.claude/commands"
 	Skills  bool   // one folder for each command, with a file SKILL.md
 	Agents  bool
+	Plugin  string // name of the plugin whose files these are; it stands before the names of its commands
 }
 
 // Homes are the folders of a person in which tools keep files, absolute; an empty one is not looked into.
@@ -68,6 +70,9 @@ func Commands(h Homes) []Place {
 		{Dialect: Cursor, Dir: ".cursor/commands"},
 		{Dialect: Codex, Dir: ".codex/prompts"},
 		{Dialect: Claude, Dir: ".agents/skills", Skills: true},
+		{Dialect: Claude, Dir: ".github/skills", Skills: true},
+		{Dialect: Claude, Dir: ".gemini/skills", Skills: true},
+		{Dialect: Claude, Dir: ".opencode/skills", Skills: true},
 	}
 	user := []Place{
 		{Dialect: Claude, Dir: under(h.Home, ".claude/skills"), Skills: true},
@@ -82,6 +87,11 @@ func Commands(h Homes) []Place {
 		{Dialect: Gemini, Dir: under(h.Home, ".gemini/commands")},
 		{Dialect: Cursor, Dir: under(h.Home, ".cursor/commands")},
 		{Dialect: Codex, Dir: under(h.Codex, "prompts")},
+		{Dialect: Claude, Dir: under(h.Home, ".agents/skills"), Skills: true},
+		{Dialect: Claude, Dir: under(h.Home, ".copilot/skills"), Skills: true},
+		{Dialect: Claude, Dir: under(h.Home, ".gemini/skills"), Skills: true},
+		{Dialect: Claude, Dir: under(h.Config, "opencode/skills"), Skills: true},
+		{Dialect: Claude, Dir: under(h.Home, ".opencode/skills"), Skills: true},
 	}
 	return places(project, user, h)
 }
@@ -139,9 +149,38 @@ func places(project, user []Place, h Homes) []Place {
 	return out
 }
 
+// Plugins lists the places of the commands of a plugin of Claude Code whose folder is dir, and of its agents.
+func Plugins(name, dir, label string) []Place {
+	var out []Place
+	for _, p := range []Place{{Dir: "skills", Skills: true}, {Dir: "commands"}, {Dir: "agents", Agents: true}} {
+		p.Dialect, p.Scope, p.Plugin, p.Label, p.Dir = Claude, Plugin, name, path.Join(label, p.Dir), path.Join(dir, p.Dir)
+		out = append(out, p)
+	}
+	return out
+}
+
+// Above lists the folders in which opencode looks for commands above the project root: in one of the folders around it. up
+// leads there from the root, such as "../..".
+func Above(dir, up string) []Place {
+	var out []Place
+	for _, sub := range []string{".opencode/commands", ".opencode/command"} {
+		out = append(out, Place{Dialect: OpenCode, Scope: Project, Dir: path.Join(dir, sub), Label: path.Join(up, sub)})
+	}
+	return out
+}
+
 // Name gives the slash name of a file below the place, with ':' between its parts; false for a file that is no command
 // there. White space in a name becomes '-', because a name ends at white space.
 func (p Place) Name(file string) (string, bool) {
+	name, ok := p.bare(file)
+	if p.Plugin != "" {
+		name = speakable(p.Plugin) + ":" + name
+	}
+	return name, ok
+}
+
+// bare is the name without that of a plugin.
+func (p Place) bare(file string) (string, bool) {
 	if p.Skills {
 		dir, base := path.Split(file)
 		dir = strings.TrimSuffix(dir, "/")
