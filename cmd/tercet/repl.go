@@ -26,6 +26,9 @@ func (a *app) prompt() error {
 	fmt.Fprintf(a.io.err, "tercet %s: commands start with '/', '?' lists them, Ctrl-D quits\n", version)
 	for {
 		ctx := a.signals.context(context.Background())
+		if a.signals.terminated() { // before there was a context to end
+			return &formats.Failure{Code: formats.CodeCancelled, Message: "terminated"}
+		}
 		fmt.Fprint(a.io.err, "tercet> ")
 		line, err := a.readLine(ctx)
 		if ctx.Err() != nil {
