@@ -213,12 +213,31 @@ type walker struct {
 
 func (w *walker) pos(off int) Pos { return w.doc.pos(w.base + off) }
 
+// start gives the offset of a block that begins with one of the given bytes. Behind a tab that is cut by the margin of a container
+// the parser counts columns, so that its offset is up to seven bytes too large.
+func (w *walker) start(n ast.Node, first string) int {
+	at := min(max(n.Pos(), 0), len(w.body)-1)
+	if at < 0 {
+		return 0
+	}
+	begins := func(i int) bool { return strings.IndexByte(first, w.body[i]) >= 0 }
+	if begins(at) && (at == 0 || w.body[at-1] != w.body[at]) {
+		return at
+	}
+	for i := at; i >= max(at-7, 0); i-- {
+		if begins(i) && (i == 0 || strings.IndexByte(" \t\n>", w.body[i-1]) >= 0) {
+			return i
+		}
+	}
+	return at
+}
+
 func (w *walker) walk(n ast.Node, depth int) {
 	switch n := n.(type) {
 	case *ast.Heading:
 		b := w.textBlock(n, Heading, depth)
 		b.Level = n.Level
-		if at := n.Pos(); at >= 0 && at < len(w.body) && w.body[at] == '#' {
+		if at := w.start(n, "#"); at < len(w.body) && w.body[at] == '#' {
 			b.Pos = w.pos(at)
 			b.End.Col = len(strings.TrimRight(w.doc.Line(b.Pos.Line), " \t")) + 1
 		}
@@ -236,13 +255,13 @@ func (w *walker) walk(n ast.Node, depth int) {
 		b.Text = ""
 		w.blocks = append(w.blocks, b)
 	case *ast.ThematicBreak:
-		at := w.pos(n.Pos())
+		at := w.pos(w.start(n, "-*_"))
 		w.blocks = append(w.blocks, Block{Kind: Rule, Depth: depth, Pos: at, End: Pos{at.Line, len(strings.TrimRight(w.doc.Line(at.Line), " \t")) + 1}})
 	case *ast.Blockquote:
-		w.container(n, Block{Kind: Quote, Depth: depth, Pos: w.pos(n.Pos())})
+		w.container(n, Block{Kind: Quote, Depth: depth, Pos: w.pos(w.start(n, ">"))})
 	case *ast.List:
 		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-			w.container(c, Block{Kind: Item, Depth: depth, Ordered: n.IsOrdered(), Pos: w.pos(c.Pos())})
+			w.container(c, Block{Kind: Item, Depth: depth, Ordered: n.IsOrdered(), Pos: w.pos(w.start(c, "-+*0123456789"))})
 		}
 	}
 }
@@ -284,7 +303,7 @@ func (w *walker) textBlock(n ast.Node, kind BlockKind, depth int) Block {
 	b := Block{Kind: kind, Depth: depth}
 	lines := n.Lines()
 	if lines.Len() == 0 {
-		b.Pos = w.pos(max(n.Pos(), 0))
+		b.Pos = w.pos(min(max(n.Pos(), 0), len(w.body)))
 		b.End = b.Pos
 		return b
 	}
@@ -345,7 +364,7 @@ func (w *walker) indented(n *ast.CodeBlock, depth int) Block {
 }
 
 func (w *walker) fence(n *ast.FencedCodeBlock, depth int) Block {
-	at := w.pos(n.Pos())
+	at := w.pos(w.start(n, "`~"))
 	b := Block{Kind: Fence, Fenced: true, Depth: depth, Pos: at, Indent: at.Col - 1, BodyPos: Pos{at.Line + 1, 1}}
 	if n.Info != nil {
 		b.Info = string(n.Info.Segment.Value(w.body))
@@ -353,6 +372,9 @@ func (w *walker) fence(n *ast.FencedCodeBlock, depth int) Block {
 	w.code(n, &b)
 	open := w.doc.Line(at.Line)
 	_, run, _ := fenceLine(open[at.Col-1:])
+	if run == "" {
+		run = "```" // its place is not known for sure
+	}
 	end := at.Line + n.Lines().Len()
 	closing := strings.TrimLeft(w.doc.Line(end+1), " \t>")
 	if trimmed := strings.TrimRight(closing, " \t"); end < w.doc.LineCount() && len(trimmed) >= len(run) && strings.Trim(trimmed, run[:1]) == "" {
