@@ -18,15 +18,24 @@ type fileCache struct{ dir, name string }
 
 // catalogCache is the cache of the command listing of one project root; nil where there is no place for it.
 func (a *app) catalogCache(dir string) commands.Cache {
+	sum := sha256.Sum256([]byte(dir))
+	cache, ok := a.fileCache("catalog-" + hex.EncodeToString(sum[:8]))
+	if !ok {
+		return nil
+	}
+	return cache
+}
+
+// fileCache is a file of this name in the person's cache folder; false where there is no place for it.
+func (a *app) fileCache(name string) (fileCache, bool) {
 	home := a.env("XDG_CACHE_HOME")
 	if home == "" && a.env("HOME") != "" {
 		home = filepath.Join(a.env("HOME"), ".cache")
 	}
 	if !filepath.IsAbs(home) {
-		return nil
+		return fileCache{}, false
 	}
-	sum := sha256.Sum256([]byte(dir))
-	return fileCache{dir: filepath.Join(home, "tercet"), name: "catalog-" + hex.EncodeToString(sum[:8])}
+	return fileCache{dir: filepath.Join(home, "tercet"), name: name}, true
 }
 
 // Load reads it.

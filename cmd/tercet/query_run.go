@@ -37,6 +37,7 @@ type queryCall struct {
 	Inputs  []queryInput
 	Timeout time.Duration
 	Memory  int64
+	Strict  bool // nothing is used that an earlier query kept
 }
 
 // queryInput is an input by its name, or by its data if it is not a file that can be opened again.
@@ -73,6 +74,9 @@ func (a *app) runQuery(ctx context.Context, c queryCall) error {
 	size, err := c.openInputs()
 	if err != nil {
 		return err
+	}
+	if !c.Strict {
+		a.useMarks(c.Request.Inputs, time.Now())
 	}
 	c.Memory = queryMemory + perByte*size
 	c.Request.Statuses = statusesOfReady()

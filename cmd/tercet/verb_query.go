@@ -21,6 +21,7 @@ type queryFlags struct {
 
 	at, from string
 	timeout  time.Duration
+	strict   bool
 }
 
 // queryVerb reads state.json, or the files named, with jq's flags and exit codes.
@@ -47,7 +48,7 @@ func (a *app) queryVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.runQuery(cmd.Context(), queryCall{Request: q, Inputs: inputs, Timeout: flags.timeout})
+			return a.runQuery(cmd.Context(), queryCall{Request: q, Inputs: inputs, Timeout: flags.timeout, Strict: flags.strict})
 		},
 	}
 	f := cmd.Flags()
@@ -65,6 +66,7 @@ func (a *app) queryVerb() *cobra.Command {
 	f.IntVar(&q.Indent, "indent", 2, "indent with `n` spaces, 0 to 7")
 	f.StringVarP(&flags.from, "from-file", "f", "", "read the filter from this `file`")
 	f.StringVar(&flags.at, "at", "", "read the state as it was with this `serial`; 'tercet state history' says which can be read")
+	f.BoolVar(&flags.strict, "strict", false, "read the file to its end, even if it was read before and has not changed")
 	f.DurationVar(&flags.timeout, "timeout", queryTime, "how long the query may take")
 	f.StringArrayVar(&flags.pairs, "arg", nil, "NAME VALUE: $NAME is a string")
 	f.StringArrayVar(&flags.jsonPairs, "argjson", nil, "NAME JSON: $NAME is a value")

@@ -29,6 +29,7 @@ type plan struct {
 	root *need
 	path []string // to the array whose elements the query treats one by one, independently
 	part *need    // that array, nil if there is none
+	pin  *pin     // of its elements only those of one number are looked at; may be nil
 
 	group  *grouping // what the query begins with, may be nil
 	rest   *Code     // what comes behind it, nil for nothing
@@ -64,6 +65,9 @@ func newPlan(q *gojq.Query, globals map[string]any) *plan {
 		p.part, p.path = root, path
 		for _, name := range path {
 			p.part = p.part.field(name)
+		}
+		if p.group == nil {
+			p.pin = pinOf(p.part)
 		}
 	}
 	return p
@@ -171,15 +175,29 @@ func (r *cli) fastInput(ctx context.Context) (err error, ok bool) {
 	if r.way == wayFast {
 		in.part, in.emit = r.plan.part, func(elems []any) bool { return run(r.plan.wrap(elems)) }
 	}
-	in.skipMark()
 	grouped := r.way == wayFast && r.plan.group != nil
-	for {
+	source := r.req.Inputs[r.file]
+	if in.pin = r.plan.pin; r.way == wayFast && in.pin != nil {
+		if elems, ok := in.marked(source, r.plan); ok {
+			ok = run(r.plan.wrap(elems))
+			return err, ok || err != nil
+		}
+		in.window = newWindow(ctx, source)
+		if source.Keep != nil {
+			in.marks = &marks{key: r.plan.markKey()}
+		}
+	}
+	in.skipMark()
+	for values := 0; ; values++ {
 		if grouped {
 			in.groups = r.plan.group.start(r.req.Statuses)
 		}
 		doc, done, ok := in.read()
 		if !ok && ctx.Err() != nil {
 			return context.Cause(ctx), true
+		}
+		if done && ok && in.marks != nil && values == 1 && !in.marks.broken && in.marks.count > markEvery {
+			source.Keep(in.marks.bytes())
 		}
 		if done || !ok {
 			return err, ok || err != nil

@@ -152,6 +152,9 @@ type partial struct {
 	emit func(elems []any) bool
 	seen bool // part was read in this value
 
+	pin   *pin   // of part; may be nil
+	marks *marks // of part, which are made; nil if they are not wanted
+
 	groups *groups // the groups of an array's elements, if the query begins with them
 }
 
@@ -262,6 +265,9 @@ func (p *partial) array(n *need) (any, bool) {
 		}
 		raw, start := p.b[p.i:end], p.i
 		p.i = end
+		if p.marks != nil && n == p.part {
+			p.mark(raw, s.spans, start, end)
+		}
 		if p.groups != nil && n == p.groups.array {
 			if !p.grouped(raw, s.spans, start) {
 				return nil, false
@@ -289,6 +295,16 @@ func (p *partial) array(n *need) (any, bool) {
 			list = []any{}
 		}
 	}
+}
+
+// mark notes where an element of part stands.
+func (p *partial) mark(raw []byte, spans []span, start, end int) {
+	number := at(p.b, spans[p.pin.slot])
+	if raw[0] != '{' {
+		number = nil
+	}
+	behind := p.next - int64(len(p.b))
+	p.marks.add(number, behind+int64(start), behind+int64(end))
 }
 
 // member decodes an element whose fields stand at spans of the window.

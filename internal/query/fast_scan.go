@@ -24,7 +24,6 @@ const (
 
 // scanString gives the place behind the string whose content starts at i.
 func scanString(b []byte, i int) int {
-	start := i
 	for i+8 <= len(b) {
 		x := binary.LittleEndian.Uint64(b[i:])
 		// A byte that is a quote, a backslash, a control character or not ASCII leaves its highest bit; so may some behind
@@ -39,41 +38,38 @@ func scanString(b []byte, i int) int {
 		if b[i] == '"' {
 			return i + 1
 		}
-		return scanText(b, i, start)
-	}
-	return scanText(b, i, start)
-}
-
-// scanText goes on at i with a string that has more than plain ASCII, or few bytes behind it.
-func scanText(b []byte, i, start int) int {
-	for i < len(b) {
-		if i+8 <= len(b) {
-			x := binary.LittleEndian.Uint64(b[i:])
-			q, e := x^'"'*ones, x^'\\'*ones
-			m := (((q - ones) &^ q) | ((e - ones) &^ e) | ((x - blanks) &^ x)) & highs
-			if m == 0 {
-				i += 8
-				continue
-			}
-			i += bits.TrailingZeros64(m) >> 3
+		if i = scanRune(b, i); i < 0 {
+			return i
 		}
-		switch c := b[i]; {
-		case c == '"':
-			if !utf8.Valid(b[start:i]) {
-				return wrong
-			}
+	}
+	for i < len(b) {
+		if b[i] == '"' {
 			return i + 1
-		case c == '\\':
-			if i = scanEscape(b, i); i < 0 {
-				return i
-			}
-		case c < ' ':
-			return wrong
-		default:
-			i++
+		}
+		if i = scanRune(b, i); i < 0 {
+			return i
 		}
 	}
 	return short
+}
+
+// scanRune gives the place behind a character of a string, or an escape, which is not the quote.
+func scanRune(b []byte, i int) int {
+	switch c := b[i]; {
+	case c == '\\':
+		return scanEscape(b, i)
+	case c < ' ':
+		return wrong
+	case c < utf8.RuneSelf:
+		return i + 1
+	}
+	if r, size := utf8.DecodeRune(b[i:]); r != utf8.RuneError || size > 1 {
+		return i + size
+	}
+	if !utf8.FullRune(b[i:]) {
+		return short
+	}
+	return wrong
 }
 
 func scanEscape(b []byte, i int) int {
