@@ -50,7 +50,7 @@ func (a *app) useMarks(inputs []query.Input, now time.Time) {
 		inputs[i].Keep = func(marks []byte) {
 			if info, err := f.Stat(); err == nil {
 				if still, _, _ := identity(info); bytes.Equal(still, is) {
-					_ = cache.Store(append(is, marks...)) // without a place for it, the next query reads the file as this one did
+					_ = cache.Store(append(is, marks...)) //nolint:errcheck // without a place for it, the next query reads the file as this one did
 				}
 			}
 		}

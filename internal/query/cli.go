@@ -81,7 +81,7 @@ type Input struct {
 	// Marks are what Keep was given when a File of this very content was read; the caller answers for that. Keep is called
 	// where reading the File to its end has found something worth keeping. Both may be nil.
 	Marks []byte
-	Keep  func(marks []byte)
+	Keep  func(marks []byte) `json:"-"`
 }
 
 // RunCLI runs a filter over its inputs as jq does, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not JSON, 3

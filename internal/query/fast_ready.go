@@ -166,8 +166,8 @@ func (p *partial) found(emit func(elems []any) bool) bool {
 		if !ok {
 			return false
 		}
-		v, ok := any(nil), !n.all && !n.object
-		if ok {
+		var v any
+		if !n.all && !n.object {
 			clear(s.spans)
 			if scanObject(raw, 0, 0, &again.layout, &s) != len(raw) {
 				return false

@@ -31,15 +31,15 @@ func numbered(layout string) string {
 }
 
 // marksOf reads a file and gives what was kept of it.
-func marksOf(t testing.TB, filter, src string) (query.Ready, []byte) {
-	t.Helper()
+func marksOf(tb testing.TB, filter, src string) (query.Ready, []byte) {
+	tb.Helper()
 	r, _, err := query.NewReady(query.CLIRequest{Filter: filter, Compact: true, Args: corpusArgs(), Statuses: corpusStatuses()})
 	if err != nil {
 		return r, nil // the corpus has filters that are wrong
 	}
 	var marks []byte
-	if _, _, _, err := r.Run(t.Context(), query.Fast, query.Input{File: strings.NewReader(src), Keep: func(m []byte) { marks = bytes.Clone(m) }}); err != nil && marks != nil {
-		t.Errorf("%s: %v, and marks were kept", filter, err)
+	if _, _, _, err := r.Run(tb.Context(), query.Fast, query.Input{File: strings.NewReader(src), Keep: func(m []byte) { marks = bytes.Clone(m) }}); err != nil && marks != nil {
+		tb.Errorf("%s: %v, and marks were kept", filter, err)
 	}
 	return r, marks
 }
