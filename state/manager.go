@@ -148,6 +148,11 @@ func (m *Manager) Adopt(ctx context.Context) (Result, error) {
 	return res, err
 }
 
+// Lockable tells whether the lock can be taken here and now: it takes it and gives it back. Nothing else is written.
+func (m *Manager) Lockable(ctx context.Context) error {
+	return m.exclusive(ctx, "", func() error { return nil })
+}
+
 // NewestBackup gives the serial of the newest backup that can be read.
 func (m *Manager) NewestBackup() (serial uint64, ok bool) {
 	doc, _ := newestBackup(m.cfg)

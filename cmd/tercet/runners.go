@@ -1,14 +1,20 @@
 package main
 
 import (
-	"regexp"
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
-	"tercet/internal/journal"
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/proc"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 	"tercet/subagents/offline"
@@ -54,22 +60,58 @@ func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 		return agentcli.Unknown(name)
 	}
 	return &agentcli.CLI{
-		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: masker(w.starter.Env).Line, Wrap: w.confineAgent,
+		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: w.mask.Line, Wrap: w.confineAgent,
 	}
 }
 
 // newNonce makes the word that a return echoes.
 func newNonce() string { return strings.ReplaceAll(uuid.NewString(), "-", "")[:16] }
 
-// masker takes out of what is kept the values of an environment whose names say that they are secret.
-func masker(env []string) *journal.Masker {
-	secret := regexp.MustCompile(`(?i)(TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$`)
-	var values []string
-	for _, kv := range env {
-		if name, value, ok := strings.Cut(kv, "="); ok && secret.MatchString(name) && value != "" {
-			values = append(values, value)
-		}
+// offerRunner asks on a terminal whether the agent CLIs that are installed shall do the work; empty means no. Without a
+// terminal nobody chose, and nothing is chosen. Nothing is started for it.
+func (a *app) offerRunner(ctx context.Context, dir string, dry bool) (string, error) {
+	if dry || !a.interactive() || exists(filepath.Join(dir, formats.Workspace, "config.yaml")) {
+		return "", nil
 	}
-	slices.Sort(values)
-	return journal.NewMasker(values...)
+	starter, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return &formats.Failure{Code: formats.CodeDenied, Message: "nothing is started here"} }, Env: []string{"PATH=" + a.env("PATH")}, Now: time.Now,
+	})
+	if err != nil {
+		return "", err
+	}
+	found := agentcli.Installed(starter)
+	if len(found) == 0 {
+		return "", nil
+	}
+	const yes = "yes"
+	asker := &approver{app: a}
+	d, err := asker.ask(ctx, formats.Gate{
+		Question: "Let " + found[0] + " do the work of subagents? That may cost money; without it nothing but tercet itself works.",
+		Show:     []string{"installed: " + strings.Join(found, ", "), "yes writes `runner: auto` into .tercet/config.yaml: the first of these that runs"},
+		Choices:  []formats.Choice{{Label: yes, Approves: true}, {Label: "no"}},
+	})
+	if _, ok := errors.AsType[*formats.GateOpenError](err); ok {
+		return "", nil
+	}
+	if err != nil || d.Answer != yes {
+		return "", err
+	}
+	return runnerAuto, nil
+}
+
+// chooseRunner writes the runner that a person chose into the configuration that was just made.
+func chooseRunner(dir string, written []string, runner string) error {
+	name := path.Join(formats.Workspace, "config.yaml")
+	if runner == "" || !slices.Contains(written, name) {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return ioFailure(err)
+	}
+	text := strings.Replace(configYAML, "runner: "+runnerOffline+"\n", "runner: "+runner+"\n", 1)
+	if err := errors.Join(atomicfile.WriteIn(root, name, []byte(text), atomicfile.Options{}), root.Close()); err != nil {
+		return ioFailure(err)
+	}
+	return nil
 }

@@ -52,8 +52,15 @@ func (a *app) initVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			runner, err := a.offerRunner(cmd.Context(), dir, dry)
+			if err != nil {
+				return err
+			}
 			files, err := initWorkspace(cmd.Context(), dir, next, dry)
 			if err != nil {
+				return err
+			}
+			if err := chooseRunner(dir, files, runner); err != nil {
 				return err
 			}
 			if driver {

@@ -35,6 +35,7 @@ func (a *app) verbs() []verb {
 		{"which", a.whichVerb},
 		{"sandbox", a.sandboxVerb},
 		{"prompt", a.promptVerb},
+		{"doctor", a.doctorVerb},
 		{boundedVerb, a.boundedQueryVerb},
 	}
 }

@@ -24,7 +24,14 @@ type Driver struct {
 	End func(*Reading, Ending)
 	// Schema tells that the program can be given a schema for its answer.
 	Schema bool
+	// Logins are files that the program keeps when a person has logged in, below the folder that a variable names; Keys are
+	// variables that hold a key instead.
+	Logins []Login
+	Keys   []string
 }
+
+// Login is a file below the folder that Var names, or below Home in the home folder where Var is not set.
+type Login struct{ Var, Home, File string }
 
 // Drivers lists the agent CLIs in the order in which `auto` looks for them.
 func Drivers() []Driver { return []Driver{Claude(), Codex(), OpenCode(), Gemini()} }

@@ -15,6 +15,7 @@ import (
 func Gemini() Driver {
 	return Driver{
 		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0",
+		Logins: []Login{{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"}}, Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 		Argv: geminiArgv, Env: geminiEnv, Files: geminiFiles, Line: geminiLine, End: geminiEnd,
 	}
 }

@@ -2,6 +2,8 @@ package agentcli
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
 	"time"
 
@@ -14,6 +16,38 @@ type Found struct {
 	Name    string
 	Path    string
 	Version string // as the program says it, empty if it does not
+}
+
+// Installed lists the agent CLIs on the PATH of the Starter, in the order of Drivers. Nothing is started.
+func Installed(s *proc.Starter) []string {
+	var out []string
+	for _, d := range Drivers() {
+		if _, err := s.Look(d.Name); err == nil {
+			out = append(out, d.Name)
+		}
+	}
+	return out
+}
+
+// LoggedIn tells by what a program would be let in, as far as files and variables show it; empty if they show nothing, which
+// does not mean that it is not.
+func (d Driver) LoggedIn(lookup func(string) string) string {
+	for _, key := range d.Keys {
+		if lookup(key) != "" {
+			return key
+		}
+	}
+	for _, l := range d.Logins {
+		base := lookup(l.Var)
+		if base == "" {
+			base = filepath.Join(lookup("HOME"), filepath.FromSlash(l.Home))
+		}
+		name := filepath.Join(base, filepath.FromSlash(l.File))
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
 }
 
 // probeTime bounds a question for a version: the slowest of the programs takes some seconds when the disk is cold.
