@@ -74,7 +74,9 @@ func (a *app) offerRunner(ctx context.Context, dir string, dry bool) (string, er
 		return "", nil
 	}
 	starter, err := proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error { return &formats.Failure{Code: formats.CodeDenied, Message: "nothing is started here"} }, Env: []string{"PATH=" + a.env("PATH")}, Now: time.Now,
+		Allow: func(context.Context, proc.Command) error {
+			return &formats.Failure{Code: formats.CodeDenied, Message: "nothing is started here"}
+		}, Env: []string{"PATH=" + a.env("PATH")}, Now: time.Now,
 	})
 	if err != nil {
 		return "", err

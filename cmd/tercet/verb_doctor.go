@@ -19,6 +19,7 @@ import (
 	"tercet/internal/dialect"
 	"tercet/internal/proc"
 	"tercet/subagents/agentcli"
+	"tercet/subagents/sandbox"
 )
 
 // The grades of a finding.
@@ -92,7 +93,7 @@ func (w *world) doctor(ctx context.Context) []finding {
 	}
 	wg.Wait()
 	list = append(list, probes...)
-	list = append(list, w.runnerFound(probes[2:]))
+	list = append(list, w.runnerFound(probes[2:]), w.sandboxFound(ctx))
 	if !w.has {
 		return append(list, finding{Name: "workspace", Grade: gradeWarn, Text: "none here or above", Fix: "run tercet init"})
 	}
@@ -186,6 +187,23 @@ func (w *world) runnerFound(agents []finding) finding {
 		case !slices.Contains(installed, name):
 			f.Grade, f.Text, f.Fix = gradeFail, f.Text+": not installed", agents[i].Fix
 		}
+	}
+	return f
+}
+
+// sandboxFound names the strongest tier that a probe saw at work.
+func (w *world) sandboxFound(ctx context.Context) finding {
+	probes, err := w.probes(ctx)
+	if err != nil {
+		return finding{Name: "sandbox", Grade: gradeWarn, Text: err.Error(), Fix: formats.HelpOf(err)}
+	}
+	best, err := sandbox.Choose(sandbox.Advisory, nil, w.tiers(), probes)
+	if err != nil {
+		return finding{Name: "sandbox", Grade: gradeFail, Text: err.Error(), Fix: formats.HelpOf(err)}
+	}
+	f := finding{Name: "sandbox", Grade: gradeOK, Text: best.Tier.String()}
+	if best.Tier == sandbox.Advisory {
+		f.Grade, f.Fix = gradeWarn, "see tercet sandbox probe: commands run here are held by nothing but what they are told"
 	}
 	return f
 }
