@@ -39,6 +39,8 @@ type engineFlags struct {
 	yes         bool
 	trust       string
 	stubs       string
+	record      string
+	replay      string
 	quiet       bool
 	verbose     int
 	color       string

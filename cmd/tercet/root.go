@@ -60,6 +60,8 @@ func (a *app) runFlags(flag func(*bool, string, bool, string), text func(*string
 	text(&a.flags.runner, "runner", "", "the `name` of the runner for every worker of this run")
 	flag(&a.flags.dryRun, "dry-run", false, "show what would run; write nothing")
 	text(&a.flags.stubs, "stubs", "", "with --dry-run: take the returns of steps or subagents from this JSON `file`")
+	text(&a.flags.record, "record", "", "keep what every worker answers in this `folder`")
+	text(&a.flags.replay, "replay", "", "take what workers answer from this `folder`; a prompt that differs from the recorded one ends the run")
 	flag(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
 	flag(&a.flags.yes, "yes", false, "approve every gate")
 	text(&a.flags.trust, "trust", "", "approve exactly the commands with this `sha256:digest`")

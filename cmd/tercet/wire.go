@@ -59,6 +59,7 @@ type world struct {
 	walls      walls
 	sink       *switchboard
 	mask       *journal.Masker // of everything that is logged
+	tape       *os.Root        // of --record or --replay, nil without
 	closers    []io.Closer
 	closing    sync.Mutex // guards closers: subagents with steps run side by side
 }
@@ -339,6 +340,9 @@ func (w *world) agents(_ context.Context, has bool) error {
 	if err := w.worktrees(); err != nil {
 		return err
 	}
+	if err := w.openTape(); err != nil {
+		return err
+	}
 	w.set = subagents.NewSet()
 	for _, def := range defs {
 		if err := w.set.Add(def, w.agent(def)); err != nil {
@@ -366,6 +370,11 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 	if def.Info.Workflow {
 		return w.workflow(def)
 	}
+	return w.taped(def.Info, w.worker(def))
+}
+
+// worker is a program of the project, or what the configuration names.
+func (w *world) worker(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 {
 		return &agentcli.Exec{Definition: def, Starter: w.starter, Approver: w.approver, Root: w.dir, Wrap: w.confineProgram, Nonce: func() string { return uuid.NewString()[:8] }}
 	}

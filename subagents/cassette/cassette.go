@@ -1,0 +1,212 @@
+package cassette
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/subagents"
+	"tercet/subagents/prompt"
+)
+
+// Schema is the format of a recorded call.
+const Schema = "tercet.cassette/1"
+
+// Runner is the word for a played call in metadata.
+const Runner = "replay"
+
+// take is one recorded call.
+type take struct {
+	Schema    string            `json:"schema"`
+	Agent     string            `json:"agent"`
+	Step      string            `json:"step"`
+	Sum       string            `json:"prompt_sha256"`
+	Prompt    string            `json:"prompt"`
+	Return    *formats.Return   `json:"return,omitempty"`
+	Said      formats.Outcome   `json:"said,omitempty"`
+	Problems  []string          `json:"problems,omitempty"` // of a return that could not be read
+	Raw       string            `json:"raw,omitempty"`
+	Documents map[string]string `json:"documents,omitempty"` // by name in the folder for documents
+	Tree      map[string]string `json:"tree,omitempty"`      // files that were changed or made, by path in the tree
+	Removed   []string          `json:"removed,omitempty"`   // files of the tree that were removed
+	Run       string            `json:"run"`                 // ids that stood in the return, replaced by those of the run that plays it
+	Session   string            `json:"session_id"`
+}
+
+// Recorder is an Agent that keeps what another one answers.
+type Recorder struct {
+	Info  formats.AgentInfo
+	Agent subagents.Agent
+	To    *os.Root
+	Root  string              // the project root, absolute
+	Mask  func(string) string // takes known secrets out of what is kept
+}
+
+// Run calls the agent and keeps what came of it.
+func (c *Recorder) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := c.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered calls the agent and keeps what came of it. An error of the engine is not kept.
+func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret formats.Return, used subagents.Measured, err error) {
+	before, err := shot(r.Dir)
+	if err != nil {
+		return ret, used, err
+	}
+	if m, ok := c.Agent.(subagents.Metered); ok {
+		ret, used, err = m.RunMetered(ctx, r)
+	} else {
+		ret, err = c.Agent.Run(ctx, r)
+	}
+	if used.Runner == "" {
+		if named, ok := c.Agent.(interface{ Runner() string }); ok {
+			used.Runner = named.Runner()
+		} else {
+			used.Runner = ret.Metadata.Runner
+		}
+	}
+	broken, unread := errors.AsType[*subagents.ReturnError](err)
+	if err != nil && !unread || ctx.Err() != nil {
+		return ret, used, err
+	}
+	text := told(c.Info, r, c.Root)
+	t := take{Schema: Schema, Agent: r.Agent, Step: r.Step, Sum: prompt.Sum(text), Prompt: text, Run: r.Run, Session: r.Session}
+	if unread {
+		t.Problems, t.Raw = broken.Problems, string(broken.Raw)
+	} else {
+		t.Return, t.Said = &ret, ret.Said
+	}
+	if t.Documents, _, err = changed(nil, r.Out); err != nil {
+		return ret, used, err
+	}
+	if t.Tree, t.Removed, err = changed(before, r.Dir); err != nil {
+		return ret, used, err
+	}
+	data, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return ret, used, &FileError{Op: "encode", File: name(r), Err: err}
+	}
+	if c.Mask != nil {
+		data = []byte(c.Mask(string(data)))
+	}
+	if err := atomicfile.WriteIn(c.To, name(r), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
+		return ret, used, &FileError{Op: "record", File: name(r), Err: err}
+	}
+	if unread {
+		return ret, used, broken
+	}
+	return ret, used, nil
+}
+
+// Player is an Agent that gives back what a Recorder kept.
+type Player struct {
+	Info formats.AgentInfo
+	From *os.Root
+	Root string              // the project root, absolute
+	Mask func(string) string // that of the Recorder: a secret stands in no recorded prompt
+}
+
+// Run plays the call.
+func (p *Player) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := p.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered plays the call. Nothing is used for that, so that tokens and cost are zero.
+func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	used := subagents.Measured{Runner: Runner}
+	data, err := p.From.ReadFile(name(r))
+	if errors.Is(err, fs.ErrNotExist) {
+		return formats.Return{}, used, &MissingError{Agent: r.Agent, Step: r.Step, File: name(r)}
+	}
+	if err != nil {
+		return formats.Return{}, used, &FileError{Op: "read", File: name(r), Err: err}
+	}
+	var t take
+	if err := json.Unmarshal(data, &t); err != nil {
+		return formats.Return{}, used, &FileError{Op: "read", File: name(r), Err: err}
+	}
+	if t.Schema != Schema || t.Return == nil && len(t.Problems) == 0 {
+		return formats.Return{}, used, &FileError{Op: "read", File: name(r), Err: fmt.Errorf("expected schema %s and a return, got %q", Schema, t.Schema)}
+	}
+	text := told(p.Info, r, p.Root)
+	if p.Mask != nil {
+		text = p.Mask(text)
+	}
+	used.Prompt = prompt.Sum(text)
+	if t.Agent != r.Agent || t.Prompt != text {
+		return formats.Return{}, used, &DriftError{Agent: r.Agent, Step: r.Step, File: name(r), Diff: Diff(t.Prompt, text)}
+	}
+	if err := write(r.Out, t.Documents, nil); err != nil {
+		return formats.Return{}, used, err
+	}
+	if err := write(r.Dir, t.Tree, t.Removed); err != nil {
+		return formats.Return{}, used, err
+	}
+	if t.Return == nil {
+		return formats.Return{}, used, &subagents.ReturnError{Agent: r.Agent, Raw: []byte(t.Raw), Problems: t.Problems}
+	}
+	ret := *t.Return
+	ret.Said, ret.Metadata = t.Said, formats.Metadata{}
+	return ret, used, nil
+}
+
+// told is the prompt of a call without what differs from one run to the next: places, ids, times, hashes of commits.
+func told(info formats.AgentInfo, r formats.Request, root string) string {
+	text := prompt.Stable(prompt.Input{Request: r, Info: info}).Text
+	var pairs []string
+	for _, p := range [][2]string{{r.Out, "(out)"}, {r.Dir, "(tree)"}, {root, "(root)"}, {r.Run, "(run)"}, {r.Session, "(session)"}} {
+		if len(p[0]) > 1 {
+			pairs = append(pairs, p[0], p[1])
+		}
+	}
+	text = strings.NewReplacer(pairs...).Replace(text)
+	for _, rule := range [][2]string{
+		{`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`, "(time)"},
+		{`\b(implementation-summary-)\d{8}\b`, "${1}(day)"},
+		{`\b[0-9a-f]{40}\b`, "(commit)"},
+	} {
+		text = regexp.MustCompile(rule[0]).ReplaceAllString(text, rule[1])
+	}
+	return text
+}
+
+// name is the file of a call: command and task, step, visit and attempt, and which call of the attempt it is.
+func name(r formats.Request) string {
+	step := r.Step
+	if step == "" {
+		step = r.Agent
+	}
+	if r.Task != nil {
+		step = fmt.Sprintf("%d-%s", r.Task.Number, step)
+	}
+	if len(r.Path) > 1 {
+		step = strings.TrimPrefix(r.Path[1], "/") + "-" + step
+	}
+	step = strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '.'
+	}, step)
+	kind := ""
+	if len(r.Repair) > 0 {
+		kind = "-repair"
+	}
+	if r.Question != "" {
+		kind += "-question-" + prompt.Sum(r.Question)[:8]
+	}
+	const longest = 120
+	if len(step) > longest {
+		step = step[:longest-8] + prompt.Sum(step)[:8]
+	}
+	return fmt.Sprintf("%s-%d-%d%s.json", strings.Trim(step, "."), max(1, r.Visit), max(1, r.Attempt), kind)
+}

@@ -1,0 +1,155 @@
+package cassette
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+)
+
+// Bounds of what is kept of one call.
+const (
+	maxFile  = 4 << 20
+	maxFiles = 20_000
+)
+
+// shot is the hash of every file of a tree by its path, without git's folder, the workspace and what cannot be read.
+func shot(dir string) (map[string][sha256.Size]byte, error) {
+	out := map[string][sha256.Size]byte{}
+	err := each(dir, func(name string, data []byte) { out[name] = sha256.Sum256(data) })
+	return out, err
+}
+
+// changed gives the files that are not as they were, and those that are gone.
+func changed(before map[string][sha256.Size]byte, dir string) (files map[string]string, removed []string, err error) {
+	gone := maps.Clone(before)
+	files = map[string]string{}
+	err = each(dir, func(name string, data []byte) {
+		if old, there := before[name]; !there || old != sha256.Sum256(data) {
+			files[name] = string(data)
+		}
+		delete(gone, name)
+	})
+	return files, slices.Sorted(maps.Keys(gone)), err
+}
+
+func each(dir string, do func(name string, data []byte)) (err error) {
+	if dir == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return &FileError{Op: "open", File: dir, Err: err}
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	n := 0
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return &FileError{Op: "read", File: name, Err: err}
+		}
+		if d.IsDir() && (d.Name() == ".git" || name == formats.Workspace) {
+			return fs.SkipDir
+		}
+		if !d.Type().IsRegular() || d.Name() == ".git" {
+			return nil
+		}
+		if n++; n > maxFiles {
+			return &FileError{Op: "read", File: dir, Err: fmt.Errorf("expected at most %d files in a tree that is recorded, got more", maxFiles)}
+		}
+		info, err := d.Info()
+		if err != nil {
+			return &FileError{Op: "read", File: name, Err: err}
+		}
+		if info.Size() > maxFile {
+			return nil
+		}
+		data, err := root.ReadFile(name)
+		if err != nil {
+			return &FileError{Op: "read", File: name, Err: err}
+		}
+		do(name, data)
+		return nil
+	})
+}
+
+// write makes the files of a call again.
+func write(dir string, files map[string]string, removed []string) (err error) {
+	if len(files)+len(removed) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return &FileError{Op: "open", File: dir, Err: err}
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if within(name) {
+			if at := path.Dir(name); at != "." {
+				if err := atomicfile.MkdirAll(root, at, 0o755); err != nil {
+					return &FileError{Op: "make", File: at, Err: err}
+				}
+			}
+			err = atomicfile.WriteIn(root, name, []byte(files[name]), atomicfile.Options{})
+		}
+		if err != nil {
+			return &FileError{Op: "write", File: name, Err: err}
+		}
+	}
+	for _, name := range removed {
+		if !within(name) {
+			continue
+		}
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &FileError{Op: "remove", File: name, Err: err}
+		}
+	}
+	return nil
+}
+
+// within tells a path that a recording may write: git's folder and the workspace are not in it.
+func within(name string) bool {
+	return fs.ValidPath(name) && name != "." && !slices.Contains(strings.Split(name, "/"), ".git") && !strings.HasPrefix(name, formats.Workspace+"/")
+}
+
+// Diff shows where two texts differ: the lines between what they begin and end with alike, and one line around.
+func Diff(old, now string) string {
+	a, b := strings.Split(old, "\n"), strings.Split(now, "\n")
+	from := 0
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		from++
+	}
+	to := 0
+	for to < min(len(a), len(b))-from && a[len(a)-1-to] == b[len(b)-1-to] {
+		to++
+	}
+	var out strings.Builder
+	line := func(mark, text string) { out.WriteString(mark + " " + text + "\n") }
+	if from > 0 {
+		line(" ", a[from-1])
+	}
+	const most = 20
+	for _, side := range []struct {
+		mark  string
+		lines []string
+	}{{"-", a[from : len(a)-to]}, {"+", b[from : len(b)-to]}} {
+		for i, text := range side.lines {
+			if i == most {
+				line(side.mark, fmt.Sprintf("… and %d more lines", len(side.lines)-most))
+				break
+			}
+			line(side.mark, text)
+		}
+	}
+	if to > 0 {
+		line(" ", a[len(a)-to])
+	}
+	return strings.TrimRight(out.String(), "\n")
+}
