@@ -232,7 +232,7 @@ func (p *parser) body() {
 			p.tags(s)
 		}
 	}
-	if workflow == nil {
+	if workflow == nil && !p.has(string(md.CodeLineEnds)) { // a file of one line has no section
 		p.noWorkflow(titles)
 	}
 	if p.file.Literate || workflow == nil {

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tercet/commands"
+	"tercet/formats"
+)
+
+// TestHugeFiles: of a file of 100 MB no more is read than one may have, wherever it lies; the refusal says why and what to do.
+func TestHugeFiles(t *testing.T) {
+	t.Parallel()
+	dir := workspaceIn(t)
+	for _, name := range []string{"big.md", formats.Workspace + "/commands/huge.md", ".claude/commands/vast.md", ".gemini/commands/wide.toml"} {
+		full := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Truncate(100 << 20); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, want := range map[string]struct {
+		text string
+		code int
+	}{
+		"lint " + filepath.Join(dir, "big.md"): {"E002: text of 104857600 bytes, the limit is 262144", 65},
+		"-C " + dir + " /huge":                 {"expected at most 262144 bytes in a command file, got more", 65},
+		"-C " + dir + " /vast":                 {"expected at most 262144 bytes in a command file, got more", 65},
+		"-C " + dir + " explain /wide":         {"expected at most 262144 bytes in a command file, got more", 65},
+	} {
+		t.Run(line[strings.LastIndex(line, "/")+1:], func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			a := newApp(stdio{in: strings.NewReader(""), out: &out, err: &errs}, func(string) string { return "" })
+			code := a.run(strings.Fields(line))
+			if code != want.code || !strings.Contains(errs.String(), want.text) {
+				t.Errorf("exit %d, %.400s; want %d and %q", code, errs.String(), want.code, want.text)
+			}
+		})
+	}
+	if src, found, err := readCommand(filepath.Join(dir, "big.md")); err != nil || found == nil || len(src) > commands.MaxFile {
+		t.Errorf("readCommand gives %d bytes, %v, %v", len(src), found, err)
+	}
+}
