@@ -179,6 +179,7 @@ func place(list []*box, x, y, width int, side bool) {
 type lane struct {
 	from, to *box
 	label    string
+	line     int // of the text in the box that it comes from
 }
 
 // ways finds the ways back, the shortest first so that they lie inside of the longer ones.
@@ -196,13 +197,10 @@ func ways(steps []*box) []lane {
 	index(steps)
 	var out []lane
 	for _, b := range all {
-		seen := map[*box]bool{}
-		for _, w := range b.node.Ways {
-			for _, id := range w.Back {
-				if to := byID[id]; to != nil && !seen[to] {
-					seen[to] = true
-					out = append(out, lane{b, to, w.On})
-				}
+		for i, w := range b.node.Ways {
+			// One line leads to the first step that is run again; the others follow from there, and the text names them.
+			if at := slices.IndexFunc(w.Back, func(id string) bool { return byID[id] != nil }); at >= 0 {
+				out = append(out, lane{b, byID[w.Back[at]], w.On, len(b.lines) - len(b.node.Ways) + i})
 			}
 		}
 	}
@@ -311,10 +309,11 @@ func (p *pen) badge(x, y int, kind, colour string) {
 func (p *pen) lanes(list []lane, x int) {
 	for i, l := range list {
 		at := x + 16 + i*laneGap
-		from, to := l.from.y+l.from.head-14, l.to.y+18+(i%3)*5
-		if l.from == l.to {
-			from = l.from.y + l.from.head - 6
+		from, to := l.from.y+10, l.to.y+18+(i%3)*7
+		for _, text := range l.from.lines[:l.line+1] {
+			from += text.kind.height()
 		}
+		from -= 9 // the middle of the line
 		p.add(`<path d="M%d %dH%dQ%d %d %d %dV%dQ%d %d %d %dH%d" stroke="#c2410c" stroke-width="1.4" fill="none" stroke-opacity="0.85" marker-end="url(#back)"><title>%s</title></path>`,
 			l.from.x+l.from.w, from, at-6, at, from, at, from-6, to+6, at, to, at-6, to, l.to.x+l.to.w+2, escape(l.label))
 	}
