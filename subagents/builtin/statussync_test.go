@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tercet/formats"
 	"tercet/state"
@@ -65,7 +66,7 @@ func TestStatusSyncOperations(t *testing.T) {
 			t.Errorf("Run(%v) = %+v, %v", tt.input, ret, err)
 			continue
 		}
-		if diff := cmp.Diff(state.Tx{ID: "t1", Session: "sess_1_aaaaaa", Run: "r1", Ops: []state.Op{tt.want}}, got); diff != "" {
+		if diff := cmp.Diff(state.Tx{ID: "t1", Session: "sess_1_aaaaaa", Run: "r1", Ops: []state.Op{tt.want}}, got, cmpopts.IgnoreUnexported(state.Tx{})); diff != "" {
 			t.Errorf("Run(%v) (-want +got):\n%s", tt.input, diff)
 		}
 		want := map[string]any{"serial": 5, "txn": "t1", "changed": true, "numbers": []any{8, 9}}
