@@ -220,16 +220,29 @@ func (w *walker) start(n ast.Node, first string) int {
 	if at < 0 {
 		return 0
 	}
-	begins := func(i int) bool { return strings.IndexByte(first, w.body[i]) >= 0 }
-	if begins(at) && (at == 0 || w.body[at-1] != w.body[at]) {
+	begins := func(i int) bool {
+		return strings.IndexByte(first, w.body[i]) >= 0 && (i == 0 || strings.IndexByte(" \t\n>", w.body[i-1]) >= 0)
+	}
+	line := bytes.LastIndexByte(w.body[:at], '\n') + 1
+	if bytes.IndexByte(w.body[line:at], '\t') < 0 && begins(at) {
 		return at
 	}
-	for i := at; i >= max(at-7, 0); i-- {
-		if begins(i) && (i == 0 || strings.IndexByte(" \t\n>", w.body[i-1]) >= 0) {
+	// Blocks come in order, so that the first place behind the block before is the one.
+	for i := max(at-7, w.lastStart()+1); i <= at; i++ {
+		if begins(i) {
 			return i
 		}
 	}
 	return at
+}
+
+// lastStart is the offset of the block before, -1 without one.
+func (w *walker) lastStart() int {
+	if len(w.blocks) == 0 {
+		return -1
+	}
+	at := w.blocks[len(w.blocks)-1].Pos
+	return w.doc.starts[at.Line-1] + at.Col - 1 - w.base
 }
 
 func (w *walker) walk(n ast.Node, depth int) {

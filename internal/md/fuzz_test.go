@@ -27,6 +27,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("\ufeff\n<!-- x\n-->\n---\na: |\n  ---\n...\n- [ ] x\n  > ```a\n  > b\n<b>\n```\n"))
 	f.Add([]byte("* \n\t#"))
+	f.Add([]byte(">\t >0>"))
 	f.Add([]byte("* a\n\n\t```\n\t```\n"))
 	f.Add([]byte(">\t> x\n1.\t- - -\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
