@@ -87,8 +87,8 @@ func (k *child) kill() {
 
 // record tells the owner's record of a child that runs.
 func (k *child) record(s *Starter) error {
-	if s.Record == nil {
-		return nil
+	if s.Record == nil || k.keeper == nil {
+		return nil // what has no supervisor, such as git, starts nothing that stays
 	}
 	facts, err := Facts(k.cmd.Process.Pid)
 	if err != nil {

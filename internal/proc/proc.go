@@ -144,7 +144,7 @@ type Starter struct {
 	// Supervisor is a program of this house with the words before those of the child: it must call Supervise. Empty: children
 	// of git and of a query, which start nothing, and all children off Linux have none.
 	Supervisor []string
-	// Record, if not nil, is told of a child before its program runs, so that Sweep can end what is left of it when this
+	// Record, if not nil, is told of a child with a supervisor before its program runs, so that Sweep can end what is left of it when this
 	// process was killed. forget is called when the child is gone.
 	Record func(Started) (forget func(), err error)
 }

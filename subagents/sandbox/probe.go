@@ -97,7 +97,7 @@ func (p *Prober) try(ctx context.Context, t Tier, m Means, tool string) (out Pro
 	if tool != "" {
 		if out.Tool, err = p.Starter.Look(tool); err != nil {
 			out.Why = "not installed"
-			return out, nil //nolint:nilerr // what is not there is a finding
+			return out, nil
 		}
 	}
 	dir, err := os.MkdirTemp(p.Starter.Temp, "tercet-probe-")
@@ -114,7 +114,7 @@ func (p *Prober) try(ctx context.Context, t Tier, m Means, tool string) (out Pro
 	}, Bounds{Write: []string{may}})
 	if err != nil {
 		out.Why = err.Error()
-		return out, nil //nolint:nilerr // as above
+		return out, nil
 	}
 	res, err := p.Starter.Run(ctx, c)
 	if ctx.Err() != nil {

@@ -62,6 +62,7 @@ func TestWritesStayInside(t *testing.T) {
 	t.Parallel()
 	p := prober(t)
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		t.Helper()
 		in, out := t.TempDir(), t.TempDir()
 		for name, script := range map[string]string{
 			"plain":      `echo x > "$2/a"`,
@@ -118,6 +119,7 @@ func TestTheNetwork(t *testing.T) {
 		t.Skip("no bash here, which can open a connection")
 	}
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		t.Helper()
 		for _, may := range []bool{true, false} {
 			res := runIn(t, p, b, sandbox.Bounds{Net: may}, proc.Command{Argv: []string{"bash", "-c", ": < /dev/tcp/" + host + "/" + port}, Dir: t.TempDir()})
 			if res.Success() != may {
@@ -131,6 +133,7 @@ func TestKeepAndHide(t *testing.T) {
 	t.Parallel()
 	p := prober(t)
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		t.Helper()
 		if b.Means != sandbox.Bubblewrap {
 			t.Skip("only a container takes a folder out again")
 		}
@@ -161,6 +164,7 @@ func TestAskedPolitely(t *testing.T) {
 	t.Parallel()
 	p := prober(t)
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		t.Helper()
 		dir := t.TempDir()
 		res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}}, proc.Command{
 			Argv: []string{"sh", "-c", "trap 'echo cleaned > done; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, Dir: dir,
@@ -176,6 +180,7 @@ func TestEndsOfPrograms(t *testing.T) {
 	t.Parallel()
 	p := prober(t)
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		t.Helper()
 		for script, want := range map[string]int{"exit 0": 0, "exit 3": 3} {
 			if res := runIn(t, p, b, sandbox.Bounds{}, proc.Command{Argv: []string{"sh", "-c", script}}); res.Exit != want {
 				t.Errorf("%s: %+v, stderr %q, want exit %d", script, res, res.Stderr, want)
@@ -190,8 +195,10 @@ func TestEndsOfPrograms(t *testing.T) {
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	all := []sandbox.Probe{
-		{Tier: sandbox.Container, Means: sandbox.Docker}, {Tier: sandbox.Container, Means: sandbox.Bubblewrap, OK: true},
-		{Tier: sandbox.Platform, Means: sandbox.Landlock, OK: true}, {Tier: sandbox.Advisory, Means: sandbox.None, OK: true},
+		{Tier: sandbox.Container, Means: sandbox.Docker},
+		{Tier: sandbox.Container, Means: sandbox.Bubblewrap, OK: true},
+		{Tier: sandbox.Platform, Means: sandbox.Landlock, OK: true},
+		{Tier: sandbox.Advisory, Means: sandbox.None, OK: true},
 	}
 	weak := []sandbox.Probe{{Tier: sandbox.Container, Means: sandbox.Bubblewrap}, {Tier: sandbox.Advisory, Means: sandbox.None, OK: true}}
 	c, p, a := sandbox.Container, sandbox.Platform, sandbox.Advisory
