@@ -21,6 +21,7 @@ import (
 //	copy NAME FILE      copy FILE of the project root into the folder for documents
 //	link NAME TARGET    make a symbolic link in the folder for documents
 //	tree NAME TEXT...   write NAME into the tree that is worked on
+//	untree NAME         remove NAME from the tree that is worked on
 //	request FILE        write the request to FILE of the project root
 //	return JSON         write the return into return_path
 //	print TEXT          print on standard output
@@ -93,6 +94,8 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 		err = os.WriteFile(filepath.Join(req.Out, name), []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644)
 	case "tree":
 		err = os.WriteFile(filepath.Join(req.Dir, name), []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644)
+	case "untree":
+		err = os.Remove(filepath.Join(req.Dir, name))
 	case "copy":
 		var data []byte
 		if data, err = os.ReadFile(filepath.Join(root, text)); err == nil {
