@@ -83,16 +83,16 @@ func holding(t *testing.T, dir string, attr *syscall.SysProcAttr) (cmd *exec.Cmd
 	return cmd, release
 }
 
-// free does an operation in another process.
-func free(t *testing.T, kind, dir, name string) (report, int) {
+// free makes tasks in another process.
+func free(t *testing.T, kind, dir string) (report, int) {
 	t.Helper()
-	cmd := command(t, kind, dir, name)
+	cmd := command(t, kind, dir, "create")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Run() // how it ended is in what it says
 	var said report
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
-		t.Fatalf("%s: %v\n%s%s", name, cmd.ProcessState, out.Bytes(), errs.Bytes())
+		t.Fatalf("%s: %v\n%s%s", kind, cmd.ProcessState, out.Bytes(), errs.Bytes())
 	}
 	return said, cmd.ProcessState.ExitCode()
 }
@@ -113,7 +113,7 @@ func TestHolder(t *testing.T) {
 				}
 			}
 			before := mustView(t, dir)
-			said, code := free(t, "free operation", dir, "create")
+			said, code := free(t, "free operation", dir)
 			if said.Code != formats.CodeLocked || code != 75 || !strings.Contains(said.Message, "tercet /implement 5") {
 				t.Errorf("a write under the lock of another process = %d %+v, want LOCKED, 75, and who holds it", code, said)
 			}
@@ -124,7 +124,7 @@ func TestHolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			release()
-			if said, code := free(t, "free operation", dir, "create"); code != 0 {
+			if said, code := free(t, "free operation", dir); code != 0 {
 				t.Errorf("a write after the holder was killed = %d %+v", code, said)
 			}
 		})
@@ -142,7 +142,7 @@ func TestOtherUser(t *testing.T) {
 	if err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(filepath.Join(dir, ".tercet"), 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	said, _ := free(t, "free other", dir, "create")
+	said, _ := free(t, "free other", dir)
 	if !strings.Contains(said.Message, "state.lock") || !strings.Contains(said.Message, "user with id 0") {
 		t.Errorf("a write of another user = %+v, want the owner of the lock named", said)
 	}
@@ -165,7 +165,7 @@ func TestLockPaths(t *testing.T) {
 				t.Fatal(err)
 			}
 			start := time.Now()
-			said, code := free(t, "free operation", dir, "create")
+			said, code := free(t, "free operation", dir)
 			if said.Code != formats.CodeIO || code != 74 || !strings.Contains(said.Message, "state.lock") || time.Since(start) > 20*time.Second {
 				t.Errorf("a write = %d %+v, want IO that names the lock, at once", code, said)
 			}
@@ -199,8 +199,12 @@ func TestNoLocks(t *testing.T) {
 		again func(faults.Call) bool
 		code  formats.Code
 	}{
-		{unix.ENOLCK, always, formats.CodeIO}, {unix.EOPNOTSUPP, always, formats.CodeIO}, {unix.ENOSYS, always, formats.CodeIO}, {unix.EBADF, always, formats.CodeIO},
-		{unix.EBADF, nil, ""}, {unix.EINTR, nil, ""},
+		{unix.ENOLCK, always, formats.CodeIO},
+		{unix.EOPNOTSUPP, always, formats.CodeIO},
+		{unix.ENOSYS, always, formats.CodeIO},
+		{unix.EBADF, always, formats.CodeIO},
+		{unix.EBADF, nil, ""},
+		{unix.EINTR, nil, ""},
 	} {
 		at := folder(t)
 		clone(t, template, at)
