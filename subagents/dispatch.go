@@ -31,6 +31,10 @@ type Dispatcher struct {
 	// change back that no writer of the state made, and tells of it. Nil: nobody watches.
 	Watch func(ctx context.Context) (Unwatch, error)
 	Mask  Masker // nil: nothing is masked
+	// Guard looks at what a subagent that is not built in must leave alone, before it is called; what it returns looks again
+	// afterwards, whatever became of the call, and its error ends the run. A nil Guard, or a nil function from it, guards
+	// nothing.
+	Guard func(ctx context.Context, r formats.Request) (after func() error, err error)
 
 	mu     sync.Mutex
 	placed map[docKey]string // where the document of a step of a run stands; guarded by mu
@@ -191,7 +195,10 @@ type answer struct {
 
 // ask calls the agent once and judges what comes back.
 func (g *delegation) ask(ctx context.Context) (answer, error) {
-	ret, fault := g.run(ctx)
+	ret, fault, err := g.guarded(ctx)
+	if err != nil {
+		return answer{}, err
+	}
 	if broken, ok := errors.AsType[*ReturnError](fault); ok {
 		a := answer{bad: g.texts(slices.Clone(broken.Problems)), raw: []byte(g.text(string(broken.Raw)))}
 		err := g.unread(&a, broken.Partial)
@@ -213,6 +220,23 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	return a, nil
+}
+
+// guarded calls the agent between two looks of the Guard. err is what the looks found, and counts more than any answer.
+func (g *delegation) guarded(ctx context.Context) (ret formats.Return, fault, err error) {
+	if g.d.Guard == nil || g.info.Builtin || g.info.Workflow {
+		ret, fault = g.run(ctx)
+		return ret, fault, nil
+	}
+	after, err := g.d.Guard(ctx, g.req)
+	if err != nil {
+		return formats.Return{}, nil, err
+	}
+	ret, fault = g.run(ctx)
+	if after != nil {
+		err = after()
+	}
+	return ret, fault, err
 }
 
 // unread adds what the contract asks of a return that could be read in part only, so that the repair round names all of it.

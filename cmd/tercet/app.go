@@ -26,6 +26,10 @@ type app struct {
 	signals *signals
 	session string
 	built   *world // the world of this process, nil until it is needed
+
+	accepted  map[string]bool // manifests that the person agreed to, by hash
+	demoDir   string          // the folder that the demo made, which it trusts
+	toldTrust bool
 }
 
 // engineFlags stand before the slash word and concern the engine.

@@ -76,8 +76,11 @@ func (w *world) sweep() {
 		return
 	}
 	entries, err := fs.ReadDir(w.root.FS(), childrenDir)
-	if err != nil {
+	if err != nil || len(entries) == 0 {
 		return // no child was ever recorded here, or the folder cannot be read, and then nothing can be done
+	}
+	if v, err := w.trust(); err != nil || v.by == "" {
+		return // a record that came with a repository ends nothing, and nothing is written before trust
 	}
 	for _, e := range entries {
 		name := path.Join(childrenDir, e.Name())

@@ -242,6 +242,7 @@ func (d *demo) init(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.app.trustInit(d.dir, files)
 	d.show(strings.Join(files, "\n"))
 	return nil
 }
@@ -283,7 +284,7 @@ func (d *demo) entry(line string, words []string) int {
 		}
 		return d.app.env(name)
 	})
-	inner.signals = d.app.signals
+	inner.signals, inner.demoDir = d.app.signals, d.dir
 	code := inner.run(append(args, words...))
 	d.lines = append(d.lines, demoLine{Line: line, Exit: code, Return: json.RawMessage(bytes.TrimSpace(out.Bytes()))})
 	return code

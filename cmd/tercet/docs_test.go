@@ -67,7 +67,7 @@ func TestDocsRun(t *testing.T) {
 	for _, file := range append([]string{filepath.Join(root, "README.md")}, docs...) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			dir, home := t.TempDir(), t.TempDir()
 			for _, b := range blocks(t, file) {
 				if b.info != "sh" {
 					if !slices.Contains([]string{"text", "markdown", "policy", "json", "yaml", "yaml step", "yaml args", "go", "jq"}, b.info) {
@@ -81,7 +81,7 @@ func TestDocsRun(t *testing.T) {
 				}
 				cmd := exec.Command("sh", "-eu", "-c", b.text)
 				cmd.Dir = in
-				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+t.TempDir(), "GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+goEnv("GOMODCACHE"),
+				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_STATE_HOME=", "GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+goEnv("GOMODCACHE"),
 					"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@localhost", "GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@localhost", "TERCET_ROOT=", "TERCET_RUN=")
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%s:%d: %v\n%s\n%s", b.file, b.line, err, b.text, out)

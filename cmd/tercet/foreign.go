@@ -49,9 +49,7 @@ func (a *app) foreign(dir string, root *os.Root) places {
 	out := places{trees: map[string]fs.FS{}, places: map[string]dialect.Place{}}
 	for _, p := range a.commandPlaces(dir, root) {
 		out.trees[p.Label], out.places[p.Label] = p.tree, p.Place
-		out.sources = append(out.sources, router.Source{
-			Name: p.Label, FS: p.tree, Dialect: p.Dialect.String(), Scope: p.Scope.String(), Command: p.Name,
-		})
+		out.sources = append(out.sources, p.source())
 	}
 	return out
 }
@@ -60,6 +58,11 @@ func (a *app) foreign(dir string, root *os.Root) places {
 type presentPlace struct {
 	dialect.Place
 	tree fs.FS
+}
+
+// source is the place as the router scans it.
+func (p presentPlace) source() router.Source {
+	return router.Source{Name: p.Label, FS: p.tree, Dialect: p.Dialect.String(), Scope: p.Scope.String(), Command: p.Name}
 }
 
 // present leaves out the places that are not there, and the person's where the project root is the home folder.
@@ -98,7 +101,19 @@ type rooted struct {
 	dir  string
 }
 
-func (r rooted) Open(name string) (fs.File, error) { return r.root.Open(path.Join(r.dir, name)) }
+// Open opens a file or a folder. Anything else, such as a pipe that nobody writes to, would hold the reader up.
+func (r rooted) Open(name string) (fs.File, error) {
+	info, err := r.Stat(name)
+	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path.Join(r.dir, name), Err: errNoFile}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.root.Open(path.Join(r.dir, name))
+}
+
+// Stat follows links inside the root.
 func (r rooted) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(r.root, path.Join(r.dir, name))
 }
@@ -110,34 +125,42 @@ func (r rooted) ReadDir(name string) ([]fs.DirEntry, error) {
 // foreignAgents reads the agents of other tools. A name that a subagent has already, shipped ones and the project's own among
 // them, is never taken; that, and what could not be read, is a note for who asks.
 func (w *world) foreignAgents() error {
-	files := 0
-	for _, p := range append(w.app.present(w.dir, w.root, dialect.AgentPlaces(w.app.homes())), w.app.plugins(w.dir, w.root, true)...) {
-		err := fs.WalkDir(p.tree, ".", func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return nil //nolint:nilerr // a folder of another tool that cannot be read costs its agents, no command
-			case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || strings.Count(name, "/") >= router.MaxFolders):
-				return fs.SkipDir
-			case d.IsDir():
-				return nil
-			}
-			if _, ok := p.IsAgent(name); !ok {
-				return nil
-			}
-			if files++; files > maxAgents {
-				return fs.SkipAll
-			}
-			return w.foreignAgent(p, name)
-		})
-		if err != nil {
+	places := append(w.app.present(w.dir, w.root, dialect.AgentPlaces(w.app.homes())), w.app.plugins(w.dir, w.root, true)...)
+	for _, p := range places {
+		if err := p.agentFiles(func(name string) error { return w.foreignAgent(p, name) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// maxAgents bounds how many agent files of other tools are read.
+// agentFiles gives the agent files of a place to do.
+func (p presentPlace) agentFiles(do func(name string) error) error {
+	files := 0
+	return fs.WalkDir(p.tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // a folder of another tool that cannot be read costs its agents, no command
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || strings.Count(name, "/") >= router.MaxFolders):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		if _, ok := p.IsAgent(name); !ok {
+			return nil
+		}
+		if files++; files > maxAgents {
+			return fs.SkipAll
+		}
+		return do(name)
+	})
+}
+
+// maxAgents bounds how many agent files of a place of another tool are read.
 const maxAgents = 500
+
+// errNoFile says that something is there which is neither a file nor a folder.
+var errNoFile = errors.New("expected a file or a folder")
 
 func (w *world) foreignAgent(p presentPlace, name string) error {
 	file := p.Label + "/" + name

@@ -50,9 +50,15 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	case p.app.flags.yes && approve != "":
 		p.app.term.note("gate: %s %s (--yes)", g.Question, approve)
 		return formats.Decision{Answer: approve, By: "--yes"}, nil
-	case g.NeedsPerson && approve != "" && g.Digest != "" && strings.TrimPrefix(p.app.flags.trust, "sha256:") == g.Digest:
+	case g.NeedsPerson && approve != "" && p.app.trusts(g.Digest):
 		p.app.term.note("gate: %s %s (trusted digest)", g.Question, approve)
 		return formats.Decision{Answer: approve, By: "trusted digest"}, nil
+	}
+	if file := p.autoApproval(); file != "" && !g.NeedsPerson && approve != "" {
+		p.app.term.note("gate: %s %s (%s)", g.Question, approve, file)
+		return formats.Decision{Answer: approve, By: "auto-approve file"}, nil
+	}
+	switch {
 	case p.app.interactive():
 		return p.ask(ctx, g)
 	case g.Auto != "":
@@ -60,6 +66,13 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		return formats.Decision{Answer: g.Auto, By: "auto"}, nil
 	}
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
+}
+
+func (p *approver) autoApproval() string {
+	if p.app.built == nil {
+		return ""
+	}
+	return p.app.built.autoApproval()
 }
 
 // ask shows what the answer is bound to and reads one: a label, its first letter, or a number. Enter takes the last choice,

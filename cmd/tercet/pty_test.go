@@ -30,8 +30,13 @@ type screen struct {
 	news chan struct{}
 }
 
-// onTerminal starts tercet in dir on a pseudo-terminal of 100 columns.
+// onTerminal starts tercet in dir, which is trusted, on a pseudo-terminal of 100 columns.
 func onTerminal(t *testing.T, dir string, args ...string) *screen {
+	t.Helper()
+	return onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, args...)
+}
+
+func onTerminalWith(t *testing.T, dir string, env []string, args ...string) *screen {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -40,7 +45,7 @@ func onTerminal(t *testing.T, dir string, args ...string) *screen {
 	s := &screen{t: t, cmd: exec.Command(self, args...), done: make(chan error, 1), news: make(chan struct{}, 1)}
 	s.cmd.Args[0] = "tercet" // TestMain looks at the name it is called by
 	s.cmd.Dir = dir
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}
+	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}, env...)
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
@@ -195,4 +200,36 @@ func TestGateTimeoutOnATerminal(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
+}
+
+// TestTrustOnATerminal: what a person adds is asked about once, with no for an answer that is not yes.
+func TestTrustOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir, env := t.TempDir(), []string{"HOME=" + t.TempDir()}
+	once := func(code int, see, answer string, args ...string) {
+		t.Helper()
+		s := onTerminalWith(t, dir, env, args...)
+		if see != "" {
+			s.wait(see)
+			s.keys(answer)
+		}
+		if got := s.ends(); got != code {
+			t.Fatalf("tercet %s = %d, want %d", strings.Join(args, " "), got, code)
+		}
+	}
+	once(0, "", "", "init")
+	once(0, "", "", "/task", "Something")
+	if err := os.WriteFile(filepath.Join(dir, ".tercet/subagents/mine.md"), []byte("not a subagent\x1b[31m\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	once(77, "Trust it? ('tercet trust --show' tells more) [y/N] ", "\r", "/task", "Another thing")
+	once(77, "new      .tercet/subagents/mine.md", "n\r", "/task", "Another thing")
+	once(0, "[y/N] ", "y\r", "/task", "Another thing")
+	once(0, "Task 3 created", "", "/task", "A third thing")
+	if err := os.WriteFile(filepath.Join(dir, ".tercet/subagents/mine.md"), []byte("still not a subagent\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	once(77, "    +still not a subagent", "n\r", "trust")
+	once(0, "Trust this project as it is now? [y/N] ", "y\r", "trust")
+	once(0, "Task 4 created", "", "/task", "A fourth thing")
 }

@@ -64,7 +64,7 @@ func (a *app) runFlags(flag func(*bool, string, bool, string), text func(*string
 	text(&a.flags.replay, "replay", "", "take what workers answer from this `folder`; a prompt that differs from the recorded one ends the run")
 	flag(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
 	flag(&a.flags.yes, "yes", false, "approve every gate")
-	text(&a.flags.trust, "trust", "", "approve exactly the commands with this `sha256:digest`")
+	text(&a.flags.trust, "trust", "", "agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
 	flag(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
 	a.flags.max.add(text)
 }
@@ -137,6 +137,9 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		return nil
 	}
 	w.tellShadows(route)
+	if err := w.trustFirst(ctx, route); err != nil {
+		return err
+	}
 	ret, err := w.handle(ctx, line, route.Name)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Con
 			return cfg, err
 		}
 	}
-	if w.reader == nil {
+	if w.reader == nil || w.readOnly {
 		return cfg, nil
 	}
 	cfg.State, cfg.Docs, cfg.Discard = w.reader, w.docs, w.dispatcher.Discard

@@ -69,6 +69,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOTOOLCHAIN", "local")
 			e.Setenv("GOFLAGS", "-mod=mod")
 			e.Setenv("LANG", "C")
+			// The scripts write the files that they run; those about trust take this away.
+			e.Setenv("TERCET_TRUST", "1")
+			e.Setenv("XDG_STATE_HOME", e.WorkDir+".state") // beside the folder that many scripts have for their project
 			fixtures, err := filepath.Abs("testdata/fixtures")
 			if err != nil {
 				return err
@@ -374,6 +377,7 @@ func environ(ts *testscript.TestScript) []string {
 	for _, name := range []string{
 		"PATH", "HOME", "WORK", "TMPDIR", "GOCACHE", "GOPROXY", "GOTOOLCHAIN", "GOFLAGS", "LANG", "FAKE_AGENT", "FIXTURES", "DEMO", "TERCET_ROOT", "TERCET_RUN",
 		"GIT_CONFIG_NOSYSTEM", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "CI", "NO_COLOR", "TERCET_NO_INPUT",
+		"TERCET_TRUST", "XDG_STATE_HOME",
 	} {
 		if v := ts.Getenv(name); v != "" {
 			out = append(out, name+"="+v)

@@ -28,7 +28,6 @@ var (
 	_ interp.Journal     = (*journal.Writer)(nil)
 	_ interp.Approver    = (*approver)(nil)
 	_ offline.Approver   = (*approver)(nil)
-	_ agentcli.Approver  = (*approver)(nil)
 	_ interp.Clock       = clock{}
 	_ subagents.Clock    = clock{}
 	_ state.Clock        = clock{}

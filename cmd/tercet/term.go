@@ -97,6 +97,11 @@ func (t *terminal) say(line string) {
 	fmt.Fprintln(t.io.err, "tercet: "+clean(line))
 }
 
+// prompt prints to standard error as it stands, without a line of its own: questions and what they are about.
+func (t *terminal) prompt(format string, args ...any) {
+	fmt.Fprint(t.io.err, clean(sprintf(format, args...)))
+}
+
 func (t *terminal) help(text string) {
 	if text != "" {
 		fmt.Fprintln(t.io.err, "help: "+clean(text))

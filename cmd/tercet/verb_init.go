@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/trust"
 	"tercet/state"
 )
 
@@ -63,6 +66,9 @@ func (a *app) initVerb() *cobra.Command {
 			if err := chooseRunner(dir, files, runner); err != nil {
 				return err
 			}
+			if !dry {
+				a.trustInit(dir, files)
+			}
 			if driver {
 				more, err := installDriver(dir, dry)
 				if err != nil {
@@ -79,6 +85,24 @@ func (a *app) initVerb() *cobra.Command {
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "list the files; write nothing")
 	cmd.Flags().BoolVar(&driver, "merge-driver", false, "have git merge state.json by task: write .gitattributes, and say what to configure")
 	return cmd
+}
+
+// trustInit records trust in the files that init has written, and in no other: what was there before is asked about when it
+// is used.
+func (a *app) trustInit(dir string, written []string) {
+	if len(written) == 0 {
+		return
+	}
+	var files []trust.File
+	if name := formats.Workspace + "/config.yaml"; slices.Contains(written, name) {
+		data, err := os.ReadFile(filepath.Join(dir, formats.Workspace, "config.yaml"))
+		if err != nil {
+			a.term.note("warning: this folder is not recorded as trusted: %v", err)
+			return
+		}
+		files = append(files, trust.Of(name, data))
+	}
+	a.trustWritten(dir, files)
 }
 
 func (a *app) tellInit(dir string, files []string, dry bool) {

@@ -36,6 +36,7 @@ func (a *app) verbs() []verb {
 		{"sandbox", a.sandboxVerb},
 		{"prompt", a.promptVerb},
 		{"doctor", a.doctorVerb},
+		{"trust", a.trustVerb},
 		{boundedVerb, a.boundedQueryVerb},
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"os/user"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,6 +49,9 @@ type world struct {
 	docs       *state.Docs
 	problems   *state.Errors
 	has        bool // there is a workspace
+	trustee    trustee
+	tampered   tampering
+	readOnly   bool // what runs keeps no record of itself in the workspace
 	set        *subagents.Set
 	dispatcher *subagents.Dispatcher
 	table      *router.Table
@@ -151,8 +156,7 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// startProcesses builds the one place that starts children. What may be started is decided where it is asked for: commands
-// of a plan and programs of subagent files pass a gate, git and a project's own checks are the engine's.
+// startProcesses builds the one place that starts children, and its gate: before the project is trusted it starts none.
 func (w *world) startProcesses() error {
 	names := append([]string{
 		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "SHELL", "GOCACHE", "GOMODCACHE", "GOFLAGS",
@@ -168,7 +172,7 @@ func (w *world) startProcesses() error {
 	env = append(env, "TERCET_ROOT="+w.dir)
 	var err error
 	w.starter, err = proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.recordChild,
+		Allow: w.allow, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.recordChild,
 	})
 	w.auto = &agentcli.Auto{Starter: w.starter}
 	return err
@@ -178,9 +182,12 @@ func (w *world) git(dir string) *git.Repo { return &git.Repo{Starter: w.starter,
 
 // stateConfig is what manager, reader and store of errors are made from.
 func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(string)) state.Config {
-	who := ""
-	if u, err := user.Current(); err == nil {
-		who = u.Username
+	// The variables come first: asking the system may open a connection to whoever keeps its accounts.
+	who := cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"))
+	if who == "" {
+		if u, err := user.Current(); err == nil {
+			who = u.Username
+		}
 	}
 	self, factsErr := proc.Facts(os.Getpid())
 	return state.Config{
@@ -220,7 +227,7 @@ func (w *world) openState() error {
 
 // scan lists the command files: the project's own, the folders that the configuration adds, those of other tools, then the
 // library.
-func scan(dir string, cfg config.Config, has bool, foreign places) (*router.Table, map[string]fs.FS, error) {
+func (a *app) scan(root *os.Root, cfg config.Config, has bool, foreign places) (*router.Table, map[string]fs.FS, error) {
 	embedded, err := commands.Embedded()
 	if err != nil {
 		return nil, nil, err
@@ -228,11 +235,9 @@ func scan(dir string, cfg config.Config, has bool, foreign places) (*router.Tabl
 	sources := map[string]fs.FS{librarySource: embedded}
 	var order []router.Source
 	if has {
-		own := formats.Workspace + "/commands"
-		for _, name := range append([]string{own}, cfg.Commands...) {
-			folder := filepath.Join(dir, filepath.FromSlash(name))
-			sources[name] = os.DirFS(folder)
-			order = append(order, router.Source{Name: name, FS: sources[name], Scope: dialect.Project.String()})
+		order = ownSources(root, cfg, a.term.note)
+		for _, s := range order {
+			sources[s.Name] = s.FS
 		}
 	}
 	order = append(order, foreign.sources...)
@@ -240,6 +245,24 @@ func scan(dir string, cfg config.Config, has bool, foreign places) (*router.Tabl
 	order = append(order, router.Source{Name: librarySource, FS: embedded})
 	table, err := router.Scan(cfg.Aliases, order...)
 	return table, sources, err
+}
+
+// ownSources are the project's own folders with command files. One that leads out of the project is left out, whatever the
+// configuration says: its files could not be told apart from a stranger's.
+func ownSources(root *os.Root, cfg config.Config, note func(string, ...any)) []router.Source {
+	var out []router.Source
+	for _, name := range append([]string{formats.Workspace + "/commands"}, cfg.Commands...) {
+		inside := path.Clean(filepath.ToSlash(name))
+		_, err := root.Stat(filepath.FromSlash(inside))
+		if !fs.ValidPath(inside) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if note != nil {
+				note("warning: commands: %s is not a folder inside the project; it is left out", name)
+			}
+			continue
+		}
+		out = append(out, router.Source{Name: name, FS: rooted{root: root.FS(), dir: inside}, Scope: dialect.Project.String()})
+	}
+	return out
 }
 
 // librarySource names the embedded command files in messages.
@@ -266,7 +289,7 @@ func (a *app) routes() (*router.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, _, err := scan(dir, cfg, dir != "", a.foreign(from, root))
+	table, _, err := a.scan(root, cfg, dir != "", a.foreign(from, root))
 	return table, err
 }
 
@@ -283,7 +306,7 @@ func (w *world) routes(has bool) error {
 // rescan lists the command files anew, so that a prompt sees what was added, renamed or removed since the line before.
 func (w *world) rescan() error {
 	foreign := w.app.foreign(w.dir, w.root)
-	table, sources, err := scan(w.dir, w.cfg, w.has, foreign)
+	table, sources, err := w.app.scan(w.root, w.cfg, w.has, foreign)
 	if err != nil {
 		return err
 	}
@@ -312,6 +335,9 @@ func (w *world) open(source, file string) ([]byte, error) {
 	if err == nil && len(data) > commands.MaxFile {
 		err = &formats.Failure{Code: formats.CodeInvalidCommand, Message: fmt.Sprintf("expected at most %d bytes in a command file, got more", commands.MaxFile)}
 	}
+	if err == nil {
+		err = w.unread(source, file, data)
+	}
 	return data, err
 }
 
@@ -326,8 +352,9 @@ func (w *world) agents(_ context.Context, has bool) error {
 	shipped := subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true}
 	sources := []subagents.Source{shipped}
 	if has {
-		own := filepath.Join(w.dir, formats.Workspace)
-		sources = []subagents.Source{{Name: formats.Workspace + "/subagents", FS: os.DirFS(filepath.Join(own, "subagents")), Facets: os.DirFS(filepath.Join(own, "facets"))}, shipped}
+		const own = formats.Workspace
+		tree := w.root.FS()
+		sources = []subagents.Source{{Name: own + "/subagents", FS: rooted{root: tree, dir: own + "/subagents"}, Facets: rooted{root: tree, dir: own + "/facets"}}, shipped}
 	}
 	defs, err := subagents.Load(sources...)
 	if err != nil {
@@ -354,7 +381,7 @@ func (w *world) agents(_ context.Context, has bool) error {
 	}
 	w.library.Env = w.set
 	w.catalog.Env = w.surroundings()
-	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive, Mask: w.mask}
+	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive, Mask: w.mask, Guard: w.watchGit}
 	if w.manager != nil {
 		w.dispatcher.Watch = w.watchState
 	}
@@ -376,7 +403,7 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 // worker is a program of the project, or what the configuration names.
 func (w *world) worker(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 {
-		return &agentcli.Exec{Definition: def, Starter: w.starter, Approver: w.approver, Root: w.dir, Wrap: w.confineProgram, Nonce: func() string { return uuid.NewString()[:8] }}
+		return &agentcli.Exec{Definition: def, Starter: w.starter, Root: w.dir, Wrap: w.confineProgram, Nonce: func() string { return uuid.NewString()[:8] }}
 	}
 	return w.runners(def)
 }

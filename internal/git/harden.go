@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -105,37 +106,73 @@ func neutral(keys []string) []string {
 	return pairs
 }
 
-// Fingerprint returns a hash over everything in the repository's own folder that can make git run a program:
-// configuration with what it includes, hooks, and attributes. Taken before and after foreign work, it shows tampering.
-func (r *Repo) Fingerprint(ctx context.Context) (string, error) {
-	out, err := r.read(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
-	if err != nil {
-		return "", err
+// Fingerprint holds, by name, a hash of each thing in the repository's own folder that can make git run a program.
+type Fingerprint map[string]string
+
+// Changes names what is new, gone or different in another fingerprint of the same place, sorted.
+func (f Fingerprint) Changes(now Fingerprint) []string {
+	var out []string
+	for name, sum := range f {
+		if now[name] != sum {
+			out = append(out, name)
+		}
 	}
-	h := sha256.New()
+	for name := range now {
+		if _, ok := f[name]; !ok {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Fingerprint reads everything in the repository's own folder that can make git run a program: configuration with what it
+// includes, hooks, and attributes, in the folder that all worktrees share, and which repository Dir belongs to. Taken before
+// and after foreign work, it shows tampering.
+func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
+	out, err := r.read(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir", "--absolute-git-dir")
+	if err != nil {
+		return nil, err
+	}
+	common, own, ok := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
+	if !ok {
+		return nil, &ParseError{Command: "rev-parse", Want: "two folders", Got: string(out)}
+	}
+	print := Fingerprint{"the repository of this folder": sum([]byte(common + "\x00" + own))}
 	config, err := r.read(ctx, "config", "--local", "--includes", "--list", "-z")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	h.Write(config)
-	root, err := os.OpenRoot(line(out))
+	root, err := os.OpenRoot(common)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	names := []string{"config", "config.worktree", "info/attributes", "info/grafts"}
 	for _, pattern := range []string{"hooks/*", "worktrees/*/config.worktree", "modules/*/config"} {
 		found, err := fs.Glob(root.FS(), pattern)
 		if err != nil {
-			return "", errors.Join(err, root.Close())
+			return nil, errors.Join(err, root.Close())
 		}
 		names = append(names, found...)
 	}
 	for _, name := range names {
+		h := sha256.New()
 		if err := hashFile(h, root, name); err != nil {
-			return "", errors.Join(err, root.Close())
+			return nil, errors.Join(err, root.Close())
 		}
+		print[".git/"+name] = hex.EncodeToString(h.Sum(nil))
 	}
-	return hex.EncodeToString(h.Sum(nil)), root.Close()
+	if err := root.Close(); err != nil {
+		return nil, err
+	}
+	// What the files say together, with those that they include from elsewhere.
+	print["what the configuration includes"] = sum(config)
+	return print, nil
+}
+
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
 }
 
 // hashFile adds name, mode and content of one file, of which any may be absent.

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tercet/internal/git"
 )
@@ -97,7 +100,7 @@ func everything(t *testing.T, r *git.Repo) {
 	if err := r.Bundle(cx, filepath.Join(t.TempDir(), "b"), "main", base); err != nil {
 		t.Fatal(err)
 	}
-	_ = must[string](t)(r.Fingerprint(cx))
+	_ = must[git.Fingerprint](t)(r.Fingerprint(cx))
 }
 
 func TestNothingOfTheRepositoryRuns(t *testing.T) {
@@ -175,30 +178,64 @@ func TestWorkingTreeElsewhereIsRefused(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
-	last := must[string](t)(r.Fingerprint(t.Context()))
-	same := func(what string, want bool) {
+	last := must[git.Fingerprint](t)(r.Fingerprint(t.Context()))
+	same := func(what string, want ...string) {
 		t.Helper()
-		now := must[string](t)(r.Fingerprint(t.Context()))
-		if (now == last) != want {
-			t.Errorf("Fingerprint() after %s: same = %v, want %v", what, now == last, want)
+		now := must[git.Fingerprint](t)(r.Fingerprint(t.Context()))
+		if d := cmp.Diff(want, last.Changes(now)); d != "" {
+			t.Errorf("changes after %s (-want +got)\n%s", what, d)
 		}
 		last = now
 	}
 	write(t, r.Dir, "a.txt", "x\n")
 	commit(t, r, "work", "a.txt")
-	same("work", true)
+	same("work")
 	write(t, r.Dir, ".git/hooks/pre-commit", "x")
-	same("a new hook", false)
+	same("a new hook", ".git/hooks/pre-commit")
 	if err := os.Chmod(filepath.Join(r.Dir, ".git/hooks/pre-commit"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	same("a hook that can run", false)
+	same("a hook that can run", ".git/hooks/pre-commit")
 	raw(t, r.Dir, "config", "core.fsmonitor", "x")
-	same("configuration", false)
+	same("configuration", ".git/config", "what the configuration includes")
 	write(t, r.Dir, ".git/info/attributes", "* filter=x\n")
-	same("attributes", false)
+	same("attributes", ".git/info/attributes")
 	raw(t, r.Dir, "config", "include.path", "inc")
-	same("an include", false)
+	same("an include", ".git/config", "what the configuration includes")
 	write(t, r.Dir, ".git/inc", "[core]\n\teditor = x\n")
-	same("an included file", false)
+	same("an included file", "what the configuration includes")
+	if err := os.Remove(filepath.Join(r.Dir, ".git/hooks/pre-commit")); err != nil {
+		t.Fatal(err)
+	}
+	same("a hook that is gone", ".git/hooks/pre-commit")
+}
+
+// A worktree shares configuration and hooks with its repository: what is written through either of them shows, and so does a
+// worktree that is made to belong to another repository.
+func TestFingerprintOfAWorktree(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	tree := filepath.Join(t.TempDir(), "tree")
+	if err := r.WorktreeAdd(t.Context(), git.NewWorktree{Path: tree, Branch: "task/1", Start: "HEAD"}); err != nil {
+		t.Fatal(err)
+	}
+	w := &git.Repo{Starter: r.Starter, Dir: tree}
+	before := must[git.Fingerprint](t)(w.Fingerprint(t.Context()))
+	write(t, tree, "a.txt", "work\n")
+	commit(t, w, "work", "a.txt")
+	if got := before.Changes(must[git.Fingerprint](t)(w.Fingerprint(t.Context()))); len(got) != 0 {
+		t.Errorf("changes after work in the worktree = %q, want none", got)
+	}
+	write(t, r.Dir, ".git/hooks/post-checkout", "#!/bin/sh\n")
+	raw(t, tree, "config", "filter.x.clean", "touch x")
+	want := []string{".git/config", ".git/hooks/post-checkout", "what the configuration includes"}
+	if d := cmp.Diff(want, before.Changes(must[git.Fingerprint](t)(w.Fingerprint(t.Context())))); d != "" {
+		t.Errorf("changes (-want +got)\n%s", d)
+	}
+	before = must[git.Fingerprint](t)(w.Fingerprint(t.Context()))
+	other := fresh(t)
+	write(t, tree, ".git", "gitdir: "+filepath.Join(other.Dir, ".git")+"\n")
+	if got := before.Changes(must[git.Fingerprint](t)(w.Fingerprint(t.Context()))); !slices.Contains(got, "the repository of this folder") {
+		t.Errorf("changes after the worktree was given to another repository = %q", got)
+	}
 }

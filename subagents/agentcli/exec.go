@@ -3,17 +3,11 @@ package agentcli
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"tercet/formats"
 	"tercet/internal/proc"
@@ -24,28 +18,17 @@ import (
 // Runner is the word for this runner in subagent files and in metadata.
 const Runner = "exec"
 
-// Approver asks a person.
-type Approver interface {
-	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
-}
-
 // Exec is the Agent of one subagent file with `runner: exec`.
 type Exec struct {
 	Definition subagents.Definition
 	Starter    *proc.Starter
-	Approver   Approver
 	// Root is the project root. A program with a slash in its name is looked for there and not in the tree that is worked
 	// on, which other agents write to.
 	Root string
-	// Shipped tells that the definition comes with tercet, so that nobody is asked.
-	Shipped bool
 	// Nonce makes a word that the program may echo in its return; nil: none is asked for.
 	Nonce func() string
 	// Wrap, if not nil, puts the program within bounds and names the tier.
 	Wrap Wrap
-
-	mu       sync.Mutex
-	approved map[string]bool // digests of file and program that a person agreed to; guarded by mu
 }
 
 // Wrap gives the command that runs a program within the bounds of a delegation, and the name of the tier.
@@ -73,17 +56,12 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 		return formats.Return{}, &MissingError{What: "an argv in " + x.Definition.File}
 	case x.Starter == nil:
 		return formats.Return{}, &MissingError{What: "a starter of processes"}
-	case x.Approver == nil && !x.Shipped:
-		return formats.Return{}, &MissingError{What: "an approver"}
 	case x.Root == "" || r.Out == "":
 		return formats.Return{}, &MissingError{What: "a project root and a folder for documents"}
 	}
 	argv := append([]string{}, x.Definition.Argv...)
 	if strings.ContainsRune(argv[0], '/') && !filepath.IsAbs(argv[0]) {
 		argv[0] = filepath.Join(x.Root, filepath.FromSlash(argv[0]))
-	}
-	if err := x.leave(ctx, r, argv[0]); err != nil {
-		return formats.Return{}, err
 	}
 	b, err := newBox(r.Out)
 	if err != nil {
@@ -165,8 +143,7 @@ func notRun(ctx context.Context, err error, runner, install string) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	code := formats.CodeOf(err)
-	var help string
+	code, help := formats.CodeOf(err), formats.HelpOf(err)
 	if code == formats.CodeUnknown {
 		code = formats.CodeToolUnavailable
 		if _, ok := errors.AsType[*proc.DeniedError](err); ok {
@@ -180,70 +157,6 @@ func notRun(ctx context.Context, err error, runner, install string) error {
 		}
 	}
 	return &formats.Failure{Code: code, Message: "runner " + runner, Help: help, Err: err}
-}
-
-// leave asks a person once for this file and this program, as they are now.
-func (x *Exec) leave(ctx context.Context, r formats.Request, program string) error {
-	if x.Shipped {
-		return nil
-	}
-	sum := sha256.New()
-	sum.Write(x.Definition.Src)
-	if filepath.IsAbs(program) {
-		if err := addFile(sum, program); err != nil {
-			return &formats.Failure{
-				Code: formats.CodeToolUnavailable, Message: "program of subagent " + x.Definition.Info.Name, Err: err,
-				Help: "change argv in " + x.Definition.File,
-			}
-		}
-	}
-	digest := hex.EncodeToString(sum.Sum(nil))
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.approved[digest] {
-		return nil
-	}
-	const yes = "approve"
-	d, err := x.Approver.Approve(ctx, formats.Gate{
-		Question: fmt.Sprintf("Run the program of subagent %s?", x.Definition.Info.Name),
-		Show:     []string{x.Definition.File, fmt.Sprintf("%q", x.Definition.Argv)},
-		Choices:  []formats.Choice{{Label: yes, Approves: true}, {Label: "reject"}},
-		Digest:   digest, NeedsPerson: true, Run: r.Run, Step: r.Step,
-	})
-	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {
-		return &formats.Failure{
-			Code: formats.CodeUntrusted, Message: fmt.Sprintf("%s names a program that nobody has agreed to run", x.Definition.File),
-			Help: open.Help(),
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if d.Answer != yes {
-		return &formats.Failure{Code: formats.CodeDenied, Message: "the program of subagent " + x.Definition.Info.Name + " was refused"}
-	}
-	if x.approved == nil {
-		x.approved = map[string]bool{}
-	}
-	x.approved[digest] = true
-	return nil
-}
-
-func addFile(sum io.Writer, name string) (err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return &fs.PathError{Op: "run", Path: name, Err: errors.New("is not a regular file")}
-	}
-	_, err = io.Copy(sum, f)
-	return err
 }
 
 // lastLines gives the end of an error output.

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -114,12 +113,6 @@ func fake(mode string) int {
 	return 0
 }
 
-type approverFunc func(context.Context, formats.Gate) (formats.Decision, error)
-
-func (f approverFunc) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
-	return f(ctx, g)
-}
-
 func exec(t *testing.T, mode string, allow func(context.Context, proc.Command) error) (*agentcli.Exec, formats.Request) {
 	t.Helper()
 	self, err := os.Executable()
@@ -140,7 +133,7 @@ func exec(t *testing.T, mode string, allow func(context.Context, proc.Command) e
 	}
 	x := &agentcli.Exec{
 		Definition: subagents.Definition{Info: formats.AgentInfo{Name: "worker"}, Argv: []string{self, "a b", "$HOME"}, File: "subagents/worker.md"},
-		Starter:    s, Root: dir, Shipped: true, Nonce: func() string { return "n0nce" },
+		Starter:    s, Root: dir, Nonce: func() string { return "n0nce" },
 	}
 	return x, formats.Request{
 		Agent: "worker", Run: "r1", Dir: dir, Out: out, Input: map[string]any{"task": "t"}, Path: []string{"router", "/x", "worker"},
@@ -255,67 +248,12 @@ func TestExecNotStarted(t *testing.T) {
 	}
 	for name, edit := range map[string]func(*agentcli.Exec){
 		"argv": func(x *agentcli.Exec) { x.Definition.Argv = nil }, "starter": func(x *agentcli.Exec) { x.Starter = nil },
-		"approver": func(x *agentcli.Exec) { x.Shipped = false }, "root": func(x *agentcli.Exec) { x.Root = "" },
+		"root": func(x *agentcli.Exec) { x.Root = "" },
 	} {
 		x, r := exec(t, "file", nil)
 		edit(x)
 		if _, err := x.Run(t.Context(), r); formats.CodeOf(err) != formats.CodeBug {
 			t.Errorf("Run without %s = %v, want BUG", name, err)
 		}
-	}
-}
-
-func TestExecAsks(t *testing.T) {
-	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, r := exec(t, "file", nil)
-	script := filepath.Join(x.Root, "agent")
-	if err := os.WriteFile(script, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	x.Definition.Argv, x.Shipped = []string{"./agent", "x"}, false
-	var gates []formats.Gate
-	answer, gateErr := "approve", error(nil)
-	x.Approver = approverFunc(func(_ context.Context, g formats.Gate) (formats.Decision, error) {
-		gates = append(gates, g)
-		return formats.Decision{Answer: answer}, gateErr
-	})
-	gateErr = &formats.GateOpenError{}
-	if _, err := x.Run(t.Context(), r); formats.CodeOf(err) != formats.CodeUntrusted || formats.HelpOf(err) == "" {
-		t.Errorf("Run without a person = %v, want UNTRUSTED", err)
-	}
-	gateErr, answer = nil, "reject"
-	if _, err := x.Run(t.Context(), r); formats.CodeOf(err) != formats.CodeDenied {
-		t.Errorf("Run that is refused = %v, want DENIED", err)
-	}
-	answer = "approve"
-	var wg sync.WaitGroup
-	for range 3 {
-		wg.Go(func() {
-			if ret, err := x.Run(t.Context(), r); err != nil || ret.Summary != "did it" {
-				t.Errorf("Run = %+v, %v", ret, err)
-			}
-		})
-	}
-	wg.Wait()
-	if len(gates) != 3 {
-		t.Fatalf("asked %d times, want 3: no answer, no, yes", len(gates))
-	}
-	g := gates[2]
-	if !g.NeedsPerson || len(g.Digest) != 64 || !slices.Equal(g.Show, []string{"subagents/worker.md", `["./agent" "x"]`}) {
-		t.Errorf("gate = %+v", g)
-	}
-	if err := os.WriteFile(script, append(program, 'x'), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := x.Run(t.Context(), r); err != nil || len(gates) != 4 || gates[3].Digest == g.Digest {
-		t.Errorf("Run of a changed program = %v after %d questions, want a fourth one", err, len(gates))
 	}
 }
