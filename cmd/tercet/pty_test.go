@@ -121,15 +121,6 @@ func (s *screen) ends() int {
 	return -1
 }
 
-func workspaceIn(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if _, err := initWorkspace(t.Context(), dir, 1, false); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 func TestPromptOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := onTerminal(t, workspaceIn(t))
