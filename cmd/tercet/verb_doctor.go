@@ -27,6 +27,7 @@ const (
 	gradeOK   = "ok"
 	gradeWarn = "warn"
 	gradeFail = "fail"
+	gradeSkip = "skip" // not looked at, because nothing may start here yet
 )
 
 // finding is one line of doctor.
@@ -79,8 +80,56 @@ func (a *app) doctorVerb() *cobra.Command {
 func (w *world) doctor(ctx context.Context) []finding {
 	var list []finding
 	list = append(list, finding{Name: "tercet", Grade: gradeOK, Text: fmt.Sprintf("%s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)})
+	trusted := w.trustFound()
+	list = append(list, trusted)
+	may := trusted.Grade == gradeOK
+	probes := w.programsFound(ctx, may)
+	list = append(list, probes...)
+	list = append(list, w.runnerFound(probes[2:]))
+	if may {
+		list = append(list, w.sandboxFound(ctx))
+	} else {
+		list = append(list, finding{Name: "sandbox", Grade: gradeSkip, Text: notAsked})
+	}
+	if !w.has {
+		return append(list, finding{Name: "workspace", Grade: gradeWarn, Text: "none here or above", Fix: "run tercet init"})
+	}
+	list = append(list, finding{Name: "workspace", Grade: gradeOK, Text: w.dir})
+	list = append(list, w.stateFound(ctx), w.lockFound(ctx), w.clockFound())
+	list = append(list, w.leasesFound(ctx)...)
+	return append(list, w.foreignFound()...)
+}
+
+const notAsked = "not asked: it would start a program"
+
+// trustFound tells whether a program may start in this project, and what to do if not.
+func (w *world) trustFound() finding {
+	f := finding{Name: "trust", Grade: gradeWarn}
+	v, err := w.trust()
+	if err == nil && v.by == "" {
+		err = v.untrusted(w.dir)
+	}
+	if err != nil {
+		f.Text, f.Fix = err.Error(), formats.HelpOf(err)
+		return f
+	}
+	f.Grade, f.Text = gradeOK, "programs may start, trusted by "+v.by
+	return f
+}
+
+// programsFound tells of git, Go and the agent CLIs, in this order. Where nothing may start they are looked for, not asked.
+func (w *world) programsFound(ctx context.Context, may bool) []finding {
 	drivers := agentcli.Drivers()
 	probes := make([]finding, len(drivers)+2)
+	if !may {
+		for i, name := range slices.Concat([]string{"git", "go"}, agentcli.Names()) {
+			probes[i] = finding{Name: name, Grade: gradeSkip, Text: "not installed"}
+			if at, err := w.starter.Look(name); err == nil {
+				probes[i].Text = at + ", " + notAsked
+			}
+		}
+		return probes
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		probes[0] = w.program(ctx, "git", gradeFail, "install git: /implement works in a worktree", "--version")
@@ -92,15 +141,7 @@ func (w *world) doctor(ctx context.Context) []finding {
 		wg.Go(func() { probes[i+2] = w.agentFound(ctx, d) })
 	}
 	wg.Wait()
-	list = append(list, probes...)
-	list = append(list, w.runnerFound(probes[2:]), w.sandboxFound(ctx))
-	if !w.has {
-		return append(list, finding{Name: "workspace", Grade: gradeWarn, Text: "none here or above", Fix: "run tercet init"})
-	}
-	list = append(list, finding{Name: "workspace", Grade: gradeOK, Text: w.dir})
-	list = append(list, w.stateFound(ctx), w.lockFound(ctx), w.clockFound())
-	list = append(list, w.leasesFound(ctx)...)
-	return append(list, w.foreignFound()...)
+	return probes
 }
 
 // program asks a program for its version.
