@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -35,7 +36,7 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		}
 	}()
 	kept := ret.Artifacts[:0:0]
-	seen := map[string]bool{}
+	seen, folded := map[string]bool{}, map[string]bool{}
 	for _, a := range ret.Artifacts {
 		problem := pathProblem(a.Path)
 		var data []byte
@@ -43,6 +44,8 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		case problem != "":
 		case seen[path.Clean(a.Path)]:
 			problem = "is listed twice"
+		case a.Type.IsDocument() && folded[strings.ToLower(path.Clean(a.Path))]:
+			problem = "differs from another one in case only"
 		case a.Type.IsDocument() && g.info.Workflow:
 			problem = fileProblem(g.d.Root, a.Path, "the project") // its step placed it
 		case a.Type.IsDocument():
@@ -65,6 +68,7 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		}
 		a.Path = path.Clean(a.Path)
 		seen[a.Path] = true
+		folded[strings.ToLower(a.Path)] = true
 		if data != nil {
 			docs = append(docs, document{index: len(kept), data: data})
 		}
@@ -139,6 +143,8 @@ func pathProblem(p string) string {
 		return "has an absolute path, expected one relative to its folder"
 	case strings.ContainsRune(p, '\\'):
 		return "has a backslash in its path, expected slashes"
+	case strings.ContainsRune(p, ':'):
+		return "has a colon in its path, which means a drive or a stream on Windows"
 	case strings.ContainsFunc(p, unicode.IsControl):
 		return "has a control character in its path"
 	}
@@ -163,11 +169,16 @@ func pathProblem(p string) string {
 // windowsName tells whether a name means a device on Windows, where the tree may be checked out.
 func windowsName(name string) bool {
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
+	name = strings.TrimRight(name, " ")
 	switch name {
-	case "con", "prn", "aux", "nul":
+	case "con", "prn", "aux", "nul", "conin$", "conout$":
 		return true
 	}
-	return len(name) == 4 && (strings.HasPrefix(name, "com") || strings.HasPrefix(name, "lpt")) && name[3] >= '1' && name[3] <= '9'
+	port, ok := strings.CutPrefix(name, "com")
+	if !ok {
+		port, ok = strings.CutPrefix(name, "lpt")
+	}
+	return ok && slices.Contains([]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³"}, port)
 }
 
 // reason is an error of the file system without the path, which the message has already.

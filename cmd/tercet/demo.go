@@ -293,7 +293,7 @@ func (d *demo) entry(line string, words []string) int {
 // title and show speak on standard output, but not under --json.
 func (d *demo) title(format string, args ...any) {
 	if !d.app.flags.json {
-		d.app.term.answer("\n%s", fmt.Sprintf(format, args...))
+		d.app.term.answer("\n%s", passage(lined(format, args...)))
 	}
 }
 

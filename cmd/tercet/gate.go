@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"tercet/formats"
 )
@@ -87,10 +89,11 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 	for {
 		words := make([]string, len(g.Choices))
 		for i, c := range g.Choices {
-			words[i] = fmt.Sprintf("[%s]%s", c.Label[:1], c.Label[1:])
+			_, size := utf8.DecodeRuneInString(c.Label)
+			words[i] = fmt.Sprintf("[%s]%s", oneLine(c.Label[:size]), oneLine(c.Label[size:]))
 		}
 		last := g.Choices[len(g.Choices)-1].Label
-		fmt.Fprintf(w, "%s  %s  (enter: %s) ", clean(g.Question), strings.Join(words, "  "), last)
+		fmt.Fprintf(w, "%s  %s  (enter: %s) ", oneLine(g.Question), strings.Join(words, "  "), oneLine(last))
 		line, err := p.app.readLine(ctx)
 		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
 			fmt.Fprintln(w)
@@ -106,7 +109,7 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 		if label, ok := choose(g.Choices, word); ok {
 			return formats.Decision{Answer: label, By: "person", Note: strings.TrimSpace(note)}, nil
 		}
-		fmt.Fprintf(w, "expected one of the choices, got %q; words behind the choice are kept as a note\n", clean(word))
+		fmt.Fprintf(w, "expected one of the choices, got %s; words behind the choice are kept as a note\n", oneLine(strconv.Quote(word)))
 	}
 }
 

@@ -102,7 +102,7 @@ func (a *app) explainCode(code string) error {
 			a.term.json(map[string]any{"schema": "tercet.code/1", "code": code, "meaning": meaning, "text": p.Text, "wrong": p.Wrong.String(), "line": p.Wrong.Line, "right": p.Right.String()})
 			return nil
 		}
-		a.term.answer("%s: %s\n\n%s\n\nwrong:\n\n%s\nright:\n\n%s", code, meaning, p.Text, p.Wrong.shown(), p.Right.shown())
+		a.term.answer("%s: %s\n\n%s\n\nwrong:\n\n%s\nright:\n\n%s", code, meaning, passage(p.Text), passage(p.Wrong.shown()), passage(p.Right.shown()))
 		return nil
 	}
 	return &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("no diagnostic has the code %s", code), Help: nearest.Help(code, names)}

@@ -13,7 +13,7 @@ import (
 // event prints one plain line for each step that ended, on standard error.
 func (t *terminal) event(e trace.Event) {
 	if e.Kind == trace.Gate && e.Message == "answered by "+interp.ByTimeout && !t.quiet && !t.silent {
-		fmt.Fprintf(t.io.err, "\n  gate: %s %s (no answer in time)\n", clean(e.Name), clean(e.Outcome))
+		fmt.Fprintf(t.io.err, "\n  gate: %s %s (no answer in time)\n", oneLine(e.Name), oneLine(e.Outcome))
 		return
 	}
 	if t.quiet || t.silent || e.Kind != trace.Step || e.Outcome == "" {
@@ -26,9 +26,9 @@ func (t *terminal) event(e trace.Event) {
 	case !o.Passes():
 		mark = t.glyph("✗", "x")
 	}
-	line := fmt.Sprintf("%s %s", mark, clean(e.Name))
+	line := fmt.Sprintf("%s %s", mark, oneLine(e.Name))
 	if o := formats.Outcome(e.Outcome); !o.Passes() {
-		line += ": " + e.Outcome
+		line += ": " + oneLine(e.Outcome)
 	}
 	fmt.Fprintln(t.io.err, "  "+line)
 }

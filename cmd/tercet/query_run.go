@@ -81,7 +81,7 @@ func (a *app) runQuery(ctx context.Context, c queryCall) error {
 	c.Memory = queryMemory + perByte*size
 	c.Request.Statuses = statusesOfReady()
 	q := c.Request
-	q.Out, q.Err = a.io.out, a.io.err
+	q.Out, q.Err = a.term.screens()
 	ready, code, err := query.NewCommand(q)
 	if err != nil {
 		a.sayQuery(err)
@@ -196,7 +196,7 @@ func (a *app) boundedQuery(ctx context.Context, c queryCall) (done bool, err err
 	if _, ok := errors.AsType[*proc.StartError](err); ok {
 		return false, nil
 	}
-	a.io.out.Write(res.Stdout) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
+	a.term.raw(res.Stdout)
 	if ctx.Err() != nil {
 		return true, context.Cause(ctx)
 	}
@@ -207,7 +207,7 @@ func (a *app) boundedQuery(ctx context.Context, c queryCall) (done bool, err err
 		a.sayQuery(limit)
 		return true, shown{queryFailed}
 	}
-	a.io.err.Write(res.Stderr) //nolint:errcheck // there is no one to tell
+	a.term.rawErr(res.Stderr)
 	if res.Exit != 0 {
 		return true, shown{res.Exit}
 	}

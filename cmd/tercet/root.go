@@ -207,7 +207,7 @@ func (a *app) answerText(title, text string) {
 		a.term.json(a.edge(formats.Return{Status: formats.StatusCompleted, Summary: title, Text: text}))
 		return
 	}
-	a.term.answer("%s", text)
+	a.term.answer("%s", passage(text))
 }
 
 // group makes a verb of verbs: without one of them behind it, it says which there are.

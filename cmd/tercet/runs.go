@@ -197,7 +197,7 @@ func newSwitchboard(w *world) *switchboard {
 type cleaned struct{ w io.Writer }
 
 func (c cleaned) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(c.w, clean(string(p))); err != nil {
+	if _, err := io.WriteString(c.w, wrapped(string(p))+"\n"); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -220,7 +220,7 @@ func (s *switchboard) Emit(e trace.Event) {
 	}
 	s.w.app.term.event(e)
 	if s.w.app.flags.events {
-		s.w.app.term.raw(append(s.w.mask.Line(trace.Encode(e)), '\n'))
+		s.w.app.term.rawJSON(append(s.w.mask.Line(trace.Encode(e)), '\n'))
 	}
 	if s.log != nil {
 		s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Str("step", e.Step).Str("outcome", e.Outcome).Int("depth", e.ToDepth).

@@ -4,7 +4,8 @@ package main
 //
 //   - Answers go to standard output, everything else to standard error, one line each, as "tercet: ...".
 //   - A message is lower case without a period; advice follows on its own line as "help: ...".
-//   - Text that comes from files, agents and tools is shown through clean: no control character reaches the terminal.
+//   - Text that comes from files, agents and tools is shown through clean.go: no control character reaches the terminal, and
+//     no line feed inside a message makes a line that looks like one of tercet's own.
 //   - Colour only on a terminal and without NO_COLOR; glyphs only where the locale is UTF-8.
 //   - With --json standard output holds exactly one JSON document.
 
@@ -13,9 +14,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"golang.org/x/term"
 
@@ -73,38 +74,53 @@ func (t *terminal) configure(f engineFlags) error {
 	return nil
 }
 
-// answer prints a result.
+// answer prints a result: strings stand inside its lines, a passage on lines of its own.
 func (t *terminal) answer(format string, args ...any) {
-	text := clean(sprintf(format, args...))
+	text := lined(format, args...)
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
 	fmt.Fprint(t.io.out, text)
 }
 
-// raw prints bytes as they are: JSON and what a filter made.
-func (t *terminal) raw(data []byte) { t.io.out.Write(data) } //nolint:errcheck // a closed pipe ends the process by SIGPIPE
+// raw prints bytes as they are, and on a terminal through clean.
+func (t *terminal) raw(data []byte) { t.pass(t.io.out, t.outTTY, data) }
+
+// rawErr is raw for standard error.
+func (t *terminal) rawErr(data []byte) { t.pass(t.io.err, t.errTTY, data) }
+
+func (t *terminal) pass(w io.Writer, tty bool, data []byte) {
+	if tty {
+		data = []byte(clean(string(data)))
+	}
+	w.Write(data) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
+}
+
+// rawJSON prints JSON that was encoded before.
+func (t *terminal) rawJSON(doc []byte) {
+	t.io.out.Write(jsonSafe(doc)) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
+}
 
 // note prints one line to standard error unless --quiet.
 func (t *terminal) note(format string, args ...any) {
 	if !t.quiet {
-		t.say(sprintf(format, args...))
+		t.say(lined(format, args...))
 	}
 }
 
-// say prints one line to standard error.
+// say prints a message to standard error; its further lines are marked.
 func (t *terminal) say(line string) {
-	fmt.Fprintln(t.io.err, "tercet: "+clean(line))
+	fmt.Fprintln(t.io.err, "tercet: "+wrapped(line))
 }
 
 // prompt prints to standard error as it stands, without a line of its own: questions and what they are about.
 func (t *terminal) prompt(format string, args ...any) {
-	fmt.Fprint(t.io.err, clean(sprintf(format, args...)))
+	fmt.Fprint(t.io.err, lined(format, args...))
 }
 
 func (t *terminal) help(text string) {
 	if text != "" {
-		fmt.Fprintln(t.io.err, "help: "+clean(text))
+		fmt.Fprintln(t.io.err, "help: "+wrapped(text))
 	}
 }
 
@@ -137,7 +153,7 @@ func (t *terminal) encode(v any, indent string) {
 		t.say("json: " + err.Error())
 		return
 	}
-	t.raw(b.Bytes())
+	t.rawJSON(b.Bytes())
 }
 
 // failure prints an error with what to do next.
@@ -153,21 +169,39 @@ func (t *terminal) failure(err error) {
 	case errors.As(err, &use):
 		t.say(use.Error())
 		if shown := use.Shown(); shown != "" {
-			fmt.Fprintln(t.io.err, "  "+clean(shown))
+			fmt.Fprintln(t.io.err, "  "+oneLine(shown))
 			fmt.Fprintln(t.io.err, "  "+use.Caret())
 		}
-		fmt.Fprintln(t.io.err, clean(use.Usage()))
+		fmt.Fprintln(t.io.err, wrapped(use.Usage()))
 		t.help(formats.HelpOf(err))
 	default:
-		for i, line := range strings.Split(err.Error(), "\n") {
-			if i == 0 && positioned(line) {
-				fmt.Fprintln(t.io.err, clean(line))
-				continue
+		for i, one := range joined(err) {
+			if text := one.Error(); i == 0 && positioned(text) {
+				fmt.Fprintln(t.io.err, wrapped(text))
+			} else {
+				t.say(text)
 			}
-			t.say(line)
 		}
 		t.help(formats.HelpOf(err))
 	}
+}
+
+// joined gives the errors that were put together into one, in order.
+func joined(err error) []error {
+	list, ok := err.(interface{ Unwrap() []error }) // what it wraps has a message around it
+	if !ok {
+		return []error{err}
+	}
+	var out []error
+	texts := make([]string, 0, len(list.Unwrap()))
+	for _, one := range list.Unwrap() {
+		texts = append(texts, one.Error())
+		out = append(out, joined(one)...)
+	}
+	if strings.Join(texts, "\n") != err.Error() {
+		return []error{err}
+	}
+	return out
 }
 
 // positioned tells whether a line begins with file:line:col already.
@@ -189,10 +223,10 @@ func (t *terminal) returned(ret formats.Return) {
 	}
 	if !t.silent {
 		if ret.Text != "" {
-			t.answer("%s", ret.Text)
+			t.answer("%s", passage(ret.Text))
 		}
 		if judged && ret.Summary != "" && ret.Text == "" {
-			t.answer("%s", ret.Summary)
+			t.answer("%s", passage(ret.Summary))
 		}
 	}
 	if !judged {
@@ -231,7 +265,7 @@ func (t *terminal) stopped(ret formats.Return) {
 		case i > 0 && e.Message == ret.Errors[i-1].Message:
 			continue // the same failure under a wider code
 		case positioned(e.Message) && formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
-			fmt.Fprintln(t.io.err, clean(e.Message))
+			fmt.Fprintln(t.io.err, wrapped(e.Message))
 		default:
 			t.say(string(e.Code) + ": " + e.Message)
 		}
@@ -256,9 +290,9 @@ func (t *terminal) diagnostics(d *formats.Diagnostics) {
 		if one.Severity == formats.SeverityWarning {
 			line = strings.Replace(line, one.Code+": ", one.Code+": warning: ", 1)
 		}
-		fmt.Fprintln(t.io.err, clean(line))
+		fmt.Fprintln(t.io.err, wrapped(line))
 		if one.Help != "" {
-			fmt.Fprintln(t.io.err, "  help: "+clean(one.Help))
+			fmt.Fprintln(t.io.err, "  help: "+wrapped(one.Help))
 		}
 	}
 }
@@ -269,11 +303,11 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 	if d.Severity == formats.SeverityWarning {
 		word, code = "warning", "33;1"
 	}
-	fmt.Fprintf(t.io.err, "%s: %s\n", t.paint(code, sprintf("%s[%s]", word, d.Code)), clean(d.Message))
+	fmt.Fprintf(t.io.err, "%s: %s\n", t.paint(code, sprintf("%s[%s]", word, d.Code)), wrapped(d.Message))
 	if d.Pos.IsZero() {
-		fmt.Fprintf(t.io.err, "  --> %s\n", clean(d.File))
+		fmt.Fprintf(t.io.err, "  --> %s\n", oneLine(d.File))
 	} else {
-		fmt.Fprintf(t.io.err, "  --> %s:%d:%d\n", clean(d.File), d.Pos.Line, d.Pos.Col)
+		fmt.Fprintf(t.io.err, "  --> %s:%d:%d\n", oneLine(d.File), d.Pos.Line, d.Pos.Col)
 	}
 	if line, ok := lineOf(src, d.Pos.Line); ok {
 		number := fmt.Sprint(d.Pos.Line)
@@ -287,7 +321,7 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 			strings.Repeat(" ", argspec.Width(strings.ReplaceAll(before, "\t", "    "))), t.paint(code, strings.Repeat("^", max(1, marks))))
 	}
 	if d.Help != "" {
-		fmt.Fprintf(t.io.err, "  = help: %s\n", clean(d.Help))
+		fmt.Fprintf(t.io.err, "  = help: %s\n", wrapped(d.Help))
 	}
 	if isDiagnostic(d.Code) {
 		fmt.Fprintf(t.io.err, "  = note: run 'tercet explain %s'\n", d.Code)
@@ -317,13 +351,13 @@ func (t *terminal) table(tab formats.Table) {
 	widths := make([]int, len(tab.Columns))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], argspec.Width(clean(cell)))
+			widths[i] = max(widths[i], argspec.Width(oneLine(cell)))
 		}
 	}
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = clean(cell)
+			cells[i] = oneLine(cell)
 			if t.outTTY && i < len(row)-1 {
 				cells[i] += strings.Repeat(" ", widths[i]-argspec.Width(cells[i])+2)
 			}
@@ -342,38 +376,4 @@ func upper(words []string) []string {
 		out[i] = strings.ToUpper(strings.ReplaceAll(w, "_", " "))
 	}
 	return out
-}
-
-// clean makes untrusted text safe for a terminal: control characters, escapes, and marks that reorder or hide text are
-// shown as their code point. Line feeds and tabs stay.
-func clean(s string) string {
-	plain := true
-	for _, r := range s {
-		if unsafeRune(r) {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unsafeRune(r) {
-			fmt.Fprintf(&b, "<U+%04X>", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func unsafeRune(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0x200b && r <= 0x200f, r == 0xfeff:
-		return true
-	}
-	return false
 }

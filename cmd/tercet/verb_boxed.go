@@ -102,8 +102,8 @@ func (a *app) boxed(cmd *cobra.Command, args []string, net bool) error {
 	}
 	a.term.note("sandbox: %s", b)
 	res, err := w.starter.Run(cmd.Context(), c)
-	a.io.out.Write(res.Stdout) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
-	a.io.err.Write(res.Stderr) //nolint:errcheck // there is no one to tell
+	a.term.raw(res.Stdout)
+	a.term.rawErr(res.Stderr)
 	switch {
 	case err != nil:
 		return err

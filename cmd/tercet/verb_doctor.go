@@ -62,9 +62,9 @@ func (a *app) doctorVerb() *cobra.Command {
 				a.term.json(map[string]any{"schema": "tercet.doctor/1", "ok": !failed, "findings": list})
 			} else {
 				for _, f := range list {
-					a.term.answer("%-4s  %-10s  %s", f.Grade, clean(f.Name), clean(f.Text))
+					a.term.answer("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
 					if f.Fix != "" {
-						a.term.answer("                  %s", clean(f.Fix))
+						a.term.answer("                  %s", f.Fix)
 					}
 				}
 			}

@@ -37,9 +37,9 @@ func (a *app) explainVerb() *cobra.Command {
 			case a.flags.json:
 				a.term.json(e.record())
 			case tiers:
-				a.term.answer("%s", e.byTier())
+				a.term.answer("%s", passage(e.byTier()))
 			default:
-				a.term.answer("%s", e.text())
+				a.term.answer("%s", passage(e.text()))
 			}
 			return nil
 		},
@@ -133,7 +133,7 @@ func (e *explanation) record() map[string]any {
 func (e *explanation) text() string {
 	var b strings.Builder
 	o := e.outline
-	fmt.Fprintf(&b, "%s\n%s\nfile: %s\n", argspec.Usage(o.Command, e.prog.Args), o.Description, o.File)
+	fmt.Fprintf(&b, "%s\n%s\nfile: %s\n", argspec.Usage(o.Command, e.prog.Args), oneLine(o.Description), oneLine(o.File))
 	e.arguments(&b)
 	e.promptText(&b)
 	if o.During != "" {

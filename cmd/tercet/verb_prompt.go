@@ -62,7 +62,7 @@ func (w *world) showPrompt(ctx context.Context, agent string, number int) error 
 	p := prompt.Stable(prompt.Input{Request: r, Info: info})
 	if !w.app.flags.json {
 		if w.app.term.outTTY {
-			w.app.term.answer("%s", p.Text)
+			w.app.term.answer("%s", passage(p.Text))
 		} else {
 			w.app.term.raw([]byte(p.Text))
 		}

@@ -105,7 +105,7 @@ func (a *app) stateTransitions() *cobra.Command {
 				a.term.json(map[string]any{"schema": "tercet.transitions/1", "transitions": table})
 				return nil
 			}
-			a.term.answer("%s", state.TransitionsText())
+			a.term.answer("%s", passage(state.TransitionsText()))
 			return nil
 		},
 	}

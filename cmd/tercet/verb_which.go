@@ -76,7 +76,7 @@ func (w *world) which(line string, show bool) error {
 		for _, m := range marks(c) {
 			w.app.term.answer("%v line %v: %v", m["does"], m["line"], m["text"])
 		}
-		w.app.term.answer("\n%s", c.Text())
+		w.app.term.answer("\n%s", passage(c.Text()))
 	}
 	w.app.term.diagnostics(&formats.Diagnostics{List: c.Warnings})
 	return nil

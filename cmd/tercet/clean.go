@@ -1,0 +1,148 @@
+package main
+
+// What text of strangers (files, agents, tools, names, titles) looks like on a terminal. Every byte on its way there passes
+// clean, directly or by one of the forms around it. JSON keeps its meaning: what clean would show is escaped there.
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// continued stands before each further line of a message, so that no line of a stranger begins like one of tercet's own.
+const continued = "\n  > "
+
+// passage is text of several lines that stands on lines of its own; any other argument of an answer, a note or a prompt
+// stands inside one line.
+type passage string
+
+// clean makes untrusted text safe for a terminal: control characters, escapes, marks that reorder or hide text, and bytes
+// that are no UTF-8 are shown as what they are. Line feeds and tabs stay.
+func clean(s string) string { return showing(s, unsafeRune) }
+
+// oneLine is clean for text inside one line or one cell: line feeds and tabs are shown as well.
+func oneLine(s string) string {
+	return showing(s, func(r rune) bool { return r == '\n' || r == '\t' || unsafeRune(r) })
+}
+
+// wrapped is clean for a message: its further lines are marked.
+func wrapped(s string) string {
+	return strings.ReplaceAll(clean(strings.TrimRight(s, "\n")), "\n", continued)
+}
+
+// lined puts arguments into a format, each inside one line.
+func lined(format string, args ...any) string {
+	shown := make([]any, len(args))
+	for i, arg := range args {
+		shown[i] = arg
+		switch v := arg.(type) {
+		case passage:
+			shown[i] = string(v)
+		case error:
+			shown[i] = oneLine(v.Error())
+		case fmt.Stringer:
+			shown[i] = oneLine(v.String())
+		default:
+			if text := reflect.ValueOf(arg); text.Kind() == reflect.String {
+				shown[i] = oneLine(text.String())
+			}
+		}
+	}
+	return clean(fmt.Sprintf(format, shown...))
+}
+
+// jsonSafe escapes in a JSON document what a terminal would obey, which stands in its strings only: the document means the same.
+func jsonSafe(doc []byte) []byte {
+	if bytes.IndexFunc(doc, unsafeRune) < 0 && utf8.Valid(doc) {
+		return doc
+	}
+	var b bytes.Buffer
+	for _, r := range string(doc) {
+		switch {
+		case r == '\r': // a line ending: inside of a string it would be no JSON
+			b.WriteRune(r)
+		case !unsafeRune(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.Bytes()
+}
+
+func showing(s string, hide func(rune) bool) string {
+	if strings.IndexFunc(s, hide) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, "<0x%02X>", s[0])
+		case hide(r):
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+		s = s[size:]
+	}
+	return b.String()
+}
+
+// unsafeRune tells what must not reach a terminal: C0 and C1 but line feed and tab, the ends of lines and paragraphs, and
+// what has no shape of its own: marks of direction, of zero width, tags. Marks of numbers that are seen are text.
+func unsafeRune(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x7f && r >= 0x20:
+		return false
+	case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point):
+		return true
+	}
+	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// screens gives the streams for a part of the program that writes bytes of strangers itself: a terminal gets them clean.
+func (t *terminal) screens() (out, err io.Writer) {
+	out, err = t.io.out, t.io.err
+	if t.outTTY {
+		out = &ttyWriter{w: out}
+	}
+	if t.errTTY {
+		err = &ttyWriter{w: err}
+	}
+	return out, err
+}
+
+// ttyWriter is a stream to a terminal; a character that two writes share is shown with the second.
+type ttyWriter struct {
+	w    io.Writer
+	rest []byte
+}
+
+func (s *ttyWriter) Write(p []byte) (int, error) {
+	data := append(s.rest, p...) //nolint:gocritic // rest is cut out of data again below
+	cut := len(data)
+	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
+		if tail := data[len(data)-i:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				cut -= i
+			}
+			break
+		}
+	}
+	s.rest = bytes.Clone(data[cut:])
+	if _, err := io.WriteString(s.w, clean(string(data[:cut]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/formats"
+	"tercet/internal/trace"
+)
+
+// nasty is what strangers write to get at a terminal.
+const nasty = "a\x1b]52;c;eA==\x07b\x9bc\u009b31m\u202ed\u2066\u200b\u00ad\U000e0041\ntercet: all is well\r\x00\x7f\xff"
+
+// badIn gives the first thing of an output that must not reach a terminal; line feeds and tabs are looked for by the caller.
+func badIn(s string) string {
+	if !utf8.ValidString(s) {
+		return "no UTF-8"
+	}
+	for _, r := range s {
+		switch {
+		case r == '\n', r == '\t':
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x61c, r >= 0x200b && r <= 0x200f, r == 0x2060, r == 0xfeff, r == 0x2028, r == 0x2029:
+			return "a character that the terminal obeys"
+		}
+	}
+	return ""
+}
+
+func FuzzClean(f *testing.F) {
+	for _, s := range []string{"", "plain\n\ttext", nasty, "\xc2", "\xe2\x80", "\U0010ffff", "\u061c\u2028\u2060\ufeff", "\xed\xa0\x80", "\"\u0085\U000e0001\"", "é中👩‍💻"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		shown, line, message := clean(s), oneLine(s), wrapped(s)
+		for _, out := range []string{shown, line, message, lined("%s %v %q", s, errors.New(s), s), lined("%s", passage(s))} {
+			if bad := badIn(out); bad != "" {
+				t.Fatalf("%q became %q: %s", s, out, bad)
+			}
+		}
+		if strings.ContainsAny(line, "\n\t") {
+			t.Fatalf("%q became %q: more than one line or cell", s, line)
+		}
+		if strings.Count(message, "\n") != strings.Count(message, continued) {
+			t.Fatalf("%q became %q: a line without its mark", s, message)
+		}
+		if clean(shown) != shown || oneLine(line) != line {
+			t.Fatalf("%q is not stable: %q", s, shown)
+		}
+		if strings.Count(shown, "\n") != strings.Count(s, "\n") {
+			t.Fatalf("%q became %q: lines were lost or made", s, shown)
+		}
+		var seen bytes.Buffer
+		out := &ttyWriter{w: &seen}
+		for i := range len(s) { // each byte on its own
+			_, _ = out.Write([]byte{s[i]})
+		}
+		if got := seen.String() + clean(string(out.rest)); got != shown {
+			t.Fatalf("%q became %q in pieces, %q at once", s, got, shown)
+		}
+		doc, err := json.Marshal(map[string]string{"k": s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		safe := jsonSafe(doc)
+		if bad := badIn(string(safe)); bad != "" || bytes.ContainsAny(safe, "\n\t\r") {
+			t.Fatalf("%q became %q: %s", doc, safe, bad)
+		}
+		var before, after map[string]string
+		if err := errors.Join(json.Unmarshal(doc, &before), json.Unmarshal(safe, &after)); err != nil || before["k"] != after["k"] {
+			t.Fatalf("%q became %q, which means something else: %v", doc, safe, err)
+		}
+	})
+}
+
+// TestClean shows the forms: as text, inside a line, as a message.
+func TestClean(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ in, text, line, message string }{
+		{"plain é中", "plain é中", "plain é中", "plain é中"},
+		{"a\nb\tc\n", "a\nb\tc\n", "a<U+000A>b<U+0009>c<U+000A>", "a\n  > b\tc"},
+		{"\x1b[31m", "<U+001B>[31m", "<U+001B>[31m", "<U+001B>[31m"},
+		{"\x9b\u009b\xff", "<0x9B><U+009B><0xFF>", "<0x9B><U+009B><0xFF>", "<0x9B><U+009B><0xFF>"},
+		{"\u061c\u00ad\u2060\u2028\U000e0041", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>"},
+	} {
+		if diff := cmp.Diff([]string{tc.text, tc.line, tc.message}, []string{clean(tc.in), oneLine(tc.in), wrapped(tc.in)}); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tc.in, diff)
+		}
+	}
+}
+
+// TestEveryMouth sends nasty text through each way to the terminal: nothing of it is obeyed, and no line of it looks like
+// a line of tercet.
+func TestEveryMouth(t *testing.T) {
+	t.Parallel()
+	failed := formats.Return{
+		Status: formats.StatusFailed, Text: "x", Summary: nasty, NextSteps: nasty, Warnings: []string{nasty}, BlockedReason: nasty,
+		Errors: []formats.ReturnError{{Code: formats.CodeUnknown, Message: nasty, Recommendation: nasty}, {Message: "a:1:2: E001: " + nasty, Code: formats.CodeInvalidCommand}},
+		Issues: []formats.Issue{{Level: "error", Description: nasty, Files: []string{nasty}, Line: 1}},
+	}
+	blocked := failed
+	blocked.Status = formats.StatusBlocked
+	found := &formats.Diagnostics{
+		List:    []formats.Diagnostic{{Code: "E001", File: nasty, Pos: formats.Pos{Line: 1, Col: 3}, End: formats.Pos{Line: 1, Col: 9}, Message: nasty, Help: nasty}, {Code: "E002", File: nasty, Message: nasty, Help: nasty}},
+		Sources: map[string][]byte{nasty: []byte(nasty)},
+	}
+	for name, speak := range map[string]func(*terminal){
+		"answer": func(t *terminal) { t.answer("one %s, %v and %q", nasty, errors.New(nasty), nasty) },
+		"note":   func(t *terminal) { t.note("one %s", nasty) },
+		"say":    func(t *terminal) { t.say(nasty) },
+		"prompt": func(t *terminal) { t.prompt("Trust %s? ", nasty) },
+		"help":   func(t *terminal) { t.help(nasty) },
+		"failure": func(t *terminal) {
+			t.failure(&formats.Failure{Code: formats.CodeIO, Message: nasty, Err: errors.New(nasty), Help: nasty})
+		},
+		"failures":       func(t *terminal) { t.failure(errors.Join(errors.New(nasty), errors.New(nasty))) },
+		"placed failure": func(t *terminal) { t.failure(errors.New("a:1:2: " + nasty)) },
+		"diagnostics":    func(t *terminal) { t.failure(found) },
+		"failed":         func(t *terminal) { t.returned(failed) },
+		"blocked":        func(t *terminal) { t.returned(blocked) },
+		"table": func(t *terminal) {
+			t.table(formats.Table{Title: nasty, Columns: []string{"a", "b"}, Rows: [][]string{{nasty, nasty}}})
+		},
+		"step": func(t *terminal) { t.event(trace.Event{Kind: trace.Step, Name: nasty, Outcome: nasty}) },
+		"gate in time": func(t *terminal) {
+			t.event(trace.Event{Kind: trace.Gate, Message: "answered by timeout", Name: nasty, Outcome: nasty})
+		},
+		"json":       func(t *terminal) { t.json(map[string]string{nasty: nasty}) },
+		"json line":  func(t *terminal) { t.jsonLine(map[string]string{nasty: nasty}) },
+		"raw":        func(t *terminal) { t.raw([]byte(nasty)) },
+		"raw errors": func(t *terminal) { t.rawErr([]byte(nasty)) },
+		"log":        func(t *terminal) { _, _ = cleaned{t.io.err}.Write([]byte(nasty + "\n")) },
+	} {
+		for _, tty := range []bool{true, false} {
+			if !tty && strings.HasPrefix(name, "raw") {
+				continue // bytes for a file or a program stay what they are
+			}
+			var out bytes.Buffer
+			term := &terminal{io: stdio{out: &out, err: &out}, env: func(string) string { return "" }, outTTY: tty, errTTY: tty}
+			speak(term)
+			got := out.String()
+			if bad := badIn(got); bad != "" || got == "" {
+				t.Errorf("%s: %q: %s", name, got, bad)
+			}
+			if !strings.HasPrefix(name, "raw") && strings.Contains(got, "\ntercet: all") {
+				t.Errorf("%s: a line of a stranger looks like one of tercet: %q", name, got)
+			}
+		}
+	}
+}
