@@ -28,6 +28,7 @@ var (
 )
 
 func TestAgents(t *testing.T) {
+	t.Parallel()
 	if *agentsFlag == "" {
 		t.Skip("no -agents: agents.sh installs them and runs this")
 	}

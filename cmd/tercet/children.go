@@ -94,7 +94,9 @@ func (w *world) sweep() {
 		}
 		if n := proc.Sweep(c); n > 0 {
 			w.app.term.note("ended %d processes of %s, which a killed tercet left behind", n, c.Name)
-			dropTemp(c.Temp)
+			if err := dropTemp(c.Temp); err != nil {
+				w.app.term.note("a temporary folder is left, remove it by hand: %v", err)
+			}
 		}
 		if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			w.app.term.note("%v", err)
@@ -103,8 +105,9 @@ func (w *world) sweep() {
 }
 
 // dropTemp removes the private folder of a child that was ended.
-func dropTemp(dir string) {
+func dropTemp(dir string) error {
 	if filepath.IsAbs(dir) && strings.HasPrefix(filepath.Base(dir), "tercet-") {
-		_ = os.RemoveAll(dir) // the system empties its temporary folder by itself
+		return os.RemoveAll(dir)
 	}
+	return nil
 }

@@ -20,10 +20,12 @@ import (
 // sandboxWord makes this program put itself within bounds and become another. Only the program says it.
 const sandboxWord = "__sandbox"
 
-// walls are what a probe saw at work, once a process.
+// walls are what a probe saw at work, once a process, and what was said about them.
 type walls struct {
 	mu     sync.Mutex
 	probes []sandbox.Probe // nil until they are needed; guarded by mu
+
+	noCache sync.Once // says once that the folder of caches cannot be made
 }
 
 // prober tries what keeps programs within bounds here.
@@ -180,10 +182,23 @@ func (w *world) caches() []string {
 	for _, n := range []string{".cache", "go/pkg", ".cargo/registry", ".cargo/git", ".npm", ".gradle", ".m2"} {
 		add(home, filepath.FromSlash(n))
 	}
-	if dir := env("GOCACHE"); filepath.IsAbs(dir) {
-		_ = os.MkdirAll(dir, 0o700) // if that cannot be, go says so itself
-	} else if cache, err := os.UserCacheDir(); err == nil {
-		_ = os.MkdirAll(cache, 0o700) // as above
+	if err := makeCache(env("GOCACHE")); err != nil {
+		// What needs no cache runs all the same.
+		w.walls.noCache.Do(func() {
+			w.app.term.note("a folder for what builds keep cannot be made, set GOCACHE to one that can be written: %v", err)
+		})
 	}
 	return out
+}
+
+// makeCache makes the named folder, or the person's own if none is named.
+func makeCache(dir string) error {
+	if !filepath.IsAbs(dir) {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil //nolint:nilerr // nobody has said where one would be: there is none to make
+		}
+		dir = cache
+	}
+	return os.MkdirAll(dir, 0o700)
 }

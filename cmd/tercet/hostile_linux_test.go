@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -272,9 +273,7 @@ func TestNothingRunsBeforeTrust(t *testing.T) {
 	bin := tercetIn(t)
 	model := modelRepo(t)
 	shapes := gitShapes()
-	for name, arm := range ownShapes() {
-		shapes[name] = arm
-	}
+	maps.Copy(shapes, ownShapes())
 	if len(shapes) < 40 {
 		t.Fatalf("%d shapes, want at least 40", len(shapes))
 	}

@@ -11,12 +11,13 @@ import (
 
 // TestInitAsksForARunner: on a terminal, where an agent CLI is installed, init asks before it writes `runner: auto`. What it
 // does without a terminal is in the script doctor.
-func TestInitAsksForARunner(t *testing.T) { //nolint:paralleltest // the program is looked for on the PATH of this process
+func TestInitAsksForARunner(t *testing.T) {
+	t.Parallel()
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "codex"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", bin+string(filepath.ListSeparator)+withoutAgents(os.Getenv("PATH")))
+	path := bin + string(filepath.ListSeparator) + withoutAgents(os.Getenv("PATH"))
 	for name, tt := range map[string]struct {
 		keys, want string
 	}{
@@ -25,8 +26,9 @@ func TestInitAsksForARunner(t *testing.T) { //nolint:paralleltest // the program
 		"enter": {"\n", "runner: offline"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
-			s := onTerminal(t, dir, "init")
+			s := onTerminalWith(t, dir, []string{"PATH=" + path, "HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "init")
 			s.wait("installed: codex")
 			s.wait("Let codex do the work of subagents?")
 			s.wait("[y]es  [n]o  (enter: no)")

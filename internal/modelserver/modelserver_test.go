@@ -152,7 +152,6 @@ func events(t *testing.T, stream []byte) []string {
 // each runs a test for every wire format, streamed and plain.
 func each(t *testing.T, scenario string, tools []string, results int, check func(t *testing.T, c client, stream bool, url string, body any)) {
 	t.Helper()
-	t.Parallel()
 	for _, c := range clients() {
 		for _, stream := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/%v", c.api, stream), func(t *testing.T) {
@@ -169,7 +168,9 @@ func each(t *testing.T, scenario string, tools []string, results int, check func
 }
 
 func TestText(t *testing.T) {
+	t.Parallel()
 	each(t, "text", nil, 0, func(t *testing.T, c client, stream bool, url string, body any) {
+		t.Helper()
 		status, got, err := post(t.Context(), t, url, body)
 		if status != http.StatusOK || err != nil || !bytes.Contains(got, []byte("pong")) {
 			t.Fatalf("text = %d, %q, %v, want pong", status, got, err)
@@ -190,7 +191,9 @@ func TestToolIsOneThatIsOffered(t *testing.T) {
 		"Read,Write": `Write`, "read,write": `filePath`, "read_file,write_file": `write_file`, "exec_command,write_stdin": "END_OF_FILE", "nothing": "no tool that can do this",
 	} {
 		t.Run(tools, func(t *testing.T) {
+			t.Parallel()
 			each(t, "tool", strings.Split(tools, ","), 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				t.Helper()
 				_, got, err := post(t.Context(), t, url, body)
 				if err != nil || !strings.Contains(string(got), want) {
 					t.Errorf("tool of %s = %q, %v, want %q in it", tools, got, err, want)
@@ -201,7 +204,9 @@ func TestToolIsOneThatIsOffered(t *testing.T) {
 }
 
 func TestAfterAResultComesText(t *testing.T) {
+	t.Parallel()
 	each(t, "tool", []string{"Write", "write", "write_file"}, 1, func(t *testing.T, _ client, _ bool, url string, body any) {
+		t.Helper()
 		_, got, err := post(t.Context(), t, url, body)
 		if err != nil || !strings.Contains(string(got), "done") || strings.Contains(string(got), modelserver.WrittenName) {
 			t.Errorf("answer = %q, %v, want a final text", got, err)
@@ -213,7 +218,9 @@ func TestShellAndMCP(t *testing.T) {
 	t.Parallel()
 	for scenario, tool := range map[string]string{"shell": "Bash", "mcp": "mcp__srv__greet", "loop": "bash"} {
 		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
 			each(t, scenario, []string{"Other", tool}, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				t.Helper()
 				_, got, err := post(t.Context(), t, url, body)
 				if err != nil || !strings.Contains(string(got), `"`+tool+`"`) {
 					t.Errorf("%s = %q, %v, want a call of %s", scenario, got, err, tool)
@@ -227,7 +234,9 @@ func TestSchema(t *testing.T) {
 	t.Parallel()
 	for scenario, want := range map[string]string{"schema-obeyed": "obeyed", "schema-ignored": "pong"} {
 		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
 			each(t, scenario, []string{"StructuredOutput"}, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				t.Helper()
 				_, got, err := post(t.Context(), t, url, body)
 				if err != nil || !strings.Contains(string(got), want) || strings.Contains(string(got), `"StructuredOutput"`) != (want == "obeyed") {
 					t.Errorf("%s = %q, %v, want %q", scenario, got, err, want)
@@ -241,7 +250,9 @@ func TestStatuses(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 401, 429, 500, 529} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
 			each(t, fmt.Sprint(status), nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				t.Helper()
 				got, text, err := post(t.Context(), t, url, body)
 				var v struct {
 					Error struct {
@@ -276,7 +287,9 @@ func TestFailThenSucceed(t *testing.T) {
 }
 
 func TestGarbage(t *testing.T) {
+	t.Parallel()
 	each(t, "garbage", nil, 0, func(t *testing.T, _ client, stream bool, url string, body any) {
+		t.Helper()
 		status, got, err := post(t.Context(), t, url, body)
 		data := got
 		if stream {
@@ -289,7 +302,9 @@ func TestGarbage(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
+	t.Parallel()
 	each(t, "cut", nil, 0, func(t *testing.T, _ client, stream bool, url string, body any) {
+		t.Helper()
 		status, got, err := post(t.Context(), t, url, body)
 		if status != http.StatusOK || !errors.Is(err, io.ErrUnexpectedEOF) || len(got) == 0 {
 			t.Errorf("cut (streamed %v) = %d, %d bytes, %v, want a beginning and the connection lost", stream, status, len(got), err)
@@ -301,7 +316,9 @@ func TestHang(t *testing.T) {
 	t.Parallel()
 	for scenario, some := range map[string]bool{"hang": false, "hang-mid": true} {
 		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
 			each(t, scenario, nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+				t.Helper()
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				defer cancel()
 				_, got, err := post(ctx, t, url, body)
@@ -334,7 +351,9 @@ func TestCloseEndsWhatHangs(t *testing.T) {
 }
 
 func TestSlowIsWhole(t *testing.T) {
+	t.Parallel()
 	each(t, "slow", nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+		t.Helper()
 		status, got, err := post(t.Context(), t, url, body)
 		if status != http.StatusOK || err != nil || !bytes.Contains(got, []byte("pong")) {
 			t.Errorf("slow = %d, %q, %v, want all of it", status, got, err)

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -80,9 +81,9 @@ func middle(a, b []string) []string {
 	for i := range same {
 		same[i] = make([]int, len(b)+1)
 	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
+	for i, before := range slices.Backward(a) {
+		for j, after := range slices.Backward(b) {
+			if before == after {
 				same[i][j] = same[i+1][j+1] + 1
 			} else {
 				same[i][j] = max(same[i+1][j], same[i][j+1])

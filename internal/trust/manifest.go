@@ -59,7 +59,7 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	local := filepath.FromSlash(name)
 	info, err := root.Stat(local)
 	if err != nil || !info.Mode().IsRegular() {
-		return File{}, false, nil //nolint:nilerr // what cannot be reached cannot start anything
+		return File{}, false, nil // what cannot be reached cannot start anything
 	}
 	if info.Size() > MaxBytes {
 		return File{}, false, &LimitError{What: "bytes in " + name, Most: MaxBytes}

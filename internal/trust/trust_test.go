@@ -51,7 +51,7 @@ func manifest(t *testing.T, dir string, names ...string) trust.Manifest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close() //nolint:errcheck // only read through
+	defer root.Close() // only read through
 	m, err := trust.Read(root, names)
 	if err != nil {
 		t.Fatal(err)

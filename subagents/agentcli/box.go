@@ -42,8 +42,15 @@ func newBox(out string) (*box, error) {
 
 // createNew makes a file of the run's folder that is not there yet, for the eyes of this user.
 func createNew(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
+		return nil, &FolderError{Op: "write into the run's folder", Err: err}
+	}
+	f, err := root.OpenFile(filepath.Base(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err = errors.Join(err, root.Close()); err != nil {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
 		return nil, &FolderError{Op: "write into the run's folder", Err: err}
 	}
 	return f, nil

@@ -55,8 +55,12 @@ func (c *CLI) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 			Code: formats.CodeConfig, Message: fmt.Sprintf("expected the name of a model, got %q", used.Model), Help: "change `model` in " + c.Definition.File,
 		}), used, nil
 	}
-	if _, err := c.Starter.Look(c.Driver.Name); err != nil {
+	_, err := c.Starter.Look(c.Driver.Name)
+	if _, missing := errors.AsType[*proc.NotFoundError](err); missing {
 		return formats.Failed(c.failure(formats.CodeToolUnavailable, "runner "+c.Driver.Name+" is not installed")), used, nil
+	}
+	if err != nil {
+		return formats.Return{}, used, err
 	}
 	b, err := newBox(r.Out)
 	if err != nil {
@@ -224,7 +228,7 @@ func (c *CLI) bounds(r formats.Request) bounds {
 
 // over tells which bound is passed, by a failure without a code if none is.
 func (c *CLI) over(b bounds, r *Reading) formats.Failure {
-	msg := ""
+	var msg string
 	switch total := r.Tokens.Total(); {
 	case b.tokens > 0 && total > b.tokens:
 		msg = fmt.Sprintf("expected at most %d tokens, got %d", b.tokens, total)

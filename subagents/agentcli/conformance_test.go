@@ -63,6 +63,7 @@ type played struct {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	if *agentsFlag == "" {
 		t.Skip("no -agents: agents.sh installs them and runs this")
 	}
@@ -84,9 +85,9 @@ func TestConformance(t *testing.T) {
 				listener.Close()
 			})
 			d := drive{driver: driver, bin: filepath.Join(*agentsDirFlag, name, "node_modules", ".bin"), server: server, url: listener.URL}
-			t.Run("version", d.version)
+			t.Run("version", d.version) //nolint:paralleltest // one program at a time, what they take is measured
 			for _, c := range d.cases() {
-				t.Run(c.name, func(t *testing.T) { c.check(t, d, d.play(t, c.scene)) })
+				t.Run(c.name, func(t *testing.T) { c.check(t, d, d.play(t, c.scene)) }) //nolint:paralleltest // as above
 			}
 		})
 	}
@@ -326,6 +327,7 @@ func (d drive) cases() []conformance {
 	all := []conformance{
 		{"text is no return", scene{scenario: "text"}, refused},
 		{"document and return file", scene{scenario: "document"}, func(t *testing.T, d drive, p played) {
+			t.Helper()
 			completed("did it")(t, d, p)
 			if text, err := os.ReadFile(filepath.Join(p.out, "r.md")); err != nil || string(text) != "# Report\n" {
 				t.Errorf("r.md = %q, %v, want the document", text, err)
@@ -334,12 +336,14 @@ func (d drive) cases() []conformance {
 		{"final message with the nonce", scene{scenario: "final"}, completed("said it")},
 		{"final message without it", scene{scenario: "forged"}, refused},
 		{"write granted", scene{scenario: "tree", tools: []string{"write"}}, func(t *testing.T, d drive, p played) {
+			t.Helper()
 			completed("did it")(t, d, p)
 			if _, err := os.Stat(filepath.Join(p.dir, "made.txt")); err != nil {
 				t.Errorf("made.txt: %v, want the file", err)
 			}
 		}},
 		{"write not granted", scene{scenario: "stray"}, func(t *testing.T, d drive, p played) {
+			t.Helper()
 			if _, err := os.Stat(filepath.Join(p.dir, "made.txt")); err == nil {
 				t.Error("made.txt was written, want it refused")
 			}
@@ -351,6 +355,7 @@ func (d drive) cases() []conformance {
 		}},
 		{"the state is not granted", scene{scenario: "state", tools: []string{"write"}}, completed("did it")},
 		{"shell granted", scene{scenario: "shell", tools: []string{"shell"}}, func(t *testing.T, d drive, p played) {
+			t.Helper()
 			completed("did it")(t, d, p)
 			if text, err := os.ReadFile(filepath.Join(p.out, "r.md")); err != nil || string(text) != "42\n" {
 				t.Errorf("r.md = %q, %v, want what the command printed", text, err)
@@ -363,12 +368,14 @@ func (d drive) cases() []conformance {
 		{"invalid JSON", scene{scenario: "garbage"}, code(formats.CodeTransient, 12)},
 		{"cut", scene{scenario: "cut"}, code(formats.CodeTransient, 12)},
 		{"hang", scene{scenario: "hang", timeout: patience}, func(t *testing.T, d drive, p played) {
+			t.Helper()
 			code(formats.CodeTimeout, 2)(t, d, p)
 			if p.took > patience+20*time.Second {
 				t.Errorf("Run took %s, want an end soon after %s", p.took, patience)
 			}
 		}},
 		{"cancel", scene{scenario: "hang", cancel: true}, func(t *testing.T, _ drive, p played) {
+			t.Helper()
 			if !errors.Is(p.err, context.Canceled) || p.took > time.Minute {
 				t.Errorf("Run = %v after %s, want the cancellation soon", p.err, p.took)
 			}

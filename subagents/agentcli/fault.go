@@ -65,19 +65,14 @@ type faultHelp struct{ driver Driver }
 // help says what to do next, by the code.
 func (h faultHelp) of(code formats.Code) string {
 	name := h.driver.Name
-	switch code {
-	case formats.CodeAuth:
-		return "log in by starting " + name + " once, or name the variable of its key under `env` in config.yaml"
-	case formats.CodeTransient:
-		return "run the command again, or give the step `retry`"
-	case formats.CodeLimit:
-		return "raise `limits` in the subagent's file, or give it less to do"
-	case formats.CodeConfig:
-		return "change `model` in the subagent's file, or the program's own configuration"
-	case formats.CodeToolUnavailable:
-		return "install it: npm install -g " + h.driver.Package + "@" + h.driver.Tested
+	advice := map[formats.Code]string{
+		formats.CodeAuth:            "log in by starting " + name + " once, or name the variable of its key under `env` in config.yaml",
+		formats.CodeTransient:       "run the command again, or give the step `retry`",
+		formats.CodeLimit:           "raise `limits` in the subagent's file, or give it less to do",
+		formats.CodeConfig:          "change `model` in the subagent's file, or the program's own configuration",
+		formats.CodeToolUnavailable: "install it: npm install -g " + h.driver.Package + "@" + h.driver.Tested,
 	}
-	return "run tercet doctor, then " + name + " by hand"
+	return cmp.Or(advice[code], "run tercet doctor, then "+name+" by hand")
 }
 
 // firstLine is the first line of a message, shortened.
