@@ -54,13 +54,3 @@ func TestHugeFiles(t *testing.T) {
 		t.Errorf("readCommand gives %d bytes, %v, %v", len(src), found, err)
 	}
 }
-
-// workspaceIn makes a workspace in a new folder.
-func workspaceIn(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if _, err := initWorkspace(t.Context(), dir, 1, false); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
