@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/state"
+	"tercet/templates"
 )
 
 var swapping = flag.Duration("swap", time.Second, "how long links are swapped for files under the reader")
@@ -244,5 +247,26 @@ func swap(out, secret string, stop <-chan struct{}) {
 		_ = os.Symlink(filepath.Dir(secret), folder)
 		_ = os.Remove(folder)
 		_ = os.Rename(folder+"2", folder)
+	}
+}
+
+// TestHostileNames offers the same names where a name becomes a part of a path: as an id of a session, as the name of a
+// command or subagent that is made from a template, and as the title that a task's folder is named after.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	names, paths := hostileNames()
+	slug := regexp.MustCompile(`^[a-z0-9_]{1,60}$`)
+	for _, n := range append(names, paths...) {
+		for _, id := range []string{n, "sess_1767610000_" + n, "sess_1767610000_k3x9qa" + n, n + "sess_1767610000_k3x9qa"} {
+			if n != "" && formats.CheckSessionID(id) == nil {
+				t.Errorf("%q passes for an id of a session", id)
+			}
+		}
+		if plain := regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`); templates.ValidName(n) && !plain.MatchString(n) || templates.ValidName("a/"+n) || templates.ValidName("../"+n) {
+			t.Errorf("%q passes for the name of a command", n)
+		}
+		if s := state.Slug(n); !slug.MatchString(s) {
+			t.Errorf("Slug(%q) = %q", n, s)
+		}
 	}
 }

@@ -154,3 +154,19 @@ func TestEveryMouth(t *testing.T) {
 		}
 	}
 }
+
+// TestGateShowsNastyText asks a question of a stranger about text of a stranger.
+func TestGateShowsNastyText(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	a := newApp(stdio{in: strings.NewReader(nasty + "\nn\n"), out: &out, err: &out}, func(string) string { return "" })
+	g := formats.Gate{Question: nasty, Show: []string{nasty}, Choices: []formats.Choice{{Label: "é" + nasty, Approves: true}, {Label: "no"}}}
+	d, err := (&approver{app: a}).ask(t.Context(), g)
+	if err != nil || d.Answer != "no" {
+		t.Errorf("ask = %+v, %v, want no", d, err)
+	}
+	got := out.String()
+	if bad := badIn(got); bad != "" || strings.Contains(got, "\ntercet: all") || !strings.Contains(got, "\n  | tercet: all is well") || !strings.Contains(got, "[é]a<U+001B>") {
+		t.Errorf("%q: %s", got, bad)
+	}
+}

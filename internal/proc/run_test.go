@@ -90,20 +90,31 @@ func TestEnvironmentIsExact(t *testing.T) {
 	}
 }
 
+// TestArgumentsArriveUnchanged hands over more than 1,000 arguments: every byte on its own, in a word, behind a dash and in
+// quotes, and what a shell would obey. A program of each purpose gets them byte for byte, and nothing is obeyed.
 func TestArgumentsArriveUnchanged(t *testing.T) {
 	t.Parallel()
-	args := []string{"", "a b", "$HOME", "`touch canary`", "$(touch canary)", ";touch canary", "-x", "--", "*", "\n", "é", "\x01", "'\""}
+	args := []string{"", "a b", "--", "-", "--help", "\xed\xa0\x80", "\u202e", "日本語", strings.Repeat("x", 100_000)}
+	for n := 1; n < 256; n++ {
+		b := string([]byte{byte(n)})
+		args = append(args, b, "a"+b+"z", "-"+b, "'"+b+"\"")
+	}
+	for _, shell := range []string{"$HOME", "`touch canary`", "$(touch canary)", "; touch canary", "| touch canary", "&& touch canary", "> canary", "\ntouch canary\n", "'; touch canary; '", "${x:=$(touch canary)}", "{touch,canary}", "*", "~", "!!"} {
+		args = append(args, shell, "x"+shell, "--opt="+shell, "\""+shell+"\"")
+	}
 	want := ""
 	for _, a := range args {
 		want += strconv.Quote(a) + "\n"
 	}
-	c := part(t, "argv", args...)
-	c.Dir = t.TempDir()
-	if d := cmp.Diff(want, string(run(t, starter(t, nil), c).Stdout)); d != "" {
-		t.Errorf("arguments of the child (-want +got)\n%s", d)
-	}
-	if _, err := os.Stat(filepath.Join(c.Dir, "canary")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Stat(canary) = %v, want it not to exist", err)
+	for _, purpose := range []proc.Purpose{proc.PurposeScript, proc.PurposeAgent, proc.PurposeCheck, proc.PurposeGit} {
+		c := part(t, "argv", args...)
+		c.Dir, c.Purpose = t.TempDir(), purpose
+		if d := cmp.Diff(want, string(run(t, starter(t, nil), c).Stdout)); d != "" {
+			t.Errorf("arguments of a %s (-want +got)\n%s", purpose, d)
+		}
+		if _, err := os.Stat(filepath.Join(c.Dir, "canary")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: Stat(canary) = %v, want it not to exist", purpose, err)
+		}
 	}
 }
 
