@@ -32,7 +32,11 @@ func (a *app) stateShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				a.term.raw(src)
+				if a.flags.json {
+					a.term.rawJSON(src)
+				} else {
+					a.term.raw(src)
+				}
 				if notice := w.reader.Notice(cmd.Context()); notice != "" {
 					a.term.note("warning: %s", notice)
 				}
