@@ -65,8 +65,12 @@ func TestSimpleBlocksSame(t *testing.T) {
 			}
 		}
 	}
+	cuts := 40
+	if testing.Short() {
+		cuts = 8
+	}
 	for n, src := range seeds {
-		step := max(1, len(src)/40)
+		step := max(1, len(src)/cuts)
 		for i := n % step; i < len(src); i += step {
 			sameBlocks(t, src[:i])
 			sameBlocks(t, src[:i]+src[i+1:])
