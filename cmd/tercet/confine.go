@@ -37,13 +37,21 @@ func (w *world) prober() *sandbox.Prober {
 	return p
 }
 
+// probes tries every means once a process. Before trust it starts nothing: a tier that was not allowed to show itself must
+// not be taken for one that does not work.
 func (w *world) probes(ctx context.Context) ([]sandbox.Probe, error) {
+	v, err := w.trust()
+	if err != nil {
+		return nil, err
+	}
+	if v.by == "" {
+		return nil, v.untrusted(w.dir)
+	}
 	w.walls.mu.Lock()
 	defer w.walls.mu.Unlock()
 	if w.walls.probes != nil {
 		return w.walls.probes, nil
 	}
-	var err error
 	w.walls.probes, err = w.prober().Probe(ctx)
 	return w.walls.probes, err
 }
