@@ -84,6 +84,30 @@ func (d *device) unmount() error {
 	return err
 }
 
+// again mounts what is on the device. A mount namespace that another program made meanwhile, as sandboxes do, has a copy of the
+// mount: as long as it lives the file system is not read anew but stays the one that was cut and refuses everything.
+func (d *device) again(t *testing.T) {
+	t.Helper()
+	for range 200 {
+		if err := errors.Join(d.unmount(), d.mount()); err != nil {
+			t.Fatal(err)
+		}
+		probe := filepath.Join(d.at, "probe")
+		err := os.WriteFile(probe, nil, 0o600)
+		if err == nil {
+			err = os.Remove(probe)
+		}
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, unix.EIO) {
+			t.Fatal(err)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	t.Skip("another mount namespace keeps the file system that was cut")
+}
+
 // cut drops what is not on the device yet, the journal included, and refuses everything from then on.
 func (d *device) cut() error {
 	const shutdown, noLogFlush = 0x8004587d, 2 // of ext4, XFS and others
@@ -184,9 +208,7 @@ func (d *device) round(t *testing.T, i int) int {
 		}
 		s.take(before[j], "")
 	}
-	if err := errors.Join(d.unmount(), d.mount()); err != nil {
-		t.Fatal(err)
-	}
+	d.again(t)
 	if data, err := os.ReadFile(careless); err != nil || len(data) == 0 {
 		d.dropped++
 	}
