@@ -20,11 +20,17 @@ type box struct {
 	root *os.Root
 }
 
-const returnName = "return.json"
+const (
+	returnName   = "return.json"
+	promptSuffix = "-prompt.md"
+)
 
 func newBox(out string) (*box, error) {
 	for n := 1; ; n++ {
 		dir := filepath.Join(filepath.Dir(out), fmt.Sprintf("call-%d", n))
+		if _, err := os.Lstat(dir + promptSuffix); err == nil && n < 1000 {
+			continue // of an earlier round, whose folder is removed and whose prompt is kept
+		}
 		err := os.Mkdir(dir, 0o700)
 		if errors.Is(err, fs.ErrExist) && n < 1000 {
 			continue

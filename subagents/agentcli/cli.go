@@ -97,7 +97,7 @@ func (c *CLI) call(ctx context.Context, r formats.Request, b *box, used *subagen
 	if err := c.writeFiles(call); err != nil {
 		return formats.Return{}, err
 	}
-	if err := writeNew(b.dir+"-prompt.md", []byte(c.masked(p.Text))); err != nil {
+	if err := writeNew(b.dir+promptSuffix, []byte(c.masked(p.Text))); err != nil {
 		return formats.Return{}, err
 	}
 	out, err := newTranscript(b.dir+"-stdout", c.Mask)
