@@ -233,7 +233,8 @@ func (d *demo) git(ctx context.Context, args ...string) error {
 // test runs the program's own test.
 func (d *demo) test(ctx context.Context) (bool, string, error) {
 	res, err := d.starter.Run(ctx, proc.Command{Argv: []string{"go", "test", "./..."}, Dir: d.dir, Purpose: proc.PurposeCheck})
-	return res.Success(), string(res.Stdout) + string(res.Stderr), err
+	// go test parts its columns by tabs, which a line of ours would show as marks.
+	return res.Success(), strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), "\t", "  "), err
 }
 
 func (d *demo) init(ctx context.Context) error {
