@@ -79,13 +79,17 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 	info := &def.Info
 	info.Builtin = slices.Equal(info.Runner, []string{runnerBuiltin})
 	runner := n.Get("runner")
-	switch exec := slices.Contains(info.Runner, runnerExec); {
+	switch exec, acp := slices.Contains(info.Runner, runnerExec), slices.Contains(info.Runner, runnerACP); {
 	case slices.Contains(info.Runner, runnerBuiltin) && len(info.Runner) > 1:
 		r.add(codeRunner, of(runner), "runner builtin stands alone", "remove the other runners")
 	case exec && len(def.Argv) == 0 && n.Get("argv") == nil:
 		r.add(codeRunner, of(runner), "runner exec without argv", "add argv: [program, argument]")
-	case !exec && n.Get("argv") != nil:
-		r.add(codeRunner, of(n.Get("argv")), "argv without runner exec", "add runner: exec")
+	case acp && len(def.Argv) == 0 && n.Get("argv") == nil:
+		r.add(codeRunner, of(runner), "runner acp without argv", "add argv: [program, argument] of an agent that speaks the Agent Client Protocol")
+	case exec && acp:
+		r.add(codeRunner, of(runner), "runners exec and acp have one argv", "remove one of the two")
+	case !exec && !acp && n.Get("argv") != nil:
+		r.add(codeRunner, of(n.Get("argv")), "argv without runner exec", "add runner: exec, or runner: acp")
 	}
 	verdict := func(o formats.Outcome) bool { return o == formats.OutcomeApproved || o == formats.OutcomeRejected }
 	if info.Role == formats.RoleReviewer && info.Statuses != nil && !slices.ContainsFunc(info.Statuses, verdict) {
@@ -100,7 +104,7 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 // runners reads one runner or a list in order of preference. Names of agents that tercet does not know are allowed, since
 // configuration may add them; one that is nearly a known one gets a warning.
 func (r *reader) runners(n *md.Node) []string {
-	known := []string{runnerBuiltin, runnerExec, "offline", "claude", "codex", "opencode", "gemini"}
+	known := []string{runnerBuiltin, runnerExec, runnerACP, "offline", "claude", "codex", "opencode", "gemini"}
 	var out []string
 	r.each(n, "runners", func(item *md.Node) {
 		name := r.name(item, "a runner")

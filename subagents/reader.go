@@ -15,6 +15,7 @@ import (
 const (
 	runnerBuiltin = "builtin"
 	runnerExec    = "exec"
+	runnerACP     = "acp"
 
 	maxDescription = 120
 )

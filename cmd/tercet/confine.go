@@ -131,6 +131,15 @@ func (w *world) confineAgent(ctx context.Context, r formats.Request, c proc.Comm
 	return w.confine(ctx, r, c, classify.Report{})
 }
 
+// confineACP leaves an agent of the Agent Client Protocol to what it asks leave for, which binds nobody and is recorded as such.
+// Where the order does not accept that, it is put within the bounds of a program.
+func (w *world) confineACP(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
+	if slices.Contains(w.tiers(), sandbox.Advisory) {
+		return c, sandbox.Advisory.String() + " (what the agent asks leave for)", nil
+	}
+	return w.confine(ctx, r, c, classify.Report{})
+}
+
 func (w *world) confine(ctx context.Context, r formats.Request, c proc.Command, report classify.Report) (proc.Command, string, error) {
 	b, err := w.box(ctx, report)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if code, ok := inner(os.Args); ok {
 		os.Exit(code) // the program asks this of itself, by whatever name it goes
 	}
-	testscript.Main(m, map[string]func(){"tercet": main, "fakeagent": fakeAgent, "fakecli": fakeCLI})
+	testscript.Main(m, map[string]func(){"tercet": main, "fakeagent": fakeAgent, "fakecli": fakeCLI, "fakeacp": fakeACP})
 }
 
 // scripts gives the scripts to run: all of them, or under -short those that run most of the program at once, because the

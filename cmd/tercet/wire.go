@@ -402,7 +402,7 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 
 // worker is a program of the project, or what the configuration names.
 func (w *world) worker(def subagents.Definition) subagents.Agent {
-	if len(def.Argv) > 0 {
+	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
 		return &agentcli.Exec{Definition: def, Starter: w.starter, Root: w.dir, Wrap: w.confineProgram, Nonce: func() string { return uuid.NewString()[:8] }}
 	}
 	return w.runners(def)

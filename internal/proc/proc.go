@@ -13,6 +13,8 @@
 // what is left when caller and supervisor were killed at once; a descendant that left the session and cleared its
 // environment is then not found. Off Linux the group is killed and nothing else. On Windows nothing is started.
 //
+// It can feed a child once, or converse with it by Command.Talk while it runs, in one goroutine that has ended when Run returns.
+//
 // It builds no shell string, reads no variable of the process's own environment, retries nothing and does not judge
 // exit codes. It is the only package that may import os/exec.
 //
@@ -107,7 +109,11 @@ type Command struct {
 	Private bool
 	// Watch, if not nil, is given standard output as it comes, in order and from one goroutine that has ended when Run
 	// returns; it must not keep the slice and must not block. When it returns false the child is stopped.
-	Watch   func(p []byte) bool
+	Watch func(p []byte) bool
+	// Talk, if not nil, converses with the child instead of Stdin. Its error is that of Run, beside a valid Result, unless the child was
+	// stopped. When it returns the child has Grace.Interrupt to end by itself; and it is the first that is asked to end when the
+	// child is to be stopped, flood apart: it has the same time before a signal is sent.
+	Talk    Talk
 	Purpose Purpose // required
 }
 
@@ -124,7 +130,7 @@ type Result struct {
 	TimedOut       TimeoutKind // which limit of time was reached, or empty
 	Killed         bool        // this package stopped the child: limit, flood, Watch, or a cancelled context
 	Flooded        bool        // the child printed more than Command.Limit
-	Stopped        bool        // Command.Watch ended it
+	Stopped        bool        // Command.Watch ended it, or it stayed when Command.Talk was over
 }
 
 // Success reports whether the child ended by itself, with exit code 0 and within its limits.

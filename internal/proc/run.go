@@ -60,6 +60,10 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	// The context is watched by this package, which stops the whole group; os/exec would stop one process.
 	k.cmd = exec.CommandContext(context.WithoutCancel(ctx), path, c.Argv[1:]...)
 	k.cmd.Args[0] = c.Argv[0]
+	if c.Talk != nil {
+		k.talk = newTalk(ctx, c.Talk)
+		defer k.talk.hangup()
+	}
 	if s.supervised(c) {
 		k.under(s.Supervisor, path, c.Argv)
 	}
@@ -75,6 +79,9 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	if stop == stopContext {
 		err = errors.Join(ctx.Err(), err)
 	}
+	if k.talk != nil && !res.Killed {
+		err = errors.Join(err, k.talk.err)
+	}
 	return res, err
 }
 
@@ -88,9 +95,10 @@ const (
 	stopIdle    stopReason = "idle"
 	stopFlood   stopReason = "flood"
 	stopWatch   stopReason = "watch"
+	stopTalk    stopReason = "talk"
 )
 
-// child is one run. The goroutines of run, drain (two), feed and wait share it; what they share is named here.
+// child is one run. The goroutines of run, drain (two), feed, talk and wait share it; what they share is named here.
 type child struct {
 	command  Command
 	grace    Grace
@@ -99,6 +107,7 @@ type child struct {
 	meter    *meter
 	out, err *sink
 	stdin    *os.File // write end, may be nil; closing it ends feed
+	talk     *talk    // nil without a conversation
 	readers  sync.WaitGroup
 	others   sync.WaitGroup
 	exited   chan struct{} // closed by wait when the child has ended
@@ -145,7 +154,10 @@ func (k *child) start(s *Starter) (err error) {
 	}
 	k.out.look = k.command.Watch
 	k.cmd.Stdout, k.cmd.Stderr = stdout, stderr
-	if k.command.Stdin != nil {
+	if k.talk != nil {
+		k.out.look = k.talk.hear(k.command.Watch)
+	}
+	if k.command.Stdin != nil || k.talk != nil {
 		r, w, err := os.Pipe()
 		if err != nil {
 			return err
@@ -167,10 +179,19 @@ func (k *child) start(s *Starter) (err error) {
 	if err := k.begin(s); err != nil {
 		return err
 	}
-	k.readers.Go(func() { k.out.drain(k.meter) })
+	k.readers.Go(func() {
+		k.out.drain(k.meter)
+		if k.talk != nil {
+			ignore(k.talk.feed.Close()) // a pipe in memory, which cannot fail
+		}
+	})
 	k.readers.Go(func() { k.err.drain(k.meter) })
 	k.others.Go(k.wait)
-	if k.stdin != nil {
+	switch {
+	case k.talk != nil:
+		k.talk.in = k.stdin
+		k.others.Go(k.talk.run)
+	case k.stdin != nil:
 		k.others.Go(k.feed)
 	}
 	return nil
@@ -222,10 +243,19 @@ func (k *child) supervise(ctx context.Context) stopReason {
 		defer idle.Stop()
 		idleC = idle.C
 	}
+	over := k.over()
+	var late <-chan time.Time
 	for {
 		select {
 		case <-k.exited:
 			return stopNone
+		case <-over:
+			over = nil
+			stay := time.NewTimer(k.grace.Interrupt)
+			defer stay.Stop()
+			late = stay.C
+		case <-late:
+			return k.stop(stopTalk)
 		case <-k.meter.beat:
 			if idle != nil {
 				idle.Reset(k.command.Timeout.Idle)
@@ -253,6 +283,9 @@ func (k *child) stop(why stopReason) stopReason {
 	}
 	k.reason = why
 	if why != stopFlood {
+		if why != stopTalk && k.leave() {
+			return why
+		}
 		interrupt(k.cmd)
 		if k.waitFor(k.exited, k.grace.Interrupt) {
 			return why
@@ -292,6 +325,7 @@ func (k *child) settle() error {
 	}
 	kill(k.cmd)
 	sweep(k.cmd, k.temp)
+	k.endTalk()
 	// With everybody gone the end of the stream is at hand; only a descendant that escaped can still hold it.
 	cut := !k.waitFor(eof, 8*k.grace.Drain)
 	ignore(k.out.pipe.Close()) // it is read to its end, or closed to wake its reader
@@ -318,14 +352,14 @@ func (k *child) result() Result {
 		Truncated: k.out.lost || k.err.lost,
 		Killed:    k.reason != stopNone,
 		Flooded:   k.meter.flooded(),
-		Stopped:   k.reason == stopWatch,
+		Stopped:   k.reason == stopWatch || k.reason == stopTalk,
 	}
 	switch k.reason {
 	case stopTotal:
 		r.TimedOut = TimeoutTotal
 	case stopIdle:
 		r.TimedOut = TimeoutIdle
-	case stopNone, stopContext, stopFlood, stopWatch:
+	case stopNone, stopContext, stopFlood, stopWatch, stopTalk:
 	}
 	return r
 }

@@ -142,7 +142,7 @@ func (c *Chosen) RunMetered(ctx context.Context, r formats.Request) (formats.Ret
 func Unknown(name string) subagents.Agent {
 	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeToolUnavailable, Message: fmt.Sprintf("expected a runner (%s, exec, offline, auto), got %q", strings.Join(Names(), ", "), name),
+			Code: formats.CodeToolUnavailable, Message: fmt.Sprintf("expected a runner (%s, exec, acp, offline, auto), got %q", strings.Join(Names(), ", "), name),
 			Help: "change `runner` in the subagent's file, or use --runner offline",
 		}), nil
 	})

@@ -26,6 +26,9 @@ import (
 // TestMain makes the test binary the program that the tests run.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("FAKE_AGENT"); mode != "" {
+		if strings.HasPrefix(mode, "acp-") {
+			os.Exit(fakeACP(mode))
+		}
 		os.Exit(fake(mode))
 	}
 	goleak.VerifyTestMain(m)

@@ -1,0 +1,235 @@
+package agentcli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"github.com/coder/acp-go-sdk"
+
+	"tercet/formats"
+	"tercet/internal/proc"
+	"tercet/subagents"
+	"tercet/subagents/prompt"
+)
+
+// RunnerACP is the word for the runner of programs that speak the Agent Client Protocol.
+const RunnerACP = "acp"
+
+// ACP is the Agent of one subagent file with `runner: acp`: a program that speaks the Agent Client Protocol on its standard
+// input and output. It is given no file system and no terminal of ours, and what it asks leave for is answered by `tools`.
+type ACP struct {
+	Definition subagents.Definition
+	Starter    *proc.Starter
+	// Root is the project root. A program with a slash in its name is looked for there.
+	Root string
+	// Nonce makes the word that authenticates a return which comes as text. It must be set.
+	Nonce func() string
+	// IsolatedHome gives every call a home of its own.
+	IsolatedHome bool
+	// Mask takes secrets out of what is kept of the program's output, a line at a time; nil keeps it as it is.
+	Mask func([]byte) []byte
+	// Wrap, if not nil, puts the program within bounds and names the tier.
+	Wrap Wrap
+}
+
+// Run does what RunMetered does.
+func (a *ACP) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := a.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered starts the program once, has one conversation with it, and reads what it returns and what it used.
+func (a *ACP) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	used := subagents.Measured{Runner: RunnerACP}
+	switch {
+	case a.Starter == nil:
+		return formats.Return{}, used, &MissingError{What: "a starter of processes"}
+	case a.Nonce == nil:
+		return formats.Return{}, used, &MissingError{What: "a source of nonces"}
+	case a.Root == "" || r.Out == "":
+		return formats.Return{}, used, &MissingError{What: "a project root and a folder for documents"}
+	case len(a.Definition.Argv) == 0:
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeConfig, Message: "runner acp: expected an argv in " + a.Definition.File + ", got none",
+			Help: "add argv: [program, argument] of an agent that speaks the Agent Client Protocol",
+		}), used, nil
+	}
+	argv := append([]string{}, a.Definition.Argv...)
+	if strings.ContainsRune(argv[0], '/') && !filepath.IsAbs(argv[0]) {
+		argv[0] = filepath.Join(a.Root, filepath.FromSlash(argv[0]))
+	}
+	c := a.cli()
+	used.Model = c.model()
+	if _, err := a.Starter.Look(argv[0]); err != nil {
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeToolUnavailable, Message: "runner acp: " + c.Driver.Name + " is not installed", Help: "install it, or change argv in " + a.Definition.File,
+		}), used, nil
+	}
+	b, err := newBox(r.Out)
+	if err != nil {
+		return formats.Return{}, used, err
+	}
+	ret, err := a.call(ctx, r, b, callee{cli: c, argv: argv, used: &used})
+	return ret, used, errors.Join(err, b.close())
+}
+
+// callee is the program of one call.
+type callee struct {
+	cli  *CLI
+	argv []string
+	used *subagents.Measured
+}
+
+// cli is this program as an agent CLI without a driver: bounds, environment and judgement are the same.
+func (a *ACP) cli() *CLI {
+	def := a.Definition
+	model, ok := def.Model[RunnerACP]
+	if !ok {
+		model = def.Model[""]
+	}
+	def.Model = map[string]string{"": model}
+	return &CLI{
+		Driver: Driver{Name: filepath.Base(def.Argv[0])}, Definition: def, Starter: a.Starter, Root: a.Root, Nonce: a.Nonce, IsolatedHome: a.IsolatedHome, Mask: a.Mask, Wrap: a.Wrap,
+	}
+}
+
+// call starts the program, talks to it and judges how it ended.
+func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) (ret formats.Return, err error) {
+	c, used := with.cli, with.used
+	nonce := a.Nonce()
+	p := prompt.Compose(prompt.Input{Request: r, Info: a.Definition.Info, Channel: prompt.Channel{File: b.file, Nonce: nonce}})
+	used.Prompt = p.SHA256
+	call, env, err := c.prepare(r, b, nonce)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if err := c.writeFiles(call); err != nil {
+		return formats.Return{}, err
+	}
+	if err := writeNew(b.dir+"-prompt.md", []byte(c.masked(p.Text))); err != nil {
+		return formats.Return{}, err
+	}
+	out, err := newTranscript(b.dir+"-stdout", a.Mask)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	defer func() { err = errors.Join(err, out.close()) }()
+	lines := lineReader{each: func(line []byte) bool { out.line(line); return true }}
+	bound := c.bounds(r)
+	client := &acpClient{call: call, over: func(reading *Reading) formats.Failure { return c.over(bound, reading) }}
+	program := proc.Command{
+		Argv: with.argv, Dir: r.Dir, Env: env, Private: true, Purpose: proc.PurposeAgent,
+		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle}, Watch: lines.take,
+		Talk: func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error {
+			client.talk(ctx, stdin, stdout, p.Text)
+			return nil
+		},
+	}
+	install := "install it, or change argv in " + a.Definition.File
+	if a.Wrap != nil {
+		if program, used.Sandbox, err = a.Wrap(ctx, r, program); err != nil {
+			return formats.Return{}, notRun(ctx, err, RunnerACP, install)
+		}
+	}
+	res, runErr := a.Starter.Run(ctx, program)
+	lines.end()
+	if keepErr := keepErrors(b.dir+"-stderr", res.Stderr, a.Mask); keepErr != nil {
+		runErr = errors.Join(runErr, keepErr)
+	}
+	reading, over := client.end()
+	c.measure(used, &reading)
+	if runErr != nil {
+		return formats.Return{}, notRun(ctx, runErr, RunnerACP, install)
+	}
+	return c.judge(r, ending{res: res, over: over, reading: &reading, box: b, nonce: nonce})
+}
+
+// talk has the whole conversation: what is heard is noted, a failure too. It returns when the agent has ended its turn, when
+// a bound is passed, when ctx ends, and when the agent is gone.
+func (c *acpClient) talk(ctx context.Context, stdin io.Writer, stdout io.Reader, text string) {
+	ctx, c.stop = context.WithCancel(ctx)
+	defer c.stop()
+	conn := acp.NewClientSideConnection(c, stdin, stdout)
+	// What is no message is kept in the transcript; the SDK would print it.
+	conn.SetLogger(slog.New(slog.DiscardHandler))
+	if err := c.converse(ctx, conn, text); err != nil && ctx.Err() == nil {
+		c.failed(err)
+	}
+}
+
+func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection, text string) error {
+	hello, err := conn.Initialize(ctx, acp.InitializeRequest{
+		ProtocolVersion: acp.ProtocolVersionNumber, // and none of the capabilities of a client
+	})
+	if err != nil {
+		return err
+	}
+	if hello.ProtocolVersion != acp.ProtocolVersionNumber {
+		return fmt.Errorf("expected version %d of the Agent Client Protocol, got %d", acp.ProtocolVersionNumber, hello.ProtocolVersion)
+	}
+	session, err := conn.NewSession(ctx, acp.NewSessionRequest{Cwd: c.call.Dir, McpServers: []acp.McpServer{}})
+	if err != nil {
+		return err
+	}
+	c.opened(session)
+	if c.call.Model != "" {
+		if _, err := conn.UnstableSetSessionModel(ctx, acp.UnstableSetSessionModelRequest{SessionId: session.SessionId, ModelId: acp.UnstableModelId(c.call.Model)}); err != nil {
+			return &modelError{Model: c.call.Model, Err: err}
+		}
+		c.chose(c.call.Model)
+	}
+	// A context that ends makes the SDK send session/cancel.
+	end, err := conn.Prompt(ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(text)}})
+	if err != nil {
+		return err
+	}
+	c.ended(end)
+	return nil
+}
+
+// modelError reports a model that the agent does not take.
+type modelError struct {
+	Model string
+	Err   error // the cause
+}
+
+// Error states the model and the cause.
+func (e *modelError) Error() string {
+	return fmt.Sprintf("invalid model %q: %s", e.Model, acpMessage(e.Err))
+}
+
+// Unwrap gives the cause.
+func (e *modelError) Unwrap() error { return e.Err }
+
+// acpGone tells whether an error says only that the agent does not listen or talk any more: how it ended says the rest.
+func acpGone(err error) bool {
+	const internal = -32603
+	broken, ok := errors.AsType[*acp.RequestError](err)
+	if !ok || broken.Code != internal {
+		return false
+	}
+	text := acpMessage(broken)
+	return strings.Contains(text, "peer disconnected") || strings.Contains(text, "broken pipe") || strings.Contains(text, "file already closed")
+}
+
+// acpMessage is what an error of the protocol says, with the data that it carries.
+func acpMessage(err error) string {
+	broken, ok := errors.AsType[*acp.RequestError](err)
+	if !ok {
+		return err.Error()
+	}
+	if broken.Data == nil {
+		return broken.Message
+	}
+	data, err := json.Marshal(broken.Data)
+	if err != nil {
+		return broken.Message
+	}
+	return broken.Message + " " + string(data)
+}
