@@ -179,6 +179,12 @@ func (k *child) start(s *Starter) (err error) {
 	if err := k.begin(s); err != nil {
 		return err
 	}
+	k.attend()
+	return nil
+}
+
+// attend starts the goroutines of the child.
+func (k *child) attend() {
 	k.readers.Go(func() {
 		k.out.drain(k.meter)
 		if k.talk != nil {
@@ -194,7 +200,6 @@ func (k *child) start(s *Starter) (err error) {
 	case k.stdin != nil:
 		k.others.Go(k.feed)
 	}
-	return nil
 }
 
 // begin records the child and lets its program run. If it returns an error the child is gone.

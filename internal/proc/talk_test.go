@@ -15,6 +15,9 @@ import (
 	"tercet/internal/proc"
 )
 
+// patient lets a child that is slow to start leave by itself.
+func patient(s *proc.Starter) { s.Grace.Interrupt = 10 * time.Second }
+
 func TestTalk(t *testing.T) {
 	t.Parallel()
 	c := part(t, "cat")
@@ -32,7 +35,7 @@ func TestTalk(t *testing.T) {
 		}
 		return stdin.Close()
 	}
-	got := run(t, starter(t, nil), c)
+	got := run(t, starter(t, patient), c)
 	if !got.Success() || got.Stopped || seen.String() != string(got.Stdout) || strings.Count(seen.String(), "\n") != 100 {
 		t.Errorf("Run = %+v, watched %d bytes, want 100 lines and success", got, seen.Len())
 	}
@@ -49,7 +52,7 @@ func TestTalkEnds(t *testing.T) {
 	pushes := func(_ context.Context, stdin io.WriteCloser, _ io.Reader) error {
 		for {
 			if _, err := stdin.Write(make([]byte, 1<<16)); err != nil {
-				return nil //nolint:nilerr // the child is gone
+				return err
 			}
 		}
 	}
@@ -83,6 +86,9 @@ func TestTalkEnds(t *testing.T) {
 					c.Timeout.Total = tt.limit.Total
 				}
 				s := starter(t, func(s *proc.Starter) {
+					if tt.part == "cat" {
+						patient(s)
+					}
 					if supervised {
 						s.Supervisor = []string{self(t), superviseWord}
 					}
@@ -109,7 +115,7 @@ func TestTalkCancelled(t *testing.T) {
 		_, err := bufio.NewReader(stdout).ReadString('\n')
 		return err
 	}
-	got, err := starter(t, nil).Run(ctx, c)
+	got, err := starter(t, patient).Run(ctx, c)
 	if !errors.Is(err, context.Canceled) || string(got.Stdout) != "good bye\n" || got.Exit != 0 {
 		t.Errorf("Run = %+v, %v, want the last words and the context's error", got, err)
 	}

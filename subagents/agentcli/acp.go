@@ -66,7 +66,7 @@ func (a *ACP) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 	}
 	c := a.cli()
 	used.Model = c.model()
-	if _, err := a.Starter.Look(argv[0]); err != nil {
+	if !installed(a.Starter, argv[0]) {
 		return formats.Failed(&formats.Failure{
 			Code: formats.CodeToolUnavailable, Message: "runner acp: " + c.Driver.Name + " is not installed", Help: "install it, or change argv in " + a.Definition.File,
 		}), used, nil
@@ -77,6 +77,11 @@ func (a *ACP) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 	}
 	ret, err := a.call(ctx, r, b, callee{cli: c, argv: argv, used: &used})
 	return ret, used, errors.Join(err, b.close())
+}
+
+func installed(s *proc.Starter, program string) bool {
+	_, err := s.Look(program)
+	return err == nil
 }
 
 // callee is the program of one call.
@@ -112,7 +117,7 @@ func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) 
 	if err := c.writeFiles(call); err != nil {
 		return formats.Return{}, err
 	}
-	if err := writeNew(b.dir+"-prompt.md", []byte(c.masked(p.Text))); err != nil {
+	if err := writeNew(b.dir+promptSuffix, []byte(c.masked(p.Text))); err != nil {
 		return formats.Return{}, err
 	}
 	out, err := newTranscript(b.dir+"-stdout", a.Mask)
@@ -146,6 +151,10 @@ func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) 
 	c.measure(used, &reading)
 	if runErr != nil {
 		return formats.Return{}, notRun(ctx, runErr, RunnerACP, install)
+	}
+	if reading.Ended && res.Stopped {
+		// It did its turn and stayed when its input was closed: how it was ended says nothing of its work.
+		res.Exit, res.Signal, res.Killed = 0, "", false
 	}
 	return c.judge(r, ending{res: res, over: over, reading: &reading, box: b, nonce: nonce})
 }

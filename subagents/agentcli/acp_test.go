@@ -240,10 +240,14 @@ func outcome(m acpMessage) string {
 // acpOf gives the agent of a mode, with short pauses before it is killed.
 func acpOf(t *testing.T, mode string) (*agentcli.ACP, formats.Request) {
 	t.Helper()
+	pause := 5 * time.Second
+	if mode == "acp-stubborn" || mode == "acp-stays" {
+		pause = 300 * time.Millisecond
+	}
 	x, r := exec(t, mode, nil)
 	s, err := proc.NewStarter(proc.Starter{
 		Allow: x.Starter.Allow, Env: x.Starter.Env, Now: time.Now,
-		Grace: proc.Grace{Interrupt: 300 * time.Millisecond, Terminate: 200 * time.Millisecond},
+		Grace: proc.Grace{Interrupt: pause, Terminate: 200 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -380,7 +384,7 @@ func heard(t *testing.T, a *agentcli.ACP) string {
 func TestACPStops(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"acp-hang", "acp-stubborn"} {
-		for _, bound := range []formats.Timeout{{Total: time.Second}, {Total: time.Minute, Idle: time.Second}} {
+		for _, bound := range []formats.Timeout{{Total: 3 * time.Second}, {Total: time.Minute, Idle: 3 * time.Second}} {
 			t.Run(fmt.Sprint(mode, bound), func(t *testing.T) {
 				t.Parallel()
 				a, r := acpOf(t, mode)
