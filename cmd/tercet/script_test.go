@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,11 @@ var update = flag.Bool("update", false, "rewrite golden files and the expectatio
 func TestMain(m *testing.M) {
 	if code, ok := inner(os.Args); ok {
 		os.Exit(code) // the program asks this of itself, by whatever name it goes
+	}
+	// Scripts wait for processes and for time more than they compute: two at a time would leave half of two cores idle. A -parallel
+	// of the command line is read later and wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"tercet": main, "fakeagent": fakeAgent, "fakecli": fakeCLI, "fakeacp": fakeACP})
 }
