@@ -85,11 +85,14 @@ func (w *world) programOf(args []string, e *explanation) (*compile.Program, erro
 		}
 		return w.library.Compile(args[0], src)
 	}
-	if !strings.HasPrefix(args[0], "/") {
+	if strings.ContainsAny(args[0], "./\\") && !strings.HasPrefix(args[0], "/") {
 		return nil, &formats.Failure{
-			Code: formats.CodeUsage, Message: fmt.Sprintf("expected a slash command, a file or a code such as E120, got %q", args[0]),
-			Help: "write tercet explain \"/plan 196\"",
+			Code: formats.CodeUsage, Message: fmt.Sprintf("expected a slash command or a file, got %q, which is neither", args[0]),
+			Help: "write the path of a file that exists, or a line such as \"/plan 196\"",
 		}
+	}
+	if !strings.HasPrefix(args[0], "/") {
+		args = append([]string{"/" + args[0]}, args[1:]...) // nothing else can be meant by a bare name
 	}
 	line := router.Line{Words: args}
 	if len(args) == 1 {
