@@ -74,7 +74,7 @@ func (a *app) listing(dir string, root *os.Root, cfg config.Config) ([]listedFil
 	}
 	sources := ownSources(root, cfg, nil)
 	for _, p := range append(a.commandPlaces(dir, root), a.plugins(dir, root, false)...) {
-		if p.Scope == dialect.Project && fs.ValidPath(p.Dir) {
+		if ofProject(p.Place) {
 			sources = append(sources, p.source())
 		}
 	}
@@ -89,7 +89,7 @@ func (a *app) listing(dir string, root *os.Root, cfg config.Config) ([]listedFil
 	}
 	out = append(out, ownSubagents(root)...)
 	for _, p := range append(a.present(dir, root, dialect.AgentPlaces(a.homes())), a.plugins(dir, root, true)...) {
-		if p.Scope != dialect.Project || !fs.ValidPath(p.Dir) {
+		if !ofProject(p.Place) {
 			continue
 		}
 		err := p.agentFiles(func(name string) error {
@@ -102,6 +102,11 @@ func (a *app) listing(dir string, root *os.Root, cfg config.Config) ([]listedFil
 	}
 	slices.SortStableFunc(out, func(x, y listedFile) int { return cmp.Compare(x.path, y.path) })
 	return slices.CompactFunc(out, func(x, y listedFile) bool { return x.path == y.path }), nil
+}
+
+// ofProject tells whether a place of another tool came with the project: a plugin may lie in it as well.
+func ofProject(p dialect.Place) bool {
+	return (p.Scope == dialect.Project || p.Scope == dialect.Plugin) && fs.ValidPath(p.Dir)
 }
 
 // below lists the files of a folder, hidden ones too.

@@ -48,61 +48,6 @@ func hostile(t *testing.T, r *git.Repo) string {
 	return canaries
 }
 
-// everything calls each method once.
-func everything(t *testing.T, r *git.Repo) {
-	t.Helper()
-	cx := t.Context()
-	_ = must[git.Version](t)(r.Version(cx))
-	base := must[string](t)(r.Head(cx))
-	write(t, r.Dir, "a.txt", "main\nchanged\n")
-	write(t, r.Dir, "n.eq", "x\n")
-	write(t, r.Dir, "n.dot", "x\n")
-	write(t, r.Dir, "n.wt", "x\n")
-	_ = must[[]git.Entry](t)(r.StatusPorcelain(cx))
-	_ = must[[]byte](t)(r.Diff(cx, "HEAD", ""))
-	commit(t, r, "on main", "a.txt", "n.eq", "n.dot", "n.wt")
-	_ = must[[]git.Stat](t)(r.DiffStat(cx, base, "HEAD"))
-	_ = must[[]string](t)(r.LsFiles(cx))
-	_ = must[[]git.Commit](t)(r.Log(cx, 5, "a.txt"))
-	_ = must[string](t)(r.CommitByTrailer(cx, git.Trailer{Key: "Tercet-Txn", Value: "x"}))
-	tree := filepath.Join(t.TempDir(), "tree")
-	if err := r.WorktreeAdd(cx, git.NewWorktree{Path: tree, Branch: "task/1", Start: "HEAD"}); err != nil {
-		t.Fatal(err)
-	}
-	w := &git.Repo{Starter: r.Starter, Dir: tree}
-	write(t, tree, "a.txt", "task\nchanged\n")
-	write(t, tree, "n.wt", "y\n")
-	_ = must[[]git.Entry](t)(w.StatusPorcelain(cx))
-	commit(t, w, "on task", "a.txt", "n.wt")
-	if err := w.Unstage(cx); err != nil {
-		t.Fatal(err)
-	}
-	write(t, r.Dir, "a.txt", "main again\nchanged\n")
-	commit(t, r, "in conflict", "a.txt")
-	if m := must[git.Merge](t)(r.MergeInWorktree(cx, "task/1", "Merge")); len(m.Conflicts) != 1 {
-		t.Errorf("MergeInWorktree() = %+v, want one conflict, as without the repository's merge driver", m)
-	}
-	write(t, r.Dir, "a.txt", "main\nchanged\n")
-	commit(t, r, "back", "a.txt")
-	if m := must[git.Merge](t)(r.MergeInWorktree(cx, "task/1", "Merge")); len(m.Conflicts) != 0 {
-		t.Errorf("MergeInWorktree() = %+v, want no conflict", m)
-	}
-	if err := w.FastForward(cx, "main"); err != nil {
-		t.Fatal(err)
-	}
-	head := must[string](t)(w.Head(cx))
-	if err := r.WorktreeRemove(cx, tree); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.DeleteBranch(cx, "task/1", head); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Bundle(cx, filepath.Join(t.TempDir(), "b"), "main", base); err != nil {
-		t.Fatal(err)
-	}
-	_ = must[git.Fingerprint](t)(r.Fingerprint(cx))
-}
-
 func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
