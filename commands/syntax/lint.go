@@ -10,6 +10,9 @@ import (
 
 // tagLine reads a line that is one tag, such as <argument_parsing> or </argument_parsing>; name has the slash.
 func tagLine(line string) (name string, ok bool) {
+	if strings.IndexByte(line, '<') < 0 {
+		return "", false
+	}
 	line = strings.TrimSpace(line)
 	if len(line) < 3 || line[0] != '<' || line[len(line)-1] != '>' || line[len(line)-2] == '/' {
 		return "", false
@@ -29,6 +32,9 @@ func (p *parser) tags(s md.Section) {
 		pos  Pos
 	}
 	var stack []open
+	if strings.IndexByte(p.file.Prose, '<') < 0 {
+		return
+	}
 	for n := s.Line() + 1; n <= s.EndLine; n++ {
 		line := p.doc.Line(n)
 		name, ok := tagLine(line)
@@ -100,9 +106,12 @@ func (p *parser) expansions() {
 	for _, a := range p.file.Front.Arguments {
 		names = append(names, a.Name.Text)
 	}
-	for n, line := range p.doc.Lines() {
-		col, what, name := expands(line, names)
-		if col == 0 {
+	text := p.file.Prose
+	found := marksOf(text)
+	for at := found.from(0); at >= 0; {
+		what, name := expands(text, at, names)
+		if what == "" {
+			at = found.from(at + 1)
 			continue
 		}
 		help := "write it another way if the file is to serve as a prompt"
@@ -114,35 +123,70 @@ func (p *parser) expansions() {
 				what += "; here it is $args." + name
 			}
 		}
-		p.report(CodeExpands, Pos{Line: n, Col: col}, help, "other agent CLIs would expand %s", what)
+		col := at - strings.LastIndexByte(text[:at], '\n')
+		p.report(CodeExpands, Pos{Line: p.doc.LineAt(at), Col: col}, help, "other agent CLIs would expand %s", what)
+		end := strings.IndexByte(text[at:], '\n') // one finding a line
+		if end < 0 {
+			return
+		}
+		at = found.from(at + end)
 	}
 }
 
-// expands finds the first piece of a line that another CLI takes for a command, a file or an argument; name is that of a
-// declared argument.
-func expands(line string, names []string) (col int, what, name string) {
-	for i := range len(line) {
-		rest := line[i+1:]
-		switch line[i] {
-		case '!':
-			if strings.HasPrefix(rest, "`") && (i == 0 || line[i-1] == ' ') {
-				return i + 1, "!`...` as a shell command", ""
+// marks finds the characters that expands looks at, one kind at a time.
+type marks struct {
+	text string
+	next [3]int // offset of the next one of each kind, the length of the text if there is none; -1: to be looked for
+}
+
+func marksOf(text string) marks { return marks{text: text, next: [3]int{-1, -1, -1}} }
+
+// from is the offset of the first mark that does not stand before an offset, -1 if there is none.
+func (m *marks) from(offset int) int {
+	first := len(m.text)
+	for i, at := range m.next {
+		if at < offset {
+			if at = strings.IndexByte(m.text[offset:], "!@$"[i]); at < 0 {
+				at = len(m.text)
+			} else {
+				at += offset
 			}
-		case '@':
-			if (i == 0 || strings.IndexByte(" \t(|", line[i-1]) >= 0) && rest != "" && isWordByte(rest[0]) {
-				return i + 1, "@" + word(rest) + " as a file", ""
-			}
-		case '$':
-			w := word(rest)
-			switch {
-			case len(w) == 1 && w[0] >= '1' && w[0] <= '9':
-				return i + 1, "$" + w + " as an argument", ""
-			case w != "" && slices.Contains(names, w):
-				return i + 1, "$" + w + " as an argument", w
-			}
+			m.next[i] = at
+		}
+		first = min(first, at)
+	}
+	if first == len(m.text) {
+		return -1
+	}
+	return first
+}
+
+// expands tells what another CLI takes the piece of text at a mark for: a command, a file or an argument; name is that of a
+// declared argument. An empty what means that it is nothing.
+func expands(text string, at int, names []string) (what, name string) {
+	rest, before := text[at+1:], byte('\n')
+	if at > 0 {
+		before = text[at-1]
+	}
+	switch text[at] {
+	case '!':
+		if strings.HasPrefix(rest, "`") && (before == '\n' || before == ' ') {
+			return "!`...` as a shell command", ""
+		}
+	case '@':
+		if strings.IndexByte("\n \t(|", before) >= 0 && rest != "" && isWordByte(rest[0]) {
+			return "@" + word(rest) + " as a file", ""
+		}
+	case '$':
+		w := word(rest)
+		switch {
+		case len(w) == 1 && w[0] >= '1' && w[0] <= '9':
+			return "$" + w + " as an argument", ""
+		case w != "" && slices.Contains(names, w):
+			return "$" + w + " as an argument", w
 		}
 	}
-	return 0, "", ""
+	return "", ""
 }
 
 func isWordByte(c byte) bool {

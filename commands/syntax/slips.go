@@ -24,16 +24,21 @@ func unglued(info string) string {
 
 // nearFences reports lines that were meant to open a block but have too few backticks, or a misspelt yaml behind them.
 func (p *parser) nearFences() {
-	p.near = map[int]bool{}
 	report := func(line, col int, kind, got string) {
+		if p.near == nil {
+			p.near = map[int]bool{}
+		}
 		p.near[line] = true
 		p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: Pos{Line: line, Col: col}, Fix: p.infoFix(line, fenceKind(kind))}, "write ```yaml "+kind,
 			"expected '```yaml %s', got '%.40s'", kind, got)
 	}
-	for n, line := range p.doc.Lines() {
+	for n, line := range p.doc.ProseLines() {
+		if strings.IndexByte(line, 'y') < 0 {
+			continue
+		}
 		text := strings.TrimSpace(line)
 		ticks := len(text) - len(strings.TrimLeft(text, "`"))
-		if ticks > 2 || wordy(text[ticks:]) || !strings.Contains(text, "y") || p.doc.InCode(n) {
+		if ticks > 2 || wordy(text[ticks:]) {
 			continue
 		}
 		fields := strings.Fields(unglued(text[ticks:]))
@@ -79,7 +84,7 @@ func isNear(word, wanted string) bool {
 
 // nearFence tells whether a line that almost opens a block stands below a heading.
 func (p *parser) nearFence(d *draft) bool {
-	if d.heading == nil {
+	if d.heading == nil || p.near == nil {
 		return false
 	}
 	for n := d.heading.Pos.Line + 1; n <= p.doc.LineCount(); n++ {

@@ -120,12 +120,15 @@ func (p *parser) misplaced() {
 			p.reportSpan(d, "write ### "+title, "expected a step on heading level 3 to 6, got level %d", b.Level)
 		}
 	}
-	for n, line := range p.doc.Lines() {
+	if !strings.Contains(p.file.Prose, "#S") {
+		return
+	}
+	for n, line := range p.doc.ProseLines() {
 		if !strings.HasPrefix(line, "#") {
 			continue
 		}
 		marks := strings.TrimLeft(line, "#")
-		if !strings.HasPrefix(marks, "S") || p.doc.InCode(n) {
+		if !strings.HasPrefix(marks, "S") {
 			continue
 		}
 		if _, _, isStep := stepLine(cleanTitle(marks)); isStep {

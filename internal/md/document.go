@@ -2,6 +2,7 @@ package md
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"iter"
 	"sort"
@@ -42,20 +43,21 @@ func (l Limits) Parse(src []byte) (*Document, []Problem) {
 	}
 	text := bytes.TrimPrefix(src, []byte(bom))
 	d.BOM = len(text) < len(src)
-	if d.clean = isClean(text); !d.clean {
+	starts, clean := scanLines(text)
+	if d.clean = clean; !clean {
 		if off, what := badText(text, false); off >= 0 {
 			return d, []Problem{refusedText(text, off, what)}
 		}
 	}
-	if bytes.Contains(text, []byte("\r\n")) {
+	if !clean && bytes.Contains(text, []byte("\r\n")) {
 		d.CRLF = true
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte{'\n'})
+		starts = lineStarts(text)
 	}
 	if text == nil {
 		text = []byte{} // an empty file is text; only one that cannot be read has none
 	}
-	d.Text, d.text = text, string(text)
-	d.starts = lineStarts(text)
+	d.Text, d.text, d.starts = text, string(text), starts
 	problems := d.front(l)
 	if blocks, ok := simpleBlocks(d); ok {
 		d.Blocks = blocks
@@ -66,14 +68,34 @@ func (l Limits) Parse(src []byte) (*Document, []Problem) {
 	return d, append(problems, more...)
 }
 
-// isClean tells whether a text holds nothing but printable ASCII and line feeds.
-func isClean(text []byte) bool {
-	for _, c := range text {
-		if (c < ' ' || c > '~') && c != '\n' {
-			return false
+// scanLines returns the offset of the first byte of every line, and whether the text holds nothing but printable ASCII and line
+// feeds. It looks at eight bytes at a time: those with a byte below a space or above a tilde are looked at one by one.
+func scanLines(text []byte) (starts []int, clean bool) {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	starts, clean = make([]int, 1, 1+bytes.Count(text, []byte{'\n'})), true
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		w := binary.LittleEndian.Uint64(text[i:])
+		// A byte below a space borrows its high bit, one above a tilde has it or carries into it.
+		if ((w-each*' ')|w|(w+each))&high == 0 {
+			continue
+		}
+		for n, c := range text[i : i+8] {
+			if c == '\n' {
+				starts = append(starts, i+n+1)
+			} else if c < ' ' || c > '~' {
+				clean = false
+			}
 		}
 	}
-	return true
+	for ; i < len(text); i++ {
+		if c := text[i]; c == '\n' {
+			starts = append(starts, i+1)
+		} else if c < ' ' || c > '~' {
+			clean = false
+		}
+	}
+	return starts, clean
 }
 
 // refusedText is the problem of a text that is none.
@@ -202,6 +224,28 @@ func (d *Document) Lines() iter.Seq2[int, string] {
 			}
 		}
 	}
+}
+
+// ProseLines yields what Lines yields without the lines that belong to a code block.
+func (d *Document) ProseLines() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		next, code := 0, 0 // the first block that starts behind the line, the last line of the code block that started last
+		for n := d.BodyLine; n <= len(d.starts); n++ {
+			for ; next < len(d.Blocks) && d.Blocks[next].Pos.Line <= n; next++ {
+				if code = 0; d.Blocks[next].Kind == Fence {
+					code = d.Blocks[next].End.Line
+				}
+			}
+			if n > code && !yield(n, d.text[d.starts[n-1]:d.lineEnd(n)]) {
+				return
+			}
+		}
+	}
+}
+
+// LineAt returns the number of the line that holds a byte of Prose.
+func (d *Document) LineAt(offset int) int {
+	return d.pos(d.starts[d.BodyLine-1] + offset).Line
 }
 
 // Body returns the text after the front matter.

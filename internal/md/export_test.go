@@ -13,3 +13,6 @@ func SimpleBlocks(d *Document) ([]Block, bool) { return simpleBlocks(d) }
 
 // ParserBlocks are the blocks of a document by the parser.
 func ParserBlocks(d *Document) ([]Block, []Problem) { return Limits{}.orDefault().blocks(d) }
+
+// ScanLines is the reader of line ends.
+func ScanLines(text []byte) (starts []int, clean bool) { return scanLines(text) }
