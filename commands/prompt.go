@@ -2,8 +2,6 @@ package commands
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path"
 	"slices"
@@ -79,8 +77,7 @@ func (l *Library) program(c *dialect.Command, text string) (*compile.Program, er
 		return nil, &formats.Failure{Code: formats.CodeBug, Message: "expected one delegation with a prompt, got another program"}
 	}
 	step.With.Fields[0].Value = &compile.Value{Lit: text}
-	sum := sha256.Sum256([]byte(text))
-	prog.Name, prog.Description, prog.File, prog.Hash, prog.Hidden = c.Name, c.Description, c.File, hex.EncodeToString(sum[:]), c.Hidden
+	prog.Name, prog.Description, prog.File, prog.Src, prog.Hidden = c.Name, c.Description, c.File, []byte(text), c.Hidden
 	prog.Warnings = append(slices.Clone(c.Warnings), warnings...)
 	return prog, nil
 }

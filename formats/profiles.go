@@ -64,6 +64,16 @@ func profiles() []profile {
 
 const sectionPhases = "Implementation Phases"
 
+// IsProfile tells whether a name is one of Profiles, without making the table.
+func IsProfile(name string) bool {
+	switch name {
+	case ProfilePlan, ProfileReport, ProfileSummary, ProfileReview, ProfilePlanShort, ProfileReportShort, ProfileSummaryShort, ProfileTask, ProfileErrors,
+		ProfileAutoApprove, ProfileDiscovery, ProfileDelivery, ProfileOperations, ProfileMaintenance, ProfileDoc, ProfileArchitecture:
+		return true
+	}
+	return false
+}
+
 // Profiles lists the names of the profiles that ParseDocument knows.
 func Profiles() []string {
 	var out []string

@@ -66,7 +66,7 @@ func (c *compiler) choice(w syntax.Word, labels []string) {
 
 // pick compiles a delegation whose subagent an expression names.
 func (c *compiler) pick(a *syntax.Delegate, s *syntax.Step, info *stepInfo) Action {
-	d := &Delegate{Pick: c.text(a.Pick), Prompt: c.text(s.Prompt)}
+	d := &Delegate{Info: noAgent(), Pick: c.text(a.Pick), Prompt: c.text(s.Prompt)}
 	for _, w := range a.Among {
 		agent, ok := c.agent(w)
 		one := &Delegate{Agent: w.Text, Info: agent, Prompt: d.Prompt}
@@ -74,7 +74,7 @@ func (c *compiler) pick(a *syntax.Delegate, s *syntax.Step, info *stepInfo) Acti
 		one.With, with.With = c.input(s.With, agent)
 		d.Among = append(d.Among, one)
 		if ok {
-			c.inputs(&agent, &with, w.Pos)
+			c.inputs(agent, &with, w.Pos)
 			info.among = append(info.among, agent)
 		}
 	}

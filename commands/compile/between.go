@@ -59,11 +59,11 @@ func (c *compiler) hosted(b *syntax.Step, host *Op, info *stepInfo) *Op {
 	}
 	lenient, unsure := c.lenient, c.unsure
 	c.lenient, c.unsure = true, true
-	id := host.ID + "." + c.ids[b]
+	id := host.ID + "." + c.id(b)
 	op := c.step(b, id)
 	if op != nil {
 		op.Host = host.ID
-		outer.steps[id] = c.scope.steps[id]
+		outer.steps.add(id, c.scope.steps.of(id))
 	}
 	c.lenient, c.unsure = lenient, unsure
 	c.scope, c.last, c.status, c.betweens.host = outer, last, status, held

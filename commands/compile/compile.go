@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,16 +50,15 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 	c.begin()
 	c.sequences()
 	if c.prog.During != nil || movesInside(f.Steps) || movesInside(f.Errors) || movesInside(f.Between) {
-		c.prog.Back = c.sync(f.Front.Pos, syncFields{"operation": lit(OpUpdateStatus), "back": lit(true)})
+		c.prog.Back = c.sync(f.Front.Pos, syncFields{operation: lit(OpUpdateStatus), back: lit(true)})
 	}
 	return c.finish()
 }
 
 func newCompiler(f *syntax.File, env Env) *compiler {
-	sum := sha256.Sum256(f.Src)
 	return &compiler{
 		file: f, env: env, unread: unreadOf(f), found: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
-		prog:     &Program{File: f.Name, Hash: hex.EncodeToString(sum[:])},
+		prog:     &Program{File: f.Name, Src: f.Src},
 		codes:    map[string][]compiled{},
 		betweens: between{fields: map[string]*betweenField{}, hosts: map[*syntax.Step][]string{}},
 	}
@@ -97,13 +94,15 @@ func (c *compiler) finish() (*Program, error) {
 type compiler struct {
 	file   *syntax.File
 	env    Env
+	agents []asked
 	found  *formats.Diagnostics
 	prog   *Program
 	unread *unread // nil for a file that was read whole
 
-	ids      map[*syntax.Step]string
-	loops    map[string][]string // by id, the loops in which the step stands, outermost first
-	redoable map[string]bool     // ids that a step sends back to
+	all      []known         // the steps of the file, and behind them the delegations beside loops
+	next     int             // where in all the next step is looked for
+	byID     map[string]int  // of a file with many steps
+	redoable map[string]bool // ids that a step sends back to
 
 	scope    *scope
 	under    []inherited // what the loops around give to their bodies, outermost first
@@ -235,7 +234,7 @@ func (c *compiler) during(d *syntax.During) {
 // moveTo changes the bound task's status; the reason, where the table asks one, is the command line.
 func (c *compiler) moveTo(pos syntax.Pos, to formats.TaskStatus) *Delegate {
 	d := c.sync(pos, syncFields{
-		"operation": lit(OpUpdateStatus), "task_number": c.source(pos, "$task.number"), "status": lit(to.String()), "reason": c.source(pos, "$run.command"),
+		operation: lit(OpUpdateStatus), task: c.source(pos, "$task.number"), status: lit(to.String()), reason: c.source(pos, "$run.command"),
 	})
 	d.To = to
 	return d
@@ -319,7 +318,7 @@ func (c *compiler) name(w syntax.Word) {
 }
 
 func (c *compiler) profile(w syntax.Word) bool {
-	if slices.Contains(formats.Profiles(), w.Text) {
+	if formats.IsProfile(w.Text) {
 		return true
 	}
 	help := nearest.Help(w.Text, formats.Profiles())

@@ -25,8 +25,8 @@ func TestLibraryCompiles(t *testing.T) {
 		if p == nil {
 			continue
 		}
-		if p.Name == "" || len(p.Hash) != 64 || p.File != name {
-			t.Errorf("Compile(%s) = name %q, file %q, hash %q", name, p.Name, p.File, p.Hash)
+		if p.Name == "" || len(p.Hash()) != 64 || p.File != name {
+			t.Errorf("Compile(%s) = name %q, file %q, hash %q", name, p.Name, p.File, p.Hash())
 		}
 	}
 }

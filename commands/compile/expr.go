@@ -286,9 +286,8 @@ func (c *compiler) amongField(e *syntax.Expr, ref query.Ref, info *stepInfo) {
 
 // noStep says why the result of a step cannot be read here. A step that is sent back to may read what stands behind it.
 func (c *compiler) noStep(pos syntax.Pos, id string) {
-	names := c.stepNames()
-	if !slices.Contains(names, id) {
-		c.report(pos, CodeStep, nearest.Help(id, names), "no step has id '%s'", id)
+	if c.named(id) == nil {
+		c.report(pos, CodeStep, nearest.Help(id, c.stepNames()), "no step has id '%s'", id)
 		return
 	}
 	if loops := c.outsideLoop(id); len(loops) > 0 {
@@ -381,17 +380,26 @@ func (c *compiler) source(pos syntax.Pos, src string) *Value {
 }
 
 // syncFields are the input of a call of the status-sync manager.
-type syncFields map[string]*Value
+type syncFields struct {
+	operation, task, status, back, reason, artifacts, phase *Value
+}
 
 // sync makes a delegation to the status-sync manager.
 func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
 	info := c.builtin(pos, StatusSync)
-	d := &Delegate{Agent: StatusSync, Info: info, With: &Value{IsMap: true, Fields: make([]Field, 0, len(in))}, Sync: true}
-	for _, key := range []string{"operation", "task_number", "status", "back", "reason", "artifacts", "phase", "plan"} {
-		if v := in[key]; v != nil {
-			d.With.Fields = append(d.With.Fields, Field{Key: key, Value: v})
+	d := &Delegate{Agent: StatusSync, Info: info, With: &Value{IsMap: true}, Sync: true}
+	fields := [...]Field{
+		{"operation", in.operation}, {"task_number", in.task}, {"status", in.status}, {"back", in.back}, {"reason", in.reason}, {"artifacts", in.artifacts},
+		{"phase", in.phase},
+	}
+	count := 0
+	for _, f := range fields {
+		if f.Value != nil {
+			fields[count] = f
+			count++
 		}
 	}
+	d.With.Fields = slices.Clone(fields[:count])
 	return d
 }
 

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,18 +16,18 @@ func (c *compiler) parallel(a *syntax.Parallel, s *syntax.Step, id string) Actio
 	outer, last, under := c.scope, c.last, c.under
 	c.scope = outer.enter(id, "")
 	c.under = append(slices.Clone(under), c.inherit(s))
-	infos := map[string]*stepInfo{}
+	var infos results
 	for _, child := range a.Children {
-		c.scope.steps = map[string]*stepInfo{} // a child does not see the others
-		c.scope.self, c.child = c.ids[child], true
+		c.scope.steps = nil // a child does not see the others
+		c.scope.self, c.child = c.id(child), true
 		if op := c.step(child, c.scope.self); op != nil {
 			p.Children = append(p.Children, op)
-			infos[op.ID] = c.scope.steps[op.ID]
+			infos.add(op.ID, c.scope.steps.of(op.ID))
 		}
 		c.child = false
 	}
 	c.scope, c.last, c.under = outer, last, under
-	maps.Copy(outer.steps, infos)
+	outer.steps = append(outer.steps, infos...)
 	if len(a.Children) == 0 {
 		c.report(a.Pos, CodeNoChildren, "write {name: {delegate: subagent}}", "parallel has no children")
 	}
@@ -61,7 +60,7 @@ func (c *compiler) until(a *syntax.Until, s *syntax.Step, id string) Action {
 	inner := c.scope
 	u.Cond = c.expr(a.Cond)
 	c.scope, c.last, c.under = outer, last, under
-	maps.Copy(outer.steps, inner.steps)
+	outer.steps = append(outer.steps, inner.steps...)
 	if moves {
 		c.status = statuses{}
 	}
@@ -133,8 +132,8 @@ func (c *compiler) publish(a *syntax.Publish) Action {
 }
 
 // builtin is the contract of a subagent that steps are lowered to.
-func (c *compiler) builtin(pos syntax.Pos, name string) formats.AgentInfo {
-	info, ok := c.env.Agent(name)
+func (c *compiler) builtin(pos syntax.Pos, name string) *formats.AgentInfo {
+	info, ok := c.contract(name)
 	if !ok {
 		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", name)
 	}
@@ -247,8 +246,9 @@ func (c *compiler) compensate(s *syntax.Step, id string) *Op {
 	}
 	status, self, aside, unsure := c.status, c.scope.self, c.aside, c.unsure
 	c.aside, c.unsure = true, true
+	before := len(c.scope.steps)
 	op := c.step(s, id+".compensate")
-	delete(c.scope.steps, id+".compensate")
+	c.scope.steps = c.scope.steps[:before] // nobody reads what it gave
 	c.status, c.scope.self, c.aside, c.unsure = status, self, aside, unsure
 	return op
 }

@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/query"
@@ -17,7 +20,7 @@ type Program struct {
 	Name        string
 	Description string
 	File        string
-	Hash        string // sha256 of the source, hex
+	Src         []byte // what it was made of; it must not be changed
 	Args        []argspec.Spec
 	Examples    []string
 	Hidden      bool
@@ -36,6 +39,12 @@ type Program struct {
 	Limits   formats.Limits
 	Env      []string // names of the variables that $env may show
 	Warnings []formats.Diagnostic
+}
+
+// Hash gives the sha256 of the source in hex. Only a run that starts asks for it, so it is not kept.
+func (p *Program) Hash() string {
+	sum := sha256.Sum256(p.Src)
+	return hex.EncodeToString(sum[:])
 }
 
 // During is the preflight: Begin writes the in-progress status and takes the lease, Failed gives the task the status that
@@ -148,7 +157,7 @@ type Action interface{ op() }
 // Delegate calls a subagent.
 type Delegate struct {
 	Agent  string
-	Info   formats.AgentInfo
+	Info   *formats.AgentInfo // never nil; shared by the delegations to one subagent, and not to be changed
 	With   *Value
 	Prompt *Text
 	// Link adds the artifacts of the run that are not linked yet to the input.

@@ -80,9 +80,9 @@ func outcomesOf(op *Op) []formats.Outcome {
 
 func delegateOutcomes(op *Op, a *Delegate) []formats.Outcome {
 	may := map[formats.Outcome]bool{formats.OutcomeFailed: true, formats.OutcomeRejected: op.Expect != nil}
-	infos := []formats.AgentInfo{a.Info}
+	infos := []*formats.AgentInfo{a.Info}
 	if op.Fallback != "" {
-		infos = append(infos, *op.FallbackInfo)
+		infos = append(infos, op.FallbackInfo)
 	}
 	for i := range infos {
 		for _, o := range infos[i].Statuses {
@@ -141,7 +141,7 @@ func (c *compiler) target(t *syntax.Target) *Target {
 		out.Kind = ToAsk
 		for _, w := range t.Agents {
 			if info, ok := c.agent(w); ok {
-				out.Ask = append(out.Ask, Asked{w.Text, info})
+				out.Ask = append(out.Ask, Asked{w.Text, *info})
 			}
 		}
 	case syntax.ToGoto:
@@ -157,12 +157,11 @@ func (c *compiler) jump(t *syntax.Target, out *Target) {
 		return
 	}
 	w := t.Steps[0]
-	names := c.stepNames()
 	out.Goto = w.Text
 	out.Back = w.Text == c.scope.self || c.scope.find(w.Text) != nil
 	switch {
-	case !slices.Contains(names, w.Text):
-		c.report(w.Pos, CodeStep, nearest.Help(w.Text, names), "no step has id '%s'", w.Text)
+	case c.named(w.Text) == nil:
+		c.report(w.Pos, CodeStep, nearest.Help(w.Text, c.stepNames()), "no step has id '%s'", w.Text)
 	case c.inErrors || c.betweens.host != nil:
 		c.report(w.Pos, CodeRedo, "write it in the workflow", "a step here cannot jump")
 	case c.outsideLoop(w.Text) != nil:
@@ -175,12 +174,11 @@ func (c *compiler) jump(t *syntax.Target, out *Target) {
 
 // redo checks one id that a target sends back to: the step stands before this one, in this sequence or one around it.
 func (c *compiler) redo(w syntax.Word) {
-	names := c.stepNames()
 	switch {
 	case w.Text == c.scope.self:
-	case !slices.Contains(names, w.Text):
-		c.report(w.Pos, CodeStep, nearest.Help(w.Text, names), "no step has id '%s'", w.Text)
-	case c.inErrors && c.scope.steps[w.Text] == nil:
+	case c.named(w.Text) == nil:
+		c.report(w.Pos, CodeStep, nearest.Help(w.Text, c.stepNames()), "no step has id '%s'", w.Text)
+	case c.inErrors && c.scope.steps.of(w.Text) == nil:
 		c.report(w.Pos, CodeRedo, "name steps of Error Handling", "the workflow is over here, so step '%s' cannot be run again", w.Text)
 	case c.outsideLoop(w.Text) != nil:
 		loop := c.outsideLoop(w.Text)[0]
@@ -199,7 +197,7 @@ func checks() []func(*compiler) {
 
 func checkReachable(c *compiler) {
 	for _, s := range c.reached {
-		if c.gotos[c.ids[s]] {
+		if c.gotos[c.id(s)] {
 			continue
 		}
 		c.report(s.Pos, CodeUnreachable, "give the step before it a when, or remove this one", "no path leads to this step")

@@ -12,9 +12,9 @@ import (
 type scope struct {
 	vars  []string
 	task  bool
-	steps map[string]*stepInfo // by id, those of this sequence that stand before
-	self  string               // id of the step being compiled
-	loop  string               // id of the loop whose body this is, empty outside of loops
+	steps results // of the steps of this sequence that stand before
+	self  string  // id of the step being compiled
+	loop  string  // id of the loop whose body this is, empty outside of loops
 	outer *scope
 }
 
@@ -22,9 +22,28 @@ type scope struct {
 type stepInfo struct {
 	agent *formats.AgentInfo
 	kind  resultKind
-	names []string            // members of a set's result
-	among []formats.AgentInfo // those of which one was called; agent is then nil
+	names []string             // members of a set's result
+	among []*formats.AgentInfo // those of which one was called; agent is then nil
 }
+
+// results is what is known of the results of steps, by id. The last one of an id counts.
+type results []result
+
+type result struct {
+	id   string
+	info *stepInfo
+}
+
+func (r results) of(id string) *stepInfo {
+	for i := range slices.Backward(r) {
+		if r[i].id == id {
+			return r[i].info
+		}
+	}
+	return nil
+}
+
+func (r *results) add(id string, info *stepInfo) { *r = append(*r, result{id, info}) }
 
 type resultKind uint8
 
@@ -54,7 +73,7 @@ func reserved(name string) bool {
 }
 
 func newScope(task bool) *scope {
-	return &scope{vars: baseVars(), task: task, steps: map[string]*stepInfo{}}
+	return &scope{vars: baseVars(), task: task}
 }
 
 func (s *scope) add(name string) {
@@ -65,7 +84,7 @@ func (s *scope) add(name string) {
 
 // enter opens the scope of a loop's body.
 func (s *scope) enter(loop, as string) *scope {
-	in := &scope{vars: slices.Clone(s.vars), task: s.task, steps: map[string]*stepInfo{}, loop: loop, outer: s}
+	in := &scope{vars: slices.Clone(s.vars), task: s.task, loop: loop, outer: s}
 	if as != "" {
 		in.add("$" + as)
 	}
@@ -75,7 +94,7 @@ func (s *scope) enter(loop, as string) *scope {
 
 // between is the scope of a step that runs around another one: it may read whatever any step sets.
 func (s *scope) between(sets []string) *scope {
-	in := &scope{vars: slices.Clone(s.vars), task: s.task, steps: map[string]*stepInfo{}, outer: s}
+	in := &scope{vars: slices.Clone(s.vars), task: s.task, outer: s}
 	for _, name := range append([]string{"$it"}, sets...) {
 		in.add(name)
 	}
@@ -84,12 +103,12 @@ func (s *scope) between(sets []string) *scope {
 
 // inErrors is the scope of Error Handling: it sees what the workflow left.
 func (s *scope) inErrors() *scope {
-	return &scope{vars: slices.Clone(s.vars), task: s.task, steps: map[string]*stepInfo{}, outer: s}
+	return &scope{vars: slices.Clone(s.vars), task: s.task, outer: s}
 }
 
 func (s *scope) find(id string) *stepInfo {
 	for at := s; at != nil; at = at.outer {
-		if info := at.steps[id]; info != nil {
+		if info := at.steps.of(id); info != nil {
 			return info
 		}
 	}
@@ -106,35 +125,111 @@ func (s *scope) inside(loop string) bool {
 	return false
 }
 
+// known is one step of the file with its id and the loops in which it stands, outermost first. Without a step it is the
+// delegation that stands in the same block as its loop.
+type known struct {
+	step   *syntax.Step
+	id     string
+	around []string
+	apart  bool // a step of Between Steps: no other one can name it
+}
+
+// fewSteps is up to how many steps are looked through one by one.
+const fewSteps = 64
+
 // index gives every step of the file its id before anything is compiled: the one that is written, else the slug of the title,
 // made unique. It notes in which loops each stands, and which steps are sent back to.
 func (c *compiler) index() {
-	count := 0
-	c.walk(func(*syntax.Step) { count++ })
-	c.ids, c.loops, c.redoable = make(map[*syntax.Step]string, count), make(map[string][]string, count), map[string]bool{}
-	c.gotos = map[string]bool{}
-	first := make(map[string]syntax.Pos, count)
-	c.walk(func(s *syntax.Step) {
-		id := s.ID.Text
-		switch at, twice := first[id]; {
-		case id == "":
-		case id == itself:
-			c.report(s.ID.Pos, CodeName, "choose another id", "'%s' stands for the step itself", itself)
-		case twice:
-			c.report(s.ID.Pos, CodeStepTwice, "give one of them another id", "two steps have the id '%s', the first is on line %d", id, at.Line)
-		default:
-			first[id], c.ids[s] = s.ID.Pos, id
+	c.gather(c.file.Steps, false)
+	c.gather(c.file.Between, true)
+	c.gather(c.file.Errors, false)
+	c.written()
+	c.unwritten()
+	c.chains(c.file.Steps, nil)
+	c.chains(c.file.Errors, nil)
+	for i := range c.all {
+		if s := c.all[i].step; s != nil {
+			eachTarget(s.On, s.Action, c.comesBack)
 		}
-	})
-	taken, last := map[string]bool{itself: true, "": true}, map[string]int{}
-	for id := range first {
-		taken[id] = true
 	}
-	c.walk(func(s *syntax.Step) {
-		if c.ids[s] != "" {
-			return
+	if d := c.file.Defaults; d != nil {
+		eachTarget(d.On, nil, c.comesBack)
+	}
+	if c.redoable == nil {
+		return
+	}
+	for i := range c.all {
+		s := c.all[i].step
+		if s == nil {
+			continue
 		}
-		base := slug(s.Title)
+		if _, ok := s.Action.(*syntax.Group); ok && c.redoable[c.all[i].id] {
+			for _, inner := range s.Body {
+				c.redoable[c.id(inner)] = true
+			}
+		}
+	}
+}
+
+// gather lists steps, bodies behind their loop.
+func (c *compiler) gather(list []*syntax.Step, apart bool) {
+	c.all = slices.Grow(c.all, len(list))
+	for _, s := range list {
+		c.all = append(c.all, known{step: s, apart: apart})
+		if p, ok := s.Action.(*syntax.Parallel); ok {
+			c.gather(p.Children, apart)
+		}
+		c.gather(s.Body, apart)
+	}
+}
+
+// written takes the ids that stand in the file. Of two that are alike the second is none.
+func (c *compiler) written() {
+	var many map[string]int // where each id stands in all, of a file with many steps
+	if len(c.all) > fewSteps {
+		many = make(map[string]int, len(c.all))
+	}
+	before := func(i int, id string) int {
+		if many != nil {
+			if at, ok := many[id]; ok {
+				return at
+			}
+			many[id] = i
+			return -1
+		}
+		return slices.IndexFunc(c.all[:i], func(k known) bool { return k.id == id })
+	}
+	for i := range c.all {
+		s := c.all[i].step
+		switch id := s.ID.Text; id {
+		case "":
+		case itself:
+			c.report(s.ID.Pos, CodeName, "choose another id", "'%s' stands for the step itself", itself)
+		default:
+			if at := before(i, id); at >= 0 {
+				c.report(s.ID.Pos, CodeStepTwice, "give one of them another id", "two steps have the id '%s', the first is on line %d", id, c.all[at].step.ID.Pos.Line)
+				continue
+			}
+			c.all[i].id = id
+		}
+	}
+}
+
+// unwritten makes the ids of the other steps from their titles.
+func (c *compiler) unwritten() {
+	var taken map[string]bool
+	var last map[string]int
+	for i := range c.all {
+		if c.all[i].id != "" {
+			continue
+		}
+		if taken == nil {
+			taken, last = map[string]bool{itself: true, "": true}, map[string]int{}
+			for _, k := range c.all {
+				taken[k.id] = true
+			}
+		}
+		base := slug(c.all[i].step.Title)
 		if base == "" {
 			base = "step"
 		}
@@ -142,27 +237,33 @@ func (c *compiler) index() {
 		for n := max(last[base], 1) + 1; taken[id]; n++ {
 			id, last[base] = fmt.Sprintf("%s_%d", base, n), n
 		}
-		taken[id], c.ids[s] = true, id
-	})
-	c.chains(c.file.Steps, nil)
-	c.chains(c.file.Errors, nil)
-	c.walk(func(s *syntax.Step) {
-		for _, t := range targetsOf(s) {
-			c.comesBack(t)
-		}
-	})
-	if d := c.file.Defaults; d != nil {
-		for _, t := range targetsOf(&syntax.Step{On: d.On}) {
-			c.comesBack(t)
+		taken[id], c.all[i].id = true, id
+	}
+}
+
+// at is where a step stands in all; mostly it is the one behind that which was asked for last.
+func (c *compiler) at(s *syntax.Step) int {
+	for i := c.next; i < len(c.all); i++ {
+		if c.all[i].step == s {
+			c.next = i + 1
+			return i
 		}
 	}
-	c.walk(func(s *syntax.Step) {
-		if _, ok := s.Action.(*syntax.Group); ok && c.redoable[c.ids[s]] {
-			for _, inner := range s.Body {
-				c.redoable[c.ids[inner]] = true
-			}
+	for i := range min(c.next, len(c.all)) {
+		if c.all[i].step == s {
+			c.next = i + 1
+			return i
 		}
-	})
+	}
+	return -1
+}
+
+// id is that of a step of the file.
+func (c *compiler) id(s *syntax.Step) string {
+	if i := c.at(s); i >= 0 {
+		return c.all[i].id
+	}
+	return ""
 }
 
 // comesBack notes the steps that a target runs again.
@@ -170,8 +271,14 @@ func (c *compiler) comesBack(t *syntax.Target) {
 	for _, id := range t.Steps {
 		switch {
 		case t.Kind == syntax.ToGoto:
+			if c.gotos == nil {
+				c.gotos = map[string]bool{}
+			}
 			c.gotos[id.Text] = true
 		case id.Text != itself:
+			if c.redoable == nil {
+				c.redoable = map[string]bool{}
+			}
 			c.redoable[id.Text] = true
 		}
 	}
@@ -179,41 +286,32 @@ func (c *compiler) comesBack(t *syntax.Target) {
 
 // walk visits every step of the file, bodies behind their loop.
 func (c *compiler) walk(visit func(*syntax.Step)) {
-	var each func([]*syntax.Step)
-	each = func(list []*syntax.Step) {
-		for _, s := range list {
+	for i := range c.all {
+		if s := c.all[i].step; s != nil {
 			visit(s)
-			if p, ok := s.Action.(*syntax.Parallel); ok {
-				each(p.Children)
-			}
-			each(s.Body)
 		}
 	}
-	each(c.file.Steps)
-	each(c.file.Between)
-	each(c.file.Errors)
 }
 
 func (c *compiler) chains(list []*syntax.Step, around []string) {
 	for _, s := range list {
-		id := c.ids[s]
-		c.loops[id] = around
+		at := c.at(s)
+		id := c.all[at].id
+		c.all[at].around = around
 		switch a := s.Action.(type) {
 		case *syntax.Group:
 			c.chains(s.Body, around)
 		case *syntax.Parallel:
-			inner := append(slices.Clone(around), id)
+			inner := slices.Concat(around, []string{id})
 			c.chains(a.Children, inner)
 			c.chains(s.Body, inner)
 		default:
 			if len(s.Body) > 0 {
-				c.chains(s.Body, append(slices.Clone(around), id))
+				c.chains(s.Body, slices.Concat(around, []string{id}))
 			}
 		}
 		if f, ok := s.Action.(*syntax.Foreach); ok && f.Delegate != nil {
-			if _, ok := c.loops[bodyID(f)]; !ok {
-				c.loops[bodyID(f)] = append(slices.Clone(around), id)
-			}
+			c.all = append(c.all, known{id: bodyID(f), around: slices.Concat(around, []string{id})})
 		}
 	}
 }
@@ -221,47 +319,76 @@ func (c *compiler) chains(list []*syntax.Step, around []string) {
 // bodyID is the id of the delegation that stands in the same block as its loop.
 func bodyID(f *syntax.Foreach) string { return slug(f.Delegate.Agent.Text) }
 
-// outsideLoop gives the loops in which a step stands but the present place does not, outermost first.
-func (c *compiler) outsideLoop(id string) []string {
-	for i, loop := range c.loops[id] {
-		if !c.scope.inside(loop) {
-			return c.loops[id][i:]
+// named finds what an id names: a step, else the first delegation beside a loop. nil if it names nothing.
+func (c *compiler) named(id string) *known {
+	if len(c.all) > fewSteps && c.byID == nil {
+		c.byID = make(map[string]int, len(c.all))
+		for i := range slices.Backward(c.all) {
+			if k := &c.all[i]; !k.apart {
+				c.byID[k.id] = i // the first one stays: steps stand before delegations
+			}
+		}
+	}
+	if c.byID != nil {
+		if i, ok := c.byID[id]; ok {
+			return &c.all[i]
+		}
+		return nil
+	}
+	for i := range c.all {
+		if k := &c.all[i]; k.id == id && !k.apart {
+			return k
 		}
 	}
 	return nil
 }
 
-func (c *compiler) stepNames() []string {
-	out := make([]string, 0, len(c.loops))
-	for id := range c.loops {
-		out = append(out, id)
+// outsideLoop gives the loops in which a step stands but the present place does not, outermost first.
+func (c *compiler) outsideLoop(id string) []string {
+	k := c.named(id)
+	if k == nil {
+		return nil
 	}
-	slices.Sort(out)
-	return out
+	for i, loop := range k.around {
+		if !c.scope.inside(loop) {
+			return k.around[i:]
+		}
+	}
+	return nil
 }
 
-// targetsOf lists where a step's rules and choices lead.
-func targetsOf(s *syntax.Step) []*syntax.Target {
-	var out []*syntax.Target
-	add := func(g *syntax.Gate) {
+// stepNames lists what ids can be named.
+func (c *compiler) stepNames() []string {
+	out := make([]string, 0, len(c.all))
+	for i := range c.all {
+		if !c.all[i].apart {
+			out = append(out, c.all[i].id)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// eachTarget visits where rules, and the choices of an action, lead.
+func eachTarget(rules []syntax.Rule, action syntax.Action, visit func(*syntax.Target)) {
+	choices := func(g *syntax.Gate) {
 		for _, ch := range g.Choices {
 			if ch.Target != nil {
-				out = append(out, ch.Target)
+				visit(ch.Target)
 			}
 		}
 	}
-	for _, r := range s.On {
+	for _, r := range rules {
 		for _, t := range r.Targets {
-			out = append(out, t)
+			visit(t)
 			if t.Gate != nil {
-				add(t.Gate)
+				choices(t.Gate)
 			}
 		}
 	}
-	if g, ok := s.Action.(*syntax.Gate); ok {
-		add(g)
+	if g, ok := action.(*syntax.Gate); ok {
+		choices(g)
 	}
-	return out
 }
 
 // maxSlug is the most bytes of an id that is made from a title.

@@ -41,7 +41,7 @@ func (c *compiler) preflight() *syntax.During {
 		if implied != nil || s.Sentence == nil || s.Sentence.Kind != syntax.SayDelegate {
 			return
 		}
-		info, ok := c.env.Agent(s.Sentence.Name.Text)
+		info, ok := c.contract(s.Sentence.Name.Text)
 		if during, _ := info.Role.Statuses(); ok && during != "" {
 			implied = &syntax.During{Pos: s.Sentence.Pos, Status: syntax.Word{Pos: s.Sentence.Pos, Text: during.String()}}
 		}
@@ -71,7 +71,7 @@ func (c *compiler) sentence(s *syntax.Step, id string) *Op {
 		c.argSentence(say)
 		return nil
 	}
-	c.scope.steps[id] = info
+	c.scope.steps.add(id, info)
 	return op
 }
 
@@ -82,8 +82,8 @@ func (c *compiler) sayDelegate(say *syntax.Sentence, id string, info *stepInfo) 
 	if !ok {
 		return d
 	}
-	info.agent = &d.Info
-	c.worker(id, &d.Info)
+	info.agent = agent
+	c.worker(id, agent)
 	given := map[string]bool{}
 	add := func(name, src string) {
 		if _, listed := agent.Inputs[name]; (listed || agent.Inputs == nil) && !given[name] {
@@ -100,7 +100,7 @@ func (c *compiler) sayDelegate(say *syntax.Sentence, id string, info *stepInfo) 
 			add(a.Name, "$args."+a.Name)
 		}
 	}
-	c.required(&d.Info, func(name string) bool { return given[name] }, say.Pos)
+	c.required(agent, func(name string) bool { return given[name] }, say.Pos)
 	return d
 }
 
@@ -109,7 +109,7 @@ func (c *compiler) sayStatus(say *syntax.Sentence) Action {
 	if to == "" {
 		if c.last == nil {
 			c.report(say.Pos, CodeSentence, `say which: to "planned"`, "no delegation before this step implies a status")
-			return &Delegate{}
+			return &Delegate{Info: noAgent()}
 		}
 		_, after := c.last.agent.Role.Statuses()
 		if d := c.prog.During; d != nil && d.Status == formats.Revising {
@@ -117,7 +117,7 @@ func (c *compiler) sayStatus(say *syntax.Sentence) Action {
 		}
 		if after == "" {
 			c.report(say.Pos, CodeSentence, `say which: to "planned"`, "the role of subagent %s implies no status", c.last.agent.Name)
-			return &Delegate{}
+			return &Delegate{Info: noAgent()}
 		}
 		to = after.String()
 	}

@@ -67,23 +67,23 @@ func (c *compiler) statusStep(a *syntax.Status, sure bool) Action {
 	in := syncFields{}
 	switch {
 	case a.Task != nil:
-		in["task_number"] = c.value(a.Task)
+		in.task = c.value(a.Task)
 	case !c.scope.task:
 		c.report(a.Pos, CodeNoTask, "declare an argument of type task, or name the task: {to: ..., task: ...}", "status needs a task")
-		return &Delegate{Agent: StatusSync}
+		return &Delegate{Agent: StatusSync, Info: noAgent()}
 	default:
-		in["task_number"] = c.source(a.Pos, "$task.number")
+		in.task = c.source(a.Pos, "$task.number")
 	}
-	in["status"], in["reason"] = c.value(a.To), c.value(a.Reason)
+	in.status, in.reason = c.value(a.To), c.value(a.Reason)
 	if a.Phase != nil {
-		in["operation"], in["phase"] = lit(OpSetPhase), c.value(a.Phase)
+		in.operation, in.phase = lit(OpSetPhase), c.value(a.Phase)
 		c.phaseStatus(a)
-		delete(in, "reason")
+		in.reason = nil
 		return c.sync(a.Pos, in)
 	}
-	in["operation"] = lit(OpUpdateStatus)
+	in.operation = lit(OpUpdateStatus)
 	if a.Artifacts != nil {
-		in["artifacts"] = c.value(a.Artifacts)
+		in.artifacts = c.value(a.Artifacts)
 	}
 	d := c.sync(a.Pos, in)
 	d.Link = a.Artifacts == nil

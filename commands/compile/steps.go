@@ -23,7 +23,7 @@ func (c *compiler) steps(list []*syntax.Step) []*Op {
 			c.reached = append(c.reached, s)
 			ended = false
 		}
-		id := c.ids[s]
+		id := c.id(s)
 		c.scope.self = id
 		var op *Op
 		if s.Sentence != nil {
@@ -73,7 +73,7 @@ func (c *compiler) step(s *syntax.Step, id string) *Op {
 	op.Do = c.action(s, id, info)
 	c.work(s, op)
 	op.Expect = c.expect(s.Expect)
-	c.scope.steps[id] = info // its own result is `.` and may be read in its targets
+	c.scope.steps.add(id, info) // its own result is `.` and may be read in its targets
 	if _, ok := op.Do.(*Group); !ok {
 		for _, r := range s.On {
 			op.On = append(op.On, c.rule(r, op)...)
@@ -120,8 +120,8 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 	op.In, op.Board = own.in, own.board
 	if s.Fallback != nil {
 		if agent, ok := c.agent(*s.Fallback); ok {
-			op.Fallback, op.FallbackInfo = agent.Name, &agent
-			c.inputs(&agent, s, s.Fallback.Pos)
+			op.Fallback, op.FallbackInfo = agent.Name, agent
+			c.inputs(agent, s, s.Fallback.Pos)
 		}
 	}
 	if _, ok := op.Do.(*Delegate); !ok {
@@ -154,7 +154,7 @@ type inherited struct {
 }
 
 // merged is the step's own input with that of the loops around under it. What the subagent does not list is left out.
-func (c *compiler) merged(own []syntax.Field, agent formats.AgentInfo) []syntax.Field {
+func (c *compiler) merged(own []syntax.Field, agent *formats.AgentInfo) []syntax.Field {
 	out := slices.Clone(own)
 	for _, loop := range slices.Backward(c.under) {
 		for _, f := range loop.with {
@@ -169,7 +169,7 @@ func (c *compiler) merged(own []syntax.Field, agent formats.AgentInfo) []syntax.
 }
 
 // input is the whole input of a delegation. What the file's defaults give may read what is set later: it is null before.
-func (c *compiler) input(own []syntax.Field, agent formats.AgentInfo) (*Value, []syntax.Field) {
+func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) (*Value, []syntax.Field) {
 	list := c.merged(own, agent)
 	out := &Value{IsMap: true, Fields: c.fields(list)}
 	if c.file.Defaults == nil || agent.Builtin || agent.Name == "" {
@@ -231,8 +231,30 @@ func (c *compiler) action(s *syntax.Step, id string, info *stepInfo) Action {
 	return nil
 }
 
-func (c *compiler) agent(w syntax.Word) (formats.AgentInfo, bool) {
-	info, ok := c.env.Agent(w.Text)
+// contract asks for a subagent once a file. It is never nil, and not to be changed.
+func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
+	for i := range c.agents {
+		if c.agents[i].name == name {
+			return c.agents[i].info, c.agents[i].ok
+		}
+	}
+	info, ok := c.env.Agent(name)
+	c.agents = append(c.agents, asked{name, &info, ok})
+	return &info, ok
+}
+
+// asked is what the environment said of a subagent.
+type asked struct {
+	name string
+	info *formats.AgentInfo
+	ok   bool
+}
+
+// noAgent is the contract of a delegation to nobody in particular.
+func noAgent() *formats.AgentInfo { return &formats.AgentInfo{} }
+
+func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
+	info, ok := c.contract(w.Text)
 	if !ok {
 		help := nearest.Help(w.Text, c.env.Names())
 		if help == "" {
@@ -256,9 +278,9 @@ func (c *compiler) delegate(a *syntax.Delegate, s *syntax.Step, id string, info 
 	if !ok {
 		return d
 	}
-	info.agent = &d.Info
-	c.inputs(&d.Info, &with, a.Pos)
-	c.worker(id, &d.Info)
+	info.agent = agent
+	c.inputs(agent, &with, a.Pos)
+	c.worker(id, agent)
 	if a.Agent.Text == StatusSync && changesStatus(s.With) {
 		c.moved("", false)
 	}

@@ -49,7 +49,7 @@ func (c *compiler) mayAsk(pos syntax.Pos) {
 }
 
 // mayCall: the steps of a subagent call what can_delegate_to names, and nothing that has steps itself.
-func (c *compiler) mayCall(pos syntax.Pos, info formats.AgentInfo, name string) {
+func (c *compiler) mayCall(pos syntax.Pos, info *formats.AgentInfo, name string) {
 	switch {
 	case c.workflow == nil:
 	case !slices.Contains(c.workflow.CanDelegateTo, name):

@@ -49,7 +49,7 @@ func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path stri
 		}
 		d = one
 	}
-	ret, attempts, err := r.attempts(ctx, call{sc: sc, op: op, d: d, path: path, agent: d.Agent, info: d.Info})
+	ret, attempts, err := r.attempts(ctx, call{sc: sc, op: op, d: d, path: path, agent: d.Agent, info: *d.Info})
 	if err != nil {
 		return result{}, err
 	}

@@ -138,7 +138,7 @@ func (r *run) question(ctx context.Context, sc *scope, op *compile.Op, to compil
 	before := r.feedback
 	r.feedback = nil
 	ret, err := r.attempt(ctx, call{
-		sc: sc, op: &compile.Op{Pos: op.Pos, ID: op.ID + ".ask", Title: op.Title, In: op.In}, d: &compile.Delegate{Agent: to.Name, Info: info, With: with},
+		sc: sc, op: &compile.Op{Pos: op.Pos, ID: op.ID + ".ask", Title: op.Title, In: op.In}, d: &compile.Delegate{Agent: to.Name, Info: &info, With: with},
 		path: path, attempt: 1, agent: to.Name, info: info, question: question,
 	})
 	r.feedback = before

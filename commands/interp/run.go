@@ -125,7 +125,7 @@ func (r *run) execute(ctx context.Context) (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryRunStarted, Data: map[string]any{
-		"command": r.cfg.IDs.Command, "def_sha": r.prog.Hash, "args": r.args.Map(), "depth": r.depth.Int(), "session_id": r.cfg.IDs.Session,
+		"command": r.cfg.IDs.Command, "def_sha": r.prog.Hash(), "args": r.args.Map(), "depth": r.depth.Int(), "session_id": r.cfg.IDs.Session,
 	}}); err != nil {
 		return formats.Return{}, err
 	}
@@ -175,7 +175,7 @@ func (r *run) sync(ctx context.Context, s syncCall) (formats.Return, error) {
 	if r.prog.During != nil {
 		op.Pos = r.prog.During.Pos
 	}
-	ret, err := r.attempt(ctx, call{sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent, info: s.d.Info, task: s.task, anyway: s.anyway})
+	ret, err := r.attempt(ctx, call{sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent, info: *s.d.Info, task: s.task, anyway: s.anyway})
 	r.warnings = append(r.warnings, ret.Warnings...)
 	return ret, err
 }

@@ -18,6 +18,8 @@ func Compiled(p *compile.Program) map[string]any {
 		return map[string]any{}
 	}
 	delete(m, "warnings")
+	delete(m, "src")
+	m["hash"] = p.Hash()
 	return m
 }
 
