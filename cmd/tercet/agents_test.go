@@ -165,7 +165,32 @@ func (p *person) work(t *testing.T) {
 		t.Errorf("status = %q, want completed", got)
 	}
 	p.traced(t)
+	p.bounded(t)
 	p.run(t, "state", "verify")
+}
+
+// bounded looks for the tier of the delegations: that of bubblewrap, where a probe saw it at work.
+func (p *person) bounded(t *testing.T) {
+	t.Helper()
+	want := ` (the program's own)"`
+	if strings.Contains(p.run(t, "sandbox", "probe"), "container\tbubblewrap\tyes") {
+		want = `"sandbox":"container (bubblewrap)"`
+	}
+	files, err := filepath.Glob(filepath.Join(p.dir, ".tercet/runs/*/journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found += strings.Count(string(text), want)
+	}
+	if found < 2 {
+		t.Errorf("%d delegations tell %s, want those of planner and implementer", found, want)
+	}
 }
 
 // traced looks for what was measured.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -122,6 +121,7 @@ func (w *world) confineProgram(ctx context.Context, r formats.Request, c proc.Co
 	return w.confine(ctx, r, c, classify.Report{})
 }
 
+<<<<<<< HEAD
 // confineAgent leaves an agent CLI to its own permissions, which its driver sets to what the subagent may do: it keeps its
 // login and its sessions in the person's folder. Where the order accepts a container only, it gets one.
 func (w *world) confineAgent(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
@@ -140,6 +140,8 @@ func (w *world) confineACP(ctx context.Context, r formats.Request, c proc.Comman
 	return w.confine(ctx, r, c, classify.Report{})
 }
 
+=======
+>>>>>>> b0aa4c0 (agentcli: keep the four programs within bubblewrap or landlock by default)
 func (w *world) confine(ctx context.Context, r formats.Request, c proc.Command, report classify.Report) (proc.Command, string, error) {
 	b, err := w.box(ctx, report)
 	if err != nil {

@@ -64,7 +64,7 @@ func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 		return agentcli.Unknown(name)
 	}
 	return &agentcli.CLI{
-		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: w.mask.Line, Wrap: w.confineAgent,
+		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: w.mask.Line, Confine: w.confineAgent,
 	}
 }
 

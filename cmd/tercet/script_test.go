@@ -91,6 +91,7 @@ func TestScripts(t *testing.T) {
 			e.Values[lockKey(lockedFile)] = &heldLock{}
 			return os.MkdirAll(e.WorkDir+"/home", 0o755)
 		},
+		Condition: works,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit, "cut": cmdCut,
 			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect, "waitfor": cmdWaitFor, "capture": cmdCapture,

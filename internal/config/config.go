@@ -36,6 +36,7 @@ type Config struct {
 	// Sandbox is the order in which tiers of isolation are tried, as a person wants it; empty means the default. SandboxFloor
 	// is what the workspace says: it names the weakest tier that it accepts and can add none.
 	Sandbox, SandboxFloor []string
+	Boxes                 Boxes
 
 	origins map[string]Origin
 }
@@ -83,6 +84,7 @@ func (c Config) List() []Item {
 			items = append(items, Item{Key: key, Value: strings.Join(list, ", ")})
 		}
 	}
+	items = append(items, c.Boxes.items()...)
 	for from, to := range c.Aliases {
 		items = append(items, Item{Key: keyAliases + "." + from, Value: to})
 	}

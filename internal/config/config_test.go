@@ -134,38 +134,87 @@ func TestSandboxOfProjectAndPerson(t *testing.T) {
 	}
 }
 
+func TestDetailsOfTheSandbox(t *testing.T) {
+	t.Parallel()
+	all := "sandbox: {order: [container], image: tools:1, engine: podman, network: true, agents: off, checks: true}"
+	for _, tt := range []struct {
+		layers []config.Layer
+		want   config.Boxes
+		found  []string
+	}{
+		{[]config.Layer{file("user", all)}, config.Boxes{Image: "tools:1", Engine: "podman", Network: true, Agents: config.AgentsOff, Checks: true}, nil},
+		{[]config.Layer{file("workspace", "sandbox: {image: a/b:2, agents: on, checks: true}"), file("user", all)}, config.Boxes{Image: "a/b:2", Engine: "podman", Network: true, Agents: config.AgentsOn, Checks: true}, nil},
+		{[]config.Layer{file("user", "sandbox: {agents: off}"), file("workspace", "sandbox: {agents: on}")}, config.Boxes{Agents: config.AgentsOn}, nil},
+		{[]config.Layer{file("user", "sandbox: {agents: auto, checks: false}")}, config.Boxes{}, nil},
+		{[]config.Layer{file("workspace", "sandbox: {network: true, agents: off, checks: false}")}, config.Boxes{}, []string{
+			"warning workspace.yaml:1:20: W111: expected false for sandbox.network in a project, got true; a project may only tighten; the person's own configuration can say it",
+			"warning workspace.yaml:1:34: W111: expected on for sandbox.agents in a project, got off; a project may only tighten; the person's own configuration can say it",
+			"warning workspace.yaml:1:47: W111: expected true for sandbox.checks in a project, got false; a project may only tighten; the person's own configuration can say it",
+		}},
+	} {
+		got, list := config.Load(tt.layers...)
+		if diff := cmp.Diff(tt.want, got.Boxes); diff != "" {
+			t.Errorf("details of %s differ (-want +got):\n%s", tt.layers[0].Data, diff)
+		}
+		if diff := cmp.Diff(tt.found, found(list)); diff != "" {
+			t.Errorf("findings of %s differ (-want +got):\n%s", tt.layers[0].Data, diff)
+		}
+	}
+	cfg, _ := config.Load(file("user", all))
+	var items []string
+	for _, i := range cfg.List() {
+		if strings.HasPrefix(i.Key, "sandbox") {
+			items = append(items, i.Key+"="+i.Value+" "+i.Origin.String())
+		}
+	}
+	want := []string{
+		"sandbox=container user.yaml:1", "sandbox.agents=off user.yaml:1", "sandbox.checks=true user.yaml:1", "sandbox.engine=podman user.yaml:1",
+		"sandbox.image=tools:1 user.yaml:1", "sandbox.network=true user.yaml:1",
+	}
+	if diff := cmp.Diff(want, items); diff != "" {
+		t.Errorf("listing differs (-want +got):\n%s", diff)
+	}
+}
+
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string][]string{
-		"runer: claude":                 {`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`},
-		"zzz: 1":                        {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox`},
-		"limits: {retrys: 1}":           {`warning c.yaml:1:10: W110: unknown key "limits.retrys"; did you mean 'retries'?`},
-		"limits: {tokens: 1, cost: 1}":  nil,
-		"limits: {spawns: 3}":           nil,
-		"limits: {tokens: few}":         {`error c.yaml:1:18: E060: expected integer of at least 1 for limits.tokens, got "few"`},
-		"limits: {cost: 0}":             {"error c.yaml:1:16: E060: expected cost above 0 in US dollars for limits.cost, got 0"},
-		"limits: {spawns: 0}":           {"error c.yaml:1:18: E060: expected integer of at least 1 for limits.spawns, got 0"},
-		"limits: {retries: 4}":          {"warning c.yaml:1:19: W111: expected limits.retries of at most 3, got 4; a limit may only be lowered"},
-		"limits: {retries: 0}":          {"error c.yaml:1:19: E060: expected integer of at least 1 for limits.retries, got 0"},
-		"limits: {duration: 3h}":        {"warning c.yaml:1:20: W111: expected limits.duration of at most 2h0m0s, got 3h; a limit may only be lowered"},
-		"limits: {duration: 30}":        {"error c.yaml:1:20: E060: expected duration such as 10s or 1h30m for limits.duration, got 30"},
-		"limits: 3":                     {"error c.yaml:1:9: E060: expected a map of limits for limits, got 3"},
-		"runner: Claude Code":           {`error c.yaml:1:9: E060: expected name of a runner for runner, got "Claude Code"`},
-		"runner: [claude]":              {"error c.yaml:1:9: E060: expected name of a runner for runner, got a list"},
-		"aliases: {p: 1}":               {"error c.yaml:1:14: E060: expected slash name for aliases.p, got 1"},
-		"aliases: {P: plan}":            {`error c.yaml:1:11: E060: expected slash name for aliases, got "P"`},
-		"aliases: [p]":                  {"error c.yaml:1:10: E060: expected a map of slash names for aliases, got a list"},
-		"lock_timeout: -1s":             {`error c.yaml:1:15: E060: expected duration such as 10s or 1h30m for lock_timeout, got "-1s"`},
-		"next_number: 1.5":              {"error c.yaml:1:14: E060: expected integer of at least 1 for next_number, got 1.5"},
-		"isolated_home: yes":            {`error c.yaml:1:16: E060: expected true or false for isolated_home, got "yes"`},
-		"env: [1A, B-C, D]":             {`error c.yaml:1:7: E060: expected name of a variable for env, got "1A"`, `error c.yaml:1:11: E060: expected name of a variable for env, got "B-C"`},
-		"env: {A: b}":                   {"error c.yaml:1:6: E060: expected a list for env, got a map"},
-		"commands: ['']":                {`error c.yaml:1:12: E060: expected folder for commands, got ""`},
-		"sandbox: [container, docker]":  {`error c.yaml:1:22: E060: expected container, platform_permission or advisory_only for sandbox, got "docker"`},
-		"sandbox: {a: b}":               {"error c.yaml:1:10: E060: expected a list for sandbox, got a map"},
-		"- runner":                      {"error c.yaml:1:1: E060: expected a map of keys for the file, got a list"},
-		"runner: claude\nrunner: codex": {"error c.yaml:2:1: E221: key 'runner' stands twice"},
-		"a: b: c":                       {"error c.yaml:1:5: E220: "},
+		"runer: claude":                  {`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`},
+		"zzz: 1":                         {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox`},
+		"limits: {retrys: 1}":            {`warning c.yaml:1:10: W110: unknown key "limits.retrys"; did you mean 'retries'?`},
+		"limits: {tokens: 1, cost: 1}":   nil,
+		"limits: {spawns: 3}":            nil,
+		"limits: {tokens: few}":          {`error c.yaml:1:18: E060: expected integer of at least 1 for limits.tokens, got "few"`},
+		"limits: {cost: 0}":              {"error c.yaml:1:16: E060: expected cost above 0 in US dollars for limits.cost, got 0"},
+		"limits: {spawns: 0}":            {"error c.yaml:1:18: E060: expected integer of at least 1 for limits.spawns, got 0"},
+		"limits: {retries: 4}":           {"warning c.yaml:1:19: W111: expected limits.retries of at most 3, got 4; a limit may only be lowered"},
+		"limits: {retries: 0}":           {"error c.yaml:1:19: E060: expected integer of at least 1 for limits.retries, got 0"},
+		"limits: {duration: 3h}":         {"warning c.yaml:1:20: W111: expected limits.duration of at most 2h0m0s, got 3h; a limit may only be lowered"},
+		"limits: {duration: 30}":         {"error c.yaml:1:20: E060: expected duration such as 10s or 1h30m for limits.duration, got 30"},
+		"limits: 3":                      {"error c.yaml:1:9: E060: expected a map of limits for limits, got 3"},
+		"runner: Claude Code":            {`error c.yaml:1:9: E060: expected name of a runner for runner, got "Claude Code"`},
+		"runner: [claude]":               {"error c.yaml:1:9: E060: expected name of a runner for runner, got a list"},
+		"aliases: {p: 1}":                {"error c.yaml:1:14: E060: expected slash name for aliases.p, got 1"},
+		"aliases: {P: plan}":             {`error c.yaml:1:11: E060: expected slash name for aliases, got "P"`},
+		"aliases: [p]":                   {"error c.yaml:1:10: E060: expected a map of slash names for aliases, got a list"},
+		"lock_timeout: -1s":              {`error c.yaml:1:15: E060: expected duration such as 10s or 1h30m for lock_timeout, got "-1s"`},
+		"next_number: 1.5":               {"error c.yaml:1:14: E060: expected integer of at least 1 for next_number, got 1.5"},
+		"isolated_home: yes":             {`error c.yaml:1:16: E060: expected true or false for isolated_home, got "yes"`},
+		"env: [1A, B-C, D]":              {`error c.yaml:1:7: E060: expected name of a variable for env, got "1A"`, `error c.yaml:1:11: E060: expected name of a variable for env, got "B-C"`},
+		"env: {A: b}":                    {"error c.yaml:1:6: E060: expected a list for env, got a map"},
+		"commands: ['']":                 {`error c.yaml:1:12: E060: expected folder for commands, got ""`},
+		"sandbox: [container, docker]":   {`error c.yaml:1:22: E060: expected container, platform_permission or advisory_only for sandbox, got "docker"`},
+		"sandbox: {a: b}":                {`warning c.yaml:1:11: W110: unknown key "sandbox.a"; the keys are order, image, engine, network, agents, checks`},
+		"sandbox: {check: true}":         {`warning c.yaml:1:11: W110: unknown key "sandbox.check"; did you mean 'checks'?`},
+		"sandbox: {order: {a: b}}":       {"error c.yaml:1:18: E060: expected a list for sandbox, got a map"},
+		"sandbox: {image: --privileged}": {`error c.yaml:1:18: E060: expected name of an image for sandbox.image, got "--privileged"`},
+		"sandbox: {image: 'a b'}":        {`error c.yaml:1:18: E060: expected name of an image for sandbox.image, got "a b"`},
+		"sandbox: {engine: lxc}":         {`error c.yaml:1:19: E060: expected docker or podman for sandbox.engine, got "lxc"`},
+		"sandbox: {agents: maybe}":       {`error c.yaml:1:19: E060: expected auto, on or off for sandbox.agents, got "maybe"`},
+		"sandbox: {checks: some}":        {`error c.yaml:1:19: E060: expected true or false for sandbox.checks, got "some"`},
+		"- runner":                       {"error c.yaml:1:1: E060: expected a map of keys for the file, got a list"},
+		"runner: claude\nrunner: codex":  {"error c.yaml:2:1: E221: key 'runner' stands twice"},
+		"a: b: c":                        {"error c.yaml:1:5: E220: "},
 	} {
 		_, list := config.Load(file("c", data))
 		got := found(list)

@@ -257,39 +257,6 @@ func (l *loader) limit(own, known limit, e md.Entry) {
 	}
 }
 
-// sandbox takes the order of tiers. What a project says is kept apart from what the person says: it may only tighten.
-func (l *loader) sandbox(key, v *md.Node) {
-	name := keySandbox
-	if l.layer.Name == WorkspaceLayer {
-		name = keySandbox + "." + WorkspaceLayer
-	}
-	if !l.first(name, key) {
-		return
-	}
-	tier := func(s string) bool {
-		return slices.Contains([]string{"container", "platform_permission", "advisory_only"}, s)
-	}
-	var list []string
-	items := v.Items
-	switch v.Kind {
-	case md.Scalar:
-		items = []*md.Node{v}
-	case md.Map:
-		l.wrong(v, "a list", keySandbox)
-	case md.List:
-	}
-	for _, item := range items {
-		if s, ok := l.text(item, keySandbox, "container, platform_permission or advisory_only", tier); ok && !slices.Contains(list, s) {
-			list = append(list, s)
-		}
-	}
-	if name == keySandbox {
-		l.config.Sandbox = list
-	} else {
-		l.config.SandboxFloor = list
-	}
-}
-
 // text takes a scalar that is a string of a form.
 func (l *loader) text(v *md.Node, key, what string, fits func(string) bool) (string, bool) {
 	if !v.IsStr() || !fits(v.Value) {

@@ -29,8 +29,8 @@ type CLI struct {
 	IsolatedHome bool
 	// Mask takes secrets out of what is kept of the program's output, a line at a time; nil keeps it as it is.
 	Mask func([]byte) []byte
-	// Wrap, if not nil, puts the program within bounds, or says which bounds it keeps itself, and names the tier.
-	Wrap Wrap
+	// Confine, if not nil, puts the program within bounds.
+	Confine Confine
 }
 
 // Run does what RunMetered does.
@@ -117,8 +117,8 @@ func (c *CLI) call(ctx context.Context, r formats.Request, b *box, used *subagen
 		Argv: append([]string{c.Driver.Name}, c.Driver.Argv(call)...), Dir: r.Dir, Env: env, Stdin: []byte(p.Text), Private: true,
 		Purpose: proc.PurposeAgent, Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle}, Watch: lines.take,
 	}
-	if c.Wrap != nil {
-		if program, used.Sandbox, err = c.Wrap(ctx, r, program); err != nil {
+	if c.Confine != nil {
+		if program, used.Sandbox, err = c.Confine(ctx, r, program, c.room(call)); err != nil {
 			return formats.Return{}, notRun(ctx, err, c.Driver.Name, formats.HelpOf(err))
 		}
 	}

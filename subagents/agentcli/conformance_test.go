@@ -50,6 +50,7 @@ type scene struct {
 	timeout  time.Duration
 	cancel   bool // as soon as the model is asked
 	repair   bool
+	files    map[string]string // in the home folder
 }
 
 // played is what came of it.
@@ -58,6 +59,7 @@ type played struct {
 	used     subagents.Measured
 	err      error
 	dir, out string
+	home     string
 	key      string
 	took     time.Duration
 }
@@ -124,6 +126,7 @@ func scripts() map[string]modelserver.Script {
 	}
 	const ok = `{"status": "completed", "summary": "did it", "artifacts": []}`
 	return map[string]modelserver.Script{
+		"outside":  steps(func(t turn, _, _, _ string) reply { return t.Shell(outsideScript) }, write(toReturn, ok), done),
 		"document": steps(write(toOut, "# Report\n"), write(toReturn, `{"status": "completed", "summary": "did it", "artifacts": [{"type": "report", "path": "r.md"}]}`), done),
 		"tree":     steps(write(inTree("made.txt"), "made\n"), write(toReturn, ok), done),
 		"stray":    steps(write(inTree("made.txt"), "made\n"), done),
@@ -196,7 +199,7 @@ func (d drive) starter(t *testing.T, scenario, key string) *proc.Starter {
 	}
 	s, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now, Temp: t.TempDir(),
-		Grace: proc.Grace{Interrupt: time.Second, Terminate: time.Second},
+		Grace: proc.Grace{Interrupt: time.Second, Terminate: time.Second}, Supervisor: supervisor(t),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -224,6 +227,18 @@ func (d drive) play(t *testing.T, s scene) played {
 		Driver: d.driver, Starter: d.starter(t, s.scenario, key), Root: root, Nonce: func() string { return "n0nce-" + key },
 		Definition: subagents.Definition{Info: info, File: "worker.md", Model: model, Limits: s.limits},
 	}
+	agent.Confine = d.confine(t, agent.Starter, root)
+	for _, kv := range agent.Starter.Env {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
+			p.home = home
+		}
+	}
+	for name, text := range s.files {
+		name = filepath.Join(p.home, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if s.timeout == 0 {
 		s.timeout = 2 * time.Minute
 	}
@@ -250,7 +265,9 @@ func (d drive) play(t *testing.T, s scene) played {
 	if left := survivors(t, "TERCET_RUN=r1-"+key); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
-	if state, err := os.ReadFile(filepath.Join(root, ".tercet/state.json")); err != nil || string(state) != "the state\n" {
+	if state, err := os.ReadFile(filepath.Join(root, ".tercet/state.json")); s.scenario == "outside" && *boxFlag == "landlock" {
+		t.Logf("state.json = %q under landlock", state)
+	} else if err != nil || string(state) != "the state\n" {
 		t.Errorf("state.json = %q, %v, want it as it was", state, err)
 	}
 	t.Logf("%s: %d requests, %.1f s, %+v, tokens %+v, cost %v, model %s, error %v, errors %+v", s.scenario, len(d.server.Turns(key)), p.took.Seconds(), p.ret.Status, p.used.Tokens, p.used.Cost, p.used.Model, p.err, p.ret.Errors)
@@ -381,6 +398,9 @@ func (d drive) cases() []conformance {
 			}
 		}},
 		{"runaway", scene{scenario: "runaway", tools: []string{"shell"}, limits: subagents.Limits{Turns: 4}}, code(formats.CodeLimit, 8)},
+	}
+	if *boxFlag != "" && (d.driver.Name != "codex" || *boxFlag != "landlock") {
+		all = append(all, bounded(completed("did it"))...)
 	}
 	if d.driver.Schema {
 		all = append(all,

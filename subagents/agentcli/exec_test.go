@@ -21,6 +21,7 @@ import (
 	"tercet/internal/proc"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
+	"tercet/subagents/sandbox"
 )
 
 // TestMain makes the test binary the program that the tests run.
@@ -30,6 +31,15 @@ func TestMain(m *testing.M) {
 			os.Exit(fakeACP(mode))
 		}
 		os.Exit(fake(mode))
+	}
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case "__child":
+			os.Exit(proc.Supervise(os.Args[2:], os.Environ()))
+		case "__sandbox":
+			fmt.Fprintln(os.Stderr, sandbox.Enter(os.Args[2:], os.Environ()))
+			os.Exit(126)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

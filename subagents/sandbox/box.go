@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tercet/internal/proc"
@@ -14,6 +15,27 @@ type Bounds struct {
 	Keep  []string `json:"keep,omitempty"`  // inside Write, but stays as it is; in a container only
 	Hide  []string `json:"hide,omitempty"`  // looks empty; in a container only
 	Net   bool     `json:"net,omitempty"`   // may speak to other machines
+	Nest  bool     `json:"nest,omitempty"`  // makes bounds of its own for what it starts; not under landlock
+}
+
+// settle leaves out what does not exist, resolves links, and puts outer folders before inner ones, in which order they are
+// laid over each other.
+func (b *Bounds) settle() {
+	for _, list := range []*[]string{&b.Write, &b.Keep, &b.Hide} {
+		var out []string
+		for _, name := range *list {
+			if real, err := filepath.EvalSymlinks(name); err == nil && !slices.Contains(out, real) {
+				out = append(out, real)
+			}
+		}
+		slices.Sort(out)
+		*list = out
+	}
+}
+
+// below tells whether name is a folder or something in it.
+func below(name, folder string) bool {
+	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 }
 
 // Box puts programs within bounds by one means.

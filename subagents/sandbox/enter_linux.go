@@ -26,6 +26,7 @@ func Enter(words, env []string) error {
 			o.Bounds.Write = append(o.Bounds.Write, dir)
 		}
 	}
+	o.Bounds.settle()
 	var err error
 	switch o.Means {
 	case Bubblewrap:
@@ -76,18 +77,18 @@ func (o order) bubblewrap(argv, env []string) error {
 	if !o.Bounds.Net {
 		args = append(args, "--unshare-net")
 	}
+	if o.Bounds.Nest && os.Geteuid() == 0 {
+		// The kernel lets a user namespace have a root only if its maker has this right, which no_new_privs keeps without effect on files.
+		args = append(args, "--cap-add", "CAP_SETFCAP")
+	}
 	for _, name := range o.Bounds.Write {
-		if exists(name) {
-			args = append(args, "--bind", name, name)
-		}
+		args = append(args, "--bind", name, name)
 	}
 	for _, name := range o.Bounds.Keep {
-		if exists(name) {
-			args = append(args, "--ro-bind", name, name)
-		}
+		args = append(args, "--ro-bind", name, name)
 	}
 	for _, name := range o.Bounds.Write { // what may be written inside of what stays
-		if slices.ContainsFunc(o.Bounds.Keep, func(keep string) bool { return strings.HasPrefix(name, keep+"/") }) && exists(name) {
+		if slices.ContainsFunc(o.Bounds.Keep, func(keep string) bool { return name != keep && below(name, keep) }) {
 			args = append(args, "--bind", name, name)
 		}
 	}
