@@ -121,27 +121,6 @@ func (w *world) confineProgram(ctx context.Context, r formats.Request, c proc.Co
 	return w.confine(ctx, r, c, classify.Report{})
 }
 
-<<<<<<< HEAD
-// confineAgent leaves an agent CLI to its own permissions, which its driver sets to what the subagent may do: it keeps its
-// login and its sessions in the person's folder. Where the order accepts a container only, it gets one.
-func (w *world) confineAgent(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
-	if order := w.tiers(); slices.Contains(order, sandbox.Platform) || slices.Contains(order, sandbox.Advisory) {
-		return c, sandbox.Platform.String() + " (the program's own)", nil
-	}
-	return w.confine(ctx, r, c, classify.Report{})
-}
-
-// confineACP leaves an agent of the Agent Client Protocol to what it asks leave for, which binds nobody and is recorded as such.
-// Where the order does not accept that, it is put within the bounds of a program.
-func (w *world) confineACP(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
-	if slices.Contains(w.tiers(), sandbox.Advisory) {
-		return c, sandbox.Advisory.String() + " (what the agent asks leave for)", nil
-	}
-	return w.confine(ctx, r, c, classify.Report{})
-}
-
-=======
->>>>>>> b0aa4c0 (agentcli: keep the four programs within bubblewrap or landlock by default)
 func (w *world) confine(ctx context.Context, r formats.Request, c proc.Command, report classify.Report) (proc.Command, string, error) {
 	b, err := w.box(ctx, report)
 	if err != nil {

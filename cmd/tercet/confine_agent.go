@@ -13,17 +13,23 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-// ownBounds is what results show of an agent CLI that nothing but its own permissions holds.
-const ownBounds = " (the program's own)"
+// own is what results show of an agent that nothing holds but itself: an agent CLI has permissions of its own; one that asks
+// for leave binds nobody. Whether the order accepts that is the second answer.
+func own(order []sandbox.Tier, asks bool) (string, bool) {
+	if asks {
+		return sandbox.Advisory.String() + " (what the agent asks leave for)", slices.Contains(order, sandbox.Advisory)
+	}
+	return sandbox.Platform.String() + " (the program's own)", slices.Contains(order, sandbox.Platform) || slices.Contains(order, sandbox.Advisory)
+}
 
 // confineAgent puts an agent CLI within bounds, besides its own permissions, which its driver sets to what the subagent may
 // do. It may write its tree, if it may write or run commands, the folder of its delegation and what it keeps of itself; it
 // has the network, because its model is there.
 func (w *world) confineAgent(ctx context.Context, r formats.Request, c proc.Command, room agentcli.Room) (proc.Command, string, error) {
 	order, mode := w.tiers(), w.cfg.Boxes.Agents
-	own := slices.Contains(order, sandbox.Platform) || slices.Contains(order, sandbox.Advisory)
-	if mode == config.AgentsOff && own {
-		return c, sandbox.Platform.String() + ownBounds, nil
+	itself, accepted := own(order, room.Asks)
+	if accepted && (mode == config.AgentsOff || mode == config.AgentsAuto && !room.Known) {
+		return c, itself, nil
 	}
 	probes, err := w.probes(ctx)
 	if err != nil {
@@ -32,8 +38,8 @@ func (w *world) confineAgent(ctx context.Context, r formats.Request, c proc.Comm
 	p, ok := agentProbe(order, probes, room.Nest)
 	switch {
 	case ok:
-	case own && mode != config.AgentsOn:
-		return c, sandbox.Platform.String() + ownBounds, nil
+	case accepted && mode != config.AgentsOn:
+		return c, itself, nil
 	default:
 		return c, sandbox.Blocked.String(), &sandbox.BlockedError{
 			Need: order[0], Best: sandbox.Blocked, Why: []string{c.Argv[0] + ": the configuration asks for bounds besides its own, and bubblewrap or landlock give none to it here"},

@@ -56,7 +56,7 @@ func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 		return &agentcli.Chosen{Auto: w.auto, For: func(found string) subagents.Agent { return w.runner(def, found) }}
 	case agentcli.RunnerACP:
 		return &agentcli.ACP{
-			Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: w.mask.Line, Wrap: w.confineACP,
+			Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: w.mask.Line, Confine: w.confineAgent,
 		}
 	}
 	driver, ok := agentcli.ByName(name)

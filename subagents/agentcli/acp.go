@@ -34,8 +34,8 @@ type ACP struct {
 	IsolatedHome bool
 	// Mask takes secrets out of what is kept of the program's output, a line at a time; nil keeps it as it is.
 	Mask func([]byte) []byte
-	// Wrap, if not nil, puts the program within bounds and names the tier.
-	Wrap Wrap
+	// Confine, if not nil, puts the program within bounds.
+	Confine Confine
 }
 
 // Run does what RunMetered does.
@@ -100,7 +100,7 @@ func (a *ACP) cli() *CLI {
 	}
 	def.Model = map[string]string{"": model}
 	return &CLI{
-		Driver: Driver{Name: filepath.Base(def.Argv[0])}, Definition: def, Starter: a.Starter, Root: a.Root, Nonce: a.Nonce, IsolatedHome: a.IsolatedHome, Mask: a.Mask, Wrap: a.Wrap,
+		Driver: Driver{Name: filepath.Base(def.Argv[0])}, Definition: def, Starter: a.Starter, Root: a.Root, Nonce: a.Nonce, IsolatedHome: a.IsolatedHome, Mask: a.Mask,
 	}
 }
 
@@ -137,8 +137,10 @@ func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) 
 		},
 	}
 	install := "install it, or change argv in " + a.Definition.File
-	if a.Wrap != nil {
-		if program, used.Sandbox, err = a.Wrap(ctx, r, program); err != nil {
+	if a.Confine != nil {
+		room := c.room(call)
+		room.Asks = true
+		if program, used.Sandbox, err = a.Confine(ctx, r, program, room); err != nil {
 			return formats.Return{}, notRun(ctx, err, RunnerACP, install)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tercet/formats"
 	"tercet/internal/proc"
@@ -16,6 +17,8 @@ type Room struct {
 	Keep  []string // inside of Write: what it, or a later start of it, obeys or runs
 	Make  []string // folders of Write that are made if they are not there
 	Nest  bool     // it makes bounds of its own for what it starts
+	Asks  bool     // all that holds it besides is that it asks for leave
+	Known bool     // what it keeps of itself is known
 }
 
 // Confine puts the program of a call within bounds, or says which bounds it keeps itself, and names the tier.
@@ -29,13 +32,14 @@ type Store struct {
 	Keep            []string
 }
 
-// stores is what each agent CLI writes outside of the tree that it works in: sessions, logs, a login that it renews.
+// stores is what each agent CLI writes outside of the tree that it works in: sessions, logs, a login that it renews. Adapters
+// to the Agent Client Protocol keep what the program keeps that they stand before.
 func stores(name string) []Store {
 	switch name {
-	case "claude":
+	case "claude", "claude-agent-acp", "claude-code-acp":
 		keep := []string{"settings.json", "settings.local.json", "CLAUDE.md", "commands", "agents", "skills", "hooks", "plugins", "output-styles", "rules"}
 		return []Store{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", Keep: keep}, {Home: ".claude.json", File: true}}
-	case "codex":
+	case "codex", "codex-acp":
 		return []Store{{Var: "CODEX_HOME", Home: ".codex", Keep: []string{"config.toml", "AGENTS.md", "AGENTS.override.md", "prompts", "rules", "skills", "hooks", "hooks.json", "plugins"}}}
 	case "opencode":
 		return []Store{
@@ -55,11 +59,14 @@ func stores(name string) []Store {
 
 // room of a call: with a private home everything stands in its folder.
 func (c *CLI) room(call Call) Room {
-	room := Room{Tree: call.Grant.Write || call.Grant.Shell, Nest: c.Driver.Name == "codex"}
+	list := stores(c.Driver.Name)
+	room := Room{
+		Tree: call.Grant.Write || call.Grant.Shell, Nest: strings.HasPrefix(c.Driver.Name, "codex"), Known: len(list) > 0 || call.Home != "",
+	}
 	if call.Home != "" {
 		return room
 	}
-	for _, s := range stores(c.Driver.Name) {
+	for _, s := range list {
 		dir := call.Lookup(s.Var)
 		if s.Var == "" || dir == "" {
 			dir = filepath.Join(call.Lookup("HOME"), filepath.FromSlash(s.Home))
