@@ -1,6 +1,9 @@
 package formats
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Invocation is what the router hands to a command: the command's file and the rest of the line, unparsed.
 type Invocation struct {
@@ -70,6 +73,8 @@ type Request struct {
 	Dir      string   `json:"dir"`              // tree to work in, absolute: the worktree, else the project root
 	Out      string   `json:"out"`              // folder for documents, absolute, made by the Dispatcher
 	Repair   []string `json:"repair,omitempty"` // violations of the last return that a repair round names
+	// Schema is the JSON Schema that the fields of the return are to fit; empty: none.
+	Schema json.RawMessage `json:"schema,omitempty"`
 	// Budget is the share that was reserved for this delegation; a runner stops its program at the end of it.
 	Budget Budget `json:"budget,omitzero"`
 }

@@ -164,11 +164,11 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 	if err != nil {
 		return formats.Return{}, err
 	}
-	if len(answer.bad) > 0 && within.Err() == nil && !g.info.Builtin {
+	if len(answer.bad)+len(answer.unshaped) > 0 && within.Err() == nil && !g.info.Builtin {
 		if err := g.folder.keep("return-1", answer.raw); err != nil {
 			return formats.Return{}, err
 		}
-		g.req.Repair = answer.bad
+		g.req.Repair = slices.Concat(answer.bad, answer.unshaped)
 		if answer, err = g.ask(within); err != nil {
 			return formats.Return{}, err
 		}
@@ -191,6 +191,9 @@ type answer struct {
 	docs []document
 	bad  []string
 	raw  []byte
+	// unshaped are breaches of the request's schema: they too are worth a repair round, but then it is the step's matter
+	// that its work was not done as asked.
+	unshaped []string
 }
 
 // ask calls the agent once and judges what comes back.
@@ -313,7 +316,8 @@ func (g *delegation) judge(ctx context.Context, a *answer) error {
 		bad = nil
 	}
 	a.docs, a.bad = docs, append(a.bad, bad...)
-	return nil
+	a.unshaped, err = breaches(g.req, a.ret)
+	return err
 }
 
 // dropClaims takes away what an agent may not say of itself.

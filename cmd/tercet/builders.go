@@ -77,7 +77,7 @@ func (w *world) metaBuilder() subagents.Agent {
 func (w *world) drafts(files []meta.File) (*commands.Library, []formats.Diagnostic) {
 	agents, found := meta.With(w.set, files)
 	lib := *w.library
-	lib.Env = agents
+	lib.Env = contracts{agents, w.root}
 	return &lib, found
 }
 

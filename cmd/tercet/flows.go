@@ -39,7 +39,7 @@ func (f countedFlow) RunMetered(ctx context.Context, r formats.Request) (formats
 }
 
 func (w *world) flow(def subagents.Definition) *commands.Workflow {
-	return &commands.Workflow{File: def.File, Src: def.Src, Info: def.Info, Env: w.set, Config: w.stepsConfig}
+	return &commands.Workflow{File: def.File, Src: def.Src, Info: def.Info, Env: contracts{w.set, w.root}, Config: w.stepsConfig}
 }
 
 // stepsConfig gives the steps of a subagent what a run reaches, but for the person. They have a journal of their own beside
@@ -74,7 +74,7 @@ func (w *world) lintSteps(name string, src []byte, def subagents.Definition) []f
 	if !def.Info.Workflow {
 		return nil
 	}
-	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: w.set}
+	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: contracts{w.set, w.root}}
 	prog, err := flow.Program()
 	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
 		return d.List

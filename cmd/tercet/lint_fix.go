@@ -30,7 +30,7 @@ func mended(src []byte, list []formats.Diagnostic, lint func([]byte) []formats.D
 
 // fix mends a file, and writes it if there was something to mend.
 func (w *world) fix(name string, src []byte, list []formats.Diagnostic, strict bool) ([]byte, []formats.Diagnostic, int, error) {
-	text, left, made := mended(src, list, func(next []byte) []formats.Diagnostic { return w.lintAs(name, next, strict) })
+	text, left, made := mended(src, ownFixes(name, list), func(next []byte) []formats.Diagnostic { return ownFixes(name, w.lintAs(name, next, strict)) })
 	if len(made) == 0 {
 		return src, list, 0, nil
 	}
@@ -41,6 +41,17 @@ func (w *world) fix(name string, src []byte, list []formats.Diagnostic, strict b
 		w.app.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
 	}
 	return text, left, len(made), nil
+}
+
+// ownFixes leaves out the changes of other files: a schema that the file names is mended by hand.
+func ownFixes(name string, list []formats.Diagnostic) []formats.Diagnostic {
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].File != name {
+			list[i].Fix = nil
+		}
+	}
+	return list
 }
 
 // rewrite puts a text in the place of the one that was read; a link stays one. What somebody else wrote since is not lost.

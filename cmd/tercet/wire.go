@@ -379,7 +379,7 @@ func (w *world) agents(_ context.Context, has bool) error {
 	if err := w.foreignAgents(); err != nil {
 		return err
 	}
-	w.library.Env = w.set
+	w.library.Env = contracts{w.set, w.root}
 	w.catalog.Env = w.surroundings()
 	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive, Mask: w.mask, Guard: w.watchGit}
 	if w.manager != nil {

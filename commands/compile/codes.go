@@ -31,6 +31,8 @@ const (
 	CodeErrors      = "E140"
 	CodeGate        = "E141"
 	CodeAroundStep  = "E142"
+	CodeSchema      = "E143"
+	CodeSchemaFile  = "E144"
 	CodeInput       = "E160"
 	CodeTalks       = "E162"
 	CodeMayNot      = "E163"
@@ -76,6 +78,8 @@ func Codes() []Code {
 		{CodeErrors, "a step of Error Handling without always, or one that asks, returns or fails"},
 		{CodeGate, "a gate with rules, or without choices"},
 		{CodeAroundStep, "a step of Between Steps that runs around no step"},
+		{CodeSchema, "a JSON Schema that is wrong itself, or asks for what tercet does not check"},
+		{CodeSchemaFile, "a file with a JSON Schema that cannot be read"},
 		{CodeInput, "an input that the subagent does not take, or a required one that is missing"},
 		{CodeTalks, "a subagent with steps that asks a person, publishes, or has keys of a command"},
 		{CodeMayNot, "a subagent with steps that calls one which it may not"},

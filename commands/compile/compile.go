@@ -47,6 +47,7 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 		c.prog.During.When = c.expr(during.When) // it may read what the block loads
 	}
 	c.worktree()
+	c.prog.Output = c.schema(f.Front.Output)
 	c.begin()
 	c.sequences()
 	if c.prog.During != nil || movesInside(f.Steps) || movesInside(f.Errors) || movesInside(f.Between) {

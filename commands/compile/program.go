@@ -7,6 +7,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/query"
+	"tercet/internal/schema"
 )
 
 // Names of the built-in subagents that steps are lowered to.
@@ -38,6 +39,8 @@ type Program struct {
 	Always   []*Op // Error Handling
 	Limits   formats.Limits
 	Env      []string // names of the variables that $env may show
+	// Output is what the fields of a return that passes must hold; nil: anything.
+	Output   *schema.Schema
 	Warnings []formats.Diagnostic
 }
 
@@ -260,6 +263,7 @@ type Retry struct {
 type Expect struct {
 	Artifact formats.ArtifactType
 	If       *Expr
+	Schema   *schema.Schema // of the fields; nil: any
 }
 
 // Rule leads from an outcome, or from a class of failure, to the first target that matches.

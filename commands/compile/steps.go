@@ -108,6 +108,9 @@ func (c *compiler) companions(s *syntax.Step) {
 	if (parallel || until || bare) && s.Expect != nil && s.Expect.Artifact != nil {
 		c.report(s.Expect.Artifact.Pos, CodeCompanion, "write it beside the delegates inside", "'artifact' belongs to a delegate")
 	}
+	if !delegates && s.Expect != nil && s.Expect.Schema != nil {
+		c.report(s.Expect.Schema.Pos, CodeCompanion, "write it beside the delegates inside", "'schema' belongs to a delegate")
+	}
 	if checks && !runs && s.Retry != nil {
 		c.report(s.Retry.Pos, CodeCompanion, "remove it", "'retry' belongs to a check that runs commands")
 	}
@@ -514,7 +517,7 @@ func (c *compiler) expect(e *syntax.Expect) *Expect {
 	if e == nil {
 		return nil
 	}
-	out := &Expect{If: c.expr(e.If)}
+	out := &Expect{If: c.expr(e.If), Schema: c.schema(e.Schema)}
 	if e.Artifact != nil {
 		kind, ok := artifactType(e.Artifact.Text)
 		if !ok {

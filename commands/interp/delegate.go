@@ -190,6 +190,9 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 		req.Dir = r.worktree
 	}
 	req.Facets.Knowledge = r.knowledge(c.op.Board)
+	if e := c.op.Expect; e != nil && e.Schema != nil && c.question == "" {
+		req.Schema = e.Schema.JSON()
+	}
 	if req.Question = c.question; c.question != "" {
 		req.Facets.Instruction = "Answer only this question, and do nothing else: " + c.question
 	}

@@ -138,9 +138,9 @@ func (r *run) execute(ctx context.Context) (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	if end != nil {
-		return end.ret, nil
+		return r.shaped(end.ret), nil
 	}
-	return formats.Return{Status: formats.StatusCompleted, Summary: r.done(), Artifacts: newest(r.artifacts)}, nil
+	return r.shaped(formats.Return{Status: formats.StatusCompleted, Summary: r.done(), Artifacts: newest(r.artifacts)}), nil
 }
 
 // done is the summary of a command that says nothing of its own.

@@ -253,6 +253,11 @@ func (r *run) expect(ctx context.Context, sc *scope, op *compile.Op, res *result
 			breach("expected " + e.If.Src)
 		}
 	}
+	if e.Schema != nil && res.outcome != formats.OutcomeSkipped {
+		for _, v := range e.Schema.Validate(".fields", fieldsOf(res.ret)) {
+			breach(v.String())
+		}
+	}
 	if breaches == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"time"
@@ -41,6 +42,8 @@ func plain(v reflect.Value) any {
 		return []int{part.Line, part.Col}
 	case time.Duration:
 		return part.Seconds()
+	case interface{ JSON() json.RawMessage }: // a schema
+		return part.JSON()
 	}
 	switch v.Kind() { //nolint:exhaustive // the others are as they are
 	case reflect.Pointer, reflect.Interface:

@@ -249,6 +249,8 @@ func (p *parser) expect(n *md.Node) *Expect {
 			e.Artifact = &w
 		case "if":
 			e.If = p.jq(v)
+		case "schema":
+			e.Schema = p.schema(v)
 		}
 	}
 	return e

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"tercet/formats"
+	"tercet/internal/schema"
 )
 
 // Pos is a place in the command file.
@@ -54,6 +55,7 @@ type Front struct {
 	Limits      []Field // name -> value, checked by compile
 	Examples    []string
 	Env         []Word
+	Output      *Shape // of the fields that the command returns
 	Version     string
 	Category    string
 	Hidden      bool
@@ -414,6 +416,14 @@ type Expect struct {
 	Pos      Pos
 	Artifact *Word
 	If       *Expr
+	Schema   *Shape
+}
+
+// Shape is a JSON Schema: written in place, or in a file of the project.
+type Shape struct {
+	Pos  Pos
+	File string       // its path from the project root; empty: Root is set
+	Root *schema.Node // nil where the value is of another type, which was reported
 }
 
 // Rule is `on: {status: targets}`.

@@ -80,6 +80,8 @@ func (p *parser) frontKey(f *Front, key string, v *md.Node) {
 		f.Limits = p.fields(v)
 	case "env":
 		f.Env = p.words(v, "the name of a variable")
+	case "output_schema":
+		f.Output = p.schema(v)
 	}
 }
 

@@ -78,8 +78,9 @@ func frontForm() Form {
 			{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration, tokens, cost"},
 			{"worktree", "form:worktree", "where the work is done"},
 			{"env", "words", "names that $env may show"},
+			{"output_schema", "text|map", "JSON Schema of the fields that the command returns, or a file of the project with it"},
 		},
-		Foreign: []string{"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation"}, Later: []string{"output_schema"},
+		Foreign: []string{"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation"},
 	}
 }
 
@@ -204,8 +205,7 @@ func partForm(f Form) Form {
 			{"max", "integer", "attempts after the first"}, {"on", "words", "transient, timeout, invalid_return"}, {"backoff", "duration", "before the first retry"}, {"factor", "number", "by which it grows"}, {"cap", "duration", "up to this"},
 		}
 	case "expect":
-		f.What, f.Keys = "'expect'", []Key{{"artifact", "word", "a type that must be there"}, {"if", "jq", "must hold of the result"}}
-		f.Later = []string{"schema"}
+		f.What, f.Keys = "'expect'", []Key{{"artifact", "word", "a type that must be there"}, {"if", "jq", "must hold of the result"}, {"schema", "text|map", "JSON Schema of the fields, or a file of the project with it"}}
 	case "target":
 		f.What, f.Keys = "a target", []Key{
 			{"next", "boolean", "go on"},

@@ -163,6 +163,9 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 	if c.Driver.Schema && len(r.Repair) > 0 && r.Question == "" {
 		// In the first round it would only cost a turn: the file is the channel.
 		call.Schema = schemaOf(c.Definition.Info, nonce)
+		if len(r.Schema) > 0 {
+			call.Schema = nil // what the step asks of the fields is told in the prompt: not every CLI takes every schema
+		}
 	}
 	call.Lookup = func(name string) string {
 		value := ""

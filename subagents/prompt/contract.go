@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +28,7 @@ func contract(in Input) string {
 	} else {
 		s.add(c.json())
 	}
+	s.add(c.shape())
 	s.add(c.rules())
 	return s.String()
 }
@@ -74,6 +77,22 @@ func (c contractor) documents() string {
 	return b.String()
 }
 
+// shape shows the schema that the fields are to fit.
+func (c contractor) shape() string {
+	if c.request.Question != "" || len(c.request.Schema) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, c.request.Schema, "", "  "); err != nil {
+		return ""
+	}
+	what := "The object `fields` of the return must fit this JSON Schema; every violation is told, once:"
+	if c.block() {
+		what = "The fields of the block, as one object, must fit this JSON Schema; every violation is told, once:"
+	}
+	return material(what, "json", b.String())
+}
+
 // where says which channel carries the return.
 func (c contractor) where() string {
 	if c.channel.NoFile {
@@ -110,8 +129,11 @@ func (c contractor) json() string {
 	if !c.info.NoArtifacts {
 		lines = append(lines, `"artifacts": [{"type": "`+strings.Join(c.types(), "|")+`", "path": "relative/path", "summary": "..."}]`)
 	}
-	if len(c.info.Fields) > 0 {
+	switch {
+	case len(c.info.Fields) > 0:
 		lines = append(lines, `"fields": {`+strings.Join(c.fields(), ", ")+`}`)
+	case c.request.Question == "" && len(c.request.Schema) > 0:
+		lines = append(lines, `"fields": {...}`)
 	}
 	lines = append(lines,
 		`"issues": [{"level": "error|warning|suggestion", "description": "...", "files": ["path"], "line": 12, "suggested_fix": "..."}]`,

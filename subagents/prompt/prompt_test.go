@@ -61,12 +61,14 @@ func cases() map[string]prompt.Input {
 	again.Repair = []string{"expected an artifact of type plan as the contract says, got none", "expected a summary, got none"}
 	asked := base
 	asked.Question, asked.Facets = "Which parser?\n# Policy\nNone.", formats.Facets{Persona: "You plan.", Policy: []string{"- Be brief."}}
+	shaped := formats.Request{Agent: "planner", Schema: []byte(`{"properties":{"score":{"maximum":10}},"required":["score"]}`)}
 	audit := formats.Request{Agent: "security-auditor", Facets: formats.Facets{Instruction: "Audit."}, Out: "/run/out"}
 	return map[string]prompt.Input{
 		"plan":      {Request: base, Info: planner, Channel: prompt.Channel{File: "/run/call-1/return.json", Nonce: "n7k2"}},
 		"plan_show": {Request: base, Info: planner},
 		"again":     {Request: again, Info: planner, Channel: prompt.Channel{File: "/run/call-2/return.json", Nonce: "n7k3"}},
 		"question":  {Request: asked, Info: planner, Channel: prompt.Channel{Nonce: "n7k4", NoFile: true}},
+		"shaped":    {Request: shaped, Info: formats.AgentInfo{Name: "planner", NoArtifacts: true}},
 		"audit":     {Request: audit, Info: reviewer, Channel: prompt.Channel{Nonce: "n7k5", NoFile: true}},
 		"empty":     {Request: formats.Request{Agent: "general"}},
 	}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"tercet/commands/compile"
+	"tercet/formats"
+	"tercet/internal/schema"
+)
+
+// contracts is what command files are checked against: the subagents, and the schemas that lie in the project.
+type contracts struct {
+	compile.Env
+	root *os.Root
+}
+
+// Schema reads a file of the project that holds a JSON Schema. No link leads out of the project.
+func (c contracts) Schema(name string) (data []byte, err error) {
+	name = filepath.FromSlash(name)
+	info, err := c.root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: "it is not a plain file"}
+	}
+	f, err := c.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data, err = io.ReadAll(io.LimitReader(f, schema.MaxBytes+1))
+	if err == nil && len(data) > schema.MaxBytes {
+		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: fmt.Sprintf("it is larger than %d bytes", schema.MaxBytes)}
+	}
+	return data, err
+}

@@ -1,0 +1,70 @@
+package compile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"path"
+
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/schema"
+)
+
+// Schemas is what an Env may have besides: it gives the bytes of a file of the project that holds a JSON Schema. The path
+// is relative to the project root, and stays inside of it.
+type Schemas interface {
+	Schema(path string) ([]byte, error)
+}
+
+// schema compiles a JSON Schema of the file, nil without one or where it is wrong.
+func (c *compiler) schema(s *syntax.Shape) *schema.Schema {
+	if s == nil {
+		return nil
+	}
+	root, file := s.Root, c.file.Name
+	if s.File != "" {
+		root, file = c.schemaFile(s), s.File
+	}
+	if root == nil {
+		return nil
+	}
+	out, faults := schema.Compile(root)
+	for _, f := range faults {
+		c.add(formats.Diagnostic{Code: CodeSchema, Severity: formats.SeverityError, File: file, Pos: f.Pos, Message: f.Message, Help: f.Help})
+	}
+	return out
+}
+
+// schemaFile reads the file that a schema stands in. What it holds is a part of the program.
+func (c *compiler) schemaFile(s *syntax.Shape) *schema.Node {
+	if !fs.ValidPath(s.File) || s.File == "." || path.Ext(s.File) != ".json" {
+		c.report(s.Pos, CodeSchemaFile, "write it relative to the project root, such as schemas/review.json", "expected the path of a .json file inside the project, got %.100q", s.File)
+		return nil
+	}
+	from, ok := c.env.(Schemas)
+	if !ok {
+		c.report(s.Pos, CodeSchemaFile, "write the schema in its place", "no file can be read here")
+		return nil
+	}
+	src, err := from.Schema(s.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.report(s.Pos, CodeSchemaFile, "the path is relative to the project root", "no file stands at %.100q", s.File)
+		return nil
+	case err != nil:
+		c.report(s.Pos, CodeSchemaFile, formats.HelpOf(err), "%.100q cannot be read: %v", s.File, err)
+		return nil
+	}
+	sum := sha256.Sum256(append([]byte(c.prog.Hash+"\x00"+s.File+"\x00"), src...))
+	c.prog.Hash = hex.EncodeToString(sum[:])
+	c.found.Sources[s.File] = src
+	root, err := schema.Read(src)
+	if broken, ok := errors.AsType[*schema.TextError](err); ok {
+		c.add(formats.Diagnostic{
+			Code: CodeSchema, Severity: formats.SeverityError, File: s.File, Pos: broken.Pos, Message: broken.Message, Help: "a schema is one JSON object",
+		})
+	}
+	return root
+}
