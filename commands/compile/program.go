@@ -22,6 +22,7 @@ type Program struct {
 	Description string
 	File        string
 	Src         []byte // what it was made of; it must not be changed
+	Files       []byte // the files of the project that are a part of it, one after the other; nil without any
 	Args        []argspec.Spec
 	Examples    []string
 	Hidden      bool
@@ -44,9 +45,13 @@ type Program struct {
 	Warnings []formats.Diagnostic
 }
 
-// Hash gives the sha256 of the source in hex. Only a run that starts asks for it, so it is not kept.
+// Hash gives the sha256 of the source in hex, with that of the files that are a part of it. Only a run that starts asks for it, so it is not kept.
 func (p *Program) Hash() string {
 	sum := sha256.Sum256(p.Src)
+	if p.Files != nil {
+		files := sha256.Sum256(p.Files)
+		sum = sha256.Sum256(append(sum[:], files[:]...))
+	}
 	return hex.EncodeToString(sum[:])
 }
 

@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"path"
@@ -57,8 +55,7 @@ func (c *compiler) schemaFile(s *syntax.Shape) *schema.Node {
 		c.report(s.Pos, CodeSchemaFile, formats.HelpOf(err), "%.100q cannot be read: %v", s.File, err)
 		return nil
 	}
-	sum := sha256.Sum256(append([]byte(c.prog.Hash+"\x00"+s.File+"\x00"), src...))
-	c.prog.Hash = hex.EncodeToString(sum[:])
+	c.prog.Files = append(append(c.prog.Files, s.File+"\x00"...), src...)
 	c.found.Sources[s.File] = src
 	root, err := schema.Read(src)
 	if broken, ok := errors.AsType[*schema.TextError](err); ok {

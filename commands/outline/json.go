@@ -20,6 +20,7 @@ func Compiled(p *compile.Program) map[string]any {
 	}
 	delete(m, "warnings")
 	delete(m, "src")
+	delete(m, "files")
 	m["hash"] = p.Hash()
 	return m
 }
