@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tercet/formats"
 )
@@ -117,9 +118,12 @@ func builtinNames(s Source) ([]string, error) {
 // read reads one file with the facets it names.
 func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	name := path.Join(s.Name, file)
+	if !utf8.ValidString(file) {
+		return Definition{}, unusable(codeName, name, fmt.Sprintf("expected a name of a file in UTF-8, got %q", file), "rename the file")
+	}
 	src, err := fs.ReadFile(s.FS, file)
 	if err != nil {
-		return Definition{}, &PlaceError{Op: "read", Path: name, Err: err}
+		return Definition{}, unusable(formats.CodeIO.String(), name, reason(err), "make it a file that can be read, or remove it")
 	}
 	def, err := ParseDefinition(name, src)
 	if err != nil {
@@ -141,6 +145,13 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 		return Definition{}, refuse(fmt.Sprintf("subagent %q is built in and cannot be replaced", base(def.Info.Name)), "give the file another name")
 	}
 	return def, def.Resolve(s.Facets)
+}
+
+// unusable reports a file that cannot be looked into. It costs only what names it.
+func unusable(code, name, msg, help string) *formats.Diagnostics {
+	return &formats.Diagnostics{List: []formats.Diagnostic{{
+		Code: code, Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1}, Message: msg, Help: help,
+	}}}
 }
 
 // Resolve reads the facets that the file names and puts them in front of its own sections. A name without a file is an

@@ -15,6 +15,9 @@ type NameError struct {
 
 // Error states what was expected and got.
 func (e *NameError) Error() string {
+	if device(e.Got) {
+		return fmt.Sprintf("expected a name of a %s that a file can have everywhere, got %q, a device on Windows", e.What, e.Got)
+	}
 	return fmt.Sprintf("expected a name of a %s, at most 32 lower case letters, digits and '-' that start with a letter, got %q", e.What, e.Got)
 }
 

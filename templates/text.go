@@ -14,7 +14,8 @@ const (
 	maxName        = 32
 )
 
-// ValidName tells whether a command or a subagent may have the name.
+// ValidName tells whether a command or a subagent may have the name. A file must be able to have it too, also in a copy on
+// Windows, where some names are devices.
 func ValidName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -23,7 +24,16 @@ func ValidName(s string) bool {
 		}
 		return false
 	}
-	return s != "" && len(s) <= maxName
+	return s != "" && len(s) <= maxName && !device(s)
+}
+
+// device tells whether Windows keeps a name in lower case for a device.
+func device(s string) bool {
+	switch s {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	return len(s) == 4 && (s[:3] == "com" || s[:3] == "lpt") && s[3] >= '0' && s[3] <= '9'
 }
 
 // clean makes one line out of a text: control characters and runs of blanks become one blank; marks that turn the

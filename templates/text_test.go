@@ -332,3 +332,20 @@ func BenchmarkRender(b *testing.B) {
 		}
 	}
 }
+
+// TestValidName: a name is also that of a file, which a copy on Windows must be able to have.
+func TestValidName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"a": true, "deploy-2": true, "console": true, "com": true, "com10": true, "lpt": true, "auxiliary": true, "nul-x": true,
+		"": false, "A": false, "-a": false, "2a": false, "a_b": false, "a/b": false, "..": false, strings.Repeat("a", 33): false,
+		"con": false, "prn": false, "aux": false, "nul": false, "com0": false, "com1": false, "com9": false, "lpt1": false, "lpt9": false,
+	} {
+		if got := templates.ValidName(name); got != want {
+			t.Errorf("ValidName(%q) = %v, want %v", name, got, want)
+		}
+	}
+	if got := (&templates.NameError{What: "command", Got: "aux"}).Error(); !strings.Contains(got, "a device on Windows") {
+		t.Errorf("the message for aux = %q, want it to say why", got)
+	}
+}

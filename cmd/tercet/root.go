@@ -32,7 +32,7 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
   tercet                      read commands line by line`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args:              cobra.ArbitraryArgs,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.configure() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return errors.Join(checkDigests(a.flags.trust), a.configure()) },
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.line(cmd, args) },
 	}
 	cmd.Flags().SetInterspersed(false)

@@ -192,6 +192,22 @@ func (w *world) trustDocument(v *verdict) map[string]any {
 // agentsOf lists the subagents that a command asks.
 func agentsOf(prog *compile.Program) []string { return outline.Of(prog).Agents() }
 
+// checkDigests refuses what --trust names and no hash can be, before anything is looked at.
+func checkDigests(text string) error {
+	if text == "" {
+		return nil
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		digits := strings.TrimPrefix(strings.TrimSpace(one), "sha256:")
+		if len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+			return &formats.Failure{
+				Code: formats.CodeUsage, Message: "expected sha256: and 64 hex digits for --trust, got " + strings.TrimSpace(one), Help: "'tercet trust --json' tells the hash of what is there",
+			}
+		}
+	}
+	return nil
+}
+
 // isYes reads the answer to a question whose default is no.
 func isYes(line string) bool {
 	word := strings.ToLower(strings.TrimSpace(line))

@@ -26,6 +26,7 @@ type parser struct {
 	stack  Stack
 	module string                   // module path of a Go project, may be empty
 	place  func(name string) string // path inside the project, "" if it is not in there; nil takes every name
+	vet    bool                     // go vet looks at packages of the module only, wherever it says that their files are
 
 	list    []formats.Issue
 	seen    map[key]bool
@@ -103,7 +104,17 @@ func (p *parser) file(name string) string {
 	if p.place == nil {
 		return name
 	}
-	return p.place(name)
+	at := p.place(name)
+	if rest, ok := strings.CutPrefix(name, p.module+"/"); at == "" && ok && p.module != "" {
+		at = p.place(rest) // as -trimpath names it
+	}
+	// With -trimpath go vet repeats what it found in another copy of the same package, with the place of that copy.
+	for rest, ok := name, p.vet && (strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/")); at == "" && ok; {
+		if _, rest, ok = strings.Cut(rest, "/"); ok {
+			at = p.place(rest)
+		}
+	}
+	return at
 }
 
 // inside tells whether a place is one of the project's own files.

@@ -45,7 +45,7 @@ func Run(ctx context.Context, s *proc.Starter, dir string, c Check) (Result, err
 	if err != nil {
 		return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
-	p := &parser{stack: c.Stack, module: module(root), place: placer(root, dir)}
+	p := &parser{stack: c.Stack, module: module(root), place: placer(root, dir), vet: c.Stack == Go && c.Kind == Lint}
 	r.Issues, r.Dropped = p.parse(out)
 	if err := root.Close(); err != nil {
 		return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}

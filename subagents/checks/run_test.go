@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,42 @@ func TestRunShortensOutput(t *testing.T) {
 	}
 	if len(got.Issues) != checks.MaxIssues || got.Dropped != 100 {
 		t.Errorf("Run() = %d issues and %d dropped, want %d and 100", len(got.Issues), got.Dropped, checks.MaxIssues)
+	}
+}
+
+// TestTrimmedPaths runs the same packages in two folders, as worktrees have them, with paths that are cut: what the tool says
+// of the first folder out of its cache is said of the files of the second.
+func TestTrimmedPaths(t *testing.T) {
+	t.Parallel()
+	s := starter(t, append(os.Environ(), "GOFLAGS=-trimpath"), nil)
+	if _, err := s.Look("go"); err != nil {
+		t.Skip(err)
+	}
+	const wrong = "import \"fmt\"\n\nfunc P() { fmt.Printf(\"%d\", \"x\") }\n"
+	files := map[string]string{
+		"go.mod": "module example.org/p\n\ngo 1.21\n", "p.go": "package p\n\n" + wrong, "in/q/q.go": "package q\n\n" + wrong,
+		"r/r.go": "package r\n\nfunc R() { panic(1) }\n", "r/r_test.go": "package r\n\nimport \"testing\"\n\nfunc TestR(t *testing.T) { R() }\n",
+	}
+	for _, folder := range []string{"first", "second"} {
+		dir := project(t, files)
+		for kind, want := range map[checks.Kind]string{
+			checks.Lint: "error in/q/q.go:5: fmt.Printf format %d\nerror p.go:5: fmt.Printf format %d\n", checks.Test: "error r/r.go:3: TestR: panic: 1",
+		} {
+			c := checks.Check{Stack: checks.Go, Kind: kind, Argv: []string{"go", "vet", "./..."}}
+			if kind == checks.Test {
+				c.Argv = []string{"go", "test", "-vet=off", "./r"}
+			}
+			r, err := checks.Run(t.Context(), s, dir, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.SortFunc(r.Issues, func(a, b formats.Issue) int {
+				return strings.Compare(strings.Join(a.Files, ""), strings.Join(b.Files, ""))
+			})
+			if got := render(r.Issues); kind == checks.Lint && !begins(got, want) || kind == checks.Test && !strings.HasPrefix(got, want) {
+				t.Errorf("%s in the %s folder = %q, want %q\n%s", kind, folder, got, want, r.Output)
+			}
+		}
 	}
 }
 
