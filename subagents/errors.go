@@ -186,5 +186,6 @@ func (e *StateChangedError) Help() string {
 	if e.File == "" {
 		return "let the subagent return what it wants changed"
 	}
-	return "what stood there is in " + e.File + "; change tasks with 'tercet task', and let the subagent return what it wants changed"
+	return "what stood there is in " + e.File + ", 'diff " + e.File + " .tercet/state.json' shows it; if the change was yours, make it again while no command runs, " +
+		"by 'tercet task' or by hand; a subagent returns what it wants changed"
 }

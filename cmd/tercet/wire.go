@@ -381,7 +381,7 @@ func (w *world) agents(_ context.Context, has bool) error {
 	}
 	w.library.Env = contracts{w.set, w.root}
 	w.catalog.Env = w.surroundings()
-	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive, Mask: w.mask, Guard: w.watchGit}
+	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive, Mask: w.mask, Guard: w.guard}
 	if w.manager != nil {
 		w.dispatcher.Watch = w.watchState
 	}
