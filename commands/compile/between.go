@@ -41,6 +41,9 @@ func (c *compiler) around(op *Op, info *stepInfo) {
 		if list == nil || list.Each && !worker || !list.Each && !slices.ContainsFunc(list.IDs, func(w syntax.Word) bool { return w.Text == op.ID }) {
 			continue
 		}
+		if c.betweens.hosts == nil {
+			c.betweens.hosts = map[*syntax.Step][]string{}
+		}
 		c.betweens.hosts[b] = append(c.betweens.hosts[b], op.ID)
 		if one := c.hosted(b, op, info); one != nil {
 			*into = append(*into, one)
@@ -95,6 +98,9 @@ func (c *compiler) itReference(e *syntax.Expr, ref query.Ref) {
 	f := c.betweens.fields[key]
 	if f == nil {
 		f = &betweenField{pos: pos, name: ref.Path[1]}
+		if c.betweens.fields == nil {
+			c.betweens.fields = map[string]*betweenField{}
+		}
 		c.betweens.fields[key] = f
 	}
 	host := c.betweens.host

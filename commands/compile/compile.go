@@ -10,6 +10,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/nearest"
+	"tercet/internal/slab"
 )
 
 // Env answers what a command file may name. Names lists the known subagents for suggestions.
@@ -59,9 +60,8 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 func newCompiler(f *syntax.File, env Env) *compiler {
 	return &compiler{
 		file: f, env: env, unread: unreadOf(f), found: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
-		prog:     &Program{File: f.Name, Src: f.Src},
-		codes:    map[string][]compiled{},
-		betweens: between{fields: map[string]*betweenField{}, hosts: map[*syntax.Step][]string{}},
+		prog:  &Program{File: f.Name, Src: f.Src},
+		codes: map[string]*compiled{},
 	}
 }
 
@@ -113,7 +113,8 @@ type compiler struct {
 	always   bool           // the preflight has no condition
 	inErrors bool
 
-	codes    map[string][]compiled // by source, what was compiled before
+	codes    map[string]*compiled // by source, what was compiled before
+	made     made
 	betweens between
 	given    []string           // the names that any set of the file gives, with their $
 	gotos    map[string]bool    // ids that a goto names
@@ -123,6 +124,18 @@ type compiler struct {
 	unsure   bool               // the steps may be skipped by a condition around them
 	child    bool               // the step is a child of parallel
 	aside    bool               // the step is a compensation
+}
+
+// made is where the parts of the program are made.
+type made struct {
+	ops    slab.Of[Op]
+	infos  slab.Of[stepInfo]
+	exprs  slab.Of[Expr]
+	values slab.Of[Value]
+	texts  slab.Of[Text]
+	parts  slab.Of[Part]
+	fields slab.Of[Field]
+	refs   slab.Of[*Op]
 }
 
 func (c *compiler) report(pos syntax.Pos, code, help, format string, args ...any) {

@@ -17,55 +17,69 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 	if e == nil {
 		return nil
 	}
-	code, names, err := c.compiled(e.Src)
+	code, reads, err := c.compiled(e.Src)
 	if err != nil {
 		c.exprError(e, err)
 		return nil
 	}
-	out := &Expr{Pos: e.Pos, Src: e.Src, Code: code, Vars: names}
+	out := c.made.exprs.New()
+	out.Pos, out.Src, out.Code, out.Reads = e.Pos, e.Src, code, reads
 	for ref := range code.EachRef() {
-		if ref.Bound {
-			continue
+		if !ref.Bound {
+			c.reference(e, ref)
 		}
-		if ref.Var == "$steps" {
-			switch {
-			case len(ref.Path) == 0:
-				out.AllSteps = true
-			case !slices.Contains(out.Steps, ref.Path[0]):
-				out.Steps = append(out.Steps, ref.Path[0])
-			}
-		}
-		if ref.Var == "$run" && len(ref.Path) > 0 {
-			out.Run = append(out.Run, ref.Path[0])
-		}
-		c.reference(e, ref)
 	}
 	return out
 }
 
-// compiled is an expression that was compiled before, with the variables that it could read and those that it reads.
+// compiled is an expression that was compiled before, with the variables that it could read and what it reads.
 type compiled struct {
 	known []string
 	code  *query.Code
-	names []string
+	reads Reads
+	next  *compiled // with other variables
 }
 
 // compiled compiles an expression once for all the places of the file that have the same variables.
-func (c *compiler) compiled(src string) (*query.Code, []string, error) {
-	for _, one := range c.codes[src] {
-		if slices.Equal(one.known, c.scope.vars) {
-			return one.code, one.names, nil
+func (c *compiler) compiled(src string) (*query.Code, *Reads, error) {
+	count := 0
+	for one := c.codes[src]; one != nil; one = one.next {
+		if count++; sameVars(one.known, c.scope.vars) {
+			return one.code, &one.reads, nil
 		}
 	}
 	code, err := query.Compile(src, query.Options{Vars: c.scope.vars, Funcs: query.Workflow, Strict: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	one := compiled{c.scope.vars, code, slices.Clip(code.Vars())}
-	if len(c.codes[src]) < maxSame {
-		c.codes[src] = append(c.codes[src], one)
+	one := &compiled{known: c.scope.vars, code: code, reads: readsOf(code), next: c.codes[src]}
+	if count < maxSame {
+		c.codes[src] = one
 	}
-	return one.code, one.names, nil
+	return one.code, &one.reads, nil
+}
+
+// sameVars tells whether two lists of variables are alike; most often they are one.
+func sameVars(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
+func readsOf(code *query.Code) Reads {
+	out := Reads{Vars: code.Vars()}
+	for ref := range code.EachRef() {
+		if ref.Bound {
+			continue
+		}
+		switch {
+		case ref.Var == "$steps" && len(ref.Path) == 0:
+			out.AllSteps = true
+		case ref.Var == "$steps" && !slices.Contains(out.Steps, ref.Path[0]):
+			out.Steps = append(out.Steps, ref.Path[0])
+		case ref.Var == "$run" && len(ref.Path) > 0:
+			out.Run = append(out.Run, ref.Path[0])
+		}
+	}
+	return out
 }
 
 // maxSame is how many sets of variables one expression is kept for.
@@ -320,7 +334,8 @@ func (c *compiler) text(t *syntax.Text) *Text {
 	if t == nil {
 		return nil
 	}
-	out := &Text{Pos: t.Pos, Whole: t.Whole, Parts: make([]Part, 0, len(t.Parts))}
+	out := c.made.texts.New()
+	out.Pos, out.Whole, out.Parts = t.Pos, t.Whole, c.made.parts.List(len(t.Parts))
 	for _, p := range t.Parts {
 		part := Part{Lit: p.Lit}
 		if p.Expr != nil {
@@ -343,29 +358,30 @@ func (c *compiler) value(v *syntax.Value) *Value {
 	if v == nil {
 		return nil
 	}
+	out := c.made.values.New()
 	switch v.Kind {
 	case syntax.Jq:
-		return &Value{Expr: c.expr(v.Expr)}
+		out.Expr = c.expr(v.Expr)
 	case syntax.Template:
-		return &Value{Text: c.text(v.Text)}
+		out.Text = c.text(v.Text)
 	case syntax.Map:
-		return &Value{IsMap: true, Fields: c.fields(v.Fields)}
+		out.IsMap, out.Fields = true, c.fields(v.Fields)
 	case syntax.List:
-		out := &Value{IsList: true}
+		out.IsList = true
 		for _, item := range v.Items {
 			out.Items = append(out.Items, c.value(item))
 		}
-		return out
 	case syntax.Literal:
+		out.Lit = v.Lit
 	}
-	return &Value{Lit: v.Lit}
+	return out
 }
 
 func (c *compiler) fields(list []syntax.Field) []Field {
 	if len(list) == 0 {
 		return nil
 	}
-	out := make([]Field, 0, len(list))
+	out := c.made.fields.List(len(list))
 	for _, f := range list {
 		out = append(out, Field{Key: f.Key.Text, Value: c.value(f.Value)})
 	}
@@ -376,7 +392,9 @@ func lit(v any) *Value { return &Value{Lit: v} }
 
 // source compiles jq that the compiler wrote itself for a step at pos.
 func (c *compiler) source(pos syntax.Pos, src string) *Value {
-	return &Value{Expr: c.expr(&syntax.Expr{Pos: pos, Src: src})}
+	out := c.made.values.New()
+	out.Expr = c.expr(&syntax.Expr{Pos: pos, Src: src})
+	return out
 }
 
 // syncFields are the input of a call of the status-sync manager.
@@ -399,7 +417,7 @@ func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
 			count++
 		}
 	}
-	d.With.Fields = slices.Clone(fields[:count])
+	d.With.Fields = append(c.made.fields.List(count), fields[:count]...)
 	return d
 }
 

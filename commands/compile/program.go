@@ -93,10 +93,15 @@ type Require struct {
 
 // Expr is compiled jq with its place.
 type Expr struct {
-	Pos  formats.Pos
-	Src  string
-	Code *query.Code
-	Vars []string // the variables that it reads, with their $
+	Pos    formats.Pos
+	Src    string
+	Code   *query.Code
+	*Reads // never nil; the same for all places of the file where the same is read, and not to be changed
+}
+
+// Reads is what an expression reads.
+type Reads struct {
+	Vars []string // the variables, with their $
 	// Steps are the ids that it reads from $steps; AllSteps tells that it reads $steps as a whole.
 	Steps    []string
 	AllSteps bool

@@ -143,6 +143,8 @@ func (c *compiler) index() {
 	c.gather(c.file.Steps, false)
 	c.gather(c.file.Between, true)
 	c.gather(c.file.Errors, false)
+	c.made.ops.Reserve(len(c.all))
+	c.made.infos.Reserve(len(c.all))
 	c.written()
 	c.unwritten()
 	c.chains(c.file.Steps, nil)

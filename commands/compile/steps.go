@@ -16,7 +16,7 @@ func (c *compiler) steps(list []*syntax.Step) []*Op {
 	if len(list) == 0 {
 		return nil
 	}
-	out := make([]*Op, 0, len(list))
+	out := c.made.refs.List(len(list))
 	ended := false
 	for _, s := range list {
 		if ended {
@@ -59,8 +59,8 @@ func endsAlways(op *Op) bool {
 
 // step compiles a step with a block.
 func (c *compiler) step(s *syntax.Step, id string) *Op {
-	op := &Op{Pos: s.Pos, ID: id, Title: s.Title, When: c.expr(s.When), Tiers: c.tier(s.Tier)}
-	info := &stepInfo{}
+	op, info := c.made.ops.New(), c.made.infos.New()
+	op.Pos, op.ID, op.Title, op.When, op.Tiers = s.Pos, id, s.Title, c.expr(s.When), c.tier(s.Tier)
 	if s.Always != nil {
 		op.Always = s.Always.Text
 	}

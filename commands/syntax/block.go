@@ -8,13 +8,24 @@ import (
 )
 
 // keys are those of a form, made once a file.
-func (p *parser) keys(form string) keySet {
-	set, ok := p.forms[form]
-	if !ok {
-		set = keysOf(form)
-		p.forms[form] = set
+func (p *parser) keys(form string) *keySet { return p.keysBut(form, form, nil) }
+
+// keysBut are those of a form without some, under a name of their own.
+func (p *parser) keysBut(name, form string, less []string) *keySet {
+	for i := range p.forms {
+		if p.forms[i].name == name {
+			return p.forms[i].keys
+		}
 	}
+	set := keysOf(form, less)
+	p.forms = append(p.forms, formKeys{name, set})
 	return set
+}
+
+// formKeys are the keys of a form that was needed.
+type formKeys struct {
+	name string
+	keys *keySet
 }
 
 // actionNames are the keys of which a step has one.
@@ -65,25 +76,14 @@ func (p *parser) stepBlock(s *Step, b *md.Block) {
 	s.Block = Pos(b.BodyPos)
 	n := p.block(b)
 	if n == nil {
-		p.refused[s] = true
+		p.refuse(s)
 		return
 	}
 	p.stepMap(s, n, p.keys("step"))
 }
 
-// without is a copy of the keys of a step without some of them.
-func without(keys keySet, names ...string) keySet {
-	out := keySet{what: keys.what, later: keys.later}
-	for _, key := range keys.known {
-		if !slices.Contains(names, key) {
-			out.known = append(out.known, key)
-		}
-	}
-	return out
-}
-
 // stepMap reads the keys of one step, wherever they stand: in a block, in a list of `do`, below `parallel`.
-func (p *parser) stepMap(s *Step, n *md.Node, keys keySet) {
+func (p *parser) stepMap(s *Step, n *md.Node, keys *keySet) {
 	if p.depth++; p.depth > maxNested {
 		p.depth--
 		p.report(CodeBody, place(n), "give the inner steps headings of their own", "expected at most %d steps inside each other", maxNested)
@@ -141,8 +141,7 @@ func (b *block) key(key string, v *md.Node) {
 	case "retry":
 		b.step.Retry = b.retry(v)
 	case "fallback":
-		w := b.word(v, "a subagent")
-		b.step.Fallback = &w
+		b.step.Fallback = b.made.wordAt(b.word(v, "a subagent"))
 	case "on":
 		b.step.On = b.rules(v)
 	case "expect":

@@ -1,5 +1,7 @@
 package syntax
 
+import "slices"
+
 // Form is one kind of map of the format with the keys that it may have. The checks of Parse, the JSON schema for editors and
 // the page of the grammar are made of the same table.
 type Form struct {
@@ -45,19 +47,30 @@ func form(name string) Form {
 	case "argument":
 		return argumentForm()
 	case "step":
-		f.What, f.Keys = "a step", stepForm()
+		keys := stepForm()
+		f.What, f.Keys = "a step", keys[:]
 	default:
 		return partForm(f)
 	}
 	return f
 }
 
-// keysOf is the set of keys of a form.
-func keysOf(name string) keySet {
+// keysOf is the set of keys of a form, without some of them.
+func keysOf(name string, less []string) *keySet {
+	if name == "step" { // the largest, of which only the names are needed
+		keys := stepForm()
+		return keySetOf(Form{What: "a step"}, keys[:], less)
+	}
 	f := form(name)
-	set := keySet{what: f.What, later: f.Later, foreign: f.Foreign, known: make([]string, len(f.Keys))}
-	for i, k := range f.Keys {
-		set.known[i] = k.Name
+	return keySetOf(f, f.Keys, less)
+}
+
+func keySetOf(f Form, keys []Key, less []string) *keySet {
+	set := &keySet{what: f.What, later: f.Later, foreign: f.Foreign, known: make([]string, 0, len(keys))}
+	for i := range keys {
+		if key := keys[i].Name; !slices.Contains(less, key) {
+			set.known = append(set.known, key)
+		}
 	}
 	return set
 }
@@ -102,8 +115,8 @@ func argumentForm() Form {
 	}}
 }
 
-func stepForm() []Key {
-	return []Key{
+func stepForm() [41]Key {
+	return [...]Key{
 		{"id", "word", "to be referred to; else the title in lower case"},
 		{"when", "jq", "the step is skipped when it is false"},
 		{"tier", "word|words", "the tiers in which it runs; Light+ is that one and later ones"},

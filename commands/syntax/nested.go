@@ -13,13 +13,15 @@ func (p *parser) items(n *md.Node) []*Step {
 		return nil
 	}
 	out := make([]*Step, 0, len(n.Items))
-	for _, item := range n.Items {
-		s := &Step{Pos: place(item), Block: place(item)}
+	steps := make([]Step, len(n.Items))
+	for i, item := range n.Items {
+		s := &steps[i]
+		s.Pos, s.Block = place(item), place(item)
 		if item.Kind != md.Map || len(item.Entries) == 0 {
 			p.reject(item, "a step", "write {delegate: ...}")
 			continue
 		}
-		p.stepMap(s, item, without(p.keys("step"), "after", "before", "always"))
+		p.stepMap(s, item, p.keysBut("item", "step", []string{"after", "before", "always"}))
 		s.Title = itemTitle(s, item)
 		out = append(out, s)
 	}
@@ -54,12 +56,16 @@ func (p *parser) children(n *md.Node) []*Step {
 		p.reject(n, "a map from names to steps", "write {correctness: {delegate: reviewer}}")
 		return nil
 	}
-	keys := without(p.keys("step"), "id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do",
-		"as", "max_parallel", "max", "merge", "gate", "show", "choices", "auto", "status", "set", "publish", "fail", "code", "compensate")
+	keys := p.keysBut("child", "step", []string{
+		"id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do", "as", "max_parallel", "max",
+		"merge", "gate", "show", "choices", "auto", "status", "set", "publish", "fail", "code", "compensate",
+	})
 	keys.what = "a child of 'parallel'"
 	out := make([]*Step, 0, len(n.Entries))
-	for _, e := range n.Entries {
-		s := &Step{Pos: place(e.Key), Block: place(e.Value), ID: Word{place(e.Key), e.Key.Value}, Title: e.Key.Value}
+	steps := make([]Step, len(n.Entries))
+	for i, e := range n.Entries {
+		s := &steps[i]
+		s.Pos, s.Block, s.ID, s.Title = place(e.Key), place(e.Value), Word{place(e.Key), e.Key.Value}, e.Key.Value
 		switch {
 		case e.Value.Absent():
 			p.report(CodeAbsent, s.Pos, "write {delegate: ...}", "child '%s' has no step", e.Key.Value)
@@ -82,8 +88,10 @@ func (p *parser) children(n *md.Node) []*Step {
 
 // compensation reads the step that takes another one's effect back.
 func (p *parser) compensation(n *md.Node) *Step {
-	keys := without(p.keys("step"), "id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do",
-		"as", "max_parallel", "max", "merge", "gate", "show", "choices", "auto", "set", "fail", "code", "compensate", "tier", "board", "expect")
+	keys := p.keysBut("compensation", "step", []string{
+		"id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do", "as", "max_parallel", "max",
+		"merge", "gate", "show", "choices", "auto", "set", "fail", "code", "compensate", "tier", "board", "expect",
+	})
 	keys.what = "'compensate'"
 	s := &Step{Pos: place(n), Block: place(n), Title: "compensate"}
 	if n.Kind != md.Map {

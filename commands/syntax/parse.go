@@ -7,6 +7,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
+	"tercet/internal/slab"
 )
 
 // The level-2 sections that the engine reads. Any other section is prose.
@@ -37,17 +38,45 @@ type parser struct {
 	file    *File
 	doc     *md.Document
 	found   []formats.Diagnostic
-	inFront bool              // unknown keys are those of the frontmatter
-	always  bool              // the step stands under Error Handling
-	near    map[int]bool      // lines that almost open a block
-	exprs   int               // expressions read
-	forms   map[string]keySet // those that were needed
+	inFront bool         // unknown keys are those of the frontmatter
+	always  bool         // the step stands under Error Handling
+	near    map[int]bool // lines that almost open a block
+	exprs   int          // expressions read
+	forms   []formKeys   // those that were needed
 	yaml    md.Reader
+	made    made
 	between bool // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
 	subagent bool
 	depth    int            // steps inside each other's keys
 	refused  map[*Step]bool // reported; a further report about the step's action would only repeat it
+}
+
+// refuse notes that a step was reported.
+func (p *parser) refuse(s *Step) {
+	if p.refused == nil {
+		p.refused = map[*Step]bool{}
+	}
+	p.refused[s] = true
+}
+
+// made is where the parts of the tree are made.
+type made struct {
+	steps  slab.Of[Step]
+	values slab.Of[Value]
+	exprs  slab.Of[Expr]
+	texts  slab.Of[Text]
+	parts  slab.Of[Part]
+	fields slab.Of[Field]
+	items  slab.Of[*Value]
+	words  slab.Of[Word]
+}
+
+// wordAt gives a word a place of its own.
+func (m *made) wordAt(w Word) *Word {
+	out := m.words.New()
+	*out = w
+	return out
 }
 
 func (p *parser) report(code string, pos Pos, help, format string, args ...any) {

@@ -23,7 +23,7 @@ func ReadWorkflow(name string, src []byte) *File {
 }
 
 func read(name string, src []byte, front func(*parser)) *File {
-	p := &parser{file: &File{Name: name, Src: src}, refused: map[*Step]bool{}, forms: map[string]keySet{}}
+	p := &parser{file: &File{Name: name, Src: src}}
 	doc, problems := md.Parse(src)
 	p.doc = doc
 	p.take(problems)

@@ -16,7 +16,7 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 		}
 	}
 	seen := map[string]Pos{}
-	var stack []*nested
+	var stack []nested
 	for n := s.Line() + 1; n <= s.EndLine; n++ {
 		line := p.doc.Line(n)
 		text := strings.TrimLeft(line, " \t")
@@ -31,8 +31,10 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 		seen[number] = pos
 		step := &Step{Pos: pos, Number: number, Title: rest}
 		step.Sentence = p.sentence(rest, Pos{Line: n, Col: strings.Index(line, rest) + 1})
-		p.refused[step] = step.Sentence == nil
-		stack = p.attach(stack, &nested{step: step, level: strings.Count(number, ".")})
+		if step.Sentence == nil {
+			p.refuse(step)
+		}
+		stack = p.attach(stack, nested{step: step, level: strings.Count(number, ".")})
 	}
 	p.bodies(p.file.Steps)
 	if len(p.file.Steps) == 0 {

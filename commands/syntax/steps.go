@@ -158,7 +158,8 @@ func (p *parser) workflow(s md.Section) {
 		p.report(CodeFencePlace, Pos(b.Pos), "put a heading '### Step <n>: <title>' before it", "block 'yaml step' without a step heading")
 	}
 	seen := map[string]Pos{}
-	var stack []*nested
+	var stack []nested
+	p.made.steps.Reserve(len(list) - 1)
 	for i := range list[1:] {
 		d := &list[i+1]
 		if d.number == "" {
@@ -170,7 +171,7 @@ func (p *parser) workflow(s md.Section) {
 		}
 		seen[d.number] = Pos(d.heading.Pos)
 		step := p.step(d)
-		stack = p.attach(stack, &nested{step: step, level: d.heading.Level})
+		stack = p.attach(stack, nested{step: step, level: d.heading.Level})
 	}
 	p.bodies(p.file.Steps)
 	if len(p.file.Steps) == 0 && len(p.found) == 0 {
@@ -185,7 +186,7 @@ type nested struct {
 }
 
 // attach puts a step below the nearest one of a higher level.
-func (p *parser) attach(stack []*nested, n *nested) []*nested {
+func (p *parser) attach(stack []nested, n nested) []nested {
 	for len(stack) > 0 && stack[len(stack)-1].level >= n.level {
 		stack = stack[:len(stack)-1]
 	}
@@ -246,14 +247,17 @@ func (p *parser) notStep(d *draft) {
 
 // step reads one heading with its block, or the sentence that the title is.
 func (p *parser) step(d *draft) *Step {
-	s := &Step{Pos: Pos(d.heading.Pos), Number: d.number, Title: d.title}
+	s := p.made.steps.New()
+	s.Pos, s.Number, s.Title = Pos(d.heading.Pos), d.number, d.title
 	if len(d.fences) == 0 {
 		if len(d.bare) > 0 && p.bare(d) || p.nearFence(d) {
-			p.refused[s] = true
+			p.refuse(s)
 			return s
 		}
 		s.Sentence = p.sentence(d.title, d.titleAt)
-		p.refused[s] = s.Sentence == nil
+		if s.Sentence == nil {
+			p.refuse(s)
+		}
 		return s
 	}
 	p.stepBlock(s, d.fences[0])

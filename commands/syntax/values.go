@@ -20,7 +20,7 @@ type keySet struct {
 }
 
 // entries yields the known keys of a map in file order and reports all others, and keys without a value.
-func (p *parser) entries(n *md.Node, set keySet) iter.Seq2[string, *md.Node] {
+func (p *parser) entries(n *md.Node, set *keySet) iter.Seq2[string, *md.Node] {
 	return func(yield func(string, *md.Node) bool) {
 		if n.Kind != md.Map {
 			p.wrong(n, "a map of keys")
@@ -70,7 +70,7 @@ func (s *seenKeys) before(i int) bool {
 	return s.first[key] < i
 }
 
-func (p *parser) unknown(key *md.Node, set keySet) {
+func (p *parser) unknown(key *md.Node, set *keySet) {
 	if p.full() {
 		return
 	}
@@ -123,11 +123,22 @@ func isScalar(n *md.Node) bool { return n.Kind == md.Scalar && n.Type != md.Null
 
 // word reads one plain word; want names it in the message.
 func (p *parser) word(n *md.Node, want string) Word {
-	if !isScalar(n) || n.Value == "" || strings.ContainsAny(n.Value, " \t\n,[]{}") {
+	if !isScalar(n) || n.Value == "" || !oneWord(n.Value) {
 		p.wrong(n, want)
 		return Word{}
 	}
 	return Word{Pos: Pos(n.ValuePos(0)), Text: n.Value}
+}
+
+// oneWord tells whether a text has neither white space nor the marks of a list or a map.
+func oneWord(s string) bool {
+	for i := range len(s) {
+		switch s[i] {
+		case ' ', '\t', '\n', ',', '[', ']', '{', '}':
+			return false
+		}
+	}
+	return true
 }
 
 // words reads a list of words; one word may stand without brackets.
@@ -261,7 +272,8 @@ func (p *parser) exprAt(n *md.Node, base int, src string) *Expr {
 	if p.exprs > maxExprs {
 		return &Expr{Pos: place(n), Src: src}
 	}
-	e := &Expr{Pos: Pos(n.ValuePos(base)), Src: src}
+	e := p.made.exprs.New()
+	e.Pos, e.Src = Pos(n.ValuePos(base)), src
 	if end := Pos(n.ValuePos(base + len(src))); end == e.At(len(src)) || len(src) > maxMarked {
 		return e
 	}
@@ -285,7 +297,10 @@ func (p *parser) text(n *md.Node) *Text {
 		return nil
 	}
 	if isJq(n) {
-		return &Text{Pos: Pos(n.ValuePos(0)), Parts: []Part{{Expr: p.jq(n)}}, Whole: true}
+		t := p.made.texts.New()
+		t.Pos, t.Whole = Pos(n.ValuePos(0)), true
+		t.Parts = append(p.made.parts.List(1), Part{Expr: p.jq(n)})
+		return t
 	}
 	return p.template(n)
 }
@@ -305,11 +320,14 @@ func (p *parser) texts(n *md.Node) []*Text {
 
 // template cuts a scalar into literal pieces and expressions.
 func (p *parser) template(n *md.Node) *Text {
-	t := &Text{Pos: Pos(n.ValuePos(0))}
+	t := p.made.texts.New()
+	t.Pos = Pos(n.ValuePos(0))
 	v := n.Value
-	if n := strings.Count(v, "${{"); n > 0 {
-		t.Parts = make([]Part, 0, min(2*n+1, maxParts))
+	if i := strings.Index(v, "${{"); i < 0 {
+		t.Parts = append(p.made.parts.List(1), p.literal(n, 0, len(v)))
+		return t
 	}
+	t.Parts = p.made.parts.List(min(2*strings.Count(v, "${{")+1, maxParts))
 	from, count := 0, 0
 	for {
 		open := strings.Index(v[from:], "${{")
@@ -441,14 +459,15 @@ func jqString(v string, i int) int {
 
 // value reads any value.
 func (p *parser) value(n *md.Node) *Value {
-	v := &Value{Pos: place(n), End: Pos(n.End)}
+	v := p.made.values.New()
+	v.Pos, v.End = place(n), Pos(n.End)
 	switch n.Kind {
 	case md.Map:
 		v.Kind = Map
 		v.Fields = p.fields(n)
 	case md.List:
 		v.Kind = List
-		v.Items = make([]*Value, 0, len(n.Items))
+		v.Items = p.made.items.List(len(n.Items))
 		for _, item := range n.Items {
 			if item.Absent() {
 				p.report(CodeAbsent, place(item), "write a value, or remove the item", "list item without a value")
@@ -478,7 +497,7 @@ func (p *parser) fields(n *md.Node) []Field {
 		p.wrong(n, "a map")
 		return nil
 	}
-	out := make([]Field, 0, len(n.Entries))
+	out := p.made.fields.List(len(n.Entries))
 	for _, e := range n.Entries {
 		if e.Value.Absent() {
 			p.report(CodeAbsent, place(e.Key), "write a value, or remove the key", "key '%s' has no value", e.Key.Value)
