@@ -84,8 +84,6 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 		r.add(codeRunner, of(runner), "runner builtin stands alone", "remove the other runners")
 	case exec && len(def.Argv) == 0 && n.Get("argv") == nil:
 		r.add(codeRunner, of(runner), "runner exec without argv", "add argv: [program, argument]")
-	case acp && len(def.Argv) == 0 && n.Get("argv") == nil:
-		r.add(codeRunner, of(runner), "runner acp without argv", "add argv: [program, argument] of an agent that speaks the Agent Client Protocol")
 	case exec && acp:
 		r.add(codeRunner, of(runner), "runners exec and acp have one argv", "remove one of the two")
 	case !exec && !acp && n.Get("argv") != nil:

@@ -75,7 +75,7 @@ func (a *acpPlayer) play(script string) (int, error) {
 		}
 		switch c.Method {
 		case "initialize":
-			err = a.send("result", c.ID, `{"protocolVersion":1,"agentCapabilities":{}}`)
+			err = a.send("result", c.ID, `{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"fakeacp","version":"1.2.3"}}`)
 		case "session/new":
 			dir = c.Params.Cwd
 			err = a.send("result", c.ID, `{"sessionId":"s1","models":{"availableModels":[],"currentModelId":"m-acp"}}`)

@@ -54,14 +54,10 @@ func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 		return workers.For(def.Info)
 	case runnerAuto:
 		return &agentcli.Chosen{Auto: w.auto, For: func(found string) subagents.Agent { return w.runner(def, found) }}
-	case agentcli.RunnerACP:
-		return &agentcli.ACP{
-			Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: w.mask.Line, Confine: w.confineAgent,
-		}
 	}
 	driver, ok := agentcli.ByName(name)
 	if !ok {
-		return agentcli.Unknown(name)
+		return w.speaking(def, name)
 	}
 	return &agentcli.CLI{
 		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: w.mask.Line, Confine: w.confineAgent,

@@ -34,6 +34,7 @@ const (
 	kindCommand  = "command"
 	kindSubagent = "subagent"
 	kindProgram  = "program of a subagent"
+	kindSpeaker  = "program of a runner"
 	kindAgent    = "agent of another tool"
 	kindSettings = "settings of another tool"
 )
@@ -88,6 +89,7 @@ func (a *app) listing(dir string, root *os.Root, cfg config.Config) ([]listedFil
 		}
 	}
 	out = append(out, ownSubagents(root)...)
+	out = append(out, speakerPrograms(root.Name(), cfg)...)
 	for _, p := range append(a.present(dir, root, dialect.AgentPlaces(a.homes())), a.plugins(dir, root, true)...) {
 		if !ofProject(p.Place) {
 			continue

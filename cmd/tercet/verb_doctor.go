@@ -84,8 +84,10 @@ func (w *world) doctor(ctx context.Context) []finding {
 	list = append(list, trusted)
 	may := trusted.Grade == gradeOK
 	probes := w.programsFound(ctx, may)
+	speakers := w.speakersFound(ctx, may)
 	list = append(list, probes...)
-	list = append(list, w.runnerFound(probes[2:]))
+	list = append(list, speakers...)
+	list = append(list, w.runnerFound(probes[2:], speakers))
 	if may {
 		list = append(list, w.sandboxFound(ctx))
 	} else {
@@ -207,7 +209,7 @@ func (w *world) childVariable(name string) string {
 }
 
 // runnerFound tells whether the configured runner can be used.
-func (w *world) runnerFound(agents []finding) finding {
+func (w *world) runnerFound(agents, speakers []finding) finding {
 	name := cmp.Or(w.app.flags.runner, w.cfg.Runner, runnerOffline)
 	f := finding{Name: "runner", Grade: gradeOK, Text: fmt.Sprintf("%s, from %s", name, w.cfg.Origin("runner"))}
 	installed := agentcli.Installed(w.starter)
@@ -220,11 +222,17 @@ func (w *world) runnerFound(agents []finding) finding {
 		f.Grade, f.Fix = gradeFail, "install one of "+strings.Join(agentcli.Names(), ", ")+", or write `runner: offline`"
 	case name == runnerAuto:
 		f.Text += ": " + installed[0]
+	case slices.ContainsFunc(speakers, func(s finding) bool { return s.Name == name }):
+		if i := slices.IndexFunc(speakers, func(s finding) bool { return s.Name == name }); speakers[i].Grade == gradeFail || speakers[i].Fix != "" {
+			f.Grade, f.Text, f.Fix = gradeFail, f.Text+": "+speakers[i].Text, speakers[i].Fix
+		}
+	case name == agentcli.RunnerACP:
+		f.Grade, f.Text, f.Fix = gradeFail, f.Text+": no agent is named", "add `acp: NAME` or `acp: [program, argument]` to config.yaml; the names are "+strings.Join(agentcli.SpeakerNames(), ", ")
 	default:
 		i := slices.IndexFunc(agents, func(a finding) bool { return a.Name == name })
 		switch {
 		case i < 0:
-			f.Grade, f.Fix = gradeFail, "change `runner` to offline, auto, "+strings.Join(agentcli.Names(), ", ")
+			f.Grade, f.Fix = gradeFail, "change `runner` to offline, auto, acp, "+strings.Join(agentcli.Names(), ", ")
 		case !slices.Contains(installed, name):
 			f.Grade, f.Text, f.Fix = gradeFail, f.Text+": not installed", agents[i].Fix
 		}

@@ -37,6 +37,8 @@ type Config struct {
 	// is what the workspace says: it names the weakest tier that it accepts and can add none.
 	Sandbox, SandboxFloor []string
 	Boxes                 Boxes
+	// ACP are agents of the Agent Client Protocol by the word for their runner.
+	ACP map[string]Speaker
 
 	origins map[string]Origin
 }
@@ -85,6 +87,9 @@ func (c Config) List() []Item {
 		}
 	}
 	items = append(items, c.Boxes.items()...)
+	for runner, s := range c.ACP {
+		items = append(items, Item{Key: keyACP + "." + runner, Value: s.String()})
+	}
 	for from, to := range c.Aliases {
 		items = append(items, Item{Key: keyAliases + "." + from, Value: to})
 	}

@@ -42,6 +42,7 @@ next_number: 196
 commands: [tools/commands, ../shared]
 env: GH_HOST
 isolated_home: true
+acp: {mine: [agent, --acp], acp: opencode}
 `
 
 func TestLoadWhole(t *testing.T) {
@@ -54,6 +55,7 @@ func TestLoadWhole(t *testing.T) {
 		Runner: "claude", Aliases: map[string]string{"p": "plan", "gc": "git:commit"},
 		Limits:      formats.Limits{Rollbacks: 2, Retries: 1, Steps: 300, Duration: 90 * time.Minute},
 		LockTimeout: 5 * time.Second, NextNumber: 196, Commands: []string{"tools/commands", "../shared"}, Env: []string{"GH_HOST"}, IsolatedHome: true,
+		ACP: map[string]config.Speaker{"mine": {Argv: []string{"agent", "--acp"}}, "acp": {Name: "opencode"}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Errorf("configuration differs (-want +got):\n%s", diff)
@@ -63,6 +65,7 @@ func TestLoadWhole(t *testing.T) {
 		items = append(items, i.Key+"="+i.Value+" "+i.Origin.String())
 	}
 	wantItems := []string{
+		"acp.acp=opencode workspace.yaml:15", "acp.mine=[agent, --acp] workspace.yaml:15",
 		"aliases.gc=git:commit workspace.yaml:4", "aliases.p=plan workspace.yaml:3",
 		"commands=tools/commands workspace.yaml:12", "commands=../shared workspace.yaml:12", "env=GH_HOST workspace.yaml:13",
 		"isolated_home=true workspace.yaml:14", "limits.duration=1h30m0s workspace.yaml:9", "limits.retries=1 workspace.yaml:7",
@@ -180,7 +183,7 @@ func TestFindings(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string][]string{
 		"runer: claude":                  {`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`},
-		"zzz: 1":                         {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox`},
+		"zzz: 1":                         {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox, acp`},
 		"limits: {retrys: 1}":            {`warning c.yaml:1:10: W110: unknown key "limits.retrys"; did you mean 'retries'?`},
 		"limits: {tokens: 1, cost: 1}":   nil,
 		"limits: {spawns: 3}":            nil,
@@ -212,6 +215,16 @@ func TestFindings(t *testing.T) {
 		"sandbox: {engine: lxc}":         {`error c.yaml:1:19: E060: expected docker or podman for sandbox.engine, got "lxc"`},
 		"sandbox: {agents: maybe}":       {`error c.yaml:1:19: E060: expected auto, on or off for sandbox.agents, got "maybe"`},
 		"sandbox: {checks: some}":        {`error c.yaml:1:19: E060: expected true or false for sandbox.checks, got "some"`},
+		"acp: [opencode, acp]":           nil,
+		"acp: opencode":                  nil,
+		"acp: {mine: [agent], acp: x}":   nil,
+		"acp: 3":                         {"error c.yaml:1:6: E060: expected name of an agent, or a list of program and arguments for acp, got 3"},
+		"acp: []":                        {"error c.yaml:1:6: E060: expected name of an agent, or a list of program and arguments for acp, got a list"},
+		"acp: [a, [b]]":                  {"error c.yaml:1:10: E060: expected a word for acp, got a list"},
+		"acp: gemini --acp":              {`error c.yaml:1:6: E060: expected name of an agent, or a list of program and arguments for acp, got "gemini --acp"`},
+		"acp: {claude: claude}":          {`error c.yaml:1:7: E060: expected a name that no other runner has for acp, got "claude"; choose another name for the runner`},
+		"acp: {A: claude}":               {`error c.yaml:1:7: E060: expected name of a runner for acp, got "A"`},
+		"acp: {a: {b: c}}":               {"error c.yaml:1:10: E060: expected name of an agent, or a list of program and arguments for acp.a, got a map"},
 		"- runner":                       {"error c.yaml:1:1: E060: expected a map of keys for the file, got a list"},
 		"runner: claude\nrunner: codex":  {"error c.yaml:2:1: E221: key 'runner' stands twice"},
 		"a: b: c":                        {"error c.yaml:1:5: E220: "},

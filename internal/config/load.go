@@ -22,11 +22,12 @@ const (
 	keyEnv          = "env"
 	keyIsolatedHome = "isolated_home"
 	keySandbox      = "sandbox"
+	keyACP          = "acp"
 )
 
 // Keys lists the keys of config.yaml.
 func Keys() []string {
-	return []string{keyRunner, keyAliases, keyLimits, keyLockTimeout, keyNextNumber, keyCommands, keyEnv, keyIsolatedHome, keySandbox}
+	return []string{keyRunner, keyAliases, keyLimits, keyLockTimeout, keyNextNumber, keyCommands, keyEnv, keyIsolatedHome, keySandbox, keyACP}
 }
 
 // The codes of findings in a configuration, beside those of YAML itself.
@@ -140,6 +141,8 @@ func (l *loader) key(key, v *md.Node) {
 		l.config.Env = l.list(v, key.Value, "name of a variable", isVariable, l.config.Env)
 	case keySandbox:
 		l.sandbox(key, v)
+	case keyACP:
+		l.speakers(v)
 	default:
 		l.unknown(key, "", Keys())
 	}

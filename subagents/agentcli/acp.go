@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,11 +22,15 @@ import (
 // RunnerACP is the word for the runner of programs that speak the Agent Client Protocol.
 const RunnerACP = "acp"
 
-// ACP is the Agent of one subagent file with `runner: acp`: a program that speaks the Agent Client Protocol on its standard
-// input and output. It is given no file system and no terminal of ours, and what it asks leave for is answered by `tools`.
+// ACP is the Agent of one subagent file on a program that speaks the Agent Client Protocol on its standard input and output.
+// It is given no file system and no terminal of ours, and what it asks leave for is answered by `tools`.
 type ACP struct {
 	Definition subagents.Definition
-	Starter    *proc.Starter
+	// Runner is the word for the runner, RunnerACP if it is empty.
+	Runner string
+	// Speaker is the program. One without a program is a failure of the configuration.
+	Speaker Speaker
+	Starter *proc.Starter
 	// Root is the project root. A program with a slash in its name is looked for there.
 	Root string
 	// Nonce makes the word that authenticates a return which comes as text. It must be set.
@@ -46,7 +51,7 @@ func (a *ACP) Run(ctx context.Context, r formats.Request) (formats.Return, error
 
 // RunMetered starts the program once, has one conversation with it, and reads what it returns and what it used.
 func (a *ACP) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
-	used := subagents.Measured{Runner: RunnerACP}
+	used := subagents.Measured{Runner: cmp.Or(a.Runner, RunnerACP)}
 	switch {
 	case a.Starter == nil:
 		return formats.Return{}, used, &MissingError{What: "a starter of processes"}
@@ -54,53 +59,45 @@ func (a *ACP) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 		return formats.Return{}, used, &MissingError{What: "a source of nonces"}
 	case a.Root == "" || r.Out == "":
 		return formats.Return{}, used, &MissingError{What: "a project root and a folder for documents"}
-	case len(a.Definition.Argv) == 0:
+	case a.Speaker.Driver.Name == "":
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeConfig, Message: "runner acp: expected an argv in " + a.Definition.File + ", got none",
-			Help: "add argv: [program, argument] of an agent that speaks the Agent Client Protocol",
+			Code: formats.CodeConfig, Message: "runner " + used.Runner + ": expected an agent of the Agent Client Protocol, got none",
+			Help: "name one in config.yaml, such as `acp: " + SpeakerNames()[0] + "` or `acp: [program, argument]`, or add argv: [program, argument] to " + a.Definition.File,
 		}), used, nil
 	}
-	argv := append([]string{}, a.Definition.Argv...)
-	if strings.ContainsRune(argv[0], '/') && !filepath.IsAbs(argv[0]) {
-		argv[0] = filepath.Join(a.Root, filepath.FromSlash(argv[0]))
-	}
-	c := a.cli()
+	c := a.cli(used.Runner)
 	used.Model = c.model()
-	if !installed(a.Starter, argv[0]) {
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeToolUnavailable, Message: "runner acp: " + c.Driver.Name + " is not installed", Help: "install it, or change argv in " + a.Definition.File,
-		}), used, nil
+	program := a.Speaker.Program(a.Root)
+	if _, err := a.Starter.Look(program); err != nil {
+		return formats.Failed(c.failure(formats.CodeToolUnavailable, "runner "+used.Runner+": "+c.Driver.Name+" is not installed")), used, nil
 	}
 	b, err := newBox(r.Out)
 	if err != nil {
 		return formats.Return{}, used, err
 	}
-	ret, err := a.call(ctx, r, b, callee{cli: c, argv: argv, used: &used})
+	ret, err := a.call(ctx, r, b, callee{cli: c, program: program, used: &used})
 	return ret, used, errors.Join(err, b.close())
-}
-
-func installed(s *proc.Starter, program string) bool {
-	_, err := s.Look(program)
-	return err == nil
 }
 
 // callee is the program of one call.
 type callee struct {
-	cli  *CLI
-	argv []string
-	used *subagents.Measured
+	cli     *CLI
+	program string
+	used    *subagents.Measured
 }
 
-// cli is this program as an agent CLI without a driver: bounds, environment and judgement are the same.
-func (a *ACP) cli() *CLI {
+// cli is this program as an agent CLI: bounds, environment and judgement are the same.
+func (a *ACP) cli(runner string) *CLI {
 	def := a.Definition
-	model, ok := def.Model[RunnerACP]
+	model, ok := def.Model[runner]
 	if !ok {
 		model = def.Model[""]
 	}
 	def.Model = map[string]string{"": model}
+	driver := a.Speaker.Driver
+	driver.Name = filepath.Base(driver.Name)
 	return &CLI{
-		Driver: Driver{Name: filepath.Base(def.Argv[0])}, Definition: def, Starter: a.Starter, Root: a.Root, Nonce: a.Nonce, IsolatedHome: a.IsolatedHome, Mask: a.Mask,
+		Driver: driver, Definition: def, Starter: a.Starter, Root: a.Root, Nonce: a.Nonce, IsolatedHome: a.IsolatedHome, Mask: a.Mask,
 	}
 }
 
@@ -127,21 +124,21 @@ func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) 
 	defer func() { err = errors.Join(err, out.close()) }()
 	lines := lineReader{each: func(line []byte) bool { out.line(line); return true }}
 	bound := c.bounds(r)
-	client := &acpClient{call: call, over: func(reading *Reading) formats.Failure { return c.over(bound, reading) }}
+	client := &acpClient{call: call, speaker: a.Speaker, over: func(reading *Reading) formats.Failure { return c.over(bound, reading) }}
 	program := proc.Command{
-		Argv: with.argv, Dir: r.Dir, Env: env, Private: true, Purpose: proc.PurposeAgent,
+		Argv: append([]string{with.program}, a.Speaker.Driver.Argv(call)...), Dir: r.Dir, Env: env, Private: true, Purpose: proc.PurposeAgent,
 		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle}, Watch: lines.take,
 		Talk: func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error {
 			client.talk(ctx, stdin, stdout, p.Text)
 			return nil
 		},
 	}
-	install := "install it, or change argv in " + a.Definition.File
+	install := faultHelp{c.Driver}.of(formats.CodeToolUnavailable)
 	if a.Confine != nil {
 		room := c.room(call)
 		room.Asks = true
 		if program, used.Sandbox, err = a.Confine(ctx, r, program, room); err != nil {
-			return formats.Return{}, notRun(ctx, err, RunnerACP, install)
+			return formats.Return{}, notRun(ctx, err, used.Runner, install)
 		}
 	}
 	res, runErr := a.Starter.Run(ctx, program)
@@ -152,11 +149,14 @@ func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) 
 	reading, over := client.end()
 	c.measure(used, &reading)
 	if runErr != nil {
-		return formats.Return{}, notRun(ctx, runErr, RunnerACP, install)
+		return formats.Return{}, notRun(ctx, runErr, used.Runner, install)
 	}
 	if reading.Ended && res.Stopped {
 		// It did its turn and stayed when its input was closed: how it was ended says nothing of its work.
 		res.Exit, res.Signal, res.Killed = 0, "", false
+	}
+	if !res.Killed {
+		client.gate.judge(&reading, res)
 	}
 	return c.judge(r, ending{res: res, over: over, reading: &reading, box: b, nonce: nonce})
 }
@@ -164,17 +164,31 @@ func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) 
 // talk has the whole conversation: what is heard is noted, a failure too. It returns when the agent has ended its turn, when
 // a bound is passed, when ctx ends, and when the agent is gone.
 func (c *acpClient) talk(ctx context.Context, stdin io.Writer, stdout io.Reader, text string) {
+	c.connected(ctx, stdin, stdout, func(ctx context.Context, conn *acp.ClientSideConnection) error { return c.converse(ctx, conn, text) })
+}
+
+// greet is a conversation in which the agent is asked who it is, and nothing else. It is a proc.Talk.
+func (c *acpClient) greet(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error {
+	c.connected(ctx, stdin, stdout, c.hello)
+	return nil
+}
+
+func (c *acpClient) connected(ctx context.Context, stdin io.Writer, stdout io.Reader, do func(context.Context, *acp.ClientSideConnection) error) {
 	ctx, c.stop = context.WithCancel(ctx)
 	defer c.stop()
-	conn := acp.NewClientSideConnection(c, stdin, stdout)
+	c.gate = newGate(stdin, stdout)
+	defer c.gate.close()
+	conn := acp.NewClientSideConnection(c, c.gate, c.gate)
 	// What is no message is kept in the transcript; the SDK would print it.
 	conn.SetLogger(slog.New(slog.DiscardHandler))
-	if err := c.converse(ctx, conn, text); err != nil && ctx.Err() == nil {
+	c.gate.open()
+	if err := do(ctx, conn); err != nil && ctx.Err() == nil {
 		c.failed(err)
 	}
 }
 
-func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection, text string) error {
+// hello agrees on the version of the protocol.
+func (c *acpClient) hello(ctx context.Context, conn *acp.ClientSideConnection) error {
 	hello, err := conn.Initialize(ctx, acp.InitializeRequest{
 		ProtocolVersion: acp.ProtocolVersionNumber, // and none of the capabilities of a client
 	})
@@ -182,15 +196,37 @@ func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection
 		return err
 	}
 	if hello.ProtocolVersion != acp.ProtocolVersionNumber {
-		return fmt.Errorf("expected version %d of the Agent Client Protocol, got %d", acp.ProtocolVersionNumber, hello.ProtocolVersion)
+		return &versionError{Got: int(hello.ProtocolVersion)}
 	}
-	session, err := conn.NewSession(ctx, acp.NewSessionRequest{Cwd: c.call.Dir, McpServers: []acp.McpServer{}})
+	c.locked(func() {
+		c.greeted = true
+		if hello.AgentInfo != nil {
+			c.version = hello.AgentInfo.Version
+		}
+	})
+	return nil
+}
+
+func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection, text string) error {
+	if err := c.hello(ctx, conn); err != nil {
+		return err
+	}
+	ask := acp.NewSessionRequest{Cwd: c.call.Dir, McpServers: []acp.McpServer{}}
+	if c.speaker.Meta != nil {
+		ask.Meta = c.speaker.Meta(c.call)
+	}
+	session, err := conn.NewSession(ctx, ask)
 	if err != nil {
 		return err
 	}
 	c.opened(session)
+	if m := session.Modes; m != nil && c.speaker.Mode != "" && string(m.CurrentModeId) != c.speaker.Mode {
+		if _, err := conn.SetSessionMode(ctx, acp.SetSessionModeRequest{SessionId: session.SessionId, ModeId: acp.SessionModeId(c.speaker.Mode)}); err != nil {
+			return err
+		}
+	}
 	if c.call.Model != "" {
-		if _, err := conn.UnstableSetSessionModel(ctx, acp.UnstableSetSessionModelRequest{SessionId: session.SessionId, ModelId: acp.UnstableModelId(c.call.Model)}); err != nil {
+		if err := chooseModel(ctx, conn, session, c.call.Model); err != nil {
 			return &modelError{Model: c.call.Model, Err: err}
 		}
 		c.chose(c.call.Model)
@@ -202,6 +238,36 @@ func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection
 	}
 	c.ended(end)
 	return nil
+}
+
+// chooseModel takes the way that the agent offers: an option of the session, or the older list of models.
+func chooseModel(ctx context.Context, conn *acp.ClientSideConnection, s acp.NewSessionResponse, model string) error {
+	if o := modelOption(s); o != nil {
+		_, err := conn.SetSessionConfigOption(ctx, acp.SetSessionConfigOptionRequest{ValueId: &acp.SetSessionConfigOptionValueId{
+			SessionId: s.SessionId, ConfigId: o.Id, Value: acp.SessionConfigValueId(model),
+		}})
+		return err
+	}
+	_, err := conn.UnstableSetSessionModel(ctx, acp.UnstableSetSessionModelRequest{SessionId: s.SessionId, ModelId: acp.UnstableModelId(model)})
+	return err
+}
+
+// modelOption is the option of a session that names its model, nil without one.
+func modelOption(s acp.NewSessionResponse) *acp.SessionConfigOptionSelect {
+	for _, o := range s.ConfigOptions {
+		if o.Select != nil && o.Select.Id == "model" {
+			return o.Select
+		}
+	}
+	return nil
+}
+
+// versionError reports an agent that speaks another version of the protocol.
+type versionError struct{ Got int }
+
+// Error states both versions.
+func (e *versionError) Error() string {
+	return fmt.Sprintf("expected version %d of the Agent Client Protocol, got %d", acp.ProtocolVersionNumber, e.Got)
 }
 
 // modelError reports a model that the agent does not take.

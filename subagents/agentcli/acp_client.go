@@ -16,9 +16,11 @@ import (
 // acpClient is our side of one conversation. The SDK calls it from goroutines of its own, which may outlive the conversation
 // by a moment: after end nothing is changed any more.
 type acpClient struct {
-	call Call
-	over func(*Reading) formats.Failure
-	stop context.CancelFunc // ends the conversation; set before the SDK is started
+	call    Call
+	speaker Speaker
+	over    func(*Reading) formats.Failure
+	stop    context.CancelFunc // ends the conversation; set before the SDK is started
+	gate    *acpGate           // as stop
 
 	mu      sync.Mutex
 	done    bool
@@ -28,6 +30,8 @@ type acpClient struct {
 	tools   map[acp.ToolCallId]acpTool
 	text    []byte // the last message
 	split   bool   // what the agent says next is a new message: it has used a tool
+	greeted bool   // the agent has said who it is
+	version string // its own
 	fresh   bool   // what it says or does next is a new turn of the model: a tool has answered
 }
 
@@ -63,6 +67,9 @@ func (c *acpClient) opened(s acp.NewSessionResponse) {
 		if s.Models != nil {
 			c.reading.Model = string(s.Models.CurrentModelId)
 		}
+		if o := modelOption(s); o != nil {
+			c.reading.Model = string(o.CurrentValue)
+		}
 	})
 }
 
@@ -74,6 +81,8 @@ func (c *acpClient) ended(p acp.PromptResponse) {
 		c.reading.Ended = true
 		if p.Usage != nil {
 			c.reading.Tokens = acpTokens(*p.Usage)
+		} else {
+			c.reading.Tokens = quotaTokens(p.Meta)
 		}
 		switch p.StopReason {
 		case acp.StopReasonEndTurn:
@@ -95,11 +104,19 @@ func (c *acpClient) failed(err error) {
 	}
 	const login = -32000
 	fault := Fault{Kind: "acp", Message: acpMessage(err)}
-	if broken, ok := errors.AsType[*acp.RequestError](err); ok && broken.Code == login {
-		fault.Kind = "authentication_error"
+	if broken, ok := errors.AsType[*acp.RequestError](err); ok {
+		switch {
+		case broken.Code == login:
+			fault.Kind = "authentication_error"
+		case broken.Code >= 400 && broken.Code < 600: // some take the status of the model's server for a code
+			fault.Status = broken.Code
+		}
 	}
 	if wrong, ok := errors.AsType[*modelError](err); ok {
 		fault.Message = wrong.Error()
+	}
+	if _, ok := errors.AsType[*versionError](err); ok {
+		fault.Kind = kindProtocol
 	}
 	c.locked(func() { c.reading.fault(fault) })
 }
@@ -124,8 +141,20 @@ func acpTokens(u acp.Usage) formats.Tokens {
 	return formats.Tokens{Input: in, Cached: read, Output: out}
 }
 
+// quotaTokens counts what gemini says it used, in a way of its own.
+func quotaTokens(meta map[string]any) formats.Tokens {
+	quota, _ := meta["quota"].(map[string]any)
+	tokens, _ := quota["token_count"].(map[string]any)
+	count := func(name string) int64 {
+		n, _ := tokens[name].(float64)
+		return int64(min(max(0, n), 1e12))
+	}
+	return formats.Tokens{Input: count("input_tokens"), Output: count("output_tokens")}
+}
+
 // SessionUpdate notes what the agent says and does.
 func (c *acpClient) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	defer c.gate.noted()
 	c.locked(func() {
 		if n.SessionId != c.session || c.session == "" {
 			return

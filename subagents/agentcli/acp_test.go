@@ -49,6 +49,13 @@ func fakeACP(mode string) int {
 		fmt.Fprintln(os.Stderr, "no such module")
 		return 3
 	}
+	switch mode {
+	case "acp-no-protocol":
+		fmt.Println("usage: agent [-h]\n  -h  help")
+		return 0
+	case "acp-says-nothing":
+		return 0
+	}
 	for {
 		m, ok := a.hear()
 		if !ok {
@@ -165,6 +172,41 @@ func (a *acpAgent) prompt(m acpMessage) int {
 		a.update(`{"sessionUpdate":"no_such_thing"}`)
 		final(nonce)
 		end()
+	case "acp-burst": // far more at once than the SDK lets wait
+		for range 5000 {
+			a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}`)
+		}
+		final(nonce)
+		end()
+	case "acp-asks-much": // without reading an answer
+		for i := range 800 {
+			fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"fs/read_text_file\",\"params\":{\"sessionId\":\"s\",\"path\":\"/etc/passwd\"}}\n", 1000+i)
+			if i%16 == 15 {
+				for range 16 {
+					if a.in.Scan(); !strings.Contains(a.in.Text(), `"code":-32601`) {
+						return 90
+					}
+				}
+			}
+		}
+		final(nonce)
+		end()
+	case "acp-long":
+		a.update(`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"` + strings.Repeat("x", 12<<20) + `"}}`)
+		final(nonce)
+		end()
+	case "acp-files": // asks for what was never offered
+		for i, ask := range []string{
+			`"fs/write_text_file","params":{"sessionId":"s","path":"/tmp/../etc/x","content":"x"}`, `"terminal/create","params":{"sessionId":"s","command":"id"}`,
+			`"terminal/kill","params":{"sessionId":"s","terminalId":"t"}`, `"no/such/method","params":{}`, `"fs/read_text_file","params":null`,
+		} {
+			fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":\"f%d\",\"method\":%s}\n", i, ask)
+			if a.in.Scan(); !strings.Contains(a.in.Text(), `"error":`) {
+				return 90
+			}
+		}
+		final(nonce)
+		end()
 	case "acp-hang":
 		if a.in.Scan() {
 			fmt.Fprintln(a.seen, "then:", strings.Contains(a.in.Text(), "session/cancel"))
@@ -252,7 +294,7 @@ func acpOf(t *testing.T, mode string) (*agentcli.ACP, formats.Request) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &agentcli.ACP{Definition: x.Definition, Starter: s, Root: x.Root, Nonce: x.Nonce}, r
+	return &agentcli.ACP{Speaker: agentcli.SpeakerOf(x.Definition.Argv), Definition: x.Definition, Starter: s, Root: x.Root, Nonce: x.Nonce}, r
 }
 
 // told puts what came back into one line.
@@ -283,7 +325,13 @@ func TestACP(t *testing.T) {
 		{"acp-stays", "did it"},
 		{"acp-wrong-nonce", "bad: "},
 		{"acp-garbage-only", "bad: "},
-		{"acp-version", "UNKNOWN_ERROR: " + name + ": expected version 1 of the Agent Client Protocol, got 2"},
+		{"acp-no-protocol", "TOOL_UNAVAILABLE: " + name + `: expected an agent that speaks the Agent Client Protocol, got "usage: agent [-h]"`},
+		{"acp-says-nothing", "TOOL_UNAVAILABLE: " + name + ": expected an agent that speaks the Agent Client Protocol, got nothing"},
+		{"acp-burst", "did it"},
+		{"acp-asks-much", "did it"},
+		{"acp-long", "did it"},
+		{"acp-files", "did it"},
+		{"acp-version", "TOOL_UNAVAILABLE: " + name + ": expected version 1 of the Agent Client Protocol, got 2"},
 		{"acp-login", "AUTH: " + name + ": Authentication required"},
 		{"acp-dies", "UNKNOWN_ERROR: worker: " + name + " ended with exit code 3 and without a return: no such module"},
 		{"acp-error", "UNKNOWN_ERROR: " + name + ": Internal error: API Error: 400 bad request"},
@@ -448,11 +496,11 @@ func TestACPLeavesNoSurvivor(t *testing.T) {
 func TestACPNotStarted(t *testing.T) {
 	t.Parallel()
 	a, r := acpOf(t, "acp-text")
-	a.Definition.Argv = []string{"no-such-program-here"}
+	a.Speaker = agentcli.SpeakerOf([]string{"no-such-program-here"})
 	if got := told(a.Run(t.Context(), r)); !strings.HasPrefix(got, "TOOL_UNAVAILABLE: ") {
 		t.Errorf("Run of a missing program = %q", got)
 	}
-	a.Definition.Argv = nil
+	a.Speaker = agentcli.Speaker{}
 	if got := told(a.Run(t.Context(), r)); !strings.HasPrefix(got, "CONFIG: ") {
 		t.Errorf("Run without argv = %q", got)
 	}

@@ -34,10 +34,11 @@ var (
 
 // drive is one agent CLI with a model server.
 type drive struct {
-	driver agentcli.Driver
-	bin    string // folder of its program
-	server *modelserver.Server
-	url    string
+	driver  agentcli.Driver
+	speaker agentcli.Speaker // if it is driven by the Agent Client Protocol
+	bin     string           // folder of its program
+	server  *modelserver.Server
+	url     string
 }
 
 // scene is one call of it.
@@ -70,10 +71,7 @@ func TestConformance(t *testing.T) {
 		t.Skip("no -agents: agents.sh installs them and runs this")
 	}
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
-		driver, ok := agentcli.ByName(name)
-		if !ok {
-			t.Fatalf("-agents: expected one of %v, got %q", agentcli.Names(), name)
-		}
+		driver, speaker, folder := driven(t, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: scripts()})
@@ -86,7 +84,7 @@ func TestConformance(t *testing.T) {
 				listener.CloseClientConnections()
 				listener.Close()
 			})
-			d := drive{driver: driver, bin: filepath.Join(*agentsDirFlag, name, "node_modules", ".bin"), server: server, url: listener.URL}
+			d := drive{driver: driver, speaker: speaker, bin: filepath.Join(*agentsDirFlag, folder, "node_modules", ".bin"), server: server, url: listener.URL}
 			t.Run("version", d.version) //nolint:paralleltest // one program at a time, what they take is measured
 			for _, c := range d.cases() {
 				t.Run(c.name, func(t *testing.T) { c.check(t, d, d.play(t, c.scene)) }) //nolint:paralleltest // as above
@@ -260,7 +258,7 @@ func (d drive) play(t *testing.T, s scene) played {
 		r.Repair = []string{"expected a return, got none"}
 	}
 	begin := time.Now()
-	p.ret, p.used, p.err = agent.RunMetered(ctx, r)
+	p.ret, p.used, p.err = d.agent(agent).RunMetered(ctx, r)
 	p.took = time.Since(begin)
 	if left := survivors(t, "TERCET_RUN=r1-"+key); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
@@ -294,6 +292,10 @@ func survivors(t *testing.T, word string) []string {
 }
 
 func (d drive) version(t *testing.T) {
+	if d.speaker.Name != "" {
+		d.greets(t)
+		return
+	}
 	found, err := agentcli.Probe(t.Context(), d.starter(t, "text", "version"), d.driver)
 	if err != nil || found.Version != d.driver.Tested {
 		t.Errorf("Probe(%s) = %+v, %v, want version %s", d.driver.Name, found, err, d.driver.Tested)
@@ -402,6 +404,9 @@ func (d drive) cases() []conformance {
 	if *boxFlag != "" && (d.driver.Name != "codex" || *boxFlag != "landlock") {
 		all = append(all, bounded(completed("did it"))...)
 	}
+	if d.speaker.Name != "" {
+		return d.acpCases(all)
+	}
 	if d.driver.Schema {
 		all = append(all,
 			conformance{"schema obeyed", scene{scenario: "obeys", repair: true, info: func(i *formats.AgentInfo) { i.NoArtifacts = true }}, completed("obeyed")},
@@ -412,6 +417,10 @@ func (d drive) cases() []conformance {
 
 func measured(t *testing.T, d drive, p played) {
 	t.Helper()
+	if d.speaker.Name != "" {
+		measuredACP(t, d, p)
+		return
+	}
 	if p.used.Runner != d.driver.Name || p.used.Model == "" && d.driver.Name != "opencode" || len(p.used.Prompt) != 64 {
 		t.Errorf("measured = %+v, want runner, model and digest of the prompt", p.used)
 	}

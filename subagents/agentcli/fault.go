@@ -26,6 +26,8 @@ func (f Fault) code() formats.Code {
 		return false
 	}
 	switch {
+	case f.Kind == kindProtocol:
+		return formats.CodeToolUnavailable
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired,
 		has("authentication_error", "unauthenticated", "not logged in", "please run /login", "invalid auth method", "invalid api key", "api key not valid", "set an auth method", "credit balance"):
 		return formats.CodeAuth
@@ -40,7 +42,7 @@ func (f Fault) code() formats.Code {
 	case status >= 400:
 		return formats.CodeUnknown
 	case has("connection", "econnre", "enotfound", "etimedout", "network", "fetch failed", "stream disconnected", "socket", "high demand", "overloaded",
-		"rate limit", "temporar", "json parse", "json segment", "terminated", "timed out", "unable to connect", "cannot connect"):
+		"rate limit", "temporar", "json parse", "parse json", "json segment", "terminated", "timed out", "unable to connect", "cannot connect"):
 		return formats.CodeTransient
 	}
 	return formats.CodeUnknown
@@ -71,6 +73,9 @@ func (h faultHelp) of(code formats.Code) string {
 		formats.CodeLimit:           "raise `limits` in the subagent's file, or give it less to do",
 		formats.CodeConfig:          "change `model` in the subagent's file, or the program's own configuration",
 		formats.CodeToolUnavailable: "install it: npm install -g " + h.driver.Package + "@" + h.driver.Tested,
+	}
+	if h.driver.Package == "" {
+		advice[formats.CodeToolUnavailable] = "install it, or change `acp` in config.yaml or `argv` in the subagent's file"
 	}
 	return cmp.Or(advice[code], "run tercet doctor, then "+name+" by hand")
 }

@@ -77,3 +77,38 @@ func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	f.Version = regexp.MustCompile(`\d+\.\d+\.\d+[0-9A-Za-z.+-]*`).FindString(string(res.Stdout))
 	return f, nil
 }
+
+// ProbeACP starts an agent of the Agent Client Protocol, asks who it is and lets it go. One that is not installed, and one that
+// does not answer as the protocol says, is an error with code TOOL_UNAVAILABLE.
+func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Found, error) {
+	f := Found{Name: a.Name}
+	driver := a.Driver
+	driver.Name = filepath.Base(driver.Name)
+	gone := func(message string, err error) error {
+		return &formats.Failure{Code: formats.CodeToolUnavailable, Message: message, Err: err, Help: faultHelp{driver}.of(formats.CodeToolUnavailable)}
+	}
+	path, err := s.Look(a.Program(root))
+	if err != nil {
+		return f, gone(driver.Name+" is not installed", nil)
+	}
+	f.Path = path
+	client := &acpClient{}
+	res, err := s.Run(ctx, proc.Command{
+		Argv: append([]string{a.Program(root)}, a.Driver.Argv(Call{})...), Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: probeTime},
+		Talk: client.greet,
+	})
+	reading, _ := client.end()
+	if err == nil && !res.Killed {
+		client.gate.judge(&reading, res)
+	}
+	switch {
+	case err != nil:
+		return f, gone(driver.Name+" does not start", err)
+	case reading.Fault != nil:
+		return f, gone(driver.Name+": "+firstLine(reading.Fault.Message), nil)
+	case !client.greeted:
+		return f, gone(driver.Name+" does not speak the Agent Client Protocol: "+firstLine(string(res.Stderr)), nil)
+	}
+	f.Version = client.version
+	return f, nil
+}

@@ -1,0 +1,163 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/nearest"
+)
+
+// Speaker is what is known of one agent of the Agent Client Protocol: data and pure functions. It starts nothing. Of its
+// Driver the program, the arguments, the environment, the files and the logins are used; what it prints is the protocol.
+type Speaker struct {
+	Name   string // the word for it in a configuration
+	Driver Driver
+	// Mode is that of its modes in which it asks leave for what it does; empty: it has none.
+	Mode string
+	// Meta is what is said to it alone when a session is opened; nil says nothing.
+	Meta func(Call) map[string]any
+}
+
+// Speakers lists the agents that have a name, in order.
+func Speakers() []Speaker {
+	return []Speaker{claudeSpeaker(), openCodeSpeaker(), geminiSpeaker()}
+}
+
+// SpeakerNames are the names of Speakers, in their order.
+func SpeakerNames() []string {
+	var out []string
+	for _, s := range Speakers() {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+// SpeakerByName finds an agent that has a name. The error is a *formats.Failure with code CONFIG.
+func SpeakerByName(name string) (Speaker, error) {
+	for _, s := range Speakers() {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	help := nearest.Help(name, SpeakerNames())
+	if help == "" {
+		help = "any other agent is written as a list of its program and arguments"
+	}
+	return Speaker{}, &formats.Failure{
+		Code: formats.CodeConfig, Message: "expected an agent of the Agent Client Protocol (" + strings.Join(SpeakerNames(), ", ") + "), got " + strconv.Quote(name), Help: help,
+	}
+}
+
+// SpeakerOf is an agent of which nothing is known but how it is started. argv must not be empty.
+func SpeakerOf(argv []string) Speaker {
+	args := slices.Clone(argv[1:])
+	return Speaker{Name: filepath.Base(argv[0]), Driver: Driver{Name: argv[0], Argv: func(Call) []string { return args }}}
+}
+
+// Program is what is started: a name that is looked for, or a path. One with a slash is below the project root.
+func (s Speaker) Program(root string) string {
+	name := s.Driver.Name
+	if strings.ContainsRune(name, '/') && !filepath.IsAbs(name) {
+		return filepath.Join(root, filepath.FromSlash(name))
+	}
+	return name
+}
+
+// claudeSpeaker drives claude-agent-acp. Its traps: it reads the project's settings, which may name hooks and a mode that asks
+// nothing, unless it is told not to; an error of the model's server is an error of the protocol.
+func claudeSpeaker() Speaker {
+	d := Claude()
+	return Speaker{
+		Name: d.Name, Mode: "default", Meta: claudeMeta,
+		Driver: Driver{
+			Name: "claude-agent-acp", Package: "@agentclientprotocol/claude-agent-acp", Tested: "0.49.0", Argv: noArguments, Env: d.Env,
+			Logins: d.Logins, Keys: d.Keys,
+		},
+	}
+}
+
+func noArguments(Call) []string { return nil }
+
+// claudeMeta says what the arguments of the CLI say. Nothing that writes or runs is allowed beforehand, so that it is asked for.
+func claudeMeta(c Call) map[string]any {
+	tools := []string{"Read", "Grep", "Glob", "Write", "Edit"}
+	if c.Grant.Shell {
+		tools = append(tools, "Bash")
+	}
+	if c.Grant.Net {
+		tools = append(tools, "WebFetch", "WebSearch")
+	}
+	var deny []string
+	for _, name := range protected() {
+		deny = append(deny, "Edit(/"+filepath.ToSlash(filepath.Join(c.Root, formats.Workspace, name))+")")
+	}
+	folders := []string{c.Out, c.Private}
+	if c.Root != c.Dir {
+		folders = append(folders, c.Root)
+	}
+	return map[string]any{"claudeCode": map[string]any{"options": map[string]any{
+		"settingSources": []string{"user"}, "strictMcpConfig": true, "tools": tools, "additionalDirectories": folders, "persistSession": false,
+		"settings": map[string]any{"permissions": map[string]any{"deny": deny}, "includeCoAuthoredBy": false, "enableAllProjectMcpServers": false},
+	}}}
+}
+
+// openCodeSpeaker drives `opencode acp`. It allows everything unless its settings say that it asks.
+func openCodeSpeaker() Speaker {
+	d := OpenCode()
+	return Speaker{
+		Name: d.Name,
+		Driver: Driver{
+			Name: d.Name, Package: d.Package, Tested: d.Tested, Logins: d.Logins, Keys: d.Keys,
+			Argv: func(Call) []string { return []string{"acp", "--pure"} }, Env: openCodeSpeakerEnv,
+		},
+	}
+}
+
+func openCodeSpeakerEnv(c Call) []string {
+	env := slices.DeleteFunc(openCodeEnv(c), func(kv string) bool { return strings.HasPrefix(kv, "OPENCODE_CONFIG_CONTENT=") })
+	outside := map[string]string{"*": "deny"}
+	for _, dir := range []string{c.Out, c.Private, c.Root} {
+		outside[filepath.ToSlash(dir)+"/*"] = "allow"
+	}
+	text, err := json.Marshal(map[string]any{
+		"autoupdate": false, "share": "disabled", "snapshot": false,
+		"experimental": map[string]any{"continue_loop_on_deny": true}, // else what is refused ends its turn
+		"permission": map[string]any{
+			"edit": "ask", "bash": "ask", "webfetch": "ask", "websearch": "ask", "external_directory": outside,
+			"task": "deny", "question": "deny", "skill": "deny", "doom_loop": "deny",
+		},
+	})
+	if err != nil {
+		return env
+	}
+	return append(env, "OPENCODE_CONFIG_CONTENT="+string(text))
+}
+
+// geminiSpeaker drives `gemini --acp`. Its trap: it cannot make a new file by the client's file system, which is not offered.
+func geminiSpeaker() Speaker {
+	d := Gemini()
+	return Speaker{
+		Name: d.Name, Mode: "default",
+		Driver: Driver{
+			Name: d.Name, Package: d.Package, Tested: d.Tested, Logins: d.Logins, Keys: d.Keys, Env: d.Env,
+			Argv: geminiSpeakerArgv,
+			Files: func(c Call) map[string][]byte {
+				files := geminiFiles(c)
+				delete(files, geminiPolicy) // it asks instead
+				return files
+			},
+		},
+	}
+}
+
+func geminiSpeakerArgv(c Call) []string {
+	args := []string{"--acp", "--approval-mode", "default", "--allowed-mcp-server-names", "none", "-e", "none"}
+	if c.Out != "" {
+		args = append(args, "--include-directories", strings.Join([]string{c.Out, c.Private}, ","))
+	}
+	return args
+}
