@@ -32,7 +32,10 @@ func (e *ValueError) Error() string {
 func (e *ValueError) ErrorCode() Code { return CodeUsage }
 
 // GateOpenError reports a gate that nobody could answer: no terminal, no --yes, no auto label.
-type GateOpenError struct{ Gate Gate }
+type GateOpenError struct {
+	Gate Gate
+	Left bool // a person was asked, and left without an answer
+}
 
 // Error states the open question.
 func (e *GateOpenError) Error() string { return fmt.Sprintf("gate %q has no answer", e.Gate.Question) }

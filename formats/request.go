@@ -70,9 +70,11 @@ type Request struct {
 	Depth    Depth    `json:"-"`
 	Path     []string `json:"path"`
 	Timeout  Timeout  `json:"timeout"`
-	Dir      string   `json:"dir"`              // tree to work in, absolute: the worktree, else the project root
-	Out      string   `json:"out"`              // folder for documents, absolute, made by the Dispatcher
-	Repair   []string `json:"repair,omitempty"` // violations of the last return that a repair round names
+	Dir      string   `json:"dir"` // tree to work in, absolute: the worktree, else the project root
+	// NoTree asks for work without a tree: Dir is then an empty folder that the Dispatcher makes.
+	NoTree bool     `json:"no_tree,omitempty"`
+	Out    string   `json:"out"`              // folder for documents, absolute, made by the Dispatcher
+	Repair []string `json:"repair,omitempty"` // violations of the last return that a repair round names
 	// Schema is the JSON Schema that the fields of the return are to fit; empty: none.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Budget is the share that was reserved for this delegation; a runner stops its program at the end of it.

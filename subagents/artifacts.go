@@ -50,6 +50,8 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 			problem = fileProblem(g.d.Root, a.Path, "the project") // its step placed it
 		case a.Type.IsDocument():
 			data, problem = g.readDocument(a)
+		case g.req.NoTree:
+			problem = "is a file of a tree, and this step works in none"
 		case a.Deleted:
 		default:
 			if tree == nil {

@@ -116,6 +116,11 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	}
 	defer g.folder.close()
 	g.req.Out = g.folder.outPath()
+	if r.NoTree {
+		if g.req.Dir, err = g.folder.emptyTree(); err != nil {
+			return formats.Return{}, err
+		}
+	}
 	ret, err := g.watched(ctx)
 	if !g.info.Builtin {
 		err = errors.Join(err, g.folder.cleanse(g.d.Mask))

@@ -26,6 +26,9 @@ type folder struct {
 
 const outName = "out"
 
+// treeName is the folder of an agent that works in no tree.
+const treeName = "tree"
+
 // openFolder makes the folder of a delegation: {step}-{attempt}, or that name with .2, .3 ... when the step is run again.
 // Agents without documents get none until something must be kept.
 func (d *Dispatcher) openFolder(r formats.Request, withOut bool) (*folder, error) {
@@ -80,6 +83,17 @@ func (f *folder) outPath() string {
 	return filepath.Join(f.dir, filepath.FromSlash(f.path), outName)
 }
 
+// emptyTree makes the folder in which an agent works that is to see no tree, and gives its absolute path.
+func (f *folder) emptyTree() (string, error) {
+	if err := f.make(); err != nil {
+		return "", err
+	}
+	if err := f.root.Mkdir(f.path+"/"+treeName, 0o700); err != nil {
+		return "", &PlaceError{Op: "make", Path: f.path + "/" + treeName, Err: err}
+	}
+	return filepath.Join(f.dir, filepath.FromSlash(f.path), treeName), nil
+}
+
 // keep writes a text into the folder.
 func (f *folder) keep(name string, text []byte) error {
 	if err := f.make(); err != nil {
@@ -93,11 +107,13 @@ func (f *folder) keep(name string, text []byte) error {
 
 // close removes what is empty, so that a run's folder shows only what there is to see.
 func (f *folder) close() {
-	if f.out == nil {
+	if !f.made {
 		return
 	}
-	_ = f.out.Close() //nolint:errcheck // reason: nothing was written through it
-	for _, name := range []string{f.path + "/" + outName, f.path} {
+	if f.out != nil {
+		_ = f.out.Close() //nolint:errcheck // reason: nothing was written through it
+	}
+	for _, name := range []string{f.path + "/" + outName, f.path + "/" + treeName, f.path} {
 		_ = f.root.Remove(name) //nolint:errcheck // reason: it stays when it holds something
 	}
 }

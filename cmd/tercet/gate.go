@@ -100,7 +100,7 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 			if ctx.Err() != nil {
 				return formats.Decision{}, context.Cause(ctx)
 			}
-			return formats.Decision{}, &formats.GateOpenError{Gate: g}
+			return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
 		}
 		word, note, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if word == "" {

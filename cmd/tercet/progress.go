@@ -12,6 +12,10 @@ import (
 
 // event prints one plain line for each step that ended, on standard error.
 func (t *terminal) event(e trace.Event) {
+	if e.Kind == trace.Gate && e.Message == interp.NobodyToAsk && !t.quiet && !t.silent {
+		fmt.Fprintf(t.io.err, "  gate: %s nobody can be asked here; takes '%s' in %s\n", oneLine(e.Name), oneLine(e.Outcome), e.Duration)
+		return
+	}
 	if e.Kind == trace.Gate && e.Message == "answered by "+interp.ByTimeout && !t.quiet && !t.silent {
 		fmt.Fprintf(t.io.err, "\n  gate: %s %s (no answer in time)\n", oneLine(e.Name), oneLine(e.Outcome))
 		return

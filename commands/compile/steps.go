@@ -121,6 +121,7 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 	op.Timeout, op.Retry = c.timeout(s.Timeout), c.retry(s.Retry)
 	own := c.inherit(s)
 	op.In, op.Board = own.in, own.board
+	c.treeless(s, op)
 	if s.Fallback != nil {
 		if agent, ok := c.agent(*s.Fallback); ok {
 			op.Fallback, op.FallbackInfo = agent.Name, agent
@@ -145,6 +146,22 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 		}
 	}
 	c.defaults(s, op)
+}
+
+// treeless reports work without a tree of those that are no workers: they act for the run, wherever it works.
+func (c *compiler) treeless(s *syntax.Step, op *Op) {
+	if s.In == nil || s.In.Text != "none" {
+		return
+	}
+	switch do := op.Do.(type) {
+	case *Parallel, *Foreach, *Until, *Group:
+		return
+	case *Delegate:
+		if !do.Sync && !do.Checks && !do.Info.Builtin && do.Agent != GitWorkflow {
+			return
+		}
+	}
+	c.report(s.In.Pos, CodeCompanion, "remove it", "'in: none' belongs to a delegate to a worker")
 }
 
 // inherited is what a loop gives to the delegations of its body; their own keys win.

@@ -186,7 +186,10 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 		Command: r.cfg.IDs.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: r.depth, Path: slices.Clone(r.cfg.IDs.Path),
 		Txn: txn(r.cfg.IDs.Run, c.path, visit, c.attempt, operation), Timeout: r.timeout(c), Dir: r.cfg.Dir,
 	}
-	if r.worktree != "" && c.op.In != inMain {
+	switch {
+	case c.op.In == inNone && !c.info.Builtin: // the others act for the run, not in a tree of their own choice
+		req.Dir, req.NoTree = "", true
+	case r.worktree != "" && c.op.In != inMain:
 		req.Dir = r.worktree
 	}
 	req.Facets.Knowledge = r.knowledge(c.op.Board)

@@ -146,6 +146,16 @@ func exampleRuns() map[string]exampleRun {
 			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, by: returns{"scope": {blocked("who?"), ok("1")}},
 			answers: "Approve and start|Escalate to Standard|Approve and continue|Approve and continue", want: "interview rules scope research scope scope.doc_review", end: "completed 0: Discovered.",
 		},
+		"discovery, standard by hand": {
+			file: "discovery-flow", line: "--scale team --ui cli --dependencies --no-integration --complexity moderate --product-type service",
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: service\n"}, by: returns{"poc": {blocked("which port?"), ok("1")}},
+			answers: "Approve and start" + strings.Repeat("|Approve and continue", 8),
+			want:    "interview research poc interview research poc rules scope scope.doc_review", end: "completed 0: Discovered.",
+		},
+		"discovery, standard": {
+			file: "discovery-flow", line: "--scale personal --ui cli --no-dependencies --integration --complexity simple --product-type tool", auto: true,
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, want: "interview research poc rules scope scope.doc_review", end: "completed 0: Discovered.",
+		},
 		"discovery, full": {
 			file: "discovery-flow", line: "--scale large --ui web --dependencies --integration --complexity complex --product-type service", auto: true,
 			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, want: "interview research poc concept rules scope scope.doc_review", end: "completed 0: ",
@@ -281,7 +291,7 @@ func TestExamples(t *testing.T) {
 func exampleTiers() map[string]string {
 	return map[string]string{
 		"delivery, minimal": "Minimal", "delivery, light with a user interface": "Light", "delivery, standard by hand, asked after each": "Standard",
-		"delivery, full without a person": "Full", "discovery, minimal": "Minimal",
+		"delivery, full without a person": "Full", "discovery, minimal": "Minimal", "discovery, standard": "Standard", "discovery, standard by hand": "Standard",
 		"discovery, full": "Full", "maintenance, patch": "Patch", "maintenance, major by hand": "Major",
 		"operations, standard": "Standard", "operations, full": "Full", "documents": "Light",
 	}

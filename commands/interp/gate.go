@@ -76,7 +76,8 @@ type asking struct {
 	input any
 }
 
-// wait asks, and takes the file's choice when nobody has answered in time.
+// wait asks, and takes the file's choice when nobody has answered in time: also where nobody can be asked at all, unless the
+// run would end before that.
 func (r *run) wait(ctx context.Context, q asking, g formats.Gate) (formats.Decision, error) {
 	if q.gate.Wait == nil {
 		return r.ask(ctx, q.path, g)
@@ -84,7 +85,12 @@ func (r *run) wait(ctx context.Context, q asking, g formats.Gate) (formats.Decis
 	within, cancel := context.WithTimeout(ctx, q.gate.Wait.After)
 	defer cancel()
 	d, err := r.ask(within, q.path, g)
-	if err == nil || within.Err() == nil || ctx.Err() != nil {
+	if open := isOpen(err); open != nil && !open.Left && q.gate.Wait.After < r.limits.Duration-r.cfg.Clock.Now().Sub(r.started) {
+		r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: q.path, Outcome: q.gate.Wait.Choose, Message: NobodyToAsk, Duration: q.gate.Wait.After})
+		if err := r.pause(ctx, q.gate.Wait.After); err != nil {
+			return d, err
+		}
+	} else if err == nil || within.Err() == nil || ctx.Err() != nil {
 		return d, err
 	}
 	return r.decided(ctx, q.path, g, formats.Decision{Answer: q.gate.Wait.Choose, By: ByTimeout})
@@ -143,6 +149,9 @@ func digestOf(g formats.Gate) string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
+
+// NobodyToAsk is the message of the event that a gate waits for its time to pass: nobody can be asked.
+const NobodyToAsk = "nobody can be asked"
 
 // ByTimeout is who answers a gate that nobody has answered in time.
 const ByTimeout = "timeout"

@@ -196,7 +196,7 @@ func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Op, res resul
 // tree opens the run's worktree before the first step that works in it.
 func (r *run) tree(ctx context.Context, c call) error {
 	w := r.prog.Worktree
-	if w == nil || r.opened || r.worktree != "" || r.dry.on || c.op.In == inMain || c.agent == compile.StatusSync || c.agent == compile.GitWorkflow && c.op.ID == treePath || r.after {
+	if w == nil || r.opened || r.worktree != "" || r.dry.on || c.op.In == inMain || c.op.In == inNone && !c.info.Builtin || c.agent == compile.StatusSync || c.agent == compile.GitWorkflow && c.op.ID == treePath || r.after {
 		return nil
 	}
 	r.opened = true
@@ -213,10 +213,11 @@ func (r *run) tree(ctx context.Context, c call) error {
 	return nil
 }
 
-// treePath names the engine's own calls for the worktree; inMain is the word for the project's own tree.
+// treePath names the engine's own calls for the worktree; inMain is the word for the project's own tree, inNone for no tree.
 const (
 	treePath = "worktree"
 	inMain   = "main"
+	inNone   = "none"
 )
 
 // closeTree removes the worktree that the run opened; unfinished work in it is kept by the git-workflow-manager.

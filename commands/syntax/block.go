@@ -170,9 +170,6 @@ func (b *block) key(key string, v *md.Node) {
 // inWord reads the tree that a step works in.
 func (p *parser) inWord(n *md.Node) *Word {
 	w := p.oneOf(n, "worktree", "main", "none")
-	if w.Text == "none" {
-		p.report(CodeUnsupported, w.Pos, "write main", "'in: none' is not supported yet")
-	}
 	return &w
 }
 
