@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"sync"
+	"time"
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
@@ -74,6 +75,9 @@ func within(l formats.Limits, b formats.Budget) formats.Limits {
 	}
 	if b.Spawns != 0 && (l.Spawns == 0 || b.Spawns < l.Spawns) {
 		l.Spawns = b.Spawns
+	}
+	if d := time.Duration(b.Seconds * float64(time.Second)); d > 0 && (l.Duration == 0 || d < l.Duration) {
+		l.Duration = d
 	}
 	return l
 }

@@ -60,6 +60,7 @@ const (
 	EntryStepScheduled     EntryType = "step_scheduled"
 	EntryStepFinished      EntryType = "step_finished"
 	EntryDelegationStarted EntryType = "delegation_started"
+	EntryBudgetReserved    EntryType = "budget_reserved" // what a worker may use, before it starts
 	EntryDelegationResult  EntryType = "delegation_result"
 	EntryLoopEntered       EntryType = "loop_entered"
 	EntryGateDecided       EntryType = "gate_decided"

@@ -84,7 +84,8 @@ type Request struct {
 // NoSpawns as Budget.Spawns tells that no further worker may be started: zero would be no bound.
 const NoSpawns = -1
 
-// Budget bounds what work may use; a zero field is no bound.
+// Budget bounds what work may use; a zero field is no bound. Seconds are what is left of the time of the run: workers side by
+// side spend the same ones.
 type Budget struct {
 	Tokens  int64   `json:"tokens,omitempty"`
 	Cost    float64 `json:"cost_usd,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -163,7 +164,7 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 
 // work runs the agent, has a return that breaks the contract repaired once, and places the documents of a good one.
 func (g *delegation) work(ctx context.Context) (formats.Return, error) {
-	within, cancel := context.WithTimeout(ctx, g.req.Timeout.Total)
+	within, cancel := context.WithTimeout(ctx, min(g.req.Timeout.Total, g.reserved()))
 	defer cancel()
 	answer, err := g.ask(within)
 	if err != nil {
@@ -274,6 +275,10 @@ func (g *delegation) run(ctx context.Context) (formats.Return, error) {
 	}
 	r := g.req
 	r.Budget = left(r.Budget, g.used)
+	if r.Budget.Seconds > 0 {
+		const least = 0.001
+		r.Budget.Seconds = max(least, r.Budget.Seconds-g.d.Clock.Now().Sub(g.begin).Seconds())
+	}
 	ret, used, err := agent.RunMetered(ctx, r)
 	used.Tokens.Input += g.used.Tokens.Input
 	used.Tokens.Cached += g.used.Tokens.Cached
@@ -384,6 +389,16 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	return ret
 }
 
+// reserved is the time that the budget leaves, without end where there is no bound. The end of the run itself comes a moment
+// earlier and tells of it better.
+func (g *delegation) reserved() time.Duration {
+	const moment = 100 * time.Millisecond
+	if s := g.req.Budget.Seconds; s > 0 {
+		return moment + time.Duration(s*float64(time.Second))
+	}
+	return math.MaxInt64
+}
+
 // stopped is the return of an agent that was ended before it was done. What it said of the reason is kept behind.
 func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.Return {
 	f := &formats.Failure{
@@ -393,7 +408,7 @@ func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.R
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.Canceled):
 		*f = formats.Failure{Code: formats.CodeCancelled, Message: g.req.Agent + " was cancelled"}
-	case err != nil:
+	case err != nil, g.reserved() < g.req.Timeout.Total:
 		f.Message, f.Help = "the time of the run was over before "+g.req.Agent+" had ended", "raise `limits.duration`"
 	}
 	if len(said.Errors) > 0 && said.Errors[0].Code == f.Code {

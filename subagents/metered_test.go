@@ -2,7 +2,9 @@ package subagents_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -92,5 +94,32 @@ func TestUsedUpBudgetStaysABound(t *testing.T) {
 	}
 	if ret.Class != formats.ClassInvalidReturn || ret.Metadata.Cost != 18 {
 		t.Errorf("Delegate = %s with cost %v, want invalid_return and 18", ret.Class, ret.Metadata.Cost)
+	}
+}
+
+// TestSecondsOfTheBudget: a worker is stopped at the end of the time that was reserved for it, however long it may work, and a
+// repair round has what is left.
+func TestSecondsOfTheBudget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	agent := subagents.Func(func(ctx context.Context, _ formats.Request) (formats.Return, error) {
+		<-ctx.Done()
+		return formats.Return{}, ctx.Err()
+	})
+	if err := w.Set.Add(subagents.Definition{Info: formats.AgentInfo{Name: "worker", NoArtifacts: true}, File: "worker.md"}, agent); err != nil {
+		t.Fatal(err)
+	}
+	r := request("worker", "work")
+	r.Timeout.Total, r.Budget = time.Hour, formats.Budget{Seconds: 0.05}
+	begin := time.Now()
+	ret, err := w.Delegate(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took > 20*time.Second || ret.Class != formats.ClassTimeout || !strings.Contains(ret.Errors[0].Message, "the time of the run was over") {
+		t.Errorf("Delegate = %s %+v after %v, want a timeout of the run", ret.Class, ret.Errors, took)
+	}
+	if ret.Metadata.Duration < 0 {
+		t.Errorf("duration %v, want what was measured", ret.Metadata.Duration)
 	}
 }

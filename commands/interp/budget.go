@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"context"
 	"fmt"
 
 	"tercet/formats"
@@ -47,8 +48,11 @@ func (r *run) spend(c call, m formats.Metadata) {
 	s.spawns += m.Spawns
 }
 
+// leastSeconds is what a worker has that starts when the time of the run is over: it is stopped at once.
+const leastSeconds = 0.001
+
 // share divides what is left among the workers that start together: equal parts in the order of the file, what is over to the
-// first ones, so that the shares do not depend on who ends first.
+// first ones, so that the shares do not depend on who ends first. Time is not divided: they spend the same seconds.
 func (r *run) share(list []effect) {
 	n := 0
 	for _, e := range list {
@@ -62,6 +66,7 @@ func (r *run) share(list []effect) {
 			continue
 		}
 		b := &e.req.Budget
+		b.Seconds = max(leastSeconds, (r.limits.Duration - r.cfg.Clock.Now().Sub(r.started)).Seconds())
 		if l := r.limits.Tokens; l > 0 {
 			b.Tokens = max(1, part(max(0, l-r.spent.tokens.Total()), n, i))
 		}
@@ -76,6 +81,22 @@ func (r *run) share(list []effect) {
 		}
 		i++
 	}
+}
+
+// reserve writes down what workers may use before they start, where there is a bound: a run that is killed while they work never
+// learns what they used, and whoever adds up counts what was reserved. The time is in the record of the delegation.
+func (r *run) reserve(ctx context.Context, list []effect) error {
+	for _, e := range list {
+		if e.req == nil || !e.worker || e.req.Budget.Tokens == 0 && e.req.Budget.Cost == 0 && e.req.Budget.Spawns == 0 {
+			continue
+		}
+		if err := r.journal(ctx, formats.Entry{
+			Type: formats.EntryBudgetReserved, Step: e.req.Step, Visit: e.req.Visit, Attempt: e.req.Attempt, Key: e.req.Txn, Data: e.req.Budget,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // part is the i-th of n parts of a whole.

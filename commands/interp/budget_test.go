@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -85,10 +87,76 @@ func TestBudgets(t *testing.T) {
 			if end != tt.end {
 				t.Errorf("end = %q, want %q", end, tt.end)
 			}
+			for _, r := range p.reqs {
+				if s := r.Budget.Seconds; s <= 0 || s > formats.DefaultRunDuration.Seconds() {
+					t.Errorf("%s may use %v seconds, want what is left of two hours", r.Step, s)
+				}
+			}
 			total := formats.Metadata{Tokens: ret.Metadata.Tokens, Cost: ret.Metadata.Cost, Spawns: ret.Metadata.Spawns}
 			if d := cmp.Diff(tt.total, total); d != "" {
 				t.Errorf("total (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// reserved lists what the journal holds as reserved.
+func (w *world) reserved() []formats.Budget {
+	var out []formats.Budget
+	for _, e := range w.entries {
+		if b, ok := e.Data.(formats.Budget); ok && e.Type == formats.EntryBudgetReserved {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// TestSecondsAreDrawn: each worker gets what is left of the time of the run, workers side by side the same.
+func TestSecondsAreDrawn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		p := w.play(nil)
+		p.during = func(formats.Request) { <-time.After(10 * time.Minute) }
+		ret := w.run(t.Context(), flow("limits: {duration: 1h}\n", "", "- {id: a, delegate: worker}\n- id: p\n  parallel:\n    b: {delegate: worker}\n    c: {delegate: worker}\n- {id: d, delegate: worker}"), "")
+		if ret.Status != formats.StatusCompleted {
+			t.Fatalf("run = %+v", ret.Errors)
+		}
+		got := map[string]float64{}
+		for _, r := range p.reqs {
+			got[r.Step[strings.LastIndexByte(r.Step, '/')+1:]] = r.Budget.Seconds
+		}
+		if d := cmp.Diff(map[string]float64{"a": 3600, "b": 3000, "c": 3000, "d": 2400}, got); d != "" {
+			t.Errorf("seconds (-want +got)\n%s", d)
+		}
+	})
+}
+
+// TestReservedBeforeTheStart: what a worker may use is in the journal before it starts, so that it counts also where the run
+// ends with it.
+func TestReservedBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.play(map[string][]formats.Return{"a": used(30, 0.5)})
+	var before []int
+	p.during = func(formats.Request) { before = append(before, len(w.reserved())) }
+	w.run(t.Context(), flow("limits: {tokens: 100, cost: 2, spawns: 4}\n", "", "- {id: a, delegate: worker}\n- {id: b, delegate: worker}"), "")
+	if d := cmp.Diff([]int{1, 2}, before); d != "" {
+		t.Errorf("reservations on record when the workers start (-want +got)\n%s", d)
+	}
+	want := []formats.Budget{{Tokens: 100, Cost: 2, Spawns: 3}, {Tokens: 70, Cost: 1.5, Spawns: 2}}
+	got := w.reserved()
+	for i := range got {
+		got[i].Seconds = 0
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("reservations (-want +got)\n%s", d)
+	}
+	// Without a bound there is nothing to reserve but time, which stands in the record of the delegation.
+	free := newWorld(t)
+	free.play(nil)
+	free.run(t.Context(), flow("", "", "- {id: a, delegate: worker}"), "")
+	if n := len(free.reserved()); n != 0 {
+		t.Errorf("%d reservations without a bound, want none", n)
 	}
 }

@@ -48,6 +48,8 @@ type play struct {
 	by    map[string][]formats.Return
 	steps []string
 	reqs  []formats.Request
+	// during is called while a worker works; it may be nil.
+	during func(formats.Request)
 }
 
 func (w *world) play(by map[string][]formats.Return) *play {
@@ -57,6 +59,9 @@ func (w *world) play(by map[string][]formats.Return) *play {
 }
 
 func (p *play) delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
+	if p.during != nil {
+		p.during(r)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id := r.Step[strings.LastIndexByte(r.Step, '/')+1:]

@@ -142,6 +142,12 @@ func (r *run) perform(ctx context.Context, list []effect) []answer {
 	}
 	r.share(list)
 	out := make([]answer, len(list))
+	if err := r.reserve(ctx, list); err != nil {
+		for i := range out {
+			out[i].err = err
+		}
+		return out
+	}
 	if len(list) == 1 {
 		out[0] = r.effect(ctx, list[0])
 		return out
