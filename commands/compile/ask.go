@@ -70,11 +70,11 @@ func (c *compiler) pick(a *syntax.Delegate, s *syntax.Step, info *stepInfo) Acti
 	for _, w := range a.Among {
 		agent, ok := c.agent(w)
 		one := &Delegate{Agent: w.Text, Info: agent, Prompt: d.Prompt}
-		with := *s
-		one.With, with.With = c.input(s.With, agent)
+		var with []syntax.Field
+		one.With, with = c.input(s.With, agent)
 		d.Among = append(d.Among, one)
 		if ok {
-			c.inputs(agent, &with, w.Pos)
+			c.inputs(agent, with, w.Pos)
 			info.among = append(info.among, agent)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func (c *compiler) parallel(a *syntax.Parallel, s *syntax.Step, id string) Action {
 	p := &Parallel{Merge: c.merge(a.Merge)}
 	outer, last, under := c.scope, c.last, c.under
-	c.scope = outer.enter(id, "")
+	c.scope = c.enter(id, "")
 	c.under = append(slices.Clone(under), c.inherit(s))
 	var infos results
 	for _, child := range a.Children {
@@ -50,7 +50,7 @@ func (c *compiler) inherit(s *syntax.Step) inherited {
 func (c *compiler) until(a *syntax.Until, s *syntax.Step, id string) Action {
 	u := &Until{Max: a.Max}
 	outer, last, under := c.scope, c.last, c.under
-	c.scope, c.last = outer.enter(id, ""), nil
+	c.scope, c.last = c.enter(id, ""), nil
 	c.under = append(slices.Clone(under), c.inherit(s))
 	moves := movesInside(s.Body)
 	if moves {

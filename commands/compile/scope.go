@@ -69,7 +69,11 @@ func placeVars() map[string]string {
 }
 
 func reserved(name string) bool {
-	return slices.Contains(baseVars(), "$"+name) || placeVars()["$"+name] != "" || name == "index" || name == "ENV" || name == "__loc__"
+	switch name {
+	case "state", "task", "env", "steps", "feedback", "run", "board", "it", tierName, "input", "args", "index", "ENV", "__loc__":
+		return true
+	}
+	return false
 }
 
 func newScope(task bool) *scope {
@@ -84,11 +88,25 @@ func (s *scope) add(name string) {
 
 // enter opens the scope of a loop's body.
 func (s *scope) enter(loop, as string) *scope {
-	in := &scope{vars: slices.Clone(s.vars), task: s.task, loop: loop, outer: s}
+	in := &scope{vars: append(make([]string, 0, len(s.vars)+2), s.vars...), task: s.task, loop: loop, outer: s}
 	if as != "" {
 		in.add("$" + as)
 	}
 	in.add("$index")
+	in.vars = slices.Clip(in.vars)
+	return in
+}
+
+// enter opens the scope of a loop's body. Loops that see the same variables share one list of them.
+func (c *compiler) enter(loop, as string) *scope {
+	in := c.scope.enter(loop, as)
+	for _, vars := range c.inside {
+		if slices.Equal(vars, in.vars) {
+			in.vars = vars
+			return in
+		}
+	}
+	c.inside = append(c.inside, in.vars)
 	return in
 }
 
@@ -140,6 +158,7 @@ const fewSteps = 64
 // index gives every step of the file its id before anything is compiled: the one that is written, else the slug of the title,
 // made unique. It notes in which loops each stands, and which steps are sent back to.
 func (c *compiler) index() {
+	c.all = make([]known, 0, count(c.file.Steps)+count(c.file.Between)+count(c.file.Errors))
 	c.gather(c.file.Steps, false)
 	c.gather(c.file.Between, true)
 	c.gather(c.file.Errors, false)
@@ -173,9 +192,23 @@ func (c *compiler) index() {
 	}
 }
 
+// count is how many steps there are in a list and in their bodies, and delegations beside loops.
+func count(list []*syntax.Step) int {
+	n := len(list)
+	for _, s := range list {
+		if p, ok := s.Action.(*syntax.Parallel); ok {
+			n += count(p.Children)
+		}
+		if f, ok := s.Action.(*syntax.Foreach); ok && f.Delegate != nil {
+			n++
+		}
+		n += count(s.Body)
+	}
+	return n
+}
+
 // gather lists steps, bodies behind their loop.
 func (c *compiler) gather(list []*syntax.Step, apart bool) {
-	c.all = slices.Grow(c.all, len(list))
 	for _, s := range list {
 		c.all = append(c.all, known{step: s, apart: apart})
 		if p, ok := s.Action.(*syntax.Parallel); ok {
@@ -219,27 +252,38 @@ func (c *compiler) written() {
 
 // unwritten makes the ids of the other steps from their titles.
 func (c *compiler) unwritten() {
-	var taken map[string]bool
-	var last map[string]int
+	many, last := map[string]bool(nil), map[string]int(nil)
+	taken := func(id string) bool {
+		if many != nil {
+			return many[id]
+		}
+		return id == itself || slices.ContainsFunc(c.all, func(k known) bool { return k.id == id })
+	}
+	if len(c.all) > fewSteps {
+		many = map[string]bool{itself: true}
+		for _, k := range c.all {
+			many[k.id] = true
+		}
+	}
 	for i := range c.all {
 		if c.all[i].id != "" {
 			continue
-		}
-		if taken == nil {
-			taken, last = map[string]bool{itself: true, "": true}, map[string]int{}
-			for _, k := range c.all {
-				taken[k.id] = true
-			}
 		}
 		base := slug(c.all[i].step.Title)
 		if base == "" {
 			base = "step"
 		}
 		id := base
-		for n := max(last[base], 1) + 1; taken[id]; n++ {
+		for n := max(last[base], 1) + 1; taken(id); n++ {
+			if last == nil {
+				last = map[string]int{}
+			}
 			id, last[base] = fmt.Sprintf("%s_%d", base, n), n
 		}
-		taken[id], c.all[i].id = true, id
+		c.all[i].id = id
+		if many != nil {
+			many[id] = true
+		}
 	}
 }
 

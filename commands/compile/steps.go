@@ -125,7 +125,7 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 	if s.Fallback != nil {
 		if agent, ok := c.agent(*s.Fallback); ok {
 			op.Fallback, op.FallbackInfo = agent.Name, agent
-			c.inputs(agent, s, s.Fallback.Pos)
+			c.inputs(agent, s.With, s.Fallback.Pos)
 		}
 	}
 	if _, ok := op.Do.(*Delegate); !ok {
@@ -175,7 +175,7 @@ type inherited struct {
 
 // merged is the step's own input with that of the loops around under it. What the subagent does not list is left out.
 func (c *compiler) merged(own []syntax.Field, agent *formats.AgentInfo) []syntax.Field {
-	out := slices.Clone(own)
+	out := slices.Clip(own) // what is added is added to a copy
 	for _, loop := range slices.Backward(c.under) {
 		for _, f := range loop.with {
 			_, listed := agent.Inputs[f.Key.Text]
@@ -191,13 +191,14 @@ func (c *compiler) merged(own []syntax.Field, agent *formats.AgentInfo) []syntax
 // input is the whole input of a delegation. What the file's defaults give may read what is set later: it is null before.
 func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) (*Value, []syntax.Field) {
 	list := c.merged(own, agent)
-	out := &Value{IsMap: true, Fields: c.fields(list)}
+	out := c.made.values.New()
+	out.IsMap, out.Fields = true, c.fields(list)
 	if c.file.Defaults == nil || agent.Builtin || agent.Name == "" {
 		return out, list
 	}
 	outer, lenient := c.scope, c.lenient
 	loose := *outer
-	loose.vars = slices.Clone(outer.vars)
+	loose.vars = slices.Clip(outer.vars)
 	for _, name := range c.sets() {
 		loose.add(name)
 	}
@@ -259,15 +260,16 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 		}
 	}
 	info, ok := c.env.Agent(name)
-	c.agents = append(c.agents, asked{name, &info, ok})
+	c.agents = append(c.agents, asked{name: name, info: &info, ok: ok})
 	return &info, ok
 }
 
 // asked is what the environment said of a subagent.
 type asked struct {
-	name string
-	info *formats.AgentInfo
-	ok   bool
+	name  string
+	info  *formats.AgentInfo
+	ok    bool
+	needs []string // inputs; nil: not looked for yet
 }
 
 // noAgent is the contract of a delegation to nobody in particular.
@@ -293,13 +295,13 @@ func (c *compiler) delegate(a *syntax.Delegate, s *syntax.Step, id string, info 
 	}
 	agent, ok := c.agent(a.Agent)
 	d := &Delegate{Agent: a.Agent.Text, Info: agent, Prompt: c.text(s.Prompt)}
-	with := *s
-	d.With, with.With = c.input(s.With, agent)
+	var with []syntax.Field
+	d.With, with = c.input(s.With, agent)
 	if !ok {
 		return d
 	}
 	info.agent = agent
-	c.inputs(agent, &with, a.Pos)
+	c.inputs(agent, with, a.Pos)
 	c.worker(id, agent)
 	if a.Agent.Text == StatusSync && changesStatus(s.With) {
 		c.moved("", false)
@@ -318,11 +320,11 @@ func changesStatus(with []syntax.Field) bool {
 }
 
 // inputs checks the step's input against the subagent's contract.
-func (c *compiler) inputs(agent *formats.AgentInfo, s *syntax.Step, pos syntax.Pos) {
+func (c *compiler) inputs(agent *formats.AgentInfo, with []syntax.Field, pos syntax.Pos) {
 	if agent.Inputs == nil {
 		return
 	}
-	for _, f := range s.With {
+	for _, f := range with {
 		in, ok := agent.Inputs[f.Key.Text]
 		if !ok {
 			names := slices.Sorted(maps.Keys(agent.Inputs))
@@ -338,21 +340,35 @@ func (c *compiler) inputs(agent *formats.AgentInfo, s *syntax.Step, pos syntax.P
 		}
 	}
 	c.required(agent, func(name string) bool {
-		return slices.ContainsFunc(s.With, func(f syntax.Field) bool { return f.Key.Text == name })
+		return slices.ContainsFunc(with, func(f syntax.Field) bool { return f.Key.Text == name })
 	}, pos)
 }
 
 func (c *compiler) required(agent *formats.AgentInfo, given func(name string) bool, pos syntax.Pos) {
-	var missing []string
-	for name := range agent.Inputs {
-		if agent.Inputs[name].Required && !given(name) {
-			missing = append(missing, name)
+	for _, name := range c.needs(agent) {
+		if !given(name) {
+			c.report(pos, CodeInput, "add it: with: {"+name+": ...}", "subagent %s needs the input '%s'", agent.Name, name)
 		}
 	}
-	slices.Sort(missing)
-	for _, name := range missing {
-		c.report(pos, CodeInput, "add it: with: {"+name+": ...}", "subagent %s needs the input '%s'", agent.Name, name)
+}
+
+// needs lists the inputs that a subagent cannot do without, in order.
+func (c *compiler) needs(agent *formats.AgentInfo) []string {
+	for i := range c.agents {
+		if a := &c.agents[i]; a.info == agent {
+			if a.needs == nil {
+				a.needs = []string{}
+				for name := range agent.Inputs {
+					if agent.Inputs[name].Required {
+						a.needs = append(a.needs, name)
+					}
+				}
+				slices.Sort(a.needs)
+			}
+			return a.needs
+		}
 	}
+	return nil
 }
 
 // fits tells whether what is written can be of the type; null fits all, and what an expression gives is known at run time.
@@ -396,7 +412,7 @@ func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action 
 		c.report(a.Pos, CodeLimitValue, "", "expected max_parallel from 1 to %d, got %d", formats.MaxParallel, a.Parallel)
 	}
 	outer, last, under := c.scope, c.last, c.under
-	c.scope, c.last = outer.enter(id, f.As), nil
+	c.scope, c.last = c.enter(id, f.As), nil
 	moves := movesInside(s.Body)
 	if moves {
 		c.status = statuses{}

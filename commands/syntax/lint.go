@@ -8,6 +8,19 @@ import (
 	"tercet/internal/md"
 )
 
+// next is the offset of the first such byte behind the line that holds an offset, -1 if there is none.
+func next(text string, at int, c byte) int {
+	end := strings.IndexByte(text[at:], '\n')
+	if end < 0 {
+		return -1
+	}
+	found := strings.IndexByte(text[at+end:], c)
+	if found < 0 {
+		return -1
+	}
+	return at + end + found
+}
+
 // tagLine reads a line that is one tag, such as <argument_parsing> or </argument_parsing>; name has the slash.
 func tagLine(line string) (name string, ok bool) {
 	if strings.IndexByte(line, '<') < 0 {
@@ -32,10 +45,15 @@ func (p *parser) tags(s md.Section) {
 		pos  Pos
 	}
 	var stack []open
-	if strings.IndexByte(p.file.Prose, '<') < 0 {
-		return
-	}
-	for n := s.Line() + 1; n <= s.EndLine; n++ {
+	prose := p.file.Prose
+	for at := strings.IndexByte(prose, '<'); at >= 0; at = next(prose, at, '<') { // the first of each line
+		n := p.doc.LineAt(at)
+		if n <= s.Line() {
+			continue
+		}
+		if n > s.EndLine {
+			break
+		}
 		line := p.doc.Line(n)
 		name, ok := tagLine(line)
 		if !ok || p.doc.InCode(n) {
@@ -78,13 +96,12 @@ func (p *parser) unsaid() {
 	between := false
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
-		title := cleanTitle(b.Text)
 		if b.Kind == md.Heading && b.Depth == 0 && b.Level <= 2 {
-			between = b.Level == 2 && sectionName(title) == sectionBetween
+			between = b.Level == 2 && sectionName(cleanTitle(b.Text)) == sectionBetween
 			continue
 		}
 		switch {
-		case b.Kind == md.Fence && strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
+		case b.Kind == md.Fence && len(b.Info) > 0 && strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
 			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
 				p.file.Strict = append(p.file.Strict, formats.Diagnostic{
 					Code: CodeUnsaid, Severity: formats.SeverityWarning, File: p.file.Name, Pos: Pos(b.Pos),
@@ -92,7 +109,7 @@ func (p *parser) unsaid() {
 				})
 			}
 		case between && b.Kind == md.Heading && b.Depth == 0:
-			first, rest, _ := strings.Cut(title, " ")
+			first, rest, _ := strings.Cut(cleanTitle(b.Text), " ")
 			if rest == "" || !slices.ContainsFunc([]string{"after", "before"}, func(w string) bool { return strings.EqualFold(w, first) }) {
 				p.report(CodeUnsaid, Pos(b.Pos), "write it like '### After phases: review the work'", "heading in '%s' does not start with After or Before and the steps", sectionBetween)
 			}

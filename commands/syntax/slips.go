@@ -51,11 +51,11 @@ func (p *parser) nearFences() {
 	}
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
-		if strings.HasPrefix(b.Info, "yaml ") {
+		if b.Kind != md.Fence || strings.HasPrefix(b.Info, "yaml ") {
 			continue
 		}
 		fields := strings.Fields(b.Info)
-		if b.Kind == md.Fence && len(fields) == 2 && fields[0] != "yaml" && fields[0] != "yml" && isNear(fields[0], "yaml") {
+		if len(fields) == 2 && fields[0] != "yaml" && fields[0] != "yml" && isNear(fields[0], "yaml") {
 			if kind := nearest.Names(fields[1], blockWords()); len(kind) > 0 && kind[0] == fields[1] {
 				report(b.Pos.Line, b.Pos.Col, kind[0], "```"+b.Info)
 			}

@@ -14,20 +14,23 @@ type draft struct {
 	heading *md.Block
 	number  string // "" when the heading is no step
 	title   string
-	titleAt Pos
 	fences  []*md.Block
 	bare    []*md.Block // fences that could be blocks but are not marked as such
 }
 
 // drafts cuts a section at its headings. Fences before the first heading come in a draft without one.
 func (p *parser) drafts(s md.Section) []draft {
-	count := 1
+	count, code := 1, 0
 	for i := range s.Blocks {
-		if s.Blocks[i].Kind == md.Heading {
+		switch s.Blocks[i].Kind {
+		case md.Heading:
 			count++
+		case md.Fence:
+			code++
+		default:
 		}
 	}
-	out := make([]draft, 1, count)
+	out, marked := make([]draft, 1, count), make([]*md.Block, 0, code)
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		last := &out[len(out)-1]
@@ -38,7 +41,8 @@ func (p *parser) drafts(s md.Section) []draft {
 		default:
 			switch p.kind(b) {
 			case fenceStep:
-				last.fences = append(last.fences, b)
+				marked = append(marked, b) // never more than there is room for
+				last.fences = marked[len(marked)-len(last.fences)-1 : len(marked) : len(marked)]
 			case fenceDefaults:
 				if len(out) > 1 || s.Title() == "" || sectionName(cleanTitle(s.Title())) != sectionWorkflow {
 					p.outside(s.Blocks[i : i+1])
@@ -63,16 +67,23 @@ func (p *parser) drafts(s md.Section) []draft {
 // heading reads "Step <n>[.<m>...]: <title>".
 func (p *parser) heading(b *md.Block) draft {
 	title := cleanTitle(b.Text)
-	d := draft{heading: b, title: title, titleAt: Pos(b.Pos)}
+	d := draft{heading: b, title: title}
 	number, rest, ok := stepLine(title)
 	if ok {
 		d.number, d.title = number, rest
-		line := p.doc.Line(b.Pos.Line)
-		if i := strings.Index(line, rest); i >= 0 && rest != "" {
-			d.titleAt.Col = i + 1
-		}
 	}
 	return d
+}
+
+// titleAt is the place of the title.
+func (p *parser) titleAt(d *draft) Pos {
+	at := Pos(d.heading.Pos)
+	if d.number != "" {
+		if i := strings.Index(p.doc.Line(at.Line), d.title); i >= 0 {
+			at.Col = i + 1
+		}
+	}
+	return at
 }
 
 // stepLine reads "Step <n>[.<m>...]: <title>"; rest is the title.
@@ -86,8 +97,8 @@ func stepLine(s string) (number, rest string, ok bool) {
 	if !ok || rest == "" || number == "" {
 		return "", "", false
 	}
-	for part := range strings.SplitSeq(number, ".") {
-		if part == "" || strings.Trim(part, "0123456789") != "" {
+	for i := range len(number) {
+		if digit := number[i] >= '0' && number[i] <= '9'; !digit && (number[i] != '.' || i == 0 || number[i-1] == '.' || i+1 == len(number)) {
 			return "", "", false
 		}
 	}
@@ -157,7 +168,7 @@ func (p *parser) workflow(s md.Section) {
 	for _, b := range list[0].fences {
 		p.report(CodeFencePlace, Pos(b.Pos), "put a heading '### Step <n>: <title>' before it", "block 'yaml step' without a step heading")
 	}
-	seen := map[string]Pos{}
+	seen := numbers{few: make([]numbered, 0, min(len(list), 2*fewEntries))}
 	var stack []nested
 	p.made.steps.Reserve(len(list) - 1)
 	for i := range list[1:] {
@@ -166,10 +177,9 @@ func (p *parser) workflow(s md.Section) {
 			p.notStep(d)
 			continue
 		}
-		if first, ok := seen[d.number]; ok {
-			p.report(CodeNumber, Pos(d.heading.Pos), "number the steps in order", "second step %s, the first is on line %d", d.number, first.Line)
+		if first := seen.add(d.number, d.heading.Pos.Line); first > 0 {
+			p.report(CodeNumber, Pos(d.heading.Pos), "number the steps in order", "second step %s, the first is on line %d", d.number, first)
 		}
-		seen[d.number] = Pos(d.heading.Pos)
 		step := p.step(d)
 		stack = p.attach(stack, nested{step: step, level: d.heading.Level})
 	}
@@ -177,6 +187,41 @@ func (p *parser) workflow(s md.Section) {
 	if len(p.file.Steps) == 0 && len(p.found) == 0 {
 		p.report(CodeSection, Pos(s.Heading.Pos), "add '### Step 1: <title>' with a block below it", "section '%s' has no steps", sectionWorkflow)
 	}
+}
+
+// numbers are the numbers of steps with their lines.
+type numbers struct {
+	few  []numbered
+	many map[string]int // of a file with many steps
+}
+
+type numbered struct {
+	number string
+	line   int
+}
+
+// add notes a number and gives the line where it stood last, 0 if it is new.
+func (n *numbers) add(number string, line int) int {
+	if n.many == nil && len(n.few) == 2*fewEntries {
+		n.many = make(map[string]int, 2*len(n.few))
+		for _, one := range n.few {
+			n.many[one.number] = one.line
+		}
+	}
+	if n.many != nil {
+		before := n.many[number]
+		n.many[number] = line
+		return before
+	}
+	for i := range n.few {
+		if n.few[i].number == number {
+			before := n.few[i].line
+			n.few[i].line = line
+			return before
+		}
+	}
+	n.few = append(n.few, numbered{number, line})
+	return 0
 }
 
 // nested is a step on the way down to the present one.
@@ -254,7 +299,7 @@ func (p *parser) step(d *draft) *Step {
 			p.refuse(s)
 			return s
 		}
-		s.Sentence = p.sentence(d.title, d.titleAt)
+		s.Sentence = p.sentence(d.title, p.titleAt(d))
 		if s.Sentence == nil {
 			p.refuse(s)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
+	"math/bits"
 	"sort"
 	"strings"
 
@@ -69,7 +70,7 @@ func (l Limits) Parse(src []byte) (*Document, []Problem) {
 }
 
 // scanLines returns the offset of the first byte of every line, and whether the text holds nothing but printable ASCII and line
-// feeds. It looks at eight bytes at a time: those with a byte below a space or above a tilde are looked at one by one.
+// feeds. It looks at eight bytes at a time: those with a byte below a space or above a tilde are looked at again.
 func scanLines(text []byte) (starts []int, clean bool) {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	starts, clean = make([]int, 1, 1+bytes.Count(text, []byte{'\n'})), true
@@ -80,12 +81,13 @@ func scanLines(text []byte) (starts []int, clean bool) {
 		if ((w-each*' ')|w|(w+each))&high == 0 {
 			continue
 		}
-		for n, c := range text[i : i+8] {
-			if c == '\n' {
-				starts = append(starts, i+n+1)
-			} else if c < ' ' || c > '~' {
-				clean = false
-			}
+		// The high bit of each line feed, exactly; then they are made spaces to see what else there is.
+		x := w ^ each*'\n'
+		feeds := ^((x&^high + ^uint64(high)) | x | ^uint64(high))
+		w ^= feeds >> 7 * ('\n' ^ ' ')
+		clean = clean && ((w-each*' ')|w|(w+each))&high == 0
+		for ; feeds != 0; feeds &= feeds - 1 {
+			starts = append(starts, i+bits.TrailingZeros64(feeds)/8+1)
 		}
 	}
 	for ; i < len(text); i++ {

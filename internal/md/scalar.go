@@ -8,6 +8,9 @@ import (
 
 // resolve returns the type of a plain scalar by the YAML 1.2 core schema.
 func resolve(v string) ScalarType {
+	if v != "" && v[0] >= 'a' && v[0] <= 'z' && v[0] != 'n' && v[0] != 't' && v[0] != 'f' {
+		return Str // most are
+	}
 	switch v {
 	case "", "~", "null", "Null", "NULL":
 		return Null

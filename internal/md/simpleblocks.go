@@ -125,17 +125,20 @@ func (r *blockReader) fence(open string) bool {
 		return false
 	}
 	b := Block{Kind: Fence, Fenced: true, Info: info, Pos: Pos{r.line, 1}, BodyPos: Pos{r.line + 1, 1}}
-	for r.line++; ; r.line++ {
-		if r.line > len(r.doc.starts) {
-			return false
-		}
-		text := r.doc.Line(r.line)
-		if text == run {
-			break
-		}
-		if strings.Contains(text, run) {
-			return false
-		}
+	if r.line++; r.line > len(r.doc.starts) {
+		return false
+	}
+	// The run comes next in the line that closes the fence.
+	at := strings.Index(r.doc.text[r.doc.starts[r.line-1]:], run)
+	if at < 0 {
+		return false
+	}
+	at += r.doc.starts[r.line-1]
+	for r.line < len(r.doc.starts) && r.doc.starts[r.line] <= at {
+		r.line++
+	}
+	if r.doc.Line(r.line) != run {
+		return false
 	}
 	from, to := r.doc.starts[b.Pos.Line], r.doc.starts[r.line-1]
 	if from < to {

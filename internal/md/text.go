@@ -96,7 +96,14 @@ func spanContent(s string) string {
 
 // plainText returns a text on one line without escapes, code marks and emphasis marks. Links and HTML stay as they are.
 func plainText(raw string) string {
-	if !strings.ContainsAny(raw, "`*_\\\n\t") {
+	plain := true
+	for i := 0; i < len(raw) && plain; i++ {
+		switch raw[i] {
+		case '`', '*', '_', '\\', '\n', '\t':
+			plain = false
+		}
+	}
+	if plain {
 		return strings.TrimSpace(raw)
 	}
 	var b strings.Builder
