@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (w *world) recordChild(c proc.Started) (forget func(), err error) {
 
 // sweep ends what processes of this program left behind that were killed. A record is believed only if it names this boot
 // of this machine and a time of start, which nobody can know beforehand.
-func (w *world) sweep() {
+func (w *world) sweep(ctx context.Context) {
 	if w.app.insideRun() {
 		return
 	}
@@ -98,6 +99,7 @@ func (w *world) sweep() {
 				w.app.term.note("a temporary folder is left, remove it by hand: %v", err)
 			}
 		}
+		w.sweepContainer(ctx, c.After)
 		if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			w.app.term.note("%v", err)
 		}

@@ -6,12 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"tercet/formats"
 	"tercet/internal/config"
 	"tercet/internal/proc"
+	"tercet/subagents/agentcli"
 	"tercet/subagents/sandbox"
 	"tercet/subagents/sandbox/classify"
 )
@@ -23,13 +25,14 @@ const sandboxWord = "__sandbox"
 type walls struct {
 	mu     sync.Mutex
 	probes []sandbox.Probe // nil until they are needed; guarded by mu
+	all    bool            // what cannot be used is asked too, for a person who wants to know
 
 	noCache sync.Once // says once that the folder of caches cannot be made
 }
 
 // prober tries what keeps programs within bounds here.
 func (w *world) prober() *sandbox.Prober {
-	p := &sandbox.Prober{Starter: w.starter}
+	p := &sandbox.Prober{Starter: w.starter, Image: w.image(), All: w.walls.all}
 	if self, err := os.Executable(); err == nil {
 		p.Enter = []string{self, sandboxWord}
 	}
@@ -113,31 +116,41 @@ func (w *world) confineScript(ctx context.Context, r formats.Request, c proc.Com
 	if err != nil {
 		report = classify.Report{} // sh says better what is wrong with it, within the bounds
 	}
-	return w.confine(ctx, r, c, report)
+	return w.confine(ctx, r, c, needs{report: report})
 }
 
 // confineProgram puts the program of a subagent within the same bounds. What it will do nobody knows beforehand.
-func (w *world) confineProgram(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
-	return w.confine(ctx, r, c, classify.Report{})
+func (w *world) confineProgram(tools []string) agentcli.Wrap {
+	return func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
+		return w.confine(ctx, r, c, needs{net: slices.Contains(tools, "net")})
+	}
 }
 
-func (w *world) confine(ctx context.Context, r formats.Request, c proc.Command, report classify.Report) (proc.Command, string, error) {
-	b, err := w.box(ctx, report)
+// needs is what is known of a program before it runs.
+type needs struct {
+	report classify.Report
+	net    bool // the network was granted
+}
+
+func (w *world) confine(ctx context.Context, r formats.Request, c proc.Command, n needs) (proc.Command, string, error) {
+	b, err := w.box(ctx, n.report)
 	if err != nil {
 		return c, sandbox.Blocked.String(), err
 	}
-	c, err = b.Wrap(c, w.bounds(r.Dir, filepath.Dir(r.Out)))
+	bounds := w.bounds(r.Dir, filepath.Dir(r.Out))
+	bounds.Ask = n.net
+	c, err = b.Wrap(c, bounds)
 	return c, b.String(), err
 }
 
 // bounds of work in dir: the state of the project stays, and so does what git would run.
 func (w *world) bounds(dir, folder string) sandbox.Bounds {
-	b := sandbox.Bounds{Write: []string{dir, folder}, Keep: []string{filepath.Join(w.dir, formats.Workspace)}, Net: true}
-	b.Write = append(b.Write, w.caches()...)
+	b := sandbox.Bounds{Write: []string{dir, folder}, Keep: []string{filepath.Join(w.dir, formats.Workspace)}, Net: true, Cache: w.caches(), Project: w.dir}
 	git := gitDir(w.dir)
 	if git == "" {
 		return b
 	}
+	b.Read = []string{git}
 	if dir == w.dir {
 		b.Write = append(b.Write, git)
 	} else {

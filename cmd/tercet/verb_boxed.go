@@ -22,6 +22,7 @@ func (a *app) probeVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			w.walls.all = true
 			probes, err := w.probes(cmd.Context())
 			if err != nil {
 				return err
@@ -87,7 +88,7 @@ func (a *app) boxed(cmd *cobra.Command, args []string, net bool) error {
 		return err
 	}
 	bounds := w.bounds(w.dir, place.Dir)
-	if bounds.Net = net; !net {
+	if bounds.Net, bounds.Ask = net, net; !net {
 		bounds.Hide = secretPlaces(place.Home)
 	}
 	c, err := b.Wrap(proc.Command{Argv: args, Dir: place.Dir, Private: true, Purpose: proc.PurposeScript}, bounds)

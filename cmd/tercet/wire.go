@@ -136,7 +136,7 @@ func (w *world) build(ctx context.Context, has bool) error {
 		return err
 	}
 	if has {
-		w.sweep()
+		w.sweep(ctx)
 		if err := w.openState(); err != nil {
 			return err
 		}
@@ -403,7 +403,7 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 // worker is a program of the project, or what the configuration names.
 func (w *world) worker(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
-		return &agentcli.Exec{Definition: def, Starter: w.starter, Root: w.dir, Wrap: w.confineProgram, Nonce: func() string { return uuid.NewString()[:8] }}
+		return &agentcli.Exec{Definition: def, Starter: w.starter, Root: w.dir, Wrap: w.confineProgram(def.Info.Tools), Nonce: func() string { return uuid.NewString()[:8] }}
 	}
 	return w.runners(def)
 }

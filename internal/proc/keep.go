@@ -10,10 +10,11 @@ import (
 
 // Started is a child that runs, as it is recorded for the case that its owner is killed.
 type Started struct {
-	Proc         // of the child, or of its supervisor, which leads the session
-	Owner Proc   // the process that started it
-	Temp  string // its private temporary folder, may be empty
-	Name  string // of the program, for messages
+	Proc           // of the child, or of its supervisor, which leads the session
+	Owner Proc     // the process that started it
+	Temp  string   // its private temporary folder, may be empty
+	Name  string   // of the program, for messages
+	After []string `json:",omitempty"` // as in Command
 }
 
 // killWait is how long a supervisor has to kill everything before it is killed itself.
@@ -26,9 +27,9 @@ type keeper struct {
 }
 
 // under puts the supervisor before the program.
-func (k *child) under(supervisor []string, path string, argv []string) {
+func (k *child) under(supervisor []string, path string) {
 	words := append([]string{}, supervisor[1:]...)
-	words = append(append(words, path), argv...)
+	words = append(append(append(words, afterWords(k.command.After)...), path), k.command.Argv...)
 	k.cmd.Path, k.cmd.Args = supervisor[0], append([]string{supervisor[0]}, words...)
 	k.keeper = &keeper{}
 }
@@ -78,7 +79,11 @@ func (p *keeper) close() {
 func (k *child) kill() {
 	if k.keeper != nil {
 		k.keeper.close()
-		if k.waitFor(k.exited, killWait) {
+		wait := killWait
+		if len(k.command.After) > 0 {
+			wait += afterTime
+		}
+		if k.waitFor(k.exited, wait) {
 			return
 		}
 	}
@@ -98,6 +103,6 @@ func (k *child) record(s *Starter) error {
 	if err != nil {
 		return err
 	}
-	k.forget, err = s.Record(Started{Proc: facts, Owner: owner, Temp: k.temp, Name: k.command.Argv[0]})
+	k.forget, err = s.Record(Started{Proc: facts, Owner: owner, Temp: k.temp, Name: k.command.Argv[0], After: k.command.After})
 	return err
 }

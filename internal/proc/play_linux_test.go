@@ -43,7 +43,7 @@ func own() int {
 	}
 	_, err = s.Run(backgroundContext(), proc.Command{
 		Argv: []string{"sh", "-c", escapes}, Dir: dir, Private: true, Purpose: proc.PurposeAgent,
-		Watch: func(p []byte) bool { os.Stdout.Write(p); return true },
+		Watch: func(p []byte) bool { os.Stdout.Write(p); return true }, After: afterOf(dir),
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -54,3 +54,9 @@ func own() int {
 
 // backgroundContext is that of a process that this test binary plays.
 func backgroundContext() context.Context { return context.Background() }
+
+// afterOf looks who is left, notes it, and leaves a process of its own behind.
+func afterOf(dir string) []string {
+	return []string{"sh", "-c", `for p in $(cat "$1/pids" 2>/dev/null); do grep -qs '^State:.[RSD]' "/proc/$p/status" && echo "$p is left"; done >"$1/after.tmp"
+		sleep 60 & echo $! >"$1/late"; echo over >>"$1/after.tmp"; mv "$1/after.tmp" "$1/after"; kill $!`, "sh", dir}
+}

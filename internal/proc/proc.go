@@ -113,7 +113,11 @@ type Command struct {
 	// Talk, if not nil, converses with the child instead of Stdin. Its error is that of Run, beside a valid Result, unless the child was
 	// stopped. When it returns the child has Grace.Interrupt to end by itself; and it is the first that is asked to end when the
 	// child is to be stopped, flood apart: it has the same time before a signal is sent.
-	Talk    Talk
+	Talk Talk
+	// After, if not empty, is a program with its arguments that is run when the child and all that it started are gone, however
+	// they ended, for at most 20 s and without output: what the child had somebody else start is ended by it. The supervisor runs
+	// it, so that it runs also when the calling process was killed.
+	After   []string
 	Purpose Purpose // required
 }
 

@@ -46,6 +46,13 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if len(c.After) > 0 {
+		last, err := look(env, "", c.After[0])
+		if err != nil {
+			return Result{}, err
+		}
+		c.After = append([]string{last}, c.After[1:]...)
+	}
 	var temp string
 	if c.Private {
 		if temp, err = os.MkdirTemp(s.Temp, "tercet-"); err != nil {
@@ -65,7 +72,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 		defer k.talk.hangup()
 	}
 	if s.supervised(c) {
-		k.under(s.Supervisor, path, c.Argv)
+		k.under(s.Supervisor, path)
 	}
 	k.cmd.Dir, k.cmd.Env = c.Dir, env
 	begin := s.Now()
@@ -74,6 +81,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	}
 	stop := k.supervise(ctx)
 	err = k.settle()
+	k.after(ctx, env)
 	res = k.result()
 	res.Duration = s.Now().Sub(begin)
 	if stop == stopContext {

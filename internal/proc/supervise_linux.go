@@ -5,6 +5,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,6 +36,7 @@ const superviseDrain = DefaultDrain
 // program started is left: being a subreaper, it finds descendants that left session and group and cleared their
 // environment. When whoever started it is gone, killed without warning or not, it kills them all and ends.
 func Supervise(words, env []string) int {
+	after, words := cutAfter(words)
 	if len(words) < 2 {
 		return exitUsage
 	}
@@ -58,13 +60,52 @@ func Supervise(words, env []string) int {
 	}
 	letGo()
 	ignore(said.Close()) // its end says that the program runs
-	go pass(asked)
+	h := &hunter{}
+	go h.pass(asked)
 	go func() {
 		_, err := life.Read(make([]byte, 1))
 		ignore(err) // any end of the file is the end of the owner
-		killAll()
+		h.killAll()
 	}()
-	return mimic(reapAll(pid))
+	end := h.reapAll(pid)
+	if len(after) > 0 {
+		h.rest()
+		runLast(after, env)
+	}
+	return mimic(end)
+}
+
+// hunter kills what a program left behind. Once it rests it leaves everybody alone, so that what is run last is not taken for
+// a descendant. It is safe for concurrent use.
+type hunter struct {
+	mu    sync.Mutex
+	rests bool
+}
+
+func (h *hunter) rest() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rests = true
+}
+
+// runLast runs Command.After in a group of its own, and waits for it and for what it leaves behind.
+func runLast(words, env []string) {
+	pid, err := syscall.ForkExec(words[0], words, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}})
+	if err != nil {
+		return // its owner finds out when it looks
+	}
+	late := time.AfterFunc(afterTime, func() {
+		for _, child := range append(descendants("/proc/self"), pid) {
+			ignore(unix.Kill(child, unix.SIGKILL)) // one that is gone needs no signal
+		}
+	})
+	defer late.Stop()
+	for {
+		_, err := unix.Wait4(-1, nil, 0, nil)
+		if err != nil && err != unix.EINTR {
+			return
+		}
+	}
 }
 
 // letGo gives up the streams, which belong to the program now: their ends must show when it has closed them.
@@ -80,7 +121,7 @@ func letGo() {
 }
 
 // reapAll waits for the program, then for what it left behind, which it kills after a while.
-func reapAll(pid int) (end unix.WaitStatus) {
+func (h *hunter) reapAll(pid int) (end unix.WaitStatus) {
 	for {
 		var ws unix.WaitStatus
 		got, err := unix.Wait4(-1, &ws, 0, nil)
@@ -91,36 +132,46 @@ func reapAll(pid int) (end unix.WaitStatus) {
 			return end
 		case got == pid:
 			end = ws
-			late := time.AfterFunc(superviseDrain, killAll)
+			late := time.AfterFunc(superviseDrain, h.killAll)
 			defer late.Stop()
 		}
 	}
 }
 
 // killAll kills every descendant until there is none.
-func killAll() {
-	for {
-		list := descendants("/proc/self")
-		if len(list) == 0 {
-			return
-		}
-		for _, pid := range list {
-			ignore(unix.Kill(pid, unix.SIGKILL)) // one that is gone needs no signal
-		}
+func (h *hunter) killAll() {
+	for h.killSome() {
 		pause(time.Millisecond)
 	}
 }
 
+// killSome kills who is there and reports whether anybody was.
+func (h *hunter) killSome() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rests {
+		return false
+	}
+	list := descendants("/proc/self")
+	for _, pid := range list {
+		ignore(unix.Kill(pid, unix.SIGKILL)) // one that is gone needs no signal
+	}
+	return len(list) > 0
+}
+
 // pass hands signals on to those who left the group, to which they were sent. Bubblewrap stands in a group of its own,
-// because it would die of them and take the program along.
-func pass(asked <-chan os.Signal) {
+// because it would die of them and take the program along; to a container its engine hands them on.
+func (h *hunter) pass(asked <-chan os.Signal) {
 	own := unix.Getpgrp()
 	for s := range asked {
 		sig, ok := s.(syscall.Signal)
-		if !ok {
+		h.mu.Lock()
+		rests := h.rests
+		h.mu.Unlock()
+		if !ok || rests {
 			continue
 		}
-		for _, pid := range descendants("/proc/self") {
+		for _, pid := range uncontained("/proc/self") {
 			group, err := unix.Getpgid(pid)
 			if err != nil || group == own || comm(pid) == "bwrap" {
 				continue
@@ -136,6 +187,18 @@ func comm(pid int) string {
 		return ""
 	}
 	return strings.TrimSpace(string(b))
+}
+
+// uncontained is descendants without those that an engine watches.
+func uncontained(proc string) []int {
+	var out []int
+	for _, pid := range childrenOf(proc) {
+		if comm(pid) == "conmon" {
+			continue
+		}
+		out = append(append(out, pid), uncontained("/proc/"+strconv.Itoa(pid))...)
+	}
+	return out
 }
 
 // descendants lists the children of the process whose folder is proc, their children, and so on.

@@ -126,6 +126,7 @@ func TestNobodySurvivesTheOwner(t *testing.T) {
 			for _, pid := range pids {
 				waitGone(t, pid)
 			}
+			waitAfter(t, dir)
 		})
 	}
 }

@@ -12,10 +12,17 @@ import (
 // Bounds are what a program may do. Paths are absolute; those that do not exist are left out.
 type Bounds struct {
 	Write []string `json:"write,omitempty"` // may be written, with everything below; the private TMPDIR is one of them
+	Cache []string `json:"cache,omitempty"` // as Write, but an image has its own, which goes with the container
 	Keep  []string `json:"keep,omitempty"`  // inside Write, but stays as it is; in a container only
 	Hide  []string `json:"hide,omitempty"`  // looks empty; in a container only
 	Net   bool     `json:"net,omitempty"`   // may speak to other machines
 	Nest  bool     `json:"nest,omitempty"`  // makes bounds of its own for what it starts; not under landlock
+
+	// Read, Project and Ask concern an image alone, in which nothing of this machine is there that is not named: folders that
+	// can be read, the root below which the program may be a file of the project, and whether the network was asked for.
+	Read    []string `json:"-"`
+	Project string   `json:"-"`
+	Ask     bool     `json:"-"`
 }
 
 // settle leaves out what does not exist, resolves links, and puts outer folders before inner ones, in which order they are
@@ -48,6 +55,10 @@ type Box struct {
 	Tool string
 	// Look finds programs as the Starter does.
 	Look func(name string) (string, error)
+	// Image is for docker and podman.
+	Image Image
+
+	user []string // how the person is named in a container of the image
 }
 
 // String is the tier with its means, as results show it.
@@ -74,6 +85,10 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if len(c.Argv) == 0 {
 		return c, &proc.NotFoundError{}
 	}
+	if b.Means == Docker || b.Means == Podman {
+		return b.contain(c, bounds)
+	}
+	bounds.Write, bounds.Cache = slices.Concat(bounds.Write, bounds.Cache), nil
 	path := c.Argv[0]
 	if strings.ContainsRune(path, '/') && !filepath.IsAbs(path) {
 		path = filepath.Join(c.Dir, path)

@@ -4,9 +4,11 @@
 // command which needs more than the best tier that works is refused and not run with less; and that the tier which was used
 // is told. Bounds are inherited by everything that the program starts.
 //
-// It will not make images for docker or podman, whose daemons are looked for and reported only; it limits what can be read
-// in a container alone; with landlock the network is limited to ports of TCP, and a folder inside a writable one cannot be
-// taken out again. Off Linux only advisory_only is left.
+// A container of docker or podman is used where an image is named, has the folders of the bounds and no others, and is removed
+// when the run has ended, however it ended.
+//
+// It will not make or fetch images; it limits what can be read in a container alone; with landlock the network is limited to ports of TCP, and a folder inside a writable one cannot be
+// taken out again. Off Linux docker, podman and advisory_only are left.
 //
 // Everything is safe for concurrent use. Enter replaces the process, or returns why it could not.
 package sandbox

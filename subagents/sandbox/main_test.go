@@ -1,8 +1,10 @@
 package sandbox_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,5 +41,22 @@ func prober(t *testing.T) *sandbox.Prober {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &sandbox.Prober{Starter: s, Enter: []string{exe, "__sandbox"}}
+	var client []string
+	for _, name := range []string{"HOME", "XDG_RUNTIME_DIR", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "DOCKER_HOST"} {
+		if v, ok := os.LookupEnv(name); ok && *imageFlag != "" {
+			client = append(client, name+"="+v)
+		}
+	}
+	var made atomic.Int64
+	own := fmt.Sprintf("test%016x", time.Now().UnixNano())
+	return &sandbox.Prober{Starter: s, Enter: []string{exe, "__sandbox"}, Image: sandbox.Image{
+		Name: *imageFlag, Client: client, NewName: func() string { return fmt.Sprintf("%s-%d", own, made.Add(1)) },
+	}}
 }
+
+// imageFlag lets docker and podman take part in every test, where they run here:
+//
+//	go test ./subagents/sandbox -args -image NAME
+//
+// The image needs a shell and the programs of a small system, such as those of busybox.
+var imageFlag = flag.String("image", "", "image that docker or podman has here; empty: they take no part")

@@ -18,12 +18,17 @@ type Probe struct {
 	OK    bool   `json:"ok"`
 	Why   string `json:"detail"` // what it does, or why it does not work
 	Tool  string `json:"-"`
+
+	image string
+	user  []string
 }
 
 // Prober finds out what works here by running it.
 type Prober struct {
 	Starter *proc.Starter
 	Enter   []string // as in Box
+	Image   Image
+	All     bool // the engines are asked also where no image is named
 }
 
 // probeTime bounds one probe.
@@ -31,7 +36,14 @@ const probeTime = 5 * time.Second
 
 // Probe tries every means, the strongest first. The last one, which is nothing, always works.
 func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
-	out := []Probe{p.daemon(ctx, Docker), p.daemon(ctx, Podman)}
+	var out []Probe
+	for _, m := range []Means{Docker, Podman} {
+		got, err := p.engine(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, got)
+	}
 	for _, one := range []struct {
 		tier  Tier
 		means Means
@@ -41,7 +53,7 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 		{Container, Bubblewrap, "bwrap", "writes outside are refused, processes and on demand the network are apart"},
 		{Platform, Landlock, "", "writes outside are refused, on demand TCP too; reads are not limited"},
 	} {
-		got, err := p.try(ctx, one.tier, one.means, one.tool)
+		got, err := p.own(ctx, Probe{Tier: one.tier, Means: one.means, Tool: one.tool})
 		if err != nil {
 			return nil, err
 		}
@@ -53,30 +65,26 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 	return append(out, Probe{Tier: Advisory, Means: None, OK: true, Why: "nothing is refused; what changed is looked at afterwards"}), nil
 }
 
-// Box gives what puts programs within the bounds of a probe that works.
-func (p *Prober) Box(b Probe) Box {
-	return Box{Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look}
+// own tries a means that this program puts itself into.
+func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
+	if len(p.Enter) == 0 {
+		out.Why = "this program cannot start itself"
+		return out, nil
+	}
+	if out.Tool != "" {
+		tool, err := p.Starter.Look(out.Tool)
+		if err != nil {
+			out.Why = "not installed"
+			return out, nil
+		}
+		out.Tool = tool
+	}
+	return p.try(ctx, out)
 }
 
-// daemon asks whether a client reaches its daemon. It is not used: which image has a project's tools nobody said.
-func (p *Prober) daemon(ctx context.Context, m Means) Probe {
-	out := Probe{Tier: Container, Means: m}
-	argv := []string{m.String(), "version", "--format", "{{.Server.Version}}"}
-	if m == Podman {
-		argv = []string{m.String(), "info", "--format", "{{.Version.Version}}"}
-	}
-	res, err := p.Starter.Run(ctx, proc.Command{Argv: argv, Purpose: proc.PurposeProbe, Private: true, Timeout: proc.Timeout{Total: probeTime}})
-	switch {
-	case errors.As(err, new(*proc.NotFoundError)):
-		out.Why = "not installed"
-	case err != nil:
-		out.Why = err.Error()
-	case !res.Success():
-		out.Why = "no daemon answers: " + lastLine(res.Stderr)
-	default:
-		out.Why = "version " + lastLine(res.Stdout) + " answers, but is not used: no image is named"
-	}
-	return out
+// Box gives what puts programs within the bounds of a probe that works.
+func (p *Prober) Box(b Probe) Box {
+	return Box{Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Image: p.Image, user: b.user}
 }
 
 func lastLine(text []byte) string {
@@ -85,21 +93,11 @@ func lastLine(text []byte) string {
 }
 
 // attempt writes where it may and where it may not, itself and through a child.
-const attempt = `echo in > "$1/in" && sh -c 'echo in > "$1/deep"' sh "$1" && ! sh -c 'echo out > "$1/out"' sh "$2" 2>/dev/null && ! ( : > "$2/out" ) 2>/dev/null`
+const attempt = `umask 077 && : > "$TMPDIR/tercet-probe" && echo in > "$1/in" && sh -c 'echo in > "$1/deep"' sh "$1" && ! sh -c 'echo out > "$1/out"' sh "$2" 2>/dev/null && ! ( : > "$2/out" ) 2>/dev/null && ! ( : > /tercet-probe ) 2>/dev/null`
 
-// try runs a program within bounds and looks at what it could write.
-func (p *Prober) try(ctx context.Context, t Tier, m Means, tool string) (out Probe, err error) {
-	out = Probe{Tier: t, Means: m}
-	if len(p.Enter) == 0 {
-		out.Why = "this program cannot start itself"
-		return out, nil
-	}
-	if tool != "" {
-		if out.Tool, err = p.Starter.Look(tool); err != nil {
-			out.Why = "not installed"
-			return out, nil
-		}
-	}
+// try runs a program within bounds and looks at what it could write, and whether it belongs to the person.
+func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
+	out.OK = false
 	dir, err := os.MkdirTemp(p.Starter.Temp, "tercet-probe-")
 	if err != nil {
 		return out, err
@@ -109,8 +107,12 @@ func (p *Prober) try(ctx context.Context, t Tier, m Means, tool string) (out Pro
 	if err := errors.Join(os.Mkdir(may, 0o700), os.Mkdir(not, 0o700)); err != nil {
 		return out, err
 	}
+	limit := probeTime
+	if out.image != "" {
+		limit = engineTime
+	}
 	c, err := p.Box(out).Wrap(proc.Command{
-		Argv: []string{"sh", "-c", attempt, "sh", may, not}, Dir: may, Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: probeTime},
+		Argv: []string{"sh", "-c", attempt, "sh", may, not}, Dir: may, Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: limit},
 	}, Bounds{Write: []string{may}})
 	if err != nil {
 		out.Why = err.Error()
@@ -129,11 +131,16 @@ func (p *Prober) try(ctx context.Context, t Tier, m Means, tool string) (out Pro
 		if out.Why = lastLine(res.Stderr); out.Why == "" {
 			out.Why = "a program does not run in it"
 		}
+	case !owned(filepath.Join(may, "in")):
+		out.Why = "what it writes does not belong to the person"
 	default:
 		out.OK = true
 	}
 	return out, nil
 }
+
+// owned tells whether a file belongs to this process's person: nobody else may change its mode.
+func owned(name string) bool { return os.Chmod(name, 0o600) == nil }
 
 func exists(name string) bool {
 	_, err := os.Lstat(name)

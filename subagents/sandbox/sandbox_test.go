@@ -29,7 +29,7 @@ func boxes(t *testing.T, p *sandbox.Prober, f func(t *testing.T, b sandbox.Box))
 		t.Fatal(err)
 	}
 	for _, one := range probes {
-		if one.Means != sandbox.Bubblewrap && one.Means != sandbox.Landlock {
+		if one.Means == sandbox.None {
 			continue
 		}
 		t.Run(one.Means.String(), func(t *testing.T) {
@@ -41,11 +41,14 @@ func boxes(t *testing.T, p *sandbox.Prober, f func(t *testing.T, b sandbox.Box))
 	}
 }
 
+// engine tells containers of an image: what is not named is not there, and programs are those of the image.
+func engine(b sandbox.Box) bool { return b.Means == sandbox.Docker || b.Means == sandbox.Podman }
+
 func runIn(t *testing.T, p *sandbox.Prober, b sandbox.Box, bounds sandbox.Bounds, c proc.Command) proc.Result {
 	t.Helper()
 	c.Purpose, c.Private = proc.PurposeScript, true
 	if c.Timeout.Total == 0 {
-		c.Timeout.Total = 20 * time.Second
+		c.Timeout.Total = time.Minute
 	}
 	c, err := b.Wrap(c, bounds)
 	if err != nil {
@@ -121,6 +124,9 @@ func TestTheNetwork(t *testing.T) {
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
 		t.Helper()
 		for _, may := range []bool{true, false} {
+			if engine(b) {
+				continue // whether it has a network of its own that leads here is the engine's matter; TestEngine looks that it has none unless granted
+			}
 			res := runIn(t, p, b, sandbox.Bounds{Net: may}, proc.Command{Argv: []string{"bash", "-c", ": < /dev/tcp/" + host + "/" + port}, Dir: t.TempDir()})
 			if res.Success() != may {
 				t.Errorf("Net %v: %+v, stderr %q, want success %v", may, res, res.Stderr, may)
@@ -134,7 +140,7 @@ func TestKeepAndHide(t *testing.T) {
 	p := prober(t)
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
 		t.Helper()
-		if b.Means != sandbox.Bubblewrap {
+		if b.Means == sandbox.Landlock {
 			t.Skip("only a container takes a folder out again")
 		}
 		dir := t.TempDir()
@@ -148,7 +154,7 @@ func TestKeepAndHide(t *testing.T) {
 			Write: []string{dir, at("state/runs")}, Keep: []string{at("state")}, Hide: []string{at("secret"), at("file")},
 		}, proc.Command{Argv: []string{"sh", "-c", "echo y > a; echo y > state/runs/n; echo y > state/s; ls secret; cat file"}, Dir: dir})
 		got, err := os.ReadFile(at("state/s"))
-		if err != nil || string(got) != "x" || len(res.Stdout) > 0 {
+		if hidden := len(res.Stdout) == 0 || engine(b); err != nil || string(got) != "x" || !hidden {
 			t.Errorf("state %q, %v, output %q, want x and nothing", got, err, res.Stdout)
 		}
 		for _, n := range []string{"a", "state/runs/n"} {
@@ -165,10 +171,13 @@ func TestAskedPolitely(t *testing.T) {
 	p := prober(t)
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
 		t.Helper()
-		dir := t.TempDir()
+		dir, idle := t.TempDir(), 700*time.Millisecond
+		if engine(b) {
+			idle = 8 * time.Second // the start of a container counts too
+		}
 		res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}}, proc.Command{
 			Argv: []string{"sh", "-c", "trap 'echo cleaned > done; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, Dir: dir,
-			Timeout: proc.Timeout{Total: 20 * time.Second, Idle: 700 * time.Millisecond},
+			Timeout: proc.Timeout{Total: 20 * time.Second, Idle: idle},
 		})
 		if got, err := os.ReadFile(filepath.Join(dir, "done")); err != nil || string(got) != "cleaned\n" || res.Exit != 7 {
 			t.Errorf("done is %q, %v, result %+v, want it cleaned up and exit 7", got, err, res)
@@ -186,7 +195,7 @@ func TestEndsOfPrograms(t *testing.T) {
 				t.Errorf("%s: %+v, stderr %q, want exit %d", script, res, res.Stderr, want)
 			}
 		}
-		if _, err := b.Wrap(proc.Command{Argv: []string{"no-such-program"}}, sandbox.Bounds{}); !errors.As(err, new(*proc.NotFoundError)) {
+		if _, err := b.Wrap(proc.Command{Argv: []string{"no-such-program"}}, sandbox.Bounds{}); !engine(b) && !errors.As(err, new(*proc.NotFoundError)) {
 			t.Errorf("Wrap(no such program) = %v, want a NotFoundError", err)
 		}
 	})

@@ -1,0 +1,267 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/internal/proc"
+)
+
+// Image is what a container of docker or podman is made of.
+type Image struct {
+	Name string // as the engine knows it; empty: neither engine is used
+	// Engine is docker or podman; empty: the first that works.
+	Engine Means
+	// Net gives every container a network; else it has one only where Bounds.Ask says so.
+	Net bool
+	// Client is KEY=VALUE for the engine's own program, such as the address of its daemon. The program within bounds does not see it.
+	Client []string
+	// Env are the names of variables that the program within bounds sees, besides those of its Command.
+	Env []string
+	// NewName makes the name of a container: letters, digits and dashes that nobody can guess.
+	NewName func() string
+}
+
+// namePrefix stands before the name of every container.
+const namePrefix = "tercet-"
+
+// The time that an engine has: what it is asked costs it little, to make a container may take long on a slow disk.
+const (
+	askTime    = 5 * time.Second
+	engineTime = 60 * time.Second
+)
+
+// hostOnly are the variables whose values mean nothing in another file system.
+func hostOnly() []string {
+	return []string{"PATH", "HOME", "TMPDIR", "SHELL", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"}
+}
+
+// engine asks whether an engine is reached, has the image, and keeps a program within bounds.
+func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
+	out := Probe{Tier: Container, Means: m, image: p.Image.Name}
+	if p.Image.Engine != "" && p.Image.Engine != m {
+		out.Why = "not asked: the configuration names " + p.Image.Engine.String()
+		return out, nil
+	}
+	tool, err := p.Starter.Look(m.String())
+	if err != nil {
+		out.Why = "not installed"
+		return out, nil
+	}
+	if out.Tool = tool; p.Image.Name == "" && !p.All {
+		out.Why = "not asked: no image is named"
+		return out, nil
+	}
+	version := []string{tool, "version", "--format", "{{.Server.Version}}"}
+	if m == Podman {
+		version = []string{tool, "info", "--format", "{{.Version.Version}}"}
+	}
+	said, why, err := p.ask(ctx, version)
+	switch {
+	case err != nil:
+		return out, err
+	case why != "":
+		out.Why = "no engine answers: " + why
+		return out, nil
+	case p.Image.Name == "":
+		out.Why = "version " + said + " answers, but is not used: name an image in `sandbox: {image: NAME}`"
+		return out, nil
+	}
+	if _, why, err = p.ask(ctx, []string{tool, "image", "inspect", "--format", "{{.Id}}", p.Image.Name}); err != nil {
+		return out, err
+	}
+	if why != "" {
+		out.Why = fmt.Sprintf("the image %s is not here, and nothing is fetched: run %s pull %s", p.Image.Name, m, p.Image.Name)
+		return out, nil
+	}
+	first := ""
+	for _, out.user = range users(m) {
+		if out, err = p.try(ctx, out); err != nil || out.OK {
+			break
+		}
+		if first == "" {
+			first = out.Why
+		}
+	}
+	if out.Why = first; out.OK {
+		out.Why = fmt.Sprintf("version %s, image %s: a file system of its own, no network unless granted", said, p.Image.Name)
+	}
+	return out, err
+}
+
+// ask runs the engine's program for one line; why says that it did not work.
+func (p *Prober) ask(ctx context.Context, argv []string) (said, why string, err error) {
+	res, err := p.Starter.Run(ctx, proc.Command{Argv: argv, Env: p.Image.Client, Purpose: proc.PurposeProbe, Private: true, Timeout: proc.Timeout{Total: askTime}})
+	switch {
+	case ctx.Err() != nil:
+		return "", "", context.Cause(ctx)
+	case err != nil:
+		return "", err.Error(), nil
+	case res.TimedOut != proc.TimeoutNone:
+		return "", fmt.Sprintf("no answer within %s", askTime), nil
+	case !res.Success():
+		if why = lastLine(res.Stderr); why == "" {
+			why = fmt.Sprintf("exit %d", res.Exit)
+		}
+		return "", why, nil
+	}
+	return lastLine(res.Stdout), "", nil
+}
+
+// users gives the ways in which files of a container may come to belong to the person. Which one it is depends on whether the
+// engine runs without rights; the probe finds out.
+func users(m Means) [][]string {
+	uid, gid := os.Getuid(), os.Getgid()
+	own := []string{"--user", fmt.Sprintf("%d:%d", uid, gid)}
+	switch {
+	case uid <= 0:
+		return [][]string{{"--user", "0:0"}}
+	case m == Podman:
+		return [][]string{append([]string{"--userns=keep-id"}, own...), own, {"--user", "0:0"}}
+	}
+	return [][]string{own, {"--user", "0:0"}}
+}
+
+// contain gives the command that runs in a container of the image. The container goes with the run, however that ends.
+func (b Box) contain(c proc.Command, bounds Bounds) (proc.Command, error) {
+	if b.Image.NewName == nil || b.Image.Name == "" {
+		return c, errors.New("expected an image and a source of names for containers, got none")
+	}
+	program := c.Argv[0]
+	if strings.ContainsRune(program, '/') && !filepath.IsAbs(program) {
+		program = filepath.Join(c.Dir, program)
+	}
+	if filepath.IsAbs(program) && bounds.Project != "" && below(program, bounds.Project) {
+		bounds.Read = append(slices.Clone(bounds.Read), program) // a tool of the project that lies outside of the tree at hand
+	}
+	if c.Dir != "" {
+		bounds.Read = append(slices.Clone(bounds.Read), c.Dir) // a folder that can be written stays so
+	}
+	mounts, err := bounds.mounts()
+	if err != nil {
+		return c, err
+	}
+	name := namePrefix + b.Image.NewName()
+	args := []string{
+		b.Tool, "run", "--rm", "--name", name, "--label", "tercet", "--pull", "never", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+		"--security-opt", "label=disable", "--tmpfs", "/tmp:rw,exec,nosuid,nodev,mode=1777", "--entrypoint", program,
+	}
+	args = append(args, b.user...)
+	if !b.Image.Net && !bounds.Ask {
+		args = append(args, "--network", "none")
+	}
+	if c.Stdin != nil || c.Talk != nil {
+		args = append(args, "--interactive")
+	}
+	if c.Dir != "" {
+		args = append(args, "--workdir", c.Dir)
+	}
+	names := slices.Clone(b.Image.Env)
+	for _, kv := range c.Env {
+		key, _, _ := strings.Cut(kv, "=")
+		names = append(names, key)
+	}
+	slices.Sort(names)
+	for _, key := range slices.Compact(names) {
+		if !slices.Contains(hostOnly(), key) {
+			args = append(args, "--env", key) // the value is in no list of processes
+		}
+	}
+	args = append(append(args, "--env", "TMPDIR=/tmp", "--env", "HOME=/tmp"), mounts...)
+	c.Argv = append(append(args, b.Image.Name), c.Argv[1:]...)
+	c.Env = append(slices.Clone(c.Env), b.Image.Client...)
+	c.After = removal(b.Means, b.Tool, name)
+	return c, nil
+}
+
+// removal ends and removes a container. One that is gone already is no fault.
+func removal(m Means, tool, name string) []string {
+	if m == Podman {
+		return []string{tool, "rm", "--force", "--ignore", "--time", "0", name}
+	}
+	return []string{tool, "rm", "--force", name}
+}
+
+// Removal reads the words of a removal that were recorded, so that nothing else is run in their place: the program is looked
+// for again. The last word is false if they are something else.
+func Removal(words []string) (argv []string, ok bool) {
+	if len(words) < 3 {
+		return nil, false
+	}
+	m, name := Means(path.Base(filepath.ToSlash(words[0]))), words[len(words)-1]
+	id, ours := strings.CutPrefix(name, namePrefix)
+	if m != Docker && m != Podman || !ours || len(id) < 16 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return nil, false
+	}
+	if want := removal(m, words[0], name); !slices.Equal(want, words) {
+		return nil, false
+	}
+	return removal(m, m.String(), name), true
+}
+
+// mounts gives the folders of the bounds as an engine is told, outer ones first. A folder keeps its name; a link in it is
+// followed here, where it means something.
+func (b Bounds) mounts() ([]string, error) {
+	writable := map[string]bool{}
+	for _, name := range b.Read {
+		writable[filepath.Clean(name)] = false
+	}
+	for _, name := range b.Write {
+		writable[filepath.Clean(name)] = true
+	}
+	for _, name := range b.Keep {
+		name = filepath.Clean(name)
+		for outer := range writable {
+			if below(name, outer) { // else it is not there at all
+				writable[name] = false
+				break
+			}
+		}
+	}
+	var names []string
+	for name := range writable {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var out []string
+	for _, name := range names {
+		real, err := filepath.EvalSymlinks(name)
+		if err != nil || covered(name, writable) {
+			continue
+		}
+		fields := []string{"type=bind", "source=" + real, "target=" + name}
+		if !writable[name] {
+			fields = append(fields, "readonly")
+		}
+		var text strings.Builder
+		w := csv.NewWriter(&text)
+		if err := w.Write(fields); err != nil {
+			return nil, err
+		}
+		if w.Flush(); w.Error() != nil {
+			return nil, w.Error()
+		}
+		out = append(out, "--mount", strings.TrimSuffix(text.String(), "\n"))
+	}
+	return out, nil
+}
+
+// covered tells whether the nearest folder around name is mounted with the same right.
+func covered(name string, writable map[string]bool) bool {
+	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
+		if right, ok := writable[dir]; ok {
+			return right == writable[name]
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
