@@ -39,4 +39,4 @@ go test ./subagents/agentcli -run '^TestConformance$' -count 1 -timeout 40m -arg
 if bwrap --unshare-pid --ro-bind / / --dev /dev --proc /proc true 2>/dev/null; then
 	go test ./subagents/agentcli -run '^TestConformance$' -count 1 -timeout 40m -args -agents "$names" -agents-dir "$cache" -box bubblewrap
 fi
-go test ./cmd/tercet -run '^TestAgents$' -count 1 -timeout 20m -args -agents "$names" -agents-dir "$cache"
+go test ./cmd/tercet -run '^TestAgents' -count 1 -timeout 20m -args -agents "$names" -agents-dir "$cache"

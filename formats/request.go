@@ -75,11 +75,16 @@ type Request struct {
 	NoTree bool     `json:"no_tree,omitempty"`
 	Out    string   `json:"out"`              // folder for documents, absolute, made by the Dispatcher
 	Repair []string `json:"repair,omitempty"` // violations of the last return that a repair round names
+	// Refused is that return as it came, cut to MaxRefused bytes: a program that is started anew does not remember it.
+	Refused string `json:"refused,omitempty"`
 	// Schema is the JSON Schema that the fields of the return are to fit; empty: none.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Budget is the share that was reserved for this delegation; a runner stops its program at the end of it.
 	Budget Budget `json:"budget,omitzero"`
 }
+
+// MaxRefused is how much of a refused return is quoted in a repair round.
+const MaxRefused = 32 << 10
 
 // NoSpawns as Budget.Spawns tells that no further worker may be started: zero would be no bound.
 const NoSpawns = -1

@@ -150,6 +150,9 @@ type Metadata struct {
 	Model  string  `json:"model,omitempty"`
 	Tokens Tokens  `json:"tokens,omitzero"`
 	Cost   float64 `json:"cost_usd,omitempty"`
+	// Metered says when the runner's program told its tokens, empty where it told none: a bound of tokens stops work only
+	// while they are told.
+	Metered Metered `json:"metered,omitempty"`
 	// Spawns counts the workers that a command or a workflow called; zero for a worker.
 	Spawns int `json:"spawns,omitempty"`
 	// Sandbox is the tier that the work was done in, empty where no program of its own was started.
@@ -159,6 +162,18 @@ type Metadata struct {
 	// Attempts are the runners that were tried in order, the last one being the one that answered; nil if there was one.
 	Attempts []RunnerAttempt `json:"attempts,omitempty"`
 }
+
+// Metered says when a program tells the tokens that it used.
+type Metered string
+
+// The times of telling.
+const (
+	MeteredSteps Metered = "steps" // after each answer of the model
+	MeteredEnd   Metered = "end"   // when it has ended
+)
+
+// String is the word in the metadata.
+func (m Metered) String() string { return string(m) }
 
 // Tokens counts what a model read and wrote, as its program reports it.
 type Tokens struct {

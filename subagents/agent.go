@@ -23,7 +23,8 @@ type Measured struct {
 	Cost     float64 // US dollars, zero where the program does not say
 	Spawns   int     // workers that were called, by a workflow
 	Sandbox  string
-	Prompt   string // SHA-256 in hexadecimal
+	Metered  formats.Metered // empty where it told no tokens
+	Prompt   string          // SHA-256 in hexadecimal
 	Attempts []formats.RunnerAttempt
 }
 

@@ -42,7 +42,7 @@ type Dispatcher struct {
 	known  map[string]bool   // runs whose record on disk was read; guarded by mu
 }
 
-// Delegate runs one delegation. The depth and the path of r are those of the caller; r.Out and r.Repair are ignored.
+// Delegate runs one delegation. The depth and the path of r are those of the caller; r.Out, r.Repair and r.Refused are ignored.
 // A subagent that does not exist, a delegation that is too deep or goes in a circle, and a fault of the engine are Go
 // errors; whatever the subagent itself does wrong is a failed Return.
 func (d *Dispatcher) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
@@ -155,7 +155,7 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 	}
 	r.Facets = joinFacets(own, r.Facets)
 	r.Timeout = timeoutOf(r.Timeout, def.Info.Timeout)
-	r.Repair, r.Out = nil, ""
+	r.Repair, r.Refused, r.Out = nil, "", ""
 	if r.Dir == "" {
 		r.Dir = d.Dir
 	}
@@ -175,6 +175,7 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 			return formats.Return{}, err
 		}
 		g.req.Repair = slices.Concat(answer.bad, answer.unshaped)
+		g.req.Refused = strings.ToValidUTF8(string(answer.raw[:min(len(answer.raw), formats.MaxRefused)]), "")
 		if answer, err = g.ask(within); err != nil {
 			return formats.Return{}, err
 		}
@@ -347,7 +348,7 @@ func (g *delegation) dropClaims(ret formats.Return) formats.Return {
 	drop("metadata.delegation_depth", m.Depth != 0 && m.Depth != g.req.Depth.Int())
 	drop("metadata.delegation_path", m.Path != nil && !slices.Equal(m.Path, g.req.Path))
 	drop("metadata.worktree", m.Worktree != "" && !g.info.Builtin)
-	drop("what it used", m.Model != "" || m.Tokens != formats.Tokens{} || m.Cost != 0 || m.Spawns != 0 || m.Sandbox != "" || m.Prompt != "" || m.Attempts != nil)
+	drop("what it used", m.Model != "" || m.Tokens != formats.Tokens{} || m.Cost != 0 || m.Spawns != 0 || m.Sandbox != "" || m.Metered != "" || m.Prompt != "" || m.Attempts != nil)
 	ret.Metadata = formats.Metadata{Runner: m.Runner}
 	if g.info.Builtin {
 		ret.Metadata.Worktree = m.Worktree
@@ -366,7 +367,7 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	m.Depth, m.Path = g.req.Depth.Int(), slices.Clone(g.req.Path)
 	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
 	m.Model, m.Tokens, m.Cost, m.Sandbox, m.Prompt = g.used.Model, g.used.Tokens, g.used.Cost, g.used.Sandbox, g.used.Prompt
-	m.Attempts, m.Spawns = g.used.Attempts, g.used.Spawns
+	m.Attempts, m.Spawns, m.Metered = g.used.Attempts, g.used.Spawns, g.used.Metered
 	if g.used.Runner != "" {
 		m.Runner = g.used.Runner
 	}

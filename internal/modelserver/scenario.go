@@ -33,6 +33,8 @@ type Call struct {
 	// Free tells that the tool takes Input, a text, in place of arguments.
 	Free  bool
 	Input string
+	// Forced has the call made even if the tool is not offered, as a model may make one up.
+	Forced bool
 }
 
 // Usage is what the answer says of tokens; a zero Usage means 100 in, 20 of them cached, and 20 out.
@@ -55,7 +57,7 @@ func (r *Reply) fill(t Turn) {
 		r.Text = defaultText
 	}
 	for _, c := range r.Calls {
-		if !slices.Contains(t.Tools, c.Tool) {
+		if !c.Forced && !slices.Contains(t.Tools, c.Tool) {
 			r.Text, r.Calls = "the tool "+c.Tool+" is not offered", nil
 			return
 		}

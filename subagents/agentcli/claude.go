@@ -14,7 +14,7 @@ import (
 // tool leaves no trace but permission_denials; an ignored schema leaves none at all.
 func Claude() Driver {
 	return Driver{
-		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Schema: true,
+		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Metered: formats.MeteredSteps, Schema: true,
 		Logins: []Login{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}}, Keys: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 		Argv: claudeArgv, Env: claudeEnv, Line: claudeLine,
 	}

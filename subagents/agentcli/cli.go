@@ -145,6 +145,9 @@ func (c *CLI) measure(used *subagents.Measured, reading *Reading) {
 		used.Model = reading.Model
 	}
 	used.Tokens, used.Cost = reading.Tokens, reading.Cost
+	if used.Tokens.Total() > 0 {
+		used.Metered = c.Driver.Metered
+	}
 }
 
 // prepare says where everything is, and what the child's environment has besides the Starter's.
@@ -199,12 +202,34 @@ func (c *CLI) writeFiles(call Call) error {
 			return &FolderError{Op: "make a private home", Err: err}
 		}
 	}
-	if c.Driver.Files == nil {
+	place := func(name string) (string, error) {
+		at := filepath.Join(call.Private, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			return "", &FolderError{Op: "make a folder of the call", Err: err}
+		}
+		return at, nil
+	}
+	if c.Driver.Files != nil {
+		for name, data := range c.Driver.Files(call) {
+			at, err := place(name)
+			if err == nil {
+				err = writeNew(at, data)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if c.Driver.Links == nil {
 		return nil
 	}
-	for name, data := range c.Driver.Files(call) {
-		if err := writeNew(filepath.Join(call.Private, name), data); err != nil {
+	for name, to := range c.Driver.Links(call) {
+		at, err := place(name)
+		if err != nil {
 			return err
+		}
+		if err := os.Symlink(to, at); err != nil {
+			return &FolderError{Op: "link the login", Err: err}
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 // missing but a folder that cannot be written and a network that is not there.
 func Codex() Driver {
 	return Driver{
-		Name: "codex", Package: "@openai/codex", Tested: "0.169.0", Schema: true,
+		Name: "codex", Package: "@openai/codex", Tested: "0.169.0", Metered: formats.MeteredEnd, Schema: true,
 		Logins: []Login{{"CODEX_HOME", ".codex", "auth.json"}}, Keys: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
 		Argv: codexArgv, Files: codexFiles, Line: codexLine,
 	}
@@ -37,13 +37,17 @@ func codexArgv(c Call) []string {
 	args := []string{
 		"exec", "--json", "--skip-git-repo-check", "--ephemeral", "-C", c.Dir,
 		"-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false", "-c", `otel.exporter="none"`,
-		"-c", "features.plugins=false", "-c", "features.apps=false", "-c", `approval_policy="never"`,
+		"-c", "features.plugins=false", "-c", "features.apps=false", "-c", "features.multi_agent=false", "-c", "features.goals=false", "-c", `approval_policy="never"`,
 		"-c", `default_permissions="tercet"`, "-c", "permissions.tercet.filesystem=" + codexFolders(c),
 	}
 	if c.Grant.Net {
 		args = append(args, "-c", "permissions.tercet.network={enabled=true}")
 	}
-	if name := codexProvider(c); name != "" {
+	provider, servers := codexConfig(c)
+	for _, name := range servers {
+		args = append(args, set("mcp_servers."+name+".enabled", false)...) // nobody granted its tools
+	}
+	if name := provider; name != "" {
 		args = append(args, set("model_providers."+name+".request_max_retries", 0)...)
 		args = append(args, set("model_providers."+name+".stream_max_retries", 0)...)
 	}
@@ -109,24 +113,27 @@ func codexFiles(c Call) map[string][]byte {
 	return map[string][]byte{codexSchema: c.Schema}
 }
 
-// codexProvider gives the provider that the person's own configuration chooses and defines, empty for a built-in one, whose
-// retries cannot be changed.
-func codexProvider(c Call) string {
+// codexConfig gives the provider that the person's own configuration chooses and defines, empty for a built-in one, whose
+// retries cannot be changed, and the names of the servers of tools in it.
+func codexConfig(c Call) (provider string, servers []string) {
 	home := c.Lookup("CODEX_HOME")
 	if home == "" {
 		home = filepath.Join(c.Lookup("HOME"), ".codex")
 	}
 	src, err := os.ReadFile(filepath.Join(home, "config.toml"))
 	if err != nil {
-		return ""
+		return "", nil
 	}
-	name, section, defined := "", "", ""
+	name, section := "", ""
 	for lines := bufio.NewScanner(bytes.NewReader(src)); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
 		if strings.HasPrefix(line, "[") {
 			section = strings.Trim(line, "[] ")
 			if strings.TrimPrefix(section, "model_providers.") == name && name != "" {
-				defined = name
+				provider = name
+			}
+			if server, ok := strings.CutPrefix(section, "mcp_servers."); ok && !strings.Contains(strings.Trim(server, `"`), ".") {
+				servers = append(servers, server)
 			}
 			continue
 		}
@@ -136,7 +143,7 @@ func codexProvider(c Call) string {
 			name = strings.Trim(strings.TrimSpace(value), `"'`)
 		}
 	}
-	return defined
+	return provider, servers
 }
 
 // codexEvent is the part of an event that is read.

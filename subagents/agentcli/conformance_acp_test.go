@@ -44,7 +44,7 @@ func (d drive) agent(c *agentcli.CLI) subagents.Metered {
 // greets asks the agent who it is.
 func (d drive) greets(t *testing.T) {
 	t.Helper()
-	found, err := agentcli.ProbeACP(t.Context(), d.starter(t, "text", "version"), d.speaker, t.TempDir())
+	found, err := agentcli.ProbeACP(t.Context(), d.starter(t, scene{scenario: "text"}, "version"), d.speaker, t.TempDir())
 	if err != nil || found.Version != d.speaker.Driver.Tested {
 		t.Errorf("ProbeACP(%s) = %+v, %v, want version %s", d.speaker.Name, found, err, d.speaker.Driver.Tested)
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tercet/formats"
 	"tercet/internal/modelserver"
 	"tercet/internal/proc"
@@ -52,6 +54,9 @@ type scene struct {
 	cancel   bool // as soon as the model is asked
 	repair   bool
 	files    map[string]string // in the home folder
+	isolated bool              // with a home of its own
+	hosts    bool              // under strace
+	project  map[string]string // further files of the project; MARK in them is a file that they make if they are obeyed
 }
 
 // played is what came of it.
@@ -63,6 +68,8 @@ type played struct {
 	home     string
 	key      string
 	took     time.Duration
+	mark     string // see scene.project
+	trace    string // what strace wrote
 }
 
 func TestConformance(t *testing.T) {
@@ -74,11 +81,12 @@ func TestConformance(t *testing.T) {
 		driver, speaker, folder := driven(t, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: scripts()})
+			var listener *httptest.Server
+			server, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: scripts(func() string { return listener.URL })})
 			if err != nil {
 				t.Fatal(err)
 			}
-			listener := httptest.NewServer(server)
+			listener = httptest.NewServer(server)
 			t.Cleanup(func() {
 				server.Close()
 				listener.CloseClientConnections()
@@ -99,7 +107,7 @@ var (
 )
 
 // scripts are what the model does; where things are it reads in the prompt, as a model has to.
-func scripts() map[string]modelserver.Script {
+func scripts(server func() string) map[string]modelserver.Script {
 	steps := func(list ...func(t modelserver.Turn, ret, out, dir string) modelserver.Reply) modelserver.Script {
 		return func(t modelserver.Turn) modelserver.Reply {
 			ret := returnPath.FindString(t.Prompt)
@@ -156,7 +164,22 @@ func scripts() map[string]modelserver.Script {
 			}
 			return t.Write("/nowhere/at/all", "x")
 		}),
+		"flood": steps(func(t turn, _, out, _ string) reply {
+			return t.Shell("head -c 104857600 /dev/zero | tr '\\0' x | fold -w 100; echo flooded > " + out + "/r.md")
+		}, write(toReturn, ok), done),
+		"spend": steps(again, again, again, again, again, again, again, again, write(toReturn, ok), done),
+		"grabs": steps(func(t turn, _, out, _ string) reply { return grab(t, "shell", "echo 42 > "+out+"/r.md") },
+			func(t turn, _, _, _ string) reply {
+				return grab(t, "net", modelserver.Base(server(), "fetched", t.Key)+"/page")
+			},
+			func(t turn, _, _, dir string) reply { return grab(t, "write", filepath.Join(dir, "made.txt")) },
+			write(toReturn, ok), done),
 	}
+}
+
+// again is one more step that does nothing.
+func again(t modelserver.Turn, _, _, _ string) modelserver.Reply {
+	return t.Shell(fmt.Sprintf("echo again %d", t.Results)) // gemini stops at the same call five times in a row
 }
 
 func nonceOf(t modelserver.Turn) string {
@@ -167,54 +190,54 @@ func nonceOf(t modelserver.Turn) string {
 	return m[1]
 }
 
-func (d drive) starter(t *testing.T, scenario, key string) *proc.Starter {
+func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 	t.Helper()
-	home := t.TempDir()
-	base := modelserver.Base(d.url, scenario, key)
-	env := []string{"PATH=" + d.bin + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb"}
-	file := func(name, text string) {
-		name = filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	home, temp := t.TempDir(), t.TempDir()
+	base := modelserver.Base(d.url, s.scenario, key)
+	env := []string{"PATH=" + d.wrapper(t, s, base, temp+".trace") + d.bin + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb"}
+	file := func(name, text string) { put(t, filepath.Join(home, name), text) }
 	switch d.driver.Name {
 	case "claude":
 		env = append(env, "ANTHROPIC_BASE_URL="+base, "ANTHROPIC_API_KEY=sk-test")
 	case "codex":
 		file(".codex/config.toml", fmt.Sprintf("model_provider = \"local\"\n[model_providers.local]\nname = \"local\"\nbase_url = %q\nenv_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n", base))
-		env = append(env, "LOCAL_KEY=sk-test")
+		env = append(env, "LOCAL_KEY=sk-test", "CODEX_API_KEY=sk-test")
 	case "opencode":
-		file(".config/opencode/opencode.json", fmt.Sprintf(`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`, base))
+		file(".config/opencode/opencode.json", fmt.Sprintf(`{"$schema": "https://opencode.ai/config.json", "provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`, base))
 		// What it asks of the package registry is answered with 404 at once.
 		env = append(env, "npm_config_registry="+base+"/")
+		if s.isolated {
+			env = append(env, "OPENCODE_CONFIG="+home+"/.config/opencode/opencode.json")
+		}
 	case "gemini":
 		file(".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1, "retryFetchErrors": false}}`)
 		env = append(env, "GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL="+base)
 	}
-	s, err := proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now, Temp: t.TempDir(),
+	starter, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now, Temp: temp,
 		Grace: proc.Grace{Interrupt: time.Second, Terminate: time.Second}, Supervisor: supervisor(t),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return starter
 }
 
 func (d drive) play(t *testing.T, s scene) played {
 	t.Helper()
 	root := t.TempDir()
 	key := strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
-	p := played{dir: root, key: key, out: filepath.Join(root, ".tercet/runs/r1/work/out")}
+	p := played{dir: root, key: key, out: filepath.Join(root, ".tercet/runs/r1/work/out"), mark: filepath.Join(root, "obeyed")}
+	starter := d.starter(t, s, key)
+	p.home, p.trace = homeOf(starter), starter.Temp+".trace"
 	if err := os.MkdirAll(p.out, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(root, ".tercet/state.json"), []byte("the state\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range s.project {
+		put(t, filepath.Join(root, name), strings.ReplaceAll(text, "MARK", p.mark))
 	}
 	info := formats.AgentInfo{Name: "worker", Role: formats.RoleUtility, Tools: append([]string{"read", "search"}, s.tools...), File: "worker.md"}
 	if s.info != nil {
@@ -222,20 +245,12 @@ func (d drive) play(t *testing.T, s scene) played {
 	}
 	model := map[string]string{"codex": "gpt-5-codex", "gemini": "gemini-2.5-flash"}
 	agent := &agentcli.CLI{
-		Driver: d.driver, Starter: d.starter(t, s.scenario, key), Root: root, Nonce: func() string { return "n0nce-" + key },
+		Driver: d.driver, Starter: starter, Root: root, IsolatedHome: s.isolated, Nonce: func() string { return "n0nce-" + key },
 		Definition: subagents.Definition{Info: info, File: "worker.md", Model: model, Limits: s.limits},
 	}
 	agent.Confine = d.confine(t, agent.Starter, root)
-	for _, kv := range agent.Starter.Env {
-		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
-			p.home = home
-		}
-	}
 	for name, text := range s.files {
-		name = filepath.Join(p.home, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		put(t, filepath.Join(p.home, name), text)
 	}
 	if s.timeout == 0 {
 		s.timeout = 2 * time.Minute
@@ -257,11 +272,20 @@ func (d drive) play(t *testing.T, s scene) played {
 	if s.repair {
 		r.Repair = []string{"expected a return, got none"}
 	}
+	before := snapshot(t, p.home)
 	begin := time.Now()
 	p.ret, p.used, p.err = d.agent(agent).RunMetered(ctx, r)
 	p.took = time.Since(begin)
 	if left := survivors(t, "TERCET_RUN=r1-"+key); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
+	}
+	if left, err := os.ReadDir(starter.Temp); err != nil || len(left) > 0 {
+		t.Errorf("temporary folder has %v, %v, want nothing left", left, err)
+	}
+	if s.isolated {
+		if d := cmp.Diff(before, snapshot(t, p.home)); d != "" {
+			t.Errorf("the person's home (-before +after)\n%s", d)
+		}
 	}
 	if state, err := os.ReadFile(filepath.Join(root, ".tercet/state.json")); s.scenario == "outside" && *boxFlag == "landlock" {
 		t.Logf("state.json = %q under landlock", state)
@@ -296,7 +320,7 @@ func (d drive) version(t *testing.T) {
 		d.greets(t)
 		return
 	}
-	found, err := agentcli.Probe(t.Context(), d.starter(t, "text", "version"), d.driver)
+	found, err := agentcli.Probe(t.Context(), d.starter(t, scene{scenario: "text"}, "version"), d.driver)
 	if err != nil || found.Version != d.driver.Tested {
 		t.Errorf("Probe(%s) = %+v, %v, want version %s", d.driver.Name, found, err, d.driver.Tested)
 	}
@@ -336,12 +360,12 @@ func (d drive) cases() []conformance {
 		}
 	}
 	patience := 8 * time.Second
-	busy, retried := formats.CodeTransient, 2
+	retried := 2
 	switch d.driver.Name { // these are slow to begin
 	case "gemini":
 		patience = 40 * time.Second
 	case "opencode":
-		patience, busy, retried = 90*time.Second, formats.CodeTimeout, 60 // it asks a busy server again without a word: our time ends it
+		patience, retried = 40*time.Second, 12 // it asks a busy server again for more than a minute, and cannot be told not to
 	}
 	all := []conformance{
 		{"text is no return", scene{scenario: "text"}, refused},
@@ -382,8 +406,8 @@ func (d drive) cases() []conformance {
 		}},
 		{"400", scene{scenario: "400"}, code(formats.CodeUnknown, 6)},
 		{"401", scene{scenario: "401"}, code(formats.CodeAuth, 2)},
-		{"429", scene{scenario: "429", timeout: patience}, code(busy, retried)},
-		{"500", scene{scenario: "500", timeout: patience}, code(busy, retried)},
+		{"429", scene{scenario: "429"}, code(formats.CodeTransient, retried)},
+		{"500", scene{scenario: "500"}, code(formats.CodeTransient, retried)},
 		{"invalid JSON", scene{scenario: "garbage"}, code(formats.CodeTransient, 12)},
 		{"cut", scene{scenario: "cut"}, code(formats.CodeTransient, 12)},
 		{"hang", scene{scenario: "hang", timeout: patience}, func(t *testing.T, d drive, p played) {
@@ -407,6 +431,9 @@ func (d drive) cases() []conformance {
 	if d.speaker.Name != "" {
 		return d.acpCases(all)
 	}
+	if *boxFlag == "" {
+		all = append(all, d.more(code, completed)...)
+	}
 	if d.driver.Schema {
 		all = append(all,
 			conformance{"schema obeyed", scene{scenario: "obeys", repair: true, info: func(i *formats.AgentInfo) { i.NoArtifacts = true }}, completed("obeyed")},
@@ -423,6 +450,9 @@ func measured(t *testing.T, d drive, p played) {
 	}
 	if p.used.Runner != d.driver.Name || p.used.Model == "" && d.driver.Name != "opencode" || len(p.used.Prompt) != 64 {
 		t.Errorf("measured = %+v, want runner, model and digest of the prompt", p.used)
+	}
+	if p.used.Metered != d.driver.Metered {
+		t.Errorf("metered = %q, want %q", p.used.Metered, d.driver.Metered)
 	}
 	if p.used.Tokens.Input < 100 || p.used.Tokens.Output < 20 || p.used.Tokens.Cached < 20 {
 		t.Errorf("tokens = %+v, want at least those of one answer", p.used.Tokens)

@@ -16,12 +16,16 @@ type Driver struct {
 	Argv func(Call) []string
 	// Env gives KEY=VALUE to add to the environment of the child; nil adds nothing.
 	Env func(Call) []string
-	// Files are written into Call.Private before the program starts, by name; nil writes nothing.
+	// Files are written into Call.Private before the program starts, by name, with the folders that a name has; nil writes nothing.
 	Files func(Call) map[string][]byte
+	// Links are made there too, by name, and lead to what they name; nil makes none.
+	Links func(Call) map[string]string
 	// Line takes one line of standard output into the reading.
 	Line func(*Reading, []byte)
 	// End judges what the lines alone do not say; nil: the lines say all.
 	End func(*Reading, Ending)
+	// Metered tells when the program says what it used.
+	Metered formats.Metered
 	// Schema tells that the program can be given a schema for its answer.
 	Schema bool
 	// Logins are files that the program keeps when a person has logged in, below the folder that a variable names; Keys are

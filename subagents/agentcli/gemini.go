@@ -1,7 +1,9 @@
 package agentcli
 
 import (
+	"cmp"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,17 +14,22 @@ import (
 // Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256; errors stand in the result event or, before
 // there is one, on standard error behind a stack trace; what is not granted is not offered to the model at all, and a refused
 // tool is a tool_result with an error.
+//
+// Settings that stand above the person's are read only where root owns every folder above them, and a project's settings can
+// start programs and name another server. So each call has a folder of its own for settings, in which the files of the login
+// are links, and the project is one that it does not trust: it reads no settings there, and refuses commands of git.
 func Gemini() Driver {
 	return Driver{
-		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0",
+		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0", Metered: formats.MeteredEnd,
 		Logins: []Login{{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"}}, Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-		Argv: geminiArgv, Env: geminiEnv, Files: geminiFiles, Line: geminiLine, End: geminiEnd,
+		Argv: geminiArgv, Env: geminiEnv, Files: geminiFiles, Links: geminiLinks, Line: geminiLine, End: geminiEnd,
 	}
 }
 
 const (
 	geminiPolicy   = "policy.toml"
-	geminiSettings = "settings.json"
+	geminiHome     = "gemini" // stands in for the folder of the person
+	geminiSettings = geminiHome + "/.gemini/settings.json"
 )
 
 func geminiArgv(c Call) []string {
@@ -38,13 +45,54 @@ func geminiArgv(c Call) []string {
 
 func geminiEnv(c Call) []string {
 	return []string{
-		"GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false",
-		"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + filepath.Join(c.Private, geminiSettings),
+		"GEMINI_CLI_TRUST_WORKSPACE=false", "GEMINI_TELEMETRY_ENABLED=false", "GEMINI_CLI_HOME=" + filepath.Join(c.Private, geminiHome),
 	}
 }
 
-// geminiFiles are the rules of its policy engine, and settings that come before the person's. It does not read the settings
-// where a folder above them can be written by others.
+// geminiDir is the folder in which the person's settings and login are, empty if there is none.
+func geminiDir(c Call) string {
+	home := cmp.Or(c.Lookup("GEMINI_CLI_HOME"), c.Lookup("HOME"))
+	if home == "" || c.Home != "" {
+		return ""
+	}
+	return filepath.Join(home, ".gemini")
+}
+
+// geminiLinks are the files that a login left, which the program writes again when it renews it.
+func geminiLinks(c Call) map[string]string {
+	out := map[string]string{}
+	dir := geminiDir(c)
+	if dir == "" {
+		return out
+	}
+	for _, name := range []string{"oauth_creds.json", "google_accounts.json", "gemini-credentials.json", "installation_id"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			out[geminiHome+"/.gemini/"+name] = filepath.Join(dir, name)
+		}
+	}
+	return out
+}
+
+// geminiLogin is the kind of login: that of the key that the environment has, else what the person chose.
+func geminiLogin(c Call) string {
+	if c.Lookup("GEMINI_API_KEY") != "" {
+		return "gemini-api-key"
+	}
+	var settings struct {
+		Security struct {
+			Auth struct {
+				Type string `json:"selectedType"`
+			} `json:"auth"`
+		} `json:"security"`
+	}
+	text, err := os.ReadFile(filepath.Join(geminiDir(c), "settings.json"))
+	if geminiDir(c) == "" || err != nil || json.Unmarshal(text, &settings) != nil {
+		return ""
+	}
+	return settings.Security.Auth.Type
+}
+
+// geminiFiles are the rules of its policy engine, and its settings.
 func geminiFiles(c Call) map[string][]byte {
 	const files, shell, net = `["write_file", "replace"]`, `"run_shell_command"`, `["web_fetch", "google_web_search"]`
 	var b strings.Builder
@@ -74,20 +122,21 @@ func geminiFiles(c Call) map[string][]byte {
 	word := map[bool]string{true: "allow", false: "deny"}
 	rule(shell, word[c.Grant.Shell], "", "900")
 	rule(net, word[c.Grant.Net], "", "900")
+	rule(`["invoke_agent", "enter_plan_mode"]`, "deny", "", "950")
+	security := map[string]any{"folderTrust": map[string]any{"enabled": false}} // else it does not start where it does not trust
+	if login := geminiLogin(c); login != "" {
+		security["auth"] = map[string]any{"selectedType": login}
+	}
 	settings := map[string]any{
 		"privacy":   map[string]any{"usageStatisticsEnabled": false},
 		"telemetry": map[string]any{"enabled": false},
 		"general":   map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 1, "retryFetchErrors": false},
-	}
-	if c.Lookup("GEMINI_API_KEY") != "" {
-		settings["security"] = map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}}
+		"tools":     map[string]any{"shell": map[string]any{"enableInteractiveShell": false}},
+		"security":  security,
 	}
 	out := map[string][]byte{geminiPolicy: []byte(b.String())}
 	if text, err := json.Marshal(settings); err == nil {
 		out[geminiSettings] = text
-		if c.Home != "" {
-			out["home/.gemini/settings.json"] = text
-		}
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 // counted; it keeps a library of 5 MB in the temporary folder, which is private and removed.
 func OpenCode() Driver {
 	return Driver{
-		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33",
+		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33", Metered: formats.MeteredSteps,
 		Logins: []Login{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}}, Keys: []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENCODE_API_KEY"},
 		Argv: openCodeArgv, Env: openCodeEnv, Line: openCodeLine, End: openCodeEnd,
 	}
@@ -30,7 +30,9 @@ func openCodeArgv(c Call) []string {
 func openCodeEnv(c Call) []string {
 	return []string{
 		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
-		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "OPENCODE_CONFIG_CONTENT=" + openCodeConfig(c),
+		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+		// A project's configuration may hold plugins, servers and formatters, which are programs.
+		"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_CONFIG_CONTENT=" + openCodeConfig(c),
 	}
 }
 
@@ -73,6 +75,8 @@ func openCodeConfig(c Call) string {
 		return `"deny"`
 	}
 	parts := []string{
+		// What is not named is a tool of a server or plugin of the person's, which nobody granted.
+		`"*":"deny"`, `"read":"allow"`, `"list":"allow"`, `"glob":"allow"`, `"grep":"allow"`, `"todowrite":"allow"`, `"todoread":"allow"`, `"lsp":"allow"`,
 		`"edit":{` + strings.Join(edit, ",") + `}`, `"external_directory":{` + strings.Join(outside, ",") + `}`,
 		`"bash":` + word(c.Grant.Shell), `"webfetch":` + word(c.Grant.Net), `"websearch":` + word(c.Grant.Net),
 		`"task":"deny"`, `"question":"deny"`, `"skill":"deny"`, `"doom_loop":"deny"`,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -114,6 +115,9 @@ func instruction(r formats.Request) string {
 			fmt.Fprintf(&list, "%d. %s\n", i+1, one)
 		}
 		s.add(material("What tercet found in it, quoting it:", "text", list.String()))
+		if r.Refused != "" {
+			s.add(material("What was returned, without the nonce of that call:", "text", withoutNonce(r.Refused)))
+		}
 	}
 	if s.Len() == 0 {
 		s.add("No instruction is given: do what your description and the input say.")
@@ -187,4 +191,9 @@ func issues(all []formats.Issue) string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// withoutNonce takes the nonce of an earlier call out of a return, so that it is not copied into the next one.
+func withoutNonce(text string) string {
+	return regexp.MustCompile(`"nonce"\s*:\s*"[^"\n]*"\s*,?`).ReplaceAllString(text, "")
 }
