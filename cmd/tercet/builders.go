@@ -40,7 +40,7 @@ func (w *world) check(ctx context.Context, dir string, c checks.Check) (checks.R
 			return checks.Result{}, &formats.Failure{Code: formats.CodeDenied, Message: fmt.Sprintf("running %q was not approved", c.Argv)}
 		}
 	}
-	return checks.Run(ctx, w.starter, dir, c)
+	return checks.Run(ctx, w.starter, dir, c, w.checkBounds())
 }
 
 func (w *world) worktrees() error {

@@ -14,6 +14,7 @@ import (
 	"tercet/internal/config"
 	"tercet/internal/proc"
 	"tercet/subagents/agentcli"
+	"tercet/subagents/checks"
 	"tercet/subagents/sandbox"
 	"tercet/subagents/sandbox/classify"
 )
@@ -123,6 +124,26 @@ func (w *world) confineScript(ctx context.Context, r formats.Request, c proc.Com
 func (w *world) confineProgram(tools []string) agentcli.Wrap {
 	return func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
 		return w.confine(ctx, r, c, needs{net: slices.Contains(tools, "net")})
+	}
+}
+
+// checkBounds are those of a project's checks, nil unless the configuration asks for them. What a check does is known where it
+// names a program that is; the project's own tools do what the checkout holds.
+func (w *world) checkBounds() checks.Confine {
+	if !w.cfg.Boxes.Checks {
+		return nil
+	}
+	return func(ctx context.Context, dir string, c proc.Command) (proc.Command, string, error) {
+		report, err := classify.Argv(c.Argv, classify.Place{Root: dir, Dir: dir, Home: w.app.env("HOME")})
+		if err != nil {
+			return c, sandbox.Blocked.String(), err
+		}
+		b, err := w.box(ctx, report)
+		if err != nil {
+			return c, sandbox.Blocked.String(), err
+		}
+		c, err = b.Wrap(c, w.bounds(dir, dir))
+		return c, b.String(), err
 	}
 }
 

@@ -50,7 +50,7 @@ func (w *world) runners(def subagents.Definition) subagents.Agent {
 func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 	switch name {
 	case runnerOffline, "":
-		workers := offline.Workers{Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}, Confine: w.confineScript}
+		workers := offline.Workers{Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}, Confine: w.confineScript, ConfineCheck: w.checkBounds()}
 		return workers.For(def.Info)
 	case runnerAuto:
 		return &agentcli.Chosen{Auto: w.auto, For: func(found string) subagents.Agent { return w.runner(def, found) }}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/subagents"
 	"tercet/subagents/checks"
 )
 
@@ -17,8 +18,20 @@ type Gatekeeper struct {
 	Check func(ctx context.Context, dir string, c checks.Check) (checks.Result, error)
 }
 
-// Run runs every check, also after one that does not pass, so that all issues are known.
+// Run does what RunMetered does.
 func (g Gatekeeper) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := g.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered runs every check, also after one that does not pass, so that all issues are known. It tells the tier of the last.
+func (g Gatekeeper) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	var used subagents.Measured
+	ret, err := g.run(ctx, r, &used.Sandbox)
+	return ret, used, err
+}
+
+func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (formats.Return, error) {
 	in := inputOf(r)
 	in.only("command", "project")
 	argv, project := in.words("command"), in.words("project")
@@ -61,6 +74,7 @@ func (g Gatekeeper) Run(ctx context.Context, r formats.Request) (formats.Return,
 		if err != nil {
 			return notRun(ctx, c, err)
 		}
+		*tier = res.Sandbox
 		line := c.String()
 		if res.Passed {
 			told = append(told, line+" passes")

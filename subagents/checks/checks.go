@@ -8,10 +8,12 @@
 package checks
 
 import (
+	"context"
 	"strings"
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/proc"
 )
 
 // Stack is a family of tools.
@@ -92,7 +94,11 @@ type Result struct {
 	Output   string          // standard output, then standard error, cleaned for a terminal, shortened in the middle
 	TimedOut bool
 	Duration time.Duration
+	Sandbox  string // the tier that it ran in, empty without bounds
 }
+
+// Confine puts the program of a check within bounds and names the tier. Its error says why the check must not run.
+type Confine func(ctx context.Context, dir string, c proc.Command) (proc.Command, string, error)
 
 // MaxIssues is the most issues of one check.
 const MaxIssues = 100

@@ -13,9 +13,9 @@ import (
 	"tercet/internal/proc"
 )
 
-// Run runs c in dir, which is absolute. That the check found something wrong is a Result; an error means that it could
+// Run runs c in dir, which is absolute, within the bounds of confine; nil means none. That the check found something wrong is a Result; an error means that it could
 // not run: *ToolError, the *proc.DeniedError of a starter without leave, another cause, or the context's error.
-func Run(ctx context.Context, s *proc.Starter, dir string, c Check) (Result, error) {
+func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Confine) (Result, error) {
 	if len(c.Argv) == 0 {
 		return Result{}, &formats.ValueError{What: "the command of a check", Got: ""}
 	}
@@ -32,6 +32,14 @@ func Run(ctx context.Context, s *proc.Starter, dir string, c Check) (Result, err
 		defer func() { _ = os.RemoveAll(cache) }() //nolint:errcheck // reason: a cache of its own in the temporary folder
 		cmd.Env = append(cmd.Env, "PYTHONPYCACHEPREFIX="+cache)
 	}
+	tier := ""
+	if confine != nil {
+		bounded, name, err := confine(ctx, dir, cmd)
+		if err != nil {
+			return Result{}, classify(c, err)
+		}
+		cmd, tier = bounded, name
+	}
 	res, err := s.Run(ctx, cmd)
 	if err != nil {
 		return Result{}, classify(c, err)
@@ -39,7 +47,7 @@ func Run(ctx context.Context, s *proc.Starter, dir string, c Check) (Result, err
 	out := strings.Join([]string{string(res.Stdout), string(res.Stderr)}, "\n")
 	r := Result{
 		Check: c, Passed: res.Success(), Exit: res.Exit, Output: shorten(clean(out)),
-		TimedOut: res.TimedOut != proc.TimeoutNone, Duration: res.Duration,
+		TimedOut: res.TimedOut != proc.TimeoutNone, Duration: res.Duration, Sandbox: tier,
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := project(t, map[string]string{"a.c": "x\n"})
-			got, err := checks.Run(t.Context(), starter(t, nil, nil), dir, tool(tt.script))
+			got, err := checks.Run(t.Context(), starter(t, nil, nil), dir, tool(tt.script), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestRunShortensOutput(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"a.c": ""})
 	script := "printf 'first\\033[1m\\n'; i=0; while [ $i -lt 9000 ]; do echo 'é filling ☃'; i=$((i+1)); done; echo last; i=0; while [ $i -lt 200 ]; do echo \"a.c:$((i+1)): bad\" >&2; i=$((i+1)); done; exit 1"
-	got, err := checks.Run(t.Context(), starter(t, nil, nil), dir, tool(script))
+	got, err := checks.Run(t.Context(), starter(t, nil, nil), dir, tool(script), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestTrimmedPaths(t *testing.T) {
 			if kind == checks.Test {
 				c.Argv = []string{"go", "test", "-vet=off", "./r"}
 			}
-			r, err := checks.Run(t.Context(), s, dir, c)
+			r, err := checks.Run(t.Context(), s, dir, c, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,12 +164,12 @@ func TestRunCannot(t *testing.T) {
 		{"no command", starter(t, nil, nil), dir, checks.Check{}, formats.CodeUsage},
 	}
 	for _, tt := range tests {
-		_, err := checks.Run(t.Context(), tt.s, tt.dir, tt.c)
+		_, err := checks.Run(t.Context(), tt.s, tt.dir, tt.c, nil)
 		if got := formats.CodeOf(err); err == nil || got != tt.want {
 			t.Errorf("Run(%s) = %v with code %s, want %s", tt.name, err, got, tt.want)
 		}
 	}
-	if _, err := checks.Run(ended, starter(t, nil, nil), dir, tool("true")); !errors.Is(err, context.Canceled) {
+	if _, err := checks.Run(ended, starter(t, nil, nil), dir, tool("true"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run with an ended context = %v, want %v", err, context.Canceled)
 	}
 	tool := &checks.ToolError{Check: checks.Check{Stack: checks.Go, Kind: checks.Lint, Argv: []string{"go"}}, Err: reason}
@@ -243,7 +243,7 @@ func TestRealTools(t *testing.T) {
 			dir := project(t, tt.files)
 			got := map[checks.Kind]string{}
 			for _, c := range checks.Detect(os.DirFS(dir)) {
-				r, err := checks.Run(t.Context(), s, dir, c)
+				r, err := checks.Run(t.Context(), s, dir, c, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -14,6 +14,7 @@ import (
 	"tercet/internal/git"
 	"tercet/internal/proc"
 	"tercet/subagents"
+	"tercet/subagents/checks"
 )
 
 // Docs reads files by their path relative to the project root.
@@ -39,6 +40,8 @@ type Workers struct {
 	Clock    Clock
 	// Confine puts what a plan runs within bounds; nil: it runs without.
 	Confine Confine
+	// ConfineCheck puts a project's checks within bounds; nil: they run without.
+	ConfineCheck checks.Confine
 }
 
 // Confine gives the command that runs a script within the bounds of a delegation, and the name of the tier. Its error says
@@ -63,7 +66,7 @@ func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 	case formats.RoleImplementer:
 		return Implementer{Docs: w.Docs, Git: w.Git, Starter: w.Starter, Approver: w.Approver, Confine: w.Confine}
 	case formats.RoleReviewer:
-		return Reviewer{Starter: w.Starter, Contract: info}
+		return Reviewer{Starter: w.Starter, Contract: info, Confine: w.ConfineCheck}
 	case formats.RoleWriter, formats.RoleUtility:
 	}
 	return Nobody{Role: info.Role}

@@ -9,6 +9,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/subagents"
 	"tercet/subagents/checks"
 )
 
@@ -18,6 +19,8 @@ type Reviewer struct {
 	// Contract decides whether a review document is written and whether an outcome without a verdict is allowed; the zero
 	// value allows both.
 	Contract formats.AgentInfo
+	// Confine puts the checks within bounds; nil: they run without.
+	Confine checks.Confine
 }
 
 // Runner is the name that the metadata of its returns shows.
@@ -28,8 +31,21 @@ const (
 	noChecks   = "no checks known here"
 )
 
-// Run runs the checks in the tree of the request; the input `only` picks those of one stack.
+// Run does what RunMetered does.
 func (v Reviewer) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := v.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered runs the checks in the tree of the request; the input `only` picks those of one stack. It tells the tier of the
+// last one.
+func (v Reviewer) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	used := subagents.Measured{Runner: runnerName}
+	ret, err := v.run(ctx, r, &used.Sandbox)
+	return ret, used, err
+}
+
+func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (formats.Return, error) {
 	if v.Starter == nil {
 		return formats.Return{}, &MissingError{What: "a starter of children"}
 	}
@@ -54,10 +70,11 @@ func (v Reviewer) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	starter := *v.Starter
 	starter.Env = append(slices.Clone(starter.Env), childEnv(r)...)
 	for _, c := range list {
-		res, err := checks.Run(ctx, &starter, r.Dir, c)
+		res, err := checks.Run(ctx, &starter, r.Dir, c, v.Confine)
 		if err != nil {
 			return agentFault(err)
 		}
+		*tier = res.Sandbox
 		a.results = append(a.results, res)
 	}
 	return v.answer(r, a)
