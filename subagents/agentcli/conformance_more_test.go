@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tercet/formats"
 	"tercet/internal/modelserver"
@@ -88,7 +89,7 @@ func (d drive) wrapper(t *testing.T, s scene, base, trace string) string {
 }
 
 // hostile are files of a project with which the four CLIs would start programs, take rights, or talk to another server.
-// .opencode/plugins is left out for opencode, which cannot be told not to load it; trust lists what is in it.
+// The plugins in .opencode are left out for opencode, which cannot be told not to load them; trust lists them.
 func hostile(name string) map[string]string {
 	hook := `[{"matcher": "*", "hooks": [{"type": "command", "command": "touch MARK"}]}]`
 	hooks := func(names ...string) string {
@@ -120,6 +121,7 @@ export const Evil = async () => ({})
 		".codex/hooks.json":          `{"hooks": ` + hooks("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop") + `}`,
 	}
 	if name == "opencode" {
+		delete(files, ".opencode/plugin/evil.js")
 		delete(files, ".opencode/plugins/evil.js")
 	}
 	return files
@@ -146,7 +148,7 @@ func (d drive) more(code func(formats.Code, int) func(*testing.T, drive, played)
 				}
 			}
 		}},
-		{"output without an end", scene{scenario: "flood", tools: []string{"shell"}}, func(t *testing.T, d drive, p played) {
+		{"output without an end", scene{scenario: "flood", tools: []string{"shell"}, timeout: 5 * time.Minute}, func(t *testing.T, d drive, p played) {
 			t.Helper()
 			kept := int64(0)
 			names, err := filepath.Glob(filepath.Join(filepath.Dir(p.out), "call-*"))
@@ -210,27 +212,32 @@ func (d drive) offered(granted []string) func(*testing.T, drive, played) {
 		if fetched && !slices.Contains(granted, "net") {
 			t.Error("a page was fetched, want it refused")
 		}
-		t.Logf("fetched: %v", fetched)
+		turns := d.server.Turns(p.key)
+		t.Logf("fetched: %v, the tools said %q", fetched, turns[len(turns)-1].Outputs)
 	}
 }
 
 // grab is a call of the tool of one kind, offered or not, with a command, an address or the name of a file. codex does all by
 // commands.
 func grab(t modelserver.Turn, kind, what string) modelserver.Reply {
-	names := map[modelserver.API]map[string]string{
-		modelserver.Anthropic: {"shell": "Bash", "net": "WebFetch", "write": "Write"},
-		modelserver.Chat:      {"shell": "bash", "net": "webfetch", "write": "write"},
-		modelserver.Gemini:    {"shell": "run_shell_command", "net": "web_fetch", "write": "write_file"},
+	type args = map[string]any
+	tools := map[modelserver.API]map[string]modelserver.Call{
+		modelserver.Anthropic: {
+			"shell": {Tool: "Bash", Args: args{"command": what}}, "net": {Tool: "WebFetch", Args: args{"url": what, "prompt": "read"}},
+			"write": {Tool: "Write", Args: args{"file_path": what, "content": "made\n"}},
+		},
+		modelserver.Chat: {
+			"shell": {Tool: "bash", Args: args{"command": what, "description": "run it"}}, "net": {Tool: "webfetch", Args: args{"url": what, "format": "text"}},
+			"write": {Tool: "write", Args: args{"filePath": what, "content": "made\n"}},
+		},
+		modelserver.Gemini: {
+			"shell": {Tool: "run_shell_command", Args: args{"command": what}}, "net": {Tool: "web_fetch", Args: args{"prompt": "read " + what}},
+			"write": {Tool: "write_file", Args: args{"file_path": what, "content": "made\n"}},
+		},
 	}
-	args := map[string]any{"command": what, "description": "run it"}
-	switch kind {
-	case "net":
-		args = map[string]any{"url": what, "prompt": "read " + what, "format": "text"}
-	case "write":
-		args = map[string]any{"file_path": what, "filePath": what, "content": "made\n"}
-	}
-	if tools, ok := names[t.API]; ok {
-		return modelserver.Reply{Calls: []modelserver.Call{{Tool: tools[kind], Args: args, Forced: true}}}
+	if call, ok := tools[t.API][kind]; ok {
+		call.Forced = true
+		return modelserver.Reply{Calls: []modelserver.Call{call}}
 	}
 	switch kind {
 	case "net":

@@ -406,8 +406,8 @@ func (d drive) cases() []conformance {
 		}},
 		{"400", scene{scenario: "400"}, code(formats.CodeUnknown, 6)},
 		{"401", scene{scenario: "401"}, code(formats.CodeAuth, 2)},
-		{"429", scene{scenario: "429"}, code(formats.CodeTransient, retried)},
-		{"500", scene{scenario: "500"}, code(formats.CodeTransient, retried)},
+		{"429", scene{scenario: "429", timeout: 4 * time.Minute}, code(formats.CodeTransient, retried)},
+		{"500", scene{scenario: "500", timeout: 4 * time.Minute}, code(formats.CodeTransient, retried)},
 		{"invalid JSON", scene{scenario: "garbage"}, code(formats.CodeTransient, 12)},
 		{"cut", scene{scenario: "cut"}, code(formats.CodeTransient, 12)},
 		{"hang", scene{scenario: "hang", timeout: patience}, func(t *testing.T, d drive, p played) {
