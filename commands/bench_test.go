@@ -14,7 +14,6 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"tercet/commands"
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 )
 
@@ -57,16 +56,17 @@ func bare(tb testing.TB, src []byte) {
 	goldmark.DefaultParser().Parse(text.NewReader(body))
 }
 
-// checkFile parses and checks a file, with everything reported.
-func checkFile(tb testing.TB, name string, src []byte, env compile.Env) {
+// checkFile parses and checks a file, with everything reported, as the program does with one file after the other.
+func checkFile(tb testing.TB, name string, src []byte, lib *commands.Library) {
 	tb.Helper()
-	f, err := syntax.Parse(name, src)
-	if err != nil {
+	if _, err := lib.Compile(name, src); err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := compile.Compile(f, env); err != nil {
-		tb.Fatal(err)
-	}
+}
+
+func checker(tb testing.TB) *commands.Library {
+	tb.Helper()
+	return &commands.Library{Env: shippedSet(tb), Readers: &syntax.Readers{}}
 }
 
 // BenchmarkPairs measures the yardstick and the check of one file in turns and gives the medians and their ratio, which other
@@ -76,7 +76,7 @@ func BenchmarkPairs(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	env := shippedSet(b)
+	lib := checker(b)
 	pair := func(name string, src []byte) {
 		b.Run(fmt.Sprintf("%s-%d", name, len(src)), func(b *testing.B) {
 			var yard, ours []float64
@@ -87,7 +87,7 @@ func BenchmarkPairs(b *testing.B) {
 			}
 			for b.Loop() {
 				timed(&yard, func() { bare(b, src) })
-				timed(&ours, func() { checkFile(b, name, src, env) })
+				timed(&ours, func() { checkFile(b, name, src, lib) })
 			}
 			slices.Sort(yard)
 			slices.Sort(ours)
@@ -123,11 +123,11 @@ func BenchmarkBare(b *testing.B) {
 // BenchmarkCheck parses and checks the same file.
 func BenchmarkCheck(b *testing.B) {
 	src := command10K(b)
-	env := shippedSet(b)
+	lib := checker(b)
 	b.SetBytes(int64(len(src)))
 	b.ReportAllocs()
 	for b.Loop() {
-		checkFile(b, "implement.md", src, env)
+		checkFile(b, "implement.md", src, lib)
 	}
 }
 

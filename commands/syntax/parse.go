@@ -18,6 +18,15 @@ const (
 	sectionErrors   = "Error Handling"
 )
 
+// Reader reads command files one after the other in the same memory; what it gave stays valid. It serves one goroutine. The zero
+// value is ready.
+type Reader struct {
+	md     md.Reader
+	forms  []formKeys // those that were needed
+	drafts []draft
+	marked []*md.Block
+}
+
 // Parse reads a command file. name is its path, for messages and for the check that the file is named after its command.
 // The error is a *formats.Diagnostics with every finding of the file, sorted; warnings alone are no error and stand in the
 // File.
@@ -42,8 +51,7 @@ type parser struct {
 	always  bool         // the step stands under Error Handling
 	near    map[int]bool // lines that almost open a block
 	exprs   int          // expressions read
-	forms   []formKeys   // those that were needed
-	yaml    md.Reader
+	*Reader
 	made    made
 	between bool // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
@@ -144,7 +152,7 @@ func (p *parser) has(code string) bool {
 
 // block reads the YAML of a fence; nil when it cannot be read or is empty, which is reported.
 func (p *parser) block(b *md.Block) *md.Node {
-	n, problems := p.yaml.Block(p.doc, b) // what it gives is read before the next block
+	n, problems := p.md.Block(p.doc, b) // what it gives is read before the next block
 	p.take(problems)
 	p.strays(n)
 	switch {

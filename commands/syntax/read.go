@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"strings"
+	"sync"
 
 	"tercet/formats"
 	"tercet/internal/md"
@@ -15,16 +16,36 @@ func (l Lines) Has(line int) bool { return line >= l.From && line <= l.To }
 
 // Read reads a command file as far as it can be read. The tree is complete but for what stands in the lines of Unread, so
 // that what is right elsewhere can be judged at the same time.
-func Read(name string, src []byte) *File { return read(name, src, (*parser).front) }
+func Read(name string, src []byte) *File { return new(Reader).Read(name, src) }
+
+// Readers keeps readers for files that are read one after the other or side by side. The zero value is ready, and safe for
+// concurrent use.
+type Readers struct{ pool sync.Pool }
+
+// Read is the function of the same name in the memory of a reader; without Readers in new memory.
+func (r *Readers) Read(name string, src []byte) *File {
+	if r == nil {
+		return Read(name, src)
+	}
+	reader, ok := r.pool.Get().(*Reader)
+	if !ok {
+		reader = &Reader{}
+	}
+	defer r.pool.Put(reader)
+	return reader.Read(name, src)
+}
+
+// Read is the function of the same name in the memory of the reader.
+func (r *Reader) Read(name string, src []byte) *File { return r.read(name, src, (*parser).front) }
 
 // ReadWorkflow reads the steps of a subagent file as Read does.
 func ReadWorkflow(name string, src []byte) *File {
-	return read(name, src, func(p *parser) { p.subagent = true })
+	return new(Reader).read(name, src, func(p *parser) { p.subagent = true })
 }
 
-func read(name string, src []byte, front func(*parser)) *File {
-	p := &parser{file: &File{Name: name, Src: src}}
-	doc, problems := md.Parse(src)
+func (r *Reader) read(name string, src []byte, front func(*parser)) *File {
+	p := &parser{file: &File{Name: name, Src: src}, Reader: r}
+	doc, problems := r.md.Parse(src)
 	p.doc = doc
 	p.take(problems)
 	p.file.Prose, p.file.BodyLine = doc.Prose(), doc.BodyLine
@@ -33,9 +54,11 @@ func read(name string, src []byte, front func(*parser)) *File {
 		p.body()
 		p.lint()
 	}
-	all := &formats.Diagnostics{List: p.found, Sources: map[string][]byte{name: src}}
-	all.Sort()
-	p.file.Found = all.List
+	if len(p.found) > 0 {
+		all := &formats.Diagnostics{List: p.found, Sources: map[string][]byte{name: src}}
+		all.Sort()
+		p.file.Found = all.List
+	}
 	if p.file.Hopeless = doc.Text == nil || p.full() || p.has(CodeTooMany); !p.file.Hopeless {
 		p.unread()
 	}
@@ -44,6 +67,9 @@ func read(name string, src []byte, front func(*parser)) *File {
 
 // failure gives the findings if one of them refuses the file.
 func (f *File) failure() *formats.Diagnostics {
+	if len(f.Found) == 0 {
+		return nil
+	}
 	all := &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{f.Name: f.Src}}
 	if !all.HasErrors() {
 		return nil

@@ -18,19 +18,21 @@ type draft struct {
 	bare    []*md.Block // fences that could be blocks but are not marked as such
 }
 
-// drafts cuts a section at its headings. Fences before the first heading come in a draft without one.
+// drafts cuts a section at its headings. Fences before the first heading come in a draft without one. They are valid until the
+// next section is cut.
 func (p *parser) drafts(s md.Section) []draft {
-	count, code := 1, 0
+	headings, code := 1, 0
 	for i := range s.Blocks {
 		switch s.Blocks[i].Kind {
 		case md.Heading:
-			count++
+			headings++
 		case md.Fence:
 			code++
 		default:
 		}
 	}
-	out, marked := make([]draft, 1, count), make([]*md.Block, 0, code)
+	out, marked := append(slices.Grow(p.Reader.drafts[:0], headings), draft{}), slices.Grow(p.marked[:0], code)
+	defer func() { p.Reader.drafts, p.marked = out, marked }()
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		last := &out[len(out)-1]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"math/bits"
+	"slices"
 	"sort"
 	"strings"
 
@@ -37,17 +38,25 @@ func Parse(src []byte) (*Document, []Problem) { return Limits{}.Parse(src) }
 
 // Parse is the function of the same name with other limits.
 func (l Limits) Parse(src []byte) (*Document, []Problem) {
+	d := &Document{}
+	return d, l.parse(d, src, &memory{})
+}
+
+// parse reads a file into a document, of which the lists are used again, and the front matter into a memory of its own.
+func (l Limits) parse(d *Document, src []byte, front *memory) []Problem {
 	l = l.orDefault()
-	d := &Document{Src: src, BodyLine: 1, starts: []int{0}}
+	*d = Document{Src: src, BodyLine: 1, Blocks: d.Blocks[:0], starts: append(d.starts[:0], 0)}
 	if p, ok := l.tooLarge(len(src), Pos{1, 1}); ok {
-		return d, []Problem{p}
+		d.Blocks = nil
+		return []Problem{p}
 	}
 	text := bytes.TrimPrefix(src, []byte(bom))
 	d.BOM = len(text) < len(src)
-	starts, clean := scanLines(text)
+	starts, clean := scanLines(text, d.starts)
 	if d.clean = clean; !clean {
 		if off, what := badText(text, false); off >= 0 {
-			return d, []Problem{refusedText(text, off, what)}
+			d.Blocks = nil
+			return []Problem{refusedText(text, off, what)}
 		}
 	}
 	if !clean && bytes.Contains(text, []byte("\r\n")) {
@@ -59,21 +68,21 @@ func (l Limits) Parse(src []byte) (*Document, []Problem) {
 		text = []byte{} // an empty file is text; only one that cannot be read has none
 	}
 	d.Text, d.text, d.starts = text, string(text), starts
-	problems := d.front(l)
+	problems := d.front(l, front)
 	if blocks, ok := simpleBlocks(d); ok {
 		d.Blocks = blocks
-		return d, problems
+		return problems
 	}
 	blocks, more := l.blocks(d)
 	d.Blocks = blocks
-	return d, append(problems, more...)
+	return append(problems, more...)
 }
 
-// scanLines returns the offset of the first byte of every line, and whether the text holds nothing but printable ASCII and line
+// scanLines returns, in the place of starts, the offset of the first byte of every line, and whether the text holds nothing but printable ASCII and line
 // feeds. It looks at eight bytes at a time: those with a byte below a space or above a tilde are looked at again.
-func scanLines(text []byte) (starts []int, clean bool) {
+func scanLines(text []byte, starts []int) (_ []int, clean bool) {
 	const each, high = 0x0101010101010101, 0x8080808080808080
-	starts, clean = make([]int, 1, 1+bytes.Count(text, []byte{'\n'})), true
+	starts, clean = append(slices.Grow(starts[:0], 1+bytes.Count(text, []byte{'\n'})), 0), true
 	i := 0
 	for ; i+8 <= len(text); i += 8 {
 		w := binary.LittleEndian.Uint64(text[i:])
@@ -108,7 +117,7 @@ func refusedText(text []byte, off int, what string) Problem {
 }
 
 // front splits off and reads the front matter.
-func (d *Document) front(l Limits) []Problem {
+func (d *Document) front(l Limits, m *memory) []Problem {
 	first := d.opening()
 	if first == 0 {
 		if i := bytes.IndexByte(d.Text, '\r'); i >= 0 && bytes.IndexByte(d.Text[:i], '\n') < 0 {
@@ -134,7 +143,7 @@ func (d *Document) front(l Limits) []Problem {
 	d.FrontSpan = Span{open, Pos{closing, 4}}
 	d.BodyLine = closing + 1
 
-	if n, ok := l.simpleFront(d); ok {
+	if n, ok := l.simpleFront(d, m); ok {
 		d.Front = n
 		return nil
 	}
@@ -142,12 +151,12 @@ func (d *Document) front(l Limits) []Problem {
 }
 
 // simpleFront reads front matter without the library and the parser; false if it is not a simple map.
-func (l Limits) simpleFront(d *Document) (*Node, bool) {
+func (l Limits) simpleFront(d *Document, m *memory) (*Node, bool) {
 	if l.Depth < DefaultDepth || len(d.FrontText) > l.Bytes {
 		return nil, false
 	}
 	from := d.starts[d.FrontSpan.Start.Line]
-	n, ok := readSimple(d.text[from:from+len(d.FrontText)], Pos{d.FrontSpan.Start.Line + 1, 1}, &memory{})
+	n, ok := readSimple(d.text[from:from+len(d.FrontText)], Pos{d.FrontSpan.Start.Line + 1, 1}, m)
 	return n, ok && n.Kind == Map
 }
 

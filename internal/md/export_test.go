@@ -15,4 +15,4 @@ func SimpleBlocks(d *Document) ([]Block, bool) { return simpleBlocks(d) }
 func ParserBlocks(d *Document) ([]Block, []Problem) { return Limits{}.orDefault().blocks(d) }
 
 // ScanLines is the reader of line ends.
-func ScanLines(text []byte) (starts []int, clean bool) { return scanLines(text) }
+func ScanLines(text []byte) (starts []int, clean bool) { return scanLines(text, nil) }

@@ -28,9 +28,21 @@ type memory struct {
 	items   []*Node // of the lists that are open
 }
 
-// Reader reads the YAML blocks of a document one after the other in the same memory: what it gives is valid until it reads the
-// next one, for one goroutine. The zero value is ready.
-type Reader struct{ memory memory }
+// Reader reads documents, and the YAML blocks of each, one after the other in the same memory: a document is valid until it
+// reads the next one, a block until it reads the next block, both for one goroutine. Text that was read stays valid. The zero
+// value is ready.
+type Reader struct {
+	memory memory // of the present block
+	front  memory
+	doc    Document
+}
+
+// Parse is the function of the same name in the memory of the reader.
+func (y *Reader) Parse(src []byte) (*Document, []Problem) {
+	y.front.reset()
+	problems := Limits{}.parse(&y.doc, src, &y.front)
+	return &y.doc, problems
+}
 
 // Block is ParseYAML of a block of code of the document.
 func (y *Reader) Block(d *Document, b *Block) (*Node, []Problem) {

@@ -2,6 +2,7 @@ package md
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -9,7 +10,7 @@ import (
 // gives the very blocks that the third-party parser and the walk over its tree give. false for any other body: with a list, a
 // quote, a table, HTML, a rule, an indented line, an underlined heading, a tab in its text, or anything that has to be reported.
 func simpleBlocks(d *Document) ([]Block, bool) {
-	r := blockReader{doc: d, line: d.BodyLine, out: make([]Block, 0, 1+bytes.Count(d.Body(), []byte("\n\n")))}
+	r := blockReader{doc: d, line: d.BodyLine, out: slices.Grow(d.Blocks[:0], 1+bytes.Count(d.Body(), []byte("\n\n")))}
 	for ; r.line <= len(d.starts); r.line++ {
 		text := d.Line(r.line)
 		switch kind := r.lineKind(text); kind {
