@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs agent CLIs at pinned versions from npm and drives them against the model server of internal/modelserver: every
 # scenario of a driver, then /plan and /implement of the demo's repository.
-# Usage: ./agents.sh [claude codex opencode gemini]; without a name all four.
+# Usage: ./agents.sh [claude codex opencode gemini claude-acp opencode-acp gemini-acp]; without a name all of them. With -acp
+# behind its name an agent is driven by the Agent Client Protocol, for which claude has a program of its own.
 set -eu
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- claude codex opencode gemini
+[ $# -gt 0 ] || set -- claude codex opencode gemini claude-acp opencode-acp gemini-acp
 cache=${TERCET_AGENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/tercet/agents}
 
 command -v npm >/dev/null || { apt-get update && apt-get install -y nodejs npm; } >/dev/null
@@ -14,19 +15,25 @@ package() {
 	case $1 in
 	claude) echo @anthropic-ai/claude-code@2.1.329 ;;
 	codex) echo @openai/codex@0.169.0 ;;
-	opencode) echo opencode-ai@1.18.33 ;;
-	gemini) echo @google/gemini-cli@0.61.0 ;;
-	*) echo "expected claude, codex, opencode or gemini, got '$1'" >&2; return 1 ;;
+	opencode | opencode-acp) echo opencode-ai@1.18.33 ;;
+	gemini | gemini-acp) echo @google/gemini-cli@0.61.0 ;;
+	claude-acp) echo @agentclientprotocol/claude-agent-acp@0.49.0 ;;
+	*) echo "expected claude, codex, opencode, gemini, claude-acp, opencode-acp or gemini-acp, got '$1'" >&2; return 1 ;;
 	esac
 }
 
 names=
 pids=
+dirs=' '
 for name; do
 	spec=$(package "$name")
 	names=${names:+$names,}$name
-	dir=$cache/$name
-	[ -x "$dir/node_modules/.bin/$name" ] && [ "$(cat "$dir/installed" 2>/dev/null)" = "$spec" ] && continue
+	program=${name%-acp}
+	dir=$cache/$program
+	[ "$name" = claude-acp ] && dir=$cache/$name program=claude-agent-acp
+	case $dirs in *" $dir "*) continue ;; esac
+	dirs="$dirs$dir "
+	[ -x "$dir/node_modules/.bin/$program" ] && [ "$(cat "$dir/installed" 2>/dev/null)" = "$spec" ] && continue
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	(cd "$dir" && echo '{"private": true}' >package.json && npm install --no-audit --no-fund --loglevel=error "$spec" >npm.log 2>&1 && echo "$spec" >installed || { cat npm.log >&2; exit 1; }) &

@@ -88,7 +88,15 @@ func (p *person) setUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	agents := filepath.Join(*agentsDirFlag, p.name, "node_modules", ".bin")
+	plain, acp := strings.CutSuffix(p.name, "-acp") // an agent of the Agent Client Protocol
+	folder, runner := plain, "runner: "+p.name+"\n"
+	if acp {
+		runner = "runner: acp\nacp: " + plain + "\n"
+	}
+	if p.name == "claude-acp" {
+		folder = p.name
+	}
+	agents := filepath.Join(*agentsDirFlag, folder, "node_modules", ".bin")
 	p.env = []string{
 		"PATH=" + p.bin + ":" + agents + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod",
 		"GOCACHE=" + goEnv("GOCACHE"), "TERCET_TRUST=1", "AGENT_KEY=sk-test", "ANTHROPIC_API_KEY=sk-test", "ANTHROPIC_BASE_URL=" + p.base,
@@ -99,7 +107,15 @@ func (p *person) setUp(t *testing.T) {
 	write(home+"/.gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1}}`)
 	write(home+"/.config/opencode/opencode.json", fmt.Sprintf(`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}, "m2": {"name": "m2"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`, p.base))
 	p.run(t, "init", "--next-number", "196")
-	write(filepath.Join(p.dir, ".tercet/config.yaml"), "runner: "+p.name+"\nenv: [AGENT_KEY, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL, npm_config_registry]\n")
+	write(filepath.Join(p.dir, ".tercet/config.yaml"), runner+"env: [AGENT_KEY, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL, npm_config_registry]\n")
+}
+
+// runner is the word for the runner.
+func (p *person) runner() string {
+	if strings.HasSuffix(p.name, "-acp") {
+		return "acp"
+	}
+	return p.name
 }
 
 // run types one command, which must pass.
@@ -173,6 +189,9 @@ func (p *person) work(t *testing.T) {
 func (p *person) bounded(t *testing.T) {
 	t.Helper()
 	want := ` (the program's own)"`
+	if p.runner() == "acp" {
+		want = ` (what the agent asks leave for)"`
+	}
 	if strings.Contains(p.run(t, "sandbox", "probe"), "container\tbubblewrap\tyes") {
 		want = `"sandbox":"container (bubblewrap)"`
 	}
@@ -218,7 +237,7 @@ func (p *person) traced(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
 				t.Fatal(err)
 			}
-			if e.Kind == "delegate" && e.Attrs.Runner == p.name {
+			if e.Kind == "delegate" && e.Attrs.Runner == p.runner() {
 				measured[e.Name] = e.Attrs.Tokens
 			}
 		}

@@ -35,6 +35,9 @@ type acpClient struct {
 	fresh   bool   // what it says or does next is a new turn of the model: a tool has answered
 }
 
+// maxPaths is how many files one call of a tool may name.
+const maxPaths = 100
+
 // acpTool is what is known of a call of a tool.
 type acpTool struct {
 	kind  acp.ToolKind
@@ -225,7 +228,9 @@ func (c *acpClient) tool(id acp.ToolCallId, now acpTool, status acp.ToolCallStat
 	}
 	c.split = true
 	c.fresh = c.fresh || status == acp.ToolCallStatusCompleted || status == acp.ToolCallStatusFailed
-	c.tools[id] = acpTool{kind: cmp.Or(now.kind, known.kind), paths: append(known.paths, now.paths...)}
+	// One path too many is kept, so that leave is refused for what cannot be looked at.
+	paths := append(known.paths, now.paths...)
+	c.tools[id] = acpTool{kind: cmp.Or(now.kind, known.kind), paths: paths[:min(len(paths), maxPaths+1)]}
 }
 
 // acpPaths lists the files that a call of a tool names.
@@ -263,7 +268,7 @@ func (c *acpClient) RequestPermission(_ context.Context, p acp.RequestPermission
 		kind = cmp.Or(kind, acp.ToolKindOther)
 		paths := append(append([]string{}, t.paths...), acpPaths(p.ToolCall.Locations, p.ToolCall.Content, p.ToolCall.RawInput)...)
 		_, offered := acpOption(p.Options, acp.PermissionOptionKindAllowOnce)
-		granted = p.SessionId == c.session && offered && c.call.grants(kind, paths)
+		granted = p.SessionId == c.session && offered && len(paths) <= maxPaths && c.call.grants(kind, paths)
 		if !granted {
 			c.reading.deny(acpToolName(kind))
 		}

@@ -252,6 +252,13 @@ func (a *acpAgent) ask(m acpMessage) int {
 	if len(words) > 2 {
 		at = `[{"path":"` + strings.NewReplacer("ROOT", os.Getenv("TERCET_ROOT"), "OUT", os.Getenv("TERCET_OUT")).Replace(words[2]) + `"}]`
 	}
+	if len(words) > 3 {
+		n, err := strconv.Atoi(words[3])
+		if err != nil {
+			return 93
+		}
+		at = "[" + strings.TrimSuffix(strings.Repeat(at[1:len(at)-1]+",", n), ",") + "]"
+	}
 	options := `[{"optionId":"always","name":"Always","kind":"allow_always"},{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]`
 	if words[0] == "acp-always" {
 		options = `[{"optionId":"always","name":"Always","kind":"allow_always"}]`
@@ -387,6 +394,7 @@ func TestACPPermissions(t *testing.T) {
 		{"acp-ask other", []string{"write", "net"}, no + "other was refused"},
 		{"acp-ask switch_mode", []string{"write", "shell", "net"}, no + "switch_mode was refused"},
 		{"acp-ask no-such-kind", []string{"write", "shell", "net"}, no + "other was refused"},
+		{"acp-ask edit main.go 200", []string{"write"}, no + "edit was refused"}, // more files than are looked at
 		{"acp-always execute", []string{"shell"}, "cancelled; the tool execute was refused"},
 	}
 	for _, tt := range tests {

@@ -1,8 +1,11 @@
 package agentcli_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tercet/formats"
 	"tercet/subagents"
@@ -50,10 +53,45 @@ func (d drive) greets(t *testing.T) {
 	}
 }
 
-// acpCases are the cases of a CLI with what differs.
-func (d drive) acpCases(all []conformance) []conformance { return all }
+// acpCases are the cases of a CLI with what differs, and what the protocol adds.
+func (d drive) acpCases(all []conformance) []conformance {
+	for i, c := range all {
+		if d.speaker.Name != "opencode" {
+			break
+		}
+		switch c.name {
+		case "429", "500": // it asks again for some 70 seconds without a word
+			all[i].scene.timeout = time.Minute
+		case "401": // it tells the message of the model's server and not its status
+			all[i].check = func(t *testing.T, d drive, p played) {
+				t.Helper()
+				if p.err != nil || len(p.ret.Errors) != 1 || p.ret.Errors[0].Code != formats.CodeUnknown || !strings.Contains(p.ret.Summary, "the model said no") {
+					t.Errorf("Run = %+v, %v, want failed with the words of the model's server", p.ret, p.err)
+				}
+			}
+		}
+	}
+	return append(all, conformance{"what it asks is answered and kept", scene{scenario: "stray"}, d.asked})
+}
 
-func measuredACP(t *testing.T, _ drive, p played) {
+// asked looks into the transcript: the program has asked for leave to write into the tree, and was refused in the conversation.
+func (d drive) asked(t *testing.T, _ drive, p played) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(p.out), "call-1-stdout"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `"session/request_permission"`) || !strings.Contains(string(text), "made.txt") {
+		t.Errorf("the transcript has no question for leave: %.2000s", text)
+	}
+	if strings.Contains(string(text), "sk-test") {
+		t.Error("the transcript has the key")
+	}
+}
+
+// measuredACP looks at what the agents report: claude tokens and cost, opencode the tokens of the last answer, gemini tokens
+// in a way of its own.
+func measuredACP(t *testing.T, d drive, p played) {
 	t.Helper()
 	if p.used.Runner != agentcli.RunnerACP || len(p.used.Prompt) != 64 || p.used.Model == "" {
 		t.Errorf("measured = %+v, want runner, model and digest of the prompt", p.used)
@@ -61,6 +99,7 @@ func measuredACP(t *testing.T, _ drive, p played) {
 	if p.used.Tokens.Input < 100 || p.used.Tokens.Output < 20 {
 		t.Errorf("tokens = %+v, want at least those of one answer", p.used.Tokens)
 	}
+	if d.speaker.Name == "claude" && p.used.Cost <= 0 {
+		t.Errorf("cost = %v, want more than nothing", p.used.Cost)
+	}
 }
-
-var _ = formats.CodeDenied
