@@ -104,7 +104,7 @@ func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
 		message = fmt.Sprintf("subagent %.60q does not take a prompt; %s does it", c.Agent, Worker)
 	}
 	return Worker, []formats.Diagnostic{{
-		Code: CodeWorker, Severity: formats.SeverityWarning, File: c.File, Pos: formats.Pos{Line: 1, Col: 1}, Message: message,
+		Code: CodeWorker, Severity: formats.SeverityWarning, File: c.File, Pos: c.AgentPos, Message: message,
 		Help: "add an agent file of that name",
 	}}
 }

@@ -19,6 +19,9 @@ type Source struct {
 	Dialect string
 	// Scope is a word that may stand before a name, as in /project:plan; empty: none.
 	Scope string
+	// Prefix is put before a name that a source in front has already, with a dot behind it, so that both can be called; empty:
+	// such a file is a shadow.
+	Prefix string
 	// Command gives the slash name of a file, false for one that is no command; nil: tercet's own rule, which also leaves out
 	// folders whose name is none. A source with a rule of its own lets a command be called by its last part while that is
 	// unique.
@@ -220,6 +223,9 @@ func (w *walk) file(inside string) {
 	name, ok := w.name(inside)
 	if !ok {
 		return
+	}
+	if _, taken := w.table.byName[name]; taken && w.source.Prefix != "" {
+		name = w.source.Prefix + "." + name
 	}
 	found := &target{Entry: Entry{Name: name, File: inside, Source: w.source.Name, Dialect: w.source.Dialect}, short: w.source.Command != nil}
 	if first, ok := w.table.byName[name]; ok {

@@ -12,11 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/jsonx"
 )
 
 // commandPlaces lists where commands of other tools lie, in order of precedence: the project's, those of the folders around
-// it, the person's, those of plugins.
+// it, the person's, those of plugins and extensions.
 func (a *app) commandPlaces(dir string, root *os.Root) []presentPlace {
 	var project, user []dialect.Place
 	homes := a.homes()
@@ -90,6 +92,7 @@ func (a *app) plugins(dir string, root *os.Root, agents bool) []presentPlace {
 			}
 		}
 	}
+	inRoot := func(dir string) fs.FS { return rooted{root: root.FS(), dir: dir} }
 	var market struct {
 		Plugins []struct {
 			Name   string `json:"name"`
@@ -101,15 +104,27 @@ func (a *app) plugins(dir string, root *os.Root, agents bool) []presentPlace {
 		source, ok := p.Source.(string) // others are fetched from elsewhere, and are installed or not there
 		source = path.Clean(filepath.ToSlash(source))
 		if ok && p.Name != "" && fs.ValidPath(source) {
-			add(dialect.Plugins(p.Name, source, source), func(dir string) fs.FS { return rooted{root: root.FS(), dir: dir} })
+			add(dialect.Plugins(p.Name, source, source), inRoot)
 		}
 	}
+	outside := func(dir string) fs.FS { return os.DirFS(filepath.FromSlash(dir)) }
 	home := a.homes().Home
-	if home == "" {
-		return out
+	if home != "" {
+		for _, p := range a.installed(root, outside(home), dir) {
+			add(dialect.Plugins(p.name, p.dir, "plugin "+p.name), outside)
+		}
 	}
-	for _, p := range a.installed(root, os.DirFS(filepath.FromSlash(home)), dir) {
-		add(dialect.Plugins(p.name, p.dir, "plugin "+p.name), func(dir string) fs.FS { return os.DirFS(filepath.FromSlash(dir)) })
+	seen := map[string]bool{}
+	for _, e := range extensions(root.FS(), ".", dir) {
+		seen[e.name] = true
+		add(dialect.Extensions(e.name, e.dir, e.label), inRoot)
+	}
+	if home != "" && !within(filepath.Join(filepath.FromSlash(home), ".gemini", "commands"), dir) {
+		for _, e := range extensions(outside(home), home, dir) {
+			if !seen[e.name] { // the project's goes before the person's
+				add(dialect.Extensions(e.name, e.dir, e.label), outside)
+			}
+		}
 	}
 	return out
 }
@@ -239,6 +254,13 @@ func (a *app) appendConfig(list []presentPlace, tree fs.FS, name string, p diale
 		a.term.note("%s is not JSON; its commands are left out", p.Label)
 		return list
 	}
+	places := map[string]located{}
+	text, err := readSome(tree, name)
+	if err != nil {
+		return list
+	}
+	text = plainJSON(text)
+	parsed, unsure := jsonx.Parse(text, jsonx.Limits{Duplicates: true}) // what it refuses has no places
 	files, all := held{}, map[string]entry{}
 	maps.Copy(all, config.Commands)
 	maps.Copy(all, config.Command)
@@ -246,26 +268,35 @@ func (a *app) appendConfig(list []presentPlace, tree fs.FS, name string, p diale
 		if command == "" || e.Template == "" {
 			continue
 		}
-		var text strings.Builder
-		text.WriteString("---\n")
+		var made strings.Builder
+		made.WriteString("---\n")
 		for _, pair := range [][2]string{{"description", e.Description}, {"agent", e.Agent}, {"model", e.Model}} {
 			if pair[1] != "" {
 				value, err := json.Marshal(pair[1])
 				if err != nil {
 					continue
 				}
-				text.WriteString(pair[0] + ": " + string(value) + "\n")
+				made.WriteString(pair[0] + ": " + string(value) + "\n")
 			}
 		}
 		if e.Subtask != nil && *e.Subtask {
-			text.WriteString("subtask: true\n")
+			made.WriteString("subtask: true\n")
 		}
-		text.WriteString("---\n" + e.Template)
+		made.WriteString("---\n" + e.Template)
 		file := strings.ReplaceAll(command, "/", ":") + ".md"
-		files[file] = &heldFile{name: file, data: []byte(text.String()), time: info.ModTime()}
+		if l, ok := locate(parsed, text, command); ok && unsure == nil {
+			places[file] = l
+		}
+		files[file] = &heldFile{name: file, data: []byte(made.String()), time: info.ModTime()}
 	}
 	if len(files) == 0 {
 		return list
+	}
+	p.At = func(file string, at formats.Pos) formats.Pos {
+		if l, ok := places[file]; ok {
+			return l.at(at)
+		}
+		return formats.Pos{Line: 1, Col: 1}
 	}
 	return append(list, presentPlace{p, files})
 }

@@ -241,9 +241,15 @@ func (a *app) scan(root *os.Root, cfg config.Config, has bool, foreign places) (
 			sources[s.Name] = s.FS
 		}
 	}
-	order = append(order, foreign.sources...)
 	maps.Copy(sources, foreign.trees)
+	yields := func(s router.Source) bool { return s.Prefix != "" }
+	order = append(order, slices.DeleteFunc(slices.Clone(foreign.sources), yields)...)
 	order = append(order, router.Source{Name: librarySource, FS: embedded})
+	for _, s := range foreign.sources {
+		if yields(s) { // the commands of an extension hide nobody's
+			order = append(order, s)
+		}
+	}
 	table, err := router.Scan(cfg.Aliases, order...)
 	return table, sources, err
 }

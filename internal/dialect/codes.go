@@ -78,7 +78,7 @@ func (n *notes) add(code string, at formats.Pos, help, message string) {
 }
 
 // refused gives the findings as the error that they are.
-func (n *notes) refused(src []byte) error {
+func (n *notes) refused(src []byte) *formats.Diagnostics {
 	d := &formats.Diagnostics{List: n.list, Sources: map[string][]byte{n.file: src}}
 	d.Sort()
 	return d

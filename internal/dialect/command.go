@@ -19,10 +19,11 @@ type Command struct {
 	Agent       string // whom the file wants to do it, empty: the default worker
 	Model       string
 	Tools       []string
-	Names       []string // of arguments, in order
-	Base        int      // what the file calls its first argument: 0 or 1
-	Shell       string   // what its commands are written for, empty: sh
-	Hidden      bool     // not meant to be called by a person
+	Names       []string    // of arguments, in order
+	AgentPos    formats.Pos // of the key that names the agent; the first line without one
+	Base        int         // what the file calls its first argument: 0 or 1
+	Shell       string      // what its commands are written for, empty: sh
+	Hidden      bool        // not meant to be called by a person
 	Parts       []Part
 	Extra       map[string]any // keys that the tool does not have
 	Lenient     bool           // the head is not what its format says and was read line by line
@@ -78,22 +79,28 @@ func toolFor(d Dialect, names []string) tool {
 func Parse(p Place, inside string, src []byte) (*Command, error) {
 	name, _ := p.Name(inside)
 	c := &Command{Name: name, File: p.Label + "/" + inside, Dialect: p.Dialect, Base: 1}
+	if p.At != nil {
+		c.File = p.Label
+	}
 	n := &notes{file: c.File}
 	h, ok := n.head(p, src)
 	if !ok {
-		return nil, n.refused(src)
+		return nil, p.relocated(inside, n.refused(src))
 	}
 	keys := keySet(h.keys)
 	c.Lenient, c.BOM, c.CRLF = h.lenient, h.bom, h.crlf
 	c.Description, c.Hint = oneLine(keys.text("description")), keys.hint()
 	c.Model, c.Agent = keys.text("model"), keys.text("agent")
-	c.Names = keys.list("arguments")
+	c.Names, c.AgentPos = keys.list("arguments"), formats.Pos{Line: 1, Col: 1}
+	if k, ok := keys.get("agent"); ok && !k.Pos.IsZero() {
+		c.AgentPos = k.Pos
+	}
 	t := toolFor(p.Dialect, c.Names)
 	c.unknown(keys, t.keys, n)
 	c.Parts = t.cut(n, h.body, h.line)
 	if strings.TrimSpace(h.body) == "" {
 		n.add(codeEmpty, formats.Pos{Line: 1, Col: 1}, "write what the command asks for", "file has no text")
-		return nil, n.refused(src)
+		return nil, p.relocated(inside, n.refused(src))
 	}
 	if t.settle != nil {
 		t.settle(c, keys, n)
@@ -102,9 +109,28 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 		c.Description = firstLine(h.body)
 	}
 	d := &formats.Diagnostics{List: n.list}
+	if p.At != nil {
+		d = p.relocated(inside, d)
+		c.AgentPos = p.At(inside, c.AgentPos)
+		each(c.Parts, func(part *Part) { part.Pos = p.At(inside, part.Pos) })
+	}
 	d.Sort()
 	c.Warnings = d.List
 	return c, nil
+}
+
+// relocated gives findings the places that they have in the file which holds this one. There is no text of it to show, and
+// no change that could be made.
+func (p Place) relocated(inside string, d *formats.Diagnostics) *formats.Diagnostics {
+	if p.At == nil {
+		return d
+	}
+	out := &formats.Diagnostics{List: slices.Clone(d.List)}
+	for i := range out.List {
+		one := &out.List[i]
+		one.Pos, one.End, one.Fix = p.At(inside, one.Pos), formats.Pos{}, nil
+	}
+	return out
 }
 
 // head reads what stands before the text, and the text.

@@ -4,6 +4,8 @@ import (
 	"path"
 	"strings"
 	"unicode"
+
+	"tercet/formats"
 )
 
 // Dialect names the tool whose rules a file follows.
@@ -46,6 +48,10 @@ type Place struct {
 	Skills  bool   // one folder for each command, with a file SKILL.md
 	Agents  bool
 	Plugin  string // name of the plugin whose files these are; it stands before the names of its commands
+	// Extension names the extension of Gemini CLI whose files these are; it stands before a name only where another has that.
+	Extension string
+	// At tells where a place of a file stands in the file Label, which holds all of them; nil: each file is one of its own.
+	At func(file string, at formats.Pos) formats.Pos
 }
 
 // Homes are the folders of a person in which tools keep files, absolute; an empty one is not looked into.
@@ -159,6 +165,41 @@ func Plugins(name, dir, label string) []Place {
 	return out
 }
 
+// extensions is the folder in which Gemini CLI keeps its extensions, of a project and of a person.
+const extensions = ".gemini/extensions"
+
+// Extensions lists the places of an extension of Gemini CLI whose folder is dir: its commands, its skills, and its agents.
+func Extensions(name, dir, label string) []Place {
+	var out []Place
+	for _, p := range []Place{{Dialect: Gemini, Dir: "commands"}, {Dialect: Claude, Dir: "skills", Skills: true}, {Dialect: Gemini, Dir: "agents", Agents: true}} {
+		p.Scope, p.Extension, p.Label, p.Dir = Plugin, name, path.Join(label, p.Dir), path.Join(dir, p.Dir)
+		out = append(out, p)
+	}
+	return out
+}
+
+// ofExtension finds the place of an extension that a path lies in.
+func ofExtension(slashed string) (place Place, inside string, ok bool) {
+	at := strings.LastIndex(slashed, "/"+extensions+"/")
+	if at < 0 {
+		return Place{}, "", false
+	}
+	dir := slashed[at+1:]
+	name, rest, _ := strings.Cut(strings.TrimPrefix(dir, extensions+"/"), "/")
+	for _, p := range Extensions(name, path.Join(extensions, name), path.Join(extensions, name)) {
+		if inside, ok = strings.CutPrefix(rest, path.Base(p.Dir)+"/"); !ok {
+			continue
+		}
+		if p.Agents {
+			_, ok = p.IsAgent(inside)
+		} else {
+			_, ok = p.Name(inside)
+		}
+		return p, inside, ok
+	}
+	return Place{}, "", false
+}
+
 // Above lists the folders in which opencode looks for commands above the project root: in one of the folders around it. up
 // leads there from the root, such as "../..".
 func Above(dir, up string) []Place {
@@ -229,6 +270,9 @@ func speakable(name string) string {
 // below it: how a file named on a command line gets its dialect.
 func PlaceOf(file string) (place Place, inside string, ok bool) {
 	slashed := "/" + strings.TrimPrefix(path.Clean(file), "/")
+	if place, inside, ok = ofExtension(slashed); ok {
+		return place, inside, true
+	}
 	for _, list := range [][]Place{Commands(Homes{Config: "/.config", Codex: "/.codex"}), AgentPlaces(Homes{Config: "/.config"})} {
 		for _, p := range list {
 			dir := "/" + strings.Trim(p.Dir, "/") + "/"
