@@ -31,7 +31,7 @@ func Exits() []Exit {
 		{78, "config", []Code{CodeConfig, CodeNoWorkspace}, "the configuration or the workspace is missing or wrong"},
 		{124, "timeout", []Code{CodeTimeout}, "a step or the run took too long"},
 		{130, "interrupted", []Code{CodeCancelled}, "cancelled by SIGINT"},
-		{143, "terminated", nil, "cancelled by SIGTERM"},
+		{143, "terminated", nil, "cancelled by SIGTERM or SIGHUP"},
 	}
 }
 

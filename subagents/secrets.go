@@ -1,7 +1,9 @@
 package subagents
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -117,17 +119,80 @@ func (f *folder) mask(name string, mask func(string) string) error {
 	if err := f.root.Chmod(name, 0o600); err != nil {
 		return &PlaceError{Op: "keep", Path: name, Err: err}
 	}
-	data, err := f.root.ReadFile(name)
+	in, err := f.root.Open(name)
 	if err != nil {
 		return &PlaceError{Op: "read", Path: name, Err: err}
 	}
-	text := string(data)
-	masked := mask(text)
-	if masked == text {
+	found := false
+	err = inPieces(in, func(piece string) error {
+		found = found || mask(piece) != piece
 		return nil
+	})
+	if err == nil && found {
+		err = f.rewrite(name, in, mask)
 	}
-	if err := f.root.WriteFile(name, []byte(masked), os.FileMode(0o600)); err != nil {
+	if err = errors.Join(err, in.Close()); err != nil {
 		return &PlaceError{Op: "keep", Path: name, Err: err}
 	}
 	return nil
+}
+
+// rewrite puts what is left of a file in its place.
+func (f *folder) rewrite(name string, in *os.File, mask func(string) string) error {
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	const suffix = ".masked"
+	out, err := f.root.OpenFile(name+suffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = inPieces(in, func(piece string) error {
+		_, err := out.WriteString(mask(piece))
+		return err
+	})
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, f.root.Remove(name+suffix))
+	}
+	return f.root.Rename(name+suffix, name)
+}
+
+// piece is how much of a file is looked through at once: a program may print a lot, and this one must stay small.
+const piece = 1 << 20
+
+// inPieces reads a text in pieces that end where no secret is likely to: behind a line, else at white space or a control, and
+// before a private key that has begun and not ended.
+func inPieces(in io.Reader, do func(string) error) error {
+	buf := make([]byte, 0, 2*piece)
+	for {
+		n, err := io.ReadFull(in, buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return err
+		}
+		cut := len(buf)
+		if !last {
+			cut = seam(buf)
+		}
+		if err := do(string(buf[:cut])); err != nil || last {
+			return err
+		}
+		buf = buf[:copy(buf, buf[cut:])]
+	}
+}
+
+// seam is where to cut a text, behind its first piece; at the end of it where there is no place for a cut.
+func seam(text []byte) int {
+	cut := bytes.LastIndexByte(text, '\n') + 1
+	if cut < piece {
+		cut = bytes.LastIndexFunc(text, func(r rune) bool { return r <= ' ' }) + 1
+	}
+	if cut < piece {
+		return len(text)
+	}
+	if begin := bytes.LastIndex(text[:cut], []byte("-----BEGIN ")); begin > 0 && !bytes.Contains(text[begin:cut], []byte("-----END ")) {
+		cut = begin
+	}
+	return cut
 }

@@ -171,7 +171,7 @@ type signals struct {
 	cancel context.CancelCauseFunc
 	abort  context.CancelFunc
 	last   time.Time
-	term   bool // SIGTERM ended it
+	term   bool // SIGTERM or SIGHUP ended it
 	hard   context.Context
 }
 
@@ -197,7 +197,7 @@ func (s *signals) arrive(sig os.Signal) {
 	}
 	s.last = time.Now()
 	word := "interrupted"
-	if sig == syscall.SIGTERM {
+	if sig == syscall.SIGTERM || sig == syscall.SIGHUP {
 		s.term, word = true, "terminated"
 	}
 	s.cancel(&formats.Failure{Code: formats.CodeCancelled, Message: word, Help: "what was finished is kept; run the command again to go on"})

@@ -26,6 +26,8 @@ func TestTerminalIsRestored(t *testing.T) {
 		"end of input": func(s *screen) { s.keys("\x04") },
 		"SIGTERM":      func(s *screen) { s.signal(syscall.SIGTERM) },
 		"SIGHUP":       func(s *screen) { s.signal(syscall.SIGHUP) },
+		"crash":        func(s *screen) { s.signal(syscall.SIGQUIT) }, // the runtime ends it as a panic would: nothing deferred runs
+		"abort":        func(s *screen) { s.signal(syscall.SIGABRT) },
 		"suspended":    func(s *screen) { s.signal(syscall.SIGSTOP); s.signal(syscall.SIGCONT); s.keys("\x04") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,8 +36,9 @@ func TestTerminalIsRestored(t *testing.T) {
 			before := s.state()
 			s.wait("tercet")
 			end(s)
-			if code := s.ends(); name == "SIGTERM" && code != 143 {
-				t.Errorf("exit code %d, want 143", code)
+			want := map[string]int{"SIGTERM": 143, "SIGHUP": 143, "crash": 2, "abort": 2}[name]
+			if code := s.ends(); code != want {
+				t.Errorf("exit code %d, want %d", code, want)
 			}
 			if after := s.state(); !reflect.DeepEqual(before, after) {
 				t.Errorf("terminal after the end: %+v, want %+v", after, before)

@@ -49,6 +49,13 @@ func onTerminalWith(t *testing.T, dir string, env []string, args ...string) *scr
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
+	s.follow()
+	return s
+}
+
+// follow reads what the program prints, and waits for its end.
+func (s *screen) follow() {
+	s.t.Helper()
 	go func() {
 		buf := make([]byte, 4096)
 		for {
@@ -66,17 +73,16 @@ func onTerminalWith(t *testing.T, dir string, env []string, args ...string) *scr
 		}
 	}()
 	go func() { s.done <- s.cmd.Wait() }()
-	t.Cleanup(func() {
+	s.t.Cleanup(func() {
 		if s.cmd.ProcessState == nil {
 			if err := s.cmd.Process.Kill(); err != nil {
-				t.Log(err)
+				s.t.Log(err)
 			}
 		}
 		if err := s.tty.Close(); err != nil {
-			t.Log(err)
+			s.t.Log(err)
 		}
 	})
-	return s
 }
 
 // wait waits until the text appears behind what was waited for before, and takes it off.

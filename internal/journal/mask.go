@@ -22,10 +22,12 @@ type Masker struct {
 	nameRule *regexp.Regexp // names of members whose value is a secret whatever it looks like
 }
 
-// rule replaces what its expression finds.
+// rule replaces what its expression finds. A text that holds none of the words is not searched: most of what a program prints
+// is no secret, and there may be much of it.
 type rule struct {
 	find    *regexp.Regexp
 	replace string
+	words   []string
 }
 
 // NewMasker makes a Masker that also masks the given values wherever they stand, such as those of environment variables
@@ -40,22 +42,22 @@ func NewMasker(values ...string) *Masker {
 	}
 	// The longest first, so that a value that holds another goes as a whole.
 	slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
-	for _, r := range [][2]string{
-		{`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`, Masked},
-		{`\bsk-[A-Za-z0-9_-]{16,}`, Masked},
-		{`\b(?:gh[opusr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, Masked},
-		{`\bglpat-[A-Za-z0-9_-]{16,}`, Masked},
-		{`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`, Masked},
-		{`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`, Masked},
-		{`\bAIza[A-Za-z0-9_-]{30,}`, Masked},
-		{`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`, Masked},
-		{`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`, Masked},
-		{`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`, "${1}" + Masked},
-		{`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`, "${1}" + Masked},
-		{`(://[^/\s:@]+:)[^/\s@]+@`, "${1}" + Masked + "@"},
-		{`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`, "${1}${2}" + Masked},
+	for _, r := range []struct{ find, replace, words string }{
+		{`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`, Masked, "PRIVATE KEY-----"},
+		{`\bsk-[A-Za-z0-9_-]{16,}`, Masked, "sk-"},
+		{`\b(?:gh[opusr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, Masked, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_"},
+		{`\bglpat-[A-Za-z0-9_-]{16,}`, Masked, "glpat-"},
+		{`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`, Masked, "AKIA ASIA"},
+		{`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`, Masked, "xox"},
+		{`\bAIza[A-Za-z0-9_-]{30,}`, Masked, "AIza"},
+		{`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`, Masked, "hf_ npm_"},
+		{`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`, Masked, "eyJ"},
+		{`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`, "${1}" + Masked, ":"},
+		{`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`, "${1}" + Masked, "Bearer"},
+		{`(://[^/\s:@]+:)[^/\s@]+@`, "${1}" + Masked + "@", "://"},
+		{`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`, "${1}${2}" + Masked, "_TOKEN _KEY _SECRET _PASSWORD"},
 	} {
-		m.rules = append(m.rules, rule{find: regexp.MustCompile(r[0]), replace: r[1]})
+		m.rules = append(m.rules, rule{find: regexp.MustCompile(r.find), replace: r.replace, words: strings.Fields(r.words)})
 	}
 	return m
 }
@@ -67,7 +69,9 @@ func (m *Masker) Text(s string) string {
 	}
 	s = m.Values(s)
 	for _, r := range m.rules {
-		s = r.find.ReplaceAllString(s, r.replace)
+		if slices.ContainsFunc(r.words, func(word string) bool { return strings.Contains(s, word) }) {
+			s = r.find.ReplaceAllString(s, r.replace)
+		}
 	}
 	return s
 }

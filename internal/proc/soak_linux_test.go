@@ -45,6 +45,12 @@ func inFolder(t *testing.T, dir string) []string {
 	return out
 }
 
+// there tells whether a process has an entry in the system's table, as a zombie has too.
+func there(pid int) bool {
+	_, err := os.Stat("/proc/" + strconv.Itoa(pid))
+	return err == nil
+}
+
 // TestSoakKills kills the owner of a child that escapes as it can, at random moments and in every way: a second later nobody
 // of it runs any more.
 func TestSoakKills(t *testing.T) {
@@ -80,6 +86,15 @@ func TestSoakKills(t *testing.T) {
 				t.Fatalf("kill %d (%s after %s, seed %d): %q still run", i, sig, after, seed, left)
 			}
 			<-time.After(5 * time.Millisecond)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "pids")); err == nil {
+			for _, pid := range pidsIn(t, dir) {
+				for ; there(pid); <-time.After(5 * time.Millisecond) {
+					if time.Since(begin) > 5*time.Second {
+						t.Fatalf("kill %d (%s after %s, seed %d): process %d is left as a zombie", i, sig, after, seed, pid)
+					}
+				}
+			}
 		}
 		longest = max(longest, time.Since(begin))
 	}

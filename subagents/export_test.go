@@ -1,0 +1,4 @@
+package subagents
+
+// InPieces is how a large file is looked through, for its test.
+var InPieces = inPieces
