@@ -1,10 +1,13 @@
 #!/bin/sh
 # Installs agent CLIs at pinned versions from npm and drives them against the model server of internal/modelserver: every
 # scenario of a driver, then /plan and /implement of the demo's repository.
-# Usage: ./agents.sh [claude codex opencode gemini claude-acp opencode-acp gemini-acp]; without a name all of them. With -acp
-# behind its name an agent is driven by the Agent Client Protocol, for which claude has a program of its own.
+# Usage: ./agents.sh [-short] [claude codex opencode gemini claude-acp opencode-acp gemini-acp]; without a name all of them. With
+# -acp behind its name an agent is driven by the Agent Client Protocol, for which claude has a program of its own. -short leaves
+# out what surrounds the work: homes, settings of a project, floods, budgets, rights, hosts.
 set -eu
 cd "$(dirname "$0")"
+short=
+[ "${1:-}" != -short ] || { short=-short; shift; }
 [ $# -gt 0 ] || set -- claude codex opencode gemini claude-acp opencode-acp gemini-acp
 cache=${TERCET_AGENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/tercet/agents}
 
@@ -41,9 +44,9 @@ for name; do
 done
 for pid in $pids; do wait "$pid"; done
 
-go test ./subagents/agentcli -run '^TestConformance$' -count 1 -timeout 40m -args -agents "$names" -agents-dir "$cache"
+go test ./subagents/agentcli -run '^TestConformance$' -count 1 $short -timeout 40m -args -agents "$names" -agents-dir "$cache"
 # The same scenes within bounds, where bubblewrap makes a container here, and one that leaves its tree.
 if bwrap --unshare-pid --ro-bind / / --dev /dev --proc /proc true 2>/dev/null; then
-	go test ./subagents/agentcli -run '^TestConformance$' -count 1 -timeout 40m -args -agents "$names" -agents-dir "$cache" -box bubblewrap
+	go test ./subagents/agentcli -run '^TestConformance$' -count 1 $short -timeout 40m -args -agents "$names" -agents-dir "$cache" -box bubblewrap
 fi
-go test ./cmd/tercet -run '^TestAgents' -count 1 -timeout 20m -args -agents "$names" -agents-dir "$cache"
+go test ./cmd/tercet -run '^TestAgents' -count 1 $short -timeout 20m -args -agents "$names" -agents-dir "$cache"

@@ -32,6 +32,9 @@ func TestAgentsAround(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
+		if strings.HasSuffix(name, "-acp") {
+			continue // the same program, whose stopping and limits the scenes of the protocol look at
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: map[string]modelserver.Script{"around": around}})
@@ -58,6 +61,9 @@ func TestAgentsAround(t *testing.T) {
 			}{
 				{"models", p.models}, {"flood", p.flood}, {"budget", p.budget}, {"ctrl-c", p.interrupted}, {"chain", func(t *testing.T) { begin("401").passedOver(t) }},
 			} {
+				if testing.Short() && scene.name != "ctrl-c" {
+					continue
+				}
 				t.Run(scene.name, func(t *testing.T) { //nolint:paralleltest // one program at a time, what it takes is measured
 					scene.play(t)
 					p.clean(t)

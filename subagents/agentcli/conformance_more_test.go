@@ -1,6 +1,8 @@
 package agentcli_test
 
 import (
+	"bufio"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -88,6 +90,62 @@ func (d drive) wrapper(t *testing.T, s scene, base, trace string) string {
 	return bin + ":"
 }
 
+// serve gives the person a server of tools, in the way of each program.
+func (d drive) serve(t *testing.T, home string) {
+	t.Helper()
+	self := supervisor(t)[0]
+	mark := filepath.Join(home, "called")
+	server := fmt.Sprintf(`{"mcpServers": {"own": {"command": %q, "args": ["__mcp", %q]}}}`, self, mark)
+	put(t, filepath.Join(home, ".claude.json"), server)
+	add := func(name, old, text string) {
+		was, err := os.ReadFile(filepath.Join(home, name))
+		if err != nil || !strings.Contains(string(was), old) {
+			t.Fatalf("%s = %q, %v, want %q in it", name, was, err, old)
+		}
+		put(t, filepath.Join(home, name), strings.Replace(string(was), old, text, 1))
+	}
+	switch d.driver.Name {
+	case "codex":
+		add(".codex/config.toml", "wire_api = \"responses\"\n", fmt.Sprintf("wire_api = \"responses\"\n[mcp_servers.own]\ncommand = %q\nargs = [\"__mcp\", %q]\n", self, mark))
+	case "opencode":
+		add(".config/opencode/opencode.json", `"model":`, fmt.Sprintf(`"mcp": {"own": {"type": "local", "command": [%q, "__mcp", %q], "enabled": true}}, "model":`, self, mark))
+	case "gemini":
+		add(".gemini/settings.json", `{"security"`, strings.TrimSuffix(server, "}")+`, "security"`)
+	}
+}
+
+// fakeServer speaks the Model Context Protocol on its standard streams: one tool, which makes a file.
+func fakeServer(mark string) int {
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var in struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				Version string `json:"protocolVersion"`
+			} `json:"params"`
+		}
+		if json.Unmarshal(lines.Bytes(), &in) != nil || in.ID == nil {
+			continue
+		}
+		var result any = struct{}{}
+		switch in.Method {
+		case "initialize":
+			result = map[string]any{"protocolVersion": in.Params.Version, "capabilities": map[string]any{"tools": struct{}{}}, "serverInfo": map[string]any{"name": "own", "version": "1"}}
+		case "tools/list":
+			result = map[string]any{"tools": []any{map[string]any{"name": "mark", "description": "makes a file", "inputSchema": map[string]any{"type": "object"}}}}
+		case "tools/call":
+			if err := os.WriteFile(mark, []byte("called"), 0o600); err != nil {
+				return 1
+			}
+			result = map[string]any{"content": []any{map[string]any{"type": "text", "text": "made"}}}
+		}
+		if err := json.NewEncoder(os.Stdout).Encode(map[string]any{"jsonrpc": "2.0", "id": in.ID, "result": result}); err != nil {
+			return 1
+		}
+	}
+	return 0
+}
+
 // hostile are files of a project with which the four CLIs would start programs, take rights, or talk to another server.
 // The plugins in .opencode are left out for opencode, which cannot be told not to load them; trust lists them.
 func hostile(name string) map[string]string {
@@ -148,6 +206,19 @@ func (d drive) more(code func(formats.Code, int) func(*testing.T, drive, played)
 				}
 			}
 		}},
+		{"servers of the person", scene{scenario: "served", servers: true}, func(t *testing.T, d drive, p played) {
+			t.Helper()
+			if _, err := os.Stat(filepath.Join(p.home, "called")); err == nil {
+				t.Error("a tool of the person's server was called, want it refused")
+			}
+			for _, turn := range d.server.Turns(p.key) {
+				if slices.ContainsFunc(turn.Tools, func(n string) bool { return strings.Contains(n, "own") }) {
+					t.Errorf("offered %v, want no tool of the person's server", turn.Tools)
+				}
+			}
+			turns := d.server.Turns(p.key)
+			t.Logf("the tools said %q", turns[len(turns)-1].Outputs)
+		}},
 		{"output without an end", scene{scenario: "flood", tools: []string{"shell"}, timeout: 5 * time.Minute}, func(t *testing.T, d drive, p played) {
 			t.Helper()
 			kept := int64(0)
@@ -204,7 +275,7 @@ func (d drive) offered(granted []string) func(*testing.T, drive, played) {
 		t.Logf("offered: %v", tools)
 		made := func(name string) bool { _, err := os.Stat(name); return err == nil }
 		for what, was := range map[string]bool{"write": made(filepath.Join(p.dir, "made.txt")), "shell": made(filepath.Join(p.out, "r.md"))} {
-			if want := slices.Contains(granted, what); was != want && !(d.driver.Name == "codex" && what == "shell") {
+			if want := slices.Contains(granted, what); was != want && (d.driver.Name != "codex" || what != "shell") {
 				t.Errorf("%s done: %v, want %v", what, was, want)
 			}
 		}

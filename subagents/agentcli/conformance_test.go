@@ -56,6 +56,7 @@ type scene struct {
 	files    map[string]string // in the home folder
 	isolated bool              // with a home of its own
 	hosts    bool              // under strace
+	servers  bool              // the person has a server of tools
 	project  map[string]string // further files of the project; MARK in them is a file that they make if they are obeyed
 }
 
@@ -168,6 +169,10 @@ func scripts(server func() string) map[string]modelserver.Script {
 			return t.Shell("head -c 104857600 /dev/zero | tr '\\0' x | fold -w 100; echo flooded > " + out + "/r.md")
 		}, write(toReturn, ok), done),
 		"spend": steps(again, again, again, again, again, again, again, again, write(toReturn, ok), done),
+		"served": steps(func(t turn, _, _, _ string) reply {
+			tool := map[modelserver.API]string{modelserver.Anthropic: "mcp__own__mark", modelserver.Responses: "mcp__own__mark", modelserver.Chat: "own_mark", modelserver.Gemini: "mcp_own_mark"}[t.API]
+			return reply{Calls: []modelserver.Call{{Tool: tool, Args: map[string]any{}, Forced: true}}}
+		}, write(toReturn, ok), done),
 		"grabs": steps(func(t turn, _, out, _ string) reply { return grab(t, "shell", "echo 42 > "+out+"/r.md") },
 			func(t turn, _, _, _ string) reply {
 				return grab(t, "net", modelserver.Base(server(), "fetched", t.Key)+"/page")
@@ -204,14 +209,18 @@ func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 		env = append(env, "LOCAL_KEY=sk-test", "CODEX_API_KEY=sk-test")
 	case "opencode":
 		file(".config/opencode/opencode.json", fmt.Sprintf(`{"$schema": "https://opencode.ai/config.json", "provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`, base))
-		// What it asks of the package registry is answered with 404 at once.
-		env = append(env, "npm_config_registry="+base+"/")
+		if !s.hosts { // what it asks of the package registry is answered with 404 at once
+			env = append(env, "npm_config_registry="+base+"/")
+		}
 		if s.isolated {
 			env = append(env, "OPENCODE_CONFIG="+home+"/.config/opencode/opencode.json")
 		}
 	case "gemini":
 		file(".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1, "retryFetchErrors": false}}`)
 		env = append(env, "GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL="+base)
+	}
+	if s.servers {
+		d.serve(t, home)
 	}
 	starter, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now, Temp: temp,
@@ -425,13 +434,18 @@ func (d drive) cases() []conformance {
 		}},
 		{"runaway", scene{scenario: "runaway", tools: []string{"shell"}, limits: subagents.Limits{Turns: 4}}, code(formats.CodeLimit, 8)},
 	}
+	if *boxFlag != "" { // a failure of the model's server is the same within bounds
+		all = slices.DeleteFunc(all, func(c conformance) bool {
+			return slices.Contains([]string{"400", "401", "429", "500", "invalid JSON", "cut"}, c.name)
+		})
+	}
 	if *boxFlag != "" && (d.driver.Name != "codex" || *boxFlag != "landlock") {
 		all = append(all, bounded(completed("did it"))...)
 	}
 	if d.speaker.Name != "" {
 		return d.acpCases(all)
 	}
-	if *boxFlag == "" {
+	if *boxFlag == "" && !testing.Short() {
 		all = append(all, d.more(code, completed)...)
 	}
 	if d.driver.Schema {

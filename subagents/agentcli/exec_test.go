@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
+		case "__mcp":
+			os.Exit(fakeServer(os.Args[2]))
 		case "__child":
 			os.Exit(proc.Supervise(os.Args[2:], os.Environ()))
 		case "__sandbox":

@@ -28,12 +28,17 @@ func openCodeArgv(c Call) []string {
 }
 
 func openCodeEnv(c Call) []string {
-	return []string{
+	var env []string
+	if !c.Grant.Shell {
+		// It fetches a package for plugins, which it is not to load. Where commands may run, they need the registry too.
+		env = append(env, "npm_config_registry=http://127.0.0.1:9/", "npm_config_fetch_retries=0")
+	}
+	return append(env,
 		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 		// A project's configuration may hold plugins, servers and formatters, which are programs.
-		"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_CONFIG_CONTENT=" + openCodeConfig(c),
-	}
+		"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_CONFIG_CONTENT="+openCodeConfig(c),
+	)
 }
 
 // openCodeConfig grants by path. Of the rules of a tool the last one that matches counts, so that objects are written by
