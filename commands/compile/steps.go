@@ -73,6 +73,9 @@ func (c *compiler) step(s *syntax.Step, id string) *Op {
 	op.Do = c.action(s, id, info)
 	c.work(s, op)
 	op.Expect = c.expect(s.Expect)
+	if _, loops := op.Do.(*Foreach); loops && op.Expect != nil {
+		op.Expect.Schema = nil // it went to the delegate
+	}
 	c.scope.steps.add(id, info) // its own result is `.` and may be read in its targets
 	if _, ok := op.Do.(*Group); !ok {
 		for _, r := range s.On {
@@ -108,7 +111,7 @@ func (c *compiler) companions(s *syntax.Step) {
 	if (parallel || until || bare) && s.Expect != nil && s.Expect.Artifact != nil {
 		c.report(s.Expect.Artifact.Pos, CodeCompanion, "write it beside the delegates inside", "'artifact' belongs to a delegate")
 	}
-	if !delegates && s.Expect != nil && s.Expect.Schema != nil {
+	if !delegates && (!loops || loop.Delegate == nil) && s.Expect != nil && s.Expect.Schema != nil {
 		c.report(s.Expect.Schema.Pos, CodeCompanion, "write it beside the delegates inside", "'schema' belongs to a delegate")
 	}
 	if checks && !runs && s.Retry != nil {
@@ -421,6 +424,9 @@ func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action 
 		inner := *s
 		inner.Action, inner.When, inner.On, inner.Table, inner.Return, inner.Expect = a.Delegate, nil, nil, nil, nil, nil
 		inner.Tier, inner.Compensate = nil, nil
+		if s.Expect != nil && s.Expect.Schema != nil { // the fields are those of each element
+			inner.Expect = &syntax.Expect{Pos: s.Expect.Pos, Schema: s.Expect.Schema}
+		}
 		c.scope.self = bodyID(a)
 		f.Body = []*Op{c.step(&inner, c.scope.self)}
 	} else {
