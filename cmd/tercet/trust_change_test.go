@@ -96,6 +96,9 @@ func (p listedProject) kinds() {
 		p.put(name, "---\nname: x\ndescription: y\n---\nSay it.\n")
 	}
 	p.put(".gemini/commands/t.toml", "prompt = \"say\"\n")
+	p.put(".gemini/extensions/ext/gemini-extension.json", `{"name": "ext", "version": "1.0.0", "mcpServers": {"x": {"command": "x"}}}`+"\n")
+	p.put(".gemini/extensions/ext/commands/ec.toml", "prompt = \"say\"\n")
+	p.put(".gemini/extensions/ext/agents/ea.md", "---\nname: x\ndescription: y\n---\nSay it.\n")
 }
 
 // TestEveryListedFileIsAskedAbout changes one byte in each listed file of a project of every kind: the program itself refuses to
@@ -118,8 +121,8 @@ func TestEveryListedFileIsAskedAbout(t *testing.T) {
 		t.Fatalf("/hello = %d\n%s%s", code, out, said)
 	}
 	files := p.state().Files
-	if len(files) < 43 {
-		t.Fatalf("%d files are listed, want one of each kind, at least 43: %+v", len(files), files)
+	if len(files) < 46 {
+		t.Fatalf("%d files are listed, want one of each kind, at least 46: %+v", len(files), files)
 	}
 	asked, changes := 0, 0
 	for n, f := range files {
@@ -160,7 +163,7 @@ func TestEveryListedFileIsAskedAbout(t *testing.T) {
 // oneByte gives texts that differ in one byte, and for what the program must go on reading stay readable: another one, one more.
 func oneByte(name, text string) []string {
 	switch name {
-	case ".tercet/config.yaml", ".claude-plugin/marketplace.json", ".tercet/subagents/worker.md":
+	case ".tercet/config.yaml", ".claude-plugin/marketplace.json", ".gemini/extensions/ext/gemini-extension.json", ".tercet/subagents/worker.md":
 		return []string{text + "\n", text + " "} // what they name stays listed
 	}
 	middle := len(text) / 2

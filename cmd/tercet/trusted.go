@@ -102,6 +102,8 @@ func (a *app) listing(dir string, root *os.Root, cfg config.Config) ([]listedFil
 			return nil, err
 		}
 	}
+	// What an extension of Gemini CLI names besides its commands: servers, hooks. It comes last, so that a command stays one.
+	out = append(out, below(root, ".gemini/extensions", kindSettings)...)
 	slices.SortStableFunc(out, func(x, y listedFile) int { return cmp.Compare(x.path, y.path) })
 	return slices.CompactFunc(out, func(x, y listedFile) bool { return x.path == y.path }), nil
 }
