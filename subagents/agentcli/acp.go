@@ -68,8 +68,12 @@ func (a *ACP) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 	c := a.cli(used.Runner)
 	used.Model = c.model()
 	program := a.Speaker.Program(a.Root)
-	if _, err := a.Starter.Look(program); err != nil {
+	_, err := a.Starter.Look(program)
+	if _, missing := errors.AsType[*proc.NotFoundError](err); missing {
 		return formats.Failed(c.failure(formats.CodeToolUnavailable, "runner "+used.Runner+": "+c.Driver.Name+" is not installed")), used, nil
+	}
+	if err != nil {
+		return formats.Return{}, used, err
 	}
 	b, err := newBox(r.Out)
 	if err != nil {

@@ -24,7 +24,7 @@ type Speaker struct {
 
 // Speakers lists the agents that have a name, in order.
 func Speakers() []Speaker {
-	return []Speaker{claudeSpeaker(), openCodeSpeaker(), geminiSpeaker()}
+	return []Speaker{claudeSpeaker(), codexSpeaker(), openCodeSpeaker(), geminiSpeaker()}
 }
 
 // SpeakerNames are the names of Speakers, in their order.
@@ -103,6 +103,33 @@ func claudeMeta(c Call) map[string]any {
 		"settingSources": []string{"user"}, "strictMcpConfig": true, "tools": tools, "additionalDirectories": folders, "persistSession": false,
 		"settings": map[string]any{"permissions": map[string]any{"deny": deny}, "includeCoAuthoredBy": false, "enableAllProjectMcpServers": false},
 	}}}
+}
+
+// codexSpeaker drives codex-acp. It reads by running commands in a sandbox of its own, as codex does, and asks for what that
+// sandbox refuses. Its trap: it stays when its input is closed, and is ended by a signal.
+func codexSpeaker() Speaker {
+	d := Codex()
+	return Speaker{
+		Name: d.Name,
+		Driver: Driver{
+			Name: "codex-acp", Package: "@zed-industries/codex-acp", Tested: "0.16.0", Logins: d.Logins, Keys: d.Keys, Argv: codexSpeakerArgv,
+		},
+	}
+}
+
+// codexSpeakerArgv gives the settings of the CLI, but for the approvals, which are asked for.
+func codexSpeakerArgv(c Call) []string {
+	if c.Out == "" {
+		return nil
+	}
+	var args []string
+	all := codexArgv(c)
+	for i, arg := range all {
+		if i > 0 && all[i-1] == "-c" && !strings.HasPrefix(arg, "approval_policy=") {
+			args = append(args, "-c", arg)
+		}
+	}
+	return append(args, "-c", `approval_policy="on-request"`)
 }
 
 // openCodeSpeaker drives `opencode acp`. It allows everything unless its settings say that it asks.

@@ -146,10 +146,19 @@ func acpTokens(u acp.Usage) formats.Tokens {
 
 // quotaTokens counts what gemini says it used, in a way of its own.
 func quotaTokens(meta map[string]any) formats.Tokens {
-	quota, _ := meta["quota"].(map[string]any)
-	tokens, _ := quota["token_count"].(map[string]any)
 	count := func(name string) int64 {
-		n, _ := tokens[name].(float64)
+		var at any = meta
+		for _, key := range []string{"quota", "token_count", name} {
+			members, ok := at.(map[string]any)
+			if !ok {
+				return 0
+			}
+			at = members[key]
+		}
+		n, ok := at.(float64)
+		if !ok {
+			return 0
+		}
 		return int64(min(max(0, n), 1e12))
 	}
 	return formats.Tokens{Input: count("input_tokens"), Output: count("output_tokens")}
