@@ -115,7 +115,7 @@ type compiler struct {
 
 	codes    map[string]*compiled // by source, what was compiled before
 	made     made
-	inside   [][]string // the lists of variables of the bodies of loops
+	inside   []opened // the variables of the bodies of loops
 	betweens between
 	given    []string           // the names that any set of the file gives, with their $
 	gotos    map[string]bool    // ids that a goto names

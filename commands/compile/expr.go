@@ -249,13 +249,7 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 	if len(ref.Path) == 1 {
 		return
 	}
-	returned := []string{"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts", "class", "next_steps", "blocked_reason"}
-	members := map[resultKind][]string{
-		resultPlain: {"status"}, resultSet: append(slices.Clone(info.names), "status"), resultGate: {"status", "choice", "note", "by"},
-		resultReturn: returned, resultParallel: {"status", "summary", "artifacts", "issues", "children"},
-		resultLoop: {"status", "summary", "completed", "partial", "failed", "blocked", "artifacts", "issues", "children"},
-	}[info.kind]
-	c.member(memberAt(e, ref, 1), ref.Path[1], members)
+	c.member(memberAt(e, ref, 1), ref.Path[1], membersOf(info))
 	if len(ref.Path) < 3 || ref.Path[1] != "fields" {
 		return
 	}
@@ -279,6 +273,24 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 		}
 		c.report(memberAt(e, ref, 2), CodeField, help, "subagent %s returns no field '%s'", info.agent.Name, ref.Path[2])
 	}
+}
+
+// membersOf lists what there is of a step's result.
+func membersOf(info *stepInfo) []string {
+	switch info.kind {
+	case resultReturn:
+		return []string{"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts", "class", "next_steps", "blocked_reason"}
+	case resultSet:
+		return append(slices.Clone(info.names), "status")
+	case resultGate:
+		return []string{"status", "choice", "note", "by"}
+	case resultParallel:
+		return []string{"status", "summary", "artifacts", "issues", "children"}
+	case resultLoop:
+		return []string{"status", "summary", "completed", "partial", "failed", "blocked", "artifacts", "issues", "children"}
+	case resultPlain:
+	}
+	return []string{"status"}
 }
 
 // amongField checks a field of a step that calls one of several subagents: one of them must emit it.

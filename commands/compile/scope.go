@@ -97,16 +97,22 @@ func (s *scope) enter(loop, as string) *scope {
 	return in
 }
 
+// opened are the variables of a loop's body, with what they were made of.
+type opened struct {
+	outer   []string
+	entered string
+	vars    []string
+}
+
 // enter opens the scope of a loop's body. Loops that see the same variables share one list of them.
 func (c *compiler) enter(loop, as string) *scope {
-	in := c.scope.enter(loop, as)
-	for _, vars := range c.inside {
-		if slices.Equal(vars, in.vars) {
-			in.vars = vars
-			return in
+	for _, s := range c.inside {
+		if s.entered == as && sameVars(s.outer, c.scope.vars) {
+			return &scope{vars: s.vars, task: c.scope.task, loop: loop, outer: c.scope}
 		}
 	}
-	c.inside = append(c.inside, in.vars)
+	outer, in := c.scope.vars, c.scope.enter(loop, as)
+	c.inside = append(c.inside, opened{outer: outer, entered: as, vars: in.vars})
 	return in
 }
 
@@ -232,7 +238,7 @@ func (c *compiler) written() {
 			many[id] = i
 			return -1
 		}
-		return slices.IndexFunc(c.all[:i], func(k known) bool { return k.id == id })
+		return indexOf(c.all[:i], id)
 	}
 	for i := range c.all {
 		s := c.all[i].step
@@ -250,6 +256,17 @@ func (c *compiler) written() {
 	}
 }
 
+// indexOf is where a step of an id stands, -1 if there is none; the id is not empty. Ids of one length differ most often at the end.
+func indexOf(list []known, id string) int {
+	last := id[len(id)-1]
+	for i := range list {
+		if one := list[i].id; len(one) == len(id) && one[len(one)-1] == last && one == id {
+			return i
+		}
+	}
+	return -1
+}
+
 // unwritten makes the ids of the other steps from their titles.
 func (c *compiler) unwritten() {
 	many, last := map[string]bool(nil), map[string]int(nil)
@@ -257,7 +274,7 @@ func (c *compiler) unwritten() {
 		if many != nil {
 			return many[id]
 		}
-		return id == itself || slices.ContainsFunc(c.all, func(k known) bool { return k.id == id })
+		return id == itself || indexOf(c.all, id) >= 0
 	}
 	if len(c.all) > fewSteps {
 		many = map[string]bool{itself: true}
@@ -382,7 +399,7 @@ func (c *compiler) named(id string) *known {
 		return nil
 	}
 	for i := range c.all {
-		if k := &c.all[i]; k.id == id && !k.apart {
+		if k := &c.all[i]; !k.apart && k.id == id {
 			return k
 		}
 	}

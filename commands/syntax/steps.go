@@ -216,7 +216,7 @@ func (n *numbers) add(number string, line int) int {
 		return before
 	}
 	for i := range n.few {
-		if n.few[i].number == number {
+		if before := n.few[i].number; len(before) == len(number) && before[len(before)-1] == number[len(number)-1] && before == number {
 			before := n.few[i].line
 			n.few[i].line = line
 			return before

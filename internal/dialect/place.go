@@ -273,6 +273,9 @@ func PlaceOf(file string) (place Place, inside string, ok bool) {
 	if place, inside, ok = ofExtension(slashed); ok {
 		return place, inside, true
 	}
+	if !strings.Contains(slashed, "/.") { // the folder of every place starts with a dot
+		return Place{}, "", false
+	}
 	for _, list := range [][]Place{Commands(Homes{Config: "/.config", Codex: "/.codex"}), AgentPlaces(Homes{Config: "/.config"})} {
 		for _, p := range list {
 			dir := "/" + strings.Trim(p.Dir, "/") + "/"

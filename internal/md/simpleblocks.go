@@ -1,7 +1,6 @@
 package md
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 )
@@ -10,7 +9,7 @@ import (
 // gives the very blocks that the third-party parser and the walk over its tree give. false for any other body: with a list, a
 // quote, a table, HTML, a rule, an indented line, an underlined heading, a tab in its text, or anything that has to be reported.
 func simpleBlocks(d *Document) ([]Block, bool) {
-	r := blockReader{doc: d, line: d.BodyLine, out: slices.Grow(d.Blocks[:0], 1+bytes.Count(d.Body(), []byte("\n\n")))}
+	r := blockReader{doc: d, line: d.BodyLine, out: slices.Grow(d.Blocks[:0], 1+d.blankLines())}
 	for ; r.line <= len(d.starts); r.line++ {
 		text := d.Line(r.line)
 		switch kind := r.lineKind(text); kind {
@@ -30,6 +29,17 @@ func simpleBlocks(d *Document) ([]Block, bool) {
 		}
 	}
 	return r.out, true
+}
+
+// blankLines counts the empty lines of the body.
+func (d *Document) blankLines() int {
+	count := 0
+	for n := d.BodyLine; n < len(d.starts); n++ {
+		if d.starts[n]-d.starts[n-1] == 1 {
+			count++
+		}
+	}
+	return count
 }
 
 // blockReader reads the lines of a body one after the other.

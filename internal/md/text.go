@@ -94,14 +94,14 @@ func spanContent(s string) string {
 	return s
 }
 
+// marked are the characters that plainText does not take as they are.
+const marked = "\n`*_\\\t"
+
 // plainText returns a text on one line without escapes, code marks and emphasis marks. Links and HTML stay as they are.
 func plainText(raw string) string {
 	plain := true
-	for i := 0; i < len(raw) && plain; i++ {
-		switch raw[i] {
-		case '`', '*', '_', '\\', '\n', '\t':
-			plain = false
-		}
+	for i := 0; i < len(marked) && plain; i++ {
+		plain = strings.IndexByte(raw, marked[i]) < 0
 	}
 	if plain {
 		return strings.TrimSpace(raw)
