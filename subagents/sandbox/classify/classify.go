@@ -105,7 +105,7 @@ func Command(src string, p Place) (Report, error) {
 	if err != nil {
 		return Report{}, syntaxError(err)
 	}
-	s := &scan{place: p, out: &findings{}, vars: map[string]binding{}, calls: new(int), here: formats.Pos{Line: 1, Col: 1}}
+	s := &scan{place: p, out: &findings{}, vars: map[string]binding{}, calls: new(int), fetched: map[string]bool{}, here: formats.Pos{Line: 1, Col: 1}}
 	if s.place.Dir == "" {
 		s.place.Dir = p.Root
 	}

@@ -67,9 +67,14 @@ func (s *scan) client(v invocation, args []word, f clientFlags) {
 			look(w.text)
 		}
 	}
-	for _, e := range v.env {
-		if oneOf(e.name, "PGHOST", "MYSQL_HOST", "MONGO_URL", "DATABASE_URL", "REDIS_URL", "PGSERVICE") {
-			look(e.value.text)
+	for _, name := range []string{"PGHOST", "MYSQL_HOST", "MONGO_URL", "DATABASE_URL", "REDIS_URL", "PGSERVICE"} {
+		if b, ok := s.vars[name]; ok && b.known {
+			look(b.text)
+		}
+		for _, e := range v.env {
+			if e.name == name {
+				look(e.value.text)
+			}
 		}
 	}
 	names, sql := []string{target}, []string{}

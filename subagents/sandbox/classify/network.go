@@ -60,6 +60,7 @@ func (s *scan) transfers(args []word) bool {
 		l := split(args, "-O --output-document -o -P --post-data --post-file -U --header --user --password --method --body-data --body-file -t -T -d --dir", false)
 		if w, ok := l.get("-O", "--output-document"); ok {
 			s.writes(w, "writes")
+			s.fetchesTo(w, l.rest)
 		}
 		s.web(l.rest, l.has("--post-data", "--post-file", "--body-data", "--body-file"))
 	case "http", "https", "xh", "httpie":
@@ -93,6 +94,7 @@ func (s *scan) curl(args []word) {
 	l := split(args, valued, false)
 	if w, ok := l.get("-o", "--output"); ok {
 		s.writes(w, "writes")
+		s.fetchesTo(w, l.rest)
 	}
 	urls := l.rest
 	for _, o := range l.options {
@@ -108,6 +110,19 @@ func (s *scan) curl(args []word) {
 		s.unknown(s.here, "a file decides what it fetches")
 	}
 	s.web(urls, sends)
+}
+
+// fetchesTo notes a file that holds what comes from another machine, and runs books it when it is run.
+func (s *scan) fetchesTo(w word, urls []word) {
+	if p, _ := s.resolve(w); p != "" && len(urls) > 0 && !isLoopback(hostOf(urls[0].text)) {
+		s.fetched[p] = true
+	}
+}
+
+func (s *scan) runs(w word) {
+	if p, _ := s.resolve(w); s.fetched[p] {
+		s.add(found{Finding: Finding{Category: ExternalNet, Tier: Required, Target: p, Reason: "runs what it fetches from elsewhere"}, fetches: true})
+	}
 }
 
 // web judges addresses of the web.

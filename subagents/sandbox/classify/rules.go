@@ -60,8 +60,20 @@ func (s *scan) interpreters(v invocation, args []word) {
 // code looks for words in code of another language.
 func (s *scan) code(text string) {
 	lower := strings.ToLower(text)
-	if hasAny(lower, "rmtree", "os.remove", "os.unlink", "fs.rm", "unlinksync", "rm_rf", "unlink(", "removesync", "deletefile") {
+	if hasAny(lower, "rmtree", "os.remove", "os.unlink", "os.rmdir", "fs.rm", ".rmsync", "rmdirsync", "unlinksync", "rm_rf", "rm_r(", "unlink", "removesync", "deletefile", "file.delete", "remove_tree", "rmdir(") {
 		s.risk(DestructiveFS, Recommended, "", "code that deletes files")
+		for _, w := range s.quoted(text) {
+			if _, z := s.resolve(w); z.foreign() {
+				s.removes(w, true)
+			}
+		}
+	}
+	if hasAny(lower, "writefile", "write_text", "write_bytes", ".write(", "file_put_contents", "truncate", "copyfile", "shutil.", "os.rename", "file.rename", "symlink", "'w'", `"w"`, "'a'", `"a"`, "'>", `">`) {
+		for _, w := range s.quoted(text) {
+			if _, z := s.resolve(w); z == system || z == device || z == home {
+				s.writes(w, "writes")
+			}
+		}
 	}
 	if hasAny(lower, "urllib", "requests.", "http://", "https://", "socket.", "fetch(", "net.connect", "urlopen", "io::socket", "net::http", "fsockopen") {
 		s.add(found{Finding: Finding{Category: ExternalNet, Tier: Recommended, Reason: "code that speaks to other machines"}, sends: true})
@@ -72,6 +84,26 @@ func (s *scan) code(text string) {
 	if hasAny(lower, "system(", "popen", "subprocess", "child_process", "exec(", "execsync", "spawn", "do shell script", "| \"sh", "|\"sh", "getline") {
 		s.unknown(s.here, "it is code that starts programs")
 	}
+}
+
+// quoted gives the absolute paths that stand in quotes in code of another language.
+func (s *scan) quoted(text string) (out []word) {
+	for len(text) > 0 {
+		i := strings.IndexAny(text, "'\"`")
+		if i < 0 {
+			break
+		}
+		rest := text[i+1:]
+		end := strings.IndexByte(rest, text[i])
+		if end < 0 {
+			break
+		}
+		if name := strings.TrimLeft(rest[:end], "<>+ "); strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~/") {
+			out = append(out, word{text: name, pos: s.here, tilde: name[0] == '~'})
+		}
+		text = rest[end+1:]
+	}
+	return out
 }
 
 // redirects judges what a statement reads from and writes to.

@@ -22,13 +22,14 @@ type scan struct {
 	vars     map[string]binding
 	dir      string // working folder, valid if dirKnown
 	dirKnown bool
-	loose    int         // above 0: what is assigned here may not have happened
-	depth    int         // of texts and substitutions within each other
-	calls    *int        // commands looked at, shared
-	base     formats.Pos // where this text stands; zero for the text itself
-	fixed    bool        // every place in this text is base, because quotes changed the text
-	here     formats.Pos // place of the command at hand
-	cmd      string      // its name
+	loose    int             // above 0: what is assigned here may not have happened
+	depth    int             // of texts and substitutions within each other
+	calls    *int            // commands looked at, shared
+	fetched  map[string]bool // files that hold what came from elsewhere, shared
+	base     formats.Pos     // where this text stands; zero for the text itself
+	fixed    bool            // every place in this text is base, because quotes changed the text
+	here     formats.Pos     // place of the command at hand
+	cmd      string          // its name
 }
 
 func (s *scan) at(p syntax.Pos) formats.Pos {

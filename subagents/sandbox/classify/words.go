@@ -41,6 +41,10 @@ type binding struct {
 func (s *scan) fields(ws []*syntax.Word) []word {
 	var out []word
 	for _, w := range ws {
+		pos := s.here
+		if len(w.Parts) > 0 {
+			pos = s.at(w.Pos()) // asked before braces are split: a group whose first word is empty has no place
+		}
 		if !syntax.SplitBraces(w) {
 			out = append(out, s.word(w))
 			continue
@@ -48,11 +52,11 @@ func (s *scan) fields(ws []*syntax.Word) []word {
 		n := 0
 		for one, err := range expand.BracesSeq(nil, w) {
 			if n++; err != nil || n > mostBraces {
-				out = append(out, word{text: hole, pos: s.at(w.Pos())})
+				out = append(out, word{text: hole, pos: pos})
 				break
 			}
 			b := s.word(one)
-			b.pos, b.inner = s.at(w.Pos()), formats.Pos{}
+			b.pos, b.inner = pos, formats.Pos{}
 			out = append(out, b)
 		}
 	}

@@ -22,6 +22,9 @@ func (s *scan) start(v invocation) {
 		return
 	}
 	s.cmd = v.words[0].name()
+	if strings.Contains(v.words[0].text, "/") {
+		s.runs(v.words[0])
+	}
 	for _, e := range v.env {
 		s.urls([]word{e.value}, e.name)
 		if oneOf(e.name, "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "PROMPT_COMMAND", "GIT_SSH_COMMAND") {
@@ -297,12 +300,18 @@ func (s *scan) shellProgram(v invocation, args []word) {
 	if l.has("-c", "--command") {
 		if len(l.rest) > 0 {
 			if !s.refetched(l.rest[:1]) {
-				s.text(l.rest[0].text, l.rest[0])
+				s.child(func(c *scan) {
+					for _, e := range v.env {
+						c.vars[e.name] = binding{text: e.value.text, known: e.value.known()}
+					}
+					c.text(l.rest[0].text, l.rest[0])
+				})
 			}
 		}
 		return
 	}
 	if len(l.rest) > 0 && !l.has("-s") && l.rest[0].text != "-" && l.rest[0].text != "/dev/stdin" {
+		s.runs(l.rest[0])
 		if l.rest[0].code {
 			s.substituted(l.rest[0])
 		}
