@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -22,6 +23,9 @@ type contracts struct {
 func (c contracts) Schema(name string) (data []byte, err error) {
 	name = filepath.FromSlash(name)
 	info, err := c.root.Stat(name)
+	if of, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: of.Err.Error(), Help: "put the file itself into the project"}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ const (
 	maxSteps      = 200_000 // schemas that are held against values
 	maxLevels     = 500     // schemas inside each other
 	maxViolations = 50
+	maxFound      = 1000     // violations that are looked for at all
 	maxMatched    = 64 << 10 // bytes of a text that a pattern is held against
 )
 
@@ -27,8 +28,11 @@ func (s *Schema) Validate(path string, value any) []Violation {
 		return []Violation{{Path: path, Expected: fmt.Sprintf("a value that can be checked in %d steps", maxSteps), Got: "one that needs more"}}
 	}
 	if len(found) > maxViolations {
-		more := len(found) - maxViolations
-		found = append(found[:maxViolations:maxViolations], Violation{Path: path, Expected: "no further violations", Got: strconv.Itoa(more) + " more"})
+		more := strconv.Itoa(len(found)-maxViolations) + " more"
+		if len(found) >= maxFound {
+			more = "many more"
+		}
+		found = append(found[:maxViolations:maxViolations], Violation{Path: path, Expected: "no further violations", Got: more})
 	}
 	return found
 }
@@ -46,7 +50,7 @@ type place struct {
 }
 
 func (p place) say(expected, got string) {
-	if len(*p.found) < 20*maxViolations {
+	if len(*p.found) < maxFound {
 		*p.found = append(*p.found, Violation{p.path, expected, got})
 	}
 }
@@ -86,7 +90,7 @@ func (c *check) hold(r *rule, v any, p place) (fits bool, looked seen) {
 	if c.left--; c.left < 0 || c.levels >= maxLevels {
 		c.stopped = true
 	}
-	if c.stopped {
+	if c.stopped || len(*p.found) >= maxFound { // what breaks it in so many ways breaks it anyway
 		return false, looked
 	}
 	c.levels++
