@@ -78,15 +78,14 @@ func TestKillsOfTheProgram(t *testing.T) {
 		}
 		for pid := range strings.FieldsSeq(string(text)) {
 			met++
-			for stat := ""; ; {
-				data, err := os.ReadFile("/proc/" + pid + "/stat")
-				if stat = string(data); err != nil {
+			for ; ; <-time.After(5 * time.Millisecond) {
+				stat, err := os.ReadFile("/proc/" + pid + "/stat")
+				if err != nil {
 					break
 				}
 				if time.Since(begin) > 10*time.Second {
 					t.Fatalf("kill %d (%s, seed %d): process %s is still there: %s", i, sig, seed, pid, stat)
 				}
-				<-time.After(5 * time.Millisecond)
 			}
 		}
 		longest = max(longest, time.Since(begin))
