@@ -274,8 +274,9 @@ func (d drive) play(t *testing.T, s scene) played {
 			cancel()
 		}()
 	}
+	run := fmt.Sprintf("r%d-%s", os.Getpid(), key) // the same scene may run in another process
 	r := formats.Request{
-		Agent: "worker", Run: "r1-" + key, Session: "sess_1767610000_k3x9qa", Step: "work", Attempt: 1, Visit: 1, Depth: formats.CommandDepth(),
+		Agent: "worker", Run: run, Session: "sess_1767610000_k3x9qa", Step: "work", Attempt: 1, Visit: 1, Depth: formats.CommandDepth(),
 		Facets: formats.Facets{Instruction: "Do the work."}, Timeout: formats.Timeout{Total: s.timeout}, Dir: root, Out: p.out, Budget: s.budget,
 	}
 	if s.repair {
@@ -285,7 +286,7 @@ func (d drive) play(t *testing.T, s scene) played {
 	begin := time.Now()
 	p.ret, p.used, p.err = d.agent(agent).RunMetered(ctx, r)
 	p.took = time.Since(begin)
-	if left := survivors(t, "TERCET_RUN=r1-"+key); len(left) > 0 {
+	if left := survivors(t, "TERCET_RUN="+run); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
 	if left, err := os.ReadDir(starter.Temp); err != nil || len(left) > 0 {
