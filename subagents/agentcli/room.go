@@ -43,7 +43,8 @@ func stores(name string) []Store {
 		return []Store{{Var: "CODEX_HOME", Home: ".codex", Keep: []string{"config.toml", "AGENTS.md", "AGENTS.override.md", "prompts", "rules", "skills", "hooks", "hooks.json", "plugins"}}}
 	case "opencode":
 		return []Store{
-			{Var: "XDG_DATA_HOME", Home: ".local/share", Path: "opencode"}, {Var: "XDG_STATE_HOME", Home: ".local/state", Path: "opencode"},
+			{Var: "XDG_DATA_HOME", Home: ".local/share", Path: "opencode"},
+			{Var: "XDG_STATE_HOME", Home: ".local/state", Path: "opencode"},
 			{Var: "XDG_CACHE_HOME", Home: ".cache", Path: "opencode"},
 			{
 				Var: "XDG_CONFIG_HOME", Home: ".config", Path: "opencode",

@@ -54,7 +54,7 @@ func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
 	tool, err := p.Starter.Look(m.String())
 	if err != nil {
 		out.Why = "not installed"
-		return out, nil
+		return out, nil //nolint:nilerr // that it is not there is the answer
 	}
 	if out.Tool = tool; p.Image.Name == "" && !p.All {
 		out.Why = "not asked: no image is named"
@@ -104,7 +104,7 @@ func (p *Prober) ask(ctx context.Context, argv []string) (said, why string, err 
 	case ctx.Err() != nil:
 		return "", "", context.Cause(ctx)
 	case err != nil:
-		return "", err.Error(), nil
+		return "", err.Error(), nil //nolint:nilerr // why it does not work is the answer
 	case res.TimedOut != proc.TimeoutNone:
 		return "", fmt.Sprintf("no answer within %s", askTime), nil
 	case !res.Success():

@@ -75,7 +75,7 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 		tool, err := p.Starter.Look(out.Tool)
 		if err != nil {
 			out.Why = "not installed"
-			return out, nil
+			return out, nil //nolint:nilerr // that it is not there is the answer
 		}
 		out.Tool = tool
 	}
