@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/coder/acp-go-sdk"
@@ -196,10 +197,14 @@ func (g *acpGate) judge(r *Reading, res proc.Result) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	strange := g.strange
+	if text := strings.TrimSpace(string(res.Stdout)); strange == "" && text != "" {
+		strange = firstLine(text) // it was gone before anybody listened
+	}
 	switch {
-	case g.heard || g.strange == "" && res.Exit != 0:
-	case g.strange != "":
-		r.fault(Fault{Kind: kindProtocol, Message: "expected an agent that speaks the Agent Client Protocol, got " + strconv.Quote(g.strange)})
+	case g.heard || strange == "" && res.Exit != 0:
+	case strange != "":
+		r.fault(Fault{Kind: kindProtocol, Message: "expected an agent that speaks the Agent Client Protocol, got " + strconv.Quote(strange)})
 	default:
 		r.fault(Fault{Kind: kindProtocol, Message: "expected an agent that speaks the Agent Client Protocol, got nothing"})
 	}

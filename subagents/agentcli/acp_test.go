@@ -232,8 +232,8 @@ func (a *acpAgent) prompt(m acpMessage) int {
 		end()
 		select {}
 	case "acp-flood":
-		line := `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"` + strings.Repeat("x", 1<<20) + `"}}`
-		for range 70 {
+		line := `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"` + strings.Repeat("x", 10<<20) + `"}}`
+		for range 7 {
 			a.update(line)
 		}
 	default:
