@@ -419,7 +419,12 @@ func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
 	info := c.builtin(pos, StatusSync)
 	d := &Delegate{Agent: StatusSync, Info: info, With: &Value{IsMap: true}, Sync: true}
 	fields := [...]Field{
-		{"operation", in.operation}, {"task_number", in.task}, {"status", in.status}, {"back", in.back}, {"reason", in.reason}, {"artifacts", in.artifacts},
+		{"operation", in.operation},
+		{"task_number", in.task},
+		{"status", in.status},
+		{"back", in.back},
+		{"reason", in.reason},
+		{"artifacts", in.artifacts},
 		{"phase", in.phase},
 	}
 	count := 0

@@ -23,12 +23,10 @@ type draft struct {
 func (p *parser) drafts(s md.Section) []draft {
 	headings, code := 1, 0
 	for i := range s.Blocks {
-		switch s.Blocks[i].Kind {
-		case md.Heading:
+		if kind := s.Blocks[i].Kind; kind == md.Heading {
 			headings++
-		case md.Fence:
+		} else if kind == md.Fence {
 			code++
-		default:
 		}
 	}
 	out, marked := append(slices.Grow(p.Reader.drafts[:0], headings), draft{}), slices.Grow(p.marked[:0], code)

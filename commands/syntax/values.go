@@ -323,7 +323,7 @@ func (p *parser) template(n *md.Node) *Text {
 	t := p.made.texts.New()
 	t.Pos = Pos(n.ValuePos(0))
 	v := n.Value
-	if i := strings.Index(v, "${{"); i < 0 {
+	if !strings.Contains(v, "${{") {
 		t.Parts = append(p.made.parts.List(1), p.literal(n, 0, len(v)))
 		return t
 	}
