@@ -48,9 +48,13 @@ for name; do
 done
 for pid in $pids; do wait "$pid"; done
 
+whole() { go test ./cmd/tercet -run '^TestAgents' -count 1 $short -timeout 20m -args -agents "$names" -agents-dir "$cache"; }
+others=
+[ -z "$short" ] || { whole & others=$!; } # the programs wait more than they compute
+
 go test ./subagents/agentcli -run '^TestConformance$' -count 1 $short -timeout 40m -args -agents "$names" -agents-dir "$cache"
 # The same scenes within bounds, where bubblewrap makes a container here, and one that leaves its tree.
 if bwrap --unshare-pid --ro-bind / / --dev /dev --proc /proc true 2>/dev/null; then
 	go test ./subagents/agentcli -run '^TestConformance$' -count 1 $short -timeout 40m -args -agents "$names" -agents-dir "$cache" -box bubblewrap
 fi
-go test ./cmd/tercet -run '^TestAgents' -count 1 $short -timeout 20m -args -agents "$names" -agents-dir "$cache"
+if [ -n "$others" ]; then wait "$others"; else whole; fi

@@ -59,12 +59,12 @@ func TestAgentsAround(t *testing.T) {
 				name string
 				play func(*testing.T)
 			}{
-				{"models", p.models}, {"flood", p.flood}, {"budget", p.budget}, {"ctrl-c", p.interrupted}, {"chain", func(t *testing.T) { begin("401").passedOver(t) }},
+				{"models", p.models}, {"flood", p.flood}, {"budget", p.budget}, {"ctrl-c", p.interrupted}, {"chain", func(t *testing.T) { t.Helper(); begin("401").passedOver(t) }},
 			} {
 				if testing.Short() && scene.name != "ctrl-c" {
 					continue
 				}
-				t.Run(scene.name, func(t *testing.T) { //nolint:paralleltest // one program at a time, what it takes is measured
+				t.Run(scene.name, func(t *testing.T) {
 					scene.play(t)
 					p.clean(t)
 				})
@@ -189,6 +189,7 @@ func memory(pid int) int {
 }
 
 func (p *person) models(t *testing.T) {
+	t.Helper()
 	before := len(p.server.Turns(p.name))
 	ret, code, _ := p.try(t, "/both")
 	if code != 0 || ret.Status != formats.StatusCompleted {
@@ -208,6 +209,7 @@ func (p *person) models(t *testing.T) {
 }
 
 func (p *person) flood(t *testing.T) {
+	t.Helper()
 	const most = 120_000 // kB; what an agent's command printed was 100 MiB
 	ret, code, used := p.try(t, "/floods")
 	if code != 0 || ret.Status != formats.StatusCompleted {
@@ -232,6 +234,7 @@ func (p *person) flood(t *testing.T) {
 }
 
 func (p *person) budget(t *testing.T) {
+	t.Helper()
 	before := len(p.server.Turns(p.name))
 	ret, code, _ := p.try(t, "/spends")
 	if code != 7 || len(ret.Errors) == 0 || ret.Errors[0].Code != formats.CodeLimit {
@@ -254,6 +257,7 @@ func (p *person) budget(t *testing.T) {
 
 // interrupted types Ctrl-C on a terminal while the model is silent.
 func (p *person) interrupted(t *testing.T) {
+	t.Helper()
 	before := len(p.server.Turns(p.name))
 	s := onTerminalWith(t, p.dir, append(p.env, "TERM=xterm"))
 	s.wait("tercet")
@@ -283,6 +287,7 @@ func (p *person) interrupted(t *testing.T) {
 
 // passedOver has an agent CLI that is not let in, and a second runner.
 func (p *person) passedOver(t *testing.T) {
+	t.Helper()
 	p.run(t, "/task", "--from", "task.md")
 	ret, code, _ := p.try(t, "/research", "196")
 	if code != 0 || ret.Status != formats.StatusCompleted {
