@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -14,7 +16,9 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"tercet/commands"
+	"tercet/commands/compile"
 	"tercet/commands/syntax"
+	"tercet/formats"
 )
 
 // command10K is a command file of about 10 KB: the longest of the library with its steps repeated.
@@ -70,14 +74,18 @@ func checker(tb testing.TB) *commands.Library {
 }
 
 // BenchmarkPairs measures the yardstick and the check of one file in turns and gives the medians and their ratio, which other
-// work on the machine touches least: for a file of about 10 KB, and for each file of the library.
+// work on the machine touches least: for a file of about 10 KB, for each file of the library, and for the larger examples.
 func BenchmarkPairs(b *testing.B) {
 	library, err := commands.Embedded()
 	if err != nil {
 		b.Fatal(err)
 	}
 	lib := checker(b)
-	pair := func(name string, src []byte) {
+	examples, err := filepath.Glob("syntax/testdata/flows/*-flow.md")
+	if err != nil || len(examples) == 0 {
+		b.Fatal(examples, err)
+	}
+	pair := func(name string, src []byte, lib *commands.Library) {
 		b.Run(fmt.Sprintf("%s-%d", name, len(src)), func(b *testing.B) {
 			var yard, ours []float64
 			timed := func(to *[]float64, work func()) {
@@ -96,7 +104,7 @@ func BenchmarkPairs(b *testing.B) {
 			b.ReportMetric(ours[len(ours)/2]/max(yard[len(yard)/2], 1), "ratio")
 		})
 	}
-	pair("implement.md", command10K(b))
+	pair("implement.md", command10K(b), lib)
 	files, err := fs.Glob(library, "*.md")
 	if err != nil {
 		b.Fatal(err)
@@ -106,8 +114,29 @@ func BenchmarkPairs(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		pair(name, src)
+		pair(name, src, lib)
 	}
+	for _, name := range examples {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		pair(filepath.Base(name), src, &commands.Library{Env: anyone{lib.Env}, Readers: lib.Readers})
+	}
+}
+
+// anyone knows a subagent of every name, so that the examples can be checked whose subagents are elsewhere.
+type anyone struct{ compile.Env }
+
+func (a anyone) Agent(name string) (formats.AgentInfo, bool) {
+	info, ok := a.Env.Agent(name)
+	switch {
+	case name == "tester" || name == "reviewer" || name == "security-auditor" || name == "doc-reviewer":
+		return formats.AgentInfo{Name: name, Role: formats.RoleReviewer, Tools: []string{"read", "shell"}}, true
+	case !ok || name == "architect" || name == "test-designer":
+		return formats.AgentInfo{Name: name, Tools: []string{"write", "shell"}}, true
+	}
+	return info, true
 }
 
 // BenchmarkBare is the yardstick alone.

@@ -162,22 +162,27 @@ func (h *hunter) killSome() bool {
 // pass hands signals on to those who left the group, to which they were sent. Bubblewrap stands in a group of its own,
 // because it would die of them and take the program along; to a container its engine hands them on.
 func (h *hunter) pass(asked <-chan os.Signal) {
-	own := unix.Getpgrp()
 	for s := range asked {
-		sig, ok := s.(syscall.Signal)
-		h.mu.Lock()
-		rests := h.rests
-		h.mu.Unlock()
-		if !ok || rests {
+		if sig, ok := s.(syscall.Signal); ok {
+			h.passOne(sig)
+		}
+	}
+}
+
+// passOne holds the lock to its end: what is run last must not begin while the descendants of before are looked for.
+func (h *hunter) passOne(sig syscall.Signal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rests {
+		return
+	}
+	own := unix.Getpgrp()
+	for _, pid := range uncontained("/proc/self") {
+		group, err := unix.Getpgid(pid)
+		if err != nil || group == own || comm(pid) == "bwrap" {
 			continue
 		}
-		for _, pid := range uncontained("/proc/self") {
-			group, err := unix.Getpgid(pid)
-			if err != nil || group == own || comm(pid) == "bwrap" {
-				continue
-			}
-			ignore(unix.Kill(pid, sig)) // one that is gone needs no signal
-		}
+		ignore(unix.Kill(pid, sig)) // one that is gone needs no signal
 	}
 }
 
