@@ -133,7 +133,7 @@ func (a anyone) Agent(name string) (formats.AgentInfo, bool) {
 	switch {
 	case name == "tester" || name == "reviewer" || name == "security-auditor" || name == "doc-reviewer":
 		return formats.AgentInfo{Name: name, Role: formats.RoleReviewer, Tools: []string{"read", "shell"}}, true
-	case !ok || name == "architect" || name == "test-designer":
+	case !ok || name == "architect" || name == "test-designer" || name == "researcher":
 		return formats.AgentInfo{Name: name, Tools: []string{"write", "shell"}}, true
 	}
 	return info, true
