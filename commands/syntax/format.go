@@ -27,6 +27,8 @@ func FormatText(src []byte) []byte {
 	lines := bytes.SplitAfter(src, []byte{'\n'})
 	var out bytes.Buffer
 	next := 1
+	// A carriage return that ends no line would be taken for the half of a line's end once its neighbour is gone.
+	stray := func(body []byte) bool { return bytes.IndexByte(body, '\r') >= 0 }
 	replace := func(first, last int, body []byte) {
 		for ; next < first; next++ {
 			out.Write(lines[next-1])
@@ -38,13 +40,13 @@ func FormatText(src []byte) []byte {
 		out.WriteString(strings.ReplaceAll(string(formatYAML(body)), "\n", end))
 		next = last + 1
 	}
-	if first := doc.FrontSpan.Start.Line + 1; doc.HasFront && first < doc.FrontSpan.End.Line {
+	if first := doc.FrontSpan.Start.Line + 1; doc.HasFront && first < doc.FrontSpan.End.Line && !stray(doc.FrontText) {
 		replace(first, doc.FrontSpan.End.Line-1, doc.FrontText)
 	}
 	for i := range doc.Blocks {
 		b := &doc.Blocks[i]
 		closed := strings.HasPrefix(doc.Line(b.End.Line), "```")
-		if ours(b) && closed && b.BodyPos.Line < b.End.Line && !bytes.Contains(b.Body, []byte("```")) {
+		if ours(b) && closed && b.BodyPos.Line < b.End.Line && !bytes.Contains(b.Body, []byte("```")) && !stray(b.Body) {
 			replace(b.BodyPos.Line, b.End.Line-1, b.Body)
 		}
 	}
