@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -11,36 +10,17 @@ import (
 )
 
 // Kind is the type of a Node.
-type Kind uint8
+type Kind = jsonx.Kind
 
 // The kinds of nodes.
 const (
-	Null Kind = iota
-	Bool
-	Number
-	String
-	Array
-	Object
+	Null   = jsonx.Null
+	Bool   = jsonx.Bool
+	Number = jsonx.Number
+	String = jsonx.String
+	Array  = jsonx.Array
+	Object = jsonx.Dict
 )
-
-// String names the kind as JSON Schema does.
-func (k Kind) String() string {
-	switch k {
-	case Null:
-		return "null"
-	case Bool:
-		return "boolean"
-	case Number:
-		return "number"
-	case String:
-		return "string"
-	case Array:
-		return "array"
-	case Object:
-		return "object"
-	}
-	return "kind " + strconv.Itoa(int(k))
-}
 
 // Node is one value of a schema's text, in whatever notation it was written, with its place.
 type Node struct {
@@ -96,27 +76,24 @@ func placeOf(src []byte, offset int) formats.Pos {
 }
 
 func fromJSON(src []byte, v *jsonx.Value) *Node {
-	n := &Node{Pos: placeOf(src, v.Start)}
-	switch v.Kind {
-	case jsonx.Null:
-	case jsonx.Bool:
-		n.Kind, n.Text = Bool, "false"
+	n := &Node{Kind: v.Kind, Pos: placeOf(src, v.Start)}
+	switch v.Kind { // which says that what is asked for is there
+	case Null:
+	case Bool:
+		n.Text = "false"
 		if is, _ := v.Bool(); is {
 			n.Text = "true"
 		}
-	case jsonx.Number:
+	case Number:
 		num, _ := v.Num()
-		n.Kind, n.Text = Number, num.String()
-	case jsonx.String:
-		n.Kind = String
+		n.Text = num.String()
+	case String:
 		n.Text, _ = v.Str()
-	case jsonx.Array:
-		n.Kind = Array
+	case Array:
 		for _, e := range v.Elems {
 			n.Elems = append(n.Elems, fromJSON(src, e))
 		}
-	case jsonx.Dict:
-		n.Kind = Object
+	case Object:
 		for _, m := range v.Members {
 			n.Members = append(n.Members, Member{Key: m.Key, Pos: placeOf(src, m.KeyStart), Value: fromJSON(src, m.Value)})
 		}
