@@ -4,7 +4,6 @@ package main
 
 import (
 	"os"
-	"os/signal"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -19,9 +18,6 @@ import (
 // TestTerminalIsRestored ends the prompt in every way that a program can answer to: the terminal is as it was before.
 func TestTerminalIsRestored(t *testing.T) {
 	t.Parallel()
-	// Where the tests run under nohup, their children would ignore SIGHUP too, as nohup wants. A signal that is listened for is
-	// given back its default in a child.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	for name, end := range map[string]func(s *screen){
 		"end of input": func(s *screen) { s.keys("\x04") },
 		"SIGTERM":      func(s *screen) { s.signal(syscall.SIGTERM) },

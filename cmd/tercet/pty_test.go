@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -122,7 +123,14 @@ func (s *screen) ends() int {
 	case <-s.done:
 		return s.cmd.ProcessState.ExitCode()
 	case <-time.After(20 * time.Second):
-		s.t.Fatal("the program does not end")
+		err := s.cmd.Process.Signal(syscall.SIGABRT) // it prints what its goroutines do
+		select {
+		case <-s.done:
+		case <-time.After(5 * time.Second):
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.t.Fatalf("the program does not end (%v); the terminal shows\n%s", err, s.text.String())
 	}
 	return -1
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -34,7 +35,20 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
+	if filepath.Ext(os.Args[0]) == ".test" {
+		heedSignals()
+	}
 	testscript.Main(m, map[string]func(){"tercet": main, "fakeagent": fakeAgent, "fakecli": fakeCLI, "fakeacp": fakeACP})
+}
+
+// heedSignals lets the programs that the tests start take the signals that this process was told to ignore: SIGHUP under nohup,
+// SIGINT in the background of a script. A signal that is listened for is given back its default in a child.
+func heedSignals() {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 // scripts gives the scripts to run: all of them, or under -short those that run most of the program at once, because the
