@@ -140,6 +140,28 @@ func (a anyone) Agent(name string) (formats.AgentInfo, bool) {
 }
 
 // BenchmarkBare is the yardstick alone.
+// BenchmarkFlows checks the larger examples.
+func BenchmarkFlows(b *testing.B) {
+	lib := checker(b)
+	examples, err := filepath.Glob("syntax/testdata/flows/*-flow.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range examples {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(filepath.Base(name), func(b *testing.B) {
+			one := &commands.Library{Env: anyone{lib.Env}, Readers: lib.Readers}
+			b.ReportAllocs()
+			for b.Loop() {
+				checkFile(b, name, src, one)
+			}
+		})
+	}
+}
+
 func BenchmarkBare(b *testing.B) {
 	src := command10K(b)
 	b.SetBytes(int64(len(src)))

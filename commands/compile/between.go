@@ -16,6 +16,8 @@ type between struct {
 	host   *formats.AgentInfo        // of the step around which one is being compiled; nil outside
 	fields map[string]*betweenField  // by place: fields of $it that are read
 	hosts  map[*syntax.Step][]string // ids around which each runs
+	made   map[*syntax.Step]*again[hostedStep]
+	nobody formats.AgentInfo // of a host that is no subagent
 }
 
 // betweenField is one read of a field of $it: some host must emit it.
@@ -54,16 +56,15 @@ func (c *compiler) around(op *Op, info *stepInfo) {
 // hosted compiles one step of Between Steps around a host.
 func (c *compiler) hosted(b *syntax.Step, host *Op, info *stepInfo) *Op {
 	outer, last, status, held := c.scope, c.last, c.status, c.betweens.host
-	c.scope = outer.between(c.sets())
-	c.scope.self = host.ID
-	c.betweens.host = &formats.AgentInfo{}
+	c.scope = outer.between(c.widen(true), host.ID)
+	c.betweens.host = &c.betweens.nobody
 	if info.agent != nil {
 		c.betweens.host = info.agent
 	}
 	lenient, unsure := c.lenient, c.unsure
 	c.lenient, c.unsure = true, true
 	id := host.ID + "." + c.id(b)
-	op := c.step(b, id)
+	op := c.hostedStep(b, id)
 	if op != nil {
 		op.Host = host.ID
 		outer.steps.add(id, c.scope.steps.of(id))
@@ -73,18 +74,30 @@ func (c *compiler) hosted(b *syntax.Step, host *Op, info *stepInfo) *Op {
 	return op
 }
 
-// sets lists the names that any `set` of the file gives.
-func (c *compiler) sets() []string {
-	if c.given == nil {
-		c.given = []string{}
-		syntax.Walk(c.file, func(node any) bool {
-			if v, ok := node.(*syntax.SetValue); ok && !slices.Contains(c.given, "$"+v.Name.Text) {
-				c.given = append(c.given, "$"+v.Name.Text)
-			}
-			return true
-		})
+// hostedStep compiles a step of Between Steps in the scope around its host, anew only if it has to.
+func (c *compiler) hostedStep(b *syntax.Step, id string) *Op {
+	if len(c.under) > 0 || !repeats(b) {
+		return c.step(b, id)
 	}
-	return c.given
+	kept := c.betweens.made[b]
+	if kept == nil {
+		if c.betweens.made == nil {
+			c.betweens.made = map[*syntax.Step]*again[hostedStep]{}
+		}
+		kept = &again[hostedStep]{}
+		c.betweens.made[b] = kept
+	}
+	fresh := false
+	one := once(c, kept, func() hostedStep {
+		fresh = true
+		op := c.step(b, id)
+		return hostedStep{op, c.scope.steps.of(id)}
+	})
+	if fresh || one.op == nil {
+		return one.op
+	}
+	c.scope.steps.add(id, one.info)
+	return c.rehosted(b, one.op, id)
 }
 
 // itReference checks $it.MEMBER and notes the fields that are read.
@@ -172,29 +185,52 @@ func (c *compiler) defaults(s *syntax.Step, op *Op) {
 		op.In = d.In.Text
 	}
 	if s.Expect == nil && !c.child {
-		op.Expect = c.expect(d.Expect)
+		op.Expect = once(c, &c.defaulted.expect, func() *Expect { return c.expect(d.Expect) })
 	}
 }
 
 // defaultRules adds the rules for outcomes that the step's own `on` does not name, where the step can have them.
-func (c *compiler) defaultRules(s *syntax.Step, op *Op) {
-	d := c.file.Defaults
-	del, ok := op.Do.(*Delegate)
-	if d == nil || !ok || c.child || c.inErrors || del.Sync || del.Checks || del.Info.Builtin {
-		return
-	}
-	possible := outcomesOf(op)
+func (c *compiler) defaultRules(s *syntax.Step, op *Op, possible []formats.Outcome) {
 	lenient := c.lenient
 	c.lenient = true
-	for _, r := range d.On {
+	for i, r := range c.file.Defaults.On {
 		own := slices.ContainsFunc(s.On, func(o syntax.Rule) bool { return o.Status.Text == r.Status.Text })
 		outcome := formats.Outcome(r.Status.Text)
 		if slices.Contains(ruleClasses(), r.Status.Text) {
 			outcome = formats.OutcomeFailed
 		}
-		if !own && (slices.Contains(possible, outcome) || !slices.Contains(formats.Outcomes(), outcome)) {
-			op.On = append(op.On, c.rule(r, op)...)
+		if own || !slices.Contains(possible, outcome) && slices.Contains(formats.Outcomes(), outcome) {
+			continue
+		}
+		if one := c.defaultRule(i, op, possible); one != nil {
+			op.On = append(op.On, *one)
 		}
 	}
 	c.lenient = lenient
+}
+
+// defaultRule compiles a rule of the defaults, anew only if it leads back to steps.
+func (c *compiler) defaultRule(i int, op *Op, possible []formats.Outcome) *Rule {
+	r := c.file.Defaults.On[i]
+	if !steadyRule(r) {
+		return c.rule(r, op, possible)
+	}
+	if c.defaulted.on == nil {
+		c.defaulted.on = make([]again[*Rule], len(c.file.Defaults.On))
+	}
+	return once(c, &c.defaulted.on[i], func() *Rule { return c.rule(r, op, possible) })
+}
+
+// takesRules tells whether a step gets the rules of the defaults.
+func (c *compiler) takesRules(op *Op) bool {
+	d := c.file.Defaults
+	del, ok := op.Do.(*Delegate)
+	return d != nil && len(d.On) > 0 && ok && !c.child && !c.inErrors && !del.Sync && !del.Checks && !del.Info.Builtin
+}
+
+// defaulted is what was compiled of `yaml defaults`.
+type defaulted struct {
+	with   []again[*Value]
+	on     []again[*Rule]
+	expect again[*Expect]
 }

@@ -113,30 +113,39 @@ type compiler struct {
 	always   bool           // the preflight has no condition
 	inErrors bool
 
-	codes    map[string]*compiled // by source, what was compiled before
-	made     made
-	inside   []opened // the variables of the bodies of loops
-	betweens between
-	given    []string           // the names that any set of the file gives, with their $
-	gotos    map[string]bool    // ids that a goto names
-	workflow *formats.AgentInfo // of the subagent whose steps these are; nil for a command
-	tiered   bool               // something gives $tier
-	lenient  bool               // results of steps that may not have run may be read
-	unsure   bool               // the steps may be skipped by a condition around them
-	child    bool               // the step is a child of parallel
-	aside    bool               // the step is a compensation
+	codes     map[string]*compiled // by source, what was compiled before
+	wides     []wide
+	defaulted defaulted
+	noting    bool   // what is read is noted
+	noted     []read // to be checked again at other places
+	exprs     int    // how many expressions were met
+	reports   int    // how many findings there were
+	made      made
+	inside    []opened // the variables of the bodies of loops
+	betweens  between
+	given     []string           // the names that any set of the file gives, with their $
+	gotos     map[string]bool    // ids that a goto names
+	workflow  *formats.AgentInfo // of the subagent whose steps these are; nil for a command
+	tiered    bool               // something gives $tier
+	lenient   bool               // results of steps that may not have run may be read
+	unsure    bool               // the steps may be skipped by a condition around them
+	child     bool               // the step is a child of parallel
+	aside     bool               // the step is a compensation
 }
 
 // made is where the parts of the program are made.
 type made struct {
-	ops    slab.Of[Op]
-	infos  slab.Of[stepInfo]
-	exprs  slab.Of[Expr]
-	values slab.Of[Value]
-	texts  slab.Of[Text]
-	parts  slab.Of[Part]
-	fields slab.Of[Field]
-	refs   slab.Of[*Op]
+	ops        slab.Of[Op]
+	infos      slab.Of[stepInfo]
+	exprs      slab.Of[Expr]
+	values     slab.Of[Value]
+	texts      slab.Of[Text]
+	parts      slab.Of[Part]
+	fields     slab.Of[Field]
+	refs       slab.Of[*Op]
+	rules      slab.Of[Rule]
+	targets    slab.Of[Target]
+	targetRefs slab.Of[*Target]
 }
 
 func (c *compiler) report(pos syntax.Pos, code, help, format string, args ...any) {
@@ -151,6 +160,7 @@ func (c *compiler) report(pos syntax.Pos, code, help, format string, args ...any
 
 // add keeps a finding, unless it follows from what could not be read.
 func (c *compiler) add(d formats.Diagnostic) {
+	c.reports++
 	if c.unread != nil && c.unread.explains(&d) {
 		return
 	}

@@ -17,6 +17,7 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 	if e == nil {
 		return nil
 	}
+	c.exprs++
 	code, reads, err := c.compiled(e.Src)
 	if err != nil {
 		c.exprError(e, err)
@@ -25,8 +26,12 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 	out := c.made.exprs.New()
 	out.Pos, out.Src, out.Code, out.Reads = e.Pos, e.Src, code, reads
 	for ref := range code.EachRef() {
-		if !ref.Bound {
-			c.reference(e, ref)
+		if ref.Bound {
+			continue
+		}
+		c.reference(e, ref)
+		if c.noting && len(ref.Path) > 0 && (ref.Var == "$steps" || ref.Var == "$it") {
+			c.noted = append(c.noted, read{e, ref})
 		}
 	}
 	return out

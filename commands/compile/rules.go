@@ -11,11 +11,45 @@ import (
 
 func ruleClasses() []string { return []string{"timeout", "transient", "invalid_return", "permission"} }
 
-// rule compiles `on: {status: targets}` of a step.
-func (c *compiler) rule(r syntax.Rule, op *Op) []Rule {
-	out := Rule{}
-	word := r.Status.Text
+// rules compiles where the outcomes of a step lead: its own rules, then those of the defaults. Of a step that was compiled
+// before for another host, what leads nowhere in particular is taken from there.
+func (c *compiler) rules(s *syntax.Step, op *Op, before []Rule) {
+	_, group := op.Do.(*Group)
+	own, defaults := len(s.On), c.takesRules(op)
+	op.On = nil
+	if group {
+		own = 0
+	}
+	if own == 0 && !defaults {
+		return
+	}
 	possible := outcomesOf(op)
+	most := own
+	if defaults {
+		most += len(c.file.Defaults.On)
+	}
+	op.On = c.made.rules.List(most)
+	for i, r := range s.On[:own] {
+		if before != nil && steadyRule(r) {
+			op.On = append(op.On, before[i])
+			continue
+		}
+		if one := c.rule(r, op, possible); one != nil {
+			op.On = append(op.On, *one)
+		}
+	}
+	if defaults {
+		c.defaultRules(s, op, possible)
+	}
+	if len(op.On) == 0 {
+		op.On = nil
+	}
+}
+
+// rule compiles `on: {status: targets}` of a step that can have certain outcomes; nil for one that says nothing.
+func (c *compiler) rule(r syntax.Rule, op *Op, possible []formats.Outcome) *Rule {
+	out := &Rule{}
+	word := r.Status.Text
 	switch {
 	case slices.Contains(ruleClasses(), word):
 		out.Class = formats.Class(word)
@@ -43,28 +77,28 @@ func (c *compiler) rule(r syntax.Rule, op *Op) []Rule {
 		c.report(r.Status.Pos, CodeOutcome, help, "expected an outcome, got %q", word)
 		return nil
 	}
+	out.Targets = c.made.targetRefs.List(len(r.Targets))
 	for _, t := range r.Targets {
 		out.Targets = append(out.Targets, c.target(t))
 	}
-	return []Rule{out}
+	return out
 }
 
 // outcomesOf lists what a step may end as; the engine's own outcomes are in it where the step can have them.
 func outcomesOf(op *Op) []formats.Outcome {
-	judged := []formats.Outcome{formats.OutcomeApproved, formats.OutcomeRejected, formats.OutcomeFailed}
 	switch a := op.Do.(type) {
 	case *Delegate:
 		switch {
 		case a.Checks:
-			return judged
+			return judged()
 		case a.Sync:
 			return []formats.Outcome{formats.OutcomeCompleted, formats.OutcomeFailed}
 		case a.Pick != nil, a.Info.Statuses == nil, op.Fallback != "" && op.FallbackInfo.Statuses == nil:
 			return formats.Outcomes()
 		}
-		return delegateOutcomes(op, a)
+		return slices.DeleteFunc(formats.Outcomes(), func(o formats.Outcome) bool { return !mayEnd(op, a, o) })
 	case *Check:
-		return judged
+		return judged()
 	case *Parallel:
 		return []formats.Outcome{
 			formats.OutcomeCompleted, formats.OutcomeSkipped, formats.OutcomePartial, formats.OutcomeRejected, formats.OutcomeBlocked,
@@ -78,37 +112,34 @@ func outcomesOf(op *Op) []formats.Outcome {
 	return []formats.Outcome{formats.OutcomeCompleted}
 }
 
-func delegateOutcomes(op *Op, a *Delegate) []formats.Outcome {
-	may := map[formats.Outcome]bool{formats.OutcomeFailed: true, formats.OutcomeRejected: op.Expect != nil}
-	infos := []*formats.AgentInfo{a.Info}
-	if op.Fallback != "" {
-		infos = append(infos, op.FallbackInfo)
+func judged() []formats.Outcome {
+	return []formats.Outcome{formats.OutcomeApproved, formats.OutcomeRejected, formats.OutcomeFailed}
+}
+
+// mayEnd tells whether a delegation to subagents with a contract may have an outcome.
+func mayEnd(op *Op, a *Delegate, o formats.Outcome) bool {
+	may := func(info *formats.AgentInfo) bool {
+		switch o {
+		case formats.OutcomeRejected:
+			return info.Role == formats.RoleReviewer || info.AgentResult || slices.Contains(info.Statuses, o)
+		case formats.OutcomeSkipped, formats.OutcomeSuspended:
+			return info.AgentResult || slices.Contains(info.Statuses, o)
+		}
+		return slices.Contains(info.Statuses, o)
 	}
-	for i := range infos {
-		for _, o := range infos[i].Statuses {
-			may[o] = true
-		}
-		if infos[i].Role == formats.RoleReviewer || infos[i].AgentResult {
-			may[formats.OutcomeRejected] = true
-		}
-		if infos[i].AgentResult {
-			may[formats.OutcomeSkipped], may[formats.OutcomeSuspended] = true, true
-		}
+	switch {
+	case o == formats.OutcomeFailed, o == formats.OutcomeRejected && op.Expect != nil:
+		return true
 	}
-	var out []formats.Outcome
-	for _, o := range formats.Outcomes() {
-		if may[o] {
-			out = append(out, o)
-		}
-	}
-	return out
+	return may(a.Info) || op.Fallback != "" && may(op.FallbackInfo)
 }
 
 func (c *compiler) target(t *syntax.Target) *Target {
 	if t == nil {
 		return &Target{Kind: ToNext}
 	}
-	out := &Target{Pos: t.Pos, If: c.expr(t.If), Max: t.Max, Return: c.ret(t.Return)}
+	out := c.made.targets.New()
+	out.Pos, out.If, out.Max, out.Return = t.Pos, c.expr(t.If), t.Max, c.ret(t.Return)
 	if c.inErrors && (t.Kind == syntax.ToGate || t.Kind == syntax.ToReturn || t.Kind == syntax.ToFail) {
 		c.report(t.Pos, CodeErrors, "what goes wrong here is a warning; the command ends as it would have", "a step of Error Handling cannot ask, return or fail")
 	}
@@ -129,6 +160,9 @@ func (c *compiler) target(t *syntax.Target) *Target {
 		out.Kind = ToRedo
 		if t.Kind == syntax.ToRollback {
 			out.Kind = ToRollback
+		}
+		if len(t.Steps) > 0 {
+			out.Redo = make([]string, 0, len(t.Steps))
 		}
 		for _, w := range t.Steps {
 			if w.Text == itself {

@@ -116,13 +116,9 @@ func (c *compiler) enter(loop, as string) *scope {
 	return in
 }
 
-// between is the scope of a step that runs around another one: it may read whatever any step sets.
-func (s *scope) between(sets []string) *scope {
-	in := &scope{vars: slices.Clone(s.vars), task: s.task, outer: s}
-	for _, name := range append([]string{"$it"}, sets...) {
-		in.add(name)
-	}
-	return in
+// between is the scope of a step that runs around another one.
+func (s *scope) between(vars []string, host string) *scope {
+	return &scope{vars: vars, task: s.task, self: host, outer: s}
 }
 
 // inErrors is the scope of Error Handling: it sees what the workflow left.

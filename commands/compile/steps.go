@@ -77,12 +77,7 @@ func (c *compiler) step(s *syntax.Step, id string) *Op {
 		op.Expect.Schema = nil // it went to the delegate
 	}
 	c.scope.steps.add(id, info) // its own result is `.` and may be read in its targets
-	if _, ok := op.Do.(*Group); !ok {
-		for _, r := range s.On {
-			op.On = append(op.On, c.rule(r, op)...)
-		}
-	}
-	c.defaultRules(s, op)
+	c.rules(s, op, nil)
 	op.Return = c.ret(s.Return)
 	op.Compensate = c.compensate(s.Compensate, id)
 	c.around(op, info)
@@ -122,8 +117,12 @@ func (c *compiler) companions(s *syntax.Step) {
 // work compiles what belongs to a delegation: how long it may take and how often it is tried.
 func (c *compiler) work(s *syntax.Step, op *Op) {
 	op.Timeout, op.Retry = c.timeout(s.Timeout), c.retry(s.Retry)
-	own := c.inherit(s)
-	op.In, op.Board = own.in, own.board
+	if s.In != nil {
+		op.In = s.In.Text
+	}
+	if s.Board != nil {
+		op.Board = s.Board.Text
+	}
 	c.treeless(s, op)
 	if s.Fallback != nil {
 		if agent, ok := c.agent(*s.Fallback); ok {
@@ -201,16 +200,17 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) (*Value, 
 	}
 	outer, lenient := c.scope, c.lenient
 	loose := *outer
-	loose.vars = slices.Clip(outer.vars)
-	for _, name := range c.sets() {
-		loose.add(name)
-	}
+	loose.vars = c.widen(false)
 	c.scope, c.lenient = &loose, true
-	for _, f := range c.file.Defaults.With {
+	if c.defaulted.with == nil {
+		c.defaulted.with = make([]again[*Value], len(c.file.Defaults.With))
+	}
+	for i, f := range c.file.Defaults.With {
 		_, listed := agent.Inputs[f.Key.Text]
 		given := slices.ContainsFunc(list, func(o syntax.Field) bool { return o.Key.Text == f.Key.Text })
 		if !given && (listed || agent.Inputs == nil) {
-			out.Fields = append(out.Fields, c.fields([]syntax.Field{f})...)
+			v := once(c, &c.defaulted.with[i], func() *Value { return c.value(f.Value) })
+			out.Fields = append(out.Fields, Field{Key: f.Key.Text, Value: v})
 			list = append(list, f)
 		}
 	}
