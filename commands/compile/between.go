@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,11 +12,24 @@ import (
 
 // between is what is known of the steps of Between Steps while the workflow is compiled.
 type between struct {
-	host   *formats.AgentInfo        // of the step around which one is being compiled; nil outside
-	fields map[string]*betweenField  // by place: fields of $it that are read
-	hosts  map[*syntax.Step][]string // ids around which each runs
-	made   map[*syntax.Step]*again[hostedStep]
-	nobody formats.AgentInfo // of a host that is no subagent
+	host   *formats.AgentInfo            // of the step around which one is being compiled; nil outside
+	fields map[betweenRead]*betweenField // fields of $it that are read
+	steps  []betweenStep                 // as in the file
+	scope  scope                         // of the one that is being compiled
+	nobody formats.AgentInfo             // of a host that is no subagent
+}
+
+// betweenStep is what is known of a step of Between Steps.
+type betweenStep struct {
+	any   bool     // it runs around some step
+	hosts []string // of one that names its hosts: those around which it runs
+	made  again[hostedStep]
+}
+
+// betweenRead is where a field of $it is read.
+type betweenRead struct {
+	pos  syntax.Pos
+	name string
 }
 
 // betweenField is one read of a field of $it: some host must emit it.
@@ -35,7 +47,10 @@ func (c *compiler) around(op *Op, info *stepInfo) {
 	}
 	d, delegates := op.Do.(*Delegate)
 	worker := delegates && !d.Sync && !d.Checks && d.Agent != GitWorkflow && (len(d.Among) > 0 || !d.Info.Builtin)
-	for _, b := range c.file.Between {
+	if c.betweens.steps == nil {
+		c.betweens.steps = make([]betweenStep, len(c.file.Between))
+	}
+	for i, b := range c.file.Between {
 		list, into := b.After, &op.After
 		if b.Before != nil {
 			list, into = b.Before, &op.Before
@@ -43,20 +58,25 @@ func (c *compiler) around(op *Op, info *stepInfo) {
 		if list == nil || list.Each && !worker || !list.Each && !slices.ContainsFunc(list.IDs, func(w syntax.Word) bool { return w.Text == op.ID }) {
 			continue
 		}
-		if c.betweens.hosts == nil {
-			c.betweens.hosts = map[*syntax.Step][]string{}
+		kept := &c.betweens.steps[i]
+		kept.any = true
+		if !list.Each {
+			kept.hosts = append(kept.hosts, op.ID)
 		}
-		c.betweens.hosts[b] = append(c.betweens.hosts[b], op.ID)
-		if one := c.hosted(b, op, info); one != nil {
+		if one := c.hosted(b, &kept.made, op, info); one != nil {
+			if *into == nil {
+				*into = c.made.refs.List(len(c.file.Between) - i)
+			}
 			*into = append(*into, one)
 		}
 	}
 }
 
 // hosted compiles one step of Between Steps around a host.
-func (c *compiler) hosted(b *syntax.Step, host *Op, info *stepInfo) *Op {
+func (c *compiler) hosted(b *syntax.Step, made *again[hostedStep], host *Op, info *stepInfo) *Op {
 	outer, last, status, held := c.scope, c.last, c.status, c.betweens.host
-	c.scope = outer.between(c.widen(true), host.ID)
+	c.betweens.scope = scope{vars: c.widen(true), task: outer.task, self: host.ID, outer: outer, steps: c.betweens.scope.steps[:0]}
+	c.scope = &c.betweens.scope
 	c.betweens.host = &c.betweens.nobody
 	if info.agent != nil {
 		c.betweens.host = info.agent
@@ -64,7 +84,7 @@ func (c *compiler) hosted(b *syntax.Step, host *Op, info *stepInfo) *Op {
 	lenient, unsure := c.lenient, c.unsure
 	c.lenient, c.unsure = true, true
 	id := host.ID + "." + c.id(b)
-	op := c.hostedStep(b, id)
+	op := c.hostedStep(b, made, id)
 	if op != nil {
 		op.Host = host.ID
 		outer.steps.add(id, c.scope.steps.of(id))
@@ -75,20 +95,12 @@ func (c *compiler) hosted(b *syntax.Step, host *Op, info *stepInfo) *Op {
 }
 
 // hostedStep compiles a step of Between Steps in the scope around its host, anew only if it has to.
-func (c *compiler) hostedStep(b *syntax.Step, id string) *Op {
+func (c *compiler) hostedStep(b *syntax.Step, made *again[hostedStep], id string) *Op {
 	if len(c.under) > 0 || !repeats(b) {
 		return c.step(b, id)
 	}
-	kept := c.betweens.made[b]
-	if kept == nil {
-		if c.betweens.made == nil {
-			c.betweens.made = map[*syntax.Step]*again[hostedStep]{}
-		}
-		kept = &again[hostedStep]{}
-		c.betweens.made[b] = kept
-	}
 	fresh := false
-	one := once(c, kept, func() hostedStep {
+	one := once(c, made, func() hostedStep {
 		fresh = true
 		op := c.step(b, id)
 		return hostedStep{op, c.scope.steps.of(id)}
@@ -107,12 +119,12 @@ func (c *compiler) itReference(e *syntax.Expr, ref query.Ref) {
 		return
 	}
 	pos := memberAt(e, ref, 1)
-	key := fmt.Sprintf("%d:%d %s", pos.Line, pos.Col, ref.Path[1])
+	key := betweenRead{pos, ref.Path[1]}
 	f := c.betweens.fields[key]
 	if f == nil {
 		f = &betweenField{pos: pos, name: ref.Path[1]}
 		if c.betweens.fields == nil {
-			c.betweens.fields = map[string]*betweenField{}
+			c.betweens.fields = map[betweenRead]*betweenField{}
 		}
 		c.betweens.fields[key] = f
 	}
@@ -123,6 +135,9 @@ func (c *compiler) itReference(e *syntax.Expr, ref query.Ref) {
 	}
 	if _, ok := host.Fields[f.name]; ok {
 		f.emitted = true
+	}
+	if f.emitted {
+		return
 	}
 	for name := range host.Fields {
 		f.names = append(f.names, name)
@@ -135,7 +150,7 @@ func checkBetween(c *compiler) {
 	if len(c.file.Between) > 0 {
 		names = c.stepNames()
 	}
-	for _, b := range c.file.Between {
+	for i, b := range c.file.Between {
 		a := b.After
 		if a == nil {
 			a = b.Before
@@ -143,15 +158,19 @@ func checkBetween(c *compiler) {
 		if a == nil {
 			continue
 		}
+		var kept betweenStep
+		if i < len(c.betweens.steps) {
+			kept = c.betweens.steps[i]
+		}
 		for _, w := range a.IDs {
 			switch {
 			case !slices.Contains(names, w.Text):
 				c.report(w.Pos, CodeStep, nearest.Help(w.Text, names), "no step has id '%s'", w.Text)
-			case !slices.Contains(c.betweens.hosts[b], w.Text):
+			case !slices.Contains(kept.hosts, w.Text):
 				c.report(w.Pos, CodeAroundStep, "name the parallel step", "step '%s' is a child of parallel", w.Text)
 			}
 		}
-		if a.Each && len(c.betweens.hosts[b]) == 0 {
+		if a.Each && !kept.any {
 			c.report(a.Pos, CodeAroundStep, "name the steps by their ids", "no step delegates to a worker")
 		}
 	}
@@ -231,6 +250,7 @@ func (c *compiler) takesRules(op *Op) bool {
 // defaulted is what was compiled of `yaml defaults`.
 type defaulted struct {
 	with   []again[*Value]
+	whole  again[*Value] // of a delegation without an input of its own to a subagent that takes anything
 	on     []again[*Rule]
 	expect again[*Expect]
 }

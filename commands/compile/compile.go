@@ -143,6 +143,7 @@ type made struct {
 	parts      slab.Of[Part]
 	fields     slab.Of[Field]
 	refs       slab.Of[*Op]
+	codes      slab.Of[compiled]
 	rules      slab.Of[Rule]
 	targets    slab.Of[Target]
 	targetRefs slab.Of[*Target]

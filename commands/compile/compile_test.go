@@ -196,7 +196,7 @@ func TestReads(t *testing.T) {
 		Vars, Steps []string
 		All         bool
 	}
-	of := func(e *compile.Expr) reads { return reads{e.Vars, e.Steps, e.AllSteps} }
+	of := func(e *compile.Expr) reads { all := e.Reads(); return reads{all.Vars, all.Steps, all.AllSteps} }
 	set := func(op *compile.Op) *compile.Expr {
 		s, ok := op.Do.(*compile.Set)
 		if !ok {

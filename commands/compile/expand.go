@@ -114,7 +114,7 @@ func (e *expansion) named(id string) bool {
 			continue
 		}
 		for _, part := range op.Return.Message.Parts {
-			if part.Expr != nil && slices.Contains(part.Expr.Steps, id) {
+			if part.Expr != nil && slices.Contains(part.Expr.Reads().Steps, id) {
 				return true
 			}
 		}

@@ -18,13 +18,13 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 		return nil
 	}
 	c.exprs++
-	code, reads, err := c.compiled(e.Src)
+	code, err := c.compiled(e.Src)
 	if err != nil {
 		c.exprError(e, err)
 		return nil
 	}
 	out := c.made.exprs.New()
-	out.Pos, out.Src, out.Code, out.Reads = e.Pos, e.Src, code, reads
+	out.Pos, out.Src, out.Code = e.Pos, e.Src, code
 	for ref := range code.EachRef() {
 		if ref.Bound {
 			continue
@@ -37,31 +37,32 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 	return out
 }
 
-// compiled is an expression that was compiled before, with the variables that it could read and what it reads.
+// compiled is an expression that was compiled before, with the variables that it could read.
 type compiled struct {
 	known []string
 	code  *query.Code
-	reads Reads
 	next  *compiled // with other variables
 }
 
 // compiled compiles an expression once for all the places of the file that have the same variables.
-func (c *compiler) compiled(src string) (*query.Code, *Reads, error) {
+func (c *compiler) compiled(src string) (*query.Code, error) {
 	count := 0
-	for one := c.codes[src]; one != nil; one = one.next {
+	before := c.codes[src]
+	for one := before; one != nil; one = one.next {
 		if count++; sameVars(one.known, c.scope.vars) {
-			return one.code, &one.reads, nil
+			return one.code, nil
 		}
 	}
 	code, err := query.Compile(src, query.Options{Vars: c.scope.vars, Funcs: query.Workflow, Strict: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	one := &compiled{known: c.scope.vars, code: code, reads: readsOf(code), next: c.codes[src]}
 	if count < maxSame {
+		one := c.made.codes.New()
+		one.known, one.code, one.next = c.scope.vars, code, before
 		c.codes[src] = one
 	}
-	return one.code, &one.reads, nil
+	return code, nil
 }
 
 // sameVars tells whether two lists of variables are alike; most often they are one.
@@ -69,9 +70,10 @@ func sameVars(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
-func readsOf(code *query.Code) Reads {
-	out := Reads{Vars: code.Vars()}
-	for ref := range code.EachRef() {
+// Reads tells what the expression reads.
+func (e *Expr) Reads() Reads {
+	out := Reads{Vars: e.Code.Vars()}
+	for ref := range e.Code.EachRef() {
 		if ref.Bound {
 			continue
 		}

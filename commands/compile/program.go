@@ -93,10 +93,9 @@ type Require struct {
 
 // Expr is compiled jq with its place.
 type Expr struct {
-	Pos    formats.Pos
-	Src    string
-	Code   *query.Code
-	*Reads // never nil; the same for all places of the file where the same is read, and not to be changed
+	Pos  formats.Pos
+	Src  string
+	Code *query.Code
 }
 
 // Reads is what an expression reads.

@@ -116,11 +116,6 @@ func (c *compiler) enter(loop, as string) *scope {
 	return in
 }
 
-// between is the scope of a step that runs around another one.
-func (s *scope) between(vars []string, host string) *scope {
-	return &scope{vars: vars, task: s.task, self: host, outer: s}
-}
-
 // inErrors is the scope of Error Handling: it sees what the workflow left.
 func (s *scope) inErrors() *scope {
 	return &scope{vars: slices.Clone(s.vars), task: s.task, outer: s}

@@ -193,29 +193,51 @@ func (c *compiler) merged(own []syntax.Field, agent *formats.AgentInfo) []syntax
 // input is the whole input of a delegation. What the file's defaults give may read what is set later: it is null before.
 func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) (*Value, []syntax.Field) {
 	list := c.merged(own, agent)
-	out := c.made.values.New()
-	out.IsMap, out.Fields = true, c.fields(list)
-	if c.file.Defaults == nil || agent.Builtin || agent.Name == "" {
+	d := c.file.Defaults
+	if d == nil || len(d.With) == 0 || agent.Builtin || agent.Name == "" {
+		out := c.made.values.New()
+		out.IsMap, out.Fields = true, c.fields(list)
 		return out, list
 	}
 	outer, lenient := c.scope, c.lenient
 	loose := *outer
 	loose.vars = c.widen(false)
+	if len(list) == 0 && agent.Inputs == nil {
+		c.scope, c.lenient = &loose, true
+		out := once(c, &c.defaulted.whole, func() *Value { return c.defaultInput(nil, agent) })
+		c.scope, c.lenient = outer, lenient
+		return out, d.With
+	}
+	fields := c.fields(list)
 	c.scope, c.lenient = &loose, true
+	out := c.defaultInput(list, agent)
+	c.scope, c.lenient = outer, lenient
+	out.Fields = append(fields, out.Fields...)
+	for _, f := range d.With {
+		if slices.ContainsFunc(out.Fields[len(fields):], func(o Field) bool { return o.Key == f.Key.Text }) {
+			list = append(list, f)
+		}
+	}
+	return out, list
+}
+
+// defaultInput is what the defaults add to an input.
+func (c *compiler) defaultInput(list []syntax.Field, agent *formats.AgentInfo) *Value {
+	out := c.made.values.New()
+	out.IsMap = true
 	if c.defaulted.with == nil {
 		c.defaulted.with = make([]again[*Value], len(c.file.Defaults.With))
 	}
+	out.Fields = c.made.fields.List(len(c.defaulted.with))
 	for i, f := range c.file.Defaults.With {
 		_, listed := agent.Inputs[f.Key.Text]
 		given := slices.ContainsFunc(list, func(o syntax.Field) bool { return o.Key.Text == f.Key.Text })
 		if !given && (listed || agent.Inputs == nil) {
 			v := once(c, &c.defaulted.with[i], func() *Value { return c.value(f.Value) })
 			out.Fields = append(out.Fields, Field{Key: f.Key.Text, Value: v})
-			list = append(list, f)
 		}
 	}
-	c.scope, c.lenient = outer, lenient
-	return out, list
+	return out
 }
 
 func (c *compiler) action(s *syntax.Step, id string, info *stepInfo) Action {
@@ -263,9 +285,15 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 		}
 	}
 	info, ok := c.env.Agent(name)
+	if c.agents == nil {
+		c.agents = make([]asked, 0, fewAgents)
+	}
 	c.agents = append(c.agents, asked{name: name, info: &info, ok: ok})
 	return &info, ok
 }
+
+// fewAgents is for how many subagents there is room at first.
+const fewAgents = 8
 
 // asked is what the environment said of a subagent.
 type asked struct {

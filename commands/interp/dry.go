@@ -21,9 +21,13 @@ type dryRun struct {
 
 // unknown tells whether an expression reads a stubbed result.
 func (d *dryRun) unknown(e *compile.Expr) bool {
-	return e != nil && (e.AllSteps && len(d.stubbed) > 0 ||
-		slices.ContainsFunc(e.Steps, func(id string) bool { return slices.Contains(d.stubbed, id) }) ||
-		slices.ContainsFunc(e.Vars, func(name string) bool { return slices.Contains(d.tainted, name) }))
+	if e == nil {
+		return false
+	}
+	reads := e.Reads()
+	return reads.AllSteps && len(d.stubbed) > 0 ||
+		slices.ContainsFunc(reads.Steps, func(id string) bool { return slices.Contains(d.stubbed, id) }) ||
+		slices.ContainsFunc(reads.Vars, func(name string) bool { return slices.Contains(d.tainted, name) })
 }
 
 func (d *dryRun) taint(name string) { d.tainted = append(d.tainted, name) }

@@ -66,14 +66,14 @@ func (s *scope) result(id string) (any, bool) {
 }
 
 // results is what $steps shows to an expression.
-func (s *scope) results(e *compile.Expr) map[string]any {
+func (s *scope) results(reads compile.Reads) map[string]any {
 	out := map[string]any{}
-	for _, id := range e.Steps {
+	for _, id := range reads.Steps {
 		if v, ok := s.result(id); ok {
 			out[id] = v
 		}
 	}
-	if !e.AllSteps {
+	if !reads.AllSteps {
 		return out
 	}
 	for at := s; at != nil; at = at.outer {
@@ -88,13 +88,14 @@ func (s *scope) results(e *compile.Expr) map[string]any {
 
 // vars gives the variables that an expression reads, and no other: what it does not read is neither loaded nor built.
 func (r *run) vars(ctx context.Context, sc *scope, e *compile.Expr) (map[string]any, error) {
-	out := make(map[string]any, len(e.Vars))
-	for _, name := range e.Vars {
+	reads := e.Reads()
+	out := make(map[string]any, len(reads.Vars))
+	for _, name := range reads.Vars {
 		switch name {
 		case "$steps":
-			out[name] = sc.results(e)
+			out[name] = sc.results(reads)
 		case "$run":
-			about, err := r.about(ctx, e)
+			about, err := r.about(ctx, reads)
 			if err != nil {
 				return nil, err
 			}
@@ -154,7 +155,7 @@ func sameMap(a, b any) bool {
 }
 
 // about is $run.
-func (r *run) about(ctx context.Context, e *compile.Expr) (map[string]any, error) {
+func (r *run) about(ctx context.Context, reads compile.Reads) (map[string]any, error) {
 	approval := "interactive"
 	if r.cfg.AutoApprove {
 		approval = "autonomous"
@@ -176,7 +177,7 @@ func (r *run) about(ctx context.Context, e *compile.Expr) (map[string]any, error
 		"auto_approve": r.cfg.AutoApprove, "approval": approval, "artifacts": r.listed,
 		"overrides": append([]any{}, r.overrides...), "diff": "", "diffstat": "",
 	}
-	if r.cfg.Diff == nil || r.dry.on || !slices.Contains(e.Run, "diff") && !slices.Contains(e.Run, "diffstat") {
+	if r.cfg.Diff == nil || r.dry.on || !slices.Contains(reads.Run, "diff") && !slices.Contains(reads.Run, "diffstat") {
 		return out, nil
 	}
 	dir := r.worktree

@@ -36,8 +36,6 @@ type Options struct {
 type Code struct {
 	src   string
 	vars  []string
-	used  []bool // by index of vars: the query refers to it
-	named []bool // by index of vars: the name stands in the query, so its value is one of those that gojq takes
 	refs  []Ref
 	calls []Call
 
@@ -59,8 +57,10 @@ func (c *Code) program() (*gojq.Code, error) {
 				return
 			}
 			c.code = full.code
-			if !slices.Equal(c.used, full.used) || !slices.Equal(c.named, full.named) {
-				c.err = errPlain
+			for _, name := range c.vars {
+				if c.uses(name) != full.uses(name) || c.names(name) != full.names(name) {
+					c.err = errPlain
+				}
 			}
 		})
 	}
@@ -127,10 +127,10 @@ func (c *compiler) compile() (*Code, error) {
 	}
 	guard(q, c.bounds, &w)
 	// What the query does not name is not handed to the compiler, whose cost grows with the square of the names.
-	named := make([]bool, len(c.vars))
+	out := &Code{src: c.src, vars: slices.Clip(c.vars), refs: w.refs, calls: w.calls}
 	known := make([]string, 0, len(c.vars))
-	for i, name := range c.vars {
-		if named[i] = slices.ContainsFunc(w.refs, func(r Ref) bool { return r.Var == name }); named[i] {
+	for _, name := range c.vars {
+		if out.names(name) {
 			known = append(known, name)
 		}
 	}
@@ -138,11 +138,18 @@ func (c *compiler) compile() (*Code, error) {
 	if err != nil {
 		return nil, c.translate(err, &w)
 	}
-	used := make([]bool, len(c.vars))
-	for i, name := range c.vars {
-		used[i] = slices.ContainsFunc(w.refs, func(r Ref) bool { return r.Var == name && !r.Bound })
-	}
-	return &Code{src: c.src, code: code, vars: slices.Clone(c.vars), used: used, named: named, refs: w.refs, calls: w.calls}, nil
+	out.code = code
+	return out, nil
+}
+
+// uses tells whether the query refers to a variable that it is given.
+func (c *Code) uses(name string) bool {
+	return slices.ContainsFunc(c.refs, func(r Ref) bool { return r.Var == name && !r.Bound })
+}
+
+// names tells whether the name of a variable stands in the query: then its value is one of those that gojq takes.
+func (c *Code) names(name string) bool {
+	return slices.ContainsFunc(c.refs, func(r Ref) bool { return r.Var == name })
 }
 
 func (c *compiler) gojq(q *gojq.Query, vars []string) (code *gojq.Code, err error) {

@@ -47,4 +47,9 @@ func CompileFully(src string, opt Options) (*Code, error) { return compileFully(
 func PlainCalls() []string { return []string{plainCalls0, plainCalls1, plainCalls2} }
 
 // Marks tells which variables the code refers to, and which it names.
-func (c *Code) Marks() (used, named []bool) { return c.used, c.named }
+func (c *Code) Marks() (used, named []bool) {
+	for _, name := range c.vars {
+		used, named = append(used, c.uses(name)), append(named, c.names(name))
+	}
+	return used, named
+}

@@ -71,11 +71,7 @@ func plainCompile(src string, opt Options) (*Code, bool) {
 	if len(r.refs) == 0 {
 		r.refs = nil // the dollars were in strings
 	}
-	marks := make([]bool, len(opt.Vars))
-	for i, name := range opt.Vars {
-		marks[i] = len(r.refs) > 0 && slices.ContainsFunc(r.refs, func(ref Ref) bool { return ref.Var == name })
-	}
-	return &Code{src: src, vars: slices.Clip(opt.Vars), used: marks, named: marks, refs: r.refs, calls: r.calls, funcs: opt.Funcs, strict: opt.Strict, later: true}, true
+	return &Code{src: src, vars: slices.Clip(opt.Vars), refs: r.refs, calls: r.calls, funcs: opt.Funcs, strict: opt.Strict, later: true}, true
 }
 
 func (r *plainReader) lose() shape {

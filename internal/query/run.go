@@ -106,7 +106,7 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 		}
 		taken := make([]any, 0, len(values))
 		for i, v := range values {
-			if c.named[i] {
+			if c.names(c.vars[i]) {
 				taken = append(taken, v)
 			}
 		}
@@ -140,7 +140,7 @@ func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 	}
 	values := make([]any, len(c.vars))
 	for i, name := range c.vars {
-		if !c.used[i] {
+		if !c.uses(name) {
 			continue
 		}
 		if values[i], err = normalize(vars[name], 0); err != nil {
@@ -188,18 +188,9 @@ const maxShown = 64 << 10
 
 // Vars gives the names of the variables that the query refers to, of those it was compiled with.
 func (c *Code) Vars() []string {
-	n := 0
-	for _, used := range c.used {
-		if used {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	names := make([]string, 0, n)
-	for i, name := range c.vars {
-		if c.used[i] {
+	var names []string
+	for _, name := range c.vars {
+		if c.uses(name) {
 			names = append(names, name)
 		}
 	}
