@@ -52,7 +52,7 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 	c.begin()
 	c.sequences()
 	if c.prog.During != nil || movesInside(f.Steps) || movesInside(f.Errors) || movesInside(f.Between) {
-		c.prog.Back = c.sync(f.Front.Pos, syncFields{operation: lit(OpUpdateStatus), back: lit(true)})
+		c.prog.Back = c.sync(f.Front.Pos, syncFields{operation: c.lit(OpUpdateStatus), back: c.lit(true)})
 	}
 	return c.finish()
 }
@@ -61,7 +61,7 @@ func newCompiler(f *syntax.File, env Env) *compiler {
 	return &compiler{
 		file: f, env: env, unread: unreadOf(f), found: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
 		prog:  &Program{File: f.Name, Src: f.Src},
-		codes: map[string]*compiled{},
+		codes: make(map[string]*compiled, len(f.Src)/bytesPerExpr),
 	}
 }
 
@@ -91,6 +91,9 @@ func (c *compiler) finish() (*Program, error) {
 	c.prog.Warnings = c.found.List
 	return c.prog, nil
 }
+
+// bytesPerExpr is about how many bytes of a file there are for each expression.
+const bytesPerExpr = 256
 
 type compiler struct {
 	file   *syntax.File
@@ -144,6 +147,10 @@ type made struct {
 	fields     slab.Of[Field]
 	refs       slab.Of[*Op]
 	codes      slab.Of[compiled]
+	delegates  slab.Of[Delegate]
+	sources    slab.Of[syntax.Expr]
+	workers    slab.Of[lastWorker]
+	results    slab.Of[result]
 	rules      slab.Of[Rule]
 	targets    slab.Of[Target]
 	targetRefs slab.Of[*Target]
@@ -260,7 +267,7 @@ func (c *compiler) during(d *syntax.During) {
 // moveTo changes the bound task's status; the reason, where the table asks one, is the command line.
 func (c *compiler) moveTo(pos syntax.Pos, to formats.TaskStatus) *Delegate {
 	d := c.sync(pos, syncFields{
-		operation: lit(OpUpdateStatus), task: c.source(pos, "$task.number"), status: lit(to.String()), reason: c.source(pos, "$run.command"),
+		operation: c.lit(OpUpdateStatus), task: c.source(pos, "$task.number"), status: c.lit(to.String()), reason: c.source(pos, "$run.command"),
 	})
 	d.To = to
 	return d

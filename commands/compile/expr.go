@@ -407,12 +407,18 @@ func (c *compiler) fields(list []syntax.Field) []Field {
 	return out
 }
 
-func lit(v any) *Value { return &Value{Lit: v} }
+func (c *compiler) lit(v any) *Value {
+	out := c.made.values.New()
+	out.Lit = v
+	return out
+}
 
 // source compiles jq that the compiler wrote itself for a step at pos.
 func (c *compiler) source(pos syntax.Pos, src string) *Value {
 	out := c.made.values.New()
-	out.Expr = c.expr(&syntax.Expr{Pos: pos, Src: src})
+	e := c.made.sources.New()
+	e.Pos, e.Src = pos, src
+	out.Expr = c.expr(e)
 	return out
 }
 
@@ -424,7 +430,9 @@ type syncFields struct {
 // sync makes a delegation to the status-sync manager.
 func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
 	info := c.builtin(pos, StatusSync)
-	d := &Delegate{Agent: StatusSync, Info: info, With: &Value{IsMap: true}, Sync: true}
+	d := c.made.delegates.New()
+	d.Agent, d.Info, d.With, d.Sync = StatusSync, info, c.made.values.New(), true
+	d.With.IsMap = true
 	fields := [...]Field{
 		{"operation", in.operation},
 		{"task_number", in.task},

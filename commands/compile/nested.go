@@ -113,7 +113,7 @@ func (c *compiler) merge(e *syntax.Expr) *Expr {
 
 // publish lowers `publish` to a call of the git-workflow-manager.
 func (c *compiler) publish(a *syntax.Publish) Action {
-	with := &Value{IsMap: true, Fields: []Field{{Key: "action", Value: lit("publish")}}}
+	with := &Value{IsMap: true, Fields: []Field{{Key: "action", Value: c.lit("publish")}}}
 	if a.To != nil {
 		with.Fields = append(with.Fields, Field{Key: "to", Value: c.value(a.To)})
 	}
@@ -149,7 +149,7 @@ func (c *compiler) worktree() {
 	}
 	info := c.builtin(w.Pos, GitWorkflow)
 	call := func(action string) *Delegate {
-		return &Delegate{Agent: GitWorkflow, Info: info, With: &Value{IsMap: true, Fields: []Field{{Key: "action", Value: lit(action)}}}}
+		return &Delegate{Agent: GitWorkflow, Info: info, With: &Value{IsMap: true, Fields: []Field{{Key: "action", Value: c.lit(action)}}}}
 	}
 	out := &Worktree{Open: call("open"), Close: call("close")}
 	if w.Branch != nil {

@@ -449,7 +449,8 @@ func eachTarget(rules []syntax.Rule, action syntax.Action, visit func(*syntax.Ta
 const maxSlug = 40
 
 func slug(title string) string {
-	out := make([]byte, 0, len(title))
+	var room [maxSlug + 1]byte
+	out := room[:0]
 	for i := range len(title) {
 		ch := title[i]
 		switch {

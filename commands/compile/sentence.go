@@ -12,7 +12,8 @@ import (
 // worker notes that a step delegates to a subagent that is no built-in.
 func (c *compiler) worker(id string, agent *formats.AgentInfo) {
 	if !agent.Builtin {
-		c.last = &lastWorker{id: id, agent: agent}
+		c.last = c.made.workers.New()
+		c.last.id, c.last.agent = id, agent
 	}
 }
 

@@ -76,12 +76,12 @@ func (c *compiler) statusStep(a *syntax.Status, sure bool) Action {
 	}
 	in.status, in.reason = c.value(a.To), c.value(a.Reason)
 	if a.Phase != nil {
-		in.operation, in.phase = lit(OpSetPhase), c.value(a.Phase)
+		in.operation, in.phase = c.lit(OpSetPhase), c.value(a.Phase)
 		c.phaseStatus(a)
 		in.reason = nil
 		return c.sync(a.Pos, in)
 	}
-	in.operation = lit(OpUpdateStatus)
+	in.operation = c.lit(OpUpdateStatus)
 	if a.Artifacts != nil {
 		in.artifacts = c.value(a.Artifacts)
 	}

@@ -16,6 +16,9 @@ func (c *compiler) steps(list []*syntax.Step) []*Op {
 	if len(list) == 0 {
 		return nil
 	}
+	if c.scope.steps == nil {
+		c.scope.steps = c.made.results.List(len(list) * (1 + len(c.file.Between)))
+	}
 	out := c.made.refs.List(len(list))
 	ended := false
 	for _, s := range list {
@@ -325,7 +328,8 @@ func (c *compiler) delegate(a *syntax.Delegate, s *syntax.Step, id string, info 
 		return c.pick(a, s, info)
 	}
 	agent, ok := c.agent(a.Agent)
-	d := &Delegate{Agent: a.Agent.Text, Info: agent, Prompt: c.text(s.Prompt)}
+	d := c.made.delegates.New()
+	d.Agent, d.Info, d.Prompt = a.Agent.Text, agent, c.text(s.Prompt)
 	var with []syntax.Field
 	d.With, with = c.input(s.With, agent)
 	if !ok {
@@ -510,7 +514,7 @@ func (c *compiler) gatekeeper(a *syntax.Check) Action {
 			if known := []string{"build", "lint", "test"}; !slices.Contains(known, w.Text) {
 				c.report(w.Pos, CodeMember, nearest.Help(w.Text, known), "expected build, lint or test, got %q", w.Text)
 			}
-			kinds.Items = append(kinds.Items, lit(w.Text))
+			kinds.Items = append(kinds.Items, c.lit(w.Text))
 		}
 		with.Fields = append(with.Fields, Field{Key: "project", Value: kinds})
 	}

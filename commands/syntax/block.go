@@ -105,7 +105,7 @@ type block struct {
 	*parser
 	step     *Step
 	node     *md.Node
-	actions  []Action
+	actions  int
 	delegate *Delegate
 	parallel *Parallel
 	foreach  *Foreach
@@ -202,28 +202,35 @@ func (b *block) action(key string, v *md.Node) {
 		b.delegate.Agent = b.word(v, "a subagent")
 	case "parallel":
 		b.parallel = &Parallel{Pos: pos, Children: b.children(v)}
-		b.actions = append(b.actions, b.parallel)
+		b.does(b.parallel)
 	case "until":
 		b.until = &Until{Pos: pos, Cond: b.jq(v)}
-		b.actions = append(b.actions, b.until)
+		b.does(b.until)
 	case "publish":
-		b.actions = append(b.actions, b.publish(v))
+		b.does(b.publish(v))
 	case "foreach":
 		b.foreach = &Foreach{Pos: pos, In: b.jq(v)}
-		b.actions = append(b.actions, b.foreach)
+		b.does(b.foreach)
 	case "status":
-		b.actions = append(b.actions, b.status(v))
+		b.does(b.status(v))
 	case "gate":
 		b.gate = &Gate{Pos: pos, Question: b.text(v)}
-		b.actions = append(b.actions, b.gate)
+		b.does(b.gate)
 	case "check":
 		b.check = b.checkOf(v)
-		b.actions = append(b.actions, b.check)
+		b.does(b.check)
 	case "set":
-		b.actions = append(b.actions, b.set(v))
+		b.does(b.set(v))
 	case "fail":
 		b.fail = &Fail{Pos: pos, Message: b.text(v)}
-		b.actions = append(b.actions, b.fail)
+		b.does(b.fail)
+	}
+}
+
+// does notes an action; the first one counts.
+func (b *block) does(a Action) {
+	if b.actions++; b.actions == 1 {
+		b.step.Action = a
 	}
 }
 
@@ -237,7 +244,7 @@ func (b *block) assemble() {
 	b.loopKeys()
 	if b.delegate != nil {
 		b.among()
-		b.actions = append(b.actions, b.delegate)
+		b.does(b.delegate)
 	}
 	b.gateKeys()
 	if v := b.given("else"); v != nil && b.check != nil {
@@ -247,10 +254,7 @@ func (b *block) assemble() {
 		w := b.word(v, "a code")
 		b.fail.Code = &w
 	}
-	if len(b.actions) > 0 {
-		b.step.Action = b.actions[0]
-	}
-	if len(b.actions) > 1 {
+	if b.actions > 1 {
 		b.report(CodeAction, b.step.Block, "give each its own step", "a step has one action, got %s", b.actionKeys())
 	}
 	if do := b.node.Get("do"); do != nil && b.step.Action == nil {

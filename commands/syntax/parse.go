@@ -78,6 +78,7 @@ type made struct {
 	fields slab.Of[Field]
 	items  slab.Of[*Value]
 	words  slab.Of[Word]
+	bodies slab.Of[*Step]
 }
 
 // wordAt gives a word a place of its own.

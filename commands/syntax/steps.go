@@ -171,6 +171,7 @@ func (p *parser) workflow(s md.Section) {
 	seen := numbers{few: make([]numbered, 0, min(len(list), 2*fewEntries))}
 	var stack []nested
 	p.made.steps.Reserve(len(list) - 1)
+	p.file.Steps = make([]*Step, 0, len(list)-1)
 	for i := range list[1:] {
 		d := &list[i+1]
 		if d.number == "" {
@@ -230,6 +231,9 @@ type nested struct {
 	level int
 }
 
+// fewSteps is for how many steps of a body there is room at first.
+const fewSteps = 4
+
 // attach puts a step below the nearest one of a higher level.
 func (p *parser) attach(stack []nested, n nested) []nested {
 	for len(stack) > 0 && stack[len(stack)-1].level >= n.level {
@@ -239,6 +243,9 @@ func (p *parser) attach(stack []nested, n nested) []nested {
 		p.file.Steps = append(p.file.Steps, n.step)
 	} else {
 		parent := stack[len(stack)-1].step
+		if parent.Body == nil {
+			parent.Body = p.made.bodies.List(fewSteps)
+		}
 		parent.Body = append(parent.Body, n.step)
 	}
 	return append(stack, n)

@@ -476,17 +476,18 @@ func (p *parser) value(n *md.Node) *Value {
 			v.Items = append(v.Items, p.value(item))
 		}
 	case md.Scalar:
-		if n.Type == md.Str && !isJq(n) && strings.Contains(n.Value, "}}") && !strings.Contains(n.Value, "${{") {
-			p.literal(n, 0, len(n.Value))
-		}
 		switch {
 		case isJq(n):
 			v.Kind, v.Expr = Jq, p.jq(n)
-		case n.Type == md.Str && strings.Contains(n.Value, "${{"):
+			return v
+		case n.Type != md.Str:
+		case strings.Contains(n.Value, "${{"):
 			v.Kind, v.Text = Template, p.template(n)
-		default:
-			v.Lit = n.Any()
+			return v
+		case strings.Contains(n.Value, "}}"):
+			p.literal(n, 0, len(n.Value))
 		}
+		v.Lit = n.Any()
 	}
 	return v
 }

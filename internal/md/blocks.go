@@ -53,8 +53,8 @@ type Block struct {
 	Pos, End Pos    // of its first character, after the last one; of a fence both fences included
 	Depth    int    // number of items and quotes around it
 	Level    int    // of a heading, 1 to 6
-	Text     string // of heading, paragraph, item: one line, without escapes, code and emphasis marks and check box
-	Raw      string // the same as it stands in the file, lines separated by line feeds
+	Text     string // of heading, item: one line, without escapes, code and emphasis marks and check box
+	Raw      string // of heading, paragraph, item, HTML: as it stands in the file, lines separated by line feeds
 
 	Fenced  bool   // of code
 	Info    string // of a fence: what follows the opening backticks
@@ -335,7 +335,9 @@ func (w *walker) textBlock(n ast.Node, kind BlockKind, depth int) Block {
 		raw.Write(bytes.TrimRight(last.Value(w.body), "\n"))
 	}
 	b.Raw = raw.String()
-	b.Text = plainText(b.Raw)
+	if kind == Heading {
+		b.Text = plainText(b.Raw)
+	}
 	b.Pos = w.pos(lines.At(0).Start)
 	b.End = w.pos(last.Start + len(bytes.TrimRight(w.body[last.Start:last.Stop], " \t\n")))
 	return b

@@ -8,16 +8,13 @@ import (
 
 // resolve returns the type of a plain scalar by the YAML 1.2 core schema.
 func resolve(v string) ScalarType {
-	if v != "" && v[0] >= 'a' && v[0] <= 'z' && v[0] != 'n' && v[0] != 't' && v[0] != 'f' {
-		return Str // most are
-	}
-	switch v {
-	case "", "~", "null", "Null", "NULL":
+	if v == "" {
 		return Null
-	case "true", "True", "TRUE", "false", "False", "FALSE":
-		return Bool
 	}
-	if c := v[0]; c != '+' && c != '-' && c != '.' && (c < '0' || c > '9') {
+	switch c := v[0]; {
+	case c == '~' || c == 'n' || c == 'N' || c == 't' || c == 'T' || c == 'f' || c == 'F':
+		return resolveWord(v)
+	case c != '+' && c != '-' && c != '.' && (c < '0' || c > '9'):
 		return Str
 	}
 	switch {
@@ -34,6 +31,16 @@ func resolve(v string) ScalarType {
 	default:
 		return Str
 	}
+}
+
+func resolveWord(v string) ScalarType {
+	switch v {
+	case "~", "null", "Null", "NULL":
+		return Null
+	case "true", "True", "TRUE", "false", "False", "FALSE":
+		return Bool
+	}
+	return Str
 }
 
 func floatOrStr(v string) ScalarType {

@@ -163,8 +163,11 @@ func (r *simpleReader) node(kind NodeKind, style Style) *Node {
 	if len(r.nodes) == cap(r.nodes) {
 		r.nodes = make([]Node, 0, max(16, 2*cap(r.nodes)))
 	}
-	r.nodes = append(r.nodes, Node{Kind: kind, Style: style, Pos: r.pos(r.i)})
-	return &r.nodes[len(r.nodes)-1]
+	r.nodes = r.nodes[:len(r.nodes)+1]
+	n := &r.nodes[len(r.nodes)-1]
+	*n = Node{} // the memory may have served another block
+	n.Kind, n.Style, n.Pos = kind, style, r.pos(r.i)
+	return n
 }
 
 func (r *simpleReader) spaces() {

@@ -125,7 +125,7 @@ func (r *blockReader) paragraph() bool {
 		r.line++
 	}
 	raw := r.doc.text[r.doc.starts[first-1]:r.doc.lineEnd(r.line)]
-	r.out = append(r.out, Block{Kind: Paragraph, Raw: raw, Text: plainText(raw), Pos: Pos{first, 1}, End: Pos{r.line, len(r.doc.Line(r.line)) + 1}})
+	r.out = append(r.out, Block{Kind: Paragraph, Raw: raw, Pos: Pos{first, 1}, End: Pos{r.line, len(r.doc.Line(r.line)) + 1}})
 	return true
 }
 
