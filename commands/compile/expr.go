@@ -25,7 +25,7 @@ func (c *compiler) expr(e *syntax.Expr) *Expr {
 	}
 	out := c.made.exprs.New()
 	out.Pos, out.Src, out.Code = e.Pos, e.Src, code
-	for ref := range code.EachRef() {
+	for ref := range code.EachRef {
 		if ref.Bound {
 			continue
 		}
@@ -73,7 +73,7 @@ func sameVars(a, b []string) bool {
 // Reads tells what the expression reads.
 func (e *Expr) Reads() Reads {
 	out := Reads{Vars: e.Code.Vars()}
-	for ref := range e.Code.EachRef() {
+	for ref := range e.Code.EachRef {
 		if ref.Bound {
 			continue
 		}

@@ -1,8 +1,8 @@
 package compile
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
@@ -286,7 +286,7 @@ func (c *compiler) unwritten() {
 			if last == nil {
 				last = map[string]int{}
 			}
-			id, last[base] = fmt.Sprintf("%s_%d", base, n), n
+			id, last[base] = base+"_"+strconv.Itoa(n), n
 		}
 		c.all[i].id = id
 		if many != nil {

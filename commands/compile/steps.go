@@ -119,7 +119,10 @@ func (c *compiler) companions(s *syntax.Step) {
 
 // work compiles what belongs to a delegation: how long it may take and how often it is tried.
 func (c *compiler) work(s *syntax.Step, op *Op) {
-	op.Timeout, op.Retry = c.timeout(s.Timeout), c.retry(s.Retry)
+	op.Timeout = c.timeout(s.Timeout)
+	if s.Retry != nil {
+		op.Retry = c.retry(s.Retry)
+	}
 	if s.In != nil {
 		op.In = s.In.Text
 	}

@@ -194,6 +194,8 @@ func (p *parser) workflow(s md.Section) {
 type numbers struct {
 	few  []numbered
 	many map[string]int // of a file with many steps
+	last string         // the greatest one, as long as they come in order
+	odd  bool           // they do not
 }
 
 type numbered struct {
@@ -201,8 +203,27 @@ type numbered struct {
 	line   int
 }
 
+// follows tells whether a number stands behind another one: most files have their steps in order.
+func follows(number, last string) bool {
+	for {
+		a, restA, moreA := strings.Cut(number, ".")
+		b, restB, moreB := strings.Cut(last, ".")
+		switch {
+		case len(a) != len(b):
+			return len(a) > len(b)
+		case a != b:
+			return a > b
+		case !moreA || !moreB:
+			return moreA && !moreB
+		}
+		number, last = restA, restB
+	}
+}
+
 // add notes a number and gives the line where it stood last, 0 if it is new.
 func (n *numbers) add(number string, line int) int {
+	n.odd = n.odd || !follows(number, n.last)
+	n.last = number
 	if n.many == nil && len(n.few) == 2*fewEntries {
 		n.many = make(map[string]int, 2*len(n.few))
 		for _, one := range n.few {
@@ -214,7 +235,7 @@ func (n *numbers) add(number string, line int) int {
 		n.many[number] = line
 		return before
 	}
-	for i := range n.few {
+	for i := 0; i < len(n.few) && n.odd; i++ {
 		if before := n.few[i].number; len(before) == len(number) && before[len(before)-1] == number[len(number)-1] && before == number {
 			before := n.few[i].line
 			n.few[i].line = line

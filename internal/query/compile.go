@@ -3,7 +3,6 @@ package query
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -309,8 +308,14 @@ func (c *Code) Source() string { return c.src }
 // Refs gives every use of a variable in the order of the source.
 func (c *Code) Refs() []Ref { return slices.Clone(c.refs) }
 
-// EachRef gives what Refs gives without a copy; the paths must not be changed.
-func (c *Code) EachRef() iter.Seq[Ref] { return slices.Values(c.refs) }
+// EachRef gives what Refs gives one by one, without a copy; the paths must not be changed.
+func (c *Code) EachRef(yield func(Ref) bool) {
+	for i := range c.refs {
+		if !yield(c.refs[i]) {
+			return
+		}
+	}
+}
 
 // Calls gives every use of a function that the query does not define itself, in the order of the source.
 func (c *Code) Calls() []Call { return slices.Clone(c.calls) }
