@@ -308,8 +308,8 @@ func sectionName(title string) string {
 
 // cleanTitle takes a comment off the end of a heading.
 func cleanTitle(title string) string {
-	if i := strings.Index(title, "<!--"); i >= 0 && strings.HasSuffix(title, "-->") {
-		title = title[:i]
+	if strings.HasSuffix(title, "-->") {
+		title, _, _ = strings.Cut(title, "<!--")
 	}
 	return strings.TrimSpace(title)
 }

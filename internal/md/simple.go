@@ -171,7 +171,7 @@ func (r *simpleReader) node(kind NodeKind, style Style) *Node {
 }
 
 func (r *simpleReader) spaces() {
-	for r.peek(0) == ' ' {
+	for r.i < len(r.text) && r.text[r.i] == ' ' {
 		r.i++
 	}
 }

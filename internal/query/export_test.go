@@ -43,8 +43,14 @@ func PlainCompile(src string, opt Options) (*Code, bool) { return plainCompile(s
 // CompileFully is Compile without the fast way.
 func CompileFully(src string, opt Options) (*Code, error) { return compileFully(src, opt) }
 
-// PlainCalls gives the functions of plain queries by their number of arguments.
-func PlainCalls() []string { return []string{plainCalls0, plainCalls1, plainCalls2} }
+// PlainCalls tells whether a plain query may call a function.
+func PlainCalls(name string, args int) bool {
+	r := plainReader{}
+	return r.known(name, args)
+}
+
+// Builtins gives the functions of gojq as name/arguments.
+func Builtins() []string { return builtins() }
 
 // Marks tells which variables the code refers to, and which it names.
 func (c *Code) Marks() (used, named []bool) {

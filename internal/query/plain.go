@@ -25,18 +25,6 @@ const (
 	maxPlainDepth = 40
 )
 
-// The functions of plain queries by their number of arguments: those of jq that depend on nothing but their input.
-const (
-	plainCalls0 = " abs add all any arrays ascii_downcase ascii_upcase booleans ceil empty error explode fabs first flatten floor from_entries fromjson implode" +
-		" isinfinite isnan iterables keys last length ltrim max min not nulls numbers objects paths reverse round rtrim scalars sort sqrt strings to_entries tojson tonumber" +
-		" tostring transpose trim type unique utf8bytelength values "
-	plainCalls1 = " IN INDEX add all any bsearch contains del endswith error first flatten getpath group_by has index indices inside isempty join last ltrimstr map map_values" +
-		" max_by min_by nth paths pick range recurse rindex rtrimstr select sort_by split startswith test trimstr unique_by walk with_entries "
-	plainCalls2    = " all any limit nth range setpath skip test "
-	plainWorkflow0 = " approved failed passed rejected "
-	plainWorkflow1 = " default quorum "
-)
-
 // shape is what the reader knows of a piece that it read.
 type shape struct {
 	kind shapeKind

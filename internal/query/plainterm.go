@@ -139,27 +139,13 @@ func (r *plainReader) named() bool {
 func (r *plainReader) known(name string, args int) bool {
 	switch args {
 	case 0:
-		return listed(plainCalls0, name) || r.funcs == Workflow && listed(plainWorkflow0, name)
+		return plain0(name) || r.funcs == Workflow && plainWorkflow0(name)
 	case 1:
-		return listed(plainCalls1, name) || r.funcs == Workflow && listed(plainWorkflow1, name)
+		return plain1(name) || r.funcs == Workflow && plainWorkflow1(name)
 	case 2:
-		return listed(plainCalls2, name)
+		return plain2(name)
 	default:
 		return false
-	}
-}
-
-// listed finds a name in a text of names with a space on each side.
-func listed(names, name string) bool {
-	for from := 0; ; {
-		i := strings.Index(names[from:], name)
-		if i < 0 {
-			return false
-		}
-		i += from
-		if from = i + len(name); names[i-1] == ' ' && names[from] == ' ' {
-			return true
-		}
 	}
 }
 
