@@ -124,6 +124,9 @@ func (p *parser) expansions() {
 		names = append(names, a.Name.Text)
 	}
 	text := p.file.Prose
+	if !mayExpand(text, names) {
+		return
+	}
 	found := marksOf(text)
 	for at := found.from(0); at >= 0; {
 		what, name := expands(text, at, names)
@@ -148,6 +151,30 @@ func (p *parser) expansions() {
 		}
 		at = found.from(at + end)
 	}
+}
+
+// mayExpand tells whether there may be anything to expand in a text. Most of its marks are the $ of expressions.
+func mayExpand(text string, names []string) bool {
+	if strings.Contains(text, "!`") || strings.IndexByte(text, '@') >= 0 {
+		return true
+	}
+	for at := strings.IndexByte(text, '$'); at >= 0; {
+		rest := text[at+1:]
+		if rest != "" && rest[0] >= '1' && rest[0] <= '9' {
+			return true
+		}
+		for _, name := range names {
+			if rest != "" && name != "" && rest[0] == name[0] && strings.HasPrefix(rest, name) {
+				return true
+			}
+		}
+		next := strings.IndexByte(rest, '$')
+		if next < 0 {
+			return false
+		}
+		at += 1 + next
+	}
+	return false
 }
 
 // marks finds the characters that expands looks at, one kind at a time.

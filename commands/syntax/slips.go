@@ -109,13 +109,16 @@ func (p *parser) strayEnds(n *md.Node) {
 	if n == nil {
 		return
 	}
-	for _, e := range n.Entries {
-		p.strayEnds(e.Value)
+	if n.Kind != md.Scalar {
+		for i := range n.Entries {
+			p.strayEnds(n.Entries[i].Value)
+		}
+		for _, item := range n.Items {
+			p.strayEnds(item)
+		}
+		return
 	}
-	for _, item := range n.Items {
-		p.strayEnds(item)
-	}
-	if n.Kind != md.Scalar || n.Style != md.Plain || n.Type != md.Str {
+	if n.Style != md.Plain || n.Type != md.Str {
 		return
 	}
 	last := n.Value[len(n.Value)-1]

@@ -247,7 +247,11 @@ func (d *Document) ProseLines() iter.Seq2[int, string] {
 					code = d.Blocks[next].End.Line
 				}
 			}
-			if n > code && !yield(n, d.text[d.starts[n-1]:d.lineEnd(n)]) {
+			if n <= code {
+				n = code
+				continue
+			}
+			if !yield(n, d.text[d.starts[n-1]:d.lineEnd(n)]) {
 				return
 			}
 		}

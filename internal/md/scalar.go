@@ -16,6 +16,11 @@ func resolve(v string) ScalarType {
 		return resolveWord(v)
 	case c != '+' && c != '-' && c != '.' && (c < '0' || c > '9'):
 		return Str
+	case len(v) < digitsOfInt && digitsOnly(v):
+		return Int
+	}
+	if c := v[len(v)-1]; c != '.' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+		return Str // a number ends with a digit, perhaps a hexadecimal one: this is a duration or a word
 	}
 	switch {
 	case isInt(v):
@@ -33,7 +38,22 @@ func resolve(v string) ScalarType {
 	}
 }
 
+// digitsOfInt is the number of digits with which a number may be none that fits.
+const digitsOfInt = 19
+
+func digitsOnly(v string) bool {
+	for i := range len(v) {
+		if v[i] < '0' || v[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
 func resolveWord(v string) ScalarType {
+	if len(v) > len("false") {
+		return Str
+	}
 	switch v {
 	case "~", "null", "Null", "NULL":
 		return Null

@@ -70,6 +70,7 @@ func (d *Document) code(b *Block) string {
 }
 
 func (m *memory) reset() {
+	clear(m.nodes)
 	m.nodes, m.pairs, m.lists, m.entries, m.items = m.nodes[:0], m.pairs[:0], m.lists[:0], m.entries[:0], m.items[:0]
 }
 
@@ -165,7 +166,6 @@ func (r *simpleReader) node(kind NodeKind, style Style) *Node {
 	}
 	r.nodes = r.nodes[:len(r.nodes)+1]
 	n := &r.nodes[len(r.nodes)-1]
-	*n = Node{} // the memory may have served another block
 	n.Kind, n.Style, n.Pos = kind, style, r.pos(r.i)
 	return n
 }
