@@ -64,7 +64,7 @@ func ops(b *strings.Builder, indent string, list []*compile.Op) {
 		if op.Timeout != (formats.Timeout{}) {
 			fmt.Fprintf(b, " timeout %s", op.Timeout.Total)
 		}
-		if r := op.Retry; r.Max > 0 {
+		if r := op.Retry; r != nil && r.Max > 0 {
 			fmt.Fprintf(b, " retry %d %v %vs *%v <%vs", r.Max, r.On, r.Backoff, r.Factor, r.Cap)
 		}
 		if op.Fallback != "" {
@@ -162,9 +162,9 @@ func value(v *compile.Value) string {
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case v.IsList:
-		parts := make([]string, len(v.Items))
-		for i, item := range v.Items {
-			parts[i] = value(item)
+		parts := make([]string, len(v.Fields))
+		for i, item := range v.Fields {
+			parts[i] = value(item.Value)
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}

@@ -387,8 +387,9 @@ func (c *compiler) value(v *syntax.Value) *Value {
 		out.IsMap, out.Fields = true, c.fields(v.Fields)
 	case syntax.List:
 		out.IsList = true
+		out.Fields = c.made.fields.List(len(v.Items))
 		for _, item := range v.Items {
-			out.Items = append(out.Items, c.value(item))
+			out.Fields = append(out.Fields, Field{Value: c.value(item)})
 		}
 	case syntax.Literal:
 		out.Lit = v.Lit

@@ -125,8 +125,7 @@ type Value struct {
 	Lit    any
 	Expr   *Expr
 	Text   *Text
-	Fields []Field
-	Items  []*Value
+	Fields []Field // of a map in file order; of a list its items, without keys
 	IsMap  bool
 	IsList bool
 }
@@ -148,7 +147,7 @@ type Op struct {
 	Do      Action // nil when the step only shows or returns
 	Return  *Return
 	Timeout formats.Timeout
-	Retry   Retry
+	Retry   *Retry // nil: it is tried once
 	// Fallback is the subagent tried once after the retries, empty without one.
 	Fallback     string
 	FallbackInfo *formats.AgentInfo
@@ -267,6 +266,9 @@ type Retry struct {
 	Factor  float64
 	Cap     float64
 }
+
+// repeats tells whether there is more than one attempt.
+func (r *Retry) repeats() bool { return r != nil && r.Max > 0 }
 
 // Expect is what a result must hold.
 type Expect struct {

@@ -273,6 +273,11 @@ func (c *compiler) unwritten() {
 			many[k.id] = true
 		}
 	}
+	var marks idMarks
+	marks.add(itself)
+	for i := range c.all {
+		marks.add(c.all[i].id)
+	}
 	for i := range c.all {
 		if c.all[i].id != "" {
 			continue
@@ -282,17 +287,39 @@ func (c *compiler) unwritten() {
 			base = "step"
 		}
 		id := base
-		for n := max(last[base], 1) + 1; taken(id); n++ {
+		for n := max(last[base], 1) + 1; marks.may(id) && taken(id); n++ {
 			if last == nil {
 				last = map[string]int{}
 			}
 			id, last[base] = base+"_"+strconv.Itoa(n), n
 		}
 		c.all[i].id = id
+		marks.add(id)
 		if many != nil {
 			many[id] = true
 		}
 	}
+}
+
+// idMarks tell of most ids that are not among some without looking at each of those.
+type idMarks [4]uint64
+
+func (m *idMarks) of(id string) (word int, bit uint64) {
+	n := len(id)
+	sum := uint(n)*7 + uint(id[0])*13 + uint(id[n/2])*31 + uint(id[n-1])*5
+	return int(sum >> 6 & 3), 1 << (sum & 63)
+}
+
+func (m *idMarks) add(id string) {
+	if id != "" {
+		word, bit := m.of(id)
+		m[word] |= bit
+	}
+}
+
+func (m *idMarks) may(id string) bool {
+	word, bit := m.of(id)
+	return m[word]&bit != 0
 }
 
 // at is where a step stands in all; mostly it is the one behind that which was asked for last.

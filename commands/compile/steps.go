@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -120,9 +119,7 @@ func (c *compiler) companions(s *syntax.Step) {
 // work compiles what belongs to a delegation: how long it may take and how often it is tried.
 func (c *compiler) work(s *syntax.Step, op *Op) {
 	op.Timeout = c.timeout(s.Timeout)
-	if s.Retry != nil {
-		op.Retry = c.retry(s.Retry)
-	}
+	op.Retry = c.retry(s.Retry)
 	if s.In != nil {
 		op.In = s.In.Text
 	}
@@ -143,7 +140,7 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 		if op.Timeout == (formats.Timeout{}) {
 			op.Timeout = loop.timeout
 		}
-		if s.Retry == nil && op.Retry.Max == 0 {
+		if s.Retry == nil && !op.Retry.repeats() {
 			op.Retry = loop.retry
 		}
 		if op.In == "" {
@@ -170,80 +167,6 @@ func (c *compiler) treeless(s *syntax.Step, op *Op) {
 		}
 	}
 	c.report(s.In.Pos, CodeCompanion, "remove it", "'in: none' belongs to a delegate to a worker")
-}
-
-// inherited is what a loop gives to the delegations of its body; their own keys win.
-type inherited struct {
-	with    []syntax.Field
-	timeout formats.Timeout
-	retry   Retry
-	in      string
-	board   string
-}
-
-// merged is the step's own input with that of the loops around under it. What the subagent does not list is left out.
-func (c *compiler) merged(own []syntax.Field, agent *formats.AgentInfo) []syntax.Field {
-	out := slices.Clip(own) // what is added is added to a copy
-	for _, loop := range slices.Backward(c.under) {
-		for _, f := range loop.with {
-			_, listed := agent.Inputs[f.Key.Text]
-			given := slices.ContainsFunc(out, func(o syntax.Field) bool { return o.Key.Text == f.Key.Text })
-			if !given && (listed || agent.Inputs == nil && !agent.Builtin) {
-				out = append(out, f)
-			}
-		}
-	}
-	return out
-}
-
-// input is the whole input of a delegation. What the file's defaults give may read what is set later: it is null before.
-func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) (*Value, []syntax.Field) {
-	list := c.merged(own, agent)
-	d := c.file.Defaults
-	if d == nil || len(d.With) == 0 || agent.Builtin || agent.Name == "" {
-		out := c.made.values.New()
-		out.IsMap, out.Fields = true, c.fields(list)
-		return out, list
-	}
-	outer, lenient := c.scope, c.lenient
-	loose := *outer
-	loose.vars = c.widen(false)
-	if len(list) == 0 && agent.Inputs == nil {
-		c.scope, c.lenient = &loose, true
-		out := once(c, &c.defaulted.whole, func() *Value { return c.defaultInput(nil, agent) })
-		c.scope, c.lenient = outer, lenient
-		return out, d.With
-	}
-	fields := c.fields(list)
-	c.scope, c.lenient = &loose, true
-	out := c.defaultInput(list, agent)
-	c.scope, c.lenient = outer, lenient
-	out.Fields = append(fields, out.Fields...)
-	for _, f := range d.With {
-		if slices.ContainsFunc(out.Fields[len(fields):], func(o Field) bool { return o.Key == f.Key.Text }) {
-			list = append(list, f)
-		}
-	}
-	return out, list
-}
-
-// defaultInput is what the defaults add to an input.
-func (c *compiler) defaultInput(list []syntax.Field, agent *formats.AgentInfo) *Value {
-	out := c.made.values.New()
-	out.IsMap = true
-	if c.defaulted.with == nil {
-		c.defaulted.with = make([]again[*Value], len(c.file.Defaults.With))
-	}
-	out.Fields = c.made.fields.List(len(c.defaulted.with))
-	for i, f := range c.file.Defaults.With {
-		_, listed := agent.Inputs[f.Key.Text]
-		given := slices.ContainsFunc(list, func(o syntax.Field) bool { return o.Key.Text == f.Key.Text })
-		if !given && (listed || agent.Inputs == nil) {
-			v := once(c, &c.defaulted.with[i], func() *Value { return c.value(f.Value) })
-			out.Fields = append(out.Fields, Field{Key: f.Key.Text, Value: v})
-		}
-	}
-	return out
 }
 
 func (c *compiler) action(s *syntax.Step, id string, info *stepInfo) Action {
@@ -357,86 +280,6 @@ func changesStatus(with []syntax.Field) bool {
 	return true
 }
 
-// inputs checks the step's input against the subagent's contract.
-func (c *compiler) inputs(agent *formats.AgentInfo, with []syntax.Field, pos syntax.Pos) {
-	if agent.Inputs == nil {
-		return
-	}
-	for _, f := range with {
-		in, ok := agent.Inputs[f.Key.Text]
-		if !ok {
-			names := slices.Sorted(maps.Keys(agent.Inputs))
-			list := "; expected one of " + strings.Join(names, ", ")
-			if len(names) == 0 {
-				list = ", nor any other"
-			}
-			c.report(f.Key.Pos, CodeInput, nearest.Help(f.Key.Text, names), "subagent %s takes no input '%s'%s", agent.Name, f.Key.Text, list)
-			continue
-		}
-		if !fits(in.Type, f.Value) {
-			c.report(f.Value.Pos, CodeInput, "", "expected %s for input '%s', got %s", in.Type, f.Key.Text, shown(f.Value))
-		}
-	}
-	c.required(agent, func(name string) bool {
-		return slices.ContainsFunc(with, func(f syntax.Field) bool { return f.Key.Text == name })
-	}, pos)
-}
-
-func (c *compiler) required(agent *formats.AgentInfo, given func(name string) bool, pos syntax.Pos) {
-	for _, name := range c.needs(agent) {
-		if !given(name) {
-			c.report(pos, CodeInput, "add it: with: {"+name+": ...}", "subagent %s needs the input '%s'", agent.Name, name)
-		}
-	}
-}
-
-// needs lists the inputs that a subagent cannot do without, in order.
-func (c *compiler) needs(agent *formats.AgentInfo) []string {
-	for i := range c.agents {
-		if a := &c.agents[i]; a.info == agent {
-			if a.needs == nil {
-				a.needs = []string{}
-				for name := range agent.Inputs {
-					if agent.Inputs[name].Required {
-						a.needs = append(a.needs, name)
-					}
-				}
-				slices.Sort(a.needs)
-			}
-			return a.needs
-		}
-	}
-	return nil
-}
-
-// fits tells whether what is written can be of the type; null fits all, and what an expression gives is known at run time.
-func fits(t formats.InputType, v *syntax.Value) bool {
-	switch v.Kind {
-	case syntax.Jq:
-		return true
-	case syntax.Template:
-		return v.Text.Whole || t == formats.TypeString || t == formats.TypeAny
-	case syntax.Map:
-		return t == formats.TypeObject || t == formats.TypeAny
-	case syntax.List:
-		return t == formats.TypeArray || t == formats.TypeList || t == formats.TypeAny
-	case syntax.Literal:
-	}
-	switch lit := v.Lit.(type) {
-	case nil:
-		return true
-	case string:
-		return t == formats.TypeString || t == formats.TypeAny
-	case bool:
-		return t == formats.TypeBoolean || t == formats.TypeAny
-	case int:
-		return t == formats.TypeInteger || t == formats.TypeNumber || t == formats.TypeAny
-	case float64:
-		return t == formats.TypeNumber || t == formats.TypeAny || t == formats.TypeInteger && lit == float64(int(lit))
-	}
-	return true
-}
-
 func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action {
 	f := &Foreach{In: c.expr(a.In), As: a.As.Text, Side: max(1, a.Parallel), Rule: c.merge(a.Merge)}
 	f.Merge = a.Merge != nil
@@ -506,18 +349,20 @@ func (c *compiler) gatekeeper(a *syntax.Check) Action {
 	info := c.builtin(a.Pos, Gatekeeper)
 	with := &Value{IsMap: true}
 	if a.Command != nil {
-		argv := &Value{IsList: true}
+		argv := c.made.values.New()
+		argv.IsList = true
 		for _, v := range a.Command {
-			argv.Items = append(argv.Items, c.value(v))
+			argv.Fields = append(argv.Fields, Field{Value: c.value(v)})
 		}
 		with.Fields = append(with.Fields, Field{Key: "command", Value: argv})
 	} else {
-		kinds := &Value{IsList: true}
+		kinds := c.made.values.New()
+		kinds.IsList = true
 		for _, w := range a.Project {
 			if known := []string{"build", "lint", "test"}; !slices.Contains(known, w.Text) {
 				c.report(w.Pos, CodeMember, nearest.Help(w.Text, known), "expected build, lint or test, got %q", w.Text)
 			}
-			kinds.Items = append(kinds.Items, c.lit(w.Text))
+			kinds.Fields = append(kinds.Fields, Field{Value: c.lit(w.Text)})
 		}
 		with.Fields = append(with.Fields, Field{Key: "project", Value: kinds})
 	}
@@ -560,19 +405,22 @@ const (
 	retryCap     = 60
 )
 
-func (c *compiler) retry(r *syntax.Retry) Retry {
+func (c *compiler) retry(r *syntax.Retry) *Retry {
 	if r == nil {
-		return Retry{}
+		return nil
 	}
 	most := c.prog.Limits.WithDefaults().Retries
 	if r.Max > most {
 		c.report(r.Pos, CodeRetries, "", "expected at most %d retries, got %d", most, r.Max)
 	}
-	out := Retry{Max: r.Max, Backoff: r.Backoff, Factor: r.Factor, Cap: r.Cap}
+	out := &Retry{Max: r.Max, Backoff: r.Backoff, Factor: r.Factor, Cap: r.Cap}
+	if r.On != nil {
+		out.On = make([]formats.Class, 0, len(r.On))
+	}
 	for _, w := range r.On {
 		out.On = append(out.On, formats.Class(w.Text))
 	}
-	if out.On == nil {
+	if len(out.On) == 0 {
 		out.On = []formats.Class{formats.ClassTransient, formats.ClassTimeout, formats.ClassInvalidReturn}
 	}
 	if out.Backoff == 0 {

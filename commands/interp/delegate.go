@@ -88,9 +88,13 @@ func (r *run) pick(ctx context.Context, sc *scope, d *compile.Delegate) (*compil
 
 // attempts is the attempt, its retries by class, and the fallback once.
 func (r *run) attempts(ctx context.Context, c call) (formats.Return, int, error) {
-	wait := time.Duration(c.op.Retry.Backoff * float64(time.Second))
-	longest := time.Duration(c.op.Retry.Cap * float64(time.Second))
-	most := min(c.op.Retry.Max, r.limits.Retries)
+	retry := compile.Retry{}
+	if c.op.Retry != nil {
+		retry = *c.op.Retry
+	}
+	wait := time.Duration(retry.Backoff * float64(time.Second))
+	longest := time.Duration(retry.Cap * float64(time.Second))
+	most := min(retry.Max, r.limits.Retries)
 	for c.attempt = 1; ; c.attempt++ {
 		ret, err := r.attempt(ctx, c)
 		if err != nil {
@@ -99,12 +103,12 @@ func (r *run) attempts(ctx context.Context, c call) (formats.Return, int, error)
 		if ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
 			return ret, c.attempt, nil
 		}
-		if c.attempt <= most && slices.Contains(c.op.Retry.On, ret.Class) {
+		if c.attempt <= most && slices.Contains(retry.On, ret.Class) {
 			wait = min(wait, longest)
 			if err := r.pause(ctx, wait); err != nil {
 				return ret, c.attempt, err
 			}
-			wait = time.Duration(float64(wait) * c.op.Retry.Factor)
+			wait = time.Duration(float64(wait) * retry.Factor)
 			continue
 		}
 		if c.op.Fallback == "" {

@@ -290,9 +290,9 @@ func (r *run) value(ctx context.Context, sc *scope, v *compile.Value, input any)
 		}
 		return out, nil
 	case v.IsList:
-		out := make([]any, 0, len(v.Items))
-		for _, item := range v.Items {
-			one, err := r.value(ctx, sc, item, input)
+		out := make([]any, 0, len(v.Fields))
+		for _, item := range v.Fields {
+			one, err := r.value(ctx, sc, item.Value, input)
 			if err != nil {
 				return nil, err
 			}

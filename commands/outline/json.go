@@ -110,9 +110,9 @@ func value(v *compile.Value) any {
 		}
 		return out
 	case v.IsList:
-		out := make([]any, 0, len(v.Items))
-		for _, item := range v.Items {
-			out = append(out, value(item))
+		out := make([]any, 0, len(v.Fields))
+		for _, item := range v.Fields {
+			out = append(out, value(item.Value))
 		}
 		return out
 	default:

@@ -97,7 +97,11 @@ func within(list []*Node, tiers []string) []*Node {
 }
 
 func node(op *compile.Op, role string) *Node {
-	n := &Node{ID: op.ID, Title: op.Title, Line: op.Pos.Line, Role: role, Tiers: op.Tiers, Attempts: 1 + op.Retry.Max, Timeout: op.Timeout.Total}
+	attempts := 1
+	if op.Retry != nil {
+		attempts += op.Retry.Max
+	}
+	n := &Node{ID: op.ID, Title: op.Title, Line: op.Pos.Line, Role: role, Tiers: op.Tiers, Attempts: attempts, Timeout: op.Timeout.Total}
 	if op.When != nil {
 		n.When = op.When.Src
 	}

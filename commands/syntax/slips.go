@@ -37,6 +37,9 @@ func (p *parser) nearFences() {
 			continue
 		}
 		text := strings.TrimSpace(line)
+		if text[0] != '`' && text[0] != 'y' {
+			continue
+		}
 		ticks := len(text) - len(strings.TrimLeft(text, "`"))
 		if ticks > 2 || wordy(text[ticks:]) {
 			continue
