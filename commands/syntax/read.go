@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 
@@ -50,10 +51,13 @@ func (r *Reader) read(name string, src []byte, front func(*parser)) *File {
 	p.take(problems)
 	p.file.Prose, p.file.BodyLine = doc.Prose(), doc.BodyLine
 	if doc.Text != nil {
+		p.made.exprs.Reserve(bytes.Count(src, []byte{'$'}) * 2 / 3)
 		front(p)
 		p.body()
 		p.lint()
 	}
+	m := &p.made
+	p.file.Sizes = Sizes{Values: m.values.Given(), Exprs: m.exprs.Given(), Texts: m.texts.Given(), Parts: m.parts.Given(), Fields: m.fields.Given()}
 	if len(p.found) > 0 {
 		all := &formats.Diagnostics{List: p.found, Sources: map[string][]byte{name: src}}
 		all.Sort()

@@ -22,6 +22,9 @@ func (s *Of[T]) Reserve(n int) {
 	}
 }
 
+// Given is how many values were given.
+func (s *Of[T]) Given() int { return s.given }
+
 // New gives one value.
 func (s *Of[T]) New() *T {
 	if len(s.free) == 0 {
