@@ -158,8 +158,10 @@ func (c *compiler) rehosted(b *syntax.Step, first *Op, id string) *Op {
 	op := c.made.ops.New()
 	*op = *first
 	op.ID = id
-	if from, ok := b.Action.(*syntax.Gate); ok && !steadyChoices(from) {
-		gate := *first.Do.(*Gate)
+	from, asks := b.Action.(*syntax.Gate)
+	made, asked := first.Do.(*Gate)
+	if asks && asked && !steadyChoices(from) {
+		gate := *made
 		gate.Choices = slices.Clone(gate.Choices)
 		for i, ch := range from.Choices {
 			if !steady(ch.Target) {

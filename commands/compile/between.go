@@ -203,7 +203,7 @@ func (c *compiler) defaults(s *syntax.Step, op *Op) {
 	if op.In == "" && d.In != nil {
 		op.In = d.In.Text
 	}
-	if s.Expect == nil && !c.child {
+	if s.Expect == nil {
 		op.Expect = once(c, &c.defaulted.expect, func() *Expect { return c.expect(d.Expect) })
 	}
 }

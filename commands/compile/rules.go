@@ -118,20 +118,12 @@ func judged() []formats.Outcome {
 
 // mayEnd tells whether a delegation to subagents with a contract may have an outcome.
 func mayEnd(op *Op, a *Delegate, o formats.Outcome) bool {
+	rejected := o == formats.OutcomeRejected
+	bridged := rejected || o == formats.OutcomeSkipped || o == formats.OutcomeSuspended // by form: agent_result
 	may := func(info *formats.AgentInfo) bool {
-		switch o {
-		case formats.OutcomeRejected:
-			return info.Role == formats.RoleReviewer || info.AgentResult || slices.Contains(info.Statuses, o)
-		case formats.OutcomeSkipped, formats.OutcomeSuspended:
-			return info.AgentResult || slices.Contains(info.Statuses, o)
-		}
-		return slices.Contains(info.Statuses, o)
+		return rejected && info.Role == formats.RoleReviewer || bridged && info.AgentResult || slices.Contains(info.Statuses, o)
 	}
-	switch {
-	case o == formats.OutcomeFailed, o == formats.OutcomeRejected && op.Expect != nil:
-		return true
-	}
-	return may(a.Info) || op.Fallback != "" && may(op.FallbackInfo)
+	return o == formats.OutcomeFailed || rejected && op.Expect != nil || may(a.Info) || op.Fallback != "" && may(op.FallbackInfo)
 }
 
 func (c *compiler) target(t *syntax.Target) *Target {

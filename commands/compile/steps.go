@@ -74,9 +74,11 @@ func (c *compiler) step(s *syntax.Step, id string) *Op {
 	c.companions(s)
 	op.Do = c.action(s, id, info)
 	c.work(s, op)
-	op.Expect = c.expect(s.Expect)
-	if _, loops := op.Do.(*Foreach); loops && op.Expect != nil {
-		op.Expect.Schema = nil // it went to the delegate
+	if s.Expect != nil { // else it may be that of the defaults
+		op.Expect = c.expect(s.Expect)
+		if _, loops := op.Do.(*Foreach); loops {
+			op.Expect.Schema = nil // it went to the delegate
+		}
 	}
 	c.scope.steps.add(id, info) // its own result is `.` and may be read in its targets
 	c.rules(s, op, nil)
