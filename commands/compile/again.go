@@ -26,7 +26,7 @@ type read struct {
 // once gives what was made at a like place, and checks what it reads; else it is made. What was found wrong is not kept, so
 // that it is found again: the message may name the step.
 func once[T any](c *compiler, a *again[T], make func() T) T {
-	if a.ready && (a.bare || sameVars(a.vars, c.scope.vars)) {
+	if a.ready && !c.anew && (a.bare || sameVars(a.vars, c.scope.vars)) {
 		for _, r := range a.reads {
 			c.reference(r.expr, r.ref)
 		}

@@ -29,7 +29,11 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 	if f.Hopeless {
 		return nil, &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{f.Name: f.Src}}
 	}
-	c := newCompiler(f, env)
+	return newCompiler(f, env).compile()
+}
+
+func (c *compiler) compile() (*Program, error) {
+	f := c.file
 	c.prog.Name, c.prog.Description, c.prog.Examples, c.prog.Hidden = f.Front.Command.Text, f.Front.Description.Text, f.Front.Examples, f.Front.Hidden
 	c.arguments()
 	c.limits()
@@ -119,6 +123,7 @@ type compiler struct {
 	codes     map[string]*compiled // by source, what was compiled before
 	wides     []wide
 	defaulted defaulted
+	anew      bool   // nothing is kept from one place for another
 	noting    bool   // what is read is noted
 	noted     []read // to be checked again at other places
 	exprs     int    // how many expressions were met

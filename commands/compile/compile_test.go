@@ -295,8 +295,8 @@ func TestArgumentsAreChecked(t *testing.T) {
 }
 
 func FuzzCompile(f *testing.F) {
-	env := shipped(f)
-	for _, pattern := range []string{"testdata/*.md", "testdata/*/*.md", "../library/*.md"} {
+	env := stubbed(f)
+	for _, pattern := range []string{"testdata/*.md", "testdata/*/*.md", "../library/*.md", "../syntax/testdata/flows/*.md"} {
 		for _, src := range read(f, pattern) {
 			f.Add(src)
 		}
@@ -309,6 +309,7 @@ func FuzzCompile(f *testing.F) {
 		if (p == nil) == (err == nil) {
 			t.Errorf("Compile = %v, %v, want a program or an error", p, err)
 		}
+		sameAnew(t, env, string(src))
 		again, second := compile.Compile(file, env)
 		if err != nil && err.Error() != second.Error() {
 			t.Errorf("Compile twice = %v and %v", err, second)

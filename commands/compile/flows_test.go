@@ -19,11 +19,10 @@ func flowAgents() []string {
 		ops-planner sandbox-runner`)
 }
 
-// TestFlows compiles the examples of the specification and larger ones as they stand; the subagents that do not ship are
-// stubs with an open contract.
-func TestFlows(t *testing.T) {
-	t.Parallel()
-	env := shipped(t)
+// stubbed knows the subagents of the larger flows: those that do not ship are stubs with an open contract.
+func stubbed(tb testing.TB) known {
+	tb.Helper()
+	env := shipped(tb)
 	for _, name := range flowAgents() {
 		env.extra[name] = formats.AgentInfo{Name: name, Tools: []string{"read"}}
 	}
@@ -32,6 +31,13 @@ func TestFlows(t *testing.T) {
 		info.Inputs, info.Fields, info.Statuses = nil, nil, nil
 		env.extra[name] = info
 	}
+	return env
+}
+
+// TestFlows compiles the examples of the specification and larger ones as they stand.
+func TestFlows(t *testing.T) {
+	t.Parallel()
+	env := stubbed(t)
 	git, _ := env.Agent("git-workflow-manager")
 	if _, ok := git.Inputs["files"]; !ok {
 		t.Error("git-workflow-manager takes no files")
