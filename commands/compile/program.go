@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 
 	"tercet/commands/argspec"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 	"tercet/internal/schema"
@@ -285,18 +286,18 @@ type Rule struct {
 }
 
 // TargetKind names where a result leads.
-type TargetKind uint8
+type TargetKind = syntax.TargetKind
 
 // The targets.
 const (
-	ToNext TargetKind = iota
-	ToFail
-	ToRedo
-	ToReturn
-	ToGate
-	ToRollback
-	ToAsk
-	ToGoto
+	ToNext     = syntax.ToNext
+	ToFail     = syntax.ToFail
+	ToRedo     = syntax.ToRedo
+	ToReturn   = syntax.ToReturn
+	ToGate     = syntax.ToGate
+	ToRollback = syntax.ToRollback
+	ToAsk      = syntax.ToAsk
+	ToGoto     = syntax.ToGoto
 )
 
 // Target is where a result leads. Max is 0 where the file names none.

@@ -131,28 +131,18 @@ func (c *compiler) target(t *syntax.Target) *Target {
 		return &Target{Kind: ToNext}
 	}
 	out := c.made.targets.New()
-	out.Pos, out.If, out.Max, out.Return = t.Pos, c.expr(t.If), t.Max, c.ret(t.Return)
-	if c.inErrors && (t.Kind == syntax.ToGate || t.Kind == syntax.ToReturn || t.Kind == syntax.ToFail) {
+	out.Pos, out.Kind, out.If, out.Max, out.Return = t.Pos, t.Kind, c.expr(t.If), t.Max, c.ret(t.Return)
+	if c.inErrors && (t.Kind == ToGate || t.Kind == ToReturn || t.Kind == ToFail) {
 		c.report(t.Pos, CodeErrors, "what goes wrong here is a warning; the command ends as it would have", "a step of Error Handling cannot ask, return or fail")
 	}
 	switch t.Kind {
-	case syntax.ToNext:
-		out.Kind = ToNext
-	case syntax.ToFail:
-		out.Kind = ToFail
-	case syntax.ToGate:
-		out.Kind = ToGate
+	case ToNext, ToFail, ToReturn:
+	case ToGate:
 		c.mayAsk(t.Pos)
 		if t.Gate != nil {
 			out.Gate = c.question(t.Gate)
 		}
-	case syntax.ToReturn:
-		out.Kind = ToReturn
-	case syntax.ToRedo, syntax.ToRollback:
-		out.Kind = ToRedo
-		if t.Kind == syntax.ToRollback {
-			out.Kind = ToRollback
-		}
+	case ToRedo, ToRollback:
 		if len(t.Steps) > 0 {
 			out.Redo = make([]string, 0, len(t.Steps))
 		}
@@ -163,15 +153,13 @@ func (c *compiler) target(t *syntax.Target) *Target {
 			c.redo(w)
 			out.Redo = append(out.Redo, w.Text)
 		}
-	case syntax.ToAsk:
-		out.Kind = ToAsk
+	case ToAsk:
 		for _, w := range t.Agents {
 			if info, ok := c.agent(w); ok {
 				out.Ask = append(out.Ask, Asked{w.Text, *info})
 			}
 		}
-	case syntax.ToGoto:
-		out.Kind = ToGoto
+	case ToGoto:
 		c.jump(t, out)
 	}
 	return out

@@ -5,46 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/marked"
 )
-
-// marker is one expected finding: ERROR "regexp" on its line, ERROR+2 two lines further down.
-type marker struct {
-	line int
-	re   *regexp.Regexp
-	hit  bool
-}
-
-// markers reads the comments of a file, <!-- ERROR "..." "..." --> in markdown and # ERROR "..." in YAML.
-func markers(t *testing.T, src []byte) []*marker {
-	t.Helper()
-	head := regexp.MustCompile(`(?:<!-- |# )ERROR([+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`)
-	one := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	var out []*marker
-	for i, line := range strings.Split(string(src), "\n") {
-		for _, m := range head.FindAllStringSubmatch(line, -1) {
-			offset := 0
-			if m[1] != "" {
-				n, err := strconv.Atoi(m[1])
-				if err != nil {
-					t.Fatal(err)
-				}
-				offset = n
-			}
-			for _, quoted := range one.FindAllString(m[2], -1) {
-				text := strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
-				out = append(out, &marker{line: i + 1 + offset, re: regexp.MustCompile(text)})
-			}
-		}
-	}
-	return out
-}
 
 func TestMarkers(t *testing.T) {
 	t.Parallel()
@@ -59,32 +26,23 @@ func TestMarkers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expected := markers(t, src)
+			expected, err := marked.Read(string(src))
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, d := range findings(t, name, src) {
-				if !take(expected, d) {
+				if !expected.Meets(d.Pos.Line, d.Code+": "+d.Message) {
 					t.Errorf("unexpected: %v", d)
 				}
 				if d.Help == "" && strings.HasPrefix(d.Code, "E2") {
 					t.Errorf("no help: %v", d)
 				}
 			}
-			for _, m := range expected {
-				if !m.hit {
-					t.Errorf("%s:%d: no finding matches %q", name, m.line, m.re)
-				}
+			for _, m := range expected.Unmet() {
+				t.Errorf("%s:%d: no finding matches %q", name, m.Line, m.Pattern)
 			}
 		})
 	}
-}
-
-func take(expected []*marker, d formats.Diagnostic) bool {
-	for _, m := range expected {
-		if !m.hit && m.line == d.Pos.Line && m.re.MatchString(d.Code+": "+d.Message) {
-			m.hit = true
-			return true
-		}
-	}
-	return false
 }
 
 // findings gives everything that Parse says of a file.
