@@ -75,7 +75,7 @@ func TestMadeOnce(t *testing.T) {
 					continue
 				}
 				for at := range len(line) {
-					if c := line[at]; (i+at)%8 == 0 && c >= 'a' && c <= 'z' && (at == 0 || strings.IndexByte(" ${[(.:\"", line[at-1]) >= 0) {
+					if c := line[at]; (i+at)%32 == 0 && c >= 'a' && c <= 'z' && (at == 0 || strings.IndexByte(" ${[(.:\"", line[at-1]) >= 0) {
 						sameAnew(t, env, before+line[:at]+"q"+line[at+1:]+after)
 					}
 				}
