@@ -65,8 +65,8 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 		return File{}, false, &LimitError{What: "bytes in " + name, Most: MaxBytes}
 	}
 	f, err := root.Open(local)
-	if errors.Is(err, fs.ErrNotExist) {
-		return File{}, false, nil
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && info.Mode().Perm()&0o111 == 0 {
+		return File{}, false, nil // what cannot be read is no program's text; once it can be, it is asked about
 	}
 	if err != nil {
 		return File{}, false, err

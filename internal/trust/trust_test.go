@@ -373,6 +373,32 @@ func TestWhatCannotBeReachedIsNotListed(t *testing.T) {
 	}
 }
 
+// TestUnreadable: a text that cannot be read holds nothing up, and is asked about once it can be; a program could still start.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		t.Skip("the superuser may read everything")
+	}
+	dir, _ := project(t, map[string]string{"a.md": "a", "b.md": "b", "run.sh": "c"})
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close() // only read through
+	for name, mode := range map[string]os.FileMode{"b.md": 0, "run.sh": 0o111} {
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := trust.Read(root, []string{"a.md", "b.md"})
+	if _, ok := m.File("b.md"); err != nil || ok || len(m.Files) != 1 {
+		t.Errorf("Read = %v, %v, want a.md alone", m, err)
+	}
+	if _, err := trust.Read(root, []string{"run.sh"}); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("Read of a program = %v, want permission denied", err)
+	}
+}
+
 func TestHashTellsNamesApart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
