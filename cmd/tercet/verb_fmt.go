@@ -35,9 +35,12 @@ func (a *app) fmtVerb() *cobra.Command {
 				a.term.raw(out)
 				return nil
 			}
-			files, err := markdownFiles(args)
+			files, unread, err := markdownFiles(args)
 			if err != nil {
 				return err
+			}
+			if len(unread) > 0 {
+				a.term.diagnostics(&formats.Diagnostics{List: unread})
 			}
 			return w.formatFiles(files, check, expand)
 		},

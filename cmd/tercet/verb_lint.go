@@ -36,11 +36,11 @@ func (a *app) lintVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			files, err := markdownFiles(args)
+			files, unread, err := markdownFiles(args)
 			if err != nil {
 				return err
 			}
-			return w.lintFiles(files, f)
+			return w.lintFiles(files, unread, f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "refuse warnings and plain sentences too")
@@ -49,8 +49,8 @@ func (a *app) lintVerb() *cobra.Command {
 	return cmd
 }
 
-func (w *world) lintFiles(files []string, f lintFlags) error {
-	all := &formats.Diagnostics{Sources: map[string][]byte{}}
+func (w *world) lintFiles(files []string, unread []formats.Diagnostic, f lintFlags) error {
+	all := &formats.Diagnostics{List: unread, Sources: map[string][]byte{}}
 	fixed := 0
 	for _, name := range files {
 		src, tooLarge, err := readCommand(name)

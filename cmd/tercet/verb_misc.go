@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -145,11 +146,16 @@ func isSubagent(src []byte) bool {
 }
 
 // markdownFiles lists the files that are named and the markdown files below folders; of a workspace those that hold commands
-// and subagents, because its other files are documents.
-func markdownFiles(paths []string) ([]string, error) {
+// and subagents, because its other files are documents. What lies in a folder and cannot be read is a finding, not the end.
+func markdownFiles(paths []string) ([]string, []formats.Diagnostic, error) {
 	var out []string
+	var unread []formats.Diagnostic
 	for _, p := range paths {
 		err := filepath.WalkDir(p, func(name string, d os.DirEntry, err error) error {
+			if err != nil && name != p {
+				unread = append(unread, cannotRead(name, err))
+				return nil
+			}
 			if err != nil {
 				return err
 			}
@@ -158,15 +164,48 @@ func markdownFiles(paths []string) ([]string, error) {
 			case d.IsDir() && inWorkspace && !slices.Contains([]string{"commands", "subagents"}, d.Name()):
 				return filepath.SkipDir
 			case !d.IsDir() && (name == p || (strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".toml") && isForeign(name)) && !inWorkspace):
+				if err := readable(name, name == p); err != nil {
+					unread = append(unread, cannotRead(name, err))
+					return nil
+				}
 				out = append(out, name)
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, &formats.Failure{Code: formats.CodeUsage, Message: p, Err: err}
+			return nil, nil, &formats.Failure{Code: formats.CodeUsage, Message: p, Err: err}
 		}
 	}
-	return out, nil
+	return out, unread, nil
+}
+
+// readable says why a file found in a folder cannot be read; one that was named is told by who reads it.
+func readable(name string, named bool) error {
+	if named {
+		return nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errNoFile
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func cannotRead(name string, err error) formats.Diagnostic {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		err = cause.Err
+	}
+	return formats.Diagnostic{
+		Code: formats.CodeIO.String(), Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1},
+		Message: "cannot be read: " + err.Error(), Help: "make it a regular file that can be read, or take it away",
+	}
 }
 
 // count is a number with its noun: 1 file, 2 files.
