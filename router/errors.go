@@ -12,6 +12,7 @@ import (
 type UnknownCommandError struct {
 	Name       string   // without the slash
 	DidYouMean []string // without the slash, nearest first, at most three
+	LeftOut    string   // the file that has this name and could not be taken, and why; empty: none
 }
 
 // Error names the command that is not there.
@@ -20,8 +21,13 @@ func (e *UnknownCommandError) Error() string { return "unknown command '/" + pri
 // ErrorCode is USAGE.
 func (e *UnknownCommandError) ErrorCode() formats.Code { return formats.CodeUsage }
 
-// Help offers the nearest names, or says where all of them stand.
-func (e *UnknownCommandError) Help() string { return offer(e.DidYouMean) }
+// Help says why a file of that name is none, or offers the nearest names, or says where all of them stand.
+func (e *UnknownCommandError) Help() string {
+	if e.LeftOut != "" {
+		return clipped(e.LeftOut, 300)
+	}
+	return offer(e.DidYouMean)
+}
 
 // AmbiguousCommandError reports the last part of a name that several commands have.
 type AmbiguousCommandError struct {
@@ -102,15 +108,18 @@ func offer(names []string) string {
 }
 
 // printable repeats what was typed within a message: one line, no control characters, at most 60 characters.
-func printable(s string) string {
+func printable(s string) string { return clipped(s, 60) }
+
+// clipped is a text as one line without control characters, at most so many characters of it.
+func clipped(s string, most int) string {
 	r := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return unicode.ReplacementChar
 	}, s))
-	if len(r) > 60 {
-		return string(r[:59]) + "…"
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
 	return string(r)
 }

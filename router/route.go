@@ -83,7 +83,7 @@ func (t *Table) unknown(name string) error {
 			near = append(near, known)
 		}
 	}
-	return &UnknownCommandError{Name: name, DidYouMean: near}
+	return &UnknownCommandError{Name: name, DidYouMean: near, LeftOut: t.leftOut(canonical(name))}
 }
 
 func (t *Table) noSlash(l Line, first string) error {

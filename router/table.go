@@ -26,6 +26,8 @@ type Source struct {
 	// folders whose name is none. A source with a rule of its own lets a command be called by its last part while that is
 	// unique.
 	Command func(file string) (name string, ok bool)
+	// Depth is how many levels of folders are entered, links among them; 0: MaxFolders, and no links.
+	Depth int
 }
 
 // Entry is one command of a Table.
@@ -51,6 +53,7 @@ type Table struct {
 	entries []Entry             // sorted by name
 	names   []string            // canonical names and aliases, sorted, for suggestions
 	several map[string][]string // last parts that several commands have, with their names
+	left    []LeftOut
 }
 
 // target is what a name leads to. The fields of Route that do not come from the line are made once.
@@ -164,19 +167,24 @@ func (w *walk) folder(dir string, depth int) error {
 		if dir == "." && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return &ScanError{Source: w.source.Name, Path: dir, Err: err}
+		return w.unread(dir, err)
 	}
 	if w.seen += len(list); w.seen > MaxFiles {
-		return &ScanError{Source: w.source.Name, Path: dir, Err: errTooMany}
+		w.seen -= len(list)
+		return w.unread(dir, errTooMany)
 	}
 	for _, entry := range list {
-		if strings.HasPrefix(entry.Name(), ".") {
+		inside := path.Join(dir, entry.Name())
+		if strings.HasPrefix(entry.Name(), ".") || !w.isText(inside) {
 			continue
 		}
-		inside := path.Join(dir, entry.Name())
 		switch {
-		case entry.IsDir():
-			if depth+1 > MaxFolders || !w.enters(entry.Name()) {
+		case entry.IsDir() || entry.Type() == fs.ModeSymlink && w.source.Depth > 0 && depth < w.source.Depth && w.linksToFolder(inside):
+			if !w.enters(entry.Name()) {
+				continue
+			}
+			if depth+1 > w.depth() {
+				w.tooDeep(inside)
 				continue
 			}
 			if err := w.folder(inside, depth+1); err != nil {
@@ -184,6 +192,8 @@ func (w *walk) folder(dir string, depth int) error {
 			}
 		case entry.Type().IsRegular() || entry.Type() == fs.ModeSymlink && w.linksToFile(inside):
 			w.file(inside)
+		default:
+			w.noFile(inside, entry.Type())
 		}
 	}
 	return nil

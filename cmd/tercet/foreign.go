@@ -62,7 +62,11 @@ type presentPlace struct {
 
 // source is the place as the router scans it.
 func (p presentPlace) source() router.Source {
-	return router.Source{Name: p.Label, FS: p.tree, Dialect: p.Dialect.String(), Scope: p.Scope.String(), Prefix: p.Extension, Command: p.Name}
+	s := router.Source{Name: p.Label, FS: p.tree, Dialect: p.Dialect.String(), Scope: p.Scope.String(), Prefix: p.Extension, Command: p.Name}
+	if p.Skills {
+		s.Depth = 1 // what else lies in the folder of a skill is the skill's
+	}
+	return s
 }
 
 // present leaves out the places that are not there, and the person's where the project root is the home folder.

@@ -329,11 +329,15 @@ func (w *world) foreignFound() []finding {
 			one = append(one, "/"+e.Name)
 		}
 	}
-	if len(zero)+len(one) == 0 {
-		return nil
+	var out []finding
+	for _, l := range w.table.LeftOut() {
+		out = append(out, finding{Name: "commands", Grade: gradeWarn, Text: l.String(), Fix: "make it a regular file in a folder that can be read"})
 	}
-	return []finding{{
+	if len(zero)+len(one) == 0 {
+		return out
+	}
+	return append(out, finding{
 		Name: "commands", Grade: gradeOK, Text: fmt.Sprintf("of other tools: first argument $0 in %s, $1 in %s", cmp.Or(strings.Join(zero, " "), "none"), cmp.Or(strings.Join(one, " "), "none")),
 		Detail: map[string]any{"positional_base_0": nonNil(zero), "positional_base_1": nonNil(one)},
-	}}
+	})
 }
