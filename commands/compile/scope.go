@@ -404,7 +404,12 @@ func (c *compiler) chains(list []*syntax.Step, around []string) {
 }
 
 // bodyID is the id of the delegation that stands in the same block as its loop.
-func bodyID(f *syntax.Foreach) string { return slug(f.Delegate.Agent.Text) }
+func bodyID(f *syntax.Foreach) string {
+	if f.Delegate.Pick != nil {
+		return "delegate" // which subagent it is differs by element
+	}
+	return slug(f.Delegate.Agent.Text)
+}
 
 // named finds what an id names: a step, else the first delegation beside a loop. nil if it names nothing.
 func (c *compiler) named(id string) *known {

@@ -286,6 +286,9 @@ func (b *block) loopKeys() {
 		if v := b.given("merge"); v != nil {
 			b.foreach.Merge = b.jq(v)
 		}
+		if b.delegate != nil {
+			b.among()
+		}
 		b.foreach.Delegate, b.delegate = b.delegate, nil
 		if b.foreach.Delegate != nil && b.node.Get("do") != nil {
 			b.report(CodeBody, place(b.node.Get("do")), "remove 'delegate' or 'do'", "a loop has either deeper steps or a delegate")
