@@ -46,6 +46,15 @@ func (c *compiler) rules(s *syntax.Step, op *Op, before []Rule) {
 	}
 }
 
+// ruled tells whether rules as they are written have one for the same word.
+func ruled(list []syntax.Rule, r Rule) bool {
+	word := r.Outcome.String()
+	if r.Class != "" {
+		word = string(r.Class)
+	}
+	return slices.ContainsFunc(list, func(o syntax.Rule) bool { return o.Status.Text == word })
+}
+
 // rule compiles `on: {status: targets}` of a step that can have certain outcomes; nil for one that says nothing.
 func (c *compiler) rule(r syntax.Rule, op *Op, possible []formats.Outcome) *Rule {
 	out := &Rule{}

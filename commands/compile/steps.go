@@ -304,11 +304,13 @@ func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action 
 		inner := *s
 		inner.Action, inner.When, inner.On, inner.Table, inner.Return, inner.Expect = a.Delegate, nil, nil, nil, nil, nil
 		inner.Tier, inner.Compensate = nil, nil
-		if s.Expect != nil && s.Expect.Schema != nil { // the fields are those of each element
+		if s.Expect != nil { // the fields are those of each element; what the defaults expect is not, as the step has its own
 			inner.Expect = &syntax.Expect{Pos: s.Expect.Pos, Schema: s.Expect.Schema}
 		}
 		c.scope.self = bodyID(a)
-		f.Body = []*Op{c.step(&inner, c.scope.self)}
+		body := c.step(&inner, c.scope.self)
+		body.On = slices.DeleteFunc(body.On, func(r Rule) bool { return ruled(s.On, r) })
+		f.Body = []*Op{body}
 	} else {
 		c.under = append(slices.Clone(under), c.inherit(s))
 		f.Body = c.steps(s.Body)
