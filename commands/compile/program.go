@@ -152,6 +152,7 @@ type Op struct {
 	// Fallback is the subagent tried once after the retries, empty without one.
 	Fallback     string
 	FallbackInfo *formats.AgentInfo
+	FallbackWith *Value
 	On           []Rule
 	Expect       *Expect
 	Always       string // failed, completed or any, under Error Handling

@@ -129,14 +129,11 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 		op.Board = s.Board.Text
 	}
 	c.treeless(s, op)
-	if s.Fallback != nil {
-		if agent, ok := c.agent(*s.Fallback); ok {
-			op.Fallback, op.FallbackInfo = agent.Name, agent
-			c.inputs(agent, s.With, s.Fallback.Pos)
-		}
-	}
 	if _, ok := op.Do.(*Delegate); !ok {
 		return
+	}
+	if s.Fallback != nil {
+		c.fallback(s, op)
 	}
 	for _, loop := range slices.Backward(c.under) {
 		if op.Timeout == (formats.Timeout{}) {
@@ -153,6 +150,19 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 		}
 	}
 	c.defaults(s, op)
+}
+
+// fallback compiles the second subagent of a delegation. It has an input of its own: what is given to all goes to those that
+// list it.
+func (c *compiler) fallback(s *syntax.Step, op *Op) {
+	agent, ok := c.agent(*s.Fallback)
+	if !ok {
+		return
+	}
+	op.Fallback, op.FallbackInfo = agent.Name, agent
+	var with []syntax.Field
+	op.FallbackWith, with = c.input(s.With, agent)
+	c.inputs(agent, with, s.Fallback.Pos)
 }
 
 // treeless reports work without a tree of those that are no workers: they act for the run, wherever it works.

@@ -49,10 +49,12 @@ func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path stri
 		}
 		d = one
 	}
-	ret, attempts, err := r.attempts(ctx, call{sc: sc, op: op, d: d, path: path, agent: d.Agent, info: *d.Info})
+	c := call{sc: sc, op: op, d: d, path: path, agent: d.Agent, info: *d.Info}
+	ret, err := r.attempts(ctx, &c)
 	if err != nil {
 		return result{}, err
 	}
+	attempts := c.attempt
 	r.warnings = append(r.warnings, ret.Warnings...)
 	if d.Checks && d.Else != nil && ret.Outcome() == formats.OutcomeRejected {
 		if ret.Summary, err = r.text(ctx, sc, d.Else, resultOf(ret, attempts)); err != nil {
@@ -60,7 +62,7 @@ func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path stri
 		}
 	}
 	value := resultOf(ret, attempts)
-	value["agent"] = d.Agent
+	value["agent"] = c.agent
 	return result{outcome: ret.Outcome(), ret: ret, attempts: attempts, value: value}, nil
 }
 
@@ -86,8 +88,8 @@ func (r *run) pick(ctx context.Context, sc *scope, d *compile.Delegate) (*compil
 	}
 }
 
-// attempts is the attempt, its retries by class, and the fallback once.
-func (r *run) attempts(ctx context.Context, c call) (formats.Return, int, error) {
+// attempts is the attempt, its retries by class, and the fallback once. The call then tells who did it, and how many there were.
+func (r *run) attempts(ctx context.Context, c *call) (formats.Return, error) {
 	retry := compile.Retry{}
 	if c.op.Retry != nil {
 		retry = *c.op.Retry
@@ -96,29 +98,30 @@ func (r *run) attempts(ctx context.Context, c call) (formats.Return, int, error)
 	longest := time.Duration(retry.Cap * float64(time.Second))
 	most := min(retry.Max, r.limits.Retries)
 	for c.attempt = 1; ; c.attempt++ {
-		ret, err := r.attempt(ctx, c)
+		ret, err := r.attempt(ctx, *c)
 		if err != nil {
-			return ret, c.attempt, err
+			return ret, err
 		}
 		if ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
-			return ret, c.attempt, nil
+			return ret, nil
 		}
 		if c.attempt <= most && slices.Contains(retry.On, ret.Class) {
 			wait = min(wait, longest)
 			if err := r.pause(ctx, wait); err != nil {
-				return ret, c.attempt, err
+				return ret, err
 			}
 			wait = time.Duration(float64(wait) * retry.Factor)
 			continue
 		}
 		if c.op.Fallback == "" {
-			return ret, c.attempt, nil
+			return ret, nil
 		}
 		r.warn("%s: %s failed (%s); tried %s", c.op.Title, c.agent, ret.Summary, c.op.Fallback)
-		c.agent, c.info = c.op.Fallback, *c.op.FallbackInfo
+		second := *c.d
+		second.With = c.op.FallbackWith
+		c.d, c.agent, c.info = &second, c.op.Fallback, *c.op.FallbackInfo
 		c.attempt++
-		ret, err = r.attempt(ctx, c)
-		return ret, c.attempt, err
+		return r.attempt(ctx, *c)
 	}
 }
 

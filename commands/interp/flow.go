@@ -197,6 +197,9 @@ func (r *run) it(sc *scope, op *compile.Op) any {
 	out := map[string]any{"id": op.ID, "agent": nil, "tools": []any{}}
 	if d, ok := op.Do.(*compile.Delegate); ok {
 		out["agent"], out["tools"] = d.Agent, normal(d.Info.Tools)
+		if d.Pick != nil {
+			out["agent"], out["tools"] = nil, []any{} // nobody yet
+		}
 	}
 	if v, ok := sc.result(op.ID); ok {
 		if m, ok := query.Normalize(v).(map[string]any); ok {
@@ -204,11 +207,32 @@ func (r *run) it(sc *scope, op *compile.Op) any {
 				out[key] = m[key]
 			}
 			if name, ok := m["agent"].(string); ok {
-				out["agent"] = name
+				out["agent"], out["tools"] = name, normal(toolsOf(op, name))
 			}
 		}
 	}
 	return query.Prepare(out)
+}
+
+// toolsOf lists the tools of the subagent that did a step: the one that is named, one of those that might have been, or the
+// fallback.
+func toolsOf(op *compile.Op, agent string) []string {
+	d, ok := op.Do.(*compile.Delegate)
+	switch {
+	case !ok:
+		return nil
+	case d.Agent == agent:
+		return d.Info.Tools
+	}
+	for _, one := range d.Among {
+		if one.Agent == agent {
+			return one.Info.Tools
+		}
+	}
+	if op.Fallback == agent {
+		return op.FallbackInfo.Tools
+	}
+	return nil
 }
 
 // goOn is where a step that is done with leads on: what runs after it, then the return beside it.
