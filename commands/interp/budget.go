@@ -66,7 +66,11 @@ func (r *run) share(list []effect) {
 			continue
 		}
 		b := &e.req.Budget
-		b.Seconds = max(leastSeconds, (r.limits.Duration - r.cfg.Clock.Now().Sub(r.started)).Seconds())
+		left := r.limits.Duration - r.cfg.Clock.Now().Sub(r.started)
+		if r.after {
+			left = max(left, handlingLimit) // what follows the run has time of its own
+		}
+		b.Seconds = max(leastSeconds, left.Seconds())
 		if l := r.limits.Tokens; l > 0 {
 			b.Tokens = max(1, part(max(0, l-r.spent.tokens.Total()), n, i))
 		}
