@@ -52,7 +52,7 @@ func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret forma
 		return formats.Return{}, used, err
 	}
 	cfg.Limits = within(cfg.Limits, r.Budget)
-	cfg.Approve, cfg.Input, cfg.Task, cfg.Dir = nobody{}, r.Input, r.Task, r.Dir
+	cfg.Approve, cfg.Input, cfg.Task, cfg.Feedback, cfg.Dir = nobody{}, r.Input, r.Task, r.Feedback, r.Dir
 	cfg.Prefix = interp.Within(r)
 	cfg.IDs = interp.IDs{Run: r.Run, Session: r.Session, Command: r.Command, Path: r.Path}
 	runner, err := interp.New(cfg)

@@ -84,10 +84,11 @@ type Config struct {
 	Stubs map[string][]formats.Return
 	// Diff gives the changes of a tree against where the run began, as a patch and as a list of files; nil gives none.
 	Diff func(ctx context.Context, dir string) (diff, stat string, err error)
-	// Of a subagent with steps: its input, the task of the command, and what its step paths begin with.
-	Input  map[string]any
-	Task   *formats.Task
-	Prefix string
+	// Of a subagent with steps: its input, the task of the command, why it is called again, and what its step paths begin with.
+	Input    map[string]any
+	Task     *formats.Task
+	Feedback *formats.Feedback
+	Prefix   string
 }
 
 // Runner runs one program once.

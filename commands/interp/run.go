@@ -73,7 +73,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		return formats.Return{}, &MissingError{Field: "a program"}
 	}
 	r := &run{
-		cfg: rn.cfg, prog: p, args: v, depth: d, limits: lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
+		cfg: rn.cfg, prog: p, args: v, depth: d, feedback: rn.cfg.Feedback, limits: lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{}, base: map[string]any{}, flow: newFlow(),
 	}
 	r.dry.on = rn.cfg.DryRun
