@@ -34,6 +34,8 @@ import (
 //	first WORDS...      do WORDS only before it
 //	again WORDS...      do WORDS only when a later step sent the work back
 //	fresh WORDS...      do WORDS only before that
+//	answered WORDS...   do WORDS only when a question was answered
+//	unanswered WORDS... do WORDS only when work was sent back and no question answered
 //	fail-first N        end with a transient failure for the first N calls, counted in the file .calls of the project root
 func fakeAgent() {
 	code, err := playAgent(os.Args[1:])
@@ -49,8 +51,10 @@ type fakeRequest struct {
 	Out        string   `json:"out"`
 	ReturnPath string   `json:"return_path"`
 	Repair     []string `json:"repair"`
-	Feedback   any      `json:"feedback"`
-	raw        []byte
+	Feedback   *struct {
+		Answer string `json:"answer"`
+	} `json:"feedback"`
+	raw []byte
 }
 
 func playAgent(args []string) (int, error) {
@@ -88,6 +92,10 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 		}
 	case "again", "fresh":
 		if (verb == "again") == (req.Feedback != nil) {
+			return playLine(rest, root, req)
+		}
+	case "answered", "unanswered":
+		if req.Feedback != nil && (verb == "answered") == (req.Feedback.Answer != "") {
 			return playLine(rest, root, req)
 		}
 	case "file":

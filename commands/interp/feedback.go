@@ -70,3 +70,23 @@ func opening(f formats.Feedback) string {
 	}
 	return fmt.Sprintf("Your earlier work was sent back by '%s'. Change what is listed here and nothing else.", f.From)
 }
+
+// listed is a list of issues that an expression can go through, also where there are none.
+func listed(issues []formats.Issue) []formats.Issue {
+	if issues == nil {
+		return []formats.Issue{}
+	}
+	return issues
+}
+
+// answering is the feedback of a step whose question was answered. Work that was sent back stays sent back: what it was sent
+// back for is as open as before the question.
+func answering(before *formats.Feedback, answer formats.Feedback) *formats.Feedback {
+	if before == nil || before.Note == "" && len(before.Issues) == 0 {
+		answer.Issues = listed(answer.Issues)
+		return &answer
+	}
+	both := *before
+	both.Answer, both.Choice = answer.Answer, answer.Choice
+	return &both
+}

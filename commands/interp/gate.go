@@ -209,12 +209,13 @@ func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Op, res res
 	}
 	switch d.Answer {
 	case "retry", "again", "answer", "resume":
-		fb := &formats.Feedback{From: op.ID, Issues: res.ret.Issues, Note: d.Note, Choice: d.Answer, Attempt: r.visits[path]}
+		before := r.feedback
+		fb := formats.Feedback{From: op.ID, Issues: listed(res.ret.Issues), Note: d.Note, Choice: d.Answer, Attempt: r.visits[path]}
+		r.feedback = &fb
 		if d.Answer == "answer" {
 			fb.Note, fb.Answer = "", d.Note
+			r.feedback = answering(before, fb)
 		}
-		before := r.feedback
-		r.feedback = fb
 		end, err := r.step(ctx, sc, op)
 		r.feedback = before
 		return end, err

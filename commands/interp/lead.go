@@ -46,7 +46,7 @@ func (r *run) match(ctx context.Context, sc *scope, op *compile.Op, res result) 
 				if !truth(v) {
 					continue
 				}
-				if r.usedUp(sc, op, t, fmt.Sprintf("%d/%d", i, j)) {
+				if r.usedUp(sc, op, t, fmt.Sprintf("%d/%d", i, j)) || t.Kind == compile.ToAsk && r.asked[sc.path+op.ID] >= mostAsked(t) {
 					exhausted = true
 					continue
 				}
@@ -100,10 +100,10 @@ func (r *run) byDefault(ctx context.Context, sc *scope, op *compile.Op, res resu
 			r.warn("%s: approved with conditions: %s", op.Title, res.ret.Summary)
 		}
 		return r.goOn(ctx, sc, op, res)
-	case exhausted:
-		return &ending{ret: r.limited(op, res, "")}, nil
 	case res.outcome == formats.OutcomeBlocked || res.outcome == formats.OutcomeSuspended:
 		return r.engineGate(ctx, sc, op, res)
+	case exhausted:
+		return &ending{ret: r.limited(op, res, "")}, nil
 	}
 	return &ending{ret: r.ended(op, res)}, nil
 }
@@ -168,7 +168,7 @@ func (r *run) follow(ctx context.Context, sc *scope, op *compile.Op, res result,
 // redo runs the named steps again with feedback, then this one.
 func (r *run) redo(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
 	before := r.feedback
-	fb := &formats.Feedback{From: op.ID, Issues: res.ret.Issues, Choice: as[string](res.value["choice"]), Note: as[string](res.value["note"]), Attempt: 1}
+	fb := &formats.Feedback{From: op.ID, Issues: listed(res.ret.Issues), Choice: as[string](res.value["choice"]), Note: as[string](res.value["note"]), Attempt: 1}
 	if before != nil && before.From == op.ID {
 		fb.Attempt = before.Attempt + 1
 	}

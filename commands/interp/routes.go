@@ -92,12 +92,8 @@ func (r *run) consult(ctx context.Context, sc *scope, op *compile.Op, res result
 	if at := slices.IndexFunc(t.Ask, func(a compile.Asked) bool { return a.Name == res.ret.BlockedTarget }); at >= 0 {
 		to = t.Ask[at]
 	}
-	most := t.Max
-	if most == 0 {
-		most = formats.DefaultAsk
-	}
 	key := strings.Join([]string{path, to.Name, question}, "\x00")
-	if r.asked[path] >= most || r.questions[key] || r.dry.on {
+	if r.asked[path] >= mostAsked(t) || r.questions[key] || r.dry.on {
 		return r.engineGate(ctx, sc, op, res)
 	}
 	r.asked[path]++
@@ -121,8 +117,16 @@ func (r *run) consult(ctx context.Context, sc *scope, op *compile.Op, res result
 	}
 	before := r.feedback
 	defer func() { r.feedback = before }()
-	r.feedback = &formats.Feedback{From: to.Name, Issues: []formats.Issue{}, Answer: words, Attempt: r.asked[path]}
+	r.feedback = answering(before, formats.Feedback{From: to.Name, Answer: words, Attempt: r.asked[path]})
 	return r.step(ctx, sc, op)
+}
+
+// mostAsked is how many questions of one step a rule may send.
+func mostAsked(t *compile.Target) int {
+	if t.Max == 0 {
+		return formats.DefaultAsk
+	}
+	return t.Max
 }
 
 // question is the one delegation of consult: only the question.
