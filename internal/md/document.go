@@ -67,7 +67,8 @@ func (l Limits) parse(d *Document, src []byte, front *memory) []Problem {
 	if text == nil {
 		text = []byte{} // an empty file is text; only one that cannot be read has none
 	}
-	d.Text, d.text, d.starts = text, string(text), starts
+	// The third-party parser ends the last line by an append: without a bound it would write behind the caller's text.
+	d.Text, d.text, d.starts = slices.Clip(text), string(text), starts
 	problems := d.front(l, front)
 	if blocks, ok := simpleBlocks(d); ok {
 		d.Blocks = blocks

@@ -405,3 +405,15 @@ func hostile() []string {
 		"a: |\n", "*a ", "&a ", "!a ", "x,", "{a,", "é", "a: {x(,", "\"", "'", "**a", "_a_", "a: |\n ", "---\n",
 	}
 }
+
+// TestParseLeavesItsSource: nothing is written into the source, nor behind it where its memory goes on.
+func TestParseLeavesItsSource(t *testing.T) {
+	t.Parallel()
+	for _, src := range []string{"\t\t]", "- a", "    code", "> quote", "| a |\n|---|\n| b", "---\na: 1\n---\n\tx", "# a", "```\nx", "<b>", "\ufeffx\r\n\ty"} {
+		memory := []byte(src + "####")
+		md.Parse(memory[:len(src)])
+		if got := string(memory); got != src+"####" {
+			t.Errorf("Parse(%q) leaves %q in its memory", src, got)
+		}
+	}
+}
