@@ -43,7 +43,7 @@ func (w *world) handle(ctx context.Context, line router.Line, name string) (form
 func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Config, error) {
 	cfg := interp.Config{
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver, Journal: noJournal{}, Clock: clock{},
-		Trace: w.sink, Show: w.app.term.table, Dir: w.dir, Env: w.environment(), Limits: w.cfg.Limits, AutoApprove: w.app.flags.yes, DryRun: inv.DryRun,
+		Trace: w.sink, Show: w.app.term.table, Dir: w.dir, Env: w.environment, Limits: w.cfg.Limits, AutoApprove: w.app.flags.yes, DryRun: inv.DryRun,
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}, Abort: w.app.signals.hardContext(),
 		Diff: w.diff,
 	}
@@ -79,15 +79,13 @@ func (w *world) runFolder(run string) (*os.Root, error) {
 	return w.root.OpenRoot(dir)
 }
 
-// environment holds the variables that the configuration lets command files see.
-func (w *world) environment() map[string]string {
-	out := map[string]string{}
-	for _, name := range w.cfg.Env {
-		if v, ok := os.LookupEnv(name); ok {
-			out[name] = v
-		}
+// environment looks up a variable that a command file names under `env`. A dry run needs no trust, so that it sees none in a
+// project that nobody has agreed to.
+func (w *world) environment(name string) (string, bool) {
+	if v, err := w.trust(); err != nil || v.by == "" {
+		return "", false
 	}
-	return out
+	return os.LookupEnv(name)
 }
 
 func (s *signals) hardContext() context.Context {

@@ -69,8 +69,8 @@ type Config struct {
 	Limits formats.Limits // may only lower those of the file
 	// Dir is the project root, absolute: where work is done until a worktree is open.
 	Dir string
-	// Env holds the variables that a command file may name.
-	Env map[string]string
+	// Env looks up a variable that the command file names; nil: there are none.
+	Env func(name string) (string, bool)
 	// Discard takes back documents of a run that failed; nil keeps them.
 	Discard func(ctx context.Context, list []formats.Artifact) error
 	// Abort, when cancelled, cuts Error Handling short: the second Ctrl-C. Nil never does.

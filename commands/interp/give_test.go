@@ -189,7 +189,10 @@ func TestVariables(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.cfg.Clock = fixed{}
-			w.cfg.Env = map[string]string{"HOME": "/home", "SECRET": "s"}
+			w.cfg.Env = func(name string) (string, bool) {
+				v, ok := map[string]string{"HOME": "/home", "SECRET": "s"}[name]
+				return v, ok
+			}
 			w.cfg.AutoApprove = true
 			w.docs["notes/a.md"], w.docs["notes/b.md"] = "a", "b"
 			args := "load:\n  found: '$state.tasks | map(select(.number == $args.n)) | first'\n  twice: $found.number * 2\n" +

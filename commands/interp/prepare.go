@@ -25,7 +25,10 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	env := map[string]any{}
 	for _, name := range r.prog.Env {
-		if v, ok := r.cfg.Env[name]; ok {
+		if r.cfg.Env == nil {
+			break
+		}
+		if v, ok := r.cfg.Env(name); ok {
 			env[name] = v
 		}
 	}
