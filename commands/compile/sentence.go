@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/nearest"
@@ -174,7 +175,12 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 		case say.Kind == syntax.SayExtract && at != say.Index:
 			c.report(say.Pos, CodeArgument, "", "expected args[%d] for '%s', got args[%d]", at, say.Name.Text, say.Index)
 		case say.Kind == syntax.SayPositive:
-			c.prog.Args[at].AtLeast(1)
+			switch kind := c.prog.Args[at].Type; kind {
+			case argspec.Integer, argspec.Number, argspec.Task, "": // a type that is unknown was reported
+				c.prog.Args[at].AtLeast(1)
+			default:
+				c.report(say.Name.Pos, CodeArgument, "give it the type integer, or leave the sentence out", "argument '%s' is a %s and no integer", say.Name.Text, kind)
+			}
 		}
 	case syntax.SayTaskExists, syntax.SayLoadTask:
 		c.needTask(say)

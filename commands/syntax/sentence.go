@@ -21,10 +21,16 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 		line := p.doc.Line(n)
 		text := strings.TrimLeft(line, " \t")
 		number, rest, ok := stepLine(cleanTitle(text))
-		if !ok || p.doc.InCode(n) {
+		if p.doc.InCode(n) {
 			continue
 		}
 		pos := Pos{Line: n, Col: len(line) - len(text) + 1}
+		if !ok {
+			if almostStep(text) {
+				p.report(CodeStepHeading, pos, "write it like 'Step 3: Return the plan', at the start of the line", "expected 'Step <n>: <title>', got %q", text)
+			}
+			continue
+		}
 		if first, ok := seen[number]; ok {
 			p.report(CodeNumber, pos, "number the steps in order", "second step %s, the first is on line %d", number, first.Line)
 		}
@@ -40,6 +46,26 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 	if len(p.file.Steps) == 0 {
 		p.report(CodeSection, Pos(s.Heading.Pos), "add '### Step 1: <title>' with a block below it", "section '%s' has no steps", sectionWorkflow)
 	}
+}
+
+// almostStep reports a line that was meant as a plain step and is none: a list item, another mark than the colon or none
+// before a sentence of the list, another case. Prose such as "Step 2 writes the plan" is not meant.
+func almostStep(text string) bool {
+	bare := cleanTitle(strings.TrimLeft(text, "-*+ \t"))
+	if _, _, ok := stepLine(bare); ok {
+		return true
+	}
+	first, rest, _ := strings.Cut(bare, " ")
+	rest = strings.TrimLeft(rest, " ")
+	if !strings.EqualFold(first, "step") || rest == "" || rest[0] < '0' || rest[0] > '9' {
+		return false
+	}
+	rest = strings.TrimLeft(rest, "0123456789.")
+	if rest != "" && strings.ContainsRune(":;)-", rune(rest[0])) {
+		return true
+	}
+	s := &scanner{text: rest}
+	return s.accept("delegate", "to") || s.accept("extract") || s.accept("validate") || s.accept("load") || s.accept("for", "each") || s.accept("return")
 }
 
 // argSentences reads the lines of Argument Parsing in the plain form.
