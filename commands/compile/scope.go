@@ -177,6 +177,7 @@ func (c *compiler) index() {
 		}
 	}
 	if d := c.file.Defaults; d != nil {
+		c.treed(d.In)
 		eachTarget(d.On, nil, c.comesBack)
 	}
 	if c.redoable == nil {

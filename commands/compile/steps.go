@@ -165,8 +165,28 @@ func (c *compiler) fallback(s *syntax.Step, op *Op) {
 	c.inputs(agent, with, s.Fallback.Pos)
 }
 
+// treed reports work in the run's worktree where nothing opens one: it would be done in the project itself. A workflow of a
+// subagent works where its caller does.
+func (c *compiler) treed(in *syntax.Word) {
+	if in == nil || in.Text != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
+		return
+	}
+	opens := false
+	c.walk(func(s *syntax.Step) {
+		d, _ := s.Action.(*syntax.Delegate)
+		if loop, ok := s.Action.(*syntax.Foreach); ok {
+			d = loop.Delegate
+		}
+		opens = opens || d != nil && (d.Agent.Text == GitWorkflow || d.Pick != nil)
+	})
+	if !opens {
+		c.report(in.Pos, CodeCompanion, "add worktree: {per: run} to the frontmatter", "'in: worktree' needs a worktree, and the file opens none")
+	}
+}
+
 // treeless reports work without a tree of those that are no workers: they act for the run, wherever it works.
 func (c *compiler) treeless(s *syntax.Step, op *Op) {
+	c.treed(s.In)
 	if s.In == nil || s.In.Text != "none" {
 		return
 	}
