@@ -164,6 +164,7 @@ func (r *run) tiered(name string, v any) error {
 	if word := as[string](v); !slices.Contains(r.prog.Tiers, word) {
 		return &formats.Failure{
 			Code: formats.CodeValidationFailed, Message: "expected one of " + strings.Join(r.prog.Tiers, ", ") + " as the tier, got " + query.Text(v),
+			Help: "run 'tercet explain E128'; what gives $tier stands in load or set of " + r.prog.File,
 		}
 	}
 	return nil

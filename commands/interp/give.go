@@ -3,6 +3,7 @@ package interp
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -78,7 +79,7 @@ func withOutcome(ret formats.Return, v any) (formats.Return, error) {
 		return ret, nil
 	}
 	if !slices.Contains(formats.Outcomes(), outcome) {
-		return ret, &formats.Failure{Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected a status to return, got %s", query.Text(v))}
+		return ret, &formats.Failure{Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected a status to return, got %s", query.Text(v)), Help: outcomeHelp()}
 	}
 	switch outcome {
 	case formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeRejected:
@@ -93,6 +94,14 @@ func withOutcome(ret formats.Return, v any) (formats.Return, error) {
 	case formats.OutcomeCompleted, formats.OutcomeSkipped:
 	}
 	return ret, nil
+}
+
+func outcomeHelp() string {
+	var names []string
+	for _, o := range formats.Outcomes() {
+		names = append(names, string(o))
+	}
+	return "the statuses are " + strings.Join(names, ", ")
 }
 
 func (r *run) artifactsOf(ctx context.Context, sc *scope, v *compile.Value, input any) ([]formats.Artifact, error) {
@@ -113,6 +122,11 @@ func (r *run) artifactsOf(ctx context.Context, sc *scope, v *compile.Value, inpu
 		if path == "" {
 			return nil, &formats.Failure{
 				Code: formats.CodeValidationFailed, Message: "expected artifacts with type and path to return, got " + query.Text(one), Help: "such as $steps.ID.artifacts",
+			}
+		}
+		if !filepath.IsLocal(filepath.FromSlash(path)) {
+			return nil, &formats.Failure{
+				Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected the path of an artifact inside the project, got %q", path), Help: "write it relative to the project root",
 			}
 		}
 		out = append(out, formats.Artifact{Type: formats.ArtifactType(kind), Path: path, Summary: summary})
