@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/nearest"
 	"tercet/router"
@@ -129,18 +130,16 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		return err
 	}
 	if asksHelp(route) {
-		text, err := w.catalog.Text(route.Name)
-		if err != nil {
-			return err
-		}
-		a.answerText("/"+route.Name, text)
-		return nil
+		return w.explainCommand(route.Name)
 	}
 	w.tellShadows(route)
 	if err := w.trustFirst(ctx, route); err != nil {
 		return err
 	}
 	ret, err := w.handle(ctx, line, route.Name)
+	if unknown := (*argspec.UsageError)(nil); errors.As(err, &unknown) && unknown.Fault == argspec.UnknownFlag && unknown.Got == "--help" {
+		return w.explainCommand(route.Name) // behind other words, where it is no part of a text
+	}
 	if err != nil {
 		return err
 	}
@@ -156,6 +155,16 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if code != 0 {
 		return shown{code}
 	}
+	return nil
+}
+
+// explainCommand prints the help of a slash command.
+func (w *world) explainCommand(name string) error {
+	text, err := w.catalog.Text(name)
+	if err != nil {
+		return err
+	}
+	w.app.answerText("/"+name, text)
 	return nil
 }
 

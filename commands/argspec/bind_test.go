@@ -161,7 +161,7 @@ func TestBindFaults(t *testing.T) {
 		{"zero", plan, "0", nil, "/cmd: expected integer of at least 1 for <task_number>, got \"0\"\n/cmd 0\n     ^"},
 		{"negative", plan, "-5", nil, "/cmd: expected integer of at least 1 for <task_number>, got \"-5\"\n/cmd -5\n     ^^"},
 		{"too large", plan, "99999999999999999999", nil, "/cmd: expected integer for <task_number>, got \"99999999999999999999\"\n/cmd 99999999999999999999\n     ^^^^^^^^^^^^^^^^^^^^"},
-		{"range backwards", plan, "107-105", nil, "/cmd: expected integer for <task_number>, got \"107-105\"\n/cmd 107-105\n     ^^^^^^^"},
+		{"range backwards", plan, "107-105", nil, "/cmd: expected integer, or a range of at most 1000 tasks such as 5-7, for <task_number>, got \"107-105\"\n/cmd 107-105\n     ^^^^^^^"},
 		{"outside", plan, "1 ../x", nil, "/cmd: expected path inside the project for [research_report], got \"../x\"\n/cmd 1 ../x\n       ^^^^"},
 		{"outside in the middle", plan, "1 a/../../x", nil, "/cmd: expected path inside the project for [research_report], got \"a/../../x\"\n/cmd 1 a/../../x\n       ^^^^^^^^^"},
 		{"absolute", plan, "1 /etc/passwd", nil, "/cmd: expected path inside the project for [research_report], got \"/etc/passwd\"\n/cmd 1 /etc/passwd\n       ^^^^^^^^^^^"},

@@ -3,6 +3,7 @@ package argspec
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -56,6 +57,9 @@ func (s *Spec) value(text string) (v any, want string) {
 	case Task:
 		n, ok := parseInt(text)
 		if !ok {
+			if a, b, ok := strings.Cut(text, "-"); ok && isDigits(a) && isDigits(b) {
+				return nil, "integer, or a range of at most " + strconv.Itoa(MaxTasks) + " tasks such as 5-7,"
+			}
 			return nil, "integer"
 		}
 		return n, unless(n >= 1, "integer of at least 1")
@@ -65,6 +69,10 @@ func (s *Spec) value(text string) (v any, want string) {
 		return parseJSON(text)
 	}
 	return nil, "argument of a known type"
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 func unless(ok bool, want string) string {
@@ -94,7 +102,12 @@ func (s *Spec) tasks(text string) (any, string) {
 	}
 	numbers, err := ParseTasks(text)
 	if err != nil {
-		return nil, strings.Join(append([]string{"task numbers such as 3, 5-7"}, s.Values...), " or ")
+		want := "task numbers"
+		var bad *formats.ValueError
+		if errors.As(err, &bad) {
+			want = bad.What
+		}
+		return nil, strings.Join(append([]string{want}, s.Values...), " or ")
 	}
 	out := make([]any, len(numbers))
 	for i, n := range numbers {
@@ -207,6 +220,9 @@ func ParseTasks(s string) ([]int, error) {
 	bad := func(got string) error {
 		return &formats.ValueError{What: "task numbers such as 3, 5-7", Got: got}
 	}
+	many := func(got string) error {
+		return &formats.ValueError{What: fmt.Sprintf("at most %d task numbers", MaxTasks), Got: got}
+	}
 	var out []int
 	seen := map[int]bool{}
 	for piece := range strings.SplitSeq(s, ",") {
@@ -215,7 +231,7 @@ func ParseTasks(s string) ([]int, error) {
 			return nil, bad(s)
 		}
 		if to-from >= MaxTasks {
-			return nil, bad(fmt.Sprintf("%d numbers", to-from+1))
+			return nil, many(fmt.Sprintf("%d numbers", to-from+1))
 		}
 		for n := from; n <= to; n++ {
 			if !seen[n] {
@@ -224,7 +240,7 @@ func ParseTasks(s string) ([]int, error) {
 			}
 		}
 		if len(out) > MaxTasks {
-			return nil, bad(fmt.Sprintf("more than %d numbers", MaxTasks))
+			return nil, many(fmt.Sprintf("more than %d numbers", MaxTasks))
 		}
 	}
 	return out, nil
