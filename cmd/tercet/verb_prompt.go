@@ -14,7 +14,7 @@ import (
 func (a *app) promptVerb() *cobra.Command {
 	var task int
 	cmd := &cobra.Command{
-		Use: "prompt SUBAGENT", Short: "show the composed prompt of a subagent and its SHA-256", Args: cobra.ExactArgs(1),
+		Use: "prompt SUBAGENT", Short: "show the composed prompt of a subagent and its SHA-256", Args: words(1, 1),
 		Long: `Shows the bytes that a model behind the subagent would be told, as a step without further input would compose them, and
 their SHA-256. What a run adds stands in the prompt by its name: TERCET_OUT and TERCET_RETURN, and no nonce. The journal of
 a run has the SHA-256 of every prompt that was given.`,

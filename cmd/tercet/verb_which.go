@@ -18,7 +18,7 @@ import (
 func (a *app) whichVerb() *cobra.Command {
 	var show, agent bool
 	cmd := &cobra.Command{
-		Use: "which NAME", Short: "show the file behind a slash command, its dialect and what it shadows", Args: cobra.ExactArgs(1),
+		Use: "which NAME", Short: "show the file behind a slash command, its dialect and what it shadows", Args: words(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.world(cmd.Context())
 			if err != nil {

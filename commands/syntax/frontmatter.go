@@ -57,9 +57,7 @@ func (p *parser) frontKey(f *Front, key string, v *md.Node) {
 		p.commandName(f.Command)
 	case "description":
 		f.Description = Word{Pos(v.ValuePos(0)), p.str(v)}
-		if text := strings.TrimSpace(f.Description.Text); strings.Contains(text, "\n") || utf8.RuneCountInString(text) > maxDescription {
-			p.report(CodeFrontValue, f.Description.Pos, "shorten it; details belong into the body", "expected one line of at most %d characters, got %d", maxDescription, utf8.RuneCountInString(text))
-		}
+		p.describes(f.Description)
 	case "arguments":
 		p.arguments(f, v)
 	case "tiers":
@@ -99,6 +97,18 @@ func (p *parser) commandName(w Word) {
 	}
 }
 
+// describes holds a description to one line that is not too long.
+func (p *parser) describes(d Word) {
+	const help = "shorten it; details belong into the body"
+	text := strings.TrimSpace(d.Text)
+	switch n := utf8.RuneCountInString(text); {
+	case strings.Contains(text, "\n"):
+		p.report(CodeFrontValue, d.Pos, help, "expected one line of at most %d characters, got %d lines", maxDescription, strings.Count(text, "\n")+1)
+	case n > maxDescription:
+		p.report(CodeFrontValue, d.Pos, help, "expected one line of at most %d characters, got %d", maxDescription, n)
+	}
+}
+
 // isName reports a lower case letter followed by such letters, digits and one other character.
 func isName(s string, other byte) bool {
 	for i := range len(s) {
@@ -120,6 +130,9 @@ func (p *parser) arguments(f *Front, n *md.Node) {
 		a := Argument{Pos: place(item)}
 		for key, v := range p.entries(item, p.keys("argument")) {
 			p.argumentKey(&a, key, v)
+		}
+		if item.Kind == md.Map {
+			a.Min, a.Max = p.bound(a.Type, item.Get("min")), p.bound(a.Type, item.Get("max"))
 		}
 		if item.Kind == md.Map && item.Get("name") == nil {
 			p.report(CodeMissing, a.Pos, "add 'name: ...'", "argument has no 'name'")
@@ -149,10 +162,6 @@ func (p *parser) argumentKey(a *Argument, key string, v *md.Node) {
 		a.Short = p.str(v)
 	case "values":
 		a.Values = p.strs(v)
-	case "min":
-		a.Min = p.bound(v)
-	case "max":
-		a.Max = p.bound(v)
 	case "pattern":
 		a.Pattern = &Word{Pos(v.ValuePos(0)), p.str(v)}
 	case "repeat":
@@ -163,8 +172,11 @@ func (p *parser) argumentKey(a *Argument, key string, v *md.Node) {
 }
 
 // bound reads a number, or a duration for arguments of that type.
-func (p *parser) bound(n *md.Node) *float64 {
-	if n.IsStr() {
+func (p *parser) bound(kind Word, n *md.Node) *float64 {
+	if n == nil {
+		return nil
+	}
+	if n.IsStr() && kind.Text == "duration" {
 		d := p.duration(n)
 		return &d
 	}

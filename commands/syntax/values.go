@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -204,11 +205,15 @@ func (p *parser) boolean(n *md.Node) bool {
 // integer reads a number of at least low.
 func (p *parser) integer(n *md.Node, low int) int {
 	v, ok := n.Any().(int)
-	if !ok || v < low {
-		p.reject(n, "an integer", "")
-		return low
+	if ok && v >= low {
+		return v
 	}
-	return v
+	want := "an integer"
+	if ok {
+		want = "an integer of at least " + strconv.Itoa(low)
+	}
+	p.reject(n, want, "")
+	return low
 }
 
 func (p *parser) number(n *md.Node) *float64 {
