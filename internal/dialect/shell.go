@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -19,6 +18,9 @@ func (e *expansion) script(p Part) *Script {
 		w.part(part)
 	}
 	s.Text = w.out.String()
+	if w.runsText && w.used > 0 && s.Refused == "" {
+		s.Refused = "an argument could become the name of the program, which the script takes from a variable or from an output"
+	}
 	return s
 }
 
@@ -29,8 +31,18 @@ type shellWriter struct {
 	out     strings.Builder
 	stack   []byte // what is open: ' " ` ( and # for a comment
 	escaped bool   // a backslash stands before the next character
-	command strings.Builder
-	used    int // references written
+	command []byte // the simple command so far
+	word    int    // where its last word begins
+	outer   []around
+	used    int // references to arguments written
+	// runsText tells that the script takes the name of a program from a variable or from an output.
+	runsText bool
+}
+
+// around is a simple command that goes on behind a nested one.
+type around struct {
+	command []byte
+	word    int
 }
 
 // maxUsed is how many references to arguments a script may hold.
@@ -46,6 +58,24 @@ func (w *shellWriter) top() byte {
 func (w *shellWriter) push(c byte) { w.stack = append(w.stack, c) }
 
 func (w *shellWriter) pop() { w.stack = w.stack[:len(w.stack)-1] }
+
+// reset begins a simple command.
+func (w *shellWriter) reset() { w.command, w.word = nil, 0 }
+
+// enter begins a nested command, after which the present one goes on.
+func (w *shellWriter) enter(c byte) {
+	w.push(c)
+	w.outer = append(w.outer, around{w.command, w.word})
+	w.reset()
+}
+
+// leave ends a nested command, whose output is a part of the one around it.
+func (w *shellWriter) leave() {
+	w.pop()
+	last := len(w.outer) - 1
+	w.command, w.word = append(w.outer[last].command, 'x'), w.outer[last].word
+	w.outer = w.outer[:last]
+}
 
 func (w *shellWriter) part(p Part) {
 	if p.Kind == Literal {
@@ -66,6 +96,9 @@ func (w *shellWriter) part(p Part) {
 		return // it would be a comment, whatever it is
 	case w.script.Refused != "":
 		return // it is not run
+	case p.Kind == Variable && strings.Trim(v, nameBytes+"/.-") == "":
+		w.insert(p, v) // a folder, which no reader takes for a program
+		return
 	}
 	if w.script.Refused = w.danger(); w.script.Refused == "" {
 		w.insert(p, v)
@@ -91,7 +124,9 @@ func (w *shellWriter) insert(p Part, v string) {
 			values = nil
 		}
 	}
-	w.used += len(values)
+	if p.Kind != Variable {
+		w.used += len(values)
+	}
 	switch {
 	case strings.IndexByte(v, 0) >= 0:
 		w.script.Refused = "an argument holds a NUL byte"
@@ -114,7 +149,7 @@ func (w *shellWriter) insert(p Part, v string) {
 			w.out.WriteString(`"` + ref + `"`)
 		}
 	}
-	w.command.WriteByte('x')
+	w.add('x')
 }
 
 // variable gives the name of the variable with that value.
@@ -142,7 +177,7 @@ func (w *shellWriter) step(text string, i int) {
 	c := text[i]
 	if w.escaped {
 		w.escaped = false
-		w.command.WriteByte(c)
+		w.add(c)
 		return
 	}
 	switch w.top() {
@@ -153,7 +188,7 @@ func (w *shellWriter) step(text string, i int) {
 	case '#':
 		if c == '\n' {
 			w.pop()
-			w.command.Reset()
+			w.reset()
 		}
 		return
 	case '"':
@@ -163,14 +198,17 @@ func (w *shellWriter) step(text string, i int) {
 		case c == '"':
 			w.pop()
 		case c == '(' && i > 0 && text[i-1] == '$', c == '`':
-			w.push(c)
-			w.command.Reset()
+			w.runsText = w.runsText || c == '`' && w.first()
+			w.enter(c)
+			return
+		case c == '$':
+			w.runsText = w.runsText || w.first()
 		}
 	default:
 		w.bare(text, i)
 		return
 	}
-	w.command.WriteByte(c)
+	w.add(c)
 }
 
 // bare follows a character outside of quotes.
@@ -189,97 +227,33 @@ func (w *shellWriter) bare(text string, i int) {
 		}
 	case '`':
 		if w.top() == '`' {
-			w.pop()
-		} else {
-			w.push(c)
+			w.leave()
+			return
 		}
-		w.command.Reset()
+		w.runsText = w.runsText || w.first()
+		w.enter(c)
 		return
+	case '$':
+		w.runsText = w.runsText || w.first()
 	case '(':
-		w.push(c)
-		w.command.Reset()
+		w.enter(c)
+		return
 	case ')':
 		if w.top() == '(' {
-			w.pop()
+			w.leave()
+		} else {
+			w.reset() // of a pattern
 		}
+		return
 	case '|', '&', ';', '\n':
-		w.command.Reset()
+		w.reset()
+		return
+	case ' ', '\t':
+		w.add(c)
+		w.word = len(w.command)
 		return
 	}
-	w.command.WriteByte(c)
+	w.add(c)
 }
 
-// danger says what would read an argument as a program: anywhere in the script, or in the command that it stands in.
-func (w *shellWriter) danger() string {
-	text := w.script.Source
-	if w.used > 0 {
-		text = "" // it was looked through at the first argument
-	}
-	for _, sign := range []string{"((", "[[", "$[", "<(", ">(", "[ -v", "test -v", "printf -v"} {
-		if strings.Contains(text, sign) {
-			return fmt.Sprintf("an argument could be computed by %s", sign)
-		}
-	}
-	if word := firstOf(text, anywhere()); word != "" {
-		return fmt.Sprintf("an argument could reach %s, which would read it as a program", word)
-	}
-	if word := firstOf(w.command.String(), here()); word != "" {
-		return fmt.Sprintf("an argument would be part of a program for %s", word)
-	}
-	if w.first() {
-		return "an argument would be the name of the program"
-	}
-	return ""
-}
-
-// first tells whether the present place is that of a command's name: nothing but keywords and assignments stands before it.
-func (w *shellWriter) first() bool {
-	before := w.command.String()
-	words := strings.Fields(before)
-	whole := before == "" || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t")
-	keywords := []string{"if", "then", "else", "elif", "while", "until", "do", "!", "{", "(", "\"", "'"}
-	for i, word := range words {
-		name, _, assigns := strings.Cut(word, "=")
-		switch {
-		case slices.Contains(keywords, word):
-		case assigns && strings.Trim(name, nameBytes) == "" && (whole || i < len(words)-1):
-		case assigns && strings.Trim(name, nameBytes) == "":
-			return false // it is the value
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-
-// anywhere lists what reads programs from its input, its words or its variables.
-func anywhere() []string {
-	return []string{
-		"eval", "sh", "bash", "dash", "ksh", "zsh", "fish", "csh", "tcsh", "ash", "busybox", "ssh", "su", "xargs", "parallel", "watch", "source", "python", "perl",
-		"ruby", "node", "deno", "bun", "php", "lua", "tclsh", "osascript", "pwsh", "powershell", "trap", "let", "declare", "typeset", "unset", "read", "mapfile",
-		"psql", "sqlite", "mysql", "gdb", "vim", "vi", "ex", "ed", "emacs", "tmux", "screen", "at", "batch", "crontab", "socat", "expect", "entr",
-	}
-}
-
-// here lists what has a language of its own in its words, or takes them for a command.
-func here() []string {
-	return []string{
-		"awk", "gawk", "mawk", "nawk", "sed", "gsed", "find", "docker", "podman", "kubectl", "npm", "npx", "pnpm", "yarn", "bc", "dc", "m4", "make", "gmake", "sudo",
-		"doas", "time", "env", "exec", "command", "builtin", "nohup", "setsid", "stdbuf", "timeout", "nice", "ionice", "chroot", "strace", "ltrace", "unshare",
-		"nsenter", "flock", ".",
-	}
-}
-
-// firstOf gives the first word of a script that is in the list, by the last part of its path and without a version.
-func firstOf(script string, list []string) string {
-	words := strings.FieldsFunc(script, func(r rune) bool { return strings.ContainsRune(" \t\n|;&()<>\"'`{}$=!", r) })
-	for _, w := range words {
-		base := w[strings.LastIndexByte(w, '/')+1:]
-		if base = strings.TrimLeft(base, "\\"); slices.Contains(list, base) || base != "." && slices.Contains(list, strings.TrimRight(base, ".0123456789")) {
-			return w
-		}
-	}
-	return ""
-}
+func (w *shellWriter) add(c byte) { w.command = append(w.command, c) }

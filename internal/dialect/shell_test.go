@@ -138,6 +138,7 @@ func TestArgumentsAreNotInScripts(t *testing.T) {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	const fromText = "an argument could become the name of the program, which the script takes from a variable or from an output"
 	tests := []struct{ src, raw, want string }{
 		{"!`git log $ARGUMENTS`$ARGUMENTS", "", "!(git log )"},
 		{"!`git log \"$ARGUMENTS\"`$ARGUMENTS", "", "!(git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=]"},
@@ -161,6 +162,34 @@ func TestScripts(t *testing.T) {
 		{"---\nshell: powershell\n---\n!`Get-Item .`$ARGUMENTS", "", "!refused(it is written for powershell)"},
 		{"!`date`$ARGUMENTS", "x", "!(date)x"},
 		{"!`bash build.sh`$ARGUMENTS", "x", "!(bash build.sh)x"},
+		// the name of a program out of a variable or an output
+		{"!`for i in $ARGUMENTS; do $i; done`", "ls", "!refused(" + fromText + ")"},
+		{"!`set -- $ARGUMENTS; \"$@\"`", "ls", "!refused(" + fromText + ")"},
+		{"!`x=$ARGUMENTS; $x`", "ls", "!refused(" + fromText + ")"},
+		{"!`$(echo $ARGUMENTS)`", "ls", "!refused(" + fromText + ")"},
+		{"!`case x in x) $Y;; esac; echo $ARGUMENTS`", "ls", "!refused(" + fromText + ")"},
+		{"!`A=$(date) $Y; echo $ARGUMENTS`", "ls", "!refused(" + fromText + ")"},
+		{"!`$EDITOR x`", "", "!($EDITOR x)"},
+		{"!`x=$ARGUMENTS; echo \"$x\" $(date) $HOME`", "a", "!(x=\"${TERCET_ARG_1}\"; echo \"$x\" $(date) $HOME)[TERCET_ARG_1=a]"},
+		{"!`for i in $ARGUMENTS; do echo \"$i\"; done`", "a", "!(for i in \"${TERCET_ARG_1}\"; do echo \"$i\"; done)[TERCET_ARG_1=a]"},
+		// what comes behind a nested command belongs to the one around it
+		{"!`find $(pwd) $ARGUMENTS`", "a", "!refused(an argument would be part of a program for find)"},
+		{"!`sed \"$(cat x)\" $ARGUMENTS`", "a", "!refused(an argument would be part of a program for sed)"},
+		// expanded or computed once more
+		{"!`PS4=$ARGUMENTS; set -x; ls`", "a", "!refused(an argument could reach PS4, which would read it as a program)"},
+		{"!`x=$ARGUMENTS; echo ${x@P}`", "a", "!refused(an argument could be computed by ${...@P})"},
+		{"!`echo ${a[$ARGUMENTS]}`", "a", "!refused(an argument could be computed by ${...[)"},
+		{"!`echo ${x:$ARGUMENTS}`", "a", "!refused(an argument could be computed by ${...:)"},
+		{"!`x=$ARGUMENTS; echo ${!x}`", "a", "!refused(an argument could be computed by ${!)"},
+		{"!`a[$ARGUMENTS]=1`", "a", "!refused(an argument could be computed by a[)"},
+		{"!`echo \"${x:-$ARGUMENTS}\" ${#x} ${a[@]} ${x%.*}`", "a", "!(echo \"${x:-${TERCET_ARG_1}}\" ${#x} ${a[@]} ${x%.*})[TERCET_ARG_1=a]"},
+		// the surroundings of a program, and options in front of what git is to do
+		{"!`PAGER=\"less $ARGUMENTS\" git log`", "a", "!refused(an argument would be the value of PAGER, which names programs)"},
+		{"!`export GIT_SSH_COMMAND=$ARGUMENTS; git fetch`", "a", "!refused(an argument would be the value of GIT_SSH_COMMAND, which names programs)"},
+		{"!`GIT_PAGER=cat git log $ARGUMENTS`", "a", "!(GIT_PAGER=cat git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=a]"},
+		{"!`git $ARGUMENTS`", "a", "!refused(an argument could be an option of git's own, which can name programs)"},
+		{"!`git -C x -c \"$ARGUMENTS\" log`", "a", "!refused(an argument could be an option of git's own, which can name programs)"},
+		{"!`git -C x log $ARGUMENTS`", "a", "!(git -C x log \"${TERCET_ARG_1}\")[TERCET_ARG_1=a]"},
 	}
 	for _, tt := range tests {
 		out, err := parse(t, dialect.Claude, tt.src).Expand(dialect.Args{Raw: tt.raw})
