@@ -156,10 +156,13 @@ func (l *Library) variables(inv formats.Invocation) map[string]string {
 	}
 	out["CLAUDE_PROJECT_DIR"], out["workspaceFolder"], out["workspaceFolderBasename"] = l.Dir, l.Dir, path.Base(l.Dir)
 	place := l.Foreign[inv.Source]
-	if place.Scope == dialect.Project {
-		out["CLAUDE_SKILL_DIR"] = path.Join(l.Dir, place.Dir, path.Dir(inv.File))
-	} else {
-		out["CLAUDE_SKILL_DIR"] = path.Join(place.Dir, path.Dir(inv.File))
+	dir := place.Dir
+	if !path.IsAbs(dir) {
+		dir = path.Join(l.Dir, dir)
+	}
+	out["CLAUDE_SKILL_DIR"] = path.Join(dir, path.Dir(inv.File))
+	if place.Plugin != "" {
+		out["CLAUDE_PLUGIN_ROOT"] = path.Dir(dir)
 	}
 	return out
 }
