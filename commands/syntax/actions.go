@@ -173,6 +173,9 @@ func (p *parser) timeout(n *md.Node) *Timeout {
 			t.Idle = p.duration(v)
 		}
 	}
+	if len(n.Entries) == 0 {
+		p.report(CodeValue, t.Pos, "write 30m, or {total: 30m, idle: 5m}", "expected 'total' or 'idle' in 'timeout'")
+	}
 	return t
 }
 
@@ -252,6 +255,9 @@ func (p *parser) expect(n *md.Node) *Expect {
 		case "schema":
 			e.Schema = p.schema(v)
 		}
+	}
+	if n.Kind == md.Map && len(n.Entries) == 0 {
+		p.report(CodeValue, e.Pos, "write what must hold: {if: jq}", "expected 'artifact', 'if' or 'schema' in 'expect'")
 	}
 	return e
 }
