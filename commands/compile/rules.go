@@ -15,9 +15,10 @@ func ruleClasses() []string { return []string{"timeout", "transient", "invalid_r
 // before for another host, what leads nowhere in particular is taken from there.
 func (c *compiler) rules(s *syntax.Step, op *Op, before []Rule) {
 	_, group := op.Do.(*Group)
+	_, fails := op.Do.(*Fail)
 	own, defaults := len(s.On), c.takesRules(op)
 	op.On = nil
-	if group {
+	if group || fails {
 		own = 0
 	}
 	if own == 0 && !defaults {

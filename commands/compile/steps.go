@@ -102,6 +102,14 @@ func (c *compiler) companions(s *syntax.Step) {
 	if bare && s.Prompt != nil {
 		c.report(s.Prompt.Pos, CodeCompanion, "write it beside the delegate of the body", "'prompt' belongs to 'delegate'")
 	}
+	if _, fails := s.Action.(*syntax.Fail); fails {
+		if s.Return != nil {
+			c.report(s.Return.Pos, CodeCompanion, "remove it: 'fail' ends the command", "'return' belongs to a step that can pass")
+		}
+		if len(s.On) > 0 {
+			c.report(s.On[0].Status.Pos, CodeCompanion, "remove it: 'fail' ends the command", "'on' belongs to a step that can go on")
+		}
+	}
 	check, checks := s.Action.(*syntax.Check)
 	runs := delegates || loops || parallel || until || publishes || checks && (check.Command != nil || check.Project != nil)
 	if _, status := s.Action.(*syntax.Status); !runs && !status && s.Timeout != nil {
