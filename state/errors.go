@@ -230,7 +230,7 @@ func (e *PhasesOpenError) Help() string {
 // MissingArtifactError refuses a status whose document is not there.
 type MissingArtifactError struct {
 	Task int
-	To   formats.TaskStatus // empty when the artifact was only to be linked
+	To   formats.TaskStatus // empty when the artifact was only to be linked, or a phase of it marked
 	Type formats.ArtifactType
 	Path string // empty if the task has no artifact of the type
 	Why  string // "does not exist"
@@ -238,7 +238,10 @@ type MissingArtifactError struct {
 
 // Error names the artifact that is missing.
 func (e *MissingArtifactError) Error() string {
-	if e.Path == "" {
+	switch {
+	case e.Path == "" && e.To == "":
+		return fmt.Sprintf("task %d has no artifact of type %s", e.Task, e.Type)
+	case e.Path == "":
 		return fmt.Sprintf("task %d may not become %s: it has no artifact of type %s", e.Task, e.To, e.Type)
 	}
 	return fmt.Sprintf("task %d: artifact %s %s", e.Task, e.Path, e.Why)
@@ -249,7 +252,10 @@ func (e *MissingArtifactError) ErrorCode() formats.Code { return formats.CodePre
 
 // Help says what to do next.
 func (e *MissingArtifactError) Help() string {
-	if e.Path == "" {
+	switch {
+	case e.Path == "" && e.To == "":
+		return fmt.Sprintf("make it: /%s %d", e.Type, e.Task)
+	case e.Path == "":
 		return "give the " + string(e.Type) + " with the change"
 	}
 	return ""

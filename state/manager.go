@@ -427,7 +427,7 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 	if op.Plan == "" {
 		a := t.Newest(formats.ArtifactPlan)
 		if a == nil {
-			return Result{}, &MissingArtifactError{Task: op.Task, To: t.Status, Type: formats.ArtifactPlan}
+			return Result{}, &MissingArtifactError{Task: op.Task, Type: formats.ArtifactPlan}
 		}
 		op.Plan = a.Path
 	}

@@ -339,6 +339,10 @@ func TestPhases(t *testing.T) {
 	}
 	w.do(tx.Ops...)
 	w.do(done)
+	other := w.add("without a plan")[0]
+	if _, err := w.try(state.SetPhase{Task: other, Phase: 1, Status: formats.PhaseCompleted}); err == nil || !strings.HasSuffix(err.Error(), "has no artifact of type plan") {
+		t.Errorf("set_phase without a plan = %v, want that there is no plan", err)
+	}
 	if _, err := w.try(state.SetPhase{Task: n, Phase: 7, Status: formats.PhaseCompleted}); err == nil {
 		t.Error("set_phase of phase 7 = nil, want an error")
 	}
