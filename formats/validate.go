@@ -90,8 +90,8 @@ func (v *validator) texts() {
 
 func (v *validator) artifacts() {
 	for i, a := range v.ret.Artifacts {
-		if !slices.Contains(artifactTypes(), a.Type) {
-			v.add("expected the type of artifact %d to be one of %s, got %q", i+1, joinTypes(artifactTypes()), a.Type)
+		if !slices.Contains(ArtifactTypes(), a.Type) {
+			v.add("expected the type of artifact %d to be one of %s, got %q", i+1, joinTypes(ArtifactTypes()), a.Type)
 		}
 		if !fs.ValidPath(a.Path) || a.Path == "." || strings.ContainsAny(a.Path, "\x00\\\n") {
 			v.add("expected a relative slash-separated path for artifact %d, got %q", i+1, a.Path)
@@ -116,7 +116,8 @@ func (v *validator) artifacts() {
 	}
 }
 
-func artifactTypes() []ArtifactType {
+// ArtifactTypes lists what an artifact may be.
+func ArtifactTypes() []ArtifactType {
 	return []ArtifactType{
 		ArtifactReport, ArtifactPlan, ArtifactImplementation, ArtifactSummary, ArtifactReview, ArtifactDocumentation,
 	}

@@ -454,21 +454,14 @@ func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
 	return d
 }
 
-func artifactTypes() []formats.ArtifactType {
-	return []formats.ArtifactType{
-		formats.ArtifactReport, formats.ArtifactPlan, formats.ArtifactImplementation, formats.ArtifactSummary,
-		formats.ArtifactReview, formats.ArtifactDocumentation,
-	}
-}
-
 func artifactType(word string) (formats.ArtifactType, bool) {
 	t := formats.ArtifactType(word)
-	return t, slices.Contains(artifactTypes(), t)
+	return t, slices.Contains(formats.ArtifactTypes(), t)
 }
 
 func artifactWords() []string {
 	var out []string
-	for _, t := range artifactTypes() {
+	for _, t := range formats.ArtifactTypes() {
 		out = append(out, string(t))
 	}
 	return out

@@ -80,6 +80,7 @@ func (r *run) merged(ctx context.Context, sc *scope, f *compile.Foreach, out loo
 		}
 		if !outcome.Passes() {
 			issues := ret.Issues
+			ret.Summary += ", and 'merge' asks for more"
 			if out.last != nil {
 				ret = *out.last
 			}

@@ -129,6 +129,12 @@ func (r *run) artifactsOf(ctx context.Context, sc *scope, v *compile.Value, inpu
 				Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected the path of an artifact inside the project, got %q", path), Help: "write it relative to the project root",
 			}
 		}
+		if !slices.Contains(formats.ArtifactTypes(), formats.ArtifactType(kind)) {
+			return nil, &formats.Failure{
+				Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected an artifact type for %s to return, got %q", path, kind),
+				Help: fmt.Sprintf("the types are %v", formats.ArtifactTypes()),
+			}
+		}
 		out = append(out, formats.Artifact{Type: formats.ArtifactType(kind), Path: path, Summary: summary})
 	}
 	return out, nil

@@ -96,9 +96,7 @@ func (r *run) byDefault(ctx context.Context, sc *scope, op *compile.Op, res resu
 		if exhausted {
 			r.warn("%s: the limit of its rule was reached", op.Title)
 		}
-		if res.outcome == formats.OutcomeConditional {
-			r.warn("%s: approved with conditions: %s", op.Title, res.ret.Summary)
-		}
+		r.conditions(op, res)
 		return r.goOn(ctx, sc, op, res)
 	case res.outcome == formats.OutcomeBlocked || res.outcome == formats.OutcomeSuspended:
 		return r.engineGate(ctx, sc, op, res)
@@ -106,6 +104,13 @@ func (r *run) byDefault(ctx context.Context, sc *scope, op *compile.Op, res resu
 		return &ending{ret: r.limited(op, res, "")}, nil
 	}
 	return &ending{ret: r.ended(op, res)}, nil
+}
+
+// conditions warns of an approval that has conditions.
+func (r *run) conditions(op *compile.Op, res result) {
+	if res.outcome == formats.OutcomeConditional {
+		r.warn("%s: approved with conditions: %s", op.Title, res.ret.Summary)
+	}
 }
 
 // beside makes the return that stands beside an action that passed.

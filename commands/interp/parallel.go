@@ -39,6 +39,7 @@ func (r *run) parallel(ctx context.Context, sc *scope, op *compile.Op, p *compil
 		maps.Copy(value, res.value)
 		children[i] = query.Prepare(value)
 		sc.steps[child.ID] = in.steps[child.ID]
+		r.conditions(child, res)
 		r.post(child, res)
 		r.made = append(r.made, files[i]...)
 		if slices.Contains(r.dry.stubbed, child.ID) {
@@ -111,6 +112,9 @@ func (r *run) joined(outcome formats.Outcome, ops []*compile.Op, results []resul
 	}
 	if outcome.Passes() || ret.Summary == "" {
 		ret.Summary = fmt.Sprintf("%d of %d passed", passed, len(results))
+		if !outcome.Passes() {
+			ret.Summary += ", and 'merge' asks for more"
+		}
 	}
 	value := resultOf(ret, 1)
 	value["status"], value["children"] = outcome.String(), children
