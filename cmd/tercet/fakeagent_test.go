@@ -114,7 +114,7 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 			err = os.Symlink(text, filepath.Join(req.Out, name))
 		}
 	case "request":
-		err = os.WriteFile(filepath.Join(root, rest), req.raw, 0o644)
+		err = writeWhole(filepath.Join(root, rest), req.raw)
 	case "return":
 		err = os.WriteFile(req.ReturnPath, []byte(rest), 0o600)
 	case "print":
@@ -141,6 +141,19 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 		err = fmt.Errorf("unknown verb %q", verb)
 	}
 	return code, ended, err
+}
+
+// writeWhole writes a file that another agent, beside this one, may write as well.
+func writeWhole(path string, data []byte) error {
+	part, err := os.CreateTemp(filepath.Dir(path), "part")
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(data)
+	if err := errors.Join(err, part.Close()); err != nil {
+		return err
+	}
+	return os.Rename(part.Name(), path)
 }
 
 // flood prints lines of 64 KiB.
