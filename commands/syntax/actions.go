@@ -79,7 +79,7 @@ func (p *parser) checkOf(n *md.Node) *Check {
 			c.Command = p.argv(v)
 			forms++
 		case "project":
-			c.Project = p.words(v, "build, lint or test")
+			c.Project = p.someWords(v, "build, lint or test")
 			forms++
 		}
 	}
@@ -126,7 +126,7 @@ func (p *parser) set(n *md.Node) *Set {
 func (b *block) table(n *md.Node) *Table {
 	t := &Table{Pos: place(n), Rows: b.jq(n)}
 	if v := b.node.Get("columns"); v != nil && !v.Absent() {
-		t.Columns = b.words(v, "the name of a column")
+		t.Columns = b.someWords(v, "the name of a column")
 	}
 	if v := b.node.Get("title"); v != nil && !v.Absent() {
 		t.Title = b.text(v)
@@ -220,7 +220,7 @@ func (p *parser) retry(n *md.Node) *Retry {
 		case "max":
 			r.Max = p.integer(v, 0)
 		case "on":
-			r.On = p.words(v, "transient, timeout or invalid_return")
+			r.On = p.someWords(v, "transient, timeout or invalid_return")
 			for _, w := range r.On {
 				p.member(w, []string{"transient", "timeout", "invalid_return"})
 			}

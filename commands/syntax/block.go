@@ -214,7 +214,7 @@ func (b *block) action(key string, v *md.Node) {
 	case "status":
 		b.does(b.status(v))
 	case "gate":
-		b.gate = &Gate{Pos: pos, Question: b.text(v)}
+		b.gate = &Gate{Pos: pos, Question: b.question(v)}
 		b.does(b.gate)
 	case "check":
 		b.check = b.checkOf(v)

@@ -114,7 +114,7 @@ func (p *parser) tier(n *md.Node) *Tier {
 		t.Names = []Word{w}
 		return t
 	}
-	t.Names = p.words(n, "the name of a tier")
+	t.Names = p.someWords(n, "the name of a tier")
 	return t
 }
 

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"strings"
+
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 )
@@ -20,7 +22,9 @@ func (p *parser) rules(n *md.Node) []Rule {
 		}
 		items := []*md.Node{e.Value}
 		if e.Value.Kind == md.List {
-			items = e.Value.Items
+			if items = e.Value.Items; len(items) == 0 {
+				p.reject(e.Value, "a target", targetHelp)
+			}
 		}
 		for _, item := range items {
 			if t := p.target(item); t != nil {
@@ -91,13 +95,23 @@ func (p *parser) targetKind(t *Target, key string, v *md.Node) {
 		p.flag(v)
 	case "gate":
 		t.Kind = ToGate
-		if !isFlag(v) {
-			t.Gate = &Gate{Pos: place(v), Question: p.text(v)}
+		if _, word := v.Any().(bool); word {
+			p.flag(v)
+		} else {
+			t.Gate = &Gate{Pos: place(v), Question: p.question(v)}
 		}
 	}
 	if n := v; n.Kind == md.List && len(n.Items) == 0 {
 		p.reject(n, "at least one name", "")
 	}
+}
+
+// question reads what a gate asks.
+func (p *parser) question(n *md.Node) *Text {
+	if isScalar(n) && strings.TrimSpace(n.Value) == "" {
+		p.wrong(n, "a question")
+	}
+	return p.text(n)
 }
 
 // isFlag tells whether a value is true.

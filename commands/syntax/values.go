@@ -160,6 +160,14 @@ func (p *parser) words(n *md.Node, want string) []Word {
 	return out
 }
 
+// someWords reads a list of at least one word.
+func (p *parser) someWords(n *md.Node, want string) []Word {
+	if n.Kind == md.List && len(n.Items) == 0 {
+		p.reject(n, want, "")
+	}
+	return p.words(n, want)
+}
+
 // oneOf reads a word of a closed list.
 func (p *parser) oneOf(n *md.Node, list ...string) Word {
 	w := p.word(n, "one of "+strings.Join(list, ", "))
