@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -137,7 +138,14 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 		op.Board = s.Board.Text
 	}
 	c.treeless(s, op)
-	if _, ok := op.Do.(*Delegate); !ok {
+	switch op.Do.(type) {
+	case *Check: // it posts like the others
+		for _, around := range slices.Backward(c.under) {
+			op.Board = cmp.Or(op.Board, around.board)
+		}
+		return
+	case *Delegate:
+	default:
 		return
 	}
 	if s.Fallback != nil {
