@@ -263,6 +263,9 @@ func (r *run) limited(op *compile.Op, res result, why string) formats.Return {
 		if why != "" {
 			first.Message, ret.Summary = why, why
 		}
+		if res.outcome.Passes() {
+			ret.Errors = nil // nothing failed but the limit
+		}
 		ret.Errors = append([]formats.ReturnError{{Type: first.Type, Code: formats.CodeLimit, Message: first.Message, Recommendation: first.Recommendation}}, ret.Errors...)
 	}
 	return ret
