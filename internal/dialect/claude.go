@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,8 +49,8 @@ func claudeVariable(inside string) (Part, bool) {
 // else 1, unless the file has the key positional-base.
 func claudeSettle(c *Command, keys keySet, n *notes) {
 	c.Tools, c.Shell = keys.list("allowed-tools"), keys.text("shell")
-	if k, ok := keys.get("user-invocable"); ok {
-		c.Hidden = !keys.flag(n, k.Name)
+	if k, ok := keys.get("user-invocable"); ok && !keys.flag(n, k.Name) {
+		c.Hidden = slices.Contains([]string{"false", "no", "off"}, strings.ToLower(k.Raw)) // nothing, or another word, hides nothing
 	}
 	keys.flag(n, "disable-model-invocation")
 	if len(c.Names) > 0 {

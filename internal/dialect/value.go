@@ -28,7 +28,7 @@ func (s keySet) text(names ...string) string {
 	return strings.TrimSpace(k.Raw)
 }
 
-// flag gives a truth value; a word that is none is noted and counts as false.
+// flag gives a truth value; a word that is none is noted, and is false.
 func (s keySet) flag(n *notes, name string) bool {
 	k, ok := s.get(name)
 	if !ok || k.Value == nil {
