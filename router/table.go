@@ -89,6 +89,7 @@ func Scan(aliases map[string]string, sources ...Source) (*Table, error) {
 		t.spell(name, goal)
 	}
 	t.shorten()
+	t.shortenScoped(scoped)
 	return t, t.alias(aliases)
 }
 
@@ -113,6 +114,25 @@ func (t *Table) shorten() {
 			if t.byName[short] == nil {
 				t.byName[short] = t.byName[names[0]]
 			}
+			delete(t.several, short)
+		}
+	}
+}
+
+// shortenScoped does the same behind a scope: /user:commit is git/commit.md of the person, if that is the only commit there.
+func (t *Table) shortenScoped(scoped map[string]*target) {
+	for _, name := range slices.Sorted(maps.Keys(scoped)) {
+		scope, rest, _ := strings.Cut(name, ":")
+		if at := strings.LastIndexByte(rest, ':'); at >= 0 && scoped[name].short {
+			short := scope + rest[at:]
+			t.several[short] = append(t.several[short], name)
+		}
+	}
+	for short, names := range t.several {
+		if len(names) == 1 {
+			t.spell(short, scoped[names[0]])
+		}
+		if len(names) == 1 || t.byName[short] != nil {
 			delete(t.several, short)
 		}
 	}
