@@ -11,6 +11,7 @@ import (
 
 	"tercet/formats"
 	"tercet/router"
+	"tercet/subagents/builtin"
 )
 
 // repl reads lines: with a prompt on a terminal, else one command a line up to the first failure.
@@ -58,11 +59,29 @@ func (a *app) entry(ctx context.Context, line string) error {
 	case line == "":
 		return nil
 	case line == "?":
-		return a.slash(ctx, router.Line{Raw: "/help"})
+		return errors.Join(a.menu(ctx), a.forget())
 	case !strings.HasPrefix(line, "/"):
 		return &formats.Failure{Code: formats.CodeUsage, Message: "commands start with '/'", Help: fmt.Sprintf("did you mean /task %q?", line)}
 	}
 	return errors.Join(a.slash(ctx, router.Line{Raw: line}), a.forget())
+}
+
+// menu lists the commands, also where a file has taken the name of /help.
+func (a *app) menu(ctx context.Context) error {
+	w, err := a.world(ctx)
+	if err != nil {
+		return err
+	}
+	line := router.Line{Raw: "/help"}
+	if r, err := w.table.Route(line); err == nil && r.Source == librarySource {
+		return a.slash(ctx, line)
+	}
+	ret, err := builtin.Reference{Catalog: w.catalog}.Run(ctx, formats.Request{})
+	if err != nil {
+		return err
+	}
+	a.answerText(ret.Summary, ret.Text)
+	return nil
 }
 
 // forget lets the next line see the files as they are then: a command may have written a command.
