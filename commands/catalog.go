@@ -26,6 +26,8 @@ type Catalog struct {
 	Stamp   func(source, file string) (Stamp, error)
 	Env     string
 	Now     func() time.Time
+	// Find gives the command that a name leads to, in any of its spellings; nil: names are those of the entries.
+	Find func(name string) (Entry, error)
 }
 
 // List describes every command that is not hidden, by name. A file that does not compile is listed with what is wrong. A file
@@ -108,19 +110,17 @@ func (l *Library) describe(e Entry, src []byte) (*compile.Program, string, error
 // Text is the help of one command; `/name --help` shows the same.
 func (c *Catalog) Text(name string) (string, error) {
 	name = strings.TrimPrefix(name, "/")
+	if c.Find != nil {
+		e, err := c.Find(name)
+		if err != nil {
+			return "", err
+		}
+		return c.TextOf(e)
+	}
 	names := make([]string, 0, len(c.Entries))
 	for _, e := range c.Entries {
 		if e.Name == name {
-			if c, ok, err := c.Library.Prompt(e.Source, e.File); err != nil {
-				return "", err
-			} else if ok {
-				return promptHelp(e, c), nil
-			}
-			prog, err := c.Library.Load(e.Source, e.File)
-			if err != nil {
-				return "", err
-			}
-			return help(e, prog), nil
+			return c.TextOf(e)
 		}
 		names = append(names, e.Name)
 	}
@@ -129,6 +129,20 @@ func (c *Catalog) Text(name string) (string, error) {
 		help = "/help lists the commands"
 	}
 	return "", &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("unknown command '/%s'", name), Help: help}
+}
+
+// TextOf is the help of the command in a file, which another of the same name may hide.
+func (c *Catalog) TextOf(e Entry) (string, error) {
+	if c, ok, err := c.Library.Prompt(e.Source, e.File); err != nil {
+		return "", err
+	} else if ok {
+		return promptHelp(e, c), nil
+	}
+	prog, err := c.Library.Load(e.Source, e.File)
+	if err != nil {
+		return "", err
+	}
+	return help(e, prog), nil
 }
 
 // promptHelp is the help of a command of another tool.

@@ -35,6 +35,9 @@ func (e *explanation) promptText(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "\na prompt of %s: %s\n", e.prompt.Dialect, e.prompt.Rules())
+	for _, line := range unused(e.prompt) {
+		fmt.Fprintf(b, "%s\n", oneLine(line))
+	}
 	if e.pieces == nil {
 		for _, m := range marks(e.prompt) {
 			fmt.Fprintf(b, "%v line %v: %v\n", m["does"], m["line"], m["text"])

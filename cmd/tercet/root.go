@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/nearest"
@@ -130,7 +131,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		return err
 	}
 	if asksHelp(route) {
-		return w.explainCommand(route.Name)
+		return w.explainCommand(route)
 	}
 	w.tellShadows(route)
 	if err := w.trustFirst(ctx, route); err != nil {
@@ -138,7 +139,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	}
 	ret, err := w.handle(ctx, line, route.Name)
 	if unknown := (*argspec.UsageError)(nil); errors.As(err, &unknown) && unknown.Fault == argspec.UnknownFlag && unknown.Got == "--help" {
-		return w.explainCommand(route.Name) // behind other words, where it is no part of a text
+		return w.explainCommand(route) // behind other words, where it is no part of a text
 	}
 	if err != nil {
 		return err
@@ -159,12 +160,12 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 }
 
 // explainCommand prints the help of a slash command.
-func (w *world) explainCommand(name string) error {
-	text, err := w.catalog.Text(name)
+func (w *world) explainCommand(r router.Route) error {
+	text, err := w.catalog.TextOf(commands.Entry{Name: r.Name, File: r.File, Source: r.Source})
 	if err != nil {
 		return err
 	}
-	w.app.answerText("/"+name, text)
+	w.app.answerText("/"+r.Name, text)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tercet/commands"
 	"tercet/formats"
 	"tercet/internal/dialect"
 	"tercet/internal/nearest"
@@ -46,7 +47,7 @@ func (w *world) which(line string, show bool) error {
 	}
 	out := map[string]any{
 		"schema": "tercet.which/1", "command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
-		"names": w.spellings(r),
+		"names": w.spellings(r), "shadowed_by": w.shadowedBy(r),
 	}
 	if foreign {
 		out["scope"] = w.library.Foreign[r.Source].Scope
@@ -68,10 +69,16 @@ func (w *world) which(line string, show bool) error {
 	for _, s := range r.Shadows {
 		w.app.term.answer("shadows %s", s)
 	}
+	if by := w.shadowedBy(r); by != "" {
+		w.app.term.answer("shadowed by %s: call it as %s", by, strings.Join(w.spellings(r), " or "))
+	}
 	if !foreign {
 		return nil
 	}
 	w.app.term.answer("arguments: %s", c.Rules())
+	for _, line := range unused(c) {
+		w.app.term.answer("%s", line)
+	}
 	if show {
 		for _, m := range marks(c) {
 			w.app.term.answer("%v line %v: %v", m["does"], m["line"], m["text"])
@@ -98,6 +105,33 @@ func (a *app) notRouted(schema string, err error) error {
 	}
 	a.term.json(out)
 	return shown{formats.ExitFor(formats.CodeUsage)}
+}
+
+// findCommand gives the command that a name without its slash leads to.
+func (w *world) findCommand(name string) (commands.Entry, error) {
+	r, err := w.table.Route(router.Line{Words: []string{"/" + name}})
+	return commands.Entry{Name: r.Name, File: r.File, Source: r.Source}, err
+}
+
+// shadowedBy is the file that has the plain name of a command which was found under another; empty: none.
+func (w *world) shadowedBy(r router.Route) string {
+	first, err := w.table.Route(router.Line{Words: []string{"/" + r.Name}})
+	if err != nil || first.Source == r.Source && first.File == r.File {
+		return ""
+	}
+	return first.Source + "/" + first.File
+}
+
+// unused says which wishes of a file of another tool are not followed.
+func unused(c *dialect.Command) []string {
+	var out []string
+	if c.Model != "" {
+		out = append(out, "model "+c.Model+" is not used: the subagent that does it has its own")
+	}
+	if len(c.Tools) > 0 {
+		out = append(out, "tools "+strings.Join(c.Tools, ", ")+" are not used: the subagent that does it has its own")
+	}
+	return out
 }
 
 // spellings are the names that lead to the same file.

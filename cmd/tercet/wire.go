@@ -322,7 +322,7 @@ func (w *world) rescan() error {
 			Open: w.open, NewRun: newRunID, Config: w.runConfig, Warn: w.warn, Inject: w.inject, Admit: w.admit, Dir: filepath.ToSlash(w.dir),
 			Readers: &syntax.Readers{},
 		}
-		w.catalog = &commands.Catalog{Library: w.library, Cache: w.app.catalogCache(w.dir), Stamp: w.stamp, Now: clock{}.Now}
+		w.catalog = &commands.Catalog{Library: w.library, Cache: w.app.catalogCache(w.dir), Stamp: w.stamp, Now: clock{}.Now, Find: w.findCommand}
 	}
 	w.table, w.sources, w.library.Foreign = table, sources, foreign.places
 	w.catalog.Entries = nil
