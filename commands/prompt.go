@@ -180,7 +180,7 @@ func written(pieces []dialect.Output) string {
 		case o.Script != nil:
 			b.WriteString(o.Script.Source)
 		case o.Include != nil:
-			b.WriteString(o.Include.Source)
+			b.WriteString(o.Include.Text())
 		default:
 			b.WriteString(o.Text)
 		}

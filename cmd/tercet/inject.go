@@ -44,12 +44,14 @@ type injection struct {
 	pieces  []dialect.Output
 	files   map[*dialect.File][]included
 	sum     int
+	nothing map[*dialect.File]string // why a reference brings nothing, where that is no matter of course
+	behind  map[string]bool          // files that were put behind the text
 }
 
 // inject runs the commands and reads the files of a prompt after a person agreed to exactly these, with these arguments.
 // References to files that are not there stay as they are written; commands that may not run leave a remark in their place.
 func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (string, error) {
-	in := &injection{w: w, command: c, pieces: pieces, files: map[*dialect.File][]included{}}
+	in := &injection{w: w, command: c, pieces: pieces, files: map[*dialect.File][]included{}, nothing: map[*dialect.File]string{}, behind: map[string]bool{}}
 	for _, o := range pieces {
 		if o.Include != nil {
 			in.find(o.Include)
@@ -79,12 +81,20 @@ func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.C
 // find reads what a reference means. Outside of the project root, and for what is not there, it means nothing.
 func (in *injection) find(f *dialect.File) {
 	name := path.Clean(strings.TrimPrefix(f.Path, "./"))
-	if name == "." && !f.Inline || !filepath.IsLocal(filepath.FromSlash(name)) {
+	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.HasPrefix(name, "~/") {
+		in.nothing[f] = "leads out of the project"
+		return
+	}
+	if name == "." && !f.Inline {
 		return
 	}
 	tree := in.w.root.FS()
 	info, err := fs.Stat(tree, name)
 	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		in.nothing[f] = "cannot be reached inside of the project"
+	case err != nil && (f.Inline || strings.Contains(name, "/") && path.Ext(name) != ""): // another word behind @ may be anything
+		in.nothing[f] = "is not there"
 	case err != nil:
 	case info.Mode().IsRegular():
 		in.take(f, tree, name)
@@ -266,10 +276,10 @@ func (in *injection) run(ctx context.Context, inv formats.Invocation, s *dialect
 func (in *injection) put(text, behind *strings.Builder, f *dialect.File) {
 	list := in.files[f]
 	if !f.Inline || len(list) == 0 {
-		text.WriteString(f.Source)
+		text.WriteString(f.Text())
 	}
-	if f.Inline && len(list) == 0 {
-		in.w.app.term.note("warning: %s:%d: %s is not there; it stays as it is written", in.command.File, f.Pos.Line, f.Path)
+	if reason := in.nothing[f]; len(list) == 0 && reason != "" {
+		in.w.app.term.note("warning: %s:%d: %s %s; it stays as it is written", in.command.File, f.Pos.Line, f.Path, reason)
 	}
 	for _, one := range list {
 		if f.Inline && len(list) == 1 {
@@ -279,6 +289,10 @@ func (in *injection) put(text, behind *strings.Builder, f *dialect.File) {
 		to := behind
 		if f.Inline {
 			to = text
+		} else if in.behind[one.path] {
+			continue // it stands there already
+		} else {
+			in.behind[one.path] = true
 		}
 		fmt.Fprintf(to, "\n\n<file path=%q>\n%s\n</file>", one.path, bytes.TrimRight(one.data, "\n"))
 	}

@@ -44,6 +44,14 @@ type File struct {
 	Pos    formats.Pos
 }
 
+// Text is the reference as the agent reads it where it stays: with the arguments filled in.
+func (f *File) Text() string {
+	if f.Inline {
+		return f.Source
+	}
+	return "@" + f.Path
+}
+
 // Expand fills the arguments in. Each piece of the file is looked at once; what was filled in never is. The error is a
 // *UsageError.
 func (c *Command) Expand(a Args) ([]Output, error) {
