@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tercet/commands/syntax"
+	"tercet/formats"
 )
 
 // Expand writes every plain sentence of a file out as the block that it was compiled to, and returns the new text; a file
@@ -171,14 +172,41 @@ func (e *expansion) declarations() {
 			e.lowest(a, *e.prog.Args[i].Min)
 		}
 	}
-	if e.prog.Allow == nil || e.prog.During != nil || e.file.Args.Allow != nil || len(e.file.Sentences) == 0 {
+	e.allows()
+}
+
+// allows writes the statuses from which the command starts into the block `yaml args`, where `during` does not say the same.
+func (e *expansion) allows() {
+	args := &e.file.Args
+	if e.prog.Allow == nil || args.Allow != nil {
 		return
 	}
-	last := e.file.Sentences[len(e.file.Sentences)-1].Pos.Line
-	if say := e.sentenceLine(); say > 0 {
-		last = say
+	if d := e.prog.During; d != nil && slices.Equal(e.prog.Allow, formats.MovesInto(d.Status)) {
+		return
 	}
-	e.insert[last] = append(e.insert[last], "", "```yaml args", "allow: ["+joinStatuses(e.prog.Allow)+"]", "```", "")
+	allow := "allow: [" + joinStatuses(e.prog.Allow) + "]"
+	block := []string{"", "```yaml args", allow, "```", ""}
+	title, workflow := e.heading("argument parsing"), e.heading("workflow execution")
+	switch say := e.sentenceLine(); {
+	case !args.Pos.IsZero():
+		e.insert[args.Pos.Line] = append(e.insert[args.Pos.Line], allow)
+	case say > 0:
+		e.insert[say] = append(e.insert[say], block...)
+	case title > 0:
+		e.insert[title] = append(e.insert[title], block...)
+	default:
+		e.insert[workflow-1] = append(append(e.insert[workflow-1], "", "## Argument Parsing"), block...)
+	}
+}
+
+// heading is the line of the section of this name, 0 without one.
+func (e *expansion) heading(name string) int {
+	for i, line := range e.lines {
+		if rest, ok := strings.CutPrefix(line, "## "); ok && strings.EqualFold(strings.TrimSpace(rest), name) {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // sentenceLine is the last line of the sentences of Argument Parsing.
