@@ -178,7 +178,7 @@ func (c *compiler) syntax(err error) error {
 		return c.fail(s.unclosed, "string without its closing quote", "")
 	}
 	if pe.Token == "" {
-		return c.fail(len(c.src), "unexpected end of the query", "")
+		return c.fail(len(strings.TrimRight(c.src, "\r\n")), "unexpected end of the query", "") // not on the line below
 	}
 	at := max(pe.Offset-len(pe.Token), 0)
 	return c.fail(at, msg, c.habit(at, pe.Token))

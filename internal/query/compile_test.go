@@ -69,6 +69,7 @@ func TestCompileErrors(t *testing.T) {
 		{`.a === 1`, query.Options{}, []found{{5, `unexpected token "="`, "=="}}},
 		{`.a == 'x'`, query.Options{}, []found{{6, `unexpected token "'"`, `"`}}},
 		{`if .a else 1 end`, query.Options{}, []found{{6, `unexpected token "else"`, "then"}}},
+		{".a ==\n  1 +\n", query.Options{}, []found{{11, "unexpected end of the query", ""}}},
 		{`"a\(1`, query.Options{}, []found{{5, "unexpected end of the query", ""}}},
 		{`. + "a`, query.Options{}, []found{{4, "string without its closing quote", ""}}},
 		{`"\q"`, query.Options{}, []found{{1, `invalid escape sequence "\q" in string literal`, ""}}},
