@@ -57,7 +57,28 @@ func endsAlways(op *Op) bool {
 			return ch.Target == nil || ch.Target.If != nil || slices.Contains([]TargetKind{ToNext, ToRedo, ToRollback}, ch.Target.Kind)
 		})
 	}
-	return op.Return != nil && len(op.On) == 0
+	return op.Return != nil && len(op.On) == 0 || leadsAway(op)
+}
+
+// leadsAway tells whether a rule takes every passing outcome somewhere else, and none of the others goes on.
+func leadsAway(op *Op) bool {
+	if len(op.On) == 0 || op.Do == nil {
+		return false
+	}
+	for _, o := range outcomesOf(op) {
+		at := slices.IndexFunc(op.On, func(r Rule) bool { return r.Outcome == o })
+		if at < 0 {
+			if o.Passes() {
+				return false
+			}
+			continue
+		}
+		first := op.On[at].Targets[0]
+		if first.If != nil || first.Max > 0 || first.Back || !slices.Contains([]TargetKind{ToGoto, ToFail, ToReturn}, first.Kind) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(op.On, func(r Rule) bool { return r.Class != "" })
 }
 
 // step compiles a step with a block.

@@ -163,6 +163,10 @@ func TestFlows(t *testing.T) {
 			src: flow("", "", "- {id: a, delegate: worker}\n- {id: b, delegate: judge, on: {rejected: {goto: a}}}"), by: returns{"b": {no("x")}},
 			want: "a b a b a b a b", end: "failed 7 LIMIT:",
 		},
+		"goto after work that was done": {
+			src:  flow("limits: {visits: 1}\n", "", "- {id: a, delegate: worker}\n- {id: b, delegate: worker, on: {completed: {goto: a}}}"),
+			want: "a b a b", end: "failed 7 LIMIT: step 'a' was entered by goto more often than 1 times",
+		},
 		"goto jumps forward": {
 			src:  flow("", "", "- {id: a, delegate: worker, on: {completed: {goto: d}}}\n- {id: b, delegate: worker}\n- {id: g, do: [{id: c, delegate: worker}, {id: d, delegate: worker}]}\n- {id: e, delegate: worker}"),
 			want: "a d e", end: "completed 0: ",
