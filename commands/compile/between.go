@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -218,6 +219,10 @@ func (c *compiler) defaultRules(s *syntax.Step, op *Op, possible []formats.Outco
 		if slices.Contains(ruleClasses(), r.Status.Text) {
 			outcome = formats.OutcomeFailed
 		}
+		c.defaulted.rules = true
+		if slices.Contains(possible, outcome) {
+			c.defaulted.words = append(c.defaulted.words, r.Status.Text)
+		}
 		if own || !slices.Contains(possible, outcome) && slices.Contains(formats.Outcomes(), outcome) {
 			continue
 		}
@@ -253,4 +258,34 @@ type defaulted struct {
 	whole  again[*Value] // of a delegation without an input of its own to a subagent that takes anything
 	on     []again[*Rule]
 	expect again[*Expect]
+	fields []string // of with: those that a worker takes
+	words  []string // of on: outcomes that a worker can have
+	inputs bool     // a worker has been asked for its inputs
+	rules  bool     // and one for its outcomes
+}
+
+// checkDefaults: what the defaults give is taken by some worker, and what they say of an outcome is said of one that there is.
+func checkDefaults(c *compiler) {
+	d := c.file.Defaults
+	if d == nil || len(c.file.Unread) > 0 || slices.ContainsFunc(c.agents, func(a asked) bool { return !a.ok }) {
+		return
+	}
+	for _, f := range d.With {
+		if !c.defaulted.inputs || slices.Contains(c.defaulted.fields, f.Key.Text) {
+			continue
+		}
+		var names []string
+		for _, a := range c.agents {
+			if !a.info.Builtin {
+				names = slices.AppendSeq(names, maps.Keys(a.info.Inputs))
+			}
+		}
+		slices.Sort(names)
+		c.report(f.Key.Pos, CodeInput, nearest.Help(f.Key.Text, slices.Compact(names)), "no worker of the file takes an input '%s'", f.Key.Text)
+	}
+	for _, r := range d.On {
+		if word := r.Status.Text; c.defaulted.rules && slices.Contains(formats.Outcomes(), formats.Outcome(word)) && !slices.Contains(c.defaulted.words, word) {
+			c.report(r.Status.Pos, CodeOutcome, "remove it", "no worker that takes the rules of the defaults can end %s", word)
+		}
+	}
 }

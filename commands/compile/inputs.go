@@ -73,8 +73,12 @@ func (c *compiler) defaultInput(list []syntax.Field, agent *formats.AgentInfo) *
 		c.defaulted.with = make([]again[*Value], len(c.file.Defaults.With))
 	}
 	out.Fields = c.made.fields.List(len(c.defaulted.with))
+	c.defaulted.inputs = true
 	for i, f := range c.file.Defaults.With {
 		_, listed := agent.Inputs[f.Key.Text]
+		if listed || agent.Inputs == nil {
+			c.defaulted.fields = append(c.defaulted.fields, f.Key.Text)
+		}
 		given := slices.ContainsFunc(list, func(o syntax.Field) bool { return o.Key.Text == f.Key.Text })
 		if !given && (listed || agent.Inputs == nil) {
 			v := once(c, &c.defaulted.with[i], func() *Value { return c.value(f.Value) })

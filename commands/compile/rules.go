@@ -216,7 +216,7 @@ func (c *compiler) redo(w syntax.Word) {
 
 // checks is the list of what is verified over the whole file once every step is compiled.
 func checks() []func(*compiler) {
-	return []func(*compiler){checkReachable, checkErrors, checkTier, checkBetween, checkWorkflow}
+	return []func(*compiler){checkReachable, checkErrors, checkTier, checkBetween, checkDefaults, checkWorkflow}
 }
 
 func checkReachable(c *compiler) {
