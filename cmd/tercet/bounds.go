@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/outline"
@@ -32,7 +31,9 @@ func (w *world) facts(name string) outline.Facts {
 		return outline.Facts{}
 	}
 	f := outline.Facts{Free: def.Info.Builtin, Cost: def.Limits.Cost}
-	if flow, ok := agent.(*commands.Workflow); ok {
+	if flow, ok := agent.(interface {
+		Program() (*compile.Program, error)
+	}); ok {
 		if prog, err := flow.Program(); err == nil {
 			f.Program = prog
 		}
