@@ -47,6 +47,9 @@ func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Con
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}, Abort: w.app.signals.hardContext(),
 		Diff: w.diff,
 	}
+	if !inv.DryRun && w.app.flags.stubs != "" {
+		return cfg, usage("--stubs belongs to --dry-run: a run asks its subagents")
+	}
 	if inv.DryRun {
 		var err error
 		if cfg.Stubs, err = w.stubs(w.app.flags.stubs); err != nil {

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 type dryRun struct {
 	on      bool
 	returns map[string][]formats.Return // given for steps and subagents, taken in order
+	taken   []string                    // keys of returns that were taken
 	stubbed []string                    // ids whose results are stubs
 	tainted []string                    // variables that were made of such results
 	lines   []string
@@ -83,9 +85,15 @@ func (d *dryRun) given(c call) (formats.Return, bool) {
 		if len(list) > 1 {
 			d.returns[key] = list[1:]
 		}
+		d.taken = append(d.taken, key)
 		return list[0], true
 	}
 	return formats.Return{}, false
+}
+
+// left lists the keys of returns that nothing asked for, in order.
+func (d *dryRun) left() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.returns)), func(key string) bool { return slices.Contains(d.taken, key) })
 }
 
 // decides tells whether the result of a step is known, so that a rule over it may be followed.

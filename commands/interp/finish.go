@@ -21,6 +21,9 @@ const (
 func (r *run) finish(ctx context.Context, ret formats.Return) formats.Return {
 	r.after, r.feedback = true, nil
 	if r.dry.on {
+		for _, key := range r.dry.left() {
+			r.warn("nothing took the return given for '%s': no such step or subagent was reached", key)
+		}
 		r.stamp(&ret)
 		return r.dry.tell(ret)
 	}

@@ -30,7 +30,7 @@ const (
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without a person stops.
 func (r *run) limitGate(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
 	path := sc.path + op.ID
-	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", r.limits.Rollbacks, res.ret.Summary)
+	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", r.limits.Rollbacks, r.closing(op, res).Summary)
 	if r.after || r.dry.on || r.cfg.AutoApprove {
 		return &ending{ret: r.limited(op, res, why), told: true}, nil
 	}
@@ -93,7 +93,7 @@ func (r *run) consult(ctx context.Context, sc *scope, op *compile.Op, res result
 		to = t.Ask[at]
 	}
 	key := strings.Join([]string{path, to.Name, question}, "\x00")
-	if r.asked[path] >= mostAsked(t) || r.questions[key] || r.dry.on {
+	if r.asked[path] >= mostAsked(t) || r.questions[key] || r.dry.on && len(r.dry.returns[to.Name]) == 0 {
 		return r.engineGate(ctx, sc, op, res)
 	}
 	r.asked[path]++
