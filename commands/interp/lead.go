@@ -263,6 +263,9 @@ func (r *run) limited(op *compile.Op, res result, why string) formats.Return {
 		if why != "" {
 			first.Message, ret.Summary = why, why
 		}
+		if first.Recommendation == "" {
+			first.Recommendation = "the file allows no further round: put right what was found last and run it again, or let the file allow more"
+		}
 		if res.outcome.Passes() {
 			ret.Errors = nil // nothing failed but the limit
 		}
