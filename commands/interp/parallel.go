@@ -88,19 +88,25 @@ func (r *run) predicate(ctx context.Context, sc *scope, e *compile.Expr, childre
 	}
 }
 
-// joined is the result of several children: their issues and artifacts in order, and the words of the first that did not
-// pass.
+// joined is the result of several children: their issues and artifacts in order, and the words of the first that came
+// to the same outcome, else of the first that did not pass.
 func (r *run) joined(outcome formats.Outcome, ops []*compile.Op, results []result, children []any) result {
 	ret := formats.Return{Status: formats.StatusCompleted}
-	passed := 0
+	passed, ran := 0, 0
+	decided := false
 	for i, res := range results {
+		if res.outcome == formats.OutcomeSkipped {
+			continue
+		}
+		ran++
 		ret.Issues = append(ret.Issues, res.ret.Issues...)
 		ret.Artifacts = append(ret.Artifacts, res.ret.Artifacts...)
 		if res.outcome.Passes() {
 			passed++
 			continue
 		}
-		if ret.Summary == "" {
+		if ret.Summary == "" || res.outcome == outcome && !decided {
+			decided = res.outcome == outcome
 			ret.Summary, ret.Errors, ret.Class = ops[i].ID+": "+res.ret.Summary, res.ret.Errors, res.ret.Class
 			ret.BlockedReason, ret.BlockedTarget = res.ret.BlockedReason, res.ret.BlockedTarget
 		}
@@ -110,11 +116,11 @@ func (r *run) joined(outcome formats.Outcome, ops []*compile.Op, results []resul
 			})
 		}
 	}
-	if outcome.Passes() || ret.Summary == "" {
-		ret.Summary = fmt.Sprintf("%d of %d passed", passed, len(results))
-		if !outcome.Passes() {
-			ret.Summary += ", and 'merge' asks for more"
-		}
+	switch {
+	case outcome.Passes():
+		ret.Summary = fmt.Sprintf("%d of %d passed", passed, ran)
+	case ret.Summary == "":
+		ret.Summary = fmt.Sprintf("%d of %d passed, and 'merge' asks for more", passed, ran)
 	}
 	value := resultOf(ret, 1)
 	value["status"], value["children"] = outcome.String(), children

@@ -191,6 +191,9 @@ func TestParallelEnds(t *testing.T) {
 		"true takes everything":    {"'true'", returns{"a": {no("x")}, "b": {no("y")}, "c": {no("z")}}, "completed 0: completed 3"},
 		"a predicate that breaks":  {"'.[0].status | error'", nil, "failed 1 VALIDATION_FAILED"},
 		"one is blocked":           {"", returns{"b": {blocked("which?")}}, "blocked 75: b: which?"},
+		"a rejection decides":      {"", returns{"a": {blocked("which?")}, "b": {no("x")}}, "failed 5 REJECTED: b: rejected"},
+		"a failure decides":        {"", returns{"a": {blocked("which?")}, "b": {failing(formats.CodeTimeout, "slow")}}, "failed 124 TIMEOUT: b: slow"},
+		"more is asked for":        {"'(length > 9)'", nil, "failed 5 REJECTED: 3 of 3 passed, and 'merge' asks for more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
