@@ -65,7 +65,7 @@ func Codes() []Code {
 		{CodeUnreachable, "no path leads to this step"},
 		{CodeTier, "not a tier of the file, or nothing gives $tier"},
 		{CodeOutcome, "an outcome that the step cannot have"},
-		{CodeBareMerge, "a bare all or any, which holds for any children"},
+		{CodeBareMerge, "a bare all or any, which holds for any children, or a quorum that they cannot have"},
 		{CodeNoChildren, "parallel without children"},
 		{CodeStatus, "not a task status, or not one that may stand here"},
 		{CodeTransition, "a change of status that the transition table does not have"},

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"tercet/commands/syntax"
@@ -12,7 +13,7 @@ import (
 
 // parallel compiles the children of a step that run side by side. Afterwards each is known by its name.
 func (c *compiler) parallel(a *syntax.Parallel, s *syntax.Step, id string) Action {
-	p := &Parallel{Merge: c.merge(a.Merge)}
+	p := &Parallel{Merge: c.merge(a.Merge, len(a.Children))}
 	outer, last, under := c.scope, c.last, c.under
 	c.scope = c.enter(id, "")
 	c.under = append(slices.Clone(under), c.inherit(s))
@@ -91,8 +92,8 @@ func (c *compiler) group(a *syntax.Group, s *syntax.Step) Action {
 	return g
 }
 
-// merge compiles the predicate over the children. A bare all or any holds for any objects in jq.
-func (c *compiler) merge(e *syntax.Expr) *Expr {
+// merge compiles the predicate over at most so many children. A bare all or any holds for any objects in jq.
+func (c *compiler) merge(e *syntax.Expr, most int) *Expr {
 	if e == nil {
 		return nil
 	}
@@ -108,7 +109,21 @@ func (c *compiler) merge(e *syntax.Expr) *Expr {
 	if out != nil && slices.ContainsFunc(out.Code.Calls(), func(f query.Call) bool { return f.Args == 0 && (f.Name == "all" || f.Name == "any") }) {
 		c.report(e.Pos, CodeBareMerge, "write all(approved) or any(approved)", "'all' or 'any' without a condition is true for any children")
 	}
+	c.quorum(e, most)
 	return out
+}
+
+// quorum refuses a number that is written down and that the children cannot reach, or that none of them is needed for.
+func (c *compiler) quorum(e *syntax.Expr, most int) {
+	const word = "quorum("
+	at := strings.Index(e.Src, word)
+	if at < 0 {
+		return
+	}
+	text, _, _ := strings.Cut(e.Src[at+len(word):], ")")
+	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && (n < 1 || most > 0 && n > most) {
+		c.report(e.At(at+len(word)), CodeBareMerge, "it is how many of the children must pass", "expected quorum from 1 to %d, got %d", max(1, most), n)
+	}
 }
 
 // publish lowers `publish` to a call of the git-workflow-manager.

@@ -89,6 +89,9 @@ func (c *compiler) rule(r syntax.Rule, op *Op, possible []formats.Outcome) *Rule
 	}
 	out.Targets = c.made.targetRefs.List(len(r.Targets))
 	for _, t := range r.Targets {
+		if t.Kind == syntax.ToAsk && out.Outcome != formats.OutcomeBlocked {
+			c.report(t.Pos, CodeOutcome, "write blocked: {ask: ...}; for "+word+" there is redo", "'ask' sends the question of a blocked step, got %s", word)
+		}
 		out.Targets = append(out.Targets, c.target(t))
 	}
 	return out

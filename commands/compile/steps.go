@@ -350,7 +350,7 @@ func changesStatus(with []syntax.Field) bool {
 }
 
 func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action {
-	f := &Foreach{In: c.expr(a.In), As: a.As.Text, Side: max(1, a.Parallel), Rule: c.merge(a.Merge)}
+	f := &Foreach{In: c.expr(a.In), As: a.As.Text, Side: max(1, a.Parallel), Rule: c.merge(a.Merge, formats.DefaultElements)}
 	f.Merge = a.Merge != nil
 	if f.As == "" {
 		f.As = "item"
