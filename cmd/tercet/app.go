@@ -30,6 +30,7 @@ type app struct {
 	accepted  map[string]bool // manifests that the person agreed to, by hash
 	demoDir   string          // the folder that the demo made, which it trusts
 	toldTrust bool
+	told      map[string]bool // notes that are told once
 }
 
 // engineFlags stand before the slash word and concern the engine.

@@ -12,9 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"tercet/formats"
 	"tercet/internal/dialect"
-	"tercet/internal/jsonx"
 )
 
 // commandPlaces lists where commands of other tools lie, in order of precedence: the project's, those of the folders around
@@ -231,74 +229,6 @@ func plainJSON(src []byte) []byte {
 		}
 	}
 	return out
-}
-
-// appendConfig adds the commands that a configuration of opencode holds, as if each were a file.
-func (a *app) appendConfig(list []presentPlace, tree fs.FS, name string, p dialect.Place) []presentPlace {
-	info, err := fs.Stat(tree, name)
-	if err != nil || !info.Mode().IsRegular() {
-		return list
-	}
-	type entry struct {
-		Template    string `json:"template"`
-		Description string `json:"description"`
-		Agent       string `json:"agent"`
-		Model       string `json:"model"`
-		Subtask     *bool  `json:"subtask"`
-	}
-	var config struct {
-		Command  map[string]entry `json:"command"`
-		Commands map[string]entry `json:"commands"`
-	}
-	if !readConfig(tree, name, &config) {
-		a.term.note("%s is not JSON; its commands are left out", p.Label)
-		return list
-	}
-	places := map[string]located{}
-	text, err := readSome(tree, name)
-	if err != nil {
-		return list
-	}
-	text = plainJSON(text)
-	parsed, unsure := jsonx.Parse(text, jsonx.Limits{Duplicates: true}) // what it refuses has no places
-	files, all := held{}, map[string]entry{}
-	maps.Copy(all, config.Commands)
-	maps.Copy(all, config.Command)
-	for command, e := range all {
-		if command == "" || e.Template == "" {
-			continue
-		}
-		var made strings.Builder
-		made.WriteString("---\n")
-		for _, pair := range [][2]string{{"description", e.Description}, {"agent", e.Agent}, {"model", e.Model}} {
-			if pair[1] != "" {
-				value, err := json.Marshal(pair[1])
-				if err != nil {
-					continue
-				}
-				made.WriteString(pair[0] + ": " + string(value) + "\n")
-			}
-		}
-		if e.Subtask != nil && *e.Subtask {
-			made.WriteString("subtask: true\n")
-		}
-		made.WriteString("---\n" + e.Template)
-		file := strings.ReplaceAll(command, "/", ":") + ".md"
-		if l, ok := locate(parsed, text, command); ok && unsure == nil {
-			places[file] = l
-		}
-		files[file] = &heldFile{name: file, data: []byte(made.String()), time: info.ModTime()}
-	}
-	if len(files) == 0 {
-		return list
-	}
-	p.At = func(file string, at formats.Pos) formats.Pos {
-		if l, ok := places[file]; ok {
-			return l.at(at)
-		}
-		return formats.Pos{Line: 1, Col: 1}
-	}
-	return append(list, presentPlace{p, files})
 }
 
 // held is a folder of files that are kept in memory, without folders in it.

@@ -30,7 +30,7 @@ func locate(config *jsonx.Value, src []byte, name string) (located, bool) {
 			}
 			l := located{src: src, key: m.KeyStart, template: m.Value.Get("template")}
 			for _, key := range headKeys() {
-				if v := m.Value.Get(key); v != nil && !isZero(v) {
+				if v := m.Value.Get(key); v != nil && hasLine(key, v) {
 					l.heads = append(l.heads, v.Start)
 				}
 			}
@@ -43,10 +43,14 @@ func locate(config *jsonx.Value, src []byte, name string) (located, bool) {
 // headKeys are the keys that stand in the frontmatter of a command out of a configuration, in their order.
 func headKeys() []string { return []string{"description", "agent", "model", "subtask"} }
 
-func isZero(v *jsonx.Value) bool {
+// hasLine tells whether the frontmatter has a line for a value: it is of the right type and not empty.
+func hasLine(key string, v *jsonx.Value) bool {
 	text, isText := v.Str()
 	on, isBool := v.Bool()
-	return isText && text == "" || isBool && !on || v.Is(jsonx.Null)
+	if key == "subtask" {
+		return isBool && on
+	}
+	return isText && text != ""
 }
 
 // at gives the place in the configuration of a place in the text that was made of it.
