@@ -192,11 +192,22 @@ func (c *compiler) jump(t *syntax.Target, out *Target) {
 	case c.inErrors || c.betweens.host != nil:
 		c.report(w.Pos, CodeRedo, "write it in the workflow", "a step here cannot jump")
 	case c.outsideLoop(w.Text) != nil:
-		loop := c.outsideLoop(w.Text)[0]
-		c.report(w.Pos, CodeRedo, "name the loop '"+loop+"'", "step '%s' lies in a loop that this step is not in", w.Text)
+		c.outside(w)
 	case c.scope.inside(w.Text):
 		c.report(w.Pos, CodeRedo, "name steps of its body", "step '%s' is the loop around this step", w.Text)
 	}
+}
+
+// outside reports an id in a loop, or among the children of a step, that this step is not in.
+func (c *compiler) outside(w syntax.Word) {
+	around := c.outsideLoop(w.Text)[0]
+	if k := c.named(around); k != nil && k.step != nil {
+		if _, side := k.step.Action.(*syntax.Parallel); side {
+			c.report(w.Pos, CodeRedo, "name the parallel step '"+around+"'", "step '%s' is a child of parallel", w.Text)
+			return
+		}
+	}
+	c.report(w.Pos, CodeRedo, "name the loop '"+around+"'", "step '%s' lies in a loop that this step is not in", w.Text)
 }
 
 // redo checks one id that a target sends back to: the step stands before this one, in this sequence or one around it.
@@ -208,8 +219,7 @@ func (c *compiler) redo(w syntax.Word) {
 	case c.inErrors && c.scope.steps.of(w.Text) == nil:
 		c.report(w.Pos, CodeRedo, "name steps of Error Handling", "the workflow is over here, so step '%s' cannot be run again", w.Text)
 	case c.outsideLoop(w.Text) != nil:
-		loop := c.outsideLoop(w.Text)[0]
-		c.report(w.Pos, CodeRedo, "name the loop '"+loop+"'", "step '%s' lies in a loop that this step is not in", w.Text)
+		c.outside(w)
 	case c.scope.inside(w.Text):
 		c.report(w.Pos, CodeRedo, "name steps of its body", "step '%s' is the loop around this step", w.Text)
 	case c.scope.find(w.Text) == nil:
