@@ -221,10 +221,18 @@ func (c *compiler) treed(in *syntax.Word) {
 	}
 }
 
-// treeless reports work without a tree of those that are no workers: they act for the run, wherever it works.
+// treeless reports a tree where none is worked in, and work without one of those that are no workers: they act for the run, wherever it works.
 func (c *compiler) treeless(s *syntax.Step, op *Op) {
 	c.treed(s.In)
-	if s.In == nil || s.In.Text != "none" {
+	if s.In == nil {
+		return
+	}
+	check, checks := s.Action.(*syntax.Check)
+	if _, publishes := s.Action.(*syntax.Publish); publishes || checks && check.Expr != nil {
+		c.report(s.In.Pos, CodeCompanion, "remove it", "'in' belongs to a step that works in a tree")
+		return
+	}
+	if s.In.Text != "none" {
 		return
 	}
 	switch do := op.Do.(type) {
