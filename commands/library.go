@@ -1,11 +1,13 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -143,9 +145,10 @@ func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile
 	return runner.Run(ctx, prog, values, inv.Depth)
 }
 
-// runEach starts one run a task, in order, and stops at the first that does not pass.
+// runEach starts one run a task, in order, and stops at the first that does not pass. The text tells what each returned.
 func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values, tasks []int) (formats.Return, error) {
 	out := formats.Return{Status: formats.StatusCompleted}
+	var said []string
 	for i, n := range tasks {
 		if i > 0 {
 			inv.Run = l.NewRun()
@@ -157,15 +160,33 @@ func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *com
 		ret.Artifacts = append(out.Artifacts, ret.Artifacts...)
 		ret.Warnings = append(out.Warnings, ret.Warnings...)
 		ret.Tables = append(out.Tables, ret.Tables...)
+		ret.Metadata.Spawns += out.Metadata.Spawns
 		if !ret.Outcome().Passes() {
-			ret.Summary = fmt.Sprintf("task %d, %d of %d: %s", n, i+1, len(tasks), ret.Summary)
-			return ret, nil
+			return stoppedAt(ret, said, fmt.Sprintf("task %d, %d of %d: ", n, i+1, len(tasks))), nil
 		}
+		said = append(said, fmt.Sprintf("task %d: %s", n, cmp.Or(ret.Text, ret.Summary)))
 		out.Artifacts, out.Warnings, out.Tables, out.Errors = ret.Artifacts, ret.Warnings, ret.Tables, ret.Errors
 		out.Metadata, out.NextSteps = ret.Metadata, ret.NextSteps
 	}
 	out.Summary = fmt.Sprintf("/%s done for %d tasks", inv.Name, len(tasks))
+	out.Text = strings.Join(append(said, out.Summary), "\n")
 	return out, nil
+}
+
+// stoppedAt is the return of a range that stopped: that of the last run, which says of which task it is, behind what the runs
+// before it said.
+func stoppedAt(ret formats.Return, said []string, which string) formats.Return {
+	ret.Summary = which + ret.Summary
+	if ret.Text != "" {
+		said = append(said, which+ret.Text)
+	} else if ret.Status != formats.StatusFailed {
+		said = append(said, ret.Summary)
+	}
+	ret.Text = strings.Join(said, "\n")
+	if ret.Errors = slices.Clone(ret.Errors); len(ret.Errors) > 0 {
+		ret.Errors[0].Message = which + ret.Errors[0].Message
+	}
+	return ret
 }
 
 // exist asks for every task and path that the arguments name.
