@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,7 +161,11 @@ func (a *Agent) tools(keys keySet, n *notes) {
 		}
 	}
 	if k, ok := keys.get("permission"); ok {
-		denied(k, granted)
+		denied(k, granted, n)
+	}
+	if a.Dialect == Claude && keys.text("permissionMode") == "plan" { // such an agent only reads
+		delete(granted, toolWrite)
+		delete(granted, toolShell)
 	}
 	a.Tools = []string{}
 	for _, t := range all {
@@ -203,17 +208,36 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 	}
 }
 
-// denied takes away what a map of permissions denies as a whole; what it would ask about stays, and is asked by the runner.
-func denied(k Key, granted map[string]bool) {
+// denied takes away what a map of permissions denies; what it would ask about stays, and is asked by the runner. A pattern
+// denies a part, which cannot be held here: the whole is taken, and noted where the file allows another part.
+func denied(k Key, granted map[string]bool, n *notes) {
 	table, ok := k.Value.(map[string]any)
+	if k.Value == "deny" {
+		table, ok = map[string]any{"*": "deny"}, true
+	}
 	if !ok {
 		return
 	}
-	for name, v := range table {
-		if v == "deny" {
+	before := maps.Clone(granted)
+	for _, name := range slices.Sorted(maps.Keys(table)) { // "*" comes first: what is named goes before it
+		if v := table[name]; table["*"] == "deny" && (v == "allow" || v == "ask") {
 			for _, word := range toolWords(name) {
-				delete(granted, word)
+				granted[word] = before[word]
 			}
+		}
+		patterns, parts := table[name].(map[string]any)
+		denies, allows := table[name] == "deny", false
+		for _, v := range patterns {
+			denies, allows = denies || v == "deny", allows || v == "allow" || v == "ask"
+		}
+		if !denies {
+			continue
+		}
+		for _, word := range toolWords(name) {
+			delete(granted, word)
+		}
+		if parts && allows {
+			n.add(warnValue, k.Pos, "deny nothing of "+oneLine(name)+" to grant it", "permission denies a part of "+oneLine(name)+", which cannot be held here: all of it is taken")
 		}
 	}
 }

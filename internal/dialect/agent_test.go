@@ -41,6 +41,11 @@ func TestAgents(t *testing.T) {
 		{"no tools at all", dialect.Claude, "a.md", "---\nname: a\ndescription: d\ntools: []\n---\nDo.", "a", []string{}, nil},
 		{"a map of tools", dialect.OpenCode, "build.md", "---\ndescription: d\nmode: subagent\ntools:\n  write: false\n  bash: false\n---\nDo.", "build", []string{"read", "search", "net"}, nil},
 		{"permissions", dialect.OpenCode, "b.md", "---\ndescription: d\npermission:\n  bash: deny\n  edit: ask\n---\nDo.", "b", []string{"read", "search", "write", "net"}, nil},
+		{"permissions by pattern", dialect.OpenCode, "b.md", "---\ndescription: d\npermission:\n  bash: {\"*\": deny}\n---\nDo.", "b", []string{"read", "search", "write", "net"}, nil},
+		{"permissions of a part", dialect.OpenCode, "b.md", "---\ndescription: d\npermission:\n  bash: {\"*\": allow, \"rm *\": deny}\n---\nDo.", "b", []string{"read", "search", "write", "net"}, []string{"W038:3"}},
+		{"no permission but one", dialect.OpenCode, "b.md", "---\ndescription: d\npermission: {\"*\": deny, read: allow}\n---\nDo.", "b", []string{"read"}, nil},
+		{"no permission", dialect.OpenCode, "b.md", "---\ndescription: d\npermission: deny\n---\nDo.", "b", []string{}, nil},
+		{"an agent that plans", dialect.Claude, "a.md", "---\nname: a\ndescription: d\npermissionMode: plan\n---\nDo.", "a", []string{"read", "search", "net"}, nil},
 		{"gemini", dialect.Gemini, "g.md", "---\nname: g\ndescription: d\nkind: local\ntools:\n  - read_file\n  - run_shell_command\nmax_turns: 5\n---\nDo.", "g", []string{"read", "shell"}, nil},
 		{"copilot", dialect.Copilot, "g.agent.md", "---\ndescription: d\ntools: ['search/codebase', 'edit/editFiles', 'runCommands']\n---\nDo.", "g", []string{"search", "write", "shell"}, nil},
 	}
