@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -95,6 +96,7 @@ func (n *notes) front(src []byte) (head, bool) {
 	lines := strings.Split(text, "\n")
 	open := opening(lines)
 	if open < 0 {
+		n.otherFence(lines)
 		return h, true
 	}
 	end := -1
@@ -167,6 +169,20 @@ func opening(lines []string) int {
 		}
 	}
 	return -1
+}
+
+// otherFence notes a file that begins as frontmatter of another kind does, and is text all the same.
+func (n *notes) otherFence(lines []string) {
+	if len(lines) < 3 {
+		return
+	}
+	first := strings.TrimRight(lines[0], " \t")
+	other := slices.Contains([]string{"+++", ";;;", "---json", "---toml", "--"}, first) || len(first) > len(fence) && strings.Trim(first, "-") == ""
+	name, _, _ := strings.Cut(lines[1], "=")
+	_, _, isKey := keyLine(lines[1])
+	if other && (isKey || len(name) < len(lines[1]) || strings.HasPrefix(lines[1], "{")) {
+		n.add(warnUnclosed, formats.Pos{Line: 1, Col: 1}, "begin and end it with a line that holds only ---, with key: value lines between", fmt.Sprintf("%s opens no frontmatter here; the whole file is read as text", first))
+	}
 }
 
 // keys reads the lines of a frontmatter block: as YAML, else line by line. False means that there is not one key in it.
