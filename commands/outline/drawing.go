@@ -115,6 +115,18 @@ func (o *Outline) edges() []edge {
 	return out
 }
 
+// conditions says in words when a step runs: nothing where it always does.
+func (n *Node) conditions() []string {
+	var out []string
+	if len(n.Tiers) > 0 {
+		out = append(out, "tier "+strings.Join(n.Tiers, ", "))
+	}
+	if n.When != "" {
+		out = append(out, "when "+n.When)
+	}
+	return out
+}
+
 // dot writes the outline for Graphviz.
 func (o *Outline) dot() string {
 	var b strings.Builder
@@ -125,8 +137,8 @@ func (o *Outline) dot() string {
 	draw = func(list []*Node, indent string) {
 		for _, n := range list {
 			lines := []string{cut(n.heading(), labelWidth), cut(n.Kind+" "+n.Does, labelWidth)}
-			if n.When != "" {
-				lines = append(lines, cut("when "+n.When, labelWidth))
+			for _, c := range n.conditions() {
+				lines = append(lines, cut(c, labelWidth))
 			}
 			fmt.Fprintf(&b, "%s%s [label=%s, color=%s];\n", indent, dotText(n.ID), dotText(strings.Join(lines, "\n")), dotText(ink(n.Kind)))
 			if len(n.Children) > 0 {
@@ -168,6 +180,9 @@ func (o *Outline) mermaid() string {
 	draw = func(list []*Node, indent string) {
 		for _, n := range list {
 			text := mermaidText(cut(n.heading(), labelWidth)) + "<br/><i>" + mermaidText(cut(n.Kind+" "+n.Does, labelWidth)) + "</i>"
+			for _, c := range n.conditions() {
+				text += "<br/>" + mermaidText(cut(c, labelWidth))
+			}
 			open, closing := "[", "]"
 			switch n.Kind {
 			case "gate":

@@ -84,16 +84,16 @@ func nodes(ops []*compile.Op, role string) []*Node {
 	return out
 }
 
-// within limits nodes to the tiers of the step that they stand around.
+// within limits nodes to the tiers of the step that they stand around; one that shares none of them never runs there.
 func within(list []*Node, tiers []string) []*Node {
-	for _, n := range list {
+	return slices.DeleteFunc(list, func(n *Node) bool {
 		if len(n.Tiers) == 0 || len(tiers) == 0 {
 			n.Tiers = append(n.Tiers, tiers...)
-			continue
+			return false
 		}
 		n.Tiers = slices.DeleteFunc(slices.Clone(n.Tiers), func(t string) bool { return !slices.Contains(tiers, t) })
-	}
-	return list
+		return len(n.Tiers) == 0
+	})
 }
 
 func node(op *compile.Op, role string) *Node {
