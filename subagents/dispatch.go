@@ -416,7 +416,11 @@ func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.R
 		return said
 	}
 	ret := formats.Failed(f)
-	ret.Errors = append(ret.Errors, said.Errors...)
+	for _, e := range said.Errors {
+		if e.Message != context.DeadlineExceeded.Error() && e.Message != context.Canceled.Error() { // that it was ended is said already
+			ret.Errors = append(ret.Errors, e)
+		}
+	}
 	ret.Issues, ret.Warnings, ret.NextSteps = said.Issues, said.Warnings, said.NextSteps
 	ret.Metadata.Runner = said.Metadata.Runner
 	return ret
