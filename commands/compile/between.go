@@ -198,7 +198,7 @@ func (c *compiler) defaults(s *syntax.Step, op *Op) {
 	if op.Timeout == (formats.Timeout{}) {
 		op.Timeout = c.timeout(d.Timeout)
 	}
-	if s.Retry == nil && !op.Retry.repeats() {
+	if op.Retry == nil {
 		op.Retry = c.retry(d.Retry)
 	}
 	if op.In == "" && d.In != nil {

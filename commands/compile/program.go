@@ -269,9 +269,6 @@ type Retry struct {
 	Cap     float64
 }
 
-// repeats tells whether there is more than one attempt.
-func (r *Retry) repeats() bool { return r != nil && r.Max > 0 }
-
 // Expect is what a result must hold.
 type Expect struct {
 	Artifact formats.ArtifactType

@@ -176,7 +176,7 @@ func (c *compiler) work(s *syntax.Step, op *Op) {
 		if op.Timeout == (formats.Timeout{}) {
 			op.Timeout = loop.timeout
 		}
-		if s.Retry == nil && !op.Retry.repeats() {
+		if op.Retry == nil {
 			op.Retry = loop.retry
 		}
 		if op.In == "" {
