@@ -83,6 +83,12 @@ func (w *world) programOf(args []string, e *explanation) (*compile.Program, erro
 		if tooLarge != nil {
 			return nil, &formats.Diagnostics{List: []formats.Diagnostic{*tooLarge}}
 		}
+		if isSubagent(src) && !isForeign(args[0]) {
+			return nil, &formats.Failure{
+				Code: formats.CodeUsage, Message: fmt.Sprintf("expected a command file, got %q, which is a subagent", args[0]),
+				Help: "'tercet lint' checks it, and 'tercet prompt' shows what it is told",
+			}
+		}
 		return w.library.Compile(args[0], src)
 	}
 	if strings.ContainsAny(args[0], "./\\") && !strings.HasPrefix(args[0], "/") {

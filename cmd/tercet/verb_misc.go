@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -173,6 +174,9 @@ func markdownFiles(paths []string) ([]string, []formats.Diagnostic, error) {
 			return nil
 		})
 		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil, &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("no file and no folder stands at %q", p), Help: "write its path from the folder you are in"}
+			}
 			return nil, nil, &formats.Failure{Code: formats.CodeUsage, Message: p, Err: err}
 		}
 	}
