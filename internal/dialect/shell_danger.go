@@ -110,9 +110,9 @@ func computes(text string) string {
 		switch {
 		case strings.HasPrefix(rest, "!"):
 			return "${!"
-		case strings.HasPrefix(rest, "[") && !strings.HasPrefix(rest, "[@]") && !strings.HasPrefix(rest, "[*]"):
+		case strings.HasPrefix(rest, "[") && !strings.HasPrefix(rest, "[@]") && !strings.HasPrefix(rest, "[*]") && !isNumber(rest[1:], "]"):
 			return "${...["
-		case len(rest) > 1 && rest[0] == ':' && strings.IndexByte("-=+?", rest[1]) < 0:
+		case len(rest) > 1 && rest[0] == ':' && strings.IndexByte("-=+?", rest[1]) < 0 && !isNumber(rest[1:], "}"):
 			return "${...:"
 		case strings.Contains(rest[:min(len(rest), 8)], "@P"):
 			return "${...@P}"
@@ -125,6 +125,12 @@ func computes(text string) string {
 		}
 	}
 	return ""
+}
+
+// isNumber tells whether nothing but numbers stands before the sign that ends an index or a part of a text, as in ${x:0:7}.
+func isNumber(text, end string) bool {
+	inside, _, ok := strings.Cut(text, end)
+	return ok && strings.Trim(inside, "0123456789: -") == ""
 }
 
 // assigned gives the variable that the present word is assigned to, if that is one by which programs are found or started.

@@ -182,7 +182,7 @@ func TestScripts(t *testing.T) {
 		{"!`echo ${x:$ARGUMENTS}`", "a", "!refused(an argument could be computed by ${...:)"},
 		{"!`x=$ARGUMENTS; echo ${!x}`", "a", "!refused(an argument could be computed by ${!)"},
 		{"!`a[$ARGUMENTS]=1`", "a", "!refused(an argument could be computed by a[)"},
-		{"!`echo \"${x:-$ARGUMENTS}\" ${#x} ${a[@]} ${x%.*}`", "a", "!(echo \"${x:-${TERCET_ARG_1}}\" ${#x} ${a[@]} ${x%.*})[TERCET_ARG_1=a]"},
+		{"!`echo \"${x:-$ARGUMENTS}\" ${#x} ${a[@]} ${x%.*} ${x:0:7} ${a[1]}`", "a", "!(echo \"${x:-${TERCET_ARG_1}}\" ${#x} ${a[@]} ${x%.*} ${x:0:7} ${a[1]})[TERCET_ARG_1=a]"},
 		// the surroundings of a program, and options in front of what git is to do
 		{"!`PAGER=\"less $ARGUMENTS\" git log`", "a", "!refused(an argument would be the value of PAGER, which names programs)"},
 		{"!`export GIT_SSH_COMMAND=$ARGUMENTS; git fetch`", "a", "!refused(an argument would be the value of GIT_SSH_COMMAND, which names programs)"},
