@@ -128,6 +128,12 @@ func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dial
 	if inv.Words != nil {
 		raw = strings.Join(inv.Words, " ") // the quotes were the shell's, not the text's
 	}
+	if len(raw) > argspec.MaxRaw {
+		return formats.Return{}, &formats.Failure{
+			Code: formats.CodeUsage, Message: fmt.Sprintf("/%s: expected at most %d bytes of arguments, got %d", c.Name, argspec.MaxRaw, len(raw)),
+			Help: "put the text into a file and name that",
+		}
+	}
 	pieces, err := c.Expand(dialect.Args{Raw: raw, Words: inv.Words, Vars: l.variables(inv)})
 	if err != nil {
 		return formats.Return{}, err
