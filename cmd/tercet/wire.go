@@ -443,17 +443,19 @@ func (w *world) builtin(name string) subagents.Agent {
 func derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error) {
 	in := query.Normalize(map[string]any{"status": ret.Status, "fields": ret.Fields})
 	if info.StatusQuery != "" {
-		v, err := derived(ctx, info.StatusQuery, in)
+		v, err := derived(ctx, "status", info.StatusQuery, in)
 		if err != nil {
 			return ret, err
 		}
 		ret.Verdict = formats.Verdict(query.Text(v))
-		if !slices.Contains([]formats.Verdict{formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected}, ret.Verdict) {
+		if ret.Verdict == formats.Verdict(formats.OutcomeCompleted) && info.Role != formats.RoleReviewer {
+			ret.Verdict = "" // done, without a judgement
+		} else if !slices.Contains([]formats.Verdict{formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected}, ret.Verdict) {
 			return ret, &formats.ValueError{What: "approved, conditional or rejected from returns.status", Got: query.Text(v)}
 		}
 	}
 	if info.IssuesQuery != "" {
-		v, err := derived(ctx, info.IssuesQuery, in)
+		v, err := derived(ctx, "issues", info.IssuesQuery, in)
 		if err != nil {
 			return ret, err
 		}
@@ -466,12 +468,18 @@ func derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (fo
 	return ret, nil
 }
 
-func derived(ctx context.Context, src string, in any) (any, error) {
+// derived evaluates the jq of a member of the contract. What is wrong with it is said of the subagent's file: its worker has
+// no part in it.
+func derived(ctx context.Context, member, src string, in any) (any, error) {
 	code, err := query.Compile(src, query.Options{Strict: true})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the jq of returns.%s in the subagent's file: %w", member, err)
 	}
-	return code.One(ctx, in, nil)
+	v, err := code.One(ctx, in, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the jq of returns.%s in the subagent's file: %w", member, err)
+	}
+	return v, nil
 }
 
 var _ trace.Sink = (*switchboard)(nil)
