@@ -199,7 +199,11 @@ func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Op, res res
 	g := r.ownGate(op, path, res)
 	d, err := r.ask(ctx, path, g)
 	if isOpen(err) != nil {
-		return &ending{ret: r.ended(op, res)}, nil //nolint:nilerr // nobody can answer, so the outcome stands
+		ret := r.ended(op, res)
+		if ret.BlockedReason != "" && ret.NextSteps == "" {
+			ret.NextSteps = "run it on a terminal to answer"
+		}
+		return &ending{ret: ret}, nil //nolint:nilerr // nobody can answer, so the outcome stands
 	}
 	if err != nil {
 		return nil, r.at(op, path, err)
