@@ -249,7 +249,10 @@ func (d *Document) ProseLines() iter.Seq2[int, string] {
 				}
 			}
 			if n <= code {
-				n = code
+				n = code // but not behind the start of another block
+				if next < len(d.Blocks) {
+					n = min(n, d.Blocks[next].Pos.Line-1)
+				}
 				continue
 			}
 			if !yield(n, d.text[d.starts[n-1]:d.lineEnd(n)]) {
