@@ -103,8 +103,7 @@ func (s *Spec) tasks(text string) (any, string) {
 	numbers, err := ParseTasks(text)
 	if err != nil {
 		want := "task numbers"
-		var bad *formats.ValueError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*formats.ValueError](err); ok {
 			want = bad.What
 		}
 		return nil, strings.Join(append([]string{want}, s.Values...), " or ")

@@ -175,10 +175,9 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 		case say.Kind == syntax.SayExtract && at != say.Index:
 			c.report(say.Pos, CodeArgument, "", "expected args[%d] for '%s', got args[%d]", at, say.Name.Text, say.Index)
 		case say.Kind == syntax.SayPositive:
-			switch kind := c.prog.Args[at].Type; kind {
-			case argspec.Integer, argspec.Number, argspec.Task, "": // a type that is unknown was reported
-				c.prog.Args[at].AtLeast(1)
-			default:
+			kind := c.prog.Args[at].Type // an unknown one was reported
+			c.prog.Args[at].AtLeast(1)
+			if !slices.Contains([]argspec.Type{argspec.Integer, argspec.Number, argspec.Task, ""}, kind) {
 				c.report(say.Name.Pos, CodeArgument, "give it the type integer, or leave the sentence out", "argument '%s' is a %s and no integer", say.Name.Text, kind)
 			}
 		}

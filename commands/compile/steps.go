@@ -210,9 +210,12 @@ func (c *compiler) treed(in *syntax.Word) {
 	}
 	opens := false
 	c.walk(func(s *syntax.Step) {
-		d, _ := s.Action.(*syntax.Delegate)
-		if loop, ok := s.Action.(*syntax.Foreach); ok {
-			d = loop.Delegate
+		var d *syntax.Delegate
+		switch a := s.Action.(type) {
+		case *syntax.Delegate:
+			d = a
+		case *syntax.Foreach:
+			d = a.Delegate
 		}
 		opens = opens || d != nil && (d.Agent.Text == GitWorkflow || d.Pick != nil)
 	})
