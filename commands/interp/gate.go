@@ -198,12 +198,12 @@ func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Op, res res
 	}
 	g := r.ownGate(op, path, res)
 	d, err := r.ask(ctx, path, g)
-	if isOpen(err) != nil {
+	if isOpen(err) != nil { // nobody can answer, so the outcome stands
 		ret := r.ended(op, res)
 		if ret.BlockedReason != "" && ret.NextSteps == "" {
 			ret.NextSteps = "run it on a terminal to answer"
 		}
-		return &ending{ret: ret}, nil //nolint:nilerr // nobody can answer, so the outcome stands
+		return &ending{ret: ret}, nil
 	}
 	if err != nil {
 		return nil, r.at(op, path, err)

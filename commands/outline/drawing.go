@@ -166,6 +166,14 @@ func dotText(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
+func mermaidTexts(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = mermaidText(cut(line, labelWidth))
+	}
+	return out
+}
+
 // mermaid writes the outline as a flowchart.
 func (o *Outline) mermaid() string {
 	var b strings.Builder
@@ -180,9 +188,7 @@ func (o *Outline) mermaid() string {
 	draw = func(list []*Node, indent string) {
 		for _, n := range list {
 			text := mermaidText(cut(n.heading(), labelWidth)) + "<br/><i>" + mermaidText(cut(n.Kind+" "+n.Does, labelWidth)) + "</i>"
-			for _, c := range n.conditions() {
-				text += "<br/>" + mermaidText(cut(c, labelWidth))
-			}
+			text = strings.Join(append([]string{text}, mermaidTexts(n.conditions())...), "<br/>")
 			open, closing := "[", "]"
 			switch n.Kind {
 			case "gate":
