@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func (r *run) check(ctx context.Context, sc *scope, op *compile.Op, a *compile.C
 	if r.dry.on && r.dry.assume(sc, op, a) {
 		return verdict(formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}), nil
 	}
-	issues, err := r.findings(ctx, sc, a)
+	issues, err := r.findings(ctx, sc, op, a)
 	if err != nil {
 		if ctx.Err() != nil {
 			return result{}, context.Cause(ctx)
@@ -49,12 +50,12 @@ func (r *run) check(ctx context.Context, sc *scope, op *compile.Op, a *compile.C
 }
 
 // findings gives what is wrong, nothing if the check holds.
-func (r *run) findings(ctx context.Context, sc *scope, a *compile.Check) ([]formats.Issue, error) {
+func (r *run) findings(ctx context.Context, sc *scope, op *compile.Op, a *compile.Check) ([]formats.Issue, error) {
 	switch {
 	case a.Document != "":
-		return r.checkDocument(ctx, sc, a)
+		return r.checkDocument(ctx, sc, op, a)
 	case a.File != nil:
-		return r.checkFile(ctx, sc, a)
+		return r.checkFile(ctx, sc, op, a)
 	}
 	v, err := r.eval(ctx, sc, a.Expr, nil)
 	if err != nil || truth(v) {
@@ -72,7 +73,7 @@ func verdict(ret formats.Return) result {
 }
 
 // checkDocument parses documents by their profile; what it finds are the issues.
-func (r *run) checkDocument(ctx context.Context, sc *scope, a *compile.Check) ([]formats.Issue, error) {
+func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Op, a *compile.Check) ([]formats.Issue, error) {
 	var list []string
 	if a.Path != nil {
 		v, err := r.value(ctx, sc, a.Path, nil)
@@ -82,7 +83,7 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, a *compile.Check) ([
 		list = paths(v)
 	} else if path := r.newestOf(formats.ArtifactType(strings.TrimSuffix(a.Document, "-short"))); path != "" {
 		list = []string{path}
-	} else if at := r.handoff(ctx, a.Document); at != "" {
+	} else if at := r.handoff(ctx, op, a.Document); at != "" {
 		list = []string{at}
 	}
 	if len(list) == 0 {
@@ -90,7 +91,7 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, a *compile.Check) ([
 	}
 	var issues []formats.Issue
 	for _, path := range list {
-		src, err := r.cfg.Docs.Open(ctx, path)
+		src, err := r.cfg.Docs.Open(ctx, r.inTree(op, path))
 		if errors.Is(err, fs.ErrNotExist) {
 			issues = append(issues, wrong(path+" does not exist", path))
 			continue
@@ -117,7 +118,7 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, a *compile.Check) ([
 
 // handoff is the path of the newest handoff document of a profile that the run wrote; else the place where such a document
 // stands in a project.
-func (r *run) handoff(ctx context.Context, profile string) string {
+func (r *run) handoff(ctx context.Context, op *compile.Op, profile string) string {
 	name := formats.HandoffFile(profile)
 	if name == "" {
 		return ""
@@ -128,11 +129,24 @@ func (r *run) handoff(ctx context.Context, profile string) string {
 		}
 	}
 	for _, at := range []string{"docs/" + name, name} {
-		if _, err := r.cfg.Docs.Open(ctx, at); err == nil {
+		if _, err := r.cfg.Docs.Open(ctx, r.inTree(op, at)); err == nil {
 			return at
 		}
 	}
 	return ""
+}
+
+// inTree is where a step finds a file of the project: in the worktree of the run while one is open, as its workers do. What is
+// tercet's own is in no worktree.
+func (r *run) inTree(op *compile.Op, name string) string {
+	if r.worktree == "" || op.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") || !filepath.IsLocal(name) {
+		return name
+	}
+	tree, err := filepath.Rel(r.cfg.Dir, r.worktree)
+	if err != nil || !filepath.IsLocal(tree) {
+		return name
+	}
+	return path.Join(filepath.ToSlash(tree), name)
 }
 
 // newestOf is the path of the run's newest artifact of a type.
@@ -145,7 +159,7 @@ func (r *run) newestOf(kind formats.ArtifactType) string {
 	return ""
 }
 
-func (r *run) checkFile(ctx context.Context, sc *scope, a *compile.Check) ([]formats.Issue, error) {
+func (r *run) checkFile(ctx context.Context, sc *scope, op *compile.Op, a *compile.Check) ([]formats.Issue, error) {
 	v, err := r.value(ctx, sc, a.File, nil)
 	if err != nil {
 		return nil, err
@@ -156,7 +170,7 @@ func (r *run) checkFile(ctx context.Context, sc *scope, a *compile.Check) ([]for
 	}
 	var issues []formats.Issue
 	for _, path := range list {
-		data, err := r.cfg.Docs.Open(ctx, path)
+		data, err := r.cfg.Docs.Open(ctx, r.inTree(op, path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			issues = append(issues, wrong(path+" does not exist", path))
