@@ -205,14 +205,14 @@ func (c *compiler) defaults(s *syntax.Step, op *Op) {
 		op.In = d.In.Text
 	}
 	if s.Expect == nil {
-		op.Expect = once(c, &c.defaulted.expect, func() *Expect { return c.expect(d.Expect) })
+		op.Expect = once(c, &c.defaulted.expect, func() *Expect { return c.expect(d.Expect) }) // nothing is judged yet
 	}
 }
 
 // defaultRules adds the rules for outcomes that the step's own `on` does not name, where the step can have them.
 func (c *compiler) defaultRules(s *syntax.Step, op *Op, possible []formats.Outcome) {
-	lenient := c.lenient
-	c.lenient = true
+	lenient, judged := c.lenient, c.judged
+	c.lenient, c.judged = true, judge{} // what one worker returns another need not
 	for i, r := range c.file.Defaults.On {
 		own := slices.ContainsFunc(s.On, func(o syntax.Rule) bool { return o.Status.Text == r.Status.Text })
 		outcome := formats.Outcome(r.Status.Text)
@@ -230,7 +230,7 @@ func (c *compiler) defaultRules(s *syntax.Step, op *Op, possible []formats.Outco
 			op.On = append(op.On, *one)
 		}
 	}
-	c.lenient = lenient
+	c.lenient, c.judged = lenient, judged
 }
 
 // defaultRule compiles a rule of the defaults, anew only if it leads back to steps.

@@ -131,6 +131,7 @@ type compiler struct {
 	made      made
 	inside    []opened // the variables of the bodies of loops
 	betweens  between
+	judged    judge
 	given     []string           // the names that any set of the file gives, with their $
 	gotos     map[string]bool    // ids that a goto names
 	workflow  *formats.AgentInfo // of the subagent whose steps these are; nil for a command

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -234,7 +235,7 @@ func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
 	if ref.Offset < 0 {
 		return
 	}
-	rest, ok := strings.CutPrefix(e.Src[ref.Offset:], ref.Var+"."+strings.Join(ref.Path, "."))
+	rest, ok := strings.CutPrefix(e.Src[ref.Offset:], strings.TrimSuffix(ref.Var, ".")+"."+strings.Join(ref.Path, "."))
 	if ok && strings.HasPrefix(strings.TrimLeft(rest, " \t\n"), "//") {
 		c.report(e.At(ref.Offset), CodeOrElse, "write default(...) behind a |", "'//' replaces false as well as null")
 	}
@@ -264,22 +265,52 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 		c.amongField(e, ref, info)
 		return
 	}
-	field, ok := info.agent.Fields[ref.Path[2]]
+	c.contractField(e, ref, 2, info.agent)
+}
+
+// contractField checks a field, the i-th member of a path, against the contract of the subagent that returns it.
+func (c *compiler) contractField(e *syntax.Expr, ref query.Ref, i int, agent *formats.AgentInfo) {
+	name := ref.Path[i]
+	field, ok := agent.Fields[name]
 	switch {
 	case ok && field.Type == formats.TypeBoolean:
 		c.orElse(e, ref)
 	case !ok:
-		names := make([]string, 0, len(info.agent.Fields))
-		for name := range info.agent.Fields {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		help := nearest.Help(ref.Path[2], names)
+		names := slices.Sorted(maps.Keys(agent.Fields))
+		help := nearest.Help(name, names)
 		if help == "" && len(names) > 0 {
 			help = "its fields are " + strings.Join(names, ", ")
 		}
-		c.report(memberAt(e, ref, 2), CodeField, help, "subagent %s returns no field '%s'", info.agent.Name, ref.Path[2])
+		c.report(memberAt(e, ref, i), CodeField, help, "subagent %s returns no field '%s'", agent.Name, name)
 	}
+}
+
+// judge is what a condition over the result of a step looks at: what is known of the result, and the contract of the fallback.
+type judge struct {
+	info     *stepInfo
+	fallback *formats.AgentInfo
+}
+
+// verdict compiles a condition over the result of the present step, which is its input. What it reads of the fields has to be
+// in the contract.
+func (c *compiler) verdict(e *syntax.Expr) *Expr {
+	out := c.expr(e)
+	info := c.judged.info
+	if out == nil || info == nil || info.agent == nil || info.agent.Fields == nil {
+		return out
+	}
+	for ref := range out.Code.EachPath {
+		if len(ref.Path) < 2 || ref.Path[0] != "fields" {
+			continue
+		}
+		if second := c.judged.fallback; second != nil {
+			if _, ok := second.Fields[ref.Path[1]]; ok || second.Fields == nil {
+				continue
+			}
+		}
+		c.contractField(e, ref, 1, info.agent)
+	}
+	return out
 }
 
 // membersOf lists what there is of a step's result.

@@ -144,7 +144,7 @@ func (c *compiler) target(t *syntax.Target) *Target {
 		return &Target{Kind: ToNext}
 	}
 	out := c.made.targets.New()
-	out.Pos, out.Kind, out.If, out.Max, out.Return = t.Pos, t.Kind, c.expr(t.If), t.Max, c.ret(t.Return)
+	out.Pos, out.Kind, out.If, out.Max, out.Return = t.Pos, t.Kind, c.verdict(t.If), t.Max, c.ret(t.Return)
 	if c.inErrors && (t.Kind == ToGate || t.Kind == ToReturn || t.Kind == ToFail) {
 		c.report(t.Pos, CodeErrors, "what goes wrong here is a warning; the command ends as it would have", "a step of Error Handling cannot ask, return or fail")
 	}

@@ -73,6 +73,9 @@ func leadsAway(op *Op) bool {
 			}
 			continue
 		}
+		if len(op.On[at].Targets) == 0 {
+			return false // of a rule that could not be read
+		}
 		first := op.On[at].Targets[0]
 		if first.If != nil || first.Max > 0 || first.Back || !slices.Contains([]TargetKind{ToGoto, ToFail, ToReturn}, first.Kind) {
 			return false
@@ -96,6 +99,8 @@ func (c *compiler) step(s *syntax.Step, id string) *Op {
 	c.companions(s)
 	op.Do = c.action(s, id, info)
 	c.work(s, op)
+	judged := c.judged
+	c.judged = judge{info, op.FallbackInfo}
 	if s.Expect != nil { // else it may be that of the defaults
 		op.Expect = c.expect(s.Expect)
 		if _, loops := op.Do.(*Foreach); loops {
@@ -104,6 +109,7 @@ func (c *compiler) step(s *syntax.Step, id string) *Op {
 	}
 	c.scope.steps.add(id, info) // its own result is `.` and may be read in its targets
 	c.rules(s, op, nil)
+	c.judged = judged
 	op.Return = c.ret(s.Return)
 	op.Compensate = c.compensate(s.Compensate, id)
 	c.around(op, info)
@@ -521,7 +527,7 @@ func (c *compiler) expect(e *syntax.Expect) *Expect {
 	if e == nil {
 		return nil
 	}
-	out := &Expect{If: c.expr(e.If), Schema: c.schema(e.Schema)}
+	out := &Expect{If: c.verdict(e.If), Schema: c.schema(e.Schema)}
 	if e.Artifact != nil {
 		kind, ok := artifactType(e.Artifact.Text)
 		if !ok {

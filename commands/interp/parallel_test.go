@@ -95,7 +95,7 @@ func newScattered(seed uint64) *scattered {
 func (s *scattered) delegate(_ context.Context, r formats.Request) (formats.Return, error) {
 	s.mu.Lock()
 	s.wait++
-	for range s.rnd.IntN(4) {
+	for range s.rnd.IntN(12) {
 		s.mu.Unlock()
 		yieldNow()
 		s.mu.Lock()

@@ -37,6 +37,7 @@ type Code struct {
 	vars  []string
 	refs  []Ref
 	calls []Call
+	paths []Ref // of a plain query
 
 	funcs  FuncSet // of a plain query, as strict is
 	strict bool
@@ -312,6 +313,16 @@ func (c *Code) Refs() []Ref { return slices.Clone(c.refs) }
 func (c *Code) EachRef(yield func(Ref) bool) {
 	for i := range c.refs {
 		if !yield(c.refs[i]) {
+			return
+		}
+	}
+}
+
+// EachPath gives the static paths that a plain query takes from its own input, as references to ".", in the order of the
+// source; of another query it gives none. The paths must not be changed.
+func (c *Code) EachPath(yield func(Ref) bool) {
+	for i := range c.paths {
+		if !yield(c.paths[i]) {
 			return
 		}
 	}

@@ -18,6 +18,8 @@ type plainReader struct {
 
 	refs  []Ref
 	calls []Call
+	paths []Ref // from the query's own input
+	off   int   // more than 0: what is read has another input
 }
 
 const (
@@ -59,7 +61,7 @@ func plainCompile(src string, opt Options) (*Code, bool) {
 	if len(r.refs) == 0 {
 		r.refs = nil // the dollars were in strings
 	}
-	return &Code{src: src, vars: slices.Clip(opt.Vars), refs: r.refs, calls: r.calls, funcs: opt.Funcs, strict: opt.Strict, later: true}, true
+	return &Code{src: src, vars: slices.Clip(opt.Vars), refs: r.refs, calls: r.calls, paths: r.paths, funcs: opt.Funcs, strict: opt.Strict, later: true}, true
 }
 
 func (r *plainReader) lose() shape {
@@ -129,12 +131,13 @@ func (r *plainReader) stages(stage func(lead bool) shape) shape {
 		return shape{}
 	}
 	first := stage(false)
-	out, last := first, first
+	out, last, off := first, first, r.off
 	for r.peek(0) == '|' && !r.lost {
 		if r.i++; r.peek(0) == '=' || r.peek(0) == '|' {
 			return r.lose()
 		}
 		r.space()
+		r.off = off + 1
 		follows := last.kind == shapeVar
 		next := stage(follows)
 		if follows && !r.lost && len(next.lead) > 0 {
@@ -142,6 +145,7 @@ func (r *plainReader) stages(stage func(lead bool) shape) shape {
 		}
 		out, last = shape{}, next
 	}
+	r.off = off
 	r.depth--
 	return out
 }
@@ -319,8 +323,9 @@ func (r *plainReader) variable() shape {
 func (r *plainReader) path(lead bool) shape {
 	var out shape
 	var keys []string
+	own, at := r.off == 0, r.i
 	collect := &keys
-	if !lead {
+	if !lead && !own {
 		collect = nil
 	}
 	r.i++
@@ -337,8 +342,11 @@ func (r *plainReader) path(lead bool) shape {
 		return out
 	}
 	r.suffixes(collect)
-	if collect != nil {
+	if lead && collect != nil {
 		out.lead = keys
+	}
+	if own && len(keys) > 0 && !r.lost {
+		r.paths = append(r.paths, Ref{Var: ".", Path: keys, Offset: at})
 	}
 	return out
 }

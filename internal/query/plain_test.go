@@ -138,3 +138,34 @@ func FuzzPlainSame(f *testing.F) {
 		samePlain(t, src, query.Options{Vars: vars(), Strict: strict, Funcs: query.Workflow})
 	})
 }
+
+// TestPaths: the static paths from the query's own input are found, and no others.
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		".fields.a > 1 and (.status == \"x\")": "0 fields.a, 19 status",
+		".a[0].b, .[\"c\"].d":                  "0 a, 9 c.d",
+		".a | .b":                              "0 a",
+		".a.b? // 1":                           "0 a.b",
+		"[.a] + {b: .c}":                       "1 a, 11 c",
+		".fields.F | any(.x)":                  "0 fields.F",
+		"any(.a)":                              "",
+		"$task.x | .y":                         "",
+		"if .a then .b else .c | .d end":       "3 a, 11 b, 19 c",
+		"(.a | .b) and .c":                     "1 a, 14 c",
+		"length":                               "",
+		".":                                    "",
+	} {
+		code, err := query.Compile(src, query.Options{Vars: vars(), Strict: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for ref := range code.EachPath {
+			got = append(got, fmt.Sprint(ref.Offset)+" "+strings.Join(ref.Path, "."))
+		}
+		if all := strings.Join(got, ", "); all != want {
+			t.Errorf("paths of %s are %q, want %q", src, all, want)
+		}
+	}
+}

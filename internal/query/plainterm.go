@@ -122,10 +122,12 @@ func (r *plainReader) named() bool {
 	if r.peek(0) == '(' {
 		r.i++
 		r.space()
+		r.off++ // most functions give their arguments inputs of their own
 		for more := true; more; more = r.take(";") {
 			r.pipe()
 			args++
 		}
+		r.off--
 		r.closing(')')
 	}
 	if r.lost || !r.known(name, args) {
