@@ -66,6 +66,14 @@ type Block struct {
 	Checked *bool // of an item with a check box
 }
 
+// Plain is Text of a heading or an item, and the same of a paragraph, whose text few ask for.
+func (b *Block) Plain() string {
+	if b.Kind == Paragraph {
+		return plainText(b.Raw)
+	}
+	return b.Text
+}
+
 // maxWork bounds the number of container visits, lines times depth, of one file.
 const maxWork = 1 << 20
 

@@ -30,9 +30,7 @@ func blocks(d *md.Document) string {
 		if bl.Checked != nil {
 			fmt.Fprintf(&b, " checked=%v", *bl.Checked)
 		}
-		if text := bl.Text; bl.Kind == md.Paragraph {
-			fmt.Fprintf(&b, " %q", bl.Raw)
-		} else if text != "" {
+		if text := bl.Plain(); text != "" {
 			fmt.Fprintf(&b, " %q", text)
 		}
 		b.WriteByte('\n')
@@ -57,7 +55,7 @@ heading 3:3-3:13 level 2 "Two x"
 heading 4:1-4:4 level 3
 heading 5:1-5:4 level 1 "Set"
 `},
-		{"paragraphs", "one\n  two\n\nthree\n", `paragraph 1:1-2:6 "one\ntwo"
+		{"paragraphs", "one\n  two\n\nthree\n", `paragraph 1:1-2:6 "one two"
 paragraph 4:1-4:6 "three"
 `},
 		{"fences", "```yaml step\na: 1\n\nb: 2\n```\n~~~\n~~~\n  ````sh\n  x\n   y\n  ````\n", `code block 1:1-5:4 fenced=true info="yaml step" indent=0 body="a: 1\n\nb: 2\n" at 2:1
@@ -103,7 +101,7 @@ code block 3:1-5:4 fenced=true info="x" indent=0 body="b\n" at 4:1
  list item 1:3-1:6 "a"
  list item 2:3-2:6 "b"
 `},
-		{"no inline parsing", "[a]: b\n*x [y](z) <a@b.c>\n", `paragraph 1:1-2:18 "[a]: b\n*x [y](z) <a@b.c>"
+		{"no inline parsing", "[a]: b\n*x [y](z) <a@b.c>\n", `paragraph 1:1-2:18 "[a]: b *x [y](z) <a@b.c>"
 `},
 	}
 	for _, tt := range tests {

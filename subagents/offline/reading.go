@@ -114,7 +114,9 @@ func (r *reader) block(b *md.Block) {
 		}
 	case md.Paragraph, md.Item:
 		if !quoted {
-			r.text(b)
+			own := *b
+			own.Text = b.Plain()
+			r.text(&own)
 		}
 	case md.Fence:
 		r.fence(b, quoted)
@@ -194,7 +196,7 @@ func plainBlock(raw string) md.Block {
 		return md.Block{Raw: raw, Text: raw}
 	}
 	b := doc.Blocks[1]
-	b.Raw = raw
+	b.Text, b.Raw = b.Plain(), raw
 	return b
 }
 
