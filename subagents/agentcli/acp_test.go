@@ -208,8 +208,9 @@ func (a *acpAgent) prompt(m acpMessage) int {
 		final(nonce)
 		end()
 	case "acp-hang":
-		if a.in.Scan() {
-			fmt.Fprintln(a.seen, "then:", strings.Contains(a.in.Text(), "session/cancel"))
+		for told := false; !told && a.in.Scan(); { // the protocol's own notice of a cancelled request may come first
+			told = strings.Contains(a.in.Text(), "session/cancel")
+			fmt.Fprintln(a.seen, "then:", told)
 		}
 	case "acp-survivor":
 		pid, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "300"}, &syscall.ProcAttr{Env: os.Environ(), Sys: &syscall.SysProcAttr{Setsid: true}})
