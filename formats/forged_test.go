@@ -276,7 +276,8 @@ func FuzzFinalMessage(f *testing.F) {
 		if err == nil && (!strings.Contains(text, "n7k2p9qx") || ret.Status == "") {
 			t.Fatalf("FinalMessage(%q) = %+v, want a status and the nonce in the text", text, ret)
 		}
-		if err == nil && !strings.Contains(strings.ReplaceAll(text, "\r\n", "\n"), strings.TrimSpace(string(raw))) {
+		lines := strings.NewReplacer("\r\n", "\n") // a block of the message has its line ends made alike, a bare object has its own
+		if err == nil && !strings.Contains(lines.Replace(text), strings.TrimSpace(lines.Replace(string(raw)))) {
 			t.Fatalf("FinalMessage(%q): raw %q is not in the text", text, raw)
 		}
 		if formats.CodeOf(err) == formats.CodeBug {
