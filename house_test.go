@@ -109,7 +109,7 @@ func TestHouseFinds(t *testing.T) {
 		"a package is a noun":                      {"util/a.go", "package util\n"},
 		"files and functions are short":            {"state/a.go", "package state\n\nfunc f() {\n" + strings.Repeat("\tg()\n", 90) + "}\n"},
 		"the process edge is cmd/tercet":           {"state/a.go", "package state\n\nimport \"time\"\n\nfunc f() { time.Now() }\n"},
-		"no package variable changes, no init":     {"state/a.go", "package state\n\nfunc init() {}\n"},
+		"no package variable changes, no init":     {"state/a.go", "package state\n\nvar seen = map[string]int{}\n\nfunc f() { seen[\"a\"]++ }\n"},
 		"errors stand in errors.go":                {"state/a.go", "package state\n\ntype BadError struct{}\n\nfunc (e *BadError) Error() string { return \"\" }\n"},
 		"messages are lower case without a period": {"state/a.go", "package state\n\nimport \"errors\"\n\nvar errX = errors.New(\"Failed.\")\n"},
 		"no panic and no recover":                  {"state/a.go", "package state\n\nfunc f() { panic(1) }\n"},
@@ -199,10 +199,12 @@ func edges(s source, tell func(at, what string)) {
 	})
 }
 
+// variables: a package variable is an embedded file, a seam, a bare error fact, or a table that no line of its file changes.
 func variables(s source, tell func(at, what string)) {
 	if s.test {
 		return
 	}
+	changed := assigned(s)
 	for _, d := range s.file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -215,13 +217,65 @@ func variables(s source, tell func(at, what string)) {
 			}
 			for _, spec := range d.Specs {
 				v, ok := spec.(*ast.ValueSpec)
-				if !ok || constant(d, v) {
+				if !ok || constant(d, v) || table(v) && !changed[v.Names[0].Name] {
 					continue
 				}
-				tell(s.at(v.Pos()), "package variable "+v.Names[0].Name+": only embedded files, seams and bare error facts may stand here")
+				tell(s.at(v.Pos()), "package variable "+v.Names[0].Name+": only embedded files, seams, bare error facts and tables that never change may stand here")
 			}
 		}
 	}
+}
+
+// table tells a variable that is given its whole content where it is declared: a literal, or a call that makes one of constants.
+func table(v *ast.ValueSpec) bool {
+	if len(v.Names) != 1 || len(v.Values) != 1 || ast.IsExported(v.Names[0].Name) {
+		return false
+	}
+	switch value := v.Values[0].(type) {
+	case *ast.CompositeLit:
+		return true
+	case *ast.CallExpr:
+		sel, ok := value.Fun.(*ast.SelectorExpr)
+		return ok && (sel.Sel.Name == "MustCompile" || sel.Sel.Name == "NewReplacer")
+	default:
+		return false
+	}
+}
+
+// assigned gives the names that a line of the file assigns to, as a whole or in part, or takes the address of.
+func assigned(s source) map[string]bool {
+	out := map[string]bool{}
+	var root func(e ast.Expr)
+	root = func(e ast.Expr) {
+		switch e := e.(type) {
+		case *ast.Ident:
+			out[e.Name] = true
+		case *ast.IndexExpr:
+			root(e.X)
+		case *ast.SelectorExpr:
+			root(e.X)
+		case *ast.StarExpr:
+			root(e.X)
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if n.Tok != token.DEFINE {
+				for _, left := range n.Lhs {
+					root(left)
+				}
+			}
+		case *ast.IncDecStmt:
+			root(n.X)
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				root(n.X)
+			}
+		}
+		return true
+	})
+	return out
 }
 
 // constant tells package variables that cannot change in meaning: embedded files, the seams `var _ T = ...`, and sentinels.

@@ -140,7 +140,7 @@ func (s *scanner) nearMiss() {
 	}
 	if word == marker || len(nearest.Names(word, []string{marker})) > 0 && near(word) {
 		s.misses++
-		s.add(codeNearMiss, Pos{s.at + 1, 1 + indentWidth(line)}, "this line looks like the marker "+marker+" but is not it",
+		s.add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + indentWidth(line)}, "this line looks like the marker "+marker+" but is not it",
 			"write '"+marker+": <agent>' at the start of a line")
 	}
 }
@@ -158,7 +158,7 @@ func near(word string) bool {
 
 // block reads the block whose header is at the current line.
 func (s *scanner) block(indent int, name string) AgentResult {
-	a := AgentResult{Agent: name, Pos: Pos{s.at + 1, indent + 1}}
+	a := AgentResult{Agent: name, Pos: Pos{Line: s.at + 1, Col: indent + 1}}
 	fence := s.fenceAround()
 	s.at++
 	r := recordReader{scanner: s, base: indent, indent: -1, fence: fence}

@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tercet/internal/md"
 )
 
 // Pos is a place in a file. Line and Col are 1-based, Col counts bytes; the zero value means that no place is known.
-type Pos struct {
-	Line int `json:"line"`
-	Col  int `json:"col"`
-}
-
-// IsZero tells whether no place is known.
-func (p Pos) IsZero() bool { return p == Pos{} }
+type Pos = md.Pos
 
 // Severity tells whether a diagnostic stops the work.
 type Severity string

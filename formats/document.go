@@ -122,7 +122,7 @@ func (r *reader) read(src []byte) {
 	}
 	if len(bytes.TrimSpace(doc.Text)) == 0 {
 		if len(problems) == 0 {
-			r.add(codeUnreadable, Pos{1, 1}, "the document is empty", "")
+			r.add(codeUnreadable, Pos{Line: 1, Col: 1}, "the document is empty", "")
 		}
 		return
 	}
@@ -130,7 +130,7 @@ func (r *reader) read(src []byte) {
 	r.metadata()
 	r.sections()
 	if r.profile.titled && !said(r.doc.Blocks) {
-		r.add(codeEmptySection, Pos{1, 1}, "the document says nothing below its title", "describe the work under the heading")
+		r.add(codeEmptySection, Pos{Line: 1, Col: 1}, "the document says nothing below its title", "describe the work under the heading")
 	}
 }
 
@@ -144,7 +144,7 @@ func (r *reader) markdown(p md.Problem) {
 	case slices.Contains([]md.Code{md.CodeTooLarge, md.CodeBadText, md.CodeTooDeep}, p.Code):
 		code = codeUnreadable
 	}
-	r.add(code, Pos{p.Pos.Line, p.Pos.Col}, p.Msg, p.Help)
+	r.add(code, Pos{Line: p.Pos.Line, Col: p.Pos.Col}, p.Msg, p.Help)
 }
 
 func (r *reader) headings() {
@@ -160,15 +160,15 @@ func (r *reader) headings() {
 	switch {
 	case r.out.Title != "":
 	case r.profile.titled:
-		r.add(codeNoHeading, Pos{r.doc.BodyLine, 1}, "expected a heading as the title, got none", "start with '# Title'")
+		r.add(codeNoHeading, Pos{Line: r.doc.BodyLine, Col: 1}, "expected a heading as the title, got none", "start with '# Title'")
 	default:
-		r.add(codeNoTitle, Pos{r.doc.BodyLine, 1}, "the document has no title", "start with '# Title'")
+		r.add(codeNoTitle, Pos{Line: r.doc.BodyLine, Col: 1}, "the document has no title", "start with '# Title'")
 	}
 }
 
 // metadata reads the bullets (or labelled lines) between the title and the first section.
 func (r *reader) metadata() {
-	at := Pos{r.doc.BodyLine, 1}
+	at := Pos{Line: r.doc.BodyLine, Col: 1}
 	places := map[string]Pos{}
 	last := ""
 	for _, b := range r.doc.Blocks {
@@ -176,7 +176,7 @@ func (r *reader) metadata() {
 			if b.Level > 1 {
 				break
 			}
-			at = Pos{b.Pos.Line, b.Pos.Col}
+			at = Pos{Line: b.Pos.Line, Col: b.Pos.Col}
 			continue
 		}
 		if b.Kind != md.Item && b.Kind != md.Paragraph {
@@ -191,7 +191,7 @@ func (r *reader) metadata() {
 				last = name
 				if _, twice := r.out.Fields[name]; !twice {
 					r.out.Fields[name] = value
-					places[name] = Pos{b.Pos.Line + i, b.Pos.Col}
+					places[name] = Pos{Line: b.Pos.Line + i, Col: b.Pos.Col}
 				}
 			case last != "" && (b.Depth > 0 || b.Kind == md.Item && i > 0):
 				r.out.Fields[last] = strings.TrimPrefix(r.out.Fields[last]+", "+line, ", ")
@@ -228,7 +228,7 @@ func (r *reader) sections() {
 		name, known := canonical(s.Title(), r.profile.sections)
 		if first, twice := places[name]; twice {
 			if known {
-				r.add(codeTwice, Pos{s.Line(), 1}, "section "+quoted(name)+" stands twice", "join it with the one on line "+decimal(first))
+				r.add(codeTwice, Pos{Line: s.Line(), Col: 1}, "section "+quoted(name)+" stands twice", "join it with the one on line "+decimal(first))
 			}
 			continue
 		}
@@ -237,10 +237,10 @@ func (r *reader) sections() {
 		if name == r.profile.phases && known {
 			r.phases(s)
 		} else if known && !said(s.Blocks) {
-			r.add(codeEmptySection, Pos{s.Line(), 1}, "section "+quoted(name)+" says nothing", "write None if there is nothing to say")
+			r.add(codeEmptySection, Pos{Line: s.Line(), Col: 1}, "section "+quoted(name)+" says nothing", "write None if there is nothing to say")
 		}
 	}
-	end := Pos{r.doc.LineCount(), 1}
+	end := Pos{Line: r.doc.LineCount(), Col: 1}
 	for _, name := range r.profile.sections {
 		if _, ok := places[name]; !ok {
 			r.add(codeNoSection, end, "expected a section "+quoted(name)+", got none", r.missing("## "+name, name, slices.Sorted(maps.Keys(places))))

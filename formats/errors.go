@@ -51,23 +51,35 @@ func (e *GateOpenError) Help() string {
 	return "run it on a terminal, or pass --yes to approve"
 }
 
-// Failure is a failure of the engine that carries its code, for the edge to turn into a Return.
+// Failure is the error of everything that nobody matches: a code, words, advice, and a place if it has one. A type of its
+// own is for a failure that a caller matches.
 type Failure struct { //nolint:errname // the word that codes and returns use
 	Code    Code
 	Message string
-	Help    string
+	Help    string // what to do next, may be empty
+	File    string // with Pos: where it is wrong; empty: no place is known
+	Pos     Pos
 	Err     error // the cause, may be nil; inspected by callers
 }
 
-// Error gives the message and the cause.
+// Fail makes a Failure whose message is the formatted text.
+func Fail(code Code, help, format string, args ...any) *Failure {
+	return &Failure{Code: code, Message: fmt.Sprintf(format, args...), Help: help}
+}
+
+// Error gives the place, if there is one, the message and the cause.
 func (e *Failure) Error() string {
-	if e.Err == nil {
-		return e.Message
+	text := e.Message
+	switch {
+	case e.Err != nil && text == "":
+		text = e.Err.Error()
+	case e.Err != nil:
+		text += ": " + e.Err.Error()
 	}
-	if e.Message == "" {
-		return e.Err.Error()
+	if e.File == "" {
+		return text
 	}
-	return e.Message + ": " + e.Err.Error()
+	return Diagnostic{Code: e.Code.String(), File: e.File, Pos: e.Pos, Message: text}.Error()
 }
 
 // Unwrap gives the cause.

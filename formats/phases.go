@@ -27,7 +27,7 @@ func labels() []string {
 func (r *reader) phases(section md.Section) {
 	last := 0
 	for _, s := range section.Sections(3) {
-		at := Pos{s.Line(), s.Heading.Pos.Col}
+		at := Pos{Line: s.Line(), Col: s.Heading.Pos.Col}
 		p, problem := phaseHeading(s.Title())
 		if problem != "" && !r.profile.strict {
 			continue
@@ -51,7 +51,7 @@ func (r *reader) phases(section md.Section) {
 	}
 	r.strayPhases(section)
 	if len(r.out.Phases) == 0 && r.profile.strict {
-		r.add(codeNoPhase, Pos{section.Line(), 1}, "expected at least one phase, got none", "add '### Phase 1: name [NOT STARTED]'")
+		r.add(codeNoPhase, Pos{Line: section.Line(), Col: 1}, "expected at least one phase, got none", "add '### Phase 1: name [NOT STARTED]'")
 	}
 }
 
@@ -72,7 +72,7 @@ func (r *reader) strayPhases(section md.Section) {
 			continue
 		}
 		if p, problem := phaseHeading(b.Text); p.Number >= 0 && problem == "" {
-			r.add(codePhaseHeading, Pos{b.Pos.Line, b.Pos.Col}, "the heading of phase "+decimal(p.Number)+" has level "+decimal(b.Level),
+			r.add(codePhaseHeading, Pos{Line: b.Pos.Line, Col: b.Pos.Col}, "the heading of phase "+decimal(p.Number)+" has level "+decimal(b.Level),
 				"make it a heading of level 3 in the section "+sectionPhases)
 		}
 	}
@@ -202,7 +202,7 @@ func (r *phaseReader) lines(b *md.Block) {
 			r.label = ""
 		}
 		if line != "" {
-			r.value(line, Pos{b.Pos.Line + i, b.Pos.Col})
+			r.value(line, Pos{Line: b.Pos.Line + i, Col: b.Pos.Col})
 		}
 	}
 }
@@ -254,7 +254,7 @@ func (r *phaseReader) item(b *md.Block) {
 // fence keeps the body of a fence that is to be run: marked sh, in no quote, under a label of the phase.
 func (r *phaseReader) fence(b *md.Block) {
 	lang, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(b.Info)), " ")
-	at := Pos{b.Pos.Line, b.Pos.Col}
+	at := Pos{Line: b.Pos.Line, Col: b.Pos.Col}
 	shell := slices.Contains([]string{"bash", "shell", "zsh", "console", "ksh", "dash"}, lang)
 	switch {
 	case !b.Fenced || lang != "sh" && !shell:

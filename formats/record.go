@@ -166,7 +166,7 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 		return AgentField{}, false
 	}
 	r.indent = indent
-	return AgentField{Key: key, Pos: Pos{r.at + 1, indent + 1}, Kind: FieldText, Text: withoutRemark(rest)}, true
+	return AgentField{Key: key, Pos: Pos{Line: r.at + 1, Col: indent + 1}, Kind: FieldText, Text: withoutRemark(rest)}, true
 }
 
 // keyOf splits "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.

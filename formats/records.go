@@ -20,7 +20,7 @@ func parseRecords(f *findings, src []byte) []any {
 	}
 	at := func(v *jsonx.Value) Pos {
 		if v == nil {
-			return Pos{1, 1}
+			return Pos{Line: 1, Col: 1}
 		}
 		return placeOf(src, v.Start)
 	}

@@ -34,7 +34,7 @@ func sameAnew(t *testing.T, env compile.Env, src string) {
 
 // same compares programs in depth as package cmp does, in a tenth of its time; code is the same if its source is.
 func same(a, b reflect.Value) bool {
-	if a.IsValid() != b.IsValid() || a.IsValid() && a.Type() != b.Type() {
+	if !a.IsZero() != !b.IsZero() || !a.IsZero() && a.Type() != b.Type() {
 		return false
 	}
 	switch a.Kind() { //nolint:exhaustive // the others are compared as they are

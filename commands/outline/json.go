@@ -27,7 +27,7 @@ func Compiled(p *compile.Program) map[string]any {
 
 // plain turns a part of the program into data; nil for what is empty.
 func plain(v reflect.Value) any {
-	if !v.IsValid() || v.IsZero() {
+	if v.IsZero() || v.IsZero() {
 		return nil
 	}
 	switch part := v.Interface().(type) {

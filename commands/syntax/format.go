@@ -298,7 +298,7 @@ func Equal(a, b *File) bool {
 }
 
 func equal(a, b reflect.Value) bool {
-	if a.IsValid() != b.IsValid() {
+	if !a.IsZero() != !b.IsZero() {
 		return false
 	}
 	switch a.Kind() { //nolint:exhaustive // the others are compared as they are

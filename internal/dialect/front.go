@@ -327,7 +327,7 @@ func (n *notes) lines(block []string, line int) []Key {
 }
 
 func at(p md.Pos, line int) formats.Pos {
-	if !p.IsValid() {
+	if p.IsZero() {
 		return formats.Pos{Line: line, Col: 1}
 	}
 	return formats.Pos(p)

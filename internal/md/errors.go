@@ -4,10 +4,13 @@ import "fmt"
 
 // Pos is a place in a file. Line and Col start at 1; Col counts bytes, not characters; a byte order mark at the start of
 // the file and the carriage return of a line end have no column. The zero value means an unknown place.
-type Pos struct{ Line, Col int }
+type Pos struct {
+	Line int `json:"line"`
+	Col  int `json:"col"`
+}
 
-// IsValid reports whether the place is known.
-func (p Pos) IsValid() bool { return p.Line > 0 }
+// IsZero reports whether no place is known.
+func (p Pos) IsZero() bool { return p == Pos{} }
 
 // String returns line:col.
 func (p Pos) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Col) }

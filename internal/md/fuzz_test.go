@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		d, problems := md.Parse(src)
 		for _, p := range problems {
-			if !p.Pos.IsValid() || p.Pos.Line > max(d.LineCount(), 1) && p.Code != md.CodeBadText || p.Help == "" || p.Msg == "" || p.End.Before(p.Pos) {
+			if p.Pos.IsZero() || p.Pos.Line > max(d.LineCount(), 1) && p.Code != md.CodeBadText || p.Help == "" || p.Msg == "" || p.End.Before(p.Pos) {
 				t.Errorf("problem without place or text: %#v", p)
 			}
 		}
@@ -75,7 +75,7 @@ func FuzzYAML(f *testing.F) {
 			return string(lines[i-1])
 		}
 		for _, p := range problems {
-			if !p.Pos.IsValid() || p.Pos.Line > len(lines) || p.Help == "" || p.End.Before(p.Pos) {
+			if p.Pos.IsZero() || p.Pos.Line > len(lines) || p.Help == "" || p.End.Before(p.Pos) {
 				t.Errorf("problem without place or text: %#v", p)
 			}
 		}
@@ -93,7 +93,7 @@ func checkSpans(t *testing.T, n *md.Node, line func(int) string) {
 	if n == nil {
 		return
 	}
-	inside := func(p md.Pos) bool { return p.IsValid() && p.Col <= len(line(p.Line))+1 }
+	inside := func(p md.Pos) bool { return !p.IsZero() && p.Col <= len(line(p.Line))+1 }
 	if !inside(n.Pos) || !inside(n.End) || n.End.Before(n.Pos) {
 		t.Errorf("%s %q from %s to %s", n.Kind, n.Value, n.Pos, n.End)
 		return

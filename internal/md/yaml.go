@@ -25,7 +25,7 @@ func ParseYAML(src []byte, at Pos) (*Node, []Problem) { return Limits{}.ParseYAM
 // ParseYAML is the function of the same name with other limits.
 func (l Limits) ParseYAML(src []byte, at Pos) (*Node, []Problem) {
 	l = l.orDefault()
-	if !at.IsValid() {
+	if at.IsZero() {
 		at = Pos{1, 1}
 	}
 	src = bytes.TrimPrefix(src, []byte(bom))
