@@ -70,7 +70,7 @@ func checkFile(tb testing.TB, name string, src []byte, lib *commands.Library) {
 
 func checker(tb testing.TB) *commands.Library {
 	tb.Helper()
-	return &commands.Library{Env: shippedSet(tb), Readers: &syntax.Readers{}}
+	return &commands.Library{Env: shippedSet(tb)}
 }
 
 // BenchmarkPairs measures the yardstick and the check of one file in turns and gives the medians and their ratio, which other
@@ -121,7 +121,7 @@ func BenchmarkPairs(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		pair(filepath.Base(name), src, &commands.Library{Env: anyone{lib.Env}, Readers: lib.Readers})
+		pair(filepath.Base(name), src, &commands.Library{Env: anyone{lib.Env}})
 	}
 }
 
@@ -153,7 +153,7 @@ func BenchmarkFlows(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Run(filepath.Base(name), func(b *testing.B) {
-			one := &commands.Library{Env: anyone{lib.Env}, Readers: lib.Readers}
+			one := &commands.Library{Env: anyone{lib.Env}}
 			b.ReportAllocs()
 			for b.Loop() {
 				checkFile(b, name, src, one)

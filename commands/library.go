@@ -62,8 +62,6 @@ type Library struct {
 	Inject func(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (string, error)
 	// Dir is the project root, absolute and with slashes; other tools' files may name it.
 	Dir string
-	// Readers is the memory in which files are read; nil: new memory for each file.
-	Readers *syntax.Readers
 }
 
 // Load reads, parses and compiles a command file.
@@ -94,7 +92,7 @@ func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
 		}
 		return l.program(c, c.Text())
 	}
-	return compile.Compile(l.Readers.Read(name, src), l.Env)
+	return compile.Compile(syntax.Read(name, src), l.Env)
 }
 
 // display names a file in messages: project files by their path, those of the library with its name before them.

@@ -20,7 +20,6 @@ import (
 	"github.com/google/uuid"
 
 	"tercet/commands"
-	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/config"
 	"tercet/internal/dialect"
@@ -320,7 +319,6 @@ func (w *world) rescan() error {
 	if w.library == nil {
 		w.library = &commands.Library{
 			Open: w.open, NewRun: newRunID, Config: w.runConfig, Warn: w.warn, Inject: w.inject, Admit: w.admit, Dir: filepath.ToSlash(w.dir),
-			Readers: &syntax.Readers{},
 		}
 		w.catalog = &commands.Catalog{Library: w.library, Cache: w.app.catalogCache(w.dir), Stamp: w.stamp, Now: clock{}.Now, Find: w.findCommand}
 	}

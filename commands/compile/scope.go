@@ -161,12 +161,6 @@ func (c *compiler) index() {
 	c.gather(c.file.Errors, false)
 	c.made.ops.Reserve(len(c.all))
 	c.made.infos.Reserve(len(c.all))
-	n := c.file.Sizes
-	c.made.values.Reserve(n.Values)
-	c.made.exprs.Reserve(n.Exprs)
-	c.made.texts.Reserve(n.Texts)
-	c.made.parts.Reserve(n.Parts)
-	c.made.fields.Reserve(n.Fields)
 	c.written()
 	c.unwritten()
 	c.chains(c.file.Steps, nil)

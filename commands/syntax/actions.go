@@ -5,7 +5,7 @@ import (
 )
 
 func (p *parser) status(n *md.Node) *Status {
-	s := &Status{Pos: place(n)}
+	s := &Status{Pos: n.Pos}
 	if n.Kind != md.Map {
 		s.To = p.statusWord(n)
 		return s
@@ -31,7 +31,7 @@ func (p *parser) status(n *md.Node) *Status {
 }
 
 func (p *parser) publish(n *md.Node) *Publish {
-	out := &Publish{Pos: place(n)}
+	out := &Publish{Pos: n.Pos}
 	for key, v := range p.entries(n, p.keys("publish")) {
 		if !isScalar(v) {
 			p.wrong(v, "text")
@@ -56,7 +56,7 @@ func (p *parser) statusWord(n *md.Node) *Value {
 }
 
 func (p *parser) checkOf(n *md.Node) *Check {
-	c := &Check{Pos: place(n)}
+	c := &Check{Pos: n.Pos}
 	if n.Kind != md.Map {
 		c.Expr = p.jq(n)
 		return c
@@ -89,7 +89,7 @@ func (p *parser) checkOf(n *md.Node) *Check {
 	case c.Path != nil && c.Document == nil:
 		p.report(CodeCompanion, c.Path.Pos, "", "'path' belongs to 'document'")
 	case n.Get("nonempty") != nil && c.File == nil:
-		p.report(CodeCompanion, place(n.Get("nonempty")), "", "'nonempty' belongs to 'file'")
+		p.report(CodeCompanion, n.Get("nonempty").Pos, "", "'nonempty' belongs to 'file'")
 	}
 	return c
 }
@@ -104,13 +104,13 @@ func (p *parser) argv(n *md.Node) []*Value {
 }
 
 func (p *parser) set(n *md.Node) *Set {
-	s := &Set{Pos: place(n)}
+	s := &Set{Pos: n.Pos}
 	if n.Kind != md.Map || len(n.Entries) == 0 {
 		p.reject(n, "a map from names to jq", "write {name: jq}")
 		return s
 	}
 	for _, e := range n.Entries {
-		name := Word{place(e.Key), e.Key.Value}
+		name := Word{e.Key.Pos, e.Key.Value}
 		switch {
 		case e.Value.Absent():
 			p.report(CodeAbsent, name.Pos, "write a value, or remove the key", "key '%s' has no value", name.Text)
@@ -124,7 +124,7 @@ func (p *parser) set(n *md.Node) *Set {
 }
 
 func (b *block) table(n *md.Node) *Table {
-	t := &Table{Pos: place(n), Rows: b.jq(n)}
+	t := &Table{Pos: n.Pos, Rows: b.jq(n)}
 	if v := b.node.Get("columns"); v != nil && !v.Absent() {
 		t.Columns = b.someWords(v, "the name of a column")
 	}
@@ -135,7 +135,7 @@ func (b *block) table(n *md.Node) *Table {
 }
 
 func (p *parser) ret(n *md.Node) *Return {
-	r := &Return{Pos: place(n)}
+	r := &Return{Pos: n.Pos}
 	if n.Kind != md.Map {
 		r.Message = p.text(n)
 		return r
@@ -160,7 +160,7 @@ func (p *parser) ret(n *md.Node) *Return {
 }
 
 func (p *parser) timeout(n *md.Node) *Timeout {
-	t := &Timeout{Pos: place(n)}
+	t := &Timeout{Pos: n.Pos}
 	if n.Kind != md.Map {
 		t.Total = p.duration(n)
 		return t
@@ -181,7 +181,7 @@ func (p *parser) timeout(n *md.Node) *Timeout {
 
 // gateTimeout reads {after, choose}: how long a gate waits, and what it then takes.
 func (p *parser) gateTimeout(n *md.Node) *GateTimeout {
-	t := &GateTimeout{Pos: place(n)}
+	t := &GateTimeout{Pos: n.Pos}
 	if n.Kind != md.Map {
 		p.reject(n, "{after, choose}", "write {after: 1h, choose: LABEL}")
 		return nil
@@ -206,11 +206,11 @@ func (p *parser) label(n *md.Node) *Word {
 		p.wrong(n, "a choice")
 		return nil
 	}
-	return &Word{Pos: Pos(n.ValuePos(0)), Text: n.Value}
+	return &Word{Pos: n.ValuePos(0), Text: n.Value}
 }
 
 func (p *parser) retry(n *md.Node) *Retry {
-	r := &Retry{Pos: place(n)}
+	r := &Retry{Pos: n.Pos}
 	if n.Kind != md.Map {
 		r.Max = p.integer(n, 0)
 		return r
@@ -244,7 +244,7 @@ func (p *parser) retry(n *md.Node) *Retry {
 }
 
 func (p *parser) expect(n *md.Node) *Expect {
-	e := &Expect{Pos: place(n)}
+	e := &Expect{Pos: n.Pos}
 	for key, v := range p.entries(n, p.keys("expect")) {
 		switch key {
 		case "artifact":

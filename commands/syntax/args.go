@@ -9,7 +9,7 @@ import (
 // argsBlock reads a block `yaml args`.
 func (p *parser) argsBlock(b *md.Block) {
 	n := p.block(b)
-	p.file.Args.Pos = Pos(b.BodyPos)
+	p.file.Args.Pos = b.BodyPos
 	if n == nil {
 		return
 	}
@@ -35,11 +35,11 @@ func (p *parser) loads(a *Args, n *md.Node) {
 	}
 	for _, e := range n.Entries {
 		if e.Value.Absent() {
-			p.report(CodeAbsent, place(e.Key), "write a value, or remove the key", "key '%s' has no value", e.Key.Value)
+			p.report(CodeAbsent, e.Key.Pos, "write a value, or remove the key", "key '%s' has no value", e.Key.Value)
 			continue
 		}
 		name, optional := strings.CutSuffix(e.Key.Value, "?")
-		l := Load{Name: Word{place(e.Key), name}, Optional: optional}
+		l := Load{Name: Word{e.Key.Pos, name}, Optional: optional}
 		if !isVariable(name) {
 			p.report(CodeID, l.Name.Pos, "", "expected a name of letters, digits and '_', got %q", name)
 		}
@@ -65,7 +65,7 @@ func (p *parser) load(l *Load, n *md.Node) {
 		return
 	}
 	var path *md.Node
-	doc := &LoadDocument{Pos: place(n)}
+	doc := &LoadDocument{Pos: n.Pos}
 	forms := 0
 	for key, v := range p.entries(n, p.keys("load")) {
 		switch key {
@@ -87,7 +87,7 @@ func (p *parser) load(l *Load, n *md.Node) {
 	case forms != 1:
 		p.report(CodeValue, doc.Pos, "write {document: PROFILE, path: ...}, {files: [...]} or {task: ...}; an object in jq needs quotes", "expected one of document, files and task in a load")
 	case path != nil && l.Document == nil:
-		p.report(CodeCompanion, place(path), "", "'path' belongs to 'document'")
+		p.report(CodeCompanion, path.Pos, "", "'path' belongs to 'document'")
 	case l.Document != nil && path == nil:
 		p.report(CodeValue, doc.Pos, "add path: [candidates]", "expected 'path' beside 'document'")
 	case path != nil && isJq(path):
@@ -103,7 +103,7 @@ func (p *parser) requires(a *Args, n *md.Node) {
 		items = n.Items
 	}
 	for _, item := range items {
-		r := Require{Pos: place(item)}
+		r := Require{Pos: item.Pos}
 		for key, v := range p.entries(item, p.keys("requirement")) {
 			switch key {
 			case "when":

@@ -35,11 +35,7 @@ type File struct {
 	NoFront  bool
 	Hopeless bool
 	Strict   []formats.Diagnostic // what only a strict check says
-	Sizes    Sizes
 }
-
-// Sizes are how many of the common parts a file has, for whoever makes something of each. They promise nothing.
-type Sizes struct{ Values, Exprs, Texts, Parts, Fields int }
 
 // Word is a plain word with its place.
 type Word struct {

@@ -73,7 +73,7 @@ func (b *block) lacks(key string) string {
 // stepBlock reads a block `yaml step` into a step.
 func (p *parser) stepBlock(s *Step, b *md.Block) {
 	p.margin(b)
-	s.Block = Pos(b.BodyPos)
+	s.Block = b.BodyPos
 	n := p.block(b)
 	if n == nil {
 		p.refuse(s)
@@ -86,7 +86,7 @@ func (p *parser) stepBlock(s *Step, b *md.Block) {
 func (p *parser) stepMap(s *Step, n *md.Node, keys *keySet) {
 	if p.depth++; p.depth > maxNested {
 		p.depth--
-		p.report(CodeBody, place(n), "give the inner steps headings of their own", "expected at most %d steps inside each other", maxNested)
+		p.report(CodeBody, n.Pos, "give the inner steps headings of their own", "expected at most %d steps inside each other", maxNested)
 		return
 	}
 	defer func() { p.depth-- }()
@@ -133,7 +133,7 @@ func (b *block) key(key string, v *md.Node) {
 	case "return":
 		b.step.Return = b.ret(v)
 	case "with":
-		b.step.With, b.step.WithPos = b.fields(v), place(v)
+		b.step.With, b.step.WithPos = b.fields(v), v.Pos
 	case "timeout":
 		if b.node.Get("gate") == nil {
 			b.step.Timeout = b.timeout(v)
@@ -141,7 +141,8 @@ func (b *block) key(key string, v *md.Node) {
 	case "retry":
 		b.step.Retry = b.retry(v)
 	case "fallback":
-		b.step.Fallback = b.made.wordAt(b.word(v, "a subagent"))
+		w := b.word(v, "a subagent")
+		b.step.Fallback = &w
 	case "on":
 		b.step.On = b.rules(v)
 	case "expect":
@@ -184,14 +185,14 @@ func (p *parser) id(n *md.Node) Word {
 func (b *block) always(n *md.Node) {
 	w := b.oneOf(n, "failed", "completed", "any")
 	if !b.parser.always {
-		b.report(CodeCompanion, place(n), "move the step below '## "+sectionErrors+"'", "'always' belongs to the section '%s'", sectionErrors)
+		b.report(CodeCompanion, n.Pos, "move the step below '## "+sectionErrors+"'", "'always' belongs to the section '%s'", sectionErrors)
 	}
 	b.step.Always = &w
 }
 
 // action reads the key that says what the step does.
 func (b *block) action(key string, v *md.Node) {
-	pos := place(v)
+	pos := v.Pos
 	switch key {
 	case "delegate":
 		b.delegate = &Delegate{Pos: pos}
@@ -238,7 +239,7 @@ func (b *block) does(a Action) {
 func (b *block) assemble() {
 	for _, e := range b.node.Entries {
 		if need := b.lacks(e.Key.Value); need != "" {
-			b.report(CodeCompanion, place(e.Key), "", "'%s' belongs to '%s'", e.Key.Value, need)
+			b.report(CodeCompanion, e.Key.Pos, "", "'%s' belongs to '%s'", e.Key.Value, need)
 		}
 	}
 	b.loopKeys()
@@ -258,9 +259,9 @@ func (b *block) assemble() {
 		b.report(CodeAction, b.step.Block, "give each its own step", "a step has one action, got %s", b.actionKeys())
 	}
 	if do := b.node.Get("do"); do != nil && b.step.Action == nil {
-		b.step.Action = &Group{Pos: place(do)}
+		b.step.Action = &Group{Pos: do.Pos}
 	} else if do != nil && b.foreach == nil && b.until == nil {
-		b.report(CodeBody, place(do), "give the inner steps a step of their own", "'do' belongs to 'foreach', to 'until', or stands without an action")
+		b.report(CodeBody, do.Pos, "give the inner steps a step of their own", "'do' belongs to 'foreach', to 'until', or stands without an action")
 	}
 }
 
@@ -291,7 +292,7 @@ func (b *block) loopKeys() {
 		}
 		b.foreach.Delegate, b.delegate = b.delegate, nil
 		if b.foreach.Delegate != nil && b.node.Get("do") != nil {
-			b.report(CodeBody, place(b.node.Get("do")), "remove 'delegate' or 'do'", "a loop has either deeper steps or a delegate")
+			b.report(CodeBody, b.node.Get("do").Pos, "remove 'delegate' or 'do'", "a loop has either deeper steps or a delegate")
 		}
 	}
 	if v := b.given("merge"); v != nil && b.parallel != nil {
@@ -316,7 +317,7 @@ func (b *block) among() {
 	case b.delegate.Pick != nil && len(b.delegate.Among) == 0:
 		b.report(CodeValue, b.delegate.Pos, "add among: [subagent, subagent]", "a subagent that an expression names needs 'among'")
 	case b.delegate.Pick == nil && b.delegate.Among != nil:
-		b.report(CodeCompanion, place(b.node.Get("among")), "remove it", "'among' belongs to a delegate with an expression")
+		b.report(CodeCompanion, b.node.Get("among").Pos, "remove it", "'among' belongs to a delegate with an expression")
 	}
 }
 
@@ -379,11 +380,11 @@ func (p *parser) choices(g *Gate, n *md.Node) {
 	g.Choices = []GateChoice{}
 	for _, e := range n.Entries {
 		if e.Value.Absent() {
-			p.report(CodeAbsent, place(e.Key), "write a target", "choice '%s' has no target", e.Key.Value)
+			p.report(CodeAbsent, e.Key.Pos, "write a target", "choice '%s' has no target", e.Key.Value)
 			continue
 		}
 		if t := p.target(e.Value); t != nil {
-			g.Choices = append(g.Choices, GateChoice{Label: Word{place(e.Key), e.Key.Value}, Target: t})
+			g.Choices = append(g.Choices, GateChoice{Label: Word{e.Key.Pos, e.Key.Value}, Target: t})
 		}
 	}
 }

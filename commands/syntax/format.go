@@ -322,7 +322,7 @@ func equal(a, b reflect.Value) bool {
 			return true
 		}
 		for i := range a.NumField() {
-			if name := a.Type().Field(i).Name; a.Type() == reflect.TypeFor[File]() && (name == "Src" || name == "Prose" || name == "Sizes" || name == "Warnings") {
+			if name := a.Type().Field(i).Name; a.Type() == reflect.TypeFor[File]() && (name == "Src" || name == "Prose" || name == "Warnings") {
 				continue
 			}
 			if !equal(a.Field(i), b.Field(i)) {

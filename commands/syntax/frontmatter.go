@@ -24,7 +24,7 @@ func (p *parser) front() {
 		}
 		return
 	}
-	f.Pos = Pos(p.doc.FrontSpan.Start)
+	f.Pos = p.doc.FrontSpan.Start
 	n := p.doc.Front
 	if n == nil {
 		if len(p.found) == 0 {
@@ -47,7 +47,7 @@ func (p *parser) front() {
 }
 
 func (p *parser) missing(key string) {
-	p.report(CodeMissing, Pos(p.doc.FrontSpan.Start), "add '"+key+": ...'", "frontmatter has no '%s'", key)
+	p.report(CodeMissing, p.doc.FrontSpan.Start, "add '"+key+": ...'", "frontmatter has no '%s'", key)
 }
 
 func (p *parser) frontKey(f *Front, key string, v *md.Node) {
@@ -56,7 +56,7 @@ func (p *parser) frontKey(f *Front, key string, v *md.Node) {
 		f.Command = p.word(v, "a command name")
 		p.commandName(f.Command)
 	case "description":
-		f.Description = Word{Pos(v.ValuePos(0)), p.str(v)}
+		f.Description = Word{v.ValuePos(0), p.str(v)}
 		p.describes(f.Description)
 	case "arguments":
 		p.arguments(f, v)
@@ -127,7 +127,7 @@ func (p *parser) arguments(f *Front, n *md.Node) {
 		return
 	}
 	for _, item := range n.Items {
-		a := Argument{Pos: place(item)}
+		a := Argument{Pos: item.Pos}
 		for key, v := range p.entries(item, p.keys("argument")) {
 			p.argumentKey(&a, key, v)
 		}
@@ -163,7 +163,7 @@ func (p *parser) argumentKey(a *Argument, key string, v *md.Node) {
 	case "values":
 		a.Values = p.strs(v)
 	case "pattern":
-		a.Pattern = &Word{Pos(v.ValuePos(0)), p.str(v)}
+		a.Pattern = &Word{v.ValuePos(0), p.str(v)}
 	case "repeat":
 		a.Repeat = p.boolean(v)
 	case "complete":
@@ -202,7 +202,7 @@ func (p *parser) tiers(n *md.Node) []Word {
 }
 
 func (p *parser) worktree(n *md.Node) *Worktree {
-	w := &Worktree{Pos: place(n)}
+	w := &Worktree{Pos: n.Pos}
 	for key, v := range p.entries(n, p.keys("worktree")) {
 		switch key {
 		case "per":
@@ -218,7 +218,7 @@ func (p *parser) worktree(n *md.Node) *Worktree {
 }
 
 func (p *parser) during(n *md.Node) *During {
-	d := &During{Pos: place(n)}
+	d := &During{Pos: n.Pos}
 	if n.Kind == md.Scalar {
 		d.Status = p.word(n, "a task status")
 		return d

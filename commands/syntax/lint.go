@@ -104,14 +104,14 @@ func (p *parser) unsaid() {
 		case b.Kind == md.Fence && len(b.Info) > 0 && strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
 			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
 				p.file.Strict = append(p.file.Strict, formats.Diagnostic{
-					Code: CodeUnsaid, Severity: formats.SeverityWarning, File: p.file.Name, Pos: Pos(b.Pos),
+					Code: CodeUnsaid, Severity: formats.SeverityWarning, File: p.file.Name, Pos: b.Pos,
 					Message: "block 'yaml defaults' without a sentence before it", Help: "say in a sentence before the block what every step gets",
 				})
 			}
 		case between && b.Kind == md.Heading && b.Depth == 0:
 			first, rest, _ := strings.Cut(cleanTitle(b.Text), " ")
 			if rest == "" || !slices.ContainsFunc([]string{"after", "before"}, func(w string) bool { return strings.EqualFold(w, first) }) {
-				p.report(CodeUnsaid, Pos(b.Pos), "write it like '### After phases: review the work'", "heading in '%s' does not start with After or Before and the steps", sectionBetween)
+				p.report(CodeUnsaid, b.Pos, "write it like '### After phases: review the work'", "heading in '%s' does not start with After or Before and the steps", sectionBetween)
 			}
 		}
 	}

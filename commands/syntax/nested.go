@@ -16,7 +16,7 @@ func (p *parser) items(n *md.Node) []*Step {
 	steps := make([]Step, len(n.Items))
 	for i, item := range n.Items {
 		s := &steps[i]
-		s.Pos, s.Block = place(item), place(item)
+		s.Pos, s.Block = item.Pos, item.Pos
 		if item.Kind != md.Map || len(item.Entries) == 0 {
 			p.reject(item, "a step", "write {delegate: ...}")
 			continue
@@ -65,7 +65,7 @@ func (p *parser) children(n *md.Node) []*Step {
 	steps := make([]Step, len(n.Entries))
 	for i, e := range n.Entries {
 		s := &steps[i]
-		s.Pos, s.Block, s.ID, s.Title = place(e.Key), place(e.Value), Word{place(e.Key), e.Key.Value}, e.Key.Value
+		s.Pos, s.Block, s.ID, s.Title = e.Key.Pos, e.Value.Pos, Word{e.Key.Pos, e.Key.Value}, e.Key.Value
 		switch {
 		case e.Value.Absent():
 			p.report(CodeAbsent, s.Pos, "write {delegate: ...}", "child '%s' has no step", e.Key.Value)
@@ -93,7 +93,7 @@ func (p *parser) compensation(n *md.Node) *Step {
 		"merge", "gate", "show", "choices", "auto", "set", "fail", "code", "compensate", "tier", "board", "expect",
 	})
 	keys.what = "'compensate'"
-	s := &Step{Pos: place(n), Block: place(n), Title: "compensate"}
+	s := &Step{Pos: n.Pos, Block: n.Pos, Title: "compensate"}
 	if n.Kind != md.Map {
 		p.reject(n, "a step", "write {delegate: ...} or {status: ...}")
 		return nil
@@ -107,7 +107,7 @@ func (p *parser) compensation(n *md.Node) *Step {
 
 // tier reads Light+, Minor or [Patch, Minor].
 func (p *parser) tier(n *md.Node) *Tier {
-	t := &Tier{Pos: place(n)}
+	t := &Tier{Pos: n.Pos}
 	if n.Kind == md.Scalar && strings.HasSuffix(n.Value, "+") {
 		w := p.word(n, "the name of a tier")
 		w.Text, t.OrLater = strings.TrimSuffix(w.Text, "+"), true
@@ -120,9 +120,9 @@ func (p *parser) tier(n *md.Node) *Tier {
 
 // around reads the ids of `after` and `before`, or each.
 func (b *block) around(key string, n *md.Node) *Around {
-	a := &Around{Pos: place(n)}
+	a := &Around{Pos: n.Pos}
 	if !b.between {
-		b.report(CodeCompanion, place(n), "move the step below '## "+sectionBetween+"'", "'%s' belongs to the section '%s'", key, sectionBetween)
+		b.report(CodeCompanion, n.Pos, "move the step below '## "+sectionBetween+"'", "'%s' belongs to the section '%s'", key, sectionBetween)
 	}
 	if n.Kind == md.Scalar && n.Value == "each" {
 		a.Each = true

@@ -7,7 +7,6 @@ import (
 	"tercet/formats"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
-	"tercet/internal/slab"
 )
 
 // The level-2 sections that the engine reads. Any other section is prose.
@@ -17,15 +16,6 @@ const (
 	sectionBetween  = "Between Steps"
 	sectionErrors   = "Error Handling"
 )
-
-// Reader reads command files one after the other in the same memory; what it gave stays valid. It serves one goroutine. The zero
-// value is ready.
-type Reader struct {
-	md     md.Reader
-	forms  []formKeys // those that were needed
-	drafts []draft
-	marked []*md.Block
-}
 
 // Parse reads a command file. name is its path, for messages and for the check that the file is named after its command.
 // The error is a *formats.Diagnostics with every finding of the file, sorted; warnings alone are no error and stand in the
@@ -51,9 +41,8 @@ type parser struct {
 	always  bool         // the step stands under Error Handling
 	near    map[int]bool // lines that almost open a block
 	exprs   int          // expressions read
-	*Reader
-	made    made
-	between bool // the step stands under Between Steps
+	forms   []formKeys   // those that were needed
+	between bool         // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
 	subagent bool
 	depth    int            // steps inside each other's keys
@@ -66,26 +55,6 @@ func (p *parser) refuse(s *Step) {
 		p.refused = map[*Step]bool{}
 	}
 	p.refused[s] = true
-}
-
-// made is where the parts of the tree are made.
-type made struct {
-	steps  slab.Of[Step]
-	values slab.Of[Value]
-	exprs  slab.Of[Expr]
-	texts  slab.Of[Text]
-	parts  slab.Of[Part]
-	fields slab.Of[Field]
-	items  slab.Of[*Value]
-	words  slab.Of[Word]
-	bodies slab.Of[*Step]
-}
-
-// wordAt gives a word a place of its own.
-func (m *made) wordAt(w Word) *Word {
-	out := m.words.New()
-	*out = w
-	return out
 }
 
 func (p *parser) report(code string, pos Pos, help, format string, args ...any) {
@@ -111,13 +80,13 @@ func (p *parser) reportSpan(d formats.Diagnostic, help, format string, args ...a
 }
 
 func diagnosticAt(code string, n *md.Node) formats.Diagnostic {
-	return formats.Diagnostic{Code: code, Pos: Pos(n.Pos), End: Pos(n.End)}
+	return formats.Diagnostic{Code: code, Pos: n.Pos, End: n.End}
 }
 
 // take adds what package md found.
 func (p *parser) take(problems []md.Problem) {
 	for _, one := range problems {
-		d := formats.Diagnostic{Code: string(one.Code), Pos: Pos(one.Pos), End: Pos(one.End)}
+		d := formats.Diagnostic{Code: string(one.Code), Pos: one.Pos, End: one.End}
 		if text, ok := strings.CutPrefix(one.Help, "quote the value: "); ok {
 			d.Fix = p.quoteFix(d, text)
 		}
@@ -153,12 +122,12 @@ func (p *parser) has(code string) bool {
 
 // block reads the YAML of a fence; nil when it cannot be read or is empty, which is reported.
 func (p *parser) block(b *md.Block) *md.Node {
-	n, problems := p.md.Block(p.doc, b) // what it gives is read before the next block
+	n, problems := md.ParseYAML(b.Body, b.BodyPos)
 	p.take(problems)
 	p.strays(n)
 	switch {
 	case n == nil && len(problems) == 0:
-		p.report(CodeBlock, Pos(b.Pos), "write keys into it, or remove it", "block is empty")
+		p.report(CodeBlock, b.Pos, "write keys into it, or remove it", "block is empty")
 		return nil
 	case n == nil:
 		return nil
@@ -207,7 +176,7 @@ func (p *parser) kind(b *md.Block) fenceKind {
 		}
 		kind = fenceKind(near[0])
 	}
-	p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: Pos(b.Pos), Fix: p.infoFix(b.Pos.Line, kind)}, "write ```yaml "+string(kind),
+	p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: b.Pos, Fix: p.infoFix(b.Pos.Line, kind)}, "write ```yaml "+string(kind),
 		"expected 'yaml %s' after the backticks, got %q", kind, b.Info)
 	return kind
 }
@@ -232,7 +201,7 @@ func (p *parser) infoFix(n int, kind fenceKind) *formats.Fix {
 // margin reports a block that is indented or stands in a list or a quote.
 func (p *parser) margin(b *md.Block) {
 	if b.Indent > 0 || b.Depth > 0 {
-		p.report(CodeFenceIndent, Pos(b.Pos), "move the block to the left margin", "block is indented by %d columns", b.Indent)
+		p.report(CodeFenceIndent, b.Pos, "move the block to the left margin", "block is indented by %d columns", b.Indent)
 	}
 }
 
@@ -249,10 +218,10 @@ func (p *parser) body() {
 		name := sectionName(title)
 		titles = append(titles, title)
 		if first, ok := seen[name]; ok && name != "" {
-			p.report(CodeSectionTwice, Pos(s.Heading.Pos), "join the two", "section '%s' stands twice, first on line %d", name, first.Line)
+			p.report(CodeSectionTwice, s.Heading.Pos, "join the two", "section '%s' stands twice, first on line %d", name, first.Line)
 			continue
 		}
-		seen[name] = Pos(s.Heading.Pos)
+		seen[name] = s.Heading.Pos
 		switch name {
 		case sectionArgs:
 			p.argsSection(s)
@@ -333,11 +302,11 @@ func (p *parser) outside(blocks []md.Block) {
 	for i := range blocks {
 		switch kind := p.kind(&blocks[i]); kind {
 		case fenceStep:
-			p.report(CodeFencePlace, Pos(blocks[i].Pos), "move it below a step heading of '## "+sectionWorkflow+"'", "block 'yaml step' outside its section")
+			p.report(CodeFencePlace, blocks[i].Pos, "move it below a step heading of '## "+sectionWorkflow+"'", "block 'yaml step' outside its section")
 		case fenceArgs:
-			p.report(CodeFencePlace, Pos(blocks[i].Pos), "move it into '## "+sectionArgs+"'", "block 'yaml args' outside its section")
+			p.report(CodeFencePlace, blocks[i].Pos, "move it into '## "+sectionArgs+"'", "block 'yaml args' outside its section")
 		case fenceDefaults:
-			p.report(CodeFencePlace, Pos(blocks[i].Pos), "move it below '## "+sectionWorkflow+"', before the first step", "block 'yaml defaults' outside its place")
+			p.report(CodeFencePlace, blocks[i].Pos, "move it below '## "+sectionWorkflow+"', before the first step", "block 'yaml defaults' outside its place")
 		case fenceOther:
 		}
 	}
@@ -350,7 +319,7 @@ func (p *parser) argsSection(s md.Section) {
 		switch kind := p.kind(b); kind {
 		case fenceArgs:
 			if first != nil {
-				p.report(CodeStepFence, Pos(b.Pos), "join the two", "second block 'yaml args', the first is on line %d", first.Pos.Line)
+				p.report(CodeStepFence, b.Pos, "join the two", "second block 'yaml args', the first is on line %d", first.Pos.Line)
 				continue
 			}
 			first = b
@@ -367,6 +336,6 @@ func (p *parser) argsSection(s md.Section) {
 // bareYAML reports a fence that is YAML but lacks its second word, where a block could stand.
 func (p *parser) bareYAML(b *md.Block, want fenceKind) {
 	if b.Kind == md.Fence && (strings.EqualFold(strings.TrimSpace(b.Info), "yaml") || strings.EqualFold(strings.TrimSpace(b.Info), "yml")) {
-		p.report(CodeFenceInfo, Pos(b.Pos), "write ```yaml "+string(want)+", or ```text for an example", "expected 'yaml %s' after the backticks, got %q", want, b.Info)
+		p.report(CodeFenceInfo, b.Pos, "write ```yaml "+string(want)+", or ```text for an example", "expected 'yaml %s' after the backticks, got %q", want, b.Info)
 	}
 }

@@ -1,9 +1,7 @@
 package syntax
 
 import (
-	"bytes"
 	"strings"
-	"sync"
 
 	"tercet/formats"
 	"tercet/internal/md"
@@ -17,47 +15,24 @@ func (l Lines) Has(line int) bool { return line >= l.From && line <= l.To }
 
 // Read reads a command file as far as it can be read. The tree is complete but for what stands in the lines of Unread, so
 // that what is right elsewhere can be judged at the same time.
-func Read(name string, src []byte) *File { return new(Reader).Read(name, src) }
-
-// Readers keeps readers for files that are read one after the other or side by side. The zero value is ready, and safe for
-// concurrent use.
-type Readers struct{ pool sync.Pool }
-
-// Read is the function of the same name in the memory of a reader; without Readers in new memory.
-func (r *Readers) Read(name string, src []byte) *File {
-	if r == nil {
-		return Read(name, src)
-	}
-	reader, ok := r.pool.Get().(*Reader)
-	if !ok {
-		reader = &Reader{}
-	}
-	defer r.pool.Put(reader)
-	return reader.Read(name, src)
-}
-
-// Read is the function of the same name in the memory of the reader.
-func (r *Reader) Read(name string, src []byte) *File { return r.read(name, src, (*parser).front) }
+func Read(name string, src []byte) *File { return read(name, src, (*parser).front) }
 
 // ReadWorkflow reads the steps of a subagent file as Read does.
 func ReadWorkflow(name string, src []byte) *File {
-	return new(Reader).read(name, src, func(p *parser) { p.subagent = true })
+	return read(name, src, func(p *parser) { p.subagent = true })
 }
 
-func (r *Reader) read(name string, src []byte, front func(*parser)) *File {
-	p := &parser{file: &File{Name: name, Src: src}, Reader: r}
-	doc, problems := r.md.Parse(src)
+func read(name string, src []byte, front func(*parser)) *File {
+	p := &parser{file: &File{Name: name, Src: src}}
+	doc, problems := md.Parse(src)
 	p.doc = doc
 	p.take(problems)
 	p.file.Prose, p.file.BodyLine = doc.Prose(), doc.BodyLine
 	if doc.Text != nil {
-		p.made.exprs.Reserve(bytes.Count(src, []byte{'$'}) * 2 / 3)
 		front(p)
 		p.body()
 		p.lint()
 	}
-	m := &p.made
-	p.file.Sizes = Sizes{Values: m.values.Given(), Exprs: m.exprs.Given(), Texts: m.texts.Given(), Parts: m.parts.Given(), Fields: m.fields.Given()}
 	if len(p.found) > 0 {
 		all := &formats.Diagnostics{List: p.found, Sources: map[string][]byte{name: src}}
 		all.Sort()

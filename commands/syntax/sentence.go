@@ -11,7 +11,7 @@ import (
 func (p *parser) plainWorkflow(s md.Section, list []draft) {
 	for _, d := range list {
 		for _, b := range d.fences {
-			p.report(CodeFencePlace, Pos(b.Pos), "put a heading '### Step <n>: <title>' before it", "block 'yaml step' without a step heading")
+			p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it", "block 'yaml step' without a step heading")
 			p.stepBlock(&Step{}, b)
 		}
 	}
@@ -44,7 +44,7 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 	}
 	p.bodies(p.file.Steps)
 	if len(p.file.Steps) == 0 {
-		p.report(CodeSection, Pos(s.Heading.Pos), "add '### Step 1: <title>' with a block below it", "section '%s' has no steps", sectionWorkflow)
+		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps", sectionWorkflow)
 	}
 }
 

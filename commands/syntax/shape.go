@@ -11,7 +11,7 @@ import (
 
 // schema reads a JSON Schema that is written in place, or the path of a file that holds one.
 func (p *parser) schema(n *md.Node) *Shape {
-	s := &Shape{Pos: place(n)}
+	s := &Shape{Pos: n.Pos}
 	switch {
 	case n.Kind == md.Map:
 		s.Root = schemaNode(n)
@@ -25,12 +25,12 @@ func (p *parser) schema(n *md.Node) *Shape {
 
 // schemaNode gives a value of YAML as the schema's reader takes it.
 func schemaNode(n *md.Node) *schema.Node {
-	out := &schema.Node{Pos: place(n), Text: n.Value}
+	out := &schema.Node{Pos: n.Pos, Text: n.Value}
 	switch {
 	case n.Kind == md.Map:
 		out.Kind = schema.Object
 		for _, e := range n.Entries {
-			out.Members = append(out.Members, schema.Member{Key: e.Key.Value, Pos: place(e.Key), Value: schemaNode(e.Value)})
+			out.Members = append(out.Members, schema.Member{Key: e.Key.Value, Pos: e.Key.Pos, Value: schemaNode(e.Value)})
 		}
 	case n.Kind == md.List:
 		out.Kind = schema.Array

@@ -160,7 +160,7 @@ func (p *parser) indentation(n *md.Node, column int) {
 		return
 	}
 	if by := n.Pos.Col - column; by%2 != 0 {
-		p.report(CodeIndent, place(n), "indent by two columns a level, or run 'tercet fmt'", "expected an indentation of %d columns, got %d", (by+1)/2*2, by)
+		p.report(CodeIndent, n.Pos, "indent by two columns a level, or run 'tercet fmt'", "expected an indentation of %d columns, got %d", (by+1)/2*2, by)
 		return
 	}
 	for _, e := range n.Entries {

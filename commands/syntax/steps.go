@@ -18,19 +18,9 @@ type draft struct {
 	bare    []*md.Block // fences that could be blocks but are not marked as such
 }
 
-// drafts cuts a section at its headings. Fences before the first heading come in a draft without one. They are valid until the
-// next section is cut.
+// drafts cuts a section at its headings. Fences before the first heading come in a draft without one.
 func (p *parser) drafts(s md.Section) []draft {
-	headings, code := 1, 0
-	for i := range s.Blocks {
-		if kind := s.Blocks[i].Kind; kind == md.Heading {
-			headings++
-		} else if kind == md.Fence {
-			code++
-		}
-	}
-	out, marked := append(slices.Grow(p.Reader.drafts[:0], headings), draft{}), slices.Grow(p.marked[:0], code)
-	defer func() { p.Reader.drafts, p.marked = out, marked }()
+	out := []draft{{}}
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		last := &out[len(out)-1]
@@ -41,8 +31,7 @@ func (p *parser) drafts(s md.Section) []draft {
 		default:
 			switch p.kind(b) {
 			case fenceStep:
-				marked = append(marked, b) // never more than there is room for
-				last.fences = marked[len(marked)-len(last.fences)-1 : len(marked) : len(marked)]
+				last.fences = append(last.fences, b)
 			case fenceDefaults:
 				if len(out) > 1 || s.Title() == "" || sectionName(cleanTitle(s.Title())) != sectionWorkflow {
 					p.outside(s.Blocks[i : i+1])
@@ -77,7 +66,7 @@ func (p *parser) heading(b *md.Block) draft {
 
 // titleAt is the place of the title.
 func (p *parser) titleAt(d *draft) Pos {
-	at := Pos(d.heading.Pos)
+	at := d.heading.Pos
 	if d.number != "" {
 		if i := strings.Index(p.doc.Line(at.Line), d.title); i >= 0 {
 			at.Col = i + 1
@@ -124,7 +113,7 @@ func (p *parser) misplaced() {
 		}
 		title := cleanTitle(b.Text)
 		if _, _, isStep := stepLine(title); isStep {
-			d := formats.Diagnostic{Code: CodeStepHeading, Pos: Pos(b.Pos)}
+			d := formats.Diagnostic{Code: CodeStepHeading, Pos: b.Pos}
 			if marks := strings.Repeat("#", b.Level); strings.HasPrefix(p.doc.Line(b.Pos.Line), marks+" ") {
 				d.Fix = &formats.Fix{Start: Pos{Line: b.Pos.Line, Col: 1}, End: Pos{Line: b.Pos.Line, Col: b.Level + 1}, Text: "###"}
 			}
@@ -166,11 +155,10 @@ func (p *parser) workflow(s md.Section) {
 		return
 	}
 	for _, b := range list[0].fences {
-		p.report(CodeFencePlace, Pos(b.Pos), "put a heading '### Step <n>: <title>' before it", "block 'yaml step' without a step heading")
+		p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it", "block 'yaml step' without a step heading")
 	}
-	seen := numbers{few: make([]numbered, 0, min(len(list), 2*fewEntries))}
+	seen := map[string]int{}
 	var stack []nested
-	p.made.steps.Reserve(len(list) - 1)
 	p.file.Steps = make([]*Step, 0, len(list)-1)
 	for i := range list[1:] {
 		d := &list[i+1]
@@ -178,72 +166,17 @@ func (p *parser) workflow(s md.Section) {
 			p.notStep(d)
 			continue
 		}
-		if first := seen.add(d.number, d.heading.Pos.Line); first > 0 {
-			p.report(CodeNumber, Pos(d.heading.Pos), "number the steps in order", "second step %s, the first is on line %d", d.number, first)
+		if first := seen[d.number]; first > 0 {
+			p.report(CodeNumber, d.heading.Pos, "number the steps in order", "second step %s, the first is on line %d", d.number, first)
 		}
+		seen[d.number] = d.heading.Pos.Line
 		step := p.step(d)
 		stack = p.attach(stack, nested{step: step, level: d.heading.Level})
 	}
 	p.bodies(p.file.Steps)
 	if len(p.file.Steps) == 0 && len(p.found) == 0 {
-		p.report(CodeSection, Pos(s.Heading.Pos), "add '### Step 1: <title>' with a block below it", "section '%s' has no steps", sectionWorkflow)
+		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps", sectionWorkflow)
 	}
-}
-
-// numbers are the numbers of steps with their lines.
-type numbers struct {
-	few  []numbered
-	many map[string]int // of a file with many steps
-	last string         // the greatest one, as long as they come in order
-	odd  bool           // they do not
-}
-
-type numbered struct {
-	number string
-	line   int
-}
-
-// follows tells whether a number stands behind another one: most files have their steps in order.
-func follows(number, last string) bool {
-	for {
-		a, restA, moreA := strings.Cut(number, ".")
-		b, restB, moreB := strings.Cut(last, ".")
-		switch {
-		case len(a) != len(b):
-			return len(a) > len(b)
-		case a != b:
-			return a > b
-		case !moreA || !moreB:
-			return moreA && !moreB
-		}
-		number, last = restA, restB
-	}
-}
-
-// add notes a number and gives the line where it stood last, 0 if it is new.
-func (n *numbers) add(number string, line int) int {
-	n.odd = n.odd || !follows(number, n.last)
-	n.last = number
-	if n.many == nil && len(n.few) == 2*fewEntries {
-		n.many = make(map[string]int, 2*len(n.few))
-		for _, one := range n.few {
-			n.many[one.number] = one.line
-		}
-	}
-	if n.many != nil {
-		before := n.many[number]
-		n.many[number] = line
-		return before
-	}
-	for i := 0; i < len(n.few) && n.odd; i++ {
-		if before := n.few[i].number; len(before) == len(number) && before[len(before)-1] == number[len(number)-1] && before == number {
-			before := n.few[i].line
-			n.few[i].line = line
-			return before
-		}
-	}
-	n.few = append(n.few, numbered{number, line})
-	return 0
 }
 
 // nested is a step on the way down to the present one.
@@ -251,9 +184,6 @@ type nested struct {
 	step  *Step
 	level int
 }
-
-// fewSteps is for how many steps of a body there is room at first.
-const fewSteps = 4
 
 // attach puts a step below the nearest one of a higher level.
 func (p *parser) attach(stack []nested, n nested) []nested {
@@ -264,9 +194,6 @@ func (p *parser) attach(stack []nested, n nested) []nested {
 		p.file.Steps = append(p.file.Steps, n.step)
 	} else {
 		parent := stack[len(stack)-1].step
-		if parent.Body == nil {
-			parent.Body = p.made.bodies.List(fewSteps)
-		}
 		parent.Body = append(parent.Body, n.step)
 	}
 	return append(stack, n)
@@ -311,7 +238,7 @@ func (p *parser) bodyOf(s *Step) {
 // notStep deals with a heading in a literate workflow that is not "Step <n>: <title>".
 func (p *parser) notStep(d *draft) {
 	if looksLikeStep(d.title) || len(d.fences) > 0 {
-		p.report(CodeStepHeading, Pos(d.heading.Pos), "write it like '### Step 3: Return the plan'", "expected 'Step <n>: <title>', got %q", d.title)
+		p.report(CodeStepHeading, d.heading.Pos, "write it like '### Step 3: Return the plan'", "expected 'Step <n>: <title>', got %q", d.title)
 	}
 	for _, b := range d.fences {
 		p.stepBlock(&Step{}, b)
@@ -320,8 +247,7 @@ func (p *parser) notStep(d *draft) {
 
 // step reads one heading with its block, or the sentence that the title is.
 func (p *parser) step(d *draft) *Step {
-	s := p.made.steps.New()
-	s.Pos, s.Number, s.Title = Pos(d.heading.Pos), d.number, d.title
+	s := &Step{Pos: d.heading.Pos, Number: d.number, Title: d.title}
 	if len(d.fences) == 0 {
 		if len(d.bare) > 0 && p.bare(d) || p.nearFence(d) {
 			p.refuse(s)
@@ -335,7 +261,7 @@ func (p *parser) step(d *draft) *Step {
 	}
 	p.stepBlock(s, d.fences[0])
 	for _, b := range d.fences[1:] {
-		p.report(CodeStepFence, Pos(b.Pos), "give it a step heading of its own", "second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
+		p.report(CodeStepFence, b.Pos, "give it a step heading of its own", "second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
 		p.stepBlock(&Step{}, b)
 	}
 	return s
@@ -381,10 +307,10 @@ func (p *parser) betweenSection(s md.Section) {
 func (p *parser) defaults(b *md.Block) {
 	p.margin(b)
 	if p.file.Defaults != nil {
-		p.report(CodeStepFence, Pos(b.Pos), "join the two", "second block 'yaml defaults', the first is on line %d", p.file.Defaults.Pos.Line-1)
+		p.report(CodeStepFence, b.Pos, "join the two", "second block 'yaml defaults', the first is on line %d", p.file.Defaults.Pos.Line-1)
 		return
 	}
-	d := &Defaults{Pos: Pos(b.BodyPos)}
+	d := &Defaults{Pos: b.BodyPos}
 	p.file.Defaults = d
 	n := p.block(b)
 	if n == nil {
@@ -416,13 +342,13 @@ func (p *parser) looseSteps(s md.Section, title string) []*Step {
 			p.bare(&d)
 			continue
 		}
-		step := &Step{Pos: Pos(s.Heading.Pos), Title: title}
+		step := &Step{Pos: s.Heading.Pos, Title: title}
 		if d.heading != nil {
-			step.Pos, step.Title, step.Number = Pos(d.heading.Pos), d.title, d.number
+			step.Pos, step.Title, step.Number = d.heading.Pos, d.title, d.number
 		}
 		p.stepBlock(step, d.fences[0])
 		for _, b := range d.fences[1:] {
-			p.report(CodeStepFence, Pos(b.Pos), "give it a heading of its own", "second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
+			p.report(CodeStepFence, b.Pos, "give it a heading of its own", "second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
 			p.stepBlock(&Step{}, b)
 		}
 		out = append(out, step)

@@ -15,7 +15,7 @@ func (p *parser) rules(n *md.Node) []Rule {
 	}
 	out := make([]Rule, 0, len(n.Entries))
 	for _, e := range n.Entries {
-		r := Rule{Status: Word{place(e.Key), e.Key.Value}}
+		r := Rule{Status: Word{e.Key.Pos, e.Key.Value}}
 		if e.Value.Absent() {
 			p.report(CodeAbsent, r.Status.Pos, "write a target such as next or fail", "status '%s' has no target", e.Key.Value)
 			continue
@@ -38,7 +38,7 @@ func (p *parser) rules(n *md.Node) []Rule {
 
 // target reads one target; nil when it is none, which is reported.
 func (p *parser) target(n *md.Node) *Target {
-	t := &Target{Pos: place(n)}
+	t := &Target{Pos: n.Pos}
 	if n.Kind != md.Map {
 		return p.targetWord(t, n)
 	}
@@ -51,7 +51,7 @@ func (p *parser) target(n *md.Node) *Target {
 			t.Max = p.integer(v, 1)
 		case "show", "choices", "auto":
 			if n.Get("gate") == nil || isFlag(n.Get("gate")) {
-				p.report(CodeCompanion, place(v), "write gate: with a question", "'%s' belongs to a 'gate' with a question of its own", key)
+				p.report(CodeCompanion, v.Pos, "write gate: with a question", "'%s' belongs to a 'gate' with a question of its own", key)
 			}
 		default:
 			p.targetKind(t, key, v)
@@ -98,7 +98,7 @@ func (p *parser) targetKind(t *Target, key string, v *md.Node) {
 		if _, word := v.Any().(bool); word {
 			p.flag(v)
 		} else {
-			t.Gate = &Gate{Pos: place(v), Question: p.question(v)}
+			t.Gate = &Gate{Pos: v.Pos, Question: p.question(v)}
 		}
 	}
 	if n := v; n.Kind == md.List && len(n.Items) == 0 {

@@ -27,12 +27,13 @@ func (p *parser) entries(n *md.Node, set *keySet) iter.Seq2[string, *md.Node] {
 			p.wrong(n, "a map of keys")
 			return
 		}
-		seen := seenKeys{entries: n.Entries}
-		for i, e := range n.Entries {
-			key := e.Key.Value
-			pos := place(e.Key)
+		seen := map[string]bool{}
+		for _, e := range n.Entries {
+			key, pos := e.Key.Value, e.Key.Pos
+			twice := seen[key]
+			seen[key] = true
 			switch {
-			case seen.before(i): // reported as a duplicate
+			case twice: // reported as a duplicate
 			case slices.Contains(set.later, key):
 				p.report(CodeUnsupported, pos, "", "'%s' is not supported yet", key)
 			case slices.Contains(set.foreign, key):
@@ -45,30 +46,6 @@ func (p *parser) entries(n *md.Node, set *keySet) iter.Seq2[string, *md.Node] {
 			}
 		}
 	}
-}
-
-// seenKeys finds the keys of a map that stand twice.
-type seenKeys struct {
-	entries []md.Entry
-	first   map[string]int // the index of each key, of a large map
-}
-
-// fewEntries is how many entries are compared one with the other.
-const fewEntries = 32
-
-// before tells whether the key of the i-th entry stands before it as well.
-func (s *seenKeys) before(i int) bool {
-	key := s.entries[i].Key.Value
-	if len(s.entries) <= fewEntries {
-		return slices.ContainsFunc(s.entries[:i], func(e md.Entry) bool { return e.Key.Value == key })
-	}
-	if s.first == nil {
-		s.first = make(map[string]int, len(s.entries))
-		for n, e := range slices.Backward(s.entries) {
-			s.first[e.Key.Value] = n
-		}
-	}
-	return s.first[key] < i
 }
 
 func (p *parser) unknown(key *md.Node, set *keySet) {
@@ -84,10 +61,8 @@ func (p *parser) unknown(key *md.Node, set *keySet) {
 	if help == "" {
 		help = "the keys are " + strings.Join(set.known, ", ")
 	}
-	p.report(code, place(key), help, "unknown key '%s' in %s", key.Value, set.what)
+	p.report(code, key.Pos, help, "unknown key '%s' in %s", key.Value, set.what)
 }
-
-func place(n *md.Node) Pos { return Pos(n.Pos) }
 
 // wrong reports a value of another type than expected.
 func (p *parser) wrong(n *md.Node, want string) {
@@ -128,7 +103,7 @@ func (p *parser) word(n *md.Node, want string) Word {
 		p.wrong(n, want)
 		return Word{}
 	}
-	return Word{Pos: Pos(n.ValuePos(0)), Text: n.Value}
+	return Word{Pos: n.ValuePos(0), Text: n.Value}
 }
 
 // oneWord tells whether a text has neither white space nor the marks of a list or a map.
@@ -258,7 +233,7 @@ func (p *parser) jq(n *md.Node) *Expr {
 		return nil
 	}
 	if strings.HasPrefix(n.Value, "${{") {
-		p.report(CodeValue, Pos(n.ValuePos(0)), "write the expression alone", "expected jq without '${{ }}' here")
+		p.report(CodeValue, n.ValuePos(0), "write the expression alone", "expected jq without '${{ }}' here")
 		return nil
 	}
 	if strings.TrimSpace(n.Value) == "" {
@@ -280,18 +255,17 @@ const (
 // exprAt makes the expression that begins at a byte of a scalar.
 func (p *parser) exprAt(n *md.Node, base int, src string) *Expr {
 	if p.exprs++; p.exprs == maxExprs+1 {
-		p.report(CodeTooMany, place(n), "split the file", "more than %d expressions in one file", maxExprs)
+		p.report(CodeTooMany, n.Pos, "split the file", "more than %d expressions in one file", maxExprs)
 	}
 	if p.exprs > maxExprs {
-		return &Expr{Pos: place(n), Src: src}
+		return &Expr{Pos: n.Pos, Src: src}
 	}
-	e := p.made.exprs.New()
-	e.Pos, e.Src = Pos(n.ValuePos(base)), src
+	e := &Expr{Pos: n.ValuePos(base), Src: src}
 	if end := Pos(n.ValuePos(base + len(src))); end == e.At(len(src)) || len(src) > maxMarked {
 		return e
 	}
 	for i := 1; i <= len(src); i++ {
-		if pos := Pos(n.ValuePos(base + i)); pos != e.At(i) {
+		if pos := n.ValuePos(base + i); pos != e.At(i) {
 			e.Marks = append(e.Marks, Mark{i, pos})
 		}
 	}
@@ -310,10 +284,7 @@ func (p *parser) text(n *md.Node) *Text {
 		return nil
 	}
 	if isJq(n) {
-		t := p.made.texts.New()
-		t.Pos, t.Whole = Pos(n.ValuePos(0)), true
-		t.Parts = append(p.made.parts.List(1), Part{Expr: p.jq(n)})
-		return t
+		return &Text{Pos: n.ValuePos(0), Whole: true, Parts: []Part{{Expr: p.jq(n)}}}
 	}
 	return p.template(n)
 }
@@ -333,14 +304,8 @@ func (p *parser) texts(n *md.Node) []*Text {
 
 // template cuts a scalar into literal pieces and expressions.
 func (p *parser) template(n *md.Node) *Text {
-	t := p.made.texts.New()
-	t.Pos = Pos(n.ValuePos(0))
+	t := &Text{Pos: n.ValuePos(0)}
 	v := n.Value
-	if !strings.Contains(v, "${{") {
-		t.Parts = append(p.made.parts.List(1), p.literal(n, 0, len(v)))
-		return t
-	}
-	t.Parts = p.made.parts.List(min(2*strings.Count(v, "${{")+1, maxParts))
 	from, count := 0, 0
 	for {
 		open := strings.Index(v[from:], "${{")
@@ -349,12 +314,12 @@ func (p *parser) template(n *md.Node) *Text {
 		}
 		open += from
 		if count++; count > maxParts {
-			p.report(CodeTooMany, Pos(n.ValuePos(0)), "compute it in one expression", "more than %d expressions in one text", maxParts)
+			p.report(CodeTooMany, n.ValuePos(0), "compute it in one expression", "more than %d expressions in one text", maxParts)
 			return t
 		}
 		end := templateEnd(v, open+3)
 		if end < 0 {
-			p.report(CodeTemplate, Pos(n.ValuePos(open)), "end the expression with }}", "'${{' is not closed")
+			p.report(CodeTemplate, n.ValuePos(open), "end the expression with }}", "'${{' is not closed")
 			return t
 		}
 		if open > from {
@@ -364,7 +329,7 @@ func (p *parser) template(n *md.Node) *Text {
 		lead := len(src) - len(strings.TrimLeft(src, " \t\n"))
 		expr := p.exprAt(n, open+3+lead, strings.TrimSpace(src))
 		if expr.Src == "" {
-			p.report(CodeTemplate, Pos(n.ValuePos(open)), "write jq between them, or remove them", "nothing between '${{' and '}}'")
+			p.report(CodeTemplate, n.ValuePos(open), "write jq between them, or remove them", "nothing between '${{' and '}}'")
 		}
 		t.Parts = append(t.Parts, Part{Expr: expr})
 		from = end + 2
@@ -390,7 +355,7 @@ func (p *parser) literal(n *md.Node, from, to int) Part {
 	if before, _, ok := strings.Cut(lit, "}}"); ok {
 		open := max(strings.LastIndex(before, "${"), strings.LastIndex(before, "{{ $"))
 		if open >= 0 {
-			p.report(CodeTemplate, Pos(n.ValuePos(from+open)), "write ${{ ... }}", "expected '${{' before '}}', got '%s'", lit[open:open+2])
+			p.report(CodeTemplate, n.ValuePos(from+open), "write ${{ ... }}", "expected '${{' before '}}', got '%s'", lit[open:open+2])
 		}
 	}
 	return Part{Lit: lit}
@@ -472,18 +437,17 @@ func jqString(v string, i int) int {
 
 // value reads any value.
 func (p *parser) value(n *md.Node) *Value {
-	v := p.made.values.New()
-	v.Pos, v.End = place(n), Pos(n.End)
+	v := &Value{Pos: n.Pos, End: n.End}
 	switch n.Kind {
 	case md.Map:
 		v.Kind = Map
 		v.Fields = p.fields(n)
 	case md.List:
 		v.Kind = List
-		v.Items = p.made.items.List(len(n.Items))
+		v.Items = make([]*Value, 0, len(n.Items))
 		for _, item := range n.Items {
 			if item.Absent() {
-				p.report(CodeAbsent, place(item), "write a value, or remove the item", "list item without a value")
+				p.report(CodeAbsent, item.Pos, "write a value, or remove the item", "list item without a value")
 				continue
 			}
 			v.Items = append(v.Items, p.value(item))
@@ -511,13 +475,13 @@ func (p *parser) fields(n *md.Node) []Field {
 		p.wrong(n, "a map")
 		return nil
 	}
-	out := p.made.fields.List(len(n.Entries))
+	out := make([]Field, 0, len(n.Entries))
 	for _, e := range n.Entries {
 		if e.Value.Absent() {
-			p.report(CodeAbsent, place(e.Key), "write a value, or remove the key", "key '%s' has no value", e.Key.Value)
+			p.report(CodeAbsent, e.Key.Pos, "write a value, or remove the key", "key '%s' has no value", e.Key.Value)
 			continue
 		}
-		out = append(out, Field{Key: Word{place(e.Key), e.Key.Value}, Value: p.value(e.Value)})
+		out = append(out, Field{Key: Word{e.Key.Pos, e.Key.Value}, Value: p.value(e.Value)})
 	}
 	return out
 }

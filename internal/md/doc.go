@@ -7,10 +7,6 @@
 // It does not know what a key, a heading or a fence means, resolves no reference, renders nothing, and opens no file.
 // Inline markup is not parsed beyond code spans and emphasis marks.
 //
-// What command files are made of is read by small readers of its own (simple.go, simpleblocks.go), several times as fast as by
-// the parsers. They take only what they are sure of and report nothing: any other text goes to the parsers, and fuzz targets
-// hold the two against each other.
-//
 // Everything is a pure function of its input; a Document and its nodes are not changed after they are returned and may be
-// read by any number of goroutines. The exception is a Reader, which serves one goroutine and reuses its memory.
+// read by any number of goroutines.
 package md

@@ -2,10 +2,8 @@ package md
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"iter"
-	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -28,7 +26,6 @@ type Document struct {
 	Blocks []Block // of the body, in order
 
 	text   string // the same as Text
-	clean  bool   // it holds nothing but printable ASCII and line feeds
 	starts []int  // offset of each line of Text
 }
 
@@ -38,76 +35,29 @@ func Parse(src []byte) (*Document, []Problem) { return Limits{}.Parse(src) }
 
 // Parse is the function of the same name with other limits.
 func (l Limits) Parse(src []byte) (*Document, []Problem) {
-	d := &Document{}
-	return d, l.parse(d, src, &memory{})
-}
-
-// parse reads a file into a document, of which the lists are used again, and the front matter into a memory of its own.
-func (l Limits) parse(d *Document, src []byte, front *memory) []Problem {
 	l = l.orDefault()
-	*d = Document{Src: src, BodyLine: 1, Blocks: d.Blocks[:0], starts: append(d.starts[:0], 0)}
+	d := &Document{Src: src, BodyLine: 1, starts: []int{0}}
 	if p, ok := l.tooLarge(len(src), Pos{1, 1}); ok {
-		d.Blocks = nil
-		return []Problem{p}
+		return d, []Problem{p}
 	}
 	text := bytes.TrimPrefix(src, []byte(bom))
 	d.BOM = len(text) < len(src)
-	starts, clean := scanLines(text, d.starts)
-	if d.clean = clean; !clean {
-		if off, what := badText(text, false); off >= 0 {
-			d.Blocks = nil
-			return []Problem{refusedText(text, off, what)}
-		}
+	if off, what := badText(text, false); off >= 0 {
+		return d, []Problem{refusedText(text, off, what)}
 	}
-	if !clean && bytes.Contains(text, []byte("\r\n")) {
+	if bytes.Contains(text, []byte("\r\n")) {
 		d.CRLF = true
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte{'\n'})
-		starts = lineStarts(text)
 	}
 	if text == nil {
 		text = []byte{} // an empty file is text; only one that cannot be read has none
 	}
 	// The third-party parser ends the last line by an append: without a bound it would write behind the caller's text.
-	d.Text, d.text, d.starts = slices.Clip(text), string(text), starts
-	problems := d.front(l, front)
-	if blocks, ok := simpleBlocks(d); ok {
-		d.Blocks = blocks
-		return problems
-	}
+	d.Text, d.text, d.starts = slices.Clip(text), string(text), lineStarts(text)
+	problems := d.front(l)
 	blocks, more := l.blocks(d)
 	d.Blocks = blocks
-	return append(problems, more...)
-}
-
-// scanLines returns, in the place of starts, the offset of the first byte of every line, and whether the text holds nothing but printable ASCII and line
-// feeds. It looks at eight bytes at a time: those with a byte below a space or above a tilde are looked at again.
-func scanLines(text []byte, starts []int) (_ []int, clean bool) {
-	const each, high = 0x0101010101010101, 0x8080808080808080
-	starts, clean = append(slices.Grow(starts[:0], 1+bytes.Count(text, []byte{'\n'})), 0), true
-	i := 0
-	for ; i+8 <= len(text); i += 8 {
-		w := binary.LittleEndian.Uint64(text[i:])
-		// A byte below a space borrows its high bit, one above a tilde has it or carries into it.
-		if ((w-each*' ')|w|(w+each))&high == 0 {
-			continue
-		}
-		// The high bit of each line feed, exactly; then they are made spaces to see what else there is.
-		x := w ^ each*'\n'
-		feeds := ^((x&^high + ^uint64(high)) | x | ^uint64(high))
-		w ^= feeds >> 7 * ('\n' ^ ' ')
-		clean = clean && ((w-each*' ')|w|(w+each))&high == 0
-		for ; feeds != 0; feeds &= feeds - 1 {
-			starts = append(starts, i+bits.TrailingZeros64(feeds)/8+1)
-		}
-	}
-	for ; i < len(text); i++ {
-		if c := text[i]; c == '\n' {
-			starts = append(starts, i+1)
-		} else if c < ' ' || c > '~' {
-			clean = false
-		}
-	}
-	return starts, clean
+	return d, append(problems, more...)
 }
 
 // refusedText is the problem of a text that is none.
@@ -118,7 +68,7 @@ func refusedText(text []byte, off int, what string) Problem {
 }
 
 // front splits off and reads the front matter.
-func (d *Document) front(l Limits, m *memory) []Problem {
+func (d *Document) front(l Limits) []Problem {
 	first := d.opening()
 	if first == 0 {
 		if i := bytes.IndexByte(d.Text, '\r'); i >= 0 && bytes.IndexByte(d.Text[:i], '\n') < 0 {
@@ -144,21 +94,7 @@ func (d *Document) front(l Limits, m *memory) []Problem {
 	d.FrontSpan = Span{open, Pos{closing, 4}}
 	d.BodyLine = closing + 1
 
-	if n, ok := l.simpleFront(d, m); ok {
-		d.Front = n
-		return nil
-	}
 	return d.frontByLibrary(l, block, open)
-}
-
-// simpleFront reads front matter without the library and the parser; false if it is not a simple map.
-func (l Limits) simpleFront(d *Document, m *memory) (*Node, bool) {
-	if l.Depth < DefaultDepth || len(d.FrontText) > l.Bytes {
-		return nil, false
-	}
-	from := d.starts[d.FrontSpan.Start.Line]
-	n, ok := readSimple(d.text[from:from+len(d.FrontText)], Pos{d.FrontSpan.Start.Line + 1, 1}, m)
-	return n, ok && n.Kind == Map
 }
 
 // frontByLibrary reads front matter of any kind; block is the text with its delimiters.
@@ -241,21 +177,8 @@ func (d *Document) Lines() iter.Seq2[int, string] {
 // ProseLines yields what Lines yields without the lines that belong to a code block.
 func (d *Document) ProseLines() iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
-		next, code := 0, 0 // the first block that starts behind the line, the last line of the code block that started last
-		for n := d.BodyLine; n <= len(d.starts); n++ {
-			for ; next < len(d.Blocks) && d.Blocks[next].Pos.Line <= n; next++ {
-				if code = 0; d.Blocks[next].Kind == Fence {
-					code = d.Blocks[next].End.Line
-				}
-			}
-			if n <= code {
-				n = code // but not behind the start of another block
-				if next < len(d.Blocks) {
-					n = min(n, d.Blocks[next].Pos.Line-1)
-				}
-				continue
-			}
-			if !yield(n, d.text[d.starts[n-1]:d.lineEnd(n)]) {
+		for n, line := range d.Lines() {
+			if !d.InCode(n) && !yield(n, line) {
 				return
 			}
 		}

@@ -415,3 +415,23 @@ func TestParseLeavesItsSource(t *testing.T) {
 		}
 	}
 }
+
+// TestTabbedBlocks: the place of a block that a tab indents inside a list or a quote is that of its first character.
+func TestTabbedBlocks(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]md.BlockKind{"#": md.Heading, "## a": md.Heading, "***": md.Rule, "> x": md.Quote, "```sh\n\tx\n\t```": md.Fence, "~~~": md.Fence, "+ x": md.Item}
+	for _, before := range []string{"* \n\t", "* a\n\n\t", ">\t", "1.\ta\n\n\t", " *\n\t"} {
+		for text, kind := range kinds {
+			src := before + text + "\n"
+			d, _ := md.Parse([]byte(src))
+			first := md.Pos{Line: strings.Count(before, "\n") + 1, Col: len(before) - strings.LastIndexByte(before, '\n')}
+			found := false
+			for _, b := range d.Blocks {
+				found = found || b.Kind == kind && b.Pos == first
+			}
+			if !found {
+				t.Errorf("no %s at %s of %q: %+v", kind, first, src, d.Blocks)
+			}
+		}
+	}
+}

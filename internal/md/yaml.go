@@ -32,16 +32,6 @@ func (l Limits) ParseYAML(src []byte, at Pos) (*Node, []Problem) {
 	if p, ok := l.tooLarge(len(src), at); ok {
 		return nil, []Problem{p}
 	}
-	if l.Depth >= DefaultDepth {
-		if n, ok := readSimple(string(src), at, &memory{}); ok {
-			return n, nil
-		}
-	}
-	return l.parseYAML(src, at)
-}
-
-// parseYAML reads any text, with the third-party parser.
-func (l Limits) parseYAML(src []byte, at Pos) (*Node, []Problem) {
 	s := newSource(src, at)
 	if off, what := badText(src, true); off >= 0 {
 		return nil, []Problem{s.problem(CodeBadText, off, off+1, "text holds "+what, "remove it, or write it as an escape in double quotes")}
