@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs agent CLIs at pinned versions from npm and drives them against the model server of internal/modelserver: every
+# Installs agent CLIs at pinned versions from npm and drives them against the model server of internal/testkit/modelserver: every
 # scenario of a driver, then /plan and /implement of the demo's repository.
 # Usage: ./agents.sh [-short] [claude codex opencode gemini claude-acp codex-acp opencode-acp gemini-acp]; without a name all of them. With
 # -acp behind its name an agent is driven by the Agent Client Protocol, for which claude and codex have programs of their own. -short leaves

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"tercet/formats"
-	"tercet/internal/modelserver"
+	"tercet/internal/testkit/modelserver"
 )
 
 // TestAgentsAround runs real agent CLIs through what surrounds their work: a terminal and Ctrl-C, a model for each subagent, a
@@ -37,10 +37,7 @@ func TestAgentsAround(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: map[string]modelserver.Script{"around": around}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			server := modelserver.New(map[string]modelserver.Script{"around": around})
 			listener := httptest.NewServer(server)
 			t.Cleanup(func() {
 				server.Close()

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"tercet/formats"
-	"tercet/internal/modelserver"
 	"tercet/internal/proc"
+	"tercet/internal/testkit/modelserver"
 )
 
 // TestAgents runs /plan and /implement of the demo's repository with real agent CLIs against a model server of ours. agents.sh
@@ -39,10 +39,7 @@ func TestAgents(t *testing.T) {
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: map[string]modelserver.Script{"booklet": booklet}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			server := modelserver.New(map[string]modelserver.Script{"booklet": booklet})
 			listener := httptest.NewServer(server)
 			t.Cleanup(func() {
 				server.Close()

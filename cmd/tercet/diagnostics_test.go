@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tercet/internal/marked"
+	"tercet/internal/testkit/marked"
 )
 
 // TestDiagnosticFiles: each file of testdata/diagnostics, named CODE.KIND, has the findings that it announces and no others.

@@ -9,7 +9,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/dialect"
-	"tercet/internal/marked"
+	"tercet/internal/testkit/marked"
 )
 
 // TestFixesEndAndKeepTheRest: what is mended is not changed again, nothing gets worse, and every byte outside of the offered

@@ -11,7 +11,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/marked"
+	"tercet/internal/testkit/marked"
 )
 
 func TestMarkers(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/marked"
+	"tercet/internal/testkit/marked"
 )
 
 func TestMarkers(t *testing.T) {

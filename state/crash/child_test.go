@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"tercet/formats"
-	"tercet/internal/faults"
+	"tercet/internal/testkit/faults"
 )
 
 // report is what a child says about its operation.
@@ -102,8 +102,8 @@ func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 		out, err = l.Serve(cmd.Process.Pid, plan)
 	}
 	waited := cmd.Wait()
-	if e, ok := errors.AsType[*faults.UnavailableError](err); ok {
-		t.Skip(e)
+	if errors.Is(err, faults.ErrUnavailable) {
+		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)

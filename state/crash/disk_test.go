@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tercet/internal/faults"
+	"tercet/internal/testkit/faults"
 )
 
 // disk is what a file system may keep of a sequence of calls when the power goes: a model of two kinds of it.

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"tercet/formats"
-	"tercet/internal/faults"
+	"tercet/internal/testkit/faults"
 	"tercet/state"
 )
 

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tercet/formats"
-	"tercet/internal/faults"
+	"tercet/internal/testkit/faults"
 	"tercet/state"
 )
 

@@ -22,7 +22,7 @@ import (
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
-	"tercet/internal/faults"
+	"tercet/internal/testkit/faults"
 )
 
 // writer keeps a list of titles in state.json. The zero value does it right; each field is a defect, planted to see whether

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"tercet/formats"
-	"tercet/internal/modelserver"
 	"tercet/internal/proc"
+	"tercet/internal/testkit/modelserver"
 	"tercet/subagents"
 )
 

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
-	"tercet/internal/modelserver"
 	"tercet/internal/proc"
+	"tercet/internal/testkit/modelserver"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 )
@@ -83,10 +83,7 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var listener *httptest.Server
-			server, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: scripts(func() string { return listener.URL })})
-			if err != nil {
-				t.Fatal(err)
-			}
+			server := modelserver.New(scripts(func() string { return listener.URL }))
 			listener = httptest.NewServer(server)
 			t.Cleanup(func() {
 				server.Close()

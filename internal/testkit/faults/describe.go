@@ -5,7 +5,6 @@ package faults
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,23 +26,17 @@ func (l *Listener) describe(n *notification, plan Plan) (Call, bool) {
 		out.Path = at(n.args[0], n.args[1])
 	case byTwo:
 		out.Path, out.To = at(n.args[0], n.args[1]), at(n.args[2], n.args[3])
-	case plain:
-		out.Path = at(cwd, n.args[0])
-	case plainTwo:
-		out.Path, out.To = at(cwd, n.args[0]), at(cwd, n.args[1])
 	}
 	counted := within(plan.Under, out.Path) || within(plan.Under, out.To)
-	details(n, c, proc, &out)
-	if plan.Bytes && out.Name == "write" && (counted || l.standardOutput(n)) {
+	details(n, proc, &out)
+	if plan.Bytes && out.Name == "write" && (counted || n.args[0] == 1) {
 		out.Data = memory(int(n.pid), uintptr(n.args[1]), out.Size)
 	}
 	return out, counted
 }
 
-const cwd = uint64(1<<64 - 100) // AT_FDCWD
-
-func details(n *notification, c call, proc string, out *Call) {
-	switch c.number {
+func details(n *notification, proc string, out *Call) {
+	switch n.number {
 	case unix.SYS_OPENAT:
 		out.Flags, out.Mode = int(n.args[2]), uint32(n.args[3])
 	case unix.SYS_OPENAT2:
@@ -62,9 +55,6 @@ func details(n *notification, c call, proc string, out *Call) {
 		out.Size, out.Pos = int(n.args[2]), int64(n.args[3])
 	case unix.SYS_WRITE:
 		out.Size, out.Pos = int(n.args[2]), offset(proc, int32(n.args[0]))
-	}
-	if c.form == plain && c.name == "openat" {
-		out.Flags, out.Mode = int(n.args[1]), uint32(n.args[2])
 	}
 }
 
@@ -149,15 +139,7 @@ func memory(pid int, at uintptr, n int) []byte {
 	local := []unix.Iovec{{Base: &buf[0]}}
 	local[0].SetLen(n)
 	got, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: at, Len: n}}, 0)
-	if err == nil && got == n {
-		return buf
-	}
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/mem")
-	if err != nil {
-		return nil
-	}
-	got, err = f.ReadAt(buf, int64(at))
-	if errors.Join(err, f.Close()) != nil || got != n {
+	if err != nil || got != n {
 		return nil
 	}
 	return buf

@@ -1,6 +1,7 @@
 package modelserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -16,9 +17,6 @@ const (
 	Gemini    API = "gemini"
 )
 
-// String is the name of the format.
-func (a API) String() string { return string(a) }
-
 // Turn is what a request asks, whatever its wire format.
 type Turn struct {
 	Scenario, Key string
@@ -30,7 +28,6 @@ type Turn struct {
 	Outputs       []string // what tools answered
 	Tools         []string // names of those that are offered
 	Results       int      // len(Outputs)
-	Schema        bool     // the answer is to follow a schema
 	Stream        bool
 }
 
@@ -54,11 +51,6 @@ type wire struct {
 	Messages []message `json:"messages"` // anthropic, chat
 	Contents []content `json:"contents"` // gemini
 	SystemIn content   `json:"systemInstruction"`
-	Text     struct {
-		Format struct {
-			Type string `json:"type"`
-		} `json:"format"`
-	} `json:"text"`
 }
 
 type message struct {
@@ -82,18 +74,14 @@ func parseTurn(api API, body []byte) (Turn, error) {
 	if err := json.Unmarshal(body, &w); err != nil {
 		return Turn{}, err
 	}
-	t := Turn{API: api, Model: w.Model, Stream: w.Stream, System: plain(w.System) + w.Instr, Schema: w.Text.Format.Type == "json_schema"}
+	t := Turn{API: api, Model: w.Model, Stream: w.Stream, System: plain(w.System) + w.Instr}
 	for _, tool := range w.Tools {
-		switch {
-		case tool.Function.Name != "":
-			t.Tools = append(t.Tools, tool.Function.Name)
-		case tool.Name != "":
-			t.Tools = append(t.Tools, tool.Name)
+		if name := cmp.Or(tool.Function.Name, tool.Name); name != "" {
+			t.Tools = append(t.Tools, name)
 		}
 		for _, d := range tool.Declarations {
 			t.Tools = append(t.Tools, d.Name)
 		}
-		t.Schema = t.Schema || tool.Name == "StructuredOutput"
 	}
 	messages := w.Messages
 	if len(w.Input) > 0 {

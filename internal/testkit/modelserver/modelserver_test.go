@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"tercet/internal/modelserver"
+	"tercet/internal/testkit/modelserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -85,10 +85,7 @@ func clients() []client {
 
 func start(t *testing.T, scripts map[string]modelserver.Script) (*modelserver.Server, string) {
 	t.Helper()
-	s, err := modelserver.New(modelserver.Config{Now: time.Now, Scripts: scripts, Pause: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := modelserver.New(scripts)
 	l := httptest.NewServer(s)
 	t.Cleanup(func() {
 		s.Close()
@@ -156,7 +153,13 @@ func each(t *testing.T, scenario string, tools []string, results int, check func
 		for _, stream := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/%v", c.api, stream), func(t *testing.T) {
 				t.Parallel()
-				_, url := start(t, nil)
+				_, url := start(t, map[string]modelserver.Script{
+					"tool":  func(turn modelserver.Turn) modelserver.Reply { return turn.Write("f.txt", "text\n") },
+					"shell": func(turn modelserver.Turn) modelserver.Reply { return turn.Shell("true") },
+					"called": func(modelserver.Turn) modelserver.Reply {
+						return modelserver.Reply{Calls: []modelserver.Call{{Tool: "mcp__srv__greet", Args: object{}, Forced: true}}}
+					},
+				})
 				path := c.flat
 				if stream {
 					path = c.stream
@@ -187,59 +190,19 @@ func TestText(t *testing.T) {
 
 func TestToolIsOneThatIsOffered(t *testing.T) {
 	t.Parallel()
-	for tools, want := range map[string]string{
-		"Read,Write": `Write`, "read,write": `filePath`, "read_file,write_file": `write_file`, "exec_command,write_stdin": "END_OF_FILE", "nothing": "no tool that can do this",
+	for _, tt := range []struct{ scenario, tools, want string }{
+		{"tool", "Read,Write", `Write`}, {"tool", "read,write", `filePath`}, {"tool", "read_file,write_file", `write_file`},
+		{"tool", "exec_command,write_stdin", "END_OF_FILE"}, {"tool", "nothing", "no tool that can do this"},
+		{"shell", "Other,Bash", `"Bash"`}, {"shell", "bash", `"bash"`}, {"shell", "run_shell_command", `"run_shell_command"`},
+		{"shell", "Other", "no tool that can do this"}, {"called", "Other", `"mcp__srv__greet"`},
 	} {
-		t.Run(tools, func(t *testing.T) {
+		t.Run(tt.scenario+" "+tt.tools, func(t *testing.T) {
 			t.Parallel()
-			each(t, "tool", strings.Split(tools, ","), 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+			each(t, tt.scenario, strings.Split(tt.tools, ","), 0, func(t *testing.T, _ client, _ bool, url string, body any) {
 				t.Helper()
 				_, got, err := post(t.Context(), t, url, body)
-				if err != nil || !strings.Contains(string(got), want) {
-					t.Errorf("tool of %s = %q, %v, want %q in it", tools, got, err, want)
-				}
-			})
-		})
-	}
-}
-
-func TestAfterAResultComesText(t *testing.T) {
-	t.Parallel()
-	each(t, "tool", []string{"Write", "write", "write_file"}, 1, func(t *testing.T, _ client, _ bool, url string, body any) {
-		t.Helper()
-		_, got, err := post(t.Context(), t, url, body)
-		if err != nil || !strings.Contains(string(got), "done") || strings.Contains(string(got), modelserver.WrittenName) {
-			t.Errorf("answer = %q, %v, want a final text", got, err)
-		}
-	})
-}
-
-func TestShellAndMCP(t *testing.T) {
-	t.Parallel()
-	for scenario, tool := range map[string]string{"shell": "Bash", "mcp": "mcp__srv__greet", "loop": "bash"} {
-		t.Run(scenario, func(t *testing.T) {
-			t.Parallel()
-			each(t, scenario, []string{"Other", tool}, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
-				t.Helper()
-				_, got, err := post(t.Context(), t, url, body)
-				if err != nil || !strings.Contains(string(got), `"`+tool+`"`) {
-					t.Errorf("%s = %q, %v, want a call of %s", scenario, got, err, tool)
-				}
-			})
-		})
-	}
-}
-
-func TestSchema(t *testing.T) {
-	t.Parallel()
-	for scenario, want := range map[string]string{"schema-obeyed": "obeyed", "schema-ignored": "pong"} {
-		t.Run(scenario, func(t *testing.T) {
-			t.Parallel()
-			each(t, scenario, []string{"StructuredOutput"}, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
-				t.Helper()
-				_, got, err := post(t.Context(), t, url, body)
-				if err != nil || !strings.Contains(string(got), want) || strings.Contains(string(got), `"StructuredOutput"`) != (want == "obeyed") {
-					t.Errorf("%s = %q, %v, want %q", scenario, got, err, want)
+				if err != nil || !strings.Contains(string(got), tt.want) {
+					t.Errorf("%s of %s = %q, %v, want %q in it", tt.scenario, tt.tools, got, err, tt.want)
 				}
 			})
 		})
@@ -264,25 +227,6 @@ func TestStatuses(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestFailThenSucceed(t *testing.T) {
-	t.Parallel()
-	for scenario, want := range map[string][]int{"fail-2": {500, 500, 200, 200}, "fail-1-429": {429, 200}} {
-		_, url := start(t, nil)
-		c := clients()[0]
-		var got []int
-		for range want {
-			status, _, _ := post(t.Context(), t, modelserver.Base(url, scenario, "a")+c.flat, c.body(false, nil, 0))
-			got = append(got, status)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s = %v, want %v", scenario, got, want)
-		}
-		if status, _, _ := post(t.Context(), t, modelserver.Base(url, scenario, "b")+c.flat, c.body(false, nil, 0)); status != want[0] {
-			t.Errorf("%s with another key = %d, want %d: keys are counted apart", scenario, status, want[0])
-		}
 	}
 }
 
@@ -314,20 +258,14 @@ func TestCut(t *testing.T) {
 
 func TestHang(t *testing.T) {
 	t.Parallel()
-	for scenario, some := range map[string]bool{"hang": false, "hang-mid": true} {
-		t.Run(scenario, func(t *testing.T) {
-			t.Parallel()
-			each(t, scenario, nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
-				t.Helper()
-				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-				defer cancel()
-				_, got, err := post(ctx, t, url, body)
-				if !errors.Is(err, context.DeadlineExceeded) || len(got) > 0 != some {
-					t.Errorf("%s = %d bytes, %v, want no end", scenario, len(got), err)
-				}
-			})
-		})
-	}
+	each(t, "hang", nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, got, err := post(ctx, t, url, body); !errors.Is(err, context.DeadlineExceeded) || len(got) > 0 {
+			t.Errorf("hang = %d bytes, %v, want no end", len(got), err)
+		}
+	})
 }
 
 func TestCloseEndsWhatHangs(t *testing.T) {
@@ -350,22 +288,11 @@ func TestCloseEndsWhatHangs(t *testing.T) {
 	}
 }
 
-func TestSlowIsWhole(t *testing.T) {
-	t.Parallel()
-	each(t, "slow", nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
-		t.Helper()
-		status, got, err := post(t.Context(), t, url, body)
-		if status != http.StatusOK || err != nil || !bytes.Contains(got, []byte("pong")) {
-			t.Errorf("slow = %d, %q, %v, want all of it", status, got, err)
-		}
-	})
-}
-
 func TestScenariosAreKnown(t *testing.T) {
 	t.Parallel()
 	_, url := start(t, nil)
 	c := clients()[0]
-	for _, name := range modelserver.Scenarios() {
+	for _, name := range []string{"text", "schema-ignored", "400", "529", "garbage", "hang", "cut"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if strings.HasPrefix(name, "hang") {
 			ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -404,7 +331,7 @@ func TestEveryRequestIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := s.Requests(string(c.api))
-		if len(all) != 1 || all[0].Header.Get("Authorization") != "Bearer sk-test" || all[0].Time.IsZero() || !json.Valid(all[0].Body) || all[0].Scenario != "text" {
+		if len(all) != 1 || all[0].Header.Get("Authorization") != "Bearer sk-test" || !json.Valid(all[0].Body) || all[0].Scenario != "text" {
 			t.Fatalf("Requests(%s) = %+v, want the one request with headers and body", c.api, all)
 		}
 		got := s.Turns(string(c.api))[0]
@@ -430,9 +357,6 @@ func TestScriptOfTheCaller(t *testing.T) {
 	if err != nil || !strings.Contains(string(got), "the tool absent is not offered") {
 		t.Errorf("answer = %q, %v, want the script of the caller, and no call of a tool that is not offered", got, err)
 	}
-	if _, err := modelserver.New(modelserver.Config{}); !errors.Is(err, modelserver.ErrNoNow) {
-		t.Errorf("New without a clock = %v, want ErrNoNow", err)
-	}
 }
 
 func FuzzRequest(f *testing.F) {
@@ -443,10 +367,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		f.Add(c.stream, data)
 	}
-	s, err := modelserver.New(modelserver.Config{Now: time.Now})
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := modelserver.New(nil)
 	f.Fuzz(func(t *testing.T, path string, body []byte) {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \x00\r\n") {
 			return

@@ -4,6 +4,7 @@ package faults
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"unsafe"
@@ -35,8 +36,8 @@ type Listener struct {
 	calls map[uint32]call
 }
 
-// Accept waits until the program at the other end of test has entered the filter. It closes test. The error is an
-// *UnavailableError when the program could not enter.
+// Accept waits until the program at the other end of test has entered the filter. It closes test. The error is
+// ErrUnavailable when the program could not enter.
 func Accept(test *os.File) (_ *Listener, err error) {
 	defer func() { err = errors.Join(err, test.Close()) }()
 	text, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
@@ -51,7 +52,7 @@ func Accept(test *os.File) (_ *Listener, err error) {
 		return nil, io.ErrUnexpectedEOF
 	}
 	if rn == 0 {
-		return nil, &UnavailableError{Why: string(text[:n])}
+		return nil, fmt.Errorf("%w: %s", ErrUnavailable, text[:n])
 	}
 	messages, err := unix.ParseSocketControlMessage(rights[:rn])
 	if err != nil {
@@ -62,14 +63,14 @@ func Accept(test *os.File) (_ *Listener, err error) {
 		return nil, os.NewSyscallError("recvmsg", err)
 	}
 	l := &Listener{fd: fds[0], calls: map[uint32]call{}}
-	for _, c := range watched() {
+	for _, c := range watched {
 		l.calls[c.number] = c
 	}
 	return l, nil
 }
 
-// Serve answers the calls of the program pid as the plan says, until the program and all it started have ended. It closes the
-// listener. The caller waits for the program itself, and kills it to end Serve early.
+// Serve answers the calls of the program pid as the plan says, until the program and all it started have ended. It
+// closes the listener. The caller waits for the program itself, and kills it to end Serve early.
 func (l *Listener) Serve(pid int, plan Plan) (out Outcome, err error) {
 	defer func() { err = errors.Join(err, os.NewSyscallError("close", unix.Close(l.fd))) }()
 	for {
@@ -95,6 +96,11 @@ func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
 	if err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
 		return skipGone("receiving a notification", err)
 	}
+	if out.Reached && plan.Errno == 0 {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", pid, n.pid)); err == nil {
+			return nil // a thread of the killed program: an answer could let its call be done before the thread ends
+		}
+	}
 	what, counted := l.describe(&n, plan)
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	before := *out
@@ -117,13 +123,11 @@ func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
 		*out = before // a signal ended the call; it comes again or not at all
 		return skipGone("answering a notification", err)
 	}
-	if plan.Record != nil && (counted || what.Name == "write" && l.standardOutput(&n)) {
+	if plan.Record != nil && (counted || what.Name == "write" && n.args[0] == 1) {
 		plan.Record(what)
 	}
 	return nil
 }
-
-func (l *Listener) standardOutput(n *notification) bool { return n.args[0] == 1 }
 
 // skipGone drops the error of a call whose thread is gone.
 func skipGone(doing string, err error) error {

@@ -8,28 +8,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // maxBody bounds a request.
 const maxBody = 32 << 20
 
-// Config is what a Server is made from.
-type Config struct {
-	// Scripts are scenarios of the caller's, by name; they come before the built-in ones.
-	Scripts map[string]Script
-	// Now stamps the requests.
-	Now func() time.Time
-	// Pause lies between the parts of a slow answer; 0 means half a second.
-	Pause time.Duration
-}
-
 // Entry is one request that was made.
 type Entry struct {
-	Time          time.Time
 	Scenario, Key string
-	Method, Path  string // Path is that behind scenario and key
-	Query         string
 	Header        http.Header
 	Body          json.RawMessage // nil if it was empty or no JSON
 	Turn          *Turn           // nil for requests that ask for no answer of the model
@@ -37,24 +23,18 @@ type Entry struct {
 
 // Server answers as a model. Make one with New.
 type Server struct {
-	cfg    Config
-	closed chan struct{}
-	once   sync.Once
+	scripts map[string]Script
+	closed  chan struct{}
+	once    sync.Once
 
 	mu      sync.Mutex
 	entries []Entry        // guarded by mu
 	turns   map[string]int // requests for an answer by scenario and key, guarded by mu
 }
 
-// New makes a server. Now must be set.
-func New(c Config) (*Server, error) {
-	if c.Now == nil {
-		return nil, ErrNoNow
-	}
-	if c.Pause <= 0 {
-		c.Pause = 500 * time.Millisecond
-	}
-	return &Server{cfg: c, closed: make(chan struct{}), turns: map[string]int{}}, nil
+// New makes a server. The scripts are scenarios of the caller's, by name; they come before the built-in ones.
+func New(scripts map[string]Script) *Server {
+	return &Server{scripts: scripts, closed: make(chan struct{}), turns: map[string]int{}}
 }
 
 // Base is the address that a client is given: scenario and key below the address of the listener.
@@ -92,16 +72,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	scenario, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	key, rest, _ := strings.Cut(rest, "/")
-	e := Entry{
-		Time: s.cfg.Now(), Scenario: scenario, Key: key, Method: r.Method, Path: "/" + rest, Query: r.URL.RawQuery, Header: r.Header.Clone(),
-	}
+	e, path := Entry{Scenario: scenario, Key: key, Header: r.Header.Clone()}, "/"+rest
 	if json.Valid(body) {
 		e.Body = body
 	}
-	api, kind := endpoint(r.Method, e.Path)
+	api, kind := endpoint(r.Method, path)
 	if kind != asksAnswer {
 		s.keep(e)
-		s.other(w, api, kind)
+		other(w, api, kind)
 		return
 	}
 	turn, err := parseTurn(api, body)
@@ -111,9 +89,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if api == Gemini {
-		_, name, _ := strings.Cut(e.Path, "/models/")
+		_, name, _ := strings.Cut(path, "/models/")
 		turn.Model, _, _ = strings.Cut(name, ":")
-		turn.Stream = strings.HasSuffix(e.Path, ":streamGenerateContent")
+		turn.Stream = strings.HasSuffix(path, ":streamGenerateContent")
 	}
 	turn.Scenario, turn.Key = scenario, key
 	s.mu.Lock()
@@ -122,7 +100,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.Turn = &turn
 	s.entries = append(s.entries, e)
 	s.mu.Unlock()
-	script, ok := s.cfg.Scripts[scenario]
+	script, ok := s.scripts[scenario]
 	if !ok {
 		script, ok = builtin(scenario)
 	}
@@ -148,44 +126,39 @@ const (
 	asksOther  kind = "other"
 )
 
-// endpoint tells the wire format by the end of the path.
+// endpoints tell the wire format, and what is asked, by the method and the end of the path.
+var endpoints = []struct {
+	method, suffix string
+	api            API
+	kind           kind
+}{
+	{http.MethodPost, "/v1/messages", Anthropic, asksAnswer},
+	{http.MethodPost, "/v1/messages/count_tokens", Anthropic, asksTokens},
+	{http.MethodPost, "/responses", Responses, asksAnswer},
+	{http.MethodPost, "/chat/completions", Chat, asksAnswer},
+	{http.MethodPost, ":streamGenerateContent", Gemini, asksAnswer},
+	{http.MethodPost, ":generateContent", Gemini, asksAnswer},
+	{http.MethodPost, ":countTokens", Gemini, asksTokens},
+	{http.MethodGet, "/models", Chat, asksModels},
+}
+
 func endpoint(method, path string) (API, kind) {
-	post := method == http.MethodPost
-	ends := []struct {
-		suffix string
-		api    API
-		kind   kind
-	}{
-		{"/v1/messages", Anthropic, asksAnswer},
-		{"/v1/messages/count_tokens", Anthropic, asksTokens},
-		{"/responses", Responses, asksAnswer},
-		{"/chat/completions", Chat, asksAnswer},
-		{":streamGenerateContent", Gemini, asksAnswer},
-		{":generateContent", Gemini, asksAnswer},
-		{":countTokens", Gemini, asksTokens},
-	}
-	for _, e := range ends {
-		if post && strings.HasSuffix(path, e.suffix) {
+	for _, e := range endpoints {
+		if method == e.method && strings.HasSuffix(path, e.suffix) {
 			return e.api, e.kind
 		}
-	}
-	if method == http.MethodGet && strings.HasSuffix(path, "/models") {
-		return Chat, asksModels
 	}
 	return Chat, asksOther
 }
 
 // other answers requests that are not for the model.
-func (s *Server) other(w http.ResponseWriter, api API, k kind) {
+func other(w http.ResponseWriter, api API, k kind) {
 	switch k {
 	case asksTokens:
-		if api == Gemini {
-			send(w, http.StatusOK, map[string]any{"totalTokens": 100})
-			return
-		}
-		send(w, http.StatusOK, map[string]any{"input_tokens": 100})
+		send(w, http.StatusOK, object{"totalTokens": 100, "input_tokens": 100}) // one for Gemini, one for the others
 	case asksModels:
-		send(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": "fake-model", "object": "model"}}, "models": []any{}})
+		list := []any{object{"id": model, "object": "model"}}
+		send(w, http.StatusOK, object{"object": "list", "data": list, "models": []any{}})
 	case asksAnswer, asksOther:
 		fail(w, api, http.StatusNotFound, "no such endpoint")
 	}
@@ -199,18 +172,22 @@ func send(w http.ResponseWriter, status int, v any) {
 
 // fail sends an error in the words of the wire format.
 func fail(w http.ResponseWriter, api API, status int, message string) {
-	kind := map[int]string{400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}[status]
+	kind := map[int]string{
+		400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error",
+	}[status]
 	if kind == "" {
 		kind = "api_error"
 	}
 	switch api {
 	case Anthropic:
-		send(w, status, map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}})
+		send(w, status, object{"type": "error", "error": object{"type": kind, "message": message}})
 	case Gemini:
-		word := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL"}[status]
-		send(w, status, map[string]any{"error": map[string]any{"code": status, "message": message, "status": word}})
+		word := map[int]string{
+			400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL",
+		}[status]
+		send(w, status, object{"error": object{"code": status, "message": message, "status": word}})
 	case Responses, Chat:
-		send(w, status, map[string]any{"error": map[string]any{"type": kind, "message": message, "code": nil, "param": nil}})
+		send(w, status, object{"error": object{"type": kind, "message": message, "code": nil, "param": nil}})
 	}
 }
 
@@ -219,7 +196,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, t Turn, reply Re
 	reply.fill(t)
 	switch {
 	case reply.Fault == Hang:
-		s.wait(r, 0)
+		s.hang(r)
 		return
 	case reply.Status >= 400:
 		fail(w, t.API, reply.Status, "the model said no")
@@ -238,39 +215,23 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, t Turn, reply Re
 	}
 	w.WriteHeader(http.StatusOK)
 	for i, frame := range frames {
-		if middle := i >= (len(frames)+1)/2 || len(frames) == 1; middle && (reply.Fault == Cut || reply.Fault == HangMid) {
-			part := frame[:len(frame)/2]
-			ignore(write(w, part)) // the fault itself ends the answer
-			if reply.Fault == HangMid {
-				s.wait(r, 0)
-			}
+		if middle := i >= (len(frames)+1)/2 || len(frames) == 1; middle && reply.Fault == Cut {
+			ignore(write(w, frame[:len(frame)/2])) // the fault itself ends the answer
 			cut(w)
 			return
 		}
 		if err := write(w, frame); err != nil {
 			return
 		}
-		if reply.Fault == Slow && !s.wait(r, s.cfg.Pause) {
-			return
-		}
 	}
 }
 
-// wait returns after d, or never by itself if d is 0; false if the client or the server ended it.
-func (s *Server) wait(r *http.Request, d time.Duration) bool {
-	var after <-chan time.Time
-	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		after = t.C
-	}
+// hang waits until the client or the server ends.
+func (s *Server) hang(r *http.Request) {
 	select {
-	case <-after:
-		return true
 	case <-r.Context().Done():
 	case <-s.closed:
 	}
-	return false
 }
 
 func write(w http.ResponseWriter, p []byte) error {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tercet/internal/marked"
+	"tercet/internal/testkit/marked"
 )
 
 func TestMarks(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tercet/internal/faults"
+	"tercet/internal/testkit/faults"
 )
 
 // enterEnv makes this binary put itself under the filter and then execute its arguments.
@@ -27,7 +27,7 @@ const notReached = 77
 
 // TestMain makes the test binary a program as well:
 //
-//	go test -c -o faultinject ./internal/faults
+//	go test -c -o faultinject ./internal/testkit/faults
 //	./faultinject -path FOLDER -k N -act kill|errno:28 -- tercet task set ...
 //	./faultinject -path FOLDER -act record -- tercet task set ...
 //

@@ -4,6 +4,7 @@ package faults
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"unsafe"
@@ -11,24 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// ErrUnavailable says that calls cannot be watched on this system; what it is wrapped in says why.
+var ErrUnavailable = errors.New("no system call notifications")
+
 // Available says why calls cannot be watched here, nil if they can as far as that is known without trying.
 func Available() error {
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
-	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action))); e != 0 {
-		return &UnavailableError{Why: "seccomp without user notification: " + e.Error()}
-	}
-	var sizes struct{ notif, resp, data uint16 }
-	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&sizes))); e != 0 {
-		return &UnavailableError{Why: "seccomp sizes: " + e.Error()}
-	}
-	if uintptr(sizes.notif) > unsafe.Sizeof(notification{}) || uintptr(sizes.resp) > unsafe.Sizeof(response{}) {
-		return &UnavailableError{Why: "the kernel's notifications are larger than known here"}
+	at := uintptr(unsafe.Pointer(&action))
+	if _, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, at); e != 0 {
+		return fmt.Errorf("%w: seccomp without user notification: %w", ErrUnavailable, e)
 	}
 	return nil
 }
 
-// Pair makes the two ends over which a program hands its notifications to the test. The one for the program goes into its
-// extra files; the test closes its copy once the program has started.
+// Pair makes the two ends over which a program hands its notifications to the test. The one for the program goes into
+// its extra files; the test closes its copy once the program has started.
 func Pair() (test, program *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -37,8 +35,8 @@ func Pair() (test, program *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "faults-test"), os.NewFile(uintptr(fds[1]), "faults-program"), nil
 }
 
-// Enter puts this process, with all its threads, under the filter and hands the notifications to the test. It closes program.
-// From here on every file call waits for the test. An error is also told to the test.
+// Enter puts this process, with all its threads, under the filter and hands the notifications to the test. It closes
+// program. From here on every file call waits for the test. An error is also told to the test.
 func Enter(program *os.File) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -58,7 +56,7 @@ func filter() (int, error) {
 	code := instructions()
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return -1, &UnavailableError{Why: "no_new_privs: " + err.Error()}
+		return -1, fmt.Errorf("%w: no_new_privs: %w", ErrUnavailable, err)
 	}
 	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
 	// With the last flag a call that was handed over is not begun again because of a signal, which would count it twice.
@@ -69,10 +67,10 @@ func filter() (int, error) {
 			return int(fd), nil
 		}
 		if e != unix.EINVAL {
-			return -1, &UnavailableError{Why: "seccomp filter: " + e.Error()}
+			return -1, fmt.Errorf("%w: seccomp filter: %w", ErrUnavailable, e)
 		}
 	}
-	return -1, &UnavailableError{Why: "seccomp filter: the kernel does not know its flags"}
+	return -1, fmt.Errorf("%w: seccomp filter: the kernel does not know its flags", ErrUnavailable)
 }
 
 // instructions is the filter: the watched calls are handed over, all others are done.
@@ -85,10 +83,10 @@ func instructions() []unix.SockFilter {
 	equal := func(k uint32, yes, no int) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: uint8(yes), Jf: uint8(no)}
 	}
-	list := watched()
-	out := []unix.SockFilter{load(arch), equal(auditArch, 0, len(list)+1), load(number)}
-	for i, c := range list {
-		out = append(out, equal(c.number, len(list)-i, 0))
+	own := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
+	out := []unix.SockFilter{load(arch), equal(own, 0, len(watched)+1), load(number)}
+	for i, c := range watched {
+		out = append(out, equal(c.number, len(watched)-i, 0))
 	}
 	return append(out, give(unix.SECCOMP_RET_ALLOW), give(unix.SECCOMP_RET_USER_NOTIF))
 }

@@ -3,6 +3,7 @@ package modelserver
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // model is the name that answers carry where the request has none.
@@ -68,12 +69,17 @@ func anthropic(t Turn, r Reply, id string) [][]byte {
 	stop := "end_turn"
 	for i, c := range r.Calls {
 		stop = "tool_use"
-		content = append(content, object{"type": "tool_use", "id": fmt.Sprintf("toolu_%s_%d", id, i), "name": c.Tool, "input": c.Args})
+		content = append(content, object{
+			"type": "tool_use", "id": fmt.Sprintf("toolu_%s_%d", id, i), "name": c.Tool, "input": c.Args,
+		})
 	}
-	usage := object{"input_tokens": r.Usage.Input - r.Usage.Cached, "cache_read_input_tokens": r.Usage.Cached, "cache_creation_input_tokens": 0, "output_tokens": r.Usage.Output}
+	usage := object{
+		"input_tokens": r.Usage.Input - r.Usage.Cached, "cache_read_input_tokens": r.Usage.Cached,
+		"cache_creation_input_tokens": 0, "output_tokens": r.Usage.Output,
+	}
 	msg := object{
-		"id": "msg_" + id, "type": "message", "role": "assistant", "model": t.Model, "content": content, "stop_reason": stop,
-		"stop_sequence": nil, "usage": usage,
+		"id": "msg_" + id, "type": "message", "role": "assistant", "model": t.Model, "content": content,
+		"stop_reason": stop, "stop_sequence": nil, "usage": usage,
 	}
 	if !t.Stream {
 		return [][]byte{text(msg)}
@@ -110,25 +116,32 @@ func responses(t Turn, r Reply, id string) [][]byte {
 	}
 	for i, c := range r.Calls {
 		call := fmt.Sprintf("call_%s_%d", id, i)
-		if c.Free {
-			items = append(items, object{"type": "custom_tool_call", "id": "ctc_" + call, "call_id": call, "name": c.Tool, "input": c.Input})
-			continue
-		}
-		items = append(items, object{"type": "function_call", "id": "fc_" + call, "call_id": call, "name": c.Tool, "arguments": args(c), "status": "completed"})
+		items = append(items, object{
+			"type": "function_call", "id": "fc_" + call, "call_id": call, "name": c.Tool,
+			"arguments": args(c), "status": "completed",
+		})
 	}
 	usage := object{
-		"input_tokens": r.Usage.Input, "input_tokens_details": object{"cached_tokens": r.Usage.Cached}, "output_tokens": r.Usage.Output,
-		"output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": r.Usage.Input + r.Usage.Output,
+		"input_tokens": r.Usage.Input, "input_tokens_details": object{"cached_tokens": r.Usage.Cached},
+		"output_tokens": r.Usage.Output, "output_tokens_details": object{"reasoning_tokens": 0},
+		"total_tokens": r.Usage.Input + r.Usage.Output,
 	}
-	whole := object{"id": "resp_" + id, "object": "response", "model": t.Model, "status": "completed", "output": items, "usage": usage}
+	whole := object{
+		"id": "resp_" + id, "object": "response", "model": t.Model, "status": "completed", "output": items, "usage": usage,
+	}
 	if !t.Stream {
 		return [][]byte{text(whole)}
 	}
-	frames := [][]byte{typed("response.created", object{"response": object{"id": "resp_" + id, "object": "response", "model": t.Model, "status": "in_progress", "output": []any{}}})}
+	begun := maps.Clone(whole)
+	begun["status"], begun["output"] = "in_progress", []any{}
+	delete(begun, "usage")
+	frames := [][]byte{typed("response.created", object{"response": begun})}
 	for i, item := range items {
 		frames = append(frames, typed("response.output_item.added", object{"output_index": i, "item": item}))
 		if item["type"] == "message" {
-			frames = append(frames, typed("response.output_text.delta", object{"output_index": i, "content_index": 0, "item_id": item["id"], "delta": r.Text}))
+			frames = append(frames, typed("response.output_text.delta", object{
+				"output_index": i, "content_index": 0, "item_id": item["id"], "delta": r.Text,
+			}))
 		}
 		frames = append(frames, typed("response.output_item.done", object{"output_index": i, "item": item}))
 	}
@@ -141,15 +154,16 @@ func chat(t Turn, r Reply, id string) [][]byte {
 	for i, c := range r.Calls {
 		stop = "tool_calls"
 		calls = append(calls, object{
-			"index": i, "id": fmt.Sprintf("call_%s_%d", id, i), "type": "function", "function": object{"name": c.Tool, "arguments": args(c)},
+			"index": i, "id": fmt.Sprintf("call_%s_%d", id, i), "type": "function",
+			"function": object{"name": c.Tool, "arguments": args(c)},
 		})
 	}
 	if calls != nil {
 		msg["tool_calls"] = calls
 	}
 	usage := object{
-		"prompt_tokens": r.Usage.Input, "completion_tokens": r.Usage.Output, "total_tokens": r.Usage.Input + r.Usage.Output,
-		"prompt_tokens_details": object{"cached_tokens": r.Usage.Cached},
+		"prompt_tokens": r.Usage.Input, "completion_tokens": r.Usage.Output,
+		"total_tokens": r.Usage.Input + r.Usage.Output, "prompt_tokens_details": object{"cached_tokens": r.Usage.Cached},
 	}
 	head := func(kind string) object {
 		return object{"id": "chatcmpl-" + id, "object": kind, "created": 1767610000, "model": t.Model}
@@ -176,8 +190,8 @@ func gemini(t Turn, r Reply) [][]byte {
 	v := object{
 		"candidates": []any{object{"index": 0, "finishReason": "STOP", "content": object{"role": "model", "parts": parts}}},
 		"usageMetadata": object{
-			"promptTokenCount": r.Usage.Input, "cachedContentTokenCount": r.Usage.Cached, "candidatesTokenCount": r.Usage.Output,
-			"totalTokenCount": r.Usage.Input + r.Usage.Output,
+			"promptTokenCount": r.Usage.Input, "cachedContentTokenCount": r.Usage.Cached,
+			"candidatesTokenCount": r.Usage.Output, "totalTokenCount": r.Usage.Input + r.Usage.Output,
 		},
 		"modelVersion": t.Model,
 	}

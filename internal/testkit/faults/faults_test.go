@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"tercet/internal/faults"
+	"tercet/internal/testkit/faults"
 )
 
 // quick is the environment of a child: with the race detector a process sleeps at its end unless it is told not to.
@@ -47,8 +47,8 @@ func run(t *testing.T, kind string, plan faults.Plan) (faults.Outcome, *exec.Cmd
 	var errs bytes.Buffer
 	cmd.Stderr, cmd.Env = &errs, quick()
 	out, err := under(cmd, plan)
-	if e, ok := errors.AsType[*faults.UnavailableError](err); ok {
-		t.Skip(e)
+	if errors.Is(err, faults.ErrUnavailable) {
+		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)

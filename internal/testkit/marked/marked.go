@@ -1,6 +1,7 @@
-// Package marked reads what a test file announces: the findings that the program must have, each on the line that brings it
-// about, in a comment of the file's own language. It is used by tests alone. It promises that a finding meets at most one
-// announcement, and each announcement is met by at most one finding. It does not know what finds. Marks serve one goroutine.
+// Package marked reads what a test file announces: the findings that the program must have, each on the line that
+// brings it about, in a comment of the file's own language. It is used by tests alone. It promises that a finding meets
+// at most one announcement, and each announcement is met by at most one finding. It does not know what finds. Marks
+// serve one goroutine.
 package marked
 
 import (
@@ -20,8 +21,8 @@ type Mark struct {
 // Marks are the announcements of a file in its order.
 type Marks []*Mark
 
-// Read gives the announcements of a text: ERROR "regexp" "regexp" in a comment that starts with //, # or <!--, ERROR-1 for what
-// is found one line further up. The error is that of an announcement that cannot be read.
+// Read gives the announcements of a text: ERROR "regexp" "regexp" in a comment that starts with //, # or <!--, ERROR-1
+// for what is found one line further up. The error is that of an announcement that cannot be read.
 func Read(src string) (Marks, error) {
 	_, out, err := read(src, `(?:<!-- |# |// )ERROR([+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`, false)
 	return out, err

@@ -1,0 +1,16 @@
+// Package faults lets a test kill a program at an exact system call, or answer that call with an error.
+//
+// Promise: the program runs under a seccomp filter that hands every file call (openat, write, fsync, rename, unlink,
+// link, flock, close and their kin) of all its threads to the test before the kernel does it. The calls about paths
+// under one folder have one running number; at a given number the program is killed or the call fails with an errno,
+// and whether that number came is told. Without a number the calls are recorded with their paths and bytes. No
+// privilege is needed: the program gives up the right to gain any. Where the kernel does not offer this, Available says
+// why.
+//
+// It will not start a process, change what a call does besides failing it, or see writes through a memory mapping. A
+// close that is answered with an errno leaves the file open, unlike one that fails in the kernel. Only tests use it; no
+// package of the program does.
+//
+// Concurrency: a Listener belongs to the goroutine that calls Serve, one for each program. Enter is called once by a
+// process, from any goroutine, and holds for all of its threads and for what it executes.
+package faults

@@ -1,0 +1,107 @@
+package modelserver
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Script says what the model answers.
+type Script func(Turn) Reply
+
+// Fault is what goes wrong with an answer; its name is also that of a scenario that has it.
+type Fault string
+
+// The faults.
+const (
+	Garbage Fault = "garbage" // status 200 with something that is no JSON
+	Hang    Fault = "hang"    // nothing at all is sent
+	Cut     Fault = "cut"     // the connection is closed after half of it, of plain answers too
+)
+
+// Call is a tool that the model wants to be run.
+type Call struct {
+	Tool string
+	Args map[string]any
+	// Forced has the call made even if the tool is not offered, as a model may make one up.
+	Forced bool
+}
+
+// Usage is what the answer says of tokens; a zero Usage means 100 in, 20 of them cached, and 20 out.
+type Usage struct{ Input, Cached, Output int }
+
+// Reply is one answer of the model: an HTTP status that is an error, or a text, or calls, with or without a text.
+type Reply struct {
+	Text   string
+	Calls  []Call
+	Status int // 0 means 200
+	Fault  Fault
+	Usage  Usage
+}
+
+func (r *Reply) fill(t Turn) {
+	if r.Usage == (Usage{}) {
+		r.Usage = Usage{Input: 100, Cached: 20, Output: 20}
+	}
+	if r.Text == "" && len(r.Calls) == 0 {
+		r.Text = defaultText
+	}
+	for _, c := range r.Calls {
+		if !c.Forced && !slices.Contains(t.Tools, c.Tool) {
+			r.Text, r.Calls = "the tool "+c.Tool+" is not offered", nil
+			return
+		}
+	}
+}
+
+// defaultText is what the model says where a scenario does not care.
+const defaultText = "pong"
+
+// builtin gives the script of a scenario that needs none of the caller: a text, an HTTP status or a fault.
+func builtin(name string) (Script, bool) {
+	reply := Reply{Text: defaultText}
+	switch status, err := strconv.Atoi(name); {
+	case err == nil && status >= 400 && status < 600:
+		reply = Reply{Status: status}
+	case slices.Contains([]Fault{Garbage, Hang, Cut}, Fault(name)):
+		reply.Fault = Fault(name)
+	case name != "text" && name != "schema-ignored":
+		return nil, false
+	}
+	return func(Turn) Reply { return reply }, true
+}
+
+// Write is the reply that has a file written, by the tool for it that is offered; a text if there is none.
+func (t Turn) Write(path, content string) Reply {
+	args := map[string]string{"Write": "file_path", "write_file": "file_path", "write": "filePath"}
+	for _, tool := range t.Tools {
+		if name, ok := args[tool]; ok {
+			return call(tool, name, path, "content", content)
+		}
+	}
+	return t.Shell("cat > '" + path + "' <<'END_OF_FILE'\n" + strings.TrimSuffix(content, "\n") + "\nEND_OF_FILE")
+}
+
+// Shell is the reply that has a command run, by the tool for it that is offered; a text if there is none.
+func (t Turn) Shell(command string) Reply {
+	for _, tool := range t.Tools {
+		switch tool {
+		case "Bash", "bash", "run_shell_command":
+			return call(tool, "command", command, "description", "run a command")
+		case "exec_command":
+			return call(tool, "cmd", command)
+		case "shell_command":
+			return call(tool, "command", command)
+		}
+	}
+	return Reply{Text: "no tool that can do this is offered"}
+}
+
+// call is the reply with one call, whose arguments are given as name, text, name, text.
+func call(tool string, args ...string) Reply {
+	all := map[string]any{}
+	for pair := range slices.Chunk(args, 2) {
+		all[pair[0]] = pair[1]
+	}
+	return Reply{Calls: []Call{{Tool: tool, Args: all}}}
+}
