@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,12 +35,16 @@ func table(tb testing.TB) (out [][2]string) {
 	return out
 }
 
+var (
+	short = map[classify.Category]string{
+		classify.DestructiveFS: "fs", classify.ProdDB: "db", classify.PrivilegeEscalation: "root",
+		classify.SecretAccess: "secret", classify.ExternalNet: "net",
+	}
+	signs = map[classify.Tier]string{classify.Optional: "-", classify.Recommended: "+", classify.Required: "!"}
+)
+
 // brief gives the highest tier of each category, in the signs of the table.
 func brief(r classify.Report) string {
-	short := map[classify.Category]string{
-		classify.DestructiveFS: "fs", classify.ProdDB: "db", classify.PrivilegeEscalation: "root", classify.SecretAccess: "secret", classify.ExternalNet: "net",
-	}
-	signs := map[classify.Tier]string{classify.Optional: "-", classify.Recommended: "+", classify.Required: "!"}
 	top := map[string]classify.Tier{}
 	for _, f := range r.Findings {
 		top[short[f.Category]] = classify.Max(top[short[f.Category]], f.Tier)
@@ -260,4 +265,52 @@ func FuzzCommand(f *testing.F) {
 			t.Fatalf("Command(%q): tier %s, want %s", src, r.Tier, tier)
 		}
 	})
+}
+
+// class gives one sign for each finding of a report, as testdata/classes.txt has them.
+func class(r classify.Report) string {
+	var out []string
+	for _, f := range r.Findings {
+		out = append(out, short[f.Category]+signs[f.Tier])
+	}
+	slices.Sort(out)
+	for range r.Unknown {
+		out = append(out, "?")
+	}
+	if len(out) == 0 {
+		return "."
+	}
+	return strings.Join(out, " ")
+}
+
+// TestClasses holds every command to the class that it had when the file was written.
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/classes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		want, command, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if !ok || strings.HasPrefix(want, "#") {
+			continue
+		}
+		n++
+		if strings.HasPrefix(command, `"`) {
+			if command, err = strconv.Unquote(command); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+		}
+		got := "refused"
+		if r, err := classify.Command(command, here()); err == nil {
+			got = class(r)
+		}
+		if got != want {
+			t.Errorf("Command(%s) has the class %s, want %s", command, got, want)
+		}
+	}
+	if n < 2700 {
+		t.Errorf("%d commands, want at least 2700", n)
+	}
 }
