@@ -201,6 +201,9 @@ func TestTOML(t *testing.T) {
 		{"twice", "prompt = 'a'\nprompt = 'b'", "", "", []string{"E030:2"}},
 		{"text behind", "prompt = 'a' b", "", "", []string{"E030:1"}},
 		{"nested too deeply", "prompt = 'a'\nx = " + strings.Repeat("[", 1000), "", "", []string{"E030:2"}},
+		{"tables nested too deeply", "prompt = 'a'\nx = " + strings.Repeat("{a=", 80_000), "", "", []string{"E030:2"}},
+		{"names nested too deeply", "prompt = 'a'\n[" + strings.Repeat("a.", 100_000) + "a]\n", "", "", []string{"E030:2"}},
+		{"places", "d = 1\n\n  prompt = \"\"\"\na\n!{x\"\"\"\n", "a\n!{x", "a", []string{"W031:1", "W034:5"}},
 		{"empty", "prompt = ''", "", "", []string{"E032:1"}},
 	}
 	for _, tt := range tests {

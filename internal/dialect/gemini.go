@@ -69,7 +69,7 @@ func (n *notes) geminiHead(src []byte) (head, bool) {
 	if !ok {
 		return h, false
 	}
-	keys, ok := n.toml(text)
+	keys, starts, ok := n.toml(text)
 	if !ok {
 		return h, false
 	}
@@ -83,10 +83,8 @@ func (n *notes) geminiHead(src []byte) (head, bool) {
 		return h, false
 	}
 	h.keys, h.body, h.line = keys, k.Raw, k.Pos.Line
-	if lines := strings.Split(text, "\n"); k.Pos.Line <= len(lines) {
-		if opening := strings.TrimSpace(lines[k.Pos.Line-1]); strings.HasSuffix(opening, `"""`) || strings.HasSuffix(opening, "'''") {
-			h.line++
-		}
+	if strings.HasPrefix(text[starts["prompt"]:], "\n") { // the library leaves out the line end behind the opening quotes
+		h.line++
 	}
 	return h, true
 }
