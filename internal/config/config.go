@@ -3,11 +3,14 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/md"
+	"tercet/internal/strict"
 )
 
 // The documented defaults.
@@ -33,8 +36,8 @@ type Config struct {
 	Commands     []string // further folders with command files as written, the highest layer's first
 	Env          []string // names of variables that children may see
 	IsolatedHome bool
-	// Sandbox is the order in which tiers of isolation are tried, as a person wants it; empty means the default. SandboxFloor
-	// is what the workspace says: it names the weakest tier that it accepts and can add none.
+	// Sandbox is the order in which tiers of isolation are tried, as a person wants it; empty means the default.
+	// SandboxFloor is what the workspace says: it names the weakest tier that it accepts and can add none.
 	Sandbox, SandboxFloor []string
 	Boxes                 Boxes
 	// ACP are agents of the Agent Client Protocol by the word for their runner.
@@ -93,8 +96,8 @@ func (c Config) List() []Item {
 	for from, to := range c.Aliases {
 		items = append(items, Item{Key: keyAliases + "." + from, Value: to})
 	}
-	for _, l := range limits(&c.Limits) {
-		if l.isSet() {
+	for _, l := range bounds(&c.Limits) {
+		if l.value() != 0 {
 			items = append(items, Item{Key: keyLimits + "." + l.name, Value: l.text()})
 		}
 	}
@@ -113,55 +116,82 @@ func (c Config) List() []Item {
 // Lower gives limits with those of the configuration where they are lower; what is zero on both sides stays zero.
 func (c Config) Lower(l formats.Limits) formats.Limits {
 	full := l.WithDefaults()
-	out, with := limits(&l), limits(&full)
-	for i, own := range limits(&c.Limits) {
-		if own.isSet() && own.value() < with[i].value() {
+	out, with := bounds(&l), bounds(&full)
+	for i, own := range bounds(&c.Limits) {
+		if own.value() != 0 && own.value() < with[i].value() {
 			out[i].set(own.value())
 		}
 	}
 	return l
 }
 
-// limit is one field of formats.Limits under its key.
+// limit is one field of formats.Limits under its key. Zero means that nothing is said.
 type limit struct {
-	name     string
-	count    *int
-	duration *time.Duration // instead of count
+	name string
+	of   any // *int, *int64, *float64 or *time.Duration
 }
 
-// limits lists the keys below limits. The slice refers to the fields of l.
-func limits(l *formats.Limits) []limit {
+// bounds lists the keys below limits that have a default. The slice refers to the fields of l.
+func bounds(l *formats.Limits) []limit {
 	return []limit{
-		{name: "rollbacks", count: &l.Rollbacks},
-		{name: "retries", count: &l.Retries},
-		{name: "visits", count: &l.Visits},
-		{name: "steps", count: &l.Steps},
-		{name: "elements", count: &l.Elements},
-		{name: "parallel", count: &l.Parallel},
-		{name: "duration", duration: &l.Duration},
+		{"rollbacks", &l.Rollbacks},
+		{"retries", &l.Retries},
+		{"visits", &l.Visits},
+		{"steps", &l.Steps},
+		{"elements", &l.Elements},
+		{"parallel", &l.Parallel},
+		{"duration", &l.Duration},
 	}
 }
 
-func (l limit) value() int64 {
-	if l.duration != nil {
-		return int64(*l.duration)
-	}
-	return int64(*l.count)
+// budgets lists those that have none: what workers may use.
+func budgets(l *formats.Limits) []limit {
+	return []limit{{"tokens", &l.Tokens}, {"cost", &l.Cost}, {"spawns", &l.Spawns}}
 }
 
-func (l limit) isSet() bool { return l.value() != 0 }
-
-func (l limit) set(v int64) {
-	if l.duration != nil {
-		*l.duration = time.Duration(v)
-		return
+// read reads a value for the limit.
+func (l limit) read(in *loader, v *md.Node, key string) (float64, bool) {
+	switch l.of.(type) {
+	case *time.Duration:
+		d, ok := strict.As(&in.Decoder, v, durationWords+" for "+key, strict.Duration)
+		return float64(d), ok
+	case *float64:
+		return strict.As(&in.Decoder, v, "cost above 0 in US dollars for "+key, func(n *md.Node) (float64, bool) {
+			usd, ok := strict.Number(n)
+			return usd, ok && usd > 0
+		})
+	default:
+		n, ok := strict.As(&in.Decoder, v, countWords+" for "+key, strict.Positive)
+		return float64(n), ok
 	}
-	*l.count = int(v)
 }
 
-func (l limit) text() string {
-	if l.duration != nil {
-		return l.duration.String()
+func (l limit) value() float64 {
+	switch of := l.of.(type) {
+	case *int:
+		return float64(*of)
+	case *int64:
+		return float64(*of)
+	case *time.Duration:
+		return float64(*of)
+	case *float64:
+		return *of
 	}
-	return fmt.Sprint(*l.count)
+	return 0
 }
+
+func (l limit) set(v float64) {
+	switch of := l.of.(type) {
+	case *int:
+		*of = int(v)
+	case *int64:
+		*of = int64(v)
+	case *time.Duration:
+		*of = time.Duration(v)
+	case *float64:
+		*of = v
+	}
+}
+
+// text is the limit as a listing shows it: 3, or 2h0m0s.
+func (l limit) text() string { return fmt.Sprint(reflect.ValueOf(l.of).Elem()) }

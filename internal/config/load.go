@@ -5,11 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"tercet/formats"
 	"tercet/internal/md"
-	"tercet/internal/nearest"
+	"tercet/internal/strict"
 )
 
 const (
@@ -25,10 +24,14 @@ const (
 	keyACP          = "acp"
 )
 
+// keys is what config.yaml may hold.
+var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
+	keyRunner, keyAliases, keyLimits, keyLockTimeout, keyNextNumber, keyCommands, keyEnv, keyIsolatedHome, keySandbox,
+	keyACP,
+}}
+
 // Keys lists the keys of config.yaml.
-func Keys() []string {
-	return []string{keyRunner, keyAliases, keyLimits, keyLockTimeout, keyNextNumber, keyCommands, keyEnv, keyIsolatedHome, keySandbox, keyACP}
-}
+func Keys() []string { return slices.Clone(keys.Keys) }
 
 // The codes of findings in a configuration, beside those of YAML itself.
 const (
@@ -46,12 +49,14 @@ type Layer struct {
 	Values map[string]string
 }
 
-// Load puts layers together, the one that wins first. Findings of severity error concern single values, which are then as
-// if their layer did not have them.
+// Load puts layers together, the one that wins first. Findings of severity error concern single values, which are then
+// as if their layer did not have them.
 func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 	l := loader{config: Config{
-		Runner: DefaultRunner, LockTimeout: DefaultLockTimeout, NextNumber: DefaultNextNumber, Aliases: map[string]string{}, origins: map[string]Origin{},
+		Runner: DefaultRunner, LockTimeout: DefaultLockTimeout, NextNumber: DefaultNextNumber,
+		Aliases: map[string]string{}, origins: map[string]Origin{},
 	}}
+	l.Decoder = strict.Decoder{Report: l.report, Value: CodeValue, Key: CodeUnknownKey, All: "the keys are "}
 	for _, one := range layers {
 		l.layer = one
 		l.load()
@@ -60,91 +65,90 @@ func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 }
 
 type loader struct {
+	strict.Decoder
 	config Config
 	layer  Layer
 	found  []formats.Diagnostic
 }
 
 func (l *loader) load() {
-	if l.layer.Values != nil {
-		for _, key := range slices.Sorted(maps.Keys(l.layer.Values)) {
-			l.value(key, l.layer.Values[key])
+	root := &md.Node{Kind: md.Map}
+	for _, key := range slices.Sorted(maps.Keys(l.layer.Values)) {
+		root.Entries = append(root.Entries, md.Entry{Key: strict.Node(key), Value: value(key, l.layer.Values[key])})
+	}
+	if l.layer.Values == nil {
+		var problems []md.Problem
+		root, problems = md.ParseYAML(l.layer.Data, md.Pos{})
+		for _, p := range problems {
+			l.report(strict.Finding{Code: string(p.Code), Pos: p.Pos, End: p.End, Message: p.Msg, Help: p.Help})
 		}
+	}
+	if root == nil || root.Type == md.Null {
 		return
 	}
-	root, problems := md.ParseYAML(l.layer.Data, md.Pos{})
-	l.problems(problems)
-	switch {
-	case root == nil:
-	case root.Kind == md.Scalar && root.Type == md.Null:
-	case root.Kind != md.Map:
-		l.wrong(root, "a map of keys", "the file")
-	default:
-		seen := map[string]bool{}
-		for _, e := range root.Entries {
-			if !seen[e.Key.Value] {
-				seen[e.Key.Value] = true
-				l.key(e.Key, e.Value)
-			}
-		}
+	for key, v := range l.Map(root, "a map of keys for the file", keys) {
+		l.key(key, v)
 	}
 }
 
 // value reads one text of a layer that is no file. Elements of a list stand between commas.
-func (l *loader) value(key, text string) {
-	node := &md.Node{Kind: md.Scalar, Type: md.Str, Value: text}
+func value(key, text string) *md.Node {
 	if key == keyCommands || key == keyEnv || key == keySandbox {
-		list := &md.Node{Kind: md.List}
+		list := []any{}
 		for item := range strings.SplitSeq(text, ",") {
 			if item = strings.TrimSpace(item); item != "" {
-				list.Items = append(list.Items, &md.Node{Kind: md.Scalar, Type: md.Str, Value: item})
+				list = append(list, item)
 			}
 		}
-		node = list
-	} else if parsed, problems := md.ParseYAML([]byte(text), md.Pos{}); parsed != nil && len(problems) == 0 {
-		node = parsed
+		return strict.Node(list)
 	}
-	l.key(&md.Node{Kind: md.Scalar, Type: md.Str, Value: key}, node)
+	if parsed, problems := md.ParseYAML([]byte(text), md.Pos{}); parsed != nil && len(problems) == 0 {
+		return parsed
+	}
+	return strict.Node(text)
 }
 
 func (l *loader) key(key, v *md.Node) {
-	if v.Absent() {
-		return
-	}
+	c := &l.config
 	switch key.Value {
 	case keyRunner:
-		if s, ok := l.text(v, key.Value, "name of a runner", isRunner); ok && l.first(keyRunner, key) {
-			l.config.Runner = s
-		}
+		take(l, entry{keyRunner, key, v}, &c.Runner, "name of a runner", strict.Text(isRunner))
 	case keyLockTimeout:
-		if d, ok := l.duration(v, key.Value); ok && l.first(keyLockTimeout, key) {
-			l.config.LockTimeout = d
-		}
+		take(l, entry{keyLockTimeout, key, v}, &c.LockTimeout, durationWords, strict.Duration)
 	case keyNextNumber:
-		if n, ok := l.count(v, key.Value); ok && l.first(keyNextNumber, key) {
-			l.config.NextNumber = n
-		}
+		take(l, entry{keyNextNumber, key, v}, &c.NextNumber, countWords, strict.Positive)
 	case keyIsolatedHome:
-		b, ok := v.Any().(bool)
-		if !ok {
-			l.wrong(v, "true or false", key.Value)
-		} else if l.first(keyIsolatedHome, key) {
-			l.config.IsolatedHome = b
-		}
+		take(l, entry{keyIsolatedHome, key, v}, &c.IsolatedHome, "true or false", strict.Bool)
 	case keyAliases:
 		l.aliases(v)
 	case keyLimits:
 		l.limits(v)
 	case keyCommands:
-		l.config.Commands = l.list(v, key.Value, "folder", isFolder, l.config.Commands)
+		c.Commands = l.list(v, key.Value, "folder", isFolder, c.Commands)
 	case keyEnv:
-		l.config.Env = l.list(v, key.Value, "name of a variable", isVariable, l.config.Env)
+		c.Env = l.list(v, key.Value, "name of a variable", isVariable, c.Env)
 	case keySandbox:
 		l.sandbox(key, v)
 	case keyACP:
 		l.speakers(v)
-	default:
-		l.unknown(key, "", Keys())
+	}
+}
+
+const (
+	countWords    = "integer of at least 1"
+	durationWords = "duration such as 10s or 1h30m"
+)
+
+// entry is a key with its value, under the name that messages and listings give it.
+type entry struct {
+	name   string
+	key, v *md.Node
+}
+
+// take reads a value into its place, unless a layer above has it.
+func take[T any](l *loader, e entry, to *T, want string, read func(*md.Node) (T, bool)) {
+	if got, ok := strict.As(&l.Decoder, e.v, want+" for "+e.name, read); ok && l.first(e.name, e.key) {
+		*to = got
 	}
 }
 
@@ -162,126 +166,48 @@ func (l *loader) note(key string, at *md.Node) {
 }
 
 func (l *loader) aliases(v *md.Node) {
-	if v.Kind != md.Map {
-		l.wrong(v, "a map of slash names", keyAliases)
-		return
-	}
-	for _, e := range v.Entries {
-		from, ok := l.text(e.Key, keyAliases, "slash name", isSlashName)
+	name := strict.Text(isSlashName)
+	for key, v := range l.Entries(v, "a map of slash names for "+keyAliases) {
+		from, ok := strict.As(&l.Decoder, key, "slash name for "+keyAliases, name)
 		if !ok {
 			continue
 		}
-		to, ok := l.text(e.Value, keyAliases+"."+e.Key.Value, "slash name", isSlashName)
-		if from = slashName(from); ok && l.first(keyAliases+"."+from, e.Key) {
+		to, ok := strict.As(&l.Decoder, v, "slash name for "+keyAliases+"."+from, name)
+		if from = slashName(from); ok && l.first(keyAliases+"."+from, key) {
 			l.config.Aliases[from] = slashName(to)
 		}
 	}
 }
 
+// limits takes each limit that is the lowest so far. One that has a default may only be lowered; but steps may be
+// raised by a command file, so that more than their default has an effect.
 func (l *loader) limits(v *md.Node) {
-	if v.Kind != md.Map {
-		l.wrong(v, "a map of limits", keyLimits)
-		return
+	full := formats.Limits{}.WithDefaults()
+	own, known := append(bounds(&l.config.Limits), budgets(&l.config.Limits)...), bounds(&full)
+	f := strict.Form{Unknown: `unknown key "limits.%s"`}
+	for _, one := range own {
+		f.Keys = append(f.Keys, one.name)
 	}
-	defaults := formats.Limits{}.WithDefaults()
-	known := limits(&defaults)
-	names := make([]string, len(known))
-	for i := range known {
-		names[i] = known[i].name
-	}
-	own := limits(&l.config.Limits)
-	for _, e := range v.Entries {
-		i := slices.Index(names, e.Key.Value)
+	for key, v := range l.Map(v, "a map of limits for "+keyLimits, f) {
+		i := slices.Index(f.Keys, key.Value)
+		name := keyLimits + "." + key.Value
+		n, ok := own[i].read(l, v, name)
 		switch {
-		case i >= 0:
-			l.limit(own[i], known[i], e)
-		case slices.Contains([]string{"tokens", "cost", "spawns"}, e.Key.Value):
-			l.budget(e)
-		default:
-			l.unknown(e.Key, keyLimits, append(names, "tokens", "cost", "spawns"))
+		case !ok:
+		case i < len(known) && n > known[i].value() && key.Value != "steps":
+			l.Refuse(CodeNoEffect, v, "a limit may only be lowered",
+				fmt.Sprintf("expected %s of at most %s, got %s", name, known[i].text(), v.Value))
+		case own[i].value() == 0 || n < own[i].value():
+			own[i].set(n)
+			l.note(name, key)
 		}
 	}
-}
-
-// budget takes a limit of what workers may use, if it is the lowest so far. There is none by default.
-func (l *loader) budget(e md.Entry) {
-	key, own := keyLimits+"."+e.Key.Value, &l.config.Limits
-	if e.Key.Value == "cost" {
-		usd, ok := e.Value.Any().(float64)
-		if n, whole := e.Value.Any().(int); whole {
-			usd, ok = float64(n), true
-		}
-		switch {
-		case !ok || !(usd > 0):
-			l.wrong(e.Value, "cost above 0 in US dollars", key)
-		case own.Cost == 0 || usd < own.Cost:
-			own.Cost = usd
-			l.note(key, e.Key)
-		}
-		return
-	}
-	n, ok := l.count(e.Value, key)
-	switch {
-	case !ok:
-	case e.Key.Value == "tokens" && (own.Tokens == 0 || int64(n) < own.Tokens):
-		own.Tokens = int64(n)
-		l.note(key, e.Key)
-	case e.Key.Value == "spawns" && (own.Spawns == 0 || n < own.Spawns):
-		own.Spawns = n
-		l.note(key, e.Key)
-	}
-}
-
-// limit takes a limit if it is the lowest so far. Steps may be raised by a command file, so that more than their default has
-// an effect.
-func (l *loader) limit(own, known limit, e md.Entry) {
-	key := keyLimits + "." + own.name
-	var n int64
-	if own.duration != nil {
-		d, ok := l.duration(e.Value, key)
-		if !ok {
-			return
-		}
-		n = int64(d)
-	} else {
-		count, ok := l.count(e.Value, key)
-		if !ok {
-			return
-		}
-		n = int64(count)
-	}
-	if n > known.value() && own.name != "steps" {
-		l.report(CodeNoEffect, e.Value, "a limit may only be lowered", "expected %s of at most %s, got %s", key, known.text(), e.Value.Value)
-		return
-	}
-	if !own.isSet() || n < own.value() {
-		own.set(n)
-		l.note(key, e.Key)
-	}
-}
-
-// text takes a scalar that is a string of a form.
-func (l *loader) text(v *md.Node, key, what string, fits func(string) bool) (string, bool) {
-	if !v.IsStr() || !fits(v.Value) {
-		l.wrong(v, what, key)
-		return "", false
-	}
-	return v.Value, true
 }
 
 // list adds the elements that are not there yet. A list of one may stand without brackets.
 func (l *loader) list(v *md.Node, key, what string, fits func(string) bool, to []string) []string {
-	items := v.Items
-	switch v.Kind {
-	case md.Scalar:
-		items = []*md.Node{v}
-	case md.Map:
-		l.wrong(v, "a list", key)
-		return to
-	case md.List:
-	}
-	for _, item := range items {
-		s, ok := l.text(item, key, what, fits)
+	for _, item := range l.Items(v, "a list for "+key) {
+		s, ok := strict.As(&l.Decoder, item, what+" for "+key, strict.Text(fits))
 		if ok && l.first(key+"."+s, item) {
 			to = append(to, s)
 		}
@@ -289,56 +215,13 @@ func (l *loader) list(v *md.Node, key, what string, fits func(string) bool, to [
 	return to
 }
 
-func (l *loader) count(v *md.Node, key string) (int, bool) {
-	n, ok := v.Any().(int)
-	if !ok || n < 1 {
-		l.wrong(v, "integer of at least 1", key)
-		return 0, false
-	}
-	return n, true
-}
-
-func (l *loader) duration(v *md.Node, key string) (time.Duration, bool) {
-	d, err := time.ParseDuration(v.Value)
-	if !v.IsStr() || err != nil || d <= 0 {
-		l.wrong(v, "duration such as 10s or 1h30m", key)
-		return 0, false
-	}
-	return d, true
-}
-
-func (l *loader) unknown(key *md.Node, under string, known []string) {
-	name := key.Value
-	if under != "" {
-		name = under + "." + name
-	}
-	help := nearest.Help(key.Value, known)
-	if help == "" {
-		help = "the keys are " + strings.Join(known, ", ")
-	}
-	l.report(CodeUnknownKey, key, help, "unknown key %q", name)
-}
-
-func (l *loader) wrong(v *md.Node, want, key string) {
-	got := fmt.Sprintf("%q", v.Value)
-	switch {
-	case v.Kind != md.Scalar:
-		got = "a " + v.Kind.String()
-	case v.Type != md.Str:
-		got = v.Value
-	}
-	if got == "" {
-		got = "nothing"
-	}
-	l.report(CodeValue, v, "", "expected %s for %s, got %s", want, key, got)
-}
-
-func (l *loader) report(code string, at *md.Node, help, format string, args ...any) {
+// report keeps a finding. A layer that is no file has a name instead of places.
+func (l *loader) report(f strict.Finding) {
 	d := formats.Diagnostic{
-		Code: code, Severity: formats.SeverityError, File: l.layer.File, Pos: l.pos(at.Pos), End: l.pos(at.End),
-		Message: fmt.Sprintf(format, args...), Help: help,
+		Code: f.Code, Severity: formats.SeverityError, File: l.layer.File, Pos: l.pos(f.Pos), End: l.pos(f.End),
+		Message: f.Message, Help: f.Help,
 	}
-	if strings.HasPrefix(code, "W") {
+	if strings.HasPrefix(f.Code, "W") {
 		d.Severity = formats.SeverityWarning
 	}
 	if d.File == "" {
@@ -347,18 +230,11 @@ func (l *loader) report(code string, at *md.Node, help, format string, args ...a
 	l.found = append(l.found, d)
 }
 
-func (l *loader) problems(list []md.Problem) {
-	for _, p := range list {
-		l.report(string(p.Code), &md.Node{Pos: p.Pos, End: p.End}, p.Help, "%s", p.Msg)
-	}
-}
-
-// pos is a place in the file of the layer; a layer that is no file has none.
-func (l *loader) pos(p md.Pos) formats.Pos {
+func (l *loader) pos(p md.Pos) md.Pos {
 	if l.layer.File == "" {
-		return formats.Pos{}
+		return md.Pos{}
 	}
-	return formats.Pos{Line: p.Line, Col: p.Col}
+	return p
 }
 
 func slashName(s string) string {
@@ -380,6 +256,8 @@ func isRunner(s string) bool {
 
 func isFolder(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsRune(s, 0) }
 
+const wordBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
 func isVariable(s string) bool {
-	return s != "" && (s[0] < '0' || s[0] > '9') && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+	return s != "" && (s[0] < '0' || s[0] > '9') && strings.Trim(s, wordBytes) == ""
 }

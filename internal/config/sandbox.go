@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tercet/internal/md"
+	"tercet/internal/strict"
 )
 
 // The keys below sandbox, where it is a map. A list alone is the order.
@@ -37,6 +38,11 @@ type Boxes struct {
 	Checks  bool // a project's checks are run in the best tier too
 }
 
+// boxKeys is what a map below sandbox may hold.
+var boxKeys = strict.Form{
+	Unknown: `unknown key "sandbox.%s"`, Keys: []string{keyOrder, keyImage, keyEngine, keyNetwork, keyAgents, keyChecks},
+}
+
 // sandbox takes the order of tiers, alone or in a map with the details. What a project says is kept apart from what the
 // person says: it may only tighten.
 func (l *loader) sandbox(key, v *md.Node) {
@@ -44,104 +50,79 @@ func (l *loader) sandbox(key, v *md.Node) {
 		l.order(key, v)
 		return
 	}
-	known := []string{keyOrder, keyImage, keyEngine, keyNetwork, keyAgents, keyChecks}
-	for _, e := range v.Entries {
-		if e.Value.Absent() {
-			continue
+	own := &l.config.Boxes
+	for key, v := range l.Map(v, "", boxKeys) {
+		name := keySandbox + "." + key.Value
+		switch key.Value {
+		case keyOrder:
+			l.order(key, v)
+		case keyImage:
+			take(l, entry{name, key, v}, &own.Image, "name of an image", strict.Text(isImage))
+		case keyEngine:
+			take(l, entry{name, key, v}, &own.Engine, "docker or podman", strict.Word("docker", "podman"))
+		case keyAgents:
+			l.agents(name, key, v)
+		case keyNetwork:
+			l.tighten(name, key, v, false, &own.Network)
+		case keyChecks:
+			l.tighten(name, key, v, true, &own.Checks)
 		}
-		if !slices.Contains(known, e.Key.Value) {
-			l.unknown(e.Key, keySandbox, known)
-			continue
-		}
-		if e.Key.Value == keyOrder {
-			l.order(e.Key, e.Value)
-			continue
-		}
-		l.box(e)
 	}
 }
 
-// box takes one detail.
-func (l *loader) box(e md.Entry) {
-	key, own := keySandbox+"."+e.Key.Value, &l.config.Boxes
-	project := l.layer.Name == WorkspaceLayer
-	switch e.Key.Value {
-	case keyImage:
-		if s, ok := l.text(e.Value, key, "name of an image", isImage); ok && l.first(key, e.Key) {
-			own.Image = s
+// tighten takes a word of which a project can say but one.
+func (l *loader) tighten(name string, key, v *md.Node, tight bool, to *bool) {
+	b, ok := strict.As(&l.Decoder, v, "true or false for "+name, strict.Bool)
+	switch {
+	case !ok:
+	case l.layer.Name == WorkspaceLayer && b != tight:
+		l.loosened(name, v, fmt.Sprint(tight), fmt.Sprint(b))
+	case l.first(name, key):
+		*to = b
+	}
+}
+
+func (l *loader) loosened(name string, v *md.Node, want, got string) {
+	l.Refuse(CodeNoEffect, v, "a project may only tighten; the person's own configuration can say it",
+		fmt.Sprintf("expected %s for %s in a project, got %s", want, name, got))
+}
+
+// agents takes the bounds of agent CLIs; YAML reads on and off as true and false where somebody writes these.
+func (l *loader) agents(name string, key, v *md.Node) {
+	s, ok := strict.As(&l.Decoder, v, "auto, on or off for "+name, func(n *md.Node) (string, bool) {
+		if b, isBool := strict.Bool(n); isBool {
+			return map[bool]string{true: string(AgentsOn), false: string(AgentsOff)}[b], true
 		}
-	case keyEngine:
-		engine := func(s string) bool { return s == "docker" || s == "podman" }
-		if s, ok := l.text(e.Value, key, "docker or podman", engine); ok && l.first(key, e.Key) {
-			own.Engine = s
-		}
-	case keyAgents:
-		word := e.Value
-		if b, ok := word.Any().(bool); ok {
-			word = &md.Node{Kind: md.Scalar, Type: md.Str, Value: map[bool]string{true: string(AgentsOn), false: string(AgentsOff)}[b], Pos: word.Pos, End: word.End}
-		}
-		s, ok := l.text(word, key, "auto, on or off", func(s string) bool { return s == "auto" || s == string(AgentsOn) || s == string(AgentsOff) })
-		switch {
-		case !ok:
-		case project && s != string(AgentsOn):
-			l.report(CodeNoEffect, e.Value, "a project may only tighten; the person's own configuration can say it", "expected on for %s in a project, got %s", key, s)
-		case own.Agents == AgentsOn: // whoever asked for bounds has them
-		case l.first(key, e.Key) && s != "auto":
-			own.Agents = AgentBounds(s)
-		case project:
-			own.Agents = AgentsOn
-		}
-	case keyNetwork, keyChecks:
-		b, ok := e.Value.Any().(bool)
-		if !ok {
-			l.wrong(e.Value, "true or false", key)
-			return
-		}
-		if tight := e.Key.Value == keyChecks; project && b != tight {
-			l.report(CodeNoEffect, e.Value, "a project may only tighten; the person's own configuration can say it", "expected %t for %s in a project, got %t", tight, key, b)
-			return
-		}
-		if !l.first(key, e.Key) {
-			return
-		}
-		if e.Key.Value == keyNetwork {
-			own.Network = b
-		} else {
-			own.Checks = b
-		}
+		return strict.Word("auto", string(AgentsOn), string(AgentsOff))(n)
+	})
+	own, project := &l.config.Boxes, l.layer.Name == WorkspaceLayer
+	switch {
+	case !ok:
+	case project && s != string(AgentsOn):
+		l.loosened(name, v, "on", s)
+	case own.Agents == AgentsOn: // whoever asked for bounds has them
+	case l.first(name, key) && s != "auto":
+		own.Agents = AgentBounds(s)
+	case project:
+		own.Agents = AgentsOn
 	}
 }
 
 // order takes the tiers.
 func (l *loader) order(key, v *md.Node) {
-	name := keySandbox
+	name, to := keySandbox, &l.config.Sandbox
 	if l.layer.Name == WorkspaceLayer {
-		name = keySandbox + "." + WorkspaceLayer
+		name, to = keySandbox+"."+WorkspaceLayer, &l.config.SandboxFloor
 	}
 	if !l.first(name, key) {
 		return
 	}
-	tier := func(s string) bool {
-		return slices.Contains([]string{"container", "platform_permission", "advisory_only"}, s)
-	}
-	var list []string
-	items := v.Items
-	switch v.Kind {
-	case md.Scalar:
-		items = []*md.Node{v}
-	case md.Map:
-		l.wrong(v, "a list", keySandbox)
-	case md.List:
-	}
-	for _, item := range items {
-		if s, ok := l.text(item, keySandbox, "container, platform_permission or advisory_only", tier); ok && !slices.Contains(list, s) {
-			list = append(list, s)
+	const want = "container, platform_permission or advisory_only for " + keySandbox
+	tier := strict.Word("container", "platform_permission", "advisory_only")
+	for _, item := range l.Items(v, "a list for "+keySandbox) {
+		if s, ok := strict.As(&l.Decoder, item, want, tier); ok && !slices.Contains(*to, s) {
+			*to = append(*to, s)
 		}
-	}
-	if name == keySandbox {
-		l.config.Sandbox = list
-	} else {
-		l.config.SandboxFloor = list
 	}
 }
 
@@ -163,5 +144,5 @@ func (b Boxes) items() []Item {
 
 // isImage tells the name of an image: it must not be taken for an option.
 func isImage(s string) bool {
-	return s != "" && len(s) <= 255 && s[0] != '-' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@") == ""
+	return s != "" && len(s) <= 255 && s[0] != '-' && strings.Trim(s, wordBytes+".-/:@") == ""
 }

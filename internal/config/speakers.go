@@ -1,10 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"tercet/internal/md"
+	"tercet/internal/strict"
 )
 
 // Speaker is an agent of the Agent Client Protocol: one that tercet knows by name, or a program and its arguments.
@@ -35,45 +37,38 @@ func (l *loader) speakers(v *md.Node) {
 		l.speaker(v, keyACP, RunnerACP, v)
 		return
 	}
-	for _, e := range v.Entries {
-		name, ok := l.text(e.Key, keyACP, "name of a runner", isRunner)
+	for key, v := range l.Entries(v, "") {
+		name, ok := strict.As(&l.Decoder, key, "name of a runner for "+keyACP, strict.Text(isRunner))
 		switch {
 		case !ok:
 		case slices.Contains(Reserved(), name):
-			l.report(CodeValue, e.Key, "choose another name for the runner", "expected a name that no other runner has for %s, got %q", keyACP, name)
+			l.Refuse(CodeValue, key, "choose another name for the runner",
+				fmt.Sprintf("expected a name that no other runner has for %s, got %q", keyACP, name))
 		default:
-			l.speaker(e.Value, keyACP+"."+name, name, e.Key)
+			l.speaker(v, keyACP+"."+name, name, key)
 		}
 	}
 }
 
 // speaker takes the agent of one runner.
 func (l *loader) speaker(v *md.Node, key, runner string, at *md.Node) {
-	var s Speaker
-	ok := true
-	switch v.Kind {
-	case md.Scalar:
-		s.Name, ok = l.text(v, key, "name of an agent, or a list of program and arguments", isRunner)
-	case md.List:
-		for _, item := range v.Items {
-			if item.Kind != md.Scalar || strings.ContainsRune(item.Value, 0) {
-				l.wrong(item, "a word", key)
-				ok = false
-				continue
-			}
-			s.Argv = append(s.Argv, item.Value)
-		}
-		if len(s.Argv) == 0 || s.Argv[0] == "" {
-			if ok {
-				l.wrong(v, "name of an agent, or a list of program and arguments", key)
-			}
-			ok = false
-		}
-	case md.Map:
-		l.wrong(v, "name of an agent, or a list of program and arguments", key)
-		ok = false
+	word := func(n *md.Node) (string, bool) {
+		return n.Value, n.Kind == md.Scalar && !strings.ContainsRune(n.Value, 0)
 	}
-	if !ok || !l.first(keyACP+"."+runner, at) {
+	bad := false
+	const want = "name of an agent, or a list of program and arguments for "
+	s, ok := strict.As(&l.Decoder, v, want+key, func(v *md.Node) (s Speaker, ok bool) {
+		if v.Kind != md.List {
+			s.Name, ok = strict.Text(isRunner)(v)
+			return s, ok
+		}
+		for _, item := range v.Items {
+			w, ok := strict.As(&l.Decoder, item, "a word for "+key, word)
+			s.Argv, bad = append(s.Argv, w), bad || !ok
+		}
+		return s, bad || len(s.Argv) > 0 && s.Argv[0] != ""
+	})
+	if !ok || bad || !l.first(keyACP+"."+runner, at) {
 		return
 	}
 	if l.config.ACP == nil {
