@@ -1,22 +1,19 @@
 package subagents
 
-import (
-	"tercet/formats"
-	"tercet/internal/schema"
-)
+import "tercet/formats"
 
 // breaches gives everything in which the fields of good work break the schema of the request.
 func breaches(r formats.Request, ret formats.Return) ([]string, error) {
 	if len(r.Schema) == 0 || !ret.Outcome().Passes() || ret.Outcome() == formats.OutcomeSkipped {
 		return nil, nil
 	}
-	root, err := schema.Read(r.Schema)
+	root, err := formats.ReadSchema(r.Schema)
 	if err != nil {
 		return nil, &formats.Failure{Code: formats.CodeBug, Message: "the schema of " + r.Step + " cannot be read", Err: err}
 	}
-	s, faults := schema.Compile(root)
+	s, faults := formats.CompileSchema(root)
 	if faults != nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "the schema of " + r.Step + " is wrong: " + faults[0].Message}
+		return nil, formats.Fail(formats.CodeBug, "", "the schema of %s is wrong: %s", r.Step, faults[0].Message)
 	}
 	fields := ret.Fields
 	if fields == nil {

@@ -10,7 +10,6 @@ import (
 
 	"tercet/commands/compile"
 	"tercet/formats"
-	"tercet/internal/schema"
 )
 
 // contracts is what command files are checked against: the subagents, and the schemas that lie in the project.
@@ -37,9 +36,9 @@ func (c contracts) Schema(name string) (data []byte, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	data, err = io.ReadAll(io.LimitReader(f, schema.MaxBytes+1))
-	if err == nil && len(data) > schema.MaxBytes {
-		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: fmt.Sprintf("it is larger than %d bytes", schema.MaxBytes)}
+	data, err = io.ReadAll(io.LimitReader(f, formats.MaxSchema+1))
+	if err == nil && len(data) > formats.MaxSchema {
+		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: fmt.Sprintf("it is larger than %d bytes", formats.MaxSchema)}
 	}
 	return data, err
 }

@@ -8,7 +8,6 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
-	"tercet/internal/schema"
 )
 
 // Names of the built-in subagents that steps are lowered to.
@@ -42,7 +41,7 @@ type Program struct {
 	Limits   formats.Limits
 	Env      []string // names of the variables that $env may show
 	// Output is what the fields of a return that passes must hold; nil: anything.
-	Output   *schema.Schema
+	Output   *formats.Schema
 	Warnings []formats.Diagnostic
 }
 
@@ -273,7 +272,7 @@ type Retry struct {
 type Expect struct {
 	Artifact formats.ArtifactType
 	If       *Expr
-	Schema   *schema.Schema // of the fields; nil: any
+	Schema   *formats.Schema // of the fields; nil: any
 }
 
 // Rule leads from an outcome, or from a class of failure, to the first target that matches.

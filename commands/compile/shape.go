@@ -7,7 +7,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/schema"
+	"tercet/internal/md"
 )
 
 // Schemas is what an Env may have besides: it gives the bytes of a file of the project that holds a JSON Schema. The path
@@ -17,7 +17,7 @@ type Schemas interface {
 }
 
 // schema compiles a JSON Schema of the file, nil without one or where it is wrong.
-func (c *compiler) schema(s *syntax.Shape) *schema.Schema {
+func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 	if s == nil {
 		return nil
 	}
@@ -28,15 +28,16 @@ func (c *compiler) schema(s *syntax.Shape) *schema.Schema {
 	if root == nil {
 		return nil
 	}
-	out, faults := schema.Compile(root)
+	out, faults := formats.CompileSchema(root)
 	for _, f := range faults {
-		c.add(formats.Diagnostic{Code: CodeSchema, Severity: formats.SeverityError, File: file, Pos: f.Pos, Message: f.Message, Help: f.Help})
+		f.Code, f.File = CodeSchema, file
+		c.add(f)
 	}
 	return out
 }
 
 // schemaFile reads the file that a schema stands in. What it holds is a part of the program.
-func (c *compiler) schemaFile(s *syntax.Shape) *schema.Node {
+func (c *compiler) schemaFile(s *syntax.Shape) *md.Node {
 	if !fs.ValidPath(s.File) || s.File == "." || path.Ext(s.File) != ".json" {
 		c.report(s.Pos, CodeSchemaFile, "write it relative to the project root, such as schemas/review.json", "expected the path of a .json file inside the project, got %.100q", s.File)
 		return nil
@@ -57,10 +58,11 @@ func (c *compiler) schemaFile(s *syntax.Shape) *schema.Node {
 	}
 	c.prog.Files = append(append(c.prog.Files, s.File+"\x00"...), src...)
 	c.found.Sources[s.File] = src
-	root, err := schema.Read(src)
-	if broken, ok := errors.AsType[*schema.TextError](err); ok {
+	root, err := formats.ReadSchema(src)
+	if broken, ok := errors.AsType[*formats.Failure](err); ok {
 		c.add(formats.Diagnostic{
-			Code: CodeSchema, Severity: formats.SeverityError, File: s.File, Pos: broken.Pos, Message: broken.Message, Help: "a schema is one JSON object",
+			Code: CodeSchema, Severity: formats.SeverityError, File: s.File, Pos: broken.Pos, Message: broken.Message,
+			Help: "a schema is one JSON object",
 		})
 	}
 	return root

@@ -2,7 +2,7 @@ package syntax
 
 import (
 	"tercet/formats"
-	"tercet/internal/schema"
+	"tercet/internal/md"
 )
 
 // Pos is a place in the command file.
@@ -422,8 +422,8 @@ type Expect struct {
 // Shape is a JSON Schema: written in place, or in a file of the project.
 type Shape struct {
 	Pos  Pos
-	File string       // its path from the project root; empty: Root is set
-	Root *schema.Node // nil where the value is of another type, which was reported
+	File string   // its path from the project root; empty: Root is set
+	Root *md.Node // nil where the value is of another type, which was reported
 }
 
 // Rule is `on: {status: targets}`.

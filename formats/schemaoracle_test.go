@@ -1,4 +1,4 @@
-package schema_test
+package formats_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tercet/internal/schema"
+	"tercet/formats"
 )
 
 // drawValue draws a small JSON value; names and numbers are few, so that values and schemas meet.
@@ -124,11 +124,11 @@ func TestSameAsTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := schema.Read(text)
+		n, err := formats.ReadSchema(text)
 		if err != nil {
 			t.Fatalf("Read(%s) = %v", text, err)
 		}
-		s, faults := schema.Compile(n)
+		s, faults := formats.CompileSchema(n)
 		if faults != nil {
 			if faults[0].Message == "the schema refers to itself for the same value" {
 				t.Skip("the library would not end")

@@ -1,4 +1,4 @@
-package schema_test
+package formats_test
 
 import (
 	"encoding/json"
@@ -8,17 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	library "github.com/google/jsonschema-go/jsonschema"
 
-	"tercet/internal/schema"
+	"tercet/formats"
 )
 
 // compiled reads a schema that has no fault.
-func compiled(t *testing.T, text string) *schema.Schema {
+func compiled(t *testing.T, text string) *formats.Schema {
 	t.Helper()
-	n, err := schema.Read([]byte(text))
+	n, err := formats.ReadSchema([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, faults := schema.Compile(n)
+	s, faults := formats.CompileSchema(n)
 	if faults != nil {
 		t.Fatalf("Compile(%s) = %v, want no fault", text, faults)
 	}
@@ -89,7 +89,7 @@ func TestValidate(t *testing.T) {
 		{"to itself, deeper", `{"type":"object","properties":{"next":{"$ref":"#"}}}`, `{"next":{"next":3}}`, `v.next.next: expected object, got 3`},
 		{"by its own name", `{"$id":"https://example.com/s","properties":{"a":{"$ref":"https://example.com/s#/$defs/n"}},"$defs":{"n":{"type":"null"}}}`, `{"a":1}`, `v.a: expected null, got 1`},
 		{"what no part looked at", `{"allOf":[{"properties":{"a":{}}}],"anyOf":[{"properties":{"b":{"type":"string"}}},true],"unevaluatedProperties":false}`, `{"a":1,"b":2,"c":3}`, "v.b: expected no such member, got 2\nv.c: expected no such member, got 3"},
-		{"items that no part looked at", `{"prefixItems":[true],"contains":{"type":"string"},"unevaluatedItems":{"type":"null"}}`, `[1,"a",2]`, `v[2]: expected null, got 2`},
+		{"items that no part looked at", `{"prefixItems":[true],"contains":{"type":"string"},"unevaluatedItems":{"type":"null"}}`, `[1,"a",2]`, `v: expected a value that fits the schema, got an array of 3`},
 		{"draft 07", `{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"n":{"type":"integer"}},"items":[{"$ref":"#/definitions/n"}],"additionalItems":false}`, `["a",1]`, "v[0]: expected integer, got \"a\"\nv[1]: expected nothing here, got 1"},
 		{"dependencies of draft 07", `{"$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"a":["b"],"c":{"required":["d"]}}}`, `{"a":1,"c":1}`, "v.b: expected a value, because a is there, got nothing\nv.d: expected a value, got nothing"},
 		{"remarks", `{"title":"t","format":"date","x-mine":1,"default":3,"examples":[1]}`, `"no date"`, ``},

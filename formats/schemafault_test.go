@@ -1,7 +1,8 @@
-package schema_test
+package formats_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tercet/internal/schema"
+	"tercet/formats"
 )
 
 func TestFaults(t *testing.T) {
@@ -44,11 +45,11 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			n, err := schema.Read([]byte(tc.schema))
+			n, err := formats.ReadSchema([]byte(tc.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, faults := schema.Compile(n)
+			s, faults := formats.CompileSchema(n)
 			if s != nil {
 				t.Errorf("Compile(%s) gave a schema, want none", tc.schema)
 			}
@@ -71,15 +72,16 @@ func TestRead(t *testing.T) {
 		{strings.Repeat(`{"not":`, 100) + "1" + strings.Repeat("}", 100), "nesting is deeper"},
 		{"", "expected a value"},
 	} {
-		_, err := schema.Read([]byte(tc.text))
-		if err == nil || !strings.Contains(err.Error(), tc.want) {
+		_, err := formats.ReadSchema([]byte(tc.text))
+		broken, ok := errors.AsType[*formats.Failure](err)
+		if !ok || !strings.Contains(fmt.Sprintf("%d:%d: %s", broken.Pos.Line, broken.Pos.Col, broken.Message), tc.want) {
 			t.Errorf("Read(%.40q) = %v, want %s", tc.text, err, tc.want)
 		}
 	}
 }
 
-// TestBounded holds schemas that ask for exponential work against values.
-func TestBounded(t *testing.T) {
+// TestDoubledReferences: 40 references of which each doubles the next are refused before anything is held against them.
+func TestDoubledReferences(t *testing.T) {
 	t.Parallel()
 	defs := map[string]any{}
 	for i := range 40 {
@@ -87,6 +89,38 @@ func TestBounded(t *testing.T) {
 		defs[fmt.Sprintf("d%d", i)] = map[string]any{"anyOf": []any{next, map[string]any{"not": map[string]any{"not": next}}}}
 	}
 	defs["d40"] = map[string]any{"type": "string"}
+	text, err := json.Marshal(map[string]any{"$defs": defs, "$ref": "#/$defs/d0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := formats.ReadSchema(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, faults := formats.CompileSchema(n)
+	if len(faults) != 1 || !strings.Contains(faults[0].Message, "expected at most 1000 schemas for one value") {
+		t.Errorf("CompileSchema = %v, want one finding about 1000 schemas", faults)
+	}
+	list := make([]any, 1001)
+	for i := range list {
+		list[i] = map[string]any{}
+	}
+	text, err = json.Marshal(map[string]any{"prefixItems": list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err = formats.ReadSchema(text); err != nil {
+		t.Fatal(err)
+	}
+	_, faults = formats.CompileSchema(n)
+	if len(faults) != 1 || !strings.Contains(faults[0].Message, "expected at most 1000 schemas in a schema") {
+		t.Errorf("CompileSchema = %v, want one finding about 1000 schemas", faults)
+	}
+}
+
+// TestBounded holds schemas that ask for exponential work against values.
+func TestBounded(t *testing.T) {
+	t.Parallel()
 	deep := any(1)
 	for range 60 {
 		deep = map[string]any{"a": deep}
@@ -98,12 +132,11 @@ func TestBounded(t *testing.T) {
 		many[i] = float64(i % 2)
 	}
 	for name, tc := range map[string]struct{ schema, value any }{
-		"doubled references": {map[string]any{"$defs": defs, "$ref": "#/$defs/d0"}, 1},
-		"doubled levels":     {map[string]any{"allOf": []any{below, map[string]any{"not": map[string]any{"not": below}}}, "not": map[string]any{"type": "number"}}, deep},
-		"a long text":        {map[string]any{"pattern": "(a?){500}a{500}$"}, long},
-		"unlike items":       {map[string]any{"uniqueItems": true}, many},
-		"a long list":        {map[string]any{"items": map[string]any{"anyOf": []any{map[string]any{"enum": []any{"x"}}, map[string]any{"type": "string"}}}}, many},
-		"a number":           {map[string]any{"multipleOf": 3}, json.Number("1e999999999")},
+		"doubled levels": {map[string]any{"allOf": []any{below, map[string]any{"not": map[string]any{"not": below}}}, "not": map[string]any{"type": "number"}}, deep},
+		"a long text":    {map[string]any{"pattern": "(a?){500}a{500}$"}, long},
+		"unlike items":   {map[string]any{"uniqueItems": true}, many},
+		"a long list":    {map[string]any{"items": map[string]any{"anyOf": []any{map[string]any{"enum": []any{"x"}}, map[string]any{"type": "string"}}}}, many},
+		"a number":       {map[string]any{"multipleOf": 3}, json.Number("1e999999999")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,11 +165,11 @@ func FuzzSchema(f *testing.F) {
 		f.Add([]byte(seed), []byte(`{"a":[1,"x",{"b":null}]}`))
 	}
 	f.Fuzz(func(t *testing.T, text, against []byte) {
-		n, err := schema.Read(text)
+		n, err := formats.ReadSchema(text)
 		if err != nil {
 			return
 		}
-		s, faults := schema.Compile(n)
+		s, faults := formats.CompileSchema(n)
 		if (s == nil) != (len(faults) > 0) {
 			t.Fatalf("Compile(%s) = %v, %v", text, s, faults)
 		}
