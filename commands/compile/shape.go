@@ -7,7 +7,6 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/md"
 )
 
 // Schemas is what an Env may have besides: it gives the bytes of a file of the project that holds a JSON Schema. The path
@@ -23,7 +22,19 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 	}
 	root, file := s.Root, c.file.Name
 	if s.File != "" {
-		root, file = c.schemaFile(s), s.File
+		src := c.schemaFile(s)
+		if src == nil {
+			return nil
+		}
+		var err error
+		root, err = formats.ReadSchema(src)
+		if broken, ok := errors.AsType[*formats.Failure](err); ok {
+			c.add(formats.Diagnostic{
+				Code: CodeSchema, Severity: formats.SeverityError, File: s.File, Pos: broken.Pos, Message: broken.Message,
+				Help: "a schema is one JSON object",
+			})
+		}
+		file = s.File
 	}
 	if root == nil {
 		return nil
@@ -37,7 +48,7 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 }
 
 // schemaFile reads the file that a schema stands in. What it holds is a part of the program.
-func (c *compiler) schemaFile(s *syntax.Shape) *md.Node {
+func (c *compiler) schemaFile(s *syntax.Shape) []byte {
 	if !fs.ValidPath(s.File) || s.File == "." || path.Ext(s.File) != ".json" {
 		c.report(s.Pos, CodeSchemaFile, "write it relative to the project root, such as schemas/review.json", "expected the path of a .json file inside the project, got %.100q", s.File)
 		return nil
@@ -58,12 +69,5 @@ func (c *compiler) schemaFile(s *syntax.Shape) *md.Node {
 	}
 	c.prog.Files = append(append(c.prog.Files, s.File+"\x00"...), src...)
 	c.found.Sources[s.File] = src
-	root, err := formats.ReadSchema(src)
-	if broken, ok := errors.AsType[*formats.Failure](err); ok {
-		c.add(formats.Diagnostic{
-			Code: CodeSchema, Severity: formats.SeverityError, File: s.File, Pos: broken.Pos, Message: broken.Message,
-			Help: "a schema is one JSON object",
-		})
-	}
-	return root
+	return src
 }
