@@ -4,14 +4,11 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
-	"errors"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
-	"syscall"
 	"time"
 
+	"tercet/commands/outline"
 	"tercet/formats"
 )
 
@@ -51,7 +48,7 @@ type engineFlags struct {
 	color       string
 	lockTimeout time.Duration
 	keepGoing   bool
-	max         maxFlags
+	max         outline.Ceiling
 }
 
 func newApp(s stdio, env func(string) string) *app {
@@ -114,7 +111,8 @@ func (a *app) findRoot() (string, error) {
 	if from == "" {
 		if dir := a.env("TERCET_ROOT"); dir != "" {
 			if !isDir(filepath.Join(dir, formats.Workspace)) {
-				return "", &formats.Failure{Code: formats.CodeNoWorkspace, Message: "no workspace in " + dir, Help: "TERCET_ROOT names it; run 'tercet init' there, or unset the variable"}
+				return "", formats.Fail(formats.CodeNoWorkspace,
+					"TERCET_ROOT names it; run 'tercet init' there, or unset the variable", "no workspace in %s", dir)
 			}
 			return filepath.Abs(dir)
 		}
@@ -161,63 +159,17 @@ func (a *app) insideRun() bool { return a.env("TERCET_RUN") != "" }
 // mayCommand refuses slash commands and writes inside a subagent.
 func (a *app) mayCommand() error {
 	if a.insideRun() {
-		return &formats.Failure{Code: formats.CodeDenied, Message: "a subagent may not start commands", Help: "reads such as 'tercet query' work; return what you want done instead"}
+		return formats.Fail(formats.CodeDenied, "reads such as 'tercet query' work; return what you want done instead",
+			"a subagent may not start commands")
 	}
 	return nil
 }
 
-// signals turns the process's signals into the end of what is running.
-type signals struct {
-	mu     sync.Mutex
-	cancel context.CancelCauseFunc
-	abort  context.CancelFunc
-	last   time.Time
-	term   bool // SIGTERM or SIGHUP ended it
-	hard   context.Context
-}
-
-// context gives the context of what runs next; a signal cancels it, a second one within two seconds cuts its end short.
-func (s *signals) context(parent context.Context) context.Context {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ctx, cancel := context.WithCancelCause(parent)
-	hard, abort := context.WithCancel(parent)
-	s.cancel, s.abort, s.hard, s.last = cancel, abort, hard, time.Time{}
-	return ctx
-}
-
-func (s *signals) arrive(sig os.Signal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cancel == nil {
-		return
+// input reads a file, or standard input for a hyphen.
+func (a *app) input(name string) ([]byte, error) {
+	data, err := readInput(a.io.in, name)
+	if err != nil {
+		return nil, broken(formats.CodeUsage, name, err)
 	}
-	if !s.last.IsZero() && time.Since(s.last) < 2*time.Second {
-		s.abort()
-		return
-	}
-	s.last = time.Now()
-	word := "interrupted"
-	if sig == syscall.SIGTERM || sig == syscall.SIGHUP {
-		s.term, word = true, "terminated"
-	}
-	s.cancel(&formats.Failure{Code: formats.CodeCancelled, Message: word, Help: "what was finished is kept; run the command again to go on"})
+	return data, nil
 }
-
-// usage makes a USAGE failure.
-func usage(format string, args ...any) error {
-	return &formats.Failure{Code: formats.CodeUsage, Message: sprintf(format, args...), Help: "run 'tercet --help'"}
-}
-
-// shown marks an error that was already printed; only its code still counts.
-type shown struct{ code int }
-
-func (s shown) Error() string { return "already shown" }
-
-func isShown(err error) (int, bool) {
-	s, ok := errors.AsType[shown](err)
-	return s.code, ok
-}
-
-// rest joins the words behind a verb as one line.
-func rest(args []string) string { return strings.Join(args, " ") }

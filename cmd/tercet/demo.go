@@ -2,15 +2,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
-	"fmt"
-	"io"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,20 +31,13 @@ var demoFiles embed.FS
 const demoTask = 196
 
 // demoVerb runs the worked example through the same entry as a person's.
-func (a *app) demoVerb() *cobra.Command {
-	var fixture string
-	cmd := &cobra.Command{
-		Use: "demo [DIR]", Short: "a worked example: a defect found, planned, fixed and reviewed", Args: words(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.mayCommand(); err != nil {
-				return err
-			}
-			d := &demo{app: a}
-			return d.run(cmd.Context(), args, fixture)
-		},
+func demoVerb(cmd *cobra.Command, a *app) run {
+	fixture := cmd.Flags().String("fixture", "",
+		"another `file` of the same shape: a txtar with commits.txt, commit-N/ and task.md")
+	return func(c call) error {
+		d := &demo{app: a}
+		return d.run(c.ctx, c.args, *fixture)
 	}
-	cmd.Flags().StringVar(&fixture, "fixture", "", "another `file` of the same shape: a txtar with commits.txt, commit-N/ and task.md")
-	return cmd
 }
 
 type demo struct {
@@ -74,43 +69,36 @@ func (d *demo) run(ctx context.Context, args []string, fixture string) error {
 	if err := d.unpack(ctx, archive); err != nil {
 		return err
 	}
-	red, out, err := d.test(ctx)
+	before, _, err := d.test(ctx, "before", 6)
 	if err != nil {
 		return err
 	}
-	d.title("Its own test before: %s", word(red))
-	d.show(lastLines(out, 6))
-	if err := d.init(ctx); err != nil {
+	d.title("$ tercet init --next-number %d", demoTask)
+	files, err := initWorkspace(ctx, d.dir, demoTask, false)
+	if err != nil {
 		return err
 	}
+	d.app.trustInit(d.dir, files)
+	d.show(strings.Join(files, "\n"))
 	d.state("The state before")
 	code := d.commands()
 	d.artifacts()
 	d.state("The state after")
 	d.trace()
-	green, out, err := d.test(ctx)
+	after, green, err := d.test(ctx, "after", 3)
 	if err != nil {
 		return err
 	}
-	d.title("Its own test after: %s", word(green))
-	d.show(lastLines(out, 3))
-	if d.app.flags.json {
-		d.app.term.json(map[string]any{"schema": "tercet.demo/1", "dir": d.dir, "commands": d.lines, "test_before": word(red), "test_after": word(green)})
-	}
-	if code == 0 && !green {
-		code = 1
+	d.app.document("tercet.demo/1", fields{
+		"dir": d.dir, "commands": d.lines, "test_before": before, "test_after": after,
+	})
+	if !green {
+		code = cmp.Or(code, 1)
 	}
 	if code != 0 {
 		return shown{code}
 	}
 	return nil
-}
-
-func word(passed bool) string {
-	if passed {
-		return "green"
-	}
-	return "red"
 }
 
 // starters finds git and go before anything is written; the demo needs both and no network.
@@ -120,13 +108,16 @@ func (d *demo) starters() error {
 			return err
 		}
 	}
-	s, err := proc.NewStarter(proc.Starter{Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now, Supervisor: supervisor()})
+	s, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now,
+		Supervisor: supervisor(),
+	})
 	if err != nil {
 		return err
 	}
 	for _, tool := range []string{"git", "go"} {
 		if _, err := s.Look(tool); err != nil {
-			return &formats.Failure{Code: formats.CodeToolUnavailable, Message: tool + " is not installed", Help: "the demo needs git and go"}
+			return formats.Fail(formats.CodeToolUnavailable, "the demo needs git and go", "%s is not installed", tool)
 		}
 	}
 	d.starter = s
@@ -134,16 +125,13 @@ func (d *demo) starters() error {
 }
 
 func readFixture(name string) (*txtar.Archive, error) {
-	var data []byte
-	var err error
+	read := os.ReadFile
 	if name == "" {
-		name = "demo/pages.txtar"
-		data, err = demoFiles.ReadFile(name)
-	} else {
-		data, err = os.ReadFile(name)
+		name, read = "demo/pages.txtar", demoFiles.ReadFile
 	}
+	data, err := read(name)
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeUsage, Message: "fixture", Err: err}
+		return nil, broken(formats.CodeUsage, "fixture", err)
 	}
 	archive := txtar.Parse(data)
 	for _, needed := range []string{"commits.txt", "task.md"} {
@@ -155,11 +143,9 @@ func readFixture(name string) (*txtar.Archive, error) {
 }
 
 // folder takes a fresh temporary folder, or the one named if it is empty.
-func (d *demo) folder(args []string) error {
-	var err error
+func (d *demo) folder(args []string) (err error) {
 	if len(args) == 0 {
-		d.dir, err = os.MkdirTemp("", "tercet-demo-")
-		if err == nil {
+		if d.dir, err = os.MkdirTemp("", "tercet-demo-"); err == nil {
 			d.dir, err = filepath.EvalSymlinks(d.dir)
 		}
 		return err
@@ -169,10 +155,10 @@ func (d *demo) folder(args []string) error {
 	}
 	entries, err := os.ReadDir(d.dir)
 	switch {
-	case os.IsNotExist(err):
+	case errors.Is(err, os.ErrNotExist):
 		return os.MkdirAll(d.dir, 0o755)
 	case err != nil:
-		return &formats.Failure{Code: formats.CodeIO, Message: "demo folder", Err: err}
+		return broken(formats.CodeIO, "demo folder", err)
 	case len(entries) > 0:
 		return usage("expected an empty folder for the demo, got %s with %d entries", d.dir, len(entries))
 	}
@@ -188,11 +174,9 @@ func (d *demo) unpack(ctx context.Context, archive *txtar.Archive) error {
 	if err := d.git(ctx, "init", "-q", "-b", "main"); err != nil {
 		return err
 	}
-	subjects := strings.Split(strings.TrimSpace(string(files["commits.txt"])), "\n")
-	for i, subject := range subjects {
-		prefix := fmt.Sprintf("commit-%d/", i+1)
+	for i, subject := range strings.Split(strings.TrimSpace(string(files["commits.txt"])), "\n") {
 		for _, f := range archive.Files {
-			if name, ok := strings.CutPrefix(f.Name, prefix); ok {
+			if name, ok := strings.CutPrefix(f.Name, "commit-"+strconv.Itoa(i+1)+"/"); ok {
 				if err := d.write(name, f.Data); err != nil {
 					return err
 				}
@@ -201,7 +185,8 @@ func (d *demo) unpack(ctx context.Context, archive *txtar.Archive) error {
 		if err := d.git(ctx, "add", "-A"); err != nil {
 			return err
 		}
-		if err := d.git(ctx, "-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-q", "-m", subject); err != nil {
+		err := d.git(ctx, "-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-q", "-m", subject)
+		if err != nil {
 			return err
 		}
 	}
@@ -214,10 +199,8 @@ func (d *demo) write(name string, data []byte) error {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // the files are closed by WriteFile
-	if dir := path.Dir(name); dir != "." {
-		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
 	}
 	return root.WriteFile(name, data, 0o644)
 }
@@ -225,41 +208,35 @@ func (d *demo) write(name string, data []byte) error {
 func (d *demo) git(ctx context.Context, args ...string) error {
 	res, err := d.starter.Run(ctx, proc.Command{Argv: append([]string{"git"}, args...), Dir: d.dir, Purpose: proc.PurposeGit})
 	if err == nil && !res.Success() {
-		err = &formats.Failure{Code: formats.CodeIO, Message: "git " + args[0] + ": " + strings.TrimSpace(string(res.Stderr))}
+		err = formats.Fail(formats.CodeIO, "", "git %s: %s", args[0], strings.TrimSpace(string(res.Stderr)))
 	}
 	return err
 }
 
-// test runs the program's own test.
-func (d *demo) test(ctx context.Context) (bool, string, error) {
+// test runs the program's own test and shows the last lines of what it says.
+func (d *demo) test(ctx context.Context, when string, lines int) (colour string, green bool, err error) {
 	res, err := d.starter.Run(ctx, proc.Command{Argv: []string{"go", "test", "./..."}, Dir: d.dir, Purpose: proc.PurposeCheck})
-	// go test parts its columns by tabs, which a line of ours would show as marks.
-	return res.Success(), strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), "\t", "  "), err
-}
-
-func (d *demo) init(ctx context.Context) error {
-	d.title("$ tercet init --next-number %d", demoTask)
-	files, err := initWorkspace(ctx, d.dir, demoTask, false)
 	if err != nil {
-		return err
+		return "", false, err
 	}
-	d.app.trustInit(d.dir, files)
-	d.show(strings.Join(files, "\n"))
-	return nil
+	colour = "red"
+	if res.Success() {
+		colour = "green"
+	}
+	d.title("Its own test %s: %s", when, colour)
+	// go test parts its columns by tabs, which a line of ours would show as marks.
+	said := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), "\t", "  ")), "\n")
+	d.show(strings.Join(said[max(0, len(said)-lines):], "\n"))
+	return colour, res.Success(), nil
 }
 
 // commands runs the main job; the first command that does not pass ends it.
 func (d *demo) commands() int {
-	n := fmt.Sprint(demoTask)
+	n := strconv.Itoa(demoTask)
 	for _, words := range [][]string{
-		{"/task", "--from", "task.md"},
-		{"/research", n},
-		{"/plan", n},
-		{"/implement", n},
-		{"/review", n},
-		{"/todo", "--dry-run"},
+		{"/task", "--from", "task.md"}, {"/research", n}, {"/plan", n}, {"/implement", n}, {"/review", n}, {"/todo", "--dry-run"},
 	} {
-		line := strings.Join(words, " ")
+		line := rest(words)
 		d.title("$ tercet --runner offline --yes %s", line)
 		if code := d.entry(line, words); code != 0 {
 			return code
@@ -331,7 +308,7 @@ func (d *demo) state(title string) {
 		d.show("no task")
 	}
 	for _, t := range tasks {
-		d.show(fmt.Sprintf("task %d  %s  %s  %d artifacts", t.Number, t.Status, t.Title, len(t.Artifacts)))
+		d.show(sprintf("task %d  %s  %s  %d artifacts", t.Number, t.Status, t.Title, len(t.Artifacts)))
 	}
 }
 
@@ -341,7 +318,8 @@ func (d *demo) artifacts() {
 		for _, a := range t.Artifacts {
 			d.title("%s  (%s)", a.Path, a.Type)
 			if a.Type.IsDocument() {
-				d.show(firstLines(string(d.read(a.Path)), 8))
+				lines := strings.SplitN(strings.TrimSpace(string(d.read(a.Path))), "\n", 9)
+				d.show(strings.Join(lines[:min(8, len(lines))], "\n"))
 			}
 		}
 	}
@@ -350,17 +328,22 @@ func (d *demo) artifacts() {
 // trace shows what each run did, with depths and durations.
 func (d *demo) trace() {
 	d.title("The trace (%s/runs/*/trace.jsonl)", formats.Workspace)
-	runs, err := os.ReadDir(filepath.Join(d.dir, formats.Workspace, "runs"))
+	files, err := fs.Glob(os.DirFS(d.dir), formats.Workspace+"/runs/*/trace.jsonl")
 	if err != nil {
 		return
 	}
-	var files []string
-	for _, r := range runs {
-		files = append(files, formats.Workspace+"/runs/"+r.Name()+"/trace.jsonl")
+	type traced struct {
+		Time    time.Time  `json:"time"`
+		Kind    trace.Kind `json:"kind"`
+		Name    string     `json:"name"`
+		From    int        `json:"from_depth"`
+		To      int        `json:"to_depth"`
+		Outcome string     `json:"outcome"`
+		Seconds float64    `json:"duration_seconds"`
 	}
 	var events []traced
 	for _, name := range files {
-		for line := range bytes.SplitSeq(d.read(name), []byte("\n")) {
+		for line := range bytes.Lines(d.read(name)) {
 			var e traced
 			if json.Unmarshal(line, &e) == nil && (e.Kind == trace.Route || e.Kind == trace.Delegate) {
 				events = append(events, e)
@@ -369,29 +352,7 @@ func (d *demo) trace() {
 	}
 	slices.SortStableFunc(events, func(a, b traced) int { return a.Time.Compare(b.Time) })
 	for _, e := range events {
-		d.show(fmt.Sprintf("%d -> %d  %-22s %-10s %s", e.From, e.To, e.Name, e.Outcome, time.Duration(e.Seconds*float64(time.Second)).Round(time.Millisecond)))
+		took := time.Duration(e.Seconds * float64(time.Second)).Round(time.Millisecond)
+		d.show(sprintf("%d -> %d  %-22s %-10s %s", e.From, e.To, e.Name, e.Outcome, took))
 	}
 }
-
-// traced is what the demo reads of an event.
-type traced struct {
-	Time    time.Time  `json:"time"`
-	Kind    trace.Kind `json:"kind"`
-	Name    string     `json:"name"`
-	From    int        `json:"from_depth"`
-	To      int        `json:"to_depth"`
-	Outcome string     `json:"outcome"`
-	Seconds float64    `json:"duration_seconds"`
-}
-
-func firstLines(s string, n int) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return strings.Join(lines[:min(n, len(lines))], "\n")
-}
-
-func lastLines(s string, n int) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
-var _ io.Closer = (*trace.File)(nil)

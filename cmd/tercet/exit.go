@@ -5,31 +5,47 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"tercet/formats"
 )
+
+// fields is a JSON object of an answer.
+type fields = map[string]any
+
+// document prints an answer as JSON if that was asked for, and tells whether it did.
+func (a *app) document(schema string, doc fields) bool {
+	if a.flags.json {
+		doc["schema"] = schema
+		a.term.json(doc)
+	}
+	return a.flags.json
+}
 
 // exit prints what an error has to say and gives the number of the one table.
 func (a *app) exit(err error) int {
 	if err == nil {
 		return 0
 	}
-	if code, ok := isShown(err); ok {
-		return code
+	if s, ok := errors.AsType[shown](err); ok {
+		return s.code
 	}
-	if formats.CodeOf(err) == formats.CodeUnknown && isCobra(err) {
-		err = &formats.Failure{Code: formats.CodeUsage, Message: err.Error(), Help: "run 'tercet --help'"}
+	if !errors.As(err, new(formats.Coded)) { // the parser of flags gives its errors no code
+		err = usage("%s", err.Error())
 	}
 	ret := formats.Failed(err)
-	switch {
-	case a.flags.events:
-		a.term.jsonLine(a.edge(ret))
-	case a.flags.json:
-		a.term.json(a.edge(ret))
-	}
+	a.give(ret)
 	a.term.failure(err)
 	return a.code(ret)
+}
+
+// give prints a return as JSON if that was asked for.
+func (a *app) give(ret formats.Return) {
+	ret.Schema, ret.Artifacts, ret.Errors = "tercet.return/1", nonNil(ret.Artifacts), nonNil(ret.Errors)
+	switch {
+	case a.flags.events:
+		a.term.jsonLine(ret)
+	case a.flags.json:
+		a.term.json(ret)
+	}
 }
 
 // code is the number for a return; a cancelled run tells SIGTERM from SIGINT.
@@ -41,48 +57,41 @@ func (a *app) code(ret formats.Return) int {
 	return n
 }
 
-func (s *signals) terminated() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.term
+// shown marks an error that was already printed; only its code still counts. Exit looks for it.
+type shown struct{ code int }
+
+func (s shown) Error() string { return "already shown" }
+
+// shownAs ends with the number of a code; what is wrong was printed.
+func shownAs(code formats.Code) error { return shown{formats.ExitFor(code)} }
+
+// usage makes a USAGE failure.
+func usage(format string, args ...any) error {
+	return formats.Fail(formats.CodeUsage, "run 'tercet --help'", format, args...)
 }
 
-// edge completes a return for the outside.
-func (a *app) edge(ret formats.Return) formats.Return {
-	ret.Schema = "tercet.return/1"
-	if ret.Artifacts == nil {
-		ret.Artifacts = []formats.Artifact{}
-	}
-	if ret.Errors == nil {
-		ret.Errors = []formats.ReturnError{}
-	}
-	return ret
-}
-
-// isCobra tells errors of the flag parser, which have no code of their own.
-func isCobra(err error) bool {
-	var coded formats.Coded
-	return !errors.As(err, &coded)
-}
-
-// words refuses a verb with too few or too many words behind it, and shows its usage; a negative most means any number.
-func words(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		n := len(args)
-		if n >= least && (most < 0 || n <= most) {
-			return nil
-		}
-		fail := &formats.Failure{Code: formats.CodeUsage, Help: "usage: " + cmd.UseLine()}
-		if n > least {
-			fail.Message = fmt.Sprintf("unexpected argument %q", args[max(most, 0)])
-			return fail
-		}
-		fail.Message = fmt.Sprintf("expected %s behind %q, got %d", count(least, "argument"), cmd.CommandPath(), n)
-		if most != least {
-			fail.Message = strings.Replace(fail.Message, "expected ", "expected at least ", 1)
-		}
-		return fail
-	}
+// broken says of a file or a thing why it cannot be had.
+func broken(code formats.Code, what string, err error) error {
+	return &formats.Failure{Code: code, Message: what, Err: err}
 }
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// rest joins words as one line.
+func rest(args []string) string { return strings.Join(args, " ") }
+
+// count is a number with its noun: 1 file, 2 files.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return sprintf("%d %ss", n, noun)
+}
+
+// nonNil makes JSON show a list without elements as one.
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

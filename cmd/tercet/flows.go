@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"tercet/commands"
 	"tercet/commands/interp"
-	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
@@ -67,31 +63,6 @@ func (w *world) keep(c io.Closer) {
 	w.closing.Lock()
 	defer w.closing.Unlock()
 	w.closers = append(w.closers, c)
-}
-
-// lintSteps compiles the steps of a subagent file.
-func (w *world) lintSteps(name string, src []byte, def subagents.Definition) []formats.Diagnostic {
-	if !def.Info.Workflow {
-		return nil
-	}
-	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: contracts{w.set, w.root}}
-	prog, err := flow.Program()
-	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
-		return d.List
-	}
-	if prog == nil {
-		return nil
-	}
-	return prog.Warnings
-}
-
-// stepErrors are the findings in the form of the steps of a subagent file whose definition cannot be read.
-func stepErrors(name string, src []byte) []formats.Diagnostic {
-	if !bytes.Contains(src, []byte("\n## Workflow Execution")) {
-		return nil
-	}
-	f := syntax.ReadWorkflow(name, src)
-	return slices.DeleteFunc(f.Found, func(d formats.Diagnostic) bool { return d.Pos.Line < f.BodyLine })
 }
 
 // diff is what the work in a tree changed: against the checkout of the person for a worktree, against the last commit for

@@ -16,7 +16,9 @@ import (
 const maxRounds = 10
 
 // mended makes the changes that the findings offer until there is none left: what it gives, it would not change again.
-func mended(src []byte, list []formats.Diagnostic, lint func([]byte) []formats.Diagnostic) (text []byte, left, made []formats.Diagnostic) {
+func mended(src []byte, list []formats.Diagnostic, lint func([]byte) []formats.Diagnostic) (
+	text []byte, left, made []formats.Diagnostic,
+) {
 	for range maxRounds {
 		next, done := applied(src, list)
 		if len(done) == 0 || bytes.Equal(next, src) {
@@ -29,8 +31,12 @@ func mended(src []byte, list []formats.Diagnostic, lint func([]byte) []formats.D
 }
 
 // fix mends a file, and writes it if there was something to mend.
-func (w *world) fix(name string, src []byte, list []formats.Diagnostic, strict bool) ([]byte, []formats.Diagnostic, int, error) {
-	text, left, made := mended(src, ownFixes(name, list), func(next []byte) []formats.Diagnostic { return ownFixes(name, w.lintAs(name, next, strict)) })
+func (c call) fix(name string, src []byte, list []formats.Diagnostic, strict bool) (
+	text []byte, left []formats.Diagnostic, n int, err error,
+) {
+	text, left, made := mended(src, ownFixes(name, list), func(next []byte) []formats.Diagnostic {
+		return ownFixes(name, c.w.lintAs(name, next, strict))
+	})
 	if len(made) == 0 {
 		return src, list, 0, nil
 	}
@@ -38,7 +44,7 @@ func (w *world) fix(name string, src []byte, list []formats.Diagnostic, strict b
 		return nil, nil, 0, err
 	}
 	for _, d := range made {
-		w.app.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
+		c.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
 	}
 	return text, left, len(made), nil
 }
@@ -70,6 +76,18 @@ func rewrite(name string, was, text []byte) error {
 	}
 	if err != nil {
 		return &formats.Failure{Code: formats.CodeIO, Message: name, Err: err, Help: "run the command again"}
+	}
+	return nil
+}
+
+// replace writes a file that is there.
+func replace(name string, text []byte) error {
+	full, err := filepath.Abs(name)
+	if err == nil {
+		err = atomicfile.Write(full, text, atomicfile.Options{})
+	}
+	if err != nil {
+		return broken(formats.CodeIO, name, err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tercet/formats"
@@ -13,12 +14,9 @@ import (
 )
 
 // gitattributes are the lines that have git call the merge driver.
-func gitattributes() []string {
-	var out []string
-	for _, name := range []string{"state.json", "archive/state.json", "TODO.md"} {
-		out = append(out, formats.Workspace+"/"+name+" merge=tercet")
-	}
-	return out
+var gitattributes = []string{
+	formats.Workspace + "/state.json merge=tercet", formats.Workspace + "/archive/state.json merge=tercet",
+	formats.Workspace + "/TODO.md merge=tercet",
 }
 
 // driverConfig is what a person runs once in each clone: git takes no configuration out of a repository.
@@ -28,20 +26,12 @@ const driverConfig = "git config merge.tercet.driver 'tercet state merge-driver 
 func missingAttributes(dir string) (have []byte, missing []string, err error) {
 	have, err = os.ReadFile(filepath.Join(dir, ".gitattributes"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, &formats.Failure{Code: formats.CodeIO, Message: ".gitattributes", Err: err}
+		return nil, nil, broken(formats.CodeIO, ".gitattributes", err)
 	}
-	lines := strings.Split(string(have), "\n")
-	for i := range lines {
-		lines[i] = strings.Join(strings.Fields(lines[i]), " ")
-	}
-	for _, want := range gitattributes() {
-		there := false
-		for _, line := range lines {
-			there = there || line == want
-		}
-		if !there {
-			missing = append(missing, want)
-		}
+	missing = slices.Clone(gitattributes)
+	for line := range strings.Lines(string(have)) {
+		line = strings.Join(strings.Fields(line), " ")
+		missing = slices.DeleteFunc(missing, func(want string) bool { return want == line })
 	}
 	return have, missing, nil
 }
@@ -52,22 +42,25 @@ func installDriver(dir string, dry bool) ([]string, error) {
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
-	if dry {
-		return []string{".gitattributes"}, nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, ioFailure(err)
-	}
-	defer root.Close() //nolint:errcheck // only written through; each write is checked
 	if len(have) > 0 && !bytes.HasSuffix(have, []byte("\n")) {
 		have = append(have, '\n')
 	}
-	text := append(have, strings.Join(missing, "\n")+"\n"...)
-	if err := atomicfile.WriteIn(root, ".gitattributes", text, atomicfile.Options{}); err != nil {
-		return nil, ioFailure(err)
+	if !dry {
+		err = intoRoot(dir, ".gitattributes", append(have, strings.Join(missing, "\n")+"\n"...))
 	}
-	return []string{".gitattributes"}, nil
+	return []string{".gitattributes"}, err
+}
+
+// intoRoot writes a file of a project root. No link leads out of it.
+func intoRoot(dir, name string, text []byte) error {
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		err = errors.Join(atomicfile.WriteIn(root, name, text, atomicfile.Options{}), root.Close())
+	}
+	if err != nil {
+		return ioFailure(err)
+	}
+	return nil
 }
 
 // offerDriver says what is left to do for the merge driver, or, on a terminal and in a git repository, that there is one.

@@ -128,10 +128,3 @@ func (a *app) piped(cmd *cobra.Command) error {
 	}
 	return first
 }
-
-// calm forgets a signal that has been answered, so that the next line starts afresh.
-func (s *signals) calm() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.term = false
-}

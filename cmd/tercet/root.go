@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,8 +15,6 @@ import (
 	"tercet/internal/nearest"
 	"tercet/router"
 )
-
-const version = "0.1.0"
 
 // root builds the tree of verbs. Slash commands are not verbs: flag parsing stops at the first word that starts with a
 // slash, and from there everything is the command's. Of the verbs there are those that the line needs; without a line all.
@@ -33,9 +31,19 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
   tercet /plan 196            run a command
   tercet                      read commands line by line`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args:              cobra.ArbitraryArgs,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return errors.Join(checkDigests(a.flags.trust), a.configure()) },
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.line(cmd, args) },
+		Args: cobra.ArbitraryArgs,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return errors.Join(checkDigests(a.flags.trust), a.configure())
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return a.repl(cmd)
+			case !strings.HasPrefix(args[0], "/"):
+				return a.unknownVerb(cmd, args[0])
+			}
+			return a.slash(cmd.Context(), router.Line{Words: args})
+		},
 	}
 	cmd.Flags().SetInterspersed(false)
 	cmd.CompletionOptions.HiddenDefaultCmd = false
@@ -46,78 +54,67 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
 	f.CountVarP(&a.flags.verbose, "verbose", "v", "log what happens; twice for more")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
 	f.DurationVar(&a.flags.lockTimeout, "lock-timeout", 0, "how long a write waits for the lock (default 10s)")
-	l := cmd.Flags()
-	a.runFlags(l.BoolVar, l.StringVar)
+	a.runFlags(cmd)
 	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return &formats.Failure{Code: formats.CodeUsage, Message: err.Error(), Help: "run '" + c.CommandPath() + " --help'"}
+		return formats.Fail(formats.CodeUsage, "run '"+c.CommandPath()+" --help'", "%s", err.Error())
 	})
 	return cmd
 }
 
-// runFlags are the flags that concern a run.
-func (a *app) runFlags(flag func(*bool, string, bool, string), text func(*string, string, string, string)) {
-	flag(&a.flags.events, "events", false, "print one JSON event a line; the last line is the return")
-	text(&a.flags.runner, "runner", "", "the `name` of the runner for every worker of this run")
-	flag(&a.flags.dryRun, "dry-run", false, "show what would run; write nothing")
-	text(&a.flags.stubs, "stubs", "", "with --dry-run: take the returns of steps or subagents from this JSON `file`")
-	text(&a.flags.record, "record", "", "keep what every worker answers in this `folder`")
-	text(&a.flags.replay, "replay", "", "take what workers answer from this `folder`; a prompt that differs from the recorded one ends the run")
-	flag(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
-	flag(&a.flags.yes, "yes", false, "approve every gate")
-	text(&a.flags.trust, "trust", "", "agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
-	flag(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
-	a.flags.max.add(text)
-}
-
-// line runs what stands behind the flags: a slash command, or nothing, which opens the reader of lines.
-func (a *app) line(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return a.repl(cmd)
-	}
-	if !strings.HasPrefix(args[0], "/") {
-		return a.unknownVerb(cmd, args[0])
-	}
-	return a.slash(cmd.Context(), router.Line{Words: args})
+// runFlags adds the flags that concern a run.
+func (a *app) runFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&a.flags.events, "events", false, "print one JSON event a line; the last line is the return")
+	f.StringVar(&a.flags.runner, "runner", "", "the `name` of the runner for every worker of this run")
+	f.BoolVar(&a.flags.dryRun, "dry-run", false, "show what would run; write nothing")
+	f.StringVar(&a.flags.stubs, "stubs", "",
+		"with --dry-run: take the returns of steps or subagents from this JSON `file`")
+	f.StringVar(&a.flags.record, "record", "", "keep what every worker answers in this `folder`")
+	f.StringVar(&a.flags.replay, "replay", "",
+		"take what workers answer from this `folder`; a prompt that differs from the recorded one ends the run")
+	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
+	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
+	f.StringVar(&a.flags.trust, "trust", "",
+		"agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
+	f.BoolVar(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
+	most := &a.flags.max
+	f.StringVar(&most.Agents, "max-agents", "", "do not start what may call more than this `number` of workers")
+	f.StringVar(&most.Depth, "max-depth", "", "do not start what may delegate deeper than this `number`")
+	f.StringVar(&most.Time, "max-time", "", "do not start what may take longer than this `duration`")
+	f.StringVar(&most.Cost, "max-cost", "", "do not start what may cost more than this many US `dollars`")
 }
 
 // unknownVerb suggests the slash, or a verb.
 func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
-	fail := &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("unknown verb %q", word), Help: "run 'tercet --help'"}
+	help := "run 'tercet --help'"
 	var verbs []string
 	for _, c := range cmd.Commands() {
 		verbs = append(verbs, c.Name())
 	}
 	if w, err := a.world(cmd.Context()); err == nil {
 		_, err := w.table.Route(router.Line{Words: []string{"/" + word}})
-		if err == nil {
-			fail.Help = "did you mean '/" + word + "'?"
-			return fail
-		}
-		if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok && len(unknown.DidYouMean) > 0 {
-			fail.Help = "did you mean '/" + unknown.DidYouMean[0] + "'?"
+		unknown, ok := errors.AsType[*router.UnknownCommandError](err)
+		switch {
+		case err == nil:
+			help, verbs = "did you mean '/"+word+"'?", nil
+		case ok && len(unknown.DidYouMean) > 0:
+			help = "did you mean '/" + unknown.DidYouMean[0] + "'?"
 		}
 	}
-	if help := nearest.Help(word, verbs); help != "" {
-		fail.Help = help
-	}
-	return fail
+	return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(word, verbs), help), "unknown verb %q", word)
 }
 
-func (a *app) runVerb() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "run LINE", Short: "run one slash command", Args: words(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return a.slash(cmd.Context(), router.Line{Raw: args[0]})
-			}
-			return a.slash(cmd.Context(), router.Line{Words: args})
-		},
-	}
+func runVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().SetInterspersed(false)
-	a.runFlags(cmd.Flags().BoolVar, cmd.Flags().StringVar)
-	return cmd
+	a.runFlags(cmd)
+	return func(c call) error {
+		if len(c.args) == 1 {
+			return c.slash(c.ctx, router.Line{Raw: c.args[0]})
+		}
+		return c.slash(c.ctx, router.Line{Words: c.args})
+	}
 }
 
 // slash runs one slash command and prints its return.
@@ -138,22 +135,15 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		return err
 	}
 	ret, err := w.handle(ctx, line, route.Name)
-	if unknown := (*argspec.UsageError)(nil); errors.As(err, &unknown) && unknown.Fault == argspec.UnknownFlag && unknown.Got == "--help" {
+	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Fault == argspec.UnknownFlag && use.Got == "--help" {
 		return w.explainCommand(route) // behind other words, where it is no part of a text
 	}
 	if err != nil {
 		return err
 	}
-	ret = a.edge(ret)
-	code := a.code(ret)
-	switch {
-	case a.flags.events:
-		a.term.jsonLine(ret)
-	case a.flags.json:
-		a.term.json(ret)
-	}
+	a.give(ret)
 	a.term.returned(ret)
-	if code != 0 {
+	if code := a.code(ret); code != 0 {
 		return shown{code}
 	}
 	return nil
@@ -162,11 +152,10 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 // explainCommand prints the help of a slash command.
 func (w *world) explainCommand(r router.Route) error {
 	text, err := w.catalog.TextOf(commands.Entry{Name: r.Name, File: r.File, Source: r.Source})
-	if err != nil {
-		return err
+	if err == nil {
+		w.app.answerText("/"+r.Name, text)
 	}
-	w.app.answerText("/"+r.Name, text)
-	return nil
+	return err
 }
 
 // asksHelp: `--help` and a lone `?` behind the name are the engine's, not the command's.
@@ -190,11 +179,10 @@ func (a *app) helpVerb() *cobra.Command {
 				return err
 			}
 			text, err := w.catalog.Text(args[0])
-			if err != nil {
-				return err
+			if err == nil {
+				a.answerText("/"+strings.TrimPrefix(args[0], "/"), text)
 			}
-			a.answerText("/"+strings.TrimPrefix(args[0], "/"), text)
-			return nil
+			return err
 		},
 	}
 }
@@ -214,32 +202,8 @@ func (a *app) verbHelp(verb *cobra.Command) error {
 // answerText prints a text as an answer, with --json as the text of a return.
 func (a *app) answerText(title, text string) {
 	if a.flags.json {
-		a.term.json(a.edge(formats.Return{Status: formats.StatusCompleted, Summary: title, Text: text}))
+		a.give(formats.Return{Status: formats.StatusCompleted, Summary: title, Text: text})
 		return
 	}
 	a.term.answer("%s", passage(text))
-}
-
-// group makes a verb of verbs: without one of them behind it, it says which there are.
-func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
-	cmd.AddCommand(verbs...)
-	names := make([]string, len(verbs))
-	for i, v := range verbs {
-		names[i] = v.Name()
-	}
-	cmd.Use += " VERB"
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fail := &formats.Failure{Code: formats.CodeUsage, Help: "expected one of " + strings.Join(names, ", ")}
-		if len(args) == 0 {
-			fail.Message = fmt.Sprintf("missing verb behind %q", cmd.CommandPath())
-			return fail
-		}
-		fail.Message = fmt.Sprintf("unknown verb %q behind %q", args[0], cmd.CommandPath())
-		if help := nearest.Help(args[0], names); help != "" {
-			fail.Help = help
-		}
-		return fail
-	}
-	return cmd
 }

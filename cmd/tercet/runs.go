@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -89,29 +88,6 @@ func (w *world) environment(name string) (string, bool) {
 		return "", false
 	}
 	return os.LookupEnv(name)
-}
-
-func (s *signals) hardContext() context.Context {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.hard
-}
-
-// tasks gives the tasks with their effective statuses.
-func (w *world) tasks(ctx context.Context) ([]formats.Task, error) {
-	doc, _, err := w.reader.Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	data, err := json.Marshal(doc)
-	if err != nil {
-		return nil, err
-	}
-	var root struct {
-		Tasks []formats.Task `json:"tasks"`
-	}
-	err = json.Unmarshal(data, &root)
-	return root.Tasks, err
 }
 
 // problemStore is errors.json, or nothing where there is no workspace.

@@ -1,12 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"sync"
 
 	"tercet/formats"
 	"tercet/internal/config"
@@ -46,59 +41,6 @@ func (w *world) speaker(runner string) (agentcli.Speaker, bool, error) {
 		err = &formats.Failure{Code: formats.CodeConfig, Message: w.cfg.Origin("acp." + runner).String(), Err: err, Help: formats.HelpOf(err)}
 	}
 	return known, true, err
-}
-
-// speakersFound tells of the agents of the Agent Client Protocol that the configuration names. Each is started and asked who it
-// is, where that is allowed.
-func (w *world) speakersFound(ctx context.Context, may bool) []finding {
-	names := slices.Sorted(maps.Keys(w.cfg.ACP))
-	out := make([]finding, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() { out[i] = w.speakerFound(ctx, name, may) })
-	}
-	wg.Wait()
-	return out
-}
-
-func (w *world) speakerFound(ctx context.Context, runner string, may bool) finding {
-	f := finding{Name: runner, Grade: gradeWarn}
-	s, _, err := w.speaker(runner)
-	if err != nil {
-		f.Grade, f.Text, f.Fix = gradeFail, err.Error(), formats.HelpOf(err)
-		return f
-	}
-	detail := agentDetail{Tested: s.Driver.Tested}
-	at, err := w.starter.Look(s.Program(w.dir))
-	if err != nil {
-		f.Text, f.Fix, f.Detail = s.Driver.Name+" is not installed", "install it, or change `acp` in config.yaml", detail
-		if s.Driver.Package != "" {
-			f.Fix = "npm install -g " + s.Driver.Package + "@" + s.Driver.Tested
-		}
-		return f
-	}
-	detail.Path = at
-	if !may {
-		f.Grade, f.Text, f.Detail = gradeSkip, at+", "+notAsked, detail
-		return f
-	}
-	found, err := agentcli.ProbeACP(ctx, w.starter, s, w.dir)
-	detail.Version, f.Detail = found.Version, detail
-	if err != nil {
-		f.Text, f.Fix = err.Error(), formats.HelpOf(err)
-		return f
-	}
-	f.Grade = gradeOK
-	f.Text = fmt.Sprintf("%s speaks the Agent Client Protocol (%s)", cmp.Or(found.Version, "unknown version"), at)
-	if s.Driver.Tested != "" && found.Version != s.Driver.Tested {
-		f.Grade = gradeWarn
-		f.Text += ", not the version that tercet is tested with: " + s.Driver.Tested
-	}
-	if detail.LoggedIn = s.Driver.LoggedIn(w.childVariable); detail.LoggedIn != "" {
-		f.Text += ", logged in by " + detail.LoggedIn
-		f.Detail = detail
-	}
-	return f
 }
 
 // speakerPrograms are the files of a project that the configuration names as agents.

@@ -108,6 +108,13 @@ func (t *terminal) note(format string, args ...any) {
 	}
 }
 
+// warnings prints what did not keep the work from being done.
+func (t *terminal) warnings(list []string) {
+	for _, one := range list {
+		t.note("warning: %s", one)
+	}
+}
+
 // say prints a message to standard error; its further lines are marked.
 func (t *terminal) say(line string) {
 	fmt.Fprintln(t.io.err, "tercet: "+wrapped(line))
@@ -218,9 +225,7 @@ func isDigits(s string) bool {
 func (t *terminal) returned(ret formats.Return) {
 	outcome := ret.Outcome()
 	judged := ret.Status == formats.StatusCompleted || outcome == formats.OutcomePartial
-	for _, w := range ret.Warnings {
-		t.note("warning: %s", w)
-	}
+	t.warnings(ret.Warnings)
 	if !t.silent {
 		if ret.Text != "" {
 			t.answer("%s", passage(ret.Text))
@@ -323,7 +328,7 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 	if d.Help != "" {
 		fmt.Fprintf(t.io.err, "  = help: %s\n", wrapped(d.Help))
 	}
-	if isDiagnostic(d.Code) {
+	if diagnosticCode.MatchString(d.Code) {
 		fmt.Fprintf(t.io.err, "  = note: run 'tercet explain %s'\n", d.Code)
 	}
 }

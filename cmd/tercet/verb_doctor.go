@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,13 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"tercet/formats"
 	"tercet/internal/dialect"
 	"tercet/internal/proc"
 	"tercet/subagents/agentcli"
-	"tercet/subagents/sandbox"
 )
 
 // The grades of a finding.
@@ -30,6 +27,8 @@ const (
 	gradeSkip = "skip" // not looked at, because nothing may start here yet
 )
 
+const notAsked = "not asked: it would start a program"
+
 // finding is one line of doctor.
 type finding struct {
 	Name   string `json:"name"`
@@ -39,121 +38,113 @@ type finding struct {
 	Detail any    `json:"detail,omitempty"`
 }
 
-// agentDetail is what is known of one agent CLI.
-type agentDetail struct {
-	Path     string `json:"path,omitempty"`
-	Version  string `json:"version,omitempty"`
-	Tested   string `json:"tested"`
-	LoggedIn string `json:"logged_in_by,omitempty"` // a file or the name of a variable; empty: not known
+// doctor says what is there, what is missing and what to do about it. It changes nothing.
+func doctor(c call) error {
+	d := &checkup{world: c.w, ctx: c.ctx}
+	d.installation()
+	if c.w.has {
+		d.add(finding{Name: "workspace", Grade: gradeOK, Text: c.w.dir})
+		d.state()
+		d.lock()
+		d.clock()
+		d.leases()
+		d.foreign()
+	} else {
+		d.add(finding{Name: "workspace", Grade: gradeWarn, Text: "none here or above", Fix: "run tercet init"})
+	}
+	failed := slices.ContainsFunc(d.list, func(f finding) bool { return f.Grade == gradeFail })
+	if !c.document("tercet.doctor/1", fields{"ok": !failed, "findings": d.list}) {
+		for _, f := range d.list {
+			c.term.answer("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
+			if f.Fix != "" {
+				c.term.answer("                  %s", f.Fix)
+			}
+		}
+	}
+	if failed {
+		return shown{1}
+	}
+	return nil
 }
 
-// doctorVerb says what is there, what is missing and what to do about it. It changes nothing.
-func (a *app) doctorVerb() *cobra.Command {
-	return &cobra.Command{
-		Use: "doctor", Short: "check the installation: programs, agent CLIs, the workspace and its lock", Args: words(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := a.world(cmd.Context())
-			if err != nil {
-				return err
-			}
-			list := w.doctor(cmd.Context())
-			failed := slices.ContainsFunc(list, func(f finding) bool { return f.Grade == gradeFail })
-			if a.flags.json {
-				a.term.json(map[string]any{"schema": "tercet.doctor/1", "ok": !failed, "findings": list})
-			} else {
-				for _, f := range list {
-					a.term.answer("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
-					if f.Fix != "" {
-						a.term.answer("                  %s", f.Fix)
-					}
-				}
-			}
-			if failed {
-				return shown{1}
-			}
-			return nil
+// checkup collects the findings.
+type checkup struct {
+	*world
+	ctx  context.Context
+	may  bool // programs may start here
+	list []finding
+}
+
+func (d *checkup) add(list ...finding) { d.list = append(d.list, list...) }
+
+// installation looks at the programs. They are asked at the same time: some are slow to begin.
+func (d *checkup) installation() {
+	d.add(finding{
+		Name: "tercet", Grade: gradeOK, Text: sprintf("%s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+	})
+	d.trusted()
+	asked := []func() finding{
+		func() finding {
+			return d.program("git", gradeFail, "install git: /implement works in a worktree", "--version")
+		},
+		func() finding {
+			return d.program("go", gradeWarn, "install Go if this is a Go project: the demo and the checks of one need it", "version")
 		},
 	}
+	for _, driver := range agentcli.Drivers() {
+		asked = append(asked, func() finding { return d.agent(driver) })
+	}
+	first := len(asked)
+	for _, name := range slices.Sorted(maps.Keys(d.cfg.ACP)) {
+		asked = append(asked, func() finding { return d.speaks(name) })
+	}
+	found := make([]finding, len(asked))
+	var wg sync.WaitGroup
+	for i, ask := range asked {
+		wg.Go(func() { found[i] = ask() })
+	}
+	wg.Wait()
+	d.add(found...)
+	d.runner(found[2:first], found[first:])
+	d.sandbox()
 }
 
-// doctor collects the findings. Programs are asked at the same time: some are slow to begin.
-func (w *world) doctor(ctx context.Context) []finding {
-	var list []finding
-	list = append(list, finding{Name: "tercet", Grade: gradeOK, Text: fmt.Sprintf("%s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)})
-	trusted := w.trustFound()
-	list = append(list, trusted)
-	may := trusted.Grade == gradeOK
-	probes := w.programsFound(ctx, may)
-	speakers := w.speakersFound(ctx, may)
-	list = append(list, probes...)
-	list = append(list, speakers...)
-	list = append(list, w.runnerFound(probes[2:], speakers))
-	if may {
-		list = append(list, w.sandboxFound(ctx))
-	} else {
-		list = append(list, finding{Name: "sandbox", Grade: gradeSkip, Text: notAsked})
-	}
-	if !w.has {
-		return append(list, finding{Name: "workspace", Grade: gradeWarn, Text: "none here or above", Fix: "run tercet init"})
-	}
-	list = append(list, finding{Name: "workspace", Grade: gradeOK, Text: w.dir})
-	list = append(list, w.stateFound(ctx), w.lockFound(ctx), w.clockFound())
-	list = append(list, w.leasesFound(ctx)...)
-	return append(list, w.foreignFound()...)
-}
-
-const notAsked = "not asked: it would start a program"
-
-// trustFound tells whether a program may start in this project, and what to do if not.
-func (w *world) trustFound() finding {
-	f := finding{Name: "trust", Grade: gradeWarn}
-	v, err := w.trust()
+// trusted tells whether a program may start in this project, and what to do if not.
+func (d *checkup) trusted() {
+	v, err := d.trust()
 	if err == nil && v.by == "" {
-		err = v.untrusted(w.dir)
+		err = v.untrusted(d.dir)
 	}
 	if err != nil {
-		f.Text, f.Fix = err.Error(), formats.HelpOf(err)
-		return f
+		d.add(finding{Name: "trust", Grade: gradeWarn, Text: err.Error(), Fix: formats.HelpOf(err)})
+		return
 	}
-	f.Grade, f.Text = gradeOK, "programs may start, trusted by "+v.by
+	d.may = true
+	d.add(finding{Name: "trust", Grade: gradeOK, Text: "programs may start, trusted by " + v.by})
+}
+
+// unasked tells of a program where nothing may start.
+func (d *checkup) unasked(name string) finding {
+	f := finding{Name: name, Grade: gradeSkip, Text: "not installed"}
+	if at, err := d.starter.Look(name); err == nil {
+		f.Text = at + ", " + notAsked
+	}
 	return f
 }
 
-// programsFound tells of git, Go and the agent CLIs, in this order. Where nothing may start they are looked for, not asked.
-func (w *world) programsFound(ctx context.Context, may bool) []finding {
-	drivers := agentcli.Drivers()
-	probes := make([]finding, len(drivers)+2)
-	if !may {
-		for i, name := range slices.Concat([]string{"git", "go"}, agentcli.Names()) {
-			probes[i] = finding{Name: name, Grade: gradeSkip, Text: "not installed"}
-			if at, err := w.starter.Look(name); err == nil {
-				probes[i].Text = at + ", " + notAsked
-			}
-		}
-		return probes
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		probes[0] = w.program(ctx, "git", gradeFail, "install git: /implement works in a worktree", "--version")
-	})
-	wg.Go(func() {
-		probes[1] = w.program(ctx, "go", gradeWarn, "install Go if this is a Go project: the demo and the checks of one need it", "version")
-	})
-	for i, d := range drivers {
-		wg.Go(func() { probes[i+2] = w.agentFound(ctx, d) })
-	}
-	wg.Wait()
-	return probes
-}
-
 // program asks a program for its version.
-func (w *world) program(ctx context.Context, name, missing, fix string, args ...string) finding {
+func (d *checkup) program(name, missing, fix string, args ...string) finding {
+	if !d.may {
+		return d.unasked(name)
+	}
 	f := finding{Name: name, Grade: missing, Text: "not installed", Fix: fix}
-	at, err := w.starter.Look(name)
+	at, err := d.starter.Look(name)
 	if err != nil {
 		return f
 	}
-	res, err := w.starter.Run(ctx, proc.Command{Argv: append([]string{name}, args...), Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: 10 * time.Second}})
+	res, err := d.starter.Run(d.ctx, proc.Command{
+		Argv: append([]string{name}, args...), Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: 10 * time.Second},
+	})
 	switch {
 	case err != nil:
 		f.Text = err.Error()
@@ -162,182 +153,97 @@ func (w *world) program(ctx context.Context, name, missing, fix string, args ...
 		f.Text = at + " does not tell its version"
 	default:
 		f.Grade, f.Fix = gradeOK, ""
-		f.Text = fmt.Sprintf("%s (%s)", regexp.MustCompile(`\d+\.\d+(?:\.\d+)?\S*`).FindString(string(res.Stdout)), at)
+		f.Text = sprintf("%s (%s)", versionNumber.Find(res.Stdout), at)
 	}
 	return f
 }
 
-// agentFound tells of one agent CLI. One that is missing is no fault: there are four.
-func (w *world) agentFound(ctx context.Context, d agentcli.Driver) finding {
-	f := finding{Name: d.Name, Grade: gradeOK}
-	detail := agentDetail{Tested: d.Tested}
-	if _, err := w.starter.Look(d.Name); err != nil {
-		f.Text, f.Detail = "not installed", detail
-		f.Fix = "npm install -g " + d.Package + "@" + d.Tested
-		return f
-	}
-	found, err := agentcli.Probe(ctx, w.starter, d)
-	detail.Path, detail.Version = found.Path, found.Version
+var versionNumber = regexp.MustCompile(`\d+\.\d+(?:\.\d+)?\S*`)
+
+// leases names the tasks whose process is gone.
+func (d *checkup) leases() {
+	doc, err := d.reader.Doc(d.ctx)
 	if err != nil {
-		f.Grade, f.Text, f.Fix, f.Detail = gradeWarn, err.Error(), formats.HelpOf(err), detail
-		return f
+		return // state tells it
 	}
-	detail.LoggedIn = d.LoggedIn(w.childVariable)
-	f.Text = fmt.Sprintf("%s (%s)", cmp.Or(found.Version, "unknown version"), found.Path)
-	if found.Version != d.Tested {
-		f.Grade = gradeWarn
-		f.Text += ", not the version that tercet is tested with: " + d.Tested
-	}
-	if detail.LoggedIn != "" {
-		f.Text += ", logged in by " + detail.LoggedIn
-	} else {
-		f.Text += ", no login seen"
-		f.Fix = "start " + d.Name + " once to log in, or name the variable of its key under `env` in config.yaml"
-	}
-	f.Detail = detail
-	return f
-}
-
-// childVariable gives a variable as agents see it.
-func (w *world) childVariable(name string) string {
-	for _, kv := range w.starter.Env {
-		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
-			return v
-		}
-	}
-	return ""
-}
-
-// runnerFound tells whether the configured runner can be used.
-func (w *world) runnerFound(agents, speakers []finding) finding {
-	name := cmp.Or(w.app.flags.runner, w.cfg.Runner, runnerOffline)
-	f := finding{Name: "runner", Grade: gradeOK, Text: fmt.Sprintf("%s, from %s", name, w.cfg.Origin("runner"))}
-	installed := agentcli.Installed(w.starter)
-	switch {
-	case name == runnerOffline:
-		if len(installed) > 0 {
-			f.Fix = "to let an agent CLI work: --runner " + installed[0] + ", or `runner: auto` in config.yaml"
-		}
-	case name == runnerAuto && len(installed) == 0:
-		f.Grade, f.Fix = gradeFail, "install one of "+strings.Join(agentcli.Names(), ", ")+", or write `runner: offline`"
-	case name == runnerAuto:
-		f.Text += ": " + installed[0]
-	case slices.ContainsFunc(speakers, func(s finding) bool { return s.Name == name }):
-		if i := slices.IndexFunc(speakers, func(s finding) bool { return s.Name == name }); speakers[i].Grade == gradeFail || speakers[i].Fix != "" {
-			f.Grade, f.Text, f.Fix = gradeFail, f.Text+": "+speakers[i].Text, speakers[i].Fix
-		}
-	case name == agentcli.RunnerACP:
-		f.Grade, f.Text, f.Fix = gradeFail, f.Text+": no agent is named", "add `acp: NAME` or `acp: [program, argument]` to config.yaml; the names are "+strings.Join(agentcli.SpeakerNames(), ", ")
-	default:
-		i := slices.IndexFunc(agents, func(a finding) bool { return a.Name == name })
-		switch {
-		case i < 0:
-			f.Grade, f.Fix = gradeFail, "change `runner` to offline, auto, acp, "+strings.Join(agentcli.Names(), ", ")
-		case !slices.Contains(installed, name):
-			f.Grade, f.Text, f.Fix = gradeFail, f.Text+": not installed", agents[i].Fix
-		}
-	}
-	return f
-}
-
-// sandboxFound names the strongest tier that a probe saw at work.
-func (w *world) sandboxFound(ctx context.Context) finding {
-	probes, err := w.probes(ctx)
-	if err != nil {
-		return finding{Name: "sandbox", Grade: gradeWarn, Text: err.Error(), Fix: formats.HelpOf(err)}
-	}
-	best, err := sandbox.Choose(sandbox.Advisory, nil, w.tiers(), probes)
-	if err != nil {
-		return finding{Name: "sandbox", Grade: gradeFail, Text: err.Error(), Fix: formats.HelpOf(err)}
-	}
-	f := finding{Name: "sandbox", Grade: gradeOK, Text: best.Tier.String()}
-	if best.Tier == sandbox.Advisory {
-		f.Grade, f.Fix = gradeWarn, "see tercet sandbox probe: commands run here are held by nothing but what they are told"
-	}
-	return f
-}
-
-func (w *world) stateFound(ctx context.Context) finding {
-	f := finding{Name: "state", Grade: gradeOK, Text: "state.json is valid"}
-	list, err := w.reader.Verify(ctx)
-	bad := slices.IndexFunc(list, func(d formats.Diagnostic) bool { return d.Severity == formats.SeverityError })
-	switch {
-	case err != nil:
-		f.Grade, f.Text, f.Fix = gradeFail, err.Error(), cmp.Or(formats.HelpOf(err), "run tercet state verify")
-	case bad >= 0:
-		f.Grade, f.Text, f.Fix = gradeFail, list[bad].Error(), cmp.Or(list[bad].Help, "run tercet state verify")
-	case len(list) > 0:
-		f.Grade, f.Text, f.Fix = gradeWarn, list[0].Error(), cmp.Or(list[0].Help, "run tercet state verify")
-	}
-	return f
-}
-
-// lockFound takes the lock once, so that a file system without locks, and one that cannot be written, are known before work
-// is lost on it.
-func (w *world) lockFound(ctx context.Context) finding {
-	if w.app.insideRun() {
-		return finding{Name: "lock", Grade: gradeOK, Text: "not tried inside a run"}
-	}
-	if err := w.manager.Lockable(ctx); err != nil {
-		return finding{Name: "lock", Grade: gradeFail, Text: err.Error(), Fix: formats.HelpOf(err)}
-	}
-	return finding{Name: "lock", Grade: gradeOK, Text: "can be taken on this file system"}
-}
-
-// clockFound compares the clock with the time of the state file.
-func (w *world) clockFound() finding {
-	const slack = time.Minute
-	info, err := os.Stat(filepath.Join(w.dir, formats.Workspace, "state.json"))
-	if err == nil && info.ModTime().After(time.Now().Add(slack)) {
-		return finding{
-			Name: "clock", Grade: gradeWarn, Text: "state.json was written in the future, at " + info.ModTime().UTC().Format(time.RFC3339), Fix: "set the clock of this machine",
-		}
-	}
-	return finding{Name: "clock", Grade: gradeOK, Text: time.Now().UTC().Format(time.RFC3339)}
-}
-
-// leasesFound names the tasks whose process is gone.
-func (w *world) leasesFound(ctx context.Context) []finding {
-	tasks, err := w.tasks(ctx)
-	if err != nil {
-		return nil // the state is what stateFound told
-	}
-	alive := stateConfig(w.root, w.dir, 0, nil).Alive
-	var out []finding
-	for _, t := range tasks {
+	alive := stateConfig(d.root, d.dir, 0, nil).Alive
+	for _, t := range doc.Tasks {
 		if t.Lease != nil && !alive(*t.Lease) {
-			out = append(out, finding{
-				Name: "lease", Grade: gradeWarn, Text: fmt.Sprintf("task %d is held by run %s, whose process is gone", t.Number, t.Lease.Run),
-				Fix: "run its command again: a lease of a process that is gone is taken over",
+			d.add(finding{
+				Name: "lease", Grade: gradeWarn,
+				Text: sprintf("task %d is held by run %s, whose process is gone", t.Number, t.Lease.Run),
+				Fix:  "run its command again: a lease of a process that is gone is taken over",
 			})
 		}
 	}
-	return out
 }
 
-// foreignFound tells what the first argument is called in files of other tools: they do not agree.
-func (w *world) foreignFound() []finding {
-	var zero, one []string
-	for _, e := range w.table.Commands() {
-		c, foreign, err := w.library.Prompt(e.Source, e.File)
-		if err != nil || !foreign || c.Dialect != dialect.Claude {
-			continue
+func (d *checkup) state() {
+	f := finding{Name: "state", Grade: gradeOK, Text: "state.json is valid"}
+	list, err := d.reader.Verify(d.ctx)
+	bad := slices.IndexFunc(list, func(d formats.Diagnostic) bool { return d.Severity == formats.SeverityError })
+	tell := func(grade, text, fix string) {
+		f.Grade, f.Text, f.Fix = grade, text, cmp.Or(fix, "run tercet state verify")
+	}
+	switch {
+	case err != nil:
+		tell(gradeFail, err.Error(), formats.HelpOf(err))
+	case bad >= 0:
+		tell(gradeFail, list[bad].Error(), list[bad].Help)
+	case len(list) > 0:
+		tell(gradeWarn, list[0].Error(), list[0].Help)
+	}
+	d.add(f)
+}
+
+// lock takes the lock once, so that a file system without locks, and one that cannot be written, are known before work is
+// lost on it.
+func (d *checkup) lock() {
+	f := finding{Name: "lock", Grade: gradeOK, Text: "can be taken on this file system"}
+	if d.app.insideRun() {
+		f.Text = "not tried inside a run"
+	} else if err := d.manager.Lockable(d.ctx); err != nil {
+		f.Grade, f.Text, f.Fix = gradeFail, err.Error(), formats.HelpOf(err)
+	}
+	d.add(f)
+}
+
+// clock compares the clock with the time of the state file.
+func (d *checkup) clock() {
+	const slack = time.Minute
+	now := clock{}.Now().UTC()
+	f := finding{Name: "clock", Grade: gradeOK, Text: now.Format(time.RFC3339)}
+	info, err := os.Stat(filepath.Join(d.dir, formats.Workspace, "state.json"))
+	if err == nil && info.ModTime().After(now.Add(slack)) {
+		f.Grade, f.Fix = gradeWarn, "set the clock of this machine"
+		f.Text = "state.json was written in the future, at " + info.ModTime().UTC().Format(time.RFC3339)
+	}
+	d.add(f)
+}
+
+// foreign tells what the first argument is called in files of other tools: they do not agree.
+func (d *checkup) foreign() {
+	bases := [2][]string{{}, {}}
+	for _, e := range d.table.Commands() {
+		c, foreign, err := d.library.Prompt(e.Source, e.File)
+		if err == nil && foreign && c.Dialect == dialect.Claude {
+			at := min(c.Base, 1)
+			bases[at] = append(bases[at], "/"+e.Name)
 		}
-		if c.Base == 0 {
-			zero = append(zero, "/"+e.Name)
-		} else {
-			one = append(one, "/"+e.Name)
-		}
 	}
-	var out []finding
-	for _, l := range w.table.LeftOut() {
-		out = append(out, finding{Name: "commands", Grade: gradeWarn, Text: l.String(), Fix: "make it a regular file in a folder that can be read"})
+	for _, l := range d.table.LeftOut() {
+		d.add(finding{
+			Name: "commands", Grade: gradeWarn, Text: l.String(),
+			Fix: "make it a regular file in a folder that can be read",
+		})
 	}
-	if len(zero)+len(one) == 0 {
-		return out
+	if len(bases[0])+len(bases[1]) == 0 {
+		return
 	}
-	return append(out, finding{
-		Name: "commands", Grade: gradeOK, Text: fmt.Sprintf("of other tools: first argument $0 in %s, $1 in %s", cmp.Or(strings.Join(zero, " "), "none"), cmp.Or(strings.Join(one, " "), "none")),
-		Detail: map[string]any{"positional_base_0": nonNil(zero), "positional_base_1": nonNil(one)},
+	names := func(i int) string { return cmp.Or(strings.Join(bases[i], " "), "none") }
+	d.add(finding{
+		Name: "commands", Grade: gradeOK,
+		Text:   sprintf("of other tools: first argument $0 in %s, $1 in %s", names(0), names(1)),
+		Detail: fields{"positional_base_0": bases[0], "positional_base_1": bases[1]},
 	})
 }

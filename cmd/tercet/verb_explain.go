@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -17,38 +18,32 @@ import (
 )
 
 // explainVerb says what a command would do, or what a diagnostic means.
-func (a *app) explainVerb() *cobra.Command {
-	tiers := false
-	cmd := &cobra.Command{
-		Use: "explain LINE|FILE|CODE", Short: "say what a command would do, or what a diagnostic means", Args: words(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if code := strings.ToUpper(args[0]); len(args) == 1 && isDiagnostic(code) {
-				return a.explainCode(code)
-			}
-			w, err := a.world(cmd.Context())
-			if err != nil {
-				return err
-			}
-			e, err := w.explained(args)
-			if err != nil {
-				return err
-			}
-			switch {
-			case a.flags.json:
-				a.term.json(e.record())
-			case tiers:
-				a.term.answer("%s", passage(e.byTier()))
-			default:
-				a.term.answer("%s", passage(e.text()))
-			}
-			return nil
-		},
+func explainVerb(cmd *cobra.Command, _ *app) run {
+	tiers := cmd.Flags().Bool("tiers", false, "the steps of each tier in the order in which they run")
+	return func(c call) error {
+		if code := strings.ToUpper(c.args[0]); len(c.args) == 1 && diagnosticCode.MatchString(code) {
+			return c.explainCode(code)
+		}
+		w, err := c.world(c.ctx)
+		if err != nil {
+			return err
+		}
+		e, err := w.explained(c.args)
+		if err != nil {
+			return err
+		}
+		switch {
+		case c.document("tercet.explain/1", e.record()):
+		case *tiers:
+			c.term.answer("%s", passage(e.byTier()))
+		default:
+			c.term.answer("%s", passage(e.text()))
+		}
+		return nil
 	}
-	cmd.Flags().BoolVar(&tiers, "tiers", false, "the steps of each tier in the order in which they run")
-	return cmd
 }
 
-func isDiagnostic(word string) bool { return regexp.MustCompile(`^[EW][0-9]{3}$`).MatchString(word) }
+var diagnosticCode = regexp.MustCompile(`^[EW][0-9]{3}$`)
 
 // explanation is a compiled command with the line that it would run for, if there is one.
 type explanation struct {
@@ -65,73 +60,79 @@ type explanation struct {
 // explained compiles the file that is named, or the one that the line is routed to, and binds the line's arguments.
 func (w *world) explained(args []string) (*explanation, error) {
 	e := &explanation{}
-	prog, err := w.programOf(args, e)
+	info, err := os.Stat(args[0])
+	switch {
+	case err == nil && len(args) == 1 && !info.IsDir():
+		e.prog, err = w.programIn(args[0])
+	case strings.ContainsAny(args[0], "./\\") && !strings.HasPrefix(args[0], "/"):
+		err = formats.Fail(formats.CodeUsage, "write the path of a file that exists, or a line such as \"/plan 196\"",
+			"expected a slash command or a file, got %q, which is neither", args[0])
+	default:
+		err = e.ofLine(w, args)
+	}
 	if err != nil {
 		return nil, err
 	}
-	e.prog, e.outline, e.effects = prog, outline.Of(prog), outline.EffectsOf(prog)
-	e.bound = w.bound(prog)
+	e.outline, e.effects = outline.Of(e.prog), outline.EffectsOf(e.prog)
+	e.bound = outline.BoundOf(e.prog, w.facts)
 	return e, nil
 }
 
-func (w *world) programOf(args []string, e *explanation) (*compile.Program, error) {
-	if info, err := os.Stat(args[0]); err == nil && len(args) == 1 && !info.IsDir() {
-		src, tooLarge, err := readCommand(args[0])
-		if err != nil {
-			return nil, err
-		}
-		if tooLarge != nil {
-			return nil, &formats.Diagnostics{List: []formats.Diagnostic{*tooLarge}}
-		}
-		if isSubagent(src) && !isForeign(args[0]) {
-			return nil, &formats.Failure{
-				Code: formats.CodeUsage, Message: fmt.Sprintf("expected a command file, got %q, which is a subagent", args[0]),
-				Help: "'tercet lint' checks it, and 'tercet prompt' shows what it is told",
-			}
-		}
-		return w.library.Compile(args[0], src)
+// programIn compiles the command in a file.
+func (w *world) programIn(name string) (*compile.Program, error) {
+	src, err := readCommand(name)
+	if err != nil {
+		return nil, err
 	}
-	if strings.ContainsAny(args[0], "./\\") && !strings.HasPrefix(args[0], "/") {
-		return nil, &formats.Failure{
-			Code: formats.CodeUsage, Message: fmt.Sprintf("expected a slash command or a file, got %q, which is neither", args[0]),
-			Help: "write the path of a file that exists, or a line such as \"/plan 196\"",
-		}
+	if isSubagent(src) && !isForeign(name) {
+		return nil, formats.Fail(formats.CodeUsage, "'tercet lint' checks it, and 'tercet prompt' shows what it is told",
+			"expected a command file, got %q, which is a subagent", name)
 	}
+	return w.library.Compile(name, src)
+}
+
+// ofLine compiles the command that a line is routed to. The slash of its name may be missing: nothing else can be meant by a
+// bare name.
+func (e *explanation) ofLine(w *world, args []string) error {
 	if !strings.HasPrefix(args[0], "/") {
-		args = append([]string{"/" + args[0]}, args[1:]...) // nothing else can be meant by a bare name
+		args = append([]string{"/" + args[0]}, args[1:]...)
 	}
 	line := router.Line{Words: args}
 	if len(args) == 1 {
 		line = router.Line{Raw: args[0]}
 	}
-	route, err := w.table.Route(line)
+	r, err := w.table.Route(line)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if done, err := w.explainPrompt(e, route); done || err != nil {
-		return e.prog, err
+	if e.prompt, _, err = w.library.Prompt(r.Source, r.File); err != nil {
+		return err
 	}
-	prog, err := w.library.Load(route.Source, route.File)
-	if err != nil {
-		return nil, err
+	if e.prog, err = w.library.Load(r.Source, r.File); err != nil || r.Raw == "" && len(r.Words) == 0 {
+		return err // without arguments it is the command itself that is explained
 	}
-	if route.Raw == "" && len(route.Words) == 0 {
-		return prog, nil // the command itself, whatever its arguments
+	if e.prompt != nil {
+		raw := r.Raw
+		if r.Words != nil {
+			raw = rest(r.Words)
+		}
+		e.pieces, err = e.prompt.Expand(dialect.Args{Raw: raw, Words: r.Words})
+		return err
 	}
-	e.line = strings.Join(args, " ")
-	e.values, err = argspec.Bind(route.Name, prog.Args, route.Raw, route.Words)
-	return prog, err
+	e.line = rest(args)
+	e.values, err = argspec.Bind(r.Name, e.prog.Args, r.Raw, r.Words)
+	return err
 }
 
 // record is the explanation for programs.
-func (e *explanation) record() map[string]any {
-	out := map[string]any{
-		"schema": "tercet.explain/1", "command": e.prog.Name, "file": e.prog.File, "agents": nonNil(e.outline.Agents()), "gates": nonNil(e.outline.Gates()),
-		"reads": e.effects.Reads, "writes": e.effects.Writes, "bound": e.bound, "seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
+func (e *explanation) record() fields {
+	out := fields{
+		"command": e.prog.Name, "file": e.prog.File, "agents": nonNil(e.outline.Agents()),
+		"gates": nonNil(e.outline.Gates()), "reads": e.effects.Reads, "writes": e.effects.Writes, "bound": e.bound,
+		"seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
 	}
 	if e.prompt != nil {
 		out["dialect"], out["rules"], out["marks"] = e.prompt.Dialect, e.prompt.Rules(), marks(e.prompt)
-		return out
 	}
 	if e.line != "" {
 		out["line"], out["arguments"] = e.line, e.values.Map()
@@ -144,7 +145,9 @@ func (e *explanation) text() string {
 	o := e.outline
 	fmt.Fprintf(&b, "%s\n%s\nfile: %s\n", argspec.Usage(o.Command, e.prog.Args), oneLine(o.Description), oneLine(o.File))
 	e.arguments(&b)
-	e.promptText(&b)
+	if e.prompt != nil {
+		e.promptText(&b)
+	}
 	if o.During != "" {
 		fmt.Fprintf(&b, "\nthe task is %s while it runs\n", o.During)
 	}
@@ -160,12 +163,30 @@ func (e *explanation) text() string {
 		b.WriteString("\nerror handling:\n")
 		writeNodes(&b, o.Errors, 1)
 	}
-	fmt.Fprintf(&b, "\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n", listed(o.Agents()), listed(o.Gates()), listed(e.effects.Reads), listed(e.effects.Writes))
-	limits := e.prog.Limits.WithDefaults()
-	fmt.Fprintf(&b, "at most: %s\ndepth: %d of %d\nlimits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
-		e.bound, e.bound.Depth, formats.MaxDepth, limits.Steps, limits.Rollbacks, limits.Retries, limits.Duration, budget(limits))
-	fmt.Fprintf(&b, "worst case: %d calls of workers, depth %d, %s\nmoney: %s\n", e.bound.Worst.Agents, e.bound.Worst.Depth, e.bound.Worst.Time, moneyLine(e.bound.Worst))
+	fmt.Fprintf(&b, "\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n",
+		listed(o.Agents()), listed(o.Gates()), listed(e.effects.Reads), listed(e.effects.Writes))
+	limits, worst := e.prog.Limits.WithDefaults(), e.bound.Worst
+	fmt.Fprintf(&b, "at most: %s\ndepth: %d of %d\n", e.bound, e.bound.Depth, formats.MaxDepth)
+	fmt.Fprintf(&b, "limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
+		limits.Steps, limits.Rollbacks, limits.Retries, limits.Duration, budget(limits))
+	fmt.Fprintf(&b, "worst case: %d calls of workers, depth %d, %s\nmoney: %s\n",
+		worst.Agents, worst.Depth, worst.Time, worst.Money())
 	return b.String()
+}
+
+// budget lists the limits that have no default.
+func budget(l formats.Limits) string {
+	out := ""
+	if l.Spawns > 0 {
+		out += sprintf(", %d calls of workers", l.Spawns)
+	}
+	if l.Tokens > 0 {
+		out += sprintf(", %d tokens", l.Tokens)
+	}
+	if l.Cost > 0 {
+		out += sprintf(", $%.2f", l.Cost)
+	}
+	return out
 }
 
 func (e *explanation) arguments(b *strings.Builder) {
@@ -190,6 +211,35 @@ func (e *explanation) arguments(b *strings.Builder) {
 	}
 }
 
+// promptText shows the rules of another tool, and what its prompt would run and read: with the arguments of the line, if it
+// has any. It asks nothing and runs nothing.
+func (e *explanation) promptText(b *strings.Builder) {
+	fmt.Fprintf(b, "\na prompt of %s: %s\n", e.prompt.Dialect, e.prompt.Rules())
+	for _, line := range unused(e.prompt) {
+		fmt.Fprintf(b, "%s\n", oneLine(line))
+	}
+	if e.pieces == nil {
+		for _, m := range marks(e.prompt) {
+			fmt.Fprintf(b, "%v line %v: %v\n", m["does"], m["line"], m["text"])
+		}
+		return
+	}
+	for _, o := range e.pieces {
+		switch {
+		case o.Script != nil && o.Script.Refused != "":
+			fmt.Fprintf(b, "does not run line %d: %s: %s\n", o.Script.Pos.Line, o.Script.Source, o.Script.Refused)
+		case o.Script != nil:
+			fmt.Fprintf(b, "runs line %d: %s\n", o.Script.Pos.Line, strings.TrimSpace(o.Script.Text))
+			for _, kv := range o.Script.Env {
+				name, value, _ := strings.Cut(kv, "=")
+				fmt.Fprintf(b, "  with %s=%q\n", name, value)
+			}
+		case o.Include != nil:
+			fmt.Fprintf(b, "reads, if it is there, line %d: %s\n", o.Include.Pos.Line, o.Include.Path)
+		}
+	}
+}
+
 func listed(list []string) string {
 	if len(list) == 0 {
 		return "none"
@@ -200,16 +250,12 @@ func listed(list []string) string {
 // writeNodes writes the steps as a tree.
 func writeNodes(b *strings.Builder, list []*outline.Node, depth int) {
 	indent := strings.Repeat("  ", depth)
-	width := 0
+	width := 24 - len(indent)
 	for _, n := range list {
 		width = max(width, len(strings.TrimSpace(n.Role+" "+n.ID)))
 	}
 	for _, n := range list {
-		name := n.ID
-		if n.Role != "" {
-			name = n.Role + " " + name
-		}
-		fmt.Fprintf(b, "%s%-*s %s %s", indent, max(width, 24-len(indent))+1, name, n.Kind, n.Does)
+		fmt.Fprintf(b, "%s%-*s %s %s", indent, width+1, strings.TrimSpace(n.Role+" "+n.ID), n.Kind, n.Does)
 		if len(n.Agents) > 1 && n.Kind == "delegate" {
 			fmt.Fprintf(b, ", else %s", strings.Join(n.Agents[1:], ", "))
 		}
@@ -238,11 +284,7 @@ func (e *explanation) byTier() string {
 		tiers = []string{""}
 	}
 	for _, tier := range tiers {
-		name := tier
-		if name == "" {
-			name = "without tiers"
-		}
-		fmt.Fprintf(&b, "%s:\n", name)
+		fmt.Fprintf(&b, "%s:\n", cmp.Or(tier, "without tiers"))
 		writeNodes(&b, inTier(e.outline.Steps, tier), 1)
 	}
 	return b.String()

@@ -2,108 +2,84 @@ package main
 
 import (
 	"bytes"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/atomicfile"
 	"tercet/subagents"
 )
 
 // fmtVerb gives command and subagent files the one form that their blocks have.
-func (a *app) fmtVerb() *cobra.Command {
-	check, expand := false, false
-	cmd := &cobra.Command{
-		Use: "fmt PATH...", Short: "format command and subagent files; - formats standard input", Args: words(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.world(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if len(args) == 1 && args[0] == "-" {
-				src, err := readInput(a.io.in, "-")
-				if err != nil {
-					return &formats.Failure{Code: formats.CodeIO, Message: "standard input", Err: err}
-				}
-				out, err := w.formatted("-", src, expand)
-				if err != nil {
-					return err
-				}
-				a.term.raw(out)
-				return nil
-			}
-			files, unread, err := markdownFiles(args)
-			if err != nil {
-				return err
-			}
-			if len(unread) > 0 {
-				a.term.diagnostics(&formats.Diagnostics{List: unread})
-			}
-			return w.formatFiles(files, check, expand)
-		},
+func fmtVerb(cmd *cobra.Command, _ *app) run {
+	check := cmd.Flags().Bool("check", false, "write nothing; name the files that would change, exit 1 if there is one")
+	expand := cmd.Flags().Bool("expand", false, "write plain sentences out as blocks")
+	return func(c call) error {
+		if len(c.args) > 1 || c.args[0] != "-" {
+			return c.formatFiles(*check, *expand)
+		}
+		src, err := readInput(c.io.in, "-")
+		if err != nil {
+			return broken(formats.CodeIO, "standard input", err)
+		}
+		out, err := c.w.formatted("-", src, *expand)
+		if err == nil {
+			c.term.raw(out)
+		}
+		return err
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing; name the files that would change, exit 1 if there is one")
-	cmd.Flags().BoolVar(&expand, "expand", false, "write plain sentences out as blocks")
-	return cmd
 }
 
-func (w *world) formatFiles(files []string, check, expand bool) error {
-	a := w.app
+func (c call) formatFiles(check, expand bool) error {
+	files, unread, err := markdownFiles(c.args)
+	if err != nil {
+		return err
+	}
+	c.term.diagnostics(&formats.Diagnostics{List: unread})
 	changed := []string{}
 	bad := &formats.Diagnostics{Sources: map[string][]byte{}}
 	for _, name := range files {
 		if isForeign(name) {
-			a.term.note("%s is a file of another tool and stays as it is", name)
+			c.term.note("%s is a file of another tool and stays as it is", name)
 			continue
 		}
-		src, tooLarge, err := readCommand(name)
-		if err != nil {
-			return err
-		}
-		if tooLarge != nil {
-			bad.List = append(bad.List, *tooLarge)
-			continue
-		}
-		out, err := w.formatted(name, src, expand)
-		if d, ok := asDiagnostics(err); ok {
-			bad.List, bad.Sources[name] = append(bad.List, d.List...), src
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(src, out) {
-			continue
-		}
-		changed = append(changed, name)
-		if check {
-			continue
-		}
-		full, err := filepath.Abs(name)
+		src, err := readCommand(name)
+		var out []byte
 		if err == nil {
-			err = atomicfile.Write(full, out, atomicfile.Options{})
+			out, err = c.w.formatted(name, src, expand)
+		}
+		if d, ok := asDiagnostics(err); ok {
+			bad.List = append(bad.List, d.List...)
+			if src != nil {
+				bad.Sources[name] = src
+			}
+			continue
+		}
+		if err == nil && !bytes.Equal(src, out) {
+			changed = append(changed, name)
+			if !check {
+				err = replace(name, out)
+			}
 		}
 		if err != nil {
-			return &formats.Failure{Code: formats.CodeIO, Message: name, Err: err}
+			return err
 		}
 	}
 	bad.Sort()
-	if a.flags.json {
-		a.term.json(map[string]any{"schema": "tercet.fmt/1", "changed": changed, "written": !check, "files": len(files), "diagnostics": diagnosticsOf(bad)})
-	} else {
-		a.term.diagnostics(bad)
+	if !c.document("tercet.fmt/1", fields{
+		"changed": changed, "written": !check, "files": len(files), "diagnostics": diagnosticsOf(bad),
+	}) {
+		c.term.diagnostics(bad)
 		for _, name := range changed {
-			a.term.answer("%s", name)
+			c.term.answer("%s", name)
 		}
 	}
 	switch {
 	case bad.HasErrors():
-		return shown{formats.ExitFor(formats.CodeInvalidCommand)}
+		return shownAs(formats.CodeInvalidCommand)
 	case check && len(changed) > 0:
-		return shown{formats.ExitFor(formats.CodeUnknown)}
+		return shownAs(formats.CodeUnknown)
 	}
 	return nil
 }
@@ -111,10 +87,8 @@ func (w *world) formatFiles(files []string, check, expand bool) error {
 // formatted gives the text of one file in its form; the error is what is wrong with a file that cannot be read.
 func (w *world) formatted(name string, src []byte, expand bool) ([]byte, error) {
 	if isSubagent(src) {
-		if _, err := subagents.ParseDefinition(name, src); err != nil {
-			return nil, err
-		}
-		return syntax.FormatText(src), nil
+		_, err := subagents.ParseDefinition(name, src)
+		return syntax.FormatText(src), err
 	}
 	if name == "-" {
 		name = nameOf(src) // a command says itself what its file is called
@@ -123,14 +97,14 @@ func (w *world) formatted(name string, src []byte, expand bool) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	if expand {
-		prog, err := compile.Compile(f, w.library.Env)
-		if err != nil {
-			return nil, err
-		}
-		return syntax.FormatText(compile.Expand(f, prog)), nil
+	if !expand {
+		return syntax.Format(f), nil
 	}
-	return syntax.Format(f), nil
+	prog, err := compile.Compile(f, w.library.Env)
+	if err != nil {
+		return nil, err
+	}
+	return syntax.FormatText(compile.Expand(f, prog)), nil
 }
 
 // nameOf is the file name that goes with the command key of a text.

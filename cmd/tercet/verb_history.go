@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,53 +14,35 @@ import (
 )
 
 // stateHistory prints the audit log, newest last.
-func (a *app) stateHistory() *cobra.Command {
-	var limit int
-	cmd := &cobra.Command{
-		Use: "history [TASK]", Short: "list what was written, by whom, and which serials can still be read", Args: words(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.workspace(cmd.Context())
+func stateHistory(cmd *cobra.Command, _ *app) run {
+	limit := cmd.Flags().Int("limit", 0, "only the last `n` entries")
+	return func(c call) error {
+		list, err := c.w.reader.History(c.ctx)
+		if err != nil {
+			return err
+		}
+		if len(c.args) == 1 {
+			n, err := taskNumber(c.args[0])
 			if err != nil {
 				return err
 			}
-			list, err := w.reader.History(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if len(args) == 1 {
-				n, err := strconv.Atoi(args[0])
-				if err != nil {
-					return usage("expected a task number, got %q", args[0])
-				}
-				kept := list[:0]
-				for _, e := range list {
-					if e.About(n) {
-						kept = append(kept, e)
-					}
-				}
-				list = kept
-			}
-			if limit > 0 && len(list) > limit {
-				list = list[len(list)-limit:]
-			}
-			if a.flags.json {
-				a.term.json(map[string]any{"schema": "tercet.state-history/1", "entries": list})
-				return nil
-			}
-			tab := formats.Table{Columns: []string{"serial", "time", "kind", "what", "session"}}
-			for i := range list {
-				e := &list[i]
-				tab.Rows = append(tab.Rows, []string{strconv.FormatUint(e.Serial, 10), e.Time, e.Kind, whatOf(e), e.Session})
-			}
-			a.term.table(tab)
-			if notice := w.reader.Notice(cmd.Context()); notice != "" {
-				a.term.note("warning: %s", notice)
-			}
+			list = slices.DeleteFunc(list, func(e state.Entry) bool { return !e.About(n) })
+		}
+		if *limit > 0 {
+			list = list[max(0, len(list)-*limit):]
+		}
+		if c.document("tercet.state-history/1", fields{"entries": list}) {
 			return nil
-		},
+		}
+		tab := formats.Table{Columns: []string{"serial", "time", "kind", "what", "session"}}
+		for i := range list {
+			e := &list[i]
+			tab.Rows = append(tab.Rows, []string{strconv.FormatUint(e.Serial, 10), e.Time, e.Kind, whatOf(e), e.Session})
+		}
+		c.term.table(tab)
+		c.changedOutside()
+		return nil
 	}
-	cmd.Flags().IntVar(&limit, "limit", 0, "only the last `n` entries")
-	return cmd
 }
 
 // whatOf says in a few words what an entry changed.
@@ -88,43 +71,29 @@ func whatOf(e *state.Entry) string {
 }
 
 // stateDiff compares two states, each a file or the serial of an earlier one.
-func (a *app) stateDiff() *cobra.Command {
-	return &cobra.Command{
-		Use: "diff A [B]", Short: "compare two states by task and field; each is a file or a serial (default B: the state)", Args: words(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var text [2][]byte
-			for i := range text {
-				word := ""
-				if i < len(args) {
-					word = args[i]
-				}
-				data, err := a.stateNamed(cmd.Context(), word)
-				if err != nil {
-					return err
-				}
-				text[i] = data
-			}
-			to := formats.Workspace + "/state.json"
-			if len(args) == 2 {
-				to = args[1]
-			}
-			list, err := state.Diff(args[0], text[0], to, text[1])
-			if err != nil {
-				return err
-			}
-			if a.flags.json {
-				a.term.json(map[string]any{"schema": "tercet.state-diff/1", "differences": list})
-				return nil
-			}
-			for _, d := range list {
-				a.term.answer("%s", differenceLine(d))
-			}
-			if len(list) == 0 {
-				a.term.note("no difference")
-			}
-			return nil
-		},
+func stateDiff(c call) error {
+	names := append(c.args, "")[:2]
+	var text [2][]byte
+	for i, name := range names {
+		var err error
+		if text[i], err = c.stateNamed(c.ctx, name); err != nil {
+			return err
+		}
 	}
+	if names[1] == "" {
+		names[1] = formats.Workspace + "/state.json"
+	}
+	list, err := state.Diff(names[0], text[0], names[1], text[1])
+	if err != nil || c.document("tercet.state-diff/1", fields{"differences": list}) {
+		return err
+	}
+	for _, d := range list {
+		c.term.answer("%s", differenceLine(d))
+	}
+	if len(list) == 0 {
+		c.term.note("no difference")
+	}
+	return nil
 }
 
 func differenceLine(d state.Difference) string {
@@ -150,7 +119,9 @@ func (a *app) stateNamed(ctx context.Context, word string) ([]byte, error) {
 	if word != "" && (err != nil || exists(word)) {
 		data, err := os.ReadFile(word)
 		if err != nil {
-			return nil, &formats.Failure{Code: formats.CodeUsage, Message: word, Err: err, Help: "name a file or the serial of a state"}
+			return nil, &formats.Failure{
+				Code: formats.CodeUsage, Message: word, Err: err, Help: "name a file or the serial of a state",
+			}
 		}
 		return data, nil
 	}

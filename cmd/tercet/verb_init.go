@@ -2,18 +2,22 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/proc"
 	"tercet/internal/trust"
 	"tercet/state"
+	"tercet/subagents/agentcli"
 )
 
 const gitignore = `# written by tercet init: ignores everything but what belongs into the repository
@@ -34,57 +38,91 @@ const gitignore = `# written by tercet init: ignores everything but what belongs
 !archive/state.json
 `
 
-const configYAML = `# tercet's configuration; every key has a default
+const (
+	configFile = formats.Workspace + "/config.yaml"
+	configYAML = `# tercet's configuration; every key has a default
 runner: offline
 `
+)
 
 // initVerb makes a workspace. It never overwrites and may be run again.
-func (a *app) initVerb() *cobra.Command {
-	var next int
-	var dry, driver bool
-	cmd := &cobra.Command{
-		Use: "init", Short: "make a workspace in this folder", Args: words(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if next < 1 {
-				return usage("expected --next-number of at least 1, got %d", next)
+func initVerb(cmd *cobra.Command, _ *app) run {
+	f := cmd.Flags()
+	next := f.Int("next-number", 1, "the number of the first task")
+	dry := f.Bool("dry-run", false, "list the files; write nothing")
+	driver := f.Bool("merge-driver", false,
+		"have git merge state.json by task: write .gitattributes, and say what to configure")
+	return func(c call) error {
+		if *next < 1 {
+			return usage("expected --next-number of at least 1, got %d", *next)
+		}
+		if err := c.mayCommand(); err != nil {
+			return err
+		}
+		dir, err := c.startDir()
+		if err != nil {
+			return err
+		}
+		auto := false
+		if !*dry && c.interactive() && !exists(filepath.Join(dir, configFile)) {
+			if auto, err = c.offerRunner(c.ctx); err != nil {
+				return err
 			}
-			if a.insideRun() {
-				return a.mayCommand()
+		}
+		files, err := initWorkspace(c.ctx, dir, *next, *dry)
+		if err != nil {
+			return err
+		}
+		if auto && slices.Contains(files, configFile) {
+			text := strings.Replace(configYAML, "runner: offline\n", "runner: auto\n", 1)
+			if err := intoRoot(dir, configFile, []byte(text)); err != nil {
+				return err
 			}
-			dir, err := a.startDir()
+		}
+		if !*dry {
+			c.trustInit(dir, files)
+		}
+		if *driver {
+			more, err := installDriver(dir, *dry)
 			if err != nil {
 				return err
 			}
-			runner, err := a.offerRunner(cmd.Context(), dir, dry)
-			if err != nil {
-				return err
-			}
-			files, err := initWorkspace(cmd.Context(), dir, next, dry)
-			if err != nil {
-				return err
-			}
-			if err := chooseRunner(dir, files, runner); err != nil {
-				return err
-			}
-			if !dry {
-				a.trustInit(dir, files)
-			}
-			if driver {
-				more, err := installDriver(dir, dry)
-				if err != nil {
-					return err
-				}
-				files = append(files, more...)
-			}
-			a.tellInit(dir, files, dry)
-			a.offerDriver(dir, driver)
-			return nil
-		},
+			files = append(files, more...)
+		}
+		c.tellInit(dir, files, *dry)
+		c.offerDriver(dir, *driver)
+		return nil
 	}
-	cmd.Flags().IntVar(&next, "next-number", 1, "the number of the first task")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "list the files; write nothing")
-	cmd.Flags().BoolVar(&driver, "merge-driver", false, "have git merge state.json by task: write .gitattributes, and say what to configure")
-	return cmd
+}
+
+// offerRunner asks whether the agent CLIs that are installed shall do the work. Nothing is started for it.
+func (a *app) offerRunner(ctx context.Context) (bool, error) {
+	starter, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error {
+			return formats.Fail(formats.CodeDenied, "", "nothing is started here")
+		},
+		Env: []string{"PATH=" + a.env("PATH")}, Now: time.Now,
+	})
+	if err != nil {
+		return false, err
+	}
+	found := agentcli.Installed(starter)
+	if len(found) == 0 {
+		return false, nil
+	}
+	const yes = "yes"
+	d, err := (&approver{app: a}).ask(ctx, formats.Gate{
+		Question: "Let " + found[0] + " do the work of subagents? That may cost money; without it nothing but tercet itself works.",
+		Show: []string{
+			"installed: " + strings.Join(found, ", "),
+			"yes writes `runner: auto` into .tercet/config.yaml: the first of these that runs",
+		},
+		Choices: []formats.Choice{{Label: yes, Approves: true}, {Label: "no"}},
+	})
+	if _, ok := errors.AsType[*formats.GateOpenError](err); ok {
+		return false, nil
+	}
+	return d.Answer == yes, err
 }
 
 // trustInit records trust in the files that init has written, and in no other: what was there before is asked about when it
@@ -94,20 +132,19 @@ func (a *app) trustInit(dir string, written []string) {
 		return
 	}
 	var files []trust.File
-	if name := formats.Workspace + "/config.yaml"; slices.Contains(written, name) {
-		data, err := os.ReadFile(filepath.Join(dir, formats.Workspace, "config.yaml"))
+	if slices.Contains(written, configFile) {
+		data, err := os.ReadFile(filepath.Join(dir, configFile))
 		if err != nil {
 			a.term.note("warning: this folder is not recorded as trusted: %v", err)
 			return
 		}
-		files = append(files, trust.Of(name, data))
+		files = append(files, trust.Of(configFile, data))
 	}
 	a.trustWritten(dir, files)
 }
 
 func (a *app) tellInit(dir string, files []string, dry bool) {
-	if a.flags.json {
-		a.term.json(map[string]any{"schema": "tercet.init/1", "dir": dir, "files": files, "dry_run": dry})
+	if a.document("tercet.init/1", fields{"dir": dir, "files": files, "dry_run": dry}) {
 		return
 	}
 	for _, f := range files {
@@ -127,13 +164,12 @@ func (a *app) tellInit(dir string, files []string, dry bool) {
 func initWorkspace(ctx context.Context, dir string, next int, dry bool) ([]string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeIO, Message: "project root", Err: err}
+		return nil, broken(formats.CodeIO, "project root", err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
 	if info, err := root.Lstat(formats.Workspace); err == nil && !info.IsDir() {
-		return nil, &formats.Failure{Code: formats.CodeConfig, Message: fmt.Sprintf("expected a folder at %s, got a file", formats.Workspace), Help: "move it away"}
+		return nil, formats.Fail(formats.CodeConfig, "move it away", "expected a folder at %s, got a file", formats.Workspace)
 	}
-	written := []string{}
 	for _, d := range []string{"commands", "subagents", "specs", "archive"} {
 		if !dry {
 			if err := atomicfile.MkdirAll(root, path.Join(formats.Workspace, d), 0o755); err != nil {
@@ -141,14 +177,14 @@ func initWorkspace(ctx context.Context, dir string, next int, dry bool) ([]strin
 			}
 		}
 	}
-	for _, f := range []struct{ name, text string }{{".gitignore", gitignore}, {"config.yaml", configYAML}} {
-		name := path.Join(formats.Workspace, f.name)
-		if _, err := root.Lstat(name); err == nil {
+	written := []string{}
+	for _, f := range [][2]string{{formats.Workspace + "/.gitignore", gitignore}, {configFile, configYAML}} {
+		if _, err := root.Lstat(f[0]); err == nil {
 			continue
 		}
-		written = append(written, name)
+		written = append(written, f[0])
 		if !dry {
-			if err := atomicfile.Create(root, name, []byte(f.text), 0o644); err != nil {
+			if err := atomicfile.Create(root, f[0], []byte(f[1]), 0o644); err != nil {
 				return nil, ioFailure(err)
 			}
 		}
@@ -169,5 +205,8 @@ func initWorkspace(ctx context.Context, dir string, next int, dry bool) ([]strin
 }
 
 func ioFailure(err error) error {
-	return &formats.Failure{Code: formats.CodeIO, Message: "workspace", Err: err, Help: "check the folder's permissions and the space on the disk"}
+	return &formats.Failure{
+		Code: formats.CodeIO, Message: "workspace", Err: err,
+		Help: "check the folder's permissions and the space on the disk",
+	}
 }

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"context"
+	"cmp"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -13,136 +14,156 @@ import (
 	"tercet/state"
 )
 
-// taskVerb is the scripts' way to the status-sync manager; each call is one transaction.
-func (a *app) taskVerb() *cobra.Command {
-	cmd := &cobra.Command{Use: "task", Short: "change tasks, one transaction a call"}
-	cmd.PersistentFlags().Func("session", "the `id` of the session to write as, such as the one of a claim", func(id string) error {
-		if err := formats.CheckSessionID(id); err != nil {
-			return err
-		}
-		a.session = id
-		return nil
-	})
-	return group(
-		cmd, a.taskAdd(), a.taskSet(), a.taskLink(), a.taskMove("archive"), a.taskMove("unarchive"), a.taskReady(), a.taskClaim(), a.taskRenumber(),
-	)
+// taskVerbs are the scripts' way to the status-sync manager; each call is one transaction.
+var taskVerbs = []verb{
+	{use: "add TITLE", short: "create a task and print its number", args: words(1, -1), make: taskAdd},
+	{
+		use: "set TASKS STATUS | set TASKS KEY=VALUE...", short: "change the status or the data of tasks",
+		args: words(1, -1), make: taskSet,
+	},
+	{use: "link TASK PATH", short: "link a document to a task", args: words(2, 2), make: taskLink},
+	{
+		use: "archive TASKS", short: "move completed and abandoned tasks to the archive", args: words(1, 1),
+		make: taskMove(func(list []int) state.Op { return state.ArchiveTasks{Tasks: list} }),
+	},
+	{
+		use: "unarchive TASKS", short: "move tasks back from the archive", args: words(1, 1),
+		make: taskMove(func(list []int) state.Op { return state.UnarchiveTasks{Tasks: list} }),
+	},
+	{
+		use: "ready", short: "list the tasks that can be taken up now", args: words(0, 0), needs: needWorkspace,
+		make: flagless(taskReady),
+	},
+	{
+		use: "claim [TASK]", short: "take the first task that is ready, or the named one, for a session",
+		args: words(0, 1), make: taskClaim,
+	},
+	{
+		use: "renumber TASK [NUMBER]", short: "give a task another number; references follow, documents stay where they are",
+		args: words(1, 2), make: taskRenumber,
+	},
 }
 
-// apply applies one transaction and tells its warnings.
-func (a *app) apply(ctx context.Context, txn string, force bool, ops ...state.Op) (state.Result, error) {
-	if err := a.mayCommand(); err != nil {
+// taskFlags are those of every verb behind task.
+func taskFlags(cmd *cobra.Command, a *app) run {
+	const session = "the `id` of the session to write as, such as the one of a claim"
+	cmd.PersistentFlags().Func("session", session, func(id string) error {
+		a.session = id
+		return formats.CheckSessionID(id)
+	})
+	return nil
+}
+
+// txFlags makes the transaction that a verb writes.
+func txFlags(cmd *cobra.Command) *state.Tx {
+	tx := &state.Tx{}
+	cmd.Flags().StringVar(&tx.ID, "txn", "", "the `id` of the transaction; one that was applied is not applied again")
+	return tx
+}
+
+// apply applies a transaction and tells its warnings.
+func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
+	if err := c.mayCommand(); err != nil {
 		return state.Result{}, err
 	}
-	w, err := a.workspace(ctx)
+	w, err := c.workspace(c.ctx)
 	if err != nil {
 		return state.Result{}, err
 	}
-	res, err := w.manager.Apply(ctx, state.Tx{ID: txn, Session: a.sessionID(), Ops: ops, Force: force})
+	tx.Session, tx.Ops = c.sessionID(), ops
+	res, err := w.manager.Apply(c.ctx, *tx)
 	if err == nil {
-		for _, warning := range res.Warnings {
-			a.term.note("warning: %s", warning)
-		}
+		c.term.warnings(res.Warnings)
 	}
 	return res, err
 }
 
-// write applies one transaction and prints its result.
-func (a *app) write(ctx context.Context, txn string, force bool, ops ...state.Op) error {
-	res, err := a.apply(ctx, txn, force, ops...)
-	if err != nil {
+// write applies a transaction and prints its result.
+func (c call) write(tx *state.Tx, ops ...state.Op) error {
+	res, err := c.apply(tx, ops...)
+	if err != nil || c.document("tercet.task/1", fields{
+		"serial": res.Serial, "txn": res.Txn, "numbers": nonNil(res.Numbers), "changed": res.Changed,
+		"replayed": res.Replayed,
+	}) {
 		return err
 	}
-	if a.flags.json {
-		numbers := res.Numbers
-		if numbers == nil {
-			numbers = []int{}
-		}
-		a.term.json(map[string]any{"schema": "tercet.task/1", "serial": res.Serial, "txn": res.Txn, "numbers": numbers, "changed": res.Changed, "replayed": res.Replayed})
-		return nil
-	}
 	for _, n := range res.Numbers {
-		a.term.answer("%d", n)
+		c.term.answer("%d", n)
 	}
 	switch {
 	case res.Replayed:
-		a.term.note("transaction %s was applied before; nothing was written (serial %d)", res.Txn, res.Serial)
+		c.term.note("transaction %s was applied before; nothing was written (serial %d)", res.Txn, res.Serial)
 	case !res.Changed:
-		a.term.note("nothing to change (serial %d)", res.Serial)
+		c.term.note("nothing to change (serial %d)", res.Serial)
 	default:
-		a.term.note("written, serial %d", res.Serial)
+		c.term.note("written, serial %d", res.Serial)
 	}
 	return nil
 }
 
-func txnFlags(cmd *cobra.Command, txn *string) {
-	cmd.Flags().StringVar(txn, "txn", "", "the `id` of the transaction; one that was applied is not applied again")
-}
-
-func (a *app) taskAdd() *cobra.Command {
-	var txn string
+func taskAdd(cmd *cobra.Command, _ *app) run {
+	tx := txFlags(cmd)
 	var t state.NewTask
-	var after []int
-	cmd := &cobra.Command{
-		Use: "add TITLE", Short: "create a task and print its number", Args: words(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t.Title, t.Dependencies = strings.TrimSpace(rest(args)), after
-			if t.Title == "" {
-				return usage("expected a title, got an empty one")
-			}
-			return a.write(cmd.Context(), txn, false, state.CreateTasks{Tasks: []state.NewTask{t}})
-		},
-	}
-	txnFlags(cmd, &txn)
 	f := cmd.Flags()
 	f.StringVar(&t.Description, "description", "", "markdown")
 	f.StringVar(&t.Language, "language", "", "such as go")
 	f.StringVar(&t.Priority, "priority", "", "low, medium, high or critical")
 	f.StringVar(&t.Effort, "effort", "", "such as 2h")
-	f.IntSliceVar(&after, "depends-on", nil, "numbers of tasks that must be completed first")
-	return cmd
+	f.IntSliceVar(&t.Dependencies, "depends-on", nil, "numbers of tasks that must be completed first")
+	return func(c call) error {
+		if t.Title = strings.TrimSpace(rest(c.args)); t.Title == "" {
+			return usage("expected a title, got an empty one")
+		}
+		return c.write(tx, state.CreateTasks{Tasks: []state.NewTask{t}})
+	}
 }
 
-func (a *app) taskSet() *cobra.Command {
-	var txn, reason string
-	var force, recovers, back bool
-	cmd := &cobra.Command{
-		Use: "set TASKS STATUS | set TASKS KEY=VALUE...", Short: "change the status or the data of tasks", Args: words(1, -1),
-		Example: "  tercet task set 196 planned\n  tercet task set 196 priority=high title=\"Fix the parser\"\n  tercet task set 3,5-7 abandoned --reason \"not needed\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			tasks, err := argspec.ParseTasks(args[0])
-			if err != nil {
-				return usage("expected task numbers, got %q", args[0])
+func taskSet(cmd *cobra.Command, _ *app) run {
+	cmd.Example = `  tercet task set 196 planned
+  tercet task set 196 priority=high title="Fix the parser"
+  tercet task set 3,5-7 abandoned --reason "not needed"`
+	tx := txFlags(cmd)
+	var op state.UpdateStatus
+	f := cmd.Flags()
+	f.StringVar(&op.Reason, "reason", "", "why; some changes need it")
+	f.BoolVar(&tx.Force, "force", false, "make any change; the audit log says so")
+	f.BoolVar(&op.Recover, "recover", false, "take up an abandoned or completed task again")
+	f.BoolVar(&op.Back, "back", false, "go back to the prior status")
+	return func(c call) error {
+		var err error
+		if op.Tasks, err = taskNumbers(c.args[0]); err != nil {
+			return err
+		}
+		switch {
+		case len(c.args) == 1 && (op.Back || op.Recover):
+			return c.write(tx, op)
+		case len(c.args) == 1:
+			return usage("expected a status or KEY=VALUE behind the tasks")
+		case len(c.args) == 2 && !strings.Contains(c.args[1], "="):
+			if op.To, err = formats.LooseTaskStatus(c.args[1]); err != nil {
+				return noStatus(c.args[1])
 			}
-			if len(args) == 1 && (back || recovers) {
-				return a.write(cmd.Context(), txn, force, state.UpdateStatus{Tasks: tasks, Back: back, Recover: recovers, Reason: reason})
-			}
-			if len(args) == 1 {
-				return usage("expected a status or KEY=VALUE behind the tasks")
-			}
-			if len(args) == 2 && !strings.Contains(args[1], "=") {
-				to, err := formats.LooseTaskStatus(args[1])
-				if err != nil {
-					return noStatus(args[1])
-				}
-				return a.write(cmd.Context(), txn, force, state.UpdateStatus{Tasks: tasks, To: to, Reason: reason, Recover: recovers})
-			}
-			fields, err := assignments(args[1:])
-			if err != nil {
-				return err
-			}
-			var ops []state.Op
-			for _, n := range tasks {
-				ops = append(ops, state.UpdateMetadata{Task: n, Fields: fields})
-			}
-			return a.write(cmd.Context(), txn, force, ops...)
-		},
+			op.Back = false
+			return c.write(tx, op)
+		}
+		changed, err := assignments(c.args[1:])
+		if err != nil {
+			return err
+		}
+		var ops []state.Op
+		for _, n := range op.Tasks {
+			ops = append(ops, state.UpdateMetadata{Task: n, Fields: changed})
+		}
+		return c.write(tx, ops...)
 	}
-	txnFlags(cmd, &txn)
-	cmd.Flags().StringVar(&reason, "reason", "", "why; some changes need it")
-	cmd.Flags().BoolVar(&force, "force", false, "make any change; the audit log says so")
-	cmd.Flags().BoolVar(&recovers, "recover", false, "take up an abandoned or completed task again")
-	cmd.Flags().BoolVar(&back, "back", false, "go back to the prior status")
-	return cmd
+}
+
+func taskNumbers(word string) ([]int, error) {
+	list, err := argspec.ParseTasks(word)
+	if err != nil {
+		return nil, usage("expected task numbers, got %q", word)
+	}
+	return list, nil
 }
 
 func noStatus(word string) error {
@@ -150,11 +171,8 @@ func noStatus(word string) error {
 	for _, s := range formats.TaskStatuses() {
 		names = append(names, s.String())
 	}
-	help := nearest.Help(word, names)
-	if help == "" {
-		help = "the statuses are " + strings.Join(names, ", ")
-	}
-	return &formats.Failure{Code: formats.CodeUsage, Message: sprintf("expected a task status, got %q", word), Help: help}
+	help := cmp.Or(nearest.Help(word, names), "the statuses are "+strings.Join(names, ", "))
+	return formats.Fail(formats.CodeUsage, help, "expected a task status, got %q", word)
 }
 
 // assignments reads KEY=VALUE words; numbers and lists of numbers are read as such for dependencies and parent.
@@ -165,6 +183,7 @@ func assignments(words []string) (map[string]any, error) {
 		if !ok || key == "" {
 			return nil, usage("expected KEY=VALUE, got %q", w)
 		}
+		out[key] = value
 		switch key {
 		case "dependencies":
 			list := []any{}
@@ -184,89 +203,132 @@ func assignments(words []string) (map[string]any, error) {
 				return nil, usage("expected a task number for parent, got %q", value)
 			}
 			out[key] = n
-		default:
-			out[key] = value
 		}
 	}
 	return out, nil
 }
 
-func (a *app) taskLink() *cobra.Command {
-	var txn, kind, summary string
-	cmd := &cobra.Command{
-		Use: "link TASK PATH", Short: "link a document to a task", Args: words(2, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := strconv.Atoi(args[0])
-			if err != nil {
-				return usage("expected a task number, got %q", args[0])
-			}
-			if kind == "" {
-				kind = string(formats.GuessArtifactType(args[1]))
-			}
-			return a.write(cmd.Context(), txn, false, state.LinkArtifacts{Task: n, Artifacts: []formats.Artifact{
-				{Type: formats.ArtifactType(kind), Path: args[1], Summary: summary},
-			}})
-		},
+func taskLink(cmd *cobra.Command, _ *app) run {
+	tx := txFlags(cmd)
+	kind := cmd.Flags().String("type", "", "report, plan, summary, review, ... (default: guessed from the path)")
+	summary := cmd.Flags().String("summary", "", "one line")
+	return func(c call) error {
+		n, err := taskNumber(c.args[0])
+		if err != nil {
+			return err
+		}
+		name := c.args[1]
+		as := cmp.Or(formats.ArtifactType(*kind), formats.GuessArtifactType(name))
+		return c.write(tx, state.LinkArtifacts{
+			Task: n, Artifacts: []formats.Artifact{{Type: as, Path: name, Summary: *summary}},
+		})
 	}
-	txnFlags(cmd, &txn)
-	cmd.Flags().StringVar(&kind, "type", "", "report, plan, summary, review, ... (default: guessed from the path)")
-	cmd.Flags().StringVar(&summary, "summary", "", "one line")
-	return cmd
 }
 
-func (a *app) taskMove(verb string) *cobra.Command {
-	var txn string
-	short := "move completed and abandoned tasks to the archive"
-	if verb == "unarchive" {
-		short = "move tasks back from the archive"
-	}
-	cmd := &cobra.Command{
-		Use: verb + " TASKS", Short: short, Args: words(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			tasks, err := argspec.ParseTasks(args[0])
+// taskMove makes a verb that moves tasks into the archive or out of it.
+func taskMove(op func([]int) state.Op) func(*cobra.Command, *app) run {
+	return func(cmd *cobra.Command, _ *app) run {
+		tx := txFlags(cmd)
+		return func(c call) error {
+			list, err := taskNumbers(c.args[0])
 			if err != nil {
-				return usage("expected task numbers, got %q", args[0])
+				return err
 			}
-			if verb == "archive" {
-				return a.write(cmd.Context(), txn, false, state.ArchiveTasks{Tasks: tasks})
-			}
-			return a.write(cmd.Context(), txn, false, state.UnarchiveTasks{Tasks: tasks})
-		},
+			return c.write(tx, op(list))
+		}
 	}
-	txnFlags(cmd, &txn)
-	return cmd
 }
 
 // taskReady lists the tasks that can be taken up: nobody works on them, and what they depend on is completed.
-func (a *app) taskReady() *cobra.Command {
-	return &cobra.Command{
-		Use: "ready", Short: "list the tasks that can be taken up now", Args: words(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := a.workspace(cmd.Context())
-			if err != nil {
+func taskReady(c call) error {
+	doc, _, err := c.w.reader.Snapshot(c.ctx)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	var root struct {
+		Tasks []formats.Task `json:"tasks"`
+	}
+	if err := json.Unmarshal(data, &root); err != nil {
+		return err
+	}
+	list := state.Ready(root.Tasks)
+	c.changedOutside()
+	if c.document("tercet.ready/1", fields{"tasks": list}) {
+		return nil
+	}
+	tab := formats.Table{Columns: []string{"number", "title", "status"}}
+	for _, t := range list {
+		tab.Rows = append(tab.Rows, []string{strconv.Itoa(t.Number), t.Title, t.Status.String()})
+	}
+	c.term.table(tab)
+	if len(list) == 0 {
+		c.term.note("no task is ready")
+	}
+	return nil
+}
+
+// taskClaim takes a task for a session, in one transaction.
+func taskClaim(cmd *cobra.Command, _ *app) run {
+	cmd.Long = `claim takes a task and prints its number: the first that 'tercet task ready' lists, or the named one. It enters the
+in-progress status that comes next in its life, with a lease of the session. Of many that claim at once each gets a task of
+its own. Go on with the same session: tercet task --session ID set TASK STATUS.`
+	tx := txFlags(cmd)
+	op := state.ClaimTask{Loose: true}
+	as := cmd.Flags().String("as", "", "the in-progress `status` to enter (default: what comes next)")
+	cmd.Flags().DurationVar(&op.Timeout, "timeout", formats.DefaultLeaseTimeout, "how long the claim holds")
+	return func(c call) (err error) {
+		if len(c.args) == 1 {
+			if op.Task, err = taskNumber(c.args[0]); err != nil {
 				return err
 			}
-			tasks, err := w.tasks(cmd.Context())
-			if err != nil {
+		}
+		if *as != "" {
+			if op.To, err = formats.LooseTaskStatus(*as); err != nil {
 				return err
 			}
-			list := state.Ready(tasks)
-			if notice := w.reader.Notice(cmd.Context()); notice != "" {
-				a.term.note("warning: %s", notice)
+		}
+		return c.claim(tx, op)
+	}
+}
+
+func (c call) claim(tx *state.Tx, op state.ClaimTask) error {
+	res, err := c.apply(tx, op)
+	if err != nil {
+		return err
+	}
+	if len(res.Verdicts) != 1 {
+		return formats.Fail(formats.CodeBug, "", "expected one verdict of a claim, got %d", len(res.Verdicts))
+	}
+	v, session := res.Verdicts[0], c.sessionID()
+	if res.Replayed { // the session of then holds the lease
+		if t, err := c.built.reader.Task(c.ctx, v.Task); err == nil && t.Lease != nil {
+			session = t.Lease.Session
+		}
+	}
+	if !c.document("tercet.claim/1", fields{
+		"task": v.Task, "from": v.From, "status": v.To, "session_id": session, "serial": res.Serial, "txn": res.Txn,
+		"replayed": res.Replayed,
+	}) {
+		c.term.answer("%d", v.Task)
+		c.term.note("task %d is %s for session %s", v.Task, v.To, session)
+	}
+	return nil
+}
+
+// taskRenumber gives a task another number.
+func taskRenumber(cmd *cobra.Command, _ *app) run {
+	tx := txFlags(cmd)
+	return func(c call) (err error) {
+		var list [2]int
+		for i, word := range c.args {
+			if list[i], err = taskNumber(word); err != nil {
+				return err
 			}
-			if a.flags.json {
-				a.term.json(map[string]any{"schema": "tercet.ready/1", "tasks": list})
-				return nil
-			}
-			tab := formats.Table{Columns: []string{"number", "title", "status"}}
-			for _, t := range list {
-				tab.Rows = append(tab.Rows, []string{strconv.Itoa(t.Number), t.Title, t.Status.String()})
-			}
-			a.term.table(tab)
-			if len(list) == 0 {
-				a.term.note("no task is ready")
-			}
-			return nil
-		},
+		}
+		return c.write(tx, state.Renumber{Task: list[0], To: list[1]})
 	}
 }

@@ -1,43 +1,110 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/nearest"
 )
 
-// verb is a verb of the program. It is made where it is asked for: the flags of all of them take as long as routing a line.
+// verb is a row of the table of verbs. A command is made of it where the line asks for it: the flags of all of them take as
+// long as routing a line.
 type verb struct {
-	name string
-	make func() *cobra.Command
+	use, short string
+	args       cobra.PositionalArgs
+	needs      need
+	make       func(cmd *cobra.Command, a *app) run // adds the flags
+	verbs      []verb                               // of a verb that does nothing itself
+	old        func() *cobra.Command
+}
+
+func (v verb) name() string { return strings.Fields(v.use)[0] }
+
+// run is what a verb does.
+type run func(c call) error
+
+// call is one call of a verb.
+type call struct {
+	*app
+	ctx  context.Context
+	args []string
+	w    *world // nil for a verb that needs none
+}
+
+// need is what must be there before a verb runs.
+type need int
+
+const (
+	needPerson    need = 1 << iota // no subagent may call it
+	needWorld                      // the project, with or without a workspace
+	needWorkspace                  // a project with a workspace
+)
+
+// flagless is a verb without flags.
+func flagless(do run) func(*cobra.Command, *app) run {
+	return func(*cobra.Command, *app) run { return do }
 }
 
 func (a *app) verbs() []verb {
 	return []verb{
-		{"run", a.runVerb},
-		{"demo", a.demoVerb},
-		{"init", a.initVerb},
-		{"route", a.routeVerb},
-		{"query", a.queryVerb},
-		{"task", a.taskVerb},
-		{"state", a.stateVerb},
-		{"sync", a.syncVerb},
-		{"lint", a.lintVerb},
-		{"explain", a.explainVerb},
-		{"graph", a.graphVerb},
-		{"fmt", a.fmtVerb},
-		{"schema", a.schemaVerb},
-		{"format", a.formatVerb},
-		{"result", a.resultVerb},
-		{"exit-codes", a.exitCodesVerb},
-		{"version", a.versionVerb},
-		{"which", a.whichVerb},
-		{"sandbox", a.sandboxVerb},
-		{"prompt", a.promptVerb},
-		{"doctor", a.doctorVerb},
-		{"trust", a.trustVerb},
-		{boundedVerb, a.boundedQueryVerb},
+		{use: "run LINE", short: "run one slash command", args: words(1, -1), make: runVerb},
+		{
+			use: "demo [DIR]", short: "a worked example: a defect found, planned, fixed and reviewed", args: words(0, 1),
+			needs: needPerson, make: demoVerb,
+		},
+		{use: "init", short: "make a workspace in this folder", args: words(0, 0), make: initVerb},
+		{
+			use: "route LINE", short: "show which file a slash command is routed to", args: words(1, -1),
+			make: flagless(routeLine),
+		},
+		{use: "query", old: a.queryVerb},
+		{use: "task", short: "change tasks, one transaction a call", make: taskFlags, verbs: taskVerbs},
+		{use: "state", short: "look at the state file, and bring it in order", verbs: stateVerbs},
+		{use: "sync", short: "take over the hand edits of TODO.md", args: words(0, 0), make: syncVerb},
+		{
+			use: "lint PATH...", short: "check command and subagent files", args: words(1, -1), needs: needWorld,
+			make: lintVerb,
+		},
+		{
+			use: "explain LINE|FILE|CODE", short: "say what a command would do, or what a diagnostic means",
+			args: words(1, -1), make: explainVerb,
+		},
+		{
+			use: "graph FILE|LINE", short: "draw the steps of a command", args: words(1, -1), needs: needWorld,
+			make: graphVerb,
+		},
+		{
+			use: "fmt PATH...", short: "format command and subagent files; - formats standard input", args: words(1, -1),
+			needs: needWorld, make: fmtVerb,
+		},
+		{
+			use: "schema NAME", short: "print the JSON schema of a kind of block: step, args, defaults, frontmatter",
+			args: words(1, 1), make: flagless(showSchema),
+		},
+		{use: "format", short: "check documents", verbs: formatVerbs},
+		{use: "result", short: "read subagents' output", verbs: resultVerbs},
+		{use: "exit-codes", short: "print the table of exit codes", args: words(0, 0), make: flagless(showExits)},
+		{use: "version", short: "print the version", args: words(0, 0), make: flagless(showVersion)},
+		{
+			use: "which NAME", short: "show the file behind a slash command, its dialect and what it shadows",
+			args: words(1, 1), needs: needWorld, make: whichVerb,
+		},
+		{use: "sandbox", old: a.sandboxVerb},
+		{
+			use: "prompt SUBAGENT", short: "show the composed prompt of a subagent and its SHA-256", args: words(1, 1),
+			needs: needWorld, make: promptVerb,
+		},
+		{
+			use: "doctor", short: "check the installation: programs, agent CLIs, the workspace and its lock",
+			args: words(0, 0), needs: needWorld, make: flagless(doctor),
+		},
+		{use: "trust", old: a.trustVerb},
+		{use: boundedVerb, old: a.boundedQueryVerb},
 	}
 }
 
@@ -46,7 +113,7 @@ func (a *app) verbs() []verb {
 func (a *app) addVerbs(root *cobra.Command, line []string) {
 	verbs := a.verbs()
 	if len(line) > 0 {
-		i := slices.IndexFunc(verbs, func(v verb) bool { return v.name == line[0] })
+		i := slices.IndexFunc(verbs, func(v verb) bool { return v.name() == line[0] })
 		switch {
 		case i >= 0:
 			verbs = verbs[i : i+1]
@@ -57,6 +124,82 @@ func (a *app) addVerbs(root *cobra.Command, line []string) {
 		}
 	}
 	for _, v := range verbs {
-		root.AddCommand(v.make())
+		root.AddCommand(a.command(v))
+	}
+}
+
+// command makes the command of a verb.
+func (a *app) command(v verb) *cobra.Command {
+	if v.old != nil {
+		return v.old()
+	}
+	cmd := &cobra.Command{Use: v.use, Short: v.short, Args: v.args}
+	var do run
+	if v.make != nil {
+		do = v.make(cmd, a)
+	}
+	if v.verbs != nil {
+		verbs := make([]*cobra.Command, len(v.verbs))
+		for i, one := range v.verbs {
+			verbs[i] = a.command(one)
+		}
+		return group(cmd, verbs...)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		c := call{app: a, ctx: cmd.Context(), args: args}
+		if v.needs&needPerson != 0 {
+			err = a.mayCommand()
+		}
+		switch {
+		case err != nil:
+		case v.needs&needWorkspace != 0:
+			c.w, err = a.workspace(c.ctx)
+		case v.needs&needWorld != 0:
+			c.w, err = a.world(c.ctx)
+		}
+		if err != nil {
+			return err
+		}
+		return do(c)
+	}
+	return cmd
+}
+
+// group makes a verb of verbs: without one of them behind it, it says which there are.
+func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(verbs...)
+	names := make([]string, len(verbs))
+	for i, v := range verbs {
+		names[i] = v.Name()
+	}
+	cmd.Use += " VERB"
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		help := "expected one of " + strings.Join(names, ", ")
+		if len(args) == 0 {
+			return formats.Fail(formats.CodeUsage, help, "missing verb behind %q", cmd.CommandPath())
+		}
+		return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(args[0], names), help), "unknown verb %q behind %q",
+			args[0], cmd.CommandPath())
+	}
+	return cmd
+}
+
+// words refuses a verb with too few or too many words behind it, and shows its usage; a negative most means any number.
+func words(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		n := len(args)
+		help := "usage: " + cmd.UseLine()
+		switch {
+		case n >= least && (most < 0 || n <= most):
+			return nil
+		case n > least:
+			return formats.Fail(formats.CodeUsage, help, "unexpected argument %q", args[max(most, 0)])
+		}
+		expected := count(least, "argument")
+		if most != least {
+			expected = "at least " + expected
+		}
+		return formats.Fail(formats.CodeUsage, help, "expected %s behind %q, got %d", expected, cmd.CommandPath(), n)
 	}
 }

@@ -26,10 +26,10 @@ func TestVerbsAlone(t *testing.T) {
 		return b.String()
 	}
 	for _, v := range newApp(stdio{}, func(string) string { return "" }).verbs() {
-		t.Run(v.name, func(t *testing.T) {
+		t.Run(v.name(), func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(help(t, v.name), help(t, v.name, v.name)); diff != "" {
-				t.Errorf("the help of %s alone differs (-among all +alone):\n%s", v.name, diff)
+			if diff := cmp.Diff(help(t, v.name()), help(t, v.name(), v.name())); diff != "" {
+				t.Errorf("the help of %s alone differs (-among all +alone):\n%s", v.name(), diff)
 			}
 		})
 	}

@@ -20,6 +20,8 @@ import (
 	"github.com/google/uuid"
 
 	"tercet/commands"
+	"tercet/commands/compile"
+	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/config"
 	"tercet/internal/dialect"
@@ -326,6 +328,33 @@ func (w *world) rescan() error {
 	w.catalog.Entries = nil
 	for _, e := range table.Commands() {
 		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{Name: e.Name, File: e.File, Source: e.Source})
+	}
+	return nil
+}
+
+// facts tells what one call of a subagent may cost.
+func (w *world) facts(name string) outline.Facts {
+	def, agent, ok := w.set.Lookup(name, "")
+	if !ok {
+		return outline.Facts{}
+	}
+	f := outline.Facts{Free: def.Info.Builtin, Cost: def.Limits.Cost}
+	if flow, ok := agent.(countedFlow); ok {
+		if prog, err := flow.Program(); err == nil {
+			f.Program = prog
+		}
+		return f
+	}
+	if wanted := w.wanted(def.Info); len(def.Argv) == 0 && len(wanted) == 1 && cmp.Or(wanted[0], runnerOffline) == runnerOffline {
+		f.Free = true
+	}
+	return f
+}
+
+// admit refuses a program that may use more than the flags allow.
+func (w *world) admit(p *compile.Program) error {
+	if most := w.app.flags.max; most != (outline.Ceiling{}) {
+		return most.Admit(p.Name, outline.BoundOf(p, w.facts).Worst)
 	}
 	return nil
 }

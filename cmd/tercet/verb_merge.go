@@ -1,0 +1,111 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/state"
+)
+
+// stateMerge takes one side, or both, of a file with conflict markers: of state.json itself, or of another file, whose
+// merge is printed.
+func stateMerge(cmd *cobra.Command, _ *app) run {
+	f := cmd.Flags()
+	sides := map[state.Resolution]*bool{
+		state.ResolveOurs:   f.Bool("ours", false, "take our side"),
+		state.ResolveTheirs: f.Bool("theirs", false, "take their side"),
+		state.ResolveUnion: f.Bool("union", false,
+			"merge both by task and field; where both changed one field, the later update counts"),
+	}
+	return func(c call) error {
+		how, sum := state.ResolveNone, 0
+		for side, on := range sides {
+			if *on {
+				how = side
+				sum++
+			}
+		}
+		if sum != 1 {
+			return usage("expected one of --ours, --theirs and --union, got %s", []string{"none", "", "two", "two"}[sum])
+		}
+		if len(c.args) == 1 {
+			src, err := c.input(c.args[0])
+			if err != nil {
+				return err
+			}
+			m, err := state.Unmark(c.args[0], src, how)
+			if err == nil {
+				c.term.raw(m.Data)
+			}
+			return err
+		}
+		if err := c.mayCommand(); err != nil {
+			return err
+		}
+		w, err := c.workspace(c.ctx)
+		if err != nil {
+			return err
+		}
+		res, err := w.manager.ResolveMerge(c.ctx, how)
+		c.term.warnings(res.Warnings)
+		if err == nil {
+			c.term.note("merged, serial %d", res.Serial)
+		}
+		return err
+	}
+}
+
+// stateMergeDriver is what git calls for a file that both branches changed. Like every driver it leaves its result in OURS
+// and ends with 1 if a person has to look.
+func stateMergeDriver(cmd *cobra.Command, _ *app) run {
+	cmd.Long = `merge-driver is called by git with the three versions of state.json, archive/state.json or TODO.md. It merges by task number
+and by field, gives new tasks of the other branch whose number is taken a new one, and leaves the result in OURS. Install it with:
+
+  tercet init --merge-driver
+  git config merge.tercet.driver 'tercet state merge-driver %O %A %B %P'`
+	return func(c call) error {
+		var text [3][]byte
+		for i := range text {
+			var err error
+			if text[i], err = os.ReadFile(c.args[i]); err != nil {
+				return broken(formats.CodeUsage, c.args[i], err)
+			}
+		}
+		name, ours := formats.Workspace+"/state.json", c.args[1]
+		if len(c.args) == 4 {
+			name = filepath.ToSlash(c.args[3])
+		}
+		if filepath.Base(name) == "TODO.md" {
+			out, ok := state.MergeTodo(text[0], text[1], text[2])
+			if !ok {
+				c.term.say(name + ": both sides were edited by hand; ours is kept, look at theirs with git")
+				return shown{1}
+			}
+			return replace(ours, out)
+		}
+		m, err := state.Merge(state.Sources{
+			Name: name, Base: text[0], Ours: text[1], Theirs: text[2], Keep: strings.Contains(name, "archive/"),
+		}, state.ResolveNone)
+		if err != nil {
+			return err
+		}
+		for old, now := range m.Renumbered {
+			c.term.note("%s: task %d of their side is task %d now", name, old, now)
+		}
+		if err := replace(ours, m.Data); err != nil {
+			return err
+		}
+		for _, one := range m.Conflicts {
+			c.term.say(name + ": " + one.String())
+		}
+		if len(m.Conflicts) > 0 {
+			c.term.help("take one side, or both: tercet state merge --ours, --theirs or --union")
+			return shown{1}
+		}
+		return nil
+	}
+}
