@@ -12,35 +12,26 @@ type Runner interface {
 	RunCommand(ctx context.Context, in formats.Invocation) (formats.Return, error)
 }
 
-// Orchestrator is layer 1: it routes a line and hands it to the layer of commands. All fields must be set.
+// Orchestrator is layer 1: it hands a line that was routed to the layer of commands. All fields must be set.
 type Orchestrator struct {
-	Table  *Table
 	Runner Runner
 	Trace  trace.Sink
-	// NewRun gives the id of the session and a fresh id of a run. It is called for routed lines only.
+	// NewRun gives the id of the session and a fresh id of a run.
 	NewRun func() (session, run string)
 }
 
-// Options are what stands before the slash and concerns the run as a whole.
-type Options struct {
-	DryRun bool // nothing is written, delegates are stubbed
-}
-
-// Handle routes a line and runs its command. The return is the command's own, untouched.
-func (o *Orchestrator) Handle(ctx context.Context, l Line, opt Options) (formats.Return, error) {
-	if o.Table == nil || o.Runner == nil || o.Trace == nil || o.NewRun == nil {
-		return formats.Return{}, &formats.Failure{Code: formats.CodeBug, Message: "expected an orchestrator with table, runner, trace and ids, got one without"}
+// Handle runs the command that a line was routed to; a dry run writes nothing and stubs its delegates. The return is the
+// command's own, untouched.
+func (o *Orchestrator) Handle(ctx context.Context, l Line, r Route, dryRun bool) (formats.Return, error) {
+	if o.Runner == nil || o.Trace == nil || o.NewRun == nil {
+		return formats.Return{}, formats.Fail(formats.CodeBug, "",
+			"expected an orchestrator with runner, trace and ids, got one without")
 	}
 	line := l.text()
-	r, err := o.Table.Route(l)
-	if err != nil {
-		o.Trace.Emit(trace.Event{Kind: trace.Route, Path: []string{name}, Outcome: "unknown", Message: err.Error(), Attrs: map[string]any{"line": line}})
-		return formats.Return{}, err
-	}
 	depth := formats.CommandDepth()
 	in := formats.Invocation{
 		Name: r.Name, File: r.File, Source: r.Source, Raw: r.Raw, Words: r.Words, Depth: depth,
-		Path: []string{name, "/" + r.Name}, Line: line, DryRun: opt.DryRun,
+		Path: []string{name, "/" + r.Name}, Line: line, DryRun: dryRun,
 	}
 	in.Session, in.Run = o.NewRun()
 	attrs := map[string]any{"line": line, "file": r.File, "source": r.Source, "session_id": in.Session}
@@ -51,7 +42,8 @@ func (o *Orchestrator) Handle(ctx context.Context, l Line, opt Options) (formats
 		attrs["dialect"] = r.Dialect
 	}
 	o.Trace.Emit(trace.Event{
-		Run: in.Run, Kind: trace.Route, Name: r.Name, FromDepth: formats.Depth{}.Int(), ToDepth: depth.Int(), Path: in.Path, Outcome: "routed", Attrs: attrs,
+		Run: in.Run, Kind: trace.Route, Name: r.Name, FromDepth: formats.Depth{}.Int(), ToDepth: depth.Int(), Path: in.Path,
+		Outcome: "routed", Attrs: attrs,
 	})
 	return o.Runner.RunCommand(ctx, in)
 }

@@ -286,8 +286,13 @@ func TestHandle(t *testing.T) {
 	t.Parallel()
 	var got formats.Invocation
 	var events []trace.Event
+	table := scan(t, nil, router.Source{Name: "project", FS: tree("plan.md")}, library())
+	line := router.Line{Words: []string{"/plan", "196", `a "b`}}
+	route, err := table.Route(line)
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := &router.Orchestrator{
-		Table: scan(t, nil, router.Source{Name: "project", FS: tree("plan.md")}, library()),
 		Runner: runner(func(_ context.Context, in formats.Invocation) (formats.Return, error) {
 			got = in
 			return formats.Return{Status: formats.StatusPartial, Summary: "as it came"}, nil
@@ -295,7 +300,7 @@ func TestHandle(t *testing.T) {
 		Trace:  trace.Func(func(e trace.Event) { events = append(events, e) }),
 		NewRun: func() (string, string) { return "sess_1_abcdef", "r1" },
 	}
-	ret, err := o.Handle(t.Context(), router.Line{Words: []string{"/plan", "196", `a "b`}}, router.Options{DryRun: true})
+	ret, err := o.Handle(t.Context(), line, route, true)
 	if err != nil {
 		t.Fatalf("Handle = %v, want no error", err)
 	}
@@ -313,15 +318,11 @@ func TestHandle(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(formats.Depth{})); diff != "" {
 		t.Errorf("invocation differs (-want +got):\n%s", diff)
 	}
-	if _, err := o.Handle(t.Context(), router.Line{Raw: "/plna 196"}, router.Options{}); formats.CodeOf(err) != formats.CodeUsage {
-		t.Errorf("Handle(/plna) = %v, want an error of code USAGE", err)
-	}
 	wantEvents := []trace.Event{
 		{
 			Run: "r1", Kind: trace.Route, Name: "plan", FromDepth: 0, ToDepth: 1, Path: []string{"router", "/plan"}, Outcome: "routed",
 			Attrs: map[string]any{"line": want.Line, "file": "plan.md", "source": "project", "session_id": "sess_1_abcdef", "shadows": []string{"library/plan.md"}},
 		},
-		{Kind: trace.Route, Path: []string{"router"}, Outcome: "unknown", Message: "unknown command '/plna'", Attrs: map[string]any{"line": "/plna 196"}},
 	}
 	if diff := cmp.Diff(wantEvents, events); diff != "" {
 		t.Errorf("events differ (-want +got):\n%s", diff)
@@ -331,18 +332,17 @@ func TestHandle(t *testing.T) {
 func TestHandleGivesErrorsOfTheRunner(t *testing.T) {
 	t.Parallel()
 	o := &router.Orchestrator{
-		Table: scan(t, nil, library()),
 		Runner: runner(func(context.Context, formats.Invocation) (formats.Return, error) {
 			return formats.Return{}, fs.ErrPermission
 		}),
 		Trace:  trace.Discard{},
 		NewRun: func() (string, string) { return "s", "r" },
 	}
-	if _, err := o.Handle(t.Context(), router.Line{Raw: "/plan"}, router.Options{}); !errors.Is(err, fs.ErrPermission) {
+	if _, err := o.Handle(t.Context(), router.Line{Raw: "/plan"}, router.Route{Name: "plan"}, false); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("Handle = %v, want %v", err, fs.ErrPermission)
 	}
 	o.Trace = nil
-	if _, err := o.Handle(t.Context(), router.Line{Raw: "/plan"}, router.Options{}); formats.CodeOf(err) != formats.CodeBug {
+	if _, err := o.Handle(t.Context(), router.Line{Raw: "/plan"}, router.Route{Name: "plan"}, false); formats.CodeOf(err) != formats.CodeBug {
 		t.Errorf("Handle without a trace = %v, want an error of code BUG", err)
 	}
 }

@@ -134,7 +134,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if err := w.trustFirst(ctx, route); err != nil {
 		return err
 	}
-	ret, err := w.handle(ctx, line, route.Name)
+	ret, err := w.handle(ctx, line, route)
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Fault == argspec.UnknownFlag && use.Got == "--help" {
 		return w.explainCommand(route) // behind other words, where it is no part of a text
 	}

@@ -20,18 +20,15 @@ import (
 	"tercet/state"
 )
 
-// handle routes one line through the orchestrator.
-func (w *world) handle(ctx context.Context, line router.Line, name string) (formats.Return, error) {
-	if err := w.app.mayCommand(); err != nil {
-		return formats.Return{}, err
-	}
-	if w.reader == nil && name != "help" {
+// handle runs the command that a line was routed to.
+func (w *world) handle(ctx context.Context, line router.Line, r router.Route) (formats.Return, error) {
+	if w.reader == nil && r.Name != "help" {
 		return formats.Return{}, noWorkspace()
 	}
 	o := router.Orchestrator{
-		Table: w.table, Runner: w.library, Trace: w.sink, NewRun: func() (string, string) { return w.app.sessionID(), newRunID() },
+		Runner: w.library, Trace: w.sink, NewRun: func() (string, string) { return w.app.sessionID(), newRunID() },
 	}
-	ret, err := o.Handle(ctx, line, router.Options{DryRun: w.app.flags.dryRun})
+	ret, err := o.Handle(ctx, line, r, w.app.flags.dryRun)
 	if cerr := w.sink.end(); cerr != nil {
 		w.app.term.note("warning: trace: %s", cerr)
 	}
