@@ -19,9 +19,6 @@ import (
 	"tercet/subagents/sandbox/classify"
 )
 
-// sandboxWord makes this program put itself within bounds and become another. Only the program says it.
-const sandboxWord = "__sandbox"
-
 // walls are what a probe saw at work, once a process, and what was said about them.
 type walls struct {
 	mu     sync.Mutex

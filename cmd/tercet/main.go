@@ -7,10 +7,14 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"tercet/internal/proc"
+	"tercet/subagents/sandbox"
 )
 
 func main() { os.Exit(start()) }
@@ -32,6 +36,37 @@ func start() int {
 		}
 	}()
 	return a.run(os.Args[1:]) // signals are taken until the process ends
+}
+
+// childWord makes this program the supervisor of a child, sandboxWord makes it put itself within bounds and become another.
+// Only the program says them.
+const (
+	childWord   = "__child"
+	sandboxWord = "__sandbox"
+)
+
+// inner does what this program asks of itself. No flag is parsed and nothing is read for it.
+func inner(args []string) (code int, ok bool) {
+	if len(args) < 2 {
+		return 0, false
+	}
+	switch args[1] {
+	case childWord:
+		return proc.Supervise(args[2:], os.Environ()), true
+	case sandboxWord:
+		fmt.Fprintln(os.Stderr, "tercet:", sandbox.Enter(args[2:], os.Environ()))
+		return 126, true
+	}
+	return 0, false
+}
+
+// supervisor is what stands before the words of a child; empty if this program cannot be found, and then it has none.
+func supervisor() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{self, childWord}
 }
 
 // stdio are the three streams of the process.

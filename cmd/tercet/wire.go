@@ -174,10 +174,31 @@ func (w *world) startProcesses() error {
 	env = append(env, "TERCET_ROOT="+w.dir)
 	var err error
 	w.starter, err = proc.NewStarter(proc.Starter{
-		Allow: w.allow, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.recordChild,
+		Allow: w.allow, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.children().Record,
 	})
 	w.auto = &agentcli.Auto{Starter: w.starter}
 	return err
+}
+
+// children is where the children that run are recorded, in a workspace.
+func (w *world) children() proc.Register {
+	r := proc.Register{Dir: formats.Workspace + "/runs/children", Tell: func(line string) { w.app.term.note("%s", line) }}
+	if w.has {
+		r.Root = w.root
+	}
+	return r
+}
+
+// sweep ends what processes of this program left behind that were killed. A record that came with a repository ends nothing,
+// and nothing is written before trust.
+func (w *world) sweep(ctx context.Context) {
+	children := w.children()
+	if w.app.insideRun() || children.Empty() {
+		return
+	}
+	if v, err := w.trust(); err == nil && v.by != "" {
+		children.Sweep(func(c proc.Started) { w.sweepContainer(ctx, c.After) })
+	}
 }
 
 func (w *world) git(dir string) *git.Repo { return &git.Repo{Starter: w.starter, Dir: dir} }
