@@ -99,7 +99,6 @@ func (d *draft) create(op Op, n NewTask) error {
 	}
 	d.next++
 	d.created = append(d.created, t)
-	d.owned[t] = true
 	d.numbers = append(d.numbers, t.Number)
 	d.verdict(op, t, "", true)
 	return nil

@@ -35,7 +35,7 @@ func readArchive(cfg Config, real string) (*document, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, ioFailure("reading", archiveFile, err)
 	}
-	doc, err := parseDocument(archiveFile, src, nil)
+	doc, err := parseDocument(archiveFile, src)
 	return doc, info, err
 }
 
@@ -65,7 +65,7 @@ func (s *session) intoArchive(d *draft, line auditLine) error {
 
 // writeArchive commits a draft of the archive.
 func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
-	doc, data, err := a.render(a.base.Serial + 1)
+	data, err := a.render(a.base.Serial + 1)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 	if err := atomicfile.Sweep(s.cfg.Root, dir, path.Base(s.archiveReal)); err != nil {
 		return ioFailure("cleaning", dir, err)
 	}
-	line.File, line.Pre, line.Post, line.Undo = archiveFile, "", doc.sha, nil
+	line.File, line.Pre, line.Post, line.Undo = archiveFile, "", digest(data), nil
 	line.Added, line.Removed = line.Removed, line.Added
 	if old != nil {
 		line.Pre = old.sha
@@ -122,8 +122,8 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 	}
 	d := newDraft(s.cfg, s.doc, Tx{}, s.archived)
 	line := auditLine{
-		Serial: s.serial + 1, Txn: cause.Txn, Kind: lineWrite, File: stateFile, Move: direction, Time: stamp(s.now),
-		Session: cause.Session, Run: cause.Run, Pre: s.doc.sha, Verdicts: cause.Verdicts,
+		about:  about{Txn: cause.Txn, Session: cause.Session, Run: cause.Run, Verdicts: cause.Verdicts},
+		Serial: s.serial + 1, Kind: lineWrite, File: stateFile, Move: direction, Time: stamp(s.now), Pre: s.doc.sha,
 	}
 	var numbers []int
 	for i := range s.doc.Tasks {
@@ -147,21 +147,18 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 		return s.outOfArchive(line)
 	}
 	line.Removed = numbers
-	doc, data, err := d.render(line.Serial)
+	data, err := d.render(line.Serial)
 	if err != nil {
 		return err
 	}
-	line.Post, line.Undo = doc.sha, boundedUndo(d.undo)
+	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
 	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
 		return err
 	}
-	info, err := s.cfg.Root.Stat(s.real)
-	if err != nil {
-		return ioFailure("reading", stateFile, err)
-	}
-	s.m.cache.Store(doc)
-	s.doc, s.serial, s.info = doc, line.Serial, info
-	return nil
+	warnings := s.warnings
+	err = s.read()
+	s.warnings = warnings
+	return err
 }
 
 // bothPlaces reports a task that is active and archived with different content.

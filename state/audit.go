@@ -11,7 +11,7 @@ import (
 const (
 	lineInit     = "init"     // the state was made
 	lineWrite    = "write"    // a transaction, written before its file is renamed into place
-	lineGroup    = "group"    // several transactions of one process that shared one write
+	lineGroup    = "group"    // several transactions that shared one write, in logs of earlier versions
 	lineAborted  = "aborted"  // the write announced by the line with the same txn and file did not happen
 	lineExternal = "external" // a change from outside was taken over
 	lineAdopted  = "adopted"  // the same, accepted by a person
@@ -28,32 +28,27 @@ const (
 
 // auditLine is one line of audit.jsonl.
 type auditLine struct {
-	Serial       uint64
-	Txn          string
-	Kind         string
-	File         string // relative to the project root
-	Move         string // direction of a move of two files, empty for other writes
-	Time         string
-	Session, Run string
-	Force        bool
-	Ops          []any
-	Numbers      []int // tasks made
-	Added        []int // numbers that came into the file
-	Removed      []int // numbers that left the file
-	Verdicts     []Verdict
-	Group        []member     // the transactions that shared the write, of a group and of its abort
-	Segment      int          // how many segments stand before this file, of a rotated line
-	Undo         []jsonx.Edit // what turns the file after the write into the one before it; nil if it is not known
-	Pre, Post    string       // sha256 of the file before and after
-	Prev         string       // sha256 of the line before
+	about
+	Serial  uint64
+	Kind    string
+	File    string // relative to the project root
+	Move    string // direction of a move of two files, empty for other writes
+	Time    string
+	Added   []int        // numbers that came into the file
+	Removed []int        // numbers that left the file
+	Group   []about      // the transactions of a group
+	Segment int          // how many segments stand before this file, of a rotated line
+	Undo    []jsonx.Edit // what turns the file after the write into the one before it; nil if it is not known
+	// Pre and Post are the sha256 of the file before and after, Prev is that of the line before.
+	Pre, Post, Prev string
 }
 
-// member is one transaction of a group.
-type member struct {
+// about is what a line says of its transaction.
+type about struct {
 	Txn, Session, Run string
 	Force             bool
 	Ops               []any
-	Numbers           []int
+	Numbers           []int // tasks made
 	Verdicts          []Verdict
 }
 
@@ -62,36 +57,20 @@ func (l *auditLine) announces() bool {
 	return l.Kind == lineWrite || l.Kind == lineGroup || l.Kind == lineRestored || l.Kind == lineMerged
 }
 
-// txns lists the transactions of the line.
-func (l *auditLine) txns() []string {
+// parts gives the line as one line for each of its transactions.
+func (l *auditLine) parts() []auditLine {
 	if len(l.Group) == 0 {
-		if l.Txn == "" {
-			return nil
-		}
-		return []string{l.Txn}
+		return []auditLine{*l}
 	}
-	out := make([]string, len(l.Group))
-	for i := range l.Group {
-		out[i] = l.Group[i].Txn
+	out := make([]auditLine, len(l.Group))
+	for i, one := range l.Group {
+		out[i] = *l
+		out[i].about, out[i].Group = one, nil
+		if l.Kind == lineGroup {
+			out[i].Kind = lineWrite
+		}
 	}
 	return out
-}
-
-// member gives one transaction of the line as a line of its own.
-func (l *auditLine) member(txn string) (auditLine, bool) {
-	if len(l.Group) == 0 {
-		return *l, l.Txn == txn
-	}
-	for _, m := range l.Group {
-		if m.Txn == txn {
-			out := *l
-			out.Group = nil
-			out.Txn, out.Session, out.Run, out.Force = m.Txn, m.Session, m.Run, m.Force
-			out.Ops, out.Numbers, out.Verdicts = m.Ops, m.Numbers, m.Verdicts
-			return out, true
-		}
-	}
-	return auditLine{}, false
 }
 
 func (l *auditLine) encode() ([]byte, error) {
@@ -117,13 +96,6 @@ func (l *auditLine) encode() ([]byte, error) {
 	if len(l.Verdicts) > 0 {
 		o.Set("verdicts", verdictObjects(l.Verdicts))
 	}
-	if len(l.Group) > 0 {
-		list := make([]any, len(l.Group))
-		for i := range l.Group {
-			list[i] = l.Group[i].object(l.Kind == lineAborted)
-		}
-		o.Set("group", list)
-	}
 	if l.Segment > 0 {
 		o.Set("segment", l.Segment)
 	}
@@ -141,26 +113,10 @@ func (l *auditLine) encode() ([]byte, error) {
 func verdictObjects(list []Verdict) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
-		out[i] = new(jsonx.Object).Set("op", v.Op).Set("task", v.Task).Set("from", v.From.String()).Set("to", v.To.String()).Set("changed", v.Changed)
+		out[i] = new(jsonx.Object).Set("op", v.Op).Set("task", v.Task).
+			Set("from", v.From.String()).Set("to", v.To.String()).Set("changed", v.Changed)
 	}
 	return out
-}
-
-// object gives a member as a line holds it; of an aborted one the id is enough.
-func (m *member) object(idOnly bool) *jsonx.Object {
-	o := new(jsonx.Object).Set("txn", m.Txn)
-	if idOnly {
-		return o
-	}
-	o.Set("session_id", m.Session).Set("run", m.Run)
-	if m.Force {
-		o.Set("force", true)
-	}
-	o.Set("ops", m.Ops)
-	if len(m.Numbers) > 0 {
-		o.Set("numbers", ints(m.Numbers))
-	}
-	return o.Set("verdicts", verdictObjects(m.Verdicts))
 }
 
 func decodeLine(src []byte) (auditLine, error) {
@@ -173,15 +129,14 @@ func decodeLine(src []byte) (auditLine, error) {
 		return auditLine{}, errors.New("expected a line with serial and kind")
 	}
 	segment, _ := v.Get("segment").Int() // absent is zero
-	one := decodeMember(v)
 	l := auditLine{
-		Serial: uint64(serial), Txn: one.Txn, Kind: textOf(v, "kind"), File: textOf(v, "file"), Move: textOf(v, "move"), Time: textOf(v, "time"),
-		Session: one.Session, Run: one.Run, Force: one.Force, Ops: one.Ops, Numbers: one.Numbers, Verdicts: one.Verdicts,
-		Added: intsOf(v, "added"), Removed: intsOf(v, "removed"), Segment: int(segment), Pre: textOf(v, "pre"), Post: textOf(v, "post"), Prev: textOf(v, "prev"),
+		about: decodeAbout(v), Serial: uint64(serial), Kind: textOf(v, "kind"), File: textOf(v, "file"),
+		Move: textOf(v, "move"), Time: textOf(v, "time"), Added: intsOf(v, "added"), Removed: intsOf(v, "removed"),
+		Segment: int(segment), Pre: textOf(v, "pre"), Post: textOf(v, "post"), Prev: textOf(v, "prev"),
 	}
 	if a := v.Get("group"); a.Is(jsonx.Array) {
 		for _, e := range a.Elems {
-			l.Group = append(l.Group, decodeMember(e))
+			l.Group = append(l.Group, decodeAbout(e))
 		}
 	}
 	if a := v.Get("undo"); a.Is(jsonx.Array) {
@@ -217,9 +172,11 @@ func intsOf(v *jsonx.Value, key string) []int {
 	return out
 }
 
-func decodeMember(v *jsonx.Value) member {
+func decodeAbout(v *jsonx.Value) about {
 	force, _ := v.Get("force").Bool() // absent is false
-	m := member{Txn: textOf(v, "txn"), Session: textOf(v, "session_id"), Run: textOf(v, "run"), Force: force, Numbers: intsOf(v, "numbers")}
+	m := about{
+		Txn: textOf(v, "txn"), Session: textOf(v, "session_id"), Run: textOf(v, "run"), Force: force, Numbers: intsOf(v, "numbers"),
+	}
 	if a := v.Get("ops"); a.Is(jsonx.Array) {
 		for _, e := range a.Elems {
 			m.Ops = append(m.Ops, e.Any())
@@ -227,15 +184,13 @@ func decodeMember(v *jsonx.Value) member {
 	}
 	if a := v.Get("verdicts"); a.Is(jsonx.Array) {
 		for _, e := range a.Elems {
-			m.Verdicts = append(m.Verdicts, decodeVerdict(e))
+			task, _ := e.Get("task").Int()    // absent is zero
+			did, _ := e.Get("changed").Bool() // absent is false
+			m.Verdicts = append(m.Verdicts, Verdict{
+				Op: textOf(e, "op"), Task: int(task), From: formats.TaskStatus(textOf(e, "from")),
+				To: formats.TaskStatus(textOf(e, "to")), Changed: did,
+			})
 		}
 	}
 	return m
-}
-
-func decodeVerdict(v *jsonx.Value) Verdict {
-	op, from, to := textOf(v, "op"), textOf(v, "from"), textOf(v, "to")
-	task, _ := v.Get("task").Int()    // absent is zero
-	did, _ := v.Get("changed").Bool() // absent is false
-	return Verdict{Op: op, Task: int(task), From: formats.TaskStatus(from), To: formats.TaskStatus(to), Changed: did}
 }

@@ -3,7 +3,6 @@ package state
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
@@ -12,255 +11,82 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// auditLog is what this process knows of audit.jsonl. It is used only while the lock of the state is held; a later use reads
-// what other processes appended since.
+// auditLog is audit.jsonl as one hold of the lock found it, and what was appended since.
 type auditLog struct {
-	root   *os.Root
-	there  bool // the file exists
-	info   fs.FileInfo
-	size   int64 // how much of the file has been read: whole, sound lines
-	last   auditLine
-	sha    string // of the last line
-	lastAt int64  // where the last line begins
-	high   uint64 // the highest serial seen
-	lines  int
-	txns   map[string]span // transactions that happened
-	// from is where the part begins that was read: the head of a long log is read when a transaction is looked for that the
-	// rest does not hold. undone are the transactions of the head that the rest says did not happen.
-	from   int64
-	undone map[string]bool
-	// segments is how many files the log before this one was moved into; index holds, for each, the sorted hashes of its
-	// transactions, read when they are first asked for.
+	root  *os.Root
+	there bool   // the file exists
+	data  []byte // whole, sound lines
+	last  auditLine
+	sha   string // of the last line
+	high  uint64 // the highest serial seen
+	// segments is how many files the log before this one was moved into.
 	segments int
-	index    [][]uint64
-	// lastState is the last line about state.json, stateAt the count of lines up to it.
-	lastState auditLine
-	stateAt   int
+	// state is the last line about state.json; current tells that no other line follows it.
+	state   auditLine
+	current bool
 }
 
-// span is where a line lies.
-type span struct{ start, end int64 }
-
-// refresh reads what is new. A torn last line, which a crash leaves before its write began, is cut off.
-func (a *auditLog) refresh() error {
-	info, err := a.root.Stat(auditFile)
+// readAudit reads the log. A torn last line, which a crash leaves before its write began, is cut off. Only the last line and
+// the last one about state.json are decoded in full; of the others the beginning is enough.
+func readAudit(root *os.Root) (*auditLog, error) {
+	a := &auditLog{root: root}
+	data, err := readFile(root, auditFile, maxAudit)
 	if errors.Is(err, fs.ErrNotExist) {
-		*a = auditLog{root: a.root, txns: map[string]span{}}
-		return nil
+		return a, nil
 	}
 	if err != nil {
-		return ioFailure("reading", auditFile, err)
+		return nil, ioFailure("reading", auditFile, err)
 	}
-	if a.info != nil && os.SameFile(a.info, info) && info.Size() == a.size {
-		return nil
-	}
-	if a.info == nil || !os.SameFile(a.info, info) || info.Size() < a.size {
-		*a = auditLog{root: a.root, txns: map[string]span{}}
-		if err := a.begin(info); err != nil {
-			return ioFailure("reading", auditFile, err)
-		}
-	}
-	at := a.size
-	if a.sha != "" {
-		at = a.lastAt
-	}
-	data, err := a.part(at, -1)
-	if err != nil {
-		return ioFailure("reading", auditFile, err)
-	}
-	if known := int(a.size - at); known > 0 {
-		// The same file, but not the same line: it was put back from outside, so that nothing read so far counts.
-		if known > len(data) || data[known-1] != '\n' || digest(data[:known-1]) != a.sha {
-			*a = auditLog{root: a.root, txns: map[string]span{}}
-			return a.refresh()
-		}
-		data = data[known:]
-	}
-	a.there, a.info = true, info
-	return a.read(data)
-}
-
-// auditTail is how much of the end of a log is read that is longer: it holds the last lines. What they leave open is asked of
-// the rest, so that the first write of a process takes as long with a long log as with a short one.
-const auditTail = 64 << 10
-
-// begin finds where in a log that nothing is known of the reading may begin, and takes what its first line says. A tail
-// that does not tell the last line about the state is too short.
-func (a *auditLog) begin(info fs.FileInfo) error {
-	if !info.Mode().IsRegular() || info.Size() <= 2*auditTail {
-		return nil
-	}
-	at := info.Size() - auditTail
-	data, err := a.part(at, -1)
-	if err != nil {
-		return err
-	}
-	cut := bytes.IndexByte(data, '\n') + 1
-	if cut == 0 || !tellsState(data[cut:]) {
-		return nil
-	}
-	head, err := a.part(0, auditTail)
-	if err != nil {
-		return err
-	}
-	first, _, _ := bytes.Cut(head, []byte("\n"))
-	l, ok := quickLine(first)
-	if !ok {
-		if l, err = decodeLine(first); err != nil {
-			return nil //nolint:nilerr // it is no line, or a long one: the log is read from its start
-		}
-	}
-	if l.Kind == lineRotated {
-		a.segments = l.Segment
-	}
-	a.from, a.size, a.high, a.undone = at+int64(cut), at+int64(cut), l.Serial, map[string]bool{}
-	return nil
-}
-
-// tellsState tells whether sound lines in data are about the state.
-func tellsState(data []byte) bool {
-	for len(data) > 0 {
-		line, rest, ended := bytes.Cut(data, []byte("\n"))
-		l, ok := quickLine(line)
-		if !ok || len(rest) == 0 {
-			var err error
-			l, err = decodeLine(line)
-			ok = ended && err == nil
-		}
-		if ok && l.File == stateFile {
-			return true
-		}
-		data = rest
-	}
-	return false
-}
-
-// readHead reads the transactions of the head, which was left out before.
-func (a *auditLog) readHead() error {
-	if a.from == 0 {
-		return nil
-	}
-	data, err := a.part(0, a.from)
-	if err != nil {
-		return ioFailure("reading", auditFile, err)
-	}
-	h := auditLog{root: a.root, txns: map[string]span{}}
-	for raw := range bytes.Lines(data) {
-		line := bytes.TrimSuffix(raw, []byte("\n"))
-		l, ok := quickLine(line)
-		if !ok {
-			l, err = decodeLine(line)
-		}
-		if ok || err == nil {
-			h.note(l, span{h.size, h.size + int64(len(line))})
-		}
-		h.size += int64(len(raw))
-	}
-	for txn, at := range h.txns {
-		if _, later := a.txns[txn]; !later && !a.undone[txn] {
-			a.txns[txn] = at
-		}
-	}
-	a.high, a.lines, a.stateAt = max(a.high, h.high), a.lines+h.lines, a.stateAt+h.lines
-	a.from, a.undone = 0, nil
-	return nil
-}
-
-// part reads the log from an offset on: size bytes, to its end if size is below zero.
-func (a *auditLog) part(from, size int64) (data []byte, err error) {
-	f, err := a.root.Open(auditFile)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size()-from > maxAudit {
-		return nil, fmt.Errorf("expected a regular file of at most %d bytes", maxAudit)
-	}
-	left := max(info.Size()-from, 0)
-	if size >= 0 {
-		left = min(left, size)
-	}
-	data = make([]byte, left)
-	n, err := f.ReadAt(data, from)
-	if n < len(data) {
-		return nil, err
-	}
-	return data, nil
-}
-
-// highestNumber is the highest number of a task that the log says was ever given. It reads every line in full.
-func (a *auditLog) highestNumber() (int, error) {
-	data, err := readFile(a.root, auditFile, maxAudit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, ioFailure("reading", auditFile, err)
-	}
-	highest := 0
-	for line := range bytes.Lines(data) {
-		l, err := decodeLine(bytes.TrimSuffix(line, []byte("\n")))
-		if err != nil {
-			continue // Verify reports lines that cannot be read
-		}
-		for _, n := range append(l.Numbers, l.Added...) {
-			highest = max(highest, n)
-		}
-	}
-	return highest, nil
-}
-
-// read takes the lines in data, which begins at a.size. Only the last line and the last one about state.json are read in
-// full; of the others their beginning is enough.
-func (a *auditLog) read(data []byte) error {
+	a.there = true
 	var state, newest []byte
-	torn := false
-	for len(data) > 0 {
-		line, rest, ended := bytes.Cut(data, []byte("\n"))
+	for rest := data; len(rest) > 0; {
+		line, behind, ended := bytes.Cut(rest, []byte("\n"))
 		l, ok := quickLine(line)
-		if last := len(rest) == 0; last || !ok {
-			var err error
-			l, err = decodeLine(line)
-			if torn = last && (!ended || err != nil); torn {
+		if !ok || len(behind) == 0 {
+			whole, err := decodeLine(line)
+			if len(behind) == 0 && (!ended || err != nil) {
+				if err := atomicfile.Cut(root, auditFile, int64(len(a.data))); err != nil {
+					return nil, ioFailure("cutting the torn last line of", auditFile, err)
+				}
 				break
+			}
+			if err == nil {
+				l = whole
 			}
 		}
 		if l.File == stateFile {
 			state = line
 		}
-		a.note(l, span{a.size, a.size + int64(len(line))})
-		newest, a.lastAt = line, a.size
-		a.size += int64(len(line)) + 1
-		data = rest
+		a.note(l)
+		newest, rest, a.data = line, behind, data[:len(data)-len(behind)]
 	}
-	if newest != nil {
-		a.sha = digest(newest)
-		// Behind a torn line the one before it is the last, of which only the beginning was read.
-		if l, err := decodeLine(newest); torn && err == nil {
-			a.last = l
+	if newest == nil {
+		return a, nil
+	}
+	a.sha = digest(newest)
+	if l, err := decodeLine(newest); err == nil {
+		a.last = l
+	}
+	if state != nil {
+		if a.state, err = decodeLine(state); err != nil {
+			return nil, &formats.Failure{
+				Code: formats.CodeInvalidState, Err: err,
+				Message: "the last line about " + stateFile + " in " + auditFile + " cannot be read",
+			}
 		}
 	}
-	err := a.decodeState(state)
-	if torn {
-		err = errors.Join(err, a.cut())
-	}
-	return err
+	return a, nil
 }
 
-func (a *auditLog) decodeState(line []byte) error {
-	if line == nil {
-		return nil
+// note takes the meaning of a line.
+func (a *auditLog) note(l auditLine) {
+	a.last, a.high, a.current = l, max(a.high, l.Serial), l.File == stateFile
+	if a.current {
+		a.state = l
 	}
-	l, err := decodeLine(line)
-	if err != nil {
-		return &formats.Failure{Code: formats.CodeInvalidState, Message: "the last line about " + stateFile + " in " + auditFile + " cannot be read", Err: err}
+	if l.Kind == lineRotated {
+		a.segments = l.Segment
 	}
-	a.lastState = l
-	return nil
 }
 
 // quickLine reads the beginning of a line as encode writes it, without parsing the rest.
@@ -291,42 +117,18 @@ func quickLine(line []byte) (auditLine, bool) {
 		*field.into = string(rest[:end])
 		rest = rest[end+1:]
 	}
-	// What these lines mean does not stand at their beginning.
-	whole := l.Kind == lineGroup || l.Kind == lineRotated || l.Kind == lineAborted && l.Txn == ""
-	return l, !whole
+	return l, l.Kind != lineRotated // what that one means does not stand at its beginning
 }
 
-// note takes the meaning of a line.
-func (a *auditLog) note(l auditLine, at span) {
-	a.last = l
-	a.lines++
-	a.high = max(a.high, l.Serial)
-	switch l.Kind {
-	case lineWrite, lineGroup:
-		for _, txn := range l.txns() {
-			a.txns[txn] = at
+// highestNumber is the highest number of a task that the log says was ever given.
+func (a *auditLog) highestNumber() int {
+	highest := 0
+	for l := range auditLines(a.data) { // Verify reports lines that cannot be read
+		for _, n := range append(l.Numbers, l.Added...) {
+			highest = max(highest, n)
 		}
-	case lineAborted:
-		for _, txn := range l.txns() {
-			delete(a.txns, txn)
-			if a.from > 0 {
-				a.undone[txn] = true
-			}
-		}
-	case lineRotated:
-		a.segments = l.Segment
 	}
-	if l.File == stateFile {
-		a.lastState, a.stateAt = l, a.lines
-	}
-}
-
-// cut drops what follows the last sound line.
-func (a *auditLog) cut() error {
-	if err := atomicfile.Cut(a.root, auditFile, a.size); err != nil {
-		return ioFailure("cutting the torn last line of", auditFile, err)
-	}
-	return nil
+	return highest
 }
 
 // append writes a line and makes it durable.
@@ -336,56 +138,76 @@ func (a *auditLog) append(l auditLine) error {
 	if err != nil {
 		return &formats.Failure{Code: formats.CodeBug, Message: "encoding an audit line", Err: err}
 	}
-	err = atomicfile.Append(a.root, auditFile, append(raw, '\n'), 0)
-	var info fs.FileInfo
-	if err == nil {
-		info, err = a.root.Stat(auditFile)
-	}
-	if err != nil {
-		// What of the line is on disk is not known; the next refresh looks, and the next write cuts a torn line off.
-		a.info = nil
+	// What of the line is on disk after an error is not known: the next reading cuts a torn line off.
+	if err := atomicfile.Append(a.root, auditFile, append(raw, '\n'), 0); err != nil {
 		return ioFailure("writing", auditFile, err)
 	}
-	a.there, a.info = true, info
-	start := a.size
-	a.size += int64(len(raw)) + 1
-	a.sha, a.lastAt = digest(raw), start
-	a.note(l, span{start, a.size - 1})
+	a.there, a.data, a.sha = true, append(append(a.data, raw...), '\n'), digest(raw)
+	a.note(l)
 	return nil
 }
 
-// answer gives the result of a transaction that the log holds.
+// answer gives the result of a transaction that the log or one of its segments holds.
 func (a *auditLog) answer(txn string) (Result, bool, error) {
-	at, ok := a.txns[txn]
-	if !ok && a.from > 0 {
-		if err := a.readHead(); err != nil {
+	l := findTxn(a.data, txn)
+	for n := a.segments; l == nil && n > 0; n-- {
+		index, err := segmentIndex(a.root, n)
+		if err != nil {
 			return Result{}, false, err
 		}
-		at, ok = a.txns[txn]
+		if !index.holds(txn) {
+			continue
+		}
+		data, err := readFile(a.root, segmentName(n), maxAudit)
+		if err != nil {
+			return Result{}, false, ioFailure("reading", segmentName(n), err)
+		}
+		l = findTxn(data, txn)
 	}
-	if !ok {
-		return a.answerOld(txn)
+	if l == nil {
+		return Result{}, false, nil
 	}
-	f, err := a.root.Open(auditFile)
-	if err != nil {
-		return Result{}, false, ioFailure("reading", auditFile, err)
-	}
-	raw := make([]byte, at.end-at.start)
-	n, err := f.ReadAt(raw, at.start)
-	if closing := f.Close(); n < len(raw) {
-		return Result{}, false, ioFailure("reading", auditFile, errors.Join(err, closing))
-	}
-	l, err := decodeLine(raw)
-	one, found := l.member(txn)
-	if err != nil || !found {
-		return Result{}, false, &formats.Failure{Code: formats.CodeInvalidState, Message: "the line of transaction " + txn + " in " + auditFile + " cannot be read", Err: err}
-	}
-	return one.result(), true, nil
+	return Result{
+		Serial: l.Serial, Txn: l.Txn, Numbers: l.Numbers, Verdicts: l.Verdicts, Changed: true, Replayed: true,
+	}, true, nil
 }
 
-// result is the answer that the transaction of a line gets when it is asked for again.
-func (l *auditLine) result() Result {
-	return Result{Serial: l.Serial, Txn: l.Txn, Numbers: l.Numbers, Verdicts: l.Verdicts, Changed: true, Replayed: true}
+// findTxn gives the line of a transaction, nil if none of the lines holds one that happened.
+func findTxn(data []byte, txn string) *auditLine {
+	var found *auditLine
+	quoted := []byte(strconv.Quote(txn)) // an id has no character that JSON would write in another way
+	for raw := range bytes.Lines(data) {
+		if !bytes.Contains(raw, quoted) {
+			continue
+		}
+		l, err := decodeLine(bytes.TrimSuffix(raw, []byte("\n")))
+		if err != nil {
+			continue // Verify reports it
+		}
+		for _, one := range l.parts() {
+			switch {
+			case one.Txn != txn:
+			case one.Kind == lineAborted:
+				found = nil
+			case one.Kind == lineWrite:
+				found = &one
+			}
+		}
+	}
+	return found
+}
+
+// lastState gives the last line about state.json, of a log or of its end.
+func lastState(data []byte) auditLine {
+	for len(data) > 0 {
+		data = bytes.TrimSuffix(data, []byte("\n"))
+		start := bytes.LastIndexByte(data, '\n') + 1
+		if l, err := decodeLine(data[start:]); err == nil && l.File == stateFile {
+			return l
+		}
+		data = data[:start]
+	}
+	return auditLine{}
 }
 
 // chainFault walks one file of the log and gives the number of the first line that does not fit the one before it, 0 if
@@ -407,15 +229,4 @@ func chainFault(data []byte, prev string, begins bool) (line int, what, last str
 		data = data[end+1:]
 	}
 	return 0, "", prev
-}
-
-// lastStateLine gives the last line about state.json.
-func lastStateLine(data []byte) auditLine {
-	var out auditLine
-	for line := range bytes.Lines(data) {
-		if l, err := decodeLine(bytes.TrimSuffix(line, []byte("\n"))); err == nil && l.File == stateFile {
-			out = l
-		}
-	}
-	return out
 }

@@ -26,7 +26,7 @@ type change struct {
 // the audit log with a line that says so.
 func (s *session) commit(c change) error {
 	root := s.cfg.Root
-	if err := s.m.audit.append(c.line); err != nil {
+	if err := s.audit.append(c.line); err != nil {
 		return err
 	}
 	err := atomicfile.WriteIn(root, c.real, c.data, atomicfile.Options{Before: func() error {
@@ -53,10 +53,16 @@ func (s *session) abort(line auditLine, sha string) error {
 	if line.File == stateFile && s.doc != nil {
 		serial = s.serial
 	}
-	return s.m.audit.append(auditLine{
-		Serial: serial, Txn: line.Txn, Kind: lineAborted, File: line.File, Move: line.Move, Time: stamp(s.now),
-		Session: line.Session, Run: line.Run, Group: line.Group, Pre: line.Post, Post: sha,
-	})
+	for _, one := range line.parts() {
+		err := s.audit.append(auditLine{
+			about: about{Txn: one.Txn, Session: one.Session, Run: one.Run}, Serial: serial, Kind: lineAborted, File: line.File,
+			Move: line.Move, Time: stamp(s.now), Pre: line.Post, Post: sha,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // backup keeps the state that is about to be replaced: as .bak, and under its serial.
@@ -200,7 +206,7 @@ func newestBackup(cfg Config) (*document, string) {
 	for _, serial := range slices.Backward(list) {
 		name := backupName(serial)
 		if src, err := readFile(cfg.Root, name, maxState); err == nil {
-			if doc, err := parseDocument(name, src, nil); err == nil {
+			if doc, err := parseDocument(name, src); err == nil {
 				return doc, name
 			}
 		}

@@ -19,11 +19,11 @@ type Difference struct {
 // Diff compares two states by task and by field, members that the format does not know among them. Layout and order are
 // no difference.
 func Diff(nameA string, a []byte, nameB string, b []byte) ([]Difference, error) {
-	from, err := parseDocument(nameA, a, nil)
+	from, err := parseDocument(nameA, a)
 	if err != nil {
 		return nil, err
 	}
-	to, err := parseDocument(nameB, b, nil)
+	to, err := parseDocument(nameB, b)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,7 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// draft is a state in the making: a document and what the operations of its transactions change in it. What a transaction
-// that is refused has changed is rolled back; what the ones before it changed stays.
+// draft is a state in the making: a document and what the operations of a transaction change in it.
 type draft struct {
 	cfg  Config
 	now  time.Time
@@ -33,32 +32,9 @@ type draft struct {
 	undo     []jsonx.Edit // what turns it back
 	todo     *todoPlan    // what a sync did with TODO.md, nil for any other transaction
 
-	// What belongs to the transaction that is being applied.
-	numbers  []int
+	numbers  []int // of the tasks made
 	verdicts []Verdict
 	warnings []string
-	owned    map[*formats.Task]bool // copies that it made
-	before   mark
-}
-
-// mark is a draft as it was before a transaction.
-type mark struct {
-	next    int
-	changed map[int]*formats.Task
-	created []*formats.Task
-	renamed map[int]int
-}
-
-// begin starts a transaction on the draft.
-func (d *draft) begin(tx Tx) {
-	d.tx, d.numbers, d.verdicts, d.warnings = tx, nil, nil, nil
-	d.owned = map[*formats.Task]bool{}
-	d.before = mark{d.next, maps.Clone(d.changed), slices.Clone(d.created), maps.Clone(d.renamed)}
-}
-
-// rollback takes back what the transaction did.
-func (d *draft) rollback() {
-	d.next, d.changed, d.created, d.renamed = d.before.next, d.before.changed, d.before.created, d.before.renamed
 }
 
 // restored is a task that comes back from the archive or from another file, with its bytes.
@@ -70,12 +46,10 @@ type restored struct {
 }
 
 func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {
-	d := &draft{cfg: cfg, now: cfg.now(), base: base, archived: archived, next: base.NextNumber, changed: map[int]*formats.Task{}, removed: map[int]bool{}, renamed: map[int]int{}}
-	if top := base.highest(); d.next <= top {
-		d.next = top + 1
+	return &draft{
+		cfg: cfg, now: cfg.now(), tx: tx, base: base, archived: archived, next: max(base.NextNumber, base.highest()+1),
+		changed: map[int]*formats.Task{}, removed: map[int]bool{}, renamed: map[int]int{},
 	}
-	d.begin(tx)
-	return d
 }
 
 func (d *draft) warn(text string) { d.warnings = append(d.warnings, text) }
@@ -127,19 +101,13 @@ func (d *draft) take(number int) (*formats.Task, error) {
 	if l := t.Lease; l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force && !d.cfg.stale(l, d.now) {
 		return nil, &LeaseError{Task: number, Lease: *l}
 	}
-	if d.owned[t] {
-		return t, nil
+	i, there := d.index(number)
+	if !there || d.changed[i] != nil {
+		return t, nil // it is the draft's own
 	}
 	fresh := *t
 	fresh.Artifacts = slices.Clone(t.Artifacts)
-	if i, ok := d.index(number); ok {
-		d.changed[i] = &fresh
-	} else if i := slices.Index(d.created, t); i >= 0 {
-		d.created[i] = &fresh
-	} else {
-		return t, nil // one that came back from the archive stands alone in its transaction
-	}
-	d.owned[&fresh] = true
+	d.changed[i] = &fresh
 	return &fresh, nil
 }
 
@@ -161,20 +129,11 @@ func (d *draft) verdict(op Op, t *formats.Task, from formats.TaskStatus, changed
 
 // dirty tells whether the transaction changed anything.
 func (d *draft) dirty() bool {
-	if len(d.created) > len(d.before.created) || len(d.removed)+len(d.restored) > 0 || d.layout != "" {
+	if len(d.created)+len(d.removed)+len(d.restored) > 0 || d.layout != "" {
 		return true
 	}
-	for i, t := range d.created {
-		if t != d.before.created[i] && !sameTask(t, d.before.created[i]) {
-			return true
-		}
-	}
 	for i, t := range d.changed {
-		old := d.before.changed[i]
-		if old == nil {
-			old = &d.base.Tasks[i]
-		}
-		if t != old && !sameTask(old, t) {
+		if !sameTask(&d.base.Tasks[i], t) {
 			return true
 		}
 	}
@@ -214,19 +173,14 @@ func (d *draft) leaving() []int { return slices.Sorted(maps.Keys(d.removed)) }
 func (d *draft) touched() []*formats.Task {
 	var out []*formats.Task
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
-		if !d.removed[i] && d.owned[d.changed[i]] {
+		if !d.removed[i] {
 			out = append(out, d.changed[i])
 		}
 	}
 	for i := range d.restored {
 		out = append(out, &d.restored[i].task)
 	}
-	for _, t := range d.created {
-		if d.owned[t] {
-			out = append(out, t)
-		}
-	}
-	return out
+	return append(out, d.created...)
 }
 
 // check holds the invariants that the format alone cannot: dependencies and parents exist, and nothing depends on itself.

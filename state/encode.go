@@ -26,11 +26,7 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 	moving := e.relocated(d)
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
 		if !d.removed[i] && !slices.Contains(moving, i) {
-			v, err := d.base.read(i)
-			if err == nil {
-				err = e.change(v, &d.base.Tasks[i], d.changed[i])
-			}
-			if err != nil {
+			if err := e.change(d.base.values[i], &d.base.Tasks[i], d.changed[i]); err != nil {
 				return nil, err
 			}
 		}

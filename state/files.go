@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,7 +25,27 @@ const (
 	maxAudit = 1 << 30
 )
 
-// readFile reads a regular file inside the root. A FIFO or a device is refused before it is opened, because that would wait.
+// openFile opens a regular file inside the root for reading. A FIFO or a device is refused; no opening waits.
+func openFile(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is %s, expected a regular file", name, kindOf(info.Mode()))
+	case info.Size() > limit:
+		err = fmt.Errorf("%s has %d bytes, expected at most %d", name, info.Size(), limit)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// readFile reads a regular file inside the root.
 func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
 	data, _, err := readWith(root, name, limit)
 	return data, err
@@ -33,37 +53,11 @@ func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
 
 // readWith is readFile that gives the identity of the file that was read as well.
 func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.FileInfo, err error) {
-	return readKnown(root, name, limit, nil)
-}
-
-// readKnown is readWith that gives known back, without a copy of its own, if that is what the file holds.
-func readKnown(root *os.Root, name string, limit int64, known []byte) (data []byte, info fs.FileInfo, err error) {
-	if info, err = root.Stat(name); err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%s is %s, expected a regular file", name, kindOf(info.Mode()))
-	}
-	f, err := root.Open(name)
+	f, info, err := openFile(root, name, limit)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if info, err = f.Stat(); err != nil {
-		return nil, nil, err
-	}
-	if info.Size() > limit {
-		return nil, nil, fmt.Errorf("%s has %d bytes, expected at most %d", name, info.Size(), limit)
-	}
-	if known != nil && info.Size() == int64(len(known)) {
-		same, err := holds(f, known)
-		if err != nil || same {
-			return known, info, err
-		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return nil, nil, err
-		}
-	}
 	data = make([]byte, 0, info.Size()+512)
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
@@ -79,24 +73,6 @@ func readKnown(root *os.Root, name string, limit int64, known []byte) (data []by
 		}
 		if len(data) == cap(data) {
 			data = slices.Grow(data, len(data))
-		}
-	}
-}
-
-// holds tells whether a file, read from where it stands, holds these bytes and no more.
-func holds(f *os.File, known []byte) (bool, error) {
-	buf := make([]byte, min(len(known)+1, 64<<10))
-	for {
-		n, err := f.Read(buf)
-		if n > len(known) || !bytes.Equal(buf[:n], known[:n]) {
-			return false, nil
-		}
-		known = known[n:]
-		if errors.Is(err, io.EOF) {
-			return len(known) == 0, nil
-		}
-		if err != nil {
-			return false, err
 		}
 	}
 }

@@ -20,12 +20,10 @@ import (
 // Manager is the one writer of state.json, the archive and the audit log. It is safe for concurrent use; its writes happen
 // one after the other, also between processes.
 type Manager struct {
-	cfg   Config
-	gate  chan struct{} // holds one value while a write runs
-	audit auditLog
-	queue queue                    // transactions that wait for a write
-	cache atomic.Pointer[document] // the state as it was last read or written
-	bare  atomic.Pointer[string]   // sha256 of the body of TODO.md that was last written, if it holds nothing of others
+	cfg  Config
+	gate chan struct{} // holds one value while a write runs
+	// wrote is the state as this manager last wrote it: it spares TODO.md a reading.
+	wrote atomic.Pointer[document]
 }
 
 // NewManager makes the writer of a workspace. Nothing is opened before the first use.
@@ -33,22 +31,71 @@ func NewManager(cfg Config) (*Manager, error) {
 	if err := cfg.check(true); err != nil {
 		return nil, err
 	}
-	return &Manager{cfg: cfg, gate: make(chan struct{}, 1), audit: auditLog{root: cfg.Root}}, nil
+	return &Manager{cfg: cfg, gate: make(chan struct{}, 1)}, nil
 }
 
 // Apply does one transaction: under the lock, all or nothing, durable when it returns. A transaction whose id the audit log
-// holds is not done again but answered from there. A change to what is there already writes nothing. Transactions that wait
-// at the same time share one write; each has its own verdict.
+// holds is not done again but answered from there. A change to what is there already writes nothing.
 func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err
 	}
-	r := &request{ctx: ctx, tx: tx, done: make(chan struct{})}
-	m.wait(r)
-	if r.err != nil && !isNotDurable(r.err) {
-		return Result{Warnings: r.res.Warnings}, r.err
+	var res Result
+	var todo *todoPlan
+	err := m.locked(ctx, tx.Session, false, func(s *session) (err error) {
+		res, todo, err = s.apply(tx)
+		res.Warnings = append(s.warnings, res.Warnings...)
+		return err
+	})
+	if err != nil && !isNotDurable(err) {
+		return Result{Warnings: res.Warnings}, err
 	}
-	return r.res, r.err
+	switch {
+	case todo != nil:
+		res.Warnings = append(res.Warnings, m.renderTodo(ctx, todo.sha)...)
+	case res.Changed && !res.Replayed:
+		res.Warnings = append(res.Warnings, m.renderTodo(ctx, "")...)
+	}
+	return res, err
+}
+
+// apply does a transaction on an open state. The plan is that of a sync.
+func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
+	if !tx.fresh {
+		if res, ok, err := s.audit.answer(tx.ID); ok || err != nil {
+			return res, nil, err
+		}
+	}
+	if want := tx.ExpectedSerial; want != nil && *want != s.serial {
+		return Result{}, nil, &ConflictError{Expected: *want, Got: s.serial}
+	}
+	if op, ok := tx.Ops[0].(SetPhase); ok {
+		res, err := s.setPhase(tx, op)
+		return res, nil, err
+	}
+	d := newDraft(s.cfg, s.doc, tx, s.archived)
+	for _, op := range tx.Ops {
+		if err := d.apply(op); err != nil {
+			return Result{Warnings: d.warnings}, nil, err
+		}
+	}
+	if err := d.check(tx.Ops[len(tx.Ops)-1].name()); err != nil {
+		return Result{Warnings: d.warnings}, nil, err
+	}
+	res := Result{Serial: s.serial, Txn: tx.ID, Numbers: d.numbers, Verdicts: d.verdicts, Warnings: d.warnings}
+	if !d.dirty() {
+		return res, d.todo, nil
+	}
+	if s.doc.NextNumber <= s.doc.highest() {
+		s.warn(fmt.Sprintf("next_number was %d, below the highest task; set to %d", s.doc.NextNumber, d.next))
+	}
+	if s.doc.bom {
+		s.warn("the byte order mark of state.json is left out")
+	}
+	line := s.line(tx)
+	line.Numbers, line.Verdicts = res.Numbers, res.Verdicts
+	res.Changed, res.Serial = true, line.Serial
+	return res, d.todo, s.write(d, line)
 }
 
 func isNotDurable(err error) bool {
@@ -110,15 +157,16 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 		if err != nil {
 			return err
 		}
-		if err := m.audit.refresh(); err != nil {
+		s, err := m.session()
+		if err != nil {
 			return err
 		}
-		s := &session{m: m, cfg: m.cfg, now: m.cfg.now(), real: stateFile}
 		line := auditLine{Serial: doc.Serial, Kind: lineInit, File: stateFile, Time: stamp(s.now), Post: doc.sha}
+		s.real = stateFile
 		if err := s.commit(change{name: stateFile, real: stateFile, data: doc.src, line: line}); err != nil {
 			return err
 		}
-		m.cache.Store(doc)
+		s.keep(doc.Doc, doc.src, doc.sha)
 		return nil
 	})
 	if err != nil && !isNotDurable(err) {
@@ -135,13 +183,13 @@ func emptyState(file, lineage string, next int) (*document, error) {
 	if err != nil {
 		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding an empty state", Err: err}
 	}
-	return parseDocument(file, append(src, '\n'), nil)
+	return parseDocument(file, append(src, '\n'))
 }
 
 // Adopt takes state.json as it is after a change from outside that Apply refuses because tasks are lost.
 func (m *Manager) Adopt(ctx context.Context) (Result, error) {
 	var res Result
-	err := m.lockedWith(ctx, "", true, func(s *session) error {
+	err := m.locked(ctx, "", true, func(s *session) error {
 		res = Result{Serial: s.serial, Warnings: s.warnings}
 		return nil
 	})
@@ -167,8 +215,10 @@ func (m *Manager) NewestBackup() (serial uint64, ok bool) {
 func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 	var res Result
 	err := m.exclusive(ctx, "", func() error {
-		s := &session{m: m, cfg: m.cfg, now: m.cfg.now()}
-		var err error
+		s, err := m.session()
+		if err != nil {
+			return err
+		}
 		res, err = s.restore(serial)
 		return err
 	})
@@ -183,11 +233,10 @@ func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 func (m *Manager) ResolveMerge(ctx context.Context, how Resolution) (Result, error) {
 	var res Result
 	err := m.exclusive(ctx, "", func() error {
-		s := &session{m: m, cfg: m.cfg, now: m.cfg.now()}
-		if err := m.audit.refresh(); err != nil {
+		s, err := m.session()
+		if err != nil {
 			return err
 		}
-		var err error
 		res, err = s.resolve(how)
 		return err
 	})
@@ -211,24 +260,19 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 		return &LockError{Path: short(lockFile), Waited: limit, Holder: l.holder()}
 	}
 	defer func() { <-m.gate }()
-	return m.underLock(ctx, session, fn)
-}
-
-// underLock runs fn as the only writer among all processes; the gate of this one is held.
-func (m *Manager) underLock(ctx context.Context, session string, fn func() error) (err error) {
 	if !canWrite {
 		return &formats.Failure{Code: formats.CodeDenied, Message: "writing the state is not supported on this system"}
 	}
-	l := locker{cfg: m.cfg, file: lockFile, info: infoFile}
+	before := m.wrote.Load()
 	h, err := l.take(ctx, session)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		unlocking := h.release()
-		if c := m.cache.Load(); err == nil && unlocking != nil && c != nil {
+		if now := m.wrote.Load(); err == nil && unlocking != nil && now != before {
 			// What was to be done is done, so that this is no failure of it.
-			err = &NotDurableError{File: stateFile, Serial: c.Serial, Err: unlocking}
+			err = &NotDurableError{File: stateFile, Serial: now.Serial, Err: unlocking}
 			return
 		}
 		err = errors.Join(err, unlocking)
@@ -236,31 +280,29 @@ func (m *Manager) underLock(ctx context.Context, session string, fn func() error
 	return fn()
 }
 
-func (m *Manager) lockedWith(ctx context.Context, id string, adopt bool, fn func(*session) error) error {
+// locked opens the state under the lock and runs fn, again if another program wrote in between.
+func (m *Manager) locked(ctx context.Context, id string, adopt bool, fn func(*session) error) error {
 	return m.exclusive(ctx, id, func() error {
-		return m.retrying(adopt, func(s *session) error {
-			if err := ctx.Err(); err != nil {
+		var warnings []string
+		for try := 1; ; try++ {
+			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return fn(s)
-		})
+			s, err := m.session()
+			if err != nil {
+				return err
+			}
+			s.adopt, s.warnings = adopt, warnings
+			if err := s.open(); err != nil {
+				return err
+			}
+			err = fn(s)
+			if e, ok := errors.AsType[*ConflictError](err); !ok || e.Expected != e.Got || try == maxTries {
+				return err
+			}
+			warnings = s.warnings
+		}
 	})
-}
-
-// retrying opens the state and runs fn, again if another program wrote in between; the lock is held.
-func (m *Manager) retrying(adopt bool, fn func(*session) error) error {
-	var warnings []string
-	for try := 1; ; try++ {
-		s := &session{m: m, cfg: m.cfg, now: m.cfg.now(), adopt: adopt, warnings: warnings}
-		if err := s.open(); err != nil {
-			return err
-		}
-		err := fn(s)
-		if e, ok := errors.AsType[*ConflictError](err); !ok || e.Expected != e.Got || try == maxTries {
-			return err
-		}
-		warnings = s.warnings
-	}
 }
 
 // maxTries bounds how often a write begins again because another program, which does not know the lock, wrote in between.
@@ -268,18 +310,14 @@ const maxTries = 3
 
 // line begins the audit line of a transaction.
 func (s *session) line(tx Tx) auditLine {
-	return auditLine{
-		Serial: s.serial + 1, Txn: tx.ID, Kind: lineWrite, File: stateFile, Time: stamp(s.now), Session: tx.Session, Run: tx.Run,
-		Force: tx.Force, Pre: s.doc.sha, Ops: records(tx.Ops),
+	l := auditLine{
+		about:  about{Txn: tx.ID, Session: tx.Session, Run: tx.Run, Force: tx.Force},
+		Serial: s.serial + 1, Kind: lineWrite, File: stateFile, Time: stamp(s.now), Pre: s.doc.sha,
 	}
-}
-
-func records(ops []Op) []any {
-	out := make([]any, len(ops))
-	for i, op := range ops {
-		out[i] = op.record()
+	for _, op := range tx.Ops {
+		l.Ops = append(l.Ops, op.record())
 	}
-	return out
+	return l
 }
 
 // write commits a draft: state.json alone, or with the archive beside it.
@@ -306,22 +344,18 @@ func (s *session) write(d *draft, line auditLine) error {
 	case len(d.restored) > 0 && !d.imported:
 		line.Move = moveBack
 	}
-	doc, data, err := d.render(line.Serial)
+	data, err := d.render(line.Serial)
 	if err != nil {
 		return err
 	}
-	line.Post, line.Undo = doc.sha, boundedUndo(d.undo)
+	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
 	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
 		if line.Move == moveOut {
 			return halfMoved(archiveFile, stateFile, err)
 		}
 		return err
 	}
-	if doc.info, err = s.cfg.Root.Stat(s.real); err != nil {
-		doc.info = nil // it is only known to save a reading
-	}
-	s.m.cache.Store(doc)
-	s.doc, s.serial = doc, line.Serial
+	s.keep(d.doc(line.Serial), data, line.Post)
 	if line.Move == moveBack {
 		return halfMoved(stateFile, archiveFile, s.outOfArchive(line))
 	}
@@ -337,47 +371,65 @@ func halfMoved(written, missing string, err error) error {
 	return &MoveError{Written: written, Missing: missing, Err: err}
 }
 
-// render encodes a draft, reads the result again and compares it with what was meant.
-func (d *draft) render(serial uint64) (*document, []byte, error) {
+// keep remembers what was written, for TODO.md.
+func (s *session) keep(doc Doc, data []byte, sha string) {
+	info, err := s.cfg.Root.Stat(s.real)
+	if err != nil {
+		info = nil // it is only known to save a reading
+	}
+	s.m.wrote.Store(&document{Doc: doc, file: stateFile, src: data, sha: sha, info: info})
+}
+
+// doc gives the draft in types.
+func (d *draft) doc(serial uint64) Doc {
+	out := Doc{Version: d.base.Version, Lineage: d.base.Lineage, Serial: serial, NextNumber: d.next}
+	out.Tasks = make([]formats.Task, 0, len(d.base.Tasks)+len(d.created)+len(d.restored))
+	for t := range d.tasks {
+		out.Tasks = append(out.Tasks, *t)
+	}
+	return out
+}
+
+// render encodes a draft, and reads again what it changed.
+func (d *draft) render(serial uint64) ([]byte, error) {
 	data, err := d.encode(serial)
 	if err != nil {
-		return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the state", Err: err}
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the state", Err: err}
 	}
 	if len(data) > maxState {
-		return nil, nil, &OpError{
+		return nil, &OpError{
 			Op: "transaction", Msg: fmt.Sprintf("expected a state of at most %d bytes, got %d", maxState, len(data)),
 			Advice: "archive tasks that are done, and keep long texts in documents",
 		}
 	}
-	doc, carried := d.carry(data)
-	if !carried {
-		if doc, err = parseDocument(d.base.file, data, d.base); err != nil {
-			return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "the encoded state is not valid: " + err.Error()}
-		}
+	why := ""
+	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed) > 0 || d.layout != "" || d.base.bom {
+		why = d.differs(data, serial)
+	} else {
+		why = d.strays(data, serial)
 	}
-	if why := d.differs(doc, serial, carried); why != "" {
-		return nil, nil, &formats.Failure{Code: formats.CodeBug, Message: "the encoded state is not what was meant: " + why}
+	if why != "" {
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "the encoded state is not what was meant: " + why}
 	}
-	return doc, data, nil
+	return data, nil
 }
 
-// differs says what of a document that was encoded is not as the draft has it. Of one that was carried over, only what was changed is
-// looked at: the rest is the base's.
-func (d *draft) differs(doc *document, serial uint64, carried bool) string {
+// differs reads a text that was encoded, and says what of it is not as the draft has it.
+func (d *draft) differs(data []byte, serial uint64) string {
+	doc, err := parseDocument(d.base.file, data)
+	if err != nil {
+		return err.Error()
+	}
 	if doc.Serial != serial || doc.Lineage != d.base.Lineage || doc.NextNumber != d.next {
 		return "serial, lineage or next number"
 	}
 	if doc.NextNumber <= doc.highest() {
 		return "the next number is not above every task"
 	}
-	if carried {
-		return d.strays(doc)
-	}
 	count := 0
 	for t := range d.tasks {
 		count++
-		got := doc.find(t.Number)
-		if got == nil || got != t && !sameTask(got, t) {
+		if got := doc.find(t.Number); got == nil || !sameTask(got, t) {
 			return "task " + number(t.Number)
 		}
 	}
@@ -387,20 +439,42 @@ func (d *draft) differs(doc *document, serial uint64, carried bool) string {
 	return ""
 }
 
-// strays is differs for the tasks that were changed or made.
-func (d *draft) strays(doc *document) string {
-	for i, t := range d.changed {
-		if !sameTask(&doc.Tasks[i], t) {
-			return "task " + number(t.Number)
+// strays is differs for a text in which members of tasks changed and nothing else. It reads these tasks and the numbers at
+// the top: the rest are bytes of the base, copied, and a valid value in the place of a valid value leaves the text around it
+// valid.
+func (d *draft) strays(data []byte, serial uint64) string {
+	next, shift := 0, 0
+	read := func(v *jsonx.Value) (*jsonx.Value, *decoder, error) { // is asked in the order of the text
+		for ; next < len(d.edits) && d.edits[next].Start < v.Start; next++ {
+			shift += len(d.edits[next].Text) - (d.edits[next].End - d.edits[next].Start)
 		}
+		start := v.Start + shift
+		for ; next < len(d.edits) && d.edits[next].Start < v.End; next++ {
+			shift += len(d.edits[next].Text) - (d.edits[next].End - d.edits[next].Start)
+		}
+		src := data[start : v.End+shift]
+		now, err := jsonx.Parse(src, jsonx.Limits{})
+		return now, &decoder{file: d.base.file, src: src}, err
 	}
-	made := doc.Tasks[len(d.base.Tasks):]
-	if len(made) != len(d.created) {
-		return "the number of tasks"
-	}
-	for i, t := range d.created {
-		if !sameTask(&made[i], t) {
-			return "task " + number(t.Number)
+	numbers := map[string]int64{"serial": int64(serial), "next_number": int64(d.next)}
+	for i := range d.base.tree.Members {
+		m := &d.base.tree.Members[i]
+		if m.Value == d.base.tasks {
+			for _, i := range slices.Sorted(maps.Keys(d.changed)) {
+				var got formats.Task
+				v, dec, err := read(d.base.values[i])
+				if err == nil {
+					dec.task(&got, v, i)
+				}
+				if err != nil || len(dec.found) > 0 || !sameTask(&got, d.changed[i]) {
+					return "task " + number(d.changed[i].Number)
+				}
+			}
+		}
+		if want, ok := numbers[m.Key]; ok {
+			if v, dec, err := read(m.Value); err != nil || dec.natural(v, m.Key) != want {
+				return m.Key
+			}
 		}
 	}
 	return ""

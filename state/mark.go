@@ -40,7 +40,8 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (foreign []byte, changed
 		return nil, false, nil
 	}
 	err = m.exclusive(ctx, "", func() error {
-		if err := m.audit.refresh(); err != nil {
+		audit, err := readAudit(m.cfg.Root)
+		if err != nil {
 			return err
 		}
 		real, err := realName(m.cfg.Root, stateFile)
@@ -51,22 +52,21 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (foreign []byte, changed
 		if err != nil && !moved && !errors.Is(err, fs.ErrNotExist) {
 			return ioFailure("reading", stateFile, err)
 		}
-		now, last := "", m.audit.lastState
+		now, last := "", audit.state
 		if err == nil && !moved {
 			now = digest(foreign)
 		}
-		if now == mark.sha || m.audit.there && (now == last.Post || last.announces() && now == last.Pre) {
+		if now == mark.sha || audit.there && (now == last.Post || last.announces() && now == last.Pre) {
 			return nil
 		}
 		changed = true
-		src := m.lastWritten(mark, last)
+		src := m.lastWritten(mark, audit)
 		if src == nil {
-			return &ExternalEditError{File: stateFile, Expected: m.audit.high}
+			return &ExternalEditError{File: stateFile, Expected: audit.high}
 		}
 		if err := atomicfile.WriteIn(m.cfg.Root, mark.real, src, atomicfile.Options{Mode: mark.mode}); err != nil {
 			return ioFailure("writing", stateFile, err)
 		}
-		m.cache.Store(nil)
 		return nil
 	})
 	return foreign, changed, err
@@ -83,11 +83,11 @@ func sameState(cfg Config, mark Mark) bool {
 }
 
 // lastWritten is the content that the last writer left, nil if no copy of it is there.
-func (m *Manager) lastWritten(mark Mark, last auditLine) []byte {
-	if !m.audit.there || mark.sha == last.Post {
+func (m *Manager) lastWritten(mark Mark, audit *auditLog) []byte {
+	if !audit.there || mark.sha == audit.state.Post {
 		return mark.src
 	}
-	if c := m.cache.Load(); c != nil && c.sha == last.Post {
+	if c := m.wrote.Load(); c != nil && c.sha == audit.state.Post {
 		return c.src
 	}
 	list, err := backups(m.cfg)
@@ -96,7 +96,7 @@ func (m *Manager) lastWritten(mark Mark, last auditLine) []byte {
 	}
 	for _, serial := range list {
 		src, err := readFile(m.cfg.Root, backupName(serial), maxState)
-		if err == nil && digest(src) == last.Post {
+		if err == nil && digest(src) == audit.state.Post {
 			return src
 		}
 	}

@@ -73,14 +73,14 @@ func Merge(s Sources, how Resolution) (*Merged, error) {
 	m := &merger{how: how, keep: s.Keep, out: &Merged{Renumbered: map[int]int{}}, theirs: map[int][]byte{}}
 	var err error
 	if len(bytes.TrimSpace(s.Base)) > 0 {
-		if m.o, err = parseDocument(s.Name, s.Base, nil); err != nil {
+		if m.o, err = parseDocument(s.Name, s.Base); err != nil {
 			return nil, err
 		}
 	}
-	if m.a, err = parseDocument(s.Name, s.Ours, nil); err != nil {
+	if m.a, err = parseDocument(s.Name, s.Ours); err != nil {
 		return nil, err
 	}
-	if m.b, err = parseDocument(s.Name, s.Theirs, nil); err != nil {
+	if m.b, err = parseDocument(s.Name, s.Theirs); err != nil {
 		return nil, err
 	}
 	if err := m.renumber(); err != nil {
@@ -134,7 +134,7 @@ func (m *merger) renumber() error {
 	if err != nil {
 		return err
 	}
-	m.b, err = parseDocument(m.b.file, src, nil)
+	m.b, err = parseDocument(m.b.file, src)
 	return err
 }
 
@@ -179,7 +179,7 @@ func (m *merger) run() error {
 	if err != nil {
 		return err
 	}
-	doc, err := parseDocument(m.a.file, data, nil)
+	doc, err := parseDocument(m.a.file, data)
 	if err != nil {
 		return err
 	}
@@ -415,7 +415,7 @@ func (m *merger) mark(name string) error {
 		return nil
 	}
 	m.out.Marked = true
-	doc, err := parseDocument(name, m.out.Data, nil)
+	doc, err := parseDocument(name, m.out.Data)
 	if err != nil {
 		return err
 	}
@@ -424,7 +424,7 @@ func (m *merger) mark(name string) error {
 		if err != nil {
 			return err
 		}
-		if doc, err = parseDocument(name, data, nil); err != nil {
+		if doc, err = parseDocument(name, data); err != nil {
 			return err
 		}
 	}
@@ -477,7 +477,7 @@ func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 	}
 	pick := map[Resolution][]byte{ResolveOurs: ours, ResolveTheirs: theirs}[how]
 	if pick != nil {
-		if _, err := parseDocument(name, pick, nil); err != nil {
+		if _, err := parseDocument(name, pick); err != nil {
 			return nil, err
 		}
 		return &Merged{Data: pick, Renumbered: map[int]int{}}, nil
@@ -486,7 +486,7 @@ func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 		return nil, &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("expected ours, theirs or union, got %q", how)}
 	}
 	if base != nil {
-		if _, err := parseDocument(name, base, nil); err != nil {
+		if _, err := parseDocument(name, base); err != nil {
 			base = nil // it is only a help
 		}
 	}

@@ -63,7 +63,7 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	if err != nil {
 		return nil, ioFailure("reading", stateFile, err)
 	}
-	doc, err := parseDocument(stateFile, src, r.doc)
+	doc, err := parseDocument(stateFile, src)
 	if err != nil {
 		return nil, withBackup(r.cfg, err)
 	}
@@ -226,16 +226,16 @@ func (r *Reader) Notice(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	info, err := r.cfg.Root.Stat(auditFile)
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	log := auditLog{root: r.cfg.Root}
-	data, err := log.part(max(info.Size()-noticeTail, 0), -1)
+	f, info, err := openFile(r.cfg.Root, auditFile, maxAudit)
 	if err != nil {
 		return ""
 	}
-	last := lastStateLine(data)
+	tail := make([]byte, min(info.Size(), noticeTail))
+	_, err = f.ReadAt(tail, info.Size()-int64(len(tail)))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return ""
+	}
+	last := lastState(tail)
 	if last.Post == "" || last.Post == d.sha || last.announces() && last.Pre == d.sha {
 		return ""
 	}

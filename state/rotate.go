@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sort"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
@@ -32,23 +33,17 @@ func indexName(n int) string   { return path.Join(segmentDir, fmt.Sprintf("%06d.
 // writes the same segment again. That it did not work is a warning; that the log cannot be read afterwards is an error,
 // because the next line has to follow from its last one.
 func (s *session) rotate() error {
-	a := &s.m.audit
-	limit := s.cfg.AuditLimit
-	if limit <= 0 {
-		limit = DefaultAuditLimit
-	}
-	if !a.there || a.size < limit || a.lines < 2 || a.lastState.Post != s.doc.sha {
+	a := s.audit
+	limit := cmp.Or(max(s.cfg.AuditLimit, 0), DefaultAuditLimit)
+	if !a.there || int64(len(a.data)) < limit || bytes.Count(a.data, []byte("\n")) < 2 || a.state.Post != s.doc.sha {
 		return nil
-	}
-	given, err := a.highestNumber()
-	if err = errors.Join(err, a.readHead()); err != nil {
-		return err
 	}
 	root, n := s.cfg.Root, a.segments+1
 	line := auditLine{
-		Serial: a.high, Kind: lineRotated, File: stateFile, Time: stamp(s.now), Segment: n, Pre: s.doc.sha, Post: s.doc.sha, Prev: a.sha,
+		Serial: a.high, Kind: lineRotated, File: stateFile, Time: stamp(s.now), Segment: n,
+		Pre: s.doc.sha, Post: s.doc.sha, Prev: a.sha,
 	}
-	if given > 0 {
+	if given := a.highestNumber(); given > 0 {
 		line.Added = []int{given} // the highest number that was ever given, for a restore
 	}
 	raw, err := line.encode()
@@ -60,13 +55,10 @@ func (s *session) rotate() error {
 		err = atomicfile.Sweep(root, segmentDir, path.Base(segmentName(n)), path.Base(indexName(n)))
 	}
 	if err == nil {
-		err = atomicfile.Sweep(root, formats.Workspace, path.Base(auditFile))
+		err = atomicfile.WriteIn(root, indexName(n), indexOf(a.data), atomicfile.Options{})
 	}
 	if err == nil {
-		err = atomicfile.WriteIn(root, indexName(n), encodeIndex(a.txns), atomicfile.Options{})
-	}
-	if err == nil {
-		err = atomicfile.Backup(root, auditFile, segmentName(n))
+		err = atomicfile.WriteIn(root, segmentName(n), a.data, atomicfile.Options{Mode: 0o600})
 	}
 	if err == nil {
 		err = atomicfile.WriteIn(root, auditFile, append(raw, '\n'), atomicfile.Options{})
@@ -74,91 +66,70 @@ func (s *session) rotate() error {
 	if err != nil {
 		s.warn("the audit log was not rotated: " + err.Error())
 	}
-	return a.refresh()
+	s.audit, err = readAudit(root)
+	return err
 }
 
-// hashOf is by what a transaction is looked for in the index of a segment.
-func hashOf(txn string) uint64 {
-	sum := sha256.Sum256([]byte(txn))
-	return binary.BigEndian.Uint64(sum[:8])
-}
+// index holds the hashes of the transactions of a segment, eight bytes each, sorted.
+type index []byte
 
-func encodeIndex(txns map[string]span) []byte {
-	list := make([]uint64, 0, len(txns))
-	for txn := range txns {
-		list = append(list, hashOf(txn))
+// indexOf makes the index of a log.
+func indexOf(data []byte) index {
+	var list []uint64
+	for l := range auditLines(data) {
+		for _, one := range l.parts() {
+			if one.Kind == lineWrite {
+				list = append(list, hashOf(one.Txn))
+			}
+		}
 	}
 	slices.Sort(list)
-	out := make([]byte, 0, 8*len(list))
+	out := make(index, 0, 8*len(list))
 	for _, h := range list {
 		out = binary.BigEndian.AppendUint64(out, h)
 	}
 	return out
 }
 
-// loadIndex reads the index of each segment, and makes it out of the segment where it is missing or damaged.
-func (a *auditLog) loadIndex() error {
-	for n := len(a.index) + 1; n <= a.segments; n++ {
-		src, err := readFile(a.root, indexName(n), maxState)
-		if err == nil && len(src)%8 == 0 {
-			list := make([]uint64, len(src)/8)
-			for i := range list {
-				list[i] = binary.BigEndian.Uint64(src[8*i:])
-			}
-			if slices.IsSorted(list) {
-				a.index = append(a.index, list)
-				continue
-			}
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return ioFailure("reading", indexName(n), err)
-		}
-		data, err := readFile(a.root, segmentName(n), maxAudit)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return ioFailure("reading", segmentName(n), err)
-		}
-		list := []uint64{}
-		for l := range auditLines(data) {
-			if l.Kind != lineAborted {
-				for _, txn := range l.txns() {
-					list = append(list, hashOf(txn))
-				}
-			}
-		}
-		slices.Sort(list)
-		a.index = append(a.index, list)
-	}
-	return nil
+func (x index) at(i int) uint64 { return binary.BigEndian.Uint64(x[8*i:]) }
+
+// holds tells whether the segment may hold a transaction.
+func (x index) holds(txn string) bool {
+	h := hashOf(txn)
+	i := sort.Search(len(x)/8, func(i int) bool { return x.at(i) >= h })
+	return 8*i < len(x) && x.at(i) == h
 }
 
-// answerOld looks for a transaction in the segments.
-func (a *auditLog) answerOld(txn string) (Result, bool, error) {
-	if err := a.loadIndex(); err != nil {
-		return Result{}, false, err
-	}
-	for n := len(a.index); n > 0; n-- {
-		if _, ok := slices.BinarySearch(a.index[n-1], hashOf(txn)); !ok {
-			continue
-		}
-		data, err := readFile(a.root, segmentName(n), maxAudit)
-		if err != nil {
-			return Result{}, false, ioFailure("reading", segmentName(n), err)
-		}
-		var found *auditLine
-		for l := range auditLines(data) {
-			one, ok := l.member(txn)
-			switch {
-			case ok && l.Kind == lineAborted:
-				found = nil
-			case ok:
-				found = &one
-			}
-		}
-		if found != nil {
-			return found.result(), true, nil
+// sound tells whether the index can be one: a damaged one is made anew.
+func (x index) sound() bool {
+	for i := 1; 8*i < len(x); i++ {
+		if x.at(i-1) > x.at(i) {
+			return false
 		}
 	}
-	return Result{}, false, nil
+	return len(x)%8 == 0
+}
+
+func hashOf(txn string) uint64 {
+	sum := sha256.Sum256([]byte(txn))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// segmentIndex reads the index of a segment, or makes it out of the segment where it is missing or damaged. A segment that
+// was moved away has none.
+func segmentIndex(root *os.Root, n int) (index, error) {
+	src, err := readFile(root, indexName(n), maxState)
+	if len(src)%8 == 0 && err == nil && index(src).sound() {
+		return src, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, ioFailure("reading", indexName(n), err)
+	}
+	data, err := readFile(root, segmentName(n), maxAudit)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, ioFailure("reading", segmentName(n), err)
+	}
+	return indexOf(data), nil
 }
 
 // auditLines gives the lines of a log that can be read.

@@ -35,7 +35,7 @@ type document struct {
 	sha    string
 	tree   *jsonx.Value
 	tasks  *jsonx.Value   // the array
-	values []*jsonx.Value // of Tasks, index by index; of some only the place may be known, see read
+	values []*jsonx.Value // of Tasks, index by index
 	index  map[int]int    // number to index
 	bom    bool
 	info   fs.FileInfo // of the file that this manager made of it, nil if it made none
@@ -63,14 +63,13 @@ func digest(src []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// parseDocument reads a state file strictly; the error is a *SyntaxError with every finding. Tasks whose bytes are those of
-// the same task in prev are taken from there; prev may be nil.
-func parseDocument(file string, src []byte, prev *document) (*document, error) {
+// parseDocument reads a state file strictly; the error is a *SyntaxError with every finding.
+func parseDocument(file string, src []byte) (*document, error) {
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {
 		return nil, syntaxError(file, src, err)
 	}
-	d := &decoder{file: file, src: src, prev: prev}
+	d := &decoder{file: file, src: src}
 	doc := d.document(tree)
 	if len(d.found) > 0 {
 		list := &formats.Diagnostics{List: d.found, Sources: map[string][]byte{file: src}, Of: formats.CodeInvalidState}
@@ -126,7 +125,6 @@ func position(src []byte, offset int) formats.Pos {
 type decoder struct {
 	file  string
 	src   []byte
-	prev  *document
 	found []formats.Diagnostic
 	where string // "task 196: " while a task is read
 }
@@ -210,9 +208,7 @@ func (d *decoder) tasks(doc *document, v *jsonx.Value) {
 	doc.Tasks = make([]formats.Task, len(v.Elems))
 	doc.index = make(map[int]int, len(v.Elems))
 	for i, e := range v.Elems {
-		if !d.same(i, e, &doc.Tasks[i]) {
-			d.task(&doc.Tasks[i], e, i)
-		}
+		d.task(&doc.Tasks[i], e, i)
 		n := doc.Tasks[i].Number
 		if n == 0 {
 			continue
@@ -224,15 +220,6 @@ func (d *decoder) tasks(doc *document, v *jsonx.Value) {
 		}
 		doc.index[n] = i
 	}
-}
-
-// same takes a task over whose bytes did not change since the document before.
-func (d *decoder) same(i int, v *jsonx.Value, into *formats.Task) bool {
-	if d.prev == nil || i >= len(d.prev.values) || !bytes.Equal(v.Raw(d.src), d.prev.values[i].Raw(d.prev.src)) {
-		return false
-	}
-	*into = d.prev.Tasks[i]
-	return true
 }
 
 func (d *decoder) kind(v *jsonx.Value, key string, want jsonx.Kind, name string) bool {

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +20,7 @@ type session struct {
 	m        *Manager
 	cfg      Config
 	now      time.Time
+	audit    *auditLog
 	adopt    bool // a change from outside is taken over even if it loses tasks
 	real     string
 	info     fs.FileInfo
@@ -34,14 +34,17 @@ type session struct {
 	archiveRead bool
 }
 
+// session reads the audit log; the lock is held.
+func (m *Manager) session() (*session, error) {
+	audit, err := readAudit(m.cfg.Root)
+	return &session{m: m, cfg: m.cfg, now: m.cfg.now(), audit: audit}, err
+}
+
 func (s *session) warn(text string) { s.warnings = append(s.warnings, text) }
 
 // open reads state.json, finishes what a killed write left, and finds out whether someone else changed the file.
 func (s *session) open() error {
 	if err := s.read(); err != nil {
-		return err
-	}
-	if err := s.m.audit.refresh(); err != nil {
 		return err
 	}
 	if err := s.recover(); isNotDurable(err) {
@@ -63,12 +66,7 @@ func (s *session) read() error {
 	if err := s.sweep(); err != nil {
 		return err
 	}
-	c := s.m.cache.Load()
-	var known []byte
-	if c != nil {
-		known = c.src
-	}
-	src, info, err := readKnown(root, real, maxState, known)
+	src, info, err := readWith(root, real, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return noState(err)
 	}
@@ -82,11 +80,7 @@ func (s *session) read() error {
 			s.warn("state.json has another name by a hard link; that name keeps the old content")
 		}
 	}
-	if c != nil && bytes.Equal(c.src, src) { // at once where it is the same slice
-		s.doc, s.serial = c, c.Serial
-		return nil
-	}
-	doc, err := parseDocument(stateFile, src, c)
+	doc, err := parseDocument(stateFile, src)
 	if err != nil {
 		if e, ok := errors.AsType[*SyntaxError](err); ok {
 			var copying error
@@ -95,7 +89,6 @@ func (s *session) read() error {
 		}
 		return withBackup(s.cfg, err)
 	}
-	s.m.cache.Store(doc)
 	s.doc, s.serial = doc, doc.Serial
 	return nil
 }
@@ -118,7 +111,7 @@ func noState(err error) error {
 
 // recover brings audit log and files together after a kill, and takes over or refuses a change from outside.
 func (s *session) recover() error {
-	log := &s.m.audit
+	log := s.audit
 	if !log.there {
 		return s.finishMove(moveOut, auditLine{})
 	}
@@ -128,11 +121,11 @@ func (s *session) recover() error {
 			return err
 		}
 	}
-	state := log.lastState
+	state := log.state
 	switch {
 	case state.Post == s.doc.sha:
 		s.serial = max(s.serial, state.Serial)
-	case state.announces() && state.Pre == s.doc.sha && log.stateAt == log.lines:
+	case state.announces() && state.Pre == s.doc.sha && log.current:
 		if err := s.abort(state, s.doc.sha); err != nil {
 			return err
 		}
@@ -176,7 +169,7 @@ func (s *session) recoverOther(last auditLine) error {
 // external takes over a state that another program wrote, unless tasks are lost.
 func (s *session) external(state auditLine) error {
 	known, numbers := s.lastKnown(state)
-	refused := &ExternalEditError{File: stateFile, Serial: s.doc.Serial, Expected: s.m.audit.high}
+	refused := &ExternalEditError{File: stateFile, Serial: s.doc.Serial, Expected: s.audit.high}
 	kind := lineExternal
 	if s.adopt {
 		kind = lineAdopted
@@ -199,7 +192,7 @@ func (s *session) external(state auditLine) error {
 			return refused
 		}
 	}
-	s.serial = max(s.doc.Serial, s.m.audit.high) + 1
+	s.serial = max(s.doc.Serial, s.audit.high) + 1
 	line := auditLine{Serial: s.serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: state.Post, Post: s.doc.sha}
 	for _, n := range numbers {
 		if s.doc.find(n) == nil {
@@ -209,7 +202,7 @@ func (s *session) external(state auditLine) error {
 	if err := s.copyState(s.serial); err != nil {
 		return ioFailure("keeping a backup of", stateFile, err)
 	}
-	if err := s.m.audit.append(line); err != nil {
+	if err := s.audit.append(line); err != nil {
 		return err
 	}
 	s.warn(fmt.Sprintf("state.json was changed from outside; taken over as serial %d", s.serial))
@@ -232,7 +225,7 @@ func (s *session) lastKnown(state auditLine) (*document, []int) {
 		if sha != state.Post && sha != state.Pre {
 			continue
 		}
-		doc, err := parseDocument(backupName(serial), src, nil)
+		doc, err := parseDocument(backupName(serial), src)
 		if err != nil {
 			continue
 		}
@@ -287,7 +280,7 @@ func (s *session) restore(serial uint64) (Result, error) {
 	if err != nil {
 		return Result{}, ioFailure("reading", name, err)
 	}
-	backup, err := parseDocument(name, src, nil)
+	backup, err := parseDocument(name, src)
 	if err != nil {
 		return Result{}, err
 	}
@@ -304,7 +297,7 @@ func (s *session) resolve(how Resolution) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	doc, err := parseDocument(stateFile, m.Data, nil)
+	doc, err := parseDocument(stateFile, m.Data)
 	if err != nil {
 		return Result{}, err
 	}
@@ -315,7 +308,7 @@ func (s *session) resolve(how Resolution) (Result, error) {
 	for _, c := range m.Conflicts {
 		res.Warnings = append(res.Warnings, c.String())
 	}
-	if known, numbers := s.lastKnown(s.m.audit.lastState); known != nil {
+	if known, numbers := s.lastKnown(s.audit.state); known != nil {
 		for _, n := range numbers {
 			if doc.find(n) == nil {
 				res.Warnings = append(res.Warnings, fmt.Sprintf("task %d of the last known state is not in it", n))
@@ -332,18 +325,15 @@ func (s *session) put(backup *document, kind string) (Result, error) {
 	if s.real, err = realName(root, stateFile); err != nil {
 		return Result{}, err
 	}
-	if err := s.m.audit.refresh(); err != nil {
-		return Result{}, err
-	}
 	old, info, err := readWith(root, s.real, maxState)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Result{}, ioFailure("reading", stateFile, err)
 	}
 	c := change{name: stateFile, real: s.real, read: info}
-	high := max(backup.Serial, s.m.audit.high)
+	high := max(backup.Serial, s.audit.high)
 	res := Result{Changed: true}
 	if info != nil {
-		if c.old, err = parseDocument(stateFile, old, nil); err != nil {
+		if c.old, err = parseDocument(stateFile, old); err != nil {
 			kept, err := s.keepCorrupt(old)
 			if err != nil {
 				return Result{}, ioFailure("keeping a copy of", stateFile, err)
@@ -355,29 +345,24 @@ func (s *session) put(backup *document, kind string) (Result, error) {
 		}
 	}
 	d := newDraft(s.cfg, backup, Tx{}, s.archived)
-	given, err := s.m.audit.highestNumber()
-	if err != nil {
-		return Result{}, err
-	}
-	d.next = max(d.next, given+1) // also where the state that was there cannot be read
+	d.next = max(d.next, s.audit.highestNumber()+1) // also where the state that was there cannot be read
 	if c.old != nil {
 		d.next = max(d.next, c.old.NextNumber)
 	}
-	doc, data, err := d.render(high + 1)
+	data, err := d.render(high + 1)
 	if err != nil {
 		return Result{}, err
 	}
 	res.Serial = high + 1
 	s.serial = high
 	c.data = data
-	c.line = auditLine{Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: digest(old), Post: doc.sha}
+	c.line = auditLine{Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: digest(old), Post: digest(data)}
 	if c.old != nil {
 		c.line.Undo = boundedUndo(undoWhole(old, data))
 	}
 	if err := s.commit(c); err != nil {
 		return res, err
 	}
-	doc.file = stateFile
-	s.m.cache.Store(doc)
+	s.keep(d.doc(res.Serial), data, c.line.Post)
 	return res, nil
 }

@@ -125,7 +125,7 @@ func baseOf(cfg Config, text *todoText) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseDocument(stateFile, src, nil)
+	return parseDocument(stateFile, src)
 }
 
 // comparison finds the edits: what differs from the state that the file shows, and is not in the present state already.

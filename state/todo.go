@@ -210,8 +210,10 @@ const todoWait = 2 * time.Second
 // synced is the sha256 of an edited file whose edits are in the state now; empty: a file that was edited stays.
 func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 	// Whoever wrote after this write brings the view up to date after that.
-	if mine, err := m.isLast(); err == nil && !mine && synced == "" {
-		return nil
+	if c := m.wrote.Load(); synced == "" {
+		if info, err := m.cfg.Root.Stat(stateFile); c == nil || err == nil && !sameFile(info, c.info) {
+			return nil
+		}
 	}
 	cfg := m.cfg
 	cfg.LockTimeout = min(todoWait, max(cfg.LockTimeout, time.Millisecond))
@@ -230,24 +232,22 @@ func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 	return nil
 }
 
-// isLast tells whether the state is still the one that this manager wrote last.
-func (m *Manager) isLast() (bool, error) {
-	_, same, err := m.present()
-	return same, err
-}
-
-// present gives the bytes of the state as they are, without reading them if the file is the one that this manager knows.
-func (m *Manager) present() (src []byte, same bool, err error) {
-	c := m.cache.Load()
-	if c == nil {
-		src, err = readFile(m.cfg.Root, stateFile, maxState)
-		return src, false, err
+// present gives the state as it is, without reading it if the file is the one that this manager wrote last.
+func (m *Manager) present() (*Doc, error) {
+	if c := m.wrote.Load(); c != nil {
+		if info, err := m.cfg.Root.Stat(stateFile); err == nil && sameFile(info, c.info) {
+			return &c.Doc, nil
+		}
 	}
-	if info, err := m.cfg.Root.Stat(stateFile); err == nil && sameFile(info, c.info) {
-		return c.src, true, nil
+	src, err := readFile(m.cfg.Root, stateFile, maxState)
+	if err != nil {
+		return nil, err
 	}
-	src, _, err = readKnown(m.cfg.Root, stateFile, maxState, c.src)
-	return src, err == nil && bytes.Equal(c.src, src), err
+	doc, err := parseDocument(stateFile, src)
+	if err != nil {
+		return nil, err
+	}
+	return &doc.Doc, nil
 }
 
 // errTodoEdited says that a person changed TODO.md.
@@ -255,18 +255,9 @@ var errTodoEdited = errors.New("it was edited; run tercet sync")
 
 func (m *Manager) writeTodo(synced string) error {
 	root := m.cfg.Root
-	doc := m.cache.Load()
-	src, same, err := m.present()
+	doc, err := m.present()
 	if err != nil {
 		return err
-	}
-	if now := m.cache.Load(); now != doc { // a write of this manager came in between
-		doc, same = now, bytes.Equal(now.src, src)
-	}
-	if !same {
-		if doc, err = parseDocument(stateFile, src, doc); err != nil {
-			return err
-		}
 	}
 	real, err := realName(root, todoFile)
 	if err != nil {
@@ -292,22 +283,11 @@ func (m *Manager) writeTodo(synced string) error {
 		if serial >= doc.Serial {
 			return nil
 		}
-		if bare := m.bare.Load(); bare != nil && *bare == sha {
-			old = nil // this manager wrote it, and there was no note to keep
-		}
 	}
 	if len(old) > 0 {
 		notes = parseTodo(old).notes()
 	}
-	data := renderWith(&doc.Doc, notes)
-	if err := atomicfile.WriteLoose(root, real, data, 0); err != nil {
-		return err
-	}
-	m.bare.Store(nil)
-	if _, sha, _, ok := todoHead(data); ok && len(notes) == 0 {
-		m.bare.Store(&sha)
-	}
-	return nil
+	return atomicfile.WriteLoose(root, real, renderWith(doc, notes), 0)
 }
 
 // MergeTodo merges two views: they are rendered again anyway, so the one whose hand-written parts changed is taken, and of

@@ -84,7 +84,7 @@ func (c *course) serials() string {
 		}
 	}
 	for _, src := range c.anchors {
-		if doc, err := parseDocument(stateFile, src, nil); err == nil {
+		if doc, err := parseDocument(stateFile, src); err == nil {
 			can[doc.Serial] = true
 		}
 	}
@@ -120,7 +120,7 @@ func (c *course) at(serial uint64) ([]byte, error) {
 	}
 	if target < 0 { // a state that no log knows, but a file holds
 		for _, src := range c.anchors {
-			if doc, err := parseDocument(stateFile, src, nil); err == nil && doc.Serial == serial {
+			if doc, err := parseDocument(stateFile, src); err == nil && doc.Serial == serial {
 				return src, nil
 			}
 		}
@@ -211,11 +211,7 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 			if l.Kind == lineRotated {
 				continue
 			}
-			for _, txn := range append([]string{}, orOne(l.txns())...) {
-				one, ok := l.member(txn)
-				if !ok {
-					one = *l
-				}
+			for _, one := range l.parts() {
 				out = append(out, entryOf(&one, can[l.Post] && l.File == stateFile && l.Kind != lineAborted))
 			}
 		}
@@ -223,21 +219,10 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 	return out, nil
 }
 
-// orOne gives a list of one empty id for a line without transactions.
-func orOne(list []string) []string {
-	if len(list) == 0 {
-		return []string{""}
-	}
-	return list
-}
-
 func entryOf(l *auditLine, reachable bool) Entry {
 	e := Entry{
 		Serial: l.Serial, Time: l.Time, Kind: l.Kind, File: l.File, Txn: l.Txn, Session: l.Session, Run: l.Run, Force: l.Force,
 		Ops: l.Ops, Numbers: l.Numbers, Changes: []map[string]any{}, Reachable: reachable,
-	}
-	if e.Kind == lineGroup {
-		e.Kind = lineWrite
 	}
 	if e.Ops == nil {
 		e.Ops = []any{}

@@ -49,8 +49,6 @@ func child(kind, dir string, args []string) (int, error) {
 	case "steps":
 		seed, serr := strconv.ParseUint(args[0], 10, 64)
 		err = errors.Join(serr, steps(w, seed))
-	case "together":
-		err = together(w)
 	case "adds":
 		err = adds(dir, args)
 	case "updates":
