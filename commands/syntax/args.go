@@ -14,7 +14,7 @@ func (p *parser) argsBlock(b *md.Block) {
 		return
 	}
 	a := &p.file.Args
-	for key, v := range p.entries(n, p.keys("args")) {
+	p.fill(a, argsForm, n, func(key string, v *md.Node) bool {
 		switch key {
 		case "allow":
 			if a.Allow = p.words(v, "a task status"); a.Allow == nil {
@@ -25,12 +25,13 @@ func (p *parser) argsBlock(b *md.Block) {
 		case "require":
 			p.requires(a, v)
 		}
-	}
+		return true
+	})
 }
 
 func (p *parser) loads(a *Args, n *md.Node) {
 	if n.Kind != md.Map {
-		p.reject(n, "a map from names to values", "write name: jq")
+		p.Wrong(n, "a map from names to values", "write name: jq")
 		return
 	}
 	for _, e := range n.Entries {
@@ -64,28 +65,21 @@ func (p *parser) load(l *Load, n *md.Node) {
 		l.Expr = p.jq(n)
 		return
 	}
-	var path *md.Node
 	doc := &LoadDocument{Pos: n.Pos}
-	forms := 0
-	for key, v := range p.entries(n, p.keys("load")) {
-		switch key {
-		case "document":
-			doc.Profile = p.word(v, "a document profile")
-			l.Document = doc
-			forms++
-		case "path":
-			path = v
-		case "files":
-			l.Files = p.texts(v)
-			forms++
-		case "task":
-			l.Task = p.jq(v)
-			forms++
+	p.fill(l, loadForm, n, func(key string, v *md.Node) bool {
+		if key == "document" {
+			doc.Profile, l.Document = p.word(v, "a document profile"), doc
 		}
+		return key == "document" || key == "path"
+	})
+	path := n.Get("path")
+	if path.Absent() {
+		path = nil
 	}
 	switch {
-	case forms != 1:
-		p.report(CodeValue, doc.Pos, "write {document: PROFILE, path: ...}, {files: [...]} or {task: ...}; an object in jq needs quotes", "expected one of document, files and task in a load")
+	case len(present(n, "document", "files", "task")) != 1:
+		p.report(CodeValue, doc.Pos, "write {document: PROFILE, path: ...}, {files: [...]} or {task: ...}; an object in jq needs quotes",
+			"expected one of document, files and task in a load")
 	case path != nil && l.Document == nil:
 		p.report(CodeCompanion, path.Pos, "", "'path' belongs to 'document'")
 	case l.Document != nil && path == nil:
@@ -98,23 +92,9 @@ func (p *parser) load(l *Load, n *md.Node) {
 }
 
 func (p *parser) requires(a *Args, n *md.Node) {
-	items := []*md.Node{n}
-	if n.Kind == md.List {
-		items = n.Items
-	}
-	for _, item := range items {
+	for _, item := range itemsOf(n) {
 		r := Require{Pos: item.Pos}
-		for key, v := range p.entries(item, p.keys("requirement")) {
-			switch key {
-			case "when":
-				r.When = p.jq(v)
-			case "else":
-				r.Else = p.text(v)
-			case "exit":
-				w := p.word(v, "a code")
-				r.Exit = &w
-			}
-		}
+		p.fill(&r, requirementForm, item, nil)
 		if item.Kind == md.Map && item.Get("when") == nil {
 			p.report(CodeValue, r.Pos, "add 'when: ...'", "expected 'when' in a requirement")
 			continue

@@ -29,8 +29,8 @@ type File struct {
 	BodyLine int // the first line below the frontmatter
 	// Found is what is wrong with the form of the file, sorted; of a file that Parse gave they are warnings.
 	Found []formats.Diagnostic
-	// Unread are the lines of everything that an error stands in: the tree may lack what they say. NoFront tells that it lacks
-	// the whole frontmatter, Hopeless that nothing was read, or that a bound of the format was passed.
+	// Unread are the lines of everything that an error stands in: the tree may lack what they say. NoFront tells that it
+	// lacks the whole frontmatter, Hopeless that nothing was read, or that a bound of the format was passed.
 	Unread   []Lines
 	NoFront  bool
 	Hopeless bool
@@ -139,8 +139,8 @@ type Require struct {
 	Exit *Word
 }
 
-// Expr is jq with the place of its first byte. Marks are the bytes whose place does not follow from the byte before: those
-// behind a line break, an escape or a doubled quote.
+// Expr is jq with the place of its first byte. Marks are the bytes whose place does not follow from the byte before:
+// those behind a line break, an escape or a doubled quote.
 type Expr struct {
 	Pos   Pos
 	Src   string
@@ -168,7 +168,8 @@ func (e *Expr) At(offset int) Pos {
 	return Pos{Line: from.Pos.Line, Col: from.Pos.Col + offset - from.Offset}
 }
 
-// Text is a text with `${{ }}` inside. Whole tells that the text is exactly one `${{ }}`, whose value is taken as it is.
+// Text is a text with `${{ }}` inside. Whole tells that the text is exactly one `${{ }}`, whose value is taken as it
+// is.
 type Text struct {
 	Pos   Pos
 	Parts []Part
@@ -255,7 +256,8 @@ type Around struct {
 	Each bool
 }
 
-// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Gate, Check, Set, Publish and Fail.
+// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Gate, Check, Set, Publish and
+// Fail.
 type Action interface{ action() }
 
 // Delegate hands work to a subagent: Agent, or the one of Among that Pick names.

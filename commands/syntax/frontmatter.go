@@ -34,11 +34,9 @@ func (p *parser) front() {
 		return
 	}
 	p.strays(n)
-	p.inFront = true
-	defer func() { p.inFront = false }()
-	for key, v := range p.entries(n, p.keys("frontmatter")) {
-		p.frontKey(f, key, v)
-	}
+	p.Value, p.Key = CodeFrontValue, CodeKey
+	defer func() { p.Value, p.Key = CodeValue, CodeStepKey }()
+	p.fill(f, frontForm, n, p.frontKey)
 	for _, key := range []string{"command", "description"} {
 		if n.Get(key) == nil {
 			p.missing(key)
@@ -50,8 +48,8 @@ func (p *parser) missing(key string) {
 	p.report(CodeMissing, p.doc.FrontSpan.Start, "add '"+key+": ...'", "frontmatter has no '%s'", key)
 }
 
-func (p *parser) frontKey(f *Front, key string, v *md.Node) {
-	switch key {
+func (p *parser) frontKey(key string, v *md.Node) bool {
+	switch f := &p.file.Front; key {
 	case "command":
 		f.Command = p.word(v, "a command name")
 		p.commandName(f.Command)
@@ -62,25 +60,12 @@ func (p *parser) frontKey(f *Front, key string, v *md.Node) {
 		p.arguments(f, v)
 	case "tiers":
 		f.Tiers = p.tiers(v)
-	case "worktree":
-		f.Worktree = p.worktree(v)
-	case "during":
-		f.During = p.during(v)
-	case "version":
-		f.Version = p.str(v)
-	case "category":
-		f.Category = p.str(v)
-	case "examples":
-		f.Examples = p.strs(v)
-	case "hidden":
-		f.Hidden = p.boolean(v)
-	case "limits":
-		f.Limits = p.fields(v)
-	case "env":
-		f.Env = p.words(v, "the name of a variable")
 	case "output_schema":
 		f.Output = p.schema(v)
+	default:
+		return false
 	}
+	return true
 }
 
 // commandName checks the form of the name and that the file bears it.
@@ -123,14 +108,12 @@ func isName(s string, other byte) bool {
 
 func (p *parser) arguments(f *Front, n *md.Node) {
 	if n.Kind != md.List {
-		p.reject(n, "a list of arguments", "write - {name: ..., type: ...}")
+		p.Wrong(n, "a list of arguments", "write - {name: ..., type: ...}")
 		return
 	}
 	for _, item := range n.Items {
 		a := Argument{Pos: item.Pos}
-		for key, v := range p.entries(item, p.keys("argument")) {
-			p.argumentKey(&a, key, v)
-		}
+		p.fill(&a, argumentForm, item, func(key string, _ *md.Node) bool { return key == "min" || key == "max" })
 		if item.Kind == md.Map {
 			a.Min, a.Max = p.bound(a.Type, item.Get("min")), p.bound(a.Type, item.Get("max"))
 		}
@@ -141,33 +124,6 @@ func (p *parser) arguments(f *Front, n *md.Node) {
 		if item.Kind == md.Map {
 			f.Arguments = append(f.Arguments, a)
 		}
-	}
-}
-
-func (p *parser) argumentKey(a *Argument, key string, v *md.Node) {
-	switch key {
-	case "name":
-		a.Name = p.word(v, "a name")
-	case "type":
-		a.Type = p.word(v, "a type")
-	case "required":
-		a.Required = p.boolean(v)
-	case "default":
-		a.Default = p.value(v)
-	case "description":
-		a.Description = p.str(v)
-	case "flag":
-		a.Flag = p.boolean(v)
-	case "short":
-		a.Short = p.str(v)
-	case "values":
-		a.Values = p.strs(v)
-	case "pattern":
-		a.Pattern = &Word{v.ValuePos(0), p.str(v)}
-	case "repeat":
-		a.Repeat = p.boolean(v)
-	case "complete":
-		a.Complete = p.str(v)
 	}
 }
 
@@ -186,7 +142,7 @@ func (p *parser) bound(kind Word, n *md.Node) *float64 {
 // tiers reads the ordered names of the tiers.
 func (p *parser) tiers(n *md.Node) []Word {
 	if n.Kind != md.List || len(n.Items) == 0 {
-		p.reject(n, "a list of names", "write [Light, Standard, Full]")
+		p.Wrong(n, "a list of names", "write [Light, Standard, Full]")
 		return nil
 	}
 	out := p.words(n, "the name of a tier")
@@ -203,17 +159,15 @@ func (p *parser) tiers(n *md.Node) []Word {
 
 func (p *parser) worktree(n *md.Node) *Worktree {
 	w := &Worktree{Pos: n.Pos}
-	for key, v := range p.entries(n, p.keys("worktree")) {
-		switch key {
-		case "per":
-			w.Per = p.word(v, "run")
-			if w.Per.Text != "" && w.Per.Text != "run" {
-				p.report(CodeUnsupported, w.Per.Pos, "write per: run", "a worktree per %s is not supported yet", w.Per.Text)
-			}
-		case "branch":
-			w.Branch = p.text(v)
+	p.fill(w, worktreeForm, n, func(key string, v *md.Node) bool {
+		if key != "per" {
+			return false
 		}
-	}
+		if w.Per = p.word(v, "run"); w.Per.Text != "" && w.Per.Text != "run" {
+			p.report(CodeUnsupported, w.Per.Pos, "write per: run", "a worktree per %s is not supported yet", w.Per.Text)
+		}
+		return true
+	})
 	return w
 }
 
@@ -223,17 +177,7 @@ func (p *parser) during(n *md.Node) *During {
 		d.Status = p.word(n, "a task status")
 		return d
 	}
-	for key, v := range p.entries(n, p.keys("during")) {
-		switch key {
-		case "status":
-			d.Status = p.word(v, "a task status")
-		case "when":
-			d.When = p.jq(v)
-		case "failed":
-			w := p.word(v, "a task status")
-			d.Failed = &w
-		}
-	}
+	p.fill(d, duringForm, n, nil)
 	if n.Kind == md.Map && n.Get("status") == nil {
 		p.report(CodeMissing, d.Pos, "add 'status: ...'", "'during' has no 'status'")
 	}

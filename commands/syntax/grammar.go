@@ -1,8 +1,12 @@
 package syntax
 
-import "slices"
+import (
+	"slices"
 
-// Form is one kind of map of the format with the keys that it may have. The checks of Parse, the JSON schema for editors and
+	"tercet/internal/strict"
+)
+
+// Form is one kind of map of the format with the keys that it may have. The decoder, the JSON schema for editors and
 // the page of the grammar are made of the same table.
 type Form struct {
 	Name string // step, target, ...
@@ -10,95 +14,128 @@ type Form struct {
 	Keys []Key
 	// Foreign are keys of other tools, which are accepted and left alone.
 	Foreign []string
-	// Later are keys of the grammar that this version refuses by name.
-	Later []string
 }
 
-// Key is one key. Is says what its value may be: words of Kinds, a form as "form:target", several joined by |.
+// Key is one key. Is says what its value may be: words of kindRules, a form as "form:target", several joined by |.
 type Key struct{ Name, Is, Does string }
 
-// Kinds are the words of Key.Is for values that are no form.
-func Kinds() []string {
-	return []string{"jq", "text", "word", "words", "boolean", "integer", "number", "duration", "map", "list", "value", "texts", "rules", "steps", "children", "arguments", "loads", "requirements", "choices"}
+// wants says what a word is, for messages. "one of" closes the list.
+var wants = map[string]string{
+	"frontmatter.env":  "the name of a variable",
+	"argument.name":    "a name",
+	"argument.type":    "a type",
+	"step.among":       "a subagent",
+	"step.as":          "a name",
+	"step.board":       "a topic",
+	"target.auto":      "a choice",
+	"step.auto":        "a choice",
+	"step.code":        "a code",
+	"step.columns":     "the name of a column",
+	"step.fallback":    "a subagent",
+	"step.always":      "one of failed, completed, any",
+	"step.in":          "one of worktree, main, none",
+	"defaults.in":      "one of worktree, main, none",
+	"during.status":    "a task status",
+	"during.failed":    "a task status",
+	"requirement.exit": "a code",
+	"status.to":        "a status",
+	"check.document":   "a document profile",
+	"check.project":    "build, lint or test",
+	"publish.to":       "text",
+	"publish.as":       "text",
+	"wait.choose":      "a choice",
+	"retry.on":         "transient, timeout or invalid_return",
+	"expect.artifact":  "an artifact type",
 }
+
+// partOf names the keys that a key of a step is read with, beside those of which one must stand in the step with it.
+var partOf = map[string][]string{
+	"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"}, "max": {"until"}, "among": {"delegate"},
+	"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "else": {"check"}, "code": {"fail"},
+	"columns": {"table"}, "title": {"table"},
+}
+
+var beside = map[string][]string{
+	"with": workers, "fallback": workers, "prompt": workers, "board": workers,
+	"retry":      {"delegate", "foreach", "parallel", "until", "check", "publish"},
+	"expect":     {"delegate", "foreach", "parallel", "until", "check"},
+	"in":         {"delegate", "foreach", "parallel", "until", "check", "publish"},
+	"compensate": {"delegate", "foreach", "parallel", "until", "status", "publish", "check"},
+}
+
+// workers are the keys of a step that may start workers, actions those of which a step has one.
+var (
+	workers = []string{"delegate", "foreach", "parallel", "until"}
+	actions = []string{"delegate", "parallel", "foreach", "until", "status", "gate", "check", "set", "publish", "fail"}
+)
+
+// The keys of a step that stands below another one's key.
+var (
+	childKeys = []string{
+		"when", "tier", "delegate", "among", "check", "else", "with", "timeout", "retry", "fallback", "expect", "prompt", "in", "board",
+	}
+	compensationKeys = []string{
+		"when", "delegate", "among", "status", "check", "else", "publish", "with", "timeout", "retry", "fallback", "prompt", "in",
+	}
+)
 
 // Grammar is the table of all forms.
 func Grammar() []Form {
-	out := make([]Form, 0, len(formNames()))
-	for _, name := range formNames() {
-		out = append(out, form(name))
+	return []Form{
+		frontForm, argumentForm, argsForm, defaultsForm, stepForm, duringForm, worktreeForm, requirementForm, loadForm, statusForm,
+		checkForm, publishForm, returnForm, timeoutForm, waitForm, retryForm, expectForm, targetForm,
+	}
+}
+
+// keys is the form as the decoder takes it.
+func (f Form) keys() strict.Form {
+	out := strict.Form{Unknown: "unknown key '%s' in " + f.What, Foreign: f.Foreign}
+	for _, k := range f.Keys {
+		out.Keys = append(out.Keys, k.Name)
 	}
 	return out
 }
 
-func formNames() []string {
-	return []string{
-		"frontmatter", "argument", "args", "defaults", "step", "during", "worktree", "requirement", "load", "status", "check", "publish", "return", "timeout",
-		"wait", "retry", "expect", "target",
+// key is one row; one without a name if there is none.
+func (f Form) key(name string) Key {
+	for _, k := range f.Keys {
+		if k.Name == name {
+			return k
+		}
 	}
+	return Key{}
 }
 
-// form is one form; only the one that is asked for is made.
-func form(name string) Form {
-	f := Form{Name: name}
-	switch name {
-	case "frontmatter":
-		return frontForm()
-	case "argument":
-		return argumentForm()
-	case "step":
-		keys := stepForm()
-		f.What, f.Keys = "a step", keys[:]
-	default:
-		return partForm(f)
-	}
+// only is a form with those of its keys that are chosen, under a name of its own for messages.
+func (f Form) only(what string, chosen func(name string) bool) Form {
+	f.What = what
+	f.Keys = slices.DeleteFunc(slices.Clone(f.Keys), func(k Key) bool { return !chosen(k.Name) })
 	return f
 }
 
-// keysOf is the set of keys of a form, without some of them.
-func keysOf(name string, less []string) *keySet {
-	if name == "step" { // the largest, of which only the names are needed
-		keys := stepForm()
-		return keySetOf(Form{What: "a step"}, keys[:], less)
-	}
-	f := form(name)
-	return keySetOf(f, f.Keys, less)
+var frontForm = Form{
+	Name: "frontmatter", What: "the frontmatter",
+	Keys: []Key{
+		{"command", "word", "name of the command and of its file"},
+		{"description", "text", "one line of at most 120 characters"},
+		{"arguments", "arguments", "what the line may give"},
+		{"tiers", "words", "names in order; adds --tier and $tier"},
+		{"during", "word|form:during", "status of the task while the command runs"},
+		{"version", "text", "of the file"},
+		{"category", "text", "for menus"},
+		{"examples", "texts", "lines for the help"},
+		{"hidden", "boolean", "left out of menus"},
+		{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration, tokens, cost"},
+		{"worktree", "form:worktree", "where the work is done"},
+		{"env", "words", "names that $env may show"},
+		{"output_schema", "text|map", "JSON Schema of the fields that the command returns, or a file of the project with it"},
+	},
+	Foreign: []string{"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation"},
 }
 
-func keySetOf(f Form, keys []Key, less []string) *keySet {
-	set := &keySet{what: f.What, later: f.Later, foreign: f.Foreign, known: make([]string, 0, len(keys))}
-	for i := range keys {
-		if key := keys[i].Name; !slices.Contains(less, key) {
-			set.known = append(set.known, key)
-		}
-	}
-	return set
-}
-
-func frontForm() Form {
-	return Form{
-		Name: "frontmatter", What: "the frontmatter",
-		Keys: []Key{
-			{"command", "word", "name of the command and of its file"},
-			{"description", "text", "one line of at most 120 characters"},
-			{"arguments", "arguments", "what the line may give"},
-			{"tiers", "words", "names in order; adds --tier and $tier"},
-			{"during", "word|form:during", "status of the task while the command runs"},
-			{"version", "text", "of the file"},
-			{"category", "text", "for menus"},
-			{"examples", "texts", "lines for the help"},
-			{"hidden", "boolean", "left out of menus"},
-			{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration, tokens, cost"},
-			{"worktree", "form:worktree", "where the work is done"},
-			{"env", "words", "names that $env may show"},
-			{"output_schema", "text|map", "JSON Schema of the fields that the command returns, or a file of the project with it"},
-		},
-		Foreign: []string{"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation"},
-	}
-}
-
-func argumentForm() Form {
-	return Form{Name: "argument", What: "an argument", Keys: []Key{
+var argumentForm = Form{
+	Name: "argument", What: "an argument",
+	Keys: []Key{
 		{"name", "word", "lower case letters, digits and _"},
 		{"type", "word", "string, path, enum, text, integer, number, boolean, duration, task, tasks or json"},
 		{"required", "boolean", "the command does not start without it"},
@@ -112,11 +149,13 @@ func argumentForm() Form {
 		{"pattern", "text", "a regular expression that the whole value matches"},
 		{"repeat", "boolean", "may be given several times"},
 		{"complete", "text", "what completion offers"},
-	}}
+	},
 }
 
-func stepForm() [41]Key {
-	return [...]Key{
+// stepForm has a row for each key of a step, that of each kind of step among them.
+var stepForm = Form{
+	Name: "step", What: "a step",
+	Keys: []Key{
 		{"id", "word", "to be referred to; else the title in lower case"},
 		{"when", "jq", "the step is skipped when it is false"},
 		{"tier", "word|words", "the tiers in which it runs; Light+ is that one and later ones"},
@@ -158,83 +197,160 @@ func stepForm() [41]Key {
 		{"compensate", "form:step", "takes the effect back"},
 		{"after", "words", "in Between Steps: runs after these"},
 		{"before", "words", "in Between Steps: runs before these"},
-	}
+	},
 }
 
-func partForm(f Form) Form {
-	switch f.Name {
-	case "args":
-		f.What, f.Keys = "a block 'yaml args'", []Key{
-			{"allow", "words", "statuses of the task from which the command may start"},
-			{"load", "loads", "names with values, in order"},
-			{"require", "requirements", "what must hold before anything runs"},
-		}
-	case "defaults":
-		f.What, f.Keys = "a block 'yaml defaults'", []Key{
-			{"with", "map", "input of every worker"},
-			{"timeout", "duration|form:timeout", "of every worker"},
-			{"retry", "integer|form:retry", "of every worker"},
-			{"on", "rules", "where outcomes lead"},
-			{"in", "word", "worktree, main or none"},
-			{"expect", "form:expect", "what results must hold"},
-		}
-	case "during":
-		f.What, f.Keys = "'during'", []Key{
-			{"status", "word", "a status that is in progress"}, {"when", "jq", "only then"}, {"failed", "word", "the status after a failure, else the one before"},
-		}
-	case "worktree":
-		f.What, f.Keys = "'worktree'", []Key{{"per", "word", "run"}, {"branch", "text", "name of the branch"}}
-	case "requirement":
-		f.What, f.Keys = "a requirement", []Key{{"when", "jq", "must hold"}, {"else", "text", "the message otherwise"}, {"exit", "word|integer", "the code otherwise"}}
-	case "load":
-		f.What, f.Keys = "a load", []Key{
-			{"document", "word", "a profile"}, {"path", "texts|jq", "candidates for the document"}, {"files", "texts", "globs"}, {"task", "jq", "the task to bind"},
-		}
-	case "status":
-		f.What, f.Keys = "'status'", []Key{
-			{"to", "word", "the status"}, {"task", "value", "another task"}, {"phase", "value", "a phase of the plan instead"}, {"artifacts", "value", "to be linked; else all that are not yet"}, {"reason", "value", "where the table asks one"},
-		}
-	case "check":
-		f.What, f.Keys = "'check'", []Key{
-			{"document", "word", "a profile"},
-			{"path", "value", "of the document; else the newest artifact"},
-			{"file", "value", "a path that must exist"},
-			{"nonempty", "boolean", "and have content"},
-			{"command", "list", "a program and its arguments"},
-			{"project", "words", "build, lint, test"},
-		}
-	case "publish":
-		f.What, f.Keys = "'publish'", []Key{{"to", "value", "a branch, or current"}, {"as", "word", "merge, squash, patch or pr"}}
-	case "return":
-		f.What, f.Keys = "'return'", []Key{
-			{"status", "value", "an outcome"}, {"message", "text", "in one line"}, {"text", "value", "markdown to show"}, {"artifacts", "value", "documents"}, {"fields", "map", "further members"}, {"next_steps", "text", "what to run next"},
-		}
-	case "timeout":
-		f.What, f.Keys = "'timeout'", []Key{{"total", "duration", "of all"}, {"idle", "duration", "without output"}}
-	case "wait":
-		f.What, f.Keys = "the 'timeout' of a gate", []Key{{"after", "duration", "how long a person has"}, {"choose", "word", "the choice then"}}
-	case "retry":
-		f.What, f.Keys = "'retry'", []Key{
-			{"max", "integer", "attempts after the first"}, {"on", "words", "transient, timeout, invalid_return"}, {"backoff", "duration", "before the first retry"}, {"factor", "number", "by which it grows"}, {"cap", "duration", "up to this"},
-		}
-	case "expect":
-		f.What, f.Keys = "'expect'", []Key{{"artifact", "word", "a type that must be there"}, {"if", "jq", "must hold of the result"}, {"schema", "text|map", "JSON Schema of the fields, or a file of the project with it"}}
-	case "target":
-		f.What, f.Keys = "a target", []Key{
-			{"next", "boolean", "go on"},
-			{"fail", "boolean", "end as failed"},
-			{"redo", "words", "run these again, then this step"},
-			{"rollback", "words", "the same, counted"},
-			{"ask", "words", "send the question to one of them"},
-			{"goto", "word", "jump"},
-			{"return", "text|form:return", "end with this"},
-			{"gate", "boolean|text", "ask a person"},
-			{"show", "list|jq", "with the gate"},
-			{"choices", "choices", "of the gate"},
-			{"auto", "word", "of the gate"},
-			{"if", "jq", "only then"},
-			{"max", "integer", "times at most"},
-		}
-	}
-	return f
+var argsForm = Form{
+	Name: "args", What: "a block 'yaml args'",
+	Keys: []Key{
+		{"allow", "words", "statuses of the task from which the command may start"},
+		{"load", "loads", "names with values, in order"},
+		{"require", "requirements", "what must hold before anything runs"},
+	},
+}
+
+var defaultsForm = Form{
+	Name: "defaults", What: "a block 'yaml defaults'",
+	Keys: []Key{
+		{"with", "map", "input of every worker"},
+		{"timeout", "duration|form:timeout", "of every worker"},
+		{"retry", "integer|form:retry", "of every worker"},
+		{"on", "rules", "where outcomes lead"},
+		{"in", "word", "worktree, main or none"},
+		{"expect", "form:expect", "what results must hold"},
+	},
+}
+
+var duringForm = Form{
+	Name: "during", What: "'during'",
+	Keys: []Key{
+		{"status", "word", "a status that is in progress"},
+		{"when", "jq", "only then"},
+		{"failed", "word", "the status after a failure, else the one before"},
+	},
+}
+
+var worktreeForm = Form{
+	Name: "worktree", What: "'worktree'",
+	Keys: []Key{
+		{"per", "word", "run"},
+		{"branch", "text", "name of the branch"},
+	},
+}
+
+var requirementForm = Form{
+	Name: "requirement", What: "a requirement",
+	Keys: []Key{
+		{"when", "jq", "must hold"},
+		{"else", "text", "the message otherwise"},
+		{"exit", "word|integer", "the code otherwise"},
+	},
+}
+
+var loadForm = Form{
+	Name: "load", What: "a load",
+	Keys: []Key{
+		{"document", "word", "a profile"},
+		{"path", "texts|jq", "candidates for the document"},
+		{"files", "texts", "globs"},
+		{"task", "jq", "the task to bind"},
+	},
+}
+
+var statusForm = Form{
+	Name: "status", What: "'status'",
+	Keys: []Key{
+		{"to", "word", "the status"},
+		{"task", "value", "another task"},
+		{"phase", "value", "a phase of the plan instead"},
+		{"artifacts", "value", "to be linked; else all that are not yet"},
+		{"reason", "value", "where the table asks one"},
+	},
+}
+
+var checkForm = Form{
+	Name: "check", What: "'check'",
+	Keys: []Key{
+		{"document", "word", "a profile"},
+		{"path", "value", "of the document; else the newest artifact"},
+		{"file", "value", "a path that must exist"},
+		{"nonempty", "boolean", "and have content"},
+		{"command", "list", "a program and its arguments"},
+		{"project", "words", "build, lint, test"},
+	},
+}
+
+var publishForm = Form{
+	Name: "publish", What: "'publish'",
+	Keys: []Key{
+		{"to", "value", "a branch, or current"},
+		{"as", "word", "merge, squash, patch or pr"},
+	},
+}
+
+var returnForm = Form{
+	Name: "return", What: "'return'",
+	Keys: []Key{
+		{"status", "value", "an outcome"},
+		{"message", "text", "in one line"},
+		{"text", "value", "markdown to show"},
+		{"artifacts", "value", "documents"},
+		{"fields", "map", "further members"},
+		{"next_steps", "text", "what to run next"},
+	},
+}
+
+var timeoutForm = Form{
+	Name: "timeout", What: "'timeout'",
+	Keys: []Key{
+		{"total", "duration", "of all"},
+		{"idle", "duration", "without output"},
+	},
+}
+
+var waitForm = Form{
+	Name: "wait", What: "the 'timeout' of a gate",
+	Keys: []Key{
+		{"after", "duration", "how long a person has"},
+		{"choose", "word", "the choice then"},
+	},
+}
+
+var retryForm = Form{
+	Name: "retry", What: "'retry'",
+	Keys: []Key{
+		{"max", "integer", "attempts after the first"},
+		{"on", "words", "transient, timeout, invalid_return"},
+		{"backoff", "duration", "before the first retry"},
+		{"factor", "number", "by which it grows"},
+		{"cap", "duration", "up to this"},
+	},
+}
+
+var expectForm = Form{
+	Name: "expect", What: "'expect'",
+	Keys: []Key{
+		{"artifact", "word", "a type that must be there"},
+		{"if", "jq", "must hold of the result"},
+		{"schema", "text|map", "JSON Schema of the fields, or a file of the project with it"},
+	},
+}
+
+var targetForm = Form{
+	Name: "target", What: "a target",
+	Keys: []Key{
+		{"next", "boolean", "go on"},
+		{"fail", "boolean", "end as failed"},
+		{"redo", "words", "run these again, then this step"},
+		{"rollback", "words", "the same, counted"},
+		{"ask", "words", "send the question to one of them"},
+		{"goto", "word", "jump"},
+		{"return", "text|form:return", "end with this"},
+		{"gate", "boolean|text", "ask a person"},
+		{"show", "list|jq", "with the gate"},
+		{"choices", "choices", "of the gate"},
+		{"auto", "word", "of the gate"},
+		{"if", "jq", "only then"},
+		{"max", "integer", "times at most"},
+	},
 }

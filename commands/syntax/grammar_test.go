@@ -13,6 +13,8 @@ import (
 func TestGrammar(t *testing.T) {
 	t.Parallel()
 	var forms []string
+	schema, _ := syntax.Schema("step")
+	defs, _ := schema["$defs"].(map[string]any)
 	for _, f := range syntax.Grammar() {
 		forms = append(forms, f.Name)
 	}
@@ -28,7 +30,7 @@ func TestGrammar(t *testing.T) {
 			seen[k.Name] = true
 			for kind := range strings.SplitSeq(k.Is, "|") {
 				name, isForm := strings.CutPrefix(kind, "form:")
-				if isForm && !slices.Contains(forms, name) || !isForm && !slices.Contains(syntax.Kinds(), kind) {
+				if isForm && !slices.Contains(forms, name) || !isForm && defs[kind] == nil {
 					t.Errorf("%s: key %s is %q, which is no kind", f.Name, k.Name, kind)
 				}
 			}
@@ -47,11 +49,6 @@ func TestSchema(t *testing.T) {
 	defs, ok := schema["$defs"].(map[string]any)
 	if !ok {
 		t.Fatalf("$defs = %T", schema["$defs"])
-	}
-	for _, kind := range syntax.Kinds() {
-		if defs[kind] == nil {
-			t.Errorf("the schema has no rule for %s", kind)
-		}
 	}
 	step, ok := defs["step"].(map[string]any)
 	if !ok {

@@ -90,8 +90,8 @@ func (p *parser) lint() {
 }
 
 // unsaid warns of blocks that change what other steps do while the prose around them does not say so: steps between the
-// steps whose heading names none, and, where a check is strict, defaults without a sentence before them. The block itself
-// says what it does to whoever reads the file, so that nobody has to be told when nothing else is amiss.
+// steps whose heading names none, and, where a check is strict, defaults without a sentence before them. The block
+// itself says what it does to whoever reads the file, so that nobody has to be told when nothing else is amiss.
 func (p *parser) unsaid() {
 	between := false
 	for i := range p.doc.Blocks {
@@ -205,8 +205,8 @@ func (m *marks) from(offset int) int {
 	return first
 }
 
-// expands tells what another CLI takes the piece of text at a mark for: a command, a file or an argument; name is that of a
-// declared argument. An empty what means that it is nothing.
+// expands tells what another CLI takes the piece of text at a mark for: a command, a file or an argument; name is that
+// of a declared argument. An empty what means that it is nothing.
 func expands(text string, at int, names []string) (what, name string) {
 	rest, before := text[at+1:], byte('\n')
 	if at > 0 {

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 
 	"tercet/internal/md"
@@ -9,19 +10,18 @@ import (
 // items reads a list of steps.
 func (p *parser) items(n *md.Node) []*Step {
 	if n.Kind != md.List {
-		p.reject(n, "a list of steps", "write - {delegate: ...} lines")
+		p.Wrong(n, "a list of steps", "write - {delegate: ...} lines")
 		return nil
 	}
-	out := make([]*Step, 0, len(n.Items))
-	steps := make([]Step, len(n.Items))
-	for i, item := range n.Items {
-		s := &steps[i]
-		s.Pos, s.Block = item.Pos, item.Pos
+	form := stepForm.only("a step", func(key string) bool { return key != "after" && key != "before" && key != "always" })
+	out := []*Step{}
+	for _, item := range n.Items {
+		s := &Step{Pos: item.Pos, Block: item.Pos}
 		if item.Kind != md.Map || len(item.Entries) == 0 {
-			p.reject(item, "a step", "write {delegate: ...}")
+			p.Wrong(item, "a step", "write {delegate: ...}")
 			continue
 		}
-		p.stepMap(s, item, p.keysBut("item", "step", []string{"after", "before", "always"}))
+		p.stepMap(s, item, form)
 		s.Title = itemTitle(s, item)
 		out = append(out, s)
 	}
@@ -33,7 +33,7 @@ func itemTitle(s *Step, n *md.Node) string {
 	if s.ID.Text != "" {
 		return s.ID.Text
 	}
-	for _, key := range append(actionNames(), "table", "return", "do") {
+	for _, key := range slices.Concat(actions, []string{"table", "return", "do"}) {
 		v := n.Get(key)
 		switch {
 		case v == nil:
@@ -53,30 +53,24 @@ func itemTitle(s *Step, n *md.Node) string {
 // children reads the map of a parallel step: name -> step.
 func (p *parser) children(n *md.Node) []*Step {
 	if n.Kind != md.Map {
-		p.reject(n, "a map from names to steps", "write {correctness: {delegate: reviewer}}")
+		p.Wrong(n, "a map from names to steps", "write {correctness: {delegate: reviewer}}")
 		return nil
 	}
-	keys := p.keysBut("child", "step", []string{
-		"id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do", "as", "max_parallel", "max",
-		"merge", "gate", "show", "choices", "auto", "status", "set", "publish", "fail", "code", "compensate",
-	})
-	keys.what = "a child of 'parallel'"
-	out := make([]*Step, 0, len(n.Entries))
-	steps := make([]Step, len(n.Entries))
-	for i, e := range n.Entries {
-		s := &steps[i]
-		s.Pos, s.Block, s.ID, s.Title = e.Key.Pos, e.Value.Pos, Word{e.Key.Pos, e.Key.Value}, e.Key.Value
+	form := stepForm.only("a child of 'parallel'", func(key string) bool { return slices.Contains(childKeys, key) })
+	out := []*Step{}
+	for _, e := range n.Entries {
+		s := &Step{Pos: e.Key.Pos, Block: e.Value.Pos, ID: Word{e.Key.Pos, e.Key.Value}, Title: e.Key.Value}
 		switch {
 		case e.Value.Absent():
 			p.report(CodeAbsent, s.Pos, "write {delegate: ...}", "child '%s' has no step", e.Key.Value)
 			continue
 		case e.Value.Kind != md.Map:
-			p.reject(e.Value, "a step", "write {delegate: ...}")
+			p.Wrong(e.Value, "a step", "write {delegate: ...}")
 			continue
 		case !isName(e.Key.Value, '_'):
 			p.report(CodeID, s.Pos, "", "expected an id of lower case letters, digits and '_', got %q", e.Key.Value)
 		}
-		p.stepMap(s, e.Value, keys)
+		p.stepMap(s, e.Value, form)
 		if s.Action == nil && !p.refused[s] {
 			p.report(CodeAction, s.Pos, "write {delegate: ...} or {check: ...}", "child '%s' has no action", e.Key.Value)
 			continue
@@ -88,17 +82,13 @@ func (p *parser) children(n *md.Node) []*Step {
 
 // compensation reads the step that takes another one's effect back.
 func (p *parser) compensation(n *md.Node) *Step {
-	keys := p.keysBut("compensation", "step", []string{
-		"id", "on", "after", "before", "always", "return", "table", "columns", "title", "foreach", "parallel", "until", "do", "as", "max_parallel", "max",
-		"merge", "gate", "show", "choices", "auto", "set", "fail", "code", "compensate", "tier", "board", "expect",
-	})
-	keys.what = "'compensate'"
+	form := stepForm.only("'compensate'", func(key string) bool { return slices.Contains(compensationKeys, key) })
 	s := &Step{Pos: n.Pos, Block: n.Pos, Title: "compensate"}
 	if n.Kind != md.Map {
-		p.reject(n, "a step", "write {delegate: ...} or {status: ...}")
+		p.Wrong(n, "a step", "write {delegate: ...} or {status: ...}")
 		return nil
 	}
-	p.stepMap(s, n, keys)
+	p.stepMap(s, n, form)
 	if s.Action == nil {
 		p.report(CodeAction, s.Pos, "write {delegate: ...} or {status: ...}", "'compensate' has no action")
 	}
@@ -130,7 +120,7 @@ func (b *block) around(key string, n *md.Node) *Around {
 	}
 	a.IDs = b.words(n, "the id of a step, or each")
 	if n.Kind == md.List && len(n.Items) == 0 {
-		b.reject(n, "the ids of steps, or each", "")
+		b.Wrong(n, "the ids of steps, or each", "")
 	}
 	return a
 }

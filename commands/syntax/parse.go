@@ -7,6 +7,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
+	"tercet/internal/strict"
 )
 
 // The level-2 sections that the engine reads. Any other section is prose.
@@ -17,9 +18,9 @@ const (
 	sectionErrors   = "Error Handling"
 )
 
-// Parse reads a command file. name is its path, for messages and for the check that the file is named after its command.
-// The error is a *formats.Diagnostics with every finding of the file, sorted; warnings alone are no error and stand in the
-// File.
+// Parse reads a command file. name is its path, for messages and for the check that the file is named after its
+// command. The error is a *formats.Diagnostics with every finding of the file, sorted; warnings alone are no error and
+// stand in the File.
 func Parse(name string, src []byte) (*File, error) { return whole(Read(name, src)) }
 
 // ParseWorkflow reads the steps of a subagent file; its frontmatter is read elsewhere.
@@ -34,14 +35,13 @@ func whole(f *File) (*File, error) {
 
 // parser reads one file.
 type parser struct {
+	strict.Decoder
 	file    *File
 	doc     *md.Document
 	found   []formats.Diagnostic
-	inFront bool         // unknown keys are those of the frontmatter
 	always  bool         // the step stands under Error Handling
 	near    map[int]bool // lines that almost open a block
 	exprs   int          // expressions read
-	forms   []formKeys   // those that were needed
 	between bool         // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
 	subagent bool
@@ -61,7 +61,8 @@ func (p *parser) report(code string, pos Pos, help, format string, args ...any) 
 	p.reportSpan(formats.Diagnostic{Code: code, Pos: pos}, help, format, args...)
 }
 
-// maxFindings is how many findings of one file are kept: nobody reads more, and a hostile file would have a hundred thousand.
+// maxFindings is how many findings of one file are kept: nobody reads more, and a hostile file would have a hundred
+// thousand.
 const maxFindings = 500
 
 func (p *parser) full() bool { return len(p.found) >= maxFindings }
@@ -79,6 +80,15 @@ func (p *parser) reportSpan(d formats.Diagnostic, help, format string, args ...a
 	p.found = append(p.found, d)
 }
 
+// finding takes what the decoder found.
+func (p *parser) finding(f strict.Finding) {
+	d := formats.Diagnostic{Code: f.Code, Pos: f.Pos}
+	if f.Code == p.Value {
+		d.End = f.End
+	}
+	p.reportSpan(d, f.Help, "%s", f.Message)
+}
+
 func diagnosticAt(code string, n *md.Node) formats.Diagnostic {
 	return formats.Diagnostic{Code: code, Pos: n.Pos, End: n.End}
 }
@@ -94,7 +104,8 @@ func (p *parser) take(problems []md.Problem) {
 	}
 }
 
-// quoteFix is the change that package md advises: the value of the finding in quotes, or the line with its value in quotes.
+// quoteFix is the change that package md advises: the value of the finding in quotes, or the line with its value in
+// quotes.
 func (p *parser) quoteFix(d formats.Diagnostic, text string) *formats.Fix {
 	if d.Code == string(md.CodeFlowTrap) {
 		if d.Pos.Line != d.End.Line {
@@ -132,7 +143,7 @@ func (p *parser) block(b *md.Block) *md.Node {
 	case n == nil:
 		return nil
 	case n.Kind != md.Map:
-		p.reportSpan(diagnosticAt(CodeBlock, n), "write key: value lines", "expected a map of keys in a block, got %s", describe(n))
+		p.reportSpan(diagnosticAt(CodeBlock, n), "write key: value lines", "expected a map of keys in a block, got %s", strict.Describe(n))
 		return nil
 	default:
 		return n

@@ -5,6 +5,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/md"
+	"tercet/internal/strict"
 )
 
 // Lines is a run of lines, the last included.
@@ -13,8 +14,8 @@ type Lines struct{ From, To int }
 // Has tells whether a line is among them.
 func (l Lines) Has(line int) bool { return line >= l.From && line <= l.To }
 
-// Read reads a command file as far as it can be read. The tree is complete but for what stands in the lines of Unread, so
-// that what is right elsewhere can be judged at the same time.
+// Read reads a command file as far as it can be read. The tree is complete but for what stands in the lines of Unread,
+// so that what is right elsewhere can be judged at the same time.
 func Read(name string, src []byte) *File { return read(name, src, (*parser).front) }
 
 // ReadWorkflow reads the steps of a subagent file as Read does.
@@ -24,6 +25,9 @@ func ReadWorkflow(name string, src []byte) *File {
 
 func read(name string, src []byte, front func(*parser)) *File {
 	p := &parser{file: &File{Name: name, Src: src}}
+	p.Decoder = strict.Decoder{
+		Report: p.finding, Full: p.full, Value: CodeValue, Key: CodeStepKey, Absent: CodeAbsent, All: "the keys are ",
+	}
 	doc, problems := md.Parse(src)
 	p.doc = doc
 	p.take(problems)

@@ -316,22 +316,7 @@ func (p *parser) defaults(b *md.Block) {
 	if n == nil {
 		return
 	}
-	for key, v := range p.entries(n, p.keys("defaults")) {
-		switch key {
-		case "with":
-			d.With = p.fields(v)
-		case "timeout":
-			d.Timeout = p.timeout(v)
-		case "retry":
-			d.Retry = p.retry(v)
-		case "on":
-			d.On = p.rules(v)
-		case "in":
-			d.In = p.inWord(v)
-		case "expect":
-			d.Expect = p.expect(v)
-		}
-	}
+	p.fill(d, defaultsForm, n, nil)
 }
 
 // looseSteps reads the steps of a section in which any heading will do.

@@ -6,8 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// Sugar lists what is right for a person and that a file which is checked strictly has not: plain sentences that stand where
-// a block could, and defaults without a sentence before them.
+// Sugar lists what is right for a person and that a file which is checked strictly has not: plain sentences that stand
+// where a block could, and defaults without a sentence before them.
 func Sugar(f *File) []formats.Diagnostic {
 	out := slices.Clone(f.Strict)
 	Walk(f, func(node any) bool {

@@ -1,16 +1,18 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 
 	"tercet/internal/md"
 	"tercet/internal/nearest"
+	"tercet/internal/strict"
 )
 
 // rules reads `on: {status: target}`.
 func (p *parser) rules(n *md.Node) []Rule {
 	if n.Kind != md.Map {
-		p.reject(n, "a map from statuses to targets", "write {rejected: {redo: [id], max: 2}}")
+		p.Wrong(n, "a map from statuses to targets", "write {rejected: {redo: [id], max: 2}}")
 		return nil
 	}
 	out := make([]Rule, 0, len(n.Entries))
@@ -20,11 +22,9 @@ func (p *parser) rules(n *md.Node) []Rule {
 			p.report(CodeAbsent, r.Status.Pos, "write a target such as next or fail", "status '%s' has no target", e.Key.Value)
 			continue
 		}
-		items := []*md.Node{e.Value}
-		if e.Value.Kind == md.List {
-			if items = e.Value.Items; len(items) == 0 {
-				p.reject(e.Value, "a target", targetHelp)
-			}
+		items := itemsOf(e.Value)
+		if len(items) == 0 {
+			p.Wrong(e.Value, "a target", targetHelp)
 		}
 		for _, item := range items {
 			if t := p.target(item); t != nil {
@@ -43,12 +43,10 @@ func (p *parser) target(n *md.Node) *Target {
 		return p.targetWord(t, n)
 	}
 	kinds := 0
-	for key, v := range p.entries(n, p.keys("target")) {
+	p.fill(t, targetForm, n, func(key string, v *md.Node) bool {
 		switch key {
-		case "if":
-			t.If = p.jq(v)
-		case "max":
-			t.Max = p.integer(v, 1)
+		case "if", "max":
+			return false
 		case "show", "choices", "auto":
 			if n.Get("gate") == nil || isFlag(n.Get("gate")) {
 				p.report(CodeCompanion, v.Pos, "write gate: with a question", "'%s' belongs to a 'gate' with a question of its own", key)
@@ -57,9 +55,12 @@ func (p *parser) target(n *md.Node) *Target {
 			p.targetKind(t, key, v)
 			kinds++
 		}
-	}
-	if t.Gate != nil {
-		p.askKeys(t.Gate, n)
+		return true
+	})
+	for _, key := range present(n, "show", "choices", "auto") {
+		if t.Gate != nil {
+			p.field(t.Gate, targetForm, key, n.Get(key))
+		}
 	}
 	if kinds != 1 {
 		p.reportSpan(diagnosticAt(CodeTarget, n), targetHelp, "expected one target, got %d", kinds)
@@ -102,14 +103,14 @@ func (p *parser) targetKind(t *Target, key string, v *md.Node) {
 		}
 	}
 	if n := v; n.Kind == md.List && len(n.Items) == 0 {
-		p.reject(n, "at least one name", "")
+		p.Wrong(n, "at least one name", "")
 	}
 }
 
 // question reads what a gate asks.
 func (p *parser) question(n *md.Node) *Text {
 	if isScalar(n) && strings.TrimSpace(n.Value) == "" {
-		p.wrong(n, "a question")
+		p.Wrong(n, "a question", "")
 	}
 	return p.text(n)
 }
@@ -123,29 +124,20 @@ func isFlag(n *md.Node) bool {
 // flag checks the value of a target that has none of its own: {next: true, if: ...}.
 func (p *parser) flag(n *md.Node) {
 	if !isFlag(n) {
-		p.wrong(n, "true")
+		p.Wrong(n, "true", "")
 	}
 }
 
 func (p *parser) targetWord(t *Target, n *md.Node) *Target {
 	words := []string{"next", "fail", "gate"}
-	if n.Kind == md.Scalar {
-		switch n.Value {
-		case "next":
-			t.Kind = ToNext
-			return t
-		case "fail":
-			t.Kind = ToFail
-			return t
-		case "gate":
-			t.Kind = ToGate
-			return t
-		}
+	if i := slices.Index(words, n.Value); n.Kind == md.Scalar && i >= 0 {
+		t.Kind = []TargetKind{ToNext, ToFail, ToGate}[i]
+		return t
 	}
 	help := targetHelp
 	if near := nearest.Help(n.Value, words); near != "" {
 		help = near
 	}
-	p.reportSpan(diagnosticAt(CodeTarget, n), help, "expected a target, got %s", describe(n))
+	p.reportSpan(diagnosticAt(CodeTarget, n), help, "expected a target, got %s", strict.Describe(n))
 	return nil
 }

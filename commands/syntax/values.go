@@ -1,98 +1,14 @@
 package syntax
 
 import (
-	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"tercet/internal/md"
 	"tercet/internal/nearest"
+	"tercet/internal/strict"
 )
-
-// keySet is what may stand in one kind of map.
-type keySet struct {
-	what    string   // for messages: "the frontmatter"
-	known   []string // read here
-	later   []string // of the grammar, refused by name
-	foreign []string // of other tools, accepted and left alone
-}
-
-// entries yields the known keys of a map in file order and reports all others, and keys without a value.
-func (p *parser) entries(n *md.Node, set *keySet) iter.Seq2[string, *md.Node] {
-	return func(yield func(string, *md.Node) bool) {
-		if n.Kind != md.Map {
-			p.wrong(n, "a map of keys")
-			return
-		}
-		seen := map[string]bool{}
-		for _, e := range n.Entries {
-			key, pos := e.Key.Value, e.Key.Pos
-			twice := seen[key]
-			seen[key] = true
-			switch {
-			case twice: // reported as a duplicate
-			case slices.Contains(set.later, key):
-				p.report(CodeUnsupported, pos, "", "'%s' is not supported yet", key)
-			case slices.Contains(set.foreign, key):
-			case !slices.Contains(set.known, key):
-				p.unknown(e.Key, set)
-			case e.Value.Absent():
-				p.report(CodeAbsent, pos, "write a value, or remove the key", "key '%s' has no value", key)
-			case !yield(key, e.Value):
-				return
-			}
-		}
-	}
-}
-
-func (p *parser) unknown(key *md.Node, set *keySet) {
-	if p.full() {
-		return
-	}
-	code := CodeStepKey
-	if p.inFront {
-		code = CodeKey
-	}
-	all := append(append([]string{}, set.known...), set.later...)
-	help := nearest.Help(key.Value, all)
-	if help == "" {
-		help = "the keys are " + strings.Join(set.known, ", ")
-	}
-	p.report(code, key.Pos, help, "unknown key '%s' in %s", key.Value, set.what)
-}
-
-// wrong reports a value of another type than expected.
-func (p *parser) wrong(n *md.Node, want string) {
-	p.reject(n, want, "")
-}
-
-func (p *parser) reject(n *md.Node, want, help string) {
-	code := CodeValue
-	if p.inFront {
-		code = CodeFrontValue
-	}
-	p.reportSpan(diagnosticAt(code, n), help, "expected %s, got %s", want, describe(n))
-}
-
-func describe(n *md.Node) string {
-	switch {
-	case n.Kind == md.Map:
-		return "a map"
-	case n.Kind == md.List:
-		return "a list"
-	case n.Absent():
-		return "nothing"
-	case n.Type == md.Null:
-		return "null"
-	case n.Type == md.Str:
-		return fmt.Sprintf("%.40q", n.Value)
-	default:
-		return n.Value
-	}
-}
 
 // isScalar reports a scalar that is not null.
 func isScalar(n *md.Node) bool { return n.Kind == md.Scalar && n.Type != md.Null }
@@ -100,7 +16,7 @@ func isScalar(n *md.Node) bool { return n.Kind == md.Scalar && n.Type != md.Null
 // word reads one plain word; want names it in the message.
 func (p *parser) word(n *md.Node, want string) Word {
 	if !isScalar(n) || n.Value == "" || !oneWord(n.Value) {
-		p.wrong(n, want)
+		p.Wrong(n, want, "")
 		return Word{}
 	}
 	return Word{Pos: n.ValuePos(0), Text: n.Value}
@@ -117,20 +33,24 @@ func oneWord(s string) bool {
 	return true
 }
 
+// itemsOf gives the elements of a list, or a value that stands without brackets.
+func itemsOf(n *md.Node) []*md.Node {
+	if n.Kind == md.List {
+		return n.Items
+	}
+	return []*md.Node{n}
+}
+
 // words reads a list of words; one word may stand without brackets.
 func (p *parser) words(n *md.Node, want string) []Word {
-	if n.Kind != md.List {
-		w := p.word(n, want)
-		if w.Text == "" {
-			return nil
-		}
-		return []Word{w}
-	}
-	out := make([]Word, 0, len(n.Items))
-	for _, item := range n.Items {
+	var out []Word
+	for _, item := range itemsOf(n) {
 		if w := p.word(item, want); w.Text != "" {
 			out = append(out, w)
 		}
+	}
+	if out == nil && n.Kind == md.List {
+		return []Word{}
 	}
 	return out
 }
@@ -138,7 +58,7 @@ func (p *parser) words(n *md.Node, want string) []Word {
 // someWords reads a list of at least one word.
 func (p *parser) someWords(n *md.Node, want string) []Word {
 	if n.Kind == md.List && len(n.Items) == 0 {
-		p.reject(n, want, "")
+		p.Wrong(n, want, "")
 	}
 	return p.words(n, want)
 }
@@ -160,66 +80,53 @@ func (p *parser) member(w Word, list []string) {
 // str reads a text without expressions, such as a description.
 func (p *parser) str(n *md.Node) string {
 	if !isScalar(n) {
-		p.wrong(n, "text")
+		p.Wrong(n, "text", "")
 		return ""
 	}
 	return n.Value
 }
 
 func (p *parser) strs(n *md.Node) []string {
-	if n.Kind != md.List {
-		return []string{p.str(n)}
-	}
-	out := make([]string, 0, len(n.Items))
-	for _, item := range n.Items {
+	out := []string{}
+	for _, item := range itemsOf(n) {
 		out = append(out, p.str(item))
 	}
 	return out
 }
 
-func (p *parser) boolean(n *md.Node) bool {
-	v, ok := n.Any().(bool)
-	if !ok {
-		p.wrong(n, "true or false")
-	}
-	return v
-}
-
 // integer reads a number of at least low.
 func (p *parser) integer(n *md.Node, low int) int {
-	v, ok := n.Any().(int)
-	if ok && v >= low {
-		return v
+	v, ok := strict.As(&p.Decoder, n, "an integer", strict.Int)
+	if ok && v < low {
+		p.Wrong(n, "an integer of at least "+strconv.Itoa(low), "")
 	}
-	want := "an integer"
-	if ok {
-		want = "an integer of at least " + strconv.Itoa(low)
-	}
-	p.reject(n, want, "")
-	return low
+	return max(v, low)
 }
 
 func (p *parser) number(n *md.Node) *float64 {
-	switch v := n.Any().(type) {
-	case int:
-		f := float64(v)
-		return &f
-	case float64:
+	if v, ok := strict.As(&p.Decoder, n, "a number", strict.Number); ok {
 		return &v
-	default:
-		p.wrong(n, "a number")
-		return nil
 	}
+	return nil
 }
 
 // duration reads a text such as 30m and gives seconds.
 func (p *parser) duration(n *md.Node) float64 {
-	d, err := time.ParseDuration(n.Value)
-	if n.Kind != md.Scalar || err != nil || d <= 0 {
-		p.reject(n, "a duration", "write it like 30s, 10m or 2h")
+	d, ok := strict.Duration(n)
+	if !ok {
+		p.Wrong(n, "a duration", "write it like 30s, 10m or 2h")
 		return 0
 	}
 	return d.Seconds()
+}
+
+// label reads the label of a choice, which may have spaces.
+func (p *parser) label(n *md.Node) Word {
+	if !isScalar(n) || n.Value == "" {
+		p.Wrong(n, "a choice", "")
+		return Word{}
+	}
+	return Word{Pos: n.ValuePos(0), Text: n.Value}
 }
 
 // jq reads a scalar that is jq as a whole.
@@ -229,7 +136,7 @@ func (p *parser) jq(n *md.Node) *Expr {
 		if n.Kind != md.Scalar {
 			help = "put the expression in quotes"
 		}
-		p.reject(n, "jq", help)
+		p.Wrong(n, "jq", help)
 		return nil
 	}
 	if strings.HasPrefix(n.Value, "${{") {
@@ -237,7 +144,7 @@ func (p *parser) jq(n *md.Node) *Expr {
 		return nil
 	}
 	if strings.TrimSpace(n.Value) == "" {
-		p.wrong(n, "jq")
+		p.Wrong(n, "jq", "")
 		return nil
 	}
 	return p.exprAt(n, 0, n.Value)
@@ -280,7 +187,7 @@ func isJq(n *md.Node) bool {
 // text reads a text with expressions in it. A scalar that begins with $ is one expression.
 func (p *parser) text(n *md.Node) *Text {
 	if !isScalar(n) {
-		p.wrong(n, "text")
+		p.Wrong(n, "text", "")
 		return nil
 	}
 	if isJq(n) {
@@ -290,11 +197,8 @@ func (p *parser) text(n *md.Node) *Text {
 }
 
 func (p *parser) texts(n *md.Node) []*Text {
-	if n.Kind != md.List {
-		return []*Text{p.text(n)}
-	}
-	out := make([]*Text, 0, len(n.Items))
-	for _, item := range n.Items {
+	out := []*Text{}
+	for _, item := range itemsOf(n) {
 		if t := p.text(item); t != nil {
 			out = append(out, t)
 		}
@@ -374,8 +278,8 @@ func isWhole(parts []Part) bool {
 	return exprs == 1
 }
 
-// templateEnd returns the offset of the }} that ends the expression, or -1: jq strings and brackets are followed, so that
-// "}}" inside an object or a text does not end it.
+// templateEnd returns the offset of the }} that ends the expression, or -1: jq strings and brackets are followed, so
+// that "}}" inside an object or a text does not end it.
 func templateEnd(v string, i int) int {
 	depth := 0
 	for i < len(v) {
@@ -471,17 +375,9 @@ func (p *parser) value(n *md.Node) *Value {
 
 // fields reads a map with free keys.
 func (p *parser) fields(n *md.Node) []Field {
-	if n.Kind != md.Map {
-		p.wrong(n, "a map")
-		return nil
-	}
-	out := make([]Field, 0, len(n.Entries))
-	for _, e := range n.Entries {
-		if e.Value.Absent() {
-			p.report(CodeAbsent, e.Key.Pos, "write a value, or remove the key", "key '%s' has no value", e.Key.Value)
-			continue
-		}
-		out = append(out, Field{Key: Word{e.Key.Pos, e.Key.Value}, Value: p.value(e.Value)})
+	out := []Field{}
+	for key, v := range p.Free(n, "a map") {
+		out = append(out, Field{Key: Word{key.Pos, key.Value}, Value: p.value(v)})
 	}
 	return out
 }

@@ -30,16 +30,17 @@ type Form struct {
 	// Unknown is the finding about a key that is not there, with a verb for the key: "unknown facet %q".
 	Unknown string
 	Keys    []string
-	// Later are keys that are known and not taken yet; they are refused by name. Foreign are keys of others, passed over.
-	Later, Foreign []string
+	Foreign []string // keys of others, passed over
 }
 
 // Decoder reads maps and hands out its findings. Report is required.
 type Decoder struct {
 	Report func(Finding)
-	// The codes of values of the wrong form, unknown keys, keys that are not taken yet, and keys without a value. Without
-	// a code for the last, such a key counts as not there.
-	Value, Key, Later, Absent string
+	// The codes of values of the wrong form, unknown keys, and keys without a value. Without a code for the last, such a
+	// key counts as not there.
+	Value, Key, Absent string
+	// Full tells that no finding more is wanted, so that no advice is looked for; nil means never.
+	Full func() bool
 	// All goes before the list of all keys, the advice where no key is near.
 	All string
 	// Got describes a value in a message; nil means Describe.
@@ -53,8 +54,6 @@ func (d *Decoder) Map(n *md.Node, want string, form Form) iter.Seq2[*md.Node, *m
 		for key, v := range d.Entries(n, want) {
 			switch {
 			case slices.Contains(form.Foreign, key.Value):
-			case slices.Contains(form.Later, key.Value):
-				d.Refuse(d.Later, key, "", fmt.Sprintf("'%s' is not supported yet", key.Value))
 			case !slices.Contains(form.Keys, key.Value):
 				d.Unknown(d.Key, key, form)
 			case v.Absent():
@@ -107,7 +106,10 @@ func (d *Decoder) absent(key *md.Node) {
 
 // Unknown reports a word that is none of a form's keys.
 func (d *Decoder) Unknown(code string, word *md.Node, form Form) {
-	help := nearest.Help(word.Value, slices.Concat(form.Keys, form.Later))
+	if d.Full != nil && d.Full() {
+		return
+	}
+	help := nearest.Help(word.Value, form.Keys)
 	if help == "" {
 		help = d.All + strings.Join(form.Keys, ", ")
 	}

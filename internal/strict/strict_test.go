@@ -17,7 +17,7 @@ func TestMap(t *testing.T) {
 	const src = `name: x
 nane: y
 zzz: 1
-wait: {}
+
 color: red
 on:
 "off": off
@@ -29,14 +29,14 @@ time: soon
 	n, _ := md.ParseYAML([]byte(src), md.Pos{})
 	var got []string
 	d := strict.Decoder{
-		Value: "V", Key: "K", Later: "L", Absent: "A", All: "the keys are ",
+		Value: "V", Key: "K", Absent: "A", All: "the keys are ",
 		Report: func(f strict.Finding) {
 			got = append(got, fmt.Sprintf("%s-%s %s: %s; %s", f.Pos, f.End, f.Code, f.Message, f.Help))
 		},
 	}
 	form := strict.Form{
 		Unknown: "unknown key '%s' in a test", Keys: []string{"name", "on", "off", "count", "list", "time"},
-		Later: []string{"wait"}, Foreign: []string{"color"},
+		Foreign: []string{"color"},
 	}
 	for key, v := range d.Map(n, "a map", form) {
 		switch key.Value {
@@ -56,7 +56,6 @@ time: soon
 		"name = x",
 		"2:1-2:5 K: unknown key 'nane' in a test; did you mean 'name'?",
 		"3:1-3:4 K: unknown key 'zzz' in a test; the keys are name, on, off, count, list, time",
-		"4:1-4:5 L: 'wait' is not supported yet; ",
 		"6:1-6:3 A: key 'on' has no value; write a value, or remove the key",
 		"off = off",
 		"9:8-9:9 V: expected a whole number above 0, got 0; ",
