@@ -31,7 +31,8 @@ func (p *parser) checkOf(n *md.Node) *Check {
 	}
 	switch {
 	case len(present(n, "document", "file", "command", "project")) != 1:
-		p.report(CodeValue, c.Pos, "write {document: PROFILE}, {file: PATH, nonempty: true}, {command: [...]}, {project: [...]}, or jq",
+		p.report(CodeValue, c.Pos,
+			"write {document: PROFILE}, {file: PATH, nonempty: true}, {command: [...]}, {project: [...]}, or jq",
 			"expected one of document, file, command and project in 'check'")
 	case c.Path != nil && n.Get("document") == nil:
 		p.report(CodeCompanion, c.Path.Pos, "", "'path' belongs to 'document'")
@@ -105,7 +106,8 @@ func (p *parser) gateTimeout(n *md.Node) *GateTimeout {
 		return nil
 	}
 	if p.fill(t, waitForm, n, nil); n.Get("after") == nil || n.Get("choose") == nil {
-		p.report(CodeValue, t.Pos, "write {after: 1h, choose: LABEL}", "expected 'after' and 'choose' in the 'timeout' of a gate")
+		p.report(CodeValue, t.Pos, "write {after: 1h, choose: LABEL}",
+			"expected 'after' and 'choose' in the 'timeout' of a gate")
 	}
 	return t
 }

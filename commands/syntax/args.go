@@ -78,7 +78,8 @@ func (p *parser) load(l *Load, n *md.Node) {
 	}
 	switch {
 	case len(present(n, "document", "files", "task")) != 1:
-		p.report(CodeValue, doc.Pos, "write {document: PROFILE, path: ...}, {files: [...]} or {task: ...}; an object in jq needs quotes",
+		p.report(CodeValue, doc.Pos,
+			"write {document: PROFILE, path: ...}, {files: [...]} or {task: ...}; an object in jq needs quotes",
 			"expected one of document, files and task in a load")
 	case path != nil && l.Document == nil:
 		p.report(CodeCompanion, path.Pos, "", "'path' belongs to 'document'")
@@ -99,7 +100,8 @@ func (p *parser) requires(a *Args, n *md.Node) {
 			p.report(CodeValue, r.Pos, "add 'when: ...'", "expected 'when' in a requirement")
 			continue
 		}
-		if n := len(a.Require); n > 0 && r.When != nil && a.Require[n-1].When != nil && r.When.Src == a.Require[n-1].When.Src {
+		if n := len(a.Require); n > 0 && r.When != nil && a.Require[n-1].When != nil &&
+			r.When.Src == a.Require[n-1].When.Src {
 			p.report(CodeRepeated, r.Pos, "keep one of the two", "the same requirement stands twice")
 		}
 		a.Require = append(a.Require, r)

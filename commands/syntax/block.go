@@ -23,7 +23,8 @@ func (p *parser) stepBlock(s *Step, b *md.Block) {
 func (p *parser) stepMap(s *Step, n *md.Node, form Form) {
 	if p.depth++; p.depth > maxNested {
 		p.depth--
-		p.report(CodeBody, n.Pos, "give the inner steps headings of their own", "expected at most %d steps inside each other", maxNested)
+		p.report(CodeBody, n.Pos, "give the inner steps headings of their own",
+			"expected at most %d steps inside each other", maxNested)
 		return
 	}
 	defer func() { p.depth-- }()
@@ -60,7 +61,8 @@ func (b *block) key(key string, v *md.Node) bool {
 		return b.node.Get("gate") != nil
 	case "always":
 		if !b.parser.always {
-			b.report(CodeCompanion, v.Pos, "move the step below '## "+sectionErrors+"'", "'always' belongs to the section '%s'", sectionErrors)
+			b.report(CodeCompanion, v.Pos, "move the step below '## "+sectionErrors+"'", "'always' belongs to the section '%s'",
+				sectionErrors)
 		}
 		return false
 	case "after":
@@ -191,7 +193,8 @@ func (b *block) assemble() {
 		}
 	}
 	if b.acts > 1 {
-		b.report(CodeAction, b.step.Block, "give each its own step", "a step has one action, got '%s'", strings.Join(b.actionKeys(), "' and '"))
+		b.report(CodeAction, b.step.Block, "give each its own step", "a step has one action, got '%s'",
+			strings.Join(b.actionKeys(), "' and '"))
 	}
 	do := b.node.Get("do")
 	if do == nil {
@@ -201,7 +204,8 @@ func (b *block) assemble() {
 	case b.step.Action == nil:
 		b.step.Action = &Group{Pos: do.Pos}
 	case len(present(b.node, "foreach", "until")) == 0:
-		b.report(CodeBody, do.Pos, "give the inner steps a step of their own", "'do' belongs to 'foreach', to 'until', or stands without an action")
+		b.report(CodeBody, do.Pos, "give the inner steps a step of their own",
+			"'do' belongs to 'foreach', to 'until', or stands without an action")
 	}
 }
 

@@ -87,7 +87,8 @@ func sameNode(a, b *md.Node) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	if a.Kind != b.Kind || a.Type != b.Type || a.Value != b.Value || len(a.Entries) != len(b.Entries) || len(a.Items) != len(b.Items) {
+	if a.Kind != b.Kind || a.Type != b.Type || a.Value != b.Value || len(a.Entries) != len(b.Entries) ||
+		len(a.Items) != len(b.Items) {
 		return false
 	}
 	for i := range a.Entries {
@@ -211,7 +212,8 @@ func (w *writer) pair(e md.Entry, indent int) {
 		w.WriteByte('\n')
 	case v.Kind == md.Scalar:
 		w.scalar(v, indent)
-	case len(v.Entries)+len(v.Items) == 0 || v.Style == md.FlowStyle && indent+utf8.RuneCountInString(e.Key.Source()+": "+flow(v)) <= maxLine:
+	case len(v.Entries)+len(v.Items) == 0 || v.Style == md.FlowStyle &&
+		indent+utf8.RuneCountInString(e.Key.Source()+": "+flow(v)) <= maxLine:
 		w.WriteString(" " + flow(v) + "\n")
 	default:
 		w.WriteByte('\n')
@@ -253,7 +255,8 @@ func (w *writer) collection(n *md.Node, indent int) {
 		switch {
 		case item.Kind == md.Scalar:
 			w.scalar(item, indent)
-		case len(item.Entries)+len(item.Items) == 0 || item.Style == md.FlowStyle && indent+1+utf8.RuneCountInString(one) <= maxLine:
+		case len(item.Entries)+len(item.Items) == 0 || item.Style == md.FlowStyle &&
+			indent+1+utf8.RuneCountInString(one) <= maxLine:
 			w.WriteString(one + "\n")
 		case item.Kind == md.Map:
 			w.WriteByte(' ')
@@ -324,7 +327,8 @@ func equal(a, b reflect.Value) bool {
 			return true
 		}
 		for i := range a.NumField() {
-			if name := a.Type().Field(i).Name; a.Type() == reflect.TypeFor[File]() && (name == "Src" || name == "Prose" || name == "Warnings") {
+			if name := a.Type().Field(i).Name; a.Type() == reflect.TypeFor[File]() && (name == "Src" || name == "Prose" ||
+				name == "Warnings") {
 				continue
 			}
 			if !equal(a.Field(i), b.Field(i)) {

@@ -20,7 +20,8 @@ func (p *parser) front() {
 	f := &p.file.Front
 	if !p.doc.HasFront {
 		if !p.has(string(md.CodeFrontUnclosed)) && !p.has(string(md.CodeLineEnds)) {
-			p.report(CodeNoFront, Pos{Line: 1, Col: 1}, "start the file with ---, command:, description: and ---", "file has no frontmatter")
+			p.report(CodeNoFront, Pos{Line: 1, Col: 1}, "start the file with ---, command:, description: and ---",
+				"file has no frontmatter")
 		}
 		return
 	}
@@ -74,11 +75,13 @@ func (p *parser) commandName(w Word) {
 		return
 	}
 	if !isName(w.Text, '-') || len(w.Text) > maxCommand {
-		p.report(CodeFrontValue, w.Pos, "", "expected a name of at most %d lower case letters, digits and '-', got %q", maxCommand, w.Text)
+		p.report(CodeFrontValue, w.Pos, "", "expected a name of at most %d lower case letters, digits and '-', got %q",
+			maxCommand, w.Text)
 		return
 	}
 	if base := path.Base(p.file.Name); base != w.Text+".md" {
-		p.report(CodeFileName, w.Pos, "rename the file to "+w.Text+".md, or change the name", "command '%s' stands in a file named %s", w.Text, base)
+		p.report(CodeFileName, w.Pos, "rename the file to "+w.Text+".md, or change the name",
+			"command '%s' stands in a file named %s", w.Text, base)
 	}
 }
 
@@ -88,7 +91,8 @@ func (p *parser) describes(d Word) {
 	text := strings.TrimSpace(d.Text)
 	switch n := utf8.RuneCountInString(text); {
 	case strings.Contains(text, "\n"):
-		p.report(CodeFrontValue, d.Pos, help, "expected one line of at most %d characters, got %d lines", maxDescription, strings.Count(text, "\n")+1)
+		p.report(CodeFrontValue, d.Pos, help, "expected one line of at most %d characters, got %d lines", maxDescription,
+			strings.Count(text, "\n")+1)
 	case n > maxDescription:
 		p.report(CodeFrontValue, d.Pos, help, "expected one line of at most %d characters, got %d", maxDescription, n)
 	}

@@ -50,7 +50,8 @@ var wants = map[string]string{
 
 // partOf names the keys that a key of a step is read with, beside those of which one must stand in the step with it.
 var partOf = map[string][]string{
-	"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"}, "max": {"until"}, "among": {"delegate"},
+	"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"},
+	"max": {"until"}, "among": {"delegate"},
 	"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "else": {"check"}, "code": {"fail"},
 	"columns": {"table"}, "title": {"table"},
 }
@@ -72,18 +73,20 @@ var (
 // The keys of a step that stands below another one's key.
 var (
 	childKeys = []string{
-		"when", "tier", "delegate", "among", "check", "else", "with", "timeout", "retry", "fallback", "expect", "prompt", "in", "board",
+		"when", "tier", "delegate", "among", "check", "else", "with", "timeout", "retry", "fallback", "expect",
+		"prompt", "in", "board",
 	}
 	compensationKeys = []string{
-		"when", "delegate", "among", "status", "check", "else", "publish", "with", "timeout", "retry", "fallback", "prompt", "in",
+		"when", "delegate", "among", "status", "check", "else", "publish", "with", "timeout", "retry",
+		"fallback", "prompt", "in",
 	}
 )
 
 // Grammar is the table of all forms.
 func Grammar() []Form {
 	return []Form{
-		frontForm, argumentForm, argsForm, defaultsForm, stepForm, duringForm, worktreeForm, requirementForm, loadForm, statusForm,
-		checkForm, publishForm, returnForm, timeoutForm, waitForm, retryForm, expectForm, targetForm,
+		frontForm, argumentForm, argsForm, defaultsForm, stepForm, duringForm, worktreeForm, requirementForm, loadForm,
+		statusForm, checkForm, publishForm, returnForm, timeoutForm, waitForm, retryForm, expectForm, targetForm,
 	}
 }
 

@@ -32,7 +32,8 @@ func tagLine(line string) (name string, ok bool) {
 	}
 	name, _, _ = strings.Cut(line[1:len(line)-1], " ")
 	bare := strings.TrimPrefix(name, "/")
-	if bare == "" || strings.Trim(strings.ToLower(bare), "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || slices.Contains([]string{"br", "hr", "img"}, bare) {
+	if bare == "" || strings.Trim(strings.ToLower(bare), "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" ||
+		slices.Contains([]string{"br", "hr", "img"}, bare) {
 		return "", false
 	}
 	return name, true
@@ -70,7 +71,8 @@ func (p *parser) tags(s md.Section) {
 			i--
 		}
 		if i < 0 {
-			p.report(CodeTag, pos, "remove it, or open it in the same section", "tag </%s> closes nothing in its section", closing)
+			p.report(CodeTag, pos, "remove it, or open it in the same section", "tag </%s> closes nothing in its section",
+				closing)
 			continue
 		}
 		for _, o := range stack[i+1:] {
@@ -105,13 +107,16 @@ func (p *parser) unsaid() {
 			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
 				p.file.Strict = append(p.file.Strict, formats.Diagnostic{
 					Code: CodeUnsaid, Severity: formats.SeverityWarning, File: p.file.Name, Pos: b.Pos,
-					Message: "block 'yaml defaults' without a sentence before it", Help: "say in a sentence before the block what every step gets",
+					Message: "block 'yaml defaults' without a sentence before it",
+					Help:    "say in a sentence before the block what every step gets",
 				})
 			}
 		case between && b.Kind == md.Heading && b.Depth == 0:
 			first, rest, _ := strings.Cut(cleanTitle(b.Text), " ")
-			if rest == "" || !slices.ContainsFunc([]string{"after", "before"}, func(w string) bool { return strings.EqualFold(w, first) }) {
-				p.report(CodeUnsaid, b.Pos, "write it like '### After phases: review the work'", "heading in '%s' does not start with After or Before and the steps", sectionBetween)
+			if rest == "" || !slices.ContainsFunc([]string{"after", "before"},
+				func(w string) bool { return strings.EqualFold(w, first) }) {
+				p.report(CodeUnsaid, b.Pos, "write it like '### After phases: review the work'",
+					"heading in '%s' does not start with After or Before and the steps", sectionBetween)
 			}
 		}
 	}

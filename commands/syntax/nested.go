@@ -112,7 +112,8 @@ func (p *parser) tier(n *md.Node) *Tier {
 func (b *block) around(key string, n *md.Node) *Around {
 	a := &Around{Pos: n.Pos}
 	if !b.between {
-		b.report(CodeCompanion, n.Pos, "move the step below '## "+sectionBetween+"'", "'%s' belongs to the section '%s'", key, sectionBetween)
+		b.report(CodeCompanion, n.Pos, "move the step below '## "+sectionBetween+"'", "'%s' belongs to the section '%s'",
+			key, sectionBetween)
 	}
 	if n.Kind == md.Scalar && n.Value == "each" {
 		a.Each = true

@@ -116,10 +116,12 @@ func (p *parser) quoteFix(d formats.Diagnostic, text string) *formats.Fix {
 	line := strings.TrimRight(p.doc.Line(d.Pos.Line), " \t")
 	from := len(line) - len(strings.TrimLeft(line, " -"))
 	key, value, ok := strings.Cut(text, ": ")
-	if !ok || len(value) < 3 || strings.IndexByte("{[", value[1]) >= 0 || !strings.HasPrefix(line[from:], key+":") || strings.Contains(line, " #") { // what is a comment is not quoted
+	if !ok || len(value) < 3 || strings.IndexByte("{[", value[1]) >= 0 || !strings.HasPrefix(line[from:],
+		key+":") || strings.Contains(line, " #") { // what is a comment is not quoted
 		return nil
 	}
-	return &formats.Fix{Start: Pos{Line: d.Pos.Line, Col: from + 1}, End: Pos{Line: d.Pos.Line, Col: len(line) + 1}, Text: text}
+	return &formats.Fix{Start: Pos{Line: d.Pos.Line, Col: from + 1}, End: Pos{Line: d.Pos.Line, Col: len(line) + 1},
+		Text: text}
 }
 
 func (p *parser) has(code string) bool {
@@ -143,7 +145,8 @@ func (p *parser) block(b *md.Block) *md.Node {
 	case n == nil:
 		return nil
 	case n.Kind != md.Map:
-		p.reportSpan(diagnosticAt(CodeBlock, n), "write key: value lines", "expected a map of keys in a block, got %s", strict.Describe(n))
+		p.reportSpan(diagnosticAt(CodeBlock, n), "write key: value lines", "expected a map of keys in a block, got %s",
+			strict.Describe(n))
 		return nil
 	default:
 		return n
@@ -170,7 +173,8 @@ func (p *parser) kind(b *md.Block) fenceKind {
 		return kind // written as it should be
 	}
 	fields := strings.Fields(unglued(b.Info))
-	if b.Kind != md.Fence || len(fields) < 2 || !strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0], "yml") {
+	if b.Kind != md.Fence || len(fields) < 2 || !strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0],
+		"yml") {
 		return fenceOther
 	}
 	kind := fenceKind(fields[1])
@@ -187,7 +191,8 @@ func (p *parser) kind(b *md.Block) fenceKind {
 		}
 		kind = fenceKind(near[0])
 	}
-	p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: b.Pos, Fix: p.infoFix(b.Pos.Line, kind)}, "write ```yaml "+string(kind),
+	p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: b.Pos, Fix: p.infoFix(b.Pos.Line, kind)},
+		"write ```yaml "+string(kind),
 		"expected 'yaml %s' after the backticks, got %q", kind, b.Info)
 	return kind
 }
@@ -198,7 +203,8 @@ func (p *parser) infoFix(n int, kind fenceKind) *formats.Fix {
 	rest := strings.TrimLeft(line, " \t")
 	indent := len(line) - len(rest)
 	ticks := len(rest) - len(strings.TrimLeft(rest, "`~"))
-	fix := &formats.Fix{Start: Pos{Line: n, Col: indent + ticks + 1}, End: Pos{Line: n, Col: len(line) + 1}, Text: "yaml " + string(kind)}
+	fix := &formats.Fix{Start: Pos{Line: n, Col: indent + ticks + 1}, End: Pos{Line: n, Col: len(line) + 1},
+		Text: "yaml " + string(kind)}
 	switch {
 	case ticks >= 3:
 	case strings.HasPrefix(strings.TrimLeft(rest, "`"), "yaml") || ticks > 0:
@@ -229,7 +235,8 @@ func (p *parser) body() {
 		name := sectionName(title)
 		titles = append(titles, title)
 		if first, ok := seen[name]; ok && name != "" {
-			p.report(CodeSectionTwice, s.Heading.Pos, "join the two", "section '%s' stands twice, first on line %d", name, first.Line)
+			p.report(CodeSectionTwice, s.Heading.Pos, "join the two", "section '%s' stands twice, first on line %d", name,
+				first.Line)
 			continue
 		}
 		seen[name] = s.Heading.Pos
@@ -313,11 +320,13 @@ func (p *parser) outside(blocks []md.Block) {
 	for i := range blocks {
 		switch kind := p.kind(&blocks[i]); kind {
 		case fenceStep:
-			p.report(CodeFencePlace, blocks[i].Pos, "move it below a step heading of '## "+sectionWorkflow+"'", "block 'yaml step' outside its section")
+			p.report(CodeFencePlace, blocks[i].Pos, "move it below a step heading of '## "+sectionWorkflow+"'",
+				"block 'yaml step' outside its section")
 		case fenceArgs:
 			p.report(CodeFencePlace, blocks[i].Pos, "move it into '## "+sectionArgs+"'", "block 'yaml args' outside its section")
 		case fenceDefaults:
-			p.report(CodeFencePlace, blocks[i].Pos, "move it below '## "+sectionWorkflow+"', before the first step", "block 'yaml defaults' outside its place")
+			p.report(CodeFencePlace, blocks[i].Pos, "move it below '## "+sectionWorkflow+"', before the first step",
+				"block 'yaml defaults' outside its place")
 		case fenceOther:
 		}
 	}
@@ -346,7 +355,9 @@ func (p *parser) argsSection(s md.Section) {
 
 // bareYAML reports a fence that is YAML but lacks its second word, where a block could stand.
 func (p *parser) bareYAML(b *md.Block, want fenceKind) {
-	if b.Kind == md.Fence && (strings.EqualFold(strings.TrimSpace(b.Info), "yaml") || strings.EqualFold(strings.TrimSpace(b.Info), "yml")) {
-		p.report(CodeFenceInfo, b.Pos, "write ```yaml "+string(want)+", or ```text for an example", "expected 'yaml %s' after the backticks, got %q", want, b.Info)
+	if b.Kind == md.Fence && (strings.EqualFold(strings.TrimSpace(b.Info), "yaml") ||
+		strings.EqualFold(strings.TrimSpace(b.Info), "yml")) {
+		p.report(CodeFenceInfo, b.Pos, "write ```yaml "+string(want)+", or ```text for an example",
+			"expected 'yaml %s' after the backticks, got %q", want, b.Info)
 	}
 }

@@ -66,5 +66,6 @@ const kindRules = `{
 	"children":  {"type": "object", "additionalProperties": {"$ref": "#/$defs/step"}},
 	"arguments": {"type": "array", "items": {"$ref": "#/$defs/argument"}},
 	"loads":     {"type": "object", "additionalProperties": {"anyOf": [{"$ref": "#/$defs/jq"}, {"$ref": "#/$defs/load"}]}},
-	"requirements": {"anyOf": [{"$ref": "#/$defs/requirement"}, {"type": "array", "items": {"$ref": "#/$defs/requirement"}}]}
+	"requirements": {"anyOf": [{"$ref": "#/$defs/requirement"}, {"type": "array",
+		"items": {"$ref": "#/$defs/requirement"}}]}
 }`

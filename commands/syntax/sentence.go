@@ -11,7 +11,8 @@ import (
 func (p *parser) plainWorkflow(s md.Section, list []draft) {
 	for _, d := range list {
 		for _, b := range d.fences {
-			p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it", "block 'yaml step' without a step heading")
+			p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it",
+				"block 'yaml step' without a step heading")
 			p.stepBlock(&Step{}, b)
 		}
 	}
@@ -27,7 +28,8 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 		pos := Pos{Line: n, Col: len(line) - len(text) + 1}
 		if !ok {
 			if almostStep(text) {
-				p.report(CodeStepHeading, pos, "write it like 'Step 3: Return the plan', at the start of the line", "expected 'Step <n>: <title>', got %q", text)
+				p.report(CodeStepHeading, pos, "write it like 'Step 3: Return the plan', at the start of the line",
+					"expected 'Step <n>: <title>', got %q", text)
 			}
 			continue
 		}
@@ -44,7 +46,8 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 	}
 	p.bodies(p.file.Steps)
 	if len(p.file.Steps) == 0 {
-		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps", sectionWorkflow)
+		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps",
+			sectionWorkflow)
 	}
 }
 
@@ -65,7 +68,8 @@ func almostStep(text string) bool {
 		return true
 	}
 	s := &scanner{text: rest}
-	return s.accept("delegate", "to") || s.accept("extract") || s.accept("validate") || s.accept("load") || s.accept("for", "each") || s.accept("return")
+	return s.accept("delegate", "to") || s.accept("extract") || s.accept("validate") || s.accept("load") ||
+		s.accept("for", "each") || s.accept("return")
 }
 
 // argSentences reads the lines of Argument Parsing in the plain form.
@@ -137,7 +141,8 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 		say.Rest = strings.TrimSpace(strings.TrimSuffix(s.rest(), "to orchestrator"))
 	}
 	if !ok {
-		p.report(CodeSentence, pos, "write a block 'yaml step' below a heading '### Step <n>: ...'", "sentence is not in the list of plain steps: %q", text)
+		p.report(CodeSentence, pos, "write a block 'yaml step' below a heading '### Step <n>: ...'",
+			"sentence is not in the list of plain steps: %q", text)
 		return nil
 	}
 	return say

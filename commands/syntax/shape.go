@@ -15,7 +15,8 @@ func (p *parser) schema(n *md.Node) *Shape {
 	case n.IsStr() && strings.TrimSpace(n.Value) != "":
 		s.File = n.Value
 	default:
-		p.Wrong(n, "a JSON Schema or the path of a file with one", "write {type: object, required: [...], properties: {...}}, or schemas/review.json")
+		p.Wrong(n, "a JSON Schema or the path of a file with one",
+			"write {type: object, required: [...], properties: {...}}, or schemas/review.json")
 	}
 	return s
 }

@@ -29,7 +29,8 @@ func (p *parser) nearFences() {
 			p.near = map[int]bool{}
 		}
 		p.near[line] = true
-		p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: Pos{Line: line, Col: col}, Fix: p.infoFix(line, fenceKind(kind))}, "write ```yaml "+kind,
+		p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: Pos{Line: line, Col: col},
+			Fix: p.infoFix(line, fenceKind(kind))}, "write ```yaml "+kind,
 			"expected '```yaml %s', got '%.40s'", kind, got)
 	}
 	for n, line := range p.doc.ProseLines() {
@@ -126,7 +127,8 @@ func (p *parser) strayEnds(n *md.Node) {
 	}
 	last := n.Value[len(n.Value)-1]
 	if what := stray(n.Value); what != "" {
-		p.report(CodeStray, Pos(n.ValuePos(len(n.Value)-1)), "quote the whole value, or remove the "+what, "value ends with %q, but nothing opens it", last)
+		p.report(CodeStray, Pos(n.ValuePos(len(n.Value)-1)), "quote the whole value, or remove the "+what,
+			"value ends with %q, but nothing opens it", last)
 	}
 }
 
@@ -160,7 +162,8 @@ func (p *parser) indentation(n *md.Node, column int) {
 		return
 	}
 	if by := n.Pos.Col - column; by%2 != 0 {
-		p.report(CodeIndent, n.Pos, "indent by two columns a level, or run 'tercet fmt'", "expected an indentation of %d columns, got %d", (by+1)/2*2, by)
+		p.report(CodeIndent, n.Pos, "indent by two columns a level, or run 'tercet fmt'",
+			"expected an indentation of %d columns, got %d", (by+1)/2*2, by)
 		return
 	}
 	for _, e := range n.Entries {

@@ -87,7 +87,8 @@ func stepLine(s string) (number, rest string, ok bool) {
 		return "", "", false
 	}
 	for i := range len(number) {
-		if digit := number[i] >= '0' && number[i] <= '9'; !digit && (number[i] != '.' || i == 0 || number[i-1] == '.' || i+1 == len(number)) {
+		if digit := number[i] >= '0' && number[i] <= '9'; !digit && (number[i] != '.' || i == 0 || number[i-1] == '.' ||
+			i+1 == len(number)) {
 			return "", "", false
 		}
 	}
@@ -101,7 +102,8 @@ func looksLikeStep(title string) bool {
 	if len(first) >= 4 && strings.EqualFold(first[:4], "step") {
 		return true
 	}
-	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && len(nearest.Names(strings.ToLower(first), []string{"step"})) > 0
+	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && len(nearest.Names(strings.ToLower(first),
+		[]string{"step"})) > 0
 }
 
 // misplaced reports headings that were meant to be steps but stand too high, or lack the space after the marks.
@@ -115,7 +117,8 @@ func (p *parser) misplaced() {
 		if _, _, isStep := stepLine(title); isStep {
 			d := formats.Diagnostic{Code: CodeStepHeading, Pos: b.Pos}
 			if marks := strings.Repeat("#", b.Level); strings.HasPrefix(p.doc.Line(b.Pos.Line), marks+" ") {
-				d.Fix = &formats.Fix{Start: Pos{Line: b.Pos.Line, Col: 1}, End: Pos{Line: b.Pos.Line, Col: b.Level + 1}, Text: "###"}
+				d.Fix = &formats.Fix{Start: Pos{Line: b.Pos.Line, Col: 1}, End: Pos{Line: b.Pos.Line, Col: b.Level + 1},
+					Text: "###"}
 			}
 			p.reportSpan(d, "write ### "+title, "expected a step on heading level 3 to 6, got level %d", b.Level)
 		}
@@ -137,7 +140,8 @@ func (p *parser) misplaced() {
 			if at.Col <= 7 { // more marks are no heading
 				d.Fix = &formats.Fix{Start: at, End: at, Text: " "}
 			}
-			p.reportSpan(d, "put a space after the '#'", "expected a heading '%s %s'", line[:len(line)-len(marks)], cleanTitle(marks))
+			p.reportSpan(d, "put a space after the '#'", "expected a heading '%s %s'", line[:len(line)-len(marks)],
+				cleanTitle(marks))
 		}
 	}
 }
@@ -155,7 +159,8 @@ func (p *parser) workflow(s md.Section) {
 		return
 	}
 	for _, b := range list[0].fences {
-		p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it", "block 'yaml step' without a step heading")
+		p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it",
+			"block 'yaml step' without a step heading")
 	}
 	seen := map[string]int{}
 	var stack []nested
@@ -167,7 +172,8 @@ func (p *parser) workflow(s md.Section) {
 			continue
 		}
 		if first := seen[d.number]; first > 0 {
-			p.report(CodeNumber, d.heading.Pos, "number the steps in order", "second step %s, the first is on line %d", d.number, first)
+			p.report(CodeNumber, d.heading.Pos, "number the steps in order", "second step %s, the first is on line %d",
+				d.number, first)
 		}
 		seen[d.number] = d.heading.Pos.Line
 		step := p.step(d)
@@ -175,7 +181,8 @@ func (p *parser) workflow(s md.Section) {
 	}
 	p.bodies(p.file.Steps)
 	if len(p.file.Steps) == 0 && len(p.found) == 0 {
-		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps", sectionWorkflow)
+		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps",
+			sectionWorkflow)
 	}
 }
 
@@ -224,13 +231,16 @@ func (p *parser) bodyOf(s *Step) {
 		loop, isLoop := a.(*Foreach)
 		switch {
 		case isLoop && loop.Delegate != nil:
-			p.report(CodeBody, s.Body[at].Pos, "remove 'delegate' from the block of step "+s.Number+", or the deeper steps", "a loop has either deeper steps or a delegate")
+			p.report(CodeBody, s.Body[at].Pos, "remove 'delegate' from the block of step "+s.Number+", or the deeper steps",
+				"a loop has either deeper steps or a delegate")
 		case at > 0:
-			p.report(CodeBody, s.Body[at].Pos, "remove 'do' from the block of step "+s.Number+", or the deeper steps", "a step has either deeper steps or 'do'")
+			p.report(CodeBody, s.Body[at].Pos, "remove 'do' from the block of step "+s.Number+", or the deeper steps",
+				"a step has either deeper steps or 'do'")
 		}
 	default:
 		if !say {
-			p.report(CodeBody, s.Body[at].Pos, "put the step on the level of step "+s.Number, "step %s stands below step %s, which is neither loop nor group", s.Body[at].Number, s.Number)
+			p.report(CodeBody, s.Body[at].Pos, "put the step on the level of step "+s.Number,
+				"step %s stands below step %s, which is neither loop nor group", s.Body[at].Number, s.Number)
 		}
 	}
 }
@@ -238,7 +248,8 @@ func (p *parser) bodyOf(s *Step) {
 // notStep deals with a heading in a literate workflow that is not "Step <n>: <title>".
 func (p *parser) notStep(d *draft) {
 	if looksLikeStep(d.title) || len(d.fences) > 0 {
-		p.report(CodeStepHeading, d.heading.Pos, "write it like '### Step 3: Return the plan'", "expected 'Step <n>: <title>', got %q", d.title)
+		p.report(CodeStepHeading, d.heading.Pos, "write it like '### Step 3: Return the plan'",
+			"expected 'Step <n>: <title>', got %q", d.title)
 	}
 	for _, b := range d.fences {
 		p.stepBlock(&Step{}, b)
@@ -261,7 +272,8 @@ func (p *parser) step(d *draft) *Step {
 	}
 	p.stepBlock(s, d.fences[0])
 	for _, b := range d.fences[1:] {
-		p.report(CodeStepFence, b.Pos, "give it a step heading of its own", "second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
+		p.report(CodeStepFence, b.Pos, "give it a step heading of its own",
+			"second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
 		p.stepBlock(&Step{}, b)
 	}
 	return s
@@ -293,7 +305,8 @@ func (p *parser) betweenSection(s md.Section) {
 			continue
 		}
 		if (step.After == nil) == (step.Before == nil) {
-			p.report(CodeAround, step.Pos, "write after: [ids], before: [ids] or after: each", "a step of '%s' has either 'after' or 'before'", sectionBetween)
+			p.report(CodeAround, step.Pos, "write after: [ids], before: [ids] or after: each",
+				"a step of '%s' has either 'after' or 'before'", sectionBetween)
 		}
 		switch step.Action.(type) {
 		case *Foreach, *Parallel, *Until, *Group:
@@ -307,7 +320,8 @@ func (p *parser) betweenSection(s md.Section) {
 func (p *parser) defaults(b *md.Block) {
 	p.margin(b)
 	if p.file.Defaults != nil {
-		p.report(CodeStepFence, b.Pos, "join the two", "second block 'yaml defaults', the first is on line %d", p.file.Defaults.Pos.Line-1)
+		p.report(CodeStepFence, b.Pos, "join the two", "second block 'yaml defaults', the first is on line %d",
+			p.file.Defaults.Pos.Line-1)
 		return
 	}
 	d := &Defaults{Pos: b.BodyPos}
@@ -333,7 +347,8 @@ func (p *parser) looseSteps(s md.Section, title string) []*Step {
 		}
 		p.stepBlock(step, d.fences[0])
 		for _, b := range d.fences[1:] {
-			p.report(CodeStepFence, b.Pos, "give it a heading of its own", "second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
+			p.report(CodeStepFence, b.Pos, "give it a heading of its own",
+				"second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
 			p.stepBlock(&Step{}, b)
 		}
 		out = append(out, step)

@@ -49,7 +49,8 @@ func (p *parser) target(n *md.Node) *Target {
 			return false
 		case "show", "choices", "auto":
 			if n.Get("gate") == nil || isFlag(n.Get("gate")) {
-				p.report(CodeCompanion, v.Pos, "write gate: with a question", "'%s' belongs to a 'gate' with a question of its own", key)
+				p.report(CodeCompanion, v.Pos, "write gate: with a question",
+					"'%s' belongs to a 'gate' with a question of its own", key)
 			}
 		default:
 			p.targetKind(t, key, v)
@@ -70,7 +71,8 @@ func (p *parser) target(n *md.Node) *Target {
 }
 
 // targetHelp lists what a target may be.
-const targetHelp = "a target is next, fail, gate, {redo: [ids]}, {rollback: [ids]}, {ask: [subagents]}, {goto: id} or {return: ...}"
+const targetHelp = "a target is next, fail, gate, {redo: [ids]}, {rollback: [ids]}, {ask: [subagents]}, " +
+	"{goto: id} or {return: ...}"
 
 // targetKind reads the key that says where the target leads.
 func (p *parser) targetKind(t *Target, key string, v *md.Node) {

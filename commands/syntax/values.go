@@ -218,7 +218,8 @@ func (p *parser) template(n *md.Node) *Text {
 		}
 		open += from
 		if count++; count > maxParts {
-			p.report(CodeTooMany, n.ValuePos(0), "compute it in one expression", "more than %d expressions in one text", maxParts)
+			p.report(CodeTooMany, n.ValuePos(0), "compute it in one expression", "more than %d expressions in one text",
+				maxParts)
 			return t
 		}
 		end := templateEnd(v, open+3)
@@ -259,7 +260,8 @@ func (p *parser) literal(n *md.Node, from, to int) Part {
 	if before, _, ok := strings.Cut(lit, "}}"); ok {
 		open := max(strings.LastIndex(before, "${"), strings.LastIndex(before, "{{ $"))
 		if open >= 0 {
-			p.report(CodeTemplate, n.ValuePos(from+open), "write ${{ ... }}", "expected '${{' before '}}', got '%s'", lit[open:open+2])
+			p.report(CodeTemplate, n.ValuePos(from+open), "write ${{ ... }}", "expected '${{' before '}}', got '%s'",
+				lit[open:open+2])
 		}
 	}
 	return Part{Lit: lit}
