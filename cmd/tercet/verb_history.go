@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/query"
 	"tercet/state"
 )
 
@@ -136,7 +137,7 @@ func (a *app) stateNamed(ctx context.Context, word string) ([]byte, error) {
 }
 
 // inputAt is the state of a serial as the input of a query.
-func (a *app) inputAt(ctx context.Context, word string, files []string) ([]queryInput, error) {
+func (a *app) inputAt(ctx context.Context, word string, files []string) ([]query.Source, error) {
 	serial, err := strconv.ParseUint(word, 10, 64)
 	if err != nil {
 		return nil, usage("expected the serial of a state for --at, got %q", word)
@@ -152,5 +153,5 @@ func (a *app) inputAt(ctx context.Context, word string, files []string) ([]query
 	if err != nil {
 		return nil, err
 	}
-	return []queryInput{{Name: "state.json@" + word, Data: data}}, nil
+	return []query.Source{{Name: "state.json@" + word, Data: data}}, nil
 }

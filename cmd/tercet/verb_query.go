@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/proc"
 	"tercet/internal/query"
+	"tercet/state"
 )
 
 // queryFlags are the flags of query whose values are not those of the request.
@@ -21,7 +25,6 @@ type queryFlags struct {
 
 	at, from string
 	timeout  time.Duration
-	strict   bool
 }
 
 // queryVerb reads state.json, or the files named, with jq's flags and exit codes.
@@ -48,7 +51,7 @@ func (a *app) queryVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.runQuery(cmd.Context(), queryCall{Request: q, Inputs: inputs, Timeout: flags.timeout, Strict: flags.strict})
+			return a.runQuery(cmd.Context(), query.Job{Request: q, Sources: inputs, Timeout: flags.timeout})
 		},
 	}
 	f := cmd.Flags()
@@ -66,14 +69,89 @@ func (a *app) queryVerb() *cobra.Command {
 	f.IntVar(&q.Indent, "indent", 2, "indent with `n` spaces, 0 to 7")
 	f.StringVarP(&flags.from, "from-file", "f", "", "read the filter from this `file`")
 	f.StringVar(&flags.at, "at", "", "read the state as it was with this `serial`; 'tercet state history' says which can be read")
-	f.BoolVar(&flags.strict, "strict", false, "read the file to its end, even if it was read before and has not changed")
-	f.DurationVar(&flags.timeout, "timeout", queryTime, "how long the query may take")
+	f.DurationVar(&flags.timeout, "timeout", 30*time.Second, "how long the query may take")
 	f.StringArrayVar(&flags.pairs, "arg", nil, "NAME VALUE: $NAME is a string")
 	f.StringArrayVar(&flags.jsonPairs, "argjson", nil, "NAME JSON: $NAME is a value")
 	f.StringArrayVar(&flags.filePairs, "slurpfile", nil, "NAME FILE: $NAME is the array of the file's values")
 	f.StringArrayVar(&flags.rawPairs, "rawfile", nil, "NAME FILE: $NAME is the file's text")
 	f.StringArrayVar(&flags.positional, positionalFlag, nil, "--args WORD... and --jsonargs JSON...: $ARGS.positional")
 	return cmd
+}
+
+// runQuery runs a call and gives the exit code.
+func (a *app) runQuery(ctx context.Context, c query.Job) error {
+	c.Request.Statuses = statusesOfReady()
+	c.Request.Out, c.Request.Err = a.term.screens()
+	var env []string
+	for _, name := range []string{"TZ", "GOCOVERDIR"} {
+		if v := a.env(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	starter, err := proc.NewStarter(proc.Starter{
+		// The child is this very program, and the person named the query.
+		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now,
+		Grace: proc.Grace{Interrupt: 50 * time.Millisecond, Terminate: 50 * time.Millisecond},
+	})
+	if err != nil {
+		return &formats.Failure{Code: formats.CodeBug, Message: "query for a child", Err: err}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		self = "" // without a child the call still runs, held to its time
+	}
+	return a.queried(query.Host{Open: openSource, Starter: starter, Self: self}.Run(ctx, c))
+}
+
+// queried tells how a query ended, and of a bound how to move it.
+func (a *app) queried(exit int, err error) error {
+	if fail, ok := errors.AsType[*formats.Failure](err); ok {
+		return fail
+	}
+	if err != nil {
+		a.term.failure(err)
+	}
+	if limit, ok := errors.AsType[*query.LimitError](err); ok && limit.What == query.BoundTime {
+		a.term.help("--timeout allows more")
+	}
+	if exit != 0 {
+		return shown{exit}
+	}
+	return nil
+}
+
+// boundedQueryVerb is the hidden verb of a child.
+func (a *app) boundedQueryVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: query.BoundedVerb, Hidden: true, Args: words(0, 0), Short: "run a query that its parent hands over, within its bounds",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := io.ReadAll(a.in)
+			if err != nil {
+				return &formats.Failure{Code: formats.CodeIO, Message: "query of a parent", Err: err}
+			}
+			return a.queried(query.RunBounded(cmd.Context(), text, openSource, a.io.out, a.io.err))
+		},
+	}
+}
+
+// openSource opens a file that a query reads.
+func openSource(s query.Source) (query.File, error) {
+	f, err := os.Open(s.Name)
+	if err != nil {
+		return nil, &formats.Failure{Code: formats.CodeUsage, Message: "input " + s.Name, Err: err}
+	}
+	return f, nil
+}
+
+// statusesOfReady gives the rule of `tercet task ready` to the function ready.
+func statusesOfReady() *query.Statuses {
+	s := &query.Statuses{Done: formats.Completed.String()}
+	for _, status := range formats.TaskStatuses() {
+		if len(state.Ready([]formats.Task{{Number: 1, Status: status}})) > 0 {
+			s.Waiting = append(s.Waiting, status.String())
+		}
+	}
+	return s
 }
 
 // fill completes a request from the flags and gives the names of the files.
@@ -131,7 +209,7 @@ func (f *queryFlags) named(q *query.CLIRequest) error {
 }
 
 // inputs names the files; without any it is the workspace's state. What cannot be read twice is read here.
-func (a *app) inputs(files []string, null bool) ([]queryInput, error) {
+func (a *app) inputs(files []string, null bool) ([]query.Source, error) {
 	if null && len(files) == 0 {
 		return nil, nil
 	}
@@ -145,17 +223,17 @@ func (a *app) inputs(files []string, null bool) ([]queryInput, error) {
 		}
 		files = []string{filepath.Join(root, formats.Workspace, "state.json")}
 	}
-	var out []queryInput
+	var out []query.Source
 	for _, name := range files {
 		if info, err := os.Stat(name); name != "-" && err == nil && info.Mode().IsRegular() {
-			out = append(out, queryInput{Name: name, Open: true})
+			out = append(out, query.Source{Name: name, Open: true})
 			continue
 		}
 		data, err := readInput(a.io.in, name)
 		if err != nil {
 			return nil, &formats.Failure{Code: formats.CodeUsage, Message: "input " + name, Err: err}
 		}
-		out = append(out, queryInput{Name: name, Data: data})
+		out = append(out, query.Source{Name: name, Data: data})
 	}
 	return out, nil
 }

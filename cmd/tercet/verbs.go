@@ -10,6 +10,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/nearest"
+	"tercet/internal/query"
 )
 
 // verb is a row of the table of verbs. A command is made of it where the line asks for it: the flags of all of them take as
@@ -104,7 +105,7 @@ func (a *app) verbs() []verb {
 			args: words(0, 0), needs: needWorld, make: flagless(doctor),
 		},
 		{use: "trust", old: a.trustVerb},
-		{use: boundedVerb, old: a.boundedQueryVerb},
+		{use: query.BoundedVerb, old: a.boundedQueryVerb},
 	}
 }
 

@@ -44,6 +44,7 @@ type CLIRequest struct {
 	NullInput  bool // -n
 	Slurp      bool // -s
 	RawInput   bool // -R: each line is a string, with Slurp the whole
+	Strict     bool // an input is exactly one value, without a key twice in an object
 	Indent     int  // 1 to 7, or 0 for 2
 
 	Statuses *Statuses // of the tasks, for the function ready, which is not there without
@@ -77,11 +78,6 @@ type Input struct {
 	Name string // for messages and input_filename
 	Data []byte
 	File io.ReaderAt
-
-	// Marks are what Keep was given when a File of this very content was read; the caller answers for that. Keep is called
-	// where reading the File to its end has found something worth keeping. Both may be nil.
-	Marks []byte
-	Keep  func(marks []byte) `json:"-"`
 }
 
 // RunCLI runs a filter over its inputs as jq does, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not JSON, 3
@@ -93,55 +89,15 @@ type Input struct {
 // Where it is sure that it makes no difference to any byte of the output, an input is not decoded in full. A File is read in
 // pieces then, and so an input of any size takes little memory.
 func RunCLI(ctx context.Context, req CLIRequest) (exit int, err error) {
-	c, exit, err := NewCommand(req)
-	if err != nil {
+	r := newCLI(req)
+	if exit, err = r.prepare(); err != nil {
 		return exit, err
 	}
-	return c.Run(ctx)
+	return r.run(ctx)
 }
 
-// Command is a command line whose filter is compiled. It runs once.
-type Command struct{ r *cli }
-
-// NewCommand reads the arguments and compiles the filter. The exit code and the error are those of RunCLI.
-func NewCommand(req CLIRequest) (c *Command, exit int, err error) {
-	r := newCLI(req, wayFast)
-	if exit, err = r.prepare(); err != nil {
-		return nil, exit, err
-	}
-	return &Command{r}, 0, nil
-}
-
-// Linear tells whether time and memory of the filter are sure to be bounded by a multiple of the size of the input. Any
-// other filter may take as much of both as there is.
-func (c *Command) Linear() bool { return c.r.linear }
-
-// Counts tells whether a filter that is not linear is so where it can count while it reads: see RunCounting.
-func (c *Command) Counts() bool { return c.r.plan != nil && c.r.plan.counts }
-
-// RunCounting runs a filter that counts the elements of an array by a field, in time and memory as if it were linear. ok is
-// false if the inputs have to be looked at otherwise; then nothing was printed, and Run is to be called.
-func (c *Command) RunCounting(ctx context.Context) (exit int, err error, ok bool) {
-	if exit, err, ok = c.r.fast(ctx); !ok {
-		return 0, nil, false
-	}
-	if ferr := c.r.out.Flush(); ferr != nil && err == nil {
-		return exitInput, ferr, true
-	}
-	return exit, err, true
-}
-
-// Run runs the filter over the inputs; see RunCLI.
-func (c *Command) Run(ctx context.Context) (exit int, err error) {
-	exit, err = c.r.answer(ctx)
-	if ferr := c.r.out.Flush(); ferr != nil && err == nil {
-		return exitInput, ferr
-	}
-	return exit, err
-}
-
-func newCLI(req CLIRequest, w way) *cli {
-	r := &cli{req: req, out: bufio.NewWriterSize(req.Out, 1<<16), indent: indent(req), from: &origins{}, way: w}
+func newCLI(req CLIRequest) *cli {
+	r := &cli{req: req, out: bufio.NewWriterSize(req.Out, 1<<16), indent: indent(req), from: &origins{}}
 	r.shown = r.from
 	if req.Sort {
 		r.shown = nil
@@ -173,13 +129,10 @@ type cli struct {
 	pretty []byte
 	from   *origins
 	shown  *origins // from, or nil if every object is printed sorted
-	way    way
-	fasted bool // the query was answered the fast way
 
 	code   *Code
 	values []any // of its variables
-	plan   *plan // nil if there is no fast way
-	linear bool
+	plan   *plan // nil if the inputs are decoded in full
 
 	file   int           // index of the open input
 	stream *jsonx.Stream // of it
@@ -199,14 +152,6 @@ func (r *cli) prepare() (exit int, err error) {
 		return exitInput, err
 	}
 	c := compiler{src: r.req.Filter, vars: vars, bounds: looseBounds(), empty: true, extra: r.functions(), allowed: []string{"input_filename/0", "debug/0", "stderr/0"}}
-	globals := zip(vars, values)
-	big := func(name string) bool { return !plain(globals[name]) }
-	c.look = func(q *gojq.Query) {
-		r.linear = linear(q, big)
-		if !r.req.NullInput && !r.req.Slurp && !r.req.RawInput {
-			r.plan = newPlan(q, globals)
-		}
-	}
 	if r.req.Statuses != nil {
 		c.allowed, c.extra = append(c.allowed, readyName+"/0"), append(c.extra, readyFunction(r.req.Statuses))
 	}
@@ -214,33 +159,36 @@ func (r *cli) prepare() (exit int, err error) {
 		return exitCompile, err
 	}
 	r.values = values
-	if r.plan != nil && r.plan.group != nil {
-		r.plan.behind(&c, big)
+	if r.req.NullInput || r.req.Slurp || r.req.RawInput || len(r.req.Inputs) == 0 {
+		return 0, nil
+	}
+	if q, err := gojq.Parse(r.req.Filter); err == nil && r.req.Filter != "" {
+		globals := make(map[string]any, len(vars))
+		for i, name := range vars {
+			globals[name] = values[i]
+		}
+		r.plan = newPlan(q, globals)
 	}
 	return 0, nil
 }
 
-// behind compiles what comes behind the grouping.
-func (p *plan) behind(c *compiler, big func(name string) bool) {
-	p.counts = p.group.kind == groupCounts
-	if p.group.rest == "" {
-		return
+// run runs the filter over the inputs.
+func (r *cli) run(ctx context.Context) (exit int, err error) {
+	done := false
+	if r.plan != nil {
+		exit, err, done = r.streamed(ctx)
 	}
-	c.src, c.look = p.group.rest, func(q *gojq.Query) { p.counts = p.counts && linear(q, big) }
-	var err error
-	if p.rest, err = c.compile(); err != nil {
-		p.group, p.counts = nil, false
+	if !done {
+		exit, err = r.whole(ctx)
 	}
+	if ferr := r.out.Flush(); ferr != nil && err == nil {
+		return exitInput, ferr
+	}
+	return exit, err
 }
 
-// answer runs the filter over the inputs.
-func (r *cli) answer(ctx context.Context) (int, error) {
-	if r.plan != nil && r.way != waySlow {
-		if exit, err, ok := r.fast(ctx); ok {
-			r.fasted = true
-			return exit, err
-		}
-	}
+// whole runs the filter over the inputs, each of which is decoded in full.
+func (r *cli) whole(ctx context.Context) (int, error) {
 	args := len(r.from.all)
 	for first := true; ; first = false {
 		r.from.reset(args)
@@ -249,14 +197,13 @@ func (r *cli) answer(ctx context.Context) (int, error) {
 			in, ok = r.input()
 		}
 		if !ok {
-			break
+			return r.status()
 		}
 		exit, err := r.one(ctx, in)
 		if exit >= 0 {
 			return exit, err
 		}
 	}
-	return r.status()
 }
 
 // one runs the filter for one input. The exit code is negative if the next input is to be taken.
@@ -331,7 +278,7 @@ func (r *cli) lastWords(v any) error {
 func (r *cli) print(v any) error {
 	r.last = v
 	r.results++
-	if err := r.text(v); err != nil {
+	if err := r.result(v); err != nil {
 		return err
 	}
 	switch {
@@ -343,8 +290,8 @@ func (r *cli) print(v any) error {
 	return r.out.WriteByte('\n')
 }
 
-// text writes one result without what stands behind it.
-func (r *cli) text(v any) error {
+// result writes one result without what stands behind it.
+func (r *cli) result(v any) error {
 	s, isText := v.(string)
 	if isText && !r.req.ASCII && (r.req.Raw || r.req.Join || r.req.Zero) {
 		if r.req.Zero && strings.IndexByte(s, 0) >= 0 {

@@ -84,7 +84,7 @@ func (r *cli) input() (any, bool) {
 		return nil, false
 	}
 	if r.req.RawInput {
-		text, ok := r.whole()
+		text, ok := r.text()
 		r.file = len(r.req.Inputs) + 1
 		return text, ok
 	}
@@ -112,6 +112,10 @@ func (r *cli) value() (any, bool) {
 				return nil, false
 			}
 			r.stream = jsonx.NewStream(src, limits())
+			if err := r.strict(src); err != nil {
+				r.broken = inputError(r.req.Inputs[r.file].Name, err)
+				return nil, false
+			}
 		}
 		v, err := r.stream.Next()
 		if err == nil {
@@ -127,6 +131,14 @@ func (r *cli) value() (any, bool) {
 	return nil, false
 }
 
+// strict gives the error of an input that has to be one value without duplicate keys.
+func (r *cli) strict(src []byte) (err error) {
+	if r.req.Strict {
+		_, err = jsonx.Parse(src, jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt})
+	}
+	return err
+}
+
 // Next makes the run the source of input and inputs.
 func (r *cli) Next() (any, bool) {
 	v, ok := r.input()
@@ -134,15 +146,6 @@ func (r *cli) Next() (any, bool) {
 		return r.broken, true
 	}
 	return v, ok
-}
-
-// zip makes a map of names and their values.
-func zip(names []string, values []any) map[string]any {
-	m := make(map[string]any, len(names))
-	for i, name := range names {
-		m[name] = values[i]
-	}
-	return m
 }
 
 // read gives all of an input.
@@ -163,8 +166,8 @@ func (in Input) read() ([]byte, error) {
 // lines are the lines of all inputs that are not taken yet, as if these were one text.
 type lines struct{ rest string }
 
-// whole gives all inputs as one string.
-func (r *cli) whole() (any, bool) {
+// text gives all inputs as one string.
+func (r *cli) text() (any, bool) {
 	var text strings.Builder
 	for ; r.file < len(r.req.Inputs); r.file++ {
 		src, err := r.req.Inputs[r.file].read()
@@ -180,7 +183,7 @@ func (r *cli) whole() (any, bool) {
 // line gives the next line without its end.
 func (r *cli) line() (any, bool) {
 	if r.lines == nil {
-		text, ok := r.whole()
+		text, ok := r.text()
 		s, isText := text.(string)
 		if !ok || !isText {
 			return nil, false

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/itchyny/gojq"
 )
@@ -31,53 +30,20 @@ type Options struct {
 	Strict bool
 }
 
-// Code is a checked query. What gojq runs is made of it at once, or, of a plain one, when it runs for the first time.
+// Code is a checked query.
 type Code struct {
 	src   string
 	vars  []string
 	refs  []Ref
 	calls []Call
-	paths []Ref // of a plain query
-
-	funcs  FuncSet // of a plain query, as strict is
-	strict bool
-	later  bool // code is made by once
-	once   sync.Once
-	code   *gojq.Code
-	err    error
-}
-
-// program gives what gojq runs. The error is never that of a query that is wrong, for which there is no Code.
-func (c *Code) program() (*gojq.Code, error) {
-	if c.later {
-		c.once.Do(func() {
-			full, err := compileFully(c.src, Options{Vars: c.vars, Funcs: c.funcs, Strict: c.strict})
-			if err != nil {
-				c.err = err
-				return
-			}
-			c.code = full.code
-			for _, name := range c.vars {
-				if c.uses(name) != full.uses(name) || c.names(name) != full.names(name) {
-					c.err = errPlain
-				}
-			}
-		})
-	}
-	return c.code, c.err
+	paths []Ref
+	risky bool // a single step may take all time or memory
+	code  *gojq.Code
 }
 
 // Compile parses and checks src. The error is an *Error, or Errors if there is more than one. The variables of opt must not be
 // changed afterwards.
 func Compile(src string, opt Options) (*Code, error) {
-	if c, ok := plainCompile(src, opt); ok {
-		return c, nil
-	}
-	return compileFully(src, opt)
-}
-
-// compileFully is Compile of any query, with gojq.
-func compileFully(src string, opt Options) (*Code, error) {
 	c := compiler{src: src, vars: opt.Vars, funcs: opt.Funcs, strict: opt.Strict, bounds: looseBounds()}
 	if opt.Strict {
 		c.bounds = strictBounds()
@@ -96,8 +62,6 @@ type compiler struct {
 	empty   bool                  // a query of nothing is the identity
 	allowed []string              // functions that extra adds
 	extra   []gojq.CompilerOption // their code
-
-	look func(*gojq.Query) // shown the tree before it is changed; may be nil
 }
 
 func (c *compiler) compile() (*Code, error) {
@@ -114,7 +78,7 @@ func (c *compiler) compile() (*Code, error) {
 		}
 		q.Term = &gojq.Term{Type: gojq.TermTypeIdentity}
 	}
-	w := walker{toks: tokens(c.src), global: map[*gojq.Term]bool{}}
+	w := walker{toks: tokens(c.src), own: true, global: map[*gojq.Term]bool{}}
 	w.query(q)
 	if err := c.check(q, &w); err != nil {
 		return nil, err
@@ -122,12 +86,9 @@ func (c *compiler) compile() (*Code, error) {
 	if err := c.prelude(q, w.calls); err != nil {
 		return nil, err
 	}
-	if c.look != nil {
-		c.look(q)
-	}
 	guard(q, c.bounds, &w)
 	// What the query does not name is not handed to the compiler, whose cost grows with the square of the names.
-	out := &Code{src: c.src, vars: slices.Clip(c.vars), refs: w.refs, calls: w.calls}
+	out := &Code{src: c.src, vars: slices.Clip(c.vars), refs: w.refs, calls: w.calls, paths: w.paths, risky: w.risky}
 	known := make([]string, 0, len(c.vars))
 	for _, name := range c.vars {
 		if out.names(name) {
@@ -174,7 +135,7 @@ func (c *compiler) syntax(err error) error {
 	}
 	msg := err.Error()
 	if strings.HasPrefix(msg, "unterminated") {
-		s := scanner{src: c.src}
+		s := lexer{src: c.src}
 		s.scan()
 		return c.fail(s.unclosed, "string without its closing quote", "")
 	}
@@ -318,8 +279,8 @@ func (c *Code) EachRef(yield func(Ref) bool) {
 	}
 }
 
-// EachPath gives the static paths that a plain query takes from its own input, as references to ".", in the order of the
-// source; of another query it gives none. The paths must not be changed.
+// EachPath gives the static paths that the query takes from its own input, as references to ".", in the order of the
+// source. The paths must not be changed.
 func (c *Code) EachPath(yield func(Ref) bool) {
 	for i := range c.paths {
 		if !yield(c.paths[i]) {

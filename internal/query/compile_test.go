@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -191,6 +192,56 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// TestPaths: the static paths from the query's own input are found, and no others.
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		".fields.a > 1 and (.status == \"x\")": "0 fields.a, 19 status",
+		".a[0].b, .[\"c\"].d":                  "0 a, 9 c.d",
+		".a | .b":                              "0 a",
+		".a.b? // 1":                           "0 a.b",
+		"[.a] + {b: .c}":                       "1 a, 11 c",
+		".fields.F | any(.x)":                  "0 fields.F",
+		"any(.a)":                              "",
+		"$task.x | .y":                         "",
+		"if .a then .b else .c | .d end":       "3 a, 11 b, 19 c",
+		"(.a | .b) and .c":                     "1 a, 14 c",
+		"length":                               "",
+		"\"a.b \\(.a)\" + .5 + .b | .. | .c":   "7 a, 19 b",
+		". as $x | .a.b + $x.c + (.d?.e) ":     "10 a.b, 25 d.e",
+		"reduce .a[] as $x (.b; . + .c)":       "7 a, 19 b",
+		"try .a catch .b, def f: .c; f, .d":    "4 a, 31 d",
+		".":                                    "",
+	} {
+		code, err := query.Compile(src, query.Options{Vars: vars(), Strict: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for ref := range code.EachPath {
+			got = append(got, fmt.Sprint(ref.Offset)+" "+strings.Join(ref.Path, "."))
+		}
+		if all := strings.Join(got, ", "); all != want {
+			t.Errorf("paths of %s are %q, want %q", src, all, want)
+		}
+	}
+}
+
+// TestRisky: what a deadline does not stop is known, and filters of every day are not taken for it.
+func TestRisky(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]bool{
+		`.tasks[] | select(.number == 3)`: false, `.tasks[] | .number * 2 - 1`: false, `.tasks[] | select(.title | test("^a+$"))`: false,
+		`.title | split(" ")`: false, `reduce .tasks[] as $t (0; . + 1)`: false, `.a[3] = 0`: false, `def match(f): f; match(1)`: false,
+		`"x" * 1000000000`: true, `.a * .b`: true, `.a *= .n`: true, `[match(""; "g")]`: true, `test($p)`: true, `splits("a")`: true, `gsub("a"; "b")`: true,
+		`split("a"; "g")`: true, `.a[536870911] = 1`: true, `.[1e9] = 1`: true,
+	} {
+		if got := query.Risky(compile(t, src, query.Options{Vars: []string{"$p"}})); got != want {
+			t.Errorf("risky(%s) = %v, want %v", src, got, want)
+		}
+	}
+}
+
 // FuzzCompile: nothing panics, every error is ours and points into the source, every reference is where it says.
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{
@@ -216,6 +267,11 @@ func FuzzCompile(f *testing.F) {
 		for _, r := range c.Refs() {
 			if r.Offset < 0 || !strings.HasPrefix(src[r.Offset:], r.Var) {
 				t.Fatalf("Refs(%q) has %s at %d", src, r.Var, r.Offset)
+			}
+		}
+		for r := range c.EachPath {
+			if r.Offset < 0 || src[r.Offset] != '.' {
+				t.Fatalf("EachPath(%q) has %v at %d", src, r.Path, r.Offset)
 			}
 		}
 		for _, call := range c.Calls() {

@@ -237,36 +237,19 @@ func different(t *testing.T, src string, req query.CLIRequest, inputs []string) 
 		return false
 	}
 	for _, in := range inputs {
-		run := func(w func(query.Ready, query.Input) (string, int, bool, error), asFile bool) (answer, bool) {
-			input := query.Input{Name: "in", Data: []byte(in)}
-			if asFile {
-				input = query.Input{Name: "in", File: strings.NewReader(in)}
-			}
-			out, exit, quick, err := w(r, input)
+		run := func(whole bool, input query.Input) answer {
+			out, exit, quick, err := r.Run(t.Context(), whole, input)
+			fast = fast || quick
 			a := answer{out: out, exit: exit}
 			if err != nil {
 				a.err = err.Error()
 			}
-			return a, quick
+			return a
 		}
-		want, _ := run(func(r query.Ready, i query.Input) (string, int, bool, error) {
-			return r.Run(t.Context(), query.Slow, i)
-		}, false)
-		for _, w := range []struct {
-			name string
-			way  func(query.Ready, query.Input) (string, int, bool, error)
-		}{
-			{"fast", func(r query.Ready, i query.Input) (string, int, bool, error) {
-				return r.Run(t.Context(), query.Fast, i)
-			}},
-			{"part", func(r query.Ready, i query.Input) (string, int, bool, error) {
-				return r.Run(t.Context(), query.Part, i)
-			}},
-		} {
-			got, quick := run(w.way, w.name == "fast")
-			fast = fast || quick
-			if got != want {
-				t.Errorf("%s way of %s on %.300q\ngot %s\nwant %s", w.name, src, in, got, want)
+		want := run(true, query.Input{Name: "in", Data: []byte(in)})
+		for name, input := range map[string]query.Input{"data": {Name: "in", Data: []byte(in)}, "file": {Name: "in", File: strings.NewReader(in)}} {
+			if got := run(false, input); got != want {
+				t.Errorf("%s on %s %.300q\ngot %s\nwant %s", src, name, in, got, want)
 			}
 		}
 	}
@@ -327,7 +310,7 @@ func TestCorpusLikeJQ(t *testing.T) {
 			continue
 		}
 		for _, input := range []string{tasksState, projectsState} {
-			got, exit, _, _ := r.Run(t.Context(), query.Fast, query.Input{Name: "in", Data: []byte(input)})
+			got, exit, _, _ := r.Run(t.Context(), false, query.Input{Name: "in", Data: []byte(input)})
 			args := []string{"-c", f.src, "--argjson", "n", "3", "--arg", "s", "completed", "--argjson", "f", "3.0", "--argjson", "o", `{"number":3}`, "--argjson", "none", "null"}
 			if req.Sort {
 				args = append(args, "-S")

@@ -98,8 +98,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("query exceeded its bound of %s", e.What)
 }
 
-// errPlain is a plain query that gojq takes for another one, which no test has found.
-var errPlain = errors.New("query was read in two ways; report it with this text")
+// errState is what `ready` says of a value that is no state.
+var errState = errors.New("ready needs a state: an object with tasks that have number, status and dependencies")
 
 // errNUL is a result that cannot be printed with a NUL behind it.
 var errNUL = errors.New("string with a NUL character cannot be printed with --raw-output0")

@@ -25,7 +25,7 @@ func TestReady(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, _, _, err := r.Run(t.Context(), query.Fast, query.Input{Data: []byte(tt.state)})
+		out, _, _, err := r.Run(t.Context(), false, query.Input{Data: []byte(tt.state)})
 		msg := ""
 		if err != nil {
 			msg = err.Error()
@@ -58,12 +58,12 @@ func TestReadyOfMany(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %d, %v", filter, exit, err)
 		}
-		want, _, _, err := r.Run(t.Context(), query.Slow, query.Input{Data: data})
+		want, _, _, err := r.Run(t.Context(), true, query.Input{Data: data})
 		if err != nil || len(want) < 300 {
 			t.Fatalf("%s = %d bytes, %v, want many", filter, len(want), err)
 		}
 		for name, in := range map[string]query.Input{"data": {Data: data}, "file": {File: bytes.NewReader(data)}} {
-			got, _, fast, err := r.Run(t.Context(), query.Fast, in)
+			got, _, fast, err := r.Run(t.Context(), false, in)
 			if got != want || !fast || err != nil {
 				t.Errorf("%s of %s: %d bytes, fast %t, %v, want %d bytes as the slow way gives", filter, name, len(got), fast, err, len(want))
 			}

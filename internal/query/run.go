@@ -110,12 +110,7 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 				taken = append(taken, v)
 			}
 		}
-		code, err := c.program()
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		it := code.RunWithContext(ctx, in, taken...)
+		it := c.code.RunWithContext(ctx, in, taken...)
 		for {
 			v, ok := next(it)
 			if !ok {

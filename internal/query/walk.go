@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/itchyny/gojq"
 )
@@ -13,6 +14,9 @@ type walker struct {
 	vars    []string   // bound here, innermost last
 	funcs   []Function // defined here, innermost last
 	refs    []Ref
+	paths   []Ref // static paths that are taken from the query's own input
+	own     bool  // what is walked has that input
+	risky   bool  // a single step may take all time or memory
 	calls   []Call
 	formats []token
 	// global holds the terms of calls.
@@ -75,9 +79,33 @@ func (w *walker) query(q *gojq.Query) {
 		w.pipe(q)
 		return
 	}
+	if q.Op == gojq.OpMul || q.Op == gojq.OpUpdateMul {
+		w.risky = w.risky || !small(q.Left) && !small(q.Right) // it may repeat a string
+	}
 	w.query(q.Left)
 	w.patterns(q.Patterns)
 	w.query(q.Right)
+}
+
+// small tells whether a query is the literal of a number of at most two digits.
+func small(q *gojq.Query) bool { return wholeNumber(q) && len(q.Term.Number) <= 2 }
+
+// risky tells whether a function may search a string in quadratic time.
+func risky(f *gojq.Func) bool {
+	switch f.Name {
+	case "match", "capture", "scan", "splits", "sub", "gsub":
+		return true
+	case "test":
+		return len(f.Args) == 0 || !literal(f.Args[0])
+	}
+	return f.Name == "split" && len(f.Args) == 2
+}
+
+// apart walks a query that has another input than what stands around it.
+func (w *walker) apart(q *gojq.Query) {
+	defer func(own bool) { w.own = own }(w.own)
+	w.own = false
+	w.query(q)
 }
 
 // pipe lets the path of a variable on the left go on with the path that the right side starts with: $steps | .plan.
@@ -87,7 +115,7 @@ func (w *walker) pipe(q *gojq.Query) {
 	} else {
 		w.query(l)
 	}
-	w.query(q.Right)
+	w.apart(q.Right)
 }
 
 // leading gives the static path that a query takes from its input first of all.
@@ -153,7 +181,7 @@ func (w *walker) def(d *gojq.FuncDef) {
 		}
 		w.funcs = append(w.funcs, Function{Name: arg})
 	}
-	w.query(d.Body)
+	w.apart(d.Body)
 	leave()
 }
 
@@ -195,7 +223,14 @@ func (w *walker) term(t *gojq.Term, then []string) {
 	case gojq.TermTypeFunc:
 		w.call(t, then)
 	case gojq.TermTypeIndex:
+		at := w.place(".")
+		if key, ok := indexKey(t.Index); ok && w.own {
+			path, _ := static(t.SuffixList)
+			w.paths = append(w.paths, Ref{Var: ".", Path: append([]string{key}, path...), Offset: at})
+		}
 		w.index(t.Index)
+	case gojq.TermTypeIdentity:
+		w.place(".")
 	case gojq.TermTypeObject:
 		w.object(t.Object)
 	case gojq.TermTypeArray:
@@ -217,7 +252,7 @@ func (w *walker) term(t *gojq.Term, then []string) {
 		w.query(t.If.Else)
 	case gojq.TermTypeTry:
 		w.query(t.Try.Body)
-		w.query(t.Try.Catch)
+		w.apart(t.Try.Catch)
 	case gojq.TermTypeReduce:
 		w.loop(t.Reduce.Query, t.Reduce.Patterns, t.Reduce.Start, t.Reduce.Update, nil)
 	case gojq.TermTypeForeach:
@@ -229,7 +264,7 @@ func (w *walker) term(t *gojq.Term, then []string) {
 		w.place(t.Break)
 	case gojq.TermTypeQuery:
 		w.query(t.Query)
-	case gojq.TermTypeIdentity, gojq.TermTypeRecurse, gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:
+	case gojq.TermTypeRecurse, gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:
 	}
 	for _, s := range t.SuffixList {
 		w.index(s.Index)
@@ -245,8 +280,8 @@ func (w *walker) loop(source *gojq.Query, ps []*gojq.Pattern, start, update, ext
 	w.vars = w.vars[:before:before]
 	w.query(start)
 	w.vars = append(w.vars, bound...)
-	w.query(update)
-	w.query(extract)
+	w.apart(update)
+	w.apart(extract)
 	w.vars = w.vars[:before]
 }
 
@@ -264,9 +299,10 @@ func (w *walker) call(t *gojq.Term, then []string) {
 	if !w.defined(Function{Name: f.Name, Args: len(f.Args)}) {
 		w.calls = append(w.calls, Call{Function{Name: f.Name, Args: len(f.Args)}, at})
 		w.global[t] = true
+		w.risky = w.risky || risky(f)
 	}
 	for _, arg := range f.Args {
-		w.query(arg)
+		w.apart(arg) // most functions give their arguments inputs of their own
 	}
 }
 
@@ -300,6 +336,10 @@ func (w *walker) object(o *gojq.Object) {
 func (w *walker) index(i *gojq.Index) {
 	if i == nil {
 		return
+	}
+	if q := i.Start; q != nil && wholeNumber(q) && q.Term.Number != "" {
+		n, err := strconv.Atoi(q.Term.Number)
+		w.risky = w.risky || err != nil || n > 100_000
 	}
 	w.str(i.Str)
 	w.query(i.Start)

@@ -1,8 +1,9 @@
-package main
+package query
 
 import (
 	"bytes"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -11,7 +12,8 @@ import (
 // boundable tells whether a child can be held to a bound of its memory here.
 const boundable = true
 
-// boundProcess holds this process to so much memory beside what its address space has now, and to its time.
+// boundProcess holds this process to so much memory beside what its address space has now, and to a time of the processors
+// that is the kill of last resort, if its parent is gone.
 func boundProcess(memory int64, timeout time.Duration) error {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -26,6 +28,6 @@ func boundProcess(memory int64, timeout time.Duration) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: space, Max: space}); err != nil {
 		return err
 	}
-	cpu := cpuTime(timeout)
+	cpu := uint64(timeout.Seconds())*uint64(runtime.NumCPU()) + 2
 	return syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: cpu, Max: cpu + 1})
 }

@@ -1,0 +1,90 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/itchyny/gojq"
+)
+
+// Statuses are what `ready` has to know of the statuses of tasks.
+type Statuses struct {
+	Waiting []string // a task of these waits for work
+	Done    string   // a task that others depend on has to be this
+}
+
+// readyName is the function that gives the tasks of a state that can be taken up.
+const readyName = "ready"
+
+// The members that ready looks at.
+const (
+	readyTasks  = "tasks"
+	readyNumber = "number"
+	readyStatus = "status"
+	readyDeps   = "dependencies"
+)
+
+// readiness decides for one list of tasks, in linear time: all of them are added, then asked for.
+type readiness struct {
+	*Statuses
+
+	open map[int]bool // by number: not done
+	deps [][]int      // of each task; nil if it does not wait for work
+}
+
+// add enters a task; false if it is none.
+func (r *readiness) add(task any) bool {
+	t, _ := task.(map[string]any)
+	n, isInt := t[readyNumber].(int)
+	word, isText := t[readyStatus].(string)
+	list, isList := t[readyDeps].([]any)
+	if !isInt || !isText || !isList && t[readyDeps] != nil {
+		return false
+	}
+	r.open[n] = word != r.Done
+	deps := make([]int, len(list))
+	for i, d := range list {
+		if deps[i], isInt = d.(int); !isInt {
+			return false
+		}
+	}
+	if !slices.Contains(r.Waiting, word) {
+		deps = nil
+	}
+	r.deps = append(r.deps, deps)
+	return true
+}
+
+// ready tells whether the task with this place in the list waits for nothing else.
+func (r *readiness) ready(i int) bool {
+	return r.deps[i] != nil && !slices.ContainsFunc(r.deps[i], func(n int) bool { return r.open[n] })
+}
+
+// readyFunction is `ready` for a document that was decoded.
+func readyFunction(s *Statuses) gojq.CompilerOption {
+	return gojq.WithIterFunction(readyName, 0, 0, func(v any, _ []any) gojq.Iter {
+		doc, _ := v.(map[string]any)
+		list, isList := doc[readyTasks].([]any)
+		r := readiness{Statuses: s, open: map[int]bool{}}
+		if !isList || slices.ContainsFunc(list, func(task any) bool { return !r.add(task) }) {
+			return gojq.NewIter[any](errState)
+		}
+		var out []any
+		for i, task := range list {
+			if r.ready(i) {
+				out = append(out, task)
+			}
+		}
+		return gojq.NewIter(out...)
+	})
+}
+
+// ready is the flow of the tasks that are ready.
+func (f flow) ready() flow {
+	tasks := f.key(readyTasks)
+	elems := tasks.iterate().plain()
+	demand(elems.key(readyNumber), elems.key(readyStatus), elems.key(readyDeps))
+	for _, n := range tasks.at {
+		n.ready = true
+	}
+	return elems
+}
