@@ -40,12 +40,12 @@ func (w *world) prober() *sandbox.Prober {
 // probes tries every means once a process. Before trust it starts nothing: a tier that was not allowed to show itself must
 // not be taken for one that does not work.
 func (w *world) probes(ctx context.Context) ([]sandbox.Probe, error) {
-	v, err := w.trust()
+	v, err := w.gate.Verdict()
 	if err != nil {
 		return nil, err
 	}
-	if v.by == "" {
-		return nil, v.untrusted(w.dir)
+	if v.By == "" {
+		return nil, v.Refused()
 	}
 	w.walls.mu.Lock()
 	defer w.walls.mu.Unlock()

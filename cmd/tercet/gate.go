@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/trust"
 )
 
 // approver answers gates: once for each digest of a run, by --yes, by a digest that the person trusts, by the gate's own
@@ -52,7 +53,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	case p.app.flags.yes && approve != "":
 		p.app.term.note("gate: %s %s (--yes)", g.Question, approve)
 		return formats.Decision{Answer: approve, By: "--yes"}, nil
-	case g.NeedsPerson && approve != "" && p.app.trusts(g.Digest):
+	case g.NeedsPerson && approve != "" && trust.Names(p.app.flags.trust, g.Digest):
 		p.app.term.note("gate: %s %s (trusted digest)", g.Question, approve)
 		return formats.Decision{Answer: approve, By: "trusted digest"}, nil
 	}

@@ -88,7 +88,7 @@ func (in *injection) find(f *dialect.File) {
 	if name == "." && !f.Inline {
 		return
 	}
-	tree := in.w.root.FS()
+	tree := in.w.gate.Files()
 	info, err := fs.Stat(tree, name)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -104,7 +104,7 @@ func (in *injection) find(f *dialect.File) {
 }
 
 func (in *injection) take(f *dialect.File, tree fs.FS, name string) {
-	data, err := readSome(tree, name)
+	data, err := dialect.ReadFile(tree, name)
 	switch {
 	case err != nil:
 		in.w.app.term.note("warning: %s: %s is not put in: %v", in.command.File, name, err)
@@ -151,7 +151,7 @@ func (in *injection) folder(f *dialect.File, tree fs.FS, name string) {
 func ignores(tree fs.FS) func(inside, base string) bool {
 	var patterns []string
 	for _, name := range []string{".gitignore", ".geminiignore"} {
-		data, err := readSome(tree, name)
+		data, err := dialect.ReadFile(tree, name)
 		if err != nil {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/nearest"
+	"tercet/internal/trust"
 	"tercet/router"
 )
 
@@ -33,7 +34,7 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return errors.Join(checkDigests(a.flags.trust), a.configure())
+			return errors.Join(trust.CheckDigests(a.flags.trust), a.configure())
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"sync"
@@ -81,7 +83,7 @@ func (w *world) runFolder(run string) (*os.Root, error) {
 // environment looks up a variable that a command file names under `env`. A dry run needs no trust, so that it sees none in a
 // project that nobody has agreed to.
 func (w *world) environment(name string) (string, bool) {
-	if v, err := w.trust(); err != nil || v.by == "" {
+	if v, err := w.gate.Verdict(); err != nil || v.By == "" {
 		return "", false
 	}
 	return os.LookupEnv(name)
@@ -114,12 +116,12 @@ func (noProblems) Record(context.Context, formats.Problem) error  { return nil }
 func (noProblems) List(context.Context) ([]state.Recorded, error) { return nil, nil }
 
 // config reads config.yaml; an unknown key is a warning.
-func (a *app) config(root *os.Root, has bool) (config.Config, error) {
+func (a *app) config(tree fs.FS, has bool) (config.Config, error) {
 	var layers []config.Layer
 	if has {
 		name := formats.Workspace + "/config.yaml"
-		data, err := root.ReadFile(name)
-		if err != nil && !os.IsNotExist(err) {
+		data, err := fs.ReadFile(tree, name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return config.Config{}, &formats.Failure{Code: formats.CodeConfig, Message: name, Err: err}
 		}
 		if err == nil {

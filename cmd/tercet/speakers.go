@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"tercet/formats"
-	"tercet/internal/config"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 )
@@ -41,17 +40,4 @@ func (w *world) speaker(runner string) (agentcli.Speaker, bool, error) {
 		err = &formats.Failure{Code: formats.CodeConfig, Message: w.cfg.Origin("acp." + runner).String(), Err: err, Help: formats.HelpOf(err)}
 	}
 	return known, true, err
-}
-
-// speakerPrograms are the files of a project that the configuration names as agents.
-func speakerPrograms(dir string, cfg config.Config) []listedFile {
-	var out []listedFile
-	for _, s := range cfg.ACP {
-		for _, word := range s.Argv {
-			if inside, ok := inProject(dir, word); ok {
-				out = append(out, listedFile{path: inside, kind: kindSpeaker})
-			}
-		}
-	}
-	return out
 }

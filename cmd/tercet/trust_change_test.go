@@ -80,10 +80,15 @@ func (p listedProject) kinds() {
 	p.put(".tercet/config.yaml", "commands: [more]\n")
 	p.put(".tercet/subagents/worker.md", listedAgent)
 	p.put("tools/work", listedTool)
-	for _, name := range append(autoApproves(), ".tercet/facets/policy/own.md", ".tercet/templates/own.md", ".tercet/hooks/own", ".claude/hooks/h.sh", ".opencode/plugin/p.js", ".opencode/plugins/q.js") {
+	for _, name := range []string{
+		".tercet/auto-approve", ".aphelion-auto-approve", ".telescope-auto-approve", ".tercet/facets/policy/own.md", ".tercet/templates/own.md", ".tercet/hooks/own", ".claude/hooks/h.sh", ".opencode/plugin/p.js", ".opencode/plugins/q.js",
+	} {
 		p.put(name, "text\n")
 	}
-	for _, name := range toolSettings() {
+	for _, name := range []string{
+		".mcp.json", ".claude/settings.json", ".claude/settings.local.json", "opencode.json", "opencode.jsonc", ".opencode/opencode.json",
+		".opencode/opencode.jsonc", ".gemini/settings.json", ".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json",
+	} {
 		p.put(name, "{}\n")
 	}
 	p.put(".codex/config.toml", "x = 1\n")

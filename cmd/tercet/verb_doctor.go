@@ -111,16 +111,16 @@ func (d *checkup) installation() {
 
 // trusted tells whether a program may start in this project, and what to do if not.
 func (d *checkup) trusted() {
-	v, err := d.trust()
-	if err == nil && v.by == "" {
-		err = v.untrusted(d.dir)
+	v, err := d.gate.Verdict()
+	if err == nil && v.By == "" {
+		err = v.Refused()
 	}
 	if err != nil {
 		d.add(finding{Name: "trust", Grade: gradeWarn, Text: err.Error(), Fix: formats.HelpOf(err)})
 		return
 	}
 	d.may = true
-	d.add(finding{Name: "trust", Grade: gradeOK, Text: "programs may start, trusted by " + v.by})
+	d.add(finding{Name: "trust", Grade: gradeOK, Text: "programs may start, trusted by " + v.By})
 }
 
 // unasked tells of a program where nothing may start.

@@ -140,7 +140,9 @@ func (a *app) trustInit(dir string, written []string) {
 		}
 		files = append(files, trust.Of(configFile, data))
 	}
-	a.trustWritten(dir, files)
+	if err := trust.Remember(a.stateHome(), dir, files, clock{}.Now()); err != nil {
+		a.term.note("warning: this folder is not recorded as trusted: %v", err)
+	}
 }
 
 func (a *app) tellInit(dir string, files []string, dry bool) {

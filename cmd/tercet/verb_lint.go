@@ -278,7 +278,7 @@ func readable(name string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errNoFile
+		return errors.New("expected a file or a folder")
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tercet/commands/compile"
-	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/trust"
 )
@@ -37,7 +36,7 @@ Without a terminal --trust=sha256:HASH agrees to exactly the files that have thi
 			if err != nil {
 				return err
 			}
-			v, err := w.trust()
+			v, err := w.gate.Verdict()
 			if err != nil {
 				return err
 			}
@@ -48,7 +47,7 @@ Without a terminal --trust=sha256:HASH agrees to exactly the files that have thi
 				a.term.json(w.trustDocument(v))
 				return nil
 			case show:
-				w.showTrust(v, v.manifest.Files)
+				w.showTrust(v, v.Manifest.Files)
 				return nil
 			}
 			return w.agreeTrust(cmd.Context(), v)
@@ -61,29 +60,27 @@ Without a terminal --trust=sha256:HASH agrees to exactly the files that have thi
 }
 
 // agreeTrust asks for what is new and what changed, and keeps the answer.
-func (w *world) agreeTrust(ctx context.Context, v *verdict) error {
+func (w *world) agreeTrust(ctx context.Context, v *trust.Verdict) error {
 	a := w.app
-	if v.note != nil {
-		a.term.note("warning: %v", v.note)
+	if v.Note != nil {
+		a.term.note("warning: %v", v.Note)
 	}
-	if v.by == byRecord {
-		a.term.note("trusted already: %s, sha256:%s", count(len(v.manifest.Files), "file"), v.manifest.Hash())
+	switch {
+	case v.By == trust.ByRecord:
+		a.term.note("trusted already: %s, sha256:%s", count(len(v.Manifest.Files), "file"), v.Manifest.Hash())
 		return nil
-	}
-	if v.store == nil {
+	case v.Store == nil:
 		return &formats.Failure{
-			Code: formats.CodeUntrusted, Message: "there is no place to keep the answer", Err: v.note,
+			Code: formats.CodeUntrusted, Message: "there is no place to keep the answer", Err: v.Note,
 			Help: "set XDG_STATE_HOME to a folder of your own outside of the project",
 		}
-	}
-	if a.trusts(v.manifest.Hash()) {
+	case trust.Names(a.flags.trust, v.Manifest.Hash()):
 		return w.keepTrust(v)
+	case !a.interactive():
+		return v.Refused()
 	}
-	if !a.interactive() {
-		return v.untrusted(w.dir)
-	}
-	files := make([]trust.File, len(v.changes))
-	for i, c := range v.changes {
+	files := make([]trust.File, len(v.Changes))
+	for i, c := range v.Changes {
 		files[i] = c.File
 	}
 	w.showTrust(v, files)
@@ -93,26 +90,25 @@ func (w *world) agreeTrust(ctx context.Context, v *verdict) error {
 		return context.Cause(ctx)
 	}
 	if !isYes(line) {
-		return &formats.Failure{Code: formats.CodeUntrusted, Message: "not trusted: " + w.dir, Help: "nothing was kept; the next command asks again"}
+		return formats.Fail(formats.CodeUntrusted, "nothing was kept; the next command asks again", "not trusted: %s", w.dir)
 	}
 	return w.keepTrust(v)
 }
 
 // keepTrust writes the record; an answer that cannot be kept is an error of this verb.
-func (w *world) keepTrust(v *verdict) error {
-	r := v.record.Approve(v.manifest)
-	if err := v.store.Save(r, v.manifest, clock{}.Now()); err != nil {
+func (w *world) keepTrust(v *trust.Verdict) error {
+	if err := w.gate.Agree(v); err != nil {
 		return &formats.Failure{Code: formats.CodeIO, Message: "trust record", Err: err, Help: "check the folder that XDG_STATE_HOME names"}
 	}
-	w.app.term.note("trusted: %s, sha256:%s", count(len(v.manifest.Files), "file"), v.manifest.Hash())
+	w.app.term.note("trusted: %s, sha256:%s", count(len(v.Manifest.Files), "file"), v.Manifest.Hash())
 	return nil
 }
 
-func (w *world) revoke(v *verdict) error {
-	if v.store == nil {
-		return &formats.Failure{Code: formats.CodeIO, Message: "trust record", Err: v.note}
+func (w *world) revoke(v *trust.Verdict) error {
+	if v.Store == nil {
+		return &formats.Failure{Code: formats.CodeIO, Message: "trust record", Err: v.Note}
 	}
-	had, err := v.store.Revoke()
+	had, err := v.Store.Revoke()
 	if err != nil {
 		return &formats.Failure{Code: formats.CodeIO, Message: "trust record", Err: err}
 	}
@@ -125,87 +121,40 @@ func (w *world) revoke(v *verdict) error {
 }
 
 // showTrust prints files with what they lead to, and how they differ from what was agreed to.
-func (w *world) showTrust(v *verdict, files []trust.File) {
+func (w *world) showTrust(v *trust.Verdict, files []trust.File) {
 	t := w.app.term
 	for _, f := range files {
-		state, before := v.state(f)
-		t.answer("%-8s %s%s", state, f.Path, prefixed("  ", w.names(v, f.Path)))
-		if state != trust.Changed.String() {
+		state, before := v.State(f)
+		t.answer("%-8s %s%s", state, f.Path, prefixed("  ", w.names(v, f)))
+		if before == "" {
 			continue
 		}
-		for _, line := range w.difference(v, f.Path, before) {
+		for _, line := range w.gate.Difference(v, f.Path, before, shownDiff) {
 			t.answer("    %s", line)
 		}
 	}
-	by := "nobody"
-	if v.by != "" {
-		by = v.by
-	}
-	t.answer("%s, sha256:%s", count(len(v.manifest.Files), "file"), v.manifest.Hash())
-	t.answer("trusted by %s", by)
-}
-
-// state is the word for a file: trusted, new or changed, and what was agreed to before.
-func (v *verdict) state(f trust.File) (word, before string) {
-	for _, c := range v.changes {
-		if c.Path == f.Path {
-			return c.Kind.String(), c.Before
-		}
-	}
-	return "trusted", ""
-}
-
-// difference shows what changed in a file since it was agreed to.
-func (w *world) difference(v *verdict, name, before string) []string {
-	if v.store == nil {
-		return nil
-	}
-	old, ok := v.store.Text(before)
-	if !ok {
-		return []string{"(what was agreed to before was not kept: it is no text, or too long)"}
-	}
-	now, err := readSome(w.root.FS(), name)
-	if err != nil {
-		return []string{"(" + err.Error() + ")"}
-	}
-	return trust.Diff(string(old), string(now), shownDiff)
+	t.answer("%s, sha256:%s", count(len(v.Manifest.Files), "file"), v.Manifest.Hash())
+	t.answer("trusted by %s", cmp.Or(v.By, "nobody"))
 }
 
 // trustDocument is the answer under --json.
-func (w *world) trustDocument(v *verdict) map[string]any {
+func (w *world) trustDocument(v *trust.Verdict) map[string]any {
 	files := []map[string]any{}
-	for _, f := range v.manifest.Files {
-		state, before := v.state(f)
-		one := map[string]any{"path": f.Path, "sha256": f.SHA256, "state": state, "names": w.names(v, f.Path)}
+	for _, f := range v.Manifest.Files {
+		state, before := v.State(f)
+		one := map[string]any{"path": f.Path, "sha256": f.SHA256, "state": state, "names": w.names(v, f)}
 		if before != "" {
 			one["before"] = before
 		}
 		files = append(files, one)
 	}
-	out := map[string]any{"schema": "tercet.trust/1", "dir": w.dir, "trusted": v.by != "", "by": v.by, "manifest": "sha256:" + v.manifest.Hash(), "files": files}
-	if v.note != nil {
-		out["note"] = v.note.Error()
+	out := map[string]any{
+		"schema": "tercet.trust/1", "dir": w.dir, "trusted": v.By != "", "by": v.By, "manifest": "sha256:" + v.Manifest.Hash(), "files": files,
+	}
+	if v.Note != nil {
+		out["note"] = v.Note.Error()
 	}
 	return out
-}
-
-// agentsOf lists the subagents that a command asks.
-func agentsOf(prog *compile.Program) []string { return outline.Of(prog).Agents() }
-
-// checkDigests refuses what --trust names and no hash can be, before anything is looked at.
-func checkDigests(text string) error {
-	if text == "" {
-		return nil
-	}
-	for one := range strings.SplitSeq(text, ",") {
-		digits := strings.TrimPrefix(strings.TrimSpace(one), "sha256:")
-		if len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
-			return &formats.Failure{
-				Code: formats.CodeUsage, Message: "expected sha256: and 64 hex digits for --trust, got " + strings.TrimSpace(one), Help: "'tercet trust --json' tells the hash of what is there",
-			}
-		}
-	}
-	return nil
 }
 
 // isYes reads the answer to a question whose default is no.

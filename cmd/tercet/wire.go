@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/user"
 	"path"
@@ -30,6 +29,7 @@ import (
 	"tercet/internal/proc"
 	"tercet/internal/query"
 	"tercet/internal/trace"
+	"tercet/internal/trust"
 	"tercet/router"
 	"tercet/state"
 	"tercet/subagents"
@@ -50,10 +50,9 @@ type world struct {
 	manager    *state.Manager
 	docs       *state.Docs
 	problems   *state.Errors
-	has        bool // there is a workspace
-	trustee    trustee
-	tampered   tampering
-	readOnly   bool // what runs keeps no record of itself in the workspace
+	has        bool        // there is a workspace
+	gate       *trust.Gate // decides what of the project may start a program
+	readOnly   bool        // what runs keeps no record of itself in the workspace
 	set        *subagents.Set
 	dispatcher *subagents.Dispatcher
 	table      *router.Table
@@ -129,8 +128,12 @@ func (w *world) build(ctx context.Context, has bool) error {
 		return &formats.Failure{Code: formats.CodeIO, Message: "project root", Err: err}
 	}
 	w.closers = append(w.closers, w.root)
-	if w.cfg, err = w.app.config(w.root, has); err != nil {
+	w.gate = w.newGate()
+	if w.cfg, err = w.app.config(w.gate.FS("."), has); err != nil {
 		return err
+	}
+	for _, s := range w.cfg.ACP {
+		w.gate.Words = append(w.gate.Words, s.Argv...)
 	}
 	w.mask = journal.NewMasker(secretValues(os.Environ())...)
 	w.sink = newSwitchboard(w)
@@ -196,7 +199,7 @@ func (w *world) sweep(ctx context.Context) {
 	if w.app.insideRun() || children.Empty() {
 		return
 	}
-	if v, err := w.trust(); err == nil && v.by != "" {
+	if v, err := w.gate.Verdict(); err == nil && v.By != "" {
 		children.Sweep(func(c proc.Started) { w.sweepContainer(ctx, c.After) })
 	}
 }
@@ -250,7 +253,7 @@ func (w *world) openState() error {
 
 // scan lists the command files: the project's own, the folders that the configuration adds, those of other tools, then the
 // library.
-func (a *app) scan(root *os.Root, cfg config.Config, has bool, foreign places) (*router.Table, map[string]fs.FS, error) {
+func (a *app) scan(gate *trust.Gate, cfg config.Config, has bool, foreign []dialect.Folder) (*router.Table, map[string]fs.FS, error) {
 	embedded, err := commands.Embedded()
 	if err != nil {
 		return nil, nil, err
@@ -258,38 +261,39 @@ func (a *app) scan(root *os.Root, cfg config.Config, has bool, foreign places) (
 	sources := map[string]fs.FS{librarySource: embedded}
 	var order []router.Source
 	if has {
-		order = ownSources(root, cfg, a.term.note)
+		order = ownSources(gate, cfg, a.term.note)
 		for _, s := range order {
 			sources[s.Name] = s.FS
 		}
 	}
-	maps.Copy(sources, foreign.trees)
-	yields := func(s router.Source) bool { return s.Prefix != "" }
-	order = append(order, slices.DeleteFunc(slices.Clone(foreign.sources), yields)...)
-	order = append(order, router.Source{Name: librarySource, FS: embedded})
-	for _, s := range foreign.sources {
-		if yields(s) { // the commands of an extension hide nobody's
-			order = append(order, s)
+	var last []router.Source
+	for _, p := range foreign {
+		sources[p.Label] = p.FS
+		if p.Extension != "" { // the commands of an extension hide nobody's
+			last = append(last, sourceOf(p))
+		} else {
+			order = append(order, sourceOf(p))
 		}
 	}
+	order = append(append(order, router.Source{Name: librarySource, FS: embedded}), last...)
 	table, err := router.Scan(cfg.Aliases, order...)
 	return table, sources, err
 }
 
 // ownSources are the project's own folders with command files. One that leads out of the project is left out, whatever the
 // configuration says: its files could not be told apart from a stranger's.
-func ownSources(root *os.Root, cfg config.Config, note func(string, ...any)) []router.Source {
+func ownSources(gate *trust.Gate, cfg config.Config, note func(string, ...any)) []router.Source {
 	var out []router.Source
 	for _, name := range append([]string{formats.Workspace + "/commands"}, cfg.Commands...) {
 		inside := path.Clean(filepath.ToSlash(name))
-		_, err := root.Stat(filepath.FromSlash(inside))
+		_, err := gate.Root.Stat(filepath.FromSlash(inside))
 		if !fs.ValidPath(inside) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			if note != nil {
 				note("warning: commands: %s is not a folder inside the project; it is left out", name)
 			}
 			continue
 		}
-		out = append(out, router.Source{Name: name, FS: rooted{root: root.FS(), dir: inside}, Scope: dialect.Project.String()})
+		out = append(out, router.Source{Name: name, FS: gate.FS(inside), Scope: dialect.Project.String()})
 	}
 	return out
 }
@@ -314,11 +318,12 @@ func (a *app) routes() (*router.Table, error) {
 		return nil, &formats.Failure{Code: formats.CodeIO, Message: "project root", Err: err}
 	}
 	defer root.Close() //nolint:errcheck // only read through
-	cfg, err := a.config(root, dir != "")
+	gate := trust.New(trust.Config{Root: root, Dir: from})
+	cfg, err := a.config(gate.FS("."), dir != "")
 	if err != nil {
 		return nil, err
 	}
-	table, _, err := a.scan(root, cfg, dir != "", a.foreign(from, root))
+	table, _, err := a.scan(gate, cfg, dir != "", a.finder(gate).Commands())
 	return table, err
 }
 
@@ -334,8 +339,8 @@ func (w *world) routes(has bool) error {
 
 // rescan lists the command files anew, so that a prompt sees what was added, renamed or removed since the line before.
 func (w *world) rescan() error {
-	foreign := w.app.foreign(w.dir, w.root)
-	table, sources, err := w.app.scan(w.root, w.cfg, w.has, foreign)
+	foreign := w.app.finder(w.gate).Commands()
+	table, sources, err := w.app.scan(w.gate, w.cfg, w.has, foreign)
 	if err != nil {
 		return err
 	}
@@ -345,7 +350,10 @@ func (w *world) rescan() error {
 		}
 		w.catalog = &commands.Catalog{Library: w.library, Cache: w.app.catalogCache(w.dir), Stamp: w.stamp, Now: clock{}.Now, Find: w.findCommand}
 	}
-	w.table, w.sources, w.library.Foreign = table, sources, foreign.places
+	w.table, w.sources, w.library.Foreign = table, sources, map[string]dialect.Place{}
+	for _, p := range foreign {
+		w.library.Foreign[p.Label] = p.Place
+	}
 	w.catalog.Entries = nil
 	for _, e := range table.Commands() {
 		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{Name: e.Name, File: e.File, Source: e.Source})
@@ -391,9 +399,6 @@ func (w *world) open(source, file string) ([]byte, error) {
 	if err == nil && len(data) > commands.MaxFile {
 		err = &formats.Failure{Code: formats.CodeInvalidCommand, Message: fmt.Sprintf("expected at most %d bytes in a command file, got more", commands.MaxFile)}
 	}
-	if err == nil {
-		err = w.unread(source, file, data)
-	}
 	return data, err
 }
 
@@ -409,8 +414,7 @@ func (w *world) agents(_ context.Context, has bool) error {
 	sources := []subagents.Source{shipped}
 	if has {
 		const own = formats.Workspace
-		tree := w.root.FS()
-		sources = []subagents.Source{{Name: own + "/subagents", FS: rooted{root: tree, dir: own + "/subagents"}, Facets: rooted{root: tree, dir: own + "/facets"}}, shipped}
+		sources = []subagents.Source{{Name: own + "/subagents", FS: w.gate.FS(own + "/subagents"), Facets: w.gate.FS(own + "/facets")}, shipped}
 	}
 	defs, err := subagents.Load(sources...)
 	if err != nil {

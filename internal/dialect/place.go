@@ -146,13 +146,18 @@ func places(project, user []Place, h Homes) []Place {
 		if p.Dir == "" {
 			continue
 		}
-		p.Scope, p.Label = User, p.Dir
-		if rest, ok := strings.CutPrefix(p.Dir, strings.TrimSuffix(h.Home, "/")+"/"); ok && h.Home != "" {
-			p.Label = "~/" + rest
-		}
+		p.Scope, p.Label = User, h.label(p.Dir)
 		out = append(out, p)
 	}
 	return out
+}
+
+// label is a path as messages show it.
+func (h Homes) label(dir string) string {
+	if rest, ok := strings.CutPrefix(dir, strings.TrimSuffix(h.Home, "/")+"/"); ok && h.Home != "" {
+		return "~/" + rest
+	}
+	return dir
 }
 
 // Plugins lists the places of the commands of a plugin of Claude Code whose folder is dir, and of its agents.
@@ -198,16 +203,6 @@ func ofExtension(slashed string) (place Place, inside string, ok bool) {
 		return p, inside, ok
 	}
 	return Place{}, "", false
-}
-
-// Above lists the folders in which opencode looks for commands above the project root: in one of the folders around it. up
-// leads there from the root, such as "../..".
-func Above(dir, up string) []Place {
-	var out []Place
-	for _, sub := range []string{".opencode/commands", ".opencode/command"} {
-		out = append(out, Place{Dialect: OpenCode, Scope: Project, Dir: path.Join(dir, sub), Label: path.Join(up, sub)})
-	}
-	return out
 }
 
 // Name gives the slash name of a file below the place, with ':' between its parts; false for a file that is no command

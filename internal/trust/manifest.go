@@ -11,8 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tercet/formats"
 )
 
 // Bounds of a manifest.
@@ -24,23 +27,25 @@ const (
 
 // File is one file of a project that can start a program.
 type File struct {
-	Path   string // slash-separated, relative to the project root
-	SHA256 string // of its content, hex
+	Path   string // slash-separated, relative to the project root; quoted if the name is not UTF-8
+	SHA256 string // of its content, hex; of a problem: of what the problem is
 	Size   int64
-	text   []byte // the content if it is a text that is kept, else nil
+	// Problem says why nobody can read it here; empty: it was read. Nothing starts such a file.
+	Problem string
+	text    []byte // the content if it is a text that is kept, else nil
 }
 
 // Manifest is what a person agrees to: files with their content, sorted by path.
 type Manifest struct{ Files []File }
 
-// Read makes the manifest of the named files below root. A name that is not there, is no regular file, or leads out of root
-// is left out: nothing else may read it either.
+// Read makes the manifest of the named files below root. It is complete: a name is left out only if nothing has it, or if it
+// is not one below root. What cannot be read is in it with the reason, and is asked about once it can be.
 func Read(root *os.Root, names []string) (Manifest, error) {
 	names = slices.Clone(names)
 	slices.Sort(names)
 	names = slices.Compact(names)
 	if len(names) > MaxFiles {
-		return Manifest{}, &LimitError{What: "files that can start a program", Most: MaxFiles}
+		return Manifest{}, tooMany("files that can start a program", MaxFiles)
 	}
 	m := Manifest{Files: make([]File, 0, len(names))}
 	for _, name := range names {
@@ -52,34 +57,57 @@ func Read(root *os.Root, names []string) (Manifest, error) {
 			m.Files = append(m.Files, f)
 		}
 	}
+	slices.SortFunc(m.Files, func(x, y File) int { return strings.Compare(x.Path, y.Path) })
 	return m, nil
+}
+
+func tooMany(what string, most int64) error {
+	return formats.Fail(formats.CodeIO, "", "expected at most %d %s, got more", most, what)
+}
+
+// shown is the path of a file as a person reads it. No listed path begins with a quote but those that are not UTF-8.
+func shown(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 func read(root *os.Root, name string) (file File, ok bool, err error) {
 	local := filepath.FromSlash(name)
-	info, err := root.Stat(local)
-	if err != nil || !info.Mode().IsRegular() {
-		return File{}, false, nil // what cannot be reached cannot start anything
+	if !filepath.IsLocal(local) {
+		return File{}, false, nil
 	}
-	if info.Size() > MaxBytes {
-		return File{}, false, &LimitError{What: "bytes in " + name, Most: MaxBytes}
+	link, err := root.Lstat(local)
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // nothing is there, or it is reached by a link out of the project
+		return File{}, false, nil //nolint:nilerr // what cannot be reached cannot start anything
 	}
-	f, err := root.Open(local)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && info.Mode().Perm()&0o111 == 0 {
-		return File{}, false, nil // what cannot be read is no program's text; once it can be, it is asked about
-	}
+	file = File{Path: shown(name)}
+	f, err := openIn(root, name)
 	if err != nil {
-		return File{}, false, err
+		file.Problem = "cannot be read"
+		if target, failed := root.Readlink(local); failed == nil && link != nil && link.Mode()&fs.ModeSymlink != 0 {
+			file.Problem += ": link to " + strconv.Quote(target)
+		}
+		file.SHA256 = Sum([]byte(file.Problem))
+		return file, true, nil
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil || info.IsDir() {
+		return File{}, false, err
+	}
 	sum := sha256.New()
 	var head bytes.Buffer
-	size, err := io.Copy(io.MultiWriter(sum, &capped{to: &head}), io.LimitReader(f, MaxBytes+1))
+	file.Size, err = io.Copy(io.MultiWriter(sum, &capped{to: &head}), io.LimitReader(f, MaxBytes+1))
+	if err == nil && file.Size > MaxBytes {
+		err = tooMany("bytes in "+name, MaxBytes)
+	}
 	if err != nil {
 		return File{}, false, err
 	}
-	file = File{Path: name, SHA256: hex.EncodeToString(sum.Sum(nil)), Size: size}
-	if size <= keptText && utf8.Valid(head.Bytes()) {
+	file.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	if file.Size <= keptText && utf8.Valid(head.Bytes()) {
 		file.text = head.Bytes()
 	}
 	return file, true, nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/jsonx"
 )
@@ -28,10 +29,10 @@ type Store struct {
 }
 
 // Open makes the store in dir, the program's own folder below the person's state folder, for one project root. Nothing is
-// made or written. The error is a *PlaceError if records cannot be kept there.
+// made or written. The error says why records cannot be kept there.
 func Open(dir, project string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, &PlaceError{Dir: dir, Why: "expected an absolute path"}
+		return nil, unused(dir, "expected an absolute path")
 	}
 	real, err := filepath.EvalSymlinks(project)
 	if err != nil {
@@ -47,10 +48,15 @@ func Open(dir, project string) (*Store, error) {
 // Project is the real path of the project root, by which its record is found.
 func (s *Store) Project() string { return s.project }
 
+// unused says why a folder cannot hold the records.
+func unused(dir, why string) error {
+	return formats.Fail(formats.CodeIO, "", "trust store %s is not used: %s", dir, why)
+}
+
 // usable checks the place and everything of it that is there.
 func (s *Store) usable() error {
 	if at := resolved(filepath.Dir(s.dir)); within(s.project, filepath.Join(at, filepath.Base(s.dir))) {
-		return &PlaceError{Dir: s.dir, Why: "it lies inside the project"}
+		return unused(s.dir, "it lies inside the project")
 	}
 	for _, name := range []string{s.dir, filepath.Join(s.dir, folder), s.path("")} {
 		info, err := os.Lstat(name)
@@ -58,13 +64,13 @@ func (s *Store) usable() error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return &PlaceError{Dir: name, Why: err.Error()}
+			return unused(name, err.Error())
 		case info.Mode()&fs.ModeSymlink != 0:
-			return &PlaceError{Dir: name, Why: "it is a symbolic link"}
+			return unused(name, "it is a symbolic link")
 		case !info.IsDir():
-			return &PlaceError{Dir: name, Why: "it is no folder"}
+			return unused(name, "it is no folder")
 		case info.Mode().Perm()&0o022 != 0:
-			return &PlaceError{Dir: name, Why: fmt.Sprintf("others may write there; run chmod 700 %s", name)}
+			return unused(name, fmt.Sprintf("others may write there; run chmod 700 %s", name))
 		}
 	}
 	return nil
@@ -103,8 +109,8 @@ func (s *Store) open() (*os.Root, error) {
 	return os.OpenRoot(s.path(""))
 }
 
-// Load gives the record of the project; one that was never written is not Known. A *RecordError says that it cannot be read,
-// a *PlaceError that the store cannot be used.
+// Load gives the record of the project; one that was never written is not Known. The error says why it, or the store,
+// cannot be used; it counts as none.
 func (s *Store) Load() (Record, error) {
 	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +121,7 @@ func (s *Store) Load() (Record, error) {
 	}
 	r, err := load(root, s.project)
 	if err = errors.Join(err, root.Close()); err != nil {
-		return Record{}, &RecordError{Path: s.path(recordFile), Err: err}
+		return Record{}, formats.Fail(formats.CodeIO, "", "trust record %s is not used: %v", s.path(recordFile), err)
 	}
 	return r, nil
 }
@@ -247,22 +253,10 @@ type Record struct {
 	Files    map[string]string // path to the sha256 agreed to; a file that is gone stays, so that its return is no question
 }
 
-// Kind tells what a change is.
-type Kind string
-
-// The kinds of changes.
-const (
-	New     Kind = "new"
-	Changed Kind = "changed"
-)
-
-// String gives the word.
-func (k Kind) String() string { return string(k) }
-
 // Change is a file that the record does not hold as it is now.
 type Change struct {
 	File
-	Kind   Kind
+	Kind   string // new or changed
 	Before string // the sha256 agreed to, of a changed file
 }
 
@@ -272,9 +266,9 @@ func (r Record) Changes(m Manifest) []Change {
 	for _, f := range m.Files {
 		switch before, ok := r.Files[f.Path]; {
 		case !ok:
-			out = append(out, Change{File: f, Kind: New})
+			out = append(out, Change{File: f, Kind: "new"})
 		case before != f.SHA256:
-			out = append(out, Change{File: f, Kind: Changed, Before: before})
+			out = append(out, Change{File: f, Kind: "changed", Before: before})
 		}
 	}
 	return out

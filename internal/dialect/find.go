@@ -1,0 +1,340 @@
+package dialect
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Finder looks for the folders of other tools around one project. All fields must be set.
+type Finder struct {
+	Dir   string // project root, absolute
+	Homes Homes
+	// Sub gives a folder inside of the project, by its path from the root; "." is the root. It refuses what leads out.
+	Sub func(dir string) fs.FS
+	// Note is told of a configuration that cannot be read, and whose commands are left out.
+	Note func(text string)
+}
+
+// Folder is a place that is there, with its files.
+type Folder struct {
+	Place
+	FS fs.FS
+}
+
+// Bounds of what is looked into.
+const (
+	maxAbove      = 16  // folders above the project root
+	maxAgents     = 500 // agent files of a place
+	maxDeep       = 8   // folders with agents inside each other
+	maxExtensions = 200
+)
+
+// Commands lists where commands lie, in order of precedence: the project's, those of the folders around it, the person's,
+// those of plugins and extensions.
+func (f *Finder) Commands() []Folder {
+	all := Commands(f.Homes)
+	user := slices.IndexFunc(all, func(p Place) bool { return p.Scope == User })
+	if user < 0 {
+		user = len(all)
+	}
+	out := f.there(all[:user])
+	for _, name := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"} {
+		place := Place{Dialect: OpenCode, Scope: Project, Dir: name, Label: name}
+		out = append(out, f.configured(f.Sub("."), name, place)...)
+	}
+	out = append(out, f.above()...)
+	out = append(out, f.there(all[user:])...)
+	for _, home := range []string{f.Homes.OpenCode, under(f.Homes.Config, "opencode")} {
+		if !path.IsAbs(home) || f.Homes.Config == "" {
+			continue
+		}
+		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
+			at := path.Join(home, name)
+			place := Place{Dialect: OpenCode, Scope: User, Dir: at, Label: f.Homes.label(at)}
+			out = append(out, f.configured(outside(home), name, place)...)
+		}
+	}
+	return append(out, f.plugins(false)...)
+}
+
+// Agents lists where agents lie, in order of precedence.
+func (f *Finder) Agents() []Folder { return append(f.there(AgentPlaces(f.Homes)), f.plugins(true)...) }
+
+func outside(dir string) fs.FS { return os.DirFS(filepath.FromSlash(dir)) }
+
+// there leaves out the places that are not there, and the person's where the project root is the home folder.
+func (f *Finder) there(list []Place) []Folder {
+	var out []Folder
+	for _, p := range list {
+		var tree fs.FS
+		switch {
+		case fs.ValidPath(p.Dir):
+			tree = f.Sub(p.Dir)
+		case !filepath.IsAbs(filepath.FromSlash(p.Dir)) || p.Scope == User && f.isProjects(p.Dir):
+			continue
+		default:
+			tree = outside(p.Dir)
+		}
+		if info, err := fs.Stat(tree, "."); err == nil && info.IsDir() {
+			out = append(out, Folder{p, tree})
+		}
+	}
+	return out
+}
+
+// isProjects tells whether a folder of the person is one of the project's: the project root is the home folder.
+func (f *Finder) isProjects(dir string) bool {
+	rel, err := filepath.Rel(f.Dir, filepath.FromSlash(dir))
+	return err == nil && slices.ContainsFunc(append(Commands(Homes{}), AgentPlaces(Homes{})...), func(p Place) bool {
+		return p.Dir == filepath.ToSlash(rel)
+	})
+}
+
+// above lists the folders of opencode in the folders around the project root, up to the one that holds the repository. The
+// folder of the person is none of them: what lies there is the person's.
+func (f *Finder) above() []Folder {
+	var found []Place
+	at, up := f.Dir, ""
+	for range maxAbove {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return f.there(found)
+		}
+		next := filepath.Dir(at)
+		if next == at || filepath.ToSlash(next) == strings.TrimSuffix(f.Homes.Home, "/") {
+			return nil // no repository: the folders around are not the project's
+		}
+		at, up = next, path.Join(up, "..")
+		for _, sub := range []string{".opencode/commands", ".opencode/command"} {
+			dir := path.Join(filepath.ToSlash(at), sub)
+			found = append(found, Place{Dialect: OpenCode, Scope: Project, Dir: dir, Label: path.Join(up, sub)})
+		}
+	}
+	return nil
+}
+
+// plugins lists the folders of the plugins of Claude Code that the project lists, those of its own marketplace and those that
+// its settings or the person's switch on and that are installed, and of the extensions of Gemini CLI. agents asks for those
+// with agents, else for those with commands.
+func (f *Finder) plugins(agents bool) []Folder {
+	var places []Place
+	var market struct {
+		Plugins []struct {
+			Name   string `json:"name"`
+			Source any    `json:"source"`
+		} `json:"plugins"`
+	}
+	readJSON(f.Sub("."), ".claude-plugin/marketplace.json", &market)
+	for _, p := range market.Plugins {
+		source, ok := p.Source.(string) // others are fetched from elsewhere, and are installed or not there
+		source = path.Clean(filepath.ToSlash(source))
+		if ok && p.Name != "" && fs.ValidPath(source) {
+			places = append(places, Plugins(p.Name, source, source)...)
+		}
+	}
+	home := f.Homes.Home
+	if home != "" {
+		places = append(places, f.installed(outside(home))...)
+	}
+	seen := map[string]bool{}
+	own := f.extensions(f.Sub("."), ".")
+	for _, e := range own {
+		seen[e.name] = true
+		places = append(places, Extensions(e.name, e.dir, e.label)...)
+	}
+	if home != "" && !f.isProjects(path.Join(home, ".gemini/commands")) {
+		for _, e := range f.extensions(outside(home), home) {
+			if !seen[e.name] { // the project's goes before the person's
+				places = append(places, Extensions(e.name, e.dir, e.label)...)
+			}
+		}
+	}
+	return f.there(slices.DeleteFunc(places, func(p Place) bool { return p.Agents != agents }))
+}
+
+// installed lists the places of the plugins that are switched on for this project and installed, by name.
+func (f *Finder) installed(home fs.FS) []Place {
+	on := map[string]bool{}
+	for _, one := range []struct {
+		tree fs.FS
+		name string
+	}{{home, "settings.json"}, {f.Sub("."), "settings.json"}, {f.Sub("."), "settings.local.json"}} {
+		var settings struct {
+			Enabled map[string]bool `json:"enabledPlugins"`
+		}
+		readJSON(one.tree, ".claude/"+one.name, &settings)
+		maps.Copy(on, settings.Enabled)
+	}
+	if len(on) == 0 {
+		return nil
+	}
+	var registry struct {
+		Plugins map[string]json.RawMessage `json:"plugins"`
+	}
+	readJSON(home, ".claude/plugins/installed_plugins.json", &registry)
+	type install struct {
+		Path    string `json:"installPath"`
+		Project string `json:"projectPath"`
+	}
+	var out []Place
+	for _, id := range slices.Sorted(maps.Keys(on)) {
+		var list []install
+		if raw := registry.Plugins[id]; !on[id] || raw == nil || json.Unmarshal(raw, &list) != nil {
+			var one install // the older form has one object
+			if !on[id] || raw == nil || json.Unmarshal(raw, &one) != nil {
+				continue
+			}
+			list = []install{one}
+		}
+		for _, one := range list {
+			name, _, _ := strings.Cut(id, "@")
+			if filepath.IsAbs(one.Path) && (one.Project == "" || filepath.Clean(one.Project) == f.Dir) {
+				out = append(out, Plugins(name, filepath.ToSlash(one.Path), "plugin "+name)...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// extension is one of Gemini CLI's that is there.
+type extension struct{ name, dir, label string }
+
+// extensions lists the extensions of Gemini CLI in the folder of a project, whose base is ".", or of a person, whose base is
+// the home folder. One is a folder with a file gemini-extension.json; one that was linked lies elsewhere. The person's file of
+// rules says which are switched off for a project.
+func (f *Finder) extensions(tree fs.FS, base string) []extension {
+	entries, err := fs.ReadDir(tree, extensions)
+	if err != nil {
+		return nil
+	}
+	own := base == "."
+	rules := map[string]struct {
+		Overrides []string `json:"overrides"`
+	}{}
+	if !own {
+		readJSON(tree, extensions+"/extension-enablement.json", &rules)
+	}
+	var out []extension
+	for _, e := range entries[:min(len(entries), maxExtensions)] {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		at := path.Join(extensions, e.Name())
+		one := extension{dir: path.Join(base, at), label: path.Join("~", at)}
+		from, inside := tree, at
+		var install struct {
+			Type   string `json:"type"`
+			Source string `json:"source"`
+		}
+		if own {
+			one.label = at
+		} else if readJSON(tree, at+"/.gemini-extension-install.json", &install) && install.Type == "link" && filepath.IsAbs(install.Source) {
+			one.dir, one.label = filepath.ToSlash(install.Source), "extension "+e.Name()
+			from, inside = outside(install.Source), "."
+		}
+		var manifest struct {
+			Name string `json:"name"`
+		}
+		if !readJSON(from, path.Join(inside, "gemini-extension.json"), &manifest) || !isExtension.MatchString(manifest.Name) {
+			continue
+		}
+		if one.name = manifest.Name; switchedOn(rules[one.name].Overrides, filepath.ToSlash(f.Dir)) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// isExtension is the form of an extension's name: it stands before the names of commands.
+var isExtension = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+
+// switchedOn reads rules such as /work/* and !/work/old/*, of which the last that matches a folder counts. Without one an
+// extension is on.
+func switchedOn(rules []string, folder string) bool {
+	folder = "/" + strings.Trim(folder, "/") + "/"
+	on := true
+	for _, rule := range rules {
+		rule, off := strings.CutPrefix(rule, "!")
+		parent, below := strings.CutSuffix(rule, "*")
+		parent = strings.TrimSuffix("/"+strings.Trim(parent, "/"), "/") + "/"
+		if folder == parent || below && strings.HasPrefix(folder, parent) {
+			on = !off
+		}
+	}
+	return on
+}
+
+// AgentFiles lists the agent files of a place.
+func (p Folder) AgentFiles() []string {
+	var out []string
+	err := fs.WalkDir(p.FS, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // a folder of another tool that cannot be read costs its agents, no command
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || strings.Count(name, "/") >= maxDeep):
+			return fs.SkipDir
+		case d.IsDir():
+		case len(out) == maxAgents:
+			return fs.SkipAll
+		default:
+			if _, ok := p.IsAgent(name); ok {
+				out = append(out, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// ReadFile reads a file up to one byte beyond MaxBytes, so that a huge one is refused without being read.
+func ReadFile(tree fs.FS, name string) ([]byte, error) {
+	f, err := tree.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	return data, errors.Join(err, f.Close())
+}
+
+// readJSON reads a JSON file of another tool, which may have comments; one that is not there, too large or no JSON leaves the
+// value as it is.
+func readJSON(tree fs.FS, name string, into any) bool {
+	src, err := ReadFile(tree, name)
+	return err == nil && len(src) <= MaxBytes && json.Unmarshal(plainJSON(src), into) == nil
+}
+
+// besideJSON finds what JSON does not have: comments, and commas before a closing bracket. Texts are found so that they are
+// passed over.
+var besideJSON = regexp.MustCompile(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\z)|,\s*[}\]]`)
+
+// plainJSON takes comments, and commas before a closing bracket, out of JSON; blanks stand in their place.
+func plainJSON(src []byte) []byte {
+	out := []byte(strings.TrimPrefix(string(src), bom))
+	for range 2 { // a comment may stand between a comma and the bracket
+		for _, at := range besideJSON.FindAllIndex(out, -1) {
+			switch found := out[at[0]:at[1]]; found[0] {
+			case '/':
+				for i, c := range found {
+					if c != '\n' {
+						found[i] = ' '
+					}
+				}
+			case ',':
+				found[0] = ' '
+			}
+		}
+	}
+	return out
+}

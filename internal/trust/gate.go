@@ -1,0 +1,391 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"tercet/formats"
+)
+
+// Config is what a Gate is made from. Root and Dir are required; the rest is needed by Verdict.
+type Config struct {
+	Root *os.Root // of the project
+	Dir  string   // its path, absolute
+	Home string   // the program's folder for what outlives a project; empty: there is no place for a record
+	// Digests is what --trust names: digests with commas between them.
+	Digests string
+	// Instead says who stands in for the person's answer: ByEnvironment, ByDemo or nobody.
+	Instead string
+	// Agreed holds the hashes of manifests that were agreed to in this process, for where no record can be kept.
+	Agreed map[string]bool
+	// Others lists the commands of the project and the agents of other tools in it, and the folders in which they lie.
+	Others func() (files []Listed, folders []string, err error)
+	// Argv gives the command line that a subagent file names; nil if it names none.
+	Argv func(name string, src []byte) []string
+	// Words are those of the command lines that the configuration names.
+	Words []string
+	Now   func() time.Time
+}
+
+// Gate decides what of one project may start a program. It is safe for concurrent use; a verdict is made once.
+type Gate struct {
+	Config
+	making   sync.Mutex        // held while the verdict is made
+	mu       sync.Mutex        // guards what follows
+	verdict  *Verdict          // written under both
+	seen     map[string]string // the sha256 of what was read before the verdict, by path
+	tampered error             // what a subagent did to what git runs
+}
+
+// New makes the gate of a project. It reads nothing.
+func New(c Config) *Gate { return &Gate{Config: c, seen: map[string]string{}} }
+
+// The words for who trusts a project.
+const (
+	ByRecord      = "you"
+	ByDigest      = "--trust"
+	ByEnvironment = "environment"
+	ByDemo        = "demo"
+)
+
+// Verdict is what is known about the trust in a project: who gave it, and what nobody has agreed to.
+type Verdict struct {
+	By       string // empty: nobody
+	Files    []Listed
+	Manifest Manifest
+	Changes  []Change
+	Store    *Store // nil: there is no place for a record
+	Note     error  // why not
+	record   Record
+	dir      string
+}
+
+// Verdict compares what is listed with what a person agreed to, once. It asks nobody. The error is a formats.Failure: what
+// was read before is not what is there now, or the list cannot be made.
+func (g *Gate) Verdict() (*Verdict, error) {
+	g.making.Lock()
+	defer g.making.Unlock()
+	if g.verdict != nil {
+		return g.verdict, nil
+	}
+	files, err := g.listing()
+	if err != nil {
+		return nil, err
+	}
+	v := &Verdict{Files: files, dir: g.Dir}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i], v.Files[i].Path = f.Path, shown(f.Path)
+	}
+	if v.Manifest, err = Read(g.Root, names); err != nil {
+		return nil, &formats.Failure{Code: formats.CodeIO, Message: "files that can start a program", Err: err}
+	}
+	if v.Store, v.Note = Open(g.Home, g.Dir); v.Note == nil {
+		v.record, v.Note = v.Store.Load()
+	} else {
+		v.Store = nil
+	}
+	v.Changes = v.record.Changes(v.Manifest)
+	hash := v.Manifest.Hash()
+	switch {
+	case v.Note == nil && v.record.Covers(v.Manifest), g.Agreed[hash]:
+		v.By = ByRecord
+	case Names(g.Digests, hash):
+		v.By = ByDigest
+	default:
+		v.By = g.Instead
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(g.seen)) {
+		if err := v.holds(name, g.seen[name]); err != nil {
+			return nil, err
+		}
+	}
+	g.verdict = v
+	return v, nil
+}
+
+// saw holds what was read against the manifest, or remembers it for when there is one.
+func (g *Gate) saw(name, sum string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.verdict == nil {
+		if before, ok := g.seen[name]; ok && before != sum {
+			sum = "" // it was read twice, and differed: nothing holds both
+		}
+		g.seen[name] = sum
+		return nil
+	}
+	return g.verdict.holds(name, sum)
+}
+
+// holds refuses a content that is not the one of the manifest: it changed between two readings.
+func (v *Verdict) holds(name, sum string) error {
+	if v.By == ByEnvironment {
+		return nil
+	}
+	if f, ok := v.Manifest.File(name); !ok || f.SHA256 != sum {
+		return formats.Fail(formats.CodeUntrusted, "look at it, and run the command again", "%s changed while it was read", name)
+	}
+	return nil
+}
+
+// Refused says what nobody has agreed to, and how to agree.
+func (v *Verdict) Refused() error {
+	what := "run programs in " + v.dir
+	if n := len(v.Changes); n > 0 {
+		var names []string
+		for _, c := range v.Changes[:min(n, 5)] {
+			names = append(names, c.Path)
+		}
+		if n > 5 {
+			names = append(names, fmt.Sprintf("%d more", n-5))
+		}
+		files := "1 file"
+		if n > 1 {
+			files = fmt.Sprintf("%d files", n)
+		}
+		what = files + " of " + v.dir + ": " + strings.Join(names, ", ")
+	}
+	help := "run 'tercet trust' on a terminal, or pass --trust=sha256:" + v.Manifest.Hash() + " to agree to exactly this"
+	return formats.Fail(formats.CodeUntrusted, help, "nobody has agreed to %s", what)
+}
+
+// State is the word for a file: trusted, new or changed, and what was agreed to before.
+func (v *Verdict) State(f File) (word, before string) {
+	for _, c := range v.Changes {
+		if c.Path == f.Path {
+			return c.Kind, c.Before
+		}
+	}
+	return "trusted", ""
+}
+
+// Answers is the file of a trusted project that answers its gates, empty if there is none.
+func (v *Verdict) Answers() string {
+	for _, name := range autoApproves {
+		if f, ok := v.Manifest.File(name); ok && f.Problem == "" && v.By != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// Difference shows what changed in a file since it was agreed to; most bounds the lines.
+func (g *Gate) Difference(v *Verdict, name, before string, most int) []string {
+	if v.Store == nil {
+		return nil
+	}
+	old, ok := v.Store.Text(before)
+	if !ok {
+		return []string{"(what was agreed to before was not kept: it is no text, or too long)"}
+	}
+	f, ok := v.Manifest.File(name)
+	if !ok || f.text == nil {
+		return []string{"(what is there now cannot be shown: it is no text, or too long)"}
+	}
+	return Diff(string(old), string(f.text), most)
+}
+
+// Agree keeps a person's yes to a verdict: in this process, and in the record. The error says why it is not in the record.
+func (g *Gate) Agree(v *Verdict) error {
+	g.mu.Lock()
+	if g.Agreed != nil {
+		g.Agreed[v.Manifest.Hash()] = true
+	}
+	v.By = ByRecord
+	g.mu.Unlock()
+	if v.Store == nil {
+		return v.Note
+	}
+	v.record, v.Changes = v.record.Approve(v.Manifest), nil
+	return v.Store.Save(v.record, v.Manifest, g.Now())
+}
+
+// Remember records trust in exactly the files that the program itself has just written into a project.
+func Remember(home, dir string, written []File, now time.Time) error {
+	m := Manifest{Files: written}
+	store, err := Open(home, dir)
+	if err != nil {
+		return err
+	}
+	r, err := store.Load()
+	if err != nil {
+		return err
+	}
+	return store.Save(r.Approve(m), m, now)
+}
+
+// Start is a program that is about to be started.
+type Start struct {
+	Argv  []string
+	Dir   string // where it is started
+	Git   bool
+	Agent bool // it is an agent, or the program of a subagent
+}
+
+// Allow is the one gate of all processes: nothing of a project starts before it is trusted, and a program that is a file of
+// the project only while it is the one that was agreed to, wherever its words lead from Dir.
+func (g *Gate) Allow(s Start) error {
+	v, err := g.Verdict()
+	switch {
+	case err != nil:
+		return err
+	case v.By == "":
+		return v.Refused()
+	case s.Git:
+		return g.Tampered()
+	case !s.Agent || v.By == ByEnvironment:
+		return nil
+	}
+	for _, word := range s.Argv {
+		name, ok := inside(g.Dir, word)
+		if !ok {
+			continue
+		}
+		agreed, listed := v.Manifest.File(name)
+		at := word
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(s.Dir, filepath.FromSlash(word))
+		}
+		if !listed && (!strings.ContainsRune(word, '/') || ofMachinery(name)) {
+			continue // a word that is no path, or a file that the program itself hands over
+		}
+		sum, there := readAt(at)
+		switch {
+		case !there, listed && sum == agreed.SHA256 && agreed.Problem == "":
+		case listed:
+			return formats.Fail(formats.CodeUntrusted, "look at the change; the next command asks about it",
+				"%s changed while the command ran", name)
+		default:
+			return formats.Fail(formats.CodeUntrusted, "add it to the project; the next command asks about it",
+				"%s is not among the files that were agreed to", name)
+		}
+	}
+	return nil
+}
+
+// ofMachinery tells whether a path is one of the workspace or of the repository: programs are given such files as arguments.
+func ofMachinery(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return first == formats.Workspace || first == ".git"
+}
+
+// readAt gives the sha256 of a file by its path, none for what cannot be read; false if no file is there.
+func readAt(at string) (sum string, there bool) {
+	real, err := filepath.EvalSymlinks(at)
+	if err != nil {
+		return "", !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENAMETOOLONG) && !errors.Is(err, syscall.ENOTDIR)
+	}
+	root, err := os.OpenRoot(filepath.Dir(real))
+	if err != nil {
+		return "", true
+	}
+	f, there, err := read(root, filepath.Base(real))
+	if err = errors.Join(err, root.Close()); err != nil || f.Problem != "" {
+		return "", true
+	}
+	return f.SHA256, there
+}
+
+// Tampered tells what a subagent did to what git runs. From then on git is not started any more: a worktree shares
+// configuration and hooks with its repository, and the next call would be the engine's own.
+func (g *Gate) Tampered() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tampered
+}
+
+// Tamper remembers and gives what a subagent changed of what git runs.
+func (g *Gate) Tamper(agent, what string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tampered = formats.Fail(formats.CodeUntrusted,
+		"look at these before you use git here: a hook or a setting of git runs programs with your rights; undo what you do not want, then run the command again",
+		"while subagent %s worked, what git runs or reads in this repository changed: %s", agent, what)
+	return g.tampered
+}
+
+// Watch remembers the files of the workspace that start programs or answer gates, and gives what looks at them again when a
+// subagent has ended. What other tools read is not among them: to write that may be the work that was asked for, and the next
+// command asks about it. These files decide what runs next, also where the environment stands in for a person's answer.
+func (g *Gate) Watch(agent string) (func() error, error) {
+	before, err := g.own()
+	if err != nil {
+		return nil, &formats.Failure{Code: formats.CodeIO, Message: "files of the workspace that start programs", Err: err}
+	}
+	return func() error {
+		now, err := g.own()
+		what := before.differs(now)
+		if err != nil {
+			what = []string{"something so that it cannot be read any more: " + err.Error()}
+		}
+		if len(what) == 0 {
+			return nil
+		}
+		return formats.Fail(formats.CodeUntrusted,
+			"if the change was not yours, undo it: these files decide what runs next; then run the command again",
+			"while subagent %s worked, files of the workspace that start programs changed: %s", agent, strings.Join(what, ", "))
+	}, nil
+}
+
+func (g *Gate) own() (Manifest, error) {
+	names := append([]string{configFile}, autoApproves...)
+	for _, folder := range ownFolders {
+		files, err := below(g.Root, path.Join(formats.Workspace, folder))
+		if err != nil {
+			return Manifest{}, err
+		}
+		names = append(names, files...)
+	}
+	return Read(g.Root, names)
+}
+
+// differs names what is new, gone or different, in order.
+func (m Manifest) differs(now Manifest) []string {
+	var out []string
+	for _, pair := range [][2]Manifest{{m, now}, {now, m}} {
+		for _, f := range pair[1].Files {
+			if other, ok := pair[0].File(f.Path); !ok || other.SHA256 != f.SHA256 {
+				out = append(out, f.Path)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Names tells whether digests with commas between them name exactly this one.
+func Names(digests, digest string) bool {
+	for one := range strings.SplitSeq(digests, ",") {
+		if digest != "" && strings.TrimPrefix(strings.TrimSpace(one), "sha256:") == digest {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckDigests refuses what no hash can be, before anything is looked at.
+func CheckDigests(text string) error {
+	if text == "" {
+		return nil
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); !isSum(strings.TrimPrefix(one, "sha256:")) {
+			return formats.Fail(formats.CodeUsage, "'tercet trust --json' tells the hash of what is there",
+				"expected sha256: and 64 hex digits for --trust, got %s", one)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package trust
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+
+	"tercet/formats"
+)
+
+// Listed is a file of a project that can start a program, with what it is.
+type Listed struct {
+	Path, Kind   string
+	Source, File string // of a command: where the table of commands has it
+}
+
+// The kinds of listed files.
+const (
+	KindConfig   = "configuration"
+	KindApproval = "auto-approve file"
+	KindCommand  = "command"
+	KindSubagent = "subagent"
+	KindProgram  = "program of a subagent"
+	KindSpeaker  = "program of a runner"
+	KindAgent    = "agent of another tool"
+	KindSettings = "settings of another tool"
+)
+
+const (
+	configFile = formats.Workspace + "/config.yaml"
+	subagents  = formats.Workspace + "/subagents"
+)
+
+// autoApproves are the files of a project root that answer its gates; the first that is there counts.
+var autoApproves = []string{formats.Workspace + "/auto-approve", ".aphelion-auto-approve", ".telescope-auto-approve"}
+
+// toolSettings are files of other tools that name programs: an agent that is started in the project reads them.
+var toolSettings = []string{
+	".mcp.json", ".claude/settings.json", ".claude/settings.local.json", "opencode.json", "opencode.jsonc",
+	".opencode/opencode.json", ".opencode/opencode.jsonc", ".claude-plugin/marketplace.json", ".gemini/settings.json",
+	".codex/config.toml", ".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json",
+}
+
+// wholeFolders are the folders of which every file is listed, and what these files are.
+var wholeFolders = []Listed{
+	{Path: formats.Workspace + "/facets", Kind: "facet"},
+	{Path: formats.Workspace + "/templates", Kind: "template"},
+	{Path: formats.Workspace + "/hooks", Kind: "hook"},
+	{Path: ".claude/hooks", Kind: KindSettings},
+	{Path: ".opencode/plugin", Kind: KindSettings},
+	{Path: ".opencode/plugins", Kind: KindSettings},
+}
+
+// extensions hold what an extension of Gemini CLI names besides its commands: servers, hooks. They are listed last, so that a
+// command stays one.
+const extensions = ".gemini/extensions"
+
+// ownFolders are those of the workspace that decide what runs next.
+var ownFolders = []string{"commands", "subagents", "facets", "templates", "hooks"}
+
+// listing gives every file of the project that can start a program, by path. Nothing in .git is looked at.
+func (g *Gate) listing() ([]Listed, error) {
+	out := []Listed{{Path: configFile, Kind: KindConfig}}
+	for _, name := range autoApproves {
+		out = append(out, Listed{Path: name, Kind: KindApproval})
+	}
+	for _, name := range toolSettings {
+		out = append(out, Listed{Path: name, Kind: KindSettings})
+	}
+	var err error
+	walk := func(dir, kind string, want func(name string) bool) {
+		names, failed := below(g.Root, dir)
+		err = errors.Join(err, failed)
+		for _, name := range names {
+			if want == nil || want(name) {
+				out = append(out, Listed{Path: name, Kind: kind})
+			}
+		}
+	}
+	for _, folder := range wholeFolders {
+		walk(folder.Path, folder.Kind, nil)
+	}
+	others, folders, failed := g.Others()
+	if failed != nil {
+		return nil, failed
+	}
+	out = append(out, others...)
+	// What cannot be named is no command and no agent here, and may be one elsewhere.
+	for _, dir := range append(folders, subagents) {
+		walk(dir, KindSettings, func(name string) bool { return !utf8.ValidString(name) })
+	}
+	out = append(out, g.subagents()...)
+	for _, word := range g.Words {
+		if name, ok := inside(g.Dir, word); ok {
+			out = append(out, Listed{Path: name, Kind: KindSpeaker})
+		}
+	}
+	walk(extensions, KindSettings, nil)
+	slices.SortStableFunc(out, func(x, y Listed) int { return cmp.Compare(x.Path, y.Path) })
+	return slices.CompactFunc(out, func(x, y Listed) bool { return x.Path == y.Path }), err
+}
+
+// subagents lists the project's subagent files, and the files of the project that they name as programs.
+func (g *Gate) subagents() []Listed {
+	tree := g.FS(subagents)
+	files, err := fs.Glob(tree, "*.md")
+	if err != nil {
+		return nil
+	}
+	var out []Listed
+	for _, file := range files {
+		name := path.Join(subagents, file)
+		out = append(out, Listed{Path: name, Kind: KindSubagent})
+		src, err := fs.ReadFile(tree, file)
+		if err != nil {
+			continue // a file that cannot be read starts nothing
+		}
+		for _, word := range g.Argv(name, src) {
+			if program, ok := inside(g.Dir, word); ok {
+				out = append(out, Listed{Path: program, Kind: KindProgram})
+			}
+		}
+	}
+	return out
+}
+
+// below lists the files of a folder, hidden ones too, and folders that cannot be looked into. Names are the bytes that they
+// are.
+func below(root *os.Root, dir string) ([]string, error) {
+	var out []string
+	var walk func(dir string, around []fs.FileInfo) error
+	walk = func(dir string, around []fs.FileInfo) error {
+		f, err := openIn(root, dir)
+		if errors.Is(err, fs.ErrNotExist) && len(around) == 0 {
+			return nil
+		}
+		if err != nil || len(out) > MaxFiles { // a manifest of as many is refused
+			out = append(out, dir)
+			return nil //nolint:nilerr // it is listed, and the manifest says that it cannot be read
+		}
+		info, err := f.Stat()
+		if err == nil && !info.IsDir() {
+			out = append(out, dir)
+			return f.Close()
+		}
+		entries, failed := f.ReadDir(-1)
+		if err = errors.Join(err, failed, f.Close()); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(around, func(one fs.FileInfo) bool { return os.SameFile(one, info) }) {
+			return nil // a link that leads back
+		}
+		around = append(slices.Clip(around), info)
+		for _, e := range entries {
+			name := dir + "/" + e.Name()
+			if info, err := root.Stat(filepath.FromSlash(name)); err != nil || !info.IsDir() {
+				out = append(out, name)
+			} else if err := walk(name, around); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := walk(dir, nil)
+	return out, err
+}
+
+// inside gives the path below a folder that a word of a command line stands for, if it is one.
+func inside(dir, word string) (string, bool) {
+	if filepath.IsAbs(word) {
+		rel, err := filepath.Rel(dir, word)
+		if err != nil {
+			return "", false
+		}
+		word = rel
+	}
+	word = path.Clean(filepath.ToSlash(word))
+	return word, word != "." && filepath.IsLocal(filepath.FromSlash(word)) && fs.ValidPath(word)
+}

@@ -1,0 +1,92 @@
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+)
+
+// errNoFile says that something is there which is neither a file nor a folder.
+var errNoFile = errors.New("expected a file or a folder")
+
+// openIn opens a file or a folder below a root. It never waits: a pipe that nobody writes to would hold the reader up.
+func openIn(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errNoFile}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// FS is a folder of the project. Links that leave the project are refused, and so is everything that is neither a file nor a
+// folder. What is read to its end must be what was agreed to; what is read before anybody looked is held against the
+// manifest later. All that is read here must be listed.
+func (g *Gate) FS(dir string) fs.FS { return tree{g.Root, dir, g.saw} }
+
+// Files is the whole project in the same way, for what starts nothing: its content is not compared.
+func (g *Gate) Files() fs.FS { return tree{g.Root, ".", nil} }
+
+type tree struct {
+	root *os.Root
+	dir  string
+	saw  func(name, sum string) error // may be nil
+}
+
+func (t tree) Open(name string) (fs.File, error) {
+	at := path.Join(t.dir, name)
+	f, err := openIn(t.root, at)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if info.IsDir() || t.saw == nil {
+		return f, nil
+	}
+	return &hashed{File: f, saw: t.saw, name: shown(at), sum: sha256.New()}, nil
+}
+
+// Stat follows links inside of the project.
+func (t tree) Stat(name string) (fs.FileInfo, error) {
+	return fs.Stat(t.root.FS(), path.Join(t.dir, name))
+}
+
+func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
+	return fs.ReadDir(t.root.FS(), path.Join(t.dir, name))
+}
+
+// hashed is a file whose content is compared when it has been read to the end.
+type hashed struct {
+	*os.File
+	saw  func(name, sum string) error
+	name string
+	sum  hash.Hash
+}
+
+// Read implements fs.File.
+func (h *hashed) Read(p []byte) (int, error) {
+	n, err := h.File.Read(p)
+	h.sum.Write(p[:n])
+	if errors.Is(err, io.EOF) {
+		if bad := h.saw(h.name, hex.EncodeToString(h.sum.Sum(nil))); bad != nil {
+			return n, bad
+		}
+	}
+	return n, err
+}
