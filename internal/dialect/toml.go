@@ -3,8 +3,8 @@ package dialect
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/BurntSushi/toml"
 
@@ -18,17 +18,36 @@ const (
 	maxPlaced = 20    // keys whose places are asked for
 )
 
-// tomlHelps tells what to do, by words of the library's message.
-var tomlHelps = []struct{ words, help string }{
-	{"already been defined", "keep one of the two"},
-	{"cannot contain newlines", `close the quote, or write """ around a text of several lines`},
-	{"escape", `write \\ for a backslash, or put ''' around the text`},
-	{"hexadecimal", `write \\ for a backslash, or put ''' around the text`},
-	{"expected value", `put a text into quotes: "text"`},
-	{"to end with a newline", "end the line after the value; quotes inside a text need a backslash, or ''' around it"},
-	{"unexpected EOF", `write key = "value", and close each quote and bracket`},
-	{"end table name", "write [name]"},
-	{"'='", "write key = value"},
+// tomlTexts says what the library's messages mean for the author of a command, and what to do; KEY is the last key read.
+var tomlTexts = []struct {
+	form       *regexp.Regexp
+	text, help string
+	back       int // so many bytes before the end of what the library found the place is; 0: it is where that begins
+}{
+	{regexp.MustCompile(`^expected value but found "(.*)" instead$`), `expected a value, got "$1"`, `put the text into quotes: "$1"`, 0},
+	{
+		regexp.MustCompile(`^invalid escape in string '(.*)'$`),
+		"unknown escape $1 in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 2,
+	},
+	{regexp.MustCompile(`^expected (?:four|eight|two) hexadecimal digits .*`), "unknown escape in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 0},
+	{regexp.MustCompile(`^Key '(.*)' has already been defined\.$`), "key $1 stands twice", "keep one of the two", 0},
+	{
+		regexp.MustCompile(`(?s)^expected a top-level item to end with a newline, .*`),
+		"text after the value of KEY", "end the line after the value; quotes inside a text need a backslash, or ''' around it", 1,
+	},
+	{
+		regexp.MustCompile(`^strings cannot contain newlines$`),
+		"quoted text without a closing quote on its line", `close the quote, or write """ around a text of several lines`, 0,
+	},
+	{regexp.MustCompile(`^unexpected EOF; expected '("""|''')'$`), "text opened by $1 is not closed", "end it with $1", 0},
+	{regexp.MustCompile(`^unexpected EOF; expected ["'].["']$`), "quoted text without a closing quote", "close the quote", 0},
+	{
+		regexp.MustCompile(`(?s)^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got .*)$`),
+		"expected = after the key", "write key = value", 0,
+	},
+	{regexp.MustCompile(`(?s)^expected .* to end table name.*`), "expected ] after the name of a table", "write [name]", 0},
+	{regexp.MustCompile(`(?s)^expected a comma.*'}'.*`), "expected , or } in a table", "close the table with }", 0},
+	{regexp.MustCompile(`(?s)^expected a comma.*']'.*`), "expected , or ] in a list", "close the list with ]", 0},
 }
 
 // nowhere cannot be decoded: the error of the attempt tells where a value stands.
@@ -76,20 +95,22 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 
 // broken notes why the library refused a file.
 func (n *notes) broken(text string, err error) {
-	at, message := formats.Pos{Line: 1, Col: 1}, err.Error()
-	if e, ok := errors.AsType[toml.ParseError](err); ok {
-		at, message = posAt(text, e.Position.Start), strings.TrimSuffix(e.Message, ".")
+	e, ok := errors.AsType[toml.ParseError](err)
+	if !ok {
+		e.Message = err.Error()
 	}
-	first := []rune(message)
-	first[0] = unicode.ToLower(first[0])
+	at, message := e.Position.Start, e.Message
 	help := `write prompt = """ ... """`
-	for _, one := range tomlHelps {
-		if strings.Contains(message, one.words) {
-			help = one.help
+	for _, one := range tomlTexts {
+		if one.form.MatchString(message) {
+			help, message = one.form.ReplaceAllString(message, one.help), one.form.ReplaceAllString(message, one.text)
+			if one.back > 0 {
+				at += e.Position.Len - one.back
+			}
 			break
 		}
 	}
-	n.add(codeTOML, at, help, string(first))
+	n.add(codeTOML, posAt(text, at), help, strings.Replace(message, "KEY", e.LastKey, 1))
 }
 
 // tooDeep gives the offset at which brackets or the parts of a name are more than anybody writes, or -1. Signs inside of
