@@ -117,7 +117,7 @@ func (l *lab) commands() {
 	compiled.output(l.t)
 	times := map[string][]float64{}
 	for range l.n {
-		s := subject{name: "commands.test", argv: []string{binary, "-test.run=^$", "-test.bench=^Benchmark(Bare|Check|Listing)$", "-test.benchtime=100ms"}, in: "../commands"}
+		s := subject{name: "commands.test", argv: []string{binary, "-test.run=^$", "-test.bench=^Benchmark(Bare|Check)$", "-test.benchtime=100ms"}, in: "../commands"}
 		for line := range strings.Lines(s.output(l.t)) {
 			words := strings.Fields(line)
 			if len(words) < 4 || words[3] != "ns/op" {
@@ -143,7 +143,6 @@ func (l *lab) commands() {
 		want                     float64
 	}{
 		{"parse and check a command of 10 KB", "Check", "Bare", "frontmatter and a markdown tree alone", 1.5},
-		{"list 1000 commands, warm", "Listing/warm", "Listing/cold", "cold", 0.1},
 	} {
 		a, b := at(g.ours), at(g.theirs)
 		l.add(row{goal: "G14", what: g.what, figure: fmt.Sprintf("%.0f us", a/1e3), peer: fmt.Sprintf("%s: %.0f us", g.peer, b/1e3), ratio: digits(a / b), limit: fmt.Sprintf("<= %.3g", g.want), met: a/b <= g.want})

@@ -193,3 +193,23 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkListing lists 200 commands of 4 to 10 KB, each of which is read and compiled.
+func BenchmarkListing(b *testing.B) {
+	lib := checker(b)
+	files, err := filepath.Glob("library/*.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	lib.Open = func(_, file string) ([]byte, error) { return os.ReadFile(file) }
+	c := &commands.Catalog{Library: lib}
+	for i := range 200 {
+		file := files[i%len(files)]
+		c.Entries = append(c.Entries, commands.Entry{Name: fmt.Sprint("c", i), File: file, Source: "library"})
+	}
+	for b.Loop() {
+		if list := c.List(); len(list) == 0 {
+			b.Fatal("no command is listed")
+		}
+	}
+}

@@ -1,11 +1,9 @@
 package commands
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
@@ -17,78 +15,38 @@ import (
 // Entry names one command that can be routed to.
 type Entry struct{ Name, File, Source string }
 
-// Catalog gives menus, descriptions and help texts, all made from the files' frontmatter. Cache, Stamp and Now may be nil:
-// then every file is read each time. Env stands for everything else that a listing depends on, the subagents above all.
+// Catalog gives menus, descriptions and help texts, all made from the files' frontmatter.
 type Catalog struct {
 	Library *Library
 	Entries []Entry
-	Cache   Cache
-	Stamp   func(source, file string) (Stamp, error)
-	Env     string
-	Now     func() time.Time
 	// Find gives the command that a name leads to, in any of its spellings; nil: names are those of the entries.
 	Find func(name string) (Entry, error)
 }
 
-// List describes every command that is not hidden, by name. A file that does not compile is listed with what is wrong. A file
-// that has not changed since it was listed last is not read again.
+// List describes every command that is not hidden, by name. A file that does not compile is listed with what is wrong.
 func (c *Catalog) List() []formats.CommandInfo {
-	old := c.cached()
 	out := make([]formats.CommandInfo, 0, len(c.Entries))
-	records := make([]*record, 0, len(c.Entries))
-	changed := len(old) != len(c.Entries)
 	for _, e := range c.Entries {
-		one, again := c.record(e, old[e.Source+"\x00"+e.File])
-		changed = changed || again
-		records = append(records, one)
-		if one.hidden {
+		info := formats.CommandInfo{Name: e.Name, File: e.File, Source: e.Source, Usage: "/" + e.Name}
+		src, err := c.Library.Open(e.Source, e.File)
+		if err != nil {
+			info.Description = "cannot be read: " + err.Error()
+			out = append(out, info)
 			continue
 		}
-		info := one.info
-		info.Name, info.File, info.Source = e.Name, e.File, e.Source
+		prog, usage, err := c.Library.describe(e, src)
+		switch {
+		case err != nil:
+			info.Description = "does not compile: run 'tercet lint " + display(e.Source, e.File) + "'"
+		case prog.Hidden:
+			continue
+		default:
+			info.Description, info.Examples, info.Usage = prog.Description, prog.Examples, usage
+		}
 		out = append(out, info)
-	}
-	if changed {
-		_ = c.keep(records) //nolint:errcheck // reason: without its cache a listing is slower, not wrong
 	}
 	slices.SortFunc(out, func(a, b formats.CommandInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out
-}
-
-// record gives what is known of a file, and whether that is news.
-func (c *Catalog) record(e Entry, old *record) (*record, bool) {
-	var stamp Stamp
-	if c.Stamp != nil {
-		var err error
-		if stamp, err = c.Stamp(e.Source, e.File); err != nil {
-			stamp = Stamp{}
-		}
-	}
-	if old != nil && stamp.Time != 0 && stamp == old.stamp {
-		return old, false
-	}
-	one := &record{source: e.Source, file: e.File, stamp: stamp, info: formats.CommandInfo{Usage: "/" + e.Name}}
-	src, err := c.Library.Open(e.Source, e.File)
-	if err == nil {
-		one.digest = sha256.Sum256(src)
-		if old != nil && old.digest == one.digest {
-			same := *old
-			same.stamp = stamp
-			return &same, stamp.Time != 0
-		}
-	}
-	if err != nil {
-		one.stamp.Time = 0 // what stands against it lies outside of the file
-		one.info.Description = "cannot be read: " + err.Error()
-		return one, old == nil
-	}
-	prog, usage, err := c.Library.describe(e, src)
-	if err != nil {
-		one.info.Description = "does not compile: run 'tercet lint " + display(e.Source, e.File) + "'"
-		return one, true
-	}
-	one.hidden, one.info.Description, one.info.Examples, one.info.Usage = prog.Hidden, prog.Description, prog.Examples, usage
-	return one, true
 }
 
 // describe compiles a file, and says how it is called.

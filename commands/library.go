@@ -82,8 +82,8 @@ func (l *Library) Load(source, file string) (*compile.Program, error) {
 	return l.Compile(display(source, file), src)
 }
 
-// Compile parses and compiles the text of a command file; one that lies where another tool keeps its own is read as that
-// tool does.
+// Compile parses and compiles the text of a command file; one that lies where another tool keeps its own is read as
+// that tool does.
 func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
 	if place, inside, ok := dialect.PlaceOf(name); ok && !place.Agents {
 		c, err := dialect.Parse(place, inside, src)
@@ -98,8 +98,8 @@ func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
 // display names a file in messages: project files by their path, those of the library with its name before them.
 func display(source, file string) string { return source + "/" + file }
 
-// RunCommand implements the router's Runner: it loads the file, binds the arguments and runs the program. The error is the
-// engine's; what the command itself has to say is the return.
+// RunCommand implements the router's Runner: it loads the file, binds the arguments and runs the program. The error is
+// the engine's; what the command itself has to say is the return.
 func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (formats.Return, error) {
 	if c, ok, err := l.Prompt(inv.Source, inv.File); err != nil {
 		return formats.Return{}, err
@@ -143,7 +143,8 @@ func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile
 	return runner.Run(ctx, prog, values, inv.Depth)
 }
 
-// runEach starts one run a task, in order, and stops at the first that does not pass. The text tells what each returned.
+// runEach starts one run a task, in order, and stops at the first that does not pass. The text tells what each
+// returned.
 func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values, tasks []int) (formats.Return, error) {
 	out := formats.Return{Status: formats.StatusCompleted}
 	var said []string
@@ -171,8 +172,8 @@ func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *com
 	return out, nil
 }
 
-// stoppedAt is the return of a range that stopped: that of the last run, which says of which task it is, behind what the runs
-// before it said.
+// stoppedAt is the return of a range that stopped: that of the last run, which says of which task it is, behind what
+// the runs before it said.
 func stoppedAt(ret formats.Return, said []string, which string) formats.Return {
 	ret.Summary = which + ret.Summary
 	if ret.Text != "" {

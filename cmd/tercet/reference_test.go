@@ -135,9 +135,6 @@ func grammarPage() string {
 		if len(f.Foreign) > 0 {
 			fmt.Fprintf(&b, "\nKeys of other tools are left alone: %s.\n", strings.Join(f.Foreign, ", "))
 		}
-		if len(f.Later) > 0 {
-			fmt.Fprintf(&b, "\nRefused by name, because this version does not run them: %s.\n", strings.Join(f.Later, ", "))
-		}
 	}
 	return b.String()
 }

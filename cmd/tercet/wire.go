@@ -348,7 +348,7 @@ func (w *world) rescan() error {
 		w.library = &commands.Library{
 			Open: w.open, NewRun: newRunID, Config: w.runConfig, Warn: w.warn, Inject: w.inject, Admit: w.admit, Dir: filepath.ToSlash(w.dir),
 		}
-		w.catalog = &commands.Catalog{Library: w.library, Cache: w.app.catalogCache(w.dir), Stamp: w.stamp, Now: clock{}.Now, Find: w.findCommand}
+		w.catalog = &commands.Catalog{Library: w.library, Find: w.findCommand}
 	}
 	w.table, w.sources, w.library.Foreign = table, sources, map[string]dialect.Place{}
 	for _, p := range foreign {
@@ -440,7 +440,6 @@ func (w *world) agents(_ context.Context, has bool) error {
 		return err
 	}
 	w.library.Env = contracts{w.set, w.root}
-	w.catalog.Env = w.surroundings()
 	w.dispatcher = &subagents.Dispatcher{Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: w.problemStore(), Trace: w.sink, Derive: derive, Mask: w.mask, Guard: w.guard}
 	if w.manager != nil {
 		w.dispatcher.Watch = w.watchState
