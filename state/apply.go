@@ -44,7 +44,7 @@ func (d *draft) apply(op Op) error {
 	case SetPhase:
 		// It does not touch state.json and is done before a draft is made.
 	}
-	return &OpError{Op: "transaction", Msg: fmt.Sprintf("expected an operation, got %T", op)}
+	return refused("transaction", 0, "", "expected an operation, got %T", op)
 }
 
 func (op UpdateStatus) timeout() time.Duration {
@@ -56,7 +56,7 @@ func (op UpdateStatus) timeout() time.Duration {
 
 func (d *draft) createTasks(op CreateTasks) error {
 	if len(op.Tasks) == 0 {
-		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+		return refused(op.name(), 0, "", "expected at least one task, got none")
 	}
 	for i := range op.Tasks {
 		if err := d.create(op, op.Tasks[i]); err != nil {
@@ -76,7 +76,7 @@ func (d *draft) create(op Op, n NewTask) error {
 		slug = Slug(title)
 	}
 	if slug != Slug(slug) {
-		return &OpError{Op: op.name(), Msg: fmt.Sprintf("expected slug of a-z, 0-9 and _, got %q", n.Slug)}
+		return refused(op.name(), 0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
 	}
 	for _, s := range []string{n.Description, n.Language, n.Priority, n.Effort} {
 		if err := plainText(op, s); err != nil {
@@ -110,27 +110,27 @@ const maxTitle = 500
 func plainTitle(op Op, title string) (string, error) {
 	title = strings.TrimSpace(title)
 	if title == "" {
-		return "", &OpError{Op: op.name(), Msg: "expected a title, got none"}
+		return "", refused(op.name(), 0, "", "expected a title, got none")
 	}
 	if len(title) > maxTitle {
-		return "", &OpError{Op: op.name(), Msg: fmt.Sprintf("expected title of at most %d bytes, got %d", maxTitle, len(title))}
+		return "", refused(op.name(), 0, "", "expected title of at most %d bytes, got %d", maxTitle, len(title))
 	}
 	if strings.IndexFunc(title, unicode.IsControl) >= 0 {
-		return "", &OpError{Op: op.name(), Msg: fmt.Sprintf("expected title without control characters, got %q", title)}
+		return "", refused(op.name(), 0, "", "expected title without control characters, got %q", title)
 	}
 	return title, plainText(op, title)
 }
 
 func plainText(op Op, s string) error {
 	if strings.ToValidUTF8(s, "") != s {
-		return &OpError{Op: op.name(), Msg: "expected text in UTF-8, got other bytes"}
+		return refused(op.name(), 0, "", "expected text in UTF-8, got other bytes")
 	}
 	return nil
 }
 
 func (d *draft) divideTask(op DivideTask) error {
 	if len(op.Parts) == 0 {
-		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected at least one part, got none"}
+		return refused(op.name(), op.Task, "", "expected at least one part, got none")
 	}
 	if err := d.updateStatus(UpdateStatus{Tasks: []int{op.Task}, To: formats.Expanded}); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (d *draft) updateMetadata(op UpdateMetadata) error {
 		return err
 	}
 	if len(op.Fields) == 0 {
-		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected at least one field, got none"}
+		return refused(op.name(), op.Task, "", "expected at least one field, got none")
 	}
 	before := *t
 	var all error
@@ -183,7 +183,7 @@ func (d *draft) updateMetadata(op UpdateMetadata) error {
 func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	value := op.Fields[key]
 	refuse := func(format string, args ...any) error {
-		return &OpError{Op: op.name(), Task: t.Number, Msg: key + ": " + fmt.Sprintf(format, args...)}
+		return refused(op.name(), t.Number, "", "%s", key+": "+fmt.Sprintf(format, args...))
 	}
 	switch key {
 	case "dependencies":
@@ -235,7 +235,7 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 		if help == "" {
 			help = "the fields are " + strings.Join(metadataKeys(), ", ")
 		}
-		return &OpError{Op: op.name(), Task: t.Number, Msg: fmt.Sprintf("expected a field that can be set, got %q", key), Advice: help}
+		return refused(op.name(), t.Number, help, "expected a field that can be set, got %q", key)
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func (d *draft) linkArtifacts(op LinkArtifacts) error {
 		return err
 	}
 	if len(op.Artifacts) == 0 {
-		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected at least one artifact, got none"}
+		return refused(op.name(), op.Task, "", "expected at least one artifact, got none")
 	}
 	changed, err := d.link(op, t, op.Artifacts)
 	if err != nil {
@@ -283,7 +283,7 @@ func (d *draft) linkArtifacts(op LinkArtifacts) error {
 func (d *draft) link(op Op, t *formats.Task, list []formats.Artifact) (changed bool, err error) {
 	for _, a := range list {
 		if why := pathFault(a.Path); why != "" {
-			return false, &OpError{Op: op.name(), Task: t.Number, Msg: fmt.Sprintf("expected artifact path inside the project root, got %q: %s", a.Path, why)}
+			return false, refused(op.name(), t.Number, "", "expected artifact path inside the project root, got %q: %s", a.Path, why)
 		}
 		if err := plainText(op, a.Summary); err != nil {
 			return false, err
@@ -292,13 +292,13 @@ func (d *draft) link(op Op, t *formats.Task, list []formats.Artifact) (changed b
 			a.Type = formats.GuessArtifactType(a.Path)
 		}
 		if !slices.Contains(artifactTypes(), a.Type) {
-			return false, &OpError{Op: op.name(), Task: t.Number, Msg: fmt.Sprintf("expected artifact type, got %q", a.Type), Advice: fmt.Sprint("the types are ", artifactTypes())}
+			return false, refused(op.name(), t.Number, fmt.Sprint("the types are ", artifactTypes()), "expected artifact type, got %q", a.Type)
 		}
 		if a.Type.IsDocument() && !a.Deleted && !d.tx.Force {
 			if why, err := d.onDisk(a.Path); err != nil {
 				return false, err
 			} else if why != "" {
-				return false, &MissingArtifactError{Task: t.Number, Type: a.Type, Path: a.Path, Why: why}
+				return false, noArtifact(t.Number, "", a.Type, a.Path, why)
 			}
 		}
 		at := slices.IndexFunc(t.Artifacts, func(old formats.Artifact) bool { return old.Path == a.Path })
@@ -330,7 +330,7 @@ func artifactTypes() []formats.ArtifactType {
 
 func (d *draft) setLease(op SetLease) error {
 	if len(op.Tasks) == 0 {
-		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+		return refused(op.name(), 0, "", "expected at least one task, got none")
 	}
 	var all error
 	for _, n := range op.Tasks {
@@ -355,7 +355,7 @@ func (d *draft) setOneLease(op SetLease, n int) error {
 		d.verdict(op, t, from, false)
 		return nil
 	case !t.Status.InProgress() || stale:
-		return &OpError{Op: op.name(), Task: n, Msg: "expected a task in progress, got one that is " + from.String()}
+		return refused(op.name(), n, "", "expected a task in progress, got one that is %s", from.String())
 	}
 	t.Lease = d.lease(op.Timeout)
 	d.touch(t)
@@ -365,7 +365,7 @@ func (d *draft) setOneLease(op SetLease, n int) error {
 
 func (d *draft) archiveTasks(op ArchiveTasks) error {
 	if len(op.Tasks) == 0 {
-		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+		return refused(op.name(), 0, "", "expected at least one task, got none")
 	}
 	archive, err := d.archived()
 	if err != nil {
@@ -383,7 +383,7 @@ func (d *draft) archiveTasks(op ArchiveTasks) error {
 			continue
 		}
 		if !t.Status.Terminal() && !d.tx.Force {
-			all = errors.Join(all, &OpError{Op: op.name(), Task: n, Msg: "expected a completed or abandoned task, got one that is " + t.Status.String()})
+			all = errors.Join(all, refused(op.name(), n, "", "expected a completed or abandoned task, got one that is %s", t.Status.String()))
 			continue
 		}
 		d.removed[d.base.index[n]] = true
@@ -394,7 +394,7 @@ func (d *draft) archiveTasks(op ArchiveTasks) error {
 
 func (d *draft) unarchiveTasks(op UnarchiveTasks) error {
 	if len(op.Tasks) == 0 {
-		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+		return refused(op.name(), 0, "", "expected at least one task, got none")
 	}
 	archive, err := d.archived()
 	if err != nil {
@@ -407,7 +407,7 @@ func (d *draft) unarchiveTasks(op UnarchiveTasks) error {
 			continue
 		}
 		if archive == nil || archive.find(n) == nil {
-			all = errors.Join(all, &TaskError{Number: n})
+			all = errors.Join(all, noTask(n, false))
 			continue
 		}
 		i := archive.index[n]

@@ -42,10 +42,10 @@ func nextWork(s formats.TaskStatus) formats.TaskStatus {
 
 func (d *draft) claim(op ClaimTask) error {
 	if op.To != "" && !op.To.InProgress() {
-		return &OpError{Op: op.name(), Task: op.Task, Msg: fmt.Sprintf("expected a status in progress, got %q", op.To.String())}
+		return refused(op.name(), op.Task, "", "expected a status in progress, got %q", op.To.String())
 	}
 	if d.tx.Session == "" {
-		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected a session, got none"}
+		return refused(op.name(), op.Task, "", "expected a session, got none")
 	}
 	t, err := d.claimable(op)
 	if err != nil {

@@ -1,7 +1,6 @@
 package state_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -35,8 +34,8 @@ func TestClaim(t *testing.T) {
 		t.Errorf("claim of a task that waits = %v, want PRECONDITION", err)
 	}
 	_, err := w.m.Apply(t.Context(), state.Tx{Session: other, Ops: []state.Op{state.ClaimTask{Task: 2}}})
-	if _, held := errors.AsType[*state.LeaseError](err); !held {
-		t.Errorf("claim of a task of another session = %v, want a LeaseError", err)
+	if formats.CodeOf(err) != formats.CodeLeaseHeld {
+		t.Errorf("claim of a task of another session = %v, want LEASE_HELD", err)
 	}
 	w.clock.advance(2 * time.Hour) // the leases end
 	res, err := w.m.Apply(t.Context(), state.Tx{Session: other, Ops: []state.Op{state.ClaimTask{To: formats.Planning}}})

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/atomicfile"
 )
 
@@ -31,17 +32,17 @@ func (s *session) commit(c change) error {
 	}
 	err := atomicfile.WriteIn(root, c.real, c.data, atomicfile.Options{Before: func() error {
 		if err := s.backup(c); err != nil {
-			return err
+			return errors.New(err.Error()) // the change did not happen, whatever became of the backup
 		}
 		return s.unmoved(c)
 	}})
 	if err == nil {
 		return nil
 	}
-	if _, before := errors.AsType[*atomicfile.Error](err); !before {
-		return &NotDurableError{File: c.name, Serial: c.line.Serial, Err: err}
+	if _, done := errors.AsType[*atomicfile.NotDurableError](err); done {
+		return notDurable(c.name, c.line.Serial, err)
 	}
-	if _, ok := errors.AsType[*ConflictError](err); !ok {
+	if !errors.Is(err, errChanged) {
 		err = ioFailure("writing", c.name, err)
 	}
 	return errors.Join(err, s.abort(c.line, c.line.Pre))
@@ -164,7 +165,9 @@ func (s *session) unmoved(c change) error {
 		return err
 	}
 	if !sameFile(info, c.read) {
-		return &ConflictError{}
+		return &formats.Failure{
+			Code: formats.CodeTransient, Help: "read the state again and repeat the change", Err: errChanged,
+		}
 	}
 	return nil
 }

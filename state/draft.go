@@ -96,10 +96,10 @@ func (d *draft) take(number int) (*formats.Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, &TaskError{Number: number, Archived: archive != nil && archive.find(number) != nil}
+		return nil, noTask(number, archive != nil && archive.find(number) != nil)
 	}
 	if l := t.Lease; l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force && !d.cfg.stale(l, d.now) {
-		return nil, &LeaseError{Task: number, Lease: *l}
+		return nil, leaseHeld(number, l)
 	}
 	i, there := d.index(number)
 	if !there || d.changed[i] != nil {
@@ -203,10 +203,10 @@ func (d *draft) check(op string) error {
 			}
 		}
 		if loop := depends.from(t.Number); loop != "" {
-			return &OpError{Op: op, Task: t.Number, Msg: "its dependencies lead back to where they began: " + loop, Advice: "leave one of them out"}
+			return refused(op, t.Number, "leave one of them out", "its dependencies lead back to where they began: %s", loop)
 		}
 		if loop := within.from(t.Number); loop != "" {
-			return &OpError{Op: op, Task: t.Number, Msg: "it would be a part of itself: " + loop}
+			return refused(op, t.Number, "", "it would be a part of itself: %s", loop)
 		}
 	}
 	return nil
@@ -226,7 +226,7 @@ func (d *draft) exists(op string, t *formats.Task, what string, n int) error {
 	if i, ok := d.base.index[n]; ok && d.removed[i] {
 		return nil
 	}
-	return &OpError{Op: op, Task: t.Number, Msg: what + " " + number(n) + " does not exist"}
+	return refused(op, t.Number, "", "%s", what+" "+number(n)+" does not exist")
 }
 
 func dependenciesOf(t *formats.Task) []int { return t.Dependencies }

@@ -143,8 +143,8 @@ func TestReadingCreatesNothing(t *testing.T) {
 		t.Errorf("HasTask(1) = %v, %v", ok, err)
 	}
 	_, err = w.r.Task(t.Context(), 2)
-	if !errors.Is(err, state.ErrTaskNotFound) || err.Error() != "task 2 does not exist" {
-		t.Errorf("Task(2) = %v, want ErrTaskNotFound with its number", err)
+	if formats.CodeOf(err) != formats.CodeNotFound || err.Error() != "task 2 does not exist" {
+		t.Errorf("Task(2) = %v, want NOT_FOUND with its number", err)
 	}
 	if _, err := w.r.Verify(t.Context()); err != nil {
 		t.Error(err)

@@ -338,7 +338,7 @@ func (f *foreign) encode(t *formats.Task) []byte {
 // importTasks adds the tasks of an import.
 func (d *draft) importTasks(op ImportTasks) error {
 	if op.From == nil {
-		return &OpError{Op: op.name(), Msg: "expected tasks, got none"}
+		return refused(op.name(), 0, "", "expected tasks, got none")
 	}
 	if err := op.From.Err(); err != nil {
 		return err
@@ -366,10 +366,7 @@ func (d *draft) importTasks(op ImportTasks) error {
 		fresh = append(fresh, t)
 	}
 	if len(taken) > 0 && !op.Fresh {
-		return &OpError{
-			Op: op.name(), Msg: "the state has other tasks with the numbers " + listed(sortedInts(taken)),
-			Advice: "give the imported ones new numbers with --fresh-numbers, or import into a workspace without tasks",
-		}
+		return refused(op.name(), 0, "give the imported ones new numbers with --fresh-numbers, or import into a workspace without tasks", "the state has other tasks with the numbers %s", listed(sortedInts(taken)))
 	}
 	return d.place(op, fresh, taken)
 }
@@ -440,7 +437,7 @@ func (d *draft) dangling(op ImportTasks) error {
 		}
 	}
 	if len(missing) > 0 && !op.From.repair {
-		return &OpError{Op: op.name(), Msg: strings.Join(missing, "; "), Advice: "leave such references out with --repair"}
+		return refused(op.name(), 0, "leave such references out with --repair", "%s", strings.Join(missing, "; "))
 	}
 	for _, text := range missing {
 		d.warn(text + "; the reference is left out")

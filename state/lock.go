@@ -36,7 +36,7 @@ func (h held) release() error {
 			return nil
 		}
 		if try == maxUnlocks {
-			return &LockFileError{Path: filepath.Base(h.handle.Path()), Why: "could not be unlocked", Err: err}
+			return badLock(filepath.Base(h.handle.Path()), "", "could not be unlocked", err)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (l locker) take(ctx context.Context, session string) (held, error) {
 		h, err := l.once(ctx, path, timer.C, notice.C)
 		if err != nil {
 			if errors.Is(err, errWaited) {
-				return held{}, &LockError{Path: short(l.file), Waited: max(l.cfg.Clock.Now().Sub(start), limit), Holder: l.holder()}
+				return held{}, lockTimeout(short(l.file), max(l.cfg.Clock.Now().Sub(start), limit), l.holder())
 			}
 			return held{}, err
 		}
@@ -79,7 +79,7 @@ func (l locker) take(ctx context.Context, session string) (held, error) {
 			return held{}, err
 		}
 	}
-	return held{}, &LockFileError{Path: short(l.file), Why: "is replaced again and again", Advice: "find the program that deletes lock files"}
+	return held{}, badLock(short(l.file), "find the program that deletes lock files", "is replaced again and again", nil)
 }
 
 var errWaited = errors.New("waited")
@@ -142,7 +142,7 @@ func (l locker) inspect(path string) error {
 		return l.explain(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return &LockFileError{Path: short(l.file), Why: "is " + kindOf(info.Mode()) + ", expected a regular file", Advice: "remove it"}
+		return badLock(short(l.file), "remove it", "is "+kindOf(info.Mode())+", expected a regular file", nil)
 	}
 	return nil
 }
@@ -161,16 +161,15 @@ func kindOf(m fs.FileMode) string {
 
 // explain turns an error of opening or locking into one that says what to do.
 func (l locker) explain(path string, err error) error {
-	out := &LockFileError{Path: short(l.file), Why: "cannot be locked", Err: err}
+	is := func(cause error) bool { return errors.Is(err, cause) }
 	switch {
-	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EBADF), errors.Is(err, errors.ErrUnsupported):
-		out.Why = "cannot be locked on this file system" + fileSystem(filepath.Dir(path))
-		out.Advice = "keep the workspace on a file system that has locks"
-	case errors.Is(err, fs.ErrPermission):
-		out.Why = "may not be opened" + owner(path)
-		out.Advice = "run tercet as the user that owns the workspace"
+	case is(syscall.ENOLCK), is(syscall.ENOSYS), is(syscall.EBADF), is(errors.ErrUnsupported):
+		return badLock(short(l.file), "keep the workspace on a file system that has locks",
+			"cannot be locked on this file system"+fileSystem(filepath.Dir(path)), err)
+	case is(fs.ErrPermission):
+		return badLock(short(l.file), "run tercet as the user that owns the workspace", "may not be opened"+owner(path), err)
 	}
-	return out
+	return badLock(short(l.file), "", "cannot be locked", err)
 }
 
 // current tells whether the handle is still the file at the path: a lock on a file that was deleted excludes nobody.

@@ -67,7 +67,8 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 		}
 	}
 	if want := tx.ExpectedSerial; want != nil && *want != s.serial {
-		return Result{}, nil, &ConflictError{Expected: *want, Got: s.serial}
+		return Result{}, nil, formats.Fail(formats.CodePrecondition, "read the state again and repeat the change",
+			"expected serial %d, got %d", *want, s.serial)
 	}
 	if op, ok := tx.Ops[0].(SetPhase); ok {
 		res, err := s.setPhase(tx, op)
@@ -98,10 +99,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	return res, d.todo, s.write(d, line)
 }
 
-func isNotDurable(err error) bool {
-	_, ok := errors.AsType[*NotDurableError](err)
-	return ok
-}
+func isNotDurable(err error) bool { return err != nil && formats.CodeOf(err) == formats.CodeNotDurable }
 
 // maxTxn is the most bytes of a transaction id.
 const maxTxn = 200
@@ -114,20 +112,20 @@ func (m *Manager) checkTx(tx *Tx) error {
 		return len(s) <= maxTxn && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) < 0
 	}
 	if tx.ID == "" || !plain(tx.ID) {
-		return &OpError{Op: "transaction", Msg: fmt.Sprintf("expected id of at most %d printable characters, got %q", maxTxn, tx.ID)}
+		return refused("transaction", 0, "", "expected id of at most %d printable characters, got %q", maxTxn, tx.ID)
 	}
 	if !plain(tx.Session) || !plain(tx.Run) {
-		return &OpError{Op: "transaction", Msg: fmt.Sprintf("expected session and run ids, got %q and %q", tx.Session, tx.Run)}
+		return refused("transaction", 0, "", "expected session and run ids, got %q and %q", tx.Session, tx.Run)
 	}
 	if len(tx.Ops) == 0 {
-		return &OpError{Op: "transaction", Msg: "expected at least one operation, got none"}
+		return refused("transaction", 0, "", "expected at least one operation, got none")
 	}
 	for _, op := range tx.Ops {
 		if op == nil {
-			return &OpError{Op: "transaction", Msg: "expected operations, got nil"}
+			return refused("transaction", 0, "", "expected operations, got nil")
 		}
 		if alone(op) && len(tx.Ops) > 1 {
-			return &OpError{Op: op.name(), Msg: fmt.Sprintf("expected it alone in its transaction, got %d operations", len(tx.Ops)), Advice: "give it a transaction of its own"}
+			return refused(op.name(), 0, "give it a transaction of its own", "expected it alone in its transaction, got %d operations", len(tx.Ops))
 		}
 	}
 	return nil
@@ -141,7 +139,7 @@ type InitOptions struct {
 // Init writes a new state.json. An error that is fs.ErrExist says that there is one.
 func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	if opt.NextNumber < 0 || opt.NextNumber > maxNumber {
-		return &OpError{Op: "init", Msg: fmt.Sprintf("expected next number from 1, got %d", opt.NextNumber)}
+		return refused("init", 0, "", "expected next number from 1, got %d", opt.NextNumber)
 	}
 	if err := atomicfile.MkdirAll(m.cfg.Root, formats.Workspace, 0); err != nil {
 		return ioFailure("making the folder", formats.Workspace, err)
@@ -257,7 +255,7 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return &LockError{Path: short(lockFile), Waited: limit, Holder: l.holder()}
+		return lockTimeout(short(lockFile), limit, l.holder())
 	}
 	defer func() { <-m.gate }()
 	if !canWrite {
@@ -272,7 +270,7 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 		unlocking := h.release()
 		if now := m.wrote.Load(); err == nil && unlocking != nil && now != before {
 			// What was to be done is done, so that this is no failure of it.
-			err = &NotDurableError{File: stateFile, Serial: now.Serial, Err: unlocking}
+			err = notDurable(stateFile, now.Serial, unlocking)
 			return
 		}
 		err = errors.Join(err, unlocking)
@@ -297,7 +295,7 @@ func (m *Manager) locked(ctx context.Context, id string, adopt bool, fn func(*se
 				return err
 			}
 			err = fn(s)
-			if e, ok := errors.AsType[*ConflictError](err); !ok || e.Expected != e.Got || try == maxTries {
+			if !errors.Is(err, errChanged) || try == maxTries {
 				return err
 			}
 			warnings = s.warnings
@@ -368,7 +366,10 @@ func halfMoved(written, missing string, err error) error {
 	if err == nil || isNotDurable(err) {
 		return err
 	}
-	return &MoveError{Written: written, Missing: missing, Err: err}
+	return &formats.Failure{
+		Code: formats.CodeIO, Help: "do not repeat it: the next write finishes the move", Err: err,
+		Message: fmt.Sprintf("%s is written, %s is not yet, the next write finishes that", written, missing),
+	}
 }
 
 // keep remembers what was written, for TODO.md.
@@ -397,10 +398,7 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the state", Err: err}
 	}
 	if len(data) > maxState {
-		return nil, &OpError{
-			Op: "transaction", Msg: fmt.Sprintf("expected a state of at most %d bytes, got %d", maxState, len(data)),
-			Advice: "archive tasks that are done, and keep long texts in documents",
-		}
+		return nil, refused("transaction", 0, "archive tasks that are done, and keep long texts in documents", "expected a state of at most %d bytes, got %d", maxState, len(data))
 	}
 	why := ""
 	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed) > 0 || d.layout != "" || d.base.bom {
@@ -496,17 +494,17 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 		return Result{}, err
 	}
 	if !slices.Contains(phaseStatuses(), op.Status) {
-		return Result{}, &OpError{Op: op.name(), Task: op.Task, Msg: fmt.Sprintf("expected phase status, got %q", op.Status), Advice: fmt.Sprint("the statuses are ", phaseStatuses())}
+		return Result{}, refused(op.name(), op.Task, fmt.Sprint("the statuses are ", phaseStatuses()), "expected phase status, got %q", op.Status)
 	}
 	if op.Plan == "" {
 		a := t.Newest(formats.ArtifactPlan)
 		if a == nil {
-			return Result{}, &MissingArtifactError{Task: op.Task, Type: formats.ArtifactPlan}
+			return Result{}, noArtifact(op.Task, "", formats.ArtifactPlan, "", "")
 		}
 		op.Plan = a.Path
 	}
 	if why := pathFault(op.Plan); why != "" {
-		return Result{}, &OpError{Op: op.name(), Task: op.Task, Msg: fmt.Sprintf("expected plan inside the project root, got %q: %s", op.Plan, why)}
+		return Result{}, refused(op.name(), op.Task, "", "expected plan inside the project root, got %q: %s", op.Plan, why)
 	}
 	real, err := realName(s.cfg.Root, op.Plan)
 	if err != nil {
@@ -514,7 +512,7 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 	}
 	src, info, err := readWith(s.cfg.Root, real, maxPlan)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Result{}, &MissingArtifactError{Task: op.Task, Type: formats.ArtifactPlan, Path: op.Plan, Why: "does not exist"}
+		return Result{}, noArtifact(op.Task, "", formats.ArtifactPlan, op.Plan, "does not exist")
 	}
 	if err != nil {
 		return Result{}, ioFailure("reading", op.Plan, err)

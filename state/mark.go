@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"tercet/formats"
 	"tercet/internal/atomicfile"
 )
 
@@ -62,7 +63,8 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (foreign []byte, changed
 		changed = true
 		src := m.lastWritten(mark, audit)
 		if src == nil {
-			return &ExternalEditError{File: stateFile, Expected: audit.high}
+			return formats.Fail(formats.CodeInvalidState, helpExternal,
+				"%s was changed from outside, and no copy of what stood there is left", stateFile)
 		}
 		if err := atomicfile.WriteIn(m.cfg.Root, mark.real, src, atomicfile.Options{Mode: mark.mode}); err != nil {
 			return ioFailure("writing", stateFile, err)

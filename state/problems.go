@@ -56,7 +56,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	defer func() {
 		unlocking := h.release()
 		if err == nil && unlocking != nil {
-			err = &NotDurableError{File: errorsFile, Err: unlocking}
+			err = notDurable(errorsFile, 0, unlocking)
 			return
 		}
 		err = errors.Join(err, unlocking)
@@ -95,8 +95,8 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		return err
 	}
 	if err := atomicfile.WriteIn(e.cfg.Root, real, out, atomicfile.Options{}); err != nil {
-		if _, before := errors.AsType[*atomicfile.Error](err); !before {
-			return &NotDurableError{File: errorsFile, Err: err}
+		if _, done := errors.AsType[*atomicfile.NotDurableError](err); done {
+			return notDurable(errorsFile, 0, err)
 		}
 		return ioFailure("writing", errorsFile, err)
 	}

@@ -132,7 +132,7 @@ func overlay(plain map[string]any, statuses []override) map[string]any {
 	return out
 }
 
-// Task gives an active task with its effective status. The error is a *TaskError that wraps ErrTaskNotFound.
+// Task gives an active task with its effective status. One that is not there is NOT_FOUND.
 func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +146,7 @@ func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, &TaskError{Number: number, Archived: archived}
+		return nil, noTask(number, archived)
 	}
 	out := *t
 	out.Dependencies, out.Artifacts = slices.Clone(t.Dependencies), slices.Clone(t.Artifacts)

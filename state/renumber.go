@@ -17,10 +17,10 @@ func (d *draft) renumber(op Renumber) error {
 		return err
 	}
 	if _, stale := d.cfg.effective(t, d.now); t.Status.InProgress() && !stale && !d.tx.Force {
-		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected a task that nobody works on, got one that is " + t.Status.String(), Advice: "wait until the work ends"}
+		return refused(op.name(), op.Task, "wait until the work ends", "expected a task that nobody works on, got one that is %s", t.Status.String())
 	}
 	if _, old := d.base.index[op.Task]; !old {
-		return &OpError{Op: op.name(), Task: op.Task, Msg: "expected a task that was there before the transaction"}
+		return refused(op.name(), op.Task, "", "expected a task that was there before the transaction")
 	}
 	to := op.To
 	if to == 0 {
@@ -31,7 +31,7 @@ func (d *draft) renumber(op Renumber) error {
 		return nil
 	}
 	if to < d.next || to > maxNumber {
-		return &OpError{Op: op.name(), Task: op.Task, Msg: fmt.Sprintf("expected a number from %d, got %d", d.next, to), Advice: "lower numbers were given before, and a number is never given twice"}
+		return refused(op.name(), op.Task, "lower numbers were given before, and a number is never given twice", "expected a number from %d, got %d", d.next, to)
 	}
 	if err := d.unreferenced(op); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (d *draft) unreferenced(op Renumber) error {
 	}
 	for i := range archive.Tasks {
 		if a := &archive.Tasks[i]; refersTo(a, op.Task) {
-			return &OpError{Op: op.name(), Task: op.Task, Msg: fmt.Sprintf("the archived task %d refers to it", a.Number), Advice: fmt.Sprintf("unarchive task %d first", a.Number)}
+			return refused(op.name(), op.Task, fmt.Sprintf("unarchive task %d first", a.Number), "the archived task %d refers to it", a.Number)
 		}
 	}
 	return nil
@@ -124,7 +124,7 @@ func (e *encoder) moved(d *draft, i int) ([]byte, error) {
 
 func (d *draft) setLayout(op SetLayout) error {
 	if op.To != LayoutLines && op.To != LayoutPretty {
-		return &OpError{Op: op.name(), Msg: fmt.Sprintf("expected layout lines or pretty, got %q", op.To)}
+		return refused(op.name(), 0, "", "expected layout lines or pretty, got %q", op.To)
 	}
 	data, err := layOut(d.base.src, op.To)
 	if err != nil {

@@ -166,30 +166,33 @@ func (s *session) recoverOther(last auditLine) error {
 	return nil
 }
 
+const helpExternal = "take the file as it is with: tercet state adopt; or go back with: tercet state restore"
+
 // external takes over a state that another program wrote, unless tasks are lost.
 func (s *session) external(state auditLine) error {
 	known, numbers := s.lastKnown(state)
-	refused := &ExternalEditError{File: stateFile, Serial: s.doc.Serial, Expected: s.audit.high}
 	kind := lineExternal
 	if s.adopt {
 		kind = lineAdopted
 	}
 	if known != nil && !s.adopt {
 		if known.Lineage != s.doc.Lineage {
-			refused.Lineage, refused.Want = s.doc.Lineage, known.Lineage
-			return refused
+			return formats.Fail(formats.CodeInvalidState, helpExternal,
+				"%s was replaced from outside: expected lineage %s, got %s", stateFile, known.Lineage, s.doc.Lineage)
 		}
 		archive, err := s.archived()
 		if err != nil {
 			return err
 		}
+		var missing []string
 		for _, n := range numbers {
 			if s.doc.find(n) == nil && (archive == nil || archive.find(n) == nil) {
-				refused.Missing = append(refused.Missing, n)
+				missing = append(missing, number(n))
 			}
 		}
-		if len(refused.Missing) > 0 {
-			return refused
+		if len(missing) > 0 {
+			return formats.Fail(formats.CodeInvalidState, helpExternal,
+				"%s was changed from outside and lost tasks %s", stateFile, strings.Join(missing, ", "))
 		}
 	}
 	s.serial = max(s.doc.Serial, s.audit.high) + 1

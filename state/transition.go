@@ -16,7 +16,7 @@ func (d *draft) updateStatus(op UpdateStatus) error {
 		op.To = formats.NotStarted
 	}
 	if op.Back == (op.To != "") {
-		return &OpError{Op: op.name(), Msg: "expected a status or back, got both or neither"}
+		return refused(op.name(), 0, "", "expected a status or back, got both or neither")
 	}
 	if op.To != "" {
 		if _, err := formats.ParseTaskStatus(op.To.String()); err != nil {
@@ -24,7 +24,7 @@ func (d *draft) updateStatus(op UpdateStatus) error {
 		}
 	}
 	if len(op.Tasks) == 0 {
-		return &OpError{Op: op.name(), Msg: "expected at least one task, got none"}
+		return refused(op.name(), 0, "", "expected at least one task, got none")
 	}
 	op.Reason = strings.TrimSpace(op.Reason)
 	if err := plainText(op, op.Reason); err != nil {
@@ -47,7 +47,8 @@ func (d *draft) move(op UpdateStatus, n int) error {
 	to := op.To
 	if op.Back {
 		if !t.Status.KeepsPrior() || t.Prior == "" {
-			return &TransitionError{Task: n, From: t.Status}
+			return formats.Fail(formats.CodeIllegalTransition, "from "+t.Status.String()+" there is no change without --force",
+				"task %d is %s and has no prior status to go back to", n, t.Status)
 		}
 		to = t.Prior
 	}
@@ -97,34 +98,39 @@ func (d *draft) move(op UpdateStatus, n int) error {
 
 // legal holds the table of changes and the conditions of the target.
 func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus) error {
-	refusal := &TransitionError{Task: t.Number, From: from, To: op.To}
+	needs := func(what string) error {
+		return formats.Fail(formats.CodeIllegalTransition, "give "+what+", or use --force",
+			"task %d may go from %s to %s only with %s", t.Number, from, op.To, what)
+	}
 	moves := formats.Moves(from)
 	at := slices.IndexFunc(moves, func(m formats.Move) bool { return m.To == op.To && m.Recover == op.Recover })
 	if at < 0 {
+		var allowed []string
 		for _, m := range moves {
 			if m.Recover && m.To == op.To {
-				refusal.Needs = "the recover operation"
-				return refusal
+				return needs("the recover operation")
 			}
 			if !m.Recover {
-				refusal.Allowed = append(refusal.Allowed, m.To)
+				allowed = append(allowed, m.To.String())
 			}
 		}
-		if t.Status.KeepsPrior() && t.Prior != "" && t.Prior != from && !slices.Contains(refusal.Allowed, t.Prior) {
-			refusal.Allowed = append(refusal.Allowed, t.Prior)
+		if t.Status.KeepsPrior() && t.Prior != "" && t.Prior != from && !slices.Contains(allowed, t.Prior.String()) {
+			allowed = append(allowed, t.Prior.String())
 		}
-		return refusal
+		help := "from " + from.String() + " it may go to " + strings.Join(allowed, ", ")
+		if len(allowed) == 0 {
+			help = "from " + from.String() + " there is no change without --force"
+		}
+		return formats.Fail(formats.CodeIllegalTransition, help, "task %d may not go from %s to %s", t.Number, from, op.To)
 	}
 	m := moves[at]
 	if m.NeedsReason && op.Reason == "" {
-		refusal.Needs = "a reason"
-		return refusal
+		return needs("a reason")
 	}
 	if m.ChildrenTerminal {
 		for child := range d.tasks {
 			if child.Parent != nil && *child.Parent == t.Number && !child.Status.Terminal() {
-				refusal.Needs = "every child completed or abandoned, task " + number(child.Number) + " is " + child.Status.String()
-				return refusal
+				return needs(fmt.Sprintf("every child completed or abandoned, task %d is %s", child.Number, child.Status))
 			}
 		}
 		return nil // an expanded task has no document and no phases of its own: its children do
@@ -146,12 +152,12 @@ func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
 	}
 	a := t.Newest(kind)
 	if a == nil || a.Deleted {
-		return &MissingArtifactError{Task: t.Number, To: to, Type: kind}
+		return noArtifact(t.Number, to, kind, "", "")
 	}
 	if why, err := d.onDisk(a.Path); err != nil {
 		return err
 	} else if why != "" {
-		return &MissingArtifactError{Task: t.Number, To: to, Type: kind, Path: a.Path, Why: why}
+		return noArtifact(t.Number, to, kind, a.Path, why)
 	}
 	return nil
 }
@@ -200,7 +206,8 @@ func (d *draft) phasesDone(t *formats.Task) error {
 		}
 	}
 	if len(open) > 0 {
-		return &PhasesOpenError{Task: t.Number, Plan: a.Path, Open: open}
+		return formats.Fail(formats.CodePhasesOpen, fmt.Sprintf("go on with /implement %d", t.Number),
+			"task %d may not be completed: %s has open phases: %s", t.Number, a.Path, strings.Join(open, ", "))
 	}
 	return nil
 }

@@ -35,11 +35,10 @@ func appendTo(f *os.File, t target, line []byte) error {
 		return fail("open", t.shown, err)
 	}
 	if n, err := f.Write(line); err != nil {
-		e := fail("write", t.shown, err)
 		if n > 0 {
-			e.Err = errors.Join(e.Err, cause(f.Truncate(fi.Size())))
+			err = errors.Join(cause(err), cause(f.Truncate(fi.Size())))
 		}
-		return e
+		return fail("write", t.shown, err)
 	}
 	if err := f.Sync(); err != nil {
 		return fail("sync", t.shown, err)

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ type Options struct {
 	// Mode is for a file that is not there yet, less the umask; zero means 0644. A file that is there keeps its mode.
 	Mode fs.FileMode
 	// Before is called when the new content is on the disk, just before the rename: the last moment to compare what is there
-	// with what was read. An error of it ends the write; Error wraps it.
+	// with what was read. An error of it ends the write, whose error wraps it.
 	Before func() error
 }
 
@@ -21,7 +22,7 @@ const (
 	defaultDirMode fs.FileMode = 0o755
 )
 
-// Write makes data the content of the file at path. The errors are *Error and *NotDurableError.
+// Write makes data the content of the file at path. An error that is no *NotDurableError says that nothing happened.
 func Write(path string, data []byte, opt Options) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -113,7 +114,7 @@ func replace(dir *os.Root, t target, data []byte, opt Options) error {
 	}
 	if opt.Before != nil {
 		if err := opt.Before(); err != nil {
-			return discard(dir, temp, &Error{Op: "check", Path: t.shown, Err: err})
+			return discard(dir, temp, fmt.Errorf("check %s: %w", t.shown, err))
 		}
 	}
 	if err := dir.Rename(temp, t.base); err != nil {
@@ -140,7 +141,7 @@ func create(dir *os.Root, t target, data []byte, mode fs.FileMode) error {
 		return discard(dir, temp, fail("create", t.shown, fs.ErrExist))
 	default:
 		if err := dir.Remove(temp); err != nil {
-			return &Error{Op: "create", Path: t.shown, Err: cause(err), Left: temp}
+			return left(fail("create", t.shown, err), temp)
 		}
 		if err := fill(dir, t, t.base, data, orDefault(mode)); err != nil {
 			return err
@@ -198,12 +199,14 @@ func fill(dir *os.Root, t target, name string, data []byte, mode fs.FileMode) er
 }
 
 // discard removes a file of ours after an error, and says so if it cannot.
-func discard(dir *os.Root, name string, err *Error) error {
+func discard(dir *os.Root, name string, err error) error {
 	if rerr := dir.Remove(name); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
-		err.Left = name
+		return left(err, name)
 	}
 	return err
 }
+
+func left(err error, name string) error { return fmt.Errorf("%w; %s is left behind", err, name) }
 
 // durable syncs a directory after its entries changed.
 func durable(dir *os.Root, shown string) error {

@@ -19,7 +19,7 @@ type Record struct {
 }
 
 // Read gives the records of a journal and verifies their numbers and hashes. A last line that a crash has torn is left out;
-// anything else that is wrong is a *DamageError.
+// anything else that is wrong is INVALID_STATE with its line: the run cannot be continued from such a record.
 func Read(data []byte) ([]Record, error) {
 	records, _, err := read(data)
 	return records, err
@@ -31,7 +31,7 @@ const shaMember = `,"sha":"`
 // read also gives the number of bytes that whole lines take.
 func read(data []byte) (records []Record, whole int, err error) {
 	if len(data) > MaxBytes {
-		return nil, 0, &DamageError{Line: 1, Msg: fmt.Sprintf("expected at most %d bytes, got %d", MaxBytes, len(data))}
+		return nil, 0, damaged(1, fmt.Sprintf("expected at most %d bytes, got %d", MaxBytes, len(data)))
 	}
 	prev := ""
 	for whole < len(data) {
@@ -47,7 +47,7 @@ func read(data []byte) (records []Record, whole int, err error) {
 			if after == len(data) {
 				break
 			}
-			return nil, 0, &DamageError{Line: number, Msg: "line does not match its hash"}
+			return nil, 0, damaged(number, "line does not match its hash")
 		}
 		r, msg := decode(line)
 		switch {
@@ -58,7 +58,7 @@ func read(data []byte) (records []Record, whole int, err error) {
 			msg = fmt.Sprintf("expected prev_sha %q, got %q", prev, r.Prev)
 		}
 		if msg != "" {
-			return nil, 0, &DamageError{Line: number, Msg: msg}
+			return nil, 0, damaged(number, msg)
 		}
 		r.SHA = sha
 		records = append(records, r)
@@ -66,6 +66,10 @@ func read(data []byte) (records []Record, whole int, err error) {
 		whole = after
 	}
 	return records, whole, nil
+}
+
+func damaged(line int, what string) error {
+	return formats.Fail(formats.CodeInvalidState, "", "%s:%d:1: %s", Name, line, what)
 }
 
 // intact tells whether a line ends with the hash of what stands before that.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -22,14 +21,6 @@ const Name = "journal.jsonl"
 
 // MaxBytes is the most that a journal may hold.
 const MaxBytes = 64 << 20
-
-const (
-	opOpen   = "open"
-	opWrite  = "write"
-	opSync   = "sync"
-	opClose  = "close"
-	opEncode = "encode"
-)
 
 // maxDataDepth bounds what an entry carries, so that its line is within the limit of the reader.
 const maxDataDepth = jsonx.DefaultDepth - 1
@@ -75,11 +66,11 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	defer w.mu.Unlock()
 	switch {
 	case w.closed:
-		return &WriteError{Op: opWrite, Err: fs.ErrClosed}
+		return failed(formats.CodeIO, "write", fs.ErrClosed)
 	case w.broken != nil:
 		return w.broken
 	case w.open == nil || w.opts.Clock == nil:
-		return &formats.Failure{Code: formats.CodeBug, Message: "expected a journal with folder and clock, got one without"}
+		return formats.Fail(formats.CodeBug, "", "expected a journal with folder and clock, got one without")
 	}
 	data, err := w.data(e.Data)
 	if err != nil {
@@ -96,7 +87,7 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 		return err
 	}
 	if w.size+len(line) > MaxBytes {
-		return &formats.Failure{Code: formats.CodeLimit, Message: fmt.Sprintf("expected a journal of at most %d bytes, got one more entry", MaxBytes)}
+		return formats.Fail(formats.CodeLimit, "", "expected a journal of at most %d bytes, got one more entry", MaxBytes)
 	}
 	if err := w.put(line); err != nil {
 		w.broken = err
@@ -118,7 +109,7 @@ func (w *Writer) Close() error {
 	}
 	w.closed = true
 	if err := w.file.Close(); err != nil {
-		return &WriteError{Op: opClose, Err: err}
+		return failed(formats.CodeIO, "close", err)
 	}
 	return nil
 }
@@ -130,24 +121,24 @@ func (w *Writer) data(v any) (any, error) {
 	}
 	raw, err := jsonx.Marshal(v, "")
 	if err != nil {
-		return nil, &WriteError{Op: opEncode, Err: err}
+		return nil, failed(formats.CodeBug, "encode", err)
 	}
 	tree, err := jsonx.Parse(raw, jsonx.Limits{Depth: maxDataDepth})
 	if err != nil {
-		return nil, &WriteError{Op: opEncode, Err: err}
+		return nil, failed(formats.CodeBug, "encode", err)
 	}
 	return w.opts.Mask.tree(tree), nil
 }
 
 func (w *Writer) put(line []byte) error {
 	if _, err := w.file.Write(line); err != nil {
-		return &WriteError{Op: opWrite, Err: err}
+		return failed(formats.CodeIO, "write", err)
 	}
 	if !w.opts.Sync {
 		return nil
 	}
 	if err := w.file.Sync(); err != nil {
-		return &WriteError{Op: opSync, Err: err}
+		return failed(formats.CodeNotDurable, "sync", err)
 	}
 	return nil
 }
@@ -156,11 +147,11 @@ func (w *Writer) put(line []byte) error {
 func (w *Writer) start() error {
 	root, err := w.open()
 	if err != nil {
-		return &WriteError{Op: opOpen, Err: err}
+		return failed(formats.CodeIO, "open", err)
 	}
 	err = w.openIn(root)
 	if cerr := root.Close(); cerr != nil && err == nil {
-		err = errors.Join(&WriteError{Op: opClose, Err: cerr}, w.file.Close())
+		err = errors.Join(failed(formats.CodeIO, "close", cerr), w.file.Close())
 		w.file = nil
 	}
 	return err
@@ -172,14 +163,14 @@ func (w *Writer) openIn(root *os.Root) error {
 		err = w.resume(root)
 	}
 	if err != nil {
-		if _, damaged := errors.AsType[*DamageError](err); damaged {
-			return err
+		if formats.CodeOf(err) == formats.CodeInvalidState {
+			return err // the journal is damaged
 		}
-		return &WriteError{Op: opOpen, Err: err}
+		return failed(formats.CodeIO, "open", err)
 	}
 	file, err := root.OpenFile(Name, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		return &WriteError{Op: opOpen, Err: err}
+		return failed(formats.CodeIO, "open", err)
 	}
 	w.file = file
 	return nil
@@ -232,11 +223,16 @@ func encode(seq int, prev string, at time.Time, e formats.Entry, data any) (line
 	}
 	line, err = jsonx.Marshal(o, "")
 	if err != nil {
-		return nil, "", &WriteError{Op: opEncode, Err: err}
+		return nil, "", failed(formats.CodeBug, "encode", err)
 	}
 	line = line[:len(line)-1]
 	sha = digest(line)
 	return append(line, shaMember+sha+"\"}\n"...), sha, nil
+}
+
+// failed reports an entry that may not be on the disk.
+func failed(code formats.Code, doing string, err error) error {
+	return &formats.Failure{Code: code, Message: Name + ": " + doing, Err: err}
 }
 
 func digest(b []byte) string {

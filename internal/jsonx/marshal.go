@@ -3,6 +3,7 @@ package jsonx
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -39,7 +40,7 @@ func (o *Object) MarshalJSON() ([]byte, error) { return Marshal(o, "") }
 // Marshal writes v as JSON, the same bytes for the same value: an *Object in the order of its keys, a *Value in the order of
 // its source with its number literals, maps by sorted key, structs by their json tags in the order of their fields. It
 // writes no HTML escapes and ends with no line break. An indent lays out with one member or element a line; "" gives compact
-// JSON. Bytes of a Go string that are not UTF-8 become U+FFFD. The error is an *EncodeError: NaN, infinities, a RawMessage
+// JSON. Bytes of a Go string that are not UTF-8 become U+FFFD. It refuses NaN, infinities, a RawMessage
 // that is not strict JSON, a type without a JSON form.
 func Marshal(v any, indent string) ([]byte, error) {
 	e := encoder{}
@@ -76,7 +77,10 @@ func (e *encoder) fail(format string, args ...any) error {
 	for _, s := range e.path {
 		path.WriteString(s.String())
 	}
-	return &EncodeError{Path: path.String(), Msg: fmt.Sprintf(format, args...)}
+	if path.Len() > 0 {
+		path.WriteString(": ")
+	}
+	return errors.New(path.String() + fmt.Sprintf(format, args...))
 }
 
 func (e *encoder) value(out []byte, v any) ([]byte, error) {

@@ -1,5 +1,7 @@
 package jsonx
 
+import "fmt"
+
 // Edit replaces the bytes Start to End of a source by Text; Start == End inserts, an empty Text removes.
 type Edit struct {
 	Start, End int
@@ -7,15 +9,15 @@ type Edit struct {
 }
 
 // Splice applies edits that are sorted and do not overlap; everything else of src is copied byte for byte into a fresh
-// slice. Insertions at one place are made in their order. The error is a *SpliceError.
+// slice. Insertions at one place are made in their order. An edit that does not fit is refused.
 func Splice(src []byte, edits []Edit) ([]byte, error) {
 	size, at := len(src), 0
 	for i, e := range edits {
 		if e.Start < 0 || e.End < e.Start || e.End > len(src) {
-			return nil, &SpliceError{Index: i, Start: e.Start, End: e.End, Msg: "range is not inside the source"}
+			return nil, fmt.Errorf("edit %d [%d:%d]: range is not inside the source", i, e.Start, e.End)
 		}
 		if e.Start < at {
-			return nil, &SpliceError{Index: i, Start: e.Start, End: e.End, Msg: "starts before the end of the edit before it"}
+			return nil, fmt.Errorf("edit %d [%d:%d]: starts before the end of the edit before it", i, e.Start, e.End)
 		}
 		at = e.End
 		size += len(e.Text) - (e.End - e.Start)

@@ -128,10 +128,10 @@ func TestStatusSyncErrors(t *testing.T) {
 		err  error
 		want formats.Code
 	}{
-		{&state.TransitionError{Task: 1, From: formats.Completed, To: formats.Planning}, formats.CodeIllegalTransition},
-		{&state.LockError{Path: "state.lock"}, formats.CodeLocked},
-		{&state.TaskError{Number: 1}, formats.CodeNotFound},
-		{&state.NotDurableError{File: "state.json", Serial: 3, Err: errors.New("EIO")}, formats.CodeNotDurable},
+		{formats.Fail(formats.CodeIllegalTransition, "", "task 1 may not go from completed to planning"), formats.CodeIllegalTransition},
+		{formats.Fail(formats.CodeLocked, "", "state.lock is held"), formats.CodeLocked},
+		{formats.Fail(formats.CodeNotFound, "", "task 1 does not exist"), formats.CodeNotFound},
+		{formats.Fail(formats.CodeNotDurable, "", "state.json is written"), formats.CodeNotDurable},
 	} {
 		s := builtin.StatusSync{Manager: applierFunc(func(context.Context, state.Tx) (state.Result, error) {
 			return state.Result{Warnings: []string{"w"}}, tt.err
