@@ -12,10 +12,11 @@ type Depth struct{ n int }
 // CommandDepth is the depth at which a routed command runs.
 func CommandDepth() Depth { return Depth{n: 1} }
 
-// Next returns the depth one level deeper, or a *DepthError past MaxDepth. Only the Dispatcher calls it.
+// Next returns the depth one level deeper, or MAX_DEPTH_EXCEEDED past MaxDepth. Only the Dispatcher calls it.
 func (d Depth) Next() (Depth, error) {
 	if d.n >= MaxDepth {
-		return d, &DepthError{Depth: d.n + 1}
+		return d, Fail(CodeMaxDepth, "let the command delegate to the subagent itself", "expected delegation depth at most %d, got %d",
+			MaxDepth, d.n+1)
 	}
 	return Depth{n: d.n + 1}, nil
 }

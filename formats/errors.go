@@ -2,20 +2,6 @@ package formats
 
 import "fmt"
 
-// DepthError reports a delegation that would go deeper than MaxDepth.
-type DepthError struct{ Depth int }
-
-// Error states the depth asked for and the limit.
-func (e *DepthError) Error() string {
-	return fmt.Sprintf("expected delegation depth at most %d, got %d", MaxDepth, e.Depth)
-}
-
-// ErrorCode is MAX_DEPTH_EXCEEDED.
-func (e *DepthError) ErrorCode() Code { return CodeMaxDepth }
-
-// Help says what to do next.
-func (e *DepthError) Help() string { return "let the command delegate to the subagent itself" }
-
 // ValueError reports a word that is not in a closed set, such as an unknown task status.
 type ValueError struct {
 	What string   // the kind of value, "task status"
@@ -67,6 +53,18 @@ func Fail(code Code, help, format string, args ...any) *Failure {
 	return &Failure{Code: code, Message: fmt.Sprintf(format, args...), Help: help}
 }
 
+// Unset is the failure of a value that was built without a part it cannot work without: a defect of the program.
+func Unset(what string) *Failure { return Fail(CodeBug, "", "expected %s, got nothing", what) }
+
+// OnFile is the failure of an operation on a file. It has the code of its cause, IO if that has none.
+func OnFile(op, file string, err error) *Failure {
+	code := CodeOf(err)
+	if code == CodeUnknown {
+		code = CodeIO
+	}
+	return &Failure{Code: code, Message: op + " " + file, Err: err}
+}
+
 // Error gives the place, if there is one, the message and the cause.
 func (e *Failure) Error() string {
 	text := e.Message
@@ -110,20 +108,3 @@ func (e *ReturnSyntaxError) Help() string {
 	}
 	return ""
 }
-
-// PhaseError reports a phase that a plan does not have, or has more than once.
-type PhaseError struct {
-	Number int
-	Found  int // how many headings have the number
-}
-
-// Error states the number and what was found.
-func (e *PhaseError) Error() string {
-	if e.Found > 1 {
-		return fmt.Sprintf("expected one phase %d in the plan, got %d", e.Number, e.Found)
-	}
-	return fmt.Sprintf("expected phase %d in the plan, got none", e.Number)
-}
-
-// ErrorCode is NOT_FOUND.
-func (e *PhaseError) ErrorCode() Code { return CodeNotFound }

@@ -159,22 +159,24 @@ func (p *Plan) CommandDigest() string {
 }
 
 // SetPhase rewrites the status in the heading of one phase and nothing else. A plan without that phase, or with two of
-// that number, is a *PhaseError; other faults of the document do not matter here.
+// that number, is NOT_FOUND; other faults of the document do not matter here.
 func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
 		return nil, err
 	}
 	plan := planIn(src)
-	found := &PhaseError{Number: number}
-	line := 0
+	found, line := 0, 0
 	for _, p := range plan.Phases {
 		if p.Number == number {
-			found.Found++
+			found++
 			line = p.Line
 		}
 	}
-	if found.Found != 1 {
-		return nil, found
+	switch {
+	case found > 1:
+		return nil, Fail(CodeNotFound, "", "expected one phase %d in the plan, got %d", number, found)
+	case found == 0:
+		return nil, Fail(CodeNotFound, "", "expected phase %d in the plan, got none", number)
 	}
 	start := lineStart(src, line)
 	end := len(src)

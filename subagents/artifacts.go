@@ -56,7 +56,7 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		default:
 			if tree == nil {
 				if tree, err = os.OpenRoot(g.req.Dir); err != nil {
-					return nil, nil, &PlaceError{Op: "read", Path: g.req.Dir, Err: err}
+					return nil, nil, onFile("read", g.req.Dir, err)
 				}
 			}
 			problem = fileProblem(tree, a.Path, "the tree that was worked on")

@@ -67,7 +67,7 @@ func (d *Dispatcher) ready() error {
 	}
 	for _, p := range parts {
 		if p.missing {
-			return &MissingError{What: p.what}
+			return formats.Unset(p.what)
 		}
 	}
 	return nil
@@ -96,7 +96,8 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		return formats.Return{}, &formats.Failure{Code: formats.CodeBug, Message: "a delegation starts at a command, not at the router"}
 	}
 	if slices.ContainsFunc(r.Path, func(name string) bool { return base(name) == base(r.Agent) }) {
-		return formats.Return{}, &CycleError{Name: r.Agent, Path: slices.Clone(r.Path)}
+		return formats.Return{}, formats.Fail(formats.CodeCycle, "let the command delegate to each of them in turn",
+			"%s would delegate to %q, which is already on that path", strings.Join(r.Path, " > "), r.Agent)
 	}
 	req, def, agent, err := g.d.prepare(r)
 	if err != nil {
@@ -110,7 +111,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		g.info = g.due
 	}
 	if bad := checkInput(g.info, r.Input); len(bad) > 0 {
-		return g.finish(formats.Failed(&InputError{Agent: r.Agent, Problems: bad})), nil
+		return g.finish(formats.Failed(BadInput(r.Agent, bad))), nil
 	}
 	if g.folder, err = g.d.openFolder(r, !def.Info.Builtin || !def.Info.NoArtifacts); err != nil {
 		return formats.Return{}, err

@@ -279,8 +279,8 @@ func TestDelegateNested(t *testing.T) {
 	if inner.Depth.Int() != 3 || !slices.Equal(inner.Path, []string{"router", "/plan", "flow", "leaf"}) {
 		t.Errorf("inner depth %d, path %v", inner.Depth.Int(), inner.Path)
 	}
-	if _, ok := errors.AsType[*formats.DepthError](tooDeep); !ok {
-		t.Errorf("fourth level = %v, want a *DepthError", tooDeep)
+	if formats.CodeOf(tooDeep) != formats.CodeMaxDepth {
+		t.Errorf("fourth level = %v, want MAX_DEPTH_EXCEEDED", tooDeep)
 	}
 }
 
@@ -352,7 +352,7 @@ func TestDelegateErrors(t *testing.T) {
 		{&formats.Failure{Code: formats.CodeTransient, Message: "429"}, formats.ClassTransient},
 		{&formats.Failure{Code: formats.CodeDenied, Message: "no"}, formats.ClassPermission},
 		{&formats.Failure{Code: formats.CodeIO, Message: "disk"}, ""},
-		{&formats.DepthError{Depth: 4}, ""},
+		{formats.Fail(formats.CodeMaxDepth, "", "too deep"), ""},
 		{errors.New("anything"), ""},
 	}
 	for _, tt := range tests {
@@ -504,8 +504,8 @@ func TestSet(t *testing.T) {
 	if err := s.Add(def, agent); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := errors.AsType[*subagents.DuplicateError](s.Add(def, agent)); !ok {
-		t.Error("Add of a second b: want a *DuplicateError")
+	if err := s.Add(def, agent); formats.CodeOf(err) != formats.CodeConfig || !strings.Contains(err.Error(), "is defined in") {
+		t.Errorf("Add of a second b = %v, want CONFIG with both files", err)
 	}
 	def.Info.Name = "a"
 	if err := s.Add(def, agent); err != nil {

@@ -33,7 +33,7 @@ const treeName = "tree"
 // Agents without documents get none until something must be kept.
 func (d *Dispatcher) openFolder(r formats.Request, withOut bool) (*folder, error) {
 	if !plainName(r.Run) {
-		return nil, &NameError{What: "run id", Got: r.Run}
+		return nil, notAName("run id", r.Run)
 	}
 	f := &folder{root: d.Root, dir: d.Dir}
 	f.path = path.Join(runFolder(r.Run), fmt.Sprintf("%s-%d", folderName(r.Step, r.Agent), max(r.Attempt, 1)))
@@ -44,11 +44,11 @@ func (d *Dispatcher) openFolder(r formats.Request, withOut bool) (*folder, error
 		return nil, err
 	}
 	if err := f.root.Mkdir(f.path+"/"+outName, 0o700); err != nil {
-		return nil, &PlaceError{Op: "make", Path: f.path + "/" + outName, Err: err}
+		return nil, onFile("make", f.path+"/"+outName, err)
 	}
 	out, err := f.root.OpenRoot(f.path + "/" + outName)
 	if err != nil {
-		return nil, &PlaceError{Op: "make", Path: f.path + "/" + outName, Err: err}
+		return nil, onFile("make", f.path+"/"+outName, err)
 	}
 	f.out = out
 	return f, nil
@@ -60,7 +60,7 @@ func (f *folder) make() error {
 	}
 	f.made = true
 	if err := f.root.MkdirAll(path.Dir(f.path), 0o700); err != nil {
-		return &PlaceError{Op: "make", Path: path.Dir(f.path), Err: err}
+		return onFile("make", path.Dir(f.path), err)
 	}
 	first := f.path
 	for n := 2; ; n++ {
@@ -69,7 +69,7 @@ func (f *folder) make() error {
 			return nil
 		}
 		if !errors.Is(err, fs.ErrExist) || n > 10_000 {
-			return &PlaceError{Op: "make", Path: f.path, Err: err}
+			return onFile("make", f.path, err)
 		}
 		f.path = fmt.Sprintf("%s.%d", first, n)
 	}
@@ -89,7 +89,7 @@ func (f *folder) emptyTree() (string, error) {
 		return "", err
 	}
 	if err := f.root.Mkdir(f.path+"/"+treeName, 0o700); err != nil {
-		return "", &PlaceError{Op: "make", Path: f.path + "/" + treeName, Err: err}
+		return "", onFile("make", f.path+"/"+treeName, err)
 	}
 	return filepath.Join(f.dir, filepath.FromSlash(f.path), treeName), nil
 }
@@ -100,7 +100,7 @@ func (f *folder) keep(name string, text []byte) error {
 		return err
 	}
 	if err := f.root.WriteFile(f.path+"/"+name, text, 0o600); err != nil {
-		return &PlaceError{Op: "keep", Path: f.path + "/" + name, Err: err}
+		return onFile("keep", f.path+"/"+name, err)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (g *delegation) home(kind formats.ArtifactType) (string, error) {
 		slug = "task"
 	}
 	if task.Number <= 0 || !plainName(slug) {
-		return "", &NameError{What: "slug", Got: slug}
+		return "", notAName("slug", slug)
 	}
 	return formats.TaskFolder(task.Number, slug) + "/" + sub, nil
 }
@@ -90,12 +90,12 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 	}
 	if at, ok := d.placed[key]; ok && path.Dir(at) == folder {
 		if err := atomicfile.WriteIn(d.Root, at, data, atomicfile.Options{}); err != nil {
-			return "", &PlaceError{Op: "place", Path: at, Err: err}
+			return "", onFile("place", at, err)
 		}
 		return at, nil
 	}
 	if err := atomicfile.MkdirAll(d.Root, folder, 0o755); err != nil {
-		return "", &PlaceError{Op: "make", Path: folder, Err: err}
+		return "", onFile("make", folder, err)
 	}
 	name, err := d.namer(key.kind, folder, day)
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 			return to, d.record(key.run)
 		}
 		if !errors.Is(err, fs.ErrExist) || n > 10_000 {
-			return "", &PlaceError{Op: "place", Path: to, Err: err}
+			return "", onFile("place", to, err)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(
 	}[kind]
 	entries, err := fs.ReadDir(d.Root.FS(), folder)
 	if err != nil {
-		return nil, &PlaceError{Op: "read", Path: folder, Err: err}
+		return nil, onFile("read", folder, err)
 	}
 	highest := 0
 	for _, e := range entries {
@@ -173,12 +173,12 @@ func (d *Dispatcher) remember(run string) error {
 	}
 	data, err := d.Root.ReadFile(recordFile(run))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &PlaceError{Op: "read", Path: recordFile(run), Err: err}
+		return onFile("read", recordFile(run), err)
 	}
 	var list []recordLine
 	if err == nil {
 		if err := json.Unmarshal(data, &list); err != nil {
-			return &PlaceError{Op: "read", Path: recordFile(run), Err: err}
+			return onFile("read", recordFile(run), err)
 		}
 	}
 	for _, l := range list {
@@ -201,10 +201,10 @@ func (d *Dispatcher) record(run string) error {
 	}
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
-		return &PlaceError{Op: "keep", Path: recordFile(run), Err: err}
+		return onFile("keep", recordFile(run), err)
 	}
 	if err := atomicfile.WriteIn(d.Root, recordFile(run), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
-		return &PlaceError{Op: "keep", Path: recordFile(run), Err: err}
+		return onFile("keep", recordFile(run), err)
 	}
 	return nil
 }
@@ -225,12 +225,12 @@ func (d *Dispatcher) Discard(ctx context.Context, list []formats.Artifact) error
 		}
 		folder := runFolder(key.run) + "/discarded"
 		if err := atomicfile.MkdirAll(d.Root, folder, 0o700); err != nil {
-			all = errors.Join(all, &PlaceError{Op: "make", Path: folder, Err: err})
+			all = errors.Join(all, onFile("make", folder, err))
 			continue
 		}
 		to := folder + "/" + path.Base(at)
 		if err := atomicfile.Move(d.Root, at, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			all = errors.Join(all, &PlaceError{Op: "place", Path: to, Err: err})
+			all = errors.Join(all, onFile("place", to, err))
 			continue
 		}
 		delete(d.placed, key)

@@ -95,7 +95,7 @@ func (f *folder) cleanse(m Masker) error {
 	}
 	return fs.WalkDir(f.root.FS(), f.path, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return &PlaceError{Op: "read", Path: name, Err: err}
+			return onFile("read", name, err)
 		}
 		if !d.Type().IsRegular() {
 			return nil
@@ -114,14 +114,14 @@ func (f *folder) mask(name string, mask func(string) string) error {
 		return nil
 	}
 	if err != nil {
-		return &PlaceError{Op: "read", Path: name, Err: err}
+		return onFile("read", name, err)
 	}
 	if err := f.root.Chmod(name, 0o600); err != nil {
-		return &PlaceError{Op: "keep", Path: name, Err: err}
+		return onFile("keep", name, err)
 	}
 	in, err := f.root.Open(name)
 	if err != nil {
-		return &PlaceError{Op: "read", Path: name, Err: err}
+		return onFile("read", name, err)
 	}
 	found := false
 	err = inPieces(in, func(piece string) error {
@@ -132,7 +132,7 @@ func (f *folder) mask(name string, mask func(string) string) error {
 		err = f.rewrite(name, in, mask)
 	}
 	if err = errors.Join(err, in.Close()); err != nil {
-		return &PlaceError{Op: "keep", Path: name, Err: err}
+		return onFile("keep", name, err)
 	}
 	return nil
 }

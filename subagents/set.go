@@ -20,17 +20,17 @@ type entry struct {
 // NewSet returns an empty set.
 func NewSet() *Set { return &Set{entries: map[string]entry{}} }
 
-// Add puts a subagent into the set under the name of its definition. A name that is there already is a *DuplicateError:
+// Add puts a subagent into the set under the name of its definition. A name that is there already is an error:
 // which of several files wins is decided by Load.
 func (s *Set) Add(def Definition, agent Agent) error {
 	if agent == nil {
-		return &MissingError{What: "an agent for " + def.Info.Name}
+		return formats.Unset("an agent for " + def.Info.Name)
 	}
 	if def.Info.Name == "" {
-		return &MissingError{What: "a name of a subagent"}
+		return formats.Unset("a name of a subagent")
 	}
 	if first, ok := s.entries[def.Info.Name]; ok {
-		return &DuplicateError{Name: def.Info.Name, File: def.File, First: first.def.File}
+		return formats.Fail(formats.CodeConfig, "", "subagent %q is defined in %s and in %s", def.Info.Name, first.def.File, def.File)
 	}
 	s.entries[def.Info.Name] = entry{def: def, agent: agent}
 	return nil
@@ -58,7 +58,11 @@ func (s *Set) Lookup(name, language string) (Definition, Agent, bool) {
 
 // unknown makes the error for a name that is not in the set.
 func (s *Set) unknown(name string) error {
-	return &UnknownAgentError{Name: name, DidYouMean: nearest.Names(name, s.Names())}
+	help := "add subagents/" + name + ".md to the workspace"
+	if near := nearest.Names(name, s.Names()); len(near) > 0 {
+		help = "did you mean '" + strings.Join(near, "' or '") + "'?"
+	}
+	return formats.Fail(formats.CodeNotFound, help, "unknown subagent %q", name)
 }
 
 // base cuts the language off a name: planner@go is the planner.

@@ -29,16 +29,24 @@ func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 	if !changed {
 		return ret, errors.Join(err, failed)
 	}
-	refused := &StateChangedError{Agent: g.req.Agent, Undone: failed == nil, Err: failed}
+	refused := formats.Fail(formats.CodeDenied, "let the subagent return what it wants changed",
+		"state.json was changed while %s ran, and not by tercet: the change was taken back", g.req.Agent)
+	kept := "" // what stood there, if anything did
 	if len(foreign) > 0 {
 		if err := g.folder.keep("state.json.refused", foreign); err != nil {
 			return formats.Return{}, err
 		}
-		refused.File = g.folder.path + "/state.json.refused"
+		kept = g.folder.path + "/state.json.refused"
+		refused.Help = "what stood there is in " + kept + ", 'diff " + kept + " .tercet/state.json' shows it; if the change was yours, " +
+			"make it again while no command runs, by 'tercet task' or by hand; a subagent returns what it wants changed"
+	}
+	if failed != nil {
+		refused = formats.Fail(formats.CodeDenied, "run 'tercet state verify'",
+			"state.json was changed while %s ran, and not by tercet: it could not be taken back: %v", g.req.Agent, failed)
 	}
 	bad := formats.Failed(refused)
 	bad.Warnings, bad.Metadata = ret.Warnings, ret.Metadata
-	g.record(ctx, &bad, formats.ErrorPermission, refused.File)
+	g.record(ctx, &bad, formats.ErrorPermission, kept)
 	return bad, err
 }
 

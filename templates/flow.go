@@ -2,6 +2,7 @@ package templates
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +40,8 @@ func newWorker(info formats.AgentInfo, taken map[string]bool) (worker, error) {
 	during, after := info.Role.Statuses()
 	kind := cmp.Or(formats.ArtifactFor(after), info.Role.Artifact())
 	if w.is(formats.RoleImplementer) && !promises(info, kind) {
-		return w, &ContractError{Agent: info.Name, Role: info.Role, Needs: kind}
+		return w, refuse(fmt.Sprintf("add {type: %s} to returns.artifacts of the subagent", kind),
+			"subagent %s of role %s promises no %s, without which the task cannot take its status", info.Name, info.Role, kind)
 	}
 	if kind == "" || !promises(info, kind) {
 		return w, nil

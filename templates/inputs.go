@@ -3,6 +3,7 @@ package templates
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"tercet/formats"
 )
@@ -24,12 +25,21 @@ func (f *flow) inputs(w worker) ([]pair, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.info.Inputs)) {
 		if w.info.Inputs[name].Required && !gives(out, name) {
-			return nil, &InputError{
-				Agent: w.info.Name, Input: name, Type: w.info.Inputs[name].Type, Has: names(offers), Builtin: w.info.Builtin,
-			}
+			return nil, noInput(w.info, name, w.info.Inputs[name].Type, names(offers))
 		}
 	}
 	return out, nil
+}
+
+const builtinHelp = "what it does depends on its inputs: write that step by hand"
+
+// noInput is a subagent that needs an input which a generated command does not have.
+func noInput(info formats.AgentInfo, input string, kind formats.InputType, has []string) error {
+	help := "make the input optional in the subagent's file, or write the command by hand"
+	if info.Builtin {
+		help = builtinHelp
+	}
+	return refuse(help, "subagent %s needs the input '%s' (%s), expected one of %s", info.Name, input, kind, strings.Join(has, ", "))
 }
 
 // offer is one input that the command can give.

@@ -3,6 +3,7 @@ package templates
 import (
 	"bytes"
 	"embed"
+	"fmt"
 	"slices"
 	"strings"
 	"text/template"
@@ -50,14 +51,34 @@ func Render(shape Shape, d Data) ([]byte, error) {
 
 // checkText refuses a name or a purpose that cannot be, and gives the purpose as one clean line.
 func checkText(what, name, purpose string) (string, error) {
-	if !ValidName(name) {
-		return "", &NameError{What: what, Got: name}
+	if err := CheckName(what, name); err != nil {
+		return "", err
 	}
 	purpose = clean(purpose)
-	if n := utf8.RuneCountInString(purpose); n == 0 || n > maxPurpose {
-		return "", &PurposeError{Characters: n}
+	switch n := utf8.RuneCountInString(purpose); {
+	case n == 0:
+		return "", refuse("", "expected what the command does, got nothing")
+	case n > maxPurpose:
+		return "", refuse("", "expected at most %d characters of purpose, got %d", maxPurpose, n)
 	}
 	return purpose, nil
+}
+
+// refuse is what is wrong with what the person asked for.
+func refuse(help, format string, args ...any) error {
+	return formats.Fail(formats.CodeValidationFailed, help, format, args...)
+}
+
+// CheckName refuses a name that no command or subagent, whichever what says, can have.
+func CheckName(what, name string) error {
+	switch {
+	case ValidName(name):
+		return nil
+	case device(name):
+		return refuse("", "expected a name of a %s that a file can have everywhere, got %q, a device on Windows", what, name)
+	}
+	return refuse("", "expected a name of a %s, at most %d lower case letters, digits and '-' that start with a letter, got %q",
+		what, maxName, name)
 }
 
 // outline decides what the command does.
@@ -92,7 +113,17 @@ func outline(shape Shape, d Data) (view, error) {
 // workers checks which subagents stand together.
 func workers(shape Shape, agents []formats.AgentInfo) ([]worker, error) {
 	if least, most := shape.bounds(); len(agents) < least || len(agents) > most {
-		return nil, &CountError{Shape: shape, Got: len(agents), Least: least, Most: most}
+		want, help := fmt.Sprintf("%d to %d", least, most), "name them with --agents a,b"
+		if least == most {
+			want = fmt.Sprint(least)
+		}
+		switch {
+		case len(agents) == 1:
+			help = "use --shape single"
+		case len(agents) > most && len(agents) <= maxAgents:
+			help = "use --shape sequential"
+		}
+		return nil, refuse(help, "expected %s subagents for shape %s, got %d", want, shape, len(agents))
 	}
 	var list []worker
 	taken := map[string]bool{}
@@ -114,10 +145,12 @@ func workers(shape Shape, agents []formats.AgentInfo) ([]worker, error) {
 		return list, nil
 	}
 	if len(implementers) > 0 && planner != "" {
-		return nil, &PlanError{Planner: planner, Implementer: implementers[0]}
+		return nil, refuse("make two commands, or use --shape conditional --agents "+implementers[0]+","+planner,
+			"%s makes a plan and %s does the phases of one, and a command reads the plan before its first step", planner, implementers[0])
 	}
 	if len(implementers) > 1 && shape != Iterative {
-		return nil, &CountError{Shape: shape, Got: len(implementers), Most: 1, Role: formats.RoleImplementer}
+		return nil, refuse("let one of them do the phases, or use --shape iterative",
+			"expected 0 to 1 subagents of role implementer for shape %s, got %d", shape, len(implementers))
 	}
 	if len(implementers) > 0 {
 		// The whole run counts as implementing: a task whose plan is being worked on must not fall behind it when the run fails.
@@ -134,7 +167,7 @@ func workers(shape Shape, agents []formats.AgentInfo) ([]worker, error) {
 func builtin(list []worker) error {
 	for _, w := range list {
 		if w.info.Builtin {
-			return &BuiltinError{Agent: w.info.Name}
+			return refuse(builtinHelp, "expected a worker, got the built-in subagent %s", w.info.Name)
 		}
 	}
 	return nil
@@ -208,7 +241,7 @@ func (v *view) conditional(f *flow, list []worker) error {
 		v.Loads = append(v.Loads, pair{"phases", jqOpenPhases})
 	}
 	if without.is(formats.RoleImplementer) {
-		return &InputError{Agent: without.info.Name, Input: "plan", Type: formats.TypeString, Has: []string{"task", "which has no plan"}}
+		return noInput(without.info, "plan", formats.TypeString, []string{"task", "which has no plan"})
 	}
 	second := without.during
 	switch {
@@ -311,11 +344,11 @@ func fill(name string, data any) ([]byte, error) {
 		},
 	}).ParseFS(files, "*.tmpl")
 	if err != nil {
-		return nil, &FileError{Name: name, Err: err}
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "template " + name, Err: err}
 	}
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, name, data); err != nil {
-		return nil, &FileError{Name: name, Err: err}
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "template " + name, Err: err}
 	}
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
 }

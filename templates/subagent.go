@@ -19,8 +19,8 @@ type Subagent struct {
 
 // RenderSubagent makes a subagent file whose role comes from its name (RoleOf). The errors are those of Render.
 func RenderSubagent(s Subagent) ([]byte, error) {
-	if !ValidName(s.Name) {
-		return nil, &NameError{What: "subagent", Got: s.Name}
+	if err := CheckName("subagent", s.Name); err != nil {
+		return nil, err
 	}
 	purpose, err := checkText("command", s.Command, s.Purpose)
 	if err != nil {

@@ -345,7 +345,7 @@ func TestValidName(t *testing.T) {
 			t.Errorf("ValidName(%q) = %v, want %v", name, got, want)
 		}
 	}
-	if got := (&templates.NameError{What: "command", Got: "aux"}).Error(); !strings.Contains(got, "a device on Windows") {
-		t.Errorf("the message for aux = %q, want it to say why", got)
+	if err := templates.CheckName("command", "aux"); err == nil || !strings.Contains(err.Error(), "a device on Windows") {
+		t.Errorf("the message for aux = %v, want it to say why", err)
 	}
 }

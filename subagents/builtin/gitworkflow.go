@@ -114,7 +114,7 @@ func (w GitWorkflow) commit(ctx context.Context, r formats.Request, message stri
 	if err != nil {
 		return formats.Return{}, err
 	}
-	ret := formats.Return{Status: formats.StatusCompleted, Summary: "nothing to commit", Fields: map[string]any{"commit": nil, "files": anyWords(files)}}
+	ret := formats.Return{Status: formats.StatusCompleted, Summary: "nothing to commit", Fields: map[string]any{"commit": nil, "files": plain(files)}}
 	if hash != "" {
 		subject, _, _ := strings.Cut(message, "\n")
 		ret.Summary = cut(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))
@@ -149,7 +149,7 @@ func (w GitWorkflow) publish(ctx context.Context, r formats.Request, to, message
 	if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
 		return formats.Return{
 			Status: formats.StatusPartial, Summary: cut(dirty.Error()), NextSteps: dirty.Help(),
-			Fields: map[string]any{"branch": to, "files": anyWords(dirty.Files)},
+			Fields: map[string]any{"branch": to, "files": plain(dirty.Files)},
 		}, nil
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ func (w GitWorkflow) publish(ctx context.Context, r formats.Request, to, message
 	}
 	return formats.Return{
 		Status: formats.StatusCompleted, Summary: cut(said),
-		Fields: map[string]any{"branch": to, "commit": p.Commit, "files": anyWords(p.Files)},
+		Fields: map[string]any{"branch": to, "commit": p.Commit, "files": plain(p.Files)},
 	}, nil
 }
 
@@ -203,12 +203,4 @@ func (w GitWorkflow) close(ctx context.Context, r formats.Request, keep bool) (f
 		ret.Fields["wip"] = c.Wip
 	}
 	return ret, nil
-}
-
-func anyWords(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }

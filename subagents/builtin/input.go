@@ -1,10 +1,12 @@
 package builtin
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -16,17 +18,31 @@ import (
 type input struct {
 	at  string // put in front of names in messages: "tasks[1]."
 	in  map[string]any
+	raw map[string]any // the same as it came
 	bad *[]string
 }
 
-func inputOf(r formats.Request) input { return input{in: r.Input, bad: &[]string{}} }
+// inputOf gives the input as JSON has it, whatever types it came with.
+func inputOf(r formats.Request) input {
+	i := input{raw: r.Input, bad: &[]string{}}
+	text, err := json.Marshal(r.Input)
+	if err == nil {
+		numbers := json.NewDecoder(bytes.NewReader(text))
+		numbers.UseNumber()
+		err = numbers.Decode(&i.in)
+	}
+	if err != nil {
+		*i.bad = append(*i.bad, "expected input that JSON can hold: "+err.Error())
+	}
+	return i
+}
 
 // err is nil if nothing was wrong.
 func (i input) err(agent string) error {
 	if len(*i.bad) == 0 {
 		return nil
 	}
-	return &subagents.InputError{Agent: agent, Problems: *i.bad}
+	return subagents.BadInput(agent, *i.bad)
 }
 
 func (i input) wrong(name, want string) {
@@ -99,79 +115,55 @@ func (i input) number(name string) int {
 	return n
 }
 
-// paths reads a list of paths, or of artifacts with a path; nil if it is not given.
-func (i input) paths(name string) []string {
+// list reads the items of a list; nil if it is not given. want and each are what messages expect of the list and its items.
+func list[T any](i input, name, want, each string, read func(n int, v any) (T, bool)) []T {
 	if !i.has(name) {
 		return nil
 	}
-	list, ok := i.in[name].([]any)
+	items, ok := i.in[name].([]any)
 	if !ok {
-		i.wrong(name, "a list of paths")
+		i.wrong(name, want)
 		return nil
 	}
-	out := []string{}
-	for _, v := range list {
-		if m, isMap := v.(map[string]any); isMap {
-			v = m["path"]
-		}
-		p, ok := v.(string)
-		if !ok || p == "" {
-			i.wrong(name, "paths or artifacts")
+	out := make([]T, 0, len(items))
+	for n, v := range items {
+		one, ok := read(n, v)
+		if !ok {
+			i.wrong(name, each)
 			return nil
 		}
-		out = append(out, p)
+		out = append(out, one)
 	}
 	return out
 }
 
-func (i input) numbers(name string) []int {
-	if !i.has(name) {
-		return nil
-	}
-	switch list := i.in[name].(type) {
-	case []int:
-		return list
-	case []any:
-		out := make([]int, 0, len(list))
-		for _, v := range list {
-			n, ok := whole(v)
-			if !ok || n < 1 {
-				i.wrong(name, "whole numbers from 1")
-				return nil
-			}
-			out = append(out, n)
+// paths reads a list of paths, or of artifacts with a path.
+func (i input) paths(name string) []string {
+	return list(i, name, "a list of paths", "paths or artifacts", func(_ int, v any) (string, bool) {
+		if m, isMap := v.(map[string]any); isMap {
+			v = m["path"]
 		}
-		return out
-	}
-	i.wrong(name, "a list of whole numbers")
-	return nil
+		p, ok := v.(string)
+		return p, ok && p != ""
+	})
+}
+
+func (i input) numbers(name string) []int {
+	return list(i, name, "a list of whole numbers", "whole numbers from 1", func(_ int, v any) (int, bool) {
+		n, ok := whole(v)
+		return n, ok && n > 0
+	})
 }
 
 func (i input) words(name string) []string {
-	if !i.has(name) {
-		return nil
-	}
-	switch list := i.in[name].(type) {
-	case []string:
-		return list
-	case []any:
-		out := make([]string, 0, len(list))
-		for _, v := range list {
-			s, ok := v.(string)
-			if !ok {
-				i.wrong(name, "a list of strings")
-				return nil
-			}
-			out = append(out, s)
-		}
-		return out
-	}
-	i.wrong(name, "a list of strings")
-	return nil
+	return list(i, name, "a list of strings", "a list of strings", func(_ int, v any) (string, bool) {
+		s, ok := v.(string)
+		return s, ok
+	})
 }
 
 func (i input) object(name string) map[string]any {
-	o, ok := i.in[name].(map[string]any)
+	o, ok := i.raw[name].(map[string]any)
 	if !ok && i.has(name) {
 		i.wrong(name, "an object")
 	}
@@ -180,34 +172,18 @@ func (i input) object(name string) map[string]any {
 
 // objects reads a list of objects, each as an input of its own.
 func (i input) objects(name string) []input {
-	if !i.has(name) {
-		return nil
-	}
-	list, ok := i.in[name].([]any)
-	if !ok {
-		i.wrong(name, "a list of objects")
-		return nil
-	}
-	var out []input
-	for n, v := range list {
+	return list(i, name, "a list of objects", "a list of objects", func(n int, v any) (input, bool) {
 		o, ok := v.(map[string]any)
-		if !ok {
-			i.wrong(name, "a list of objects")
-			return nil
-		}
-		out = append(out, input{at: fmt.Sprintf("%s%s[%d].", i.at, name, n), in: o, bad: i.bad})
-	}
-	return out
+		return input{at: fmt.Sprintf("%s%s[%d].", i.at, name, n), in: o, bad: i.bad}, ok
+	})
 }
 
 func (i input) artifacts(name string) []formats.Artifact {
-	if list, ok := i.in[name].([]formats.Artifact); ok {
-		return list
-	}
 	var out []formats.Artifact
 	for _, o := range i.objects(name) {
 		out = append(out, formats.Artifact{
-			Type: formats.ArtifactType(o.text("type")), Path: o.need("path", "a path"), Summary: o.text("summary"), Deleted: o.flag("deleted"),
+			Type: formats.ArtifactType(o.text("type")), Path: o.need("path", "a path"), Summary: o.text("summary"),
+			Deleted: o.flag("deleted"),
 		})
 	}
 	return out
@@ -215,24 +191,16 @@ func (i input) artifacts(name string) []formats.Artifact {
 
 // whole reads a number without a fraction.
 func whole(v any) (int, bool) {
-	switch n := v.(type) {
-	case int:
-		return n, true
-	case int64:
-		return int(n), true
-	case float64:
-		return int(n), n == float64(int(n))
-	case json.Number:
-		i, err := n.Int64()
-		return int(i), err == nil
-	}
-	return 0, false
+	f, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+	_, number := v.(json.Number)
+	return int(f), number && err == nil && f == float64(int(f))
 }
 
-func anyInts(list []int) []any {
+// plain gives a list as it stands in the fields of a return.
+func plain[T any](list []T) []any {
 	out := make([]any, len(list))
-	for i, n := range list {
-		out[i] = n
+	for i, v := range list {
+		out[i] = v
 	}
 	return out
 }

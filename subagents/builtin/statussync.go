@@ -22,11 +22,9 @@ type StatusSync struct{ Manager Applier }
 
 const statusSync = "status-sync-manager"
 
-func operations() []string {
-	return []string{
-		"create_tasks", "update_status", "update_metadata", "link_artifacts", "set_phase", "archive_tasks", "unarchive_tasks",
-		"divide_task", "sync_tasks",
-	}
+var operations = []string{
+	"create_tasks", "update_status", "update_metadata", "link_artifacts", "set_phase", "archive_tasks", "unarchive_tasks",
+	"divide_task", "sync_tasks",
 }
 
 // Run does one operation under the transaction id of the request.
@@ -47,17 +45,17 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 	}
 	fields := map[string]any{"serial": int(res.Serial), "txn": res.Txn, "changed": res.Changed} //nolint:gosec // serials stay below 1<<53
 	if len(res.Numbers) > 0 {
-		fields["numbers"] = anyInts(res.Numbers)
+		fields["numbers"] = plain(res.Numbers)
 	}
 	if archive, ok := op.(state.ArchiveTasks); ok {
-		fields["archived"] = anyInts(archive.Tasks)
+		fields["archived"] = plain(archive.Tasks)
 	}
 	return formats.Return{Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields, Warnings: res.Warnings}, nil
 }
 
 // operation reads the operation with its input.
 func operation(in input) state.Op {
-	switch name := in.need("operation", "one of "+strings.Join(operations(), ", ")); name {
+	switch name := in.need("operation", "one of "+strings.Join(operations, ", ")); name {
 	case "create_tasks":
 		in.only("operation", "tasks")
 		tasks := newTasks(in, "tasks")
@@ -101,8 +99,8 @@ func operation(in input) state.Op {
 		return state.SyncTasks{}
 	default:
 		if len(*in.bad) == 0 {
-			in.wrong("operation", "one of "+strings.Join(operations(), ", "))
-			if help := nearest.Help(name, operations()); help != "" {
+			in.wrong("operation", "one of "+strings.Join(operations, ", "))
+			if help := nearest.Help(name, operations); help != "" {
 				*in.bad = append(*in.bad, help)
 			}
 		}

@@ -92,13 +92,13 @@ func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret forma
 	}
 	data, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
-		return ret, used, &FileError{Op: "encode", File: name(r), Err: err}
+		return ret, used, formats.OnFile("encode", name(r), err)
 	}
 	if c.Mask != nil {
 		data = []byte(c.Mask(string(data)))
 	}
 	if err := atomicfile.WriteIn(c.To, name(r), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
-		return ret, used, &FileError{Op: "record", File: name(r), Err: err}
+		return ret, used, formats.OnFile("record", name(r), err)
 	}
 	if unread {
 		return ret, used, broken
@@ -125,17 +125,18 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 	used := subagents.Measured{Runner: Runner}
 	data, err := p.From.ReadFile(name(r))
 	if errors.Is(err, fs.ErrNotExist) {
-		return formats.Return{}, used, &MissingError{Agent: r.Agent, Step: r.Step, File: name(r)}
+		return formats.Return{}, used, formats.Fail(formats.CodeUsage, "record the whole command with --record",
+			"expected a recording of %s in step %s as %s, got none", r.Agent, r.Step, name(r))
 	}
 	if err != nil {
-		return formats.Return{}, used, &FileError{Op: "read", File: name(r), Err: err}
+		return formats.Return{}, used, formats.OnFile("read", name(r), err)
 	}
 	var t take
 	if err := json.Unmarshal(data, &t); err != nil {
-		return formats.Return{}, used, &FileError{Op: "read", File: name(r), Err: err}
+		return formats.Return{}, used, formats.OnFile("read", name(r), err)
 	}
 	if t.Schema != Schema || t.Return == nil && len(t.Problems) == 0 {
-		return formats.Return{}, used, &FileError{Op: "read", File: name(r), Err: fmt.Errorf("expected schema %s and a return, got %q", Schema, t.Schema)}
+		return formats.Return{}, used, formats.OnFile("read", name(r), fmt.Errorf("expected schema %s and a return, got %q", Schema, t.Schema))
 	}
 	text := told(p.Info, r, p.Root)
 	if p.Mask != nil {
@@ -143,7 +144,8 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 	}
 	used.Prompt = prompt.Sum(text)
 	if t.Agent != r.Agent || t.Prompt != text {
-		return formats.Return{}, used, &DriftError{Agent: r.Agent, Step: r.Step, File: name(r), Diff: Diff(t.Prompt, text)}
+		return formats.Return{}, used, formats.Fail(formats.CodeUsage, "record anew with --record if the change is meant",
+			"the prompt of %s in step %s differs from the recorded one in %s:\n%s", r.Agent, r.Step, name(r), Diff(t.Prompt, text))
 	}
 	if err := write(r.Out, t.Documents, nil); err != nil {
 		return formats.Return{}, used, err

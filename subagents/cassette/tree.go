@@ -47,13 +47,13 @@ func each(dir string, do func(name string, data []byte)) (err error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return &FileError{Op: "open", File: dir, Err: err}
+		return formats.OnFile("open", dir, err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	n := 0
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return &FileError{Op: "read", File: name, Err: err}
+			return formats.OnFile("read", name, err)
 		}
 		if d.IsDir() && (d.Name() == ".git" || name == formats.Workspace) {
 			return fs.SkipDir
@@ -62,18 +62,18 @@ func each(dir string, do func(name string, data []byte)) (err error) {
 			return nil
 		}
 		if n++; n > maxFiles {
-			return &FileError{Op: "read", File: dir, Err: fmt.Errorf("expected at most %d files in a tree that is recorded, got more", maxFiles)}
+			return formats.OnFile("read", dir, fmt.Errorf("expected at most %d files in a tree that is recorded, got more", maxFiles))
 		}
 		info, err := d.Info()
 		if err != nil {
-			return &FileError{Op: "read", File: name, Err: err}
+			return formats.OnFile("read", name, err)
 		}
 		if info.Size() > maxFile {
 			return nil
 		}
 		data, err := root.ReadFile(name)
 		if err != nil {
-			return &FileError{Op: "read", File: name, Err: err}
+			return formats.OnFile("read", name, err)
 		}
 		do(name, data)
 		return nil
@@ -87,20 +87,20 @@ func write(dir string, files map[string]string, removed []string) (err error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return &FileError{Op: "open", File: dir, Err: err}
+		return formats.OnFile("open", dir, err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if within(name) {
 			if at := path.Dir(name); at != "." {
 				if err := atomicfile.MkdirAll(root, at, 0o755); err != nil {
-					return &FileError{Op: "make", File: at, Err: err}
+					return formats.OnFile("make", at, err)
 				}
 			}
 			err = atomicfile.WriteIn(root, name, []byte(files[name]), atomicfile.Options{})
 		}
 		if err != nil {
-			return &FileError{Op: "write", File: name, Err: err}
+			return formats.OnFile("write", name, err)
 		}
 	}
 	for _, name := range removed {
@@ -108,7 +108,7 @@ func write(dir string, files map[string]string, removed []string) (err error) {
 			continue
 		}
 		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return &FileError{Op: "remove", File: name, Err: err}
+			return formats.OnFile("remove", name, err)
 		}
 	}
 	return nil

@@ -57,13 +57,13 @@ func (m Implementer) RunMetered(ctx context.Context, r formats.Request) (formats
 func (m Implementer) run(ctx context.Context, r formats.Request, tier *string) (formats.Return, error) {
 	switch {
 	case m.Docs == nil:
-		return formats.Return{}, &MissingError{What: "documents"}
+		return formats.Return{}, formats.Unset("documents")
 	case m.Git == nil:
-		return formats.Return{}, &MissingError{What: "git"}
+		return formats.Return{}, formats.Unset("git")
 	case m.Starter == nil:
-		return formats.Return{}, &MissingError{What: "a starter of children"}
+		return formats.Return{}, formats.Unset("a starter of children")
 	case m.Approver == nil:
-		return formats.Return{}, &MissingError{What: "an approver"}
+		return formats.Return{}, formats.Unset("an approver")
 	}
 	w, err := m.open(ctx, r)
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *phaseWork) choose() error {
 	in, ok := w.r.Input["phase"]
 	if !ok || in == nil {
 		if w.phase = w.plan.Next(); w.phase == nil {
-			return &InputError{Name: "phase", Want: "a phase that is not completed", Got: "a plan whose phases all are"}
+			return badInput("phase", "a phase that is not completed", "a plan whose phases all are")
 		}
 		w.number, w.name = w.phase.Number, w.phase.Name
 		return nil
@@ -127,10 +127,10 @@ func (w *phaseWork) choose() error {
 	}
 	m, ok := in.(map[string]any)
 	if !ok {
-		return &InputError{Name: "phase", Want: "a phase of the plan", Got: fmt.Sprintf("%T", in)}
+		return badInput("phase", "a phase of the plan", fmt.Sprintf("%T", in))
 	}
 	if w.number, ok = intOf(m["number"]); !ok {
-		return &InputError{Name: "phase.number", Want: "an integer", Got: fmt.Sprint(m["number"])}
+		return badInput("phase.number", "an integer", fmt.Sprint(m["number"]))
 	}
 	w.name, _ = m["name"].(string) //nolint:errcheck // a phase without a name is shown by its number
 	for i := range w.plan.Phases {
@@ -140,7 +140,7 @@ func (w *phaseWork) choose() error {
 		}
 	}
 	if w.phase == nil && w.number > 0 {
-		return &InputError{Name: "phase", Want: "a phase of " + w.path, Got: fmt.Sprintf("phase %d", w.number)}
+		return badInput("phase", "a phase of "+w.path, fmt.Sprintf("phase %d", w.number))
 	}
 	return nil
 }
@@ -200,7 +200,13 @@ func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, e
 		return formats.Return{}, err
 	}
 	if decision.Answer != choiceApprove {
-		return formats.Failed(&RejectedError{Plan: w.path, Note: decision.Note}), nil
+		msg := "the commands of " + w.path + " were not approved"
+		if decision.Note != "" {
+			msg += ": " + decision.Note
+		}
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeRejected, Message: msg, Help: "change the plan with /revise, or run its phases by hand",
+		}), nil
 	}
 	return formats.Return{}, nil
 }
@@ -249,16 +255,16 @@ func (w *phaseWork) runPhase(ctx context.Context) error {
 func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err error) {
 	dir, err := os.MkdirTemp(w.m.Starter.Temp, "tercet-script-")
 	if err != nil {
-		return &WriteError{Name: "script", Err: err}
+		return formats.OnFile("write", "script", err)
 	}
 	defer func() { err = errors.Join(err, removeAll(dir)) }()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return &WriteError{Name: "script", Err: err}
+		return formats.OnFile("write", "script", err)
 	}
 	const name = "commands.sh"
 	if err := errors.Join(root.WriteFile(name, []byte(body), 0o600), root.Close()); err != nil {
-		return &WriteError{Name: name, Err: err}
+		return formats.OnFile("write", name, err)
 	}
 	file := filepath.Join(dir, name)
 	c := proc.Command{
@@ -279,9 +285,18 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 		return nil
 	}
 	output := strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), file, name)
-	failed := &ScriptError{
-		Phase: w.number, Name: w.name, Verify: verify, How: ending(res, w.r.Timeout), Late: res.TimedOut != proc.TimeoutNone,
-		Tail: tail(output, tailLines),
+	failed := &formats.Failure{Code: formats.CodeUnknown, Help: "nothing of the phase counts as done: mend its commands with /revise"}
+	what := "the commands"
+	if verify {
+		what, failed.Code = "the verification", formats.CodeValidationFailed
+		failed.Help = "the commands ran, but the verification says no: revise the plan with /revise"
+	}
+	if res.TimedOut != proc.TimeoutNone {
+		failed.Code = formats.CodeTimeout
+	}
+	failed.Message = fmt.Sprintf("%s of phase %d (%s) ended with %s", what, w.number, w.name, ending(res, w.r.Timeout))
+	if lines := tail(output, tailLines); len(lines) > 0 {
+		failed.Message += "\n" + strings.Join(lines, "\n")
 	}
 	if w.issues = issuesIn(w.r.Dir, output, verify); len(w.issues) == 0 {
 		w.issues = []formats.Issue{{Level: formats.LevelError, Description: failed.Error(), Source: "check"}}
@@ -311,7 +326,7 @@ func issuesIn(dir, output string, verify bool) []formats.Issue {
 
 func removeAll(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
-		return &WriteError{Name: filepath.Base(dir), Err: err}
+		return formats.OnFile("write", filepath.Base(dir), err)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ type Confine func(ctx context.Context, r formats.Request, c proc.Command, script
 const taskReviser = "task-reviser"
 
 // For gives the worker for a subagent: by its role, and the task-reviser by its name. A role without a worker gets one
-// that fails every delegation with a *RoleError.
+// that fails every delegation with TOOL_UNAVAILABLE.
 func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 	name, _, _ := strings.Cut(info.Name, "@")
 	if name == taskReviser {
@@ -83,7 +83,8 @@ func (Nobody) Runner() string { return runnerName }
 
 // Run fails with TOOL_UNAVAILABLE.
 func (n Nobody) Run(context.Context, formats.Request) (formats.Return, error) {
-	return formats.Failed(&RoleError{Role: n.Role}), nil
+	return formats.Failed(formats.Fail(formats.CodeToolUnavailable, "choose an agent CLI with --runner or in config.yaml",
+		"the offline runner has no %s", n.Role)), nil
 }
 
 // taskOf gives the task of a request: the bound one, else the input of that name.
@@ -93,18 +94,18 @@ func taskOf(r formats.Request) (*formats.Task, error) {
 	}
 	in, ok := r.Input["task"]
 	if !ok || in == nil {
-		return nil, &InputError{Name: "task", Want: "a task"}
+		return nil, badInput("task", "a task", "nothing")
 	}
 	if t, ok := in.(*formats.Task); ok && t != nil {
 		return t, nil
 	}
 	data, err := json.Marshal(in)
 	if err != nil {
-		return nil, &InputError{Name: "task", Want: "a task", Got: fmt.Sprintf("%T", in)}
+		return nil, badInput("task", "a task", fmt.Sprintf("%T", in))
 	}
 	var t formats.Task
 	if err := json.Unmarshal(data, &t); err != nil || t.Title == "" && t.Description == "" {
-		return nil, &InputError{Name: "task", Want: "a task with title and description", Got: cutText(string(data), maxName)}
+		return nil, badInput("task", "a task with title and description", cutText(string(data), maxName))
 	}
 	return &t, nil
 }
@@ -117,8 +118,14 @@ func textInput(r formats.Request, name string) (string, error) {
 	case string:
 		return strings.TrimSpace(v), nil
 	default:
-		return "", &InputError{Name: name, Want: "text", Got: fmt.Sprintf("%T", v)}
+		return "", badInput(name, "text", fmt.Sprintf("%T", v))
 	}
+}
+
+// badInput is an input that a worker cannot work with.
+func badInput(name, want, got string) error {
+	return formats.Fail(formats.CodeValidationFailed, "compare the step's `with` with the subagent's inputs",
+		"input %s: expected %s, got %s", name, want, got)
 }
 
 // intOf reads a whole number as it comes out of Go, JSON or jq.
@@ -142,10 +149,10 @@ func intOf(v any) (int, bool) {
 func place(r formats.Request, name string, kind formats.ArtifactType, data []byte) (formats.Artifact, error) {
 	root, err := os.OpenRoot(r.Out)
 	if err != nil {
-		return formats.Artifact{}, &WriteError{Name: name, Err: err}
+		return formats.Artifact{}, formats.OnFile("write", name, err)
 	}
 	if err := errors.Join(root.WriteFile(name, data, 0o600), root.Close()); err != nil {
-		return formats.Artifact{}, &WriteError{Name: name, Err: err}
+		return formats.Artifact{}, formats.OnFile("write", name, err)
 	}
 	return formats.Artifact{Type: kind, Path: name}, nil
 }
@@ -168,7 +175,7 @@ func agentFault(err error) (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	if f, none := errors.AsType[*proc.NotFoundError](err); none && formats.CodeOf(err) == formats.CodeUnknown {
-		err = &ToolError{Name: f.Name}
+		err = formats.Fail(formats.CodeToolUnavailable, "install "+f.Name, "program %q is not on PATH", f.Name)
 	}
 	if _, denied := errors.AsType[*proc.DeniedError](err); denied && formats.CodeOf(err) == formats.CodeUnknown {
 		err = &formats.Failure{Code: formats.CodeDenied, Err: err}

@@ -25,7 +25,7 @@ func (Planner) Runner() string { return runnerName }
 // Run writes a plan; with the input `revision`, a new version of the newest plan.
 func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if p.Docs == nil {
-		return formats.Return{}, &MissingError{What: "documents"}
+		return formats.Return{}, formats.Unset("documents")
 	}
 	task, err := taskOf(r)
 	if err != nil {
@@ -146,7 +146,7 @@ func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Tas
 		path = newest.Path
 	}
 	if path == "" {
-		return "", nil, nil, &NoPlanError{Task: task.Number}
+		return "", nil, nil, formats.Fail(formats.CodePrecondition, fmt.Sprintf("make one with /plan %d", task.Number), "task %d has no plan", task.Number)
 	}
 	if src, err = docs.Open(ctx, path); err != nil {
 		return "", nil, nil, err

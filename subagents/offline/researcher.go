@@ -30,7 +30,7 @@ const (
 // Run writes a report. Without a line to cite it is partial, and the report says what was tried.
 func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if s.Git == nil || s.Clock == nil {
-		return formats.Return{}, &MissingError{What: "git and a clock"}
+		return formats.Return{}, formats.Unset("git and a clock")
 	}
 	task, err := taskOf(r)
 	if err != nil {
@@ -81,11 +81,11 @@ type touch struct {
 func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return &WriteError{Name: dir, Err: err}
+		return formats.OnFile("write", dir, err)
 	}
 	defer func() {
 		if e := root.Close(); err == nil && e != nil {
-			err = &WriteError{Name: dir, Err: e}
+			err = formats.OnFile("write", dir, e)
 		}
 	}()
 	files, inGit, err := listFiles(ctx, repo)

@@ -47,7 +47,7 @@ func (v Reviewer) RunMetered(ctx context.Context, r formats.Request) (formats.Re
 
 func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (formats.Return, error) {
 	if v.Starter == nil {
-		return formats.Return{}, &MissingError{What: "a starter of children"}
+		return formats.Return{}, formats.Unset("a starter of children")
 	}
 	word, err := textInput(r, "only")
 	if err != nil {
@@ -85,7 +85,7 @@ func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (for
 func detect(dir string, only checks.Stack) ([]checks.Check, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, &WriteError{Name: dir, Err: err}
+		return nil, formats.OnFile("write", dir, err)
 	}
 	var out []checks.Check
 	for _, c := range checks.Detect(root.FS()) {
@@ -97,7 +97,7 @@ func detect(dir string, only checks.Stack) ([]checks.Check, error) {
 		}
 	}
 	if err := root.Close(); err != nil {
-		return nil, &WriteError{Name: dir, Err: err}
+		return nil, formats.OnFile("write", dir, err)
 	}
 	return out, nil
 }

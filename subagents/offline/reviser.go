@@ -27,7 +27,7 @@ func (Reviser) Run(_ context.Context, r formats.Request) (formats.Return, error)
 		return formats.Failed(err), nil
 	}
 	if text == "" {
-		return formats.Failed(&InputError{Name: "text", Want: "a text"}), nil
+		return formats.Failed(badInput("text", "a text", "nothing")), nil
 	}
 	return formats.Return{
 		Status:  formats.StatusCompleted,

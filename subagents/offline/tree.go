@@ -46,7 +46,7 @@ type changes struct {
 func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, err error) {
 	entries, err := repo.StatusPorcelain(ctx)
 	if errors.Is(err, git.ErrNoRepo) {
-		return changes{}, &NoRepositoryError{Err: err}
+		return changes{}, formats.Fail(formats.CodeConfig, "run git init and commit the files", "the project is no git repository")
 	}
 	if err != nil {
 		return changes{}, err
@@ -57,15 +57,15 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return changes{}, &WriteError{Name: dir, Err: err}
+		return changes{}, formats.OnFile("write", dir, err)
 	}
 	below, err := filepath.Rel(top, real)
 	if err != nil {
-		return changes{}, &WriteError{Name: dir, Err: err}
+		return changes{}, formats.OnFile("write", dir, err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return changes{}, &WriteError{Name: dir, Err: err}
+		return changes{}, formats.OnFile("write", dir, err)
 	}
 	for _, e := range entries {
 		c.add(root, filepath.ToSlash(below), e.Path)
@@ -76,7 +76,7 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 	slices.SortFunc(c.Files, func(a, b changedFile) int { return cmp.Compare(a.Path, b.Path) })
 	c.Files = slices.Compact(c.Files)
 	if err := root.Close(); err != nil {
-		return changes{}, &WriteError{Name: dir, Err: err}
+		return changes{}, formats.OnFile("write", dir, err)
 	}
 	return c, nil
 }

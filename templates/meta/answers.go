@@ -37,8 +37,8 @@ func read(in map[string]any) (answers, error) {
 	word := text("shape", "the shape of the workflow")
 	list := text("agents", "subagents separated by commas")
 	a.purpose = text("purpose", "what the command does")
-	if a.name != "" && !templates.ValidName(a.name) {
-		bad = append(bad, (&templates.NameError{What: "command", Got: a.name}).Error())
+	if err := templates.CheckName("command", a.name); a.name != "" && err != nil {
+		bad = append(bad, err.Error())
 	}
 	if word != "" {
 		shape, err := templates.ParseShape(word)
@@ -54,14 +54,15 @@ func read(in map[string]any) (answers, error) {
 	if list != "" {
 		for name := range strings.SplitSeq(list, ",") {
 			name = strings.TrimSpace(name)
-			if !templates.ValidName(name) {
-				bad = append(bad, (&templates.NameError{What: "subagent", Got: name}).Error())
+			if err := templates.CheckName("subagent", name); err != nil {
+				bad = append(bad, err.Error())
 			}
 			a.agents = append(a.agents, name)
 		}
 	}
 	if len(bad) > 0 {
-		return answers{}, &AnswerError{Problems: bad}
+		return answers{}, formats.Fail(formats.CodeValidationFailed,
+			`/meta NAME --shape single|sequential|conditional|iterative --agents a,b "what it does"`, "%s", strings.Join(bad, "; "))
 	}
 	return a, nil
 }

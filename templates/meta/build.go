@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
@@ -32,13 +33,13 @@ var _ subagents.Agent = (*Builder)(nil)
 func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	switch {
 	case b.Root == nil:
-		return formats.Return{}, &MissingError{What: "a project root"}
+		return formats.Return{}, formats.Unset("a project root")
 	case b.Agents == nil:
-		return formats.Return{}, &MissingError{What: "subagents"}
+		return formats.Return{}, formats.Unset("subagents")
 	case b.Lint == nil:
-		return formats.Return{}, &MissingError{What: "a linter"}
+		return formats.Return{}, formats.Unset("a linter")
 	case b.DryRun == nil:
-		return formats.Return{}, &MissingError{What: "a dry run"}
+		return formats.Return{}, formats.Unset("a dry run")
 	}
 	a, err := read(r.Input)
 	if err != nil {
@@ -77,16 +78,16 @@ type draft struct {
 // compose renders every file, and refuses one whose place is taken.
 func (b *Builder) compose(d *draft) error {
 	if info, err := b.Root.Stat(formats.Workspace); err != nil || !info.IsDir() {
-		return &WorkspaceError{Folder: formats.Workspace}
+		return formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'", "expected folder %s, got none", formats.Workspace)
 	}
 	var taken error
 	place := func(folder, name string) string {
 		file := folder + "/" + name + ".md"
 		switch _, err := b.Root.Lstat(file); {
 		case err == nil:
-			taken = errors.Join(taken, &ExistsError{File: file})
+			taken = errors.Join(taken, exists(file))
 		case !errors.Is(err, fs.ErrNotExist):
-			taken = errors.Join(taken, &WriteError{File: file, Err: err})
+			taken = errors.Join(taken, onWrite(file, err))
 		}
 		return file
 	}
@@ -174,7 +175,7 @@ func (b *Builder) write(ctx context.Context, files []File) error {
 		}
 		for _, before := range slices.Backward(files[:made]) {
 			if gone := atomicfile.Remove(b.Root, before.Name); gone != nil {
-				err = errors.Join(err, &WriteError{File: before.Name, Err: gone})
+				err = errors.Join(err, onWrite(before.Name, gone))
 			}
 		}
 		return err
@@ -184,13 +185,31 @@ func (b *Builder) write(ctx context.Context, files []File) error {
 
 func (b *Builder) create(f File) error {
 	if err := atomicfile.MkdirAll(b.Root, path.Dir(f.Name), 0); err != nil {
-		return &WriteError{File: f.Name, Err: err}
+		return onWrite(f.Name, err)
 	}
 	switch err := atomicfile.Create(b.Root, f.Name, f.Data, 0); {
 	case errors.Is(err, fs.ErrExist):
-		return &ExistsError{File: f.Name} // it came up in the meantime
+		return exists(f.Name) // it came up in the meantime
 	case err != nil:
-		return &WriteError{File: f.Name, Err: err}
+		return onWrite(f.Name, err)
 	}
 	return nil
+}
+
+// exists refuses to overwrite a file.
+func exists(file string) error {
+	help := "choose another name, or remove the file"
+	if strings.HasPrefix(file, subagentFolder) {
+		help = "the file is there but no subagent came of it: run 'tercet lint " + file + "'"
+	}
+	return formats.Fail(formats.CodePrecondition, help, "%s exists and is not overwritten", file)
+}
+
+// onWrite is a file that was not written, or not taken back; NOT_DURABLE is there but may not survive a loss of power.
+func onWrite(file string, err error) error {
+	out := formats.OnFile("write", file, err)
+	if _, ok := errors.AsType[*atomicfile.NotDurableError](err); ok {
+		out.Code = formats.CodeNotDurable
+	}
+	return out
 }

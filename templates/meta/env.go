@@ -85,11 +85,11 @@ func contract(role formats.Role) (lines, output, policy string, err error) {
 	name := role.String() + ".md"
 	src, err := fs.ReadFile(subagents.Library(), name)
 	if err != nil {
-		return "", "", "", &MissingError{What: "shipped subagent " + name}
+		return "", "", "", formats.Unset("shipped subagent " + name)
 	}
 	def, err := subagents.ParseDefinition(name, src)
 	if err != nil {
-		return "", "", "", &MissingError{What: "a shipped subagent " + name + " that can be read"}
+		return "", "", "", formats.Unset("a shipped subagent " + name + " that can be read")
 	}
 	front, _, _ := strings.Cut(strings.TrimPrefix(string(src), "---\n"), "\n---\n")
 	var kept []string
