@@ -7,6 +7,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/md"
+	"tercet/internal/strict"
 )
 
 // Definition is a subagent file: the contract, the prompt parts and how it is run.
@@ -44,9 +45,9 @@ type Limits struct {
 // order of the file. The name of the file, without folders and .md, must be the subagent's name.
 func ParseDefinition(file string, src []byte) (Definition, error) {
 	doc, problems := md.Parse(src)
-	r := &reader{file: file}
+	r := newReader(file)
 	for _, p := range problems {
-		r.add(string(p.Code), span{at(p.Pos), at(p.End)}, p.Msg, p.Help)
+		r.Refuse(string(p.Code), place(p.Pos, p.End, ""), p.Help, p.Msg)
 	}
 	def := Definition{File: file, Src: slices.Clone(src)}
 	def.Info = formats.AgentInfo{Role: formats.RoleUtility, Tools: []string{"read", "search"}, File: file}
@@ -54,8 +55,8 @@ func ParseDefinition(file string, src []byte) (Definition, error) {
 	case doc.Front != nil:
 		r.front(&def, doc.Front)
 	case len(problems) == 0:
-		r.add(codeMissing, span{start: formats.Pos{Line: 1, Col: 1}}, "expected frontmatter with name and description, got none",
-			"start the file with a block between two lines of ---")
+		r.Refuse(codeMissing, place(md.Pos{Line: 1, Col: 1}, md.Pos{}, ""), "start the file with a block between two lines of ---",
+			"expected frontmatter with name and description, got none")
 	}
 	r.body(&def, doc)
 	r.workflow(&def, doc)
@@ -77,16 +78,16 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 	}
 	for _, b := range doc.Blocks {
 		if b.Kind == md.Heading && b.Level == 1 && b.Depth == 0 && b.Pos.Line > end {
-			r.add(codeSection, span{at(b.Pos), at(b.End)}, "expected sections of level 2, got a heading of level 1", "write ## instead of #")
+			r.Refuse(codeSection, place(b.Pos, b.End, ""), "write ## instead of #", "expected sections of level 2, got a heading of level 1")
 		}
 	}
 	def.Facets.Instruction = lines(doc, doc.BodyLine, end-1)
 	seen := map[string]bool{}
 	for _, s := range sections {
 		title := strings.ToLower(s.Title())
-		where := span{at(s.Heading.Pos), at(s.Heading.End)}
+		where := place(s.Heading.Pos, s.Heading.End, s.Title())
 		if seen[title] {
-			r.add(codeTwice, where, "section "+s.Title()+" stands twice", "join the two")
+			r.Refuse(codeTwice, where, "join the two", "section "+s.Title()+" stands twice")
 			continue
 		}
 		seen[title] = true
@@ -106,7 +107,9 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 			def.Info.Workflow = def.Info.Workflow || title == "workflow execution"
 			r.steps = append(r.steps, where)
 		default:
-			r.unknown(codeSection, where, "section", s.Title(), []string{"Persona", "Knowledge", "Instruction", "Output", "Policy"})
+			r.Unknown(codeSection, where, strict.Form{
+				Unknown: "unknown section %q", Keys: []string{"Persona", "Knowledge", "Instruction", "Output", "Policy"},
+			})
 		}
 	}
 }
@@ -116,7 +119,8 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 func (r *reader) workflow(def *Definition, doc *md.Document) {
 	if !def.Info.Workflow {
 		for _, where := range r.steps {
-			r.add(codeSection, where, "expected a section 'Workflow Execution' beside this one, got none", "add the steps, or remove the section")
+			r.Refuse(codeSection, where, "add the steps, or remove the section",
+				"expected a section 'Workflow Execution' beside this one, got none")
 		}
 		return
 	}
@@ -126,7 +130,7 @@ func (r *reader) workflow(def *Definition, doc *md.Document) {
 	}
 	for _, key := range []string{"runner", "model", "tools", "facets"} {
 		if n := doc.Front.Get(key); n != nil {
-			r.add(codeNoRunner, of(n), "a subagent with steps has no "+key, "remove the key: the engine runs the steps")
+			r.Refuse(codeNoRunner, n, "remove the key: the engine runs the steps", "a subagent with steps has no "+key)
 		}
 	}
 }

@@ -8,38 +8,32 @@ import (
 	"tercet/formats"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
+	"tercet/internal/strict"
 )
 
-// keys lists the keys of a subagent file.
-func keys() []string {
-	return []string{
-		"name", "description", "role", "runner", "model", "argv", "tools", "facets", "inputs", "returns", "timeout",
-		"limits", "can_delegate_to",
-	}
-}
+// keys are those of a subagent file.
+var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
+	"name", "description", "role", "runner", "model", "argv", "tools", "facets", "inputs", "returns", "timeout", "limits",
+	"can_delegate_to",
+}}
 
 // front reads the frontmatter.
 func (r *reader) front(def *Definition, n *md.Node) {
-	r.fields(n, "a map of keys", func(key, value *md.Node) {
+	for key, value := range r.Entries(n, "a map of keys") {
 		info := &def.Info
 		switch key.Value {
 		case "name":
 			info.Name = r.name(value, "a name")
 			if info.Name != "" && info.Name != stem(r.file) {
-				r.add(codeName, of(value), fmt.Sprintf("expected name %q as in the file's name, got %q", stem(r.file), info.Name),
-					"rename the file or the subagent")
+				r.Refuse(codeName, value, "rename the file or the subagent", fmt.Sprintf("expected name %q as in the file's name, got %q", stem(r.file), info.Name))
 			}
 		case "description":
 			info.Description = r.text(value, "one line of text")
 			if len([]rune(info.Description)) > maxDescription {
-				r.add(codeValue, of(value), fmt.Sprintf("expected at most %d characters, got %d", maxDescription, len([]rune(info.Description))), "")
+				r.Refuse(codeValue, value, "", fmt.Sprintf("expected at most %d characters, got %d", maxDescription, len([]rune(info.Description))))
 			}
 		case "role":
-			roles := make([]string, 0, len(formats.Roles()))
-			for _, one := range formats.Roles() {
-				roles = append(roles, one.String())
-			}
-			info.Role = formats.Role(r.word(value, "role", roles))
+			info.Role = word(r, value, "role", formats.Roles())
 		case "runner":
 			info.Runner = r.runners(value)
 		case "model":
@@ -61,14 +55,14 @@ func (r *reader) front(def *Definition, n *md.Node) {
 		case "can_delegate_to":
 			info.CanDelegateTo = r.names(value, "a name")
 		case "during", "tiers", "worktree":
-			r.add(codeTalks, of(key), "'"+key.Value+"' belongs to a command", "write it into the command that delegates to this subagent")
+			r.Refuse(codeTalks, key, "write it into the command that delegates to this subagent", "'"+key.Value+"' belongs to a command")
 		default:
-			r.unknown(codeUnknownKey, of(key), "key", key.Value, keys())
+			r.Unknown(codeUnknownKey, key, keys)
 		}
-	})
+	}
 	for _, key := range []string{"name", "description"} {
 		if n.Get(key) == nil {
-			r.add(codeMissing, span{start: at(n.Pos)}, "missing key "+key, "add a line `"+key+": ...`")
+			r.Refuse(codeMissing, place(n.Pos, md.Pos{}, ""), "add a line `"+key+": ...`", "missing key "+key)
 		}
 	}
 	r.consistent(def, n)
@@ -81,21 +75,20 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 	runner := n.Get("runner")
 	switch exec, acp := slices.Contains(info.Runner, runnerExec), slices.Contains(info.Runner, runnerACP); {
 	case slices.Contains(info.Runner, runnerBuiltin) && len(info.Runner) > 1:
-		r.add(codeRunner, of(runner), "runner builtin stands alone", "remove the other runners")
+		r.Refuse(codeRunner, runner, "remove the other runners", "runner builtin stands alone")
 	case exec && len(def.Argv) == 0 && n.Get("argv") == nil:
-		r.add(codeRunner, of(runner), "runner exec without argv", "add argv: [program, argument]")
+		r.Refuse(codeRunner, runner, "add argv: [program, argument]", "runner exec without argv")
 	case exec && acp:
-		r.add(codeRunner, of(runner), "runners exec and acp have one argv", "remove one of the two")
+		r.Refuse(codeRunner, runner, "remove one of the two", "runners exec and acp have one argv")
 	case !exec && !acp && n.Get("argv") != nil:
-		r.add(codeRunner, of(n.Get("argv")), "argv without runner exec", "add runner: exec, or runner: acp")
+		r.Refuse(codeRunner, n.Get("argv"), "add runner: exec, or runner: acp", "argv without runner exec")
 	}
 	verdict := func(o formats.Outcome) bool { return o == formats.OutcomeApproved || o == formats.OutcomeRejected }
 	if info.Role == formats.RoleReviewer && info.Statuses != nil && !slices.ContainsFunc(info.Statuses, verdict) {
-		r.add(codeContract, of(n.Get("returns").Get("statuses")), "a reviewer returns a verdict, and its statuses have none",
-			"add approved and rejected")
+		r.Refuse(codeContract, n.Get("returns").Get("statuses"), "add approved and rejected", "a reviewer returns a verdict, and its statuses have none")
 	}
 	if len(info.CanDelegateTo) > 0 && slices.Contains(info.CanDelegateTo, info.Name) {
-		r.add(codeValue, of(n.Get("can_delegate_to")), "a subagent may not delegate to itself", "")
+		r.Refuse(codeValue, n.Get("can_delegate_to"), "", "a subagent may not delegate to itself")
 	}
 }
 
@@ -110,12 +103,12 @@ func (r *reader) runners(n *md.Node) []string {
 			return
 		}
 		if help := nearest.Help(name, known); help != "" && !slices.Contains(known, name) {
-			r.add(warnRunner, of(item), fmt.Sprintf("runner %q is none that comes with tercet", name), help)
+			r.Refuse(warnRunner, item, help, fmt.Sprintf("runner %q is none that comes with tercet", name))
 		}
 		out = append(out, name)
 	})
 	if n.Kind == md.List && len(n.Items) == 0 {
-		r.wrong(n, "at least one runner")
+		r.Wrong(n, "at least one runner", "")
 	}
 	return out
 }
@@ -128,29 +121,29 @@ func (r *reader) model(n *md.Node) map[string]string {
 		return nil
 	}
 	out := map[string]string{}
-	r.fields(n, "", func(key, value *md.Node) {
+	for key, value := range r.Entries(n, "") {
 		if model := r.text(value, "the name of a model"); model != "" {
 			out[key.Value] = model
 		}
-	})
+	}
 	return out
 }
 
 func (r *reader) argv(n *md.Node) []string {
 	if n.Kind != md.List || len(n.Items) == 0 {
-		r.wrong(n, "a list of program and arguments")
+		r.Wrong(n, "a list of program and arguments", "")
 		return nil
 	}
 	var out []string
 	for _, item := range n.Items {
 		if item.Kind != md.Scalar || strings.ContainsRune(item.Value, 0) {
-			r.wrong(item, "a word")
+			r.Wrong(item, "a word", "")
 			continue
 		}
 		out = append(out, item.Value)
 	}
 	if len(out) > 0 && out[0] == "" {
-		r.wrong(n.Items[0], "a program")
+		r.Wrong(n.Items[0], "a program", "")
 	}
 	return out
 }
@@ -158,7 +151,7 @@ func (r *reader) argv(n *md.Node) []string {
 func (r *reader) tools(n *md.Node) []string {
 	out := []string{}
 	r.each(n, "tools", func(item *md.Node) {
-		if tool := r.word(item, "tool", []string{"read", "search", "write", "shell", "net"}); tool != "" {
+		if tool := word(r, item, "tool", []string{"read", "search", "write", "shell", "net"}); tool != "" {
 			out = append(out, tool)
 		}
 	})
@@ -166,7 +159,7 @@ func (r *reader) tools(n *md.Node) []string {
 }
 
 func (r *reader) facets(refs *FacetRefs, n *md.Node) {
-	r.fields(n, "a map from facet to names", func(key, value *md.Node) {
+	for key, value := range r.Entries(n, "a map from facet to names") {
 		switch key.Value {
 		case "persona":
 			refs.Persona = r.name(value, "a name")
@@ -179,16 +172,14 @@ func (r *reader) facets(refs *FacetRefs, n *md.Node) {
 		case "policy":
 			refs.Policy = r.names(value, "a name")
 		default:
-			r.unknown(codeUnknownKey, of(key), "facet", key.Value, []string{"persona", "knowledge", "instruction", "output", "policy"})
+			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown facet %q", Keys: []string{"persona", "knowledge", "instruction", "output", "policy"}})
 		}
-	})
+	}
 }
 
-func inputTypes() []string {
-	return []string{
-		string(formats.TypeString), string(formats.TypeInteger), string(formats.TypeNumber), string(formats.TypeBoolean),
-		string(formats.TypeArray), string(formats.TypeList), string(formats.TypeObject), string(formats.TypeAny),
-	}
+var inputTypes = []formats.InputType{
+	formats.TypeString, formats.TypeInteger, formats.TypeNumber, formats.TypeBoolean, formats.TypeArray, formats.TypeList,
+	formats.TypeObject, formats.TypeAny,
 }
 
 func isAny(n *md.Node) bool { return n.IsStr() && n.Value == string(formats.TypeAny) }
@@ -198,22 +189,22 @@ func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 		return nil
 	}
 	out := map[string]formats.Input{}
-	r.fields(n, "any, or a map from name to {type, required}", func(name, value *md.Node) {
+	for name, value := range r.Entries(n, "any, or a map from name to {type, required}") {
 		in := formats.Input{Type: formats.TypeAny}
-		r.fields(value, "{type, required, document}", func(key, value *md.Node) {
+		for key, value := range r.Entries(value, "{type, required, document}") {
 			switch key.Value {
 			case "type":
-				in.Type = formats.InputType(r.word(value, "type", inputTypes()))
+				in.Type = word(r, value, "type", inputTypes)
 			case "required":
 				in.Required = r.boolean(value)
 			case "document":
-				in.Document = r.word(value, "profile", formats.Profiles())
+				in.Document = word(r, value, "profile", formats.Profiles())
 			default:
-				r.unknown(codeUnknownKey, of(key), "key of an input", key.Value, []string{"type", "required", "document"})
+				r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of an input %q", Keys: []string{"type", "required", "document"}})
 			}
-		})
+		}
 		out[name.Value] = in
-	})
+	}
 	return out
 }
 
@@ -222,46 +213,37 @@ func (r *reader) timeout(n *md.Node) formats.Timeout {
 		return formats.Timeout{Total: r.duration(n)}
 	}
 	var t formats.Timeout
-	r.fields(n, "", func(key, value *md.Node) {
+	for key, value := range r.Entries(n, "") {
 		switch key.Value {
 		case "total":
 			t.Total = r.duration(value)
 		case "idle":
 			t.Idle = r.duration(value)
 		default:
-			r.unknown(codeUnknownKey, of(key), "key of timeout", key.Value, []string{"total", "idle"})
+			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of timeout %q", Keys: []string{"total", "idle"}})
 		}
-	})
+	}
 	return t
 }
 
 func (r *reader) limits(l *Limits, n *md.Node) {
 	whole := func(n *md.Node) int {
-		i, ok := n.Any().(int)
-		if !ok || i <= 0 {
-			r.wrong(n, "a whole number above 0")
-			return 0
-		}
-		return i
+		i, _ := strict.As(&r.Decoder, n, "a whole number above 0", strict.Positive)
+		return max(i, 0)
 	}
-	r.fields(n, "a map of tokens, cost, turns", func(key, value *md.Node) {
+	for key, value := range r.Entries(n, "a map of tokens, cost, turns") {
 		switch key.Value {
 		case "tokens":
 			l.Tokens = whole(value)
 		case "turns":
 			l.Turns = whole(value)
 		case "cost":
-			switch v := value.Any().(type) {
-			case int:
-				l.Cost = float64(v)
-			case float64:
-				l.Cost = v
-			}
-			if l.Cost <= 0 {
-				r.wrong(value, "a number above 0")
-			}
+			l.Cost, _ = strict.As(&r.Decoder, value, "a number above 0", func(n *md.Node) (float64, bool) {
+				v, ok := strict.Number(n)
+				return v, ok && v > 0
+			})
 		default:
-			r.unknown(codeUnknownKey, of(key), "limit", key.Value, []string{"tokens", "cost", "turns"})
+			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown limit %q", Keys: []string{"tokens", "cost", "turns"}})
 		}
-	})
+	}
 }

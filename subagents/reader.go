@@ -8,7 +8,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/md"
-	"tercet/internal/nearest"
+	"tercet/internal/strict"
 )
 
 const (
@@ -19,89 +19,88 @@ const (
 	maxDescription = 120
 )
 
-// reader collects what is wrong while a subagent file is read. A method that returns a value returns its zero value with
-// every diagnostic it adds.
+// reader reads the maps of a subagent file and collects what is wrong with it. A method that returns a value returns its
+// zero value with every diagnostic it adds.
 type reader struct {
+	strict.Decoder
 	file  string
-	steps []span // of the sections that hold steps
+	steps []*md.Node // places of the sections that hold steps
 	list  []formats.Diagnostic
 }
 
-type span struct{ start, end formats.Pos }
+func newReader(file string) *reader {
+	r := &reader{file: file}
+	r.Decoder = strict.Decoder{Report: r.report, Value: codeValue, Key: codeUnknownKey, All: "one of ", Got: describe}
+	return r
+}
 
-func at(p md.Pos) formats.Pos { return formats.Pos{Line: p.Line, Col: p.Col} }
-
-func of(n *md.Node) span { return span{at(n.Pos), at(n.End)} }
-
-func (r *reader) add(code string, where span, msg, help string) {
+func (r *reader) report(f strict.Finding) {
 	severity := formats.SeverityError
-	if strings.HasPrefix(code, "W") {
+	if strings.HasPrefix(f.Code, "W") {
 		severity = formats.SeverityWarning
 	}
 	r.list = append(r.list, formats.Diagnostic{
-		Code: code, Severity: severity, File: r.file, Pos: where.start, End: where.end, Message: msg, Help: help,
+		Code: f.Code, Severity: severity, File: r.file, Pos: f.Pos, End: f.End, Message: f.Message, Help: f.Help,
 	})
 }
 
-// unknown reports a word outside a set, with the nearest word of it or the whole set as advice.
-func (r *reader) unknown(code string, where span, what, got string, set []string) {
-	help := nearest.Help(got, set)
-	if help == "" {
-		help = "one of " + strings.Join(set, ", ")
-	}
-	r.add(code, where, fmt.Sprintf("unknown %s %q", what, got), help)
-}
+// place stands for a piece of the body in a finding.
+func place(at, end md.Pos, text string) *md.Node { return &md.Node{Pos: at, End: end, Value: text} }
 
-func (r *reader) wrong(n *md.Node, want string) {
-	got := n.Kind.String()
+func describe(n *md.Node) string {
 	switch {
 	case n.Absent():
-		got = "nothing"
-	case n.Kind == md.Scalar && n.Type == md.Str:
-		got = fmt.Sprintf("%q", n.Value)
+		return "nothing"
+	case n.IsStr():
+		return fmt.Sprintf("%q", n.Value)
 	case n.Kind == md.Scalar:
-		got = n.Type.String() + " " + n.Value
+		return n.Type.String() + " " + n.Value
 	}
-	r.add(codeValue, of(n), "expected "+want+", got "+got, "")
+	return n.Kind.String()
 }
 
 // text reads a string that is not empty and has one line.
 func (r *reader) text(n *md.Node, want string) string {
 	if !n.IsStr() || strings.TrimSpace(n.Value) == "" || strings.ContainsAny(strings.TrimRight(n.Value, "\n"), "\n\r") {
-		r.wrong(n, want)
+		r.Wrong(n, want, "")
 		return ""
 	}
 	return strings.TrimSpace(n.Value)
 }
 
 // word reads a string that is one of a set.
-func (r *reader) word(n *md.Node, what string, set []string) string {
-	if !n.IsStr() || n.Value == "" {
-		r.wrong(n, what)
-		return ""
+func word[T ~string](r *reader, n *md.Node, what string, set []T) T {
+	words := texts(set)
+	switch {
+	case !n.IsStr() || n.Value == "":
+		r.Wrong(n, what, "")
+	case !slices.Contains(words, n.Value):
+		r.Unknown(codeValue, n, strict.Form{Unknown: "unknown " + what + " %q", Keys: words})
+	default:
+		return T(n.Value)
 	}
-	if !slices.Contains(set, n.Value) {
-		r.unknown(codeValue, of(n), what, n.Value, set)
-		return ""
+	return ""
+}
+
+func texts[T ~string](set []T) []string {
+	out := make([]string, len(set))
+	for i, one := range set {
+		out[i] = string(one)
 	}
-	return n.Value
+	return out
 }
 
 // each calls f for every element of a list; a scalar stands for a list of one. It reports elements that stand twice.
 func (r *reader) each(n *md.Node, what string, f func(*md.Node)) {
-	items := n.Items
-	switch {
-	case n.Kind == md.Map, n.Absent():
-		r.wrong(n, "a list of "+what)
+	if n.Absent() {
+		r.Wrong(n, "a list of "+what, "")
 		return
-	case n.Kind == md.Scalar:
-		items = []*md.Node{n}
 	}
 	seen := map[string]bool{}
-	for _, item := range items {
+	for _, item := range r.Items(n, "a list of "+what) {
 		if item.Kind == md.Scalar {
 			if seen[item.Value] {
-				r.add(codeTwice, of(item), fmt.Sprintf("%q stands twice", item.Value), "remove one")
+				r.Refuse(codeTwice, item, "remove one", fmt.Sprintf("%q stands twice", item.Value))
 				continue
 			}
 			seen[item.Value] = true
@@ -110,30 +109,14 @@ func (r *reader) each(n *md.Node, what string, f func(*md.Node)) {
 	}
 }
 
-// fields calls f for every entry of a map, in order.
-func (r *reader) fields(n *md.Node, want string, f func(key, value *md.Node)) {
-	if n.Kind != md.Map {
-		r.wrong(n, want)
-		return
-	}
-	for _, e := range n.Entries {
-		f(e.Key, e.Value)
-	}
-}
-
 func (r *reader) boolean(n *md.Node) bool {
-	v, ok := n.Any().(bool)
-	if !ok {
-		r.wrong(n, "true or false")
-	}
+	v, _ := strict.As(&r.Decoder, n, "true or false", strict.Bool)
 	return v
 }
 
-// duration reads a time such as 30m or 1h30m.
 func (r *reader) duration(n *md.Node) time.Duration {
-	d, err := time.ParseDuration(n.Value)
-	if n.Kind != md.Scalar || err != nil || d <= 0 {
-		r.wrong(n, "a duration such as 30m or 2h")
+	d, ok := strict.As(&r.Decoder, n, "a duration such as 30m or 2h", strict.Duration)
+	if !ok {
 		return 0
 	}
 	return d
@@ -152,7 +135,7 @@ func (r *reader) names(n *md.Node, what string) []string {
 
 func (r *reader) name(n *md.Node, what string) string {
 	if !n.IsStr() || !validName(n.Value) {
-		r.wrong(n, what+" of small letters, digits and -")
+		r.Wrong(n, what+" of small letters, digits and -", "")
 		return ""
 	}
 	return n.Value

@@ -6,6 +6,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/md"
+	"tercet/internal/strict"
 )
 
 // returns reads the contract.
@@ -14,10 +15,10 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 		return
 	}
 	info := &def.Info
-	r.fields(n, "any, or a map of form, statuses, artifacts, fields, status, issues", func(key, value *md.Node) {
+	for key, value := range r.Entries(n, "any, or a map of form, statuses, artifacts, fields, status, issues") {
 		switch key.Value {
 		case "form":
-			info.AgentResult = r.word(value, "form", []string{"json", "agent_result"}) == "agent_result"
+			info.AgentResult = word(r, value, "form", []string{"json", "agent_result"}) == "agent_result"
 		case "statuses":
 			info.Statuses = r.statuses(value)
 		case "artifacts":
@@ -29,25 +30,20 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 		case "issues":
 			info.IssuesQuery, def.IssuesPos = r.query(value)
 		default:
-			r.unknown(codeUnknownKey, of(key), "key of returns", key.Value,
-				[]string{"form", "statuses", "artifacts", "fields", "status", "issues"})
+			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of returns %q", Keys: []string{"form", "statuses", "artifacts", "fields", "status", "issues"}})
 		}
-	})
+	}
 }
 
 func (r *reader) statuses(n *md.Node) []formats.Outcome {
-	set := make([]string, 0, len(formats.Outcomes()))
-	for _, o := range formats.Outcomes() {
-		set = append(set, o.String())
-	}
 	out := []formats.Outcome{}
 	r.each(n, "statuses", func(item *md.Node) {
-		if word := r.word(item, "status", set); word != "" {
-			out = append(out, formats.Outcome(word))
+		if status := word(r, item, "status", formats.Outcomes()); status != "" {
+			out = append(out, status)
 		}
 	})
 	if n.Kind == md.List && len(n.Items) == 0 {
-		r.add(codeContract, of(n), "statuses is empty", "name at least completed and failed")
+		r.Refuse(codeContract, n, "name at least completed and failed", "statuses is empty")
 	}
 	return out
 }
@@ -61,30 +57,30 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec, o
 		return true, nil, nil
 	}
 	if n.Kind != md.List {
-		r.wrong(n, "none or a list of {type, name, document, optional}")
+		r.Wrong(n, "none or a list of {type, name, document, optional}", "")
 		return false, nil, nil
 	}
 	if len(n.Items) == 0 {
-		r.add(codeContract, of(n), "artifacts is empty", "write artifacts: none")
+		r.Refuse(codeContract, n, "write artifacts: none", "artifacts is empty")
 	}
 	for _, item := range n.Items {
 		spec, may := formats.ArtifactSpec{}, false
-		r.fields(item, "{type, name, document, optional}", func(key, value *md.Node) {
+		for key, value := range r.Entries(item, "{type, name, document, optional}") {
 			switch key.Value {
 			case "type":
-				spec.Type = formats.ArtifactType(r.word(value, "artifact type", artifactTypes()))
+				spec.Type = word(r, value, "artifact type", formats.ArtifactTypes())
 			case "name":
 				spec.Name = r.text(value, "a file name")
 			case "document":
-				spec.Document = r.word(value, "profile", formats.Profiles())
+				spec.Document = word(r, value, "profile", formats.Profiles())
 			case "optional":
 				may = r.boolean(value)
 			default:
-				r.unknown(codeUnknownKey, of(key), "key of an artifact", key.Value, []string{"type", "name", "document", "optional"})
+				r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of an artifact %q", Keys: []string{"type", "name", "document", "optional"}})
 			}
-		})
+		}
 		if item.Kind == md.Map && item.Get("type") == nil {
-			r.add(codeMissing, of(item), "missing key type of an artifact", "one of "+strings.Join(artifactTypes(), ", "))
+			r.Refuse(codeMissing, item, "one of "+strings.Join(texts(formats.ArtifactTypes()), ", "), "missing key type of an artifact")
 		}
 		all = append(all, spec)
 		if may {
@@ -94,38 +90,31 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec, o
 	return false, all, optional
 }
 
-func artifactTypes() []string {
-	return []string{
-		string(formats.ArtifactReport), string(formats.ArtifactPlan), string(formats.ArtifactImplementation),
-		string(formats.ArtifactSummary), string(formats.ArtifactReview), string(formats.ArtifactDocumentation),
-	}
-}
-
 // returned reads the types of the fields; a name that ends in ? is optional.
 func (r *reader) returned(n *md.Node) map[string]formats.Field {
 	if isAny(n) {
 		return nil
 	}
 	out := map[string]formats.Field{}
-	r.fields(n, "any, or a map from name to type", func(key, value *md.Node) {
+	for key, value := range r.Entries(n, "any, or a map from name to type") {
 		name, optional := strings.CutSuffix(key.Value, "?")
 		if name == "" {
-			r.add(codeValue, of(key), "expected the name of a field, got nothing", "")
-			return
+			r.Refuse(codeValue, key, "", "expected the name of a field, got nothing")
+			continue
 		}
 		if _, twice := out[name]; twice {
-			r.add(codeTwice, of(key), fmt.Sprintf("field %q stands twice", name), "remove one")
-			return
+			r.Refuse(codeTwice, key, "remove one", fmt.Sprintf("field %q stands twice", name))
+			continue
 		}
-		out[name] = formats.Field{Type: formats.InputType(r.word(value, "type", inputTypes())), Optional: optional}
-	})
+		out[name] = formats.Field{Type: word(r, value, "type", inputTypes), Optional: optional}
+	}
 	return out
 }
 
 func (r *reader) query(n *md.Node) (string, formats.Pos) {
 	if !n.IsStr() || strings.TrimSpace(n.Value) == "" {
-		r.wrong(n, "a jq expression")
+		r.Wrong(n, "a jq expression", "")
 		return "", formats.Pos{}
 	}
-	return n.Value, at(n.ValuePos(0))
+	return n.Value, n.ValuePos(0)
 }
