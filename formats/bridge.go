@@ -17,25 +17,23 @@ type statusRow struct {
 	code    Code // of the error of a failed return
 }
 
-func statusRows() []statusRow {
-	return []statusRow{
-		{word: "success", status: StatusCompleted},
-		{word: "skipped", status: StatusCompleted, said: OutcomeSkipped},
-		{word: "approved", status: StatusCompleted, verdict: VerdictApproved},
-		{word: "conditional", status: StatusCompleted, verdict: VerdictConditional},
-		{word: "rejected", status: StatusCompleted, verdict: VerdictRejected},
-		{word: "partial", status: StatusPartial},
-		{word: "suspended", status: StatusPartial, said: OutcomeSuspended},
-		// The work was done, and the answer is no.
-		{word: "failure", status: StatusFailed, said: OutcomeRejected, code: CodeValidationFailed},
-		{word: "error", status: StatusFailed, code: CodeTransient},
-		{word: "blocked", status: StatusBlocked},
-	}
+var statusRows = []statusRow{
+	{word: "success", status: StatusCompleted},
+	{word: "skipped", status: StatusCompleted, said: OutcomeSkipped},
+	{word: "approved", status: StatusCompleted, verdict: VerdictApproved},
+	{word: "conditional", status: StatusCompleted, verdict: VerdictConditional},
+	{word: "rejected", status: StatusCompleted, verdict: VerdictRejected},
+	{word: "partial", status: StatusPartial},
+	{word: "suspended", status: StatusPartial, said: OutcomeSuspended},
+	// The work was done, and the answer is no.
+	{word: "failure", status: StatusFailed, said: OutcomeRejected, code: CodeValidationFailed},
+	{word: "error", status: StatusFailed, code: CodeTransient},
+	{word: "blocked", status: StatusBlocked},
 }
 
 func statusRowOf(word string) (statusRow, bool) {
 	word = strings.ToLower(strings.TrimSpace(word))
-	for _, row := range statusRows() {
+	for _, row := range statusRows {
 		if row.word == word {
 			return row, true
 		}
@@ -45,7 +43,7 @@ func statusRowOf(word string) (statusRow, bool) {
 
 func resultWords() []string {
 	var out []string
-	for _, row := range statusRows() {
+	for _, row := range statusRows {
 		out = append(out, row.word)
 	}
 	return out

@@ -63,14 +63,12 @@ func (p *returnParser) identity(m jsonx.Member) {
 // other.
 func (p *returnParser) spelt(m jsonx.Member) {
 	lower := strings.ToLower(m.Key)
-	if lower != m.Key && slices.Contains(returnMembers(), lower) {
+	if lower != m.Key && slices.Contains(returnMembers, lower) {
 		p.add(codeReturnMember, m.Value, "write "+quoted(lower), fmt.Sprintf("expected member %q, got %q", lower, m.Key))
 	}
 }
 
-func returnMembers() []string {
-	return []string{
-		"schema", "status", "verdict", "summary", "text", "artifacts", "issues", "errors", "warnings", "fields", "blocked_reason",
-		"blocked_target", "next_steps", "metadata", "class", "agent", "nonce", "session_id", "delegation_depth", "task_number",
-	}
+var returnMembers = []string{
+	"schema", "status", "verdict", "summary", "text", "artifacts", "issues", "errors", "warnings", "fields", "blocked_reason",
+	"blocked_target", "next_steps", "metadata", "class", "agent", "nonce", "session_id", "delegation_depth", "task_number",
 }

@@ -2,7 +2,6 @@ package formats
 
 import (
 	"errors"
-	"slices"
 )
 
 // Code names a failure in returns, messages and errors.json.
@@ -58,10 +57,7 @@ func Codes() []Code {
 
 // ParseCode reads a code word; a word outside the table is a *ValueError.
 func ParseCode(word string) (Code, error) {
-	if c := Code(word); slices.Contains(Codes(), c) {
-		return c, nil
-	}
-	return "", &ValueError{What: "error code", Got: word}
+	return oneOfSet("error code", word, Codes())
 }
 
 // String is the word as it stands in returns.
@@ -72,9 +68,6 @@ type Coded interface {
 	error
 	ErrorCode() Code
 }
-
-// Helpful is implemented by errors that know what to do next.
-type Helpful interface{ Help() string }
 
 // CodeOf gives the code of the first error in the chain that has one, UNKNOWN_ERROR otherwise.
 func CodeOf(err error) Code {
@@ -91,7 +84,7 @@ func HelpOf(err error) string {
 	}
 	if h, ok := errors.AsType[interface {
 		error
-		Helpful
+		Help() string
 	}](err); ok {
 		return h.Help()
 	}
@@ -112,23 +105,16 @@ const (
 	ClassCancelled     Class = "cancelled"
 )
 
+var classOfCode = map[Code]Class{
+	CodeTimeout: ClassTimeout, CodeTransient: ClassTransient, CodeDenied: ClassPermission, CodeUntrusted: ClassPermission,
+	CodeToolUnavailable: ClassUnavailable, CodeAuth: ClassUnavailable, CodeInvalidReturn: ClassInvalidReturn,
+	CodeCancelled: ClassCancelled,
+}
+
 // ClassOf gives the class that the first error of a failed return implies.
 func ClassOf(e ReturnError) Class {
-	byCode := []struct {
-		class Class
-		codes []Code
-	}{
-		{ClassTimeout, []Code{CodeTimeout}},
-		{ClassTransient, []Code{CodeTransient}},
-		{ClassPermission, []Code{CodeDenied, CodeUntrusted}},
-		{ClassUnavailable, []Code{CodeToolUnavailable, CodeAuth}},
-		{ClassInvalidReturn, []Code{CodeInvalidReturn}},
-		{ClassCancelled, []Code{CodeCancelled}},
-	}
-	for _, row := range byCode {
-		if slices.Contains(row.codes, e.Code) {
-			return row.class
-		}
+	if class, ok := classOfCode[e.Code]; ok {
+		return class
 	}
 	switch e.Type {
 	case ErrorPermission:

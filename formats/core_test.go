@@ -141,8 +141,8 @@ func TestExits(t *testing.T) {
 			}
 		}
 		b.WriteByte('\n')
-		if got := formats.ExitName(e.Number); got != e.Name || e.Meaning == "" {
-			t.Errorf("ExitName(%d) = %q, want %q with a meaning", e.Number, got, e.Name)
+		if e.Name == "" || e.Meaning == "" {
+			t.Errorf("exit %d has name %q and meaning %q, want both", e.Number, e.Name, e.Meaning)
 		}
 	}
 	if diff := cmp.Diff(exits, b.String()); diff != "" {
@@ -346,9 +346,6 @@ func TestRoles(t *testing.T) {
 		if after != "" && formats.ArtifactFor(after) != r.Artifact() {
 			t.Errorf("%s makes %q, want the artifact of %s", r, r.Artifact(), after)
 		}
-	}
-	if _, err := formats.ParseRole("coder"); err == nil {
-		t.Error("ParseRole(coder) = nil, want an error")
 	}
 }
 

@@ -1,6 +1,9 @@
 package formats
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // ValueError reports a word that is not in a closed set, such as an unknown task status.
 type ValueError struct {
@@ -16,6 +19,22 @@ func (e *ValueError) Error() string {
 
 // ErrorCode is USAGE.
 func (e *ValueError) ErrorCode() Code { return CodeUsage }
+
+// oneOfSet reads a word of a closed set; another one is a *ValueError.
+func oneOfSet[T ~string](what, word string, set []T) (T, error) {
+	if slices.Contains(set, T(word)) {
+		return T(word), nil
+	}
+	return "", &ValueError{What: what, Got: word, Want: wordsOf(set)}
+}
+
+func wordsOf[T ~string](set []T) []string {
+	out := make([]string, len(set))
+	for i, one := range set {
+		out[i] = string(one)
+	}
+	return out
+}
 
 // GateOpenError reports a gate that nobody could answer: no terminal, no --yes, no auto label.
 type GateOpenError struct {

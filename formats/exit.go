@@ -64,13 +64,3 @@ func ExitCode(r Return) int {
 	}
 	return 1
 }
-
-// ExitName is the name of an exit number, for --json errors; empty for numbers outside the table.
-func ExitName(number int) string {
-	for _, e := range Exits() {
-		if e.Number == number {
-			return e.Name
-		}
-	}
-	return ""
-}

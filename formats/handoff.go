@@ -6,41 +6,6 @@ import (
 	"strings"
 )
 
-// The profiles of handoff documents: what one flow leaves for the next one.
-const (
-	ProfileAutoApprove  = "auto-approve"
-	ProfileDiscovery    = "discovery"
-	ProfileDelivery     = "delivery"
-	ProfileOperations   = "operations"
-	ProfileMaintenance  = "maintenance"
-	ProfileDoc          = "doc"
-	ProfileArchitecture = "architecture"
-)
-
-// handoffs are the profiles whose documents are read as fields, with the name of their file; one without a name may have
-// any, and may be empty.
-func handoffs() []profile {
-	return []profile{
-		{name: ProfileAutoApprove, handoff: true},
-		{name: ProfileDiscovery, handoff: true, file: "DISCOVERY_RESULT.md"},
-		{name: ProfileDelivery, handoff: true, file: "DELIVERY_RESULT.md"},
-		{name: ProfileOperations, handoff: true, file: "OPERATIONS_RESULT.md"},
-		{name: ProfileMaintenance, handoff: true, file: "MAINTENANCE_RESULT.md"},
-		{name: ProfileDoc, handoff: true, file: "DOC_FLOW_RESULT.md"},
-		{name: ProfileArchitecture, handoff: true, file: "ARCHITECTURE.md"},
-	}
-}
-
-// HandoffFile is the name of the file that holds a handoff document of the profile; empty for other profiles.
-func HandoffFile(name string) string {
-	for _, p := range handoffs() {
-		if p.name == name {
-			return p.file
-		}
-	}
-	return ""
-}
-
 // handoff reads `key: value` lines, also as bullets, outside of code fences. Keys become lower case with '_'; true, false
 // and numbers keep their type, so that `"0" > 0` is not true by accident.
 func (d *Document) handoff(f *findings, p profile, src []byte) {

@@ -3,6 +3,7 @@ package formats
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -216,7 +217,7 @@ func (p *returnParser) status(v *jsonx.Value) {
 	}
 	switch {
 	case r.Status == "":
-		p.add(codeReturnMember, v, oneOf(canon, statusWords()), fmt.Sprintf("expected status %s, got %q", strings.Join(statusWords(), ", "), word))
+		p.add(codeReturnMember, v, oneOf(canon, statusWords), fmt.Sprintf("expected status %s, got %q", strings.Join(statusWords, ", "), word))
 	case string(r.Status) != word:
 		p.repaired(v, "status %q is read as %s", word, r.Status)
 	}
@@ -246,7 +247,7 @@ func (p *returnParser) verdict(v *jsonx.Value) {
 	got := verdictWord(strings.ToLower(strings.TrimSpace(word)))
 	switch {
 	case got == "":
-		p.add(codeReturnMember, v, oneOf(word, verdictWords()), fmt.Sprintf("expected verdict %s, got %q", strings.Join(verdictWords(), ", "), word))
+		p.add(codeReturnMember, v, oneOf(word, verdictWords), fmt.Sprintf("expected verdict %s, got %q", strings.Join(verdictWords, ", "), word))
 		return
 	case string(got) != word:
 		p.repaired(v, "verdict %q is read as %s", word, got)
@@ -254,13 +255,10 @@ func (p *returnParser) verdict(v *jsonx.Value) {
 	p.ret.Verdict = got
 }
 
-func statusWords() []string {
-	return []string{string(StatusCompleted), string(StatusPartial), string(StatusFailed), string(StatusBlocked)}
-}
-
-func verdictWords() []string {
-	return []string{string(VerdictApproved), string(VerdictConditional), string(VerdictRejected)}
-}
+var (
+	statusWords  = []string{string(StatusCompleted), string(StatusPartial), string(StatusFailed), string(StatusBlocked)}
+	verdictWords = []string{string(VerdictApproved), string(VerdictConditional), string(VerdictRejected)}
+)
 
 // oneOf is the advice for a word outside a set.
 func oneOf(word string, set []string) string {
@@ -393,12 +391,7 @@ func (p *returnParser) members(v *jsonx.Value, what string, read map[string]func
 			f(m.Value)
 			continue
 		}
-		names := make([]string, 0, len(read))
-		for name := range read {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		if near := nearest.Names(m.Key, names); len(near) > 0 {
+		if near := nearest.Names(m.Key, slices.Sorted(maps.Keys(read))); len(near) > 0 {
 			p.repaired(m.Value, "%s has the unknown member %q, which was dropped: was %q meant", what, m.Key, near[0])
 		} else {
 			p.repaired(m.Value, "%s has the unknown member %q, which was dropped", what, m.Key)

@@ -19,9 +19,7 @@ const (
 	labelAcceptance   = "Acceptance" // another word for Verification
 )
 
-func labels() []string {
-	return []string{labelGoal, labelTasks, labelCommands, labelTiming, labelDependsOn, labelVerification, labelAcceptance}
-}
+var labels = []string{labelGoal, labelTasks, labelCommands, labelTiming, labelDependsOn, labelVerification, labelAcceptance}
 
 // phases reads the phase list out of its section.
 func (r *reader) phases(section md.Section) {
@@ -179,7 +177,7 @@ func (r *phaseReader) read(blocks []md.Block) {
 
 // under changes the label that the following blocks belong to.
 func (r *phaseReader) under(label string) {
-	name, known := canonical(label, labels())
+	name, known := canonical(label, labels)
 	if name == labelAcceptance {
 		name = labelVerification
 	}
@@ -192,7 +190,7 @@ func (r *phaseReader) lines(b *md.Block) {
 	for i, line := range strings.Split(b.Raw, "\n") {
 		line = strings.TrimSpace(line)
 		label, value, ok := splitLabel(line)
-		_, known := canonical(label, labels())
+		_, known := canonical(label, labels)
 		bold := strings.HasPrefix(line, "**") || strings.HasPrefix(line, "__")
 		switch {
 		case ok && (known || bold && value == "" && strings.HasSuffix(strings.TrimRight(line, "*_ "), ":")):

@@ -28,14 +28,7 @@ func PhaseStatuses() []PhaseStatus {
 
 // ParsePhaseStatus reads a status word; a word outside the set is a *ValueError.
 func ParsePhaseStatus(word string) (PhaseStatus, error) {
-	if s := PhaseStatus(word); slices.Contains(PhaseStatuses(), s) {
-		return s, nil
-	}
-	want := make([]string, 0, len(PhaseStatuses()))
-	for _, s := range PhaseStatuses() {
-		want = append(want, string(s))
-	}
-	return "", &ValueError{What: "phase status", Got: word, Want: want}
+	return oneOfSet("phase status", word, PhaseStatuses())
 }
 
 // String is the word as it stands in commands.

@@ -13,10 +13,21 @@ const (
 	ProfileErrors       = "errors"
 )
 
-// profile says what a document of one kind has to have. A kind that declares typed fields or another source than
-// markdown gets a further member here.
+// The profiles of handoff documents: what one flow leaves for the next one, read as fields.
+const (
+	ProfileAutoApprove  = "auto-approve"
+	ProfileDiscovery    = "discovery"
+	ProfileDelivery     = "delivery"
+	ProfileOperations   = "operations"
+	ProfileMaintenance  = "maintenance"
+	ProfileDoc          = "doc"
+	ProfileArchitecture = "architecture"
+)
+
+// profile says what a document of one kind has to have.
 type profile struct {
 	name     string
+	label    string   // stands before the title of a document that is rendered
 	fields   []string // metadata bullets, each required and not empty
 	sections []string // level-2 sections, each required and not empty
 	phases   string   // the section that holds the phases; empty: none
@@ -24,78 +35,79 @@ type profile struct {
 	titled   bool     // a heading of level 1 is required, not only advised
 	records  bool     // errors.json instead of markdown
 	handoff  bool     // fields instead of sections
-	file     string   // name of the file of a handoff; empty: any
+	file     string   // name of the file of a handoff; empty: any, and the document may be empty
 }
 
 // profiles is the one table of them.
-func profiles() []profile {
-	return append([]profile{
-		{
-			name: ProfilePlan,
-			fields: []string{
-				"Task", "Status", "Effort", "Priority", "Dependencies", "Research Inputs", "Artifacts", "Standards", "Type",
-			},
-			sections: []string{
-				"Overview", "Goals & Non-Goals", "Risks & Mitigations", sectionPhases, "Testing & Validation",
-				"Artifacts & Outputs", "Rollback/Contingency",
-			},
-			phases: sectionPhases, strict: true,
+var profiles = []profile{
+	{
+		name: ProfilePlan, label: "Implementation Plan: ",
+		fields: []string{
+			"Task", "Status", "Effort", "Priority", "Dependencies", "Research Inputs", "Artifacts", "Standards", "Type",
 		},
-		{
-			name: ProfileReport,
-			fields: []string{
-				"Task", "Started", "Completed", "Effort", "Priority", "Dependencies", "Sources/Inputs", "Artifacts", "Standards",
-			},
-			sections: []string{"Executive Summary", "Context & Scope", "Findings", "Decisions", "Recommendations", "Appendix"},
+		sections: []string{
+			"Overview", "Goals & Non-Goals", "Risks & Mitigations", sectionPhases, "Testing & Validation",
+			"Artifacts & Outputs", "Rollback/Contingency",
 		},
-		{name: ProfileSummary, sections: []string{"Overview", "What Changed", "Decisions", "Impacts", "Follow-ups", "References"}},
-		{name: ProfileReview, sections: []string{"Scope", "Checks", "Findings", "Verdict"}},
-		{
-			name:     ProfilePlanShort,
-			sections: []string{"Overview", "Phases", "Dependencies", "Risks and Mitigations", "Success Criteria"},
-			phases:   "Phases",
+		phases: sectionPhases, strict: true,
+	},
+	{
+		name: ProfileReport, label: "Research Report: ",
+		fields: []string{
+			"Task", "Started", "Completed", "Effort", "Priority", "Dependencies", "Sources/Inputs", "Artifacts", "Standards",
 		},
-		{name: ProfileReportShort, sections: []string{"Summary", "Findings", "Recommendations", "References", "Next Steps"}},
-		{name: ProfileSummaryShort, sections: []string{"Changes Made", "Files Modified", "Verification", "Notes"}},
-		{name: ProfileTask, titled: true},
-		{name: ProfileErrors, records: true},
-	}, handoffs()...)
+		sections: []string{"Executive Summary", "Context & Scope", "Findings", "Decisions", "Recommendations", "Appendix"},
+	},
+	{
+		name: ProfileSummary, label: "Implementation Summary: ",
+		sections: []string{"Overview", "What Changed", "Decisions", "Impacts", "Follow-ups", "References"},
+	},
+	{name: ProfileReview, label: "Review: ", sections: []string{"Scope", "Checks", "Findings", "Verdict"}},
+	{
+		name: ProfilePlanShort, phases: "Phases",
+		sections: []string{"Overview", "Phases", "Dependencies", "Risks and Mitigations", "Success Criteria"},
+	},
+	{name: ProfileReportShort, sections: []string{"Summary", "Findings", "Recommendations", "References", "Next Steps"}},
+	{name: ProfileSummaryShort, sections: []string{"Changes Made", "Files Modified", "Verification", "Notes"}},
+	{name: ProfileTask, titled: true},
+	{name: ProfileErrors, records: true},
+	{name: ProfileAutoApprove, handoff: true},
+	{name: ProfileDiscovery, handoff: true, file: "DISCOVERY_RESULT.md"},
+	{name: ProfileDelivery, handoff: true, file: "DELIVERY_RESULT.md"},
+	{name: ProfileOperations, handoff: true, file: "OPERATIONS_RESULT.md"},
+	{name: ProfileMaintenance, handoff: true, file: "MAINTENANCE_RESULT.md"},
+	{name: ProfileDoc, handoff: true, file: "DOC_FLOW_RESULT.md"},
+	{name: ProfileArchitecture, handoff: true, file: "ARCHITECTURE.md"},
 }
 
 const sectionPhases = "Implementation Phases"
 
-// IsProfile tells whether a name is one of Profiles, without making the table.
+// IsProfile tells whether a name is one of Profiles.
 func IsProfile(name string) bool {
-	switch name {
-	case ProfilePlan, ProfileReport, ProfileSummary, ProfileReview, ProfilePlanShort, ProfileReportShort, ProfileSummaryShort, ProfileTask, ProfileErrors,
-		ProfileAutoApprove, ProfileDiscovery, ProfileDelivery, ProfileOperations, ProfileMaintenance, ProfileDoc, ProfileArchitecture:
-		return true
-	}
-	return false
+	_, ok := profileOf(name)
+	return ok
 }
 
 // Profiles lists the names of the profiles that ParseDocument knows.
 func Profiles() []string {
 	var out []string
-	for _, p := range profiles() {
+	for _, p := range profiles {
 		out = append(out, p.name)
 	}
 	return out
 }
 
+// HandoffFile is the name of the file that holds a handoff document of the profile; empty for other profiles.
+func HandoffFile(name string) string {
+	p, _ := profileOf(name)
+	return p.file
+}
+
 func profileOf(name string) (profile, bool) {
-	for _, p := range profiles() {
+	for _, p := range profiles {
 		if p.name == name {
 			return p, true
 		}
 	}
 	return profile{}, false
-}
-
-// ProfileFor is the profile that documents of an artifact type have by default; empty for types without one.
-func ProfileFor(t ArtifactType) string {
-	if t.IsDocument() {
-		return string(t)
-	}
-	return ""
 }

@@ -64,16 +64,6 @@ func (f *AgentField) String() string {
 	return f.Text
 }
 
-// ParseRecord reads a text of "KEY: value" lines as they stand in a result block. It goes on over blank lines and stops at
-// the first line that is neither a field nor deeper.
-func ParseRecord(text []byte) []AgentField {
-	s := &scanner{findings: &findings{}}
-	s.split(string(text))
-	r := recordReader{scanner: s, indent: -1, blanks: true}
-	fields, _ := r.read()
-	return fields
-}
-
 // SplitPair cuts a text at the first ": " whose left side has as many closing brackets as opening ones: "SPEC: a.md" is a
 // pair, "SPEC.md (last_updated: d)" is not.
 func SplitPair(text string) (key, value string, ok bool) {
@@ -104,7 +94,6 @@ type recordReader struct {
 	base   int    // indentation of the header
 	indent int    // of the fields, -1 before the first one
 	fence  string // the record ends where this fence is closed; empty: at a blank line
-	blanks bool   // blank lines never end it
 
 	fields []AgentField
 	elided bool
@@ -121,7 +110,7 @@ func (r *recordReader) read() ([]AgentField, bool) {
 			break
 		}
 		if strings.TrimSpace(line) == "" {
-			if r.fence == "" && !inList && !r.blanks {
+			if r.fence == "" && !inList {
 				break
 			}
 			r.at++
@@ -336,7 +325,7 @@ func (r *recordReader) next(wanted func(string) bool) string {
 		switch _, _, header := blockHeader(line); {
 		case text == "":
 			continue
-		case header || r.closed(line), n > r.at && r.fence == "" && !r.blanks && indentWidth(line) <= r.indent:
+		case header || r.closed(line), n > r.at && r.fence == "" && indentWidth(line) <= r.indent:
 			return ""
 		case strings.HasPrefix(text, "...") && indentWidth(line) >= r.indent:
 			r.elided = true

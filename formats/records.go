@@ -39,12 +39,12 @@ func parseRecords(f *findings, src []byte) []any {
 				f.add(codeRecord, at(e), "expected "+name+" as a text in every error", "")
 			}
 		}
-		if s, ok := e.Get("fix_status").Str(); ok && !slices.Contains(fixStatuses(), s) {
-			f.add(codeRecord, at(e.Get("fix_status")), "expected fix_status, got "+strconv.Quote(s), oneOf(s, fixStatuses()))
+		if s, ok := e.Get("fix_status").Str(); ok && !slices.Contains(fixStatuses, s) {
+			f.add(codeRecord, at(e.Get("fix_status")), "expected fix_status, got "+strconv.Quote(s), oneOf(s, fixStatuses))
 		}
 		out = append(out, plain(e))
 	}
 	return out
 }
 
-func fixStatuses() []string { return []string{"unfixed", "investigating", "fixed"} }
+var fixStatuses = []string{"unfixed", "investigating", "fixed"}

@@ -27,36 +27,23 @@ type PlanDraft struct {
 	Revision string // text that a revision adds; no section if empty
 }
 
-// ReportDraft is what a research report is rendered from, as PlanDraft.
-type ReportDraft struct {
-	Title, Task, Started, Completed, Effort, Priority, Dependencies, Sources, Artifacts, Standards string
-
-	Summary, Context, Findings, Decisions, Recommendations, Appendix string
-}
-
-// SummaryDraft is what an implementation summary is rendered from, as PlanDraft.
-type SummaryDraft struct {
-	Title string
-
-	Overview, Changed, Decisions, Impacts, FollowUps, References string
-}
-
-// ReviewDraft is what a review is rendered from, as PlanDraft.
-type ReviewDraft struct {
-	Title string
-
-	Scope, Checks, Findings, Verdict string
+// Draft is what a report, a summary or a review is rendered from: the texts of its metadata bullets and sections, by their
+// names in the profile. A text that is not there is written as "None.".
+type Draft struct {
+	Profile, Title string
+	Texts          map[string]string
 }
 
 // RenderPlan gives the document of a draft; it passes the profile plan.
 func RenderPlan(d PlanDraft) []byte {
 	w := &writer{}
-	w.title("Implementation Plan: ", d.Title)
+	plan, _ := profileOf(ProfilePlan)
+	w.title(plan.label, d.Title)
 	status := d.Status
 	if status == "" {
 		status = "[" + PhaseNotStarted.Mark() + "]"
 	}
-	w.fields(profilePlanFields(), d.Task, status, d.Effort, d.Priority, d.Dependencies, d.ResearchInputs, d.Artifacts, d.Standards, d.Type)
+	w.fields(plan.fields, d.Task, status, d.Effort, d.Priority, d.Dependencies, d.ResearchInputs, d.Artifacts, d.Standards, d.Type)
 	w.section("Overview", d.Overview)
 	w.heading("Goals & Non-Goals")
 	w.list("**Goals**:", d.Goals)
@@ -78,37 +65,22 @@ func RenderPlan(d PlanDraft) []byte {
 	return w.bytes()
 }
 
-// RenderReport gives the document of a draft; it passes the profile report.
-func RenderReport(d ReportDraft) []byte {
+// Render gives the document of a draft; it passes its profile.
+func (d Draft) Render() []byte {
 	w := &writer{}
-	p, _ := profileOf(ProfileReport)
-	w.title("Research Report: ", d.Title)
-	w.fields(p.fields, d.Task, d.Started, d.Completed, d.Effort, d.Priority, d.Dependencies, d.Sources, d.Artifacts, d.Standards)
-	w.all(p, d.Summary, d.Context, d.Findings, d.Decisions, d.Recommendations, d.Appendix)
+	p, _ := profileOf(d.Profile)
+	w.title(p.label, d.Title)
+	if p.fields != nil {
+		var values []string
+		for _, name := range p.fields {
+			values = append(values, d.Texts[name])
+		}
+		w.fields(p.fields, values...)
+	}
+	for _, name := range p.sections {
+		w.section(name, d.Texts[name])
+	}
 	return w.bytes()
-}
-
-// RenderSummary gives the document of a draft; it passes the profile summary.
-func RenderSummary(d SummaryDraft) []byte {
-	w := &writer{}
-	p, _ := profileOf(ProfileSummary)
-	w.title("Implementation Summary: ", d.Title)
-	w.all(p, d.Overview, d.Changed, d.Decisions, d.Impacts, d.FollowUps, d.References)
-	return w.bytes()
-}
-
-// RenderReview gives the document of a draft; it passes the profile review.
-func RenderReview(d ReviewDraft) []byte {
-	w := &writer{}
-	p, _ := profileOf(ProfileReview)
-	w.title("Review: ", d.Title)
-	w.all(p, d.Scope, d.Checks, d.Findings, d.Verdict)
-	return w.bytes()
-}
-
-func profilePlanFields() []string {
-	p, _ := profileOf(ProfilePlan)
-	return p.fields
 }
 
 // numbered gives phases whose numbers ascend from 1 or more.
@@ -167,12 +139,6 @@ func (w *writer) heading(name string) { w.block("## " + name) }
 func (w *writer) section(name, text string) {
 	w.heading(name)
 	w.block(embedded(text))
-}
-
-func (w *writer) all(p profile, texts ...string) {
-	for i, name := range p.sections {
-		w.section(name, texts[i])
-	}
 }
 
 func (w *writer) list(label string, items []string) {

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -199,19 +200,12 @@ const (
 
 // WithDefaults replaces zero fields by the documented defaults.
 func (l Limits) WithDefaults() Limits {
-	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
-	}
-	set(&l.Rollbacks, DefaultRollbacks)
-	set(&l.Retries, DefaultRetries)
-	set(&l.Visits, DefaultVisits)
-	set(&l.Steps, DefaultSteps)
-	set(&l.Elements, DefaultElements)
-	set(&l.Parallel, DefaultParallel)
-	if l.Duration == 0 {
-		l.Duration = DefaultRunDuration
-	}
+	l.Rollbacks = cmp.Or(l.Rollbacks, DefaultRollbacks)
+	l.Retries = cmp.Or(l.Retries, DefaultRetries)
+	l.Visits = cmp.Or(l.Visits, DefaultVisits)
+	l.Steps = cmp.Or(l.Steps, DefaultSteps)
+	l.Elements = cmp.Or(l.Elements, DefaultElements)
+	l.Parallel = cmp.Or(l.Parallel, DefaultParallel)
+	l.Duration = cmp.Or(l.Duration, DefaultRunDuration)
 	return l
 }

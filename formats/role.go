@@ -1,7 +1,5 @@
 package formats
 
-import "slices"
-
 // Role is the kind of work a subagent does; it implies the task statuses before and after, and the artifact.
 type Role string
 
@@ -18,18 +16,6 @@ const (
 // Roles lists every role.
 func Roles() []Role {
 	return []Role{RoleResearcher, RolePlanner, RoleImplementer, RoleReviewer, RoleWriter, RoleUtility}
-}
-
-// ParseRole reads a role word; a word outside the set is a *ValueError.
-func ParseRole(word string) (Role, error) {
-	if r := Role(word); slices.Contains(Roles(), r) {
-		return r, nil
-	}
-	want := make([]string, 0, len(Roles()))
-	for _, r := range Roles() {
-		want = append(want, string(r))
-	}
-	return "", &ValueError{What: "role", Got: word, Want: want}
 }
 
 // String is the word as it stands in a subagent file.

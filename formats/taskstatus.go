@@ -36,15 +36,7 @@ func (s TaskStatus) String() string { return string(s) }
 
 // ParseTaskStatus reads a status word; a word outside the set is a *ValueError.
 func ParseTaskStatus(word string) (TaskStatus, error) {
-	s := TaskStatus(word)
-	if !slices.Contains(TaskStatuses(), s) {
-		want := make([]string, 0, len(TaskStatuses()))
-		for _, one := range TaskStatuses() {
-			want = append(want, one.String())
-		}
-		return "", &ValueError{What: "task status", Got: word, Want: want}
-	}
-	return s, nil
+	return oneOfSet("task status", word, TaskStatuses())
 }
 
 // InProgress tells whether the status carries a lease: a process works on the task.

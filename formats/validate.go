@@ -42,8 +42,8 @@ func (v *validator) worked() bool {
 
 func (v *validator) status() {
 	r := v.ret
-	if !slices.Contains(statusWords(), string(r.Status)) {
-		v.add("expected status %s, got %q", strings.Join(statusWords(), ", "), r.Status)
+	if !slices.Contains(statusWords, string(r.Status)) {
+		v.add("expected status %s, got %q", strings.Join(statusWords, ", "), r.Status)
 		return
 	}
 	switch {
@@ -51,8 +51,8 @@ func (v *validator) status() {
 		if v.info.Role == RoleReviewer && v.worked() {
 			v.add("expected a verdict of a reviewer, got none")
 		}
-	case !slices.Contains(verdictWords(), string(r.Verdict)):
-		v.add("expected verdict %s, got %q", strings.Join(verdictWords(), ", "), r.Verdict)
+	case !slices.Contains(verdictWords, string(r.Verdict)):
+		v.add("expected verdict %s, got %q", strings.Join(verdictWords, ", "), r.Verdict)
 	case r.Status == StatusFailed || r.Status == StatusBlocked:
 		v.add("expected no verdict with status %s, got %s", r.Status, r.Verdict)
 	}
@@ -64,11 +64,7 @@ func (v *validator) status() {
 		return
 	}
 	if got := r.Outcome(); !slices.Contains(v.info.Statuses, got) {
-		words := make([]string, len(v.info.Statuses))
-		for i, s := range v.info.Statuses {
-			words[i] = string(s)
-		}
-		v.add("expected outcome %s as the contract says, got %s", strings.Join(words, ", "), got)
+		v.add("expected outcome %s as the contract says, got %s", strings.Join(wordsOf(v.info.Statuses), ", "), got)
 	}
 }
 
@@ -91,7 +87,7 @@ func (v *validator) texts() {
 func (v *validator) artifacts() {
 	for i, a := range v.ret.Artifacts {
 		if !slices.Contains(ArtifactTypes(), a.Type) {
-			v.add("expected the type of artifact %d to be one of %s, got %q", i+1, joinTypes(ArtifactTypes()), a.Type)
+			v.add("expected the type of artifact %d to be one of %s, got %q", i+1, strings.Join(wordsOf(ArtifactTypes()), ", "), a.Type)
 		}
 		if !fs.ValidPath(a.Path) || a.Path == "." || strings.ContainsAny(a.Path, "\x00\\\n") {
 			v.add("expected a relative slash-separated path for artifact %d, got %q", i+1, a.Path)
@@ -109,10 +105,8 @@ func (v *validator) artifacts() {
 		there := slices.ContainsFunc(v.ret.Artifacts, func(a Artifact) bool { return a.Type == want.Type })
 		if !there && !slices.Contains(missing, want.Type) {
 			missing = append(missing, want.Type)
+			v.add("expected an artifact of type %s as the contract says, got none", want.Type)
 		}
-	}
-	for _, t := range missing {
-		v.add("expected an artifact of type %s as the contract says, got none", t)
 	}
 }
 
@@ -121,14 +115,6 @@ func ArtifactTypes() []ArtifactType {
 	return []ArtifactType{
 		ArtifactReport, ArtifactPlan, ArtifactImplementation, ArtifactSummary, ArtifactReview, ArtifactDocumentation,
 	}
-}
-
-func joinTypes(types []ArtifactType) string {
-	words := make([]string, len(types))
-	for i, t := range types {
-		words[i] = string(t)
-	}
-	return strings.Join(words, ", ")
 }
 
 func (v *validator) errors() {
@@ -180,7 +166,7 @@ func (v *validator) fields() {
 				v.add("expected field %s (%s) as the contract says, got none", name, spec.Type)
 			}
 		case !spec.Type.Holds(value):
-			v.add("expected field %s to be of type %s, got %s", name, spec.Type, typeName(value))
+			v.add("expected field %s to be of type %s, got %s", name, spec.Type, TypeName(value))
 		}
 	}
 }
@@ -194,12 +180,12 @@ func (t InputType) Holds(value any) bool {
 	case TypeInteger:
 		return isInteger(value)
 	case TypeNumber:
-		return typeName(value) == "number"
+		return TypeName(value) == "number"
 	case TypeBoolean:
 		_, ok := value.(bool)
 		return ok
 	case TypeArray:
-		return typeName(value) == "array"
+		return TypeName(value) == "array"
 	case TypeList:
 		if _, ok := value.([]string); ok {
 			return true

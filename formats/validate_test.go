@@ -245,29 +245,19 @@ func TestPickResult(t *testing.T) {
 	}
 }
 
-func TestParseRecord(t *testing.T) {
-	t.Parallel()
-	fields := formats.ParseRecord([]byte("# no field\n"))
-	if len(fields) != 0 {
-		t.Errorf("ParseRecord(comment) = %v, want none", fields)
-	}
-	fields = formats.ParseRecord([]byte("auto_approve: true  # trusted\n\ngates:\n  - plan\n  - publish\n\nuntil: 2026-01-05\n"))
-	got := map[string]any{}
-	for i := range fields {
-		got[fields[i].Key] = fields[i].Value()
-	}
-	if diff := cmp.Diff(map[string]any{"auto_approve": "true", "gates": []any{"plan", "publish"}, "until": "2026-01-05"}, got); diff != "" {
-		t.Errorf("ParseRecord (-want +got):\n%s", diff)
-	}
-}
-
 func TestRenderedDocumentsPass(t *testing.T) {
 	t.Parallel()
 	const body = "# Top\n\nSetext\n===\n\n~~~\nopen\n<!--"
 	rendered := map[string][]byte{
-		formats.ProfileReport:  formats.RenderReport(formats.ReportDraft{Title: "x\ny", Findings: body, Summary: "## Findings\n\ntext", Effort: "<effort>"}),
-		formats.ProfileSummary: formats.RenderSummary(formats.SummaryDraft{Changed: body, Impacts: "TODO"}),
-		formats.ProfileReview:  formats.RenderReview(formats.ReviewDraft{Findings: "- a.go:1: x\n", Verdict: "<!-- nothing -->"}),
+		formats.ProfileReport: formats.Draft{Profile: formats.ProfileReport, Title: "x\ny", Texts: map[string]string{
+			"Findings": body, "Executive Summary": "## Findings\n\ntext", "Effort": "<effort>",
+		}}.Render(),
+		formats.ProfileSummary: formats.Draft{Profile: formats.ProfileSummary, Texts: map[string]string{
+			"What Changed": body, "Impacts": "TODO",
+		}}.Render(),
+		formats.ProfileReview: formats.Draft{Profile: formats.ProfileReview, Texts: map[string]string{
+			"Findings": "- a.go:1: x\n", "Verdict": "<!-- nothing -->",
+		}}.Render(),
 	}
 	for profile, src := range rendered {
 		d, found := formats.ParseDocument(profile, profile+".md", src)

@@ -141,8 +141,8 @@ func withoutComments(s string) string {
 	}
 }
 
-// typeName names the JSON type of a plain value.
-func typeName(value any) string {
+// TypeName names the JSON type of a plain value.
+func TypeName(value any) string {
 	switch value.(type) {
 	case nil:
 		return "null"

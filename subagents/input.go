@@ -1,10 +1,8 @@
 package subagents
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 
 	"tercet/formats"
@@ -28,7 +26,7 @@ func checkInput(info formats.AgentInfo, input map[string]any) []string {
 			}
 			bad = append(bad, one)
 		case v != nil && !hasType(v, in.Type):
-			bad = append(bad, fmt.Sprintf("expected %s as %s, got %s", in.Type, name, typeName(v)))
+			bad = append(bad, fmt.Sprintf("expected %s as %s, got %s", in.Type, name, formats.TypeName(v)))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(info.Inputs)) {
@@ -51,21 +49,4 @@ func hasType(v any, want formats.InputType) bool {
 		return want == formats.TypeObject
 	}
 	return false
-}
-
-// typeName is the JSON type of a value, for messages.
-func typeName(v any) string {
-	switch v.(type) {
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case int, int64, float64, *big.Int, json.Number:
-		return "number"
-	case []any, []string, []int:
-		return "array"
-	case map[string]any:
-		return "object"
-	}
-	return fmt.Sprintf("%T", v)
 }

@@ -203,11 +203,15 @@ type docs struct{ meta.Sample }
 func (d docs) Open(ctx context.Context, name string) ([]byte, error) {
 	switch kind := path.Dir(name); kind {
 	case "report":
-		return formats.RenderReport(formats.ReportDraft{Title: "T", Summary: "s", Context: "c", Findings: "f", Decisions: "d", Recommendations: "r", Appendix: "a"}), nil
+		return formats.Draft{Profile: formats.ProfileReport, Title: "T", Texts: map[string]string{
+			"Executive Summary": "s", "Context & Scope": "c", "Findings": "f", "Decisions": "d", "Recommendations": "r", "Appendix": "a",
+		}}.Render(), nil
 	case "plan":
 		return meta.Sample{Planned: true}.Open(ctx, ".tercet/specs/001_sample/plans/implementation-001.md")
 	case "review":
-		return formats.RenderReview(formats.ReviewDraft{Title: "T", Scope: "s", Checks: "c", Findings: "f", Verdict: "v"}), nil
+		return formats.Draft{Profile: formats.ProfileReview, Title: "T", Texts: map[string]string{
+			"Scope": "s", "Checks": "c", "Findings": "f", "Verdict": "v",
+		}}.Render(), nil
 	}
 	return d.Sample.Open(ctx, name)
 }

@@ -376,7 +376,7 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 		Warnings: w.warnings, Artifacts: artifacts,
 	}
 	if w.last() || len(artifacts) == 0 {
-		doc := formats.RenderSummary(w.summary(changed))
+		doc := w.summary(changed).Render()
 		a, err := place(w.r, summaryName, formats.ArtifactSummary, doc)
 		if err != nil {
 			return formats.Return{}, err
@@ -405,7 +405,7 @@ func (w *phaseWork) last() bool {
 }
 
 // summary drafts the document out of what ran and what the tree shows.
-func (w *phaseWork) summary(c changes) formats.SummaryDraft {
+func (w *phaseWork) summary(c changes) formats.Draft {
 	scope := fmt.Sprintf("phase %s of %s", w.label(), code(w.path))
 	if w.last() {
 		scope = fmt.Sprintf("%s of %s, the last being %s", plural(len(w.plan.Phases), "phase"), code(w.path), w.label())
@@ -443,11 +443,10 @@ func (w *phaseWork) summary(c changes) formats.SummaryDraft {
 	for _, n := range w.warnings {
 		follow = append(follow, sentence(n))
 	}
-	return formats.SummaryDraft{
-		Title:    w.task.Title,
-		Overview: fmt.Sprintf("Task %d, %s. Made by runner: offline, which ran the commands of the plan after they were approved, and decided nothing.\n\n%s", w.task.Number, scope, listOf(done)),
-		Changed:  changed, Decisions: "None were taken beyond those of the plan.", Impacts: check,
-		FollowUps:  listOf(follow),
-		References: listOf([]string{"Plan: " + code(w.path)}),
-	}
+	return formats.Draft{Profile: formats.ProfileSummary, Title: w.task.Title, Texts: map[string]string{
+		"Overview": fmt.Sprintf("Task %d, %s. Made by runner: offline, which ran the commands of the plan after they were approved, "+
+			"and decided nothing.\n\n%s", w.task.Number, scope, listOf(done)),
+		"What Changed": changed, "Decisions": "None were taken beyond those of the plan.", "Impacts": check,
+		"Follow-ups": listOf(follow), "References": listOf([]string{"Plan: " + code(w.path)}),
+	}}
 }

@@ -44,7 +44,7 @@ func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return,
 	if err := q.look(ctx, s.Git(r.Dir), r.Dir); err != nil {
 		return agentFault(err)
 	}
-	art, err := place(r, reportName, formats.ArtifactReport, formats.RenderReport(q.report(s.Clock.Now())))
+	art, err := place(r, reportName, formats.ArtifactReport, q.report(s.Clock.Now()).Render())
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -144,23 +144,23 @@ func (q *inquiry) citedFiles() int {
 	return len(seen)
 }
 
-func (q *inquiry) report(now time.Time) formats.ReportDraft {
+func (q *inquiry) report(now time.Time) formats.Draft {
 	t := q.task
 	sources := "the files of the folder"
 	if q.git {
 		sources = "git ls-files, git log"
 	}
-	return formats.ReportDraft{
-		Title:   t.Title,
-		Task:    fmt.Sprintf("%d - %s", t.Number, t.Title),
-		Started: q.started.UTC().Format(dateForm), Completed: now.UTC().Format(dateForm),
-		Effort: orNone(t.Effort), Priority: orNone(t.Priority), Dependencies: orNone(numbers(t.Dependencies)),
-		Sources: sources, Artifacts: "This report", Standards: "None",
-		Summary: "Made by runner: offline, which searches for words and judges nothing. Result: " + sentence(q.summary()),
-		Context: q.context(), Findings: q.findings(),
-		Decisions:       "None were taken: the runner searches and does not choose.",
-		Recommendations: q.recommendations(), Appendix: q.appendix(),
-	}
+	return formats.Draft{Profile: formats.ProfileReport, Title: t.Title, Texts: map[string]string{
+		"Task":    fmt.Sprintf("%d - %s", t.Number, t.Title),
+		"Started": q.started.UTC().Format(dateForm), "Completed": now.UTC().Format(dateForm),
+		"Effort": orNone(t.Effort), "Priority": orNone(t.Priority), "Dependencies": orNone(numbers(t.Dependencies)),
+		"Sources/Inputs": sources, "Artifacts": "This report", "Standards": "None",
+		"Executive Summary": "Made by runner: offline, which searches for words and judges nothing. Result: " +
+			sentence(q.summary()),
+		"Context & Scope": q.context(), "Findings": q.findings(),
+		"Decisions":       "None were taken: the runner searches and does not choose.",
+		"Recommendations": q.recommendations(), "Appendix": q.appendix(),
+	}}
 }
 
 // context lists the words that were tried.

@@ -139,7 +139,7 @@ func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error
 // document adds the review to a return, as a file or, where the contract has no artifacts, as text.
 func (v Reviewer) document(r formats.Request, ret formats.Return, a assessment) (formats.Return, error) {
 	ret.Summary = cutText(ret.Summary, formats.MaxSummary)
-	doc := formats.RenderReview(a.review(ret.Verdict))
+	doc := a.review(ret.Verdict).Render()
 	if v.Contract.NoArtifacts {
 		ret.Text = string(doc)
 		return ret, nil
@@ -173,7 +173,7 @@ func (a assessment) issues() []formats.Issue {
 	return out
 }
 
-func (a assessment) review(verdict formats.Verdict) formats.ReviewDraft {
+func (a assessment) review(verdict formats.Verdict) formats.Draft {
 	title := "the project"
 	scope := "The project as it stands"
 	if a.task != nil {
@@ -203,23 +203,23 @@ func (a assessment) review(verdict formats.Verdict) formats.ReviewDraft {
 		}
 		found = append(found, fmt.Sprintf("%s%s (%s)", place, code(oneLine(i.Description)), i.Level))
 	}
-	d := formats.ReviewDraft{Title: title, Scope: scope, Checks: listOf(lines), Findings: listOf(found)}
+	d := map[string]string{"Scope": scope, "Checks": listOf(lines), "Findings": listOf(found)}
 	switch verdict {
 	case "":
-		d.Checks, d.Findings = sentence(strings.ToUpper(noChecks[:1])+noChecks[1:]), "Nothing was run, so nothing was found."
-		d.Verdict = "No verdict: nothing was judged."
+		d["Checks"], d["Findings"] = sentence(strings.ToUpper(noChecks[:1])+noChecks[1:]), "Nothing was run, so nothing was found."
+		d["Verdict"] = "No verdict: nothing was judged."
 	case formats.VerdictApproved:
-		d.Verdict = "approved: every check ended with exit 0. Nothing else was judged."
+		d["Verdict"] = "approved: every check ended with exit 0. Nothing else was judged."
 		if len(found) == 0 {
-			d.Findings = "The checks reported nothing."
+			d["Findings"] = "The checks reported nothing."
 		}
 	case formats.VerdictRejected, formats.VerdictConditional:
-		d.Verdict = string(verdict) + ": " + strings.Join(a.failed(), ", ") + " failed."
+		d["Verdict"] = string(verdict) + ": " + strings.Join(a.failed(), ", ") + " failed."
 	}
 	for _, r := range a.results {
 		if r.Dropped > 0 {
-			d.Findings += fmt.Sprintf("\n- %s of %s not listed.", plural(r.Dropped, "further issue"), code(r.Check.String()))
+			d["Findings"] += fmt.Sprintf("\n- %s of %s not listed.", plural(r.Dropped, "further issue"), code(r.Check.String()))
 		}
 	}
-	return d
+	return formats.Draft{Profile: formats.ProfileReview, Title: title, Texts: d}
 }

@@ -56,7 +56,9 @@ func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 			}},
 		}), nil
 	case s.Planned && path == sampleReport:
-		return formats.RenderReport(formats.ReportDraft{Title: "Sample", Task: "1 (Sample)", Summary: "Nothing.", Findings: "None."}), nil
+		return formats.Draft{Profile: formats.ProfileReport, Title: "Sample", Texts: map[string]string{
+			"Task": "1 (Sample)", "Executive Summary": "Nothing.", "Findings": "None.",
+		}}.Render(), nil
 	}
 	return nil, &formats.Failure{Code: formats.CodeFileNotFound, Message: fmt.Sprintf("%s is not part of the sample", path), Err: fs.ErrNotExist}
 }
