@@ -7,6 +7,7 @@ import (
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
 	"tercet/internal/nearest"
@@ -34,14 +35,14 @@ func (c *Catalog) List() []formats.CommandInfo {
 			out = append(out, info)
 			continue
 		}
-		prog, usage, err := c.Library.describe(e, src)
+		front, usage, err := c.Library.describe(e, src)
 		switch {
 		case err != nil:
 			info.Description = "does not compile: run 'tercet lint " + display(e.Source, e.File) + "'"
-		case prog.Hidden:
+		case front.Hidden:
 			continue
 		default:
-			info.Description, info.Examples, info.Usage = prog.Description, prog.Examples, usage
+			info.Description, info.Examples, info.Usage = front.Description.Text, front.Examples, usage
 		}
 		out = append(out, info)
 	}
@@ -50,19 +51,19 @@ func (c *Catalog) List() []formats.CommandInfo {
 }
 
 // describe compiles a file, and says how it is called.
-func (l *Library) describe(e Entry, src []byte) (*compile.Program, string, error) {
+func (l *Library) describe(e Entry, src []byte) (*syntax.Front, string, error) {
 	if place, ok := l.Foreign[e.Source]; ok {
 		c, err := dialect.Parse(place, e.File, src)
 		if err != nil {
 			return nil, "", err
 		}
-		return &compile.Program{Hidden: c.Hidden, Description: c.Description}, c.Usage(), nil
+		return &syntax.Front{Hidden: c.Hidden, Description: syntax.Word{Text: c.Description}}, c.Usage(), nil
 	}
 	prog, err := l.Compile(display(e.Source, e.File), src)
 	if err != nil {
 		return nil, "", err
 	}
-	return prog, argspec.Usage(e.Name, prog.Args), nil
+	return &prog.File.Front, argspec.Usage(e.Name, prog.Args), nil
 }
 
 // Text is the help of one command; `/name --help` shows the same.
@@ -110,7 +111,7 @@ func promptHelp(e Entry, c *dialect.Command) string {
 
 func help(e Entry, p *compile.Program) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nusage: %s\n", p.Description, argspec.Usage(e.Name, p.Args))
+	fmt.Fprintf(&b, "%s\n\nusage: %s\n", p.File.Front.Description.Text, argspec.Usage(e.Name, p.Args))
 	if len(p.Args) > 0 {
 		b.WriteString("\narguments:\n")
 		wide := 0
@@ -121,8 +122,8 @@ func help(e Entry, p *compile.Program) string {
 			fmt.Fprintf(&b, "  %-*s  %s\n", wide, label(a), describe(a))
 		}
 	}
-	if p.During != nil {
-		fmt.Fprintf(&b, "\nthe task is %s while it runs", p.During.Status)
+	if during, _ := p.During(); during != "" {
+		fmt.Fprintf(&b, "\nthe task is %s while it runs", during)
 		if p.Allow != nil {
 			words := make([]string, len(p.Allow))
 			for i, s := range p.Allow {
@@ -132,9 +133,9 @@ func help(e Entry, p *compile.Program) string {
 		}
 		b.WriteString("\n")
 	}
-	if len(p.Examples) > 0 {
+	if examples := p.File.Front.Examples; len(examples) > 0 {
 		b.WriteString("\nexamples:\n")
-		for _, ex := range p.Examples {
+		for _, ex := range examples {
 			fmt.Fprintf(&b, "  %s\n", ex)
 		}
 	}

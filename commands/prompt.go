@@ -68,16 +68,13 @@ func (l *Library) program(c *dialect.Command, text string) (*compile.Program, er
 	if err != nil {
 		return nil, err
 	}
+	f.Steps[0].With[0].Value = &syntax.Value{Lit: text}
 	prog, err := compile.Compile(f, l.Env)
 	if err != nil {
 		return nil, err
 	}
-	step, ok := prog.Ops[0].Do.(*compile.Delegate)
-	if !ok || step.With == nil || len(step.With.Fields) != 1 {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "expected one delegation with a prompt, got another program"}
-	}
-	step.With.Fields[0].Value = &compile.Value{Lit: text}
-	prog.Name, prog.Description, prog.File, prog.Src, prog.Hidden = c.Name, c.Description, c.File, []byte(text), c.Hidden
+	tree := prog.File // of this program alone
+	tree.Name, tree.Src, tree.Front.Description.Text, tree.Front.Hidden, prog.Name = c.File, []byte(text), c.Description, c.Hidden, c.Name
 	prog.Warnings = append(slices.Clone(c.Warnings), warnings...)
 	return prog, nil
 }

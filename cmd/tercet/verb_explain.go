@@ -127,7 +127,7 @@ func (e *explanation) ofLine(w *world, args []string) error {
 // record is the explanation for programs.
 func (e *explanation) record() fields {
 	out := fields{
-		"command": e.prog.Name, "file": e.prog.File, "agents": nonNil(e.outline.Agents()),
+		"command": e.prog.Name, "file": e.prog.File.Name, "agents": nonNil(e.outline.Agents()),
 		"gates": nonNil(e.outline.Gates()), "reads": e.effects.Reads, "writes": e.effects.Writes, "bound": e.bound,
 		"seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
 	}

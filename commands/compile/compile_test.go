@@ -25,8 +25,8 @@ func TestLibraryCompiles(t *testing.T) {
 		if p == nil {
 			continue
 		}
-		if p.Name == "" || len(p.Hash()) != 64 || p.File != name {
-			t.Errorf("Compile(%s) = name %q, file %q, hash %q", name, p.Name, p.File, p.Hash())
+		if p.Name == "" || len(p.Hash()) != 64 || p.File.Name != name {
+			t.Errorf("Compile(%s) = name %q, file %q, hash %q", name, p.Name, p.File.Name, p.Hash())
 		}
 	}
 }
@@ -196,15 +196,15 @@ func TestReads(t *testing.T) {
 		Vars, Steps []string
 		All         bool
 	}
-	of := func(e *compile.Expr) reads { all := e.Reads(); return reads{all.Vars, all.Steps, all.AllSteps} }
-	set := func(op *compile.Op) *compile.Expr {
-		s, ok := op.Do.(*compile.Set)
+	of := func(e *syntax.Expr) reads { all := p.Reads(e); return reads{all.Vars, all.Steps, all.AllSteps} }
+	set := func(step *syntax.Step) *syntax.Expr {
+		s, ok := step.Action.(*syntax.Set)
 		if !ok {
-			t.Fatalf("%s is a %T", op.ID, op.Do)
+			t.Fatalf("%s is a %T", step.ID.Text, step.Action)
 		}
 		return s.Values[0].Expr
 	}
-	got := []reads{of(set(p.Ops[0])), of(p.Ops[1].When), of(set(p.Ops[1]))}
+	got := []reads{of(set(p.File.Steps[0])), of(p.File.Steps[1].When), of(set(p.File.Steps[1]))}
 	want := []reads{{Vars: []string{"$state"}}, {Vars: []string{"$task", "$steps"}, Steps: []string{"a"}}, {Vars: []string{"$steps"}, All: true}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
@@ -280,8 +280,9 @@ func TestLimits(t *testing.T) {
 	if diff := cmp.Diff(want, p.Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
-	if !slices.Equal(p.Env, []string{"HOME"}) || !p.Hidden || !slices.Equal(p.Examples, []string{"/x"}) {
-		t.Errorf("env %v, hidden %v, examples %v", p.Env, p.Hidden, p.Examples)
+	front := p.File.Front
+	if len(front.Env) != 1 || front.Env[0].Text != "HOME" || !front.Hidden || !slices.Equal(front.Examples, []string{"/x"}) {
+		t.Errorf("env %v, hidden %v, examples %v", front.Env, front.Hidden, front.Examples)
 	}
 }
 
@@ -309,7 +310,6 @@ func FuzzCompile(f *testing.F) {
 		if (p == nil) == (err == nil) {
 			t.Errorf("Compile = %v, %v, want a program or an error", p, err)
 		}
-		sameAnew(t, env, string(src))
 		again, second := compile.Compile(file, env)
 		if err != nil && err.Error() != second.Error() {
 			t.Errorf("Compile twice = %v and %v", err, second)

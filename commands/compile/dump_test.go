@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
@@ -18,17 +19,17 @@ func dump(p *compile.Program) string {
 		}
 		fmt.Fprintf(&b, "arg %s %s%s\n", a.Name, a.Type, low)
 	}
-	if d := p.During; d != nil {
-		fmt.Fprintf(&b, "during %s: %s\n", d.Status, delegate(d.Begin))
-		if d.When != nil {
-			fmt.Fprintf(&b, "  when %s\n", d.When.Src)
+	if status, _ := p.During(); status != "" {
+		fmt.Fprintf(&b, "during %s: %s\n", status, call(p.Own.Begin))
+		if when := p.File.Front.During.When; when != nil {
+			fmt.Fprintf(&b, "  when %s\n", when.Src)
 		}
-		if d.Failed != nil {
-			fmt.Fprintf(&b, "  failed: %s\n", delegate(d.Failed))
+		if p.Own.Failed != nil {
+			fmt.Fprintf(&b, "  failed: %s\n", call(p.Own.Failed))
 		}
 	}
-	if p.Back != nil {
-		fmt.Fprintf(&b, "back: %s\n", delegate(p.Back))
+	if p.Own.Back != nil {
+		fmt.Fprintf(&b, "back: %s\n", call(p.Own.Back))
 	}
 	if p.Allow != nil {
 		words := make([]string, len(p.Allow))
@@ -37,102 +38,125 @@ func dump(p *compile.Program) string {
 		}
 		fmt.Fprintf(&b, "allow %s\n", strings.Join(words, " "))
 	}
-	for _, l := range p.Loads {
-		fmt.Fprintf(&b, "load %s\n", l.Name)
+	for _, l := range p.File.Args.Load {
+		fmt.Fprintf(&b, "load %s\n", l.Name.Text)
 	}
-	for _, r := range p.Requires {
-		fmt.Fprintf(&b, "require %s else %s %s\n", r.When.Src, text(r.Else), r.Code)
+	for _, r := range p.File.Args.Require {
+		code, _ := compile.ExitCode(r.Exit)
+		fmt.Fprintf(&b, "require %s else %s %s\n", r.When.Src, text(r.Else), code)
 	}
-	ops(&b, "", p.Ops)
-	for _, op := range p.Always {
-		fmt.Fprintf(&b, "always %s\n", op.Always)
-		ops(&b, "  ", []*compile.Op{op})
+	d := dumper{&b, p}
+	d.steps("", p.File.Steps)
+	for _, s := range p.File.Errors {
+		fmt.Fprintf(&b, "always %s\n", s.Always.Text)
+		d.steps("  ", []*syntax.Step{s})
 	}
 	return b.String()
 }
 
-func ops(b *strings.Builder, indent string, list []*compile.Op) {
-	for _, op := range list {
-		fmt.Fprintf(b, "%s%s:", indent, op.ID)
-		if op.When != nil {
-			fmt.Fprintf(b, " when (%s)", op.When.Src)
+type dumper struct {
+	*strings.Builder
+	prog *compile.Program
+}
+
+func (d dumper) steps(indent string, list []*syntax.Step) {
+	for _, s := range list {
+		info := d.prog.Info(s)
+		fmt.Fprintf(d, "%s%s:", indent, info.ID)
+		if info.When != nil {
+			fmt.Fprintf(d, " when (%s)", info.When.Src)
 		}
-		if op.Table != nil {
-			fmt.Fprintf(b, " table %s %v", op.Table.Rows.Src, op.Table.Columns)
+		if t := info.Table; t != nil {
+			var columns []string
+			for _, w := range t.Columns {
+				columns = append(columns, w.Text)
+			}
+			fmt.Fprintf(d, " table %s %v", t.Rows.Src, columns)
 		}
-		action(b, op.Do)
-		if op.Timeout != (formats.Timeout{}) {
-			fmt.Fprintf(b, " timeout %s", op.Timeout.Total)
+		d.action(info)
+		if t := info.Terms.Timeout; t != (formats.Timeout{}) {
+			fmt.Fprintf(d, " timeout %s", t.Total)
 		}
-		if r := op.Retry; r != nil && r.Max > 0 {
-			fmt.Fprintf(b, " retry %d %v %vs *%v <%vs", r.Max, r.On, r.Backoff, r.Factor, r.Cap)
+		if r := info.Terms.Retry; r != nil && r.Max > 0 {
+			var on []string
+			for _, w := range r.On {
+				on = append(on, w.Text)
+			}
+			fmt.Fprintf(d, " retry %d %v %vs *%v <%vs", r.Max, on, r.Backoff, r.Factor, r.Cap)
 		}
-		if op.Fallback != "" {
-			fmt.Fprintf(b, " fallback %s", op.Fallback)
+		if info.Fallback != nil {
+			fmt.Fprintf(d, " fallback %s", info.Fallback.Agent)
 		}
-		for _, r := range op.On {
-			fmt.Fprintf(b, " on %s%s", r.Outcome, r.Class)
+		for _, r := range info.On {
+			fmt.Fprintf(d, " on %s", r.Status.Text)
 			for _, t := range r.Targets {
-				target(b, t)
+				d.target(info, t)
 			}
 		}
-		if op.Return != nil {
-			b.WriteString(" return " + text(op.Return.Message))
+		if info.Return != nil {
+			d.WriteString(" return " + text(info.Return.Message))
 		}
-		b.WriteString("\n")
-		if f, ok := op.Do.(*compile.Foreach); ok {
-			ops(b, indent+"  ", f.Body)
+		d.WriteString("\n")
+		if _, ok := info.Action.(*syntax.Foreach); ok {
+			d.steps(indent+"  ", info.Body)
 		}
 	}
 }
 
-func action(b *strings.Builder, do compile.Action) {
-	switch a := do.(type) {
-	case *compile.Delegate:
-		fmt.Fprintf(b, " %s", delegate(a))
-	case *compile.Foreach:
-		fmt.Fprintf(b, " foreach %s in %s", a.As, a.In.Src)
-	case *compile.Gate:
-		fmt.Fprintf(b, " gate %s", text(a.Question))
+func (d dumper) action(info *compile.Info) {
+	if info.Call != nil {
+		fmt.Fprintf(d, " %s", call(info.Call))
+		return
+	}
+	switch a := info.Action.(type) {
+	case *syntax.Foreach:
+		fmt.Fprintf(d, " foreach %s in %s", a.As.Text, a.In.Src)
+	case *syntax.Gate:
+		fmt.Fprintf(d, " gate %s", text(a.Question))
 		for _, ch := range a.Choices {
-			fmt.Fprintf(b, " [%s", ch.Label)
-			target(b, ch.Target)
-			b.WriteString("]")
+			fmt.Fprintf(d, " [%s", ch.Label.Text)
+			d.target(info, ch.Target)
+			d.WriteString("]")
 		}
-	case *compile.Check:
-		fmt.Fprintf(b, " check %s%s", a.Document, value(a.File))
+	case *syntax.Check:
+		d.WriteString(" check ")
+		if a.Document != nil {
+			d.WriteString(a.Document.Text)
+		}
+		d.WriteString(value(a.File))
 		if a.Expr != nil {
-			b.WriteString(a.Expr.Src)
+			d.WriteString(a.Expr.Src)
 		}
-	case *compile.Set:
+	case *syntax.Set:
 		for _, v := range a.Values {
-			fmt.Fprintf(b, " %s = %s", v.Name, v.Expr.Src)
+			fmt.Fprintf(d, " %s = %s", v.Name.Text, v.Expr.Src)
 		}
-	case *compile.Fail:
-		fmt.Fprintf(b, " fail %s %s", text(a.Message), a.Code)
+	case *syntax.Fail:
+		code, _ := compile.ExitCode(a.Code)
+		fmt.Fprintf(d, " fail %s %s", text(a.Message), code)
 	}
 }
 
-func target(b *strings.Builder, t *compile.Target) {
-	names := map[compile.TargetKind]string{compile.ToNext: "next", compile.ToFail: "fail", compile.ToRedo: "redo", compile.ToReturn: "return", compile.ToGate: "gate"}
-	fmt.Fprintf(b, " -> %s", names[t.Kind])
-	if t.Kind == compile.ToRedo {
-		fmt.Fprintf(b, " %v max %d", t.Redo, t.Max)
+func (d dumper) target(info *compile.Info, t *syntax.Target) {
+	names := map[syntax.TargetKind]string{syntax.ToNext: "next", syntax.ToFail: "fail", syntax.ToRedo: "redo", syntax.ToReturn: "return", syntax.ToGate: "gate"}
+	fmt.Fprintf(d, " -> %s", names[t.Kind])
+	if t.Kind == syntax.ToRedo {
+		fmt.Fprintf(d, " %v max %d", info.Again(t), t.Max)
 	}
 	if t.Return != nil {
-		b.WriteString(" " + text(t.Return.Message))
+		d.WriteString(" " + text(t.Return.Message))
 	}
 }
 
-func delegate(d *compile.Delegate) string {
-	out := d.Agent + " " + value(d.With)
-	if d.Link {
+func call(c *compile.Call) string {
+	out := c.Agent + " " + fields(c.With)
+	if c.Link {
 		out += " link"
 	}
 	return out
 }
 
-func text(t *compile.Text) string {
+func text(t *syntax.Text) string {
 	if t == nil {
 		return ""
 	}
@@ -147,7 +171,15 @@ func text(t *compile.Text) string {
 	return b.String()
 }
 
-func value(v *compile.Value) string {
+func fields(list []syntax.Field) string {
+	parts := make([]string, len(list))
+	for i, f := range list {
+		parts[i] = f.Key.Text + ": " + value(f.Value)
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+func value(v *syntax.Value) string {
 	switch {
 	case v == nil:
 		return ""
@@ -155,16 +187,12 @@ func value(v *compile.Value) string {
 		return v.Expr.Src
 	case v.Text != nil:
 		return text(v.Text)
-	case v.IsMap:
-		parts := make([]string, len(v.Fields))
-		for i, f := range v.Fields {
-			parts[i] = f.Key + ": " + value(f.Value)
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	case v.IsList:
-		parts := make([]string, len(v.Fields))
-		for i, item := range v.Fields {
-			parts[i] = value(item.Value)
+	case v.Kind == syntax.Map:
+		return fields(v.Fields)
+	case v.Kind == syntax.List:
+		parts := make([]string, len(v.Items))
+		for i, item := range v.Items {
+			parts[i] = value(item)
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}

@@ -15,9 +15,12 @@ import (
 // the command starts, a lower bound of an argument) is written where it is declared. Sentences that only repeat what is
 // declared stay as prose.
 func Expand(f *syntax.File, p *Program) []byte {
-	e := &expansion{file: f, prog: p, ops: map[syntax.Pos]*Op{}, lines: strings.Split(string(f.Src), "\n"), insert: map[int][]string{}, replace: map[int][]string{}}
-	e.collect(p.Ops)
-	e.collect(p.Always)
+	e := &expansion{
+		file: f, prog: p, steps: map[syntax.Pos]*syntax.Step{}, lines: strings.Split(string(f.Src), "\n"),
+		insert: map[int][]string{}, replace: map[int][]string{},
+	}
+	e.collect(p.File.Steps)
+	e.collect(p.File.Errors)
 	found := false
 	syntax.Walk(f, func(n any) bool {
 		if s, ok := n.(*syntax.Step); ok && s.Sentence != nil {
@@ -37,30 +40,30 @@ func Expand(f *syntax.File, p *Program) []byte {
 
 // expansion gathers changes by line, counted from 1.
 type expansion struct {
-	file    *syntax.File
+	file    *syntax.File // as it was parsed
 	prog    *Program
-	ops     map[syntax.Pos]*Op
+	steps   map[syntax.Pos]*syntax.Step // as they run
 	lines   []string
 	insert  map[int][]string // behind the line
 	replace map[int][]string
 }
 
-func (e *expansion) collect(list []*Op) {
-	for _, op := range list {
-		e.ops[op.Pos] = op
-		if loop, ok := op.Do.(*Foreach); ok {
-			e.collect(loop.Body)
+func (e *expansion) collect(list []*syntax.Step) {
+	for _, s := range list {
+		e.steps[s.Pos] = s
+		if loop, ok := s.Action.(*syntax.Foreach); ok && loop.Delegate == nil {
+			e.collect(s.Body)
 		}
 	}
 }
 
 // step writes one sentence as a heading with its block; nothing for one that has no step of its own.
-func (e *expansion) step(s *syntax.Step) {
-	op := e.ops[s.Pos]
-	if op == nil {
+func (e *expansion) step(say *syntax.Step) {
+	s := e.steps[say.Pos]
+	if s == nil {
 		return
 	}
-	block := append(append([]string{"```yaml step"}, e.keys(op)...), "```")
+	block := append(append([]string{"```yaml step"}, e.keys(s)...), "```")
 	if e.file.Literate {
 		e.insert[s.Pos.Line] = append([]string{""}, block...)
 		return
@@ -70,82 +73,66 @@ func (e *expansion) step(s *syntax.Step) {
 }
 
 // keys are the lines of the block of a step.
-func (e *expansion) keys(op *Op) []string {
+func (e *expansion) keys(s *syntax.Step) []string {
 	var out []string
-	if e.named(op.ID) {
-		out = append(out, "id: "+op.ID)
+	if e.named(s.ID.Text) {
+		out = append(out, "id: "+s.ID.Text)
 	}
-	switch a := op.Do.(type) {
-	case *Delegate:
-		if a.Sync {
-			out = append(out, "status: "+a.To.String())
-			break
+	switch a := s.Action.(type) {
+	case *syntax.Delegate:
+		out = append(out, "delegate: "+a.Agent.Text)
+		var with []string
+		for _, f := range s.With {
+			with = append(with, f.Key.Text+": "+f.Value.Expr.Src)
 		}
-		out = append(out, "delegate: "+a.Agent)
-		if with := inputs(a.With); with != "" {
-			out = append(out, "with: "+with)
+		if with != nil {
+			out = append(out, "with: {"+strings.Join(with, ", ")+"}")
 		}
-	case *Check:
-		out = append(out, "check: {document: "+a.Document+"}")
-	case *Foreach:
-		out = append(out, "foreach: "+scalar(a.In.Src, true), "as: "+a.As)
+	case *syntax.Status:
+		out = append(out, "status: "+literal(a.To))
+	case *syntax.Check:
+		out = append(out, "check: {document: "+a.Document.Text+"}")
+	case *syntax.Foreach:
+		out = append(out, "foreach: "+scalar(a.In.Src, true), "as: "+a.As.Text)
 	}
-	for _, r := range op.On {
+	for _, r := range s.On {
 		for _, t := range r.Targets {
-			out = append(out, fmt.Sprintf("on: {%s: {redo: [%s], max: %d}}", r.Outcome, strings.Join(t.Redo, ", "), t.Max))
+			out = append(out, fmt.Sprintf("on: {%s: {redo: [%s], max: %d}}", r.Status.Text, t.Steps[0].Text, t.Max))
 		}
 	}
-	if op.Return != nil {
-		out = append(out, "return: "+message(op.Return.Message))
+	if s.Return != nil {
+		var b strings.Builder
+		for _, p := range s.Return.Message.Parts {
+			if p.Expr != nil {
+				b.WriteString("${{ " + p.Expr.Src + " }}")
+			}
+			b.WriteString(p.Lit)
+		}
+		out = append(out, "return: "+scalar(b.String(), false))
 	}
 	return out
 }
 
 // named tells whether another step refers to an id.
 func (e *expansion) named(id string) bool {
-	for _, op := range e.ops {
-		for _, r := range op.On {
+	for _, s := range e.steps {
+		for _, r := range s.On {
 			for _, t := range r.Targets {
-				if slices.Contains(t.Redo, id) {
+				if slices.ContainsFunc(t.Steps, func(w syntax.Word) bool { return w.Text == id }) {
 					return true
 				}
 			}
 		}
-		if op.Return == nil || op.Return.Message == nil {
+		if s.Return == nil || s.Return.Message == nil {
 			continue
 		}
-		for _, part := range op.Return.Message.Parts {
-			if part.Expr != nil && slices.Contains(part.Expr.Reads().Steps, id) {
+		for _, part := range s.Return.Message.Parts {
+			if part.Expr != nil && slices.Contains(e.prog.Reads(part.Expr).Steps, id) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-func inputs(v *Value) string {
-	if v == nil || len(v.Fields) == 0 {
-		return ""
-	}
-	parts := make([]string, 0, len(v.Fields))
-	for _, f := range v.Fields {
-		if f.Value.Expr != nil {
-			parts = append(parts, f.Key+": "+f.Value.Expr.Src)
-		}
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
-}
-
-func message(t *Text) string {
-	var b strings.Builder
-	for _, p := range t.Parts {
-		if p.Expr != nil {
-			b.WriteString("${{ " + p.Expr.Src + " }}")
-			continue
-		}
-		b.WriteString(p.Lit)
-	}
-	return scalar(b.String(), false)
 }
 
 // scalar writes a text so that YAML reads it as one; jq may stand bare when it begins with $ and means nothing to YAML.
@@ -160,12 +147,12 @@ func scalar(s string, jq bool) string {
 // declarations writes what the sentences of the plain form add to the frontmatter and to the block `yaml args`.
 func (e *expansion) declarations() {
 	front := &e.file.Front
-	if d := e.prog.During; d != nil && front.During == nil {
+	if during, _ := e.prog.During(); during != "" && front.During == nil {
 		at := front.Description.Pos.Line
 		if front.Description.Pos.IsZero() {
 			at = front.Pos.Line
 		}
-		e.insert[at] = append(e.insert[at], "during: "+d.Status.String())
+		e.insert[at] = append(e.insert[at], "during: "+during.String())
 	}
 	for i, a := range front.Arguments {
 		if i < len(e.prog.Args) && a.Min == nil && e.prog.Args[i].Min != nil {
@@ -181,10 +168,10 @@ func (e *expansion) allows() {
 	if e.prog.Allow == nil || args.Allow != nil {
 		return
 	}
-	if d := e.prog.During; d != nil && slices.Equal(e.prog.Allow, formats.MovesInto(d.Status)) {
+	if during, _ := e.prog.During(); during != "" && slices.Equal(e.prog.Allow, formats.MovesInto(during)) {
 		return
 	}
-	allow := "allow: [" + joinStatuses(e.prog.Allow) + "]"
+	allow := "allow: [" + joined(e.prog.Allow) + "]"
 	block := []string{"", "```yaml args", allow, "```", ""}
 	title, workflow := e.heading("argument parsing"), e.heading("workflow execution")
 	switch say := e.sentenceLine(); {

@@ -38,7 +38,7 @@ func TestExpand(t *testing.T) {
 				src = string(text)
 			}
 			before := compiled(t, env, src)
-			f, err := syntax.Parse(before.File, []byte(src))
+			f, err := syntax.Parse(before.File.Name, []byte(src))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func TestExpand(t *testing.T) {
 			if diff := cmp.Diff(said(before), said(after)); diff != "" {
 				t.Errorf("Expand changes the program (-before +after):\n%s\n%s", diff, text)
 			}
-			g, err := syntax.Parse(after.File, []byte(text))
+			g, err := syntax.Parse(after.File.Name, []byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,85 +12,29 @@ import (
 	"tercet/internal/query"
 )
 
-// expr compiles jq in the present scope; nil stays nil. What it refers to is checked at once.
-func (c *compiler) expr(e *syntax.Expr) *Expr {
+// expr compiles jq in the present scope; nil stays nil. What it refers to is checked at once. An expression that stands at many
+// places is compiled once, unless it reads a variable that this place does not have.
+func (c *compiler) expr(e *syntax.Expr) *query.Code {
 	if e == nil {
 		return nil
 	}
-	c.exprs++
-	code, err := c.compiled(e.Src)
-	if err != nil {
-		c.exprError(e, err)
-		return nil
+	code := c.prog.Code(e)
+	if code == nil || slices.ContainsFunc(code.Vars(), func(v string) bool { return !slices.Contains(c.scope.vars, v) }) {
+		var err error
+		code, err = query.Compile(e.Src, query.Options{Vars: slices.Clip(c.scope.vars), Funcs: query.Workflow, Strict: true})
+		if err != nil {
+			c.exprError(e, err)
+			return nil
+		}
+		c.prog.facts.code[e] = code
 	}
-	out := c.made.exprs.New()
-	out.Pos, out.Src, out.Code = e.Pos, e.Src, code
 	for ref := range code.EachRef {
-		if ref.Bound {
-			continue
-		}
-		c.reference(e, ref)
-		if c.noting && len(ref.Path) > 0 && (ref.Var == "$steps" || ref.Var == "$it") {
-			c.noted = append(c.noted, read{e, ref})
+		if !ref.Bound {
+			c.reference(e, ref)
 		}
 	}
-	return out
+	return code
 }
-
-// compiled is an expression that was compiled before, with the variables that it could read.
-type compiled struct {
-	known []string
-	code  *query.Code
-	next  *compiled // with other variables
-}
-
-// compiled compiles an expression once for all the places of the file that have the same variables.
-func (c *compiler) compiled(src string) (*query.Code, error) {
-	count := 0
-	before := c.codes[src]
-	for one := before; one != nil; one = one.next {
-		if count++; sameVars(one.known, c.scope.vars) {
-			return one.code, nil
-		}
-	}
-	code, err := query.Compile(src, query.Options{Vars: c.scope.vars, Funcs: query.Workflow, Strict: true})
-	if err != nil {
-		return nil, err
-	}
-	if count < maxSame {
-		one := c.made.codes.New()
-		one.known, one.code, one.next = c.scope.vars, code, before
-		c.codes[src] = one
-	}
-	return code, nil
-}
-
-// sameVars tells whether two lists of variables are alike; most often they are one.
-func sameVars(a, b []string) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
-}
-
-// Reads tells what the expression reads.
-func (e *Expr) Reads() Reads {
-	out := Reads{Vars: e.Code.Vars()}
-	for ref := range e.Code.EachRef {
-		if ref.Bound {
-			continue
-		}
-		switch {
-		case ref.Var == "$steps" && len(ref.Path) == 0:
-			out.AllSteps = true
-		case ref.Var == "$steps" && !slices.Contains(out.Steps, ref.Path[0]):
-			out.Steps = append(out.Steps, ref.Path[0])
-		case ref.Var == "$run" && len(ref.Path) > 0:
-			out.Run = append(out.Run, ref.Path[0])
-		}
-	}
-	return out
-}
-
-// maxSame is how many sets of variables one expression is kept for.
-const maxSame = 8
 
 func (c *compiler) exprError(e *syntax.Expr, err error) {
 	if list, ok := errors.AsType[query.Errors](err); ok {
@@ -116,11 +59,9 @@ func (c *compiler) exprProblem(e *syntax.Expr, bad *query.Error) {
 	if name := variableAt(e.Src, bad.Offset); name != "" && strings.HasPrefix(bad.Msg, "unknown variable") {
 		code = CodeVariable
 		switch {
-		case placeVars()[name] != "":
-			help = placeVars()[name]
-		case name == "$item" || name == "$index":
-			help = "it stands in the body of a foreach"
-		case slices.Contains(c.prog.argNames(), name[1:]):
+		case placeVars[name] != "":
+			help = placeVars[name]
+		case slices.Contains(c.argNames(), name[1:]):
 			help = "write $args." + name[1:]
 		case c.scope.find(name[1:]) != nil:
 			help = "write $steps." + name[1:]
@@ -134,22 +75,11 @@ func variableAt(src string, offset int) string {
 	if offset < 0 || offset >= len(src) || src[offset] != '$' {
 		return ""
 	}
-	end := offset + 1
-	for end < len(src) && (src[end] == '_' || src[end] >= '0' && src[end] <= '9' || src[end] >= 'a' && src[end] <= 'z' || src[end] >= 'A' && src[end] <= 'Z') {
-		end++
+	rest := strings.TrimLeft(src[offset+1:], "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	if name := src[offset : len(src)-len(rest)]; name != "$" {
+		return name
 	}
-	if end == offset+1 {
-		return ""
-	}
-	return src[offset:end]
-}
-
-func (p *Program) argNames() []string {
-	out := make([]string, 0, len(p.Args)+1)
-	for _, a := range p.Args {
-		out = append(out, a.Name)
-	}
-	return out
+	return ""
 }
 
 // memberAt is the place of the i-th member of the path that follows a variable.
@@ -192,7 +122,7 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	case "$feedback":
 		c.member(pos, first, []string{"from", "issues", "note", "choice", "answer", "attempt"})
 	case "$env":
-		if !slices.Contains(c.prog.Env, first) {
+		if !slices.ContainsFunc(c.file.Front.Env, func(w syntax.Word) bool { return w.Text == first }) {
 			c.report(pos, CodeMember, "list the name under env: in the frontmatter", "$env has no '%s'", first)
 		}
 	case "$steps":
@@ -204,29 +134,36 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 			c.report(pos, CodeMember, nearest.Help(first, list), "no step posts to a board '%s'", first)
 		}
 	case "$input":
-		c.inputReference(pos, first)
+		if c.workflow == nil || c.workflow.Inputs == nil {
+			return
+		}
+		if _, ok := c.workflow.Inputs[first]; !ok {
+			c.report(pos, CodeArgument, nearest.Help(first, sorted(c.workflow.Inputs)), "no input is named '%s'", first)
+		}
 	}
 }
 
 // topics lists the boards of the file.
 func (c *compiler) topics() []string {
 	var out []string
-	c.walk(func(s *syntax.Step) {
-		if s.Board != nil && !slices.Contains(out, s.Board.Text) {
-			out = append(out, s.Board.Text)
+	for _, k := range c.all {
+		if k.step.Board != nil && !slices.Contains(out, k.step.Board.Text) {
+			out = append(out, k.step.Board.Text)
 		}
-	})
+	}
 	slices.Sort(out)
 	return out
 }
 
 func (c *compiler) argument(e *syntax.Expr, ref query.Ref) {
-	at := slices.IndexFunc(c.prog.Args, func(s argspec.Spec) bool { return s.Name == ref.Path[0] })
+	name := ref.Path[0]
+	at := slices.IndexFunc(c.prog.Args, func(s argspec.Spec) bool { return s.Name == name })
 	switch {
 	case at >= 0 && c.prog.Args[at].Type == argspec.Boolean:
 		c.orElse(e, ref)
-	case at < 0 && ref.Path[0] != argspec.RawName:
-		c.report(memberAt(e, ref, 0), CodeArgument, nearest.Help(ref.Path[0], append(c.prog.argNames(), argspec.RawName)), "no argument is named '%s'", ref.Path[0])
+	case at < 0 && name != argspec.RawName:
+		help := nearest.Help(name, append(c.argNames(), argspec.RawName))
+		c.report(memberAt(e, ref, 0), CodeArgument, help, "no argument is named '%s'", name)
 	}
 }
 
@@ -235,7 +172,8 @@ func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
 	if ref.Offset < 0 {
 		return
 	}
-	rest, ok := strings.CutPrefix(e.Src[ref.Offset:], strings.TrimSuffix(ref.Var, ".")+"."+strings.Join(ref.Path, "."))
+	path := strings.TrimSuffix(ref.Var, ".") + "." + strings.Join(ref.Path, ".")
+	rest, ok := strings.CutPrefix(e.Src[ref.Offset:], path)
 	if ok && strings.HasPrefix(strings.TrimLeft(rest, " \t\n"), "//") {
 		c.report(e.At(ref.Offset), CodeOrElse, "write default(...) behind a |", "'//' replaces false as well as null")
 	}
@@ -243,7 +181,7 @@ func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
 
 func (c *compiler) member(pos syntax.Pos, name string, names []string) {
 	if !slices.Contains(names, name) {
-		c.report(pos, CodeMember, nearest.Help(name, names), "no member '%s' here; expected one of %s", name, strings.Join(names, ", "))
+		c.report(pos, CodeMember, nearest.Help(name, names), "no member '%s' here; expected one of %s", name, joined(names))
 	}
 }
 
@@ -257,15 +195,15 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 	if len(ref.Path) == 1 {
 		return
 	}
-	c.member(memberAt(e, ref, 1), ref.Path[1], membersOf(info))
+	c.member(memberAt(e, ref, 1), ref.Path[1], info.members())
 	if len(ref.Path) < 3 || ref.Path[1] != "fields" {
 		return
 	}
-	if info.agent == nil || info.agent.Fields == nil {
-		c.amongField(e, ref, info)
-		return
+	if agent := info.contract(); agent != nil && agent.Fields != nil {
+		c.contractField(e, ref, 2, agent)
+	} else if info.Call != nil {
+		c.amongField(e, ref, info.Call.Among)
 	}
-	c.contractField(e, ref, 2, info.agent)
 }
 
 // contractField checks a field, the i-th member of a path, against the contract of the subagent that returns it.
@@ -276,93 +214,62 @@ func (c *compiler) contractField(e *syntax.Expr, ref query.Ref, i int, agent *fo
 	case ok && field.Type == formats.TypeBoolean:
 		c.orElse(e, ref)
 	case !ok:
-		names := slices.Sorted(maps.Keys(agent.Fields))
-		help := nearest.Help(name, names)
-		if help == "" && len(names) > 0 {
-			help = "its fields are " + strings.Join(names, ", ")
-		}
+		help := meant(name, sorted(agent.Fields), "its fields are ")
 		c.report(memberAt(e, ref, i), CodeField, help, "subagent %s returns no field '%s'", agent.Name, name)
 	}
 }
 
-// judge is what a condition over the result of a step looks at: what is known of the result, and the contract of the fallback.
-type judge struct {
-	info     *stepInfo
-	fallback *formats.AgentInfo
+// amongField checks a field of a step that calls one of several subagents: one of them must emit it.
+func (c *compiler) amongField(e *syntax.Expr, ref query.Ref, among []*Call) {
+	var names []string
+	for _, one := range among {
+		if one.Info.Fields == nil {
+			return
+		}
+		names = append(names, sorted(one.Info.Fields)...)
+	}
+	if len(among) > 0 && !slices.Contains(names, ref.Path[2]) {
+		help := nearest.Help(ref.Path[2], names)
+		c.report(memberAt(e, ref, 2), CodeField, help, "none of its subagents returns a field '%s'", ref.Path[2])
+	}
 }
 
 // verdict compiles a condition over the result of the present step, which is its input. What it reads of the fields has to be
 // in the contract.
-func (c *compiler) verdict(e *syntax.Expr) *Expr {
-	out := c.expr(e)
-	info := c.judged.info
-	if out == nil || info == nil || info.agent == nil || info.agent.Fields == nil {
-		return out
+func (c *compiler) verdict(e *syntax.Expr) {
+	code := c.expr(e)
+	if code == nil || c.judged == nil {
+		return
 	}
-	for ref := range out.Code.EachPath {
+	agent := c.judged.contract()
+	if agent == nil || agent.Fields == nil {
+		return
+	}
+	for ref := range code.EachPath {
 		if len(ref.Path) < 2 || ref.Path[0] != "fields" {
 			continue
 		}
-		if second := c.judged.fallback; second != nil {
-			if _, ok := second.Fields[ref.Path[1]]; ok || second.Fields == nil {
+		if second := c.judged.Fallback; second != nil {
+			if _, ok := second.Info.Fields[ref.Path[1]]; ok || second.Info.Fields == nil {
 				continue
 			}
 		}
-		c.contractField(e, ref, 1, info.agent)
+		c.contractField(e, ref, 1, agent)
 	}
-	return out
-}
-
-// membersOf lists what there is of a step's result.
-func membersOf(info *stepInfo) []string {
-	switch info.kind {
-	case resultReturn:
-		return []string{"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts", "class", "next_steps", "blocked_reason"}
-	case resultSet:
-		return append(slices.Clone(info.names), "status")
-	case resultGate:
-		return []string{"status", "choice", "note", "by"}
-	case resultParallel:
-		return []string{"status", "summary", "artifacts", "issues", "children"}
-	case resultLoop:
-		return []string{"status", "summary", "completed", "partial", "failed", "blocked", "artifacts", "issues", "children"}
-	case resultPlain:
-	}
-	return []string{"status"}
-}
-
-// amongField checks a field of a step that calls one of several subagents: one of them must emit it.
-func (c *compiler) amongField(e *syntax.Expr, ref query.Ref, info *stepInfo) {
-	var names []string
-	for i := range info.among {
-		if info.among[i].Fields == nil {
-			return
-		}
-		for name := range info.among[i].Fields {
-			names = append(names, name)
-		}
-	}
-	if len(info.among) == 0 || slices.Contains(names, ref.Path[2]) {
-		return
-	}
-	c.report(memberAt(e, ref, 2), CodeField, nearest.Help(ref.Path[2], names), "none of its subagents returns a field '%s'", ref.Path[2])
 }
 
 // noStep says why the result of a step cannot be read here. A step that is sent back to may read what stands behind it.
 func (c *compiler) noStep(pos syntax.Pos, id string) {
-	if c.named(id) == nil {
+	loops := c.outsideLoop(id)
+	switch {
+	case c.byID[id] == nil:
 		c.report(pos, CodeStep, nearest.Help(id, c.stepNames()), "no step has id '%s'", id)
-		return
-	}
-	if loops := c.outsideLoop(id); len(loops) > 0 {
-		c.report(pos, CodeStep, "outside the loop write $steps."+strings.Join(loops, ".children[0].steps.")+".children[0].steps."+id, "step '%s' is inside the loop '%s'", id, loops[0])
-		return
-	}
-	if c.scope.inside(id) {
+	case len(loops) > 0:
+		help := "outside the loop write $steps." + strings.Join(loops, ".children[0].steps.") + ".children[0].steps." + id
+		c.report(pos, CodeStep, help, "step '%s' is inside the loop '%s'", id, loops[0])
+	case c.scope.inside(id):
 		c.report(pos, CodeNotYetRun, "its result is there once it has ended", "step '%s' is the loop around this place", id)
-		return
-	}
-	if !c.lenient && !c.mayComeBack() {
+	case !c.lenient && !c.mayComeBack():
 		c.report(pos, CodeNotYetRun, "", "step '%s' cannot have run yet", id)
 	}
 }
@@ -373,127 +280,54 @@ func (c *compiler) mayComeBack() bool {
 		return true
 	}
 	for s := c.scope; s != nil; s = s.outer {
-		if s.self != "" && c.redoable[s.self] {
+		if s.self != "" && c.comesBack[s.self] {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *compiler) text(t *syntax.Text) *Text {
-	if t == nil {
-		return nil
-	}
-	out := c.made.texts.New()
-	out.Pos, out.Whole, out.Parts = t.Pos, t.Whole, c.made.parts.List(len(t.Parts))
-	for _, p := range t.Parts {
-		part := Part{Lit: p.Lit}
-		if p.Expr != nil {
-			part.Expr = c.expr(p.Expr)
+func (c *compiler) text(t *syntax.Text) {
+	if t != nil {
+		for _, p := range t.Parts {
+			c.expr(p.Expr)
 		}
-		out.Parts = append(out.Parts, part)
 	}
-	return out
 }
 
-func (c *compiler) texts(list []*syntax.Text) []*Text {
-	var out []*Text
-	for _, t := range list {
-		out = append(out, c.text(t))
-	}
-	return out
-}
-
-func (c *compiler) value(v *syntax.Value) *Value {
+func (c *compiler) value(v *syntax.Value) {
 	if v == nil {
-		return nil
+		return
 	}
-	out := c.made.values.New()
-	switch v.Kind {
-	case syntax.Jq:
-		out.Expr = c.expr(v.Expr)
-	case syntax.Template:
-		out.Text = c.text(v.Text)
-	case syntax.Map:
-		out.IsMap, out.Fields = true, c.fields(v.Fields)
-	case syntax.List:
-		out.IsList = true
-		out.Fields = c.made.fields.List(len(v.Items))
-		for _, item := range v.Items {
-			out.Fields = append(out.Fields, Field{Value: c.value(item)})
-		}
-	case syntax.Literal:
-		out.Lit = v.Lit
+	c.expr(v.Expr)
+	c.text(v.Text)
+	c.fields(v.Fields)
+	for _, item := range v.Items {
+		c.value(item)
 	}
-	return out
 }
 
-func (c *compiler) fields(list []syntax.Field) []Field {
-	if len(list) == 0 {
-		return nil
-	}
-	out := c.made.fields.List(len(list))
+func (c *compiler) fields(list []syntax.Field) {
 	for _, f := range list {
-		out = append(out, Field{Key: f.Key.Text, Value: c.value(f.Value)})
+		c.value(f.Value)
 	}
-	return out
 }
 
-func (c *compiler) lit(v any) *Value {
-	out := c.made.values.New()
-	out.Lit = v
-	return out
+// field is one member of an input that the compiler writes.
+func field(key string, v *syntax.Value) syntax.Field {
+	return syntax.Field{Key: syntax.Word{Text: key}, Value: v}
 }
 
-// source compiles jq that the compiler wrote itself for a step at pos.
-func (c *compiler) source(pos syntax.Pos, src string) *Value {
-	out := c.made.values.New()
-	e := c.made.sources.New()
-	e.Pos, e.Src = pos, src
-	out.Expr = c.expr(e)
-	return out
+func lit(key string, v any) syntax.Field { return field(key, &syntax.Value{Lit: v}) }
+
+// source is a member with jq that the compiler writes itself for a step at pos.
+func source(key string, pos syntax.Pos, src string) syntax.Field {
+	return field(key, &syntax.Value{Pos: pos, Kind: syntax.Jq, Expr: &syntax.Expr{Pos: pos, Src: src}})
 }
 
-// syncFields are the input of a call of the status-sync manager.
-type syncFields struct {
-	operation, task, status, back, reason, artifacts, phase *Value
-}
-
-// sync makes a delegation to the status-sync manager.
-func (c *compiler) sync(pos syntax.Pos, in syncFields) *Delegate {
-	info := c.builtin(pos, StatusSync)
-	d := c.made.delegates.New()
-	d.Agent, d.Info, d.With, d.Sync = StatusSync, info, c.made.values.New(), true
-	d.With.IsMap = true
-	fields := [...]Field{
-		{"operation", in.operation},
-		{"task_number", in.task},
-		{"status", in.status},
-		{"back", in.back},
-		{"reason", in.reason},
-		{"artifacts", in.artifacts},
-		{"phase", in.phase},
-	}
-	count := 0
-	for _, f := range fields {
-		if f.Value != nil {
-			fields[count] = f
-			count++
-		}
-	}
-	d.With.Fields = append(c.made.fields.List(count), fields[:count]...)
-	return d
-}
-
-func artifactType(word string) (formats.ArtifactType, bool) {
-	t := formats.ArtifactType(word)
-	return t, slices.Contains(formats.ArtifactTypes(), t)
-}
-
-func artifactWords() []string {
-	var out []string
-	for _, t := range formats.ArtifactTypes() {
-		out = append(out, string(t))
-	}
-	return out
+// sync makes a call of the status-sync manager; a member without a value is left out.
+func (c *compiler) sync(pos syntax.Pos, with ...syntax.Field) *Call {
+	with = slices.DeleteFunc(with, func(f syntax.Field) bool { return f.Value == nil })
+	c.fields(with)
+	return &Call{Agent: StatusSync, Info: c.builtin(pos, StatusSync), With: with}
 }

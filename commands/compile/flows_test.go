@@ -72,7 +72,7 @@ func TestWorkflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.Workflow || len(p.Ops) != 2 || len(p.Loads) != 2 || len(p.Warnings) > 0 {
+	if !p.Workflow || len(p.File.Steps) != 2 || len(p.File.Args.Load) != 2 || len(p.Warnings) > 0 {
 		t.Errorf("program = %+v", p)
 	}
 }

@@ -1,8 +1,11 @@
 package compile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
+	"slices"
 
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
@@ -10,93 +13,150 @@ import (
 	"tercet/internal/query"
 )
 
-// Names of the built-in subagents that steps are lowered to.
+// Names of the built-in subagents that steps come down to.
 const (
-	StatusSync = "status-sync-manager"
-	Gatekeeper = "gatekeeper"
+	StatusSync  = "status-sync-manager"
+	Gatekeeper  = "gatekeeper"
+	GitWorkflow = "git-workflow-manager"
 )
 
-// Program is a compiled command. It is immutable and safe for concurrent runs.
+// Program is a compiled command: the tree of its file, and beside it what was proved of it. It is immutable and safe for
+// concurrent runs.
 type Program struct {
-	Name        string
-	Description string
-	File        string
-	Src         []byte // what it was made of; it must not be changed
-	Files       []byte // the files of the project that are a part of it, one after the other; nil without any
-	Args        []argspec.Spec
-	Examples    []string
-	Hidden      bool
-	Tiers       []string  // in order; nil without
-	Worktree    *Worktree // nil: the run works in the project's own tree
-	Workflow    bool      // the steps of a subagent file: $input instead of $args
-	During      *During
-	// Back gives a task that the run left in progress its status of before; the runner adds the number. Nil in a file that
-	// changes no status.
-	Back     *Delegate
+	// File is the tree as it runs. Every step has its id; sentences, and delegates beside a loop, are written out as the
+	// steps that they mean. Its Src must not be changed.
+	File     *syntax.File
+	Name     string // of the command, or of the subagent whose steps these are
+	Workflow bool   // the steps of a subagent file: $input instead of $args
+	Args     []argspec.Spec
+	Tiers    []string             // in order; nil without
 	Allow    []formats.TaskStatus // nil: any status
-	Loads    []Load
-	Requires []Require
-	Ops      []*Op
-	Always   []*Op // Error Handling
 	Limits   formats.Limits
-	Env      []string // names of the variables that $env may show
-	// Output is what the fields of a return that passes must hold; nil: anything.
-	Output   *formats.Schema
+	Output   *formats.Schema // what the fields of a return that passes must hold; nil: anything
+	Own      Own
 	Warnings []formats.Diagnostic
+	files    []byte // the files of the project that are a part of it, one after the other; nil without any
+	facts    facts
 }
 
-// Hash gives the sha256 of the source in hex, with that of the files that are a part of it. Only a run that starts asks for it, so it is not kept.
+// Own are the calls that the engine makes beside the steps, nil where it makes none.
+type Own struct {
+	Begin  *Call // writes the status of `during` and takes the lease
+	Failed *Call // gives the task the status that `during` names for failures; nil: it goes back to what it was
+	Back   *Call // gives a task that the run left in progress its status of before; the runner adds the number
+	Open   *Call // of the worktree, before the first step that works in it
+	Close  *Call // of the worktree, when the run is over
+}
+
+// facts is what was proved of the parts of the tree, by the part.
+type facts struct {
+	steps   map[*syntax.Step]*Info // but for those of Between Steps, of which each host has its own
+	code    map[*syntax.Expr]*query.Code
+	schemas map[*syntax.Shape]*formats.Schema
+	agents  map[string]*formats.AgentInfo // those that the file names; not to be changed
+}
+
+// Info is what is known of one step beside the tree. Names that a step has too stand for what holds when it runs: with what
+// loops around it and `yaml defaults` give.
+type Info struct {
+	*syntax.Step
+	ID       string   // behind that of the host in Between Steps
+	Host     string   // in Between Steps: the id of the step around which it runs
+	Tiers    []string // in which it runs; nil: in all
+	Terms    Terms
+	Call     *Call // what the step has done; nil for one that the engine does alone
+	Fallback *Call // tried once after the retries; nil without one
+	On       []syntax.Rule
+	Expect   *syntax.Expect
+	Before   []*Info // of Between Steps, in file order
+	After    []*Info
+	Undo     *Info // takes the effect back; nil without
+	back     []*syntax.Target
+}
+
+// Terms are how work is done.
+type Terms struct {
+	Timeout formats.Timeout
+	Retry   *syntax.Retry // nil: it is tried once
+	In      string        // worktree, main, none, or empty: as the file says
+	Board   string        // topic, empty without one
+}
+
+// Call is a delegation as it is made: that of `delegate`, or what `status`, `publish` and a check of commands come down to.
+type Call struct {
+	Agent string             // empty when one of Among is picked
+	Info  *formats.AgentInfo // never nil; shared, and not to be changed
+	With  []syntax.Field     // the whole input
+	Link  bool               // the artifacts of the run that are not linked yet are added to the input
+	Among []*Call            // of which the step's Pick names one when it runs
+}
+
+// Hash gives the sha256 of the source in hex, with that of the files that are a part of it. Only a run that starts asks for it,
+// so it is not kept.
 func (p *Program) Hash() string {
-	sum := sha256.Sum256(p.Src)
-	if p.Files != nil {
-		files := sha256.Sum256(p.Files)
+	sum := sha256.Sum256(p.File.Src)
+	if p.files != nil {
+		files := sha256.Sum256(p.files)
 		sum = sha256.Sum256(append(sum[:], files[:]...))
 	}
 	return hex.EncodeToString(sum[:])
 }
 
-// During is the preflight: Begin writes the in-progress status and takes the lease, Failed gives the task the status that
-// the file names for failures (nil if it names none: then it goes back to what it was).
-type During struct {
-	Pos    formats.Pos
-	Status formats.TaskStatus
-	When   *Expr
-	Begin  *Delegate
-	Failed *Delegate
+// Info gives what is known of a step of the workflow or of Error Handling.
+func (p *Program) Info(s *syntax.Step) *Info { return p.facts.steps[s] }
+
+// Code gives the compiled form of an expression of the tree.
+func (p *Program) Code(e *syntax.Expr) *query.Code { return p.facts.code[e] }
+
+// Schema gives the compiled form of a JSON Schema of the tree.
+func (p *Program) Schema(s *syntax.Shape) *formats.Schema { return p.facts.schemas[s] }
+
+// Agent gives the contract of a subagent that the file names.
+func (p *Program) Agent(name string) *formats.AgentInfo { return p.facts.agents[name] }
+
+// Codes yields every expression of the program, in no order.
+func (p *Program) Codes() iter.Seq[*query.Code] {
+	return func(yield func(*query.Code) bool) {
+		for _, code := range p.facts.code {
+			if !yield(code) {
+				return
+			}
+		}
+	}
 }
 
-// Load is one named value of the block `yaml args`.
-type Load struct {
-	Pos      formats.Pos
-	Name     string
-	Optional bool
-	Task     bool // the value is the task to bind, or its number
-	Expr     *Expr
-	Document *LoadDocument
-	Files    []*Text
+// Infos yields every step with what runs around it and what takes it back, in no order.
+func (p *Program) Infos() iter.Seq[*Info] {
+	return func(yield func(*Info) bool) {
+		for _, info := range p.facts.steps {
+			for _, one := range slices.Concat([]*Info{info, info.Undo}, info.Before, info.After) {
+				if one != nil && !yield(one) {
+					return
+				}
+			}
+		}
+	}
 }
 
-// LoadDocument is a document with its profile; the path is an expression or a list of candidates.
-type LoadDocument struct {
-	Profile string
-	Path    []*Text
-	Expr    *Expr
+// Again lists the steps that a target of this step runs again, in order. `it` is the step, or in Between Steps its host.
+func (i *Info) Again(t *syntax.Target) []string {
+	if t.Kind != syntax.ToRedo && t.Kind != syntax.ToRollback {
+		return nil
+	}
+	out := make([]string, len(t.Steps))
+	for n, w := range t.Steps {
+		if out[n] = w.Text; w.Text == itself {
+			out[n] = cmp.Or(i.Host, i.ID)
+		}
+	}
+	return out
 }
 
-// Require is a precondition with its message and code.
-type Require struct {
-	Pos  formats.Pos
-	When *Expr
-	Else *Text
-	Code formats.Code
-}
+// GoesBack tells whether a goto of this step leads to itself or to a step before it.
+func (i *Info) GoesBack(t *syntax.Target) bool { return slices.Contains(i.back, t) }
 
-// Expr is compiled jq with its place.
-type Expr struct {
-	Pos  formats.Pos
-	Src  string
-	Code *query.Code
-}
+// IsTask tells whether a load binds the task: it gives it, or its number.
+func IsTask(l *syntax.Load) bool { return l.Task != nil || l.Name.Text == "task" && l.Expr != nil }
 
 // Reads is what an expression reads.
 type Reads struct {
@@ -107,206 +167,22 @@ type Reads struct {
 	Run      []string // the members that it reads of $run
 }
 
-// Text is a text with expressions in it; Whole texts are one expression whose value is taken as it is.
-type Text struct {
-	Pos   formats.Pos
-	Parts []Part
-	Whole bool
-}
-
-// Part is a literal or an expression.
-type Part struct {
-	Lit  string
-	Expr *Expr
-}
-
-// Value is a literal, an expression, a text, a map or a list; exactly one of the pointers is set, none for a literal.
-type Value struct {
-	Lit    any
-	Expr   *Expr
-	Text   *Text
-	Fields []Field // of a map in file order; of a list its items, without keys
-	IsMap  bool
-	IsList bool
-}
-
-// Field is one key of a map value.
-type Field struct {
-	Key   string
-	Value *Value
-}
-
-// Op is one step.
-type Op struct {
-	Pos     formats.Pos
-	ID      string
-	Title   string
-	When    *Expr
-	Tiers   []string // the tiers in which it runs; nil: in all
-	Table   *Table
-	Do      Action // nil when the step only shows or returns
-	Return  *Return
-	Timeout formats.Timeout
-	Retry   *Retry // nil: it is tried once
-	// Fallback is the subagent tried once after the retries, empty without one.
-	Fallback     string
-	FallbackInfo *formats.AgentInfo
-	FallbackWith *Value
-	On           []Rule
-	Expect       *Expect
-	Always       string // failed, completed or any, under Error Handling
-	In           string // worktree, main, or empty: as the file says
-	Board        string // topic, empty without one
-	Compensate   *Op    // takes the effect back; nil without
-	Before       []*Op  // what runs around it, in file order
-	After        []*Op
-	Host         string // of a step of Between Steps: the id of the step around which it runs
-}
-
-// Action is what an Op does: one of Delegate, Parallel, Foreach, Until, Group, Gate, Check, Set and Fail.
-type Action interface{ op() }
-
-// Delegate calls a subagent.
-type Delegate struct {
-	Agent  string
-	Info   *formats.AgentInfo // never nil; shared by the delegations to one subagent, and not to be changed
-	With   *Value
-	Prompt *Text
-	// Link adds the artifacts of the run that are not linked yet to the input.
-	Link bool
-	// Sync marks a status change of the bound task: To is the literal status if it is known when compiled.
-	Sync bool
-	To   formats.TaskStatus
-	// Checks marks a delegation whose rejection is the answer of a check; Else is its message.
-	Checks bool
-	Else   *Text
-	// Pick names one of Among when the step runs; Agent is then empty.
-	Pick  *Text
-	Among []*Delegate
-}
-
-// Foreach runs Body once an element.
-type Foreach struct {
-	In    *Expr
-	As    string
-	Body  []*Op
-	Merge bool  // go on after an element that did not pass
-	Rule  *Expr // the predicate over the children; nil: all(approved)
-	Side  int   // elements side by side, at least 1
-}
-
-// Gate asks a person.
-type Gate struct {
-	Question *Text
-	Show     []*Expr
-	Choices  []Choice
-	Auto     string
-	Wait     *Wait // nil: for ever
-}
-
-// Choice is one label with where it leads.
-type Choice struct {
-	Label  string
-	Target *Target
-}
-
-// Check holds or not, without running anything. Exactly one of Expr, Document and File is set.
-type Check struct {
-	Expr     *Expr
-	Document string
-	Path     *Value // nil: the newest artifact of the profile's type
-	File     *Value
-	Nonempty bool
-	Else     *Text
-}
-
-// Set gives values to names.
-type Set struct{ Values []SetValue }
-
-// SetValue is one name with its expression.
-type SetValue struct {
-	Name string
-	Expr *Expr
-}
-
-// Fail ends the command.
-type Fail struct {
-	Message *Text
-	Code    formats.Code
-}
-
-func (*Delegate) op() {}
-func (*Foreach) op()  {}
-func (*Gate) op()     {}
-func (*Check) op()    {}
-func (*Set) op()      {}
-func (*Fail) op()     {}
-
-// Table shows rows.
-type Table struct {
-	Rows    *Expr
-	Columns []string
-	Title   *Text
-}
-
-// Return ends the command.
-type Return struct {
-	Status    *Value
-	Message   *Text
-	Text      *Value
-	Artifacts *Value
-	Fields    *Value
-	NextSteps *Text
-}
-
-// Retry repeats a failed attempt; Max counts attempts after the first, times are seconds.
-type Retry struct {
-	Max     int
-	On      []formats.Class
-	Backoff float64
-	Factor  float64
-	Cap     float64
-}
-
-// Expect is what a result must hold.
-type Expect struct {
-	Artifact formats.ArtifactType
-	If       *Expr
-	Schema   *formats.Schema // of the fields; nil: any
-}
-
-// Rule leads from an outcome, or from a class of failure, to the first target that matches.
-type Rule struct {
-	Outcome formats.Outcome // empty when Class is set
-	Class   formats.Class
-	Targets []*Target
-}
-
-// TargetKind names where a result leads.
-type TargetKind = syntax.TargetKind
-
-// The targets.
-const (
-	ToNext     = syntax.ToNext
-	ToFail     = syntax.ToFail
-	ToRedo     = syntax.ToRedo
-	ToReturn   = syntax.ToReturn
-	ToGate     = syntax.ToGate
-	ToRollback = syntax.ToRollback
-	ToAsk      = syntax.ToAsk
-	ToGoto     = syntax.ToGoto
-)
-
-// Target is where a result leads. Max is 0 where the file names none.
-type Target struct {
-	Pos    formats.Pos
-	Kind   TargetKind
-	If     *Expr
-	Max    int
-	Redo   []string // redo and rollback: ids in the order they are run again; this step, if it is named, is run last anyway
-	Ask    []Asked
-	Goto   string
-	Back   bool  // goto: to a step that stands before this one, or to itself
-	Gate   *Gate // a question of the file's own; nil: the engine's
-	Return *Return
+// Reads tells what an expression reads.
+func (p *Program) Reads(e *syntax.Expr) Reads {
+	code := p.Code(e)
+	out := Reads{Vars: code.Vars()}
+	for ref := range code.EachRef {
+		if ref.Bound {
+			continue
+		}
+		switch {
+		case ref.Var == "$steps" && len(ref.Path) == 0:
+			out.AllSteps = true
+		case ref.Var == "$steps" && !slices.Contains(out.Steps, ref.Path[0]):
+			out.Steps = append(out.Steps, ref.Path[0])
+		case ref.Var == "$run" && len(ref.Path) > 0:
+			out.Run = append(out.Run, ref.Path[0])
+		}
+	}
+	return out
 }

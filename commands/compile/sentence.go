@@ -10,21 +10,6 @@ import (
 	"tercet/internal/nearest"
 )
 
-// worker notes that a step delegates to a subagent that is no built-in.
-func (c *compiler) worker(id string, agent *formats.AgentInfo) {
-	if !agent.Builtin {
-		c.last = c.made.workers.New()
-		c.last.id, c.last.agent = id, agent
-	}
-}
-
-// lastWorker is the worker that the sentence before delegated to: "update task status" and "validate plan format" speak of
-// its role and its artifact.
-type lastWorker struct {
-	id    string
-	agent *formats.AgentInfo
-}
-
 // preflight is the file's during, or what the plain form implies: the first worker's in-progress status is written before
 // it is called.
 func (c *compiler) preflight() *syntax.During {
@@ -38,130 +23,167 @@ func (c *compiler) preflight() *syntax.During {
 	if d != nil || !c.scope.task {
 		return d
 	}
-	var implied *syntax.During
-	c.walk(func(s *syntax.Step) {
-		if implied != nil || s.Sentence == nil || s.Sentence.Kind != syntax.SayDelegate {
-			return
+	for _, k := range c.all {
+		say := k.step.Sentence
+		if say == nil || say.Kind != syntax.SayDelegate {
+			continue
 		}
-		info, ok := c.contract(s.Sentence.Name.Text)
+		info, ok := c.contract(say.Name.Text)
 		if during, _ := info.Role.Statuses(); ok && during != "" {
-			implied = &syntax.During{Pos: s.Sentence.Pos, Status: syntax.Word{Pos: s.Sentence.Pos, Text: during.String()}}
+			return &syntax.During{Pos: say.Pos, Status: syntax.Word{Pos: say.Pos, Text: during.String()}}
 		}
-	})
-	return implied
+	}
+	return nil
 }
 
-// sentence lowers a plain sentence to a step; nil for one that the declarations already say.
-func (c *compiler) sentence(s *syntax.Step, id string) *Op {
-	say := s.Sentence
-	op := &Op{Pos: s.Pos, ID: id, Title: s.Title}
-	info := &stepInfo{kind: resultReturn}
+// speech writes the plain sentences of a file out as the steps that they mean, before anything is checked.
+type speech struct {
+	*compiler
+	last *worker            // nil before the first one
+	said []*syntax.Sentence // those that only repeat what is declared
+}
+
+// worker is the one that the sentence before delegated to: "update task status" and "validate plan format" speak of its role
+// and its artifact.
+type worker struct {
+	*formats.AgentInfo
+	step string
+}
+
+// sentences writes out those of the file, and gives those that have no step.
+func (c *compiler) sentences() []*syntax.Sentence {
+	s := &speech{compiler: c}
+	c.file.Steps = s.sequence(c.file.Steps)
+	return s.said
+}
+
+func (s *speech) sequence(list []*syntax.Step) []*syntax.Step {
+	return slices.DeleteFunc(list, func(step *syntax.Step) bool {
+		if step.Sentence != nil && !s.sentence(step) {
+			s.said = append(s.said, step.Sentence)
+			return true
+		}
+		switch a := step.Action.(type) {
+		case *syntax.Delegate:
+			if info, ok := s.contract(a.Agent.Text); a.Pick == nil && ok && !info.Builtin {
+				s.last = &worker{info, step.ID.Text}
+			}
+		case *syntax.Group:
+			step.Body = s.sequence(step.Body)
+		case *syntax.Foreach, *syntax.Until:
+			last := s.last
+			s.last = nil
+			step.Body = s.sequence(step.Body)
+			s.last = last
+		}
+		return false
+	})
+}
+
+// sentence writes a plain sentence out; false for one that the declarations already say. What cannot be written out is
+// reported, and the step then does nothing.
+func (s *speech) sentence(step *syntax.Step) bool {
+	say := step.Sentence
 	switch say.Kind {
 	case syntax.SayDelegate:
-		op.Do = c.sayDelegate(say, id, info)
+		step.Action = &syntax.Delegate{Pos: say.Pos, Agent: say.Name}
+		step.With = s.inputs(say)
 	case syntax.SayUpdateStatus:
-		op.Do = c.sayStatus(say)
+		step.Action = s.status(say)
 	case syntax.SayValidateFormat:
-		c.sayFormat(say, op)
+		s.format(say, step)
 	case syntax.SayForEach:
-		info.kind = resultLoop
-		op.Do = c.foreach(&syntax.Foreach{Pos: say.Pos, In: say.Expr, As: say.Name}, s, id)
+		step.Action = &syntax.Foreach{Pos: say.Pos, In: say.Expr, As: say.Name}
 	case syntax.SayReturn:
-		info.kind = resultPlain
-		op.Return = c.sayReturn(say)
-	case syntax.SayTaskReady, syntax.SayTaskExists, syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument, syntax.SayLoadTask:
-		c.argSentence(say)
-		return nil
+		message := syntax.Part{Lit: say.Rest}
+		if s.last != nil {
+			message = syntax.Part{Expr: &syntax.Expr{Pos: say.Pos, Src: "$steps." + s.last.step + ".summary"}}
+		}
+		step.Return = &syntax.Return{Message: &syntax.Text{Pos: say.Pos, Parts: []syntax.Part{message}}}
+	default:
+		return false
 	}
-	c.scope.steps.add(id, info)
-	return op
+	return true
 }
 
-// sayDelegate gives the worker {args, task}, and each argument that it takes under its own name.
-func (c *compiler) sayDelegate(say *syntax.Sentence, id string, info *stepInfo) Action {
-	agent, ok := c.agent(say.Name)
-	d := &Delegate{Agent: say.Name.Text, Info: agent, With: &Value{IsMap: true}}
+// inputs gives the worker {args, task}, and each argument that it takes under its own name.
+func (s *speech) inputs(say *syntax.Sentence) []syntax.Field {
+	agent, ok := s.contract(say.Name.Text)
 	if !ok {
-		return d
+		return nil
 	}
-	info.agent = agent
-	c.worker(id, agent)
-	given := map[string]bool{}
+	var out []syntax.Field
 	add := func(name, src string) {
-		if _, listed := agent.Inputs[name]; (listed || agent.Inputs == nil) && !given[name] {
-			given[name] = true
-			d.With.Fields = append(d.With.Fields, Field{Key: name, Value: c.source(say.Pos, src)})
+		if _, listed := agent.Inputs[name]; (listed || agent.Inputs == nil) && !given(out, name) {
+			out = append(out, source(name, say.Pos, src))
 		}
 	}
 	add("args", "$args")
-	if c.scope.task {
+	if s.scope.task {
 		add("task", "$task")
 	}
-	for _, a := range c.prog.Args {
+	for _, a := range s.prog.Args {
 		if agent.Inputs != nil {
 			add(a.Name, "$args."+a.Name)
 		}
 	}
-	c.required(agent, func(name string) bool { return given[name] }, say.Pos)
-	return d
+	return out
 }
 
-func (c *compiler) sayStatus(say *syntax.Sentence) Action {
-	to := say.To.Text
-	if to == "" {
-		if c.last == nil {
-			c.report(say.Pos, CodeSentence, `say which: to "planned"`, "no delegation before this step implies a status")
-			return &Delegate{Info: noAgent()}
-		}
-		_, after := c.last.agent.Role.Statuses()
-		if d := c.prog.During; d != nil && d.Status == formats.Revising {
-			after = formats.Revised
-		}
-		if after == "" {
-			c.report(say.Pos, CodeSentence, `say which: to "planned"`, "the role of subagent %s implies no status", c.last.agent.Name)
-			return &Delegate{Info: noAgent()}
-		}
-		to = after.String()
-	}
-	pos := say.To.Pos
+func (s *speech) status(say *syntax.Sentence) syntax.Action {
+	to, pos := say.To.Text, say.To.Pos
 	if pos.IsZero() {
 		pos = say.Pos
 	}
-	return c.statusStep(&syntax.Status{Pos: say.Pos, To: &syntax.Value{Pos: pos, Lit: to}}, true)
+	if to == "" {
+		if s.last == nil {
+			s.report(say.Pos, CodeSentence, `say which: to "planned"`, "no delegation before this step implies a status")
+			return &syntax.Set{Pos: say.Pos}
+		}
+		_, after := s.last.Role.Statuses()
+		if during, _ := s.prog.During(); during == formats.Revising {
+			after = formats.Revised
+		}
+		if after == "" {
+			s.report(say.Pos, CodeSentence, `say which: to "planned"`, "the role of subagent %s implies no status", s.last.Name)
+			return &syntax.Set{Pos: say.Pos}
+		}
+		to = after.String()
+	}
+	return &syntax.Status{Pos: say.Pos, To: &syntax.Value{Pos: pos, Lit: to}}
 }
 
-// sayFormat checks the document of the worker before, with one repair round.
-func (c *compiler) sayFormat(say *syntax.Sentence, op *Op) {
+// format checks the document of the worker before, with one repair round.
+func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
+	step.Action = &syntax.Set{Pos: say.Pos}
 	noun := strings.ToLower(say.Name.Text)
-	if !c.profile(syntax.Word{Pos: say.Name.Pos, Text: noun}) {
+	if !s.profile(syntax.Word{Pos: say.Name.Pos, Text: noun}) {
 		return
 	}
 	kind := documentType(noun)
 	switch {
 	case kind == "":
-		c.report(say.Pos, CodeSentence, "write a block with check: {document: "+noun+", path: ...}", "'%s' is no type of artifact, so its file must be named", noun)
+		help := "write a block with check: {document: " + noun + ", path: ...}"
+		s.report(say.Pos, CodeSentence, help, "'%s' is no type of artifact, so its file must be named", noun)
 		return
-	case c.last == nil:
-		c.report(say.Pos, CodeSentence, "delegate to a subagent first", "no delegation before this step makes a %s", noun)
+	case s.last == nil:
+		s.report(say.Pos, CodeSentence, "delegate to a subagent first", "no delegation before this step makes a %s", noun)
 		return
-	case c.last.agent.NoArtifacts, c.last.agent.Artifacts != nil && !slices.ContainsFunc(c.last.agent.Artifacts, func(a formats.ArtifactSpec) bool { return a.Type == kind }):
-		c.report(say.Pos, CodeSentence, "", "subagent %s makes no %s", c.last.agent.Name, noun)
+	case s.last.NoArtifacts,
+		s.last.Artifacts != nil && !slices.ContainsFunc(s.last.Artifacts, func(a formats.ArtifactSpec) bool { return a.Type == kind }):
+		s.report(say.Pos, CodeSentence, "", "subagent %s makes no %s", s.last.Name, noun)
 		return
 	}
-	op.Do = &Check{Document: noun}
-	op.On = []Rule{{Outcome: formats.OutcomeRejected, Targets: []*Target{{Pos: say.Pos, Kind: ToRedo, Max: 1, Redo: []string{c.last.id}}}}}
-}
-
-func (c *compiler) sayReturn(say *syntax.Sentence) *Return {
-	if c.last == nil {
-		return &Return{Message: &Text{Pos: say.Pos, Parts: []Part{{Lit: say.Rest}}}}
-	}
-	return &Return{Message: c.text(&syntax.Text{Pos: say.Pos, Parts: []syntax.Part{{Expr: &syntax.Expr{Pos: say.Pos, Src: "$steps." + c.last.id + ".summary"}}}})}
+	step.Action = &syntax.Check{Pos: say.Pos, Document: &syntax.Word{Pos: say.Name.Pos, Text: noun}}
+	step.On = []syntax.Rule{{
+		Status:  syntax.Word{Pos: say.Pos, Text: formats.OutcomeRejected.String()},
+		Targets: []*syntax.Target{{Pos: say.Pos, Kind: syntax.ToRedo, Max: 1, Steps: []syntax.Word{{Pos: say.Pos, Text: s.last.step}}}},
+	}}
 }
 
 // argSentence checks what a sentence says of the arguments against the declarations, and takes what it adds.
 func (c *compiler) argSentence(say *syntax.Sentence) {
-	names := c.prog.argNames()
+	names := c.argNames()
 	at := slices.Index(names, say.Name.Text)
 	switch say.Kind {
 	case syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument:
@@ -178,7 +200,8 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 			kind := c.prog.Args[at].Type // an unknown one was reported
 			c.prog.Args[at].AtLeast(1)
 			if !slices.Contains([]argspec.Type{argspec.Integer, argspec.Number, argspec.Task, ""}, kind) {
-				c.report(say.Name.Pos, CodeArgument, "give it the type integer, or leave the sentence out", "argument '%s' is a %s and no integer", say.Name.Text, kind)
+				help := "give it the type integer, or leave the sentence out"
+				c.report(say.Name.Pos, CodeArgument, help, "argument '%s' is a %s and no integer", say.Name.Text, kind)
 			}
 		}
 	case syntax.SayTaskExists, syntax.SayLoadTask:

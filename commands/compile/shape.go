@@ -20,6 +20,10 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 	if s == nil {
 		return nil
 	}
+	if out, done := c.prog.facts.schemas[s]; done {
+		return out
+	}
+	c.prog.facts.schemas[s] = nil
 	root, file := s.Root, c.file.Name
 	if s.File != "" {
 		src := c.schemaFile(s)
@@ -40,6 +44,7 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 		return nil
 	}
 	out, faults := formats.CompileSchema(root)
+	c.prog.facts.schemas[s] = out
 	for _, f := range faults {
 		f.Code, f.File = CodeSchema, file
 		c.add(f)
@@ -50,7 +55,8 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 // schemaFile reads the file that a schema stands in. What it holds is a part of the program.
 func (c *compiler) schemaFile(s *syntax.Shape) []byte {
 	if !fs.ValidPath(s.File) || s.File == "." || path.Ext(s.File) != ".json" {
-		c.report(s.Pos, CodeSchemaFile, "write it relative to the project root, such as schemas/review.json", "expected the path of a .json file inside the project, got %.100q", s.File)
+		c.report(s.Pos, CodeSchemaFile, "write it relative to the project root, such as schemas/review.json",
+			"expected the path of a .json file inside the project, got %.100q", s.File)
 		return nil
 	}
 	from, ok := c.env.(Schemas)
@@ -67,7 +73,7 @@ func (c *compiler) schemaFile(s *syntax.Shape) []byte {
 		c.report(s.Pos, CodeSchemaFile, formats.HelpOf(err), "%.100q cannot be read: %v", s.File, err)
 		return nil
 	}
-	c.prog.Files = append(append(c.prog.Files, s.File+"\x00"...), src...)
-	c.found.Sources[s.File] = src
+	c.prog.files = append(append(c.prog.files, s.File+"\x00"...), src...)
+	c.list.Sources[s.File] = src
 	return src
 }

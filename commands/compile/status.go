@@ -6,7 +6,6 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/nearest"
 )
 
 // Operations of the status-sync manager that change the status of a task or of a phase.
@@ -24,14 +23,13 @@ type statuses struct {
 
 // begin is what the task may be when the first step runs.
 func (c *compiler) begin() {
-	d := c.prog.During
-	switch {
-	case d != nil && c.always:
-		c.status = statuses{true, []formats.TaskStatus{d.Status}}
-	case d != nil && c.prog.Allow != nil:
-		c.status = statuses{true, append(slices.Clone(c.prog.Allow), d.Status)}
-	case d == nil && c.prog.Allow != nil:
-		c.status = statuses{true, slices.Clone(c.prog.Allow)}
+	switch during, always := c.prog.During(); {
+	case always:
+		c.status = statuses{true, []formats.TaskStatus{during}}
+	case c.prog.Allow != nil && during != "":
+		c.status = statuses{true, append(slices.Clone(c.prog.Allow), during)}
+	case c.prog.Allow != nil:
+		c.status = statuses{true, c.prog.Allow}
 	}
 }
 
@@ -40,7 +38,7 @@ func (c *compiler) moved(to formats.TaskStatus, sure bool) {
 	switch {
 	case to == "":
 		c.status = statuses{}
-	case sure && !c.redoable[c.scope.self]:
+	case sure && !c.comesBack[c.scope.self]:
 		c.status = statuses{true, []formats.TaskStatus{to}}
 	case !slices.Contains(c.status.list, to):
 		c.status.list = append(slices.Clone(c.status.list), to)
@@ -55,45 +53,48 @@ func movesInside(list []*syntax.Step) bool {
 			return a.Phase == nil
 		case *syntax.Delegate:
 			return a.Agent.Text == StatusSync && changesStatus(s.With)
-		case *syntax.Foreach:
-			return a.Delegate != nil && a.Delegate.Agent.Text == StatusSync && changesStatus(s.With) || movesInside(s.Body)
 		}
 		return s.Sentence != nil && s.Sentence.Kind == syntax.SayUpdateStatus || movesInside(s.Body)
 	})
 }
 
-// statusStep lowers `status` to a call of the status-sync manager.
-func (c *compiler) statusStep(a *syntax.Status, sure bool) Action {
-	in := syncFields{}
-	switch {
-	case a.Task != nil:
-		in.task = c.value(a.Task)
-	case !c.scope.task:
-		c.report(a.Pos, CodeNoTask, "declare an argument of type task, or name the task: {to: ..., task: ...}", "status needs a task")
-		return &Delegate{Agent: StatusSync, Info: noAgent()}
-	default:
-		in.task = c.source(a.Pos, "$task.number")
+// changesStatus tells whether the input of the status-sync manager may be one that changes the status of a task.
+func changesStatus(with []syntax.Field) bool {
+	for _, f := range with {
+		if f.Key.Text == "operation" && f.Value.Kind == syntax.Literal {
+			return f.Value.Lit == OpUpdateStatus
+		}
 	}
-	in.status, in.reason = c.value(a.To), c.value(a.Reason)
-	if a.Phase != nil {
-		in.operation, in.phase = c.lit(OpSetPhase), c.value(a.Phase)
-		c.phaseStatus(a)
-		in.reason = nil
-		return c.sync(a.Pos, in)
-	}
-	in.operation = c.lit(OpUpdateStatus)
-	if a.Artifacts != nil {
-		in.artifacts = c.value(a.Artifacts)
-	}
-	d := c.sync(a.Pos, in)
-	d.Link = a.Artifacts == nil
-	d.To = c.taskStatus(a, sure)
-	return d
+	return true
 }
 
-func (c *compiler) phaseStatus(a *syntax.Status) {
+// changes makes the call of `status`.
+func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
+	task := field("task_number", a.Task)
+	if a.Task == nil {
+		if !c.scope.task {
+			help := "declare an argument of type task, or name the task: {to: ..., task: ...}"
+			c.report(a.Pos, CodeNoTask, help, "status needs a task")
+			return &Call{Agent: StatusSync, Info: &formats.AgentInfo{}}
+		}
+		task = source("task_number", a.Pos, "$task.number")
+	}
+	if a.Phase != nil {
+		c.phase(a)
+		return c.sync(a.Pos, lit("operation", OpSetPhase), task, field("status", a.To), field("phase", a.Phase))
+	}
+	call := c.sync(a.Pos, lit("operation", OpUpdateStatus), task, field("status", a.To), field("reason", a.Reason), field("artifacts", a.Artifacts))
+	call.Link = a.Artifacts == nil
+	c.taskStatus(a, sure)
+	return call
+}
+
+// phase checks what stands beside the status of a phase.
+func (c *compiler) phase(a *syntax.Status) {
+	c.value(a.Reason)
 	if a.Artifacts != nil {
-		c.report(a.Artifacts.Pos, CodeCompanion, "link them in a step of their own", "'artifacts' belongs to a change of the task's status")
+		help := "link them in a step of their own"
+		c.report(a.Artifacts.Pos, CodeCompanion, help, "'artifacts' belongs to a change of the task's status")
 	}
 	if a.Reason != nil {
 		c.report(a.Reason.Pos, CodeCompanion, "", "'reason' belongs to a change of the task's status")
@@ -104,45 +105,30 @@ func (c *compiler) phaseStatus(a *syntax.Status) {
 	}
 	word := literal(v)
 	if _, err := formats.ParsePhaseStatus(word); err != nil {
-		c.report(v.Pos, CodeStatus, phaseHelp(word), "expected a phase status, got %s", shown(v))
+		help := meant(word, formats.PhaseStatuses(), "the statuses of a phase are ")
+		c.report(v.Pos, CodeStatus, help, "expected a phase status, got %s", shown(v))
 	}
-}
-
-func phaseHelp(word string) string {
-	names := make([]string, 0, len(formats.PhaseStatuses()))
-	for _, s := range formats.PhaseStatuses() {
-		names = append(names, s.String())
-	}
-	if help := nearest.Help(word, names); help != "" {
-		return help
-	}
-	return "the statuses of a phase are " + strings.Join(names, ", ")
 }
 
 // taskStatus checks a literal status word, and for the bound task that the table has the change.
-func (c *compiler) taskStatus(a *syntax.Status, sure bool) formats.TaskStatus {
+func (c *compiler) taskStatus(a *syntax.Status, sure bool) {
 	v := a.To
 	if v == nil || v.Kind != syntax.Literal {
 		if a.Task == nil {
 			c.moved("", sure)
 		}
-		return ""
+		return
 	}
-	word, ok := v.Lit.(string)
-	to, err := formats.ParseTaskStatus(word)
-	if !ok || err != nil {
-		c.report(v.Pos, CodeStatus, statusHelp(word), "expected a task status, got %s", shown(v))
-		return ""
-	}
-	if a.Task != nil {
-		return to
-	}
-	if !c.transition(v.Pos, to, a.Reason != nil) {
+	to, err := formats.ParseTaskStatus(literal(v))
+	switch {
+	case err != nil:
+		c.report(v.Pos, CodeStatus, statusHelp(literal(v)), "expected a task status, got %s", shown(v))
+	case a.Task != nil:
+	case !c.transition(v.Pos, to, a.Reason != nil):
 		c.moved("", sure) // what comes behind is not held against a change that cannot be
-		return to
+	default:
+		c.moved(to, sure)
 	}
-	c.moved(to, sure)
-	return to
 }
 
 // transition holds one change against the table, as far as it is known what the task is.
@@ -163,28 +149,18 @@ func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bo
 	}
 	switch {
 	case !can:
-		c.report(pos, CodeTransition, "run 'tercet state transitions' for the table", "a task cannot go from %s to %s", strings.Join(words(c.status.list), " or "), to)
+		c.report(pos, CodeTransition, "run 'tercet state transitions' for the table", "a task cannot go from %s to %s",
+			strings.Join(words(c.status.list), " or "), to)
 	case needs && !reasoned:
 		c.report(pos, CodeTransition, "write {to: "+to.String()+", reason: ...}", "a change to %s needs a reason", to)
 	}
 	return can
 }
 
-func statusHelp(word string) string {
-	if help := nearest.Help(word, words(formats.TaskStatuses())); help != "" {
-		return help
-	}
-	return "the statuses are " + joinStatuses(formats.TaskStatuses())
-}
+func statusHelp(word string) string { return meant(word, formats.TaskStatuses(), "the statuses are ") }
 
 func inProgressHelp() string {
-	var list []formats.TaskStatus
-	for _, s := range formats.TaskStatuses() {
-		if s.InProgress() {
-			list = append(list, s)
-		}
-	}
-	return "use one of " + joinStatuses(list)
+	return "use one of " + joined(slices.DeleteFunc(formats.TaskStatuses(), func(s formats.TaskStatus) bool { return !s.InProgress() }))
 }
 
 func movesFrom(s formats.TaskStatus) []formats.TaskStatus {
@@ -196,13 +172,3 @@ func movesFrom(s formats.TaskStatus) []formats.TaskStatus {
 	}
 	return out
 }
-
-func words(list []formats.TaskStatus) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = s.String()
-	}
-	return out
-}
-
-func joinStatuses(list []formats.TaskStatus) string { return strings.Join(words(list), ", ") }

@@ -11,561 +11,441 @@ import (
 	"tercet/internal/nearest"
 )
 
-// steps compiles a sequence in order; each step sees the results of those before it.
-func (c *compiler) steps(list []*syntax.Step) []*Op {
-	if len(list) == 0 {
-		return nil
-	}
-	if c.scope.steps == nil {
-		c.scope.steps = c.made.results.List(len(list) * (1 + len(c.file.Between)))
-	}
-	out := c.made.refs.List(len(list))
+// steps checks a sequence in order; each step sees the results of those before it.
+func (c *compiler) steps(list []*syntax.Step) {
 	ended := false
 	for _, s := range list {
 		if ended {
-			c.reached = append(c.reached, s)
-			ended = false
+			c.ended = append(c.ended, s)
 		}
-		id := c.id(s)
-		c.scope.self = id
-		var op *Op
-		if s.Sentence != nil {
-			op = c.sentence(s, id)
-		} else {
-			op = c.step(s, id)
-		}
+		c.scope.self = s.ID.Text
+		info := c.step(s, s.ID.Text)
 		c.scope.self = ""
-		if op == nil {
-			continue
-		}
-		out = append(out, op)
-		ended = endsAlways(op) && !c.inErrors
+		ended = info != nil && !c.inErrors && endsAlways(info)
 	}
-	return out
+}
+
+// step checks one step, and keeps what is known of it; nil for one that does nothing.
+func (c *compiler) step(s *syntax.Step, id string) *Info {
+	info := &Info{Step: s, ID: id, Tiers: c.tier(s.Tier)}
+	if c.host != nil {
+		info.Host = c.host.ID
+	} else if !c.aside {
+		c.prog.facts.steps[s] = info
+	}
+	c.expr(s.When)
+	if t := s.Table; t != nil {
+		c.expr(t.Rows)
+		c.text(t.Title)
+	}
+	if s.Action == nil && s.Table == nil && s.Return == nil {
+		c.report(s.Pos, CodeAction, "add delegate, parallel, status, check, gate, set, foreach, until, publish, table, return or fail",
+			"step '%s' has no action", id)
+		return nil
+	}
+	checkCompanions(c, s)
+	c.action(info)
+	c.terms(info)
+	judged := c.judged
+	c.judged = info
+	if s.Expect != nil { // else it may be that of the defaults
+		info.Expect = s.Expect
+		checkExpect(c, s.Expect)
+	}
+	c.scope.steps = append(c.scope.steps, info) // its own result is `.` and may be read in its targets
+	c.rules(info)
+	c.judged = judged
+	checkReturn(c, s.Return)
+	info.Undo = c.compensate(s.Compensate, id)
+	c.around(info)
+	return info
 }
 
 // endsAlways tells whether nothing behind the step can be reached from it.
-func endsAlways(op *Op) bool {
-	if op.When != nil || op.Tiers != nil {
+func endsAlways(info *Info) bool {
+	if info.When != nil || info.Tiers != nil {
 		return false
 	}
-	switch a := op.Do.(type) {
-	case *Fail:
+	switch a := info.Action.(type) {
+	case *syntax.Fail:
 		return true
-	case *Gate:
-		return op.Return != nil || len(a.Choices) > 0 && !slices.ContainsFunc(a.Choices, func(ch Choice) bool {
-			return ch.Target == nil || ch.Target.If != nil || slices.Contains([]TargetKind{ToNext, ToRedo, ToRollback}, ch.Target.Kind)
+	case *syntax.Gate:
+		return info.Return != nil || len(a.Choices) > 0 && !slices.ContainsFunc(a.Choices, func(ch syntax.GateChoice) bool {
+			goesOn := []syntax.TargetKind{syntax.ToNext, syntax.ToRedo, syntax.ToRollback}
+			return ch.Target.If != nil || slices.Contains(goesOn, ch.Target.Kind)
 		})
 	}
-	return op.Return != nil && len(op.On) == 0 || leadsAway(op)
+	return info.Return != nil && len(info.On) == 0 || leadsAway(info)
 }
 
 // leadsAway tells whether a rule takes every passing outcome somewhere else, and none of the others goes on.
-func leadsAway(op *Op) bool {
-	if len(op.On) == 0 || op.Do == nil {
+func leadsAway(info *Info) bool {
+	if len(info.On) == 0 || info.Action == nil || slices.ContainsFunc(info.On, func(r syntax.Rule) bool { return IsClass(r.Status.Text) }) {
 		return false
 	}
-	for _, o := range outcomesOf(op) {
-		at := slices.IndexFunc(op.On, func(r Rule) bool { return r.Outcome == o })
+	for _, o := range outcomesOf(info) {
+		at := slices.IndexFunc(info.On, func(r syntax.Rule) bool { return r.Status.Text == o.String() })
 		if at < 0 {
 			if o.Passes() {
 				return false
 			}
 			continue
 		}
-		if len(op.On[at].Targets) == 0 {
+		if len(info.On[at].Targets) == 0 {
 			return false // of a rule that could not be read
 		}
-		first := op.On[at].Targets[0]
-		if first.If != nil || first.Max > 0 || first.Back || !slices.Contains([]TargetKind{ToGoto, ToFail, ToReturn}, first.Kind) {
+		first := info.On[at].Targets[0]
+		away := first.Kind == syntax.ToFail || first.Kind == syntax.ToReturn || first.Kind == syntax.ToGoto
+		if first.If != nil || first.Max > 0 || !away || info.GoesBack(first) {
 			return false
-		}
-	}
-	return !slices.ContainsFunc(op.On, func(r Rule) bool { return r.Class != "" })
-}
-
-// step compiles a step with a block.
-func (c *compiler) step(s *syntax.Step, id string) *Op {
-	op, info := c.made.ops.New(), c.made.infos.New()
-	op.Pos, op.ID, op.Title, op.When, op.Tiers = s.Pos, id, s.Title, c.expr(s.When), c.tier(s.Tier)
-	if s.Always != nil {
-		op.Always = s.Always.Text
-	}
-	op.Table = c.table(s.Table)
-	if s.Action == nil && s.Table == nil && s.Return == nil {
-		c.report(s.Pos, CodeAction, "add delegate, parallel, status, check, gate, set, foreach, until, publish, table, return or fail", "step '%s' has no action", id)
-		return nil
-	}
-	c.companions(s)
-	op.Do = c.action(s, id, info)
-	c.work(s, op)
-	judged := c.judged
-	c.judged = judge{info, op.FallbackInfo}
-	if s.Expect != nil { // else it may be that of the defaults
-		op.Expect = c.expect(s.Expect)
-		if _, loops := op.Do.(*Foreach); loops {
-			op.Expect.Schema = nil // it went to the delegate
-		}
-	}
-	c.scope.steps.add(id, info) // its own result is `.` and may be read in its targets
-	c.rules(s, op, nil)
-	c.judged = judged
-	op.Return = c.ret(s.Return)
-	op.Compensate = c.compensate(s.Compensate, id)
-	c.around(op, info)
-	return op
-}
-
-// companions reports keys that mean nothing beside the step's action: a key is never ignored.
-func (c *compiler) companions(s *syntax.Step) {
-	_, delegates := s.Action.(*syntax.Delegate)
-	_, parallel := s.Action.(*syntax.Parallel)
-	_, until := s.Action.(*syntax.Until)
-	_, publishes := s.Action.(*syntax.Publish)
-	loop, loops := s.Action.(*syntax.Foreach)
-	bare := loops && loop.Delegate == nil || parallel || until
-	if bare && s.Fallback != nil {
-		c.report(s.Fallback.Pos, CodeCompanion, "write it beside the delegate of the body", "'fallback' belongs to 'delegate'")
-	}
-	if bare && s.Prompt != nil {
-		c.report(s.Prompt.Pos, CodeCompanion, "write it beside the delegate of the body", "'prompt' belongs to 'delegate'")
-	}
-	if _, fails := s.Action.(*syntax.Fail); fails {
-		if s.Return != nil {
-			c.report(s.Return.Pos, CodeCompanion, "remove it: 'fail' ends the command", "'return' belongs to a step that can pass")
-		}
-		if len(s.On) > 0 {
-			c.report(s.On[0].Status.Pos, CodeCompanion, "remove it: 'fail' ends the command", "'on' belongs to a step that can go on")
-		}
-	}
-	check, checks := s.Action.(*syntax.Check)
-	runs := delegates || loops || parallel || until || publishes || checks && (check.Command != nil || check.Project != nil)
-	if _, status := s.Action.(*syntax.Status); !runs && !status && s.Timeout != nil {
-		c.report(s.Timeout.Pos, CodeCompanion, "remove it", "'timeout' belongs to 'delegate'")
-	}
-	if (parallel || until || bare) && s.Expect != nil && s.Expect.Artifact != nil {
-		c.report(s.Expect.Artifact.Pos, CodeCompanion, "write it beside the delegates inside", "'artifact' belongs to a delegate")
-	}
-	if !delegates && (!loops || loop.Delegate == nil) && s.Expect != nil && s.Expect.Schema != nil {
-		c.report(s.Expect.Schema.Pos, CodeCompanion, "write it beside the delegates inside", "'schema' belongs to a delegate")
-	}
-	if checks && !runs && s.Retry != nil {
-		c.report(s.Retry.Pos, CodeCompanion, "remove it", "'retry' belongs to a check that runs commands")
-	}
-}
-
-// work compiles what belongs to a delegation: how long it may take and how often it is tried.
-func (c *compiler) work(s *syntax.Step, op *Op) {
-	op.Timeout = c.timeout(s.Timeout)
-	op.Retry = c.retry(s.Retry)
-	if s.In != nil {
-		op.In = s.In.Text
-	}
-	if s.Board != nil {
-		op.Board = s.Board.Text
-	}
-	c.treeless(s, op)
-	switch op.Do.(type) {
-	case *Check: // it posts like the others
-		for _, around := range slices.Backward(c.under) {
-			op.Board = cmp.Or(op.Board, around.board)
-		}
-		return
-	case *Delegate:
-	default:
-		return
-	}
-	if s.Fallback != nil {
-		c.fallback(s, op)
-	}
-	for _, loop := range slices.Backward(c.under) {
-		if op.Timeout == (formats.Timeout{}) {
-			op.Timeout = loop.timeout
-		}
-		if op.Retry == nil {
-			op.Retry = loop.retry
-		}
-		if op.In == "" {
-			op.In = loop.in
-		}
-		if op.Board == "" {
-			op.Board = loop.board
-		}
-	}
-	c.defaults(s, op)
-}
-
-// fallback compiles the second subagent of a delegation. It has an input of its own: what is given to all goes to those that
-// list it.
-func (c *compiler) fallback(s *syntax.Step, op *Op) {
-	agent, ok := c.agent(*s.Fallback)
-	if !ok {
-		return
-	}
-	op.Fallback, op.FallbackInfo = agent.Name, agent
-	var with []syntax.Field
-	op.FallbackWith, with = c.input(s.With, agent)
-	c.inputs(agent, with, s.Fallback.Pos)
-}
-
-// treed reports work in the run's worktree where nothing opens one: it would be done in the project itself. A workflow of a
-// subagent works where its caller does.
-func (c *compiler) treed(in *syntax.Word) {
-	if in == nil || in.Text != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
-		return
-	}
-	opens := false
-	c.walk(func(s *syntax.Step) {
-		var d *syntax.Delegate
-		switch a := s.Action.(type) {
-		case *syntax.Delegate:
-			d = a
-		case *syntax.Foreach:
-			d = a.Delegate
-		}
-		opens = opens || d != nil && (d.Agent.Text == GitWorkflow || d.Pick != nil)
-	})
-	if !opens {
-		c.report(in.Pos, CodeCompanion, "add worktree: {per: run} to the frontmatter", "'in: worktree' needs a worktree, and the file opens none")
-	}
-}
-
-// treeless reports a tree where none is worked in, and work without one of those that are no workers: they act for the run, wherever it works.
-func (c *compiler) treeless(s *syntax.Step, op *Op) {
-	c.treed(s.In)
-	if s.In == nil {
-		return
-	}
-	check, checks := s.Action.(*syntax.Check)
-	if _, publishes := s.Action.(*syntax.Publish); publishes || checks && check.Expr != nil {
-		c.report(s.In.Pos, CodeCompanion, "remove it", "'in' belongs to a step that works in a tree")
-		return
-	}
-	if s.In.Text != "none" {
-		return
-	}
-	switch do := op.Do.(type) {
-	case *Parallel, *Foreach, *Until, *Group:
-		return
-	case *Delegate:
-		if !do.Sync && !do.Checks && !do.Info.Builtin && do.Agent != GitWorkflow {
-			return
-		}
-	}
-	c.report(s.In.Pos, CodeCompanion, "remove it", "'in: none' belongs to a delegate to a worker")
-}
-
-func (c *compiler) action(s *syntax.Step, id string, info *stepInfo) Action {
-	switch a := s.Action.(type) {
-	case *syntax.Delegate:
-		info.kind = resultReturn
-		return c.delegate(a, s, id, info)
-	case *syntax.Parallel:
-		info.kind = resultParallel
-		return c.parallel(a, s, id)
-	case *syntax.Foreach:
-		info.kind = resultLoop
-		return c.foreach(a, s, id)
-	case *syntax.Until:
-		info.kind = resultParallel
-		return c.until(a, s, id)
-	case *syntax.Group:
-		return c.group(a, s)
-	case *syntax.Publish:
-		info.kind = resultReturn
-		return c.publish(a)
-	case *syntax.Status:
-		info.kind = resultReturn
-		return c.statusStep(a, s.When == nil && s.Tier == nil && len(s.On) == 0 && !c.unsure)
-	case *syntax.Gate:
-		info.kind = resultGate
-		return c.gate(a, s)
-	case *syntax.Check:
-		info.kind = resultReturn
-		return c.check(a)
-	case *syntax.Set:
-		info.kind = resultSet
-		return c.set(a, info)
-	case *syntax.Fail:
-		return &Fail{Message: c.text(a.Message), Code: c.code(a.Code, formats.CodePrecondition)}
-	}
-	return nil
-}
-
-// contract asks for a subagent once a file. It is never nil, and not to be changed.
-func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
-	for i := range c.agents {
-		if c.agents[i].name == name {
-			return c.agents[i].info, c.agents[i].ok
-		}
-	}
-	info, ok := c.env.Agent(name)
-	if c.agents == nil {
-		c.agents = make([]asked, 0, fewAgents)
-	}
-	c.agents = append(c.agents, asked{name: name, info: &info, ok: ok})
-	return &info, ok
-}
-
-// fewAgents is for how many subagents there is room at first.
-const fewAgents = 8
-
-// asked is what the environment said of a subagent.
-type asked struct {
-	name  string
-	info  *formats.AgentInfo
-	ok    bool
-	needs []string // inputs; nil: not looked for yet
-}
-
-// noAgent is the contract of a delegation to nobody in particular.
-func noAgent() *formats.AgentInfo { return &formats.AgentInfo{} }
-
-func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
-	info, ok := c.contract(w.Text)
-	if !ok {
-		help := nearest.Help(w.Text, c.env.Names())
-		if help == "" {
-			help = "add subagents/" + w.Text + ".md to the workspace"
-		}
-		c.report(w.Pos, CodeAgent, help, "unknown subagent '%s'", w.Text)
-		return info, false
-	}
-	c.mayCall(w.Pos, info, w.Text)
-	return info, true
-}
-
-func (c *compiler) delegate(a *syntax.Delegate, s *syntax.Step, id string, info *stepInfo) Action {
-	if a.Pick != nil {
-		return c.pick(a, s, info)
-	}
-	agent, ok := c.agent(a.Agent)
-	d := c.made.delegates.New()
-	d.Agent, d.Info, d.Prompt = a.Agent.Text, agent, c.text(s.Prompt)
-	var with []syntax.Field
-	d.With, with = c.input(s.With, agent)
-	if !ok {
-		return d
-	}
-	info.agent = agent
-	c.inputs(agent, with, a.Pos)
-	c.worker(id, agent)
-	if a.Agent.Text == StatusSync && changesStatus(s.With) {
-		c.moved("", false)
-	}
-	return d
-}
-
-// changesStatus tells whether the input of the status-sync manager may be one that changes the status of a task.
-func changesStatus(with []syntax.Field) bool {
-	for _, f := range with {
-		if f.Key.Text == "operation" && f.Value.Kind == syntax.Literal {
-			return f.Value.Lit == OpUpdateStatus
 		}
 	}
 	return true
 }
 
-func (c *compiler) foreach(a *syntax.Foreach, s *syntax.Step, id string) Action {
-	f := &Foreach{In: c.expr(a.In), As: a.As.Text, Side: max(1, a.Parallel), Rule: c.merge(a.Merge, formats.DefaultElements)}
-	f.Merge = a.Merge != nil
-	if f.As == "" {
-		f.As = "item"
-	}
-	if reserved(f.As) {
-		c.report(a.As.Pos, CodeName, "choose another name", "'$%s' is the engine's", f.As)
-	}
-	if a.Parallel > formats.MaxParallel {
-		c.report(a.Pos, CodeLimitValue, "", "expected max_parallel from 1 to %d, got %d", formats.MaxParallel, a.Parallel)
-	}
-	outer, last, under := c.scope, c.last, c.under
-	c.scope, c.last = c.enter(id, f.As), nil
-	moves := movesInside(s.Body)
-	if moves {
-		c.status = statuses{}
-	}
-	if a.Delegate != nil {
-		inner := *s
-		inner.Action, inner.When, inner.On, inner.Table, inner.Return, inner.Expect = a.Delegate, nil, nil, nil, nil, nil
-		inner.Tier, inner.Compensate = nil, nil
-		if s.Expect != nil { // the fields are those of each element; what the defaults expect is not, as the step has its own
-			inner.Expect = &syntax.Expect{Pos: s.Expect.Pos, Schema: s.Expect.Schema}
+// checkCompanions reports keys that mean nothing beside the step's action: a key is never ignored.
+func checkCompanions(c *compiler, s *syntax.Step) {
+	delegates, body, runs, fails := false, false, false, false
+	switch a := s.Action.(type) {
+	case *syntax.Delegate:
+		delegates, runs = true, true
+	case *syntax.Foreach:
+		delegates, body, runs = a.Delegate != nil, a.Delegate == nil, true
+	case *syntax.Parallel, *syntax.Until:
+		body, runs = true, true
+	case *syntax.Publish, *syntax.Status:
+		runs = true
+	case *syntax.Check:
+		if runs = a.Command != nil || a.Project != nil; !runs && s.Retry != nil {
+			c.report(s.Retry.Pos, CodeCompanion, "remove it", "'retry' belongs to a check that runs commands")
 		}
-		c.scope.self = bodyID(a)
-		body := c.step(&inner, c.scope.self)
-		body.On = slices.DeleteFunc(body.On, func(r Rule) bool { return ruled(s.On, r) })
-		f.Body = []*Op{body}
-	} else {
-		c.under = append(slices.Clone(under), c.inherit(s))
-		f.Body = c.steps(s.Body)
+	case *syntax.Fail:
+		fails = true
 	}
-	c.scope, c.last, c.under = outer, last, under
-	if moves {
-		c.status = statuses{}
+	inner := "write it beside the delegate of the body"
+	if body && s.Fallback != nil {
+		c.report(s.Fallback.Pos, CodeCompanion, inner, "'fallback' belongs to 'delegate'")
 	}
-	if len(f.Body) == 0 {
-		c.report(a.Pos, CodeAction, "put deeper step headings below it, or a delegate beside it", "foreach has no body")
+	if body && s.Prompt != nil {
+		c.report(s.Prompt.Pos, CodeCompanion, inner, "'prompt' belongs to 'delegate'")
 	}
-	return f
+	if fails && s.Return != nil {
+		c.report(s.Return.Pos, CodeCompanion, "remove it: 'fail' ends the command", "'return' belongs to a step that can pass")
+	}
+	if fails && len(s.On) > 0 {
+		c.report(s.On[0].Status.Pos, CodeCompanion, "remove it: 'fail' ends the command", "'on' belongs to a step that can go on")
+	}
+	if !runs && s.Timeout != nil {
+		c.report(s.Timeout.Pos, CodeCompanion, "remove it", "'timeout' belongs to 'delegate'")
+	}
+	if e := s.Expect; e != nil && body && e.Artifact != nil {
+		c.report(e.Artifact.Pos, CodeCompanion, "write it beside the delegates inside", "'artifact' belongs to a delegate")
+	}
+	if e := s.Expect; e != nil && !delegates && e.Schema != nil {
+		c.report(e.Schema.Pos, CodeCompanion, "write it beside the delegates inside", "'schema' belongs to a delegate")
+	}
 }
 
-func (c *compiler) check(a *syntax.Check) Action {
-	if a.Command != nil || a.Project != nil {
-		return c.gatekeeper(a)
-	}
-	out := &Check{Expr: c.expr(a.Expr), Path: c.value(a.Path), File: c.value(a.File), Nonempty: a.Nonempty, Else: c.text(a.Else)}
-	if a.Document == nil {
-		return out
-	}
-	if c.profile(*a.Document) && a.Path == nil && documentType(a.Document.Text) == "" && formats.HandoffFile(a.Document.Text) == "" {
-		c.report(a.Document.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", a.Document.Text)
-	}
-	out.Document = a.Document.Text
-	return out
-}
-
-// documentType is the type of artifact that a profile is for, empty if it is for none.
-func documentType(profile string) formats.ArtifactType {
-	if t, ok := artifactType(strings.TrimSuffix(profile, "-short")); ok && t.IsDocument() {
-		return t
-	}
-	return ""
-}
-
-// gatekeeper lowers a check that runs commands to a delegation.
-func (c *compiler) gatekeeper(a *syntax.Check) Action {
-	info := c.builtin(a.Pos, Gatekeeper)
-	with := &Value{IsMap: true}
-	if a.Command != nil {
-		argv := c.made.values.New()
-		argv.IsList = true
-		for _, v := range a.Command {
-			argv.Fields = append(argv.Fields, Field{Value: c.value(v)})
+// action checks what the step does.
+func (c *compiler) action(info *Info) {
+	s := info.Step
+	switch a := s.Action.(type) {
+	case *syntax.Delegate:
+		c.delegate(a, info)
+	case *syntax.Parallel:
+		c.parallel(a, info)
+	case *syntax.Foreach:
+		c.foreach(a, info)
+	case *syntax.Until:
+		c.until(a, info)
+	case *syntax.Group:
+		c.group(a, info)
+	case *syntax.Publish:
+		info.Call = c.publish(a)
+	case *syntax.Status:
+		info.Call = c.changes(a, s.When == nil && s.Tier == nil && len(s.On) == 0 && !c.unsure)
+	case *syntax.Gate:
+		if len(s.On) > 0 {
+			c.report(s.On[0].Status.Pos, CodeGate, "name the targets in choices", "a gate has 'choices' instead of 'on'")
 		}
-		with.Fields = append(with.Fields, Field{Key: "command", Value: argv})
-	} else {
-		kinds := c.made.values.New()
-		kinds.IsList = true
-		for _, w := range a.Project {
-			if known := []string{"build", "lint", "test"}; !slices.Contains(known, w.Text) {
-				c.report(w.Pos, CodeMember, nearest.Help(w.Text, known), "expected build, lint or test, got %q", w.Text)
-			}
-			kinds.Fields = append(kinds.Fields, Field{Value: c.lit(w.Text)})
+		checkGate(c, a, info)
+	case *syntax.Check:
+		info.Call = c.check(a)
+	case *syntax.Set:
+		for _, v := range a.Values {
+			c.expr(v.Expr)
+			c.tierValue(v.Name.Text, v.Expr)
+			c.name(v.Name)
 		}
-		with.Fields = append(with.Fields, Field{Key: "project", Value: kinds})
+	case *syntax.Fail:
+		c.text(a.Message)
+		c.code(a.Code)
 	}
-	return &Delegate{Agent: Gatekeeper, Info: info, With: with, Checks: true, Else: c.text(a.Else)}
 }
 
-func (c *compiler) set(a *syntax.Set, info *stepInfo) Action {
-	out := &Set{}
-	for _, v := range a.Values {
-		out.Values = append(out.Values, SetValue{Name: v.Name.Text, Expr: c.expr(v.Expr)})
-		info.names = append(info.names, v.Name.Text)
-		c.tierValue(v.Name.Text, v.Expr)
-		c.name(v.Name)
+// terms takes how the work of a step is done: as the step says, else as the loops around it, else as the defaults.
+func (c *compiler) terms(info *Info) {
+	s := info.Step
+	info.Terms = c.termsOf(s)
+	c.treeless(info)
+	if _, checks := s.Action.(*syntax.Check); checks && info.Call == nil { // it posts like the others
+		for _, around := range slices.Backward(c.under) {
+			info.Terms.Board = cmp.Or(info.Terms.Board, around.terms.Board)
+		}
 	}
-	return out
+	if info.Call == nil {
+		return
+	}
+	if s.Fallback != nil {
+		c.fallback(info)
+	}
+	for _, around := range slices.Backward(c.under) {
+		info.Terms.fill(around.terms)
+	}
+	if d := c.file.Defaults; d != nil && info.works() {
+		info.Terms.fill(Terms{Timeout: timeout(d.Timeout), Retry: c.retry(d.Retry), In: text(d.In)})
+		if s.Expect == nil {
+			info.Expect = d.Expect
+			checkExpect(c, d.Expect) // of no result in particular: what one worker returns another need not
+		}
+	}
 }
 
-func (c *compiler) table(t *syntax.Table) *Table {
-	if t == nil {
-		return nil
-	}
-	out := &Table{Rows: c.expr(t.Rows), Title: c.text(t.Title)}
-	for _, w := range t.Columns {
-		out.Columns = append(out.Columns, w.Text)
-	}
-	return out
+// works tells whether a step calls a worker, or one of several.
+func (i *Info) works() bool {
+	_, ok := i.Action.(*syntax.Delegate)
+	return ok && !i.Call.Info.Builtin
 }
 
-func (c *compiler) timeout(t *syntax.Timeout) formats.Timeout {
+func (c *compiler) termsOf(s *syntax.Step) Terms {
+	return Terms{Timeout: timeout(s.Timeout), Retry: c.retry(s.Retry), In: text(s.In), Board: text(s.Board)}
+}
+
+// fill takes what is not said from somewhere else.
+func (t *Terms) fill(from Terms) {
+	if t.Timeout == (formats.Timeout{}) {
+		t.Timeout = from.Timeout
+	}
+	t.Retry, t.In, t.Board = cmp.Or(t.Retry, from.Retry), cmp.Or(t.In, from.In), cmp.Or(t.Board, from.Board)
+}
+
+func timeout(t *syntax.Timeout) formats.Timeout {
 	if t == nil {
 		return formats.Timeout{}
 	}
 	return formats.Timeout{Total: seconds(t.Total), Idle: seconds(t.Idle)}
 }
 
-// The defaults of a retry, in seconds.
-const (
-	retryBackoff = 2
-	retryFactor  = 2
-	retryCap     = 60
-)
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func (c *compiler) retry(r *syntax.Retry) *Retry {
-	if r == nil {
-		return nil
-	}
-	most := c.prog.Limits.WithDefaults().Retries
-	if r.Max > most {
+func (c *compiler) retry(r *syntax.Retry) *syntax.Retry {
+	if most := c.prog.Limits.WithDefaults().Retries; r != nil && r.Max > most {
 		c.report(r.Pos, CodeRetries, "", "expected at most %d retries, got %d", most, r.Max)
 	}
-	out := &Retry{Max: r.Max, Backoff: r.Backoff, Factor: r.Factor, Cap: r.Cap}
-	if r.On != nil {
-		out.On = make([]formats.Class, 0, len(r.On))
-	}
-	for _, w := range r.On {
-		out.On = append(out.On, formats.Class(w.Text))
-	}
-	if len(out.On) == 0 {
-		out.On = []formats.Class{formats.ClassTransient, formats.ClassTimeout, formats.ClassInvalidReturn}
-	}
-	if out.Backoff == 0 {
-		out.Backoff = retryBackoff
-	}
-	if out.Factor == 0 {
-		out.Factor = retryFactor
-	}
-	if out.Cap == 0 {
-		out.Cap = retryCap
-	}
-	return out
+	return r
 }
 
-func (c *compiler) expect(e *syntax.Expect) *Expect {
+// fallback checks the second subagent of a delegation. It has an input of its own: what is given to all goes to those that
+// list it.
+func (c *compiler) fallback(info *Info) {
+	agent, ok := c.agent(*info.Step.Fallback)
+	if ok {
+		info.Fallback = &Call{Agent: agent.Name, Info: agent, With: c.input(info.With, agent)}
+		checkInputs(c, info.Fallback, info.Step.Fallback.Pos)
+	}
+}
+
+// treed reports work in the run's worktree where nothing opens one: it would be done in the project itself. A workflow of a
+// subagent works where its caller does.
+func (c *compiler) treed(in *syntax.Word) {
+	if text(in) != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
+		return
+	}
+	if !slices.ContainsFunc(c.all, func(k *known) bool {
+		d, ok := k.step.Action.(*syntax.Delegate)
+		return ok && (d.Agent.Text == GitWorkflow || d.Pick != nil)
+	}) {
+		help := "add worktree: {per: run} to the frontmatter"
+		c.report(in.Pos, CodeCompanion, help, "'in: worktree' needs a worktree, and the file opens none")
+	}
+}
+
+// treeless reports a tree where none is worked in, and work without one of those that are no workers: they act for the run,
+// wherever it works.
+func (c *compiler) treeless(info *Info) {
+	in := info.In
+	c.treed(in)
+	if in == nil {
+		return
+	}
+	switch a := info.Action.(type) {
+	case *syntax.Publish:
+		c.report(in.Pos, CodeCompanion, "remove it", "'in' belongs to a step that works in a tree")
+		return
+	case *syntax.Check:
+		if a.Expr != nil {
+			c.report(in.Pos, CodeCompanion, "remove it", "'in' belongs to a step that works in a tree")
+			return
+		}
+	case *syntax.Parallel, *syntax.Foreach, *syntax.Until, *syntax.Group:
+		return
+	}
+	if in.Text == "none" && (!info.works() || info.Call.Agent == GitWorkflow) {
+		c.report(in.Pos, CodeCompanion, "remove it", "'in: none' belongs to a delegate to a worker")
+	}
+}
+
+// delegate takes the contract of the subagent that a step names, or of those of which it picks one.
+func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
+	c.text(info.Prompt)
+	if a.Pick == nil {
+		info.Call = c.call(a.Agent, info, a.Pos)
+		if a.Agent.Text == StatusSync && changesStatus(info.With) {
+			c.moved("", false)
+		}
+		return
+	}
+	info.Call = &Call{Info: &formats.AgentInfo{}}
+	c.text(a.Pick)
+	for _, w := range a.Among {
+		info.Call.Among = append(info.Call.Among, c.call(w, info, w.Pos))
+	}
+}
+
+func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) *Call {
+	agent, ok := c.agent(w)
+	call := &Call{Agent: w.Text, Info: agent, With: c.input(info.With, agent)}
+	if ok {
+		checkInputs(c, call, pos)
+	}
+	return call
+}
+
+// check makes the call of a check that runs commands; nil for one that the engine makes itself.
+func (c *compiler) check(a *syntax.Check) *Call {
+	c.text(a.Else)
+	var with syntax.Field
+	switch {
+	case a.Command != nil:
+		with = field("command", &syntax.Value{Kind: syntax.List, Items: a.Command})
+		c.value(with.Value)
+	case a.Project != nil:
+		kinds := &syntax.Value{Kind: syntax.List}
+		for _, w := range a.Project {
+			if known := []string{"build", "lint", "test"}; !slices.Contains(known, w.Text) {
+				c.report(w.Pos, CodeMember, nearest.Help(w.Text, known), "expected build, lint or test, got %q", w.Text)
+			}
+			kinds.Items = append(kinds.Items, &syntax.Value{Lit: w.Text})
+		}
+		with = field("project", kinds)
+	default:
+		c.expr(a.Expr)
+		c.value(a.Path)
+		c.value(a.File)
+		if d := a.Document; d != nil && c.profile(*d) && a.Path == nil && documentType(d.Text) == "" && formats.HandoffFile(d.Text) == "" {
+			c.report(d.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", d.Text)
+		}
+		return nil
+	}
+	return &Call{Agent: Gatekeeper, Info: c.builtin(a.Pos, Gatekeeper), With: []syntax.Field{with}}
+}
+
+// documentType is the type of artifact that a profile is for, empty if it is for none.
+func documentType(profile string) formats.ArtifactType {
+	t := formats.ArtifactType(strings.TrimSuffix(profile, "-short"))
+	if slices.Contains(formats.ArtifactTypes(), t) && t.IsDocument() {
+		return t
+	}
+	return ""
+}
+
+// publish makes the call of `publish`.
+func (c *compiler) publish(a *syntax.Publish) *Call {
+	with := []syntax.Field{lit("action", "publish")}
+	if a.To != nil {
+		with = append(with, field("to", a.To))
+	}
+	if a.As != nil {
+		word := literal(a.As)
+		ways := []string{"merge", "squash", "patch", "pr"}
+		switch {
+		case a.As.Kind != syntax.Literal || !slices.Contains(ways, word):
+			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s", joined(ways), shown(a.As))
+		case word != "merge":
+			c.report(a.As.Pos, CodeUnsupported, "write as: merge", "'as: %s' is not supported yet", word)
+		}
+		with = append(with, field("as", a.As))
+	}
+	c.fields(with)
+	return &Call{Agent: GitWorkflow, Info: c.builtin(a.Pos, GitWorkflow), With: with}
+}
+
+func checkExpect(c *compiler, e *syntax.Expect) {
 	if e == nil {
-		return nil
+		return
 	}
-	out := &Expect{If: c.verdict(e.If), Schema: c.schema(e.Schema)}
-	if e.Artifact != nil {
-		kind, ok := artifactType(e.Artifact.Text)
-		if !ok {
-			c.report(e.Artifact.Pos, CodeArtifact, nearest.Help(e.Artifact.Text, artifactWords()), "expected one of %s, got %q", strings.Join(artifactWords(), ", "), e.Artifact.Text)
-		}
-		out.Artifact = kind
+	c.verdict(e.If)
+	c.schema(e.Schema)
+	if w := e.Artifact; w != nil && !slices.Contains(formats.ArtifactTypes(), formats.ArtifactType(w.Text)) {
+		types := words(formats.ArtifactTypes())
+		c.report(w.Pos, CodeArtifact, nearest.Help(w.Text, types), "expected one of %s, got %q", joined(types), w.Text)
 	}
-	return out
 }
 
-func (c *compiler) ret(r *syntax.Return) *Return {
+func checkReturn(c *compiler, r *syntax.Return) {
 	if r == nil {
-		return nil
+		return
 	}
-	out := &Return{
-		Status: c.value(r.Status), Message: c.text(r.Message), Text: c.value(r.Text), Artifacts: c.value(r.Artifacts), NextSteps: c.text(r.NextSteps),
+	c.text(r.Message)
+	c.text(r.NextSteps)
+	for _, v := range []*syntax.Value{r.Status, r.Text, r.Artifacts} {
+		c.value(v)
 	}
-	if r.Fields != nil {
-		out.Fields = &Value{IsMap: true, Fields: c.fields(r.Fields)}
-	}
+	c.fields(r.Fields)
 	if r.Status != nil && r.Status.Kind == syntax.Literal {
-		word := literal(r.Status)
-		if !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
-			c.report(r.Status.Pos, CodeOutcome, outcomeHelp(word), "expected a status, got %s", shown(r.Status))
+		if word := literal(r.Status); !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
+			help := meant(word, formats.Outcomes(), "the statuses are ")
+			c.report(r.Status.Pos, CodeOutcome, help, "expected a status, got %s", shown(r.Status))
 		}
 	}
-	return out
 }
 
-func outcomeHelp(word string) string {
-	names := make([]string, 0, len(formats.Outcomes()))
-	for _, o := range formats.Outcomes() {
-		names = append(names, o.String())
+// checkGate checks a question of a step or of a rule.
+func checkGate(c *compiler, a *syntax.Gate, info *Info) {
+	c.mayAsk(a.Pos)
+	c.text(a.Question)
+	for _, e := range a.Show {
+		c.expr(e)
 	}
-	if help := nearest.Help(word, names); help != "" {
-		return help
+	var labels []string
+	for _, ch := range a.Choices {
+		labels = append(labels, ch.Label.Text)
+		c.target(ch.Target, info)
 	}
-	return "the statuses are " + strings.Join(names, ", ")
+	if len(labels) == 0 {
+		c.report(a.Pos, CodeGate, "write {approve: next, reject: fail}, or leave the key out", "a gate has no choices")
+	}
+	chosen := []*syntax.Word{a.Auto}
+	if a.Timeout != nil {
+		chosen = append(chosen, a.Timeout.Choose)
+	}
+	for _, w := range chosen {
+		if w != nil && !slices.Contains(labels, w.Text) {
+			c.report(w.Pos, CodeMember, cmp.Or(nearest.Help(w.Text, labels), "the choices are "+joined(labels)), "no choice is named '%s'", w.Text)
+		}
+	}
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+// compensate checks the step that takes this one's effect back.
+func (c *compiler) compensate(s *syntax.Step, id string) *Info {
+	if s == nil {
+		return nil
+	}
+	outer, before := c.place, len(c.scope.steps)
+	self := c.scope.self
+	c.aside, c.unsure = true, true
+	info := c.step(s, id+".compensate")
+	c.scope.steps, c.scope.self = c.scope.steps[:before], self // nobody reads what it gave
+	c.place = outer
+	return info
+}

@@ -5,27 +5,26 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
 // post puts the result of a step on its board. It is called in the order of the file, so that what stands there does not
 // depend on who was first.
-func (r *run) post(op *compile.Op, res result) {
-	switch op.Do.(type) {
-	case *compile.Delegate, *compile.Check:
-	default:
+func (r *run) post(op *compile.Info, res result) {
+	if _, checks := op.Action.(*syntax.Check); op.Call == nil && !checks {
 		return // what stands inside posts
 	}
-	if op.Board == "" || res.outcome == formats.OutcomeSkipped {
+	if op.Terms.Board == "" || res.outcome == formats.OutcomeSkipped {
 		return
 	}
 	round := 1
-	for _, e := range r.board[op.Board] {
+	for _, e := range r.board[op.Terms.Board] {
 		if as[map[string]any](e)["by"] == op.ID {
 			round++
 		}
 	}
-	r.board[op.Board] = append(r.board[op.Board], map[string]any{
+	r.board[op.Terms.Board] = append(r.board[op.Terms.Board], map[string]any{
 		"by": op.ID, "round": round, "summary": res.ret.Summary, "issues": listOf(res.ret.Issues), "artifacts": listOf(res.ret.Artifacts),
 	})
 }

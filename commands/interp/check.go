@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
 // check tells whether something holds, without running anything. What does not hold is a rejection; a check that cannot be
 // made has failed.
-func (r *run) check(ctx context.Context, sc *scope, op *compile.Op, a *compile.Check) (result, error) {
-	if r.dry.on && r.dry.assume(sc, op, a) {
+func (r *run) check(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Check) (result, error) {
+	if r.dry.on && r.assume(sc, op, a) {
 		return verdict(formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}), nil
 	}
 	issues, err := r.findings(ctx, sc, op, a)
@@ -50,9 +51,9 @@ func (r *run) check(ctx context.Context, sc *scope, op *compile.Op, a *compile.C
 }
 
 // findings gives what is wrong, nothing if the check holds.
-func (r *run) findings(ctx context.Context, sc *scope, op *compile.Op, a *compile.Check) ([]formats.Issue, error) {
+func (r *run) findings(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Check) ([]formats.Issue, error) {
 	switch {
-	case a.Document != "":
+	case a.Document != nil:
 		return r.checkDocument(ctx, sc, op, a)
 	case a.File != nil:
 		return r.checkFile(ctx, sc, op, a)
@@ -73,21 +74,22 @@ func verdict(ret formats.Return) result {
 }
 
 // checkDocument parses documents by their profile; what it finds are the issues.
-func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Op, a *compile.Check) ([]formats.Issue, error) {
+func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Check) ([]formats.Issue, error) {
 	var list []string
+	profile := a.Document.Text
 	if a.Path != nil {
 		v, err := r.value(ctx, sc, a.Path, nil)
 		if err != nil {
 			return nil, err
 		}
 		list = paths(v)
-	} else if path := r.newestOf(formats.ArtifactType(strings.TrimSuffix(a.Document, "-short"))); path != "" {
+	} else if path := r.newestOf(formats.ArtifactType(strings.TrimSuffix(profile, "-short"))); path != "" {
 		list = []string{path}
-	} else if at := r.handoff(ctx, op, a.Document); at != "" {
+	} else if at := r.handoff(ctx, op, profile); at != "" {
 		list = []string{at}
 	}
 	if len(list) == 0 {
-		return []formats.Issue{wrong("no " + a.Document + " was made")}, nil
+		return []formats.Issue{wrong("no " + profile + " was made")}, nil
 	}
 	var issues []formats.Issue
 	for _, path := range list {
@@ -99,7 +101,7 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Op, a *c
 		if err != nil {
 			return nil, err
 		}
-		_, bad := formats.ParseDocument(a.Document, path, src)
+		_, bad := formats.ParseDocument(profile, path, src)
 		if bad == nil {
 			continue
 		}
@@ -118,7 +120,7 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Op, a *c
 
 // handoff is the path of the newest handoff document of a profile that the run wrote; else the place where such a document
 // stands in a project.
-func (r *run) handoff(ctx context.Context, op *compile.Op, profile string) string {
+func (r *run) handoff(ctx context.Context, op *compile.Info, profile string) string {
 	name := formats.HandoffFile(profile)
 	if name == "" {
 		return ""
@@ -138,8 +140,8 @@ func (r *run) handoff(ctx context.Context, op *compile.Op, profile string) strin
 
 // inTree is where a step finds a file of the project: in the worktree of the run while one is open, as its workers do. What is
 // tercet's own is in no worktree.
-func (r *run) inTree(op *compile.Op, name string) string {
-	if r.worktree == "" || op.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") || !filepath.IsLocal(name) {
+func (r *run) inTree(op *compile.Info, name string) string {
+	if r.worktree == "" || op.Terms.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") || !filepath.IsLocal(name) {
 		return name
 	}
 	tree, err := filepath.Rel(r.cfg.Dir, r.worktree)
@@ -159,7 +161,7 @@ func (r *run) newestOf(kind formats.ArtifactType) string {
 	return ""
 }
 
-func (r *run) checkFile(ctx context.Context, sc *scope, op *compile.Op, a *compile.Check) ([]formats.Issue, error) {
+func (r *run) checkFile(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Check) ([]formats.Issue, error) {
 	v, err := r.value(ctx, sc, a.File, nil)
 	if err != nil {
 		return nil, err

@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
 // call is one attempt of a delegation.
 type call struct {
 	sc      *scope
-	op      *compile.Op
-	d       *compile.Delegate
+	op      *compile.Info
+	d       *compile.Call
 	path    string
 	attempt int
 	agent   string
@@ -40,10 +41,11 @@ func (r *run) write(ctx context.Context, c call, e formats.Entry) error {
 	return err
 }
 
-// delegate calls the subagent with the step's retries and fallback.
-func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path string, d *compile.Delegate) (result, error) {
-	if d.Pick != nil {
-		one, err := r.pick(ctx, sc, d)
+// delegate makes the call of a step, with its retries and fallback.
+func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Info, path string) (result, error) {
+	d := op.Call
+	if a, ok := op.Action.(*syntax.Delegate); ok && a.Pick != nil {
+		one, err := r.pick(ctx, sc, a.Pick, d.Among)
 		if err != nil {
 			return verdict(formats.Failed(err)), nil
 		}
@@ -56,8 +58,8 @@ func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path stri
 	}
 	attempts := c.attempt
 	r.warnings = append(r.warnings, ret.Warnings...)
-	if d.Checks && d.Else != nil && ret.Outcome() == formats.OutcomeRejected {
-		if ret.Summary, err = r.text(ctx, sc, d.Else, resultOf(ret, attempts)); err != nil {
+	if a, ok := op.Action.(*syntax.Check); ok && a.Else != nil && ret.Outcome() == formats.OutcomeRejected {
+		if ret.Summary, err = r.text(ctx, sc, a.Else, resultOf(ret, attempts)); err != nil {
 			return result{}, err
 		}
 	}
@@ -67,20 +69,20 @@ func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Op, path stri
 }
 
 // pick gives the delegation to the subagent that the expression names, which must be one of those that the file lists.
-func (r *run) pick(ctx context.Context, sc *scope, d *compile.Delegate) (*compile.Delegate, error) {
-	name, err := r.dryText(ctx, sc, d.Pick, nil)
+func (r *run) pick(ctx context.Context, sc *scope, by *syntax.Text, among []*compile.Call) (*compile.Call, error) {
+	name, err := r.dryText(ctx, sc, by, nil)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, one := range d.Among {
+	for _, one := range among {
 		if one.Agent == name {
 			return one, nil
 		}
 		names = append(names, one.Agent)
 	}
 	if r.dry.on {
-		return d.Among[0], nil
+		return among[0], nil
 	}
 	return nil, &formats.Failure{
 		Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected one of %s to delegate to, got %q", strings.Join(names, ", "), name),
@@ -90,9 +92,9 @@ func (r *run) pick(ctx context.Context, sc *scope, d *compile.Delegate) (*compil
 
 // attempts is the attempt, its retries by class, and the fallback once. The call then tells who did it, and how many there were.
 func (r *run) attempts(ctx context.Context, c *call) (formats.Return, error) {
-	retry := compile.Retry{}
-	if c.op.Retry != nil {
-		retry = *c.op.Retry
+	retry := syntax.Retry{}
+	if c.op.Terms.Retry != nil {
+		retry = *c.op.Terms.Retry
 	}
 	wait := time.Duration(retry.Backoff * float64(time.Second))
 	longest := time.Duration(retry.Cap * float64(time.Second))
@@ -105,7 +107,7 @@ func (r *run) attempts(ctx context.Context, c *call) (formats.Return, error) {
 		if ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
 			return ret, nil
 		}
-		if c.attempt <= most && slices.Contains(retry.On, ret.Class) {
+		if c.attempt <= most && slices.ContainsFunc(retry.On, func(w syntax.Word) bool { return w.Text == string(ret.Class) }) {
 			wait = min(wait, longest)
 			if err := r.pause(ctx, wait); err != nil {
 				return ret, err
@@ -113,13 +115,12 @@ func (r *run) attempts(ctx context.Context, c *call) (formats.Return, error) {
 			wait = time.Duration(float64(wait) * retry.Factor)
 			continue
 		}
-		if c.op.Fallback == "" {
+		second := c.op.Fallback
+		if second == nil {
 			return ret, nil
 		}
-		r.warn("%s: %s failed (%s); tried %s", c.op.Title, c.agent, ret.Summary, c.op.Fallback)
-		second := *c.d
-		second.With = c.op.FallbackWith
-		c.d, c.agent, c.info = &second, c.op.Fallback, *c.op.FallbackInfo
+		r.warn("%s: %s failed (%s); tried %s", c.op.Title, c.agent, ret.Summary, second.Agent)
+		c.d, c.agent, c.info = second, second.Agent, *second.Info
 		c.attempt++
 		return r.attempt(ctx, *c)
 	}
@@ -144,7 +145,7 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 	if missing != "" {
 		return formats.Failed(&formats.Failure{
 			Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected a value for input '%s' of subagent '%s', got null", missing, c.agent),
-			Help: fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File, c.op.Pos.Line),
+			Help: fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, c.op.Pos.Line),
 		}), nil
 	}
 	if err := r.spawn(c); err != nil {
@@ -194,14 +195,14 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 		Txn: txn(r.cfg.IDs.Run, c.path, visit, c.attempt, operation), Timeout: r.timeout(c), Dir: r.cfg.Dir,
 	}
 	switch {
-	case c.op.In == inNone && !c.info.Builtin: // the others act for the run, not in a tree of their own choice
+	case c.op.Terms.In == inNone && !c.info.Builtin: // the others act for the run, not in a tree of their own choice
 		req.Dir, req.NoTree = "", true
-	case r.worktree != "" && c.op.In != inMain:
+	case r.worktree != "" && c.op.Terms.In != inMain:
 		req.Dir = r.worktree
 	}
-	req.Facets.Knowledge = r.knowledge(c.op.Board)
+	req.Facets.Knowledge = r.knowledge(c.op.Terms.Board)
 	if e := c.op.Expect; e != nil && e.Schema != nil && c.question == "" {
-		req.Schema = e.Schema.JSON()
+		req.Schema = r.prog.Schema(e.Schema).JSON()
 	}
 	if req.Question = c.question; c.question != "" {
 		req.Facets.Instruction = "Answer only this question, and do nothing else: " + c.question
@@ -209,8 +210,8 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 	if r.feedback != nil {
 		req.Facets.Instruction = Inject("", r.feedback.Attempt, *r.feedback)
 	}
-	if c.d.Prompt != nil {
-		extra, err := r.dryText(ctx, c.sc, c.d.Prompt, nil)
+	if c.op.Prompt != nil {
+		extra, err := r.dryText(ctx, c.sc, c.op.Prompt, nil)
 		if err != nil {
 			return req, "", err
 		}
@@ -220,15 +221,12 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 }
 
 func (r *run) input(ctx context.Context, c call) (map[string]any, string, error) {
-	input := map[string]any{}
-	if c.d.With != nil {
-		v, err := r.value(ctx, c.sc, c.d.With, nil)
-		if err != nil && !r.dry.on {
-			return nil, "", err
-		}
-		if m, ok := v.(map[string]any); ok {
-			input = m
-		}
+	input, err := r.fields(ctx, c.sc, c.d.With, nil)
+	if err != nil && !r.dry.on {
+		return nil, "", err
+	}
+	if input == nil {
+		input = map[string]any{}
 	}
 	if c.task != 0 {
 		input["task_number"] = c.task
@@ -257,7 +255,7 @@ func join(a, b string) string {
 }
 
 func (r *run) timeout(c call) formats.Timeout {
-	t := c.op.Timeout
+	t := c.op.Terms.Timeout
 	if t.Total == 0 {
 		t.Total = c.info.Timeout.Total
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
@@ -22,11 +23,12 @@ type dryRun struct {
 }
 
 // unknown tells whether an expression reads a stubbed result.
-func (d *dryRun) unknown(e *compile.Expr) bool {
-	if e == nil {
+func (r *run) unknown(e *syntax.Expr) bool {
+	d := &r.dry
+	if e == nil || !d.on {
 		return false
 	}
-	reads := e.Reads()
+	reads := r.prog.Reads(e)
 	return reads.AllSteps && len(d.stubbed) > 0 ||
 		slices.ContainsFunc(reads.Steps, func(id string) bool { return slices.Contains(d.stubbed, id) }) ||
 		slices.ContainsFunc(reads.Vars, func(name string) bool { return slices.Contains(d.tainted, name) })
@@ -35,7 +37,7 @@ func (d *dryRun) unknown(e *compile.Expr) bool {
 func (d *dryRun) taint(name string) { d.tainted = append(d.tainted, name) }
 
 // add writes one line of the tree.
-func (d *dryRun) add(sc *scope, op *compile.Op, what string) {
+func (d *dryRun) add(sc *scope, op *compile.Info, what string) {
 	depth := strings.Count(sc.path, "/")
 	d.lines = append(d.lines, strings.Repeat("  ", depth)+op.ID+": "+what)
 }
@@ -60,7 +62,7 @@ func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
 	}
 	d.stubbed = append(d.stubbed, c.op.ID)
 	ret := formats.Return{Status: formats.StatusCompleted, Summary: "(known at run time)", Fields: map[string]any{}}
-	if c.info.Role == formats.RoleReviewer || c.d.Checks {
+	if isCheck(c.op) || c.info.Role == formats.RoleReviewer {
 		ret.Verdict = formats.VerdictApproved
 	}
 	for name, f := range c.info.Fields {
@@ -97,7 +99,7 @@ func (d *dryRun) left() []string {
 }
 
 // decides tells whether the result of a step is known, so that a rule over it may be followed.
-func (d *dryRun) decides(op *compile.Op) bool {
+func (d *dryRun) decides(op *compile.Info) bool {
 	return len(d.returns) > 0 && !slices.Contains(d.stubbed, op.ID)
 }
 
@@ -119,15 +121,16 @@ func zero(t formats.InputType) any {
 }
 
 // assume tells whether a check hangs on a stubbed result, or on a file that is not there yet; it is then taken to hold.
-func (d *dryRun) assume(sc *scope, op *compile.Op, a *compile.Check) bool {
+func (r *run) assume(sc *scope, op *compile.Info, a *syntax.Check) bool {
+	d := &r.dry
 	switch {
-	case a.Document != "":
-		d.add(sc, op, "check document "+a.Document)
+	case a.Document != nil:
+		d.add(sc, op, "check document "+a.Document.Text)
 		return true
 	case a.File != nil:
 		d.add(sc, op, "check file")
 		return true
-	case d.unknown(a.Expr):
+	case r.unknown(a.Expr):
 		d.add(sc, op, "check "+a.Expr.Src+" (decided at run time)")
 		return true
 	}

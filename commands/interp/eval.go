@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 )
@@ -17,7 +18,7 @@ import (
 // prepared once, so that an expression does not look through them again.
 type scope struct {
 	outer *scope
-	ops   []*compile.Op
+	list  []*syntax.Step
 	path  string // prefix of the step paths, "phases[2]/"
 	vars  map[string]any
 	steps map[string]any // results by id
@@ -25,16 +26,16 @@ type scope struct {
 	through bool
 }
 
-func newScope(outer *scope, ops []*compile.Op, path string) *scope {
-	return &scope{outer: outer, ops: ops, path: path, vars: map[string]any{}, steps: map[string]any{}}
+func newScope(outer *scope, list []*syntax.Step, path string) *scope {
+	return &scope{outer: outer, list: list, path: path, vars: map[string]any{}, steps: map[string]any{}}
 }
 
 // find gives the scope in which a step stands, from the inside out.
-func (s *scope) find(id string) (*scope, *compile.Op) {
+func (s *scope) find(id string) (*scope, *syntax.Step) {
 	for at := s; at != nil; at = at.outer {
-		for _, top := range at.ops {
-			if op := within(top, id); op != nil {
-				return at, op
+		for _, top := range at.list {
+			if step := within(top, id); step != nil {
+				return at, step
 			}
 		}
 	}
@@ -87,8 +88,8 @@ func (s *scope) results(reads compile.Reads) map[string]any {
 }
 
 // vars gives the variables that an expression reads, and no other: what it does not read is neither loaded nor built.
-func (r *run) vars(ctx context.Context, sc *scope, e *compile.Expr) (map[string]any, error) {
-	reads := e.Reads()
+func (r *run) vars(ctx context.Context, sc *scope, e *syntax.Expr) (map[string]any, error) {
+	reads := r.prog.Reads(e)
 	out := make(map[string]any, len(reads.Vars))
 	for _, name := range reads.Vars {
 		switch name {
@@ -223,7 +224,7 @@ func newestAt(list []formats.Artifact) []int {
 }
 
 // eval gives the first result of an expression, null without one. A nil expression is true.
-func (r *run) eval(ctx context.Context, sc *scope, e *compile.Expr, input any) (any, error) {
+func (r *run) eval(ctx context.Context, sc *scope, e *syntax.Expr, input any) (any, error) {
 	if e == nil {
 		return true, nil
 	}
@@ -231,14 +232,14 @@ func (r *run) eval(ctx context.Context, sc *scope, e *compile.Expr, input any) (
 	if err != nil {
 		return nil, err
 	}
-	v, err := e.Code.One(ctx, input, vars)
+	v, err := r.prog.Code(e).One(ctx, input, vars)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		return nil, &formats.Failure{
 			Code:    formats.CodeValidationFailed,
-			Message: fmt.Sprintf("%s:%d:%d: %s", r.prog.File, e.Pos.Line, e.Pos.Col, e.Src), Err: err,
+			Message: fmt.Sprintf("%s:%d:%d: %s", r.prog.File.Name, e.Pos.Line, e.Pos.Col, e.Src), Err: err,
 			Help: "the expression compiled but does not fit the values it met",
 		}
 	}
@@ -246,7 +247,7 @@ func (r *run) eval(ctx context.Context, sc *scope, e *compile.Expr, input any) (
 }
 
 // text fills a text's expressions; null prints as nothing.
-func (r *run) text(ctx context.Context, sc *scope, t *compile.Text, input any) (string, error) {
+func (r *run) text(ctx context.Context, sc *scope, t *syntax.Text, input any) (string, error) {
 	if t == nil {
 		return "", nil
 	}
@@ -268,39 +269,46 @@ func (r *run) text(ctx context.Context, sc *scope, t *compile.Text, input any) (
 }
 
 // value evaluates a value of a block.
-func (r *run) value(ctx context.Context, sc *scope, v *compile.Value, input any) (any, error) {
-	switch {
-	case v == nil:
+func (r *run) value(ctx context.Context, sc *scope, v *syntax.Value, input any) (any, error) {
+	if v == nil {
 		return nil, nil
-	case v.Expr != nil:
+	}
+	switch v.Kind {
+	case syntax.Jq:
 		return r.eval(ctx, sc, v.Expr, input)
-	case v.Text != nil:
+	case syntax.Template:
 		if v.Text.Whole && len(v.Text.Parts) == 1 && v.Text.Parts[0].Expr != nil {
 			return r.eval(ctx, sc, v.Text.Parts[0].Expr, input)
 		}
 		return r.text(ctx, sc, v.Text, input)
-	case v.IsMap:
-		out := make(map[string]any, len(v.Fields))
-		for _, f := range v.Fields {
-			one, err := r.value(ctx, sc, f.Value, input)
-			if err != nil {
-				return nil, err
-			}
-			out[f.Key] = one
-		}
-		return out, nil
-	case v.IsList:
-		out := make([]any, 0, len(v.Fields))
-		for _, item := range v.Fields {
-			one, err := r.value(ctx, sc, item.Value, input)
+	case syntax.Map:
+		return r.fields(ctx, sc, v.Fields, input)
+	case syntax.List:
+		out := make([]any, 0, len(v.Items))
+		for _, item := range v.Items {
+			one, err := r.value(ctx, sc, item, input)
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, one)
 		}
 		return out, nil
+	case syntax.Literal:
 	}
 	return normal(v.Lit), nil
+}
+
+// fields evaluates the members of a map.
+func (r *run) fields(ctx context.Context, sc *scope, list []syntax.Field, input any) (map[string]any, error) {
+	out := make(map[string]any, len(list))
+	for _, f := range list {
+		one, err := r.value(ctx, sc, f.Value, input)
+		if err != nil {
+			return nil, err
+		}
+		out[f.Key.Text] = one
+	}
+	return out, nil
 }
 
 // as is a value of a type, the zero value for anything else.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/trace"
 )
@@ -97,19 +97,16 @@ func (r *run) errorHandling(ctx context.Context, outcome formats.Outcome) {
 	if outcome.Passes() {
 		kind = "completed"
 	}
-	var ops []*compile.Op
-	for _, op := range r.prog.Always {
-		if op.Always == "any" || op.Always == kind {
-			ops = append(ops, op)
-		}
-	}
-	sc := newScope(r.root, ops, "error_handling/")
-	for _, op := range ops {
+	list := slices.DeleteFunc(slices.Clone(r.prog.File.Errors), func(s *syntax.Step) bool {
+		return s.Always.Text != "any" && s.Always.Text != kind
+	})
+	sc := newScope(r.root, list, "error_handling/")
+	for _, op := range list {
 		if ctx.Err() != nil {
 			r.warn("error handling was cut short before '%s'", op.Title)
 			return
 		}
-		end, err := r.step(ctx, sc, op)
+		end, err := r.step(ctx, sc, r.prog.Info(op))
 		switch {
 		case err != nil && ctx.Err() != nil:
 			r.warn("error handling was cut short in '%s'", op.Title)
@@ -159,14 +156,14 @@ func (r *run) settle(ctx context.Context) {
 // back puts a task to its prior status, or, when a worker was called and the command did not get through, to the one that
 // the file names for failures. Documents of a run that ended well or partial are linked on the way.
 func (r *run) back(ctx context.Context, n int, outcome formats.Outcome) {
-	s := syncCall{path: "during/back", task: n, d: r.prog.Back, anyway: true}
+	s := syncCall{path: "during/back", task: n, d: r.prog.Own.Back, anyway: true}
 	own := r.task != nil && r.task.Number == n
 	if !own {
 		s.path = "during/back_" + strconv.Itoa(n)
 	}
 	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected
-	if d := r.prog.During; own && d != nil && d.Failed != nil && r.worked && fell {
-		s.d = d.Failed
+	if failed := r.prog.Own.Failed; own && failed != nil && r.worked && fell {
+		s.d = failed
 	}
 	if s.d == nil || ctx.Err() != nil {
 		r.warn("task %d keeps its status until its lease is stale", n)
@@ -222,7 +219,7 @@ func (r *run) record(ctx context.Context, ret formats.Return) {
 	p := formats.Problem{
 		Type: string(e.Type), Severity: "critical", Message: string(e.Code) + ": " + e.Message, Action: e.Recommendation, Auto: e.Recoverable,
 		Context: formats.ProblemContext{
-			Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Command: r.cfg.IDs.Command, File: r.prog.File, Step: r.last.path, Line: r.last.pos.Line,
+			Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Command: r.cfg.IDs.Command, File: r.prog.File.Name, Step: r.last.path, Line: r.last.pos.Line,
 		},
 		Path: slices.Clone(r.cfg.IDs.Path), Depth: r.depth.Int(),
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 )
@@ -34,25 +35,25 @@ func newFlow() flow {
 // undo is one step whose effect can be taken back.
 type undo struct {
 	sc   *scope
-	op   *compile.Op
+	op   *compile.Info
 	path string
 }
 
 // walk runs steps of one scope in order, from the one with the id on (empty: from the first). A jump to one of them goes on
 // there; any other is the caller's.
-func (r *run) walk(ctx context.Context, sc *scope, ops []*compile.Op, from string) (*ending, error) {
-	i := max(0, holder(ops, from))
-	for i < len(ops) {
+func (r *run) walk(ctx context.Context, sc *scope, list []*syntax.Step, from string) (*ending, error) {
+	i := max(0, holder(list, from))
+	for i < len(list) {
 		var end *ending
 		var err error
-		if g, ok := ops[i].Do.(*compile.Group); ok && from != "" && ops[i].ID != from {
-			end, err = r.walk(ctx, sc, g.Body, from)
+		if isGroup(list[i]) && from != "" && list[i].ID.Text != from {
+			end, err = r.walk(ctx, sc, list[i].Body, from)
 		} else {
-			end, err = r.step(ctx, sc, ops[i])
+			end, err = r.step(ctx, sc, r.prog.Info(list[i]))
 		}
 		from = ""
 		if err == nil && end != nil && end.jump != "" {
-			if at := holder(ops, end.jump); at >= 0 {
+			if at := holder(list, end.jump); at >= 0 {
 				i, from = at, end.jump
 				continue
 			}
@@ -66,17 +67,22 @@ func (r *run) walk(ctx context.Context, sc *scope, ops []*compile.Op, from strin
 }
 
 // holder is the place of the step with the id, or of the group that holds it; -1 if there is none.
-func holder(ops []*compile.Op, id string) int {
-	return slices.IndexFunc(ops, func(op *compile.Op) bool { return id != "" && within(op, id) != nil })
+func holder(list []*syntax.Step, id string) int {
+	return slices.IndexFunc(list, func(s *syntax.Step) bool { return id != "" && within(s, id) != nil })
 }
 
-// within finds a step by its id: the op itself, or one of its group's body.
-func within(op *compile.Op, id string) *compile.Op {
-	if op.ID == id {
-		return op
+func isGroup(s *syntax.Step) bool {
+	_, ok := s.Action.(*syntax.Group)
+	return ok
+}
+
+// within finds a step by its id: the step itself, or one of its group's body.
+func within(s *syntax.Step, id string) *syntax.Step {
+	if s.ID.Text == id {
+		return s
 	}
-	if g, ok := op.Do.(*compile.Group); ok {
-		for _, inner := range g.Body {
+	if isGroup(s) {
+		for _, inner := range s.Body {
 			if found := within(inner, id); found != nil {
 				return found
 			}
@@ -86,8 +92,8 @@ func within(op *compile.Op, id string) *compile.Op {
 }
 
 // group runs the body in the sequence around it.
-func (r *run) group(ctx context.Context, sc *scope, op *compile.Op, g *compile.Group) (result, error) {
-	end, err := r.walk(ctx, sc, g.Body, "")
+func (r *run) group(ctx context.Context, sc *scope, op *compile.Info) (result, error) {
+	end, err := r.walk(ctx, sc, op.Body, "")
 	if err != nil {
 		return result{}, err
 	}
@@ -103,33 +109,29 @@ func (r *run) group(ctx context.Context, sc *scope, op *compile.Op, g *compile.G
 }
 
 // skip marks a step as skipped, with what stands inside it.
-func (r *run) skip(sc *scope, op *compile.Op) {
-	sc.done(op.ID, map[string]any{"status": formats.OutcomeSkipped.String()})
-	switch a := op.Do.(type) {
-	case *compile.Group:
-		for _, inner := range a.Body {
-			r.skip(sc, inner)
-		}
-	case *compile.Parallel:
-		for _, inner := range a.Children {
-			r.skip(sc, inner)
+func (r *run) skip(sc *scope, id string, s *syntax.Step) {
+	sc.done(id, map[string]any{"status": formats.OutcomeSkipped.String()})
+	switch s.Action.(type) {
+	case *syntax.Group, *syntax.Parallel:
+		for _, inner := range s.Body {
+			r.skip(sc, inner.ID.Text, inner)
 		}
 	}
 }
 
 // again runs a step that a rule named. In a group that was skipped it stays skipped: one route serves every tier.
-func (r *run) again(ctx context.Context, home *scope, op *compile.Op) (*ending, error) {
-	list := home.ops
+func (r *run) again(ctx context.Context, home *scope, s *syntax.Step) (*ending, error) {
+	list := home.list
 	for {
-		at := holder(list, op.ID)
-		if at < 0 || list[at] == op {
-			return r.step(ctx, home, op)
+		at := holder(list, s.ID.Text)
+		if at < 0 || list[at] == s {
+			return r.step(ctx, home, r.prog.Info(s))
 		}
-		if v, ok := home.steps[list[at].ID]; ok && wasSkipped(v) {
-			r.skip(home, op)
+		if v, ok := home.steps[list[at].ID.Text]; ok && wasSkipped(v) {
+			r.skip(home, s.ID.Text, s)
 			return nil, nil
 		}
-		list = list[at].Bodies()
+		list = list[at].Body
 	}
 }
 
@@ -139,7 +141,7 @@ func wasSkipped(v any) bool {
 }
 
 // inTier tells whether the step runs in the present tier.
-func (r *run) inTier(sc *scope, op *compile.Op) (bool, error) {
+func (r *run) inTier(sc *scope, op *compile.Info) (bool, error) {
 	if op.Tiers == nil {
 		return true, nil
 	}
@@ -164,7 +166,7 @@ func (r *run) tiered(name string, v any) error {
 	if word := as[string](v); !slices.Contains(r.prog.Tiers, word) {
 		return &formats.Failure{
 			Code: formats.CodeValidationFailed, Message: "expected one of " + strings.Join(r.prog.Tiers, ", ") + " as the tier, got " + query.Text(v),
-			Help: "run 'tercet explain E128'; what gives $tier stands in load or set of " + r.prog.File,
+			Help: "run 'tercet explain E128'; what gives $tier stands in load or set of " + r.prog.File.Name,
 		}
 	}
 	return nil
@@ -172,7 +174,7 @@ func (r *run) tiered(name string, v any) error {
 
 // around runs the steps of Between Steps at one side of their host. They see no feedback, which is the host's, but for the
 // one that sent the host back.
-func (r *run) around(ctx context.Context, sc *scope, op *compile.Op, list []*compile.Op) (*ending, error) {
+func (r *run) around(ctx context.Context, sc *scope, op *compile.Info, list []*compile.Info) (*ending, error) {
 	before := r.feedback
 	defer func() { r.feedback = before }()
 	for _, b := range list {
@@ -182,7 +184,7 @@ func (r *run) around(ctx context.Context, sc *scope, op *compile.Op, list []*com
 			mine.Own = true
 			r.feedback = &mine
 		}
-		in := newScope(sc, []*compile.Op{b}, sc.path)
+		in := newScope(sc, nil, sc.path)
 		in.through = true
 		in.vars["$it"] = r.it(sc, op)
 		end, err := r.step(ctx, in, b)
@@ -194,13 +196,10 @@ func (r *run) around(ctx context.Context, sc *scope, op *compile.Op, list []*com
 }
 
 // it is what a step of Between Steps sees of its host.
-func (r *run) it(sc *scope, op *compile.Op) any {
+func (r *run) it(sc *scope, op *compile.Info) any {
 	out := map[string]any{"id": op.ID, "agent": nil, "tools": []any{}}
-	if d, ok := op.Do.(*compile.Delegate); ok {
-		out["agent"], out["tools"] = d.Agent, normal(d.Info.Tools)
-		if d.Pick != nil {
-			out["agent"], out["tools"] = nil, []any{} // nobody yet
-		}
+	if op.Call != nil && op.Call.Agent != "" { // else it is nobody yet
+		out["agent"], out["tools"] = op.Call.Agent, normal(op.Call.Info.Tools)
 	}
 	if v, ok := sc.result(op.ID); ok {
 		if m, ok := query.Normalize(v).(map[string]any); ok {
@@ -217,27 +216,20 @@ func (r *run) it(sc *scope, op *compile.Op) any {
 
 // toolsOf lists the tools of the subagent that did a step: the one that is named, one of those that might have been, or the
 // fallback.
-func toolsOf(op *compile.Op, agent string) []string {
-	d, ok := op.Do.(*compile.Delegate)
-	switch {
-	case !ok:
+func toolsOf(op *compile.Info, agent string) []string {
+	if op.Call == nil {
 		return nil
-	case d.Agent == agent:
-		return d.Info.Tools
 	}
-	for _, one := range d.Among {
-		if one.Agent == agent {
+	for _, one := range append([]*compile.Call{op.Call, op.Fallback}, op.Call.Among...) {
+		if one != nil && one.Agent == agent {
 			return one.Info.Tools
 		}
-	}
-	if op.Fallback == agent {
-		return op.FallbackInfo.Tools
 	}
 	return nil
 }
 
 // goOn is where a step that is done with leads on: what runs after it, then the return beside it.
-func (r *run) goOn(ctx context.Context, sc *scope, op *compile.Op, res result) (*ending, error) {
+func (r *run) goOn(ctx context.Context, sc *scope, op *compile.Info, res result) (*ending, error) {
 	end, err := r.around(ctx, sc, op, op.After)
 	switch {
 	case err != nil:
@@ -254,12 +246,12 @@ func (r *run) goOn(ctx context.Context, sc *scope, op *compile.Op, res result) (
 func (r *run) takeBack(ctx context.Context, sc *scope, ids []string) error {
 	return r.compensate(ctx, func(u undo) bool {
 		return slices.ContainsFunc(ids, func(id string) bool {
-			home, op := sc.find(id)
-			if op == nil {
+			home, step := sc.find(id)
+			if step == nil {
 				return false
 			}
 			at := home.path + id
-			return u.path == at || strings.HasPrefix(u.path, at+"[") || strings.HasPrefix(u.path, at+"/") || u.sc == home && within(op, u.op.ID) != nil
+			return u.path == at || strings.HasPrefix(u.path, at+"[") || strings.HasPrefix(u.path, at+"/") || u.sc == home && within(step, u.op.ID) != nil
 		})
 	})
 }
@@ -276,7 +268,7 @@ func (r *run) compensate(ctx context.Context, wanted func(undo) bool) error {
 		if !wanted(u) {
 			continue
 		}
-		end, err := r.step(ctx, u.sc, u.op.Compensate)
+		end, err := r.step(ctx, u.sc, u.op.Undo)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 )
 
 // foreach runs the body once an element, and stops at the first that does not pass unless the file has a merge. Elements
 // side by side are joined in their order, whichever ended first.
-func (r *run) foreach(ctx context.Context, sc *scope, op *compile.Op, path string, f *compile.Foreach) (result, error) {
+func (r *run) foreach(ctx context.Context, sc *scope, op *compile.Info, path string, f *syntax.Foreach) (result, error) {
 	items, err := r.elements(ctx, sc, op, path, f)
 	if err != nil {
 		return result{}, err
@@ -22,16 +23,16 @@ func (r *run) foreach(ctx context.Context, sc *scope, op *compile.Op, path strin
 	stopped := false
 	outer := r.made
 	err = r.side(ctx, branches{
-		n: len(items), most: min(max(1, f.Side), r.limits.Parallel), more: func() bool { return !stopped },
+		n: len(items), most: min(max(1, f.Parallel), r.limits.Parallel), more: func() bool { return !stopped },
 		body: func(i int) error {
 			r.entered++
 			r.made = nil
-			in := newScope(sc, f.Body, fmt.Sprintf("%s[%d]/", path, i))
-			in.set(f.As, items[i])
+			in := newScope(sc, op.Body, fmt.Sprintf("%s[%d]/", path, i))
+			in.set(f.As.Text, items[i])
 			in.set("index", i)
 			end, err := r.sequence(ctx, in)
 			rounds[i] = element{in: in, end: end, files: r.made}
-			stopped = stopped || err != nil || end != nil && (end.leaves() || !f.Merge)
+			stopped = stopped || err != nil || end != nil && (end.leaves() || f.Merge == nil)
 			return err
 		},
 	})
@@ -64,18 +65,18 @@ type element struct {
 }
 
 // merged is the result of a loop that came to its end.
-func (r *run) merged(ctx context.Context, sc *scope, f *compile.Foreach, out loop, items int) (result, error) {
+func (r *run) merged(ctx context.Context, sc *scope, f *syntax.Foreach, out loop, items int) (result, error) {
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]), items), Issues: out.issues, Artifacts: out.files,
 	}
 	outcome := formats.OutcomeCompleted
 	switch {
-	case f.Merge:
+	case f.Merge != nil:
 		if len(out.votes) == 0 {
 			break
 		}
 		var err error
-		if outcome, err = Decide(r.overAll(ctx, sc, f.Rule, out.children), out.votes); err != nil {
+		if outcome, err = Decide(r.overAll(ctx, sc, f.Merge, out.children), out.votes); err != nil {
 			return result{}, err
 		}
 		if !outcome.Passes() {
@@ -95,7 +96,7 @@ func (r *run) merged(ctx context.Context, sc *scope, f *compile.Foreach, out loo
 }
 
 // overAll evaluates a loop's merge over its children.
-func (r *run) overAll(ctx context.Context, sc *scope, e *compile.Expr, children []any) Predicate {
+func (r *run) overAll(ctx context.Context, sc *scope, e *syntax.Expr, children []any) Predicate {
 	if e == nil {
 		return nil
 	}
@@ -106,10 +107,10 @@ func (r *run) overAll(ctx context.Context, sc *scope, e *compile.Expr, children 
 }
 
 // elements reads the array at each entry of the loop and keeps it in the journal.
-func (r *run) elements(ctx context.Context, sc *scope, op *compile.Op, path string, f *compile.Foreach) ([]any, error) {
-	if r.dry.on && r.dry.unknown(f.In) {
-		r.dry.add(sc, op, fmt.Sprintf("for each %s in %s (known at run time)", f.As, f.In.Src))
-		r.dry.taint("$" + f.As)
+func (r *run) elements(ctx context.Context, sc *scope, op *compile.Info, path string, f *syntax.Foreach) ([]any, error) {
+	if r.unknown(f.In) {
+		r.dry.add(sc, op, fmt.Sprintf("for each %s in %s (known at run time)", f.As.Text, f.In.Src))
+		r.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil
 	}
 	v, err := r.eval(ctx, sc, f.In, nil)
@@ -120,14 +121,14 @@ func (r *run) elements(ctx context.Context, sc *scope, op *compile.Op, path stri
 	if !ok && v != nil {
 		return nil, &formats.Failure{
 			Code: formats.CodeValidationFailed, Help: "the expression is " + f.In.Src,
-			Message: fmt.Sprintf("%s:%d:%d: expected an array for foreach, got %s", r.prog.File, f.In.Pos.Line, f.In.Pos.Col, kindOf(v)),
+			Message: fmt.Sprintf("%s:%d:%d: expected an array for foreach, got %s", r.prog.File.Name, f.In.Pos.Line, f.In.Pos.Col, kindOf(v)),
 		}
 	}
 	if len(items) > r.limits.Elements {
 		return nil, &LimitError{What: "elements of one loop", Limit: r.limits.Elements}
 	}
 	if r.dry.on {
-		r.dry.add(sc, op, fmt.Sprintf("for each of %d %s", len(items), f.As))
+		r.dry.add(sc, op, fmt.Sprintf("for each of %d %s", len(items), f.As.Text))
 	}
 	return items, r.journal(ctx, formats.Entry{Type: formats.EntryLoopEntered, Step: path, Data: map[string]any{"items": items}})
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 	"tercet/internal/trace"
@@ -15,13 +17,13 @@ import (
 
 // gate asks the file's question; the answer's target is where the step leads. Choices whose `if` does not hold are not
 // offered.
-func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, q asking) (result, error) {
+func (r *run) gate(ctx context.Context, sc *scope, op *compile.Info, q asking) (result, error) {
 	path, a := q.path, q.gate
 	question, err := r.dryText(ctx, sc, a.Question, q.input)
 	if err != nil {
 		return result{}, err
 	}
-	var open []compile.Choice
+	var open []syntax.GateChoice
 	g := formats.Gate{Question: question, Run: r.cfg.IDs.Run, Step: path}
 	for _, ch := range a.Choices {
 		if ch.Target.If != nil && !r.dry.on {
@@ -34,9 +36,9 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, q asking) (re
 			}
 		}
 		open = append(open, ch)
-		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label, Approves: len(g.Choices) == 0})
-		if ch.Label == a.Auto {
-			g.Auto = a.Auto
+		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text, Approves: len(g.Choices) == 0})
+		if a.Auto != nil && ch.Label.Text == a.Auto.Text {
+			g.Auto = a.Auto.Text
 		}
 	}
 	if len(open) == 0 {
@@ -44,7 +46,7 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, q asking) (re
 	}
 	if r.dry.on {
 		r.dry.add(sc, op, "gate: "+question+" ["+strings.Join(labelsOf(g.Choices), ", ")+"]")
-		return chosen(g, open[0], formats.Decision{Answer: open[0].Label, By: "dry run"}), nil
+		return chosen(g, open[0], formats.Decision{Answer: open[0].Label.Text, By: "dry run"}), nil
 	}
 	for _, e := range a.Show {
 		v, err := r.eval(ctx, sc, e, q.input)
@@ -62,7 +64,7 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, q asking) (re
 		return result{}, err
 	}
 	for _, ch := range open {
-		if ch.Label == d.Answer {
+		if ch.Label.Text == d.Answer {
 			return chosen(g, ch, d), nil
 		}
 	}
@@ -72,28 +74,32 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Op, q asking) (re
 // asking is one question of the file: of a step, or of a rule, which asks about a result.
 type asking struct {
 	path  string
-	gate  *compile.Gate
+	gate  *syntax.Gate
 	input any
 }
 
 // wait asks, and takes the file's choice when nobody has answered in time: also where nobody can be asked at all, unless the
 // run would end before that.
 func (r *run) wait(ctx context.Context, q asking, g formats.Gate) (formats.Decision, error) {
-	if q.gate.Wait == nil {
+	t := q.gate.Timeout
+	if t == nil {
 		return r.ask(ctx, q.path, g)
 	}
-	within, cancel := context.WithTimeout(ctx, q.gate.Wait.After)
+	after := time.Duration(t.After * float64(time.Second))
+	within, cancel := context.WithTimeout(ctx, after)
 	defer cancel()
 	d, err := r.ask(within, q.path, g)
-	if open := isOpen(err); open != nil && !open.Left && q.gate.Wait.After < r.limits.Duration-r.cfg.Clock.Now().Sub(r.started) {
-		r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: q.path, Outcome: q.gate.Wait.Choose, Message: NobodyToAsk, Duration: q.gate.Wait.After})
-		if err := r.pause(ctx, q.gate.Wait.After); err != nil {
+	if open := isOpen(err); open != nil && !open.Left && after < r.limits.Duration-r.cfg.Clock.Now().Sub(r.started) {
+		r.emit(trace.Event{
+			Kind: trace.Gate, Name: g.Question, Step: q.path, Outcome: t.Choose.Text, Message: NobodyToAsk, Duration: after,
+		})
+		if err := r.pause(ctx, after); err != nil {
 			return d, err
 		}
 	} else if err == nil || within.Err() == nil || ctx.Err() != nil {
 		return d, err
 	}
-	return r.decided(ctx, q.path, g, formats.Decision{Answer: q.gate.Wait.Choose, By: ByTimeout})
+	return r.decided(ctx, q.path, g, formats.Decision{Answer: t.Choose.Text, By: ByTimeout})
 }
 
 func unknownAnswer(g formats.Gate, d formats.Decision) error {
@@ -109,22 +115,22 @@ func labelsOf(list []formats.Choice) []string {
 }
 
 // chosen is the result of an answered gate. A refusal that ends the command is a rejection (code 5).
-func chosen(g formats.Gate, ch compile.Choice, d formats.Decision) result {
+func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 	out := result{outcome: formats.OutcomeCompleted, target: ch.Target, value: map[string]any{
 		"choice": d.Answer, "note": d.Note, "by": d.By,
 	}}
 	switch ch.Target.Kind {
-	case compile.ToFail:
+	case syntax.ToFail:
 		out.outcome = formats.OutcomeRejected
 		out.ret = formats.Return{Said: formats.OutcomeRejected, Summary: fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)}
 		if d.Note != "" {
 			out.ret.Summary += " (" + d.Note + ")"
 		}
-	case compile.ToRedo, compile.ToRollback:
+	case syntax.ToRedo, syntax.ToRollback:
 		if d.Note != "" {
 			out.ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
 		}
-	case compile.ToNext, compile.ToReturn, compile.ToGate, compile.ToAsk, compile.ToGoto:
+	case syntax.ToNext, syntax.ToReturn, syntax.ToGate, syntax.ToAsk, syntax.ToGoto:
 	}
 	out.value["status"] = out.outcome.String()
 	return out
@@ -167,7 +173,7 @@ func (r *run) decided(ctx context.Context, path string, g formats.Gate, d format
 
 // ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval without
 // a person takes, at most as often as the run may retry: a question is only answered by a person.
-func (r *run) ownGate(op *compile.Op, path string, res result) formats.Gate {
+func (r *run) ownGate(op *compile.Info, path string, res result) formats.Gate {
 	why := res.ret.Summary
 	if res.ret.BlockedReason != "" {
 		why = res.ret.BlockedReason
@@ -191,7 +197,7 @@ func (r *run) ownGate(op *compile.Op, path string, res result) formats.Gate {
 }
 
 // engineGate asks what to do with an outcome. Where nobody can answer, the command ends with it.
-func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Op, res result) (*ending, error) {
+func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Info, res result) (*ending, error) {
 	path := sc.path + op.ID
 	if r.after || r.dry.on {
 		return &ending{ret: r.ended(op, res)}, nil

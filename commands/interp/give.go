@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 )
 
 // give makes the command's return from the file's return.
-func (r *run) give(ctx context.Context, sc *scope, t *compile.Return, res result) (formats.Return, error) {
+func (r *run) give(ctx context.Context, sc *scope, t *syntax.Return, res result) (formats.Return, error) {
 	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: newest(r.artifacts)}
 	var err error
 	if ret.Summary, err = r.dryText(ctx, sc, t.Message, res.value); err != nil {
@@ -40,11 +41,9 @@ func (r *run) give(ctx context.Context, sc *scope, t *compile.Return, res result
 		}
 	}
 	if t.Fields != nil && !r.dry.on {
-		v, err := r.value(ctx, sc, t.Fields, res.value)
-		if err != nil {
+		if ret.Fields, err = r.fields(ctx, sc, t.Fields, res.value); err != nil {
 			return ret, err
 		}
-		ret.Fields = as[map[string]any](v)
 	}
 	if t.Status == nil {
 		return ret, nil
@@ -63,7 +62,7 @@ func (r *run) give(ctx context.Context, sc *scope, t *compile.Return, res result
 }
 
 // dryText fills a text; in a dry run an expression over stubbed results may fail, and the text then says so.
-func (r *run) dryText(ctx context.Context, sc *scope, t *compile.Text, input any) (string, error) {
+func (r *run) dryText(ctx context.Context, sc *scope, t *syntax.Text, input any) (string, error) {
 	s, err := r.text(ctx, sc, t, input)
 	if err != nil && r.dry.on {
 		return "(known at run time)", nil
@@ -104,7 +103,7 @@ func outcomeHelp() string {
 	return "the statuses are " + strings.Join(names, ", ")
 }
 
-func (r *run) artifactsOf(ctx context.Context, sc *scope, v *compile.Value, input any) ([]formats.Artifact, error) {
+func (r *run) artifactsOf(ctx context.Context, sc *scope, v *syntax.Value, input any) ([]formats.Artifact, error) {
 	got, err := r.value(ctx, sc, v, input)
 	if err != nil || got == nil {
 		return nil, err
@@ -141,11 +140,11 @@ func (r *run) artifactsOf(ctx context.Context, sc *scope, v *compile.Value, inpu
 }
 
 // show evaluates a table and shows it at once; the rows also stand in the return.
-func (r *run) show(ctx context.Context, sc *scope, op *compile.Op) error {
+func (r *run) show(ctx context.Context, sc *scope, op *compile.Info) error {
 	t := op.Table
 	if r.dry.on {
 		r.dry.add(sc, op, "table")
-		if r.dry.unknown(t.Rows) {
+		if r.unknown(t.Rows) {
 			return nil
 		}
 	}
@@ -157,10 +156,13 @@ func (r *run) show(ctx context.Context, sc *scope, op *compile.Op) error {
 	if !ok && v != nil {
 		return &formats.Failure{
 			Code: formats.CodeValidationFailed, Help: "the expression is " + t.Rows.Src,
-			Message: fmt.Sprintf("%s:%d:%d: expected an array of rows for table, got %s", r.prog.File, t.Rows.Pos.Line, t.Rows.Pos.Col, kindOf(v)),
+			Message: fmt.Sprintf("%s:%d:%d: expected an array of rows for table, got %s", r.prog.File.Name, t.Rows.Pos.Line, t.Rows.Pos.Col, kindOf(v)),
 		}
 	}
-	out := formats.Table{Columns: t.Columns, Rows: [][]string{}}
+	out := formats.Table{Rows: [][]string{}}
+	for _, w := range t.Columns {
+		out.Columns = append(out.Columns, w.Text)
+	}
 	if out.Title, err = r.dryText(ctx, sc, t.Title, nil); err != nil {
 		return err
 	}

@@ -6,17 +6,18 @@ import (
 	"slices"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
 // lead decides where a step's result leads: the answer of a gate, else the first rule that matches, else the default of the
 // outcome.
-func (r *run) lead(ctx context.Context, sc *scope, op *compile.Op, res result) (*ending, error) {
+func (r *run) lead(ctx context.Context, sc *scope, op *compile.Info, res result) (*ending, error) {
 	if t := res.target; t != nil {
 		choice := as[string](res.value["choice"])
-		counted := t.Max > 0 || t.Kind == compile.ToRedo && res.value["by"] != byPerson
+		counted := t.Max > 0 || t.Kind == syntax.ToRedo && res.value["by"] != byPerson
 		if counted && r.usedUp(sc, op, t, "choice "+choice) {
-			return &ending{ret: r.limited(op, res, fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, most(t)))}, nil
+			return &ending{ret: r.limited(op, res, fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, most(op, t)))}, nil
 		}
 		return r.follow(ctx, sc, op, res, t)
 	}
@@ -32,10 +33,10 @@ func (r *run) lead(ctx context.Context, sc *scope, op *compile.Op, res result) (
 
 // match finds the first rule of `on` for the outcome or the class of failure. exhausted tells that a rule would have
 // matched but for its max.
-func (r *run) match(ctx context.Context, sc *scope, op *compile.Op, res result) (target *compile.Target, exhausted bool, err error) {
+func (r *run) match(ctx context.Context, sc *scope, op *compile.Info, res result) (target *syntax.Target, exhausted bool, err error) {
 	for _, byClass := range []bool{true, false} { // classes are narrower than failed, so they are asked first
 		for i, rule := range op.On {
-			if (rule.Class != "") != byClass || !fitsRule(rule, res) {
+			if compile.IsClass(rule.Status.Text) != byClass || !fitsRule(rule, res) {
 				continue
 			}
 			for j, t := range rule.Targets {
@@ -46,7 +47,7 @@ func (r *run) match(ctx context.Context, sc *scope, op *compile.Op, res result) 
 				if !truth(v) {
 					continue
 				}
-				if r.usedUp(sc, op, t, fmt.Sprintf("%d/%d", i, j)) || t.Kind == compile.ToAsk && r.asked[sc.path+op.ID] >= mostAsked(t) {
+				if r.usedUp(sc, op, t, fmt.Sprintf("%d/%d", i, j)) || t.Kind == syntax.ToAsk && r.asked[sc.path+op.ID] >= mostAsked(t) {
 					exhausted = true
 					continue
 				}
@@ -57,27 +58,27 @@ func (r *run) match(ctx context.Context, sc *scope, op *compile.Op, res result) 
 	return nil, exhausted, nil
 }
 
-func fitsRule(rule compile.Rule, res result) bool {
-	if rule.Class != "" {
-		return res.outcome == formats.OutcomeFailed && res.ret.Class == rule.Class
+func fitsRule(rule syntax.Rule, res result) bool {
+	if compile.IsClass(rule.Status.Text) {
+		return res.outcome == formats.OutcomeFailed && string(res.ret.Class) == rule.Status.Text
 	}
-	return rule.Outcome == res.outcome
+	return rule.Status.Text == res.outcome.String()
 }
 
 // most is how often a target may be taken, 0 without a bound of its own.
-func most(t *compile.Target) int {
-	if t.Max == 0 && (t.Kind == compile.ToRedo || t.Kind == compile.ToGoto && t.Back) {
+func most(op *compile.Info, t *syntax.Target) int {
+	if t.Max == 0 && (t.Kind == syntax.ToRedo || op.GoesBack(t)) {
 		return formats.DefaultRedo
 	}
-	if t.Kind == compile.ToAsk {
+	if t.Kind == syntax.ToAsk {
 		return 0 // counted where it is asked
 	}
 	return t.Max
 }
 
 // usedUp counts a target with a max; the count is per step and loop iteration.
-func (r *run) usedUp(sc *scope, op *compile.Op, t *compile.Target, rule string) bool {
-	most := most(t)
+func (r *run) usedUp(sc *scope, op *compile.Info, t *syntax.Target, rule string) bool {
+	most := most(op, t)
 	if most == 0 {
 		return false
 	}
@@ -90,7 +91,7 @@ func (r *run) usedUp(sc *scope, op *compile.Op, t *compile.Target, rule string) 
 }
 
 // byDefault is where an outcome leads without a rule.
-func (r *run) byDefault(ctx context.Context, sc *scope, op *compile.Op, res result, exhausted bool) (*ending, error) {
+func (r *run) byDefault(ctx context.Context, sc *scope, op *compile.Info, res result, exhausted bool) (*ending, error) {
 	switch {
 	case res.outcome.Passes():
 		if exhausted {
@@ -107,20 +108,20 @@ func (r *run) byDefault(ctx context.Context, sc *scope, op *compile.Op, res resu
 }
 
 // conditions warns of an approval that has conditions.
-func (r *run) conditions(op *compile.Op, res result) {
+func (r *run) conditions(op *compile.Info, res result) {
 	if res.outcome == formats.OutcomeConditional {
 		r.warn("%s: approved with conditions: %s", op.Title, res.ret.Summary)
 	}
 }
 
 // beside makes the return that stands beside an action that passed.
-func (r *run) beside(ctx context.Context, sc *scope, op *compile.Op, res result) (*ending, error) {
+func (r *run) beside(ctx context.Context, sc *scope, op *compile.Info, res result) (*ending, error) {
 	if op.Return == nil {
 		return nil, nil
 	}
 	if r.dry.on {
 		r.dry.add(sc, op, "return")
-		if op.When != nil && r.dry.unknown(op.When) {
+		if op.When != nil && r.unknown(op.When) {
 			return nil, nil
 		}
 	}
@@ -132,64 +133,65 @@ func (r *run) beside(ctx context.Context, sc *scope, op *compile.Op, res result)
 }
 
 // follow goes where a target leads.
-func (r *run) follow(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
+func (r *run) follow(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
 	switch t.Kind {
-	case compile.ToNext:
+	case syntax.ToNext:
 		if !res.outcome.Passes() {
-			passing := *op // a return beside the action is done after it passed
-			passing.Return = nil
+			step, passing := *op.Step, *op // a return beside the action is done after it passed
+			step.Return, passing.Step = nil, &step
 			return r.goOn(ctx, sc, &passing, res)
 		}
 		return r.goOn(ctx, sc, op, res)
-	case compile.ToFail:
+	case syntax.ToFail:
 		return &ending{ret: r.broken(op, res), told: true}, nil
-	case compile.ToReturn:
+	case syntax.ToReturn:
 		ret, err := r.give(ctx, sc, t.Return, res)
 		if err != nil {
 			return nil, r.at(op, sc.path+op.ID, err)
 		}
 		return &ending{ret: ret, told: true}, nil
-	case compile.ToGate:
+	case syntax.ToGate:
 		if t.Gate != nil {
 			return r.ruleGate(ctx, sc, op, res, t.Gate)
 		}
 		return r.engineGate(ctx, sc, op, res)
-	case compile.ToRedo, compile.ToRollback:
+	case syntax.ToRedo, syntax.ToRollback:
 		switch {
 		case r.dry.on && !r.dry.decides(op):
 			return nil, nil
-		case t.Kind == compile.ToRollback:
+		case t.Kind == syntax.ToRollback:
 			return r.rollback(ctx, sc, op, res, t)
 		}
 		return r.redo(ctx, sc, op, res, t)
-	case compile.ToAsk:
+	case syntax.ToAsk:
 		return r.consult(ctx, sc, op, res, t)
-	case compile.ToGoto:
+	case syntax.ToGoto:
 		return r.jump(ctx, sc, op, res, t)
 	}
 	return nil, nil
 }
 
 // redo runs the named steps again with feedback, then this one.
-func (r *run) redo(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
+func (r *run) redo(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
 	before := r.feedback
 	fb := &formats.Feedback{From: op.ID, Issues: listed(res.ret.Issues), Choice: as[string](res.value["choice"]), Note: as[string](res.value["note"]), Attempt: 1}
 	if before != nil && before.From == op.ID {
 		fb.Attempt = before.Attempt + 1
 	}
-	entry := formats.Entry{Type: formats.EntryRedo, Step: sc.path + op.ID, Data: map[string]any{"steps": t.Redo, "feedback": fb}}
-	if t.Kind == compile.ToRollback {
-		entry.Type, entry.Data = formats.EntryRollback, map[string]any{"steps": t.Redo, "feedback": fb, "rollbacks": r.rollbacks}
+	ids := op.Again(t)
+	entry := formats.Entry{Type: formats.EntryRedo, Step: sc.path + op.ID, Data: map[string]any{"steps": ids, "feedback": fb}}
+	if t.Kind == syntax.ToRollback {
+		entry.Type, entry.Data = formats.EntryRollback, map[string]any{"steps": ids, "feedback": fb, "rollbacks": r.rollbacks}
 	}
 	if err := r.journal(ctx, entry); err != nil {
 		return nil, r.at(op, sc.path+op.ID, err)
 	}
-	if err := r.takeBack(ctx, sc, t.Redo); err != nil {
+	if err := r.takeBack(ctx, sc, ids); err != nil {
 		return nil, err
 	}
 	over := false
 	defer func() { r.feedback = before }()
-	for _, id := range t.Redo {
+	for _, id := range ids {
 		if id == op.ID {
 			continue
 		}
@@ -208,13 +210,13 @@ func (r *run) redo(ctx context.Context, sc *scope, op *compile.Op, res result, t
 		return &ending{over: true}, nil
 	}
 	mine := *fb
-	mine.Own = !slices.Contains(t.Redo, op.ID)
+	mine.Own = !slices.Contains(ids, op.ID)
 	r.feedback = &mine
 	return r.step(ctx, sc, op)
 }
 
 // ended is the command's return when a step's outcome ends it.
-func (r *run) ended(op *compile.Op, res result) formats.Return {
+func (r *run) ended(op *compile.Info, res result) formats.Return {
 	ret := r.closing(op, res)
 	switch res.outcome {
 	case formats.OutcomePartial:
@@ -231,7 +233,7 @@ func (r *run) ended(op *compile.Op, res result) formats.Return {
 }
 
 // broken is the command's return when a step's outcome, whatever it is, ends it as failed.
-func (r *run) broken(op *compile.Op, res result) formats.Return {
+func (r *run) broken(op *compile.Info, res result) formats.Return {
 	ret := r.closing(op, res)
 	ret.Status, ret.Errors, ret.Class = formats.StatusFailed, res.ret.Errors, res.ret.Class
 	switch {
@@ -244,7 +246,7 @@ func (r *run) broken(op *compile.Op, res result) formats.Return {
 }
 
 // closing is what every return that a step's outcome ends with has.
-func (r *run) closing(op *compile.Op, res result) formats.Return {
+func (r *run) closing(op *compile.Info, res result) formats.Return {
 	ret := formats.Return{
 		Summary: res.ret.Summary, Issues: res.ret.Issues, Artifacts: newest(r.artifacts), NextSteps: res.ret.NextSteps, Text: res.ret.Text,
 	}
@@ -256,7 +258,7 @@ func (r *run) closing(op *compile.Op, res result) formats.Return {
 
 // limited is the return of a step whose rules are used up: its own default outcome with code LIMIT, the last failure's
 // message first.
-func (r *run) limited(op *compile.Op, res result, why string) formats.Return {
+func (r *run) limited(op *compile.Info, res result, why string) formats.Return {
 	ret := r.ended(op, res)
 	if ret.Status == formats.StatusFailed {
 		first := ret.Errors[0]

@@ -7,19 +7,24 @@ import (
 	"slices"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 )
 
 // parallel runs the children side by side. Their results stand in the order of the file, whichever came first.
-func (r *run) parallel(ctx context.Context, sc *scope, op *compile.Op, p *compile.Parallel) (result, error) {
-	in := newScope(sc, p.Children, sc.path+op.ID+"/")
-	results := make([]result, len(p.Children))
-	files := make([][]formats.Artifact, len(p.Children))
+func (r *run) parallel(ctx context.Context, sc *scope, op *compile.Info, p *syntax.Parallel) (result, error) {
+	children := make([]*compile.Info, len(op.Body))
+	for i, s := range op.Body {
+		children[i] = r.prog.Info(s)
+	}
+	in := newScope(sc, op.Body, sc.path+op.ID+"/")
+	results := make([]result, len(children))
+	files := make([][]formats.Artifact, len(children))
 	err := r.side(ctx, branches{
-		n: len(p.Children), most: r.limits.Parallel, more: func() bool { return true },
+		n: len(children), most: r.limits.Parallel, more: func() bool { return true },
 		body: func(i int) error {
-			res, ran, err := r.once(ctx, in, p.Children[i])
+			res, ran, err := r.once(ctx, in, children[i])
 			if !ran {
 				res = result{outcome: formats.OutcomeSkipped, ret: formats.Return{Said: formats.OutcomeSkipped, Status: formats.StatusCompleted}}
 			}
@@ -31,13 +36,13 @@ func (r *run) parallel(ctx context.Context, sc *scope, op *compile.Op, p *compil
 		return result{}, err
 	}
 	votes := make([]Vote, len(results))
-	children := make([]any, len(results))
+	values := make([]any, len(results))
 	for i, res := range results {
-		child := p.Children[i]
+		child := children[i]
 		votes[i] = Vote{Return: voted(res), Check: isCheck(child)}
 		value := map[string]any{"id": child.ID, "status": res.outcome.String()}
 		maps.Copy(value, res.value)
-		children[i] = query.Prepare(value)
+		values[i] = query.Prepare(value)
 		sc.steps[child.ID] = in.steps[child.ID]
 		r.conditions(child, res)
 		r.post(child, res)
@@ -46,11 +51,11 @@ func (r *run) parallel(ctx context.Context, sc *scope, op *compile.Op, p *compil
 			r.dry.stubbed = append(r.dry.stubbed, op.ID)
 		}
 	}
-	outcome, err := Decide(r.predicate(ctx, sc, p.Merge, children, results), votes)
+	outcome, err := Decide(r.predicate(ctx, sc, p.Merge, values, results), votes)
 	if err != nil {
 		return result{}, err
 	}
-	return r.joined(outcome, p.Children, results, children), nil
+	return joined(outcome, children, results, values), nil
 }
 
 // voted is a return that shows the outcome of a result to Decide.
@@ -63,16 +68,13 @@ func voted(res result) formats.Return {
 	return out
 }
 
-func isCheck(op *compile.Op) bool {
-	if d, ok := op.Do.(*compile.Delegate); ok {
-		return d.Checks
-	}
-	_, ok := op.Do.(*compile.Check)
+func isCheck(op *compile.Info) bool {
+	_, ok := op.Action.(*syntax.Check)
 	return ok
 }
 
 // predicate evaluates `merge` over the children that ran.
-func (r *run) predicate(ctx context.Context, sc *scope, e *compile.Expr, children []any, results []result) Predicate {
+func (r *run) predicate(ctx context.Context, sc *scope, e *syntax.Expr, children []any, results []result) Predicate {
 	if e == nil {
 		return nil
 	}
@@ -90,7 +92,7 @@ func (r *run) predicate(ctx context.Context, sc *scope, e *compile.Expr, childre
 
 // joined is the result of several children: their issues and artifacts in order, and the words of the first that came
 // to the same outcome, else of the first that did not pass.
-func (r *run) joined(outcome formats.Outcome, ops []*compile.Op, results []result, children []any) result {
+func joined(outcome formats.Outcome, ops []*compile.Info, results []result, children []any) result {
 	ret := formats.Return{Status: formats.StatusCompleted}
 	passed, ran := 0, 0
 	decided := false
@@ -128,7 +130,7 @@ func (r *run) joined(outcome formats.Outcome, ops []*compile.Op, results []resul
 }
 
 // until runs the body until the condition holds after a pass. What it shows of its steps afterwards is the last pass.
-func (r *run) until(ctx context.Context, sc *scope, op *compile.Op, u *compile.Until) (result, error) {
+func (r *run) until(ctx context.Context, sc *scope, op *compile.Info, u *syntax.Until) (result, error) {
 	path := sc.path + op.ID
 	out := loop{lists: map[formats.Outcome][]any{}}
 	var in *scope
@@ -138,7 +140,7 @@ func (r *run) until(ctx context.Context, sc *scope, op *compile.Op, u *compile.U
 			return result{}, err
 		}
 		r.entered++
-		in = newScope(sc, u.Body, fmt.Sprintf("%s[%d]/", path, pass))
+		in = newScope(sc, op.Body, fmt.Sprintf("%s[%d]/", path, pass))
 		in.set("index", pass)
 		outer := r.made
 		r.made = nil
@@ -155,7 +157,7 @@ func (r *run) until(ctx context.Context, sc *scope, op *compile.Op, u *compile.U
 		if end != nil {
 			break
 		}
-		if r.dry.on && r.dry.unknown(u.Cond) {
+		if r.unknown(u.Cond) {
 			r.dry.add(sc, op, "until "+u.Cond.Src+" (decided at run time)")
 			done = true
 			break
@@ -174,7 +176,7 @@ func (r *run) until(ctx context.Context, sc *scope, op *compile.Op, u *compile.U
 		ret, outcome = *out.last, out.outcome
 	case !done:
 		outcome, ret.Status = formats.OutcomePartial, formats.StatusPartial
-		ret.Summary = r.lastWords(in, u, fmt.Sprintf("not reached in %d passes: %s", u.Max, u.Cond.Src))
+		ret.Summary = lastWords(in, op.Body, fmt.Sprintf("not reached in %d passes: %s", u.Max, u.Cond.Src))
 	}
 	value := out.value()
 	value["status"], value["summary"] = outcome.String(), ret.Summary
@@ -182,9 +184,9 @@ func (r *run) until(ctx context.Context, sc *scope, op *compile.Op, u *compile.U
 }
 
 // lastWords is the summary of the last step of a pass, which says more than that the end was not reached.
-func (r *run) lastWords(in *scope, u *compile.Until, otherwise string) string {
-	for _, op := range slices.Backward(u.Body) {
-		if v, ok := in.steps[op.ID]; ok {
+func lastWords(in *scope, body []*syntax.Step, otherwise string) string {
+	for _, s := range slices.Backward(body) {
+		if v, ok := in.steps[s.ID.Text]; ok {
 			if s := as[string](as[map[string]any](query.Normalize(v))["summary"]); s != "" {
 				return otherwise + "; last: " + s
 			}

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 )
@@ -24,12 +26,12 @@ func (r *run) prepare(ctx context.Context) error {
 		r.base["$args"] = query.Prepare(r.args.Map())
 	}
 	env := map[string]any{}
-	for _, name := range r.prog.Env {
+	for _, name := range r.prog.File.Front.Env {
 		if r.cfg.Env == nil {
 			break
 		}
-		if v, ok := r.cfg.Env(name); ok {
-			env[name] = v
+		if v, ok := r.cfg.Env(name.Text); ok {
+			env[name.Text] = v
 		}
 	}
 	r.base["$env"] = query.Prepare(env)
@@ -38,17 +40,18 @@ func (r *run) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := range r.prog.Loads {
-		l := &r.prog.Loads[i]
+	args := &r.prog.File.Args
+	for i := range args.Load {
+		l := &args.Load[i]
 		v, err := r.load(ctx, l)
 		switch {
 		case err != nil:
 			return err
-		case !l.Task:
-			if err := r.tiered(l.Name, v); err != nil {
+		case !compile.IsTask(l):
+			if err := r.tiered(l.Name.Text, v); err != nil {
 				return err
 			}
-			r.base["$"+l.Name] = query.Prepare(v)
+			r.base["$"+l.Name.Text] = query.Prepare(v)
 			continue
 		case v == nil:
 			continue
@@ -64,8 +67,8 @@ func (r *run) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := range r.prog.Requires {
-		if err := r.require(ctx, &r.prog.Requires[i]); err != nil {
+	for i := range args.Require {
+		if err := r.require(ctx, &args.Require[i]); err != nil {
 			return err
 		}
 	}
@@ -106,7 +109,7 @@ func (r *run) mayStart() error {
 	if r.prog.Allow == nil {
 		return nil
 	}
-	if d := r.prog.During; d != nil && d.When == nil {
+	if _, always := r.prog.During(); always {
 		if err := r.free(); err != nil || r.ours() {
 			return err
 		}
@@ -127,12 +130,13 @@ func (r *run) free() error {
 
 // ours tells that an earlier run of this session left the task in the status that this one would give it.
 func (r *run) ours() bool {
-	return r.task.Status == r.prog.During.Status && r.task.Lease != nil && r.task.Lease.Session == r.cfg.IDs.Session
+	during, _ := r.prog.During()
+	return r.task.Status == during && r.task.Lease != nil && r.task.Lease.Session == r.cfg.IDs.Session
 }
 
 // mayWork decides whether the preflight takes place; with a condition, the status is held against it here.
 func (r *run) mayWork(ctx context.Context) error {
-	d := r.prog.During
+	d := r.prog.File.Front.During
 	if d == nil || r.task == nil {
 		return nil
 	}
@@ -147,13 +151,13 @@ func (r *run) mayWork(ctx context.Context) error {
 	if err := r.free(); err != nil || r.ours() {
 		return err
 	}
-	if !formats.CanMove(r.task.Status, d.Status) {
-		return &StatusError{Command: r.prog.Name, Task: r.task.Number, Status: r.task.Status, Allowed: formats.MovesInto(d.Status)}
+	if during, _ := r.prog.During(); !formats.CanMove(r.task.Status, during) {
+		return &StatusError{Command: r.prog.Name, Task: r.task.Number, Status: r.task.Status, Allowed: formats.MovesInto(during)}
 	}
 	return nil
 }
 
-func (r *run) require(ctx context.Context, q *compile.Require) error {
+func (r *run) require(ctx context.Context, q *syntax.Require) error {
 	v, err := r.eval(ctx, r.root, q.When, nil)
 	if err != nil {
 		return err
@@ -161,7 +165,8 @@ func (r *run) require(ctx context.Context, q *compile.Require) error {
 	if truth(v) {
 		return nil
 	}
-	fail := &formats.Failure{Code: q.Code, Message: "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src, Help: "see /" + r.prog.Name + " --help"}
+	code, _ := compile.ExitCode(q.Exit)
+	fail := &formats.Failure{Code: code, Message: "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src, Help: "see /" + r.prog.Name + " --help"}
 	if q.Else != nil {
 		if fail.Message, err = r.text(ctx, r.root, q.Else, nil); err != nil {
 			return err
@@ -171,7 +176,7 @@ func (r *run) require(ctx context.Context, q *compile.Require) error {
 }
 
 // load gives the value of one name. A missing one is null when the name ends with ?, NOT_FOUND otherwise.
-func (r *run) load(ctx context.Context, l *compile.Load) (any, error) {
+func (r *run) load(ctx context.Context, l *syntax.Load) (any, error) {
 	switch {
 	case l.Document != nil:
 		return r.loadDocument(ctx, l)
@@ -197,12 +202,13 @@ func (r *run) load(ctx context.Context, l *compile.Load) (any, error) {
 		}
 		return out, nil
 	}
-	v, err := r.eval(ctx, r.root, l.Expr, nil)
+	e := cmp.Or(l.Task, l.Expr)
+	v, err := r.eval(ctx, r.root, e, nil)
 	if err != nil {
 		return nil, err
 	}
 	if v == nil && !l.Optional {
-		return nil, r.notFound(l, "nothing found for '"+l.Name+"': "+l.Expr.Src)
+		return nil, r.notFound(l, "nothing found for '"+l.Name.Text+"': "+e.Src)
 	}
 	return v, nil
 }
@@ -221,16 +227,16 @@ func braces(pattern string) []string {
 	return out
 }
 
-func (r *run) notFound(l *compile.Load, what string) error {
+func (r *run) notFound(l *syntax.Load, what string) error {
 	return &formats.Failure{
 		Code:    formats.CodeNotFound,
-		Message: fmt.Sprintf("%s:%d:%d: %s", r.prog.File, l.Pos.Line, l.Pos.Col, what),
-		Help:    "/" + r.prog.Name + " needs '" + l.Name + "' before it can start",
+		Message: fmt.Sprintf("%s:%d:%d: %s", r.prog.File.Name, l.Name.Pos.Line, l.Name.Pos.Col, what),
+		Help:    "/" + r.prog.Name + " needs '" + l.Name.Text + "' before it can start",
 	}
 }
 
 // loadDocument parses the first candidate that exists; a second one is a warning.
-func (r *run) loadDocument(ctx context.Context, l *compile.Load) (any, error) {
+func (r *run) loadDocument(ctx context.Context, l *syntax.Load) (any, error) {
 	candidates, err := r.candidates(ctx, l.Document)
 	if err != nil {
 		return nil, err
@@ -246,7 +252,7 @@ func (r *run) loadDocument(ctx context.Context, l *compile.Load) (any, error) {
 			return nil, err
 		}
 		if found != "" {
-			r.warn("%s: both %s and %s exist; the first is used", l.Name, found, path)
+			r.warn("%s: both %s and %s exist; the first is used", l.Name.Text, found, path)
 			break
 		}
 		found, src = path, data
@@ -256,11 +262,11 @@ func (r *run) loadDocument(ctx context.Context, l *compile.Load) (any, error) {
 			return nil, nil
 		}
 		if len(candidates) == 0 {
-			return nil, r.notFound(l, "no "+l.Document.Profile+" found: its path is empty")
+			return nil, r.notFound(l, "no "+l.Document.Profile.Text+" found: its path is empty")
 		}
-		return nil, r.notFound(l, "no "+l.Document.Profile+" found at "+quoted(candidates))
+		return nil, r.notFound(l, "no "+l.Document.Profile.Text+" found at "+quoted(candidates))
 	}
-	doc, bad := formats.ParseDocument(l.Document.Profile, found, src)
+	doc, bad := formats.ParseDocument(l.Document.Profile.Text, found, src)
 	if bad != nil && bad.HasErrors() {
 		bad.Of = formats.CodeValidationFailed
 		return nil, bad
@@ -268,7 +274,7 @@ func (r *run) loadDocument(ctx context.Context, l *compile.Load) (any, error) {
 	return doc.Any(), nil
 }
 
-func (r *run) candidates(ctx context.Context, d *compile.LoadDocument) ([]string, error) {
+func (r *run) candidates(ctx context.Context, d *syntax.LoadDocument) ([]string, error) {
 	var out []string
 	for _, t := range d.Path {
 		p, err := r.text(ctx, r.root, t, nil)

@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
 // rollback runs the named steps again, and counts. The next one over the run's limit is a question.
-func (r *run) rollback(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
+func (r *run) rollback(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
 	if r.rollbacks >= r.limits.Rollbacks {
 		return r.limitGate(ctx, sc, op, res, t)
 	}
@@ -28,7 +29,7 @@ const (
 )
 
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without a person stops.
-func (r *run) limitGate(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
+func (r *run) limitGate(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
 	path := sc.path + op.ID
 	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", r.limits.Rollbacks, r.closing(op, res).Summary)
 	if r.after || r.dry.on || r.cfg.AutoApprove {
@@ -66,7 +67,7 @@ func (r *run) limitGate(ctx context.Context, sc *scope, op *compile.Op, res resu
 }
 
 // override keeps what was accepted against a rule, for $run.overrides.
-func (r *run) override(op *compile.Op, res result, d formats.Decision) {
+func (r *run) override(op *compile.Info, res result, d formats.Decision) {
 	r.overrides = append(r.overrides, map[string]any{
 		"step": op.ID, "status": res.outcome.String(), "summary": res.ret.Summary, "by": d.By, "note": d.Note,
 	})
@@ -82,24 +83,24 @@ func (r *run) suspended(open *formats.GateOpenError) formats.Return {
 
 // consult sends the question of a blocked step to a subagent, and runs the step again with the answer. The same question to
 // the same target twice, a target that does not answer, and the fourth question of the step go to a person.
-func (r *run) consult(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
+func (r *run) consult(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
 	path := sc.path + op.ID
 	question := res.ret.BlockedReason
 	if question == "" {
 		question = res.ret.Summary
 	}
-	to := t.Ask[0]
-	if at := slices.IndexFunc(t.Ask, func(a compile.Asked) bool { return a.Name == res.ret.BlockedTarget }); at >= 0 {
-		to = t.Ask[at]
+	to := t.Agents[0].Text
+	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool { return a.Text == res.ret.BlockedTarget }) {
+		to = res.ret.BlockedTarget
 	}
-	key := strings.Join([]string{path, to.Name, question}, "\x00")
-	if r.asked[path] >= mostAsked(t) || r.questions[key] || r.dry.on && len(r.dry.returns[to.Name]) == 0 {
+	key := strings.Join([]string{path, to, question}, "\x00")
+	if r.asked[path] >= mostAsked(t) || r.questions[key] || r.dry.on && len(r.dry.returns[to]) == 0 {
 		return r.engineGate(ctx, sc, op, res)
 	}
 	r.asked[path]++
 	r.questions[key] = true
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryAsked, Step: path, Data: map[string]any{
-		"target": to.Name, "question": question, "asked": r.asked[path],
+		"target": to, "question": question, "asked": r.asked[path],
 	}}); err != nil {
 		return nil, r.at(op, path, err)
 	}
@@ -112,17 +113,17 @@ func (r *run) consult(ctx context.Context, sc *scope, op *compile.Op, res result
 		words = got.Summary
 	}
 	if !got.Outcome().Passes() || words == "" {
-		r.warn("%s: %s did not answer: %s", op.Title, to.Name, got.Summary)
+		r.warn("%s: %s did not answer: %s", op.Title, to, got.Summary)
 		return r.engineGate(ctx, sc, op, res)
 	}
 	before := r.feedback
 	defer func() { r.feedback = before }()
-	r.feedback = answering(before, formats.Feedback{From: to.Name, Answer: words, Attempt: r.asked[path]})
+	r.feedback = answering(before, formats.Feedback{From: to, Answer: words, Attempt: r.asked[path]})
 	return r.step(ctx, sc, op)
 }
 
 // mostAsked is how many questions of one step a rule may send.
-func mostAsked(t *compile.Target) int {
+func mostAsked(t *syntax.Target) int {
 	if t.Max == 0 {
 		return formats.DefaultAsk
 	}
@@ -130,20 +131,19 @@ func mostAsked(t *compile.Target) int {
 }
 
 // question is the one delegation of consult: only the question.
-func (r *run) question(ctx context.Context, sc *scope, op *compile.Op, to compile.Asked, question string) (formats.Return, error) {
+func (r *run) question(ctx context.Context, sc *scope, op *compile.Info, to, question string) (formats.Return, error) {
 	path := sc.path + op.ID + ".ask"
 	r.visits[path]++
-	with := &compile.Value{IsMap: true}
-	if _, listed := to.Info.Inputs["question"]; listed || to.Info.Inputs == nil {
-		with.Fields = []compile.Field{{Key: "question", Value: &compile.Value{Lit: question}}}
+	info := *r.prog.Agent(to)
+	d := &compile.Call{Agent: to, Info: &info}
+	if _, listed := info.Inputs["question"]; listed || info.Inputs == nil {
+		d.With = []syntax.Field{{Key: syntax.Word{Text: "question"}, Value: &syntax.Value{Lit: question}}}
 	}
-	info := to.Info
 	info.Inputs = nil // what the work needs is not needed for an answer
 	before := r.feedback
 	r.feedback = nil
 	ret, err := r.attempt(ctx, call{
-		sc: sc, op: &compile.Op{Pos: op.Pos, ID: op.ID + ".ask", Title: op.Title, In: op.In}, d: &compile.Delegate{Agent: to.Name, Info: &info, With: with},
-		path: path, attempt: 1, agent: to.Name, info: info, question: question,
+		sc: sc, op: bare(op.Pos, op.ID+".ask", op.Title, op.Terms.In), d: d, path: path, attempt: 1, agent: to, info: info, question: question,
 	})
 	r.feedback = before
 	r.warnings = append(r.warnings, ret.Warnings...)
@@ -151,15 +151,16 @@ func (r *run) question(ctx context.Context, sc *scope, op *compile.Op, to compil
 }
 
 // jump leaves the sequence for a step that a rule names.
-func (r *run) jump(ctx context.Context, sc *scope, op *compile.Op, res result, t *compile.Target) (*ending, error) {
+func (r *run) jump(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
 	if r.dry.on {
 		return r.goOn(ctx, sc, op, res)
 	}
-	home, to := sc.find(t.Goto)
+	id := t.Steps[0].Text
+	home, to := sc.find(id)
 	if to == nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "goto of unknown step " + t.Goto}
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "goto of unknown step " + id}
 	}
-	at := home.path + to.ID
+	at := home.path + id
 	if r.jumps[at] >= r.limits.Visits {
 		return &ending{ret: r.limited(op, res, fmt.Sprintf("step '%s' was entered by goto more often than %d times", to.Title, r.limits.Visits)), told: true}, nil
 	}
@@ -167,11 +168,11 @@ func (r *run) jump(ctx context.Context, sc *scope, op *compile.Op, res result, t
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryGoto, Step: sc.path + op.ID, Data: map[string]any{"to": at, "visits": r.jumps[at]}}); err != nil {
 		return nil, r.at(op, sc.path+op.ID, err)
 	}
-	return &ending{jump: t.Goto}, nil
+	return &ending{jump: id}, nil
 }
 
 // ruleGate asks the question that a rule of the file has for an outcome.
-func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Op, res result, g *compile.Gate) (*ending, error) {
+func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Info, res result, g *syntax.Gate) (*ending, error) {
 	path := sc.path + op.ID
 	got, err := r.gate(ctx, sc, op, asking{path: path + ".gate", gate: g, input: res.value})
 	if err != nil {
@@ -188,10 +189,10 @@ func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Op, res resul
 		res.ret.Issues = append(slices.Clone(res.ret.Issues), got.ret.Issues...)
 	}
 	res.target = got.target
-	if got.target.Kind == compile.ToFail {
+	if got.target.Kind == syntax.ToFail {
 		res.ret, res.outcome = got.ret, formats.OutcomeRejected
 	}
-	if got.target.Kind == compile.ToNext && !res.outcome.Passes() {
+	if got.target.Kind == syntax.ToNext && !res.outcome.Passes() {
 		r.override(op, res, formats.Decision{Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]), Note: as[string](got.value["note"])})
 	}
 	return r.lead(ctx, sc, op, res)
@@ -199,14 +200,14 @@ func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Op, res resul
 
 // tree opens the run's worktree before the first step that works in it.
 func (r *run) tree(ctx context.Context, c call) error {
-	w := r.prog.Worktree
-	if w == nil || r.opened || r.worktree != "" || r.dry.on || c.op.In == inMain || c.op.In == inNone && !c.info.Builtin || c.agent == compile.StatusSync || c.agent == compile.GitWorkflow && c.op.ID == treePath || r.after {
+	open := r.prog.Own.Open
+	if open == nil || r.opened || r.worktree != "" || r.dry.on || c.op.Terms.In == inMain || c.op.Terms.In == inNone && !c.info.Builtin || c.agent == compile.StatusSync || c.agent == compile.GitWorkflow && c.op.ID == treePath || r.after {
 		return nil
 	}
 	r.opened = true
 	co := r.co
 	r.co = nil // the branches beside this one work in the same tree
-	ret, err := r.sync(ctx, syncCall{path: treePath, d: w.Open})
+	ret, err := r.sync(ctx, syncCall{path: treePath, d: open})
 	r.co = co
 	if err != nil {
 		return err
@@ -226,10 +227,10 @@ const (
 
 // closeTree removes the worktree that the run opened; unfinished work in it is kept by the git-workflow-manager.
 func (r *run) closeTree(ctx context.Context) {
-	if !r.opened || r.worktree == "" || r.prog.Worktree == nil {
+	if !r.opened || r.worktree == "" || r.prog.Own.Close == nil {
 		return
 	}
-	ret, err := r.sync(ctx, syncCall{path: treePath + "/close", d: r.prog.Worktree.Close, anyway: true})
+	ret, err := r.sync(ctx, syncCall{path: treePath + "/close", d: r.prog.Own.Close, anyway: true})
 	switch {
 	case err != nil:
 		r.warn("the worktree stays: %s", err)

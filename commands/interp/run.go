@@ -10,6 +10,7 @@ import (
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/trace"
 )
@@ -78,7 +79,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	}
 	r.dry.on = rn.cfg.DryRun
 	r.dry.returns = maps.Clone(rn.cfg.Stubs)
-	r.root = newScope(nil, p.Ops, rn.cfg.Prefix)
+	r.root = newScope(nil, p.File.Steps, rn.cfg.Prefix)
 	ctx, cancel := context.WithTimeoutCause(ctx, r.limits.Duration, &formats.Failure{
 		Code: formats.CodeTimeout, Message: fmt.Sprintf("the run took longer than %s", r.limits.Duration),
 		Help: "finished work is kept; raise limits.duration in the command file, or run the command again",
@@ -151,7 +152,7 @@ func (r *run) preflight(ctx context.Context) error {
 	if !r.during {
 		return nil
 	}
-	ret, err := r.sync(ctx, syncCall{path: "during", d: r.prog.During.Begin})
+	ret, err := r.sync(ctx, syncCall{path: "during", d: r.prog.Own.Begin})
 	if err != nil {
 		return err
 	}
@@ -165,19 +166,25 @@ func (r *run) preflight(ctx context.Context) error {
 // that is made anyway does not need the journal: a task that cannot be recorded as put back is put back all the same.
 type syncCall struct {
 	path   string
-	d      *compile.Delegate
+	d      *compile.Call
 	task   int
 	anyway bool
 }
 
 func (r *run) sync(ctx context.Context, s syncCall) (formats.Return, error) {
-	op := &compile.Op{ID: s.path, Title: s.path, Do: s.d}
-	if r.prog.During != nil {
-		op.Pos = r.prog.During.Pos
+	var pos formats.Pos
+	if d := r.prog.File.Front.During; d != nil {
+		pos = d.Pos
 	}
+	op := bare(pos, s.path, s.path, "")
 	ret, err := r.attempt(ctx, call{sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent, info: *s.d.Info, task: s.task, anyway: s.anyway})
 	r.warnings = append(r.warnings, ret.Warnings...)
 	return ret, err
+}
+
+// bare is a step that does not stand in the file.
+func bare(pos formats.Pos, id, title, in string) *compile.Info {
+	return &compile.Info{Step: &syntax.Step{Pos: pos, Title: title}, ID: id, Terms: compile.Terms{In: in}}
 }
 
 // failed turns an engine error into the return that the command ends with. Where the run was stopped, that is the reason,

@@ -29,7 +29,7 @@ func (r *run) shaped(ret formats.Return) formats.Return {
 		message = fmt.Sprintf("%s, and %d more violations of output_schema", message, len(found)-1)
 	}
 	out := formats.Failed(&formats.Failure{
-		Code: formats.CodeInvalidReturn, Message: message, Help: "give the fields in 'return', or change output_schema of " + r.prog.File,
+		Code: formats.CodeInvalidReturn, Message: message, Help: "give the fields in 'return', or change output_schema of " + r.prog.File.Name,
 	})
 	out.Artifacts, out.Text = ret.Artifacts, ret.Text
 	for _, v := range found {

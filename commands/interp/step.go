@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/trace"
 )
@@ -25,11 +26,11 @@ func (e *ending) leaves() bool { return e.told || e.jump != "" }
 
 // sequence runs the steps of a scope in order; nil means that it came to its end.
 func (r *run) sequence(ctx context.Context, sc *scope) (*ending, error) {
-	return r.walk(ctx, sc, sc.ops, "")
+	return r.walk(ctx, sc, sc.list, "")
 }
 
 // step runs one step until its result leads on.
-func (r *run) step(ctx context.Context, sc *scope, op *compile.Op) (*ending, error) {
+func (r *run) step(ctx context.Context, sc *scope, op *compile.Info) (*ending, error) {
 	res, ran, err := r.once(ctx, sc, op)
 	switch {
 	case err != nil:
@@ -42,14 +43,14 @@ func (r *run) step(ctx context.Context, sc *scope, op *compile.Op) (*ending, err
 		return nil, nil
 	}
 	r.post(op, res)
-	if op.Compensate != nil && (res.outcome.Passes() || res.outcome == formats.OutcomePartial) {
+	if op.Undo != nil && (res.outcome.Passes() || res.outcome == formats.OutcomePartial) {
 		r.undo = append(r.undo, undo{sc, op, sc.path + op.ID})
 	}
 	return r.lead(ctx, sc, op, res)
 }
 
 // once runs one step and keeps its result; ran is false for one that is skipped.
-func (r *run) once(ctx context.Context, sc *scope, op *compile.Op) (res result, ran bool, err error) {
+func (r *run) once(ctx context.Context, sc *scope, op *compile.Info) (res result, ran bool, err error) {
 	path := sc.path + op.ID
 	if ctx.Err() != nil {
 		return res, false, context.Cause(ctx)
@@ -60,7 +61,7 @@ func (r *run) once(ctx context.Context, sc *scope, op *compile.Op) (res result, 
 		return res, false, r.at(op, path, err)
 	}
 	if !run {
-		r.skip(sc, op)
+		r.skip(sc, op.ID, op.Step)
 		r.told(op, path, formats.OutcomeSkipped, "")
 		return res, false, r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Data: map[string]any{"status": formats.OutcomeSkipped}})
 	}
@@ -101,36 +102,37 @@ type result struct {
 	outcome  formats.Outcome
 	ret      formats.Return // of a delegation or check; a stand-in for the others
 	attempts int
-	value    map[string]any  // what $steps.ID shows
-	target   *compile.Target // where the answer of a gate leads
-	end      *ending         // the action itself ends the command
+	value    map[string]any // what $steps.ID shows
+	target   *syntax.Target // where the answer of a gate leads
+	end      *ending        // the action itself ends the command
 }
 
 // act shows the table and does the action.
-func (r *run) act(ctx context.Context, sc *scope, op *compile.Op, path string) (result, error) {
+func (r *run) act(ctx context.Context, sc *scope, op *compile.Info, path string) (result, error) {
 	if op.Table != nil {
 		if err := r.show(ctx, sc, op); err != nil {
 			return result{}, err
 		}
 	}
-	switch a := op.Do.(type) {
-	case *compile.Delegate:
-		return r.delegate(ctx, sc, op, path, a)
-	case *compile.Parallel:
+	if op.Call != nil {
+		return r.delegate(ctx, sc, op, path)
+	}
+	switch a := op.Action.(type) {
+	case *syntax.Parallel:
 		return r.parallel(ctx, sc, op, a)
-	case *compile.Foreach:
+	case *syntax.Foreach:
 		return r.foreach(ctx, sc, op, path, a)
-	case *compile.Until:
+	case *syntax.Until:
 		return r.until(ctx, sc, op, a)
-	case *compile.Group:
-		return r.group(ctx, sc, op, a)
-	case *compile.Check:
+	case *syntax.Group:
+		return r.group(ctx, sc, op)
+	case *syntax.Check:
 		return r.check(ctx, sc, op, a)
-	case *compile.Gate:
+	case *syntax.Gate:
 		return r.gate(ctx, sc, op, asking{path: path, gate: a})
-	case *compile.Set:
+	case *syntax.Set:
 		return r.set(ctx, sc, op, a)
-	case *compile.Fail:
+	case *syntax.Fail:
 		return r.fail(ctx, sc, op, a)
 	}
 	return result{outcome: formats.OutcomeCompleted, value: map[string]any{"status": formats.OutcomeCompleted.String()}}, nil
@@ -148,15 +150,15 @@ func (r *run) count() error {
 	return nil
 }
 
-func (r *run) at(op *compile.Op, path string, err error) error {
+func (r *run) at(op *compile.Info, path string, err error) error {
 	if _, ok := err.(*StepError); ok { //nolint:errorlint // only the outermost wrapping counts: the place is already named
 		return err
 	}
-	return &StepError{File: r.prog.File, Pos: op.Pos, Step: path, Attempt: max(1, r.visits[path]), Err: err}
+	return &StepError{File: r.prog.File.Name, Pos: op.Pos, Step: path, Attempt: max(1, r.visits[path]), Err: err}
 }
 
 // told lets the trace know of a step that began (without an outcome) or ended.
-func (r *run) told(op *compile.Op, path string, outcome formats.Outcome, message string) {
+func (r *run) told(op *compile.Info, path string, outcome formats.Outcome, message string) {
 	r.emit(trace.Event{Kind: trace.Step, Name: op.Title, Step: path, Outcome: outcome.String(), Message: message})
 }
 
@@ -179,30 +181,30 @@ func resultOf(ret formats.Return, attempts int) map[string]any {
 	}
 }
 
-func (r *run) set(ctx context.Context, sc *scope, op *compile.Op, a *compile.Set) (result, error) {
+func (r *run) set(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Set) (result, error) {
 	out := map[string]any{}
 	for _, v := range a.Values {
-		if r.dry.on && r.dry.unknown(v.Expr) {
-			r.dry.add(sc, op, "set "+v.Name+" (known at run time)")
-			r.dry.taint("$" + v.Name)
-			sc.set(v.Name, nil)
+		if r.unknown(v.Expr) {
+			r.dry.add(sc, op, "set "+v.Name.Text+" (known at run time)")
+			r.dry.taint("$" + v.Name.Text)
+			sc.set(v.Name.Text, nil)
 			continue
 		}
 		got, err := r.eval(ctx, sc, v.Expr, nil)
 		if err != nil {
 			return result{}, err
 		}
-		if err := r.tiered(v.Name, got); err != nil {
+		if err := r.tiered(v.Name.Text, got); err != nil {
 			return result{}, err
 		}
-		sc.set(v.Name, got)
-		out[v.Name] = got
+		sc.set(v.Name.Text, got)
+		out[v.Name.Text] = got
 	}
 	out["status"] = formats.OutcomeCompleted.String()
 	return result{outcome: formats.OutcomeCompleted, value: out}, nil
 }
 
-func (r *run) fail(ctx context.Context, sc *scope, op *compile.Op, a *compile.Fail) (result, error) {
+func (r *run) fail(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Fail) (result, error) {
 	message, err := r.dryText(ctx, sc, a.Message, nil)
 	if err != nil {
 		return result{}, err
@@ -210,20 +212,21 @@ func (r *run) fail(ctx context.Context, sc *scope, op *compile.Op, a *compile.Fa
 	if r.dry.on {
 		r.dry.add(sc, op, "fail: "+message)
 	}
-	ret := formats.Failed(&formats.Failure{Code: a.Code, Message: message})
+	code, _ := compile.ExitCode(a.Code)
+	ret := formats.Failed(&formats.Failure{Code: code, Message: message})
 	ret.Artifacts = newest(r.artifacts)
 	return result{outcome: formats.OutcomeFailed, ret: ret, value: resultOf(ret, 1), end: &ending{ret: ret, told: true}}, nil
 }
 
 // wanted evaluates `when`; in a dry run a condition that hangs on a stubbed result counts as true.
-func (r *run) wanted(ctx context.Context, sc *scope, op *compile.Op) (bool, error) {
+func (r *run) wanted(ctx context.Context, sc *scope, op *compile.Info) (bool, error) {
 	if in, err := r.inTier(sc, op); err != nil || !in {
 		return false, err
 	}
 	if op.When == nil {
 		return true, nil
 	}
-	if r.dry.on && r.dry.unknown(op.When) {
+	if r.unknown(op.When) {
 		r.dry.add(sc, op, fmt.Sprintf("when %s (decided at run time)", op.When.Src))
 		return true, nil
 	}
@@ -232,7 +235,7 @@ func (r *run) wanted(ctx context.Context, sc *scope, op *compile.Op) (bool, erro
 }
 
 // expect turns a breach of the step's own conditions into a rejection whose issues are the breaches.
-func (r *run) expect(ctx context.Context, sc *scope, op *compile.Op, res *result) error {
+func (r *run) expect(ctx context.Context, sc *scope, op *compile.Info, res *result) error {
 	e := op.Expect
 	if e == nil || r.dry.on || res.end != nil || !res.outcome.Passes() {
 		return nil
@@ -241,8 +244,8 @@ func (r *run) expect(ctx context.Context, sc *scope, op *compile.Op, res *result
 	breach := func(what string) {
 		breaches = append(breaches, formats.Issue{Level: formats.LevelError, Description: what, Source: "check"})
 	}
-	if e.Artifact != "" && !slices.ContainsFunc(res.ret.Artifacts, func(a formats.Artifact) bool { return a.Type == e.Artifact }) {
-		breach(fmt.Sprintf("expected an artifact of type %s, got none", e.Artifact))
+	if w := e.Artifact; w != nil && !slices.ContainsFunc(res.ret.Artifacts, func(a formats.Artifact) bool { return string(a.Type) == w.Text }) {
+		breach(fmt.Sprintf("expected an artifact of type %s, got none", w.Text))
 	}
 	if e.If != nil {
 		v, err := r.eval(ctx, sc, e.If, res.value)
@@ -254,7 +257,7 @@ func (r *run) expect(ctx context.Context, sc *scope, op *compile.Op, res *result
 		}
 	}
 	if e.Schema != nil && res.outcome != formats.OutcomeSkipped {
-		for _, v := range e.Schema.Validate(".fields", fieldsOf(res.ret)) {
+		for _, v := range r.prog.Schema(e.Schema).Validate(".fields", fieldsOf(res.ret)) {
 			breach(v.String())
 		}
 	}

@@ -46,7 +46,7 @@ func BoundOf(p *compile.Program, known func(agent string) Facts) Bound {
 		b.Depth = formats.MaxDepth
 	}
 	b.Gates = len(o.Gates())
-	if p.During != nil {
+	if o.During != "" {
 		b.Calls += 2 // the status before the work, and the one that takes it back
 	}
 	b.Worst = worst(p, known, b.Depth)

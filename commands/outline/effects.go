@@ -1,11 +1,12 @@
 package outline
 
 import (
-	"reflect"
+	"maps"
 	"slices"
 	"strings"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 )
 
 // Effects is what a program reads and writes, each entry once, sorted.
@@ -14,94 +15,63 @@ type Effects struct {
 	Writes []string `json:"writes"` // changes of state by name: status planned, archive_tasks
 }
 
-// EffectsOf finds every expression and every delegation of a program, wherever it stands.
+// EffectsOf finds what every expression and every call of a program reads and writes.
 func EffectsOf(p *compile.Program) Effects {
 	reads, writes := map[string]bool{}, map[string]bool{}
-	walk(reflect.ValueOf(p).Elem(), func(part any) {
-		switch part := part.(type) {
-		case *compile.Expr:
-			if part.Code == nil {
-				return
-			}
-			for _, ref := range part.Code.Refs() {
-				if !ref.Bound && (ref.Var == "$state" || ref.Var == "$task" || ref.Var == "$env" || ref.Var == "$board") {
-					reads[strings.Join(append([]string{ref.Var}, ref.Path[:min(1, len(ref.Path))]...), ".")] = true
-				}
-			}
-		case *compile.LoadDocument:
-			reads["document "+part.Profile] = true
-		case *compile.Load:
-			if len(part.Files) > 0 {
-				reads["files $"+part.Name] = true
-			}
-		case *compile.Check:
-			if part.Document != "" {
-				reads["document "+part.Document] = true
-			}
-		case *compile.Delegate:
-			for _, w := range written(part) {
-				writes[w] = true
+	for code := range p.Codes() {
+		for _, ref := range code.Refs() {
+			if !ref.Bound && slices.Contains([]string{"$state", "$task", "$env", "$board"}, ref.Var) {
+				reads[strings.Join(append([]string{ref.Var}, ref.Path[:min(1, len(ref.Path))]...), ".")] = true
 			}
 		}
-	})
+	}
+	for _, l := range p.File.Args.Load {
+		if l.Document != nil {
+			reads["document "+l.Document.Profile.Text] = true
+		}
+		if len(l.Files) > 0 {
+			reads["files $"+l.Name.Text] = true
+		}
+	}
+	for info := range p.Infos() {
+		if a, ok := info.Action.(*syntax.Check); ok && a.Document != nil {
+			reads["document "+a.Document.Text] = true
+		}
+		for _, w := range written(info.Call) {
+			writes[w] = true
+		}
+	}
+	for _, c := range []*compile.Call{p.Own.Begin, p.Own.Failed} {
+		for _, w := range written(c) {
+			writes[w] = true
+		}
+	}
 	return Effects{Reads: sorted(reads), Writes: sorted(writes)}
 }
 
-// written names the changes of state that a delegation asks for.
-func written(d *compile.Delegate) []string {
-	if d.Agent != compile.StatusSync {
+func sorted(set map[string]bool) []string {
+	return slices.AppendSeq(make([]string, 0, len(set)), slices.Values(slices.Sorted(maps.Keys(set))))
+}
+
+// written names the changes of state that a call asks for.
+func written(c *compile.Call) []string {
+	if c == nil || c.Agent != compile.StatusSync {
 		return nil
 	}
-	operation := literal(d.With, "operation")
+	operation := literal(c.With, "operation")
 	var out []string
-	switch {
-	case literal(d.With, "back") != "":
-		return nil // gives the old status back
-	case operation == compile.OpSetPhase:
-		out = append(out, "phase "+literal(d.With, "status"))
-	case operation == compile.OpUpdateStatus:
-		out = append(out, "status "+literal(d.With, "status"))
-	case operation != "":
-		out = append(out, operation)
-	default:
+	switch operation {
+	case compile.OpSetPhase:
+		out = append(out, "phase "+literal(c.With, "status"))
+	case compile.OpUpdateStatus:
+		out = append(out, "status "+literal(c.With, "status"))
+	case "":
 		out = append(out, "what the expression gives")
+	default:
+		out = append(out, operation)
 	}
-	if d.Link || literal(d.With, "artifacts") != "" {
+	if c.Link || literal(c.With, "artifacts") != "" {
 		out = append(out, "artifacts of the task")
 	}
 	return out
-}
-
-func sorted(set map[string]bool) []string {
-	out := make([]string, 0, len(set))
-	for s := range set {
-		out = append(out, s)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// walk visits every struct of the program as a pointer, those that hold others before what they hold.
-func walk(v reflect.Value, visit func(any)) {
-	switch v.Kind() { //nolint:exhaustive // the others hold nothing
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			walk(v.Elem(), visit)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			walk(v.Index(i), visit)
-		}
-	case reflect.Struct:
-		if v.Type().PkgPath() != reflect.TypeFor[compile.Program]().PkgPath() || !v.CanAddr() {
-			return
-		}
-		visit(v.Addr().Interface())
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				walk(v.Field(i), visit)
-			}
-		}
-	default:
-	}
 }

@@ -1,145 +1,327 @@
 package outline
 
 import (
-	"encoding/json"
+	"maps"
 	"reflect"
-	"strings"
-	"time"
-	"unicode"
 
+	"tercet/commands/argspec"
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
-// Compiled is a program as plain data for JSON: every field under its name in lower case with underscores, empty ones left
-// out, expressions as {jq, line, col}, texts as they are written, subagents by name.
+// Compiled is a program as plain data for JSON: names in lower case with underscores, empty members left out, expressions as
+// {jq, line, col}, texts as they are written, subagents by name.
 func Compiled(p *compile.Program) map[string]any {
-	m, ok := plain(reflect.ValueOf(p).Elem()).(map[string]any)
-	if !ok {
-		return map[string]any{}
+	e := encoder{p}
+	front, args, own := &p.File.Front, &p.File.Args, &p.Own
+	out := object{
+		"name": p.Name, "description": front.Description.Text, "file": p.File.Name, "hash": p.Hash(), "examples": front.Examples,
+		"hidden": front.Hidden, "tiers": p.Tiers, "workflow": p.Workflow, "allow": p.Allow, "env": words(front.Env),
+		"args": list(p.Args, argument), "loads": list(args.Load, load), "requires": list(args.Require, require),
+		"ops": e.steps(p.File.Steps), "always": e.steps(p.File.Errors), "back": call(own.Back, true), "limits": limits(p.Limits),
 	}
-	delete(m, "warnings")
-	delete(m, "src")
-	delete(m, "files")
-	m["hash"] = p.Hash()
-	return m
+	if status, _ := p.During(); status != "" {
+		begin, failed := call(own.Begin, true), call(own.Failed, true)
+		begin["to"] = status
+		if failed != nil {
+			failed["to"] = literal(own.Failed.With, "status")
+		}
+		out["during"] = small(object{
+			"pos": pos(front.During.Pos), "status": status, "when": expr(front.During.When), "begin": begin, "failed": failed,
+		})
+	}
+	if own.Open != nil {
+		out["worktree"] = object{"open": call(own.Open, false), "close": call(own.Close, false)}
+	}
+	if p.Output != nil {
+		out["output"] = p.Output.JSON()
+	}
+	return small(out)
 }
 
-// plain turns a part of the program into data; nil for what is empty.
-func plain(v reflect.Value) any {
-	if v.IsZero() || v.IsZero() {
-		return nil
-	}
-	switch part := v.Interface().(type) {
-	case *compile.Expr:
-		return map[string]any{"jq": part.Src, "line": part.Pos.Line, "col": part.Pos.Col}
-	case *compile.Text:
-		return verbatim(part)
-	case *compile.Value:
-		return value(part)
-	case formats.AgentInfo:
-		return nil
-	case formats.Pos:
-		return []int{part.Line, part.Col}
-	case time.Duration:
-		return part.Seconds()
-	case interface{ JSON() json.RawMessage }: // a schema
-		return part.JSON()
-	}
-	switch v.Kind() { //nolint:exhaustive // the others are as they are
-	case reflect.Pointer, reflect.Interface:
-		return kinded(v)
-	case reflect.Slice:
-		list := make([]any, 0, v.Len())
-		for i := range v.Len() {
-			list = append(list, plain(v.Index(i)))
-		}
-		return list
-	case reflect.Struct:
-		return members(v)
-	case reflect.Uint8:
-		if w, ok := reflect.TypeAssert[compile.TargetKind](v); ok {
-			return targetWord(&compile.Target{Kind: w})
-		}
-		return v.Uint()
-	case reflect.String:
-		return v.String()
-	default:
-		return v.Interface()
-	}
+// object is a map on the way to JSON.
+type object = map[string]any
+
+// small leaves out what says nothing.
+func small(o object) object {
+	maps.DeleteFunc(o, func(_ string, v any) bool { return v == nil || reflect.ValueOf(v).IsZero() })
+	return o
 }
 
-// kinded adds to an action which one it is.
-func kinded(v reflect.Value) any {
-	out := plain(v.Elem())
-	if m, ok := out.(map[string]any); ok && v.Kind() == reflect.Interface {
-		m["kind"] = strings.ToLower(reflect.Indirect(v.Elem()).Type().Name())
+// some is a map of numbers without those that are not set; nil if none is.
+func some(o object) object {
+	if small(o); len(o) == 0 {
+		return nil
 	}
-	if out == nil && v.Kind() == reflect.Interface {
-		return map[string]any{"kind": strings.ToLower(reflect.Indirect(v.Elem()).Type().Name())}
+	return o
+}
+
+// list gives each of some as data; nil for none.
+func list[T any](in []T, one func(*T) any) []any {
+	var out []any
+	for i := range in {
+		out = append(out, one(&in[i]))
 	}
 	return out
 }
 
-func members(v reflect.Value) any {
-	out := map[string]any{}
-	for i := range v.NumField() {
-		if f := v.Type().Field(i); f.IsExported() {
-			if m := plain(v.Field(i)); m != nil {
-				out[snake(f.Name)] = m
-			}
-		}
-	}
-	if t, ok := reflect.TypeAssert[compile.Target](v); ok {
-		out["kind"] = targetWord(&t)
+func words(in []syntax.Word) []string {
+	var out []string
+	for _, w := range in {
+		out = append(out, w.Text)
 	}
 	return out
 }
 
-// value is what a block gives to a name, expressions marked.
-func value(v *compile.Value) any {
-	switch {
-	case v.Expr != nil:
-		return map[string]any{"jq": v.Expr.Src, "line": v.Expr.Pos.Line, "col": v.Expr.Pos.Col}
-	case v.Text != nil:
+func word(w *syntax.Word) string {
+	if w == nil {
+		return ""
+	}
+	return w.Text
+}
+
+func pos(p formats.Pos) any {
+	if p.IsZero() {
+		return nil
+	}
+	return []int{p.Line, p.Col}
+}
+
+func expr(e *syntax.Expr) any {
+	if e == nil {
+		return nil
+	}
+	return object{"jq": e.Src, "line": e.Pos.Line, "col": e.Pos.Col}
+}
+
+func value(v *syntax.Value) any {
+	if v == nil {
+		return nil
+	}
+	switch v.Kind {
+	case syntax.Jq:
+		return expr(v.Expr)
+	case syntax.Template:
 		return verbatim(v.Text)
-	case v.IsMap:
-		out := map[string]any{}
-		for _, f := range v.Fields {
-			out[f.Key] = value(f.Value)
+	case syntax.Map:
+		return fields(v.Fields)
+	case syntax.List:
+		out := []any{}
+		for _, item := range v.Items {
+			out = append(out, value(item))
 		}
 		return out
-	case v.IsList:
-		out := make([]any, 0, len(v.Fields))
-		for _, item := range v.Fields {
-			out = append(out, value(item.Value))
+	case syntax.Literal:
+	}
+	return v.Lit
+}
+
+func fields(in []syntax.Field) object {
+	out := object{}
+	for _, f := range in {
+		out[f.Key.Text] = value(f.Value)
+	}
+	return out
+}
+
+func argument(s *argspec.Spec) any {
+	out := small(object{
+		"pos": pos(s.Pos), "name": s.Name, "type": s.Type, "required": s.Required, "description": s.Description, "flag": s.Flag,
+		"short": s.Short, "values": s.Values, "min": s.Min, "max": s.Max, "repeat": s.Repeat, "complete": s.Complete,
+	})
+	if s.Default != nil {
+		out["default"] = s.Default
+	}
+	if s.Pattern != nil {
+		out["pattern"] = s.Pattern.String()
+	}
+	return out
+}
+
+func limits(l formats.Limits) object {
+	return some(object{
+		"rollbacks": l.Rollbacks, "retries": l.Retries, "visits": l.Visits, "steps": l.Steps, "elements": l.Elements, "parallel": l.Parallel,
+		"spawns": l.Spawns, "duration": l.Duration.Seconds(), "tokens": l.Tokens, "cost": l.Cost,
+	})
+}
+
+func texts(in []*syntax.Text) []any {
+	return list(in, func(t **syntax.Text) any { return verbatim(*t) })
+}
+
+func load(l *syntax.Load) any {
+	e := l.Expr
+	if l.Task != nil {
+		e = l.Task
+	}
+	out := object{
+		"pos": pos(l.Name.Pos), "name": l.Name.Text, "optional": l.Optional, "task": compile.IsTask(l), "expr": expr(e), "files": texts(l.Files),
+	}
+	if d := l.Document; d != nil {
+		out["document"] = small(object{"profile": d.Profile.Text, "path": texts(d.Path), "expr": expr(d.Expr)})
+	}
+	return small(out)
+}
+
+func require(r *syntax.Require) any {
+	code, _ := compile.ExitCode(r.Exit)
+	return small(object{"pos": pos(r.Pos), "when": expr(r.When), "else": verbatim(r.Else), "code": code})
+}
+
+func call(c *compile.Call, sync bool) object {
+	if c == nil {
+		return nil
+	}
+	return small(object{"agent": c.Agent, "with": fields(c.With), "link": c.Link, "sync": sync})
+}
+
+func give(r *syntax.Return) object {
+	if r == nil {
+		return nil
+	}
+	out := small(object{
+		"status": value(r.Status), "message": verbatim(r.Message), "text": value(r.Text), "artifacts": value(r.Artifacts),
+		"next_steps": verbatim(r.NextSteps),
+	})
+	if r.Fields != nil {
+		out["fields"] = fields(r.Fields)
+	}
+	return out
+}
+
+// encoder writes steps.
+type encoder struct{ prog *compile.Program }
+
+func (e encoder) steps(in []*syntax.Step) []any {
+	return list(in, func(s **syntax.Step) any { return e.step(e.prog.Info(*s)) })
+}
+
+func (e encoder) hosted(in []*compile.Info) []any {
+	return list(in, func(i **compile.Info) any { return e.step(*i) })
+}
+
+func (e encoder) step(i *compile.Info) object {
+	if i == nil {
+		return nil
+	}
+	out := object{
+		"pos": pos(i.Pos), "id": i.ID, "title": i.Title, "when": expr(i.When), "tiers": i.Tiers, "do": e.action(i), "return": give(i.Return),
+		"always": word(i.Always), "in": i.Terms.In, "board": i.Terms.Board, "compensate": e.step(i.Undo), "before": e.hosted(i.Before),
+		"after": e.hosted(i.After), "host": i.Host, "timeout": some(object{
+			"total": i.Terms.Timeout.Total.Seconds(), "idle": i.Terms.Timeout.Idle.Seconds(),
+		}),
+		"on": list(i.On, func(r *syntax.Rule) any {
+			key := "outcome"
+			if compile.IsClass(r.Status.Text) {
+				key = "class"
+			}
+			return object{key: r.Status.Text, "targets": list(r.Targets, func(t **syntax.Target) any { return e.target(i, *t) })}
+		}),
+	}
+	if t := i.Table; t != nil {
+		out["table"] = small(object{"rows": expr(t.Rows), "columns": words(t.Columns), "title": verbatim(t.Title)})
+	}
+	if r := i.Terms.Retry; r != nil {
+		out["retry"] = small(object{"max": r.Max, "on": words(r.On), "backoff": r.Backoff, "factor": r.Factor, "cap": r.Cap})
+	}
+	if f := i.Fallback; f != nil {
+		out["fallback"], out["fallback_with"] = f.Agent, fields(f.With)
+	}
+	if x := i.Expect; x != nil {
+		expect := small(object{"artifact": word(x.Artifact), "if": expr(x.If)})
+		if schema := e.prog.Schema(x.Schema); schema != nil {
+			expect["schema"] = schema.JSON()
 		}
+		out["expect"] = expect
+	}
+	return small(out)
+}
+
+func (e encoder) action(i *compile.Info) object {
+	if i.Call != nil {
+		return e.delegate(i)
+	}
+	switch a := i.Action.(type) {
+	case *syntax.Parallel:
+		return small(object{"kind": "parallel", "children": e.steps(i.Body), "merge": expr(a.Merge)})
+	case *syntax.Foreach:
+		return small(object{
+			"kind": "foreach", "in": expr(a.In), "as": a.As.Text, "body": e.steps(i.Body), "merge": a.Merge != nil, "rule": expr(a.Merge),
+			"side": max(1, a.Parallel),
+		})
+	case *syntax.Until:
+		return object{"kind": "until", "cond": expr(a.Cond), "max": a.Max, "body": e.steps(i.Body)}
+	case *syntax.Group:
+		return object{"kind": "group", "body": e.steps(i.Body)}
+	case *syntax.Gate:
+		out := e.gate(i, a)
+		out["kind"] = "gate"
 		return out
-	default:
-		return v.Lit
+	case *syntax.Check:
+		return small(object{
+			"kind": "check", "expr": expr(a.Expr), "document": word(a.Document), "path": value(a.Path), "file": value(a.File),
+			"nonempty": a.Nonempty, "else": verbatim(a.Else),
+		})
+	case *syntax.Set:
+		return object{"kind": "set", "values": list(a.Values, func(v *syntax.SetValue) any {
+			return object{"name": v.Name.Text, "expr": expr(v.Expr)}
+		})}
+	case *syntax.Fail:
+		code, _ := compile.ExitCode(a.Code)
+		return small(object{"kind": "fail", "message": verbatim(a.Message), "code": code})
 	}
+	return nil
 }
 
-func verbatim(t *compile.Text) string {
-	var b strings.Builder
-	for _, p := range t.Parts {
-		if p.Expr != nil {
-			b.WriteString("${{ " + p.Expr.Src + " }}")
-		} else {
-			b.WriteString(p.Lit)
-		}
+func (e encoder) delegate(i *compile.Info) object {
+	out := call(i.Call, false)
+	out["kind"] = "delegate"
+	if i.Call.Agent == "" {
+		delete(out, "with")
 	}
-	return b.String()
+	switch a := i.Action.(type) {
+	case *syntax.Status:
+		out["sync"] = true
+		if a.Phase == nil && a.To.Kind == syntax.Literal {
+			out["to"] = a.To.Lit
+		}
+	case *syntax.Check:
+		out["checks"], out["else"] = true, verbatim(a.Else)
+	case *syntax.Delegate:
+		out["prompt"], out["pick"] = verbatim(i.Prompt), verbatim(a.Pick)
+		out["among"] = list(i.Call.Among, func(c **compile.Call) any {
+			one := call(*c, false)
+			one["prompt"] = verbatim(i.Prompt)
+			return small(one)
+		})
+	}
+	return small(out)
 }
 
-// snake turns FailedWhen into failed_when.
-func snake(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 && !unicode.IsUpper(rune(name[i-1])) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
+func (e encoder) gate(i *compile.Info, g *syntax.Gate) object {
+	out := object{
+		"question": verbatim(g.Question), "show": list(g.Show, func(x **syntax.Expr) any { return expr(*x) }), "auto": word(g.Auto),
+		"choices": list(g.Choices, func(ch *syntax.GateChoice) any {
+			return object{"label": ch.Label.Text, "target": e.target(i, ch.Target)}
+		}),
 	}
-	return b.String()
+	if t := g.Timeout; t != nil {
+		out["wait"] = object{"after": t.After, "choose": word(t.Choose)}
+	}
+	return small(out)
+}
+
+func (e encoder) target(i *compile.Info, t *syntax.Target) object {
+	out := object{
+		"pos": pos(t.Pos), "kind": targetWords[t.Kind], "if": expr(t.If), "max": t.Max, "redo": i.Again(t), "back": i.GoesBack(t),
+		"return": give(t.Return), "ask": list(t.Agents, func(w *syntax.Word) any { return object{"name": w.Text} }),
+	}
+	if t.Kind == syntax.ToGoto {
+		out["goto"] = t.Steps[0].Text
+	}
+	if t.Gate != nil {
+		out["gate"] = e.gate(i, t.Gate)
+	}
+	return small(out)
 }

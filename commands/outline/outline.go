@@ -3,12 +3,12 @@ package outline
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
@@ -56,232 +56,220 @@ type Way struct {
 
 // Of makes the outline of a program.
 func Of(p *compile.Program) *Outline {
-	o := &Outline{Command: p.Name, Description: p.Description, File: p.File, Tiers: p.Tiers}
-	if p.During != nil {
-		o.During = p.During.Status.String()
-	}
+	o := &Outline{Command: p.Name, Description: p.File.Front.Description.Text, File: p.File.Name, Tiers: p.Tiers}
+	during, _ := p.During()
+	o.During = during.String()
 	for _, s := range p.Allow {
 		o.Allow = append(o.Allow, s.String())
 	}
-	for _, l := range p.Loads {
-		o.Loads = append(o.Loads, l.Name)
+	for _, l := range p.File.Args.Load {
+		o.Loads = append(o.Loads, l.Name.Text)
 	}
-	o.Steps, o.Errors = nodes(p.Ops, ""), nodes(p.Always, "")
+	o.Steps, o.Errors = nodes(p, p.File.Steps), nodes(p, p.File.Errors)
 	return o
 }
 
 // nodes makes the nodes of a sequence; what runs around a step stands before and behind it, as it runs.
-func nodes(ops []*compile.Op, role string) []*Node {
-	out := make([]*Node, 0, len(ops))
-	for _, op := range ops {
-		if op == nil {
-			continue
+func nodes(p *compile.Program, list []*syntax.Step) []*Node {
+	out := make([]*Node, 0, len(list))
+	for _, s := range list {
+		info := p.Info(s)
+		for _, b := range info.Before {
+			out = append(out, within(node(p, b, "before"), info.Tiers)...)
 		}
-		out = append(out, within(nodes(op.Before, "before"), op.Tiers)...)
-		out = append(out, node(op, role))
-		out = append(out, within(nodes(op.After, "after"), op.Tiers)...)
+		out = append(out, node(p, info, ""))
+		for _, b := range info.After {
+			out = append(out, within(node(p, b, "after"), info.Tiers)...)
+		}
 	}
 	return out
 }
 
-// within limits nodes to the tiers of the step that they stand around; one that shares none of them never runs there.
-func within(list []*Node, tiers []string) []*Node {
-	return slices.DeleteFunc(list, func(n *Node) bool {
-		if len(n.Tiers) == 0 || len(tiers) == 0 {
-			n.Tiers = append(n.Tiers, tiers...)
-			return false
-		}
+// within limits a node to the tiers of the step that it stands around; one that shares none of them never runs there.
+func within(n *Node, tiers []string) []*Node {
+	switch {
+	case len(tiers) == 0:
+	case len(n.Tiers) == 0:
+		n.Tiers = tiers
+	default:
 		n.Tiers = slices.DeleteFunc(slices.Clone(n.Tiers), func(t string) bool { return !slices.Contains(tiers, t) })
-		return len(n.Tiers) == 0
-	})
+		if len(n.Tiers) == 0 {
+			return nil
+		}
+	}
+	return []*Node{n}
 }
 
-func node(op *compile.Op, role string) *Node {
-	attempts := 1
-	if op.Retry != nil {
-		attempts += op.Retry.Max
+func node(p *compile.Program, i *compile.Info, role string) *Node {
+	n := &Node{
+		ID: i.ID, Title: i.Title, Line: i.Pos.Line, Role: role, Tiers: i.Tiers, Attempts: 1, Timeout: i.Terms.Timeout.Total,
 	}
-	n := &Node{ID: op.ID, Title: op.Title, Line: op.Pos.Line, Role: role, Tiers: op.Tiers, Attempts: attempts, Timeout: op.Timeout.Total}
-	if op.When != nil {
-		n.When = op.When.Src
+	if i.When != nil {
+		n.When = i.When.Src
 	}
-	n.act(op)
-	if op.Fallback != "" {
-		n.Agents = append(n.Agents, op.Fallback)
+	if i.Terms.Retry != nil {
+		n.Attempts += i.Terms.Retry.Max
+	}
+	n.act(i)
+	if i.Fallback != nil {
+		n.Agents = append(n.Agents, i.Fallback.Agent)
 		n.Attempts++
 	}
-	if op.Always != "" {
-		n.Ways = append(n.Ways, Way{On: "runs when", To: map[string]string{"any": "the command ends"}[op.Always]})
-		if op.Always != "any" {
-			n.Ways[len(n.Ways)-1].To = "the command " + op.Always
-		}
+	switch always := word(i.Always); always {
+	case "":
+	case "any":
+		n.Ways = append(n.Ways, Way{On: "runs when", To: "the command ends"})
+	default:
+		n.Ways = append(n.Ways, Way{On: "runs when", To: "the command " + always})
 	}
-	for _, r := range op.On {
-		n.ways(cmp.Or(r.Outcome.String(), string(r.Class)), r.Targets)
+	for _, r := range i.On {
+		n.ways(i, r.Status.Text, r.Targets...)
 	}
-	n.below(reflect.ValueOf(op).Elem())
-	if op.Do != nil {
-		n.below(reflect.ValueOf(op.Do).Elem())
+	if i.Undo != nil {
+		n.Children = append(n.Children, node(p, i.Undo, "compensate"))
 	}
+	n.Children = append(n.Children, nodes(p, i.Body)...)
 	return n
 }
 
 // act fills in what the step does.
-func (n *Node) act(op *compile.Op) {
-	switch a := op.Do.(type) {
+func (n *Node) act(i *compile.Info) {
+	switch a := i.Action.(type) {
 	case nil:
 		n.Kind = "table"
-		if op.Return != nil {
-			n.Kind, n.Does = "return", brief(op.Return.Message)
+		if i.Return != nil {
+			n.Kind, n.Does = "return", brief(i.Return.Message)
 		}
-	case *compile.Delegate:
-		n.delegate(a)
-	case *compile.Gate:
+	case *syntax.Delegate, *syntax.Publish:
+		n.Kind, n.Does = "delegate", i.Call.Agent
+		if action := literal(i.Call.With, "action"); i.Call.Agent == compile.GitWorkflow && action != "" {
+			n.Does += " " + action
+		}
+	case *syntax.Status:
+		n.Kind, n.Does = "status", cmp.Or(literal(i.Call.With, "status"), "what the expression gives")
+		if phase := literal(i.Call.With, "phase"); phase != "" {
+			n.Does = "phase " + phase + " " + n.Does
+		}
+	case *syntax.Gate:
 		n.Kind, n.Does = "gate", brief(a.Question)
 		for _, c := range a.Choices {
-			n.ways(c.Label, []*compile.Target{c.Target})
+			n.ways(i, c.Label.Text, c.Target)
 		}
-		if a.Wait != nil {
-			n.Ways = append(n.Ways, Way{On: "no answer in " + span(a.Wait.After), To: "the choice " + a.Wait.Choose})
+		if t := a.Timeout; t != nil {
+			after := time.Duration(t.After * float64(time.Second))
+			n.Ways = append(n.Ways, Way{On: "no answer in " + span(after), To: "the choice " + word(t.Choose)})
 		}
-	case *compile.Check:
-		n.Kind, n.Does = "check", checked(a)
-	case *compile.Foreach:
-		n.Kind, n.Does, n.Many = "foreach", "$"+a.As+" of "+source(a.In), a.As
-	case *compile.Parallel:
-		n.Kind, n.Does, n.Side = "parallel", "all(approved)", true
-		if a.Merge != nil {
-			n.Does = source(a.Merge)
+	case *syntax.Check:
+		n.Kind = "check"
+		switch {
+		case i.Call != nil:
+			n.Does = "by " + i.Call.Agent
+		case a.Document != nil:
+			n.Does = "a valid " + a.Document.Text
+		case a.File != nil:
+			n.Does = "a file"
+		default:
+			n.Does = source(a.Expr)
 		}
-	case *compile.Until:
+	case *syntax.Foreach:
+		n.Kind, n.Does, n.Many = "foreach", "$"+a.As.Text+" of "+source(a.In), a.As.Text
+	case *syntax.Parallel:
+		n.Kind, n.Does, n.Side = "parallel", cmp.Or(source(a.Merge), "all(approved)"), true
+	case *syntax.Until:
 		n.Kind, n.Does, n.Many, n.Most = "until", fmt.Sprintf("%s, at most %d times", source(a.Cond), a.Max), "pass", a.Max
-	case *compile.Group:
+	case *syntax.Group:
 		n.Kind = "group"
-	case *compile.Set:
+	case *syntax.Set:
 		n.Kind = "set"
 		names := make([]string, len(a.Values))
 		for i, v := range a.Values {
-			names[i] = "$" + v.Name
+			names[i] = "$" + v.Name.Text
 		}
 		n.Does = strings.Join(names, ", ")
-	case *compile.Fail:
+	case *syntax.Fail:
 		n.Kind, n.Does = "fail", brief(a.Message)
-	default: // a kind of step that is new here
-		n.Kind = strings.ToLower(reflect.TypeOf(a).Elem().Name())
 	}
-	if op.Do != nil && op.Return != nil {
+	if i.Call != nil {
+		n.calls(i.Call)
+	}
+	if i.Action != nil && i.Return != nil {
 		n.Ways = append(n.Ways, Way{On: "then", To: "return"})
 	}
 }
 
-func (n *Node) delegate(a *compile.Delegate) {
-	n.Kind, n.Does, n.Agents = "delegate", a.Agent, []string{a.Agent}
-	if len(a.Among) > 0 {
+// calls fills in whom the step may call, and how long that may take.
+func (n *Node) calls(c *compile.Call) {
+	n.Agents = []string{c.Agent}
+	if len(c.Among) > 0 {
 		n.Agents = nil
-		for _, one := range a.Among {
+		for _, one := range c.Among {
 			n.Agents = append(n.Agents, one.Agent)
 		}
 		n.Does = "one of " + strings.Join(n.Agents, ", ")
 	}
-	switch {
-	case a.Agent == compile.GitWorkflow && literal(a.With, "action") != "":
-		n.Does += " " + literal(a.With, "action")
-	case a.Checks:
-		n.Kind, n.Does = "check", "by "+a.Agent
-	case a.Sync:
-		n.Kind = "status"
-		n.Does = cmp.Or(a.To.String(), literal(a.With, "status"), "what the expression gives")
-		if phase := literal(a.With, "phase"); phase != "" {
-			n.Does = "phase " + phase + " " + n.Does
-		}
-	}
-	if n.Timeout == 0 {
-		n.Timeout = a.Info.Timeout.Total
-	}
-	if n.Timeout == 0 {
-		n.Timeout = formats.DefaultStepTimeout
-	}
-	if a.Info.Builtin {
+	n.Timeout = cmp.Or(n.Timeout, c.Info.Timeout.Total, formats.DefaultStepTimeout)
+	if c.Info.Builtin {
 		n.Timeout = 0 // Go code, done at once
 	}
 }
 
-// literal is the text of a member of a map value, the source of an expression.
-func literal(v *compile.Value, key string) string {
-	if v == nil {
-		return ""
-	}
-	for _, f := range v.Fields {
-		if f.Key != key || f.Value == nil {
+// literal is the text of a member of an input, the source of an expression.
+func literal(with []syntax.Field, key string) string {
+	for _, f := range with {
+		if f.Key.Text != key || f.Value == nil {
 			continue
 		}
-		switch {
-		case f.Value.Expr != nil:
-			return f.Value.Expr.Src
-		case f.Value.Text != nil:
-			return brief(f.Value.Text)
-		case f.Value.Lit != nil:
-			return fmt.Sprint(f.Value.Lit)
+		switch v := f.Value; {
+		case v.Expr != nil:
+			return v.Expr.Src
+		case v.Text != nil:
+			return brief(v.Text)
+		case v.Lit != nil:
+			return fmt.Sprint(v.Lit)
 		}
 	}
 	return ""
 }
 
-func checked(a *compile.Check) string {
-	switch {
-	case a.Document != "":
-		return "a valid " + a.Document
-	case a.File != nil:
-		return "a file"
-	default:
-		return source(a.Expr)
-	}
-}
-
-func source(e *compile.Expr) string {
+func source(e *syntax.Expr) string {
 	if e == nil {
 		return ""
 	}
 	return strings.Join(strings.Fields(e.Src), " ")
 }
 
-// brief is a text with its expressions, on one line.
-func brief(t *compile.Text) string {
+// verbatim is a text as it is written, with its expressions.
+func verbatim(t *syntax.Text) string {
 	if t == nil {
 		return ""
 	}
 	var b strings.Builder
 	for _, p := range t.Parts {
+		b.WriteString(p.Lit)
 		if p.Expr != nil {
-			b.WriteString("${{ " + source(p.Expr) + " }}")
-		} else {
-			b.WriteString(p.Lit)
+			b.WriteString("${{ " + p.Expr.Src + " }}")
 		}
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return b.String()
 }
 
+// brief is a text on one line.
+func brief(t *syntax.Text) string { return strings.Join(strings.Fields(verbatim(t)), " ") }
+
 // ways adds where an outcome leads; the first that matches counts, so all of them are shown.
-func (n *Node) ways(on string, targets []*compile.Target) {
+func (n *Node) ways(i *compile.Info, on string, targets ...*syntax.Target) {
 	for _, t := range targets {
-		if t == nil {
-			continue
-		}
-		w := Way{On: on, To: targetWord(t), Max: t.Max}
-		if t.If != nil {
-			w.If = source(t.If)
-		}
-		w.Back = t.Redo
+		w := Way{On: on, To: targetWords[t.Kind], If: source(t.If), Max: t.Max, Back: i.Again(t)}
 		switch {
-		case t.Goto != "" && t.Back:
-			w.Back = []string{t.Goto}
-		case t.Goto != "":
-			w.To += " " + t.Goto
+		case t.Kind == syntax.ToGoto && i.GoesBack(t):
+			w.Back = []string{t.Steps[0].Text}
+		case t.Kind == syntax.ToGoto:
+			w.To += " " + t.Steps[0].Text
 		case t.Gate != nil && t.Gate.Question != nil:
 			w.To += ": " + brief(t.Gate.Question)
 		}
-		for _, one := range t.Ask {
-			w.Ask = append(w.Ask, one.Name)
+		for _, one := range t.Agents {
+			w.Ask = append(w.Ask, one.Text)
 		}
 		if w.To != "next" || w.If != "" {
 			n.Ways = append(n.Ways, w)
@@ -289,38 +277,10 @@ func (n *Node) ways(on string, targets []*compile.Target) {
 	}
 }
 
-// targetWord is the word of the language for a target.
-func targetWord(t *compile.Target) string {
-	words := map[compile.TargetKind]string{
-		compile.ToNext: "next", compile.ToFail: "fail", compile.ToRedo: "redo", compile.ToReturn: "return", compile.ToGate: "gate",
-		compile.ToRollback: "rollback", compile.ToAsk: "ask", compile.ToGoto: "goto",
-	}
-	if w, ok := words[t.Kind]; ok {
-		return w
-	}
-	return "another step"
-}
-
-// below adds the steps that a part of the program holds: a body, side by side, before, after, in compensation.
-func (n *Node) below(v reflect.Value) {
-	for i := range v.NumField() {
-		if !v.Type().Field(i).IsExported() {
-			continue
-		}
-		role := strings.ToLower(v.Type().Field(i).Name)
-		if role == "before" || role == "after" {
-			continue // beside the step, not in it
-		}
-		if role == "body" || role == "children" || role == "ops" {
-			role = ""
-		}
-		switch ops := v.Field(i).Interface().(type) {
-		case []*compile.Op:
-			n.Children = append(n.Children, nodes(ops, role)...)
-		case *compile.Op:
-			n.Children = append(n.Children, nodes([]*compile.Op{ops}, role)...)
-		}
-	}
+// targetWords are the words of the language for the targets.
+var targetWords = map[syntax.TargetKind]string{
+	syntax.ToNext: "next", syntax.ToFail: "fail", syntax.ToRedo: "redo", syntax.ToReturn: "return", syntax.ToGate: "gate",
+	syntax.ToRollback: "rollback", syntax.ToAsk: "ask", syntax.ToGoto: "goto",
 }
 
 // Walk visits the nodes of the outline, each before its children.

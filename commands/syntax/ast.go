@@ -212,7 +212,7 @@ type Field struct {
 	Value *Value
 }
 
-// Step is one step. In the plain form Sentence is set and Action may be nil until the compiler lowers it.
+// Step is one step. Of a plain sentence the parser sets Sentence alone; the compiler writes out what it means.
 type Step struct {
 	Pos      Pos    // of the heading, the plain line, the item of `do` or the child of `parallel`
 	Block    Pos    // of the first line inside the fence, or of the first key of an item; zero without a block
@@ -239,7 +239,7 @@ type Step struct {
 	// Compensate takes the step's effect back; it has neither id nor transitions.
 	Compensate    *Step
 	After, Before *Around // in Between Steps, exactly one of them
-	Body          []*Step // of a loop or a group: the deeper headings or `do`
+	Body          []*Step // of a loop or a group: the deeper headings or `do`; of parallel its children
 }
 
 // Tier tells in which tiers a step runs: those that are named, or with OrLater the one named and all behind it.
@@ -268,11 +268,10 @@ type Delegate struct {
 	Among []Word
 }
 
-// Parallel runs its children side by side. A child has its name as id.
+// Parallel runs the body side by side. A child has its name as id.
 type Parallel struct {
-	Pos      Pos
-	Children []*Step
-	Merge    *Expr
+	Pos   Pos
+	Merge *Expr
 }
 
 // Until runs the body until the condition holds after a pass, at most Max times.
@@ -295,7 +294,7 @@ type Publish struct {
 type Foreach struct {
 	Pos      Pos
 	In       *Expr
-	As       Word // "item" if absent
+	As       Word // "item" without a place if it is not written
 	Parallel int  // elements side by side, 0 if absent
 	Delegate *Delegate
 	Merge    *Expr
@@ -316,7 +315,7 @@ type Gate struct {
 	Pos      Pos
 	Question *Text
 	Show     []*Expr
-	Choices  []GateChoice // nil: approve -> next, reject -> fail
+	Choices  []GateChoice // approve -> next, reject -> fail where none are written
 	Auto     *Word
 	Timeout  *GateTimeout
 }
@@ -403,11 +402,11 @@ type Timeout struct {
 	Total, Idle float64 // seconds, 0 if absent
 }
 
-// Retry repeats a failed attempt. Max counts attempts after the first; durations are seconds, 0 if absent.
+// Retry repeats a failed attempt. Max counts attempts after the first; durations are seconds.
 type Retry struct {
 	Pos     Pos
 	Max     int
-	On      []Word // transient, timeout, invalid_return; nil: transient
+	On      []Word // transient, timeout, invalid_return
 	Backoff float64
 	Factor  float64
 	Cap     float64

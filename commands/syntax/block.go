@@ -113,6 +113,14 @@ func (b *block) action(key string, v *md.Node) {
 	if key != "delegate" {
 		b.parts(key, do)
 	}
+	switch do := do.(type) {
+	case *Foreach:
+		if do.As.Text == "" {
+			do.As.Text = "item"
+		}
+	case *Gate:
+		do.offer()
+	}
 	_, delegates := b.step.Action.(*Delegate)
 	if b.acts++; b.acts == 1 || delegates {
 		b.step.Action = do
@@ -124,7 +132,8 @@ func (b *block) does(key string, v *md.Node) Action {
 	case "delegate":
 		return b.delegate(v)
 	case "parallel":
-		return &Parallel{Pos: pos, Children: b.children(v)}
+		b.step.Body = b.children(v)
+		return &Parallel{Pos: pos}
 	case "foreach":
 		return b.loop(v)
 	case "until":
@@ -218,6 +227,13 @@ func (b *block) actionKeys() []string {
 		}
 	}
 	return out
+}
+
+// offer gives a gate the choices that it has where none are written.
+func (g *Gate) offer() {
+	if g.Choices == nil {
+		g.Choices = []GateChoice{{Word{Text: "approve"}, &Target{Kind: ToNext}}, {Word{Text: "reject"}, &Target{Kind: ToFail}}}
+	}
 }
 
 // choices reads the labels of a gate with where they lead.

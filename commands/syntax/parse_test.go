@@ -66,7 +66,7 @@ func TestPlan(t *testing.T) {
 			},
 			WithPos: pos(35, 7),
 			Timeout: &syntax.Timeout{Pos: pos(36, 10), Total: 1800},
-			Retry:   &syntax.Retry{Pos: pos(37, 8), Max: 2, On: []syntax.Word{{Pos: pos(37, 22), Text: "transient"}}},
+			Retry:   &syntax.Retry{Pos: pos(37, 8), Max: 2, Backoff: 2, Factor: 2, Cap: 60, On: []syntax.Word{{Pos: pos(37, 22), Text: "transient"}}},
 		},
 		{
 			Pos: pos(40, 1), Block: pos(43, 1), Number: "2", Title: "Validate plan format",
@@ -328,11 +328,7 @@ func shape(s *syntax.Step) string {
 	if s.ID.Text != "" {
 		out = s.ID.Text + " " + out
 	}
-	var below []*syntax.Step
-	if p, ok := s.Action.(*syntax.Parallel); ok {
-		below = append(below, p.Children...)
-	}
-	below = append(below, s.Body...)
+	below := s.Body
 	if len(below) == 0 {
 		return out
 	}

@@ -63,6 +63,9 @@ func (p *parser) target(n *md.Node) *Target {
 			p.field(t.Gate, targetForm, key, n.Get(key))
 		}
 	}
+	if t.Gate != nil {
+		t.Gate.offer()
+	}
 	if kinds != 1 {
 		p.reportSpan(diagnosticAt(CodeTarget, n), targetHelp, "expected one target, got %d", kinds)
 		return nil

@@ -1,0 +1,285 @@
+package compile
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/commands/argspec"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/nearest"
+)
+
+func (c *compiler) arguments() {
+	specs, found := argspec.Specs(c.tiers())
+	for _, d := range found {
+		d.File = c.file.Name
+		c.add(d)
+	}
+	c.prog.Args = specs
+}
+
+// argNames lists the arguments that are declared.
+func (c *compiler) argNames() []string {
+	out := make([]string, 0, len(c.prog.Args)+1)
+	for _, a := range c.prog.Args {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+// tiers declares the tiers, their flag and their variable.
+func (c *compiler) tiers() []syntax.Argument {
+	args := c.file.Front.Arguments
+	for _, w := range c.file.Front.Tiers {
+		c.prog.Tiers = append(c.prog.Tiers, w.Text)
+	}
+	if c.prog.Tiers == nil || slices.ContainsFunc(args, func(a syntax.Argument) bool { return a.Name.Text == tierName }) {
+		return args
+	}
+	pos := c.file.Front.Tiers[0].Pos
+	flag := syntax.Argument{
+		Pos: pos, Name: syntax.Word{Pos: pos, Text: tierName}, Type: syntax.Word{Pos: pos, Text: "enum"}, Flag: true,
+		Values: c.prog.Tiers, Description: "how much of the work to do",
+	}
+	// A flag has no place among the positional arguments: before them it changes nothing of their order.
+	return append([]syntax.Argument{flag}, args...)
+}
+
+// tierName is the argument and the variable of the tier.
+const tierName = "tier"
+
+// tier gives the names of the tiers in which a step runs; nil: in all.
+func (c *compiler) tier(t *syntax.Tier) []string {
+	if t == nil {
+		return nil
+	}
+	if c.prog.Tiers == nil {
+		c.report(t.Pos, CodeTier, "declare tiers: [...] in the frontmatter", "the file has no tiers")
+		return nil
+	}
+	out := []string{}
+	for _, w := range t.Names {
+		at := slices.Index(c.prog.Tiers, w.Text)
+		switch {
+		case at < 0:
+			c.noTier(w.Pos, w.Text)
+		case t.OrLater:
+			out = append(out, c.prog.Tiers[at:]...)
+		default:
+			out = append(out, w.Text)
+		}
+	}
+	return out
+}
+
+func (c *compiler) noTier(pos syntax.Pos, name string) {
+	c.report(pos, CodeTier, meant(name, c.prog.Tiers, "the tiers are "), "no tier is named '%s'", name)
+}
+
+// tierValue checks a value that is given to $tier as far as it is written down.
+func (c *compiler) tierValue(name string, e *syntax.Expr) {
+	if name != tierName || c.prog.Tiers == nil || e == nil {
+		return
+	}
+	c.tiered = true
+	src := strings.TrimSpace(e.Src)
+	if len(src) < 2 || src[0] != '"' || strings.Count(src, `"`) != 2 || !strings.HasSuffix(src, `"`) {
+		return
+	}
+	if word := src[1 : len(src)-1]; !strings.Contains(word, `\`) && !slices.Contains(c.prog.Tiers, word) {
+		c.noTier(e.At(1), word)
+	}
+}
+
+// checkTier: $tier must be given by something.
+func checkTier(c *compiler) {
+	if c.prog.Tiers != nil && !c.tiered {
+		help := "write load: {tier: $args.tier | default(\"" + c.prog.Tiers[0] + "\")}"
+		c.report(c.file.Front.Tiers[0].Pos, CodeTier, help, "neither load nor set gives $tier")
+	}
+}
+
+// worktree checks the frontmatter's worktree.
+func (c *compiler) worktree() {
+	w := c.file.Front.Worktree
+	if w == nil {
+		return
+	}
+	info := c.builtin(w.Pos, GitWorkflow)
+	own := &c.prog.Own
+	own.Open = &Call{Agent: GitWorkflow, Info: info, With: []syntax.Field{lit("action", "open")}}
+	own.Close = &Call{Agent: GitWorkflow, Info: info, With: []syntax.Field{lit("action", "close")}}
+	if w.Branch != nil {
+		c.text(w.Branch)
+		own.Open.With = append(own.Open.With, field("branch", &syntax.Value{Kind: syntax.Template, Text: w.Branch}))
+	}
+}
+
+// checkDuring makes the calls of the preflight. One that is wrong is taken out of the tree.
+func checkDuring(c *compiler, d *syntax.During) {
+	c.file.Front.During = nil
+	if d == nil {
+		return
+	}
+	status, err := formats.ParseTaskStatus(d.Status.Text)
+	switch {
+	case err != nil:
+		c.report(d.Status.Pos, CodeStatus, statusHelp(d.Status.Text), "expected a task status, got %q", d.Status.Text)
+		return
+	case !status.InProgress():
+		c.report(d.Status.Pos, CodeStatus, inProgressHelp(), "during needs a status that is in progress, got '%s'", status)
+		return
+	case !c.scope.task:
+		c.report(d.Pos, CodeNoTask, "declare an argument of type task", "during needs a task")
+		return
+	}
+	c.file.Front.During = d
+	c.prog.Own.Begin = c.moveTo(d.Pos, status)
+	if d.Failed == nil {
+		return
+	}
+	failed, err := formats.ParseTaskStatus(d.Failed.Text)
+	switch {
+	case err != nil:
+		c.report(d.Failed.Pos, CodeStatus, statusHelp(d.Failed.Text), "expected a task status, got %q", d.Failed.Text)
+	case !formats.CanMove(status, failed):
+		help := "from " + status.String() + " it can go to " + joined(movesFrom(status))
+		c.report(d.Failed.Pos, CodeTransition, help, "a task cannot go from %s to %s", status, failed)
+	default:
+		c.prog.Own.Failed = c.moveTo(d.Failed.Pos, failed)
+	}
+}
+
+// During gives the status that a task has while the command runs, and whether each run gives it; empty without one.
+func (p *Program) During() (status formats.TaskStatus, always bool) {
+	d := p.File.Front.During
+	if d == nil {
+		return "", false
+	}
+	return formats.TaskStatus(d.Status.Text), d.When == nil
+}
+
+// moveTo changes the bound task's status; the reason, where the table asks one, is the command line.
+func (c *compiler) moveTo(pos syntax.Pos, to formats.TaskStatus) *Call {
+	return c.sync(pos, lit("operation", OpUpdateStatus), source("task_number", pos, "$task.number"), lit("status", to.String()),
+		source("reason", pos, "$run.command"))
+}
+
+// argsBlock checks allow, load and require.
+func (c *compiler) argsBlock() {
+	c.allow()
+	for i := range c.file.Args.Load {
+		c.load(&c.file.Args.Load[i])
+	}
+	for _, r := range c.file.Args.Require {
+		c.expr(r.When)
+		c.text(r.Else)
+		c.code(r.Exit)
+	}
+}
+
+// allow reads the statuses from which the command may start; without the key they are those from which during is legal.
+func (c *compiler) allow() {
+	during, always := c.prog.During()
+	list := c.file.Args.Allow
+	for _, w := range list {
+		status, err := formats.ParseTaskStatus(w.Text)
+		if err != nil {
+			c.report(w.Pos, CodeStatus, statusHelp(w.Text), "expected a task status, got %q", w.Text)
+			continue
+		}
+		if always && !formats.CanMove(status, during) && status != during {
+			help := during.String() + " can start from " + joined(formats.MovesInto(during))
+			c.report(w.Pos, CodeAllow, help, "a task cannot go from %s to %s", status, during)
+		}
+		c.prog.Allow = append(c.prog.Allow, status)
+	}
+	switch {
+	case len(list) > 0 && !c.scope.task:
+		c.report(list[0].Pos, CodeNoTask, "declare an argument of type task", "allow needs a task")
+	case list != nil && len(list) == 0:
+		c.report(c.file.Args.Pos, CodeStatus, "name the statuses, or remove the key", "allow names no status")
+	case c.prog.Allow == nil && always:
+		c.prog.Allow = formats.MovesInto(during)
+	}
+}
+
+func (c *compiler) load(l *syntax.Load) {
+	c.expr(l.Task)
+	c.expr(l.Expr)
+	for _, t := range l.Files {
+		c.text(t)
+	}
+	if l.Task != nil && l.Name.Text != "task" {
+		c.report(l.Name.Pos, CodeName, "write task: "+l.Task.Src, "a task is loaded under the name 'task', got '%s'", l.Name.Text)
+	}
+	if d := l.Document; d != nil {
+		c.expr(d.Expr)
+		for _, t := range d.Path {
+			c.text(t)
+		}
+		c.profile(d.Profile)
+	}
+	c.tierValue(l.Name.Text, l.Expr)
+	if !IsTask(l) {
+		c.name(l.Name)
+	}
+}
+
+// name makes a value visible to what stands behind it.
+func (c *compiler) name(w syntax.Word) {
+	switch {
+	case w.Text == tierName && c.prog.Tiers != nil:
+		c.tiered = true
+	case slices.Contains(reserved, w.Text):
+		c.report(w.Pos, CodeName, "choose another name", "'$%s' is the engine's", w.Text)
+	default:
+		c.scope.add("$" + w.Text)
+	}
+}
+
+func (c *compiler) profile(w syntax.Word) bool {
+	if formats.IsProfile(w.Text) {
+		return true
+	}
+	c.report(w.Pos, CodeProfile, meant(w.Text, formats.Profiles(), "the profiles are "), "unknown document profile '%s'", w.Text)
+	return false
+}
+
+// code checks a code word or a number of the table of exits.
+func (c *compiler) code(w *syntax.Word) {
+	if w == nil {
+		return
+	}
+	if _, ok := ExitCode(w); ok {
+		return
+	}
+	if n, err := strconv.Atoi(w.Text); err == nil {
+		help := "run 'tercet exit-codes' for the list"
+		c.report(w.Pos, CodeExit, help, "expected an exit code that a failure can have, got %d", n)
+		return
+	}
+	help := cmp.Or(nearest.Help(w.Text, words(formats.Codes())), "run 'tercet exit-codes' for the list")
+	c.report(w.Pos, CodeExit, help, "expected an error code, got %q", w.Text)
+}
+
+// ExitCode reads a code word, or a number of the table of exits; PRECONDITION where none is written.
+func ExitCode(w *syntax.Word) (formats.Code, bool) {
+	if w == nil {
+		return formats.CodePrecondition, true
+	}
+	n, err := strconv.Atoi(w.Text)
+	if err != nil {
+		code, err := formats.ParseCode(w.Text)
+		return code, err == nil
+	}
+	for _, e := range formats.Exits() {
+		if e.Number == n && len(e.Codes) > 0 {
+			return e.Codes[0], true
+		}
+	}
+	return formats.CodePrecondition, n == 1
+}

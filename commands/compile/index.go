@@ -1,0 +1,213 @@
+package compile
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/commands/syntax"
+)
+
+// itself is the word that stands for the present step in a list of ids.
+const itself = "it"
+
+// index knows every step of the file before any of them is checked.
+type index struct {
+	all       []*known
+	byID      map[string]*known
+	comesBack map[string]bool // ids that a rule runs again
+	gotos     map[string]bool // ids that a goto names
+}
+
+// known is one step of the file with the ids of the loops in which it stands, outermost first.
+type known struct {
+	step   *syntax.Step
+	around []string
+	apart  bool // a step of Between Steps: no other one can name it
+}
+
+// ids gives every step of the file its id before anything is checked: the one that is written, else the slug of the title, made
+// unique. It writes the delegate beside a loop out as the body of the loop, and notes which steps are run again.
+func (c *compiler) ids() {
+	c.gather(c.file.Steps, false)
+	c.gather(c.file.Between, true)
+	c.gather(c.file.Errors, false)
+	first := map[string]*syntax.Step{}
+	for _, k := range c.all {
+		id := k.step.ID
+		switch before := first[id.Text]; {
+		case id.Text == "":
+		case id.Text == itself:
+			c.report(id.Pos, CodeName, "choose another id", "'%s' stands for the step itself", itself)
+			k.step.ID.Text = ""
+		case before != nil:
+			c.report(id.Pos, CodeStepTwice, "give one of them another id", "two steps have the id '%s', the first is on line %d",
+				id.Text, before.ID.Pos.Line)
+			k.step.ID.Text = ""
+		default:
+			first[id.Text] = k.step
+		}
+	}
+	tries := map[string]int{}
+	for _, k := range c.all {
+		if k.step.ID.Text != "" {
+			continue
+		}
+		base := slug(k.step.Title)
+		if base == "" {
+			base = "step"
+		}
+		id := base
+		for n := max(tries[base], 1) + 1; first[id] != nil || id == itself; n++ {
+			id, tries[base] = base+"_"+strconv.Itoa(n), n
+		}
+		k.step.ID.Text, first[id] = id, k.step
+	}
+	for _, k := range c.all {
+		if !k.apart {
+			c.byID[k.step.ID.Text] = k
+		}
+	}
+	c.bodies(c.file.Steps, nil)
+	c.bodies(c.file.Errors, nil)
+	for _, k := range c.all {
+		eachTarget(k.step.On, k.step.Action, c.leadsBack)
+	}
+	if d := c.file.Defaults; d != nil {
+		c.treed(d.In)
+		eachTarget(d.On, nil, c.leadsBack)
+	}
+	for _, k := range c.all {
+		if _, group := k.step.Action.(*syntax.Group); group && c.comesBack[k.step.ID.Text] {
+			for _, inner := range k.step.Body {
+				c.comesBack[inner.ID.Text] = true
+			}
+		}
+	}
+}
+
+// gather lists steps, bodies behind their loop.
+func (c *compiler) gather(list []*syntax.Step, apart bool) {
+	for _, s := range list {
+		c.all = append(c.all, &known{step: s, apart: apart})
+		c.gather(s.Body, apart)
+	}
+}
+
+// bodies notes in which loops steps stand, and gives a loop with a delegate beside it that delegate as its body.
+func (c *compiler) bodies(list []*syntax.Step, around []string) {
+	for _, s := range list {
+		if k := c.byID[s.ID.Text]; k != nil && k.step == s {
+			k.around = around
+		}
+		inner := around
+		if _, group := s.Action.(*syntax.Group); !group && (len(s.Body) > 0 || isForeach(s)) {
+			inner = slices.Concat(around, []string{s.ID.Text})
+		}
+		c.bodies(s.Body, inner)
+		f, ok := s.Action.(*syntax.Foreach)
+		if !ok || f.Delegate == nil {
+			continue
+		}
+		body := beside(s, f)
+		s.Body = []*syntax.Step{body}
+		k := &known{step: body, around: inner}
+		c.all = append(c.all, k)
+		if c.byID[body.ID.Text] == nil {
+			c.byID[body.ID.Text] = k
+		}
+	}
+}
+
+func isForeach(s *syntax.Step) bool {
+	_, ok := s.Action.(*syntax.Foreach)
+	return ok
+}
+
+// beside is the step that the delegate in the block of a loop is. What is expected of fields is expected of each element's;
+// everything else that is asked of a result is asked of the loop's.
+func beside(s *syntax.Step, f *syntax.Foreach) *syntax.Step {
+	body := *s
+	body.Action, body.When, body.On, body.Table, body.Return, body.Tier, body.Compensate = f.Delegate, nil, nil, nil, nil, nil, nil
+	body.ID = syntax.Word{Text: "delegate"} // which subagent it is may differ by element
+	if f.Delegate.Pick == nil {
+		body.ID.Text = slug(f.Delegate.Agent.Text)
+	}
+	if e := s.Expect; e != nil {
+		body.Expect = &syntax.Expect{Pos: e.Pos, Schema: e.Schema}
+		s.Expect = &syntax.Expect{Pos: e.Pos, Artifact: e.Artifact, If: e.If}
+	}
+	return &body
+}
+
+// leadsBack notes the steps that a target runs again.
+func (c *compiler) leadsBack(t *syntax.Target) {
+	for _, id := range t.Steps {
+		switch {
+		case t.Kind == syntax.ToGoto:
+			c.gotos[id.Text] = true
+		case id.Text != itself:
+			c.comesBack[id.Text] = true
+		}
+	}
+}
+
+// outsideLoop gives the loops in which a step stands but the present place does not, outermost first.
+func (c *compiler) outsideLoop(id string) []string {
+	k := c.byID[id]
+	if k == nil {
+		return nil
+	}
+	for i, loop := range k.around {
+		if !c.scope.inside(loop) {
+			return k.around[i:]
+		}
+	}
+	return nil
+}
+
+// stepNames lists what ids can be named.
+func (c *compiler) stepNames() []string { return sorted(c.byID) }
+
+// eachTarget visits where rules, and the choices of an action, lead.
+func eachTarget(rules []syntax.Rule, action syntax.Action, visit func(*syntax.Target)) {
+	choices := func(g *syntax.Gate) {
+		for _, ch := range g.Choices {
+			visit(ch.Target)
+		}
+	}
+	for _, r := range rules {
+		for _, t := range r.Targets {
+			visit(t)
+			if t.Gate != nil {
+				choices(t.Gate)
+			}
+		}
+	}
+	if g, ok := action.(*syntax.Gate); ok {
+		choices(g)
+	}
+}
+
+// maxSlug is the most bytes of an id that is made from a title.
+const maxSlug = 40
+
+// slug makes an id of a title: lower case letters and digits, '_' between words.
+func slug(title string) string {
+	var out strings.Builder
+	for i := range len(title) {
+		last := out.Len() > 0 && out.String()[out.Len()-1] != '_'
+		switch ch := title[i]; {
+		case ch >= 'A' && ch <= 'Z':
+			out.WriteByte(ch + 'a' - 'A')
+		case ch >= 'a' && ch <= 'z', ch >= '0' && ch <= '9' && out.Len() > 0:
+			out.WriteByte(ch)
+		case last:
+			out.WriteByte('_')
+		}
+		if out.Len() >= maxSlug {
+			break
+		}
+	}
+	return strings.TrimRight(out.String(), "_")
+}

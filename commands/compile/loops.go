@@ -1,0 +1,141 @@
+package compile
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/query"
+)
+
+// inherited is what a loop gives to the calls of its body; their own keys win.
+type inherited struct {
+	with  []syntax.Field
+	terms Terms
+}
+
+// inside checks a body in a scope of its own; as is the name of its variable, empty without one. The steps of the body are known
+// to it alone, and what it is in the loops around stays as it was.
+func (c *compiler) inside(info *Info, as string, check func()) *scope {
+	outer := c.place
+	c.scope = c.scope.enter(info.ID, as)
+	in := c.scope
+	moves := movesInside(info.Body)
+	if moves {
+		c.status = statuses{}
+	}
+	if f, ok := info.Action.(*syntax.Foreach); !ok || f.Delegate == nil {
+		c.under = append(slices.Clone(c.under), inherited{info.With, c.termsOf(info.Step)})
+	}
+	check()
+	c.place = outer
+	if moves {
+		c.status = statuses{}
+	}
+	return in
+}
+
+// parallel checks the children of a step that run side by side. Afterwards each is known by its name.
+func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
+	children := slices.DeleteFunc(slices.Clone(info.Body), func(s *syntax.Step) bool { return s.Number != "" }) // those were reported
+	c.merge(a.Merge, len(children))
+	var all []*Info
+	c.inside(info, "", func() {
+		for _, child := range children {
+			c.scope.steps = nil // a child does not see the others
+			c.scope.self, c.child = child.ID.Text, true
+			if one := c.step(child, child.ID.Text); one != nil {
+				all = append(all, one)
+			}
+		}
+	})
+	c.scope.steps = append(c.scope.steps, all...)
+	if len(children) == 0 {
+		c.report(a.Pos, CodeNoChildren, "write {name: {delegate: subagent}}", "parallel has no children")
+	}
+}
+
+// until checks a body that is repeated. Its steps are known afterwards: what they show is the last pass.
+func (c *compiler) until(a *syntax.Until, info *Info) {
+	in := c.inside(info, "", func() {
+		c.steps(info.Body)
+		c.expr(a.Cond)
+	})
+	c.scope.steps = append(c.scope.steps, in.steps...)
+	if most := formats.DefaultElements; a.Max > most {
+		c.report(a.Pos, CodeLimitValue, "", "expected max from 1 to %d, got %d", most, a.Max)
+	}
+	if len(in.steps) == 0 {
+		c.report(a.Pos, CodeAction, "put deeper step headings below it, or do: with a list of steps", "until has no body")
+	}
+}
+
+func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
+	c.expr(a.In)
+	c.merge(a.Merge, formats.DefaultElements)
+	if slices.Contains(reserved, a.As.Text) {
+		c.report(a.As.Pos, CodeName, "choose another name", "'$%s' is the engine's", a.As.Text)
+	}
+	if a.Parallel > formats.MaxParallel {
+		c.report(a.Pos, CodeLimitValue, "", "expected max_parallel from 1 to %d, got %d", formats.MaxParallel, a.Parallel)
+	}
+	in := c.inside(info, a.As.Text, func() {
+		if a.Delegate == nil {
+			c.steps(info.Body)
+			return
+		}
+		c.scope.self = info.Body[0].ID.Text
+		if one := c.step(info.Body[0], c.scope.self); one != nil { // of the defaults, what the loop itself has no rule for
+			one.On = slices.DeleteFunc(one.On, func(r syntax.Rule) bool { return ruled(info.Step.On, r.Status.Text) })
+		}
+	})
+	if len(in.steps) == 0 {
+		c.report(a.Pos, CodeAction, "put deeper step headings below it, or a delegate beside it", "foreach has no body")
+	}
+}
+
+// group checks steps under one condition; they belong to the sequence around it.
+func (c *compiler) group(a *syntax.Group, info *Info) {
+	for _, f := range info.With[:min(1, len(info.With))] {
+		c.report(f.Key.Pos, CodeCompanion, "write it beside each delegate, or in 'yaml defaults'", "'with' belongs to 'delegate'")
+	}
+	if on := info.Step.On; len(on) > 0 {
+		c.report(on[0].Status.Pos, CodeCompanion, "write it beside the steps of the group", "'on' belongs to a step with an action")
+	}
+	self, unsure, before := c.scope.self, c.unsure, len(c.scope.steps)
+	c.unsure = unsure || info.When != nil || info.Tier != nil
+	c.steps(info.Body)
+	c.scope.self, c.unsure = self, unsure
+	if len(c.scope.steps) == before {
+		c.report(a.Pos, CodeAction, "put deeper step headings below it, or steps into do", "group has no body")
+	}
+}
+
+// merge checks the predicate over at most so many children. A bare all or any holds for any objects in jq.
+func (c *compiler) merge(e *syntax.Expr, most int) {
+	if e == nil {
+		return
+	}
+	if word := strings.TrimSpace(e.Src); word == "all" || word == "any" {
+		end := e.At(strings.Index(e.Src, word) + len(word))
+		c.add(formats.Diagnostic{
+			Code: CodeBareMerge, Severity: formats.SeverityError, File: c.file.Name, Pos: e.Pos, Help: "write " + word + "(approved)",
+			Message: "'" + word + "' alone is true for any children", Fix: &formats.Fix{Start: end, End: end, Text: "(approved)"},
+		})
+		return
+	}
+	code := c.expr(e)
+	if code != nil && slices.ContainsFunc(code.Calls(), func(f query.Call) bool { return f.Args == 0 && (f.Name == "all" || f.Name == "any") }) {
+		help := "write all(approved) or any(approved)"
+		c.report(e.Pos, CodeBareMerge, help, "'all' or 'any' without a condition is true for any children")
+	}
+	// A quorum that is written down must be one that the children can reach, and for which one of them is needed.
+	before, rest, ok := strings.Cut(e.Src, "quorum(")
+	number, _, _ := strings.Cut(rest, ")")
+	if n, err := strconv.Atoi(strings.TrimSpace(number)); ok && err == nil && (n < 1 || most > 0 && n > most) {
+		help := "it is how many of the children must pass"
+		c.report(e.At(len(before)+len("quorum(")), CodeBareMerge, help, "expected quorum from 1 to %d, got %d", max(1, most), n)
+	}
+}
