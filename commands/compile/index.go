@@ -68,8 +68,9 @@ func (c *compiler) ids() {
 			c.byID[k.step.ID.Text] = k
 		}
 	}
-	c.bodies(c.file.Steps, nil)
-	c.bodies(c.file.Errors, nil)
+	c.bodies(c.file.Steps, nil, false)
+	c.bodies(c.file.Between, nil, true)
+	c.bodies(c.file.Errors, nil, false)
 	for _, k := range c.all {
 		eachTarget(k.step.On, k.step.Action, c.leadsBack)
 	}
@@ -95,7 +96,7 @@ func (c *compiler) gather(list []*syntax.Step, apart bool) {
 }
 
 // bodies notes in which loops steps stand, and gives a loop with a delegate beside it that delegate as its body.
-func (c *compiler) bodies(list []*syntax.Step, around []string) {
+func (c *compiler) bodies(list []*syntax.Step, around []string, apart bool) {
 	for _, s := range list {
 		if k := c.byID[s.ID.Text]; k != nil && k.step == s {
 			k.around = around
@@ -104,16 +105,16 @@ func (c *compiler) bodies(list []*syntax.Step, around []string) {
 		if _, group := s.Action.(*syntax.Group); !group && (len(s.Body) > 0 || isForeach(s)) {
 			inner = slices.Concat(around, []string{s.ID.Text})
 		}
-		c.bodies(s.Body, inner)
+		c.bodies(s.Body, inner, apart)
 		f, ok := s.Action.(*syntax.Foreach)
 		if !ok || f.Delegate == nil {
 			continue
 		}
 		body := beside(s, f)
 		s.Body = []*syntax.Step{body}
-		k := &known{step: body, around: inner}
+		k := &known{step: body, around: inner, apart: apart}
 		c.all = append(c.all, k)
-		if c.byID[body.ID.Text] == nil {
+		if !apart && c.byID[body.ID.Text] == nil {
 			c.byID[body.ID.Text] = k
 		}
 	}
