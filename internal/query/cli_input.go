@@ -62,17 +62,13 @@ func (r *cli) argument(a Arg) (any, error) {
 	}
 	if len(list) != 1 {
 		msg := fmt.Sprintf("expected one JSON value, got %d", len(list))
-		return nil, &InputError{Name: "$" + a.Name, Err: &jsonx.SyntaxError{Line: 1, Col: 1, Msg: msg}}
+		return nil, fmt.Errorf("$%s:1:1: %s", a.Name, msg)
 	}
 	return list[0], nil
 }
 
 func inputError(name string, err error) error {
-	se, ok := errors.AsType[*jsonx.SyntaxError](err)
-	if !ok {
-		return err
-	}
-	return &InputError{Name: name, Err: se}
+	return fmt.Errorf("%s:%w", name, err)
 }
 
 // input gives the next value of the inputs, with Slurp the array of all of them once.

@@ -78,15 +78,14 @@ func (c *compiler) compile() (*Code, error) {
 		}
 		q.Term = &gojq.Term{Type: gojq.TermTypeIdentity}
 	}
-	w := walker{toks: tokens(c.src), own: true, global: map[*gojq.Term]bool{}}
+	w := walker{toks: tokens(c.src), own: true, bounds: c.bounds, defs: map[string]string{}}
 	w.query(q)
 	if err := c.check(q, &w); err != nil {
 		return nil, err
 	}
-	if err := c.prelude(q, w.calls); err != nil {
+	if err := c.prelude(q, &w); err != nil {
 		return nil, err
 	}
-	guard(q, c.bounds, &w)
 	// What the query does not name is not handed to the compiler, whose cost grows with the square of the names.
 	out := &Code{src: c.src, vars: slices.Clip(c.vars), refs: w.refs, calls: w.calls, paths: w.paths, risky: w.risky}
 	known := make([]string, 0, len(c.vars))
@@ -188,8 +187,8 @@ func (c *compiler) check(q *gojq.Query, w *walker) error {
 		}
 	}
 	for _, f := range w.formats {
-		if known := formats(); !slices.Contains(known, f.text) {
-			list = append(list, c.fail(f.offset, "unknown format "+f.text, meant(f.text, known)))
+		if !slices.Contains(formats, f.text) {
+			list = append(list, c.fail(f.offset, "unknown format "+f.text, meant(f.text, formats)))
 		}
 	}
 	return list.result()
@@ -243,7 +242,9 @@ func (c *compiler) unknown(sig string, w *walker) error {
 	name, _, _ := strings.Cut(sig, "/")
 	known := builtins()
 	if c.funcs == Workflow {
-		known = append(known, workflowNames()...)
+		for _, d := range workflow {
+			known = append(known, d.String())
+		}
 	}
 	known = append(known, c.allowed...)
 	var arities, names []string

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"tercet/internal/jsonx"
 )
 
 // Error says what is wrong with a query before it runs.
@@ -55,17 +53,6 @@ func (l Errors) Unwrap() []error {
 	return errs
 }
 
-// RunError is an error of a running query: of a type that does not fit, or made by its error function.
-type RunError struct {
-	Src string
-	Msg string
-	// Value is what the query gave to error or halt_error, else nil.
-	Value any
-}
-
-// Error gives the message.
-func (e *RunError) Error() string { return e.Msg }
-
 // Bound is what a LimitError is about.
 type Bound string
 
@@ -103,15 +90,3 @@ var errState = errors.New("ready needs a state: an object with tasks that have n
 
 // errNUL is a result that cannot be printed with a NUL behind it.
 var errNUL = errors.New("string with a NUL character cannot be printed with --raw-output0")
-
-// InputError reports an input of RunCLI that is not JSON.
-type InputError struct {
-	Name string // of the file, or of the variable that an argument sets
-	Err  *jsonx.SyntaxError
-}
-
-// Error gives "name:line:col: message".
-func (e *InputError) Error() string { return e.Name + ":" + e.Err.Error() }
-
-// Unwrap gives the place.
-func (e *InputError) Unwrap() error { return e.Err }

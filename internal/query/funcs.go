@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,42 +10,31 @@ import (
 	"tercet/internal/nearest"
 )
 
-// workflow gives the functions that expressions of a workflow have, in jq; a later one may use an earlier one.
-func workflow() []definition {
-	return []definition{
-		{Function{"default", 1}, `def default(f): if . == null then f else . end;`, nil},
-		{Function{"passed", 0}, `def passed: (if type == "object" then .status else . end) as $s
-			| $s == "completed" or $s == "approved" or $s == "conditional" or $s == "skipped";`, []string{"approved", "quorum"}},
-		{Function{"approved", 0}, `def approved: passed;`, nil},
-		{Function{"rejected", 0}, `def rejected: (if type == "object" then .status else . end) == "rejected";`, nil},
-		{Function{"failed", 0}, `def failed: (if type == "object" then .status else . end) == "failed";`, nil},
-		{Function{"quorum", 1}, `def quorum($n): ([.[] | select(passed)] | length) >= $n;`, nil},
-	}
-}
-
-type definition struct {
+// workflow are the functions that expressions of a workflow have, in jq; a later one may use an earlier one.
+var workflow = []struct {
 	Function
 
 	src    string
 	forUse []string // the functions that are made of this one
+}{
+	{Function{"default", 1}, `def default(f): if . == null then f else . end;`, nil},
+	{Function{"passed", 0}, `def passed: (if type == "object" then .status else . end) as $s
+		| $s == "completed" or $s == "approved" or $s == "conditional" or $s == "skipped";`, []string{"approved", "quorum"}},
+	{Function{"approved", 0}, `def approved: passed;`, nil},
+	{Function{"rejected", 0}, `def rejected: (if type == "object" then .status else . end) == "rejected";`, nil},
+	{Function{"failed", 0}, `def failed: (if type == "object" then .status else . end) == "failed";`, nil},
+	{Function{"quorum", 1}, `def quorum($n): ([.[] | select(passed)] | length) >= $n;`, nil},
 }
 
-func workflowNames() []string {
-	var names []string
-	for _, d := range workflow() {
-		names = append(names, d.String())
-	}
-	return names
-}
-
-// prelude puts the definitions of the workflow functions before the query, if it calls one.
-func (c *compiler) prelude(q *gojq.Query, calls []Call) error {
-	if c.funcs != Workflow {
-		return nil
-	}
+// prelude puts the definitions before the query that it calls: the guarded ones, and those of the workflow.
+func (c *compiler) prelude(q *gojq.Query, w *walker) error {
 	var src strings.Builder
-	for _, d := range workflow() {
-		if slices.ContainsFunc(calls, func(f Call) bool { return f.Function == d.Function || slices.Contains(d.forUse, f.Name) }) {
+	for _, name := range slices.Sorted(maps.Keys(w.defs)) {
+		src.WriteString(w.defs[name])
+	}
+	for _, d := range workflow {
+		called := func(f Call) bool { return f.Function == d.Function || slices.Contains(d.forUse, f.Name) }
+		if c.funcs == Workflow && slices.ContainsFunc(w.calls, called) {
 			src.WriteString(d.src)
 		}
 	}
@@ -104,9 +94,7 @@ func builtins() []string {
 	return names
 }
 
-func formats() []string {
-	return []string{"@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d"}
-}
+var formats = []string{"@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d"}
 
 // meant gives the name that a wrong one was probably meant to be, or nothing.
 func meant(wrong string, names []string) string {

@@ -1,16 +1,18 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/itchyny/gojq"
 )
 
-// A context stops a query between two of its steps. Some single steps can take minutes or all memory: they are guarded,
-// which means that a call of a check is put into the tree before the step. The checks are functions of ours that hand on
-// their input or end the query.
+// A context stops a query between two of its steps. Some single steps can take minutes or all memory: a check is put into
+// the tree before such a step, a function of ours that hands on its input or ends the query.
 
 // bounds says how large the values of a single step may be.
 type bounds struct {
@@ -31,23 +33,55 @@ func looseBounds() bounds {
 	return bounds{text: 256 << 20, items: 1 << 24, index: 1 << 24, regex: 256 << 10, test: 256 << 20, bits: 1 << 20}
 }
 
-// The names of the checks. No query can call a name that starts with an underscore.
+// The names of the checks. No query can call a name that begins with an underscore.
 const (
-	guardSmall  = "_tercet_small"  // the string or array may be added
-	guardDeep   = "_tercet_deep"   // the value is small in full
-	guardIndex  = "_tercet_index"  // the index, or every index of the path, may be assigned to
-	guardEvent  = "_tercet_event"  // the path of an event of a stream, its first element, may be assigned to
-	guardRegex  = "_tercet_regex"  // the string may be searched
-	guardTest   = "_tercet_test"   // the string may be tested
-	guardRepeat = "_tercet_repeat" // the two arguments may be multiplied
-	guardJoin   = "_tercet_join"   // the input may be joined with the argument
+	guardSmall  = "_t_small"  // the string or array may be added
+	guardDeep   = "_t_deep"   // the value is small in full
+	guardIndex  = "_t_index"  // the index, or every index of the path, may be assigned to
+	guardEvent  = "_t_event"  // the path of an event of a stream, its first element, may be assigned to
+	guardRegex  = "_t_regex"  // the string may be searched
+	guardTest   = "_t_test"   // the string may be tested
+	guardRepeat = "_t_repeat" // the two arguments may be multiplied
+	guardJoin   = "_t_joined" // the input may be joined with the argument
+)
+
+// guarded are definitions that a query calls in place of functions and operators that need a check. INDEX is another one:
+// gojq's copies the table for each element.
+var guarded = map[string]string{
+	"*":            "def NAME(l; r): r as $r | l as $l | _t_repeat($l; $r) | $l * $r;",
+	"*=":           "def NAME(l; r): r as $r | l |= (_t_repeat(.; $r) | . * $r);",
+	"+=":           "def NAME(l; r): r as $r | l |= (_t_small + ($r | _t_small));",
+	"join/1":       "def NAME(s): s as $s | _t_joined($s) | join($s);",
+	"add/0":        "def NAME: _t_joined(null) | add;",
+	"add/1":        "def NAME(f): [f] | _t_joined(null) | add;",
+	"setpath/2":    "def NAME(p; v): setpath(p | _t_index; v);",
+	"fromstream/1": "def NAME(f): fromstream(f | _t_event);",
+	"INDEX/1":      "def NAME(f): ([.[] | {(f | tostring): .}] | add) // {};",
+	"INDEX/2":      "def NAME(s; f): ([s | {(f | tostring): .}] | add) // {};",
+	"split/2":      "def NAME(a; b): _t_regex | split(a; b);",
+}
+
+// checkedInput gives the check of the input of further functions, whatever their number of arguments.
+var checkedInput = map[string]string{
+	"test": guardTest, "match": guardRegex, "capture": guardRegex, "scan": guardRegex, "splits": guardRegex, "sub": guardRegex,
+	"gsub": guardRegex,
+}
+
+// deepInput are functions that look at their input in full, and deepArgs those that look at their arguments as well.
+var (
+	deepInput = []string{
+		"tojson", "tostring", "flatten", "sort", "unique", "min", "max", "implode", "transpose", "ascii",
+	}
+	deepArgs = []string{
+		"contains", "inside", "index", "rindex", "indices", "bsearch", "sort_by", "group_by", "unique_by", "min_by", "max_by", "IN",
+	}
 )
 
 func guardFunctions(b bounds) []gojq.CompilerOption {
 	check := func(name string, args int, bad func(v any, args []any) string) gojq.CompilerOption {
 		return gojq.WithFunction(name, args, args, func(v any, args []any) any {
 			if msg := bad(v, args); msg != "" {
-				return &guardError{msg}
+				return errors.New(msg)
 			}
 			return v
 		})
@@ -68,11 +102,6 @@ func guardFunctions(b bounds) []gojq.CompilerOption {
 		check(guardJoin, 1, func(v any, args []any) string { return b.joined(v, args[0]) }),
 	}
 }
-
-// guardError is a check that fails.
-type guardError struct{ msg string }
-
-func (e *guardError) Error() string { return e.msg }
 
 func longer(v any, limit int, what string) string {
 	if s, ok := v.(string); ok && len(s) > limit {
@@ -165,28 +194,8 @@ func (b bounds) joined(v, sep any) string {
 	return ""
 }
 
-// guard puts the checks into a tree that w has walked.
-func guard(q *gojq.Query, b bounds, w *walker) {
-	g := guarder{bounds: b, global: w.global, defines: w.defines}
-	g.query(q)
-}
-
-type guarder struct {
-	bounds  bounds
-	global  map[*gojq.Term]bool
-	defines bool
-}
-
 func call(name string, args ...*gojq.Query) *gojq.Query {
 	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name, Args: args}}}
-}
-
-func pipe(l, r *gojq.Query) *gojq.Query {
-	return &gojq.Query{Left: l, Op: gojq.OpPipe, Right: r}
-}
-
-func bind(value *gojq.Query, name string, body *gojq.Query) *gojq.Query {
-	return &gojq.Query{Left: value, Op: gojq.OpPipe, Right: body, Patterns: []*gojq.Pattern{{Name: name}}}
 }
 
 // paren makes a query one operand, whatever operator it has and whatever it defines.
@@ -194,285 +203,106 @@ func paren(q *gojq.Query) *gojq.Query {
 	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeQuery, Query: q}}
 }
 
-func identity() *gojq.Query {
-	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIdentity}}
-}
-
 // checked is q | check. A literal needs none.
 func checked(q *gojq.Query, check string) *gojq.Query {
 	if q == nil || literal(q) {
 		return q
 	}
-	return paren(pipe(paren(q), call(check)))
+	return paren(&gojq.Query{Left: paren(q), Op: gojq.OpPipe, Right: call(check)})
 }
 
 func literal(q *gojq.Query) bool {
 	if q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
 		return false
 	}
-	if q.Term.Type == gojq.TermTypeString {
+	switch q.Term.Type {
+	case gojq.TermTypeString:
 		return q.Term.Str.Queries == nil
+	case gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:
+		return true
 	}
-	return slices.Contains([]gojq.TermType{gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber}, q.Term.Type)
+	return false
 }
 
-func (g guarder) queries(list []*gojq.Query) {
-	for _, q := range list {
-		g.query(q)
-	}
+// define gives the name of a guarded definition, which the query then has.
+func (w *walker) define(key, def string) string {
+	name := "_g_" + strings.NewReplacer("*", "times", "+", "plus", "=", "_to", "/", "_").Replace(key)
+	w.defs[name] = strings.Replace(def, "NAME", name, 1)
+	return name
 }
 
-func (g guarder) query(q *gojq.Query) {
-	if q == nil {
-		return
-	}
-	for _, d := range q.FuncDefs {
-		g.query(d.Body)
-	}
-	if q.Term != nil {
-		g.term(q.Term)
-		return
-	}
-	g.query(q.Left)
-	g.query(q.Right)
-	for _, p := range q.Patterns {
-		g.pattern(p)
-	}
-	g.operator(q)
-}
-
-func (g guarder) operator(q *gojq.Query) {
-	compares := []gojq.Operator{gojq.OpEq, gojq.OpNe, gojq.OpLt, gojq.OpLe, gojq.OpGt, gojq.OpGe, gojq.OpSub}
-	switch op := q.Op; {
-	case op == gojq.OpAdd:
+// guardOperator guards an operator whose operands were walked.
+func (w *walker) guardOperator(q *gojq.Query) {
+	_, compares := holds[q.Op]
+	switch key := q.Op.String(); {
+	case q.Op == gojq.OpAdd:
 		q.Left, q.Right = checked(q.Left, guardSmall), checked(q.Right, guardSmall)
-	case op == gojq.OpUpdateAdd:
-		g.update(q, &gojq.Query{Left: checked(identity(), guardSmall), Op: gojq.OpAdd, Right: checked(call(rightVar), guardSmall)})
-	case op == gojq.OpMul:
-		g.multiply(q)
-	case op == gojq.OpUpdateMul:
-		g.update(q, pipe(call(guardRepeat, identity(), call(rightVar)), &gojq.Query{Left: identity(), Op: gojq.OpMul, Right: call(rightVar)}))
-	case g.bounds.deep > 0 && slices.Contains(compares, op):
+	case q.Op == gojq.OpUpdateAdd && literal(q.Right) && q.Right.Term.Type == gojq.TermTypeNumber:
+	case guarded[key] != "":
+		*q = gojq.Query{Meta: q.Meta, Imports: q.Imports, FuncDefs: q.FuncDefs, Term: call(w.define(key, guarded[key]), q.Left, q.Right).Term}
+	case w.bounds.deep > 0 && (compares || q.Op == gojq.OpSub):
 		q.Left, q.Right = checked(q.Left, guardDeep), checked(q.Right, guardDeep)
 	}
 }
 
-// The variables that a guarded product binds. No query can refer to them: they are unknown to check.
-const (
-	leftVar  = "$_tercet_left"
-	rightVar = "$_tercet_right"
-)
-
-// multiply makes l * r into r as $r | l as $l | check($l; $r) | $l * $r, the order in which jq computes operands. What the
-// query defines stays around all of it.
-func (g guarder) multiply(q *gojq.Query) {
-	l, r := call(leftVar), call(rightVar)
-	body := pipe(call(guardRepeat, l, r), &gojq.Query{Left: call(leftVar), Op: gojq.OpMul, Right: call(rightVar)})
-	*q = gojq.Query{Meta: q.Meta, Imports: q.Imports, FuncDefs: q.FuncDefs, Term: paren(bind(paren(q.Right), rightVar, bind(paren(q.Left), leftVar, body))).Term}
-}
-
-// update makes l op= r into r as $r | l |= value, where value is of . and $r.
-func (g guarder) update(q, value *gojq.Query) {
-	change := &gojq.Query{Left: q.Left, Op: gojq.OpModify, Right: paren(value)}
-	*q = gojq.Query{Meta: q.Meta, Imports: q.Imports, FuncDefs: q.FuncDefs, Term: paren(bind(paren(q.Right), rightVar, change)).Term}
-}
-
-func (g guarder) pattern(p *gojq.Pattern) {
-	if p == nil {
+// guardCall guards a call of a function that the query does not define itself.
+func (w *walker) guardCall(f *gojq.Func) {
+	key := f.Name + "/" + strconv.Itoa(len(f.Args))
+	if def := guarded[key]; def != "" {
+		f.Name = w.define(key, def)
 		return
 	}
-	for _, e := range p.Array {
-		g.pattern(e)
+	check, arg := checkedInput[f.Name], "%s"
+	if w.bounds.deep > 0 && slices.Contains(deepArgs, f.Name) {
+		check, arg = guardDeep, "%s | "+guardDeep
+	} else if w.bounds.deep > 0 && slices.Contains(deepInput, f.Name) {
+		check = guardDeep
 	}
-	for _, o := range p.Object {
-		g.str(o.KeyString)
-		g.query(o.KeyQuery)
-		g.pattern(o.Val)
-	}
-}
-
-func (g guarder) term(t *gojq.Term) {
-	switch t.Type {
-	case gojq.TermTypeIndex:
-		g.index(t.Index)
-	case gojq.TermTypeObject:
-		for _, kv := range t.Object.KeyVals {
-			g.str(kv.KeyString)
-			g.query(kv.KeyQuery)
-			g.query(kv.Val)
-		}
-	case gojq.TermTypeArray:
-		g.query(t.Array.Query)
-	case gojq.TermTypeUnary:
-		g.term(t.Unary.Term)
-	case gojq.TermTypeString:
-		g.str(t.Str)
-	case gojq.TermTypeIf:
-		g.queries([]*gojq.Query{t.If.Cond, t.If.Then, t.If.Else})
-		for _, e := range t.If.Elif {
-			g.queries([]*gojq.Query{e.Cond, e.Then})
-		}
-	case gojq.TermTypeTry:
-		g.queries([]*gojq.Query{t.Try.Body, t.Try.Catch})
-	case gojq.TermTypeReduce:
-		g.queries([]*gojq.Query{t.Reduce.Query, t.Reduce.Start, t.Reduce.Update})
-	case gojq.TermTypeForeach:
-		g.queries([]*gojq.Query{t.Foreach.Query, t.Foreach.Start, t.Foreach.Update, t.Foreach.Extract})
-	case gojq.TermTypeLabel:
-		g.query(t.Label.Body)
-	case gojq.TermTypeQuery:
-		g.query(t.Query)
-	case gojq.TermTypeFunc:
-		g.call(t)
-	case gojq.TermTypeFormat:
-		g.format(t)
-	case gojq.TermTypeIdentity, gojq.TermTypeRecurse, gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber, gojq.TermTypeBreak:
-	}
-	for _, s := range t.SuffixList {
-		g.index(s.Index)
-	}
-}
-
-func (g guarder) index(i *gojq.Index) {
-	if i == nil {
+	if check == "" {
 		return
 	}
-	g.str(i.Str)
-	g.query(i.Start)
-	g.query(i.End)
+	var params, args []string
+	for i := range f.Args {
+		p := string(rune('a' + i))
+		params, args = append(params, p), append(args, fmt.Sprintf(arg, p))
+	}
+	list := func(words []string) string {
+		if len(words) == 0 {
+			return ""
+		}
+		return "(" + strings.Join(words, "; ") + ")"
+	}
+	f.Name = w.define(key, "def NAME"+list(params)+": "+check+" | "+f.Name+list(args)+";")
+}
+
+// guardIndex guards the index of an array, but for one that is written down and small.
+func (w *walker) guardIndex(i *gojq.Index) {
 	if i.Start == nil || i.IsSlice {
 		return
 	}
-	if t := i.Start.Term; t != nil && len(i.Start.FuncDefs) == 0 && len(t.SuffixList) == 0 {
-		switch {
-		case t.Type == gojq.TermTypeUnary && t.Unary.Op == gojq.OpSub && t.Unary.Term.Type == gojq.TermTypeNumber && len(t.Unary.Term.SuffixList) == 0:
-			return // -1: the last elements are never far away
-		case t.Type == gojq.TermTypeNumber && len(t.Number) < 5, t.Type == gojq.TermTypeString && t.Str.Queries == nil:
-			return
-		}
+	if literal(i.Start) && len(i.Start.Term.Number) < 5 || wholeNumber(i.Start) && i.Start.Term.Type == gojq.TermTypeUnary {
+		return // the last elements are never far away
 	}
-	i.Start = paren(pipe(paren(i.Start), call(guardIndex)))
+	i.Start = paren(&gojq.Query{Left: paren(i.Start), Op: gojq.OpPipe, Right: call(guardIndex)})
 }
 
-func (g guarder) str(s *gojq.String) {
-	if s == nil {
-		return
+// guardText guards what is put into a string.
+func (w *walker) guardText(s *gojq.String) {
+	check := guardSmall
+	if w.bounds.deep > 0 {
+		check = guardDeep
 	}
-	g.queries(s.Queries)
 	for i, q := range s.Queries {
 		if q.Term != nil && q.Term.Type == gojq.TermTypeQuery {
-			check := guardSmall
-			if g.bounds.deep > 0 {
-				check = guardDeep
-			}
 			s.Queries[i] = checked(q, check)
 		}
 	}
 }
 
-func (g guarder) format(t *gojq.Term) {
-	if t.Str != nil {
-		g.str(t.Str)
-		return
-	}
-	if g.bounds.deep > 0 {
-		before(t, call(guardDeep))
-	}
-}
-
-// before makes a term into (check | term), its suffixes after it.
-func before(t *gojq.Term, check *gojq.Query) {
-	inner := *t
-	inner.SuffixList = nil
-	*t = gojq.Term{Type: gojq.TermTypeQuery, Query: pipe(check, &gojq.Query{Term: &inner}), SuffixList: t.SuffixList}
-}
-
-func (g guarder) call(t *gojq.Term) {
-	f := t.Func
-	g.queries(f.Args)
-	if !g.global[t] {
-		return
-	}
-	switch f.Name {
-	case "test":
-		before(t, call(guardTest))
-	case "match", "capture", "scan", "splits", "sub", "gsub":
-		before(t, call(guardRegex))
-	case "split":
-		if len(f.Args) == 2 {
-			before(t, call(guardRegex))
-		}
-	case "join":
-		if len(f.Args) == 1 {
-			sep := f.Args[0]
-			f.Args = []*gojq.Query{call(rightVar)}
-			inner := *t
-			inner.SuffixList = nil
-			body := bind(paren(sep), rightVar, pipe(call(guardJoin, call(rightVar)), &gojq.Query{Term: &inner}))
-			*t = gojq.Term{Type: gojq.TermTypeQuery, Query: body, SuffixList: t.SuffixList}
-		}
-	case "setpath":
-		if len(f.Args) == 2 {
-			f.Args[0] = checked(f.Args[0], guardIndex)
-		}
-	case "fromstream":
-		if len(f.Args) == 1 {
-			f.Args[0] = paren(pipe(paren(f.Args[0]), call(guardEvent)))
-		}
-	case "add":
-		g.add(t)
-	case "INDEX":
-		g.table(t)
-	case "tojson", "tostring", "flatten", "sort", "unique", "min", "max", "implode", "transpose", "ascii":
-		if g.bounds.deep > 0 {
-			before(t, call(guardDeep))
-		}
-	case "contains", "inside", "index", "rindex", "indices", "bsearch", "sort_by", "group_by", "unique_by", "min_by", "max_by", "IN":
-		g.compares(t)
-	}
-}
-
-// compares checks the input and the arguments of a function that compares values in full.
-func (g guarder) compares(t *gojq.Term) {
-	if g.bounds.deep == 0 {
-		return
-	}
-	for i, arg := range t.Func.Args {
-		t.Func.Args[i] = checked(arg, guardDeep)
-	}
-	before(t, call(guardDeep))
-}
-
-// table makes INDEX(s; f) into ([s | {(f | tostring): .}] | add) // {}, which gives the same and does not copy the
-// table for each element. A query that defines functions is left alone: it may give one of these names.
-func (g guarder) table(t *gojq.Term) {
-	args := t.Func.Args
-	if g.defines || len(args) == 0 || len(args) > 2 {
-		return
-	}
-	source := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIdentity, SuffixList: []*gojq.Suffix{{Iter: true}}}}
-	if len(args) == 2 {
-		source = paren(args[0])
-	}
-	key := paren(pipe(paren(args[len(args)-1]), call("tostring")))
-	row := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeObject, Object: &gojq.Object{KeyVals: []*gojq.ObjectKeyVal{{KeyQuery: key, Val: identity()}}}}}
-	rows := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeArray, Array: &gojq.Array{Query: pipe(source, row)}}}
-	none := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeObject, Object: &gojq.Object{}}}
-	*t = gojq.Term{Type: gojq.TermTypeQuery, Query: &gojq.Query{Left: paren(pipe(rows, call("add"))), Op: gojq.OpAlt, Right: none}, SuffixList: t.SuffixList}
-}
-
-// add checks the sum of an array beforehand: its parts may be one long string many times.
-func (g guarder) add(t *gojq.Term) {
-	check := guardJoin
-	switch len(t.Func.Args) {
-	case 0:
-		before(t, call(check, &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeNull}}))
-	case 1:
-		list := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeArray, Array: &gojq.Array{Query: t.Func.Args[0]}}}
-		t.Func.Args = nil
-		inner := *t
-		inner.SuffixList = nil
-		body := pipe(list, pipe(call(check, &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeNull}}), &gojq.Query{Term: &inner}))
-		*t = gojq.Term{Type: gojq.TermTypeQuery, Query: body, SuffixList: t.SuffixList}
+// guardFormat guards a format that makes its input a string.
+func (w *walker) guardFormat(t *gojq.Term) {
+	if t.Str == nil && w.bounds.deep > 0 {
+		inner := &gojq.Query{Term: &gojq.Term{Type: t.Type, Format: t.Format}}
+		*t = gojq.Term{Type: gojq.TermTypeQuery, Query: &gojq.Query{Left: call(guardDeep), Op: gojq.OpPipe, Right: inner}, SuffixList: t.SuffixList}
 	}
 }

@@ -13,7 +13,6 @@ import (
 // nil *origins knows nothing.
 type origins struct {
 	all   []origin
-	asked int
 	index map[uintptr]*jsonx.Value
 	// indexed is how many of all the index holds: input may have read more since.
 	indexed int
@@ -35,25 +34,11 @@ func (o *origins) add(m map[string]any, from *jsonx.Value) {
 // reset forgets all but the first n objects.
 func (o *origins) reset(n int) {
 	clear(o.all[n:])
-	o.all, o.asked, o.index, o.indexed = o.all[:n], 0, nil, 0
+	o.all, o.index, o.indexed = o.all[:n], nil, 0
 }
-
-// scans is how many objects are looked for one by one before the index of all is made: a query that selects one of ten
-// thousand objects does not pay for an index.
-const scans = 8
 
 func (o *origins) find(m map[string]any) *jsonx.Value {
 	if o == nil || len(m) == 0 {
-		return nil
-	}
-	at := address(m)
-	if o.index == nil && o.asked < scans {
-		o.asked++
-		for i := range o.all {
-			if address(o.all[i].m) == at {
-				return o.all[i].from
-			}
-		}
 		return nil
 	}
 	if o.index == nil {
@@ -63,7 +48,7 @@ func (o *origins) find(m map[string]any) *jsonx.Value {
 		o.index[address(e.m)] = e.from
 	}
 	o.indexed = len(o.all)
-	return o.index[at]
+	return o.index[address(m)]
 }
 
 func appendMap(out []byte, m map[string]any, from *origins) []byte {

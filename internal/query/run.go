@@ -18,8 +18,8 @@ const (
 )
 
 // Run gives all results for one input. vars are the values of Options.Vars by name with $; one that is missing is null. Of
-// input and vars, what is not a Prepared goes through Normalize. The error is a *RunError, a *LimitError, or the cause of a
-// cancelled context; no result stands beside an error.
+// input and vars, what is not a Prepared goes through Normalize. The error is a *LimitError, the cause of a cancelled
+// context, or what the query said, as text; no result stands beside an error.
 func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, error) {
 	var out []any
 	budget := MaxOutput
@@ -79,7 +79,7 @@ func (c *Code) Iter(ctx context.Context, input any, vars map[string]any) iter.Se
 				if h.value == nil {
 					return
 				}
-				err = c.thrown(h.value)
+				err = thrown(h.value)
 			}
 			if !yield(v, err) {
 				return
@@ -117,7 +117,7 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 				return
 			}
 			if err, bad := v.(error); bad {
-				yield(nil, c.failed(ctx, err))
+				yield(nil, failed(ctx, err))
 				return
 			}
 			if !yield(v, nil) {
@@ -131,7 +131,7 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 	in, err := normalize(input, 0)
 	if err != nil {
-		return nil, nil, &RunError{Src: c.src, Msg: fmt.Sprintf("input: %v", err)}
+		return nil, nil, fmt.Errorf("input: %w", err)
 	}
 	values := make([]any, len(c.vars))
 	for i, name := range c.vars {
@@ -139,7 +139,7 @@ func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 			continue
 		}
 		if values[i], err = normalize(vars[name], 0); err != nil {
-			return nil, nil, &RunError{Src: c.src, Msg: fmt.Sprintf("%s: %v", name, err)}
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return in, values, nil
@@ -156,7 +156,7 @@ func next(it gojq.Iter) (v any, ok bool) {
 }
 
 // failed words an error of gojq.
-func (c *Code) failed(ctx context.Context, err error) error {
+func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return context.Cause(ctx)
 	}
@@ -164,18 +164,18 @@ func (c *Code) failed(ctx context.Context, err error) error {
 		return &halted{value: h.Value(), code: h.ExitCode()}
 	}
 	if own, ok := errors.AsType[gojq.ValueError](err); ok {
-		return c.thrown(own.Value())
+		return thrown(own.Value())
 	}
-	return &RunError{Src: c.src, Msg: err.Error()}
+	return errors.New(err.Error()) // no error of gojq leaves the package
 }
 
 // thrown makes the error of a value that the query gave to error or halt_error.
-func (c *Code) thrown(value any) error {
+func thrown(value any) error {
 	msg := "value is too large to show"
 	if measure(value, maxShown) >= 0 {
 		msg = Text(value)
 	}
-	return &RunError{Src: c.src, Msg: msg, Value: value}
+	return errors.New(msg)
 }
 
 // maxShown is how large a value may be to become the message of an error.

@@ -85,22 +85,17 @@ func normalizeList(list []any, depth int) (any, error) {
 	if list == nil {
 		return nil, nil
 	}
-	out := list
+	out, kept := make([]any, len(list)), true
 	for i, e := range list {
 		n, err := normalize(e, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		if plain(e) {
-			continue
-		}
-		if &out[0] == &list[0] {
-			if same(e, n) {
-				continue
-			}
-			out = append([]any(nil), list...)
-		}
 		out[i] = n
+		kept = kept && same(e, n)
+	}
+	if kept {
+		return list, nil
 	}
 	return out, nil
 }
@@ -109,29 +104,19 @@ func normalizeMap(m map[string]any, depth int) (any, error) {
 	if m == nil {
 		return nil, nil
 	}
-	var changed map[string]any
+	out, kept := make(map[string]any, len(m)), true
 	for k, e := range m {
 		n, err := normalize(e, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		if plain(e) || same(e, n) {
-			continue
-		}
-		if changed == nil {
-			changed = make(map[string]any, len(m))
-		}
-		changed[k] = n
+		out[k] = n
+		kept = kept && same(e, n)
 	}
-	if changed == nil {
+	if kept {
 		return m, nil
 	}
-	for k, e := range m {
-		if _, ok := changed[k]; !ok {
-			changed[k] = e
-		}
-	}
-	return changed, nil
+	return out, nil
 }
 
 func plain(v any) bool {
@@ -144,6 +129,9 @@ func plain(v any) bool {
 
 // same reports whether normalize gave back the very value.
 func same(v, n any) bool {
+	if plain(v) {
+		return true
+	}
 	switch v := v.(type) {
 	case []any:
 		w, ok := n.([]any)

@@ -19,9 +19,8 @@ type walker struct {
 	risky   bool  // a single step may take all time or memory
 	calls   []Call
 	formats []token
-	// global holds the terms of calls.
-	global  map[*gojq.Term]bool
-	defines bool // the query defines functions
+	bounds  bounds
+	defs    map[string]string // definitions that the guarded query calls
 }
 
 // Ref is one use of a variable with the static path that follows it: $steps.plan["artifacts"][0] is $steps with plan and
@@ -85,6 +84,7 @@ func (w *walker) query(q *gojq.Query) {
 	w.query(q.Left)
 	w.patterns(q.Patterns)
 	w.query(q.Right)
+	w.guardOperator(q)
 }
 
 // small tells whether a query is the literal of a number of at most two digits.
@@ -168,7 +168,6 @@ func indexKey(i *gojq.Index) (string, bool) {
 }
 
 func (w *walker) def(d *gojq.FuncDef) {
-	w.defines = true
 	w.place(d.Name)
 	f := Function{Name: d.Name, Args: len(d.Args)}
 	w.funcs = append(w.funcs, f)
@@ -269,6 +268,9 @@ func (w *walker) term(t *gojq.Term, then []string) {
 	for _, s := range t.SuffixList {
 		w.index(s.Index)
 	}
+	if t.Type == gojq.TermTypeFormat {
+		w.guardFormat(t)
+	}
 }
 
 // loop walks reduce and foreach. The start does not see the variables, though they stand before it.
@@ -298,8 +300,8 @@ func (w *walker) call(t *gojq.Term, then []string) {
 	}
 	if !w.defined(Function{Name: f.Name, Args: len(f.Args)}) {
 		w.calls = append(w.calls, Call{Function{Name: f.Name, Args: len(f.Args)}, at})
-		w.global[t] = true
 		w.risky = w.risky || risky(f)
+		defer w.guardCall(f)
 	}
 	for _, arg := range f.Args {
 		w.apart(arg) // most functions give their arguments inputs of their own
@@ -344,6 +346,7 @@ func (w *walker) index(i *gojq.Index) {
 	w.str(i.Str)
 	w.query(i.Start)
 	w.query(i.End)
+	w.guardIndex(i)
 }
 
 func (w *walker) str(s *gojq.String) {
@@ -353,4 +356,5 @@ func (w *walker) str(s *gojq.String) {
 	for _, q := range s.Queries {
 		w.query(q)
 	}
+	w.guardText(s)
 }
