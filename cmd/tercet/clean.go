@@ -1,7 +1,8 @@
 package main
 
-// What text of strangers (files, agents, tools, names, titles) looks like on a terminal. Every byte on its way there passes
-// clean, directly or by one of the forms around it. JSON keeps its meaning: what clean would show is escaped there.
+// What text of strangers (files, agents, tools, names, titles) looks like on a terminal. Every byte on its way there
+// passes clean, directly or by one of the forms around it. JSON keeps its meaning: what clean would show is escaped
+// there.
 
 import (
 	"bytes"
@@ -13,15 +14,16 @@ import (
 	"unicode/utf8"
 )
 
-// continued stands before each further line of a message, so that no line of a stranger begins like one of tercet's own.
+// continued stands before each further line of a message, so that no line of a stranger begins like one of tercet's
+// own.
 const continued = "\n  > "
 
 // passage is text of several lines that stands on lines of its own; any other argument of an answer, a note or a prompt
 // stands inside one line.
 type passage string
 
-// clean makes untrusted text safe for a terminal: control characters, escapes, marks that reorder or hide text, and bytes
-// that are no UTF-8 are shown as what they are. Line feeds and tabs stay.
+// clean makes untrusted text safe for a terminal: control characters, escapes, marks that reorder or hide text, and
+// bytes that are no UTF-8 are shown as what they are. Line feeds and tabs stay.
 func clean(s string) string { return showing(s, unsafeRune) }
 
 // oneLine is clean for text inside one line or one cell: line feeds and tabs are shown as well.
@@ -55,7 +57,8 @@ func lined(format string, args ...any) string {
 	return clean(fmt.Sprintf(format, shown...))
 }
 
-// jsonSafe escapes in a JSON document what a terminal would obey, which stands in its strings only: the document means the same.
+// jsonSafe escapes in a JSON document what a terminal would obey, which stands in its strings only: the document means
+// the same.
 func jsonSafe(doc []byte) []byte {
 	if bytes.IndexFunc(doc, unsafeRune) < 0 && utf8.Valid(doc) {
 		return doc
@@ -97,8 +100,8 @@ func showing(s string, hide func(rune) bool) string {
 	return b.String()
 }
 
-// unsafeRune tells what must not reach a terminal: C0 and C1 but line feed and tab, the ends of lines and paragraphs, and
-// what has no shape of its own: marks of direction, of zero width, tags. Marks of numbers that are seen are text.
+// unsafeRune tells what must not reach a terminal: C0 and C1 but line feed and tab, the ends of lines and paragraphs,
+// and what has no shape of its own: marks of direction, of zero width, tags. Marks of numbers that are seen are text.
 func unsafeRune(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -111,7 +114,8 @@ func unsafeRune(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// screens gives the streams for a part of the program that writes bytes of strangers itself: a terminal gets them clean.
+// screens gives the streams for a part of the program that writes bytes of strangers itself: a terminal gets them
+// clean.
 func (t *terminal) screens() (out, err io.Writer) {
 	out, err = t.io.out, t.io.err
 	if t.outTTY {

@@ -32,5 +32,3 @@ func meanings() map[string]string {
 	}
 	return out
 }
-
-func meaningOf(code string) string { return meanings()[code] }

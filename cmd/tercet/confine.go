@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +9,6 @@ import (
 	"sync"
 
 	"tercet/formats"
-	"tercet/internal/config"
 	"tercet/internal/proc"
 	"tercet/subagents/agentcli"
 	"tercet/subagents/checks"
@@ -73,27 +70,6 @@ func tiersOf(names []string) []sandbox.Tier {
 		}
 	}
 	return out
-}
-
-// personConfig reads the configuration of the person: it alone can set the order of tiers.
-func (a *app) personConfig() ([]config.Layer, error) {
-	dir := a.env("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) {
-		home := a.env("HOME")
-		if !filepath.IsAbs(home) {
-			return nil, nil
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	name := filepath.Join(dir, "tercet", "config.yaml")
-	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeConfig, Message: name, Err: err, Help: "make it readable, or remove it"}
-	}
-	return []config.Layer{{Name: "user", File: name, Data: data}}, nil
 }
 
 // box chooses the box for what was found in a command.

@@ -206,7 +206,8 @@ func (d *demo) write(name string, data []byte) error {
 }
 
 func (d *demo) git(ctx context.Context, args ...string) error {
-	res, err := d.starter.Run(ctx, proc.Command{Argv: append([]string{"git"}, args...), Dir: d.dir, Purpose: proc.PurposeGit})
+	argv := append([]string{"git"}, args...)
+	res, err := d.starter.Run(ctx, proc.Command{Argv: argv, Dir: d.dir, Purpose: proc.PurposeGit})
 	if err == nil && !res.Success() {
 		err = formats.Fail(formats.CodeIO, "", "git %s: %s", args[0], strings.TrimSpace(string(res.Stderr)))
 	}
@@ -215,7 +216,8 @@ func (d *demo) git(ctx context.Context, args ...string) error {
 
 // test runs the program's own test and shows the last lines of what it says.
 func (d *demo) test(ctx context.Context, when string, lines int) (colour string, green bool, err error) {
-	res, err := d.starter.Run(ctx, proc.Command{Argv: []string{"go", "test", "./..."}, Dir: d.dir, Purpose: proc.PurposeCheck})
+	argv := []string{"go", "test", "./..."}
+	res, err := d.starter.Run(ctx, proc.Command{Argv: argv, Dir: d.dir, Purpose: proc.PurposeCheck})
 	if err != nil {
 		return "", false, err
 	}
@@ -234,7 +236,8 @@ func (d *demo) test(ctx context.Context, when string, lines int) (colour string,
 func (d *demo) commands() int {
 	n := strconv.Itoa(demoTask)
 	for _, words := range [][]string{
-		{"/task", "--from", "task.md"}, {"/research", n}, {"/plan", n}, {"/implement", n}, {"/review", n}, {"/todo", "--dry-run"},
+		{"/task", "--from", "task.md"}, {"/research", n}, {"/plan", n}, {"/implement", n}, {"/review", n},
+		{"/todo", "--dry-run"},
 	} {
 		line := rest(words)
 		d.title("$ tercet --runner offline --yes %s", line)

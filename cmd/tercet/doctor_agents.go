@@ -34,7 +34,8 @@ func (d *checkup) agent(driver agentcli.Driver) finding {
 	return d.answered(finding{Name: driver.Name, Text: " (" + found.Path + ")", Fix: login}, driver, found, err)
 }
 
-// speaks tells of an agent of the Agent Client Protocol that the configuration names: it is started and asked who it is.
+// speaks tells of an agent of the Agent Client Protocol that the configuration names: it is started and asked who it
+// is.
 func (d *checkup) speaks(runner string) finding {
 	s, _, err := d.speaker(runner)
 	if err != nil {
@@ -62,8 +63,8 @@ func (d *checkup) speaks(runner string) finding {
 
 func installation(d agentcli.Driver) string { return "npm install -g " + d.Package + "@" + d.Tested }
 
-// answered completes a finding with what an agent said of itself. Its fix is what to do where no login is seen, empty where
-// none has to be.
+// answered completes a finding with what an agent said of itself. Its fix is what to do where no login is seen, empty
+// where none has to be.
 func (d *checkup) answered(f finding, driver agentcli.Driver, found agentcli.Found, err error) finding {
 	detail := agentDetail{Path: found.Path, Version: found.Version, Tested: driver.Tested}
 	if err != nil {
@@ -93,7 +94,8 @@ func (d *checkup) childVariable(name string) string {
 	return ""
 }
 
-// runner tells whether the configured runner can be used; agents and speakers are what was found of those that there are.
+// runner tells whether the configured runner can be used; agents and speakers are what was found of those that there
+// are.
 func (d *checkup) runner(agents, speakers []finding) {
 	name := cmp.Or(d.app.flags.runner, d.cfg.Runner, runnerOffline)
 	f := finding{Name: "runner", Grade: gradeOK, Text: sprintf("%s, from %s", name, d.cfg.Origin("runner"))}

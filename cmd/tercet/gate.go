@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +14,11 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/trust"
+	"tercet/subagents/checks"
 )
 
-// approver answers gates: once for each digest of a run, by --yes, by a digest that the person trusts, by the gate's own
-// auto label where nobody can be asked, else by the person at the terminal.
+// approver answers gates: once for each digest of a run, by --yes, by a digest that the person trusts, by the gate's
+// own auto label where nobody can be asked, else by the person at the terminal.
 type approver struct {
 	app *app
 
@@ -49,37 +52,33 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 			approve = c.Label
 		}
 	}
-	switch {
-	case p.app.flags.yes && approve != "":
-		p.app.term.note("gate: %s %s (--yes)", g.Question, approve)
-		return formats.Decision{Answer: approve, By: "--yes"}, nil
-	case g.NeedsPerson && approve != "" && trust.Names(p.app.flags.trust, g.Digest):
-		p.app.term.note("gate: %s %s (trusted digest)", g.Question, approve)
-		return formats.Decision{Answer: approve, By: "trusted digest"}, nil
+	answer := func(label, by, shown string) (formats.Decision, error) {
+		p.app.term.note("gate: %s %s (%s)", g.Question, label, shown)
+		return formats.Decision{Answer: label, By: by}, nil
 	}
-	if file := p.autoApproval(); file != "" && !g.NeedsPerson && approve != "" {
-		p.app.term.note("gate: %s %s (%s)", g.Question, approve, file)
-		return formats.Decision{Answer: approve, By: "auto-approve file"}, nil
+	if approve != "" {
+		switch {
+		case p.app.flags.yes:
+			return answer(approve, "--yes", "--yes")
+		case g.NeedsPerson && trust.Names(p.app.flags.trust, g.Digest):
+			return answer(approve, "trusted digest", "trusted digest")
+		case !g.NeedsPerson && p.app.built != nil:
+			if file := p.app.built.autoApproval(); file != "" {
+				return answer(approve, "auto-approve file", file)
+			}
+		}
 	}
 	switch {
 	case p.app.interactive():
 		return p.ask(ctx, g)
 	case g.Auto != "":
-		p.app.term.note("gate: %s %s (auto)", g.Question, g.Auto)
-		return formats.Decision{Answer: g.Auto, By: "auto"}, nil
+		return answer(g.Auto, "auto", "auto")
 	}
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }
 
-func (p *approver) autoApproval() string {
-	if p.app.built == nil {
-		return ""
-	}
-	return p.app.built.autoApproval()
-}
-
-// ask shows what the answer is bound to and reads one: a label, its first letter, or a number. Enter takes the last choice,
-// which is the one that stops.
+// ask shows what the answer is bound to and reads one: a label, its first letter, or a number. Enter takes the last
+// choice, which is the one that stops.
 func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	w := p.app.io.err
 	for _, s := range g.Show {
@@ -110,7 +109,8 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 		if label, ok := choose(g.Choices, word); ok {
 			return formats.Decision{Answer: label, By: "person", Note: strings.TrimSpace(note)}, nil
 		}
-		fmt.Fprintf(w, "expected one of the choices, got %s; words behind the choice are kept as a note\n", oneLine(strconv.Quote(word)))
+		fmt.Fprintf(w, "expected one of the choices, got %s; words behind the choice are kept as a note\n",
+			oneLine(strconv.Quote(word)))
 	}
 }
 
@@ -128,8 +128,8 @@ func choose(list []formats.Choice, word string) (string, bool) {
 	return "", false
 }
 
-// lines reads standard input line by line in one goroutine, so that a wait that a signal ends loses nothing: what is typed
-// then answers the next question. The goroutine ends with the input, or with the process.
+// lines reads standard input line by line in one goroutine, so that a wait that a signal ends loses nothing: what is
+// typed then answers the next question. The goroutine ends with the input, or with the process.
 type lines struct {
 	once sync.Once
 	ch   chan lineRead
@@ -164,4 +164,24 @@ func (a *app) readLine(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
+}
+
+// check runs one check of the gatekeeper. A program that a command file names itself is asked about once a process;
+// what a project's own tools are is known, and the person asked for it.
+func (w *world) check(ctx context.Context, dir string, c checks.Check) (checks.Result, error) {
+	if c.Stack == "" {
+		sum := sha256.Sum256([]byte(strings.Join(c.Argv, "\x00")))
+		d, err := w.approver.Approve(ctx, formats.Gate{
+			Question: fmt.Sprintf("Run %q?", c.Argv), Show: []string{"the command file names this program as a check"},
+			NeedsPerson: true, Digest: hex.EncodeToString(sum[:]),
+			Choices: []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject"}},
+		})
+		if err != nil {
+			return checks.Result{}, err
+		}
+		if d.Answer != "approve" {
+			return checks.Result{}, formats.Fail(formats.CodeDenied, "", "running %q was not approved", c.Argv)
+		}
+	}
+	return checks.Run(ctx, w.starter, dir, c, w.checkBounds())
 }

@@ -12,7 +12,8 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// maxRounds bounds how often a file is read again after changes: a change may bring a finding to light that another hid.
+// maxRounds bounds how often a file is read again after changes: a change may bring a finding to light that another
+// hid.
 const maxRounds = 10
 
 // mended makes the changes that the findings offer until there is none left: what it gives, it would not change again.
@@ -60,7 +61,8 @@ func ownFixes(name string, list []formats.Diagnostic) []formats.Diagnostic {
 	return list
 }
 
-// rewrite puts a text in the place of the one that was read; a link stays one. What somebody else wrote since is not lost.
+// rewrite puts a text in the place of the one that was read; a link stays one. What somebody else wrote since is not
+// lost.
 func rewrite(name string, was, text []byte) error {
 	full, err := filepath.EvalSymlinks(name)
 	if err == nil {
@@ -123,7 +125,8 @@ func applied(src []byte, list []formats.Diagnostic) ([]byte, []formats.Diagnosti
 	return append(out, src[at:]...), done
 }
 
-// offsetOf is the offset of a place, which counts neither a byte order mark nor carriage returns; -1 outside of the text.
+// offsetOf is the offset of a place, which counts neither a byte order mark nor carriage returns; -1 outside of the
+// text.
 func offsetOf(src []byte, p formats.Pos) int {
 	at := 0
 	for n := 1; n < p.Line; n++ {

@@ -63,7 +63,8 @@ func intoRoot(dir, name string, text []byte) error {
 	return nil
 }
 
-// offerDriver says what is left to do for the merge driver, or, on a terminal and in a git repository, that there is one.
+// offerDriver says what is left to do for the merge driver, or, on a terminal and in a git repository, that there is
+// one.
 func (a *app) offerDriver(dir string, asked bool) {
 	if asked {
 		a.term.note("run once in each clone: %s", driverConfig)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"embed"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,8 +9,8 @@ import (
 	"tercet/internal/nearest"
 )
 
-// The pages about diagnostics: a line `# CODE`, what it means, an example that brings it about (`! frame`, the line with the
-// finding marked by >) and one that does not (`+ frame`). A frame says what the example is a part of.
+// The pages about diagnostics: a line `# CODE`, what it means, an example that brings it about (`! frame`, the line with
+// the finding marked by >) and one that does not (`+ frame`). A frame says what the example is a part of.
 //
 //go:embed pages/*.txt
 var pageFiles embed.FS
@@ -26,7 +25,9 @@ type page struct {
 
 // example is a piece of a file; Line is the marked one, counted from 1, 0 without one.
 type example struct {
-	Frame string // step, front, args, flow, file, worker, agent, agentfile, builtin, plan, document PROFILE, return, strict, result
+	// Frame is one of step, front, args, flow, file, worker, agent, agentfile, builtin, plan, document PROFILE, return,
+	// strict, result.
+	Frame string
 	Lines []string
 	Line  int
 }
@@ -57,24 +58,27 @@ func readPages(text string) []page {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		mark, rest := "", ""
-		if len(line) > 1 && line[1] == ' ' {
-			mark, rest = line[:1], line[2:]
-		} else if len(line) == 1 {
-			mark = line
+		if len(line) == 1 || len(line) > 1 && line[1] == ' ' {
+			mark, rest = line[:1], line[min(2, len(line)):]
 		}
-		switch {
-		case mark == "#":
+		if mark == "#" {
 			out = append(out, page{Code: rest})
 			into = nil
-		case len(out) == 0:
+			continue
+		}
+		if len(out) == 0 {
+			continue
+		}
+		p := &out[len(out)-1]
+		switch {
 		case mark == "!":
-			into = &out[len(out)-1].Wrong
+			into = &p.Wrong
 			into.Frame = rest
 		case mark == "+":
-			into = &out[len(out)-1].Right
+			into = &p.Right
 			into.Frame = rest
 		case into == nil:
-			out[len(out)-1].Text = strings.TrimSpace(out[len(out)-1].Text + " " + line)
+			p.Text = strings.TrimSpace(p.Text + " " + line)
 		default:
 			into.Lines = append(into.Lines, rest)
 			if mark == ">" {
@@ -86,7 +90,7 @@ func readPages(text string) []page {
 }
 
 // explainCode prints the page of a diagnostic.
-func (a *app) explainCode(code string) error {
+func (c call) explainCode(code string) error {
 	all, err := pages()
 	if err != nil {
 		return err
@@ -94,18 +98,20 @@ func (a *app) explainCode(code string) error {
 	names := make([]string, len(all))
 	for i, p := range all {
 		names[i] = p.Code
-		if p.Code != code {
-			continue
-		}
-		meaning := meaningOf(code)
-		if a.flags.json {
-			a.term.json(map[string]any{"schema": "tercet.code/1", "code": code, "meaning": meaning, "text": p.Text, "wrong": p.Wrong.String(), "line": p.Wrong.Line, "right": p.Right.String()})
-			return nil
-		}
-		a.term.answer("%s: %s\n\n%s\n\nwrong:\n\n%s\nright:\n\n%s", code, meaning, passage(p.Text), passage(p.Wrong.shown()), passage(p.Right.shown()))
-		return nil
 	}
-	return &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("no diagnostic has the code %s", code), Help: nearest.Help(code, names)}
+	i := slices.Index(names, code)
+	if i < 0 {
+		return formats.Fail(formats.CodeUsage, nearest.Help(code, names), "no diagnostic has the code %s", code)
+	}
+	p, meaning := all[i], meanings()[code]
+	if !c.document("tercet.code/1", fields{
+		"code": code, "meaning": meaning, "text": p.Text, "wrong": p.Wrong.String(), "line": p.Wrong.Line,
+		"right": p.Right.String(),
+	}) {
+		c.term.answer("%s: %s\n\n%s\n\nwrong:\n\n%s\nright:\n\n%s", code, meaning, passage(p.Text),
+			passage(p.Wrong.shown()), passage(p.Right.shown()))
+	}
+	return nil
 }
 
 // shown is an example for a person: indented, the marked line with an arrow.

@@ -12,29 +12,20 @@ import (
 
 // event prints one plain line for each step that ended, on standard error.
 func (t *terminal) event(e trace.Event) {
-	if e.Kind == trace.Gate && e.Message == interp.NobodyToAsk && !t.quiet && !t.silent {
-		fmt.Fprintf(t.io.err, "  gate: %s nobody can be asked here; takes '%s' in %s\n", oneLine(e.Name), oneLine(e.Outcome), e.Duration)
-		return
+	outcome := formats.Outcome(e.Outcome)
+	name, shown := oneLine(e.Name), oneLine(e.Outcome)
+	switch {
+	case t.quiet || t.silent:
+	case e.Kind == trace.Gate && e.Message == interp.NobodyToAsk:
+		fmt.Fprintf(t.io.err, "  gate: %s nobody can be asked here; takes '%s' in %s\n", name, shown, e.Duration)
+	case e.Kind == trace.Gate && e.Message == "answered by "+interp.ByTimeout:
+		fmt.Fprintf(t.io.err, "\n  gate: %s %s (no answer in time)\n", name, shown)
+	case e.Kind != trace.Step || e.Outcome == "" || outcome == formats.OutcomeSkipped:
+	case outcome.Passes():
+		fmt.Fprintf(t.io.err, "  %s %s\n", t.glyph("✓", "ok"), name)
+	default:
+		fmt.Fprintf(t.io.err, "  %s %s: %s\n", t.glyph("✗", "x"), name, shown)
 	}
-	if e.Kind == trace.Gate && e.Message == "answered by "+interp.ByTimeout && !t.quiet && !t.silent {
-		fmt.Fprintf(t.io.err, "\n  gate: %s %s (no answer in time)\n", oneLine(e.Name), oneLine(e.Outcome))
-		return
-	}
-	if t.quiet || t.silent || e.Kind != trace.Step || e.Outcome == "" {
-		return
-	}
-	mark := t.glyph("✓", "ok")
-	switch o := formats.Outcome(e.Outcome); {
-	case o == formats.OutcomeSkipped:
-		return
-	case !o.Passes():
-		mark = t.glyph("✗", "x")
-	}
-	line := fmt.Sprintf("%s %s", mark, oneLine(e.Name))
-	if o := formats.Outcome(e.Outcome); !o.Passes() {
-		line += ": " + oneLine(e.Outcome)
-	}
-	fmt.Fprintln(t.io.err, "  "+line)
 }
 
 // issuesOf reads issues that a contract's jq made.

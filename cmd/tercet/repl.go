@@ -14,21 +14,13 @@ import (
 	"tercet/subagents/builtin"
 )
 
-// repl reads lines: with a prompt on a terminal, else one command a line up to the first failure.
-func (a *app) repl(cmd *cobra.Command) error {
-	if a.term.inTTY {
-		return a.prompt()
-	}
-	return a.piped(cmd)
-}
-
 // prompt is the plain reader of lines on a terminal.
 func (a *app) prompt() error {
 	fmt.Fprintf(a.io.err, "tercet %s: commands start with '/', '?' lists them, Ctrl-D quits\n", version)
 	for {
 		ctx := a.signals.context(context.Background())
 		if a.signals.terminated() { // before there was a context to end
-			return &formats.Failure{Code: formats.CodeCancelled, Message: "terminated"}
+			return formats.Fail(formats.CodeCancelled, "", "terminated")
 		}
 		fmt.Fprint(a.io.err, "tercet> ")
 		line, err := a.readLine(ctx)
@@ -44,7 +36,7 @@ func (a *app) prompt() error {
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
-			return &formats.Failure{Code: formats.CodeIO, Message: "standard input", Err: err}
+			return broken(formats.CodeIO, "standard input", err)
 		}
 		if err := a.entry(ctx, strings.TrimSpace(line)); err != nil {
 			a.exit(err)
@@ -61,7 +53,7 @@ func (a *app) entry(ctx context.Context, line string) error {
 	case line == "?":
 		return errors.Join(a.menu(ctx), a.forget())
 	case !strings.HasPrefix(line, "/"):
-		return &formats.Failure{Code: formats.CodeUsage, Message: "commands start with '/'", Help: fmt.Sprintf("did you mean /task %q?", line)}
+		return formats.Fail(formats.CodeUsage, sprintf("did you mean /task %q?", line), "commands start with '/'")
 	}
 	return errors.Join(a.slash(ctx, router.Line{Raw: line}), a.forget())
 }
@@ -119,12 +111,12 @@ func (a *app) piped(cmd *cobra.Command) error {
 			break
 		}
 		if err != nil {
-			return &formats.Failure{Code: formats.CodeIO, Message: "standard input", Err: err}
+			return broken(formats.CodeIO, "standard input", err)
 		}
 	}
 	if !ran {
 		fmt.Fprintln(a.io.err, cmd.UsageString())
-		return &formats.Failure{Code: formats.CodeUsage, Message: "expected a slash command or a verb", Help: "run 'tercet demo' for a worked example"}
+		return formats.Fail(formats.CodeUsage, "run 'tercet demo' for a worked example", "expected a slash command or a verb")
 	}
 	return first
 }

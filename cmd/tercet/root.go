@@ -18,13 +18,15 @@ import (
 )
 
 // root builds the tree of verbs. Slash commands are not verbs: flag parsing stops at the first word that starts with a
-// slash, and from there everything is the command's. Of the verbs there are those that the line needs; without a line all.
+// slash, and from there everything is the command's. Of the verbs there are those that the line needs; without a line
+// all.
 func (a *app) root(line ...string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tercet [flags] [/NAME ARGS... | VERB ...]",
 		Short: "run slash commands that are written as markdown",
-		Long: `tercet runs slash commands that are written as markdown: a router names the command's file, an interpreter parses its
-arguments and executes the steps in it, subagents do the work, and one writer keeps state.json.
+		Long: `tercet runs slash commands that are written as markdown: a router names the command's file, an
+interpreter parses its arguments and executes the steps in it, subagents do the work, and one writer
+keeps state.json.
 
   tercet demo                 a worked example in a fresh folder
   tercet init                 make a workspace here
@@ -38,8 +40,10 @@ arguments and executes the steps in it, subagents do the work, and one writer ke
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case len(args) == 0 && a.term.inTTY:
+				return a.prompt()
 			case len(args) == 0:
-				return a.repl(cmd)
+				return a.piped(cmd)
 			case !strings.HasPrefix(args[0], "/"):
 				return a.unknownVerb(cmd, args[0])
 			}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"tercet/formats"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
+	"tercet/subagents/cassette"
 	"tercet/subagents/offline"
 )
 
@@ -17,6 +20,37 @@ const (
 	runnerOffline = "offline"
 	runnerAuto    = "auto"
 )
+
+// worker gives what does the work of a subagent file without steps: the program that it names, else its runners. It is
+// recorded, or replayed, where the flags ask for that.
+func (w *world) worker(def subagents.Definition) subagents.Agent {
+	agent := w.runners(def)
+	switch {
+	case w.tape == nil:
+		return agent
+	case w.app.flags.replay != "":
+		return &cassette.Player{Info: def.Info, From: w.tape, Root: w.dir, Mask: w.mask.Values}
+	}
+	return &cassette.Recorder{Info: def.Info, Agent: agent, To: w.tape, Root: w.dir, Mask: w.mask.Values}
+}
+
+func (w *world) runners(def subagents.Definition) subagents.Agent {
+	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
+		return &agentcli.Exec{
+			Definition: def, Starter: w.starter, Root: w.dir, Wrap: w.confineProgram(def.Info.Tools),
+			Nonce: func() string { return uuid.NewString()[:8] },
+		}
+	}
+	wanted := w.wanted(def.Info)
+	if len(wanted) == 1 {
+		return w.runner(def, wanted[0])
+	}
+	chain := &agentcli.Chain{Now: time.Now}
+	for _, name := range wanted {
+		chain.Links = append(chain.Links, agentcli.Link{Name: name, Agent: w.runner(def, name)})
+	}
+	return chain
+}
 
 // wanted are the runners of a subagent: that of the flag, else those of its file, else that of the configuration.
 func (w *world) wanted(info formats.AgentInfo) []string {
@@ -29,25 +63,14 @@ func (w *world) wanted(info formats.AgentInfo) []string {
 	return []string{w.cfg.Runner}
 }
 
-// runners gives the Agent of a subagent file without steps.
-func (w *world) runners(def subagents.Definition) subagents.Agent {
-	wanted := w.wanted(def.Info)
-	if len(wanted) == 1 {
-		return w.runner(def, wanted[0])
-	}
-	chain := &agentcli.Chain{Now: time.Now}
-	for _, name := range wanted {
-		chain.Links = append(chain.Links, agentcli.Link{Name: name, Agent: w.runner(def, name)})
-	}
-	return chain
-}
-
 // runner gives the Agent of one runner.
 func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 	switch name {
 	case runnerOffline, "":
-		workers := offline.Workers{Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}, Confine: w.confineScript, ConfineCheck: w.checkBounds()}
-		return workers.For(def.Info)
+		return offline.Workers{
+			Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}, Confine: w.confineScript,
+			ConfineCheck: w.checkBounds(),
+		}.For(def.Info)
 	case runnerAuto:
 		return &agentcli.Chosen{Auto: w.auto, For: func(found string) subagents.Agent { return w.runner(def, found) }}
 	}
@@ -56,9 +79,47 @@ func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 		return w.speaking(def, name)
 	}
 	return &agentcli.CLI{
-		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, IsolatedHome: w.cfg.IsolatedHome, Mask: w.mask.Line, Confine: w.confineAgent,
+		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
+		IsolatedHome: w.cfg.IsolatedHome, Confine: w.confineAgent,
 	}
 }
 
 // newNonce makes the word that a return echoes.
 func newNonce() string { return strings.ReplaceAll(uuid.NewString(), "-", "")[:16] }
+
+// speaking gives the Agent of a runner that is an agent of the Agent Client Protocol: that of the subagent's file, else
+// that of the configuration.
+func (w *world) speaking(def subagents.Definition, name string) subagents.Agent {
+	s, known, err := w.speaker(name)
+	switch {
+	case name == agentcli.RunnerACP && len(def.Argv) > 0:
+		s = agentcli.SpeakerOf(def.Argv)
+	case err != nil:
+		return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
+			return formats.Failed(err), nil
+		})
+	case !known && name != agentcli.RunnerACP:
+		return agentcli.Unknown(name)
+	}
+	return &agentcli.ACP{
+		Definition: def, Runner: name, Speaker: s, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
+		IsolatedHome: w.cfg.IsolatedHome, Confine: w.confineAgent,
+	}
+}
+
+// speaker gives the agent that the configuration has for a runner.
+func (w *world) speaker(runner string) (agentcli.Speaker, bool, error) {
+	s, ok := w.cfg.ACP[runner]
+	switch {
+	case !ok:
+		return agentcli.Speaker{}, false, nil
+	case len(s.Argv) > 0:
+		return agentcli.SpeakerOf(s.Argv), true, nil
+	}
+	known, err := agentcli.SpeakerByName(s.Name)
+	if err != nil {
+		at := w.cfg.Origin("acp." + runner).String()
+		err = &formats.Failure{Code: formats.CodeConfig, Message: at, Err: err, Help: formats.HelpOf(err)}
+	}
+	return known, true, err
+}

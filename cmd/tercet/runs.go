@@ -2,24 +2,22 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path"
-	"sync"
+	"path/filepath"
+	"strings"
 
-	"github.com/rs/zerolog"
-
+	"tercet/commands"
 	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
-	"tercet/internal/config"
+	"tercet/internal/git"
 	"tercet/internal/journal"
-	"tercet/internal/trace"
 	"tercet/router"
 	"tercet/state"
+	"tercet/subagents"
 )
 
 // handle runs the command that a line was routed to.
@@ -39,18 +37,19 @@ func (w *world) handle(ctx context.Context, line router.Line, r router.Route) (f
 
 // runConfig gives one run everything that it can reach. The run's folder is made with the first entry of its journal.
 func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Config, error) {
+	flags := &w.app.flags
 	cfg := interp.Config{
-		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver, Journal: noJournal{}, Clock: clock{},
-		Trace: w.sink, Show: w.app.term.table, Dir: w.dir, Env: w.environment, Limits: w.cfg.Limits, AutoApprove: w.app.flags.yes, DryRun: inv.DryRun,
-		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}, Abort: w.app.signals.hardContext(),
-		Diff: w.diff,
+		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
+		Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.app.term.table, Dir: w.dir, Env: w.environment,
+		Limits: w.cfg.Limits, AutoApprove: flags.yes, DryRun: inv.DryRun, Abort: w.app.signals.hardContext(), Diff: w.diff,
+		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path},
 	}
-	if !inv.DryRun && w.app.flags.stubs != "" {
-		return cfg, usage("--stubs belongs to --dry-run: a run asks its subagents")
-	}
-	if inv.DryRun {
+	if flags.stubs != "" {
+		if !inv.DryRun {
+			return cfg, usage("--stubs belongs to --dry-run: a run asks its subagents")
+		}
 		var err error
-		if cfg.Stubs, err = w.stubs(w.app.flags.stubs); err != nil {
+		if cfg.Stubs, err = stubs(flags.stubs); err != nil {
 			return cfg, err
 		}
 	}
@@ -58,35 +57,140 @@ func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Con
 		return cfg, nil
 	}
 	cfg.State, cfg.Docs, cfg.Discard = w.reader, w.docs, w.dispatcher.Discard
-	if inv.DryRun {
-		return cfg, nil
+	if !inv.DryRun {
+		dir := path.Join(formats.Workspace, "runs", inv.Run)
+		cfg.Journal = w.journal(dir, func() error { return w.sink.open(w.root, dir) })
+		w.sink.begin(inv.Run)
 	}
-	j := journal.New(func() (*os.Root, error) { return w.runFolder(inv.Run) }, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask})
-	w.keep(j)
-	cfg.Journal = j
-	w.sink.begin(inv.Run)
 	return cfg, nil
 }
 
-// runFolder makes and opens runs/{id}; the trace begins to be written with it.
-func (w *world) runFolder(run string) (*os.Root, error) {
-	dir := path.Join(formats.Workspace, "runs", run)
-	if err := atomicfile.MkdirAll(w.root, dir, 0o700); err != nil {
-		return nil, err
-	}
-	if err := w.sink.open(w.root, path.Join(dir, "trace.jsonl")); err != nil {
-		return nil, err
-	}
-	return w.root.OpenRoot(dir)
+// journal is that of a folder, which is made with the first entry; open then opens what stands beside it.
+func (w *world) journal(dir string, open func() error) *journal.Writer {
+	j := journal.New(func() (*os.Root, error) {
+		if err := atomicfile.MkdirAll(w.root, dir, 0o700); err != nil {
+			return nil, err
+		}
+		if err := open(); err != nil {
+			return nil, err
+		}
+		return w.root.OpenRoot(dir)
+	}, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask})
+	w.keep(j)
+	return j
 }
 
-// environment looks up a variable that a command file names under `env`. A dry run needs no trust, so that it sees none in a
-// project that nobody has agreed to.
+// environment looks up a variable that a command file names under `env`. A dry run needs no trust, so that it sees none
+// in a project that nobody has agreed to.
 func (w *world) environment(name string) (string, bool) {
 	if v, err := w.gate.Verdict(); err != nil || v.By == "" {
 		return "", false
 	}
 	return os.LookupEnv(name)
+}
+
+// countedFlow is the agent of a subagent file with steps, which are compiled when it is first called or linted: the set
+// of subagents is complete then. It tells the Dispatcher what the workers of the steps used.
+type countedFlow struct{ *commands.Workflow }
+
+// RunMetered runs the steps.
+func (f countedFlow) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	ret, used, err := f.RunCounted(ctx, r)
+	return ret, subagents.Measured{Runner: "workflow", Tokens: used.Tokens, Cost: used.Cost, Spawns: used.Spawns}, err
+}
+
+// stepsConfig gives the steps of a subagent what a run reaches, but for the person. They have a journal of their own
+// beside that of the run, so that subagents side by side do not mix theirs.
+func (w *world) stepsConfig(ctx context.Context, r formats.Request) (interp.Config, error) {
+	inv := formats.Invocation{Run: r.Run, Session: r.Session, Line: r.Command, Path: r.Path, DryRun: true}
+	cfg, err := w.runConfig(ctx, inv)
+	if err != nil || w.reader == nil {
+		return cfg, err
+	}
+	cfg.DryRun, cfg.Stubs, cfg.Discard = false, nil, nil
+	step := strings.NewReplacer("/", "_", "[", "_", "]", "").Replace(interp.Within(r))
+	dir := path.Join(formats.Workspace, "runs", r.Run, "steps", step)
+	cfg.Journal = w.journal(dir, func() error { return nil })
+	return cfg, nil
+}
+
+// diff is what the work in a tree changed: against the checkout of the person for a worktree, against the last commit
+// for the checkout itself. Where there is no repository nothing is known.
+func (w *world) diff(ctx context.Context, dir string) (patch, stat string, err error) {
+	repo := w.git(dir)
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return "", "", nil //nolint:nilerr // no repository, or one without a commit: there is nothing to compare with
+	}
+	base := head
+	if dir != w.dir {
+		there, err := w.git(w.dir).Head(ctx)
+		if err != nil {
+			return "", "", err
+		}
+		if base, err = repo.MergeBase(ctx, there, head); err != nil || base == "" {
+			return "", "", err
+		}
+	}
+	data, err := repo.Diff(ctx, base, "")
+	if err != nil {
+		return "", "", err
+	}
+	lines, err := changes(ctx, repo, base, head)
+	return string(data), strings.Join(lines, "\n"), err
+}
+
+// changes lists the files that are in commits since base, and those that are in none.
+func changes(ctx context.Context, repo *git.Repo, base, head string) ([]string, error) {
+	stats, err := repo.DiffStat(ctx, base, head)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := repo.StatusPorcelain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, s := range stats {
+		out = append(out, fmt.Sprintf("%s | +%d -%d", s.Path, s.Added, s.Deleted))
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Path, formats.Workspace+"/") {
+			out = append(out, e.Path+" | not committed")
+		}
+	}
+	return out, nil
+}
+
+// stubs reads the returns that a dry run takes instead of asking subagents: a map from a step's id, or a subagent's
+// name, to one return or a list of them.
+func stubs(name string) (map[string][]formats.Return, error) {
+	data, err := os.ReadFile(filepath.Clean(name))
+	if err != nil {
+		return nil, broken(formats.CodeIO, "stub returns", err)
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return nil, broken(formats.CodeUsage, name+": expected a JSON object from steps to returns", err)
+	}
+	out := map[string][]formats.Return{}
+	for key, one := range raw {
+		list := []json.RawMessage{one}
+		if strings.HasPrefix(strings.TrimSpace(string(one)), "[") {
+			list = nil
+			if err := json.Unmarshal(one, &list); err != nil {
+				return nil, broken(formats.CodeUsage, name+": "+key, err)
+			}
+		}
+		for _, item := range list {
+			ret, err := formats.ParseReturn(item, formats.ParseOptions{})
+			if err != nil {
+				return nil, broken(formats.CodeUsage, name+": the return for "+key, err)
+			}
+			out[key] = append(out[key], ret)
+		}
+	}
+	return out, nil
 }
 
 // problemStore is errors.json, or nothing where there is no workspace.
@@ -114,140 +218,3 @@ func (noDocs) Glob(context.Context, []string) ([]string, error)   { return nil, 
 func (noJournal) Append(context.Context, formats.Entry) error     { return nil }
 func (noProblems) Record(context.Context, formats.Problem) error  { return nil }
 func (noProblems) List(context.Context) ([]state.Recorded, error) { return nil, nil }
-
-// config reads config.yaml; an unknown key is a warning.
-func (a *app) config(tree fs.FS, has bool) (config.Config, error) {
-	var layers []config.Layer
-	if has {
-		name := formats.Workspace + "/config.yaml"
-		data, err := fs.ReadFile(tree, name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return config.Config{}, &formats.Failure{Code: formats.CodeConfig, Message: name, Err: err}
-		}
-		if err == nil {
-			layers = append(layers, config.Layer{Name: config.WorkspaceLayer, File: name, Data: data})
-		}
-	}
-	own, err := a.personConfig()
-	if err != nil {
-		return config.Config{}, err
-	}
-	layers = append(layers, own...)
-	cfg, found := config.Load(layers...)
-	d := &formats.Diagnostics{List: found, Of: formats.CodeConfig, Sources: map[string][]byte{}}
-	for _, l := range layers {
-		d.Sources[l.File] = l.Data
-	}
-	if d.HasErrors() {
-		return cfg, d
-	}
-	if len(found) > 0 && !a.flags.quiet {
-		a.term.diagnostics(d)
-	}
-	return cfg, nil
-}
-
-// switchboard hands events to the trace file of the run, to the terminal, and to the log. It is safe for concurrent use.
-type switchboard struct {
-	w   *world
-	log *zerolog.Logger
-
-	mu    sync.Mutex
-	files map[string]*trace.File // by run
-}
-
-func newSwitchboard(w *world) *switchboard {
-	s := &switchboard{w: w, files: map[string]*trace.File{}}
-	if w.app.flags.verbose > 0 {
-		level := zerolog.DebugLevel
-		if w.app.flags.verbose > 1 {
-			level = zerolog.TraceLevel
-		}
-		log := zerolog.New(zerolog.ConsoleWriter{Out: cleaned{w.app.io.err}, NoColor: !w.app.term.color, TimeFormat: "15:04:05.000"}).Level(level).With().Timestamp().Logger()
-		s.log = &log
-	}
-	return s
-}
-
-// cleaned keeps control characters of agents and tools out of the log; colour codes of the log itself are lost with them.
-type cleaned struct{ w io.Writer }
-
-func (c cleaned) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(c.w, wrapped(string(p))+"\n"); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// Emit implements trace.Sink.
-func (s *switchboard) Emit(e trace.Event) {
-	if e.Time.IsZero() {
-		e.Time = clock{}.Now()
-	}
-	s.mu.Lock()
-	f := s.files[e.Run]
-	if f == nil && e.Run != "" {
-		f = &trace.File{Mask: s.w.mask.Line}
-		s.files[e.Run] = f
-	}
-	s.mu.Unlock()
-	if f != nil {
-		f.Emit(e)
-	}
-	s.w.app.term.event(e)
-	if s.w.app.flags.events {
-		s.w.app.term.rawJSON(append(s.w.mask.Line(trace.Encode(e)), '\n'))
-	}
-	if s.log != nil {
-		s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Str("step", e.Step).Str("outcome", e.Outcome).Int("depth", e.ToDepth).
-			Dur("took", e.Duration).Msg(s.w.mask.Text(e.Name + " " + e.Message))
-		s.attempts(e)
-	}
-}
-
-// attempts logs the runners of a chain that were tried before the one that answered.
-func (s *switchboard) attempts(e trace.Event) {
-	list, ok := e.Attrs["attempts"].([]formats.RunnerAttempt)
-	if !ok {
-		return
-	}
-	for _, a := range list {
-		if a.Code != "" {
-			s.log.Debug().Str("run", e.Run).Str("step", e.Step).Msgf("%s passed over %s: %s: %s", e.Name, a.Runner, a.Code, s.w.mask.Text(a.Message))
-		}
-	}
-}
-
-func (s *switchboard) begin(run string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.files[run] == nil {
-		s.files[run] = &trace.File{Mask: s.w.mask.Line}
-	}
-}
-
-func (s *switchboard) open(root *os.Root, name string) error {
-	s.mu.Lock()
-	f := s.files[path.Base(path.Dir(name))]
-	s.mu.Unlock()
-	if f == nil {
-		return nil
-	}
-	return f.Open(func() (io.WriteCloser, error) {
-		return root.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	})
-}
-
-// end closes the trace files of runs that are over.
-func (s *switchboard) end() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var first error
-	for run, f := range s.files {
-		if err := f.Close(); err != nil && first == nil {
-			first = fmt.Errorf("%s: %w", run, err)
-		}
-		delete(s.files, run)
-	}
-	return first
-}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -23,13 +22,13 @@ func (c contracts) Schema(name string) (data []byte, err error) {
 	name = filepath.FromSlash(name)
 	info, err := c.root.Stat(name)
 	if of, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: of.Err.Error(), Help: "put the file itself into the project"}
+		return nil, formats.Fail(formats.CodeInvalidCommand, "put the file itself into the project", "%v", of.Err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: "it is not a plain file"}
+		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is not a plain file")
 	}
 	f, err := c.root.Open(name)
 	if err != nil {
@@ -38,7 +37,7 @@ func (c contracts) Schema(name string) (data []byte, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	data, err = io.ReadAll(io.LimitReader(f, formats.MaxSchema+1))
 	if err == nil && len(data) > formats.MaxSchema {
-		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: fmt.Sprintf("it is larger than %d bytes", formats.MaxSchema)}
+		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is larger than %d bytes", formats.MaxSchema)
 	}
 	return data, err
 }

@@ -10,8 +10,8 @@ import (
 	"tercet/state"
 )
 
-// secretValues are the values of the caller's variables that hold a secret by their name. They stand nowhere that tercet
-// writes.
+// secretValues are the values of the caller's variables that hold a secret by their name. They stand nowhere that
+// tercet writes.
 func secretValues(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
@@ -30,10 +30,12 @@ func secretValues(environ []string) []string {
 
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"}, func(word string) bool {
+	return slices.ContainsFunc(secretWords, func(word string) bool {
 		return name == word || strings.HasSuffix(name, "_"+word)
 	})
 }
+
+var secretWords = []string{"TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"}
 
 // maskedProblems is errors.json without secrets.
 type maskedProblems struct {

@@ -4,13 +4,14 @@ package main
 //
 //   - Answers go to standard output, everything else to standard error, one line each, as "tercet: ...".
 //   - A message is lower case without a period; advice follows on its own line as "help: ...".
-//   - Text that comes from files, agents and tools is shown through clean.go: no control character reaches the terminal, and
-//     no line feed inside a message makes a line that looks like one of tercet's own.
+//   - Text that comes from files, agents and tools is shown through clean.go: no control character reaches the terminal,
+//     and no line feed inside a message makes a line that looks like one of tercet's own.
 //   - Colour only on a terminal and without NO_COLOR; glyphs only where the locale is UTF-8.
 //   - With --json standard output holds exactly one JSON document.
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,14 +39,7 @@ type terminal struct {
 
 func newTerminal(s stdio, env func(string) string) *terminal {
 	t := &terminal{io: s, env: env, inTTY: isTTY(s.in), outTTY: isTTY(s.out), errTTY: isTTY(s.err)}
-	locale := env("LC_ALL")
-	if locale == "" {
-		locale = env("LC_CTYPE")
-	}
-	if locale == "" {
-		locale = env("LANG")
-	}
-	locale = strings.ToUpper(locale)
+	locale := strings.ToUpper(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
 	t.utf8 = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
 	return t
 }
@@ -320,10 +314,12 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 		before := line[:min(max(d.Pos.Col-1, 0), len(line))]
 		marks := 1
 		if d.End.Line == d.Pos.Line && d.End.Col > d.Pos.Col {
-			marks = argspec.Width(line[len(before):min(d.End.Col-1, len(line))])
+			marks = max(1, argspec.Width(line[len(before):min(d.End.Col-1, len(line))]))
 		}
-		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n%s | %s%s\n", gap, number, clean(strings.ReplaceAll(line, "\t", "    ")), gap,
-			strings.Repeat(" ", argspec.Width(strings.ReplaceAll(before, "\t", "    "))), t.paint(code, strings.Repeat("^", max(1, marks))))
+		tabs := func(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
+		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n", gap, number, clean(tabs(line)))
+		fmt.Fprintf(t.io.err, "%s | %s%s\n", gap, strings.Repeat(" ", argspec.Width(tabs(before))),
+			t.paint(code, strings.Repeat("^", marks)))
 	}
 	if d.Help != "" {
 		fmt.Fprintf(t.io.err, "  = help: %s\n", wrapped(d.Help))
@@ -349,36 +345,37 @@ func (t *terminal) table(tab formats.Table) {
 	if tab.Title != "" {
 		t.answer("%s", tab.Title)
 	}
-	rows := tab.Rows
+	var rows [][]string
 	if t.outTTY {
-		rows = append([][]string{upper(tab.Columns)}, rows...)
+		head := make([]string, len(tab.Columns))
+		for i, w := range tab.Columns {
+			head[i] = strings.ToUpper(strings.ReplaceAll(w, "_", " "))
+		}
+		rows = append(rows, head)
+	}
+	for _, row := range tab.Rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = oneLine(cell)
+		}
+		rows = append(rows, cells)
+	}
+	if !t.outTTY {
+		for _, row := range rows {
+			fmt.Fprintln(t.io.out, strings.Join(row, "\t"))
+		}
+		return
 	}
 	widths := make([]int, len(tab.Columns))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], argspec.Width(oneLine(cell)))
+			widths[i] = max(widths[i], argspec.Width(cell))
 		}
 	}
 	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = oneLine(cell)
-			if t.outTTY && i < len(row)-1 {
-				cells[i] += strings.Repeat(" ", widths[i]-argspec.Width(cells[i])+2)
-			}
+		for i := range len(row) - 1 {
+			row[i] += strings.Repeat(" ", widths[i]-argspec.Width(row[i])+2)
 		}
-		sep := "\t"
-		if t.outTTY {
-			sep = ""
-		}
-		fmt.Fprintln(t.io.out, strings.Join(cells, sep))
+		fmt.Fprintln(t.io.out, strings.Join(row, ""))
 	}
-}
-
-func upper(words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = strings.ToUpper(strings.ReplaceAll(w, "_", " "))
-	}
-	return out
 }

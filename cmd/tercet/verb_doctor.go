@@ -80,7 +80,8 @@ func (d *checkup) add(list ...finding) { d.list = append(d.list, list...) }
 // installation looks at the programs. They are asked at the same time: some are slow to begin.
 func (d *checkup) installation() {
 	d.add(finding{
-		Name: "tercet", Grade: gradeOK, Text: sprintf("%s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Name: "tercet", Grade: gradeOK,
+		Text: sprintf("%s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 	})
 	d.trusted()
 	asked := []func() finding{
@@ -88,7 +89,8 @@ func (d *checkup) installation() {
 			return d.program("git", gradeFail, "install git: /implement works in a worktree", "--version")
 		},
 		func() finding {
-			return d.program("go", gradeWarn, "install Go if this is a Go project: the demo and the checks of one need it", "version")
+			return d.program("go", gradeWarn,
+				"install Go if this is a Go project: the demo and the checks of one need it", "version")
 		},
 	}
 	for _, driver := range agentcli.Drivers() {
@@ -196,8 +198,8 @@ func (d *checkup) state() {
 	d.add(f)
 }
 
-// lock takes the lock once, so that a file system without locks, and one that cannot be written, are known before work is
-// lost on it.
+// lock takes the lock once, so that a file system without locks, and one that cannot be written, are known before work
+// is lost on it.
 func (d *checkup) lock() {
 	f := finding{Name: "lock", Grade: gradeOK, Text: "can be taken on this file system"}
 	if d.app.insideRun() {

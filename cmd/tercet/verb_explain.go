@@ -91,8 +91,8 @@ func (w *world) programIn(name string) (*compile.Program, error) {
 	return w.library.Compile(name, src)
 }
 
-// ofLine compiles the command that a line is routed to. The slash of its name may be missing: nothing else can be meant by a
-// bare name.
+// ofLine compiles the command that a line is routed to. The slash of its name may be missing: nothing else can be meant
+// by a bare name.
 func (e *explanation) ofLine(w *world, args []string) error {
 	if !strings.HasPrefix(args[0], "/") {
 		args = append([]string{"/" + args[0]}, args[1:]...)
@@ -211,8 +211,8 @@ func (e *explanation) arguments(b *strings.Builder) {
 	}
 }
 
-// promptText shows the rules of another tool, and what its prompt would run and read: with the arguments of the line, if it
-// has any. It asks nothing and runs nothing.
+// promptText shows the rules of another tool, and what its prompt would run and read: with the arguments of the line,
+// if it has any. It asks nothing and runs nothing.
 func (e *explanation) promptText(b *strings.Builder) {
 	fmt.Fprintf(b, "\na prompt of %s: %s\n", e.prompt.Dialect, e.prompt.Rules())
 	for _, line := range unused(e.prompt) {

@@ -16,7 +16,8 @@ var formatVerbs = []verb{
 
 // formatCheck checks a document against its profile.
 func formatCheck(cmd *cobra.Command, _ *app) run {
-	named := cmd.Flags().String("profile", "", "plan, report, summary, review or a short one (default: guessed from the path)")
+	named := cmd.Flags().String("profile", "",
+		"plan, report, summary, review or a short one (default: guessed from the path)")
 	return func(c call) error {
 		src, err := c.input(c.args[0])
 		if err != nil {

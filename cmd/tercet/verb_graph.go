@@ -18,7 +18,9 @@ func graphVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return usage("expected --format dot, mermaid, svg, got %q", *format)
 		}
-		if !c.document("tercet.graph/1", fields{"command": e.prog.Name, "file": e.prog.File.Name, "format": *format, "text": text}) {
+		if !c.document("tercet.graph/1", fields{
+			"command": e.prog.Name, "file": e.prog.File.Name, "format": *format, "text": text,
+		}) {
 			c.term.raw([]byte(text))
 		}
 		return nil

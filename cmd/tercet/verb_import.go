@@ -13,10 +13,11 @@ import (
 
 // stateImport reads tasks out of another file. The file is never changed.
 func stateImport(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `import takes over the tasks of a state.json, of a file with active_projects, or bare tasks. It first reports what is wrong
-with the file, class by class: truncated, object_stream, trailing_comma, wrong_document, duplicate_key, duplicate_task,
-conflict_markers, syntax, value. With --repair a stream of objects, trailing commas and duplicate keys are mended in what is
-read, and of a file that was cut off the whole tasks are taken; the file itself is never changed. Completed projects go into
+	cmd.Long = `import takes over the tasks of a state.json, of a file with active_projects, or bare tasks. It first
+reports what is wrong with the file, class by class: truncated, object_stream, trailing_comma,
+wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value. With --repair a
+stream of objects, trailing commas and duplicate keys are mended in what is read, and of a file that
+was cut off the whole tasks are taken; the file itself is never changed. Completed projects go into
 the archive.`
 	tx := txFlags(cmd)
 	f := cmd.Flags()
@@ -44,8 +45,8 @@ the archive.`
 	}
 }
 
-// putAway moves those into the archive that the file has among its completed projects. It is a transaction of its own: what
-// was imported stays if it does not come through, and the same import again goes on here.
+// putAway moves those into the archive that the file has among its completed projects. It is a transaction of its own:
+// what was imported stays if it does not come through, and the same import again goes on here.
 func (c call) putAway(tx *state.Tx, res *state.Result) error {
 	list := res.PutAway()
 	if len(list) == 0 {

@@ -112,7 +112,8 @@ func (a *app) offerRunner(ctx context.Context) (bool, error) {
 	}
 	const yes = "yes"
 	d, err := (&approver{app: a}).ask(ctx, formats.Gate{
-		Question: "Let " + found[0] + " do the work of subagents? That may cost money; without it nothing but tercet itself works.",
+		Question: "Let " + found[0] + " do the work of subagents? " +
+			"That may cost money; without it nothing but tercet itself works.",
 		Show: []string{
 			"installed: " + strings.Join(found, ", "),
 			"yes writes `runner: auto` into .tercet/config.yaml: the first of these that runs",
@@ -125,8 +126,8 @@ func (a *app) offerRunner(ctx context.Context) (bool, error) {
 	return d.Answer == yes, err
 }
 
-// trustInit records trust in the files that init has written, and in no other: what was there before is asked about when it
-// is used.
+// trustInit records trust in the files that init has written, and in no other: what was there before is asked about
+// when it is used.
 func (a *app) trustInit(dir string, written []string) {
 	if len(written) == 0 {
 		return

@@ -231,8 +231,8 @@ func isSubagent(src []byte) bool {
 }
 
 // markdownFiles lists the files that are named and the markdown files below folders; of a workspace those that hold
-// commands and subagents, because its other files are documents. What lies in a folder and cannot be read is a finding, not
-// the end.
+// commands and subagents, because its other files are documents. What lies in a folder and cannot be read is a finding,
+// not the end.
 func markdownFiles(paths []string) (files []string, unread []formats.Diagnostic, err error) {
 	for _, p := range paths {
 		err := filepath.WalkDir(p, func(name string, d os.DirEntry, err error) error {

@@ -10,9 +10,10 @@ import (
 // promptVerb shows what a subagent would be told. It runs nothing.
 func promptVerb(cmd *cobra.Command, _ *app) run {
 	task := cmd.Flags().Int("task", 0, "the `number` of the task that it works on")
-	cmd.Long = `Shows the bytes that a model behind the subagent would be told, as a step without further input would compose them, and
-their SHA-256. What a run adds stands in the prompt by its name: TERCET_OUT and TERCET_RETURN, and no nonce. The journal of
-a run has the SHA-256 of every prompt that was given.`
+	cmd.Long = `Shows the bytes that a model behind the subagent would be told, as a step without further input
+would compose them, and their SHA-256. What a run adds stands in the prompt by its name: TERCET_OUT
+and TERCET_RETURN, and no nonce. The journal of a run has the SHA-256 of every prompt that was
+given.`
 	return func(c call) error {
 		r := formats.Request{Agent: c.args[0], Attempt: 1}
 		if cmd.Flags().Changed("task") {

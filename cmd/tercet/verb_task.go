@@ -273,9 +273,10 @@ func taskReady(c call) error {
 
 // taskClaim takes a task for a session, in one transaction.
 func taskClaim(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `claim takes a task and prints its number: the first that 'tercet task ready' lists, or the named one. It enters the
-in-progress status that comes next in its life, with a lease of the session. Of many that claim at once each gets a task of
-its own. Go on with the same session: tercet task --session ID set TASK STATUS.`
+	cmd.Long = `claim takes a task and prints its number: the first that 'tercet task ready' lists, or the named
+one. It enters the in-progress status that comes next in its life, with a lease of the session. Of
+many that claim at once each gets a task of its own. Go on with the same session: tercet task
+--session ID set TASK STATUS.`
 	tx := txFlags(cmd)
 	op := state.ClaimTask{Loose: true}
 	as := cmd.Flags().String("as", "", "the in-progress `status` to enter (default: what comes next)")

@@ -13,8 +13,8 @@ import (
 	"tercet/internal/query"
 )
 
-// verb is a row of the table of verbs. A command is made of it where the line asks for it: the flags of all of them take as
-// long as routing a line.
+// verb is a row of the table of verbs. A command is made of it where the line asks for it: the flags of all of them
+// take as long as routing a line.
 type verb struct {
 	use, short string
 	args       cobra.PositionalArgs

@@ -36,6 +36,7 @@ import (
 	"tercet/subagents/agentcli"
 	"tercet/subagents/builtin"
 	"tercet/subagents/worktree"
+	"tercet/templates/meta"
 )
 
 // world is everything of one project root, built by hand. Without a workspace reader, manager, docs and problems are nil.
@@ -136,7 +137,7 @@ func (w *world) build(ctx context.Context, has bool) error {
 		w.gate.Words = append(w.gate.Words, s.Argv...)
 	}
 	w.mask = journal.NewMasker(secretValues(os.Environ())...)
-	w.sink = newSwitchboard(w)
+	w.sink = newSwitchboard(w.app, w.mask)
 	if err := w.startProcesses(); err != nil {
 		return err
 	}
@@ -159,6 +160,13 @@ func (w *world) close() error {
 	}
 	w.closers = nil
 	return errors.Join(errs...)
+}
+
+// keep closes what was opened when the world is closed.
+func (w *world) keep(c io.Closer) {
+	w.closing.Lock()
+	defer w.closing.Unlock()
+	w.closers = append(w.closers, c)
 }
 
 // startProcesses builds the one place that starts children, and its gate: before the project is trusted it starts none.
@@ -424,7 +432,10 @@ func (w *world) agents(_ context.Context, has bool) error {
 		}
 		w.app.term.diagnostics(d) // a broken file costs only the commands that name it
 	}
-	if err := w.worktrees(); err != nil {
+	w.trees, err = worktree.New(worktree.Manager{
+		Git: w.git, Root: w.dir, Base: filepath.Join(w.dir, formats.Workspace, "worktrees"),
+	})
+	if err != nil {
 		return err
 	}
 	if err := w.openTape(); err != nil {
@@ -454,17 +465,11 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 		return w.builtin(def.Info.Name)
 	}
 	if def.Info.Workflow {
-		return w.workflow(def)
+		return countedFlow{&commands.Workflow{
+			File: def.File, Src: def.Src, Info: def.Info, Env: contracts{w.set, w.root}, Config: w.stepsConfig,
+		}}
 	}
-	return w.taped(def.Info, w.worker(def))
-}
-
-// worker is a program of the project, or what the configuration names.
-func (w *world) worker(def subagents.Definition) subagents.Agent {
-	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
-		return &agentcli.Exec{Definition: def, Starter: w.starter, Root: w.dir, Wrap: w.confineProgram(def.Info.Tools), Nonce: func() string { return uuid.NewString()[:8] }}
-	}
-	return w.runners(def)
+	return w.worker(def)
 }
 
 // builtin gives the Go implementation of a shipped subagent.
@@ -479,7 +484,8 @@ func (w *world) builtin(name string) subagents.Agent {
 	case "gatekeeper":
 		return builtin.Gatekeeper{Check: w.check}
 	case "meta-builder":
-		return w.metaBuilder()
+		d := drafts{w}
+		return &meta.Builder{Root: w.root, Agents: w.set, Hides: d.hides, Lint: d.lint, DryRun: d.dryRun}
 	case "error-diagnostics":
 		return builtin.Diagnostics{Errors: w.problems}
 	case "reference":
