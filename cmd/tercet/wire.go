@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"path"
 	"path/filepath"
 	"slices"
@@ -216,16 +215,9 @@ func (w *world) git(dir string) *git.Repo { return &git.Repo{Starter: w.starter,
 
 // stateConfig is what manager, reader and store of errors are made from.
 func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(string)) state.Config {
-	// The variables come first: asking the system may open a connection to whoever keeps its accounts.
-	who := cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"))
-	if who == "" {
-		if u, err := user.Current(); err == nil {
-			who = u.Username
-		}
-	}
 	self, factsErr := proc.Facts(os.Getpid())
 	return state.Config{
-		Root: root, Dir: dir, Clock: clock{}, LockTimeout: timeout, Notice: notice, NewID: uuid.NewString, User: who,
+		Root: root, Dir: dir, Clock: clock{}, LockTimeout: timeout, Notice: notice, NewID: uuid.NewString, User: userName(),
 		CommandLine: strings.Join(os.Args, " "),
 		Alive: func(l formats.Lease) bool {
 			if factsErr != nil || l.Host != self.Host || l.BootID != self.BootID {
