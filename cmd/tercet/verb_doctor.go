@@ -202,7 +202,9 @@ func (d *checkup) state() {
 // is lost on it.
 func (d *checkup) lock() {
 	f := finding{Name: "lock", Grade: gradeOK, Text: "can be taken on this file system"}
-	if d.app.insideRun() {
+	if !d.may {
+		f.Grade, f.Text = gradeSkip, "not tried: it would write into a project that nobody trusts yet"
+	} else if d.app.insideRun() {
 		f.Text = "not tried inside a run"
 	} else if err := d.manager.Lockable(d.ctx); err != nil {
 		f.Grade, f.Text, f.Fix = gradeFail, err.Error(), formats.HelpOf(err)
