@@ -52,7 +52,7 @@ type engineFlags struct {
 }
 
 func newApp(s stdio, env func(string) string) *app {
-	a := &app{io: s, env: env, in: bufio.NewReader(s.in), signals: &signals{}}
+	a := &app{io: s, env: env, in: bufio.NewReader(s.in), signals: &signals{end: os.Exit}}
 	a.term = newTerminal(s, env)
 	return a
 }

@@ -59,6 +59,35 @@ func (s *screen) state() *term.State {
 	return st
 }
 
+// TestASecondSignalEnds: also what waits for a file that nobody writes ends, once it was told twice.
+func TestASecondSignalEnds(t *testing.T) {
+	t.Parallel()
+	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := workspaceIn(t)
+			pipe := filepath.Join(dir, "stubs")
+			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := onTerminal(t, dir, "--dry-run", "--stubs", pipe, "/help")
+			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // which is when the program reads
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.signal(sig)
+			<-time.After(100 * time.Millisecond) // two at once are one
+			s.signal(sig)
+			if code := s.ends(); code != want {
+				t.Errorf("exit code %d, want %d", code, want)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 const escapingAgent = `---
 name: planner
 description: Plans

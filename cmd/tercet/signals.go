@@ -12,21 +12,27 @@ import (
 
 // signals turns the process's signals into the end of what is running.
 type signals struct {
+	end func(code int) // ends the process
+
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc
 	abort  context.CancelFunc
-	last   time.Time
+	came   int  // signals since there is something to end
 	term   bool // SIGTERM or SIGHUP ended it
 	hard   context.Context
 }
 
-// context gives the context of what runs next; a signal cancels it, a second one within two seconds cuts its end short.
+// lastWait is how long a program that was told twice to end may take for it.
+const lastWait = 5 * time.Second
+
+// context gives the context of what runs next. A signal cancels it, a second one cuts its end short; what then still does
+// not end, because it waits for something that no context reaches, is ended with the process.
 func (s *signals) context(parent context.Context) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
 	hard, abort := context.WithCancel(parent)
-	s.cancel, s.abort, s.hard, s.last = cancel, abort, hard, time.Time{}
+	s.cancel, s.abort, s.hard, s.came = cancel, abort, hard, 0
 	return ctx
 }
 
@@ -43,16 +49,24 @@ func (s *signals) arrive(sig os.Signal) {
 	if s.cancel == nil {
 		return
 	}
-	if !s.last.IsZero() && time.Since(s.last) < 2*time.Second {
-		s.abort()
-		return
-	}
-	s.last = time.Now()
-	word := "interrupted"
+	s.came++
+	word, code := "interrupted", 130
 	if sig == syscall.SIGTERM || sig == syscall.SIGHUP {
-		s.term, word = true, "terminated"
+		s.term = s.term || s.came == 1
+		word, code = "terminated", 143
 	}
-	s.cancel(formats.Fail(formats.CodeCancelled, "what was finished is kept; run the command again to go on", "%s", word))
+	switch s.came {
+	case 1:
+		s.cancel(formats.Fail(formats.CodeCancelled, "what was finished is kept; run the command again to go on", "%s", word))
+	case 2:
+		s.abort()
+		hard := s.hard
+		time.AfterFunc(lastWait, func() {
+			if s.hardContext() == hard { // still the same line of the prompt
+				s.end(code)
+			}
+		})
+	}
 }
 
 func (s *signals) terminated() bool {
