@@ -44,9 +44,9 @@ func (a *AgentResult) Text(key string) string {
 	return f.String()
 }
 
-// ParseAgentResult finds every AGENT_RESULT block in a text, fenced or not, in any indentation. Errors of severity error
-// concern the block at their place, or the whole text when it has no block; a text without any problem has none. Which
-// blocks count as a return is the caller's to say.
+// ParseAgentResult finds every AGENT_RESULT block in a text, fenced or not, in any indentation. Errors of severity
+// error concern the block at their place, or the whole text when it has no block; a text without any problem has none.
+// Which blocks count as a return is the caller's to say.
 func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 	s := &scanner{findings: &findings{}}
 	if len(text) > MaxAgentText {
@@ -140,7 +140,8 @@ func (s *scanner) nearMiss() {
 	}
 	if word == marker || len(nearest.Names(word, []string{marker})) > 0 && near(word) {
 		s.misses++
-		s.add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + indentWidth(line)}, "this line looks like the marker "+marker+" but is not it",
+		s.add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + indentWidth(line)},
+			"this line looks like the marker "+marker+" but is not it",
 			"write '"+marker+": <agent>' at the start of a line")
 	}
 }
@@ -205,11 +206,13 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 	}
 	switch _, known := statusRowOf(a.Status); {
 	case status.IsZero():
-		s.add(codeNoStatus, a.Pos, "expected a STATUS in the block of "+quoted(a.Agent)+", got none", "add a line 'STATUS: success'")
+		s.add(codeNoStatus, a.Pos, "expected a STATUS in the block of "+quoted(a.Agent)+", got none",
+			"add a line 'STATUS: success'")
 	case templateText(a.Status):
 		s.add(codeTemplateEcho, status, "template_echo: STATUS is the placeholder "+quoted(a.Status), echo)
 	case !known:
-		s.add(codeUnknownStatus, status, "expected a STATUS, got "+quoted(a.Status), oneOf(strings.ToLower(a.Status), resultWords()))
+		s.add(codeUnknownStatus, status, "expected a STATUS, got "+quoted(a.Status),
+			oneOf(strings.ToLower(a.Status), resultWords()))
 	}
 }
 
@@ -222,8 +225,9 @@ func templateText(s string) bool {
 	return between("{", "}") || between("<", ">") || strings.Contains(s, " | ")
 }
 
-// fenceAround gives the run of backticks of the fence that the current line stands in, empty if that is not certain: the
-// line before is a fence, or the nearest fence above has an info string; and a closing one follows before the next marker.
+// fenceAround gives the run of backticks of the fence that the current line stands in, empty if that is not certain:
+// the line before is a fence, or the nearest fence above has an info string; and a closing one follows before the next
+// marker.
 func (s *scanner) fenceAround() string {
 	run := ""
 	for n := s.at - 1; n >= 0; n-- {

@@ -49,9 +49,9 @@ func resultWords() []string {
 	return out
 }
 
-// Return gives the return that the block amounts to; an unknown STATUS is a *ValueError. Every field stands in Fields under
-// its own name, NONCE excepted. SUMMARY, ARTIFACTS, BLOCKED_REASON (or REASON), BLOCKED_TARGET and ERROR (or MESSAGE) also
-// fill the members that they name. NEXT is kept as a field and never obeyed.
+// Return gives the return that the block amounts to; an unknown STATUS is a *ValueError. Every field stands in Fields
+// under its own name, NONCE excepted. SUMMARY, ARTIFACTS, BLOCKED_REASON (or REASON), BLOCKED_TARGET and ERROR (or
+// MESSAGE) also fill the members that they name. NEXT is kept as a field and never obeyed.
 func (a AgentResult) Return() (Return, error) {
 	row, ok := statusRowOf(a.Status)
 	if !ok {
@@ -136,7 +136,8 @@ func artifactsOf(f *AgentField) []Artifact {
 		}
 		path, remark, _ := strings.Cut(strings.TrimSpace(it), " (")
 		path = strings.Trim(path, "`\"' ")
-		if path == "" || path == "." || !fs.ValidPath(path) || strings.ContainsFunc(path, notInPath) || strings.EqualFold(path, "none") {
+		if path == "" || path == "." || !fs.ValidPath(path) || strings.ContainsFunc(path, notInPath) ||
+			strings.EqualFold(path, "none") {
 			continue
 		}
 		out = append(out, Artifact{Type: GuessArtifactType(path), Path: path, Summary: strings.TrimSuffix(remark, ")")})

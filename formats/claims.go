@@ -28,8 +28,8 @@ func (p *returnParser) claim(m jsonx.Member) bool {
 	return true
 }
 
-// identity refuses a return that names another delegation than the one it is read for. What else an agent claims of itself
-// is dropped, and no reason to refuse its work.
+// identity refuses a return that names another delegation than the one it is read for. What else an agent claims of
+// itself is dropped, and no reason to refuse its work.
 func (p *returnParser) identity(m jsonx.Member) {
 	var want string
 	what := m.Key
@@ -55,12 +55,13 @@ func (p *returnParser) identity(m jsonx.Member) {
 		got = string(m.Value.Raw(p.src))
 	}
 	if got != want {
-		p.add(codeReturnClaim, m.Value, "leave "+what+" out", fmt.Sprintf("expected %s %s, got %q: this is the return of another delegation", what, want, got))
+		p.add(codeReturnClaim, m.Value, "leave "+what+" out",
+			fmt.Sprintf("expected %s %s, got %q: this is the return of another delegation", what, want, got))
 	}
 }
 
-// spelt refuses a member that differs from one of a return in case alone: readers that ignore case would take one for the
-// other.
+// spelt refuses a member that differs from one of a return in case alone: readers that ignore case would take one for
+// the other.
 func (p *returnParser) spelt(m jsonx.Member) {
 	lower := strings.ToLower(m.Key)
 	if lower != m.Key && slices.Contains(returnMembers, lower) {
@@ -69,6 +70,7 @@ func (p *returnParser) spelt(m jsonx.Member) {
 }
 
 var returnMembers = []string{
-	"schema", "status", "verdict", "summary", "text", "artifacts", "issues", "errors", "warnings", "fields", "blocked_reason",
+	"schema", "status", "verdict", "summary", "text", "artifacts", "issues", "errors", "warnings", "fields",
+	"blocked_reason",
 	"blocked_target", "next_steps", "metadata", "class", "agent", "nonce", "session_id", "delegation_depth", "task_number",
 }

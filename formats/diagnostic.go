@@ -22,8 +22,8 @@ const (
 	SeverityWarning Severity = "warning"
 )
 
-// Diagnostic is one finding in a file. Message has neither file nor position nor period in it; Help says what to do next
-// and may be empty. End is zero when only the start is known; Fix is nil unless exactly one change would mend it.
+// Diagnostic is one finding in a file. Message has neither file nor position nor period in it; Help says what to do
+// next and may be empty. End is zero when only the start is known; Fix is nil unless exactly one change would mend it.
 type Diagnostic struct { //nolint:errname // a finding; it is an error only for its one-line form
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
@@ -93,12 +93,13 @@ func (d *Diagnostics) HasErrors() bool {
 	return d != nil && slices.ContainsFunc(d.List, func(one Diagnostic) bool { return one.Severity != SeverityWarning })
 }
 
-// Sort orders the findings by file and place and drops exact repeats. Of findings in a file of Sources it completes the end
-// and the fix.
+// Sort orders the findings by file and place and drops exact repeats. Of findings in a file of Sources it completes the
+// end and the fix.
 func (d *Diagnostics) Sort() {
 	d.complete()
 	slices.SortStableFunc(d.List, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col),
+			cmp.Compare(a.Code, b.Code))
 	})
 	d.List = slices.CompactFunc(d.List, func(a, b Diagnostic) bool {
 		a.Fix, b.Fix = nil, nil // made of the rest

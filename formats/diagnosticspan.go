@@ -8,15 +8,16 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Fix is a change of the text from Start up to End that mends a finding. A finding has one only if there is one candidate.
+// Fix is a change of the text from Start up to End that mends a finding. A finding has one only if there is one
+// candidate.
 type Fix struct {
 	Start Pos    `json:"start"`
 	End   Pos    `json:"end"`
 	Text  string `json:"text"`
 }
 
-// complete gives a finding the end of the word that it points at, and the fix where its advice names one candidate for that
-// word. The source is the text of its file; lines holds its lines.
+// complete gives a finding the end of the word that it points at, and the fix where its advice names one candidate for
+// that word. The source is the text of its file; lines holds its lines.
 func (d *Diagnostic) complete(lines [][]byte) {
 	if d.Pos.Line < 1 || d.Pos.Line > len(lines) || d.Pos.Col < 1 {
 		return
@@ -41,7 +42,8 @@ func (d *Diagnostic) complete(lines [][]byte) {
 	}
 	fix := &Fix{Start: d.Pos, End: d.End, Text: candidate}
 	written := line[from : d.End.Col-1]
-	if written != "" && (written[0] == '"' || written[0] == '\'') && len(written) > 1 && written[len(written)-1] == written[0] {
+	if written != "" && (written[0] == '"' || written[0] == '\'') && len(written) > 1 &&
+		written[len(written)-1] == written[0] {
 		fix.Start.Col, fix.End.Col = fix.Start.Col+1, fix.End.Col-1
 		written = written[1 : len(written)-1]
 	}
@@ -53,8 +55,8 @@ func (d *Diagnostic) complete(lines [][]byte) {
 	}
 }
 
-// extent is the length of what stands at the start of a text: a name, a quoted text, a value in brackets, the marks and words
-// of a heading or a fence, else one character.
+// extent is the length of what stands at the start of a text: a name, a quoted text, a value in brackets, the marks and
+// words of a heading or a fence, else one character.
 func extent(s string) int {
 	if s == "" {
 		return 0

@@ -20,8 +20,8 @@ type Heading struct {
 	Line  int
 }
 
-// Document is a document as its profile reads it. Fields and Sections are keyed by the names of the profile where it has
-// them, else by the text that stands there.
+// Document is a document as its profile reads it. Fields and Sections are keyed by the names of the profile where it
+// has them, else by the text that stands there.
 type Document struct {
 	Path     string
 	Profile  string
@@ -61,8 +61,8 @@ func (d *Document) Any() map[string]any {
 	return out
 }
 
-// ParseDocument reads a document by its profile. The document is never nil and holds what could be read; the diagnostics
-// are nil when nothing was found, and only warnings when HasErrors is false.
+// ParseDocument reads a document by its profile. The document is never nil and holds what could be read; the
+// diagnostics are nil when nothing was found, and only warnings when HasErrors is false.
 func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	d := &Document{Path: file, Profile: profile, Fields: map[string]string{}, Sections: map[string]string{}}
 	f := &findings{file: file}
@@ -130,12 +130,13 @@ func (r *reader) read(src []byte) {
 	r.metadata()
 	r.sections()
 	if r.profile.titled && !said(r.doc.Blocks) {
-		r.add(codeEmptySection, Pos{Line: 1, Col: 1}, "the document says nothing below its title", "describe the work under the heading")
+		r.add(codeEmptySection, Pos{Line: 1, Col: 1}, "the document says nothing below its title",
+			"describe the work under the heading")
 	}
 }
 
-// markdown turns a problem of the markdown reader into a finding; front matter means nothing in a document, so that what is
-// wrong in it is a warning.
+// markdown turns a problem of the markdown reader into a finding; front matter means nothing in a document, so that
+// what is wrong in it is a warning.
 func (r *reader) markdown(p md.Problem) {
 	code := codeFrontMatter
 	switch {
@@ -160,7 +161,8 @@ func (r *reader) headings() {
 	switch {
 	case r.out.Title != "":
 	case r.profile.titled:
-		r.add(codeNoHeading, Pos{Line: r.doc.BodyLine, Col: 1}, "expected a heading as the title, got none", "start with '# Title'")
+		r.add(codeNoHeading, Pos{Line: r.doc.BodyLine, Col: 1}, "expected a heading as the title, got none",
+			"start with '# Title'")
 	default:
 		r.add(codeNoTitle, Pos{Line: r.doc.BodyLine, Col: 1}, "the document has no title", "start with '# Title'")
 	}
@@ -204,9 +206,11 @@ func (r *reader) metadata() {
 		value, ok := r.out.Fields[name]
 		switch {
 		case !ok:
-			r.add(codeNoField, at, "expected a metadata bullet "+quoted(name)+", got none", r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))))
+			r.add(codeNoField, at, "expected a metadata bullet "+quoted(name)+", got none",
+				r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))))
 		case value == "" || placeholder(value, false):
-			r.add(codeEmptyField, places[name], "metadata bullet "+quoted(name)+" says nothing", "write None if there is nothing to say")
+			r.add(codeEmptyField, places[name], "metadata bullet "+quoted(name)+" says nothing",
+				"write None if there is nothing to say")
 		}
 	}
 }
@@ -228,7 +232,8 @@ func (r *reader) sections() {
 		name, known := canonical(s.Title(), r.profile.sections)
 		if first, twice := places[name]; twice {
 			if known {
-				r.add(codeTwice, Pos{Line: s.Line(), Col: 1}, "section "+quoted(name)+" stands twice", "join it with the one on line "+decimal(first))
+				r.add(codeTwice, Pos{Line: s.Line(), Col: 1}, "section "+quoted(name)+" stands twice",
+					"join it with the one on line "+decimal(first))
 			}
 			continue
 		}
@@ -237,13 +242,15 @@ func (r *reader) sections() {
 		if name == r.profile.phases && known {
 			r.phases(s)
 		} else if known && !said(s.Blocks) {
-			r.add(codeEmptySection, Pos{Line: s.Line(), Col: 1}, "section "+quoted(name)+" says nothing", "write None if there is nothing to say")
+			r.add(codeEmptySection, Pos{Line: s.Line(), Col: 1}, "section "+quoted(name)+" says nothing",
+				"write None if there is nothing to say")
 		}
 	}
 	end := Pos{Line: r.doc.LineCount(), Col: 1}
 	for _, name := range r.profile.sections {
 		if _, ok := places[name]; !ok {
-			r.add(codeNoSection, end, "expected a section "+quoted(name)+", got none", r.missing("## "+name, name, slices.Sorted(maps.Keys(places))))
+			r.add(codeNoSection, end, "expected a section "+quoted(name)+", got none",
+				r.missing("## "+name, name, slices.Sorted(maps.Keys(places))))
 		}
 	}
 }

@@ -56,8 +56,8 @@ func (e *GateOpenError) Help() string {
 	return "run it on a terminal, or pass --yes to approve"
 }
 
-// Failure is the error of everything that nobody matches: a code, words, advice, and a place if it has one. A type of its
-// own is for a failure that a caller matches.
+// Failure is the error of everything that nobody matches: a code, words, advice, and a place if it has one. A type of
+// its own is for a failure that a caller matches.
 type Failure struct { //nolint:errname // the word that codes and returns use
 	Code    Code
 	Message string

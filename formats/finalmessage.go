@@ -9,9 +9,10 @@ import (
 )
 
 // FinalMessage reads the return out of an agent's final message: a fenced block marked json whose object has status and
-// summary, the whole message as such an object, or an AGENT_RESULT block of the agent. It must carry opt.Nonce: one without
-// it is not this delegation's return, whoever wrote it, and counts as not there. Exactly one may carry it. raw is the text of
-// the one that was read, nil if there is none. The error is a *ReturnSyntaxError with everything that is wrong.
+// summary, the whole message as such an object, or an AGENT_RESULT block of the agent. It must carry opt.Nonce: one
+// without it is not this delegation's return, whoever wrote it, and counts as not there. Exactly one may carry it. raw
+// is the text of the one that was read, nil if there is none. The error is a *ReturnSyntaxError with everything that is
+// wrong.
 //
 // The fields of an AGENT_RESULT block are texts; Return.Typed makes them what a contract names.
 func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err error) {
@@ -38,7 +39,8 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 		d.Help = "end the message with one return and show it nowhere else"
 		return Return{}, nil, &ReturnSyntaxError{Problems: append([]Diagnostic{d}, m.faults...)}
 	}
-	d.Code, d.Message = codeNoResult, "expected a return with the nonce of this delegation at the end of the message, got none"
+	d.Code, d.Message = codeNoResult, "expected a return with the nonce of this delegation at the end of the message, "+
+		"got none"
 	d.Help = "write the return into the file that TERCET_RETURN names, or end the message with it and the nonce"
 	for _, one := range m.ignored {
 		d.Message += "; " + one
@@ -81,8 +83,8 @@ type insert struct {
 	line int
 }
 
-// fencedJSON gives what stands between every line that opens a fence marked json and the next one that closes it. Fences
-// nest in what agents write, so that their parity says nothing: what counts is the nonce.
+// fencedJSON gives what stands between every line that opens a fence marked json and the next one that closes it.
+// Fences nest in what agents write, so that their parity says nothing: what counts is the nonce.
 func fencedJSON(lines []string) []insert {
 	var out []insert
 	for i, line := range lines {
@@ -124,7 +126,8 @@ func (m *message) object(text string, line int) {
 		m.ignored = append(m.ignored, where+" has another nonce")
 		return
 	}
-	m.owned = append(m.owned, candidate{text: text, read: func() (Return, error) { return ParseReturn([]byte(text), opt) }})
+	m.owned = append(m.owned, candidate{text: text,
+		read: func() (Return, error) { return ParseReturn([]byte(text), opt) }})
 }
 
 // fault keeps why an object that was meant as a return cannot be read.
@@ -163,7 +166,8 @@ func (m *message) agentResults(text []byte) {
 		case nonce != m.opt.Nonce:
 			m.ignored = append(m.ignored, where+" has another NONCE")
 		default:
-			m.owned = append(m.owned, candidate{text: section(text, b.Pos.Line), read: func() (Return, error) { return m.block(b, own) }})
+			m.owned = append(m.owned, candidate{text: section(text, b.Pos.Line),
+				read: func() (Return, error) { return m.block(b, own) }})
 		}
 	}
 	for _, d := range found {
@@ -198,9 +202,11 @@ func (m *message) block(b AgentResult, found []Diagnostic) (Return, error) {
 			bad = append(bad, m.wrong(b.Pos, "expected one "+key+" in the block, got two"))
 		}
 	}
-	for key, want := range map[string]string{"SESSION_ID": m.opt.Session, "DELEGATION_DEPTH": named(m.opt.Depth), "TASK_NUMBER": named(m.opt.Task)} {
+	for key, want := range map[string]string{"SESSION_ID": m.opt.Session, "DELEGATION_DEPTH": named(m.opt.Depth),
+		"TASK_NUMBER": named(m.opt.Task)} {
 		if f := b.Field(key); f != nil && want != "" && f.String() != want {
-			bad = append(bad, m.wrong(f.Pos, fmt.Sprintf("expected %s %s, got %q: this is the return of another delegation", key, want, f.String())))
+			bad = append(bad, m.wrong(f.Pos, fmt.Sprintf("expected %s %s, got %q: this is the return of another delegation", key,
+				want, f.String())))
 		}
 	}
 	if len(bad) == 0 {

@@ -7,8 +7,8 @@ type Choice struct {
 	Approves bool `json:"approves,omitempty"`
 }
 
-// Gate is a question to a person. Digest binds the answer to what was shown (sha256, hex); a gate with another digest is
-// another question.
+// Gate is a question to a person. Digest binds the answer to what was shown (sha256, hex); a gate with another digest
+// is another question.
 type Gate struct {
 	Question string   `json:"question"`
 	Show     []string `json:"show,omitempty"` // texts shown before the question, untrusted

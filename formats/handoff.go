@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// handoff reads `key: value` lines, also as bullets, outside of code fences. Keys become lower case with '_'; true, false
-// and numbers keep their type, so that `"0" > 0` is not true by accident.
+// handoff reads `key: value` lines, also as bullets, outside of code fences. Keys become lower case with '_'; true,
+// false and numbers keep their type, so that `"0" > 0` is not true by accident.
 func (d *Document) handoff(f *findings, p profile, src []byte) {
 	d.Values = map[string]any{}
 	fence, section := "", ""
@@ -39,7 +39,8 @@ func (d *Document) handoff(f *findings, p profile, src []byte) {
 		d.Sections[name] = strings.TrimSpace(text)
 	}
 	if p.file != "" && len(d.Values) == 0 {
-		f.add(codeEmptySection, Pos{Line: 1, Col: 1}, "expected fields such as 'product_type: service', got none", "write one 'key: value' a line")
+		f.add(codeEmptySection, Pos{Line: 1, Col: 1}, "expected fields such as 'product_type: service', got none",
+			"write one 'key: value' a line")
 	}
 }
 

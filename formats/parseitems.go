@@ -12,8 +12,8 @@ import (
 // ReturnSchema is the value of the member schema of a return at the edge.
 const ReturnSchema = "tercet.return/1"
 
-// bare gives the text of an item that is no object. An empty one says nothing: it is refused as an object without it would be,
-// and empty is true.
+// bare gives the text of an item that is no object. An empty one says nothing: it is refused as an object without it
+// would be, and empty is true.
 func (p *returnParser) bare(v *jsonx.Value, what string) (text string, ok, empty bool) {
 	text, ok = v.Str()
 	if ok && text == "" {
@@ -132,7 +132,8 @@ func (p *returnParser) level(v *jsonx.Value) Level {
 			out = LevelSuggestion
 		default:
 			set := []string{string(LevelError), string(LevelWarning), string(LevelSuggestion)}
-			p.add(codeReturnMember, v, oneOf(canon, set), "expected level error, warning or suggestion, got "+strconv.Quote(word))
+			p.add(codeReturnMember, v, oneOf(canon, set),
+				"expected level error, warning or suggestion, got "+strconv.Quote(word))
 			return LevelWarning
 		}
 	}

@@ -18,8 +18,8 @@ type ParseOptions struct {
 	File   string // name for messages; empty: "return"
 	Agent  string // an agent that the return names must be this one; empty: not asked
 	Nonce  string // a nonce that the return echoes must be this one; empty: not asked
-	// Session, Depth and Task are those of the delegation; a return that names another one belongs to another delegation and
-	// is refused. Zero: not asked.
+	// Session, Depth and Task are those of the delegation; a return that names another one belongs to another delegation
+	// and is refused. Zero: not asked.
 	Session     string
 	Depth, Task int
 }
@@ -30,11 +30,11 @@ const MaxReturn = 4 << 20
 // maxReturnDepth bounds the nesting of a return's JSON.
 const maxReturnDepth = 64
 
-// ParseReturn reads the JSON form of a return. It canonicalises both vocabularies in use, lists each repair in Warnings,
-// keeps unknown members in Fields, and drops claims of metadata and class, which are the engine's. The rules of a
-// complete return are Validate's. The error is a *ReturnSyntaxError with everything that cannot be read, and in strict
-// mode with everything that would have been repaired; the return beside it holds what could be read, for a list of all that
-// is wrong, and for nothing else.
+// ParseReturn reads the JSON form of a return. It canonicalises both vocabularies in use, lists each repair in
+// Warnings, keeps unknown members in Fields, and drops claims of metadata and class, which are the engine's. The rules
+// of a complete return are Validate's. The error is a *ReturnSyntaxError with everything that cannot be read, and in
+// strict mode with everything that would have been repaired; the return beside it holds what could be read, for a list
+// of all that is wrong, and for nothing else.
 func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	if opt.File == "" {
 		opt.File = "return"
@@ -217,7 +217,8 @@ func (p *returnParser) status(v *jsonx.Value) {
 	}
 	switch {
 	case r.Status == "":
-		p.add(codeReturnMember, v, oneOf(canon, statusWords), fmt.Sprintf("expected status %s, got %q", strings.Join(statusWords, ", "), word))
+		p.add(codeReturnMember, v, oneOf(canon, statusWords),
+			fmt.Sprintf("expected status %s, got %q", strings.Join(statusWords, ", "), word))
 	case string(r.Status) != word:
 		p.repaired(v, "status %q is read as %s", word, r.Status)
 	}
@@ -247,7 +248,8 @@ func (p *returnParser) verdict(v *jsonx.Value) {
 	got := verdictWord(strings.ToLower(strings.TrimSpace(word)))
 	switch {
 	case got == "":
-		p.add(codeReturnMember, v, oneOf(word, verdictWords), fmt.Sprintf("expected verdict %s, got %q", strings.Join(verdictWords, ", "), word))
+		p.add(codeReturnMember, v, oneOf(word, verdictWords),
+			fmt.Sprintf("expected verdict %s, got %q", strings.Join(verdictWords, ", "), word))
 		return
 	case string(got) != word:
 		p.repaired(v, "verdict %q is read as %s", word, got)

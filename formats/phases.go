@@ -19,7 +19,8 @@ const (
 	labelAcceptance   = "Acceptance" // another word for Verification
 )
 
-var labels = []string{labelGoal, labelTasks, labelCommands, labelTiming, labelDependsOn, labelVerification, labelAcceptance}
+var labels = []string{labelGoal, labelTasks, labelCommands, labelTiming, labelDependsOn, labelVerification,
+	labelAcceptance}
 
 // phases reads the phase list out of its section.
 func (r *reader) phases(section md.Section) {
@@ -38,7 +39,8 @@ func (r *reader) phases(section md.Section) {
 			r.add(codePhaseStatus, at, problem, "end the heading with one of "+marks())
 		}
 		if p.Number <= last {
-			r.add(codePhaseNumber, at, "expected a phase number above "+decimal(last)+", got "+decimal(p.Number), "number the phases in order")
+			r.add(codePhaseNumber, at, "expected a phase number above "+decimal(last)+", got "+decimal(p.Number),
+				"number the phases in order")
 		}
 		last = max(last, p.Number)
 		p.Line = s.Line()
@@ -49,7 +51,8 @@ func (r *reader) phases(section md.Section) {
 	}
 	r.strayPhases(section)
 	if len(r.out.Phases) == 0 && r.profile.strict {
-		r.add(codeNoPhase, Pos{Line: section.Line(), Col: 1}, "expected at least one phase, got none", "add '### Phase 1: name [NOT STARTED]'")
+		r.add(codeNoPhase, Pos{Line: section.Line(), Col: 1}, "expected at least one phase, got none",
+			"add '### Phase 1: name [NOT STARTED]'")
 	}
 }
 
@@ -70,7 +73,8 @@ func (r *reader) strayPhases(section md.Section) {
 			continue
 		}
 		if p, problem := phaseHeading(b.Text); p.Number >= 0 && problem == "" {
-			r.add(codePhaseHeading, Pos{Line: b.Pos.Line, Col: b.Pos.Col}, "the heading of phase "+decimal(p.Number)+" has level "+decimal(b.Level),
+			r.add(codePhaseHeading, Pos{Line: b.Pos.Line, Col: b.Pos.Col},
+				"the heading of phase "+decimal(p.Number)+" has level "+decimal(b.Level),
 				"make it a heading of level 3 in the section "+sectionPhases)
 		}
 	}
@@ -107,7 +111,8 @@ func phaseHeading(text string) (p Phase, problem string) {
 		return p, refuse
 	}
 	p.Number, p.Name = number, name
-	word := strings.ToLower(strings.Join(strings.FieldsFunc(mark, func(r rune) bool { return r == ' ' || r == '_' || r == '-' }), "_"))
+	word := strings.ToLower(strings.Join(strings.FieldsFunc(mark,
+		func(r rune) bool { return r == ' ' || r == '_' || r == '-' }), "_"))
 	status, err := ParsePhaseStatus(word)
 	switch {
 	case !marked:
@@ -168,7 +173,8 @@ func (r *phaseReader) read(blocks []md.Block) {
 		r.add(codePhasePart, r.at, "phase "+number+" has no goal", "add '**Goal**: what is true when the phase is done'")
 	}
 	if len(r.phase.Tasks) == 0 {
-		r.add(codePhasePart, r.at, "phase "+number+" has no checklist of tasks", "add '**Tasks**' with lines '- [ ] what to do'")
+		r.add(codePhasePart, r.at, "phase "+number+" has no checklist of tasks",
+			"add '**Tasks**' with lines '- [ ] what to do'")
 	}
 	if r.phase.Timing == "" || placeholder(r.phase.Timing, true) {
 		r.add(codePhasePart, r.at, "phase "+number+" has no timing", "add '**Timing**: 1h'")
@@ -220,7 +226,8 @@ func (r *phaseReader) value(text string, at Pos) {
 
 // depends reads the numbers of the phases that have to be done before this one.
 func (r *phaseReader) depends(text string, at Pos) {
-	words := strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return c == ' ' || c == ',' || c == ';' || c == '.' || c == '#' })
+	words := strings.FieldsFunc(strings.ToLower(text),
+		func(c rune) bool { return c == ' ' || c == ',' || c == ';' || c == '.' || c == '#' })
 	for _, w := range words {
 		if slices.Contains([]string{"none", "phase", "phases", "and", "&", "-", "–", "—", "nothing", "n/a"}, w) {
 			continue
@@ -229,9 +236,11 @@ func (r *phaseReader) depends(text string, at Pos) {
 		earlier := slices.ContainsFunc(r.out.Phases, func(p Phase) bool { return p.Number == n })
 		switch {
 		case err != nil:
-			r.add(codeDependsOn, at, "expected the number of a phase, got "+strconv.Quote(w), "write 'Depends on: 1, 2' or 'None'")
+			r.add(codeDependsOn, at, "expected the number of a phase, got "+strconv.Quote(w),
+				"write 'Depends on: 1, 2' or 'None'")
 		case !earlier:
-			r.add(codeDependsOn, at, "phase "+decimal(r.phase.Number)+" depends on phase "+decimal(n)+", which does not stand before it", "")
+			r.add(codeDependsOn, at, "phase "+decimal(r.phase.Number)+" depends on phase "+decimal(n)+", which does not stand "+
+				"before it", "")
 		case !slices.Contains(r.phase.DependsOn, n):
 			r.phase.DependsOn = append(r.phase.DependsOn, n)
 		}

@@ -134,8 +134,8 @@ func (p *Plan) Phase(number int) *Phase {
 	return nil
 }
 
-// CommandDigest is the sha256 (hex) of every command and verification block of the plan with its phase, in order. It does
-// not change with the statuses of the phases.
+// CommandDigest is the sha256 (hex) of every command and verification block of the plan with its phase, in order. It
+// does not change with the statuses of the phases.
 func (p *Plan) CommandDigest() string {
 	var h bytes.Buffer
 	for _, phase := range p.Phases {
@@ -185,7 +185,8 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	out := slices.Concat(src[:start], []byte(kept+" ["+to.Mark()+"]"+tail), src[end:])
 	after := planIn(out)
 	if p := after.Phase(number); p == nil || p.Status != to || p.Line != line || len(after.Phases) != len(plan.Phases) {
-		return nil, &ValueError{What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()), Got: strings.TrimSpace(heading)}
+		return nil, &ValueError{What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()),
+			Got: strings.TrimSpace(heading)}
 	}
 	return out, nil
 }

@@ -27,8 +27,8 @@ type AgentField struct {
 	Map  []AgentPair
 }
 
-// Value gives the field as a plain JSON value: a string, a list of strings, or a map of strings whose last pair of a key
-// counts.
+// Value gives the field as a plain JSON value: a string, a list of strings, or a map of strings whose last pair of a
+// key counts.
 func (f *AgentField) Value() any {
 	switch f.Kind {
 	case FieldList:
@@ -64,8 +64,8 @@ func (f *AgentField) String() string {
 	return f.Text
 }
 
-// SplitPair cuts a text at the first ": " whose left side has as many closing brackets as opening ones: "SPEC: a.md" is a
-// pair, "SPEC.md (last_updated: d)" is not.
+// SplitPair cuts a text at the first ": " whose left side has as many closing brackets as opening ones: "SPEC: a.md" is
+// a pair, "SPEC.md (last_updated: d)" is not.
 func SplitPair(text string) (key, value string, ok bool) {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -155,7 +155,8 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 		return AgentField{}, false
 	}
 	r.indent = indent
-	return AgentField{Key: key, Pos: Pos{Line: r.at + 1, Col: indent + 1}, Kind: FieldText, Text: withoutRemark(rest)}, true
+	return AgentField{Key: key, Pos: Pos{Line: r.at + 1, Col: indent + 1}, Kind: FieldText, Text: withoutRemark(rest)},
+		true
 }
 
 // keyOf splits "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.
@@ -316,8 +317,8 @@ func (r *recordReader) pairs(f *AgentField) {
 	}
 }
 
-// next gives the next line that is not blank and goes past it if it is of the wanted form, else the empty string. Elisions
-// are gone past.
+// next gives the next line that is not blank and goes past it if it is of the wanted form, else the empty string.
+// Elisions are gone past.
 func (r *recordReader) next(wanted func(string) bool) string {
 	for n := r.at; n < len(r.lines); n++ {
 		line := r.lines[n]

@@ -27,8 +27,8 @@ type PlanDraft struct {
 	Revision string // text that a revision adds; no section if empty
 }
 
-// Draft is what a report, a summary or a review is rendered from: the texts of its metadata bullets and sections, by their
-// names in the profile. A text that is not there is written as "None.".
+// Draft is what a report, a summary or a review is rendered from: the texts of its metadata bullets and sections, by
+// their names in the profile. A text that is not there is written as "None.".
 type Draft struct {
 	Profile, Title string
 	Texts          map[string]string
@@ -43,7 +43,8 @@ func RenderPlan(d PlanDraft) []byte {
 	if status == "" {
 		status = "[" + PhaseNotStarted.Mark() + "]"
 	}
-	w.fields(plan.fields, d.Task, status, d.Effort, d.Priority, d.Dependencies, d.ResearchInputs, d.Artifacts, d.Standards, d.Type)
+	w.fields(plan.fields, d.Task, status, d.Effort, d.Priority, d.Dependencies, d.ResearchInputs, d.Artifacts, d.Standards,
+		d.Type)
 	w.section("Overview", d.Overview)
 	w.heading("Goals & Non-Goals")
 	w.list("**Goals**:", d.Goals)
@@ -345,8 +346,8 @@ func lower(doc *md.Document) string {
 	return strings.Trim(strings.Join(lines[2:len(lines)-3], "\n"), "\n")
 }
 
-// verbatim tells whether the source of a phase stands for the phase: it reads as exactly this one, swallows nothing that
-// follows, and depends on phases that are written before it.
+// verbatim tells whether the source of a phase stands for the phase: it reads as exactly this one, swallows nothing
+// that follows, and depends on phases that are written before it.
 func (w *writer) verbatim(p Phase) bool {
 	if strings.TrimSpace(p.Source) == "" {
 		return false
@@ -357,13 +358,15 @@ func (w *writer) verbatim(p Phase) bool {
 	// The phases that it depends on stand before it as headings with no more than they need; the source may name others.
 	var before strings.Builder
 	for _, n := range slices.Sorted(slices.Values(p.DependsOn)) {
-		before.WriteString("### Phase " + decimal(n) + ": a [COMPLETED]\n\n- **Goal**: a\n- **Timing**: 1m\n\n**Tasks**:\n\n- [x] a\n\n")
+		before.WriteString("### Phase " + decimal(n) +
+			": a [COMPLETED]\n\n- **Goal**: a\n- **Timing**: 1m\n\n**Tasks**:\n\n- [x] a\n\n")
 	}
 	src := "# top\n\n## " + sectionPhases + "\n\n" + before.String() + p.Source + "\n\n## bottom\n"
 	plan, found := ParsePlan("", []byte(src))
 	end, closed := plan.Sections["bottom"]
 	last := len(plan.Phases) - 1
-	if !closed || end != "" || last != len(p.DependsOn) || plan.Phases[last].Number != p.Number || plan.Phases[last].Status != p.Status {
+	if !closed || end != "" || last != len(p.DependsOn) || plan.Phases[last].Number != p.Number ||
+		plan.Phases[last].Status != p.Status {
 		return false
 	}
 	elsewhere := []string{codeNoField, codeNoSection} // the rest of the plan is not there

@@ -59,7 +59,8 @@ type Request struct {
 	Input    map[string]any `json:"input,omitempty"`
 	Facets   Facets         `json:"facets"`
 	Feedback *Feedback      `json:"feedback,omitempty"`
-	// Question is all that is wanted: the answer stands in text or summary, and no artifact or verdict is due. Empty for work.
+	// Question is all that is wanted: the answer stands in text or summary, and no artifact or verdict is due. Empty for
+	// work.
 	Question string   `json:"question,omitempty"`
 	Session  string   `json:"session_id"`
 	Run      string   `json:"run"`
@@ -90,8 +91,8 @@ const MaxRefused = 32 << 10
 // NoSpawns as Budget.Spawns tells that no further worker may be started: zero would be no bound.
 const NoSpawns = -1
 
-// Budget bounds what work may use; a zero field is no bound. Seconds are what is left of the time of the run: workers side by
-// side spend the same ones.
+// Budget bounds what work may use; a zero field is no bound. Seconds are what is left of the time of the run: workers
+// side by side spend the same ones.
 type Budget struct {
 	Tokens  int64   `json:"tokens,omitempty"`
 	Cost    float64 `json:"cost_usd,omitempty"`

@@ -78,8 +78,8 @@ const (
 	ArtifactDocumentation  ArtifactType = "documentation"
 )
 
-// IsDocument tells whether artifacts of this type are documents that the engine places in the task's folder, in contrast
-// to files of the tree that was worked on.
+// IsDocument tells whether artifacts of this type are documents that the engine places in the task's folder, in
+// contrast to files of the tree that was worked on.
 func (t ArtifactType) IsDocument() bool {
 	return t == ArtifactReport || t == ArtifactPlan || t == ArtifactSummary || t == ArtifactReview
 }
@@ -237,7 +237,8 @@ func Failed(err error) Return {
 		Type: ErrorExecution, Message: err.Error(), Code: code, Recommendation: HelpOf(err),
 		Recoverable: code == CodeTransient || code == CodeTimeout || code == CodeLocked || code == CodeLeaseHeld,
 	}
-	validation := []Code{CodeUsage, CodeInvalidCommand, CodeInvalidReturn, CodeInvalidState, CodeValidationFailed, CodePrecondition}
+	validation := []Code{CodeUsage, CodeInvalidCommand, CodeInvalidReturn, CodeInvalidState, CodeValidationFailed,
+		CodePrecondition}
 	switch {
 	case slices.Contains(validation, code):
 		e.Type = ErrorValidation
@@ -248,7 +249,8 @@ func Failed(err error) Return {
 	case code == CodeToolUnavailable, code == CodeAuth:
 		e.Type = ErrorToolUnavailable
 	}
-	return Return{Status: StatusFailed, Summary: firstLine(err.Error(), MaxSummary), Errors: []ReturnError{e}, Class: ClassOf(e)}
+	return Return{Status: StatusFailed, Summary: firstLine(err.Error(), MaxSummary), Errors: []ReturnError{e},
+		Class: ClassOf(e)}
 }
 
 // MaxSummary is the most characters that a summary may have.

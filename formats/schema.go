@@ -81,7 +81,8 @@ type keyword struct {
 var keywords = []keyword{
 	{name: "$schema"}, {name: "$id", form: formText}, {name: "$anchor", form: formText},
 	{name: "$defs", form: formNamed}, {name: "definitions", form: formNamed},
-	{name: "title"}, {name: "description"}, {name: "default"}, {name: "deprecated"}, {name: "readOnly"}, {name: "writeOnly"},
+	{name: "title"}, {name: "description"}, {name: "default"}, {name: "deprecated"}, {name: "readOnly"},
+	{name: "writeOnly"},
 	{name: "examples"}, {name: "format"}, {name: "contentEncoding"}, {name: "contentMediaType"}, {name: "contentSchema"},
 	{name: "$comment"},
 	{name: "type", form: formTypes, says: "%s"}, {name: "const", says: "%s"}, {name: "enum", form: formValues, says: "%s"},
@@ -203,8 +204,8 @@ type schemaCheck struct {
 	pending []*md.Node // values of $ref
 }
 
-// CompileSchema checks a schema. The findings are in the order of the file, without its name and their code; with one there
-// is no Schema.
+// CompileSchema checks a schema. The findings are in the order of the file, without its name and their code; with one
+// there is no Schema.
 func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 	s := &Schema{root: root, draft: draft2020, refs: map[*md.Node]*md.Node{}}
 	c := &schemaCheck{Schema: s, anchors: map[string]*md.Node{}}
@@ -223,7 +224,8 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 	for i := 0; i < len(c.seen) && c.list == nil; i++ {
 		switch steps, circle := use.steps(c.seen[i], nil, ""); {
 		case circle != nil:
-			c.fault(circle, "let it refer to itself below a property or an item", "the schema refers to itself for the same value")
+			c.fault(circle, "let it refer to itself below a property or an item",
+				"the schema refers to itself for the same value")
 		case steps > maxSchemaNodes:
 			c.fault(c.seen[i], "let fewer references lead to the same place",
 				"expected at most %d schemas for one value with each reference followed, got more", maxSchemaNodes)
@@ -286,7 +288,8 @@ func (c *schemaCheck) keyword(n, key, v *md.Node) {
 		c.fault(key, help, "unknown keyword '%s' in a schema", name)
 	case old && slices.Contains(newer, name):
 		c.fault(key, "write $schema: "+draft2020, "'%s' is not of draft 07", name)
-	case old && n.Get("$ref") != nil && name != "$ref" && name != "definitions" && (keywords[at].form != "" || name == "const"):
+	case old && n.Get("$ref") != nil && name != "$ref" && name != "definitions" &&
+		(keywords[at].form != "" || name == "const"):
 		c.fault(key, "write allOf: [{$ref: ...}, {...}]", "'%s' beside '$ref' counts for nothing in draft 07", name)
 	case name == "items" && v.Kind == md.List && !old:
 		c.fault(v, "write prefixItems", "a list in 'items' is draft 07")
@@ -322,7 +325,8 @@ func (c *schemaCheck) value(k keyword, v *md.Node) {
 	}
 	switch {
 	case !is && v.Type == md.Bool && strings.HasPrefix(k.name, "exclusive"):
-		c.fault(v, "write the bound itself, "+k.name+": 5", "expected a number in '%s', got %s, which is draft 04", k.name, v.Value)
+		c.fault(v, "write the bound itself, "+k.name+": 5", "expected a number in '%s', got %s, which is draft 04", k.name,
+			v.Value)
 	case !is && k.form == formSchemas && v.Kind == md.List:
 		c.fault(v, "add a schema, or remove the keyword", "'%s' holds no schema", k.name)
 	case !is && k.name == "multipleOf" && number:
@@ -428,8 +432,8 @@ const (
 	partName  = "tercet://part"
 )
 
-// resolved makes a schema that the library can hold values against: the whole one, or a part of it, whose references lead
-// into the whole one.
+// resolved makes a schema that the library can hold values against: the whole one, or a part of it, whose references
+// lead into the whole one.
 func (s *Schema) resolved(plain any, name string) (*jsonschema.Resolved, error) {
 	read := func(plain any) (*jsonschema.Schema, error) {
 		out := &jsonschema.Schema{}

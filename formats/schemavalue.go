@@ -34,8 +34,8 @@ func (v Violation) String() string { return v.Path + ": expected " + v.Expected 
 // Validate gives everything in which a value breaks the schema, nil if nothing. Path is how the value is called in the
 // violations, such as ".fields". More than fifty violations are cut.
 //
-// The library says whether a value fits, and stops at the first violation. To name all of them, each keyword, member and
-// element is held against its own part of the schema.
+// The library says whether a value fits, and stops at the first violation. To name all of them, each keyword, member
+// and element is held against its own part of the schema.
 func (s *Schema) Validate(path string, value any) []Violation {
 	text, err := json.Marshal(value)
 	var v any
@@ -267,7 +267,8 @@ func (c *schemaUse) together(n *md.Node, k keyword, of *md.Node, v any, path str
 		const most = 4
 		switch {
 		case len(fit) == 0 && len(why) > most:
-			c.say(path, fmt.Sprintf("an alternative to fit: %s, %d more", strings.Join(why[:most], ", "), len(why)-most), tell(v))
+			c.say(path, fmt.Sprintf("an alternative to fit: %s, %d more", strings.Join(why[:most], ", "), len(why)-most),
+				tell(v))
 		case len(fit) == 0:
 			c.say(path, "an alternative to fit: "+strings.Join(why, ", "), tell(v))
 		case len(fit) > 1 && k.name == "oneOf":
@@ -411,7 +412,8 @@ func (c *schemaUse) object(n *md.Node, k keyword, of *md.Node, m map[string]any,
 
 // patterned tells whether one of the patterns of a map is that of a name.
 func patterned(patterns *md.Node, name string) bool {
-	return patterns != nil && slices.ContainsFunc(patterns.Entries, func(e md.Entry) bool { return matches(e.Key.Value, name) })
+	return patterns != nil && slices.ContainsFunc(patterns.Entries,
+		func(e md.Entry) bool { return matches(e.Key.Value, name) })
 }
 
 // matches asks a pattern that was compiled before.

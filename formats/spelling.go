@@ -2,11 +2,12 @@ package formats
 
 import "strings"
 
-// LooseTaskStatus reads a status as people and other systems write it: case, spaces and hyphens aside, in brackets, or by
-// a word that means the same. A word that means none is the *ValueError of ParseTaskStatus.
+// LooseTaskStatus reads a status as people and other systems write it: case, spaces and hyphens aside, in brackets, or
+// by a word that means the same. A word that means none is the *ValueError of ParseTaskStatus.
 func LooseTaskStatus(word string) (TaskStatus, error) {
 	plain := strings.ToLower(strings.Trim(strings.TrimSpace(word), "[]*_` "))
-	plain = strings.Join(strings.FieldsFunc(plain, func(r rune) bool { return r == ' ' || r == '-' || r == '_' || r == '\'' }), "_")
+	plain = strings.Join(strings.FieldsFunc(plain,
+		func(r rune) bool { return r == ' ' || r == '-' || r == '_' || r == '\'' }), "_")
 	if s, err := ParseTaskStatus(plain); err == nil {
 		return s, nil
 	}
@@ -23,13 +24,15 @@ func LooseTaskStatus(word string) (TaskStatus, error) {
 		return Revised, nil
 	case "in_implementation", "implementation_started":
 		return Implementing, nil
-	case "done", "success", "implemented", "complete", "finished", "closed", "resolved", "implementation_completed", "completed_successfully":
+	case "done", "success", "implemented", "complete", "finished", "closed", "resolved", "implementation_completed",
+		"completed_successfully":
 		return Completed, nil
 	case "in_progress", "inprogress", "wip", "started", "doing", "partially_completed", "partially_complete":
 		return Partial, nil
 	case "stuck", "waiting", "blocked_on":
 		return Blocked, nil
-	case "superseded", "cancelled", "canceled", "obsolete", "wontfix", "wont_fix", "wont_do", "won_t_fix", "won_t_do", "dropped", "rejected", "duplicate":
+	case "superseded", "cancelled", "canceled", "obsolete", "wontfix", "wont_fix", "wont_do", "won_t_fix", "won_t_do",
+		"dropped", "rejected", "duplicate":
 		return Abandoned, nil
 	case "divided", "split":
 		return Expanded, nil

@@ -2,8 +2,8 @@ package formats
 
 import "time"
 
-// Task is a task of state.json as the layers above the state pass it on. Unknown members of the file are not in it: they
-// live only in the bytes of the file.
+// Task is a task of state.json as the layers above the state pass it on. Unknown members of the file are not in it:
+// they live only in the bytes of the file.
 type Task struct {
 	Number        int        `json:"number"`
 	Title         string     `json:"title"`

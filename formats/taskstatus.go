@@ -61,8 +61,8 @@ type Move struct {
 	Recover bool
 }
 
-// Moves lists the legal changes out of a status, in the order of the table of state.md. Going back to the prior status is
-// not in it: that is legal wherever a prior status is recorded.
+// Moves lists the legal changes out of a status, in the order of the table of state.md. Going back to the prior status
+// is not in it: that is legal wherever a prior status is recorded.
 func Moves(from TaskStatus) []Move {
 	to := func(list ...TaskStatus) []Move {
 		out := make([]Move, len(list))
@@ -88,11 +88,13 @@ func Moves(from TaskStatus) []Move {
 	case Planning:
 		return to(Planned, Blocked, Abandoned)
 	case Planned:
-		return slices.Concat(to(Planning, Revising), reason(Researching), to(Implementing, Blocked, Abandoned, OnHold, Expanded))
+		return slices.Concat(to(Planning, Revising), reason(Researching),
+			to(Implementing, Blocked, Abandoned, OnHold, Expanded))
 	case Revising:
 		return to(Revised, Blocked, Abandoned)
 	case Revised:
-		return slices.Concat(to(Implementing, Planning, Revising), reason(Researching), to(Blocked, Abandoned, OnHold, Expanded))
+		return slices.Concat(to(Implementing, Planning, Revising), reason(Researching),
+			to(Blocked, Abandoned, OnHold, Expanded))
 	case Implementing:
 		return slices.Concat(to(Completed, Partial, Blocked, Abandoned), reason(Researching, Revising))
 	case Partial:

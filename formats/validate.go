@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Validate gives every rule of returns and of the subagent's contract that r breaks, one sentence each, in a fixed order;
-// nil if none. That artifacts exist is not asked here. A failed return is never held to the contract's statuses, fields or
-// artifacts, so that an honest failure stays one.
+// Validate gives every rule of returns and of the subagent's contract that r breaks, one sentence each, in a fixed
+// order; nil if none. That artifacts exist is not asked here. A failed return is never held to the contract's statuses,
+// fields or artifacts, so that an honest failure stays one.
 func (r Return) Validate(info AgentInfo) []string {
 	v := &validator{ret: r, info: info}
 	v.status()
@@ -87,7 +87,8 @@ func (v *validator) texts() {
 func (v *validator) artifacts() {
 	for i, a := range v.ret.Artifacts {
 		if !slices.Contains(ArtifactTypes(), a.Type) {
-			v.add("expected the type of artifact %d to be one of %s, got %q", i+1, strings.Join(wordsOf(ArtifactTypes()), ", "), a.Type)
+			v.add("expected the type of artifact %d to be one of %s, got %q", i+1, strings.Join(wordsOf(ArtifactTypes()), ", "),
+				a.Type)
 		}
 		if !fs.ValidPath(a.Path) || a.Path == "." || strings.ContainsAny(a.Path, "\x00\\\n") {
 			v.add("expected a relative slash-separated path for artifact %d, got %q", i+1, a.Path)

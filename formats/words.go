@@ -21,8 +21,8 @@ func placeOf(src []byte, offset int) Pos {
 	return Pos{Line: 1 + bytes.Count(head, []byte{'\n'}), Col: len(head) - bytes.LastIndexByte(head, '\n')}
 }
 
-// splitLabel reads a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label: value". A label that is
-// not bold is one only when its value stands after ": " or is missing.
+// splitLabel reads a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label: value". A label that
+// is not bold is one only when its value stands after ": " or is missing.
 func splitLabel(line string) (label, value string, ok bool) {
 	for _, mark := range []string{"**", "__"} {
 		rest, bold := strings.CutPrefix(line, mark)
@@ -41,7 +41,8 @@ func splitLabel(line string) (label, value string, ok bool) {
 		return strings.TrimSpace(label), strings.TrimSpace(value), true
 	}
 	label, value, ok = strings.Cut(line, ":")
-	if !ok || label == "" || len(label) > maxLabel || strings.ContainsAny(label, "`*_[]<>(){}\"'") || value != "" && value[0] != ' ' {
+	if !ok || label == "" || len(label) > maxLabel || strings.ContainsAny(label, "`*_[]<>(){}\"'") || value != "" &&
+		value[0] != ' ' {
 		return "", "", false
 	}
 	return strings.TrimSpace(label), strings.TrimSpace(value), true
@@ -50,7 +51,8 @@ func splitLabel(line string) (label, value string, ok bool) {
 // maxLabel is the most bytes that a label may have.
 const maxLabel = 40
 
-// canonical gives the name out of a list that a text spells, case, spaces and "and" for "&" aside; else the text itself.
+// canonical gives the name out of a list that a text spells, case, spaces and "and" for "&" aside; else the text
+// itself.
 func canonical(text string, names []string) (name string, known bool) {
 	got := spelling(text)
 	for _, n := range names {
@@ -72,8 +74,8 @@ func spelling(s string) string {
 	return strings.Trim(strings.Join(words, " "), " :")
 }
 
-// placeholder tells whether a line only holds the place of what should be written. Square brackets are data where a value
-// may be a status mark.
+// placeholder tells whether a line only holds the place of what should be written. Square brackets are data where a
+// value may be a status mark.
 func placeholder(line string, brackets bool) bool {
 	line = strings.Trim(strings.TrimSpace(line), "*_`")
 	line = strings.TrimSpace(line)

@@ -7,15 +7,15 @@ import (
 	"tercet/formats"
 )
 
-// Agent does the work of one delegation. A failed agent is a Return with status failed; a Go error means that the engine
-// could not do its job. The request belongs to the caller: its maps and pointers must not be changed. An Agent ends soon
-// after ctx does, and waits for every goroutine it started.
+// Agent does the work of one delegation. A failed agent is a Return with status failed; a Go error means that the
+// engine could not do its job. The request belongs to the caller: its maps and pointers must not be changed. An Agent
+// ends soon after ctx does, and waits for every goroutine it started.
 type Agent interface {
 	Run(ctx context.Context, r formats.Request) (formats.Return, error)
 }
 
-// Measured is what a runner measured of the program it ran. It is no part of a Return, so that nothing a program prints or
-// writes can become it.
+// Measured is what a runner measured of the program it ran. It is no part of a Return, so that nothing a program prints
+// or writes can become it.
 type Measured struct {
 	Runner   string
 	Model    string

@@ -26,8 +26,8 @@ type document struct {
 	data  []byte
 }
 
-// artifacts checks every artifact against the disk and reads the documents. Paths are made clean in place. Artifacts that
-// do not hold are left out of ret, and named among the violations.
+// artifacts checks every artifact against the disk and reads the documents. Paths are made clean in place. Artifacts
+// that do not hold are left out of ret, and named among the violations.
 func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []string, err error) {
 	var tree *os.Root
 	defer func() {
@@ -135,7 +135,8 @@ func fileProblem(root *os.Root, name, where string) string {
 	return ""
 }
 
-// pathProblem says what is wrong with the form of an artifact's path: it must be relative, with slashes, and stay inside.
+// pathProblem says what is wrong with the form of an artifact's path: it must be relative, with slashes, and stay
+// inside.
 func pathProblem(p string) string {
 	const limit = 255
 	switch {

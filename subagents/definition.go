@@ -41,8 +41,8 @@ type Limits struct {
 	Turns  int
 }
 
-// ParseDefinition reads a subagent file. The error is a *formats.Diagnostics with everything that is wrong with it, in the
-// order of the file. The name of the file, without folders and .md, must be the subagent's name.
+// ParseDefinition reads a subagent file. The error is a *formats.Diagnostics with everything that is wrong with it, in
+// the order of the file. The name of the file, without folders and .md, must be the subagent's name.
 func ParseDefinition(file string, src []byte) (Definition, error) {
 	doc, problems := md.Parse(src)
 	r := newReader(file)
@@ -55,7 +55,8 @@ func ParseDefinition(file string, src []byte) (Definition, error) {
 	case doc.Front != nil:
 		r.front(&def, doc.Front)
 	case len(problems) == 0:
-		r.Refuse(codeMissing, place(md.Pos{Line: 1, Col: 1}, md.Pos{}, ""), "start the file with a block between two lines of ---",
+		r.Refuse(codeMissing, place(md.Pos{Line: 1, Col: 1}, md.Pos{}, ""),
+			"start the file with a block between two lines of ---",
 			"expected frontmatter with name and description, got none")
 	}
 	r.body(&def, doc)
@@ -78,7 +79,8 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 	}
 	for _, b := range doc.Blocks {
 		if b.Kind == md.Heading && b.Level == 1 && b.Depth == 0 && b.Pos.Line > end {
-			r.Refuse(codeSection, place(b.Pos, b.End, ""), "write ## instead of #", "expected sections of level 2, got a heading of level 1")
+			r.Refuse(codeSection, place(b.Pos, b.End, ""), "write ## instead of #",
+				"expected sections of level 2, got a heading of level 1")
 		}
 	}
 	def.Facets.Instruction = lines(doc, doc.BodyLine, end-1)
@@ -114,8 +116,8 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 	}
 }
 
-// workflow checks what only a subagent without steps has, and the other way round. The steps themselves are compiled when
-// all subagents are known.
+// workflow checks what only a subagent without steps has, and the other way round. The steps themselves are compiled
+// when all subagents are known.
 func (r *reader) workflow(def *Definition, doc *md.Document) {
 	if !def.Info.Workflow {
 		for _, where := range r.steps {

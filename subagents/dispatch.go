@@ -32,9 +32,9 @@ type Dispatcher struct {
 	// change back that no writer of the state made, and tells of it. Nil: nobody watches.
 	Watch func(ctx context.Context) (Unwatch, error)
 	Mask  Masker // nil: nothing is masked
-	// Guard looks at what a subagent that is not built in must leave alone, before it is called; what it returns looks again
-	// afterwards, whatever became of the call, and its error ends the run. A nil Guard, or a nil function from it, guards
-	// nothing.
+	// Guard looks at what a subagent that is not built in must leave alone, before it is called; what it returns looks
+	// again afterwards, whatever became of the call, and its error ends the run. A nil Guard, or a nil function from it,
+	// guards nothing.
 	Guard func(ctx context.Context, r formats.Request) (after func() error, err error)
 
 	mu     sync.Mutex
@@ -42,9 +42,9 @@ type Dispatcher struct {
 	known  map[string]bool   // runs whose record on disk was read; guarded by mu
 }
 
-// Delegate runs one delegation. The depth and the path of r are those of the caller; r.Out, r.Repair and r.Refused are ignored.
-// A subagent that does not exist, a delegation that is too deep or goes in a circle, and a fault of the engine are Go
-// errors; whatever the subagent itself does wrong is a failed Return.
+// Delegate runs one delegation. The depth and the path of r are those of the caller; r.Out, r.Repair and r.Refused are
+// ignored. A subagent that does not exist, a delegation that is too deep or goes in a circle, and a fault of the engine
+// are Go errors; whatever the subagent itself does wrong is a failed Return.
 func (d *Dispatcher) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if err := d.ready(); err != nil {
 		return formats.Return{}, err
@@ -93,7 +93,8 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		return formats.Return{}, err
 	}
 	if g.from < formats.CommandDepth().Int() {
-		return formats.Return{}, &formats.Failure{Code: formats.CodeBug, Message: "a delegation starts at a command, not at the router"}
+		return formats.Return{}, &formats.Failure{Code: formats.CodeBug,
+			Message: "a delegation starts at a command, not at the router"}
 	}
 	if slices.ContainsFunc(r.Path, func(name string) bool { return base(name) == base(r.Agent) }) {
 		return formats.Return{}, formats.Fail(formats.CodeCycle, "let the command delegate to each of them in turn",
@@ -216,7 +217,7 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 		return a, err
 	}
 	if fault != nil && (ctx.Err() != nil || agentsOwn(formats.CodeOf(fault))) {
-		return answer{ret: g.withoutSecrets(formats.Failed(fault))}, nil //nolint:nilerr // what an agent does wrong is a return
+		return answer{ret: g.withoutSecrets(formats.Failed(fault))}, nil //nolint:nilerr // an agent failed, not we
 	}
 	if fault != nil {
 		return answer{}, fault
@@ -225,7 +226,8 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 	var unfit error
 	if a.raw, unfit = json.MarshalIndent(g.withoutSecrets(ret), "", "  "); unfit != nil {
 		// A value that JSON cannot hold stands in fields: the agent put it there.
-		a.raw, a.bad = []byte(g.text(fmt.Sprintf("%+v\n", ret))), []string{fmt.Sprintf("fields hold a value that is no JSON: %v", unfit)}
+		a.raw, a.bad = []byte(g.text(fmt.Sprintf("%+v\n", ret))),
+			[]string{fmt.Sprintf("fields hold a value that is no JSON: %v", unfit)}
 	}
 	if err := g.judge(ctx, &a); err != nil {
 		return answer{}, err
@@ -250,7 +252,8 @@ func (g *delegation) guarded(ctx context.Context) (ret formats.Return, fault, er
 	return ret, fault, err
 }
 
-// unread adds what the contract asks of a return that could be read in part only, so that the repair round names all of it.
+// unread adds what the contract asks of a return that could be read in part only, so that the repair round names all of
+// it.
 func (g *delegation) unread(a *answer, partial *formats.Return) error {
 	if partial == nil {
 		return nil
@@ -349,7 +352,8 @@ func (g *delegation) dropClaims(ret formats.Return) formats.Return {
 	drop("metadata.delegation_depth", m.Depth != 0 && m.Depth != g.req.Depth.Int())
 	drop("metadata.delegation_path", m.Path != nil && !slices.Equal(m.Path, g.req.Path))
 	drop("metadata.worktree", m.Worktree != "" && !g.info.Builtin)
-	drop("what it used", m.Model != "" || m.Tokens != formats.Tokens{} || m.Cost != 0 || m.Spawns != 0 || m.Sandbox != "" || m.Metered != "" || m.Prompt != "" || m.Attempts != nil)
+	drop("what it used", m.Model != "" || m.Tokens != formats.Tokens{} || m.Cost != 0 || m.Spawns != 0 ||
+		m.Sandbox != "" || m.Metered != "" || m.Prompt != "" || m.Attempts != nil)
 	ret.Metadata = formats.Metadata{Runner: m.Runner}
 	if g.info.Builtin {
 		ret.Metadata.Worktree = m.Worktree
@@ -367,7 +371,8 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	}
 	m.Depth, m.Path = g.req.Depth.Int(), slices.Clone(g.req.Path)
 	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
-	m.Model, m.Tokens, m.Cost, m.Sandbox, m.Prompt = g.used.Model, g.used.Tokens, g.used.Cost, g.used.Sandbox, g.used.Prompt
+	m.Model, m.Tokens, m.Cost, m.Sandbox, m.Prompt = g.used.Model, g.used.Tokens, g.used.Cost, g.used.Sandbox,
+		g.used.Prompt
 	m.Attempts, m.Spawns, m.Metered = g.used.Attempts, g.used.Spawns, g.used.Metered
 	if g.used.Runner != "" {
 		m.Runner = g.used.Runner
@@ -391,8 +396,8 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	return ret
 }
 
-// reserved is the time that the budget leaves, without end where there is no bound. The end of the run itself comes a moment
-// earlier and tells of it better.
+// reserved is the time that the budget leaves, without end where there is no bound. The end of the run itself comes a
+// moment earlier and tells of it better.
 func (g *delegation) reserved() time.Duration {
 	const moment = 100 * time.Millisecond
 	if s := g.req.Budget.Seconds; s > 0 {
@@ -418,7 +423,8 @@ func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.R
 	}
 	ret := formats.Failed(f)
 	for _, e := range said.Errors {
-		if e.Message != context.DeadlineExceeded.Error() && e.Message != context.Canceled.Error() { // that it was ended is said already
+		// that it was ended is said already
+		if e.Message != context.DeadlineExceeded.Error() && e.Message != context.Canceled.Error() {
 			ret.Errors = append(ret.Errors, e)
 		}
 	}
@@ -486,8 +492,9 @@ func agentsOwn(c formats.Code) bool {
 // answering is the contract of a subagent that only answers a question: nothing of what its work needs or makes.
 func answering(info formats.AgentInfo) formats.AgentInfo {
 	return formats.AgentInfo{
-		Name: info.Name, Description: info.Description, Role: formats.RoleUtility, Runner: info.Runner, Builtin: info.Builtin, NoArtifacts: true,
-		Tools: info.Tools, Timeout: info.Timeout, AgentResult: info.AgentResult, File: info.File,
+		Name: info.Name, Description: info.Description, Role: formats.RoleUtility, Runner: info.Runner, Builtin: info.Builtin,
+		NoArtifacts: true,
+		Tools:       info.Tools, Timeout: info.Timeout, AgentResult: info.AgentResult, File: info.File,
 	}
 }
 

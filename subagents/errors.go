@@ -9,8 +9,8 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// ReturnError reports a return that breaks the contract of its subagent. An Agent gives it when what came back could not
-// be read as a return at all; the Dispatcher makes it of every other violation.
+// ReturnError reports a return that breaks the contract of its subagent. An Agent gives it when what came back could
+// not be read as a return at all; the Dispatcher makes it of every other violation.
 type ReturnError struct {
 	Agent    string
 	Raw      []byte   // what came back, byte for byte
@@ -40,8 +40,8 @@ func (e *ReturnError) Help() string {
 	return "compare " + e.File + " with the subagent's file"
 }
 
-// onFile is a file operation on a run's folder or on a task's folder that did not work; the path is relative to the project
-// root. A document that is in its place but may not survive a loss of power is NOT_DURABLE.
+// onFile is a file operation on a run's folder or on a task's folder that did not work; the path is relative to the
+// project root. A document that is in its place but may not survive a loss of power is NOT_DURABLE.
 func onFile(op, path string, err error) error {
 	out := formats.OnFile(op, path, err)
 	if _, ok := errors.AsType[*atomicfile.NotDurableError](err); ok {
@@ -52,7 +52,8 @@ func onFile(op, path string, err error) error {
 
 // BadInput is input that a subagent's contract does not take; a problem is a sentence.
 func BadInput(agent string, problems []string) error {
-	return formats.Fail(formats.CodeValidationFailed, "compare the step's `with` with the inputs of subagents/"+agent+".md",
+	return formats.Fail(formats.CodeValidationFailed,
+		"compare the step's `with` with the inputs of subagents/"+agent+".md",
 		"input of %s: %s", agent, strings.Join(problems, "; "))
 }
 

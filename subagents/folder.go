@@ -29,8 +29,8 @@ const outName = "out"
 // treeName is the folder of an agent that works in no tree.
 const treeName = "tree"
 
-// openFolder makes the folder of a delegation: {step}-{attempt}, or that name with .2, .3 ... when the step is run again.
-// Agents without documents get none until something must be kept.
+// openFolder makes the folder of a delegation: {step}-{attempt}, or that name with .2, .3 ... when the step is run
+// again. Agents without documents get none until something must be kept.
 func (d *Dispatcher) openFolder(r formats.Request, withOut bool) (*folder, error) {
 	if !plainName(r.Run) {
 		return nil, notAName("run id", r.Run)

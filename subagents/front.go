@@ -25,12 +25,14 @@ func (r *reader) front(def *Definition, n *md.Node) {
 		case "name":
 			info.Name = r.name(value, "a name")
 			if info.Name != "" && info.Name != stem(r.file) {
-				r.Refuse(codeName, value, "rename the file or the subagent", fmt.Sprintf("expected name %q as in the file's name, got %q", stem(r.file), info.Name))
+				r.Refuse(codeName, value, "rename the file or the subagent",
+					fmt.Sprintf("expected name %q as in the file's name, got %q", stem(r.file), info.Name))
 			}
 		case "description":
 			info.Description = r.text(value, "one line of text")
 			if len([]rune(info.Description)) > maxDescription {
-				r.Refuse(codeValue, value, "", fmt.Sprintf("expected at most %d characters, got %d", maxDescription, len([]rune(info.Description))))
+				r.Refuse(codeValue, value, "", fmt.Sprintf("expected at most %d characters, got %d", maxDescription,
+					len([]rune(info.Description))))
 			}
 		case "role":
 			info.Role = word(r, value, "role", formats.Roles())
@@ -55,7 +57,8 @@ func (r *reader) front(def *Definition, n *md.Node) {
 		case "can_delegate_to":
 			info.CanDelegateTo = r.names(value, "a name")
 		case "during", "tiers", "worktree":
-			r.Refuse(codeTalks, key, "write it into the command that delegates to this subagent", "'"+key.Value+"' belongs to a command")
+			r.Refuse(codeTalks, key, "write it into the command that delegates to this subagent",
+				"'"+key.Value+"' belongs to a command")
 		default:
 			r.Unknown(codeUnknownKey, key, keys)
 		}
@@ -85,15 +88,16 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 	}
 	verdict := func(o formats.Outcome) bool { return o == formats.OutcomeApproved || o == formats.OutcomeRejected }
 	if info.Role == formats.RoleReviewer && info.Statuses != nil && !slices.ContainsFunc(info.Statuses, verdict) {
-		r.Refuse(codeContract, n.Get("returns").Get("statuses"), "add approved and rejected", "a reviewer returns a verdict, and its statuses have none")
+		r.Refuse(codeContract, n.Get("returns").Get("statuses"), "add approved and rejected",
+			"a reviewer returns a verdict, and its statuses have none")
 	}
 	if len(info.CanDelegateTo) > 0 && slices.Contains(info.CanDelegateTo, info.Name) {
 		r.Refuse(codeValue, n.Get("can_delegate_to"), "", "a subagent may not delegate to itself")
 	}
 }
 
-// runners reads one runner or a list in order of preference. Names of agents that tercet does not know are allowed, since
-// configuration may add them; one that is nearly a known one gets a warning.
+// runners reads one runner or a list in order of preference. Names of agents that tercet does not know are allowed,
+// since configuration may add them; one that is nearly a known one gets a warning.
 func (r *reader) runners(n *md.Node) []string {
 	known := []string{runnerBuiltin, runnerExec, runnerACP, "offline", "claude", "codex", "opencode", "gemini"}
 	var out []string
@@ -172,7 +176,8 @@ func (r *reader) facets(refs *FacetRefs, n *md.Node) {
 		case "policy":
 			refs.Policy = r.names(value, "a name")
 		default:
-			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown facet %q", Keys: []string{"persona", "knowledge", "instruction", "output", "policy"}})
+			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown facet %q",
+				Keys: []string{"persona", "knowledge", "instruction", "output", "policy"}})
 		}
 	}
 }
@@ -200,7 +205,8 @@ func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 			case "document":
 				in.Document = word(r, value, "profile", formats.Profiles())
 			default:
-				r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of an input %q", Keys: []string{"type", "required", "document"}})
+				r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of an input %q",
+					Keys: []string{"type", "required", "document"}})
 			}
 		}
 		out[name.Value] = in

@@ -39,8 +39,8 @@ type Source struct {
 	Builtin bool
 }
 
-// Load reads the files of all sources. A name of an earlier source hides that of a later one. The definitions that could
-// be read come in the order of their names, also beside an error, which is a *formats.Diagnostics over all files.
+// Load reads the files of all sources. A name of an earlier source hides that of a later one. The definitions that
+// could be read come in the order of their names, also beside an error, which is a *formats.Diagnostics over all files.
 func Load(sources ...Source) ([]Definition, error) {
 	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
 	taken := map[string]bool{}
@@ -119,11 +119,13 @@ func builtinNames(s Source) ([]string, error) {
 func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	name := path.Join(s.Name, file)
 	if !utf8.ValidString(file) {
-		return Definition{}, unusable(codeName, name, fmt.Sprintf("expected a name of a file in UTF-8, got %q", file), "rename the file")
+		return Definition{}, unusable(codeName, name, fmt.Sprintf("expected a name of a file in UTF-8, got %q", file),
+			"rename the file")
 	}
 	src, err := fs.ReadFile(s.FS, file)
 	if err != nil {
-		return Definition{}, unusable(formats.CodeIO.String(), name, reason(err), "make it a file that can be read, or remove it")
+		return Definition{}, unusable(formats.CodeIO.String(), name, reason(err),
+			"make it a file that can be read, or remove it")
 	}
 	def, err := ParseDefinition(name, src)
 	if err != nil {
@@ -132,7 +134,8 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	refuse := func(msg, help string) error {
 		return &formats.Diagnostics{
 			List: []formats.Diagnostic{{
-				Code: codeBuiltin, Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1}, Message: msg, Help: help,
+				Code: codeBuiltin, Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1}, Message: msg,
+				Help: help,
 			}},
 			Sources: map[string][]byte{name: def.Src},
 		}
@@ -140,9 +143,11 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	switch {
 	case s.Builtin:
 	case def.Info.Builtin:
-		return Definition{}, refuse("runner builtin is for the subagents that come with tercet", "use runner: exec with argv, or an agent")
+		return Definition{}, refuse("runner builtin is for the subagents that come with tercet",
+			"use runner: exec with argv, or an agent")
 	case shippedBuiltin:
-		return Definition{}, refuse(fmt.Sprintf("subagent %q is built in and cannot be replaced", base(def.Info.Name)), "give the file another name")
+		return Definition{}, refuse(fmt.Sprintf("subagent %q is built in and cannot be replaced", base(def.Info.Name)),
+			"give the file another name")
 	}
 	return def, def.Resolve(s.Facets)
 }

@@ -25,8 +25,8 @@ type docKey struct {
 	n         int
 }
 
-// place puts the documents of a return that did its work into the task's folder and rewrites their paths. Documents of a
-// return that failed, and those that have no task to belong to, stay where they are.
+// place puts the documents of a return that did its work into the task's folder and rewrites their paths. Documents of
+// a return that failed, and those that have no task to belong to, stay where they are.
 func (g *delegation) place(a answer) (formats.Return, error) {
 	ret := a.ret
 	done := ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial
@@ -55,7 +55,7 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 		if art.Path, err = g.d.put(key, folder, data, g.d.Clock.Now().UTC().Format("20060102")); err != nil {
 			return formats.Return{}, err
 		}
-		_ = g.folder.out.Remove(filepath.FromSlash(from)) //nolint:errcheck // reason: the copy in the run's folder does no harm
+		_ = g.folder.out.Remove(filepath.FromSlash(from)) //nolint:errcheck // reason: the copy does no harm
 	}
 	return ret, nil
 }
@@ -190,8 +190,8 @@ func (d *Dispatcher) remember(run string) error {
 	return nil
 }
 
-// record writes where the documents of a run stand, so that a run that is resumed overwrites its own files and no others.
-// The caller holds d.mu.
+// record writes where the documents of a run stand, so that a run that is resumed overwrites its own files and no
+// others. The caller holds d.mu.
 func (d *Dispatcher) record(run string) error {
 	list := []recordLine{}
 	keys := slices.DeleteFunc(slices.Collect(maps.Keys(d.placed)), func(k docKey) bool { return k.run != run })
@@ -203,7 +203,8 @@ func (d *Dispatcher) record(run string) error {
 	if err != nil {
 		return onFile("keep", recordFile(run), err)
 	}
-	if err := atomicfile.WriteIn(d.Root, recordFile(run), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
+	if err := atomicfile.WriteIn(d.Root, recordFile(run), append(data, '\n'),
+		atomicfile.Options{Mode: 0o600}); err != nil {
 		return onFile("keep", recordFile(run), err)
 	}
 	return nil

@@ -19,8 +19,8 @@ const (
 	maxDescription = 120
 )
 
-// reader reads the maps of a subagent file and collects what is wrong with it. A method that returns a value returns its
-// zero value with every diagnostic it adds.
+// reader reads the maps of a subagent file and collects what is wrong with it. A method that returns a value returns
+// its zero value with every diagnostic it adds.
 type reader struct {
 	strict.Decoder
 	file  string

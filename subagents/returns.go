@@ -30,7 +30,8 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 		case "issues":
 			info.IssuesQuery, def.IssuesPos = r.query(value)
 		default:
-			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of returns %q", Keys: []string{"form", "statuses", "artifacts", "fields", "status", "issues"}})
+			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of returns %q",
+				Keys: []string{"form", "statuses", "artifacts", "fields", "status", "issues"}})
 		}
 	}
 }
@@ -76,11 +77,13 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec, o
 			case "optional":
 				may = r.boolean(value)
 			default:
-				r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of an artifact %q", Keys: []string{"type", "name", "document", "optional"}})
+				r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of an artifact %q",
+					Keys: []string{"type", "name", "document", "optional"}})
 			}
 		}
 		if item.Kind == md.Map && item.Get("type") == nil {
-			r.Refuse(codeMissing, item, "one of "+strings.Join(texts(formats.ArtifactTypes()), ", "), "missing key type of an artifact")
+			r.Refuse(codeMissing, item, "one of "+strings.Join(texts(formats.ArtifactTypes()), ", "),
+				"missing key type of an artifact")
 		}
 		all = append(all, spec)
 		if may {

@@ -87,8 +87,8 @@ func (g *delegation) value(v any) any {
 // maxMasked is the largest file of a run's folder that is looked through: what a program may print.
 const maxMasked = 64 << 20
 
-// cleanse masks the files that a worker left in the folder of its delegation, and lets only their owner read them. What it
-// printed is a log; its documents lose the known values alone.
+// cleanse masks the files that a worker left in the folder of its delegation, and lets only their owner read them. What
+// it printed is a log; its documents lose the known values alone.
 func (f *folder) cleanse(m Masker) error {
 	if m == nil || !f.made {
 		return nil
@@ -160,8 +160,8 @@ func (f *folder) rewrite(name string, in *os.File, mask func(string) string) err
 // piece is how much of a file is looked through at once: a program may print a lot, and this one must stay small.
 const piece = 1 << 20
 
-// inPieces reads a text in pieces that end where no secret is likely to: behind a line, else at white space or a control, and
-// before a private key that has begun and not ended.
+// inPieces reads a text in pieces that end where no secret is likely to: behind a line, else at white space or a
+// control, and before a private key that has begun and not ended.
 func inPieces(in io.Reader, do func(string) error) error {
 	buf := make([]byte, 0, 2*piece)
 	for {
@@ -191,7 +191,8 @@ func seam(text []byte) int {
 	if cut < piece {
 		return len(text)
 	}
-	if begin := bytes.LastIndex(text[:cut], []byte("-----BEGIN ")); begin > 0 && !bytes.Contains(text[begin:cut], []byte("-----END ")) {
+	if begin := bytes.LastIndex(text[:cut], []byte("-----BEGIN ")); begin > 0 &&
+		!bytes.Contains(text[begin:cut], []byte("-----END ")) {
 		cut = begin
 	}
 	return cut

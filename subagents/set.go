@@ -30,7 +30,8 @@ func (s *Set) Add(def Definition, agent Agent) error {
 		return formats.Unset("a name of a subagent")
 	}
 	if first, ok := s.entries[def.Info.Name]; ok {
-		return formats.Fail(formats.CodeConfig, "", "subagent %q is defined in %s and in %s", def.Info.Name, first.def.File, def.File)
+		return formats.Fail(formats.CodeConfig, "", "subagent %q is defined in %s and in %s", def.Info.Name, first.def.File,
+			def.File)
 	}
 	s.entries[def.Info.Name] = entry{def: def, agent: agent}
 	return nil

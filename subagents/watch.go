@@ -8,13 +8,13 @@ import (
 	"tercet/formats"
 )
 
-// Unwatch looks at state.json when a worker has ended. changed tells that the worker, or somebody who does not know the lock,
-// had changed it; the change is taken back, and foreign is what stood there, empty if the file was gone. An error beside
-// changed means that it could not be taken back.
+// Unwatch looks at state.json when a worker has ended. changed tells that the worker, or somebody who does not know the
+// lock, had changed it; the change is taken back, and foreign is what stood there, empty if the file was gone. An error
+// beside changed means that it could not be taken back.
 type Unwatch func(ctx context.Context) (foreign []byte, changed bool, err error)
 
-// watched does the work and refuses it if state.json was changed meanwhile by anybody but its writers. Subagents that are
-// part of tercet are not watched: they write by the manager, and a workflow's own workers are watched one by one.
+// watched does the work and refuses it if state.json was changed meanwhile by anybody but its writers. Subagents that
+// are part of tercet are not watched: they write by the manager, and a workflow's own workers are watched one by one.
 func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 	if g.d.Watch == nil || g.info.Builtin || g.info.Workflow {
 		return g.work(ctx)
@@ -37,7 +37,8 @@ func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 			return formats.Return{}, err
 		}
 		kept = g.folder.path + "/state.json.refused"
-		refused.Help = "what stood there is in " + kept + ", 'diff " + kept + " .tercet/state.json' shows it; if the change was yours, " +
+		refused.Help = "what stood there is in " + kept + ", 'diff " + kept +
+			" .tercet/state.json' shows it; if the change was yours, " +
 			"make it again while no command runs, by 'tercet task' or by hand; a subagent returns what it wants changed"
 	}
 	if failed != nil {

@@ -12,11 +12,13 @@ import (
 
 // What the expressions of a generated file read.
 const (
-	jqNewestPlan   = `'$task.artifacts | map(select(.type == "plan")) | last | .path'`
-	jqHasPlan      = `'$task.artifacts | map(select(.type == "plan")) | length > 0'`
-	jqOpenPhases   = `'[$plan.phases[]? | select(.status != "completed")]'`
-	jqOpenItems    = `'[($task.description // "") | split("\n")[] | select(test("^\\s*[-*+] \\[ \\] ")) | sub("^\\s*[-*+] \\[ \\]\\s+"; "")]'`
-	jqParts        = `'(if ($phases | length) > 0 then [$phases[].name] elif ($items | length) > 0 then $items else [$task.title] end) | to_entries | map({number: (.key + 1), name: .value})'`
+	jqNewestPlan = `'$task.artifacts | map(select(.type == "plan")) | last | .path'`
+	jqHasPlan    = `'$task.artifacts | map(select(.type == "plan")) | length > 0'`
+	jqOpenPhases = `'[$plan.phases[]? | select(.status != "completed")]'`
+	jqOpenItems  = `'[($task.description // "") | split("\n")[] | select(test("^\\s*[-*+] \\[ \\] ")) ` +
+		`| sub("^\\s*[-*+] \\[ \\]\\s+"; "")]'`
+	jqParts = `'(if ($phases | length) > 0 then [$phases[].name] elif ($items | length) > 0 then $items ` +
+		`else [$task.title] end) | to_entries | map({number: (.key + 1), name: .value})'`
 	jqPlanned      = "$has_plan"
 	jqPlanPath     = "$plan.path"
 	jqRunArtifacts = "$run.artifacts"
@@ -58,7 +60,8 @@ func promises(info formats.AgentInfo, kind formats.ArtifactType) bool {
 	if info.NoArtifacts {
 		return false
 	}
-	return info.Artifacts == nil || slices.ContainsFunc(info.Artifacts, func(a formats.ArtifactSpec) bool { return a.Type == kind })
+	return info.Artifacts == nil || slices.ContainsFunc(info.Artifacts,
+		func(a formats.ArtifactSpec) bool { return a.Type == kind })
 }
 
 func profile(info formats.AgentInfo, kind formats.ArtifactType) string {
@@ -70,13 +73,14 @@ func profile(info formats.AgentInfo, kind formats.ArtifactType) string {
 	return string(kind)
 }
 
-// identify makes the id of a step from a subagent's name. Ids that begin like the title of another step, from which that
-// step gets its id, are put out of its way.
+// identify makes the id of a step from a subagent's name. Ids that begin like the title of another step, from which
+// that step gets its id, are put out of its way.
 func identify(name string, taken map[string]bool) string {
 	id := strings.ReplaceAll(name, "-", "_")
 	first, _, _ := strings.Cut(id, "_")
 	own := []string{
-		"delegate", "with", "without", "for", "stop", "mark", "return", "validate", "keep", "open", "commit", "publish", "during", "error", "set",
+		"delegate", "with", "without", "for", "stop", "mark", "return", "validate", "keep", "open", "commit", "publish",
+		"during", "error", "set",
 		"link", "write", "remove",
 	}
 	if slices.Contains(own, first) || id == "phases" || id == "parts" {
@@ -176,7 +180,8 @@ func (f *flow) sequence(list []worker) error {
 	return nil
 }
 
-// status adds a change of the task's status, with a reason where the table asks for one or the status before is not known.
+// status adds a change of the task's status, with a reason where the table asks for one or the status before is not
+// known.
 func (f *flow) status(to formats.TaskStatus) {
 	moves := formats.Moves(f.cur)
 	at := slices.IndexFunc(moves, func(m formats.Move) bool { return m.To == to })
@@ -186,8 +191,8 @@ func (f *flow) status(to formats.TaskStatus) {
 	f.cur, f.loose, f.verdict = to, false, false
 }
 
-// work adds one worker and what its contract implies: the check of its document, a stop after a verdict, the link of what
-// it made, the description it wrote. more tells that another step follows.
+// work adds one worker and what its contract implies: the check of its document, a stop after a verdict, the link of
+// what it made, the description it wrote. more tells that another step follows.
 func (f *flow) work(w worker, more bool) error {
 	s := step{Kind: "delegate", Agent: w.info.Name, Role: w.info.Role.String(), ID: w.id}
 	var err error
@@ -231,7 +236,8 @@ func (f *flow) work(w worker, more bool) error {
 	}
 	f.loose = f.loose || !w.info.NoArtifacts
 	f.verdict = false
-	if d, ok := w.info.Fields["description"]; ok && w.is(formats.RoleWriter) && d.Type == formats.TypeString && !d.Optional {
+	if d, ok := w.info.Fields["description"]; ok && w.is(formats.RoleWriter) && d.Type == formats.TypeString &&
+		!d.Optional {
 		f.add(step{Kind: "describe", ID: w.id})
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"tercet/formats"
 )
 
-// inputs gives what a worker is called with: of what the command has, everything that its contract lists and that bears on
-// its work. A required input that the command does not have is an *InputError.
+// inputs gives what a worker is called with: of what the command has, everything that its contract lists and that bears
+// on its work. A required input that the command does not have is an *InputError.
 func (f *flow) inputs(w worker) ([]pair, error) {
 	offers, err := f.offers(w)
 	if err != nil {
@@ -39,7 +39,8 @@ func noInput(info formats.AgentInfo, input string, kind formats.InputType, has [
 	if info.Builtin {
 		help = builtinHelp
 	}
-	return refuse(help, "subagent %s needs the input '%s' (%s), expected one of %s", info.Name, input, kind, strings.Join(has, ", "))
+	return refuse(help, "subagent %s needs the input '%s' (%s), expected one of %s", info.Name, input, kind,
+		strings.Join(has, ", "))
 }
 
 // offer is one input that the command can give.
@@ -51,7 +52,8 @@ type offer struct {
 }
 
 func (o offer) fits(in formats.Input) bool {
-	return in.Type == "" || in.Type == formats.TypeAny || in.Type == o.kind || in.Type == formats.TypeNumber && o.kind == formats.TypeInteger
+	return in.Type == "" || in.Type == formats.TypeAny || in.Type == o.kind || in.Type == formats.TypeNumber &&
+		o.kind == formats.TypeInteger
 }
 
 func names(list []offer) []string {
@@ -85,7 +87,8 @@ func (f *flow) offers(w worker) ([]offer, error) {
 	switch f.element {
 	case "phase":
 		out = append(
-			out, offer{pair{"phase", "$phase"}, formats.TypeObject, true, implements}, offer{pair{"focus", "$phase.name"}, formats.TypeString, true, false},
+			out, offer{pair{"phase", "$phase"}, formats.TypeObject, true, implements},
+			offer{pair{"focus", "$phase.name"}, formats.TypeString, true, false},
 		)
 	case "part":
 		out = append(out, offer{pair{"focus", "$part.name"}, formats.TypeString, true, false})

@@ -77,7 +77,8 @@ func CheckName(what, name string) error {
 	case device(name):
 		return refuse("", "expected a name of a %s that a file can have everywhere, got %q, a device on Windows", what, name)
 	}
-	return refuse("", "expected a name of a %s, at most %d lower case letters, digits and '-' that start with a letter, got %q",
+	return refuse("", "expected a name of a %s, at most %d lower case letters, digits and '-' that start with a letter, "+
+		"got %q",
 		what, maxName, name)
 }
 
@@ -146,14 +147,16 @@ func workers(shape Shape, agents []formats.AgentInfo) ([]worker, error) {
 	}
 	if len(implementers) > 0 && planner != "" {
 		return nil, refuse("make two commands, or use --shape conditional --agents "+implementers[0]+","+planner,
-			"%s makes a plan and %s does the phases of one, and a command reads the plan before its first step", planner, implementers[0])
+			"%s makes a plan and %s does the phases of one, and a command reads the plan before its first step", planner,
+			implementers[0])
 	}
 	if len(implementers) > 1 && shape != Iterative {
 		return nil, refuse("let one of them do the phases, or use --shape iterative",
 			"expected 0 to 1 subagents of role implementer for shape %s, got %d", shape, len(implementers))
 	}
 	if len(implementers) > 0 {
-		// The whole run counts as implementing: a task whose plan is being worked on must not fall behind it when the run fails.
+		// The whole run counts as implementing: a task whose plan is being worked on must not fall behind it when the run
+		// fails.
 		for i := range list {
 			if !list[i].is(formats.RoleImplementer) {
 				list[i].during, list[i].after = "", ""
@@ -212,7 +215,8 @@ func (v *view) iterative(f *flow, list []worker) error {
 		v.Loads = []pair{{"plan", "{document: plan, path: " + jqNewestPlan + "}"}, {"phases", jqOpenPhases}}
 	} else {
 		v.Loads = []pair{
-			{"plan?", "{document: plan, path: " + jqNewestPlan + "}"}, {"phases", jqOpenPhases}, {"items", jqOpenItems}, {"parts", jqParts},
+			{"plan?", "{document: plan, path: " + jqNewestPlan + "}"}, {"phases", jqOpenPhases}, {"items", jqOpenItems},
+			{"parts", jqParts},
 		}
 	}
 	v.Items = as

@@ -6,8 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// Subagent is what a subagent file is made from. Contract, Output and Policy come from the file of the worker whose role
-// it has; they are taken over as they are.
+// Subagent is what a subagent file is made from. Contract, Output and Policy come from the file of the worker whose
+// role it has; they are taken over as they are.
 type Subagent struct {
 	Name    string
 	Command string // the command that it is made for, without the slash
@@ -34,6 +34,7 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 	}{
 		Name: s.Name, Command: s.Command, Purpose: prose(purpose), Role: role, Told: told,
 		Description: scalar(cut("Works for /"+s.Command+": "+purpose, maxDescription)),
-		Contract:    strings.Trim(s.Contract, "\n"), Output: strings.Trim(s.Output, "\n"), Policy: strings.Trim(s.Policy, "\n"),
+		Contract:    strings.Trim(s.Contract, "\n"), Output: strings.Trim(s.Output, "\n"),
+		Policy: strings.Trim(s.Policy, "\n"),
 	})
 }

@@ -14,8 +14,8 @@ const (
 	maxName        = 32
 )
 
-// ValidName tells whether a command or a subagent may have the name. A file must be able to have it too, also in a copy on
-// Windows, where some names are devices.
+// ValidName tells whether a command or a subagent may have the name. A file must be able to have it too, also in a copy
+// on Windows, where some names are devices.
 func ValidName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -122,8 +122,8 @@ func word(s string) string {
 	return s
 }
 
-// prose writes a clean line as Markdown that shows just that text, in the middle of a line. Marks that Markdown or another
-// agent CLI reads become character references.
+// prose writes a clean line as Markdown that shows just that text, in the middle of a line. Marks that Markdown or
+// another agent CLI reads become character references.
 func prose(s string) string {
 	var b strings.Builder
 	for _, r := range s {

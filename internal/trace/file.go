@@ -9,8 +9,8 @@ import (
 // MaxHeld is the most bytes that a File keeps before it is opened. Events past it are counted and left out.
 const MaxHeld = 1 << 20
 
-// File writes the events of one run as lines. Until Open it keeps them in memory, because the run's folder is made only when
-// something has to be kept. The zero value is ready; Mask must be set before the first event.
+// File writes the events of one run as lines. Until Open it keeps them in memory, because the run's folder is made only
+// when something has to be kept. The zero value is ready; Mask must be set before the first event.
 type File struct {
 	// Mask takes secrets out of a line, which comes without its line break; nil leaves lines as they are.
 	Mask func([]byte) []byte
@@ -44,8 +44,8 @@ func (f *File) Emit(e Event) {
 	}
 }
 
-// Open makes the writer that events go to, and writes those kept so far. The File closes the writer. A second call does not
-// call the opener.
+// Open makes the writer that events go to, and writes those kept so far. The File closes the writer. A second call does
+// not call the opener.
 func (f *File) Open(opener func() (io.WriteCloser, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +71,8 @@ func (f *File) Missed() int {
 	return f.missed
 }
 
-// Close closes the writer, if there is one, and gives the first error of a write. Events that were never written are gone.
+// Close closes the writer, if there is one, and gives the first error of a write. Events that were never written are
+// gone.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,8 +1,9 @@
-// Package builtin holds the subagents that are Go: StatusSync writes tasks, TaskCreator reads them out of a text, GitWorkflow
-// keeps the worktree of a run, Gatekeeper runs checks, Diagnostics groups errors.json, Reference answers /help.
+// Package builtin holds the subagents that are Go: StatusSync writes tasks, TaskCreator reads them out of a text,
+// GitWorkflow keeps the worktree of a run, Gatekeeper runs checks, Diagnostics groups errors.json, Reference answers
+// /help.
 //
-// It promises that every effect of a command on tasks and branches goes through one of these, that wrong input is a failed
-// return which names what was expected and what came, and that failures of the state keep their code.
+// It promises that every effect of a command on tasks and branches goes through one of these, that wrong input is a
+// failed return which names what was expected and what came, and that failures of the state keep their code.
 //
 // It will not call a model, decide what happens next, or write a document.
 //

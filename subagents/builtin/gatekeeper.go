@@ -24,7 +24,8 @@ func (g Gatekeeper) Run(ctx context.Context, r formats.Request) (formats.Return,
 	return ret, err
 }
 
-// RunMetered runs every check, also after one that does not pass, so that all issues are known. It tells the tier of the last.
+// RunMetered runs every check, also after one that does not pass, so that all issues are known. It tells the tier of
+// the last.
 func (g Gatekeeper) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	var used subagents.Measured
 	ret, err := g.run(ctx, r, &used.Sandbox)
@@ -54,7 +55,8 @@ func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (f
 	var warnings []string
 	if len(argv) == 0 {
 		found := checks.Detect(os.DirFS(r.Dir))
-		list = slices.DeleteFunc(slices.Clone(found), func(c checks.Check) bool { return !slices.Contains(project, string(c.Kind)) })
+		list = slices.DeleteFunc(slices.Clone(found),
+			func(c checks.Check) bool { return !slices.Contains(project, string(c.Kind)) })
 		for _, kind := range project {
 			if !slices.ContainsFunc(list, func(c checks.Check) bool { return string(c.Kind) == kind }) {
 				warnings = append(warnings, "no check of kind "+kind+" is known here")
@@ -103,5 +105,6 @@ func notRun(ctx context.Context, c checks.Check, err error) (formats.Return, err
 	case formats.CodeOf(err) != formats.CodeUnknown:
 		return formats.Failed(err), nil
 	}
-	return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: c.String() + " cannot run", Err: err}), nil
+	return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: c.String() + " cannot run",
+		Err: err}), nil
 }

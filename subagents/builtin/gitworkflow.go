@@ -11,8 +11,8 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a run. It never touches
-// the person's own checkout but by what worktree.Manager promises of Publish.
+// GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a run. It never
+// touches the person's own checkout but by what worktree.Manager promises of Publish.
 type GitWorkflow struct{ Trees *worktree.Manager }
 
 // act is one action with its input.
@@ -80,7 +80,8 @@ func (w GitWorkflow) open(ctx context.Context, r formats.Request, branch string)
 	}
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Summary: "worktree on branch " + t.Branch,
-		Fields:   map[string]any{"branch": t.Branch, "base": t.Base, "head": t.Head, "worktree": w.shown(t.Dir), "continued": t.Continued},
+		Fields: map[string]any{"branch": t.Branch, "base": t.Base, "head": t.Head, "worktree": w.shown(t.Dir),
+			"continued": t.Continued},
 		Metadata: formats.Metadata{Worktree: t.Dir},
 	}
 	if t.Continued {
@@ -102,19 +103,23 @@ func (w GitWorkflow) away(r formats.Request) bool { return r.Dir == "" || r.Dir 
 
 func noTree() error {
 	return &formats.Failure{
-		Code: formats.CodePrecondition, Message: "expected an open worktree, got the project's own checkout", Help: "delegate with action: open before",
+		Code: formats.CodePrecondition, Message: "expected an open worktree, got the project's own checkout",
+		Help: "delegate with action: open before",
 	}
 }
 
-func (w GitWorkflow) commit(ctx context.Context, r formats.Request, message string, only []string) (formats.Return, error) {
+func (w GitWorkflow) commit(ctx context.Context, r formats.Request, message string, only []string) (formats.Return,
+	error) {
 	if w.away(r) {
 		return formats.Return{}, noTree()
 	}
-	hash, files, err := w.Trees.Commit(ctx, r.Dir, worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn, Only: only})
+	hash, files, err := w.Trees.Commit(ctx, r.Dir,
+		worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn, Only: only})
 	if err != nil {
 		return formats.Return{}, err
 	}
-	ret := formats.Return{Status: formats.StatusCompleted, Summary: "nothing to commit", Fields: map[string]any{"commit": nil, "files": plain(files)}}
+	ret := formats.Return{Status: formats.StatusCompleted, Summary: "nothing to commit",
+		Fields: map[string]any{"commit": nil, "files": plain(files)}}
 	if hash != "" {
 		subject, _, _ := strings.Cut(message, "\n")
 		ret.Summary = cut(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))
@@ -165,14 +170,15 @@ func (w GitWorkflow) publish(ctx context.Context, r formats.Request, to, message
 	}, nil
 }
 
-// rejected is the return of a merge that was tried and does not work: it was done, and the answer is no. The files are the
-// feedback.
+// rejected is the return of a merge that was tried and does not work: it was done, and the answer is no. The files are
+// the feedback.
 func rejected(e *worktree.ConflictError) formats.Return {
 	ret := formats.Failed(e)
 	ret.Said = formats.OutcomeRejected
 	for _, f := range e.Files {
 		ret.Issues = append(ret.Issues, formats.Issue{
-			Level: formats.LevelError, Description: fmt.Sprintf("%s and %s changed the same lines", e.Branch, e.To), Files: []string{f}, Source: "check",
+			Level: formats.LevelError, Description: fmt.Sprintf("%s and %s changed the same lines", e.Branch, e.To),
+			Files: []string{f}, Source: "check",
 		})
 	}
 	return ret

@@ -115,7 +115,8 @@ func (i input) number(name string) int {
 	return n
 }
 
-// list reads the items of a list; nil if it is not given. want and each are what messages expect of the list and its items.
+// list reads the items of a list; nil if it is not given. want and each are what messages expect of the list and its
+// items.
 func list[T any](i input, name, want, each string, read func(n int, v any) (T, bool)) []T {
 	if !i.has(name) {
 		return nil

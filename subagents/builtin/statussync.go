@@ -43,14 +43,16 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 		ret.Warnings = res.Warnings
 		return ret, nil
 	}
-	fields := map[string]any{"serial": int(res.Serial), "txn": res.Txn, "changed": res.Changed} //nolint:gosec // serials stay below 1<<53
+	serial := int(res.Serial) //nolint:gosec // serials stay below 1<<53
+	fields := map[string]any{"serial": serial, "txn": res.Txn, "changed": res.Changed}
 	if len(res.Numbers) > 0 {
 		fields["numbers"] = plain(res.Numbers)
 	}
 	if archive, ok := op.(state.ArchiveTasks); ok {
 		fields["archived"] = plain(archive.Tasks)
 	}
-	return formats.Return{Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields, Warnings: res.Warnings}, nil
+	return formats.Return{Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields,
+		Warnings: res.Warnings}, nil
 }
 
 // operation reads the operation with its input.
@@ -111,7 +113,8 @@ func operation(in input) state.Op {
 func updateStatus(in input) state.Op {
 	in.only("operation", "task_number", "task_numbers", "status", "back", "recover", "reason", "artifacts")
 	op := state.UpdateStatus{
-		Tasks: some(in), Back: in.flag("back"), Recover: in.flag("recover"), Reason: in.text("reason"), Artifacts: in.artifacts("artifacts"),
+		Tasks: some(in), Back: in.flag("back"), Recover: in.flag("recover"), Reason: in.text("reason"),
+		Artifacts: in.artifacts("artifacts"),
 	}
 	if in.has("status") {
 		to, err := formats.ParseTaskStatus(in.text("status"))
@@ -167,16 +170,18 @@ func some(in input) []int {
 	return list
 }
 
-// newTasks reads tasks. What a review found is a task too: its description gives the title, and its place and suggested fix
-// go into the description.
+// newTasks reads tasks. What a review found is a task too: its description gives the title, and its place and suggested
+// fix go into the description.
 func newTasks(in input, name string) []state.NewTask {
 	var out []state.NewTask
 	for _, o := range in.objects(name) {
-		o.only("title", "slug", "description", "language", "priority", "effort", "dependencies", "parent", "level", "files", "line",
+		o.only("title", "slug", "description", "language", "priority", "effort", "dependencies", "parent", "level", "files",
+			"line",
 			"suggested_fix", "source")
 		t := state.NewTask{
 			Title: o.text("title"), Slug: o.text("slug"), Description: o.text("description"), Language: o.text("language"),
-			Priority: o.text("priority"), Effort: o.text("effort"), Dependencies: o.numbers("dependencies"), Parent: o.number("parent"),
+			Priority: o.text("priority"), Effort: o.text("effort"), Dependencies: o.numbers("dependencies"),
+			Parent: o.number("parent"),
 		}
 		if strings.TrimSpace(t.Title) == "" {
 			if strings.TrimSpace(t.Description) == "" {

@@ -44,7 +44,8 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 			return formats.Return{}, err
 		}
 		if !utf8.Valid(src) {
-			return formats.Failed(&formats.Failure{Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected text in %s, got bytes that are no UTF-8", from)}), nil
+			return formats.Failed(&formats.Failure{Code: formats.CodeValidationFailed,
+				Message: fmt.Sprintf("expected text in %s, got bytes that are no UTF-8", from)}), nil
 		}
 		text = strings.TrimPrefix(string(src), "\ufeff")
 	}
@@ -70,7 +71,8 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 	}
 	if len(tasks) == 0 {
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeValidationFailed, Message: "expected a text that describes a task, got nothing but blanks", Help: "say what is to be done",
+			Code: formats.CodeValidationFailed, Message: "expected a text that describes a task, got nothing but blanks",
+			Help: "say what is to be done",
 		}), nil
 	}
 	return formats.Return{
@@ -141,7 +143,8 @@ func titled(text string) (title, description string) {
 		if fence != "" || len(line)-len(trimmed) > 3 {
 			continue
 		}
-		if m := regexp.MustCompile(`^#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`).FindStringSubmatch(trimmed); m != nil && strings.TrimSpace(m[1]) != "" {
+		if m := regexp.MustCompile(`^#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`).FindStringSubmatch(trimmed); m != nil &&
+			strings.TrimSpace(m[1]) != "" {
 			rest := strings.TrimSpace(strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "\n"))
 			if plain := oneLine(m[1]); utf8.RuneCountInString(plain) <= maxTitle {
 				return plain, rest
@@ -161,7 +164,8 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// sentence splits a text without a heading. A first sentence that is too long for a title stays whole in the description.
+// sentence splits a text without a heading. A first sentence that is too long for a title stays whole in the
+// description.
 func sentence(text string) (title, description string) {
 	end := len(text)
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
@@ -172,7 +176,8 @@ func sentence(text string) (title, description string) {
 			continue
 		}
 		rest := text[i+1 : end]
-		if next, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " ")); strings.HasPrefix(rest, " ") && unicode.IsUpper(next) {
+		if next, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " ")); strings.HasPrefix(rest, " ") &&
+			unicode.IsUpper(next) {
 			end = i + 1
 			break
 		}

@@ -36,8 +36,9 @@ type take struct {
 	Documents map[string]string `json:"documents,omitempty"` // by name in the folder for documents
 	Tree      map[string]string `json:"tree,omitempty"`      // files that were changed or made, by path in the tree
 	Removed   []string          `json:"removed,omitempty"`   // files of the tree that were removed
-	Run       string            `json:"run"`                 // ids that stood in the return, replaced by those of the run that plays it
-	Session   string            `json:"session_id"`
+	// ids that stood in the return, replaced by those of the run that plays it
+	Run     string `json:"run"`
+	Session string `json:"session_id"`
 }
 
 // Recorder is an Agent that keeps what another one answers.
@@ -56,7 +57,8 @@ func (c *Recorder) Run(ctx context.Context, r formats.Request) (formats.Return, 
 }
 
 // RunMetered calls the agent and keeps what came of it. An error of the engine is not kept.
-func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret formats.Return, used subagents.Measured, err error) {
+func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret formats.Return, used subagents.Measured,
+	err error) {
 	before, err := shot(r.Dir)
 	if err != nil {
 		return ret, used, err
@@ -78,7 +80,8 @@ func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret forma
 		return ret, used, err
 	}
 	text := told(c.Info, r, c.Root)
-	t := take{Schema: Schema, Agent: r.Agent, Step: r.Step, Sum: prompt.Sum(text), Prompt: text, Run: r.Run, Session: r.Session}
+	t := take{Schema: Schema, Agent: r.Agent, Step: r.Step, Sum: prompt.Sum(text), Prompt: text, Run: r.Run,
+		Session: r.Session}
 	if unread {
 		t.Problems, t.Raw = broken.Problems, string(broken.Raw)
 	} else {
@@ -136,7 +139,8 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 		return formats.Return{}, used, formats.OnFile("read", name(r), err)
 	}
 	if t.Schema != Schema || t.Return == nil && len(t.Problems) == 0 {
-		return formats.Return{}, used, formats.OnFile("read", name(r), fmt.Errorf("expected schema %s and a return, got %q", Schema, t.Schema))
+		return formats.Return{}, used, formats.OnFile("read", name(r),
+			fmt.Errorf("expected schema %s and a return, got %q", Schema, t.Schema))
 	}
 	text := told(p.Info, r, p.Root)
 	if p.Mask != nil {
@@ -145,7 +149,8 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 	used.Prompt = prompt.Sum(text)
 	if t.Agent != r.Agent || t.Prompt != text {
 		return formats.Return{}, used, formats.Fail(formats.CodeUsage, "record anew with --record if the change is meant",
-			"the prompt of %s in step %s differs from the recorded one in %s:\n%s", r.Agent, r.Step, name(r), Diff(t.Prompt, text))
+			"the prompt of %s in step %s differs from the recorded one in %s:\n%s", r.Agent, r.Step, name(r),
+			Diff(t.Prompt, text))
 	}
 	if err := write(r.Out, t.Documents, nil); err != nil {
 		return formats.Return{}, used, err
@@ -165,7 +170,8 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 func told(info formats.AgentInfo, r formats.Request, root string) string {
 	text := prompt.Stable(prompt.Input{Request: r, Info: info}).Text
 	var pairs []string
-	for _, p := range [][2]string{{r.Out, "(out)"}, {r.Dir, "(tree)"}, {root, "(root)"}, {r.Run, "(run)"}, {r.Session, "(session)"}} {
+	for _, p := range [][2]string{{r.Out, "(out)"}, {r.Dir, "(tree)"}, {root, "(root)"}, {r.Run, "(run)"},
+		{r.Session, "(session)"}} {
 		if len(p[0]) > 1 {
 			pairs = append(pairs, p[0], p[1])
 		}

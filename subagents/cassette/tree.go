@@ -62,7 +62,8 @@ func each(dir string, do func(name string, data []byte)) (err error) {
 			return nil
 		}
 		if n++; n > maxFiles {
-			return formats.OnFile("read", dir, fmt.Errorf("expected at most %d files in a tree that is recorded, got more", maxFiles))
+			return formats.OnFile("read", dir, fmt.Errorf("expected at most %d files in a tree that is recorded, got more",
+				maxFiles))
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -116,7 +117,8 @@ func write(dir string, files map[string]string, removed []string) (err error) {
 
 // within tells a path that a recording may write: git's folder and the workspace are not in it.
 func within(name string) bool {
-	return fs.ValidPath(name) && name != "." && !slices.Contains(strings.Split(name, "/"), ".git") && !strings.HasPrefix(name, formats.Workspace+"/")
+	return fs.ValidPath(name) && name != "." && !slices.Contains(strings.Split(name, "/"), ".git") &&
+		!strings.HasPrefix(name, formats.Workspace+"/")
 }
 
 // Diff shows where two texts differ: the lines between what they begin and end with alike, and one line around.

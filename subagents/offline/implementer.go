@@ -112,7 +112,8 @@ func (m Implementer) open(ctx context.Context, r formats.Request) (*phaseWork, e
 	return w, w.choose()
 }
 
-// choose finds the phase in the plan. A phase that the plan does not have, such as one made of feedback, has no commands.
+// choose finds the phase in the plan. A phase that the plan does not have, such as one made of feedback, has no
+// commands.
 func (w *phaseWork) choose() error {
 	in, ok := w.r.Input["phase"]
 	if !ok || in == nil {
@@ -184,7 +185,8 @@ func (w *phaseWork) label() string {
 	return fmt.Sprintf("%d (%s)", w.number, cutText(w.name, maxName))
 }
 
-// approve asks about all commands of the plan before the first of them runs. A return with a status ends the delegation.
+// approve asks about all commands of the plan before the first of them runs. A return with a status ends the
+// delegation.
 func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, error) {
 	g := w.gate()
 	decision, err := by.Approve(ctx, g)
@@ -285,7 +287,8 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 		return nil
 	}
 	output := strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), file, name)
-	failed := &formats.Failure{Code: formats.CodeUnknown, Help: "nothing of the phase counts as done: mend its commands with /revise"}
+	failed := &formats.Failure{Code: formats.CodeUnknown,
+		Help: "nothing of the phase counts as done: mend its commands with /revise"}
 	what := "the commands"
 	if verify {
 		what, failed.Code = "the verification", formats.CodeValidationFailed
@@ -371,8 +374,9 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 	artifacts, notes := changed.artifacts()
 	w.warnings = append(w.warnings, notes...)
 	ret := formats.Return{
-		Status:   formats.StatusCompleted,
-		Summary:  cutText(fmt.Sprintf("phase %s: commands ran%s, %s changed (runner: offline)", w.label(), w.verified(), plural(len(changed.Files), "file")), formats.MaxSummary),
+		Status: formats.StatusCompleted,
+		Summary: cutText(fmt.Sprintf("phase %s: commands ran%s, %s changed (runner: offline)", w.label(), w.verified(),
+			plural(len(changed.Files), "file")), formats.MaxSummary),
 		Warnings: w.warnings, Artifacts: artifacts,
 	}
 	if w.last() || len(artifacts) == 0 {
@@ -444,7 +448,8 @@ func (w *phaseWork) summary(c changes) formats.Draft {
 		follow = append(follow, sentence(n))
 	}
 	return formats.Draft{Profile: formats.ProfileSummary, Title: w.task.Title, Texts: map[string]string{
-		"Overview": fmt.Sprintf("Task %d, %s. Made by runner: offline, which ran the commands of the plan after they were approved, "+
+		"Overview": fmt.Sprintf("Task %d, %s. Made by runner: offline, which ran the commands of the plan after they were "+
+			"approved, "+
 			"and decided nothing.\n\n%s", w.task.Number, scope, listOf(done)),
 		"What Changed": changed, "Decisions": "None were taken beyond those of the plan.", "Impacts": check,
 		"Follow-ups": listOf(follow), "References": listOf([]string{"Plan: " + code(w.path)}),

@@ -22,8 +22,8 @@ type Docs interface {
 	Open(ctx context.Context, path string) ([]byte, error)
 }
 
-// Approver answers a gate. It keeps an answer with the run, bound to the gate's digest, so that the same commands are asked
-// about once a run. A question that nobody can answer is a *formats.GateOpenError.
+// Approver answers a gate. It keeps an answer with the run, bound to the gate's digest, so that the same commands are
+// asked about once a run. A question that nobody can answer is a *formats.GateOpenError.
 type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
 }
@@ -44,8 +44,8 @@ type Workers struct {
 	ConfineCheck checks.Confine
 }
 
-// Confine gives the command that runs a script within the bounds of a delegation, and the name of the tier. Its error says
-// why the script must not run.
+// Confine gives the command that runs a script within the bounds of a delegation, and the name of the tier. Its error
+// says why the script must not run.
 type Confine func(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string, error)
 
 // taskReviser is the one subagent that is chosen by its name, because revising a description has no role of its own.
@@ -162,8 +162,8 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || formats.CodeOf(err) == formats.CodeFileNotFound
 }
 
-// agentFault turns an error of the input or of the tree into a failed return. Errors of the engine stay errors: a cancelled
-// context, a document that cannot be written, a worker without its parts.
+// agentFault turns an error of the input or of the tree into a failed return. Errors of the engine stay errors: a
+// cancelled context, a document that cannot be written, a worker without its parts.
 func agentFault(err error) (formats.Return, error) {
 	if c := formats.CodeOf(err); c == formats.CodeIO || c == formats.CodeBug || c == formats.CodeNotDurable {
 		return formats.Return{}, err

@@ -138,7 +138,8 @@ func linesOf(doc *md.Document, from, to int) string {
 }
 
 // planOf reads the plan that the input `plan` names, else the newest of the task.
-func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Task) (path string, src []byte, plan *formats.Plan, err error) {
+func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Task) (path string, src []byte,
+	plan *formats.Plan, err error) {
 	if path, err = textInput(r, "plan"); err != nil {
 		return "", nil, nil, err
 	}
@@ -146,7 +147,8 @@ func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Tas
 		path = newest.Path
 	}
 	if path == "" {
-		return "", nil, nil, formats.Fail(formats.CodePrecondition, fmt.Sprintf("make one with /plan %d", task.Number), "task %d has no plan", task.Number)
+		return "", nil, nil, formats.Fail(formats.CodePrecondition, fmt.Sprintf("make one with /plan %d", task.Number),
+			"task %d has no plan", task.Number)
 	}
 	if src, err = docs.Open(ctx, path); err != nil {
 		return "", nil, nil, err
@@ -281,7 +283,8 @@ func (d *draft) plan() formats.PlanDraft {
 		Phases:   d.phases,
 		Testing:  testing,
 		Outputs:  []string{"The files that the phases change, and an implementation summary."},
-		Rollback: "Every phase is a commit of its own on the task's branch. Revert the commit of a phase, or delete the branch before it is merged.",
+		Rollback: "Every phase is a commit of its own on the task's branch. Revert the commit of a phase, or delete the " +
+			"branch before it is merged.",
 		Revision: d.revision(),
 	}
 }
@@ -300,7 +303,8 @@ func (d *draft) overview() string {
 		b.WriteString("It holds no commands, so every phase is an item for a person or an agent.")
 	}
 	if d.previous != "" {
-		fmt.Fprintf(&b, "\n\nRevises %s: %s copied, %s rebuilt.", code(d.previous), plural(d.copied, "completed phase"), plural(len(open), "open phase"))
+		fmt.Fprintf(&b, "\n\nRevises %s: %s copied, %s rebuilt.", code(d.previous), plural(d.copied, "completed phase"),
+			plural(len(open), "open phase"))
 	}
 	for _, n := range d.notes {
 		b.WriteString("\n\nNote: " + sentence(n))

@@ -54,8 +54,8 @@ type reading struct {
 const maxName = 80
 
 // read takes a task's description, or a text of a revision, apart. The level of headings decides how far "Verification"
-// and "Acceptance" reach. A label, a paragraph or item such as "Verification:", reaches to the next heading or label, or
-// to the first paragraph after something stood under it.
+// and "Acceptance" reach. A label, a paragraph or item such as "Verification:", reaches to the next heading or label,
+// or to the first paragraph after something stood under it.
 func read(text string) reading {
 	doc, problems := md.Parse([]byte(text))
 	r := reader{doc: doc, quoteDepth: -1}
@@ -156,12 +156,13 @@ func (r *reader) endLabel(b *md.Block) {
 	}
 }
 
-// text reads a paragraph or an item. Markdown takes a label that no blank line sets apart for the end of the text before
-// it; a reader does not, so such a label counts.
+// text reads a paragraph or an item. Markdown takes a label that no blank line sets apart for the end of the text
+// before it; a reader does not, so such a label counts.
 func (r *reader) text(b *md.Block) {
 	lines := strings.Split(b.Raw, "\n")
 	for i := 1; i < len(lines); i++ {
-		if word := strings.TrimLeft(lines[i], " \t*_"); !strings.HasPrefix(word, "Verification") && !strings.HasPrefix(word, "Acceptance") {
+		if word := strings.TrimLeft(lines[i], " \t*_"); !strings.HasPrefix(word, "Verification") &&
+			!strings.HasPrefix(word, "Acceptance") {
 			continue
 		}
 		label := plainBlock(strings.Join(lines[i:], "\n"))
@@ -295,12 +296,13 @@ func scopeOf(text string) scope {
 	}
 }
 
-// labelOf tells whether a paragraph or an item is a label: at most three words that begin with Verification or Acceptance,
-// and then a colon, or all of it strong. What follows the colon is the rest.
+// labelOf tells whether a paragraph or an item is a label: at most three words that begin with Verification or
+// Acceptance, and then a colon, or all of it strong. What follows the colon is the rest.
 func labelOf(b *md.Block) (s scope, rest string, ok bool) {
 	head, rest, colon := strings.Cut(b.Text, ":")
 	raw := strings.TrimSpace(b.Raw)
-	strong := len(raw) > 4 && (strings.HasPrefix(raw, "**") && strings.HasSuffix(raw, "**") || strings.HasPrefix(raw, "__") && strings.HasSuffix(raw, "__"))
+	strong := len(raw) > 4 && (strings.HasPrefix(raw, "**") && strings.HasSuffix(raw, "**") ||
+		strings.HasPrefix(raw, "__") && strings.HasSuffix(raw, "__"))
 	s = scopeOf(head)
 	if s == scopeWork || !colon && !strong || len(strings.Fields(head)) > 3 {
 		return scopeWork, "", false
@@ -354,10 +356,10 @@ func cutText(text string, limit int) string {
 	return strings.TrimRight(string(runes[:limit-1]), " ") + "…"
 }
 
-// phases makes the open phases of a plan out of what was read in the description, the first reading, and in each text of a
-// revision. A verification that stands before any phase is that of every phase in the description, and of its own phases
-// in a text. What is in done, by commands or by name, is left out, as is what an earlier text said already. The result is
-// empty if nothing is left.
+// phases makes the open phases of a plan out of what was read in the description, the first reading, and in each text
+// of a revision. A verification that stands before any phase is that of every phase in the description, and of its own
+// phases in a text. What is in done, by commands or by name, is left out, as is what an earlier text said already. The
+// result is empty if nothing is left.
 func phases(readings []reading, done []formats.Phase) []formats.Phase {
 	var out []formats.Phase
 	var every, last []string

@@ -11,7 +11,8 @@ import (
 	"tercet/internal/git"
 )
 
-// Researcher searches the tree for the words of a task and cites what it finds: file, line and history. It judges nothing.
+// Researcher searches the tree for the words of a task and cites what it finds: file, line and history. It judges
+// nothing.
 type Researcher struct {
 	Git   func(dir string) *git.Repo
 	Clock Clock
@@ -50,12 +51,14 @@ func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return,
 	}
 	art.Summary = q.summary()
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: cutText(q.summary()+" (runner: offline)", formats.MaxSummary), Warnings: q.notes,
+		Status: formats.StatusCompleted, Summary: cutText(q.summary()+" (runner: offline)", formats.MaxSummary),
+		Warnings:  q.notes,
 		Artifacts: []formats.Artifact{art},
 	}
 	if len(q.found.Hits) == 0 {
 		ret.Status = formats.StatusPartial
-		ret.NextSteps = fmt.Sprintf("name a file, an identifier or a text in quotes that stands in the project: /revise %d TEXT", task.Number)
+		ret.NextSteps = fmt.Sprintf("name a file, an identifier or a text in quotes that stands in the project: /revise %d "+
+			"TEXT", task.Number)
 	}
 	return ret, nil
 }
@@ -173,7 +176,8 @@ func (q *inquiry) context() string {
 	if q.git {
 		where = "Tracked files"
 	}
-	text := fmt.Sprintf("%s were searched for the identifiers, paths, quoted texts and telling words of title and description: %s read, %s passed over as no text or too large.",
+	text := fmt.Sprintf("%s were searched for the identifiers, paths, quoted texts and telling words of title and "+
+		"description: %s read, %s passed over as no text or too large.",
 		where, plural(q.found.Searched, "text file"), plural(q.found.Skipped, "file"))
 	if len(lines) == 0 {
 		return text + "\n\nThe task holds no such word."
@@ -188,11 +192,13 @@ func (q *inquiry) findings() string {
 	}
 	var lines, commits []string
 	for _, h := range q.found.Hits {
-		lines = append(lines, fmt.Sprintf("%s: %s (%s)", code(fmt.Sprintf("%s:%d", h.File, h.Line)), code(h.Text), wordList(h.Words)))
+		lines = append(lines, fmt.Sprintf("%s: %s (%s)", code(fmt.Sprintf("%s:%d", h.File, h.Line)), code(h.Text),
+			wordList(h.Words)))
 	}
 	text := "Lines, the most telling first:\n\n" + listOf(lines)
 	for _, c := range q.history {
-		commits = append(commits, fmt.Sprintf("%s %s: %s (%s)", code(c.commit.Short), c.commit.Date.UTC().Format(dateForm), oneLine(c.commit.Subject), wordList(c.files)))
+		commits = append(commits, fmt.Sprintf("%s %s: %s (%s)", code(c.commit.Short), c.commit.Date.UTC().Format(dateForm),
+			oneLine(c.commit.Subject), wordList(c.files)))
 	}
 	if len(commits) > 0 {
 		text += "\n\nCommits that touched these files, the newest first:\n\n" + listOf(commits)
@@ -215,11 +221,13 @@ func (q *inquiry) recommendations() string {
 		return "- Name a file, an identifier or a quoted text in the description, and research again."
 	}
 	best := q.found.Hits[0]
-	out := []string{fmt.Sprintf("Read %s around line %d first: it is the most telling line found.", code(best.File), best.Line)}
+	out := []string{fmt.Sprintf("Read %s around line %d first: it is the most telling line found.", code(best.File),
+		best.Line)}
 	for _, c := range q.history {
 		for _, f := range c.files {
 			if f == best.File {
-				return listOf(append(out, fmt.Sprintf("Look at commit %s, the newest that touched %s.", code(c.commit.Short), code(f))))
+				return listOf(append(out, fmt.Sprintf("Look at commit %s, the newest that touched %s.", code(c.commit.Short),
+					code(f))))
 			}
 		}
 	}

@@ -37,8 +37,8 @@ func (v Reviewer) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	return ret, err
 }
 
-// RunMetered runs the checks in the tree of the request; the input `only` picks those of one stack. It tells the tier of the
-// last one.
+// RunMetered runs the checks in the tree of the request; the input `only` picks those of one stack. It tells the tier
+// of the last one.
 func (v Reviewer) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	used := subagents.Measured{Runner: runnerName}
 	ret, err := v.run(ctx, r, &used.Sandbox)
@@ -80,8 +80,8 @@ func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (for
 	return v.answer(r, a)
 }
 
-// detect lists the checks that a review runs: the tests of every stack, make check among them, go vet, and for Python, whose
-// tests may be missing, that its files compile. An empty stack means all.
+// detect lists the checks that a review runs: the tests of every stack, make check among them, go vet, and for Python,
+// whose tests may be missing, that its files compile. An empty stack means all.
 func detect(dir string, only checks.Stack) ([]checks.Check, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -113,10 +113,12 @@ type assessment struct {
 func (v Reviewer) nothing(r formats.Request, a assessment) (formats.Return, error) {
 	ret := formats.Return{
 		Status: formats.StatusPartial, Summary: noChecks + " (runner: offline)",
-		NextSteps: "add a check the runner knows (go.mod, package.json, Cargo.toml, pyproject.toml, a check target in a Makefile), or review with an agent CLI (--runner)",
+		NextSteps: "add a check the runner knows (go.mod, package.json, Cargo.toml, pyproject.toml, a check target in a " +
+			"Makefile), or review with an agent CLI (--runner)",
 	}
 	if s := v.Contract.Statuses; s != nil && !slices.Contains(s, formats.OutcomePartial) {
-		return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: noChecks, Help: ret.NextSteps}), nil
+		return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: noChecks, Help: ret.NextSteps}),
+			nil
 	}
 	return v.document(r, ret, a)
 }
@@ -130,7 +132,8 @@ func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error
 	}
 	if len(failed) > 0 {
 		ret.Verdict = formats.VerdictRejected
-		ret.Summary = fmt.Sprintf("%d of %s failed: %s (runner: offline)", len(failed), plural(len(a.results), "check"), strings.Join(failed, ", "))
+		ret.Summary = fmt.Sprintf("%d of %s failed: %s (runner: offline)", len(failed), plural(len(a.results), "check"),
+			strings.Join(failed, ", "))
 		ret.NextSteps = "mend what the issues name and review again"
 	}
 	return v.document(r, ret, a)
@@ -206,7 +209,8 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 	d := map[string]string{"Scope": scope, "Checks": listOf(lines), "Findings": listOf(found)}
 	switch verdict {
 	case "":
-		d["Checks"], d["Findings"] = sentence(strings.ToUpper(noChecks[:1])+noChecks[1:]), "Nothing was run, so nothing was found."
+		d["Checks"], d["Findings"] = sentence(strings.ToUpper(noChecks[:1])+noChecks[1:]),
+			"Nothing was run, so nothing was found."
 		d["Verdict"] = "No verdict: nothing was judged."
 	case formats.VerdictApproved:
 		d["Verdict"] = "approved: every check ended with exit 0. Nothing else was judged."

@@ -9,8 +9,8 @@ import (
 	"tercet/internal/md"
 )
 
-// Reviser is the task-reviser: it gives a task that has no plan yet a new description. It understands nothing, so it loses
-// nothing: the text is appended to the description under the heading Revision. It writes nothing.
+// Reviser is the task-reviser: it gives a task that has no plan yet a new description. It understands nothing, so it
+// loses nothing: the text is appended to the description under the heading Revision. It writes nothing.
 type Reviser struct{}
 
 // Runner is the name that the metadata of its returns shows.
@@ -30,9 +30,10 @@ func (Reviser) Run(_ context.Context, r formats.Request) (formats.Return, error)
 		return formats.Failed(badInput("text", "a text", "nothing")), nil
 	}
 	return formats.Return{
-		Status:  formats.StatusCompleted,
-		Summary: fmt.Sprintf("appended %s to the description of task %d", plural(strings.Count(text, "\n")+1, "line"), task.Number),
-		Fields:  map[string]any{"description": revised(task.Description, text)},
+		Status: formats.StatusCompleted,
+		Summary: fmt.Sprintf("appended %s to the description of task %d", plural(strings.Count(text, "\n")+1, "line"),
+			task.Number),
+		Fields: map[string]any{"description": revised(task.Description, text)},
 	}, nil
 }
 

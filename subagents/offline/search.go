@@ -50,8 +50,8 @@ type finding struct {
 	Counts   []int    // of each word: lines that hold it and files it names
 }
 
-// search looks for the words in the files, which are paths below root, and ranks the lines: by how telling a word is and how
-// rare, doubled where the line defines it, and raised in a file that the task names.
+// search looks for the words in the files, which are paths below root, and ranks the lines: by how telling a word is
+// and how rare, doubled where the line defines it, and raised in a file that the task names.
 func search(ctx context.Context, root *os.Root, files []string, list []searchWord) (finding, error) {
 	f := finding{Counts: make([]int, len(list))}
 	for _, name := range files {
@@ -89,8 +89,8 @@ func inWorkspace(name string) bool {
 	return false
 }
 
-// readText reads a regular file of at most maxTextFile bytes of UTF-8 without NUL. A file that is gone or not to be read is
-// passed over: it cannot be cited.
+// readText reads a regular file of at most maxTextFile bytes of UTF-8 without NUL. A file that is gone or not to be
+// read is passed over: it cannot be cited.
 func readText(root *os.Root, name string) (text string, ok bool, err error) {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTextFile {
@@ -165,7 +165,8 @@ func firstLine(text string) (int, string) {
 	return 0, ""
 }
 
-// names tells whether a path as the task writes it names a file: it is the file, its end after a slash, or a folder above.
+// names tells whether a path as the task writes it names a file: it is the file, its end after a slash, or a folder
+// above.
 func names(written, file string) bool {
 	folder := strings.HasSuffix(written, "/")
 	written = path.Clean(strings.TrimLeft(written, "/"))
@@ -229,7 +230,8 @@ func inName(r rune) bool {
 	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// defines tells whether what stands before a name on its line defines it, in the languages of the checks and a few more.
+// defines tells whether what stands before a name on its line defines it, in the languages of the checks and a few
+// more.
 func defines(before string) bool {
 	before = strings.TrimSpace(before)
 	if strings.HasPrefix(before, "func (") && strings.HasSuffix(before, ")") {
@@ -237,7 +239,8 @@ func defines(before string) bool {
 	}
 	word := before[strings.LastIndexAny(before, " \t(")+1:]
 	switch word {
-	case "class", "const", "def", "enum", "fn", "func", "function", "interface", "let", "module", "struct", "sub", "trait", "type", "var":
+	case "class", "const", "def", "enum", "fn", "func", "function", "interface", "let", "module", "struct", "sub", "trait",
+		"type", "var":
 		return true
 	default:
 		return false
@@ -302,7 +305,8 @@ func (f *finding) rank(list []searchWord) {
 	f.Hits = best
 }
 
-// walk lists the regular files of a folder that git does not know, in lexical order, without the workspace and git's own.
+// walk lists the regular files of a folder that git does not know, in lexical order, without the workspace and git's
+// own.
 func walk(ctx context.Context, root *os.Root) ([]string, error) {
 	var out []string
 	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {

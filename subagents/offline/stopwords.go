@@ -1,7 +1,7 @@
 package offline
 
-// isStopWord tells the words of prose that say nothing about the place of a defect: the frequent words of English and those
-// of almost every task. Words shorter than minPlain are never asked for.
+// isStopWord tells the words of prose that say nothing about the place of a defect: the frequent words of English and
+// those of almost every task. Words shorter than minPlain are never asked for.
 func isStopWord(word string) bool {
 	switch word {
 	case "able", "about", "above", "accept", "acceptance", "accepted", "actually", "added", "adding", "adds",

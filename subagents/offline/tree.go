@@ -46,7 +46,8 @@ type changes struct {
 func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, err error) {
 	entries, err := repo.StatusPorcelain(ctx)
 	if errors.Is(err, git.ErrNoRepo) {
-		return changes{}, formats.Fail(formats.CodeConfig, "run git init and commit the files", "the project is no git repository")
+		return changes{}, formats.Fail(formats.CodeConfig, "run git init and commit the files",
+			"the project is no git repository")
 	}
 	if err != nil {
 		return changes{}, err

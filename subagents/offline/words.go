@@ -68,8 +68,8 @@ const (
 )
 
 // words reads the search words out of a title and a description: paths, identifiers and quoted text, and words of prose
-// that are not in the list of stop words. Fenced code is left out, because it says what to do, not where. The order is by
-// kind, then by place; a word stands once, with the kind that tells most.
+// that are not in the list of stop words. Fenced code is left out, because it says what to do, not where. The order is
+// by kind, then by place; a word stands once, with the kind that tells most.
 func words(title, description string) []searchWord {
 	c := collector{at: map[string]int{}}
 	c.text(title)
@@ -159,7 +159,8 @@ func (c *collector) quoted(inner string, code bool) {
 		c.dotted(name)
 		return
 	}
-	alone := code && strings.Trim(inner, quoteMarks) != inner && len(strings.FieldsFunc(inner, func(r rune) bool { return strings.ContainsRune(quoteMarks, r) })) == 1
+	alone := code && strings.Trim(inner, quoteMarks) != inner &&
+		len(strings.FieldsFunc(inner, func(r rune) bool { return strings.ContainsRune(quoteMarks, r) })) == 1
 	if len(inner) >= minQuoted && !alone {
 		c.add(inner, quotedText)
 	}
@@ -188,7 +189,8 @@ func (c *collector) token(token string) {
 	case len(token) >= minName && isDotted(token) && (call || looksLikeCode(token)):
 		c.dotted(token)
 	default:
-		for _, part := range strings.FieldsFunc(token, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for _, part := range strings.FieldsFunc(token,
+			func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 			if len(part) >= minPlain && isName(part) && !isStopWord(strings.ToLower(part)) {
 				c.add(part, plainWord)
 			}
@@ -262,14 +264,16 @@ func looksLikeCode(s string) bool {
 	return false
 }
 
-// isPath tells whether s names a file or a folder: a slash between names, or a name with a short extension such as main.go.
-// Addresses of web pages are none.
+// isPath tells whether s names a file or a folder: a slash between names, or a name with a short extension such as
+// main.go. Addresses of web pages are none.
 func isPath(s string) bool {
-	if s == "" || strings.ContainsAny(s, " \t\"'`()<>{}[]|*?,;=&$!#%^") || strings.Contains(s, "://") || strings.Contains(s, "//") {
+	if s == "" || strings.ContainsAny(s, " \t\"'`()<>{}[]|*?,;=&$!#%^") || strings.Contains(s, "://") ||
+		strings.Contains(s, "//") {
 		return false
 	}
 	if strings.Contains(s, "/") {
-		return strings.Trim(s, "/.") != "" && strings.ContainsFunc(s, unicode.IsLetter) && (strings.Contains(s, ".") || strings.Count(strings.Trim(s, "/"), "/") > 1 || strings.HasSuffix(s, "/"))
+		return strings.Trim(s, "/.") != "" && strings.ContainsFunc(s, unicode.IsLetter) &&
+			(strings.Contains(s, ".") || strings.Count(strings.Trim(s, "/"), "/") > 1 || strings.HasSuffix(s, "/"))
 	}
 	i := strings.LastIndexByte(s, '.')
 	return i > 0 && isExtension(s[i+1:])
@@ -278,8 +282,10 @@ func isPath(s string) bool {
 // isExtension tells the endings by which a name without a slash is taken for a file and not for a dotted identifier.
 func isExtension(s string) bool {
 	switch s {
-	case "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "go", "h", "hpp", "html", "ini", "java", "js", "json", "jsx",
-		"kt", "lean", "lock", "lua", "md", "mod", "php", "pl", "proto", "py", "rb", "rs", "scala", "sh", "sql", "sum", "swift", "tex",
+	case "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "go", "h", "hpp", "html", "ini", "java", "js",
+		"json", "jsx",
+		"kt", "lean", "lock", "lua", "md", "mod", "php", "pl", "proto", "py", "rb", "rs", "scala", "sh", "sql", "sum",
+		"swift", "tex",
 		"tmpl", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig":
 		return true
 	default:

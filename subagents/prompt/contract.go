@@ -59,7 +59,9 @@ func (c contractor) documents() string {
 		out = "the folder `" + inline(c.request.Out) + "` (`TERCET_OUT`)"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Write documents into %s and nowhere else; tercet moves them to their place. In the return their paths are\nrelative to that folder. Artifacts of type %s and %s are files of the project, relative to the folder you work in.",
+	fmt.Fprintf(&b, "Write documents into %s and nowhere else; tercet moves them to their place. In the return their "+
+		"paths are\nrelative to that folder. Artifacts of type %s and %s are files of the project, relative to the folder "+
+		"you work in.",
 		out, formats.ArtifactImplementation, formats.ArtifactDocumentation)
 	if len(c.info.Artifacts) == 0 {
 		return b.String()
@@ -106,7 +108,8 @@ func (c contractor) where() string {
 	if c.channel.File != "" {
 		file = "the file `" + inline(c.channel.File) + "` (`TERCET_RETURN`)"
 	}
-	return "When you are done, write the return as one JSON object into " + file + ". If you cannot write\nthat file, end your final message with the object in one fenced block marked `json`, and with nothing after it."
+	return "When you are done, write the return as one JSON object into " + file + ". If you cannot write\nthat file, " +
+		"end your final message with the object in one fenced block marked `json`, and with nothing after it."
 }
 
 // json shows the object, with a line for each member.
@@ -127,7 +130,8 @@ func (c contractor) json() string {
 		lines = append(lines, member("text", "the answer, in Markdown"))
 	}
 	if !c.info.NoArtifacts {
-		lines = append(lines, `"artifacts": [{"type": "`+strings.Join(c.types(), "|")+`", "path": "relative/path", "summary": "..."}]`)
+		lines = append(lines, `"artifacts": [{"type": "`+strings.Join(c.types(),
+			"|")+`", "path": "relative/path", "summary": "..."}]`)
 	}
 	switch {
 	case len(c.info.Fields) > 0:
@@ -136,14 +140,17 @@ func (c contractor) json() string {
 		lines = append(lines, `"fields": {...}`)
 	}
 	lines = append(lines,
-		`"issues": [{"level": "error|warning|suggestion", "description": "...", "files": ["path"], "line": 12, "suggested_fix": "..."}]`,
-		`"errors": [{"type": "timeout|validation|execution|permission|tool_unavailable", "code": "`+string(formats.CodeUnknown)+`", "message": "...", "recoverable": true}]`,
+		`"issues": [{"level": "error|warning|suggestion", "description": "...", "files": ["path"], "line": 12, `+
+			`"suggested_fix": "..."}]`,
+		`"errors": [{"type": "timeout|validation|execution|permission|tool_unavailable", "code": "`+
+			formats.CodeUnknown.String()+`", "message": "...", "recoverable": true}]`,
 	)
 	if slices.Contains(status, string(formats.StatusBlocked)) {
 		lines = append(lines, member("blocked_reason", "the question that keeps you from going on"))
 	}
 	lines = append(lines, member("next_steps", "..."))
-	return material("The members of the object; words between | are a choice, and a member that is not needed is left out:", "text",
+	return material("The members of the object; words between | are a choice, and a member that is not needed is left "+
+		"out:", "text",
 		"{\n  "+strings.Join(lines, ",\n  ")+"\n}")
 }
 
@@ -184,7 +191,8 @@ func (c contractor) types() []string {
 	return out
 }
 
-// words are the statuses and verdicts that the contract allows. A verdict that tercet derives from fields is not asked for.
+// words are the statuses and verdicts that the contract allows. A verdict that tercet derives from fields is not asked
+// for.
 func (c contractor) words() (status, verdict []string) {
 	allowed := func(o formats.Outcome) bool { return c.info.Statuses == nil || slices.Contains(c.info.Statuses, o) }
 	if c.info.StatusQuery == "" && (c.info.Role == formats.RoleReviewer || c.info.Statuses != nil) {
@@ -248,7 +256,8 @@ func (c contractor) agentResult() string {
 func (c contractor) rules() string {
 	var b strings.Builder
 	if c.channel.Nonce != "" {
-		fmt.Fprintf(&b, "- The nonce is `%s`, exactly. A return with another one, or a final message without it, is refused.\n", inline(c.channel.Nonce))
+		fmt.Fprintf(&b, "- The nonce is `%s`, exactly. A return with another one, or a final message without it, is "+
+			"refused.\n", inline(c.channel.Nonce))
 	}
 	fmt.Fprintf(&b, "- The return is of %s. One that names another agent is refused.\n", c.name())
 	b.WriteString("- The status says whether the work was done")

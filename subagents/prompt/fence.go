@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// material wraps a text that somebody else wrote: a line that says where it comes from, then the text in a fence that is
-// longer than any run of backticks inside, so that nothing in the text ends it.
+// material wraps a text that somebody else wrote: a line that says where it comes from, then the text in a fence that
+// is longer than any run of backticks inside, so that nothing in the text ends it.
 func material(from, info, text string) string {
 	text = strings.Trim(plain(text), "\n")
 	longest, run := 0, 0
@@ -44,8 +44,8 @@ func inline(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(plain(text)), " "), "`", "'")
 }
 
-// settle makes the text of a facet one that stays in its section: a fence that it leaves open is closed, and a heading of the
-// first level that has the name of a facet is written with a backslash.
+// settle makes the text of a facet one that stays in its section: a fence that it leaves open is closed, and a heading
+// of the first level that has the name of a facet is written with a backslash.
 func settle(text string) string {
 	text = strings.Trim(plain(text), "\n")
 	var out strings.Builder
@@ -69,7 +69,8 @@ func settle(text string) string {
 	return strings.TrimRight(out.String(), "\n")
 }
 
-// fenceOf gives the run of marks that a line starts with, if it opens or closes a fence; bare tells that nothing follows.
+// fenceOf gives the run of marks that a line starts with, if it opens or closes a fence; bare tells that nothing
+// follows.
 func fenceOf(line string) (run string, bare bool) {
 	body := strings.TrimLeft(line, " ")
 	if len(line)-len(body) > 3 || body == "" || body[0] != '`' && body[0] != '~' {

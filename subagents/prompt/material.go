@@ -31,7 +31,8 @@ func knowledge(r formats.Request) string {
 		s.add(material(from, "json", asJSON(value)))
 	}
 	for i, one := range r.Facets.Knowledge {
-		s.add(material(fmt.Sprintf("Knowledge %d of %d, from files of knowledge and boards:", i+1, len(r.Facets.Knowledge)), "text", one))
+		s.add(material(fmt.Sprintf("Knowledge %d of %d, from files of knowledge and boards:", i+1, len(r.Facets.Knowledge)),
+			"text", one))
 	}
 	if s.Len() == 0 {
 		s.add("Nothing is given beyond the instruction.")
@@ -59,7 +60,8 @@ func task(t *formats.Task) string {
 		BlockedReason string             `json:"blocked_reason,omitempty"`
 		Artifacts     []artifact         `json:"artifacts,omitempty"`
 	}{
-		t.Number, t.Title, t.Status, t.Language, t.Priority, t.Effort, t.Description, t.Dependencies, t.Parent, t.BlockedReason, nil,
+		t.Number, t.Title, t.Status, t.Language, t.Priority, t.Effort, t.Description, t.Dependencies, t.Parent,
+		t.BlockedReason, nil,
 	}
 	for _, a := range t.Artifacts {
 		short.Artifacts = append(short.Artifacts, artifact{a.Type, a.Path, a.Summary})
@@ -95,7 +97,8 @@ func asJSON(value any) string {
 func instruction(r formats.Request) string {
 	var s sheet
 	if r.Question != "" {
-		s.add("Answer one question of another agent, and do nothing else. Change no file and make no document: the answer stands in\n`text` or, if it is short, in `summary`.")
+		s.add("Answer one question of another agent, and do nothing else. Change no file and make no document: the answer " +
+			"stands in\n`text` or, if it is short, in `summary`.")
 		s.add(material("The question:", "text", r.Question))
 	} else {
 		own, _ := cutRevision(r)
@@ -125,8 +128,8 @@ func instruction(r formats.Request) string {
 	return s.String()
 }
 
-// cutRevision takes away the block that a command adds to the instruction of a step that is run again: the same is said from
-// Feedback, where it is known what a person said and what others did.
+// cutRevision takes away the block that a command adds to the instruction of a step that is run again: the same is said
+// from Feedback, where it is known what a person said and what others did.
 func cutRevision(r formats.Request) (string, bool) {
 	text := r.Facets.Instruction
 	if r.Feedback == nil {
@@ -151,7 +154,8 @@ func revision(f formats.Feedback) string {
 	case f.Answer != "" && f.Note == "" && len(f.Issues) == 0:
 		s.add("Your question was answered. Go on where it stopped you.")
 	case f.Own:
-		s.add("You sent this work back with what is listed here. It was done again: judge whether that is resolved, and what is new.")
+		s.add("You sent this work back with what is listed here. It was done again: judge whether that is resolved, and " +
+			"what is new.")
 	default:
 		s.add("Your earlier work was sent back by `" + inline(f.From) + "`. Change what is listed here and nothing else.")
 	}

@@ -20,8 +20,8 @@ const (
 // Names lists the facets in their order; Policy is the last.
 func Names() []string { return []string{Persona, Knowledge, Instruction, Output, Policy} }
 
-// Channel is how one call of an agent gives its return back. The zero value stands for a call that was not made yet: the
-// contract then names the environment variables and no nonce.
+// Channel is how one call of an agent gives its return back. The zero value stands for a call that was not made yet:
+// the contract then names the environment variables and no nonce.
 type Channel struct {
 	File  string // where the return is expected, absolute; TERCET_RETURN of the agent
 	Nonce string // the word to echo; empty: none is asked for
@@ -29,7 +29,8 @@ type Channel struct {
 	NoFile bool
 }
 
-// Input is what a prompt is made from. Request.Facets are those of the subagent's file with those of the step behind them.
+// Input is what a prompt is made from. Request.Facets are those of the subagent's file with those of the step behind
+// them.
 type Input struct {
 	Request formats.Request
 	Info    formats.AgentInfo

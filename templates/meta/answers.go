@@ -62,7 +62,8 @@ func read(in map[string]any) (answers, error) {
 	}
 	if len(bad) > 0 {
 		return answers{}, formats.Fail(formats.CodeValidationFailed,
-			`/meta NAME --shape single|sequential|conditional|iterative --agents a,b "what it does"`, "%s", strings.Join(bad, "; "))
+			`/meta NAME --shape single|sequential|conditional|iterative --agents a,b "what it does"`, "%s",
+			strings.Join(bad, "; "))
 	}
 	return a, nil
 }

@@ -8,8 +8,8 @@ import (
 	"tercet/formats"
 )
 
-// Sample is a state and its documents for dry runs: a generated command needs a task, and those of the person are none of
-// its business. It stands in for the reader of the state and of documents.
+// Sample is a state and its documents for dry runs: a generated command needs a task, and those of the person are none
+// of its business. It stands in for the reader of the state and of documents.
 type Sample struct {
 	// Planned gives the task a report and a plan with one open phase; without it the task has nothing yet.
 	Planned bool
@@ -26,8 +26,10 @@ const (
 // Snapshot gives the state.
 func (s Sample) Snapshot(context.Context) (doc any, serial uint64, err error) {
 	task := map[string]any{
-		"number": SampleTask, "title": "Sample", "slug": "sample", "status": formats.NotStarted.String(), "description": "A task to try a command on.",
-		"dependencies": []any{}, "parent": nil, "created": "2000-01-01T00:00:00Z", "updated": "2000-01-01T00:00:00Z", "artifacts": []any{},
+		"number": SampleTask, "title": "Sample", "slug": "sample", "status": formats.NotStarted.String(),
+		"description":  "A task to try a command on.",
+		"dependencies": []any{}, "parent": nil, "created": "2000-01-01T00:00:00Z", "updated": "2000-01-01T00:00:00Z",
+		"artifacts": []any{},
 	}
 	if s.Planned {
 		task["status"] = formats.Planned.String()
@@ -50,9 +52,11 @@ func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 	switch {
 	case s.Planned && path == samplePlan:
 		return formats.RenderPlan(formats.PlanDraft{
-			Title: "Sample", Task: "1 (Sample)", Overview: "A plan to try a command on.", Goals: []string{"Nothing."}, NonGoals: []string{"Everything."},
+			Title: "Sample", Task: "1 (Sample)", Overview: "A plan to try a command on.", Goals: []string{"Nothing."},
+			NonGoals: []string{"Everything."},
 			Phases: []formats.Phase{{
-				Number: 1, Name: "Do it", Status: formats.PhaseNotStarted, Goal: "It is done.", Timing: "none", Tasks: []formats.ChecklistItem{{Text: "Do it."}},
+				Number: 1, Name: "Do it", Status: formats.PhaseNotStarted, Goal: "It is done.", Timing: "none",
+				Tasks: []formats.ChecklistItem{{Text: "Do it."}},
 			}},
 		}), nil
 	case s.Planned && path == sampleReport:
@@ -60,7 +64,8 @@ func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 			"Task": "1 (Sample)", "Executive Summary": "Nothing.", "Findings": "None.",
 		}}.Render(), nil
 	}
-	return nil, &formats.Failure{Code: formats.CodeFileNotFound, Message: fmt.Sprintf("%s is not part of the sample", path), Err: fs.ErrNotExist}
+	return nil, &formats.Failure{Code: formats.CodeFileNotFound,
+		Message: fmt.Sprintf("%s is not part of the sample", path), Err: fs.ErrNotExist}
 }
 
 // Exists tells whether Open has the file.

@@ -103,7 +103,8 @@ func (b *Builder) notes(d *draft) []string {
 	for i, info := range d.infos(d.known) {
 		runs := templates.Offline(info) || len(info.Runner) > 0 && !slices.Contains(info.Runner, "offline")
 		if !runs && slices.Index(d.agents, info.Name) == i {
-			out = append(out, fmt.Sprintf("the offline runner has no %s: for %s the command needs another runner", info.Role, info.Name))
+			out = append(out, fmt.Sprintf("the offline runner has no %s: for %s the command needs another runner", info.Role,
+				info.Name))
 		}
 	}
 	if b.Hides != nil {
