@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -49,6 +50,12 @@ func openFile(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, e
 func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
 	data, _, err := readWith(root, name, limit)
 	return data, err
+}
+
+// Open opens the state of a project for reading, by the door that all readers take.
+func Open(root *os.Root) (*os.File, error) {
+	f, _, err := openFile(root, stateFile, math.MaxInt64)
+	return f, err
 }
 
 // readWith is readFile that gives the identity of the file that was read as well.

@@ -81,6 +81,7 @@ func (a *app) queryVerb() *cobra.Command {
 // runQuery runs a call and gives the exit code.
 func (a *app) runQuery(ctx context.Context, c query.Job) error {
 	c.Request.Statuses = statusesOfReady()
+	c.Request.Strict = len(c.Sources) == 1 && c.Sources[0].State
 	c.Request.Out, c.Request.Err = a.term.screens()
 	var env []string
 	for _, name := range []string{"TZ", "GOCOVERDIR"} {
@@ -100,7 +101,18 @@ func (a *app) runQuery(ctx context.Context, c query.Job) error {
 	if err != nil {
 		self = "" // without a child the call still runs, held to its time
 	}
-	return a.queried(query.Host{Open: openSource, Starter: starter, Self: self}.Run(ctx, c))
+	exit, err := query.Host{Open: openSource, Starter: starter, Self: self}.Run(ctx, c)
+	if exit == query.ExitInput && c.Request.Strict {
+		// What the writers refuse is refused with their words and their code.
+		w, werr := a.workspace(ctx)
+		if werr != nil {
+			return werr
+		}
+		if _, werr = w.reader.Doc(ctx); werr != nil {
+			return werr
+		}
+	}
+	return a.queried(exit, err)
 }
 
 // queried tells how a query ended, and of a bound how to move it.
@@ -136,6 +148,14 @@ func (a *app) boundedQueryVerb() *cobra.Command {
 
 // openSource opens a file that a query reads.
 func openSource(s query.Source) (query.File, error) {
+	if s.State {
+		root, err := os.OpenRoot(filepath.Dir(filepath.Dir(s.Name)))
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		return state.Open(root)
+	}
 	f, err := os.Open(s.Name)
 	if err != nil {
 		return nil, &formats.Failure{Code: formats.CodeUsage, Message: "input " + s.Name, Err: err}
@@ -221,7 +241,8 @@ func (a *app) inputs(files []string, null bool) ([]query.Source, error) {
 		if root == "" {
 			return nil, noWorkspace()
 		}
-		files = []string{filepath.Join(root, formats.Workspace, "state.json")}
+		name := filepath.Join(root, formats.Workspace, "state.json")
+		return []query.Source{{Name: name, State: true, Open: true}}, nil
 	}
 	var out []query.Source
 	for _, name := range files {

@@ -20,7 +20,7 @@ import (
 const (
 	exitOK       = 0
 	exitFalsy    = 1 // with ExitStatus: the last result was false or null
-	exitInput    = 2
+	ExitInput    = 2 // an input is not JSON, or cannot be read
 	exitCompile  = 3
 	exitNoResult = 4 // with ExitStatus
 	exitRuntime  = 5
@@ -148,7 +148,7 @@ type cli struct {
 func (r *cli) prepare() (exit int, err error) {
 	vars, values, err := r.arguments()
 	if err != nil {
-		return exitInput, err
+		return ExitInput, err
 	}
 	c := compiler{src: r.req.Filter, vars: vars, bounds: looseBounds(), empty: true, extra: r.functions(), allowed: []string{"input_filename/0", "debug/0", "stderr/0"}}
 	if r.req.Statuses != nil {
@@ -181,7 +181,7 @@ func (r *cli) run(ctx context.Context) (exit int, err error) {
 		exit, err = r.whole(ctx)
 	}
 	if ferr := r.out.Flush(); ferr != nil && err == nil {
-		return exitInput, ferr
+		return ExitInput, ferr
 	}
 	return exit, err
 }
@@ -225,7 +225,7 @@ func (r *cli) one(ctx context.Context, in any) (int, error) {
 			r.report(err)
 			return -1, nil
 		} else if err != nil {
-			return exitInput, err
+			return ExitInput, err
 		}
 	}
 	return -1, nil
@@ -241,7 +241,7 @@ func (r *cli) report(err error) {
 
 func (r *cli) status() (int, error) {
 	if r.broken != nil {
-		return exitInput, errors.Join(append(r.errs, r.broken)...)
+		return ExitInput, errors.Join(append(r.errs, r.broken)...)
 	}
 	if r.more > 0 {
 		r.errs = append(r.errs, fmt.Errorf("%d more errors", r.more))

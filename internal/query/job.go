@@ -60,7 +60,7 @@ type Host struct {
 func (h Host) Run(ctx context.Context, c Job) (exit int, err error) {
 	size, err := c.open(h.Open)
 	if err != nil {
-		return exitInput, err
+		return ExitInput, err
 	}
 	c.Memory = maxMemory + perByte*size
 	r := newCLI(c.Request)
@@ -139,13 +139,13 @@ func (h Host) child(ctx context.Context, c Job) (exit int, err error, started bo
 func RunBounded(ctx context.Context, text []byte, open func(Source) (File, error), out, stderr io.Writer) (int, error) {
 	var c Job
 	if err := json.Unmarshal(text, &c); err != nil || c.Timeout <= 0 || c.Memory <= 0 {
-		return exitInput, errors.New("expected a query of 'tercet query'")
+		return ExitInput, errors.New("expected a query of 'tercet query'")
 	}
 	if err := boundProcess(c.Memory, c.Timeout); err != nil {
-		return exitInput, err
+		return ExitInput, err
 	}
 	if _, err := c.open(open); err != nil {
-		return exitInput, err
+		return ExitInput, err
 	}
 	c.Request.Out, c.Request.Err = out, stderr
 	r := newCLI(c.Request)

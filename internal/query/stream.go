@@ -110,7 +110,7 @@ func (r *cli) streamed(ctx context.Context) (exit int, err error, ok bool) {
 		return 0, nil, false
 	}
 	if _, err := out.Write(kept.Bytes()); err != nil {
-		return exitInput, err, true
+		return ExitInput, err, true
 	}
 	exit, err = r.status()
 	return exit, err, true
