@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"tercet/formats"
 	"tercet/internal/nearest"
@@ -78,10 +79,13 @@ func (d *draft) create(op Op, n NewTask) error {
 	if slug != Slug(slug) {
 		return refused(op.name(), 0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
 	}
-	for _, s := range []string{n.Description, n.Language, n.Priority, n.Effort} {
-		if err := plainText(op, s); err != nil {
+	for _, s := range []string{n.Language, n.Priority, n.Effort} {
+		if err := plainText(op, s, ""); err != nil {
 			return err
 		}
+	}
+	if err := plainText(op, n.Description, breaks); err != nil {
+		return err
 	}
 	t := &formats.Task{
 		Number: d.next, Title: title, Slug: slug, Status: formats.NotStarted, Language: n.Language, Priority: n.Priority,
@@ -115,18 +119,26 @@ func plainTitle(op Op, title string) (string, error) {
 	if len(title) > maxTitle {
 		return "", refused(op.name(), 0, "", "expected title of at most %d bytes, got %d", maxTitle, len(title))
 	}
-	if strings.IndexFunc(title, unicode.IsControl) >= 0 {
-		return "", refused(op.name(), 0, "", "expected title without control characters, got %q", title)
-	}
-	return title, plainText(op, title)
+	return title, plainText(op, title, "")
 }
 
-func plainText(op Op, s string) error {
+// plainText refuses what no file should hold: bytes that are no UTF-8, and control characters but those that are allowed.
+func plainText(op Op, s, allowed string) error {
 	if strings.ToValidUTF8(s, "") != s {
 		return refused(op.name(), 0, "", "expected text in UTF-8, got other bytes")
 	}
-	return nil
+	at := strings.IndexFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) })
+	if at < 0 {
+		return nil
+	}
+	r, _ := utf8.DecodeRuneInString(s[at:])
+	line := strings.Count(s[:at], "\n")
+	return refused(op.name(), 0, "leave the character out", "expected text without control characters, got %U in line %d, column %d",
+		r, line+1, at-strings.LastIndexByte(s[:at], '\n'))
 }
+
+// breaks are the control characters that a text of several lines may have.
+const breaks = "\n\r\t"
 
 func (d *draft) divideTask(op DivideTask) error {
 	if len(op.Parts) == 0 {
@@ -209,7 +221,11 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	if !ok && slices.Contains(metadataKeys(), key) {
 		return refuse("expected text, got %v", value)
 	}
-	if err := plainText(op, text); err != nil {
+	allowed := ""
+	if key == "description" {
+		allowed = breaks
+	}
+	if err := plainText(op, text, allowed); err != nil {
 		return err
 	}
 	switch key {
@@ -285,7 +301,7 @@ func (d *draft) link(op Op, t *formats.Task, list []formats.Artifact) (changed b
 		if why := pathFault(a.Path); why != "" {
 			return false, refused(op.name(), t.Number, "", "expected artifact path inside the project root, got %q: %s", a.Path, why)
 		}
-		if err := plainText(op, a.Summary); err != nil {
+		if err := plainText(op, a.Summary, breaks); err != nil {
 			return false, err
 		}
 		if a.Type == "" {

@@ -47,7 +47,7 @@ func (s *session) intoArchive(d *draft, line auditLine) error {
 	}
 	base := archive
 	if base == nil {
-		if base, err = emptyState(archiveFile, s.doc.Lineage, d.next); err != nil {
+		if base, err = emptyState(archiveFile, Doc{Lineage: s.doc.Lineage, NextNumber: d.next}); err != nil {
 			return err
 		}
 	}

@@ -31,8 +31,12 @@ func (s *session) commit(c change) error {
 		return err
 	}
 	err := atomicfile.WriteIn(root, c.real, c.data, atomicfile.Options{Before: func() error {
-		if err := s.backup(c); err != nil {
-			return errors.New(err.Error()) // the change did not happen, whatever became of the backup
+		err := s.backup(c)
+		if e, ok := errors.AsType[*atomicfile.NotDurableError](err); ok {
+			return fmt.Errorf("sync %s: %w", e.Path, e.Err) // the copy is not durable; the state is as it was
+		}
+		if err != nil {
+			return err
 		}
 		return s.unmoved(c)
 	}})
@@ -54,6 +58,12 @@ func (s *session) abort(line auditLine, sha string) error {
 	if line.File == stateFile && s.doc != nil {
 		serial = s.serial
 	}
+	if line.File == stateFile {
+		// The copy of what did not become the state. Where it stays, the next write replaces it: it has the same serial.
+		if err := atomicfile.RemoveLoose(s.cfg.Root, backupName(line.Serial)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.warn(err.Error())
+		}
+	}
 	for _, one := range line.parts() {
 		err := s.audit.append(auditLine{
 			about: about{Txn: one.Txn, Session: one.Session, Run: one.Run}, Serial: serial, Kind: lineAborted, File: line.File,
@@ -66,34 +76,31 @@ func (s *session) abort(line auditLine, sha string) error {
 	return nil
 }
 
-// backup keeps the state that is about to be replaced: as .bak, and under its serial.
+// backup keeps the state that is about to be replaced, as .bak and under its serial, and the one that takes its place: what
+// is acknowledged can be restored at any time.
 func (s *session) backup(c change) error {
-	if c.read == nil || c.old == nil {
+	if c.name != stateFile {
 		return nil
 	}
-	root := s.cfg.Root
-	if err := atomicfile.BackupLoose(root, c.real, stateFile+".bak"); err != nil {
-		return err
-	}
-	err := atomicfile.BackupLoose(root, c.real, backupName(c.old.Serial))
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := atomicfile.MkdirAll(root, backupDir, 0o700); err != nil {
+	if c.read != nil && c.old != nil {
+		if err := atomicfile.BackupLoose(s.cfg.Root, c.real, stateFile+".bak"); err != nil {
 			return err
 		}
-		err = atomicfile.BackupLoose(root, c.real, backupName(c.old.Serial))
+		if _, err := s.cfg.Root.Lstat(backupName(c.old.Serial)); errors.Is(err, fs.ErrNotExist) {
+			if err := s.copyState(c.old.Serial, c.old.src); err != nil {
+				return err
+			}
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return s.prune()
+	return s.copyState(c.line.Serial, c.data)
 }
 
-// copyState keeps the state as it was read. It is no link, because the file stays in place and an editor may write into it.
-func (s *session) copyState(serial uint64) error {
+// copyState keeps a state under its serial. It is no link, because an editor may write into the file that stays in place.
+func (s *session) copyState(serial uint64, src []byte) error {
 	if err := atomicfile.MkdirAll(s.cfg.Root, backupDir, 0o700); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteIn(s.cfg.Root, backupName(serial), s.doc.src, atomicfile.Options{}); err != nil {
+	if err := atomicfile.WriteIn(s.cfg.Root, backupName(serial), src, atomicfile.Options{}); err != nil {
 		return err
 	}
 	return s.prune()

@@ -66,8 +66,8 @@ func TestInvalidState(t *testing.T) {
 				if formats.CodeOf(err) != formats.CodeInvalidState {
 					t.Errorf("code = %s, want INVALID_STATE", formats.CodeOf(err))
 				}
-				if help := formats.HelpOf(err); !strings.Contains(help, "tercet state restore 1") || !strings.Contains(help, bad.Copy) {
-					t.Errorf("help = %q, want the command that restores serial 1 and the copy", help)
+				if help := formats.HelpOf(err); !strings.Contains(help, "tercet state restore 2") || !strings.Contains(help, bad.Copy) {
+					t.Errorf("help = %q, want the command that restores serial 2 and the copy", help)
 				}
 				if bad.Conflict != (tt.name == "merge") {
 					t.Errorf("Conflict = %v", bad.Conflict)
@@ -384,10 +384,10 @@ func TestNumbersAreNotReusedAfterRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	serial, ok := m.NewestBackup()
-	if !ok || serial != 1 {
-		t.Fatalf("NewestBackup() = %d, %t, want 1", serial, ok)
+	if !ok || serial != 2 {
+		t.Fatalf("NewestBackup() = %d, %t, want 2", serial, ok)
 	}
-	if _, err := m.Restore(t.Context(), serial); err != nil {
+	if _, err := m.Restore(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := w.add("next"); n[0] != 3 {

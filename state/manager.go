@@ -133,7 +133,8 @@ func (m *Manager) checkTx(tx *Tx) error {
 
 // InitOptions is what a new state begins with.
 type InitOptions struct {
-	NextNumber int // number of the first task, 1 if zero
+	NextNumber int  // number of the first task, 1 if zero
+	Anew       bool // where state.json is missing, go on from the highest number and serial that its log and backups tell
 }
 
 // Init writes a new state.json. An error that is fs.ErrExist says that there is one.
@@ -151,11 +152,20 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 		case !errors.Is(err, fs.ErrNotExist):
 			return ioFailure("looking at", stateFile, err)
 		}
-		doc, err := emptyState(stateFile, m.cfg.NewID(), max(opt.NextNumber, 1))
+		s, err := m.session()
 		if err != nil {
 			return err
 		}
-		s, err := m.session()
+		fresh := Doc{Lineage: m.cfg.NewID(), NextNumber: max(opt.NextNumber, 1)}
+		if gone := m.cfg.noState(); formats.CodeOf(gone) != formats.CodeNoWorkspace {
+			if !opt.Anew {
+				return gone
+			}
+			if fresh, err = s.goOn(fresh); err != nil {
+				return err
+			}
+		}
+		doc, err := emptyState(stateFile, fresh)
 		if err != nil {
 			return err
 		}
@@ -174,10 +184,29 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	return err
 }
 
+// goOn gives a new state numbers above all that the log, the backups and the archive hold.
+func (s *session) goOn(fresh Doc) (Doc, error) {
+	fresh.Serial, fresh.NextNumber = s.audit.high+1, max(fresh.NextNumber, s.audit.highestNumber()+1)
+	archive, err := s.archived()
+	if err != nil {
+		return fresh, err
+	}
+	backup, _ := newestBackup(s.cfg)
+	for _, doc := range []*document{archive, backup} {
+		if doc != nil {
+			fresh.Lineage, fresh.NextNumber = doc.Lineage, max(fresh.NextNumber, doc.NextNumber, doc.highest()+1)
+		}
+	}
+	if backup != nil {
+		fresh.Serial = max(fresh.Serial, backup.Serial+1)
+	}
+	return fresh, nil
+}
+
 // emptyState makes a file without tasks.
-func emptyState(file, lineage string, next int) (*document, error) {
-	src, err := jsonx.Marshal(new(jsonx.Object).Set("version", Version).Set("lineage", lineage).Set("serial", 0).
-		Set("next_number", next).Set("tasks", []any{}), "  ")
+func emptyState(file string, d Doc) (*document, error) {
+	src, err := jsonx.Marshal(new(jsonx.Object).Set("version", Version).Set("lineage", d.Lineage).
+		Set("serial", jsonNumber(d.Serial)).Set("next_number", d.NextNumber).Set("tasks", []any{}), "  ")
 	if err != nil {
 		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding an empty state", Err: err}
 	}

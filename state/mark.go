@@ -25,7 +25,7 @@ func (m *Manager) Mark(context.Context) (Mark, error) {
 	}
 	src, info, err := readWith(m.cfg.Root, real, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Mark{}, noState(err)
+		return Mark{}, m.cfg.noState()
 	}
 	if err != nil {
 		return Mark{}, ioFailure("reading", stateFile, err)

@@ -83,6 +83,9 @@ func TestGuardPutsNothingUnknown(t *testing.T) {
 	}
 	w.add("b")
 	w.write("state.json", "{}")
+	if err := os.RemoveAll(w.path("backups")); err != nil {
+		t.Fatal(err)
+	}
 	other, err := state.NewManager(w.cfg) // knows only what is on the disk
 	if err != nil {
 		t.Fatal(err)

@@ -137,7 +137,7 @@ func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
 	if !list.Is(jsonx.Array) {
 		d := &decoder{file: errorsFile, src: src}
 		d.fail(tree, "expected key %q with an array", "errors")
-		return nil, nil, &SyntaxError{List: &formats.Diagnostics{List: d.found, Sources: map[string][]byte{errorsFile: src}, Of: formats.CodeInvalidState}}
+		return nil, nil, d.error()
 	}
 	return src, list, nil
 }

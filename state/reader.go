@@ -48,7 +48,7 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	}
 	info, err := r.cfg.Root.Stat(stateFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noState(fs.ErrNotExist)
+		return nil, r.cfg.noState()
 	}
 	if err != nil {
 		return nil, ioFailure("reading", stateFile, err)
@@ -58,7 +58,7 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	}
 	src, info, err := readWith(r.cfg.Root, stateFile, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noState(fs.ErrNotExist)
+		return nil, r.cfg.noState()
 	}
 	if err != nil {
 		return nil, ioFailure("reading", stateFile, err)
@@ -206,7 +206,7 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	}
 	src, err := readFile(r.cfg.Root, stateFile, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noState(fs.ErrNotExist)
+		return nil, r.cfg.noState()
 	}
 	if err != nil {
 		return nil, ioFailure("reading", stateFile, err)

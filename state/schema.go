@@ -71,13 +71,21 @@ func parseDocument(file string, src []byte) (*document, error) {
 	}
 	d := &decoder{file: file, src: src}
 	doc := d.document(tree)
-	if len(d.found) > 0 {
-		list := &formats.Diagnostics{List: d.found, Sources: map[string][]byte{file: src}, Of: formats.CodeInvalidState}
-		list.Sort()
-		return nil, &SyntaxError{List: list}
+	if err := d.error(); err != nil {
+		return nil, err
 	}
 	doc.sha = digest(src)
 	return doc, nil
+}
+
+// error gives what was found, nil if that is nothing.
+func (d *decoder) error() error {
+	if len(d.found) == 0 {
+		return nil
+	}
+	list := &formats.Diagnostics{List: d.found, Sources: map[string][]byte{d.file: d.src}, Of: formats.CodeInvalidState}
+	list.Sort()
+	return &SyntaxError{List: list}
 }
 
 func syntaxError(file string, src []byte, err error) error {
@@ -252,6 +260,24 @@ func (d *decoder) maybe(v *jsonx.Value, key string) string {
 
 // maxNumber bounds task numbers and serials: what every reader of JSON holds exactly.
 const maxNumber = 1 << 53
+
+// maxForeign bounds them in a file from outside, so that the writes that count up from there stay below maxNumber.
+const maxForeign = 1 << 52
+
+// tooHigh refuses a file from outside whose numbers leave no room for writes.
+func (d *document) tooHigh() error {
+	for _, one := range []struct {
+		key string
+		n   uint64
+	}{{"serial", d.Serial}, {"next_number", uint64(d.NextNumber)}, {"tasks", uint64(d.highest())}} {
+		if one.n > maxForeign {
+			dec := decoder{file: d.file, src: d.src}
+			dec.fail(d.tree.Get(one.key), "%s: expected a number up to %d, got %d", one.key, maxForeign, one.n)
+			return dec.error()
+		}
+	}
+	return nil
+}
 
 func (d *decoder) natural(v *jsonx.Value, key string) int64 {
 	if !d.kind(v, key, jsonx.Number, "integer") {

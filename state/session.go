@@ -68,7 +68,7 @@ func (s *session) read() error {
 	}
 	src, info, err := readWith(root, real, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return noState(err)
+		return s.cfg.noState()
 	}
 	if err != nil {
 		return ioFailure("reading", stateFile, err)
@@ -105,14 +105,39 @@ func (s *session) sweep() error {
 	return nil
 }
 
-func noState(err error) error {
-	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: stateFile, Err: err, Help: "run tercet init"}
+// noState says that there is no state.json. Where the log, a backup or an archive tells of tasks, that is damage. An init that
+// was killed leaves a log and a backup of serial 0.
+func (c Config) noState() error {
+	list, err := backups(c)
+	if err != nil {
+		return ioFailure("reading the folder", backupDir, err)
+	}
+	_, archive := c.Root.Lstat(archiveFile)
+	kept := archive == nil || len(list) > 0 && list[len(list)-1] > 0
+	data, err := readFile(c.Root, auditFile, maxAudit)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return ioFailure("reading", auditFile, err)
+	}
+	for l := range auditLines(data) {
+		kept = kept || l.Serial > 0
+	}
+	if kept {
+		return &formats.Failure{
+			Code: formats.CodeInvalidState, Err: fs.ErrNotExist, Message: stateFile + " is missing, though tasks were kept here",
+			Help: "put the newest backup back with: tercet state restore; or begin anew behind the highest number " +
+				"that was given, with: tercet init --new-state",
+		}
+	}
+	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: stateFile, Err: fs.ErrNotExist, Help: "run tercet init"}
 }
 
 // recover brings audit log and files together after a kill, and takes over or refuses a change from outside.
 func (s *session) recover() error {
 	log := s.audit
 	if !log.there {
+		if err := s.doc.tooHigh(); err != nil {
+			return err
+		}
 		return s.finishMove(moveOut, auditLine{})
 	}
 	last := log.last
@@ -170,6 +195,9 @@ const helpExternal = "take the file as it is with: tercet state adopt; or go bac
 
 // external takes over a state that another program wrote, unless tasks are lost.
 func (s *session) external(state auditLine) error {
+	if err := s.doc.tooHigh(); err != nil {
+		return withBackup(s.cfg, err)
+	}
 	known, numbers := s.lastKnown(state)
 	kind := lineExternal
 	if s.adopt {
@@ -202,7 +230,7 @@ func (s *session) external(state auditLine) error {
 			line.Removed = append(line.Removed, n)
 		}
 	}
-	if err := s.copyState(s.serial); err != nil {
+	if err := s.copyState(s.serial, s.doc.src); err != nil {
 		return ioFailure("keeping a backup of", stateFile, err)
 	}
 	if err := s.audit.append(line); err != nil {
@@ -287,7 +315,39 @@ func (s *session) restore(serial uint64) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return s.put(backup, lineRestored)
+	left := s.leftOut(backup.Serial)
+	res, err := s.put(backup, lineRestored)
+	res.Warnings = append(res.Warnings, left...)
+	return res, err
+}
+
+// maxLeftOut bounds how many changes a restore names.
+const maxLeftOut = 20
+
+// leftOut names the changes that were acknowledged after a serial, which a restore of that serial takes back.
+func (s *session) leftOut(serial uint64) []string {
+	var out []string
+	for l := range auditLines(s.audit.data) {
+		switch {
+		case l.File != stateFile:
+		case l.Kind == lineAborted && len(out) > 0:
+			out = out[:len(out)-1]
+		case l.Serial > serial && (l.Kind == lineWrite || l.Kind == lineGroup):
+			var what []string
+			for _, one := range l.parts() {
+				for _, v := range one.Verdicts {
+					if v.Changed {
+						what = append(what, fmt.Sprintf("%s of task %d", v.Op, v.Task))
+					}
+				}
+			}
+			out = append(out, fmt.Sprintf("not in it is the write of serial %d: %s", l.Serial, strings.Join(what, ", ")))
+		}
+	}
+	if more := len(out) - maxLeftOut; more > 0 {
+		out = append(out[more:], fmt.Sprintf("nor are %d writes before these", more))
+	}
+	return out
 }
 
 // resolve takes one side, or both, of a state with conflict markers.

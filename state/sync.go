@@ -350,7 +350,7 @@ func (d *draft) follow(p *Proposal) error {
 		if err != nil {
 			return err
 		}
-		if err := plainText(SyncTasks{}, p.To); err != nil {
+		if err := plainText(SyncTasks{}, p.To, breaks); err != nil {
 			return err
 		}
 		t.BlockedReason = p.To

@@ -27,7 +27,7 @@ func (d *draft) updateStatus(op UpdateStatus) error {
 		return refused(op.name(), 0, "", "expected at least one task, got none")
 	}
 	op.Reason = strings.TrimSpace(op.Reason)
-	if err := plainText(op, op.Reason); err != nil {
+	if err := plainText(op, op.Reason, breaks); err != nil {
 		return err
 	}
 	var all error

@@ -23,6 +23,9 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e, ok := errors.AsType[*SyntaxError](d.tooHigh()); ok {
+		return advised(withBackup(r.cfg, e), e), nil
+	}
 	v := verifier{r: r, doc: d, depends: loops{next: dependenciesOf, task: d.find}}
 	if v.archive, _, err = readArchive(r.cfg, archiveFile); err != nil {
 		if e, ok := errors.AsType[*SyntaxError](err); ok {

@@ -22,6 +22,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/proc"
 	"tercet/internal/trace"
+	"tercet/state"
 )
 
 //go:embed demo/pages.txtar
@@ -74,7 +75,7 @@ func (d *demo) run(ctx context.Context, args []string, fixture string) error {
 		return err
 	}
 	d.title("$ tercet init --next-number %d", demoTask)
-	files, err := initWorkspace(ctx, d.dir, demoTask, false)
+	files, err := initWorkspace(ctx, d.dir, state.InitOptions{NextNumber: demoTask}, false)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"tercet/internal/trust"
+	"tercet/state"
 )
 
 // hostileRepo is a repository that somebody prepared, on the disk of a person who has not looked at it yet.
@@ -319,7 +320,7 @@ func tercetIn(t *testing.T) string {
 func modelRepo(t *testing.T) string {
 	t.Helper()
 	h := hostileRepo{t: t, dir: t.TempDir(), home: t.TempDir()}
-	if _, err := initWorkspace(t.Context(), h.dir, 1, false); err != nil {
+	if _, err := initWorkspace(t.Context(), h.dir, state.InitOptions{}, false); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -49,6 +49,8 @@ runner: offline
 func initVerb(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
 	next := f.Int("next-number", 1, "the number of the first task")
+	anew := f.Bool("new-state", false,
+		"where state.json is lost: begin without tasks, behind the highest number and serial ever given")
 	dry := f.Bool("dry-run", false, "list the files; write nothing")
 	driver := f.Bool("merge-driver", false,
 		"have git merge state.json by task: write .gitattributes, and say what to configure")
@@ -69,7 +71,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 				return err
 			}
 		}
-		files, err := initWorkspace(c.ctx, dir, *next, *dry)
+		files, err := initWorkspace(c.ctx, dir, state.InitOptions{NextNumber: *next, Anew: *anew}, *dry)
 		if err != nil {
 			return err
 		}
@@ -164,7 +166,7 @@ func (a *app) tellInit(dir string, files []string, dry bool) {
 }
 
 // initWorkspace writes what is missing and lists it, relative to the project root.
-func initWorkspace(ctx context.Context, dir string, next int, dry bool) ([]string, error) {
+func initWorkspace(ctx context.Context, dir string, opt state.InitOptions, dry bool) ([]string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, broken(formats.CodeIO, "project root", err)
@@ -204,7 +206,7 @@ func initWorkspace(ctx context.Context, dir string, next int, dry bool) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	return written, m.Init(ctx, state.InitOptions{NextNumber: next})
+	return written, m.Init(ctx, opt)
 }
 
 func ioFailure(err error) error {

@@ -1,12 +1,16 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"tercet/state"
+)
 
 // workspaceIn makes a workspace in a fresh folder, outside of any git repository.
 func workspaceIn(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := initWorkspace(t.Context(), dir, 1, false); err != nil {
+	if _, err := initWorkspace(t.Context(), dir, state.InitOptions{}, false); err != nil {
 		t.Fatal(err)
 	}
 	return dir
