@@ -64,7 +64,8 @@ func (c *compiler) hosted(b *syntax.Step, host *Info) (one *Info) {
 
 // itReference checks $it.MEMBER and notes the fields that are read.
 func (c *compiler) itReference(e *syntax.Expr, ref query.Ref) {
-	c.member(memberAt(e, ref, 0), ref.Path[0], []string{"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"})
+	c.member(memberAt(e, ref, 0), ref.Path[0],
+		[]string{"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"})
 	if len(ref.Path) < 2 || ref.Path[0] != "fields" {
 		return
 	}
@@ -130,7 +131,8 @@ type defaulted struct {
 	unknown bool     // a subagent that there is not was named
 }
 
-// checkDefaults: what the defaults give is taken by some worker, and what they say of an outcome is said of one that there is.
+// checkDefaults: what the defaults give is taken by some worker, and what they say of an outcome is said of one that
+// there is.
 func checkDefaults(c *compiler) {
 	d := c.file.Defaults
 	if d == nil || len(c.file.Unread) > 0 || c.defaults.unknown {
@@ -152,7 +154,8 @@ func checkDefaults(c *compiler) {
 	}
 	for _, r := range d.On {
 		word := r.Status.Text
-		if c.defaults.rules && slices.Contains(formats.Outcomes(), formats.Outcome(word)) && !slices.Contains(c.defaults.words, word) {
+		if c.defaults.rules && slices.Contains(formats.Outcomes(), formats.Outcome(word)) &&
+			!slices.Contains(c.defaults.words, word) {
 			c.report(r.Status.Pos, CodeOutcome, "remove it", "no worker that takes the rules of the defaults can end %s", word)
 		}
 	}

@@ -73,8 +73,10 @@ func newCompiler(f *syntax.File, env Env) *compiler {
 	tree := *f
 	tree.Steps, tree.Between, tree.Errors = copied(f.Steps), copied(f.Between), copied(f.Errors)
 	return &compiler{
-		findings: findings{name: f.Name, unread: unreadOf(f), list: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}}},
-		file:     &tree, env: env, index: index{byID: map[string]*known{}, comesBack: map[string]bool{}, gotos: map[string]bool{}},
+		findings: findings{name: f.Name, unread: unreadOf(f),
+			list: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}}},
+		file: &tree, env: env, index: index{byID: map[string]*known{}, comesBack: map[string]bool{},
+			gotos: map[string]bool{}},
 		prog: &Program{File: &tree, facts: facts{
 			steps: map[*syntax.Step]*Info{}, code: map[*syntax.Expr]*query.Code{}, schemas: map[*syntax.Shape]*formats.Schema{},
 			agents: map[string]*formats.AgentInfo{},
@@ -82,8 +84,8 @@ func newCompiler(f *syntax.File, env Env) *compiler {
 	}
 }
 
-// copied gives steps that may be changed: ids are filled in, and sentences written out. What hangs on a step is shared with the
-// parsed file, and is not changed.
+// copied gives steps that may be changed: ids are filled in, and sentences written out. What hangs on a step is shared
+// with the parsed file, and is not changed.
 func copied(list []*syntax.Step) []*syntax.Step {
 	out := make([]*syntax.Step, len(list))
 	for i, s := range list {
@@ -141,7 +143,8 @@ func (c *compiler) sequences() {
 	}
 	c.steps(c.file.Steps)
 	outer := c.scope
-	c.scope, c.inErrors, c.status = &scope{vars: slices.Clone(outer.vars), task: outer.task, outer: outer}, true, statuses{}
+	c.scope, c.inErrors, c.status = &scope{vars: slices.Clone(outer.vars), task: outer.task, outer: outer}, true,
+		statuses{}
 	c.steps(c.file.Errors)
 	c.scope, c.inErrors = outer, false
 }
@@ -216,7 +219,8 @@ func (c *compiler) mayCall(pos syntax.Pos, info *formats.AgentInfo, name string)
 	case !slices.Contains(c.workflow.CanDelegateTo, name):
 		c.report(pos, CodeMayNot, "add it to can_delegate_to", "subagent %s may not call '%s'", c.workflow.Name, name)
 	case info.Workflow:
-		c.report(pos, CodeMayNot, "call it from a command", "subagent '%s' has steps itself, and the depth ends at %d", name, formats.MaxDepth)
+		c.report(pos, CodeMayNot, "call it from a command", "subagent '%s' has steps itself, and the depth ends at %d", name,
+			formats.MaxDepth)
 	}
 }
 
@@ -258,13 +262,15 @@ func checkErrors(c *compiler) {
 		}
 		switch s.Action.(type) {
 		case *syntax.Gate:
-			c.report(s.Block, CodeErrors, "ask before the end of the workflow", "a step of Error Handling cannot ask: it has five seconds")
+			c.report(s.Block, CodeErrors, "ask before the end of the workflow",
+				"a step of Error Handling cannot ask: it has five seconds")
 		case *syntax.Fail:
 			c.report(s.Block, CodeErrors, noEffect, "a step of Error Handling cannot fail the command")
 		default:
 		}
 		if s.Return != nil {
-			c.report(s.Return.Pos, CodeErrors, "the command ends as it would have", "a step of Error Handling cannot end the command")
+			c.report(s.Return.Pos, CodeErrors, "the command ends as it would have",
+				"a step of Error Handling cannot end the command")
 		}
 	}
 }
@@ -274,7 +280,8 @@ const noEffect = "what goes wrong here is a warning; the command ends as it woul
 // hasTask tells whether an argument or a load binds $task.
 func (c *compiler) hasTask() bool {
 	return slices.ContainsFunc(c.file.Front.Arguments, func(a syntax.Argument) bool {
-		return a.Type.Text == argspec.Task.String() || (a.Type.Text == argspec.Integer.String() && a.Name.Text == "task_number")
+		return a.Type.Text == argspec.Task.String() ||
+			(a.Type.Text == argspec.Integer.String() && a.Name.Text == "task_number")
 	}) || slices.ContainsFunc(c.file.Args.Load, func(l syntax.Load) bool { return IsTask(&l) })
 }
 

@@ -10,10 +10,10 @@ import (
 	"tercet/formats"
 )
 
-// Expand writes every plain sentence of a file out as the block that it was compiled to, and returns the new text; a file
-// without plain steps comes back as it is. What the sentences add to the declarations (the preflight, the statuses from which
-// the command starts, a lower bound of an argument) is written where it is declared. Sentences that only repeat what is
-// declared stay as prose.
+// Expand writes every plain sentence of a file out as the block that it was compiled to, and returns the new text; a
+// file without plain steps comes back as it is. What the sentences add to the declarations (the preflight, the statuses
+// from which the command starts, a lower bound of an argument) is written where it is declared. Sentences that only
+// repeat what is declared stay as prose.
 func Expand(f *syntax.File, p *Program) []byte {
 	e := &expansion{
 		file: f, prog: p, steps: map[syntax.Pos]*syntax.Step{}, lines: strings.Split(string(f.Src), "\n"),
@@ -162,7 +162,8 @@ func (e *expansion) declarations() {
 	e.allows()
 }
 
-// allows writes the statuses from which the command starts into the block `yaml args`, where `during` does not say the same.
+// allows writes the statuses from which the command starts into the block `yaml args`, where `during` does not say the
+// same.
 func (e *expansion) allows() {
 	args := &e.file.Args
 	if e.prog.Allow == nil || args.Allow != nil {

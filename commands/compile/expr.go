@@ -12,8 +12,8 @@ import (
 	"tercet/internal/query"
 )
 
-// expr compiles jq in the present scope; nil stays nil. What it refers to is checked at once. An expression that stands at many
-// places is compiled once, unless it reads a variable that this place does not have.
+// expr compiles jq in the present scope; nil stays nil. What it refers to is checked at once. An expression that stands
+// at many places is compiled once, unless it reads a variable that this place does not have.
 func (c *compiler) expr(e *syntax.Expr) *query.Code {
 	if e == nil {
 		return nil
@@ -116,7 +116,8 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 		c.argument(e, ref)
 	case "$run":
 		c.member(pos, first, []string{
-			"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts", "approval", "diff",
+			"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts",
+			"approval", "diff",
 			"diffstat", "overrides",
 		})
 	case "$feedback":
@@ -234,8 +235,8 @@ func (c *compiler) amongField(e *syntax.Expr, ref query.Ref, among []*Call) {
 	}
 }
 
-// verdict compiles a condition over the result of the present step, which is its input. What it reads of the fields has to be
-// in the contract.
+// verdict compiles a condition over the result of the present step, which is its input. What it reads of the fields has
+// to be in the contract.
 func (c *compiler) verdict(e *syntax.Expr) {
 	code := c.expr(e)
 	if code == nil || c.judged == nil {

@@ -164,7 +164,8 @@ func (p *Program) During() (status formats.TaskStatus, always bool) {
 
 // moveTo changes the bound task's status; the reason, where the table asks one, is the command line.
 func (c *compiler) moveTo(pos syntax.Pos, to formats.TaskStatus) *Call {
-	return c.sync(pos, lit("operation", OpUpdateStatus), source("task_number", pos, "$task.number"), lit("status", to.String()),
+	return c.sync(pos, lit("operation", OpUpdateStatus), source("task_number", pos, "$task.number"),
+		lit("status", to.String()),
 		source("reason", pos, "$run.command"))
 }
 
@@ -214,7 +215,8 @@ func (c *compiler) load(l *syntax.Load) {
 		c.text(t)
 	}
 	if l.Task != nil && l.Name.Text != "task" {
-		c.report(l.Name.Pos, CodeName, "write task: "+l.Task.Src, "a task is loaded under the name 'task', got '%s'", l.Name.Text)
+		c.report(l.Name.Pos, CodeName, "write task: "+l.Task.Src, "a task is loaded under the name 'task', got '%s'",
+			l.Name.Text)
 	}
 	if d := l.Document; d != nil {
 		c.expr(d.Expr)
@@ -245,7 +247,8 @@ func (c *compiler) profile(w syntax.Word) bool {
 	if formats.IsProfile(w.Text) {
 		return true
 	}
-	c.report(w.Pos, CodeProfile, meant(w.Text, formats.Profiles(), "the profiles are "), "unknown document profile '%s'", w.Text)
+	c.report(w.Pos, CodeProfile, meant(w.Text, formats.Profiles(), "the profiles are "), "unknown document profile '%s'",
+		w.Text)
 	return false
 }
 

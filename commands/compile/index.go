@@ -26,8 +26,9 @@ type known struct {
 	apart  bool // a step of Between Steps: no other one can name it
 }
 
-// ids gives every step of the file its id before anything is checked: the one that is written, else the slug of the title, made
-// unique. It writes the delegate beside a loop out as the body of the loop, and notes which steps are run again.
+// ids gives every step of the file its id before anything is checked: the one that is written, else the slug of the
+// title, made unique. It writes the delegate beside a loop out as the body of the loop, and notes which steps are run
+// again.
 func (c *compiler) ids() {
 	c.gather(c.file.Steps, false)
 	c.gather(c.file.Between, true)
@@ -125,11 +126,12 @@ func isForeach(s *syntax.Step) bool {
 	return ok
 }
 
-// beside is the step that the delegate in the block of a loop is. What is expected of fields is expected of each element's;
-// everything else that is asked of a result is asked of the loop's.
+// beside is the step that the delegate in the block of a loop is. What is expected of fields is expected of each
+// element's; everything else that is asked of a result is asked of the loop's.
 func beside(s *syntax.Step, f *syntax.Foreach) *syntax.Step {
 	body := *s
-	body.Action, body.When, body.On, body.Table, body.Return, body.Tier, body.Compensate = f.Delegate, nil, nil, nil, nil, nil, nil
+	body.Action, body.When, body.On, body.Table, body.Return, body.Tier, body.Compensate = f.Delegate, nil, nil, nil, nil,
+		nil, nil
 	body.ID = syntax.Word{Text: "delegate"} // which subagent it is may differ by element
 	if f.Delegate.Pick == nil {
 		body.ID.Text = slug(f.Delegate.Agent.Text)

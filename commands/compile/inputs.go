@@ -8,8 +8,9 @@ import (
 	"tercet/internal/nearest"
 )
 
-// input is the whole input of a call: the step's own, that of the loops around, and what the file's defaults give. What the
-// subagent does not list is left out of the last two. What the defaults give may read what is set later: it is null before.
+// input is the whole input of a call: the step's own, that of the loops around, and what the file's defaults give. What
+// the subagent does not list is left out of the last two. What the defaults give may read what is set later: it is null
+// before.
 func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.Field {
 	takes := func(name string) bool {
 		_, listed := agent.Inputs[name]
@@ -76,7 +77,8 @@ func checkInputs(c *compiler, call *Call, pos syntax.Pos) {
 	}
 }
 
-// fits tells whether what is written can be of the type; null fits all, and what an expression gives is known at run time.
+// fits tells whether what is written can be of the type; null fits all, and what an expression gives is known at run
+// time.
 func fits(t formats.InputType, v *syntax.Value) bool {
 	can := func(types ...formats.InputType) bool { return t == formats.TypeAny || slices.Contains(types, t) }
 	switch v.Kind {

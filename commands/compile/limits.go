@@ -16,7 +16,8 @@ const (
 // limitNames are the limits that a file may set.
 var limitNames = []string{"rollbacks", "retries", "visits", "steps", "parallel", "spawns", "duration", "tokens", "cost"}
 
-// checkLimits reads the frontmatter's limits. Counters of second tries may only be lowered, steps and time may be raised.
+// checkLimits reads the frontmatter's limits. Counters of second tries may only be lowered, steps and time may be
+// raised.
 func checkLimits(c *compiler) {
 	l, tokens := &c.prog.Limits, 0
 	counters := map[string]struct {

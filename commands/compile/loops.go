@@ -16,8 +16,8 @@ type inherited struct {
 	terms Terms
 }
 
-// inside checks a body in a scope of its own; as is the name of its variable, empty without one. The steps of the body are known
-// to it alone, and what it is in the loops around stays as it was.
+// inside checks a body in a scope of its own; as is the name of its variable, empty without one. The steps of the body
+// are known to it alone, and what it is in the loops around stays as it was.
 func (c *compiler) inside(info *Info, as string, check func()) *scope {
 	outer := c.place
 	c.scope = c.scope.enter(info.ID, as)
@@ -39,7 +39,8 @@ func (c *compiler) inside(info *Info, as string, check func()) *scope {
 
 // parallel checks the children of a step that run side by side. Afterwards each is known by its name.
 func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
-	children := slices.DeleteFunc(slices.Clone(info.Body), func(s *syntax.Step) bool { return s.Number != "" }) // those were reported
+	// those were reported
+	children := slices.DeleteFunc(slices.Clone(info.Body), func(s *syntax.Step) bool { return s.Number != "" })
 	c.merge(a.Merge, len(children))
 	var all []*Info
 	c.inside(info, "", func() {
@@ -99,10 +100,12 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 // group checks steps under one condition; they belong to the sequence around it.
 func (c *compiler) group(a *syntax.Group, info *Info) {
 	for _, f := range info.With[:min(1, len(info.With))] {
-		c.report(f.Key.Pos, CodeCompanion, "write it beside each delegate, or in 'yaml defaults'", "'with' belongs to 'delegate'")
+		c.report(f.Key.Pos, CodeCompanion, "write it beside each delegate, or in 'yaml defaults'",
+			"'with' belongs to 'delegate'")
 	}
 	if on := info.Step.On; len(on) > 0 {
-		c.report(on[0].Status.Pos, CodeCompanion, "write it beside the steps of the group", "'on' belongs to a step with an action")
+		c.report(on[0].Status.Pos, CodeCompanion, "write it beside the steps of the group",
+			"'on' belongs to a step with an action")
 	}
 	self, unsure, before := c.scope.self, c.unsure, len(c.scope.steps)
 	c.unsure = unsure || info.When != nil || info.Tier != nil
@@ -121,13 +124,16 @@ func (c *compiler) merge(e *syntax.Expr, most int) {
 	if word := strings.TrimSpace(e.Src); word == "all" || word == "any" {
 		end := e.At(strings.Index(e.Src, word) + len(word))
 		c.add(formats.Diagnostic{
-			Code: CodeBareMerge, Severity: formats.SeverityError, File: c.file.Name, Pos: e.Pos, Help: "write " + word + "(approved)",
-			Message: "'" + word + "' alone is true for any children", Fix: &formats.Fix{Start: end, End: end, Text: "(approved)"},
+			Code: CodeBareMerge, Severity: formats.SeverityError, File: c.file.Name, Pos: e.Pos,
+			Help:    "write " + word + "(approved)",
+			Message: "'" + word + "' alone is true for any children",
+			Fix:     &formats.Fix{Start: end, End: end, Text: "(approved)"},
 		})
 		return
 	}
 	code := c.expr(e)
-	if code != nil && slices.ContainsFunc(code.Calls(), func(f query.Call) bool { return f.Args == 0 && (f.Name == "all" || f.Name == "any") }) {
+	if code != nil && slices.ContainsFunc(code.Calls(),
+		func(f query.Call) bool { return f.Args == 0 && (f.Name == "all" || f.Name == "any") }) {
 		help := "write all(approved) or any(approved)"
 		c.report(e.Pos, CodeBareMerge, help, "'all' or 'any' without a condition is true for any children")
 	}
@@ -136,6 +142,7 @@ func (c *compiler) merge(e *syntax.Expr, most int) {
 	number, _, _ := strings.Cut(rest, ")")
 	if n, err := strconv.Atoi(strings.TrimSpace(number)); ok && err == nil && (n < 1 || most > 0 && n > most) {
 		help := "it is how many of the children must pass"
-		c.report(e.At(len(before)+len("quorum(")), CodeBareMerge, help, "expected quorum from 1 to %d, got %d", max(1, most), n)
+		c.report(e.At(len(before)+len("quorum(")), CodeBareMerge, help, "expected quorum from 1 to %d, got %d", max(1, most),
+			n)
 	}
 }

@@ -20,8 +20,8 @@ const (
 	GitWorkflow = "git-workflow-manager"
 )
 
-// Program is a compiled command: the tree of its file, and beside it what was proved of it. It is immutable and safe for
-// concurrent runs.
+// Program is a compiled command: the tree of its file, and beside it what was proved of it. It is immutable and safe
+// for concurrent runs.
 type Program struct {
 	// File is the tree as it runs. Every step has its id; sentences, and delegates beside a loop, are written out as the
 	// steps that they mean. Its Src must not be changed.
@@ -56,8 +56,8 @@ type facts struct {
 	agents  map[string]*formats.AgentInfo // those that the file names; not to be changed
 }
 
-// Info is what is known of one step beside the tree. Names that a step has too stand for what holds when it runs: with what
-// loops around it and `yaml defaults` give.
+// Info is what is known of one step beside the tree. Names that a step has too stand for what holds when it runs: with
+// what loops around it and `yaml defaults` give.
 type Info struct {
 	*syntax.Step
 	ID       string   // behind that of the host in Between Steps
@@ -82,7 +82,8 @@ type Terms struct {
 	Board   string        // topic, empty without one
 }
 
-// Call is a delegation as it is made: that of `delegate`, or what `status`, `publish` and a check of commands come down to.
+// Call is a delegation as it is made: that of `delegate`, or what `status`, `publish` and a check of commands come down
+// to.
 type Call struct {
 	Agent string             // empty when one of Among is picked
 	Info  *formats.AgentInfo // never nil; shared, and not to be changed
@@ -91,8 +92,8 @@ type Call struct {
 	Among []*Call            // of which the step's Pick names one when it runs
 }
 
-// Hash gives the sha256 of the source in hex, with that of the files that are a part of it. Only a run that starts asks for it,
-// so it is not kept.
+// Hash gives the sha256 of the source in hex, with that of the files that are a part of it. Only a run that starts asks
+// for it, so it is not kept.
 func (p *Program) Hash() string {
 	sum := sha256.Sum256(p.File.Src)
 	if p.files != nil {
@@ -138,7 +139,8 @@ func (p *Program) Infos() iter.Seq[*Info] {
 	}
 }
 
-// Again lists the steps that a target of this step runs again, in order. `it` is the step, or in Between Steps its host.
+// Again lists the steps that a target of this step runs again, in order. `it` is the step, or in Between Steps its
+// host.
 func (i *Info) Again(t *syntax.Target) []string {
 	if t.Kind != syntax.ToRedo && t.Kind != syntax.ToRollback {
 		return nil

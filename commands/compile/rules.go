@@ -92,7 +92,8 @@ func outcomesOf(info *Info) []formats.Outcome {
 	case *syntax.Status:
 		return []formats.Outcome{completed, failed}
 	case *syntax.Parallel:
-		return []formats.Outcome{completed, formats.OutcomeSkipped, partial, rejected, blocked, formats.OutcomeSuspended, failed}
+		return []formats.Outcome{completed, formats.OutcomeSkipped, partial, rejected, blocked, formats.OutcomeSuspended,
+			failed}
 	case *syntax.Foreach, *syntax.Until:
 		return []formats.Outcome{completed, partial, rejected, blocked, formats.OutcomeSuspended, failed}
 	case *syntax.Delegate, *syntax.Publish:
@@ -115,7 +116,8 @@ func outcomesOf(info *Info) []formats.Outcome {
 func mayEnd(info *formats.AgentInfo, o formats.Outcome) bool {
 	rejected := o == formats.OutcomeRejected
 	bridged := rejected || o == formats.OutcomeSkipped || o == formats.OutcomeSuspended // by form: agent_result
-	return rejected && info.Role == formats.RoleReviewer || bridged && info.AgentResult || slices.Contains(info.Statuses, o)
+	return rejected && info.Role == formats.RoleReviewer || bridged && info.AgentResult ||
+		slices.Contains(info.Statuses, o)
 }
 
 // target checks where a result of a step leads.

@@ -48,7 +48,8 @@ var placeVars = map[string]string{
 
 // reserved are names that the engine gives.
 var reserved = []string{
-	"state", "task", "env", "steps", "feedback", "run", "board", "it", tierName, "input", "args", "index", "ENV", "__loc__",
+	"state", "task", "env", "steps", "feedback", "run", "board", "it", tierName, "input", "args", "index", "ENV",
+	"__loc__",
 }
 
 func (s *scope) add(name string) {
@@ -89,8 +90,8 @@ func (s *scope) inside(loop string) bool {
 	return false
 }
 
-// loosely compiles in a scope that has the names that any set of the file gives, whether it stands before this place or not,
-// and may read what has not run: null then. It is for what is written once and holds at many places.
+// loosely compiles in a scope that has the names that any set of the file gives, whether it stands before this place or
+// not, and may read what has not run: null then. It is for what is written once and holds at many places.
 func (c *compiler) loosely(more []string, compile func()) {
 	outer, lenient := c.scope, c.lenient
 	loose := *outer
@@ -128,7 +129,8 @@ func (i *Info) members() []string {
 	switch a := i.Action.(type) {
 	case *syntax.Delegate, *syntax.Status, *syntax.Publish, *syntax.Check:
 		return []string{
-			"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts", "class", "next_steps", "blocked_reason",
+			"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts", "class", "next_steps",
+			"blocked_reason",
 		}
 	case *syntax.Set:
 		var names []string

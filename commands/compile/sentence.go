@@ -10,8 +10,8 @@ import (
 	"tercet/internal/nearest"
 )
 
-// preflight is the file's during, or what the plain form implies: the first worker's in-progress status is written before
-// it is called.
+// preflight is the file's during, or what the plain form implies: the first worker's in-progress status is written
+// before it is called.
 func (c *compiler) preflight() *syntax.During {
 	d := c.file.Front.During
 	if c.file.Literate {
@@ -43,8 +43,8 @@ type speech struct {
 	said []*syntax.Sentence // those that only repeat what is declared
 }
 
-// worker is the one that the sentence before delegated to: "update task status" and "validate plan format" speak of its role
-// and its artifact.
+// worker is the one that the sentence before delegated to: "update task status" and "validate plan format" speak of its
+// role and its artifact.
 type worker struct {
 	*formats.AgentInfo
 	step string
@@ -170,14 +170,16 @@ func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
 		s.report(say.Pos, CodeSentence, "delegate to a subagent first", "no delegation before this step makes a %s", noun)
 		return
 	case s.last.NoArtifacts,
-		s.last.Artifacts != nil && !slices.ContainsFunc(s.last.Artifacts, func(a formats.ArtifactSpec) bool { return a.Type == kind }):
+		s.last.Artifacts != nil && !slices.ContainsFunc(s.last.Artifacts,
+			func(a formats.ArtifactSpec) bool { return a.Type == kind }):
 		s.report(say.Pos, CodeSentence, "", "subagent %s makes no %s", s.last.Name, noun)
 		return
 	}
 	step.Action = &syntax.Check{Pos: say.Pos, Document: &syntax.Word{Pos: say.Name.Pos, Text: noun}}
 	step.On = []syntax.Rule{{
-		Status:  syntax.Word{Pos: say.Pos, Text: formats.OutcomeRejected.String()},
-		Targets: []*syntax.Target{{Pos: say.Pos, Kind: syntax.ToRedo, Max: 1, Steps: []syntax.Word{{Pos: say.Pos, Text: s.last.step}}}},
+		Status: syntax.Word{Pos: say.Pos, Text: formats.OutcomeRejected.String()},
+		Targets: []*syntax.Target{{Pos: say.Pos, Kind: syntax.ToRedo, Max: 1,
+			Steps: []syntax.Word{{Pos: say.Pos, Text: s.last.step}}}},
 	}}
 }
 
@@ -210,7 +212,8 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 		c.needTask(say)
 		c.ready(say)
 	case syntax.SayDelegate, syntax.SayUpdateStatus, syntax.SayValidateFormat, syntax.SayForEach, syntax.SayReturn:
-		c.report(say.Pos, CodeSentence, "move it below '## Workflow Execution'", "a sentence of the workflow stands in Argument Parsing")
+		c.report(say.Pos, CodeSentence, "move it below '## Workflow Execution'",
+			"a sentence of the workflow stands in Argument Parsing")
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"tercet/formats"
 )
 
-// Schemas is what an Env may have besides: it gives the bytes of a file of the project that holds a JSON Schema. The path
-// is relative to the project root, and stays inside of it.
+// Schemas is what an Env may have besides: it gives the bytes of a file of the project that holds a JSON Schema. The
+// path is relative to the project root, and stays inside of it.
 type Schemas interface {
 	Schema(path string) ([]byte, error)
 }

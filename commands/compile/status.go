@@ -83,7 +83,8 @@ func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
 		c.phase(a)
 		return c.sync(a.Pos, lit("operation", OpSetPhase), task, field("status", a.To), field("phase", a.Phase))
 	}
-	call := c.sync(a.Pos, lit("operation", OpUpdateStatus), task, field("status", a.To), field("reason", a.Reason), field("artifacts", a.Artifacts))
+	call := c.sync(a.Pos, lit("operation", OpUpdateStatus), task, field("status", a.To), field("reason", a.Reason),
+		field("artifacts", a.Artifacts))
 	call.Link = a.Artifacts == nil
 	c.taskStatus(a, sure)
 	return call
@@ -160,7 +161,8 @@ func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bo
 func statusHelp(word string) string { return meant(word, formats.TaskStatuses(), "the statuses are ") }
 
 func inProgressHelp() string {
-	return "use one of " + joined(slices.DeleteFunc(formats.TaskStatuses(), func(s formats.TaskStatus) bool { return !s.InProgress() }))
+	return "use one of " + joined(slices.DeleteFunc(formats.TaskStatuses(),
+		func(s formats.TaskStatus) bool { return !s.InProgress() }))
 }
 
 func movesFrom(s formats.TaskStatus) []formats.TaskStatus {

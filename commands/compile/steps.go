@@ -39,7 +39,8 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 		c.text(t.Title)
 	}
 	if s.Action == nil && s.Table == nil && s.Return == nil {
-		c.report(s.Pos, CodeAction, "add delegate, parallel, status, check, gate, set, foreach, until, publish, table, return or fail",
+		c.report(s.Pos, CodeAction, "add delegate, parallel, status, check, gate, set, foreach, until, publish, table, "+
+			"return or fail",
 			"step '%s' has no action", id)
 		return nil
 	}
@@ -80,7 +81,8 @@ func endsAlways(info *Info) bool {
 
 // leadsAway tells whether a rule takes every passing outcome somewhere else, and none of the others goes on.
 func leadsAway(info *Info) bool {
-	if len(info.On) == 0 || info.Action == nil || slices.ContainsFunc(info.On, func(r syntax.Rule) bool { return IsClass(r.Status.Text) }) {
+	if len(info.On) == 0 || info.Action == nil ||
+		slices.ContainsFunc(info.On, func(r syntax.Rule) bool { return IsClass(r.Status.Text) }) {
 		return false
 	}
 	for _, o := range outcomesOf(info) {
@@ -130,10 +132,12 @@ func checkCompanions(c *compiler, s *syntax.Step) {
 		c.report(s.Prompt.Pos, CodeCompanion, inner, "'prompt' belongs to 'delegate'")
 	}
 	if fails && s.Return != nil {
-		c.report(s.Return.Pos, CodeCompanion, "remove it: 'fail' ends the command", "'return' belongs to a step that can pass")
+		c.report(s.Return.Pos, CodeCompanion, "remove it: 'fail' ends the command",
+			"'return' belongs to a step that can pass")
 	}
 	if fails && len(s.On) > 0 {
-		c.report(s.On[0].Status.Pos, CodeCompanion, "remove it: 'fail' ends the command", "'on' belongs to a step that can go on")
+		c.report(s.On[0].Status.Pos, CodeCompanion, "remove it: 'fail' ends the command",
+			"'on' belongs to a step that can go on")
 	}
 	if !runs && s.Timeout != nil {
 		c.report(s.Timeout.Pos, CodeCompanion, "remove it", "'timeout' belongs to 'delegate'")
@@ -245,8 +249,8 @@ func (c *compiler) retry(r *syntax.Retry) *syntax.Retry {
 	return r
 }
 
-// fallback checks the second subagent of a delegation. It has an input of its own: what is given to all goes to those that
-// list it.
+// fallback checks the second subagent of a delegation. It has an input of its own: what is given to all goes to those
+// that list it.
 func (c *compiler) fallback(info *Info) {
 	agent, ok := c.agent(*info.Step.Fallback)
 	if ok {
@@ -255,8 +259,8 @@ func (c *compiler) fallback(info *Info) {
 	}
 }
 
-// treed reports work in the run's worktree where nothing opens one: it would be done in the project itself. A workflow of a
-// subagent works where its caller does.
+// treed reports work in the run's worktree where nothing opens one: it would be done in the project itself. A workflow
+// of a subagent works where its caller does.
 func (c *compiler) treed(in *syntax.Word) {
 	if text(in) != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
 		return
@@ -270,8 +274,8 @@ func (c *compiler) treed(in *syntax.Word) {
 	}
 }
 
-// treeless reports a tree where none is worked in, and work without one of those that are no workers: they act for the run,
-// wherever it works.
+// treeless reports a tree where none is worked in, and work without one of those that are no workers: they act for the
+// run, wherever it works.
 func (c *compiler) treeless(info *Info) {
 	in := info.In
 	c.treed(in)
@@ -342,7 +346,8 @@ func (c *compiler) check(a *syntax.Check) *Call {
 		c.expr(a.Expr)
 		c.value(a.Path)
 		c.value(a.File)
-		if d := a.Document; d != nil && c.profile(*d) && a.Path == nil && documentType(d.Text) == "" && formats.HandoffFile(d.Text) == "" {
+		if d := a.Document; d != nil && c.profile(*d) && a.Path == nil && documentType(d.Text) == "" &&
+			formats.HandoffFile(d.Text) == "" {
 			c.report(d.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", d.Text)
 		}
 		return nil
@@ -431,7 +436,8 @@ func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 	}
 	for _, w := range chosen {
 		if w != nil && !slices.Contains(labels, w.Text) {
-			c.report(w.Pos, CodeMember, cmp.Or(nearest.Help(w.Text, labels), "the choices are "+joined(labels)), "no choice is named '%s'", w.Text)
+			c.report(w.Pos, CodeMember, cmp.Or(nearest.Help(w.Text, labels), "the choices are "+joined(labels)),
+				"no choice is named '%s'", w.Text)
 		}
 	}
 }

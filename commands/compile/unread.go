@@ -10,8 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// unread is what is known of the parts of a file that could not be read. A finding elsewhere that such a part may be the
-// cause of would be noise: it goes when the part is mended.
+// unread is what is known of the parts of a file that could not be read. A finding elsewhere that such a part may be
+// the cause of would be noise: it goes when the part is mended.
 type unread struct {
 	lines   []syntax.Lines
 	errors  map[int][]syntax.Pos // places of the errors by line
@@ -30,7 +30,8 @@ func unreadOf(f *syntax.File) *unread {
 		return nil
 	}
 	u := &unread{
-		lines: f.Unread, errors: map[int][]syntax.Pos{}, lost: map[string]bool{}, front: f.NoFront, noFront: f.NoFront && f.Front.Pos.IsZero(),
+		lines: f.Unread, errors: map[int][]syntax.Pos{}, lost: map[string]bool{}, front: f.NoFront, noFront: f.NoFront &&
+			f.Front.Pos.IsZero(),
 		quoted: regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\$\w+)`),
 	}
 	for _, d := range f.Found {
@@ -75,7 +76,8 @@ func (u *unread) has(pos syntax.Pos) bool {
 
 // says tells whether a word stands in what could not be read.
 func (u *unread) says(words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return w == "" || strings.Contains(u.text, w) || strings.Contains(u.names, w) })
+	return slices.ContainsFunc(words,
+		func(w string) bool { return w == "" || strings.Contains(u.text, w) || strings.Contains(u.names, w) })
 }
 
 // explains tells whether a finding may come of what could not be read.
@@ -117,8 +119,10 @@ func plainFact(d *formats.Diagnostic) bool {
 		return strings.HasPrefix(d.Message, "expected ")
 	case CodeStatus:
 		return !strings.HasPrefix(d.Message, "allow names ")
-	case CodeUnknownKey, CodeLimitValue, CodeStep, CodeStepTwice, CodeMember, CodeProfile, CodeName, CodeExit, CodeArtifact, CodeRetries,
-		CodeBareMerge, CodeTalks, CodeMayNot, CodeAgent, CodeUnsupported, CodeExpression, CodeVariable, CodeArgument, CodeField, CodeOrElse:
+	case CodeUnknownKey, CodeLimitValue, CodeStep, CodeStepTwice, CodeMember, CodeProfile, CodeName, CodeExit,
+		CodeArtifact, CodeRetries,
+		CodeBareMerge, CodeTalks, CodeMayNot, CodeAgent, CodeUnsupported,
+		CodeExpression, CodeVariable, CodeArgument, CodeField, CodeOrElse:
 		return true
 	}
 	return false
@@ -130,7 +134,8 @@ func (u *unread) beside(d *formats.Diagnostic) bool {
 	return slices.ContainsFunc(u.errors[d.Pos.Line], func(p syntax.Pos) bool { return expression || p == d.Pos })
 }
 
-// named tells whether a name that a finding is about stands in what could not be read, or is given by it without a word.
+// named tells whether a name that a finding is about stands in what could not be read, or is given by it without a
+// word.
 func (u *unread) named(d *formats.Diagnostic) bool {
 	for _, m := range u.quoted.FindAllStringSubmatch(d.Message, -1) {
 		name := strings.TrimPrefix(m[1]+m[2]+m[3], "$")

@@ -9,8 +9,8 @@ import (
 	"tercet/formats"
 )
 
-// post puts the result of a step on its board. It is called in the order of the file, so that what stands there does not
-// depend on who was first.
+// post puts the result of a step on its board. It is called in the order of the file, so that what stands there does
+// not depend on who was first.
 func (r *run) post(op *compile.Info, res result) {
 	if _, checks := op.Action.(*syntax.Check); op.Call == nil && !checks {
 		return // what stands inside posts
@@ -25,7 +25,8 @@ func (r *run) post(op *compile.Info, res result) {
 		}
 	}
 	r.board[op.Terms.Board] = append(r.board[op.Terms.Board], map[string]any{
-		"by": op.ID, "round": round, "summary": res.ret.Summary, "issues": listOf(res.ret.Issues), "artifacts": listOf(res.ret.Artifacts),
+		"by": op.ID, "round": round, "summary": res.ret.Summary, "issues": listOf(res.ret.Issues),
+		"artifacts": listOf(res.ret.Artifacts),
 	})
 }
 

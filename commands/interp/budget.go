@@ -25,11 +25,11 @@ func (r *run) spawn(c call) error {
 	l, used := r.limits, r.spent
 	switch {
 	case l.Spawns != 0 && used.spawns >= l.Spawns:
-		return &LimitError{What: "spawns", Limit: max(0, l.Spawns)}
+		return errLimit("spawns", max(0, l.Spawns))
 	case l.Tokens > 0 && used.tokens.Total() >= l.Tokens:
-		return &BudgetError{What: "tokens", Limit: fmt.Sprint(l.Tokens), Used: fmt.Sprint(used.tokens.Total())}
+		return errBudget("tokens", fmt.Sprint(l.Tokens), fmt.Sprint(used.tokens.Total()))
 	case l.Cost > 0 && used.cost >= l.Cost:
-		return &BudgetError{What: "US dollars", Limit: fmt.Sprintf("%.4g", l.Cost), Used: fmt.Sprintf("%.4g", used.cost)}
+		return errBudget("US dollars", fmt.Sprintf("%.4g", l.Cost), fmt.Sprintf("%.4g", used.cost))
 	}
 	r.spent.spawns++
 	return nil
@@ -51,8 +51,9 @@ func (r *run) spend(c call, m formats.Metadata) {
 // leastSeconds is what a worker has that starts when the time of the run is over: it is stopped at once.
 const leastSeconds = 0.001
 
-// share divides what is left among the workers that start together: equal parts in the order of the file, what is over to the
-// first ones, so that the shares do not depend on who ends first. Time is not divided: they spend the same seconds.
+// share divides what is left among the workers that start together: equal parts in the order of the file, what is over
+// to the first ones, so that the shares do not depend on who ends first. Time is not divided: they spend the same
+// seconds.
 func (r *run) share(list []effect) {
 	n := 0
 	for _, e := range list {
@@ -87,15 +88,17 @@ func (r *run) share(list []effect) {
 	}
 }
 
-// reserve writes down what workers may use before they start, where there is a bound: a run that is killed while they work never
-// learns what they used, and whoever adds up counts what was reserved. The time is in the record of the delegation.
+// reserve writes down what workers may use before they start, where there is a bound: a run that is killed while they
+// work never learns what they used, and whoever adds up counts what was reserved. The time is in the record of the
+// delegation.
 func (r *run) reserve(ctx context.Context, list []effect) error {
 	for _, e := range list {
 		if e.req == nil || !e.worker || e.req.Budget.Tokens == 0 && e.req.Budget.Cost == 0 && e.req.Budget.Spawns == 0 {
 			continue
 		}
 		if err := r.journal(ctx, formats.Entry{
-			Type: formats.EntryBudgetReserved, Step: e.req.Step, Visit: e.req.Visit, Attempt: e.req.Attempt, Key: e.req.Txn, Data: e.req.Budget,
+			Type: formats.EntryBudgetReserved, Step: e.req.Step, Visit: e.req.Visit, Attempt: e.req.Attempt, Key: e.req.Txn,
+			Data: e.req.Budget,
 		}); err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 	"tercet/formats"
 )
 
-// check tells whether something holds, without running anything. What does not hold is a rejection; a check that cannot be
-// made has failed.
+// check tells whether something holds, without running anything. What does not hold is a rejection; a check that cannot
+// be made has failed.
 func (r *run) check(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Check) (result, error) {
 	if r.dry.on && r.assume(sc, op, a) {
 		return verdict(formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}), nil
@@ -74,7 +74,8 @@ func verdict(ret formats.Return) result {
 }
 
 // checkDocument parses documents by their profile; what it finds are the issues.
-func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Check) ([]formats.Issue, error) {
+func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Info,
+	a *syntax.Check) ([]formats.Issue, error) {
 	var list []string
 	profile := a.Document.Text
 	if a.Path != nil {
@@ -111,15 +112,16 @@ func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Info, a 
 				level = formats.LevelWarning
 			}
 			issues = append(issues, formats.Issue{
-				Level: level, Description: d.Error(), Files: []string{path}, Line: d.Pos.Line, SuggestedFix: d.Help, Source: "check",
+				Level: level, Description: d.Error(), Files: []string{path}, Line: d.Pos.Line, SuggestedFix: d.Help,
+				Source: "check",
 			})
 		}
 	}
 	return issues, nil
 }
 
-// handoff is the path of the newest handoff document of a profile that the run wrote; else the place where such a document
-// stands in a project.
+// handoff is the path of the newest handoff document of a profile that the run wrote; else the place where such a
+// document stands in a project.
 func (r *run) handoff(ctx context.Context, op *compile.Info, profile string) string {
 	name := formats.HandoffFile(profile)
 	if name == "" {
@@ -138,10 +140,11 @@ func (r *run) handoff(ctx context.Context, op *compile.Info, profile string) str
 	return ""
 }
 
-// inTree is where a step finds a file of the project: in the worktree of the run while one is open, as its workers do. What is
-// tercet's own is in no worktree.
+// inTree is where a step finds a file of the project: in the worktree of the run while one is open, as its workers do.
+// What is tercet's own is in no worktree.
 func (r *run) inTree(op *compile.Info, name string) string {
-	if r.worktree == "" || op.Terms.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") || !filepath.IsLocal(name) {
+	if r.worktree == "" || op.Terms.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
+		!filepath.IsLocal(name) {
 		return name
 	}
 	tree, err := filepath.Rel(r.cfg.Dir, r.worktree)

@@ -79,12 +79,13 @@ type Config struct {
 	AutoApprove bool
 	// DryRun stubs every delegation; nothing is written.
 	DryRun bool
-	// Stubs are the returns of a dry run by step id or subagent, each taken in order, the last one again and again. What they
-	// decide is decided as in a run.
+	// Stubs are the returns of a dry run by step id or subagent, each taken in order, the last one again and again. What
+	// they decide is decided as in a run.
 	Stubs map[string][]formats.Return
 	// Diff gives the changes of a tree against where the run began, as a patch and as a list of files; nil gives none.
 	Diff func(ctx context.Context, dir string) (diff, stat string, err error)
-	// Of a subagent with steps: its input, the task of the command, why it is called again, and what its step paths begin with.
+	// Of a subagent with steps: its input, the task of the command, why it is called again, and what its step paths begin
+	// with.
 	Input    map[string]any
 	Task     *formats.Task
 	Feedback *formats.Feedback
@@ -111,7 +112,7 @@ func New(cfg Config) (*Runner, error) {
 		{"Show", cfg.Show == nil},
 	} {
 		if need.missing {
-			return nil, &MissingError{Field: need.what}
+			return nil, formats.Fail(formats.CodeBug, "", "a run needs %s, got nil", need.what)
 		}
 	}
 	return &Runner{cfg: cfg}, nil

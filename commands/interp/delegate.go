@@ -85,12 +85,14 @@ func (r *run) pick(ctx context.Context, sc *scope, by *syntax.Text, among []*com
 		return among[0], nil
 	}
 	return nil, &formats.Failure{
-		Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected one of %s to delegate to, got %q", strings.Join(names, ", "), name),
-		Help: "name it under among",
+		Code:    formats.CodeValidationFailed,
+		Message: fmt.Sprintf("expected one of %s to delegate to, got %q", strings.Join(names, ", "), name),
+		Help:    "name it under among",
 	}
 }
 
-// attempts is the attempt, its retries by class, and the fallback once. The call then tells who did it, and how many there were.
+// attempts is the attempt, its retries by class, and the fallback once. The call then tells who did it, and how many
+// there were.
 func (r *run) attempts(ctx context.Context, c *call) (formats.Return, error) {
 	retry := syntax.Retry{}
 	if c.op.Terms.Retry != nil {
@@ -107,7 +109,8 @@ func (r *run) attempts(ctx context.Context, c *call) (formats.Return, error) {
 		if ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
 			return ret, nil
 		}
-		if c.attempt <= most && slices.ContainsFunc(retry.On, func(w syntax.Word) bool { return w.Text == string(ret.Class) }) {
+		if c.attempt <= most && slices.ContainsFunc(retry.On,
+			func(w syntax.Word) bool { return w.Text == string(ret.Class) }) {
 			wait = min(wait, longest)
 			if err := r.pause(ctx, wait); err != nil {
 				return ret, err
@@ -126,8 +129,8 @@ func (r *run) attempts(ctx context.Context, c *call) (formats.Return, error) {
 	}
 }
 
-// attempt makes one delegation and takes in what it changed. What was done is kept even when the run was stopped meanwhile;
-// the reason of the stop then comes back as the error.
+// attempt makes one delegation and takes in what it changed. What was done is kept even when the run was stopped
+// meanwhile; the reason of the stop then comes back as the error.
 func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 	if ctx.Err() != nil {
 		return formats.Return{}, context.Cause(ctx)
@@ -144,16 +147,18 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 	}
 	if missing != "" {
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected a value for input '%s' of subagent '%s', got null", missing, c.agent),
-			Help: fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, c.op.Pos.Line),
+			Code:    formats.CodeValidationFailed,
+			Message: fmt.Sprintf("expected a value for input '%s' of subagent '%s', got null", missing, c.agent),
+			Help:    fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, c.op.Pos.Line),
 		}), nil
 	}
 	if err := r.spawn(c); err != nil {
 		return formats.Return{}, err
 	}
-	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationStarted, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: map[string]any{
-		"agent": c.agent, "input": req.Input, "timeout_seconds": req.Timeout.Total.Seconds(),
-	}}); err != nil {
+	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationStarted, Visit: req.Visit, Attempt: c.attempt,
+		Key: req.Txn, Data: map[string]any{
+			"agent": c.agent, "input": req.Input, "timeout_seconds": req.Timeout.Total.Seconds(),
+		}}); err != nil {
 		return formats.Return{}, err
 	}
 	r.worked = r.worked || !c.info.Builtin
@@ -167,11 +172,13 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 	}
 	r.spend(c, ret.Metadata)
 	r.take(c, req, ret)
-	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationResult, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn, Data: ret}); err != nil {
+	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationResult, Visit: req.Visit, Attempt: c.attempt,
+		Key: req.Txn, Data: ret}); err != nil {
 		return ret, err
 	}
 	if c.agent == compile.StatusSync && ret.Outcome().Passes() {
-		if err := r.write(ctx, c, formats.Entry{Type: formats.EntryStateCommitted, Key: req.Txn, Data: ret.Fields}); err != nil {
+		if err := r.write(ctx, c, formats.Entry{Type: formats.EntryStateCommitted, Key: req.Txn,
+			Data: ret.Fields}); err != nil {
 			return ret, err
 		}
 	}
@@ -191,8 +198,9 @@ func (r *run) request(ctx context.Context, c call) (formats.Request, string, err
 	operation := as[string](input["operation"])
 	req := formats.Request{
 		Agent: c.agent, Task: r.task, Input: input, Feedback: r.feedback, Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run,
-		Command: r.cfg.IDs.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: r.depth, Path: slices.Clone(r.cfg.IDs.Path),
-		Txn: txn(r.cfg.IDs.Run, c.path, visit, c.attempt, operation), Timeout: r.timeout(c), Dir: r.cfg.Dir,
+		Command: r.cfg.IDs.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: r.depth,
+		Path: slices.Clone(r.cfg.IDs.Path),
+		Txn:  txn(r.cfg.IDs.Run, c.path, visit, c.attempt, operation), Timeout: r.timeout(c), Dir: r.cfg.Dir,
 	}
 	switch {
 	case c.op.Terms.In == inNone && !c.info.Builtin: // the others act for the run, not in a tree of their own choice
@@ -268,8 +276,8 @@ func (r *run) timeout(c call) formats.Timeout {
 	return t
 }
 
-// txn is the id of the state change that a delegation may make; the same place in the same run gives the same id, so that
-// nothing is applied twice.
+// txn is the id of the state change that a delegation may make; the same place in the same run gives the same id, so
+// that nothing is applied twice.
 func txn(run, path string, visit, attempt int, operation string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s", run, path, visit, attempt, operation))
 	return hex.EncodeToString(sum[:16])

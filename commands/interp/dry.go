@@ -11,8 +11,8 @@ import (
 	"tercet/formats"
 )
 
-// dryRun tells what a run would do. Delegations are stubbed with a return that their contract allows; what hangs on such a
-// return is marked as known only at run time.
+// dryRun tells what a run would do. Delegations are stubbed with a return that their contract allows; what hangs on
+// such a return is marked as known only at run time.
 type dryRun struct {
 	on      bool
 	returns map[string][]formats.Return // given for steps and subagents, taken in order
@@ -95,7 +95,8 @@ func (d *dryRun) given(c call) (formats.Return, bool) {
 
 // left lists the keys of returns that nothing asked for, in order.
 func (d *dryRun) left() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.returns)), func(key string) bool { return slices.Contains(d.taken, key) })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.returns)),
+		func(key string) bool { return slices.Contains(d.taken, key) })
 }
 
 // decides tells whether the result of a step is known, so that a rule over it may be followed.

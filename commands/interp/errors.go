@@ -7,7 +7,8 @@ import (
 	"tercet/formats"
 )
 
-// StepError is a failure of the engine inside a step. Err is the cause and is inspected for its code.
+// StepError is a failure of the engine inside a step. Err is the cause and is inspected for its code. The run matches
+// it: what names its step is not wrapped again, and the place goes into errors.json.
 type StepError struct {
 	File    string
 	Pos     formats.Pos
@@ -28,91 +29,30 @@ func (e *StepError) Error() string {
 // Unwrap gives the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// MissingError reports a field of Config, or the program, that a run needs and does not have.
-type MissingError struct{ Field string }
-
-// Error names what is missing.
-func (e *MissingError) Error() string { return "a run needs " + e.Field + ", got nil" }
-
-// ErrorCode is BUG.
-func (e *MissingError) ErrorCode() formats.Code { return formats.CodeBug }
-
-// LimitError reports an exhausted limit of the run.
-type LimitError struct {
-	What  string
-	Limit int
+// errLimit is the failure of a run that reached one of its limits.
+func errLimit(what string, limit int) error {
+	help := "finished work is kept; look at the run with a dry run, or raise limits in the command file if it is meant " +
+		"to be this long"
+	return formats.Fail(formats.CodeLimit, help, "the run reached its limit of %d %s", limit, what)
 }
 
-// Error names the limit.
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("the run reached its limit of %d %s", e.Limit, e.What)
+// errBudget refuses a worker because the run has used what it may use of something.
+func errBudget(what, limit, used string) error {
+	help := "finished work is kept; raise limits in the command file or in config.yaml, and run the command again"
+	return formats.Fail(formats.CodeLimit, help, "the run may use %s %s and has used %s", limit, what, used)
 }
 
-// ErrorCode is LIMIT.
-func (e *LimitError) ErrorCode() formats.Code { return formats.CodeLimit }
-
-// Help says what to do next.
-func (e *LimitError) Help() string {
-	return "finished work is kept; look at the run with a dry run, or raise limits in the command file if it is meant to be this long"
-}
-
-// BudgetError refuses a worker because the run has used what it may use of something.
-type BudgetError struct{ What, Limit, Used string }
-
-// Error names what is used up.
-func (e *BudgetError) Error() string {
-	return fmt.Sprintf("the run may use %s %s and has used %s", e.Limit, e.What, e.Used)
-}
-
-// ErrorCode is LIMIT.
-func (e *BudgetError) ErrorCode() formats.Code { return formats.CodeLimit }
-
-// Help says what to do next.
-func (e *BudgetError) Help() string {
-	return "finished work is kept; raise limits in the command file or in config.yaml, and run the command again"
-}
-
-// StatusError reports a task whose status does not let the command start.
-type StatusError struct {
-	Command string
-	Task    int
-	Status  formats.TaskStatus
-	Allowed []formats.TaskStatus
-}
-
-// Error names the task, its status and what the command starts from.
-func (e *StatusError) Error() string {
-	if len(e.Allowed) == 0 {
-		return fmt.Sprintf("task %d is %s; /%s cannot start from it", e.Task, e.Status, e.Command)
+// errStatus refuses a task whose status does not let the command start.
+func (r *run) errStatus(allowed []formats.TaskStatus) error {
+	starts := "cannot start from it"
+	if len(allowed) > 0 {
+		starts = "starts from " + words(allowed)
 	}
-	return fmt.Sprintf("task %d is %s; /%s starts from %s", e.Task, e.Status, e.Command, words(e.Allowed))
+	help := fmt.Sprintf("run 'tercet state show %d' to see the task, 'tercet state transitions' for what may follow "+
+		"its status", r.task.Number)
+	return formats.Fail(formats.CodePrecondition, help, "task %d is %s; /%s %s", r.task.Number, r.task.Status,
+		r.prog.Name, starts)
 }
-
-// ErrorCode is PRECONDITION.
-func (e *StatusError) ErrorCode() formats.Code { return formats.CodePrecondition }
-
-// Help says what to do next.
-func (e *StatusError) Help() string {
-	return fmt.Sprintf("run 'tercet state show %d' to see the task, 'tercet state transitions' for what may follow its status", e.Task)
-}
-
-// HeldError reports a task on which another session works.
-type HeldError struct {
-	Task   int
-	Status formats.TaskStatus
-	Lease  formats.Lease
-}
-
-// Error names the task and who holds it.
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("task %d is %s: session %s (pid %d on %s) works on it since %s", e.Task, e.Status, e.Lease.Session, e.Lease.PID, e.Lease.Host, e.Lease.Taken)
-}
-
-// ErrorCode is LEASE_HELD.
-func (e *HeldError) ErrorCode() formats.Code { return formats.CodeLeaseHeld }
-
-// Help says what to do next.
-func (e *HeldError) Help() string { return "wait until it has ended, then run the command again" }
 
 func words(list []formats.TaskStatus) string {
 	out := make([]string, len(list))

@@ -3,7 +3,6 @@ package interp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -129,8 +128,8 @@ func (r *run) variable(sc *scope, name string) any {
 	return r.base[name]
 }
 
-// snapshot is the state at the start of the present step, read when it is first used. A document that was seen before is
-// not looked through again.
+// snapshot is the state at the start of the present step, read when it is first used. A document that was seen before
+// is not looked through again.
 func (r *run) snapshot(ctx context.Context) (any, error) {
 	if r.stateRead {
 		return r.state, nil
@@ -239,7 +238,7 @@ func (r *run) eval(ctx context.Context, sc *scope, e *syntax.Expr, input any) (a
 		}
 		return nil, &formats.Failure{
 			Code:    formats.CodeValidationFailed,
-			Message: fmt.Sprintf("%s:%d:%d: %s", r.prog.File.Name, e.Pos.Line, e.Pos.Col, e.Src), Err: err,
+			Message: r.placeOf(e.Pos) + ": " + e.Src, Err: err,
 			Help: "the expression compiled but does not fit the values it met",
 		}
 	}

@@ -10,8 +10,9 @@ import (
 // revisionHeader opens the one block of feedback that an instruction may hold.
 const revisionHeader = "## Revision "
 
-// Inject is a pure function of (base instruction, round, what is open): it gives the instruction with exactly one revision
-// block at its end, the person's own words first, issues without repeats and numbered anew. An earlier block is replaced.
+// Inject is a pure function of (base instruction, round, what is open): it gives the instruction with exactly one
+// revision block at its end, the person's own words first, issues without repeats and numbered anew. An earlier block
+// is replaced.
 func Inject(instruction string, round int, f formats.Feedback) string {
 	if i := strings.Index(instruction, revisionHeader); i >= 0 {
 		instruction = strings.TrimRight(instruction[:i], "\n")
@@ -59,14 +60,15 @@ func Inject(instruction string, round int, f formats.Feedback) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// opening says why the step runs again: its work was sent back, its question was answered, or it looks once more at what it
-// sent back itself.
+// opening says why the step runs again: its work was sent back, its question was answered, or it looks once more at
+// what it sent back itself.
 func opening(f formats.Feedback) string {
 	switch {
 	case f.Answer != "" && f.Note == "" && len(f.Issues) == 0:
 		return "Your question was answered. Go on where it stopped you."
 	case f.Own:
-		return "You sent this work back with what is listed here. It was done again: judge whether that is resolved, and what is new."
+		return "You sent this work back with what is listed here. It was done again: judge whether that is resolved, and " +
+			"what is new."
 	}
 	return fmt.Sprintf("Your earlier work was sent back by '%s'. Change what is listed here and nothing else.", f.From)
 }
@@ -79,8 +81,8 @@ func listed(issues []formats.Issue) []formats.Issue {
 	return issues
 }
 
-// answering is the feedback of a step whose question was answered. Work that was sent back stays sent back: what it was sent
-// back for is as open as before the question.
+// answering is the feedback of a step whose question was answered. Work that was sent back stays sent back: what it was
+// sent back for is as open as before the question.
 func answering(before *formats.Feedback, answer formats.Feedback) *formats.Feedback {
 	if before == nil || before.Note == "" && len(before.Issues) == 0 {
 		answer.Issues = listed(answer.Issues)

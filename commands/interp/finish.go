@@ -55,7 +55,8 @@ func (r *run) close(ctx context.Context, ret *formats.Return) {
 	if !r.recorded {
 		return
 	}
-	err := r.journal(ctx, formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary}})
+	err := r.journal(ctx, formats.Entry{Type: formats.EntryRunFinished,
+		Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary}})
 	switch {
 	case err == nil:
 	case ret.Outcome().Passes():
@@ -67,8 +68,8 @@ func (r *run) close(ctx context.Context, ret *formats.Return) {
 	}
 }
 
-// afterwards gives the contexts of Error Handling and of everything after the workflow. Neither ends with the run; where
-// the run is stopped, or is stopped now, their time is short.
+// afterwards gives the contexts of Error Handling and of everything after the workflow. Neither ends with the run;
+// where the run is stopped, or is stopped now, their time is short.
 func (r *run) afterwards(ctx context.Context) (handling, all context.Context, stop func()) {
 	all, endAll := context.WithCancel(context.WithoutCancel(ctx))
 	handling, endHandling := context.WithCancel(all)
@@ -118,8 +119,8 @@ func (r *run) errorHandling(ctx context.Context, outcome formats.Outcome) {
 	}
 }
 
-// settle asks the state what a call did that ended without telling: the tasks that this run holds, and the documents that
-// are linked already.
+// settle asks the state what a call did that ended without telling: the tasks that this run holds, and the documents
+// that are linked already.
 func (r *run) settle(ctx context.Context) {
 	if !r.uncertain {
 		return
@@ -153,8 +154,8 @@ func (r *run) settle(ctx context.Context) {
 	r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool { return linked[a.Path] })
 }
 
-// back puts a task to its prior status, or, when a worker was called and the command did not get through, to the one that
-// the file names for failures. Documents of a run that ended well or partial are linked on the way.
+// back puts a task to its prior status, or, when a worker was called and the command did not get through, to the one
+// that the file names for failures. Documents of a run that ended well or partial are linked on the way.
 func (r *run) back(ctx context.Context, n int, outcome formats.Outcome) {
 	s := syncCall{path: "during/back", task: n, d: r.prog.Own.Back, anyway: true}
 	own := r.task != nil && r.task.Number == n
@@ -186,7 +187,8 @@ func (r *run) back(ctx context.Context, n int, outcome formats.Outcome) {
 // discard takes back the documents of a run that came to nothing. A review that rejects is what the person has to read.
 func (r *run) discard(ctx context.Context, ret *formats.Return) {
 	outcome := ret.Outcome()
-	if outcome.Passes() || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected || r.cfg.Discard == nil {
+	if outcome.Passes() || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected ||
+		r.cfg.Discard == nil {
 		return
 	}
 	rejected := len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeRejected
@@ -213,13 +215,16 @@ func (r *run) record(ctx context.Context, ret formats.Return) {
 		return
 	}
 	e := ret.Errors[0]
-	if slices.Contains([]formats.Code{formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage, formats.CodeInvalidReturn}, e.Code) {
+	if slices.Contains([]formats.Code{formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage,
+		formats.CodeInvalidReturn}, e.Code) {
 		return
 	}
 	p := formats.Problem{
-		Type: string(e.Type), Severity: "critical", Message: string(e.Code) + ": " + e.Message, Action: e.Recommendation, Auto: e.Recoverable,
+		Type: string(e.Type), Severity: "critical", Message: string(e.Code) + ": " + e.Message, Action: e.Recommendation,
+		Auto: e.Recoverable,
 		Context: formats.ProblemContext{
-			Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Command: r.cfg.IDs.Command, File: r.prog.File.Name, Step: r.last.path, Line: r.last.pos.Line,
+			Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Command: r.cfg.IDs.Command, File: r.prog.File.Name,
+			Step: r.last.path, Line: r.last.pos.Line,
 		},
 		Path: slices.Clone(r.cfg.IDs.Path), Depth: r.depth.Int(),
 	}

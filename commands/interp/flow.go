@@ -29,7 +29,8 @@ type flow struct {
 }
 
 func newFlow() flow {
-	return flow{asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]any{}, linked: map[string]bool{}}
+	return flow{asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]any{},
+		linked: map[string]bool{}}
 }
 
 // undo is one step whose effect can be taken back.
@@ -39,8 +40,8 @@ type undo struct {
 	path string
 }
 
-// walk runs steps of one scope in order, from the one with the id on (empty: from the first). A jump to one of them goes on
-// there; any other is the caller's.
+// walk runs steps of one scope in order, from the one with the id on (empty: from the first). A jump to one of them
+// goes on there; any other is the caller's.
 func (r *run) walk(ctx context.Context, sc *scope, list []*syntax.Step, from string) (*ending, error) {
 	i := max(0, holder(list, from))
 	for i < len(list) {
@@ -64,48 +65,6 @@ func (r *run) walk(ctx context.Context, sc *scope, list []*syntax.Step, from str
 		i++
 	}
 	return nil, nil
-}
-
-// holder is the place of the step with the id, or of the group that holds it; -1 if there is none.
-func holder(list []*syntax.Step, id string) int {
-	return slices.IndexFunc(list, func(s *syntax.Step) bool { return id != "" && within(s, id) != nil })
-}
-
-func isGroup(s *syntax.Step) bool {
-	_, ok := s.Action.(*syntax.Group)
-	return ok
-}
-
-// within finds a step by its id: the step itself, or one of its group's body.
-func within(s *syntax.Step, id string) *syntax.Step {
-	if s.ID.Text == id {
-		return s
-	}
-	if isGroup(s) {
-		for _, inner := range s.Body {
-			if found := within(inner, id); found != nil {
-				return found
-			}
-		}
-	}
-	return nil
-}
-
-// group runs the body in the sequence around it.
-func (r *run) group(ctx context.Context, sc *scope, op *compile.Info) (result, error) {
-	end, err := r.walk(ctx, sc, op.Body, "")
-	if err != nil {
-		return result{}, err
-	}
-	out := result{outcome: formats.OutcomeCompleted, end: end}
-	if end != nil && end.jump == "" && !end.over {
-		out.outcome, out.ret = end.ret.Outcome(), end.ret
-	}
-	if r.dry.on {
-		r.dry.add(sc, op, "group")
-	}
-	out.value = map[string]any{"status": out.outcome.String()}
-	return out, nil
 }
 
 // skip marks a step as skipped, with what stands inside it.
@@ -152,7 +111,8 @@ func (r *run) inTier(sc *scope, op *compile.Info) (bool, error) {
 	}
 	if tier == "" {
 		return false, &formats.Failure{
-			Code: formats.CodePrecondition, Message: "the tier is not known yet", Help: "give it in load: {tier: ...} or in a set step before this one",
+			Code: formats.CodePrecondition, Message: "the tier is not known yet",
+			Help: "give it in load: {tier: ...} or in a set step before this one",
 		}
 	}
 	return slices.Contains(op.Tiers, tier), nil
@@ -165,15 +125,16 @@ func (r *run) tiered(name string, v any) error {
 	}
 	if word := as[string](v); !slices.Contains(r.prog.Tiers, word) {
 		return &formats.Failure{
-			Code: formats.CodeValidationFailed, Message: "expected one of " + strings.Join(r.prog.Tiers, ", ") + " as the tier, got " + query.Text(v),
-			Help: "run 'tercet explain E128'; what gives $tier stands in load or set of " + r.prog.File.Name,
+			Code:    formats.CodeValidationFailed,
+			Message: "expected one of " + strings.Join(r.prog.Tiers, ", ") + " as the tier, got " + query.Text(v),
+			Help:    "run 'tercet explain E128'; what gives $tier stands in load or set of " + r.prog.File.Name,
 		}
 	}
 	return nil
 }
 
-// around runs the steps of Between Steps at one side of their host. They see no feedback, which is the host's, but for the
-// one that sent the host back.
+// around runs the steps of Between Steps at one side of their host. They see no feedback, which is the host's, but for
+// the one that sent the host back.
 func (r *run) around(ctx context.Context, sc *scope, op *compile.Info, list []*compile.Info) (*ending, error) {
 	before := r.feedback
 	defer func() { r.feedback = before }()
@@ -214,8 +175,8 @@ func (r *run) it(sc *scope, op *compile.Info) any {
 	return query.Prepare(out)
 }
 
-// toolsOf lists the tools of the subagent that did a step: the one that is named, one of those that might have been, or the
-// fallback.
+// toolsOf lists the tools of the subagent that did a step: the one that is named, one of those that might have been, or
+// the fallback.
 func toolsOf(op *compile.Info, agent string) []string {
 	if op.Call == nil {
 		return nil
@@ -251,13 +212,14 @@ func (r *run) takeBack(ctx context.Context, sc *scope, ids []string) error {
 				return false
 			}
 			at := home.path + id
-			return u.path == at || strings.HasPrefix(u.path, at+"[") || strings.HasPrefix(u.path, at+"/") || u.sc == home && within(step, u.op.ID) != nil
+			return u.path == at || strings.HasPrefix(u.path, at+"[") || strings.HasPrefix(u.path, at+"/") || u.sc == home &&
+				within(step, u.op.ID) != nil
 		})
 	})
 }
 
-// compensate takes back the effects of those steps that are wanted, newest first. One that does not work is a warning: the
-// others are taken back all the same.
+// compensate takes back the effects of those steps that are wanted, newest first. One that does not work is a warning:
+// the others are taken back all the same.
 func (r *run) compensate(ctx context.Context, wanted func(undo) bool) error {
 	before := r.feedback
 	r.feedback = nil
@@ -295,8 +257,8 @@ func (r *run) workflow() {
 	}
 }
 
-// Within is what the step paths of a subagent with steps begin with: where it was called, and which time. A step that is run
-// again changes the state by transactions of its own.
+// Within is what the step paths of a subagent with steps begin with: where it was called, and which time. A step that
+// is run again changes the state by transactions of its own.
 func Within(r formats.Request) string {
 	return fmt.Sprintf("%s#%d.%d/", r.Step, r.Visit, r.Attempt)
 }

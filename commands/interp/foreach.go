@@ -11,9 +11,10 @@ import (
 	"tercet/internal/query"
 )
 
-// foreach runs the body once an element, and stops at the first that does not pass unless the file has a merge. Elements
-// side by side are joined in their order, whichever ended first.
-func (r *run) foreach(ctx context.Context, sc *scope, op *compile.Info, path string, f *syntax.Foreach) (result, error) {
+// foreach runs the body once an element, and stops at the first that does not pass unless the file has a merge.
+// Elements side by side are joined in their order, whichever ended first.
+func (r *run) foreach(ctx context.Context, sc *scope, op *compile.Info, path string,
+	f *syntax.Foreach) (result, error) {
 	items, err := r.elements(ctx, sc, op, path, f)
 	if err != nil {
 		return result{}, err
@@ -67,7 +68,8 @@ type element struct {
 // merged is the result of a loop that came to its end.
 func (r *run) merged(ctx context.Context, sc *scope, f *syntax.Foreach, out loop, items int) (result, error) {
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]), items), Issues: out.issues, Artifacts: out.files,
+		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]),
+			items), Issues: out.issues, Artifacts: out.files,
 	}
 	outcome := formats.OutcomeCompleted
 	switch {
@@ -107,7 +109,8 @@ func (r *run) overAll(ctx context.Context, sc *scope, e *syntax.Expr, children [
 }
 
 // elements reads the array at each entry of the loop and keeps it in the journal.
-func (r *run) elements(ctx context.Context, sc *scope, op *compile.Info, path string, f *syntax.Foreach) ([]any, error) {
+func (r *run) elements(ctx context.Context, sc *scope, op *compile.Info, path string,
+	f *syntax.Foreach) ([]any, error) {
 	if r.unknown(f.In) {
 		r.dry.add(sc, op, fmt.Sprintf("for each %s in %s (known at run time)", f.As.Text, f.In.Src))
 		r.dry.taint("$" + f.As.Text)
@@ -119,18 +122,26 @@ func (r *run) elements(ctx context.Context, sc *scope, op *compile.Info, path st
 	}
 	items, ok := v.([]any)
 	if !ok && v != nil {
-		return nil, &formats.Failure{
-			Code: formats.CodeValidationFailed, Help: "the expression is " + f.In.Src,
-			Message: fmt.Sprintf("%s:%d:%d: expected an array for foreach, got %s", r.prog.File.Name, f.In.Pos.Line, f.In.Pos.Col, kindOf(v)),
-		}
+		return nil, r.noArray(f.In, "an array for foreach", v)
 	}
 	if len(items) > r.limits.Elements {
-		return nil, &LimitError{What: "elements of one loop", Limit: r.limits.Elements}
+		return nil, errLimit("elements of one loop", r.limits.Elements)
 	}
 	if r.dry.on {
 		r.dry.add(sc, op, fmt.Sprintf("for each of %d %s", len(items), f.As.Text))
 	}
-	return items, r.journal(ctx, formats.Entry{Type: formats.EntryLoopEntered, Step: path, Data: map[string]any{"items": items}})
+	return items, r.journal(ctx, formats.Entry{Type: formats.EntryLoopEntered, Step: path,
+		Data: map[string]any{"items": items}})
+}
+
+// noArray is the failure of an expression that must give an array.
+func (r *run) noArray(e *syntax.Expr, want string, got any) error {
+	help := "the expression is " + e.Src
+	return formats.Fail(formats.CodeValidationFailed, help, "%s: expected %s, got %s", r.placeOf(e.Pos), want, kindOf(got))
+}
+
+func (r *run) placeOf(pos formats.Pos) string {
+	return fmt.Sprintf("%s:%d:%d", r.prog.File.Name, pos.Line, pos.Col)
 }
 
 // kindOf names the type of a value as jq does.
@@ -181,7 +192,8 @@ func (l *loop) add(index int, item any, in *scope, end *ending, artifacts []form
 		vote.Said = ""
 	}
 	l.votes = append(l.votes, Vote{Return: vote})
-	child := query.Prepare(map[string]any{"index": index, "item": item, "status": outcome.String(), "summary": summary, "steps": in.steps})
+	child := query.Prepare(map[string]any{"index": index, "item": item, "status": outcome.String(), "summary": summary,
+		"steps": in.steps})
 	l.children = append(l.children, child)
 	key := outcome
 	switch outcome {
@@ -211,7 +223,8 @@ func (l *loop) value() map[string]any {
 	if v, ok := normal(l.issues).([]any); ok && v != nil {
 		out["issues"] = v
 	}
-	for _, key := range []formats.Outcome{formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed, formats.OutcomeBlocked} {
+	for _, key := range []formats.Outcome{formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed,
+		formats.OutcomeBlocked} {
 		out[key.String()] = list(l.lists[key])
 	}
 	return out

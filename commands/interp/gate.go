@@ -42,7 +42,8 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Info, q asking) (
 		}
 	}
 	if len(open) == 0 {
-		return result{}, &formats.Failure{Code: formats.CodePrecondition, Message: "no choice of the gate can be taken: " + question}
+		return result{}, &formats.Failure{Code: formats.CodePrecondition,
+			Message: "no choice of the gate can be taken: " + question}
 	}
 	if r.dry.on {
 		r.dry.add(sc, op, "gate: "+question+" ["+strings.Join(labelsOf(g.Choices), ", ")+"]")
@@ -58,7 +59,8 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Info, q asking) (
 	d, err := r.wait(ctx, q, g)
 	if open := isOpen(err); open != nil {
 		ret := r.suspended(open)
-		return result{outcome: formats.OutcomeSuspended, ret: ret, value: resultOf(ret, 1), end: &ending{ret: ret, told: true}}, nil
+		return result{outcome: formats.OutcomeSuspended, ret: ret, value: resultOf(ret, 1),
+			end: &ending{ret: ret, told: true}}, nil
 	}
 	if err != nil {
 		return result{}, err
@@ -78,8 +80,8 @@ type asking struct {
 	input any
 }
 
-// wait asks, and takes the file's choice when nobody has answered in time: also where nobody can be asked at all, unless the
-// run would end before that.
+// wait asks, and takes the file's choice when nobody has answered in time: also where nobody can be asked at all,
+// unless the run would end before that.
 func (r *run) wait(ctx context.Context, q asking, g formats.Gate) (formats.Decision, error) {
 	t := q.gate.Timeout
 	if t == nil {
@@ -103,7 +105,9 @@ func (r *run) wait(ctx context.Context, q asking, g formats.Gate) (formats.Decis
 }
 
 func unknownAnswer(g formats.Gate, d formats.Decision) error {
-	return &formats.Failure{Code: formats.CodeBug, Message: fmt.Sprintf("expected one of %s as the answer to a gate, got %q", strings.Join(labelsOf(g.Choices), ", "), d.Answer)}
+	return &formats.Failure{Code: formats.CodeBug,
+		Message: fmt.Sprintf("expected one of %s as the answer to a gate, got %q", strings.Join(labelsOf(g.Choices), ", "),
+			d.Answer)}
 }
 
 func labelsOf(list []formats.Choice) []string {
@@ -122,7 +126,8 @@ func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 	switch ch.Target.Kind {
 	case syntax.ToFail:
 		out.outcome = formats.OutcomeRejected
-		out.ret = formats.Return{Said: formats.OutcomeRejected, Summary: fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)}
+		out.ret = formats.Return{Said: formats.OutcomeRejected,
+			Summary: fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)}
 		if d.Note != "" {
 			out.ret.Summary += " (" + d.Note + ")"
 		}
@@ -171,14 +176,15 @@ func (r *run) decided(ctx context.Context, path string, g formats.Gate, d format
 	}})
 }
 
-// ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval without
-// a person takes, at most as often as the run may retry: a question is only answered by a person.
+// ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval
+// without a person takes, at most as often as the run may retry: a question is only answered by a person.
 func (r *run) ownGate(op *compile.Info, path string, res result) formats.Gate {
 	why := res.ret.Summary
 	if res.ret.BlockedReason != "" {
 		why = res.ret.BlockedReason
 	}
-	g := formats.Gate{Question: fmt.Sprintf("step '%s' is %s: %s", op.Title, res.outcome, why), Run: r.cfg.IDs.Run, Step: path}
+	g := formats.Gate{Question: fmt.Sprintf("step '%s' is %s: %s", op.Title, res.outcome, why), Run: r.cfg.IDs.Run,
+		Step: path}
 	words := []string{"again", "accept", "stop"}
 	switch res.outcome {
 	case formats.OutcomeFailed:
@@ -187,7 +193,8 @@ func (r *run) ownGate(op *compile.Info, path string, res result) formats.Gate {
 		words = []string{"resume", "stop"}
 	case formats.OutcomeBlocked:
 		words = []string{"answer", "stop"}
-	case formats.OutcomePartial, formats.OutcomeRejected, formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeSkipped:
+	case formats.OutcomePartial, formats.OutcomeRejected, formats.OutcomeCompleted, formats.OutcomeApproved,
+		formats.OutcomeConditional, formats.OutcomeSkipped:
 	}
 	for i, w := range words {
 		approves := i == 0 && res.outcome != formats.OutcomeBlocked && r.answered[path] < r.limits.Retries
@@ -220,7 +227,8 @@ func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Info, res r
 	switch d.Answer {
 	case "retry", "again", "answer", "resume":
 		before := r.feedback
-		fb := formats.Feedback{From: op.ID, Issues: listed(res.ret.Issues), Note: d.Note, Choice: d.Answer, Attempt: r.visits[path]}
+		fb := formats.Feedback{From: op.ID, Issues: listed(res.ret.Issues), Note: d.Note, Choice: d.Answer,
+			Attempt: r.visits[path]}
 		r.feedback = &fb
 		if d.Answer == "answer" {
 			fb.Note, fb.Answer = "", d.Note

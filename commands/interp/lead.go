@@ -10,14 +10,15 @@ import (
 	"tercet/formats"
 )
 
-// lead decides where a step's result leads: the answer of a gate, else the first rule that matches, else the default of the
-// outcome.
+// lead decides where a step's result leads: the answer of a gate, else the first rule that matches, else the default of
+// the outcome.
 func (r *run) lead(ctx context.Context, sc *scope, op *compile.Info, res result) (*ending, error) {
 	if t := res.target; t != nil {
 		choice := as[string](res.value["choice"])
 		counted := t.Max > 0 || t.Kind == syntax.ToRedo && res.value["by"] != byPerson
 		if counted && r.usedUp(sc, op, t, "choice "+choice) {
-			return &ending{ret: r.limited(op, res, fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, most(op, t)))}, nil
+			return &ending{ret: r.limited(op, res,
+				fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, most(op, t)))}, nil
 		}
 		return r.follow(ctx, sc, op, res, t)
 	}
@@ -33,7 +34,8 @@ func (r *run) lead(ctx context.Context, sc *scope, op *compile.Info, res result)
 
 // match finds the first rule of `on` for the outcome or the class of failure. exhausted tells that a rule would have
 // matched but for its max.
-func (r *run) match(ctx context.Context, sc *scope, op *compile.Info, res result) (target *syntax.Target, exhausted bool, err error) {
+func (r *run) match(ctx context.Context, sc *scope, op *compile.Info,
+	res result) (target *syntax.Target, exhausted bool, err error) {
 	for _, byClass := range []bool{true, false} { // classes are narrower than failed, so they are asked first
 		for i, rule := range op.On {
 			if compile.IsClass(rule.Status.Text) != byClass || !fitsRule(rule, res) {
@@ -47,7 +49,8 @@ func (r *run) match(ctx context.Context, sc *scope, op *compile.Info, res result
 				if !truth(v) {
 					continue
 				}
-				if r.usedUp(sc, op, t, fmt.Sprintf("%d/%d", i, j)) || t.Kind == syntax.ToAsk && r.asked[sc.path+op.ID] >= mostAsked(t) {
+				if r.usedUp(sc, op, t, fmt.Sprintf("%d/%d", i, j)) || t.Kind == syntax.ToAsk &&
+					r.asked[sc.path+op.ID] >= mostAsked(t) {
 					exhausted = true
 					continue
 				}
@@ -174,12 +177,14 @@ func (r *run) follow(ctx context.Context, sc *scope, op *compile.Info, res resul
 // redo runs the named steps again with feedback, then this one.
 func (r *run) redo(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
 	before := r.feedback
-	fb := &formats.Feedback{From: op.ID, Issues: listed(res.ret.Issues), Choice: as[string](res.value["choice"]), Note: as[string](res.value["note"]), Attempt: 1}
+	fb := &formats.Feedback{From: op.ID, Issues: listed(res.ret.Issues), Choice: as[string](res.value["choice"]),
+		Note: as[string](res.value["note"]), Attempt: 1}
 	if before != nil && before.From == op.ID {
 		fb.Attempt = before.Attempt + 1
 	}
 	ids := op.Again(t)
-	entry := formats.Entry{Type: formats.EntryRedo, Step: sc.path + op.ID, Data: map[string]any{"steps": ids, "feedback": fb}}
+	entry := formats.Entry{Type: formats.EntryRedo, Step: sc.path + op.ID,
+		Data: map[string]any{"steps": ids, "feedback": fb}}
 	if t.Kind == syntax.ToRollback {
 		entry.Type, entry.Data = formats.EntryRollback, map[string]any{"steps": ids, "feedback": fb, "rollbacks": r.rollbacks}
 	}
@@ -222,11 +227,13 @@ func (r *run) ended(op *compile.Info, res result) formats.Return {
 	case formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
 	case formats.OutcomeBlocked, formats.OutcomeSuspended:
-		ret.Status, ret.Said, ret.BlockedReason, ret.BlockedTarget = formats.StatusBlocked, res.outcome, res.ret.BlockedReason, res.ret.BlockedTarget
+		ret.Status, ret.Said, ret.BlockedReason, ret.BlockedTarget = formats.StatusBlocked, res.outcome,
+			res.ret.BlockedReason, res.ret.BlockedTarget
 		if ret.BlockedReason == "" {
 			ret.BlockedReason = ret.Summary
 		}
-	case formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeSkipped, formats.OutcomeRejected, formats.OutcomeFailed:
+	case formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeSkipped,
+		formats.OutcomeRejected, formats.OutcomeFailed:
 		return r.broken(op, res)
 	}
 	return ret
@@ -238,9 +245,11 @@ func (r *run) broken(op *compile.Info, res result) formats.Return {
 	ret.Status, ret.Errors, ret.Class = formats.StatusFailed, res.ret.Errors, res.ret.Class
 	switch {
 	case res.outcome == formats.OutcomeRejected:
-		ret.Errors = []formats.ReturnError{{Type: formats.ErrorValidation, Code: formats.CodeRejected, Message: ret.Summary, Recommendation: ret.NextSteps}}
+		ret.Errors = []formats.ReturnError{{Type: formats.ErrorValidation, Code: formats.CodeRejected, Message: ret.Summary,
+			Recommendation: ret.NextSteps}}
 	case len(ret.Errors) == 0:
-		ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary, Recommendation: ret.NextSteps}}
+		ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary,
+			Recommendation: ret.NextSteps}}
 	}
 	return ret
 }
@@ -248,7 +257,8 @@ func (r *run) broken(op *compile.Info, res result) formats.Return {
 // closing is what every return that a step's outcome ends with has.
 func (r *run) closing(op *compile.Info, res result) formats.Return {
 	ret := formats.Return{
-		Summary: res.ret.Summary, Issues: res.ret.Issues, Artifacts: newest(r.artifacts), NextSteps: res.ret.NextSteps, Text: res.ret.Text,
+		Summary: res.ret.Summary, Issues: res.ret.Issues, Artifacts: newest(r.artifacts), NextSteps: res.ret.NextSteps,
+		Text: res.ret.Text,
 	}
 	if ret.Summary == "" {
 		ret.Summary = fmt.Sprintf("step '%s' ended %s", op.Title, res.outcome)
@@ -266,12 +276,14 @@ func (r *run) limited(op *compile.Info, res result, why string) formats.Return {
 			first.Message, ret.Summary = why, why
 		}
 		if first.Recommendation == "" {
-			first.Recommendation = "the file allows no further round: put right what was found last and run it again, or let the file allow more"
+			first.Recommendation = "the file allows no further round: put right what was found last and run it again, or let " +
+				"the file allow more"
 		}
 		if res.outcome.Passes() {
 			ret.Errors = nil // nothing failed but the limit
 		}
-		ret.Errors = append([]formats.ReturnError{{Type: first.Type, Code: formats.CodeLimit, Message: first.Message, Recommendation: first.Recommendation}}, ret.Errors...)
+		ret.Errors = append([]formats.ReturnError{{Type: first.Type, Code: formats.CodeLimit, Message: first.Message,
+			Recommendation: first.Recommendation}}, ret.Errors...)
 	}
 	return ret
 }

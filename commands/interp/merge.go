@@ -45,7 +45,8 @@ func Decide(holds Predicate, votes []Vote) (formats.Outcome, error) {
 		return formats.OutcomeCompleted, nil
 	}
 	for _, worst := range []formats.Outcome{
-		formats.OutcomeRejected, formats.OutcomeFailed, formats.OutcomeBlocked, formats.OutcomeSuspended, formats.OutcomePartial,
+		formats.OutcomeRejected, formats.OutcomeFailed, formats.OutcomeBlocked, formats.OutcomeSuspended,
+		formats.OutcomePartial,
 	} {
 		if slices.ContainsFunc(ran, func(ret formats.Return) bool { return ret.Outcome() == worst }) {
 			return worst, nil

@@ -96,12 +96,14 @@ func (r *run) bind(ctx context.Context, wanted int) error {
 		}
 		var typed formats.Task
 		if err := json.Unmarshal(data, &typed); err != nil {
-			return &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err, Help: "run 'tercet state verify'"}
+			return &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err,
+				Help: "run 'tercet state verify'"}
 		}
 		r.task, r.base["$task"] = &typed, query.Prepare(task)
 		return r.mayStart()
 	}
-	return &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", wanted), Help: "run 'tercet query \".tasks[].number\"' to list the tasks"}
+	return formats.Fail(formats.CodeNotFound, "run 'tercet query \".tasks[].number\"' to list the tasks",
+		"task %d does not exist", wanted)
 }
 
 // mayStart checks the task's effective status against allow.
@@ -115,17 +117,20 @@ func (r *run) mayStart() error {
 		}
 	}
 	if !slices.Contains(r.prog.Allow, r.task.Status) {
-		return &StatusError{Command: r.prog.Name, Task: r.task.Number, Status: r.task.Status, Allowed: r.prog.Allow}
+		return r.errStatus(r.prog.Allow)
 	}
 	return nil
 }
 
 // free tells that no other session works on the task.
 func (r *run) free() error {
-	if r.task.Status.InProgress() && r.task.Lease != nil && r.task.Lease.Session != r.cfg.IDs.Session {
-		return &HeldError{Task: r.task.Number, Status: r.task.Status, Lease: *r.task.Lease}
+	l := r.task.Lease
+	if !r.task.Status.InProgress() || l == nil || l.Session == r.cfg.IDs.Session {
+		return nil
 	}
-	return nil
+	return formats.Fail(formats.CodeLeaseHeld, "wait until it has ended, then run the command again",
+		"task %d is %s: session %s (pid %d on %s) works on it since %s",
+		r.task.Number, r.task.Status, l.Session, l.PID, l.Host, l.Taken)
 }
 
 // ours tells that an earlier run of this session left the task in the status that this one would give it.
@@ -152,7 +157,7 @@ func (r *run) mayWork(ctx context.Context) error {
 		return err
 	}
 	if during, _ := r.prog.During(); !formats.CanMove(r.task.Status, during) {
-		return &StatusError{Command: r.prog.Name, Task: r.task.Number, Status: r.task.Status, Allowed: formats.MovesInto(during)}
+		return r.errStatus(formats.MovesInto(during))
 	}
 	return nil
 }
@@ -166,7 +171,8 @@ func (r *run) require(ctx context.Context, q *syntax.Require) error {
 		return nil
 	}
 	code, _ := compile.ExitCode(q.Exit)
-	fail := &formats.Failure{Code: code, Message: "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src, Help: "see /" + r.prog.Name + " --help"}
+	fail := &formats.Failure{Code: code, Message: "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src,
+		Help: "see /" + r.prog.Name + " --help"}
 	if q.Else != nil {
 		if fail.Message, err = r.text(ctx, r.root, q.Else, nil); err != nil {
 			return err
@@ -228,11 +234,8 @@ func braces(pattern string) []string {
 }
 
 func (r *run) notFound(l *syntax.Load, what string) error {
-	return &formats.Failure{
-		Code:    formats.CodeNotFound,
-		Message: fmt.Sprintf("%s:%d:%d: %s", r.prog.File.Name, l.Name.Pos.Line, l.Name.Pos.Col, what),
-		Help:    "/" + r.prog.Name + " needs '" + l.Name.Text + "' before it can start",
-	}
+	help := "/" + r.prog.Name + " needs '" + l.Name.Text + "' before it can start"
+	return formats.Fail(formats.CodeNotFound, help, "%s: %s", r.placeOf(l.Name.Pos), what)
 }
 
 // loadDocument parses the first candidate that exists; a second one is a warning.

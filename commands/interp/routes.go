@@ -13,7 +13,8 @@ import (
 )
 
 // rollback runs the named steps again, and counts. The next one over the run's limit is a question.
-func (r *run) rollback(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
+func (r *run) rollback(ctx context.Context, sc *scope, op *compile.Info, res result,
+	t *syntax.Target) (*ending, error) {
 	if r.rollbacks >= r.limits.Rollbacks {
 		return r.limitGate(ctx, sc, op, res, t)
 	}
@@ -29,7 +30,8 @@ const (
 )
 
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without a person stops.
-func (r *run) limitGate(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
+func (r *run) limitGate(ctx context.Context, sc *scope, op *compile.Info, res result,
+	t *syntax.Target) (*ending, error) {
 	path := sc.path + op.ID
 	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", r.limits.Rollbacks, r.closing(op, res).Summary)
 	if r.after || r.dry.on || r.cfg.AutoApprove {
@@ -76,13 +78,14 @@ func (r *run) override(op *compile.Info, res result, d formats.Decision) {
 // suspended is the command's return when a gate waits for an answer.
 func (r *run) suspended(open *formats.GateOpenError) formats.Return {
 	return formats.Return{
-		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(), NextSteps: open.Help(),
+		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(),
+		NextSteps: open.Help(),
 		Artifacts: newest(r.artifacts),
 	}
 }
 
-// consult sends the question of a blocked step to a subagent, and runs the step again with the answer. The same question to
-// the same target twice, a target that does not answer, and the fourth question of the step go to a person.
+// consult sends the question of a blocked step to a subagent, and runs the step again with the answer. The same
+// question to the same target twice, a target that does not answer, and the fourth question of the step go to a person.
 func (r *run) consult(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
 	path := sc.path + op.ID
 	question := res.ret.BlockedReason
@@ -143,7 +146,8 @@ func (r *run) question(ctx context.Context, sc *scope, op *compile.Info, to, que
 	before := r.feedback
 	r.feedback = nil
 	ret, err := r.attempt(ctx, call{
-		sc: sc, op: bare(op.Pos, op.ID+".ask", op.Title, op.Terms.In), d: d, path: path, attempt: 1, agent: to, info: info, question: question,
+		sc: sc, op: bare(op.Pos, op.ID+".ask", op.Title, op.Terms.In), d: d, path: path, attempt: 1, agent: to, info: info,
+		question: question,
 	})
 	r.feedback = before
 	r.warnings = append(r.warnings, ret.Warnings...)
@@ -162,10 +166,12 @@ func (r *run) jump(ctx context.Context, sc *scope, op *compile.Info, res result,
 	}
 	at := home.path + id
 	if r.jumps[at] >= r.limits.Visits {
-		return &ending{ret: r.limited(op, res, fmt.Sprintf("step '%s' was entered by goto more often than %d times", to.Title, r.limits.Visits)), told: true}, nil
+		return &ending{ret: r.limited(op, res,
+			fmt.Sprintf("step '%s' was entered by goto more often than %d times", to.Title, r.limits.Visits)), told: true}, nil
 	}
 	r.jumps[at]++
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryGoto, Step: sc.path + op.ID, Data: map[string]any{"to": at, "visits": r.jumps[at]}}); err != nil {
+	if err := r.journal(ctx, formats.Entry{Type: formats.EntryGoto, Step: sc.path + op.ID,
+		Data: map[string]any{"to": at, "visits": r.jumps[at]}}); err != nil {
 		return nil, r.at(op, sc.path+op.ID, err)
 	}
 	return &ending{jump: id}, nil
@@ -193,7 +199,8 @@ func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Info, res res
 		res.ret, res.outcome = got.ret, formats.OutcomeRejected
 	}
 	if got.target.Kind == syntax.ToNext && !res.outcome.Passes() {
-		r.override(op, res, formats.Decision{Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]), Note: as[string](got.value["note"])})
+		r.override(op, res, formats.Decision{Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]),
+			Note: as[string](got.value["note"])})
 	}
 	return r.lead(ctx, sc, op, res)
 }
@@ -201,7 +208,11 @@ func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Info, res res
 // tree opens the run's worktree before the first step that works in it.
 func (r *run) tree(ctx context.Context, c call) error {
 	open := r.prog.Own.Open
-	if open == nil || r.opened || r.worktree != "" || r.dry.on || c.op.Terms.In == inMain || c.op.Terms.In == inNone && !c.info.Builtin || c.agent == compile.StatusSync || c.agent == compile.GitWorkflow && c.op.ID == treePath || r.after {
+	if open == nil || r.opened || r.worktree != "" || r.dry.on || r.after {
+		return nil
+	}
+	elsewhere := c.op.Terms.In == inMain || c.op.Terms.In == inNone && !c.info.Builtin
+	if elsewhere || c.agent == compile.StatusSync || c.agent == compile.GitWorkflow && c.op.ID == treePath {
 		return nil
 	}
 	r.opened = true
@@ -218,7 +229,8 @@ func (r *run) tree(ctx context.Context, c call) error {
 	return nil
 }
 
-// treePath names the engine's own calls for the worktree; inMain is the word for the project's own tree, inNone for no tree.
+// treePath names the engine's own calls for the worktree; inMain is the word for the project's own tree, inNone for no
+// tree.
 const (
 	treePath = "worktree"
 	inMain   = "main"

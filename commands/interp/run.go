@@ -67,14 +67,16 @@ type place struct {
 	pos  formats.Pos
 }
 
-// Run executes the program. The error is nil but for a program that cannot be used: failures of agents and of the engine
-// come as a Return with their code.
-func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values, d formats.Depth) (formats.Return, error) {
+// Run executes the program. The error is nil but for a program that cannot be used: failures of agents and of the
+// engine come as a Return with their code.
+func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
+	d formats.Depth) (formats.Return, error) {
 	if p == nil {
-		return formats.Return{}, &MissingError{Field: "a program"}
+		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
 	r := &run{
-		cfg: rn.cfg, prog: p, args: v, depth: d, feedback: rn.cfg.Feedback, limits: lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
+		cfg: rn.cfg, prog: p, args: v, depth: d, feedback: rn.cfg.Feedback,
+		limits: lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{}, base: map[string]any{}, flow: newFlow(),
 	}
 	r.dry.on = rn.cfg.DryRun
@@ -126,7 +128,8 @@ func (r *run) execute(ctx context.Context) (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	if err := r.journal(ctx, formats.Entry{Type: formats.EntryRunStarted, Data: map[string]any{
-		"command": r.cfg.IDs.Command, "def_sha": r.prog.Hash(), "args": r.args.Map(), "depth": r.depth.Int(), "session_id": r.cfg.IDs.Session,
+		"command": r.cfg.IDs.Command, "def_sha": r.prog.Hash(), "args": r.args.Map(), "depth": r.depth.Int(),
+		"session_id": r.cfg.IDs.Session,
 	}}); err != nil {
 		return formats.Return{}, err
 	}
@@ -141,7 +144,8 @@ func (r *run) execute(ctx context.Context) (formats.Return, error) {
 	if end != nil {
 		return r.shaped(end.ret), nil
 	}
-	return r.shaped(formats.Return{Status: formats.StatusCompleted, Summary: r.done(), Artifacts: newest(r.artifacts)}), nil
+	return r.shaped(formats.Return{Status: formats.StatusCompleted, Summary: r.done(),
+		Artifacts: newest(r.artifacts)}), nil
 }
 
 // done is the summary of a command that says nothing of its own.
@@ -162,8 +166,9 @@ func (r *run) preflight(ctx context.Context) error {
 	return nil
 }
 
-// syncCall is one call of the status-sync manager outside of the steps; task, if it is set, is the number to act on. One
-// that is made anyway does not need the journal: a task that cannot be recorded as put back is put back all the same.
+// syncCall is one call of the status-sync manager outside of the steps; task, if it is set, is the number to act on.
+// One that is made anyway does not need the journal: a task that cannot be recorded as put back is put back all the
+// same.
 type syncCall struct {
 	path   string
 	d      *compile.Call
@@ -177,7 +182,8 @@ func (r *run) sync(ctx context.Context, s syncCall) (formats.Return, error) {
 		pos = d.Pos
 	}
 	op := bare(pos, s.path, s.path, "")
-	ret, err := r.attempt(ctx, call{sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent, info: *s.d.Info, task: s.task, anyway: s.anyway})
+	ret, err := r.attempt(ctx, call{sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent,
+		info: *s.d.Info, task: s.task, anyway: s.anyway})
 	r.warnings = append(r.warnings, ret.Warnings...)
 	return ret, err
 }
@@ -187,15 +193,16 @@ func bare(pos formats.Pos, id, title, in string) *compile.Info {
 	return &compile.Info{Step: &syntax.Step{Pos: pos, Title: title}, ID: id, Terms: compile.Terms{In: in}}
 }
 
-// failed turns an engine error into the return that the command ends with. Where the run was stopped, that is the reason,
-// whatever broke off because of it.
+// failed turns an engine error into the return that the command ends with. Where the run was stopped, that is the
+// reason, whatever broke off because of it.
 func (r *run) failed(ctx context.Context, err error) formats.Return {
 	if ctx.Err() != nil {
 		err = stopped(ctx)
 	}
 	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {
 		return formats.Return{
-			Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(), NextSteps: open.Help(),
+			Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(),
+			NextSteps: open.Help(),
 		}
 	}
 	if step, ok := errors.AsType[*StepError](err); ok {
@@ -213,9 +220,11 @@ func stopped(ctx context.Context) error {
 		return cause
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &formats.Failure{Code: formats.CodeTimeout, Message: "the time of the run was over", Help: "finished work is kept; run the command again to go on"}
+		return &formats.Failure{Code: formats.CodeTimeout, Message: "the time of the run was over",
+			Help: "finished work is kept; run the command again to go on"}
 	}
-	return &formats.Failure{Code: formats.CodeCancelled, Message: "cancelled", Help: "finished work is kept; run the command again to go on"}
+	return &formats.Failure{Code: formats.CodeCancelled, Message: "cancelled",
+		Help: "finished work is kept; run the command again to go on"}
 }
 
 func (r *run) warn(format string, args ...any) {

@@ -23,8 +23,9 @@ type answer struct {
 }
 
 // branch is one of several sequences that run side by side. It is a coroutine: only one branch runs at a time, in the
-// goroutine that owns the run, until it needs an effect. Effects of all branches are then done at once, and every branch
-// gets its answer in the order of the file, whichever came first: the decisions and the journal do not depend on it.
+// goroutine that owns the run, until it needs an effect. Effects of all branches are then done at once, and every
+// branch gets its answer in the order of the file, whichever came first: the decisions and the journal do not depend on
+// it.
 type branch struct {
 	next    func() ([]effect, bool)
 	stop    func()
@@ -50,7 +51,8 @@ func (r *run) turn() turn {
 }
 
 func (r *run) resume(t turn) {
-	r.feedback, r.state, r.stateRead, r.stateSeen, r.co, r.made = t.feedback, t.state, t.stateRead, t.stateSeen, t.co, t.made
+	r.feedback, r.state, r.stateRead, r.stateSeen, r.co, r.made = t.feedback, t.state, t.stateRead, t.stateSeen, t.co,
+		t.made
 }
 
 // advance lets a branch run up to its next effect, or to its end.

@@ -12,8 +12,8 @@ import (
 	"tercet/internal/trace"
 )
 
-// ending is how a sequence stopped before its end. Told is an ending that the file asks for (return, fail), in contrast to
-// a step that did not pass: that one ends only the loop's iteration it stands in.
+// ending is how a sequence stopped before its end. Told is an ending that the file asks for (return, fail), in contrast
+// to a step that did not pass: that one ends only the loop's iteration it stands in.
 type ending struct {
 	ret  formats.Return
 	told bool
@@ -63,7 +63,8 @@ func (r *run) once(ctx context.Context, sc *scope, op *compile.Info) (res result
 	if !run {
 		r.skip(sc, op.ID, op.Step)
 		r.told(op, path, formats.OutcomeSkipped, "")
-		return res, false, r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Data: map[string]any{"status": formats.OutcomeSkipped}})
+		return res, false, r.journal(ctx,
+			formats.Entry{Type: formats.EntryStepFinished, Step: path, Data: map[string]any{"status": formats.OutcomeSkipped}})
 	}
 	if res.end, err = r.around(ctx, sc, op, op.Before); err != nil || res.end != nil {
 		return res, false, err
@@ -72,7 +73,8 @@ func (r *run) once(ctx context.Context, sc *scope, op *compile.Info) (res result
 		return res, false, r.at(op, path, err)
 	}
 	r.visits[path]++
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepScheduled, Step: path, Visit: r.visits[path]}); err != nil {
+	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepScheduled, Step: path,
+		Visit: r.visits[path]}); err != nil {
 		return res, false, r.at(op, path, err)
 	}
 	r.began = r.began || !r.after
@@ -85,9 +87,10 @@ func (r *run) once(ctx context.Context, sc *scope, op *compile.Info) (res result
 		return res, false, r.at(op, path, err)
 	}
 	sc.done(op.ID, res.value)
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Visit: r.visits[path], Data: map[string]any{
-		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
-	}}); err != nil {
+	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Visit: r.visits[path],
+		Data: map[string]any{
+			"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
+		}}); err != nil {
 		return res, false, r.at(op, path, err)
 	}
 	r.told(op, path, res.outcome, res.ret.Summary)
@@ -135,7 +138,8 @@ func (r *run) act(ctx context.Context, sc *scope, op *compile.Info, path string)
 	case *syntax.Fail:
 		return r.fail(ctx, sc, op, a)
 	}
-	return result{outcome: formats.OutcomeCompleted, value: map[string]any{"status": formats.OutcomeCompleted.String()}}, nil
+	return result{outcome: formats.OutcomeCompleted,
+		value: map[string]any{"status": formats.OutcomeCompleted.String()}}, nil
 }
 
 // count adds to the steps of the run; each loop element that was entered allows one more.
@@ -145,7 +149,7 @@ func (r *run) count() error {
 	}
 	r.steps++
 	if r.steps > r.limits.Steps+r.entered {
-		return &LimitError{What: "steps", Limit: r.limits.Steps + r.entered}
+		return errLimit("steps", r.limits.Steps+r.entered)
 	}
 	return nil
 }
@@ -175,47 +179,12 @@ func resultOf(ret formats.Return, attempts int) map[string]any {
 		return []any{}
 	}
 	return map[string]any{
-		"status": ret.Outcome().String(), "summary": ret.Summary, "text": ret.Text, "artifacts": list(ret.Artifacts), "issues": list(ret.Issues),
-		"fields": normal(fields), "errors": list(ret.Errors), "attempts": attempts, "class": string(ret.Class), "next_steps": ret.NextSteps,
+		"status": ret.Outcome().String(), "summary": ret.Summary, "text": ret.Text, "artifacts": list(ret.Artifacts),
+		"issues": list(ret.Issues),
+		"fields": normal(fields), "errors": list(ret.Errors), "attempts": attempts, "class": string(ret.Class),
+		"next_steps":     ret.NextSteps,
 		"blocked_reason": ret.BlockedReason,
 	}
-}
-
-func (r *run) set(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Set) (result, error) {
-	out := map[string]any{}
-	for _, v := range a.Values {
-		if r.unknown(v.Expr) {
-			r.dry.add(sc, op, "set "+v.Name.Text+" (known at run time)")
-			r.dry.taint("$" + v.Name.Text)
-			sc.set(v.Name.Text, nil)
-			continue
-		}
-		got, err := r.eval(ctx, sc, v.Expr, nil)
-		if err != nil {
-			return result{}, err
-		}
-		if err := r.tiered(v.Name.Text, got); err != nil {
-			return result{}, err
-		}
-		sc.set(v.Name.Text, got)
-		out[v.Name.Text] = got
-	}
-	out["status"] = formats.OutcomeCompleted.String()
-	return result{outcome: formats.OutcomeCompleted, value: out}, nil
-}
-
-func (r *run) fail(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Fail) (result, error) {
-	message, err := r.dryText(ctx, sc, a.Message, nil)
-	if err != nil {
-		return result{}, err
-	}
-	if r.dry.on {
-		r.dry.add(sc, op, "fail: "+message)
-	}
-	code, _ := compile.ExitCode(a.Code)
-	ret := formats.Failed(&formats.Failure{Code: code, Message: message})
-	ret.Artifacts = newest(r.artifacts)
-	return result{outcome: formats.OutcomeFailed, ret: ret, value: resultOf(ret, 1), end: &ending{ret: ret, told: true}}, nil
 }
 
 // wanted evaluates `when`; in a dry run a condition that hangs on a stubbed result counts as true.
@@ -244,7 +213,8 @@ func (r *run) expect(ctx context.Context, sc *scope, op *compile.Info, res *resu
 	breach := func(what string) {
 		breaches = append(breaches, formats.Issue{Level: formats.LevelError, Description: what, Source: "check"})
 	}
-	if w := e.Artifact; w != nil && !slices.ContainsFunc(res.ret.Artifacts, func(a formats.Artifact) bool { return string(a.Type) == w.Text }) {
+	if w := e.Artifact; w != nil &&
+		!slices.ContainsFunc(res.ret.Artifacts, func(a formats.Artifact) bool { return string(a.Type) == w.Text }) {
 		breach(fmt.Sprintf("expected an artifact of type %s, got none", w.Text))
 	}
 	if e.If != nil {
@@ -267,7 +237,8 @@ func (r *run) expect(ctx context.Context, sc *scope, op *compile.Info, res *resu
 	res.ret.Verdict, res.ret.Said, res.outcome = "", formats.OutcomeRejected, formats.OutcomeRejected
 	res.ret.Issues = append(breaches, res.ret.Issues...)
 	res.ret.Summary = breaches[0].Description
-	res.value["status"], res.value["summary"], res.value["issues"] = res.outcome.String(), res.ret.Summary, normal(res.ret.Issues)
+	res.value["status"], res.value["summary"], res.value["issues"] = res.outcome.String(), res.ret.Summary,
+		normal(res.ret.Issues)
 	return nil
 }
 

@@ -11,7 +11,8 @@ import (
 	"tercet/formats"
 )
 
-// Ceiling is the most that a person lets a run use, as the flags of the command line have it; an empty text sets no bound.
+// Ceiling is the most that a person lets a run use, as the flags of the command line have it; an empty text sets no
+// bound.
 type Ceiling struct{ Agents, Depth, Time, Cost string }
 
 // Admit refuses a command that may use more. Nothing has been written then. The error is a *formats.Failure.

@@ -36,7 +36,8 @@ func BoundOf(p *compile.Program, known func(agent string) Facts) Bound {
 	o := Of(p)
 	c := counter{limits: p.Limits.WithDefaults(), known: known}
 	total := c.sequence(append(append([]*Node{}, o.Steps...), o.Errors...), "")
-	b := Bound{Calls: total.calls, Workers: total.workers, Time: total.time, Each: c.each, Depth: formats.CommandDepth().Int()}
+	b := Bound{Calls: total.calls, Workers: total.workers, Time: total.time, Each: c.each,
+		Depth: formats.CommandDepth().Int()}
 	o.Walk(func(n *Node) {
 		if len(n.Agents) > 0 && b.Depth < 2 {
 			b.Depth = 2
@@ -63,8 +64,8 @@ type counter struct {
 	unpriced map[string]bool // workers whose calls cost an amount that nothing bounds
 }
 
-// sequence adds up steps in order; a way back adds the steps between its first target and the step once for each time that
-// it may be taken.
+// sequence adds up steps in order; a way back adds the steps between its first target and the step once for each time
+// that it may be taken.
 func (c *counter) sequence(list []*Node, inside string) cost {
 	costs := make([]cost, len(list))
 	at := map[string]int{}
@@ -138,7 +139,8 @@ func (c *counter) node(n *Node, inside string) cost {
 	case n.Many != "" && c.elements > 0:
 		return own.plus(body.times(c.elements))
 	case n.Many != "":
-		c.each = append(c.each, EachBound{Loop: n.ID, Item: n.Many, Calls: body.calls, Workers: body.workers, Time: body.time})
+		c.each = append(c.each, EachBound{Loop: n.ID, Item: n.Many, Calls: body.calls, Workers: body.workers,
+			Time: body.time})
 		return own
 	default:
 		return own.plus(body)
@@ -150,7 +152,8 @@ func (b Bound) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s of subagents, %d of them workers, %s", counted(b.Calls, "call"), b.Workers, span(b.Time))
 	for _, e := range b.Each {
-		fmt.Fprintf(&s, "; for each $%s of %s %s, %d of workers, %s", e.Item, e.Loop, counted(e.Calls, "call"), e.Workers, span(e.Time))
+		fmt.Fprintf(&s, "; for each $%s of %s %s, %d of workers, %s", e.Item, e.Loop, counted(e.Calls, "call"), e.Workers,
+			span(e.Time))
 	}
 	return s.String()
 }

@@ -31,7 +31,8 @@ func (o *Outline) Draw(f Format) (string, error) {
 	case SVG:
 		return o.svg(), nil
 	}
-	return "", &formats.ValueError{What: "drawing format", Got: string(f), Want: []string{string(Dot), string(Mermaid), string(SVG)}}
+	return "", &formats.ValueError{What: "drawing format", Got: string(f),
+		Want: []string{string(Dot), string(Mermaid), string(SVG)}}
 }
 
 // String is the way of a result in a few words: rejected → redo plan (max 2).
@@ -130,8 +131,10 @@ func (n *Node) conditions() []string {
 // dot writes the outline for Graphviz.
 func (o *Outline) dot() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n  label=%s;\n  labelloc=t;\n  fontname=\"Helvetica\";\n", dotText(o.Command), dotText("/"+o.Command+": "+o.Description))
-	b.WriteString("  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=10, color=\"#64748b\"];\n")
+	fmt.Fprintf(&b, "digraph %s {\n  label=%s;\n  labelloc=t;\n  fontname=\"Helvetica\";\n", dotText(o.Command),
+		dotText("/"+o.Command+": "+o.Description))
+	b.WriteString("  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", " +
+		"fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=10, color=\"#64748b\"];\n")
 	clusters := 0
 	var draw func(list []*Node, indent string)
 	draw = func(list []*Node, indent string) {
@@ -140,10 +143,12 @@ func (o *Outline) dot() string {
 			for _, c := range n.conditions() {
 				lines = append(lines, cut(c, labelWidth))
 			}
-			fmt.Fprintf(&b, "%s%s [label=%s, color=%s];\n", indent, dotText(n.ID), dotText(strings.Join(lines, "\n")), dotText(ink(n.Kind)))
+			fmt.Fprintf(&b, "%s%s [label=%s, color=%s];\n", indent, dotText(n.ID), dotText(strings.Join(lines, "\n")),
+				dotText(ink(n.Kind)))
 			if len(n.Children) > 0 {
 				clusters++
-				fmt.Fprintf(&b, "%ssubgraph cluster_%d {\n%s  label=%s;\n%s  color=\"#cbd5e1\";\n", indent, clusters, indent, dotText(cut(n.heading(), labelWidth)), indent)
+				fmt.Fprintf(&b, "%ssubgraph cluster_%d {\n%s  label=%s;\n%s  color=\"#cbd5e1\";\n", indent, clusters, indent,
+					dotText(cut(n.heading(), labelWidth)), indent)
 				draw(n.Children, indent+"  ")
 				b.WriteString(indent + "}\n")
 			}
@@ -187,7 +192,8 @@ func (o *Outline) mermaid() string {
 	var draw func(list []*Node, indent string)
 	draw = func(list []*Node, indent string) {
 		for _, n := range list {
-			text := mermaidText(cut(n.heading(), labelWidth)) + "<br/><i>" + mermaidText(cut(n.Kind+" "+n.Does, labelWidth)) + "</i>"
+			text := mermaidText(cut(n.heading(), labelWidth)) + "<br/><i>" + mermaidText(cut(n.Kind+" "+n.Does, labelWidth)) +
+				"</i>"
 			text = strings.Join(append([]string{text}, mermaidTexts(n.conditions())...), "<br/>")
 			open, closing := "[", "]"
 			switch n.Kind {
@@ -222,7 +228,8 @@ func (o *Outline) mermaid() string {
 
 // mermaidText writes characters that mean something there as entities.
 func mermaidText(s string) string {
-	return strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "{", "#123;", "}", "#125;", "|", "#124;").Replace(s)
+	return strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "{", "#123;", "}", "#125;", "|",
+		"#124;").Replace(s)
 }
 
 // ink is the colour of a kind of step.

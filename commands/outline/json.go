@@ -3,6 +3,7 @@ package outline
 import (
 	"maps"
 	"reflect"
+	"strings"
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
@@ -10,16 +11,18 @@ import (
 	"tercet/formats"
 )
 
-// Compiled is a program as plain data for JSON: names in lower case with underscores, empty members left out, expressions as
-// {jq, line, col}, texts as they are written, subagents by name.
+// Compiled is a program as plain data for JSON: names in lower case with underscores, empty members left out,
+// expressions as {jq, line, col}, texts as they are written, subagents by name.
 func Compiled(p *compile.Program) map[string]any {
 	e := encoder{p}
 	front, args, own := &p.File.Front, &p.File.Args, &p.Own
 	out := object{
-		"name": p.Name, "description": front.Description.Text, "file": p.File.Name, "hash": p.Hash(), "examples": front.Examples,
-		"hidden": front.Hidden, "tiers": p.Tiers, "workflow": p.Workflow, "allow": p.Allow, "env": words(front.Env),
+		"name": p.Name, "description": front.Description.Text, "file": p.File.Name, "hash": p.Hash(),
+		"examples": front.Examples,
+		"hidden":   front.Hidden, "tiers": p.Tiers, "workflow": p.Workflow, "allow": p.Allow, "env": words(front.Env),
 		"args": list(p.Args, argument), "loads": list(args.Load, load), "requires": list(args.Require, require),
-		"ops": e.steps(p.File.Steps), "always": e.steps(p.File.Errors), "back": call(own.Back, true), "limits": limits(p.Limits),
+		"ops": e.steps(p.File.Steps), "always": e.steps(p.File.Errors), "back": call(own.Back, true),
+		"limits": limits(p.Limits),
 	}
 	if status, _ := p.During(); status != "" {
 		begin, failed := call(own.Begin, true), call(own.Failed, true)
@@ -127,7 +130,8 @@ func fields(in []syntax.Field) object {
 
 func argument(s *argspec.Spec) any {
 	out := small(object{
-		"pos": pos(s.Pos), "name": s.Name, "type": s.Type, "required": s.Required, "description": s.Description, "flag": s.Flag,
+		"pos": pos(s.Pos), "name": s.Name, "type": s.Type, "required": s.Required, "description": s.Description,
+		"flag":  s.Flag,
 		"short": s.Short, "values": s.Values, "min": s.Min, "max": s.Max, "repeat": s.Repeat, "complete": s.Complete,
 	})
 	if s.Default != nil {
@@ -141,8 +145,9 @@ func argument(s *argspec.Spec) any {
 
 func limits(l formats.Limits) object {
 	return some(object{
-		"rollbacks": l.Rollbacks, "retries": l.Retries, "visits": l.Visits, "steps": l.Steps, "elements": l.Elements, "parallel": l.Parallel,
-		"spawns": l.Spawns, "duration": l.Duration.Seconds(), "tokens": l.Tokens, "cost": l.Cost,
+		"rollbacks": l.Rollbacks, "retries": l.Retries, "visits": l.Visits, "steps": l.Steps, "elements": l.Elements,
+		"parallel": l.Parallel,
+		"spawns":   l.Spawns, "duration": l.Duration.Seconds(), "tokens": l.Tokens, "cost": l.Cost,
 	})
 }
 
@@ -156,7 +161,8 @@ func load(l *syntax.Load) any {
 		e = l.Task
 	}
 	out := object{
-		"pos": pos(l.Name.Pos), "name": l.Name.Text, "optional": l.Optional, "task": compile.IsTask(l), "expr": expr(e), "files": texts(l.Files),
+		"pos": pos(l.Name.Pos), "name": l.Name.Text, "optional": l.Optional, "task": compile.IsTask(l), "expr": expr(e),
+		"files": texts(l.Files),
 	}
 	if d := l.Document; d != nil {
 		out["document"] = small(object{"profile": d.Profile.Text, "path": texts(d.Path), "expr": expr(d.Expr)})
@@ -206,9 +212,11 @@ func (e encoder) step(i *compile.Info) object {
 		return nil
 	}
 	out := object{
-		"pos": pos(i.Pos), "id": i.ID, "title": i.Title, "when": expr(i.When), "tiers": i.Tiers, "do": e.action(i), "return": give(i.Return),
-		"always": word(i.Always), "in": i.Terms.In, "board": i.Terms.Board, "compensate": e.step(i.Undo), "before": e.hosted(i.Before),
-		"after": e.hosted(i.After), "host": i.Host, "timeout": some(object{
+		"pos": pos(i.Pos), "id": i.ID, "title": i.Title, "when": expr(i.When), "tiers": i.Tiers, "do": e.action(i),
+		"return": give(i.Return),
+		"always": word(i.Always), "in": i.Terms.In, "board": i.Terms.Board, "compensate": e.step(i.Undo),
+		"before": e.hosted(i.Before),
+		"after":  e.hosted(i.After), "host": i.Host, "timeout": some(object{
 			"total": i.Terms.Timeout.Total.Seconds(), "idle": i.Terms.Timeout.Idle.Seconds(),
 		}),
 		"on": list(i.On, func(r *syntax.Rule) any {
@@ -238,41 +246,63 @@ func (e encoder) step(i *compile.Info) object {
 	return small(out)
 }
 
+// action writes what a step does. Of a kind that nothing is said of here, the members of the node are written.
 func (e encoder) action(i *compile.Info) object {
 	if i.Call != nil {
 		return e.delegate(i)
 	}
+	if i.Action == nil {
+		return nil
+	}
+	out := members(i.Action)
 	switch a := i.Action.(type) {
 	case *syntax.Parallel:
-		return small(object{"kind": "parallel", "children": e.steps(i.Body), "merge": expr(a.Merge)})
+		out["children"] = e.steps(i.Body)
+		return small(out)
 	case *syntax.Foreach:
-		return small(object{
-			"kind": "foreach", "in": expr(a.In), "as": a.As.Text, "body": e.steps(i.Body), "merge": a.Merge != nil, "rule": expr(a.Merge),
-			"side": max(1, a.Parallel),
-		})
-	case *syntax.Until:
-		return object{"kind": "until", "cond": expr(a.Cond), "max": a.Max, "body": e.steps(i.Body)}
-	case *syntax.Group:
-		return object{"kind": "group", "body": e.steps(i.Body)}
+		delete(out, "parallel")
+		out["merge"], out["rule"], out["side"] = a.Merge != nil, expr(a.Merge), max(1, a.Parallel)
 	case *syntax.Gate:
-		out := e.gate(i, a)
-		out["kind"] = "gate"
-		return out
-	case *syntax.Check:
-		return small(object{
-			"kind": "check", "expr": expr(a.Expr), "document": word(a.Document), "path": value(a.Path), "file": value(a.File),
-			"nonempty": a.Nonempty, "else": verbatim(a.Else),
-		})
+		maps.Copy(out, e.gate(i, a))
 	case *syntax.Set:
-		return object{"kind": "set", "values": list(a.Values, func(v *syntax.SetValue) any {
+		out["values"] = list(a.Values, func(v *syntax.SetValue) any {
 			return object{"name": v.Name.Text, "expr": expr(v.Expr)}
-		})}
+		})
 	case *syntax.Fail:
-		code, _ := compile.ExitCode(a.Code)
-		return small(object{"kind": "fail", "message": verbatim(a.Message), "code": code})
+		out["code"], _ = compile.ExitCode(a.Code)
 	}
-	return nil
+	out["body"] = e.steps(i.Body)
+	return small(out)
 }
+
+// members are the plain members of a node, and which kind it is.
+func members(a syntax.Action) object {
+	node := reflect.ValueOf(a).Elem()
+	out := object{"kind": kindOf(a)}
+	for n := range node.NumField() {
+		key := strings.ToLower(node.Type().Field(n).Name)
+		switch v := node.Field(n).Interface().(type) {
+		case *syntax.Expr:
+			out[key] = expr(v)
+		case *syntax.Text:
+			out[key] = verbatim(v)
+		case *syntax.Value:
+			out[key] = value(v)
+		case syntax.Word:
+			out[key] = v.Text
+		case *syntax.Word:
+			out[key] = word(v)
+		case []syntax.Word:
+			out[key] = words(v)
+		case int, bool, float64:
+			out[key] = v
+		}
+	}
+	return out
+}
+
+// kindOf is the word of the language for a kind of step.
+func kindOf(a syntax.Action) string { return strings.ToLower(reflect.TypeOf(a).Elem().Name()) }
 
 func (e encoder) delegate(i *compile.Info) object {
 	out := call(i.Call, false)
@@ -301,7 +331,8 @@ func (e encoder) delegate(i *compile.Info) object {
 
 func (e encoder) gate(i *compile.Info, g *syntax.Gate) object {
 	out := object{
-		"question": verbatim(g.Question), "show": list(g.Show, func(x **syntax.Expr) any { return expr(*x) }), "auto": word(g.Auto),
+		"question": verbatim(g.Question), "show": list(g.Show, func(x **syntax.Expr) any { return expr(*x) }),
+		"auto": word(g.Auto),
 		"choices": list(g.Choices, func(ch *syntax.GateChoice) any {
 			return object{"label": ch.Label.Text, "target": e.target(i, ch.Target)}
 		}),
@@ -314,7 +345,8 @@ func (e encoder) gate(i *compile.Info, g *syntax.Gate) object {
 
 func (e encoder) target(i *compile.Info, t *syntax.Target) object {
 	out := object{
-		"pos": pos(t.Pos), "kind": targetWords[t.Kind], "if": expr(t.If), "max": t.Max, "redo": i.Again(t), "back": i.GoesBack(t),
+		"pos": pos(t.Pos), "kind": targetWords[t.Kind], "if": expr(t.If), "max": t.Max, "redo": i.Again(t),
+		"back":   i.GoesBack(t),
 		"return": give(t.Return), "ask": list(t.Agents, func(w *syntax.Word) any { return object{"name": w.Text} }),
 	}
 	if t.Kind == syntax.ToGoto {

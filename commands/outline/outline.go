@@ -134,24 +134,25 @@ func node(p *compile.Program, i *compile.Info, role string) *Node {
 
 // act fills in what the step does.
 func (n *Node) act(i *compile.Info) {
+	n.Kind = "table"
+	if i.Action != nil {
+		n.Kind = kindOf(i.Action) // all that is said of a kind that is new here
+	} else if i.Return != nil {
+		n.Kind, n.Does = "return", brief(i.Return.Message)
+	}
 	switch a := i.Action.(type) {
-	case nil:
-		n.Kind = "table"
-		if i.Return != nil {
-			n.Kind, n.Does = "return", brief(i.Return.Message)
-		}
 	case *syntax.Delegate, *syntax.Publish:
 		n.Kind, n.Does = "delegate", i.Call.Agent
 		if action := literal(i.Call.With, "action"); i.Call.Agent == compile.GitWorkflow && action != "" {
 			n.Does += " " + action
 		}
 	case *syntax.Status:
-		n.Kind, n.Does = "status", cmp.Or(literal(i.Call.With, "status"), "what the expression gives")
+		n.Does = cmp.Or(literal(i.Call.With, "status"), "what the expression gives")
 		if phase := literal(i.Call.With, "phase"); phase != "" {
 			n.Does = "phase " + phase + " " + n.Does
 		}
 	case *syntax.Gate:
-		n.Kind, n.Does = "gate", brief(a.Question)
+		n.Does = brief(a.Question)
 		for _, c := range a.Choices {
 			n.ways(i, c.Label.Text, c.Target)
 		}
@@ -160,7 +161,6 @@ func (n *Node) act(i *compile.Info) {
 			n.Ways = append(n.Ways, Way{On: "no answer in " + span(after), To: "the choice " + word(t.Choose)})
 		}
 	case *syntax.Check:
-		n.Kind = "check"
 		switch {
 		case i.Call != nil:
 			n.Does = "by " + i.Call.Agent
@@ -172,22 +172,19 @@ func (n *Node) act(i *compile.Info) {
 			n.Does = source(a.Expr)
 		}
 	case *syntax.Foreach:
-		n.Kind, n.Does, n.Many = "foreach", "$"+a.As.Text+" of "+source(a.In), a.As.Text
+		n.Does, n.Many = "$"+a.As.Text+" of "+source(a.In), a.As.Text
 	case *syntax.Parallel:
-		n.Kind, n.Does, n.Side = "parallel", cmp.Or(source(a.Merge), "all(approved)"), true
+		n.Does, n.Side = cmp.Or(source(a.Merge), "all(approved)"), true
 	case *syntax.Until:
-		n.Kind, n.Does, n.Many, n.Most = "until", fmt.Sprintf("%s, at most %d times", source(a.Cond), a.Max), "pass", a.Max
-	case *syntax.Group:
-		n.Kind = "group"
+		n.Does, n.Many, n.Most = fmt.Sprintf("%s, at most %d times", source(a.Cond), a.Max), "pass", a.Max
 	case *syntax.Set:
-		n.Kind = "set"
 		names := make([]string, len(a.Values))
 		for i, v := range a.Values {
 			names[i] = "$" + v.Name.Text
 		}
 		n.Does = strings.Join(names, ", ")
 	case *syntax.Fail:
-		n.Kind, n.Does = "fail", brief(a.Message)
+		n.Does = brief(a.Message)
 	}
 	if i.Call != nil {
 		n.calls(i.Call)

@@ -66,12 +66,16 @@ func (o *Outline) svg() string {
 	}
 	width = max(width, margin*2+int(float64(argspec.Width(o.Description))*7.2))
 	p := &pen{}
-	p.add(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Inter, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif">`, width, height, width, height)
+	p.add(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Inter, `+
+		`'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif">`, width, height, width, height)
 	p.add(`<title>%s</title>`, escape("/"+o.Command+": "+o.Description))
-	p.add(`<defs><marker id="end" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L10 5L0 10z" fill="#64748b"/></marker>`)
-	p.add(`<marker id="back" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L10 5L0 10z" fill="#c2410c"/></marker></defs>`)
+	p.add(`<defs><marker id="end" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" ` +
+		`orient="auto-start-reverse"><path d="M0 0L10 5L0 10z" fill="#64748b"/></marker>`)
+	p.add(`<marker id="back" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" ` +
+		`orient="auto-start-reverse"><path d="M0 0L10 5L0 10z" fill="#c2410c"/></marker></defs>`)
 	p.add(`<rect width="100%%" height="100%%" fill="#f8fafc"/>`)
-	p.add(`<text x="%d" y="%d" font-size="22" font-weight="700" fill="#0f172a">/%s</text>`, margin, margin+18, escape(o.Command))
+	p.add(`<text x="%d" y="%d" font-size="22" font-weight="700" fill="#0f172a">/%s</text>`, margin, margin+18,
+		escape(o.Command))
 	p.add(`<text x="%d" y="%d" font-size="13" fill="#475569">%s</text>`, margin, margin+40, escape(o.Description))
 	p.around(steps, o, margin+w/2, top+40)
 	for _, list := range [][]*box{steps, failures} {
@@ -79,7 +83,8 @@ func (o *Outline) svg() string {
 	}
 	p.lanes(lanes, margin+w)
 	if len(failures) > 0 {
-		p.add(`<text x="%d" y="%d" font-size="13" font-weight="600" fill="#b91c1c">Error handling</text>`, failures[0].x, top+26)
+		p.add(`<text x="%d" y="%d" font-size="13" font-weight="600" fill="#b91c1c">Error handling</text>`, failures[0].x,
+			top+26)
 	}
 	p.add("</svg>")
 	return p.String()
@@ -208,7 +213,8 @@ func ways(steps []*box) []lane {
 	for i, b := range all {
 		order[b] = i
 	}
-	slices.SortStableFunc(out, func(a, b lane) int { return (order[a.from] - order[a.to]) - (order[b.from] - order[b.to]) })
+	length := func(l lane) int { return order[l.from] - order[l.to] }
+	slices.SortStableFunc(out, func(a, b lane) int { return length(a) - length(b) })
 	return out
 }
 
@@ -244,7 +250,8 @@ func (p *pen) pill(x, y int, text string) {
 }
 
 func (p *pen) arrow(x1, y1, x2, y2 int) {
-	p.add(`<path d="M%d %dL%d %d" stroke="#64748b" stroke-width="1.5" fill="none" marker-end="url(#end)"/>`, x1, y1, x2, y2)
+	p.add(`<path d="M%d %dL%d %d" stroke="#64748b" stroke-width="1.5" fill="none" marker-end="url(#end)"/>`, x1, y1, x2,
+		y2)
 }
 
 func (p *pen) box(b *box) {
@@ -257,7 +264,8 @@ func (p *pen) box(b *box) {
 		dash = ` stroke-dasharray="5 3"`
 	}
 	p.add(`<g><title>%s</title>`, escape(fmt.Sprintf("%s, line %d", n.ID, n.Line)))
-	p.add(`<rect x="%d" y="%d" width="%d" height="%d" rx="10" fill="%s" stroke="%s" stroke-width="1.4"%s/>`, b.x, b.y, b.w, b.h, fill, colour, dash)
+	p.add(`<rect x="%d" y="%d" width="%d" height="%d" rx="10" fill="%s" stroke="%s" stroke-width="1.4"%s/>`, b.x, b.y,
+		b.w, b.h, fill, colour, dash)
 	p.add(`<rect x="%d" y="%d" width="5" height="%d" rx="2.5" fill="%s"/>`, b.x+7, b.y+10, b.head-18, colour)
 	y := b.y + 10
 	room := int(float64(b.w-44) / perChar)
@@ -266,13 +274,16 @@ func (p *pen) box(b *box) {
 		base := y + h - 5
 		switch l.kind {
 		case lineTitle:
-			p.add(`<text x="%d" y="%d" font-size="13" font-weight="600" fill="#0f172a">%s</text>`, b.x+20, base, escape(cut(l.text, int(float64(b.w-36)/perBold))))
+			p.add(`<text x="%d" y="%d" font-size="13" font-weight="600" fill="#0f172a">%s</text>`, b.x+20, base,
+				escape(cut(l.text, int(float64(b.w-36)/perBold))))
 		case lineWhat:
 			p.badge(b.x+20, base-12, n.Kind, colour)
 			at := b.x + 20 + badgeWidth(n.Kind) + 8
-			p.add(`<text x="%d" y="%d" font-size="12" fill="#334155">%s</text>`, at, base, escape(cut(l.text, int(float64(b.x+b.w-14-at)/perChar))))
+			p.add(`<text x="%d" y="%d" font-size="12" fill="#334155">%s</text>`, at, base,
+				escape(cut(l.text, int(float64(b.x+b.w-14-at)/perChar))))
 		case lineWhen:
-			p.add(`<text x="%d" y="%d" font-size="11" font-style="italic" fill="#64748b">%s</text>`, b.x+20, base, escape(cut(l.text, room+2)))
+			p.add(`<text x="%d" y="%d" font-size="11" font-style="italic" fill="#64748b">%s</text>`, b.x+20, base,
+				escape(cut(l.text, room+2)))
 		case lineWay:
 			p.add(`<text x="%d" y="%d" font-size="11" fill="#c2410c">%s</text>`, b.x+20, base, escape(cut(l.text, room+2)))
 		}
@@ -302,7 +313,8 @@ func badgeWidth(kind string) int { return len(kind)*6 + 14 }
 
 func (p *pen) badge(x, y int, kind, colour string) {
 	p.add(`<rect x="%d" y="%d" width="%d" height="16" rx="8" fill="%s"/>`, x, y, badgeWidth(kind), colour)
-	p.add(`<text x="%d" y="%d" font-size="10" font-weight="600" fill="#ffffff" text-anchor="middle">%s</text>`, x+badgeWidth(kind)/2, y+12, escape(kind))
+	p.add(`<text x="%d" y="%d" font-size="10" font-weight="600" fill="#ffffff" text-anchor="middle">%s</text>`,
+		x+badgeWidth(kind)/2, y+12, escape(kind))
 }
 
 // lanes draws the ways back beside the column that ends at x.
@@ -314,7 +326,8 @@ func (p *pen) lanes(list []lane, x int) {
 			from += text.kind.height()
 		}
 		from -= 9 // the middle of the line
-		p.add(`<path d="M%d %dH%dQ%d %d %d %dV%dQ%d %d %d %dH%d" stroke="#c2410c" stroke-width="1.4" fill="none" stroke-opacity="0.85" marker-end="url(#back)"><title>%s</title></path>`,
+		p.add(`<path d="M%d %dH%dQ%d %d %d %dV%dQ%d %d %d %dH%d" stroke="#c2410c" stroke-width="1.4" fill="none" `+
+			`stroke-opacity="0.85" marker-end="url(#back)"><title>%s</title></path>`,
 			l.from.x+l.from.w, from, at-6, at, from, at, from-6, to+6, at, to, at-6, to, l.to.x+l.to.w+2, escape(l.label))
 	}
 }

@@ -65,8 +65,8 @@ func (c *counter) price(agents []string) float64 {
 	return most
 }
 
-// inside is the most that the steps of one of some subagents cost beside the call itself. Their time is part of its own; what
-// has steps calls nothing that has.
+// inside is the most that the steps of one of some subagents cost beside the call itself. Their time is part of its
+// own; what has steps calls nothing that has.
 func (c *counter) inside(agents []string) cost {
 	var most cost
 	for _, name := range agents {
@@ -83,7 +83,8 @@ func (c *counter) inside(agents []string) cost {
 		if f.Cost > 0 {
 			own.money = 0 // the call has it already
 		}
-		most = cost{calls: max(most.calls, own.calls), workers: max(most.workers, own.workers), money: max(most.money, own.money)}
+		most = cost{calls: max(most.calls, own.calls), workers: max(most.workers, own.workers),
+			money: max(most.money, own.money)}
 	}
 	return most
 }

@@ -256,115 +256,6 @@ type Around struct {
 	Each bool
 }
 
-// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Gate, Check, Set, Publish and
-// Fail.
-type Action interface{ action() }
-
-// Delegate hands work to a subagent: Agent, or the one of Among that Pick names.
-type Delegate struct {
-	Pos   Pos
-	Agent Word // empty when Pick is set
-	Pick  *Text
-	Among []Word
-}
-
-// Parallel runs the body side by side. A child has its name as id.
-type Parallel struct {
-	Pos   Pos
-	Merge *Expr
-}
-
-// Until runs the body until the condition holds after a pass, at most Max times.
-type Until struct {
-	Pos  Pos
-	Cond *Expr
-	Max  int
-}
-
-// Group is a step with a body and no action of its own.
-type Group struct{ Pos Pos }
-
-// Publish brings the work of the worktree to a branch.
-type Publish struct {
-	Pos    Pos
-	To, As *Value // nil if absent
-}
-
-// Foreach runs the body, or the delegate in the same block, for each element.
-type Foreach struct {
-	Pos      Pos
-	In       *Expr
-	As       Word // "item" without a place if it is not written
-	Parallel int  // elements side by side, 0 if absent
-	Delegate *Delegate
-	Merge    *Expr
-}
-
-// Status changes the task's status. Phase is set for {phase, to}.
-type Status struct {
-	Pos       Pos
-	To        *Value
-	Task      *Value
-	Phase     *Value
-	Artifacts *Value
-	Reason    *Value
-}
-
-// Gate asks a person.
-type Gate struct {
-	Pos      Pos
-	Question *Text
-	Show     []*Expr
-	Choices  []GateChoice // approve -> next, reject -> fail where none are written
-	Auto     *Word
-	Timeout  *GateTimeout
-}
-
-// GateTimeout takes a choice when nobody has answered for a while.
-type GateTimeout struct {
-	Pos    Pos
-	After  float64 // seconds
-	Choose *Word
-}
-
-// GateChoice is one label with its target.
-type GateChoice struct {
-	Label  Word
-	Target *Target
-}
-
-// Check tells whether something holds. Exactly one of Expr, Document, File, Command and Project is set.
-type Check struct {
-	Pos      Pos
-	Expr     *Expr
-	Document *Word
-	Path     *Value // with Document; nil: the newest artifact of that type
-	File     *Value
-	Nonempty bool
-	Command  []*Value
-	Project  []Word
-	Else     *Text
-}
-
-// Set gives values to names.
-type Set struct {
-	Pos    Pos
-	Values []SetValue
-}
-
-// SetValue is one name with its jq.
-type SetValue struct {
-	Name Word
-	Expr *Expr
-}
-
-// Fail ends the command as failed.
-type Fail struct {
-	Pos     Pos
-	Message *Text
-	Code    *Word
-}
-
 // Table shows rows.
 type Table struct {
 	Pos     Pos
@@ -383,18 +274,6 @@ type Return struct {
 	Fields    []Field
 	NextSteps *Text
 }
-
-func (*Delegate) action() {}
-func (*Parallel) action() {}
-func (*Foreach) action()  {}
-func (*Until) action()    {}
-func (*Group) action()    {}
-func (*Status) action()   {}
-func (*Gate) action()     {}
-func (*Check) action()    {}
-func (*Set) action()      {}
-func (*Publish) action()  {}
-func (*Fail) action()     {}
 
 // Timeout bounds a step; the values are seconds as duration texts, checked by the parser.
 type Timeout struct {

@@ -127,42 +127,6 @@ func (b *block) action(key string, v *md.Node) {
 	}
 }
 
-func (b *block) does(key string, v *md.Node) Action {
-	switch pos := v.Pos; key {
-	case "delegate":
-		return b.delegate(v)
-	case "parallel":
-		b.step.Body = b.children(v)
-		return &Parallel{Pos: pos}
-	case "foreach":
-		return b.loop(v)
-	case "until":
-		out := &Until{Pos: pos, Cond: b.jq(v)}
-		if b.node.Get("max") == nil {
-			b.report(CodeValue, pos, "add max: 3", "expected 'max' beside 'until'")
-		}
-		return out
-	case "status":
-		return b.status(v)
-	case "gate":
-		g := &Gate{Pos: pos, Question: b.question(v)}
-		if v := b.node.Get("timeout"); v != nil && !v.Absent() {
-			g.Timeout = b.gateTimeout(v)
-		}
-		return g
-	case "check":
-		return b.checkOf(v)
-	case "set":
-		return b.set(v)
-	case "publish":
-		out := &Publish{Pos: pos}
-		b.fill(out, publishForm, v, nil)
-		return out
-	default:
-		return &Fail{Pos: pos, Message: b.text(v)}
-	}
-}
-
 // delegate reads the subagent, or the expression that names one, and the subagents that it may name.
 func (b *block) delegate(v *md.Node) *Delegate {
 	d := &Delegate{Pos: v.Pos}

@@ -48,40 +48,6 @@ var wants = map[string]string{
 	"expect.artifact":  "an artifact type",
 }
 
-// partOf names the keys that a key of a step is read with, beside those of which one must stand in the step with it.
-var partOf = map[string][]string{
-	"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"},
-	"max": {"until"}, "among": {"delegate"},
-	"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "else": {"check"}, "code": {"fail"},
-	"columns": {"table"}, "title": {"table"},
-}
-
-var beside = map[string][]string{
-	"with": workers, "fallback": workers, "prompt": workers, "board": workers,
-	"retry":      {"delegate", "foreach", "parallel", "until", "check", "publish"},
-	"expect":     {"delegate", "foreach", "parallel", "until", "check"},
-	"in":         {"delegate", "foreach", "parallel", "until", "check", "publish"},
-	"compensate": {"delegate", "foreach", "parallel", "until", "status", "publish", "check"},
-}
-
-// workers are the keys of a step that may start workers, actions those of which a step has one.
-var (
-	workers = []string{"delegate", "foreach", "parallel", "until"}
-	actions = []string{"delegate", "parallel", "foreach", "until", "status", "gate", "check", "set", "publish", "fail"}
-)
-
-// The keys of a step that stands below another one's key.
-var (
-	childKeys = []string{
-		"when", "tier", "delegate", "among", "check", "else", "with", "timeout", "retry", "fallback", "expect",
-		"prompt", "in", "board",
-	}
-	compensationKeys = []string{
-		"when", "delegate", "among", "status", "check", "else", "publish", "with", "timeout", "retry",
-		"fallback", "prompt", "in",
-	}
-)
-
 // Grammar is the table of all forms.
 func Grammar() []Form {
 	return []Form{
@@ -152,54 +118,6 @@ var argumentForm = Form{
 		{"pattern", "text", "a regular expression that the whole value matches"},
 		{"repeat", "boolean", "may be given several times"},
 		{"complete", "text", "what completion offers"},
-	},
-}
-
-// stepForm has a row for each key of a step, that of each kind of step among them.
-var stepForm = Form{
-	Name: "step", What: "a step",
-	Keys: []Key{
-		{"id", "word", "to be referred to; else the title in lower case"},
-		{"when", "jq", "the step is skipped when it is false"},
-		{"tier", "word|words", "the tiers in which it runs; Light+ is that one and later ones"},
-		{"delegate", "word|text", "the subagent that does the work"},
-		{"among", "words", "the subagents that an expression may name"},
-		{"parallel", "children", "steps side by side, by name"},
-		{"foreach", "jq", "an array; the body runs for each element"},
-		{"as", "word", "name of the element, else item"},
-		{"max_parallel", "integer", "elements side by side"},
-		{"until", "jq", "the body is repeated until it holds"},
-		{"max", "integer", "passes at most"},
-		{"do", "steps", "the body as a list"},
-		{"merge", "jq", "whether the children together pass"},
-		{"status", "word|form:status", "the task's new status"},
-		{"gate", "text", "a question to a person"},
-		{"show", "list|jq", "what is shown with it"},
-		{"choices", "choices", "labels with where they lead"},
-		{"auto", "word", "the choice where nobody is asked"},
-		{"check", "jq|form:check", "approved or rejected"},
-		{"else", "text", "the message of a check that fails"},
-		{"set", "map", "names with jq"},
-		{"publish", "form:publish", "brings the work of the worktree to a branch"},
-		{"fail", "text", "ends the command as failed"},
-		{"code", "word", "of the failure"},
-		{"table", "jq", "rows to show"},
-		{"columns", "words", "of the table"},
-		{"title", "text", "of the table"},
-		{"return", "text|form:return", "ends the command"},
-		{"with", "map", "input of the subagent"},
-		{"timeout", "duration|form:timeout|form:wait", "of the work, or of a gate"},
-		{"retry", "integer|form:retry", "further attempts"},
-		{"fallback", "word", "a subagent tried once after the retries"},
-		{"on", "rules", "where outcomes lead"},
-		{"expect", "form:expect", "what the result must hold"},
-		{"prompt", "text", "a further instruction"},
-		{"always", "word", "in Error Handling: failed, completed or any"},
-		{"in", "word", "worktree, main or none"},
-		{"board", "word", "topic to which the result is posted"},
-		{"compensate", "form:step", "takes the effect back"},
-		{"after", "words", "in Between Steps: runs after these"},
-		{"before", "words", "in Between Steps: runs before these"},
 	},
 }
 

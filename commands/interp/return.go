@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
@@ -78,7 +77,8 @@ func withOutcome(ret formats.Return, v any) (formats.Return, error) {
 		return ret, nil
 	}
 	if !slices.Contains(formats.Outcomes(), outcome) {
-		return ret, &formats.Failure{Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected a status to return, got %s", query.Text(v)), Help: outcomeHelp()}
+		return ret, &formats.Failure{Code: formats.CodeValidationFailed,
+			Message: fmt.Sprintf("expected a status to return, got %s", query.Text(v)), Help: outcomeHelp()}
 	}
 	switch outcome {
 	case formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeRejected:
@@ -89,7 +89,8 @@ func withOutcome(ret formats.Return, v any) (formats.Return, error) {
 		ret.Status, ret.Said, ret.BlockedReason = formats.StatusBlocked, outcome, ret.Summary
 	case formats.OutcomeFailed:
 		ret.Status = formats.StatusFailed
-		ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary, Recommendation: ret.NextSteps}}
+		ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary,
+			Recommendation: ret.NextSteps}}
 	case formats.OutcomeCompleted, formats.OutcomeSkipped:
 	}
 	return ret, nil
@@ -120,99 +121,25 @@ func (r *run) artifactsOf(ctx context.Context, sc *scope, v *syntax.Value, input
 		summary := as[string](m["summary"])
 		if path == "" {
 			return nil, &formats.Failure{
-				Code: formats.CodeValidationFailed, Message: "expected artifacts with type and path to return, got " + query.Text(one), Help: "such as $steps.ID.artifacts",
+				Code: formats.CodeValidationFailed, Message: "expected artifacts with type and path to return, got " +
+					query.Text(one), Help: "such as $steps.ID.artifacts",
 			}
 		}
 		if !filepath.IsLocal(filepath.FromSlash(path)) {
 			return nil, &formats.Failure{
-				Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected the path of an artifact inside the project, got %q", path), Help: "write it relative to the project root",
+				Code:    formats.CodeValidationFailed,
+				Message: fmt.Sprintf("expected the path of an artifact inside the project, got %q", path),
+				Help:    "write it relative to the project root",
 			}
 		}
 		if !slices.Contains(formats.ArtifactTypes(), formats.ArtifactType(kind)) {
 			return nil, &formats.Failure{
-				Code: formats.CodeValidationFailed, Message: fmt.Sprintf("expected an artifact type for %s to return, got %q", path, kind),
-				Help: fmt.Sprintf("the types are %v", formats.ArtifactTypes()),
+				Code:    formats.CodeValidationFailed,
+				Message: fmt.Sprintf("expected an artifact type for %s to return, got %q", path, kind),
+				Help:    fmt.Sprintf("the types are %v", formats.ArtifactTypes()),
 			}
 		}
 		out = append(out, formats.Artifact{Type: formats.ArtifactType(kind), Path: path, Summary: summary})
 	}
 	return out, nil
 }
-
-// show evaluates a table and shows it at once; the rows also stand in the return.
-func (r *run) show(ctx context.Context, sc *scope, op *compile.Info) error {
-	t := op.Table
-	if r.dry.on {
-		r.dry.add(sc, op, "table")
-		if r.unknown(t.Rows) {
-			return nil
-		}
-	}
-	v, err := r.eval(ctx, sc, t.Rows, nil)
-	if err != nil {
-		return err
-	}
-	rows, ok := v.([]any)
-	if !ok && v != nil {
-		return &formats.Failure{
-			Code: formats.CodeValidationFailed, Help: "the expression is " + t.Rows.Src,
-			Message: fmt.Sprintf("%s:%d:%d: expected an array of rows for table, got %s", r.prog.File.Name, t.Rows.Pos.Line, t.Rows.Pos.Col, kindOf(v)),
-		}
-	}
-	out := formats.Table{Rows: [][]string{}}
-	for _, w := range t.Columns {
-		out.Columns = append(out.Columns, w.Text)
-	}
-	if out.Title, err = r.dryText(ctx, sc, t.Title, nil); err != nil {
-		return err
-	}
-	if out.Columns == nil {
-		out.Columns = columnsOf(rows)
-	}
-	for _, row := range rows {
-		out.Rows = append(out.Rows, cellsOf(row, out.Columns))
-	}
-	r.tables = append(r.tables, out)
-	if !r.dry.on {
-		r.cfg.Show(out)
-	}
-	return nil
-}
-
-// cellsOf gives the cells of one row: the members of an object, or a plain value in the first column.
-func cellsOf(row any, columns []string) []string {
-	cells := make([]string, len(columns))
-	m, isMap := row.(map[string]any)
-	for i, col := range columns {
-		switch {
-		case isMap && m[col] != nil:
-			cells[i] = oneLine(query.Text(m[col]))
-		case !isMap && i == 0:
-			cells[i] = oneLine(query.Text(row))
-		}
-	}
-	return cells
-}
-
-// columnsOf is the sorted union of the rows' members, or one column for plain values.
-func columnsOf(rows []any) []string {
-	seen := map[string]bool{}
-	for _, row := range rows {
-		if m, ok := row.(map[string]any); ok {
-			for k := range m {
-				seen[k] = true
-			}
-		}
-	}
-	out := make([]string, 0, len(seen))
-	for k := range seen {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	if len(out) == 0 {
-		return []string{"value"}
-	}
-	return out
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

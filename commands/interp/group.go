@@ -1,0 +1,52 @@
+package interp
+
+import (
+	"context"
+	"slices"
+
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+)
+
+// group runs the body in the sequence around it.
+func (r *run) group(ctx context.Context, sc *scope, op *compile.Info) (result, error) {
+	end, err := r.walk(ctx, sc, op.Body, "")
+	if err != nil {
+		return result{}, err
+	}
+	out := result{outcome: formats.OutcomeCompleted, end: end}
+	if end != nil && end.jump == "" && !end.over {
+		out.outcome, out.ret = end.ret.Outcome(), end.ret
+	}
+	if r.dry.on {
+		r.dry.add(sc, op, "group")
+	}
+	out.value = map[string]any{"status": out.outcome.String()}
+	return out, nil
+}
+
+func isGroup(s *syntax.Step) bool {
+	_, ok := s.Action.(*syntax.Group)
+	return ok
+}
+
+// within finds a step by its id: the step itself, or one of its group's body.
+func within(s *syntax.Step, id string) *syntax.Step {
+	if s.ID.Text == id {
+		return s
+	}
+	if isGroup(s) {
+		for _, inner := range s.Body {
+			if found := within(inner, id); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// holder is the place of the step with the id, or of the group that holds it; -1 if there is none.
+func holder(list []*syntax.Step, id string) int {
+	return slices.IndexFunc(list, func(s *syntax.Step) bool { return id != "" && within(s, id) != nil })
+}

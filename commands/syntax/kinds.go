@@ -1,0 +1,246 @@
+package syntax
+
+import "tercet/internal/md"
+
+// What a kind of step is in the format stands in this file: its row, its place among the other keys, its node, and how
+// the value of its key becomes that node.
+
+// stepForm has a row for each key of a step, that of each kind of step among them.
+var stepForm = Form{
+	Name: "step", What: "a step",
+	Keys: []Key{
+		{"id", "word", "to be referred to; else the title in lower case"},
+		{"when", "jq", "the step is skipped when it is false"},
+		{"tier", "word|words", "the tiers in which it runs; Light+ is that one and later ones"},
+		{"delegate", "word|text", "the subagent that does the work"},
+		{"among", "words", "the subagents that an expression may name"},
+		{"parallel", "children", "steps side by side, by name"},
+		{"foreach", "jq", "an array; the body runs for each element"},
+		{"as", "word", "name of the element, else item"},
+		{"max_parallel", "integer", "elements side by side"},
+		{"until", "jq", "the body is repeated until it holds"},
+		{"max", "integer", "passes at most"},
+		{"do", "steps", "the body as a list"},
+		{"merge", "jq", "whether the children together pass"},
+		{"status", "word|form:status", "the task's new status"},
+		{"gate", "text", "a question to a person"},
+		{"show", "list|jq", "what is shown with it"},
+		{"choices", "choices", "labels with where they lead"},
+		{"auto", "word", "the choice where nobody is asked"},
+		{"check", "jq|form:check", "approved or rejected"},
+		{"else", "text", "the message of a check that fails"},
+		{"set", "map", "names with jq"},
+		{"publish", "form:publish", "brings the work of the worktree to a branch"},
+		{"fail", "text", "ends the command as failed"},
+		{"code", "word", "of the failure"},
+		{"table", "jq", "rows to show"},
+		{"columns", "words", "of the table"},
+		{"title", "text", "of the table"},
+		{"return", "text|form:return", "ends the command"},
+		{"with", "map", "input of the subagent"},
+		{"timeout", "duration|form:timeout|form:wait", "of the work, or of a gate"},
+		{"retry", "integer|form:retry", "further attempts"},
+		{"fallback", "word", "a subagent tried once after the retries"},
+		{"on", "rules", "where outcomes lead"},
+		{"expect", "form:expect", "what the result must hold"},
+		{"prompt", "text", "a further instruction"},
+		{"always", "word", "in Error Handling: failed, completed or any"},
+		{"in", "word", "worktree, main or none"},
+		{"board", "word", "topic to which the result is posted"},
+		{"compensate", "form:step", "takes the effect back"},
+		{"after", "words", "in Between Steps: runs after these"},
+		{"before", "words", "in Between Steps: runs before these"},
+	},
+}
+
+// partOf names the keys that a key of a step is read with, beside those of which one must stand in the step with it.
+var partOf = map[string][]string{
+	"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"},
+	"max": {"until"}, "among": {"delegate"},
+	"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "else": {"check"}, "code": {"fail"},
+	"columns": {"table"}, "title": {"table"},
+}
+
+var beside = map[string][]string{
+	"with": workers, "fallback": workers, "prompt": workers, "board": workers,
+	"retry":      {"delegate", "foreach", "parallel", "until", "check", "publish"},
+	"expect":     {"delegate", "foreach", "parallel", "until", "check"},
+	"in":         {"delegate", "foreach", "parallel", "until", "check", "publish"},
+	"compensate": {"delegate", "foreach", "parallel", "until", "status", "publish", "check"},
+}
+
+// workers are the keys of a step that may start workers, actions those of which a step has one.
+var (
+	workers = []string{"delegate", "foreach", "parallel", "until"}
+	actions = []string{"delegate", "parallel", "foreach", "until", "status", "gate", "check", "set", "publish", "fail"}
+)
+
+// The keys of a step that stands below another one's key.
+var (
+	childKeys = []string{
+		"when", "tier", "delegate", "among", "check", "else", "with", "timeout", "retry", "fallback", "expect",
+		"prompt", "in", "board",
+	}
+	compensationKeys = []string{
+		"when", "delegate", "among", "status", "check", "else", "publish", "with", "timeout", "retry",
+		"fallback", "prompt", "in",
+	}
+)
+
+// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Gate, Check, Set, Publish and
+// Fail.
+type Action interface{ action() }
+
+// Delegate hands work to a subagent: Agent, or the one of Among that Pick names.
+type Delegate struct {
+	Pos   Pos
+	Agent Word // empty when Pick is set
+	Pick  *Text
+	Among []Word
+}
+
+// Parallel runs the body side by side. A child has its name as id.
+type Parallel struct {
+	Pos   Pos
+	Merge *Expr
+}
+
+// Until runs the body until the condition holds after a pass, at most Max times.
+type Until struct {
+	Pos  Pos
+	Cond *Expr
+	Max  int
+}
+
+// Group is a step with a body and no action of its own.
+type Group struct{ Pos Pos }
+
+// Publish brings the work of the worktree to a branch.
+type Publish struct {
+	Pos    Pos
+	To, As *Value // nil if absent
+}
+
+// Foreach runs the body, or the delegate in the same block, for each element.
+type Foreach struct {
+	Pos      Pos
+	In       *Expr
+	As       Word // "item" without a place if it is not written
+	Parallel int  // elements side by side, 0 if absent
+	Delegate *Delegate
+	Merge    *Expr
+}
+
+// Status changes the task's status. Phase is set for {phase, to}.
+type Status struct {
+	Pos       Pos
+	To        *Value
+	Task      *Value
+	Phase     *Value
+	Artifacts *Value
+	Reason    *Value
+}
+
+// Gate asks a person.
+type Gate struct {
+	Pos      Pos
+	Question *Text
+	Show     []*Expr
+	Choices  []GateChoice // approve -> next, reject -> fail where none are written
+	Auto     *Word
+	Timeout  *GateTimeout
+}
+
+// GateTimeout takes a choice when nobody has answered for a while.
+type GateTimeout struct {
+	Pos    Pos
+	After  float64 // seconds
+	Choose *Word
+}
+
+// GateChoice is one label with its target.
+type GateChoice struct {
+	Label  Word
+	Target *Target
+}
+
+// Check tells whether something holds. Exactly one of Expr, Document, File, Command and Project is set.
+type Check struct {
+	Pos      Pos
+	Expr     *Expr
+	Document *Word
+	Path     *Value // with Document; nil: the newest artifact of that type
+	File     *Value
+	Nonempty bool
+	Command  []*Value
+	Project  []Word
+	Else     *Text
+}
+
+// Set gives values to names.
+type Set struct {
+	Pos    Pos
+	Values []SetValue
+}
+
+// SetValue is one name with its jq.
+type SetValue struct {
+	Name Word
+	Expr *Expr
+}
+
+// Fail ends the command as failed.
+type Fail struct {
+	Pos     Pos
+	Message *Text
+	Code    *Word
+}
+
+func (*Delegate) action() {}
+func (*Parallel) action() {}
+func (*Foreach) action()  {}
+func (*Until) action()    {}
+func (*Group) action()    {}
+func (*Status) action()   {}
+func (*Gate) action()     {}
+func (*Check) action()    {}
+func (*Set) action()      {}
+func (*Publish) action()  {}
+func (*Fail) action()     {}
+
+// does makes the node of a kind of step from the value of its key. The keys that are part of it are read later.
+func (b *block) does(key string, v *md.Node) Action {
+	switch pos := v.Pos; key {
+	case "delegate":
+		return b.delegate(v)
+	case "parallel":
+		b.step.Body = b.children(v)
+		return &Parallel{Pos: pos}
+	case "foreach":
+		return b.loop(v)
+	case "until":
+		out := &Until{Pos: pos, Cond: b.jq(v)}
+		if b.node.Get("max") == nil {
+			b.report(CodeValue, pos, "add max: 3", "expected 'max' beside 'until'")
+		}
+		return out
+	case "status":
+		return b.status(v)
+	case "gate":
+		g := &Gate{Pos: pos, Question: b.question(v)}
+		if v := b.node.Get("timeout"); v != nil && !v.Absent() {
+			g.Timeout = b.gateTimeout(v)
+		}
+		return g
+	case "check":
+		return b.checkOf(v)
+	case "set":
+		return b.set(v)
+	case "publish":
+		out := &Publish{Pos: pos}
+		b.fill(out, publishForm, v, nil)
+		return out
+	default:
+		return &Fail{Pos: pos, Message: b.text(v)}
+	}
+}
