@@ -13,7 +13,6 @@ import (
 	"tercet/subagents/agentcli"
 	"tercet/subagents/checks"
 	"tercet/subagents/sandbox"
-	"tercet/subagents/sandbox/classify"
 )
 
 // walls are what a probe saw at work, once a process, and what was said about them.
@@ -73,7 +72,7 @@ func tiersOf(names []string) []sandbox.Tier {
 }
 
 // box chooses the box for what was found in a command.
-func (w *world) box(ctx context.Context, r classify.Report) (sandbox.Box, error) {
+func (w *world) box(ctx context.Context, r sandbox.Report) (sandbox.Box, error) {
 	probes, err := w.probes(ctx)
 	if err != nil {
 		return sandbox.Box{}, err
@@ -86,9 +85,9 @@ func (w *world) box(ctx context.Context, r classify.Report) (sandbox.Box, error)
 // confineScript puts the commands of a plan within bounds. A person saw and approved them, so the network and reads are left
 // to them; what they may write is the tree, the caches and their own folders.
 func (w *world) confineScript(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string, error) {
-	report, err := classify.Command(script, classify.Place{Root: r.Dir, Dir: r.Dir, Home: w.app.env("HOME")})
+	report, err := sandbox.Classify(script, sandbox.Place{Root: r.Dir, Dir: r.Dir, Home: w.app.env("HOME")})
 	if err != nil {
-		report = classify.Report{} // sh says better what is wrong with it, within the bounds
+		report = sandbox.Report{} // sh says better what is wrong with it, within the bounds
 	}
 	return w.confine(ctx, r, c, needs{report: report})
 }
@@ -107,7 +106,7 @@ func (w *world) checkBounds() checks.Confine {
 		return nil
 	}
 	return func(ctx context.Context, dir string, c proc.Command) (proc.Command, string, error) {
-		report, err := classify.Argv(c.Argv, classify.Place{Root: dir, Dir: dir, Home: w.app.env("HOME")})
+		report, err := sandbox.ClassifyArgv(c.Argv, sandbox.Place{Root: dir, Dir: dir, Home: w.app.env("HOME")})
 		if err != nil {
 			return c, sandbox.Blocked.String(), err
 		}
@@ -122,7 +121,7 @@ func (w *world) checkBounds() checks.Confine {
 
 // needs is what is known of a program before it runs.
 type needs struct {
-	report classify.Report
+	report sandbox.Report
 	net    bool // the network was granted
 }
 

@@ -10,7 +10,6 @@ import (
 	"tercet/formats"
 	"tercet/internal/proc"
 	"tercet/subagents/sandbox"
-	"tercet/subagents/sandbox/classify"
 )
 
 // probeVerb tries what keeps programs within bounds here.
@@ -79,7 +78,7 @@ func (a *app) boxed(cmd *cobra.Command, args []string, net bool) error {
 	if err != nil {
 		return err
 	}
-	report, err := classify.Argv(args, place)
+	report, err := sandbox.ClassifyArgv(args, place)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/subagents/sandbox/classify"
+	"tercet/subagents/sandbox"
 )
 
 // sandboxVerb tells and uses what keeps a program within bounds here.
@@ -26,11 +26,11 @@ Nothing is run and no file is looked at. The tier is required, recommended or op
 			}
 			text := args[0]
 			if len(args) > 1 {
-				if text, err = classify.Line(args); err != nil {
+				if text, err = sandbox.Quote(args); err != nil {
 					return err
 				}
 			}
-			report, err := classify.Command(text, place)
+			report, err := sandbox.Classify(text, place)
 			if err != nil {
 				return err
 			}
@@ -41,28 +41,28 @@ Nothing is run and no file is looked at. The tier is required, recommended or op
 }
 
 // place is where a command that a person types here would run.
-func (a *app) place() (classify.Place, error) {
+func (a *app) place() (sandbox.Place, error) {
 	root, err := a.findRoot()
 	if err != nil {
-		return classify.Place{}, err
+		return sandbox.Place{}, err
 	}
 	dir, err := a.startDir()
 	if err != nil {
-		return classify.Place{}, err
+		return sandbox.Place{}, err
 	}
 	if root == "" {
 		root = dir
 	}
-	return classify.Place{Root: root, Dir: dir, Home: a.env("HOME")}, nil
+	return sandbox.Place{Root: root, Dir: dir, Home: a.env("HOME")}, nil
 }
 
 // classified prints a report.
-func (a *app) classified(text string, r classify.Report) {
+func (a *app) classified(text string, r sandbox.Report) {
 	if a.flags.json {
 		a.term.json(struct {
 			Schema  string `json:"schema"`
 			Command string `json:"command"`
-			classify.Report
+			sandbox.Report
 		}{"tercet.sandbox-classify/1", text, r})
 		return
 	}
@@ -72,12 +72,12 @@ func (a *app) classified(text string, r classify.Report) {
 		if f.Target != "" {
 			what += " (" + strings.ReplaceAll(f.Target, "\n", " ") + ")"
 		}
-		tab.Rows = append(tab.Rows, []string{f.Tier.String(), f.Category.String(), sprintf("%d:%d", f.Pos.Line, f.Pos.Col), what})
+		tab.Rows = append(tab.Rows, []string{f.Level.String(), f.Category.String(), sprintf("%d:%d", f.Pos.Line, f.Pos.Col), what})
 	}
 	for _, u := range r.Unknown {
-		tab.Rows = append(tab.Rows, []string{classify.Recommended.String(), "unknown", sprintf("%d:%d", u.Pos.Line, u.Pos.Col), u.Reason})
+		tab.Rows = append(tab.Rows, []string{sandbox.Recommended.String(), "unknown", sprintf("%d:%d", u.Pos.Line, u.Pos.Col), u.Reason})
 	}
-	a.term.answer("sandbox %s", r.Tier)
+	a.term.answer("sandbox %s", r.Level)
 	if len(tab.Rows) > 0 {
 		a.term.table(tab)
 	}

@@ -16,7 +16,6 @@ import (
 	"tercet/formats"
 	"tercet/internal/proc"
 	"tercet/subagents/sandbox"
-	"tercet/subagents/sandbox/classify"
 )
 
 type ctx = context.Context
@@ -262,7 +261,7 @@ func TestNeeds(t *testing.T) {
 		"go test ./...": sandbox.Advisory, "rm -rf src": sandbox.Advisory, "rm -rf /": sandbox.Platform, "sudo ls": sandbox.Platform,
 		"git push": sandbox.Container, "cat ~/.ssh/id_rsa": sandbox.Container, "psql -h db.example.com": sandbox.Container, "curl https://example.com": sandbox.Advisory,
 	} {
-		r, err := classify.Command(src, classify.Place{Root: "/work/app", Home: "/people/ann"})
+		r, err := sandbox.Classify(src, sandbox.Place{Root: "/work/app", Home: "/people/ann"})
 		if got, why := sandbox.Needs(r); err != nil || got != want || (len(why) > 0) != (want != sandbox.Advisory) {
 			t.Errorf("Needs(%s) = %s, %q, %v, want %s", src, got, why, err, want)
 		}

@@ -3,8 +3,6 @@ package sandbox
 import (
 	"cmp"
 	"slices"
-
-	"tercet/subagents/sandbox/classify"
 )
 
 // Tier is how strong the bounds are.
@@ -79,17 +77,17 @@ func (m Means) String() string { return string(m) }
 
 // Needs gives the weakest tier in which a command may run: the system must refuse what is required to be refused, and only a
 // container hides files and the network.
-func Needs(r classify.Report) (Tier, []string) {
+func Needs(r Report) (Tier, []string) {
 	need, why := Advisory, []string{}
 	for _, f := range r.Findings {
-		if f.Tier != classify.Required {
+		if f.Level != Required {
 			continue
 		}
 		least := Platform
 		switch f.Category {
-		case classify.ExternalNet, classify.ProdDB, classify.SecretAccess:
+		case ExternalNet, ProdDB, SecretAccess:
 			least = Container
-		case classify.DestructiveFS, classify.PrivilegeEscalation:
+		case DestructiveFS, PrivilegeEscalation:
 		}
 		why = append(why, f.Command+": "+f.Reason)
 		if least.rank() > need.rank() {

@@ -1,4 +1,4 @@
-package classify
+package sandbox
 
 import (
 	"cmp"
@@ -29,37 +29,21 @@ const (
 // String returns the category as it is written in reports.
 func (c Category) String() string { return string(c) }
 
-// Tier says how much a sandbox is needed.
-type Tier string
+// Level says how much a risk needs a sandbox.
+type Level int
 
-// The tiers, from the lowest.
+// The levels, from the lowest.
 const (
-	Optional    Tier = "optional"
-	Recommended Tier = "recommended"
-	Required    Tier = "required"
+	Optional Level = iota
+	Recommended
+	Required
 )
 
-// String returns the tier as it is written in reports.
-func (t Tier) String() string { return string(t) }
+// String returns the level as it is written in reports.
+func (l Level) String() string { return [...]string{"optional", "recommended", "required"}[l] }
 
-func (t Tier) rank() int {
-	switch t {
-	case Required:
-		return 2
-	case Recommended:
-		return 1
-	case Optional:
-	}
-	return 0
-}
-
-// Max gives the higher of two tiers.
-func Max(a, b Tier) Tier {
-	if b.rank() > a.rank() {
-		return b
-	}
-	return a
-}
+// MarshalText writes what String returns.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // Place is where a command would run. Paths are absolute; an empty one is not known.
 type Place struct {
@@ -71,7 +55,7 @@ type Place struct {
 // Finding is one risk.
 type Finding struct {
 	Category Category    `json:"category"`
-	Tier     Tier        `json:"tier"`
+	Level    Level       `json:"tier"`
 	Pos      formats.Pos `json:"pos"`
 	Command  string      `json:"command"`          // name of the program or word of the shell
 	Target   string      `json:"target,omitempty"` // what it is done to; "?" stands for a part that is not known
@@ -86,50 +70,48 @@ type Unknown struct {
 
 // Report is what was found, in the order of the text.
 type Report struct {
-	Tier     Tier      `json:"tier"` // the highest of the findings; unknown code is at least recommended
+	Level    Level     `json:"tier"` // the highest of the findings; unknown code is at least recommended
 	Findings []Finding `json:"findings"`
 	Unknown  []Unknown `json:"unknown"`
 }
 
-// Has tells whether there is a finding of the category at the tier or above.
-func (r Report) Has(c Category, t Tier) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Category == c && f.Tier.rank() >= t.rank() })
-}
-
-// Command classifies a shell command. The error is a *SyntaxError or a *SizeError.
-func Command(src string, p Place) (Report, error) {
+// Classify tells the risks of a shell command.
+func Classify(src string, p Place) (Report, error) {
 	if len(src) > MaxSource {
-		return Report{}, &SizeError{Size: len(src)}
+		return Report{}, formats.Fail(formats.CodeLimit, "put the commands into a file and review that file",
+			"expected a command of at most %d bytes, got %d", MaxSource, len(src))
 	}
 	file, err := parse(src)
 	if err != nil {
-		return Report{}, syntaxError(err)
+		return Report{}, unreadable(err)
 	}
-	s := &scan{place: p, out: &findings{}, vars: map[string]binding{}, calls: new(int), fetched: map[string]bool{}, here: formats.Pos{Line: 1, Col: 1}}
-	if s.place.Dir == "" {
-		s.place.Dir = p.Root
+	if p.Dir == "" {
+		p.Dir = p.Root
 	}
-	s.dir, s.dirKnown = s.place.Dir, s.place.Dir != ""
-	s.stmts(file.Stmts)
+	s := &scan{
+		place: p, dir: p.Dir, dirKnown: p.Dir != "", out: &findings{}, vars: map[string]string{}, calls: new(int),
+		fetched: map[string]bool{}, here: formats.Pos{Line: 1, Col: 1},
+	}
+	s.stmts(file.Stmts, nil)
 	return s.out.report(), nil
 }
 
-// Argv classifies a program with its arguments, which no shell sees.
-func Argv(argv []string, p Place) (Report, error) {
-	line, err := Line(argv)
+// ClassifyArgv tells the risks of a program with its arguments, which no shell sees.
+func ClassifyArgv(argv []string, p Place) (Report, error) {
+	line, err := Quote(argv)
 	if err != nil {
 		return Report{}, err
 	}
-	return Command(line, p)
+	return Classify(line, p)
 }
 
-// Line quotes words so that a shell reads exactly them.
-func Line(argv []string) (string, error) {
+// Quote gives the text in which a shell reads exactly these words.
+func Quote(argv []string) (string, error) {
 	words := make([]string, len(argv))
 	for i, a := range argv {
 		q, err := syntax.Quote(a, syntax.LangBash)
 		if err != nil {
-			return "", &SyntaxError{Pos: formats.Pos{Line: 1, Col: 1}, Message: err.Error()}
+			return "", unreadable(err)
 		}
 		words[i] = q
 	}
@@ -140,14 +122,19 @@ func parse(src string) (*syntax.File, error) {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 }
 
-func syntaxError(err error) error {
+// unreadable tells where a text is no command.
+func unreadable(err error) error {
+	at, text := formats.Pos{Line: 1, Col: 1}, err.Error()
 	if p, ok := errors.AsType[syntax.ParseError](err); ok {
-		return &SyntaxError{Pos: formats.Pos{Line: int(p.Pos.Line()), Col: int(p.Pos.Col())}, Message: p.Text}
+		at, text = formats.Pos{Line: int(p.Pos.Line()), Col: int(p.Pos.Col())}, p.Text
+	} else if p, ok := errors.AsType[syntax.LangError](err); ok {
+		at = formats.Pos{Line: int(p.Pos.Line()), Col: int(p.Pos.Col())}
+		text = p.Feature + " is not a word of this shell"
 	}
-	if p, ok := errors.AsType[syntax.LangError](err); ok {
-		return &SyntaxError{Pos: formats.Pos{Line: int(p.Pos.Line()), Col: int(p.Pos.Col())}, Message: p.Feature + " is not a word of this shell"}
+	return &formats.Failure{
+		Code: formats.CodeUsage, File: "command", Pos: at, Message: text,
+		Help: "put quotes around the command, so that it arrives as it was meant",
 	}
-	return &SyntaxError{Pos: formats.Pos{Line: 1, Col: 1}, Message: err.Error()}
 }
 
 // findings collects what one text and the texts in it show.
@@ -165,18 +152,15 @@ type found struct {
 }
 
 func (f *findings) report() Report {
-	r := Report{Tier: Optional, Findings: []Finding{}, Unknown: slices.Clone(f.unknown)}
-	for _, one := range f.list {
-		if slices.Contains(r.Findings, one.Finding) {
-			continue
-		}
-		r.Findings = append(r.Findings, one.Finding)
-		r.Tier = Max(r.Tier, one.Tier)
-	}
+	r := Report{Findings: []Finding{}, Unknown: append([]Unknown{}, f.unknown...)}
 	if len(r.Unknown) > 0 {
-		r.Tier = Max(r.Tier, Recommended)
-	} else {
-		r.Unknown = []Unknown{}
+		r.Level = Recommended
+	}
+	for _, one := range f.list {
+		if !slices.Contains(r.Findings, one.Finding) {
+			r.Findings = append(r.Findings, one.Finding)
+			r.Level = max(r.Level, one.Level)
+		}
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))

@@ -1,4 +1,4 @@
-package classify
+package sandbox
 
 import (
 	"slices"
@@ -79,9 +79,13 @@ func (l *line) short(ws []word, i int, takes func(string) bool) int {
 	return 0
 }
 
-// has tells whether one of the options is given.
+// has tells whether one of the options is given; NAME=PATTERN asks for its value too.
 func (l line) has(names ...string) bool {
-	return slices.ContainsFunc(l.options, func(o option) bool { return slices.Contains(names, o.name) })
+	return slices.ContainsFunc(l.options, func(o option) bool {
+		return slices.ContainsFunc(names, func(n string) bool {
+			return n == o.name || strings.Contains(n, "=") && like(strings.ToLower(o.name+"="+o.value.text), strings.ToLower(n))
+		})
+	})
 }
 
 // get gives the value of the last of the options that is given.
@@ -100,19 +104,4 @@ func (l line) arg(n int) string {
 		return l.rest[n].text
 	}
 	return ""
-}
-
-// asked tells whether the words only ask a program about itself.
-func asked(ws []word) bool {
-	if len(ws) == 0 {
-		return false
-	}
-	last := ws[len(ws)-1].text
-	return last == "--help" || len(ws) == 1 && (last == "--version" || last == "-V" || last == "version" || last == "help")
-}
-
-func oneOf(s string, list ...string) bool { return slices.Contains(list, s) }
-
-func hasAny(s string, parts ...string) bool {
-	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }

@@ -1,7 +1,7 @@
-package classify
+package sandbox
 
 import (
-	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -28,13 +28,12 @@ type word struct {
 
 func (w word) known() bool { return !strings.Contains(w.text, hole) }
 
-// shown is the word for a person.
-func (w word) shown() string { return strings.ReplaceAll(w.text, hole, "?") }
-
-// binding is what is known of a variable.
-type binding struct {
-	text  string
-	known bool
+// value is what a variable holds that it is assigned to.
+func (w word) value() string {
+	if w.known() {
+		return w.text
+	}
+	return hole
 }
 
 // fields gives the words that a shell would make of ws, braces expanded.
@@ -76,17 +75,18 @@ func (s *scan) word(w *syntax.Word) word {
 		out.pos = s.at(w.Pos())
 	}
 	if len(w.Parts) == 1 {
+		same := false
 		switch p := w.Parts[0].(type) {
 		case *syntax.SglQuoted:
-			if !p.Dollar {
-				out.inner = formats.Pos{Line: out.pos.Line, Col: out.pos.Col + 1}
-			}
+			same = !p.Dollar
 		case *syntax.DblQuoted:
 			if len(p.Parts) == 1 && !p.Dollar {
-				if l, ok := p.Parts[0].(*syntax.Lit); ok && !strings.Contains(l.Value, `\`) {
-					out.inner = formats.Pos{Line: out.pos.Line, Col: out.pos.Col + 1}
-				}
+				l, ok := p.Parts[0].(*syntax.Lit)
+				same = ok && !strings.Contains(l.Value, `\`)
 			}
+		}
+		if same {
+			out.inner = formats.Pos{Line: out.pos.Line, Col: out.pos.Col + 1}
 		}
 	}
 	var b strings.Builder
@@ -108,9 +108,9 @@ func (s *scan) part(out *word, b *strings.Builder, part syntax.WordPart, quoted 
 	case *syntax.SglQuoted:
 		if p.Dollar {
 			b.WriteString(ansi(p.Value))
-			return
+		} else {
+			b.WriteString(p.Value)
 		}
-		b.WriteString(p.Value)
 	case *syntax.DblQuoted:
 		for _, q := range p.Parts {
 			s.part(out, b, q, true)
@@ -119,12 +119,10 @@ func (s *scan) part(out *word, b *strings.Builder, part syntax.WordPart, quoted 
 		s.param(out, b, p)
 	case *syntax.CmdSubst:
 		out.code = true
-		s.nested(out, p.Stmts)
-		b.WriteString(hole)
+		s.nested(out, b, p.Stmts)
 	case *syntax.ProcSubst:
 		out.code = true
-		s.nested(out, p.Stmts)
-		b.WriteString(hole)
+		s.nested(out, b, p.Stmts)
 	case *syntax.ExtGlob:
 		out.glob = true
 		b.WriteString("*")
@@ -138,20 +136,19 @@ func (s *scan) part(out *word, b *strings.Builder, part syntax.WordPart, quoted 
 func (s *scan) inside(out *word, n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CmdSubst); ok {
-			s.nested(out, c.Stmts)
+			s.nested(out, &strings.Builder{}, c.Stmts)
 			return false
 		}
 		return true
 	})
 }
 
-// nested scans the statements of a substitution, which run in a shell of their own.
-func (s *scan) nested(out *word, list []*syntax.Stmt) {
+// nested scans the statements of a substitution, which run in a shell of their own. What they print is not known.
+func (s *scan) nested(out *word, b *strings.Builder, list []*syntax.Stmt) {
 	from := len(s.out.list)
-	s.child(func(c *scan) { c.stmts(list) })
-	for _, f := range s.out.list[from:] {
-		out.fetched = out.fetched || f.fetches
-	}
+	s.child(func(c *scan) { c.stmts(list, nil) })
+	out.fetched = out.fetched || fetches(s.out.list[from:])
+	b.WriteString(hole)
 }
 
 // param adds the value of a variable, or a hole.
@@ -160,34 +157,29 @@ func (s *scan) param(out *word, b *strings.Builder, p *syntax.ParamExp) {
 	if p.Param != nil {
 		name = p.Param.Value
 	}
-	if p.Exp != nil && p.Exp.Word != nil {
+	if p.Exp != nil {
 		s.word(p.Exp.Word) // its substitutions are commands too
 	}
-	plain := p.Exp == nil && p.Repl == nil && p.Slice == nil && p.Index == nil && !p.Excl && !p.Length && p.Names == 0
-	if p.Length {
+	value, set := s.vars[name]
+	switch {
+	case p.Length:
 		b.WriteString("0")
 		return
+	case p.Exp != nil || p.Repl != nil || p.Slice != nil || p.Index != nil || p.Excl || p.Names != 0:
+		value = hole
+	case set:
+	case name == "HOME" && s.place.Home != "":
+		value = s.place.Home
+	case name == "PWD" && s.dirKnown:
+		value = s.dir
+	case name == "TMPDIR":
+		value = "/tmp"
+	default:
+		value = hole
 	}
-	if v, ok := s.vars[name]; ok && plain {
-		if v.known {
-			b.WriteString(v.text)
-			return
-		}
-	} else if plain {
-		switch {
-		case name == "HOME" && s.place.Home != "":
-			b.WriteString(s.place.Home)
-			return
-		case name == "PWD" && s.dirKnown:
-			b.WriteString(s.dir)
-			return
-		case name == "TMPDIR":
-			b.WriteString("/tmp")
-			return
-		}
+	if b.WriteString(value); value == hole {
+		out.vars = append(out.vars, name)
 	}
-	out.vars = append(out.vars, name)
-	b.WriteString(hole)
 }
 
 // unescape adds a literal without its backslashes and tells whether it has an unquoted glob.
@@ -226,10 +218,24 @@ func ansi(v string) string {
 	return strings.ReplaceAll(out, hole, "")
 }
 
-// name is the program that a word starts: the last element of a path.
-func (w word) name() string {
-	if !w.known() {
-		return ""
+func oneOf[T comparable](s T, list ...T) bool { return slices.Contains(list, s) }
+
+func hasAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
+}
+
+func joined(ws []word) string {
+	texts := make([]string, len(ws))
+	for i, w := range ws {
+		texts[i] = w.text
 	}
-	return path.Base(w.text)
+	return strings.Join(texts, " ")
+}
+
+// single keeps the place of a text that is one word.
+func single(ws []word) word {
+	if len(ws) == 1 {
+		return ws[0]
+	}
+	return word{pos: ws[0].pos}
 }

@@ -1,0 +1,353 @@
+package sandbox
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"tercet/formats"
+)
+
+// Bounds of one classification: deeper or longer texts are reported as unknown from there on.
+const (
+	mostDepth = 40
+	mostCalls = 20000
+)
+
+// scan walks statements in the order in which a shell would run them, with the folder and the variables as they are known there.
+type scan struct {
+	place    Place
+	out      *findings
+	vars     map[string]string // values, with a hole for what is not known
+	dir      string            // working folder, valid if dirKnown
+	dirKnown bool
+	loose    int             // above 0: what is assigned here may not have happened
+	depth    int             // of texts and substitutions within each other
+	calls    *int            // commands looked at, shared
+	fetched  map[string]bool // files that hold what came from elsewhere, shared
+	base     origin          // where this text stands
+	here     formats.Pos     // place of the command at hand
+	cmd      string          // its name
+}
+
+// origin is the place of a text inside another; zero for the text itself.
+type origin struct {
+	pos   formats.Pos
+	fixed bool // every place in this text is pos, because quotes changed the text
+}
+
+func (s *scan) at(p syntax.Pos) formats.Pos {
+	line, col := max(int(p.Line()), 1), max(int(p.Col()), 1)
+	switch {
+	case s.base.pos.IsZero():
+		return formats.Pos{Line: line, Col: col}
+	case s.base.fixed:
+		return s.base.pos
+	case line == 1:
+		return formats.Pos{Line: s.base.pos.Line, Col: s.base.pos.Col + col - 1}
+	}
+	return formats.Pos{Line: s.base.pos.Line + line - 1, Col: col}
+}
+
+// child runs f in a shell of its own: what it assigns and where it goes does not reach this one.
+func (s *scan) child(f func(*scan)) {
+	c := *s
+	c.vars = maps.Clone(s.vars)
+	if c.depth++; c.depth > mostDepth {
+		s.unknown(s.here, "it is nested too deeply to be looked at")
+		return
+	}
+	f(&c)
+}
+
+// maybe scans statements that may not run, or more than once.
+func (s *scan) maybe(list []*syntax.Stmt, in *stage) {
+	s.loose++
+	s.stmts(list, in)
+	s.loose--
+}
+
+// text classifies a text that a shell inside the command would read. at is the word that holds it.
+func (s *scan) text(src string, at word) {
+	if strings.Contains(src, hole) {
+		s.unknown(at.pos, "a shell reads a text that is known only when it runs")
+		if strings.Trim(src, hole+" \t\n") == "" {
+			return
+		}
+		src = strings.ReplaceAll(src, hole, unknownName)
+	}
+	s.child(func(c *scan) {
+		file, err := parse(src)
+		if err != nil {
+			s.unknown(at.pos, "a shell reads a text that is no command")
+			return
+		}
+		if c.base = (origin{pos: at.inner}); at.inner.IsZero() {
+			c.base = origin{pos: at.pos, fixed: true}
+		}
+		c.stmts(file.Stmts, nil)
+	})
+}
+
+// unknownName is a variable that nothing assigns: it stands for the unknown parts of a text that is parsed again.
+const unknownName = "${__unknown}"
+
+func (s *scan) unknown(at formats.Pos, reason string) {
+	if u := (Unknown{Pos: at, Reason: reason}); !slices.Contains(s.out.unknown, u) {
+		s.out.unknown = append(s.out.unknown, u)
+	}
+}
+
+// stmts scans statements of which each sees the same input. Each is judged as a pipeline: what reads a secret and what can
+// send it belong together.
+func (s *scan) stmts(list []*syntax.Stmt, in *stage) {
+	for _, st := range list {
+		from := len(s.out.list)
+		s.run(st, in)
+		s.leak(from)
+	}
+}
+
+// stage is what comes in from the left of a pipe, or from a here-document.
+type stage struct {
+	text    string // what is printed; a hole if that is not known
+	fetched bool   // comes from elsewhere
+}
+
+func (in *stage) known() bool { return in != nil && !strings.Contains(in.text, hole) }
+
+// run scans a statement whose input is in; nil means that it has none.
+func (s *scan) run(st *syntax.Stmt, in *stage) {
+	for _, r := range st.Redirs {
+		w := r.Hdoc
+		if r.Op == syntax.WordHdoc {
+			w = r.Word
+		}
+		if w != nil {
+			body := s.word(w)
+			in = &stage{text: body.text, fetched: body.fetched}
+		}
+	}
+	s.command(st, in)
+	s.redirects(st.Redirs)
+}
+
+func (s *scan) command(st *syntax.Stmt, in *stage) {
+	switch c := st.Cmd.(type) {
+	case *syntax.CallExpr:
+		s.call(c, in)
+	case *syntax.BinaryCmd:
+		s.binary(c, in)
+	case *syntax.Subshell:
+		s.child(func(n *scan) { n.stmts(c.Stmts, in) })
+	case *syntax.Block:
+		s.stmts(c.Stmts, in)
+	case *syntax.IfClause:
+		for ; c != nil; c = c.Else {
+			s.maybe(c.Cond, nil)
+			s.maybe(c.Then, nil)
+		}
+	case *syntax.WhileClause:
+		s.maybe(c.Cond, nil)
+		s.maybe(c.Do, in)
+	case *syntax.ForClause:
+		s.loop(c)
+	case *syntax.CaseClause:
+		s.word(c.Word)
+		for _, item := range c.Items {
+			s.maybe(item.Stmts, nil)
+		}
+	case *syntax.FuncDecl:
+		s.maybe([]*syntax.Stmt{c.Body}, nil)
+	case *syntax.DeclClause:
+		s.declare(c)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			s.run(c.Stmt, in)
+		}
+	case *syntax.CoprocClause:
+		s.child(func(n *scan) { n.stmts([]*syntax.Stmt{unnamed(c)}, nil) })
+	case nil:
+	default: // tests and arithmetic: only the substitutions in them run
+		s.inside(&word{}, c)
+	}
+}
+
+// unnamed gives the command of a coprocess. Only a compound command may have a name before it, but the parser takes the first
+// word of a simple command at the left of a pipe for one.
+func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
+	left := c.Stmt
+	for b, ok := left.Cmd.(*syntax.BinaryCmd); ok; b, ok = left.Cmd.(*syntax.BinaryCmd) {
+		left = b.X
+	}
+	if call, ok := left.Cmd.(*syntax.CallExpr); ok && c.Name != nil {
+		call.Args = append([]*syntax.Word{c.Name}, call.Args...)
+	}
+	return c.Stmt
+}
+
+// loop scans a for loop: once for each of a few words that are known, else with a variable that is not.
+func (s *scan) loop(c *syntax.ForClause) {
+	it, ok := c.Loop.(*syntax.WordIter)
+	if !ok {
+		s.maybe(c.Do, nil)
+		return
+	}
+	items := s.fields(it.Items)
+	if len(items) == 0 || len(items) > 8 || slices.ContainsFunc(items, func(w word) bool { return w.glob }) {
+		items = []word{{text: hole}}
+	}
+	for _, w := range items {
+		s.vars[it.Name.Value] = w.value()
+		s.maybe(c.Do, nil)
+	}
+	s.vars[it.Name.Value] = hole
+}
+
+func (s *scan) binary(c *syntax.BinaryCmd, in *stage) {
+	if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
+		s.run(c.X, in)
+		s.run(c.Y, in)
+		return
+	}
+	from := len(s.out.list)
+	next := &stage{fetched: in != nil && in.fetched, text: hole}
+	s.child(func(n *scan) {
+		n.run(c.X, in)
+		next.text = n.printed(c.X)
+	})
+	next.fetched = next.fetched || fetches(s.out.list[from:])
+	s.child(func(n *scan) { n.run(c.Y, next) })
+}
+
+func fetches(list []found) bool {
+	return slices.ContainsFunc(list, func(f found) bool { return f.fetches })
+}
+
+// printed gives what a plain echo or printf prints; a hole if more than its words decides it.
+func (s *scan) printed(st *syntax.Stmt) string {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 2 || len(st.Redirs) > 0 {
+		return hole
+	}
+	ws := s.fields(call.Args)
+	args := ws[1:]
+	switch ws[0].text {
+	case "echo":
+		for len(args) > 0 && (args[0].text == "-n" || args[0].text == "-e") {
+			args = args[1:]
+		}
+	case "printf":
+		if strings.Contains(args[0].text, "%") && len(args) > 1 {
+			args = args[1:]
+		}
+	default:
+		return hole
+	}
+	return strings.ReplaceAll(joined(args), `\n`, "\n")
+}
+
+const everyVariable = "prints every variable, passwords and tokens among them"
+
+// declare takes in what export, local and their like assign; `export -p` alone shows every variable.
+func (s *scan) declare(c *syntax.DeclClause) {
+	s.here, s.cmd = s.at(c.Pos()), c.Variant.Value
+	bare := oneOf(s.cmd, "export", "declare", "typeset")
+	for _, a := range c.Args {
+		bare = bare && a.Name == nil
+		if a.Value != nil || a.Array != nil {
+			s.assign(a)
+		}
+	}
+	if bare {
+		s.risk(SecretAccess, Recommended, "", everyVariable)
+	}
+}
+
+func (s *scan) assign(a *syntax.Assign) {
+	if a.Name == nil {
+		return
+	}
+	name := a.Name.Value
+	s.here, s.cmd = s.at(a.Pos()), name+"="
+	s.vars[name] = hole
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			s.word(e.Value)
+		}
+		return
+	}
+	v := s.word(a.Value)
+	if s.loose > 0 {
+		return
+	}
+	if !a.Append && a.Index == nil {
+		s.vars[name] = v.value()
+	}
+	s.urls([]word{v}, name)
+}
+
+// call scans a simple command.
+func (s *scan) call(c *syntax.CallExpr, in *stage) {
+	if *s.calls++; *s.calls > mostCalls {
+		s.unknown(s.here, "it is too long to be looked at as a whole")
+		return
+	}
+	v := invocation{in: in}
+	for _, a := range c.Assigns {
+		if len(c.Args) == 0 {
+			s.assign(a)
+		} else if a.Name != nil {
+			v.env = append(v.env, setting{a.Name.Value, s.word(a.Value)})
+		}
+	}
+	v.words = s.fields(c.Args)
+	s.start(v)
+}
+
+// setting is a variable that is set for one command.
+type setting struct {
+	name  string
+	value word
+}
+
+// invocation is one program with what it is started with.
+type invocation struct {
+	words []word
+	env   []setting
+	in    *stage // nil: no pipe and no here-document
+}
+
+// add books a finding at the command at hand.
+func (s *scan) add(f found) {
+	f.Pos, f.Command, f.Target = s.here, s.cmd, strings.ReplaceAll(f.Target, hole, "?")
+	s.out.list = append(s.out.list, f)
+}
+
+// risk books a finding that neither fetches nor sends.
+func (s *scan) risk(c Category, l Level, target, reason string) {
+	s.add(found{Finding: Finding{Category: c, Level: l, Target: target, Reason: reason}})
+}
+
+// remote books what speaks to another machine: it can bring data in and carry data out.
+func (s *scan) remote(l Level, target, reason string) {
+	f := Finding{Category: ExternalNet, Level: l, Target: target, Reason: reason}
+	s.add(found{Finding: f, sends: true, fetches: true})
+}
+
+// leak raises what reads a secret beside something that can send it, from the finding with that number on.
+func (s *scan) leak(from int) {
+	list := s.out.list[from:]
+	reads := func(f found) bool { return f.Category == SecretAccess && !f.names }
+	sends := func(f found) bool { return f.sends }
+	if !slices.ContainsFunc(list, reads) || !slices.ContainsFunc(list, sends) {
+		return
+	}
+	for i, f := range list {
+		if reads(f) || sends(f) {
+			list[i].Level = Required
+		}
+	}
+}
