@@ -29,8 +29,8 @@ var looksItself = map[string][]string{
 	"words of a shell or of a command line, whose escapes are not JSON's": {
 		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.bare", "internal/dialect.closingQuote",
 		"internal/dialect.computes", "internal/dialect.firstOf", "internal/dialect.shellWords",
-		"internal/dialect.step", "internal/dialect.unescape", "subagents/sandbox/classify.unescape",
-		"subagents/sandbox/classify.word", "subagents/sandbox/classify.secrets",
+		"internal/dialect.step", "internal/dialect.unescape", "subagents/sandbox.unescape",
+		"subagents/sandbox.word",
 	},
 	"a mark of another tool's file, which a backslash makes text": {
 		"internal/dialect.allMark", "internal/dialect.bracedMark", "internal/dialect.fileMark",

@@ -132,12 +132,12 @@ func (d *checkup) runner(agents, speakers []finding) {
 func (d *checkup) sandbox() {
 	f := finding{Name: "sandbox", Grade: gradeSkip, Text: notAsked}
 	if d.may {
-		probes, err := d.probes(d.ctx)
+		probes, err := d.keeper.Probes(d.ctx)
 		f.Grade = gradeWarn
 		var best sandbox.Probe
 		if err == nil {
 			f.Grade = gradeFail
-			best, err = sandbox.Choose(sandbox.Advisory, nil, d.tiers(), probes)
+			best, err = sandbox.Choose(sandbox.Advisory, nil, d.keeper.Order, probes)
 		}
 		switch {
 		case err != nil:

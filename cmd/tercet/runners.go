@@ -68,7 +68,7 @@ func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 	switch name {
 	case runnerOffline, "":
 		return offline.Workers{
-			Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}, Confine: w.confineScript,
+			Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}, Confine: w.keeper.Script,
 			ConfineCheck: w.checkBounds(),
 		}.For(def.Info)
 	case runnerAuto:
@@ -80,7 +80,7 @@ func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
 	}
 	return &agentcli.CLI{
 		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
-		IsolatedHome: w.cfg.IsolatedHome, Confine: w.confineAgent,
+		IsolatedHome: w.cfg.IsolatedHome, Confine: w.keeper.Agent,
 	}
 }
 
@@ -103,7 +103,7 @@ func (w *world) speaking(def subagents.Definition, name string) subagents.Agent 
 	}
 	return &agentcli.ACP{
 		Definition: def, Runner: name, Speaker: s, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
-		IsolatedHome: w.cfg.IsolatedHome, Confine: w.confineAgent,
+		IsolatedHome: w.cfg.IsolatedHome, Confine: w.keeper.Agent,
 	}
 }
 

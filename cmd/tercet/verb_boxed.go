@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -21,17 +19,17 @@ func (a *app) probeVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w.walls.all = true
-			probes, err := w.probes(cmd.Context())
+			w.keeper.All = true
+			probes, err := w.keeper.Probes(cmd.Context())
 			if err != nil {
 				return err
 			}
 			best := sandbox.Blocked
-			if p, err := sandbox.Choose(sandbox.Blocked, nil, w.tiers(), probes); err == nil {
+			if p, err := sandbox.Choose(sandbox.Blocked, nil, w.keeper.Order, probes); err == nil {
 				best = p.Tier
 			}
 			if a.flags.json {
-				a.term.json(map[string]any{"schema": "tercet.sandbox-probe/1", "order": w.tiers(), "best": best, "probes": probes})
+				a.term.json(map[string]any{"schema": "tercet.sandbox-probe/1", "order": w.keeper.Order, "best": best, "probes": probes})
 				return nil
 			}
 			tab := formats.Table{Columns: []string{"tier", "means", "works", "detail"}}
@@ -78,29 +76,16 @@ func (a *app) boxed(cmd *cobra.Command, args []string, net bool) error {
 	if err != nil {
 		return err
 	}
-	report, err := sandbox.ClassifyArgv(args, place)
-	if err != nil {
-		return err
-	}
-	b, err := w.box(cmd.Context(), report)
-	if err != nil {
-		return err
-	}
-	bounds := w.bounds(w.dir, place.Dir)
-	if bounds.Net, bounds.Ask = net, net; !net {
-		bounds.Hide = secretPlaces(place.Home)
-	}
-	c, err := b.Wrap(proc.Command{Argv: args, Dir: place.Dir, Private: true, Purpose: proc.PurposeScript}, bounds)
-	if err == nil && b.Tier == sandbox.Advisory {
-		_, err = w.starter.Look(args[0])
-	}
+	c, tier, err := w.keeper.Run(cmd.Context(), place, proc.Command{
+		Argv: args, Dir: place.Dir, Private: true, Purpose: proc.PurposeScript,
+	}, net)
 	if errors.As(err, new(*proc.NotFoundError)) {
 		return &formats.Failure{Code: formats.CodeToolUnavailable, Message: "sandbox run", Err: err, Help: "install it, or give its path"}
 	}
 	if err != nil {
 		return err
 	}
-	a.term.note("sandbox: %s", b)
+	a.term.note("sandbox: %s", tier)
 	res, err := w.starter.Run(cmd.Context(), c)
 	a.term.raw(res.Stdout)
 	a.term.rawErr(res.Stderr)
@@ -117,19 +102,4 @@ func (a *app) boxed(cmd *cobra.Command, args []string, net bool) error {
 		return shown{res.Exit}
 	}
 	return nil
-}
-
-// secretPlaces are the folders and files in which programs keep keys of a person.
-func secretPlaces(home string) []string {
-	if home == "" || !filepath.IsAbs(home) {
-		return nil
-	}
-	var out []string
-	for _, n := range []string{".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".config/gh", ".password-store", ".netrc", ".git-credentials", ".pypirc", ".docker"} {
-		name := filepath.Join(home, filepath.FromSlash(n))
-		if _, err := os.Lstat(name); err == nil {
-			out = append(out, name)
-		}
-	}
-	return out
 }

@@ -34,6 +34,7 @@ import (
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 	"tercet/subagents/builtin"
+	"tercet/subagents/sandbox"
 	"tercet/subagents/worktree"
 	"tercet/templates/meta"
 )
@@ -62,7 +63,7 @@ type world struct {
 	catalog    *commands.Catalog
 	approver   *approver
 	trees      *worktree.Manager
-	walls      walls
+	keeper     *sandbox.Keeper
 	sink       *switchboard
 	mask       *journal.Masker // of everything that is logged
 	tape       *os.Root        // of --record or --replay, nil without
@@ -187,6 +188,7 @@ func (w *world) startProcesses() error {
 		Allow: w.allow, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.children().Record,
 	})
 	w.auto = &agentcli.Auto{Starter: w.starter}
+	w.keeper = w.newKeeper()
 	return err
 }
 

@@ -50,8 +50,8 @@ func (p *keeper) link(cmd *exec.Cmd) (theirs []*os.File, err error) {
 	return cmd.ExtraFiles, nil
 }
 
-// let lets the program start and returns when it runs. Until then the supervisor alone runs, which ends with its owner, so
-// that what must be written about the child is written before the program does anything.
+// let lets the program start and returns when it runs. Until then the supervisor alone runs, which ends with its owner,
+// so that what must be written about the child is written before the program does anything.
 func (p *keeper) let(theirs []*os.File) error {
 	closeAll(theirs) // the end of said shows once nobody else has it
 	if _, err := p.life.Write([]byte{'g'}); err != nil {
@@ -106,3 +106,7 @@ func (k *child) record(s *Starter) error {
 	k.forget, err = s.Record(Started{Proc: facts, Owner: owner, Temp: k.temp, Name: k.command.Argv[0], After: k.command.After})
 	return err
 }
+
+// Enter may put other words in the place of those that a supervisor was asked to start; own asks for a process group of
+// its own.
+type Enter func(path string, argv []string) (newPath string, newArgv []string, own bool)

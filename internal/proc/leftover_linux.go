@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sweep kills what is left of a child whose owner is gone: the members of its session, and those with its private temporary
-// folder in their environment. It does nothing while the owner runs, after another boot, and to a process with a number
-// that was given again. It returns how many it killed.
+// Sweep kills what is left of a child whose owner is gone: the members of its session, and those with its private
+// temporary folder in their environment. It does nothing while the owner runs, after another boot, and to a process
+// with a number that was given again. It returns how many it killed.
 func Sweep(s Started) int {
 	if s.BootID != bootID() || s.Owner.PID != 0 && Alive(s.Owner) {
 		return 0
@@ -38,8 +38,8 @@ func Sweep(s Started) int {
 	return len(killed)
 }
 
-// owns tells whether a process descends from the child. One of the session that began before the child does not: the number
-// of the session was given again.
+// owns tells whether a process descends from the child. One of the session that began before the child does not: the
+// number of the session was given again.
 func (s Started) owns(pid int, st stat) bool {
 	if st.session == s.PID && !before(st.start, s.Start) {
 		return true

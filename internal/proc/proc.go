@@ -1,19 +1,21 @@
 // Package proc starts one child process at a time and never leaves one behind.
 //
 // It promises that a child runs only after Starter.Allow said yes, sees exactly the environment it was given, is
-// drained whatever it prints, is held to its limits of time and output, and is gone with everything it started
-// when Run returns. A child leads its own session and therefore its own process group and has no terminal, so it
-// can neither read the user's keys nor change the state of the terminal. Stopping is SIGINT, a pause, SIGTERM, a
-// pause, SIGKILL, each to the whole group.
+// drained whatever it prints, is held to its limits of time and output, and is gone with everything it started when Run
+// returns. A child leads its own session and therefore its own process group and has no terminal, so it can neither
+// read the user's keys nor change the state of the terminal. Stopping is SIGINT, a pause, SIGTERM, a pause, SIGKILL,
+// each to the whole group.
 //
-// On Linux a Starter with a Supervisor puts a process of this program between itself and the child. It is a child subreaper,
-// so it finds and kills also what left group and session and cleared its environment, and it does so too when the calling
-// process is killed without warning. Without one, as for git, the calling process is the subreaper itself: orphans of the
-// child's session, or with the private temporary folder of the call in their environment, are killed and reaped. Sweep ends
-// what is left when caller and supervisor were killed at once; a descendant that left the session and cleared its
-// environment is then not found. Off Linux the group is killed and nothing else. On Windows nothing is started.
+// On Linux a Starter with a Supervisor puts a process of this program between itself and the child. It is a child
+// subreaper, so it finds and kills also what left group and session and cleared its environment, and it does so too
+// when the calling process is killed without warning. Without one, as for git, the calling process is the subreaper
+// itself: orphans of the child's session, or with the private temporary folder of the call in their environment, are
+// killed and reaped. Sweep ends what is left when caller and supervisor were killed at once; a descendant that left the
+// session and cleared its environment is then not found. Off Linux the group is killed and nothing else. On Windows
+// nothing is started.
 //
-// It can feed a child once, or converse with it by Command.Talk while it runs, in one goroutine that has ended when Run returns.
+// It can feed a child once, or converse with it by Command.Talk while it runs, in one goroutine that has ended when Run
+// returns.
 //
 // It builds no shell string, reads no variable of the process's own environment, retries nothing and does not judge
 // exit codes. It is the only package that may import os/exec.
@@ -110,13 +112,13 @@ type Command struct {
 	// Watch, if not nil, is given standard output as it comes, in order and from one goroutine that has ended when Run
 	// returns; it must not keep the slice and must not block. When it returns false the child is stopped.
 	Watch func(p []byte) bool
-	// Talk, if not nil, converses with the child instead of Stdin. Its error is that of Run, beside a valid Result, unless the child was
-	// stopped. When it returns the child has Grace.Interrupt to end by itself; and it is the first that is asked to end when the
-	// child is to be stopped, flood apart: it has the same time before a signal is sent.
+	// Talk, if not nil, converses with the child instead of Stdin. Its error is that of Run, beside a valid Result, unless
+	// the child was stopped. When it returns the child has Grace.Interrupt to end by itself; and it is the first that is
+	// asked to end when the child is to be stopped, flood apart: it has the same time before a signal is sent.
 	Talk Talk
-	// After, if not empty, is a program with its arguments that is run when the child and all that it started are gone, however
-	// they ended, for at most 20 s and without output: what the child had somebody else start is ended by it. The supervisor runs
-	// it, so that it runs also when the calling process was killed.
+	// After, if not empty, is a program with its arguments that is run when the child and all that it started are gone,
+	// however they ended, for at most 20 s and without output: what the child had somebody else start is ended by it. The
+	// supervisor runs it, so that it runs also when the calling process was killed.
 	After   []string
 	Purpose Purpose // required
 }
@@ -151,11 +153,11 @@ type Starter struct {
 	// Temp is the folder in which private temporary folders are made; empty means the system's.
 	Temp  string
 	Grace Grace
-	// Supervisor is a program of this house with the words before those of the child: it must call Supervise. Empty: children
-	// of git and of a query, which start nothing, and all children off Linux have none.
+	// Supervisor is a program of this house with the words before those of the child: it must call Supervise. Empty:
+	// children of git and of a query, which start nothing, and all children off Linux have none.
 	Supervisor []string
-	// Record, if not nil, is told of a child with a supervisor before its program runs, so that Sweep can end what is left of it when this
-	// process was killed. forget is called when the child is gone.
+	// Record, if not nil, is told of a child with a supervisor before its program runs, so that Sweep can end what is left
+	// of it when this process was killed. forget is called when the child is gone.
 	Record func(Started) (forget func(), err error)
 }
 

@@ -19,8 +19,8 @@ type Register struct {
 	Tell func(line string)
 }
 
-// Record writes a child down before its program runs. No file is synced: the record outlives this process, and no process
-// outlives the machine.
+// Record writes a child down before its program runs. No file is synced: the record outlives this process, and no
+// process outlives the machine.
 func (r Register) Record(c Started) (forget func(), err error) {
 	if r.Root == nil {
 		return func() {}, nil
@@ -60,8 +60,8 @@ func (r Register) records() []string {
 	return out
 }
 
-// Sweep ends what is left of children whose owner was killed; after clears away what outlives the processes of one. A record
-// is believed only if it names this boot of this machine and a time of start, which nobody can know beforehand.
+// Sweep ends what is left of children whose owner was killed; after clears away what outlives the processes of one. A
+// record is believed only if it names this boot of this machine and a time of start, which nobody can know beforehand.
 func (r Register) Sweep(after func(Started)) {
 	for _, name := range r.records() {
 		text, err := r.Root.ReadFile(name)

@@ -90,8 +90,8 @@ func TestEnvironmentIsExact(t *testing.T) {
 	}
 }
 
-// TestArgumentsArriveUnchanged hands over more than 1,000 arguments: every byte on its own, in a word, behind a dash and in
-// quotes, and what a shell would obey. A program of each purpose gets them byte for byte, and nothing is obeyed.
+// TestArgumentsArriveUnchanged hands over more than 1,000 arguments: every byte on its own, in a word, behind a dash
+// and in quotes, and what a shell would obey. A program of each purpose gets them byte for byte, and nothing is obeyed.
 func TestArgumentsArriveUnchanged(t *testing.T) {
 	t.Parallel()
 	args := []string{"", "a b", "--", "-", "--help", "\xed\xa0\x80", "\u202e", "日本語", strings.Repeat("x", 100_000)}

@@ -20,7 +20,8 @@ import (
 
 var full = flag.Bool("full", false, "run the tests of many kills as often as the goals say")
 
-// inFolder lists the processes that run and stand in dir, which those that lost group, session and environment still do.
+// inFolder lists the processes that run and stand in dir, which those that lost group, session and environment still
+// do.
 func inFolder(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := filepath.Glob("/proc/[0-9]*/cwd")
@@ -51,8 +52,8 @@ func there(pid int) bool {
 	return err == nil
 }
 
-// TestSoakKills kills the owner of a child that escapes as it can, at random moments and in every way: a second later nobody
-// of it runs any more.
+// TestSoakKills kills the owner of a child that escapes as it can, at random moments and in every way: a second later
+// nobody of it runs any more.
 func TestSoakKills(t *testing.T) {
 	hasSetsid(t)
 	times := 6

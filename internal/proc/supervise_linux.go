@@ -31,11 +31,12 @@ const (
 // superviseDrain is how long what a program left behind may go on, as long as its owner lets it.
 const superviseDrain = DefaultDrain
 
-// Supervise is the whole life of a supervisor: a process of this program between Starter and the program it was asked for.
-// words are the program's path, its name for itself and its arguments. It ends as the program ended, once nothing that the
-// program started is left: being a subreaper, it finds descendants that left session and group and cleared their
-// environment. When whoever started it is gone, killed without warning or not, it kills them all and ends.
-func Supervise(words, env []string) int {
+// Supervise is the whole life of a supervisor: a process of this program between Starter and the program it was asked
+// for. words are the program's path, its name for itself and its arguments. It ends as the program ended, once nothing
+// that the program started is left: being a subreaper, it finds descendants that left session and group and cleared
+// their environment. When whoever started it is gone, killed without warning or not, it kills them all and ends. enter
+// may be nil.
+func Supervise(words, env []string, enter Enter) int {
 	after, words := cutAfter(words)
 	if len(words) < 2 {
 		return exitUsage
@@ -52,7 +53,12 @@ func Supervise(words, env []string) int {
 	if n, err := life.Read(make([]byte, 1)); n != 1 || err != nil {
 		return exitKill
 	}
-	pid, err := syscall.ForkExec(words[0], words[1:], &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
+	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{}}
+	path, argv := words[0], words[1:]
+	if enter != nil {
+		path, argv, attr.Sys.Setpgid = enter(path, argv)
+	}
+	pid, err := syscall.ForkExec(path, argv, attr)
 	if err != nil {
 		_, werr := said.WriteString(err.Error())
 		ignore(werr) // whoever asked is gone
@@ -75,8 +81,8 @@ func Supervise(words, env []string) int {
 	return mimic(end)
 }
 
-// hunter kills what a program left behind. Once it rests it leaves everybody alone, so that what is run last is not taken for
-// a descendant. It is safe for concurrent use.
+// hunter kills what a program left behind. Once it rests it leaves everybody alone, so that what is run last is not
+// taken for a descendant. It is safe for concurrent use.
 type hunter struct {
 	mu    sync.Mutex
 	rests bool

@@ -6,7 +6,7 @@ package proc
 const supervisable = false
 
 // Supervise is for Linux only: elsewhere nothing finds a descendant that left its group.
-func Supervise([]string, []string) int { return 125 }
+func Supervise([]string, []string, Enter) int { return 125 }
 
 // Sweep is for Linux only: elsewhere no process can be told by its session or its environment.
 func Sweep(Started) int { return 0 }

@@ -41,8 +41,8 @@ func runs(pid int) bool {
 	return err == nil && !strings.Contains(string(b), ") Z ") && !strings.Contains(string(b), ") X ")
 }
 
-// waitGone fails if a process still runs after a while. On an idle machine a second is far more than enough; these tests
-// share theirs.
+// waitGone fails if a process still runs after a while. On an idle machine a second is far more than enough; these
+// tests share theirs.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
 	end := time.Now().Add(5 * time.Second)
@@ -54,7 +54,8 @@ func waitGone(t *testing.T, pid int) {
 	}
 }
 
-// escapes starts processes that leave group and session, clear their environment and ignore signals, and prints their numbers.
+// escapes starts processes that leave group and session, clear their environment and ignore signals, and prints their
+// numbers.
 const escapes = `trap '' INT TERM HUP
 setsid sh -c 'trap "" INT TERM HUP; echo $$ >> pids; exec sleep 60' >/dev/null 2>&1 &
 env -i setsid sh -c 'trap "" INT TERM HUP; echo $$ >> pids; while :; do sleep 1; done' >/dev/null 2>&1 &

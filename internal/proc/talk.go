@@ -5,9 +5,10 @@ import (
 	"io"
 )
 
-// Talk is the other side of a conversation with a child. It writes to stdin and reads what the child prints from stdout, which
-// ends when the child has closed it. Nothing is kept for it: a child that prints while nobody reads waits, within its limits of
-// time. When ctx ends, or one of the streams does, Talk must return. Both streams are closed once it has.
+// Talk is the other side of a conversation with a child. It writes to stdin and reads what the child prints from
+// stdout, which ends when the child has closed it. Nothing is kept for it: a child that prints while nobody reads
+// waits, within its limits of time. When ctx ends, or one of the streams does, Talk must return. Both streams are
+// closed once it has.
 type Talk func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error
 
 // talk is the conversation of one run. Its goroutine has ended when settle returns.

@@ -22,8 +22,8 @@ import (
 // RunnerACP is the word for the runner of programs that speak the Agent Client Protocol.
 const RunnerACP = "acp"
 
-// ACP is the Agent of one subagent file on a program that speaks the Agent Client Protocol on its standard input and output.
-// It is given no file system and no terminal of ours, and what it asks leave for is answered by `tools`.
+// ACP is the Agent of one subagent file on a program that speaks the Agent Client Protocol on its standard input and
+// output. It is given no file system and no terminal of ours, and what it asks leave for is answered by `tools`.
 type ACP struct {
 	Definition subagents.Definition
 	// Runner is the word for the runner, RunnerACP if it is empty.
@@ -165,8 +165,8 @@ func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) 
 	return c.judge(r, ending{res: res, over: over, reading: &reading, box: b, nonce: nonce})
 }
 
-// talk has the whole conversation: what is heard is noted, a failure too. It returns when the agent has ended its turn, when
-// a bound is passed, when ctx ends, and when the agent is gone.
+// talk has the whole conversation: what is heard is noted, a failure too. It returns when the agent has ended its turn,
+// when a bound is passed, when ctx ends, and when the agent is gone.
 func (c *acpClient) talk(ctx context.Context, stdin io.Writer, stdout io.Reader, text string) {
 	c.connected(ctx, stdin, stdout, func(ctx context.Context, conn *acp.ClientSideConnection) error { return c.converse(ctx, conn, text) })
 }

@@ -11,8 +11,9 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Speaker is what is known of one agent of the Agent Client Protocol: data and pure functions. It starts nothing. Of its
-// Driver the program, the arguments, the environment, the files and the logins are used; what it prints is the protocol.
+// Speaker is what is known of one agent of the Agent Client Protocol: data and pure functions. It starts nothing. Of
+// its Driver the program, the arguments, the environment, the files and the logins are used; what it prints is the
+// protocol.
 type Speaker struct {
 	Name   string // the word for it in a configuration
 	Driver Driver
@@ -67,8 +68,8 @@ func (s Speaker) Program(root string) string {
 	return name
 }
 
-// claudeSpeaker drives claude-agent-acp. Its traps: it reads the project's settings, which may name hooks and a mode that asks
-// nothing, unless it is told not to; an error of the model's server is an error of the protocol.
+// claudeSpeaker drives claude-agent-acp. Its traps: it reads the project's settings, which may name hooks and a mode
+// that asks nothing, unless it is told not to; an error of the model's server is an error of the protocol.
 func claudeSpeaker() Speaker {
 	d := Claude()
 	return Speaker{
@@ -82,7 +83,8 @@ func claudeSpeaker() Speaker {
 
 func noArguments(Call) []string { return nil }
 
-// claudeMeta says what the arguments of the CLI say. Nothing that writes or runs is allowed beforehand, so that it is asked for.
+// claudeMeta says what the arguments of the CLI say. Nothing that writes or runs is allowed beforehand, so that it is
+// asked for.
 func claudeMeta(c Call) map[string]any {
 	tools := []string{"Read", "Grep", "Glob", "Write", "Edit"}
 	if c.Grant.Shell {
@@ -105,8 +107,8 @@ func claudeMeta(c Call) map[string]any {
 	}}}
 }
 
-// codexSpeaker drives codex-acp. It reads by running commands in a sandbox of its own, as codex does, and asks for what that
-// sandbox refuses. Its trap: it stays when its input is closed, and is ended by a signal.
+// codexSpeaker drives codex-acp. It reads by running commands in a sandbox of its own, as codex does, and asks for what
+// that sandbox refuses. Its trap: it stays when its input is closed, and is ended by a signal.
 func codexSpeaker() Speaker {
 	d := Codex()
 	return Speaker{
@@ -164,7 +166,8 @@ func openCodeSpeakerEnv(c Call) []string {
 	return append(env, "OPENCODE_CONFIG_CONTENT="+string(text))
 }
 
-// geminiSpeaker drives `gemini --acp`. Its trap: it cannot make a new file by the client's file system, which is not offered.
+// geminiSpeaker drives `gemini --acp`. Its trap: it cannot make a new file by the client's file system, which is not
+// offered.
 func geminiSpeaker() Speaker {
 	d := Gemini()
 	return Speaker{

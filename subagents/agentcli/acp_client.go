@@ -13,8 +13,8 @@ import (
 	"tercet/formats"
 )
 
-// acpClient is our side of one conversation. The SDK calls it from goroutines of its own, which may outlive the conversation
-// by a moment: after end nothing is changed any more.
+// acpClient is our side of one conversation. The SDK calls it from goroutines of its own, which may outlive the
+// conversation by a moment: after end nothing is changed any more.
 type acpClient struct {
 	call    Call
 	speaker Speaker
@@ -124,7 +124,8 @@ func (c *acpClient) failed(err error) {
 	c.locked(func() { c.reading.fault(fault) })
 }
 
-// acpTokens counts what the agent says it used. Some count what a cache held apart from the input, which their sum shows.
+// acpTokens counts what the agent says it used. Some count what a cache held apart from the input, which their sum
+// shows.
 func acpTokens(u acp.Usage) formats.Tokens {
 	count := func(n *int) int64 {
 		if n == nil {
@@ -217,8 +218,8 @@ func (c *acpClient) note(u acp.SessionUpdate) {
 	}
 }
 
-// turn counts a turn of the model. The protocol does not tell of them: one begins when something is said or done after a tool
-// has answered.
+// turn counts a turn of the model. The protocol does not tell of them: one begins when something is said or done after
+// a tool has answered.
 func (c *acpClient) turn() {
 	if c.fresh {
 		c.fresh = false
@@ -335,8 +336,8 @@ func (c Call) grants(kind acp.ToolKind, paths []string) bool {
 	return false
 }
 
-// mayWrite tells whether a file may be written: documents and the return always, the tree if it is granted, and never what
-// the workspace keeps of itself.
+// mayWrite tells whether a file may be written: documents and the return always, the tree if it is granted, and never
+// what the workspace keeps of itself.
 func (c Call) mayWrite(name string) bool {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.Dir, name)

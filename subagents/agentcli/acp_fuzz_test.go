@@ -11,8 +11,8 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-// FuzzACP lets an agent say anything between two answers that are right. Whatever it is, nothing panics, the conversation ends
-// with the answer to the prompt or before it, and what is counted is not below zero.
+// FuzzACP lets an agent say anything between two answers that are right. Whatever it is, nothing panics, the
+// conversation ends with the answer to the prompt or before it, and what is counted is not below zero.
 func FuzzACP(f *testing.F) {
 	update := func(text string) string {
 		return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":` + text + `}}`

@@ -15,10 +15,10 @@ import (
 	"tercet/internal/proc"
 )
 
-// acpGate stands between what an agent prints and the SDK, and between the SDK and what the agent reads. The SDK starts a
-// goroutine for every request, gives up where a thousand notifications wait, and prints what it cannot read. So only what is a
-// message of the protocol passes, one request after another has been answered, and a notification when those before it are
-// noted. An agent that does not read what it asked for waits, within its time.
+// acpGate stands between what an agent prints and the SDK, and between the SDK and what the agent reads. The SDK starts
+// a goroutine for every request, gives up where a thousand notifications wait, and prints what it cannot read. So only
+// what is a message of the protocol passes, one request after another has been answered, and a notification when those
+// before it are noted. An agent that does not read what it asked for waits, within its time.
 type acpGate struct {
 	lines *bufio.Reader
 	out   io.Writer
@@ -190,7 +190,8 @@ func (g *acpGate) close() {
 // kindProtocol is the kind of a fault of a program that does not speak the protocol as we do: it is no runner.
 const kindProtocol = "protocol"
 
-// judge notes a program that ended without a message of the protocol. One that ended with a failure has more to say of it.
+// judge notes a program that ended without a message of the protocol. One that ended with a failure has more to say of
+// it.
 func (g *acpGate) judge(r *Reading, res proc.Result) {
 	if g == nil {
 		return

@@ -12,8 +12,8 @@ import (
 	"tercet/formats"
 )
 
-// box is the private folder into which one call of a program writes its return, beside the folder for documents. It is held
-// open from before the program starts, so that a folder put in its place later is not read.
+// box is the private folder into which one call of a program writes its return, beside the folder for documents. It is
+// held open from before the program starts, so that a folder put in its place later is not read.
 type box struct {
 	dir  string // absolute
 	file string // where the return is expected

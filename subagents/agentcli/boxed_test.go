@@ -45,7 +45,7 @@ func (d drive) confine(t *testing.T, s *proc.Starter, root string) agentcli.Conf
 			t.Fatalf("%s does not work here: %s", one.Means, one.Why)
 		}
 		box := p.Box(one)
-		return func(_ context.Context, r formats.Request, c proc.Command, room agentcli.Room) (proc.Command, string, error) {
+		return func(_ context.Context, r formats.Request, c proc.Command, room sandbox.Room) (proc.Command, string, error) {
 			b := sandbox.Bounds{Write: append([]string{filepath.Dir(r.Out)}, room.Write...), Keep: append([]string{filepath.Join(root, ".tercet")}, room.Keep...), Net: true, Nest: room.Nest}
 			if room.Tree {
 				b.Write = append(b.Write, r.Dir)

@@ -18,8 +18,8 @@ type Link struct {
 	Agent subagents.Agent
 }
 
-// Chain is the Agent of a subagent file with runners in order of preference: the next one is tried when one is unavailable,
-// which is to say not installed or not logged in. It is not tried when work failed.
+// Chain is the Agent of a subagent file with runners in order of preference: the next one is tried when one is
+// unavailable, which is to say not installed or not logged in. It is not tried when work failed.
 type Chain struct {
 	Links []Link
 	Now   func() time.Time // measures the attempts

@@ -10,8 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// Claude drives `claude`. Its traps: an error of the API is a result with subtype "success", so is_error is read; a refused
-// tool leaves no trace but permission_denials; an ignored schema leaves none at all.
+// Claude drives `claude`. Its traps: an error of the API is a result with subtype "success", so is_error is read; a
+// refused tool leaves no trace but permission_denials; an ignored schema leaves none at all.
 func Claude() Driver {
 	return Driver{
 		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Metered: formats.MeteredSteps, Schema: true,

@@ -331,8 +331,8 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: []byte(c.masked(string(raw))), Problems: bad}
 }
 
-// find reads the return: the private file first, then what obeys the schema, then the final message, which must carry the
-// nonce. raw is what was taken for the return, nil if nothing was.
+// find reads the return: the private file first, then what obeys the schema, then the final message, which must carry
+// the nonce. raw is what was taken for the return, nil if nothing was.
 func (c *CLI) find(r formats.Request, e ending) (ret formats.Return, raw []byte, bad []string, err error) {
 	opt := formats.ParseOptions{Agent: r.Agent, Nonce: e.nonce}
 	if raw, bad, err = e.box.read(); err != nil || len(bad) > 0 {
@@ -360,8 +360,8 @@ func (c *CLI) masked(s string) string {
 	return string(c.Mask([]byte(s)))
 }
 
-// schemaOf gives a schema of the return, or nil if the contract has fields that such a schema cannot hold: every member is
-// required, and one that is not needed is null.
+// schemaOf gives a schema of the return, or nil if the contract has fields that such a schema cannot hold: every member
+// is required, and one that is not needed is null.
 func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 	type object = map[string]any
 	text := func() object { return object{"type": []string{"string", "null"}} }

@@ -11,11 +11,11 @@ import (
 	"tercet/formats"
 )
 
-// Codex drives `codex exec`. Its traps: an item of type error is a warning, also in a run that succeeds; a schema that the
-// model ignores is no failure; tokens are told at the end of a turn and add up over it, and there is no cost.
+// Codex drives `codex exec`. Its traps: an item of type error is a warning, also in a run that succeeds; a schema that
+// the model ignores is no failure; tokens are told at the end of a turn and add up over it, and there is no cost.
 //
-// It has no tool for reading: it runs commands in a sandbox of its own. What is not granted is therefore not a tool that is
-// missing but a folder that cannot be written and a network that is not there.
+// It has no tool for reading: it runs commands in a sandbox of its own. What is not granted is therefore not a tool
+// that is missing but a folder that cannot be written and a network that is not there.
 func Codex() Driver {
 	return Driver{
 		Name: "codex", Package: "@openai/codex", Tested: "0.169.0", Metered: formats.MeteredEnd, Schema: true,
@@ -113,8 +113,8 @@ func codexFiles(c Call) map[string][]byte {
 	return map[string][]byte{codexSchema: c.Schema}
 }
 
-// codexConfig gives the provider that the person's own configuration chooses and defines, empty for a built-in one, whose
-// retries cannot be changed, and the names of the servers of tools in it.
+// codexConfig gives the provider that the person's own configuration chooses and defines, empty for a built-in one,
+// whose retries cannot be changed, and the names of the servers of tools in it.
 func codexConfig(c Call) (provider string, servers []string) {
 	home := c.Lookup("CODEX_HOME")
 	if home == "" {

@@ -12,8 +12,8 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-// driven finds what a name of -agents stands for, and the folder that it is installed in: a CLI, or with -acp at the end an
-// agent of the Agent Client Protocol, of which those of claude and codex are programs of their own.
+// driven finds what a name of -agents stands for, and the folder that it is installed in: a CLI, or with -acp at the
+// end an agent of the Agent Client Protocol, of which those of claude and codex are programs of their own.
 func driven(t *testing.T, name string) (agentcli.Driver, agentcli.Speaker, string) {
 	t.Helper()
 	plain, acp := strings.CutSuffix(name, "-acp")
@@ -83,7 +83,8 @@ func (d drive) acpCases(all []conformance) []conformance {
 	return append(all, conformance{"what it asks is answered and kept", scene{scenario: "stray"}, d.asked})
 }
 
-// asked looks into the transcript: the program has asked for leave to write into the tree, and was refused in the conversation.
+// asked looks into the transcript: the program has asked for leave to write into the tree, and was refused in the
+// conversation.
 func (d drive) asked(t *testing.T, _ drive, p played) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(p.out), "call-1-stdout"))
@@ -98,8 +99,8 @@ func (d drive) asked(t *testing.T, _ drive, p played) {
 	}
 }
 
-// measuredACP looks at what the agents report: claude tokens and cost, codex nothing, opencode the tokens of the last answer,
-// gemini tokens in a way of its own.
+// measuredACP looks at what the agents report: claude tokens and cost, codex nothing, opencode the tokens of the last
+// answer, gemini tokens in a way of its own.
 func measuredACP(t *testing.T, d drive, p played) {
 	t.Helper()
 	if p.used.Runner != agentcli.RunnerACP || len(p.used.Prompt) != 64 || p.used.Model == "" {

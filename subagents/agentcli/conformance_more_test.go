@@ -59,8 +59,9 @@ func snapshot(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// wrapper gives a folder with a program of the CLI's name, to be put before the real one on the PATH, or nothing: it starts the
-// real one under strace, or tells codex in its arguments of the server that it is told of elsewhere in a file of its home.
+// wrapper gives a folder with a program of the CLI's name, to be put before the real one on the PATH, or nothing: it
+// starts the real one under strace, or tells codex in its arguments of the server that it is told of elsewhere in a
+// file of its home.
 func (d drive) wrapper(t *testing.T, s scene, base, trace string) string {
 	t.Helper()
 	bin := t.TempDir()
@@ -288,8 +289,8 @@ func (d drive) offered(granted []string) func(*testing.T, drive, played) {
 	}
 }
 
-// grab is a call of the tool of one kind, offered or not, with a command, an address or the name of a file. codex does all by
-// commands.
+// grab is a call of the tool of one kind, offered or not, with a command, an address or the name of a file. codex does
+// all by commands.
 func grab(t modelserver.Turn, kind, what string) modelserver.Reply {
 	type args = map[string]any
 	tools := map[modelserver.API]map[string]modelserver.Call{

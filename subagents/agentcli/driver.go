@@ -16,7 +16,8 @@ type Driver struct {
 	Argv func(Call) []string
 	// Env gives KEY=VALUE to add to the environment of the child; nil adds nothing.
 	Env func(Call) []string
-	// Files are written into Call.Private before the program starts, by name, with the folders that a name has; nil writes nothing.
+	// Files are written into Call.Private before the program starts, by name, with the folders that a name has; nil writes
+	// nothing.
 	Files func(Call) map[string][]byte
 	// Links are made there too, by name, and lead to what they name; nil makes none.
 	Links func(Call) map[string]string
@@ -28,8 +29,8 @@ type Driver struct {
 	Metered formats.Metered
 	// Schema tells that the program can be given a schema for its answer.
 	Schema bool
-	// Logins are files that the program keeps when a person has logged in, below the folder that a variable names; Keys are
-	// variables that hold a key instead.
+	// Logins are files that the program keeps when a person has logged in, below the folder that a variable names; Keys
+	// are variables that hold a key instead.
 	Logins []Login
 	Keys   []string
 }
@@ -89,7 +90,8 @@ func protected() []string {
 	return []string{"state.json", "audit.jsonl", "TODO.md", "config.yaml", "auto-approve", "errors.json", "commands/**", "subagents/**", "facets/**", "archive/**"}
 }
 
-// Reading is what a program has said so far. Only the goroutine that reads its output uses it until the program has ended.
+// Reading is what a program has said so far. Only the goroutine that reads its output uses it until the program has
+// ended.
 type Reading struct {
 	Text       string          // the final message so far
 	Structured json.RawMessage // the answer that obeys the schema, nil without one

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		case "__mcp":
 			os.Exit(fakeServer(os.Args[2]))
 		case "__child":
-			os.Exit(proc.Supervise(os.Args[2:], os.Environ()))
+			os.Exit(proc.Supervise(os.Args[2:], os.Environ(), nil))
 		case "__sandbox":
 			fmt.Fprintln(os.Stderr, sandbox.Enter(os.Args[2:], os.Environ()))
 			os.Exit(126)

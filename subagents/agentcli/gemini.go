@@ -11,13 +11,14 @@ import (
 	"tercet/formats"
 )
 
-// Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256; errors stand in the result event or, before
-// there is one, on standard error behind a stack trace; what is not granted is not offered to the model at all, and a refused
-// tool is a tool_result with an error.
+// Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256; errors stand in the result event or,
+// before there is one, on standard error behind a stack trace; what is not granted is not offered to the model at all,
+// and a refused tool is a tool_result with an error.
 //
-// Settings that stand above the person's are read only where root owns every folder above them, and a project's settings can
-// start programs and name another server. So each call has a folder of its own for settings, in which the files of the login
-// are links, and the project is one that it does not trust: it reads no settings there, and refuses commands of git.
+// Settings that stand above the person's are read only where root owns every folder above them, and a project's
+// settings can start programs and name another server. So each call has a folder of its own for settings, in which the
+// files of the login are links, and the project is one that it does not trust: it reads no settings there, and refuses
+// commands of git.
 func Gemini() Driver {
 	return Driver{
 		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0", Metered: formats.MeteredEnd,

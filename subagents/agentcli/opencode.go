@@ -8,9 +8,9 @@ import (
 	"tercet/formats"
 )
 
-// OpenCode drives `opencode run`. Its traps: no event says that all is done, the final message is the text of the last step;
-// an answer that is no JSON makes it ask again about once a second without an end, so that steps without an answer are
-// counted; it keeps a library of 5 MB in the temporary folder, which is private and removed.
+// OpenCode drives `opencode run`. Its traps: no event says that all is done, the final message is the text of the last
+// step; an answer that is no JSON makes it ask again about once a second without an end, so that steps without an
+// answer are counted; it keeps a library of 5 MB in the temporary folder, which is private and removed.
 func OpenCode() Driver {
 	return Driver{
 		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33", Metered: formats.MeteredSteps,
@@ -41,8 +41,8 @@ func openCodeEnv(c Call) []string {
 	)
 }
 
-// openCodeConfig grants by path. Of the rules of a tool the last one that matches counts, so that objects are written by
-// hand, in order.
+// openCodeConfig grants by path. Of the rules of a tool the last one that matches counts, so that objects are written
+// by hand, in order.
 func openCodeConfig(c Call) string {
 	slash := filepath.ToSlash
 	own := []string{slash(c.Out) + "/*", slash(c.Private) + "/*"}

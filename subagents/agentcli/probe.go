@@ -29,8 +29,8 @@ func Installed(s *proc.Starter) []string {
 	return out
 }
 
-// LoggedIn tells by what a program would be let in, as far as files and variables show it; empty if they show nothing, which
-// does not mean that it is not.
+// LoggedIn tells by what a program would be let in, as far as files and variables show it; empty if they show nothing,
+// which does not mean that it is not.
 func (d Driver) LoggedIn(lookup func(string) string) string {
 	for _, key := range d.Keys {
 		if lookup(key) != "" {
@@ -53,8 +53,8 @@ func (d Driver) LoggedIn(lookup func(string) string) string {
 // probeTime bounds a question for a version: the slowest of the programs takes some seconds when the disk is cold.
 const probeTime = 30 * time.Second
 
-// Probe asks an installed CLI for its version. One that is not installed, and one that does not run, is an error with code
-// TOOL_UNAVAILABLE.
+// Probe asks an installed CLI for its version. One that is not installed, and one that does not run, is an error with
+// code TOOL_UNAVAILABLE.
 func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	f := Found{Name: d.Name}
 	gone := func(message string, err error) error {
@@ -78,8 +78,8 @@ func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	return f, nil
 }
 
-// ProbeACP starts an agent of the Agent Client Protocol, asks who it is and lets it go. One that is not installed, and one that
-// does not answer as the protocol says, is an error with code TOOL_UNAVAILABLE.
+// ProbeACP starts an agent of the Agent Client Protocol, asks who it is and lets it go. One that is not installed, and
+// one that does not answer as the protocol says, is an error with code TOOL_UNAVAILABLE.
 func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Found, error) {
 	f := Found{Name: a.Name}
 	driver := a.Driver

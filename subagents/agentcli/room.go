@@ -8,32 +8,22 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/subagents/sandbox"
 )
 
-// Room is what a call of an agent CLI has to write beside its own folder, as absolute paths.
-type Room struct {
-	Tree  bool     // the tree that it works in
-	Write []string // what the program keeps of itself and of a person's login
-	Keep  []string // inside of Write: what it, or a later start of it, obeys or runs
-	Make  []string // folders of Write that are made if they are not there
-	Nest  bool     // it makes bounds of its own for what it starts
-	Asks  bool     // all that holds it besides is that it asks for leave
-	Known bool     // what it keeps of itself is known
-}
-
 // Confine puts the program of a call within bounds, or says which bounds it keeps itself, and names the tier.
-type Confine func(ctx context.Context, r formats.Request, c proc.Command, room Room) (proc.Command, string, error)
+type Confine func(ctx context.Context, r formats.Request, c proc.Command, room sandbox.Room) (proc.Command, string, error)
 
-// Store is a folder or a file that a program keeps of itself: Path below the folder that Var names, or below Home in the home
-// folder where Var is not set. Keep are files and folders in it that tell the program what to do or to run.
+// Store is a folder or a file that a program keeps of itself: Path below the folder that Var names, or below Home in
+// the home folder where Var is not set. Keep are files and folders in it that tell the program what to do or to run.
 type Store struct {
 	Var, Home, Path string
 	File            bool
 	Keep            []string
 }
 
-// stores is what each agent CLI writes outside of the tree that it works in: sessions, logs, a login that it renews. Adapters
-// to the Agent Client Protocol keep what the program keeps that they stand before.
+// stores is what each agent CLI writes outside of the tree that it works in: sessions, logs, a login that it renews.
+// Adapters to the Agent Client Protocol keep what the program keeps that they stand before.
 func stores(name string) []Store {
 	switch name {
 	case "claude", "claude-agent-acp", "claude-code-acp":
@@ -59,9 +49,9 @@ func stores(name string) []Store {
 }
 
 // room of a call: with a private home everything stands in its folder.
-func (c *CLI) room(call Call) Room {
+func (c *CLI) room(call Call) sandbox.Room {
 	list := stores(c.Driver.Name)
-	room := Room{
+	room := sandbox.Room{
 		Tree: call.Grant.Write || call.Grant.Shell, Nest: strings.HasPrefix(c.Driver.Name, "codex"), Known: len(list) > 0 || call.Home != "",
 	}
 	if call.Home != "" {

@@ -18,15 +18,16 @@ type Bounds struct {
 	Net   bool     `json:"net,omitempty"`   // may speak to other machines
 	Nest  bool     `json:"nest,omitempty"`  // makes bounds of its own for what it starts; not under landlock
 
-	// Read, Project and Ask concern an image alone, in which nothing of this machine is there that is not named: folders that
-	// can be read, the root below which the program may be a file of the project, and whether the network was asked for.
+	// Read, Project and Ask concern an image alone, in which nothing of this machine is there that is not named: folders
+	// that can be read, the root below which the program may be a file of the project, and whether the network was asked
+	// for.
 	Read    []string `json:"-"`
 	Project string   `json:"-"`
 	Ask     bool     `json:"-"`
 }
 
-// settle leaves out what does not exist, resolves links, and puts outer folders before inner ones, in which order they are
-// laid over each other.
+// settle leaves out what does not exist, resolves links, and puts outer folders before inner ones, in which order they
+// are laid over each other.
 func (b *Bounds) settle() {
 	for _, list := range []*[]string{&b.Write, &b.Keep, &b.Hide} {
 		var out []string
@@ -58,7 +59,8 @@ type Box struct {
 	// Image is for docker and podman.
 	Image Image
 
-	user []string // how the person is named in a container of the image
+	user   []string // how the person is named in a container of the image
+	userNS bool     // bubblewrap makes a user namespace, which it does unasked for everybody but root
 }
 
 // String is the tier with its means, as results show it.
@@ -73,6 +75,7 @@ func (b Box) String() string {
 type order struct {
 	Means  Means
 	Tool   string
+	User   bool // make a user namespace
 	Bounds Bounds
 	Path   string
 }
@@ -97,7 +100,7 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if err != nil {
 		return c, err
 	}
-	text, err := json.Marshal(order{Means: b.Means, Tool: b.Tool, Bounds: bounds, Path: path})
+	text, err := json.Marshal(order{Means: b.Means, Tool: b.Tool, User: b.userNS, Bounds: bounds, Path: path})
 	if err != nil {
 		return c, err
 	}

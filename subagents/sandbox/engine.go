@@ -22,7 +22,8 @@ type Image struct {
 	Engine Means
 	// Net gives every container a network; else it has one only where Bounds.Ask says so.
 	Net bool
-	// Client is KEY=VALUE for the engine's own program, such as the address of its daemon. The program within bounds does not see it.
+	// Client is KEY=VALUE for the engine's own program, such as the address of its daemon. The program within bounds does
+	// not see it.
 	Client []string
 	// Env are the names of variables that the program within bounds sees, besides those of its Command.
 	Env []string
@@ -116,8 +117,8 @@ func (p *Prober) ask(ctx context.Context, argv []string) (said, why string, err 
 	return lastLine(res.Stdout), "", nil
 }
 
-// users gives the ways in which files of a container may come to belong to the person. Which one it is depends on whether the
-// engine runs without rights; the probe finds out.
+// users gives the ways in which files of a container may come to belong to the person. Which one it is depends on
+// whether the engine runs without rights; the probe finds out.
 func users(m Means) [][]string {
 	uid, gid := os.Getuid(), os.Getgid()
 	own := []string{"--user", fmt.Sprintf("%d:%d", uid, gid)}
@@ -190,8 +191,8 @@ func removal(m Means, tool, name string) []string {
 	return []string{tool, "rm", "--force", name}
 }
 
-// Removal reads the words of a removal that were recorded, so that nothing else is run in their place: the program is looked
-// for again. The last word is false if they are something else.
+// Removal reads the words of a removal that were recorded, so that nothing else is run in their place: the program is
+// looked for again. The last word is false if they are something else.
 func Removal(words []string) (argv []string, ok bool) {
 	if len(words) < 3 {
 		return nil, false
@@ -207,8 +208,8 @@ func Removal(words []string) (argv []string, ok bool) {
 	return removal(m, m.String(), name), true
 }
 
-// mounts gives the folders of the bounds as an engine is told, outer ones first. A folder keeps its name; a link in it is
-// followed here, where it means something.
+// mounts gives the folders of the bounds as an engine is told, outer ones first. A folder keeps its name; a link in it
+// is followed here, where it means something.
 func (b Bounds) mounts() ([]string, error) {
 	writable := map[string]bool{}
 	for _, name := range b.Read {

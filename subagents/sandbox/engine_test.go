@@ -70,7 +70,8 @@ func containers(t *testing.T, p *sandbox.Prober, b sandbox.Box) string {
 	return string(res.Stdout)
 }
 
-// scripted is a program that answers as an engine does. A container of it is a name in a file, and its program runs unbounded.
+// scripted is a program that answers as an engine does. A container of it is a name in a file, and its program runs
+// unbounded.
 const scripted = `#!/bin/sh
 dir=$(dirname "$0")
 case $1 in

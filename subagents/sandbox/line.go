@@ -17,8 +17,8 @@ type line struct {
 	rest    []word
 }
 
-// split takes words apart. valued names the options that take a value: " -n --name ". The first word that is no option does not
-// end them unless first is set, as it does for programs that start others.
+// split takes words apart. valued names the options that take a value: " -n --name ". The first word that is no option
+// does not end them unless first is set, as it does for programs that start others.
 func split(ws []word, valued string, first bool) line {
 	var l line
 	valued = " " + valued + " "

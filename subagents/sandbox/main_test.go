@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "__child":
-			os.Exit(proc.Supervise(os.Args[2:], os.Environ()))
+			os.Exit(proc.Supervise(os.Args[2:], os.Environ(), sandbox.Starts("__sandbox", os.Environ())))
 		case "__sandbox":
 			fmt.Fprintln(os.Stderr, sandbox.Enter(os.Args[2:], os.Environ()))
 			os.Exit(126)

@@ -193,8 +193,8 @@ func isLoopback(host string) bool {
 	return listed(host, "localhost 0.0.0.0 :: host.docker.internal *.localhost") || ip != nil && ip.IsLoopback()
 }
 
-// client is the program of a database: which of its options take a value, and which of those name the host, the statements
-// and the database.
+// client is the program of a database: which of its options take a value, and which of those name the host, the
+// statements and the database.
 type client struct{ names, valued, host, sql, db string }
 
 var clients = []client{

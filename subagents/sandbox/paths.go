@@ -147,5 +147,6 @@ func deviceZone(p string) zone {
 	return device
 }
 
-// leads tells whether a word begins with something unknown that a slash follows: empty, it would be the root of everything.
+// leads tells whether a word begins with something unknown that a slash follows: empty, it would be the root of
+// everything.
 func (w word) leads() bool { return strings.HasPrefix(w.text, hole+"/") }

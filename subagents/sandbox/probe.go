@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +20,9 @@ type Probe struct {
 	Why   string `json:"detail"` // what it does, or why it does not work
 	Tool  string `json:"-"`
 
-	image string
-	user  []string
+	image  string
+	user   []string
+	userNS bool
 }
 
 // Prober finds out what works here by running it.
@@ -58,7 +60,7 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 			return nil, err
 		}
 		if got.OK {
-			got.Why = one.does
+			got.Why = one.does + got.Why
 		}
 		out = append(out, got)
 	}
@@ -79,12 +81,19 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 		}
 		out.Tool = tool
 	}
+	if out.Means == Bubblewrap && os.Geteuid() == 0 {
+		out.userNS = true
+		if got, err := p.try(ctx, out); err != nil || got.OK {
+			return got, err
+		}
+		out.userNS = false
+	}
 	return p.try(ctx, out)
 }
 
 // Box gives what puts programs within the bounds of a probe that works.
 func (p *Prober) Box(b Probe) Box {
-	return Box{Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Image: p.Image, user: b.user}
+	return Box{Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Image: p.Image, user: b.user, userNS: b.userNS}
 }
 
 func lastLine(text []byte) string {
@@ -92,8 +101,14 @@ func lastLine(text []byte) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// attempt writes where it may and where it may not, itself and through a child.
-const attempt = `umask 077 && : > "$TMPDIR/tercet-probe" && echo in > "$1/in" && sh -c 'echo in > "$1/deep"' sh "$1" && ! sh -c 'echo out > "$1/out"' sh "$2" 2>/dev/null && ! ( : > "$2/out" ) 2>/dev/null && ! ( : > /tercet-probe ) 2>/dev/null`
+// attempt writes where it may and where it may not, itself and through a child, and tells whether a signal reaches $3.
+const attempt = `umask 077 && : > "$TMPDIR/tercet-probe" && echo in > "$1/in" && sh -c 'echo in > "$1/deep"' sh "$1" || exit 1
+sh -c 'echo out > "$1/out"' sh "$2" 2>/dev/null && exit 1
+for name in "$2/out" /tercet-probe /proc/sys/kernel/core_pattern; do ( : > "$name" ) 2>/dev/null && echo "$name can be written" >&2 && exit 1; done
+if kill -0 "$3" 2>/dev/null; then : > "$1/signal"; fi`
+
+// smallPID is a number that a process of a container may have, so that a signal to it proves nothing.
+const smallPID = 100
 
 // try runs a program within bounds and looks at what it could write, and whether it belongs to the person.
 func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
@@ -112,7 +127,7 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 		limit = engineTime
 	}
 	c, err := p.Box(out).Wrap(proc.Command{
-		Argv: []string{"sh", "-c", attempt, "sh", may, not}, Dir: may, Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: limit},
+		Argv: []string{"sh", "-c", attempt, "sh", may, not, strconv.Itoa(os.Getpid())}, Dir: may, Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: limit},
 	}, Bounds{Write: []string{may}})
 	if err != nil {
 		out.Why = err.Error()
@@ -133,8 +148,12 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 		}
 	case !owned(filepath.Join(may, "in")):
 		out.Why = "what it writes does not belong to the person"
+	case exists(filepath.Join(may, "signal")) && out.Tier == Container && os.Getpid() >= smallPID:
+		out.Why = "a signal to a process outside was not refused"
+	case exists(filepath.Join(may, "signal")) && out.Tier != Container:
+		out.OK, out.Why = true, "; it can send signals to your other programs: the kernel is too old to refuse that"
 	default:
-		out.OK = true
+		out.OK, out.Why = true, ""
 	}
 	return out, nil
 }

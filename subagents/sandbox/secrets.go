@@ -32,7 +32,8 @@ func (s *scan) secrets(args []word) {
 	}
 }
 
-// mentions judges a word of a program that may read any file it is given: FILE, @FILE, name=FILE, name=@FILE, --option=FILE.
+// mentions judges a word of a program that may read any file it is given: FILE, @FILE, name=FILE, name=@FILE,
+// --option=FILE.
 func (s *scan) mentions(w word) {
 	if strings.Contains(w.text, "://") {
 		return
@@ -62,7 +63,8 @@ func (s *scan) reads(w word, named bool) {
 	s.add(found{Finding: f, names: named})
 }
 
-// Names of files in which tools keep secrets: whole names, endings, and parts of paths. A folder stands between slashes.
+// Names of files in which tools keep secrets: whole names, endings, and parts of paths. A folder stands between
+// slashes.
 const (
 	secretNames = "id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk .netrc _netrc .pgpass .my.cnf .git-credentials .pypirc " +
 		".htpasswd .vault-token credentials.json secrets.yml secrets.yaml secrets.json secrets.toml terraform.tfstate master.key " +

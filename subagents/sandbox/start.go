@@ -84,8 +84,8 @@ type wrapper struct {
 	names  string
 	valued string // options that take a value
 	skip   int    // words of its own before the command
-	// how is empty where the words are the command. "text": a shell reads them. A word: the command stands behind this word.
-	// Options: a shell reads the value of one of them, and no words are a command.
+	// how is empty where the words are the command. "text": a shell reads them. A word: the command stands behind this
+	// word. Options: a shell reads the value of one of them, and no words are a command.
 	how string
 	// right is what is booked for every use: root! for the rights of another, root+ for namespaces in which it is root.
 	right string

@@ -5,8 +5,8 @@ type entry struct {
 	// names are the programs; "git-VERB" is a verb of git, whose words are those behind it.
 	names  string
 	valued string // options that take a value
-	// target is what a finding names: $0 the program, $1 and $2 its first words that are no options, $* all of these, $@ all
-	// words, $- the option that decided.
+	// target is what a finding names: $0 the program, $1 and $2 its first words that are no options, $* all of these, $@
+	// all words, $- the option that decided.
 	target string
 	// rows are tried in order; the first whose conditions hold counts.
 	rows []row

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"cmp"
 	"slices"
+
+	"tercet/formats"
 )
 
 // Tier is how strong the bounds are.
@@ -26,38 +28,41 @@ func ParseTier(s string) (Tier, error) {
 		return t, nil
 	case Blocked:
 	}
-	return "", &TierError{Name: s}
+	return "", formats.Fail(formats.CodeUsage, "", "expected container, platform_permission or advisory_only, got %q", s)
 }
 
-func (t Tier) rank() int {
-	switch t {
-	case Container:
-		return 3
-	case Platform:
-		return 2
-	case Advisory:
-		return 1
-	case Blocked:
-	}
-	return 0
-}
+func (t Tier) rank() int { return slices.Index([]Tier{Blocked, Advisory, Platform, Container}, t) }
 
 // Order is the default: the strongest first.
 func Order() []Tier { return []Tier{Container, Platform, Advisory} }
 
-// Tighten gives the order of a person held to what a project asks for: the project names the weakest tier that it accepts,
-// the order stays the person's. Nothing that the person does not want is added, unless nothing else is left, and then it
-// is stronger than what the person asks for.
-func Tighten(person, project []Tier) []Tier {
-	if len(project) == 0 {
-		return person
+// Tighten gives the order of a person held to what a project asks for: the project names the weakest tier that it
+// accepts, the order stays the person's, by default the strongest first. Nothing that the person does not want is
+// added, unless nothing else is left, and then it is stronger than what the person asks for. Words that name no tier
+// are left out.
+func Tighten(person, project []string) []Tier {
+	order, floor := tiers(person), tiers(project)
+	if len(order) == 0 {
+		order = Order()
 	}
-	floor := slices.MinFunc(project, func(a, b Tier) int { return cmp.Compare(a.rank(), b.rank()) }).rank()
-	out := slices.DeleteFunc(slices.Clone(person), func(t Tier) bool { return t.rank() < floor })
-	if len(out) > 0 {
+	if len(floor) == 0 {
+		return order
+	}
+	slices.SortFunc(floor, func(a, b Tier) int { return cmp.Compare(b.rank(), a.rank()) })
+	least := floor[len(floor)-1].rank()
+	if out := slices.DeleteFunc(order, func(t Tier) bool { return t.rank() < least }); len(out) > 0 {
 		return out
 	}
-	return slices.SortedFunc(slices.Values(project), func(a, b Tier) int { return cmp.Compare(b.rank(), a.rank()) })
+	return floor
+}
+
+func tiers(names []string) (out []Tier) {
+	for _, n := range names {
+		if t, err := ParseTier(n); err == nil {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // Means is what makes a tier.
@@ -75,8 +80,8 @@ const (
 // String returns the means as it is written in results.
 func (m Means) String() string { return string(m) }
 
-// Needs gives the weakest tier in which a command may run: the system must refuse what is required to be refused, and only a
-// container hides files and the network.
+// Needs gives the weakest tier in which a command may run: the system must refuse what is required to be refused, and
+// only a container hides files and the network.
 func Needs(r Report) (Tier, []string) {
 	need, why := Advisory, []string{}
 	for _, f := range r.Findings {
@@ -97,8 +102,8 @@ func Needs(r Report) (Tier, []string) {
 	return need, why
 }
 
-// Choose gives the first probe of the order that works, if it is at least what is needed. Where nothing but advisory_only
-// is in the order, a person decided so, and nothing is refused.
+// Choose gives the first probe of the order that works, if it is at least what is needed. Where nothing but
+// advisory_only is in the order, a person decided so, and nothing is refused.
 func Choose(need Tier, why []string, order []Tier, probes []Probe) (Probe, error) {
 	best := Blocked
 	only := len(order) == 1 && order[0] == Advisory
@@ -115,5 +120,5 @@ func Choose(need Tier, why []string, order []Tier, probes []Probe) (Probe, error
 			}
 		}
 	}
-	return Probe{}, &BlockedError{Need: need, Best: best, Why: why}
+	return Probe{}, blocked(need, best, why...)
 }

@@ -16,7 +16,8 @@ const (
 	mostCalls = 20000
 )
 
-// scan walks statements in the order in which a shell would run them, with the folder and the variables as they are known there.
+// scan walks statements in the order in which a shell would run them, with the folder and the variables as they are
+// known there.
 type scan struct {
 	place    Place
 	out      *findings
@@ -100,8 +101,8 @@ func (s *scan) unknown(at formats.Pos, reason string) {
 	}
 }
 
-// stmts scans statements of which each sees the same input. Each is judged as a pipeline: what reads a secret and what can
-// send it belong together.
+// stmts scans statements of which each sees the same input. Each is judged as a pipeline: what reads a secret and what
+// can send it belong together.
 func (s *scan) stmts(list []*syntax.Stmt, in *stage) {
 	for _, st := range list {
 		from := len(s.out.list)
@@ -175,8 +176,8 @@ func (s *scan) command(st *syntax.Stmt, in *stage) {
 	}
 }
 
-// unnamed gives the command of a coprocess. Only a compound command may have a name before it, but the parser takes the first
-// word of a simple command at the left of a pipe for one.
+// unnamed gives the command of a coprocess. Only a compound command may have a name before it, but the parser takes the
+// first word of a simple command at the left of a pipe for one.
 func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
 	left := c.Stmt
 	for b, ok := left.Cmd.(*syntax.BinaryCmd); ok; b, ok = left.Cmd.(*syntax.BinaryCmd) {

@@ -29,9 +29,9 @@ type Closed struct {
 	Nested  []string // repositories inside the worktree that no commit can hold: they keep it from being removed
 }
 
-// Close closes the worktree at dir. Uncommitted work is committed to a branch of its own first, so that the branch of the
-// task ends at its last whole commit. A branch with work that is nowhere else stays. A worktree that is gone already is
-// closed.
+// Close closes the worktree at dir. Uncommitted work is committed to a branch of its own first, so that the branch of
+// the task ends at its last whole commit. A branch with work that is nowhere else stays. A worktree that is gone
+// already is closed.
 func (m *Manager) Close(ctx context.Context, dir string, o CloseOptions) (Closed, error) {
 	if o.Keep {
 		return Closed{}, nil

@@ -1,9 +1,9 @@
 // Package worktree gives a task a working tree of its own and brings what was done there back.
 //
-// It promises that the user's checkout is touched by a fast-forward and by nothing else, and only when it is clean; that
-// a branch moves only if it still is where it was seen; that a conflict changes nothing; and that no uncommitted work is
-// removed before it is in a commit. Nothing under the workspace folder is ever committed. Ignored files of a worktree are
-// removed with it.
+// It promises that the user's checkout is touched by a fast-forward and by nothing else, and only when it is clean;
+// that a branch moves only if it still is where it was seen; that a conflict changes nothing; and that no uncommitted
+// work is removed before it is in a commit. Nothing under the workspace folder is ever committed. Ignored files of a
+// worktree are removed with it.
 //
 // It does not decide when a task is done, resolves no conflict, pushes nothing, and deletes only branches that it named
 // itself and whose commits another branch holds.
@@ -88,8 +88,8 @@ type Tree struct {
 	Continued bool   // the branch was there before, with commits that are not merged
 }
 
-// Open opens the worktree of a run, or gives the one that this run has open already. A branch that was left with commits
-// of its own is continued; another worktree of ours that still holds it is closed first, its loose work kept.
+// Open opens the worktree of a run, or gives the one that this run has open already. A branch that was left with
+// commits of its own is continued; another worktree of ours that still holds it is closed first, its loose work kept.
 func (m *Manager) Open(ctx context.Context, s Spec) (Tree, error) {
 	if s.Run == "" || s.Run == "." || !filepath.IsLocal(s.Run) || strings.ContainsAny(s.Run, `/\`) {
 		return Tree{}, &formats.ValueError{What: "a run id", Got: s.Run}
@@ -239,7 +239,8 @@ type Message struct {
 	Subject string
 	Session string // trailer, left out if empty
 	Txn     string // trailer, left out if empty; a commit that carries it already is not made again
-	// Only are the files to commit, relative to dir; nil: everything that changed. Of them, what did not change is left out.
+	// Only are the files to commit, relative to dir; nil: everything that changed. Of them, what did not change is left
+	// out.
 	Only []string
 }
 
