@@ -53,7 +53,7 @@ func (d Diagnostic) Error() string {
 }
 
 // Diagnostics is a list of findings that is an error when one of them is. Sources holds the text of each file named in
-// it, for excerpts; it may be nil.
+// it, for excerpts; it may be nil. Who prints findings, and who collects those of several files, matches it.
 type Diagnostics struct { //nolint:errname // a list of findings, an error only if one of them is
 	List    []Diagnostic
 	Sources map[string][]byte

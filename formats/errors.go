@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// ValueError reports a word that is not in a closed set, such as an unknown task status.
+// ValueError reports a word that is not in a closed set, such as an unknown task status. argspec matches it to offer
+// the set.
 type ValueError struct {
 	What string   // the kind of value, "task status"
 	Got  string   // what stood there
@@ -36,7 +37,8 @@ func wordsOf[T ~string](set []T) []string {
 	return out
 }
 
-// GateOpenError reports a gate that nobody could answer: no terminal, no --yes, no auto label.
+// GateOpenError reports a gate that nobody could answer: no terminal, no --yes, no auto label. interp suspends the run
+// for it, the offline implementer and main's runners give a blocked return.
 type GateOpenError struct {
 	Gate Gate
 	Left bool // a person was asked, and left without an answer
@@ -105,7 +107,7 @@ func (e *Failure) Unwrap() error { return e.Err }
 // ErrorCode names the failure in the table of codes.
 func (e *Failure) ErrorCode() Code { return e.Code }
 
-// ReturnSyntaxError lists everything for which a return cannot be read.
+// ReturnSyntaxError lists everything for which a return cannot be read. FinalMessage matches it to move its places.
 type ReturnSyntaxError struct {
 	Problems []Diagnostic // not empty, in the order of the text
 }

@@ -3,7 +3,6 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -65,14 +64,11 @@ func Encode(e Event) []byte {
 		r.Time = e.Time.UTC().Format(time.RFC3339Nano)
 	}
 	line, err := encode(r)
-	if err == nil {
-		return line
+	if err != nil {
+		r.Attrs = map[string]any{"unencodable": err.Error()}
+		line, _ = encode(r) //nolint:errcheck // reason: all that is left are texts and numbers
 	}
-	r.Attrs = map[string]any{"unencodable": err.Error()}
-	if line, err = encode(r); err == nil {
-		return line
-	}
-	return fmt.Appendf(nil, "{\"kind\":%q}", e.Kind)
+	return line
 }
 
 func encode(r record) ([]byte, error) {

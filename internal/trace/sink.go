@@ -1,6 +1,9 @@
 package trace
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Sink receives events. Emit must not block and must be safe for concurrent use.
 type Sink interface{ Emit(e Event) }
@@ -19,35 +22,21 @@ func (Discard) Emit(Event) {}
 
 // Multi gives each event to every sink, in their order. Nil sinks are left out.
 func Multi(sinks ...Sink) Sink {
-	all := make(multi, 0, len(sinks))
-	for _, s := range sinks {
-		if s != nil {
-			all = append(all, s)
+	sinks = slices.DeleteFunc(slices.Clone(sinks), func(s Sink) bool { return s == nil })
+	return Func(func(e Event) {
+		for _, s := range sinks {
+			s.Emit(e)
 		}
-	}
-	return all
-}
-
-type multi []Sink
-
-func (m multi) Emit(e Event) {
-	for _, s := range m {
-		s.Emit(e)
-	}
+	})
 }
 
 // Stamp gives events without a time the time at which they arrive and hands them to the sink, so that a layer without a
 // clock can emit.
-func Stamp(now func() time.Time, to Sink) Sink { return stamp{now: now, to: to} }
-
-type stamp struct {
-	now func() time.Time
-	to  Sink
-}
-
-func (s stamp) Emit(e Event) {
-	if e.Time.IsZero() {
-		e.Time = s.now()
-	}
-	s.to.Emit(e)
+func Stamp(now func() time.Time, to Sink) Sink {
+	return Func(func(e Event) {
+		if e.Time.IsZero() {
+			e.Time = now()
+		}
+		to.Emit(e)
+	})
 }
