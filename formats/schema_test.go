@@ -56,6 +56,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{"type", `{"type":"integer"}`, `"x1"`, `v: expected integer, got "x1"`},
 		{"an integer may have a fraction of zero", `{"type":"integer"}`, `1.0`, ``},
+		{"a number as it is written", `{"maximum":10}`, `1000000`, `v: expected at most 10, got 1000000`},
 		{"a number with a fraction is none", `{"type":["integer","null"]}`, `1.5`, `v: expected one of integer, null, got 1.5`},
 		{"true is no number", `{"type":"number"}`, `true`, `v: expected number, got true`},
 		{"all violations of an object", `{"type":"object","required":["a","b","c"],"properties":{"a":{"type":"string"},"b":{"type":"integer","minimum":3},"c":{}}}`, `{"a":1,"b":2}`, "v.c: expected a value, got nothing\nv.a: expected string, got 1\nv.b: expected at least 3, got 2"},

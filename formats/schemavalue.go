@@ -469,7 +469,7 @@ func tell(v any) string {
 	case string:
 		return fmt.Sprintf("%.60q", v)
 	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
+		return whole(v)
 	}
 	return fmt.Sprint(v)
 }

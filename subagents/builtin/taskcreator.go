@@ -20,6 +20,11 @@ type Docs interface {
 // TaskCreator is task-creator: it makes tasks out of a text and writes nothing.
 type TaskCreator struct{ Docs Docs }
 
+var (
+	headingLine = regexp.MustCompile(`^#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`)
+	itemLine    = regexp.MustCompile(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$`)
+)
+
 // maxTitle is the most characters of a title that is made out of a text.
 const maxTitle = 120
 
@@ -143,8 +148,7 @@ func titled(text string) (title, description string) {
 		if fence != "" || len(line)-len(trimmed) > 3 {
 			continue
 		}
-		if m := regexp.MustCompile(`^#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`).FindStringSubmatch(trimmed); m != nil &&
-			strings.TrimSpace(m[1]) != "" {
+		if m := headingLine.FindStringSubmatch(trimmed); m != nil && strings.TrimSpace(m[1]) != "" {
 			rest := strings.TrimSpace(strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "\n"))
 			if plain := oneLine(m[1]); utf8.RuneCountInString(plain) <= maxTitle {
 				return plain, rest
@@ -213,10 +217,9 @@ func oneLine(s string) string {
 
 // parts splits the text of a division: list items, else what stands between semicolons, else lines.
 func parts(text string) []string {
-	item := regexp.MustCompile(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$`)
 	var items []string
 	for line := range strings.SplitSeq(text, "\n") {
-		switch m := item.FindStringSubmatch(line); {
+		switch m := itemLine.FindStringSubmatch(line); {
 		case m != nil:
 			items = append(items, m[1])
 		case len(items) > 0 && strings.TrimSpace(line) != "":

@@ -197,7 +197,9 @@ func issues(all []formats.Issue) string {
 	return b.String()
 }
 
+var nonceMember = regexp.MustCompile(`"nonce"\s*:\s*"[^"\n]*"\s*,?`)
+
 // withoutNonce takes the nonce of an earlier call out of a return, so that it is not copied into the next one.
 func withoutNonce(text string) string {
-	return regexp.MustCompile(`"nonce"\s*:\s*"[^"\n]*"\s*,?`).ReplaceAllString(text, "")
+	return nonceMember.ReplaceAllString(text, "")
 }
