@@ -126,8 +126,10 @@ func (m *message) object(text string, line int) {
 		m.ignored = append(m.ignored, where+" has another nonce")
 		return
 	}
-	m.owned = append(m.owned, candidate{text: text,
-		read: func() (Return, error) { return ParseReturn([]byte(text), opt) }})
+	m.owned = append(m.owned, candidate{
+		text: text,
+		read: func() (Return, error) { return ParseReturn([]byte(text), opt) },
+	})
 }
 
 // fault keeps why an object that was meant as a return cannot be read.
@@ -166,8 +168,10 @@ func (m *message) agentResults(text []byte) {
 		case nonce != m.opt.Nonce:
 			m.ignored = append(m.ignored, where+" has another NONCE")
 		default:
-			m.owned = append(m.owned, candidate{text: section(text, b.Pos.Line),
-				read: func() (Return, error) { return m.block(b, own) }})
+			m.owned = append(m.owned, candidate{
+				text: section(text, b.Pos.Line),
+				read: func() (Return, error) { return m.block(b, own) },
+			})
 		}
 	}
 	for _, d := range found {
@@ -202,8 +206,10 @@ func (m *message) block(b AgentResult, found []Diagnostic) (Return, error) {
 			bad = append(bad, m.wrong(b.Pos, "expected one "+key+" in the block, got two"))
 		}
 	}
-	for key, want := range map[string]string{"SESSION_ID": m.opt.Session, "DELEGATION_DEPTH": named(m.opt.Depth),
-		"TASK_NUMBER": named(m.opt.Task)} {
+	for key, want := range map[string]string{
+		"SESSION_ID": m.opt.Session, "DELEGATION_DEPTH": named(m.opt.Depth),
+		"TASK_NUMBER": named(m.opt.Task),
+	} {
 		if f := b.Field(key); f != nil && want != "" && f.String() != want {
 			bad = append(bad, m.wrong(f.Pos, fmt.Sprintf("expected %s %s, got %q: this is the return of another delegation", key,
 				want, f.String())))

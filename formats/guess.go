@@ -17,8 +17,13 @@ var (
 		{"reports", ArtifactReport}, {"plans", ArtifactPlan}, {"summaries", ArtifactSummary}, {"reviews", ArtifactReview},
 	}
 	byWord = []guess{
-		{"summary", ArtifactSummary}, {"review", ArtifactReview}, {"audit", ArtifactReview}, {"plan", ArtifactPlan},
-		{"research", ArtifactReport}, {"report", ArtifactReport}, {"findings", ArtifactReport},
+		{"summary", ArtifactSummary},
+		{"review", ArtifactReview},
+		{"audit", ArtifactReview},
+		{"plan", ArtifactPlan},
+		{"research", ArtifactReport},
+		{"report", ArtifactReport},
+		{"findings", ArtifactReport},
 	}
 )
 

@@ -19,8 +19,10 @@ const (
 	labelAcceptance   = "Acceptance" // another word for Verification
 )
 
-var labels = []string{labelGoal, labelTasks, labelCommands, labelTiming, labelDependsOn, labelVerification,
-	labelAcceptance}
+var labels = []string{
+	labelGoal, labelTasks, labelCommands, labelTiming, labelDependsOn, labelVerification,
+	labelAcceptance,
+}
 
 // phases reads the phase list out of its section.
 func (r *reader) phases(section md.Section) {

@@ -185,8 +185,10 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	out := slices.Concat(src[:start], []byte(kept+" ["+to.Mark()+"]"+tail), src[end:])
 	after := planIn(out)
 	if p := after.Phase(number); p == nil || p.Status != to || p.Line != line || len(after.Phases) != len(plan.Phases) {
-		return nil, &ValueError{What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()),
-			Got: strings.TrimSpace(heading)}
+		return nil, &ValueError{
+			What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()),
+			Got:  strings.TrimSpace(heading),
+		}
 	}
 	return out, nil
 }

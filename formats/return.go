@@ -237,8 +237,10 @@ func Failed(err error) Return {
 		Type: ErrorExecution, Message: err.Error(), Code: code, Recommendation: HelpOf(err),
 		Recoverable: code == CodeTransient || code == CodeTimeout || code == CodeLocked || code == CodeLeaseHeld,
 	}
-	validation := []Code{CodeUsage, CodeInvalidCommand, CodeInvalidReturn, CodeInvalidState, CodeValidationFailed,
-		CodePrecondition}
+	validation := []Code{
+		CodeUsage, CodeInvalidCommand, CodeInvalidReturn, CodeInvalidState, CodeValidationFailed,
+		CodePrecondition,
+	}
 	switch {
 	case slices.Contains(validation, code):
 		e.Type = ErrorValidation
@@ -249,8 +251,10 @@ func Failed(err error) Return {
 	case code == CodeToolUnavailable, code == CodeAuth:
 		e.Type = ErrorToolUnavailable
 	}
-	return Return{Status: StatusFailed, Summary: firstLine(err.Error(), MaxSummary), Errors: []ReturnError{e},
-		Class: ClassOf(e)}
+	return Return{
+		Status: StatusFailed, Summary: firstLine(err.Error(), MaxSummary), Errors: []ReturnError{e},
+		Class: ClassOf(e),
+	}
 }
 
 // MaxSummary is the most characters that a summary may have.

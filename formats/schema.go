@@ -79,13 +79,26 @@ type keyword struct {
 
 // keywords are in the order in which violations are told.
 var keywords = []keyword{
-	{name: "$schema"}, {name: "$id", form: formText}, {name: "$anchor", form: formText},
-	{name: "$defs", form: formNamed}, {name: "definitions", form: formNamed},
-	{name: "title"}, {name: "description"}, {name: "default"}, {name: "deprecated"}, {name: "readOnly"},
+	{name: "$schema"},
+	{name: "$id", form: formText},
+	{name: "$anchor", form: formText},
+	{name: "$defs", form: formNamed},
+	{name: "definitions", form: formNamed},
+	{name: "title"},
+	{name: "description"},
+	{name: "default"},
+	{name: "deprecated"},
+	{name: "readOnly"},
 	{name: "writeOnly"},
-	{name: "examples"}, {name: "format"}, {name: "contentEncoding"}, {name: "contentMediaType"}, {name: "contentSchema"},
+	{name: "examples"},
+	{name: "format"},
+	{name: "contentEncoding"},
+	{name: "contentMediaType"},
+	{name: "contentSchema"},
 	{name: "$comment"},
-	{name: "type", form: formTypes, says: "%s"}, {name: "const", says: "%s"}, {name: "enum", form: formValues, says: "%s"},
+	{name: "type", form: formTypes, says: "%s"},
+	{name: "const", says: "%s"},
+	{name: "enum", form: formValues, says: "%s"},
 	{name: "minLength", form: formCount, says: "at least %s characters"},
 	{name: "maxLength", form: formCount, says: "at most %s characters"},
 	{name: "pattern", form: formPattern, says: "text that matches %s"},
@@ -99,18 +112,29 @@ var keywords = []keyword{
 	{name: "minProperties", form: formCount, says: "at least %s members"},
 	{name: "maxProperties", form: formCount, says: "at most %s members"},
 	{name: "$ref", form: formRef},
-	{name: "allOf", form: formSchemas, here: true}, {name: "anyOf", form: formSchemas, here: true},
-	{name: "oneOf", form: formSchemas, here: true}, {name: "not", form: formSchema, here: true},
-	{name: "if", form: formSchema, here: true}, {name: "then", form: formSchema, here: true},
+	{name: "allOf", form: formSchemas, here: true},
+	{name: "anyOf", form: formSchemas, here: true},
+	{name: "oneOf", form: formSchemas, here: true},
+	{name: "not", form: formSchema, here: true},
+	{name: "if", form: formSchema, here: true},
+	{name: "then", form: formSchema, here: true},
 	{name: "else", form: formSchema, here: true},
-	{name: "uniqueItems", form: formBool}, {name: "prefixItems", form: formSchemas, below: true},
-	{name: "items", form: formSchema, below: true}, {name: "additionalItems", form: formSchema, below: true},
-	{name: "contains", form: formSchema, below: true}, {name: "minContains", form: formCount},
-	{name: "maxContains", form: formCount}, {name: "unevaluatedItems", form: formSchema, below: true},
-	{name: "required", form: formTexts}, {name: "dependentRequired", form: formNeeds},
-	{name: "dependencies", form: formNeeds, here: true}, {name: "dependentSchemas", form: formNamed, here: true},
-	{name: "properties", form: formNamed, below: true}, {name: "patternProperties", form: formNamed, below: true},
-	{name: "additionalProperties", form: formSchema, below: true}, {name: "propertyNames", form: formSchema, below: true},
+	{name: "uniqueItems", form: formBool},
+	{name: "prefixItems", form: formSchemas, below: true},
+	{name: "items", form: formSchema, below: true},
+	{name: "additionalItems", form: formSchema, below: true},
+	{name: "contains", form: formSchema, below: true},
+	{name: "minContains", form: formCount},
+	{name: "maxContains", form: formCount},
+	{name: "unevaluatedItems", form: formSchema, below: true},
+	{name: "required", form: formTexts},
+	{name: "dependentRequired", form: formNeeds},
+	{name: "dependencies", form: formNeeds, here: true},
+	{name: "dependentSchemas", form: formNamed, here: true},
+	{name: "properties", form: formNamed, below: true},
+	{name: "patternProperties", form: formNamed, below: true},
+	{name: "additionalProperties", form: formSchema, below: true},
+	{name: "propertyNames", form: formSchema, below: true},
 	{name: "unevaluatedProperties", form: formSchema, below: true},
 }
 
@@ -276,7 +300,7 @@ func (c *schemaCheck) keyword(n, key, v *md.Node) {
 	at := slices.IndexFunc(keywords, func(k keyword) bool { return k.name == name })
 	instead, refused := unchecked[name]
 	switch {
-	case refused && !(name == "$id" && n == c.root) && !(old && (name == "additionalItems" || name == "dependencies")):
+	case refused && (name != "$id" || n != c.root) && (!old || name != "additionalItems" && name != "dependencies"):
 		c.fault(key, instead, "'%s' is not checked by tercet", name)
 	case at < 0 && strings.HasPrefix(name, "x-"):
 	case at < 0:
@@ -310,6 +334,7 @@ func (c *schemaCheck) value(k keyword, v *md.Node) {
 	number := (v.Type == md.Int || v.Type == md.Float) && err == nil && !math.IsInf(x, 0)
 	is := true
 	switch k.form {
+	case formAny, formTypes, formTexts, formSchema: // looked at below, or as a schema
 	case formNumber:
 		is = number && (k.name != "multipleOf" || x > 0)
 	case formCount:

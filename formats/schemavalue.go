@@ -112,15 +112,18 @@ func (c *schemaUse) steps(n *md.Node, v any, path string) (sum int, circle *md.N
 				add(part, v, path)
 				continue
 			}
-			m, _ := v.(map[string]any) // else nothing to go over
-			for name, one := range m {
-				if k.below && (k.name != "properties" || of.Entries[i].Key.Value == name) {
-					add(part, one, path+"/"+name)
-				}
+			if !k.below {
+				continue
 			}
-			items, _ := v.([]any) // as above
-			for i, one := range items {
-				if k.below {
+			switch v := v.(type) {
+			case map[string]any:
+				for name, one := range v {
+					if k.name != "properties" || of.Entries[i].Key.Value == name {
+						add(part, one, path+"/"+name)
+					}
+				}
+			case []any:
+				for i, one := range v {
 					add(part, one, path+"/"+strconv.Itoa(i))
 				}
 			}
@@ -138,10 +141,13 @@ func (c *schemaUse) fits(at *md.Node, keyword string, v any) bool {
 		if keyword != "" {
 			plain = map[string]any{keyword: plain}
 		}
-		r, _ = c.s.resolved(plain, partName) // the whole was read, so that a part of it can be
+		var err error
+		if r, err = c.s.resolved(plain, partName); err != nil {
+			return false // not reached: the whole was read, so that a part of it can be
+		}
 		c.parts[at] = r
 	}
-	return r != nil && r.Validate(v) == nil
+	return r.Validate(v) == nil
 }
 
 func (c *schemaUse) say(path, expected, got string) {
@@ -430,9 +436,15 @@ func (c *schemaUse) evaluated(n *md.Node, m map[string]any, name string) bool {
 			others[other] = true
 		}
 	}
-	plain, _ := n.Any().(map[string]any) // a schema with a keyword is a map
-	all, _ := plain["allOf"].([]any)     // may be missing
-	plain["allOf"] = append(all, map[string]any{"properties": others})
+	plain, ok := n.Any().(map[string]any)
+	if !ok {
+		return true // not reached: a schema with a keyword is a map
+	}
+	all := []any{map[string]any{"properties": others}}
+	if own, ok := plain["allOf"].([]any); ok {
+		all = append(all, own...)
+	}
+	plain["allOf"] = all
 	r, err := c.s.resolved(plain, partName)
 	return err == nil && r.Validate(m) == nil
 }

@@ -93,8 +93,10 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		return formats.Return{}, err
 	}
 	if g.from < formats.CommandDepth().Int() {
-		return formats.Return{}, &formats.Failure{Code: formats.CodeBug,
-			Message: "a delegation starts at a command, not at the router"}
+		return formats.Return{}, &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "a delegation starts at a command, not at the router",
+		}
 	}
 	if slices.ContainsFunc(r.Path, func(name string) bool { return base(name) == base(r.Agent) }) {
 		return formats.Return{}, formats.Fail(formats.CodeCycle, "let the command delegate to each of them in turn",

@@ -176,8 +176,10 @@ func (r *reader) facets(refs *FacetRefs, n *md.Node) {
 		case "policy":
 			refs.Policy = r.names(value, "a name")
 		default:
-			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown facet %q",
-				Keys: []string{"persona", "knowledge", "instruction", "output", "policy"}})
+			r.Unknown(codeUnknownKey, key, strict.Form{
+				Unknown: "unknown facet %q",
+				Keys:    []string{"persona", "knowledge", "instruction", "output", "policy"},
+			})
 		}
 	}
 }
@@ -205,8 +207,10 @@ func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 			case "document":
 				in.Document = word(r, value, "profile", formats.Profiles())
 			default:
-				r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of an input %q",
-					Keys: []string{"type", "required", "document"}})
+				r.Unknown(codeUnknownKey, key, strict.Form{
+					Unknown: "unknown key of an input %q",
+					Keys:    []string{"type", "required", "document"},
+				})
 			}
 		}
 		out[name.Value] = in

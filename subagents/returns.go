@@ -30,8 +30,10 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 		case "issues":
 			info.IssuesQuery, def.IssuesPos = r.query(value)
 		default:
-			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of returns %q",
-				Keys: []string{"form", "statuses", "artifacts", "fields", "status", "issues"}})
+			r.Unknown(codeUnknownKey, key, strict.Form{
+				Unknown: "unknown key of returns %q",
+				Keys:    []string{"form", "statuses", "artifacts", "fields", "status", "issues"},
+			})
 		}
 	}
 }
@@ -77,8 +79,10 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec, o
 			case "optional":
 				may = r.boolean(value)
 			default:
-				r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of an artifact %q",
-					Keys: []string{"type", "name", "document", "optional"}})
+				r.Unknown(codeUnknownKey, key, strict.Form{
+					Unknown: "unknown key of an artifact %q",
+					Keys:    []string{"type", "name", "document", "optional"},
+				})
 			}
 		}
 		if item.Kind == md.Map && item.Get("type") == nil {

@@ -215,7 +215,9 @@ func (v *view) iterative(f *flow, list []worker) error {
 		v.Loads = []pair{{"plan", "{document: plan, path: " + jqNewestPlan + "}"}, {"phases", jqOpenPhases}}
 	} else {
 		v.Loads = []pair{
-			{"plan?", "{document: plan, path: " + jqNewestPlan + "}"}, {"phases", jqOpenPhases}, {"items", jqOpenItems},
+			{"plan?", "{document: plan, path: " + jqNewestPlan + "}"},
+			{"phases", jqOpenPhases},
+			{"items", jqOpenItems},
 			{"parts", jqParts},
 		}
 	}

@@ -105,6 +105,8 @@ func notRun(ctx context.Context, c checks.Check, err error) (formats.Return, err
 	case formats.CodeOf(err) != formats.CodeUnknown:
 		return formats.Failed(err), nil
 	}
-	return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: c.String() + " cannot run",
-		Err: err}), nil
+	return formats.Failed(&formats.Failure{
+		Code: formats.CodeToolUnavailable, Message: c.String() + " cannot run",
+		Err: err,
+	}), nil
 }

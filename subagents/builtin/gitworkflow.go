@@ -80,8 +80,10 @@ func (w GitWorkflow) open(ctx context.Context, r formats.Request, branch string)
 	}
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Summary: "worktree on branch " + t.Branch,
-		Fields: map[string]any{"branch": t.Branch, "base": t.Base, "head": t.Head, "worktree": w.shown(t.Dir),
-			"continued": t.Continued},
+		Fields: map[string]any{
+			"branch": t.Branch, "base": t.Base, "head": t.Head, "worktree": w.shown(t.Dir),
+			"continued": t.Continued,
+		},
 		Metadata: formats.Metadata{Worktree: t.Dir},
 	}
 	if t.Continued {
@@ -109,7 +111,8 @@ func noTree() error {
 }
 
 func (w GitWorkflow) commit(ctx context.Context, r formats.Request, message string, only []string) (formats.Return,
-	error) {
+	error,
+) {
 	if w.away(r) {
 		return formats.Return{}, noTree()
 	}
@@ -118,8 +121,10 @@ func (w GitWorkflow) commit(ctx context.Context, r formats.Request, message stri
 	if err != nil {
 		return formats.Return{}, err
 	}
-	ret := formats.Return{Status: formats.StatusCompleted, Summary: "nothing to commit",
-		Fields: map[string]any{"commit": nil, "files": plain(files)}}
+	ret := formats.Return{
+		Status: formats.StatusCompleted, Summary: "nothing to commit",
+		Fields: map[string]any{"commit": nil, "files": plain(files)},
+	}
 	if hash != "" {
 		subject, _, _ := strings.Cut(message, "\n")
 		ret.Summary = cut(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))

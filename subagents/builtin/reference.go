@@ -28,15 +28,19 @@ func (h Reference) Run(_ context.Context, r formats.Request) (formats.Return, er
 	}
 	if name == "" {
 		list := h.Catalog.List()
-		return formats.Return{Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d commands", len(list)),
-			Text: bounded(menu(list))}, nil
+		return formats.Return{
+			Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d commands", len(list)),
+			Text: bounded(menu(list)),
+		}, nil
 	}
 	text, err := h.Catalog.Text(name)
 	if err != nil {
 		return formats.Failed(err), nil
 	}
-	return formats.Return{Status: formats.StatusCompleted, Summary: "/" + strings.TrimPrefix(name, "/"),
-		Text: bounded(text)}, nil
+	return formats.Return{
+		Status: formats.StatusCompleted, Summary: "/" + strings.TrimPrefix(name, "/"),
+		Text: bounded(text),
+	}, nil
 }
 
 // menu lists the commands, a line each.

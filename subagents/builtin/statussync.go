@@ -51,8 +51,10 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 	if archive, ok := op.(state.ArchiveTasks); ok {
 		fields["archived"] = plain(archive.Tasks)
 	}
-	return formats.Return{Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields,
-		Warnings: res.Warnings}, nil
+	return formats.Return{
+		Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields,
+		Warnings: res.Warnings,
+	}, nil
 }
 
 // operation reads the operation with its input.

@@ -49,8 +49,10 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 			return formats.Return{}, err
 		}
 		if !utf8.Valid(src) {
-			return formats.Failed(&formats.Failure{Code: formats.CodeValidationFailed,
-				Message: fmt.Sprintf("expected text in %s, got bytes that are no UTF-8", from)}), nil
+			return formats.Failed(&formats.Failure{
+				Code:    formats.CodeValidationFailed,
+				Message: fmt.Sprintf("expected text in %s, got bytes that are no UTF-8", from),
+			}), nil
 		}
 		text = strings.TrimPrefix(string(src), "\ufeff")
 	}

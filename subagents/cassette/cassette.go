@@ -58,7 +58,8 @@ func (c *Recorder) Run(ctx context.Context, r formats.Request) (formats.Return, 
 
 // RunMetered calls the agent and keeps what came of it. An error of the engine is not kept.
 func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret formats.Return, used subagents.Measured,
-	err error) {
+	err error,
+) {
 	before, err := shot(r.Dir)
 	if err != nil {
 		return ret, used, err
@@ -80,8 +81,10 @@ func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret forma
 		return ret, used, err
 	}
 	text := told(c.Info, r, c.Root)
-	t := take{Schema: Schema, Agent: r.Agent, Step: r.Step, Sum: prompt.Sum(text), Prompt: text, Run: r.Run,
-		Session: r.Session}
+	t := take{
+		Schema: Schema, Agent: r.Agent, Step: r.Step, Sum: prompt.Sum(text), Prompt: text, Run: r.Run,
+		Session: r.Session,
+	}
 	if unread {
 		t.Problems, t.Raw = broken.Problems, string(broken.Raw)
 	} else {
@@ -170,8 +173,13 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 func told(info formats.AgentInfo, r formats.Request, root string) string {
 	text := prompt.Stable(prompt.Input{Request: r, Info: info}).Text
 	var pairs []string
-	for _, p := range [][2]string{{r.Out, "(out)"}, {r.Dir, "(tree)"}, {root, "(root)"}, {r.Run, "(run)"},
-		{r.Session, "(session)"}} {
+	for _, p := range [][2]string{
+		{r.Out, "(out)"},
+		{r.Dir, "(tree)"},
+		{root, "(root)"},
+		{r.Run, "(run)"},
+		{r.Session, "(session)"},
+	} {
 		if len(p[0]) > 1 {
 			pairs = append(pairs, p[0], p[1])
 		}

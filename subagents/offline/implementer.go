@@ -287,8 +287,10 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 		return nil
 	}
 	output := strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), file, name)
-	failed := &formats.Failure{Code: formats.CodeUnknown,
-		Help: "nothing of the phase counts as done: mend its commands with /revise"}
+	failed := &formats.Failure{
+		Code: formats.CodeUnknown,
+		Help: "nothing of the phase counts as done: mend its commands with /revise",
+	}
 	what := "the commands"
 	if verify {
 		what, failed.Code = "the verification", formats.CodeValidationFailed

@@ -139,7 +139,8 @@ func linesOf(doc *md.Document, from, to int) string {
 
 // planOf reads the plan that the input `plan` names, else the newest of the task.
 func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Task) (path string, src []byte,
-	plan *formats.Plan, err error) {
+	plan *formats.Plan, err error,
+) {
 	if path, err = textInput(r, "plan"); err != nil {
 		return "", nil, nil, err
 	}

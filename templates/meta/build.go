@@ -155,8 +155,10 @@ func (b *Builder) dry(ctx context.Context, d *draft) (formats.Return, error) {
 		d.dry = ret.Text
 		return formats.Return{}, nil
 	}
-	errs := []formats.ReturnError{{Type: formats.ErrorValidation, Code: formats.CodeBug,
-		Message: "dry run of /" + d.name + ": " + ret.Summary}}
+	errs := []formats.ReturnError{{
+		Type: formats.ErrorValidation, Code: formats.CodeBug,
+		Message: "dry run of /" + d.name + ": " + ret.Summary,
+	}}
 	return d.broken("a command that does not run dry", append(errs, ret.Errors...)), nil
 }
 

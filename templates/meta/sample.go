@@ -64,8 +64,10 @@ func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 			"Task": "1 (Sample)", "Executive Summary": "Nothing.", "Findings": "None.",
 		}}.Render(), nil
 	}
-	return nil, &formats.Failure{Code: formats.CodeFileNotFound,
-		Message: fmt.Sprintf("%s is not part of the sample", path), Err: fs.ErrNotExist}
+	return nil, &formats.Failure{
+		Code:    formats.CodeFileNotFound,
+		Message: fmt.Sprintf("%s is not part of the sample", path), Err: fs.ErrNotExist,
+	}
 }
 
 // Exists tells whether Open has the file.
