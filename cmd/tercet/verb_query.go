@@ -68,7 +68,8 @@ func (a *app) queryVerb() *cobra.Command {
 	f.BoolVar(&q.Tab, "tab", false, "indent with tabs")
 	f.IntVar(&q.Indent, "indent", 2, "indent with `n` spaces, 0 to 7")
 	f.StringVarP(&flags.from, "from-file", "f", "", "read the filter from this `file`")
-	f.StringVar(&flags.at, "at", "", "read the state as it was with this `serial`; 'tercet state history' says which can be read")
+	f.StringVar(&flags.at, "at", "",
+		"read the state as it was with this `serial`; 'tercet state history' says which can be read")
 	f.DurationVar(&flags.timeout, "timeout", 30*time.Second, "how long the query may take")
 	f.StringArrayVar(&flags.pairs, "arg", nil, "NAME VALUE: $NAME is a string")
 	f.StringArrayVar(&flags.jsonPairs, "argjson", nil, "NAME JSON: $NAME is a value")
@@ -135,7 +136,8 @@ func (a *app) queried(exit int, err error) error {
 // boundedQueryVerb is the hidden verb of a child.
 func (a *app) boundedQueryVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: query.BoundedVerb, Hidden: true, Args: words(0, 0), Short: "run a query that its parent hands over, within its bounds",
+		Use: query.BoundedVerb, Hidden: true, Args: words(0, 0),
+		Short: "run a query that its parent hands over, within its bounds",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := io.ReadAll(a.in)
 			if err != nil {
@@ -209,7 +211,10 @@ func (f *queryFlags) named(q *query.CLIRequest) error {
 		flag  string
 		pairs []string
 		file  bool
-	}{{query.ArgText, "--arg", f.pairs, false}, {query.ArgJSON, "--argjson", f.jsonPairs, false}, {query.ArgSlurp, "--slurpfile", f.filePairs, true}, {query.ArgText, "--rawfile", f.rawPairs, true}} {
+	}{
+		{query.ArgText, "--arg", f.pairs, false}, {query.ArgJSON, "--argjson", f.jsonPairs, false},
+		{query.ArgSlurp, "--slurpfile", f.filePairs, true}, {query.ArgText, "--rawfile", f.rawPairs, true},
+	} {
 		for _, pair := range group.pairs {
 			name, text, ok := strings.Cut(pair, "=")
 			if !ok || name == "" {
@@ -267,7 +272,7 @@ func readInput(in io.Reader, name string) ([]byte, error) {
 }
 
 func noWorkspace() error {
-	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: "no workspace here or above", Help: "run 'tercet init'"}
+	return formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'", "no workspace here or above")
 }
 
 // positionalFlag holds the words behind --args and --jsonargs.
@@ -295,6 +300,11 @@ type jqLine struct {
 	plain  bool   // behind --
 }
 
+// valued are the flags whose value is the word behind them.
+var valued = []string{"-f", "--from-file", "--indent", "--timeout", "--at", "-C", "--dir", "--color", "--lock-timeout"}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
 // take rewrites the first words of rest and gives how many they were.
 func (j *jqLine) take(rest []string) int {
 	word := rest[0]
@@ -305,7 +315,7 @@ func (j *jqLine) take(rest []string) int {
 			return 1
 		}
 		j.filter = true
-	case !j.filter && len(word) > 1 && strings.IndexByte("-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", word[1]) < 0:
+	case !j.filter && len(word) > 1 && word[1] != '-' && !isLetter(word[1]):
 		// No flag: a filter such as -1, which the parser of flags takes as one behind a space.
 		j.filter = true
 		word = " " + word
@@ -324,7 +334,7 @@ func (j *jqLine) take(rest []string) int {
 	case slices.Contains([]string{"--arg", "--argjson", "--slurpfile", "--rawfile"}, word) && len(rest) > 2:
 		j.out = append(j.out, word, rest[1]+"="+rest[2])
 		return 3
-	case slices.Contains([]string{"-f", "--from-file", "--indent", "--timeout", "--at", "-C", "--dir", "--color", "--lock-timeout"}, word) && len(rest) > 1:
+	case slices.Contains(valued, word) && len(rest) > 1:
 		j.filter = j.filter || word == "-f" || word == "--from-file"
 		j.out = append(j.out, word, rest[1])
 		return 2

@@ -80,13 +80,14 @@ type Input struct {
 	File io.ReaderAt
 }
 
-// RunCLI runs a filter over its inputs as jq does, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not JSON, 3
-// for a filter that does not compile, 5 for an error at run time. After such an error the next input is taken all the same,
-// and the code is 5 in the end. The error says what is wrong: an *Error or Errors, several errors joined, an error of Out, or
-// the cause of the cancelled ctx, which is the only bound. Environment, files and modules are denied. Objects that come from an input unchanged print in the order of their source, with its number literals.
+// RunCLI runs a filter over its inputs as jq does, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not
+// JSON, 3 for a filter that does not compile, 5 for an error at run time. After such an error the next input is taken
+// all the same, and the code is 5 in the end. The error says what is wrong: an *Error or Errors, several errors
+// joined, an error of Out, or the cause of the cancelled ctx, which is the only bound. Environment, files and modules
+// are denied. Objects that come from an input unchanged print in the order of their source, with its number literals.
 //
-// Where it is sure that it makes no difference to any byte of the output, an input is not decoded in full. A File is read in
-// pieces then, and so an input of any size takes little memory.
+// Where it is sure that it makes no difference to any byte of the output, an input is not decoded in full. A File is
+// read in pieces then, and so an input of any size takes little memory.
 func RunCLI(ctx context.Context, req CLIRequest) (exit int, err error) {
 	r := newCLI(req)
 	if exit, err = r.prepare(); err != nil {
@@ -150,7 +151,10 @@ func (r *cli) prepare() (exit int, err error) {
 	if err != nil {
 		return ExitInput, err
 	}
-	c := compiler{src: r.req.Filter, vars: vars, bounds: looseBounds(), empty: true, extra: r.functions(), allowed: []string{"input_filename/0", "debug/0", "stderr/0"}}
+	c := compiler{
+		src: r.req.Filter, vars: vars, bounds: looseBounds, empty: true,
+		extra: r.functions(), allowed: []string{"input_filename/0", "debug/0", "stderr/0"},
+	}
 	if r.req.Statuses != nil {
 		c.allowed, c.extra = append(c.allowed, readyName+"/0"), append(c.extra, readyFunction(r.req.Statuses))
 	}

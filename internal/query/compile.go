@@ -41,12 +41,12 @@ type Code struct {
 	code  *gojq.Code
 }
 
-// Compile parses and checks src. The error is an *Error, or Errors if there is more than one. The variables of opt must not be
-// changed afterwards.
+// Compile parses and checks src. The error is an *Error, or Errors if there is more than one. The variables of opt
+// must not be changed afterwards.
 func Compile(src string, opt Options) (*Code, error) {
-	c := compiler{src: src, vars: opt.Vars, funcs: opt.Funcs, strict: opt.Strict, bounds: looseBounds()}
+	c := compiler{src: src, vars: opt.Vars, funcs: opt.Funcs, strict: opt.Strict, bounds: looseBounds}
 	if opt.Strict {
-		c.bounds = strictBounds()
+		c.bounds = strictBounds
 	}
 	return c.compile()
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// A context stops a query between two of its steps. Some single steps can take minutes or all memory: a check is put into
-// the tree before such a step, a function of ours that hands on its input or ends the query.
+// A context stops a query between two of its steps. Some single steps can take minutes or all memory: a check is put
+// into the tree before such a step, a function of ours that hands on its input or ends the query.
 
 // bounds says how large the values of a single step may be.
 type bounds struct {
@@ -25,13 +25,12 @@ type bounds struct {
 	deep  int // bytes, as JSON, of values that a step looks at in full; 0 leaves those steps alone
 }
 
-func strictBounds() bounds {
-	return bounds{text: 8 << 20, items: 1 << 20, index: 100_000, regex: 16 << 10, test: 1 << 20, bits: 1 << 16, deep: 8 << 20}
-}
-
-func looseBounds() bounds {
-	return bounds{text: 256 << 20, items: 1 << 24, index: 1 << 24, regex: 256 << 10, test: 256 << 20, bits: 1 << 20}
-}
+var (
+	strictBounds = bounds{
+		text: 8 << 20, items: 1 << 20, index: 100_000, regex: 16 << 10, test: 1 << 20, bits: 1 << 16, deep: 8 << 20,
+	}
+	looseBounds = bounds{text: 256 << 20, items: 1 << 24, index: 1 << 24, regex: 256 << 10, test: 256 << 20, bits: 1 << 20}
+)
 
 // The names of the checks. No query can call a name that begins with an underscore.
 const (
@@ -45,8 +44,8 @@ const (
 	guardJoin   = "_t_joined" // the input may be joined with the argument
 )
 
-// guarded are definitions that a query calls in place of functions and operators that need a check. INDEX is another one:
-// gojq's copies the table for each element.
+// guarded are definitions that a query calls in place of functions and operators that need a check. INDEX is another
+// one: gojq's copies the table for each element.
 var guarded = map[string]string{
 	"*":            "def NAME(l; r): r as $r | l as $l | _t_repeat($l; $r) | $l * $r;",
 	"*=":           "def NAME(l; r): r as $r | l |= (_t_repeat(.; $r) | . * $r);",
@@ -63,8 +62,8 @@ var guarded = map[string]string{
 
 // checkedInput gives the check of the input of further functions, whatever their number of arguments.
 var checkedInput = map[string]string{
-	"test": guardTest, "match": guardRegex, "capture": guardRegex, "scan": guardRegex, "splits": guardRegex, "sub": guardRegex,
-	"gsub": guardRegex,
+	"test": guardTest, "match": guardRegex, "capture": guardRegex, "scan": guardRegex, "splits": guardRegex,
+	"sub": guardRegex, "gsub": guardRegex,
 }
 
 // deepInput are functions that look at their input in full, and deepArgs those that look at their arguments as well.
@@ -73,7 +72,8 @@ var (
 		"tojson", "tostring", "flatten", "sort", "unique", "min", "max", "implode", "transpose", "ascii",
 	}
 	deepArgs = []string{
-		"contains", "inside", "index", "rindex", "indices", "bsearch", "sort_by", "group_by", "unique_by", "min_by", "max_by", "IN",
+		"contains", "inside", "index", "rindex", "indices", "bsearch", "sort_by", "group_by", "unique_by", "min_by",
+		"max_by", "IN",
 	}
 )
 
@@ -239,7 +239,8 @@ func (w *walker) guardOperator(q *gojq.Query) {
 		q.Left, q.Right = checked(q.Left, guardSmall), checked(q.Right, guardSmall)
 	case q.Op == gojq.OpUpdateAdd && literal(q.Right) && q.Right.Term.Type == gojq.TermTypeNumber:
 	case guarded[key] != "":
-		*q = gojq.Query{Meta: q.Meta, Imports: q.Imports, FuncDefs: q.FuncDefs, Term: call(w.define(key, guarded[key]), q.Left, q.Right).Term}
+		t := call(w.define(key, guarded[key]), q.Left, q.Right).Term
+		*q = gojq.Query{Meta: q.Meta, Imports: q.Imports, FuncDefs: q.FuncDefs, Term: t}
 	case w.bounds.deep > 0 && (compares || q.Op == gojq.OpSub):
 		q.Left, q.Right = checked(q.Left, guardDeep), checked(q.Right, guardDeep)
 	}
@@ -280,7 +281,7 @@ func (w *walker) guardIndex(i *gojq.Index) {
 	if i.Start == nil || i.IsSlice {
 		return
 	}
-	if literal(i.Start) && len(i.Start.Term.Number) < 5 || wholeNumber(i.Start) && i.Start.Term.Type == gojq.TermTypeUnary {
+	if q := i.Start; literal(q) && len(q.Term.Number) < 5 || wholeNumber(q) && q.Term.Type == gojq.TermTypeUnary {
 		return // the last elements are never far away
 	}
 	i.Start = paren(&gojq.Query{Left: paren(i.Start), Op: gojq.OpPipe, Right: call(guardIndex)})
@@ -303,6 +304,7 @@ func (w *walker) guardText(s *gojq.String) {
 func (w *walker) guardFormat(t *gojq.Term) {
 	if t.Str == nil && w.bounds.deep > 0 {
 		inner := &gojq.Query{Term: &gojq.Term{Type: t.Type, Format: t.Format}}
-		*t = gojq.Term{Type: gojq.TermTypeQuery, Query: &gojq.Query{Left: call(guardDeep), Op: gojq.OpPipe, Right: inner}, SuffixList: t.SuffixList}
+		q := &gojq.Query{Left: call(guardDeep), Op: gojq.OpPipe, Right: inner}
+		*t = gojq.Term{Type: gojq.TermTypeQuery, Query: q, SuffixList: t.SuffixList}
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"tercet/internal/proc"
 )
 
-// The bounds of a job beside its time. A query runs in this process, under its deadline. One whose single steps can take
-// all time or memory (see risky), or that needs a large input in full, runs in a child that the system holds to its bounds.
+// The bounds of a job beside its time. A query runs in this process, under its deadline. One whose single steps can
+// take all time or memory (see risky), or that needs a large input in full, runs in a child that the system holds to
+// its bounds.
 const (
 	maxMemory  = 1536 << 20 // beside what the inputs need
 	perByte    = 16         // memory for each byte of the inputs, at most
@@ -155,8 +156,8 @@ func RunBounded(ctx context.Context, text []byte, open func(Source) (File, error
 	return r.within(ctx, c)
 }
 
-// within runs a compiled query for as long as it may take. It does not wait for one that goes on when its time is over, in
-// the middle of a step: that one ends with the process.
+// within runs a compiled query for as long as it may take. It does not wait for one that goes on when its time is
+// over, in the middle of a step: that one ends with the process.
 func (r *cli) within(ctx context.Context, c Job) (int, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{BoundTime, c.Timeout.Milliseconds()})
 	defer cancel()

@@ -10,8 +10,9 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// need says how much of one place of an input a query looks at. What it does not look at need not be decoded: a scalar always
-// is, an array or object only as far as it says. The zero value is a query that asks at most for the type.
+// need says how much of one place of an input a query looks at. What it does not look at need not be decoded: a
+// scalar always is, an array or object only as far as it says. The zero value is a query that asks at most for the
+// type.
 type need struct {
 	all    bool // everything below
 	fixed  bool // if it is an array: how many elements it has, and which one stands where
@@ -46,9 +47,9 @@ func (n *need) field(name string) *need {
 // drops tells whether elements that fail the test, or are not ready, may be left out.
 func (n *need) drops() bool { return !n.all && !n.fixed && n.sites == 1 }
 
-// flow is where the values of one place of a query can come from: places of the input, or, with depth, arrays that the query
-// made, nested so often, of values from there. A flow without places is of values that hold nothing of the input that is
-// not asked for in full.
+// flow is where the values of one place of a query can come from: places of the input, or, with depth, arrays that
+// the query made, nested so often, of values from there. A flow without places is of values that hold nothing of the
+// input that is not asked for in full.
 type flow struct {
 	at    []*need
 	depth int
@@ -130,12 +131,13 @@ func (f flow) counted() {
 	}
 }
 
-// infer finds out what a query needs of its input, by following where the values of the input can go. It is careful in one
-// direction: what it does not know asks for everything. Two things let it be simple. An error of a run on a part of the
-// input is never shown, the run is repeated on the whole; so only what is caught inside the query matters, and that
-// depends on types, which are always known. And what is printed is asked for in full.
+// infer finds out what a query needs of its input, by following where the values of the input can go. It is careful
+// in one direction: what it does not know asks for everything. Two things let it be simple. An error of a run on a
+// part of the input is never shown, the run is repeated on the whole; so only what is caught inside the query
+// matters, and that depends on types, which are always known. And what is printed is asked for in full.
 //
-// ok is false for queries that can tell the difference: they read inputs, print on their own, or look at error messages.
+// ok is false for queries that can tell the difference: they read inputs, print on their own, or look at error
+// messages.
 func infer(q *gojq.Query, globals map[string]any) (root *need, ok bool) {
 	root = &need{}
 	a := inference{globals: globals}
@@ -255,8 +257,6 @@ func (a *inference) head(t *gojq.Term, in flow) flow {
 		a.object(t.Object, in)
 	case gojq.TermTypeArray:
 		return a.query(t.Array.Query, in).list()
-	case gojq.TermTypeUnary:
-		demand(a.term(t.Unary.Term, in))
 	case gojq.TermTypeFormat, gojq.TermTypeString:
 		if t.Str == nil {
 			demand(in)
@@ -274,28 +274,25 @@ func (a *inference) head(t *gojq.Term, in flow) flow {
 		demand(a.query(t.Reduce.Start, in))
 		a.bind(t.Reduce.Patterns, source)
 		demand(a.query(t.Reduce.Update, flow{}))
-	case gojq.TermTypeForeach:
-		a.lost = true
-	case gojq.TermTypeLabel:
-		return a.query(t.Label.Body, in).plain()
 	case gojq.TermTypeQuery:
 		return a.query(t.Query, in).plain()
-	case gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber, gojq.TermTypeBreak:
+	case gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:
+	default:
+		a.lost = true // foreach, label, break, a sign: the whole input
 	}
 	return flow{}
 }
 
 func (a *inference) branches(f *gojq.If, in flow) flow {
-	a.query(f.Cond, in)
-	out := a.query(f.Then, in)
-	for _, e := range f.Elif {
+	out := in
+	if f.Else != nil {
+		out = a.query(f.Else, in)
+	}
+	for _, e := range append(f.Elif, &gojq.IfElif{Cond: f.Cond, Then: f.Then}) {
 		a.query(e.Cond, in)
 		out = join(out, a.query(e.Then, in))
 	}
-	if f.Else == nil {
-		return join(out, in)
-	}
-	return join(out, a.query(f.Else, in))
+	return out
 }
 
 func (a *inference) text(s *gojq.String, in flow) {
@@ -356,14 +353,14 @@ func wholeNumber(q *gojq.Query) bool {
 // effects are functions whose effect is not only their result.
 var effects = []string{"input", "inputs", "debug", "stderr", "input_filename", "halt", "halt_error"}
 
-// passing gives of functions without arguments that do not look at values in full what they make of the flow of their input.
+// passing gives what functions without arguments make of the flow of their input, which they do not look at in full.
 var passing = map[string]func(flow) flow{
-	"empty": nothing, "not": nothing, "type": nothing, "values": itself, "nulls": itself, "booleans": itself, "numbers": itself, "strings": itself,
-	"arrays": itself, "objects": itself, "iterables": itself, "scalars": itself, "first": flow.element, "last": flow.element, readyName: flow.ready,
-	"length":  func(f flow) flow { f.counted(); return flow{} },
-	"reverse": func(f flow) flow { return f.element().list() },
-	"any":     func(f flow) flow { f.iterate(); return flow{} },
-	"all":     func(f flow) flow { f.iterate(); return flow{} },
+	"empty": nothing, "not": nothing, "type": nothing, "values": itself, "nulls": itself, "booleans": itself,
+	"numbers": itself, "strings": itself, "arrays": itself, "objects": itself, "iterables": itself, "scalars": itself,
+	"first": flow.element, "last": flow.element, readyName: flow.ready,
+	"length": func(f flow) flow { f.counted(); return flow{} },
+	"any":    func(f flow) flow { f.iterate(); return flow{} },
+	"all":    func(f flow) flow { f.iterate(); return flow{} },
 }
 
 func nothing(flow) flow { return flow{} }
@@ -385,12 +382,11 @@ func (a *inference) call(f *gojq.Func, in flow) flow {
 		return in
 	case Function{"map", 1}:
 		return a.query(f.Args[0], in.iterate()).list()
-	case Function{"first", 1}, Function{"last", 1}:
-		return a.query(f.Args[0], in).plain()
 	case Function{"any", 1}, Function{"all", 1}:
 		a.query(f.Args[0], in.iterate().plain())
 		return flow{}
-	case Function{"sort_by", 1}, Function{"unique_by", 1}, Function{"group_by", 1}, Function{"min_by", 1}, Function{"max_by", 1}:
+	case Function{"sort_by", 1}, Function{"unique_by", 1}, Function{"group_by", 1}, Function{"min_by", 1},
+		Function{"max_by", 1}:
 		elems := in.element()
 		demand(a.query(f.Args[0], elems))
 		switch f.Name {
@@ -412,8 +408,8 @@ func (a *inference) call(f *gojq.Func, in flow) flow {
 
 // holds gives of the operators that compare whether they hold for less, equal and greater.
 var holds = map[gojq.Operator][3]bool{
-	gojq.OpEq: {false, true, false}, gojq.OpNe: {true, false, true}, gojq.OpLt: {true, false, false}, gojq.OpLe: {true, true, false},
-	gojq.OpGt: {false, false, true}, gojq.OpGe: {false, true, true},
+	gojq.OpEq: {false, true, false}, gojq.OpNe: {true, false, true}, gojq.OpLt: {true, false, false},
+	gojq.OpLe: {true, true, false}, gojq.OpGt: {false, false, true}, gojq.OpGe: {false, true, true},
 }
 
 // test is a comparison of a member of an element with a scalar.

@@ -17,9 +17,9 @@ const (
 	MaxOutput  = 8 << 20
 )
 
-// Run gives all results for one input. vars are the values of Options.Vars by name with $; one that is missing is null. Of
-// input and vars, what is not a Prepared goes through Normalize. The error is a *LimitError, the cause of a cancelled
-// context, or what the query said, as text; no result stands beside an error.
+// Run gives all results for one input. vars are the values of Options.Vars by name with $; one that is missing is
+// null. Of input and vars, what is not a Prepared goes through Normalize. The error is a *LimitError, the cause of a
+// cancelled context, or what the query said, as text; no result stands beside an error.
 func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, error) {
 	var out []any
 	budget := MaxOutput

@@ -21,9 +21,9 @@ const (
 	maxNames   = 256
 )
 
-// scanner steps over values and checks them as strictly as the parser does, keys that stand twice in one object included.
-// Objects of one text mostly have the same keys in the same order: where the key comes that came last time, one
-// comparison stands for reading it.
+// scanner steps over values and checks them as strictly as the parser does, keys that stand twice in one object
+// included. Objects of one text mostly have the same keys in the same order: where the key comes that came last time,
+// one comparison stands for reading it.
 type scanner struct {
 	names map[string]int  // the keys, as they are written without their quotes; from 1, 0 is the start
 	texts []string        // of each key, with its quotes and its colon
@@ -265,36 +265,15 @@ func scanEscape(b []byte, i int) int {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return i + 2
 	case 'u':
-	default:
-		return wrong
+		if i+6 > len(b) {
+			return short
+		}
+		r, err := strconv.ParseUint(string(b[i+2:i+6]), 16, 16)
+		if err == nil && !utf16.IsSurrogate(rune(r)) { // pairs are left to the parser
+			return i + 6
+		}
 	}
-	r := hexUnit(b, i)
-	if r < 0 {
-		return r
-	}
-	if !utf16.IsSurrogate(rune(r)) {
-		return i + 6
-	}
-	low := hexUnit(b, i+6)
-	switch {
-	case low == short:
-		return short
-	case low == wrong || utf16.DecodeRune(rune(r), rune(low)) == utf8.RuneError:
-		return wrong
-	}
-	return i + 12
-}
-
-// hexUnit reads the escape \uXXXX at i.
-func hexUnit(b []byte, i int) int {
-	if i+6 > len(b) {
-		return short
-	}
-	r, err := strconv.ParseUint(string(b[i+2:i+6]), 16, 16)
-	if err != nil || b[i] != '\\' || b[i+1] != 'u' {
-		return wrong
-	}
-	return int(r)
+	return wrong
 }
 
 func scanSpace(b []byte, i int) int {

@@ -13,11 +13,11 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// An input is read in one pass, value by value and of an array element by element. What the query cannot look at (infer)
-// is checked as strictly as the parser does and left out; elements that its selection is sure to drop (test) are left out
-// as well. The same code runs on what is left, for a query `PATH[] | BODY` on some elements at a time. Nothing is printed
-// before the input was read to its end. Whatever cannot be told this way, an error of the run included, is left to the
-// parser and the whole input: this way shows no error of its own.
+// An input is read in one pass, value by value and of an array element by element. What the query cannot look at
+// (infer) is checked as strictly as the parser does and left out; elements that its selection is sure to drop (test)
+// are left out as well. The same code runs on what is left, for a query `PATH[] | BODY` on some elements at a time.
+// Nothing is printed before the input was read to its end. Whatever cannot be told this way, an error of the run
+// included, is left to the parser and the whole input: this way shows no error of its own.
 
 // How much of an input is read at a time at least. One element that is looked at in one piece may make it larger.
 const windowSize = 256 << 10
@@ -48,8 +48,8 @@ func newPlan(q *gojq.Query, globals map[string]any) *plan {
 	return p
 }
 
-// eachOf tells whether a query is `.a.b[] | BODY`, or `ready | BODY`: then its results are those of BODY for each element, one
-// after the other.
+// eachOf tells whether a query is `.a.b[] | BODY`, or `ready | BODY`: then its results are those of BODY for each
+// element, one after the other.
 func eachOf(q *gojq.Query) (path []string, ok bool) {
 	for q.Term == nil && q.Op == gojq.OpPipe && len(q.Patterns) == 0 && len(q.FuncDefs) == 0 {
 		q = q.Left
@@ -305,8 +305,8 @@ const (
 	maxTwin  = 96
 )
 
-// elem makes an element as far as it is needed. Elements that are the same as far as they are needed are one object, which
-// nobody changes: of a status there are few values.
+// elem makes an element as far as it is needed. Elements that are the same as far as they are needed are one object,
+// which nobody changes: of a status there are few values.
 func (s *stream) elem(raw []byte, n *need) (any, bool) {
 	if raw[0] != '{' || n.all || n.elems != nil {
 		return s.decode(raw)

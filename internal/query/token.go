@@ -9,8 +9,8 @@ type token struct {
 	offset int
 }
 
-// tokens gives the names, keywords, formats and variables of src in order. Fields (.name), strings and comments are left
-// out; the code inside the interpolations of a string is not.
+// tokens gives the names, keywords, formats and variables of src in order. Fields (.name), strings and comments are
+// left out; the code inside the interpolations of a string is not.
 func tokens(src string) []token {
 	s := lexer{src: src}
 	s.scan()
@@ -150,7 +150,8 @@ func (s *lexer) name() (keyword bool) {
 
 // keywords are the words that a term comes behind.
 var keywords = map[string]struct{}{
-	"and": {}, "or": {}, "if": {}, "then": {}, "elif": {}, "else": {}, "try": {}, "catch": {}, "reduce": {}, "foreach": {}, "as": {},
+	"and": {}, "or": {}, "if": {}, "then": {}, "elif": {}, "else": {}, "try": {}, "catch": {}, "reduce": {},
+	"foreach": {}, "as": {},
 }
 
 func (s *lexer) at(i int, is func(byte) bool) bool { return i < len(s.src) && is(s.src[i]) }

@@ -33,9 +33,9 @@ type Prepared struct{ v any }
 // Prepare makes v a Prepared; see Normalize.
 func Prepare(v any) Prepared { return Prepared{Normalize(v)} }
 
-// Normalize makes v what a query takes: nil, bool, int, float64, *big.Int, json.Number, string, []any, map[string]any.
-// Values of these types stay as they are, without a copy; a *jsonx.Value keeps its number literals; everything else goes by
-// its JSON form. What has no JSON form becomes null.
+// Normalize makes v what a query takes: nil, bool, int, float64, *big.Int, json.Number, string, []any,
+// map[string]any. Values of these types stay as they are, without a copy; a *jsonx.Value keeps its number literals;
+// everything else goes by its JSON form. What has no JSON form becomes null.
 func Normalize(v any) any {
 	n, err := normalize(v, 0)
 	if err != nil {
@@ -150,7 +150,8 @@ func same(v, n any) bool {
 // maxIntDigits is how many digits surely fit an int.
 const maxIntDigits = 18
 
-// number gives a literal as an int if that prints as the same text, which is faster to compute with, else as json.Number.
+// number gives a literal as an int if that prints as the same text, which is faster to compute with, else as
+// json.Number.
 func number(text string) any {
 	digits := text
 	if digits != "" && digits[0] == '-' {
@@ -236,8 +237,8 @@ func measure(v any, budget int) int {
 	return budget - 1
 }
 
-// appendValue writes v as compact JSON as jq does: NaN is null, infinities are the largest numbers. Objects that were read
-// from a source and are in from print as they stand there, others sorted by key.
+// appendValue writes v as compact JSON as jq does: NaN is null, infinities are the largest numbers. Objects that were
+// read from a source and are in from print as they stand there, others sorted by key.
 func appendValue(out []byte, v any, from *origins) []byte {
 	switch v := v.(type) {
 	case nil:

@@ -7,7 +7,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// walker goes through a tree in the order of its source and finds out which variables and functions are bound inside it.
+// walker goes through a tree in the order of its source and finds out which variables and functions are bound inside
+// it.
 type walker struct {
 	toks    []token
 	next    int        // the first token that is not behind the walk
@@ -23,8 +24,8 @@ type walker struct {
 	defs    map[string]string // definitions that the guarded query calls
 }
 
-// Ref is one use of a variable with the static path that follows it: $steps.plan["artifacts"][0] is $steps with plan and
-// artifacts.
+// Ref is one use of a variable with the static path that follows it: $steps.plan["artifacts"][0] is $steps with plan
+// and artifacts.
 type Ref struct {
 	Var    string // with its $
 	Path   []string
@@ -45,7 +46,8 @@ type Call struct {
 	Offset int // of the name in the source, -1 if unknown
 }
 
-// place finds the next token with this text. The walk follows the order of the source, so an earlier one is never meant.
+// place finds the next token with this text. The walk follows the order of the source, so an earlier one is never
+// meant.
 func (w *walker) place(text string) int {
 	for i := w.next; i < len(w.toks); i++ {
 		if w.toks[i].text == text {
