@@ -73,10 +73,14 @@ func newCompiler(f *syntax.File, env Env) *compiler {
 	tree := *f
 	tree.Steps, tree.Between, tree.Errors = copied(f.Steps), copied(f.Between), copied(f.Errors)
 	return &compiler{
-		findings: findings{name: f.Name, unread: unreadOf(f),
-			list: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}}},
-		file: &tree, env: env, index: index{byID: map[string]*known{}, comesBack: map[string]bool{},
-			gotos: map[string]bool{}},
+		findings: findings{
+			name: f.Name, unread: unreadOf(f),
+			list: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
+		},
+		file: &tree, env: env, index: index{
+			byID: map[string]*known{}, comesBack: map[string]bool{},
+			gotos: map[string]bool{},
+		},
 		prog: &Program{File: &tree, facts: facts{
 			steps: map[*syntax.Step]*Info{}, code: map[*syntax.Expr]*query.Code{}, schemas: map[*syntax.Shape]*formats.Schema{},
 			agents: map[string]*formats.AgentInfo{},

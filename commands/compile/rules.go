@@ -92,8 +92,10 @@ func outcomesOf(info *Info) []formats.Outcome {
 	case *syntax.Status:
 		return []formats.Outcome{completed, failed}
 	case *syntax.Parallel:
-		return []formats.Outcome{completed, formats.OutcomeSkipped, partial, rejected, blocked, formats.OutcomeSuspended,
-			failed}
+		return []formats.Outcome{
+			completed, formats.OutcomeSkipped, partial, rejected, blocked, formats.OutcomeSuspended,
+			failed,
+		}
 	case *syntax.Foreach, *syntax.Until:
 		return []formats.Outcome{completed, partial, rejected, blocked, formats.OutcomeSuspended, failed}
 	case *syntax.Delegate, *syntax.Publish:

@@ -100,7 +100,8 @@ func (s *speech) sentence(step *syntax.Step) bool {
 			message = syntax.Part{Expr: &syntax.Expr{Pos: say.Pos, Src: "$steps." + s.last.step + ".summary"}}
 		}
 		step.Return = &syntax.Return{Message: &syntax.Text{Pos: say.Pos, Parts: []syntax.Part{message}}}
-	default:
+	case syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument, syntax.SayTaskExists, syntax.SayTaskReady,
+		syntax.SayLoadTask:
 		return false
 	}
 	return true
@@ -178,8 +179,10 @@ func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
 	step.Action = &syntax.Check{Pos: say.Pos, Document: &syntax.Word{Pos: say.Name.Pos, Text: noun}}
 	step.On = []syntax.Rule{{
 		Status: syntax.Word{Pos: say.Pos, Text: formats.OutcomeRejected.String()},
-		Targets: []*syntax.Target{{Pos: say.Pos, Kind: syntax.ToRedo, Max: 1,
-			Steps: []syntax.Word{{Pos: say.Pos, Text: s.last.step}}}},
+		Targets: []*syntax.Target{{
+			Pos: say.Pos, Kind: syntax.ToRedo, Max: 1,
+			Steps: []syntax.Word{{Pos: say.Pos, Text: s.last.step}},
+		}},
 	}}
 }
 

@@ -75,7 +75,8 @@ func verdict(ret formats.Return) result {
 
 // checkDocument parses documents by their profile; what it finds are the issues.
 func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Info,
-	a *syntax.Check) ([]formats.Issue, error) {
+	a *syntax.Check,
+) ([]formats.Issue, error) {
 	var list []string
 	profile := a.Document.Text
 	if a.Path != nil {

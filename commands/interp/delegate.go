@@ -155,10 +155,12 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 	if err := r.spawn(c); err != nil {
 		return formats.Return{}, err
 	}
-	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationStarted, Visit: req.Visit, Attempt: c.attempt,
+	if err := r.write(ctx, c, formats.Entry{
+		Type: formats.EntryDelegationStarted, Visit: req.Visit, Attempt: c.attempt,
 		Key: req.Txn, Data: map[string]any{
 			"agent": c.agent, "input": req.Input, "timeout_seconds": req.Timeout.Total.Seconds(),
-		}}); err != nil {
+		},
+	}); err != nil {
 		return formats.Return{}, err
 	}
 	r.worked = r.worked || !c.info.Builtin
@@ -172,13 +174,17 @@ func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
 	}
 	r.spend(c, ret.Metadata)
 	r.take(c, req, ret)
-	if err := r.write(ctx, c, formats.Entry{Type: formats.EntryDelegationResult, Visit: req.Visit, Attempt: c.attempt,
-		Key: req.Txn, Data: ret}); err != nil {
+	if err := r.write(ctx, c, formats.Entry{
+		Type: formats.EntryDelegationResult, Visit: req.Visit, Attempt: c.attempt,
+		Key: req.Txn, Data: ret,
+	}); err != nil {
 		return ret, err
 	}
 	if c.agent == compile.StatusSync && ret.Outcome().Passes() {
-		if err := r.write(ctx, c, formats.Entry{Type: formats.EntryStateCommitted, Key: req.Txn,
-			Data: ret.Fields}); err != nil {
+		if err := r.write(ctx, c, formats.Entry{
+			Type: formats.EntryStateCommitted, Key: req.Txn,
+			Data: ret.Fields,
+		}); err != nil {
 			return ret, err
 		}
 	}

@@ -19,6 +19,8 @@ func (r *run) fail(ctx context.Context, sc *scope, op *compile.Info, a *syntax.F
 	code, _ := compile.ExitCode(a.Code)
 	ret := formats.Failed(&formats.Failure{Code: code, Message: message})
 	ret.Artifacts = newest(r.artifacts)
-	return result{outcome: formats.OutcomeFailed, ret: ret, value: resultOf(ret, 1),
-		end: &ending{ret: ret, told: true}}, nil
+	return result{
+		outcome: formats.OutcomeFailed, ret: ret, value: resultOf(ret, 1),
+		end: &ending{ret: ret, told: true},
+	}, nil
 }

@@ -55,8 +55,10 @@ func (r *run) close(ctx context.Context, ret *formats.Return) {
 	if !r.recorded {
 		return
 	}
-	err := r.journal(ctx, formats.Entry{Type: formats.EntryRunFinished,
-		Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary}})
+	err := r.journal(ctx, formats.Entry{
+		Type: formats.EntryRunFinished,
+		Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary},
+	})
 	switch {
 	case err == nil:
 	case ret.Outcome().Passes():
@@ -215,8 +217,10 @@ func (r *run) record(ctx context.Context, ret formats.Return) {
 		return
 	}
 	e := ret.Errors[0]
-	if slices.Contains([]formats.Code{formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage,
-		formats.CodeInvalidReturn}, e.Code) {
+	if slices.Contains([]formats.Code{
+		formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage,
+		formats.CodeInvalidReturn,
+	}, e.Code) {
 		return
 	}
 	p := formats.Problem{

@@ -29,8 +29,10 @@ type flow struct {
 }
 
 func newFlow() flow {
-	return flow{asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]any{},
-		linked: map[string]bool{}}
+	return flow{
+		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]any{},
+		linked: map[string]bool{},
+	}
 }
 
 // undo is one step whose effect can be taken back.

@@ -14,7 +14,8 @@ import (
 // foreach runs the body once an element, and stops at the first that does not pass unless the file has a merge.
 // Elements side by side are joined in their order, whichever ended first.
 func (r *run) foreach(ctx context.Context, sc *scope, op *compile.Info, path string,
-	f *syntax.Foreach) (result, error) {
+	f *syntax.Foreach,
+) (result, error) {
 	items, err := r.elements(ctx, sc, op, path, f)
 	if err != nil {
 		return result{}, err
@@ -110,7 +111,8 @@ func (r *run) overAll(ctx context.Context, sc *scope, e *syntax.Expr, children [
 
 // elements reads the array at each entry of the loop and keeps it in the journal.
 func (r *run) elements(ctx context.Context, sc *scope, op *compile.Info, path string,
-	f *syntax.Foreach) ([]any, error) {
+	f *syntax.Foreach,
+) ([]any, error) {
 	if r.unknown(f.In) {
 		r.dry.add(sc, op, fmt.Sprintf("for each %s in %s (known at run time)", f.As.Text, f.In.Src))
 		r.dry.taint("$" + f.As.Text)
@@ -130,8 +132,10 @@ func (r *run) elements(ctx context.Context, sc *scope, op *compile.Info, path st
 	if r.dry.on {
 		r.dry.add(sc, op, fmt.Sprintf("for each of %d %s", len(items), f.As.Text))
 	}
-	return items, r.journal(ctx, formats.Entry{Type: formats.EntryLoopEntered, Step: path,
-		Data: map[string]any{"items": items}})
+	return items, r.journal(ctx, formats.Entry{
+		Type: formats.EntryLoopEntered, Step: path,
+		Data: map[string]any{"items": items},
+	})
 }
 
 // noArray is the failure of an expression that must give an array.
@@ -192,8 +196,10 @@ func (l *loop) add(index int, item any, in *scope, end *ending, artifacts []form
 		vote.Said = ""
 	}
 	l.votes = append(l.votes, Vote{Return: vote})
-	child := query.Prepare(map[string]any{"index": index, "item": item, "status": outcome.String(), "summary": summary,
-		"steps": in.steps})
+	child := query.Prepare(map[string]any{
+		"index": index, "item": item, "status": outcome.String(), "summary": summary,
+		"steps": in.steps,
+	})
 	l.children = append(l.children, child)
 	key := outcome
 	switch outcome {
@@ -223,8 +229,10 @@ func (l *loop) value() map[string]any {
 	if v, ok := normal(l.issues).([]any); ok && v != nil {
 		out["issues"] = v
 	}
-	for _, key := range []formats.Outcome{formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed,
-		formats.OutcomeBlocked} {
+	for _, key := range []formats.Outcome{
+		formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed,
+		formats.OutcomeBlocked,
+	} {
 		out[key.String()] = list(l.lists[key])
 	}
 	return out

@@ -42,8 +42,10 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Info, q asking) (
 		}
 	}
 	if len(open) == 0 {
-		return result{}, &formats.Failure{Code: formats.CodePrecondition,
-			Message: "no choice of the gate can be taken: " + question}
+		return result{}, &formats.Failure{
+			Code:    formats.CodePrecondition,
+			Message: "no choice of the gate can be taken: " + question,
+		}
 	}
 	if r.dry.on {
 		r.dry.add(sc, op, "gate: "+question+" ["+strings.Join(labelsOf(g.Choices), ", ")+"]")
@@ -59,8 +61,10 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Info, q asking) (
 	d, err := r.wait(ctx, q, g)
 	if open := isOpen(err); open != nil {
 		ret := r.suspended(open)
-		return result{outcome: formats.OutcomeSuspended, ret: ret, value: resultOf(ret, 1),
-			end: &ending{ret: ret, told: true}}, nil
+		return result{
+			outcome: formats.OutcomeSuspended, ret: ret, value: resultOf(ret, 1),
+			end: &ending{ret: ret, told: true},
+		}, nil
 	}
 	if err != nil {
 		return result{}, err
@@ -105,9 +109,11 @@ func (r *run) wait(ctx context.Context, q asking, g formats.Gate) (formats.Decis
 }
 
 func unknownAnswer(g formats.Gate, d formats.Decision) error {
-	return &formats.Failure{Code: formats.CodeBug,
+	return &formats.Failure{
+		Code: formats.CodeBug,
 		Message: fmt.Sprintf("expected one of %s as the answer to a gate, got %q", strings.Join(labelsOf(g.Choices), ", "),
-			d.Answer)}
+			d.Answer),
+	}
 }
 
 func labelsOf(list []formats.Choice) []string {
@@ -126,8 +132,10 @@ func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 	switch ch.Target.Kind {
 	case syntax.ToFail:
 		out.outcome = formats.OutcomeRejected
-		out.ret = formats.Return{Said: formats.OutcomeRejected,
-			Summary: fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)}
+		out.ret = formats.Return{
+			Said:    formats.OutcomeRejected,
+			Summary: fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question),
+		}
 		if d.Note != "" {
 			out.ret.Summary += " (" + d.Note + ")"
 		}
@@ -183,8 +191,10 @@ func (r *run) ownGate(op *compile.Info, path string, res result) formats.Gate {
 	if res.ret.BlockedReason != "" {
 		why = res.ret.BlockedReason
 	}
-	g := formats.Gate{Question: fmt.Sprintf("step '%s' is %s: %s", op.Title, res.outcome, why), Run: r.cfg.IDs.Run,
-		Step: path}
+	g := formats.Gate{
+		Question: fmt.Sprintf("step '%s' is %s: %s", op.Title, res.outcome, why), Run: r.cfg.IDs.Run,
+		Step: path,
+	}
 	words := []string{"again", "accept", "stop"}
 	switch res.outcome {
 	case formats.OutcomeFailed:
@@ -227,8 +237,10 @@ func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Info, res r
 	switch d.Answer {
 	case "retry", "again", "answer", "resume":
 		before := r.feedback
-		fb := formats.Feedback{From: op.ID, Issues: listed(res.ret.Issues), Note: d.Note, Choice: d.Answer,
-			Attempt: r.visits[path]}
+		fb := formats.Feedback{
+			From: op.ID, Issues: listed(res.ret.Issues), Note: d.Note, Choice: d.Answer,
+			Attempt: r.visits[path],
+		}
 		r.feedback = &fb
 		if d.Answer == "answer" {
 			fb.Note, fb.Answer = "", d.Note

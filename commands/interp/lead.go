@@ -35,7 +35,8 @@ func (r *run) lead(ctx context.Context, sc *scope, op *compile.Info, res result)
 // match finds the first rule of `on` for the outcome or the class of failure. exhausted tells that a rule would have
 // matched but for its max.
 func (r *run) match(ctx context.Context, sc *scope, op *compile.Info,
-	res result) (target *syntax.Target, exhausted bool, err error) {
+	res result,
+) (target *syntax.Target, exhausted bool, err error) {
 	for _, byClass := range []bool{true, false} { // classes are narrower than failed, so they are asked first
 		for i, rule := range op.On {
 			if compile.IsClass(rule.Status.Text) != byClass || !fitsRule(rule, res) {
@@ -177,14 +178,18 @@ func (r *run) follow(ctx context.Context, sc *scope, op *compile.Info, res resul
 // redo runs the named steps again with feedback, then this one.
 func (r *run) redo(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
 	before := r.feedback
-	fb := &formats.Feedback{From: op.ID, Issues: listed(res.ret.Issues), Choice: as[string](res.value["choice"]),
-		Note: as[string](res.value["note"]), Attempt: 1}
+	fb := &formats.Feedback{
+		From: op.ID, Issues: listed(res.ret.Issues), Choice: as[string](res.value["choice"]),
+		Note: as[string](res.value["note"]), Attempt: 1,
+	}
 	if before != nil && before.From == op.ID {
 		fb.Attempt = before.Attempt + 1
 	}
 	ids := op.Again(t)
-	entry := formats.Entry{Type: formats.EntryRedo, Step: sc.path + op.ID,
-		Data: map[string]any{"steps": ids, "feedback": fb}}
+	entry := formats.Entry{
+		Type: formats.EntryRedo, Step: sc.path + op.ID,
+		Data: map[string]any{"steps": ids, "feedback": fb},
+	}
 	if t.Kind == syntax.ToRollback {
 		entry.Type, entry.Data = formats.EntryRollback, map[string]any{"steps": ids, "feedback": fb, "rollbacks": r.rollbacks}
 	}
@@ -245,11 +250,15 @@ func (r *run) broken(op *compile.Info, res result) formats.Return {
 	ret.Status, ret.Errors, ret.Class = formats.StatusFailed, res.ret.Errors, res.ret.Class
 	switch {
 	case res.outcome == formats.OutcomeRejected:
-		ret.Errors = []formats.ReturnError{{Type: formats.ErrorValidation, Code: formats.CodeRejected, Message: ret.Summary,
-			Recommendation: ret.NextSteps}}
+		ret.Errors = []formats.ReturnError{{
+			Type: formats.ErrorValidation, Code: formats.CodeRejected, Message: ret.Summary,
+			Recommendation: ret.NextSteps,
+		}}
 	case len(ret.Errors) == 0:
-		ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary,
-			Recommendation: ret.NextSteps}}
+		ret.Errors = []formats.ReturnError{{
+			Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary,
+			Recommendation: ret.NextSteps,
+		}}
 	}
 	return ret
 }
@@ -282,8 +291,10 @@ func (r *run) limited(op *compile.Info, res result, why string) formats.Return {
 		if res.outcome.Passes() {
 			ret.Errors = nil // nothing failed but the limit
 		}
-		ret.Errors = append([]formats.ReturnError{{Type: first.Type, Code: formats.CodeLimit, Message: first.Message,
-			Recommendation: first.Recommendation}}, ret.Errors...)
+		ret.Errors = append([]formats.ReturnError{{
+			Type: first.Type, Code: formats.CodeLimit, Message: first.Message,
+			Recommendation: first.Recommendation,
+		}}, ret.Errors...)
 	}
 	return ret
 }

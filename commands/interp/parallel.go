@@ -26,8 +26,10 @@ func (r *run) parallel(ctx context.Context, sc *scope, op *compile.Info, p *synt
 		body: func(i int) error {
 			res, ran, err := r.once(ctx, in, children[i])
 			if !ran {
-				res = result{outcome: formats.OutcomeSkipped,
-					ret: formats.Return{Said: formats.OutcomeSkipped, Status: formats.StatusCompleted}}
+				res = result{
+					outcome: formats.OutcomeSkipped,
+					ret:     formats.Return{Said: formats.OutcomeSkipped, Status: formats.StatusCompleted},
+				}
 			}
 			results[i], files[i] = res, r.made
 			return err

@@ -96,8 +96,10 @@ func (r *run) bind(ctx context.Context, wanted int) error {
 		}
 		var typed formats.Task
 		if err := json.Unmarshal(data, &typed); err != nil {
-			return &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err,
-				Help: "run 'tercet state verify'"}
+			return &formats.Failure{
+				Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err,
+				Help: "run 'tercet state verify'",
+			}
 		}
 		r.task, r.base["$task"] = &typed, query.Prepare(task)
 		return r.mayStart()
@@ -171,8 +173,10 @@ func (r *run) require(ctx context.Context, q *syntax.Require) error {
 		return nil
 	}
 	code, _ := compile.ExitCode(q.Exit)
-	fail := &formats.Failure{Code: code, Message: "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src,
-		Help: "see /" + r.prog.Name + " --help"}
+	fail := &formats.Failure{
+		Code: code, Message: "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src,
+		Help: "see /" + r.prog.Name + " --help",
+	}
 	if q.Else != nil {
 		if fail.Message, err = r.text(ctx, r.root, q.Else, nil); err != nil {
 			return err

@@ -77,8 +77,10 @@ func withOutcome(ret formats.Return, v any) (formats.Return, error) {
 		return ret, nil
 	}
 	if !slices.Contains(formats.Outcomes(), outcome) {
-		return ret, &formats.Failure{Code: formats.CodeValidationFailed,
-			Message: fmt.Sprintf("expected a status to return, got %s", query.Text(v)), Help: outcomeHelp()}
+		return ret, &formats.Failure{
+			Code:    formats.CodeValidationFailed,
+			Message: fmt.Sprintf("expected a status to return, got %s", query.Text(v)), Help: outcomeHelp(),
+		}
 	}
 	switch outcome {
 	case formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeRejected:
@@ -89,8 +91,10 @@ func withOutcome(ret formats.Return, v any) (formats.Return, error) {
 		ret.Status, ret.Said, ret.BlockedReason = formats.StatusBlocked, outcome, ret.Summary
 	case formats.OutcomeFailed:
 		ret.Status = formats.StatusFailed
-		ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary,
-			Recommendation: ret.NextSteps}}
+		ret.Errors = []formats.ReturnError{{
+			Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary,
+			Recommendation: ret.NextSteps,
+		}}
 	case formats.OutcomeCompleted, formats.OutcomeSkipped:
 	}
 	return ret, nil

@@ -14,7 +14,8 @@ import (
 
 // rollback runs the named steps again, and counts. The next one over the run's limit is a question.
 func (r *run) rollback(ctx context.Context, sc *scope, op *compile.Info, res result,
-	t *syntax.Target) (*ending, error) {
+	t *syntax.Target,
+) (*ending, error) {
 	if r.rollbacks >= r.limits.Rollbacks {
 		return r.limitGate(ctx, sc, op, res, t)
 	}
@@ -31,7 +32,8 @@ const (
 
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without a person stops.
 func (r *run) limitGate(ctx context.Context, sc *scope, op *compile.Info, res result,
-	t *syntax.Target) (*ending, error) {
+	t *syntax.Target,
+) (*ending, error) {
 	path := sc.path + op.ID
 	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", r.limits.Rollbacks, r.closing(op, res).Summary)
 	if r.after || r.dry.on || r.cfg.AutoApprove {
@@ -170,8 +172,10 @@ func (r *run) jump(ctx context.Context, sc *scope, op *compile.Info, res result,
 			fmt.Sprintf("step '%s' was entered by goto more often than %d times", to.Title, r.limits.Visits)), told: true}, nil
 	}
 	r.jumps[at]++
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryGoto, Step: sc.path + op.ID,
-		Data: map[string]any{"to": at, "visits": r.jumps[at]}}); err != nil {
+	if err := r.journal(ctx, formats.Entry{
+		Type: formats.EntryGoto, Step: sc.path + op.ID,
+		Data: map[string]any{"to": at, "visits": r.jumps[at]},
+	}); err != nil {
 		return nil, r.at(op, sc.path+op.ID, err)
 	}
 	return &ending{jump: id}, nil
@@ -199,8 +203,10 @@ func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Info, res res
 		res.ret, res.outcome = got.ret, formats.OutcomeRejected
 	}
 	if got.target.Kind == syntax.ToNext && !res.outcome.Passes() {
-		r.override(op, res, formats.Decision{Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]),
-			Note: as[string](got.value["note"])})
+		r.override(op, res, formats.Decision{
+			Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]),
+			Note: as[string](got.value["note"]),
+		})
 	}
 	return r.lead(ctx, sc, op, res)
 }

@@ -70,7 +70,8 @@ type place struct {
 // Run executes the program. The error is nil but for a program that cannot be used: failures of agents and of the
 // engine come as a Return with their code.
 func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
-	d formats.Depth) (formats.Return, error) {
+	d formats.Depth,
+) (formats.Return, error) {
 	if p == nil {
 		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
@@ -144,8 +145,10 @@ func (r *run) execute(ctx context.Context) (formats.Return, error) {
 	if end != nil {
 		return r.shaped(end.ret), nil
 	}
-	return r.shaped(formats.Return{Status: formats.StatusCompleted, Summary: r.done(),
-		Artifacts: newest(r.artifacts)}), nil
+	return r.shaped(formats.Return{
+		Status: formats.StatusCompleted, Summary: r.done(),
+		Artifacts: newest(r.artifacts),
+	}), nil
 }
 
 // done is the summary of a command that says nothing of its own.
@@ -182,8 +185,10 @@ func (r *run) sync(ctx context.Context, s syncCall) (formats.Return, error) {
 		pos = d.Pos
 	}
 	op := bare(pos, s.path, s.path, "")
-	ret, err := r.attempt(ctx, call{sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent,
-		info: *s.d.Info, task: s.task, anyway: s.anyway})
+	ret, err := r.attempt(ctx, call{
+		sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent,
+		info: *s.d.Info, task: s.task, anyway: s.anyway,
+	})
 	r.warnings = append(r.warnings, ret.Warnings...)
 	return ret, err
 }
@@ -220,11 +225,15 @@ func stopped(ctx context.Context) error {
 		return cause
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &formats.Failure{Code: formats.CodeTimeout, Message: "the time of the run was over",
-			Help: "finished work is kept; run the command again to go on"}
+		return &formats.Failure{
+			Code: formats.CodeTimeout, Message: "the time of the run was over",
+			Help: "finished work is kept; run the command again to go on",
+		}
 	}
-	return &formats.Failure{Code: formats.CodeCancelled, Message: "cancelled",
-		Help: "finished work is kept; run the command again to go on"}
+	return &formats.Failure{
+		Code: formats.CodeCancelled, Message: "cancelled",
+		Help: "finished work is kept; run the command again to go on",
+	}
 }
 
 func (r *run) warn(format string, args ...any) {

@@ -73,8 +73,10 @@ func (r *run) once(ctx context.Context, sc *scope, op *compile.Info) (res result
 		return res, false, r.at(op, path, err)
 	}
 	r.visits[path]++
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepScheduled, Step: path,
-		Visit: r.visits[path]}); err != nil {
+	if err := r.journal(ctx, formats.Entry{
+		Type: formats.EntryStepScheduled, Step: path,
+		Visit: r.visits[path],
+	}); err != nil {
 		return res, false, r.at(op, path, err)
 	}
 	r.began = r.began || !r.after
@@ -87,10 +89,12 @@ func (r *run) once(ctx context.Context, sc *scope, op *compile.Info) (res result
 		return res, false, r.at(op, path, err)
 	}
 	sc.done(op.ID, res.value)
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryStepFinished, Step: path, Visit: r.visits[path],
+	if err := r.journal(ctx, formats.Entry{
+		Type: formats.EntryStepFinished, Step: path, Visit: r.visits[path],
 		Data: map[string]any{
 			"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
-		}}); err != nil {
+		},
+	}); err != nil {
 		return res, false, r.at(op, path, err)
 	}
 	r.told(op, path, res.outcome, res.ret.Summary)
@@ -138,8 +142,10 @@ func (r *run) act(ctx context.Context, sc *scope, op *compile.Info, path string)
 	case *syntax.Fail:
 		return r.fail(ctx, sc, op, a)
 	}
-	return result{outcome: formats.OutcomeCompleted,
-		value: map[string]any{"status": formats.OutcomeCompleted.String()}}, nil
+	return result{
+		outcome: formats.OutcomeCompleted,
+		value:   map[string]any{"status": formats.OutcomeCompleted.String()},
+	}, nil
 }
 
 // count adds to the steps of the run; each loop element that was entered allows one more.

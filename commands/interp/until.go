@@ -19,8 +19,10 @@ func (r *run) until(ctx context.Context, sc *scope, op *compile.Info, u *syntax.
 	var in *scope
 	done := false
 	for pass := 0; pass < u.Max && !done && out.last == nil; pass++ {
-		if err := r.journal(ctx, formats.Entry{Type: formats.EntryLoopEntered, Step: path,
-			Data: map[string]any{"pass": pass}}); err != nil {
+		if err := r.journal(ctx, formats.Entry{
+			Type: formats.EntryLoopEntered, Step: path,
+			Data: map[string]any{"pass": pass},
+		}); err != nil {
 			return result{}, err
 		}
 		r.entered++
@@ -53,8 +55,10 @@ func (r *run) until(ctx context.Context, sc *scope, op *compile.Info, u *syntax.
 		done = truth(v)
 	}
 	maps.Copy(sc.steps, in.steps)
-	ret := formats.Return{Status: formats.StatusCompleted, Issues: out.issues, Artifacts: out.files,
-		Summary: fmt.Sprintf("%d passes", len(out.children))}
+	ret := formats.Return{
+		Status: formats.StatusCompleted, Issues: out.issues, Artifacts: out.files,
+		Summary: fmt.Sprintf("%d passes", len(out.children)),
+	}
 	outcome := formats.OutcomeCompleted
 	switch {
 	case out.last != nil:

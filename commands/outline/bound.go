@@ -36,8 +36,10 @@ func BoundOf(p *compile.Program, known func(agent string) Facts) Bound {
 	o := Of(p)
 	c := counter{limits: p.Limits.WithDefaults(), known: known}
 	total := c.sequence(append(append([]*Node{}, o.Steps...), o.Errors...), "")
-	b := Bound{Calls: total.calls, Workers: total.workers, Time: total.time, Each: c.each,
-		Depth: formats.CommandDepth().Int()}
+	b := Bound{
+		Calls: total.calls, Workers: total.workers, Time: total.time, Each: c.each,
+		Depth: formats.CommandDepth().Int(),
+	}
 	o.Walk(func(n *Node) {
 		if len(n.Agents) > 0 && b.Depth < 2 {
 			b.Depth = 2
@@ -139,8 +141,10 @@ func (c *counter) node(n *Node, inside string) cost {
 	case n.Many != "" && c.elements > 0:
 		return own.plus(body.times(c.elements))
 	case n.Many != "":
-		c.each = append(c.each, EachBound{Loop: n.ID, Item: n.Many, Calls: body.calls, Workers: body.workers,
-			Time: body.time})
+		c.each = append(c.each, EachBound{
+			Loop: n.ID, Item: n.Many, Calls: body.calls, Workers: body.workers,
+			Time: body.time,
+		})
 		return own
 	default:
 		return own.plus(body)

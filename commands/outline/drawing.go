@@ -31,8 +31,10 @@ func (o *Outline) Draw(f Format) (string, error) {
 	case SVG:
 		return o.svg(), nil
 	}
-	return "", &formats.ValueError{What: "drawing format", Got: string(f),
-		Want: []string{string(Dot), string(Mermaid), string(SVG)}}
+	return "", &formats.ValueError{
+		What: "drawing format", Got: string(f),
+		Want: []string{string(Dot), string(Mermaid), string(SVG)},
+	}
 }
 
 // String is the way of a result in a few words: rejected → redo plan (max 2).

@@ -83,8 +83,10 @@ func (c *counter) inside(agents []string) cost {
 		if f.Cost > 0 {
 			own.money = 0 // the call has it already
 		}
-		most = cost{calls: max(most.calls, own.calls), workers: max(most.workers, own.workers),
-			money: max(most.money, own.money)}
+		most = cost{
+			calls: max(most.calls, own.calls), workers: max(most.workers, own.workers),
+			money: max(most.money, own.money),
+		}
 	}
 	return most
 }

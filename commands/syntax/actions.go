@@ -114,7 +114,8 @@ func (p *parser) gateTimeout(n *md.Node) *GateTimeout {
 
 func (p *parser) retry(n *md.Node) *Retry {
 	r := &Retry{
-		Pos: n.Pos, Backoff: 2, Factor: 2, Cap: 60, On: []Word{{Text: "transient"}, {Text: "timeout"}, {Text: "invalid_return"}},
+		Pos: n.Pos, Backoff: 2, Factor: 2, Cap: 60,
+		On: []Word{{Text: "transient"}, {Text: "timeout"}, {Text: "invalid_return"}},
 	}
 	if n.Kind != md.Map {
 		r.Max = p.integer(n, 0)

@@ -196,7 +196,9 @@ func (b *block) actionKeys() []string {
 // offer gives a gate the choices that it has where none are written.
 func (g *Gate) offer() {
 	if g.Choices == nil {
-		g.Choices = []GateChoice{{Word{Text: "approve"}, &Target{Kind: ToNext}}, {Word{Text: "reject"}, &Target{Kind: ToFail}}}
+		g.Choices = []GateChoice{
+			{Word{Text: "approve"}, &Target{Kind: ToNext}}, {Word{Text: "reject"}, &Target{Kind: ToFail}},
+		}
 	}
 }
 

@@ -120,8 +120,10 @@ func (p *parser) quoteFix(d formats.Diagnostic, text string) *formats.Fix {
 		key+":") || strings.Contains(line, " #") { // what is a comment is not quoted
 		return nil
 	}
-	return &formats.Fix{Start: Pos{Line: d.Pos.Line, Col: from + 1}, End: Pos{Line: d.Pos.Line, Col: len(line) + 1},
-		Text: text}
+	return &formats.Fix{
+		Start: Pos{Line: d.Pos.Line, Col: from + 1}, End: Pos{Line: d.Pos.Line, Col: len(line) + 1},
+		Text: text,
+	}
 }
 
 func (p *parser) has(code string) bool {
@@ -203,8 +205,10 @@ func (p *parser) infoFix(n int, kind fenceKind) *formats.Fix {
 	rest := strings.TrimLeft(line, " \t")
 	indent := len(line) - len(rest)
 	ticks := len(rest) - len(strings.TrimLeft(rest, "`~"))
-	fix := &formats.Fix{Start: Pos{Line: n, Col: indent + ticks + 1}, End: Pos{Line: n, Col: len(line) + 1},
-		Text: "yaml " + string(kind)}
+	fix := &formats.Fix{
+		Start: Pos{Line: n, Col: indent + ticks + 1}, End: Pos{Line: n, Col: len(line) + 1},
+		Text: "yaml " + string(kind),
+	}
 	switch {
 	case ticks >= 3:
 	case strings.HasPrefix(strings.TrimLeft(rest, "`"), "yaml") || ticks > 0:

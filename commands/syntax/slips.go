@@ -29,8 +29,10 @@ func (p *parser) nearFences() {
 			p.near = map[int]bool{}
 		}
 		p.near[line] = true
-		p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: Pos{Line: line, Col: col},
-			Fix: p.infoFix(line, fenceKind(kind))}, "write ```yaml "+kind,
+		p.reportSpan(formats.Diagnostic{
+			Code: CodeFenceInfo, Pos: Pos{Line: line, Col: col},
+			Fix: p.infoFix(line, fenceKind(kind)),
+		}, "write ```yaml "+kind,
 			"expected '```yaml %s', got '%.40s'", kind, got)
 	}
 	for n, line := range p.doc.ProseLines() {

@@ -117,8 +117,10 @@ func (p *parser) misplaced() {
 		if _, _, isStep := stepLine(title); isStep {
 			d := formats.Diagnostic{Code: CodeStepHeading, Pos: b.Pos}
 			if marks := strings.Repeat("#", b.Level); strings.HasPrefix(p.doc.Line(b.Pos.Line), marks+" ") {
-				d.Fix = &formats.Fix{Start: Pos{Line: b.Pos.Line, Col: 1}, End: Pos{Line: b.Pos.Line, Col: b.Level + 1},
-					Text: "###"}
+				d.Fix = &formats.Fix{
+					Start: Pos{Line: b.Pos.Line, Col: 1}, End: Pos{Line: b.Pos.Line, Col: b.Level + 1},
+					Text: "###",
+				}
 			}
 			p.reportSpan(d, "write ### "+title, "expected a step on heading level 3 to 6, got level %d", b.Level)
 		}
