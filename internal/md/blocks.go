@@ -46,8 +46,8 @@ func (k BlockKind) String() string {
 	}
 }
 
-// Block is one block of the body. Containers (items and quotes) stand before what they contain, which has a greater Depth;
-// the first paragraph of an item is the item's own text and no block.
+// Block is one block of the body. Containers (items and quotes) stand before what they contain, which has a greater
+// Depth; the first paragraph of an item is the item's own text and no block.
 type Block struct {
 	Kind     BlockKind
 	Pos, End Pos    // of its first character, after the last one; of a fence both fences included
@@ -177,11 +177,15 @@ func (l Limits) blocks(d *Document) (blocks []Block, problems []Problem) {
 	}
 	if g.deepAt >= 0 {
 		at := d.pos(base + g.deepAt)
-		w.problems = append(w.problems, Problem{CodeTooDeep, at, at, fmt.Sprintf("lists and quotes nested more than %d deep, or too many of them", l.Depth), "flatten the list"})
+		w.problems = append(w.problems,
+			Problem{CodeTooDeep, at, at, fmt.Sprintf("lists and quotes nested more than %d deep, or too many of them", l.Depth),
+				"flatten the list"})
 	}
 	for _, off := range g.swallow {
 		at := d.pos(base + off)
-		w.problems = append(w.problems, Problem{CodeFenceInHTML, at, Pos{at.Line, at.Col + 3}, "fence directly after an HTML tag is part of the HTML", "put a blank line between the tag and the fence"})
+		w.problems = append(w.problems,
+			Problem{CodeFenceInHTML, at, Pos{at.Line, at.Col + 3}, "fence directly after an HTML tag is part of the HTML",
+				"put a blank line between the tag and the fence"})
 	}
 	return w.blocks, w.problems
 }
@@ -277,7 +281,8 @@ func (w *walker) walk(n ast.Node, depth int) {
 		w.blocks = append(w.blocks, b)
 	case *ast.ThematicBreak:
 		at := w.pos(w.start(n, "-*_"))
-		w.blocks = append(w.blocks, Block{Kind: Rule, Depth: depth, Pos: at, End: Pos{at.Line, len(strings.TrimRight(w.doc.Line(at.Line), " \t")) + 1}})
+		w.blocks = append(w.blocks,
+			Block{Kind: Rule, Depth: depth, Pos: at, End: Pos{at.Line, len(strings.TrimRight(w.doc.Line(at.Line), " \t")) + 1}})
 	case *ast.Blockquote:
 		w.container(n, Block{Kind: Quote, Depth: depth, Pos: w.pos(w.start(n, ">"))})
 	case *ast.List:
@@ -400,10 +405,12 @@ func (w *walker) fence(n *ast.FencedCodeBlock, depth int) Block {
 	}
 	end := at.Line + n.Lines().Len()
 	closing := strings.TrimLeft(w.doc.Line(end+1), " \t>")
-	if trimmed := strings.TrimRight(closing, " \t"); end < w.doc.LineCount() && len(trimmed) >= len(run) && strings.Trim(trimmed, run[:1]) == "" {
+	if trimmed := strings.TrimRight(closing, " \t"); end < w.doc.LineCount() && len(trimmed) >= len(run) &&
+		strings.Trim(trimmed, run[:1]) == "" {
 		end++
 	} else {
-		w.problems = append(w.problems, Problem{CodeFenceOpen, at, Pos{at.Line, len(open) + 1}, "fence is not closed", "end it with a line of " + run})
+		w.problems = append(w.problems,
+			Problem{CodeFenceOpen, at, Pos{at.Line, len(open) + 1}, "fence is not closed", "end it with a line of " + run})
 	}
 	b.End = Pos{end, len(strings.TrimRight(w.doc.Line(end), " \t")) + 1}
 	w.swallowed(&b, run)

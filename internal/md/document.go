@@ -11,11 +11,10 @@ import (
 	"github.com/adrg/frontmatter"
 )
 
-// Document is a markdown file that was read. Text is Src without byte order mark and with line feeds only; every place in
-// the file is the same in both.
+// Document is a markdown file that was read. Text is Src without byte order mark and with line feeds only; every place
+// in the file is the same in both.
 type Document struct {
 	Src, Text []byte
-	BOM, CRLF bool // what Text lacks of Src, for writing the file back
 
 	HasFront  bool   // the file starts with a closed front matter block
 	Front     *Node  // the map it holds; nil when it is empty, not a map, or cannot be read
@@ -29,8 +28,8 @@ type Document struct {
 	starts []int  // offset of each line of Text
 }
 
-// Parse reads a file with the default limits. The Document is never nil: of a file that is too large or not text it holds
-// only Src, of one with other problems everything that could be read.
+// Parse reads a file with the default limits. The Document is never nil: of a file that is too large or not text it
+// holds only Src, of one with other problems everything that could be read.
 func Parse(src []byte) (*Document, []Problem) { return Limits{}.Parse(src) }
 
 // Parse is the function of the same name with other limits.
@@ -41,14 +40,10 @@ func (l Limits) Parse(src []byte) (*Document, []Problem) {
 		return d, []Problem{p}
 	}
 	text := bytes.TrimPrefix(src, []byte(bom))
-	d.BOM = len(text) < len(src)
 	if off, what := badText(text, false); off >= 0 {
 		return d, []Problem{refusedText(text, off, what)}
 	}
-	if bytes.Contains(text, []byte("\r\n")) {
-		d.CRLF = true
-		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte{'\n'})
-	}
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte{'\n'})
 	if text == nil {
 		text = []byte{} // an empty file is text; only one that cannot be read has none
 	}
@@ -72,7 +67,8 @@ func (d *Document) front(l Limits) []Problem {
 	first := d.opening()
 	if first == 0 {
 		if i := bytes.IndexByte(d.Text, '\r'); i >= 0 && bytes.IndexByte(d.Text[:i], '\n') < 0 {
-			return []Problem{{CodeLineEnds, Pos{1, i + 1}, Pos{1, i + 2}, "line ends with a bare carriage return", "end lines with a line feed"}}
+			return []Problem{{CodeLineEnds, Pos{1, i + 1}, Pos{1, i + 2}, "line ends with a bare carriage return",
+				"end lines with a line feed"}}
 		}
 		return nil
 	}
@@ -85,7 +81,8 @@ func (d *Document) front(l Limits) []Problem {
 	}
 	open := Pos{first, 1}
 	if closing == 0 {
-		return []Problem{{CodeFrontUnclosed, open, Pos{first, 4}, "front matter opened here is not closed", "end it with a line that holds only ---"}}
+		return []Problem{{CodeFrontUnclosed, open, Pos{first, 4}, "front matter opened here is not closed",
+			"end it with a line that holds only ---"}}
 	}
 	end := d.lineEnd(closing)
 	block := d.Text[d.starts[first-1]:end]
@@ -109,18 +106,24 @@ func (d *Document) frontByLibrary(l Limits, block []byte, open Pos) []Problem {
 		case n.Kind == Map:
 			d.Front = n
 		default:
-			problems = append(problems, Problem{CodeFrontNotMap, n.Pos, n.End, "front matter is not a map of keys", "write key: value lines, or remove the --- lines"})
+			problems = append(problems,
+				Problem{CodeFrontNotMap, n.Pos, n.End, "front matter is not a map of keys",
+					"write key: value lines, or remove the --- lines"})
 		}
 		return nil
 	}
 	delimiter := strings.TrimRight(d.Line(d.FrontSpan.End.Line), " \t")
-	if _, err := frontmatter.MustParse(bytes.NewReader(block), nil, frontmatter.NewFormat("---", delimiter, decode)); err != nil {
-		problems = append(problems, Problem{CodeFrontUnclosed, open, Pos{open.Line, 4}, "front matter cannot be read: " + err.Error(), "end it with a line that holds only ---"})
+	if _, err := frontmatter.MustParse(bytes.NewReader(block), nil,
+		frontmatter.NewFormat("---", delimiter, decode)); err != nil {
+		problems = append(problems,
+			Problem{CodeFrontUnclosed, open, Pos{open.Line, 4}, "front matter cannot be read: " + err.Error(),
+				"end it with a line that holds only ---"})
 	}
 	return problems
 }
 
-// opening returns the line of the delimiter that opens front matter, or 0. Blank lines and one comment may stand before it.
+// opening returns the line of the delimiter that opens front matter, or 0. Blank lines and one comment may stand before
+// it.
 func (d *Document) opening() int {
 	comment := false
 	for n := 1; n <= len(d.starts); n++ {
@@ -163,22 +166,11 @@ func (d *Document) lineEnd(n int) int {
 	return len(d.Text)
 }
 
-// Lines yields the lines of the body with their numbers, as they stand in the file, inside fences too (see InCode).
-func (d *Document) Lines() iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
-		for n := d.BodyLine; n <= len(d.starts); n++ {
-			if !yield(n, d.Line(n)) {
-				return
-			}
-		}
-	}
-}
-
-// ProseLines yields what Lines yields without the lines that belong to a code block.
+// ProseLines yields the lines of the body that belong to no code block, with their numbers, as they stand in the file.
 func (d *Document) ProseLines() iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
-		for n, line := range d.Lines() {
-			if !d.InCode(n) && !yield(n, line) {
+		for n := d.BodyLine; n <= len(d.starts); n++ {
+			if !d.InCode(n) && !yield(n, d.Line(n)) {
 				return
 			}
 		}

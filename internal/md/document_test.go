@@ -233,10 +233,10 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	d, _ := md.Parse([]byte("---\na: 1\n---\n<x>\n\n```\nin\n```\nout"))
 	var got []string
-	for n, line := range d.Lines() {
-		got = append(got, fmt.Sprintf("%d %q %v", n, line, d.InCode(n)))
+	for n, line := range d.ProseLines() {
+		got = append(got, fmt.Sprintf("%d %q", n, line))
 	}
-	want := []string{`4 "<x>" false`, `5 "" false`, `6 "` + "```" + `" true`, `7 "in" true`, `8 "` + "```" + `" true`, `9 "out" false`}
+	want := []string{`4 "<x>"`, `5 ""`, `9 "out"`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
@@ -253,9 +253,9 @@ func TestSections(t *testing.T) {
 	d, _ := md.Parse([]byte("intro\n# T\n## A\np\n### a1\nq\n### a2\n## B\n- x\n# U\n## C\n"))
 	var got []string
 	for _, s := range d.Sections(2) {
-		got = append(got, fmt.Sprintf("%s %d-%d blocks=%d preamble=%d", s.Title(), s.Line(), s.EndLine, len(s.Blocks), len(s.Preamble())))
+		got = append(got, fmt.Sprintf("%s %d-%d blocks=%d", s.Title(), s.Line(), s.EndLine, len(s.Blocks)))
 	}
-	want := []string{"A 3-7 blocks=4 preamble=1", "B 8-9 blocks=1 preamble=1", "C 11-12 blocks=0 preamble=0"}
+	want := []string{"A 3-7 blocks=4", "B 8-9 blocks=1", "C 11-12 blocks=0"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("sections (-want +got):\n%s", diff)
 	}
@@ -269,32 +269,6 @@ func TestSections(t *testing.T) {
 	if _, ok := d.Section(2, "none"); ok {
 		t.Error("Section(2, none) was found")
 	}
-	if n := len(d.Preamble()); n != 1 {
-		t.Errorf("Preamble has %d blocks, want 1", n)
-	}
-}
-
-func TestInlineCode(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		in   string
-		want []string
-	}{
-		{"none", nil},
-		{"a `b` c `d e`", []string{"b", "d e"}},
-		{"`` a`b `` ` c `", []string{"a`b", "c"}},
-		{"`open", nil},
-		{"``a` `b`", []string{" "}},
-		{"\\`a` b`", []string{" b"}},
-		{"`a\nb`", []string{"a b"}},
-		{"`   `", []string{"   "}},
-		{"```a```", []string{"a"}},
-	}
-	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, md.InlineCode(tt.in)); diff != "" {
-			t.Errorf("InlineCode(%q) (-want +got):\n%s", tt.in, diff)
-		}
-	}
 }
 
 func TestPlainText(t *testing.T) {
@@ -306,6 +280,8 @@ func TestPlainText(t *testing.T) {
 		{"**open and *one* [x](y_z_) [NOT STARTED]", "**open and one [x](y_z_) [NOT STARTED]"},
 		{"Goals & Non-Goals", "Goals & Non-Goals"},
 		{"*a**b*", "a**b"},
+		{"**`a` b.** c", "a b. c"},
+		{"a  b", "a  b"},
 	}
 	for _, tt := range tests {
 		d, _ := md.Parse([]byte("# " + tt.in))

@@ -2,8 +2,8 @@ package md
 
 import "fmt"
 
-// Pos is a place in a file. Line and Col start at 1; Col counts bytes, not characters; a byte order mark at the start of
-// the file and the carriage return of a line end have no column. The zero value means an unknown place.
+// Pos is a place in a file. Line and Col start at 1; Col counts bytes, not characters; a byte order mark at the start
+// of the file and the carriage return of a line end have no column. The zero value means an unknown place.
 type Pos struct {
 	Line int `json:"line"`
 	Col  int `json:"col"`
@@ -24,7 +24,8 @@ type Span struct{ Start, End Pos }
 // Code names a kind of problem.
 type Code string
 
-// The codes of this package. E0xx is about the front matter and the file as a whole, E2xx about markdown and YAML blocks.
+// The codes of this package. E0xx is about the front matter and the file as a whole, E2xx about markdown and YAML
+// blocks.
 const (
 	CodeFrontUnclosed Code = "E001" // the block opened by --- has no end
 	CodeTooLarge      Code = "E002" // more bytes than the limit

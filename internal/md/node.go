@@ -44,8 +44,8 @@ const (
 	BlockStyle
 )
 
-// ScalarType is the type of a scalar by the YAML 1.2 core schema; quoted text is always Str, and so are on, off, yes, no,
-// and the words for infinite numbers and NaN, which JSON cannot hold.
+// ScalarType is the type of a scalar by the YAML 1.2 core schema; quoted text is always Str, and so are on, off, yes,
+// no, and the words for infinite numbers and NaN, which JSON cannot hold.
 type ScalarType uint8
 
 // The types of a scalar.
@@ -75,8 +75,8 @@ func (t ScalarType) String() string {
 	}
 }
 
-// Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes; Entries and Items hold the
-// content of a map or a list in source order. A key that stands twice has two entries, and a Problem.
+// Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes; Entries and Items hold
+// the content of a map or a list in source order. A key that stands twice has two entries, and a Problem.
 type Node struct {
 	Kind     NodeKind
 	Style    Style
@@ -112,11 +112,8 @@ func (n *Node) Absent() bool { return n != nil && n.Type == Null && n.raw == "" 
 // IsStr reports whether the node is a scalar of type string.
 func (n *Node) IsStr() bool { return n != nil && n.Type == Str }
 
-// Span returns the piece of the file that the node was read from.
-func (n *Node) Span() Span { return Span{n.Pos, n.End} }
-
-// Any returns the value as map[string]any, []any, string, int, float64, bool or nil. An integer beyond the range of int is
-// a float64. Of a key that stands twice the last one wins.
+// Any returns the value as map[string]any, []any, string, int, float64, bool or nil. An integer beyond the range of int
+// is a float64. Of a key that stands twice the last one wins.
 func (n *Node) Any() any {
 	if n == nil {
 		return nil
@@ -160,8 +157,8 @@ func (n *Node) scalar() any {
 	return n.Value
 }
 
-// ValuePos returns the place in the file of the byte at offset in Value: it follows quotes, escapes, the indentation of a
-// block scalar and folded lines, so that an error inside an expression points at its token.
+// ValuePos returns the place in the file of the byte at offset in Value: it follows quotes, escapes, the indentation of
+// a block scalar and folded lines, so that an error inside an expression points at its token.
 func (n *Node) ValuePos(offset int) Pos {
 	if n == nil || n.Kind != Scalar {
 		return Pos{}
@@ -192,7 +189,8 @@ func (n *Node) ValuePos(offset int) Pos {
 
 // quotedAsIs tells whether the value is what stands between its quotes.
 func (n *Node) quotedAsIs() bool {
-	return (n.Style == SingleQuoted || n.Style == DoubleQuoted) && len(n.raw) == len(n.Value)+2 && n.raw[1:len(n.raw)-1] == n.Value
+	return (n.Style == SingleQuoted || n.Style == DoubleQuoted) && len(n.raw) == len(n.Value)+2 &&
+		n.raw[1:len(n.raw)-1] == n.Value
 }
 
 // follow walks value and source side by side from the source offset r and returns the place of the value offset.

@@ -24,9 +24,6 @@ func (d *Document) Section(level int, title string) (Section, bool) {
 	return find(d.Sections(level), title)
 }
 
-// Preamble returns the blocks before the first heading.
-func (d *Document) Preamble() []Block { return preamble(d.Blocks) }
-
 // Sections returns the sections of exactly one level inside this one.
 func (s Section) Sections(level int) []Section { return sections(s.Blocks, level, s.EndLine) }
 
@@ -34,9 +31,6 @@ func (s Section) Sections(level int) []Section { return sections(s.Blocks, level
 func (s Section) Section(level int, title string) (Section, bool) {
 	return find(s.Sections(level), title)
 }
-
-// Preamble returns the blocks before the first heading inside this section.
-func (s Section) Preamble() []Block { return preamble(s.Blocks) }
 
 func find(all []Section, title string) (Section, bool) {
 	for _, s := range all {
@@ -48,15 +42,6 @@ func find(all []Section, title string) (Section, bool) {
 }
 
 func isHeading(b *Block) bool { return b.Kind == Heading && b.Depth == 0 }
-
-func preamble(blocks []Block) []Block {
-	for i := range blocks {
-		if isHeading(&blocks[i]) {
-			return blocks[:i]
-		}
-	}
-	return blocks
-}
 
 func sections(blocks []Block, level, endLine int) []Section {
 	var out []Section

@@ -43,8 +43,8 @@ func (s *source) pos(off int) Pos {
 	return Pos{s.at.Line + i, col}
 }
 
-// offset turns the parser's line and column, which counts characters, into an offset. Nodes come in source order, so the
-// cursor makes the whole walk linear even when everything stands on one line.
+// offset turns the parser's line and column, which counts characters, into an offset. Nodes come in source order, so
+// the cursor makes the whole walk linear even when everything stands on one line.
 func (s *source) offset(line, col int) int {
 	if line < 1 {
 		return 0

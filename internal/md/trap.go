@@ -29,10 +29,12 @@ func (r *flowRun) end() {
 	}
 	r.open = false
 	if r.value {
-		r.report(CodeFlowTrap, r.from, r.to, `", " ends an unquoted value inside {...}`, "quote the value: "+quote(r.text[r.from:r.to]))
+		r.report(CodeFlowTrap, r.from, r.to, `", " ends an unquoted value inside {...}`,
+			"quote the value: "+quote(r.text[r.from:r.to]))
 		return
 	}
-	r.report(CodeFlowTrap, r.from, r.to, "entry without a colon inside {...}", "write key: value, or quote the value that this belongs to")
+	r.report(CodeFlowTrap, r.from, r.to, "entry without a colon inside {...}",
+		"write key: value, or quote the value that this belongs to")
 }
 
 // cut reports whether the entry is a piece of text without a colon, and notes it.
@@ -65,8 +67,8 @@ func quote(v string) string {
 	}
 }
 
-// trapScanner walks a YAML text that the parser refused, far enough to find an unquoted value inside {...} or [...] that
-// stopped at a bracket, a brace, a colon or a comma which its author took for text.
+// trapScanner walks a YAML text that the parser refused, far enough to find an unquoted value inside {...} or [...]
+// that stopped at a bracket, a brace, a colon or a comma which its author took for text.
 type trapScanner struct {
 	text  string
 	i     int
@@ -211,15 +213,15 @@ func (t *trapScanner) plainFlow() (int, bool) {
 	return start, false
 }
 
-// startsLine reports a place with nothing but white space before it on its line: a key there is the next one, not a piece
-// of the value before it.
+// startsLine reports a place with nothing but white space before it on its line: a key there is the next one, not a
+// piece of the value before it.
 func (t *trapScanner) startsLine(i int) bool {
 	before := strings.TrimRight(t.text[:i], " \t")
 	return before == "" || before[len(before)-1] == '\n'
 }
 
-// intendedEnd returns where a value that starts at from was meant to end: brackets and quotes balanced, up to a comma, a
-// closing bracket of the surroundings, or the end of the line.
+// intendedEnd returns where a value that starts at from was meant to end: brackets and quotes balanced, up to a comma,
+// a closing bracket of the surroundings, or the end of the line.
 func intendedEnd(text string, from int) int {
 	depth, i := 0, from
 	for ; i < len(text); i++ {

@@ -16,10 +16,10 @@ const bom = "\xef\xbb\xbf"
 // errDepth is what the parser returns to us when our limit stops it.
 var errDepth = errors.New("nested too deeply")
 
-// ParseYAML reads one YAML document. at is the place in the file of the first byte of src, so that all places are places in
-// the file; the zero value means the start of a file. An empty text gives a nil node and no problem. A text that cannot be
-// read gives a nil node and one problem. Anchors, aliases, merge keys, tags, document markers and keys that are not text
-// are problems; the node is returned beside them, except for document markers.
+// ParseYAML reads one YAML document. at is the place in the file of the first byte of src, so that all places are
+// places in the file; the zero value means the start of a file. An empty text gives a nil node and no problem. A text
+// that cannot be read gives a nil node and one problem. Anchors, aliases, merge keys, tags, document markers and keys
+// that are not text are problems; the node is returned beside them, except for document markers.
 func ParseYAML(src []byte, at Pos) (*Node, []Problem) { return Limits{}.ParseYAML(src, at) }
 
 // ParseYAML is the function of the same name with other limits.
@@ -34,7 +34,8 @@ func (l Limits) ParseYAML(src []byte, at Pos) (*Node, []Problem) {
 	}
 	s := newSource(src, at)
 	if off, what := badText(src, true); off >= 0 {
-		return nil, []Problem{s.problem(CodeBadText, off, off+1, "text holds "+what, "remove it, or write it as an escape in double quotes")}
+		return nil, []Problem{s.problem(CodeBadText, off, off+1, "text holds "+what,
+			"remove it, or write it as an escape in double quotes")}
 	}
 	if p, ok := s.marker(); ok {
 		return nil, []Problem{p}
@@ -51,8 +52,8 @@ func (l Limits) ParseYAML(src []byte, at Pos) (*Node, []Problem) {
 	return n, c.problems
 }
 
-// marker finds a document marker or a second document. Such a line at the left margin ends every scalar, so no parsing is
-// needed to see it.
+// marker finds a document marker or a second document. Such a line at the left margin ends every scalar, so no parsing
+// is needed to see it.
 func (s *source) marker() (Problem, bool) {
 	for _, start := range s.starts {
 		rest := s.text[start:]
@@ -111,11 +112,12 @@ func (c *converter) report(code Code, from, to int, msg, help string) {
 	c.problems = append(c.problems, c.problem(code, from, to, msg, help))
 }
 
-// node converts one node and returns it with the offset of its end. indent is the column, from 0, of the block collection
-// that holds it, -1 at the top: it decides where a block scalar ends.
+// node converts one node and returns it with the offset of its end. indent is the column, from 0, of the block
+// collection that holds it, -1 at the top: it decides where a block scalar ends.
 func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 	off := c.offset(y.Line, y.Column)
-	start := c.properties(off, y.Kind == yaml.ScalarNode && y.Value == "" && y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0)
+	start := c.properties(off,
+		y.Kind == yaml.ScalarNode && y.Value == "" && y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0)
 	n := &Node{Pos: c.pos(off)}
 	var end int
 	switch y.Kind {
@@ -133,8 +135,8 @@ func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 	return n, end
 }
 
-// properties reports an anchor, an alias and a tag, and returns the offset of the value after them. A value that was left
-// out stands directly after them.
+// properties reports an anchor, an alias and a tag, and returns the offset of the value after them. A value that was
+// left out stands directly after them.
 func (c *converter) properties(off int, absent bool) int {
 	for off < len(c.src) {
 		end := off
@@ -195,7 +197,8 @@ func (c *converter) key(key *Node, end int, seen map[string]Pos) {
 	start := end - len(key.raw)
 	switch {
 	case key.Kind != Scalar:
-		c.problems = append(c.problems, Problem{CodeComplexKey, key.Pos, key.End, "a key is text, got a " + key.Kind.String(), "quote the key"})
+		c.problems = append(c.problems,
+			Problem{CodeComplexKey, key.Pos, key.End, "a key is text, got a " + key.Kind.String(), "quote the key"})
 		return
 	case key.Absent():
 		c.report(CodeComplexKey, start, end, "a value without a key", "write key: value, or quote the text")
@@ -205,7 +208,8 @@ func (c *converter) key(key *Node, end int, seen map[string]Pos) {
 		return
 	}
 	if first, ok := seen[key.Value]; ok {
-		c.report(CodeDuplicateKey, start, end, fmt.Sprintf("duplicate key %q, first at %s", key.Value, first), "keep one of the two")
+		c.report(CodeDuplicateKey, start, end, fmt.Sprintf("duplicate key %q, first at %s", key.Value, first),
+			"keep one of the two")
 		return
 	}
 	seen[key.Value] = key.Pos
