@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -247,5 +248,77 @@ func TestProcessesHaveOneOwner(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// edgeKnows lists the names of a package of decisions that cmd/tercet may use: one constructor, few methods, plain data. A
+// longer list means that policy went to the edge.
+var edgeKnows = map[string][]string{
+	"internal/trust": {
+		"New", "Config", "Gate", "Verdict", "Start", "Listed", "KindAgent", "KindCommand", "KindSubagent",
+		"ByDemo", "ByEnvironment", "ByRecord", "CheckDigests", "Names", "File", "Of", "Remember",
+	},
+}
+
+// usedNames gives the names of a package that a file uses, each with its place.
+func usedNames(name string, src any, pkg string) (map[string]string, error) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	word := ""
+	for _, spec := range file.Imports {
+		if spec.Path.Value == strconv.Quote("tercet/"+pkg) {
+			if word = path.Base(pkg); spec.Name != nil {
+				word = spec.Name.Name
+			}
+		}
+	}
+	out := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && word != "" {
+			if id, ok := sel.X.(*ast.Ident); ok && id.Name == word {
+				out[sel.Sel.Name] = set.Position(sel.Pos()).String()
+			}
+		}
+		return true
+	})
+	return out, nil
+}
+
+// TestPolicyLeftTheEdge: cmd/tercet uses of packages that decide what is listed, and nothing listed is unused.
+func TestPolicyLeftTheEdge(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("cmd/tercet/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal("cmd/tercet has no files", err)
+	}
+	for pkg, known := range edgeKnows {
+		seen := map[string]bool{}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			used, err := usedNames(name, nil, pkg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for word, at := range used {
+				seen[word] = true
+				if !slices.Contains(known, word) {
+					t.Errorf("%s uses %s of %s, which is not among what the edge may know", at, word, pkg)
+				}
+			}
+		}
+		for _, word := range known {
+			if !seen[word] {
+				t.Errorf("the edge may know %s of %s, and does not use it", word, pkg)
+			}
+		}
+	}
+	planted := "package main\n\nimport who \"tercet/internal/trust\"\n\nvar _ = who.Open\n"
+	if used, err := usedNames("planted.go", planted, "internal/trust"); err != nil || used["Open"] == "" {
+		t.Errorf("a planted use is %v, %v, want it found", used, err)
 	}
 }

@@ -191,6 +191,19 @@ func TestScripts(t *testing.T) {
 		{"!`git -C x -c \"$ARGUMENTS\" log`", "a", "!refused(an argument could be an option of git's own, which can name programs)"},
 		{"!`git -C x log $ARGUMENTS`", "a", "!(git -C x log \"${TERCET_ARG_1}\")[TERCET_ARG_1=a]"},
 	}
+	const part = "an argument would be a part of a name"
+	tests = append(tests, []struct{ src, raw, want string }{
+		{"!`time -p ls $1`$ARGUMENTS", "a", "!(time -p ls \"${TERCET_ARG_1}\")[TERCET_ARG_1=a]a"},
+		{"!`\"find\" . $1`$ARGUMENTS", "a", "!refused(an argument would be part of a program for find)a"},
+		{"!`x$1=5 ls`$ARGUMENTS", "a", "!refused(" + part + ")a"},
+		{"!`echo ${$1}`$ARGUMENTS", "a", "!refused(" + part + ")a"},
+		{"!`echo $'it\\'s $ARGUMENTS'`$ARGUMENTS", "a", "!refused(" + part + ")a"},
+		{"!`cat <<$1`$ARGUMENTS", "a", "!refused(an argument would stand in a script that cannot be read)a"},
+		{"!`$1() { ls; }; ls`$ARGUMENTS", "a", "!refused(" + part + ")a"},
+		{"!`echo 'a`$ARGUMENTS", "", "!(echo 'a)"},
+		{"!`echo 'a $1`$ARGUMENTS", "b", "!refused(an argument would stand in a script that cannot be read)b"},
+		{"!`ls \"a $(date \"$1\") b\"`$ARGUMENTS", "c", "!(ls \"a $(date \"${TERCET_ARG_1}\") b\")[TERCET_ARG_1=c]c"},
+	}...)
 	for _, tt := range tests {
 		out, err := parse(t, dialect.Claude, tt.src).Expand(dialect.Args{Raw: tt.raw})
 		if err != nil {
@@ -199,6 +212,19 @@ func TestScripts(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, render(t, out)); diff != "" {
 			t.Errorf("Expand(%q) of %q differs (-want +got):\n%s", tt.raw, tt.src, diff)
+		}
+	}
+}
+
+// TestHostileScripts: what nests without end is read in bounded time, or not at all.
+func TestHostileScripts(t *testing.T) {
+	t.Parallel()
+	for _, piece := range []string{"$(", "((", "{ ", "`", "\"$(", "${a:-", "if ", "<<a ", "a[", "case x in x) "} {
+		for _, size := range []int{50_000, 200_000} {
+			c := parse(t, dialect.Claude, "```!\necho $1 "+strings.Repeat(piece, size/len(piece))+"\n```")
+			if _, err := c.Expand(dialect.Args{Raw: "a"}); err != nil {
+				t.Errorf("%d bytes of %q: %v", size, piece, err)
+			}
 		}
 	}
 }

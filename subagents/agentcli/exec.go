@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,8 +23,8 @@ const Runner = "exec"
 type Exec struct {
 	Definition subagents.Definition
 	Starter    *proc.Starter
-	// Root is the project root. A program with a slash in its name is looked for there and not in the tree that is worked
-	// on, which other agents write to.
+	// Root is the project root. A program with a slash in its name, and each argument with one that names a file there, is
+	// taken from there and not from the tree that is worked on, which other agents write to.
 	Root string
 	// Nonce makes a word that the program may echo in its return; nil: none is asked for.
 	Nonce func() string
@@ -60,8 +61,10 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 		return formats.Return{}, &MissingError{What: "a project root and a folder for documents"}
 	}
 	argv := append([]string{}, x.Definition.Argv...)
-	if strings.ContainsRune(argv[0], '/') && !filepath.IsAbs(argv[0]) {
-		argv[0] = filepath.Join(x.Root, filepath.FromSlash(argv[0]))
+	for i, word := range argv {
+		if own := filepath.Join(x.Root, filepath.FromSlash(word)); i == 0 && isPath(word) || isPath(word) && isFile(own) {
+			argv[i] = own
+		}
 	}
 	b, err := newBox(r.Out)
 	if err != nil {
@@ -93,6 +96,14 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 	}
 	ret, err := x.call(ctx, r, c, b, nonce)
 	return ret, errors.Join(err, b.close())
+}
+
+// isPath tells whether a word of a command line names something below a folder.
+func isPath(word string) bool { return strings.ContainsRune(word, '/') && !filepath.IsAbs(word) }
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // call starts the program with the request and reads the return out of the box or the standard output.

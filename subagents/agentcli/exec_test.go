@@ -215,6 +215,31 @@ func TestExec(t *testing.T) {
 	}
 }
 
+// TestExecTakesFilesOfTheProject: an argument that names a file of the project is that file, wherever the work is done.
+func TestExecTakesFilesOfTheProject(t *testing.T) {
+	t.Parallel()
+	var got []string
+	x, r := exec(t, "file", func(_ context.Context, c proc.Command) error {
+		got = c.Argv
+		return nil
+	})
+	r.Dir = t.TempDir()
+	for _, dir := range []string{x.Root, r.Dir} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "tools"), 0o755), os.WriteFile(filepath.Join(dir, "tools", "run.sh"), []byte(dir), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self := x.Definition.Argv[0]
+	x.Definition.Argv = []string{self, "tools/run.sh", "run.sh", "tools", "tools/none.sh", "./...", "--file=tools/run.sh"}
+	if _, err := x.Run(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{self, filepath.Join(x.Root, "tools", "run.sh"), "run.sh", "tools", "tools/none.sh", "./...", "--file=tools/run.sh"}
+	if !slices.Equal(got, want) {
+		t.Errorf("argv = %q, want %q", got, want)
+	}
+}
+
 func TestExecGivesTheRequest(t *testing.T) {
 	t.Parallel()
 	x, r := exec(t, "echo", nil)

@@ -1,0 +1,209 @@
+package dialect
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what the references of a prompt bring in.
+const (
+	includeBytes = 256 << 10 // of one file
+	includeSum   = 1 << 20   // of all
+	includeFiles = 100
+)
+
+// included is a file that a prompt refers to.
+type included struct {
+	path string
+	data []byte
+}
+
+// Filling is a prompt whose arguments are filled in, with the files that it refers to.
+type Filling struct {
+	command *Command
+	pieces  []Output
+	tree    fs.FS
+	warn    func(format string, args ...any)
+	files   map[*File][]included
+	sum     int
+	nothing map[*File]string // why a reference brings nothing, where that is no matter of course
+}
+
+// Fill reads the files that the pieces of a prompt refer to, in the tree of the project. What is not there, or cannot be put
+// in, stays as it is written; warn is told.
+func (c *Command) Fill(pieces []Output, tree fs.FS, warn func(format string, args ...any)) *Filling {
+	f := &Filling{command: c, pieces: pieces, tree: tree, warn: warn, files: map[*File][]included{}, nothing: map[*File]string{}}
+	for _, o := range pieces {
+		if o.Include != nil {
+			f.find(o.Include)
+		}
+	}
+	return f
+}
+
+// find reads what a reference means. Outside of the project root, and for what is not there, it means nothing.
+func (f *Filling) find(ref *File) {
+	name := path.Clean(strings.TrimPrefix(ref.Path, "./"))
+	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.HasPrefix(name, "~/") {
+		f.nothing[ref] = "leads out of the project"
+		return
+	}
+	if name == "." && !ref.Inline {
+		return
+	}
+	info, err := fs.Stat(f.tree, name)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		f.nothing[ref] = "cannot be reached inside of the project"
+	case err != nil && (ref.Inline || strings.Contains(name, "/") && path.Ext(name) != ""): // another word behind @ may be anything
+		f.nothing[ref] = "is not there"
+	case err != nil:
+	case info.Mode().IsRegular():
+		f.take(ref, name)
+	case info.IsDir() && ref.Inline:
+		f.folder(ref, name)
+	}
+}
+
+func (f *Filling) take(ref *File, name string) {
+	data, err := ReadFile(f.tree, name)
+	switch {
+	case err != nil:
+		f.warn("warning: %s: %s is not put in: %v", f.command.File, name, err)
+	case len(data) > includeBytes || f.sum+len(data) > includeSum:
+		f.warn("warning: %s: %s is not put in: expected at most %d bytes a file and %d in all", f.command.File, name, includeBytes, includeSum)
+	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
+		f.warn("warning: %s: %s is not put in: it is no text", f.command.File, name)
+	default:
+		f.sum += len(data)
+		f.files[ref] = append(f.files[ref], included{name, data})
+	}
+}
+
+// folder takes the files below a folder but for hidden ones and those that the project's .gitignore names by plain patterns.
+func (f *Filling) folder(ref *File, name string) {
+	patterns := ignores(f.tree)
+	ignored := func(inside, base string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool {
+			byName, err := path.Match(p, base)
+			byPath, err2 := path.Match(p, inside)
+			return err == nil && byName || err2 == nil && byPath
+		})
+	}
+	err := fs.WalkDir(f.tree, name, func(inside string, d fs.DirEntry, err error) error {
+		switch base := path.Base(inside); {
+		case err != nil:
+			return err
+		case inside != name && (strings.HasPrefix(base, ".") || base == "node_modules" || ignored(inside, base)):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case !d.Type().IsRegular():
+		case len(f.files[ref]) >= includeFiles:
+			f.warn("warning: %s: only the first %d files of %s are put in", f.command.File, includeFiles, name)
+			return fs.SkipAll
+		default:
+			f.take(ref, inside)
+		}
+		return nil
+	})
+	if err != nil {
+		f.warn("warning: %s: %v", f.command.File, err)
+	}
+}
+
+// ignores reads the plain patterns of the project's ignore files: names and paths with * and ?, no exceptions.
+func ignores(tree fs.FS) []string {
+	var patterns []string
+	for _, name := range []string{".gitignore", ".geminiignore"} {
+		data, err := ReadFile(tree, name)
+		if err != nil {
+			continue
+		}
+		for line := range strings.SplitSeq(string(data), "\n") {
+			if line = strings.Trim(strings.TrimSpace(line), "/"); line != "" && line[0] != '#' && line[0] != '!' {
+				patterns = append(patterns, line)
+			}
+		}
+	}
+	return patterns
+}
+
+// Asks says what is run and read, and gives a digest of exactly that. It shows nothing if there is nothing to ask about.
+func (f *Filling) Asks() (show []string, digest string) {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q\n", f.command.File)
+	for _, o := range f.pieces {
+		switch {
+		case o.Script != nil && o.Script.Refused == "":
+			fmt.Fprintf(sum, "run %q %q\n", o.Script.Text, o.Script.Env)
+			show = append(show, "runs: "+strings.TrimSpace(o.Script.Text))
+			for _, kv := range o.Script.Env {
+				name, value, _ := strings.Cut(kv, "=")
+				show = append(show, fmt.Sprintf("      with %s=%q", name, value))
+			}
+		case o.Include != nil:
+			for _, one := range f.files[o.Include] {
+				fmt.Fprintf(sum, "read %q %x\n", one.path, sha256.Sum256(one.data))
+				show = append(show, fmt.Sprintf("reads: %s (%d bytes)", one.path, len(one.data)))
+			}
+		}
+	}
+	return show, hex.EncodeToString(sum.Sum(nil))
+}
+
+// Text is the whole prompt; run gives what stands in the place of a script.
+func (f *Filling) Text(run func(*Script) (string, error)) (string, error) {
+	var text, behind strings.Builder
+	there := map[string]bool{} // files that stand behind the text already
+	for _, o := range f.pieces {
+		switch {
+		case o.Script != nil:
+			out, err := run(o.Script)
+			if err != nil {
+				return "", err
+			}
+			text.WriteString(out)
+		case o.Include != nil:
+			f.put(&text, &behind, o.Include, there)
+		default:
+			text.WriteString(o.Text)
+		}
+	}
+	return text.String() + behind.String(), nil
+}
+
+// put writes what a reference brings: in its place, or behind the text with the reference left standing.
+func (f *Filling) put(text, behind *strings.Builder, ref *File, there map[string]bool) {
+	list := f.files[ref]
+	if !ref.Inline || len(list) == 0 {
+		text.WriteString(ref.Text())
+	}
+	if reason := f.nothing[ref]; len(list) == 0 && reason != "" {
+		f.warn("warning: %s:%d: %s %s; it stays as it is written", f.command.File, ref.Pos.Line, ref.Path, reason)
+	}
+	for _, one := range list {
+		to := behind
+		switch {
+		case ref.Inline && len(list) == 1:
+			text.Write(one.data)
+			continue
+		case ref.Inline:
+			to = text
+		case there[one.path]:
+			continue
+		default:
+			there[one.path] = true
+		}
+		fmt.Fprintf(to, "\n\n<file path=%q>\n%s\n</file>", one.path, bytes.TrimRight(one.data, "\n"))
+	}
+}
