@@ -27,10 +27,9 @@ var readers = []string{"internal/md", "internal/jsonx", "internal/query", "forma
 // looksItself names the functions elsewhere that compare text with a mark of a language, under their reason.
 var looksItself = map[string][]string{
 	"words of a shell or of a command line, whose escapes are not JSON's": {
-		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.bare", "internal/dialect.closingQuote",
-		"internal/dialect.computes", "internal/dialect.firstOf", "internal/dialect.shellWords",
-		"internal/dialect.step", "internal/dialect.unescape", "subagents/sandbox.unescape",
-		"subagents/sandbox.word",
+		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.closingQuote",
+		"internal/dialect.firstOf", "internal/dialect.place", "internal/dialect.shellWords", "internal/dialect.unescape",
+		"subagents/sandbox.unescape", "subagents/sandbox.word",
 	},
 	"a mark of another tool's file, which a backslash makes text": {
 		"internal/dialect.allMark", "internal/dialect.bracedMark", "internal/dialect.fileMark",

@@ -20,7 +20,8 @@ type LeftOut struct {
 // String says what is left out, and why.
 func (l LeftOut) String() string { return l.File + " is left out: " + l.Reason }
 
-// LeftOut lists what the scan could not take, by path. Tercet's own folders have none: what cannot be read there is an error.
+// LeftOut lists what the scan could not take, by path. Tercet's own folders have none: what cannot be read there is an
+// error.
 func (t *Table) LeftOut() []LeftOut {
 	out := slices.Clone(t.left)
 	slices.SortFunc(out, func(a, b LeftOut) int { return cmp.Compare(a.File, b.File) })
@@ -79,7 +80,8 @@ func (w *walk) tooDeep(inside string) {
 	}
 }
 
-// noFile notes what has the name of a command of another tool and is no file, and links to folders, which are not followed.
+// noFile notes what has the name of a command of another tool and is no file, and links to folders, which are not
+// followed.
 func (w *walk) noFile(inside string, kind fs.FileMode) {
 	if w.source.Command == nil {
 		return

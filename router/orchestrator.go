@@ -20,8 +20,8 @@ type Orchestrator struct {
 	NewRun func() (session, run string)
 }
 
-// Handle runs the command that a line was routed to; a dry run writes nothing and stubs its delegates. The return is the
-// command's own, untouched.
+// Handle runs the command that a line was routed to; a dry run writes nothing and stubs its delegates. The return is
+// the command's own, untouched.
 func (o *Orchestrator) Handle(ctx context.Context, l Line, r Route, dryRun bool) (formats.Return, error) {
 	if o.Runner == nil || o.Trace == nil || o.NewRun == nil {
 		return formats.Return{}, formats.Fail(formats.CodeBug, "",

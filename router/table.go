@@ -11,7 +11,8 @@ import (
 	"unicode"
 )
 
-// Source is a tree of command files: the folder of a project, the library inside the binary, the folder of another tool.
+// Source is a tree of command files: the folder of a project, the library inside the binary, the folder of another
+// tool.
 type Source struct {
 	Name string // for messages and traces, "library"
 	FS   fs.FS
@@ -19,12 +20,12 @@ type Source struct {
 	Dialect string
 	// Scope is a word that may stand before a name, as in /project:plan; empty: none.
 	Scope string
-	// Prefix is put before a name that a source in front has already, with a dot behind it, so that both can be called; empty:
-	// such a file is a shadow.
+	// Prefix is put before a name that a source in front has already, with a dot behind it, so that both can be called;
+	// empty: such a file is a shadow.
 	Prefix string
-	// Command gives the slash name of a file, false for one that is no command; nil: tercet's own rule, which also leaves out
-	// folders whose name is none. A source with a rule of its own lets a command be called by its last part while that is
-	// unique.
+	// Command gives the slash name of a file, false for one that is no command; nil: tercet's own rule, which also leaves
+	// out folders whose name is none. A source with a rule of its own lets a command be called by its last part while that
+	// is unique.
 	Command func(file string) (name string, ok bool)
 	// Depth is how many levels of folders are entered, links among them; 0: MaxFolders, and no links.
 	Depth int
@@ -38,7 +39,8 @@ type Entry struct {
 	Dialect string // empty: tercet's own
 }
 
-// Bounds of a scan, so that a source that is somebody's home folder by mistake ends with an error or is left out in part.
+// Bounds of a scan, so that a source that is somebody's home folder by mistake ends with an error or is left out in
+// part.
 const (
 	MaxFolders = 8      // depth of folders inside a source; deeper ones are left out
 	MaxFiles   = 10_000 // entries of a source, whatever they are
@@ -63,11 +65,12 @@ type target struct {
 	short   bool // it may be called by its last part
 }
 
-// Scan lists the command files of the sources. The first source that has a name keeps it, those behind are its shadows; a
-// source whose root does not exist is empty. Hidden files and folders, files whose name is no command's, and folders deeper
-// than MaxFolders are left out. Besides its name a command answers to it with '/' for ':', with the scope of its source in
-// front, under which a shadowed one is reached too, and to its last part where the source allows it. A link is taken for a file if the source's own Stat says so, and never for a folder.
-// Aliases lead from a slash name to another; they do not lead to aliases, and they win over a file of the same name.
+// Scan lists the command files of the sources. The first source that has a name keeps it, those behind are its shadows;
+// a source whose root does not exist is empty. Hidden files and folders, files whose name is no command's, and folders
+// deeper than MaxFolders are left out. Besides its name a command answers to it with '/' for ':', with the scope of its
+// source in front, under which a shadowed one is reached too, and to its last part where the source allows it. A link
+// is taken for a file if the source's own Stat says so, and never for a folder. Aliases lead from a slash name to
+// another; they do not lead to aliases, and they win over a file of the same name.
 func Scan(aliases map[string]string, sources ...Source) (*Table, error) {
 	t := &Table{byName: map[string]*target{}, several: map[string][]string{}}
 	scoped := map[string]*target{}
@@ -119,7 +122,8 @@ func (t *Table) shorten() {
 	}
 }
 
-// shortenScoped does the same behind a scope: /user:commit is git/commit.md of the person, if that is the only commit there.
+// shortenScoped does the same behind a scope: /user:commit is git/commit.md of the person, if that is the only commit
+// there.
 func (t *Table) shortenScoped(scoped map[string]*target) {
 	for _, name := range slices.Sorted(maps.Keys(scoped)) {
 		scope, rest, _ := strings.Cut(name, ":")
@@ -199,7 +203,8 @@ func (w *walk) folder(dir string, depth int) error {
 			continue
 		}
 		switch {
-		case entry.IsDir() || entry.Type() == fs.ModeSymlink && w.source.Depth > 0 && depth < w.source.Depth && w.linksToFolder(inside):
+		case entry.IsDir() || entry.Type() == fs.ModeSymlink && w.source.Depth > 0 && depth < w.source.Depth &&
+			w.linksToFolder(inside):
 			if !w.enters(entry.Name()) {
 				continue
 			}
@@ -219,8 +224,8 @@ func (w *walk) folder(dir string, depth int) error {
 	return nil
 }
 
-// linksToFile asks the source where a link leads, which a source that is bound to its root refuses for links that leave it.
-// A source without Stat of its own would have to open the file, so its links are left out.
+// linksToFile asks the source where a link leads, which a source that is bound to its root refuses for links that leave
+// it. A source without Stat of its own would have to open the file, so its links are left out.
 func (w *walk) linksToFile(inside string) bool {
 	own, ok := w.source.FS.(fs.StatFS)
 	if !ok {
@@ -257,7 +262,8 @@ func (w *walk) file(inside string) {
 	if _, taken := w.table.byName[name]; taken && w.source.Prefix != "" {
 		name = w.source.Prefix + "." + name
 	}
-	found := &target{Entry: Entry{Name: name, File: inside, Source: w.source.Name, Dialect: w.source.Dialect}, short: w.source.Command != nil}
+	found := &target{Entry: Entry{Name: name, File: inside, Source: w.source.Name, Dialect: w.source.Dialect},
+		short: w.source.Command != nil}
 	if first, ok := w.table.byName[name]; ok {
 		first.shadows = append(first.shadows, w.source.Name+"/"+inside)
 	} else {

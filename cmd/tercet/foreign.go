@@ -17,7 +17,8 @@ import (
 // tellShadows says when the file of another tool takes the place of one that a person may have meant.
 func (w *world) tellShadows(r router.Route) {
 	if r.Dialect != "" && len(r.Shadows) > 0 {
-		w.app.term.note("/%s is %s/%s (%s); it shadows %s", r.Name, r.Source, r.File, r.Dialect, strings.Join(r.Shadows, ", "))
+		w.app.term.note("/%s is %s/%s (%s); it shadows %s", r.Name, r.Source, r.File, r.Dialect,
+			strings.Join(r.Shadows, ", "))
 	}
 }
 
@@ -59,8 +60,8 @@ func sourceOf(p dialect.Folder) router.Source {
 	return s
 }
 
-// foreignAgents reads the agents of other tools. A name that a subagent has already, shipped ones and the project's own among
-// them, is never taken; that, and what could not be read, is a note for who asks.
+// foreignAgents reads the agents of other tools. A name that a subagent has already, shipped ones and the project's own
+// among them, is never taken; that, and what could not be read, is a note for who asks.
 func (w *world) foreignAgents() error {
 	for _, p := range w.app.finder(w.gate).Agents() {
 		for _, name := range p.AgentFiles() {
@@ -100,11 +101,12 @@ func (w *world) foreignAgent(p dialect.Folder, name string) error {
 }
 
 func note(code, file, text string) formats.Diagnostic {
-	return formats.Diagnostic{Code: code, Severity: formats.SeverityWarning, File: file, Pos: formats.Pos{Line: 1, Col: 1}, Message: text}
+	return formats.Diagnostic{Code: code, Severity: formats.SeverityWarning, File: file,
+		Pos: formats.Pos{Line: 1, Col: 1}, Message: text}
 }
 
-// definition makes a subagent of an agent of another tool: any input, any return, with or without files, and the tools that
-// its file grants.
+// definition makes a subagent of an agent of another tool: any input, any return, with or without files, and the tools
+// that its file grants.
 func definition(a *dialect.Agent) subagents.Definition {
 	types := []formats.ArtifactType{formats.ArtifactImplementation, formats.ArtifactDocumentation}
 	def := subagents.Definition{
@@ -114,9 +116,11 @@ func definition(a *dialect.Agent) subagents.Definition {
 			Artifacts: []formats.ArtifactSpec{{Type: types[0]}, {Type: types[1]}},
 		},
 		Optional: types,
-		Facets:   formats.Facets{Instruction: a.Text}, Limits: subagents.Limits{Turns: a.Turns}, File: a.File, Src: a.Src, Warnings: a.Warnings,
+		Facets:   formats.Facets{Instruction: a.Text}, Limits: subagents.Limits{Turns: a.Turns},
+		File: a.File, Src: a.Src, Warnings: a.Warnings,
 	}
-	if a.Model != "" && a.Model != "inherit" && (a.Dialect == dialect.Claude || a.Dialect == dialect.OpenCode || a.Dialect == dialect.Gemini) {
+	if a.Model != "" && a.Model != "inherit" &&
+		(a.Dialect == dialect.Claude || a.Dialect == dialect.OpenCode || a.Dialect == dialect.Gemini) {
 		def.Model = map[string]string{a.Dialect.String(): a.Model}
 	}
 	return def

@@ -22,9 +22,11 @@ const (
 	scriptOutput = 64 << 10
 )
 
-// inject runs the commands and reads the files of a prompt after a person agreed to exactly these, with these arguments.
-// References to files that are not there stay as they are written; commands that may not run leave a remark in their place.
-func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (string, error) {
+// inject runs the commands and reads the files of a prompt after a person agreed to exactly these, with these
+// arguments. References to files that are not there stay as they are written; commands that may not run leave a remark
+// in their place.
+func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.Command,
+	pieces []dialect.Output) (string, error) {
 	filling := c.Fill(pieces, w.gate.Files(), w.app.term.note)
 	if err := w.approveMarks(ctx, inv, c, filling); err != nil {
 		return "", err
@@ -33,7 +35,8 @@ func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.C
 }
 
 // approveMarks asks for exactly the scripts, their values and the files, if there are any.
-func (w *world) approveMarks(ctx context.Context, inv formats.Invocation, c *dialect.Command, filling *dialect.Filling) error {
+func (w *world) approveMarks(ctx context.Context, inv formats.Invocation, c *dialect.Command,
+	filling *dialect.Filling) error {
 	show, digest := filling.Asks()
 	if len(show) == 0 {
 		return nil
@@ -48,7 +51,8 @@ func (w *world) approveMarks(ctx context.Context, inv formats.Invocation, c *dia
 		for _, line := range show {
 			w.app.term.note("%s", line)
 		}
-		return formats.Fail(formats.CodeUntrusted, "run it on a terminal, or pass --trust=sha256:"+digest+" for exactly this, or --yes",
+		return formats.Fail(formats.CodeUntrusted,
+			"run it on a terminal, or pass --trust=sha256:"+digest+" for exactly this, or --yes",
 			"%s runs commands or reads files that nobody has agreed to", c.File)
 	}
 	if err != nil {
@@ -65,7 +69,8 @@ func (w *world) approveMarks(ctx context.Context, inv formats.Invocation, c *dia
 }
 
 // runMark gives the output of a script. Its text goes to sh as a file; the arguments are in the environment.
-func (w *world) runMark(ctx context.Context, inv formats.Invocation, c *dialect.Command, s *dialect.Script) (string, error) {
+func (w *world) runMark(ctx context.Context, inv formats.Invocation, c *dialect.Command, s *dialect.Script) (string,
+	error) {
 	if s.Refused != "" {
 		w.app.term.note("warning: %s:%d: not run: %s", c.File, s.Pos.Line, s.Refused)
 		return fmt.Sprintf("[not run: %s; it was %s]", s.Refused, s.Source), nil
@@ -84,7 +89,8 @@ func (w *world) runMark(ctx context.Context, inv formats.Invocation, c *dialect.
 		shell = "bash"
 	}
 	res, err := w.starter.Run(ctx, proc.Command{
-		Argv: []string{shell, file}, Dir: w.dir, Env: append(slices.Clone(s.Env), "TERCET_RUN="+inv.Run), Private: true, Purpose: proc.PurposeScript,
+		Argv: []string{shell, file}, Dir: w.dir, Env: append(slices.Clone(s.Env),
+			"TERCET_RUN="+inv.Run), Private: true, Purpose: proc.PurposeScript,
 		Timeout: proc.Timeout{Total: scriptTime}, StdoutCap: scriptOutput, StderrCap: scriptOutput, Limit: 8 << 20,
 	})
 	if err != nil {

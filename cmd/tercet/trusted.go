@@ -69,7 +69,8 @@ func (w *world) listed() (files []trust.Listed, folders []string, err error) {
 			return nil, nil, err
 		}
 		for _, e := range table.Commands() {
-			files = append(files, trust.Listed{Path: path.Join(s.Name, e.File), Kind: trust.KindCommand, Source: e.Source, File: e.File})
+			files = append(files,
+				trust.Listed{Path: path.Join(s.Name, e.File), Kind: trust.KindCommand, Source: e.Source, File: e.File})
 		}
 	}
 	for _, p := range finder.Agents() {
@@ -98,11 +99,12 @@ func (a *app) stateHome() string {
 
 // allow is asked before any process is started.
 func (w *world) allow(_ context.Context, c proc.Command) error {
-	return w.gate.Allow(trust.Start{Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit, Agent: c.Purpose == proc.PurposeAgent})
+	return w.gate.Allow(trust.Start{Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit,
+		Agent: c.Purpose == proc.PurposeAgent})
 }
 
-// trustFirst lets a slash command run in a trusted project, and asks for the trust where a person can be asked. The help of the
-// program itself needs none, and keeps no run then.
+// trustFirst lets a slash command run in a trusted project, and asks for the trust where a person can be asked. The
+// help of the program itself needs none, and keeps no run then.
 func (w *world) trustFirst(ctx context.Context, r router.Route) error {
 	if err := w.app.mayCommand(); err != nil {
 		return err
@@ -122,8 +124,10 @@ func (w *world) trustFirst(ctx context.Context, r router.Route) error {
 		w.app.tellTrust(v)
 		return nil
 	}
-	if p, foreign := w.library.Foreign[r.Source]; foreign && v.By != "" && p.Scope == dialect.Project && !fs.ValidPath(p.Dir) {
-		return formats.Fail(formats.CodeUntrusted, "copy it into the project, or set TERCET_TRUST=1 to accept this checkout as it is",
+	if p, foreign := w.library.Foreign[r.Source]; foreign && v.By != "" && p.Scope == dialect.Project &&
+		!fs.ValidPath(p.Dir) {
+		return formats.Fail(formats.CodeUntrusted,
+			"copy it into the project, or set TERCET_TRUST=1 to accept this checkout as it is",
 			"%s lies above the project, and trust in the project does not cover it", path.Join(r.Source, r.File))
 	}
 	if v.By != "" {
@@ -160,7 +164,8 @@ func (w *world) askTrust(ctx context.Context, v *trust.Verdict) (bool, error) {
 	if len(v.Changes) == 0 {
 		t.say("git and this project's own checks would run here, and you have not agreed to that yet: " + w.dir)
 	} else {
-		t.say(sprintf("%s of %s can start programs, and you have not agreed to %s:", count(len(v.Changes), "file"), w.dir, them))
+		t.say(sprintf("%s of %s can start programs, and you have not agreed to %s:", count(len(v.Changes), "file"), w.dir,
+			them))
 	}
 	for i, c := range v.Changes {
 		if i == most {
@@ -254,8 +259,8 @@ func (w *world) subagentNames(f trust.Listed) string {
 	return f.Kind + " that is not used"
 }
 
-// guard looks at what a subagent must leave alone before it works, and again when it has ended: what git runs, and the files of
-// the workspace that start programs. A change ends the run.
+// guard looks at what a subagent must leave alone before it works, and again when it has ended: what git runs, and the
+// files of the workspace that start programs. A change ends the run.
 func (w *world) guard(ctx context.Context, r formats.Request) (func() error, error) {
 	git, err := w.watchGit(ctx, r)
 	if err != nil || !w.has {

@@ -98,7 +98,8 @@ func (w *world) agreeTrust(ctx context.Context, v *trust.Verdict) error {
 // keepTrust writes the record; an answer that cannot be kept is an error of this verb.
 func (w *world) keepTrust(v *trust.Verdict) error {
 	if err := w.gate.Agree(v); err != nil {
-		return &formats.Failure{Code: formats.CodeIO, Message: "trust record", Err: err, Help: "check the folder that XDG_STATE_HOME names"}
+		return &formats.Failure{Code: formats.CodeIO, Message: "trust record", Err: err,
+			Help: "check the folder that XDG_STATE_HOME names"}
 	}
 	w.app.term.note("trusted: %s, sha256:%s", count(len(v.Manifest.Files), "file"), v.Manifest.Hash())
 	return nil
@@ -149,7 +150,8 @@ func (w *world) trustDocument(v *trust.Verdict) map[string]any {
 		files = append(files, one)
 	}
 	out := map[string]any{
-		"schema": "tercet.trust/1", "dir": w.dir, "trusted": v.By != "", "by": v.By, "manifest": "sha256:" + v.Manifest.Hash(), "files": files,
+		"schema": "tercet.trust/1", "dir": w.dir, "trusted": v.By != "", "by": v.By, "manifest": "sha256:" +
+			v.Manifest.Hash(), "files": files,
 	}
 	if v.Note != nil {
 		out["note"] = v.Note.Error()

@@ -71,13 +71,16 @@ func agentKeys(d Dialect) []string {
 	common := []string{"name", "description", "tools", "model"}
 	switch d {
 	case Claude:
-		return append(common, "disallowedTools", "permissionMode", "maxTurns", "skills", "mcpServers", "hooks", "memory", "background", "effort", "isolation", "color")
+		return append(common, "disallowedTools", "permissionMode", "maxTurns", "skills", "mcpServers", "hooks", "memory",
+			"background", "effort", "isolation", "color")
 	case OpenCode:
-		return append(common, "mode", "variant", "temperature", "top_p", "steps", "maxSteps", "hidden", "disable", "disabled", "prompt", "permission", "color")
+		return append(common, "mode", "variant", "temperature", "top_p", "steps", "maxSteps", "hidden", "disable",
+			"disabled", "prompt", "permission", "color")
 	case Gemini:
 		return append(common, "kind", "mcpServers", "temperature", "max_turns", "timeout_mins", "display_name")
 	case Copilot:
-		return append(common, "argument-hint", "agents", "user-invocable", "disable-model-invocation", "target", "mcp-servers", "handoffs", "hooks", "metadata")
+		return append(common, "argument-hint", "agents", "user-invocable", "disable-model-invocation", "target",
+			"mcp-servers", "handoffs", "hooks", "metadata")
 	case Codex, Cursor, Tercet:
 	}
 	return common
@@ -126,7 +129,8 @@ func whole(keys keySet, n *notes, names ...string) int {
 	}
 	v, err := strconv.Atoi(k.Raw)
 	if err != nil || v < 0 {
-		n.add(warnValue, k.Pos, "write a whole number", fmt.Sprintf("expected a whole number for %s, got %.40q", k.Name, k.Raw))
+		n.add(warnValue, k.Pos, "write a whole number",
+			fmt.Sprintf("expected a whole number for %s, got %.40q", k.Name, k.Raw))
 		return 0
 	}
 	return v
@@ -141,8 +145,8 @@ const (
 	toolNet    = "net"
 )
 
-// tools maps what the file grants onto our words. A file that names no tools has all of them, as in its own tool; a name
-// that is not known grants nothing and is noted.
+// tools maps what the file grants onto our words. A file that names no tools has all of them, as in its own tool; a
+// name that is not known grants nothing and is noted.
 func (a *Agent) tools(keys keySet, n *notes) {
 	all := []string{toolRead, toolSearch, toolWrite, toolShell, toolNet}
 	granted := map[string]bool{}
@@ -190,7 +194,8 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 			}
 		}
 		if len(strange) > 0 {
-			n.add(warnValue, k.Pos, "the tools here are read, search, write, shell and net", fmt.Sprintf("%s grants nothing here", oneLine(strings.Join(strange, ", "))))
+			n.add(warnValue, k.Pos, "the tools here are read, search, write, shell and net",
+				fmt.Sprintf("%s grants nothing here", oneLine(strings.Join(strange, ", "))))
 		}
 		return
 	}
@@ -208,8 +213,8 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 	}
 }
 
-// denied takes away what a map of permissions denies; what it would ask about stays, and is asked by the runner. A pattern
-// denies a part, which cannot be held here: the whole is taken, and noted where the file allows another part.
+// denied takes away what a map of permissions denies; what it would ask about stays, and is asked by the runner. A
+// pattern denies a part, which cannot be held here: the whole is taken, and noted where the file allows another part.
 func denied(k Key, granted map[string]bool, n *notes) {
 	table, ok := k.Value.(map[string]any)
 	if k.Value == "deny" {
@@ -237,7 +242,8 @@ func denied(k Key, granted map[string]bool, n *notes) {
 			delete(granted, word)
 		}
 		if parts && allows {
-			n.add(warnValue, k.Pos, "deny nothing of "+oneLine(name)+" to grant it", "permission denies a part of "+oneLine(name)+", which cannot be held here: all of it is taken")
+			n.add(warnValue, k.Pos, "deny nothing of "+oneLine(name)+" to grant it",
+				"permission denies a part of "+oneLine(name)+", which cannot be held here: all of it is taken")
 		}
 	}
 }
@@ -249,11 +255,16 @@ func toolWords(name string) []string {
 		name = name[at+1:]
 	}
 	for word, names := range map[string][]string{
-		toolRead:   {"read", "read_file", "read_many_files", "notebookread", "ls", "list", "list_directory", "readfile", "view", "cat"},
-		toolSearch: {"grep", "glob", "search", "search_file_content", "codebase", "usages", "findtestfiles", "grep_search", "file_search", "semantic_search", "problems", "lsp", "toolsearch"},
-		toolWrite:  {"write", "edit", "multiedit", "notebookedit", "write_file", "replace", "patch", "editfiles", "create_file", "createfile", "applypatch", "apply_patch"},
-		toolShell:  {"bash", "shell", "run_shell_command", "runcommands", "runincommand", "runinterminal", "terminal", "execute", "bashoutput", "killbash", "killshell", "run_in_terminal", "runtasks", "runtests", "powershell"},
-		toolNet:    {"webfetch", "websearch", "web_fetch", "google_web_search", "fetch", "web", "websearchtool", "openbrowser", "githubrepo"},
+		toolRead: {"read", "read_file", "read_many_files", "notebookread", "ls", "list", "list_directory", "readfile",
+			"view", "cat"},
+		toolSearch: {"grep", "glob", "search", "search_file_content", "codebase", "usages", "findtestfiles", "grep_search",
+			"file_search", "semantic_search", "problems", "lsp", "toolsearch"},
+		toolWrite: {"write", "edit", "multiedit", "notebookedit", "write_file", "replace", "patch", "editfiles",
+			"create_file", "createfile", "applypatch", "apply_patch"},
+		toolShell: {"bash", "shell", "run_shell_command", "runcommands", "runincommand", "runinterminal", "terminal",
+			"execute", "bashoutput", "killbash", "killshell", "run_in_terminal", "runtasks", "runtests", "powershell"},
+		toolNet: {"webfetch", "websearch", "web_fetch", "google_web_search", "fetch", "web", "websearchtool",
+			"openbrowser", "githubrepo"},
 	} {
 		if slices.Contains(names, name) {
 			return []string{word}

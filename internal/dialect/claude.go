@@ -9,14 +9,15 @@ import (
 	"tercet/formats"
 )
 
-// claudeTool: $ARGUMENTS, $ARGUMENTS[N], $N, $name, commands inline and in blocks, @path. A text that never says $ARGUMENTS
-// gets the arguments behind it.
+// claudeTool: $ARGUMENTS, $ARGUMENTS[N], $N, $name, commands inline and in blocks, @path. A text that never says
+// $ARGUMENTS gets the arguments behind it.
 func claudeTool(names []string) tool {
 	inner := []mark{indexMark, allMark, numberMark, nameMark(names), bracedMark(claudeVariable)}
 	return tool{
 		keys: []string{
-			"description", "argument-hint", "argument_hint", "allowed-tools", "model", "disable-model-invocation", "name", "when_to_use",
-			"arguments", "user-invocable", "disallowed-tools", "effort", "context", "agent", "hooks", "paths", "shell", "license",
+			"description", "argument-hint", "argument_hint", "allowed-tools", "model", "disable-model-invocation", "name",
+			"when_to_use", "arguments", "user-invocable", "disallowed-tools", "effort", "context", "agent", "hooks", "paths",
+			"shell", "license",
 			"compatibility", "metadata", "version", "positional-base",
 		},
 		marks: append([]mark{commandMark(false), fileMark}, inner...), inner: inner, block: true,
@@ -45,12 +46,13 @@ func claudeVariable(inside string) (Part, bool) {
 	return Part{}, false
 }
 
-// claudeSettle decides what the first word is called: 0 in a file that says $0 or $ARGUMENTS[0] or declares its arguments,
-// else 1, unless the file has the key positional-base.
+// claudeSettle decides what the first word is called: 0 in a file that says $0 or $ARGUMENTS[0] or declares its
+// arguments, else 1, unless the file has the key positional-base.
 func claudeSettle(c *Command, keys keySet, n *notes) {
 	c.Tools, c.Shell = keys.list("allowed-tools"), keys.text("shell")
 	if k, ok := keys.get("user-invocable"); ok && !keys.flag(n, k.Name) {
-		c.Hidden = slices.Contains([]string{"false", "no", "off"}, strings.ToLower(k.Raw)) // nothing, or another word, hides nothing
+		// nothing, or another word, hides nothing
+		c.Hidden = slices.Contains([]string{"false", "no", "off"}, strings.ToLower(k.Raw))
 	}
 	keys.flag(n, "disable-model-invocation")
 	if len(c.Names) > 0 {
@@ -71,10 +73,12 @@ func claudeSettle(c *Command, keys keySet, n *notes) {
 	}
 	c.rebase()
 	if k, ok := keys.get("name"); ok && k.Raw != "" && k.Raw != c.Name && strings.ReplaceAll(k.Raw, "/", ":") != c.Name {
-		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw), fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
+		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw),
+			fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
 	}
 	if c.Shell != "" && c.Shell != "bash" && c.Shell != "sh" && c.uses(Shell) {
-		n.add(warnMark, formats.Pos{Line: 1, Col: 1}, "write the commands for sh", fmt.Sprintf("commands for %.20q are not run", c.Shell))
+		n.add(warnMark, formats.Pos{Line: 1, Col: 1}, "write the commands for sh",
+			fmt.Sprintf("commands for %.20q are not run", c.Shell))
 	}
 }
 

@@ -74,7 +74,8 @@ func (n *notes) add(code string, at formats.Pos, help, message string) {
 	if code[0] == 'E' {
 		severity = formats.SeverityError
 	}
-	n.list = append(n.list, formats.Diagnostic{Code: code, Severity: severity, File: n.file, Pos: at, Message: message, Help: help})
+	n.list = append(n.list,
+		formats.Diagnostic{Code: code, Severity: severity, File: n.file, Pos: at, Message: message, Help: help})
 }
 
 // refused gives the findings as the error that they are.

@@ -40,14 +40,16 @@ func digitMark(s *scan) (Part, int) {
 func upperMark(s *scan) (Part, int) {
 	rest := s.rest()
 	end := 1
-	for end < len(rest) && (rest[end] >= 'A' && rest[end] <= 'Z' || rest[end] == '_' || end > 1 && rest[end] >= '0' && rest[end] <= '9') {
+	for end < len(rest) &&
+		(rest[end] >= 'A' && rest[end] <= 'Z' || rest[end] == '_' || end > 1 && rest[end] >= '0' && rest[end] <= '9') {
 		end++
 	}
 	name := rest[1:end]
 	if rest[0] != '$' || s.before() == '\\' || name == "" || name[0] == '_' || end < len(rest) && wordByte(rest[end]) {
 		return Part{}, 0
 	}
-	shells := []string{"HOME", "PATH", "USER", "PWD", "OLDPWD", "SHELL", "TERM", "TMPDIR", "EDITOR", "LANG", "CI", "ARGUMENTS"}
+	shells := []string{"HOME", "PATH", "USER", "PWD", "OLDPWD", "SHELL", "TERM", "TMPDIR", "EDITOR", "LANG", "CI",
+		"ARGUMENTS"}
 	if slices.Contains(shells, name) {
 		return Part{}, 0
 	}

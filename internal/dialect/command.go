@@ -119,8 +119,8 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	return c, nil
 }
 
-// relocated gives findings the places that they have in the file which holds this one. There is no text of it to show, and
-// no change that could be made.
+// relocated gives findings the places that they have in the file which holds this one. There is no text of it to show,
+// and no change that could be made.
 func (p Place) relocated(inside string, d *formats.Diagnostics) *formats.Diagnostics {
 	if p.At == nil {
 		return d
@@ -158,9 +158,11 @@ func (c *Command) unknown(keys keySet, known []string, n *notes) {
 	switch len(strange) {
 	case 0:
 	case 1:
-		n.add(warnKey, first.Pos, nearest.Help(strange[0], known), fmt.Sprintf("key %q means nothing to %s; it is kept", strange[0], c.Dialect))
+		n.add(warnKey, first.Pos, nearest.Help(strange[0], known),
+			fmt.Sprintf("key %q means nothing to %s; it is kept", strange[0], c.Dialect))
 	default:
-		n.add(warnKey, first.Pos, "", fmt.Sprintf("keys %s mean nothing to %s; they are kept", strings.Join(strange, ", "), c.Dialect))
+		n.add(warnKey, first.Pos, "",
+			fmt.Sprintf("keys %s mean nothing to %s; they are kept", strings.Join(strange, ", "), c.Dialect))
 	}
 }
 
@@ -238,9 +240,11 @@ func (c *Command) Usage() string {
 func (c *Command) Rules() string {
 	switch c.Dialect {
 	case Claude:
-		return fmt.Sprintf("$ARGUMENTS is the text as typed; $%d is the first word; a word that is missing stays as written; without $ARGUMENTS the text is put behind", c.Base)
+		return fmt.Sprintf("$ARGUMENTS is the text as typed; $%d is the first word; "+
+			"a word that is missing stays as written; without $ARGUMENTS the text is put behind", c.Base)
 	case OpenCode:
-		return "$ARGUMENTS is the text as typed; $1 is the first word, the highest number takes the rest; a word that is missing is empty; without any mark the text is put behind"
+		return "$ARGUMENTS is the text as typed; $1 is the first word, the highest number takes the rest; " +
+			"a word that is missing is empty; without any mark the text is put behind"
 	case Gemini:
 		return "{{args}} is the text as typed; without it the whole line is put behind"
 	case Codex:

@@ -18,8 +18,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// configured gives the commands that a configuration of opencode holds, as a folder in which each is a file. What cannot be
-// taken is told, and costs the other commands nothing.
+// configured gives the commands that a configuration of opencode holds, as a folder in which each is a file. What
+// cannot be taken is told, and costs the other commands nothing.
 func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 	info, err := fs.Stat(tree, name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -40,7 +40,8 @@ func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 			at = int(wrong.Offset)
 		}
 		pos := posAt(string(text), at-1)
-		f.Note(fmt.Sprintf("%s:%d:%d: %s is not JSON with a map of commands; its commands are left out: %v", p.Label, pos.Line, pos.Col, p.Label, err))
+		f.Note(fmt.Sprintf("%s:%d:%d: %s is not JSON with a map of commands; its commands are left out: %v", p.Label,
+			pos.Line, pos.Col, p.Label, err))
 		return nil
 	}
 	places := map[string]located{}
@@ -70,7 +71,8 @@ func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 	return []Folder{{p, files}}
 }
 
-// rawCommands gives the entries of the maps command and commands; one that stands in both counts as it stands in the first.
+// rawCommands gives the entries of the maps command and commands; one that stands in both counts as it stands in the
+// first.
 func rawCommands(text []byte) (map[string]json.RawMessage, error) {
 	var config struct {
 		Command  map[string]json.RawMessage `json:"command"`
@@ -97,8 +99,8 @@ func hasLine(key string, value any) bool {
 	return isText && text != ""
 }
 
-// asFile makes of an entry the file that it would be; one without a template is none. Other values of the wrong type are as if
-// they were not there.
+// asFile makes of an entry the file that it would be; one without a template is none. Other values of the wrong type
+// are as if they were not there.
 func asFile(raw json.RawMessage) ([]byte, bool) {
 	var entry map[string]any
 	if json.Unmarshal(raw, &entry) != nil {

@@ -30,7 +30,8 @@ func copilotVariable(inside string) (Part, bool) {
 		return Part{}, false
 	}
 	switch inside {
-	case "workspaceFolder", "workspaceFolderBasename", "selection", "selectedText", "file", "fileBasename", "fileDirname", "fileBasenameNoExtension":
+	case "workspaceFolder", "workspaceFolderBasename", "selection", "selectedText", "file",
+		"fileBasename", "fileDirname", "fileBasenameNoExtension":
 		return Part{Kind: Variable, Name: inside}, true
 	}
 	return Part{}, false
@@ -48,12 +49,14 @@ func copilotSettle(c *Command, keys keySet, n *notes) {
 			}
 		case Variable:
 			if !strings.HasPrefix(p.Name, "workspaceFolder") {
-				n.add(warnVariable, p.Pos, "give it as ${input:"+p.Name+"}", fmt.Sprintf("%s is known to an editor only; it stays as it is written", p.Text))
+				n.add(warnVariable, p.Pos, "give it as ${input:"+p.Name+"}",
+					fmt.Sprintf("%s is known to an editor only; it stays as it is written", p.Text))
 			}
 		case Literal, All, Nth, Shell, Include:
 		}
 	}
 	if k, ok := keys.get("name"); ok && k.Raw != "" && k.Raw != c.Name {
-		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw), fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
+		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw),
+			fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
 	}
 }

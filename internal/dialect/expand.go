@@ -23,8 +23,8 @@ type Output struct {
 	Include *File
 }
 
-// Script is a command of a file. Text holds nothing of the arguments: where one is used it holds a reference to a variable,
-// whose value is in Env.
+// Script is a command of a file. Text holds nothing of the arguments: where one is used it holds a reference to a
+// variable, whose value is in Env.
 type Script struct {
 	Source string   // the mark as it is written in the file
 	Text   string   // for sh
@@ -38,8 +38,8 @@ type Script struct {
 type File struct {
 	Source string // as it is written
 	Path   string // as meant: relative to the project root, not yet checked
-	// Inline tells that the text stands in place of the reference, and that a folder may be meant; else the reference stays
-	// and the text follows behind everything.
+	// Inline tells that the text stands in place of the reference, and that a folder may be meant; else the reference
+	// stays and the text follows behind everything.
 	Inline bool
 	Pos    formats.Pos
 }
@@ -76,7 +76,8 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 			out = append(out, Output{Script: e.script(p)})
 		case Include:
 			flush()
-			out = append(out, Output{Include: &File{Source: p.Text, Path: e.joined(p.Parts), Inline: c.Dialect == Gemini, Pos: p.Pos}})
+			file := &File{Source: p.Text, Path: e.joined(p.Parts), Inline: c.Dialect == Gemini, Pos: p.Pos}
+			out = append(out, Output{Include: file})
 		case Literal, All, Nth, Named, Variable:
 			text.WriteString(e.text(p))
 		}
@@ -121,8 +122,8 @@ type expansion struct {
 	surplus string // words that no name took, put behind the text
 }
 
-// assign gives words to names: NAME=value first, then, where the tool asks for values one by one, what is left in order; the
-// last name takes the rest.
+// assign gives words to names: NAME=value first, then, where the tool asks for values one by one, what is left in
+// order; the last name takes the rest.
 func (e *expansion) assign() {
 	e.named = map[string]string{}
 	var names []string
@@ -220,8 +221,8 @@ func (e *expansion) joined(parts []Part) string {
 	return b.String()
 }
 
-// shellWords divides a text as a shell does: quotes keep words together and are taken off, a backslash takes the meaning
-// from the next character. Nothing is expanded. A quote that nothing closes is an ordinary character.
+// shellWords divides a text as a shell does: quotes keep words together and are taken off, a backslash takes the
+// meaning from the next character. Nothing is expanded. A quote that nothing closes is an ordinary character.
 func shellWords(raw string) []string {
 	var out []string
 	var b strings.Builder

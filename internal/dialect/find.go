@@ -38,8 +38,8 @@ const (
 	maxExtensions = 200
 )
 
-// Commands lists where commands lie, in order of precedence: the project's, those of the folders around it, the person's,
-// those of plugins and extensions.
+// Commands lists where commands lie, in order of precedence: the project's, those of the folders around it, the
+// person's, those of plugins and extensions.
 func (f *Finder) Commands() []Folder {
 	all := Commands(f.Homes)
 	user := slices.IndexFunc(all, func(p Place) bool { return p.Scope == User })
@@ -47,7 +47,8 @@ func (f *Finder) Commands() []Folder {
 		user = len(all)
 	}
 	out := f.there(all[:user])
-	for _, name := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"} {
+	for _, name := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json",
+		".opencode/opencode.jsonc"} {
 		place := Place{Dialect: OpenCode, Scope: Project, Dir: name, Label: name}
 		out = append(out, f.configured(f.Sub("."), name, place)...)
 	}
@@ -99,8 +100,8 @@ func (f *Finder) isProjects(dir string) bool {
 	})
 }
 
-// above lists the folders of opencode in the folders around the project root, up to the one that holds the repository. The
-// folder of the person is none of them: what lies there is the person's.
+// above lists the folders of opencode in the folders around the project root, up to the one that holds the repository.
+// The folder of the person is none of them: what lies there is the person's.
 func (f *Finder) above() []Folder {
 	var found []Place
 	at, up := f.Dir, ""
@@ -121,9 +122,9 @@ func (f *Finder) above() []Folder {
 	return nil
 }
 
-// plugins lists the folders of the plugins of Claude Code that the project lists, those of its own marketplace and those that
-// its settings or the person's switch on and that are installed, and of the extensions of Gemini CLI. agents asks for those
-// with agents, else for those with commands.
+// plugins lists the folders of the plugins of Claude Code that the project lists, those of its own marketplace and
+// those that its settings or the person's switch on and that are installed, and of the extensions of Gemini CLI. agents
+// asks for those with agents, else for those with commands.
 func (f *Finder) plugins(agents bool) []Folder {
 	var places []Place
 	var market struct {
@@ -208,9 +209,9 @@ func (f *Finder) installed(home fs.FS) []Place {
 // extension is one of Gemini CLI's that is there.
 type extension struct{ name, dir, label string }
 
-// extensions lists the extensions of Gemini CLI in the folder of a project, whose base is ".", or of a person, whose base is
-// the home folder. One is a folder with a file gemini-extension.json; one that was linked lies elsewhere. The person's file of
-// rules says which are switched off for a project.
+// extensions lists the extensions of Gemini CLI in the folder of a project, whose base is ".", or of a person, whose
+// base is the home folder. One is a folder with a file gemini-extension.json; one that was linked lies elsewhere. The
+// person's file of rules says which are switched off for a project.
 func (f *Finder) extensions(tree fs.FS, base string) []extension {
 	entries, err := fs.ReadDir(tree, extensions)
 	if err != nil {
@@ -237,7 +238,8 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 		}
 		if own {
 			one.label = at
-		} else if readJSON(tree, at+"/.gemini-extension-install.json", &install) && install.Type == "link" && filepath.IsAbs(install.Source) {
+		} else if readJSON(tree, at+"/.gemini-extension-install.json", &install) && install.Type == "link" &&
+			filepath.IsAbs(install.Source) {
 			one.dir, one.label = filepath.ToSlash(install.Source), "extension "+e.Name()
 			from, inside = outside(install.Source), "."
 		}
@@ -257,8 +259,8 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 // isExtension is the form of an extension's name: it stands before the names of commands.
 var isExtension = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
-// switchedOn reads rules such as /work/* and !/work/old/*, of which the last that matches a folder counts. Without one an
-// extension is on.
+// switchedOn reads rules such as /work/* and !/work/old/*, of which the last that matches a folder counts. Without one
+// an extension is on.
 func switchedOn(rules []string, folder string) bool {
 	folder = "/" + strings.Trim(folder, "/") + "/"
 	on := true
@@ -280,7 +282,8 @@ func (p Folder) AgentFiles() []string {
 		switch {
 		case err != nil:
 			return nil //nolint:nilerr // a folder of another tool that cannot be read costs its agents, no command
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || strings.Count(name, "/") >= maxDeep):
+		case d.IsDir() && name != "." &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || strings.Count(name, "/") >= maxDeep):
 			return fs.SkipDir
 		case d.IsDir():
 		case len(out) == maxAgents:
@@ -308,15 +311,15 @@ func ReadFile(tree fs.FS, name string) ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// readJSON reads a JSON file of another tool, which may have comments; one that is not there, too large or no JSON leaves the
-// value as it is.
+// readJSON reads a JSON file of another tool, which may have comments; one that is not there, too large or no JSON
+// leaves the value as it is.
 func readJSON(tree fs.FS, name string, into any) bool {
 	src, err := ReadFile(tree, name)
 	return err == nil && len(src) <= MaxBytes && json.Unmarshal(plainJSON(src), into) == nil
 }
 
-// besideJSON finds what JSON does not have: comments, and commas before a closing bracket. Texts are found so that they are
-// passed over.
+// besideJSON finds what JSON does not have: comments, and commas before a closing bracket. Texts are found so that they
+// are passed over.
 var besideJSON = regexp.MustCompile(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\z)|,\s*[}\]]`)
 
 // plainJSON takes comments, and commas before a closing bracket, out of JSON; blanks stand in their place.

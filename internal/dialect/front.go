@@ -39,7 +39,8 @@ const (
 func (n *notes) text(src []byte, h *head) (string, bool) {
 	first := formats.Pos{Line: 1, Col: 1}
 	if len(src) > MaxBytes {
-		n.add(codeTooLarge, first, "split the file", fmt.Sprintf("expected at most %d bytes, got %s", MaxBytes, size(len(src))))
+		n.add(codeTooLarge, first, "split the file",
+			fmt.Sprintf("expected at most %d bytes, got %s", MaxBytes, size(len(src))))
 		return "", false
 	}
 	if bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff")) {
@@ -47,7 +48,7 @@ func (n *notes) text(src []byte, h *head) (string, bool) {
 		return "", false
 	}
 	if at := bytes.IndexByte(src, 0); at >= 0 {
-		n.add(codeNotText, formats.Pos{Line: 1 + bytes.Count(src[:at], []byte{'\n'}), Col: at - bytes.LastIndexByte(src[:at], '\n')}, "save the file as UTF-8 text", "expected text, got a NUL byte")
+		n.add(codeNotText, posAt(string(src), at), "save the file as UTF-8 text", "expected text, got a NUL byte")
 		return "", false
 	}
 	text := string(src)
@@ -64,8 +65,7 @@ func (n *notes) text(src []byte, h *head) (string, bool) {
 				}
 			}
 		}
-		n.add(warnBytes, formats.Pos{Line: 1 + strings.Count(text[:at], "\n"), Col: at - strings.LastIndexByte(text[:at], '\n')},
-			"save the file as UTF-8", "bytes that are not UTF-8 were replaced")
+		n.add(warnBytes, posAt(text, at), "save the file as UTF-8", "bytes that are not UTF-8 were replaced")
 		text = strings.ToValidUTF8(text, "\ufffd")
 		n.moved = true
 	}
@@ -108,17 +108,20 @@ func (n *notes) front(src []byte) (head, bool) {
 	}
 	at := formats.Pos{Line: open + 1, Col: 1}
 	if end < 0 {
-		n.add(warnUnclosed, at, "end it with a line that holds only ---", "frontmatter opened here is not closed; the whole file is read as text")
+		n.add(warnUnclosed, at, "end it with a line that holds only ---",
+			"frontmatter opened here is not closed; the whole file is read as text")
 		return h, true
 	}
 	block := lines[open+1 : end]
 	if prose := proseIn(block); prose >= 0 && !yaml(block) {
-		n.add(warnUnclosed, at, "end it with a line that holds only ---", fmt.Sprintf("frontmatter opened here is not closed; the text begins on line %d", open+2+prose))
+		n.add(warnUnclosed, at, "end it with a line that holds only ---",
+			fmt.Sprintf("frontmatter opened here is not closed; the text begins on line %d", open+2+prose))
 		block, end = block[:prose], open+prose
 	}
 	keys, lenient, ok := n.keys(block, open+2)
 	if !ok {
-		n.add(warnUnclosed, at, "write key: value lines, or remove the --- lines", "no keys between the --- lines; they are read as text")
+		n.add(warnUnclosed, at, "write key: value lines, or remove the --- lines",
+			"no keys between the --- lines; they are read as text")
 		return h, true
 	}
 	h.keys, h.lenient = keys, lenient
@@ -126,8 +129,8 @@ func (n *notes) front(src []byte) (head, bool) {
 	return h, true
 }
 
-// proseIn gives the index of the first line that only a text has: a code fence, or a heading behind a blank line; -1 if there
-// is none. A rule further down would otherwise close a block that its author forgot to close.
+// proseIn gives the index of the first line that only a text has: a code fence, or a heading behind a blank line; -1 if
+// there is none. A rule further down would otherwise close a block that its author forgot to close.
 func proseIn(block []string) int {
 	for i, line := range block {
 		hashes := strings.TrimLeft(line, "#")
@@ -177,11 +180,14 @@ func (n *notes) otherFence(lines []string) {
 		return
 	}
 	first := strings.TrimRight(lines[0], " \t")
-	other := slices.Contains([]string{"+++", ";;;", "---json", "---toml", "--"}, first) || len(first) > len(fence) && strings.Trim(first, "-") == ""
+	other := slices.Contains([]string{"+++", ";;;", "---json", "---toml", "--"}, first) ||
+		len(first) > len(fence) && strings.Trim(first, "-") == ""
 	name, _, _ := strings.Cut(lines[1], "=")
 	_, _, isKey := keyLine(lines[1])
 	if other && (isKey || len(name) < len(lines[1]) || strings.HasPrefix(lines[1], "{")) {
-		n.add(warnUnclosed, formats.Pos{Line: 1, Col: 1}, "begin and end it with a line that holds only ---, with key: value lines between", fmt.Sprintf("%s opens no frontmatter here; the whole file is read as text", first))
+		n.add(warnUnclosed, formats.Pos{Line: 1, Col: 1},
+			"begin and end it with a line that holds only ---, with key: value lines between",
+			fmt.Sprintf("%s opens no frontmatter here; the whole file is read as text", first))
 	}
 }
 
@@ -238,7 +244,8 @@ func (n *notes) twice(keys []Key) []Key {
 			out = append(out, k)
 			continue
 		}
-		n.add(warnTwice, k.Pos, "keep one of the two", fmt.Sprintf("key %q stands twice, first on line %d; this one counts", k.Name, out[at].Pos.Line))
+		n.add(warnTwice, k.Pos, "keep one of the two",
+			fmt.Sprintf("key %q stands twice, first on line %d; this one counts", k.Name, out[at].Pos.Line))
 		out[at] = k
 	}
 	return out
@@ -316,7 +323,8 @@ func (n *notes) lines(block []string, line int) []Key {
 			k.Value = k.Raw
 			if problem.Msg != "" && advice < maxAdvice {
 				advice++
-				n.add(warnLenient, at(problem.Pos, line+i), advised(name, rest, problem.Help), "not YAML, read as text: "+problem.Msg)
+				n.add(warnLenient, at(problem.Pos, line+i), advised(name, rest, problem.Help),
+					"not YAML, read as text: "+problem.Msg)
 				n.offer(k, block[i:end], line+i, rest)
 			}
 		}
@@ -403,8 +411,8 @@ func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// offer gives the last finding the change that makes YAML of an entry: the value of one line in quotes. It is offered only if
-// the entry then reads as it was read now, and where the places are those of the file.
+// offer gives the last finding the change that makes YAML of an entry: the value of one line in quotes. It is offered
+// only if the entry then reads as it was read now, and where the places are those of the file.
 func (n *notes) offer(k Key, entry []string, line int, rest string) {
 	if n.moved || rest == "" || strings.TrimSpace(strings.Join(entry[1:], "")) != "" || n.count[warnLenient] > maxAlike {
 		return
@@ -412,7 +420,8 @@ func (n *notes) offer(k Key, entry []string, line int, rest string) {
 	from := strings.LastIndex(entry[0], rest)
 	text := quoted(k.Raw)
 	again := Key{Name: k.Name, Pos: k.Pos}
-	if from < 0 || again.typed([]string{entry[0][:from] + text}, line) != nil || again.Name != k.Name || again.Raw != k.Raw || again.Value != k.Value {
+	if from < 0 || again.typed([]string{entry[0][:from] + text}, line) != nil ||
+		again.Name != k.Name || again.Raw != k.Raw || again.Value != k.Value {
 		return
 	}
 	n.list[len(n.list)-1].Fix = &formats.Fix{

@@ -57,7 +57,8 @@ func bracesMark(sign byte, kind PartKind) mark {
 				return p, i + 1
 			}
 		}
-		s.notes.add(warnMark, s.pos(), "balance the braces", "braces of "+rest[:2]+" are not closed; it stays as it is written")
+		s.notes.add(warnMark, s.pos(), "balance the braces",
+			"braces of "+rest[:2]+" are not closed; it stays as it is written")
 		return Part{}, 0
 	}
 }
@@ -75,7 +76,9 @@ func (n *notes) geminiHead(src []byte) (head, bool) {
 	}
 	k, ok := keySet(keys).get("prompt")
 	if !ok {
-		n.add(codeNoPrompt, formats.Pos{Line: 1, Col: 1}, `add prompt = """ ... """, or move the file out of the folder of commands`, "file has no key prompt and is no command")
+		n.add(codeNoPrompt, formats.Pos{Line: 1, Col: 1},
+			`add prompt = """ ... """, or move the file out of the folder of commands`,
+			"file has no key prompt and is no command")
 		return h, false
 	}
 	if _, isText := k.Value.(string); !isText {

@@ -38,10 +38,11 @@ type Filling struct {
 	nothing map[*File]string // why a reference brings nothing, where that is no matter of course
 }
 
-// Fill reads the files that the pieces of a prompt refer to, in the tree of the project. What is not there, or cannot be put
-// in, stays as it is written; warn is told.
+// Fill reads the files that the pieces of a prompt refer to, in the tree of the project. What is not there, or cannot
+// be put in, stays as it is written; warn is told.
 func (c *Command) Fill(pieces []Output, tree fs.FS, warn func(format string, args ...any)) *Filling {
-	f := &Filling{command: c, pieces: pieces, tree: tree, warn: warn, files: map[*File][]included{}, nothing: map[*File]string{}}
+	f := &Filling{command: c, pieces: pieces, tree: tree, warn: warn, files: map[*File][]included{},
+		nothing: map[*File]string{}}
 	for _, o := range pieces {
 		if o.Include != nil {
 			f.find(o.Include)
@@ -64,7 +65,8 @@ func (f *Filling) find(ref *File) {
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		f.nothing[ref] = "cannot be reached inside of the project"
-	case err != nil && (ref.Inline || strings.Contains(name, "/") && path.Ext(name) != ""): // another word behind @ may be anything
+	// another word behind @ may be anything
+	case err != nil && (ref.Inline || strings.Contains(name, "/") && path.Ext(name) != ""):
 		f.nothing[ref] = "is not there"
 	case err != nil:
 	case info.Mode().IsRegular():
@@ -80,7 +82,8 @@ func (f *Filling) take(ref *File, name string) {
 	case err != nil:
 		f.warn("warning: %s: %s is not put in: %v", f.command.File, name, err)
 	case len(data) > includeBytes || f.sum+len(data) > includeSum:
-		f.warn("warning: %s: %s is not put in: expected at most %d bytes a file and %d in all", f.command.File, name, includeBytes, includeSum)
+		f.warn("warning: %s: %s is not put in: expected at most %d bytes a file and %d in all", f.command.File, name,
+			includeBytes, includeSum)
 	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
 		f.warn("warning: %s: %s is not put in: it is no text", f.command.File, name)
 	default:
@@ -89,7 +92,8 @@ func (f *Filling) take(ref *File, name string) {
 	}
 }
 
-// folder takes the files below a folder but for hidden ones and those that the project's .gitignore names by plain patterns.
+// folder takes the files below a folder but for hidden ones and those that the project's .gitignore names by plain
+// patterns.
 func (f *Filling) folder(ref *File, name string) {
 	patterns := ignores(f.tree)
 	ignored := func(inside, base string) bool {
@@ -138,7 +142,8 @@ func ignores(tree fs.FS) []string {
 	return patterns
 }
 
-// Asks says what is run and read, and gives a digest of exactly that. It shows nothing if there is nothing to ask about.
+// Asks says what is run and read, and gives a digest of exactly that. It shows nothing if there is nothing to ask
+// about.
 func (f *Filling) Asks() (show []string, digest string) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q\n", f.command.File)

@@ -2,8 +2,8 @@ package dialect
 
 import "strings"
 
-// opencodeTool: $ARGUMENTS, $1... of which the highest takes the remaining words, commands inline, @path. A text without
-// any mark for arguments gets them behind it.
+// opencodeTool: $ARGUMENTS, $1... of which the highest takes the remaining words, commands inline, @path. A text
+// without any mark for arguments gets them behind it.
 func opencodeTool() tool {
 	inner := []mark{allMark, numberMark}
 	return tool{
@@ -19,7 +19,8 @@ func opencodeTool() tool {
 	}
 }
 
-// opencodeSettle finds the placeholders. A number above 9 is one only if all lower ones stand there too: $50 is a price.
+// opencodeSettle finds the placeholders. A number above 9 is one only if all lower ones stand there too: $50 is a
+// price.
 func opencodeSettle(c *Command, keys keySet, n *notes) {
 	keys.flag(n, "subtask")
 	seen := map[int]bool{}

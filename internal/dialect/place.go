@@ -48,9 +48,11 @@ type Place struct {
 	Skills  bool   // one folder for each command, with a file SKILL.md
 	Agents  bool
 	Plugin  string // name of the plugin whose files these are; it stands before the names of its commands
-	// Extension names the extension of Gemini CLI whose files these are; it stands before a name only where another has that.
+	// Extension names the extension of Gemini CLI whose files these are; it stands before a name only where another has
+	// that.
 	Extension string
-	// At tells where a place of a file stands in the file Label, which holds all of them; nil: each file is one of its own.
+	// At tells where a place of a file stands in the file Label, which holds all of them; nil: each file is one of its
+	// own.
 	At func(file string, at formats.Pos) formats.Pos
 }
 
@@ -62,8 +64,8 @@ type Homes struct {
 	OpenCode string // OPENCODE_CONFIG_DIR, may be empty
 }
 
-// Commands lists the folders with commands in order of precedence: the project's before the person's, of one tool a skill
-// before a command.
+// Commands lists the folders with commands in order of precedence: the project's before the person's, of one tool a
+// skill before a command.
 func Commands(h Homes) []Place {
 	project := []Place{
 		{Dialect: Claude, Dir: ".claude/skills", Skills: true},
@@ -173,10 +175,12 @@ func Plugins(name, dir, label string) []Place {
 // extensions is the folder in which Gemini CLI keeps its extensions, of a project and of a person.
 const extensions = ".gemini/extensions"
 
-// Extensions lists the places of an extension of Gemini CLI whose folder is dir: its commands, its skills, and its agents.
+// Extensions lists the places of an extension of Gemini CLI whose folder is dir: its commands, its skills, and its
+// agents.
 func Extensions(name, dir, label string) []Place {
 	var out []Place
-	for _, p := range []Place{{Dialect: Gemini, Dir: "commands"}, {Dialect: Claude, Dir: "skills", Skills: true}, {Dialect: Gemini, Dir: "agents", Agents: true}} {
+	for _, p := range []Place{{Dialect: Gemini, Dir: "commands"}, {Dialect: Claude, Dir: "skills", Skills: true},
+		{Dialect: Gemini, Dir: "agents", Agents: true}} {
 		p.Scope, p.Extension, p.Label, p.Dir = Plugin, name, path.Join(label, p.Dir), path.Join(dir, p.Dir)
 		out = append(out, p)
 	}
@@ -261,8 +265,8 @@ func speakable(name string) string {
 	}, name)
 }
 
-// PlaceOf finds the place of commands or agents that a path of a file lies in, by the names of its folders, and the path
-// below it: how a file named on a command line gets its dialect.
+// PlaceOf finds the place of commands or agents that a path of a file lies in, by the names of its folders, and the
+// path below it: how a file named on a command line gets its dialect.
 func PlaceOf(file string) (place Place, inside string, ok bool) {
 	slashed := "/" + strings.TrimPrefix(path.Clean(file), "/")
 	if place, inside, ok = ofExtension(slashed); ok {
@@ -271,7 +275,8 @@ func PlaceOf(file string) (place Place, inside string, ok bool) {
 	if !strings.Contains(slashed, "/.") { // the folder of every place starts with a dot
 		return Place{}, "", false
 	}
-	for _, list := range [][]Place{Commands(Homes{Config: "/.config", Codex: "/.codex"}), AgentPlaces(Homes{Config: "/.config"})} {
+	for _, list := range [][]Place{Commands(Homes{Config: "/.config", Codex: "/.codex"}),
+		AgentPlaces(Homes{Config: "/.config"})} {
 		for _, p := range list {
 			dir := "/" + strings.Trim(p.Dir, "/") + "/"
 			at := strings.LastIndex(slashed, dir)

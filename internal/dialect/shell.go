@@ -9,9 +9,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// script makes the text for sh of a shell mark. Arguments stand in it as references to variables, in quotes that fit the
-// place, so that a shell reads their text as text. A second shell or an interpreter would read it as a program; such a
-// script is refused.
+// script makes the text for sh of a shell mark. Arguments stand in it as references to variables, in quotes that fit
+// the place, so that a shell reads their text as text. A second shell or an interpreter would read it as a program;
+// such a script is refused.
 func (e *expansion) script(p Part) *Script {
 	s := &Script{Source: p.Text, Pos: p.Pos}
 	if sh := e.command.Shell; sh != "" && sh != "sh" && sh != "bash" {
@@ -29,7 +29,8 @@ func (e *expansion) script(p Part) *Script {
 		v, _ := w.value(part)
 		folder := part.Kind == Variable && strings.Trim(v, nameBytes+"/.-") == "" // no reader takes it for a program
 		switch {
-		case spot.quote == '\'' && strings.HasPrefix(part.Text, "$") && part.Kind == Nth && part.Name == "" && !strings.HasPrefix(part.Text, "$A"),
+		case spot.quote == '\'' && strings.HasPrefix(part.Text, "$") && part.Kind == Nth && part.Name == "" &&
+			!strings.HasPrefix(part.Text, "$A"),
 			spot.escaped:
 			w.out.WriteString(part.Text) // $1 in single quotes is a column of awk's, never an argument
 			continue
@@ -47,7 +48,8 @@ func (e *expansion) script(p Part) *Script {
 	}
 	s.Text = w.out.String()
 	if w.runsText && used > 0 && s.Refused == "" {
-		s.Refused = "an argument could become the name of the program, which the script takes from a variable or from an output"
+		s.Refused = "an argument could become the name of the program, " +
+			"which the script takes from a variable or from an output"
 	}
 	return s
 }
@@ -119,7 +121,8 @@ func (w *shellWriter) read(parts []Part) map[int]*spot {
 		return spots
 	}
 	w.reached = firstOf(w.script.Source, anywhere)
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(w.src), "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash),
+		syntax.KeepComments(true)).Parse(strings.NewReader(w.src), "")
 	if err != nil {
 		w.broken = true
 		return spots
@@ -226,7 +229,8 @@ func (w *shellWriter) look(n syntax.Node) {
 			break
 		}
 		name := n.Args[0].Lit()
-		if slices.Contains([]string{"[", "test", "printf"}, name) && slices.ContainsFunc(n.Args[1:], func(a *syntax.Word) bool { return a.Lit() == "-v" }) {
+		if slices.Contains([]string{"[", "test", "printf"}, name) &&
+			slices.ContainsFunc(n.Args[1:], func(a *syntax.Word) bool { return a.Lit() == "-v" }) {
 			sign = name + " -v"
 		}
 		syntax.Walk(n.Args[0], func(part syntax.Node) bool {
@@ -252,8 +256,8 @@ func (w *shellWriter) source(n syntax.ArithmExpr) string {
 	return w.src[n.Pos().Offset():n.End().Offset()]
 }
 
-// insert writes the references for one value. Outside of quotes a text of several words is as many words, as it was for the
-// tool, and an empty one is none.
+// insert writes the references for one value. Outside of quotes a text of several words is as many words, as it was for
+// the tool, and an empty one is none.
 func (w *shellWriter) insert(p Part, v string, quote byte) {
 	values := []string{v}
 	if quote == 0 {
@@ -320,8 +324,8 @@ var here = []string{
 }
 
 // startsPrograms are variables by which programs are found or started.
-var startsPrograms = regexp.MustCompile(`^(?:PATH|ENV|SHELL|BROWSER|NODE_OPTIONS|PERL5OPT|RUBYOPT|PYTHONSTARTUP|LESSOPEN|LESSCLOSE|IFS|` +
-	`.*(?:PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_EXEC_PATH)|(?:LD_|DYLD_|GIT_CONFIG).*)$`)
+var startsPrograms = regexp.MustCompile(`^(?:PATH|ENV|SHELL|BROWSER|NODE_OPTIONS|PERL5OPT|RUBYOPT|PYTHONSTARTUP|` +
+	`LESSOPEN|LESSCLOSE|IFS|.*(?:PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_EXEC_PATH)|(?:LD_|DYLD_|GIT_CONFIG).*)$`)
 
 // assignment is the start of a word that gives a variable a value.
 var assignment = regexp.MustCompile(`^(\w+)\+?=`)
@@ -394,8 +398,8 @@ func literal(word *syntax.Word, end int) string {
 	return b.String()
 }
 
-// firstOf gives the first word of a text that is in the list, by the last part of its path and without a version. Quotes do
-// not matter: what stands in them may be a script.
+// firstOf gives the first word of a text that is in the list, by the last part of its path and without a version.
+// Quotes do not matter: what stands in them may be a script.
 func firstOf(text string, list []string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n|;&()<>\"'`{}$=!", r) })
 	for _, w := range words {
@@ -407,7 +411,8 @@ func firstOf(text string, list []string) string {
 	return ""
 }
 
-// beforeVerb tells whether the last of the words stands among git's own options: behind its name, and before what it is to do.
+// beforeVerb tells whether the last of the words stands among git's own options: behind its name, and before
+// what it is to do.
 func beforeVerb(words []string) bool {
 	if len(words) == 0 || words[0] != "git" && !strings.HasSuffix(words[0], "/git") {
 		return false

@@ -155,7 +155,8 @@ func (s *scan) fenceLine() bool {
 			s.take(Part{Kind: Shell, Parts: s.within(body)}, width)
 			return true
 		}
-		s.notes.add(warnMark, s.pos(), "close it with a line of three backticks", "block of commands is not closed and not run")
+		s.notes.add(warnMark, s.pos(), "close it with a line of three backticks",
+			"block of commands is not closed and not run")
 		s.block = false // nothing below closes another one
 	case strings.IndexByte(info, '`') < 0:
 		s.fence = run
@@ -224,7 +225,8 @@ func numberMark(s *scan) (Part, int) {
 	if width == 0 {
 		return Part{}, 0
 	}
-	if after := rest[1+width:]; len(after) > 1 && (after[0] == '.' || after[0] == ',') && after[1] >= '0' && after[1] <= '9' {
+	if after := rest[1+width:]; len(after) > 1 && (after[0] == '.' || after[0] == ',') && after[1] >= '0' &&
+		after[1] <= '9' {
 		return Part{}, 0
 	}
 	return Part{Kind: Nth, Index: n}, 1 + width
@@ -299,7 +301,8 @@ func commandMark(lines bool) mark {
 			return Part{}, 0
 		}
 		if s.fence != "" {
-			s.notes.add(warnMark, s.pos(), "move it out of the code block to run it", "shell mark inside a code block is an example and is not run")
+			s.notes.add(warnMark, s.pos(), "move it out of the code block to run it",
+				"shell mark inside a code block is an example and is not run")
 			return Part{}, 0
 		}
 		return Part{Kind: Shell, Parts: s.within(inside)}, end + 3

@@ -18,34 +18,40 @@ const (
 	maxPlaced = 20    // keys whose places are asked for
 )
 
-// tomlTexts says what the library's messages mean for the author of a command, and what to do; KEY is the last key read.
+// tomlTexts says what the library's messages mean for the author of a command, and what to do; KEY is the last key
+// read.
 var tomlTexts = []struct {
 	form       *regexp.Regexp
 	text, help string
 	back       int // so many bytes before the end of what the library found the place is; 0: it is where that begins
 }{
-	{regexp.MustCompile(`^expected value but found "(.*)" instead$`), `expected a value, got "$1"`, `put the text into quotes: "$1"`, 0},
+	{regexp.MustCompile(`^expected value but found "(.*)" instead$`), `expected a value, got "$1"`,
+		`put the text into quotes: "$1"`, 0},
 	{
 		regexp.MustCompile(`^invalid escape in string '(.*)'$`),
 		"unknown escape $1 in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 2,
 	},
-	{regexp.MustCompile(`^expected (?:four|eight|two) hexadecimal digits .*`), "unknown escape in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 0},
+	{regexp.MustCompile(`^expected (?:four|eight|two) hexadecimal digits .*`),
+		"unknown escape in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 0},
 	{regexp.MustCompile(`^Key '(.*)' has already been defined\.$`), "key $1 stands twice", "keep one of the two", 0},
 	{
 		regexp.MustCompile(`(?s)^expected a top-level item to end with a newline, .*`),
-		"text after the value of KEY", "end the line after the value; quotes inside a text need a backslash, or ''' around it", 1,
+		"text after the value of KEY",
+		"end the line after the value; quotes inside a text need a backslash, or ''' around it", 1,
 	},
 	{
 		regexp.MustCompile(`^strings cannot contain newlines$`),
 		"quoted text without a closing quote on its line", `close the quote, or write """ around a text of several lines`, 0,
 	},
 	{regexp.MustCompile(`^unexpected EOF; expected '("""|''')'$`), "text opened by $1 is not closed", "end it with $1", 0},
-	{regexp.MustCompile(`^unexpected EOF; expected ["'].["']$`), "quoted text without a closing quote", "close the quote", 0},
+	{regexp.MustCompile(`^unexpected EOF; expected ["'].["']$`), "quoted text without a closing quote", "close the quote",
+		0},
 	{
 		regexp.MustCompile(`(?s)^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got .*)$`),
 		"expected = after the key", "write key = value", 0,
 	},
-	{regexp.MustCompile(`(?s)^expected .* to end table name.*`), "expected ] after the name of a table", "write [name]", 0},
+	{regexp.MustCompile(`(?s)^expected .* to end table name.*`), "expected ] after the name of a table", "write [name]",
+		0},
 	{regexp.MustCompile(`(?s)^expected a comma.*'}'.*`), "expected , or } in a table", "close the table with }", 0},
 	{regexp.MustCompile(`(?s)^expected a comma.*']'.*`), "expected , or ] in a list", "close the list with ]", 0},
 }
@@ -82,7 +88,8 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 		}
 		k := Key{Name: name, Pos: formats.Pos{Line: 1, Col: 1}, Value: values[name], Raw: fmt.Sprint(values[name])}
 		starts[name] = 0
-		if place, ok := errors.AsType[toml.ParseError](meta.PrimitiveDecode(places[name], &nowhere{})); ok && (len(keys) < maxPlaced || name == "prompt") {
+		if place, ok := errors.AsType[toml.ParseError](meta.PrimitiveDecode(places[name], &nowhere{})); ok &&
+			(len(keys) < maxPlaced || name == "prompt") {
 			starts[name] = place.Position.Start
 			k.Pos.Line = posAt(text, starts[name]).Line
 			line := text[strings.LastIndexByte(text[:starts[name]], '\n')+1:]
@@ -113,8 +120,8 @@ func (n *notes) broken(text string, err error) {
 	n.add(codeTOML, posAt(text, at), help, strings.Replace(message, "KEY", e.LastKey, 1))
 }
 
-// tooDeep gives the offset at which brackets or the parts of a name are more than anybody writes, or -1. Signs inside of
-// texts count too: there they are balanced, or few.
+// tooDeep gives the offset at which brackets or the parts of a name are more than anybody writes, or -1. Signs inside
+// of texts count too: there they are balanced, or few.
 func tooDeep(text string) int {
 	depth, parts := 0, 0
 	for i := range len(text) {

@@ -8,8 +8,8 @@ import (
 // maxDiff bounds the lines of a text that are compared one by one; longer ones are shown as replaced.
 const maxDiff = 2000
 
-// Diff gives the lines that differ between two texts as a patch shows them, "-" and "+" before a line, with two lines of
-// their surroundings; most bounds how many there are, and the last line then says so.
+// Diff gives the lines that differ between two texts as a patch shows them, "-" and "+" before a line, with two lines
+// of their surroundings; most bounds how many there are, and the last line then says so.
 func Diff(before, after string, most int) []string {
 	a, b := split(before), split(after)
 	all := edits(a, b)

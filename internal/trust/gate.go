@@ -70,8 +70,8 @@ type Verdict struct {
 	dir      string
 }
 
-// Verdict compares what is listed with what a person agreed to, once. It asks nobody. The error is a formats.Failure: what
-// was read before is not what is there now, or the list cannot be made.
+// Verdict compares what is listed with what a person agreed to, once. It asks nobody. The error is a formats.Failure:
+// what was read before is not what is there now, or the list cannot be made.
 func (g *Gate) Verdict() (*Verdict, error) {
 	g.making.Lock()
 	defer g.making.Unlock()
@@ -136,7 +136,8 @@ func (v *Verdict) holds(name, sum string) error {
 		return nil
 	}
 	if f, ok := v.Manifest.File(name); !ok || f.SHA256 != sum {
-		return formats.Fail(formats.CodeUntrusted, "look at it, and run the command again", "%s changed while it was read", name)
+		return formats.Fail(formats.CodeUntrusted, "look at it, and run the command again", "%s changed while it was read",
+			name)
 	}
 	return nil
 }
@@ -198,7 +199,8 @@ func (g *Gate) Difference(v *Verdict, name, before string, most int) []string {
 	return Diff(string(old), string(f.text), most)
 }
 
-// Agree keeps a person's yes to a verdict: in this process, and in the record. The error says why it is not in the record.
+// Agree keeps a person's yes to a verdict: in this process, and in the record. The error says why it is not in the
+// record.
 func (g *Gate) Agree(v *Verdict) error {
 	g.mu.Lock()
 	if g.Agreed != nil {
@@ -235,8 +237,8 @@ type Start struct {
 	Agent bool // it is an agent, or the program of a subagent
 }
 
-// Allow is the one gate of all processes: nothing of a project starts before it is trusted, and a program that is a file of
-// the project only while it is the one that was agreed to, wherever its words lead from Dir.
+// Allow is the one gate of all processes: nothing of a project starts before it is trusted, and a program that is a
+// file of the project only while it is the one that was agreed to, wherever its words lead from Dir.
 func (g *Gate) Allow(s Start) error {
 	v, err := g.Verdict()
 	switch {
@@ -276,7 +278,8 @@ func (g *Gate) Allow(s Start) error {
 	return nil
 }
 
-// ofMachinery tells whether a path is one of the workspace or of the repository: programs are given such files as arguments.
+// ofMachinery tells whether a path is one of the workspace or of the repository: programs are given such files as
+// arguments.
 func ofMachinery(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	return first == formats.Workspace || first == ".git"
@@ -286,7 +289,8 @@ func ofMachinery(name string) bool {
 func readAt(at string) (sum string, there bool) {
 	real, err := filepath.EvalSymlinks(at)
 	if err != nil {
-		return "", !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENAMETOOLONG) && !errors.Is(err, syscall.ENOTDIR)
+		return "", !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENAMETOOLONG) &&
+			!errors.Is(err, syscall.ENOTDIR)
 	}
 	root, err := os.OpenRoot(filepath.Dir(real))
 	if err != nil {
@@ -312,14 +316,16 @@ func (g *Gate) Tamper(agent, what string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.tampered = formats.Fail(formats.CodeUntrusted,
-		"look at these before you use git here: a hook or a setting of git runs programs with your rights; undo what you do not want, then run the command again",
+		"look at these before you use git here: a hook or a setting of git runs programs with your rights; "+
+			"undo what you do not want, then run the command again",
 		"while subagent %s worked, what git runs or reads in this repository changed: %s", agent, what)
 	return g.tampered
 }
 
-// Watch remembers the files of the workspace that start programs or answer gates, and gives what looks at them again when a
-// subagent has ended. What other tools read is not among them: to write that may be the work that was asked for, and the next
-// command asks about it. These files decide what runs next, also where the environment stands in for a person's answer.
+// Watch remembers the files of the workspace that start programs or answer gates, and gives what looks at them again
+// when a subagent has ended. What other tools read is not among them: to write that may be the work that was asked for,
+// and the next command asks about it. These files decide what runs next, also where the environment stands in for a
+// person's answer.
 func (g *Gate) Watch(agent string) (func() error, error) {
 	before, err := g.own()
 	if err != nil {

@@ -56,8 +56,8 @@ var wholeFolders = []Listed{
 	{Path: ".opencode/plugins", Kind: KindSettings},
 }
 
-// extensions hold what an extension of Gemini CLI names besides its commands: servers, hooks. They are listed last, so that a
-// command stays one.
+// extensions hold what an extension of Gemini CLI names besides its commands: servers, hooks. They are listed last, so
+// that a command stays one.
 const extensions = ".gemini/extensions"
 
 // ownFolders are those of the workspace that decide what runs next.
@@ -129,8 +129,8 @@ func (g *Gate) subagents() []Listed {
 	return out
 }
 
-// below lists the files of a folder, hidden ones too, and folders that cannot be looked into. Names are the bytes that they
-// are.
+// below lists the files of a folder, hidden ones too, and folders that cannot be looked into. Names are the bytes that
+// they are.
 func below(root *os.Root, dir string) ([]string, error) {
 	var out []string
 	var walk func(dir string, around []fs.FileInfo) error

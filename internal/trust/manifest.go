@@ -38,8 +38,8 @@ type File struct {
 // Manifest is what a person agrees to: files with their content, sorted by path.
 type Manifest struct{ Files []File }
 
-// Read makes the manifest of the named files below root. It is complete: a name is left out only if nothing has it, or if it
-// is not one below root. What cannot be read is in it with the reason, and is asked about once it can be.
+// Read makes the manifest of the named files below root. It is complete: a name is left out only if nothing has it, or
+// if it is not one below root. What cannot be read is in it with the reason, and is asked about once it can be.
 func Read(root *os.Root, names []string) (Manifest, error) {
 	names = slices.Clone(names)
 	slices.Sort(names)

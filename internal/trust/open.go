@@ -32,9 +32,9 @@ func openIn(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// FS is a folder of the project. Links that leave the project are refused, and so is everything that is neither a file nor a
-// folder. What is read to its end must be what was agreed to; what is read before anybody looked is held against the
-// manifest later. All that is read here must be listed.
+// FS is a folder of the project. Links that leave the project are refused, and so is everything that is neither a file
+// nor a folder. What is read to its end must be what was agreed to; what is read before anybody looked is held against
+// the manifest later. All that is read here must be listed.
 func (g *Gate) FS(dir string) fs.FS { return tree{g.Root, dir, g.saw} }
 
 // Files is the whole project in the same way, for what starts nothing: its content is not compared.

@@ -28,8 +28,8 @@ type Store struct {
 	project string // real path of the project root
 }
 
-// Open makes the store in dir, the program's own folder below the person's state folder, for one project root. Nothing is
-// made or written. The error says why records cannot be kept there.
+// Open makes the store in dir, the program's own folder below the person's state folder, for one project root. Nothing
+// is made or written. The error says why records cannot be kept there.
 func Open(dir, project string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, unused(dir, "expected an absolute path")
@@ -146,8 +146,8 @@ func load(root *os.Root, project string) (Record, error) {
 	return parse(data, project)
 }
 
-// Save replaces the record of the project, and keeps the texts of the manifest's files beside it so that a later change can
-// be shown.
+// Save replaces the record of the project, and keeps the texts of the manifest's files beside it so that a later change
+// can be shown.
 func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 	if err := s.usable(); err != nil {
 		return err
@@ -250,7 +250,8 @@ type Record struct {
 	Root     string // real path of the project root
 	Manifest string // hash of the manifest that the last answer was about
 	Time     time.Time
-	Files    map[string]string // path to the sha256 agreed to; a file that is gone stays, so that its return is no question
+	// path to the sha256 agreed to; a file that is gone stays, so that its return is no question
+	Files map[string]string
 }
 
 // Change is a file that the record does not hold as it is now.
@@ -296,7 +297,8 @@ func (r Record) encode() ([]byte, error) {
 		files.Set(p, r.Files[p])
 	}
 	o := new(jsonx.Object)
-	o.Set("schema", schema).Set("root", r.Root).Set("manifest", r.Manifest).Set("time", r.Time.Format(time.RFC3339)).Set("files", files)
+	o.Set("schema", schema).Set("root", r.Root).Set("manifest", r.Manifest).Set("time",
+		r.Time.Format(time.RFC3339)).Set("files", files)
 	data, err := jsonx.Marshal(o, "  ")
 	return append(data, '\n'), err
 }
