@@ -122,7 +122,8 @@ func plainTitle(op Op, title string) (string, error) {
 	return title, plainText(op, title, "")
 }
 
-// plainText refuses what no file should hold: bytes that are no UTF-8, and control characters but those that are allowed.
+// plainText refuses what no file should hold: bytes that are no UTF-8, and control characters but those that are
+// allowed.
 func plainText(op Op, s, allowed string) error {
 	if strings.ToValidUTF8(s, "") != s {
 		return refused(op.name(), 0, "", "expected text in UTF-8, got other bytes")
@@ -133,7 +134,8 @@ func plainText(op Op, s, allowed string) error {
 	}
 	r, _ := utf8.DecodeRuneInString(s[at:])
 	line := strings.Count(s[:at], "\n")
-	return refused(op.name(), 0, "leave the character out", "expected text without control characters, got %U in line %d, column %d",
+	return refused(op.name(), 0, "leave the character out",
+		"expected text without control characters, got %U in line %d, column %d",
 		r, line+1, at-strings.LastIndexByte(s[:at], '\n'))
 }
 
@@ -299,7 +301,8 @@ func (d *draft) linkArtifacts(op LinkArtifacts) error {
 func (d *draft) link(op Op, t *formats.Task, list []formats.Artifact) (changed bool, err error) {
 	for _, a := range list {
 		if why := pathFault(a.Path); why != "" {
-			return false, refused(op.name(), t.Number, "", "expected artifact path inside the project root, got %q: %s", a.Path, why)
+			return false, refused(op.name(), t.Number, "", "expected artifact path inside the project root, got %q: %s", a.Path,
+				why)
 		}
 		if err := plainText(op, a.Summary, breaks); err != nil {
 			return false, err
@@ -308,7 +311,8 @@ func (d *draft) link(op Op, t *formats.Task, list []formats.Artifact) (changed b
 			a.Type = formats.GuessArtifactType(a.Path)
 		}
 		if !slices.Contains(artifactTypes(), a.Type) {
-			return false, refused(op.name(), t.Number, fmt.Sprint("the types are ", artifactTypes()), "expected artifact type, got %q", a.Type)
+			return false, refused(op.name(), t.Number, fmt.Sprint("the types are ", artifactTypes()),
+				"expected artifact type, got %q", a.Type)
 		}
 		if a.Type.IsDocument() && !a.Deleted && !d.tx.Force {
 			if why, err := d.onDisk(a.Path); err != nil {
@@ -390,7 +394,8 @@ func (d *draft) archiveTasks(op ArchiveTasks) error {
 	var all error
 	for _, n := range op.Tasks {
 		if d.peek(n) == nil && archive != nil && archive.find(n) != nil {
-			d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Task: n, From: archive.find(n).Status, To: archive.find(n).Status})
+			d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Task: n, From: archive.find(n).Status,
+				To: archive.find(n).Status})
 			continue
 		}
 		t, err := d.take(n)
@@ -399,7 +404,8 @@ func (d *draft) archiveTasks(op ArchiveTasks) error {
 			continue
 		}
 		if !t.Status.Terminal() && !d.tx.Force {
-			all = errors.Join(all, refused(op.name(), n, "", "expected a completed or abandoned task, got one that is %s", t.Status.String()))
+			all = errors.Join(all, refused(op.name(), n, "", "expected a completed or abandoned task, got one that is %s",
+				t.Status.String()))
 			continue
 		}
 		d.removed[d.base.index[n]] = true

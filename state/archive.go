@@ -152,7 +152,8 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 		return err
 	}
 	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
-	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
+	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info,
+		old: s.doc}); err != nil {
 		return err
 	}
 	warnings := s.warnings
@@ -166,9 +167,10 @@ func bothPlaces(doc *document, i int) error {
 	return &SyntaxError{List: &formats.Diagnostics{
 		List: []formats.Diagnostic{{
 			Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: doc.file,
-			Pos:     position(doc.src, doc.values[i].Start),
-			Message: fmt.Sprintf("task %d is active here and archived in %s, and the two differ", doc.Tasks[i].Number, archiveFile),
-			Help:    "remove one of the two by hand",
+			Pos: position(doc.src, doc.values[i].Start),
+			Message: fmt.Sprintf("task %d is active here and archived in %s, and the two differ", doc.Tasks[i].Number,
+				archiveFile),
+			Help: "remove one of the two by hand",
 		}},
 		Sources: map[string][]byte{doc.file: doc.src}, Of: formats.CodeInvalidState,
 	}}

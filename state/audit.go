@@ -175,7 +175,8 @@ func intsOf(v *jsonx.Value, key string) []int {
 func decodeAbout(v *jsonx.Value) about {
 	force, _ := v.Get("force").Bool() // absent is false
 	m := about{
-		Txn: textOf(v, "txn"), Session: textOf(v, "session_id"), Run: textOf(v, "run"), Force: force, Numbers: intsOf(v, "numbers"),
+		Txn: textOf(v, "txn"), Session: textOf(v, "session_id"), Run: textOf(v, "run"), Force: force,
+		Numbers: intsOf(v, "numbers"),
 	}
 	if a := v.Get("ops"); a.Is(jsonx.Array) {
 		for _, e := range a.Elems {

@@ -26,8 +26,8 @@ type auditLog struct {
 	current bool
 }
 
-// readAudit reads the log. A torn last line, which a crash leaves before its write began, is cut off. Only the last line and
-// the last one about state.json are decoded in full; of the others the beginning is enough.
+// readAudit reads the log. A torn last line, which a crash leaves before its write began, is cut off. Only the last
+// line and the last one about state.json are decoded in full; of the others the beginning is enough.
 func readAudit(root *os.Root) (*auditLog, error) {
 	a := &auditLog{root: root}
 	data, err := readFile(root, auditFile, maxAudit)

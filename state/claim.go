@@ -1,7 +1,6 @@
 package state
 
 import (
-	"fmt"
 	"slices"
 
 	"tercet/formats"
@@ -33,8 +32,8 @@ func nextWork(s formats.TaskStatus) formats.TaskStatus {
 		return formats.Planning
 	case formats.Planned, formats.Revised, formats.Partial:
 		return formats.Implementing
-	case formats.Researching, formats.Planning, formats.Revising, formats.Implementing, formats.Completed, formats.Blocked, formats.Abandoned,
-		formats.Expanded, formats.OnHold:
+	case formats.Researching, formats.Planning, formats.Revising, formats.Implementing, formats.Completed, formats.Blocked,
+		formats.Abandoned, formats.Expanded, formats.OnHold:
 		return ""
 	}
 	return ""
@@ -55,7 +54,8 @@ func (d *draft) claim(op ClaimTask) error {
 	if from, _ := d.cfg.effective(t, d.now); to == "" {
 		to = nextWork(from)
 	}
-	if err := d.updateStatus(UpdateStatus{Tasks: []int{t.Number}, To: to, Lease: &LeaseRequest{Timeout: op.Timeout}}); err != nil {
+	if err := d.updateStatus(UpdateStatus{Tasks: []int{t.Number}, To: to,
+		Lease: &LeaseRequest{Timeout: op.Timeout}}); err != nil {
 		return err
 	}
 	d.verdicts[len(d.verdicts)-1].Op = op.name()
@@ -86,20 +86,22 @@ func (d *draft) claimable(op ClaimTask) (*formats.Task, error) {
 				return t, nil
 			}
 		}
-		return nil, &formats.Failure{Code: formats.CodeNotFound, Message: "no task is ready", Help: "see what is open with: tercet task ready; tercet query '.tasks[] | {number, status, dependencies}'"}
+		return nil, formats.Fail(formats.CodeNotFound,
+			"see what is open with: tercet task ready; tercet query '.tasks[] | {number, status, dependencies}'",
+			"no task is ready")
 	}
 	t, err := d.take(op.Task) // refuses one that another session works on
 	if err != nil {
 		return nil, err
 	}
 	if n := waits(t); n != 0 {
-		return nil, &formats.Failure{
-			Code: formats.CodePrecondition, Message: fmt.Sprintf("task %d waits for task %d, which is %s", t.Number, n, status[n]),
-			Help: "finish that one first, or take it out of the dependencies",
-		}
+		return nil, formats.Fail(formats.CodePrecondition, "finish that one first, or take it out of the dependencies",
+			"task %d waits for task %d, which is %s", t.Number, n,
+			status[n])
 	}
 	if op.To == "" && nextWork(status[t.Number]) == "" {
-		return nil, &formats.Failure{Code: formats.CodePrecondition, Message: fmt.Sprintf("task %d is %s, so there is no next work to claim", t.Number, status[t.Number])}
+		return nil, formats.Fail(formats.CodePrecondition, "", "task %d is %s, so there is no next work to claim", t.Number,
+			status[t.Number])
 	}
 	return t, nil
 }

@@ -22,9 +22,9 @@ type change struct {
 	old        *document   // state that is replaced, for the backups; nil for other files
 }
 
-// commit announces a change in the audit log, then puts it in place: the bytes are durable under a temporary name before
-// the rename, the rename is durable when commit returns. What goes wrong before the rename leaves the file as it was and
-// the audit log with a line that says so.
+// commit announces a change in the audit log, then puts it in place: the bytes are durable under a temporary name
+// before the rename, the rename is durable when commit returns. What goes wrong before the rename leaves the file as it
+// was and the audit log with a line that says so.
 func (s *session) commit(c change) error {
 	root := s.cfg.Root
 	if err := s.audit.append(c.line); err != nil {
@@ -76,8 +76,8 @@ func (s *session) abort(line auditLine, sha string) error {
 	return nil
 }
 
-// backup keeps the state that is about to be replaced, as .bak and under its serial, and the one that takes its place: what
-// is acknowledged can be restored at any time.
+// backup keeps the state that is about to be replaced, as .bak and under its serial, and the one that takes its place:
+// what is acknowledged can be restored at any time.
 func (s *session) backup(c change) error {
 	if c.name != stateFile {
 		return nil
@@ -95,7 +95,8 @@ func (s *session) backup(c change) error {
 	return s.copyState(c.line.Serial, c.data)
 }
 
-// copyState keeps a state under its serial. It is no link, because an editor may write into the file that stays in place.
+// copyState keeps a state under its serial. It is no link, because an editor may write into the file that stays in
+// place.
 func (s *session) copyState(serial uint64, src []byte) error {
 	if err := atomicfile.MkdirAll(s.cfg.Root, backupDir, 0o700); err != nil {
 		return err

@@ -83,7 +83,7 @@ func (c Config) check(writes bool) error {
 		missing = "Alive"
 	}
 	if missing != "" {
-		return &formats.Failure{Code: formats.CodeBug, Message: "state.Config without " + missing}
+		return formats.Fail(formats.CodeBug, "", "%s", "state.Config without "+missing)
 	}
 	return nil
 }

@@ -68,8 +68,8 @@ func (d *document) value(n int) *jsonx.Value {
 	return nil
 }
 
-// compact is a value by which it is compared: without layout, and with the members of objects in order. An absent value is
-// empty.
+// compact is a value by which it is compared: without layout, and with the members of objects in order. An absent value
+// is empty.
 func compact(v *jsonx.Value) string {
 	if v == nil {
 		return ""

@@ -1,10 +1,10 @@
-// Package state keeps state.json, the single source of truth about tasks, and the files beside it: the archive, the audit
-// log, the backups, TODO.md and errors.json.
+// Package state keeps state.json, the single source of truth about tasks, and the files beside it: the archive, the
+// audit log, the backups, TODO.md and errors.json.
 //
-// Promise: Manager.Apply is the one way to change state.json. A transaction is applied completely or not at all, under an
-// exclusive lock between processes, and is acknowledged only after the bytes are durable; one whose id the audit log holds
-// is answered from there. Bytes outside the changed members survive every write. A file that is not valid is never
-// overwritten. Reader takes no lock and creates no file.
+// Promise: Manager.Apply is the one way to change state.json. A transaction is applied completely or not at all, under
+// an exclusive lock between processes, and is acknowledged only after the bytes are durable; one whose id the audit log
+// holds is answered from there. Bytes outside the changed members survive every write. A file that is not valid is
+// never overwritten. Reader takes no lock and creates no file.
 //
 // It will not wait for an agent under the lock, start processes, merge files, or repair what it does not understand.
 //

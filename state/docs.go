@@ -21,10 +21,8 @@ func NewDocs(root *os.Root) *Docs { return &Docs{root: root} }
 
 func (d *Docs) fault(name string) error {
 	if why := pathFault(name); why != "" {
-		return &formats.Failure{
-			Code: formats.CodeDenied, Message: fmt.Sprintf("expected path inside the project root, got %q: %s", name, why),
-			Help: "write the path relative to the project root, with slashes",
-		}
+		return formats.Fail(formats.CodeDenied, "write the path relative to the project root, with slashes",
+			"expected path inside the project root, got %q: %s", name, why)
 	}
 	return nil
 }
@@ -66,8 +64,8 @@ func (d *Docs) Exists(ctx context.Context, name string) (bool, error) {
 	return info.Mode().IsRegular(), nil
 }
 
-// Glob gives the regular files that match any of the patterns, sorted, each once. A pattern is as in path.Match; a part that
-// is ** stands for any number of folders. The folder .git is not looked into.
+// Glob gives the regular files that match any of the patterns, sorted, each once. A pattern is as in path.Match; a part
+// that is ** stands for any number of folders. The folder .git is not looked into.
 func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	var out []string
 	for _, p := range patterns {

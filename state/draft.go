@@ -98,7 +98,8 @@ func (d *draft) take(number int) (*formats.Task, error) {
 		}
 		return nil, noTask(number, archive != nil && archive.find(number) != nil)
 	}
-	if l := t.Lease; l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force && !d.cfg.stale(l, d.now) {
+	if l := t.Lease; l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force &&
+		!d.cfg.stale(l, d.now) {
 		return nil, leaseHeld(number, l)
 	}
 	i, there := d.index(number)
@@ -183,7 +184,8 @@ func (d *draft) touched() []*formats.Task {
 	return append(out, d.created...)
 }
 
-// check holds the invariants that the format alone cannot: dependencies and parents exist, and nothing depends on itself.
+// check holds the invariants that the format alone cannot: dependencies and parents exist, and nothing depends on
+// itself.
 func (d *draft) check(op string) error {
 	depends := loops{next: dependenciesOf, task: d.peek}
 	within := loops{next: parentOf, task: d.peek}

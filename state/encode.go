@@ -11,8 +11,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// encode writes the draft over its base: the serial, the next number, and the members that changed. Everything else stays
-// byte for byte.
+// encode writes the draft over its base: the serial, the next number, and the members that changed. Everything else
+// stays byte for byte.
 func (d *draft) encode(serial uint64) ([]byte, error) {
 	src := d.base.src
 	e := encoder{src: src, tasks: d.base.tasks}
@@ -65,7 +65,8 @@ func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
 		if err != nil && failed == nil {
 			failed = err
 		}
-		if was := v.Get(key); was != nil && len(was.Raw(e.src)) > 2 && bytes.IndexByte(was.Raw(e.src), '\n') < 0 && len(raw) > 2 && raw[0] == '[' {
+		if was := v.Get(key); was != nil && len(was.Raw(e.src)) > 2 && bytes.IndexByte(was.Raw(e.src), '\n') < 0 &&
+			len(raw) > 2 && raw[0] == '[' {
 			if raw, err = jsonx.MarshalLine(value); err != nil && failed == nil {
 				failed = err
 			}
@@ -225,7 +226,8 @@ func (e *encoder) layout() (oneLine, spaced bool) {
 // insert puts a line before the first task with a higher number, where the tasks stand one a line and sorted.
 func (e *encoder) insert(d *draft, n int, raw []byte) bool {
 	tasks := d.base.Tasks
-	if len(d.removed) > 0 || !slices.IsSortedFunc(tasks, func(a, b formats.Task) int { return cmp.Compare(a.Number, b.Number) }) {
+	if len(d.removed) > 0 || !slices.IsSortedFunc(tasks,
+		func(a, b formats.Task) int { return cmp.Compare(a.Number, b.Number) }) {
 		return false
 	}
 	at := slices.IndexFunc(tasks, func(t formats.Task) bool { return t.Number > n })

@@ -13,7 +13,8 @@ import (
 // noTask says that a task was not found.
 func noTask(n int, archived bool) error {
 	if archived {
-		return formats.Fail(formats.CodeNotFound, "an archived task cannot be changed; unarchive it first", "task %d is archived", n)
+		return formats.Fail(formats.CodeNotFound, "an archived task cannot be changed; unarchive it first",
+			"task %d is archived", n)
 	}
 	return formats.Fail(formats.CodeNotFound, "list the tasks with: tercet query '.tasks[] | {number, title, status}'",
 		"task %d does not exist", n)
@@ -29,7 +30,8 @@ func refused(op string, task int, help, format string, args ...any) error {
 
 // leaseHeld refuses a write to a task on which another session works.
 func leaseHeld(task int, l *formats.Lease) error {
-	return formats.Fail(formats.CodeLeaseHeld, "wait until it ends; when its process is gone the task is free again by itself",
+	return formats.Fail(formats.CodeLeaseHeld,
+		"wait until it ends; when its process is gone the task is free again by itself",
 		"task %d is worked on by session %s (pid %d on %s, since %s)", task, l.Session, l.PID, l.Host, l.Taken)
 }
 
@@ -73,8 +75,8 @@ func badLock(path, help, why string, err error) error {
 	return &formats.Failure{Code: formats.CodeIO, Message: path + " " + why, Help: help, Err: err}
 }
 
-// SyntaxError reports a state file that is not valid; the file is left as it is. The readers of this package match it, to add
-// the copy and the way back, and Verify takes its findings.
+// SyntaxError reports a state file that is not valid; the file is left as it is. The readers of this package match it,
+// to add the copy and the way back, and Verify takes its findings.
 type SyntaxError struct {
 	List     *formats.Diagnostics // every finding with its place
 	Conflict bool                 // the file holds the markers of an unfinished merge
@@ -110,8 +112,8 @@ func (e *SyntaxError) Help() string {
 	return strings.Join(out, "; ")
 }
 
-// noArtifact refuses a status whose document is not there; an empty status says that the document was only to be linked, or a
-// phase of it marked. The path is empty if the task has no artifact of the type.
+// noArtifact refuses a status whose document is not there; an empty status says that the document was only to be
+// linked, or a phase of it marked. The path is empty if the task has no artifact of the type.
 func noArtifact(task int, to formats.TaskStatus, kind formats.ArtifactType, path, why string) error {
 	switch {
 	case path != "":

@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"tercet/formats"
@@ -28,11 +27,11 @@ func (r *Reader) Export(ctx context.Context, shape string) ([]byte, error) {
 		}
 		return exportProjects(d, archive)
 	}
-	return nil, &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("expected shape %s or %s, got %q", ShapeTercet, ShapeProjects, shape)}
+	return nil, formats.Fail(formats.CodeUsage, "", "expected shape %s or %s, got %q", ShapeTercet, ShapeProjects, shape)
 }
 
-// exportProjects gives the active tasks, and as completed projects those that are completed and those in the archive, if there
-// is one.
+// exportProjects gives the active tasks, and as completed projects those that are completed and those in the archive,
+// if there is one.
 func exportProjects(d, archive *document) ([]byte, error) {
 	active, done := []any{}, []any{}
 	for i := range d.Tasks {
@@ -48,7 +47,8 @@ func exportProjects(d, archive *document) ([]byte, error) {
 			done = append(done, project(archive, i))
 		}
 	}
-	out, err := jsonx.Marshal(new(jsonx.Object).Set("next_project_number", d.NextNumber).Set("active_projects", active).Set("completed_projects", done), "  ")
+	out, err := jsonx.Marshal(new(jsonx.Object).Set("next_project_number", d.NextNumber).Set("active_projects",
+		active).Set("completed_projects", done), "  ")
 	if err != nil {
 		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the projects", Err: err}
 	}

@@ -126,14 +126,15 @@ func windowsName(part string) bool {
 	case "con", "prn", "aux", "nul":
 		return true
 	}
-	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) && base[3] >= '0' && base[3] <= '9'
+	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) && base[3] >= '0' &&
+		base[3] <= '9'
 }
 
 // maxLinks bounds the symbolic links that are followed to the real state file.
 const maxLinks = 8
 
-// realName follows symbolic links inside the root to the file that is to be replaced: a rename over a link would replace
-// the link. A link that leads outside is refused.
+// realName follows symbolic links inside the root to the file that is to be replaced: a rename over a link would
+// replace the link. A link that leads outside is refused.
 func realName(root *os.Root, name string) (string, error) {
 	for range maxLinks {
 		info, err := root.Lstat(name)
@@ -152,14 +153,12 @@ func realName(root *os.Root, name string) (string, error) {
 		}
 		next := path.Join(path.Dir(name), to)
 		if path.IsAbs(to) || pathFault(next) != "" {
-			return "", &formats.Failure{
-				Code: formats.CodeDenied, Message: fmt.Sprintf("%s is a link to %s, outside the project root", name, to),
-				Help: "keep the file inside the project, or link to it with a relative path",
-			}
+			return "", formats.Fail(formats.CodeDenied, "keep the file inside the project, or link to it with a relative path",
+				"%s is a link to %s, outside the project root", name, to)
 		}
 		name = next
 	}
-	return "", &formats.Failure{Code: formats.CodeIO, Message: fmt.Sprintf("%s is a chain of more than %d links", name, maxLinks)}
+	return "", formats.Fail(formats.CodeIO, "", "%s is a chain of more than %d links", name, maxLinks)
 }
 
 func ioFailure(doing, name string, err error) error {

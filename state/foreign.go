@@ -272,8 +272,8 @@ func (f *foreign) settle(t *formats.Task) {
 	f.note(f.v, "nobody works on it any more: %s is taken as %s", from, t.Status)
 }
 
-// artifacts reads a list of paths or objects, or an object of paths by type. A path that leads outside is kept in a member
-// of its own.
+// artifacts reads a list of paths or objects, or an object of paths by type. A path that leads outside is kept in a
+// member of its own.
 func (f *foreign) artifacts() []formats.Artifact {
 	out := []formats.Artifact{}
 	v := f.get("artifacts")
@@ -366,7 +366,9 @@ func (d *draft) importTasks(op ImportTasks) error {
 		fresh = append(fresh, t)
 	}
 	if len(taken) > 0 && !op.Fresh {
-		return refused(op.name(), 0, "give the imported ones new numbers with --fresh-numbers, or import into a workspace without tasks", "the state has other tasks with the numbers %s", listed(sortedInts(taken)))
+		return refused(op.name(), 0,
+			"give the imported ones new numbers with --fresh-numbers, or import into a workspace without tasks",
+			"the state has other tasks with the numbers %s", listed(sortedInts(taken)))
 	}
 	return d.place(op, fresh, taken)
 }
@@ -417,7 +419,8 @@ func (d *draft) dangling(op ImportTasks) error {
 		t := &d.restored[i]
 		var changes []jsonx.Change
 		if slices.ContainsFunc(t.task.Dependencies, gone) {
-			missing = append(missing, fmt.Sprintf("task %d depends on one that is nowhere, of %s", t.task.Number, listed(t.task.Dependencies)))
+			missing = append(missing, fmt.Sprintf("task %d depends on one that is nowhere, of %s", t.task.Number,
+				listed(t.task.Dependencies)))
 			t.task.Dependencies = slices.DeleteFunc(slices.Clone(t.task.Dependencies), gone)
 			raw, err := jsonx.Marshal(ints(t.task.Dependencies), "")
 			if err != nil {

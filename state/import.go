@@ -39,7 +39,8 @@ type Finding struct {
 	Mended  bool        `json:"mended"` // it does not stand in the way any more
 }
 
-// Import is what was read from a file of tasks: one of this package, or one with active_projects. The file is not changed.
+// Import is what was read from a file of tasks: one of this package, or one with active_projects. The file is not
+// changed.
 type Import struct {
 	File       string    `json:"file"`
 	Digest     string    `json:"sha256"`
@@ -85,12 +86,13 @@ func (m *Import) Err() error {
 	return d
 }
 
-// ReadImport reads a file of tasks in any of its shapes and reports what is wrong with it, class by class. With repair a
-// stream of objects, trailing commas and duplicate keys are mended in what is read, never in the file.
+// ReadImport reads a file of tasks in any of its shapes and reports what is wrong with it, class by class. With repair
+// a stream of objects, trailing commas and duplicate keys are mended in what is read, never in the file.
 func ReadImport(file string, src []byte, repair bool) *Import {
 	m := &Import{File: file, Digest: digest(src), Findings: []Finding{}, src: src, repair: repair}
 	if at := conflictMarker(src); at >= 0 {
-		m.find(DamageConflict, at, "the file holds both sides of an unfinished merge", "take one side or both: tercet state merge --ours, --theirs or --union FILE")
+		m.find(DamageConflict, at, "the file holds both sides of an unfinished merge",
+			"take one side or both: tercet state merge --ours, --theirs or --union FILE")
 		return m
 	}
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
@@ -112,7 +114,8 @@ func (m *Import) find(class Damage, offset int, message, help string) {
 	if !mended && help == "" && mendable {
 		help = "mend it on the way with --repair"
 	}
-	m.Findings = append(m.Findings, Finding{Class: class, Pos: position(m.src, offset), Message: message, Help: help, Mended: mended})
+	m.Findings = append(m.Findings, Finding{Class: class, Pos: position(m.src, offset), Message: message, Help: help,
+		Mended: mended})
 }
 
 // diagnose finds out why a text is not JSON and gives the values that can be read of it.
@@ -159,19 +162,21 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 	return out
 }
 
-// salvage says that the file ends in the middle. With repair it drops what follows the last whole task and closes what is
-// open; it is false if the file cannot be used.
+// salvage says that the file ends in the middle. With repair it drops what follows the last whole task and closes what
+// is open; it is false if the file cannot be used.
 func (m *Import) salvage(s *mender) bool {
 	end := len(bytes.TrimRight(m.src, " \t\r\n"))
 	message := fmt.Sprintf("the file ends in the middle; whole objects before the cut: %d", s.whole)
-	f := Finding{Class: DamageTruncated, Pos: position(m.src, end), Message: message, Help: "take a whole copy of the file: a backup, or what git has"}
+	f := Finding{Class: DamageTruncated, Pos: position(m.src, end), Message: message,
+		Help: "take a whole copy of the file: a backup, or what git has"}
 	if s.cut > 0 {
 		f.Help += "; what is whole in it can be taken over with --repair"
 	}
 	if s.cut > 0 && m.repair {
 		f.Mended, f.Help = true, ""
 		at := position(m.src, s.cut)
-		f.Message = fmt.Sprintf("the file ends in the middle; everything behind %d:%d, %d bytes%s, is left out", at.Line, at.Col, end-s.cut, lostTask(m.src[s.cut:end]))
+		f.Message = fmt.Sprintf("the file ends in the middle; everything behind %d:%d, %d bytes%s, is left out", at.Line,
+			at.Col, end-s.cut, lostTask(m.src[s.cut:end]))
 		s.text = append(s.text[:s.cut:s.cut], s.closers...)
 	}
 	m.Findings = append(m.Findings, f)
@@ -204,7 +209,8 @@ func (m *Import) values(list []*jsonx.Value) {
 		}
 	}
 	if len(docs) > 1 {
-		m.find(DamageWrong, docs[1].Start, "more than one document that is no task", "split the file and import the one you want")
+		m.find(DamageWrong, docs[1].Start, "more than one document that is no task",
+			"split the file and import the one you want")
 		return
 	}
 	if len(docs) == 1 {
@@ -235,14 +241,16 @@ func (m *Import) document(tree *jsonx.Value) {
 		m.Shape = ShapeTercet
 		m.next(tree.Get("next_number"))
 		m.list(tree.Get("tasks").Elems, "")
-	case tree.Is(jsonx.Array) && len(tree.Elems) > 0 && !slices.ContainsFunc(tree.Elems, func(v *jsonx.Value) bool { return !looksLikeTask(v) }):
+	case tree.Is(jsonx.Array) && len(tree.Elems) > 0 &&
+		!slices.ContainsFunc(tree.Elems, func(v *jsonx.Value) bool { return !looksLikeTask(v) }):
 		m.Shape = ShapeTasks
 		m.list(tree.Elems, "")
 	case looksLikeTask(tree):
 		m.Shape = ShapeTasks
 		m.list([]*jsonx.Value{tree}, "")
 	default:
-		m.find(DamageWrong, tree.Start, "expected a list of tasks or active_projects, got "+described(tree), "import a state.json")
+		m.find(DamageWrong, tree.Start, "expected a list of tasks or active_projects, got "+described(tree),
+			"import a state.json")
 	}
 	m.unique()
 }
@@ -284,7 +292,8 @@ func (m *Import) unique() {
 			continue
 		}
 		if !sameTask(&kept[first].task, &t.task) {
-			m.find(DamageDuplicateTask, t.at, fmt.Sprintf("task %d stands twice, and the two differ", t.task.Number), "remove one of the two")
+			m.find(DamageDuplicateTask, t.at, fmt.Sprintf("task %d stands twice, and the two differ", t.task.Number),
+				"remove one of the two")
 		}
 	}
 	m.tasks = kept
@@ -293,16 +302,16 @@ func (m *Import) unique() {
 	}
 }
 
-// mender looks at a text that is not JSON: where commas stand too many, which keys stand twice, and whether it ends early.
-// The commas it blanks, so that offsets stay what they are.
+// mender looks at a text that is not JSON: where commas stand too many, which keys stand twice, and whether it ends
+// early. The commas it blanks, so that offsets stay what they are.
 type mender struct {
 	src, text []byte
 	commas    []int
 	twice     []keyAt
 	whole     int  // objects that were closed
 	open      bool // the text ends inside a value
-	// cut is the end of the last object that stands in a list, or alone, at the top of the text or one level below; closers
-	// end what is open there.
+	// cut is the end of the last object that stands in a list, or alone, at the top of the text or one level below;
+	// closers end what is open there.
 	cut     int
 	closers []byte
 }

@@ -17,8 +17,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Manager is the one writer of state.json, the archive and the audit log. It is safe for concurrent use; its writes happen
-// one after the other, also between processes.
+// Manager is the one writer of state.json, the archive and the audit log. It is safe for concurrent use; its writes
+// happen one after the other, also between processes.
 type Manager struct {
 	cfg  Config
 	gate chan struct{} // holds one value while a write runs
@@ -34,8 +34,8 @@ func NewManager(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, gate: make(chan struct{}, 1)}, nil
 }
 
-// Apply does one transaction: under the lock, all or nothing, durable when it returns. A transaction whose id the audit log
-// holds is not done again but answered from there. A change to what is there already writes nothing.
+// Apply does one transaction: under the lock, all or nothing, durable when it returns. A transaction whose id the audit
+// log holds is not done again but answered from there. A change to what is there already writes nothing.
 func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err
@@ -109,7 +109,8 @@ func (m *Manager) checkTx(tx *Tx) error {
 		tx.ID = m.cfg.NewID()
 	}
 	plain := func(s string) bool {
-		return len(s) <= maxTxn && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) < 0
+		return len(s) <= maxTxn && strings.IndexFunc(s,
+			func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) < 0
 	}
 	if tx.ID == "" || !plain(tx.ID) {
 		return refused("transaction", 0, "", "expected id of at most %d printable characters, got %q", maxTxn, tx.ID)
@@ -125,7 +126,8 @@ func (m *Manager) checkTx(tx *Tx) error {
 			return refused("transaction", 0, "", "expected operations, got nil")
 		}
 		if alone(op) && len(tx.Ops) > 1 {
-			return refused(op.name(), 0, "give it a transaction of its own", "expected it alone in its transaction, got %d operations", len(tx.Ops))
+			return refused(op.name(), 0, "give it a transaction of its own",
+				"expected it alone in its transaction, got %d operations", len(tx.Ops))
 		}
 	}
 	return nil
@@ -148,7 +150,8 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	err := m.exclusive(ctx, "", func() error {
 		switch _, err := m.cfg.Root.Lstat(stateFile); {
 		case err == nil:
-			return &formats.Failure{Code: formats.CodePrecondition, Message: stateFile, Err: fs.ErrExist, Help: "the workspace has a state already"}
+			return &formats.Failure{Code: formats.CodePrecondition, Message: stateFile, Err: fs.ErrExist,
+				Help: "the workspace has a state already"}
 		case !errors.Is(err, fs.ErrNotExist):
 			return ioFailure("looking at", stateFile, err)
 		}
@@ -237,8 +240,8 @@ func (m *Manager) NewestBackup() (serial uint64, ok bool) {
 	return doc.Serial, true
 }
 
-// Restore puts the backup of a serial back as the state, with a serial above every one seen. The state that was there is
-// kept as a backup if it is valid, and as a copy beside the backups if it is not.
+// Restore puts the backup of a serial back as the state, with a serial above every one seen. The state that was there
+// is kept as a backup if it is valid, and as a copy beside the backups if it is not.
 func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 	var res Result
 	err := m.exclusive(ctx, "", func() error {
@@ -255,8 +258,8 @@ func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 	return res, err
 }
 
-// ResolveMerge takes one side, or both, of a state that holds the markers of an unfinished merge. The file with the markers
-// is kept as a copy beside the backups.
+// ResolveMerge takes one side, or both, of a state that holds the markers of an unfinished merge. The file with the
+// markers is kept as a copy beside the backups.
 func (m *Manager) ResolveMerge(ctx context.Context, how Resolution) (Result, error) {
 	var res Result
 	err := m.exclusive(ctx, "", func() error {
@@ -288,7 +291,7 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 	}
 	defer func() { <-m.gate }()
 	if !canWrite {
-		return &formats.Failure{Code: formats.CodeDenied, Message: "writing the state is not supported on this system"}
+		return formats.Fail(formats.CodeDenied, "", "writing the state is not supported on this system")
 	}
 	before := m.wrote.Load()
 	h, err := l.take(ctx, session)
@@ -332,7 +335,8 @@ func (m *Manager) locked(ctx context.Context, id string, adopt bool, fn func(*se
 	})
 }
 
-// maxTries bounds how often a write begins again because another program, which does not know the lock, wrote in between.
+// maxTries bounds how often a write begins again because another program, which does not know the lock, wrote in
+// between.
 const maxTries = 3
 
 // line begins the audit line of a transaction.
@@ -376,7 +380,8 @@ func (s *session) write(d *draft, line auditLine) error {
 		return err
 	}
 	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
-	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc}); err != nil {
+	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info,
+		old: s.doc}); err != nil {
 		if line.Move == moveOut {
 			return halfMoved(archiveFile, stateFile, err)
 		}
@@ -389,8 +394,8 @@ func (s *session) write(d *draft, line auditLine) error {
 	return nil
 }
 
-// halfMoved says of an error behind the first of two files that the move is begun. What is done but perhaps not durable is
-// said as that.
+// halfMoved says of an error behind the first of two files that the move is begun. What is done but perhaps not durable
+// is said as that.
 func halfMoved(written, missing string, err error) error {
 	if err == nil || isNotDurable(err) {
 		return err
@@ -427,7 +432,8 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the state", Err: err}
 	}
 	if len(data) > maxState {
-		return nil, refused("transaction", 0, "archive tasks that are done, and keep long texts in documents", "expected a state of at most %d bytes, got %d", maxState, len(data))
+		return nil, refused("transaction", 0, "archive tasks that are done, and keep long texts in documents",
+			"expected a state of at most %d bytes, got %d", maxState, len(data))
 	}
 	why := ""
 	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed) > 0 || d.layout != "" || d.base.bom {
@@ -436,7 +442,7 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 		why = d.strays(data, serial)
 	}
 	if why != "" {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "the encoded state is not what was meant: " + why}
+		return nil, formats.Fail(formats.CodeBug, "", "%s", "the encoded state is not what was meant: "+why)
 	}
 	return data, nil
 }
@@ -466,9 +472,9 @@ func (d *draft) differs(data []byte, serial uint64) string {
 	return ""
 }
 
-// strays is differs for a text in which members of tasks changed and nothing else. It reads these tasks and the numbers at
-// the top: the rest are bytes of the base, copied, and a valid value in the place of a valid value leaves the text around it
-// valid.
+// strays is differs for a text in which members of tasks changed and nothing else. It reads these tasks and the numbers
+// at the top: the rest are bytes of the base, copied, and a valid value in the place of a valid value leaves the text
+// around it valid.
 func (d *draft) strays(data []byte, serial uint64) string {
 	next, shift := 0, 0
 	read := func(v *jsonx.Value) (*jsonx.Value, *decoder, error) { // is asked in the order of the text
@@ -523,7 +529,8 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 		return Result{}, err
 	}
 	if !slices.Contains(phaseStatuses(), op.Status) {
-		return Result{}, refused(op.name(), op.Task, fmt.Sprint("the statuses are ", phaseStatuses()), "expected phase status, got %q", op.Status)
+		return Result{}, refused(op.name(), op.Task, fmt.Sprint("the statuses are ", phaseStatuses()),
+			"expected phase status, got %q", op.Status)
 	}
 	if op.Plan == "" {
 		a := t.Newest(formats.ArtifactPlan)
@@ -550,7 +557,8 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Serial: s.serial, Txn: tx.ID, Verdicts: []Verdict{{Op: op.name(), Task: op.Task, From: t.Status, To: t.Status}}}
+	res := Result{Serial: s.serial, Txn: tx.ID,
+		Verdicts: []Verdict{{Op: op.name(), Task: op.Task, From: t.Status, To: t.Status}}}
 	if string(out) == string(src) {
 		return res, nil
 	}
@@ -565,5 +573,6 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 }
 
 func phaseStatuses() []formats.PhaseStatus {
-	return []formats.PhaseStatus{formats.PhaseNotStarted, formats.PhaseInProgress, formats.PhaseCompleted, formats.PhasePartial, formats.PhaseBlocked}
+	return []formats.PhaseStatus{formats.PhaseNotStarted, formats.PhaseInProgress, formats.PhaseCompleted,
+		formats.PhasePartial, formats.PhaseBlocked}
 }

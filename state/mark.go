@@ -33,9 +33,9 @@ func (m *Manager) Mark(context.Context) (Mark, error) {
 	return Mark{real: real, sha: digest(src), src: src, mode: info.Mode().Perm()}, nil
 }
 
-// Guard takes back a change that no writer made since the mark: the file gets the content again that the audit log names.
-// What stood there is given as foreign, empty if the file was removed. changed is false if the file is as it was, or as
-// writers left it. A change that another writer has taken over meanwhile is no longer foreign.
+// Guard takes back a change that no writer made since the mark: the file gets the content again that the audit log
+// names. What stood there is given as foreign, empty if the file was removed. changed is false if the file is as it
+// was, or as writers left it. A change that another writer has taken over meanwhile is no longer foreign.
 func (m *Manager) Guard(ctx context.Context, mark Mark) (foreign []byte, changed bool, err error) {
 	if sameState(m.cfg, mark) {
 		return nil, false, nil

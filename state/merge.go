@@ -62,13 +62,14 @@ type Merged struct {
 type Sources struct {
 	Name               string
 	Base, Ours, Theirs []byte
-	// Keep refuses to give new tasks of their side other numbers: in the archive they must stay what state.json calls them.
+	// Keep refuses to give new tasks of their side other numbers: in the archive they must stay what state.json calls
+	// them.
 	Keep bool
 }
 
-// Merge merges two states that come from one, by task and by field: only the same field of the same task, changed on both
-// sides, is a conflict. New tasks of their side whose number is taken get a new one, and references to them follow. The
-// layout and the members of our side stay.
+// Merge merges two states that come from one, by task and by field: only the same field of the same task, changed on
+// both sides, is a conflict. New tasks of their side whose number is taken get a new one, and references to them
+// follow. The layout and the members of our side stay.
 func Merge(s Sources, how Resolution) (*Merged, error) {
 	m := &merger{how: how, keep: s.Keep, out: &Merged{Renumbered: map[int]int{}}, theirs: map[int][]byte{}}
 	var err error
@@ -198,7 +199,8 @@ func (m *merger) circles(doc *document) {
 	l := loops{next: dependenciesOf, task: doc.find}
 	for i := range doc.Tasks {
 		if loop := l.from(doc.Tasks[i].Number); loop != "" {
-			m.out.Conflicts = append(m.out.Conflicts, Conflict{Task: doc.Tasks[i].Number, Field: "dependencies", Ours: loop, Theirs: "the same circle"})
+			m.out.Conflicts = append(m.out.Conflicts,
+				Conflict{Task: doc.Tasks[i].Number, Field: "dependencies", Ours: loop, Theirs: "the same circle"})
 		}
 	}
 }
@@ -354,7 +356,8 @@ func (f *fields) dependencies() bool {
 	if v := f.o.Get("dependencies"); v != nil {
 		was = d.numbers(v, "")
 	}
-	out := slices.DeleteFunc(slices.Clone(ours), func(n int) bool { return slices.Contains(was, n) && !slices.Contains(theirs, n) })
+	out := slices.DeleteFunc(slices.Clone(ours),
+		func(n int) bool { return slices.Contains(was, n) && !slices.Contains(theirs, n) })
 	for _, n := range theirs {
 		if !slices.Contains(was, n) && !slices.Contains(out, n) {
 			out = append(out, n)
@@ -450,7 +453,8 @@ func (m *merger) mark(name string) error {
 		}
 		laid = bytes.ReplaceAll(laid, []byte("\n"), append([]byte("\n"), indent...))
 		text := slices.Concat([]byte("=======\n"), indent, laid, tail, []byte(">>>>>>> theirs\n"))
-		edits = append(edits, jsonx.Edit{Start: start, End: start, Text: []byte("<<<<<<< ours\n")}, jsonx.Edit{Start: end, End: end, Text: text})
+		edits = append(edits, jsonx.Edit{Start: start, End: start, Text: []byte("<<<<<<< ours\n")},
+			jsonx.Edit{Start: end, End: end, Text: text})
 	}
 	m.out.Data, err = jsonx.Splice(doc.src, edits)
 	return err
@@ -461,7 +465,8 @@ func ownLines(d *document) bool {
 	for _, v := range d.values {
 		start := bytes.LastIndexByte(d.src[:v.Start], '\n') + 1
 		end := bytes.IndexByte(d.src[v.End:], '\n')
-		if end < 0 || len(bytes.TrimSpace(d.src[start:v.Start])) > 0 || len(bytes.Trim(d.src[v.End:v.End+end], ", \t\r")) > 0 {
+		if end < 0 || len(bytes.TrimSpace(d.src[start:v.Start])) > 0 ||
+			len(bytes.Trim(d.src[v.End:v.End+end], ", \t\r")) > 0 {
 			return false
 		}
 	}
@@ -473,7 +478,8 @@ func ownLines(d *document) bool {
 func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 	ours, theirs, base, ok := sides(src)
 	if !ok {
-		return nil, &formats.Failure{Code: formats.CodePrecondition, Message: name + " has no whole set of conflict markers", Help: "there is nothing to merge; look at it with: tercet state verify"}
+		return nil, formats.Fail(formats.CodePrecondition, "there is nothing to merge; look at it with: tercet state verify",
+			"%s", name+" has no whole set of conflict markers")
 	}
 	pick := map[Resolution][]byte{ResolveOurs: ours, ResolveTheirs: theirs}[how]
 	if pick != nil {
@@ -483,7 +489,7 @@ func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 		return &Merged{Data: pick, Renumbered: map[int]int{}}, nil
 	}
 	if how != ResolveUnion {
-		return nil, &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("expected ours, theirs or union, got %q", how)}
+		return nil, formats.Fail(formats.CodeUsage, "", "expected ours, theirs or union, got %q", how)
 	}
 	if base != nil {
 		if _, err := parseDocument(name, base); err != nil {

@@ -16,8 +16,8 @@ type Op interface {
 	record() *jsonx.Object
 }
 
-// NewTask is a task to be made. Title is needed. An empty Slug is made from the title, an empty Priority means medium; in
-// DivideTask an empty Language and Priority mean those of the task that is divided.
+// NewTask is a task to be made. Title is needed. An empty Slug is made from the title, an empty Priority means medium;
+// in DivideTask an empty Language and Priority mean those of the task that is divided.
 type NewTask struct {
 	Title, Slug, Description, Language, Priority, Effort string
 
@@ -56,8 +56,8 @@ type LinkArtifacts struct {
 	Artifacts []formats.Artifact
 }
 
-// SetPhase rewrites the heading of one phase in a plan of the task. It stands alone in its transaction. An empty Plan means
-// the newest plan of the task.
+// SetPhase rewrites the heading of one phase in a plan of the task. It stands alone in its transaction. An empty Plan
+// means the newest plan of the task.
 type SetPhase struct {
 	Task   int
 	Plan   string
@@ -99,8 +99,8 @@ type ClaimTask struct {
 // SyncTasks applies the hand edits of TODO.md. It stands alone in its transaction.
 type SyncTasks struct{}
 
-// Renumber gives a task another number: To, which must never have been given, or the next one if it is zero. References of
-// other tasks follow; folders and documents keep their names, so that paths stay true.
+// Renumber gives a task another number: To, which must never have been given, or the next one if it is zero. References
+// of other tasks follow; folders and documents keep their names, so that paths stay true.
 type Renumber struct{ Task, To int }
 
 // ImportTasks adds tasks that were read from another file, with their numbers. It stands alone in its transaction.
@@ -193,7 +193,8 @@ func (o LinkArtifacts) record() *jsonx.Object {
 }
 
 func (o SetPhase) record() *jsonx.Object {
-	return recordOf(o).Set("tasks", ints([]int{o.Task})).Set("plan", o.Plan).Set("phase", o.Phase).Set("status", string(o.Status))
+	return recordOf(o).Set("tasks", ints([]int{o.Task})).Set("plan", o.Plan).Set("phase", o.Phase).Set("status",
+		string(o.Status))
 }
 
 func (o ArchiveTasks) record() *jsonx.Object   { return recordOf(o).Set("tasks", ints(o.Tasks)) }

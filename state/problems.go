@@ -13,8 +13,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Errors keeps errors.json, the list of critical errors. It has a lock of its own, and its file a bound: a full one moves to
-// errors.json.1, over the one before, and a new one begins.
+// Errors keeps errors.json, the list of critical errors. It has a lock of its own, and its file a bound: a full one
+// moves to errors.json.1, over the one before, and a new one begins.
 type Errors struct {
 	cfg Config
 	mu  sync.Mutex
@@ -37,7 +37,7 @@ type Recorded struct {
 // NewErrors makes the store of a workspace.
 func NewErrors(cfg Config) (*Errors, error) {
 	if cfg.Root == nil || cfg.Clock == nil || cfg.Dir == "" || cfg.NewID == nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "state.Config without Root, Dir, Clock or NewID"}
+		return nil, formats.Fail(formats.CodeBug, "", "state.Config without Root, Dir, Clock or NewID")
 	}
 	return &Errors{cfg: cfg}, nil
 }
@@ -45,7 +45,7 @@ func NewErrors(cfg Config) (*Errors, error) {
 // Record adds an error.
 func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if !canWrite {
-		return &formats.Failure{Code: formats.CodeDenied, Message: "writing errors is not supported on this system"}
+		return formats.Fail(formats.CodeDenied, "", "writing errors is not supported on this system")
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -71,8 +71,8 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	return doc, nil
 }
 
-// Snapshot gives the state as plain JSON values for a query, with the effective status of each task, and its serial. The
-// document is shared: it must not be changed.
+// Snapshot gives the state as plain JSON values for a query, with the effective status of each task, and its serial.
+// The document is shared: it must not be changed.
 func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +87,7 @@ func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err erro
 	if r.plain == nil {
 		plain, ok := d.tree.Any().(map[string]any)
 		if !ok {
-			return nil, 0, &formats.Failure{Code: formats.CodeBug, Message: "state.json is no object"}
+			return nil, 0, formats.Fail(formats.CodeBug, "", "state.json is no object")
 		}
 		r.plain = plain
 	}
@@ -217,8 +217,8 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 // noticeTail is how much of the end of the audit log is looked at for a change from outside.
 const noticeTail = 64 << 10
 
-// Notice says, in one line, that another program changed the file since the engine's last write; empty if none did, or if
-// that cannot be seen cheaply.
+// Notice says, in one line, that another program changed the file since the engine's last write; empty if none did, or
+// if that cannot be seen cheaply.
 func (r *Reader) Notice(ctx context.Context) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,8 @@ func (d *draft) renumber(op Renumber) error {
 		return err
 	}
 	if _, stale := d.cfg.effective(t, d.now); t.Status.InProgress() && !stale && !d.tx.Force {
-		return refused(op.name(), op.Task, "wait until the work ends", "expected a task that nobody works on, got one that is %s", t.Status.String())
+		return refused(op.name(), op.Task, "wait until the work ends",
+			"expected a task that nobody works on, got one that is %s", t.Status.String())
 	}
 	if _, old := d.base.index[op.Task]; !old {
 		return refused(op.name(), op.Task, "", "expected a task that was there before the transaction")
@@ -31,7 +32,8 @@ func (d *draft) renumber(op Renumber) error {
 		return nil
 	}
 	if to < d.next || to > maxNumber {
-		return refused(op.name(), op.Task, "lower numbers were given before, and a number is never given twice", "expected a number from %d, got %d", d.next, to)
+		return refused(op.name(), op.Task, "lower numbers were given before, and a number is never given twice",
+			"expected a number from %d, got %d", d.next, to)
 	}
 	if err := d.unreferenced(op); err != nil {
 		return err
@@ -57,7 +59,8 @@ func (d *draft) renumber(op Renumber) error {
 		d.touch(other)
 	}
 	if len(t.Artifacts) > 0 {
-		d.warn(fmt.Sprintf("task %d: its documents stay where they are, and in their text it is still called %d", to, op.Task))
+		d.warn(fmt.Sprintf("task %d: its documents stay where they are, and in their text it is still called %d", to,
+			op.Task))
 	}
 	d.verdict(op, t, t.Status, true)
 	return nil
@@ -71,7 +74,8 @@ func (d *draft) unreferenced(op Renumber) error {
 	}
 	for i := range archive.Tasks {
 		if a := &archive.Tasks[i]; refersTo(a, op.Task) {
-			return refused(op.name(), op.Task, fmt.Sprintf("unarchive task %d first", a.Number), "the archived task %d refers to it", a.Number)
+			return refused(op.name(), op.Task, fmt.Sprintf("unarchive task %d first", a.Number),
+				"the archived task %d refers to it", a.Number)
 		}
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// DefaultAuditLimit is the size in bytes at which audit.jsonl moves into a segment when nothing else is configured: what
-// the first write of a process reads of it stays below that.
+// DefaultAuditLimit is the size in bytes at which audit.jsonl moves into a segment when nothing else is configured:
+// what the first write of a process reads of it stays below that.
 const DefaultAuditLimit = 4 << 20
 
 // segmentDir holds what audit.jsonl was: 000001.jsonl and so on, each with the hashes of its transactions beside it.
@@ -115,8 +115,8 @@ func hashOf(txn string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// segmentIndex reads the index of a segment, or makes it out of the segment where it is missing or damaged. A segment that
-// was moved away has none.
+// segmentIndex reads the index of a segment, or makes it out of the segment where it is missing or damaged. A segment
+// that was moved away has none.
 func segmentIndex(root *os.Root, n int) (index, error) {
 	src, err := readFile(root, indexName(n), maxState)
 	if len(src)%8 == 0 && err == nil && index(src).sound() {
@@ -182,7 +182,8 @@ func auditParts(root *os.Root) ([]auditPart, error) {
 func undo(src []byte, edits []jsonx.Edit) []jsonx.Edit {
 	out := make([]jsonx.Edit, 0, len(edits))
 	shift := 0
-	for _, e := range slices.SortedStableFunc(slices.Values(edits), func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) }) {
+	for _, e := range slices.SortedStableFunc(slices.Values(edits),
+		func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) }) {
 		start := e.Start + shift
 		out = append(out, jsonx.Edit{Start: start, End: start + len(e.Text), Text: src[e.Start:e.End]})
 		shift += len(e.Text) - (e.End - e.Start)

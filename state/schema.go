@@ -89,7 +89,8 @@ func (d *decoder) error() error {
 }
 
 func syntaxError(file string, src []byte, err error) error {
-	diag := formats.Diagnostic{Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: file, Message: err.Error()}
+	diag := formats.Diagnostic{Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: file,
+		Message: err.Error()}
 	out := &SyntaxError{}
 	if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
 		diag.Pos, diag.Message = position(src, e.Offset), e.Msg
@@ -99,7 +100,8 @@ func syntaxError(file string, src []byte, err error) error {
 		diag.Pos, diag.Message = position(src, at), "merge conflict marker"
 		out.Conflict = true
 	}
-	out.List = &formats.Diagnostics{List: []formats.Diagnostic{diag}, Sources: map[string][]byte{file: src}, Of: formats.CodeInvalidState}
+	out.List = &formats.Diagnostics{List: []formats.Diagnostic{diag}, Sources: map[string][]byte{file: src},
+		Of: formats.CodeInvalidState}
 	return out
 }
 
@@ -167,7 +169,8 @@ func (d *decoder) document(tree *jsonx.Value) *document {
 		return doc
 	}
 	if tree.Get("active_projects") != nil && tree.Get("tasks") == nil {
-		d.failAt(tree.Start, "convert it with: tercet state import FILE", "expected tasks, got the shape with active_projects")
+		d.failAt(tree.Start, "convert it with: tercet state import FILE",
+			"expected tasks, got the shape with active_projects")
 		return doc
 	}
 	seen := 0

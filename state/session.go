@@ -49,7 +49,7 @@ func (s *session) open() error {
 	}
 	if err := s.recover(); isNotDurable(err) {
 		// It is not the transaction that is written; the next write looks again.
-		return &formats.Failure{Code: formats.CodeIO, Message: "finishing an interrupted write: " + err.Error()}
+		return formats.Fail(formats.CodeIO, "", "%s", "finishing an interrupted write: "+err.Error())
 	} else if err != nil {
 		return err
 	}
@@ -95,7 +95,8 @@ func (s *session) read() error {
 
 // sweep removes the temporary files of killed writes. All of them are made under the lock that is held now.
 func (s *session) sweep() error {
-	err := atomicfile.Sweep(s.cfg.Root, formats.Workspace, path.Base(stateFile), path.Base(stateFile)+".bak", path.Base(infoFile), path.Base(auditFile))
+	err := atomicfile.Sweep(s.cfg.Root, formats.Workspace, path.Base(stateFile), path.Base(stateFile)+".bak",
+		path.Base(infoFile), path.Base(auditFile))
 	if dir := path.Dir(s.real); dir != formats.Workspace {
 		err = errors.Join(err, atomicfile.Sweep(s.cfg.Root, dir, path.Base(s.real)))
 	}
@@ -105,8 +106,8 @@ func (s *session) sweep() error {
 	return nil
 }
 
-// noState says that there is no state.json. Where the log, a backup or an archive tells of tasks, that is damage. An init that
-// was killed leaves a log and a backup of serial 0.
+// noState says that there is no state.json. Where the log, a backup or an archive tells of tasks, that is damage. An
+// init that was killed leaves a log and a backup of serial 0.
 func (c Config) noState() error {
 	list, err := backups(c)
 	if err != nil {
@@ -128,7 +129,8 @@ func (c Config) noState() error {
 				"that was given, with: tercet init --new-state",
 		}
 	}
-	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: stateFile, Err: fs.ErrNotExist, Help: "run tercet init"}
+	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: stateFile, Err: fs.ErrNotExist,
+		Help: "run tercet init"}
 }
 
 // recover brings audit log and files together after a kill, and takes over or refuses a change from outside.
@@ -240,8 +242,8 @@ func (s *session) external(state auditLine) error {
 	return nil
 }
 
-// lastKnown gives the numbers of the tasks after the last known write: from a copy of that state, or from the backup before
-// it and what the line says. Without either nothing is known.
+// lastKnown gives the numbers of the tasks after the last known write: from a copy of that state, or from the backup
+// before it and what the line says. Without either nothing is known.
 func (s *session) lastKnown(state auditLine) (*document, []int) {
 	list, err := backups(s.cfg)
 	if err != nil {
@@ -291,7 +293,7 @@ func noBackup(cfg Config, serial uint64) error {
 	if len(words) > 0 {
 		help = "there are backups of serial " + strings.Join(words, ", ")
 	}
-	return &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("no backup of serial %d", serial), Help: help}
+	return formats.Fail(formats.CodeNotFound, help, "no backup of serial %d", serial)
 }
 
 // restore replaces the state by a backup.
@@ -419,7 +421,8 @@ func (s *session) put(backup *document, kind string) (Result, error) {
 	res.Serial = high + 1
 	s.serial = high
 	c.data = data
-	c.line = auditLine{Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: digest(old), Post: digest(data)}
+	c.line = auditLine{Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: digest(old),
+		Post: digest(data)}
 	if c.old != nil {
 		c.line.Undo = boundedUndo(undoWhole(old, data))
 	}

@@ -9,8 +9,9 @@ import (
 // MaxSlug is the most bytes that a slug has.
 const MaxSlug = 60
 
-// Slug makes the name of a task's folder and branch out of its title: compatibility decomposition, then [a-z0-9_] with one
-// underscore for every run of anything else, at most MaxSlug bytes, "task" if nothing is left. Slug(Slug(s)) == Slug(s).
+// Slug makes the name of a task's folder and branch out of its title: compatibility decomposition, then [a-z0-9_] with
+// one underscore for every run of anything else, at most MaxSlug bytes, "task" if nothing is left. Slug(Slug(s)) ==
+// Slug(s).
 func Slug(title string) string {
 	var b strings.Builder
 	gap := false

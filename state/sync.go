@@ -84,10 +84,11 @@ func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, e
 	}
 	text := parseTodo(src)
 	if string(text.bytes()) != string(src) {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "reading " + todoFile + " loses a part of it"}
+		return nil, formats.Fail(formats.CodeBug, "", "%s", "reading "+todoFile+" loses a part of it")
 	}
 	plan := &todoPlan{sha: digest(src), edits: Edits{
-		Edited: !text.intact, Serial: text.serial, Proposals: []Proposal{}, Missing: []int{}, Notes: len(text.notes()), Warnings: []string{},
+		Edited: !text.intact, Serial: text.serial,
+		Proposals: []Proposal{}, Missing: []int{}, Notes: len(text.notes()), Warnings: []string{},
 	}}
 	if text.intact || len(src) == 0 {
 		return plan, nil
@@ -99,10 +100,9 @@ func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, e
 		case err == nil:
 			base = then
 		case !force:
-			return nil, &formats.Failure{
-				Code: formats.CodePrecondition, Message: "what TODO.md was written from cannot be found, so an edit cannot be told from something old: " + err.Error(),
-				Help: "compare it with the state as it is now, with: tercet sync --force",
-			}
+			return nil, formats.Fail(formats.CodePrecondition,
+				"compare it with the state as it is now, with: tercet sync --force",
+				"what TODO.md was written from cannot be found, so an edit cannot be told from something old: %v", err)
 		default:
 			plan.edits.Warnings = append(plan.edits.Warnings, "TODO.md is compared with the state as it is now")
 		}
@@ -138,7 +138,8 @@ func (c *comparison) run(text *todoText) {
 	seen := map[int]int{}
 	for _, item := range text.items() {
 		if first, twice := seen[item.number]; item.number > 0 && twice {
-			c.problem(item, "title", fmt.Sprintf("task %d stands on line %d as well", item.number, first), "remove one of the two lines")
+			c.problem(item, "title", fmt.Sprintf("task %d stands on line %d as well", item.number, first),
+				"remove one of the two lines")
 			continue
 		}
 		seen[item.number] = item.line
@@ -153,11 +154,13 @@ func (c *comparison) run(text *todoText) {
 }
 
 func (c *comparison) problem(item *todoItem, field, problem, help string) {
-	c.edits.Proposals = append(c.edits.Proposals, Proposal{Line: item.line, Task: item.number, Field: field, To: item.text, Problem: problem, Help: help})
+	c.edits.Proposals = append(c.edits.Proposals,
+		Proposal{Line: item.line, Task: item.number, Field: field, To: item.text, Problem: problem, Help: help})
 }
 
 func (c *comparison) propose(item *todoItem, field, from, to string) {
-	c.edits.Proposals = append(c.edits.Proposals, Proposal{Line: item.line, Task: item.number, Field: field, From: from, To: to, item: item})
+	c.edits.Proposals = append(c.edits.Proposals,
+		Proposal{Line: item.line, Task: item.number, Field: field, From: from, To: to, item: item})
 }
 
 func (c *comparison) item(item *todoItem) {
@@ -196,7 +199,8 @@ func (c *comparison) create(item *todoItem) {
 		}
 	}
 	if item.section != "" && item.section != formats.NotStarted {
-		c.edits.Warnings = append(c.edits.Warnings, fmt.Sprintf("line %d: a new task begins as %s, not as %s", item.line, formats.NotStarted, item.section))
+		c.edits.Warnings = append(c.edits.Warnings,
+			fmt.Sprintf("line %d: a new task begins as %s, not as %s", item.line, formats.NotStarted, item.section))
 	}
 	p := Proposal{Line: item.line, Field: "create", To: f.title, item: item}
 	c.edits.Proposals = append(c.edits.Proposals, p)
@@ -208,7 +212,8 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 		switch {
 		case was == is || is == meanwhile:
 		case was != meanwhile:
-			c.problem(item, name, fmt.Sprintf("%s is changed to %q here and to %q in the state, from %q", name, is, meanwhile, was), "take one of the two changes back")
+			c.problem(item, name, fmt.Sprintf("%s is changed to %q here and to %q in the state, from %q", name, is, meanwhile,
+				was), "take one of the two changes back")
 		default:
 			c.propose(item, name, was, is)
 		}
@@ -236,7 +241,8 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 	case to == formats.Blocked && before.Status == formats.Blocked:
 		field("blocked_reason", is, item.blocked, plainTextOf(now.BlockedReason))
 	case to != formats.Blocked && item.blocked != is && item.blocked != "":
-		c.problem(item, "blocked_reason", "a reason stands below a task that is not blocked", "move the task below the heading "+heading(formats.Blocked))
+		c.problem(item, "blocked_reason", "a reason stands below a task that is not blocked",
+			"move the task below the heading "+heading(formats.Blocked))
 	}
 	for _, a := range item.artifacts {
 		known := func(t *formats.Task) bool {
@@ -248,8 +254,8 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 	}
 }
 
-// status is what the heading above the line and its box say: a box that was ticked completes a task, one that was cleared
-// takes it up again, and the heading counts where it was moved.
+// status is what the heading above the line and its box say: a box that was ticked completes a task, one that was
+// cleared takes it up again, and the heading counts where it was moved.
 func (item *todoItem) status(before formats.TaskStatus) (formats.TaskStatus, string) {
 	moved := item.section != "" && item.section != before
 	ticked := item.checked != before.Terminal()
@@ -297,7 +303,8 @@ func (d *draft) sync(op SyncTasks) error {
 	for _, p := range plan.edits.Proposals {
 		if p.Problem != "" {
 			list.List = append(list.List, formats.Diagnostic{
-				Code: string(formats.CodeValidationFailed), Severity: formats.SeverityError, File: todoFile, Pos: formats.Pos{Line: p.Line, Col: 1}, Message: p.Problem, Help: p.Help,
+				Code: string(formats.CodeValidationFailed), Severity: formats.SeverityError, File: todoFile,
+				Pos: formats.Pos{Line: p.Line, Col: 1}, Message: p.Problem, Help: p.Help,
 			})
 		}
 	}
@@ -332,7 +339,8 @@ func (d *draft) follow(p *Proposal) error {
 			return err
 		}
 		return d.create(SyncTasks{}, NewTask{
-			Title: f.title, Language: f.language, Priority: f.priority, Effort: f.effort, Dependencies: f.dependencies, Parent: f.parent,
+			Title: f.title, Language: f.language, Priority: f.priority, Effort: f.effort,
+			Dependencies: f.dependencies, Parent: f.parent,
 		})
 	case "status":
 		to := formats.TaskStatus(p.To)
@@ -344,7 +352,8 @@ func (d *draft) follow(p *Proposal) error {
 		return d.updateStatus(op)
 	case "artifact":
 		kind, name, _ := strings.Cut(p.To, ": ")
-		return d.linkArtifacts(LinkArtifacts{Task: p.Task, Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}}})
+		return d.linkArtifacts(LinkArtifacts{Task: p.Task,
+			Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}}})
 	case "blocked_reason":
 		t, err := d.take(p.Task)
 		if err != nil {

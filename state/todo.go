@@ -16,8 +16,8 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// RenderTodo writes the tasks as markdown, grouped by status. The first line holds the serial and the sha256 of what follows
-// it, by which a hand edit is known.
+// RenderTodo writes the tasks as markdown, grouped by status. The first line holds the serial and the sha256 of what
+// follows it, by which a hand edit is known.
 func RenderTodo(doc *Doc) []byte { return renderWith(doc, nil) }
 
 // renderWith renders with the notes that others wrote, each where it belongs: behind the title, a heading or a task, or
@@ -198,9 +198,11 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 	return n, sha, body, true
 }
 
-// ours tells whether a body is as it was rendered. A checkout that turned its line breaks into those of Windows is no edit.
+// ours tells whether a body is as it was rendered. A checkout that turned its line breaks into those of Windows is no
+// edit.
 func ours(sha string, body []byte) bool {
-	return sha == digest(body) || bytes.IndexByte(body, '\r') >= 0 && sha == digest(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
+	return sha == digest(body) || bytes.IndexByte(body, '\r') >= 0 &&
+		sha == digest(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
 }
 
 // todoWait is how long the view waits for another process that writes it: that one writes the same or something newer.
@@ -290,8 +292,8 @@ func (m *Manager) writeTodo(synced string) error {
 	return atomicfile.WriteLoose(root, real, renderWith(doc, notes), 0)
 }
 
-// MergeTodo merges two views: they are rendered again anyway, so the one whose hand-written parts changed is taken, and of
-// two that nobody touched the newer. It is false if people wrote into both.
+// MergeTodo merges two views: they are rendered again anyway, so the one whose hand-written parts changed is taken, and
+// of two that nobody touched the newer. It is false if people wrote into both.
 func MergeTodo(base, ours, theirs []byte) ([]byte, bool) {
 	was, a, b := parseTodo(base), parseTodo(ours), parseTodo(theirs)
 	byHand := func(t *todoText) string {

@@ -114,8 +114,9 @@ func (t *todoText) notes() []todoPiece {
 	return out
 }
 
-// plainBreaks ends each line with a line feed alone. Carriage returns before it go, however many: one that stayed at the end
-// of a note would become half of the next rendering's line break. Inside a line they are a character like others.
+// plainBreaks ends each line with a line feed alone. Carriage returns before it go, however many: one that stayed at
+// the end of a note would become half of the next rendering's line break. Inside a line they are a character like
+// others.
 func plainBreaks(s string) string {
 	if strings.IndexByte(s, '\r') < 0 {
 		return s
@@ -284,8 +285,8 @@ type todoFields struct {
 	dependencies                      []int
 }
 
-// parseFields reads the text of a task's line. What stands in brackets is told apart by what the task had before, by the
-// words for priorities, and by a digit at the start of an effort.
+// parseFields reads the text of a task's line. What stands in brackets is told apart by what the task had before, by
+// the words for priorities, and by a digit at the start of an effort.
 func parseFields(text string, before *formats.Task) (todoFields, error) {
 	f := todoFields{}
 	if at := strings.LastIndex(text, ", after "); at >= 0 {
@@ -319,7 +320,8 @@ func priorities() []string { return []string{"low", "medium", "high", "critical"
 func (f *todoFields) notes(words []string, before *formats.Task) (bool, error) {
 	if before == nil {
 		before = &formats.Task{}
-	} else if before.Language == "" && before.Priority == "" && before.Effort == "" && !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(priorities(), w) }) {
+	} else if before.Language == "" && before.Priority == "" && before.Effort == "" &&
+		!slices.ContainsFunc(words, func(w string) bool { return slices.Contains(priorities(), w) }) {
 		return false, nil
 	}
 	if before.Number == 0 && !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(priorities(), w) }) {

@@ -197,7 +197,8 @@ func (d *draft) phasesDone(t *formats.Task) error {
 	}
 	plan, found := formats.ParsePlan(a.Path, src)
 	if found != nil && found.HasErrors() {
-		d.warn(fmt.Sprintf("task %d: its plan %s does not keep the format, so a phase may have been missed", t.Number, a.Path))
+		d.warn(fmt.Sprintf("task %d: its plan %s does not keep the format, so a phase may have been missed", t.Number,
+			a.Path))
 	}
 	var open []string
 	for _, p := range plan.Phases {

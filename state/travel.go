@@ -138,7 +138,8 @@ func (c *course) at(serial uint64) ([]byte, error) {
 		old, err := jsonx.Splice(src, c.lines[from].Undo)
 		if err != nil || digest(old) != c.lines[from-1].Post {
 			return nil, &formats.Failure{
-				Code: formats.CodeInvalidState, Message: fmt.Sprintf("the audit log does not lead back from serial %d to %d", c.lines[from].Serial, c.lines[from-1].Serial),
+				Code: formats.CodeInvalidState, Message: fmt.Sprintf("the audit log does not lead back from serial %d to %d",
+					c.lines[from].Serial, c.lines[from-1].Serial),
 				Err: err, Help: "look at it with: tercet state verify",
 			}
 		}
@@ -152,11 +153,11 @@ func (c *course) unreachable(serial uint64) error {
 	if c.serials() == "" {
 		help = "no earlier state can be read"
 	}
-	return &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("the state of serial %d cannot be read any more", serial), Help: help}
+	return formats.Fail(formats.CodeNotFound, help, "the state of serial %d cannot be read any more", serial)
 }
 
-// At gives state.json as it was with a serial: out of a backup, or by undoing, step by step, what the audit log says was
-// written since. A serial that cannot be reached is NOT_FOUND, and the help says which ones can.
+// At gives state.json as it was with a serial: out of a backup, or by undoing, step by step, what the audit log says
+// was written since. A serial that cannot be reached is NOT_FOUND, and the help says which ones can.
 func (r *Reader) At(ctx context.Context, serial uint64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -221,8 +222,9 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 
 func entryOf(l *auditLine, reachable bool) Entry {
 	e := Entry{
-		Serial: l.Serial, Time: l.Time, Kind: l.Kind, File: l.File, Txn: l.Txn, Session: l.Session, Run: l.Run, Force: l.Force,
-		Ops: l.Ops, Numbers: l.Numbers, Changes: []map[string]any{}, Reachable: reachable,
+		Serial: l.Serial, Time: l.Time, Kind: l.Kind, File: l.File, Txn: l.Txn, Session: l.Session, Run: l.Run,
+		Force: l.Force,
+		Ops:   l.Ops, Numbers: l.Numbers, Changes: []map[string]any{}, Reachable: reachable,
 	}
 	if e.Ops == nil {
 		e.Ops = []any{}
@@ -233,7 +235,8 @@ func entryOf(l *auditLine, reachable bool) Entry {
 	for _, v := range l.Verdicts {
 		e.tasks = append(e.tasks, v.Task)
 		if v.Changed {
-			e.Changes = append(e.Changes, map[string]any{"op": v.Op, "task": v.Task, "from": v.From.String(), "to": v.To.String()})
+			e.Changes = append(e.Changes, map[string]any{"op": v.Op, "task": v.Task, "from": v.From.String(),
+				"to": v.To.String()})
 		}
 	}
 	e.tasks = append(e.tasks, slices.Concat(l.Numbers, l.Removed)...)

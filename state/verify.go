@@ -11,8 +11,8 @@ import (
 )
 
 // Verify looks at everything that a write relies on: that both files are valid, what the format alone cannot hold
-// (dependencies, parents, numbers, documents, leases), the chain of the audit log, and whether the file is the engine's own
-// write. It changes nothing. An error means that it could not look.
+// (dependencies, parents, numbers, documents, leases), the chain of the audit log, and whether the file is the engine's
+// own write. It changes nothing. An error means that it could not look.
 func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,7 +38,8 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 		v.task(i)
 	}
 	if top := d.highest(); d.NextNumber <= top {
-		v.add(formats.SeverityWarning, d.tree.Get("next_number").Start, "", "next_number is %d, expected more than %d", d.NextNumber, top)
+		v.add(formats.SeverityWarning, d.tree.Get("next_number").Start, "", "next_number is %d, expected more than %d",
+			d.NextNumber, top)
 	}
 	v.todo()
 	return v.found, v.log()
@@ -85,14 +86,17 @@ func (v *verifier) task(i int) {
 		v.add(formats.SeverityError, at, "", "task %d is part of task %d, which does not exist", t.Number, *t.Parent)
 	}
 	if loop := v.depends.from(t.Number); loop != "" {
-		v.add(formats.SeverityError, at, "leave one of them out", "the dependencies of task %d lead back to it: %s", t.Number, loop)
+		v.add(formats.SeverityError, at, "leave one of them out", "the dependencies of task %d lead back to it: %s", t.Number,
+			loop)
 	}
 	if v.archive != nil && v.archive.find(t.Number) != nil {
-		v.add(formats.SeverityError, at, "the next write finishes an interrupted move; if it does not, remove one of the two", "task %d is both active and archived", t.Number)
+		v.add(formats.SeverityError, at, "the next write finishes an interrupted move; if it does not, remove one of the two",
+			"task %d is both active and archived", t.Number)
 	}
 	switch status, stale := v.r.cfg.effective(t, v.r.cfg.now()); {
 	case stale:
-		v.add(formats.SeverityWarning, at, "the next command on the task takes it over", "the lease of task %d is stale, it counts as %s", t.Number, status)
+		v.add(formats.SeverityWarning, at, "the next command on the task takes it over",
+			"the lease of task %d is stale, it counts as %s", t.Number, status)
 	case t.Status.InProgress() && t.Lease == nil:
 		v.add(formats.SeverityWarning, at, "", "task %d is %s, but nobody holds its lease", t.Number, t.Status)
 	}
@@ -125,7 +129,8 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 func (v *verifier) todo() {
 	warn := func(help, format string, args ...any) {
 		v.found = append(v.found, formats.Diagnostic{
-			Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: todoFile, Pos: formats.Pos{Line: 1, Col: 1},
+			Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: todoFile, Pos: formats.Pos{Line: 1,
+				Col: 1},
 			Message: fmt.Sprintf(format, args...), Help: help,
 		})
 	}
@@ -141,7 +146,8 @@ func (v *verifier) todo() {
 	case !text.intact:
 		warn("see the edits with: tercet sync --check; take them over with: tercet sync", "it was edited by hand")
 	case text.serial < v.doc.Serial:
-		warn("the next write, or tercet sync, brings it up to date", "it shows serial %d, the state has serial %d", text.serial, v.doc.Serial)
+		warn("the next write, or tercet sync, brings it up to date", "it shows serial %d, the state has serial %d",
+			text.serial, v.doc.Serial)
 	}
 }
 
@@ -164,7 +170,8 @@ func (v *verifier) log() error {
 	}
 	state := lastState(parts[len(parts)-1].data)
 	if state.Post != "" && state.Post != v.doc.sha && (!state.announces() || state.Pre != v.doc.sha) {
-		v.add(formats.SeverityWarning, 0, "the next write takes it over", "the file was changed from outside since serial %d", state.Serial)
+		v.add(formats.SeverityWarning, 0, "the next write takes it over", "the file was changed from outside since serial %d",
+			state.Serial)
 	}
 	return nil
 }

@@ -192,10 +192,10 @@ func TestErrors(t *testing.T) {
 			return atomicfile.Move(root, "a", "none/a")
 		}, fs.ErrNotExist, "rename a: "},
 		{"back up what is not there", func(_ string, root *os.Root) error {
-			return atomicfile.Backup(root, "none", "b")
+			return atomicfile.BackupLoose(root, "none", "b")
 		}, fs.ErrNotExist, "link none: "},
 		{"back up over a directory", func(_ string, root *os.Root) error {
-			return atomicfile.Backup(root, "a", "sub")
+			return atomicfile.BackupLoose(root, "a", "sub")
 		}, nil, "rename sub: "},
 		{"remove what is not there", func(_ string, root *os.Root) error {
 			return atomicfile.Remove(root, "none")
@@ -341,8 +341,8 @@ func TestMoveRemoveBackup(t *testing.T) {
 		atomicfile.Move(root, "a", "sub/a"),
 		atomicfile.Move(root, "c", "d"),
 		atomicfile.Move(root, "sub/b", "d"),
-		atomicfile.Backup(root, "sub/a", "sub/a.bak"),
-		atomicfile.Backup(root, "sub/a", "sub/a.bak"),
+		atomicfile.BackupLoose(root, "sub/a", "sub/a.bak"),
+		atomicfile.BackupLoose(root, "sub/a", "sub/a.bak"),
 		atomicfile.WriteIn(root, "sub/a", []byte("4"), atomicfile.Options{}),
 	} {
 		if err != nil {

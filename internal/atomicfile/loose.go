@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// WriteLoose is WriteIn without any sync, for content that is worth nothing after a crash: readers never see a mixture, but
-// a loss of power may leave the old content, or none.
+// WriteLoose is WriteIn without any sync, for content that is worth nothing after a crash: readers never see a mixture,
+// but a loss of power may leave the old content, or none.
 func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return in(root, name, func(dir *os.Root, t target) error {
 		temp := tempName(t.base)
@@ -27,8 +27,9 @@ func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error
 	})
 }
 
-// BackupLoose is Backup without a sync of the directory, for a copy that a later sync there, or none, makes durable. The
-// content of the copy is as durable as that of name.
+// BackupLoose makes to a copy of name as it is now, without a moment in which to is missing: a hard link where the file
+// system takes one. Later writes of this package to name leave the copy alone. The directory is not synced: a later
+// sync there, or none, makes the name durable. The content of the copy is as durable as that of name.
 func BackupLoose(root *os.Root, name, to string) error {
 	// A link is there at once and as a whole; the way over a temporary name is only for a name that is taken.
 	err := root.Link(name, to)
@@ -82,8 +83,9 @@ func Cut(root *os.Root, name string, size int64) error {
 	return nil
 }
 
-// Sweep removes the temporary files of writes to the given names that were killed; names are base names in the directory
-// dir, and the caller holds the lock under which all of them are written. A directory that is not there has none.
+// Sweep removes the temporary files of writes to the given names that were killed; names are base names in the
+// directory dir, and the caller holds the lock under which all of them are written. A directory that is not there has
+// none.
 func Sweep(root *os.Root, dir string, names ...string) error {
 	d, err := root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -3,14 +3,13 @@ package atomicfile
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 )
 
-// Move renames from to to, which is replaced if it is there; both directories are synced. A regular file is copied and then
-// removed where a rename cannot cross from one file system to the other.
+// Move renames from to to, which is replaced if it is there; both directories are synced. A regular file is copied and
+// then removed where a rename cannot cross from one file system to the other.
 func Move(root *os.Root, from, to string) error {
 	err := root.Rename(from, to)
 	if errors.Is(err, syscall.EXDEV) {
@@ -29,28 +28,6 @@ func Move(root *os.Root, from, to string) error {
 		return nil
 	}
 	return in(root, from, func(dir *os.Root, t target) error { return durable(dir, t.shown) })
-}
-
-// Backup makes to a copy of name as it is now, without a moment in which to is missing: a hard link where the file system
-// takes one. Later writes of this package to name leave the copy alone. Only the names are synced.
-func Backup(root *os.Root, name, to string) error {
-	link := filepath.Join(filepath.Dir(to), tempName(filepath.Base(to)))
-	if err := root.Link(name, link); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return fail("link", name, err)
-		}
-		return copyIn(root, name, to)
-	}
-	return in(root, to, func(dir *os.Root, t target) error {
-		if err := dir.Rename(filepath.Base(link), t.base); err != nil {
-			return discard(dir, filepath.Base(link), fail("rename", t.shown, err))
-		}
-		// A rename between two names of one file does nothing and leaves both.
-		if err := dir.Remove(filepath.Base(link)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fail("remove", t.shown, err)
-		}
-		return durable(dir, t.shown)
-	})
 }
 
 // copyIn writes the content of the regular file from to to, with its mode.

@@ -6,14 +6,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
 )
 
 // Options says how a file is written. The zero value is good.
 type Options struct {
 	// Mode is for a file that is not there yet, less the umask; zero means 0644. A file that is there keeps its mode.
 	Mode fs.FileMode
-	// Before is called when the new content is on the disk, just before the rename: the last moment to compare what is there
-	// with what was read. An error of it ends the write, whose error wraps it.
+	// Before is called when the new content is on the disk, just before the rename: the last moment to compare what is
+	// there with what was read. An error of it ends the write, whose error wraps it.
 	Before func() error
 }
 
@@ -36,8 +38,8 @@ func WriteIn(root *os.Root, name string, data []byte, opt Options) error {
 	return in(root, name, func(dir *os.Root, t target) error { return replace(dir, t, data, opt) })
 }
 
-// Create writes a file that must not be there yet: the error wraps fs.ErrExist if it is. The name appears with its whole
-// content, where the file system has hard links.
+// Create writes a file that must not be there yet: the error wraps fs.ErrExist if it is. The name appears with its
+// whole content, where the file system has hard links.
 func Create(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return in(root, name, func(dir *os.Root, t target) error { return create(dir, t, data, mode) })
 }
@@ -52,8 +54,8 @@ func Remove(root *os.Root, name string) error {
 	})
 }
 
-// MkdirAll makes a directory and those above it that are missing, and syncs the directories that got a new entry. A mode of
-// zero means 0755, less the umask.
+// MkdirAll makes a directory and those above it that are missing, and syncs the directories that got a new entry. A
+// mode of zero means 0755, less the umask.
 func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
 	if mode == 0 {
 		mode = defaultDirMode
@@ -73,7 +75,8 @@ func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
 		return fail("make directory", dir, err)
 	}
 	for _, d := range changed {
-		if err := in(root, filepath.Join(d, "x"), func(sub *os.Root, _ target) error { return durable(sub, dir) }); err != nil {
+		if err := in(root, filepath.Join(d, "x"),
+			func(sub *os.Root, _ target) error { return durable(sub, dir) }); err != nil {
 			return err
 		}
 	}
@@ -86,7 +89,8 @@ type target struct {
 	base  string
 }
 
-// in opens the directory of name once, so that every step happens in the same directory even if a link is put in its way.
+// in opens the directory of name once, so that every step happens in the same directory even if a link is put in its
+// way.
 func in(root *os.Root, name string, do func(dir *os.Root, t target) error) error {
 	t := target{shown: name, base: filepath.Base(name)}
 	if t.base == "." || t.base == ".." || t.base == string(filepath.Separator) {
@@ -150,7 +154,8 @@ func create(dir *os.Root, t target, data []byte, mode fs.FileMode) error {
 	return durable(dir, t.shown)
 }
 
-// stage writes data to a new temporary file beside t and syncs it. The file has the mode of the file at t, if there is one.
+// stage writes data to a new temporary file beside t and syncs it. The file has the mode of the file at t, if there is
+// one.
 func stage(dir *os.Root, t target, data []byte, mode fs.FileMode) (temp string, err error) {
 	temp = tempName(t.base)
 	mode = orDefault(mode)
@@ -208,9 +213,20 @@ func discard(dir *os.Root, name string, err error) error {
 
 func left(err error, name string) error { return fmt.Errorf("%w; %s is left behind", err, name) }
 
-// durable syncs a directory after its entries changed.
+// durable syncs a directory after its entries changed. Windows cannot do that; some file systems have no such thing and
+// say so with EINVAL or ENOTSUP.
 func durable(dir *os.Root, shown string) error {
-	if err := syncDir(dir); err != nil {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := dir.Open(".")
+	if err == nil {
+		if err = d.Sync(); errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+			err = nil
+		}
+		err = errors.Join(cause(err), cause(d.Close()))
+	}
+	if err != nil {
 		return &NotDurableError{Path: shown, Err: cause(err)}
 	}
 	return nil

@@ -1,11 +1,12 @@
 // Package journal keeps the record of a run: what was decided, asked, delegated and answered, one line of JSON each.
 //
-// Promise: when Append returns nil, the entry is on the disk behind all entries before it; each line carries its number, the
-// hash of the line before and its own, so that Read tells a last line that a crash has torn, which is cut, from damage
-// anywhere else, which is an error with its line. Values that look like secrets are masked before they are written.
+// Promise: when Append returns nil, the entry is on the disk behind all entries before it; each line carries its
+// number, the hash of the line before and its own, so that Read tells a last line that a crash has torn, which is cut,
+// from damage anywhere else, which is an error with its line. Values that look like secrets are masked before they are
+// written.
 //
 // It will not interpret entries, decide what to do next, lock, or write anything but the journal of one run.
 //
-// Concurrency: a Writer may be used by any number of goroutines; there may be one Writer of a run at a time. A Masker is
-// immutable after NewMasker. Read is pure.
+// Concurrency: a Writer may be used by any number of goroutines; there may be one Writer of a run at a time. A Masker
+// is immutable after NewMasker. Read is pure.
 package journal

@@ -22,8 +22,8 @@ type Masker struct {
 	nameRule *regexp.Regexp // names of members whose value is a secret whatever it looks like
 }
 
-// rule replaces what its expression finds. A text that holds none of the words is not searched: most of what a program prints
-// is no secret, and there may be much of it.
+// rule replaces what its expression finds. A text that holds none of the words is not searched: most of what a program
+// prints is no secret, and there may be much of it.
 type rule struct {
 	find    *regexp.Regexp
 	replace string
@@ -33,7 +33,8 @@ type rule struct {
 // NewMasker makes a Masker that also masks the given values wherever they stand, such as those of environment variables
 // named *_TOKEN, *_KEY and *_SECRET. Values shorter than eight bytes are left alone.
 func NewMasker(values ...string) *Masker {
-	m := &Masker{nameRule: regexp.MustCompile(`(?i:^(?:(?:access|refresh|auth|id)_?token|token|(?:client_?)?secret|password|passwd|(?:x-)?api[_-]?key|authorization)$)` +
+	m := &Masker{nameRule: regexp.MustCompile(`(?i:^(?:(?:access|refresh|auth|id)_?token|token|(?:client_?)?secret` +
+		`|password|passwd|(?:x-)?api[_-]?key|authorization)$)` +
 		`|^[A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD)$`)}
 	for _, v := range values {
 		if len(v) >= minSecret && !slices.Contains(m.values, v) {
@@ -55,7 +56,8 @@ func NewMasker(values ...string) *Masker {
 		{`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`, "${1}" + Masked, ":"},
 		{`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`, "${1}" + Masked, "Bearer"},
 		{`(://[^/\s:@]+:)[^/\s@]+@`, "${1}" + Masked + "@", "://"},
-		{`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`, "${1}${2}" + Masked, "_TOKEN _KEY _SECRET _PASSWORD"},
+		{`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`,
+			"${1}${2}" + Masked, "_TOKEN _KEY _SECRET _PASSWORD"},
 	} {
 		m.rules = append(m.rules, rule{find: regexp.MustCompile(r.find), replace: r.replace, words: strings.Fields(r.words)})
 	}
@@ -76,8 +78,8 @@ func (m *Masker) Text(s string) string {
 	return s
 }
 
-// Values masks the given values alone, for a text that somebody else will read on, such as a document: a rule would change what
-// only looks like a secret.
+// Values masks the given values alone, for a text that somebody else will read on, such as a document: a rule would
+// change what only looks like a secret.
 func (m *Masker) Values(s string) string {
 	for _, v := range m.values {
 		s = strings.ReplaceAll(s, v, Masked)

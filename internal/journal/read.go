@@ -18,8 +18,8 @@ type Record struct {
 	SHA  string // of this line
 }
 
-// Read gives the records of a journal and verifies their numbers and hashes. A last line that a crash has torn is left out;
-// anything else that is wrong is INVALID_STATE with its line: the run cannot be continued from such a record.
+// Read gives the records of a journal and verifies their numbers and hashes. A last line that a crash has torn is left
+// out; anything else that is wrong is INVALID_STATE with its line: the run cannot be continued from such a record.
 func Read(data []byte) ([]Record, error) {
 	records, _, err := read(data)
 	return records, err

@@ -35,8 +35,8 @@ type Options struct {
 	Mask  *Masker          // nil: NewMasker()
 }
 
-// Writer appends to the journal of one run. After an error of the disk it refuses every further entry with the same error,
-// because what is on the disk is not known any more.
+// Writer appends to the journal of one run. After an error of the disk it refuses every further entry with the same
+// error, because what is on the disk is not known any more.
 type Writer struct {
 	open func() (*os.Root, error)
 	opts Options
@@ -50,8 +50,8 @@ type Writer struct {
 	closed bool
 }
 
-// New makes a Writer. At the first Append it calls open for the folder of the run, which the Writer closes again, and makes
-// the journal there; a journal that is there already is verified, its torn last line cut, and continued.
+// New makes a Writer. At the first Append it calls open for the folder of the run, which the Writer closes again, and
+// makes the journal there; a journal that is there already is verified, its torn last line cut, and continued.
 func New(open func() (*os.Root, error), opts Options) *Writer {
 	if opts.Mask == nil {
 		opts.Mask = NewMasker()
@@ -59,8 +59,8 @@ func New(open func() (*os.Root, error), opts Options) *Writer {
 	return &Writer{open: open, opts: opts}
 }
 
-// Append writes an entry. It does not look at whether the context is done: what has happened is recorded also while a run is
-// being stopped.
+// Append writes an entry. It does not look at whether the context is done: what has happened is recorded also while a
+// run is being stopped.
 func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,9 +11,9 @@ type Change struct {
 	Raw []byte // the new value as JSON; nil removes the key
 }
 
-// SetMember gives the edit that sets one key of an object: in its place if the object has the key, else as the last one.
-// The layout of the object is kept: the new member is separated as its siblings are, and a raw of several lines is indented
-// to its surroundings, or put on one line where the object stands on one. raw must be valid JSON.
+// SetMember gives the edit that sets one key of an object: in its place if the object has the key, else as the last
+// one. The layout of the object is kept: the new member is separated as its siblings are, and a raw of several lines is
+// indented to its surroundings, or put on one line where the object stands on one. raw must be valid JSON.
 func SetMember(src []byte, obj *Value, key string, raw []byte) Edit {
 	return first(EditMembers(src, obj, []Change{{Key: key, Raw: raw}}))
 }
@@ -40,8 +40,8 @@ func first(edits []Edit) Edit {
 	return edits[0]
 }
 
-// EditMembers gives the sorted edits that make several changes to one object; separate calls for one object would not know
-// of each other's commas. Of two changes of one key the later counts.
+// EditMembers gives the sorted edits that make several changes to one object; separate calls for one object would not
+// know of each other's commas. Of two changes of one key the later counts.
 func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
 	if !obj.Is(Dict) {
 		return nil
@@ -400,8 +400,8 @@ func (f form) inner(raw []byte) []byte {
 	return reindent(raw, f)
 }
 
-// reindent keeps the lines of raw and gives them the indentation of the surroundings: the base, and for each step that raw
-// has, one step as wide as the document's.
+// reindent keeps the lines of raw and gives them the indentation of the surroundings: the base, and for each step that
+// raw has, one step as wide as the document's.
 func reindent(raw []byte, f form) []byte {
 	step := len(docUnit(raw, "  "))
 	out := make([]byte, 0, len(raw)+len(raw)/2)

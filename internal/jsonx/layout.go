@@ -24,7 +24,8 @@ func onOneLine(raw []byte, spaced bool) []byte {
 	return out
 }
 
-// onLines lays valid JSON out with every member and element on its own line. Empty arrays and objects stay in one piece.
+// onLines lays valid JSON out with every member and element on its own line. Empty arrays and objects stay in one
+// piece.
 func onLines(out, raw []byte, unit string) []byte {
 	depth := 0
 	line := func() {

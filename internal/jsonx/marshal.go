@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Object builds a JSON object whose keys keep the order in which they were first set. The zero value is an empty object.
+// Object builds a JSON object whose keys keep the order in which they were first set. The zero value is an empty
+// object.
 type Object struct {
 	keys   []string
 	values []any
@@ -37,11 +38,11 @@ func (o *Object) Len() int { return len(o.keys) }
 // MarshalJSON writes the object for encoding/json, so that a struct may hold one.
 func (o *Object) MarshalJSON() ([]byte, error) { return Marshal(o, "") }
 
-// Marshal writes v as JSON, the same bytes for the same value: an *Object in the order of its keys, a *Value in the order of
-// its source with its number literals, maps by sorted key, structs by their json tags in the order of their fields. It
-// writes no HTML escapes and ends with no line break. An indent lays out with one member or element a line; "" gives compact
-// JSON. Bytes of a Go string that are not UTF-8 become U+FFFD. It refuses NaN, infinities, a RawMessage
-// that is not strict JSON, a type without a JSON form.
+// Marshal writes v as JSON, the same bytes for the same value: an *Object in the order of its keys, a *Value in the
+// order of its source with its number literals, maps by sorted key, structs by their json tags in the order of their
+// fields. It writes no HTML escapes and ends with no line break. An indent lays out with one member or element a line;
+// "" gives compact JSON. Bytes of a Go string that are not UTF-8 become U+FFFD. It refuses NaN, infinities, a
+// RawMessage that is not strict JSON, a type without a JSON form.
 func Marshal(v any, indent string) ([]byte, error) {
 	e := encoder{}
 	out, err := e.value(nil, v)

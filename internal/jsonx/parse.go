@@ -22,8 +22,8 @@ const (
 	DefaultBytes = 64 << 20
 )
 
-// Parse reads src as exactly one JSON value with white space around it. A byte order mark at the start is skipped; offsets
-// count from the start of src all the same. The error is a *SyntaxError. The tree does not refer to src.
+// Parse reads src as exactly one JSON value with white space around it. A byte order mark at the start is skipped;
+// offsets count from the start of src all the same. The error is a *SyntaxError. The tree does not refer to src.
 func Parse(src []byte, lim Limits) (*Value, error) {
 	p := newParser(src, lim)
 	if !p.sized() {
@@ -387,7 +387,8 @@ func (p *parser) word() *Value {
 func (p *parser) number() *Value {
 	start := p.i
 	end, ok := scanNumber(p.s, start)
-	if !ok || end < len(p.s) && (isWord(p.s[end]) || isDigit(p.s[end]) || p.s[end] == '.' || p.s[end] == '-' || p.s[end] == '+') {
+	if !ok || end < len(p.s) && (isWord(p.s[end]) || isDigit(p.s[end]) || p.s[end] == '.' || p.s[end] == '-' ||
+		p.s[end] == '+') {
 		p.fail(start, fmt.Sprintf("invalid number %s", quote(p.run(start))))
 		return nil
 	}
@@ -443,7 +444,8 @@ func isWord(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' |
 // run is the stretch of letters, digits and signs at i: what a person takes for one word.
 func (p *parser) run(i int) string {
 	end := i
-	for end < len(p.s) && (isWord(p.s[end]) || isDigit(p.s[end]) || p.s[end] == '.' || p.s[end] == '-' || p.s[end] == '+') {
+	for end < len(p.s) && (isWord(p.s[end]) || isDigit(p.s[end]) || p.s[end] == '.' || p.s[end] == '-' ||
+		p.s[end] == '+') {
 		end++
 	}
 	return p.s[i:end]
@@ -474,7 +476,8 @@ func (p *parser) expected(at int, want string) {
 	}
 	if mark := conflict(p.s, at); mark != "" {
 		line, col := Pos([]byte(p.s[:at]), at)
-		p.err = &SyntaxError{Line: line, Col: col, Offset: at, Msg: fmt.Sprintf("expected %s, got merge conflict marker %q", want, mark), Conflict: true}
+		p.err = &SyntaxError{Line: line, Col: col, Offset: at,
+			Msg: fmt.Sprintf("expected %s, got merge conflict marker %q", want, mark), Conflict: true}
 		return
 	}
 	got := p.run(at)

@@ -7,8 +7,8 @@ import (
 
 const bom = "\xef\xbb\xbf"
 
-// Pos gives the line and the column of a byte offset, both from 1. The column counts characters, a malformed byte as one; a
-// byte order mark at the start of src counts as none. An offset outside src is taken as its nearest end.
+// Pos gives the line and the column of a byte offset, both from 1. The column counts characters, a malformed byte as
+// one; a byte order mark at the start of src counts as none. An offset outside src is taken as its nearest end.
 func Pos(src []byte, offset int) (line, col int) {
 	offset = min(max(offset, 0), len(src))
 	head := src[:offset]

@@ -33,7 +33,8 @@ func (p *parser) str() (string, bool) {
 	return "", false
 }
 
-// char checks a byte that is not printable ASCII and gives the size of its character, 0 if it may not stand in a string.
+// char checks a byte that is not printable ASCII and gives the size of its character, 0 if it may not stand in a
+// string.
 func (p *parser) char(i int) int {
 	c := p.s[i]
 	if c == '\n' || c == '\r' {
