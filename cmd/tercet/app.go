@@ -132,6 +132,15 @@ func (a *app) findRoot() (string, error) {
 	}
 }
 
+// project gives the project root, or the folder where the person stands if there is no workspace, and tells which it is.
+func (a *app) project() (dir string, has bool, err error) {
+	if dir, err = a.findRoot(); err == nil && dir == "" {
+		dir, err = a.startDir()
+		return dir, false, err
+	}
+	return dir, true, err
+}
+
 // startDir is the folder from which the workspace is looked for and in which init makes one.
 func (a *app) startDir() (string, error) {
 	if a.flags.dir == "" {

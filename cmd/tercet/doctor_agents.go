@@ -37,7 +37,7 @@ func (d *checkup) agent(driver agentcli.Driver) finding {
 // speaks tells of an agent of the Agent Client Protocol that the configuration names: it is started and asked who it
 // is.
 func (d *checkup) speaks(runner string) finding {
-	s, _, err := d.speaker(runner)
+	s, _, err := workers{d.world}.speaker(runner)
 	if err != nil {
 		return finding{Name: runner, Grade: gradeFail, Text: err.Error(), Fix: formats.HelpOf(err)}
 	}

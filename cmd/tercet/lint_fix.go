@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,31 +11,12 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// maxRounds bounds how often a file is read again after changes: a change may bring a finding to light that another
-// hid.
-const maxRounds = 10
-
-// mended makes the changes that the findings offer until there is none left: what it gives, it would not change again.
-func mended(src []byte, list []formats.Diagnostic, lint func([]byte) []formats.Diagnostic) (
-	text []byte, left, made []formats.Diagnostic,
-) {
-	for range maxRounds {
-		next, done := applied(src, list)
-		if len(done) == 0 || bytes.Equal(next, src) {
-			break
-		}
-		src, list = next, lint(next)
-		made = append(made, done...)
-	}
-	return src, list, made
-}
-
 // fix mends a file, and writes it if there was something to mend.
 func (c call) fix(name string, src []byte, list []formats.Diagnostic, strict bool) (
 	text []byte, left []formats.Diagnostic, n int, err error,
 ) {
-	text, left, made := mended(src, ownFixes(name, list), func(next []byte) []formats.Diagnostic {
-		return ownFixes(name, c.w.lintAs(name, next, strict))
+	text, left, made := formats.Mend(src, ownFixes(name, list), func(next []byte) []formats.Diagnostic {
+		return ownFixes(name, c.lintAs(name, next, strict))
 	})
 	if len(made) == 0 {
 		return src, list, 0, nil
@@ -92,55 +72,4 @@ func replace(name string, text []byte) error {
 		return broken(formats.CodeIO, name, err)
 	}
 	return nil
-}
-
-// applied makes every change that does not overlap another one, and gives the findings that it made them for.
-func applied(src []byte, list []formats.Diagnostic) ([]byte, []formats.Diagnostic) {
-	type change struct {
-		from, to int
-		d        formats.Diagnostic
-	}
-	var all []change
-	for _, d := range list {
-		if d.Fix == nil {
-			continue
-		}
-		from, to := offsetOf(src, d.Fix.Start), offsetOf(src, d.Fix.End)
-		if from >= 0 && to >= from {
-			all = append(all, change{from, to, d})
-		}
-	}
-	slices.SortFunc(all, func(x, y change) int { return cmp.Or(x.from-y.from, x.to-y.to) })
-	var out []byte
-	var done []formats.Diagnostic
-	at := 0
-	for _, c := range all {
-		if c.from < at {
-			continue
-		}
-		out = append(append(out, src[at:c.from]...), c.d.Fix.Text...)
-		at = c.to
-		done = append(done, c.d)
-	}
-	return append(out, src[at:]...), done
-}
-
-// offsetOf is the offset of a place, which counts neither a byte order mark nor carriage returns; -1 outside of the
-// text.
-func offsetOf(src []byte, p formats.Pos) int {
-	at := 0
-	for n := 1; n < p.Line; n++ {
-		i := slices.Index(src[at:], '\n')
-		if i < 0 {
-			return -1
-		}
-		at += i + 1
-	}
-	if p.Line == 1 && len(src) >= 3 && string(src[:3]) == "\ufeff" {
-		at += 3
-	}
-	if at += p.Col - 1; at > len(src) {
-		return -1
-	}
-	return at
 }

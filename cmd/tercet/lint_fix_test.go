@@ -47,14 +47,14 @@ func TestFixesEndAndKeepTheRest(t *testing.T) {
 			return d.List
 		}
 		first := lint([]byte(src))
-		text, left, done := mended([]byte(src), first, lint)
+		text, left, done := formats.Mend([]byte(src), first, lint)
 		for _, d := range done {
 			made[d.Code]++
 		}
 		if len(left) > len(first) {
 			t.Errorf("%s: %d findings before, %d after", name, len(first), len(left))
 		}
-		again, _, more := mended(text, left, lint)
+		again, _, more := formats.Mend(text, left, lint)
 		if len(more) > 0 || !bytes.Equal(again, text) {
 			t.Errorf("%s: a second time makes %v", name, more)
 		}
@@ -94,7 +94,7 @@ func TestLenientFixes(t *testing.T) {
 				return c
 			}
 			lint := func(src []byte) []formats.Diagnostic { return read(src).Warnings }
-			text, _, _ := mended([]byte(tc.src), lint([]byte(tc.src)), lint)
+			text, _, _ := formats.Mend([]byte(tc.src), lint([]byte(tc.src)), lint)
 			if string(text) != tc.want {
 				t.Errorf("mended = %q, want %q", text, tc.want)
 			}

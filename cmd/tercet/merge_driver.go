@@ -65,15 +65,15 @@ func intoRoot(dir, name string, text []byte) error {
 
 // offerDriver says what is left to do for the merge driver, or, on a terminal and in a git repository, that there is
 // one.
-func (a *app) offerDriver(dir string, asked bool) {
+func (c call) offerDriver(dir string, asked bool) {
 	if asked {
-		a.term.note("run once in each clone: %s", driverConfig)
+		c.term.note("run once in each clone: %s", driverConfig)
 		return
 	}
-	if !a.interactive() || !exists(filepath.Join(dir, ".git")) {
+	if !c.interactive() || !exists(filepath.Join(dir, ".git")) {
 		return
 	}
 	if _, missing, err := missingAttributes(dir); err == nil && len(missing) > 0 {
-		a.term.note("git can merge state.json by task; install that with: tercet init --merge-driver")
+		c.term.note("git can merge state.json by task; install that with: tercet init --merge-driver")
 	}
 }

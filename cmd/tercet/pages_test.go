@@ -182,7 +182,7 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 			return syntaxErr.Problems
 		}
 	case "taken":
-		w := &world{set: pageAgents(t).Set, app: newApp(stdio{in: strings.NewReader(""), out: os.Stdout, err: os.Stderr}, func(string) string { return "" })}
+		w := &world{crew: crew{set: pageAgents(t).Set}, app: newApp(stdio{in: strings.NewReader(""), out: os.Stdout, err: os.Stderr}, func(string) string { return "" })}
 		place := dialect.Place{Dialect: dialect.Claude, Scope: dialect.Project, Dir: "own", Label: "own", Agents: true}
 		if err := w.foreignAgent(dialect.Folder{Place: place, FS: fstest.MapFS{"page.md": {Data: []byte(text)}}}, "page.md"); err != nil {
 			t.Fatal(err)

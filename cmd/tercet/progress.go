@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"tercet/commands/interp"
 	"tercet/formats"
-	"tercet/internal/query"
 	"tercet/internal/trace"
 )
 
@@ -26,17 +24,4 @@ func (t *terminal) event(e trace.Event) {
 	default:
 		fmt.Fprintf(t.io.err, "  %s %s: %s\n", t.glyph("✗", "x"), name, shown)
 	}
-}
-
-// issuesOf reads issues that a contract's jq made.
-func issuesOf(v any) ([]formats.Issue, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	var out []formats.Issue
-	if err := json.Unmarshal(data, &out); err != nil {
-		return nil, &formats.ValueError{What: "a list of issues from returns.issues", Got: query.Text(v)}
-	}
-	return out, nil
 }

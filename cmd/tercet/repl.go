@@ -14,8 +14,11 @@ import (
 	"tercet/subagents/builtin"
 )
 
+// repl reads commands line by line.
+type repl struct{ *app }
+
 // prompt is the plain reader of lines on a terminal.
-func (a *app) prompt() error {
+func (a repl) prompt() error {
 	fmt.Fprintf(a.io.err, "tercet %s: commands start with '/', '?' lists them, Ctrl-D quits\n", version)
 	for {
 		ctx := a.signals.context(context.Background())
@@ -46,7 +49,7 @@ func (a *app) prompt() error {
 }
 
 // entry runs one line of the prompt; plain text is never taken for a command.
-func (a *app) entry(ctx context.Context, line string) error {
+func (a repl) entry(ctx context.Context, line string) error {
 	switch {
 	case line == "":
 		return nil
@@ -59,7 +62,7 @@ func (a *app) entry(ctx context.Context, line string) error {
 }
 
 // menu lists the commands, also where a file has taken the name of /help.
-func (a *app) menu(ctx context.Context) error {
+func (a repl) menu(ctx context.Context) error {
 	w, err := a.world(ctx)
 	if err != nil {
 		return err
@@ -77,7 +80,7 @@ func (a *app) menu(ctx context.Context) error {
 }
 
 // forget lets the next line see the files as they are then: a command may have written a command.
-func (a *app) forget() error {
+func (a repl) forget() error {
 	if a.built == nil {
 		return nil
 	}
@@ -87,7 +90,7 @@ func (a *app) forget() error {
 }
 
 // piped runs a line each; without any it prints the short help.
-func (a *app) piped(cmd *cobra.Command) error {
+func (a repl) piped(cmd *cobra.Command) error {
 	ran := false
 	var first error
 	for {

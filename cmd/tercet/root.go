@@ -41,9 +41,9 @@ keeps state.json.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && a.term.inTTY:
-				return a.prompt()
+				return repl{a}.prompt()
 			case len(args) == 0:
-				return a.piped(cmd)
+				return repl{a}.piped(cmd)
 			case !strings.HasPrefix(args[0], "/"):
 				return a.unknownVerb(cmd, args[0])
 			}
@@ -139,7 +139,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if err := w.trustFirst(ctx, route); err != nil {
 		return err
 	}
-	ret, err := w.handle(ctx, line, route)
+	ret, err := runs{w}.handle(ctx, line, route)
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Fault == argspec.UnknownFlag && use.Got == "--help" {
 		return w.explainCommand(route) // behind other words, where it is no part of a text
 	}

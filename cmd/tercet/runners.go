@@ -21,9 +21,12 @@ const (
 	runnerAuto    = "auto"
 )
 
+// workers makes what does the work of subagents without steps.
+type workers struct{ *world }
+
 // worker gives what does the work of a subagent file without steps: the program that it names, else its runners. It is
 // recorded, or replayed, where the flags ask for that.
-func (w *world) worker(def subagents.Definition) subagents.Agent {
+func (w workers) worker(def subagents.Definition) subagents.Agent {
 	agent := w.runners(def)
 	switch {
 	case w.tape == nil:
@@ -34,7 +37,7 @@ func (w *world) worker(def subagents.Definition) subagents.Agent {
 	return &cassette.Recorder{Info: def.Info, Agent: agent, To: w.tape, Root: w.dir, Mask: w.mask.Values}
 }
 
-func (w *world) runners(def subagents.Definition) subagents.Agent {
+func (w workers) runners(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
 		return &agentcli.Exec{
 			Definition: def, Starter: w.starter, Root: w.dir, Wrap: w.confineProgram(def.Info.Tools),
@@ -53,7 +56,7 @@ func (w *world) runners(def subagents.Definition) subagents.Agent {
 }
 
 // wanted are the runners of a subagent: that of the flag, else those of its file, else that of the configuration.
-func (w *world) wanted(info formats.AgentInfo) []string {
+func (w workers) wanted(info formats.AgentInfo) []string {
 	switch {
 	case w.app.flags.runner != "":
 		return []string{w.app.flags.runner}
@@ -64,7 +67,7 @@ func (w *world) wanted(info formats.AgentInfo) []string {
 }
 
 // runner gives the Agent of one runner.
-func (w *world) runner(def subagents.Definition, name string) subagents.Agent {
+func (w workers) runner(def subagents.Definition, name string) subagents.Agent {
 	switch name {
 	case runnerOffline, "":
 		return offline.Workers{
@@ -89,7 +92,7 @@ func newNonce() string { return strings.ReplaceAll(uuid.NewString(), "-", "")[:1
 
 // speaking gives the Agent of a runner that is an agent of the Agent Client Protocol: that of the subagent's file, else
 // that of the configuration.
-func (w *world) speaking(def subagents.Definition, name string) subagents.Agent {
+func (w workers) speaking(def subagents.Definition, name string) subagents.Agent {
 	s, known, err := w.speaker(name)
 	switch {
 	case name == agentcli.RunnerACP && len(def.Argv) > 0:
@@ -108,7 +111,7 @@ func (w *world) speaking(def subagents.Definition, name string) subagents.Agent 
 }
 
 // speaker gives the agent that the configuration has for a runner.
-func (w *world) speaker(runner string) (agentcli.Speaker, bool, error) {
+func (w workers) speaker(runner string) (agentcli.Speaker, bool, error) {
 	s, ok := w.cfg.ACP[runner]
 	switch {
 	case !ok:

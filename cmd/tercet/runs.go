@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,8 +18,11 @@ import (
 	"tercet/subagents"
 )
 
+// runs gives runs what they can reach.
+type runs struct{ *world }
+
 // handle runs the command that a line was routed to.
-func (w *world) handle(ctx context.Context, line router.Line, r router.Route) (formats.Return, error) {
+func (w runs) handle(ctx context.Context, line router.Line, r router.Route) (formats.Return, error) {
 	if w.reader == nil && r.Name != "help" {
 		return formats.Return{}, noWorkspace()
 	}
@@ -36,7 +37,7 @@ func (w *world) handle(ctx context.Context, line router.Line, r router.Route) (f
 }
 
 // runConfig gives one run everything that it can reach. The run's folder is made with the first entry of its journal.
-func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Config, error) {
+func (w runs) runConfig(_ context.Context, inv formats.Invocation) (interp.Config, error) {
 	flags := &w.app.flags
 	cfg := interp.Config{
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
@@ -48,8 +49,11 @@ func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Con
 		if !inv.DryRun {
 			return cfg, usage("--stubs belongs to --dry-run: a run asks its subagents")
 		}
-		var err error
-		if cfg.Stubs, err = stubs(flags.stubs); err != nil {
+		data, err := os.ReadFile(filepath.Clean(flags.stubs))
+		if err != nil {
+			return cfg, broken(formats.CodeIO, "stub returns", err)
+		}
+		if cfg.Stubs, err = interp.ParseStubs(flags.stubs, data); err != nil {
 			return cfg, err
 		}
 	}
@@ -66,7 +70,7 @@ func (w *world) runConfig(_ context.Context, inv formats.Invocation) (interp.Con
 }
 
 // journal is that of a folder, which is made with the first entry; open then opens what stands beside it.
-func (w *world) journal(dir string, open func() error) *journal.Writer {
+func (w runs) journal(dir string, open func() error) *journal.Writer {
 	j := journal.New(func() (*os.Root, error) {
 		if err := atomicfile.MkdirAll(w.root, dir, 0o700); err != nil {
 			return nil, err
@@ -82,7 +86,7 @@ func (w *world) journal(dir string, open func() error) *journal.Writer {
 
 // environment looks up a variable that a command file names under `env`. A dry run needs no trust, so that it sees none
 // in a project that nobody has agreed to.
-func (w *world) environment(name string) (string, bool) {
+func (w runs) environment(name string) (string, bool) {
 	if v, err := w.gate.Verdict(); err != nil || v.By == "" {
 		return "", false
 	}
@@ -101,7 +105,7 @@ func (f countedFlow) RunMetered(ctx context.Context, r formats.Request) (formats
 
 // stepsConfig gives the steps of a subagent what a run reaches, but for the person. They have a journal of their own
 // beside that of the run, so that subagents side by side do not mix theirs.
-func (w *world) stepsConfig(ctx context.Context, r formats.Request) (interp.Config, error) {
+func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config, error) {
 	inv := formats.Invocation{Run: r.Run, Session: r.Session, Line: r.Command, Path: r.Path, DryRun: true}
 	cfg, err := w.runConfig(ctx, inv)
 	if err != nil || w.reader == nil {
@@ -114,87 +118,19 @@ func (w *world) stepsConfig(ctx context.Context, r formats.Request) (interp.Conf
 	return cfg, nil
 }
 
-// diff is what the work in a tree changed: against the checkout of the person for a worktree, against the last commit
-// for the checkout itself. Where there is no repository nothing is known.
-func (w *world) diff(ctx context.Context, dir string) (patch, stat string, err error) {
-	repo := w.git(dir)
-	head, err := repo.Head(ctx)
-	if err != nil {
-		return "", "", nil //nolint:nilerr // no repository, or one without a commit: there is nothing to compare with
-	}
-	base := head
+// diff is what the work in a tree changed: against the checkout of the person for a worktree, against the last commit for
+// the checkout itself.
+func (w runs) diff(ctx context.Context, dir string) (patch, stat string, err error) {
+	var checkout *git.Repo
 	if dir != w.dir {
-		there, err := w.git(w.dir).Head(ctx)
-		if err != nil {
-			return "", "", err
-		}
-		if base, err = repo.MergeBase(ctx, there, head); err != nil || base == "" {
-			return "", "", err
-		}
+		checkout = w.git(w.dir)
 	}
-	data, err := repo.Diff(ctx, base, "")
-	if err != nil {
-		return "", "", err
-	}
-	lines, err := changes(ctx, repo, base, head)
-	return string(data), strings.Join(lines, "\n"), err
-}
-
-// changes lists the files that are in commits since base, and those that are in none.
-func changes(ctx context.Context, repo *git.Repo, base, head string) ([]string, error) {
-	stats, err := repo.DiffStat(ctx, base, head)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := repo.StatusPorcelain(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, s := range stats {
-		out = append(out, fmt.Sprintf("%s | +%d -%d", s.Path, s.Added, s.Deleted))
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Path, formats.Workspace+"/") {
-			out = append(out, e.Path+" | not committed")
-		}
-	}
-	return out, nil
-}
-
-// stubs reads the returns that a dry run takes instead of asking subagents: a map from a step's id, or a subagent's
-// name, to one return or a list of them.
-func stubs(name string) (map[string][]formats.Return, error) {
-	data, err := os.ReadFile(filepath.Clean(name))
-	if err != nil {
-		return nil, broken(formats.CodeIO, "stub returns", err)
-	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return nil, broken(formats.CodeUsage, name+": expected a JSON object from steps to returns", err)
-	}
-	out := map[string][]formats.Return{}
-	for key, one := range raw {
-		list := []json.RawMessage{one}
-		if strings.HasPrefix(strings.TrimSpace(string(one)), "[") {
-			list = nil
-			if err := json.Unmarshal(one, &list); err != nil {
-				return nil, broken(formats.CodeUsage, name+": "+key, err)
-			}
-		}
-		for _, item := range list {
-			ret, err := formats.ParseReturn(item, formats.ParseOptions{})
-			if err != nil {
-				return nil, broken(formats.CodeUsage, name+": the return for "+key, err)
-			}
-			out[key] = append(out[key], ret)
-		}
-	}
-	return out, nil
+	data, files, err := w.git(dir).Changes(ctx, checkout, formats.Workspace)
+	return string(data), strings.Join(files, "\n"), err
 }
 
 // problemStore is errors.json, or nothing where there is no workspace.
-func (w *world) problemStore() interp.Problems {
+func (w runs) problemStore() interp.Problems {
 	if w.problems == nil {
 		return noProblems{}
 	}

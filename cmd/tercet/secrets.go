@@ -2,40 +2,11 @@ package main
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"tercet/formats"
 	"tercet/internal/journal"
 	"tercet/state"
 )
-
-// secretValues are the values of the caller's variables that hold a secret by their name. They stand nowhere that
-// tercet writes.
-func secretValues(environ []string) []string {
-	var out []string
-	for _, kv := range environ {
-		name, value, _ := strings.Cut(kv, "=")
-		if !secretName(name) {
-			continue
-		}
-		out = append(out, value)
-		// A value of several lines is printed line by line.
-		for line := range strings.Lines(value) {
-			out = append(out, strings.TrimSpace(line))
-		}
-	}
-	return out
-}
-
-func secretName(name string) bool {
-	name = strings.ToUpper(name)
-	return slices.ContainsFunc(secretWords, func(word string) bool {
-		return name == word || strings.HasSuffix(name, "_"+word)
-	})
-}
-
-var secretWords = []string{"TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"}
 
 // maskedProblems is errors.json without secrets.
 type maskedProblems struct {

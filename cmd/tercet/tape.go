@@ -7,7 +7,7 @@ import (
 )
 
 // openTape opens the folder of --record, which is made, or of --replay, which must be there.
-func (w *world) openTape() error {
+func (w runs) openTape() error {
 	flags := w.app.flags
 	name := flags.record + flags.replay
 	switch {

@@ -24,11 +24,11 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		if code := strings.ToUpper(c.args[0]); len(c.args) == 1 && diagnosticCode.MatchString(code) {
 			return c.explainCode(code)
 		}
-		w, err := c.world(c.ctx)
-		if err != nil {
+		var err error
+		if c.w, err = c.world(c.ctx); err != nil {
 			return err
 		}
-		e, err := w.explained(c.args)
+		e, err := c.explained()
 		if err != nil {
 			return err
 		}
@@ -58,28 +58,28 @@ type explanation struct {
 }
 
 // explained compiles the file that is named, or the one that the line is routed to, and binds the line's arguments.
-func (w *world) explained(args []string) (*explanation, error) {
-	e := &explanation{}
+func (c call) explained() (*explanation, error) {
+	e, args := &explanation{}, c.args
 	info, err := os.Stat(args[0])
 	switch {
 	case err == nil && len(args) == 1 && !info.IsDir():
-		e.prog, err = w.programIn(args[0])
+		e.prog, err = c.programIn(args[0])
 	case strings.ContainsAny(args[0], "./\\") && !strings.HasPrefix(args[0], "/"):
 		err = formats.Fail(formats.CodeUsage, "write the path of a file that exists, or a line such as \"/plan 196\"",
 			"expected a slash command or a file, got %q, which is neither", args[0])
 	default:
-		err = e.ofLine(w, args)
+		err = e.ofLine(c.w, args)
 	}
 	if err != nil {
 		return nil, err
 	}
 	e.outline, e.effects = outline.Of(e.prog), outline.EffectsOf(e.prog)
-	e.bound = outline.BoundOf(e.prog, w.facts)
+	e.bound = outline.BoundOf(e.prog, c.w.facts)
 	return e, nil
 }
 
 // programIn compiles the command in a file.
-func (w *world) programIn(name string) (*compile.Program, error) {
+func (c call) programIn(name string) (*compile.Program, error) {
 	src, err := readCommand(name)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (w *world) programIn(name string) (*compile.Program, error) {
 		return nil, formats.Fail(formats.CodeUsage, "'tercet lint' checks it, and 'tercet prompt' shows what it is told",
 			"expected a command file, got %q, which is a subagent", name)
 	}
-	return w.library.Compile(name, src)
+	return c.w.library.Compile(name, src)
 }
 
 // ofLine compiles the command that a line is routed to. The slash of its name may be missing: nothing else can be meant

@@ -23,7 +23,7 @@ func fmtVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return broken(formats.CodeIO, "standard input", err)
 		}
-		out, err := c.w.formatted("-", src, *expand)
+		out, err := c.formatted("-", src, *expand)
 		if err == nil {
 			c.term.raw(out)
 		}
@@ -47,7 +47,7 @@ func (c call) formatFiles(check, expand bool) error {
 		src, err := readCommand(name)
 		var out []byte
 		if err == nil {
-			out, err = c.w.formatted(name, src, expand)
+			out, err = c.formatted(name, src, expand)
 		}
 		if d, ok := asDiagnostics(err); ok {
 			bad.List = append(bad.List, d.List...)
@@ -85,7 +85,7 @@ func (c call) formatFiles(check, expand bool) error {
 }
 
 // formatted gives the text of one file in its form; the error is what is wrong with a file that cannot be read.
-func (w *world) formatted(name string, src []byte, expand bool) ([]byte, error) {
+func (c call) formatted(name string, src []byte, expand bool) ([]byte, error) {
 	if isSubagent(src) {
 		_, err := subagents.ParseDefinition(name, src)
 		return syntax.FormatText(src), err
@@ -100,7 +100,7 @@ func (w *world) formatted(name string, src []byte, expand bool) ([]byte, error) 
 	if !expand {
 		return syntax.Format(f), nil
 	}
-	prog, err := compile.Compile(f, w.library.Env)
+	prog, err := compile.Compile(f, c.w.library.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 var formatVerbs = []verb{
-	{use: "check FILE", short: "check a document against a profile", args: words(1, 1), make: formatCheck},
+	{use: "check FILE", short: "check a document against a profile", args: one, make: formatCheck},
 }
 
 // formatCheck checks a document against its profile.

@@ -10,7 +10,7 @@ import (
 func graphVerb(cmd *cobra.Command, _ *app) run {
 	format := cmd.Flags().String("format", string(outline.Mermaid), "dot, mermaid or svg")
 	return func(c call) error {
-		e, err := c.w.explained(c.args)
+		e, err := c.explained()
 		if err != nil {
 			return err
 		}

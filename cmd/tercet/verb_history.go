@@ -77,7 +77,7 @@ func stateDiff(c call) error {
 	var text [2][]byte
 	for i, name := range names {
 		var err error
-		if text[i], err = c.stateNamed(c.ctx, name); err != nil {
+		if text[i], err = c.stateNamed(name); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func differenceLine(d state.Difference) string {
 }
 
 // stateNamed gives the bytes of a state: of a file, of a serial, or the present one for the empty word.
-func (a *app) stateNamed(ctx context.Context, word string) ([]byte, error) {
+func (c call) stateNamed(word string) ([]byte, error) {
 	serial, err := strconv.ParseUint(word, 10, 64)
 	if word != "" && (err != nil || exists(word)) {
 		data, err := os.ReadFile(word)
@@ -126,14 +126,14 @@ func (a *app) stateNamed(ctx context.Context, word string) ([]byte, error) {
 		}
 		return data, nil
 	}
-	w, err := a.workspace(ctx)
+	w, err := c.workspace(c.ctx)
 	if err != nil {
 		return nil, err
 	}
 	if word == "" {
-		return w.reader.Bytes(ctx)
+		return w.reader.Bytes(c.ctx)
 	}
-	return w.reader.At(ctx, serial)
+	return w.reader.At(c.ctx, serial)
 }
 
 // inputAt is the state of a serial as the input of a query.

@@ -67,7 +67,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		}
 		auto := false
 		if !*dry && c.interactive() && !exists(filepath.Join(dir, configFile)) {
-			if auto, err = c.offerRunner(c.ctx); err != nil {
+			if auto, err = c.offerRunner(); err != nil {
 				return err
 			}
 		}
@@ -98,12 +98,12 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 }
 
 // offerRunner asks whether the agent CLIs that are installed shall do the work. Nothing is started for it.
-func (a *app) offerRunner(ctx context.Context) (bool, error) {
+func (c call) offerRunner() (bool, error) {
 	starter, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error {
 			return formats.Fail(formats.CodeDenied, "", "nothing is started here")
 		},
-		Env: []string{"PATH=" + a.env("PATH")}, Now: time.Now,
+		Env: []string{"PATH=" + c.env("PATH")}, Now: time.Now,
 	})
 	if err != nil {
 		return false, err
@@ -113,7 +113,7 @@ func (a *app) offerRunner(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	const yes = "yes"
-	d, err := (&approver{app: a}).ask(ctx, formats.Gate{
+	d, err := (&approver{app: c.app}).ask(c.ctx, formats.Gate{
 		Question: "Let " + found[0] + " do the work of subagents? " +
 			"That may cost money; without it nothing but tercet itself works.",
 		Show: []string{
@@ -148,20 +148,20 @@ func (a *app) trustInit(dir string, written []string) {
 	}
 }
 
-func (a *app) tellInit(dir string, files []string, dry bool) {
-	if a.document("tercet.init/1", fields{"dir": dir, "files": files, "dry_run": dry}) {
+func (c call) tellInit(dir string, files []string, dry bool) {
+	if c.document("tercet.init/1", fields{"dir": dir, "files": files, "dry_run": dry}) {
 		return
 	}
 	for _, f := range files {
-		a.term.answer("%s", f)
+		c.term.answer("%s", f)
 	}
 	switch {
 	case dry:
-		a.term.note("%s would be written in %s", count(len(files), "file"), dir)
+		c.term.note("%s would be written in %s", count(len(files), "file"), dir)
 	case len(files) == 0:
-		a.term.note("%s has a workspace already; nothing was changed", dir)
+		c.term.note("%s has a workspace already; nothing was changed", dir)
 	default:
-		a.term.note("workspace made; next: tercet '/task \"what is to be done\"', then tercet /research 1, tercet /plan 1")
+		c.term.note("workspace made; next: tercet '/task \"what is to be done\"', then tercet /research 1, tercet /plan 1")
 	}
 }
 

@@ -53,7 +53,7 @@ func (c call) lintFiles(strict, fix bool) error {
 		if err != nil {
 			return err
 		}
-		list := c.w.lintAs(name, src, strict)
+		list := c.lintAs(name, src, strict)
 		if fix {
 			var n int
 			if src, list, n, err = c.fix(name, src, list, strict); err != nil {
@@ -107,8 +107,8 @@ func readCommand(name string) ([]byte, error) {
 }
 
 // lintAs lints one file; strictly, every warning is an error, and so is a plain sentence.
-func (w *world) lintAs(name string, src []byte, strict bool) []formats.Diagnostic {
-	list := w.lint(name, src)
+func (c call) lintAs(name string, src []byte, strict bool) []formats.Diagnostic {
+	list := c.lint(name, src)
 	if !strict {
 		return list
 	}
@@ -123,12 +123,12 @@ func (w *world) lintAs(name string, src []byte, strict bool) []formats.Diagnosti
 
 // lint checks one file: that of another tool where it lies in its folder, else a command if its frontmatter says so, a
 // subagent otherwise.
-func (w *world) lint(name string, src []byte) []formats.Diagnostic {
+func (c call) lint(name string, src []byte) []formats.Diagnostic {
 	if place, inside, ok := foreignPlace(name); ok {
 		return lintForeign(place, inside, name, src)
 	}
 	if !isSubagent(src) {
-		prog, err := w.library.Compile(name, src)
+		prog, err := c.w.library.Compile(name, src)
 		if prog != nil {
 			return prog.Warnings
 		}
@@ -136,7 +136,7 @@ func (w *world) lint(name string, src []byte) []formats.Diagnostic {
 	}
 	def, err := subagents.ParseDefinition(name, src)
 	if err == nil {
-		return append(def.Warnings, w.lintSteps(name, src, def)...)
+		return append(def.Warnings, c.lintSteps(name, src, def)...)
 	}
 	return append(findingsOf(name, err), stepErrors(name, src)...)
 }
@@ -179,11 +179,11 @@ func isForeign(name string) bool {
 }
 
 // lintSteps compiles the steps of a subagent file.
-func (w *world) lintSteps(name string, src []byte, def subagents.Definition) []formats.Diagnostic {
+func (c call) lintSteps(name string, src []byte, def subagents.Definition) []formats.Diagnostic {
 	if !def.Info.Workflow {
 		return nil
 	}
-	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: contracts{w.set, w.root}}
+	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: contracts{c.w.set, c.w.root}}
 	prog, err := flow.Program()
 	if d, ok := asDiagnostics(err); ok {
 		return d.List

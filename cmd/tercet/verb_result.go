@@ -9,10 +9,7 @@ import (
 )
 
 var resultVerbs = []verb{
-	{
-		use: "parse FILE", short: "read a return, as JSON or as an AGENT_RESULT block", args: words(1, 1),
-		make: resultParse,
-	},
+	{use: "parse FILE", short: "read a return, as JSON or as an AGENT_RESULT block", args: one, make: resultParse},
 }
 
 // resultParse reads a return in either wire form and prints what it means.

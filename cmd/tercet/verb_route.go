@@ -32,7 +32,7 @@ func routeLine(c call) error {
 
 // notRouted tells that a line leads nowhere, as JSON if that was asked for: with the names that were probably meant, or
 // with those that a last part stands for.
-func (a *app) notRouted(schema string, err error) error {
+func (c call) notRouted(schema string, err error) error {
 	out := fields{"error": err.Error()}
 	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
 		out["did_you_mean"] = nonNil(unknown.DidYouMean)
@@ -41,7 +41,7 @@ func (a *app) notRouted(schema string, err error) error {
 	} else {
 		return err
 	}
-	if a.document(schema, out) {
+	if c.document(schema, out) {
 		return shownAs(formats.CodeUsage)
 	}
 	return err

@@ -13,37 +13,34 @@ import (
 
 var stateVerbs = []verb{
 	{
-		use: "show [TASK]", short: "print the state, or one task", args: words(0, 1), needs: needWorkspace,
+		use: "show [TASK]", short: "print the state, or one task", args: words(0, 1), needs: aWorkspace,
 		make: flagless(stateShow),
 	},
 	{
-		use: "verify", short: "check the state, its log and the documents it names", args: words(0, 0),
-		needs: needWorkspace, make: flagless(stateVerify),
+		use: "verify", short: "check the state, its log and the documents it names", args: none,
+		needs: aWorkspace, make: flagless(stateVerify),
 	},
+	{use: "transitions", short: "print which status may follow which", args: none, make: flagless(stateTransitions)},
 	{
-		use: "transitions", short: "print which status may follow which", args: words(0, 0),
-		make: flagless(stateTransitions),
-	},
-	{
-		use: "adopt", short: "accept a state file that was changed from outside", args: words(0, 0),
-		needs: needPerson | needWorkspace, make: flagless(stateAdopt),
+		use: "adopt", short: "accept a state file that was changed from outside", args: none,
+		needs: aPerson | aWorkspace, make: flagless(stateAdopt),
 	},
 	{
 		use: "restore [SERIAL]", short: "write a backup back as the state, the newest one if none is named",
-		args: words(0, 1), needs: needPerson | needWorkspace, make: flagless(stateRestore),
+		args: words(0, 1), needs: aPerson | aWorkspace, make: flagless(stateRestore),
 	},
-	{use: "import FILE", short: "take over the tasks of another file", args: words(1, 1), make: stateImport},
+	{use: "import FILE", short: "take over the tasks of another file", args: one, make: stateImport},
 	{
-		use: "export", short: "print the state in the shape of another system", args: words(0, 0), needs: needWorkspace,
+		use: "export", short: "print the state in the shape of another system", args: none, needs: aWorkspace,
 		make: stateExport,
 	},
 	{
 		use: "layout lines|pretty", short: "lay state.json out with one task a line, or one member a line",
-		args: words(1, 1), make: stateLayout,
+		args: one, make: stateLayout,
 	},
 	{
 		use: "history [TASK]", short: "list what was written, by whom, and which serials can still be read",
-		args: words(0, 1), needs: needWorkspace, make: stateHistory,
+		args: words(0, 1), needs: aWorkspace, make: stateHistory,
 	},
 	{
 		use: "diff A [B]", args: words(1, 2), make: flagless(stateDiff),

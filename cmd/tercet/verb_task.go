@@ -16,22 +16,22 @@ import (
 
 // taskVerbs are the scripts' way to the status-sync manager; each call is one transaction.
 var taskVerbs = []verb{
-	{use: "add TITLE", short: "create a task and print its number", args: words(1, -1), make: taskAdd},
+	{use: "add TITLE", short: "create a task and print its number", args: some, make: taskAdd},
 	{
 		use: "set TASKS STATUS | set TASKS KEY=VALUE...", short: "change the status or the data of tasks",
-		args: words(1, -1), make: taskSet,
+		args: some, make: taskSet,
 	},
 	{use: "link TASK PATH", short: "link a document to a task", args: words(2, 2), make: taskLink},
 	{
-		use: "archive TASKS", short: "move completed and abandoned tasks to the archive", args: words(1, 1),
+		use: "archive TASKS", short: "move completed and abandoned tasks to the archive", args: one,
 		make: taskMove(func(list []int) state.Op { return state.ArchiveTasks{Tasks: list} }),
 	},
 	{
-		use: "unarchive TASKS", short: "move tasks back from the archive", args: words(1, 1),
+		use: "unarchive TASKS", short: "move tasks back from the archive", args: one,
 		make: taskMove(func(list []int) state.Op { return state.UnarchiveTasks{Tasks: list} }),
 	},
 	{
-		use: "ready", short: "list the tasks that can be taken up now", args: words(0, 0), needs: needWorkspace,
+		use: "ready", short: "list the tasks that can be taken up now", args: none, needs: aWorkspace,
 		make: flagless(taskReady),
 	},
 	{

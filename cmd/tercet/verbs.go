@@ -41,9 +41,9 @@ type call struct {
 type need int
 
 const (
-	needPerson    need = 1 << iota // no subagent may call it
-	needWorld                      // the project, with or without a workspace
-	needWorkspace                  // a project with a workspace
+	aPerson    need = 1 << iota // no subagent may call it
+	aWorld                      // the project, with or without a workspace
+	aWorkspace                  // a project with a workspace
 )
 
 // flagless is a verb without flags.
@@ -53,56 +53,47 @@ func flagless(do run) func(*cobra.Command, *app) run {
 
 func (a *app) verbs() []verb {
 	return []verb{
-		{use: "run LINE", short: "run one slash command", args: words(1, -1), make: runVerb},
+		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
 		{
 			use: "demo [DIR]", short: "a worked example: a defect found, planned, fixed and reviewed", args: words(0, 1),
-			needs: needPerson, make: demoVerb,
+			needs: aPerson, make: demoVerb,
 		},
-		{use: "init", short: "make a workspace in this folder", args: words(0, 0), make: initVerb},
-		{
-			use: "route LINE", short: "show which file a slash command is routed to", args: words(1, -1),
-			make: flagless(routeLine),
-		},
+		{use: "init", short: "make a workspace in this folder", args: none, make: initVerb},
+		{use: "route LINE", short: "show which file a slash command is routed to", args: some, make: flagless(routeLine)},
 		{use: "query", old: a.queryVerb},
 		{use: "task", short: "change tasks, one transaction a call", make: taskFlags, verbs: taskVerbs},
 		{use: "state", short: "look at the state file, and bring it in order", verbs: stateVerbs},
-		{use: "sync", short: "take over the hand edits of TODO.md", args: words(0, 0), make: syncVerb},
-		{
-			use: "lint PATH...", short: "check command and subagent files", args: words(1, -1), needs: needWorld,
-			make: lintVerb,
-		},
+		{use: "sync", short: "take over the hand edits of TODO.md", args: none, make: syncVerb},
+		{use: "lint PATH...", short: "check command and subagent files", args: some, needs: aWorld, make: lintVerb},
 		{
 			use: "explain LINE|FILE|CODE", short: "say what a command would do, or what a diagnostic means",
-			args: words(1, -1), make: explainVerb,
+			args: some, make: explainVerb,
 		},
+		{use: "graph FILE|LINE", short: "draw the steps of a command", args: some, needs: aWorld, make: graphVerb},
 		{
-			use: "graph FILE|LINE", short: "draw the steps of a command", args: words(1, -1), needs: needWorld,
-			make: graphVerb,
-		},
-		{
-			use: "fmt PATH...", short: "format command and subagent files; - formats standard input", args: words(1, -1),
-			needs: needWorld, make: fmtVerb,
+			use: "fmt PATH...", short: "format command and subagent files; - formats standard input", args: some,
+			needs: aWorld, make: fmtVerb,
 		},
 		{
 			use: "schema NAME", short: "print the JSON schema of a kind of block: step, args, defaults, frontmatter",
-			args: words(1, 1), make: flagless(showSchema),
+			args: one, make: flagless(showSchema),
 		},
 		{use: "format", short: "check documents", verbs: formatVerbs},
 		{use: "result", short: "read subagents' output", verbs: resultVerbs},
-		{use: "exit-codes", short: "print the table of exit codes", args: words(0, 0), make: flagless(showExits)},
-		{use: "version", short: "print the version", args: words(0, 0), make: flagless(showVersion)},
+		{use: "exit-codes", short: "print the table of exit codes", args: none, make: flagless(showExits)},
+		{use: "version", short: "print the version", args: none, make: flagless(showVersion)},
 		{
 			use: "which NAME", short: "show the file behind a slash command, its dialect and what it shadows",
-			args: words(1, 1), needs: needWorld, make: whichVerb,
+			args: one, needs: aWorld, make: whichVerb,
 		},
 		{use: "sandbox", old: a.sandboxVerb},
 		{
-			use: "prompt SUBAGENT", short: "show the composed prompt of a subagent and its SHA-256", args: words(1, 1),
-			needs: needWorld, make: promptVerb,
+			use: "prompt SUBAGENT", short: "show the composed prompt of a subagent and its SHA-256", args: one,
+			needs: aWorld, make: promptVerb,
 		},
 		{
 			use: "doctor", short: "check the installation: programs, agent CLIs, the workspace and its lock",
-			args: words(0, 0), needs: needWorld, make: flagless(doctor),
+			args: none, needs: aWorld, make: flagless(doctor),
 		},
 		{use: "trust", old: a.trustVerb},
 		{use: query.BoundedVerb, old: a.boundedQueryVerb},
@@ -148,14 +139,14 @@ func (a *app) command(v verb) *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c := call{app: a, ctx: cmd.Context(), args: args}
-		if v.needs&needPerson != 0 {
+		if v.needs&aPerson != 0 {
 			err = a.mayCommand()
 		}
 		switch {
 		case err != nil:
-		case v.needs&needWorkspace != 0:
+		case v.needs&aWorkspace != 0:
 			c.w, err = a.workspace(c.ctx)
-		case v.needs&needWorld != 0:
+		case v.needs&aWorld != 0:
 			c.w, err = a.world(c.ctx)
 		}
 		if err != nil {
@@ -185,6 +176,11 @@ func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	}
 	return cmd
 }
+
+// How many words stand behind most verbs.
+func none(cmd *cobra.Command, args []string) error { return words(0, 0)(cmd, args) }
+func one(cmd *cobra.Command, args []string) error  { return words(1, 1)(cmd, args) }
+func some(cmd *cobra.Command, args []string) error { return words(1, -1)(cmd, args) }
 
 // words refuses a verb with too few or too many words behind it, and shows its usage; a negative most means any number.
 func words(least, most int) cobra.PositionalArgs {

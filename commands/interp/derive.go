@@ -1,0 +1,69 @@
+package interp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/query"
+)
+
+// Derive applies the jq of a subagent's contract to work that was done: its verdict and its issues.
+func Derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error) {
+	in := query.Normalize(map[string]any{"status": ret.Status, "fields": ret.Fields})
+	if info.StatusQuery != "" {
+		v, err := derived(ctx, "status", info.StatusQuery, in)
+		if err != nil {
+			return ret, err
+		}
+		ret.Verdict = formats.Verdict(query.Text(v))
+		if ret.Verdict == formats.Verdict(formats.OutcomeCompleted) && info.Role != formats.RoleReviewer {
+			ret.Verdict = "" // done, without a judgement
+		} else if !slices.Contains(verdicts, ret.Verdict) {
+			return ret, &formats.ValueError{What: "approved, conditional or rejected from returns.status", Got: query.Text(v)}
+		}
+	}
+	if info.IssuesQuery != "" {
+		v, err := derived(ctx, "issues", info.IssuesQuery, in)
+		if err != nil {
+			return ret, err
+		}
+		issues, err := issuesOf(v)
+		if err != nil {
+			return ret, err
+		}
+		ret.Issues = append(ret.Issues, issues...)
+	}
+	return ret, nil
+}
+
+var verdicts = []formats.Verdict{formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected}
+
+// derived evaluates the jq of a member of the contract. What is wrong with it is said of the subagent's file: its worker has
+// no part in it.
+func derived(ctx context.Context, member, src string, in any) (any, error) {
+	code, err := query.Compile(src, query.Options{Strict: true})
+	var v any
+	if err == nil {
+		v, err = code.One(ctx, in, nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the jq of returns.%s in the subagent's file: %w", member, err)
+	}
+	return v, nil
+}
+
+// issuesOf reads issues that a contract's jq made.
+func issuesOf(v any) ([]formats.Issue, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var out []formats.Issue
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil, &formats.ValueError{What: "a list of issues from returns.issues", Got: query.Text(v)}
+	}
+	return out, nil
+}

@@ -1,0 +1,38 @@
+package interp
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"tercet/formats"
+)
+
+// ParseStubs reads the returns that a dry run takes instead of asking subagents: a map from a step's id, or a subagent's
+// name, to one return or a list of them. The error is a *formats.Failure that names the file.
+func ParseStubs(file string, data []byte) (map[string][]formats.Return, error) {
+	refused := func(what string, err error) error {
+		return &formats.Failure{Code: formats.CodeUsage, Message: file + ": " + what, Err: err}
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return nil, refused("expected a JSON object from steps to returns", err)
+	}
+	out := map[string][]formats.Return{}
+	for key, one := range raw {
+		list := []json.RawMessage{one}
+		if bytes.HasPrefix(bytes.TrimSpace(one), []byte("[")) {
+			list = nil
+			if err := json.Unmarshal(one, &list); err != nil {
+				return nil, refused(key, err)
+			}
+		}
+		for _, item := range list {
+			ret, err := formats.ParseReturn(item, formats.ParseOptions{})
+			if err != nil {
+				return nil, refused("the return for "+key, err)
+			}
+			out[key] = append(out[key], ret)
+		}
+	}
+	return out, nil
+}
