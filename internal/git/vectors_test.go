@@ -467,6 +467,10 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 		t.Errorf("Diff() = %s, want the line that was added", d)
 	}
 	commit(t, r, "on main", "a.txt", "n.eq", "n.dot", "n.wt")
+	if _, files, err := r.Changes(cx, r, ".tercet"); err != nil {
+		t.Errorf("Changes() = %q, %v", files, err)
+	}
+	did("Changes")
 	if s := must[[]git.Stat](t)(r.DiffStat(cx, base, "HEAD")); len(s) != 4 {
 		t.Errorf("DiffStat() = %v, want 4 files", s)
 	}
