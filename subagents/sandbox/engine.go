@@ -42,7 +42,8 @@ const (
 
 // hostOnly are the variables whose values mean nothing in another file system.
 func hostOnly() []string {
-	return []string{"PATH", "HOME", "TMPDIR", "SHELL", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"}
+	return []string{"PATH", "HOME", "TMPDIR", "SHELL", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+		"XDG_STATE_HOME", "XDG_RUNTIME_DIR"}
 }
 
 // engine asks whether an engine is reached, has the image, and keeps a program within bounds.
@@ -80,7 +81,8 @@ func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
 		return out, err
 	}
 	if why != "" {
-		out.Why = fmt.Sprintf("the image %s is not here, and nothing is fetched: run %s pull %s", p.Image.Name, m, p.Image.Name)
+		out.Why = fmt.Sprintf("the image %s is not here, and nothing is fetched: run %s pull %s", p.Image.Name, m,
+			p.Image.Name)
 		return out, nil
 	}
 	first := ""
@@ -100,7 +102,8 @@ func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
 
 // ask runs the engine's program for one line; why says that it did not work.
 func (p *Prober) ask(ctx context.Context, argv []string) (said, why string, err error) {
-	res, err := p.Starter.Run(ctx, proc.Command{Argv: argv, Env: p.Image.Client, Purpose: proc.PurposeProbe, Private: true, Timeout: proc.Timeout{Total: askTime}})
+	res, err := p.Starter.Run(ctx, proc.Command{Argv: argv, Env: p.Image.Client, Purpose: proc.PurposeProbe,
+		Private: true, Timeout: proc.Timeout{Total: askTime}})
 	switch {
 	case ctx.Err() != nil:
 		return "", "", context.Cause(ctx)
@@ -141,7 +144,8 @@ func (b Box) contain(c proc.Command, bounds Bounds) (proc.Command, error) {
 		program = filepath.Join(c.Dir, program)
 	}
 	if filepath.IsAbs(program) && bounds.Project != "" && below(program, bounds.Project) {
-		bounds.Read = append(slices.Clone(bounds.Read), program) // a tool of the project that lies outside of the tree at hand
+		// a tool of the project that lies outside of the tree at hand
+		bounds.Read = append(slices.Clone(bounds.Read), program)
 	}
 	if c.Dir != "" {
 		bounds.Read = append(slices.Clone(bounds.Read), c.Dir) // a folder that can be written stays so
@@ -152,7 +156,8 @@ func (b Box) contain(c proc.Command, bounds Bounds) (proc.Command, error) {
 	}
 	name := namePrefix + b.Image.NewName()
 	args := []string{
-		b.Tool, "run", "--rm", "--name", name, "--label", "tercet", "--pull", "never", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+		b.Tool, "run", "--rm", "--name", name, "--label", "tercet", "--pull", "never", "--read-only", "--cap-drop", "ALL",
+		"--security-opt", "no-new-privileges",
 		"--security-opt", "label=disable", "--tmpfs", "/tmp:rw,exec,nosuid,nodev,mode=1777", "--entrypoint", program,
 	}
 	args = append(args, b.user...)
@@ -199,7 +204,8 @@ func Removal(words []string) (argv []string, ok bool) {
 	}
 	m, name := Means(path.Base(filepath.ToSlash(words[0]))), words[len(words)-1]
 	id, ours := strings.CutPrefix(name, namePrefix)
-	if m != Docker && m != Podman || !ours || len(id) < 16 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+	if m != Docker && m != Podman || !ours || len(id) < 16 || strings.Trim(id,
+		"abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return nil, false
 	}
 	if want := removal(m, words[0], name); !slices.Equal(want, words) {

@@ -79,7 +79,8 @@ func decode(words, env []string) (o order, err error) {
 func (o order) landlock() error {
 	rules := []landlock.Rule{
 		landlock.RODirs("/"),
-		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx").WithIoctlDev().IgnoreIfMissing(),
+		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
+			"/dev/ptmx").WithIoctlDev().IgnoreIfMissing(),
 		landlock.RWDirs("/dev/pts", "/dev/shm").WithIoctlDev().IgnoreIfMissing(),
 	}
 	for _, name := range o.Bounds.Write {
@@ -105,7 +106,8 @@ var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/pr
 // bubblewrap gives the words of bwrap.
 func (o order) bubblewrap(argv []string) []string {
 	args := []string{
-		"bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL",
+		"bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--cap-drop", "ALL",
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 	}
 	for _, name := range kernelFiles {

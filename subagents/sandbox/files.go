@@ -12,11 +12,13 @@ import (
 type use struct {
 	names  string
 	valued string // options that take a value
-	does   string // remove, delete (no folders), write, copy, move, read, name (only look at it), pattern (read all but the first)
+	// remove, delete (no folders), write, copy, move, read, name (only look at it), pattern (read all but the first)
+	does string
 }
 
 const (
-	copyOptions = "-t --target-directory -S --suffix -m --mode -o --owner -g --group -e --rsh --exclude --include --filter " +
+	copyOptions = "-t --target-directory -S --suffix -m --mode -o --owner -g --group -e --rsh --exclude --include " +
+		"--filter " +
 		"--exclude-from --include-from"
 	grepOptions = "-e -f -A -B -C -m --include --exclude --regexp --file -g --glob -t --type"
 )
@@ -31,7 +33,8 @@ var uses = []use{
 	{"ls stat file du find tree exa eza fd locate", "", "name"},
 	{"grep egrep fgrep rg ag ack sed awk gawk jq yq", grepOptions, "pattern"},
 	{"scp", "-i -F -o -p -P -l", "read"},
-	{"echo printf test [ chmod chown chgrp which type man kill ssh-keygen true false export basename dirname realpath readlink " +
+	{"echo printf test [ chmod chown chgrp which type man kill ssh-keygen true false export basename dirname " +
+		"realpath readlink " +
 		"ssh-add git cd dd # : ssh sftp", "", ""},
 }
 
@@ -175,7 +178,8 @@ func (s *scan) finds(v invocation, args []word) {
 	filtered := false
 	for ; i < len(args); i++ {
 		switch args[i].text {
-		case "-name", "-iname", "-path", "-ipath", "-regex", "-wholename", "-newer", "-size", "-empty", "-mtime", "-mmin", "-perm",
+		case "-name", "-iname", "-path", "-ipath", "-regex", "-wholename", "-newer", "-size", "-empty", "-mtime", "-mmin",
+			"-perm",
 			"-user":
 			filtered = true
 		case "-delete":
@@ -288,7 +292,8 @@ func (s *scan) writes(w word, verb string) {
 
 // isStartup tells files of a person's folder that are run, or that decide who may log in.
 func isStartup(p string) bool {
-	return oneOf(path.Base(p), ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshenv", ".bash_login", ".xinitrc",
+	return oneOf(path.Base(p), ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshenv", ".bash_login",
+		".xinitrc",
 		".gitconfig", "authorized_keys", "config.fish") ||
 		hasAny(p, "/.ssh/", "/.config/autostart/", "/.config/systemd/", "/LaunchAgents/")
 }
@@ -330,8 +335,10 @@ func (s *scan) removes(w word, recursive bool) {
 }
 
 // products are folders that a build makes and can make again.
-const products = "node_modules build dist target out output coverage .cache __pycache__ tmp temp .next .nuxt .pytest_cache " +
-	".mypy_cache .ruff_cache .tox .venv venv bin obj .gradle .turbo .parcel-cache _build site public vendor .terraform logs"
+const products = "node_modules build dist target out output coverage .cache __pycache__ tmp temp .next .nuxt " +
+	".pytest_cache " +
+	".mypy_cache .ruff_cache .tox .venv venv bin obj .gradle .turbo .parcel-cache _build site public vendor " +
+	".terraform logs"
 
 func isProduct(rel string) bool {
 	isListed := func(name string) bool { return listed(name, products) }

@@ -11,7 +11,8 @@ var classes = map[string]Finding{
 	"fs!": {Category: DestructiveFS, Level: Required}, "fs+": {Category: DestructiveFS, Level: Recommended},
 	"fs-": {Category: DestructiveFS}, "root!": {Category: PrivilegeEscalation, Level: Required},
 	"root+": {Category: PrivilegeEscalation, Level: Recommended}, "db!": {Category: ProdDB, Level: Required},
-	"db+": {Category: ProdDB, Level: Recommended}, "db-": {Category: ProdDB}, "net!": {Category: ExternalNet, Level: Required},
+	"db+": {Category: ProdDB, Level: Recommended}, "db-": {Category: ProdDB}, "net!": {Category: ExternalNet,
+		Level: Required},
 	"net+": {Category: ExternalNet, Level: Recommended}, "secret!": {Category: SecretAccess, Level: Required},
 	"secret+": {Category: SecretAccess, Level: Recommended},
 }
@@ -160,17 +161,18 @@ func (j *judgement) holds(condition string) bool {
 	case "image":
 		return slices.ContainsFunc(j.rest, func(w word) bool { _, z := j.resolve(w); return z == inside || z == temp })
 	case "looks":
-		patterns = strings.Fields("get list describe show ls view status info diff checks head logs whoami search tail ps clone " +
+		patterns = strings.Fields("get list describe show ls view status info diff checks head logs whoami search tail " +
+			"ps clone " +
 			"download current")
 		return among(j.rest[:min(3, len(j.rest))], func(text string) string {
 			verb, _, _ := strings.Cut(text[strings.LastIndexByte(text, ':')+1:], "-")
 			return verb
 		})
 	default: // prod
-		names := j.name + " " + joined(j.args)
+		names := []string{j.name, joined(j.args)}
 		for _, e := range j.v.env {
-			names += " " + e.name + "=" + e.value.text
+			names = append(names, e.name, e.value.text)
 		}
-		return isProd(names)
+		return isProd(strings.Join(names, " "))
 	}
 }

@@ -15,10 +15,11 @@ import (
 // Keeper puts the programs of one project within bounds.
 type Keeper struct {
 	Prober
-	Root   string   // of the project, absolute
-	Hide   []string // files and folders of tercet that no program sees, where the means can hide them
-	Order  []Tier   // the tiers that may be used, see Tighten
-	Agents string   // whether agent CLIs get bounds besides their own: "on", "off", or empty where a probe saw them at work
+	Root  string   // of the project, absolute
+	Hide  []string // files and folders of tercet that no program sees, where the means can hide them
+	Order []Tier   // the tiers that may be used, see Tighten
+	// whether agent CLIs get bounds besides their own: "on", "off", or empty where a probe saw them at work
+	Agents string
 	Getenv func(string) string
 	Allow  func() error // why nothing may be started yet
 	Note   func(string) // tells the person something, once
@@ -73,7 +74,8 @@ func (k *Keeper) wrap(ctx context.Context, c proc.Command, r Report, b Bounds) (
 
 // Script puts the commands of a plan within bounds. A person saw and approved them, so the network and reads are left
 // to them; what they may write is the tree, the caches and their own folders.
-func (k *Keeper) Script(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string, error) {
+func (k *Keeper) Script(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string,
+	error) {
 	report, err := Classify(script, Place{Root: r.Dir, Dir: r.Dir, Home: k.Getenv("HOME")})
 	if err != nil {
 		report = Report{} // sh says better what is wrong with it, within the bounds
@@ -83,7 +85,8 @@ func (k *Keeper) Script(ctx context.Context, r formats.Request, c proc.Command, 
 
 // Program puts the program of a subagent within the same bounds. What it will do nobody knows beforehand. net: the
 // network was granted to it.
-func (k *Keeper) Program(ctx context.Context, r formats.Request, c proc.Command, net bool) (proc.Command, string, error) {
+func (k *Keeper) Program(ctx context.Context, r formats.Request, c proc.Command, net bool) (proc.Command, string,
+	error) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
 	b.Ask = net
 	return k.wrap(ctx, c, Report{}, b)
@@ -121,14 +124,16 @@ func (k *Keeper) Run(ctx context.Context, at Place, c proc.Command, net bool) (p
 
 // keys are the folders and files in which programs keep keys of a person.
 var keys = []string{
-	".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".config/gh", ".password-store", ".netrc", ".git-credentials",
+	".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".config/gh", ".password-store", ".netrc",
+	".git-credentials",
 	".pypirc", ".docker",
 }
 
 // Agent puts an agent CLI within bounds, besides its own permissions, which its driver sets to what the subagent may
 // do. It may write its tree, if it may write or run commands, the folder of its delegation and what it keeps of itself;
 // it has the network, because its model is there.
-func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, room Room) (proc.Command, string, error) {
+func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, room Room) (proc.Command, string,
+	error) {
 	// What results show of an agent that nothing holds but itself: one that asks for leave binds nobody.
 	itself, accepted := Platform.String()+" (the program's own)", slices.Contains(k.Order, Platform)
 	if room.Asks {
@@ -185,7 +190,8 @@ func agentProbe(order []Tier, probes []Probe, nest bool) (Probe, bool) {
 // bounds of work in dir: the state of the project stays, and so does what git would run.
 func (k *Keeper) bounds(dir, folder string) Bounds {
 	b := Bounds{
-		Write: []string{dir, folder}, Keep: []string{filepath.Join(k.Root, formats.Workspace)}, Hide: slices.Clone(k.Hide), Net: true,
+		Write: []string{dir, folder}, Keep: []string{filepath.Join(k.Root,
+			formats.Workspace)}, Hide: slices.Clone(k.Hide), Net: true,
 		Cache: k.caches(), Project: k.Root,
 	}
 	b.Read = k.modules()
@@ -276,7 +282,8 @@ func (k *Keeper) modules() []string {
 
 // engineNames are the variables that the program of an engine needs to find its daemon, its images and its settings.
 var engineNames = []string{
-	"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "CONTAINER_HOST", "CONTAINERS_CONF",
+	"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "CONTAINER_HOST",
+	"CONTAINERS_CONF",
 	"CONTAINERS_STORAGE_CONF", "CONTAINERS_REGISTRIES_CONF", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
 }
 

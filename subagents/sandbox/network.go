@@ -13,7 +13,8 @@ func (s *scan) network(args []word) {
 	case "curl":
 		s.curl(args)
 	case "wget", "wget2", "aria2c", "axel", "yt-dlp":
-		l := split(args, "-O --output-document -o -P --post-data --post-file -U --header --user --password --method --body-data "+
+		l := split(args, "-O --output-document -o -P --post-data --post-file -U --header --user --password --method "+
+			"--body-data "+
 			"--body-file -t -T -d --dir", false)
 		s.saves(l, "-O", "--output-document")
 		s.web(l.rest, l.has("--post-data", "--post-file", "--body-data", "--body-file"))
@@ -56,8 +57,10 @@ func (s *scan) network(args []word) {
 	}
 }
 
-const curlOptions = "-o --output -d --data --data-raw --data-binary --data-urlencode --json -F --form -T --upload-file -X --request " +
-	"-H --header -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -m --max-time --connect-timeout --retry -w " +
+const curlOptions = "-o --output -d --data --data-raw --data-binary --data-urlencode --json -F --form -T " +
+	"--upload-file -X --request " +
+	"-H --header -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -m --max-time --connect-timeout " +
+	"--retry -w " +
 	"--write-out --url -K --config -x --proxy --cacert --cert --key -E --resolve -r --range -C --retry-delay --output-dir"
 
 func (s *scan) curl(args []word) {
@@ -73,7 +76,8 @@ func (s *scan) curl(args []word) {
 	if l.has("-K", "--config") {
 		s.unknown(s.here, "a file decides what it fetches")
 	}
-	s.web(urls, other && !oneOf(strings.ToUpper(method.text), "GET", "HEAD", "OPTIONS") || l.has("-d", "--data", "--data-raw",
+	s.web(urls, other && !oneOf(strings.ToUpper(method.text), "GET", "HEAD", "OPTIONS") || l.has("-d", "--data",
+		"--data-raw",
 		"--data-binary", "--data-urlencode", "--json", "-F", "--form", "-T", "--upload-file"))
 }
 
@@ -138,7 +142,8 @@ func (s *scan) raw(args []word) {
 
 // copiesAway judges copies from and to other machines.
 func (s *scan) copiesAway(args []word) {
-	l := split(args, "-P -i -o -F -c -l -e --rsh --exclude --include --port --filter --exclude-from --include-from --bwlimit", false)
+	l := split(args, "-P -i -o -F -c -l -e --rsh --exclude --include --port --filter --exclude-from --include-from "+
+		"--bwlimit", false)
 	if oneOf(s.cmd, "sftp", "ftp", "lftp", "tftp", "croc", "wormhole", "s3cmd") && len(l.rest) > 0 {
 		host, _, _ := strings.Cut(l.arg(0), ":")
 		if !isLoopback(afterAt(host)) {
@@ -204,7 +209,8 @@ var clients = []client{
 	{"mysql mariadb mysqldump mysqladmin mysqlimport mycli",
 		"-h -P -u -D -e --host --port --user --database --execute", "-h --host", "-e --execute", "-D --database"},
 	{"mongo mongosh mongodump mongorestore mongoexport mongoimport",
-		"--host --port -u -p --eval --db -d --uri --username --password -c --collection", "--host --uri", "--eval", "--db -d"},
+		"--host --port -u -p --eval --db -d --uri --username --password -c --collection", "--host " +
+			"--uri", "--eval", "--db -d"},
 	{"redis-cli valkey-cli keydb-cli", "-h -p -a -n -u --user --pass -i -r", "-h -u", "", "-n"},
 	{"clickhouse-client cqlsh influx sqlcmd bcp osql isql sqlplus tsql",
 		"--host --port -u --user -q --query -S -Q -d -U -P -e -k", "--host -S", "-q --query -Q -e", "-d -k"},
@@ -221,7 +227,8 @@ const (
 
 // databases judges the programs that speak to databases.
 func (s *scan) databases(v invocation, args []word) {
-	if !listed(s.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :") { // their words are only text
+	if !listed(s.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # "+
+		":") { // their words are only text
 		s.urls(args, "")
 	}
 	if i := slices.IndexFunc(clients, func(c client) bool { return listed(s.cmd, c.names) }); i >= 0 {
@@ -334,7 +341,8 @@ func reachOf(text string) reach {
 		return somewhere
 	}
 	// names that only a network of containers on this machine knows
-	if text == "" || strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") || isLoopback(host) || isLoopback(text) ||
+	if text == "" || strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") || isLoopback(host) ||
+		isLoopback(text) ||
 		listed(host, "db database postgres postgresql mysql mariadb mongo mongodb redis test-db testdb") {
 		return local
 	}
@@ -343,8 +351,14 @@ func reachOf(text string) reach {
 
 // isProd tells names of production.
 func isProd(names string) bool {
-	parts := strings.FieldsFunc(strings.ToLower(names), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
-	return slices.ContainsFunc(parts, func(p string) bool { return listed(p, "prod production prd live") || like(p, "prod?") })
+	parts := strings.FieldsFunc(strings.ToLower(names), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' ||
+			r > '9')
+	})
+	return slices.ContainsFunc(parts, func(p string) bool {
+		return listed(p, "prod production prd live") || like(p,
+			"prod?")
+	})
 }
 
 // destroys tells SQL and its like that changes or deletes.
@@ -355,7 +369,8 @@ func destroys(sql string) bool {
 		strings.Contains(u, "UPDATE ") && strings.Contains(u, " SET ") || strings.HasPrefix(u, "DEL ")
 }
 
-const databaseSchemes = "postgres postgresql mysql mariadb mongodb mongodb+srv redis rediss sqlserver clickhouse cockroachdb cassandra"
+const databaseSchemes = "postgres postgresql mysql mariadb mongodb mongodb+srv redis rediss sqlserver clickhouse " +
+	"cockroachdb cassandra"
 
 // urls books addresses of databases that any program is given.
 func (s *scan) urls(ws []word, variable string) {

@@ -101,7 +101,8 @@ func (s *scan) zoned(p string, w word) (string, zone) {
 		return p, inside
 	case isTemp(look):
 		return p, temp
-	case h != "" && (look == h || within(look, h)), within(look, "/home"), within(look, "/Users"), look == "/root", within(look, "/root"):
+	case h != "" && (look == h || within(look, h)), within(look, "/home"), within(look,
+		"/Users"), look == "/root", within(look, "/root"):
 		return p, home
 	case isSystem(look):
 		return p, system
@@ -132,13 +133,16 @@ func isSystem(p string) bool {
 		return true
 	}
 	first, _, _ := strings.Cut(p[1:], "/")
-	return oneOf(first, "bin", "boot", "etc", "lib", "lib32", "lib64", "opt", "proc", "run", "sbin", "srv", "sys", "usr", "var", "tmp", "home", "root",
+	return oneOf(first, "bin", "boot", "etc", "lib", "lib32", "lib64", "opt", "proc", "run", "sbin", "srv", "sys", "usr",
+		"var", "tmp", "home", "root",
 		"Users", "System", "Library", "Applications", "private", "cores", "nix", "snap")
 }
 
 func deviceZone(p string) zone {
-	if oneOf(p, "/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/random", "/dev/urandom", "/dev/ptmx") ||
-		strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/dev/pts/") || strings.HasPrefix(p, "/dev/tcp/") || strings.HasPrefix(p, "/dev/udp/") {
+	if oneOf(p, "/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdin", "/dev/stdout", "/dev/stderr",
+		"/dev/random", "/dev/urandom", "/dev/ptmx") ||
+		strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/dev/pts/") || strings.HasPrefix(p, "/dev/tcp/") ||
+		strings.HasPrefix(p, "/dev/udp/") {
 		return null
 	}
 	if strings.HasPrefix(p, "/dev/shm/") {

@@ -64,7 +64,8 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 		}
 		out = append(out, got)
 	}
-	return append(out, Probe{Tier: Advisory, Means: None, OK: true, Why: "nothing is refused; what changed is looked at afterwards"}), nil
+	return append(out, Probe{Tier: Advisory, Means: None, OK: true,
+		Why: "nothing is refused; what changed is looked at afterwards"}), nil
 }
 
 // own tries a means that this program puts itself into.
@@ -93,7 +94,8 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 
 // Box gives what puts programs within the bounds of a probe that works.
 func (p *Prober) Box(b Probe) Box {
-	return Box{Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Image: p.Image, user: b.user, userNS: b.userNS}
+	return Box{Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Image: p.Image,
+		user: b.user, userNS: b.userNS}
 }
 
 func lastLine(text []byte) string {
@@ -102,9 +104,11 @@ func lastLine(text []byte) string {
 }
 
 // attempt writes where it may and where it may not, itself and through a child, and tells whether a signal reaches $3.
-const attempt = `umask 077 && : > "$TMPDIR/tercet-probe" && echo in > "$1/in" && sh -c 'echo in > "$1/deep"' sh "$1" || exit 1
+const attempt = `umask 077 && : > "$TMPDIR/tercet-probe" && echo in > "$1/in" &&
+sh -c 'echo in > "$1/deep"' sh "$1" || exit 1
 sh -c 'echo out > "$1/out"' sh "$2" 2>/dev/null && exit 1
-for name in "$2/out" /tercet-probe /proc/sys/kernel/core_pattern; do ( : > "$name" ) 2>/dev/null && echo "$name can be written" >&2 && exit 1; done
+for name in "$2/out" /tercet-probe /proc/sys/kernel/core_pattern; do ( : > "$name" ) 2>/dev/null &&
+	echo "$name can be written" >&2 && exit 1; done
 if kill -0 "$3" 2>/dev/null; then : > "$1/signal"; fi`
 
 // smallPID is a number that a process of a container may have, so that a signal to it proves nothing.
@@ -127,7 +131,8 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 		limit = engineTime
 	}
 	c, err := p.Box(out).Wrap(proc.Command{
-		Argv: []string{"sh", "-c", attempt, "sh", may, not, strconv.Itoa(os.Getpid())}, Dir: may, Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: limit},
+		Argv: []string{"sh", "-c", attempt, "sh", may, not, strconv.Itoa(os.Getpid())}, Dir: may, Private: true,
+		Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: limit},
 	}, Bounds{Write: []string{may}})
 	if err != nil {
 		out.Why = err.Error()

@@ -66,18 +66,24 @@ func (s *scan) reads(w word, named bool) {
 // Names of files in which tools keep secrets: whole names, endings, and parts of paths. A folder stands between
 // slashes.
 const (
-	secretNames = "id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk .netrc _netrc .pgpass .my.cnf .git-credentials .pypirc " +
-		".htpasswd .vault-token credentials.json secrets.yml secrets.yaml secrets.json secrets.toml terraform.tfstate master.key " +
+	secretNames = "id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk .netrc _netrc .pgpass .my.cnf " +
+		".git-credentials .pypirc " +
+		".htpasswd .vault-token credentials.json secrets.yml secrets.yaml secrets.json secrets.toml terraform.tfstate " +
+		"master.key " +
 		".dockercfg wallet.dat .bash_history .zsh_history .psql_history .mysql_history token.json .envrc " +
 		"application_default_credentials.json auth.json .credentials.json kubeconfig " +
 		"*.p12 *.pfx *.jks *.keystore *.kdbx *.ppk *service-account*.json *service_account*.json *serviceaccount*.json " +
 		"*client_secret*.json *gcp-key*.json"
 	homeSecrets   = ".npmrc .yarnrc.yml .s3cfg .boto"
 	publicKeys    = "*cert* *public* *chain* *bundle* *ca.pem* *cacert*"
-	secretFolders = "*/.aws/* */.gnupg/* */.kube/* */.config/gcloud/* */.azure/* */.password-store/* */keyrings/* */Keychains/* " +
-		"*/.config/gh/* */.oci/* */.config/op/* */.docker/config.json/ */.codex/auth.json/ /etc/shadow/ /etc/gshadow/ /etc/sudoers/ " +
-		"/etc/master.passwd/ /etc/krb5.keytab/ /etc/sudoers.d/?* /etc/ssh/ssh_host_* /run/secrets* /var/run/secrets* /proc/*/environ/"
-	sampleFolders = "*/testdata/* */fixtures/* */examples/* */node_modules/* */site-packages/* */usr/share/* */etc/ssl/certs/*"
+	secretFolders = "*/.aws/* */.gnupg/* */.kube/* */.config/gcloud/* */.azure/* */.password-store/* */keyrings/* " +
+		"*/Keychains/* " +
+		"*/.config/gh/* */.oci/* */.config/op/* */.docker/config.json/ */.codex/auth.json/ /etc/shadow/ /etc/gshadow/ " +
+		"/etc/sudoers/ " +
+		"/etc/master.passwd/ /etc/krb5.keytab/ /etc/sudoers.d/?* /etc/ssh/ssh_host_* /run/secrets* /var/run/secrets* " +
+		"/proc/*/environ/"
+	sampleFolders = "*/testdata/* */fixtures/* */examples/* */node_modules/* */site-packages/* */usr/share/* " +
+		"*/etc/ssl/certs/*"
 )
 
 // secretFile tells whether a path holds a secret by what tools put there.
@@ -127,6 +133,7 @@ func (s *scan) variables(args []word) {
 }
 
 func isSecretName(n string) bool {
-	return listed(strings.ToUpper(n), "*PASSWORD* *PASSWD* *SECRET* *PRIVATE_KEY* *API_KEY* *APIKEY* *ACCESS_KEY* *CREDENTIAL* "+
+	return listed(strings.ToUpper(n), "*PASSWORD* *PASSWD* *SECRET* *PRIVATE_KEY* *API_KEY* *APIKEY* *ACCESS_KEY* "+
+		"*CREDENTIAL* "+
 		"*_TOKEN TOKEN *_PAT")
 }

@@ -29,7 +29,8 @@ func (s *scan) start(v invocation) {
 	}
 	for _, e := range v.env {
 		s.urls([]word{e.value}, e.name)
-		if oneOf(e.name, "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "PROMPT_COMMAND", "GIT_SSH_COMMAND") {
+		if oneOf(e.name, "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "PROMPT_COMMAND",
+			"GIT_SSH_COMMAND") {
 			s.risk(PrivilegeEscalation, Recommended, e.name+"="+e.value.text, "makes other programs run code of its choice")
 		}
 	}
@@ -76,7 +77,8 @@ func (s *scan) inner(v invocation, words []word) {
 }
 
 func isName(n string) bool {
-	return n != "" && strings.Trim(n, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" && (n[0] < '0' || n[0] > '9')
+	return n != "" && strings.Trim(n, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" &&
+		(n[0] < '0' || n[0] > '9')
 }
 
 // wrapper is a program that starts another.
@@ -98,7 +100,8 @@ const (
 )
 
 var wrappers = []wrapper{
-	{names: "nohup setsid builtin unbuffer busybox toybox catchsegv rlwrap torsocks torify proxychains proxychains4 fakeroot " +
+	{names: "nohup setsid builtin unbuffer busybox toybox catchsegv rlwrap torsocks torify proxychains proxychains4 " +
+		"fakeroot " +
 		"cross-env doppler setarch linux64 linux32 command"},
 	{names: "nice", valued: "-n --adjustment"},
 	{names: "ionice", valued: "-c -n -p --class --classdata"},
@@ -405,7 +408,8 @@ func (s *scan) interpreter(v invocation, args []word) {
 // code looks for words in code of another language.
 func (s *scan) code(text string) {
 	lower := strings.ToLower(text)
-	if hasAny(lower, "rmtree", "os.remove", "os.unlink", "os.rmdir", "fs.rm", ".rmsync", "rmdirsync", "unlinksync", "rm_rf",
+	if hasAny(lower, "rmtree", "os.remove", "os.unlink", "os.rmdir", "fs.rm", ".rmsync", "rmdirsync", "unlinksync",
+		"rm_rf",
 		"rm_r(", "unlink", "removesync", "deletefile", "file.delete", "remove_tree", "rmdir(") {
 		s.risk(DestructiveFS, Recommended, "", "code that deletes files")
 		for _, w := range s.quoted(text) {
@@ -414,7 +418,8 @@ func (s *scan) code(text string) {
 			}
 		}
 	}
-	if hasAny(lower, "writefile", "write_text", "write_bytes", ".write(", "file_put_contents", "truncate", "copyfile", "shutil.",
+	if hasAny(lower, "writefile", "write_text", "write_bytes", ".write(", "file_put_contents", "truncate", "copyfile",
+		"shutil.",
 		"os.rename", "file.rename", "symlink", "'w'", `"w"`, "'a'", `"a"`, "'>", `">`) {
 		for _, w := range s.quoted(text) {
 			if _, z := s.resolve(w); z == system || z == device || z == home {
@@ -422,15 +427,18 @@ func (s *scan) code(text string) {
 			}
 		}
 	}
-	if hasAny(lower, "urllib", "requests.", "http://", "https://", "socket.", "fetch(", "net.connect", "urlopen", "io::socket",
+	if hasAny(lower, "urllib", "requests.", "http://", "https://", "socket.", "fetch(", "net.connect", "urlopen",
+		"io::socket",
 		"net::http", "fsockopen") {
 		f := Finding{Category: ExternalNet, Level: Recommended, Reason: "code that speaks to other machines"}
 		s.add(found{Finding: f, sends: true})
 	}
-	if hasAny(lower, ".ssh/", ".aws/", "id_rsa", "/etc/shadow", "os.environ)", "process.env)", "/.env", "'.env'", `".env"`, "%env") {
+	if hasAny(lower, ".ssh/", ".aws/", "id_rsa", "/etc/shadow", "os.environ)", "process.env)", "/.env", "'.env'",
+		`".env"`, "%env") {
 		s.risk(SecretAccess, Recommended, "", "code that reads secrets")
 	}
-	if hasAny(lower, "system(", "popen", "subprocess", "child_process", "exec(", "execsync", "spawn", "do shell script", "| \"sh",
+	if hasAny(lower, "system(", "popen", "subprocess", "child_process", "exec(", "execsync", "spawn", "do shell script",
+		"| \"sh",
 		"|\"sh", "getline") {
 		s.unknown(s.here, "it is code that starts programs")
 	}

@@ -42,11 +42,12 @@ const (
 
 const (
 	packageOptions = "-C --prefix --cwd --dir -w --workspace -r --requirement -c -i --index-url --registry --manifest-path"
-	cloudOptions   = "-n --namespace --context --kubeconfig --profile --region --project -R --repo --cluster -f --filename -o --output"
-	storeOptions   = "--context -n --namespace -o --profile --region"
-	gitOptions     = "-m --message -b -B -c -C --source -s -x --exec -e --exclude"
-	gitNetOptions  = "-b --branch -o --origin --depth -u -c --config -j --jobs --filter --reference -m --message"
-	databaseWords  = "any: rds dynamodb sql cosmosdb redshift docdb spanner bigtable db d1; " +
+	cloudOptions   = "-n --namespace --context --kubeconfig --profile --region --project -R --repo --cluster -f " +
+		"--filename -o --output"
+	storeOptions  = "--context -n --namespace -o --profile --region"
+	gitOptions    = "-m --message -b -B -c -C --source -s -x --exec -e --exclude"
+	gitNetOptions = "-b --branch -o --origin --depth -u -c --config -j --jobs --filter --reference -m --message"
+	databaseWords = "any: rds dynamodb sql cosmosdb redshift docdb spanner bigtable db d1; " +
 		"text: *delete* *update* *modify* *put-* *reset* *restore* *execute* *push* *remove* *patch*"
 )
 
@@ -55,7 +56,8 @@ var entries = []entry{
 	// what is lost
 	{"zpool zfs diskutil btrfs", "", "$@", []row{
 		{"1: *destroy* *erase* *artition* *labelclear*", "fs!", "destroys a file system"}}},
-	{"mkfs mkfs.* mke2fs mkswap wipefs blkdiscard fdisk sfdisk gdisk sgdisk cfdisk parted badblocks lvremove vgremove pvremove " +
+	{"mkfs mkfs.* mke2fs mkswap wipefs blkdiscard fdisk sfdisk gdisk sgdisk cfdisk parted badblocks lvremove " +
+		"vgremove pvremove " +
 		"mdadm", "-t -L", "$@", []row{
 		{"-l --list -n --no-act", "", ""}, {"!rest", "", ""}, {"image", "", ""},
 		{"", "fs!", "writes to a disk past its files"}}},
@@ -90,15 +92,18 @@ var entries = []entry{
 		{"1: *+*s* [2-7][0-7][0-7][0-7]", "root!", "lets everybody run it with the rights of its owner"}}},
 	{"setcap capsh insmod modprobe rmmod kexec mount umount swapoff swapon losetup pivot_root", "", "$@", []row{
 		{"args", "root!", "changes the rights or the state of the system"}}},
-	{"useradd userdel usermod adduser deluser addgroup groupadd groupdel groupmod gpasswd passwd chpasswd chsh dseditgroup " +
+	{"useradd userdel usermod adduser deluser addgroup groupadd groupdel groupmod gpasswd passwd chpasswd chsh " +
+		"dseditgroup " +
 		"sysadminctl", "", "$@", []row{{"", "root!", "changes who may log in, or how"}}},
-	{"iptables ip6tables nft ufw firewall-cmd pfctl setenforce aa-disable aa-complain auditctl csrutil spctl", "", "$@", []row{
-		{"-L --list -S --list-all --state", "", ""}, {"1: list status", "", ""},
-		{"args", "root!", "changes what protects this machine"}}},
+	{"iptables ip6tables nft ufw firewall-cmd pfctl setenforce aa-disable aa-complain auditctl csrutil spctl", "", "$@",
+		[]row{
+			{"-L --list -S --list-all --state", "", ""}, {"1: list status", "", ""},
+			{"args", "root!", "changes what protects this machine"}}},
 	{"sysctl", "", "$@", []row{
 		{"-w --write -p --system", "root!", "changes the kernel"}, {"text: *=*", "root!", "changes the kernel"}}},
 	{"systemctl service rc-service launchctl initctl", "", "$@", []row{
-		{"!any: start stop restart reload enable disable mask unmask kill edit isolate reboot poweroff halt daemon-reload load " +
+		{"!any: start stop restart reload enable disable mask unmask kill edit isolate reboot poweroff halt " +
+			"daemon-reload load " +
 			"unload bootstrap bootout", "", ""},
 		{"--user", "root+", whyServices}, {"", "root!", whyServices}}},
 	{"reboot shutdown halt poweroff telinit", "", "$@", []row{{"", "root!", "stops this machine"}}},
@@ -167,8 +172,9 @@ var entries = []entry{
 	{"ngrok cloudflared localtunnel lt bore tailscale", "", "$@", []row{{"", "net!", "opens this machine to others"}}},
 	{"mail mailx sendmail mutt msmtp swaks", "", "$@", []row{{"", "net!", "sends mail"}}},
 	{"ansible ansible-playbook fab salt pdsh pssh", "", "$@", []row{{"", "net!", "changes other machines"}}},
-	{"ssh mosh ssh-copy-id sshpass autossh sshfs", "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w", "$1", []row{
-		{"!rest", "", ""}, {"near", "", ""}, {"", "net!", "works on another machine"}}},
+	{"ssh mosh ssh-copy-id sshpass autossh sshfs", "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w", "$1",
+		[]row{
+			{"!rest", "", ""}, {"near", "", ""}, {"", "net!", "works on another machine"}}},
 	{"git-push git-send-email git-svn", gitNetOptions, "$0 $*", []row{
 		{"1: .* /* file://* ~*", "", ""},
 		{"-f --force --force-with-lease --mirror --delete -d", "net!", "overwrites or deletes what is published"},
