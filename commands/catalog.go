@@ -106,7 +106,8 @@ func (c *Catalog) TextOf(e Entry) (string, error) {
 
 // promptHelp is the help of a command of another tool.
 func promptHelp(e Entry, c *dialect.Command) string {
-	return fmt.Sprintf("%s\n\nusage: %s\n\narguments: %s\n\nfile: %s (%s)\n", c.Description, c.Usage(), c.Rules(), display(e.Source, e.File), c.Dialect)
+	return fmt.Sprintf("%s\n\nusage: %s\n\narguments: %s\n\nfile: %s (%s)\n", c.Description, c.Usage(), c.Rules(),
+		display(e.Source, e.File), c.Dialect)
 }
 
 func help(e Entry, p *compile.Program) string {

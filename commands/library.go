@@ -73,7 +73,8 @@ func (l *Library) Load(source, file string) (*compile.Program, error) {
 	}
 	src, err := l.Open(source, file)
 	if err != nil {
-		fail := &formats.Failure{Code: formats.CodeIO, Message: "command file " + display(source, file), Err: err, Help: formats.HelpOf(err)}
+		fail := &formats.Failure{Code: formats.CodeIO, Message: "command file " + display(source, file), Err: err,
+			Help: formats.HelpOf(err)}
 		if coded, ok := errors.AsType[formats.Coded](err); ok {
 			fail.Code = coded.ErrorCode()
 		}
@@ -126,7 +127,8 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 	return l.run(ctx, inv, prog, values)
 }
 
-func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values) (formats.Return, error) {
+func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile.Program,
+	values argspec.Values) (formats.Return, error) {
 	if l.Admit != nil {
 		if err := l.Admit(prog); err != nil {
 			return formats.Return{}, err
@@ -145,7 +147,8 @@ func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile
 
 // runEach starts one run a task, in order, and stops at the first that does not pass. The text tells what each
 // returned.
-func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values, tasks []int) (formats.Return, error) {
+func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values,
+	tasks []int) (formats.Return, error) {
 	out := formats.Return{Status: formats.StatusCompleted}
 	var said []string
 	for i, n := range tasks {
@@ -222,10 +225,12 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 
 // noWorkspace refuses an argument that only a workspace can answer for.
 func noWorkspace(command string) error {
-	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: "/" + command + " needs a workspace", Help: "run tercet init"}
+	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: "/" + command + " needs a workspace",
+		Help: "run tercet init"}
 }
 
-func (l *Library) path(ctx context.Context, name string, prog *compile.Program, spec argspec.Spec, values argspec.Values) error {
+func (l *Library) path(ctx context.Context, name string, prog *compile.Program, spec argspec.Spec,
+	values argspec.Values) error {
 	if spec.Pattern != nil {
 		return nil
 	}
@@ -253,7 +258,8 @@ func (l *Library) path(ctx context.Context, name string, prog *compile.Program, 
 // noFile is the usage error about a path at which there is no file, with the place where it was named.
 func noFile(command string, specs []argspec.Spec, arg, file, raw string) error {
 	e := &argspec.UsageError{
-		Command: command, Fault: argspec.Malformed, Arg: arg, Got: file, Want: "an existing file of the project", Specs: specs, Line: "/" + command + " " + raw,
+		Command: command, Fault: argspec.Malformed, Arg: arg, Got: file, Want: "an existing file of the " +
+			"project", Specs: specs, Line: "/" + command + " " + raw,
 	}
 	e.Pos, e.End = len(e.Line), len(e.Line)
 	if at := strings.LastIndex(e.Line, file); at >= 0 {
@@ -270,13 +276,15 @@ func (l *Library) task(ctx context.Context, command string, n int) error {
 	if err != nil || ok {
 		return err
 	}
-	fail := &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", n), Help: "run 'tercet query \".tasks[].number\"' to list the tasks"}
+	fail := &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", n),
+		Help: "run 'tercet query \".tasks[].number\"' to list the tasks"}
 	archived, err := l.Tasks.ArchivedTask(ctx, n)
 	if err != nil {
 		return errors.Join(fail, err)
 	}
 	if archived {
-		fail.Message, fail.Help = fmt.Sprintf("task %d is archived", n), "run 'tercet task unarchive "+strconv.Itoa(n)+"' to work on it again"
+		fail.Message, fail.Help = fmt.Sprintf("task %d is archived",
+			n), "run 'tercet task unarchive "+strconv.Itoa(n)+"' to work on it again"
 	}
 	return fail
 }

@@ -14,7 +14,8 @@ import (
 	"tercet/internal/dialect"
 )
 
-// The subagents that do what a command file of another tool asks for: the second where the file wants somebody who only reads.
+// The subagents that do what a command file of another tool asks for: the second where the file wants somebody who only
+// reads.
 const (
 	Worker = "general"
 	Reader = "reader"
@@ -111,14 +112,16 @@ const CodeWorker = "W040"
 
 // Codes gives each code of this package's diagnostics with its meaning.
 func Codes() map[string]string {
-	return map[string]string{CodeWorker: "the subagent that a command file of another tool names is not there, and the default one does the work"}
+	return map[string]string{CodeWorker: "the subagent that a command file of another tool names is not there, and " +
+		"the default one does the work"}
 }
 
 // runPrompt fills the arguments in, has the marks dealt with, and runs the one step.
 func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dialect.Command) (formats.Return, error) {
 	if c.Hidden {
 		return formats.Return{}, &formats.Failure{
-			Code: formats.CodeUsage, Message: fmt.Sprintf("/%s is not for people to call: user-invocable is false in %s", c.Name, c.File), Help: "/help lists the commands",
+			Code: formats.CodeUsage, Message: fmt.Sprintf("/%s is not for people to call: user-invocable is false in %s",
+				c.Name, c.File), Help: "/help lists the commands",
 		}
 	}
 	raw := inv.Raw
@@ -127,7 +130,8 @@ func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dial
 	}
 	if len(raw) > argspec.MaxRaw {
 		return formats.Return{}, &formats.Failure{
-			Code: formats.CodeUsage, Message: fmt.Sprintf("/%s: expected at most %d bytes of arguments, got %d", c.Name, argspec.MaxRaw, len(raw)),
+			Code: formats.CodeUsage, Message: fmt.Sprintf("/%s: expected at most %d bytes of arguments, got %d", c.Name,
+				argspec.MaxRaw, len(raw)),
 			Help: "put the text into a file and name that",
 		}
 	}

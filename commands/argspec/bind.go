@@ -12,16 +12,22 @@ import (
 // MaxRaw is the most bytes that the rest of a line may have.
 const MaxRaw = 128 << 10
 
-// Bind gives the rest of a command's line to its arguments. Words that a shell has split already come in words; otherwise
-// words is nil and raw is split here. The error is a *UsageError about the first place that does not fit.
+// Bind gives the rest of a command's line to its arguments. Words that a shell has split already come in words;
+// otherwise words is nil and raw is split here. The error is a *UsageError about the first place that does not fit.
 func Bind(command string, specs []Spec, raw string, words []string) (Values, error) {
 	if words != nil {
 		raw = Join(words)
 	}
 	command = strings.TrimPrefix(command, "/")
-	b := &binder{command: command, specs: specs, raw: raw, values: make(map[string]any, len(specs)), given: map[string]bool{}}
+	b := &binder{
+		command: command, specs: specs, raw: raw, values: make(map[string]any, len(specs)),
+		given: map[string]bool{},
+	}
 	if len(raw) > MaxRaw {
-		return Values{}, b.fault(UsageError{Fault: Unreadable, Want: fmt.Sprintf("at most %d bytes of arguments", MaxRaw), Got: fmt.Sprint(len(raw))}, 0, 0)
+		return Values{}, b.fault(UsageError{
+			Fault: Unreadable, Want: fmt.Sprintf("at most %d bytes of arguments", MaxRaw),
+			Got: fmt.Sprint(len(raw)),
+		}, 0, 0)
 	}
 	if !utf8.ValidString(raw) {
 		return Values{}, b.fault(UsageError{Fault: Unreadable, Want: "UTF-8", Got: "other bytes"}, 0, 0)
@@ -130,8 +136,8 @@ func (b *binder) run() error {
 	}
 }
 
-// isFlag tells whether an unquoted word is meant as a flag or ends them. A dash alone, a negative number and prose that a
-// shell handed over as one word, such as a list item, are values.
+// isFlag tells whether an unquoted word is meant as a flag or ends them. A dash alone, a negative number and prose that
+// a shell handed over as one word, such as a list item, are values.
 func isFlag(word string) bool {
 	return len(word) > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.' && word[1] != ' '
 }
@@ -146,8 +152,8 @@ func (b *binder) turn() *Spec {
 	return nil
 }
 
-// prose takes the raw rest of the line for a text argument whose turn it is. A text that begins with a quote is a word like
-// others; one that begins with a flag is not a text yet.
+// prose takes the raw rest of the line for a text argument whose turn it is. A text that begins with a quote is a word
+// like others; one that begins with a flag is not a text yet.
 func (b *binder) prose() (done bool, err error) {
 	s := b.turn()
 	if s == nil || s.Type != Text {
@@ -255,7 +261,10 @@ func (b *binder) flag(w Word) error {
 	name, text, has := strings.Cut(w.Text, "=")
 	s, negated := b.lookup(name)
 	if s == nil {
-		e := UsageError{Fault: UnknownFlag, Got: name, DidYouMean: nearest.Names(strings.ReplaceAll(name, "_", "-"), b.flagNames())}
+		e := UsageError{
+			Fault: UnknownFlag, Got: name,
+			DidYouMean: nearest.Names(strings.ReplaceAll(name, "_", "-"), b.flagNames()),
+		}
 		return b.fault(e, w.Start, min(w.Start+len(name), w.End))
 	}
 	if has {

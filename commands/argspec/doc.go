@@ -1,9 +1,9 @@
-// Package argspec splits the rest of a slash command's line into words and binds them to the arguments that the command file
-// declares.
+// Package argspec splits the rest of a slash command's line into words and binds them to the arguments that the command
+// file declares.
 //
-// Promise: Split(Join(words)) gives the words again; prose without quotes survives as it was typed; a line that does not
-// fit its declarations is a *UsageError with the place in the line, what was expected, and the usage line. Nothing is ever
-// expanded: no variable, no pattern, no tilde, no comment.
+// Promise: Split(Join(words)) gives the words again; prose without quotes survives as it was typed; a line that does
+// not fit its declarations is a *UsageError with the place in the line, what was expected, and the usage line. Nothing
+// is ever expanded: no variable, no pattern, no tilde, no comment.
 //
 // It looks at form only: whether a task or a file exists is asked elsewhere. It reads no file and no environment.
 //

@@ -92,8 +92,8 @@ func (e *UsageError) Help() string {
 // Usage is the usage line: usage: /plan <task_number> [research_report].
 func (e *UsageError) Usage() string { return "usage: " + Usage(e.Command, e.Specs) }
 
-// Shown is the part of the line that holds the fault, ready for a terminal: one physical line, a tab as four spaces, other
-// control characters as U+FFFD.
+// Shown is the part of the line that holds the fault, ready for a terminal: one physical line, a tab as four spaces,
+// other control characters as U+FFFD.
 func (e *UsageError) Shown() string {
 	start, end := e.physical()
 	return display(e.Line[start:end])

@@ -180,8 +180,8 @@ func parseJSON(text string) (any, string) {
 	return v, ""
 }
 
-// ParseDuration reads a duration as arguments and limits write it: whole hours, minutes and seconds in this order, each at
-// most once, such as 2h, 30m, 1h30m or 90s. The error is a *formats.ValueError.
+// ParseDuration reads a duration as arguments and limits write it: whole hours, minutes and seconds in this order, each
+// at most once, such as 2h, 30m, 1h30m or 90s. The error is a *formats.ValueError.
 func ParseDuration(text string) (time.Duration, error) {
 	bad := &formats.ValueError{What: "duration such as 30m or 2h", Got: text}
 	var total time.Duration
@@ -213,8 +213,8 @@ func ParseDuration(text string) (time.Duration, error) {
 // MaxTasks is the most numbers that a list of tasks may name: the elements that one loop may have.
 const MaxTasks = formats.DefaultElements
 
-// ParseTasks reads a list of task numbers and ascending ranges, "3, 5-7": at least one and at most MaxTasks numbers of at
-// least 1, in the order given, repeats left out. The error is a *formats.ValueError.
+// ParseTasks reads a list of task numbers and ascending ranges, "3, 5-7": at least one and at most MaxTasks numbers of
+// at least 1, in the order given, repeats left out. The error is a *formats.ValueError.
 func ParseTasks(s string) ([]int, error) {
 	bad := func(got string) error {
 		return &formats.ValueError{What: "task numbers such as 3, 5-7", Got: got}

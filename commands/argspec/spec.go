@@ -169,7 +169,8 @@ func (c *checker) name(a *syntax.Argument) {
 	}
 	for i := range c.specs {
 		other := &c.specs[i]
-		if other.Name == name || other.Type == Boolean && name == "no_"+other.Name || a.Type.Text == string(Boolean) && other.Name == "no_"+name {
+		if other.Name == name || other.Type == Boolean && name == "no_"+other.Name || a.Type.Text == string(Boolean) &&
+			other.Name == "no_"+name {
 			c.report(CodeRepeated, pos, "", "arguments '%s' and '%s' cannot be told apart", other.Name, name)
 		}
 		if a.Short != "" && other.Short == a.Short {
@@ -233,7 +234,8 @@ func (c *checker) byDefault(a *syntax.Argument, s *Spec) {
 		return
 	}
 	if s.Required {
-		c.report(CodeDefault, a.Default.Pos, "leave out 'required' or 'default'", "a required argument has no use for a default")
+		c.report(CodeDefault, a.Default.Pos, "leave out 'required' or 'default'",
+			"a required argument has no use for a default")
 		return
 	}
 	v, want := s.literal(a.Default)
@@ -351,10 +353,12 @@ func (c *checker) order() {
 			continue
 		}
 		if s.Required && optional != "" {
-			c.report(CodeOrder, s.Pos, "move it before '"+optional+"'", "required argument '%s' stands behind optional '%s'", s.Name, optional)
+			c.report(CodeOrder, s.Pos, "move it before '"+optional+"'", "required argument '%s' stands behind optional '%s'",
+				s.Name, optional)
 		}
 		if rest != "" {
-			c.report(CodeLast, s.Pos, "move it before '"+rest+"'", "argument '%s' stands behind '%s', which takes the rest of the line", s.Name, rest)
+			c.report(CodeLast, s.Pos, "move it before '"+rest+"'",
+				"argument '%s' stands behind '%s', which takes the rest of the line", s.Name, rest)
 		}
 		if !s.Required {
 			optional = s.Name

@@ -13,9 +13,9 @@ type Word struct {
 	Quoted     bool   // it began with a quote, so it is no flag
 }
 
-// Split gives the words of a line. White space divides words. A quote opens at the start of a word or after '=': " and '
-// alike, and the curly pairs “” and ‘’. A backslash escapes ", ', \ and space inside quotes, and a " or ' outside of them;
-// everywhere else it is a backslash. Nothing is expanded and nothing is a comment. The error is a *QuoteError.
+// Split gives the words of a line. White space divides words. A quote opens at the start of a word or after '=': " and
+// ' alike, and the curly pairs “” and ‘’. A backslash escapes ", ', \ and space inside quotes, and a " or ' outside of
+// them; everywhere else it is a backslash. Nothing is expanded and nothing is a comment. The error is a *QuoteError.
 func Split(raw string) ([]Word, error) {
 	var words []Word
 	for at := skipSpace(raw, 0); at < len(raw); {

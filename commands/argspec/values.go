@@ -11,8 +11,8 @@ const RawName = "_raw"
 // Values is what a line gave to the arguments of a command. It is immutable; the zero value has no arguments.
 //
 // A string, path, enum or text is a string, an integer, a task or a duration (in seconds) an int, a number a float64, a
-// boolean a bool, tasks a []any of int or the string of a declared word such as all, json what encoding/json makes of it
-// with json.Number for numbers, a repeated argument a []any of these.
+// boolean a bool, tasks a []any of int or the string of a declared word such as all, json what encoding/json makes of
+// it with json.Number for numbers, a repeated argument a []any of these.
 type Values struct {
 	Raw string // rest of the line; the words of a shell joined by Join
 
@@ -23,7 +23,8 @@ type Values struct {
 	span  []int  // the tasks of a range, nil for a single number
 }
 
-// Get gives the value of an argument; ok is false if there is no such argument or it was neither given nor has a default.
+// Get gives the value of an argument; ok is false if there is no such argument or it was neither given nor has a
+// default.
 func (v Values) Get(name string) (value any, ok bool) {
 	value = v.vals[name]
 	return clone(value), value != nil
@@ -35,8 +36,8 @@ func (v Values) Given(name string) bool { return v.given[name] }
 // Names lists the declared arguments in their order.
 func (v Values) Names() []string { return slices.Clone(v.order) }
 
-// Map gives a fresh map of all arguments with RawName beside them. Absent arguments are nil, booleans false, repeated ones an
-// empty list.
+// Map gives a fresh map of all arguments with RawName beside them. Absent arguments are nil, booleans false, repeated
+// ones an empty list.
 func (v Values) Map() map[string]any {
 	out := make(map[string]any, len(v.vals)+1)
 	for name, value := range v.vals {
@@ -46,8 +47,8 @@ func (v Values) Map() map[string]any {
 	return out
 }
 
-// Task gives the number that binds $task: the first argument of type task, else an integer named task_number. For a range it
-// is the first number.
+// Task gives the number that binds $task: the first argument of type task, else an integer named task_number. For a
+// range it is the first number.
 func (v Values) Task() (number int, ok bool) {
 	number, ok = v.vals[v.task].(int)
 	return number, ok

@@ -2,8 +2,8 @@ package argspec
 
 import "unicode"
 
-// Width is the number of columns that a text takes on a terminal: two for characters of East Asian width and most emoji,
-// none for marks that combine and characters without a form, four for a tab, one for the rest.
+// Width is the number of columns that a text takes on a terminal: two for characters of East Asian width and most
+// emoji, none for marks that combine and characters without a form, four for a tab, one for the rest.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -29,8 +29,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// wide tells whether a character takes two columns. The ranges are those of the Unicode property East Asian Width W and F,
-// rounded to whole blocks.
+// wide tells whether a character takes two columns. The ranges are those of the Unicode property East Asian Width W and
+// F, rounded to whole blocks.
 func wide(r rune) bool {
 	ranges := [...][2]rune{
 		{0x1100, 0x115F}, // Hangul Jamo, leading

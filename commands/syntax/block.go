@@ -60,7 +60,7 @@ func (b *block) key(key string, v *md.Node) bool {
 	case "timeout":
 		return b.node.Get("gate") != nil
 	case "always":
-		if !b.parser.always {
+		if !b.always {
 			b.report(CodeCompanion, v.Pos, "move the step below '## "+sectionErrors+"'", "'always' belongs to the section '%s'",
 				sectionErrors)
 		}

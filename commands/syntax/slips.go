@@ -129,7 +129,7 @@ func (p *parser) strayEnds(n *md.Node) {
 	}
 	last := n.Value[len(n.Value)-1]
 	if what := stray(n.Value); what != "" {
-		p.report(CodeStray, Pos(n.ValuePos(len(n.Value)-1)), "quote the whole value, or remove the "+what,
+		p.report(CodeStray, n.ValuePos(len(n.Value)-1), "quote the whole value, or remove the "+what,
 			"value ends with %q, but nothing opens it", last)
 	}
 }

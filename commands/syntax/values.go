@@ -168,7 +168,7 @@ func (p *parser) exprAt(n *md.Node, base int, src string) *Expr {
 		return &Expr{Pos: n.Pos, Src: src}
 	}
 	e := &Expr{Pos: n.ValuePos(base), Src: src}
-	if end := Pos(n.ValuePos(base + len(src))); end == e.At(len(src)) || len(src) > maxMarked {
+	if end := n.ValuePos(base + len(src)); end == e.At(len(src)) || len(src) > maxMarked {
 		return e
 	}
 	for i := 1; i <= len(src); i++ {

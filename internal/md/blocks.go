@@ -178,20 +178,26 @@ func (l Limits) blocks(d *Document) (blocks []Block, problems []Problem) {
 	if g.deepAt >= 0 {
 		at := d.pos(base + g.deepAt)
 		w.problems = append(w.problems,
-			Problem{CodeTooDeep, at, at, fmt.Sprintf("lists and quotes nested more than %d deep, or too many of them", l.Depth),
-				"flatten the list"})
+			Problem{
+				CodeTooDeep, at, at, fmt.Sprintf("lists and quotes nested more than %d deep, or too many of them", l.Depth),
+				"flatten the list",
+			})
 	}
 	for _, off := range g.swallow {
 		at := d.pos(base + off)
 		w.problems = append(w.problems,
-			Problem{CodeFenceInHTML, at, Pos{at.Line, at.Col + 3}, "fence directly after an HTML tag is part of the HTML",
-				"put a blank line between the tag and the fence"})
+			Problem{
+				CodeFenceInHTML, at,
+				Pos{at.Line, at.Col + 3},
+				"fence directly after an HTML tag is part of the HTML",
+				"put a blank line between the tag and the fence",
+			})
 	}
 	return w.blocks, w.problems
 }
 
-// parseBlocks runs the third-party parser without inline parsers and link definitions, whose cost is more than linear. A
-// panic in it is an error.
+// parseBlocks runs the third-party parser without inline parsers and link definitions, whose cost is more than linear.
+// A panic in it is an error.
 func parseBlocks(body []byte, g *guard) (root ast.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -225,8 +231,8 @@ type walker struct {
 
 func (w *walker) pos(off int) Pos { return w.doc.pos(w.base + off) }
 
-// start gives the offset of a block that begins with one of the given bytes. Behind a tab that is cut by the margin of a container
-// the parser counts columns, so that its offset is up to seven bytes too large.
+// start gives the offset of a block that begins with one of the given bytes. Behind a tab that is cut by the margin of
+// a container the parser counts columns, so that its offset is up to seven bytes too large.
 func (w *walker) start(n ast.Node, first string) int {
 	at := min(max(n.Pos(), 0), len(w.body)-1)
 	if at < 0 {

@@ -67,8 +67,13 @@ func (d *Document) front(l Limits) []Problem {
 	first := d.opening()
 	if first == 0 {
 		if i := bytes.IndexByte(d.Text, '\r'); i >= 0 && bytes.IndexByte(d.Text[:i], '\n') < 0 {
-			return []Problem{{CodeLineEnds, Pos{1, i + 1}, Pos{1, i + 2}, "line ends with a bare carriage return",
-				"end lines with a line feed"}}
+			return []Problem{{
+				CodeLineEnds,
+				Pos{1, i + 1},
+				Pos{1, i + 2},
+				"line ends with a bare carriage return",
+				"end lines with a line feed",
+			}}
 		}
 		return nil
 	}
@@ -81,8 +86,12 @@ func (d *Document) front(l Limits) []Problem {
 	}
 	open := Pos{first, 1}
 	if closing == 0 {
-		return []Problem{{CodeFrontUnclosed, open, Pos{first, 4}, "front matter opened here is not closed",
-			"end it with a line that holds only ---"}}
+		return []Problem{{
+			CodeFrontUnclosed, open,
+			Pos{first, 4},
+			"front matter opened here is not closed",
+			"end it with a line that holds only ---",
+		}}
 	}
 	end := d.lineEnd(closing)
 	block := d.Text[d.starts[first-1]:end]
@@ -107,8 +116,10 @@ func (d *Document) frontByLibrary(l Limits, block []byte, open Pos) []Problem {
 			d.Front = n
 		default:
 			problems = append(problems,
-				Problem{CodeFrontNotMap, n.Pos, n.End, "front matter is not a map of keys",
-					"write key: value lines, or remove the --- lines"})
+				Problem{
+					CodeFrontNotMap, n.Pos, n.End, "front matter is not a map of keys",
+					"write key: value lines, or remove the --- lines",
+				})
 		}
 		return nil
 	}
@@ -116,8 +127,12 @@ func (d *Document) frontByLibrary(l Limits, block []byte, open Pos) []Problem {
 	if _, err := frontmatter.MustParse(bytes.NewReader(block), nil,
 		frontmatter.NewFormat("---", delimiter, decode)); err != nil {
 		problems = append(problems,
-			Problem{CodeFrontUnclosed, open, Pos{open.Line, 4}, "front matter cannot be read: " + err.Error(),
-				"end it with a line that holds only ---"})
+			Problem{
+				CodeFrontUnclosed, open,
+				Pos{open.Line, 4},
+				"front matter cannot be read: " + err.Error(),
+				"end it with a line that holds only ---",
+			})
 	}
 	return problems
 }

@@ -28,6 +28,8 @@ func (l Limits) tooLarge(size int, at Pos) (Problem, bool) {
 	if size <= l.Bytes {
 		return Problem{}, false
 	}
-	return Problem{CodeTooLarge, at, at, fmt.Sprintf("text of %d bytes, the limit is %d", size, l.Bytes),
-		"split the file"}, true
+	return Problem{
+		CodeTooLarge, at, at, fmt.Sprintf("text of %d bytes, the limit is %d", size, l.Bytes),
+		"split the file",
+	}, true
 }
