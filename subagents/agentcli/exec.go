@@ -23,8 +23,8 @@ const Runner = "exec"
 type Exec struct {
 	Definition subagents.Definition
 	Starter    *proc.Starter
-	// Root is the project root. A program with a slash in its name, and each argument with one that names a file there, is
-	// taken from there and not from the tree that is worked on, which other agents write to.
+	// Root is the project root. A program with a slash in its name is looked for there and not in the tree that is worked
+	// on, which other agents write to; so is an argument with one, if the tree has another file in its place.
 	Root string
 	// Nonce makes a word that the program may echo in its return; nil: none is asked for.
 	Nonce func() string
@@ -62,7 +62,7 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 	}
 	argv := append([]string{}, x.Definition.Argv...)
 	for i, word := range argv {
-		if own := filepath.Join(x.Root, filepath.FromSlash(word)); i == 0 && isPath(word) || isPath(word) && isFile(own) {
+		if own := filepath.Join(x.Root, filepath.FromSlash(word)); isPath(word) && (i == 0 || replaced(own, filepath.Join(r.Dir, filepath.FromSlash(word)))) {
 			argv[i] = own
 		}
 	}
@@ -101,9 +101,19 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 // isPath tells whether a word of a command line names something below a folder.
 func isPath(word string) bool { return strings.ContainsRune(word, '/') && !filepath.IsAbs(word) }
 
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
+// replaced tells whether a file of the project is another one in the tree that is worked on.
+func replaced(own, there string) bool {
+	for _, name := range []string{own, there} {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
+	}
+	agreed, err := os.ReadFile(own)
+	if err != nil {
+		return false
+	}
+	found, err := os.ReadFile(there)
+	return err != nil || !bytes.Equal(agreed, found)
 }
 
 // call starts the program with the request and reads the return out of the box or the standard output.

@@ -215,7 +215,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestExecTakesFilesOfTheProject: an argument that names a file of the project is that file, wherever the work is done.
+// TestExecTakesFilesOfTheProject: an argument that names a file of the project is that file where the tree has another one.
 func TestExecTakesFilesOfTheProject(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -229,12 +229,20 @@ func TestExecTakesFilesOfTheProject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, dir := range []string{x.Root, r.Dir} {
+		if err := os.WriteFile(filepath.Join(dir, "tools", "same.sh"), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(x.Root, "tools", "own.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	self := x.Definition.Argv[0]
-	x.Definition.Argv = []string{self, "tools/run.sh", "run.sh", "tools", "tools/none.sh", "./...", "--file=tools/run.sh"}
+	x.Definition.Argv = []string{self, "tools/same.sh", "tools/own.txt", "tools/run.sh", "run.sh", "tools", "tools/none.sh", "./...", "--file=tools/run.sh"}
 	if _, err := x.Run(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{self, filepath.Join(x.Root, "tools", "run.sh"), "run.sh", "tools", "tools/none.sh", "./...", "--file=tools/run.sh"}
+	want := []string{self, "tools/same.sh", "tools/own.txt", filepath.Join(x.Root, "tools", "run.sh"), "run.sh", "tools", "tools/none.sh", "./...", "--file=tools/run.sh"}
 	if !slices.Equal(got, want) {
 		t.Errorf("argv = %q, want %q", got, want)
 	}
