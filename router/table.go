@@ -262,8 +262,10 @@ func (w *walk) file(inside string) {
 	if _, taken := w.table.byName[name]; taken && w.source.Prefix != "" {
 		name = w.source.Prefix + "." + name
 	}
-	found := &target{Entry: Entry{Name: name, File: inside, Source: w.source.Name, Dialect: w.source.Dialect},
-		short: w.source.Command != nil}
+	found := &target{
+		Entry: Entry{Name: name, File: inside, Source: w.source.Name, Dialect: w.source.Dialect},
+		short: w.source.Command != nil,
+	}
 	if first, ok := w.table.byName[name]; ok {
 		first.shadows = append(first.shadows, w.source.Name+"/"+inside)
 	} else {

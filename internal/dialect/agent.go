@@ -255,16 +255,26 @@ func toolWords(name string) []string {
 		name = name[at+1:]
 	}
 	for word, names := range map[string][]string{
-		toolRead: {"read", "read_file", "read_many_files", "notebookread", "ls", "list", "list_directory", "readfile",
-			"view", "cat"},
-		toolSearch: {"grep", "glob", "search", "search_file_content", "codebase", "usages", "findtestfiles", "grep_search",
-			"file_search", "semantic_search", "problems", "lsp", "toolsearch"},
-		toolWrite: {"write", "edit", "multiedit", "notebookedit", "write_file", "replace", "patch", "editfiles",
-			"create_file", "createfile", "applypatch", "apply_patch"},
-		toolShell: {"bash", "shell", "run_shell_command", "runcommands", "runincommand", "runinterminal", "terminal",
-			"execute", "bashoutput", "killbash", "killshell", "run_in_terminal", "runtasks", "runtests", "powershell"},
-		toolNet: {"webfetch", "websearch", "web_fetch", "google_web_search", "fetch", "web", "websearchtool",
-			"openbrowser", "githubrepo"},
+		toolRead: {
+			"read", "read_file", "read_many_files", "notebookread", "ls", "list", "list_directory", "readfile",
+			"view", "cat",
+		},
+		toolSearch: {
+			"grep", "glob", "search", "search_file_content", "codebase", "usages", "findtestfiles", "grep_search",
+			"file_search", "semantic_search", "problems", "lsp", "toolsearch",
+		},
+		toolWrite: {
+			"write", "edit", "multiedit", "notebookedit", "write_file", "replace", "patch", "editfiles",
+			"create_file", "createfile", "applypatch", "apply_patch",
+		},
+		toolShell: {
+			"bash", "shell", "run_shell_command", "runcommands", "runincommand", "runinterminal", "terminal",
+			"execute", "bashoutput", "killbash", "killshell", "run_in_terminal", "runtasks", "runtests", "powershell",
+		},
+		toolNet: {
+			"webfetch", "websearch", "web_fetch", "google_web_search", "fetch", "web", "websearchtool",
+			"openbrowser", "githubrepo",
+		},
 	} {
 		if slices.Contains(names, name) {
 			return []string{word}

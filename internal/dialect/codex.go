@@ -48,8 +48,10 @@ func upperMark(s *scan) (Part, int) {
 	if rest[0] != '$' || s.before() == '\\' || name == "" || name[0] == '_' || end < len(rest) && wordByte(rest[end]) {
 		return Part{}, 0
 	}
-	shells := []string{"HOME", "PATH", "USER", "PWD", "OLDPWD", "SHELL", "TERM", "TMPDIR", "EDITOR", "LANG", "CI",
-		"ARGUMENTS"}
+	shells := []string{
+		"HOME", "PATH", "USER", "PWD", "OLDPWD", "SHELL", "TERM", "TMPDIR", "EDITOR", "LANG", "CI",
+		"ARGUMENTS",
+	}
 	if slices.Contains(shells, name) {
 		return Part{}, 0
 	}

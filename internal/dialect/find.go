@@ -47,8 +47,10 @@ func (f *Finder) Commands() []Folder {
 		user = len(all)
 	}
 	out := f.there(all[:user])
-	for _, name := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json",
-		".opencode/opencode.jsonc"} {
+	for _, name := range []string{
+		"opencode.json", "opencode.jsonc", ".opencode/opencode.json",
+		".opencode/opencode.jsonc",
+	} {
 		place := Place{Dialect: OpenCode, Scope: Project, Dir: name, Label: name}
 		out = append(out, f.configured(f.Sub("."), name, place)...)
 	}

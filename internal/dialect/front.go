@@ -210,7 +210,7 @@ func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 		if len(problems) > 0 {
 			p = problems[0]
 		}
-		n.add(warnLenient, formats.Pos(p.Pos), p.Help, "not YAML, read line by line: "+p.Msg)
+		n.add(warnLenient, p.Pos, p.Help, "not YAML, read line by line: "+p.Msg)
 	}
 	return n.twice(keys), true, true
 }
@@ -255,7 +255,7 @@ func (n *notes) twice(keys []Key) []Key {
 func entries(node *md.Node, block []string, line int) []Key {
 	keys := make([]Key, 0, len(node.Entries))
 	for _, e := range node.Entries {
-		k := Key{Name: e.Key.Value, Pos: formats.Pos(e.Key.Pos), Value: e.Value.Any(), Raw: e.Value.Value}
+		k := Key{Name: e.Key.Value, Pos: e.Key.Pos, Value: e.Value.Any(), Raw: e.Value.Value}
 		if e.Value.Kind != md.Scalar {
 			k.Raw = span(block, line, e.Value.Pos, e.Value.End)
 		}
@@ -338,7 +338,7 @@ func at(p md.Pos, line int) formats.Pos {
 	if p.IsZero() {
 		return formats.Pos{Line: line, Col: 1}
 	}
-	return formats.Pos(p)
+	return p
 }
 
 // typed reads one entry as YAML; what stands against it is the problem.

@@ -41,8 +41,10 @@ type Filling struct {
 // Fill reads the files that the pieces of a prompt refer to, in the tree of the project. What is not there, or cannot
 // be put in, stays as it is written; warn is told.
 func (c *Command) Fill(pieces []Output, tree fs.FS, warn func(format string, args ...any)) *Filling {
-	f := &Filling{command: c, pieces: pieces, tree: tree, warn: warn, files: map[*File][]included{},
-		nothing: map[*File]string{}}
+	f := &Filling{
+		command: c, pieces: pieces, tree: tree, warn: warn, files: map[*File][]included{},
+		nothing: map[*File]string{},
+	}
 	for _, o := range pieces {
 		if o.Include != nil {
 			f.find(o.Include)

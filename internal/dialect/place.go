@@ -179,8 +179,11 @@ const extensions = ".gemini/extensions"
 // agents.
 func Extensions(name, dir, label string) []Place {
 	var out []Place
-	for _, p := range []Place{{Dialect: Gemini, Dir: "commands"}, {Dialect: Claude, Dir: "skills", Skills: true},
-		{Dialect: Gemini, Dir: "agents", Agents: true}} {
+	for _, p := range []Place{
+		{Dialect: Gemini, Dir: "commands"},
+		{Dialect: Claude, Dir: "skills", Skills: true},
+		{Dialect: Gemini, Dir: "agents", Agents: true},
+	} {
 		p.Scope, p.Extension, p.Label, p.Dir = Plugin, name, path.Join(label, p.Dir), path.Join(dir, p.Dir)
 		out = append(out, p)
 	}
@@ -275,8 +278,10 @@ func PlaceOf(file string) (place Place, inside string, ok bool) {
 	if !strings.Contains(slashed, "/.") { // the folder of every place starts with a dot
 		return Place{}, "", false
 	}
-	for _, list := range [][]Place{Commands(Homes{Config: "/.config", Codex: "/.codex"}),
-		AgentPlaces(Homes{Config: "/.config"})} {
+	for _, list := range [][]Place{
+		Commands(Homes{Config: "/.config", Codex: "/.codex"}),
+		AgentPlaces(Homes{Config: "/.config"}),
+	} {
 		for _, p := range list {
 			dir := "/" + strings.Trim(p.Dir, "/") + "/"
 			at := strings.LastIndex(slashed, dir)

@@ -25,14 +25,18 @@ var tomlTexts = []struct {
 	text, help string
 	back       int // so many bytes before the end of what the library found the place is; 0: it is where that begins
 }{
-	{regexp.MustCompile(`^expected value but found "(.*)" instead$`), `expected a value, got "$1"`,
-		`put the text into quotes: "$1"`, 0},
+	{
+		regexp.MustCompile(`^expected value but found "(.*)" instead$`), `expected a value, got "$1"`,
+		`put the text into quotes: "$1"`, 0,
+	},
 	{
 		regexp.MustCompile(`^invalid escape in string '(.*)'$`),
 		"unknown escape $1 in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 2,
 	},
-	{regexp.MustCompile(`^expected (?:four|eight|two) hexadecimal digits .*`),
-		"unknown escape in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 0},
+	{
+		regexp.MustCompile(`^expected (?:four|eight|two) hexadecimal digits .*`),
+		"unknown escape in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 0,
+	},
 	{regexp.MustCompile(`^Key '(.*)' has already been defined\.$`), "key $1 stands twice", "keep one of the two", 0},
 	{
 		regexp.MustCompile(`(?s)^expected a top-level item to end with a newline, .*`),
@@ -44,14 +48,18 @@ var tomlTexts = []struct {
 		"quoted text without a closing quote on its line", `close the quote, or write """ around a text of several lines`, 0,
 	},
 	{regexp.MustCompile(`^unexpected EOF; expected '("""|''')'$`), "text opened by $1 is not closed", "end it with $1", 0},
-	{regexp.MustCompile(`^unexpected EOF; expected ["'].["']$`), "quoted text without a closing quote", "close the quote",
-		0},
+	{
+		regexp.MustCompile(`^unexpected EOF; expected ["'].["']$`), "quoted text without a closing quote", "close the quote",
+		0,
+	},
 	{
 		regexp.MustCompile(`(?s)^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got .*)$`),
 		"expected = after the key", "write key = value", 0,
 	},
-	{regexp.MustCompile(`(?s)^expected .* to end table name.*`), "expected ] after the name of a table", "write [name]",
-		0},
+	{
+		regexp.MustCompile(`(?s)^expected .* to end table name.*`), "expected ] after the name of a table", "write [name]",
+		0,
+	},
 	{regexp.MustCompile(`(?s)^expected a comma.*'}'.*`), "expected , or } in a table", "close the table with }", 0},
 	{regexp.MustCompile(`(?s)^expected a comma.*']'.*`), "expected , or ] in a list", "close the list with ]", 0},
 }

@@ -83,8 +83,8 @@ func TestListingIsComplete(t *testing.T) {
 		got = append(got, f.Path)
 	}
 	want := []string{
-		`".claude/hooks/\xfe.sh"`, `".gemini/extensions/\xff/x.json"`, `".opencode/plugins/a\xff/p.js"`, `".tercet/commands/\xff.md"`,
-		`".tercet/facets/\xff/policy.md"`, `".tercet/subagents/\xff.md"`,
+		".claude/hooks/<0xFE>.sh", ".gemini/extensions/<0xFF>/x.json", ".opencode/plugins/a<0xFF>/p.js", ".tercet/commands/<0xFF>.md",
+		".tercet/facets/<0xFF>/policy.md", ".tercet/subagents/<0xFF>.md",
 		".claude/hooks/pipe", ".claude/hooks/z.sh", ".opencode/plugins/lib/in.js", ".opencode/plugins/out.js", ".opencode/plugins/z.js",
 		".tercet/commands/z.md", ".tercet/facets/z.md",
 	}

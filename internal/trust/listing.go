@@ -29,6 +29,7 @@ const (
 	KindSpeaker  = "program of a runner"
 	KindAgent    = "agent of another tool"
 	KindSettings = "settings of another tool"
+	kindUnnamed  = "file whose name is not UTF-8"
 )
 
 const (
@@ -91,8 +92,8 @@ func (g *Gate) listing() ([]Listed, error) {
 	}
 	out = append(out, others...)
 	// What cannot be named is no command and no agent here, and may be one elsewhere.
-	for _, dir := range append(folders, subagents) {
-		walk(dir, KindSettings, func(name string) bool { return !utf8.ValidString(name) })
+	for _, dir := range folders {
+		walk(dir, kindUnnamed, func(name string) bool { return !utf8.ValidString(name) })
 	}
 	out = append(out, g.subagents()...)
 	for _, word := range g.Words {

@@ -27,7 +27,7 @@ const (
 
 // File is one file of a project that can start a program.
 type File struct {
-	Path   string // slash-separated, relative to the project root; quoted if the name is not UTF-8
+	Path   string // slash-separated, relative to the project root; with <0xFF> for a byte that is not UTF-8
 	SHA256 string // of its content, hex; of a problem: of what the problem is
 	Size   int64
 	// Problem says why nobody can read it here; empty: it was read. Nothing starts such a file.
@@ -65,12 +65,18 @@ func tooMany(what string, most int64) error {
 	return formats.Fail(formats.CodeIO, "", "expected at most %d %s, got more", most, what)
 }
 
-// shown is the path of a file as a person reads it. No listed path begins with a quote but those that are not UTF-8.
+// shown is the path of a file as a person reads it, with <0xFF> for a byte that is not UTF-8. Should another file be
+// called like that, neither counts as agreed to.
 func shown(name string) string {
-	if utf8.ValidString(name) {
-		return name
+	var b strings.Builder
+	for i, r := range name {
+		if _, size := utf8.DecodeRuneInString(name[i:]); r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, "<0x%02X>", name[i])
+		} else {
+			b.WriteRune(r)
+		}
 	}
-	return strconv.Quote(name)
+	return b.String()
 }
 
 func read(root *os.Root, name string) (file File, ok bool, err error) {
@@ -80,7 +86,7 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	}
 	link, err := root.Lstat(local)
 	if err != nil && !errors.Is(err, fs.ErrPermission) { // nothing is there, or it is reached by a link out of the project
-		return File{}, false, nil //nolint:nilerr // what cannot be reached cannot start anything
+		return File{}, false, nil
 	}
 	file = File{Path: shown(name)}
 	f, err := openIn(root, name)
