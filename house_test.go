@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 )
 
 // source is one Go file of the house.
@@ -75,7 +76,7 @@ func longFunctions() map[string]string { return map[string]string{} }
 func rules() []rule {
 	return []rule{
 		{"a package is a noun", nouns},
-		{"files and functions are short", lengths},
+		{"files, functions and lines are short", lengths},
 		{"the process edge is cmd/tercet", edges},
 		{"no package variable changes, no init", variables},
 		{"errors stand in errors.go", errorFiles},
@@ -107,7 +108,7 @@ func TestHouseFinds(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]struct{ file, text string }{
 		"a package is a noun":                      {"util/a.go", "package util\n"},
-		"files and functions are short":            {"state/a.go", "package state\n\nfunc f() {\n" + strings.Repeat("\tg()\n", 90) + "}\n"},
+		"files, functions and lines are short":     {"state/a.go", "package state\n\nfunc f() {\n" + strings.Repeat("\tg()\n", 90) + "}\n"},
 		"the process edge is cmd/tercet":           {"state/a.go", "package state\n\nimport \"time\"\n\nfunc f() { time.Now() }\n"},
 		"no package variable changes, no init":     {"state/a.go", "package state\n\nvar seen = map[string]int{}\n\nfunc f() { seen[\"a\"]++ }\n"},
 		"errors stand in errors.go":                {"state/a.go", "package state\n\ntype BadError struct{}\n\nfunc (e *BadError) Error() string { return \"\" }\n"},
@@ -156,6 +157,13 @@ func lengths(s source, tell func(at, what string)) {
 	}
 	if lines := bytes.Count(s.text, []byte("\n")); lines > 600 {
 		tell(s.name, fmt.Sprintf("%d lines, want at most 600", lines))
+	}
+	number := 0
+	for line := range strings.SplitSeq(string(s.text), "\n") {
+		number++
+		if n := utf8.RuneCountInString(line); n > 120 {
+			tell(fmt.Sprintf("%s:%d", s.name, number), fmt.Sprintf("%d columns, want at most 120", n))
+		}
 	}
 	for _, d := range s.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
