@@ -75,12 +75,13 @@ func (l *Library) program(c *dialect.Command, text string) (*compile.Program, er
 		return nil, err
 	}
 	tree := prog.File // of this program alone
-	tree.Name, tree.Src, tree.Front.Description.Text, tree.Front.Hidden, prog.Name = c.File, []byte(text), c.Description, c.Hidden, c.Name
+	tree.Name, tree.Src, prog.Name = c.File, []byte(text), c.Name
+	tree.Front.Description.Text, tree.Front.Hidden = c.Description, c.Hidden
 	prog.Warnings = append(slices.Clone(c.Warnings), warnings...)
 	return prog, nil
 }
 
-// worker chooses who does it: the subagent that the file names if there is one that takes a prompt, else the default one.
+// worker chooses who does it: the subagent that the file names, if it takes a prompt, else the default one.
 func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
 	switch strings.ToLower(c.Agent) {
 	case "", "agent", "edit", "build", "general", "general-purpose":

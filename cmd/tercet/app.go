@@ -132,7 +132,8 @@ func (a *app) findRoot() (string, error) {
 	}
 }
 
-// project gives the project root, or the folder where the person stands if there is no workspace, and tells which it is.
+// project gives the project root, or the folder where the person stands if there is no workspace, and tells which it
+// is.
 func (a *app) project() (dir string, has bool, err error) {
 	if dir, err = a.findRoot(); err == nil && dir == "" {
 		dir, err = a.startDir()

@@ -65,8 +65,8 @@ func (w *world) checkBounds() checks.Confine {
 	return w.keeper.Check
 }
 
-// sweepContainer removes the container of a child whose owner and supervisor were killed at once. A record that names anything
-// else than a container of ours does nothing.
+// sweepContainer removes the container of a child whose owner and supervisor were killed at once. A record that names
+// anything else than a container of ours does nothing.
 func (w *world) sweepContainer(ctx context.Context, after []string) {
 	argv, ok := sandbox.Removal(after)
 	if !ok {

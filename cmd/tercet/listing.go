@@ -30,8 +30,8 @@ type listing struct {
 	catalog *commands.Catalog
 }
 
-// scan lists the command files: the project's own, the folders that the configuration adds, those of other tools, then the
-// library.
+// scan lists the command files: the project's own, the folders that the configuration adds, those of other tools,
+// then the library.
 func (a *app) scan(gate *trust.Gate, cfg config.Config, has bool, foreign []dialect.Folder) (l listing, err error) {
 	embedded, err := commands.Embedded()
 	if err != nil {
@@ -57,8 +57,8 @@ func (a *app) scan(gate *trust.Gate, cfg config.Config, has bool, foreign []dial
 	return l, err
 }
 
-// ownSources are the project's own folders with command files. One that leads out of the project is left out, whatever the
-// configuration says: its files could not be told apart from a stranger's.
+// ownSources are the project's own folders with command files. One that leads out of the project is left out,
+// whatever the configuration says: its files could not be told apart from a stranger's.
 func ownSources(gate *trust.Gate, cfg config.Config, note func(string, ...any)) []router.Source {
 	var out []router.Source
 	for _, name := range append([]string{formats.Workspace + "/commands"}, cfg.Commands...) {

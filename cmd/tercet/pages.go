@@ -9,8 +9,8 @@ import (
 	"tercet/internal/nearest"
 )
 
-// The pages about diagnostics: a line `# CODE`, what it means, an example that brings it about (`! frame`, the line with
-// the finding marked by >) and one that does not (`+ frame`). A frame says what the example is a part of.
+// The pages about diagnostics: a line `# CODE`, what it means, an example that brings it about (`! frame`, the line
+// with the finding marked by >) and one that does not (`+ frame`). A frame says what the example is a part of.
 //
 //go:embed pages/*.txt
 var pageFiles embed.FS

@@ -118,8 +118,8 @@ func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config
 	return cfg, nil
 }
 
-// diff is what the work in a tree changed: against the checkout of the person for a worktree, against the last commit for
-// the checkout itself.
+// diff is what the work in a tree changed: against the checkout of the person for a worktree, against the last commit
+// for the checkout itself.
 func (w runs) diff(ctx context.Context, dir string) (patch, stat string, err error) {
 	var checkout *git.Repo
 	if dir != w.dir {

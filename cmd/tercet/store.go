@@ -79,8 +79,8 @@ func (w *world) children() proc.Register {
 	return r
 }
 
-// sweep ends what processes of this program left behind that were killed. A record that came with a repository ends nothing,
-// and nothing is written before trust.
+// sweep ends what processes of this program left behind that were killed. A record that came with a repository ends
+// nothing, and nothing is written before trust.
 func (w *world) sweep(ctx context.Context) {
 	children := w.children()
 	if w.app.insideRun() || children.Empty() {

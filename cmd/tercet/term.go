@@ -4,7 +4,8 @@ package main
 //
 //   - Answers go to standard output, everything else to standard error, one line each, as "tercet: ...".
 //   - A message is lower case without a period; advice follows on its own line as "help: ...".
-//   - Text that comes from files, agents and tools is shown through clean.go: no control character reaches the terminal,
+// - Text that comes from files, agents and tools is shown through clean.go: no control character reaches the
+// terminal,
 //     and no line feed inside a message makes a line that looks like one of tercet's own.
 //   - Colour only on a terminal and without NO_COLOR; glyphs only where the locale is UTF-8.
 //   - With --json standard output holds exactly one JSON document.

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// userName is the name of who runs the program, as the audit log and the lock have it. Where no variable tells it, it is read
-// from the file of accounts and never asked of the system, which may open a connection to whoever keeps its accounts.
+// userName is the name of who runs the program, as the audit log and the lock have it. Where no variable tells it, it
+// is read from the file of accounts and never asked of the system, which may open a connection to whoever keeps its
+// accounts.
 func userName() string {
 	name := cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"))
 	if name != "" {

@@ -29,7 +29,9 @@ func (a *app) probeVerb() *cobra.Command {
 				best = p.Tier
 			}
 			if a.flags.json {
-				a.term.json(map[string]any{"schema": "tercet.sandbox-probe/1", "order": w.keeper.Order, "best": best, "probes": probes})
+				a.term.json(map[string]any{
+					"schema": "tercet.sandbox-probe/1", "order": w.keeper.Order, "best": best, "probes": probes,
+				})
 				return nil
 			}
 			tab := formats.Table{Columns: []string{"tier", "means", "works", "detail"}}
@@ -51,10 +53,12 @@ func (a *app) probeVerb() *cobra.Command {
 func (a *app) boxedVerb() *cobra.Command {
 	var net bool
 	cmd := &cobra.Command{
-		Use: "run -- COMMAND", Short: "run a program within bounds: it may write in this project and nowhere else", Args: words(1, -1),
-		Long: `run starts a program in the strongest tier that works here. It may write in the project, the caches of builds and a temporary
-folder of its own. Without --net it has no network as far as the tier can: none in a container, no TCP under landlock. In a
-container it sees no keys of the person. The tier is told on standard error; a command that needs a better one is not run.`,
+		Use: "run -- COMMAND", Short: "run a program within bounds: it may write in this project and nowhere else",
+		Args: words(1, -1),
+		Long: `run starts a program in the strongest tier that works here. It may write in the project, the
+caches of builds and a temporary folder of its own. Without --net it has no network as far as the
+tier can: none in a container, no TCP under landlock. In a container it sees no keys of the
+person. The tier is told on standard error; a command that needs a better one is not run.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.mayCommand(); err != nil {
 				return err
@@ -80,7 +84,9 @@ func (a *app) boxed(cmd *cobra.Command, args []string, net bool) error {
 		Argv: args, Dir: place.Dir, Private: true, Purpose: proc.PurposeScript,
 	}, net)
 	if errors.As(err, new(*proc.NotFoundError)) {
-		return &formats.Failure{Code: formats.CodeToolUnavailable, Message: "sandbox run", Err: err, Help: "install it, or give its path"}
+		return &formats.Failure{
+			Code: formats.CodeToolUnavailable, Message: "sandbox run", Err: err, Help: "install it, or give its path",
+		}
 	}
 	if err != nil {
 		return err
@@ -93,11 +99,21 @@ func (a *app) boxed(cmd *cobra.Command, args []string, net bool) error {
 	case err != nil:
 		return err
 	case res.TimedOut != proc.TimeoutNone:
-		return &formats.Failure{Code: formats.CodeTimeout, Message: sprintf("%s did not end within %s", args[0], proc.DefaultTotal), Help: "run it in smaller parts"}
+		return &formats.Failure{
+			Code: formats.CodeTimeout, Message: sprintf("%s did not end within %s", args[0], proc.DefaultTotal),
+			Help: "run it in smaller parts",
+		}
 	case res.Flooded:
-		return &formats.Failure{Code: formats.CodeLimit, Message: sprintf("%s printed more than %d MiB and was stopped", args[0], proc.DefaultLimit>>20), Help: "send its output to a file"}
+		return &formats.Failure{
+			Code:    formats.CodeLimit,
+			Message: sprintf("%s printed more than %d MiB and was stopped", args[0], proc.DefaultLimit>>20),
+			Help:    "send its output to a file",
+		}
 	case res.Signal != "":
-		return &formats.Failure{Code: formats.CodeUnknown, Message: sprintf("%s was ended by %s", args[0], res.Signal), Help: "run it without a sandbox to compare"}
+		return &formats.Failure{
+			Code: formats.CodeUnknown, Message: sprintf("%s was ended by %s", args[0], res.Signal),
+			Help: "run it without a sandbox to compare",
+		}
 	case res.Exit != 0:
 		return shown{res.Exit}
 	}

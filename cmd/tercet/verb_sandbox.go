@@ -11,14 +11,18 @@ import (
 
 // sandboxVerb tells and uses what keeps a program within bounds here.
 func (a *app) sandboxVerb() *cobra.Command {
-	return group(&cobra.Command{Use: "sandbox", Short: "what a command may do, and what keeps it within bounds here"}, a.classifyVerb(), a.probeVerb(), a.boxedVerb())
+	return group(
+		&cobra.Command{Use: "sandbox", Short: "what a command may do, and what keeps it within bounds here"},
+		a.classifyVerb(), a.probeVerb(), a.boxedVerb(),
+	)
 }
 
 func (a *app) classifyVerb() *cobra.Command {
 	return &cobra.Command{
 		Use: "classify -- COMMAND", Short: "tell the risks of a shell command; nothing is run", Args: words(1, -1),
-		Long: `classify tells what a shell command may do: one word behind -- is a text for a shell, several are a program and its arguments.
-Nothing is run and no file is looked at. The tier is required, recommended or optional: how much a sandbox is needed.`,
+		Long: `classify tells what a shell command may do: one word behind -- is a text for a shell, several are
+a program and its arguments. Nothing is run and no file is looked at. The tier is required,
+recommended or optional: how much a sandbox is needed.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			place, err := a.place()
 			if err != nil {
@@ -72,10 +76,14 @@ func (a *app) classified(text string, r sandbox.Report) {
 		if f.Target != "" {
 			what += " (" + strings.ReplaceAll(f.Target, "\n", " ") + ")"
 		}
-		tab.Rows = append(tab.Rows, []string{f.Level.String(), f.Category.String(), sprintf("%d:%d", f.Pos.Line, f.Pos.Col), what})
+		tab.Rows = append(
+			tab.Rows, []string{f.Level.String(), f.Category.String(), sprintf("%d:%d", f.Pos.Line, f.Pos.Col), what},
+		)
 	}
 	for _, u := range r.Unknown {
-		tab.Rows = append(tab.Rows, []string{sandbox.Recommended.String(), "unknown", sprintf("%d:%d", u.Pos.Line, u.Pos.Col), u.Reason})
+		tab.Rows = append(
+			tab.Rows, []string{sandbox.Recommended.String(), "unknown", sprintf("%d:%d", u.Pos.Line, u.Pos.Col), u.Reason},
+		)
 	}
 	a.term.answer("sandbox %s", r.Level)
 	if len(tab.Rows) > 0 {

@@ -19,12 +19,14 @@ func (a *app) trustVerb() *cobra.Command {
 	var show, revoke bool
 	cmd := &cobra.Command{
 		Use: "trust", Short: "agree to the files of this project that can start programs", Args: words(0, 0),
-		Long: `The files of a project that can start a program are its commands, subagents, facets and configuration, the auto-approve
-file, the programs that subagents name, and the commands, agents, skills and settings of other tools. Before a person has
-agreed to them tercet reads and shows, and starts nothing. The answer is kept outside of the project, for this folder and the
-content of each file; what changes is asked about again, and nothing else.
+		Long: `The files of a project that can start a program are its commands, subagents, facets and
+configuration, the auto-approve file, the programs that subagents name, and the commands, agents,
+skills and settings of other tools. Before a person has agreed to them tercet reads and shows, and
+starts nothing. The answer is kept outside of the project, for this folder and the content of each
+file; what changes is asked about again, and nothing else.
 
-Without a terminal --trust=sha256:HASH agrees to exactly the files that have this hash, which --json and the refusal tell.`,
+Without a terminal --trust=sha256:HASH agrees to exactly the files that have this hash, which
+--json and the refusal tell.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if show && revoke {
 				return usage("expected one of --show and --revoke, got both")

@@ -205,8 +205,8 @@ func (w *world) agents() error {
 	return nil
 }
 
-// agent chooses what does the work of a subagent file: Go for built-in ones, the program of an exec file, else the first
-// runner of the flag, the file, the configuration that this build has.
+// agent chooses what does the work of a subagent file: Go for built-in ones, the program of an exec file, else the
+// first runner of the flag, the file, the configuration that this build has.
 func (w *world) agent(def subagents.Definition) subagents.Agent {
 	if def.Info.Builtin {
 		return w.builtin(def.Info.Name)

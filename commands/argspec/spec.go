@@ -129,7 +129,8 @@ func (c *checker) report(code string, pos formats.Pos, help, format string, args
 
 func (c *checker) argument(a *syntax.Argument) {
 	s := Spec{
-		Name: a.Name.Text, Type: Type(a.Type.Text), Required: a.Required, Flag: a.Flag, Description: a.Description, Short: a.Short,
+		Name: a.Name.Text, Type: Type(a.Type.Text), Required: a.Required, Flag: a.Flag, Description: a.Description,
+		Short:  a.Short,
 		Values: a.Values, Min: a.Min, Max: a.Max, Repeat: a.Repeat, Complete: a.Complete, Pos: a.Pos,
 	}
 	c.name(a)

@@ -41,8 +41,8 @@ func Derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (fo
 
 var verdicts = []formats.Verdict{formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected}
 
-// derived evaluates the jq of a member of the contract. What is wrong with it is said of the subagent's file: its worker has
-// no part in it.
+// derived evaluates the jq of a member of the contract. What is wrong with it is said of the subagent's file: its
+// worker has no part in it.
 func derived(ctx context.Context, member, src string, in any) (any, error) {
 	code, err := query.Compile(src, query.Options{Strict: true})
 	var v any

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Changes is what the work in a tree changed, as a patch and as a line for each file: since it left the commit that another
-// tree stands on, or since its last commit where there is no other. Files in no commit that lie in the hidden folder are not
-// listed. Where there is no repository, or none with a commit, nothing is known.
+// Changes is what the work in a tree changed, as a patch and as a line for each file: since it left the commit that
+// another tree stands on, or since its last commit where there is no other. Files in no commit that lie in the hidden
+// folder are not listed. Where there is no repository, or none with a commit, nothing is known.
 func (r *Repo) Changes(ctx context.Context, other *Repo, hidden string) (patch []byte, files []string, err error) {
 	head, err := r.Head(ctx)
 	if err != nil {

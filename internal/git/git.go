@@ -1,16 +1,17 @@
 // Package git is the only wrapper around the git program.
 //
 // It promises that no call runs code that a repository brought along: hooks, fsmonitor, filters, external diff and
-// merge programs, signing programs, editors, pagers, askpass and transports are switched off in the environment of every
-// call, by the mechanism that stands above every configuration file; the names of filters and merge drivers, which a
-// repository chooses, are listed afresh before each call that could run them. Where the configuration points at a
-// working tree other than the one of Repo.Dir, such calls are refused. Paths are never patterns, names never options,
-// and every list is read with NUL between its records.
+// merge programs, signing programs, editors, pagers, askpass and transports are switched off in the environment of
+// every call, by the mechanism that stands above every configuration file; the names of filters and merge drivers,
+// which a repository chooses, are listed afresh before each call that could run them. Where the configuration points
+// at a working tree other than the one of Repo.Dir, such calls are refused. Paths are never patterns, names never
+// options, and every list is read with NUL between its records.
 //
 // It does not push, fetch or clone, makes no decision about branches, prints nothing, and does not honour filters: a
 // repository that needs one, such as large file storage, is seen as its raw content.
 //
-// A Repo holds no state and is safe for concurrent use as far as git itself is: two writers of one working tree are not.
+// A Repo holds no state and is safe for concurrent use as far as git itself is: two writers of one working tree are
+// not.
 package git
 
 import (
@@ -177,7 +178,10 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	if err := checkRev(rev); err != nil {
 		return "", err
 	}
-	out, exit, err := r.run(ctx, call{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}, also: []int{1}})
+	out, exit, err := r.run(
+		ctx,
+		call{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}, also: []int{1}},
+	)
 	if err != nil {
 		return "", err
 	}
@@ -237,7 +241,9 @@ func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error
 		}
 		return nil, err
 	}
-	args := []string{"log", "-z", "-n", strconv.Itoa(n), "--no-show-signature", "--format=%H%x00%h%x00%aI%x00%an%x00%s", "HEAD", "--"}
+	args := []string{
+		"log", "-z", "-n", strconv.Itoa(n), "--no-show-signature", "--format=%H%x00%h%x00%aI%x00%an%x00%s", "HEAD", "--",
+	}
 	out, err := r.read(ctx, append(args, paths...)...)
 	if err != nil {
 		return nil, err
@@ -255,7 +261,9 @@ type Entry struct {
 // StatusPorcelain returns what differs from HEAD in index and working tree, untracked files one by one, ignored
 // files and the inside of submodules not at all.
 func (r *Repo) StatusPorcelain(ctx context.Context) ([]Entry, error) {
-	out, _, err := r.touch(ctx, call{args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--find-renames"}})
+	out, _, err := r.touch(ctx, call{args: []string{
+		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--find-renames",
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +324,9 @@ func (r *Repo) IsAncestor(ctx context.Context, old, young string) (bool, error) 
 	if err := checkRev(old, young); err != nil {
 		return false, err
 	}
-	_, exit, err := r.run(ctx, call{args: []string{"merge-base", "--is-ancestor", "--end-of-options", old, young}, also: []int{1}})
+	_, exit, err := r.run(
+		ctx, call{args: []string{"merge-base", "--is-ancestor", "--end-of-options", old, young}, also: []int{1}},
+	)
 	return err == nil && exit == 0, err
 }
 

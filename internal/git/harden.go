@@ -73,7 +73,9 @@ func environment(pairs []string) []string {
 // drivers returns the configuration that neutralises every filter and merge driver named where Dir stands. It is asked
 // anew each time: what works in a worktree can write the configuration that all worktrees share.
 func (r *Repo) drivers(ctx context.Context) ([]string, error) {
-	out, _, err := r.run(ctx, call{args: []string{"config", "--includes", "--name-only", "-z", "--get-regexp", `^(filter|merge)\.`}, also: []int{1}})
+	out, _, err := r.run(ctx, call{
+		args: []string{"config", "--includes", "--name-only", "-z", "--get-regexp", `^(filter|merge)\.`}, also: []int{1},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +128,9 @@ func (f Fingerprint) Changes(now Fingerprint) []string {
 	return out
 }
 
-// Fingerprint reads everything in the repository's own folder that can make git run a program: configuration with what it
-// includes, hooks, and attributes, in the folder that all worktrees share, and which repository Dir belongs to. Taken before
-// and after foreign work, it shows tampering.
+// Fingerprint reads everything in the repository's own folder that can make git run a program: configuration with
+// what it includes, hooks, and attributes, in the folder that all worktrees share, and which repository Dir belongs
+// to. Taken before and after foreign work, it shows tampering.
 func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	out, err := r.read(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir", "--absolute-git-dir")
 	if err != nil {

@@ -137,14 +137,17 @@ func (r *Repo) takeBack(ctx context.Context, before string, args []string) (Merg
 	}
 	m := Merge{Commit: before, Conflicts: slices.Compact(records(out))}
 	if len(m.Conflicts) == 0 {
-		return Merge{}, &Error{Argv: append([]string{"git"}, args...), Exit: 1, Stderr: "the merge stopped without a conflict", Dir: r.Dir}
+		return Merge{}, &Error{
+			Argv: append([]string{"git"}, args...), Exit: 1, Stderr: "the merge stopped without a conflict", Dir: r.Dir,
+		}
 	}
 	_, _, err = r.touch(ctx, call{args: []string{"merge", "--abort"}})
 	return m, err
 }
 
 // FastForward moves the branch that is checked out at Dir, and its files, to the commit rev. The error is
-// ErrNotFastForward if the branch has commits of its own, and an *Error if local changes or ignored files are in the way.
+// ErrNotFastForward if the branch has commits of its own, and an *Error if local changes or ignored files are in the
+// way.
 func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	hash, err := r.Resolve(ctx, rev)
 	if err != nil {
@@ -157,7 +160,10 @@ func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	if !ok {
 		return &RevError{Rev: rev, Err: ErrNotFastForward}
 	}
-	_, _, err = r.touch(ctx, call{args: []string{"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", "--no-overwrite-ignore", hash}})
+	_, _, err = r.touch(
+		ctx,
+		call{args: []string{"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", "--no-overwrite-ignore", hash}},
+	)
 	return err
 }
 

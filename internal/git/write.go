@@ -89,7 +89,10 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 	if err != nil {
 		return "", err
 	}
-	_, exit, err := r.touch(ctx, call{args: []string{"diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"}, also: []int{1}})
+	_, exit, err := r.touch(ctx, call{
+		args: []string{"diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"},
+		also: []int{1},
+	})
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +103,9 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 	if err != nil {
 		return "", err
 	}
-	args := []string{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-"}
+	args := []string{
+		"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-",
+	}
 	if _, _, err := r.touch(ctx, call{args: args, stdin: []byte(msg), pairs: who}); err != nil {
 		return "", err
 	}
@@ -182,7 +187,9 @@ func (r *Repo) SetHead(ctx context.Context, branch string) error {
 }
 
 func (r *Repo) refHash(ctx context.Context, ref string) (string, error) {
-	out, _, err := r.run(ctx, call{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref}, also: []int{1}})
+	out, _, err := r.run(
+		ctx, call{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref}, also: []int{1}},
+	)
 	return line(out), err
 }
 

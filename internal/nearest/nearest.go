@@ -1,6 +1,6 @@
-// Package nearest finds the known names that a misspelt one was probably meant to be. It promises a deterministic order and
-// no allocation proportional to anything but the candidates; it does not know what the names are for. Its functions are
-// pure and safe for concurrent use.
+// Package nearest finds the known names that a misspelt one was probably meant to be. It promises a deterministic
+// order and no allocation proportional to anything but the candidates; it does not know what the names are for. Its
+// functions are pure and safe for concurrent use.
 package nearest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Names gives at most three candidates within reach of the word, nearest first, ties in alphabetical order. The distance
-// is optimal string alignment (a transposition costs one), less 0.3 for the same first and 0.1 for the same last letter;
-// within reach is a distance of at most a third of the word's length, and at least one.
+// Names gives at most three candidates within reach of the word, nearest first, ties in alphabetical order. The
+// distance is optimal string alignment (a transposition costs one), less 0.3 for the same first and 0.1 for the same
+// last letter; within reach is a distance of at most a third of the word's length, and at least one.
 func Names(word string, candidates []string) []string {
 	type scored struct {
 		name  string

@@ -38,5 +38,5 @@ func signalName(st *os.ProcessState) string {
 // block for ever.
 func openSpill(file string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC | unix.O_NOFOLLOW | unix.O_NONBLOCK
-	return os.OpenFile(file, flags, 0o600) //nolint:forbidigo // a run's own folder is not state that must be replaced atomically
+	return os.OpenFile(file, flags, 0o600) //nolint:forbidigo // the run's own folder: not state that is replaced
 }

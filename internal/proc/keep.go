@@ -103,7 +103,9 @@ func (k *child) record(s *Starter) error {
 	if err != nil {
 		return err
 	}
-	k.forget, err = s.Record(Started{Proc: facts, Owner: owner, Temp: k.temp, Name: k.command.Argv[0], After: k.command.After})
+	k.forget, err = s.Record(Started{
+		Proc: facts, Owner: owner, Temp: k.temp, Name: k.command.Argv[0], After: k.command.After,
+	})
 	return err
 }
 

@@ -96,7 +96,9 @@ func (h *hunter) rest() {
 
 // runLast runs Command.After in a group of its own, and waits for it and for what it leaves behind.
 func runLast(words, env []string) {
-	pid, err := syscall.ForkExec(words[0], words, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}})
+	pid, err := syscall.ForkExec(
+		words[0], words, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true}},
+	)
 	if err != nil {
 		return // its owner finds out when it looks
 	}

@@ -16,7 +16,8 @@ const sweepRounds = 500
 
 // adopt makes orphans of children come to this process, where sweep finds them, and not to the init process.
 func adopt() {
-	ignore(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) // a kernel that refuses leaves the group kill, as on other systems
+	// A kernel that refuses leaves the group kill, as on other systems.
+	ignore(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }
 
 // blockUntilExit returns when the process has ended and leaves it unreaped, so that its number, which is also that

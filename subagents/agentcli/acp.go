@@ -61,8 +61,11 @@ func (a *ACP) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 		return formats.Return{}, used, &MissingError{What: "a project root and a folder for documents"}
 	case a.Speaker.Driver.Name == "":
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeConfig, Message: "runner " + used.Runner + ": expected an agent of the Agent Client Protocol, got none",
-			Help: "name one in config.yaml, such as `acp: " + SpeakerNames()[0] + "` or `acp: [program, argument]`, or add argv: [program, argument] to " + a.Definition.File,
+			Code:    formats.CodeConfig,
+			Message: "runner " + used.Runner + ": expected an agent of the Agent Client Protocol, got none",
+			Help: "name one in config.yaml, such as `acp: " + SpeakerNames()[0] + "` or `acp: [program, argument]`, " +
+				"or add argv: [program, argument] to " +
+				a.Definition.File,
 		}), used, nil
 	}
 	c := a.cli(used.Runner)
@@ -70,7 +73,9 @@ func (a *ACP) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 	program := a.Speaker.Program(a.Root)
 	_, err := a.Starter.Look(program)
 	if _, missing := errors.AsType[*proc.NotFoundError](err); missing {
-		return formats.Failed(c.failure(formats.CodeToolUnavailable, "runner "+used.Runner+": "+c.Driver.Name+" is not installed")), used, nil
+		return formats.Failed(c.failure(
+			formats.CodeToolUnavailable, "runner "+used.Runner+": "+c.Driver.Name+" is not installed",
+		)), used, nil
 	}
 	if err != nil {
 		return formats.Return{}, used, err
@@ -101,7 +106,8 @@ func (a *ACP) cli(runner string) *CLI {
 	driver := a.Speaker.Driver
 	driver.Name = filepath.Base(driver.Name)
 	return &CLI{
-		Driver: driver, Definition: def, Starter: a.Starter, Root: a.Root, Nonce: a.Nonce, IsolatedHome: a.IsolatedHome, Mask: a.Mask,
+		Driver: driver, Definition: def, Starter: a.Starter, Root: a.Root, Nonce: a.Nonce, IsolatedHome: a.IsolatedHome,
+		Mask: a.Mask,
 	}
 }
 
@@ -109,7 +115,9 @@ func (a *ACP) cli(runner string) *CLI {
 func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) (ret formats.Return, err error) {
 	c, used := with.cli, with.used
 	nonce := a.Nonce()
-	p := prompt.Compose(prompt.Input{Request: r, Info: a.Definition.Info, Channel: prompt.Channel{File: b.file, Nonce: nonce}})
+	p := prompt.Compose(prompt.Input{
+		Request: r, Info: a.Definition.Info, Channel: prompt.Channel{File: b.file, Nonce: nonce},
+	})
 	used.Prompt = p.SHA256
 	call, env, err := c.prepare(r, b, nonce)
 	if err != nil {
@@ -128,9 +136,11 @@ func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) 
 	defer func() { err = errors.Join(err, out.close()) }()
 	lines := lineReader{each: func(line []byte) bool { out.line(line); return true }}
 	bound := c.bounds(r)
-	client := &acpClient{call: call, speaker: a.Speaker, over: func(reading *Reading) formats.Failure { return c.over(bound, reading) }}
+	tooMuch := func(reading *Reading) formats.Failure { return c.over(bound, reading) }
+	client := &acpClient{call: call, speaker: a.Speaker, over: tooMuch}
 	program := proc.Command{
-		Argv: append([]string{with.program}, a.Speaker.Driver.Argv(call)...), Dir: r.Dir, Env: env, Private: true, Purpose: proc.PurposeAgent,
+		Argv: append([]string{with.program}, a.Speaker.Driver.Argv(call)...), Dir: r.Dir, Env: env, Private: true,
+		Purpose: proc.PurposeAgent,
 		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle}, Watch: lines.take,
 		Talk: func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error {
 			client.talk(ctx, stdin, stdout, p.Text)
@@ -168,7 +178,10 @@ func (a *ACP) call(ctx context.Context, r formats.Request, b *box, with callee) 
 // talk has the whole conversation: what is heard is noted, a failure too. It returns when the agent has ended its turn,
 // when a bound is passed, when ctx ends, and when the agent is gone.
 func (c *acpClient) talk(ctx context.Context, stdin io.Writer, stdout io.Reader, text string) {
-	c.connected(ctx, stdin, stdout, func(ctx context.Context, conn *acp.ClientSideConnection) error { return c.converse(ctx, conn, text) })
+	c.connected(
+		ctx, stdin, stdout,
+		func(ctx context.Context, conn *acp.ClientSideConnection) error { return c.converse(ctx, conn, text) },
+	)
 }
 
 // greet is a conversation in which the agent is asked who it is, and nothing else. It is a proc.Talk.
@@ -177,7 +190,9 @@ func (c *acpClient) greet(ctx context.Context, stdin io.WriteCloser, stdout io.R
 	return nil
 }
 
-func (c *acpClient) connected(ctx context.Context, stdin io.Writer, stdout io.Reader, do func(context.Context, *acp.ClientSideConnection) error) {
+func (c *acpClient) connected(
+	ctx context.Context, stdin io.Writer, stdout io.Reader, do func(context.Context, *acp.ClientSideConnection) error,
+) {
 	ctx, c.stop = context.WithCancel(ctx)
 	defer c.stop()
 	c.gate = newGate(stdin, stdout)
@@ -225,7 +240,8 @@ func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection
 	}
 	c.opened(session)
 	if m := session.Modes; m != nil && c.speaker.Mode != "" && string(m.CurrentModeId) != c.speaker.Mode {
-		if _, err := conn.SetSessionMode(ctx, acp.SetSessionModeRequest{SessionId: session.SessionId, ModeId: acp.SessionModeId(c.speaker.Mode)}); err != nil {
+		mode := acp.SetSessionModeRequest{SessionId: session.SessionId, ModeId: acp.SessionModeId(c.speaker.Mode)}
+		if _, err := conn.SetSessionMode(ctx, mode); err != nil {
 			return err
 		}
 	}
@@ -236,7 +252,9 @@ func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection
 		c.chose(c.call.Model)
 	}
 	// A context that ends makes the SDK send session/cancel.
-	end, err := conn.Prompt(ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(text)}})
+	end, err := conn.Prompt(
+		ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(text)}},
+	)
 	if err != nil {
 		return err
 	}
@@ -247,12 +265,15 @@ func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection
 // chooseModel takes the way that the agent offers: an option of the session, or the older list of models.
 func chooseModel(ctx context.Context, conn *acp.ClientSideConnection, s acp.NewSessionResponse, model string) error {
 	if o := modelOption(s); o != nil {
-		_, err := conn.SetSessionConfigOption(ctx, acp.SetSessionConfigOptionRequest{ValueId: &acp.SetSessionConfigOptionValueId{
-			SessionId: s.SessionId, ConfigId: o.Id, Value: acp.SessionConfigValueId(model),
-		}})
+		_, err := conn.SetSessionConfigOption(ctx, acp.SetSessionConfigOptionRequest{
+			ValueId: &acp.SetSessionConfigOptionValueId{
+				SessionId: s.SessionId, ConfigId: o.Id, Value: acp.SessionConfigValueId(model),
+			}})
 		return err
 	}
-	_, err := conn.UnstableSetSessionModel(ctx, acp.UnstableSetSessionModelRequest{SessionId: s.SessionId, ModelId: acp.UnstableModelId(model)})
+	_, err := conn.UnstableSetSessionModel(
+		ctx, acp.UnstableSetSessionModelRequest{SessionId: s.SessionId, ModelId: acp.UnstableModelId(model)},
+	)
 	return err
 }
 
@@ -296,7 +317,8 @@ func acpGone(err error) bool {
 		return false
 	}
 	text := acpMessage(broken)
-	return strings.Contains(text, "peer disconnected") || strings.Contains(text, "broken pipe") || strings.Contains(text, "file already closed")
+	return strings.Contains(text, "peer disconnected") || strings.Contains(text, "broken pipe") ||
+		strings.Contains(text, "file already closed")
 }
 
 // acpMessage is what an error of the protocol says, with the data that it carries.

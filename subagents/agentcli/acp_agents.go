@@ -49,7 +49,9 @@ func SpeakerByName(name string) (Speaker, error) {
 		help = "any other agent is written as a list of its program and arguments"
 	}
 	return Speaker{}, &formats.Failure{
-		Code: formats.CodeConfig, Message: "expected an agent of the Agent Client Protocol (" + strings.Join(SpeakerNames(), ", ") + "), got " + strconv.Quote(name), Help: help,
+		Code: formats.CodeConfig, Message: "expected an agent of the Agent Client Protocol (" +
+			strings.Join(SpeakerNames(), ", ") + "), got " +
+			strconv.Quote(name), Help: help,
 	}
 }
 
@@ -75,7 +77,8 @@ func claudeSpeaker() Speaker {
 	return Speaker{
 		Name: d.Name, Mode: "default", Meta: claudeMeta,
 		Driver: Driver{
-			Name: "claude-agent-acp", Package: "@agentclientprotocol/claude-agent-acp", Tested: "0.49.0", Argv: noArguments, Env: d.Env,
+			Name: "claude-agent-acp", Package: "@agentclientprotocol/claude-agent-acp", Tested: "0.49.0", Argv: noArguments,
+			Env:    d.Env,
 			Logins: d.Logins, Keys: d.Keys,
 		},
 	}
@@ -102,8 +105,11 @@ func claudeMeta(c Call) map[string]any {
 		folders = append(folders, c.Root)
 	}
 	return map[string]any{"claudeCode": map[string]any{"options": map[string]any{
-		"settingSources": []string{"user"}, "strictMcpConfig": true, "tools": tools, "additionalDirectories": folders, "persistSession": false,
-		"settings": map[string]any{"permissions": map[string]any{"deny": deny}, "includeCoAuthoredBy": false, "enableAllProjectMcpServers": false},
+		"settingSources": []string{"user"}, "strictMcpConfig": true, "tools": tools, "additionalDirectories": folders,
+		"persistSession": false,
+		"settings": map[string]any{
+			"permissions": map[string]any{"deny": deny}, "includeCoAuthoredBy": false, "enableAllProjectMcpServers": false,
+		},
 	}}}
 }
 
@@ -114,7 +120,8 @@ func codexSpeaker() Speaker {
 	return Speaker{
 		Name: d.Name,
 		Driver: Driver{
-			Name: "codex-acp", Package: "@zed-industries/codex-acp", Tested: "0.16.0", Logins: d.Logins, Keys: d.Keys, Argv: codexSpeakerArgv,
+			Name: "codex-acp", Package: "@zed-industries/codex-acp", Tested: "0.16.0", Logins: d.Logins, Keys: d.Keys,
+			Argv: codexSpeakerArgv,
 		},
 	}
 }
@@ -147,7 +154,9 @@ func openCodeSpeaker() Speaker {
 }
 
 func openCodeSpeakerEnv(c Call) []string {
-	env := slices.DeleteFunc(openCodeEnv(c), func(kv string) bool { return strings.HasPrefix(kv, "OPENCODE_CONFIG_CONTENT=") })
+	env := slices.DeleteFunc(
+		openCodeEnv(c), func(kv string) bool { return strings.HasPrefix(kv, "OPENCODE_CONFIG_CONTENT=") },
+	)
 	outside := map[string]string{"*": "deny"}
 	for _, dir := range []string{c.Out, c.Private, c.Root} {
 		outside[filepath.ToSlash(dir)+"/*"] = "allow"

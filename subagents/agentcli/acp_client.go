@@ -90,11 +90,15 @@ func (c *acpClient) ended(p acp.PromptResponse) {
 		switch p.StopReason {
 		case acp.StopReasonEndTurn:
 		case acp.StopReasonMaxTokens, acp.StopReasonMaxTurnRequests:
-			c.reading.fault(Fault{Kind: "max_turns", Message: "the agent stopped at a limit of its own: " + string(p.StopReason)})
+			c.reading.fault(Fault{
+				Kind: "max_turns", Message: "the agent stopped at a limit of its own: " + string(p.StopReason),
+			})
 		case acp.StopReasonRefusal, acp.StopReasonCancelled:
 			c.reading.fault(Fault{Kind: string(p.StopReason), Message: "the agent stopped its turn: " + string(p.StopReason)})
 		default:
-			c.reading.fault(Fault{Kind: "stop", Message: "the agent stopped its turn for an unknown reason: " + string(p.StopReason)})
+			c.reading.fault(Fault{
+				Kind: "stop", Message: "the agent stopped its turn for an unknown reason: " + string(p.StopReason),
+			})
 		}
 		c.passed = c.over(&c.reading)
 	})
@@ -267,7 +271,9 @@ func acpPaths(at []acp.ToolCallLocation, content []acp.ToolCallContent, input an
 }
 
 // RequestPermission answers by what `tools` grants: once, never for all that follows.
-func (c *acpClient) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+func (c *acpClient) RequestPermission(
+	_ context.Context, p acp.RequestPermissionRequest,
+) (acp.RequestPermissionResponse, error) {
 	granted := false
 	c.locked(func() {
 		t := c.tools[p.ToolCall.ToolCallId]
@@ -276,7 +282,9 @@ func (c *acpClient) RequestPermission(_ context.Context, p acp.RequestPermission
 			kind = *p.ToolCall.Kind
 		}
 		kind = cmp.Or(kind, acp.ToolKindOther)
-		paths := append(append([]string{}, t.paths...), acpPaths(p.ToolCall.Locations, p.ToolCall.Content, p.ToolCall.RawInput)...)
+		paths := append(
+			append([]string{}, t.paths...), acpPaths(p.ToolCall.Locations, p.ToolCall.Content, p.ToolCall.RawInput)...,
+		)
 		_, offered := acpOption(p.Options, acp.PermissionOptionKindAllowOnce)
 		granted = p.SessionId == c.session && offered && len(paths) <= maxPaths && c.call.grants(kind, paths)
 		if !granted {
@@ -307,7 +315,8 @@ func acpOption(options []acp.PermissionOption, kind acp.PermissionOptionKind) (a
 // acpToolName is a word of the protocol for a kind of tool, or "other" for one of the agent's own.
 func acpToolName(kind acp.ToolKind) string {
 	switch kind {
-	case acp.ToolKindRead, acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove, acp.ToolKindSearch, acp.ToolKindExecute, acp.ToolKindThink,
+	case acp.ToolKindRead, acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove, acp.ToolKindSearch,
+		acp.ToolKindExecute, acp.ToolKindThink,
 		acp.ToolKindFetch, acp.ToolKindSwitchMode, acp.ToolKindOther:
 		return string(kind)
 	}
@@ -409,6 +418,8 @@ func (*acpClient) ReleaseTerminal(context.Context, acp.ReleaseTerminalRequest) (
 }
 
 // WaitForTerminalExit is not offered.
-func (*acpClient) WaitForTerminalExit(context.Context, acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
+func (*acpClient) WaitForTerminalExit(
+	context.Context, acp.WaitForTerminalExitRequest,
+) (acp.WaitForTerminalExitResponse, error) {
 	return acp.WaitForTerminalExitResponse{}, acp.NewMethodNotFound(acp.ClientMethodTerminalWaitForExit)
 }

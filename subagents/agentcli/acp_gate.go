@@ -108,7 +108,8 @@ func (g *acpGate) pass(line []byte) bool {
 		return false
 	}
 	var m envelope
-	if err := json.Unmarshal(line, &m); err != nil || m.Method == "" && (m.ID == nil || m.Result == nil && m.Error == nil) {
+	if err := json.Unmarshal(line, &m); err != nil ||
+		m.Method == "" && (m.ID == nil || m.Result == nil && m.Error == nil) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.strange == "" {
@@ -205,7 +206,10 @@ func (g *acpGate) judge(r *Reading, res proc.Result) {
 	switch {
 	case g.heard || strange == "" && res.Exit != 0:
 	case strange != "":
-		r.fault(Fault{Kind: kindProtocol, Message: "expected an agent that speaks the Agent Client Protocol, got " + strconv.Quote(strange)})
+		r.fault(Fault{
+			Kind:    kindProtocol,
+			Message: "expected an agent that speaks the Agent Client Protocol, got " + strconv.Quote(strange),
+		})
 	default:
 		r.fault(Fault{Kind: kindProtocol, Message: "expected an agent that speaks the Agent Client Protocol, got nothing"})
 	}

@@ -54,7 +54,8 @@ func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Retu
 		}
 		return ret, used, err
 	}
-	return formats.Return{}, subagents.Measured{}, &MissingError{What: "a runner that answers"} // not reached: the last one answers
+	// Not reached: the last one answers.
+	return formats.Return{}, subagents.Measured{}, &MissingError{What: "a runner that answers"}
 }
 
 // run calls the agent of a link, also one that does not measure.
@@ -108,8 +109,9 @@ func (a *Auto) First(ctx context.Context) (Found, error) {
 		}
 	}
 	return Found{}, &formats.Failure{
-		Code: formats.CodeToolUnavailable, Message: "runner auto: expected one of " + strings.Join(Names(), ", ") + " on PATH, got none",
-		Help: "install one of them, or use --runner offline",
+		Code:    formats.CodeToolUnavailable,
+		Message: "runner auto: expected one of " + strings.Join(Names(), ", ") + " on PATH, got none",
+		Help:    "install one of them, or use --runner offline",
 	}
 }
 
@@ -142,7 +144,9 @@ func (c *Chosen) RunMetered(ctx context.Context, r formats.Request) (formats.Ret
 func Unknown(name string) subagents.Agent {
 	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeToolUnavailable, Message: fmt.Sprintf("expected a runner (%s, exec, acp, offline, auto), got %q", strings.Join(Names(), ", "), name),
+			Code: formats.CodeToolUnavailable, Message: fmt.Sprintf(
+				"expected a runner (%s, exec, acp, offline, auto), got %q", strings.Join(Names(), ", "), name,
+			),
 			Help: "change `runner` in the subagent's file, or use --runner offline",
 		}), nil
 	})

@@ -15,8 +15,9 @@ import (
 func Claude() Driver {
 	return Driver{
 		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Metered: formats.MeteredSteps, Schema: true,
-		Logins: []Login{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}}, Keys: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
-		Argv: claudeArgv, Env: claudeEnv, Line: claudeLine,
+		Logins: []Login{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
+		Keys:   []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
+		Argv:   claudeArgv, Env: claudeEnv, Line: claudeLine,
 	}
 }
 
@@ -144,7 +145,9 @@ func claudeLine(r *Reading, line []byte) {
 			r.Turns++
 		}
 		now := e.Message.Usage.tokens()
-		r.Tokens = formats.Tokens{Input: r.before.Input + now.Input, Cached: r.before.Cached + now.Cached, Output: r.before.Output + now.Output}
+		r.Tokens = formats.Tokens{
+			Input: r.before.Input + now.Input, Cached: r.before.Cached + now.Cached, Output: r.before.Output + now.Output,
+		}
 	case "result":
 		claudeResult(r, e)
 	}

@@ -52,7 +52,8 @@ func (c *CLI) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 	}
 	if strings.HasPrefix(used.Model, "-") {
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeConfig, Message: fmt.Sprintf("expected the name of a model, got %q", used.Model), Help: "change `model` in " + c.Definition.File,
+			Code: formats.CodeConfig, Message: fmt.Sprintf("expected the name of a model, got %q", used.Model),
+			Help: "change `model` in " + c.Definition.File,
 		}), used, nil
 	}
 	_, err := c.Starter.Look(c.Driver.Name)
@@ -83,7 +84,9 @@ func (c *CLI) failure(code formats.Code, message string) *formats.Failure {
 }
 
 // call starts the program, watches it and judges how it ended.
-func (c *CLI) call(ctx context.Context, r formats.Request, b *box, used *subagents.Measured) (ret formats.Return, err error) {
+func (c *CLI) call(
+	ctx context.Context, r formats.Request, b *box, used *subagents.Measured,
+) (ret formats.Return, err error) {
 	nonce := c.Nonce()
 	info := c.Definition.Info
 	p := prompt.Compose(prompt.Input{Request: r, Info: info, Channel: prompt.Channel{File: b.file, Nonce: nonce}})
@@ -114,7 +117,8 @@ func (c *CLI) call(ctx context.Context, r formats.Request, b *box, used *subagen
 		return over.Code == ""
 	}}
 	program := proc.Command{
-		Argv: append([]string{c.Driver.Name}, c.Driver.Argv(call)...), Dir: r.Dir, Env: env, Stdin: []byte(p.Text), Private: true,
+		Argv: append([]string{c.Driver.Name}, c.Driver.Argv(call)...), Dir: r.Dir, Env: env, Stdin: []byte(p.Text),
+		Private: true,
 		Purpose: proc.PurposeAgent, Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle}, Watch: lines.take,
 	}
 	if c.Confine != nil {
@@ -153,7 +157,8 @@ func (c *CLI) measure(used *subagents.Measured, reading *Reading) {
 // prepare says where everything is, and what the child's environment has besides the Starter's.
 func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, error) {
 	call := Call{
-		Dir: r.Dir, Root: c.Root, Out: r.Out, Return: b.file, Private: b.dir, Model: c.model(), Grant: grants(c.Definition.Info.Tools),
+		Dir: r.Dir, Root: c.Root, Out: r.Out, Return: b.file, Private: b.dir, Model: c.model(),
+		Grant: grants(c.Definition.Info.Tools),
 	}
 	var env []string
 	if c.IsolatedHome {
@@ -182,7 +187,9 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 	if c.Driver.Env != nil {
 		env = append(env, c.Driver.Env(call)...)
 	}
-	env = append(env, "TERCET_ROOT="+c.Root, "TERCET_RUN="+r.Run, "TERCET_OUT="+r.Out, "TERCET_RETURN="+b.file, "NO_COLOR=1")
+	env = append(
+		env, "TERCET_ROOT="+c.Root, "TERCET_RUN="+r.Run, "TERCET_OUT="+r.Out, "TERCET_RETURN="+b.file, "NO_COLOR=1",
+	)
 	return call, env, nil
 }
 
@@ -190,7 +197,8 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 func homeEnv(home string) []string {
 	at := func(name string) string { return filepath.Join(home, name) }
 	return []string{
-		"HOME=" + home, "XDG_CONFIG_HOME=" + at(".config"), "XDG_DATA_HOME=" + at(".local/share"), "XDG_STATE_HOME=" + at(".local/state"),
+		"HOME=" + home, "XDG_CONFIG_HOME=" + at(".config"), "XDG_DATA_HOME=" + at(".local/share"),
+		"XDG_STATE_HOME=" + at(".local/state"),
 		"XDG_CACHE_HOME=" + at(".cache"), "CODEX_HOME=" + at(".codex"), "CLAUDE_CONFIG_DIR=" + at(".claude"),
 	}
 }
@@ -291,11 +299,19 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 	case e.over.Code != "":
 		return formats.Failed(&e.over), nil
 	case e.res.TimedOut == proc.TimeoutIdle:
-		return formats.Failed(&formats.Failure{Code: formats.CodeTimeout, Message: fmt.Sprintf("%s printed nothing for %s", name, r.Timeout.Idle), Help: "give the step a longer `timeout`"}), nil
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeTimeout, Message: fmt.Sprintf("%s printed nothing for %s", name, r.Timeout.Idle),
+			Help: "give the step a longer `timeout`",
+		}), nil
 	case e.res.TimedOut != proc.TimeoutNone:
-		return formats.Failed(&formats.Failure{Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", name, r.Timeout.Total), Help: "give the step a longer `timeout`"}), nil
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", name, r.Timeout.Total),
+			Help: "give the step a longer `timeout`",
+		}), nil
 	case e.res.Flooded:
-		return formats.Failed(c.failure(formats.CodeLimit, fmt.Sprintf("%s printed more than %d MiB and was stopped", name, proc.DefaultLimit>>20))), nil
+		return formats.Failed(c.failure(
+			formats.CodeLimit, fmt.Sprintf("%s printed more than %d MiB and was stopped", name, proc.DefaultLimit>>20),
+		)), nil
 	case e.reading.Fault != nil:
 		code := e.reading.Fault.code()
 		return formats.Failed(c.failure(code, name+": "+c.masked(firstLine(e.reading.Fault.Message)))), nil
@@ -314,8 +330,9 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 		return ret, nil
 	case raw == nil && len(e.reading.Denied) > 0:
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeDenied, Message: fmt.Sprintf("%s was refused the tool %s and gave no return", name, strings.Join(e.reading.Denied, ", ")),
-			Help: "add what it needs to `tools` in " + c.Definition.File,
+			Code:    formats.CodeDenied,
+			Message: fmt.Sprintf("%s was refused the tool %s and gave no return", name, strings.Join(e.reading.Denied, ", ")),
+			Help:    "add what it needs to `tools` in " + c.Definition.File,
 		}), nil
 	case raw == nil && !e.res.Success():
 		exit := &ExitError{Agent: r.Agent, Argv: []string{name}, Exit: e.res.Exit, Signal: e.res.Signal}
@@ -368,13 +385,24 @@ func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 	whole := func(members object) object {
 		return object{"type": "object", "properties": members, "required": sortedKeys(members), "additionalProperties": false}
 	}
-	statuses := []formats.ReturnStatus{formats.StatusCompleted, formats.StatusPartial, formats.StatusFailed, formats.StatusBlocked}
+	statuses := []formats.ReturnStatus{
+		formats.StatusCompleted, formats.StatusPartial, formats.StatusFailed, formats.StatusBlocked,
+	}
 	members := object{
-		"status": object{"type": "string", "enum": statuses}, "summary": object{"type": "string"}, "nonce": object{"type": "string", "enum": []string{nonce}},
-		"text": text(), "blocked_reason": text(), "next_steps": text(),
-		"artifacts": object{"type": "array", "items": whole(object{"type": object{"type": "string"}, "path": object{"type": "string"}, "summary": text()})},
-		"issues":    object{"type": "array", "items": whole(object{"level": object{"type": "string"}, "description": object{"type": "string"}})},
-		"errors":    object{"type": "array", "items": whole(object{"type": object{"type": "string"}, "code": object{"type": "string"}, "message": object{"type": "string"}})},
+		"status": object{"type": "string", "enum": statuses}, "summary": object{"type": "string"},
+		"nonce": object{"type": "string", "enum": []string{nonce}},
+		"text":  text(), "blocked_reason": text(), "next_steps": text(),
+		"artifacts": object{
+			"type":  "array",
+			"items": whole(object{"type": object{"type": "string"}, "path": object{"type": "string"}, "summary": text()}),
+		},
+		"issues": object{
+			"type":  "array",
+			"items": whole(object{"level": object{"type": "string"}, "description": object{"type": "string"}}),
+		},
+		"errors": object{"type": "array", "items": whole(object{
+			"type": object{"type": "string"}, "code": object{"type": "string"}, "message": object{"type": "string"},
+		})},
 	}
 	if info.Role == formats.RoleReviewer && info.StatusQuery == "" {
 		members["verdict"] = text()

@@ -37,7 +37,8 @@ func codexArgv(c Call) []string {
 	args := []string{
 		"exec", "--json", "--skip-git-repo-check", "--ephemeral", "-C", c.Dir,
 		"-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false", "-c", `otel.exporter="none"`,
-		"-c", "features.plugins=false", "-c", "features.apps=false", "-c", "features.multi_agent=false", "-c", "features.goals=false", "-c", `approval_policy="never"`,
+		"-c", "features.plugins=false", "-c", "features.apps=false", "-c", "features.multi_agent=false", "-c",
+		"features.goals=false", "-c", `approval_policy="never"`,
 		"-c", `default_permissions="tercet"`, "-c", "permissions.tercet.filesystem=" + codexFolders(c),
 	}
 	if c.Grant.Net {
@@ -90,12 +91,17 @@ func codexFolders(c Call) string {
 // caches are the folders that tools of a project fill, those that are there: without them a build does not run.
 func caches(c Call) []string {
 	home := c.Lookup("HOME")
-	candidates := []string{c.Lookup("GOCACHE"), c.Lookup("GOMODCACHE"), c.Lookup("npm_config_cache"), c.Lookup("XDG_CACHE_HOME")}
+	candidates := []string{
+		c.Lookup("GOCACHE"), c.Lookup("GOMODCACHE"), c.Lookup("npm_config_cache"), c.Lookup("XDG_CACHE_HOME"),
+	}
 	if cargo := c.Lookup("CARGO_HOME"); cargo != "" {
 		candidates = append(candidates, filepath.Join(cargo, "registry"))
 	}
 	if home != "" {
-		candidates = append(candidates, filepath.Join(home, ".cache"), filepath.Join(home, "go", "pkg"), filepath.Join(home, ".npm"), filepath.Join(home, ".cargo", "registry"))
+		candidates = append(
+			candidates, filepath.Join(home, ".cache"), filepath.Join(home, "go", "pkg"), filepath.Join(home, ".npm"),
+			filepath.Join(home, ".cargo", "registry"),
+		)
 	}
 	var out []string
 	for _, dir := range candidates {
@@ -132,7 +138,8 @@ func codexConfig(c Call) (provider string, servers []string) {
 			if strings.TrimPrefix(section, "model_providers.") == name && name != "" {
 				provider = name
 			}
-			if server, ok := strings.CutPrefix(section, "mcp_servers."); ok && !strings.Contains(strings.Trim(server, `"`), ".") {
+			if server, ok := strings.CutPrefix(section, "mcp_servers."); ok &&
+				!strings.Contains(strings.Trim(server, `"`), ".") {
 				servers = append(servers, server)
 			}
 			continue

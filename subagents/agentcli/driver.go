@@ -65,7 +65,9 @@ type Grant struct{ Write, Shell, Net bool }
 
 // grants reads the key `tools` of a subagent file.
 func grants(tools []string) Grant {
-	return Grant{Write: slices.Contains(tools, "write"), Shell: slices.Contains(tools, "shell"), Net: slices.Contains(tools, "net")}
+	return Grant{
+		Write: slices.Contains(tools, "write"), Shell: slices.Contains(tools, "shell"), Net: slices.Contains(tools, "net"),
+	}
 }
 
 // Call is one start of a program. All folders are absolute.
@@ -87,7 +89,10 @@ type Call struct {
 
 // Protected are the files of the workspace that no agent may write, relative to the project root.
 func protected() []string {
-	return []string{"state.json", "audit.jsonl", "TODO.md", "config.yaml", "auto-approve", "errors.json", "commands/**", "subagents/**", "facets/**", "archive/**"}
+	return []string{
+		"state.json", "audit.jsonl", "TODO.md", "config.yaml", "auto-approve", "errors.json", "commands/**", "subagents/**",
+		"facets/**", "archive/**",
+	}
 }
 
 // Reading is what a program has said so far. Only the goroutine that reads its output uses it until the program has

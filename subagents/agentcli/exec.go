@@ -62,7 +62,8 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 	}
 	argv := append([]string{}, x.Definition.Argv...)
 	for i, word := range argv {
-		if own := filepath.Join(x.Root, filepath.FromSlash(word)); isPath(word) && (i == 0 || replaced(own, filepath.Join(r.Dir, filepath.FromSlash(word)))) {
+		if own := filepath.Join(x.Root, filepath.FromSlash(word)); isPath(word) &&
+			(i == 0 || replaced(own, filepath.Join(r.Dir, filepath.FromSlash(word)))) {
 			argv[i] = own
 		}
 	}
@@ -74,7 +75,9 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 	if x.Nonce != nil {
 		nonce = x.Nonce()
 	}
-	told := prompt.Compose(prompt.Input{Request: r, Info: x.Definition.Info, Channel: prompt.Channel{File: b.file, Nonce: nonce}})
+	told := prompt.Compose(prompt.Input{
+		Request: r, Info: x.Definition.Info, Channel: prompt.Channel{File: b.file, Nonce: nonce},
+	})
 	used.Prompt = told.SHA256
 	stdin, err := json.Marshal(newRequest(r, b.file, nonce, told))
 	if err != nil {
@@ -91,7 +94,9 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 	}
 	if x.Wrap != nil {
 		if c, used.Sandbox, err = x.Wrap(ctx, r, c); err != nil {
-			return formats.Return{}, errors.Join(notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File), b.close())
+			return formats.Return{}, errors.Join(
+				notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File), b.close(),
+			)
 		}
 	}
 	ret, err := x.call(ctx, r, c, b, nonce)
@@ -117,20 +122,27 @@ func replaced(own, there string) bool {
 }
 
 // call starts the program with the request and reads the return out of the box or the standard output.
-func (x *Exec) call(ctx context.Context, r formats.Request, c proc.Command, b *box, nonce string) (formats.Return, error) {
+func (x *Exec) call(
+	ctx context.Context, r formats.Request, c proc.Command, b *box, nonce string,
+) (formats.Return, error) {
 	res, err := x.Starter.Run(ctx, c)
 	if err != nil {
 		return formats.Return{}, notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File)
 	}
 	switch {
 	case res.TimedOut == proc.TimeoutIdle:
-		return formats.Failed(&formats.Failure{Code: formats.CodeTimeout, Message: fmt.Sprintf("%s printed nothing for %s", r.Agent, r.Timeout.Idle)}), nil
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeTimeout, Message: fmt.Sprintf("%s printed nothing for %s", r.Agent, r.Timeout.Idle),
+		}), nil
 	case res.TimedOut != proc.TimeoutNone:
-		return formats.Failed(&formats.Failure{Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", r.Agent, r.Timeout.Total)}), nil
+		return formats.Failed(&formats.Failure{
+			Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", r.Agent, r.Timeout.Total),
+		}), nil
 	case res.Flooded:
 		return formats.Failed(&formats.Failure{
-			Code: formats.CodeLimit, Message: fmt.Sprintf("%s printed more than %d MiB and was stopped", r.Agent, proc.DefaultLimit>>20),
-			Help: "write the return into return_path and print less",
+			Code:    formats.CodeLimit,
+			Message: fmt.Sprintf("%s printed more than %d MiB and was stopped", r.Agent, proc.DefaultLimit>>20),
+			Help:    "write the return into return_path and print less",
 		}), nil
 	}
 	raw, bad, err := b.read()
@@ -154,7 +166,9 @@ func (x *Exec) call(ctx context.Context, r formats.Request, c proc.Command, b *b
 		bad, partial = strings.Split(err.Error(), "\n"), &ret
 	}
 	if !res.Success() {
-		return formats.Failed(&ExitError{Agent: r.Agent, Argv: x.Definition.Argv, Exit: res.Exit, Signal: res.Signal, Last: lastLines(res.Stderr)}), nil
+		return formats.Failed(&ExitError{
+			Agent: r.Agent, Argv: x.Definition.Argv, Exit: res.Exit, Signal: res.Signal, Last: lastLines(res.Stderr),
+		}), nil
 	}
 	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: raw, Problems: bad, Partial: partial}
 }

@@ -29,7 +29,10 @@ func (f Fault) code() formats.Code {
 	case f.Kind == kindProtocol:
 		return formats.CodeToolUnavailable
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired,
-		has("authentication_error", "unauthenticated", "not logged in", "please run /login", "invalid auth method", "invalid api key", "api key not valid", "set an auth method", "credit balance"):
+		has(
+			"authentication_error", "unauthenticated", "not logged in", "please run /login", "invalid auth method",
+			"invalid api key", "api key not valid", "set an auth method", "credit balance",
+		):
 		return formats.CodeAuth
 	case status == http.StatusForbidden:
 		return formats.CodeAuth
@@ -37,20 +40,29 @@ func (f Fault) code() formats.Code {
 		return formats.CodeTransient
 	case has("max_turns", "max_budget", "prompt is too long", "context window", "context_length", "maximum context"):
 		return formats.CodeLimit
-	case status == http.StatusNotFound, has("model not found", "model_not_found", "no such model", "unknown model", "invalid model", "providermodelnotfound"):
+	case status == http.StatusNotFound, has(
+		"model not found", "model_not_found", "no such model", "unknown model", "invalid model", "providermodelnotfound",
+	):
 		return formats.CodeConfig
 	case status >= 400:
 		return formats.CodeUnknown
-	case has("connection", "econnre", "enotfound", "etimedout", "network", "fetch failed", "stream disconnected", "socket", "high demand", "overloaded",
-		"rate limit", "temporar", "json parse", "parse json", "json segment", "terminated", "timed out", "unable to connect", "cannot connect"):
+	case has("connection", "econnre", "enotfound", "etimedout", "network", "fetch failed", "stream disconnected",
+		"socket", "high demand", "overloaded",
+		"rate limit", "temporar", "json parse", "parse json", "json segment", "terminated", "timed out",
+		"unable to connect", "cannot connect"):
 		return formats.CodeTransient
 	}
 	return formats.CodeUnknown
 }
 
+// httpStatus is a status as the agent CLIs write it into their messages.
+var httpStatus = regexp.MustCompile(
+	`(?i)(?:\bstatus:?|\bcode"?:|\bAPI error:?|\brejected|\berror:)\s*\(?([45]\d\d)\b`,
+)
+
 // statusIn finds the HTTP status that a message names.
 func statusIn(message string) int {
-	m := regexp.MustCompile(`(?i)(?:\bstatus:?|\bcode"?:|\bAPI error:?|\brejected|\berror:)\s*\(?([45]\d\d)\b`).FindStringSubmatch(message)
+	m := httpStatus.FindStringSubmatch(message)
 	if m == nil {
 		return 0
 	}
@@ -68,7 +80,8 @@ type faultHelp struct{ driver Driver }
 func (h faultHelp) of(code formats.Code) string {
 	name := h.driver.Name
 	advice := map[formats.Code]string{
-		formats.CodeAuth:            "log in by starting " + name + " once, or name the variable of its key under `env` in config.yaml",
+		formats.CodeAuth: "log in by starting " + name + " once, or name the variable of its key under `env` " +
+			"in config.yaml",
 		formats.CodeTransient:       "run the command again, or give the step `retry`",
 		formats.CodeLimit:           "raise `limits` in the subagent's file, or give it less to do",
 		formats.CodeConfig:          "change `model` in the subagent's file, or the program's own configuration",

@@ -22,8 +22,9 @@ import (
 func Gemini() Driver {
 	return Driver{
 		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0", Metered: formats.MeteredEnd,
-		Logins: []Login{{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"}}, Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-		Argv: geminiArgv, Env: geminiEnv, Files: geminiFiles, Links: geminiLinks, Line: geminiLine, End: geminiEnd,
+		Logins: []Login{{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"}},
+		Keys:   []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		Argv:   geminiArgv, Env: geminiEnv, Files: geminiFiles, Links: geminiLinks, Line: geminiLine, End: geminiEnd,
 	}
 }
 
@@ -36,7 +37,8 @@ const (
 func geminiArgv(c Call) []string {
 	args := []string{
 		"-o", "stream-json", "--approval-mode", "default", "--policy", filepath.Join(c.Private, geminiPolicy),
-		"--include-directories", strings.Join([]string{c.Out, c.Private}, ","), "--allowed-mcp-server-names", "none", "-e", "none",
+		"--include-directories", strings.Join([]string{c.Out, c.Private}, ","), "--allowed-mcp-server-names", "none", "-e",
+		"none",
 	}
 	if c.Model != "" {
 		args = append(args, "-m", c.Model)
@@ -46,7 +48,8 @@ func geminiArgv(c Call) []string {
 
 func geminiEnv(c Call) []string {
 	return []string{
-		"GEMINI_CLI_TRUST_WORKSPACE=false", "GEMINI_TELEMETRY_ENABLED=false", "GEMINI_CLI_HOME=" + filepath.Join(c.Private, geminiHome),
+		"GEMINI_CLI_TRUST_WORKSPACE=false", "GEMINI_TELEMETRY_ENABLED=false",
+		"GEMINI_CLI_HOME=" + filepath.Join(c.Private, geminiHome),
 	}
 }
 
@@ -66,7 +69,8 @@ func geminiLinks(c Call) map[string]string {
 	if dir == "" {
 		return out
 	}
-	for _, name := range []string{"oauth_creds.json", "google_accounts.json", "gemini-credentials.json", "installation_id"} {
+	names := []string{"oauth_creds.json", "google_accounts.json", "gemini-credentials.json", "installation_id"}
+	for _, name := range names {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
 			out[geminiHome+"/.gemini/"+name] = filepath.Join(dir, name)
 		}
@@ -114,7 +118,10 @@ func geminiFiles(c Call) map[string][]byte {
 	}
 	if c.Grant.Write {
 		for _, name := range protected() {
-			rule(files, "deny", path(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "**")))+`|"file_path":"\.tercet/`, "940")
+			rule(
+				files, "deny",
+				path(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "**")))+`|"file_path":"\.tercet/`, "940",
+			)
 		}
 		rule(files, "allow", "", "900")
 	} else {
@@ -124,16 +131,20 @@ func geminiFiles(c Call) map[string][]byte {
 	rule(shell, word[c.Grant.Shell], "", "900")
 	rule(net, word[c.Grant.Net], "", "900")
 	rule(`["invoke_agent", "enter_plan_mode"]`, "deny", "", "950")
-	security := map[string]any{"folderTrust": map[string]any{"enabled": false}} // else it does not start where it does not trust
+	security := map[string]any{
+		"folderTrust": map[string]any{"enabled": false},
+	} // else it does not start where it does not trust
 	if login := geminiLogin(c); login != "" {
 		security["auth"] = map[string]any{"selectedType": login}
 	}
 	settings := map[string]any{
 		"privacy":   map[string]any{"usageStatisticsEnabled": false},
 		"telemetry": map[string]any{"enabled": false},
-		"general":   map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 1, "retryFetchErrors": false},
-		"tools":     map[string]any{"shell": map[string]any{"enableInteractiveShell": false}},
-		"security":  security,
+		"general": map[string]any{
+			"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 1, "retryFetchErrors": false,
+		},
+		"tools":    map[string]any{"shell": map[string]any{"enableInteractiveShell": false}},
+		"security": security,
 	}
 	out := map[string][]byte{geminiPolicy: []byte(b.String())}
 	if text, err := json.Marshal(settings); err == nil {
@@ -181,7 +192,8 @@ func geminiLine(r *Reading, line []byte) {
 		r.Text, r.message = "", e.Tool // the final message comes after the last tool
 		r.Turns++
 	case "tool_result":
-		if e.Status == "error" && (strings.Contains(e.Error.Type, "policy") || strings.Contains(e.Error.Message, "denied by policy") || strings.Contains(e.Output, "denied by policy")) {
+		if e.Status == "error" && (strings.Contains(e.Error.Type, "policy") ||
+			strings.Contains(e.Error.Message, "denied by policy") || strings.Contains(e.Output, "denied by policy")) {
 			r.deny(r.message)
 		}
 	case "result":

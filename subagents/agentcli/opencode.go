@@ -14,8 +14,9 @@ import (
 func OpenCode() Driver {
 	return Driver{
 		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33", Metered: formats.MeteredSteps,
-		Logins: []Login{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}}, Keys: []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENCODE_API_KEY"},
-		Argv: openCodeArgv, Env: openCodeEnv, Line: openCodeLine, End: openCodeEnd,
+		Logins: []Login{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}},
+		Keys:   []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENCODE_API_KEY"},
+		Argv:   openCodeArgv, Env: openCodeEnv, Line: openCodeLine, End: openCodeEnd,
 	}
 }
 
@@ -81,7 +82,8 @@ func openCodeConfig(c Call) string {
 	}
 	parts := []string{
 		// What is not named is a tool of a server or plugin of the person's, which nobody granted.
-		`"*":"deny"`, `"read":"allow"`, `"list":"allow"`, `"glob":"allow"`, `"grep":"allow"`, `"todowrite":"allow"`, `"todoread":"allow"`, `"lsp":"allow"`,
+		`"*":"deny"`, `"read":"allow"`, `"list":"allow"`, `"glob":"allow"`, `"grep":"allow"`, `"todowrite":"allow"`,
+		`"todoread":"allow"`, `"lsp":"allow"`,
 		`"edit":{` + strings.Join(edit, ",") + `}`, `"external_directory":{` + strings.Join(outside, ",") + `}`,
 		`"bash":` + word(c.Grant.Shell), `"webfetch":` + word(c.Grant.Net), `"websearch":` + word(c.Grant.Net),
 		`"task":"deny"`, `"question":"deny"`, `"skill":"deny"`, `"doom_loop":"deny"`,
@@ -151,7 +153,8 @@ func openCodeLine(r *Reading, line []byte) {
 }
 
 func openCodeRefused(message string) bool {
-	return strings.Contains(message, "permission") || strings.Contains(message, "prevents you from using") || strings.Contains(message, "rejected")
+	return strings.Contains(message, "permission") || strings.Contains(message, "prevents you from using") ||
+		strings.Contains(message, "rejected")
 }
 
 // openCodeEnd takes a program that ended well without an answer for one that had none.

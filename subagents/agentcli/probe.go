@@ -58,7 +58,9 @@ const probeTime = 30 * time.Second
 func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	f := Found{Name: d.Name}
 	gone := func(message string, err error) error {
-		return &formats.Failure{Code: formats.CodeToolUnavailable, Message: message, Err: err, Help: faultHelp{d}.of(formats.CodeToolUnavailable)}
+		return &formats.Failure{
+			Code: formats.CodeToolUnavailable, Message: message, Err: err, Help: faultHelp{d}.of(formats.CodeToolUnavailable),
+		}
 	}
 	path, err := s.Look(d.Name)
 	if err != nil {
@@ -66,7 +68,8 @@ func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	}
 	f.Path = path
 	res, err := s.Run(ctx, proc.Command{
-		Argv: []string{d.Name, "--version"}, Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: probeTime},
+		Argv: []string{d.Name, "--version"}, Private: true, Purpose: proc.PurposeProbe,
+		Timeout: proc.Timeout{Total: probeTime},
 	})
 	switch {
 	case err != nil:
@@ -85,7 +88,10 @@ func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Fou
 	driver := a.Driver
 	driver.Name = filepath.Base(driver.Name)
 	gone := func(message string, err error) error {
-		return &formats.Failure{Code: formats.CodeToolUnavailable, Message: message, Err: err, Help: faultHelp{driver}.of(formats.CodeToolUnavailable)}
+		return &formats.Failure{
+			Code: formats.CodeToolUnavailable, Message: message, Err: err,
+			Help: faultHelp{driver}.of(formats.CodeToolUnavailable),
+		}
 	}
 	path, err := s.Look(a.Program(root))
 	if err != nil {
@@ -94,8 +100,9 @@ func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Fou
 	f.Path = path
 	client := &acpClient{}
 	res, err := s.Run(ctx, proc.Command{
-		Argv: append([]string{a.Program(root)}, a.Driver.Argv(Call{})...), Private: true, Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: probeTime},
-		Talk: client.greet,
+		Argv: append([]string{a.Program(root)}, a.Driver.Argv(Call{})...), Private: true, Purpose: proc.PurposeProbe,
+		Timeout: proc.Timeout{Total: probeTime},
+		Talk:    client.greet,
 	})
 	reading, _ := client.end()
 	if err == nil && !res.Killed {

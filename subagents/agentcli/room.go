@@ -12,7 +12,9 @@ import (
 )
 
 // Confine puts the program of a call within bounds, or says which bounds it keeps itself, and names the tier.
-type Confine func(ctx context.Context, r formats.Request, c proc.Command, room sandbox.Room) (proc.Command, string, error)
+type Confine func(
+	ctx context.Context, r formats.Request, c proc.Command, room sandbox.Room,
+) (proc.Command, string, error)
 
 // Store is a folder or a file that a program keeps of itself: Path below the folder that Var names, or below Home in
 // the home folder where Var is not set. Keep are files and folders in it that tell the program what to do or to run.
@@ -27,10 +29,15 @@ type Store struct {
 func stores(name string) []Store {
 	switch name {
 	case "claude", "claude-agent-acp", "claude-code-acp":
-		keep := []string{"settings.json", "settings.local.json", "CLAUDE.md", "commands", "agents", "skills", "hooks", "plugins", "output-styles", "rules"}
+		keep := []string{
+			"settings.json", "settings.local.json", "CLAUDE.md", "commands", "agents", "skills", "hooks", "plugins",
+			"output-styles", "rules",
+		}
 		return []Store{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", Keep: keep}, {Home: ".claude.json", File: true}}
 	case "codex", "codex-acp":
-		return []Store{{Var: "CODEX_HOME", Home: ".codex", Keep: []string{"config.toml", "AGENTS.md", "AGENTS.override.md", "prompts", "rules", "skills", "hooks", "hooks.json", "plugins"}}}
+		return []Store{{Var: "CODEX_HOME", Home: ".codex", Keep: []string{
+			"config.toml", "AGENTS.md", "AGENTS.override.md", "prompts", "rules", "skills", "hooks", "hooks.json", "plugins",
+		}}}
 	case "opencode":
 		return []Store{
 			{Var: "XDG_DATA_HOME", Home: ".local/share", Path: "opencode"},
@@ -38,11 +45,17 @@ func stores(name string) []Store {
 			{Var: "XDG_CACHE_HOME", Home: ".cache", Path: "opencode"},
 			{
 				Var: "XDG_CONFIG_HOME", Home: ".config", Path: "opencode",
-				Keep: []string{"opencode.json", "opencode.jsonc", "config.json", "AGENTS.md", "agent", "agents", "command", "commands", "plugin", "plugins", "mode", "modes", "skill", "skills", "tool", "tools"},
+				Keep: []string{
+					"opencode.json", "opencode.jsonc", "config.json", "AGENTS.md", "agent", "agents", "command", "commands",
+					"plugin", "plugins", "mode", "modes", "skill", "skills", "tool", "tools",
+				},
 			},
 		}
 	case "gemini":
-		keep := []string{"settings.json", "trustedFolders.json", "GEMINI.md", "extensions", "commands", "policies", "skills", "hooks", "agents", ".env"}
+		keep := []string{
+			"settings.json", "trustedFolders.json", "GEMINI.md", "extensions", "commands", "policies", "skills", "hooks",
+			"agents", ".env",
+		}
 		return []Store{{Var: "GEMINI_CLI_HOME", Path: ".gemini", Keep: keep}}
 	}
 	return nil
@@ -52,7 +65,8 @@ func stores(name string) []Store {
 func (c *CLI) room(call Call) sandbox.Room {
 	list := stores(c.Driver.Name)
 	room := sandbox.Room{
-		Tree: call.Grant.Write || call.Grant.Shell, Nest: strings.HasPrefix(c.Driver.Name, "codex"), Known: len(list) > 0 || call.Home != "",
+		Tree: call.Grant.Write || call.Grant.Shell, Nest: strings.HasPrefix(c.Driver.Name, "codex"),
+		Known: len(list) > 0 || call.Home != "",
 	}
 	if call.Home != "" {
 		return room

@@ -203,7 +203,8 @@ func tapText(next []string) string {
 	var text []string
 	for _, l := range next[:min(len(next), 6)] {
 		in := strings.TrimSpace(l)
-		if strings.HasPrefix(in, "code: ") || strings.HasPrefix(in, "name: ") || strings.HasPrefix(in, "stack: ") || in == "..." {
+		if strings.HasPrefix(in, "code: ") || strings.HasPrefix(in, "name: ") ||
+			strings.HasPrefix(in, "stack: ") || in == "..." {
 			break
 		}
 		text = append(text, in)

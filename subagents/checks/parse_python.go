@@ -66,7 +66,8 @@ func frame(s string) (spot, bool) {
 
 // installed tells whether a file is a library's.
 func installed(file string) bool {
-	return strings.Contains(file, "site-packages/") || strings.Contains(file, "/lib/python") || strings.HasPrefix(file, "<")
+	return strings.Contains(file, "site-packages/") || strings.Contains(file, "/lib/python") ||
+		strings.HasPrefix(file, "<")
 }
 
 // exception tells whether l is the last line of a traceback: a dotted name, alone or before a colon.

@@ -13,8 +13,9 @@ import (
 	"tercet/internal/proc"
 )
 
-// Run runs c in dir, which is absolute, within the bounds of confine; nil means none. That the check found something wrong is a Result; an error means that it could
-// not run: *ToolError, the *proc.DeniedError of a starter without leave, another cause, or the context's error.
+// Run runs c in dir, which is absolute, within the bounds of confine; nil means none. That the check found something
+// wrong is a Result; an error means that it could not run: *ToolError, the *proc.DeniedError of a starter without
+// leave, another cause, or the context's error.
 func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Confine) (Result, error) {
 	if len(c.Argv) == 0 {
 		return Result{}, &formats.ValueError{What: "the command of a check", Got: ""}

@@ -126,7 +126,9 @@ func (m *Manager) keep(ctx context.Context, repo *git.Repo, branch, run string, 
 	if err := repo.Add(ctx, files...); err != nil {
 		return "", err
 	}
-	_, err = repo.Commit(ctx, "wip: what "+orDetached(branch)+" had not committed", git.Trailer{Key: TrailerWip, Value: run})
+	_, err = repo.Commit(
+		ctx, "wip: what "+orDetached(branch)+" had not committed", git.Trailer{Key: TrailerWip, Value: run},
+	)
 	if errors.Is(err, git.ErrNothing) {
 		if err := repo.SetHead(ctx, branch); err != nil {
 			return "", err

@@ -110,7 +110,8 @@ func codedAs(err error, other formats.Code) error {
 		return f
 	}
 	if errors.Is(err, git.ErrNoRepo) {
-		f.Code, f.Message, f.Help = formats.CodeConfig, "worktrees need a git repository", "run git init, then commit something"
+		f.Code, f.Message = formats.CodeConfig, "worktrees need a git repository"
+		f.Help = "run git init, then commit something"
 		return f
 	}
 	if _, ok := errors.AsType[*git.MissingError](err); ok {

@@ -78,12 +78,14 @@ func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publi
 	}
 	if p.to == "" {
 		return nil, &formats.Failure{
-			Code: formats.CodePrecondition, Message: "the checkout is on no branch", Help: "switch to the branch that is to take the work: git switch BRANCH",
+			Code: formats.CodePrecondition, Message: "the checkout is on no branch",
+			Help: "switch to the branch that is to take the work: git switch BRANCH",
 		}
 	}
 	if p.branch == "" || p.branch == p.to {
 		return nil, &formats.Failure{
-			Code: formats.CodePrecondition, Message: fmt.Sprintf("expected a worktree on a branch other than %s, got %q", p.to, p.branch),
+			Code:    formats.CodePrecondition,
+			Message: fmt.Sprintf("expected a worktree on a branch other than %s, got %q", p.to, p.branch),
 		}
 	}
 	trees, err := p.main.Worktrees(ctx)
@@ -110,7 +112,9 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 		return Published{}, err
 	}
 	if has {
-		return Published{Commit: old, FastForwarded: p.checkout != "", Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}, nil
+		return Published{
+			Commit: old, FastForwarded: p.checkout != "", Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch),
+		}, nil
 	}
 	if err := p.clean(ctx); err != nil {
 		return Published{}, err

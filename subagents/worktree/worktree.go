@@ -303,7 +303,9 @@ func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) err
 		return err
 	}
 	w.files = slices.DeleteFunc(w.files, func(file string) bool {
-		return !slices.ContainsFunc(only, func(o string) bool { return path.Join(filepath.ToSlash(rel), o) == filepath.ToSlash(file) })
+		return !slices.ContainsFunc(
+			only, func(o string) bool { return path.Join(filepath.ToSlash(rel), o) == filepath.ToSlash(file) },
+		)
 	})
 	return nil
 }
