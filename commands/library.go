@@ -73,8 +73,10 @@ func (l *Library) Load(source, file string) (*compile.Program, error) {
 	}
 	src, err := l.Open(source, file)
 	if err != nil {
-		fail := &formats.Failure{Code: formats.CodeIO, Message: "command file " + display(source, file), Err: err,
-			Help: formats.HelpOf(err)}
+		fail := &formats.Failure{
+			Code: formats.CodeIO, Message: "command file " + display(source, file), Err: err,
+			Help: formats.HelpOf(err),
+		}
 		if coded, ok := errors.AsType[formats.Coded](err); ok {
 			fail.Code = coded.ErrorCode()
 		}
@@ -128,7 +130,8 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 }
 
 func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile.Program,
-	values argspec.Values) (formats.Return, error) {
+	values argspec.Values,
+) (formats.Return, error) {
 	if l.Admit != nil {
 		if err := l.Admit(prog); err != nil {
 			return formats.Return{}, err
@@ -148,7 +151,8 @@ func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile
 // runEach starts one run a task, in order, and stops at the first that does not pass. The text tells what each
 // returned.
 func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values,
-	tasks []int) (formats.Return, error) {
+	tasks []int,
+) (formats.Return, error) {
 	out := formats.Return{Status: formats.StatusCompleted}
 	var said []string
 	for i, n := range tasks {
@@ -225,12 +229,15 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 
 // noWorkspace refuses an argument that only a workspace can answer for.
 func noWorkspace(command string) error {
-	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: "/" + command + " needs a workspace",
-		Help: "run tercet init"}
+	return &formats.Failure{
+		Code: formats.CodeNoWorkspace, Message: "/" + command + " needs a workspace",
+		Help: "run tercet init",
+	}
 }
 
 func (l *Library) path(ctx context.Context, name string, prog *compile.Program, spec argspec.Spec,
-	values argspec.Values) error {
+	values argspec.Values,
+) error {
 	if spec.Pattern != nil {
 		return nil
 	}
@@ -276,8 +283,10 @@ func (l *Library) task(ctx context.Context, command string, n int) error {
 	if err != nil || ok {
 		return err
 	}
-	fail := &formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", n),
-		Help: "run 'tercet query \".tasks[].number\"' to list the tasks"}
+	fail := &formats.Failure{
+		Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", n),
+		Help: "run 'tercet query \".tasks[].number\"' to list the tasks",
+	}
 	archived, err := l.Tasks.ArchivedTask(ctx, n)
 	if err != nil {
 		return errors.Join(fail, err)

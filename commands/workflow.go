@@ -43,7 +43,8 @@ func (w *Workflow) Run(ctx context.Context, r formats.Request) (formats.Return, 
 
 // RunCounted is Run, and tells what the workers of the steps used: it is drawn from the share of the one who called.
 func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret formats.Return, used formats.Metadata,
-	err error) {
+	err error,
+) {
 	prog, err := w.Program()
 	if err != nil {
 		return formats.Return{}, used, err

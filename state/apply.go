@@ -394,8 +394,10 @@ func (d *draft) archiveTasks(op ArchiveTasks) error {
 	var all error
 	for _, n := range op.Tasks {
 		if d.peek(n) == nil && archive != nil && archive.find(n) != nil {
-			d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Task: n, From: archive.find(n).Status,
-				To: archive.find(n).Status})
+			d.verdicts = append(d.verdicts, Verdict{
+				Op: op.name(), Task: n, From: archive.find(n).Status,
+				To: archive.find(n).Status,
+			})
 			continue
 		}
 		t, err := d.take(n)

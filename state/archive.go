@@ -152,8 +152,10 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 		return err
 	}
 	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
-	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info,
-		old: s.doc}); err != nil {
+	if err := s.commit(change{
+		name: stateFile, real: s.real, data: data, line: line, read: s.info,
+		old: s.doc,
+	}); err != nil {
 		return err
 	}
 	warnings := s.warnings

@@ -54,8 +54,10 @@ func (d *draft) claim(op ClaimTask) error {
 	if from, _ := d.cfg.effective(t, d.now); to == "" {
 		to = nextWork(from)
 	}
-	if err := d.updateStatus(UpdateStatus{Tasks: []int{t.Number}, To: to,
-		Lease: &LeaseRequest{Timeout: op.Timeout}}); err != nil {
+	if err := d.updateStatus(UpdateStatus{
+		Tasks: []int{t.Number}, To: to,
+		Lease: &LeaseRequest{Timeout: op.Timeout},
+	}); err != nil {
 		return err
 	}
 	d.verdicts[len(d.verdicts)-1].Op = op.name()

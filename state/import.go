@@ -114,8 +114,10 @@ func (m *Import) find(class Damage, offset int, message, help string) {
 	if !mended && help == "" && mendable {
 		help = "mend it on the way with --repair"
 	}
-	m.Findings = append(m.Findings, Finding{Class: class, Pos: position(m.src, offset), Message: message, Help: help,
-		Mended: mended})
+	m.Findings = append(m.Findings, Finding{
+		Class: class, Pos: position(m.src, offset), Message: message, Help: help,
+		Mended: mended,
+	})
 }
 
 // diagnose finds out why a text is not JSON and gives the values that can be read of it.
@@ -167,8 +169,10 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 func (m *Import) salvage(s *mender) bool {
 	end := len(bytes.TrimRight(m.src, " \t\r\n"))
 	message := fmt.Sprintf("the file ends in the middle; whole objects before the cut: %d", s.whole)
-	f := Finding{Class: DamageTruncated, Pos: position(m.src, end), Message: message,
-		Help: "take a whole copy of the file: a backup, or what git has"}
+	f := Finding{
+		Class: DamageTruncated, Pos: position(m.src, end), Message: message,
+		Help: "take a whole copy of the file: a backup, or what git has",
+	}
 	if s.cut > 0 {
 		f.Help += "; what is whole in it can be taken over with --repair"
 	}

@@ -150,8 +150,10 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	err := m.exclusive(ctx, "", func() error {
 		switch _, err := m.cfg.Root.Lstat(stateFile); {
 		case err == nil:
-			return &formats.Failure{Code: formats.CodePrecondition, Message: stateFile, Err: fs.ErrExist,
-				Help: "the workspace has a state already"}
+			return &formats.Failure{
+				Code: formats.CodePrecondition, Message: stateFile, Err: fs.ErrExist,
+				Help: "the workspace has a state already",
+			}
 		case !errors.Is(err, fs.ErrNotExist):
 			return ioFailure("looking at", stateFile, err)
 		}
@@ -380,8 +382,10 @@ func (s *session) write(d *draft, line auditLine) error {
 		return err
 	}
 	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
-	if err := s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info,
-		old: s.doc}); err != nil {
+	if err := s.commit(change{
+		name: stateFile, real: s.real, data: data, line: line, read: s.info,
+		old: s.doc,
+	}); err != nil {
 		if line.Move == moveOut {
 			return halfMoved(archiveFile, stateFile, err)
 		}
@@ -435,13 +439,11 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 		return nil, refused("transaction", 0, "archive tasks that are done, and keep long texts in documents",
 			"expected a state of at most %d bytes, got %d", maxState, len(data))
 	}
-	why := ""
+	check := d.strays
 	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed) > 0 || d.layout != "" || d.base.bom {
-		why = d.differs(data, serial)
-	} else {
-		why = d.strays(data, serial)
+		check = d.differs
 	}
-	if why != "" {
+	if why := check(data, serial); why != "" {
 		return nil, formats.Fail(formats.CodeBug, "", "%s", "the encoded state is not what was meant: "+why)
 	}
 	return data, nil
@@ -557,8 +559,10 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Serial: s.serial, Txn: tx.ID,
-		Verdicts: []Verdict{{Op: op.name(), Task: op.Task, From: t.Status, To: t.Status}}}
+	res := Result{
+		Serial: s.serial, Txn: tx.ID,
+		Verdicts: []Verdict{{Op: op.name(), Task: op.Task, From: t.Status, To: t.Status}},
+	}
 	if string(out) == string(src) {
 		return res, nil
 	}
@@ -573,6 +577,8 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 }
 
 func phaseStatuses() []formats.PhaseStatus {
-	return []formats.PhaseStatus{formats.PhaseNotStarted, formats.PhaseInProgress, formats.PhaseCompleted,
-		formats.PhasePartial, formats.PhaseBlocked}
+	return []formats.PhaseStatus{
+		formats.PhaseNotStarted, formats.PhaseInProgress, formats.PhaseCompleted,
+		formats.PhasePartial, formats.PhaseBlocked,
+	}
 }

@@ -89,8 +89,10 @@ func (d *decoder) error() error {
 }
 
 func syntaxError(file string, src []byte, err error) error {
-	diag := formats.Diagnostic{Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: file,
-		Message: err.Error()}
+	diag := formats.Diagnostic{
+		Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: file,
+		Message: err.Error(),
+	}
 	out := &SyntaxError{}
 	if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
 		diag.Pos, diag.Message = position(src, e.Offset), e.Msg
@@ -100,8 +102,10 @@ func syntaxError(file string, src []byte, err error) error {
 		diag.Pos, diag.Message = position(src, at), "merge conflict marker"
 		out.Conflict = true
 	}
-	out.List = &formats.Diagnostics{List: []formats.Diagnostic{diag}, Sources: map[string][]byte{file: src},
-		Of: formats.CodeInvalidState}
+	out.List = &formats.Diagnostics{
+		List: []formats.Diagnostic{diag}, Sources: map[string][]byte{file: src},
+		Of: formats.CodeInvalidState,
+	}
 	return out
 }
 

@@ -129,8 +129,10 @@ func (c Config) noState() error {
 				"that was given, with: tercet init --new-state",
 		}
 	}
-	return &formats.Failure{Code: formats.CodeNoWorkspace, Message: stateFile, Err: fs.ErrNotExist,
-		Help: "run tercet init"}
+	return &formats.Failure{
+		Code: formats.CodeNoWorkspace, Message: stateFile, Err: fs.ErrNotExist,
+		Help: "run tercet init",
+	}
 }
 
 // recover brings audit log and files together after a kill, and takes over or refuses a change from outside.
@@ -421,8 +423,10 @@ func (s *session) put(backup *document, kind string) (Result, error) {
 	res.Serial = high + 1
 	s.serial = high
 	c.data = data
-	c.line = auditLine{Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: digest(old),
-		Post: digest(data)}
+	c.line = auditLine{
+		Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: digest(old),
+		Post: digest(data),
+	}
 	if c.old != nil {
 		c.line.Undo = boundedUndo(undoWhole(old, data))
 	}

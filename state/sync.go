@@ -352,8 +352,10 @@ func (d *draft) follow(p *Proposal) error {
 		return d.updateStatus(op)
 	case "artifact":
 		kind, name, _ := strings.Cut(p.To, ": ")
-		return d.linkArtifacts(LinkArtifacts{Task: p.Task,
-			Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}}})
+		return d.linkArtifacts(LinkArtifacts{
+			Task:      p.Task,
+			Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}},
+		})
 	case "blocked_reason":
 		t, err := d.take(p.Task)
 		if err != nil {

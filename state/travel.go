@@ -235,8 +235,10 @@ func entryOf(l *auditLine, reachable bool) Entry {
 	for _, v := range l.Verdicts {
 		e.tasks = append(e.tasks, v.Task)
 		if v.Changed {
-			e.Changes = append(e.Changes, map[string]any{"op": v.Op, "task": v.Task, "from": v.From.String(),
-				"to": v.To.String()})
+			e.Changes = append(e.Changes, map[string]any{
+				"op": v.Op, "task": v.Task, "from": v.From.String(),
+				"to": v.To.String(),
+			})
 		}
 	}
 	e.tasks = append(e.tasks, slices.Concat(l.Numbers, l.Removed)...)

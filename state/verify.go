@@ -129,8 +129,10 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 func (v *verifier) todo() {
 	warn := func(help, format string, args ...any) {
 		v.found = append(v.found, formats.Diagnostic{
-			Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: todoFile, Pos: formats.Pos{Line: 1,
-				Col: 1},
+			Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: todoFile, Pos: formats.Pos{
+				Line: 1,
+				Col:  1,
+			},
 			Message: fmt.Sprintf(format, args...), Help: help,
 		})
 	}

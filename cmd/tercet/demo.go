@@ -237,7 +237,11 @@ func (d *demo) test(ctx context.Context, when string, lines int) (colour string,
 func (d *demo) commands() int {
 	n := strconv.Itoa(demoTask)
 	for _, words := range [][]string{
-		{"/task", "--from", "task.md"}, {"/research", n}, {"/plan", n}, {"/implement", n}, {"/review", n},
+		{"/task", "--from", "task.md"},
+		{"/research", n},
+		{"/plan", n},
+		{"/implement", n},
+		{"/review", n},
 		{"/todo", "--dry-run"},
 	} {
 		line := rest(words)

@@ -101,8 +101,10 @@ func (w *world) foreignAgent(p dialect.Folder, name string) error {
 }
 
 func note(code, file, text string) formats.Diagnostic {
-	return formats.Diagnostic{Code: code, Severity: formats.SeverityWarning, File: file,
-		Pos: formats.Pos{Line: 1, Col: 1}, Message: text}
+	return formats.Diagnostic{
+		Code: code, Severity: formats.SeverityWarning, File: file,
+		Pos: formats.Pos{Line: 1, Col: 1}, Message: text,
+	}
 }
 
 // definition makes a subagent of an agent of another tool: any input, any return, with or without files, and the tools

@@ -26,7 +26,8 @@ const (
 // arguments. References to files that are not there stay as they are written; commands that may not run leave a remark
 // in their place.
 func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.Command,
-	pieces []dialect.Output) (string, error) {
+	pieces []dialect.Output,
+) (string, error) {
 	filling := c.Fill(pieces, w.gate.Files(), w.app.term.note)
 	if err := w.approveMarks(ctx, inv, c, filling); err != nil {
 		return "", err
@@ -36,7 +37,8 @@ func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.C
 
 // approveMarks asks for exactly the scripts, their values and the files, if there are any.
 func (w *world) approveMarks(ctx context.Context, inv formats.Invocation, c *dialect.Command,
-	filling *dialect.Filling) error {
+	filling *dialect.Filling,
+) error {
 	show, digest := filling.Asks()
 	if len(show) == 0 {
 		return nil
@@ -70,7 +72,8 @@ func (w *world) approveMarks(ctx context.Context, inv formats.Invocation, c *dia
 
 // runMark gives the output of a script. Its text goes to sh as a file; the arguments are in the environment.
 func (w *world) runMark(ctx context.Context, inv formats.Invocation, c *dialect.Command, s *dialect.Script) (string,
-	error) {
+	error,
+) {
 	if s.Refused != "" {
 		w.app.term.note("warning: %s:%d: not run: %s", c.File, s.Pos.Line, s.Refused)
 		return fmt.Sprintf("[not run: %s; it was %s]", s.Refused, s.Source), nil

@@ -99,8 +99,10 @@ func (a *app) stateHome() string {
 
 // allow is asked before any process is started.
 func (w *world) allow(_ context.Context, c proc.Command) error {
-	return w.gate.Allow(trust.Start{Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit,
-		Agent: c.Purpose == proc.PurposeAgent})
+	return w.gate.Allow(trust.Start{
+		Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit,
+		Agent: c.Purpose == proc.PurposeAgent,
+	})
 }
 
 // trustFirst lets a slash command run in a trusted project, and asks for the trust where a person can be asked. The

@@ -248,10 +248,10 @@ func markdownFiles(paths []string) (files []string, unread []formats.Diagnostic,
 					return filepath.SkipDir
 				}
 				return nil
-			case inWorkspace || !strings.HasSuffix(name, ".md") && !(strings.HasSuffix(name, ".toml") && isForeign(name)):
-				return nil
-			default:
+			case !inWorkspace && (strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".toml") && isForeign(name)):
 				err = readable(name)
+			default:
+				return nil
 			}
 			if err == nil {
 				files = append(files, name)

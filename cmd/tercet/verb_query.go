@@ -155,7 +155,7 @@ func openSource(s query.Source) (query.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer root.Close()
+		defer root.Close() //nolint:errcheck // only read through
 		return state.Open(root)
 	}
 	f, err := os.Open(s.Name)
@@ -212,8 +212,10 @@ func (f *queryFlags) named(q *query.CLIRequest) error {
 		pairs []string
 		file  bool
 	}{
-		{query.ArgText, "--arg", f.pairs, false}, {query.ArgJSON, "--argjson", f.jsonPairs, false},
-		{query.ArgSlurp, "--slurpfile", f.filePairs, true}, {query.ArgText, "--rawfile", f.rawPairs, true},
+		{query.ArgText, "--arg", f.pairs, false},
+		{query.ArgJSON, "--argjson", f.jsonPairs, false},
+		{query.ArgSlurp, "--slurpfile", f.filePairs, true},
+		{query.ArgText, "--rawfile", f.rawPairs, true},
 	} {
 		for _, pair := range group.pairs {
 			name, text, ok := strings.Cut(pair, "=")

@@ -100,8 +100,10 @@ func (w *world) agreeTrust(ctx context.Context, v *trust.Verdict) error {
 // keepTrust writes the record; an answer that cannot be kept is an error of this verb.
 func (w *world) keepTrust(v *trust.Verdict) error {
 	if err := w.gate.Agree(v); err != nil {
-		return &formats.Failure{Code: formats.CodeIO, Message: "trust record", Err: err,
-			Help: "check the folder that XDG_STATE_HOME names"}
+		return &formats.Failure{
+			Code: formats.CodeIO, Message: "trust record", Err: err,
+			Help: "check the folder that XDG_STATE_HOME names",
+		}
 	}
 	w.app.term.note("trusted: %s, sha256:%s", count(len(v.Manifest.Files), "file"), v.Manifest.Hash())
 	return nil

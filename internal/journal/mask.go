@@ -56,8 +56,10 @@ func NewMasker(values ...string) *Masker {
 		{`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`, "${1}" + Masked, ":"},
 		{`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`, "${1}" + Masked, "Bearer"},
 		{`(://[^/\s:@]+:)[^/\s@]+@`, "${1}" + Masked + "@", "://"},
-		{`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`,
-			"${1}${2}" + Masked, "_TOKEN _KEY _SECRET _PASSWORD"},
+		{
+			`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`,
+			"${1}${2}" + Masked, "_TOKEN _KEY _SECRET _PASSWORD",
+		},
 	} {
 		m.rules = append(m.rules, rule{find: regexp.MustCompile(r.find), replace: r.replace, words: strings.Fields(r.words)})
 	}

@@ -476,8 +476,10 @@ func (p *parser) expected(at int, want string) {
 	}
 	if mark := conflict(p.s, at); mark != "" {
 		line, col := Pos([]byte(p.s[:at]), at)
-		p.err = &SyntaxError{Line: line, Col: col, Offset: at,
-			Msg: fmt.Sprintf("expected %s, got merge conflict marker %q", want, mark), Conflict: true}
+		p.err = &SyntaxError{
+			Line: line, Col: col, Offset: at,
+			Msg: fmt.Sprintf("expected %s, got merge conflict marker %q", want, mark), Conflict: true,
+		}
 		return
 	}
 	got := p.run(at)

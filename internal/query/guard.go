@@ -215,7 +215,7 @@ func literal(q *gojq.Query) bool {
 	if q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
 		return false
 	}
-	switch q.Term.Type {
+	switch q.Term.Type { //nolint:exhaustive // every other term is computed
 	case gojq.TermTypeString:
 		return q.Term.Str.Queries == nil
 	case gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:

@@ -244,7 +244,7 @@ func (a *inference) term(t *gojq.Term, in flow) flow {
 
 // head is the flow of a term without its suffixes.
 func (a *inference) head(t *gojq.Term, in flow) flow {
-	switch t.Type {
+	switch t.Type { //nolint:exhaustive // the others are taken together
 	case gojq.TermTypeIdentity:
 		return in
 	case gojq.TermTypeRecurse:

@@ -33,7 +33,7 @@ type readiness struct {
 
 // add enters a task; false if it is none.
 func (r *readiness) add(task any) bool {
-	t, _ := task.(map[string]any)
+	t, _ := task.(map[string]any) //nolint:errcheck // nil has no number
 	n, isInt := t[readyNumber].(int)
 	word, isText := t[readyStatus].(string)
 	list, isList := t[readyDeps].([]any)
@@ -62,7 +62,7 @@ func (r *readiness) ready(i int) bool {
 // readyFunction is `ready` for a document that was decoded.
 func readyFunction(s *Statuses) gojq.CompilerOption {
 	return gojq.WithIterFunction(readyName, 0, 0, func(v any, _ []any) gojq.Iter {
-		doc, _ := v.(map[string]any)
+		doc, _ := v.(map[string]any) //nolint:errcheck // nil has no tasks
 		list, isList := doc[readyTasks].([]any)
 		r := readiness{Statuses: s, open: map[int]bool{}}
 		if !isList || slices.ContainsFunc(list, func(task any) bool { return !r.add(task) }) {

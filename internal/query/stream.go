@@ -57,7 +57,7 @@ func eachOf(q *gojq.Query) (path []string, ok bool) {
 	if q.Term == nil || len(q.FuncDefs) > 0 {
 		return nil, false
 	}
-	switch q.Term.Type {
+	switch q.Term.Type { //nolint:exhaustive // every other term has no path
 	case gojq.TermTypeIdentity:
 	case gojq.TermTypeIndex:
 		path = []string{""}
@@ -157,7 +157,7 @@ func (r *cli) readyOnes(ctx context.Context) (ready []readiness, ok bool) {
 		for len(ready) <= s.values {
 			ready = append(ready, readiness{Statuses: r.req.Statuses, open: map[int]bool{}})
 		}
-		m, _ := doc.(map[string]any)
+		m, _ := doc.(map[string]any) //nolint:errcheck // nil has no tasks
 		list, ok := m[readyTasks].([]any)
 		return ok && !slices.ContainsFunc(list, func(task any) bool { return !ready[s.values].add(task) })
 	}

@@ -268,7 +268,8 @@ func chooseModel(ctx context.Context, conn *acp.ClientSideConnection, s acp.NewS
 		_, err := conn.SetSessionConfigOption(ctx, acp.SetSessionConfigOptionRequest{
 			ValueId: &acp.SetSessionConfigOptionValueId{
 				SessionId: s.SessionId, ConfigId: o.Id, Value: acp.SessionConfigValueId(model),
-			}})
+			},
+		})
 		return err
 	}
 	_, err := conn.UnstableSetSessionModel(

@@ -88,9 +88,8 @@ func (b *box) read() (raw []byte, bad []string, err error) {
 	}
 	f, unreadable := b.root.OpenFile(returnName, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if unreadable != nil {
-		return nil, []string{
-			"expected a file that can be read as return_path, got " + unreadable.Error(),
-		}, nil //nolint:nilerr // what a program does wrong is a violation
+		violation := "expected a file that can be read as return_path, got " + unreadable.Error()
+		return nil, []string{violation}, nil //nolint:nilerr // what a program does wrong is a violation
 	}
 	raw, err = io.ReadAll(io.LimitReader(f, formats.MaxReturn+1))
 	if err = errors.Join(err, f.Close()); err != nil {

@@ -42,8 +42,10 @@ const (
 
 // hostOnly are the variables whose values mean nothing in another file system.
 func hostOnly() []string {
-	return []string{"PATH", "HOME", "TMPDIR", "SHELL", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-		"XDG_STATE_HOME", "XDG_RUNTIME_DIR"}
+	return []string{
+		"PATH", "HOME", "TMPDIR", "SHELL", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+		"XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+	}
 }
 
 // engine asks whether an engine is reached, has the image, and keeps a program within bounds.
@@ -102,8 +104,10 @@ func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
 
 // ask runs the engine's program for one line; why says that it did not work.
 func (p *Prober) ask(ctx context.Context, argv []string) (said, why string, err error) {
-	res, err := p.Starter.Run(ctx, proc.Command{Argv: argv, Env: p.Image.Client, Purpose: proc.PurposeProbe,
-		Private: true, Timeout: proc.Timeout{Total: askTime}})
+	res, err := p.Starter.Run(ctx, proc.Command{
+		Argv: argv, Env: p.Image.Client, Purpose: proc.PurposeProbe,
+		Private: true, Timeout: proc.Timeout{Total: askTime},
+	})
 	switch {
 	case ctx.Err() != nil:
 		return "", "", context.Cause(ctx)

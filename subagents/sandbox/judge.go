@@ -11,8 +11,10 @@ var classes = map[string]Finding{
 	"fs!": {Category: DestructiveFS, Level: Required}, "fs+": {Category: DestructiveFS, Level: Recommended},
 	"fs-": {Category: DestructiveFS}, "root!": {Category: PrivilegeEscalation, Level: Required},
 	"root+": {Category: PrivilegeEscalation, Level: Recommended}, "db!": {Category: ProdDB, Level: Required},
-	"db+": {Category: ProdDB, Level: Recommended}, "db-": {Category: ProdDB}, "net!": {Category: ExternalNet,
-		Level: Required},
+	"db+": {Category: ProdDB, Level: Recommended}, "db-": {Category: ProdDB}, "net!": {
+		Category: ExternalNet,
+		Level:    Required,
+	},
 	"net+": {Category: ExternalNet, Level: Recommended}, "secret!": {Category: SecretAccess, Level: Required},
 	"secret+": {Category: SecretAccess, Level: Recommended},
 }

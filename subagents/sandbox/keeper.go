@@ -75,7 +75,8 @@ func (k *Keeper) wrap(ctx context.Context, c proc.Command, r Report, b Bounds) (
 // Script puts the commands of a plan within bounds. A person saw and approved them, so the network and reads are left
 // to them; what they may write is the tree, the caches and their own folders.
 func (k *Keeper) Script(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string,
-	error) {
+	error,
+) {
 	report, err := Classify(script, Place{Root: r.Dir, Dir: r.Dir, Home: k.Getenv("HOME")})
 	if err != nil {
 		report = Report{} // sh says better what is wrong with it, within the bounds
@@ -86,7 +87,8 @@ func (k *Keeper) Script(ctx context.Context, r formats.Request, c proc.Command, 
 // Program puts the program of a subagent within the same bounds. What it will do nobody knows beforehand. net: the
 // network was granted to it.
 func (k *Keeper) Program(ctx context.Context, r formats.Request, c proc.Command, net bool) (proc.Command, string,
-	error) {
+	error,
+) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
 	b.Ask = net
 	return k.wrap(ctx, c, Report{}, b)
@@ -133,7 +135,8 @@ var keys = []string{
 // do. It may write its tree, if it may write or run commands, the folder of its delegation and what it keeps of itself;
 // it has the network, because its model is there.
 func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, room Room) (proc.Command, string,
-	error) {
+	error,
+) {
 	// What results show of an agent that nothing holds but itself: one that asks for leave binds nobody.
 	itself, accepted := Platform.String()+" (the program's own)", slices.Contains(k.Order, Platform)
 	if room.Asks {

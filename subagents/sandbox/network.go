@@ -203,17 +203,25 @@ func isLoopback(host string) bool {
 type client struct{ names, valued, host, sql, db string }
 
 var clients = []client{
-	{"psql pg_dump pg_dumpall pg_restore dropdb createdb dropuser createuser pgcli pg_basebackup",
+	{
+		"psql pg_dump pg_dumpall pg_restore dropdb createdb dropuser createuser pgcli pg_basebackup",
 		"-h -p -U -d -c -f --host --port --username --dbname --command --file -n -t -v -o -F -j",
-		"-h --host", "-c --command", "-d --dbname"},
-	{"mysql mariadb mysqldump mysqladmin mysqlimport mycli",
-		"-h -P -u -D -e --host --port --user --database --execute", "-h --host", "-e --execute", "-D --database"},
-	{"mongo mongosh mongodump mongorestore mongoexport mongoimport",
+		"-h --host", "-c --command", "-d --dbname",
+	},
+	{
+		"mysql mariadb mysqldump mysqladmin mysqlimport mycli",
+		"-h -P -u -D -e --host --port --user --database --execute", "-h --host", "-e --execute", "-D --database",
+	},
+	{
+		"mongo mongosh mongodump mongorestore mongoexport mongoimport",
 		"--host --port -u -p --eval --db -d --uri --username --password -c --collection", "--host " +
-			"--uri", "--eval", "--db -d"},
+			"--uri", "--eval", "--db -d",
+	},
 	{"redis-cli valkey-cli keydb-cli", "-h -p -a -n -u --user --pass -i -r", "-h -u", "", "-n"},
-	{"clickhouse-client cqlsh influx sqlcmd bcp osql isql sqlplus tsql",
-		"--host --port -u --user -q --query -S -Q -d -U -P -e -k", "--host -S", "-q --query -Q -e", "-d -k"},
+	{
+		"clickhouse-client cqlsh influx sqlcmd bcp osql isql sqlplus tsql",
+		"--host --port -u --user -q --query -S -Q -d -U -P -e -k", "--host -S", "-q --query -Q -e", "-d -k",
+	},
 }
 
 // reach says where a database is.

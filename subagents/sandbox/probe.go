@@ -64,8 +64,10 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 		}
 		out = append(out, got)
 	}
-	return append(out, Probe{Tier: Advisory, Means: None, OK: true,
-		Why: "nothing is refused; what changed is looked at afterwards"}), nil
+	return append(out, Probe{
+		Tier: Advisory, Means: None, OK: true,
+		Why: "nothing is refused; what changed is looked at afterwards",
+	}), nil
 }
 
 // own tries a means that this program puts itself into.
@@ -94,8 +96,10 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 
 // Box gives what puts programs within the bounds of a probe that works.
 func (p *Prober) Box(b Probe) Box {
-	return Box{Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Image: p.Image,
-		user: b.user, userNS: b.userNS}
+	return Box{
+		Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Image: p.Image,
+		user: b.user, userNS: b.userNS,
+	}
 }
 
 func lastLine(text []byte) string {

@@ -147,7 +147,7 @@ func events(t *testing.T, stream []byte) []string {
 }
 
 // each runs a test for every wire format, streamed and plain.
-func each(t *testing.T, scenario string, tools []string, results int, check func(t *testing.T, c client, stream bool, url string, body any)) {
+func each(t *testing.T, scenario string, tools []string, check func(t *testing.T, c client, stream bool, url string, body any)) {
 	t.Helper()
 	for _, c := range clients() {
 		for _, stream := range []bool{true, false} {
@@ -164,7 +164,7 @@ func each(t *testing.T, scenario string, tools []string, results int, check func
 				if stream {
 					path = c.stream
 				}
-				check(t, c, stream, modelserver.Base(url, scenario, "k")+path, c.body(stream, tools, results))
+				check(t, c, stream, modelserver.Base(url, scenario, "k")+path, c.body(stream, tools, 0))
 			})
 		}
 	}
@@ -172,7 +172,7 @@ func each(t *testing.T, scenario string, tools []string, results int, check func
 
 func TestText(t *testing.T) {
 	t.Parallel()
-	each(t, "text", nil, 0, func(t *testing.T, c client, stream bool, url string, body any) {
+	each(t, "text", nil, func(t *testing.T, c client, stream bool, url string, body any) {
 		t.Helper()
 		status, got, err := post(t.Context(), t, url, body)
 		if status != http.StatusOK || err != nil || !bytes.Contains(got, []byte("pong")) {
@@ -191,14 +191,20 @@ func TestText(t *testing.T) {
 func TestToolIsOneThatIsOffered(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ scenario, tools, want string }{
-		{"tool", "Read,Write", `Write`}, {"tool", "read,write", `filePath`}, {"tool", "read_file,write_file", `write_file`},
-		{"tool", "exec_command,write_stdin", "END_OF_FILE"}, {"tool", "nothing", "no tool that can do this"},
-		{"shell", "Other,Bash", `"Bash"`}, {"shell", "bash", `"bash"`}, {"shell", "run_shell_command", `"run_shell_command"`},
-		{"shell", "Other", "no tool that can do this"}, {"called", "Other", `"mcp__srv__greet"`},
+		{"tool", "Read,Write", `Write`},
+		{"tool", "read,write", `filePath`},
+		{"tool", "read_file,write_file", `write_file`},
+		{"tool", "exec_command,write_stdin", "END_OF_FILE"},
+		{"tool", "nothing", "no tool that can do this"},
+		{"shell", "Other,Bash", `"Bash"`},
+		{"shell", "bash", `"bash"`},
+		{"shell", "run_shell_command", `"run_shell_command"`},
+		{"shell", "Other", "no tool that can do this"},
+		{"called", "Other", `"mcp__srv__greet"`},
 	} {
 		t.Run(tt.scenario+" "+tt.tools, func(t *testing.T) {
 			t.Parallel()
-			each(t, tt.scenario, strings.Split(tt.tools, ","), 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+			each(t, tt.scenario, strings.Split(tt.tools, ","), func(t *testing.T, _ client, _ bool, url string, body any) {
 				t.Helper()
 				_, got, err := post(t.Context(), t, url, body)
 				if err != nil || !strings.Contains(string(got), tt.want) {
@@ -214,7 +220,7 @@ func TestStatuses(t *testing.T) {
 	for _, status := range []int{400, 401, 429, 500, 529} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			each(t, fmt.Sprint(status), nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+			each(t, fmt.Sprint(status), nil, func(t *testing.T, _ client, _ bool, url string, body any) {
 				t.Helper()
 				got, text, err := post(t.Context(), t, url, body)
 				var v struct {
@@ -232,7 +238,7 @@ func TestStatuses(t *testing.T) {
 
 func TestGarbage(t *testing.T) {
 	t.Parallel()
-	each(t, "garbage", nil, 0, func(t *testing.T, _ client, stream bool, url string, body any) {
+	each(t, "garbage", nil, func(t *testing.T, _ client, stream bool, url string, body any) {
 		t.Helper()
 		status, got, err := post(t.Context(), t, url, body)
 		data := got
@@ -247,7 +253,7 @@ func TestGarbage(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	t.Parallel()
-	each(t, "cut", nil, 0, func(t *testing.T, _ client, stream bool, url string, body any) {
+	each(t, "cut", nil, func(t *testing.T, _ client, stream bool, url string, body any) {
 		t.Helper()
 		status, got, err := post(t.Context(), t, url, body)
 		if status != http.StatusOK || !errors.Is(err, io.ErrUnexpectedEOF) || len(got) == 0 {
@@ -258,7 +264,7 @@ func TestCut(t *testing.T) {
 
 func TestHang(t *testing.T) {
 	t.Parallel()
-	each(t, "hang", nil, 0, func(t *testing.T, _ client, _ bool, url string, body any) {
+	each(t, "hang", nil, func(t *testing.T, _ client, _ bool, url string, body any) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
