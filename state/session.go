@@ -124,7 +124,7 @@ func (c Config) noState() error {
 	}
 	if kept {
 		return &formats.Failure{
-			Code: formats.CodeInvalidState, Err: fs.ErrNotExist, Message: stateFile + " is missing, though tasks were kept here",
+			Code: formats.CodeInvalidState, Message: stateFile + " is missing, though tasks were kept here",
 			Help: "put the newest backup back with: tercet state restore; or begin anew behind the highest number " +
 				"that was given, with: tercet init --new-state",
 		}
