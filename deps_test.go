@@ -255,8 +255,8 @@ func TestProcessesHaveOneOwner(t *testing.T) {
 // longer list means that policy went to the edge.
 var edgeKnows = map[string][]string{
 	"internal/trust": {
-		"New", "Config", "Gate", "Verdict", "Start", "Listed", "KindAgent", "KindCommand", "KindSubagent",
-		"ByDemo", "ByEnvironment", "ByRecord", "CheckDigests", "Names", "File", "Of", "Remember",
+		"New", "Config", "Gate", "Verdict", "Change", "Start", "Listed", "KindAgent", "KindCommand", "KindSubagent",
+		"ByDemo", "ByEnvironment", "ByRecord", "CheckDigests", "Remember",
 	},
 }
 

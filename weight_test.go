@@ -137,9 +137,7 @@ func rewriteWeights(text []byte, found map[string]weight) []byte {
 
 // largeTypes are types with over 40 methods or 12 fields, each with its reason.
 var largeTypes = map[string]string{
-	"cmd/tercet.app":                 "the process; what the verbs of trust and of the sandbox ask for is still here",
 	"cmd/tercet.engineFlags":         "one member a flag",
-	"cmd/tercet.world":               "everything of a project root; the questions of trust are still methods of it",
 	"commands/argspec.Spec":          "what a file says, member by member",
 	"commands/compile.Info":          "what is proved of a step, member by member",
 	"commands/compile.compiler":      "the checks over one file share what they found; they are functions of it",

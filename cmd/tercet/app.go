@@ -24,10 +24,9 @@ type app struct {
 	session string
 	built   *world // the world of this process, nil until it is needed
 
-	accepted  map[string]bool // manifests that the person agreed to, by hash
-	demoDir   string          // the folder that the demo made, which it trusts
-	toldTrust bool
-	told      map[string]bool // notes that are told once
+	accepted map[string]bool // manifests that the person agreed to, by hash
+	demoDir  string          // the folder that the demo made, which it trusts
+	told     map[string]bool // notes that are told once
 }
 
 // engineFlags stand before the slash word and concern the engine.
@@ -52,7 +51,8 @@ type engineFlags struct {
 }
 
 func newApp(s stdio, env func(string) string) *app {
-	a := &app{io: s, env: env, in: bufio.NewReader(s.in), signals: &signals{end: os.Exit}}
+	a := &app{io: s, env: env, in: bufio.NewReader(s.in), signals: &signals{end: os.Exit},
+		accepted: map[string]bool{}, told: map[string]bool{}}
 	a.term = newTerminal(s, env)
 	return a
 }
@@ -104,42 +104,30 @@ func randomBytes() [6]byte {
 
 func newRunID() string { return formats.NewRunID(time.Now(), randomBytes()) }
 
-// findRoot gives the project root: -C DIR (from there upwards), else TERCET_ROOT, else the nearest ancestor with a
-// workspace, up to the git root, the home folder or the top. The empty string means that there is none.
-func (a *app) findRoot() (string, error) {
-	from := a.flags.dir
-	if from == "" {
-		if dir := a.env("TERCET_ROOT"); dir != "" {
-			if !isDir(filepath.Join(dir, formats.Workspace)) {
-				return "", formats.Fail(formats.CodeNoWorkspace,
-					"TERCET_ROOT names it; run 'tercet init' there, or unset the variable", "no workspace in %s", dir)
-			}
-			return filepath.Abs(dir)
+// project gives the project root, and tells whether it has a workspace: -C DIR (from there upwards), else TERCET_ROOT,
+// else the nearest ancestor with a workspace, up to the git root, the home folder or the top. Without a workspace it is
+// the folder where the person stands.
+func (a *app) project() (dir string, has bool, err error) {
+	if dir = a.env("TERCET_ROOT"); dir != "" && a.flags.dir == "" {
+		if !isDir(filepath.Join(dir, formats.Workspace)) {
+			return "", false, formats.Fail(formats.CodeNoWorkspace,
+				"TERCET_ROOT names it; run 'tercet init' there, or unset the variable", "no workspace in %s", dir)
 		}
+		dir, err = filepath.Abs(dir)
+		return dir, true, err
 	}
 	start, err := a.startDir()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	home := a.env("HOME")
-	for dir := start; ; dir = filepath.Dir(dir) {
-		if isDir(filepath.Join(dir, formats.Workspace)) {
-			return dir, nil
+	for dir = start; ; dir = filepath.Dir(dir) {
+		switch {
+		case isDir(filepath.Join(dir, formats.Workspace)):
+			return dir, true, nil
+		case dir == filepath.Dir(dir), dir == a.env("HOME"), exists(filepath.Join(dir, ".git")):
+			return start, false, nil
 		}
-		if dir == filepath.Dir(dir) || dir == home || exists(filepath.Join(dir, ".git")) {
-			return "", nil
-		}
 	}
-}
-
-// project gives the project root, or the folder where the person stands if there is no workspace, and tells which it
-// is.
-func (a *app) project() (dir string, has bool, err error) {
-	if dir, err = a.findRoot(); err == nil && dir == "" {
-		dir, err = a.startDir()
-		return dir, false, err
-	}
-	return dir, true, err
 }
 
 // startDir is the folder from which the workspace is looked for and in which init makes one.

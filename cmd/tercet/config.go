@@ -10,56 +10,44 @@ import (
 	"tercet/internal/config"
 )
 
-// config reads the configuration of the workspace and of the person; an unknown key is a warning.
-func (a *app) config(tree fs.FS, has bool) (config.Config, error) {
+// configure reads the configuration of the workspace and that of the person, which alone can set the order of tiers; an
+// unknown key is a warning.
+func (w *world) configure() error {
 	var layers []config.Layer
-	if has {
-		data, err := fs.ReadFile(tree, configFile)
+	add := func(layer, name string, data []byte, err error, help ...string) error {
 		switch {
 		case err == nil:
-			layers = append(layers, config.Layer{Name: config.WorkspaceLayer, File: configFile, Data: data})
+			layers = append(layers, config.Layer{Name: layer, File: name, Data: data})
 		case !errors.Is(err, fs.ErrNotExist):
-			return config.Config{}, broken(formats.CodeConfig, configFile, err)
+			return broken(formats.CodeConfig, name, err, help...)
+		}
+		return nil
+	}
+	if w.has {
+		data, err := fs.ReadFile(w.gate.FS("."), configFile)
+		if of, ok := errors.AsType[*fs.PathError](err); ok {
+			err = of.Err // the name stands before it
+		}
+		if err := add(config.WorkspaceLayer, configFile, data, err); err != nil {
+			return err
 		}
 	}
-	own, err := a.personConfig()
-	if err != nil {
-		return config.Config{}, err
+	if dir := w.app.folderOf("XDG_CONFIG_HOME", ".config"); dir != "" {
+		name := filepath.Join(dir, "config.yaml")
+		data, err := os.ReadFile(name)
+		if err := add("user", name, data, err, "make it readable, or remove it"); err != nil {
+			return err
+		}
 	}
-	layers = append(layers, own...)
-	cfg, found := config.Load(layers...)
-	d := &formats.Diagnostics{List: found, Of: formats.CodeConfig, Sources: map[string][]byte{}}
+	var d formats.Diagnostics
+	w.cfg, d.List = config.Load(layers...)
+	d.Of, d.Sources = formats.CodeConfig, map[string][]byte{}
 	for _, l := range layers {
 		d.Sources[l.File] = l.Data
 	}
 	if d.HasErrors() {
-		return cfg, d
+		return &d
 	}
-	if !a.flags.quiet {
-		a.term.diagnostics(d)
-	}
-	return cfg, nil
-}
-
-// personConfig reads the configuration of the person: it alone can set the order of tiers.
-func (a *app) personConfig() ([]config.Layer, error) {
-	dir := a.env("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) {
-		home := a.env("HOME")
-		if !filepath.IsAbs(home) {
-			return nil, nil
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	name := filepath.Join(dir, "tercet", "config.yaml")
-	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, &formats.Failure{
-			Code: formats.CodeConfig, Message: name, Err: err, Help: "make it readable, or remove it",
-		}
-	}
-	return []config.Layer{{Name: "user", File: name, Data: data}}, nil
+	w.warn(d)
+	return nil
 }

@@ -70,9 +70,9 @@ func usage(format string, args ...any) error {
 	return formats.Fail(formats.CodeUsage, "run 'tercet --help'", format, args...)
 }
 
-// broken says of a file or a thing why it cannot be had.
-func broken(code formats.Code, what string, err error) error {
-	return &formats.Failure{Code: code, Message: what, Err: err}
+// broken says of a file or a thing why it cannot be had, and what helps.
+func broken(code formats.Code, what string, err error, help ...string) error {
+	return &formats.Failure{Code: code, Message: what, Err: err, Help: rest(help)}
 }
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

@@ -9,7 +9,6 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/dialect"
-	"tercet/internal/trust"
 	"tercet/router"
 	"tercet/subagents"
 )
@@ -22,8 +21,9 @@ func (w *world) tellShadows(r router.Route) {
 	}
 }
 
-// finder looks for the files of other tools around a project.
-func (a *app) finder(gate *trust.Gate) *dialect.Finder {
+// finder looks for the files of other tools around the project.
+func (w *world) finder() *dialect.Finder {
+	a := w.app
 	h := dialect.Homes{
 		Home: filepath.ToSlash(a.env("HOME")), Config: filepath.ToSlash(a.env("XDG_CONFIG_HOME")),
 		Codex: filepath.ToSlash(a.env("CODEX_HOME")), OpenCode: filepath.ToSlash(a.env("OPENCODE_CONFIG_DIR")),
@@ -34,19 +34,15 @@ func (a *app) finder(gate *trust.Gate) *dialect.Finder {
 	if h.Home != "" && h.Codex == "" {
 		h.Codex = h.Home + "/.codex"
 	}
-	return &dialect.Finder{Dir: gate.Dir, Homes: h, Sub: gate.FS, Note: a.noteOnce}
+	return &dialect.Finder{Dir: w.dir, Homes: h, Sub: w.gate.FS, Note: func(text string) { a.noteOnce(text, text) }}
 }
 
-// noteOnce tells what is found each time that files are listed.
-func (a *app) noteOnce(text string) {
-	if a.told[text] {
-		return
+// noteOnce tells what would be told each time that files are listed, or a line is run.
+func (a *app) noteOnce(key, text string) {
+	if !a.told[key] {
+		a.told[key] = true
+		a.term.note("%s", text)
 	}
-	if a.told == nil {
-		a.told = map[string]bool{}
-	}
-	a.told[text] = true
-	a.term.note("%s", text)
 }
 
 // sourceOf is a folder of another tool as the router scans it.
@@ -63,7 +59,7 @@ func sourceOf(p dialect.Folder) router.Source {
 // foreignAgents reads the agents of other tools. A name that a subagent has already, shipped ones and the project's own
 // among them, is never taken; that, and what could not be read, is a note for who asks.
 func (w *world) foreignAgents() error {
-	for _, p := range w.app.finder(w.gate).Agents() {
+	for _, p := range w.finder().Agents() {
 		for _, name := range p.AgentFiles() {
 			if err := w.foreignAgent(p, name); err != nil {
 				return err

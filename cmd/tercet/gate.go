@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
-	"tercet/internal/trust"
 	"tercet/subagents/checks"
 )
 
@@ -56,15 +55,16 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		p.app.term.note("gate: %s %s (%s)", g.Question, label, shown)
 		return formats.Decision{Answer: label, By: by}, nil
 	}
-	if approve != "" {
+	if w := p.app.built; approve != "" {
 		switch {
 		case p.app.flags.yes:
 			return answer(approve, "--yes", "--yes")
-		case g.NeedsPerson && trust.Names(p.app.flags.trust, g.Digest):
+		case w == nil:
+		case g.NeedsPerson && w.gate.Named(g.Digest):
 			return answer(approve, "trusted digest", "trusted digest")
-		case !g.NeedsPerson && p.app.built != nil:
-			if file := p.app.built.autoApproval(); file != "" {
-				return answer(approve, "auto-approve file", file)
+		case !g.NeedsPerson && w.has:
+			if v, err := w.gate.Verdict(); err == nil && v.Answers() != "" {
+				return answer(approve, "auto-approve file", v.Answers())
 			}
 		}
 	}

@@ -80,12 +80,12 @@ func (w *world) runMark(ctx context.Context, inv formats.Invocation, c *dialect.
 	}
 	dir, err := os.MkdirTemp("", "tercet-prompt-")
 	if err != nil {
-		return "", &formats.Failure{Code: formats.CodeIO, Message: "folder for the commands of a prompt", Err: err}
+		return "", broken(formats.CodeIO, "folder for the commands of a prompt", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left is one script in the system's temporary folder
 	file := filepath.Join(dir, "command.sh")
 	if err := os.WriteFile(file, []byte(s.Text+"\n"), 0o600); err != nil {
-		return "", &formats.Failure{Code: formats.CodeIO, Message: "commands of a prompt", Err: err}
+		return "", broken(formats.CodeIO, "commands of a prompt", err)
 	}
 	shell := "sh"
 	if c.Shell == "bash" {
@@ -97,7 +97,7 @@ func (w *world) runMark(ctx context.Context, inv formats.Invocation, c *dialect.
 		Timeout: proc.Timeout{Total: scriptTime}, StdoutCap: scriptOutput, StderrCap: scriptOutput, Limit: 8 << 20,
 	})
 	if err != nil {
-		return "", &formats.Failure{Code: formats.CodeToolUnavailable, Message: "command of " + c.File, Err: err}
+		return "", broken(formats.CodeToolUnavailable, "command of "+c.File, err)
 	}
 	out := strings.TrimRight(strings.ToValidUTF8(string(res.Stdout), "\ufffd"), "\n")
 	if res.Truncated {

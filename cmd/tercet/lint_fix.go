@@ -57,7 +57,7 @@ func rewrite(name string, was, text []byte) error {
 		}})
 	}
 	if err != nil {
-		return &formats.Failure{Code: formats.CodeIO, Message: name, Err: err, Help: "run the command again"}
+		return broken(formats.CodeIO, name, err, "run the command again")
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 
@@ -13,9 +12,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/outline"
 	"tercet/formats"
-	"tercet/internal/config"
 	"tercet/internal/dialect"
-	"tercet/internal/trust"
 	"tercet/router"
 )
 
@@ -32,16 +29,18 @@ type listing struct {
 
 // scan lists the command files: the project's own, the folders that the configuration adds, those of other tools,
 // then the library.
-func (a *app) scan(gate *trust.Gate, cfg config.Config, has bool, foreign []dialect.Folder) (l listing, err error) {
+func (w *world) scan() error {
 	embedded, err := commands.Embedded()
 	if err != nil {
-		return l, err
+		return err
 	}
 	var order, last []router.Source
-	if has {
-		order = ownSources(gate, cfg, a.term.note)
+	if w.has {
+		order = w.ownSources()
 	}
-	for _, p := range foreign {
+	w.library = &commands.Library{Foreign: map[string]dialect.Place{}}
+	for _, p := range w.finder().Commands() {
+		w.library.Foreign[p.Label] = p.Place
 		if p.Extension != "" { // the commands of an extension hide nobody's
 			last = append(last, sourceOf(p))
 		} else {
@@ -49,71 +48,43 @@ func (a *app) scan(gate *trust.Gate, cfg config.Config, has bool, foreign []dial
 		}
 	}
 	order = append(append(order, router.Source{Name: librarySource, FS: embedded}), last...)
-	l.sources = map[string]fs.FS{}
+	w.sources = map[string]fs.FS{}
 	for _, s := range order {
-		l.sources[s.Name] = s.FS
+		w.sources[s.Name] = s.FS
 	}
-	l.table, err = router.Scan(cfg.Aliases, order...)
-	return l, err
+	w.table, err = router.Scan(w.cfg.Aliases, order...)
+	return err
 }
 
 // ownSources are the project's own folders with command files. One that leads out of the project is left out,
 // whatever the configuration says: its files could not be told apart from a stranger's.
-func ownSources(gate *trust.Gate, cfg config.Config, note func(string, ...any)) []router.Source {
+func (w *world) ownSources() []router.Source {
 	var out []router.Source
-	for _, name := range append([]string{formats.Workspace + "/commands"}, cfg.Commands...) {
+	for _, name := range append([]string{formats.Workspace + "/commands"}, w.cfg.Commands...) {
 		inside := path.Clean(filepath.ToSlash(name))
-		_, err := gate.Root.Stat(filepath.FromSlash(inside))
+		_, err := w.root.Stat(filepath.FromSlash(inside))
 		if fs.ValidPath(inside) && (err == nil || errors.Is(err, fs.ErrNotExist)) {
-			out = append(out, router.Source{Name: name, FS: gate.FS(inside), Scope: dialect.Project.String()})
-		} else if note != nil {
-			note("warning: commands: %s is not a folder inside the project; it is left out", name)
+			out = append(out, router.Source{Name: name, FS: w.gate.FS(inside), Scope: dialect.Project.String()})
+		} else {
+			w.app.noteOnce(name, "warning: commands: "+name+" is not a folder inside the project; it is left out")
 		}
 	}
 	return out
 }
 
-// routes gives the table alone, for `tercet route`: no state, no subagent and no process is needed for it.
-func (a *app) routes() (*router.Table, error) {
-	dir, has, err := a.project()
-	if err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, broken(formats.CodeIO, "project root", err)
-	}
-	defer root.Close() //nolint:errcheck // only read through
-	gate := trust.New(trust.Config{Root: root, Dir: dir})
-	cfg, err := a.config(gate.FS("."), has)
-	if err != nil {
-		return nil, err
-	}
-	l, err := a.scan(gate, cfg, has, a.finder(gate).Commands())
-	return l.table, err
-}
-
-// list reads which command files there are, and makes what runs and describes them.
-func (w *world) list() (err error) {
-	foreign := w.app.finder(w.gate).Commands()
-	if w.listing, err = w.app.scan(w.gate, w.cfg, w.has, foreign); err != nil {
-		return err
-	}
-	w.library = &commands.Library{
-		Open: w.open, NewRun: newRunID, Config: runs{w}.runConfig, Warn: w.warn, Inject: w.inject, Admit: w.admit,
-		Dir: filepath.ToSlash(w.dir), Foreign: map[string]dialect.Place{},
-	}
+// list makes what runs and describes the commands.
+func (w *world) list() {
+	w.library.Open, w.library.NewRun, w.library.Config = w.open, newRunID, runs{w}.runConfig
+	w.library.Inject, w.library.Admit = w.inject, w.admit
+	w.library.Warn = func(list []formats.Diagnostic) { w.warn(formats.Diagnostics{List: list}) }
+	w.library.Dir = filepath.ToSlash(w.dir)
 	if w.has {
 		w.library.Tasks, w.library.Docs = w.reader, w.docs
-	}
-	for _, p := range foreign {
-		w.library.Foreign[p.Label] = p.Place
 	}
 	w.catalog = &commands.Catalog{Library: w.library, Find: w.findCommand}
 	for _, e := range w.table.Commands() {
 		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{Name: e.Name, File: e.File, Source: e.Source})
 	}
-	return nil
 }
 
 // open reads a command file, at most commands.MaxFile bytes.
@@ -131,9 +102,10 @@ func (l *listing) open(source, file string) ([]byte, error) {
 	return data, err
 }
 
-func (w *world) warn(list []formats.Diagnostic) {
+// warn prints what was found in a file that can be used all the same.
+func (w *world) warn(d formats.Diagnostics) {
 	if !w.app.flags.quiet {
-		w.app.term.diagnostics(&formats.Diagnostics{List: list})
+		w.app.term.diagnostics(&d)
 	}
 }
 

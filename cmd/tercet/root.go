@@ -136,7 +136,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		return w.explainCommand(route)
 	}
 	w.tellShadows(route)
-	if err := w.trustFirst(ctx, route); err != nil {
+	if err := (consent{w}).first(ctx, route); err != nil {
 		return err
 	}
 	ret, err := runs{w}.handle(ctx, line, route)

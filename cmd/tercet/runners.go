@@ -121,8 +121,7 @@ func (w workers) speaker(runner string) (agentcli.Speaker, bool, error) {
 	}
 	known, err := agentcli.SpeakerByName(s.Name)
 	if err != nil {
-		at := w.cfg.Origin("acp." + runner).String()
-		err = &formats.Failure{Code: formats.CodeConfig, Message: at, Err: err, Help: formats.HelpOf(err)}
+		err = broken(formats.CodeConfig, w.cfg.Origin("acp."+runner).String(), err, formats.HelpOf(err))
 	}
 	return known, true, err
 }

@@ -86,7 +86,7 @@ func (w *world) sweep(ctx context.Context) {
 	if w.app.insideRun() || children.Empty() {
 		return
 	}
-	if v, err := w.gate.Verdict(); err == nil && v.By != "" {
+	if w.trusted() != "" {
 		children.Sweep(func(c proc.Started) { w.sweepContainer(ctx, c.After) })
 	}
 }

@@ -24,9 +24,6 @@ import (
 // newGate makes the gate of the project: it decides what of it may start a program.
 func (w *world) newGate() *trust.Gate {
 	a := w.app
-	if a.accepted == nil {
-		a.accepted = map[string]bool{}
-	}
 	instead := ""
 	switch {
 	case a.env("TERCET_TRUST") == "1":
@@ -49,18 +46,17 @@ func (w *world) newGate() *trust.Gate {
 
 // listed gives the commands of the project, the agents of other tools in it, and the folders of both.
 func (w *world) listed() (files []trust.Listed, folders []string, err error) {
-	finder := w.app.finder(w.gate)
-	sources := ownSources(w.gate, w.cfg, nil)
+	sources := w.ownSources()
 	for _, s := range sources {
 		folders = append(folders, path.Clean(filepath.ToSlash(s.Name)))
 	}
+	finder := w.finder()
 	for _, p := range finder.Commands() {
-		if !ofProject(p.Place) {
-			continue
-		}
-		sources = append(sources, sourceOf(p))
-		if p.At == nil {
-			folders = append(folders, p.Dir)
+		if ofProject(p.Place) {
+			sources = append(sources, sourceOf(p))
+			if p.At == nil {
+				folders = append(folders, p.Dir)
+			}
 		}
 	}
 	for _, s := range sources {
@@ -74,90 +70,96 @@ func (w *world) listed() (files []trust.Listed, folders []string, err error) {
 		}
 	}
 	for _, p := range finder.Agents() {
-		if !ofProject(p.Place) {
-			continue
-		}
-		folders = append(folders, p.Dir)
-		for _, name := range p.AgentFiles() {
-			files = append(files, trust.Listed{Path: path.Join(p.Dir, name), Kind: trust.KindAgent})
+		if ofProject(p.Place) {
+			folders = append(folders, p.Dir)
+			for _, name := range p.AgentFiles() {
+				files = append(files, trust.Listed{Path: path.Join(p.Dir, name), Kind: trust.KindAgent})
+			}
 		}
 	}
 	return files, folders, nil
 }
 
-// stateHome is the program's folder for what outlives a project; empty where there is no place for it.
-func (a *app) stateHome() string {
-	home := a.env("XDG_STATE_HOME")
-	if !filepath.IsAbs(home) {
-		if home = a.env("HOME"); !filepath.IsAbs(home) {
+// folderOf is the program's folder in one of the person's base folders, which a variable names or which lies below the
+// home folder; empty where there is no place for it.
+func (a *app) folderOf(variable string, below ...string) string {
+	base := a.env(variable)
+	if !filepath.IsAbs(base) {
+		home := a.env("HOME")
+		if !filepath.IsAbs(home) {
 			return ""
 		}
-		home = filepath.Join(home, ".local", "state")
+		base = filepath.Join(home, filepath.Join(below...))
 	}
-	return filepath.Join(home, "tercet")
+	return filepath.Join(base, "tercet")
 }
+
+// stateHome is the program's folder for what outlives a project; empty where there is no place for it.
+func (a *app) stateHome() string { return a.folderOf("XDG_STATE_HOME", ".local", "state") }
 
 // allow is asked before any process is started.
 func (w *world) allow(_ context.Context, c proc.Command) error {
 	return w.gate.Allow(trust.Start{
-		Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit,
-		Agent: c.Purpose == proc.PurposeAgent,
+		Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit, Agent: c.Purpose == proc.PurposeAgent,
 	})
 }
 
-// trustFirst lets a slash command run in a trusted project, and asks for the trust where a person can be asked. The
-// help of the program itself needs none, and keeps no run then.
-func (w *world) trustFirst(ctx context.Context, r router.Route) error {
-	if err := w.app.mayCommand(); err != nil {
-		return err
+// trusted tells who trusts the project; empty: nobody.
+func (w *world) trusted() string {
+	v, err := w.gate.Verdict()
+	if err != nil {
+		return ""
 	}
-	if !w.has || w.app.flags.dryRun {
-		return nil
+	return v.By
+}
+
+// consent asks the person for trust in a project, and shows what the question is about.
+type consent struct{ *world }
+
+// first lets a slash command run in a trusted project, and asks for the trust where a person can be asked. The help of
+// the program itself needs none, and keeps no run then.
+func (w consent) first(ctx context.Context, r router.Route) error {
+	if err := w.app.mayCommand(); err != nil || !w.has || w.app.flags.dryRun {
+		return err
 	}
 	v, err := w.gate.Verdict()
 	if err != nil {
 		return err
 	}
-	if v.By == "" && r.Name == "help" && r.Source == librarySource {
-		w.readOnly = true
+	switch p, foreign := w.library.Foreign[r.Source]; {
+	case v.By == trust.ByEnvironment:
+		w.app.noteOnce(v.By, "trusted by environment (TERCET_TRUST=1): "+count(len(v.Changes), "file")+
+			" that nobody agreed to")
 		return nil
-	}
-	if v.By == trust.ByEnvironment {
-		w.app.tellTrust(v)
-		return nil
-	}
-	if p, foreign := w.library.Foreign[r.Source]; foreign && v.By != "" && p.Scope == dialect.Project &&
-		!fs.ValidPath(p.Dir) {
+	case v.By != "" && foreign && p.Scope == dialect.Project && !fs.ValidPath(p.Dir):
 		return formats.Fail(formats.CodeUntrusted,
 			"copy it into the project, or set TERCET_TRUST=1 to accept this checkout as it is",
 			"%s lies above the project, and trust in the project does not cover it", path.Join(r.Source, r.File))
-	}
-	if v.By != "" {
+	case v.By != "":
+		return nil
+	case r.Name == "help" && r.Source == librarySource:
+		w.readOnly = true
 		return nil
 	}
-	if v.Note != nil {
-		w.app.term.note("warning: %v", v.Note)
-	}
+	w.tellNote(v)
 	if !w.app.interactive() {
 		return v.Refused()
 	}
-	ok, err := w.askTrust(ctx, v)
-	if err != nil || ok {
+	switch ok, err := w.ask(ctx, v); {
+	case err != nil:
 		return err
+	case !ok:
+		return formats.Fail(formats.CodeUntrusted, "'tercet trust --show' tells what these files do", "not trusted: %s",
+			w.dir)
 	}
-	return formats.Fail(formats.CodeUntrusted, "'tercet trust --show' tells what these files do", "not trusted: %s", w.dir)
+	if err := w.gate.Agree(v); err != nil {
+		w.app.term.note("warning: the answer holds for this process only: %v", err)
+	}
+	return nil
 }
 
-// tellTrust says once a process that the environment stands in for the person's answer.
-func (a *app) tellTrust(v *trust.Verdict) {
-	if !a.toldTrust {
-		a.toldTrust = true
-		a.term.note("trusted by environment (TERCET_TRUST=1): %s that nobody agreed to", count(len(v.Changes), "file"))
-	}
-}
-
-// askTrust shows what is new and what changed, a line each, and asks once for all of it.
-func (w *world) askTrust(ctx context.Context, v *trust.Verdict) (bool, error) {
+// ask shows what is new and what changed, a line each, and asks once for all of it.
+func (w consent) ask(ctx context.Context, v *trust.Verdict) (bool, error) {
 	const most = 20
 	t, them := w.app.term, "them"
 	if len(v.Changes) <= 1 {
@@ -174,24 +176,28 @@ func (w *world) askTrust(ctx context.Context, v *trust.Verdict) (bool, error) {
 			t.prompt("  ... and %d more\n", len(v.Changes)-most)
 			break
 		}
-		t.prompt("  %-8s %s%s\n", c.Kind, c.Path, prefixed("  ", w.names(v, c.File)))
+		t.prompt("  %-8s %s%s\n", c.Kind, c.Path, prefixed("  ", w.leadsTo(v, c)))
 	}
-	t.prompt("Trust %s? ('tercet trust --show' tells more) [y/N] ", them)
-	line, err := w.app.readLine(ctx)
+	return w.app.yes(ctx, "Trust "+them+"? ('tercet trust --show' tells more)")
+}
+
+// yes asks a question whose default is no.
+func (a *app) yes(ctx context.Context, question string) (bool, error) {
+	a.term.prompt("%s [y/N] ", question)
+	line, err := a.readLine(ctx)
 	if err != nil && line == "" {
-		t.prompt("\n")
-		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
-		}
-		return false, nil
+		a.term.prompt("\n")
+		return false, context.Cause(ctx)
 	}
-	if !isYes(line) {
-		return false, nil
+	word := strings.ToLower(strings.TrimSpace(line))
+	return word == "y" || word == "yes", nil
+}
+
+// tellNote says why no record can be kept.
+func (w consent) tellNote(v *trust.Verdict) {
+	if v.Note != nil {
+		w.app.term.note("warning: %v", v.Note)
 	}
-	if err := w.gate.Agree(v); err != nil {
-		t.note("warning: the answer holds for this process only: %v", err)
-	}
-	return true, nil
 }
 
 func prefixed(prefix, text string) string {
@@ -201,42 +207,29 @@ func prefixed(prefix, text string) string {
 	return prefix + text
 }
 
-// autoApproval is the file of a trusted project that answers its gates, empty if there is none.
-func (w *world) autoApproval() string {
-	if !w.has {
-		return ""
-	}
-	v, err := w.gate.Verdict()
-	if err != nil {
-		return ""
-	}
-	return v.Answers()
-}
-
-// names says what a listed file leads to: the command and the subagents it names, the program it starts.
-func (w *world) names(v *trust.Verdict, f trust.File) string {
+// leadsTo says what a listed file leads to: the command and the subagents it names, the program it starts.
+func (w consent) leadsTo(v *trust.Verdict, f trust.Change) string {
 	i := slices.IndexFunc(v.Files, func(one trust.Listed) bool { return one.Path == f.Path })
-	switch {
-	case i < 0:
+	if i < 0 {
 		return ""
+	}
+	one := v.Files[i]
+	switch {
 	case f.Problem != "":
-		return v.Files[i].Kind + " that " + f.Problem
+		return one.Kind + " that " + f.Problem
+	case one.Kind == trust.KindCommand:
+		return w.ofCommand(one)
+	case one.Kind == trust.KindSubagent, one.Kind == trust.KindAgent:
+		return w.ofSubagent(one)
 	}
-	switch one := v.Files[i]; one.Kind {
-	case trust.KindCommand:
-		return w.commandNames(one)
-	case trust.KindSubagent, trust.KindAgent:
-		return w.subagentNames(one)
-	default:
-		return one.Kind
-	}
+	return one.Kind
 }
 
-func (w *world) commandNames(f trust.Listed) string {
+func (w consent) ofCommand(f trust.Listed) string {
 	if c, foreign, err := w.library.Prompt(f.Source, f.File); foreign && err == nil {
 		words := []string{"/" + c.Name + " (" + c.Dialect.String() + ")"}
 		for _, m := range marks(c) {
-			words = append(words, fmt.Sprintf("%v %v", m["does"], m["text"]))
+			words = append(words, m.Does+" "+m.Text)
 		}
 		return strings.Join(words, "; ")
 	}
@@ -247,16 +240,14 @@ func (w *world) commandNames(f trust.Listed) string {
 	return "/" + prog.Name + prefixed(": ", strings.Join(outline.Of(prog).Agents(), ", "))
 }
 
-func (w *world) subagentNames(f trust.Listed) string {
+func (w consent) ofSubagent(f trust.Listed) string {
 	for _, name := range w.set.Names() {
-		def, _, ok := w.set.Lookup(name, "")
-		if !ok || def.File != f.Path {
-			continue
+		if def, _, ok := w.set.Lookup(name, ""); ok && def.File == f.Path {
+			if len(def.Argv) > 0 {
+				return fmt.Sprintf("subagent %s, runs %q", name, def.Argv)
+			}
+			return "subagent " + name + prefixed(", runner ", strings.Join(def.Info.Runner, ", "))
 		}
-		if len(def.Argv) > 0 {
-			return fmt.Sprintf("subagent %s, runs %q", name, def.Argv)
-		}
-		return "subagent " + name + prefixed(", runner ", strings.Join(def.Info.Runner, ", "))
 	}
 	return f.Kind + " that is not used"
 }
@@ -282,17 +273,16 @@ const lookTime = 30 * time.Second
 func (w *world) watchGit(ctx context.Context, r formats.Request) (func() error, error) {
 	repo := w.git(r.Dir)
 	before, err := repo.Fingerprint(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		if denied, ok := errors.AsType[*proc.DeniedError](err); ok {
-			return nil, denied.Err
-		}
-		_, missing := errors.AsType[*git.MissingError](err)
-		if _, refused := errors.AsType[*git.Error](err); missing || refused {
-			return func() error { return nil }, nil // no repository, or one that git does not work in: nothing that it could run
-		}
+	denied, isDenied := errors.AsType[*proc.DeniedError](err)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, err
+	case isDenied:
+		return nil, denied.Err
+	case errors.As(err, new(*git.MissingError)), errors.As(err, new(*git.Error)):
+		return func() error { return nil }, nil // no repository, or one that git does not work in: nothing that it could run
+	default:
 		return nil, err
 	}
 	return func() error {
@@ -300,9 +290,6 @@ func (w *world) watchGit(ctx context.Context, r formats.Request) (func() error, 
 		defer cancel()
 		now, err := repo.Fingerprint(ctx)
 		if err != nil {
-			if known := w.gate.Tampered(); known != nil {
-				return known
-			}
 			return w.gate.Tamper(r.Agent, "something so that it cannot be read any more: "+err.Error())
 		}
 		if changed := before.Changes(now); len(changed) > 0 {

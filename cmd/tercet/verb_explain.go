@@ -220,7 +220,7 @@ func (e *explanation) promptText(b *strings.Builder) {
 	}
 	if e.pieces == nil {
 		for _, m := range marks(e.prompt) {
-			fmt.Fprintf(b, "%v line %v: %v\n", m["does"], m["line"], m["text"])
+			fmt.Fprintf(b, "%s\n", m)
 		}
 		return
 	}

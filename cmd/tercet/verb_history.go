@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"slices"
 	"strconv"
@@ -120,9 +119,7 @@ func (c call) stateNamed(word string) ([]byte, error) {
 	if word != "" && (err != nil || exists(word)) {
 		data, err := os.ReadFile(word)
 		if err != nil {
-			return nil, &formats.Failure{
-				Code: formats.CodeUsage, Message: word, Err: err, Help: "name a file or the serial of a state",
-			}
+			return nil, broken(formats.CodeUsage, word, err, "name a file or the serial of a state")
 		}
 		return data, nil
 	}
@@ -137,7 +134,7 @@ func (c call) stateNamed(word string) ([]byte, error) {
 }
 
 // inputAt is the state of a serial as the input of a query.
-func (a *app) inputAt(ctx context.Context, word string, files []string) ([]query.Source, error) {
+func (c call) inputAt(word string, files []string) ([]query.Source, error) {
 	serial, err := strconv.ParseUint(word, 10, 64)
 	if err != nil {
 		return nil, usage("expected the serial of a state for --at, got %q", word)
@@ -145,13 +142,10 @@ func (a *app) inputAt(ctx context.Context, word string, files []string) ([]query
 	if len(files) > 0 {
 		return nil, usage("expected --at or files, got both")
 	}
-	w, err := a.workspace(ctx)
+	w, err := c.workspace(c.ctx)
 	if err != nil {
 		return nil, err
 	}
-	data, err := w.reader.At(ctx, serial)
-	if err != nil {
-		return nil, err
-	}
-	return []query.Source{{Name: "state.json@" + word, Data: data}}, nil
+	data, err := w.reader.At(c.ctx, serial)
+	return []query.Source{{Name: "state.json@" + word, Data: data}}, err
 }

@@ -134,16 +134,15 @@ func (a *app) trustInit(dir string, written []string) {
 	if len(written) == 0 {
 		return
 	}
-	var files []trust.File
+	var err error
+	files := map[string][]byte{}
 	if slices.Contains(written, configFile) {
-		data, err := os.ReadFile(filepath.Join(dir, configFile))
-		if err != nil {
-			a.term.note("warning: this folder is not recorded as trusted: %v", err)
-			return
-		}
-		files = append(files, trust.Of(configFile, data))
+		files[configFile], err = os.ReadFile(filepath.Join(dir, configFile))
 	}
-	if err := trust.Remember(a.stateHome(), dir, files, clock{}.Now()); err != nil {
+	if err == nil {
+		err = trust.Remember(a.stateHome(), dir, files, clock{}.Now())
+	}
+	if err != nil {
 		a.term.note("warning: this folder is not recorded as trusted: %v", err)
 	}
 }
@@ -210,8 +209,5 @@ func initWorkspace(ctx context.Context, dir string, opt state.InitOptions, dry b
 }
 
 func ioFailure(err error) error {
-	return &formats.Failure{
-		Code: formats.CodeIO, Message: "workspace", Err: err,
-		Help: "check the folder's permissions and the space on the disk",
-	}
+	return broken(formats.CodeIO, "workspace", err, "check the folder's permissions and the space on the disk")
 }

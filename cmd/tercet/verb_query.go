@@ -18,42 +18,39 @@ import (
 	"tercet/state"
 )
 
-// queryFlags are the flags of query whose values are not those of the request.
-type queryFlags struct {
-	pairs, jsonPairs, filePairs, rawPairs []string // NAME=VALUE; see jqWords
-	positional                            []string // s:TEXT or j:JSON; see jqWords
+// variable is a flag of jq's that sets a variable, from NAME=VALUE; see jqWords.
+type variable struct {
+	flag, usage string
+	kind        query.ArgKind
+	file        bool // the value is the name of a file
+}
 
-	at, from string
-	timeout  time.Duration
+var variables = []variable{
+	{"arg", "NAME VALUE: $NAME is a string", query.ArgText, false},
+	{"argjson", "NAME JSON: $NAME is a value", query.ArgJSON, false},
+	{"slurpfile", "NAME FILE: $NAME is the array of the file's values", query.ArgSlurp, true},
+	{"rawfile", "NAME FILE: $NAME is the file's text", query.ArgText, true},
+}
+
+// read gives what a flag sets.
+func (v variable) read(pair string) (query.Arg, error) {
+	name, text, ok := strings.Cut(pair, "=")
+	if !ok || name == "" {
+		return query.Arg{}, usage("expected NAME VALUE for --%s, got %q", v.flag, pair)
+	}
+	data := []byte(text)
+	if v.file {
+		var err error
+		if data, err = os.ReadFile(text); err != nil {
+			return query.Arg{}, broken(formats.CodeUsage, "--"+v.flag+" "+name, err)
+		}
+	}
+	return query.Arg{Name: name, Kind: v.kind, Data: data}, nil
 }
 
 // queryVerb reads state.json, or the files named, with jq's flags and exit codes.
-func (a *app) queryVerb() *cobra.Command {
+func queryVerb(cmd *cobra.Command, _ *app) run {
 	var q query.CLIRequest
-	var flags queryFlags
-	cmd := &cobra.Command{
-		Use: "query [FLAGS] FILTER [FILE...]", Short: "read state.json with a jq filter",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if flags.from != "" {
-				return nil
-			}
-			return words(1, -1)(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			args, err := flags.fill(&q, args)
-			if err != nil {
-				return err
-			}
-			inputs, err := a.inputs(args, q.NullInput)
-			if flags.at != "" {
-				inputs, err = a.inputAt(cmd.Context(), flags.at, args)
-			}
-			if err != nil {
-				return err
-			}
-			return a.runQuery(cmd.Context(), query.Job{Request: q, Sources: inputs, Timeout: flags.timeout})
-		},
-	}
 	f := cmd.Flags()
 	f.BoolVarP(&q.Raw, "raw-output", "r", false, "print strings without quotes")
 	f.BoolVarP(&q.Compact, "compact-output", "c", false, "one line a result")
@@ -67,26 +64,71 @@ func (a *app) queryVerb() *cobra.Command {
 	f.BoolVarP(&q.Sort, "sort-keys", "S", false, "print every object sorted by key")
 	f.BoolVar(&q.Tab, "tab", false, "indent with tabs")
 	f.IntVar(&q.Indent, "indent", 2, "indent with `n` spaces, 0 to 7")
-	f.StringVarP(&flags.from, "from-file", "f", "", "read the filter from this `file`")
-	f.StringVar(&flags.at, "at", "",
+	from := f.StringP("from-file", "f", "", "read the filter from this `file`")
+	at := f.String("at", "",
 		"read the state as it was with this `serial`; 'tercet state history' says which can be read")
-	f.DurationVar(&flags.timeout, "timeout", 30*time.Second, "how long the query may take")
-	f.StringArrayVar(&flags.pairs, "arg", nil, "NAME VALUE: $NAME is a string")
-	f.StringArrayVar(&flags.jsonPairs, "argjson", nil, "NAME JSON: $NAME is a value")
-	f.StringArrayVar(&flags.filePairs, "slurpfile", nil, "NAME FILE: $NAME is the array of the file's values")
-	f.StringArrayVar(&flags.rawPairs, "rawfile", nil, "NAME FILE: $NAME is the file's text")
-	f.StringArrayVar(&flags.positional, positionalFlag, nil, "--args WORD... and --jsonargs JSON...: $ARGS.positional")
-	return cmd
+	timeout := f.Duration("timeout", 30*time.Second, "how long the query may take")
+	pairs := make([]*[]string, len(variables))
+	for i, v := range variables {
+		pairs[i] = f.StringArray(v.flag, nil, v.usage)
+	}
+	positional := f.StringArray(positionalFlag, nil, "--args WORD... and --jsonargs JSON...: $ARGS.positional")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if *from != "" {
+			return nil
+		}
+		return some(cmd, args)
+	}
+	return func(c call) error {
+		files := c.args
+		switch {
+		case q.Indent < 0 || q.Indent > 7:
+			return usage("expected --indent from 0 to 7, got %d", q.Indent)
+		case *timeout <= 0:
+			return usage("expected a positive --timeout, got %s", *timeout)
+		case *from == "":
+			q.Filter, files = files[0], files[1:]
+		default:
+			text, err := os.ReadFile(*from)
+			if err != nil {
+				return broken(formats.CodeUsage, "filter "+*from, err)
+			}
+			q.Filter = string(text)
+		}
+		q.Compact = q.Compact || q.Indent == 0
+		for _, word := range *positional { // s:TEXT or j:JSON
+			how, text, _ := strings.Cut(word, ":")
+			kind := query.ArgText
+			if how == "j" {
+				kind = query.ArgJSON
+			}
+			q.Positional = append(q.Positional, query.Arg{Kind: kind, Data: []byte(text)})
+		}
+		for i, v := range variables {
+			for _, pair := range *pairs[i] {
+				arg, err := v.read(pair)
+				if err != nil {
+					return err
+				}
+				q.Args = append(q.Args, arg)
+			}
+		}
+		inputs, err := c.inputs(files, *at, q.NullInput)
+		if err != nil {
+			return err
+		}
+		return c.runQuery(query.Job{Request: q, Sources: inputs, Timeout: *timeout})
+	}
 }
 
-// runQuery runs a call and gives the exit code.
-func (a *app) runQuery(ctx context.Context, c query.Job) error {
-	c.Request.Statuses = statusesOfReady()
-	c.Request.Strict = len(c.Sources) == 1 && c.Sources[0].State
-	c.Request.Out, c.Request.Err = a.term.screens()
+// runQuery runs a query and gives the exit code.
+func (c call) runQuery(job query.Job) error {
+	r := &job.Request
+	r.Statuses, r.Strict = statusesOfReady(), len(job.Sources) == 1 && job.Sources[0].State
+	r.Out, r.Err = c.term.screens()
 	var env []string
 	for _, name := range []string{"TZ", "GOCOVERDIR"} {
-		if v := a.env(name); v != "" {
+		if v := c.env(name); v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
@@ -96,36 +138,36 @@ func (a *app) runQuery(ctx context.Context, c query.Job) error {
 		Grace: proc.Grace{Interrupt: 50 * time.Millisecond, Terminate: 50 * time.Millisecond},
 	})
 	if err != nil {
-		return &formats.Failure{Code: formats.CodeBug, Message: "query for a child", Err: err}
+		return broken(formats.CodeBug, "query for a child", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
-		self = "" // without a child the call still runs, held to its time
+		self = "" // without a child the query still runs, held to its time
 	}
-	exit, err := query.Host{Open: openSource, Starter: starter, Self: self}.Run(ctx, c)
-	if exit == query.ExitInput && c.Request.Strict {
+	exit, err := query.Host{Open: openSource, Starter: starter, Self: self}.Run(c.ctx, job)
+	if exit == query.ExitInput && r.Strict {
 		// What the writers refuse is refused with their words and their code.
-		w, werr := a.workspace(ctx)
+		w, werr := c.workspace(c.ctx)
+		if werr == nil {
+			_, werr = w.reader.Doc(c.ctx)
+		}
 		if werr != nil {
 			return werr
 		}
-		if _, werr = w.reader.Doc(ctx); werr != nil {
-			return werr
-		}
 	}
-	return a.queried(exit, err)
+	return c.queried(exit, err)
 }
 
 // queried tells how a query ended, and of a bound how to move it.
-func (a *app) queried(exit int, err error) error {
+func (c call) queried(exit int, err error) error {
 	if fail, ok := errors.AsType[*formats.Failure](err); ok {
 		return fail
 	}
 	if err != nil {
-		a.term.failure(err)
+		c.term.failure(err)
 	}
 	if limit, ok := errors.AsType[*query.LimitError](err); ok && limit.What == query.BoundTime {
-		a.term.help("--timeout allows more")
+		c.term.help("--timeout allows more")
 	}
 	if exit != 0 {
 		return shown{exit}
@@ -134,17 +176,14 @@ func (a *app) queried(exit int, err error) error {
 }
 
 // boundedQueryVerb is the hidden verb of a child.
-func (a *app) boundedQueryVerb() *cobra.Command {
-	return &cobra.Command{
-		Use: query.BoundedVerb, Hidden: true, Args: words(0, 0),
-		Short: "run a query that its parent hands over, within its bounds",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := io.ReadAll(a.in)
-			if err != nil {
-				return &formats.Failure{Code: formats.CodeIO, Message: "query of a parent", Err: err}
-			}
-			return a.queried(query.RunBounded(cmd.Context(), text, openSource, a.io.out, a.io.err))
-		},
+func boundedQueryVerb(cmd *cobra.Command, _ *app) run {
+	cmd.Hidden = true
+	return func(c call) error {
+		text, err := io.ReadAll(c.in)
+		if err != nil {
+			return broken(formats.CodeIO, "query of a parent", err)
+		}
+		return c.queried(query.RunBounded(c.ctx, text, openSource, c.io.out, c.io.err))
 	}
 }
 
@@ -160,7 +199,7 @@ func openSource(s query.Source) (query.File, error) {
 	}
 	f, err := os.Open(s.Name)
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeUsage, Message: "input " + s.Name, Err: err}
+		return nil, broken(formats.CodeUsage, "input "+s.Name, err)
 	}
 	return f, nil
 }
@@ -176,80 +215,21 @@ func statusesOfReady() *query.Statuses {
 	return s
 }
 
-// fill completes a request from the flags and gives the names of the files.
-func (f *queryFlags) fill(q *query.CLIRequest, args []string) (files []string, err error) {
-	if q.Indent < 0 || q.Indent > 7 {
-		return nil, usage("expected --indent from 0 to 7, got %d", q.Indent)
-	}
-	if f.timeout <= 0 {
-		return nil, usage("expected a positive --timeout, got %s", f.timeout)
-	}
-	q.Compact = q.Compact || q.Indent == 0
-	if f.from == "" {
-		q.Filter, args = args[0], args[1:]
-	} else {
-		text, err := os.ReadFile(f.from)
-		if err != nil {
-			return nil, &formats.Failure{Code: formats.CodeUsage, Message: "filter " + f.from, Err: err}
-		}
-		q.Filter = string(text)
-	}
-	for _, word := range f.positional {
-		kind := query.ArgText
-		if strings.HasPrefix(word, "j:") {
-			kind = query.ArgJSON
-		}
-		q.Positional = append(q.Positional, query.Arg{Kind: kind, Data: []byte(word[2:])})
-	}
-	return args, f.named(q)
-}
-
-// named collects the variables that --arg, --argjson, --slurpfile and --rawfile set.
-func (f *queryFlags) named(q *query.CLIRequest) error {
-	for _, group := range []struct {
-		kind  query.ArgKind
-		flag  string
-		pairs []string
-		file  bool
-	}{
-		{query.ArgText, "--arg", f.pairs, false},
-		{query.ArgJSON, "--argjson", f.jsonPairs, false},
-		{query.ArgSlurp, "--slurpfile", f.filePairs, true},
-		{query.ArgText, "--rawfile", f.rawPairs, true},
-	} {
-		for _, pair := range group.pairs {
-			name, text, ok := strings.Cut(pair, "=")
-			if !ok || name == "" {
-				return usage("expected NAME VALUE for %s, got %q", group.flag, pair)
-			}
-			data := []byte(text)
-			if group.file {
-				var err error
-				if data, err = os.ReadFile(text); err != nil {
-					return &formats.Failure{Code: formats.CodeUsage, Message: group.flag + " " + name, Err: err}
-				}
-			}
-			q.Args = append(q.Args, query.Arg{Name: name, Kind: group.kind, Data: data})
-		}
-	}
-	return nil
-}
-
-// inputs names the files; without any it is the workspace's state. What cannot be read twice is read here.
-func (a *app) inputs(files []string, null bool) ([]query.Source, error) {
-	if null && len(files) == 0 {
+// inputs names the files, or the state of a serial; without any it is the workspace's state. What cannot be read twice
+// is read here.
+func (c call) inputs(files []string, at string, null bool) ([]query.Source, error) {
+	switch {
+	case at != "":
+		return c.inputAt(at, files)
+	case len(files) == 0 && null:
 		return nil, nil
-	}
-	if len(files) == 0 {
-		root, err := a.findRoot()
-		if err != nil {
-			return nil, err
-		}
-		if root == "" {
-			return nil, noWorkspace()
+	case len(files) == 0:
+		root, has, err := c.project()
+		if err == nil && !has {
+			err = noWorkspace()
 		}
 		name := filepath.Join(root, formats.Workspace, "state.json")
-		return []query.Source{{Name: name, State: true, Open: true}}, nil
+		return []query.Source{{Name: name, State: true, Open: true}}, err
 	}
 	var out []query.Source
 	for _, name := range files {
@@ -257,9 +237,9 @@ func (a *app) inputs(files []string, null bool) ([]query.Source, error) {
 			out = append(out, query.Source{Name: name, Open: true})
 			continue
 		}
-		data, err := readInput(a.io.in, name)
+		data, err := readInput(c.io.in, name)
 		if err != nil {
-			return nil, &formats.Failure{Code: formats.CodeUsage, Message: "input " + name, Err: err}
+			return nil, broken(formats.CodeUsage, "input "+name, err)
 		}
 		out = append(out, query.Source{Name: name, Data: data})
 	}
@@ -333,7 +313,7 @@ func (j *jqLine) take(rest []string) int {
 		if j.behind != "" && j.filter {
 			return 1
 		}
-	case slices.Contains([]string{"--arg", "--argjson", "--slurpfile", "--rawfile"}, word) && len(rest) > 2:
+	case len(rest) > 2 && slices.ContainsFunc(variables, func(v variable) bool { return word == "--"+v.flag }):
 		j.out = append(j.out, word, rest[1]+"="+rest[2])
 		return 3
 	case slices.Contains(valued, word) && len(rest) > 1:

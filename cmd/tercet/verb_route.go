@@ -9,11 +9,11 @@ import (
 
 // routeLine prints the routing decision and runs nothing.
 func routeLine(c call) error {
-	table, err := c.routes()
-	if err != nil {
+	w, err := c.lookAround()
+	if err = errors.Join(err, w.close()); err != nil {
 		return err
 	}
-	r, err := table.Route(router.Line{Raw: rest(c.args)})
+	r, err := w.table.Route(router.Line{Raw: rest(c.args)})
 	if err != nil {
 		return c.notRouted("tercet.route/1", err)
 	}

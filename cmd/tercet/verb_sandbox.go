@@ -1,92 +1,161 @@
 package main
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/proc"
 	"tercet/subagents/sandbox"
 )
 
-// sandboxVerb tells and uses what keeps a program within bounds here.
-func (a *app) sandboxVerb() *cobra.Command {
-	return group(
-		&cobra.Command{Use: "sandbox", Short: "what a command may do, and what keeps it within bounds here"},
-		a.classifyVerb(), a.probeVerb(), a.boxedVerb(),
-	)
+// sandboxVerbs tell and use what keeps a program within bounds here.
+var sandboxVerbs = []verb{
+	{
+		use: "classify -- COMMAND", short: "tell the risks of a shell command; nothing is run", args: some,
+		make: sandboxClassify,
+	},
+	{
+		use: "probe", short: "try which isolation works here, by running it", args: none, needs: aWorld, do: sandboxProbe,
+	},
+	{
+		use: "run -- COMMAND", short: "run a program within bounds: it may write in this project and nowhere else",
+		args: some, needs: aPerson | aWorld, make: sandboxRun,
+	},
 }
 
-func (a *app) classifyVerb() *cobra.Command {
-	return &cobra.Command{
-		Use: "classify -- COMMAND", Short: "tell the risks of a shell command; nothing is run", Args: words(1, -1),
-		Long: `classify tells what a shell command may do: one word behind -- is a text for a shell, several are
+// sandboxClassify prints the report on a command.
+func sandboxClassify(cmd *cobra.Command, _ *app) run {
+	cmd.Long = `classify tells what a shell command may do: one word behind -- is a text for a shell, several are
 a program and its arguments. Nothing is run and no file is looked at. The tier is required,
-recommended or optional: how much a sandbox is needed.`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			place, err := a.place()
-			if err != nil {
+recommended or optional: how much a sandbox is needed.`
+	return func(c call) error {
+		place, err := c.place()
+		if err != nil {
+			return err
+		}
+		text := c.args[0]
+		if len(c.args) > 1 {
+			if text, err = sandbox.Quote(c.args); err != nil {
 				return err
 			}
-			text := args[0]
-			if len(args) > 1 {
-				if text, err = sandbox.Quote(args); err != nil {
-					return err
-				}
-			}
-			report, err := sandbox.Classify(text, place)
-			if err != nil {
-				return err
-			}
-			a.classified(text, report)
+		}
+		report, err := sandbox.Classify(text, place)
+		if err != nil {
+			return err
+		}
+		if c.flags.json {
+			c.term.json(struct {
+				Schema  string `json:"schema"`
+				Command string `json:"command"`
+				sandbox.Report
+			}{"tercet.sandbox-classify/1", text, report})
 			return nil
-		},
+		}
+		tab := formats.Table{Columns: []string{"tier", "category", "place", "what"}}
+		row := func(level sandbox.Level, category string, at formats.Pos, what string) {
+			tab.Rows = append(tab.Rows, []string{level.String(), category, sprintf("%d:%d", at.Line, at.Col), what})
+		}
+		for _, f := range report.Findings {
+			what := f.Command + ": " + f.Reason
+			if f.Target != "" {
+				what += " (" + strings.ReplaceAll(f.Target, "\n", " ") + ")"
+			}
+			row(f.Level, f.Category.String(), f.Pos, what)
+		}
+		for _, u := range report.Unknown {
+			row(sandbox.Recommended, "unknown", u.Pos, u.Reason)
+		}
+		c.term.answer("sandbox %s", report.Level)
+		if len(tab.Rows) > 0 {
+			c.term.table(tab)
+		}
+		return nil
 	}
 }
 
 // place is where a command that a person types here would run.
 func (a *app) place() (sandbox.Place, error) {
-	root, err := a.findRoot()
+	root, _, err := a.project()
 	if err != nil {
 		return sandbox.Place{}, err
 	}
 	dir, err := a.startDir()
-	if err != nil {
-		return sandbox.Place{}, err
-	}
-	if root == "" {
-		root = dir
-	}
-	return sandbox.Place{Root: root, Dir: dir, Home: a.env("HOME")}, nil
+	return sandbox.Place{Root: root, Dir: dir, Home: a.env("HOME")}, err
 }
 
-// classified prints a report.
-func (a *app) classified(text string, r sandbox.Report) {
-	if a.flags.json {
-		a.term.json(struct {
-			Schema  string `json:"schema"`
-			Command string `json:"command"`
-			sandbox.Report
-		}{"tercet.sandbox-classify/1", text, r})
-		return
+// sandboxProbe tries what keeps programs within bounds here.
+func sandboxProbe(c call) error {
+	keeper := c.w.keeper
+	keeper.All = true
+	probes, err := keeper.Probes(c.ctx)
+	if err != nil {
+		return err
 	}
-	tab := formats.Table{Columns: []string{"tier", "category", "place", "what"}}
-	for _, f := range r.Findings {
-		what := f.Command + ": " + f.Reason
-		if f.Target != "" {
-			what += " (" + strings.ReplaceAll(f.Target, "\n", " ") + ")"
+	best := sandbox.Blocked
+	if p, err := sandbox.Choose(sandbox.Blocked, nil, keeper.Order, probes); err == nil {
+		best = p.Tier
+	}
+	if c.document("tercet.sandbox-probe/1", fields{"order": keeper.Order, "best": best, "probes": probes}) {
+		return nil
+	}
+	tab := formats.Table{Columns: []string{"tier", "means", "works", "detail"}}
+	for _, p := range probes {
+		works := "no"
+		if p.OK {
+			works = "yes"
 		}
-		tab.Rows = append(
-			tab.Rows, []string{f.Level.String(), f.Category.String(), sprintf("%d:%d", f.Pos.Line, f.Pos.Col), what},
-		)
+		tab.Rows = append(tab.Rows, []string{p.Tier.String(), p.Means.String(), works, p.Why})
 	}
-	for _, u := range r.Unknown {
-		tab.Rows = append(
-			tab.Rows, []string{sandbox.Recommended.String(), "unknown", sprintf("%d:%d", u.Pos.Line, u.Pos.Col), u.Reason},
-		)
-	}
-	a.term.answer("sandbox %s", r.Level)
-	if len(tab.Rows) > 0 {
-		a.term.table(tab)
+	c.term.table(tab)
+	c.term.note("programs are started in %s", best)
+	return nil
+}
+
+// sandboxRun runs a program within bounds.
+func sandboxRun(cmd *cobra.Command, _ *app) run {
+	cmd.Long = `run starts a program in the strongest tier that works here. It may write in the project, the
+caches of builds and a temporary folder of its own. Without --net it has no network as far as the
+tier can: none in a container, no TCP under landlock. In a container it sees no keys of the
+person. The tier is told on standard error; a command that needs a better one is not run.`
+	net := cmd.Flags().Bool("net", false, "allow the network")
+	cmd.Flags().SetInterspersed(false)
+	return func(c call) error {
+		place, err := c.place()
+		if err != nil {
+			return err
+		}
+		boxed, tier, err := c.w.keeper.Run(c.ctx, place, proc.Command{
+			Argv: c.args, Dir: place.Dir, Private: true, Purpose: proc.PurposeScript,
+		}, *net)
+		if errors.As(err, new(*proc.NotFoundError)) {
+			return broken(formats.CodeToolUnavailable, "sandbox run", err, "install it, or give its path")
+		}
+		if err != nil {
+			return err
+		}
+		c.term.note("sandbox: %s", tier)
+		res, err := c.w.starter.Run(c.ctx, boxed)
+		c.term.raw(res.Stdout)
+		c.term.rawErr(res.Stderr)
+		program := c.args[0]
+		switch {
+		case err != nil:
+			return err
+		case res.TimedOut != proc.TimeoutNone:
+			return formats.Fail(formats.CodeTimeout, "run it in smaller parts", "%s did not end within %s", program,
+				proc.DefaultTotal)
+		case res.Flooded:
+			return formats.Fail(formats.CodeLimit, "send its output to a file", "%s printed more than %d MiB and was stopped",
+				program, proc.DefaultLimit>>20)
+		case res.Signal != "":
+			return formats.Fail(formats.CodeUnknown, "run it without a sandbox to compare", "%s was ended by %s", program,
+				res.Signal)
+		case res.Exit != 0:
+			return shown{res.Exit}
+		}
+		return nil
 	}
 }

@@ -14,20 +14,20 @@ import (
 var stateVerbs = []verb{
 	{
 		use: "show [TASK]", short: "print the state, or one task", args: words(0, 1), needs: aWorkspace,
-		make: flagless(stateShow),
+		do: stateShow,
 	},
 	{
 		use: "verify", short: "check the state, its log and the documents it names", args: none,
-		needs: aWorkspace, make: flagless(stateVerify),
+		needs: aWorkspace, do: stateVerify,
 	},
-	{use: "transitions", short: "print which status may follow which", args: none, make: flagless(stateTransitions)},
+	{use: "transitions", short: "print which status may follow which", args: none, do: stateTransitions},
 	{
 		use: "adopt", short: "accept a state file that was changed from outside", args: none,
-		needs: aPerson | aWorkspace, make: flagless(stateAdopt),
+		needs: aPerson | aWorkspace, do: stateAdopt,
 	},
 	{
 		use: "restore [SERIAL]", short: "write a backup back as the state, the newest one if none is named",
-		args: words(0, 1), needs: aPerson | aWorkspace, make: flagless(stateRestore),
+		args: words(0, 1), needs: aPerson | aWorkspace, do: stateRestore,
 	},
 	{use: "import FILE", short: "take over the tasks of another file", args: one, make: stateImport},
 	{
@@ -43,7 +43,7 @@ var stateVerbs = []verb{
 		args: words(0, 1), needs: aWorkspace, make: stateHistory,
 	},
 	{
-		use: "diff A [B]", args: words(1, 2), make: flagless(stateDiff),
+		use: "diff A [B]", args: words(1, 2), do: stateDiff,
 		short: "compare two states by task and field; each is a file or a serial (default B: the state)",
 	},
 	{

@@ -32,7 +32,7 @@ var taskVerbs = []verb{
 	},
 	{
 		use: "ready", short: "list the tasks that can be taken up now", args: none, needs: aWorkspace,
-		make: flagless(taskReady),
+		do: taskReady,
 	},
 	{
 		use: "claim [TASK]", short: "take the first task that is ready, or the named one, for a session",

@@ -70,7 +70,7 @@ func (c call) which(line string, show bool) error {
 	}
 	if show {
 		for _, m := range marks(p) {
-			c.term.answer("%v line %v: %v", m["does"], m["line"], m["text"])
+			c.term.answer("%s", m)
 		}
 		c.term.answer("\n%s", passage(p.Text()))
 	}
@@ -120,15 +120,24 @@ func unused(c *dialect.Command) []string {
 	return out
 }
 
+// mark is what a file would run or read.
+type mark struct {
+	Does string `json:"does"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+func (m mark) String() string { return sprintf("%s line %d: %s", m.Does, m.Line, m.Text) }
+
 // marks lists what a file would run and read.
-func marks(c *dialect.Command) []fields {
-	out := []fields{}
+func marks(c *dialect.Command) []mark {
+	out := []mark{}
 	for _, p := range c.Parts {
 		switch p.Kind {
 		case dialect.Shell:
-			out = append(out, fields{"does": "runs", "line": p.Pos.Line, "text": strings.TrimSpace(p.Text)})
+			out = append(out, mark{"runs", p.Pos.Line, strings.TrimSpace(p.Text)})
 		case dialect.Include:
-			out = append(out, fields{"does": "reads, if it is there,", "line": p.Pos.Line, "text": p.Text})
+			out = append(out, mark{"reads, if it is there,", p.Pos.Line, p.Text})
 		case dialect.Literal, dialect.All, dialect.Nth, dialect.Named, dialect.Variable:
 		}
 	}

@@ -19,9 +19,9 @@ type verb struct {
 	use, short string
 	args       cobra.PositionalArgs
 	needs      need
-	make       func(cmd *cobra.Command, a *app) run // adds the flags
+	do         run                                  // what it does, of a verb without flags
+	make       func(cmd *cobra.Command, a *app) run // adds the flags and gives what it does
 	verbs      []verb                               // of a verb that does nothing itself
-	old        func() *cobra.Command
 }
 
 func (v verb) name() string { return strings.Fields(v.use)[0] }
@@ -46,12 +46,7 @@ const (
 	aWorkspace                  // a project with a workspace
 )
 
-// flagless is a verb without flags.
-func flagless(do run) func(*cobra.Command, *app) run {
-	return func(*cobra.Command, *app) run { return do }
-}
-
-func (a *app) verbs() []verb {
+func verbs() []verb {
 	return []verb{
 		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
 		{
@@ -59,8 +54,8 @@ func (a *app) verbs() []verb {
 			needs: aPerson, make: demoVerb,
 		},
 		{use: "init", short: "make a workspace in this folder", args: none, make: initVerb},
-		{use: "route LINE", short: "show which file a slash command is routed to", args: some, make: flagless(routeLine)},
-		{use: "query", old: a.queryVerb},
+		{use: "route LINE", short: "show which file a slash command is routed to", args: some, do: routeLine},
+		{use: "query [FLAGS] FILTER [FILE...]", short: "read state.json with a jq filter", make: queryVerb},
 		{use: "task", short: "change tasks, one transaction a call", make: taskFlags, verbs: taskVerbs},
 		{use: "state", short: "look at the state file, and bring it in order", verbs: stateVerbs},
 		{use: "sync", short: "take over the hand edits of TODO.md", args: none, make: syncVerb},
@@ -76,34 +71,39 @@ func (a *app) verbs() []verb {
 		},
 		{
 			use: "schema NAME", short: "print the JSON schema of a kind of block: step, args, defaults, frontmatter",
-			args: one, make: flagless(showSchema),
+			args: one, do: showSchema,
 		},
 		{use: "format", short: "check documents", verbs: formatVerbs},
 		{use: "result", short: "read subagents' output", verbs: resultVerbs},
-		{use: "exit-codes", short: "print the table of exit codes", args: none, make: flagless(showExits)},
-		{use: "version", short: "print the version", args: none, make: flagless(showVersion)},
+		{use: "exit-codes", short: "print the table of exit codes", args: none, do: showExits},
+		{use: "version", short: "print the version", args: none, do: showVersion},
 		{
 			use: "which NAME", short: "show the file behind a slash command, its dialect and what it shadows",
 			args: one, needs: aWorld, make: whichVerb,
 		},
-		{use: "sandbox", old: a.sandboxVerb},
+		{use: "sandbox", short: "what a command may do, and what keeps it within bounds here", verbs: sandboxVerbs},
 		{
 			use: "prompt SUBAGENT", short: "show the composed prompt of a subagent and its SHA-256", args: one,
 			needs: aWorld, make: promptVerb,
 		},
 		{
 			use: "doctor", short: "check the installation: programs, agent CLIs, the workspace and its lock",
-			args: none, needs: aWorld, make: flagless(doctor),
+			args: none, needs: aWorld, do: doctor,
 		},
-		{use: "trust", old: a.trustVerb},
-		{use: query.BoundedVerb, old: a.boundedQueryVerb},
+		{
+			use: "trust", short: "agree to the files of this project that can start programs", args: none, make: trustVerb,
+		},
+		{
+			use: query.BoundedVerb, short: "run a query that its parent hands over, within its bounds", args: none,
+			make: boundedQueryVerb,
+		},
 	}
 }
 
 // addVerbs gives the root the one verb that the line begins with, none if it is a slash command, and all of them for
 // everything else: help, completion, suggestions, and a line that begins with a flag.
 func (a *app) addVerbs(root *cobra.Command, line []string) {
-	verbs := a.verbs()
+	verbs := verbs()
 	if len(line) > 0 {
 		i := slices.IndexFunc(verbs, func(v verb) bool { return v.name() == line[0] })
 		switch {
@@ -122,20 +122,14 @@ func (a *app) addVerbs(root *cobra.Command, line []string) {
 
 // command makes the command of a verb.
 func (a *app) command(v verb) *cobra.Command {
-	if v.old != nil {
-		return v.old()
-	}
 	cmd := &cobra.Command{Use: v.use, Short: v.short, Args: v.args}
-	var do run
+	do := v.do
 	if v.make != nil {
 		do = v.make(cmd, a)
 	}
 	if v.verbs != nil {
-		verbs := make([]*cobra.Command, len(v.verbs))
-		for i, one := range v.verbs {
-			verbs[i] = a.command(one)
-		}
-		return group(cmd, verbs...)
+		a.group(cmd, v.verbs)
+		return cmd
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c := call{app: a, ctx: cmd.Context(), args: args}
@@ -157,12 +151,12 @@ func (a *app) command(v verb) *cobra.Command {
 	return cmd
 }
 
-// group makes a verb of verbs: without one of them behind it, it says which there are.
-func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
-	cmd.AddCommand(verbs...)
+// group puts verbs behind a verb: without one of them behind it, it says which there are.
+func (a *app) group(cmd *cobra.Command, verbs []verb) {
 	names := make([]string, len(verbs))
 	for i, v := range verbs {
-		names[i] = v.Name()
+		cmd.AddCommand(a.command(v))
+		names[i] = v.name()
 	}
 	cmd.Use += " VERB"
 	cmd.Args = cobra.ArbitraryArgs
@@ -174,7 +168,6 @@ func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 		return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(args[0], names), help), "unknown verb %q behind %q",
 			args[0], cmd.CommandPath())
 	}
-	return cmd
 }
 
 // How many words stand behind most verbs.

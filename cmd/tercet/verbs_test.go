@@ -25,7 +25,7 @@ func TestVerbsAlone(t *testing.T) {
 		}
 		return b.String()
 	}
-	for _, v := range newApp(stdio{}, func(string) string { return "" }).verbs() {
+	for _, v := range verbs() {
 		t.Run(v.name(), func(t *testing.T) {
 			t.Parallel()
 			if diff := cmp.Diff(help(t, v.name()), help(t, v.name(), v.name())); diff != "" {
@@ -45,7 +45,7 @@ func TestVerbsOfALine(t *testing.T) {
 	}{{[]string{"query", "."}, 1}, {[]string{"/plan", "196"}, 0}, {[]string{"-C", "."}, every}, {[]string{"help", "query"}, every}, {nil, every}} {
 		a := newApp(stdio{}, func(string) string { return "" })
 		if c.want == every {
-			c.want = len(a.verbs())
+			c.want = len(verbs())
 		}
 		if got := len(a.root(c.line...).Commands()); got != c.want {
 			t.Errorf("root(%q) has %d verbs, want %d", c.line, got, c.want)

@@ -67,16 +67,34 @@ func (a *app) world(ctx context.Context) (*world, error) {
 	if a.built != nil {
 		return a.built, nil
 	}
-	dir, has, err := a.project()
-	if err != nil {
-		return nil, err
+	w, err := a.lookAround()
+	if err == nil {
+		err = w.build(ctx)
 	}
-	w := &world{app: a, dir: dir, has: has, crew: crew{approver: &approver{app: a}}}
-	if err := w.build(ctx); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	a.built = w
 	return w, nil
+}
+
+// lookAround finds the project and the command files there are, which is all that `tercet route` needs: no state, no
+// subagent and no process.
+func (a *app) lookAround() (*world, error) {
+	w := &world{app: a, crew: crew{approver: &approver{app: a}}}
+	var err error
+	if w.dir, w.has, err = a.project(); err != nil {
+		return w, err
+	}
+	if w.root, err = os.OpenRoot(w.dir); err != nil {
+		return w, broken(formats.CodeIO, "project root", err)
+	}
+	w.keep(w.root)
+	w.gate = w.newGate()
+	if err = w.configure(); err != nil {
+		return w, err
+	}
+	return w, w.scan()
 }
 
 // workspace is the world of a project root that has a workspace.
@@ -91,15 +109,8 @@ func (a *app) workspace(ctx context.Context) (*world, error) {
 	return w, nil
 }
 
-func (w *world) build(ctx context.Context) (err error) {
-	if w.root, err = os.OpenRoot(w.dir); err != nil {
-		return broken(formats.CodeIO, "project root", err)
-	}
-	w.keep(w.root)
-	w.gate = w.newGate()
-	if w.cfg, err = w.app.config(w.gate.FS("."), w.has); err != nil {
-		return err
-	}
+// build makes everything else.
+func (w *world) build(ctx context.Context) error {
 	for _, s := range w.cfg.ACP {
 		w.gate.Words = append(w.gate.Words, s.Argv...)
 	}
@@ -114,9 +125,7 @@ func (w *world) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := w.list(); err != nil {
-		return err
-	}
+	w.list()
 	return w.agents()
 }
 

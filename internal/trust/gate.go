@@ -40,11 +40,13 @@ type Config struct {
 // Gate decides what of one project may start a program. It is safe for concurrent use; a verdict is made once.
 type Gate struct {
 	Config
-	making   sync.Mutex        // held while the verdict is made
-	mu       sync.Mutex        // guards what follows
-	verdict  *Verdict          // written under both
-	seen     map[string]string // the sha256 of what was read before the verdict, by path
-	tampered error             // what a subagent did to what git runs
+	making  sync.Mutex        // held while the verdict is made
+	mu      sync.Mutex        // guards what follows
+	verdict *Verdict          // written under both
+	seen    map[string]string // the sha256 of what was read before the verdict, by path
+	// What a subagent did to what git runs. From then on git is not started any more: a worktree shares configuration and
+	// hooks with its repository, and the next call would be the engine's own.
+	tampered error
 }
 
 // New makes the gate of a project. It reads nothing.
@@ -100,7 +102,7 @@ func (g *Gate) Verdict() (*Verdict, error) {
 	switch {
 	case v.Note == nil && v.record.Covers(v.Manifest), g.Agreed[hash]:
 		v.By = ByRecord
-	case Names(g.Digests, hash):
+	case g.Named(hash):
 		v.By = ByDigest
 	default:
 		v.By = g.Instead
@@ -163,14 +165,16 @@ func (v *Verdict) Refused() error {
 	return formats.Fail(formats.CodeUntrusted, help, "nobody has agreed to %s", what)
 }
 
-// State is the word for a file: trusted, new or changed, and what was agreed to before.
-func (v *Verdict) State(f File) (word, before string) {
-	for _, c := range v.Changes {
-		if c.Path == f.Path {
-			return c.Kind, c.Before
+// All gives every listed file: those that have to be asked about as Changes has them, the others as trusted.
+func (v *Verdict) All() []Change {
+	out := make([]Change, len(v.Manifest.Files))
+	for i, f := range v.Manifest.Files {
+		out[i] = Change{File: f, Kind: "trusted"}
+		if at := slices.IndexFunc(v.Changes, func(c Change) bool { return c.Path == f.Path }); at >= 0 {
+			out[i] = v.Changes[at]
 		}
 	}
-	return "trusted", ""
+	return out
 }
 
 // Answers is the file of a trusted project that answers its gates, empty if there is none.
@@ -184,19 +188,18 @@ func (v *Verdict) Answers() string {
 }
 
 // Difference shows what changed in a file since it was agreed to; most bounds the lines.
-func (g *Gate) Difference(v *Verdict, name, before string, most int) []string {
-	if v.Store == nil {
+func (v *Verdict) Difference(c Change, most int) []string {
+	if v.Store == nil || c.Before == "" {
 		return nil
 	}
-	old, ok := v.Store.Text(before)
-	if !ok {
+	old, ok := v.Store.Text(c.Before)
+	switch {
+	case !ok:
 		return []string{"(what was agreed to before was not kept: it is no text, or too long)"}
-	}
-	f, ok := v.Manifest.File(name)
-	if !ok || f.text == nil {
+	case c.text == nil:
 		return []string{"(what is there now cannot be shown: it is no text, or too long)"}
 	}
-	return Diff(string(old), string(f.text), most)
+	return Diff(string(old), string(c.text), most)
 }
 
 // Agree keeps a person's yes to a verdict: in this process, and in the record. The error says why it is not in the
@@ -215,9 +218,12 @@ func (g *Gate) Agree(v *Verdict) error {
 	return v.Store.Save(v.record, v.Manifest, g.Now())
 }
 
-// Remember records trust in exactly the files that the program itself has just written into a project.
-func Remember(home, dir string, written []File, now time.Time) error {
-	m := Manifest{Files: written}
+// Remember records trust in exactly the files that the program itself has just written into a project, by their paths.
+func Remember(home, dir string, written map[string][]byte, now time.Time) error {
+	var m Manifest
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		m.Files = append(m.Files, Of(name, written[name]))
+	}
 	store, err := Open(home, dir)
 	if err != nil {
 		return err
@@ -247,7 +253,9 @@ func (g *Gate) Allow(s Start) error {
 	case v.By == "":
 		return v.Refused()
 	case s.Git:
-		return g.Tampered()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.tampered
 	case !s.Agent || v.By == ByEnvironment:
 		return nil
 	}
@@ -303,22 +311,16 @@ func readAt(at string) (sum string, there bool) {
 	return f.SHA256, there
 }
 
-// Tampered tells what a subagent did to what git runs. From then on git is not started any more: a worktree shares
-// configuration and hooks with its repository, and the next call would be the engine's own.
-func (g *Gate) Tampered() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.tampered
-}
-
-// Tamper remembers and gives what a subagent changed of what git runs.
+// Tamper remembers what a subagent changed of what git runs, and gives the first such change.
 func (g *Gate) Tamper(agent, what string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tampered = formats.Fail(formats.CodeUntrusted,
-		"look at these before you use git here: a hook or a setting of git runs programs with your rights; "+
-			"undo what you do not want, then run the command again",
-		"while subagent %s worked, what git runs or reads in this repository changed: %s", agent, what)
+	if g.tampered == nil {
+		g.tampered = formats.Fail(formats.CodeUntrusted,
+			"look at these before you use git here: a hook or a setting of git runs programs with your rights; "+
+				"undo what you do not want, then run the command again",
+			"while subagent %s worked, what git runs or reads in this repository changed: %s", agent, what)
+	}
 	return g.tampered
 }
 
@@ -372,9 +374,9 @@ func (m Manifest) differs(now Manifest) []string {
 	return slices.Compact(out)
 }
 
-// Names tells whether digests with commas between them name exactly this one.
-func Names(digests, digest string) bool {
-	for one := range strings.SplitSeq(digests, ",") {
+// Named tells whether --trust names exactly this digest.
+func (g *Gate) Named(digest string) bool {
+	for one := range strings.SplitSeq(g.Digests, ",") {
 		if digest != "" && strings.TrimPrefix(strings.TrimSpace(one), "sha256:") == digest {
 			return true
 		}

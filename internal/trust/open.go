@@ -13,9 +13,6 @@ import (
 	"syscall"
 )
 
-// errNoFile says that something is there which is neither a file nor a folder.
-var errNoFile = errors.New("expected a file or a folder")
-
 // openIn opens a file or a folder below a root. It never waits: a pipe that nobody writes to would hold the reader up.
 func openIn(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -24,7 +21,11 @@ func openIn(root *os.Root, name string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: name, Err: errNoFile}
+		got := "a device"
+		if info.Mode()&fs.ModeNamedPipe != 0 {
+			got = "a pipe"
+		}
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("expected a regular file, got " + got)}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
