@@ -128,8 +128,8 @@ func (e *explanation) ofLine(w *world, args []string) error {
 func (e *explanation) record() fields {
 	out := fields{
 		"command": e.prog.Name, "file": e.prog.File.Name, "agents": nonNil(e.outline.Agents()),
-		"gates": nonNil(e.outline.Gates()), "reads": e.effects.Reads, "writes": e.effects.Writes, "bound": e.bound,
-		"seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
+		"gates": nonNil(e.outline.Gates()), "reads": nonNil(e.effects.Reads),
+		"writes": nonNil(e.effects.Writes), "bound": e.bound, "seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
 	}
 	if e.prompt != nil {
 		out["dialect"], out["rules"], out["marks"] = e.prompt.Dialect, e.prompt.Rules(), marks(e.prompt)
@@ -143,19 +143,27 @@ func (e *explanation) record() fields {
 func (e *explanation) text() string {
 	var b strings.Builder
 	o := e.outline
-	fmt.Fprintf(&b, "%s\n%s\nfile: %s\n", argspec.Usage(o.Command, e.prog.Args), oneLine(o.Description), oneLine(o.File))
+	fmt.Fprintf(&b, "%s\n%s\nfile: %s\n", argspec.Usage(o.Name, o.Args),
+		oneLine(o.File.Front.Description.Text), oneLine(o.File.Name))
 	e.arguments(&b)
 	if e.prompt != nil {
 		e.promptText(&b)
 	}
-	if o.During != "" {
-		fmt.Fprintf(&b, "\nthe task is %s while it runs\n", o.During)
+	if during, _ := o.During(); during != "" {
+		fmt.Fprintf(&b, "\nthe task is %s while it runs\n", during)
 	}
-	if len(o.Allow) > 0 {
-		fmt.Fprintf(&b, "starts from: %s\n", strings.Join(o.Allow, ", "))
+	var allow, loads []string
+	for _, status := range o.Allow {
+		allow = append(allow, status.String())
 	}
-	if len(o.Loads) > 0 {
-		fmt.Fprintf(&b, "loads: $%s\n", strings.Join(o.Loads, ", $"))
+	for _, l := range o.File.Args.Load {
+		loads = append(loads, "$"+l.Name.Text)
+	}
+	if allow != nil {
+		fmt.Fprintf(&b, "starts from: %s\n", strings.Join(allow, ", "))
+	}
+	if loads != nil {
+		fmt.Fprintf(&b, "loads: %s\n", strings.Join(loads, ", "))
 	}
 	b.WriteString("\nsteps:\n")
 	writeNodes(&b, o.Steps, 1)
@@ -165,7 +173,7 @@ func (e *explanation) text() string {
 	}
 	fmt.Fprintf(&b, "\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n",
 		listed(o.Agents()), listed(o.Gates()), listed(e.effects.Reads), listed(e.effects.Writes))
-	limits, worst := e.prog.Limits.WithDefaults(), e.bound.Worst
+	limits, worst := o.Limits.WithDefaults(), e.bound.Worst
 	fmt.Fprintf(&b, "at most: %s\ndepth: %d of %d\n", e.bound, e.bound.Depth, formats.MaxDepth)
 	fmt.Fprintf(&b, "limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
 		limits.Steps, limits.Rollbacks, limits.Retries, limits.Duration, budget(limits))
@@ -263,13 +271,13 @@ func writeNodes(b *strings.Builder, list []*outline.Node, depth int) {
 			fmt.Fprintf(b, " [%s]", strings.Join(n.Tiers, ", "))
 		}
 		b.WriteByte('\n')
-		if n.When != "" {
-			fmt.Fprintf(b, "%s    when %s\n", indent, strings.Join(strings.Fields(n.When), " "))
+		if n.When != nil {
+			fmt.Fprintf(b, "%s    when %s\n", indent, n.Condition())
 		}
 		for _, w := range n.Ways {
 			fmt.Fprintf(b, "%s    %s\n", indent, w)
 		}
-		if n.Side {
+		if n.Side() {
 			fmt.Fprintf(b, "%s    side by side:\n", indent)
 		}
 		writeNodes(b, n.Children, depth+1)

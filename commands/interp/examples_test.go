@@ -309,7 +309,7 @@ func asExplained(t *testing.T, prog *compile.Program, tier string, called []stri
 			if !n.InTier(tier) {
 				continue
 			}
-			sure := sure && n.When == "" && n.Many == ""
+			sure := sure && n.When == nil && n.Many == ""
 			if len(n.Agents) > 0 {
 				listed = append(listed, n.ID)
 				must[n.ID] = sure && n.Role == "" && n.Timeout > 0 && !over

@@ -1,7 +1,6 @@
 package outline
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -22,32 +21,33 @@ func (c Ceiling) Admit(command string, w Worst) error {
 		cost, may = *w.Cost, fmt.Sprintf("may cost $%.2f", *w.Cost)
 	}
 	for _, one := range []struct {
-		flag, given, may string
-		over             func(text string) (bool, error)
-		help             string
+		flag, given string
+		read        func(string) (float64, error)
+		most        float64
+		may, help   string
 	}{
 		{
-			"max-agents", c.Agents, fmt.Sprintf("may call workers %d times", w.Agents), above(w.Agents, atLeastOne),
+			"max-agents", c.Agents, atLeastOne, float64(w.Agents), fmt.Sprintf("may call workers %d times", w.Agents),
 			"set limits.spawns in the command file",
 		},
 		{
-			"max-depth", c.Depth, fmt.Sprintf("may delegate to depth %d", w.Depth), above(w.Depth, atLeastOne),
+			"max-depth", c.Depth, atLeastOne, float64(w.Depth), fmt.Sprintf("may delegate to depth %d", w.Depth),
 			"call subagents without steps of their own",
 		},
 		{
-			"max-time", c.Time, "may take " + w.Time.String(), above(w.Time, argspec.ParseDuration),
+			"max-time", c.Time, seconds, w.Seconds, "may take " + w.Time.String(),
 			"set limits.duration in the command file",
 		},
-		{"max-cost", c.Cost, may, above(cost, dollars), "set limits.cost in the command file"},
+		{"max-cost", c.Cost, dollars, cost, may, "set limits.cost in the command file"},
 	} {
 		if one.given == "" {
 			continue
 		}
-		over, err := one.over(one.given)
+		limit, err := one.read(one.given)
 		if err != nil {
 			return formats.Fail(formats.CodeUsage, "run 'tercet --help'", "--%s: %v", one.flag, err)
 		}
-		if over {
+		if one.most > limit {
 			return formats.Fail(formats.CodeLimit, one.help+"; 'tercet explain /"+command+"' shows the bounds",
 				"/%s %s, --%s is %s", command, one.may, one.flag, one.given)
 		}
@@ -55,19 +55,17 @@ func (c Ceiling) Admit(command string, w Worst) error {
 	return nil
 }
 
-func above[T cmp.Ordered](most T, parse func(string) (T, error)) func(string) (bool, error) {
-	return func(text string) (bool, error) {
-		limit, err := parse(text)
-		return most > limit, err
-	}
-}
-
-func atLeastOne(text string) (int, error) {
+func atLeastOne(text string) (float64, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
 		return 0, &formats.ValueError{What: "a number from 1", Got: text}
 	}
-	return n, nil
+	return float64(n), nil
+}
+
+func seconds(text string) (float64, error) {
+	d, err := argspec.ParseDuration(text)
+	return d.Seconds(), err
 }
 
 func dollars(text string) (float64, error) {

@@ -1,8 +1,9 @@
 package outline
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -11,48 +12,77 @@ import (
 	"tercet/formats"
 )
 
-// Bound is the most that a run can cost before its limits stop it. What depends on the length of a list is told a list.
-type Bound struct {
+// Cost is what steps use at most. Sums and products stay at the highest number instead of going round.
+type Cost struct {
 	Calls   int           `json:"calls"`   // of subagents, retries and ways back included
 	Workers int           `json:"workers"` // those of them that are no Go code
 	Time    time.Duration `json:"-"`       // sum of the timeouts
-	Each    []EachBound   `json:"each,omitempty"`
-	Depth   int           `json:"depth"`
-	Gates   int           `json:"gates"` // that stop for a person at least once
-	Worst   Worst         `json:"worst"`
+	Dollars float64       `json:"-"`       // of the calls whose cost is bounded
+}
+
+// Bound is the most that a run can cost before its limits stop it. What depends on the length of a list is told a list.
+type Bound struct {
+	Cost
+	Each  []EachBound `json:"each,omitempty"`
+	Depth int         `json:"depth"`
+	Gates int         `json:"gates"` // that stop for a person at least once
+	Worst Worst       `json:"worst"`
 }
 
 // EachBound is what one element of a loop can cost.
 type EachBound struct {
-	Loop    string        `json:"loop"` // id of the step
-	Item    string        `json:"item"` // name of the loop variable
-	Calls   int           `json:"calls"`
-	Workers int           `json:"workers"`
+	Loop string `json:"loop"` // id of the step
+	Item string `json:"item"` // name of the loop variable
+	Cost
+}
+
+// Facts is what must be known of a subagent to bound what it costs.
+type Facts struct {
+	Free    bool             // what does its work costs nothing
+	Cost    float64          // the most that one call costs in US dollars, 0 if nothing bounds it
+	Program *compile.Program // its own steps, nil without any
+}
+
+// Worst is the most that a run can use before its limits stop it, whatever the lists are that it works through.
+type Worst struct {
+	Agents  int           `json:"agents"` // calls of workers
+	Depth   int           `json:"depth"`
 	Time    time.Duration `json:"-"`
+	Seconds float64       `json:"seconds"`
+	// Cost is in US dollars; it is nil if nothing bounds it, and Unpriced then are the subagents without a limit.
+	Cost     *float64 `json:"cost_usd"`
+	Unpriced []string `json:"unpriced,omitempty"`
 }
 
 // BoundOf adds up the steps of a program with what is known of the subagents.
 func BoundOf(p *compile.Program, known func(agent string) Facts) Bound {
-	o := Of(p)
-	c := counter{limits: p.Limits.WithDefaults(), known: known}
-	total := c.sequence(append(append([]*Node{}, o.Steps...), o.Errors...), "")
-	b := Bound{
-		Calls: total.calls, Workers: total.workers, Time: total.time, Each: c.each,
-		Depth: formats.CommandDepth().Int(),
-	}
-	o.Walk(func(n *Node) {
-		if len(n.Agents) > 0 && b.Depth < 2 {
-			b.Depth = 2
+	o, limits := Of(p), p.Limits.WithDefaults()
+	apart := counter{limits: limits, known: known}
+	b := Bound{Cost: apart.all(o), Depth: formats.CommandDepth().Int(), Gates: len(o.Gates())}
+	b.Each = apart.each
+	for _, agent := range o.Agents() {
+		if b.Depth = max(b.Depth, 2); known(agent).Program != nil {
+			b.Depth = formats.MaxDepth
 		}
-	})
-	if slices.ContainsFunc(o.Agents(), func(agent string) bool { return known(agent).Program != nil }) {
-		b.Depth = formats.MaxDepth
 	}
-	b.Gates = len(o.Gates())
-	if o.During != "" {
+	if status, _ := p.During(); status != "" {
 		b.Calls += 2 // the status before the work, and the one that takes it back
 	}
-	b.Worst = worst(p, known, b.Depth)
+	// Every list at the length at which the engine stops, and then the limits of the file.
+	c := counter{limits: limits, known: known, elements: limits.Elements, unpriced: map[string]bool{}}
+	total := c.all(o)
+	w := Worst{Agents: total.Workers, Depth: b.Depth, Time: min(total.Time, limits.Duration)}
+	if limits.Spawns > 0 {
+		w.Agents = min(w.Agents, limits.Spawns)
+	}
+	w.Seconds, w.Unpriced = w.Time.Seconds(), slices.Sorted(maps.Keys(c.unpriced))
+	switch {
+	case limits.Cost > 0 && (len(w.Unpriced) > 0 || total.Dollars > limits.Cost):
+		w.Cost, w.Unpriced = &limits.Cost, nil
+	case len(w.Unpriced) == 0:
+		w.Cost = &total.Dollars
+	}
+	b.Worst = w
 	return b
 }
 
@@ -66,25 +96,28 @@ type counter struct {
 	unpriced map[string]bool // workers whose calls cost an amount that nothing bounds
 }
 
+func (c *counter) all(o *Outline) Cost { return c.sequence(slices.Concat(o.Steps, o.Errors)) }
+
 // sequence adds up steps in order; a way back adds the steps between its first target and the step once for each time
 // that it may be taken.
-func (c *counter) sequence(list []*Node, inside string) cost {
-	costs := make([]cost, len(list))
+func (c *counter) sequence(list []*Node) Cost {
+	costs := make([]Cost, len(list))
 	at := map[string]int{}
-	var sum cost
+	var sum Cost
 	for i, n := range list {
 		at[n.ID] = i
-		costs[i] = c.node(n, inside)
+		costs[i] = c.node(n)
 		sum = sum.plus(costs[i])
 	}
 	for i, n := range list {
 		for _, w := range n.Ways {
 			if len(w.Ask) > 0 { // the question, and the step once more
-				asked := cost{calls: 1, workers: 1, time: formats.DefaultStepTimeout, money: c.price(w.Ask)}
+				asked := Cost{Calls: 1, Workers: 1, Time: formats.DefaultStepTimeout, Dollars: c.price(w.Ask)}
 				sum = sum.plus(costs[i].plus(asked).times(formats.DefaultAsk))
 			}
-		}
-		for _, w := range n.backs() {
+			if len(w.Back) == 0 {
+				continue
+			}
 			again := costs[i]
 			for _, id := range w.Back {
 				if k, ok := at[id]; ok && k != i {
@@ -95,17 +128,6 @@ func (c *counter) sequence(list []*Node, inside string) cost {
 		}
 	}
 	return sum
-}
-
-// backs are the ways of a step, and of what is in it, that run steps again.
-func (n *Node) backs() []Way {
-	var out []Way
-	for _, w := range n.Ways {
-		if len(w.Back) > 0 {
-			out = append(out, w)
-		}
-	}
-	return out
 }
 
 func (c *counter) times(w Way) int {
@@ -121,52 +143,108 @@ func (c *counter) times(w Way) int {
 	}
 }
 
-func (c *counter) node(n *Node, inside string) cost {
-	var own cost
+func (c *counter) node(n *Node) Cost {
+	var own Cost
 	if len(n.Agents) > 0 {
-		own = cost{calls: n.Attempts, time: n.Timeout * time.Duration(n.Attempts)}
+		own.Calls = n.Attempts
 		if n.Timeout > 0 {
-			own.workers = n.Attempts
-			own.money = c.price(n.Agents) * float64(n.Attempts)
-			own = own.plus(c.inside(n.Agents).times(n.Attempts))
+			once := Cost{Workers: 1, Time: n.Timeout, Dollars: c.price(n.Agents)}
+			own = own.plus(once.plus(c.inside(n.Agents)).times(n.Attempts))
 		}
 	}
 	if len(n.Children) == 0 {
 		return own
 	}
-	body := c.sequence(n.Children, cmp.Or(n.Many, inside))
+	body := c.sequence(n.Children)
 	switch {
 	case n.Most > 0:
-		return own.plus(body.times(n.Most))
+		body = body.times(n.Most)
 	case n.Many != "" && c.elements > 0:
-		return own.plus(body.times(c.elements))
+		body = body.times(c.elements)
 	case n.Many != "":
-		c.each = append(c.each, EachBound{
-			Loop: n.ID, Item: n.Many, Calls: body.calls, Workers: body.workers,
-			Time: body.time,
-		})
+		c.each = append(c.each, EachBound{Loop: n.ID, Item: n.Many, Cost: body})
 		return own
-	default:
-		return own.plus(body)
 	}
+	return own.plus(body)
+}
+
+// price is the most that one call of the dearest of some subagents costs.
+func (c *counter) price(agents []string) float64 {
+	most := 0.0
+	for _, name := range agents {
+		f := c.known(name)
+		switch {
+		case f.Free, f.Cost == 0 && f.Program != nil: // its steps are counted
+		case f.Cost > 0:
+			most = max(most, f.Cost)
+		case c.unpriced != nil:
+			c.unpriced[name] = true
+		}
+	}
+	return most
+}
+
+// inside is the most that the steps of one of some subagents cost beside the call itself. Their time is part of its
+// own; what has steps calls nothing that has.
+func (c *counter) inside(agents []string) Cost {
+	var most Cost
+	for _, name := range agents {
+		f := c.known(name)
+		if f.Program == nil || c.elements == 0 || c.nested {
+			continue
+		}
+		in := counter{limits: c.limits, known: c.known, elements: c.elements, unpriced: c.unpriced, nested: true}
+		if f.Cost > 0 {
+			in.unpriced = nil // its own limit stops it
+		}
+		own := in.all(Of(f.Program))
+		if f.Cost > 0 {
+			own.Dollars = 0 // the call has it already
+		}
+		most.Calls, most.Workers = max(most.Calls, own.Calls), max(most.Workers, own.Workers)
+		most.Dollars = max(most.Dollars, own.Dollars)
+	}
+	return most
+}
+
+func (c Cost) times(n int) Cost {
+	return Cost{product(c.Calls, n), product(c.Workers, n), product(c.Time, time.Duration(n)), c.Dollars * float64(n)}
+}
+
+func (c Cost) plus(d Cost) Cost {
+	return Cost{sum(c.Calls, d.Calls), sum(c.Workers, d.Workers), sum(c.Time, d.Time), c.Dollars + d.Dollars}
+}
+
+func sum[T int | time.Duration](a, b T) T {
+	if a > math.MaxInt-b {
+		return math.MaxInt
+	}
+	return a + b
+}
+
+func product[T int | time.Duration](a, n T) T {
+	if n > 0 && a > math.MaxInt/n {
+		return math.MaxInt
+	}
+	return a * n
 }
 
 // String says the bound in one sentence.
 func (b Bound) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s of subagents, %d of them workers, %s", counted(b.Calls, "call"), b.Workers, span(b.Time))
+	fmt.Fprintf(&s, "%s of subagents, %d of them workers, %s", counted(b.Calls), b.Workers, span(b.Time))
 	for _, e := range b.Each {
-		fmt.Fprintf(&s, "; for each $%s of %s %s, %d of workers, %s", e.Item, e.Loop, counted(e.Calls, "call"), e.Workers,
+		fmt.Fprintf(&s, "; for each $%s of %s %s, %d of workers, %s", e.Item, e.Loop, counted(e.Calls), e.Workers,
 			span(e.Time))
 	}
 	return s.String()
 }
 
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+func counted(calls int) string {
+	if calls == 1 {
+		return "1 call"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d calls", calls)
 }
 
 // span is a duration without empty parts.

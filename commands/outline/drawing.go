@@ -1,40 +1,24 @@
 package outline
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"tercet/commands/argspec"
-	"tercet/formats"
 )
 
-// Format is a language of drawings.
-type Format string
-
-// The formats of drawings.
-const (
-	Dot     Format = "dot"
-	Mermaid Format = "mermaid"
-	SVG     Format = "svg"
-)
-
-// Formats lists the formats of drawings.
-func Formats() []Format { return []Format{Dot, Mermaid, SVG} }
-
-// Draw draws the outline. A word outside Formats is a *formats.ValueError.
-func (o *Outline) Draw(f Format) (string, error) {
-	switch f {
-	case Dot:
-		return o.dot(), nil
-	case Mermaid:
-		return o.mermaid(), nil
-	case SVG:
-		return o.svg(), nil
+// Draw draws the outline as dot, mermaid or svg; false for another word.
+func (o *Outline) Draw(format string) (string, bool) {
+	switch format {
+	case "dot":
+		return o.dot(), true
+	case "mermaid":
+		return o.mermaid(), true
+	case "svg":
+		return o.svg(), true
 	}
-	return "", &formats.ValueError{
-		What: "drawing format", Got: string(f),
-		Want: []string{string(Dot), string(Mermaid), string(SVG)},
-	}
+	return "", false
 }
 
 // String is the way of a result in a few words: rejected → redo plan (max 2).
@@ -58,14 +42,23 @@ func (w Way) String() string {
 
 // heading is the title of a node for people; its role where it is not simply the next step.
 func (n *Node) heading() string {
-	title := n.Title
-	if title == "" {
-		title = n.ID
-	}
+	title := cmp.Or(n.Title, n.ID)
 	if n.Role != "" {
 		title = n.Role + ": " + title
 	}
 	return title
+}
+
+// conditions says in words when a step runs: nothing where it always does.
+func (n *Node) conditions() []string {
+	var out []string
+	if len(n.Tiers) > 0 {
+		out = append(out, "tier "+strings.Join(n.Tiers, ", "))
+	}
+	if n.When != nil {
+		out = append(out, "when "+n.Condition())
+	}
+	return out
 }
 
 // cut shortens a text to a width on the screen.
@@ -83,120 +76,106 @@ func cut(s string, width int) string {
 	return strings.TrimRight(out, " ") + "…"
 }
 
-const labelWidth = 52
+// label is a text as short as the drawings for other programs have it.
+func label(s string) string { return cut(s, 52) }
 
-// edges gives the arrows of a sequence: from, to, label. Empty ends stand for start and end.
-type edge struct{ from, to, label string }
+// language is how a language of drawings writes a step, the beginning and the end of what is inside of one, and an
+// arrow.
+type language struct {
+	node func(n *Node, lines []string) string
+	open func(n *Node) string
+	end  string
+	edge func(from, to, label string) string
+}
 
-func (o *Outline) edges() []edge {
-	var out []edge
-	var sequence func(list []*Node, side bool)
-	sequence = func(list []*Node, side bool) {
+// write draws the steps, each with what is inside of it, and then the arrows.
+func (o *Outline) write(l language) string {
+	var nodes, edges strings.Builder
+	edge := func(from, to, text string) { edges.WriteString(l.edge(from, to, label(text))) }
+	var draw func(list []*Node, side bool, indent string)
+	draw = func(list []*Node, side bool, indent string) {
 		for i, n := range list {
+			lines := append([]string{n.heading(), n.Kind + " " + n.Does}, n.conditions()...)
+			for k := range lines {
+				lines[k] = label(lines[k])
+			}
+			nodes.WriteString(indent + l.node(n, lines) + "\n")
 			if !side && i > 0 {
-				out = append(out, edge{list[i-1].ID, n.ID, ""})
+				edge(list[i-1].ID, n.ID, "")
 			}
 			for _, w := range n.Ways {
 				for _, id := range w.Back {
-					out = append(out, edge{n.ID, id, cut(w.On+" → "+w.To, labelWidth)})
+					edge(n.ID, id, w.On+" → "+w.To)
 				}
 			}
-			if len(n.Children) > 0 {
-				if !n.Side {
-					out = append(out, edge{n.ID, n.Children[0].ID, cut(n.Does, labelWidth)})
-				} else {
-					for _, c := range n.Children {
-						out = append(out, edge{n.ID, c.ID, ""})
-					}
-				}
-				sequence(n.Children, n.Side)
+			if len(n.Children) == 0 {
+				continue
 			}
+			if n.Side() {
+				for _, c := range n.Children {
+					edge(n.ID, c.ID, "")
+				}
+			} else {
+				edge(n.ID, n.Children[0].ID, n.Does)
+			}
+			nodes.WriteString(indent + strings.ReplaceAll(l.open(n), "\n", "\n"+indent) + "\n")
+			draw(n.Children, n.Side(), indent+"  ")
+			nodes.WriteString(indent + l.end + "\n")
 		}
 	}
-	sequence(o.Steps, false)
-	sequence(o.Errors, true)
-	return out
+	draw(o.Steps, false, "  ")
+	draw(o.Errors, true, "  ")
+	return nodes.String() + edges.String()
 }
 
-// conditions says in words when a step runs: nothing where it always does.
-func (n *Node) conditions() []string {
-	var out []string
-	if len(n.Tiers) > 0 {
-		out = append(out, "tier "+strings.Join(n.Tiers, ", "))
-	}
-	if n.When != "" {
-		out = append(out, "when "+n.When)
-	}
-	return out
-}
+// title is the name of the whole.
+func (o *Outline) title() string { return "/" + o.Name + ": " + o.File.Front.Description.Text }
 
 // dot writes the outline for Graphviz.
 func (o *Outline) dot() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n  label=%s;\n  labelloc=t;\n  fontname=\"Helvetica\";\n", dotText(o.Command),
-		dotText("/"+o.Command+": "+o.Description))
-	b.WriteString("  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", " +
-		"fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=10, color=\"#64748b\"];\n")
+	text := func(s string) string {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+	}
 	clusters := 0
-	var draw func(list []*Node, indent string)
-	draw = func(list []*Node, indent string) {
-		for _, n := range list {
-			lines := []string{cut(n.heading(), labelWidth), cut(n.Kind+" "+n.Does, labelWidth)}
-			for _, c := range n.conditions() {
-				lines = append(lines, cut(c, labelWidth))
-			}
-			fmt.Fprintf(&b, "%s%s [label=%s, color=%s];\n", indent, dotText(n.ID), dotText(strings.Join(lines, "\n")),
-				dotText(ink(n.Kind)))
-			if len(n.Children) > 0 {
+	return fmt.Sprintf("digraph %s {\n  label=%s;\n  labelloc=t;\n  fontname=\"Helvetica\";\n", text(o.Name),
+		text(o.title())) +
+		"  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11];\n" +
+		"  edge [fontname=\"Helvetica\", fontsize=10, color=\"#64748b\"];\n" +
+		o.write(language{
+			node: func(n *Node, lines []string) string {
+				return fmt.Sprintf("%s [label=%s, color=%s];", text(n.ID), text(strings.Join(lines, "\n")), text(ink(n.Kind)))
+			},
+			open: func(n *Node) string {
 				clusters++
-				fmt.Fprintf(&b, "%ssubgraph cluster_%d {\n%s  label=%s;\n%s  color=\"#cbd5e1\";\n", indent, clusters, indent,
-					dotText(cut(n.heading(), labelWidth)), indent)
-				draw(n.Children, indent+"  ")
-				b.WriteString(indent + "}\n")
-			}
-		}
-	}
-	draw(o.Steps, "  ")
-	draw(o.Errors, "  ")
-	for _, e := range o.edges() {
-		style := ""
-		if e.label != "" {
-			style = " [label=" + dotText(e.label) + "]"
-		}
-		fmt.Fprintf(&b, "  %s -> %s%s;\n", dotText(e.from), dotText(e.to), style)
-	}
-	b.WriteString("}\n")
-	return b.String()
-}
-
-func dotText(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
-}
-
-func mermaidTexts(lines []string) []string {
-	out := make([]string, len(lines))
-	for i, line := range lines {
-		out[i] = mermaidText(cut(line, labelWidth))
-	}
-	return out
+				return fmt.Sprintf("subgraph cluster_%d {\n  label=%s;\n  color=\"#cbd5e1\";", clusters, text(label(n.heading())))
+			},
+			end: "}",
+			edge: func(from, to, label string) string {
+				if label != "" {
+					label = " [label=" + text(label) + "]"
+				}
+				return fmt.Sprintf("  %s -> %s%s;\n", text(from), text(to), label)
+			},
+		}) + "}\n"
 }
 
 // mermaid writes the outline as a flowchart.
 func (o *Outline) mermaid() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "---\ntitle: %q\n---\nflowchart TD\n", "/"+o.Command+": "+o.Description)
+	// Characters that mean something there are entities.
+	text := strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "{", "#123;", "}", "#125;", "|",
+		"#124;").Replace
 	names := map[string]string{}
 	o.Walk(func(n *Node) {
 		if names[n.ID] == "" {
 			names[n.ID] = fmt.Sprintf("s%d", len(names)+1)
 		}
 	})
-	var draw func(list []*Node, indent string)
-	draw = func(list []*Node, indent string) {
-		for _, n := range list {
-			text := mermaidText(cut(n.heading(), labelWidth)) + "<br/><i>" + mermaidText(cut(n.Kind+" "+n.Does, labelWidth)) +
-				"</i>"
-			text = strings.Join(append([]string{text}, mermaidTexts(n.conditions())...), "<br/>")
+	return fmt.Sprintf("---\ntitle: %q\n---\nflowchart TD\n", o.title()) + o.write(language{
+		node: func(n *Node, lines []string) string {
+			for i := range lines {
+				lines[i] = text(lines[i])
+			}
+			lines[1] = "<i>" + lines[1] + "</i>"
 			open, closing := "[", "]"
 			switch n.Kind {
 			case "gate":
@@ -204,34 +183,22 @@ func (o *Outline) mermaid() string {
 			case "return", "fail":
 				open, closing = "([", "])"
 			}
-			fmt.Fprintf(&b, "%s%s%s\"%s\"%s\n", indent, names[n.ID], open, text, closing)
-			if len(n.Children) > 0 {
-				fmt.Fprintf(&b, "%ssubgraph %s_body [\"%s\"]\n", indent, names[n.ID], mermaidText(cut(n.heading(), labelWidth)))
-				draw(n.Children, indent+"  ")
-				b.WriteString(indent + "end\n")
+			return fmt.Sprintf("%s%s\"%s\"%s", names[n.ID], open, strings.Join(lines, "<br/>"), closing)
+		},
+		open: func(n *Node) string {
+			return fmt.Sprintf("subgraph %s_body [\"%s\"]", names[n.ID], text(label(n.heading())))
+		},
+		end: "end",
+		edge: func(from, to, label string) string {
+			switch {
+			case names[to] == "":
+				return ""
+			case label == "":
+				return fmt.Sprintf("  %s --> %s\n", names[from], names[to])
 			}
-		}
-	}
-	draw(o.Steps, "  ")
-	draw(o.Errors, "  ")
-	for _, e := range o.edges() {
-		to := names[e.to]
-		if to == "" {
-			continue
-		}
-		if e.label == "" {
-			fmt.Fprintf(&b, "  %s --> %s\n", names[e.from], to)
-		} else {
-			fmt.Fprintf(&b, "  %s -- \"%s\" --> %s\n", names[e.from], mermaidText(e.label), to)
-		}
-	}
-	return b.String()
-}
-
-// mermaidText writes characters that mean something there as entities.
-func mermaidText(s string) string {
-	return strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "{", "#123;", "}", "#125;", "|",
-		"#124;").Replace(s)
+			return fmt.Sprintf("  %s -- \"%s\" --> %s\n", names[from], text(label), names[to])
+		},
+	})
 }
 
 // ink is the colour of a kind of step.

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,8 +12,8 @@ import (
 
 // Effects is what a program reads and writes, each entry once, sorted.
 type Effects struct {
-	Reads  []string `json:"reads"`  // $state.tasks, $task.status, documents and files
-	Writes []string `json:"writes"` // changes of state by name: status planned, archive_tasks
+	Reads  []string // $state.tasks, $task.status, documents and files
+	Writes []string // changes of state by name: status planned, archive_tasks
 }
 
 // EffectsOf finds what every expression and every call of a program reads and writes.
@@ -37,41 +38,27 @@ func EffectsOf(p *compile.Program) Effects {
 		if a, ok := info.Action.(*syntax.Check); ok && a.Document != nil {
 			reads["document "+a.Document.Text] = true
 		}
-		for _, w := range written(info.Call) {
-			writes[w] = true
-		}
+		written(info.Call, writes)
 	}
-	for _, c := range []*compile.Call{p.Own.Begin, p.Own.Failed} {
-		for _, w := range written(c) {
-			writes[w] = true
-		}
-	}
-	return Effects{Reads: sorted(reads), Writes: sorted(writes)}
+	written(p.Own.Begin, writes)
+	written(p.Own.Failed, writes)
+	return Effects{Reads: slices.Sorted(maps.Keys(reads)), Writes: slices.Sorted(maps.Keys(writes))}
 }
 
-func sorted(set map[string]bool) []string {
-	return slices.AppendSeq(make([]string, 0, len(set)), slices.Values(slices.Sorted(maps.Keys(set))))
-}
-
-// written names the changes of state that a call asks for.
-func written(c *compile.Call) []string {
+// written adds the changes of state that a call asks for.
+func written(c *compile.Call, writes map[string]bool) {
 	if c == nil || c.Agent != compile.StatusSync {
-		return nil
+		return
 	}
-	operation := literal(c.With, "operation")
-	var out []string
-	switch operation {
+	switch operation := literal(c.With, "operation"); operation {
 	case compile.OpSetPhase:
-		out = append(out, "phase "+literal(c.With, "status"))
+		writes["phase "+literal(c.With, "status")] = true
 	case compile.OpUpdateStatus:
-		out = append(out, "status "+literal(c.With, "status"))
-	case "":
-		out = append(out, "what the expression gives")
+		writes["status "+literal(c.With, "status")] = true
 	default:
-		out = append(out, operation)
+		writes[cmp.Or(operation, "what the expression gives")] = true
 	}
 	if c.Link || literal(c.With, "artifacts") != "" {
-		out = append(out, "artifacts of the task")
+		writes["artifacts of the task"] = true
 	}
-	return out
 }

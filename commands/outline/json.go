@@ -3,7 +3,9 @@ package outline
 import (
 	"maps"
 	"reflect"
+	"regexp"
 	"strings"
+	"time"
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
@@ -18,11 +20,10 @@ func Compiled(p *compile.Program) map[string]any {
 	front, args, own := &p.File.Front, &p.File.Args, &p.Own
 	out := object{
 		"name": p.Name, "description": front.Description.Text, "file": p.File.Name, "hash": p.Hash(),
-		"examples": front.Examples,
-		"hidden":   front.Hidden, "tiers": p.Tiers, "workflow": p.Workflow, "allow": p.Allow, "env": words(front.Env),
-		"args": list(p.Args, argument), "loads": list(args.Load, load), "requires": list(args.Require, require),
-		"ops": e.steps(p.File.Steps), "always": e.steps(p.File.Errors), "back": call(own.Back, true),
-		"limits": limits(p.Limits),
+		"examples": front.Examples, "hidden": front.Hidden, "tiers": p.Tiers, "workflow": p.Workflow, "allow": p.Allow,
+		"env": data(front.Env), "args": list(p.Args, argument), "loads": list(args.Load, load),
+		"requires": list(args.Require, require), "ops": e.steps(p.File.Steps), "always": e.steps(p.File.Errors),
+		"back": call(own.Back, true), "limits": some(p.Limits),
 	}
 	if status, _ := p.During(); status != "" {
 		begin, failed := call(own.Begin, true), call(own.Failed, true)
@@ -31,7 +32,7 @@ func Compiled(p *compile.Program) map[string]any {
 			failed["to"] = literal(own.Failed.With, "status")
 		}
 		out["during"] = small(object{
-			"pos": pos(front.During.Pos), "status": status, "when": expr(front.During.When), "begin": begin, "failed": failed,
+			"pos": pos(front.During.Pos), "status": status, "when": data(front.During.When), "begin": begin, "failed": failed,
 		})
 	}
 	if own.Open != nil {
@@ -52,29 +53,107 @@ func small(o object) object {
 	return o
 }
 
-// some is a map of numbers without those that are not set; nil if none is.
-func some(o object) object {
-	if small(o); len(o) == 0 {
-		return nil
-	}
-	return o
-}
-
 // list gives each of some as data; nil for none.
-func list[T any](in []T, one func(*T) any) []any {
+func list[T any](in []T, one func(T) object) []any {
 	var out []any
-	for i := range in {
-		out = append(out, one(&in[i]))
+	for _, v := range in {
+		out = append(out, one(v))
 	}
 	return out
 }
 
-func words(in []syntax.Word) []string {
-	var out []string
-	for _, w := range in {
-		out = append(out, w.Text)
+// data gives a part of the tree for JSON; nil for one that is not there.
+func data(v any) any {
+	r := reflect.ValueOf(v)
+	switch v := v.(type) {
+	case *syntax.Expr:
+		if v != nil {
+			return object{"jq": v.Src, "line": v.Pos.Line, "col": v.Pos.Col}
+		}
+	case *syntax.Text:
+		return verbatim(v)
+	case *syntax.Value:
+		return value(v)
+	case []syntax.Field:
+		out := object{}
+		for _, f := range v {
+			out[f.Key.Text] = value(f.Value)
+		}
+		return out
+	case syntax.Word:
+		return v.Text
+	case time.Duration:
+		return v.Seconds()
+	case *regexp.Regexp:
+		return v.String()
+	}
+	switch r.Kind() { //nolint:exhaustive // the others are data already
+	case reflect.Pointer:
+		if r.IsNil() {
+			return nil
+		}
+		return data(r.Elem().Interface())
+	case reflect.Slice:
+		var out []any
+		for i := range r.Len() {
+			out = append(out, data(r.Index(i).Interface()))
+		}
+		return out
+	case reflect.Struct:
+		return members(v)
+	}
+	return v
+}
+
+func value(v *syntax.Value) any {
+	switch {
+	case v == nil:
+		return nil
+	case v.Kind == syntax.Jq:
+		return data(v.Expr)
+	case v.Kind == syntax.Template:
+		return verbatim(v.Text)
+	case v.Kind == syntax.Map:
+		return data(v.Fields)
+	case v.Kind == syntax.List:
+		out := []any{}
+		for _, item := range v.Items {
+			out = append(out, value(item))
+		}
+		return out
+	}
+	return v.Lit
+}
+
+// members gives the exported members of a struct that say something; its place and its JSON Schema are none of them.
+func members(of any) object {
+	r, out := reflect.Indirect(reflect.ValueOf(of)), object{}
+	for i := range r.NumField() {
+		f := r.Field(i)
+		name := strings.ToLower(r.Type().Field(i).Name)
+		if name == "nextsteps" {
+			name = "next_steps"
+		}
+		switch f.Interface().(type) {
+		case formats.Pos, *syntax.Shape:
+			continue
+		}
+		if f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
+			continue
+		}
+		if one := data(f.Interface()); one != nil && (one != "" || f.Kind() == reflect.Interface) {
+			out[name] = one
+		}
 	}
 	return out
+}
+
+// some are the members of a struct, nil if none is set.
+func some(of any) object {
+	if out := members(of); len(out) > 0 {
+		return out
+	}
+	return nil
 }
 
 func word(w *syntax.Word) string {
@@ -91,120 +170,40 @@ func pos(p formats.Pos) any {
 	return []int{p.Line, p.Col}
 }
 
-func expr(e *syntax.Expr) any {
-	if e == nil {
-		return nil
-	}
-	return object{"jq": e.Src, "line": e.Pos.Line, "col": e.Pos.Col}
-}
-
-func value(v *syntax.Value) any {
-	if v == nil {
-		return nil
-	}
-	switch v.Kind {
-	case syntax.Jq:
-		return expr(v.Expr)
-	case syntax.Template:
-		return verbatim(v.Text)
-	case syntax.Map:
-		return fields(v.Fields)
-	case syntax.List:
-		out := []any{}
-		for _, item := range v.Items {
-			out = append(out, value(item))
-		}
-		return out
-	case syntax.Literal:
-	}
-	return v.Lit
-}
-
-func fields(in []syntax.Field) object {
-	out := object{}
-	for _, f := range in {
-		out[f.Key.Text] = value(f.Value)
+func argument(s argspec.Spec) object {
+	out := members(s)
+	if at := pos(s.Pos); at != nil {
+		out["pos"] = at
 	}
 	return out
 }
 
-func argument(s *argspec.Spec) any {
-	out := small(object{
-		"pos": pos(s.Pos), "name": s.Name, "type": s.Type, "required": s.Required, "description": s.Description,
-		"flag":  s.Flag,
-		"short": s.Short, "values": s.Values, "min": s.Min, "max": s.Max, "repeat": s.Repeat, "complete": s.Complete,
-	})
-	if s.Default != nil {
-		out["default"] = s.Default
+func load(l syntax.Load) object {
+	out := members(l)
+	if task, ok := out["task"]; ok {
+		out["expr"] = task
 	}
-	if s.Pattern != nil {
-		out["pattern"] = s.Pattern.String()
-	}
-	return out
-}
-
-func limits(l formats.Limits) object {
-	return some(object{
-		"rollbacks": l.Rollbacks, "retries": l.Retries, "visits": l.Visits, "steps": l.Steps, "elements": l.Elements,
-		"parallel": l.Parallel,
-		"spawns":   l.Spawns, "duration": l.Duration.Seconds(), "tokens": l.Tokens, "cost": l.Cost,
-	})
-}
-
-func texts(in []*syntax.Text) []any {
-	return list(in, func(t **syntax.Text) any { return verbatim(*t) })
-}
-
-func load(l *syntax.Load) any {
-	e := l.Expr
-	if l.Task != nil {
-		e = l.Task
-	}
-	out := object{
-		"pos": pos(l.Name.Pos), "name": l.Name.Text, "optional": l.Optional, "task": compile.IsTask(l), "expr": expr(e),
-		"files": texts(l.Files),
-	}
-	if d := l.Document; d != nil {
-		out["document"] = small(object{"profile": d.Profile.Text, "path": texts(d.Path), "expr": expr(d.Expr)})
-	}
+	out["pos"], out["task"] = pos(l.Name.Pos), compile.IsTask(&l)
 	return small(out)
 }
 
-func require(r *syntax.Require) any {
+func require(r syntax.Require) object {
 	code, _ := compile.ExitCode(r.Exit)
-	return small(object{"pos": pos(r.Pos), "when": expr(r.When), "else": verbatim(r.Else), "code": code})
+	return small(object{"pos": pos(r.Pos), "when": data(r.When), "else": verbatim(r.Else), "code": code})
 }
 
 func call(c *compile.Call, sync bool) object {
 	if c == nil {
 		return nil
 	}
-	return small(object{"agent": c.Agent, "with": fields(c.With), "link": c.Link, "sync": sync})
-}
-
-func give(r *syntax.Return) object {
-	if r == nil {
-		return nil
-	}
-	out := small(object{
-		"status": value(r.Status), "message": verbatim(r.Message), "text": value(r.Text), "artifacts": value(r.Artifacts),
-		"next_steps": verbatim(r.NextSteps),
-	})
-	if r.Fields != nil {
-		out["fields"] = fields(r.Fields)
-	}
-	return out
+	return small(object{"agent": c.Agent, "with": data(c.With), "link": c.Link, "sync": sync})
 }
 
 // encoder writes steps.
 type encoder struct{ prog *compile.Program }
 
 func (e encoder) steps(in []*syntax.Step) []any {
-	return list(in, func(s **syntax.Step) any { return e.step(e.prog.Info(*s)) })
-}
-
-func (e encoder) hosted(in []*compile.Info) []any {
-	return list(in, func(i **compile.Info) any { return e.step(*i) })
+	return list(in, func(s *syntax.Step) object { return e.step(e.prog.Info(s)) })
 }
 
 func (e encoder) step(i *compile.Info) object {
@@ -212,32 +211,23 @@ func (e encoder) step(i *compile.Info) object {
 		return nil
 	}
 	out := object{
-		"pos": pos(i.Pos), "id": i.ID, "title": i.Title, "when": expr(i.When), "tiers": i.Tiers, "do": e.action(i),
-		"return": give(i.Return),
-		"always": word(i.Always), "in": i.Terms.In, "board": i.Terms.Board, "compensate": e.step(i.Undo),
-		"before": e.hosted(i.Before),
-		"after":  e.hosted(i.After), "host": i.Host, "timeout": some(object{
-			"total": i.Terms.Timeout.Total.Seconds(), "idle": i.Terms.Timeout.Idle.Seconds(),
-		}),
-		"on": list(i.On, func(r *syntax.Rule) any {
+		"pos": pos(i.Pos), "id": i.ID, "title": i.Title, "when": data(i.When), "tiers": i.Tiers, "do": e.action(i),
+		"return": data(i.Return), "always": word(i.Always), "in": i.Terms.In, "board": i.Terms.Board,
+		"compensate": e.step(i.Undo), "before": list(i.Before, e.step), "after": list(i.After, e.step), "host": i.Host,
+		"timeout": some(i.Terms.Timeout), "table": data(i.Table), "retry": data(i.Terms.Retry),
+		"on": list(i.On, func(r syntax.Rule) object {
 			key := "outcome"
 			if compile.IsClass(r.Status.Text) {
 				key = "class"
 			}
-			return object{key: r.Status.Text, "targets": list(r.Targets, func(t **syntax.Target) any { return e.target(i, *t) })}
+			return object{key: r.Status.Text, "targets": list(r.Targets, func(t *syntax.Target) object { return e.target(i, t) })}
 		}),
 	}
-	if t := i.Table; t != nil {
-		out["table"] = small(object{"rows": expr(t.Rows), "columns": words(t.Columns), "title": verbatim(t.Title)})
-	}
-	if r := i.Terms.Retry; r != nil {
-		out["retry"] = small(object{"max": r.Max, "on": words(r.On), "backoff": r.Backoff, "factor": r.Factor, "cap": r.Cap})
-	}
 	if f := i.Fallback; f != nil {
-		out["fallback"], out["fallback_with"] = f.Agent, fields(f.With)
+		out["fallback"], out["fallback_with"] = f.Agent, data(f.With)
 	}
 	if x := i.Expect; x != nil {
-		expect := small(object{"artifact": word(x.Artifact), "if": expr(x.If)})
+		expect := members(x)
 		if schema := e.prog.Schema(x.Schema); schema != nil {
 			expect["schema"] = schema.JSON()
 		}
@@ -246,59 +236,31 @@ func (e encoder) step(i *compile.Info) object {
 	return small(out)
 }
 
-// action writes what a step does. Of a kind that nothing is said of here, the members of the node are written.
+// action writes what a step does: the members of the node, and what is said otherwise of some kinds.
 func (e encoder) action(i *compile.Info) object {
-	if i.Call != nil {
+	switch {
+	case i.Call != nil:
 		return e.delegate(i)
-	}
-	if i.Action == nil {
+	case i.Action == nil:
 		return nil
 	}
-	out := members(i.Action)
+	out, body := members(i.Action), "body"
+	out["kind"] = kindOf(i.Action)
 	switch a := i.Action.(type) {
 	case *syntax.Parallel:
-		out["children"] = e.steps(i.Body)
-		return small(out)
+		body = "children"
 	case *syntax.Foreach:
 		delete(out, "parallel")
-		out["merge"], out["rule"], out["side"] = a.Merge != nil, expr(a.Merge), max(1, a.Parallel)
+		delete(out, "delegate")
+		out["merge"], out["rule"], out["side"] = a.Merge != nil, data(a.Merge), max(1, a.Parallel)
 	case *syntax.Gate:
+		delete(out, "timeout")
 		maps.Copy(out, e.gate(i, a))
-	case *syntax.Set:
-		out["values"] = list(a.Values, func(v *syntax.SetValue) any {
-			return object{"name": v.Name.Text, "expr": expr(v.Expr)}
-		})
 	case *syntax.Fail:
 		out["code"], _ = compile.ExitCode(a.Code)
 	}
-	out["body"] = e.steps(i.Body)
+	out[body] = e.steps(i.Body)
 	return small(out)
-}
-
-// members are the plain members of a node, and which kind it is.
-func members(a syntax.Action) object {
-	node := reflect.ValueOf(a).Elem()
-	out := object{"kind": kindOf(a)}
-	for n := range node.NumField() {
-		key := strings.ToLower(node.Type().Field(n).Name)
-		switch v := node.Field(n).Interface().(type) {
-		case *syntax.Expr:
-			out[key] = expr(v)
-		case *syntax.Text:
-			out[key] = verbatim(v)
-		case *syntax.Value:
-			out[key] = value(v)
-		case syntax.Word:
-			out[key] = v.Text
-		case *syntax.Word:
-			out[key] = word(v)
-		case []syntax.Word:
-			out[key] = words(v)
-		case int, bool, float64:
-			out[key] = v
-		}
-	}
-	return out
 }
 
 // kindOf is the word of the language for a kind of step.
@@ -320,8 +282,8 @@ func (e encoder) delegate(i *compile.Info) object {
 		out["checks"], out["else"] = true, verbatim(a.Else)
 	case *syntax.Delegate:
 		out["prompt"], out["pick"] = verbatim(i.Prompt), verbatim(a.Pick)
-		out["among"] = list(i.Call.Among, func(c **compile.Call) any {
-			one := call(*c, false)
+		out["among"] = list(i.Call.Among, func(c *compile.Call) object {
+			one := call(c, false)
 			one["prompt"] = verbatim(i.Prompt)
 			return small(one)
 		})
@@ -330,24 +292,19 @@ func (e encoder) delegate(i *compile.Info) object {
 }
 
 func (e encoder) gate(i *compile.Info, g *syntax.Gate) object {
-	out := object{
-		"question": verbatim(g.Question), "show": list(g.Show, func(x **syntax.Expr) any { return expr(*x) }),
-		"auto": word(g.Auto),
-		"choices": list(g.Choices, func(ch *syntax.GateChoice) any {
-			return object{"label": ch.Label.Text, "target": e.target(i, ch.Target)}
+	return small(object{
+		"question": verbatim(g.Question), "show": data(g.Show), "auto": word(g.Auto), "wait": data(g.Timeout),
+		"choices": list(g.Choices, func(c syntax.GateChoice) object {
+			return object{"label": c.Label.Text, "target": e.target(i, c.Target)}
 		}),
-	}
-	if t := g.Timeout; t != nil {
-		out["wait"] = object{"after": t.After, "choose": word(t.Choose)}
-	}
-	return small(out)
+	})
 }
 
 func (e encoder) target(i *compile.Info, t *syntax.Target) object {
 	out := object{
-		"pos": pos(t.Pos), "kind": targetWords[t.Kind], "if": expr(t.If), "max": t.Max, "redo": i.Again(t),
-		"back":   i.GoesBack(t),
-		"return": give(t.Return), "ask": list(t.Agents, func(w *syntax.Word) any { return object{"name": w.Text} }),
+		"pos": pos(t.Pos), "kind": targetWords[t.Kind], "if": data(t.If), "max": t.Max, "redo": i.Again(t),
+		"back": i.GoesBack(t), "return": data(t.Return),
+		"ask": list(t.Agents, func(w syntax.Word) object { return object{"name": w.Text} }),
 	}
 	if t.Kind == syntax.ToGoto {
 		out["goto"] = t.Steps[0].Text

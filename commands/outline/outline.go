@@ -14,34 +14,24 @@ import (
 
 // Outline is a program as a person looks at it.
 type Outline struct {
-	Command     string
-	Description string
-	File        string
-	Tiers       []string // in order, empty without the key
-	During      string   // status of the task while it runs, empty without one
-	Allow       []string
-	Loads       []string // names in order
-	Steps       []*Node
-	Errors      []*Node
+	*compile.Program
+	Steps, Errors []*Node
 }
 
 // Node is one step.
 type Node struct {
-	ID, Title string
-	Kind      string // delegate, status, gate, check, set, foreach, parallel, ..., return, table
-	Does      string // what it does with it: the subagent, the status, the question
-	When      string // jq, empty if it always runs
-	Tiers     []string
-	Line      int
-	Agents    []string // whom the step itself may call, the fallback behind the agent
-	Attempts  int      // of the agent, at most, and one of the fallback
-	Timeout   time.Duration
-	Ways      []Way // where outcomes lead that do not simply go on
-	Role      string
-	Side      bool   // the children run side by side
-	Many      string // what the children run once for, empty for once
-	Most      int    // passes, 0 if the program does not bound them by a number
-	Children  []*Node
+	*compile.Info
+	Kind     string // delegate, status, gate, check, set, foreach, parallel, ..., return, table
+	Does     string // what it does with it: the subagent, the status, the question
+	Role     string // before, after, compensate; empty for a step in its place
+	Tiers    []string
+	Agents   []string // whom the step itself may call, the fallback behind the agent
+	Attempts int      // of the agent, at most, and one of the fallback
+	Timeout  time.Duration
+	Ways     []Way  // where outcomes lead that do not simply go on
+	Many     string // what the children run once for, empty for once
+	Most     int    // passes, 0 if the program does not bound them by a number
+	Children []*Node
 }
 
 // Way is where an outcome leads. Back names the steps that are run again.
@@ -56,17 +46,7 @@ type Way struct {
 
 // Of makes the outline of a program.
 func Of(p *compile.Program) *Outline {
-	o := &Outline{Command: p.Name, Description: p.File.Front.Description.Text, File: p.File.Name, Tiers: p.Tiers}
-	during, _ := p.During()
-	o.During = during.String()
-	for _, s := range p.Allow {
-		o.Allow = append(o.Allow, s.String())
-	}
-	for _, l := range p.File.Args.Load {
-		o.Loads = append(o.Loads, l.Name.Text)
-	}
-	o.Steps, o.Errors = nodes(p, p.File.Steps), nodes(p, p.File.Errors)
-	return o
+	return &Outline{Program: p, Steps: nodes(p, p.File.Steps), Errors: nodes(p, p.File.Errors)}
 }
 
 // nodes makes the nodes of a sequence; what runs around a step stands before and behind it, as it runs.
@@ -101,29 +81,22 @@ func within(n *Node, tiers []string) []*Node {
 }
 
 func node(p *compile.Program, i *compile.Info, role string) *Node {
-	n := &Node{
-		ID: i.ID, Title: i.Title, Line: i.Pos.Line, Role: role, Tiers: i.Tiers, Attempts: 1, Timeout: i.Terms.Timeout.Total,
-	}
-	if i.When != nil {
-		n.When = i.When.Src
-	}
+	n := &Node{Info: i, Role: role, Tiers: i.Tiers, Attempts: 1, Timeout: i.Terms.Timeout.Total}
 	if i.Terms.Retry != nil {
 		n.Attempts += i.Terms.Retry.Max
 	}
-	n.act(i)
+	n.act()
 	if i.Fallback != nil {
 		n.Agents = append(n.Agents, i.Fallback.Agent)
 		n.Attempts++
 	}
-	switch always := word(i.Always); always {
-	case "":
-	case "any":
-		n.Ways = append(n.Ways, Way{On: "runs when", To: "the command ends"})
-	default:
-		n.Ways = append(n.Ways, Way{On: "runs when", To: "the command " + always})
+	if always := word(i.Always); always == "any" {
+		n.way("runs when", "the command ends")
+	} else if always != "" {
+		n.way("runs when", "the command "+always)
 	}
 	for _, r := range i.On {
-		n.ways(i, r.Status.Text, r.Targets...)
+		n.ways(r.Status.Text, r.Targets...)
 	}
 	if i.Undo != nil {
 		n.Children = append(n.Children, node(p, i.Undo, "compensate"))
@@ -133,7 +106,8 @@ func node(p *compile.Program, i *compile.Info, role string) *Node {
 }
 
 // act fills in what the step does.
-func (n *Node) act(i *compile.Info) {
+func (n *Node) act() {
+	i := n.Info
 	n.Kind = "table"
 	if i.Action != nil {
 		n.Kind = kindOf(i.Action) // all that is said of a kind that is new here
@@ -154,11 +128,10 @@ func (n *Node) act(i *compile.Info) {
 	case *syntax.Gate:
 		n.Does = brief(a.Question)
 		for _, c := range a.Choices {
-			n.ways(i, c.Label.Text, c.Target)
+			n.ways(c.Label.Text, c.Target)
 		}
 		if t := a.Timeout; t != nil {
-			after := time.Duration(t.After * float64(time.Second))
-			n.Ways = append(n.Ways, Way{On: "no answer in " + span(after), To: "the choice " + word(t.Choose)})
+			n.way("no answer in "+span(time.Duration(t.After*float64(time.Second))), "the choice "+word(t.Choose))
 		}
 	case *syntax.Check:
 		switch {
@@ -174,15 +147,14 @@ func (n *Node) act(i *compile.Info) {
 	case *syntax.Foreach:
 		n.Does, n.Many = "$"+a.As.Text+" of "+source(a.In), a.As.Text
 	case *syntax.Parallel:
-		n.Does, n.Side = cmp.Or(source(a.Merge), "all(approved)"), true
+		n.Does = cmp.Or(source(a.Merge), "all(approved)")
 	case *syntax.Until:
 		n.Does, n.Many, n.Most = fmt.Sprintf("%s, at most %d times", source(a.Cond), a.Max), "pass", a.Max
 	case *syntax.Set:
-		names := make([]string, len(a.Values))
-		for i, v := range a.Values {
-			names[i] = "$" + v.Name.Text
+		for _, v := range a.Values {
+			n.Does += ", $" + v.Name.Text
 		}
-		n.Does = strings.Join(names, ", ")
+		n.Does = strings.TrimPrefix(n.Does, ", ")
 	case *syntax.Fail:
 		n.Does = brief(a.Message)
 	}
@@ -190,9 +162,11 @@ func (n *Node) act(i *compile.Info) {
 		n.calls(i.Call)
 	}
 	if i.Action != nil && i.Return != nil {
-		n.Ways = append(n.Ways, Way{On: "then", To: "return"})
+		n.way("then", "return")
 	}
 }
+
+func (n *Node) way(on, to string) { n.Ways = append(n.Ways, Way{On: on, To: to}) }
 
 // calls fills in whom the step may call, and how long that may take.
 func (n *Node) calls(c *compile.Call) {
@@ -254,11 +228,11 @@ func verbatim(t *syntax.Text) string {
 func brief(t *syntax.Text) string { return strings.Join(strings.Fields(verbatim(t)), " ") }
 
 // ways adds where an outcome leads; the first that matches counts, so all of them are shown.
-func (n *Node) ways(i *compile.Info, on string, targets ...*syntax.Target) {
+func (n *Node) ways(on string, targets ...*syntax.Target) {
 	for _, t := range targets {
-		w := Way{On: on, To: targetWords[t.Kind], If: source(t.If), Max: t.Max, Back: i.Again(t)}
+		w := Way{On: on, To: targetWords[t.Kind], If: source(t.If), Max: t.Max, Back: n.Again(t)}
 		switch {
-		case t.Kind == syntax.ToGoto && i.GoesBack(t):
+		case t.Kind == syntax.ToGoto && n.GoesBack(t):
 			w.Back = []string{t.Steps[0].Text}
 		case t.Kind == syntax.ToGoto:
 			w.To += " " + t.Steps[0].Text
@@ -296,15 +270,17 @@ func (o *Outline) Walk(visit func(n *Node)) {
 // Agents lists the subagents that the command may call, each once, in the order of the file.
 func (o *Outline) Agents() []string {
 	var out []string
-	o.Walk(func(n *Node) {
-		all := slices.Clone(n.Agents)
-		for _, w := range n.Ways {
-			all = append(all, w.Ask...)
-		}
-		for _, a := range all {
+	add := func(agents []string) {
+		for _, a := range agents {
 			if !slices.Contains(out, a) {
 				out = append(out, a)
 			}
+		}
+	}
+	o.Walk(func(n *Node) {
+		add(n.Agents)
+		for _, w := range n.Ways {
+			add(w.Ask)
 		}
 	})
 	return out
@@ -325,6 +301,12 @@ func (o *Outline) Gates() []string {
 	})
 	return out
 }
+
+// Condition is the jq under which the step runs, on one line; empty if it always does.
+func (n *Node) Condition() string { return source(n.When) }
+
+// Side tells whether the children run side by side.
+func (n *Node) Side() bool { return n.Kind == "parallel" }
 
 // InTier tells whether a step runs in a tier; all do where the step names none.
 func (n *Node) InTier(tier string) bool {
