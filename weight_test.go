@@ -143,7 +143,6 @@ var largeTypes = map[string]string{
 	"commands/compile.compiler":      "the checks over one file share what they found; they are functions of it",
 	"commands/interp.Config":         "one member a seam or a limit",
 	"commands/interp.run":            "one goroutine owns a run; the kinds of steps are methods of it",
-	"commands/outline.Node":          "the JSON of explain",
 	"commands/syntax.Argument":       "what a file says, member by member",
 	"commands/syntax.File":           "what a file says, member by member",
 	"commands/syntax.Front":          "what a file says, member by member",

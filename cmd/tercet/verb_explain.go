@@ -128,8 +128,8 @@ func (e *explanation) ofLine(w *world, args []string) error {
 func (e *explanation) record() fields {
 	out := fields{
 		"command": e.prog.Name, "file": e.prog.File.Name, "agents": nonNil(e.outline.Agents()),
-		"gates": nonNil(e.outline.Gates()), "reads": nonNil(e.effects.Reads),
-		"writes": nonNil(e.effects.Writes), "bound": e.bound, "seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
+		"gates": nonNil(e.outline.Gates()), "reads": nonNil(e.effects.Reads), "writes": nonNil(e.effects.Writes),
+		"bound": e.bound, "seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
 	}
 	if e.prompt != nil {
 		out["dialect"], out["rules"], out["marks"] = e.prompt.Dialect, e.prompt.Rules(), marks(e.prompt)

@@ -220,7 +220,8 @@ func (e encoder) step(i *compile.Info) object {
 			if compile.IsClass(r.Status.Text) {
 				key = "class"
 			}
-			return object{key: r.Status.Text, "targets": list(r.Targets, func(t *syntax.Target) object { return e.target(i, t) })}
+			targets := list(r.Targets, func(t *syntax.Target) object { return e.target(i, t) })
+			return object{key: r.Status.Text, "targets": targets}
 		}),
 	}
 	if f := i.Fallback; f != nil {
