@@ -41,6 +41,7 @@ const (
 	CodeStatusSyncFailed  Code = "STATUS_SYNC_FAILED"
 	CodeGitCommitFailed   Code = "GIT_COMMIT_FAILED"
 	CodeSuspended         Code = "SUSPENDED"
+	CodeSecretFound       Code = "SECRET_FOUND"
 	CodeUnknown           Code = "UNKNOWN_ERROR"
 )
 
@@ -51,7 +52,8 @@ func Codes() []Code {
 		CodeInvalidCommand, CodeInvalidState, CodeToolUnavailable, CodeBug, CodeIO, CodeNotDurable, CodeLocked,
 		CodeLeaseHeld, CodeDenied, CodeUntrusted, CodeConfig, CodeNoWorkspace, CodeTimeout, CodeCancelled, CodeTransient,
 		CodePrecondition, CodePhasesOpen, CodeIllegalTransition, CodeValidationFailed, CodeBuildError, CodeFileNotFound,
-		CodeStatusSyncFailed, CodeGitCommitFailed, CodeSuspended, CodeUnknown,
+		CodeStatusSyncFailed, CodeGitCommitFailed, CodeSuspended, CodeSecretFound,
+		CodeUnknown,
 	}
 }
 

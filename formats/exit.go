@@ -24,7 +24,11 @@ var exits = []Exit{
 		[]Code{CodeLimit, CodeMaxDepth, CodeCycle},
 		"a limit was reached: rollbacks, depth, visits, turns, budget",
 	},
-	{65, "data", []Code{CodeInvalidReturn, CodeInvalidCommand, CodeInvalidState}, "a file or a return breaks its format"},
+	{
+		65, "data",
+		[]Code{CodeInvalidReturn, CodeInvalidCommand, CodeInvalidState, CodeSecretFound},
+		"a file or a return breaks its format, or a commit would hold a secret",
+	},
 	{69, "unavailable", []Code{CodeToolUnavailable}, "an agent CLI or a tool is not installed"},
 	{70, "bug", []Code{CodeBug}, "a defect of tercet itself"},
 	{74, "io", []Code{CodeIO}, "reading or writing a file did not work"},

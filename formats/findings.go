@@ -37,6 +37,9 @@ const (
 	codeRecord        = "E461"
 )
 
+// FindingSecret is the code of a line or a name that looks like a secret.
+const FindingSecret = "E462"
+
 // Finding is a row of the table of findings.
 type Finding struct {
 	Code    string
@@ -77,5 +80,6 @@ func Findings() []Finding {
 		{codeNotRun, "a fence in a phase is not marked sh and is not run"},
 		{codeUnknownFormat, "there is no profile of that name"},
 		{codeRecord, "errors.json breaks its format"},
+		{FindingSecret, "a line or the name of the file looks like a secret"},
 	}
 }

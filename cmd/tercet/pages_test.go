@@ -171,6 +171,9 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		if profile == "" {
 			profile = "plan"
 		}
+		if profile == profileSecrets {
+			return secretsOf("page.md", text)
+		}
 		_, d := formats.ParseDocument(profile, "page.md", []byte(text))
 		if d == nil {
 			return nil

@@ -188,7 +188,8 @@ func (w *world) agents() error {
 		return err
 	}
 	base := filepath.Join(w.dir, formats.Workspace, "worktrees")
-	if w.trees, err = worktree.New(worktree.Manager{Git: w.git, Root: w.dir, Base: base}); err != nil {
+	w.trees, err = worktree.New(worktree.Manager{Git: w.git, Root: w.dir, Base: base, Allow: w.cfg.Secrets})
+	if err != nil {
 		return err
 	}
 	if err := (runs{w}).openTape(); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/md"
+	"tercet/internal/secrets"
 	"tercet/internal/strict"
 )
 
@@ -42,6 +43,8 @@ type Config struct {
 	Boxes                 Boxes
 	// ACP are agents of the Agent Client Protocol by the word for their runner.
 	ACP map[string]Speaker
+	// Secrets are the findings of the scan before a commit that are agreed to.
+	Secrets []secrets.Allowed
 
 	origins map[string]Origin
 }
@@ -104,7 +107,11 @@ func (c Config) List() []Item {
 	for i := range items {
 		items[i].Origin = c.Origin(items[i].Key)
 	}
-	for key, list := range map[string][]string{keyCommands: c.Commands, keyEnv: c.Env} {
+	allowed := make([]string, len(c.Secrets))
+	for i, a := range c.Secrets {
+		allowed[i] = a.String()
+	}
+	for key, list := range map[string][]string{keyCommands: c.Commands, keyEnv: c.Env, keySecrets: allowed} {
 		for _, v := range list {
 			items = append(items, Item{Key: key, Value: v, Origin: c.Origin(key + "." + v)})
 		}

@@ -22,12 +22,13 @@ const (
 	keyIsolatedHome = "isolated_home"
 	keySandbox      = "sandbox"
 	keyACP          = "acp"
+	keySecrets      = "secrets"
 )
 
 // keys is what config.yaml may hold.
 var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
 	keyRunner, keyAliases, keyLimits, keyLockTimeout, keyNextNumber, keyCommands, keyEnv, keyIsolatedHome, keySandbox,
-	keyACP,
+	keyACP, keySecrets,
 }}
 
 // Keys lists the keys of config.yaml.
@@ -131,6 +132,8 @@ func (l *loader) key(key, v *md.Node) {
 		l.sandbox(key, v)
 	case keyACP:
 		l.speakers(v)
+	case keySecrets:
+		l.secrets(v)
 	}
 }
 

@@ -32,7 +32,9 @@ import (
 const (
 	outputCap int   = 64 << 20
 	outputMax int64 = 65 << 20
-	callTime        = 10 * time.Minute
+	// watchedMax bounds what is looked at as it comes and not kept.
+	watchedMax int64 = 16 << 30
+	callTime         = 10 * time.Minute
 )
 
 // Repo is a folder inside a git working tree and the right to start git there.
@@ -45,9 +47,10 @@ type Repo struct {
 type call struct {
 	args  []string
 	stdin []byte
-	dir   string   // empty means Repo.Dir
-	also  []int    // exit codes besides 0 that are an answer
-	pairs []string // configuration beyond the fixed one: key, value, key, value
+	dir   string              // empty means Repo.Dir
+	also  []int               // exit codes besides 0 that are an answer
+	pairs []string            // configuration beyond the fixed one: key, value, key, value
+	watch func(p []byte) bool // is shown the output as it comes, however much; nil: it is returned
 }
 
 // run starts git for c and returns its output and exit code. A code that is no answer is an *Error.
@@ -57,10 +60,14 @@ func (r *Repo) run(ctx context.Context, c call) ([]byte, int, error) {
 		dir = r.Dir
 	}
 	argv := append([]string{"git", "--no-pager"}, c.args...)
-	res, err := r.Starter.Run(ctx, proc.Command{
+	cmd := proc.Command{
 		Argv: argv, Dir: dir, Env: environment(c.pairs), Stdin: c.stdin, Purpose: proc.PurposeGit,
-		Timeout: proc.Timeout{Total: callTime}, StdoutCap: outputCap, Limit: outputMax,
-	})
+		Timeout: proc.Timeout{Total: callTime}, StdoutCap: outputCap, Limit: outputMax, Watch: c.watch,
+	}
+	if c.watch != nil {
+		cmd.StdoutCap, cmd.Limit = 1, watchedMax
+	}
+	res, err := r.Starter.Run(ctx, cmd)
 	if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
 		return nil, 0, &MissingError{Err: err}
 	}

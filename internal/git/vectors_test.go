@@ -467,6 +467,12 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 		t.Errorf("Diff() = %s, want the line that was added", d)
 	}
 	commit(t, r, "on main", "a.txt", "n.eq", "n.dot", "n.wt")
+	for _, from := range []string{"", base} {
+		if err := r.Added(cx, from, "HEAD", func(string, int, string) {}); err != nil {
+			t.Errorf("Added(%q) = %v", from, err)
+		}
+	}
+	did("Added")
 	if _, files, err := r.Changes(cx, r, ".tercet"); err != nil {
 		t.Errorf("Changes() = %q, %v", files, err)
 	}

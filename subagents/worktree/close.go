@@ -126,6 +126,9 @@ func (m *Manager) keep(ctx context.Context, repo *git.Repo, branch, run string, 
 	if err := repo.Add(ctx, files...); err != nil {
 		return "", err
 	}
+	if err := m.scan(ctx, repo, "", ""); err != nil {
+		return "", errors.Join(err, repo.SetHead(ctx, branch), repo.DeleteBranch(ctx, wip, head))
+	}
 	_, err = repo.Commit(
 		ctx, "wip: what "+orDetached(branch)+" had not committed", git.Trailer{Key: TrailerWip, Value: run},
 	)

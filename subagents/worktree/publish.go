@@ -54,6 +54,7 @@ func (m *Manager) Publish(ctx context.Context, dir string, target Target) (Publi
 type publication struct {
 	m        *Manager
 	main     *git.Repo
+	dir      string // of the worktree
 	branch   string // the work
 	work     string // its hash
 	to       string
@@ -62,7 +63,7 @@ type publication struct {
 }
 
 func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publication, error) {
-	p := &publication{m: m, main: m.Git(m.Root), to: t.To}
+	p := &publication{m: m, main: m.Git(m.Root), dir: dir, to: t.To}
 	repo := m.Git(dir)
 	var err error
 	if p.branch, err = repo.CurrentBranch(ctx); err != nil {
@@ -117,6 +118,9 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 		}, nil
 	}
 	if err := p.clean(ctx); err != nil {
+		return Published{}, err
+	}
+	if err := p.m.scan(ctx, p.m.Git(p.dir), old, p.work); err != nil {
 		return Published{}, err
 	}
 	merged, err := p.merge(ctx, old)

@@ -1,9 +1,9 @@
 // Package worktree gives a task a working tree of its own and brings what was done there back.
 //
 // It promises that the user's checkout is touched by a fast-forward and by nothing else, and only when it is clean;
-// that a branch moves only if it still is where it was seen; that a conflict changes nothing; and that no uncommitted
-// work is removed before it is in a commit. Nothing under the workspace folder is ever committed. Ignored files of a
-// worktree are removed with it.
+// that a branch moves only if it still is where it was seen; that a conflict changes nothing; that no uncommitted work
+// is removed before it is in a commit; and that no commit is made, and none merged, that adds what looks like a secret.
+// Nothing under the workspace folder is ever committed. Ignored files of a worktree are removed with it.
 //
 // It does not decide when a task is done, resolves no conflict, pushes nothing, and deletes only branches that it named
 // itself and whose commits another branch holds.
@@ -23,6 +23,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/git"
+	"tercet/internal/secrets"
 )
 
 // The places for branches that this package makes.
@@ -39,11 +40,12 @@ const (
 	TrailerWip     = "Tercet-Wip"
 )
 
-// Manager opens and closes the worktrees of one project. Every field is required.
+// Manager opens and closes the worktrees of one project. Every field but Allow is required.
 type Manager struct {
-	Git  func(dir string) *git.Repo
-	Root string // project root, absolute: the top of the user's checkout or a folder in it
-	Base string // folder for worktrees, absolute, ignored by git
+	Git   func(dir string) *git.Repo
+	Root  string            // project root, absolute: the top of the user's checkout or a folder in it
+	Base  string            // folder for worktrees, absolute, ignored by git
+	Allow []secrets.Allowed // what looks like a secret and may be committed
 }
 
 // New returns m, or an error that names the field that is missing.
@@ -277,6 +279,9 @@ func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash str
 		return "", nil, committing(err)
 	}
 	if err := repo.Add(ctx, work.files...); err != nil {
+		return "", nil, committing(err)
+	}
+	if err := m.scan(ctx, repo, "", ""); err != nil {
 		return "", nil, committing(err)
 	}
 	hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)

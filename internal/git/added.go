@@ -1,0 +1,108 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// longestLine bounds how much of a line is kept at once: what is longer is seen in pieces.
+const longestLine = 1 << 20
+
+// Added shows each line that is staged, or, where from is not empty, that a commit adds which to has and from has not.
+// A merge adds what none of its sides has. Files are slash-separated, relative to the top, and every file counts as
+// text, whatever its attributes say. A line above 1 MiB is shown in pieces.
+func (r *Repo) Added(ctx context.Context, from, to string, see func(file string, number int, text string)) error {
+	args := diffArgs()
+	if from == "" {
+		args = append(args, "--cached")
+	} else {
+		if err := checkRev(from, to); err != nil {
+			return err
+		}
+		args = append([]string{"log", "--format=", "-p", "--remerge-diff"}, args[1:]...)
+	}
+	args = append(args, "--unified=0", "--text", "--src-prefix=a/", "--dst-prefix=b/")
+	if from != "" {
+		args = append(args, from+".."+to)
+	}
+	p := &patch{see: see}
+	_, _, err := r.touch(ctx, call{args: append(args, "--"), watch: p.write})
+	return errors.Join(err, p.err)
+}
+
+// patch reads a patch without context as it comes.
+type patch struct {
+	see        func(file string, number int, text string)
+	rest       []byte // of a line whose end is not there yet
+	file       string
+	number     int  // of the added line that comes next
+	gone, more int  // lines that the hunk has yet to take away and to add
+	adds, goOn bool // the line under way is an added one; a piece of it was seen
+	err        error
+}
+
+func (p *patch) write(text []byte) bool {
+	for len(text) > 0 {
+		head, tail, ends := bytes.Cut(text, []byte("\n"))
+		p.rest = append(p.rest, head...)
+		if ends || len(p.rest) >= longestLine {
+			p.piece(string(p.rest), ends)
+			p.rest = p.rest[:0]
+		}
+		text = tail
+	}
+	return true
+}
+
+// piece takes a line, or what there is of a long one.
+func (p *patch) piece(text string, ends bool) {
+	switch {
+	case p.goOn && p.adds:
+		p.see(p.file, p.number-1, text)
+	case !p.goOn:
+		p.adds = p.line(text)
+	}
+	p.goOn = !ends
+}
+
+// line takes the begin of a line and tells whether the patch adds it.
+func (p *patch) line(text string) bool {
+	switch {
+	case p.gone > 0 && strings.HasPrefix(text, "-"):
+		p.gone--
+	case p.more > 0 && strings.HasPrefix(text, "+"):
+		p.see(p.file, p.number, text[1:])
+		p.more--
+		p.number++
+		return true
+	case strings.HasPrefix(text, "+++ "):
+		p.file = strings.TrimSuffix(text[len("+++ "):], "\t") // which git puts after a name with a space
+		if name, err := strconv.Unquote(p.file); err == nil {
+			p.file = name
+		}
+		p.file = strings.TrimPrefix(p.file, "b/")
+	case strings.HasPrefix(text, "@@ -"):
+		old, fresh, _ := strings.Cut(text[len("@@ -"):], " +")
+		fresh, _, _ = strings.Cut(fresh, " @@")
+		_, p.gone = p.span(old)
+		p.number, p.more = p.span(fresh)
+	}
+	return false
+}
+
+// span reads "12,3" of the head of a hunk; one line is written without a count.
+func (p *patch) span(text string) (first, count int) {
+	at, n, many := strings.Cut(text, ",")
+	if !many {
+		n = "1"
+	}
+	first, err := strconv.Atoi(at)
+	count, bad := strconv.Atoi(n)
+	if err != nil || bad != nil {
+		p.err = &ParseError{Command: "diff", Want: "a line and a count", Got: text}
+	}
+	return first, count
+}

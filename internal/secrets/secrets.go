@@ -1,0 +1,210 @@
+// Package secrets finds keys, tokens and passwords in what is about to be committed.
+//
+// It promises to look at names and lines alone, and to tell where a secret is and of which class, never its value. It
+// reads no file, decides nothing about commits, and masks nothing: journal.Masker does that, with wider rules, since a
+// word masked too much costs less than a commit refused. Everything here may be used at once.
+package secrets
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Finding is a secret in a file, without its value.
+type Finding struct {
+	File  string
+	Line  int    // from 1; 0: the name of the file says it
+	Class string // what it looks like, "cloud key" for one
+	Sum   string // SHA-256 of the line as hexadecimal digits; empty for a finding by name
+}
+
+// String is the finding as a person reads it.
+func (f Finding) String() string {
+	if f.Line == 0 {
+		return f.File + ": " + f.Class
+	}
+	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Class)
+}
+
+// Allow is the entry of config.yaml that lets the finding pass.
+func (f Finding) Allow() string {
+	if f.Sum == "" {
+		return fmt.Sprintf("secrets: {allow: [{file: %q}]}", f.File)
+	}
+	return fmt.Sprintf("secrets: {allow: [{file: %q, sha256: %s}]}", f.File, f.Sum)
+}
+
+// Allowed is a finding that a person has agreed to: a line by its sum, or a file by its name where Sum is empty.
+type Allowed struct{ File, Sum string }
+
+// String is the finding as a listing of the configuration shows it.
+func (a Allowed) String() string { return strings.TrimSpace(a.File + " " + a.Sum) }
+
+// Allows tells whether the finding is one that was agreed to. A name that is allowed says nothing about lines.
+func (a Allowed) Allows(f Finding) bool { return a.File == f.File && strings.EqualFold(a.Sum, f.Sum) }
+
+// rule finds one class in a line. A line that holds none of the words, in lower case, is not searched.
+type rule struct {
+	class string
+	words []string
+	find  *regexp.Regexp
+	holds func(m []string) bool // what the expression cannot say of its groups; nil: nothing
+}
+
+// begin is the start of a line or a character that no token holds: "task-..." has no "sk-...".
+const begin = `(?:^|[^A-Za-z0-9_-])`
+
+var rules = []rule{
+	{"cloud key", []string{"akia", "asia"}, regexp.MustCompile(begin + `(?:AKIA|ASIA)[0-9A-Z]{16}`), nil},
+	{"cloud key", []string{"aiza"}, regexp.MustCompile(begin + `AIza[0-9A-Za-z_-]{35}`), nil},
+	{
+		"hosting token",
+		[]string{"gh", "glpat-", "npm_"},
+		regexp.MustCompile(begin + `(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}` +
+			`|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`), nil,
+	},
+	{
+		"model key",
+		[]string{"sk-"},
+		regexp.MustCompile(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
+		func(m []string) bool { return strings.ContainsAny(m[1], "0123456789") },
+	},
+	{"chat token", []string{"xox"}, regexp.MustCompile(begin + `xox[abprs]-[A-Za-z0-9-]{10,}`), nil},
+	{"payment key", []string{"k_live_"}, regexp.MustCompile(begin + `[sr]k_live_[A-Za-z0-9]{16,}`), nil},
+	{
+		"private key",
+		[]string{"private key"},
+		regexp.MustCompile(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----`), nil,
+	},
+	{
+		"password or token",
+		[]string{"key", "token", "secret", "passw"},
+		regexp.MustCompile(`(?i)(?:api_?key|token|secret|passw(?:or)?d)["']?\s*[:=]\s*` +
+			`(?:"([^"\s]{16,})"|'([^'\s]{16,})'|([^\s"']{16,}))`), literal,
+	},
+	{
+		"token",
+		[]string{"eyj"},
+		regexp.MustCompile(`(?:^|[^\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.`), nil,
+	},
+	{
+		"password in a URL",
+		[]string{"://"},
+		regexp.MustCompile(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
+		func(m []string) bool { return !placeholder(m[1]) },
+	},
+}
+
+// The words that stand for a secret in an example, and what an unquoted word of a program is: a call, a path, or a
+// reference to what is elsewhere.
+var (
+	sample    = regexp.MustCompile(`(?i)\$\{|\{\{|<[^>]*>|example|changeme`)
+	place     = regexp.MustCompile(`^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\-]*$|^[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}$`)
+	reference = regexp.MustCompile(`^[$@&*!?]?[A-Za-z_-]+(?:(?:\.|->|::)[A-Za-z_-]+)*[,;)\]}]*$`)
+)
+
+func placeholder(value string) bool {
+	return sample.MatchString(value) || strings.HasPrefix(value, "$")
+}
+
+// entropy from which a value is taken for one that was drawn, in bits a character.
+const drawn = 3.5
+
+// literal tells whether a name was given a value that looks like a secret: as long and as mixed as one, and neither a
+// placeholder nor a call, a path or a reference.
+func literal(m []string) bool {
+	bare := m[3] != ""
+	value := m[1] + m[2] + m[3]
+	switch {
+	case placeholder(value), place.MatchString(value):
+		return false
+	case bare && (strings.ContainsAny(value, "([") || reference.MatchString(value)):
+		return false
+	}
+	return entropy(value) >= drawn
+}
+
+// entropy is that of the characters of s, in bits a character (C. E. Shannon, 1948).
+func entropy(s string) float64 {
+	count := map[rune]int{}
+	n := 0
+	for _, r := range s {
+		count[r]++
+		n++
+	}
+	bits := 0.0
+	for _, c := range count {
+		p := float64(c) / float64(n)
+		bits -= p * math.Log2(p)
+	}
+	return bits
+}
+
+// Line gives the findings in a line of a file, at most one a class.
+func Line(file string, number int, text string) []Finding {
+	low := strings.ToLower(text)
+	has := func(word string) bool { return strings.Contains(low, word) }
+	var found []Finding
+	add := func(class string) {
+		sum := sha256.Sum256([]byte(text))
+		found = append(found, Finding{File: file, Line: number, Class: class, Sum: hex.EncodeToString(sum[:])})
+	}
+	for _, r := range rules {
+		if !slices.ContainsFunc(r.words, has) {
+			continue
+		}
+		for _, m := range r.find.FindAllStringSubmatch(text, -1) {
+			if r.holds == nil || r.holds(m) {
+				add(r.class)
+				break
+			}
+		}
+	}
+	if login, ok := logins[path.Base(file)]; ok {
+		if m := login.FindStringSubmatch(text); m != nil && !placeholder(m[1]) {
+			add("login")
+		}
+	}
+	return found
+}
+
+// logins are the files that are a secret only where they hold one.
+var logins = map[string]*regexp.Regexp{
+	".npmrc": regexp.MustCompile(`_(?:authToken|auth|password)\s*=\s*(\S+)`),
+	".netrc": regexp.MustCompile(`\bpassword\s+(\S+)`),
+}
+
+// files are patterns for the names of files that hold secrets.
+var files = []string{
+	".env", ".env.*", "*.pem", "*.key", "*.p12", "credentials", "credentials.json", "credentials.yaml", "credentials.yml",
+	"credentials.toml", "credentials.ini", "credentials.csv", "credentials.xml", "*.secret", "id_rsa", "id_ed25519",
+	"id_ecdsa",
+}
+
+// Files of these endings, and below these folders, are examples whatever their name; their lines are looked at all the
+// same.
+var (
+	exampleEndings = []string{".example", ".template", ".sample", ".dist"}
+	exampleFolders = []string{"tests", "fixtures", "examples", "testdata"}
+)
+
+// Name tells whether a file is one that holds secrets by its name, which is slash-separated.
+func Name(file string) (Finding, bool) {
+	dir, base := path.Split(strings.ToLower(file))
+	if slices.ContainsFunc(exampleEndings, func(end string) bool { return strings.HasSuffix(base, end) }) {
+		return Finding{}, false
+	}
+	for folder := range strings.SplitSeq(dir, "/") {
+		if slices.Contains(exampleFolders, folder) {
+			return Finding{}, false
+		}
+	}
+	is := func(pattern string) bool { ok, err := path.Match(pattern, base); return ok && err == nil }
+	return Finding{File: file, Class: "file of secrets"}, slices.ContainsFunc(files, is)
+}
