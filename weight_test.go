@@ -142,7 +142,7 @@ var largeTypes = map[string]string{
 	"commands/compile.Info":          "what is proved of a step, member by member",
 	"commands/compile.compiler":      "the checks over one file share what they found; they are functions of it",
 	"commands/interp.Config":         "one member a seam or a limit",
-	"commands/interp.run":            "one goroutine owns a run; the kinds of steps are methods of it",
+	"commands/interp.run":            "one goroutine owns a run: what it counts and keeps",
 	"commands/syntax.Argument":       "what a file says, member by member",
 	"commands/syntax.File":           "what a file says, member by member",
 	"commands/syntax.Front":          "what a file says, member by member",

@@ -4,29 +4,28 @@ import (
 	"fmt"
 	"strings"
 
-	"tercet/commands/compile"
-	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
 // post puts the result of a step on its board. It is called in the order of the file, so that what stands there does
 // not depend on who was first.
-func (r *run) post(op *compile.Info, res result) {
-	if _, checks := op.Action.(*syntax.Check); op.Call == nil && !checks {
-		return // what stands inside posts
+func (f finished) post() {
+	topic := f.Terms.Board
+	if f.Call == nil && !f.checks() { // what stands inside posts
+		return
 	}
-	if op.Terms.Board == "" || res.outcome == formats.OutcomeSkipped {
+	if topic == "" || f.outcome == formats.OutcomeSkipped {
 		return
 	}
 	round := 1
-	for _, e := range r.board[op.Terms.Board] {
-		if as[map[string]any](e)["by"] == op.ID {
+	for _, e := range f.board[topic] {
+		if as[map[string]any](e)["by"] == f.ID {
 			round++
 		}
 	}
-	r.board[op.Terms.Board] = append(r.board[op.Terms.Board], map[string]any{
-		"by": op.ID, "round": round, "summary": res.ret.Summary, "issues": listOf(res.ret.Issues),
-		"artifacts": listOf(res.ret.Artifacts),
+	f.board[topic] = append(f.board[topic], map[string]any{
+		"by": f.ID, "round": round, "summary": f.ret.Summary, "issues": listOf(f.ret.Issues),
+		"artifacts": listOf(f.ret.Artifacts),
 	})
 }
 
@@ -56,11 +55,4 @@ func (r *run) knowledge(topic string) []string {
 		}
 	}
 	return []string{strings.TrimRight(b.String(), "\n")}
-}
-
-func listOf(v any) any {
-	if list := as[[]any](normal(v)); list != nil {
-		return list
-	}
-	return []any{}
 }

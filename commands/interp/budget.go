@@ -1,7 +1,7 @@
 package interp
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 
 	"tercet/formats"
@@ -18,10 +18,7 @@ type spending struct {
 const leastCost = 0.0001
 
 // spawn reserves the place of one worker, or refuses it because something is used up. Nothing is started then.
-func (r *run) spawn(c call) error {
-	if c.info.Builtin {
-		return nil
-	}
+func (r *run) spawn() error {
 	l, used := r.limits, r.spent
 	switch {
 	case l.Spawns != 0 && used.spawns >= l.Spawns:
@@ -35,11 +32,8 @@ func (r *run) spawn(c call) error {
 	return nil
 }
 
-// spend takes in what a delegation used. What it did not use of its share is there again.
-func (r *run) spend(c call, m formats.Metadata) {
-	if c.info.Builtin {
-		return
-	}
+// spend takes in what a worker used. What it did not use of its share is there again.
+func (r *run) spend(m formats.Metadata) {
 	s := &r.spent
 	s.tokens.Input += m.Tokens.Input
 	s.tokens.Cached += m.Tokens.Cached
@@ -54,23 +48,14 @@ const leastSeconds = 0.001
 // share divides what is left among the workers that start together: equal parts in the order of the file, what is over
 // to the first ones, so that the shares do not depend on who ends first. Time is not divided: they spend the same
 // seconds.
-func (r *run) share(list []effect) {
-	n := 0
-	for _, e := range list {
-		if e.req != nil && e.worker {
-			n++
-		}
+func (r *run) share(list []*formats.Request) {
+	left := r.limits.Duration - r.cfg.Clock.Now().Sub(r.started)
+	if r.after {
+		left = max(left, handlingLimit) // what follows the run has time of its own
 	}
-	i := 0
-	for _, e := range list {
-		if e.req == nil || !e.worker {
-			continue
-		}
-		b := &e.req.Budget
-		left := r.limits.Duration - r.cfg.Clock.Now().Sub(r.started)
-		if r.after {
-			left = max(left, handlingLimit) // what follows the run has time of its own
-		}
+	n := len(list)
+	for i, req := range list {
+		b := &req.Budget
 		b.Seconds = max(leastSeconds, left.Seconds())
 		if l := r.limits.Tokens; l > 0 {
 			b.Tokens = max(1, part(max(0, l-r.spent.tokens.Total()), n, i))
@@ -79,26 +64,22 @@ func (r *run) share(list []effect) {
 			b.Cost = max(leastCost, (l-r.spent.cost)/float64(n))
 		}
 		if l := r.limits.Spawns; l != 0 {
-			b.Spawns = int(part(int64(max(0, l-r.spent.spawns)), n, i))
-			if b.Spawns == 0 {
-				b.Spawns = formats.NoSpawns
-			}
+			b.Spawns = cmp.Or(int(part(int64(max(0, l-r.spent.spawns)), n, i)), formats.NoSpawns)
 		}
-		i++
 	}
 }
 
 // reserve writes down what workers may use before they start, where there is a bound: a run that is killed while they
 // work never learns what they used, and whoever adds up counts what was reserved. The time is in the record of the
 // delegation.
-func (r *run) reserve(ctx context.Context, list []effect) error {
-	for _, e := range list {
-		if e.req == nil || !e.worker || e.req.Budget.Tokens == 0 && e.req.Budget.Cost == 0 && e.req.Budget.Spawns == 0 {
+func (r *run) reserve(list []*formats.Request) error {
+	for _, req := range list {
+		if b := req.Budget; b.Tokens == 0 && b.Cost == 0 && b.Spawns == 0 {
 			continue
 		}
-		if err := r.journal(ctx, formats.Entry{
-			Type: formats.EntryBudgetReserved, Step: e.req.Step, Visit: e.req.Visit, Attempt: e.req.Attempt, Key: e.req.Txn,
-			Data: e.req.Budget,
+		if err := r.journal(formats.Entry{
+			Type: formats.EntryBudgetReserved, Step: req.Step, Visit: req.Visit, Attempt: req.Attempt, Key: req.Txn,
+			Data: req.Budget,
 		}); err != nil {
 			return err
 		}

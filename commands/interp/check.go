@@ -10,56 +10,53 @@ import (
 	"slices"
 	"strings"
 
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
 // check tells whether something holds, without running anything. What does not hold is a rejection; a check that cannot
 // be made has failed.
-func (r *run) check(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Check) (result, error) {
-	if r.dry.on && r.assume(sc, op, a) {
-		return verdict(formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}), nil
+func (s step) check(a *syntax.Check) (result, error) {
+	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}
+	if s.dry.on && s.assume(a) {
+		return returned(ret, 1), nil
 	}
-	issues, err := r.findings(ctx, sc, op, a)
+	var err error
+	ret.Issues, err = s.findings(a)
 	if err != nil {
-		if ctx.Err() != nil {
-			return result{}, context.Cause(ctx)
+		if s.ctx.Err() != nil {
+			return result{}, context.Cause(s.ctx)
 		}
-		return verdict(formats.Failed(err)), nil
+		return returned(formats.Failed(err), 1), nil
 	}
-	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved, Issues: issues}
-	if at := slices.IndexFunc(issues, func(i formats.Issue) bool { return i.Level == formats.LevelError }); at >= 0 {
-		ret.Verdict, ret.Summary = formats.VerdictRejected, issues[at].Description
+	at := slices.IndexFunc(ret.Issues, func(i formats.Issue) bool { return i.Level == formats.LevelError })
+	if at < 0 {
+		return returned(ret, 1), nil
 	}
-	if ret.Verdict == formats.VerdictApproved {
-		return verdict(ret), nil
+	ret.Verdict, ret.Summary = formats.VerdictRejected, ret.Issues[at].Description
+	if len(ret.Issues) > 1 {
+		ret.Summary += fmt.Sprintf(" … and %d more", len(ret.Issues)-1)
 	}
-	if len(issues) > 1 {
-		ret.Summary += fmt.Sprintf(" … and %d more", len(issues)-1)
+	if a.Else != nil {
+		if ret.Summary, err = s.text(a.Else, returned(ret, 1).value); err != nil {
+			return result{}, err
+		}
+		if a.Expr != nil {
+			ret.Issues[0].Description = ret.Summary // the words of the file say more than its jq
+		}
 	}
-	if a.Else == nil {
-		return verdict(ret), nil
-	}
-	if ret.Summary, err = r.text(ctx, sc, a.Else, resultOf(ret, 1)); err != nil {
-		return result{}, err
-	}
-	if a.Expr != nil {
-		ret.Issues[0].Description = ret.Summary // the words of the file say more than its jq
-	}
-	return verdict(ret), nil
+	return returned(ret, 1), nil
 }
 
 // findings gives what is wrong, nothing if the check holds.
-func (r *run) findings(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Check) ([]formats.Issue, error) {
+func (s step) findings(a *syntax.Check) ([]formats.Issue, error) {
 	switch {
 	case a.Document != nil:
-		return r.checkDocument(ctx, sc, op, a)
+		return s.checkDocument(a)
 	case a.File != nil:
-		return r.checkFile(ctx, sc, op, a)
+		return s.checkFile(a)
 	}
-	v, err := r.eval(ctx, sc, a.Expr, nil)
-	if err != nil || truth(v) {
+	if ok, err := s.holds(a.Expr, nil); err != nil || ok {
 		return nil, err
 	}
 	return []formats.Issue{wrong("expected " + a.Expr.Src)}, nil
@@ -69,72 +66,87 @@ func wrong(what string, files ...string) formats.Issue {
 	return formats.Issue{Level: formats.LevelError, Description: what, Files: files, Source: "check"}
 }
 
-func verdict(ret formats.Return) result {
-	return result{outcome: ret.Outcome(), ret: ret, value: resultOf(ret, 1)}
+// checkDocument parses documents by their profile; what it finds are the issues.
+func (s step) checkDocument(a *syntax.Check) ([]formats.Issue, error) {
+	profile := a.Document.Text
+	v, err := s.value(a.Path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.Path == nil {
+		v = s.newestOf(profile)
+	}
+	return s.each(v, "no "+profile+" was made", func(path string, src []byte) (issues []formats.Issue) {
+		_, bad := formats.ParseDocument(profile, path, src)
+		if bad == nil {
+			return nil
+		}
+		for _, d := range bad.List {
+			one := wrong(d.Error(), path)
+			one.Line, one.SuggestedFix = d.Pos.Line, d.Help
+			if d.Severity == formats.SeverityWarning {
+				one.Level = formats.LevelWarning
+			}
+			issues = append(issues, one)
+		}
+		return issues
+	})
 }
 
-// checkDocument parses documents by their profile; what it finds are the issues.
-func (r *run) checkDocument(ctx context.Context, sc *scope, op *compile.Info,
-	a *syntax.Check,
-) ([]formats.Issue, error) {
-	var list []string
-	profile := a.Document.Text
-	if a.Path != nil {
-		v, err := r.value(ctx, sc, a.Path, nil)
-		if err != nil {
-			return nil, err
-		}
-		list = paths(v)
-	} else if path := r.newestOf(formats.ArtifactType(strings.TrimSuffix(profile, "-short"))); path != "" {
-		list = []string{path}
-	} else if at := r.handoff(ctx, op, profile); at != "" {
-		list = []string{at}
+// checkFile looks whether files are there, and have something in them where that is asked.
+func (s step) checkFile(a *syntax.Check) ([]formats.Issue, error) {
+	v, err := s.value(a.File, nil)
+	if err != nil {
+		return nil, err
 	}
+	return s.each(v, "no file is named", func(path string, src []byte) []formats.Issue {
+		if a.Nonempty && len(strings.TrimSpace(string(src))) == 0 {
+			return []formats.Issue{wrong(path+" is empty", path)}
+		}
+		return nil
+	})
+}
+
+// each looks at the files of a path or a list of paths.
+func (s step) each(v any, none string, look func(path string, src []byte) []formats.Issue) ([]formats.Issue, error) {
+	list := paths(v)
 	if len(list) == 0 {
-		return []formats.Issue{wrong("no " + profile + " was made")}, nil
+		return []formats.Issue{wrong(none)}, nil
 	}
 	var issues []formats.Issue
 	for _, path := range list {
-		src, err := r.cfg.Docs.Open(ctx, r.inTree(op, path))
-		if errors.Is(err, fs.ErrNotExist) {
+		src, err := s.cfg.Docs.Open(s.ctx, s.inTree(path))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			issues = append(issues, wrong(path+" does not exist", path))
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
-		}
-		_, bad := formats.ParseDocument(profile, path, src)
-		if bad == nil {
-			continue
-		}
-		for _, d := range bad.List {
-			level := formats.LevelError
-			if d.Severity == formats.SeverityWarning {
-				level = formats.LevelWarning
-			}
-			issues = append(issues, formats.Issue{
-				Level: level, Description: d.Error(), Files: []string{path}, Line: d.Pos.Line, SuggestedFix: d.Help,
-				Source: "check",
-			})
+		default:
+			issues = append(issues, look(path, src)...)
 		}
 	}
 	return issues, nil
 }
 
-// handoff is the path of the newest handoff document of a profile that the run wrote; else the place where such a
-// document stands in a project.
-func (r *run) handoff(ctx context.Context, op *compile.Info, profile string) string {
-	name := formats.HandoffFile(profile)
-	if name == "" {
-		return ""
-	}
-	for _, a := range slices.Backward(r.artifacts) {
-		if path.Base(a.Path) == name {
-			return a.Path
+// newestOf is the path of the run's newest document of a profile. Of a handoff document that the run did not write it
+// is the place where one stands in a project. Empty: there is none.
+func (s step) newestOf(profile string) string {
+	kind, name := formats.ArtifactType(strings.TrimSuffix(profile, "-short")), formats.HandoffFile(profile)
+	for _, is := range []func(formats.Artifact) bool{
+		func(a formats.Artifact) bool { return a.Type == kind },
+		func(a formats.Artifact) bool { return path.Base(a.Path) == name },
+	} {
+		for _, a := range slices.Backward(s.artifacts) {
+			if is(a) {
+				return a.Path
+			}
 		}
 	}
 	for _, at := range []string{"docs/" + name, name} {
-		if _, err := r.cfg.Docs.Open(ctx, r.inTree(op, at)); err == nil {
+		if name == "" {
+			break
+		}
+		if _, err := s.cfg.Docs.Open(s.ctx, s.inTree(at)); err == nil {
 			return at
 		}
 	}
@@ -143,48 +155,14 @@ func (r *run) handoff(ctx context.Context, op *compile.Info, profile string) str
 
 // inTree is where a step finds a file of the project: in the worktree of the run while one is open, as its workers do.
 // What is tercet's own is in no worktree.
-func (r *run) inTree(op *compile.Info, name string) string {
-	if r.worktree == "" || op.Terms.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
+func (s step) inTree(name string) string {
+	if s.worktree == "" || s.Terms.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
 		!filepath.IsLocal(name) {
 		return name
 	}
-	tree, err := filepath.Rel(r.cfg.Dir, r.worktree)
+	tree, err := filepath.Rel(s.cfg.Dir, s.worktree)
 	if err != nil || !filepath.IsLocal(tree) {
 		return name
 	}
 	return path.Join(filepath.ToSlash(tree), name)
-}
-
-// newestOf is the path of the run's newest artifact of a type.
-func (r *run) newestOf(kind formats.ArtifactType) string {
-	for _, a := range slices.Backward(r.artifacts) {
-		if a.Type == kind {
-			return a.Path
-		}
-	}
-	return ""
-}
-
-func (r *run) checkFile(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Check) ([]formats.Issue, error) {
-	v, err := r.value(ctx, sc, a.File, nil)
-	if err != nil {
-		return nil, err
-	}
-	list := paths(v)
-	if len(list) == 0 {
-		return []formats.Issue{wrong("no file is named")}, nil
-	}
-	var issues []formats.Issue
-	for _, path := range list {
-		data, err := r.cfg.Docs.Open(ctx, r.inTree(op, path))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			issues = append(issues, wrong(path+" does not exist", path))
-		case err != nil:
-			return nil, err
-		case a.Nonempty && len(strings.TrimSpace(string(data))) == 0:
-			issues = append(issues, wrong(path+" is empty", path))
-		}
-	}
-	return issues, nil
 }

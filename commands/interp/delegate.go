@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,226 +18,205 @@ import (
 
 // call is one attempt of a delegation.
 type call struct {
-	sc      *scope
-	op      *compile.Info
-	d       *compile.Call
-	path    string
-	attempt int
-	agent   string
-	info    formats.AgentInfo
-	task    int  // the engine's own calls: the number of the task to act on
-	anyway  bool // even when the journal does not take it
-	// question is all that is asked, empty for work.
-	question string
+	step
+	to       *compile.Call
+	attempt  int
+	task     int    // the engine's own calls: the number of the task to act on
+	anyway   bool   // even when the journal does not take it
+	question string // all that is asked, empty for work
 }
 
-// write appends an entry of the call.
-func (r *run) write(ctx context.Context, c call, e formats.Entry) error {
+// write appends an entry of the call. One that is made anyway does not need the journal: a task that cannot be recorded
+// as put back is put back all the same.
+func (c call) write(e formats.Entry) error {
 	e.Step = c.path
-	err := r.journal(ctx, e)
+	err := c.journal(e)
 	if err != nil && c.anyway {
-		r.warn("%s", err)
+		c.warn("%s", err)
 		return nil
 	}
 	return err
 }
 
 // delegate makes the call of a step, with its retries and fallback.
-func (r *run) delegate(ctx context.Context, sc *scope, op *compile.Info, path string) (result, error) {
-	d := op.Call
-	if a, ok := op.Action.(*syntax.Delegate); ok && a.Pick != nil {
-		one, err := r.pick(ctx, sc, a.Pick, d.Among)
+func (s step) delegate() (result, error) {
+	c := call{step: s, to: s.Call}
+	if a, ok := s.Action.(*syntax.Delegate); ok && a.Pick != nil {
+		one, err := s.pick(a.Pick)
 		if err != nil {
-			return verdict(formats.Failed(err)), nil
+			return returned(formats.Failed(err), 1), nil
 		}
-		d = one
+		c.to = one
 	}
-	c := call{sc: sc, op: op, d: d, path: path, agent: d.Agent, info: *d.Info}
-	ret, err := r.attempts(ctx, &c)
+	ret, err := c.tries()
 	if err != nil {
 		return result{}, err
 	}
-	attempts := c.attempt
-	r.warnings = append(r.warnings, ret.Warnings...)
-	if a, ok := op.Action.(*syntax.Check); ok && a.Else != nil && ret.Outcome() == formats.OutcomeRejected {
-		if ret.Summary, err = r.text(ctx, sc, a.Else, resultOf(ret, attempts)); err != nil {
+	s.warnings = append(s.warnings, ret.Warnings...)
+	if a, ok := s.Action.(*syntax.Check); ok && a.Else != nil && ret.Outcome() == formats.OutcomeRejected {
+		if ret.Summary, err = s.text(a.Else, returned(ret, c.attempt).value); err != nil {
 			return result{}, err
 		}
 	}
-	value := resultOf(ret, attempts)
-	value["agent"] = c.agent
-	return result{outcome: ret.Outcome(), ret: ret, attempts: attempts, value: value}, nil
+	out := returned(ret, c.attempt)
+	out.value["agent"] = c.to.Agent
+	return out, nil
 }
 
 // pick gives the delegation to the subagent that the expression names, which must be one of those that the file lists.
-func (r *run) pick(ctx context.Context, sc *scope, by *syntax.Text, among []*compile.Call) (*compile.Call, error) {
-	name, err := r.dryText(ctx, sc, by, nil)
+func (s step) pick(by *syntax.Text) (*compile.Call, error) {
+	name, err := s.dryText(by, nil)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, one := range among {
+	for _, one := range s.Call.Among {
 		if one.Agent == name {
 			return one, nil
 		}
 		names = append(names, one.Agent)
 	}
-	if r.dry.on {
-		return among[0], nil
+	if s.dry.on {
+		return s.Call.Among[0], nil
 	}
-	return nil, &formats.Failure{
-		Code:    formats.CodeValidationFailed,
-		Message: fmt.Sprintf("expected one of %s to delegate to, got %q", strings.Join(names, ", "), name),
-		Help:    "name it under among",
-	}
+	return nil, formats.Fail(formats.CodeValidationFailed, "name it under among",
+		"expected one of %s to delegate to, got %q", strings.Join(names, ", "), name)
 }
 
-// attempts is the attempt, its retries by class, and the fallback once. The call then tells who did it, and how many
+// tries is the attempt, its retries by class, and the fallback once. The call then tells who did it, and how many
 // there were.
-func (r *run) attempts(ctx context.Context, c *call) (formats.Return, error) {
-	retry := syntax.Retry{}
-	if c.op.Terms.Retry != nil {
-		retry = *c.op.Terms.Retry
-	}
+func (c *call) tries() (formats.Return, error) {
+	retry := cmp.Or(c.Terms.Retry, &syntax.Retry{})
 	wait := time.Duration(retry.Backoff * float64(time.Second))
-	longest := time.Duration(retry.Cap * float64(time.Second))
-	most := min(retry.Max, r.limits.Retries)
 	for c.attempt = 1; ; c.attempt++ {
-		ret, err := r.attempt(ctx, *c)
-		if err != nil {
+		ret, err := c.try()
+		if err != nil || ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
 			return ret, err
 		}
-		if ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
-			return ret, nil
-		}
-		if c.attempt <= most && slices.ContainsFunc(retry.On,
-			func(w syntax.Word) bool { return w.Text == string(ret.Class) }) {
-			wait = min(wait, longest)
-			if err := r.pause(ctx, wait); err != nil {
+		of := func(w syntax.Word) bool { return w.Text == string(ret.Class) }
+		if c.attempt <= min(retry.Max, c.limits.Retries) && slices.ContainsFunc(retry.On, of) {
+			wait = min(wait, time.Duration(retry.Cap*float64(time.Second)))
+			if err := c.pause(wait); err != nil {
 				return ret, err
 			}
 			wait = time.Duration(float64(wait) * retry.Factor)
 			continue
 		}
-		second := c.op.Fallback
-		if second == nil {
+		if c.Fallback == nil {
 			return ret, nil
 		}
-		r.warn("%s: %s failed (%s); tried %s", c.op.Title, c.agent, ret.Summary, second.Agent)
-		c.d, c.agent, c.info = second, second.Agent, *second.Info
+		c.warn("%s: %s failed (%s); tried %s", c.Title, c.to.Agent, ret.Summary, c.Fallback.Agent)
+		c.to = c.Fallback
 		c.attempt++
-		return r.attempt(ctx, *c)
+		return c.try()
 	}
 }
 
-// attempt makes one delegation and takes in what it changed. What was done is kept even when the run was stopped
+// try makes one delegation and takes in what it changed. What was done is kept even when the run was stopped
 // meanwhile; the reason of the stop then comes back as the error.
-func (r *run) attempt(ctx context.Context, c call) (formats.Return, error) {
-	if ctx.Err() != nil {
-		return formats.Return{}, context.Cause(ctx)
+func (c call) try() (formats.Return, error) {
+	if c.ctx.Err() != nil {
+		return formats.Return{}, context.Cause(c.ctx)
 	}
-	if err := r.tree(ctx, c); err != nil {
+	if err := c.tree(); err != nil {
 		return formats.Return{}, err
 	}
-	req, missing, err := r.request(ctx, c)
+	req, missing, err := c.request()
 	if err != nil {
 		return formats.Return{}, err
 	}
-	if r.dry.on {
-		return r.dry.stub(r, c, req), nil
+	if c.dry.on {
+		return c.stub(req), nil
 	}
 	if missing != "" {
-		return formats.Failed(&formats.Failure{
-			Code:    formats.CodeValidationFailed,
-			Message: fmt.Sprintf("expected a value for input '%s' of subagent '%s', got null", missing, c.agent),
-			Help:    fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, c.op.Pos.Line),
-		}), nil
+		return formats.Failed(formats.Fail(formats.CodeValidationFailed,
+			fmt.Sprintf("see 'with' of the step at %s:%d", c.prog.File.Name, c.Pos.Line),
+			"expected a value for input '%s' of subagent '%s', got null", missing, c.to.Agent)), nil
 	}
-	if err := r.spawn(c); err != nil {
-		return formats.Return{}, err
-	}
-	if err := r.write(ctx, c, formats.Entry{
-		Type: formats.EntryDelegationStarted, Visit: req.Visit, Attempt: c.attempt,
-		Key: req.Txn, Data: map[string]any{
-			"agent": c.agent, "input": req.Input, "timeout_seconds": req.Timeout.Total.Seconds(),
-		},
-	}); err != nil {
-		return formats.Return{}, err
-	}
-	r.worked = r.worked || !c.info.Builtin
-	ret, err := r.send(ctx, req, !c.info.Builtin)
-	if err != nil {
-		if c.agent == compile.StatusSync {
-			r.uncertain = true
-			r.hold(req, true)
+	worker := !c.to.Info.Builtin
+	if worker {
+		if err := c.spawn(); err != nil {
+			return formats.Return{}, err
 		}
+	}
+	entry := formats.Entry{
+		Type: formats.EntryDelegationStarted, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn,
+		Data: map[string]any{
+			"agent": c.to.Agent, "input": req.Input, "timeout_seconds": req.Timeout.Total.Seconds(),
+		},
+	}
+	if err := c.write(entry); err != nil {
+		return formats.Return{}, err
+	}
+	c.worked = c.worked || worker
+	got := c.perform([]effect{{req: &req, worker: worker}})[0]
+	ret, sync := got.ret, c.to.Agent == compile.StatusSync
+	if got.err != nil {
+		if sync {
+			c.uncertain = true
+			c.hold(req, true)
+		}
+		return ret, got.err
+	}
+	if worker {
+		c.spend(ret.Metadata)
+	}
+	c.take(req, ret)
+	entry.Type, entry.Data = formats.EntryDelegationResult, ret
+	if err := c.write(entry); err != nil {
 		return ret, err
 	}
-	r.spend(c, ret.Metadata)
-	r.take(c, req, ret)
-	if err := r.write(ctx, c, formats.Entry{
-		Type: formats.EntryDelegationResult, Visit: req.Visit, Attempt: c.attempt,
-		Key: req.Txn, Data: ret,
-	}); err != nil {
-		return ret, err
-	}
-	if c.agent == compile.StatusSync && ret.Outcome().Passes() {
-		if err := r.write(ctx, c, formats.Entry{
-			Type: formats.EntryStateCommitted, Key: req.Txn,
-			Data: ret.Fields,
-		}); err != nil {
+	if sync && ret.Outcome().Passes() {
+		if err := c.write(formats.Entry{Type: formats.EntryStateCommitted, Key: req.Txn, Data: ret.Fields}); err != nil {
 			return ret, err
 		}
 	}
-	if ctx.Err() != nil {
-		return ret, context.Cause(ctx)
+	if c.ctx.Err() != nil {
+		return ret, context.Cause(c.ctx)
 	}
 	return ret, nil
 }
 
 // request evaluates the input. The second result names a required input that came out empty.
-func (r *run) request(ctx context.Context, c call) (formats.Request, string, error) {
-	input, missing, err := r.input(ctx, c)
+func (c call) request() (formats.Request, string, error) {
+	input, missing, err := c.input()
 	if err != nil {
 		return formats.Request{}, "", err
 	}
-	visit := max(1, r.visits[c.path])
-	operation := as[string](input["operation"])
+	ids, visit := c.cfg.IDs, max(1, c.visits[c.path])
 	req := formats.Request{
-		Agent: c.agent, Task: r.task, Input: input, Feedback: r.feedback, Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run,
-		Command: r.cfg.IDs.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: r.depth,
-		Path: slices.Clone(r.cfg.IDs.Path),
-		Txn:  txn(r.cfg.IDs.Run, c.path, visit, c.attempt, operation), Timeout: r.timeout(c), Dir: r.cfg.Dir,
+		Agent: c.to.Agent, Task: c.run.task, Input: input, Feedback: c.feedback, Session: ids.Session, Run: ids.Run,
+		Command: ids.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: c.depth,
+		Path: slices.Clone(ids.Path), Timeout: c.timeout(), Dir: c.cfg.Dir, Question: c.question,
+		Txn: txn(ids.Run, c.path, visit, c.attempt, as[string](input["operation"])),
 	}
 	switch {
-	case c.op.Terms.In == inNone && !c.info.Builtin: // the others act for the run, not in a tree of their own choice
+	case c.Terms.In == inNone && !c.to.Info.Builtin: // the others act for the run, not in a tree of their own choice
 		req.Dir, req.NoTree = "", true
-	case r.worktree != "" && c.op.Terms.In != inMain:
-		req.Dir = r.worktree
+	case c.worktree != "" && c.Terms.In != inMain:
+		req.Dir = c.worktree
 	}
-	req.Facets.Knowledge = r.knowledge(c.op.Terms.Board)
-	if e := c.op.Expect; e != nil && e.Schema != nil && c.question == "" {
-		req.Schema = r.prog.Schema(e.Schema).JSON()
+	req.Facets.Knowledge = c.knowledge(c.Terms.Board)
+	if e := c.Expect; e != nil && e.Schema != nil && c.question == "" {
+		req.Schema = c.prog.Schema(e.Schema).JSON()
 	}
-	if req.Question = c.question; c.question != "" {
+	if c.question != "" {
 		req.Facets.Instruction = "Answer only this question, and do nothing else: " + c.question
 	}
-	if r.feedback != nil {
-		req.Facets.Instruction = Inject("", r.feedback.Attempt, *r.feedback)
+	if c.feedback != nil {
+		req.Facets.Instruction = Inject("", c.feedback.Attempt, *c.feedback)
 	}
-	if c.op.Prompt != nil {
-		extra, err := r.dryText(ctx, c.sc, c.op.Prompt, nil)
-		if err != nil {
-			return req, "", err
-		}
-		req.Facets.Instruction = join(extra, req.Facets.Instruction)
+	extra, err := c.dryText(c.Prompt, nil)
+	if extra != "" && req.Facets.Instruction != "" {
+		extra += "\n\n"
 	}
-	return req, missing, nil
+	req.Facets.Instruction = extra + req.Facets.Instruction
+	return req, missing, err
 }
 
-func (r *run) input(ctx context.Context, c call) (map[string]any, string, error) {
-	input, err := r.fields(ctx, c.sc, c.d.With, nil)
-	if err != nil && !r.dry.on {
+func (c call) input() (map[string]any, string, error) {
+	input, err := c.fields(c.to.With, nil)
+	if err != nil && !c.dry.on {
 		return nil, "", err
 	}
 	if input == nil {
@@ -251,35 +231,21 @@ func (r *run) input(ctx context.Context, c call) (map[string]any, string, error)
 			continue
 		}
 		delete(input, name)
-		if missing == "" && c.info.Inputs[name].Required {
-			missing = name
+		if c.to.Info.Inputs[name].Required {
+			missing = cmp.Or(missing, name)
 		}
 	}
-	if c.d.Link && len(r.unlinked) > 0 {
-		input["artifacts"] = normal(newest(r.unlinked))
+	if c.to.Link && len(c.unlinked) > 0 {
+		input["artifacts"] = normal(newest(c.unlinked))
 	}
 	return input, missing, nil
 }
 
-func join(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
+func (c call) timeout() formats.Timeout {
+	own, agent := c.Terms.Timeout, c.to.Info.Timeout
+	return formats.Timeout{
+		Total: cmp.Or(own.Total, agent.Total, formats.DefaultStepTimeout), Idle: cmp.Or(own.Idle, agent.Idle),
 	}
-	return a + "\n\n" + b
-}
-
-func (r *run) timeout(c call) formats.Timeout {
-	t := c.op.Terms.Timeout
-	if t.Total == 0 {
-		t.Total = c.info.Timeout.Total
-	}
-	if t.Idle == 0 {
-		t.Idle = c.info.Timeout.Idle
-	}
-	if t.Total == 0 {
-		t.Total = formats.DefaultStepTimeout
-	}
-	return t
 }
 
 // txn is the id of the state change that a delegation may make; the same place in the same run gives the same id, so
@@ -290,60 +256,50 @@ func txn(run, path string, visit, attempt int, operation string) string {
 }
 
 // take keeps what a return brought: artifacts, the worktree, and changes of the tasks' statuses.
-func (r *run) take(c call, req formats.Request, ret formats.Return) {
-	switch ret.Metadata.Worktree {
+func (c call) take(req formats.Request, ret formats.Return) {
+	switch tree := ret.Metadata.Worktree; tree {
 	case "":
 	case formats.WorktreeClosed:
-		r.worktree = ""
+		c.worktree = ""
 	default:
-		r.worktree = ret.Metadata.Worktree
+		c.worktree = tree
 	}
-	for _, a := range ret.Artifacts {
-		if ret.Status != formats.StatusCompleted && ret.Status != formats.StatusPartial {
-			break // what a failed attempt left is not the run's work
-		}
-		r.brought(a)
-		if !a.Deleted && !r.linked[a.Path] {
-			r.unlinked = append(r.unlinked, a)
+	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {
+		for _, a := range ret.Artifacts { // what a failed attempt left is not the run's work
+			c.brought(a)
+			if !a.Deleted && !c.linked[a.Path] {
+				c.unlinked = append(c.unlinked, a)
+			}
 		}
 	}
-	if c.agent != compile.StatusSync || !ret.Outcome().Passes() {
+	if c.to.Agent != compile.StatusSync || !ret.Outcome().Passes() {
 		return
 	}
-	list := as[[]any](req.Input["artifacts"])
-	for _, one := range list {
-		m := as[map[string]any](one)
-		r.linked[as[string](m["path"])] = true // what is made anew in its place stays the task's
-		r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool { return a.Path == m["path"] })
+	for _, one := range as[[]any](req.Input["artifacts"]) {
+		path := as[string](as[map[string]any](one)["path"])
+		c.linked[path] = true // what is made anew in its place stays the task's
+		c.unlinked = slices.DeleteFunc(c.unlinked, func(a formats.Artifact) bool { return a.Path == path })
 	}
-	r.hold(req, false)
+	c.hold(req, false)
 }
 
 // hold notes which tasks a call of the status-sync manager put in progress, and which it took out of it. Of a call that
 // ended without telling, only the first is assumed: the state is asked before a task is put back.
 func (r *run) hold(req formats.Request, unsure bool) {
-	var tasks []int
-	if n, ok := number(req.Input["task_number"]); ok {
-		tasks = append(tasks, n)
-	}
-	list := as[[]any](req.Input["task_numbers"])
-	for _, one := range list {
-		if n, ok := number(one); ok {
-			tasks = append(tasks, n)
-		}
-	}
-	word := as[string](req.Input["status"])
 	enters := false
-	switch operation := as[string](req.Input["operation"]); operation {
+	switch as[string](req.Input["operation"]) {
 	case compile.OpUpdateStatus:
-		enters = formats.TaskStatus(word).InProgress()
+		enters = formats.TaskStatus(as[string](req.Input["status"])).InProgress()
 	case compile.OpArchiveTasks:
 	default:
 		return
 	}
-	for _, n := range tasks {
-		has := slices.Contains(r.held, n)
-		switch {
+	for _, one := range append([]any{req.Input["task_number"]}, as[[]any](req.Input["task_numbers"])...) {
+		n, ok := number(one)
+		if !ok {
+			continue
+		}
+		switch has := slices.Contains(r.held, n); {
 		case enters && !has:
 			r.held = append(r.held, n)
 		case !enters && has && !unsure:

@@ -2,7 +2,6 @@ package interp
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -30,9 +29,9 @@ func Derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (fo
 		if err != nil {
 			return ret, err
 		}
-		issues, err := issuesOf(v)
-		if err != nil {
-			return ret, err
+		var issues []formats.Issue
+		if err := decode(v, &issues); err != nil {
+			return ret, &formats.ValueError{What: "a list of issues from returns.issues", Got: query.Text(v)}
 		}
 		ret.Issues = append(ret.Issues, issues...)
 	}
@@ -53,17 +52,4 @@ func derived(ctx context.Context, member, src string, in any) (any, error) {
 		return nil, fmt.Errorf("the jq of returns.%s in the subagent's file: %w", member, err)
 	}
 	return v, nil
-}
-
-// issuesOf reads issues that a contract's jq made.
-func issuesOf(v any) ([]formats.Issue, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	var out []formats.Issue
-	if err := json.Unmarshal(data, &out); err != nil {
-		return nil, &formats.ValueError{What: "a list of issues from returns.issues", Got: query.Text(v)}
-	}
-	return out, nil
 }

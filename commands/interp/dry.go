@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
 )
@@ -36,15 +35,17 @@ func (r *run) unknown(e *syntax.Expr) bool {
 
 func (d *dryRun) taint(name string) { d.tainted = append(d.tainted, name) }
 
-// add writes one line of the tree.
-func (d *dryRun) add(sc *scope, op *compile.Info, what string) {
-	depth := strings.Count(sc.path, "/")
-	d.lines = append(d.lines, strings.Repeat("  ", depth)+op.ID+": "+what)
+// plan adds a line to the tree of a dry run.
+func (s step) plan(format string, args ...any) {
+	if s.dry.on {
+		indent := strings.Repeat("  ", strings.Count(s.prefix, "/"))
+		s.dry.lines = append(s.dry.lines, indent+s.ID+": "+fmt.Sprintf(format, args...))
+	}
 }
 
 // stub is the return that stands in for a delegation.
-func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
-	what := []string{"delegate", c.agent}
+func (c call) stub(req formats.Request) formats.Return {
+	what := []string{"delegate", c.to.Agent}
 	if op, ok := req.Input["operation"].(string); ok {
 		what = append(what, op)
 		for _, key := range []string{"task_number", "status", "phase"} {
@@ -53,33 +54,31 @@ func (d *dryRun) stub(r *run, c call, req formats.Request) formats.Return {
 			}
 		}
 	}
-	d.add(c.sc, c.op, strings.Join(what, " "))
-	if ret, ok := d.given(c); ok {
-		for _, a := range ret.Artifacts {
-			r.brought(a)
+	c.plan("%s", strings.Join(what, " "))
+	ret, ok := c.given()
+	if !ok {
+		c.dry.stubbed = append(c.dry.stubbed, c.ID)
+		ret = formats.Return{Status: formats.StatusCompleted, Summary: "(known at run time)", Fields: map[string]any{}}
+		if c.checks() || c.to.Info.Role == formats.RoleReviewer {
+			ret.Verdict = formats.VerdictApproved
 		}
-		return ret
-	}
-	d.stubbed = append(d.stubbed, c.op.ID)
-	ret := formats.Return{Status: formats.StatusCompleted, Summary: "(known at run time)", Fields: map[string]any{}}
-	if isCheck(c.op) || c.info.Role == formats.RoleReviewer {
-		ret.Verdict = formats.VerdictApproved
-	}
-	for name, f := range c.info.Fields {
-		ret.Fields[name] = zero(f.Type)
-	}
-	for _, a := range c.info.Artifacts {
-		ret.Artifacts = append(ret.Artifacts, formats.Artifact{Type: a.Type, Path: "(" + string(a.Type) + ")"})
+		for name, f := range c.to.Info.Fields {
+			ret.Fields[name] = zero(f.Type)
+		}
+		for _, a := range c.to.Info.Artifacts {
+			ret.Artifacts = append(ret.Artifacts, formats.Artifact{Type: a.Type, Path: "(" + string(a.Type) + ")"})
+		}
 	}
 	for _, a := range ret.Artifacts {
-		r.brought(a)
+		c.brought(a)
 	}
 	return ret
 }
 
 // given takes the next return that the caller gave for the step's path, its id or the subagent.
-func (d *dryRun) given(c call) (formats.Return, bool) {
-	for _, key := range []string{c.path, c.op.ID, c.agent} {
+func (c call) given() (formats.Return, bool) {
+	d := &c.dry
+	for _, key := range []string{c.path, c.ID, c.to.Agent} {
 		list := d.returns[key]
 		if len(list) == 0 {
 			continue
@@ -93,15 +92,9 @@ func (d *dryRun) given(c call) (formats.Return, bool) {
 	return formats.Return{}, false
 }
 
-// left lists the keys of returns that nothing asked for, in order.
-func (d *dryRun) left() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.returns)),
-		func(key string) bool { return slices.Contains(d.taken, key) })
-}
-
 // decides tells whether the result of a step is known, so that a rule over it may be followed.
-func (d *dryRun) decides(op *compile.Info) bool {
-	return len(d.returns) > 0 && !slices.Contains(d.stubbed, op.ID)
+func (d *dryRun) decides(id string) bool {
+	return len(d.returns) > 0 && !slices.Contains(d.stubbed, id)
 }
 
 func zero(t formats.InputType) any {
@@ -122,31 +115,35 @@ func zero(t formats.InputType) any {
 }
 
 // assume tells whether a check hangs on a stubbed result, or on a file that is not there yet; it is then taken to hold.
-func (r *run) assume(sc *scope, op *compile.Info, a *syntax.Check) bool {
-	d := &r.dry
+func (s step) assume(a *syntax.Check) bool {
 	switch {
 	case a.Document != nil:
-		d.add(sc, op, "check document "+a.Document.Text)
-		return true
+		s.plan("check document %s", a.Document.Text)
 	case a.File != nil:
-		d.add(sc, op, "check file")
-		return true
-	case r.unknown(a.Expr):
-		d.add(sc, op, "check "+a.Expr.Src+" (decided at run time)")
-		return true
+		s.plan("check file")
+	case s.unknown(a.Expr):
+		s.plan("check %s (decided at run time)", a.Expr.Src)
+	default:
+		s.plan("check %s", a.Expr.Src)
+		return false
 	}
-	d.add(sc, op, "check "+a.Expr.Src)
-	return false
+	return true
 }
 
-// tell makes the dry run's return: the tree of steps as text.
-func (d *dryRun) tell(ret formats.Return) formats.Return {
+// tell makes the return of a dry run: the tree of steps as text.
+func (r *run) tell(ret formats.Return) formats.Return {
+	d := &r.dry
+	for _, key := range slices.Sorted(maps.Keys(d.returns)) {
+		if !slices.Contains(d.taken, key) {
+			r.warn("nothing took the return given for '%s': no such step or subagent was reached", key)
+		}
+	}
+	r.stamp(&ret)
 	ret.Artifacts = []formats.Artifact{}
 	ret.Text = strings.Join(d.lines, "\n")
-	if !ret.Outcome().Passes() {
-		return ret
+	if ret.Outcome().Passes() {
+		ret.NextSteps = ""
+		ret.Summary = fmt.Sprintf("dry run: %d steps, nothing was written", len(d.lines))
 	}
-	ret.NextSteps = ""
-	ret.Summary = fmt.Sprintf("dry run: %d steps, nothing was written", len(d.lines))
 	return ret
 }

@@ -1,25 +1,24 @@
 package interp
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"tercet/formats"
 )
 
-// StepError is a failure of the engine inside a step. Err is the cause and is inspected for its code. The run matches
+// stepError is a failure of the engine inside a step. Err is the cause and is inspected for its code. The run matches
 // it: what names its step is not wrapped again, and the place goes into errors.json.
-type StepError struct {
-	File    string
-	Pos     formats.Pos
-	Step    string
-	Agent   string
-	Attempt int
-	Err     error
+type stepError struct {
+	File string
+	Pos  formats.Pos
+	Step string
+	Err  error
 }
 
 // Error names the place, the step and the cause; a cause that names its own place in the file stands alone.
-func (e *StepError) Error() string {
+func (e *stepError) Error() string {
 	if cause := e.Err.Error(); strings.HasPrefix(cause, e.File+":") {
 		return cause
 	}
@@ -27,7 +26,26 @@ func (e *StepError) Error() string {
 }
 
 // Unwrap gives the cause.
-func (e *StepError) Unwrap() error { return e.Err }
+func (e *stepError) Unwrap() error { return e.Err }
+
+// placed names the step in an error that names none yet.
+func (s step) placed(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := err.(*stepError); ok { //nolint:errorlint // only the outermost wrapping counts: the place is already named
+		return err
+	}
+	return &stepError{s.prog.File.Name, s.Pos, s.path, err}
+}
+
+// isOpen tells whether an error is that of a gate which nobody could answer; nil if it is not.
+func isOpen(err error) *formats.GateOpenError {
+	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {
+		return open
+	}
+	return nil
+}
 
 // errLimit is the failure of a run that reached one of its limits.
 func errLimit(what string, limit int) error {
@@ -46,7 +64,7 @@ func errBudget(what, limit, used string) error {
 func (r *run) errStatus(allowed []formats.TaskStatus) error {
 	starts := "cannot start from it"
 	if len(allowed) > 0 {
-		starts = "starts from " + words(allowed)
+		starts = "starts from " + list(allowed)
 	}
 	help := fmt.Sprintf("run 'tercet state show %d' to see the task, 'tercet state transitions' for what may follow "+
 		"its status", r.task.Number)
@@ -54,10 +72,11 @@ func (r *run) errStatus(allowed []formats.TaskStatus) error {
 		r.prog.Name, starts)
 }
 
-func words(list []formats.TaskStatus) string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = s.String()
+// list writes words one behind the other.
+func list[T ~string](words []T) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
 	}
 	return strings.Join(out, ", ")
 }

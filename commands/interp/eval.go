@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"reflect"
@@ -13,71 +14,44 @@ import (
 	"tercet/internal/query"
 )
 
-// scope is one sequence of steps that is being run: the file's, or one iteration of a loop's body. The values in it are
-// prepared once, so that an expression does not look through them again.
-type scope struct {
-	outer *scope
-	list  []*syntax.Step
-	path  string // prefix of the step paths, "phases[2]/"
-	vars  map[string]any
-	steps map[string]any // results by id
-	// through marks the scope of a step between others: what it leaves belongs to the scope around it.
-	through bool
-}
-
-func newScope(outer *scope, list []*syntax.Step, path string) *scope {
-	return &scope{outer: outer, list: list, path: path, vars: map[string]any{}, steps: map[string]any{}}
-}
-
-// find gives the scope in which a step stands, from the inside out.
-func (s *scope) find(id string) (*scope, *syntax.Step) {
-	for at := s; at != nil; at = at.outer {
-		for _, top := range at.list {
-			if step := within(top, id); step != nil {
-				return at, step
-			}
+// environment gives the variables that an expression reads, and no other: what it does not read is neither loaded nor
+// built.
+func (sc *scope) environment(e *syntax.Expr) (map[string]any, error) {
+	reads := sc.prog.Reads(e)
+	out := make(map[string]any, len(reads.Vars))
+	var err error
+	for _, name := range reads.Vars {
+		switch name {
+		case "$steps":
+			out[name] = sc.read(reads)
+		case "$run":
+			out[name], err = sc.about(reads)
+		case "$board":
+			out[name] = sc.boards()
+		case "$feedback":
+			out[name] = sc.feedback
+		case "$state":
+			out[name], err = sc.snapshot()
+		default:
+			out[name] = sc.variable(name)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil, nil
+	return out, nil
 }
 
-// set gives a variable its value.
-func (s *scope) set(name string, v any) { s.lasting().vars["$"+name] = query.Prepare(v) }
-
-// done keeps the result of a step.
-func (s *scope) done(id string, v any) { s.lasting().steps[id] = query.Prepare(v) }
-
-// lasting is the scope in which what a step leaves is kept.
-func (s *scope) lasting() *scope {
-	for s.through {
-		s = s.outer
-	}
-	return s
-}
-
-// result is that of a step, of this iteration or of a sequence around it.
-func (s *scope) result(id string) (any, bool) {
-	for at := s; at != nil; at = at.outer {
-		if v, ok := at.steps[id]; ok {
-			return v, true
-		}
-	}
-	return nil, false
-}
-
-// results is what $steps shows to an expression.
-func (s *scope) results(reads compile.Reads) map[string]any {
+// read is what $steps shows to an expression.
+func (sc *scope) read(reads compile.Reads) map[string]any {
 	out := map[string]any{}
 	for _, id := range reads.Steps {
-		if v, ok := s.result(id); ok {
+		if v, ok := sc.result(id); ok {
 			out[id] = v
 		}
 	}
-	if !reads.AllSteps {
-		return out
-	}
-	for at := s; at != nil; at = at.outer {
-		for id, v := range at.steps {
+	for at := sc; reads.AllSteps && at != nil; at = at.outer {
+		for id, v := range at.results {
 			if _, ok := out[id]; !ok {
 				out[id] = v
 			}
@@ -86,159 +60,82 @@ func (s *scope) results(reads compile.Reads) map[string]any {
 	return out
 }
 
-// vars gives the variables that an expression reads, and no other: what it does not read is neither loaded nor built.
-func (r *run) vars(ctx context.Context, sc *scope, e *syntax.Expr) (map[string]any, error) {
-	reads := r.prog.Reads(e)
-	out := make(map[string]any, len(reads.Vars))
-	for _, name := range reads.Vars {
-		switch name {
-		case "$steps":
-			out[name] = sc.results(reads)
-		case "$run":
-			about, err := r.about(ctx, reads)
-			if err != nil {
-				return nil, err
-			}
-			out[name] = about
-		case "$board":
-			out[name] = r.boards()
-		case "$feedback":
-			if r.feedback != nil {
-				out[name] = r.feedback
-			}
-		case "$state":
-			v, err := r.snapshot(ctx)
-			if err != nil {
-				return nil, err
-			}
-			out[name] = v
-		default:
-			out[name] = r.variable(sc, name)
-		}
-	}
-	return out, nil
-}
-
-func (r *run) variable(sc *scope, name string) any {
-	for at := sc; at != nil; at = at.outer {
-		if v, ok := at.vars[name]; ok {
-			return v
-		}
-	}
-	return r.base[name]
-}
-
 // snapshot is the state at the start of the present step, read when it is first used. A document that was seen before
 // is not looked through again.
-func (r *run) snapshot(ctx context.Context) (any, error) {
-	if r.stateRead {
-		return r.state, nil
-	}
-	doc := r.stateSeen
-	if doc == nil {
-		fresh, _, err := r.cfg.State.Snapshot(ctx)
+func (r *run) snapshot() (any, error) {
+	if r.state == nil {
+		doc, _, err := r.cfg.State.Snapshot(r.ctx)
 		if err != nil {
 			return nil, err
 		}
-		doc = fresh
+		seen, now := reflect.ValueOf(r.stateDoc), reflect.ValueOf(doc)
+		if now.Kind() != reflect.Map || seen.Kind() != reflect.Map || now.Pointer() != seen.Pointer() {
+			r.stateDoc, r.statePrepared = doc, query.Prepare(doc)
+		}
+		r.state = r.statePrepared
 	}
-	if r.stateDoc == nil || !sameMap(doc, r.stateDoc) {
-		r.stateDoc, r.state = doc, query.Prepare(doc)
-	}
-	r.stateRead = true
 	return r.state, nil
 }
 
-func sameMap(a, b any) bool {
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	return x.Kind() == reflect.Map && y.Kind() == reflect.Map && x.Pointer() == y.Pointer()
-}
-
 // about is $run.
-func (r *run) about(ctx context.Context, reads compile.Reads) (map[string]any, error) {
+func (r *run) about(reads compile.Reads) (any, error) {
 	approval := "interactive"
 	if r.cfg.AutoApprove {
 		approval = "autonomous"
 	}
 	if r.listed == nil {
-		list := []any{}
-		for _, i := range newestAt(r.artifacts) {
-			list = append(list, r.plain[i])
-		}
-		r.listed = query.Prepare(list)
-	}
-	var worktree any
-	if r.worktree != "" {
-		worktree = r.worktree
+		r.listed = query.Prepare(listOf(newest(r.artifacts)))
 	}
 	out := map[string]any{
 		"id": r.cfg.IDs.Run, "session_id": r.cfg.IDs.Session, "command": r.cfg.IDs.Command, "depth": r.depth.Int(),
-		"started_at": r.started.UTC().Format("2006-01-02T15:04:05Z"), "worktree": worktree, "rollbacks": r.rollbacks,
+		"started_at": r.started.UTC().Format("2006-01-02T15:04:05Z"), "worktree": nil, "rollbacks": r.rollbacks,
 		"auto_approve": r.cfg.AutoApprove, "approval": approval, "artifacts": r.listed,
-		"overrides": append([]any{}, r.overrides...), "diff": "", "diffstat": "",
+		"overrides": listOf(r.overrides), "diff": "", "diffstat": "",
+	}
+	if r.worktree != "" {
+		out["worktree"] = r.worktree
 	}
 	if r.cfg.Diff == nil || r.dry.on || !slices.Contains(reads.Run, "diff") && !slices.Contains(reads.Run, "diffstat") {
 		return out, nil
 	}
-	dir := r.worktree
-	if dir == "" {
-		dir = r.cfg.Dir
-	}
-	diff, stat, err := r.cfg.Diff(ctx, dir)
-	out["diff"], out["diffstat"] = diff, stat
+	var err error
+	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(r.worktree, r.cfg.Dir))
 	return out, err
 }
 
 // brought keeps an artifact of the run.
 func (r *run) brought(a formats.Artifact) {
-	r.artifacts, r.plain, r.listed = append(r.artifacts, a), append(r.plain, normal(a)), nil
-	r.made = append(r.made, a)
+	r.artifacts, r.made, r.listed = append(r.artifacts, a), append(r.made, a), nil
 }
 
 // newest keeps the last artifact of each type and path, in order.
 func newest(list []formats.Artifact) []formats.Artifact {
 	var out []formats.Artifact
-	for _, i := range newestAt(list) {
-		out = append(out, list[i])
-	}
-	return out
-}
-
-func newestAt(list []formats.Artifact) []int {
-	type key struct {
-		kind formats.ArtifactType
-		path string
-	}
-	last := map[key]int{}
 	for i, a := range list {
-		last[key{a.Type, a.Path}] = i
-	}
-	out := make([]int, 0, len(last))
-	for i, a := range list {
-		if last[key{a.Type, a.Path}] == i {
-			out = append(out, i)
+		same := func(b formats.Artifact) bool { return b.Type == a.Type && b.Path == a.Path }
+		if !slices.ContainsFunc(list[i+1:], same) {
+			out = append(out, a)
 		}
 	}
 	return out
 }
 
 // eval gives the first result of an expression, null without one. A nil expression is true.
-func (r *run) eval(ctx context.Context, sc *scope, e *syntax.Expr, input any) (any, error) {
+func (sc *scope) eval(e *syntax.Expr, input any) (any, error) {
 	if e == nil {
 		return true, nil
 	}
-	vars, err := r.vars(ctx, sc, e)
+	vars, err := sc.environment(e)
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.prog.Code(e).One(ctx, input, vars)
+	v, err := sc.prog.Code(e).One(sc.ctx, input, vars)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		if sc.ctx.Err() != nil {
+			return nil, context.Cause(sc.ctx)
 		}
 		return nil, &formats.Failure{
-			Code:    formats.CodeValidationFailed,
-			Message: r.placeOf(e.Pos) + ": " + e.Src, Err: err,
+			Code: formats.CodeValidationFailed, Message: sc.placeOf(e.Pos) + ": " + e.Src, Err: err,
 			Help: "the expression compiled but does not fit the values it met",
 		}
 	}
@@ -246,7 +143,7 @@ func (r *run) eval(ctx context.Context, sc *scope, e *syntax.Expr, input any) (a
 }
 
 // text fills a text's expressions; null prints as nothing.
-func (r *run) text(ctx context.Context, sc *scope, t *syntax.Text, input any) (string, error) {
+func (sc *scope) text(t *syntax.Text, input any) (string, error) {
 	if t == nil {
 		return "", nil
 	}
@@ -256,7 +153,7 @@ func (r *run) text(ctx context.Context, sc *scope, t *syntax.Text, input any) (s
 			b.WriteString(p.Lit)
 			continue
 		}
-		v, err := r.eval(ctx, sc, p.Expr, input)
+		v, err := sc.eval(p.Expr, input)
 		if err != nil {
 			return "", err
 		}
@@ -268,24 +165,24 @@ func (r *run) text(ctx context.Context, sc *scope, t *syntax.Text, input any) (s
 }
 
 // value evaluates a value of a block.
-func (r *run) value(ctx context.Context, sc *scope, v *syntax.Value, input any) (any, error) {
+func (sc *scope) value(v *syntax.Value, input any) (any, error) {
 	if v == nil {
 		return nil, nil
 	}
 	switch v.Kind {
 	case syntax.Jq:
-		return r.eval(ctx, sc, v.Expr, input)
+		return sc.eval(v.Expr, input)
 	case syntax.Template:
 		if v.Text.Whole && len(v.Text.Parts) == 1 && v.Text.Parts[0].Expr != nil {
-			return r.eval(ctx, sc, v.Text.Parts[0].Expr, input)
+			return sc.eval(v.Text.Parts[0].Expr, input)
 		}
-		return r.text(ctx, sc, v.Text, input)
+		return sc.text(v.Text, input)
 	case syntax.Map:
-		return r.fields(ctx, sc, v.Fields, input)
+		return sc.fields(v.Fields, input)
 	case syntax.List:
 		out := make([]any, 0, len(v.Items))
 		for _, item := range v.Items {
-			one, err := r.value(ctx, sc, item, input)
+			one, err := sc.value(item, input)
 			if err != nil {
 				return nil, err
 			}
@@ -298,10 +195,10 @@ func (r *run) value(ctx context.Context, sc *scope, v *syntax.Value, input any) 
 }
 
 // fields evaluates the members of a map.
-func (r *run) fields(ctx context.Context, sc *scope, list []syntax.Field, input any) (map[string]any, error) {
+func (sc *scope) fields(list []syntax.Field, input any) (map[string]any, error) {
 	out := make(map[string]any, len(list))
 	for _, f := range list {
-		one, err := r.value(ctx, sc, f.Value, input)
+		one, err := sc.value(f.Value, input)
 		if err != nil {
 			return nil, err
 		}
@@ -320,9 +217,16 @@ func as[T any](v any) T {
 	return out
 }
 
-func truth(v any) bool { return query.Truth(v) }
+// holds tells whether an expression is true; a nil one is.
+func (sc *scope) holds(e *syntax.Expr, input any) (bool, error) {
+	v, err := sc.eval(e, input)
+	return query.Truth(v), err
+}
 
 func normal(v any) any { return query.Normalize(v) }
+
+// listOf is a list as expressions see it, also one without members.
+func listOf[T any](list []T) any { return normal(append([]T{}, list...)) }
 
 // number reads a value as a whole number.
 func number(v any) (int, bool) {

@@ -2,6 +2,8 @@ package interp
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -18,44 +20,42 @@ const (
 )
 
 // finish runs Error Handling, puts tasks back where the run did not finish its work, and stamps the return.
-func (r *run) finish(ctx context.Context, ret formats.Return) formats.Return {
+func (r *run) finish(ret formats.Return) formats.Return {
 	r.after, r.feedback = true, nil
 	if r.dry.on {
-		for _, key := range r.dry.left() {
-			r.warn("nothing took the return given for '%s': no such step or subagent was reached", key)
-		}
-		r.stamp(&ret)
-		return r.dry.tell(ret)
+		return r.tell(ret)
 	}
-	keep := context.WithoutCancel(ctx)
-	handling, all, stop := r.afterwards(ctx)
+	keep := context.WithoutCancel(r.ctx)
+	handling, all, stop := r.afterwards()
 	defer stop()
-	if r.began && ret.Status == formats.StatusFailed {
-		if err := r.compensate(handling, func(undo) bool { return true }); err != nil {
-			r.warn("not everything was taken back: %s", err)
+	if r.ctx = handling; r.began {
+		if ret.Status == formats.StatusFailed {
+			if err := r.compensate(func(step) bool { return true }); err != nil {
+				r.warn("not everything was taken back: %s", err)
+			}
 		}
+		r.errorHandling(ret.Outcome())
 	}
-	if r.began {
-		r.errorHandling(handling, ret.Outcome())
-	}
-	r.closeTree(all)
-	r.settle(keep)
+	r.ctx = all
+	r.closeTree()
+	r.settle()
 	for _, n := range slices.Clone(r.held) {
-		r.back(all, n, ret.Outcome())
+		r.back(n, ret.Outcome())
 	}
-	r.discard(keep, &ret)
-	r.record(keep, ret)
-	r.close(keep, &ret)
+	r.ctx = keep
+	r.discard(&ret)
+	r.record(ret)
+	r.close(&ret)
 	r.stamp(&ret)
 	return ret
 }
 
 // close writes the last entry of the journal. A run that was refused before its first one leaves none.
-func (r *run) close(ctx context.Context, ret *formats.Return) {
+func (r *run) close(ret *formats.Return) {
 	if !r.recorded {
 		return
 	}
-	err := r.journal(ctx, formats.Entry{
+	err := r.journal(formats.Entry{
 		Type: formats.EntryRunFinished,
 		Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary},
 	})
@@ -72,10 +72,10 @@ func (r *run) close(ctx context.Context, ret *formats.Return) {
 
 // afterwards gives the contexts of Error Handling and of everything after the workflow. Neither ends with the run;
 // where the run is stopped, or is stopped now, their time is short.
-func (r *run) afterwards(ctx context.Context) (handling, all context.Context, stop func()) {
-	all, endAll := context.WithCancel(context.WithoutCancel(ctx))
+func (r *run) afterwards() (handling, all context.Context, stop func()) {
+	all, endAll := context.WithCancel(context.WithoutCancel(r.ctx))
 	handling, endHandling := context.WithCancel(all)
-	stopTimers := context.AfterFunc(ctx, func() {
+	stopTimers := context.AfterFunc(r.ctx, func() {
 		time.AfterFunc(handlingLimit, endHandling)
 		time.AfterFunc(afterLimit, endAll)
 	})
@@ -95,99 +95,99 @@ func (r *run) afterwards(ctx context.Context) (handling, all context.Context, st
 }
 
 // errorHandling runs the steps with always; their failures are warnings, they never change what the command ends with.
-func (r *run) errorHandling(ctx context.Context, outcome formats.Outcome) {
+func (r *run) errorHandling(outcome formats.Outcome) {
 	kind := "failed"
 	if outcome.Passes() {
 		kind = "completed"
 	}
-	list := slices.DeleteFunc(slices.Clone(r.prog.File.Errors), func(s *syntax.Step) bool {
+	sc := r.root.inner(slices.DeleteFunc(slices.Clone(r.prog.File.Errors), func(s *syntax.Step) bool {
 		return s.Always.Text != "any" && s.Always.Text != kind
-	})
-	sc := newScope(r.root, list, "error_handling/")
-	for _, op := range list {
-		if ctx.Err() != nil {
-			r.warn("error handling was cut short before '%s'", op.Title)
+	}), "error_handling/")
+	for _, s := range sc.list {
+		if r.ctx.Err() != nil {
+			r.warn("error handling was cut short before '%s'", s.Title)
 			return
 		}
-		end, err := r.step(ctx, sc, r.prog.Info(op))
+		end, err := sc.at(r.prog.Info(s)).do()
 		switch {
-		case err != nil && ctx.Err() != nil:
-			r.warn("error handling was cut short in '%s'", op.Title)
+		case err != nil && r.ctx.Err() != nil:
+			r.warn("error handling was cut short in '%s'", s.Title)
 		case err != nil:
 			r.warn("error handling: %s", err)
 		case end != nil && !end.ret.Outcome().Passes():
-			r.warn("error handling: %s: %s", op.Title, end.ret.Summary)
+			r.warn("error handling: %s: %s", s.Title, end.ret.Summary)
 		}
 	}
 }
 
 // settle asks the state what a call did that ended without telling: the tasks that this run holds, and the documents
 // that are linked already.
-func (r *run) settle(ctx context.Context) {
+func (r *run) settle() {
 	if !r.uncertain {
 		return
 	}
-	doc, _, err := r.cfg.State.Snapshot(ctx)
+	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.ctx))
+	var tasks []formats.Task
+	if err == nil {
+		err = decode(as[map[string]any](doc)["tasks"], &tasks)
+	}
 	if err != nil {
 		r.unlinked = nil // a document that may be linked is not taken away
 		r.warn("the state could not be read: %s", err)
 		return
 	}
-	root := as[map[string]any](doc)
-	tasks := as[[]any](root["tasks"])
 	var held []int
 	linked := map[string]bool{}
-	for _, one := range tasks {
-		task := as[map[string]any](one)
-		lease := as[map[string]any](task["lease"])
-		n, _ := number(task["number"])
-		word := as[string](task["status"])
-		if slices.Contains(r.held, n) && lease["run"] == r.cfg.IDs.Run && formats.TaskStatus(word).InProgress() {
-			held = append(held, n)
+	for _, task := range tasks {
+		mine := task.Lease != nil && task.Lease.Run == r.cfg.IDs.Run
+		if mine && slices.Contains(r.held, task.Number) && task.Status.InProgress() {
+			held = append(held, task.Number)
 		}
-		list := as[[]any](task["artifacts"])
-		for _, a := range list {
-			m := as[map[string]any](a)
-			path := as[string](m["path"])
-			linked[path] = true
+		for _, a := range task.Artifacts {
+			linked[a.Path] = true
 		}
 	}
 	r.held = held
 	r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool { return linked[a.Path] })
 }
 
+// decode reads a value of an expression, or of the state, as a wire type.
+func decode(v, into any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
+
 // back puts a task to its prior status, or, when a worker was called and the command did not get through, to the one
 // that the file names for failures. Documents of a run that ended well or partial are linked on the way.
-func (r *run) back(ctx context.Context, n int, outcome formats.Outcome) {
-	s := syncCall{path: "during/back", task: n, d: r.prog.Own.Back, anyway: true}
+func (r *run) back(n int, outcome formats.Outcome) {
+	c := r.own("during/back", r.prog.Own.Back)
+	c.task, c.anyway = n, true
 	own := r.task != nil && r.task.Number == n
 	if !own {
-		s.path = "during/back_" + strconv.Itoa(n)
+		c.path += "_" + strconv.Itoa(n)
 	}
 	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected
 	if failed := r.prog.Own.Failed; own && failed != nil && r.worked && fell {
-		s.d = failed
+		c.to = failed
 	}
-	if s.d == nil || ctx.Err() != nil {
-		r.warn("task %d keeps its status until its lease is stale", n)
+	stays := fmt.Sprintf("task %d keeps its status until its lease is stale", n)
+	if c.to == nil || r.ctx.Err() != nil {
+		r.warn("%s", stays)
 		return
 	}
 	if own && (outcome.Passes() || outcome == formats.OutcomePartial) {
-		linking := *s.d
+		linking := *c.to
 		linking.Link = true
-		s.d = &linking
+		c.to = &linking
 	}
-	got, err := r.sync(ctx, s)
-	switch {
-	case err != nil:
-		r.warn("task %d keeps its status until its lease is stale: %s", n, err)
-	case !got.Outcome().Passes():
-		r.warn("task %d keeps its status until its lease is stale: %s", n, got.Summary)
-	}
+	r.may(c, stays)
 }
 
 // discard takes back the documents of a run that came to nothing. A review that rejects is what the person has to read.
-func (r *run) discard(ctx context.Context, ret *formats.Return) {
+func (r *run) discard(ret *formats.Return) {
 	outcome := ret.Outcome()
 	if outcome.Passes() || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected ||
 		r.cfg.Discard == nil {
@@ -203,7 +203,7 @@ func (r *run) discard(ctx context.Context, ret *formats.Return) {
 	if len(list) == 0 {
 		return
 	}
-	if err := r.cfg.Discard(ctx, list); err != nil {
+	if err := r.cfg.Discard(r.ctx, list); err != nil {
 		r.warn("%s", err)
 	}
 	ret.Artifacts = slices.DeleteFunc(slices.Clone(ret.Artifacts), func(a formats.Artifact) bool {
@@ -212,7 +212,7 @@ func (r *run) discard(ctx context.Context, ret *formats.Return) {
 }
 
 // record keeps a failure that prevented completion in errors.json; what a person decided or mistyped is none.
-func (r *run) record(ctx context.Context, ret formats.Return) {
+func (r *run) record(ret formats.Return) {
 	if !r.began || ret.Outcome() != formats.OutcomeFailed || len(ret.Errors) == 0 {
 		return
 	}
@@ -228,34 +228,29 @@ func (r *run) record(ctx context.Context, ret formats.Return) {
 		Auto: e.Recoverable,
 		Context: formats.ProblemContext{
 			Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Command: r.cfg.IDs.Command, File: r.prog.File.Name,
-			Step: r.last.path, Line: r.last.pos.Line,
+			Step: r.last.Step, Line: r.last.Pos.Line,
 		},
 		Path: slices.Clone(r.cfg.IDs.Path), Depth: r.depth.Int(),
 	}
 	if r.task != nil {
 		p.Context.Task = r.task.Number
 	}
-	if err := r.cfg.Problems.Record(ctx, p); err != nil {
+	if err := r.cfg.Problems.Record(r.ctx, p); err != nil {
 		r.warn("errors.json: %s", err)
 	}
-}
-
-// distinct keeps the first of equal lines.
-func distinct(lines []string) []string {
-	var out []string
-	for _, line := range lines {
-		if !slices.Contains(out, line) {
-			out = append(out, line)
-		}
-	}
-	return out
 }
 
 // stamp gives the return what the engine measured.
 func (r *run) stamp(ret *formats.Return) {
 	ret.Summary = clip(ret.Summary)
 	ret.Tables = r.tables
-	ret.Warnings = distinct(append(slices.Clone(r.warnings), ret.Warnings...))
+	said := append(r.warnings, ret.Warnings...)
+	ret.Warnings = nil
+	for _, line := range said {
+		if !slices.Contains(ret.Warnings, line) {
+			ret.Warnings = append(ret.Warnings, line)
+		}
+	}
 	if ret.Artifacts == nil {
 		ret.Artifacts = []formats.Artifact{}
 	}

@@ -1,11 +1,8 @@
 package interp
 
 import (
-	"context"
 	"fmt"
-	"slices"
 
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
@@ -13,61 +10,68 @@ import (
 
 // foreach runs the body once an element, and stops at the first that does not pass unless the file has a merge.
 // Elements side by side are joined in their order, whichever ended first.
-func (r *run) foreach(ctx context.Context, sc *scope, op *compile.Info, path string,
-	f *syntax.Foreach,
-) (result, error) {
-	items, err := r.elements(ctx, sc, op, path, f)
+func (s step) foreach(f *syntax.Foreach) (result, error) {
+	items, err := s.elements(f)
 	if err != nil {
 		return result{}, err
 	}
-	rounds := make([]element, len(items))
-	stubs := len(r.dry.stubbed)
+	passes := make([]pass, len(items))
+	stubs := len(s.dry.stubbed)
 	stopped := false
-	outer := r.made
-	err = r.side(ctx, branches{
-		n: len(items), most: min(max(1, f.Parallel), r.limits.Parallel), more: func() bool { return !stopped },
-		body: func(i int) error {
-			r.entered++
-			r.made = nil
-			in := newScope(sc, op.Body, fmt.Sprintf("%s[%d]/", path, i))
-			in.set(f.As.Text, items[i])
-			in.set("index", i)
-			end, err := r.sequence(ctx, in)
-			rounds[i] = element{in: in, end: end, files: r.made}
-			stopped = stopped || err != nil || end != nil && (end.leaves() || f.Merge == nil)
+	outer := s.made
+	err = s.side(branches{
+		n: len(items), most: min(max(1, f.Parallel), s.limits.Parallel), more: func() bool { return !stopped },
+		body: func(i int) (err error) {
+			passes[i], err = s.pass(i, map[string]any{f.As.Text: items[i]})
+			end := passes[i].end
+			stopped = stopped || err != nil || end.leaves() || end != nil && f.Merge == nil
 			return err
 		},
 	})
 	if err != nil {
 		return result{}, err
 	}
-	out := loop{lists: map[formats.Outcome][]any{}}
-	r.made = outer
-	for i, e := range rounds {
-		if e.in == nil {
+	var out loop
+	s.made = outer
+	for i, p := range passes {
+		if p.in == nil {
 			continue
 		}
-		r.made = append(r.made, e.files...)
-		if e.end != nil && e.end.leaves() {
-			return left(out, e.end), nil
+		s.made = append(s.made, p.files...)
+		if p.end.leaves() {
+			return out.left(p.end), nil
 		}
-		out.add(i, items[i], e.in, e.end, e.files)
+		out.add(i, items[i], p)
 	}
-	if r.dry.on && len(r.dry.stubbed) > stubs {
-		r.dry.stubbed = append(r.dry.stubbed, op.ID)
+	if s.dry.on && len(s.dry.stubbed) > stubs {
+		s.dry.stubbed = append(s.dry.stubbed, s.ID)
 	}
-	return r.merged(ctx, sc, f, out, len(items))
+	return s.merged(f, out, len(items))
 }
 
-// element is one run of a loop's body.
-type element struct {
+// pass is one run of a loop's body.
+type pass struct {
 	in    *scope // nil: not started
 	end   *ending
 	files []formats.Artifact
 }
 
+// pass runs the body in a scope of its own, which has some values beside its number. What it brought is the only thing
+// that stands in made then.
+func (s step) pass(i int, values map[string]any) (pass, error) {
+	s.entered++
+	s.made = nil
+	in := s.inner(s.Body, fmt.Sprintf("%s[%d]/", s.path, i))
+	in.let("index", i)
+	for name, v := range values {
+		in.let(name, v)
+	}
+	end, err := in.walk(in.list, "")
+	return pass{in, end, s.made}, err
+}
+
 // merged is the result of a loop that came to its end.
-func (r *run) merged(ctx context.Context, sc *scope, f *syntax.Foreach, out loop, items int) (result, error) {
+func (s step) merged(f *syntax.Foreach, out loop, items int) (result, error) {
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]),
 			items), Issues: out.issues, Artifacts: out.files,
@@ -79,7 +83,7 @@ func (r *run) merged(ctx context.Context, sc *scope, f *syntax.Foreach, out loop
 			break
 		}
 		var err error
-		if outcome, err = Decide(r.overAll(ctx, sc, f.Merge, out.children), out.votes); err != nil {
+		if outcome, err = Decide(s.predicate(f.Merge, out.children), out.votes); err != nil {
 			return result{}, err
 		}
 		if !outcome.Passes() {
@@ -93,55 +97,44 @@ func (r *run) merged(ctx context.Context, sc *scope, f *syntax.Foreach, out loop
 	case out.last != nil:
 		ret, outcome = *out.last, out.outcome
 	}
-	value := out.value()
-	value["status"], value["summary"] = outcome.String(), ret.Summary
-	return result{outcome: outcome, ret: ret, attempts: 1, value: value}, nil
+	return summed(outcome, ret, out.value()), nil
 }
 
-// overAll evaluates a loop's merge over its children.
-func (r *run) overAll(ctx context.Context, sc *scope, e *syntax.Expr, children []any) Predicate {
+// predicate is `merge` over the children that ran.
+func (s step) predicate(e *syntax.Expr, ran []any) Predicate {
 	if e == nil {
 		return nil
 	}
-	return func([]formats.Return) (bool, error) {
-		v, err := r.eval(ctx, sc, e, children)
-		return truth(v), err
-	}
+	return func([]formats.Return) (bool, error) { return s.holds(e, ran) }
 }
 
 // elements reads the array at each entry of the loop and keeps it in the journal.
-func (r *run) elements(ctx context.Context, sc *scope, op *compile.Info, path string,
-	f *syntax.Foreach,
-) ([]any, error) {
-	if r.unknown(f.In) {
-		r.dry.add(sc, op, fmt.Sprintf("for each %s in %s (known at run time)", f.As.Text, f.In.Src))
-		r.dry.taint("$" + f.As.Text)
+func (s step) elements(f *syntax.Foreach) ([]any, error) {
+	if s.unknown(f.In) {
+		s.plan("for each %s in %s (known at run time)", f.As.Text, f.In.Src)
+		s.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil
 	}
-	v, err := r.eval(ctx, sc, f.In, nil)
+	items, err := s.array(f.In, "an array for foreach")
 	if err != nil {
 		return nil, err
 	}
-	items, ok := v.([]any)
-	if !ok && v != nil {
-		return nil, r.noArray(f.In, "an array for foreach", v)
+	if len(items) > s.limits.Elements {
+		return nil, errLimit("elements of one loop", s.limits.Elements)
 	}
-	if len(items) > r.limits.Elements {
-		return nil, errLimit("elements of one loop", r.limits.Elements)
-	}
-	if r.dry.on {
-		r.dry.add(sc, op, fmt.Sprintf("for each of %d %s", len(items), f.As.Text))
-	}
-	return items, r.journal(ctx, formats.Entry{
-		Type: formats.EntryLoopEntered, Step: path,
-		Data: map[string]any{"items": items},
-	})
+	s.plan("for each of %d %s", len(items), f.As.Text)
+	return items, s.note(formats.EntryLoopEntered, map[string]any{"items": items})
 }
 
-// noArray is the failure of an expression that must give an array.
-func (r *run) noArray(e *syntax.Expr, want string, got any) error {
-	help := "the expression is " + e.Src
-	return formats.Fail(formats.CodeValidationFailed, help, "%s: expected %s, got %s", r.placeOf(e.Pos), want, kindOf(got))
+// array evaluates an expression that must give an array, or null.
+func (sc *scope) array(e *syntax.Expr, want string) ([]any, error) {
+	v, err := sc.eval(e, nil)
+	list, ok := v.([]any)
+	if err == nil && !ok && v != nil {
+		err = formats.Fail(formats.CodeValidationFailed, "the expression is "+e.Src,
+			"%s: expected %s, got %s", sc.placeOf(e.Pos), want, kindOf(v))
+	}
+	return list, err
 }
 
 func (r *run) placeOf(pos formats.Pos) string {
@@ -150,7 +143,7 @@ func (r *run) placeOf(pos formats.Pos) string {
 
 // kindOf names the type of a value as jq does.
 func kindOf(v any) string {
-	switch v := v.(type) {
+	switch v.(type) {
 	case nil:
 		return "null"
 	case bool:
@@ -161,14 +154,11 @@ func kindOf(v any) string {
 		return "an array"
 	case map[string]any:
 		return "an object"
-	case query.Prepared:
-		return "a value"
-	default:
-		return "the number " + query.Text(v)
 	}
+	return "the number " + query.Text(v)
 }
 
-// loop collects the children of a foreach.
+// loop collects the passes of a loop.
 type loop struct {
 	children []any
 	lists    map[formats.Outcome][]any // completed, partial, failed, blocked
@@ -179,61 +169,57 @@ type loop struct {
 	outcome  formats.Outcome // of that child
 }
 
-func (l *loop) add(index int, item any, in *scope, end *ending, artifacts []formats.Artifact) {
+func (l *loop) add(index int, item any, p pass) {
 	outcome, summary := formats.OutcomeCompleted, ""
-	if end != nil {
-		outcome, summary = end.ret.Outcome(), end.ret.Summary
-		if len(end.ret.Errors) > 0 && end.ret.Errors[0].Code == formats.CodeRejected {
+	if p.end != nil {
+		ret := &p.end.ret
+		outcome, summary = ret.Outcome(), ret.Summary
+		if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeRejected {
 			outcome = formats.OutcomeRejected
 		}
 		if l.last == nil {
-			l.last, l.outcome = &end.ret, outcome
+			l.last, l.outcome = ret, outcome
 		}
-		l.issues = append(l.issues, end.ret.Issues...)
+		l.issues = append(l.issues, ret.Issues...)
 	}
-	vote := formats.Return{Status: formats.StatusCompleted, Said: outcome}
-	if outcome == formats.OutcomeCompleted {
-		vote.Said = ""
-	}
-	l.votes = append(l.votes, Vote{Return: vote})
+	l.votes = append(l.votes, Vote{Return: formats.Return{Said: outcome}})
 	child := query.Prepare(map[string]any{
 		"index": index, "item": item, "status": outcome.String(), "summary": summary,
-		"steps": in.steps,
+		"steps": p.in.results,
 	})
 	l.children = append(l.children, child)
-	key := outcome
-	switch outcome {
-	case formats.OutcomeRejected, formats.OutcomeFailed:
-		key = formats.OutcomeFailed
-	case formats.OutcomeSuspended, formats.OutcomeBlocked:
-		key = formats.OutcomeBlocked
-	case formats.OutcomePartial:
-	case formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeSkipped:
-		key = formats.OutcomeCompleted
+	switch {
+	case outcome.Passes():
+		outcome = formats.OutcomeCompleted
+	case outcome == formats.OutcomeRejected:
+		outcome = formats.OutcomeFailed
+	case outcome == formats.OutcomeSuspended:
+		outcome = formats.OutcomeBlocked
 	}
-	l.lists[key] = append(l.lists[key], child)
-	l.files = append(l.files, newest(slices.Clone(artifacts))...)
+	if l.lists == nil {
+		l.lists = map[formats.Outcome][]any{}
+	}
+	l.lists[outcome] = append(l.lists[outcome], child)
+	l.files = append(l.files, newest(p.files)...)
 }
 
 func (l *loop) value() map[string]any {
-	list := func(v []any) []any {
-		if v == nil {
-			return []any{}
-		}
-		return v
-	}
-	out := map[string]any{"children": list(l.children), "artifacts": []any{}, "issues": []any{}}
-	if v, ok := normal(l.files).([]any); ok && v != nil {
-		out["artifacts"] = v
-	}
-	if v, ok := normal(l.issues).([]any); ok && v != nil {
-		out["issues"] = v
-	}
+	out := map[string]any{"children": listOf(l.children), "artifacts": listOf(l.files), "issues": listOf(l.issues)}
 	for _, key := range []formats.Outcome{
-		formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed,
-		formats.OutcomeBlocked,
+		formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed, formats.OutcomeBlocked,
 	} {
-		out[key.String()] = list(l.lists[key])
+		out[key.String()] = listOf(l.lists[key])
 	}
+	return out
+}
+
+// left is the result of a loop that a return, a fail or a jump ended: the children so far.
+func (l *loop) left(end *ending) result {
+	outcome := formats.OutcomeCompleted
+	if end.jump == "" {
+		outcome = end.ret.Outcome()
+	}
+	out := summed(outcome, end.ret, l.value())
+	out.end = end
 	return out
 }

@@ -1,37 +1,35 @@
 package interp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 	"tercet/internal/trace"
 )
 
-// gate asks the file's question; the answer's target is where the step leads. Choices whose `if` does not hold are not
-// offered.
-func (r *run) gate(ctx context.Context, sc *scope, op *compile.Info, q asking) (result, error) {
-	path, a := q.path, q.gate
-	question, err := r.dryText(ctx, sc, a.Question, q.input)
+// gate asks a question of the file, of a step or of a rule, which asks about a result; the answer's target is where the
+// step leads. Choices whose `if` does not hold are not offered.
+func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
+	question, err := s.dryText(a.Question, input)
 	if err != nil {
 		return result{}, err
 	}
 	var open []syntax.GateChoice
-	g := formats.Gate{Question: question, Run: r.cfg.IDs.Run, Step: path}
+	g := s.question(path, question)
 	for _, ch := range a.Choices {
-		if ch.Target.If != nil && !r.dry.on {
-			v, err := r.eval(ctx, sc, ch.Target.If, q.input)
-			if err != nil {
+		if !s.dry.on {
+			if ok, err := s.holds(ch.Target.If, input); err != nil {
 				return result{}, err
-			}
-			if !truth(v) {
+			} else if !ok {
 				continue
 			}
 		}
@@ -42,83 +40,78 @@ func (r *run) gate(ctx context.Context, sc *scope, op *compile.Info, q asking) (
 		}
 	}
 	if len(open) == 0 {
-		return result{}, &formats.Failure{
-			Code:    formats.CodePrecondition,
-			Message: "no choice of the gate can be taken: " + question,
-		}
+		return result{}, formats.Fail(formats.CodePrecondition, "", "no choice of the gate can be taken: %s", question)
 	}
-	if r.dry.on {
-		r.dry.add(sc, op, "gate: "+question+" ["+strings.Join(labelsOf(g.Choices), ", ")+"]")
+	if s.dry.on {
+		s.plan("gate: %s [%s]", question, strings.Join(labelsOf(g), ", "))
 		return chosen(g, open[0], formats.Decision{Answer: open[0].Label.Text, By: "dry run"}), nil
 	}
 	for _, e := range a.Show {
-		v, err := r.eval(ctx, sc, e, q.input)
+		v, err := s.eval(e, input)
 		if err != nil {
 			return result{}, err
 		}
 		g.Show = append(g.Show, query.Text(v))
 	}
-	d, err := r.wait(ctx, q, g)
+	d, err := s.wait(a.Timeout, g)
 	if open := isOpen(err); open != nil {
-		ret := r.suspended(open)
-		return result{
-			outcome: formats.OutcomeSuspended, ret: ret, value: resultOf(ret, 1),
-			end: &ending{ret: ret, told: true},
-		}, nil
+		out := returned(s.suspended(open), 1)
+		out.end = told(out.ret)
+		return out, nil
 	}
 	if err != nil {
 		return result{}, err
 	}
-	for _, ch := range open {
-		if ch.Label.Text == d.Answer {
-			return chosen(g, ch, d), nil
-		}
+	at := slices.IndexFunc(open, func(ch syntax.GateChoice) bool { return ch.Label.Text == d.Answer })
+	if at < 0 {
+		return result{}, unknownAnswer(g, d)
 	}
-	return result{}, unknownAnswer(g, d)
+	return chosen(g, open[at], d), nil
 }
 
-// asking is one question of the file: of a step, or of a rule, which asks about a result.
-type asking struct {
-	path  string
-	gate  *syntax.Gate
-	input any
+// question is a gate with choices of which none approves.
+func (r *run) question(path, words string, choices ...string) formats.Gate {
+	g := formats.Gate{Question: words, Run: r.cfg.IDs.Run, Step: path}
+	for _, label := range choices {
+		g.Choices = append(g.Choices, formats.Choice{Label: label})
+	}
+	return g
 }
 
 // wait asks, and takes the file's choice when nobody has answered in time: also where nobody can be asked at all,
 // unless the run would end before that.
-func (r *run) wait(ctx context.Context, q asking, g formats.Gate) (formats.Decision, error) {
-	t := q.gate.Timeout
+func (r *run) wait(t *syntax.GateTimeout, g formats.Gate) (formats.Decision, error) {
 	if t == nil {
-		return r.ask(ctx, q.path, g)
+		return r.ask(g)
 	}
 	after := time.Duration(t.After * float64(time.Second))
-	within, cancel := context.WithTimeout(ctx, after)
+	outer := r.ctx
+	within, cancel := context.WithTimeout(outer, after)
 	defer cancel()
-	d, err := r.ask(within, q.path, g)
+	r.ctx = within
+	d, err := r.ask(g)
+	r.ctx = outer
 	if open := isOpen(err); open != nil && !open.Left && after < r.limits.Duration-r.cfg.Clock.Now().Sub(r.started) {
 		r.emit(trace.Event{
-			Kind: trace.Gate, Name: g.Question, Step: q.path, Outcome: t.Choose.Text, Message: NobodyToAsk, Duration: after,
+			Kind: trace.Gate, Name: g.Question, Step: g.Step, Outcome: t.Choose.Text, Message: NobodyToAsk, Duration: after,
 		})
-		if err := r.pause(ctx, after); err != nil {
+		if err := r.pause(after); err != nil {
 			return d, err
 		}
-	} else if err == nil || within.Err() == nil || ctx.Err() != nil {
+	} else if err == nil || within.Err() == nil || outer.Err() != nil {
 		return d, err
 	}
-	return r.decided(ctx, q.path, g, formats.Decision{Answer: t.Choose.Text, By: ByTimeout})
+	return r.decided(g, formats.Decision{Answer: t.Choose.Text, By: ByTimeout})
 }
 
 func unknownAnswer(g formats.Gate, d formats.Decision) error {
-	return &formats.Failure{
-		Code: formats.CodeBug,
-		Message: fmt.Sprintf("expected one of %s as the answer to a gate, got %q", strings.Join(labelsOf(g.Choices), ", "),
-			d.Answer),
-	}
+	return formats.Fail(formats.CodeBug, "", "expected one of %s as the answer to a gate, got %q",
+		strings.Join(labelsOf(g), ", "), d.Answer)
 }
 
-func labelsOf(list []formats.Choice) []string {
-	out := make([]string, len(list))
-	for i, c := range list {
+func labelsOf(g formats.Gate) []string {
+	out := make([]string, len(g.Choices))
+	for i, c := range g.Choices {
 		out[i] = c.Label
 	}
 	return out
@@ -126,44 +119,40 @@ func labelsOf(list []formats.Choice) []string {
 
 // chosen is the result of an answered gate. A refusal that ends the command is a rejection (code 5).
 func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
-	out := result{outcome: formats.OutcomeCompleted, target: ch.Target, value: map[string]any{
-		"choice": d.Answer, "note": d.Note, "by": d.By,
-	}}
+	outcome, ret := formats.OutcomeCompleted, formats.Return{}
 	switch ch.Target.Kind {
 	case syntax.ToFail:
-		out.outcome = formats.OutcomeRejected
-		out.ret = formats.Return{
-			Said:    formats.OutcomeRejected,
-			Summary: fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question),
-		}
+		outcome, ret.Said = formats.OutcomeRejected, formats.OutcomeRejected
+		ret.Summary = fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)
 		if d.Note != "" {
-			out.ret.Summary += " (" + d.Note + ")"
+			ret.Summary += " (" + d.Note + ")"
 		}
 	case syntax.ToRedo, syntax.ToRollback:
 		if d.Note != "" {
-			out.ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
+			ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
 		}
 	case syntax.ToNext, syntax.ToReturn, syntax.ToGate, syntax.ToAsk, syntax.ToGoto:
 	}
-	out.value["status"] = out.outcome.String()
+	out := showing(outcome, map[string]any{"choice": d.Answer, "note": d.Note, "by": d.By})
+	out.ret, out.target = ret, ch.Target
 	return out
 }
 
 // ask puts a gate to the approver, bound to a digest of what is shown, and journals the answer.
-func (r *run) ask(ctx context.Context, path string, g formats.Gate) (formats.Decision, error) {
+func (r *run) ask(g formats.Gate) (formats.Decision, error) {
 	g.Digest = digestOf(g)
-	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: path, Message: "asked"})
-	d, err := r.cfg.Approve.Approve(ctx, g)
+	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: g.Step, Message: "asked"})
+	d, err := r.cfg.Approve.Approve(r.ctx, g)
 	if err != nil {
 		return d, err
 	}
-	return r.decided(ctx, path, g, d)
+	return r.decided(g, d)
 }
 
 // digestOf is what an answer is bound to: everything that is shown.
 func digestOf(g formats.Gate) string {
 	h := sha256.New()
-	for _, part := range append(append([]string{g.Question}, labelsOf(g.Choices)...), g.Show...) {
+	for _, part := range slices.Concat([]string{g.Question}, labelsOf(g), g.Show) {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -176,27 +165,19 @@ const NobodyToAsk = "nobody can be asked"
 const ByTimeout = "timeout"
 
 // decided shows and journals an answer.
-func (r *run) decided(ctx context.Context, path string, g formats.Gate, d formats.Decision) (formats.Decision, error) {
-	g.Digest = digestOf(g)
-	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: path, Outcome: d.Answer, Message: "answered by " + d.By})
-	return d, r.journal(ctx, formats.Entry{Type: formats.EntryGateDecided, Step: path, Data: map[string]any{
-		"question": g.Question, "digest": g.Digest, "answer": d.Answer, "by": d.By, "note": d.Note,
+func (r *run) decided(g formats.Gate, d formats.Decision) (formats.Decision, error) {
+	by := "answered by " + d.By
+	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: g.Step, Outcome: d.Answer, Message: by})
+	return d, r.journal(formats.Entry{Type: formats.EntryGateDecided, Step: g.Step, Data: map[string]any{
+		"question": g.Question, "digest": digestOf(g), "answer": d.Answer, "by": d.By, "note": d.Note,
 	}})
 }
 
 // ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval
 // without a person takes, at most as often as the run may retry: a question is only answered by a person.
-func (r *run) ownGate(op *compile.Info, path string, res result) formats.Gate {
-	why := res.ret.Summary
-	if res.ret.BlockedReason != "" {
-		why = res.ret.BlockedReason
-	}
-	g := formats.Gate{
-		Question: fmt.Sprintf("step '%s' is %s: %s", op.Title, res.outcome, why), Run: r.cfg.IDs.Run,
-		Step: path,
-	}
+func (f finished) ownGate() formats.Gate {
 	words := []string{"again", "accept", "stop"}
-	switch res.outcome {
+	switch f.outcome {
 	case formats.OutcomeFailed:
 		words = []string{"retry", "skip", "stop"}
 	case formats.OutcomeSuspended:
@@ -206,58 +187,52 @@ func (r *run) ownGate(op *compile.Info, path string, res result) formats.Gate {
 	case formats.OutcomePartial, formats.OutcomeRejected, formats.OutcomeCompleted, formats.OutcomeApproved,
 		formats.OutcomeConditional, formats.OutcomeSkipped:
 	}
-	for i, w := range words {
-		approves := i == 0 && res.outcome != formats.OutcomeBlocked && r.answered[path] < r.limits.Retries
-		g.Choices = append(g.Choices, formats.Choice{Label: w, Approves: approves})
-	}
+	why := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
+	g := f.question(f.path, fmt.Sprintf("step '%s' is %s: %s", f.Title, f.outcome, why), words...)
+	g.Choices[0].Approves = f.outcome != formats.OutcomeBlocked && f.answered[f.path] < f.limits.Retries
 	return g
 }
 
 // engineGate asks what to do with an outcome. Where nobody can answer, the command ends with it.
-func (r *run) engineGate(ctx context.Context, sc *scope, op *compile.Info, res result) (*ending, error) {
-	path := sc.path + op.ID
-	if r.after || r.dry.on {
-		return &ending{ret: r.ended(op, res)}, nil
+func (f finished) engineGate() (*ending, error) {
+	ret := f.ended()
+	if f.after || f.dry.on {
+		return &ending{ret: ret}, nil
 	}
-	g := r.ownGate(op, path, res)
-	d, err := r.ask(ctx, path, g)
+	g := f.ownGate()
+	d, err := f.ask(g)
 	if isOpen(err) != nil { // nobody can answer, so the outcome stands
-		ret := r.ended(op, res)
-		if ret.BlockedReason != "" && ret.NextSteps == "" {
-			ret.NextSteps = "run it on a terminal to answer"
+		if ret.BlockedReason != "" {
+			ret.NextSteps = cmp.Or(ret.NextSteps, "run it on a terminal to answer")
 		}
 		return &ending{ret: ret}, nil
 	}
 	if err != nil {
-		return nil, r.at(op, path, err)
+		return nil, err
 	}
 	if d.By != byPerson {
-		r.answered[path]++
+		f.answered[f.path]++
 	}
 	switch d.Answer {
 	case "retry", "again", "answer", "resume":
-		before := r.feedback
-		fb := formats.Feedback{
-			From: op.ID, Issues: listed(res.ret.Issues), Note: d.Note, Choice: d.Answer,
-			Attempt: r.visits[path],
+		fb := &formats.Feedback{
+			From: f.ID, Issues: listed(f.ret.Issues), Note: d.Note, Choice: d.Answer, Attempt: f.visits[f.path],
 		}
-		r.feedback = &fb
 		if d.Answer == "answer" {
 			fb.Note, fb.Answer = "", d.Note
-			r.feedback = answering(before, fb)
+			fb = answering(f.feedback, *fb)
 		}
-		end, err := r.step(ctx, sc, op)
-		r.feedback = before
-		return end, err
+		defer f.hear(fb)()
+		return f.do()
 	case "skip":
-		return r.beside(ctx, sc, op, res)
+		return f.beside()
 	case "accept":
-		r.override(op, res, d)
-		return r.goOn(ctx, sc, op, res)
+		f.override(d)
+		return f.goOn()
 	case "stop":
-		return &ending{ret: r.ended(op, res), told: true}, nil
+		return told(ret), nil
 	}
-	return nil, r.at(op, path, unknownAnswer(g, d))
+	return nil, unknownAnswer(g, d)
 }
 
 // byPerson is what Decision.By says of an answer that a person gave.

@@ -1,28 +1,25 @@
 package interp
 
 import (
-	"context"
 	"slices"
 
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
 // group runs the body in the sequence around it.
-func (r *run) group(ctx context.Context, sc *scope, op *compile.Info) (result, error) {
-	end, err := r.walk(ctx, sc, op.Body, "")
+func (s step) group() (result, error) {
+	end, err := s.walk(s.Body, "")
 	if err != nil {
 		return result{}, err
 	}
-	out := result{outcome: formats.OutcomeCompleted, end: end}
+	outcome, ret := formats.OutcomeCompleted, formats.Return{}
 	if end != nil && end.jump == "" && !end.over {
-		out.outcome, out.ret = end.ret.Outcome(), end.ret
+		outcome, ret = end.ret.Outcome(), end.ret
 	}
-	if r.dry.on {
-		r.dry.add(sc, op, "group")
-	}
-	out.value = map[string]any{"status": out.outcome.String()}
+	s.plan("group")
+	out := showing(outcome, map[string]any{})
+	out.ret, out.end = ret, end
 	return out, nil
 }
 

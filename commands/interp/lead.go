@@ -1,7 +1,7 @@
 package interp
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,291 +10,278 @@ import (
 	"tercet/formats"
 )
 
+// finished is a step with its result.
+type finished struct {
+	step
+	result
+}
+
 // lead decides where a step's result leads: the answer of a gate, else the first rule that matches, else the default of
 // the outcome.
-func (r *run) lead(ctx context.Context, sc *scope, op *compile.Info, res result) (*ending, error) {
-	if t := res.target; t != nil {
-		choice := as[string](res.value["choice"])
-		counted := t.Max > 0 || t.Kind == syntax.ToRedo && res.value["by"] != byPerson
-		if counted && r.usedUp(sc, op, t, "choice "+choice) {
-			return &ending{ret: r.limited(op, res,
-				fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, most(op, t)))}, nil
+func (f finished) lead() (*ending, error) {
+	if t := f.target; t != nil {
+		choice := as[string](f.value["choice"])
+		counted := t.Max > 0 || t.Kind == syntax.ToRedo && f.value["by"] != byPerson
+		if counted && f.usedUp(t, "choice "+choice) {
+			why := fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, f.most(t))
+			return &ending{ret: f.limited(why)}, nil
 		}
-		return r.follow(ctx, sc, op, res, t)
+		return f.follow(t)
 	}
-	target, exhausted, err := r.match(ctx, sc, op, res)
+	target, exhausted, err := f.match()
 	switch {
 	case err != nil:
-		return nil, r.at(op, sc.path+op.ID, err)
+		return nil, err
 	case target != nil:
-		return r.follow(ctx, sc, op, res, target)
+		return f.follow(target)
+	case f.outcome.Passes():
+		if exhausted {
+			f.warn("%s: the limit of its rule was reached", f.Title)
+		}
+		f.conditions()
+		return f.goOn()
+	case f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended:
+		return f.engineGate()
+	case exhausted:
+		return &ending{ret: f.limited("")}, nil
 	}
-	return r.byDefault(ctx, sc, op, res, exhausted)
+	return &ending{ret: f.ended()}, nil
 }
 
 // match finds the first rule of `on` for the outcome or the class of failure. exhausted tells that a rule would have
 // matched but for its max.
-func (r *run) match(ctx context.Context, sc *scope, op *compile.Info,
-	res result,
-) (target *syntax.Target, exhausted bool, err error) {
+func (f finished) match() (target *syntax.Target, exhausted bool, err error) {
 	for _, byClass := range []bool{true, false} { // classes are narrower than failed, so they are asked first
-		for i, rule := range op.On {
-			if compile.IsClass(rule.Status.Text) != byClass || !fitsRule(rule, res) {
+		for i, rule := range f.On {
+			if compile.IsClass(rule.Status.Text) != byClass || !f.fits(rule) {
 				continue
 			}
 			for j, t := range rule.Targets {
-				v, err := r.eval(ctx, sc, t.If, res.value)
-				if err != nil {
+				ok, err := f.holds(t.If, f.value)
+				switch {
+				case err != nil:
 					return nil, false, err
-				}
-				if !truth(v) {
-					continue
-				}
-				if r.usedUp(sc, op, t, fmt.Sprintf("%d/%d", i, j)) || t.Kind == syntax.ToAsk &&
-					r.asked[sc.path+op.ID] >= mostAsked(t) {
+				case !ok:
+				case f.usedUp(t, fmt.Sprintf("%d/%d", i, j)), t.Kind == syntax.ToAsk && f.asked[f.path] >= mostAsked(t):
 					exhausted = true
-					continue
+				default:
+					return t, false, nil
 				}
-				return t, false, nil
 			}
 		}
 	}
 	return nil, exhausted, nil
 }
 
-func fitsRule(rule syntax.Rule, res result) bool {
+func (f finished) fits(rule syntax.Rule) bool {
 	if compile.IsClass(rule.Status.Text) {
-		return res.outcome == formats.OutcomeFailed && string(res.ret.Class) == rule.Status.Text
+		return f.outcome == formats.OutcomeFailed && string(f.ret.Class) == rule.Status.Text
 	}
-	return rule.Status.Text == res.outcome.String()
+	return rule.Status.Text == f.outcome.String()
 }
 
-// most is how often a target may be taken, 0 without a bound of its own.
-func most(op *compile.Info, t *syntax.Target) int {
-	if t.Max == 0 && (t.Kind == syntax.ToRedo || op.GoesBack(t)) {
+// most is how often a target may be taken, 0 without a bound of its own. A question is counted where it is asked.
+func (f finished) most(t *syntax.Target) int {
+	switch {
+	case t.Max == 0 && (t.Kind == syntax.ToRedo || f.GoesBack(t)):
 		return formats.DefaultRedo
-	}
-	if t.Kind == syntax.ToAsk {
-		return 0 // counted where it is asked
+	case t.Kind == syntax.ToAsk:
+		return 0
 	}
 	return t.Max
 }
 
 // usedUp counts a target with a max; the count is per step and loop iteration.
-func (r *run) usedUp(sc *scope, op *compile.Info, t *syntax.Target, rule string) bool {
-	most := most(op, t)
-	if most == 0 {
-		return false
+func (f finished) usedUp(t *syntax.Target, rule string) bool {
+	most := f.most(t)
+	key := f.path + " " + rule
+	if most == 0 || f.used[key] >= most {
+		return most != 0
 	}
-	key := sc.path + op.ID + " " + rule
-	if r.used[key] >= most {
-		return true
-	}
-	r.used[key]++
+	f.used[key]++
 	return false
 }
 
-// byDefault is where an outcome leads without a rule.
-func (r *run) byDefault(ctx context.Context, sc *scope, op *compile.Info, res result, exhausted bool) (*ending, error) {
-	switch {
-	case res.outcome.Passes():
-		if exhausted {
-			r.warn("%s: the limit of its rule was reached", op.Title)
-		}
-		r.conditions(op, res)
-		return r.goOn(ctx, sc, op, res)
-	case res.outcome == formats.OutcomeBlocked || res.outcome == formats.OutcomeSuspended:
-		return r.engineGate(ctx, sc, op, res)
-	case exhausted:
-		return &ending{ret: r.limited(op, res, "")}, nil
-	}
-	return &ending{ret: r.ended(op, res)}, nil
-}
-
 // conditions warns of an approval that has conditions.
-func (r *run) conditions(op *compile.Info, res result) {
-	if res.outcome == formats.OutcomeConditional {
-		r.warn("%s: approved with conditions: %s", op.Title, res.ret.Summary)
+func (f finished) conditions() {
+	if f.outcome == formats.OutcomeConditional {
+		f.warn("%s: approved with conditions: %s", f.Title, f.ret.Summary)
 	}
-}
-
-// beside makes the return that stands beside an action that passed.
-func (r *run) beside(ctx context.Context, sc *scope, op *compile.Info, res result) (*ending, error) {
-	if op.Return == nil {
-		return nil, nil
-	}
-	if r.dry.on {
-		r.dry.add(sc, op, "return")
-		if op.When != nil && r.unknown(op.When) {
-			return nil, nil
-		}
-	}
-	ret, err := r.give(ctx, sc, op.Return, res)
-	if err != nil {
-		return nil, r.at(op, sc.path+op.ID, err)
-	}
-	return &ending{ret: ret, told: true}, nil
 }
 
 // follow goes where a target leads.
-func (r *run) follow(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
+func (f finished) follow(t *syntax.Target) (*ending, error) {
 	switch t.Kind {
 	case syntax.ToNext:
-		if !res.outcome.Passes() {
-			step, passing := *op.Step, *op // a return beside the action is done after it passed
-			step.Return, passing.Step = nil, &step
-			return r.goOn(ctx, sc, &passing, res)
+		if !f.outcome.Passes() { // a return beside the action is done after it passed
+			_, end, err := f.behind()
+			return end, err
 		}
-		return r.goOn(ctx, sc, op, res)
+		return f.goOn()
 	case syntax.ToFail:
-		return &ending{ret: r.broken(op, res), told: true}, nil
+		return told(f.broken()), nil
 	case syntax.ToReturn:
-		ret, err := r.give(ctx, sc, t.Return, res)
-		if err != nil {
-			return nil, r.at(op, sc.path+op.ID, err)
-		}
-		return &ending{ret: ret, told: true}, nil
+		return f.give(t.Return)
 	case syntax.ToGate:
 		if t.Gate != nil {
-			return r.ruleGate(ctx, sc, op, res, t.Gate)
+			return f.ruleGate(t.Gate)
 		}
-		return r.engineGate(ctx, sc, op, res)
+		return f.engineGate()
 	case syntax.ToRedo, syntax.ToRollback:
 		switch {
-		case r.dry.on && !r.dry.decides(op):
+		case f.dry.on && !f.dry.decides(f.ID):
 			return nil, nil
 		case t.Kind == syntax.ToRollback:
-			return r.rollback(ctx, sc, op, res, t)
+			return f.rollback(t)
 		}
-		return r.redo(ctx, sc, op, res, t)
+		return f.redo(t)
 	case syntax.ToAsk:
-		return r.consult(ctx, sc, op, res, t)
+		return f.consult(t)
 	case syntax.ToGoto:
-		return r.jump(ctx, sc, op, res, t)
+		return f.jump(t)
 	}
 	return nil, nil
 }
 
-// redo runs the named steps again with feedback, then this one.
-func (r *run) redo(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
-	before := r.feedback
-	fb := &formats.Feedback{
-		From: op.ID, Issues: listed(res.ret.Issues), Choice: as[string](res.value["choice"]),
-		Note: as[string](res.value["note"]), Attempt: 1,
+// goOn is where a step that is done with leads on: what runs after it, then the return beside it.
+func (f finished) goOn() (*ending, error) {
+	if again, end, err := f.behind(); again || end != nil || err != nil {
+		return end, err
 	}
-	if before != nil && before.From == op.ID {
+	return f.beside()
+}
+
+// behind runs what stands after the step; again tells that the step was run again, with everything after it.
+func (f finished) behind() (again bool, end *ending, err error) {
+	end, err = f.around(f.After)
+	if end != nil && end.over {
+		return true, nil, nil
+	}
+	return false, end, err
+}
+
+// beside makes the return that stands beside an action that passed.
+func (f finished) beside() (*ending, error) {
+	if f.Return == nil {
+		return nil, nil
+	}
+	f.plan("return")
+	if f.unknown(f.When) {
+		return nil, nil
+	}
+	return f.give(f.Return)
+}
+
+// redo runs the named steps again with feedback, then this one.
+func (f finished) redo(t *syntax.Target) (*ending, error) {
+	fb := &formats.Feedback{
+		From: f.ID, Issues: listed(f.ret.Issues), Choice: as[string](f.value["choice"]),
+		Note: as[string](f.value["note"]), Attempt: 1,
+	}
+	if before := f.feedback; before != nil && before.From == f.ID {
 		fb.Attempt = before.Attempt + 1
 	}
-	ids := op.Again(t)
-	entry := formats.Entry{
-		Type: formats.EntryRedo, Step: sc.path + op.ID,
-		Data: map[string]any{"steps": ids, "feedback": fb},
-	}
+	ids := f.Again(t)
+	what, data := formats.EntryRedo, map[string]any{"steps": ids, "feedback": fb}
 	if t.Kind == syntax.ToRollback {
-		entry.Type, entry.Data = formats.EntryRollback, map[string]any{"steps": ids, "feedback": fb, "rollbacks": r.rollbacks}
+		what, data["rollbacks"] = formats.EntryRollback, f.rollbacks
 	}
-	if err := r.journal(ctx, entry); err != nil {
-		return nil, r.at(op, sc.path+op.ID, err)
+	if err := f.note(what, data); err != nil {
+		return nil, err
 	}
-	if err := r.takeBack(ctx, sc, ids); err != nil {
+	if err := f.takeBack(ids); err != nil {
 		return nil, err
 	}
 	over := false
-	defer func() { r.feedback = before }()
+	defer f.hear(fb)()
 	for _, id := range ids {
-		if id == op.ID {
+		if id == f.ID {
 			continue
 		}
-		home, again := sc.find(id)
+		home, again := f.find(id)
 		if again == nil {
-			return nil, &formats.Failure{Code: formats.CodeBug, Message: "redo of unknown step " + id}
+			return nil, formats.Fail(formats.CodeBug, "", "redo of unknown step %s", id)
 		}
-		r.feedback = fb
-		end, err := r.again(ctx, home, again)
+		f.feedback = fb
+		end, err := home.again(again)
 		if err != nil || end != nil {
 			return end, err
 		}
-		over = over || id == op.Host
+		over = over || id == f.Host
 	}
 	if over {
 		return &ending{over: true}, nil
 	}
 	mine := *fb
-	mine.Own = !slices.Contains(ids, op.ID)
-	r.feedback = &mine
-	return r.step(ctx, sc, op)
+	mine.Own = !slices.Contains(ids, f.ID)
+	f.feedback = &mine
+	return f.do()
+}
+
+// hear gives steps some feedback; what it returns gives back that of before.
+func (r *run) hear(fb *formats.Feedback) (done func()) {
+	before := r.feedback
+	r.feedback = fb
+	return func() { r.feedback = before }
 }
 
 // ended is the command's return when a step's outcome ends it.
-func (r *run) ended(op *compile.Info, res result) formats.Return {
-	ret := r.closing(op, res)
-	switch res.outcome {
+func (f finished) ended() formats.Return {
+	ret := f.closing()
+	switch f.outcome {
 	case formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
 	case formats.OutcomeBlocked, formats.OutcomeSuspended:
-		ret.Status, ret.Said, ret.BlockedReason, ret.BlockedTarget = formats.StatusBlocked, res.outcome,
-			res.ret.BlockedReason, res.ret.BlockedTarget
-		if ret.BlockedReason == "" {
-			ret.BlockedReason = ret.Summary
-		}
+		ret.Status, ret.Said, ret.BlockedTarget = formats.StatusBlocked, f.outcome, f.ret.BlockedTarget
+		ret.BlockedReason = cmp.Or(f.ret.BlockedReason, ret.Summary)
 	case formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeSkipped,
 		formats.OutcomeRejected, formats.OutcomeFailed:
-		return r.broken(op, res)
+		return f.broken()
 	}
 	return ret
 }
 
 // broken is the command's return when a step's outcome, whatever it is, ends it as failed.
-func (r *run) broken(op *compile.Info, res result) formats.Return {
-	ret := r.closing(op, res)
-	ret.Status, ret.Errors, ret.Class = formats.StatusFailed, res.ret.Errors, res.ret.Class
-	switch {
-	case res.outcome == formats.OutcomeRejected:
-		ret.Errors = []formats.ReturnError{{
-			Type: formats.ErrorValidation, Code: formats.CodeRejected, Message: ret.Summary,
-			Recommendation: ret.NextSteps,
-		}}
-	case len(ret.Errors) == 0:
-		ret.Errors = []formats.ReturnError{{
-			Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary,
-			Recommendation: ret.NextSteps,
-		}}
+func (f finished) broken() formats.Return {
+	ret := f.closing()
+	ret.Status, ret.Errors, ret.Class = formats.StatusFailed, f.ret.Errors, f.ret.Class
+	why := formats.ReturnError{
+		Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary, Recommendation: ret.NextSteps,
+	}
+	if f.outcome == formats.OutcomeRejected {
+		why.Type, why.Code, ret.Errors = formats.ErrorValidation, formats.CodeRejected, nil
+	}
+	if len(ret.Errors) == 0 {
+		ret.Errors = []formats.ReturnError{why}
 	}
 	return ret
 }
 
 // closing is what every return that a step's outcome ends with has.
-func (r *run) closing(op *compile.Info, res result) formats.Return {
-	ret := formats.Return{
-		Summary: res.ret.Summary, Issues: res.ret.Issues, Artifacts: newest(r.artifacts), NextSteps: res.ret.NextSteps,
-		Text: res.ret.Text,
+func (f finished) closing() formats.Return {
+	return formats.Return{
+		Summary: cmp.Or(f.ret.Summary, fmt.Sprintf("step '%s' ended %s", f.Title, f.outcome)),
+		Issues:  f.ret.Issues, Artifacts: newest(f.artifacts), NextSteps: f.ret.NextSteps, Text: f.ret.Text,
 	}
-	if ret.Summary == "" {
-		ret.Summary = fmt.Sprintf("step '%s' ended %s", op.Title, res.outcome)
-	}
-	return ret
 }
 
 // limited is the return of a step whose rules are used up: its own default outcome with code LIMIT, the last failure's
 // message first.
-func (r *run) limited(op *compile.Info, res result, why string) formats.Return {
-	ret := r.ended(op, res)
-	if ret.Status == formats.StatusFailed {
-		first := ret.Errors[0]
-		if why != "" {
-			first.Message, ret.Summary = why, why
-		}
-		if first.Recommendation == "" {
-			first.Recommendation = "the file allows no further round: put right what was found last and run it again, or let " +
-				"the file allow more"
-		}
-		if res.outcome.Passes() {
-			ret.Errors = nil // nothing failed but the limit
-		}
-		ret.Errors = append([]formats.ReturnError{{
-			Type: first.Type, Code: formats.CodeLimit, Message: first.Message,
-			Recommendation: first.Recommendation,
-		}}, ret.Errors...)
+func (f finished) limited(why string) formats.Return {
+	ret := f.ended()
+	if ret.Status != formats.StatusFailed {
+		return ret
 	}
+	ret.Summary = cmp.Or(why, ret.Summary)
+	first := ret.Errors[0]
+	first = formats.ReturnError{
+		Type: first.Type, Code: formats.CodeLimit, Message: cmp.Or(why, first.Message),
+		Recommendation: cmp.Or(first.Recommendation, "the file allows no further round: put right what was found last and "+
+			"run it again, or let the file allow more"),
+	}
+	if f.outcome.Passes() {
+		ret.Errors = nil // nothing failed but the limit
+	}
+	ret.Errors = append([]formats.ReturnError{first}, ret.Errors...)
 	return ret
 }

@@ -1,123 +1,107 @@
 package interp
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 )
 
+// child is one of the steps that run side by side.
+type child struct {
+	finished
+	shown any // what expressions see of it
+	files []formats.Artifact
+}
+
 // parallel runs the children side by side. Their results stand in the order of the file, whichever came first.
-func (r *run) parallel(ctx context.Context, sc *scope, op *compile.Info, p *syntax.Parallel) (result, error) {
-	children := make([]*compile.Info, len(op.Body))
-	for i, s := range op.Body {
-		children[i] = r.prog.Info(s)
-	}
-	in := newScope(sc, op.Body, sc.path+op.ID+"/")
-	results := make([]result, len(children))
-	files := make([][]formats.Artifact, len(children))
-	err := r.side(ctx, branches{
-		n: len(children), most: r.limits.Parallel, more: func() bool { return true },
+func (s step) parallel(p *syntax.Parallel) (result, error) {
+	in := s.inner(s.Body, s.path+"/")
+	children := make([]child, len(s.Body))
+	err := s.side(branches{
+		n: len(children), most: s.limits.Parallel, more: func() bool { return true },
 		body: func(i int) error {
-			res, ran, err := r.once(ctx, in, children[i])
+			one := in.at(s.prog.Info(s.Body[i]))
+			res, ran, err := one.once()
 			if !ran {
 				res = result{
 					outcome: formats.OutcomeSkipped,
 					ret:     formats.Return{Said: formats.OutcomeSkipped, Status: formats.StatusCompleted},
 				}
 			}
-			results[i], files[i] = res, r.made
+			children[i] = child{finished: finished{one, res}, files: s.made}
 			return err
 		},
 	})
 	if err != nil {
 		return result{}, err
 	}
-	votes := make([]Vote, len(results))
-	values := make([]any, len(results))
-	for i, res := range results {
-		child := children[i]
-		votes[i] = Vote{Return: voted(res), Check: isCheck(child)}
-		value := map[string]any{"id": child.ID, "status": res.outcome.String()}
-		maps.Copy(value, res.value)
-		values[i] = query.Prepare(value)
-		sc.steps[child.ID] = in.steps[child.ID]
-		r.conditions(child, res)
-		r.post(child, res)
-		r.made = append(r.made, files[i]...)
-		if slices.Contains(r.dry.stubbed, child.ID) {
-			r.dry.stubbed = append(r.dry.stubbed, op.ID)
+	var votes []Vote
+	var ran []any
+	for i, c := range children {
+		vote := c.ret
+		if vote.Outcome() != c.outcome {
+			vote.Verdict, vote.Said = "", c.outcome
+		}
+		votes = append(votes, Vote{Return: vote, Check: c.checks()})
+		value := map[string]any{"id": c.ID, "status": c.outcome.String()}
+		maps.Copy(value, c.value)
+		children[i].shown = query.Prepare(value)
+		if c.outcome != formats.OutcomeSkipped {
+			ran = append(ran, children[i].shown)
+		}
+		s.results[c.ID] = in.results[c.ID]
+		c.conditions()
+		c.post()
+		s.made = append(s.made, c.files...)
+		if slices.Contains(s.dry.stubbed, c.ID) {
+			s.dry.stubbed = append(s.dry.stubbed, s.ID)
 		}
 	}
-	outcome, err := Decide(r.predicate(ctx, sc, p.Merge, values, results), votes)
+	outcome, err := Decide(s.predicate(p.Merge, ran), votes)
 	if err != nil {
 		return result{}, err
 	}
-	return joined(outcome, children, results, values), nil
+	return joined(outcome, children), nil
 }
 
-// voted is a return that shows the outcome of a result to Decide.
-func voted(res result) formats.Return {
-	if res.ret.Outcome() == res.outcome {
-		return res.ret
-	}
-	out := res.ret
-	out.Verdict, out.Said = "", res.outcome
-	return out
-}
-
-func isCheck(op *compile.Info) bool {
-	_, ok := op.Action.(*syntax.Check)
+// checks tells whether the step is a check.
+func (s step) checks() bool {
+	_, ok := s.Action.(*syntax.Check)
 	return ok
-}
-
-// predicate evaluates `merge` over the children that ran.
-func (r *run) predicate(ctx context.Context, sc *scope, e *syntax.Expr, children []any, results []result) Predicate {
-	if e == nil {
-		return nil
-	}
-	return func([]formats.Return) (bool, error) {
-		ran := []any{}
-		for i, child := range children {
-			if results[i].outcome != formats.OutcomeSkipped {
-				ran = append(ran, child)
-			}
-		}
-		v, err := r.eval(ctx, sc, e, ran)
-		return truth(v), err
-	}
 }
 
 // joined is the result of several children: their issues and artifacts in order, and the words of the first that came
 // to the same outcome, else of the first that did not pass.
-func joined(outcome formats.Outcome, ops []*compile.Info, results []result, children []any) result {
+func joined(outcome formats.Outcome, children []child) result {
 	ret := formats.Return{Status: formats.StatusCompleted}
 	passed, ran := 0, 0
 	decided := false
-	for i, res := range results {
-		if res.outcome == formats.OutcomeSkipped {
+	values := make([]any, len(children))
+	for i, c := range children {
+		values[i] = c.shown
+		if c.outcome == formats.OutcomeSkipped {
 			continue
 		}
 		ran++
-		ret.Issues = append(ret.Issues, res.ret.Issues...)
-		ret.Artifacts = append(ret.Artifacts, res.ret.Artifacts...)
-		if res.outcome.Passes() {
+		its := c.ret
+		ret.Issues = append(ret.Issues, its.Issues...)
+		ret.Artifacts = append(ret.Artifacts, its.Artifacts...)
+		if c.outcome.Passes() {
 			passed++
 			continue
 		}
-		if ret.Summary == "" || res.outcome == outcome && !decided {
-			decided = res.outcome == outcome
-			ret.Summary, ret.Errors, ret.Class = ops[i].ID+": "+res.ret.Summary, res.ret.Errors, res.ret.Class
-			ret.BlockedReason, ret.BlockedTarget = res.ret.BlockedReason, res.ret.BlockedTarget
+		if ret.Summary == "" || c.outcome == outcome && !decided {
+			decided = c.outcome == outcome
+			ret.Summary, ret.Errors, ret.Class = c.ID+": "+its.Summary, its.Errors, its.Class
+			ret.BlockedReason, ret.BlockedTarget = its.BlockedReason, its.BlockedTarget
 		}
-		if len(res.ret.Issues) == 0 {
+		if len(its.Issues) == 0 {
 			ret.Issues = append(ret.Issues, formats.Issue{
-				Level: formats.LevelError, Description: fmt.Sprintf("%s is %s: %s", ops[i].ID, res.outcome, res.ret.Summary),
+				Level: formats.LevelError, Description: fmt.Sprintf("%s is %s: %s", c.ID, c.outcome, its.Summary),
 				Source: "agent",
 			})
 		}
@@ -128,18 +112,7 @@ func joined(outcome formats.Outcome, ops []*compile.Info, results []result, chil
 	case ret.Summary == "":
 		ret.Summary = fmt.Sprintf("%d of %d passed, and 'merge' asks for more", passed, ran)
 	}
-	value := resultOf(ret, 1)
-	value["status"], value["children"] = outcome.String(), children
-	return result{outcome: outcome, ret: ret, attempts: 1, value: value}
-}
-
-// left is the result of a loop that a return, a fail or a jump ended: the children so far.
-func left(out loop, end *ending) result {
-	value := out.value()
-	outcome := formats.OutcomeCompleted
-	if end.jump == "" {
-		outcome = end.ret.Outcome()
-	}
-	value["status"], value["summary"] = outcome.String(), end.ret.Summary
-	return result{outcome: outcome, ret: end.ret, value: value, end: end}
+	out := summed(outcome, ret, returned(ret, 1).value)
+	out.value["children"] = values
+	return out
 }

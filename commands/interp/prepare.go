@@ -2,11 +2,10 @@ package interp
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,14 +18,10 @@ import (
 
 // prepare binds the task, checks that the command may start, and reads what the block `yaml args` loads. It writes
 // nothing.
-func (r *run) prepare(ctx context.Context) error {
-	if r.prog.Workflow {
-		r.workflow()
-	} else {
-		r.base["$args"] = query.Prepare(r.args.Map())
-	}
+func (r *run) prepare() error {
+	front, args := &r.prog.File.Front, &r.prog.File.Args
 	env := map[string]any{}
-	for _, name := range r.prog.File.Front.Env {
+	for _, name := range front.Env {
 		if r.cfg.Env == nil {
 			break
 		}
@@ -34,74 +29,53 @@ func (r *run) prepare(ctx context.Context) error {
 			env[name.Text] = v
 		}
 	}
-	r.base["$env"] = query.Prepare(env)
-	if n, ok := r.args.Task(); ok && !r.prog.Workflow {
-		if err := r.bind(ctx, n); err != nil {
-			return err
-		}
-	}
-	args := &r.prog.File.Args
-	for i := range args.Load {
-		l := &args.Load[i]
-		v, err := r.load(ctx, l)
-		switch {
-		case err != nil:
-			return err
-		case !compile.IsTask(l):
-			if err := r.tiered(l.Name.Text, v); err != nil {
+	r.root.let("env", env)
+	if r.prog.Workflow { // the steps of a subagent read its input, and the task of the command
+		input := map[string]any{}
+		maps.Copy(input, r.cfg.Input)
+		r.root.let("input", input)
+		r.task = r.cfg.Task
+		r.root.let("task", r.task)
+	} else {
+		r.root.let("args", r.args.Map())
+		if n, ok := r.args.Task(); ok {
+			if err := r.bind(n); err != nil {
 				return err
 			}
-			r.base["$"+l.Name.Text] = query.Prepare(v)
-			continue
-		case v == nil:
-			continue
 		}
-		if m, ok := v.(map[string]any); ok {
-			v = m["number"]
-		}
-		n, ok := number(v)
-		if !ok {
-			return r.notFound(l, "expected the number of a task, got "+query.Text(v))
-		}
-		if err := r.bind(ctx, n); err != nil {
+	}
+	for i := range args.Load {
+		if err := r.load(&args.Load[i]); err != nil {
 			return err
 		}
 	}
 	for i := range args.Require {
-		if err := r.require(ctx, &args.Require[i]); err != nil {
+		if err := r.require(&args.Require[i]); err != nil {
 			return err
 		}
 	}
-	return r.mayWork(ctx)
+	return r.mayWork()
 }
 
 // bind finds the task in the present state; it stays as it was at the start for the whole run. A task from whose status
 // the command may not start is refused before anything else is read.
-func (r *run) bind(ctx context.Context, wanted int) error {
-	doc, _, err := r.cfg.State.Snapshot(ctx)
+func (r *run) bind(wanted int) error {
+	doc, err := r.snapshot()
 	if err != nil {
 		return err
 	}
-	r.stateSeen = doc
-	root := as[map[string]any](doc)
-	tasks := as[[]any](root["tasks"])
-	for _, one := range tasks {
-		task := as[map[string]any](one)
-		if n, ok := number(task["number"]); !ok || n != wanted {
+	for _, one := range as[[]any](as[map[string]any](query.Normalize(doc))["tasks"]) {
+		if n, ok := number(as[map[string]any](one)["number"]); !ok || n != wanted {
 			continue
 		}
-		data, err := json.Marshal(task)
-		if err != nil {
-			return &formats.Failure{Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err}
-		}
-		var typed formats.Task
-		if err := json.Unmarshal(data, &typed); err != nil {
+		r.task = &formats.Task{}
+		if err := decode(one, r.task); err != nil {
 			return &formats.Failure{
 				Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err,
 				Help: "run 'tercet state verify'",
 			}
 		}
-		r.task, r.base["$task"] = &typed, query.Prepare(task)
+		r.root.let("task", one)
 		return r.mayStart()
 	}
 	return formats.Fail(formats.CodeNotFound, "run 'tercet query \".tasks[].number\"' to list the tasks",
@@ -142,18 +116,13 @@ func (r *run) ours() bool {
 }
 
 // mayWork decides whether the preflight takes place; with a condition, the status is held against it here.
-func (r *run) mayWork(ctx context.Context) error {
+func (r *run) mayWork() (err error) {
 	d := r.prog.File.Front.During
 	if d == nil || r.task == nil {
 		return nil
 	}
-	v, err := r.eval(ctx, r.root, d.When, nil)
-	if err != nil || !truth(v) {
+	if r.during, err = r.root.holds(d.When, nil); err != nil || !r.during || d.When == nil {
 		return err
-	}
-	r.during = true
-	if d.When == nil {
-		return nil
 	}
 	if err := r.free(); err != nil || r.ours() {
 		return err
@@ -164,63 +133,82 @@ func (r *run) mayWork(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) require(ctx context.Context, q *syntax.Require) error {
-	v, err := r.eval(ctx, r.root, q.When, nil)
+func (r *run) require(q *syntax.Require) error {
+	if ok, err := r.root.holds(q.When, nil); err != nil || ok {
+		return err
+	}
+	message, err := r.root.text(q.Else, nil)
 	if err != nil {
 		return err
 	}
-	if truth(v) {
-		return nil
+	if q.Else == nil {
+		message = "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src
 	}
 	code, _ := compile.ExitCode(q.Exit)
-	fail := &formats.Failure{
-		Code: code, Message: "a precondition of /" + r.prog.Name + " does not hold: " + q.When.Src,
-		Help: "see /" + r.prog.Name + " --help",
-	}
-	if q.Else != nil {
-		if fail.Message, err = r.text(ctx, r.root, q.Else, nil); err != nil {
-			return err
-		}
-	}
-	return fail
+	return formats.Fail(code, "see /"+r.prog.Name+" --help", "%s", message)
 }
 
-// load gives the value of one name. A missing one is null when the name ends with ?, NOT_FOUND otherwise.
-func (r *run) load(ctx context.Context, l *syntax.Load) (any, error) {
+// load gives one name its value. A missing one is null when the name ends with ?, NOT_FOUND otherwise. A task is bound.
+func (r *run) load(l *syntax.Load) error {
+	v, err := r.loaded(l)
+	if err != nil {
+		return err
+	}
+	if !compile.IsTask(l) {
+		r.root.let(l.Name.Text, v)
+		return r.tiered(l.Name.Text, v)
+	}
+	if v == nil {
+		return nil
+	}
+	if m, ok := v.(map[string]any); ok {
+		v = m["number"]
+	}
+	n, ok := number(v)
+	if !ok {
+		return r.notFound(l, "expected the number of a task, got "+query.Text(v))
+	}
+	return r.bind(n)
+}
+
+func (r *run) loaded(l *syntax.Load) (any, error) {
 	switch {
 	case l.Document != nil:
-		return r.loadDocument(ctx, l)
+		return r.loadDocument(l)
 	case l.Files != nil:
-		patterns := make([]string, 0, len(l.Files))
-		for _, t := range l.Files {
-			p, err := r.text(ctx, r.root, t, nil)
-			if err != nil {
-				return nil, err
-			}
-			patterns = append(patterns, braces(p)...)
-		}
-		found, err := r.cfg.Docs.Glob(ctx, patterns)
+		written, err := r.texts(l.Files)
 		if err != nil {
 			return nil, err
 		}
-		if len(found) == 0 && l.Optional {
-			return nil, nil
+		var patterns []string
+		for _, p := range written {
+			patterns = append(patterns, braces(p)...)
 		}
-		out := make([]any, len(found))
-		for i, p := range found {
-			out[i] = p
+		found, err := r.cfg.Docs.Glob(r.ctx, patterns)
+		if err != nil || len(found) == 0 && l.Optional {
+			return nil, err
 		}
-		return out, nil
+		return listOf(found), nil
 	}
 	e := cmp.Or(l.Task, l.Expr)
-	v, err := r.eval(ctx, r.root, e, nil)
-	if err != nil {
-		return nil, err
+	v, err := r.root.eval(e, nil)
+	if err == nil && v == nil && !l.Optional {
+		err = r.notFound(l, "nothing found for '"+l.Name.Text+"': "+e.Src)
 	}
-	if v == nil && !l.Optional {
-		return nil, r.notFound(l, "nothing found for '"+l.Name.Text+"': "+e.Src)
+	return v, err
+}
+
+// texts fills texts of the block `yaml args`.
+func (r *run) texts(list []*syntax.Text) ([]string, error) {
+	var out []string
+	for _, t := range list {
+		one, err := r.root.text(t, nil)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
 	}
-	return v, nil
+	return out, nil
 }
 
 // braces writes docs/{A,B}.md as the two patterns that it means.
@@ -243,15 +231,23 @@ func (r *run) notFound(l *syntax.Load, what string) error {
 }
 
 // loadDocument parses the first candidate that exists; a second one is a warning.
-func (r *run) loadDocument(ctx context.Context, l *syntax.Load) (any, error) {
-	candidates, err := r.candidates(ctx, l.Document)
+func (r *run) loadDocument(l *syntax.Load) (any, error) {
+	profile := l.Document.Profile.Text
+	candidates, err := r.texts(l.Document.Path)
 	if err != nil {
 		return nil, err
+	}
+	if l.Document.Expr != nil {
+		v, err := r.root.eval(l.Document.Expr, nil)
+		if err != nil {
+			return nil, err
+		}
+		candidates = paths(v)
 	}
 	var found string
 	var src []byte
 	for _, path := range candidates {
-		data, err := r.cfg.Docs.Open(ctx, path)
+		data, err := r.cfg.Docs.Open(r.ctx, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -264,40 +260,24 @@ func (r *run) loadDocument(ctx context.Context, l *syntax.Load) (any, error) {
 		}
 		found, src = path, data
 	}
-	if found == "" {
-		if l.Optional {
-			return nil, nil
+	switch {
+	case found != "":
+	case l.Optional:
+		return nil, nil
+	case len(candidates) == 0:
+		return nil, r.notFound(l, "no "+profile+" found: its path is empty")
+	default:
+		for i, path := range candidates {
+			candidates[i] = strconv.Quote(path)
 		}
-		if len(candidates) == 0 {
-			return nil, r.notFound(l, "no "+l.Document.Profile.Text+" found: its path is empty")
-		}
-		return nil, r.notFound(l, "no "+l.Document.Profile.Text+" found at "+quoted(candidates))
+		return nil, r.notFound(l, "no "+profile+" found at "+strings.Join(candidates, ", "))
 	}
-	doc, bad := formats.ParseDocument(l.Document.Profile.Text, found, src)
+	doc, bad := formats.ParseDocument(profile, found, src)
 	if bad != nil && bad.HasErrors() {
 		bad.Of = formats.CodeValidationFailed
 		return nil, bad
 	}
 	return doc.Any(), nil
-}
-
-func (r *run) candidates(ctx context.Context, d *syntax.LoadDocument) ([]string, error) {
-	var out []string
-	for _, t := range d.Path {
-		p, err := r.text(ctx, r.root, t, nil)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	if d.Expr == nil {
-		return out, nil
-	}
-	v, err := r.eval(ctx, r.root, d.Expr, nil)
-	if err != nil {
-		return nil, err
-	}
-	return paths(v), nil
 }
 
 // paths reads a path or a list of paths; everything else in it is left out.
@@ -315,12 +295,4 @@ func paths(v any) []string {
 		return out
 	}
 	return nil
-}
-
-func quoted(list []string) string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = strconv.Quote(s)
-	}
-	return strings.Join(out, ", ")
 }

@@ -1,86 +1,81 @@
 package interp
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
 )
 
-// give makes the command's return from the file's return.
-func (r *run) give(ctx context.Context, sc *scope, t *syntax.Return, res result) (formats.Return, error) {
-	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: newest(r.artifacts)}
+// give ends the command with the file's return.
+func (f finished) give(t *syntax.Return) (*ending, error) {
+	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: newest(f.artifacts)}
 	var err error
-	if ret.Summary, err = r.dryText(ctx, sc, t.Message, res.value); err != nil {
-		return ret, err
+	if ret.Summary, err = f.dryText(t.Message, f.value); err != nil {
+		return nil, err
 	}
-	if ret.Summary == "" {
-		ret.Summary = r.done()
+	ret.Summary = cmp.Or(ret.Summary, f.done())
+	if ret.NextSteps, err = f.dryText(t.NextSteps, f.value); err != nil {
+		return nil, err
 	}
-	if ret.NextSteps, err = r.dryText(ctx, sc, t.NextSteps, res.value); err != nil {
-		return ret, err
+	text, err := f.scope.value(t.Text, f.value)
+	if err != nil && !f.dry.on {
+		return nil, err
 	}
-	if t.Text != nil {
-		v, err := r.value(ctx, sc, t.Text, res.value)
-		if err != nil && !r.dry.on {
-			return ret, err
+	if text != nil {
+		ret.Text = query.Text(text)
+	}
+	if f.dry.on {
+		return told(ret), nil // what else it has, and how it ends, is known at run time
+	}
+	if t.Artifacts != nil {
+		if ret.Artifacts, err = f.artifactsOf(t.Artifacts, f.value); err != nil {
+			return nil, err
 		}
-		if v != nil {
-			ret.Text = query.Text(v)
-		}
 	}
-	if t.Artifacts != nil && !r.dry.on {
-		if ret.Artifacts, err = r.artifactsOf(ctx, sc, t.Artifacts, res.value); err != nil {
-			return ret, err
-		}
-	}
-	if t.Fields != nil && !r.dry.on {
-		if ret.Fields, err = r.fields(ctx, sc, t.Fields, res.value); err != nil {
-			return ret, err
+	if t.Fields != nil {
+		if ret.Fields, err = f.fields(t.Fields, f.value); err != nil {
+			return nil, err
 		}
 	}
 	if t.Status == nil {
-		return ret, nil
+		return told(ret), nil
 	}
-	v, err := r.value(ctx, sc, t.Status, res.value)
-	if r.dry.on {
-		return ret, nil // how it ends is known at run time
+	v, err := f.scope.value(t.Status, f.value)
+	if err == nil {
+		err = outcome(&ret, v)
 	}
 	if err != nil {
-		return ret, err
+		return nil, err
 	}
-	if ret, err = withOutcome(ret, v); err == nil && !ret.Outcome().Passes() {
-		ret.Issues = r.open // why the answer is no
+	if !ret.Outcome().Passes() {
+		ret.Issues = f.open // why the answer is no
 	}
-	return ret, err
+	return told(ret), nil
 }
 
 // dryText fills a text; in a dry run an expression over stubbed results may fail, and the text then says so.
-func (r *run) dryText(ctx context.Context, sc *scope, t *syntax.Text, input any) (string, error) {
-	s, err := r.text(ctx, sc, t, input)
-	if err != nil && r.dry.on {
+func (sc *scope) dryText(t *syntax.Text, input any) (string, error) {
+	s, err := sc.text(t, input)
+	if err != nil && sc.dry.on {
 		return "(known at run time)", nil
 	}
 	return s, err
 }
 
-// withOutcome gives the return the status that the file names.
-func withOutcome(ret formats.Return, v any) (formats.Return, error) {
-	word := as[string](v)
-	outcome := formats.Outcome(word)
+// outcome gives the return the status that the file names.
+func outcome(ret *formats.Return, v any) error {
+	outcome := formats.Outcome(as[string](v))
 	if v == nil {
-		return ret, nil
+		return nil
 	}
 	if !slices.Contains(formats.Outcomes(), outcome) {
-		return ret, &formats.Failure{
-			Code:    formats.CodeValidationFailed,
-			Message: fmt.Sprintf("expected a status to return, got %s", query.Text(v)), Help: outcomeHelp(),
-		}
+		return formats.Fail(formats.CodeValidationFailed, "the statuses are "+list(formats.Outcomes()),
+			"expected a status to return, got %s", query.Text(v))
 	}
 	switch outcome {
 	case formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeRejected:
@@ -92,58 +87,72 @@ func withOutcome(ret formats.Return, v any) (formats.Return, error) {
 	case formats.OutcomeFailed:
 		ret.Status = formats.StatusFailed
 		ret.Errors = []formats.ReturnError{{
-			Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary,
-			Recommendation: ret.NextSteps,
+			Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary, Recommendation: ret.NextSteps,
 		}}
 	case formats.OutcomeCompleted, formats.OutcomeSkipped:
 	}
-	return ret, nil
+	return nil
 }
 
-func outcomeHelp() string {
-	var names []string
-	for _, o := range formats.Outcomes() {
-		names = append(names, string(o))
-	}
-	return "the statuses are " + strings.Join(names, ", ")
-}
-
-func (r *run) artifactsOf(ctx context.Context, sc *scope, v *syntax.Value, input any) ([]formats.Artifact, error) {
-	got, err := r.value(ctx, sc, v, input)
+func (sc *scope) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, error) {
+	got, err := sc.value(v, input)
 	if err != nil || got == nil {
 		return nil, err
 	}
-	list, ok := got.([]any)
+	all, ok := got.([]any)
 	if !ok {
-		list = []any{got}
+		all = []any{got}
 	}
 	var out []formats.Artifact
-	for _, one := range list {
+	for _, one := range all {
 		m := as[map[string]any](one)
-		path := as[string](m["path"])
-		kind := as[string](m["type"])
-		summary := as[string](m["summary"])
-		if path == "" {
-			return nil, &formats.Failure{
-				Code: formats.CodeValidationFailed, Message: "expected artifacts with type and path to return, got " +
-					query.Text(one), Help: "such as $steps.ID.artifacts",
-			}
+		a := formats.Artifact{
+			Type: formats.ArtifactType(as[string](m["type"])), Path: as[string](m["path"]), Summary: as[string](m["summary"]),
 		}
-		if !filepath.IsLocal(filepath.FromSlash(path)) {
-			return nil, &formats.Failure{
-				Code:    formats.CodeValidationFailed,
-				Message: fmt.Sprintf("expected the path of an artifact inside the project, got %q", path),
-				Help:    "write it relative to the project root",
-			}
+		const code = formats.CodeValidationFailed
+		switch {
+		case a.Path == "":
+			return nil, formats.Fail(code, "such as $steps.ID.artifacts",
+				"expected artifacts with type and path to return, got %s", query.Text(one))
+		case !filepath.IsLocal(filepath.FromSlash(a.Path)):
+			return nil, formats.Fail(code, "write it relative to the project root",
+				"expected the path of an artifact inside the project, got %q", a.Path)
+		case !slices.Contains(formats.ArtifactTypes(), a.Type):
+			return nil, formats.Fail(code, fmt.Sprintf("the types are %v", formats.ArtifactTypes()),
+				"expected an artifact type for %s to return, got %q", a.Path, a.Type)
 		}
-		if !slices.Contains(formats.ArtifactTypes(), formats.ArtifactType(kind)) {
-			return nil, &formats.Failure{
-				Code:    formats.CodeValidationFailed,
-				Message: fmt.Sprintf("expected an artifact type for %s to return, got %q", path, kind),
-				Help:    fmt.Sprintf("the types are %v", formats.ArtifactTypes()),
-			}
-		}
-		out = append(out, formats.Artifact{Type: formats.ArtifactType(kind), Path: path, Summary: summary})
+		out = append(out, a)
 	}
 	return out, nil
+}
+
+// fieldsOf are the fields of a return as a schema sees them: without any they are an empty object.
+func fieldsOf(ret formats.Return) map[string]any {
+	if ret.Fields == nil {
+		return map[string]any{}
+	}
+	return ret.Fields
+}
+
+// shaped holds the command's own return to the file's output_schema. One that breaks it is no answer for those who read
+// it by the schema: the command has failed, and every violation is told.
+func (r *run) shaped(ret formats.Return) formats.Return {
+	if r.prog.Output == nil || r.dry.on || !ret.Outcome().Passes() {
+		return ret
+	}
+	found := r.prog.Output.Validate(".fields", fieldsOf(ret))
+	if found == nil {
+		return ret
+	}
+	message := found[0].String()
+	if len(found) > 1 {
+		message = fmt.Sprintf("%s, and %d more violations of output_schema", message, len(found)-1)
+	}
+	out := formats.Failed(formats.Fail(formats.CodeInvalidReturn,
+		"give the fields in 'return', or change output_schema of "+r.prog.File.Name, "%s", message))
+	out.Artifacts, out.Text = ret.Artifacts, ret.Text
+	for _, v := range found {
+		out.Issues = append(out.Issues, wrong(v.String()))
+	}
+	return out
 }

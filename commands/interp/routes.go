@@ -1,7 +1,7 @@
 package interp
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,14 +13,12 @@ import (
 )
 
 // rollback runs the named steps again, and counts. The next one over the run's limit is a question.
-func (r *run) rollback(ctx context.Context, sc *scope, op *compile.Info, res result,
-	t *syntax.Target,
-) (*ending, error) {
-	if r.rollbacks >= r.limits.Rollbacks {
-		return r.limitGate(ctx, sc, op, res, t)
+func (f finished) rollback(t *syntax.Target) (*ending, error) {
+	if f.rollbacks >= f.limits.Rollbacks {
+		return f.limitGate(t)
 	}
-	r.rollbacks++
-	return r.redo(ctx, sc, op, res, t)
+	f.rollbacks++
+	return f.redo(t)
 }
 
 // The answers of the limit gate.
@@ -31,49 +29,44 @@ const (
 )
 
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without a person stops.
-func (r *run) limitGate(ctx context.Context, sc *scope, op *compile.Info, res result,
-	t *syntax.Target,
-) (*ending, error) {
-	path := sc.path + op.ID
-	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", r.limits.Rollbacks, r.closing(op, res).Summary)
-	if r.after || r.dry.on || r.cfg.AutoApprove {
-		return &ending{ret: r.limited(op, res, why), told: true}, nil
+func (f finished) limitGate(t *syntax.Target) (*ending, error) {
+	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", f.limits.Rollbacks, f.closing().Summary)
+	stop := told(f.limited(why))
+	if f.after || f.dry.on || f.cfg.AutoApprove {
+		return stop, nil
 	}
-	g := formats.Gate{
-		Question: fmt.Sprintf("step '%s' is %s, and %s", op.Title, res.outcome, why), Run: r.cfg.IDs.Run, Step: path,
-		Choices: []formats.Choice{{Label: onceMore}, {Label: acceptIt}, {Label: stopIt}},
-	}
-	for _, i := range res.ret.Issues {
+	g := f.question(f.path, fmt.Sprintf("step '%s' is %s, and %s", f.Title, f.outcome, why), onceMore, acceptIt, stopIt)
+	for _, i := range f.ret.Issues {
 		g.Show = append(g.Show, i.Description)
 	}
-	d, err := r.ask(ctx, path, g)
+	d, err := f.ask(g)
 	if open := isOpen(err); open != nil {
-		return &ending{ret: r.suspended(open), told: true}, nil
+		return told(f.suspended(open)), nil
 	}
 	if err != nil {
-		return nil, r.at(op, path, err)
+		return nil, err
 	}
 	switch d.Answer {
 	case onceMore:
-		r.rollbacks++
+		f.rollbacks++
 		if d.Note != "" {
-			res.value = maps.Clone(res.value)
-			res.value["note"] = d.Note
+			f.value = maps.Clone(f.value)
+			f.value["note"] = d.Note
 		}
-		return r.redo(ctx, sc, op, res, t)
+		return f.redo(t)
 	case acceptIt:
-		r.override(op, res, d)
-		return r.goOn(ctx, sc, op, res)
+		f.override(d)
+		return f.goOn()
 	case stopIt:
-		return &ending{ret: r.limited(op, res, why), told: true}, nil
+		return stop, nil
 	}
-	return nil, r.at(op, path, unknownAnswer(g, d))
+	return nil, unknownAnswer(g, d)
 }
 
 // override keeps what was accepted against a rule, for $run.overrides.
-func (r *run) override(op *compile.Info, res result, d formats.Decision) {
-	r.overrides = append(r.overrides, map[string]any{
-		"step": op.ID, "status": res.outcome.String(), "summary": res.ret.Summary, "by": d.By, "note": d.Note,
+func (f finished) override(d formats.Decision) {
+	f.overrides = append(f.overrides, map[string]any{
+		"step": f.ID, "status": f.outcome.String(), "summary": f.ret.Summary, "by": d.By, "note": d.Note,
 	})
 }
 
@@ -81,158 +74,119 @@ func (r *run) override(op *compile.Info, res result, d formats.Decision) {
 func (r *run) suspended(open *formats.GateOpenError) formats.Return {
 	return formats.Return{
 		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(),
-		NextSteps: open.Help(),
-		Artifacts: newest(r.artifacts),
+		NextSteps: open.Help(), Artifacts: newest(r.artifacts),
 	}
 }
 
 // consult sends the question of a blocked step to a subagent, and runs the step again with the answer. The same
 // question to the same target twice, a target that does not answer, and the fourth question of the step go to a person.
-func (r *run) consult(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
-	path := sc.path + op.ID
-	question := res.ret.BlockedReason
-	if question == "" {
-		question = res.ret.Summary
-	}
+func (f finished) consult(t *syntax.Target) (*ending, error) {
+	question := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
 	to := t.Agents[0].Text
-	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool { return a.Text == res.ret.BlockedTarget }) {
-		to = res.ret.BlockedTarget
+	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool { return a.Text == f.ret.BlockedTarget }) {
+		to = f.ret.BlockedTarget
 	}
-	key := strings.Join([]string{path, to, question}, "\x00")
-	if r.asked[path] >= mostAsked(t) || r.questions[key] || r.dry.on && len(r.dry.returns[to]) == 0 {
-		return r.engineGate(ctx, sc, op, res)
+	key := strings.Join([]string{f.path, to, question}, "\x00")
+	if f.asked[f.path] >= mostAsked(t) || f.questions[key] || f.dry.on && len(f.dry.returns[to]) == 0 {
+		return f.engineGate()
 	}
-	r.asked[path]++
-	r.questions[key] = true
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryAsked, Step: path, Data: map[string]any{
-		"target": to, "question": question, "asked": r.asked[path],
-	}}); err != nil {
-		return nil, r.at(op, path, err)
+	f.asked[f.path]++
+	f.questions[key] = true
+	if err := f.note(formats.EntryAsked, map[string]any{
+		"target": to, "question": question, "asked": f.asked[f.path],
+	}); err != nil {
+		return nil, err
 	}
-	got, err := r.question(ctx, sc, op, to, question)
+	got, err := f.inquire(to, question)
 	if err != nil {
-		return nil, r.at(op, path, err)
+		return nil, err
 	}
-	words := got.Text
-	if words == "" {
-		words = got.Summary
-	}
+	words := cmp.Or(got.Text, got.Summary)
 	if !got.Outcome().Passes() || words == "" {
-		r.warn("%s: %s did not answer: %s", op.Title, to, got.Summary)
-		return r.engineGate(ctx, sc, op, res)
+		f.warn("%s: %s did not answer: %s", f.Title, to, got.Summary)
+		return f.engineGate()
 	}
-	before := r.feedback
-	defer func() { r.feedback = before }()
-	r.feedback = answering(before, formats.Feedback{From: to, Answer: words, Attempt: r.asked[path]})
-	return r.step(ctx, sc, op)
+	defer f.hear(answering(f.feedback, formats.Feedback{From: to, Answer: words, Attempt: f.asked[f.path]}))()
+	return f.do()
 }
 
 // mostAsked is how many questions of one step a rule may send.
-func mostAsked(t *syntax.Target) int {
-	if t.Max == 0 {
-		return formats.DefaultAsk
-	}
-	return t.Max
-}
+func mostAsked(t *syntax.Target) int { return cmp.Or(t.Max, formats.DefaultAsk) }
 
-// question is the one delegation of consult: only the question.
-func (r *run) question(ctx context.Context, sc *scope, op *compile.Info, to, question string) (formats.Return, error) {
-	path := sc.path + op.ID + ".ask"
-	r.visits[path]++
-	info := *r.prog.Agent(to)
-	d := &compile.Call{Agent: to, Info: &info}
+// inquire is the one delegation of consult: only the question.
+func (f finished) inquire(to, question string) (formats.Return, error) {
+	c := call{step: f.bare(f.Pos, f.ID+".ask", f.Title, f.Terms.In), attempt: 1, question: question}
+	f.visits[c.path]++
+	info := *f.prog.Agent(to)
+	c.to = &compile.Call{Agent: to, Info: &info}
 	if _, listed := info.Inputs["question"]; listed || info.Inputs == nil {
-		d.With = []syntax.Field{{Key: syntax.Word{Text: "question"}, Value: &syntax.Value{Lit: question}}}
+		c.to.With = []syntax.Field{{Key: syntax.Word{Text: "question"}, Value: &syntax.Value{Lit: question}}}
 	}
 	info.Inputs = nil // what the work needs is not needed for an answer
-	before := r.feedback
-	r.feedback = nil
-	ret, err := r.attempt(ctx, call{
-		sc: sc, op: bare(op.Pos, op.ID+".ask", op.Title, op.Terms.In), d: d, path: path, attempt: 1, agent: to, info: info,
-		question: question,
-	})
-	r.feedback = before
-	r.warnings = append(r.warnings, ret.Warnings...)
-	return ret, err
+	defer f.hear(nil)()
+	return f.single(c)
 }
 
 // jump leaves the sequence for a step that a rule names.
-func (r *run) jump(ctx context.Context, sc *scope, op *compile.Info, res result, t *syntax.Target) (*ending, error) {
-	if r.dry.on {
-		return r.goOn(ctx, sc, op, res)
+func (f finished) jump(t *syntax.Target) (*ending, error) {
+	if f.dry.on {
+		return f.goOn()
 	}
 	id := t.Steps[0].Text
-	home, to := sc.find(id)
+	home, to := f.find(id)
 	if to == nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "goto of unknown step " + id}
+		return nil, formats.Fail(formats.CodeBug, "", "goto of unknown step %s", id)
 	}
-	at := home.path + id
-	if r.jumps[at] >= r.limits.Visits {
-		return &ending{ret: r.limited(op, res,
-			fmt.Sprintf("step '%s' was entered by goto more often than %d times", to.Title, r.limits.Visits)), told: true}, nil
+	at := home.prefix + id
+	if f.jumps[at] >= f.limits.Visits {
+		why := fmt.Sprintf("step '%s' was entered by goto more often than %d times", to.Title, f.limits.Visits)
+		return told(f.limited(why)), nil
 	}
-	r.jumps[at]++
-	if err := r.journal(ctx, formats.Entry{
-		Type: formats.EntryGoto, Step: sc.path + op.ID,
-		Data: map[string]any{"to": at, "visits": r.jumps[at]},
-	}); err != nil {
-		return nil, r.at(op, sc.path+op.ID, err)
-	}
-	return &ending{jump: id}, nil
+	f.jumps[at]++
+	return &ending{jump: id}, f.note(formats.EntryGoto, map[string]any{"to": at, "visits": f.jumps[at]})
 }
 
 // ruleGate asks the question that a rule of the file has for an outcome.
-func (r *run) ruleGate(ctx context.Context, sc *scope, op *compile.Info, res result, g *syntax.Gate) (*ending, error) {
-	path := sc.path + op.ID
-	got, err := r.gate(ctx, sc, op, asking{path: path + ".gate", gate: g, input: res.value})
-	if err != nil {
-		return nil, r.at(op, path, err)
+func (f finished) ruleGate(g *syntax.Gate) (*ending, error) {
+	got, err := f.gate(f.path+".gate", g, f.value)
+	if err != nil || got.end != nil {
+		return got.end, err
 	}
-	if got.end != nil {
-		return got.end, nil
-	}
-	res.value = maps.Clone(res.value)
+	f.value = maps.Clone(f.value)
 	for _, key := range []string{"choice", "note", "by"} {
-		res.value[key] = got.value[key]
+		f.value[key] = got.value[key]
 	}
-	if as[string](got.value["note"]) != "" {
-		res.ret.Issues = append(slices.Clone(res.ret.Issues), got.ret.Issues...)
+	d := formats.Decision{
+		Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]), Note: as[string](got.value["note"]),
 	}
-	res.target = got.target
-	if got.target.Kind == syntax.ToFail {
-		res.ret, res.outcome = got.ret, formats.OutcomeRejected
+	if d.Note != "" {
+		f.ret.Issues = append(slices.Clone(f.ret.Issues), got.ret.Issues...)
 	}
-	if got.target.Kind == syntax.ToNext && !res.outcome.Passes() {
-		r.override(op, res, formats.Decision{
-			Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]),
-			Note: as[string](got.value["note"]),
-		})
+	f.target = got.target
+	switch {
+	case got.target.Kind == syntax.ToFail:
+		f.ret, f.outcome = got.ret, formats.OutcomeRejected
+	case got.target.Kind == syntax.ToNext && !f.outcome.Passes():
+		f.override(d)
 	}
-	return r.lead(ctx, sc, op, res)
+	return f.lead()
 }
 
 // tree opens the run's worktree before the first step that works in it.
-func (r *run) tree(ctx context.Context, c call) error {
-	open := r.prog.Own.Open
-	if open == nil || r.opened || r.worktree != "" || r.dry.on || r.after {
+func (c call) tree() error {
+	open := c.prog.Own.Open
+	if open == nil || c.opened || c.worktree != "" || c.dry.on || c.after {
 		return nil
 	}
-	elsewhere := c.op.Terms.In == inMain || c.op.Terms.In == inNone && !c.info.Builtin
-	if elsewhere || c.agent == compile.StatusSync || c.agent == compile.GitWorkflow && c.op.ID == treePath {
+	elsewhere := c.Terms.In == inMain || c.Terms.In == inNone && !c.to.Info.Builtin
+	if elsewhere || c.to.Agent == compile.StatusSync || c.to.Agent == compile.GitWorkflow && c.ID == treePath {
 		return nil
 	}
-	r.opened = true
-	co := r.co
-	r.co = nil // the branches beside this one work in the same tree
-	ret, err := r.sync(ctx, syncCall{path: treePath, d: open})
-	r.co = co
-	if err != nil {
-		return err
-	}
-	if !ret.Outcome().Passes() {
-		return failure(ret)
-	}
-	return nil
+	c.opened = true
+	co := c.co
+	c.co = nil // the branches beside this one work in the same tree
+	defer func() { c.co = co }()
+	return c.must(c.own(treePath, open))
 }
 
 // treePath names the engine's own calls for the worktree; inMain is the word for the project's own tree, inNone for no
@@ -244,15 +198,10 @@ const (
 )
 
 // closeTree removes the worktree that the run opened; unfinished work in it is kept by the git-workflow-manager.
-func (r *run) closeTree(ctx context.Context) {
-	if !r.opened || r.worktree == "" || r.prog.Own.Close == nil {
-		return
-	}
-	ret, err := r.sync(ctx, syncCall{path: treePath + "/close", d: r.prog.Own.Close, anyway: true})
-	switch {
-	case err != nil:
-		r.warn("the worktree stays: %s", err)
-	case !ret.Outcome().Passes():
-		r.warn("the worktree stays: %s", ret.Summary)
+func (r *run) closeTree() {
+	if r.opened && r.worktree != "" && r.prog.Own.Close != nil {
+		c := r.own(treePath+"/close", r.prog.Own.Close)
+		c.anyway = true
+		r.may(c, "the worktree stays")
 	}
 }

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,22 +18,21 @@ import (
 
 // run is the state of one run; one goroutine owns it.
 type run struct {
+	ctx    context.Context // ends what is being done now: the workflow, later what comes after it
 	cfg    Config
 	prog   *compile.Program
 	args   argspec.Values
 	depth  formats.Depth
 	limits formats.Limits
 
-	root     *scope
-	base     map[string]any // $args, $task, $env and the loads, prepared
+	root     *scope // with $args, $task, $env and the loads
 	task     *formats.Task
 	feedback *formats.Feedback
 	started  time.Time
 
-	state     any  // of the present step, prepared; meaningless unless stateRead
-	stateDoc  any  // what state was made from
-	stateRead bool // in the present step
-	stateSeen any  // read to bind the task, for the expressions before the first step
+	state         any // $state in the present step; nil until it is read
+	stateDoc      any // the document that was read last
+	statePrepared any // the same, prepared
 
 	steps     int            // counted against limits.Steps
 	entered   int            // loop elements, each of which raises that limit by one
@@ -40,8 +40,7 @@ type run struct {
 	answered  map[string]int // how often the engine's gate of a step was answered without a person
 	visits    map[string]int // by step path
 	artifacts []formats.Artifact
-	plain     []any // the artifacts as expressions see them
-	listed    any   // the newest of them; nil when there are others
+	listed    any // the newest of them as expressions see them; nil when there are others
 	unlinked  []formats.Artifact
 	worktree  string
 	tables    []formats.Table
@@ -54,17 +53,27 @@ type run struct {
 	began     bool            // a step had run
 	worked    bool            // a worker was called: the task may have changed
 	after     bool            // in Error Handling
-	last      place           // of the last step that did not pass
+	last      stepError       // where the last step that did not pass is
 	open      []formats.Issue // of the same
 	dry       dryRun
 
 	flow
 }
 
-// place is where in the file and in the run something happened.
-type place struct {
-	path string
-	pos  formats.Pos
+// flow is what a run keeps of the routes that it took. Counters only grow.
+type flow struct {
+	rollbacks int             // of the run, shared by all routes
+	asked     map[string]int  // questions by the path of the step that asked
+	questions map[string]bool // asked before, by path, target and text
+	jumps     map[string]int  // entries by goto, by step path
+	spent     spending        // by workers, theirs included
+	overrides []any           // what a person accepted against a rule
+	board     map[string][]any
+	undo      []step // whose effect can be taken back, oldest first
+	opened    bool   // the run opened its worktree
+	co        *branch
+	linked    map[string]bool    // paths of artifacts that a task has
+	made      []formats.Artifact // what the present element, child or run brought
 }
 
 // Run executes the program. The error is nil but for a program that cannot be used: failures of agents and of the
@@ -78,67 +87,67 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	r := &run{
 		cfg: rn.cfg, prog: p, args: v, depth: d, feedback: rn.cfg.Feedback,
 		limits: lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
-		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{}, base: map[string]any{}, flow: newFlow(),
+		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
+		flow: flow{
+			asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]any{},
+			linked: map[string]bool{},
+		},
 	}
-	r.dry.on = rn.cfg.DryRun
-	r.dry.returns = maps.Clone(rn.cfg.Stubs)
-	r.root = newScope(nil, p.File.Steps, rn.cfg.Prefix)
-	ctx, cancel := context.WithTimeoutCause(ctx, r.limits.Duration, &formats.Failure{
-		Code: formats.CodeTimeout, Message: fmt.Sprintf("the run took longer than %s", r.limits.Duration),
-		Help: "finished work is kept; raise limits.duration in the command file, or run the command again",
-	})
+	r.dry.on, r.dry.returns = rn.cfg.DryRun, maps.Clone(rn.cfg.Stubs)
+	r.root = (&scope{run: r}).inner(p.File.Steps, rn.cfg.Prefix)
+	var cancel func()
+	r.ctx, cancel = context.WithTimeoutCause(ctx, r.limits.Duration, formats.Fail(formats.CodeTimeout,
+		"finished work is kept; raise limits.duration in the command file, or run the command again",
+		"the run took longer than %s", r.limits.Duration))
 	defer cancel()
-	ret, err := r.execute(ctx)
+	ret, err := r.execute()
 	if err != nil {
-		ret = r.failed(ctx, err)
+		ret = r.failed(err)
 	}
-	return r.finish(ctx, ret), nil
+	return r.finish(ret), nil
 }
 
 // lower takes the smaller of two limits where the second is set.
 func lower(a, b formats.Limits) formats.Limits {
-	least := func(x *int, y int) {
-		if y > 0 {
-			*x = min(*x, y)
-		}
-	}
 	least(&a.Rollbacks, b.Rollbacks)
 	least(&a.Retries, b.Retries)
 	least(&a.Visits, b.Visits)
 	least(&a.Steps, b.Steps)
 	least(&a.Elements, b.Elements)
 	least(&a.Parallel, b.Parallel)
-	if a.Spawns == 0 || b.Spawns != 0 && b.Spawns < a.Spawns {
-		a.Spawns = b.Spawns
-	}
-	if a.Tokens == 0 || b.Tokens > 0 && b.Tokens < a.Tokens {
-		a.Tokens = b.Tokens
-	}
-	if a.Cost == 0 || b.Cost > 0 && b.Cost < a.Cost {
-		a.Cost = b.Cost
-	}
-	if b.Duration > 0 {
-		a.Duration = min(a.Duration, b.Duration)
-	}
+	least(&a.Spawns, b.Spawns)
+	least(&a.Tokens, b.Tokens)
+	least(&a.Cost, b.Cost)
+	least(&a.Duration, b.Duration)
 	return a
 }
 
+// least lowers a limit; 0 is none.
+func least[T cmp.Ordered](limit *T, by T) {
+	var none T
+	if by != none && (*limit == none || by < *limit) {
+		*limit = by
+	}
+}
+
 // execute does everything up to the end of the workflow.
-func (r *run) execute(ctx context.Context) (formats.Return, error) {
-	if err := r.prepare(ctx); err != nil {
+func (r *run) execute() (formats.Return, error) {
+	if err := r.prepare(); err != nil {
 		return formats.Return{}, err
 	}
-	if err := r.journal(ctx, formats.Entry{Type: formats.EntryRunStarted, Data: map[string]any{
+	if err := r.journal(formats.Entry{Type: formats.EntryRunStarted, Data: map[string]any{
 		"command": r.cfg.IDs.Command, "def_sha": r.prog.Hash(), "args": r.args.Map(), "depth": r.depth.Int(),
 		"session_id": r.cfg.IDs.Session,
 	}}); err != nil {
 		return formats.Return{}, err
 	}
 	r.recorded = true
-	if err := r.preflight(ctx); err != nil {
-		return formats.Return{}, err
+	if r.during { // the status is written before the first step
+		if err := r.must(r.own("during", r.prog.Own.Begin)); err != nil {
+			return formats.Return{}, err
+		}
 	}
-	end, err := r.sequence(ctx, r.root)
+	end, err := r.root.walk(r.root.list, "")
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -154,64 +163,64 @@ func (r *run) execute(ctx context.Context) (formats.Return, error) {
 // done is the summary of a command that says nothing of its own.
 func (r *run) done() string { return "/" + r.prog.Name + " done" }
 
-// preflight writes the in-progress status before the first step.
-func (r *run) preflight(ctx context.Context) error {
-	if !r.during {
-		return nil
-	}
-	ret, err := r.sync(ctx, syncCall{path: "during", d: r.prog.Own.Begin})
-	if err != nil {
-		return err
-	}
-	if !ret.Outcome().Passes() {
-		return failure(ret)
-	}
-	return nil
-}
-
-// syncCall is one call of the status-sync manager outside of the steps; task, if it is set, is the number to act on.
-// One that is made anyway does not need the journal: a task that cannot be recorded as put back is put back all the
-// same.
-type syncCall struct {
-	path   string
-	d      *compile.Call
-	task   int
-	anyway bool
-}
-
-func (r *run) sync(ctx context.Context, s syncCall) (formats.Return, error) {
+// own is a call of the engine itself, outside of the steps.
+func (r *run) own(id string, to *compile.Call) call {
 	var pos formats.Pos
 	if d := r.prog.File.Front.During; d != nil {
 		pos = d.Pos
 	}
-	op := bare(pos, s.path, s.path, "")
-	ret, err := r.attempt(ctx, call{
-		sc: r.root, op: op, d: s.d, path: s.path, attempt: 1, agent: s.d.Agent,
-		info: *s.d.Info, task: s.task, anyway: s.anyway,
-	})
+	return call{step: r.root.bare(pos, id, id, ""), to: to, attempt: 1}
+}
+
+// bare is a step that does not stand in the file.
+func (sc *scope) bare(pos formats.Pos, id, title, in string) step {
+	return sc.at(&compile.Info{Step: &syntax.Step{Pos: pos, Title: title}, ID: id, Terms: compile.Terms{In: in}})
+}
+
+// single makes a call that is tried once, and keeps its warnings.
+func (r *run) single(c call) (formats.Return, error) {
+	ret, err := c.try()
 	r.warnings = append(r.warnings, ret.Warnings...)
 	return ret, err
 }
 
-// bare is a step that does not stand in the file.
-func bare(pos formats.Pos, id, title, in string) *compile.Info {
-	return &compile.Info{Step: &syntax.Step{Pos: pos, Title: title}, ID: id, Terms: compile.Terms{In: in}}
+// must makes a call of the engine without which the run cannot go on.
+func (r *run) must(c call) error {
+	ret, err := r.single(c)
+	switch {
+	case err != nil || ret.Outcome().Passes():
+		return err
+	case len(ret.Errors) == 0:
+		return formats.Fail(formats.CodeUnknown, "", "%s", ret.Summary)
+	}
+	e := ret.Errors[0]
+	return formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
+}
+
+// may makes a call of the engine; one that does not work is a warning, which begins with what follows from it.
+func (r *run) may(c call, otherwise string) {
+	ret, err := r.single(c)
+	switch {
+	case err != nil:
+		r.warn("%s: %s", otherwise, err)
+	case !ret.Outcome().Passes():
+		r.warn("%s: %s", otherwise, ret.Summary)
+	}
 }
 
 // failed turns an engine error into the return that the command ends with. Where the run was stopped, that is the
 // reason, whatever broke off because of it.
-func (r *run) failed(ctx context.Context, err error) formats.Return {
-	if ctx.Err() != nil {
-		err = stopped(ctx)
+func (r *run) failed(err error) formats.Return {
+	if r.ctx.Err() != nil {
+		err = stopped(r.ctx)
 	}
-	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {
-		return formats.Return{
-			Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(),
-			NextSteps: open.Help(),
-		}
+	if open := isOpen(err); open != nil {
+		ret := r.suspended(open)
+		ret.Artifacts = nil
+		return ret
 	}
-	if step, ok := errors.AsType[*StepError](err); ok {
-		r.last = place{step.Step, step.Pos}
+	if at, ok := errors.AsType[*stepError](err); ok {
+		r.last = *at
 	}
 	ret := formats.Failed(err)
 	ret.Artifacts = newest(r.artifacts)
@@ -224,16 +233,11 @@ func stopped(ctx context.Context) error {
 	if _, ok := errors.AsType[formats.Coded](cause); ok {
 		return cause
 	}
+	help := "finished work is kept; run the command again to go on"
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &formats.Failure{
-			Code: formats.CodeTimeout, Message: "the time of the run was over",
-			Help: "finished work is kept; run the command again to go on",
-		}
+		return formats.Fail(formats.CodeTimeout, help, "the time of the run was over")
 	}
-	return &formats.Failure{
-		Code: formats.CodeCancelled, Message: "cancelled",
-		Help: "finished work is kept; run the command again to go on",
-	}
+	return formats.Fail(formats.CodeCancelled, help, "cancelled")
 }
 
 func (r *run) warn(format string, args ...any) {
@@ -241,11 +245,11 @@ func (r *run) warn(format string, args ...any) {
 }
 
 // journal appends one entry. It does not end with the run: what was done is recorded even when a signal came meanwhile.
-func (r *run) journal(ctx context.Context, e formats.Entry) error {
+func (r *run) journal(e formats.Entry) error {
 	if r.dry.on {
 		return nil
 	}
-	if err := r.cfg.Journal.Append(context.WithoutCancel(ctx), e); err != nil {
+	if err := r.cfg.Journal.Append(context.WithoutCancel(r.ctx), e); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return nil
@@ -256,13 +260,4 @@ func (r *run) emit(e trace.Event) {
 	e.FromDepth, e.ToDepth = r.depth.Int(), r.depth.Int()
 	e.Path = slices.Clone(r.cfg.IDs.Path)
 	r.cfg.Trace.Emit(e)
-}
-
-// failure makes the engine error that a failed return of the engine's own call amounts to.
-func failure(ret formats.Return) error {
-	if len(ret.Errors) == 0 {
-		return &formats.Failure{Code: formats.CodeUnknown, Message: ret.Summary}
-	}
-	e := ret.Errors[0]
-	return &formats.Failure{Code: e.Code, Message: e.Message, Help: e.Recommendation}
 }

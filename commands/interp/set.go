@@ -1,32 +1,29 @@
 package interp
 
 import (
-	"context"
-
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
-func (r *run) set(ctx context.Context, sc *scope, op *compile.Info, a *syntax.Set) (result, error) {
+func (s step) set(a *syntax.Set) (result, error) {
 	out := map[string]any{}
 	for _, v := range a.Values {
-		if r.unknown(v.Expr) {
-			r.dry.add(sc, op, "set "+v.Name.Text+" (known at run time)")
-			r.dry.taint("$" + v.Name.Text)
-			sc.set(v.Name.Text, nil)
+		name := v.Name.Text
+		if s.unknown(v.Expr) {
+			s.plan("set %s (known at run time)", name)
+			s.dry.taint("$" + name)
+			s.let(name, nil)
 			continue
 		}
-		got, err := r.eval(ctx, sc, v.Expr, nil)
+		got, err := s.eval(v.Expr, nil)
+		if err == nil {
+			err = s.tiered(name, got)
+		}
 		if err != nil {
 			return result{}, err
 		}
-		if err := r.tiered(v.Name.Text, got); err != nil {
-			return result{}, err
-		}
-		sc.set(v.Name.Text, got)
-		out[v.Name.Text] = got
+		s.let(name, got)
+		out[name] = got
 	}
-	out["status"] = formats.OutcomeCompleted.String()
-	return result{outcome: formats.OutcomeCompleted, value: out}, nil
+	return showing(formats.OutcomeCompleted, out), nil
 }

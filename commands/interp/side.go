@@ -3,6 +3,7 @@ package interp
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,21 +39,18 @@ type branch struct {
 
 // turn is what belongs to the branch that runs now.
 type turn struct {
-	feedback  *formats.Feedback
-	state     any
-	stateRead bool
-	stateSeen any
-	co        *branch
-	made      []formats.Artifact
+	feedback *formats.Feedback
+	state    any
+	co       *branch
+	made     []formats.Artifact
 }
 
 func (r *run) turn() turn {
-	return turn{r.feedback, r.state, r.stateRead, r.stateSeen, r.co, r.made}
+	return turn{r.feedback, r.state, r.co, r.made}
 }
 
 func (r *run) resume(t turn) {
-	r.feedback, r.state, r.stateRead, r.stateSeen, r.co, r.made = t.feedback, t.state, t.stateRead, t.stateSeen, t.co,
-		t.made
+	r.feedback, r.state, r.co, r.made = t.feedback, t.state, t.co, t.made
 }
 
 // advance lets a branch run up to its next effect, or to its end.
@@ -73,7 +71,7 @@ type branches struct {
 }
 
 // side runs the branches. The first error by their order comes back when all that were started have ended.
-func (r *run) side(ctx context.Context, w branches) error {
+func (r *run) side(w branches) error {
 	var all, active []*branch
 	defer func() {
 		for _, b := range all {
@@ -81,12 +79,11 @@ func (r *run) side(ctx context.Context, w branches) error {
 		}
 	}()
 	failed := func() error {
-		for _, b := range all {
-			if b.err != nil {
-				return b.err
-			}
+		at := slices.IndexFunc(all, func(b *branch) bool { return b.err != nil })
+		if at < 0 {
+			return nil
 		}
-		return nil
+		return all[at].err
 	}
 	for {
 		for len(active) < max(1, w.most) && len(all) < w.n && failed() == nil && w.more() {
@@ -99,7 +96,7 @@ func (r *run) side(ctx context.Context, w branches) error {
 		if len(active) == 0 {
 			return failed()
 		}
-		active = r.round(ctx, active)
+		active = r.round(active)
 	}
 }
 
@@ -114,12 +111,12 @@ func (r *run) branch(i int, body func(int) error) *branch {
 }
 
 // round does the effects of all branches, hands out the answers in order, and gives the branches that go on.
-func (r *run) round(ctx context.Context, active []*branch) []*branch {
+func (r *run) round(active []*branch) []*branch {
 	var list []effect
 	for _, b := range active {
 		list = append(list, b.pending...)
 	}
-	answers := r.perform(ctx, list)
+	answers := r.perform(list)
 	var open []*branch
 	for _, b := range active {
 		b.answers, answers = answers[:len(b.pending)], answers[len(b.pending):]
@@ -131,27 +128,26 @@ func (r *run) round(ctx context.Context, active []*branch) []*branch {
 }
 
 // perform does effects and waits for all of them; inside a branch they join those of the other branches.
-func (r *run) perform(ctx context.Context, list []effect) []answer {
+func (r *run) perform(list []effect) []answer {
 	if b := r.co; b != nil {
 		if !b.yield(list) {
-			out := make([]answer, len(list))
-			for i := range out {
-				out[i].err = context.Canceled
-			}
-			return out
+			return slices.Repeat([]answer{{err: context.Canceled}}, len(list))
 		}
 		return b.answers
 	}
-	r.share(list)
-	out := make([]answer, len(list))
-	if err := r.reserve(ctx, list); err != nil {
-		for i := range out {
-			out[i].err = err
+	var shares []*formats.Request
+	for _, e := range list {
+		if e.worker {
+			shares = append(shares, e.req)
 		}
-		return out
 	}
+	r.share(shares)
+	if err := r.reserve(shares); err != nil {
+		return slices.Repeat([]answer{{err: err}}, len(list))
+	}
+	out := make([]answer, len(list))
 	if len(list) == 1 {
-		out[0] = r.effect(ctx, list[0])
+		out[0] = r.effect(list[0])
 		return out
 	}
 	slots := make(chan struct{}, max(1, r.limits.Parallel))
@@ -160,30 +156,25 @@ func (r *run) perform(ctx context.Context, list []effect) []answer {
 		slots <- struct{}{}
 		workers.Go(func() {
 			defer func() { <-slots }()
-			out[i] = r.effect(ctx, e)
+			out[i] = r.effect(e)
 		})
 	}
 	workers.Wait()
 	return out
 }
 
-// effect does one effect. It reads nothing of the run but its configuration: it may run in a worker.
-func (r *run) effect(ctx context.Context, e effect) answer {
+// effect does one effect. It reads nothing of the run but its configuration and its context: it may run in a worker.
+func (r *run) effect(e effect) answer {
 	if e.req == nil {
-		return answer{err: r.cfg.Clock.Sleep(ctx, e.wait)}
+		return answer{err: r.cfg.Clock.Sleep(r.ctx, e.wait)}
 	}
-	ret, err := r.cfg.Agents.Delegate(ctx, *e.req)
+	ret, err := r.cfg.Agents.Delegate(r.ctx, *e.req)
 	return answer{ret, err}
 }
 
-func (r *run) send(ctx context.Context, req formats.Request, worker bool) (formats.Return, error) {
-	got := r.perform(ctx, []effect{{req: &req, worker: worker}})[0]
-	return got.ret, got.err
-}
-
-func (r *run) pause(ctx context.Context, d time.Duration) error {
+func (r *run) pause(d time.Duration) error {
 	if r.dry.on {
 		return nil
 	}
-	return r.perform(ctx, []effect{{wait: d}})[0].err
+	return r.perform([]effect{{wait: d}})[0].err
 }

@@ -1,0 +1,93 @@
+package interp
+
+import (
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/query"
+)
+
+// scope is one sequence of steps that is being run: the file's, or one iteration of a loop's body. The values in it are
+// prepared once, so that an expression does not look through them again.
+type scope struct {
+	*run
+	outer   *scope
+	list    []*syntax.Step
+	prefix  string // of the step paths, "phases[2]/"
+	vars    map[string]any
+	results map[string]any // by id
+	// through marks the scope of a step between others: what it leaves belongs to the scope around it.
+	through bool
+}
+
+// inner opens a scope inside of this one.
+func (sc *scope) inner(list []*syntax.Step, prefix string) *scope {
+	return &scope{
+		run: sc.run, outer: sc, list: list, prefix: prefix, vars: map[string]any{}, results: map[string]any{},
+	}
+}
+
+// at is a step in this scope.
+func (sc *scope) at(info *compile.Info) step { return step{sc, info, sc.prefix + info.ID} }
+
+// find gives the scope in which a step stands, from the inside out.
+func (sc *scope) find(id string) (*scope, *syntax.Step) {
+	for ; sc != nil; sc = sc.outer {
+		for _, top := range sc.list {
+			if step := within(top, id); step != nil {
+				return sc, step
+			}
+		}
+	}
+	return nil, nil
+}
+
+// let gives a variable its value.
+func (sc *scope) let(name string, v any) { sc.lasting().vars["$"+name] = query.Prepare(v) }
+
+// keep keeps the result of a step.
+func (sc *scope) keep(id string, v any) { sc.lasting().results[id] = query.Prepare(v) }
+
+// lasting is the scope in which what a step leaves is kept.
+func (sc *scope) lasting() *scope {
+	for sc.through {
+		sc = sc.outer
+	}
+	return sc
+}
+
+// result is that of a step, of this iteration or of a sequence around it.
+func (sc *scope) result(id string) (any, bool) {
+	for ; sc != nil; sc = sc.outer {
+		if v, ok := sc.results[id]; ok {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// variable is the value of a name, of this iteration or of a sequence around it.
+func (sc *scope) variable(name string) any {
+	for ; sc != nil; sc = sc.outer {
+		if v, ok := sc.vars[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// skip marks a step as skipped, with what stands inside it.
+func (sc *scope) skip(id string, s *syntax.Step) {
+	sc.keep(id, map[string]any{"status": formats.OutcomeSkipped.String()})
+	switch s.Action.(type) {
+	case *syntax.Group, *syntax.Parallel:
+		for _, inner := range s.Body {
+			sc.skip(inner.ID.Text, inner)
+		}
+	}
+}
+
+// skipped tells whether a step was skipped in this scope.
+func (sc *scope) skipped(id string) bool {
+	return as[map[string]any](query.Normalize(sc.results[id]))["status"] == formats.OutcomeSkipped.String()
+}
