@@ -8,129 +8,67 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// use is what programs do with the files that their words name.
-type use struct {
-	names  string
-	valued string // options that take a value
-	// remove, delete (no folders), write, copy, move, read, name (only look at it), pattern (read all but the first)
-	does string
-}
-
-const (
-	copyOptions = "-t --target-directory -S --suffix -m --mode -o --owner -g --group -e --rsh --exclude --include " +
-		"--filter " +
-		"--exclude-from --include-from"
-	grepOptions = "-e -f -A -B -C -m --include --exclude --regexp --file -g --glob -t --type"
-)
-
-// uses are the programs whose words are known. Those of a program that is not here may be any file that it reads.
-var uses = []use{
-	{"rm srm grm", "", "remove"},
-	{"unlink shred rmdir truncate", "-n -s --size --iterations -r --reference --random-source", "delete"},
-	{"mv gmv", "-t --target-directory -S --suffix", "move"},
-	{"cp gcp install ln ditto rsync", copyOptions, "copy"},
-	{"tee touch mkdir mkfifo mknod", "-m --mode -d -r -t --date --reference", "write"},
-	{"ls stat file du find tree exa eza fd locate", "", "name"},
-	{"grep egrep fgrep rg ag ack sed awk gawk jq yq", grepOptions, "pattern"},
-	{"scp", "-i -F -o -p -P -l", "read"},
-	{"echo printf test [ chmod chown chgrp which type man kill ssh-keygen true false export basename dirname " +
-		"realpath readlink " +
-		"ssh-add git cd dd # : ssh sftp", "", ""},
-}
-
-// files judges the programs that delete, move, write and read files.
-func (s *scan) files(v invocation, args []word) {
-	switch s.cmd {
-	case "chmod", "chown", "chgrp":
-		s.modes(split(args, "--reference --from", false))
-	case "find", "gfind":
-		s.finds(v, args)
-	case "fd", "fdfind":
-		for i, w := range args {
-			if oneOf(w.text, "-x", "--exec", "-X", "--exec-batch") {
-				s.inner(v, append(slices.Clone(args[i+1:]), word{text: hole, pos: w.pos}))
-				break
-			}
-		}
-	case "sed", "gsed", "perl":
-		if l := split(args, "-e -f -E --expression --file", false); l.has("-i", "--in-place", "-pi") {
-			for i, w := range l.rest {
-				if i > 0 || l.has("-e", "-f", "--expression") {
-					s.writes(w, "changes")
-				}
-			}
-		}
-	case "tar", "bsdtar", "unzip", "cpio":
-		s.unpacks(args)
-	case "dd":
-		for _, w := range args {
-			if name, file, _ := strings.Cut(w.text, "="); name == "of" {
-				w.text = file
-				s.writes(w, "overwrites")
-			} else if name == "if" {
-				w.text = file
-				s.reads(w, false)
-			}
-		}
-	}
-	if i := slices.IndexFunc(uses, func(u use) bool { return listed(s.cmd, u.names) }); i >= 0 {
-		s.use(split(args, uses[i].valued, false), uses[i].does)
-	}
-}
-
-func (s *scan) use(l line, does string) {
-	sources, dest := ends(l)
-	switch does {
-	case "copy":
-		s.copies(l, sources, dest)
-		for _, w := range sources {
-			if s.cmd != "ln" {
-				s.reads(w, false)
-			}
-		}
-	case "move":
-		for _, w := range sources {
-			if _, z := s.resolve(w); z.foreign() || z == whole {
-				s.removes(w, z != whole)
-			}
-		}
-		s.writes(dest, "writes")
-	}
-	for i, w := range l.rest {
-		switch does {
-		case "remove":
-			s.removes(w, l.has("-r", "-R", "--recursive", "-d", "--dir"))
-		case "delete":
-			s.removes(w, false)
-		case "write":
-			s.writes(w, "writes")
+// touches does what a row says of files.
+func (j *judgement) touches(verb, arg string, rest []word) {
+	j.named = j.named || oneOf(verb, "words", "read", "name", "remove", "move", "copy")
+	_, how, _ := strings.Cut(arg, " ")
+	for _, w := range rest {
+		switch verb {
 		case "read", "name":
-			s.reads(w, does == "name")
-		case "pattern":
-			if i > 0 || l.has("-e", "-f", "--regexp", "--file") {
-				s.reads(w, false)
+			j.reads(w, verb == "name")
+		case "remove":
+			j.removes(w, arg == "all")
+		case "write":
+			j.writes(w, how)
+		case "modes":
+			j.modes(w, j.has("-R", "--recursive"))
+		}
+	}
+	switch verb {
+	case "copy":
+		j.copies()
+	case "move":
+		sources, dest := j.ends()
+		for _, w := range sources {
+			if _, z := j.resolve(w); z.foreign() || z == whole {
+				j.removes(w, z != whole)
+			}
+		}
+		j.writes(dest, "writes")
+	case "find":
+		j.finds()
+	case "each": // what fd starts for each file
+		i := slices.IndexFunc(j.args, func(w word) bool { return oneOf(w.text, "-x", "--exec", "-X", "--exec-batch") })
+		if i >= 0 {
+			j.inner(j.v, append(slices.Clone(j.args[i+1:]), word{text: hole, pos: j.args[i].pos}))
+		}
+	case "unpack":
+		if w, ok := j.get("-C", "--directory", "-d"); ok {
+			j.writes(w, "unpacks into")
+		}
+	case "dd":
+		for _, w := range j.args {
+			var name string
+			if name, w.text, _ = strings.Cut(w.text, "="); name == "of" {
+				j.writes(w, "overwrites")
+			} else if name == "if" {
+				j.reads(w, false)
 			}
 		}
 	}
 }
 
-func (s *scan) modes(l line) {
-	all := l.has("-R", "--recursive")
-	for i, w := range l.rest {
-		if i == 0 && !l.has("--reference") {
-			continue
-		}
-		switch _, z := s.resolve(w); {
-		case z == system || z == device || z == home || z == outside && all:
-			s.risk(DestructiveFS, Required, w.text, "changes the rights of files outside the project")
-		case z == whole && all:
-			s.risk(DestructiveFS, Recommended, w.text, "changes the rights of the whole project")
-		}
+func (s *scan) modes(w word, all bool) {
+	switch _, z := s.resolve(w); {
+	case z == system || z == device || z == home || z == outside && all:
+		s.risk(DestructiveFS, Required, w.text, "changes the rights of files outside the project")
+	case z == whole && all:
+		s.risk(DestructiveFS, Recommended, w.text, "changes the rights of the whole project")
 	}
 }
 
 // ends gives where files come from and where they go.
-func ends(l line) (sources []word, dest word) {
+func (l line) ends() (sources []word, dest word) {
 	n := len(l.rest) - 1
 	if w, ok := l.get("-t", "--target-directory"); ok || n < 1 {
 		return l.rest, w
@@ -138,64 +76,65 @@ func ends(l line) (sources []word, dest word) {
 	return l.rest[:n], l.rest[n]
 }
 
-func (s *scan) copies(l line, sources []word, dest word) {
-	if remotePath(dest) {
-		return
-	}
-	s.writes(dest, "writes")
-	if s.cmd != "rsync" || dest.text == "" {
-		return
-	}
-	for _, o := range l.options {
-		if strings.HasPrefix(o.name, "--delete") {
-			if _, z := s.resolve(dest); z.foreign() {
-				s.removes(dest, true)
-			} else if z != temp {
-				s.risk(DestructiveFS, Recommended, dest.text, "deletes what the source does not have")
+func (j *judgement) copies() {
+	sources, dest := j.ends()
+	if !remotePath(dest) {
+		j.writes(dest, "writes")
+		for _, o := range j.options {
+			if j.cmd == "rsync" && dest.text != "" && strings.HasPrefix(o.name, "--delete") {
+				if _, z := j.resolve(dest); z.foreign() {
+					j.removes(dest, true)
+				} else if z != temp {
+					j.risk(DestructiveFS, Recommended, dest.text, "deletes what the source does not have")
+				}
 			}
 		}
 	}
-	if l.has("--remove-source-files") {
-		for _, w := range sources {
-			s.removes(w, false)
+	for _, w := range sources {
+		if j.cmd == "rsync" && j.has("--remove-source-files") && !remotePath(dest) && dest.text != "" {
+			j.removes(w, false)
+		}
+		if j.cmd != "ln" {
+			j.reads(w, false)
 		}
 	}
 }
 
 // finds judges find: what it deletes, and what it starts for each file.
-func (s *scan) finds(v invocation, args []word) {
+func (j *judgement) finds() {
 	var paths []word
-	i := 0
-	for ; i < len(args) && (oneOf(args[i].text, "-H", "-L", "-P") || !strings.HasPrefix(args[i].text, "-") &&
-		!oneOf(args[i].text, "(", "!")); i++ {
-		if !strings.HasPrefix(args[i].text, "-") {
-			paths = append(paths, args[i])
+	rest := j.args
+	for ; len(rest) > 0 && !oneOf(rest[0].text, "(", "!"); rest = rest[1:] {
+		if !strings.HasPrefix(rest[0].text, "-") {
+			paths = append(paths, rest[0])
+		} else if !oneOf(rest[0].text, "-H", "-L", "-P") {
+			break
 		}
 	}
 	if len(paths) == 0 {
-		paths = []word{{text: ".", pos: s.here}}
+		paths = []word{{text: ".", pos: j.here}}
 	}
 	filtered := false
-	for ; i < len(args); i++ {
-		switch args[i].text {
-		case "-name", "-iname", "-path", "-ipath", "-regex", "-wholename", "-newer", "-size", "-empty", "-mtime", "-mmin",
-			"-perm",
-			"-user":
-			filtered = true
+	for i := 0; i < len(rest); i++ {
+		filtered = filtered || listed(rest[i].text, "-name -iname -path -ipath -regex -wholename -newer -size -empty "+
+			"-mtime -mmin -perm -user")
+		switch rest[i].text {
 		case "-delete":
 			for _, p := range paths {
-				s.findDeletes(p, filtered)
+				j.findDeletes(p, filtered)
 			}
 		case "-fprint", "-fls", "-fprintf":
-			if i+1 < len(args) {
-				s.writes(args[i+1], "writes")
+			if i+1 < len(rest) {
+				j.writes(rest[i+1], "writes")
 			}
 		case "-exec", "-execdir", "-ok", "-okdir":
-			start := i + 1
-			for i = start; i < len(args) && !oneOf(args[i].text, ";", "+"); i++ {
+			command := rest[i+1:]
+			if n := slices.IndexFunc(command, func(w word) bool { return oneOf(w.text, ";", "+") }); n >= 0 {
+				command = command[:n]
 			}
+			i += len(command)
 			for _, p := range paths {
-				s.inner(v, filled(args[start:i], p, filtered))
+				j.inner(j.v, filled(command, p, filtered))
 			}
 		}
 	}
@@ -226,21 +165,6 @@ func (s *scan) findDeletes(p word, filtered bool) {
 		s.risk(DestructiveFS, Recommended, p.text, "deletes what matches anywhere in the project")
 	default:
 		s.risk(DestructiveFS, Optional, p.text, "deletes what matches")
-	}
-}
-
-func (s *scan) unpacks(args []word) {
-	l := split(args, "-C --directory -d -f --file", false)
-	old := s.cmd == "tar" && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && strings.Contains(args[0].text, "x")
-	if s.cmd == "unzip" || s.cmd == "cpio" || old || l.has("-x", "--extract", "--get") {
-		if w, ok := l.get("-C", "--directory", "-d"); ok {
-			s.writes(w, "unpacks into")
-		}
-	}
-	for _, w := range args {
-		if hasAny(w.text, "checkpoint-action=exec", "--to-command", "--use-compress-program", "--rmt-command") {
-			s.unknown(w.pos, "an option of it starts a program")
-		}
 	}
 }
 

@@ -3,20 +3,18 @@ package sandbox
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// classes are the classes that rows name.
+// classes are the classes that rules name.
 var classes = map[string]Finding{
 	"fs!": {Category: DestructiveFS, Level: Required}, "fs+": {Category: DestructiveFS, Level: Recommended},
 	"fs-": {Category: DestructiveFS}, "root!": {Category: PrivilegeEscalation, Level: Required},
 	"root+": {Category: PrivilegeEscalation, Level: Recommended}, "db!": {Category: ProdDB, Level: Required},
-	"db+": {Category: ProdDB, Level: Recommended}, "db-": {Category: ProdDB}, "net!": {
-		Category: ExternalNet,
-		Level:    Required,
-	},
-	"net+": {Category: ExternalNet, Level: Recommended}, "secret!": {Category: SecretAccess, Level: Required},
-	"secret+": {Category: SecretAccess, Level: Recommended},
+	"db+": {Category: ProdDB, Level: Recommended}, "db-": {Category: ProdDB},
+	"net!": {Category: ExternalNet, Level: Required}, "net+": {Category: ExternalNet, Level: Recommended},
+	"secret!": {Category: SecretAccess, Level: Required}, "secret+": {Category: SecretAccess, Level: Recommended},
 }
 
 // listed tells whether a program is one of names.
@@ -29,144 +27,188 @@ func listed(name, names string) bool {
 	return false
 }
 
+var flat = strings.NewReplacer("/", "\x01")
+
 // like matches a whole text with a pattern in which * stands for any text.
 func like(text, pattern string) bool {
-	flat := strings.NewReplacer("/", "\x01")
 	ok, err := path.Match(flat.Replace(pattern), flat.Replace(text))
 	return ok && err == nil
 }
 
-// judge holds a program to the table.
-func (s *scan) judge(v invocation, args []word) {
-	j := judgement{scan: s, v: v, name: s.cmd, args: args}
-	if s.cmd == "git" {
-		l := split(args, "-C -c --git-dir --work-tree --namespace --exec-path", true)
-		if len(l.rest) == 0 {
-			return
-		}
-		j.name, j.args = "git "+l.arg(0), l.rest[1:]
-		s.gitRuns(l.arg(0), l.rest[1:])
-	}
-	program := strings.ReplaceAll(j.name, " ", "-")
-	for _, e := range entries {
-		if !listed(program, e.names) {
-			continue
-		}
-		j.line, j.option = split(j.args, e.valued, false), ""
-		if i := slices.IndexFunc(e.rows, func(r row) bool { return j.all(r.when) }); i >= 0 && e.rows[i].class != "" {
-			j.book(e, e.rows[i])
-		}
-	}
-}
-
-// gitRuns looks into the commands that git starts.
-func (s *scan) gitRuns(verb string, args []word) {
-	l := split(args, gitOptions, false)
-	if w, ok := l.get("-x", "--exec"); ok && oneOf(verb, "rebase", "bisect") {
-		s.text(w.text, w)
-	}
-	switch {
-	case verb == "bisect" && l.arg(0) == "run":
-		s.inner(invocation{}, l.rest[1:])
-	case verb == "submodule" && l.arg(0) == "foreach" && len(l.rest) > 1:
-		s.text(joined(l.rest[1:]), single(l.rest[1:]))
-	}
-}
-
-// judgement is one program held to one entry of the table.
+// judgement is one program held to the rules.
 type judgement struct {
 	*scan
-	line
+	line // its words, taken apart as the entry at hand says
 
 	v      invocation
 	name   string // of the program, with the verb of git
 	args   []word
-	option string // the option that a condition found
+	valued string // of the entry at hand
+	target string // of the entry at hand
+	hit    word   // the option or word that decided a condition
+	named  bool   // what its words mean is known: they are not any files that it reads
 }
 
-func (j *judgement) book(e entry, r row) {
+// judge holds the program at hand to the rules.
+func (s *scan) judge(v invocation) {
+	j, program := &judgement{scan: s, v: v, name: s.cmd, args: v.words[1:]}, s.cmd
+	if s.cmd == "git" {
+		l := split(j.args, "-C -c --git-dir --work-tree --namespace --exec-path", true)
+		if len(l.rest) == 0 {
+			return
+		}
+		j.name, program, j.args = "git "+l.arg(0), "git-"+l.arg(0), l.rest[1:]
+	}
+	j.obey(program)
+}
+
+// obey does what the rules say of a program. A version behind its name does not count.
+func (j *judgement) obey(program string) {
+	plain, mine, why := strings.TrimRight(program, "0123456789."), false, ""
+	lists := map[string]string{}
+	for text := range strings.SplitSeq(strings.ReplaceAll(rules, "\n\t\t", " "), "\n") {
+		if list, words, _ := strings.Cut(text, " "); strings.HasPrefix(list, "@") {
+			lists[list] = words
+			continue
+		}
+		entry, row, _ := strings.Cut(text, "\t")
+		if entry != "" {
+			parts := strings.Split(entry+"||", "|")
+			if mine = listed(program, parts[0]) || listed(plain, parts[0]); mine {
+				j.enter(parts[1], strings.TrimSpace(parts[2]), lists)
+			}
+		}
+		when, then, _ := strings.Cut(row, "=>")
+		effects := strings.Split(strings.TrimSpace(then), " & ")
+		if class, reason, ok := strings.Cut(effects[0], " "); ok && classes[class].Category != "" {
+			why = reason
+		}
+		if row == "" || !mine || !j.all(when) {
+			continue
+		}
+		mine = false
+		for _, effect := range effects {
+			verb, arg, _ := strings.Cut(effect, " ")
+			if f, ok := classes[verb]; ok {
+				j.book(f, why)
+			} else if verb != "" && j.does(verb, arg) {
+				return
+			}
+		}
+	}
+}
+
+// enter takes the words apart as an entry says.
+func (j *judgement) enter(valued, target string, lists map[string]string) {
+	j.hit, j.target, j.valued = word{}, target, valued
+	if at := strings.IndexByte(valued, '@'); at >= 0 {
+		name := strings.TrimSpace(valued[at:])
+		j.valued = valued[:at] + lists[name]
+	}
+	j.line = split(j.args, j.valued, strings.HasPrefix(strings.TrimSpace(valued), "^"))
+}
+
+func (j *judgement) book(f Finding, why string) {
 	target := strings.NewReplacer("$0", j.name, "$1", j.arg(0), "$2", j.arg(1), "$*", joined(j.rest), "$@", joined(j.args),
-		"$-", j.option).Replace(e.target)
-	f := classes[r.class]
-	f.Target, f.Reason = strings.TrimSpace(target), r.why
+		"$-", j.hit.text).Replace(j.target)
+	f.Target, f.Reason = strings.TrimSpace(target), why
 	if f.Category == ProdDB {
 		f.Target = hidden(target)
 	}
 	net := f.Category == ExternalNet
-	j.add(found{Finding: f, fetches: net, sends: net || r.class == "db!"})
-	if r.why == whyFetch && j.has("-g", "--global") {
+	j.add(found{Finding: f, fetches: net, sends: net || f.Category == ProdDB && f.Level == Required})
+	if why == "fetches code and may run it at once" && j.has("-g", "--global") {
 		j.risk(DestructiveFS, Recommended, f.Target, "installs outside the project")
 	}
 }
 
 func (j *judgement) all(when string) bool {
-	for c := range strings.SplitSeq(when, "; ") {
-		if c, not := strings.CutPrefix(c, "!"); c != "" && j.holds(c) == not {
+	for c := range strings.SplitSeq(when, ";") {
+		if c, not := strings.CutPrefix(strings.TrimSpace(c), "!"); c != "" && j.holds(c) == not {
 			return false
 		}
 	}
 	return true
 }
 
+// among looks for a word that is as one of the patterns, by what as makes of it.
+func (j *judgement) among(ws []word, patterns []string, as func(string) string) bool {
+	for _, w := range ws {
+		if slices.ContainsFunc(patterns, func(p string) bool { return like(as(w.text), p) }) {
+			j.hit = w
+			return true
+		}
+	}
+	return false
+}
+
 // holds tells whether one condition does. Patterns stand for one whole word or option.
 //
-//	-f --force   one of these options is given; NAME=PATTERN: with such a value
-//	1: a b*      the first word that is no option is like one of these; 2: the second
-//	any: a b*    any word that is no option is; base: the last element of its path is
-//	then: a      any word but the first is, also an option
-//	text: *a*    the program with all its words is
-//	args, rest   there are words; there are words that are no options
-//	near         the first word names this machine
-//	image        a word names a file of the project, or a temporary one
-//	looks        one of the first three words is a verb that only looks
-//	prod         its words or variables name production
+//	-f --force     one of these options is given; NAME=PATTERN: with such a value
+//	0: a b*        the first word is like one of these
+//	1: a b*        the first word that is no option is; 2: the second
+//	any: a b*      any word that is no option is; base: the last element of its path is
+//	args: a        any word is, also an option; then: any but the first is
+//	text: *a*      the program with all its words is
+//	away: -h       the value of one of these options names another machine
+//	far            a word that is no option may name another machine
+//	near           the first word that is no option names this machine
+//	args, rest, options   there are words, words that are no options, options
+//	image          a word names a file of the project, or a temporary one
+//	looks          one of the first three words is a verb that only looks
+//	prod           its words or variables name production
 func (j *judgement) holds(condition string) bool {
 	kind, list, _ := strings.Cut(condition, ":")
 	if condition[0] == '-' {
 		kind, list = "-", condition
 	}
 	patterns := strings.Fields(list)
-	among := func(ws []word, as func(string) string) bool {
-		return slices.ContainsFunc(ws, func(w word) bool {
-			return slices.ContainsFunc(patterns, func(p string) bool { return like(as(w.text), p) })
-		})
-	}
 	same := func(text string) string { return text }
 	switch kind {
 	case "-":
-		for _, o := range j.options {
-			one := line{options: []option{o}}
-			if one.has(patterns...) {
-				j.option = strings.TrimSuffix(o.name+"="+o.value.text, "=")
-				return true
-			}
+		i := slices.IndexFunc(j.options, func(o option) bool { return line{options: []option{o}}.has(patterns...) })
+		if i >= 0 {
+			j.hit = word{text: strings.TrimSuffix(j.options[i].name+"="+j.options[i].value.text, "=")}
 		}
-		return false
+		return i >= 0
+	case "0":
+		return len(j.args) > 0 && j.among(j.args[:1], patterns, same)
 	case "1":
-		return len(j.rest) > 0 && among(j.rest[:1], same)
+		return len(j.rest) > 0 && j.among(j.rest[:1], patterns, same)
 	case "2":
-		return len(j.rest) > 1 && among(j.rest[1:2], same)
+		return len(j.rest) > 1 && j.among(j.rest[1:2], patterns, same)
 	case "any":
-		return among(j.rest, same)
+		return j.among(j.rest, patterns, same)
 	case "base":
-		return among(slices.DeleteFunc(slices.Clone(j.rest), func(w word) bool { return !w.known() }), path.Base)
+		return j.among(slices.DeleteFunc(slices.Clone(j.rest), func(w word) bool { return !w.known() }), patterns, path.Base)
 	case "then":
-		return len(j.args) > 0 && among(j.args[1:], same)
+		return len(j.args) > 0 && j.among(j.args[1:], patterns, same)
 	case "text":
-		return among([]word{{text: j.name + " " + joined(j.args)}}, same)
+		return j.among([]word{{text: j.name + " " + joined(j.args)}}, patterns, same)
 	case "args":
-		return len(j.args) > 0
+		return len(j.args) > 0 && (list == "" || j.among(j.args, patterns, same))
 	case "rest":
 		return len(j.rest) > 0
+	case "options":
+		return len(j.options) > 0
 	case "near":
 		return isLoopback(afterAt(j.arg(0)))
+	case "away":
+		w, ok := j.get(patterns...)
+		j.hit = w
+		return ok && !isLoopback(w.text)
+	case "far":
+		i := slices.IndexFunc(j.rest, func(w word) bool { return !isLoopback(w.text) && !strings.HasPrefix(w.text, "+") })
+		if i >= 0 {
+			j.hit = j.rest[i]
+		}
+		return i >= 0
 	case "image":
 		return slices.ContainsFunc(j.rest, func(w word) bool { _, z := j.resolve(w); return z == inside || z == temp })
 	case "looks":
 		patterns = strings.Fields("get list describe show ls view status info diff checks head logs whoami search tail " +
-			"ps clone " +
-			"download current")
-		return among(j.rest[:min(3, len(j.rest))], func(text string) string {
+			"ps clone download current")
+		return j.among(j.rest[:min(3, len(j.rest))], patterns, func(text string) string {
 			verb, _, _ := strings.Cut(text[strings.LastIndexByte(text, ':')+1:], "-")
 			return verb
 		})
@@ -177,4 +219,65 @@ func (j *judgement) holds(condition string) bool {
 		}
 		return isProd(strings.Join(names, " "))
 	}
+}
+
+// does is what a row says besides a class. N is the number of words that are no options before those that count. True
+// is for what starts another program, and for words of the shell: nothing more is said of these.
+//
+//	run N, text N       the words are a command; a shell reads them; past N: a command behind options
+//	word N, option -c   a shell reads this word, or the value of this option
+//	code -c             another language reads the value of this option, or the word that decided
+//	read N, write N DOES, remove, remove all, name    what is done to the files that the words name
+//	words               the words name no files to read
+//	fetch, send         the words are addresses; save -o: what comes is written to the value of this option
+//	unknown REASON      only a run would show it
+//
+// The others are functions of their name.
+func (j *judgement) does(verb, arg string) bool {
+	number, _, _ := strings.Cut(arg, " ")
+	n, _ := strconv.Atoi(number) //nolint:errcheck // reason: none is 0
+	options, rest := strings.Fields(arg), j.rest[min(n, len(j.rest)):]
+	switch verb {
+	case "run":
+		j.inner(j.v, rest)
+	case "past":
+		j.inner(j.v, split(rest, j.valued, true).rest)
+	case "text":
+		if len(rest) > 0 {
+			j.text(joined(rest), single(rest))
+		}
+	case "word":
+		j.text(rest[0].text, rest[0])
+	case "option":
+		if w, ok := j.get(options...); ok {
+			j.text(w.text, w)
+		}
+	case "stop":
+	case "shell":
+		j.shell()
+	case "eval":
+		if len(j.args) > 0 && !j.refetched(j.args) {
+			j.text(joined(j.args), single(j.args))
+		}
+	case "source":
+		if len(j.args) == 0 || !j.args[0].code {
+			return false
+		}
+		j.substituted(j.args[0])
+	case "alias":
+		j.alias(j.args)
+	case "cd":
+		j.goTo(append(j.rest, word{text: "~", tilde: true})[0])
+	case "popd":
+		j.dirKnown = false
+	case "env":
+		j.env()
+	case "xargs":
+		j.xargs()
+	default:
+		j.touches(verb, arg, rest)
+		j.reaches(verb, arg)
+		return false
+	}
+	return true
 }

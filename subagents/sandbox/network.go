@@ -7,89 +7,97 @@ import (
 	"strings"
 )
 
-// network judges the programs that carry data between machines and of which the words have to be looked at one by one.
-func (s *scan) network(args []word) {
-	switch s.cmd {
-	case "curl":
-		s.curl(args)
-	case "wget", "wget2", "aria2c", "axel", "yt-dlp":
-		l := split(args, "-O --output-document -o -P --post-data --post-file -U --header --user --password --method "+
-			"--body-data "+
-			"--body-file -t -T -d --dir", false)
-		s.saves(l, "-O", "--output-document")
-		s.web(l.rest, l.has("--post-data", "--post-file", "--body-data", "--body-file"))
-	case "http", "https", "xh", "httpie":
-		sends := slices.ContainsFunc(args, func(w word) bool {
-			return oneOf(w.text, "POST", "PUT", "PATCH", "DELETE") ||
-				strings.Contains(w.text, "=") && !strings.HasPrefix(w.text, "-") && !strings.Contains(w.text, "==")
-		})
-		rest := split(args, "", false).rest
-		if len(rest) > 0 && oneOf(rest[0].text, "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD") {
+// reaches does what a row says of other machines, of databases, of secrets and of code.
+func (j *judgement) reaches(verb, arg string) {
+	switch verb {
+	case "save":
+		j.saves(strings.Fields(arg)...)
+	case "fetch", "send":
+		urls := j.rest
+		for _, o := range j.options {
+			if o.name == "--url" {
+				urls = append(urls, o.value)
+			}
+		}
+		j.web(urls, verb == "send")
+	case "http":
+		rest, sends := j.rest, j.holds(`args: POST PUT PATCH DELETE [^\-]*[^=]=[^=]* [^\-]=[^=]* [^\-]*[^=]= [^\-]= =[^=]* =`)
+		if j.holds("1: GET POST PUT PATCH DELETE HEAD") {
 			rest = rest[1:]
 		}
-		s.web(rest[:min(1, len(rest))], sends)
-	case "nc", "ncat", "netcat", "telnet":
-		s.raw(args)
+		j.web(rest[:min(1, len(rest))], sends)
+	case "open":
+		for _, w := range j.rest {
+			if host := hostOf(w.text); host != "" && !isLoopback(host) {
+				j.remote(Recommended, w.text, "opens an address elsewhere")
+			}
+		}
 	case "socat":
-		s.socat(args)
-	case "scp", "sftp", "rsync", "rclone", "ftp", "lftp", "tftp", "s3cmd", "croc", "wormhole":
-		s.copiesAway(args)
-	case "ping", "ping6", "dig", "nslookup", "host", "traceroute", "tracepath", "mtr", "whois", "nmap", "masscan", "drill":
-		for _, w := range split(args, "-p -P -i -o -l -F -L -R -D -J -b -c -W -w -n -t", false).rest {
-			if !isLoopback(w.text) && !strings.HasPrefix(w.text, "+") {
-				s.remote(Recommended, w.text, "asks other machines")
-				return
+		j.socat()
+	case "carry":
+		j.carries()
+	case "unknown":
+		at := j.hit.pos
+		if at.IsZero() {
+			at = j.here
+		}
+		j.unknown(at, arg)
+	case "urls":
+		if !listed(j.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :") { // only text
+			j.urls(j.args, "")
+		}
+	case "client":
+		j.client(strings.Split(arg, "/"))
+	case "embedded":
+		if _, z := j.resolve(j.rest[0]); z.foreign() {
+			j.risk(DestructiveFS, Recommended, j.arg(0), "opens a database outside the project")
+		}
+		if destroys(joined(j.rest[1:])) || j.v.in.known() && destroys(j.v.in.text) {
+			j.risk(ProdDB, Recommended, j.arg(0), "changes or deletes data")
+		}
+	case "printenv":
+		for _, w := range j.args {
+			if isSecretName(w.text) {
+				j.risk(SecretAccess, Recommended, w.text, "prints a variable that holds a secret by its name")
 			}
 		}
-	case "openssl":
-		if len(args) > 0 && args[0].text == "s_client" {
-			w, ok := split(args[1:], "-connect -host -port -servername", false).get("-connect", "-host")
-			if ok && !isLoopback(w.text) {
-				s.remote(Required, w.text, "opens a connection to another machine")
+	case "mentions":
+		for _, w := range j.args {
+			if !j.named {
+				j.mentions(w)
 			}
 		}
-	case "xdg-open", "open", "sensible-browser", "lynx", "w3m", "links", "elinks":
-		for _, w := range split(args, "-p -P -i -o -l -F -L -R -D -J -b -c -W -w -n -t", false).rest {
-			if u := hostOf(w.text); u != "" && !isLoopback(u) {
-				s.remote(Recommended, w.text, "opens an address elsewhere")
+	case "module":
+		m, _ := j.get("-m")
+		j.inner(j.v, append([]word{m}, j.rest...))
+	case "code":
+		w, ok := j.get(strings.Fields(arg)...)
+		if !ok {
+			w = j.hit
+		}
+		j.code(w.text)
+	case "piped":
+		j.piped(j.v, false)
+	case "quoted":
+		for _, w := range j.quoted(j.args[0].text) {
+			if _, z := j.resolve(w); arg == "remove" && z.foreign() {
+				j.removes(w, true)
+			} else if arg == "write" && z.foreign() && z != outside {
+				j.writes(w, "writes")
 			}
 		}
 	}
-}
-
-const curlOptions = "-o --output -d --data --data-raw --data-binary --data-urlencode --json -F --form -T " +
-	"--upload-file -X --request " +
-	"-H --header -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -m --max-time --connect-timeout " +
-	"--retry -w " +
-	"--write-out --url -K --config -x --proxy --cacert --cert --key -E --resolve -r --range -C --retry-delay --output-dir"
-
-func (s *scan) curl(args []word) {
-	l := split(args, curlOptions, false)
-	s.saves(l, "-o", "--output")
-	urls := l.rest
-	for _, o := range l.options {
-		if o.name == "--url" {
-			urls = append(urls, o.value)
-		}
-	}
-	method, other := l.get("-X", "--request")
-	if l.has("-K", "--config") {
-		s.unknown(s.here, "a file decides what it fetches")
-	}
-	s.web(urls, other && !oneOf(strings.ToUpper(method.text), "GET", "HEAD", "OPTIONS") || l.has("-d", "--data",
-		"--data-raw",
-		"--data-binary", "--data-urlencode", "--json", "-F", "--form", "-T", "--upload-file"))
 }
 
 // saves notes the file that will hold what comes from another machine, which runs books when it is run.
-func (s *scan) saves(l line, options ...string) {
-	w, ok := l.get(options...)
+func (j *judgement) saves(options ...string) {
+	w, ok := j.get(options...)
 	if !ok {
 		return
 	}
-	s.writes(w, "writes")
-	if p, _ := s.resolve(w); p != "" && len(l.rest) > 0 && !isLoopback(hostOf(l.arg(0))) {
-		s.fetched[p] = true
+	j.writes(w, "writes")
+	if p, _ := j.resolve(w); p != "" && len(j.rest) > 0 && !isLoopback(hostOf(j.arg(0))) {
+		j.fetched[p] = true
 	}
 }
 
@@ -109,56 +117,38 @@ func (s *scan) web(urls []word, sends bool) {
 		case host == "" || strings.Contains(host, hole):
 			s.remote(Recommended, w.text, "fetches from an address that shows only when it runs")
 		default:
-			s.remote(Recommended, w.text, whyFetches)
+			s.remote(Recommended, w.text, "fetches from another machine")
 		}
 	}
 }
 
-func (s *scan) socat(args []word) {
-	for _, w := range split(args, "-p -s -w -q -i -I -O -P -X -x -T", false).rest {
+func (j *judgement) socat() {
+	for _, w := range j.rest {
 		kind, host, _ := strings.Cut(w.text, ":")
 		if k := strings.ToUpper(kind); hasAny(k, "EXEC", "SYSTEM") {
-			s.unknown(w.pos, "it starts a program for whoever connects")
+			j.unknown(w.pos, "it starts a program for whoever connects")
 		} else if hasAny(k, "TCP", "UDP", "SSL") && !strings.Contains(k, "LISTEN") && !isLoopback(host) {
-			s.remote(Required, w.text, "opens a connection to another machine")
+			j.remote(Required, w.text, "opens a connection to another machine")
 		}
 	}
 }
 
-func (s *scan) raw(args []word) {
-	l := split(args, "-p -s -w -q -i -I -O -P -X -x -T", false)
-	switch {
-	case l.has("-e", "-c", "--exec", "--sh-exec"):
-		s.remote(Required, joined(args), "gives a shell to another machine")
-	case l.has("-l"):
-		s.risk(ExternalNet, Recommended, joined(args), "waits for connections from others")
-	case len(l.rest) == 0 || isLoopback(l.arg(0)):
-	case l.has("-z"):
-		s.remote(Recommended, l.arg(0), "asks another machine")
-	default:
-		s.remote(Required, l.arg(0), "opens a connection to another machine")
+// carries judges copies from and to other machines.
+func (j *judgement) carries() {
+	host, _, _ := strings.Cut(j.arg(0), ":")
+	if !oneOf(j.cmd, "scp", "rsync", "rclone") && len(j.rest) > 0 && !isLoopback(afterAt(host)) {
+		j.remote(Required, j.arg(0), "carries files between machines")
+		return
 	}
-}
-
-// copiesAway judges copies from and to other machines.
-func (s *scan) copiesAway(args []word) {
-	l := split(args, "-P -i -o -F -c -l -e --rsh --exclude --include --port --filter --exclude-from --include-from "+
-		"--bwlimit", false)
-	if oneOf(s.cmd, "sftp", "ftp", "lftp", "tftp", "croc", "wormhole", "s3cmd") && len(l.rest) > 0 {
-		host, _, _ := strings.Cut(l.arg(0), ":")
-		if !isLoopback(afterAt(host)) {
-			s.remote(Required, l.arg(0), "carries files between machines")
-			return
-		}
-	}
-	if s.cmd == "rclone" && len(l.rest) > 1 {
+	l := j.line
+	if j.cmd == "rclone" && len(l.rest) > 1 {
 		l.rest = l.rest[1:]
 	}
-	sources, dest := ends(l)
+	sources, dest := l.ends()
 	if remotePath(dest) {
-		s.remote(Required, dest.text, "copies to another machine")
+		j.remote(Required, dest.text, "copies to another machine")
 	} else if i := slices.IndexFunc(sources, remotePath); i >= 0 {
-		s.remote(Recommended, sources[i].text, "copies from another machine")
+		j.remote(Recommended, sources[i].text, "copies from another machine")
 	}
 }
 
@@ -198,32 +188,6 @@ func isLoopback(host string) bool {
 	return listed(host, "localhost 0.0.0.0 :: host.docker.internal *.localhost") || ip != nil && ip.IsLoopback()
 }
 
-// client is the program of a database: which of its options take a value, and which of those name the host, the
-// statements and the database.
-type client struct{ names, valued, host, sql, db string }
-
-var clients = []client{
-	{
-		"psql pg_dump pg_dumpall pg_restore dropdb createdb dropuser createuser pgcli pg_basebackup",
-		"-h -p -U -d -c -f --host --port --username --dbname --command --file -n -t -v -o -F -j",
-		"-h --host", "-c --command", "-d --dbname",
-	},
-	{
-		"mysql mariadb mysqldump mysqladmin mysqlimport mycli",
-		"-h -P -u -D -e --host --port --user --database --execute", "-h --host", "-e --execute", "-D --database",
-	},
-	{
-		"mongo mongosh mongodump mongorestore mongoexport mongoimport",
-		"--host --port -u -p --eval --db -d --uri --username --password -c --collection", "--host " +
-			"--uri", "--eval", "--db -d",
-	},
-	{"redis-cli valkey-cli keydb-cli", "-h -p -a -n -u --user --pass -i -r", "-h -u", "", "-n"},
-	{
-		"clickhouse-client cqlsh influx sqlcmd bcp osql isql sqlplus tsql",
-		"--host --port -u --user -q --query -S -Q -d -U -P -e -k", "--host -S", "-q --query -Q -e", "-d -k",
-	},
-}
-
 // reach says where a database is.
 type reach int
 
@@ -233,73 +197,50 @@ const (
 	remote
 )
 
-// databases judges the programs that speak to databases.
-func (s *scan) databases(v invocation, args []word) {
-	if !listed(s.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # "+
-		":") { // their words are only text
-		s.urls(args, "")
-	}
-	if i := slices.IndexFunc(clients, func(c client) bool { return listed(s.cmd, c.names) }); i >= 0 {
-		s.client(v, args, clients[i])
-	}
-	if s.cmd != "sqlite3" && s.cmd != "duckdb" {
-		return
-	}
-	if l := split(args, "-cmd -init -separator", false); len(l.rest) > 0 {
-		if _, z := s.resolve(l.rest[0]); z.foreign() {
-			s.risk(DestructiveFS, Recommended, l.arg(0), "opens a database outside the project")
-		}
-		if destroys(joined(l.rest[1:])) || v.in.known() && destroys(v.in.text) {
-			s.risk(ProdDB, Recommended, l.arg(0), "changes or deletes data")
-		}
-	}
-}
-
-// client judges the program of a database by where it goes and what it does there.
-func (s *scan) client(v invocation, args []word, c client) {
-	l := split(args, c.valued, false)
+// client judges the program of a database by where it goes and what it does there. by are its options that name the
+// host, the statements, and the database.
+func (j *judgement) client(by []string) {
 	where, target := local, ""
+	var names, sql []string
 	look := func(text string) {
-		r := reachOf(text)
-		if target == "" || r > where {
+		if r := reachOf(text); target == "" || r > where {
 			where, target = max(where, r), text
 		}
 	}
-	var names, sql []string
-	for _, o := range l.options {
-		switch w := o.value; {
-		case listed(o.name, c.host):
+	name := func(w word, address bool) {
+		if names = append(append(names, w.vars...), w.text); address || !w.known() || strings.Contains(w.text, "://") {
 			look(w.text)
-		case listed(o.name, c.sql):
-			sql = append(sql, w.text)
-		case listed(o.name, c.db):
-			if names = append(append(names, w.vars...), w.text); !w.known() || strings.Contains(w.text, "://") {
-				look(w.text)
-			}
 		}
 	}
-	for _, name := range []string{"PGHOST", "MYSQL_HOST", "MONGO_URL", "DATABASE_URL", "REDIS_URL", "PGSERVICE"} {
-		if value, ok := s.vars[name]; ok && value != hole {
+	for _, o := range j.options {
+		switch {
+		case listed(o.name, by[0]):
+			look(o.value.text)
+		case listed(o.name, by[1]):
+			sql = append(sql, o.value.text)
+		case listed(o.name, by[2]):
+			name(o.value, false)
+		}
+	}
+	for _, address := range []string{"PGHOST", "MYSQL_HOST", "MONGO_URL", "DATABASE_URL", "REDIS_URL", "PGSERVICE"} {
+		if value, ok := j.vars[address]; ok && value != hole {
 			look(value)
 		}
-		for _, e := range v.env {
-			if e.name == name {
+		for _, e := range j.v.env {
+			if e.name == address {
 				look(e.value.text)
 			}
 		}
 	}
-	for _, w := range l.rest {
-		if strings.Contains(w.text, "://") || !w.known() || strings.Contains(w.text, "host=") {
-			look(w.text)
-		}
-		names = append(append(names, w.vars...), w.text)
+	for _, w := range j.rest {
+		name(w, strings.Contains(w.text, "host="))
 		sql = append(sql, w.text)
 	}
-	if v.in != nil {
-		sql = append(sql, v.in.text)
+	if j.v.in != nil {
+		sql = append(sql, j.v.in.text)
 	}
-	changes := destroys(strings.Join(sql, " ")) || oneOf(s.cmd, "dropdb", "dropuser") || l.has("--clean", "--drop")
-	s.data(where, target, isProd(strings.Join(append(names, target), " ")), changes)
+	changes := destroys(strings.Join(sql, " ")) || oneOf(j.cmd, "dropdb", "dropuser") || j.has("--clean", "--drop")
+	j.data(where, target, isProd(strings.Join(append(names, target), " ")), changes)
 }
 
 // data books what is done to a database.
@@ -307,7 +248,7 @@ func (s *scan) data(where reach, target string, prod, changes bool) {
 	f := Finding{Category: ProdDB, Level: Required, Target: hidden(target)}
 	switch {
 	case prod:
-		f.Reason = whyProd
+		f.Reason = "works on a production database, by its name"
 	case where == remote:
 		f.Reason = "works on a database of another machine"
 	case where == somewhere && changes:

@@ -6,32 +6,6 @@ import (
 	"strings"
 )
 
-// secrets judges what reads keys, passwords and tokens past the table of uses.
-func (s *scan) secrets(args []word) {
-	switch {
-	case s.cmd == "printenv" && len(args) == 0:
-		s.risk(SecretAccess, Recommended, "", everyVariable)
-	case s.cmd == "printenv":
-		for _, w := range args {
-			if isSecretName(w.text) {
-				s.risk(SecretAccess, Recommended, w.text, "prints a variable that holds a secret by its name")
-			}
-		}
-	case s.cmd == "git":
-		l := split(args, "-C -c --git-dir --work-tree --namespace --exec-path", true)
-		if oneOf(l.arg(0), "add", "stage") {
-			for _, w := range split(l.rest[1:], "", false).rest {
-				s.reads(w, false)
-			}
-		}
-	}
-	if !slices.ContainsFunc(uses, func(u use) bool { return listed(s.cmd, u.names) }) {
-		for _, w := range args {
-			s.mentions(w)
-		}
-	}
-}
-
 // mentions judges a word of a program that may read any file it is given: FILE, @FILE, name=FILE, name=@FILE,
 // --option=FILE.
 func (s *scan) mentions(w word) {

@@ -1,0 +1,76 @@
+package sandbox_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tercet/subagents/sandbox"
+)
+
+// TestRules holds the text of the rules to what reads it: each list, class, effect and condition that they name is one.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, name := range []string{"judge.go", "files.go", "network.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			var words []ast.Expr
+			switch n := n.(type) {
+			case *ast.CaseClause:
+				words = n.List
+			case *ast.KeyValueExpr:
+				words = []ast.Expr{n.Key}
+			case *ast.CallExpr: // oneOf
+				words = n.Args
+			}
+			for _, w := range words {
+				if lit, ok := w.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					text, _ := strconv.Unquote(lit.Value)
+					known[text] = true
+				}
+			}
+			return true
+		})
+	}
+	lists := map[string]bool{}
+	condition := regexp.MustCompile(`^!?(-\S|(args|rest|options|near|far|image|looks|prod)$|(0|1|2|any|base|args|then|text|away): \S)`)
+	rows := 0
+	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(sandbox.Rules, "\n\t\t", " ")), "\n") {
+		if strings.HasPrefix(line, "@") {
+			lists[strings.Fields(line)[0]] = true
+			continue
+		}
+		entry, row, _ := strings.Cut(line, "\t")
+		for w := range strings.FieldsSeq(entry) {
+			if strings.HasPrefix(w, "@") && !lists[w] {
+				t.Errorf("%s: the list %s is not defined before it", line, w)
+			}
+		}
+		if row == "" {
+			continue
+		}
+		rows++
+		when, then, does := strings.Cut(row, "=>")
+		for c := range strings.SplitSeq(when, ";") {
+			if c = strings.TrimSpace(c); c != "" && !condition.MatchString(c) {
+				t.Errorf("%s: %q is no condition", line, c)
+			}
+		}
+		for effect := range strings.SplitSeq(then, " & ") {
+			if verb := strings.Fields(effect + " -")[0]; does && !known[verb] {
+				t.Errorf("%s: %q is neither a class nor something that a row can do", line, verb)
+			}
+		}
+	}
+	if rows < 200 {
+		t.Errorf("%d rows, want at least 200", rows)
+	}
+}
