@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,19 +27,60 @@ type Bounds struct {
 	Ask     bool     `json:"-"`
 }
 
-// settle leaves out what does not exist, resolves links, and puts outer folders before inner ones, in which order they
-// are laid over each other.
+// settle leaves out what does not exist, and resolves links.
 func (b *Bounds) settle() {
 	for _, list := range []*[]string{&b.Write, &b.Keep, &b.Hide} {
 		var out []string
 		for _, name := range *list {
-			if real, err := filepath.EvalSymlinks(name); err == nil && !slices.Contains(out, real) {
+			if real, err := filepath.EvalSymlinks(name); err == nil {
 				out = append(out, real)
 			}
 		}
-		slices.Sort(out)
 		*list = out
 	}
+}
+
+// layer is a folder or file as a program within bounds sees it.
+type layer struct {
+	name     string
+	writable bool
+}
+
+// layers gives what the bounds say of files, outer ones first, in which order they are laid over each other. Keep is
+// stronger than Write. What is as the folder around it is left out, and so is what of Keep has none around it.
+func (b Bounds) layers() (out []layer) {
+	writable, inner := map[string]bool{}, map[string]bool{}
+	for _, name := range b.Read {
+		writable[filepath.Clean(name)] = false
+	}
+	for _, name := range b.Write {
+		writable[filepath.Clean(name)] = true
+	}
+	for _, name := range b.Keep {
+		name = filepath.Clean(name)
+		_, named := writable[name]
+		writable[name], inner[name] = false, !named
+	}
+	for _, name := range slices.Sorted(maps.Keys(writable)) {
+		ok := !inner[name]
+		for _, around := range out { // the last is the nearest
+			if below(name, around.name) {
+				ok = around.writable != writable[name]
+			}
+		}
+		if ok {
+			out = append(out, layer{name, writable[name]})
+		}
+	}
+	return out
+}
+
+// program is the path of the program of a command, or its name where it is to be found on the PATH.
+func program(c proc.Command) string {
+	if name := c.Argv[0]; strings.ContainsRune(name, '/') && !filepath.IsAbs(name) {
+		return filepath.Join(c.Dir, name)
+	}
+	return c.Argv[0]
 }
 
 // below tells whether name is a folder or something in it.
@@ -92,11 +134,7 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 		return b.contain(c, bounds)
 	}
 	bounds.Write, bounds.Cache = slices.Concat(bounds.Write, bounds.Cache), nil
-	path := c.Argv[0]
-	if strings.ContainsRune(path, '/') && !filepath.IsAbs(path) {
-		path = filepath.Join(c.Dir, path)
-	}
-	path, err := b.Look(path)
+	path, err := b.Look(program(c))
 	if err != nil {
 		return c, err
 	}
@@ -104,7 +142,6 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if err != nil {
 		return c, err
 	}
-	words := append(append([]string{}, b.Enter...), string(text))
-	c.Argv = append(words, c.Argv...)
+	c.Argv = slices.Concat(b.Enter, []string{string(text)}, c.Argv)
 	return c, nil
 }

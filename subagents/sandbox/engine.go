@@ -41,12 +41,7 @@ const (
 )
 
 // hostOnly are the variables whose values mean nothing in another file system.
-func hostOnly() []string {
-	return []string{
-		"PATH", "HOME", "TMPDIR", "SHELL", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-		"XDG_STATE_HOME", "XDG_RUNTIME_DIR",
-	}
-}
+const hostOnly = "PATH HOME TMPDIR SHELL XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_RUNTIME_DIR"
 
 // engine asks whether an engine is reached, has the image, and keeps a program within bounds.
 func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
@@ -143,10 +138,7 @@ func (b Box) contain(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if b.Image.NewName == nil || b.Image.Name == "" {
 		return c, errors.New("expected an image and a source of names for containers, got none")
 	}
-	program := c.Argv[0]
-	if strings.ContainsRune(program, '/') && !filepath.IsAbs(program) {
-		program = filepath.Join(c.Dir, program)
-	}
+	program := program(c)
 	if filepath.IsAbs(program) && bounds.Project != "" && below(program, bounds.Project) {
 		// a tool of the project that lies outside of the tree at hand
 		bounds.Read = append(slices.Clone(bounds.Read), program)
@@ -181,7 +173,7 @@ func (b Box) contain(c proc.Command, bounds Bounds) (proc.Command, error) {
 	}
 	slices.Sort(names)
 	for _, key := range slices.Compact(names) {
-		if !slices.Contains(hostOnly(), key) {
+		if !listed(key, hostOnly) {
 			args = append(args, "--env", key) // the value is in no list of processes
 		}
 	}
@@ -208,71 +200,30 @@ func Removal(words []string) (argv []string, ok bool) {
 	}
 	m, name := Means(path.Base(filepath.ToSlash(words[0]))), words[len(words)-1]
 	id, ours := strings.CutPrefix(name, namePrefix)
-	if m != Docker && m != Podman || !ours || len(id) < 16 || strings.Trim(id,
-		"abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-		return nil, false
-	}
-	if want := removal(m, words[0], name); !slices.Equal(want, words) {
+	if m != Docker && m != Podman || !ours || len(id) < 16 || !slices.Equal(removal(m, words[0], name), words) ||
+		strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return nil, false
 	}
 	return removal(m, m.String(), name), true
 }
 
-// mounts gives the folders of the bounds as an engine is told, outer ones first. A folder keeps its name; a link in it
-// is followed here, where it means something.
-func (b Bounds) mounts() ([]string, error) {
-	writable := map[string]bool{}
-	for _, name := range b.Read {
-		writable[filepath.Clean(name)] = false
-	}
-	for _, name := range b.Write {
-		writable[filepath.Clean(name)] = true
-	}
-	for _, name := range b.Keep {
-		name = filepath.Clean(name)
-		for outer := range writable {
-			if below(name, outer) { // else it is not there at all
-				writable[name] = false
-				break
-			}
+// mounts gives the folders of the bounds as an engine is told. A folder keeps its name; a link in it is followed here,
+// where it means something.
+func (b Bounds) mounts() (out []string, err error) {
+	for _, l := range b.layers() {
+		real, err := filepath.EvalSymlinks(l.name)
+		if err != nil {
+			continue // what does not exist is left out
 		}
-	}
-	var names []string
-	for name := range writable {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	var out []string
-	for _, name := range names {
-		real, err := filepath.EvalSymlinks(name)
-		if err != nil || covered(name, writable) {
-			continue
-		}
-		fields := []string{"type=bind", "source=" + real, "target=" + name}
-		if !writable[name] {
+		fields := []string{"type=bind", "source=" + real, "target=" + l.name}
+		if !l.writable {
 			fields = append(fields, "readonly")
 		}
 		var text strings.Builder
-		w := csv.NewWriter(&text)
-		if err := w.Write(fields); err != nil {
+		if err := csv.NewWriter(&text).WriteAll([][]string{fields}); err != nil {
 			return nil, err
-		}
-		if w.Flush(); w.Error() != nil {
-			return nil, w.Error()
 		}
 		out = append(out, "--mount", strings.TrimSuffix(text.String(), "\n"))
 	}
 	return out, nil
-}
-
-// covered tells whether the nearest folder around name is mounted with the same right.
-func covered(name string, writable map[string]bool) bool {
-	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
-		if right, ok := writable[dir]; ok {
-			return right == writable[name]
-		}
-		if dir == filepath.Dir(dir) {
-			return false
-		}
-	}
 }

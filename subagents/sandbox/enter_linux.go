@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -21,21 +20,17 @@ func Enter(words, env []string) error {
 	if err != nil {
 		return fmt.Errorf("sandbox %s: %w", None, err)
 	}
-	switch o.Means {
-	case Bubblewrap:
+	err = errors.ErrUnsupported
+	if o.Means == Bubblewrap {
 		// A group of its own: a signal to the group would end bwrap and with it the program, which is asked politely first.
 		// The supervisor passes signals on, and the end of the supervisor ends both. The leader of a session has a group.
 		if err = syscall.Setpgid(0, 0); err == nil || errors.Is(err, syscall.EPERM) {
 			err = syscall.Exec(o.Tool, o.bubblewrap(words[1:]), env)
 		}
-	case Landlock:
+	} else if o.Means == Landlock {
 		if err = o.landlock(); err == nil {
 			err = syscall.Exec(o.Path, words[1:], env)
 		}
-	case Docker, Podman, None:
-		err = errors.ErrUnsupported
-	default:
-		err = errors.ErrUnsupported
 	}
 	return fmt.Errorf("sandbox %s: %w", o.Means, err)
 }
@@ -107,8 +102,7 @@ var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/pr
 func (o order) bubblewrap(argv []string) []string {
 	args := []string{
 		"bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-		"--cap-drop", "ALL",
-		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 	}
 	for _, name := range kernelFiles {
 		args = append(args, "--ro-bind-try", name, name)
@@ -124,16 +118,12 @@ func (o order) bubblewrap(argv []string) []string {
 		// effect on files.
 		args = append(args, "--cap-add", "CAP_SETFCAP")
 	}
-	for _, name := range o.Bounds.Write {
-		args = append(args, "--bind", name, name)
-	}
-	for _, name := range o.Bounds.Keep {
-		args = append(args, "--ro-bind", name, name)
-	}
-	for _, name := range o.Bounds.Write { // what may be written inside of what stays
-		if slices.ContainsFunc(o.Bounds.Keep, func(keep string) bool { return name != keep && below(name, keep) }) {
-			args = append(args, "--bind", name, name)
+	for _, l := range o.Bounds.layers() {
+		bind := "--ro-bind"
+		if l.writable {
+			bind = "--bind"
 		}
+		args = append(args, bind, l.name, l.name)
 	}
 	for _, name := range o.Bounds.Hide {
 		info, err := os.Stat(name)
