@@ -10,8 +10,8 @@ package sandbox
 //
 // A row stands behind a tab. The first row of an entry counts whose conditions all hold (see judgement.holds), each
 // with what may satisfy it. Behind => stands what follows (see judgement.does), with & between; where there is no =>,
-// nothing does. A class has a reason behind it; without one, it is the reason of the row before. A line that begins with
-// two tabs goes on.
+// nothing does. A class has a reason behind it; without one, it is the reason of the row before. A line with two
+// tabs before it goes on.
 const rules = `
 @package -C --prefix --cwd --dir -w --workspace -r --requirement -c -i --index-url --registry --manifest-path
 @cloud -n --namespace --context --kubeconfig --profile --region --project -R --repo --cluster -f --filename -o
