@@ -3,8 +3,10 @@ package jsonx
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Limits bounds what Parse accepts. Zero fields mean DefaultDepth and DefaultBytes.
@@ -73,6 +75,39 @@ func (s *Stream) Next() (*Value, error) {
 	return v, nil
 }
 
+// skimming says what a Skimmer leaves out.
+type skimming struct {
+	on     bool
+	wanted []string // members of the value
+	hollow bool     // what is read now is only checked
+	none   Value
+}
+
+// Skimmer reads values without making trees of them: what is inside of a value's elements and members is checked as
+// Parse does, and left out.
+type Skimmer struct {
+	p     parser
+	nodes [64]Value
+}
+
+// NewSkimmer makes a Skimmer. The limits hold for each value by itself.
+func NewSkimmer(lim Limits) *Skimmer {
+	s := &Skimmer{p: *newParser(nil, lim)}
+	s.p.skim.on = true
+	return s
+}
+
+// Skim reads the value that begins at an offset of a text, which may go on behind it: a scalar, an empty array, or an
+// object, of whose members the wanted ones hold the same and the others nothing that means anything. The value is good
+// until the next call, and as long as text is not changed; nil if there is no valid one, or not all of it.
+func (s *Skimmer) Skim(text []byte, at int, wanted ...string) *Value {
+	p := &s.p
+	p.s = unsafe.String(unsafe.SliceData(text), len(text)) // a copy costs half as much as the rest
+	p.i, p.skim.hollow, p.skim.wanted = at, false, wanted
+	p.values, p.members, p.elems = s.nodes[:], p.members[:0], p.elems[:0]
+	return p.value(0)
+}
+
 // parser holds one pass over a text. A method that fails sets err and returns nil or false; the first error stays.
 type parser struct {
 	s   string
@@ -87,6 +122,7 @@ type parser struct {
 	members []Member // stack of the open objects' members
 	elems   []*Value // stack of the open arrays' elements
 	keys    map[string]int
+	skim    skimming
 }
 
 func newParser(src []byte, lim Limits) *parser {
@@ -136,13 +172,16 @@ func (s *slab[T]) take(from []T) []T {
 }
 
 func (p *parser) alloc(k Kind, start int) *Value {
+	if p.skim.hollow {
+		return &p.skim.none
+	}
 	if len(p.values) == 0 {
 		p.chunk = min(2*p.chunk, 2048)
 		p.values = make([]Value, p.chunk)
 	}
 	v := &p.values[0]
 	p.values = p.values[1:]
-	v.Kind, v.Start = k, start
+	*v = Value{Kind: k, Start: start}
 	return v
 }
 
@@ -203,7 +242,8 @@ func (p *parser) array(depth int) *Value {
 		v.End = p.i
 		return v
 	}
-	base := len(p.elems)
+	base, outer := len(p.elems), p.skim.hollow
+	p.skim.hollow = p.skim.on
 	for {
 		e := p.value(depth)
 		if e == nil {
@@ -218,8 +258,10 @@ func (p *parser) array(depth int) *Value {
 			break
 		}
 	}
-	v.Elems = p.epool.take(p.elems[base:])
-	p.elems = p.elems[:base]
+	if !p.skim.on {
+		v.Elems = p.epool.take(p.elems[base:])
+	}
+	p.elems, p.skim.hollow = p.elems[:base], outer
 	v.End = p.i
 	return v
 }
@@ -258,7 +300,7 @@ func (p *parser) object(depth int) *Value {
 		v.End = p.i
 		return v
 	}
-	base := len(p.members)
+	base, outer := len(p.members), p.skim.hollow
 	for {
 		if !p.member(depth) {
 			return nil
@@ -275,8 +317,12 @@ func (p *parser) object(depth int) *Value {
 	if !p.unique(base) {
 		return nil
 	}
-	v.Members = p.pool.take(p.members[base:])
-	p.members = p.members[:base]
+	if !p.skim.on {
+		v.Members = p.pool.take(p.members[base:])
+	} else if depth == 1 {
+		v.Members = p.members[base:]
+	}
+	p.members, p.skim.hollow = p.members[:base], outer
 	return v
 }
 
@@ -297,6 +343,7 @@ func (p *parser) member(depth int) bool {
 	}
 	p.i++
 	p.space()
+	p.skim.hollow = p.skim.on && (depth > 1 || !slices.Contains(p.skim.wanted, key))
 	v := p.value(depth)
 	if v == nil {
 		return false
@@ -462,7 +509,7 @@ func quote(s string) string {
 }
 
 func (p *parser) fail(at int, msg string) {
-	if p.err != nil {
+	if p.err != nil || p.skim.on { // nobody asks a Skimmer why
 		return
 	}
 	line, col := Pos([]byte(p.s[:at]), at)

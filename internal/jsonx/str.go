@@ -2,6 +2,7 @@ package jsonx
 
 import (
 	"fmt"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -9,19 +10,13 @@ import (
 // str reads the string whose opening quote is at p.i.
 func (p *parser) str() (string, bool) {
 	s, start := p.s, p.i+1
-	i := start
-	for i < len(s) {
-		c := s[i]
-		if c == '"' {
+	for i := plainEnd(s, start); i < len(s); i = plainEnd(s, i) {
+		switch s[i] {
+		case '"':
 			p.i = i + 1
 			return s[start:i], true
-		}
-		if c == '\\' {
+		case '\\':
 			return p.escaped(start, i)
-		}
-		if c >= ' ' && c < utf8.RuneSelf {
-			i++
-			continue
 		}
 		n := p.char(i)
 		if n == 0 {
@@ -31,6 +26,32 @@ func (p *parser) str() (string, bool) {
 	}
 	p.fail(start-1, "string without its closing quote")
 	return "", false
+}
+
+// The bytes of a word of eight, for looking at eight bytes at a time.
+const (
+	ones   = 0x0101010101010101
+	highs  = 0x8080808080808080
+	blanks = ' ' * ones
+)
+
+// plainEnd gives the first place from i on that does not hold printable ASCII without quotes and backslashes.
+func plainEnd(s string, i int) int {
+	for ; i+8 <= len(s); i += 8 {
+		w := s[i : i+8]
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		// A quote, a backslash, a control character or what is not ASCII leaves the highest bit of its byte; so may some
+		// behind it, but none before it.
+		q, e := x^'"'*ones, x^'\\'*ones
+		if m := ((q - ones) | (e - ones) | (x - blanks) | x) & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for i < len(s) && s[i] >= ' ' && s[i] < utf8.RuneSelf && s[i] != '"' && s[i] != '\\' {
+		i++
+	}
+	return i
 }
 
 // char checks a byte that is not printable ASCII and gives the size of its character, 0 if it may not stand in a
@@ -58,19 +79,20 @@ func (p *parser) escaped(start, i int) (string, bool) {
 	s := p.s
 	buf := append(make([]byte, 0, i-start+32), s[start:i]...)
 	for i < len(s) {
-		c := s[i]
-		switch {
-		case c == '"':
+		end := plainEnd(s, i)
+		buf = append(buf, s[i:end]...)
+		if i = end; i == len(s) {
+			break
+		}
+		switch s[i] {
+		case '"':
 			p.i = i + 1
 			return string(buf), true
-		case c == '\\':
+		case '\\':
 			var ok bool
 			if buf, i, ok = p.escape(buf, i); !ok {
 				return "", false
 			}
-		case c >= ' ' && c < utf8.RuneSelf:
-			buf = append(buf, c)
-			i++
 		default:
 			n := p.char(i)
 			if n == 0 {

@@ -31,7 +31,13 @@ type readiness struct {
 	deps [][]int      // of each task; nil if it does not wait for work
 }
 
-// add enters a task; false if it is none.
+// addAll enters the tasks of a state, or of a part of one; false if it is none.
+func (r *readiness) addAll(state any) bool {
+	doc, _ := state.(map[string]any) //nolint:errcheck // nil has no tasks
+	list, isList := doc[readyTasks].([]any)
+	return isList && !slices.ContainsFunc(list, func(task any) bool { return !r.add(task) })
+}
+
 func (r *readiness) add(task any) bool {
 	t, _ := task.(map[string]any) //nolint:errcheck // nil has no number
 	n, isInt := t[readyNumber].(int)
@@ -62,14 +68,12 @@ func (r *readiness) ready(i int) bool {
 // readyFunction is `ready` for a document that was decoded.
 func readyFunction(s *Statuses) gojq.CompilerOption {
 	return gojq.WithIterFunction(readyName, 0, 0, func(v any, _ []any) gojq.Iter {
-		doc, _ := v.(map[string]any) //nolint:errcheck // nil has no tasks
-		list, isList := doc[readyTasks].([]any)
 		r := readiness{Statuses: s, open: map[int]bool{}}
-		if !isList || slices.ContainsFunc(list, func(task any) bool { return !r.add(task) }) {
+		if !r.addAll(v) {
 			return gojq.NewIter[any](errState)
 		}
 		var out []any
-		for i, task := range list {
+		for i, task := range v.(map[string]any)[readyTasks].([]any) { //nolint:errcheck,forcetypeassert // addAll has looked
 			if r.ready(i) {
 				out = append(out, task)
 			}
@@ -81,7 +85,7 @@ func readyFunction(s *Statuses) gojq.CompilerOption {
 // ready is the flow of the tasks that are ready.
 func (f flow) ready() flow {
 	tasks := f.key(readyTasks)
-	elems := tasks.iterate().plain()
+	elems := tasks.iterate()
 	demand(elems.key(readyNumber), elems.key(readyStatus), elems.key(readyDeps))
 	for _, n := range tasks.at {
 		n.ready = true

@@ -273,23 +273,3 @@ func appendValue(out []byte, v any, from *origins) []byte {
 	}
 	return append(out, b...)
 }
-
-// decodeScalar decodes a scalar that was scanned.
-func decodeScalar(raw []byte) (any, bool) {
-	switch raw[0] {
-	case 'n':
-		return nil, true
-	case 't', 'f':
-		return raw[0] == 't', true
-	case '"':
-		if unescaped(raw) {
-			return string(raw[1 : len(raw)-1]), true
-		}
-		v, err := jsonx.Parse(raw, limits())
-		if err != nil {
-			return nil, false
-		}
-		return v.Str()
-	}
-	return number(string(raw)), true
-}

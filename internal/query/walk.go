@@ -169,6 +169,23 @@ func indexKey(i *gojq.Index) (string, bool) {
 	return "", false
 }
 
+// wholeNumber tells whether a query is the literal of a number, or of one with a sign.
+func wholeNumber(q *gojq.Query) bool {
+	if q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
+		return false
+	}
+	t := q.Term
+	if t.Type == gojq.TermTypeUnary && len(t.Unary.Term.SuffixList) == 0 {
+		t = t.Unary.Term
+	}
+	return t.Type == gojq.TermTypeNumber
+}
+
+// isCall tells whether a term begins with a call of a function.
+func isCall(t *gojq.Term, name string, args int) bool {
+	return t.Type == gojq.TermTypeFunc && t.Func.Name == name && len(t.Func.Args) == args
+}
+
 func (w *walker) def(d *gojq.FuncDef) {
 	w.place(d.Name)
 	f := Function{Name: d.Name, Args: len(d.Args)}
