@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 	if code, ok := inner(os.Args); ok {
 		os.Exit(code) // the program asks this of itself, by whatever name it goes
 	}
+	underFaults()
 	// Scripts wait for processes and for time more than they compute: two at a time would leave half of two cores idle. A -parallel
 	// of the command line is read later and wins.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {

@@ -14,6 +14,8 @@ import (
 type Plan struct {
 	// Under is the folder whose calls are counted, an absolute path without symbolic links.
 	Under string
+	// Only picks the calls that are counted among those; nil: all.
+	Only func(Call) bool
 	// At is the number of the call that is hit, from 1; 0 hits none.
 	At int
 	// Errno is what the call fails with; 0 kills the program before the call is done.

@@ -104,6 +104,7 @@ func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
 	what, counted := l.describe(&n, plan)
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	before := *out
+	counted = counted && (plan.Only == nil || plan.Only(what))
 	if counted {
 		out.Calls++
 		what.N = out.Calls

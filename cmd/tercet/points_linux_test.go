@@ -1,0 +1,255 @@
+//go:build amd64 || arm64
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/internal/testkit/faults"
+)
+
+var pointStep = flag.Int("points", 0, "kill shipped commands at every n-th line of the journal; 0: a sample")
+
+// underFaults puts the program under the filter of a test that asks for it.
+func underFaults() {
+	if os.Getenv("TEST_FAULTS") == "" || filepath.Base(os.Args[0]) != "tercet" {
+		return
+	}
+	if err := errors.Join(os.Unsetenv("TEST_FAULTS"), faults.Enter(os.NewFile(3, "faults"))); err != nil {
+		panic(err)
+	}
+}
+
+const twoPhases = "# Two files\n\n## Write the first\n\n```sh\necho one > one.txt\n```\n\n## Write the second\n\n```sh\necho two > two.txt\n```\n\n" +
+	"## Verification\n\n```sh\ntest -f one.txt\n```\n"
+
+// pointRun is a project in which a command is killed, with a person's state folder.
+type pointRun struct {
+	t         *testing.T
+	dir, home string
+}
+
+func (p pointRun) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	p.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	p.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
+	var out bytes.Buffer
+	cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = "tercet", p.dir, &out, &out // TestMain looks at the name
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "LANG=C", "TERCET_TRUST=1", "GIT_CONFIG_NOSYSTEM=1", "GORACE=atexit_sleep_ms=0"}
+	return cmd, &out
+}
+
+func (p pointRun) run(args ...string) (int, string) {
+	cmd, out := p.command(args...)
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		p.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+// killed runs a command and kills it before its n-th line of the journal; with 0 it counts the lines.
+func (p pointRun) killed(n int, args ...string) (faults.Outcome, string) {
+	p.t.Helper()
+	cmd, out := p.command(args...)
+	cmd.Env = append(cmd.Env, "TEST_FAULTS=1")
+	test, program, err := faults.Pair()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd.ExtraFiles = []*os.File{program}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	program.Close()
+	l, err := faults.Accept(test)
+	var came faults.Outcome
+	if err == nil {
+		came, err = l.Serve(cmd.Process.Pid, faults.Plan{
+			Under: filepath.Join(p.dir, ".tercet/runs"), At: n,
+			Only: func(c faults.Call) bool { return c.Name == "write" && filepath.Base(c.Path) == "journal.jsonl" },
+		})
+	}
+	cmd.Wait() // how it ended is in its state
+	if errors.Is(err, faults.ErrUnavailable) {
+		p.t.Skip(err)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return came, out.String()
+}
+
+func (p pointRun) git(args ...string) string {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), "git", append([]string{"-c", "user.name=U", "-c", "user.email=u@localhost"}, args...)...)
+	cmd.Dir = p.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "GIT_CONFIG_NOSYSTEM=1"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("git %q = %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// end is what there is after a command, without what differs from run to run.
+type end struct {
+	Tasks, Commits, Branches []string
+	Worktrees, Archived      int
+	Clean                    string
+}
+
+func (p pointRun) end() (e end) {
+	p.t.Helper()
+	tasks := func(file string) (out []string) {
+		text, err := os.ReadFile(filepath.Join(p.dir, ".tercet", file))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		var state struct {
+			Tasks []struct {
+				Number    int
+				Status    string
+				Lease     any
+				Artifacts []struct{ Type string }
+			}
+		}
+		if err := errors.Join(err, json.Unmarshal(text, &state)); err != nil {
+			p.t.Fatalf("%s: %v\n%s", file, err, text)
+		}
+		for _, task := range state.Tasks {
+			var kinds []string
+			for _, a := range task.Artifacts {
+				kinds = append(kinds, a.Type)
+			}
+			slices.Sort(kinds)
+			out = append(out, fmt.Sprint(task.Number, task.Status, task.Lease, slices.Compact(kinds)))
+		}
+		return out
+	}
+	e.Tasks = tasks("state.json")
+	e.Archived = len(tasks("archive/state.json"))
+	e.Commits = strings.Split(p.git("log", "--format=%s", "main"), "\n")
+	e.Branches = strings.Split(p.git("for-each-ref", "--format=%(refname)", "refs"), "\n")
+	places, err := filepath.Glob(filepath.Join(p.dir, ".tercet/worktrees/*"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	e.Worktrees = strings.Count(p.git("worktree", "list"), "\n") + len(places)
+	e.Clean = p.git("status", "--porcelain", "--", ":!.tercet")
+	return e
+}
+
+// copy is the same project once more.
+func (p pointRun) copy(t *testing.T) pointRun {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := pointRun{t: t, dir: filepath.Join(real, "project"), home: filepath.Join(real, "home")}
+	if err := errors.Join(os.CopyFS(out.dir, os.DirFS(p.dir)), os.CopyFS(out.home, os.DirFS(p.home))); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestEveryJournalLineCanBeGoneOnFrom kills each shipped command that changes something before a line of its journal is
+// written, types the same line once more, and looks for what an uninterrupted run leaves, and for nothing beside it.
+func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
+	t.Parallel()
+	if err := faults.Available(); err != nil {
+		t.Skip(err)
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pointRun{t: t, dir: filepath.Join(root, "project"), home: filepath.Join(root, "home")}
+	if err := errors.Join(os.MkdirAll(p.dir, 0o755), os.MkdirAll(p.home, 0o755), os.WriteFile(filepath.Join(p.dir, "task.md"), []byte(twoPhases), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p.git("init", "-q", "-b", "main")
+	p.git("add", "task.md")
+	p.git("commit", "-q", "-m", "a task")
+	do := func(args ...string) {
+		if code, out := p.run(args...); code != 0 {
+			t.Fatalf("%q = %d\n%s", args, code, out)
+		}
+	}
+	do("init")
+	do("/task", "--from", "task.md")
+	for _, c := range []struct {
+		line string
+		goOn bool // the uninterrupted command leads on to the next one
+	}{
+		{"/research 1", true},
+		{"/plan 1", true},
+		{"/revise 1 \"also the third\"", false},
+		{"--yes /implement 1", true},
+		{"/review 1", false},
+		{"--yes /todo", false},
+	} {
+		args := strings.Fields(strings.ReplaceAll(c.line, `"also the third"`, "also-the-third"))
+		p.points(args)
+		if c.goOn {
+			do(args...)
+		}
+	}
+}
+
+// points kills a command at its lines.
+func (p pointRun) points(args []string) {
+	t := p.t
+	name := strings.TrimPrefix(args[slices.IndexFunc(args, func(s string) bool { return s[0] == '/' })], "/")
+	whole := p.copy(t)
+	lines, said := whole.killed(0, args...)
+	if lines.Calls < 5 {
+		t.Fatalf("%s: %d lines in the journal\n%s", name, lines.Calls, said)
+	}
+	want := whole.end()
+	step := *pointStep
+	if step == 0 {
+		step = max(1, lines.Calls/4)
+	}
+	for n := 1; n <= lines.Calls; n += step {
+		t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
+			one := p.copy(t)
+			came, first := one.killed(n, args...)
+			if !came.Reached {
+				t.Fatalf("the run ended after %d lines\n%s", came.Calls, first)
+			}
+			code, again := one.run(args...)
+			if d := cmp.Diff(want, one.end()); d != "" {
+				t.Errorf("killed before line %d and run again (exit %d), (-want +got)\n%s\nfirst:\n%s\nagain:\n%s", n, code, d, first, again)
+			}
+			if left := standingIn(one.dir, 5*time.Second); len(left) > 0 {
+				t.Errorf("killed before line %d: %q still run", n, left)
+			}
+			if code, out := one.run("state", "verify"); code != 0 {
+				t.Errorf("state verify = %d\n%s", code, out)
+			}
+		})
+	}
+}
