@@ -10,7 +10,7 @@ check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on
 lint: ; GOOS=windows go vet ./cmd/tercet && golangci-lint run ./... && golangci-lint fmt --diff
 agents: ; sh ./agents.sh $(AGENTS)
 fuzz: ; sh ./fuzz.sh $(FUZZTIME)
-soak: ; go test ./internal/proc -run '^TestSoak' -timeout 30m -v -args -full && go test ./state/crash -run '$(GOAL)' -timeout 90m -v -args -full
+soak: ; go test ./internal/proc -run '^TestSoak' -timeout 30m -v -args -full && go test ./state/crash -run '$(GOAL)' -timeout 90m -v -args -full && go test ./cmd/tercet -run '^TestEveryJournalLine' -timeout 30m -v -args -points 1
 bench: ; sh bench/peers.sh $(PEERS) && go test ./bench -run '^TestGoals$$' -timeout 60m -count 1 -v -goals -peers $(PEERS) -into ../docs/performance.md
 microbench: ; go test -run '^$$' -bench . -benchmem -count 6 ./... | tee bench.out
 update: ; go test ./... -update && git diff --stat

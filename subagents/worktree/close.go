@@ -103,8 +103,50 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	if branch == "" || !ours(branch) || strings.HasPrefix(branch, wipPrefix) {
 		return c, nil
 	}
-	c.Deleted, err = m.deleteMerged(ctx, main, branch)
+	if c.Deleted, err = m.deleteMerged(ctx, main, branch); c.Deleted && c.Wip == "" {
+		err = errors.Join(err, m.sweep(ctx, main, branch))
+	}
 	return c, err
+}
+
+// sweep deletes the branches that took loose work of earlier runs on the same branch, where all of it has come into
+// the user's checkout since: a run that was killed leaves work that the next one does again.
+func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) error {
+	list, err := main.Branches(ctx, wipPrefix+wipName(branch)+"-")
+	if err != nil {
+		return err
+	}
+	for _, wip := range list {
+		hash, err := main.Resolve(ctx, "refs/heads/"+wip)
+		if err != nil {
+			return err
+		}
+		// A file counts as taken over if it is as the loose work left it, and the commit before as every commit does.
+		has, err := main.IsAncestor(ctx, hash+"~1", "HEAD")
+		if err != nil {
+			return err
+		}
+		if !has {
+			continue
+		}
+		files, err := main.DiffStat(ctx, hash+"~1", hash)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, f := range files {
+			names = append(names, f.Path)
+		}
+		if rest, err := main.Diff(ctx, hash, "HEAD", names...); err != nil {
+			return err
+		} else if len(rest) > 0 {
+			continue
+		}
+		if err := main.DeleteBranch(ctx, wip, hash); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keep commits loose work to a branch of its own and leaves the worktree on it.
@@ -148,19 +190,25 @@ func orDetached(branch string) string {
 	return branch
 }
 
-// freeWip names the branch tercet/wip/{task}-{run}, with a number after it if there is one already.
-func (m *Manager) freeWip(ctx context.Context, repo *git.Repo, branch, run string) (string, error) {
+// wipName is what the branches for loose work of a branch have in common: the number of its task, or its own name.
+func wipName(branch string) string {
 	task, isTask := strings.CutPrefix(branch, taskPrefix)
 	if isTask {
 		task, _, _ = strings.Cut(task, "-")
 	}
-	name := wipPrefix + strings.ReplaceAll(task, "/", "-") + "-" + run
+	return strings.ReplaceAll(task, "/", "-")
+}
+
+// freeWip names the branch tercet/wip/{task}-{run}, with a number after it if there is one already.
+func (m *Manager) freeWip(ctx context.Context, repo *git.Repo, branch, run string) (string, error) {
+	begin := wipPrefix + wipName(branch) + "-" + run
+	name := begin
 	for i := 2; i < wipTries; i++ {
 		there, err := repo.BranchExists(ctx, name)
 		if err != nil || !there {
 			return name, err
 		}
-		name = fmt.Sprintf("%s%s-%s-%d", wipPrefix, strings.ReplaceAll(task, "/", "-"), run, i)
+		name = fmt.Sprintf("%s-%d", begin, i)
 	}
 	return "", &git.NameError{What: "free branch name", Name: name}
 }

@@ -303,6 +303,29 @@ func TestCloseKeepsLooseWork(t *testing.T) {
 	p.tidy()
 }
 
+// A run that was killed leaves loose work; once the next run has done the same, its branch goes. Work that is nowhere else stays.
+func TestLooseWorkThatCameInIsSwept(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	for _, c := range []struct{ loose, done, want string }{
+		{"the same\n", "the same\n", ""},
+		{"another\n", "one\n", "tercet/wip/7-r2"},
+	} {
+		left := p.open(worktree.Spec{Run: map[string]string{"": "r1", "tercet/wip/7-r2": "r2"}[c.want], Task: 7, Slug: "x"})
+		p.write(left.Dir, "b.txt", c.loose)
+		tree := p.open(worktree.Spec{Run: "r3", Task: 7, Slug: "x"}) // closes the one that was left
+		p.write(tree.Dir, "b.txt", c.done)
+		p.commit(tree.Dir, "task 7: b", "")
+		if _, err := p.Publish(t.Context(), tree.Dir, worktree.Target{}); err != nil {
+			t.Fatal(err)
+		}
+		p.close(tree.Dir)
+		if got := p.git(p.top, "for-each-ref", "--format=%(refname:short)", "refs/heads/tercet"); got != c.want {
+			t.Errorf("loose %q, done %q: branches %q, want %q", c.loose, c.done, got, c.want)
+		}
+	}
+}
+
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
