@@ -115,7 +115,7 @@ type reader struct {
 }
 
 func (r *reader) read(src []byte) {
-	doc, problems := md.Limits{Bytes: MaxDocument}.Parse(src)
+	doc, problems := md.ParseUpTo(src, MaxDocument)
 	r.doc = doc
 	for _, p := range problems {
 		r.markdown(p)

@@ -304,7 +304,7 @@ func embedded(text string) string {
 
 // probe reads a text between a title and a heading, and tells whether both come out as they went in.
 func probe(text string) (*md.Document, bool) {
-	doc, problems := md.Limits{Bytes: 2 * MaxDocument}.Parse([]byte("# top\n\n" + text + "\n\n## bottom\n"))
+	doc, problems := md.ParseUpTo([]byte("# top\n\n"+text+"\n\n## bottom\n"), 2*MaxDocument)
 	n := len(doc.Blocks)
 	if len(problems) > 0 || n < 2 {
 		return doc, false

@@ -54,9 +54,9 @@ func describe(n *md.Node) string {
 	case n.IsStr():
 		return fmt.Sprintf("%q", n.Value)
 	case n.Kind == md.Scalar:
-		return n.Type.String() + " " + n.Value
+		return string(n.Type) + " " + n.Value
 	}
-	return n.Kind.String()
+	return string(n.Kind)
 }
 
 // text reads a string that is not empty and has one line.

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -8,24 +9,8 @@ import (
 	"tercet/internal/md"
 )
 
-// next is the offset of the first such byte behind the line that holds an offset, -1 if there is none.
-func next(text string, at int, c byte) int {
-	end := strings.IndexByte(text[at:], '\n')
-	if end < 0 {
-		return -1
-	}
-	found := strings.IndexByte(text[at+end:], c)
-	if found < 0 {
-		return -1
-	}
-	return at + end + found
-}
-
 // tagLine reads a line that is one tag, such as <argument_parsing> or </argument_parsing>; name has the slash.
 func tagLine(line string) (name string, ok bool) {
-	if strings.IndexByte(line, '<') < 0 {
-		return "", false
-	}
 	line = strings.TrimSpace(line)
 	if len(line) < 3 || line[0] != '<' || line[len(line)-1] != '>' || line[len(line)-2] == '/' {
 		return "", false
@@ -46,18 +31,9 @@ func (p *parser) tags(s md.Section) {
 		pos  Pos
 	}
 	var stack []open
-	prose := p.file.Prose
-	for at := strings.IndexByte(prose, '<'); at >= 0; at = next(prose, at, '<') { // the first of each line
-		n := p.doc.LineAt(at)
-		if n <= s.Line() {
-			continue
-		}
-		if n > s.EndLine {
-			break
-		}
-		line := p.doc.Line(n)
+	for n, line := range p.doc.ProseLines() {
 		name, ok := tagLine(line)
-		if !ok || p.doc.InCode(n) {
+		if !ok || n <= s.Line() || n > s.EndLine {
 			continue
 		}
 		pos := Pos{Line: n, Col: strings.IndexByte(line, '<') + 1}
@@ -122,131 +98,49 @@ func (p *parser) unsaid() {
 	}
 }
 
-// expansions warns of text that other agent CLIs would expand.
+// expanded is what other agent CLIs expand: a shell command, a file, an argument.
+var expanded = regexp.MustCompile("(?:^| )(!`)|(?:^|[ \t(|])(@\\w+)|(\\$\\w+)")
+
+// expansions warns of text that other agent CLIs would expand, once a line.
 func (p *parser) expansions() {
-	names := make([]string, 0, len(p.file.Front.Arguments))
+	names := map[string]bool{} // of arguments that were not told yet: one name is one change
 	for _, a := range p.file.Front.Arguments {
-		names = append(names, a.Name.Text)
+		names[a.Name.Text] = true
 	}
-	text := p.file.Prose
-	if !mayExpand(text, names) {
-		return
+	loaded := func(name string) bool {
+		return slices.ContainsFunc(p.file.Args.Load, func(l Load) bool { return l.Name.Text == name })
 	}
-	found := marksOf(text)
-	for at := found.from(0); at >= 0; {
-		what, name := expands(text, at, names)
-		if what == "" {
-			at = found.from(at + 1)
+	for n := p.doc.BodyLine; n <= p.doc.LineCount(); n++ {
+		line := p.doc.Line(n)
+		if !strings.ContainsAny(line, "!@$") {
 			continue
 		}
-		help := "write it another way if the file is to serve as a prompt"
-		if name != "" { // one name is one change, so it is said once
-			names = slices.DeleteFunc(names, func(other string) bool { return other == name })
-			if slices.ContainsFunc(p.file.Args.Load, func(l Load) bool { return l.Name.Text == name }) {
+		for _, m := range expanded.FindAllStringSubmatchIndex(line, -1) {
+			at := max(m[2], m[4], m[6])
+			what, help := line[at:m[1]], "write it another way if the file is to serve as a prompt"
+			switch name := what[1:]; {
+			case what == "!`":
+				what = "!`...` as a shell command"
+			case what[0] == '@':
+				what += " as a file"
+			case len(name) == 1 && name[0] >= '1' && name[0] <= '9':
+				what += " as an argument"
+			case !names[name]:
+				continue
+			case loaded(name):
+				what += " as an argument"
 				help = "give the loaded value another name than the argument, if the file is to serve as a prompt"
-			} else {
-				what += "; here it is $args." + name
+				delete(names, name)
+			default:
+				what += " as an argument; here it is $args." + name
+				delete(names, name)
 			}
-		}
-		col := at - strings.LastIndexByte(text[:at], '\n')
-		p.report(CodeExpands, Pos{Line: p.doc.LineAt(at), Col: col}, help, "other agent CLIs would expand %s", what)
-		end := strings.IndexByte(text[at:], '\n') // one finding a line
-		if end < 0 {
-			return
-		}
-		at = found.from(at + end)
-	}
-}
-
-// mayExpand tells whether there may be anything to expand in a text. Most of its marks are the $ of expressions.
-func mayExpand(text string, names []string) bool {
-	if strings.Contains(text, "!`") || strings.IndexByte(text, '@') >= 0 {
-		return true
-	}
-	for at := strings.IndexByte(text, '$'); at >= 0; {
-		rest := text[at+1:]
-		if rest != "" && rest[0] >= '1' && rest[0] <= '9' {
-			return true
-		}
-		for _, name := range names {
-			if rest != "" && name != "" && rest[0] == name[0] && strings.HasPrefix(rest, name) {
-				return true
-			}
-		}
-		next := strings.IndexByte(rest, '$')
-		if next < 0 {
-			return false
-		}
-		at += 1 + next
-	}
-	return false
-}
-
-// marks finds the characters that expands looks at, one kind at a time.
-type marks struct {
-	text string
-	next [3]int // offset of the next one of each kind, the length of the text if there is none; -1: to be looked for
-}
-
-func marksOf(text string) marks { return marks{text: text, next: [3]int{-1, -1, -1}} }
-
-// from is the offset of the first mark that does not stand before an offset, -1 if there is none.
-func (m *marks) from(offset int) int {
-	first := len(m.text)
-	for i, at := range m.next {
-		if at < offset {
-			if at = strings.IndexByte(m.text[offset:], "!@$"[i]); at < 0 {
-				at = len(m.text)
-			} else {
-				at += offset
-			}
-			m.next[i] = at
-		}
-		first = min(first, at)
-	}
-	if first == len(m.text) {
-		return -1
-	}
-	return first
-}
-
-// expands tells what another CLI takes the piece of text at a mark for: a command, a file or an argument; name is that
-// of a declared argument. An empty what means that it is nothing.
-func expands(text string, at int, names []string) (what, name string) {
-	rest, before := text[at+1:], byte('\n')
-	if at > 0 {
-		before = text[at-1]
-	}
-	switch text[at] {
-	case '!':
-		if strings.HasPrefix(rest, "`") && (before == '\n' || before == ' ') {
-			return "!`...` as a shell command", ""
-		}
-	case '@':
-		if strings.IndexByte("\n \t(|", before) >= 0 && rest != "" && isWordByte(rest[0]) {
-			return "@" + word(rest) + " as a file", ""
-		}
-	case '$':
-		w := word(rest)
-		switch {
-		case len(w) == 1 && w[0] >= '1' && w[0] <= '9':
-			return "$" + w + " as an argument", ""
-		case w != "" && slices.Contains(names, w):
-			return "$" + w + " as an argument", w
+			p.report(CodeExpands, Pos{Line: n, Col: at + 1}, help, "other agent CLIs would expand %s", what)
+			break
 		}
 	}
-	return "", ""
 }
 
 func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
-}
-
-// word returns the letters, digits and underscores at the start of a text.
-func word(s string) string {
-	i := 0
-	for i < len(s) && isWordByte(s[i]) {
-		i++
-	}
-	return s[:i]
 }

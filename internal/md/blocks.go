@@ -10,41 +10,19 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// BlockKind says what a Block is.
-type BlockKind uint8
+// BlockKind says what a Block is, in the word for messages.
+type BlockKind string
 
 // The kinds of a Block.
 const (
-	Heading BlockKind = iota + 1
-	Paragraph
-	Fence // a fenced block, or text indented by four columns
-	Item  // of a list
-	HTML
-	Quote
-	Rule
+	Heading   BlockKind = "heading"
+	Paragraph BlockKind = "paragraph"
+	Fence     BlockKind = "code block" // a fenced block, or text indented by four columns
+	Item      BlockKind = "list item"
+	HTML      BlockKind = "HTML"
+	Quote     BlockKind = "quote"
+	Rule      BlockKind = "rule"
 )
-
-// String returns the word for messages.
-func (k BlockKind) String() string {
-	switch k {
-	case Heading:
-		return "heading"
-	case Paragraph:
-		return "paragraph"
-	case Fence:
-		return "code block"
-	case Item:
-		return "list item"
-	case HTML:
-		return "HTML"
-	case Quote:
-		return "quote"
-	case Rule:
-		return "rule"
-	default:
-		return "nothing"
-	}
-}
 
 // Block is one block of the body. Containers (items and quotes) stand before what they contain, which has a greater
 // Depth; the first paragraph of an item is the item's own text and no block.
@@ -79,7 +57,6 @@ const maxWork = 1 << 20
 
 // guard bounds the cost of nested containers and keeps fences out of HTML blocks. It serves one parse.
 type guard struct {
-	depth   int
 	work    int
 	deepAt  int   // offset of the first container that was refused, -1: none
 	swallow []int // offsets of fences that an HTML block would have swallowed
@@ -110,7 +87,7 @@ func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) 
 	}
 	_, at := reader.Position()
 	node, state := c.BlockParser.Open(parent, reader, pc)
-	if node != nil && node.Kind() != ast.KindListItem && open >= c.guard.depth {
+	if node != nil && node.Kind() != ast.KindListItem && open >= maxDepth {
 		c.guard.refuse(at)
 		return nil, parser.NoChildren
 	}
@@ -161,39 +138,25 @@ func fenceLine(line string) (indent int, run, info string) {
 	return indent, run, info
 }
 
-// blocks runs the block phase of the markdown parser over the body and returns what it found.
-func (l Limits) blocks(d *Document) (blocks []Block, problems []Problem) {
-	body := d.Body()
-	base := len(d.Text) - len(body)
-	g := &guard{depth: l.Depth, deepAt: -1}
-	root, err := parseBlocks(body, g)
+// blocks runs the block phase of the markdown parser over the body.
+func (d *Document) blocks() []Problem {
+	base := d.bodyStart()
+	g := &guard{deepAt: -1}
+	w := walker{doc: d, body: d.Text[base:], base: base, last: -1}
+	root, err := parseBlocks(w.body, g)
 	if err != nil {
-		at := Pos{d.BodyLine, 1}
-		return nil, []Problem{{CodeTooDeep, at, at, err.Error(), "report this text; it should have been read"}}
+		return []Problem{d.problem(CodeTooDeep, base, base, err.Error(), "report this text; it should have been read")}
 	}
-	w := walker{doc: d, body: body, base: base}
-	for c := root.FirstChild(); c != nil; c = c.NextSibling() {
-		w.walk(c, 0)
-	}
+	w.walk(root, 0)
 	if g.deepAt >= 0 {
-		at := d.pos(base + g.deepAt)
-		w.problems = append(w.problems,
-			Problem{
-				CodeTooDeep, at, at, fmt.Sprintf("lists and quotes nested more than %d deep, or too many of them", l.Depth),
-				"flatten the list",
-			})
+		w.report(CodeTooDeep, g.deepAt, g.deepAt,
+			fmt.Sprintf("lists and quotes nested more than %d deep, or too many of them", maxDepth), "flatten the list")
 	}
 	for _, off := range g.swallow {
-		at := d.pos(base + off)
-		w.problems = append(w.problems,
-			Problem{
-				CodeFenceInHTML, at,
-				Pos{at.Line, at.Col + 3},
-				"fence directly after an HTML tag is part of the HTML",
-				"put a blank line between the tag and the fence",
-			})
+		w.report(CodeFenceInHTML, off, off+3, "fence directly after an HTML tag is part of the HTML",
+			"put a blank line between the tag and the fence")
 	}
-	return w.blocks, w.problems
+	return w.problems
 }
 
 // parseBlocks runs the third-party parser without inline parsers and link definitions, whose cost is more than linear.
@@ -225,11 +188,20 @@ type walker struct {
 	doc      *Document
 	body     []byte
 	base     int // offset of body in the text
-	blocks   []Block
+	last     int // offset in body of the block before, -1 without one
 	problems []Problem
 }
 
 func (w *walker) pos(off int) Pos { return w.doc.pos(w.base + off) }
+
+// lineEnd is the place behind the last character of a line.
+func (w *walker) lineEnd(line int) Pos {
+	return Pos{line, len(strings.TrimRight(w.doc.Line(line), " \t")) + 1}
+}
+
+func (w *walker) report(code Code, from, to int, msg, help string) {
+	w.problems = append(w.problems, w.doc.problem(code, w.base+from, w.base+to, msg, help))
+}
 
 // start gives the offset of a block that begins with one of the given bytes. Behind a tab that is cut by the margin of
 // a container the parser counts columns, so that its offset is up to seven bytes too large.
@@ -246,7 +218,7 @@ func (w *walker) start(n ast.Node, first string) int {
 		return at
 	}
 	// Blocks come in order, so that the first place behind the block before is the one.
-	for i := max(at-7, w.lastStart()+1); i <= at; i++ {
+	for i := max(at-7, w.last+1); i <= at; i++ {
 		if begins(i) {
 			return i
 		}
@@ -254,68 +226,61 @@ func (w *walker) start(n ast.Node, first string) int {
 	return at
 }
 
-// lastStart is the offset of the block before, -1 without one.
-func (w *walker) lastStart() int {
-	if len(w.blocks) == 0 {
-		return -1
-	}
-	at := w.blocks[len(w.blocks)-1].Pos
-	return w.doc.starts[at.Line-1] + at.Col - 1 - w.base
+// add appends a block that begins at an offset.
+func (w *walker) add(b Block, at int) {
+	b.Pos, w.last = w.pos(at), at
+	w.doc.Blocks = append(w.doc.Blocks, b)
 }
 
-func (w *walker) walk(n ast.Node, depth int) {
-	switch n := n.(type) {
-	case *ast.Heading:
-		b := w.textBlock(n, Heading, depth)
-		b.Level = n.Level
-		if at := w.start(n, "#"); at < len(w.body) && w.body[at] == '#' {
-			b.Pos = w.pos(at)
-			b.End.Col = len(strings.TrimRight(w.doc.Line(b.Pos.Line), " \t")) + 1
-		}
-		w.blocks = append(w.blocks, b)
-	case *ast.Paragraph:
-		w.blocks = append(w.blocks, w.textBlock(n, Paragraph, depth))
-	case *ast.TextBlock:
-		w.blocks = append(w.blocks, w.textBlock(n, Paragraph, depth))
-	case *ast.FencedCodeBlock:
-		w.blocks = append(w.blocks, w.fence(n, depth))
-	case *ast.CodeBlock:
-		w.blocks = append(w.blocks, w.indented(n, depth))
-	case *ast.HTMLBlock:
-		b := w.textBlock(n, HTML, depth)
-		b.Text = ""
-		w.blocks = append(w.blocks, b)
-	case *ast.ThematicBreak:
-		at := w.pos(w.start(n, "-*_"))
-		w.blocks = append(w.blocks,
-			Block{Kind: Rule, Depth: depth, Pos: at, End: Pos{at.Line, len(strings.TrimRight(w.doc.Line(at.Line), " \t")) + 1}})
-	case *ast.Blockquote:
-		w.container(n, Block{Kind: Quote, Depth: depth, Pos: w.pos(w.start(n, ">"))})
-	case *ast.List:
-		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-			w.container(c, Block{Kind: Item, Depth: depth, Ordered: n.IsOrdered(), Pos: w.pos(w.start(c, "-+*0123456789"))})
+// walk adds what is in a node.
+func (w *walker) walk(parent ast.Node, depth int) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Heading:
+			b, at := w.text(n, Heading, depth)
+			b.Level, b.Text = n.Level, plainText(b.Raw)
+			if mark := w.start(n, "#"); mark < len(w.body) && w.body[mark] == '#' {
+				at, b.End = mark, w.lineEnd(w.pos(mark).Line)
+			}
+			w.add(b, at)
+		case *ast.Paragraph, *ast.TextBlock:
+			w.add(w.text(n, Paragraph, depth))
+		case *ast.HTMLBlock:
+			w.add(w.text(n, HTML, depth))
+		case *ast.CodeBlock:
+			b, at := w.text(n, Fence, depth)
+			b.Body, b.Raw = n.Lines().Value(w.body), ""
+			b.BodyPos = w.pos(at)
+			w.add(b, at)
+		case *ast.FencedCodeBlock:
+			w.fence(n, depth)
+		case *ast.ThematicBreak:
+			at := w.start(n, "-*_")
+			w.add(Block{Kind: Rule, Depth: depth, End: w.lineEnd(w.pos(at).Line)}, at)
+		case *ast.Blockquote:
+			w.container(n, Block{Kind: Quote, Depth: depth}, w.start(n, ">"))
+		case *ast.List:
+			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+				w.container(c, Block{Kind: Item, Depth: depth, Ordered: n.IsOrdered()}, w.start(c, "-+*0123456789"))
+			}
 		}
 	}
 }
 
 // container adds an item or a quote and what is in it.
-func (w *walker) container(n ast.Node, b Block) {
-	b.End = Pos{b.Pos.Line, b.Pos.Col + 1}
-	i := len(w.blocks)
-	w.blocks = append(w.blocks, b)
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		k := c.Kind()
-		if b.Kind == Item && c.PreviousSibling() == nil && (k == ast.KindTextBlock || k == ast.KindParagraph) {
-			own := w.textBlock(c, Item, b.Depth)
-			b.Raw, b.End = own.Raw, own.End
-			b.Text, b.Checked = checkBox(own.Raw)
-			w.blocks[i] = b
-			continue
-		}
-		w.walk(c, b.Depth+1)
+func (w *walker) container(n ast.Node, b Block, at int) {
+	b.End = w.pos(at + 1)
+	if c := n.FirstChild(); b.Kind == Item && c != nil && (c.Kind() == ast.KindTextBlock || c.Kind() == ast.KindParagraph) {
+		own, _ := w.text(c, Item, b.Depth)
+		b.Raw, b.End = own.Raw, own.End
+		b.Text, b.Checked = checkBox(own.Raw)
+		n.RemoveChild(n, c)
 	}
-	if last := w.blocks[len(w.blocks)-1].End; b.End.Before(last) {
-		w.blocks[i].End = last
+	i := len(w.doc.Blocks)
+	w.add(b, at)
+	w.walk(n, b.Depth+1)
+	if last := w.doc.Blocks[len(w.doc.Blocks)-1].End; b.End.Before(last) {
+		w.doc.Blocks[i].End = last
 	}
 }
 
@@ -330,113 +295,57 @@ func checkBox(raw string) (string, *bool) {
 	return plainText(raw), nil
 }
 
-// textBlock reads a block that is made of lines.
-func (w *walker) textBlock(n ast.Node, kind BlockKind, depth int) Block {
-	b := Block{Kind: kind, Depth: depth}
-	lines := n.Lines()
+// text reads a block that is made of lines, and gives the offset of the first.
+func (w *walker) text(n ast.Node, kind BlockKind, depth int) (Block, int) {
+	b, lines := Block{Kind: kind, Depth: depth}, n.Lines()
 	if lines.Len() == 0 {
-		b.Pos = w.pos(min(max(n.Pos(), 0), len(w.body)))
-		b.End = b.Pos
-		return b
+		at := min(max(n.Pos(), 0), len(w.body))
+		b.End = w.pos(at)
+		return b, at
 	}
-	var raw strings.Builder
-	for i := range lines.Len() {
-		if i > 0 {
-			raw.WriteByte('\n')
-		}
-		segment := lines.At(i)
-		raw.Write(bytes.TrimRight(segment.Value(w.body), "\n"))
-	}
+	b.Raw = strings.TrimRight(string(lines.Value(w.body)), "\n")
 	last := lines.At(lines.Len() - 1)
 	if h, ok := n.(*ast.HTMLBlock); ok && h.HasClosure() {
 		last = h.ClosureLine
-		raw.WriteByte('\n')
-		raw.Write(bytes.TrimRight(last.Value(w.body), "\n"))
+		b.Raw += "\n" + strings.TrimRight(string(last.Value(w.body)), "\n")
 	}
-	b.Raw = raw.String()
-	if kind == Heading {
-		b.Text = plainText(b.Raw)
-	}
-	b.Pos = w.pos(lines.At(0).Start)
 	b.End = w.pos(last.Start + len(bytes.TrimRight(w.body[last.Start:last.Stop], " \t\n")))
-	return b
+	return b, lines.At(0).Start
 }
 
-// code reads the lines of a code block.
-func (w *walker) code(n ast.Node, b *Block) {
-	lines := n.Lines()
-	if lines.Len() == 0 {
-		return
+// fence adds a fenced block, whose end the parser does not tell.
+func (w *walker) fence(n *ast.FencedCodeBlock, depth int) {
+	at, lines := w.start(n, "`~"), n.Lines()
+	pos := w.pos(at)
+	b := Block{
+		Kind: Fence, Fenced: true, Depth: depth, Indent: pos.Col - 1, BodyPos: Pos{pos.Line + 1, 1}, Body: lines.Value(w.body),
 	}
-	first, last := lines.At(0), lines.At(lines.Len()-1)
-	b.BodyPos = w.pos(first.Start)
-	size := 0
-	for i := range lines.Len() {
-		segment := lines.At(i)
-		size += segment.Len()
-	}
-	if size == last.Stop-first.Start {
-		b.Body = w.body[first.Start:last.Stop:last.Stop]
-		return
-	}
-	b.Body = make([]byte, 0, size)
-	for i := range lines.Len() {
-		segment := lines.At(i)
-		b.Body = append(b.Body, segment.Value(w.body)...)
-	}
-}
-
-func (w *walker) indented(n *ast.CodeBlock, depth int) Block {
-	b := Block{Kind: Fence, Depth: depth}
-	w.code(n, &b)
-	b.Pos = b.BodyPos
-	if lines := n.Lines(); lines.Len() > 0 {
-		last := lines.At(lines.Len() - 1)
-		b.End = w.pos(last.Start + len(bytes.TrimRight(w.body[last.Start:last.Stop], " \t\n")))
-	}
-	return b
-}
-
-func (w *walker) fence(n *ast.FencedCodeBlock, depth int) Block {
-	at := w.pos(w.start(n, "`~"))
-	b := Block{Kind: Fence, Fenced: true, Depth: depth, Pos: at, Indent: at.Col - 1, BodyPos: Pos{at.Line + 1, 1}}
 	if n.Info != nil {
 		b.Info = string(n.Info.Segment.Value(w.body))
 	}
-	w.code(n, &b)
-	open := w.doc.Line(at.Line)
-	_, run, _ := fenceLine(open[at.Col-1:])
+	if lines.Len() > 0 {
+		b.BodyPos = w.pos(lines.At(0).Start)
+	}
+	open := w.doc.Line(pos.Line)[pos.Col-1:]
+	_, run, _ := fenceLine(open)
 	if run == "" {
 		run = "```" // its place is not known for sure
 	}
-	end := at.Line + n.Lines().Len()
-	closing := strings.TrimLeft(w.doc.Line(end+1), " \t>")
-	if trimmed := strings.TrimRight(closing, " \t"); end < w.doc.LineCount() && len(trimmed) >= len(run) &&
-		strings.Trim(trimmed, run[:1]) == "" {
+	end := pos.Line + lines.Len()
+	closing := strings.TrimRight(strings.TrimLeft(w.doc.Line(end+1), " \t>"), " \t")
+	if end < w.doc.LineCount() && len(closing) >= len(run) && strings.Trim(closing, run[:1]) == "" {
 		end++
 	} else {
-		w.problems = append(w.problems,
-			Problem{CodeFenceOpen, at, Pos{at.Line, len(open) + 1}, "fence is not closed", "end it with a line of " + run})
+		w.report(CodeFenceOpen, at, at+len(open), "fence is not closed", "end it with a line of "+run)
 	}
-	b.End = Pos{end, len(strings.TrimRight(w.doc.Line(end), " \t")) + 1}
-	w.swallowed(&b, run)
-	return b
-}
-
-// swallowed reports a fence that holds what looks like the start of another one: its own end is missing.
-func (w *walker) swallowed(b *Block, run string) {
-	if !bytes.Contains(b.Body, []byte(run)) {
-		return
-	}
+	b.End = w.lineEnd(end)
+	w.add(b, at)
+	// A fence that holds what looks like the start of another one lacks its own end.
 	line := b.BodyPos.Line
-	for l := range bytes.Lines(b.Body) {
-		indent, inner, info := fenceLine(string(l))
-		if indent < 4 && info != "" && len(inner) >= len(run) && inner[0] == run[0] {
-			w.problems = append(w.problems, Problem{
-				Code: CodeFenceOpen, Pos: b.Pos, End: Pos{b.Pos.Line, b.Pos.Col + len(run)},
-				Msg:  fmt.Sprintf("fence holds the start of another one on line %d", line),
-				Help: fmt.Sprintf("close it before line %d, or open it with more of %q", line, run[:1]),
-			})
+	for l := range strings.Lines(string(b.Body)) {
+		if indent, inner, info := fenceLine(l); indent < 4 && info != "" && strings.HasPrefix(inner, run) {
+			w.report(CodeFenceOpen, at, at+len(run), fmt.Sprintf("fence holds the start of another one on line %d", line),
+				fmt.Sprintf("close it before line %d, or open it with more of %q", line, run[:1]))
 			return
 		}
 		line++

@@ -18,7 +18,7 @@ func (s *source) diagnose(err error) Problem {
 	if le.Mark.Line == 0 {
 		off = s.offset(le.ContextMark.Line, le.ContextMark.Column)
 	}
-	off = min(off, len(s.src))
+	off = min(off, len(s.text))
 	if strings.Contains(le.Message, errDepth.Error()) {
 		return s.problem(CodeYAMLDepth, off, off, "maps and lists nested too deeply", "flatten the value")
 	}
@@ -36,7 +36,7 @@ func (s *source) diagnose(err error) Problem {
 // syntax words the parser's messages for a reader who has the line before them.
 func (s *source) syntax(le *yaml.LoadError, off int) Problem {
 	line, start := s.lineAt(off)
-	context := min(s.offset(le.ContextMark.Line, le.ContextMark.Column), len(s.src))
+	context := min(s.offset(le.ContextMark.Line, le.ContextMark.Column), len(s.text))
 	help := "check the indentation and the quotes of this line"
 	if suggestion, ok := quoteLine(line); ok {
 		help = "quote the value: " + suggestion
@@ -55,7 +55,7 @@ func (s *source) syntax(le *yaml.LoadError, off int) Problem {
 			"indent keys of one map alike")
 	case strings.Contains(msg, "unknown anchor"):
 		return s.problem(CodeAlias, off, off+1, "alias without an anchor", help)
-	case strings.Contains(msg, "cannot start any token") && off < len(s.src):
+	case strings.Contains(msg, "cannot start any token") && off < len(s.text):
 		return s.problem(CodeSyntax, off, off+1, fmt.Sprintf("an unquoted value cannot start with %q", s.text[off:off+1]),
 			help)
 	case strings.Contains(msg, "end of stream") && strings.Contains(le.ContextMsg, "quoted"):

@@ -11,6 +11,12 @@ import (
 	"github.com/adrg/frontmatter"
 )
 
+// DefaultBytes is the most bytes that a file or a block may have: 256 KiB.
+const DefaultBytes = 256 << 10
+
+// maxDepth is how deep lists and quotes of a body, and maps and lists of YAML, may be nested.
+const maxDepth = 100
+
 // Document is a markdown file that was read. Text is Src without byte order mark and with line feeds only; every place
 // in the file is the same in both.
 type Document struct {
@@ -24,115 +30,73 @@ type Document struct {
 
 	Blocks []Block // of the body, in order
 
-	text   string // the same as Text
-	starts []int  // offset of each line of Text
+	lines // of Text
 }
 
-// Parse reads a file with the default limits. The Document is never nil: of a file that is too large or not text it
-// holds only Src, of one with other problems everything that could be read.
-func Parse(src []byte) (*Document, []Problem) { return Limits{}.Parse(src) }
+// Parse reads a file. The Document is never nil: of a file that is too large or not text it holds only Src, of one with
+// other problems everything that could be read.
+func Parse(src []byte) (*Document, []Problem) { return ParseUpTo(src, DefaultBytes) }
 
-// Parse is the function of the same name with other limits.
-func (l Limits) Parse(src []byte) (*Document, []Problem) {
-	l = l.orDefault()
-	d := &Document{Src: src, BodyLine: 1, starts: []int{0}}
-	if p, ok := l.tooLarge(len(src), Pos{1, 1}); ok {
-		return d, []Problem{p}
+// ParseUpTo is Parse with another number of bytes that the file may have.
+func ParseUpTo(src []byte, limit int) (*Document, []Problem) {
+	l, problem, ok := read(src, Pos{1, 1}, limit, false)
+	d := &Document{Src: src, BodyLine: 1, lines: l}
+	if !ok {
+		return d, []Problem{problem}
 	}
-	text := bytes.TrimPrefix(src, []byte(bom))
-	if off, what := badText(text, false); off >= 0 {
-		return d, []Problem{refusedText(text, off, what)}
-	}
-	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte{'\n'})
+	text := bytes.ReplaceAll(bytes.TrimPrefix(src, []byte(bom)), []byte("\r\n"), []byte{'\n'})
 	if text == nil {
 		text = []byte{} // an empty file is text; only one that cannot be read has none
 	}
 	// The third-party parser ends the last line by an append: without a bound it would write behind the caller's text.
-	d.Text, d.text, d.starts = slices.Clip(text), string(text), lineStarts(text)
-	problems := d.front(l)
-	blocks, more := l.blocks(d)
-	d.Blocks = blocks
-	return d, append(problems, more...)
-}
-
-// refusedText is the problem of a text that is none.
-func refusedText(text []byte, off int, what string) Problem {
-	line := bytes.Count(text[:off], []byte{'\n'}) + 1
-	at := Pos{line, off - bytes.LastIndexByte(text[:off], '\n')}
-	return Problem{CodeBadText, at, Pos{at.Line, at.Col + 1}, "file holds " + what, "save the file as UTF-8 text"}
+	d.Text, d.lines = slices.Clip(text), linesOf(string(text), Pos{1, 1})
+	problems := append(d.front(limit), d.blocks()...)
+	return d, problems
 }
 
 // front splits off and reads the front matter.
-func (d *Document) front(l Limits) []Problem {
+func (d *Document) front(limit int) []Problem {
 	first := d.opening()
 	if first == 0 {
-		if i := bytes.IndexByte(d.Text, '\r'); i >= 0 && bytes.IndexByte(d.Text[:i], '\n') < 0 {
-			return []Problem{{
-				CodeLineEnds,
-				Pos{1, i + 1},
-				Pos{1, i + 2},
-				"line ends with a bare carriage return",
-				"end lines with a line feed",
-			}}
+		if i := strings.IndexByte(d.text, '\r'); i >= 0 && !strings.Contains(d.text[:i], "\n") {
+			return []Problem{d.problem(CodeLineEnds, i, i+1, "line ends with a bare carriage return",
+				"end lines with a line feed")}
 		}
 		return nil
 	}
-	closing := 0
-	for n := first + 1; n <= len(d.starts); n++ {
-		if line := strings.TrimRight(d.Line(n), " \t"); line == "---" || line == "..." {
-			closing = n
+	open := d.starts[first-1]
+	unclosed := func(msg string) []Problem {
+		return []Problem{d.problem(CodeFrontUnclosed, open, open+3, msg, "end it with a line that holds only ---")}
+	}
+	closing, delimiter := first+1, ""
+	for ; closing <= d.LineCount(); closing++ {
+		if delimiter = strings.TrimRight(d.Line(closing), " \t"); delimiter == "---" || delimiter == "..." {
 			break
 		}
 	}
-	open := Pos{first, 1}
-	if closing == 0 {
-		return []Problem{{
-			CodeFrontUnclosed, open,
-			Pos{first, 4},
-			"front matter opened here is not closed",
-			"end it with a line that holds only ---",
-		}}
+	if closing > d.LineCount() {
+		return unclosed("front matter opened here is not closed")
 	}
-	end := d.lineEnd(closing)
-	block := d.Text[d.starts[first-1]:end]
-	d.HasFront = true
-	d.FrontText = d.Text[d.starts[first]:d.starts[closing-1]]
-	d.FrontSpan = Span{open, Pos{closing, 4}}
-	d.BodyLine = closing + 1
-
-	return d.frontByLibrary(l, block, open)
-}
-
-// frontByLibrary reads front matter of any kind; block is the text with its delimiters.
-func (d *Document) frontByLibrary(l Limits, block []byte, open Pos) []Problem {
+	end := d.starts[closing-1]
+	d.HasFront, d.BodyLine = true, closing+1
+	d.FrontText = d.Text[d.starts[first]:end]
+	d.FrontSpan = Span{Pos{first, 1}, Pos{closing, 4}}
 	var problems []Problem
+	// The library takes an indented delimiter inside a text for the end, so what it cut is not used.
 	decode := func(_ []byte, _ any) error {
-		// The library takes an indented delimiter inside a text for the end, so what it cut is not used.
-		var n *Node
-		n, problems = l.ParseYAML(d.FrontText, Pos{open.Line + 1, 1})
-		switch {
-		case n == nil:
-		case n.Kind == Map:
-			d.Front = n
-		default:
-			problems = append(problems,
-				Problem{
-					CodeFrontNotMap, n.Pos, n.End, "front matter is not a map of keys",
-					"write key: value lines, or remove the --- lines",
-				})
+		d.Front, problems = parseYAML(d.FrontText, Pos{first + 1, 1}, limit)
+		if n := d.Front; n != nil && n.Kind != Map {
+			d.Front = nil
+			problems = append(problems, Problem{
+				CodeFrontNotMap, n.Pos, n.End, "front matter is not a map of keys",
+				"write key: value lines, or remove the --- lines",
+			})
 		}
 		return nil
 	}
-	delimiter := strings.TrimRight(d.Line(d.FrontSpan.End.Line), " \t")
-	if _, err := frontmatter.MustParse(bytes.NewReader(block), nil,
-		frontmatter.NewFormat("---", delimiter, decode)); err != nil {
-		problems = append(problems,
-			Problem{
-				CodeFrontUnclosed, open,
-				Pos{open.Line, 4},
-				"front matter cannot be read: " + err.Error(),
-				"end it with a line that holds only ---",
-			})
+	block := strings.NewReader(d.text[open : end+len(d.Line(closing))])
+	if _, err := frontmatter.MustParse(block, nil, frontmatter.NewFormat("---", delimiter, decode)); err != nil {
+		problems = append(problems, unclosed("front matter cannot be read: "+err.Error())...)
 	}
 	return problems
 }
@@ -141,7 +105,7 @@ func (d *Document) frontByLibrary(l Limits, block []byte, open Pos) []Problem {
 // it.
 func (d *Document) opening() int {
 	comment := false
-	for n := 1; n <= len(d.starts); n++ {
+	for n := 1; n <= d.LineCount(); n++ {
 		line := strings.TrimRight(d.Line(n), " \t")
 		switch {
 		case line == "---":
@@ -150,7 +114,7 @@ func (d *Document) opening() int {
 		case strings.HasPrefix(line, "<!--") && !comment:
 			comment = true
 			for !strings.HasSuffix(line, "-->") {
-				if n++; n > len(d.starts) {
+				if n++; n > d.LineCount() {
 					return 0
 				}
 				line = strings.TrimRight(d.Line(n), " \t")
@@ -162,29 +126,10 @@ func (d *Document) opening() int {
 	return 0
 }
 
-// LineCount returns the number of lines; an empty file has one.
-func (d *Document) LineCount() int { return len(d.starts) }
-
-// Line returns a line, counted from 1, without its end; an empty string for a line that does not exist.
-func (d *Document) Line(n int) string {
-	if n < 1 || n > len(d.starts) {
-		return ""
-	}
-	return d.text[d.starts[n-1]:d.lineEnd(n)]
-}
-
-// lineEnd returns the offset of the end of a line, before its line feed.
-func (d *Document) lineEnd(n int) int {
-	if n < len(d.starts) {
-		return d.starts[n] - 1
-	}
-	return len(d.Text)
-}
-
 // ProseLines yields the lines of the body that belong to no code block, with their numbers, as they stand in the file.
 func (d *Document) ProseLines() iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
-		for n := d.BodyLine; n <= len(d.starts); n++ {
+		for n := d.BodyLine; n <= d.LineCount(); n++ {
 			if !d.InCode(n) && !yield(n, d.Line(n)) {
 				return
 			}
@@ -192,37 +137,20 @@ func (d *Document) ProseLines() iter.Seq2[int, string] {
 	}
 }
 
-// LineAt returns the number of the line that holds a byte of Prose.
-func (d *Document) LineAt(offset int) int {
-	return d.pos(d.starts[d.BodyLine-1] + offset).Line
-}
+// Prose returns the text after the front matter.
+func (d *Document) Prose() string { return d.text[d.bodyStart():] }
 
-// Body returns the text after the front matter.
-func (d *Document) Body() []byte {
-	if d.BodyLine > len(d.starts) || d.Text == nil {
-		return nil
+func (d *Document) bodyStart() int {
+	if d.BodyLine > d.LineCount() {
+		return len(d.text)
 	}
-	return d.Text[d.starts[d.BodyLine-1]:]
-}
-
-// Prose is Body as a string.
-func (d *Document) Prose() string {
-	if d.BodyLine > len(d.starts) || d.Text == nil {
-		return ""
-	}
-	return d.text[d.starts[d.BodyLine-1]:]
+	return d.starts[d.BodyLine-1]
 }
 
 // InCode reports whether a line belongs to a code block, its fences included.
 func (d *Document) InCode(line int) bool {
 	i := sort.Search(len(d.Blocks), func(i int) bool { return d.Blocks[i].Pos.Line > line })
 	return i > 0 && d.Blocks[i-1].Kind == Fence && line <= d.Blocks[i-1].End.Line
-}
-
-// pos turns an offset in Text into a place.
-func (d *Document) pos(off int) Pos {
-	i := sort.SearchInts(d.starts, off+1) - 1
-	return Pos{i + 1, off - d.starts[i] + 1}
 }
 
 // errParser is what a panic of the markdown parser becomes.

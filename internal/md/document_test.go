@@ -224,7 +224,7 @@ func TestLimits(t *testing.T) {
 	if d, problems := md.Parse(big); len(problems) != 1 || problems[0].Code != md.CodeTooLarge || d == nil || d.Blocks != nil {
 		t.Errorf("Parse of %d bytes has problems %v", len(big), problems)
 	}
-	if d, problems := (md.Limits{Bytes: 4 * md.DefaultBytes}).Parse(big); len(problems) != 0 || len(d.Blocks) != 1 {
+	if d, problems := md.ParseUpTo(big, 4*md.DefaultBytes); len(problems) != 0 || len(d.Blocks) != 1 {
 		t.Errorf("Parse with a larger limit has problems %v", problems)
 	}
 }
@@ -240,7 +240,7 @@ func TestLines(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
-	if got := string(d.Body()); got != "<x>\n\n```\nin\n```\nout" {
+	if got := d.Prose(); got != "<x>\n\n```\nin\n```\nout" {
 		t.Errorf("Body = %q", got)
 	}
 	if d.Line(0) != "" || d.Line(10) != "" || d.Line(2) != "a: 1" || d.LineCount() != 9 {
@@ -263,8 +263,8 @@ func TestSections(t *testing.T) {
 	if !ok || a.Title() != "A" {
 		t.Fatalf("Section(2, a) = %v, %v", a, ok)
 	}
-	if s, ok := a.Section(3, "A2"); !ok || s.Line() != 7 || s.EndLine != 7 {
-		t.Errorf("Section(3, A2) = %v, %v, want line 7", s, ok)
+	if deep := a.Sections(3); len(deep) != 2 || deep[1].Title() != "a2" || deep[1].Line() != 7 || deep[1].EndLine != 7 {
+		t.Errorf("Sections(3) = %v, want A2 on line 7 at the end", deep)
 	}
 	if _, ok := d.Section(2, "none"); ok {
 		t.Error("Section(2, none) was found")

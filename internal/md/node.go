@@ -1,34 +1,19 @@
 package md
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// NodeKind says what a Node is.
-type NodeKind uint8
+// NodeKind says what a Node is, in the word for messages.
+type NodeKind string
 
 // The kinds of a Node.
 const (
-	Scalar NodeKind = iota + 1
-	Map
-	List
+	Scalar NodeKind = "value"
+	Map    NodeKind = "map"
+	List   NodeKind = "list"
 )
-
-// String returns the word for messages.
-func (k NodeKind) String() string {
-	switch k {
-	case Scalar:
-		return "value"
-	case Map:
-		return "map"
-	case List:
-		return "list"
-	default:
-		return "nothing"
-	}
-}
 
 // Style says how a Node is written.
 type Style uint8
@@ -45,42 +30,24 @@ const (
 )
 
 // ScalarType is the type of a scalar by the YAML 1.2 core schema; quoted text is always Str, and so are on, off, yes,
-// no, and the words for infinite numbers and NaN, which JSON cannot hold.
-type ScalarType uint8
+// no, and the words for infinite numbers and NaN, which JSON cannot hold. It is the word for messages.
+type ScalarType string
 
 // The types of a scalar.
 const (
-	Str ScalarType = iota + 1
-	Int
-	Float
-	Bool
-	Null
+	Str   ScalarType = "string"
+	Int   ScalarType = "integer"
+	Float ScalarType = "number"
+	Bool  ScalarType = "boolean"
+	Null  ScalarType = "null"
 )
-
-// String returns the word for messages.
-func (t ScalarType) String() string {
-	switch t {
-	case Str:
-		return "string"
-	case Int:
-		return "integer"
-	case Float:
-		return "number"
-	case Bool:
-		return "boolean"
-	case Null:
-		return "null"
-	default:
-		return "nothing"
-	}
-}
 
 // Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes; Entries and Items hold
 // the content of a map or a list in source order. A key that stands twice has two entries, and a Problem.
 type Node struct {
 	Kind     NodeKind
 	Style    Style
-	Type     ScalarType // of a scalar, else 0
+	Type     ScalarType // of a scalar, else empty
 	Pos, End Pos
 	Value    string
 	Entries  []Entry
@@ -115,44 +82,25 @@ func (n *Node) IsStr() bool { return n != nil && n.Type == Str }
 // Any returns the value as map[string]any, []any, string, int, float64, bool or nil. An integer beyond the range of int
 // is a float64. Of a key that stands twice the last one wins.
 func (n *Node) Any() any {
-	if n == nil {
+	switch {
+	case n == nil || n.Type == Null:
 		return nil
-	}
-	switch n.Kind {
-	case Map:
+	case n.Kind == Map:
 		m := make(map[string]any, len(n.Entries))
 		for _, e := range n.Entries {
 			m[e.Key.Value] = e.Value.Any()
 		}
 		return m
-	case List:
+	case n.Kind == List:
 		l := make([]any, len(n.Items))
 		for i, it := range n.Items {
 			l[i] = it.Any()
 		}
 		return l
-	case Scalar:
-		return n.scalar()
-	default:
-		return nil
-	}
-}
-
-func (n *Node) scalar() any {
-	switch n.Type {
-	case Null:
-		return nil
-	case Bool:
+	case n.Type == Bool:
 		return n.Value[0] == 't' || n.Value[0] == 'T'
-	case Int:
-		if i, ok := parseInt(n.Value); ok {
-			return i
-		}
-	case Float:
-		if f, err := strconv.ParseFloat(n.Value, 64); err == nil {
-			return f
-		}
-	case Str:
+	case n.Type == Int || n.Type == Float:
+		return number(n.Value)
 	}
 	return n.Value
 }
@@ -164,12 +112,6 @@ func (n *Node) ValuePos(offset int) Pos {
 		return Pos{}
 	}
 	offset = max(0, min(offset, len(n.Value)))
-	switch {
-	case n.Style == Plain && n.raw == n.Value:
-		return Pos{n.Pos.Line, n.Pos.Col + offset}
-	case n.quotedAsIs() && offset < len(n.Value):
-		return Pos{n.Pos.Line, n.Pos.Col + 1 + offset}
-	}
 	switch n.Style {
 	case Literal:
 		before := n.Value[:offset]
@@ -187,18 +129,11 @@ func (n *Node) ValuePos(offset int) Pos {
 	return n.follow(0, offset)
 }
 
-// quotedAsIs tells whether the value is what stands between its quotes.
-func (n *Node) quotedAsIs() bool {
-	return (n.Style == SingleQuoted || n.Style == DoubleQuoted) && len(n.raw) == len(n.Value)+2 &&
-		n.raw[1:len(n.raw)-1] == n.Value
-}
-
 // follow walks value and source side by side from the source offset r and returns the place of the value offset.
 func (n *Node) follow(r, offset int) Pos {
-	v := 0
-	for v < offset && r < len(n.raw) {
+	for v := 0; v < offset && r < len(n.raw); {
 		switch c := n.raw[r]; {
-		case isSpace(c) || c == '\n' || c == '\r':
+		case skipBlank(n.raw, r) > r: // line ends and blanks are one space, or fewer line ends
 			rEnd, vEnd := skipBlank(n.raw, r), skipBlank(n.Value, v)
 			if offset < vEnd {
 				return n.rawPos(min(r+offset-v, rEnd))
@@ -207,8 +142,8 @@ func (n *Node) follow(r, offset int) Pos {
 		case n.Style == SingleQuoted && c == '\'':
 			r, v = r+2, v+1
 		case n.Style == DoubleQuoted && c == '\\' && r+1 < len(n.raw):
-			if e := n.raw[r+1]; e == '\n' || e == '\r' { // joins the lines
-				r = skipBlank(n.raw, r+1)
+			if next := skipBlank(n.raw, r+1); n.raw[r+1] == '\n' || n.raw[r+1] == '\r' { // joins the lines
+				r = next
 				continue
 			}
 			_, width := utf8.DecodeRuneInString(n.Value[v:])
@@ -220,7 +155,7 @@ func (n *Node) follow(r, offset int) Pos {
 	if n.Style == DoubleQuoted && strings.HasPrefix(n.raw[min(r, len(n.raw)):], "\\\n") {
 		r++
 	}
-	if r < len(n.raw) && v == offset && (n.raw[r] == '\n' || n.raw[r] == '\r') && offset < len(n.Value) {
+	if r < len(n.raw) && (n.raw[r] == '\n' || n.raw[r] == '\r') && offset < len(n.Value) {
 		r = skipBlank(n.raw, r)
 	}
 	return n.rawPos(min(r, len(n.raw)))
@@ -228,26 +163,14 @@ func (n *Node) follow(r, offset int) Pos {
 
 func (n *Node) rawPos(r int) Pos {
 	before := n.raw[:r]
-	i := strings.LastIndexByte(before, '\n')
-	if i < 0 {
-		return Pos{n.Pos.Line, n.Pos.Col + r}
+	if i := strings.LastIndexByte(before, '\n'); i >= 0 {
+		return Pos{n.Pos.Line + strings.Count(before, "\n"), r - i}
 	}
-	return Pos{n.Pos.Line + strings.Count(before, "\n"), r - i}
+	return Pos{n.Pos.Line, n.Pos.Col + r}
 }
 
 // escapeSize is the length of the escape \c in double-quoted text.
-func escapeSize(c byte) int {
-	switch c {
-	case 'x':
-		return 4
-	case 'u':
-		return 6
-	case 'U':
-		return 10
-	default:
-		return 2
-	}
-}
+func escapeSize(c byte) int { return max(2, map[byte]int{'x': 4, 'u': 6, 'U': 10}[c]) }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' }
 

@@ -18,29 +18,28 @@ func resolve(v string) ScalarType {
 	case "true", "True", "TRUE", "false", "False", "FALSE":
 		return Bool
 	}
-	if _, ok := parseInt(v); ok {
+	switch number(v).(type) {
+	case int:
 		return Int
+	case float64:
+		return Float
 	}
-	if m := numeral.FindStringSubmatch(v); m == nil || m[2]+m[3] != "" {
-		return Str
-	}
-	if f, err := strconv.ParseFloat(v, 64); err != nil || math.IsInf(f, 0) {
-		return Str
-	}
-	return Float
+	return Str
 }
 
-// parseInt reads a whole number; false for anything else, and for one that does not fit.
-func parseInt(v string) (int, bool) {
+// number reads a number: as an int, as a float64 if it has a fraction or does not fit, else nil.
+func number(v string) any {
 	m := numeral.FindStringSubmatch(v)
-	if m == nil || m[1]+m[2]+m[3] == "" {
-		return 0, false
+	if m == nil {
+		return nil
 	}
 	for i, base := range []int{10, 16, 8} {
-		if digits := m[i+1]; digits != "" {
-			n, err := strconv.ParseInt(digits, base, strconv.IntSize)
-			return int(n), err == nil
+		if n, err := strconv.ParseInt(m[i+1], base, strconv.IntSize); err == nil {
+			return int(n)
 		}
 	}
-	return 0, false
+	if f, err := strconv.ParseFloat(v, 64); err == nil && m[2]+m[3] == "" && !math.IsInf(f, 0) {
+		return f
+	}
+	return nil
 }

@@ -21,47 +21,34 @@ func (d *Document) Sections(level int) []Section { return sections(d.Blocks, lev
 
 // Section returns the first section of a level with a title, compared without regard to case.
 func (d *Document) Section(level int, title string) (Section, bool) {
-	return find(d.Sections(level), title)
-}
-
-// Sections returns the sections of exactly one level inside this one.
-func (s Section) Sections(level int) []Section { return sections(s.Blocks, level, s.EndLine) }
-
-// Section returns the first section of a level with a title inside this one, compared without regard to case.
-func (s Section) Section(level int, title string) (Section, bool) {
-	return find(s.Sections(level), title)
-}
-
-func find(all []Section, title string) (Section, bool) {
-	for _, s := range all {
-		if strings.EqualFold(s.Heading.Text, title) {
+	for _, s := range d.Sections(level) {
+		if strings.EqualFold(s.Title(), title) {
 			return s, true
 		}
 	}
 	return Section{}, false
 }
 
-func isHeading(b *Block) bool { return b.Kind == Heading && b.Depth == 0 }
+// Sections returns the sections of exactly one level inside this one.
+func (s Section) Sections(level int) []Section { return sections(s.Blocks, level, s.EndLine) }
 
 func sections(blocks []Block, level, endLine int) []Section {
 	var out []Section
-	open := -1 // index of the heading of the open section
-	end := func(i, line int) {
-		if open >= 0 {
-			out = append(out, Section{Heading: blocks[open], Blocks: blocks[open+1 : i], EndLine: line})
-			open = -1
-		}
-	}
 	for i := range blocks {
-		b := &blocks[i]
-		if !isHeading(b) || b.Level > level {
+		if !blocks[i].heads(level) || blocks[i].Level != level {
 			continue
 		}
-		end(i, b.Pos.Line-1)
-		if b.Level == level {
-			open = i
+		s := Section{Heading: blocks[i], Blocks: blocks[i+1:], EndLine: endLine}
+		for k := range s.Blocks {
+			if s.Blocks[k].heads(level) {
+				s.Blocks, s.EndLine = s.Blocks[:k], s.Blocks[k].Pos.Line-1
+				break
+			}
 		}
+		out = append(out, s)
 	}
-	end(len(blocks), endLine)
 	return out
 }
+
+// heads tells whether a block ends a section of a level: a heading of that level, or of a higher one.
+func (b *Block) heads(level int) bool { return b.Kind == Heading && b.Depth == 0 && b.Level <= level }

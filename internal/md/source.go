@@ -4,112 +4,122 @@ import (
 	"bytes"
 	"fmt"
 	"sort"
+	"strings"
 	"unicode/utf8"
 )
 
-// source is one YAML text with what is needed to turn places in it into places in the file.
-type source struct {
-	src    []byte
-	text   string // the same bytes; nodes keep pieces of it
-	at     Pos    // of src[0] in the file
-	starts []int  // offset of each line
-	line   int    // cursor of offset: line, column in runes (both from 1), byte offset
-	col    int
-	off    int
+// lines is a text with the places of its bytes in a file.
+type lines struct {
+	text   string
+	at     Pos   // of the first byte
+	starts []int // offset of each line; there is at least one
 }
 
-func newSource(src []byte, at Pos) *source {
-	return &source{src: src, text: string(src), at: at, starts: lineStarts(src), line: 1, col: 1}
-}
-
-// lineStarts returns the offset of the first byte of every line; there is at least one.
-func lineStarts(src []byte) []int {
-	starts := make([]int, 1, 1+bytes.Count(src, []byte{'\n'}))
-	for i, c := range src {
-		if c == '\n' {
+func linesOf(text string, at Pos) lines {
+	starts := append(make([]int, 0, 1+strings.Count(text, "\n")), 0)
+	for i := range len(text) {
+		if text[i] == '\n' {
 			starts = append(starts, i+1)
 		}
 	}
-	return starts
+	return lines{text, at, starts}
 }
 
-// pos turns an offset into a place in the file.
-func (s *source) pos(off int) Pos {
-	i := sort.SearchInts(s.starts, off+1) - 1
-	col := off - s.starts[i] + 1
-	if i == 0 {
-		return Pos{s.at.Line, s.at.Col + col - 1}
+// LineCount returns the number of lines; an empty file has one.
+func (l *lines) LineCount() int { return len(l.starts) }
+
+// Line returns a line, counted from 1, without its end; an empty string for a line that does not exist.
+func (l *lines) Line(n int) string {
+	switch {
+	case n < 1 || n > len(l.starts):
+		return ""
+	case n < len(l.starts):
+		return l.text[l.starts[n-1] : l.starts[n]-1]
 	}
-	return Pos{s.at.Line + i, col}
+	return l.text[l.starts[n-1]:]
+}
+
+// number is that of the line, from 1, that holds an offset.
+func (l *lines) number(off int) int { return sort.SearchInts(l.starts, off+1) }
+
+// pos turns an offset into a place in the file.
+func (l *lines) pos(off int) Pos {
+	n := l.number(off)
+	col := off - l.starts[n-1] + 1
+	if n == 1 {
+		return Pos{l.at.Line, l.at.Col + col - 1}
+	}
+	return Pos{l.at.Line + n - 1, col}
+}
+
+// lineAt returns the line that holds the offset, without its end, and the offset of its first byte.
+func (l *lines) lineAt(off int) (string, int) {
+	n := l.number(off)
+	return strings.TrimSuffix(l.Line(n), "\r"), l.starts[n-1]
+}
+
+func (l *lines) problem(code Code, from, to int, msg, help string) Problem {
+	return Problem{Code: code, Pos: l.pos(from), End: l.pos(max(from, to)), Msg: msg, Help: help}
+}
+
+// source is one YAML text. The cursor of offset is a line and a column in characters, both from 1, and a byte offset.
+type source struct {
+	lines
+	line, col, off int
 }
 
 // offset turns the parser's line and column, which counts characters, into an offset. Nodes come in source order, so
 // the cursor makes the whole walk linear even when everything stands on one line.
 func (s *source) offset(line, col int) int {
-	if line < 1 {
+	switch {
+	case line < 1:
 		return 0
-	}
-	if line > len(s.starts) {
-		return len(s.src)
-	}
-	if line != s.line || col < s.col {
+	case line > len(s.starts):
+		return len(s.text)
+	case line != s.line || col < s.col:
 		s.line, s.col, s.off = line, 1, s.starts[line-1]
 	}
-	for s.col < col && s.off < len(s.src) && s.src[s.off] != '\n' {
-		_, size := utf8.DecodeRune(s.src[s.off:])
+	for s.col < col && s.off < len(s.text) && s.text[s.off] != '\n' {
+		_, size := utf8.DecodeRuneInString(s.text[s.off:])
 		s.off += size
 		s.col++
 	}
 	return s.off
 }
 
-// lineAt returns the line that holds the offset, without its end, and the offset of its first byte.
-func (s *source) lineAt(off int) (string, int) {
-	i := sort.SearchInts(s.starts, off+1) - 1
-	start, end := s.starts[i], len(s.text)
-	if i+1 < len(s.starts) {
-		end = s.starts[i+1] - 1
+// read gives a file or a block of YAML as lines; false for one that is refused: larger than a limit, or holding a byte
+// that is no text. In a block that is also every character which YAML takes for a line end besides LF and CRLF, and any
+// other control character.
+func read(src []byte, at Pos, limit int, block bool) (lines, Problem, bool) {
+	if len(src) > limit {
+		return linesOf("", at), Problem{
+			CodeTooLarge, at, at, fmt.Sprintf("text of %d bytes, the limit is %d", len(src), limit), "split the file",
+		}, false
 	}
-	if end > start && s.text[end-1] == '\r' {
-		end--
-	}
-	return s.text[start:end], start
-}
-
-func (s *source) problem(code Code, from, to int, msg, help string) Problem {
-	return Problem{Code: code, Pos: s.pos(from), End: s.pos(max(from, to)), Msg: msg, Help: help}
-}
-
-// badText returns the offset and the description of the first byte sequence that a text file must not hold, or -1.
-// In strict mode, for YAML, that includes every character that YAML takes for a line end besides LF and CRLF.
-func badText(src []byte, strict bool) (int, string) {
-	for i := 0; i < len(src); {
-		c := src[i]
-		if c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {
-			i++
-			continue
-		}
-		if c < utf8.RuneSelf {
-			switch {
-			case c == 0:
-				return i, "a NUL byte"
-			case c == '\r' && (!strict || i+1 < len(src) && src[i+1] == '\n'):
-			case c == '\r':
-				return i, "a carriage return inside a line"
-			case strict:
-				return i, fmt.Sprintf("the control character U+%04X", c)
-			}
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(src[i:])
+	l := linesOf(string(bytes.TrimPrefix(src, []byte(bom))), at)
+	for i, r := range l.text {
+		what := ""
 		switch {
-		case r == utf8.RuneError && size == 1:
-			return i, fmt.Sprintf("the byte 0x%02x, which is not UTF-8", c)
-		case strict && (r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff):
-			return i, fmt.Sprintf("the control character U+%04X", r)
+		case r >= ' ' && r < 0x7f, r == '\n', r == '\t':
+			continue
+		case r == utf8.RuneError && !strings.HasPrefix(l.text[i:], "\ufffd"):
+			what = fmt.Sprintf("the byte 0x%02x, which is not UTF-8", l.text[i])
+		case r == 0:
+			what = "a NUL byte"
+		case !block, r == '\r' && strings.HasPrefix(l.text[i:], "\r\n"):
+		case r == '\r':
+			what = "a carriage return inside a line"
+		case r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
+			what = fmt.Sprintf("the control character U+%04X", r)
 		}
-		i += size
+		switch {
+		case what == "":
+		case block:
+			return linesOf("", at), l.problem(CodeBadText, i, i+1, "text holds "+what,
+				"remove it, or write it as an escape in double quotes"), false
+		default:
+			return linesOf("", at), l.problem(CodeBadText, i, i+1, "file holds "+what, "save the file as UTF-8 text"), false
+		}
 	}
-	return -1, ""
+	return l, Problem{}, true
 }

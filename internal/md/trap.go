@@ -1,59 +1,96 @@
 package md
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
-// flowRun follows the entries of one {...} map and joins the pieces that YAML cut an unquoted value into.
-type flowRun struct {
-	report   func(code Code, from, to int, msg, help string)
-	text     string
-	from, to int  // the value with its pieces
-	open     bool // a piece was seen
-	value    bool // the run starts at a value, not at a key
-	lastFrom int  // start of the last plain value, -1: none
-	seen     bool
-}
+var (
+	// topKey is the first character of a line that begins an entry of the outermost map or list.
+	topKey = regexp.MustCompile(`(?m)^[^\s#\]})]`)
+	// flowStart ends with the bracket that opens a value outside of other brackets.
+	flowStart = regexp.MustCompile(`(?m)(?:^[ \t]*|[:\-?][ \t]+)[{\[]`)
+	// flowStop is what ends an unquoted value inside of brackets.
+	flowStop = regexp.MustCompile(`[\[\]{},]|:(?:[\s,\[\]{}]|$)|\s#`)
+)
 
-// keep notes an ordinary entry, which ends a run.
-func (r *flowRun) keep(value *Node, end int) {
-	r.end()
-	r.seen, r.lastFrom = true, -1
-	if value.Kind == Scalar && value.Style == Plain && !value.Absent() {
-		r.lastFrom = end - len(value.raw)
-	}
-}
-
-// end reports the run if there is one.
-func (r *flowRun) end() {
-	if !r.open {
-		return
-	}
-	r.open = false
-	if r.value {
-		r.report(CodeFlowTrap, r.from, r.to, `", " ends an unquoted value inside {...}`,
-			"quote the value: "+quote(r.text[r.from:r.to]))
-		return
-	}
-	r.report(CodeFlowTrap, r.from, r.to, "entry without a colon inside {...}",
-		"write key: value, or quote the value that this belongs to")
-}
-
-// cut reports whether the entry is a piece of text without a colon, and notes it.
-func (c *converter) cut(r *flowRun, key, value *Node, keyEnd int) bool {
-	if !value.Absent() || key.Kind != Scalar || key.Absent() {
-		return false
-	}
-	if next := skipBlank(c.text, keyEnd); next < len(c.text) && c.text[next] == ':' {
-		return false
-	}
-	if !r.open {
-		r.open, r.from, r.value = true, keyEnd-len(key.raw), false
-		if r.seen && r.lastFrom >= 0 {
-			r.from, r.value = r.lastFrom, true
+// flowTrap looks in a YAML text that the parser refused for an unquoted value inside {...} or [...] that stopped at a
+// bracket, a brace, a colon or a comma which its author took for text. It gives the piece that should have been quoted.
+// It searches the outermost entry in which the parser stopped, and then those before: the parser notices late that a
+// bracket was left open.
+func flowTrap(text string, until int) (from, to int, ok bool) {
+	tops := topKey.FindAllStringIndex(text[:min(until+1, len(text))], -1)
+	for i := range min(8, len(tops)) {
+		for at := tops[len(tops)-1-i][0]; at <= until; {
+			open := flowStart.FindStringIndex(text[at:])
+			if open == nil {
+				break
+			}
+			from, at, ok = cutValue(text, at+open[1]-1)
+			if ok && from <= until {
+				return from, intendedEnd(text, from), true
+			}
 		}
 	}
-	r.to = keyEnd
-	return true
+	return 0, 0, false
 }
+
+// cutValue follows the {...} or [...] that opens at an offset up to an unquoted value that is cut in the middle. end is
+// where it stopped.
+func cutValue(text string, i int) (from, end int, cut bool) {
+	var open []byte
+	colon := false // inside {...}: the entry has had its colon
+	for i < len(text) {
+		switch c := text[i]; c {
+		case ' ', '\t', '\n', '\r':
+			i++
+		case '#':
+			line, _, _ := strings.Cut(text[i:], "\n")
+			i += len(line)
+		case '\'', '"':
+			i = quotedEnd(text, i)
+		case '{', '[':
+			open, colon = append(open, c), false
+			i++
+		case '}', ']':
+			i++
+			if open, colon = open[:len(open)-1], true; len(open) == 0 {
+				return 0, i, false
+			}
+		case ',', ':':
+			colon = c == ':'
+			i++
+		default:
+			stop := len(text)
+			if at := flowStop.FindStringIndex(text[i:]); at != nil {
+				stop = i + at[0]
+			}
+			if cuts(text, i, stop, colon && open[len(open)-1] == '{') {
+				return i, stop, true
+			}
+			i = max(stop, i+1)
+		}
+	}
+	return 0, i, false
+}
+
+// cuts tells whether what stands at an offset ends a value in the middle. second tells that a colon stands before the
+// value in its entry already; on a line of its own it is then the next key.
+func cuts(text string, from, stop int, second bool) bool {
+	value := text[from:stop]
+	switch strings.TrimSpace(text[stop:min(stop+1, len(text))]) {
+	case "[", "{":
+		return true
+	case ",":
+		return strings.Count(value, "(") > strings.Count(value, ")") || strings.Count(value, `"`)%2 == 1
+	case ":":
+		before := strings.TrimRight(text[:from], " \t")
+		return second && !strings.Contains(value, "\n") && !strings.HasSuffix(before, "\n")
+	}
+	return false
+}
+
+func indentOf(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }
 
 // quote returns the text as a YAML scalar in quotes, single ones when possible.
 func quote(v string) string {
@@ -67,183 +104,24 @@ func quote(v string) string {
 	}
 }
 
-// trapScanner walks a YAML text that the parser refused, far enough to find an unquoted value inside {...} or [...]
-// that stopped at a bracket, a brace, a colon or a comma which its author took for text.
-type trapScanner struct {
-	text  string
-	i     int
-	stack []byte // open brackets
-	colon bool   // inside {...}: the entry has had its colon
-}
-
-// flowTrap returns the piece of source that should have been quoted.
-func flowTrap(text string, until int) (from, to int, ok bool) {
-	t := trapScanner{text: text}
-	for t.i < len(text) && t.i <= until {
-		var start int
-		if len(t.stack) == 0 {
-			start, ok = t.block()
-		} else {
-			start, ok = t.flow()
-		}
-		if ok {
-			return start, intendedEnd(text, start), start <= until
-		}
-	}
-	return 0, 0, false
-}
-
-// block takes one token of block context.
-func (t *trapScanner) block() (int, bool) {
-	switch c := t.text[t.i]; {
-	case isSpace(c) || c == '\n' || c == '\r':
-		t.i++
-	case c == '#':
-		t.line()
-	case c == '\'' || c == '"':
-		t.quoted()
-	case c == '{' || c == '[':
-		t.push(c)
-	case c == '|' || c == '>':
-		t.blockScalar()
-	case (c == '-' || c == '?' || c == ':') && t.i+1 < len(t.text) && isSpace(t.text[t.i+1]):
-		t.i++
-	default:
-		t.plainBlock()
-	}
-	return 0, false
-}
-
-func (t *trapScanner) push(c byte) {
-	t.stack = append(t.stack, c)
-	t.colon = false
-	t.i++
-}
-
-func (t *trapScanner) line() {
-	if n := strings.IndexByte(t.text[t.i:], '\n'); n >= 0 {
-		t.i += n + 1
-		return
-	}
-	t.i = len(t.text)
-}
-
-func (t *trapScanner) quoted() {
-	t.i = quotedEnd(t.text, t.i)
-}
-
-// plainBlock skips an unquoted scalar up to a colon or the end of the line.
-func (t *trapScanner) plainBlock() {
-	for t.i < len(t.text) && t.text[t.i] != '\n' {
-		c := t.text[t.i]
-		t.i++
-		if c == ':' && (t.i == len(t.text) || skipBlank(t.text, t.i) > t.i) {
-			return
-		}
-	}
-}
-
-// blockScalar skips the lines that are indented more than the one with the header.
-func (t *trapScanner) blockScalar() {
-	start := strings.LastIndexByte(t.text[:t.i], '\n') + 1
-	outer := indentOf(t.text[start:])
-	t.line()
-	for t.i < len(t.text) {
-		rest := t.text[t.i:]
-		width := indentOf(rest)
-		if width <= outer && width < len(rest) && rest[width] != '\n' && rest[width] != '\r' {
-			return
-		}
-		t.line()
-	}
-}
-
-func indentOf(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }
-
-// flow takes one token of flow context and reports the start of a value that was cut.
-func (t *trapScanner) flow() (int, bool) {
-	switch c := t.text[t.i]; {
-	case isSpace(c) || c == '\n' || c == '\r':
-		t.i++
-	case c == '#' && t.i > 0 && skipBlank(t.text, t.i-1) > t.i-1:
-		t.line()
-	case c == '\'' || c == '"':
-		t.quoted()
-	case c == '{' || c == '[':
-		t.push(c)
-	case c == '}' || c == ']':
-		t.stack = t.stack[:len(t.stack)-1]
-		t.colon = true
-		t.i++
-	case c == ',':
-		t.colon = false
-		t.i++
-	case c == ':':
-		t.colon = true
-		t.i++
-	default:
-		return t.plainFlow()
-	}
-	return 0, false
-}
-
-// plainFlow takes an unquoted scalar of flow context; true when it was cut.
-func (t *trapScanner) plainFlow() (int, bool) {
-	start, top := t.i, t.stack[len(t.stack)-1]
-	for ; t.i < len(t.text); t.i++ {
-		rest := t.text[t.i+1:]
-		switch c := t.text[t.i]; c {
-		case '[', '{':
-			return start, true
-		case ']', '}':
-			return start, false
-		case ',':
-			piece := t.text[start:t.i]
-			return start, strings.Count(piece, "(") > strings.Count(piece, ")") || strings.Count(piece, `"`)%2 == 1
-		case ':':
-			if rest == "" || strings.IndexByte(" \t\r\n,[]{}", rest[0]) >= 0 {
-				return start, top == '{' && t.colon && !strings.Contains(t.text[start:t.i], "\n") && !t.startsLine(start)
-			}
-		case '#':
-			if isSpace(t.text[t.i-1]) {
-				return start, false
-			}
-		}
-	}
-	return start, false
-}
-
-// startsLine reports a place with nothing but white space before it on its line: a key there is the next one, not a
-// piece of the value before it.
-func (t *trapScanner) startsLine(i int) bool {
-	before := strings.TrimRight(t.text[:i], " \t")
-	return before == "" || before[len(before)-1] == '\n'
-}
-
 // intendedEnd returns where a value that starts at from was meant to end: brackets and quotes balanced, up to a comma,
 // a closing bracket of the surroundings, or the end of the line.
 func intendedEnd(text string, from int) int {
-	depth, i := 0, from
-	for ; i < len(text); i++ {
-		switch c := text[i]; c {
+	line, _, _ := strings.Cut(text[from:], "\n")
+	depth, i := 0, 0
+	for ; i < len(line); i++ {
+		c := line[i]
+		if depth == 0 && (c == ',' || c == ']' || c == '}') {
+			break
+		}
+		switch c {
 		case '(', '[', '{':
 			depth++
 		case ')', ']', '}':
-			if depth == 0 && c != ')' {
-				return from + len(strings.TrimRight(text[from:i], " \t"))
-			}
 			depth = max(depth-1, 0)
 		case '"':
-			if n := strings.IndexByte(text[i+1:], '"'); n >= 0 && !strings.Contains(text[i+1:i+1+n], "\n") {
-				i += n + 1
-			}
-		case ',':
-			if depth == 0 {
-				return from + len(strings.TrimRight(text[from:i], " \t"))
-			}
-		case '\n', '\r':
-			return from + len(strings.TrimRight(text[from:i], " \t"))
+			i += 1 + max(-1, strings.IndexByte(line[i+1:], '"'))
 		}
 	}
-	return i
+	return from + len(strings.TrimRight(line[:min(i, len(line))], " \t\r"))
 }

@@ -1,7 +1,6 @@
 package md
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -20,34 +19,27 @@ var errDepth = errors.New("nested too deeply")
 // places in the file; the zero value means the start of a file. An empty text gives a nil node and no problem. A text
 // that cannot be read gives a nil node and one problem. Anchors, aliases, merge keys, tags, document markers and keys
 // that are not text are problems; the node is returned beside them, except for document markers.
-func ParseYAML(src []byte, at Pos) (*Node, []Problem) { return Limits{}.ParseYAML(src, at) }
+func ParseYAML(src []byte, at Pos) (*Node, []Problem) { return parseYAML(src, at, DefaultBytes) }
 
-// ParseYAML is the function of the same name with other limits.
-func (l Limits) ParseYAML(src []byte, at Pos) (*Node, []Problem) {
-	l = l.orDefault()
+func parseYAML(src []byte, at Pos, limit int) (*Node, []Problem) {
 	if at.IsZero() {
 		at = Pos{1, 1}
 	}
-	src = bytes.TrimPrefix(src, []byte(bom))
-	if p, ok := l.tooLarge(len(src), at); ok {
+	text, problem, ok := read(src, at, limit, true)
+	if !ok {
+		return nil, []Problem{problem}
+	}
+	c := converter{source: &source{lines: text, line: 1, col: 1}}
+	if p, ok := c.marker(); ok {
 		return nil, []Problem{p}
 	}
-	s := newSource(src, at)
-	if off, what := badText(src, true); off >= 0 {
-		return nil, []Problem{s.problem(CodeBadText, off, off+1, "text holds "+what,
-			"remove it, or write it as an escape in double quotes")}
-	}
-	if p, ok := s.marker(); ok {
-		return nil, []Problem{p}
-	}
-	root, err := load(src, l.Depth)
+	root, err := load(text.text)
 	if err != nil {
-		return nil, []Problem{s.diagnose(err)}
+		return nil, []Problem{c.diagnose(err)}
 	}
 	if root == nil || len(root.Content) == 0 {
 		return nil, nil
 	}
-	c := converter{source: s}
 	n, _ := c.node(root.Content[0], -1)
 	return n, c.problems
 }
@@ -69,11 +61,11 @@ func (s *source) marker() (Problem, bool) {
 }
 
 // depthLimit tells the YAML parser where to stop.
-type depthLimit int
+type depthLimit struct{}
 
 // CheckDepth refuses a level beyond the limit.
-func (d depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
-	if depth > int(d) {
+func (depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
+	if depth > maxDepth {
 		return errDepth
 	}
 	return nil
@@ -83,13 +75,13 @@ func (d depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
 func (depthLimit) CheckAlias(_, _ int) error { return nil }
 
 // load runs the third-party parser. A panic in it is a syntax error of the text.
-func load(src []byte, depth int) (n *yaml.Node, err error) {
+func load(src string) (n *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			n, err = nil, fmt.Errorf("YAML parser stopped: %v", r)
 		}
 	}()
-	l, err := yaml.NewLoader(bytes.NewReader(src), yaml.WithPlugin(depthLimit(depth)))
+	l, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(depthLimit{}))
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +130,13 @@ func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 // properties reports an anchor, an alias and a tag, and returns the offset of the value after them. A value that was
 // left out stands directly after them.
 func (c *converter) properties(off int, absent bool) int {
-	for off < len(c.src) {
+	for off < len(c.text) {
 		end := off
-		for end < len(c.src) && !isSpace(c.src[end]) && strings.IndexByte("\r\n,[]{}", c.src[end]) < 0 {
+		for end < len(c.text) && strings.IndexByte(" \t\r\n,[]{}", c.text[end]) < 0 {
 			end++
 		}
 		word := c.text[off:end]
-		switch c.src[off] {
+		switch c.text[off] {
 		case '&':
 			c.report(CodeAnchor, off, end, "anchor "+word, "anchors are not used here; write the value where it is needed")
 		case '*':
@@ -156,7 +148,7 @@ func (c *converter) properties(off int, absent bool) int {
 			return off
 		}
 		next := skipBlank(c.text, end)
-		if absent || next == end || next == len(c.src) {
+		if absent || next == end || next == len(c.text) {
 			return end
 		}
 		off = next
@@ -165,31 +157,60 @@ func (c *converter) properties(off int, absent bool) int {
 }
 
 func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
-	flow := y.Style&yaml.FlowStyle != 0
-	n.Style = BlockStyle
-	if flow {
-		n.Style = FlowStyle
-	}
-	end := start
+	end, flow := start, c.collection(n, y)
 	seen := make(map[string]Pos, len(y.Content)/2)
 	n.Entries = make([]Entry, 0, len(y.Content)/2)
-	run := flowRun{report: c.report, text: c.text}
+	last := -1                     // start of the unquoted value before
+	var cut struct{ from, to int } // the pieces of an unquoted value that YAML cut at its commas
+	flush := func() {
+		if cut.to > 0 && last >= 0 {
+			c.report(CodeFlowTrap, last, cut.to, `", " ends an unquoted value inside {...}`,
+				"quote the value: "+quote(c.text[last:cut.to]))
+		} else if cut.to > 0 {
+			c.report(CodeFlowTrap, cut.from, cut.to, "entry without a colon inside {...}",
+				"write key: value, or quote the value that this belongs to")
+		}
+		cut.to, last = 0, -1
+	}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, keyEnd := c.node(y.Content[i], y.Column-1)
 		value, valueEnd := c.node(y.Content[i+1], y.Column-1)
 		end = max(keyEnd, valueEnd)
-		if flow && c.cut(&run, key, value, keyEnd) {
+		if flow && c.piece(key, value, keyEnd) {
+			if cut.to == 0 {
+				cut.from = keyEnd - len(key.raw)
+			}
+			cut.to = keyEnd
 			continue
 		}
-		run.keep(value, valueEnd)
+		flush()
+		if value.Style == Plain && !value.Absent() {
+			last = valueEnd - len(value.raw)
+		}
 		c.key(key, keyEnd, seen)
 		n.Entries = append(n.Entries, Entry{key, value})
 	}
-	run.end()
+	flush()
 	if flow {
 		end = c.closing(start, end, '{', '}')
 	}
 	return end
+}
+
+// collection notes how a map or a list is written, and tells whether it is in brackets.
+func (c *converter) collection(n *Node, y *yaml.Node) bool {
+	if y.Style&yaml.FlowStyle != 0 {
+		n.Style = FlowStyle
+		return true
+	}
+	n.Style = BlockStyle
+	return false
+}
+
+// piece tells whether an entry of {...} is text without a colon.
+func (c *converter) piece(key, value *Node, keyEnd int) bool {
+	next := skipBlank(c.text, keyEnd)
+	return value.Absent() && key.Kind == Scalar && !key.Absent() && !strings.HasPrefix(c.text[next:], ":")
 }
 
 // key checks one key of a map.
@@ -198,7 +219,7 @@ func (c *converter) key(key *Node, end int, seen map[string]Pos) {
 	switch {
 	case key.Kind != Scalar:
 		c.problems = append(c.problems,
-			Problem{CodeComplexKey, key.Pos, key.End, "a key is text, got a " + key.Kind.String(), "quote the key"})
+			Problem{CodeComplexKey, key.Pos, key.End, "a key is text, got a " + string(key.Kind), "quote the key"})
 		return
 	case key.Absent():
 		c.report(CodeComplexKey, start, end, "a value without a key", "write key: value, or quote the text")
@@ -216,17 +237,10 @@ func (c *converter) key(key *Node, end int, seen map[string]Pos) {
 }
 
 func (c *converter) sequence(n *Node, y *yaml.Node, start int) int {
-	flow := y.Style&yaml.FlowStyle != 0
-	n.Style = BlockStyle
-	if flow {
-		n.Style = FlowStyle
-	}
-	end := start
-	n.Items = make([]*Node, 0, len(y.Content))
-	for _, item := range y.Content {
-		var it *Node
-		it, end = c.node(item, y.Column-1)
-		n.Items = append(n.Items, it)
+	end, flow := start, c.collection(n, y)
+	n.Items = make([]*Node, len(y.Content))
+	for i, item := range y.Content {
+		n.Items[i], end = c.node(item, y.Column-1)
 	}
 	if flow {
 		end = c.closing(start, end, '[', ']')

@@ -1,9 +1,6 @@
 package md
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
 
 // plainEnd returns the end of an unquoted scalar: its value is its source with runs of white space replaced.
 func (s *source) plainEnd(off int, value string) int {
@@ -46,13 +43,13 @@ func (s *source) blockEnd(off, outer int) (end, indent int) {
 	}
 	end = off + len(strings.TrimRight(s.text[off:end], " \t"))
 	indent = -1
-	for i := 1; i < 3 && off+i < len(s.src); i++ {
-		if c := s.src[off+i]; c >= '1' && c <= '9' {
+	for i := 1; i < 3 && off+i < len(s.text); i++ {
+		if c := s.text[off+i]; c >= '1' && c <= '9' {
 			indent = max(outer, 0) + int(c-'0')
 		}
 	}
-	for i := sort.SearchInts(s.starts, start) + 1; i < len(s.starts); i++ {
-		line, next := s.lineAt(s.starts[i])
+	for _, at := range s.starts[s.number(start):] {
+		line, next := s.lineAt(at)
 		text := strings.TrimLeft(line, " ")
 		if text == "" {
 			continue
@@ -72,17 +69,16 @@ func (s *source) blockEnd(off, outer int) (end, indent int) {
 // closing returns the offset after the bracket that ends the flow collection which starts at start and whose last child
 // ends at end. A pair inside a list ([a: b]) has no brackets of its own.
 func (s *source) closing(start, end int, opener, closer byte) int {
-	if start >= len(s.src) || s.src[start] != opener {
+	if start >= len(s.text) || s.text[start] != opener {
 		return end
 	}
-	for i := max(end, start+1); i < len(s.src); i++ {
-		switch s.src[i] {
+	for i := max(end, start+1); i < len(s.text); i++ {
+		switch s.text[i] {
 		case closer:
 			return i + 1
 		case '#':
-			for i < len(s.src) && s.src[i] != '\n' {
-				i++
-			}
+			comment, _, _ := strings.Cut(s.text[i:], "\n")
+			i += len(comment)
 		}
 	}
 	return end
