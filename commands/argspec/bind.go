@@ -2,7 +2,6 @@ package argspec
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,7 +34,7 @@ func Bind(command string, specs []Spec, raw string, words []string) (Values, err
 	if words != nil {
 		split, err := Split(raw)
 		if err != nil {
-			return Values{}, b.broken(err)
+			return Values{}, err // Join quotes what Split needs quoted
 		}
 		for i := range split {
 			split[i].Quoted = false
@@ -74,13 +73,6 @@ func (b *binder) fault(e UsageError, start, end int) error {
 	return &e
 }
 
-func (b *binder) broken(err error) error {
-	if q, ok := err.(*QuoteError); ok { //nolint:errorlint // lex gives nothing else, unwrapped
-		return b.fault(UsageError{Fault: Unclosed, Got: q.Quote}, q.Pos, q.Pos+len(q.Quote))
-	}
-	return err
-}
-
 // next reads a word; ok is false at the end of the line.
 func (b *binder) next() (w Word, ok bool, err error) {
 	if b.shell {
@@ -94,8 +86,9 @@ func (b *binder) next() (w Word, ok bool, err error) {
 	if b.at == len(b.raw) {
 		return Word{}, false, nil
 	}
-	if w, err = lex(b.raw, b.at); err != nil {
-		return Word{}, false, b.broken(err)
+	w, bad := lex(b.raw, b.at)
+	if bad != nil {
+		return Word{}, false, b.fault(*bad, bad.Pos, bad.End)
 	}
 	b.at = w.End
 	return w, true, nil
@@ -233,25 +226,15 @@ func (b *binder) declared(word string) bool {
 }
 
 // lookup finds the argument that --name, --no-name or -n names.
-func (b *binder) lookup(dashedName string) (s *Spec, negated bool) {
-	name, long := strings.CutPrefix(dashedName, "--")
-	if !long {
-		short := strings.TrimPrefix(dashedName, "-")
-		i := slices.IndexFunc(b.specs, func(s Spec) bool { return s.Short != "" && s.Short == short })
-		if i < 0 {
-			return nil, false
-		}
-		return &b.specs[i], false
-	}
+func (b *binder) lookup(flag string) (s *Spec, negated bool) {
+	name, long := strings.CutPrefix(flag, "--")
 	name = strings.ReplaceAll(name, "-", "_")
 	for i := range b.specs {
-		if b.specs[i].Name == name {
-			return &b.specs[i], false
-		}
-	}
-	for i := range b.specs {
-		if b.specs[i].Type == Boolean && "no_"+b.specs[i].Name == name {
-			return &b.specs[i], true
+		switch s := &b.specs[i]; {
+		case !long && s.Short != "" && flag == "-"+s.Short, long && s.Name == name:
+			return s, false
+		case long && s.Type == Boolean && "no_"+s.Name == name:
+			return s, true
 		}
 	}
 	return nil, false
@@ -362,15 +345,11 @@ func (b *binder) set(s *Spec, w Word) error {
 		}
 		return b.fault(e, w.Start, w.End)
 	}
-	if !s.Repeat {
-		b.values[s.Name] = v
-		return nil
+	if s.Repeat {
+		list, _ := b.values[s.Name].([]any) // none yet: nil
+		v = append(list, v)
 	}
-	if list, ok := b.values[s.Name].([]any); ok {
-		b.values[s.Name] = append(list, v)
-		return nil
-	}
-	b.values[s.Name] = []any{v}
+	b.values[s.Name] = v
 	return nil
 }
 
@@ -393,7 +372,6 @@ func (b *binder) finish() (Values, error) {
 	v := Values{Raw: strings.TrimSpace(b.raw), vals: b.values, given: b.given, task: taskName(b.specs), span: b.span}
 	for i := range b.specs {
 		s := &b.specs[i]
-		v.order = append(v.order, s.Name)
 		if b.given[s.Name] {
 			continue
 		}

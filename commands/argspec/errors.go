@@ -1,7 +1,6 @@
 package argspec
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -128,20 +127,6 @@ func display(s string) string {
 		return r
 	}, strings.ReplaceAll(s, "\t", "    "))
 }
-
-// QuoteError reports a quote that is not closed.
-type QuoteError struct {
-	Pos   int    // byte offset of the quote
-	Quote string // the quote
-}
-
-// Error names the quote and its place.
-func (e *QuoteError) Error() string {
-	return fmt.Sprintf("missing closing quote for %s at byte %d", e.Quote, e.Pos)
-}
-
-// ErrorCode is USAGE.
-func (e *QuoteError) ErrorCode() formats.Code { return formats.CodeUsage }
 
 // maxGot is the most characters of a word that a message repeats.
 const maxGot = 60

@@ -3,11 +3,11 @@ package argspec
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +57,7 @@ func (s *Spec) value(text string) (v any, want string) {
 	case Task:
 		n, ok := parseInt(text)
 		if !ok {
-			if a, b, ok := strings.Cut(text, "-"); ok && isDigits(a) && isDigits(b) {
+			if taskRange.MatchString(text) {
 				return nil, "integer, or a range of at most " + strconv.Itoa(MaxTasks) + " tasks such as 5-7,"
 			}
 			return nil, "integer"
@@ -71,9 +71,7 @@ func (s *Spec) value(text string) (v any, want string) {
 	return nil, "argument of a known type"
 }
 
-func isDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}
+var taskRange = regexp.MustCompile(`^[0-9]+-[0-9]+$`)
 
 func unless(ok bool, want string) string {
 	if ok {
@@ -100,13 +98,9 @@ func (s *Spec) tasks(text string) (any, string) {
 	if slices.Contains(s.Values, text) {
 		return text, ""
 	}
-	numbers, err := ParseTasks(text)
+	numbers, err := parseTasks(text)
 	if err != nil {
-		want := "task numbers"
-		if bad, ok := errors.AsType[*formats.ValueError](err); ok {
-			want = bad.What
-		}
-		return nil, strings.Join(append([]string{want}, s.Values...), " or ")
+		return nil, strings.Join(append([]string{err.What}, s.Values...), " or ")
 	}
 	out := make([]any, len(numbers))
 	for i, n := range numbers {
@@ -151,20 +145,13 @@ func (s *Spec) bounds(noun string, told bool) string {
 }
 
 func parseInt(text string) (int, bool) {
-	digits := strings.TrimPrefix(text, "-")
-	if digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return 0, false
-	}
 	n, err := strconv.Atoi(text)
-	return n, err == nil
+	return n, err == nil && text[0] != '+'
 }
 
 func parseNumber(text string) (float64, bool) {
-	if text == "" || strings.Trim(text, "0123456789+-.eE") != "" || text[0] == '+' {
-		return 0, false
-	}
 	n, err := strconv.ParseFloat(text, 64)
-	return n, err == nil && !math.IsInf(n, 0)
+	return n, err == nil && !math.IsInf(n, 0) && text[0] != '+' && strings.Trim(text, "0123456789+-.eE") == ""
 }
 
 func parseJSON(text string) (any, string) {
@@ -180,34 +167,16 @@ func parseJSON(text string) (any, string) {
 	return v, ""
 }
 
+var durationForm = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`)
+
 // ParseDuration reads a duration as arguments and limits write it: whole hours, minutes and seconds in this order, each
 // at most once, such as 2h, 30m, 1h30m or 90s. The error is a *formats.ValueError.
 func ParseDuration(text string) (time.Duration, error) {
-	bad := &formats.ValueError{What: "duration such as 30m or 2h", Got: text}
-	var total time.Duration
-	rest := text
-	for _, unit := range []struct {
-		name byte
-		size time.Duration
-	}{{'h', time.Hour}, {'m', time.Minute}, {'s', time.Second}} {
-		n := 0
-		for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
-			n++
-		}
-		if n == 0 || n == len(rest) || rest[n] != unit.name {
-			continue
-		}
-		count, err := strconv.ParseInt(rest[:n], 10, 64)
-		if err != nil || count > int64((math.MaxInt64-total)/unit.size) {
-			return 0, bad
-		}
-		total += time.Duration(count) * unit.size
-		rest = rest[n+1:]
+	d, err := time.ParseDuration(text)
+	if err != nil || !durationForm.MatchString(text) {
+		return 0, &formats.ValueError{What: "duration such as 30m or 2h", Got: text}
 	}
-	if rest != "" || text == "" {
-		return 0, bad
-	}
-	return total, nil
+	return d, nil
 }
 
 // MaxTasks is the most numbers that a list of tasks may name: the elements that one loop may have.
@@ -216,21 +185,25 @@ const MaxTasks = formats.DefaultElements
 // ParseTasks reads a list of task numbers and ascending ranges, "3, 5-7": at least one and at most MaxTasks numbers of
 // at least 1, in the order given, repeats left out. The error is a *formats.ValueError.
 func ParseTasks(s string) ([]int, error) {
-	bad := func(got string) error {
-		return &formats.ValueError{What: "task numbers such as 3, 5-7", Got: got}
+	out, bad := parseTasks(s)
+	if bad != nil {
+		return nil, bad
 	}
-	many := func(got string) error {
-		return &formats.ValueError{What: fmt.Sprintf("at most %d task numbers", MaxTasks), Got: got}
-	}
+	return out, nil
+}
+
+func parseTasks(s string) ([]int, *formats.ValueError) {
+	many := &formats.ValueError{What: fmt.Sprintf("at most %d task numbers", MaxTasks)}
 	var out []int
 	seen := map[int]bool{}
 	for piece := range strings.SplitSeq(s, ",") {
 		from, to, ok := parseRange(strings.TrimSpace(piece))
-		if !ok {
-			return nil, bad(s)
-		}
-		if to-from >= MaxTasks {
-			return nil, many(fmt.Sprintf("%d numbers", to-from+1))
+		switch {
+		case !ok:
+			return nil, &formats.ValueError{What: "task numbers such as 3, 5-7", Got: s}
+		case to-from >= MaxTasks:
+			many.Got = fmt.Sprintf("%d numbers", to-from+1)
+			return nil, many
 		}
 		for n := from; n <= to; n++ {
 			if !seen[n] {
@@ -239,7 +212,8 @@ func ParseTasks(s string) ([]int, error) {
 			}
 		}
 		if len(out) > MaxTasks {
-			return nil, many(fmt.Sprintf("more than %d numbers", MaxTasks))
+			many.Got = fmt.Sprintf("more than %d numbers", MaxTasks)
+			return nil, many
 		}
 	}
 	return out, nil

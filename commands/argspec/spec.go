@@ -1,10 +1,10 @@
 package argspec
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tercet/commands/syntax"
@@ -30,29 +30,13 @@ const (
 	JSON     Type = "json"
 )
 
-// Types lists every type.
-func Types() []Type {
-	return []Type{String, Path, Enum, Text, Integer, Number, Boolean, Duration, Task, Tasks, JSON}
-}
-
-// ParseType reads a type word; a word outside the set is a *formats.ValueError.
-func ParseType(word string) (Type, error) {
-	if t := Type(word); slices.Contains(Types(), t) {
-		return t, nil
-	}
-	return "", &formats.ValueError{What: "argument type", Got: word, Want: typeWords()}
+// types are the words of all types.
+var types = []string{
+	"string", "path", "enum", "text", "integer", "number", "boolean", "duration", "task", "tasks", "json",
 }
 
 // String is the word as it stands in a command file.
 func (t Type) String() string { return string(t) }
-
-func typeWords() []string {
-	words := make([]string, 0, len(Types()))
-	for _, t := range Types() {
-		words = append(words, t.String())
-	}
-	return words
-}
 
 // Spec is one argument of a command, checked by Specs.
 type Spec struct {
@@ -130,24 +114,19 @@ func (c *checker) report(code string, pos formats.Pos, help, format string, args
 func (c *checker) argument(a *syntax.Argument) {
 	s := Spec{
 		Name: a.Name.Text, Type: Type(a.Type.Text), Required: a.Required, Flag: a.Flag, Description: a.Description,
-		Short:  a.Short,
-		Values: a.Values, Min: a.Min, Max: a.Max, Repeat: a.Repeat, Complete: a.Complete, Pos: a.Pos,
+		Short: a.Short, Values: a.Values, Min: a.Min, Max: a.Max, Repeat: a.Repeat, Complete: a.Complete, Pos: a.Pos,
 	}
 	c.name(a)
-	if _, err := ParseType(a.Type.Text); err != nil {
-		if a.Type.Text == "" {
-			c.report(CodeType, a.Pos, "give it a type such as string or task", "argument '%s' has no type", s.Name)
-			return
-		}
-		help := nearest.Help(a.Type.Text, typeWords())
-		if help == "" {
-			help = "the types are " + strings.Join(typeWords(), ", ")
-		}
+	switch {
+	case a.Type.Text == "":
+		c.report(CodeType, a.Pos, "give it a type such as string or task", "argument '%s' has no type", s.Name)
+		return
+	case !slices.Contains(types, a.Type.Text):
+		help := cmp.Or(nearest.Help(a.Type.Text, types), "the types are "+strings.Join(types, ", "))
 		c.report(CodeType, a.Type.Pos, help, "expected argument type, got %q", a.Type.Text)
 		return
 	}
-	fits := c.keys(a, &s)
-	if a.Default != nil && fits {
+	if c.keys(a, &s) && a.Default != nil {
 		c.byDefault(a, &s)
 	}
 	c.specs = append(c.specs, s)
@@ -160,12 +139,12 @@ func (c *checker) name(a *syntax.Argument) {
 		pos = a.Pos
 	}
 	switch {
-	case !nameFits(name):
+	case !nameForm.MatchString(name):
 		c.report(CodeName, pos, "", "expected name of lower case letters, digits and '_', got %q", name)
 	case name == "help":
 		c.report(CodeName, pos, "choose another name", "name 'help' is taken by --help")
 	}
-	if s := a.Short; s != "" && (len(s) != 1 || !isLetter(s[0])) {
+	if s := a.Short; s != "" && !shortForm.MatchString(s) {
 		c.report(CodeName, a.Pos, "", "expected one letter for short, got %q", s)
 	}
 	for i := range c.specs {
@@ -180,18 +159,10 @@ func (c *checker) name(a *syntax.Argument) {
 	}
 }
 
-func nameFits(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		letter := c >= 'a' && c <= 'z'
-		if !letter && (i == 0 || c != '_' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return name != ""
-}
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+var (
+	nameForm  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	shortForm = regexp.MustCompile(`^[a-zA-Z]$`)
+)
 
 // keys checks the keys that only some types have, and tells whether values may be held against the spec.
 func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
@@ -275,57 +246,49 @@ func (s *Spec) literal(v *syntax.Value) (out any, want string) {
 	if v.Kind != syntax.Literal {
 		return nil, s.Type.String() + " without an expression"
 	}
-	return s.scalar(v.Lit)
-}
-
-func (s *Spec) scalar(lit any) (any, string) {
-	switch lit := lit.(type) {
+	fits := false
+	switch v.Lit.(type) {
 	case string:
-		if s.Type != Integer && s.Type != Number && s.Type != Boolean && s.Type != Task {
-			return s.value(lit)
-		}
+		fits = !slices.Contains([]Type{Integer, Number, Boolean, Task}, s.Type)
 	case int:
-		if s.Type == Integer || s.Type == Number || s.Type == Task || s.Type == Tasks {
-			return s.value(strconv.Itoa(lit))
-		}
+		fits = slices.Contains([]Type{Integer, Number, Task, Tasks}, s.Type)
 	case float64:
-		if s.Type == Number {
-			return s.value(strconv.FormatFloat(lit, 'g', -1, 64))
-		}
+		fits = s.Type == Number
 	case bool:
-		if s.Type == Boolean {
-			return lit, ""
-		}
+		fits = s.Type == Boolean
 	}
-	return nil, s.Type.String()
+	if !fits {
+		return nil, s.Type.String()
+	}
+	return s.value(fmt.Sprint(v.Lit))
 }
 
 // plainValue turns a value of a file that has no expression in it into plain data.
-func plainValue(v *syntax.Value) (any, string) {
+func plainValue(v *syntax.Value) (out any, want string) {
 	switch v.Kind {
-	case syntax.Literal:
-		return v.Lit, ""
-	case syntax.List:
-		out := make([]any, len(v.Items))
-		for i, item := range v.Items {
-			var want string
-			if out[i], want = plainValue(item); want != "" {
-				return nil, want
-			}
-		}
-		return out, ""
-	case syntax.Map:
-		out := make(map[string]any, len(v.Fields))
-		for _, f := range v.Fields {
-			var want string
-			if out[f.Key.Text], want = plainValue(f.Value); want != "" {
-				return nil, want
-			}
-		}
-		return out, ""
 	case syntax.Jq, syntax.Template:
+		return nil, "value without an expression"
+	case syntax.List:
+		list := make([]any, len(v.Items))
+		for i, item := range v.Items {
+			list[i], want = plainValue(item)
+			if want != "" {
+				return nil, want
+			}
+		}
+		return list, ""
+	case syntax.Map:
+		table := make(map[string]any, len(v.Fields))
+		for _, f := range v.Fields {
+			table[f.Key.Text], want = plainValue(f.Value)
+			if want != "" {
+				return nil, want
+			}
+		}
+		return table, ""
+	case syntax.Literal:
 	}
-	return nil, "value without an expression"
+	return v.Lit, ""
 }
 
 func describe(v *syntax.Value) string {

@@ -15,13 +15,14 @@ type Word struct {
 
 // Split gives the words of a line. White space divides words. A quote opens at the start of a word or after '=': " and
 // ' alike, and the curly pairs “” and ‘’. A backslash escapes ", ', \ and space inside quotes, and a " or ' outside of
-// them; everywhere else it is a backslash. Nothing is expanded and nothing is a comment. The error is a *QuoteError.
+// them; everywhere else it is a backslash. Nothing is expanded and nothing is a comment. The error is a
+// *UsageError whose places are those in raw.
 func Split(raw string) ([]Word, error) {
 	var words []Word
 	for at := skipSpace(raw, 0); at < len(raw); {
-		w, err := lex(raw, at)
-		if err != nil {
-			return nil, err
+		w, bad := lex(raw, at)
+		if bad != nil {
+			return nil, bad
 		}
 		words = append(words, w)
 		at = skipSpace(raw, w.End)
@@ -59,7 +60,7 @@ func skipSpace(s string, at int) int {
 }
 
 // lex reads the word that starts at a byte which is no space.
-func lex(raw string, start int) (Word, error) {
+func lex(raw string, start int) (Word, *UsageError) {
 	w := Word{Start: start}
 	text := make([]byte, 0, 16)
 	at := start
@@ -71,7 +72,7 @@ func lex(raw string, start int) (Word, error) {
 		if end := closing(r); end != 0 && (at == start || raw[at-1] == '=') {
 			inside, after, ok := quoted(raw, at+size, end)
 			if !ok {
-				return w, &QuoteError{Pos: at, Quote: string(r)}
+				return w, &UsageError{Fault: Unclosed, Got: string(r), Pos: at, End: at + size}
 			}
 			w.Quoted = w.Quoted || at == start
 			text = append(text, inside...)

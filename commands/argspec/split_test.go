@@ -71,18 +71,18 @@ func TestSplitPlaces(t *testing.T) {
 
 func TestSplitUnclosed(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]argspec.QuoteError{
-		`a "b c`:    {Pos: 2, Quote: `"`},
-		`'`:         {Pos: 0, Quote: `'`},
-		`x “y"`:     {Pos: 2, Quote: "“"},
-		`--n="a`:    {Pos: 4, Quote: `"`},
-		`"a\"`:      {Pos: 0, Quote: `"`},
-		`"ok" 'a b`: {Pos: 5, Quote: `'`},
+	for raw, want := range map[string]argspec.UsageError{
+		`a "b c`:    {Fault: argspec.Unclosed, Pos: 2, End: 3, Got: `"`},
+		`'`:         {Fault: argspec.Unclosed, Pos: 0, End: 1, Got: `'`},
+		`x “y"`:     {Fault: argspec.Unclosed, Pos: 2, End: 5, Got: "“"},
+		`--n="a`:    {Fault: argspec.Unclosed, Pos: 4, End: 5, Got: `"`},
+		`"a\"`:      {Fault: argspec.Unclosed, Pos: 0, End: 1, Got: `"`},
+		`"ok" 'a b`: {Fault: argspec.Unclosed, Pos: 5, End: 6, Got: `'`},
 	} {
 		_, err := argspec.Split(raw)
-		var got *argspec.QuoteError
+		var got *argspec.UsageError
 		if !errors.As(err, &got) {
-			t.Errorf("Split(%q) = %v, want *QuoteError", raw, err)
+			t.Errorf("Split(%q) = %v, want *UsageError", raw, err)
 			continue
 		}
 		if diff := cmp.Diff(want, *got); diff != "" {

@@ -1,6 +1,9 @@
 package argspec
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Usage is the shape of a command's line: /plan <task_number> [research_report], flags after the positional arguments.
 func Usage(command string, specs []Spec) string {
@@ -45,27 +48,17 @@ func (s *Spec) label() string {
 	return "[" + s.Name + "]"
 }
 
+// placeholders stand for values in a usage line, but for text and where the words are listed.
+var placeholders = map[Type]string{
+	Integer: "N", Number: "N", Task: "N", Path: "PATH", Duration: "DURATION", JSON: "JSON",
+}
+
 func (s *Spec) placeholder() string {
-	switch s.Type {
-	case Enum:
-		return strings.Join(s.Values, "|")
-	case Integer, Number, Task:
-		return "N"
-	case Tasks:
-		return strings.Join(append([]string{"N,N-N"}, s.Values...), "|")
-	case Path:
-		return "PATH"
-	case Duration:
-		return "DURATION"
-	case JSON:
-		return "JSON"
-	case String:
-		if len(s.Values) > 0 {
-			return strings.Join(s.Values, "|")
-		}
-	case Text, Boolean:
+	words := s.Values
+	if s.Type == Tasks {
+		words = append([]string{"N,N-N"}, words...)
 	}
-	return "TEXT"
+	return cmp.Or(strings.Join(words, "|"), placeholders[s.Type], "TEXT")
 }
 
 func dashed(name string) string { return strings.ReplaceAll(name, "_", "-") }

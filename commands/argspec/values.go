@@ -16,7 +16,6 @@ const RawName = "_raw"
 type Values struct {
 	Raw string // rest of the line; the words of a shell joined by Join
 
-	order []string
 	vals  map[string]any // every argument; nil if absent and without default
 	given map[string]bool
 	task  string // name of the argument that binds $task, empty if none
@@ -32,9 +31,6 @@ func (v Values) Get(name string) (value any, ok bool) {
 
 // Given tells whether the line named the argument, in contrast to a default.
 func (v Values) Given(name string) bool { return v.given[name] }
-
-// Names lists the declared arguments in their order.
-func (v Values) Names() []string { return slices.Clone(v.order) }
 
 // Map gives a fresh map of all arguments with RawName beside them. Absent arguments are nil, booleans false, repeated
 // ones an empty list.

@@ -14,43 +14,34 @@ func Width(s string) int {
 
 func runeWidth(r rune) int {
 	switch {
-	case r == '\t':
+	case r == '	':
 		return 4
-	case r < 0x300:
-		if r == 0xAD {
-			return 0
-		}
-		return 1
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
-	case wide(r):
+	case unicode.Is(wide, r):
 		return 2
 	}
 	return 1
 }
 
-// wide tells whether a character takes two columns. The ranges are those of the Unicode property East Asian Width W and
-// F, rounded to whole blocks.
-func wide(r rune) bool {
-	ranges := [...][2]rune{
-		{0x1100, 0x115F}, // Hangul Jamo, leading
-		{0x2E80, 0x303E}, // CJK radicals to CJK symbols
-		{0x3041, 0xA4CF}, // kana to Yi
-		{0xA960, 0xA97F}, // Hangul Jamo Extended-A
-		{0xAC00, 0xD7A3}, // Hangul syllables
-		{0xF900, 0xFAFF}, // CJK compatibility ideographs
-		{0xFE30, 0xFE6F}, // CJK compatibility forms
-		{0xFF01, 0xFF60}, // fullwidth forms
-		{0xFFE0, 0xFFE6},
-		{0x1F300, 0x1F64F}, // pictographs, emoticons
-		{0x1F680, 0x1F6FF},
-		{0x1F900, 0x1FAFF},
-		{0x20000, 0x3FFFD}, // CJK extensions
-	}
-	for _, p := range ranges {
-		if r >= p[0] && r <= p[1] {
-			return true
-		}
-	}
-	return false
+// wide are the characters that take two columns: those with the Unicode property East Asian Width W and F, rounded to
+// whole blocks.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x1100, 0x115F, 1}, // Hangul Jamo, leading
+		{0x2E80, 0x303E, 1}, // CJK radicals to CJK symbols
+		{0x3041, 0xA4CF, 1}, // kana to Yi
+		{0xA960, 0xA97F, 1}, // Hangul Jamo Extended-A
+		{0xAC00, 0xD7A3, 1}, // Hangul syllables
+		{0xF900, 0xFAFF, 1}, // CJK compatibility ideographs
+		{0xFE30, 0xFE6F, 1}, // CJK compatibility forms
+		{0xFF01, 0xFF60, 1}, // fullwidth forms
+		{0xFFE0, 0xFFE6, 1},
+	},
+	R32: []unicode.Range32{
+		{0x1F300, 0x1F64F, 1}, // pictographs, emoticons
+		{0x1F680, 0x1F6FF, 1},
+		{0x1F900, 0x1FAFF, 1},
+		{0x20000, 0x3FFFD, 1}, // CJK extensions
+	},
 }
