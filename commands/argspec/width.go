@@ -18,7 +18,7 @@ func runeWidth(r rune) int {
 		return 4
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
-	case unicode.Is(wide, r):
+	case unicode.Is(&wide, r):
 		return 2
 	}
 	return 1
@@ -26,7 +26,7 @@ func runeWidth(r rune) int {
 
 // wide are the characters that take two columns: those with the Unicode property East Asian Width W and F, rounded to
 // whole blocks.
-var wide = &unicode.RangeTable{
+var wide = unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x1100, 0x115F, 1}, // Hangul Jamo, leading
 		{0x2E80, 0x303E, 1}, // CJK radicals to CJK symbols

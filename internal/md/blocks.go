@@ -3,6 +3,7 @@ package md
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -270,7 +271,8 @@ func (w *walker) walk(parent ast.Node, depth int) {
 // container adds an item or a quote and what is in it.
 func (w *walker) container(n ast.Node, b Block, at int) {
 	b.End = w.pos(at + 1)
-	if c := n.FirstChild(); b.Kind == Item && c != nil && (c.Kind() == ast.KindTextBlock || c.Kind() == ast.KindParagraph) {
+	text := []ast.NodeKind{ast.KindTextBlock, ast.KindParagraph}
+	if c := n.FirstChild(); b.Kind == Item && c != nil && slices.Contains(text, c.Kind()) {
 		own, _ := w.text(c, Item, b.Depth)
 		b.Raw, b.End = own.Raw, own.End
 		b.Text, b.Checked = checkBox(own.Raw)
@@ -318,7 +320,8 @@ func (w *walker) fence(n *ast.FencedCodeBlock, depth int) {
 	at, lines := w.start(n, "`~"), n.Lines()
 	pos := w.pos(at)
 	b := Block{
-		Kind: Fence, Fenced: true, Depth: depth, Indent: pos.Col - 1, BodyPos: Pos{pos.Line + 1, 1}, Body: lines.Value(w.body),
+		Kind: Fence, Fenced: true, Depth: depth, Indent: pos.Col - 1,
+		Body: lines.Value(w.body), BodyPos: Pos{pos.Line + 1, 1},
 	}
 	if n.Info != nil {
 		b.Info = string(n.Info.Segment.Value(w.body))
