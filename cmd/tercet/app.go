@@ -2,10 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"tercet/commands/outline"
@@ -170,4 +173,47 @@ func (a *app) input(name string) ([]byte, error) {
 		return nil, broken(formats.CodeUsage, name, err)
 	}
 	return data, nil
+}
+
+// clock is the process's clock.
+type clock struct{}
+
+func (clock) Now() time.Time { return time.Now() }
+
+// Sleep waits, or ends with the context.
+func (clock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// userName is the name of who runs the program, as the audit log and the lock have it. Where no variable tells it, it
+// is read from the file of accounts and never asked of the system, which may open a connection to whoever keeps its
+// accounts.
+func userName() string {
+	name := cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"))
+	if name != "" {
+		return name
+	}
+	accounts, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		return ""
+	}
+	return accountName(string(accounts), os.Getuid())
+}
+
+// accountName finds the name of a user in a file of accounts; one that it does not have is told by number.
+func accountName(accounts string, uid int) string {
+	number := strconv.Itoa(uid)
+	for line := range strings.Lines(accounts) {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == number {
+			return f[0]
+		}
+	}
+	return number
 }

@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
 	"tercet/internal/trace"
@@ -31,68 +28,6 @@ func badIn(s string) string {
 		}
 	}
 	return ""
-}
-
-func FuzzClean(f *testing.F) {
-	for _, s := range []string{"", "plain\n\ttext", nasty, "\xc2", "\xe2\x80", "\U0010ffff", "\u061c\u2028\u2060\ufeff", "\xed\xa0\x80", "\"\u0085\U000e0001\"", "é中👩‍💻"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		shown, line, message := clean(s), oneLine(s), wrapped(s)
-		for _, out := range []string{shown, line, message, lined("%s %v %q", s, errors.New(s), s), lined("%s", passage(s))} {
-			if bad := badIn(out); bad != "" {
-				t.Fatalf("%q became %q: %s", s, out, bad)
-			}
-		}
-		if strings.ContainsAny(line, "\n\t") {
-			t.Fatalf("%q became %q: more than one line or cell", s, line)
-		}
-		if strings.Count(message, "\n") != strings.Count(message, continued) {
-			t.Fatalf("%q became %q: a line without its mark", s, message)
-		}
-		if clean(shown) != shown || oneLine(line) != line {
-			t.Fatalf("%q is not stable: %q", s, shown)
-		}
-		if strings.Count(shown, "\n") != strings.Count(s, "\n") {
-			t.Fatalf("%q became %q: lines were lost or made", s, shown)
-		}
-		var seen bytes.Buffer
-		out := &ttyWriter{w: &seen}
-		for i := range len(s) { // each byte on its own
-			_, _ = out.Write([]byte{s[i]})
-		}
-		if got := seen.String() + clean(string(out.rest)); got != shown {
-			t.Fatalf("%q became %q in pieces, %q at once", s, got, shown)
-		}
-		doc, err := json.Marshal(map[string]string{"k": s})
-		if err != nil {
-			t.Fatal(err)
-		}
-		safe := jsonSafe(doc)
-		if bad := badIn(string(safe)); bad != "" || bytes.ContainsAny(safe, "\n\t\r") {
-			t.Fatalf("%q became %q: %s", doc, safe, bad)
-		}
-		var before, after map[string]string
-		if err := errors.Join(json.Unmarshal(doc, &before), json.Unmarshal(safe, &after)); err != nil || before["k"] != after["k"] {
-			t.Fatalf("%q became %q, which means something else: %v", doc, safe, err)
-		}
-	})
-}
-
-// TestClean shows the forms: as text, inside a line, as a message.
-func TestClean(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ in, text, line, message string }{
-		{"plain é中", "plain é中", "plain é中", "plain é中"},
-		{"a\nb\tc\n", "a\nb\tc\n", "a<U+000A>b<U+0009>c<U+000A>", "a\n  > b\tc"},
-		{"\x1b[31m", "<U+001B>[31m", "<U+001B>[31m", "<U+001B>[31m"},
-		{"\x9b\u009b\xff", "<0x9B><U+009B><0xFF>", "<0x9B><U+009B><0xFF>", "<0x9B><U+009B><0xFF>"},
-		{"\u061c\u00ad\u2060\u2028\U000e0041", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>"},
-	} {
-		if diff := cmp.Diff([]string{tc.text, tc.line, tc.message}, []string{clean(tc.in), oneLine(tc.in), wrapped(tc.in)}); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", tc.in, diff)
-		}
-	}
 }
 
 // TestEveryMouth sends nasty text through each way to the terminal: nothing of it is obeyed, and no line of it looks like
@@ -132,7 +67,7 @@ func TestEveryMouth(t *testing.T) {
 			t.event(trace.Event{Kind: trace.Gate, Message: "answered by timeout", Name: nasty, Outcome: nasty})
 		},
 		"json":       func(t *terminal) { t.json(map[string]string{nasty: nasty}) },
-		"json line":  func(t *terminal) { t.jsonLine(map[string]string{nasty: nasty}) },
+		"json line":  func(t *terminal) { t.encode(map[string]string{nasty: nasty}, "") },
 		"raw":        func(t *terminal) { t.raw([]byte(nasty)) },
 		"raw errors": func(t *terminal) { t.rawErr([]byte(nasty)) },
 		"log":        func(t *terminal) { _, _ = cleaned{t.io.err}.Write([]byte(nasty + "\n")) },

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/plain"
 	"tercet/internal/proc"
 	"tercet/internal/trace"
 	"tercet/state"
@@ -35,14 +36,11 @@ const demoTask = 196
 func demoVerb(cmd *cobra.Command, a *app) run {
 	fixture := cmd.Flags().String("fixture", "",
 		"another `file` of the same shape: a txtar with commits.txt, commit-N/ and task.md")
-	return func(c call) error {
-		d := &demo{app: a}
-		return d.run(c.ctx, c.args, *fixture)
-	}
+	return func(c call) error { return (&demo{app: a}).run(c, *fixture) }
 }
 
 type demo struct {
-	app     *app
+	*app
 	dir     string
 	starter *proc.Starter
 	lines   []demoLine
@@ -55,7 +53,7 @@ type demoLine struct {
 	Return json.RawMessage `json:"return"`
 }
 
-func (d *demo) run(ctx context.Context, args []string, fixture string) error {
+func (d *demo) run(c call, fixture string) error {
 	if err := d.starters(); err != nil {
 		return err
 	}
@@ -63,36 +61,34 @@ func (d *demo) run(ctx context.Context, args []string, fixture string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.folder(args); err != nil {
+	if err := d.folder(c.args); err != nil {
 		return err
 	}
 	d.title("A fresh repository in %s", d.dir)
-	if err := d.unpack(ctx, archive); err != nil {
+	if err := d.unpack(c.ctx, archive); err != nil {
 		return err
 	}
-	before, _, err := d.test(ctx, "before", 6)
+	before, _, err := d.test(c.ctx, "before", 6)
 	if err != nil {
 		return err
 	}
 	d.title("$ tercet init --next-number %d", demoTask)
-	files, err := initWorkspace(ctx, d.dir, state.InitOptions{NextNumber: demoTask}, false)
+	files, err := initWorkspace(c.ctx, d.dir, state.InitOptions{NextNumber: demoTask}, false)
 	if err != nil {
 		return err
 	}
-	d.app.trustInit(d.dir, files)
-	d.show(strings.Join(files, "\n"))
+	d.trustInit(d.dir, files)
+	d.show(files...)
 	d.state("The state before")
 	code := d.commands()
 	d.artifacts()
 	d.state("The state after")
 	d.trace()
-	after, green, err := d.test(ctx, "after", 3)
+	after, green, err := d.test(c.ctx, "after", 3)
 	if err != nil {
 		return err
 	}
-	d.app.document("tercet.demo/1", fields{
-		"dir": d.dir, "commands": d.lines, "test_before": before, "test_after": after,
-	})
+	d.document("tercet.demo/1", fields{"dir": d.dir, "commands": d.lines, "test_before": before, "test_after": after})
 	if !green {
 		code = cmp.Or(code, 1)
 	}
@@ -177,18 +173,18 @@ func (d *demo) unpack(ctx context.Context, archive *txtar.Archive) error {
 	}
 	for i, subject := range strings.Split(strings.TrimSpace(string(files["commits.txt"])), "\n") {
 		for _, f := range archive.Files {
-			if name, ok := strings.CutPrefix(f.Name, "commit-"+strconv.Itoa(i+1)+"/"); ok {
+			if name, ok := strings.CutPrefix(f.Name, sprintf("commit-%d/", i+1)); ok {
 				if err := d.write(name, f.Data); err != nil {
 					return err
 				}
 			}
 		}
-		if err := d.git(ctx, "add", "-A"); err != nil {
-			return err
-		}
-		err := d.git(ctx, "-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-q", "-m", subject)
-		if err != nil {
-			return err
+		for _, args := range [][]string{
+			{"add", "-A"}, {"-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-q", "-m", subject},
+		} {
+			if err := d.git(ctx, args...); err != nil {
+				return err
+			}
 		}
 	}
 	return d.write("task.md", files["task.md"])
@@ -216,7 +212,7 @@ func (d *demo) git(ctx context.Context, args ...string) error {
 }
 
 // test runs the program's own test and shows the last lines of what it says.
-func (d *demo) test(ctx context.Context, when string, lines int) (colour string, green bool, err error) {
+func (d *demo) test(ctx context.Context, when string, most int) (colour string, green bool, err error) {
 	argv := []string{"go", "test", "./..."}
 	res, err := d.starter.Run(ctx, proc.Command{Argv: argv, Dir: d.dir, Purpose: proc.PurposeCheck})
 	if err != nil {
@@ -228,25 +224,21 @@ func (d *demo) test(ctx context.Context, when string, lines int) (colour string,
 	}
 	d.title("Its own test %s: %s", when, colour)
 	// go test parts its columns by tabs, which a line of ours would show as marks.
-	said := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), "\t", "  ")), "\n")
-	d.show(strings.Join(said[max(0, len(said)-lines):], "\n"))
+	said := linesOf(strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), "\t", "  "))
+	d.show(said[max(0, len(said)-most):]...)
 	return colour, res.Success(), nil
 }
 
+func linesOf(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
+
 // commands runs the main job; the first command that does not pass ends it.
 func (d *demo) commands() int {
-	n := strconv.Itoa(demoTask)
-	for _, words := range [][]string{
-		{"/task", "--from", "task.md"},
-		{"/research", n},
-		{"/plan", n},
-		{"/implement", n},
-		{"/review", n},
-		{"/todo", "--dry-run"},
+	for _, line := range []string{
+		"/task --from task.md", "/research N", "/plan N", "/implement N", "/review N", "/todo --dry-run",
 	} {
-		line := rest(words)
+		line = strings.Replace(line, "N", strconv.Itoa(demoTask), 1)
 		d.title("$ tercet --runner offline --yes %s", line)
-		if code := d.entry(line, words); code != 0 {
+		if code := d.entry(line); code != 0 {
 			return code
 		}
 	}
@@ -254,41 +246,40 @@ func (d *demo) commands() int {
 }
 
 // entry runs one line as a process of its own would: the same flags, parser and exit codes.
-func (d *demo) entry(line string, words []string) int {
+func (d *demo) entry(line string) int {
 	var out bytes.Buffer
-	io := stdio{in: strings.NewReader(""), out: d.app.io.out, err: d.app.io.err}
+	io := stdio{in: strings.NewReader(""), out: d.io.out, err: d.io.err}
 	args := []string{"-C", d.dir, "--runner", "offline", "--yes"}
-	if d.app.flags.json {
+	if d.flags.json {
 		io.out, args = &out, append(args, "--json")
 	}
-	if d.app.flags.quiet {
+	if d.flags.quiet {
 		args = append(args, "--quiet")
 	}
 	inner := newApp(io, func(name string) string {
 		if name == "TERCET_ROOT" {
 			return ""
 		}
-		return d.app.env(name)
+		return d.env(name)
 	})
-	inner.signals, inner.demoDir = d.app.signals, d.dir
-	code := inner.run(append(args, words...))
+	inner.signals, inner.demoDir = d.signals, d.dir
+	code := inner.run(append(args, strings.Fields(line)...))
 	d.lines = append(d.lines, demoLine{Line: line, Exit: code, Return: json.RawMessage(bytes.TrimSpace(out.Bytes()))})
 	return code
 }
 
 // title and show speak on standard output, but not under --json.
 func (d *demo) title(format string, args ...any) {
-	if !d.app.flags.json {
-		d.app.term.answer("\n%s", passage(lined(format, args...)))
+	if !d.flags.json {
+		d.term.answer("\n%s", plain.Passage(plain.Sprintf(format, args...)))
 	}
 }
 
-func (d *demo) show(text string) {
-	if d.app.flags.json {
-		return
-	}
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		d.app.term.answer("  %s", line)
+func (d *demo) show(lines ...string) {
+	for _, line := range lines {
+		if !d.flags.json {
+			d.term.answer("  %s", line)
+		}
 	}
 }
 
@@ -326,8 +317,8 @@ func (d *demo) artifacts() {
 		for _, a := range t.Artifacts {
 			d.title("%s  (%s)", a.Path, a.Type)
 			if a.Type.IsDocument() {
-				lines := strings.SplitN(strings.TrimSpace(string(d.read(a.Path))), "\n", 9)
-				d.show(strings.Join(lines[:min(8, len(lines))], "\n"))
+				lines := linesOf(string(d.read(a.Path)))
+				d.show(lines[:min(8, len(lines))]...)
 			}
 		}
 	}

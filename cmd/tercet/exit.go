@@ -42,7 +42,7 @@ func (a *app) give(ret formats.Return) {
 	ret.Schema, ret.Artifacts, ret.Errors = "tercet.return/1", nonNil(ret.Artifacts), nonNil(ret.Errors)
 	switch {
 	case a.flags.events:
-		a.term.jsonLine(ret)
+		a.term.encode(ret, "")
 	case a.flags.json:
 		a.term.json(ret)
 	}

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/proc"
+	"tercet/internal/trace"
 	"tercet/router"
 	"tercet/subagents"
 )
@@ -16,7 +22,7 @@ import (
 // tellShadows says when the file of another tool takes the place of one that a person may have meant.
 func (w *world) tellShadows(r router.Route) {
 	if r.Dialect != "" && len(r.Shadows) > 0 {
-		w.app.term.note("/%s is %s/%s (%s); it shadows %s", r.Name, r.Source, r.File, r.Dialect,
+		w.term.note("/%s is %s/%s (%s); it shadows %s", r.Name, r.Source, r.File, r.Dialect,
 			strings.Join(r.Shadows, ", "))
 	}
 }
@@ -126,3 +132,114 @@ func definition(a *dialect.Agent) subagents.Definition {
 
 // ofProject tells whether a place of another tool came with the project: a plugin may lie in it as well.
 func ofProject(p dialect.Place) bool { return p.Scope != dialect.User && fs.ValidPath(p.Dir) }
+
+// Bounds of a command of a prompt.
+const (
+	scriptTime   = time.Minute
+	scriptOutput = 64 << 10
+)
+
+// injection is the filling of one prompt of another tool.
+type injection struct {
+	*world
+	inv formats.Invocation
+	c   *dialect.Command
+}
+
+// inject runs the commands and reads the files of a prompt after a person agreed to exactly these, with these
+// arguments. References to files that are not there stay as they are written; commands that may not run leave a remark
+// in their place.
+func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (
+	string, error,
+) {
+	filling, p := c.Fill(pieces, w.gate.Files(), w.term.note), injection{w, inv, c}
+	if err := p.approve(ctx, filling); err != nil {
+		return "", err
+	}
+	return filling.Text(func(s *dialect.Script) (string, error) { return p.run(ctx, s) })
+}
+
+// approve asks for exactly the scripts, their values and the files, if there are any.
+func (p injection) approve(ctx context.Context, filling *dialect.Filling) error {
+	show, digest := filling.Asks()
+	if len(show) == 0 {
+		return nil
+	}
+	d, err := p.approver.Approve(ctx, formats.Gate{
+		Question: "Run and read this for /" + p.c.Name + " (" + p.c.File + ")?", Show: append(show, "sha256:"+digest),
+		Choices: approveOrReject, Digest: digest, NeedsPerson: true, Run: p.inv.Run,
+	})
+	if errors.As(err, new(*formats.GateOpenError)) {
+		for _, line := range show {
+			p.term.note("%s", line)
+		}
+		return formats.Fail(formats.CodeUntrusted,
+			"run it on a terminal, or pass --trust=sha256:"+digest+" for exactly this, or --yes",
+			"%s runs commands or reads files that nobody has agreed to", p.c.File)
+	}
+	if err != nil {
+		return err
+	}
+	p.sink.Emit(trace.Event{
+		Run: p.inv.Run, Kind: trace.Gate, Name: "/" + p.c.Name, Outcome: d.Answer, Message: "answered by " + d.By,
+		Attrs: map[string]any{"file": p.c.File, "sha256": digest, "show": show},
+	})
+	if d.Answer != approveOrReject[0].Label {
+		return formats.Fail(formats.CodeDenied, "", "the commands and files of /%s were refused", p.c.Name)
+	}
+	return nil
+}
+
+// run gives the output of a script. Its text goes to sh as a file; the arguments are in the environment.
+func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
+	if s.Refused != "" {
+		p.warn(s, "not run: "+s.Refused)
+		return fmt.Sprintf("[not run: %s; it was %s]", s.Refused, s.Source), nil
+	}
+	dir, err := os.MkdirTemp("", "tercet-prompt-")
+	if err != nil {
+		return "", broken(formats.CodeIO, "folder for the commands of a prompt", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // what is left is one script in the system's temporary folder
+	file := filepath.Join(dir, "command.sh")
+	if err := os.WriteFile(file, []byte(s.Text+"\n"), 0o600); err != nil {
+		return "", broken(formats.CodeIO, "commands of a prompt", err)
+	}
+	shell := "sh"
+	if p.c.Shell == "bash" {
+		shell = "bash"
+	}
+	res, err := p.starter.Run(ctx, proc.Command{
+		Argv: []string{shell, file}, Dir: p.dir, Env: append(slices.Clone(s.Env), "TERCET_RUN="+p.inv.Run),
+		Private: true, Purpose: proc.PurposeScript, Timeout: proc.Timeout{Total: scriptTime},
+		StdoutCap: scriptOutput, StderrCap: scriptOutput, Limit: 8 << 20,
+	})
+	if err != nil {
+		return "", broken(formats.CodeToolUnavailable, "command of "+p.c.File, err)
+	}
+	text := func(b []byte) string { return strings.ToValidUTF8(string(b), "\ufffd") }
+	out := strings.TrimRight(text(res.Stdout), "\n")
+	if res.Truncated {
+		out += "\n[cut: the output is longer]"
+	}
+	how := fmt.Sprintf("exit status %d", res.Exit)
+	switch {
+	case res.Success() || p.c.Dialect == dialect.OpenCode && res.TimedOut == "" && !res.Flooded:
+		return out, nil
+	case res.TimedOut != "":
+		how = "stopped after " + scriptTime.String()
+	case res.Flooded:
+		how = "stopped: too much output"
+	case res.Signal != "":
+		how = res.Signal
+	}
+	p.warn(s, how)
+	if last := strings.TrimSpace(text(res.Stderr)); last != "" {
+		out = strings.TrimLeft(out+"\n"+last, "\n")
+	}
+	return strings.TrimLeft(out+"\n["+how+"]", "\n"), nil
+}
+
+func (p injection) warn(s *dialect.Script, text string) {
+	p.term.note("warning: %s:%d: %s", p.c.File, s.Pos.Line, text)
+}

@@ -7,19 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/plain"
 	"tercet/subagents/checks"
 )
 
 // approver answers gates: once for each digest of a run, by --yes, by a digest that the person trusts, by the gate's
 // own auto label where nobody can be asked, else by the person at the terminal.
 type approver struct {
-	app *app
+	*app
 
 	mu   sync.Mutex
 	kept map[string]formats.Decision // by run and digest
@@ -46,18 +48,16 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 
 func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	approve := ""
-	for _, c := range g.Choices {
-		if c.Approves && approve == "" {
-			approve = c.Label
-		}
+	if i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Approves }); i >= 0 {
+		approve = g.Choices[i].Label
 	}
 	answer := func(label, by, shown string) (formats.Decision, error) {
-		p.app.term.note("gate: %s %s (%s)", g.Question, label, shown)
+		p.term.note("gate: %s %s (%s)", g.Question, label, shown)
 		return formats.Decision{Answer: label, By: by}, nil
 	}
-	if w := p.app.built; approve != "" {
+	if w := p.built; approve != "" {
 		switch {
-		case p.app.flags.yes:
+		case p.flags.yes:
 			return answer(approve, "--yes", "--yes")
 		case w == nil:
 		case g.NeedsPerson && w.gate.Named(g.Digest):
@@ -69,7 +69,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		}
 	}
 	switch {
-	case p.app.interactive():
+	case p.interactive():
 		return p.ask(ctx, g)
 	case g.Auto != "":
 		return answer(g.Auto, "auto", "auto")
@@ -80,9 +80,9 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 // ask shows what the answer is bound to and reads one: a label, its first letter, or a number. Enter takes the last
 // choice, which is the one that stops.
 func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, error) {
-	w := p.app.io.err
+	w := p.io.err
 	for _, s := range g.Show {
-		for line := range strings.SplitSeq(strings.TrimRight(clean(s), "\n"), "\n") {
+		for line := range strings.SplitSeq(strings.TrimRight(plain.Text(s), "\n"), "\n") {
 			fmt.Fprintln(w, "  | "+line)
 		}
 	}
@@ -90,11 +90,11 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 		words := make([]string, len(g.Choices))
 		for i, c := range g.Choices {
 			_, size := utf8.DecodeRuneInString(c.Label)
-			words[i] = fmt.Sprintf("[%s]%s", oneLine(c.Label[:size]), oneLine(c.Label[size:]))
+			words[i] = fmt.Sprintf("[%s]%s", plain.Line(c.Label[:size]), plain.Line(c.Label[size:]))
 		}
 		last := g.Choices[len(g.Choices)-1].Label
-		fmt.Fprintf(w, "%s  %s  (enter: %s) ", oneLine(g.Question), strings.Join(words, "  "), oneLine(last))
-		line, err := p.app.readLine(ctx)
+		fmt.Fprintf(w, "%s  %s  (enter: %s) ", plain.Line(g.Question), strings.Join(words, "  "), plain.Line(last))
+		line, err := p.readLine(ctx)
 		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
 			fmt.Fprintln(w)
 			if ctx.Err() != nil {
@@ -110,22 +110,19 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 			return formats.Decision{Answer: label, By: "person", Note: strings.TrimSpace(note)}, nil
 		}
 		fmt.Fprintf(w, "expected one of the choices, got %s; words behind the choice are kept as a note\n",
-			oneLine(strconv.Quote(word)))
+			plain.Line(strconv.Quote(word)))
 	}
 }
 
 func choose(list []formats.Choice, word string) (string, bool) {
-	for _, c := range list {
-		if strings.EqualFold(c.Label, word) {
-			return c.Label, true
-		}
+	i := slices.IndexFunc(list, func(c formats.Choice) bool { return strings.EqualFold(c.Label, word) })
+	if i < 0 && len(word) == 1 {
+		i = slices.IndexFunc(list, func(c formats.Choice) bool { return strings.EqualFold(c.Label[:1], word) })
 	}
-	for _, c := range list {
-		if len(word) == 1 && strings.EqualFold(c.Label[:1], word) {
-			return c.Label, true
-		}
+	if i < 0 {
+		return "", false
 	}
-	return "", false
+	return list[i].Label, true
 }
 
 // lines reads standard input line by line in one goroutine, so that a wait that a signal ends loses nothing: what is
@@ -166,6 +163,9 @@ func (a *app) readLine(ctx context.Context) (string, error) {
 	}
 }
 
+// approveOrReject are the choices of a question about what would run.
+var approveOrReject = []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject"}}
+
 // check runs one check of the gatekeeper. A program that a command file names itself is asked about once a process;
 // what a project's own tools are is known, and the person asked for it.
 func (w *world) check(ctx context.Context, dir string, c checks.Check) (checks.Result, error) {
@@ -173,13 +173,12 @@ func (w *world) check(ctx context.Context, dir string, c checks.Check) (checks.R
 		sum := sha256.Sum256([]byte(strings.Join(c.Argv, "\x00")))
 		d, err := w.approver.Approve(ctx, formats.Gate{
 			Question: fmt.Sprintf("Run %q?", c.Argv), Show: []string{"the command file names this program as a check"},
-			NeedsPerson: true, Digest: hex.EncodeToString(sum[:]),
-			Choices: []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject"}},
+			NeedsPerson: true, Digest: hex.EncodeToString(sum[:]), Choices: approveOrReject,
 		})
 		if err != nil {
 			return checks.Result{}, err
 		}
-		if d.Answer != "approve" {
+		if d.Answer != approveOrReject[0].Label {
 			return checks.Result{}, formats.Fail(formats.CodeDenied, "", "running %q was not approved", c.Argv)
 		}
 	}

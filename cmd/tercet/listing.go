@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 
@@ -12,6 +13,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/outline"
 	"tercet/formats"
+	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/router"
 )
@@ -66,7 +68,7 @@ func (w *world) ownSources() []router.Source {
 		if fs.ValidPath(inside) && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 			out = append(out, router.Source{Name: name, FS: w.gate.FS(inside), Scope: dialect.Project.String()})
 		} else {
-			w.app.noteOnce(name, "warning: commands: "+name+" is not a folder inside the project; it is left out")
+			w.noteOnce(name, "warning: commands: "+name+" is not a folder inside the project; it is left out")
 		}
 	}
 	return out
@@ -87,14 +89,19 @@ func (w *world) list() {
 	}
 }
 
+// readBounded reads a file to its end and closes it. Of a larger one it gives a byte more than the most.
+func readBounded(f io.ReadCloser, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	return data, errors.Join(err, f.Close())
+}
+
 // open reads a command file, at most commands.MaxFile bytes.
 func (l *listing) open(source, file string) ([]byte, error) {
 	f, err := l.sources[source].Open(file)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, commands.MaxFile+1))
-	err = errors.Join(err, f.Close())
+	data, err := readBounded(f, commands.MaxFile)
 	if err == nil && len(data) > commands.MaxFile {
 		err = formats.Fail(formats.CodeInvalidCommand, "", "expected at most %d bytes in a command file, got more",
 			commands.MaxFile)
@@ -104,14 +111,14 @@ func (l *listing) open(source, file string) ([]byte, error) {
 
 // warn prints what was found in a file that can be used all the same.
 func (w *world) warn(d formats.Diagnostics) {
-	if !w.app.flags.quiet {
-		w.app.term.diagnostics(&d)
+	if !w.flags.quiet {
+		w.term.diagnostics(&d)
 	}
 }
 
 // admit refuses a program that may use more than the flags allow.
 func (w *world) admit(p *compile.Program) error {
-	if most := w.app.flags.max; most != (outline.Ceiling{}) {
+	if most := w.flags.max; most != (outline.Ceiling{}) {
 		return most.Admit(p.Name, outline.BoundOf(p, w.facts).Worst)
 	}
 	return nil
@@ -133,4 +140,76 @@ func (w *world) facts(name string) outline.Facts {
 	wanted := workers{w}.wanted(def.Info)
 	f.Free = f.Free || len(def.Argv) == 0 && len(wanted) == 1 && cmp.Or(wanted[0], runnerOffline) == runnerOffline
 	return f
+}
+
+// contracts is what command files are checked against: the subagents, and the schemas that lie in the project.
+type contracts struct {
+	compile.Env
+	root *os.Root
+}
+
+// Schema reads a file of the project that holds a JSON Schema. No link leads out of the project.
+func (c contracts) Schema(name string) (data []byte, err error) {
+	name = filepath.FromSlash(name)
+	info, err := c.root.Stat(name)
+	if of, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(err, fs.ErrNotExist) {
+		return nil, formats.Fail(formats.CodeInvalidCommand, "put the file itself into the project", "%v", of.Err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is not a plain file")
+	}
+	f, err := c.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err = readBounded(f, formats.MaxSchema)
+	if err == nil && len(data) > formats.MaxSchema {
+		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is larger than %d bytes", formats.MaxSchema)
+	}
+	return data, err
+}
+
+// readConfig reads the configuration of the workspace and that of the person, which alone can set the order of tiers.
+// An unknown key is a warning.
+func (w *world) readConfig() error {
+	var layers []config.Layer
+	add := func(layer, name string, data []byte, err error, help ...string) error {
+		switch {
+		case err == nil:
+			layers = append(layers, config.Layer{Name: layer, File: name, Data: data})
+		case !errors.Is(err, fs.ErrNotExist):
+			return broken(formats.CodeConfig, name, err, help...)
+		}
+		return nil
+	}
+	if w.has {
+		data, err := fs.ReadFile(w.gate.FS("."), configFile)
+		if of, ok := errors.AsType[*fs.PathError](err); ok {
+			err = of.Err // the name stands before it
+		}
+		if err := add(config.WorkspaceLayer, configFile, data, err); err != nil {
+			return err
+		}
+	}
+	if dir := w.folderOf("XDG_CONFIG_HOME", ".config"); dir != "" {
+		name := filepath.Join(dir, "config.yaml")
+		data, err := os.ReadFile(name)
+		if err := add("user", name, data, err, "make it readable, or remove it"); err != nil {
+			return err
+		}
+	}
+	var d formats.Diagnostics
+	w.cfg, d.List = config.Load(layers...)
+	d.Of, d.Sources = formats.CodeConfig, map[string][]byte{}
+	for _, l := range layers {
+		d.Sources[l.File] = l.Data
+	}
+	if d.HasErrors() {
+		return &d
+	}
+	w.warn(d)
+	return nil
 }

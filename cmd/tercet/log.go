@@ -10,8 +10,10 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/plain"
 	"tercet/internal/trace"
 )
 
@@ -46,7 +48,7 @@ func newSwitchboard(a *app, mask *journal.Masker) *switchboard {
 type cleaned struct{ w io.Writer }
 
 func (c cleaned) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(c.w, wrapped(string(p))+"\n"); err != nil {
+	if _, err := io.WriteString(c.w, plain.Message(string(p))+"\n"); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -109,4 +111,22 @@ func (s *switchboard) end() error {
 	}
 	clear(s.files)
 	return errors.Join(errs...)
+}
+
+// event prints one plain line for each step that ended, on standard error.
+func (t *terminal) event(e trace.Event) {
+	outcome := formats.Outcome(e.Outcome)
+	name, shown := plain.Line(e.Name), plain.Line(e.Outcome)
+	switch {
+	case t.quiet || t.silent:
+	case e.Kind == trace.Gate && e.Message == interp.NobodyToAsk:
+		fmt.Fprintf(t.io.err, "  gate: %s nobody can be asked here; takes '%s' in %s\n", name, shown, e.Duration)
+	case e.Kind == trace.Gate && e.Message == "answered by "+interp.ByTimeout:
+		fmt.Fprintf(t.io.err, "\n  gate: %s %s (no answer in time)\n", name, shown)
+	case e.Kind != trace.Step || e.Outcome == "" || outcome == formats.OutcomeSkipped:
+	case outcome.Passes():
+		fmt.Fprintf(t.io.err, "  %s %s\n", t.glyph("✓", "ok"), name)
+	default:
+		fmt.Fprintf(t.io.err, "  %s %s: %s\n", t.glyph("✗", "x"), name, shown)
+	}
 }

@@ -2,11 +2,19 @@ package main
 
 import (
 	"embed"
+	"maps"
 	"slices"
 	"strings"
 
+	"tercet/commands"
+	"tercet/commands/argspec"
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/dialect"
 	"tercet/internal/nearest"
+	"tercet/internal/plain"
+	"tercet/subagents"
 )
 
 // The pages about diagnostics: a line `# CODE`, what it means, an example that brings it about (`! frame`, the line
@@ -108,8 +116,8 @@ func (c call) explainCode(code string) error {
 		"code": code, "meaning": meaning, "text": p.Text, "wrong": p.Wrong.String(), "line": p.Wrong.Line,
 		"right": p.Right.String(),
 	}) {
-		c.term.answer("%s: %s\n\n%s\n\nwrong:\n\n%s\nright:\n\n%s", code, meaning, passage(p.Text),
-			passage(p.Wrong.shown()), passage(p.Right.shown()))
+		c.term.answer("%s: %s\n\n%s\n\nwrong:\n\n%s\nright:\n\n%s", code, meaning, plain.Passage(p.Text),
+			plain.Passage(p.Wrong.shown()), plain.Passage(p.Right.shown()))
 	}
 	return nil
 }
@@ -125,4 +133,25 @@ func (e example) shown() string {
 		b.WriteString(strings.TrimRight(mark+line, " ") + "\n")
 	}
 	return b.String()
+}
+
+// meanings gives the meaning of every diagnostic of the program by its code.
+func meanings() map[string]string {
+	out := map[string]string{}
+	for _, table := range []map[string]string{subagents.Codes(), dialect.Codes(), commands.Codes()} {
+		maps.Copy(out, table)
+	}
+	for _, c := range syntax.Codes() {
+		out[c.Name] = c.Meaning
+	}
+	for _, c := range compile.Codes() {
+		out[c.Name] = c.Meaning
+	}
+	for _, c := range argspec.Codes() {
+		out[c.Name] = c.Meaning
+	}
+	for _, f := range formats.Findings() {
+		out[f.Code] = f.Meaning
+	}
+	return out
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -9,10 +11,13 @@ import (
 	"github.com/google/uuid"
 
 	"tercet/formats"
+	"tercet/internal/proc"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 	"tercet/subagents/cassette"
+	"tercet/subagents/checks"
 	"tercet/subagents/offline"
+	"tercet/subagents/sandbox"
 )
 
 // runnerOffline and runnerAuto are the words for the runners that are no agent CLI.
@@ -31,7 +36,7 @@ func (w workers) worker(def subagents.Definition) subagents.Agent {
 	switch {
 	case w.tape == nil:
 		return agent
-	case w.app.flags.replay != "":
+	case w.flags.replay != "":
 		return &cassette.Player{Info: def.Info, From: w.tape, Root: w.dir, Mask: w.mask.Values}
 	}
 	return &cassette.Recorder{Info: def.Info, Agent: agent, To: w.tape, Root: w.dir, Mask: w.mask.Values}
@@ -41,7 +46,7 @@ func (w workers) runners(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
 		return &agentcli.Exec{
 			Definition: def, Starter: w.starter, Root: w.dir, Wrap: w.confineProgram(def.Info.Tools),
-			Nonce: func() string { return uuid.NewString()[:8] },
+			Nonce: newNonce,
 		}
 	}
 	wanted := w.wanted(def.Info)
@@ -58,8 +63,8 @@ func (w workers) runners(def subagents.Definition) subagents.Agent {
 // wanted are the runners of a subagent: that of the flag, else those of its file, else that of the configuration.
 func (w workers) wanted(info formats.AgentInfo) []string {
 	switch {
-	case w.app.flags.runner != "":
-		return []string{w.app.flags.runner}
+	case w.flags.runner != "":
+		return []string{w.flags.runner}
 	case len(info.Runner) > 0:
 		return info.Runner
 	}
@@ -98,9 +103,7 @@ func (w workers) speaking(def subagents.Definition, name string) subagents.Agent
 	case name == agentcli.RunnerACP && len(def.Argv) > 0:
 		s = agentcli.SpeakerOf(def.Argv)
 	case err != nil:
-		return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
-			return formats.Failed(err), nil
-		})
+		return failing(err)
 	case !known && name != agentcli.RunnerACP:
 		return agentcli.Unknown(name)
 	}
@@ -108,6 +111,13 @@ func (w workers) speaking(def subagents.Definition, name string) subagents.Agent
 		Definition: def, Runner: name, Speaker: s, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
 		IsolatedHome: w.cfg.IsolatedHome, Confine: w.keeper.Agent,
 	}
+}
+
+// failing stands for what cannot be had.
+func failing(err error) subagents.Agent {
+	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
+		return formats.Failed(err), nil
+	})
 }
 
 // speaker gives the agent that the configuration has for a runner.
@@ -124,4 +134,92 @@ func (w workers) speaker(runner string) (agentcli.Speaker, bool, error) {
 		err = broken(formats.CodeConfig, w.cfg.Origin("acp."+runner).String(), err, formats.HelpOf(err))
 	}
 	return known, true, err
+}
+
+// openTape opens the folder of --record, which is made, or of --replay, which must be there.
+func (w runs) openTape() error {
+	flags := w.flags
+	name := flags.record + flags.replay
+	switch {
+	case name == "" || w.tape != nil:
+		return nil
+	case flags.record != "" && flags.replay != "":
+		return usage("expected --record or --replay, got both")
+	case flags.replay != "" && !isDir(name):
+		return usage("expected a folder for --replay, got %q", name)
+	}
+	if flags.record != "" {
+		if err := os.MkdirAll(name, 0o700); err != nil {
+			return broken(formats.CodeIO, "folder of --record", err)
+		}
+	}
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return broken(formats.CodeIO, "folder of recordings", err)
+	}
+	w.tape = root
+	w.keep(root)
+	return nil
+}
+
+// newKeeper makes what keeps programs within bounds here.
+func (w *world) newKeeper() *sandbox.Keeper {
+	b := w.cfg.Boxes
+	k := &sandbox.Keeper{
+		Prober: sandbox.Prober{Starter: w.starter, Image: sandbox.Image{
+			Name: b.Image, Engine: sandbox.Means(b.Engine), Net: b.Network, Client: sandbox.EngineEnv(w.env),
+			Env: append([]string{
+				"LANG", "LC_ALL", "TZ", "TERM", "TERCET_ROOT", "GOFLAGS", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN",
+			}, w.cfg.Env...),
+			NewName: func() string { return strings.ReplaceAll(uuid.NewString(), "-", "") },
+		}},
+		Root: w.dir, Order: sandbox.Tighten(w.cfg.Sandbox, w.cfg.SandboxFloor), Agents: string(b.Agents), Getenv: w.env,
+		Allow: func() error {
+			v, err := w.gate.Verdict()
+			if err == nil && v.By == "" {
+				err = v.Refused()
+			}
+			return err
+		},
+		Note: func(text string) { w.term.note("%s", text) },
+	}
+	for _, name := range []string{"state.lock", "state.lock.info"} {
+		k.Hide = append(k.Hide, filepath.Join(w.dir, formats.Workspace, name))
+	}
+	if dir := w.stateHome(); dir != "" {
+		k.Hide = append(k.Hide, dir)
+	}
+	if self, err := os.Executable(); err == nil {
+		k.Enter = []string{self, sandboxWord}
+	}
+	return k
+}
+
+// confineProgram is what keeps the program of a subagent with these tools within bounds.
+func (w *world) confineProgram(tools []string) agentcli.Wrap {
+	net := slices.Contains(tools, "net")
+	return func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
+		return w.keeper.Program(ctx, r, c, net)
+	}
+}
+
+// checkBounds are those of a project's checks, nil unless the configuration asks for them.
+func (w *world) checkBounds() checks.Confine {
+	if !w.cfg.Boxes.Checks {
+		return nil
+	}
+	return w.keeper.Check
+}
+
+// sweepContainer removes the container of a child whose owner and supervisor were killed at once. A record that names
+// anything else than a container of ours does nothing.
+func (w *world) sweepContainer(ctx context.Context, after []string) {
+	argv, ok := sandbox.Removal(after)
+	if !ok {
+		return
+	}
+	c := proc.Command{Argv: argv, Env: sandbox.EngineEnv(w.env), Purpose: proc.PurposeProbe, Private: true}
+	if _, err := w.starter.Run(ctx, c); err != nil {
+		w.term.note("a container may be left, remove it by hand: %s", strings.Join(argv, " "))
+	}
 }

@@ -2,20 +2,26 @@ package main
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"tercet/commands"
+	"tercet/commands/argspec"
 	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
 	"tercet/internal/journal"
+	"tercet/internal/trace"
 	"tercet/router"
 	"tercet/state"
 	"tercet/subagents"
+	"tercet/templates/meta"
 )
 
 // runs gives runs what they can reach.
@@ -27,22 +33,22 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route) (for
 		return formats.Return{}, noWorkspace()
 	}
 	o := router.Orchestrator{
-		Runner: w.library, Trace: w.sink, NewRun: func() (string, string) { return w.app.sessionID(), newRunID() },
+		Runner: w.library, Trace: w.sink, NewRun: func() (string, string) { return w.sessionID(), newRunID() },
 	}
-	ret, err := o.Handle(ctx, line, r, w.app.flags.dryRun)
+	ret, err := o.Handle(ctx, line, r, w.flags.dryRun)
 	if cerr := w.sink.end(); cerr != nil {
-		w.app.term.note("warning: trace: %s", cerr)
+		w.term.note("warning: trace: %s", cerr)
 	}
 	return ret, err
 }
 
 // runConfig gives one run everything that it can reach. The run's folder is made with the first entry of its journal.
 func (w runs) runConfig(_ context.Context, inv formats.Invocation) (interp.Config, error) {
-	flags := &w.app.flags
+	flags := &w.flags
 	cfg := interp.Config{
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
-		Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.app.term.table, Dir: w.dir, Env: w.environment,
-		Limits: w.cfg.Limits, AutoApprove: flags.yes, DryRun: inv.DryRun, Abort: w.app.signals.hardContext(), Diff: w.diff,
+		Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.term.table, Dir: w.dir, Env: w.environment,
+		Limits: w.cfg.Limits, AutoApprove: flags.yes, DryRun: inv.DryRun, Abort: w.signals.hardContext(), Diff: w.diff,
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path},
 	}
 	if flags.stubs != "" {
@@ -154,3 +160,79 @@ func (noDocs) Glob(context.Context, []string) ([]string, error)   { return nil, 
 func (noJournal) Append(context.Context, formats.Entry) error     { return nil }
 func (noProblems) Record(context.Context, formats.Problem) error  { return nil }
 func (noProblems) List(context.Context) ([]state.Recorded, error) { return nil, nil }
+
+// maskedProblems is errors.json without secrets.
+type maskedProblems struct {
+	store *state.Errors
+	mask  *journal.Masker
+}
+
+func (p maskedProblems) Record(ctx context.Context, one formats.Problem) error {
+	one.Message, one.Action = p.mask.Text(one.Message), p.mask.Text(one.Action)
+	one.Context.Command = p.mask.Text(one.Context.Command)
+	return p.store.Record(ctx, one)
+}
+
+func (p maskedProblems) List(ctx context.Context) ([]state.Recorded, error) { return p.store.List(ctx) }
+
+// drafts gives the builder of commands what it needs of layer 2: the checker, and a dry run, over files that are not
+// written yet.
+type drafts struct{ *world }
+
+// library is the library as it would be with the files.
+func (d drafts) library(files []meta.File) (*commands.Library, []formats.Diagnostic) {
+	agents, found := meta.With(d.set, files)
+	lib := *d.world.library
+	lib.Env = contracts{agents, d.root}
+	return &lib, found
+}
+
+// lint checks the files.
+func (d drafts) lint(files []meta.File) []formats.Diagnostic {
+	lib, found := d.library(files)
+	for _, f := range meta.Commands(files) {
+		prog, err := lib.Compile(f.Name, f.Data)
+		found = append(found, findingsOf(f.Name, prog, err)...)
+	}
+	return found
+}
+
+// hides names the shipped or own command that a new one of the name would hide.
+func (d drafts) hides(name string) (string, bool) {
+	for _, e := range d.table.Commands() {
+		if e.Name == name {
+			return path.Join(e.Source, e.File), true
+		}
+	}
+	return "", false
+}
+
+// dryRun runs the command of the name out of the files, on a task that stands for any, without any effect.
+func (d drafts) dryRun(ctx context.Context, files []meta.File, name string) (formats.Return, error) {
+	lib, _ := d.library(files)
+	list := meta.Commands(files)
+	i := slices.IndexFunc(list, func(f meta.File) bool { return strings.TrimSuffix(path.Base(f.Name), ".md") == name })
+	if i < 0 {
+		return formats.Return{}, broken(formats.CodeBug, "no command "+name+" among the drafts", fs.ErrNotExist)
+	}
+	prog, err := lib.Compile(list[i].Name, list[i].Data)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	values, err := argspec.Bind(name, prog.Args, strconv.Itoa(meta.SampleTask), nil)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	sample := meta.Sample{Planned: prog.Allow == nil || slices.Contains(prog.Allow, formats.Planned)}
+	runner, err := interp.New(interp.Config{
+		Agents: d.dispatcher, State: sample, Docs: sample, Problems: noProblems{}, Approve: d.approver,
+		Journal: noJournal{}, Clock: clock{}, Trace: trace.Discard{}, Show: func(formats.Table) {}, Dir: d.dir, DryRun: true,
+		IDs: interp.IDs{
+			Run: "dry", Session: d.sessionID(), Command: "/" + name, Path: []string{"router", "/" + name},
+		},
+	})
+	if err != nil {
+		return formats.Return{}, err
+	}
+	return runner.Run(ctx, prog, values, formats.CommandDepth())
+}

@@ -45,8 +45,8 @@ func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(s
 }
 
 func (w *world) openState() error {
-	timeout := cmp.Or(w.app.flags.lockTimeout, w.cfg.LockTimeout)
-	cfg := stateConfig(w.root, w.dir, timeout, func(line string) { w.app.term.note("%s", line) })
+	timeout := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout)
+	cfg := stateConfig(w.root, w.dir, timeout, func(line string) { w.term.note("%s", line) })
 	var err error
 	if w.reader, err = state.NewReader(cfg); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (w *world) watchState(ctx context.Context) (subagents.Unwatch, error) {
 
 // children is where the children that run are recorded, in a workspace.
 func (w *world) children() proc.Register {
-	r := proc.Register{Dir: formats.Workspace + "/runs/children", Tell: func(line string) { w.app.term.note("%s", line) }}
+	r := proc.Register{Dir: formats.Workspace + "/runs/children", Tell: func(line string) { w.term.note("%s", line) }}
 	if w.has {
 		r.Root = w.root
 	}
@@ -83,7 +83,7 @@ func (w *world) children() proc.Register {
 // nothing, and nothing is written before trust.
 func (w *world) sweep(ctx context.Context) {
 	children := w.children()
-	if w.app.insideRun() || children.Empty() {
+	if w.insideRun() || children.Empty() {
 		return
 	}
 	if w.trusted() != "" {

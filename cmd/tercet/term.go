@@ -4,9 +4,8 @@ package main
 //
 //   - Answers go to standard output, everything else to standard error, one line each, as "tercet: ...".
 //   - A message is lower case without a period; advice follows on its own line as "help: ...".
-// - Text that comes from files, agents and tools is shown through clean.go: no control character reaches the
-// terminal,
-//     and no line feed inside a message makes a line that looks like one of tercet's own.
+//   - Text that comes from files, agents and tools is shown through internal/plain: no control character reaches the
+//     terminal, and no line feed inside a message makes a line that looks like one of tercet's own.
 //   - Colour only on a terminal and without NO_COLOR; glyphs only where the locale is UTF-8.
 //   - With --json standard output holds exactly one JSON document.
 
@@ -18,12 +17,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
 
 	"tercet/commands/argspec"
 	"tercet/formats"
+	"tercet/internal/plain"
 )
 
 type terminal struct {
@@ -71,7 +73,7 @@ func (t *terminal) configure(f engineFlags) error {
 
 // answer prints a result: strings stand inside its lines, a passage on lines of its own.
 func (t *terminal) answer(format string, args ...any) {
-	text := lined(format, args...)
+	text := plain.Sprintf(format, args...)
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
@@ -86,20 +88,32 @@ func (t *terminal) rawErr(data []byte) { t.pass(t.io.err, t.errTTY, data) }
 
 func (t *terminal) pass(w io.Writer, tty bool, data []byte) {
 	if tty {
-		data = []byte(clean(string(data)))
+		data = []byte(plain.Text(string(data)))
 	}
 	w.Write(data) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
 }
 
 // rawJSON prints JSON that was encoded before.
 func (t *terminal) rawJSON(doc []byte) {
-	t.io.out.Write(jsonSafe(doc)) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
+	t.io.out.Write(plain.JSON(doc)) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
+}
+
+// screens gives the streams for a part of the program that writes bytes of strangers itself: a terminal gets them plain.
+func (t *terminal) screens() (out, err io.Writer) {
+	out, err = t.io.out, t.io.err
+	if t.outTTY {
+		out = &plain.Writer{To: out}
+	}
+	if t.errTTY {
+		err = &plain.Writer{To: err}
+	}
+	return out, err
 }
 
 // note prints one line to standard error unless --quiet.
 func (t *terminal) note(format string, args ...any) {
 	if !t.quiet {
-		t.say(lined(format, args...))
+		t.say(plain.Sprintf(format, args...))
 	}
 }
 
@@ -112,17 +126,17 @@ func (t *terminal) warnings(list []string) {
 
 // say prints a message to standard error; its further lines are marked.
 func (t *terminal) say(line string) {
-	fmt.Fprintln(t.io.err, "tercet: "+wrapped(line))
+	fmt.Fprintln(t.io.err, "tercet: "+plain.Message(line))
 }
 
 // prompt prints to standard error as it stands, without a line of its own: questions and what they are about.
 func (t *terminal) prompt(format string, args ...any) {
-	fmt.Fprint(t.io.err, lined(format, args...))
+	fmt.Fprint(t.io.err, plain.Sprintf(format, args...))
 }
 
 func (t *terminal) help(text string) {
 	if text != "" {
-		fmt.Fprintln(t.io.err, "help: "+wrapped(text))
+		fmt.Fprintln(t.io.err, "help: "+plain.Message(text))
 	}
 }
 
@@ -142,9 +156,6 @@ func (t *terminal) glyph(fancy, plain string) string {
 
 // json prints one document.
 func (t *terminal) json(v any) { t.encode(v, "  ") }
-
-// jsonLine prints one document on a line of its own.
-func (t *terminal) jsonLine(v any) { t.encode(v, "") }
 
 func (t *terminal) encode(v any, indent string) {
 	var b bytes.Buffer
@@ -171,15 +182,15 @@ func (t *terminal) failure(err error) {
 	case errors.As(err, &use):
 		t.say(use.Error())
 		if shown := use.Shown(); shown != "" {
-			fmt.Fprintln(t.io.err, "  "+oneLine(shown))
+			fmt.Fprintln(t.io.err, "  "+plain.Line(shown))
 			fmt.Fprintln(t.io.err, "  "+use.Caret())
 		}
-		fmt.Fprintln(t.io.err, wrapped(use.Usage()))
+		fmt.Fprintln(t.io.err, plain.Message(use.Usage()))
 		t.help(formats.HelpOf(err))
 	default:
 		for i, one := range joined(err) {
-			if text := one.Error(); i == 0 && positioned(text) {
-				fmt.Fprintln(t.io.err, wrapped(text))
+			if text := one.Error(); i == 0 && positioned.MatchString(text) {
+				fmt.Fprintln(t.io.err, plain.Message(text))
 			} else {
 				t.say(text)
 			}
@@ -206,41 +217,40 @@ func joined(err error) []error {
 	return out
 }
 
-// positioned tells whether a line begins with file:line:col already.
-func positioned(line string) bool {
-	parts := strings.SplitN(line, ":", 4)
-	return len(parts) == 4 && !strings.Contains(parts[0], " ") && isDigits(parts[1]) && isDigits(parts[2])
-}
-
-func isDigits(s string) bool {
-	return s != "" && strings.TrimLeft(s, "0123456789") == ""
-}
+// positioned is how a line begins that has file:line:col before its message already.
+var positioned = regexp.MustCompile(`^[^ :]*:[0-9]+:[0-9]+:`)
 
 // returned prints a command's return: its answer to standard output, the rest to standard error.
 func (t *terminal) returned(ret formats.Return) {
 	outcome := ret.Outcome()
 	judged := ret.Status == formats.StatusCompleted || outcome == formats.OutcomePartial
 	t.warnings(ret.Warnings)
+	text := ret.Text
+	if judged {
+		text = cmp.Or(text, ret.Summary)
+	}
 	if !t.silent {
-		if ret.Text != "" {
-			t.answer("%s", passage(ret.Text))
-		}
-		if judged && ret.Summary != "" && ret.Text == "" {
-			t.answer("%s", passage(ret.Summary))
-		}
+		t.answer("%s", plain.Passage(text))
 	}
 	if !judged {
 		t.stopped(ret)
 	}
-	for i, issue := range ret.Issues {
-		if i == 10 {
-			t.say(sprintf("... and %d more", len(ret.Issues)-10))
-			break
-		}
+	for _, issue := range ret.Issues[:min(len(ret.Issues), mostShown)] {
 		t.say(string(issue.Level) + ": " + place(issue) + issue.Description)
 	}
+	t.more(len(ret.Issues))
 	if ret.NextSteps != "" {
 		t.note("next: %s", ret.NextSteps)
+	}
+}
+
+// mostShown is how many findings are printed of each kind.
+const mostShown = 10
+
+// more says how many of a number of findings were not printed.
+func (t *terminal) more(n int) {
+	if n > mostShown {
+		t.say(sprintf("... and %d more", n-mostShown))
 	}
 }
 
@@ -264,8 +274,8 @@ func (t *terminal) stopped(ret formats.Return) {
 		switch {
 		case i > 0 && e.Message == ret.Errors[i-1].Message:
 			continue // the same failure under a wider code
-		case positioned(e.Message) && formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
-			fmt.Fprintln(t.io.err, wrapped(e.Message))
+		case positioned.MatchString(e.Message) && formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
+			fmt.Fprintln(t.io.err, plain.Message(e.Message))
 		default:
 			t.say(string(e.Code) + ": " + e.Message)
 		}
@@ -275,13 +285,10 @@ func (t *terminal) stopped(ret formats.Return) {
 	}
 }
 
-// diagnostics prints findings, with an excerpt on a terminal and a line each elsewhere; at most ten.
+// diagnostics prints findings, with an excerpt on a terminal and a line each elsewhere.
 func (t *terminal) diagnostics(d *formats.Diagnostics) {
-	for i, one := range d.List {
-		if i == 10 {
-			t.say(sprintf("... and %d more", len(d.List)-10))
-			return
-		}
+	defer t.more(len(d.List))
+	for _, one := range d.List[:min(len(d.List), mostShown)] {
 		if t.errTTY {
 			t.excerpt(one, d.Sources[one.File])
 			continue
@@ -290,9 +297,9 @@ func (t *terminal) diagnostics(d *formats.Diagnostics) {
 		if one.Severity == formats.SeverityWarning {
 			line = strings.Replace(line, one.Code+": ", one.Code+": warning: ", 1)
 		}
-		fmt.Fprintln(t.io.err, wrapped(line))
+		fmt.Fprintln(t.io.err, plain.Message(line))
 		if one.Help != "" {
-			fmt.Fprintln(t.io.err, "  help: "+wrapped(one.Help))
+			fmt.Fprintln(t.io.err, "  help: "+plain.Message(one.Help))
 		}
 	}
 }
@@ -303,11 +310,11 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 	if d.Severity == formats.SeverityWarning {
 		word, code = "warning", "33;1"
 	}
-	fmt.Fprintf(t.io.err, "%s: %s\n", t.paint(code, sprintf("%s[%s]", word, d.Code)), wrapped(d.Message))
+	fmt.Fprintf(t.io.err, "%s: %s\n", t.paint(code, sprintf("%s[%s]", word, d.Code)), plain.Message(d.Message))
 	if d.Pos.IsZero() {
-		fmt.Fprintf(t.io.err, "  --> %s\n", oneLine(d.File))
+		fmt.Fprintf(t.io.err, "  --> %s\n", plain.Line(d.File))
 	} else {
-		fmt.Fprintf(t.io.err, "  --> %s:%d:%d\n", oneLine(d.File), d.Pos.Line, d.Pos.Col)
+		fmt.Fprintf(t.io.err, "  --> %s:%d:%d\n", plain.Line(d.File), d.Pos.Line, d.Pos.Col)
 	}
 	if line, ok := lineOf(src, d.Pos.Line); ok {
 		number := fmt.Sprint(d.Pos.Line)
@@ -318,12 +325,12 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 			marks = max(1, argspec.Width(line[len(before):min(d.End.Col-1, len(line))]))
 		}
 		tabs := func(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
-		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n", gap, number, clean(tabs(line)))
+		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n", gap, number, plain.Text(tabs(line)))
 		fmt.Fprintf(t.io.err, "%s | %s%s\n", gap, strings.Repeat(" ", argspec.Width(tabs(before))),
 			t.paint(code, strings.Repeat("^", marks)))
 	}
 	if d.Help != "" {
-		fmt.Fprintf(t.io.err, "  = help: %s\n", wrapped(d.Help))
+		fmt.Fprintf(t.io.err, "  = help: %s\n", plain.Message(d.Help))
 	}
 	if diagnosticCode.MatchString(d.Code) {
 		fmt.Fprintf(t.io.err, "  = note: run 'tercet explain %s'\n", d.Code)
@@ -346,37 +353,26 @@ func (t *terminal) table(tab formats.Table) {
 	if tab.Title != "" {
 		t.answer("%s", tab.Title)
 	}
-	var rows [][]string
+	rows, between := tab.Rows, "\t"
 	if t.outTTY {
-		head := make([]string, len(tab.Columns))
-		for i, w := range tab.Columns {
-			head[i] = strings.ToUpper(strings.ReplaceAll(w, "_", " "))
-		}
-		rows = append(rows, head)
-	}
-	for _, row := range tab.Rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = oneLine(cell)
-		}
-		rows = append(rows, cells)
-	}
-	if !t.outTTY {
-		for _, row := range rows {
-			fmt.Fprintln(t.io.out, strings.Join(row, "\t"))
-		}
-		return
+		head := strings.ToUpper(strings.ReplaceAll(strings.Join(tab.Columns, "\t"), "_", " "))
+		rows, between = slices.Insert(slices.Clone(rows), 0, strings.Split(head, "\t")), ""
 	}
 	widths := make([]int, len(tab.Columns))
-	for _, row := range rows {
+	cells := make([][]string, len(rows))
+	for n, row := range rows {
 		for i, cell := range row {
+			cell = plain.Line(cell)
+			cells[n] = append(cells[n], cell)
 			widths[i] = max(widths[i], argspec.Width(cell))
 		}
 	}
-	for _, row := range rows {
+	for _, row := range cells {
 		for i := range len(row) - 1 {
-			row[i] += strings.Repeat(" ", widths[i]-argspec.Width(row[i])+2)
+			if t.outTTY {
+				row[i] += strings.Repeat(" ", widths[i]-argspec.Width(row[i])+2)
+			}
 		}
-		fmt.Fprintln(t.io.out, strings.Join(row, ""))
+		fmt.Fprintln(t.io.out, strings.Join(row, between))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/plain"
 	"tercet/router"
 )
 
@@ -25,7 +26,7 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 			return c.explainCode(code)
 		}
 		var err error
-		if c.w, err = c.world(c.ctx); err != nil {
+		if c.world, err = c.app.world(c.ctx); err != nil {
 			return err
 		}
 		e, err := c.explained()
@@ -35,9 +36,9 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		switch {
 		case c.document("tercet.explain/1", e.record()):
 		case *tiers:
-			c.term.answer("%s", passage(e.byTier()))
+			c.term.answer("%s", plain.Passage(e.byTier()))
 		default:
-			c.term.answer("%s", passage(e.text()))
+			c.term.answer("%s", plain.Passage(e.text()))
 		}
 		return nil
 	}
@@ -55,7 +56,10 @@ type explanation struct {
 	effects outline.Effects
 	prompt  *dialect.Command // of another tool, nil for tercet's own
 	pieces  []dialect.Output // of it with the line's arguments
+	page    strings.Builder
 }
+
+func (e *explanation) say(format string, args ...any) { fmt.Fprintf(&e.page, format, args...) }
 
 // explained compiles the file that is named, or the one that the line is routed to, and binds the line's arguments.
 func (c call) explained() (*explanation, error) {
@@ -68,13 +72,13 @@ func (c call) explained() (*explanation, error) {
 		err = formats.Fail(formats.CodeUsage, "write the path of a file that exists, or a line such as \"/plan 196\"",
 			"expected a slash command or a file, got %q, which is neither", args[0])
 	default:
-		err = e.ofLine(c.w, args)
+		err = e.ofLine(c.world, args)
 	}
 	if err != nil {
 		return nil, err
 	}
 	e.outline, e.effects = outline.Of(e.prog), outline.EffectsOf(e.prog)
-	e.bound = outline.BoundOf(e.prog, c.w.facts)
+	e.bound = outline.BoundOf(e.prog, c.facts)
 	return e, nil
 }
 
@@ -88,7 +92,7 @@ func (c call) programIn(name string) (*compile.Program, error) {
 		return nil, formats.Fail(formats.CodeUsage, "'tercet lint' checks it, and 'tercet prompt' shows what it is told",
 			"expected a command file, got %q, which is a subagent", name)
 	}
-	return c.w.library.Compile(name, src)
+	return c.library.Compile(name, src)
 }
 
 // ofLine compiles the command that a line is routed to. The slash of its name may be missing: nothing else can be meant
@@ -141,16 +145,15 @@ func (e *explanation) record() fields {
 }
 
 func (e *explanation) text() string {
-	var b strings.Builder
 	o := e.outline
-	fmt.Fprintf(&b, "%s\n%s\nfile: %s\n", argspec.Usage(o.Name, o.Args),
-		oneLine(o.File.Front.Description.Text), oneLine(o.File.Name))
-	e.arguments(&b)
+	e.say("%s\n%s\nfile: %s\n", argspec.Usage(o.Name, o.Args),
+		plain.Line(o.File.Front.Description.Text), plain.Line(o.File.Name))
+	e.arguments()
 	if e.prompt != nil {
-		e.promptText(&b)
+		e.promptText()
 	}
 	if during, _ := o.During(); during != "" {
-		fmt.Fprintf(&b, "\nthe task is %s while it runs\n", during)
+		e.say("\nthe task is %s while it runs\n", during)
 	}
 	var allow, loads []string
 	for _, status := range o.Allow {
@@ -160,48 +163,47 @@ func (e *explanation) text() string {
 		loads = append(loads, "$"+l.Name.Text)
 	}
 	if allow != nil {
-		fmt.Fprintf(&b, "starts from: %s\n", strings.Join(allow, ", "))
+		e.say("starts from: %s\n", strings.Join(allow, ", "))
 	}
 	if loads != nil {
-		fmt.Fprintf(&b, "loads: %s\n", strings.Join(loads, ", "))
+		e.say("loads: %s\n", strings.Join(loads, ", "))
 	}
-	b.WriteString("\nsteps:\n")
-	writeNodes(&b, o.Steps, 1)
+	e.say("\nsteps:\n")
+	e.nodes(o.Steps, 1)
 	if len(o.Errors) > 0 {
-		b.WriteString("\nerror handling:\n")
-		writeNodes(&b, o.Errors, 1)
+		e.say("\nerror handling:\n")
+		e.nodes(o.Errors, 1)
 	}
-	fmt.Fprintf(&b, "\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n",
+	e.say("\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n",
 		listed(o.Agents()), listed(o.Gates()), listed(e.effects.Reads), listed(e.effects.Writes))
 	limits, worst := o.Limits.WithDefaults(), e.bound.Worst
-	fmt.Fprintf(&b, "at most: %s\ndepth: %d of %d\n", e.bound, e.bound.Depth, formats.MaxDepth)
-	fmt.Fprintf(&b, "limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
+	e.say("at most: %s\ndepth: %d of %d\n", e.bound, e.bound.Depth, formats.MaxDepth)
+	e.say("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
 		limits.Steps, limits.Rollbacks, limits.Retries, limits.Duration, budget(limits))
-	fmt.Fprintf(&b, "worst case: %d calls of workers, depth %d, %s\nmoney: %s\n",
+	e.say("worst case: %d calls of workers, depth %d, %s\nmoney: %s\n",
 		worst.Agents, worst.Depth, worst.Time, worst.Money())
-	return b.String()
+	return e.page.String()
 }
 
 // budget lists the limits that have no default.
 func budget(l formats.Limits) string {
-	out := ""
-	if l.Spawns > 0 {
-		out += sprintf(", %d calls of workers", l.Spawns)
+	var out string
+	add := func(there bool, format string, n any) {
+		if there {
+			out += sprintf(format, n)
+		}
 	}
-	if l.Tokens > 0 {
-		out += sprintf(", %d tokens", l.Tokens)
-	}
-	if l.Cost > 0 {
-		out += sprintf(", $%.2f", l.Cost)
-	}
+	add(l.Spawns > 0, ", %d calls of workers", l.Spawns)
+	add(l.Tokens > 0, ", %d tokens", l.Tokens)
+	add(l.Cost > 0, ", $%.2f", l.Cost)
 	return out
 }
 
-func (e *explanation) arguments(b *strings.Builder) {
+func (e *explanation) arguments() {
 	if len(e.prog.Args) == 0 {
 		return
 	}
-	b.WriteString("\narguments:\n")
+	e.say("\narguments:\n")
 	for _, spec := range e.prog.Args {
 		value := "not given"
 		if e.line == "" {
@@ -215,35 +217,35 @@ func (e *explanation) arguments(b *strings.Builder) {
 				value += " (default)"
 			}
 		}
-		fmt.Fprintf(b, "  %-18s %s\n", spec.Name, value)
+		e.say("  %-18s %s\n", spec.Name, value)
 	}
 }
 
 // promptText shows the rules of another tool, and what its prompt would run and read: with the arguments of the line,
 // if it has any. It asks nothing and runs nothing.
-func (e *explanation) promptText(b *strings.Builder) {
-	fmt.Fprintf(b, "\na prompt of %s: %s\n", e.prompt.Dialect, e.prompt.Rules())
+func (e *explanation) promptText() {
+	e.say("\na prompt of %s: %s\n", e.prompt.Dialect, e.prompt.Rules())
 	for _, line := range unused(e.prompt) {
-		fmt.Fprintf(b, "%s\n", oneLine(line))
+		e.say("%s\n", plain.Line(line))
 	}
 	if e.pieces == nil {
 		for _, m := range marks(e.prompt) {
-			fmt.Fprintf(b, "%s\n", m)
+			e.say("%s\n", m)
 		}
 		return
 	}
 	for _, o := range e.pieces {
 		switch {
 		case o.Script != nil && o.Script.Refused != "":
-			fmt.Fprintf(b, "does not run line %d: %s: %s\n", o.Script.Pos.Line, o.Script.Source, o.Script.Refused)
+			e.say("does not run line %d: %s: %s\n", o.Script.Pos.Line, o.Script.Source, o.Script.Refused)
 		case o.Script != nil:
-			fmt.Fprintf(b, "runs line %d: %s\n", o.Script.Pos.Line, strings.TrimSpace(o.Script.Text))
+			e.say("runs line %d: %s\n", o.Script.Pos.Line, strings.TrimSpace(o.Script.Text))
 			for _, kv := range o.Script.Env {
 				name, value, _ := strings.Cut(kv, "=")
-				fmt.Fprintf(b, "  with %s=%q\n", name, value)
+				e.say("  with %s=%q\n", name, value)
 			}
 		case o.Include != nil:
-			fmt.Fprintf(b, "reads, if it is there, line %d: %s\n", o.Include.Pos.Line, o.Include.Path)
+			e.say("reads, if it is there, line %d: %s\n", o.Include.Pos.Line, o.Include.Path)
 		}
 	}
 }
@@ -255,47 +257,46 @@ func listed(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// writeNodes writes the steps as a tree.
-func writeNodes(b *strings.Builder, list []*outline.Node, depth int) {
+// nodes writes the steps as a tree.
+func (e *explanation) nodes(list []*outline.Node, depth int) {
 	indent := strings.Repeat("  ", depth)
 	width := 24 - len(indent)
 	for _, n := range list {
 		width = max(width, len(strings.TrimSpace(n.Role+" "+n.ID)))
 	}
 	for _, n := range list {
-		fmt.Fprintf(b, "%s%-*s %s %s", indent, width+1, strings.TrimSpace(n.Role+" "+n.ID), n.Kind, n.Does)
+		e.say("%s%-*s %s %s", indent, width+1, strings.TrimSpace(n.Role+" "+n.ID), n.Kind, n.Does)
 		if len(n.Agents) > 1 && n.Kind == "delegate" {
-			fmt.Fprintf(b, ", else %s", strings.Join(n.Agents[1:], ", "))
+			e.say(", else %s", strings.Join(n.Agents[1:], ", "))
 		}
 		if len(n.Tiers) > 0 {
-			fmt.Fprintf(b, " [%s]", strings.Join(n.Tiers, ", "))
+			e.say(" [%s]", strings.Join(n.Tiers, ", "))
 		}
-		b.WriteByte('\n')
+		e.say("\n")
 		if n.When != nil {
-			fmt.Fprintf(b, "%s    when %s\n", indent, n.Condition())
+			e.say("%s    when %s\n", indent, n.Condition())
 		}
 		for _, w := range n.Ways {
-			fmt.Fprintf(b, "%s    %s\n", indent, w)
+			e.say("%s    %s\n", indent, w)
 		}
 		if n.Side() {
-			fmt.Fprintf(b, "%s    side by side:\n", indent)
+			e.say("%s    side by side:\n", indent)
 		}
-		writeNodes(b, n.Children, depth+1)
+		e.nodes(n.Children, depth+1)
 	}
 }
 
 // byTier lists for each tier the steps that run in it; a command without tiers has one list.
 func (e *explanation) byTier() string {
-	var b strings.Builder
 	tiers := e.outline.Tiers
 	if len(tiers) == 0 {
 		tiers = []string{""}
 	}
 	for _, tier := range tiers {
-		fmt.Fprintf(&b, "%s:\n", cmp.Or(tier, "without tiers"))
-		writeNodes(&b, inTier(e.outline.Steps, tier), 1)
+		e.say("%s:\n", cmp.Or(tier, "without tiers"))
+		e.nodes(inTier(e.outline.Steps, tier), 1)
 	}
-	return b.String()
+	return e.page.String()
 }
 
 func inTier(list []*outline.Node, tier string) []*outline.Node {
@@ -308,4 +309,25 @@ func inTier(list []*outline.Node, tier string) []*outline.Node {
 		}
 	}
 	return out
+}
+
+// graphVerb draws what a command file was compiled to.
+func graphVerb(cmd *cobra.Command, _ *app) run {
+	format := cmd.Flags().String("format", "mermaid", "dot, mermaid or svg")
+	return func(c call) error {
+		e, err := c.explained()
+		if err != nil {
+			return err
+		}
+		text, ok := e.outline.Draw(*format)
+		if !ok {
+			return usage("expected --format dot, mermaid, svg, got %q", *format)
+		}
+		if !c.document("tercet.graph/1", fields{
+			"command": e.prog.Name, "file": e.prog.File.Name, "format": *format, "text": text,
+		}) {
+			c.term.raw([]byte(text))
+		}
+		return nil
+	}
 }

@@ -1,19 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tercet/commands"
+	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/dialect"
 	"tercet/internal/md"
 	"tercet/subagents"
@@ -42,28 +45,20 @@ func (c call) lintFiles(strict, fix bool) error {
 	if err != nil {
 		return err
 	}
-	all := &formats.Diagnostics{List: unread, Sources: map[string][]byte{}}
 	fixed := 0
-	for _, name := range files {
-		src, err := readCommand(name)
-		if d, ok := asDiagnostics(err); ok {
-			all.List = append(all.List, d.List...)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		list := c.lintAs(name, src, strict)
+	all, err := readEach(files, func(name string, src []byte) (_ []byte, list []formats.Diagnostic, err error) {
+		list = c.lintAs(name, src, strict)
 		if fix {
 			var n int
-			if src, list, n, err = c.fix(name, src, list, strict); err != nil {
-				return err
-			}
+			src, list, n, err = c.fix(name, src, list, strict)
 			fixed += n
 		}
-		all.Sources[name] = src
-		all.List = append(all.List, list...)
+		return src, list, err
+	})
+	if err != nil {
+		return err
 	}
+	all.List = append(all.List, unread...)
 	all.Sort()
 	doc := fields{"diagnostics": diagnosticsOf(all), "files": len(files)}
 	if fix {
@@ -79,6 +74,29 @@ func (c call) lintFiles(strict, fix bool) error {
 	return nil
 }
 
+// readEach reads files and collects what is found in them, which is about the text that comes with it. What do gives as
+// an error ends it, unless that is findings as well.
+func readEach(files []string, do func(name string, src []byte) ([]byte, []formats.Diagnostic, error)) (
+	*formats.Diagnostics, error,
+) {
+	all := &formats.Diagnostics{Sources: map[string][]byte{}}
+	for _, name := range files {
+		src, err := readCommand(name)
+		var list []formats.Diagnostic
+		if err == nil {
+			src, list, err = do(name, src)
+			all.Sources[name] = src
+		}
+		if d, ok := asDiagnostics(err); ok {
+			list = d.List
+		} else if err != nil {
+			return nil, err
+		}
+		all.List = append(all.List, list...)
+	}
+	return all, nil
+}
+
 // readCommand reads a file that may be a command, never more than one may have; that a file is larger is a finding.
 func readCommand(name string) ([]byte, error) {
 	info, err := os.Stat(name)
@@ -92,8 +110,8 @@ func readCommand(name string) ([]byte, error) {
 	if err != nil {
 		return nil, broken(formats.CodeIO, name, err)
 	}
-	src, err := io.ReadAll(io.LimitReader(f, commands.MaxFile+1))
-	if err = errors.Join(err, f.Close()); err != nil {
+	src, err := readBounded(f, commands.MaxFile)
+	if err != nil {
 		return nil, broken(formats.CodeIO, name, err)
 	}
 	if len(src) <= commands.MaxFile {
@@ -128,17 +146,19 @@ func (c call) lint(name string, src []byte) []formats.Diagnostic {
 		return lintForeign(place, inside, name, src)
 	}
 	if !isSubagent(src) {
-		prog, err := c.w.library.Compile(name, src)
-		if prog != nil {
-			return prog.Warnings
-		}
-		return findingsOf(name, err)
+		prog, err := c.library.Compile(name, src)
+		return findingsOf(name, prog, err)
 	}
 	def, err := subagents.ParseDefinition(name, src)
-	if err == nil {
-		return append(def.Warnings, c.lintSteps(name, src, def)...)
+	switch {
+	case err != nil:
+		return append(findingsOf(name, nil, err), stepErrors(name, src)...)
+	case !def.Info.Workflow:
+		return def.Warnings
 	}
-	return append(findingsOf(name, err), stepErrors(name, src)...)
+	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: contracts{c.set, c.root}}
+	prog, err := flow.Program()
+	return append(def.Warnings, findingsOf(name, prog, err)...)
 }
 
 // lintForeign checks a file of another tool.
@@ -147,17 +167,18 @@ func lintForeign(place dialect.Place, inside, name string, src []byte) (list []f
 	if place.Agents {
 		var a *dialect.Agent
 		if a, err = dialect.ParseAgent(place, inside, src); err == nil {
-			list = slices.Clone(a.Warnings)
+			list = a.Warnings
 		}
 	} else {
 		var c *dialect.Command
 		if c, err = dialect.Parse(place, inside, src); err == nil {
-			list = slices.Clone(c.Warnings)
+			list = c.Warnings
 		}
 	}
 	if d, ok := asDiagnostics(err); ok {
-		list = slices.Clone(d.List)
+		list = d.List
 	}
+	list = slices.Clone(list)
 	for i := range list {
 		list[i].File = name
 	}
@@ -178,22 +199,6 @@ func isForeign(name string) bool {
 	return ok
 }
 
-// lintSteps compiles the steps of a subagent file.
-func (c call) lintSteps(name string, src []byte, def subagents.Definition) []formats.Diagnostic {
-	if !def.Info.Workflow {
-		return nil
-	}
-	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: contracts{c.w.set, c.w.root}}
-	prog, err := flow.Program()
-	if d, ok := asDiagnostics(err); ok {
-		return d.List
-	}
-	if prog == nil {
-		return nil
-	}
-	return prog.Warnings
-}
-
 // stepErrors are the findings in the form of the steps of a subagent file whose definition cannot be read.
 func stepErrors(name string, src []byte) []formats.Diagnostic {
 	if !strings.Contains(string(src), "\n## Workflow Execution") {
@@ -203,32 +208,26 @@ func stepErrors(name string, src []byte) []formats.Diagnostic {
 	return slices.DeleteFunc(f.Found, func(d formats.Diagnostic) bool { return d.Pos.Line < f.BodyLine })
 }
 
-func findingsOf(name string, err error) []formats.Diagnostic {
+// findingsOf is what a compiler has to say: the warnings about a program, or what is wrong with the file.
+func findingsOf(name string, prog *compile.Program, err error) []formats.Diagnostic {
 	if d, ok := asDiagnostics(err); ok {
 		return d.List
 	}
-	if err == nil {
-		return nil
+	if prog != nil {
+		return prog.Warnings
 	}
 	return []formats.Diagnostic{{
-		Code: formats.CodeIO.String(), Severity: formats.SeverityError, File: name, Message: err.Error(),
+		Code: formats.CodeOf(err).String(), Severity: formats.SeverityError, File: name, Message: err.Error(),
 	}}
 }
 
 // isSubagent tells the two kinds of file apart by the first key that only one of them has.
 func isSubagent(src []byte) bool {
-	first := true
-	for line := range strings.Lines(string(src)) {
-		switch {
-		case !first && strings.HasPrefix(line, "---"), strings.HasPrefix(line, "command:"):
-			return false
-		case strings.HasPrefix(line, "name:"), strings.HasPrefix(line, "role:"):
-			return true
-		}
-		first = false
-	}
-	return false
+	first := firstKey.FindString(strings.TrimPrefix(string(src), "---"))
+	return strings.HasSuffix(first, "name:") || strings.HasSuffix(first, "role:")
 }
+
+var firstKey = regexp.MustCompile(`(?m)^(?:---|command:|name:|role:)`)
 
 // markdownFiles lists the files that are named and the markdown files below folders; of a workspace those that hold
 // commands and subagents, because its other files are documents. What lies in a folder and cannot be read is a finding,
@@ -313,9 +312,9 @@ func diagnosticsOf(d *formats.Diagnostics) []fields {
 		if one.End.Line > one.Pos.Line {
 			row["end_line"] = one.End.Line
 		}
-		if fix := one.Fix; fix != nil {
+		if f := one.Fix; f != nil {
 			row["fix"] = fields{
-				"line": fix.Start.Line, "col": fix.Start.Col, "end_line": fix.End.Line, "end_col": fix.End.Col, "text": fix.Text,
+				"line": f.Start.Line, "col": f.Start.Col, "end_line": f.End.Line, "end_col": f.End.Col, "text": f.Text,
 			}
 		}
 		out = append(out, row)
@@ -325,4 +324,164 @@ func diagnosticsOf(d *formats.Diagnostics) []fields {
 
 func asDiagnostics(err error) (*formats.Diagnostics, bool) {
 	return errors.AsType[*formats.Diagnostics](err)
+}
+
+// fix mends a file, and writes it if there was something to mend.
+func (c call) fix(name string, src []byte, list []formats.Diagnostic, strict bool) (
+	text []byte, left []formats.Diagnostic, n int, err error,
+) {
+	text, left, made := formats.Mend(src, ownFixes(name, list), func(next []byte) []formats.Diagnostic {
+		return ownFixes(name, c.lintAs(name, next, strict))
+	})
+	if len(made) == 0 {
+		return src, list, 0, nil
+	}
+	if err := rewrite(name, src, text); err != nil {
+		return nil, nil, 0, err
+	}
+	for _, d := range made {
+		c.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
+	}
+	return text, left, len(made), nil
+}
+
+// ownFixes leaves out the changes of other files: a schema that the file names is mended by hand.
+func ownFixes(name string, list []formats.Diagnostic) []formats.Diagnostic {
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].File != name {
+			list[i].Fix = nil
+		}
+	}
+	return list
+}
+
+// rewrite puts a text in the place of the one that was read; a link stays one. What somebody else wrote since is not
+// lost.
+func rewrite(name string, was, text []byte) error {
+	full, err := filepath.EvalSymlinks(name)
+	if err == nil {
+		full, err = filepath.Abs(full)
+	}
+	if err == nil {
+		err = atomicfile.Write(full, text, atomicfile.Options{Before: func() error {
+			if now, err := os.ReadFile(full); err != nil || !bytes.Equal(now, was) {
+				return errors.Join(errors.New("the file was changed meanwhile"), err)
+			}
+			return nil
+		}})
+	}
+	if err != nil {
+		return broken(formats.CodeIO, name, err, "run the command again")
+	}
+	return nil
+}
+
+// replace writes a file that is there.
+func replace(name string, text []byte) error {
+	full, err := filepath.Abs(name)
+	if err == nil {
+		err = atomicfile.Write(full, text, atomicfile.Options{})
+	}
+	if err != nil {
+		return broken(formats.CodeIO, name, err)
+	}
+	return nil
+}
+
+// fmtVerb gives command and subagent files the one form that their blocks have.
+func fmtVerb(cmd *cobra.Command, _ *app) run {
+	check := cmd.Flags().Bool("check", false, "write nothing; name the files that would change, exit 1 if there is one")
+	expand := cmd.Flags().Bool("expand", false, "write plain sentences out as blocks")
+	return func(c call) error {
+		if len(c.args) > 1 || c.args[0] != "-" {
+			return c.formatFiles(*check, *expand)
+		}
+		src, err := readInput(c.io.in, "-")
+		if err != nil {
+			return broken(formats.CodeIO, "standard input", err)
+		}
+		out, err := c.formatted("-", src, *expand)
+		if err == nil {
+			c.term.raw(out)
+		}
+		return err
+	}
+}
+
+func (c call) formatFiles(check, expand bool) error {
+	files, unread, err := markdownFiles(c.args)
+	if err != nil {
+		return err
+	}
+	c.term.diagnostics(&formats.Diagnostics{List: unread})
+	changed := []string{}
+	own := slices.DeleteFunc(slices.Clone(files), isForeign)
+	for _, name := range files {
+		if !slices.Contains(own, name) {
+			c.term.note("%s is a file of another tool and stays as it is", name)
+		}
+	}
+	bad, err := readEach(own, func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
+		out, err := c.formatted(name, src, expand)
+		if err == nil && !bytes.Equal(src, out) {
+			changed = append(changed, name)
+			if !check {
+				err = replace(name, out)
+			}
+		}
+		return src, nil, err
+	})
+	if err != nil {
+		return err
+	}
+	bad.Sort()
+	if !c.document("tercet.fmt/1", fields{
+		"changed": changed, "written": !check, "files": len(files), "diagnostics": diagnosticsOf(bad),
+	}) {
+		c.term.diagnostics(bad)
+		for _, name := range changed {
+			c.term.answer("%s", name)
+		}
+	}
+	switch {
+	case bad.HasErrors():
+		return shownAs(formats.CodeInvalidCommand)
+	case check && len(changed) > 0:
+		return shownAs(formats.CodeUnknown)
+	}
+	return nil
+}
+
+// formatted gives the text of one file in its form; the error is what is wrong with a file that cannot be read.
+func (c call) formatted(name string, src []byte, expand bool) ([]byte, error) {
+	if isSubagent(src) {
+		_, err := subagents.ParseDefinition(name, src)
+		return syntax.FormatText(src), err
+	}
+	if name == "-" {
+		name = nameOf(src) // a command says itself what its file is called
+	}
+	f, err := syntax.Parse(name, src)
+	if err != nil {
+		return nil, err
+	}
+	if !expand {
+		return syntax.Format(f), nil
+	}
+	prog, err := compile.Compile(f, c.library.Env)
+	if err != nil {
+		return nil, err
+	}
+	return syntax.FormatText(compile.Expand(f, prog)), nil
+}
+
+// nameOf is the file name that goes with the command key of a text.
+func nameOf(src []byte) string {
+	for line := range bytes.Lines(src) {
+		if rest, ok := bytes.CutPrefix(line, []byte("command:")); ok {
+			return string(bytes.Trim(rest, " \t\r\n\"'")) + ".md"
+		}
+	}
+	return "-"
 }

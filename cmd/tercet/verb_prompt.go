@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/plain"
 	"tercet/subagents/prompt"
 )
 
@@ -28,7 +29,7 @@ given.`
 				return err
 			}
 		}
-		r, info, err := c.w.dispatcher.Preview(r)
+		r, info, err := c.dispatcher.Preview(r)
 		if err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func (c call) showPrompt(agent string, task int, p prompt.Prompt) {
 		return
 	}
 	if c.term.outTTY {
-		c.term.answer("%s", passage(p.Text))
+		c.term.answer("%s", plain.Passage(p.Text))
 	} else {
 		c.term.raw([]byte(p.Text))
 	}

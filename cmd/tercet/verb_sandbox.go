@@ -88,7 +88,7 @@ func (a *app) place() (sandbox.Place, error) {
 
 // sandboxProbe tries what keeps programs within bounds here.
 func sandboxProbe(c call) error {
-	keeper := c.w.keeper
+	keeper := c.keeper
 	keeper.All = true
 	probes, err := keeper.Probes(c.ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ person. The tier is told on standard error; a command that needs a better one is
 		if err != nil {
 			return err
 		}
-		boxed, tier, err := c.w.keeper.Run(c.ctx, place, proc.Command{
+		boxed, tier, err := c.keeper.Run(c.ctx, place, proc.Command{
 			Argv: c.args, Dir: place.Dir, Private: true, Purpose: proc.PurposeScript,
 		}, *net)
 		if errors.As(err, new(*proc.NotFoundError)) {
@@ -137,7 +137,7 @@ person. The tier is told on standard error; a command that needs a better one is
 			return err
 		}
 		c.term.note("sandbox: %s", tier)
-		res, err := c.w.starter.Run(c.ctx, boxed)
+		res, err := c.starter.Run(c.ctx, boxed)
 		c.term.raw(res.Stdout)
 		c.term.rawErr(res.Stderr)
 		program := c.args[0]

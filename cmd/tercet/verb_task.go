@@ -184,25 +184,25 @@ func assignments(words []string) (map[string]any, error) {
 			return nil, usage("expected KEY=VALUE, got %q", w)
 		}
 		out[key] = value
+		var err error
 		switch key {
 		case "dependencies":
-			list := []any{}
+			var numbers []int
 			if value != "" {
-				numbers, err := argspec.ParseTasks(value)
-				if err != nil {
-					return nil, usage("expected task numbers for dependencies, got %q", value)
-				}
-				for _, n := range numbers {
-					list = append(list, n)
-				}
+				numbers, err = argspec.ParseTasks(value)
+			}
+			list := make([]any, len(numbers))
+			for i, n := range numbers {
+				list[i] = n
 			}
 			out[key] = list
 		case "parent":
-			n, err := strconv.Atoi(value)
-			if err != nil {
-				return nil, usage("expected a task number for parent, got %q", value)
-			}
-			out[key] = n
+			out[key], err = strconv.Atoi(value)
+		}
+		if err != nil {
+			return nil, usage("expected %s for %s, got %q", map[string]string{
+				"dependencies": "task numbers", "parent": "a task number",
+			}[key], key, value)
 		}
 	}
 	return out, nil
@@ -217,11 +217,9 @@ func taskLink(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
-		name := c.args[1]
-		as := cmp.Or(formats.ArtifactType(*kind), formats.GuessArtifactType(name))
-		return c.write(tx, state.LinkArtifacts{
-			Task: n, Artifacts: []formats.Artifact{{Type: as, Path: name, Summary: *summary}},
-		})
+		a := formats.Artifact{Type: formats.ArtifactType(*kind), Path: c.args[1], Summary: *summary}
+		a.Type = cmp.Or(a.Type, formats.GuessArtifactType(a.Path))
+		return c.write(tx, state.LinkArtifacts{Task: n, Artifacts: []formats.Artifact{a}})
 	}
 }
 
@@ -241,18 +239,16 @@ func taskMove(op func([]int) state.Op) func(*cobra.Command, *app) run {
 
 // taskReady lists the tasks that can be taken up: nobody works on them, and what they depend on is completed.
 func taskReady(c call) error {
-	doc, _, err := c.w.reader.Snapshot(c.ctx)
+	doc, _, err := c.reader.Snapshot(c.ctx)
 	if err != nil {
 		return err
 	}
+	var root struct{ Tasks []formats.Task }
 	data, err := json.Marshal(doc)
+	if err == nil {
+		err = json.Unmarshal(data, &root)
+	}
 	if err != nil {
-		return err
-	}
-	var root struct {
-		Tasks []formats.Task `json:"tasks"`
-	}
-	if err := json.Unmarshal(data, &root); err != nil {
 		return err
 	}
 	list := state.Ready(root.Tasks)
@@ -283,14 +279,13 @@ many that claim at once each gets a task of its own. Go on with the same session
 	cmd.Flags().DurationVar(&op.Timeout, "timeout", formats.DefaultLeaseTimeout, "how long the claim holds")
 	return func(c call) (err error) {
 		if len(c.args) == 1 {
-			if op.Task, err = taskNumber(c.args[0]); err != nil {
-				return err
-			}
+			op.Task, err = taskNumber(c.args[0])
 		}
-		if *as != "" {
-			if op.To, err = formats.LooseTaskStatus(*as); err != nil {
-				return err
-			}
+		if *as != "" && err == nil {
+			op.To, err = formats.LooseTaskStatus(*as)
+		}
+		if err != nil {
+			return err
 		}
 		return c.claim(tx, op)
 	}
@@ -324,12 +319,77 @@ func (c call) claim(tx *state.Tx, op state.ClaimTask) error {
 func taskRenumber(cmd *cobra.Command, _ *app) run {
 	tx := txFlags(cmd)
 	return func(c call) (err error) {
-		var list [2]int
-		for i, word := range c.args {
-			if list[i], err = taskNumber(word); err != nil {
+		var op state.Renumber
+		for i, to := range []*int{&op.Task, &op.To}[:len(c.args)] {
+			if *to, err = taskNumber(c.args[i]); err != nil {
 				return err
 			}
 		}
-		return c.write(tx, state.Renumber{Task: list[0], To: list[1]})
+		return c.write(tx, op)
+	}
+}
+
+// syncVerb lists the hand edits of TODO.md, or applies them.
+func syncVerb(cmd *cobra.Command, _ *app) run {
+	tx := txFlags(cmd)
+	check := cmd.Flags().Bool("check", false, "list the edits; write nothing")
+	cmd.Flags().BoolVar(&tx.Force, "force", false,
+		"make any change, also where it is not known what TODO.md was written from")
+	return func(c call) error {
+		if *check {
+			return c.syncCheck()
+		}
+		return c.write(tx, state.SyncTasks{})
+	}
+}
+
+func (c call) syncCheck() error {
+	w, err := c.workspace(c.ctx)
+	if err != nil {
+		return err
+	}
+	edits, err := w.reader.Edits(c.ctx)
+	if err != nil {
+		return err
+	}
+	told := c.document("tercet.sync/1", fields{"edits": edits})
+	problems := 0
+	for i := range edits.Proposals {
+		p := &edits.Proposals[i]
+		if p.Problem != "" {
+			problems++
+		}
+		switch {
+		case told:
+		case p.Problem == "":
+			c.term.answer("%s", p.String())
+		default:
+			c.term.say(sprintf(".tercet/TODO.md:%d: %s", p.Line, p.Problem))
+			c.term.help(p.Help)
+		}
+	}
+	switch {
+	case told:
+	case edits.Edited:
+		c.syncNotes(edits)
+	default:
+		c.term.note("TODO.md is as it was written")
+	}
+	if problems > 0 {
+		return shownAs(formats.CodeValidationFailed)
+	}
+	return nil
+}
+
+func (c call) syncNotes(edits state.Edits) {
+	c.term.warnings(edits.Warnings)
+	for _, n := range edits.Missing {
+		c.term.note("the line of task %d is gone; it comes back", n)
+	}
+	if edits.Notes > 0 {
+		c.term.note("%s of other text stay", count(edits.Notes, "piece"))
+	}
+	if len(edits.Proposals) > 0 {
+		c.term.note("apply with: tercet sync")
 	}
 }

@@ -3,11 +3,25 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"tercet/commands/outline"
 	"tercet/formats"
+	"tercet/internal/dialect"
+	"tercet/internal/git"
+	"tercet/internal/proc"
 	"tercet/internal/trust"
+	"tercet/router"
+	"tercet/subagents"
 )
 
 // shownDiff bounds the lines of a change that are shown.
@@ -99,16 +113,16 @@ func (w consent) revoke(v *trust.Verdict) error {
 	case err != nil:
 		return broken(formats.CodeIO, "trust record", err)
 	case had:
-		w.app.term.note("forgotten: what was agreed to in %s", w.dir)
+		w.term.note("forgotten: what was agreed to in %s", w.dir)
 	default:
-		w.app.term.note("nothing was agreed to in %s", w.dir)
+		w.term.note("nothing was agreed to in %s", w.dir)
 	}
 	return nil
 }
 
 // show prints files with what they lead to, and how they differ from what was agreed to.
 func (w consent) show(v *trust.Verdict, list []trust.Change) {
-	t := w.app.term
+	t := w.term
 	for _, c := range list {
 		t.answer("%-8s %s%s", c.Kind, c.Path, prefixed("  ", w.leadsTo(v, c)))
 		for _, line := range v.Difference(c, shownDiff) {
@@ -136,4 +150,282 @@ func (w consent) record(v *trust.Verdict) fields {
 		out["note"] = v.Note.Error()
 	}
 	return out
+}
+
+// newGate makes the gate of the project: it decides what of it may start a program.
+func (w *world) newGate() *trust.Gate {
+	a := w.app
+	instead := ""
+	switch {
+	case a.env("TERCET_TRUST") == "1":
+		instead = trust.ByEnvironment
+	case a.demoDir != "" && a.demoDir == w.dir:
+		instead = trust.ByDemo
+	}
+	return trust.New(trust.Config{
+		Root: w.root, Dir: w.dir, Home: a.stateHome(), Digests: a.flags.trust, Instead: instead, Agreed: a.accepted,
+		Others: w.listed, Now: clock{}.Now,
+		Argv: func(name string, src []byte) []string {
+			def, err := subagents.ParseDefinition(name, src)
+			if err != nil {
+				return nil // a file that cannot be read starts nothing
+			}
+			return def.Argv
+		},
+	})
+}
+
+// listed gives the commands of the project, the agents of other tools in it, and the folders of both.
+func (w *world) listed() (files []trust.Listed, folders []string, err error) {
+	sources := w.ownSources()
+	for _, s := range sources {
+		folders = append(folders, path.Clean(filepath.ToSlash(s.Name)))
+	}
+	finder := w.finder()
+	for _, p := range finder.Commands() {
+		if ofProject(p.Place) {
+			sources = append(sources, sourceOf(p))
+			if p.At == nil {
+				folders = append(folders, p.Dir)
+			}
+		}
+	}
+	for _, s := range sources {
+		table, err := router.Scan(nil, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, e := range table.Commands() {
+			files = append(files,
+				trust.Listed{Path: path.Join(s.Name, e.File), Kind: trust.KindCommand, Source: e.Source, File: e.File})
+		}
+	}
+	for _, p := range finder.Agents() {
+		if ofProject(p.Place) {
+			folders = append(folders, p.Dir)
+			for _, name := range p.AgentFiles() {
+				files = append(files, trust.Listed{Path: path.Join(p.Dir, name), Kind: trust.KindAgent})
+			}
+		}
+	}
+	return files, folders, nil
+}
+
+// folderOf is the program's folder in one of the person's base folders, which a variable names or which lies below the
+// home folder; empty where there is no place for it.
+func (a *app) folderOf(variable string, below ...string) string {
+	base := a.env(variable)
+	if !filepath.IsAbs(base) {
+		home := a.env("HOME")
+		if !filepath.IsAbs(home) {
+			return ""
+		}
+		base = filepath.Join(home, filepath.Join(below...))
+	}
+	return filepath.Join(base, "tercet")
+}
+
+// stateHome is the program's folder for what outlives a project; empty where there is no place for it.
+func (a *app) stateHome() string { return a.folderOf("XDG_STATE_HOME", ".local", "state") }
+
+// allow is asked before any process is started.
+func (w *world) allow(_ context.Context, c proc.Command) error {
+	return w.gate.Allow(trust.Start{
+		Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit, Agent: c.Purpose == proc.PurposeAgent,
+	})
+}
+
+// trusted tells who trusts the project; empty: nobody.
+func (w *world) trusted() string {
+	v, err := w.gate.Verdict()
+	if err != nil {
+		return ""
+	}
+	return v.By
+}
+
+// consent asks the person for trust in a project, and shows what the question is about.
+type consent struct{ *world }
+
+// first lets a slash command run in a trusted project, and asks for the trust where a person can be asked. The help of
+// the program itself needs none, and keeps no run then.
+func (w consent) first(ctx context.Context, r router.Route) error {
+	if err := w.mayCommand(); err != nil || !w.has || w.flags.dryRun {
+		return err
+	}
+	v, err := w.gate.Verdict()
+	if err != nil {
+		return err
+	}
+	switch p, foreign := w.library.Foreign[r.Source]; {
+	case v.By == trust.ByEnvironment:
+		w.noteOnce(v.By, "trusted by environment (TERCET_TRUST=1): "+count(len(v.Changes), "file")+
+			" that nobody agreed to")
+		return nil
+	case v.By != "" && foreign && p.Scope == dialect.Project && !fs.ValidPath(p.Dir):
+		return formats.Fail(formats.CodeUntrusted,
+			"copy it into the project, or set TERCET_TRUST=1 to accept this checkout as it is",
+			"%s lies above the project, and trust in the project does not cover it", path.Join(r.Source, r.File))
+	case v.By != "":
+		return nil
+	case r.Name == "help" && r.Source == librarySource:
+		w.readOnly = true
+		return nil
+	}
+	w.tellNote(v)
+	if !w.interactive() {
+		return v.Refused()
+	}
+	switch ok, err := w.ask(ctx, v); {
+	case err != nil:
+		return err
+	case !ok:
+		return formats.Fail(formats.CodeUntrusted, "'tercet trust --show' tells what these files do", "not trusted: %s",
+			w.dir)
+	}
+	if err := w.gate.Agree(v); err != nil {
+		w.term.note("warning: the answer holds for this process only: %v", err)
+	}
+	return nil
+}
+
+// ask shows what is new and what changed, a line each, and asks once for all of it.
+func (w consent) ask(ctx context.Context, v *trust.Verdict) (bool, error) {
+	const most = 20
+	t, them := w.term, "them"
+	if len(v.Changes) <= 1 {
+		them = "it"
+	}
+	if len(v.Changes) == 0 {
+		t.say("git and this project's own checks would run here, and you have not agreed to that yet: " + w.dir)
+	} else {
+		t.say(sprintf("%s of %s can start programs, and you have not agreed to %s:", count(len(v.Changes), "file"), w.dir,
+			them))
+	}
+	for i, c := range v.Changes {
+		if i == most {
+			t.prompt("  ... and %d more\n", len(v.Changes)-most)
+			break
+		}
+		t.prompt("  %-8s %s%s\n", c.Kind, c.Path, prefixed("  ", w.leadsTo(v, c)))
+	}
+	return w.yes(ctx, "Trust "+them+"? ('tercet trust --show' tells more)")
+}
+
+// yes asks a question whose default is no.
+func (a *app) yes(ctx context.Context, question string) (bool, error) {
+	a.term.prompt("%s [y/N] ", question)
+	line, err := a.readLine(ctx)
+	if err != nil && line == "" {
+		a.term.prompt("\n")
+		return false, context.Cause(ctx)
+	}
+	word := strings.ToLower(strings.TrimSpace(line))
+	return word == "y" || word == "yes", nil
+}
+
+// tellNote says why no record can be kept.
+func (w consent) tellNote(v *trust.Verdict) {
+	if v.Note != nil {
+		w.term.note("warning: %v", v.Note)
+	}
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// leadsTo says what a listed file leads to: the command and the subagents it names, the program it starts.
+func (w consent) leadsTo(v *trust.Verdict, f trust.Change) string {
+	i := slices.IndexFunc(v.Files, func(one trust.Listed) bool { return one.Path == f.Path })
+	if i < 0 {
+		return ""
+	}
+	one := v.Files[i]
+	switch {
+	case f.Problem != "":
+		return one.Kind + " that " + f.Problem
+	case one.Kind == trust.KindCommand:
+		return w.ofCommand(one)
+	case one.Kind == trust.KindSubagent, one.Kind == trust.KindAgent:
+		return w.ofSubagent(one)
+	}
+	return one.Kind
+}
+
+func (w consent) ofCommand(f trust.Listed) string {
+	if c, foreign, err := w.library.Prompt(f.Source, f.File); foreign && err == nil {
+		words := []string{"/" + c.Name + " (" + c.Dialect.String() + ")"}
+		for _, m := range marks(c) {
+			words = append(words, m.Does+" "+m.Text)
+		}
+		return strings.Join(words, "; ")
+	}
+	prog, err := w.library.Load(f.Source, f.File)
+	if err != nil {
+		return "a command that cannot be read"
+	}
+	return "/" + prog.Name + prefixed(": ", strings.Join(outline.Of(prog).Agents(), ", "))
+}
+
+func (w consent) ofSubagent(f trust.Listed) string {
+	for _, name := range w.set.Names() {
+		if def, _, ok := w.set.Lookup(name, ""); ok && def.File == f.Path {
+			if len(def.Argv) > 0 {
+				return fmt.Sprintf("subagent %s, runs %q", name, def.Argv)
+			}
+			return "subagent " + name + prefixed(", runner ", strings.Join(def.Info.Runner, ", "))
+		}
+	}
+	return f.Kind + " that is not used"
+}
+
+// guard looks at what a subagent must leave alone before it works, and again when it has ended: what git runs, and the
+// files of the workspace that start programs. A change ends the run.
+func (w *world) guard(ctx context.Context, r formats.Request) (func() error, error) {
+	git, err := w.watchGit(ctx, r)
+	if err != nil || !w.has {
+		return git, err
+	}
+	own, err := w.gate.Watch(r.Agent)
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return errors.Join(git(), own()) }, nil
+}
+
+// lookTime bounds the second look at a repository, which also happens when the run is over.
+const lookTime = 30 * time.Second
+
+// watchGit takes a fingerprint of the repository before a subagent works in it, and compares it afterwards.
+func (w *world) watchGit(ctx context.Context, r formats.Request) (func() error, error) {
+	repo := w.git(r.Dir)
+	before, err := repo.Fingerprint(ctx)
+	denied, isDenied := errors.AsType[*proc.DeniedError](err)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, err
+	case isDenied:
+		return nil, denied.Err
+	case errors.As(err, new(*git.MissingError)), errors.As(err, new(*git.Error)):
+		return func() error { return nil }, nil // no repository, or one that git does not work in: nothing that it could run
+	default:
+		return nil, err
+	}
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		defer cancel()
+		now, err := repo.Fingerprint(ctx)
+		if err != nil {
+			return w.gate.Tamper(r.Agent, "something so that it cannot be read any more: "+err.Error())
+		}
+		if changed := before.Changes(now); len(changed) > 0 {
+			return w.gate.Tamper(r.Agent, strings.Join(changed, ", "))
+		}
+		return nil
+	}, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/dialect"
 	"tercet/internal/nearest"
+	"tercet/internal/plain"
 	"tercet/router"
 )
 
@@ -26,21 +28,21 @@ func whichVerb(cmd *cobra.Command, _ *app) run {
 }
 
 func (c call) which(line string, show bool) error {
-	r, err := c.w.table.Route(router.Line{Raw: line})
+	r, err := c.table.Route(router.Line{Raw: line})
 	if err != nil {
 		return c.notRouted("tercet.which/1", err)
 	}
-	p, foreign, err := c.w.library.Prompt(r.Source, r.File)
+	p, foreign, err := c.library.Prompt(r.Source, r.File)
 	if err != nil {
 		return err
 	}
-	names, by := spellings(c.w.table, r), shadowedBy(c.w.table, r)
+	names, by := spellings(c.table, r), shadowedBy(c.table, r)
 	out := fields{
 		"command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
 		"names": names, "shadowed_by": by,
 	}
 	if foreign {
-		out["scope"] = c.w.library.Foreign[r.Source].Scope
+		out["scope"] = c.library.Foreign[r.Source].Scope
 		out["description"], out["usage"], out["rules"], out["lenient"] = p.Description, p.Usage(), p.Rules(), p.Lenient
 		out["agent"], out["model"], out["tools"], out["extra"] = p.Agent, p.Model, nonNil(p.Tools), p.Extra
 		out["marks"], out["diagnostics"] = marks(p), diagnosticsOf(&formats.Diagnostics{List: p.Warnings})
@@ -72,7 +74,7 @@ func (c call) which(line string, show bool) error {
 		for _, m := range marks(p) {
 			c.term.answer("%s", m)
 		}
-		c.term.answer("\n%s", passage(p.Text()))
+		c.term.answer("\n%s", plain.Passage(p.Text()))
 	}
 	c.term.diagnostics(&formats.Diagnostics{List: p.Warnings})
 	return nil
@@ -153,15 +155,15 @@ func dialectOf(name string) string {
 
 // whichAgent says which file a subagent comes from, and what was found about the agent files of other tools.
 func (c call) whichAgent(name string) error {
-	def, _, ok := c.w.set.Lookup(name, "")
+	def, _, ok := c.set.Lookup(name, "")
 	if !ok {
-		return formats.Fail(formats.CodeNotFound, nearest.Help(name, c.w.set.Names()), "unknown subagent %s", name)
+		return formats.Fail(formats.CodeNotFound, nearest.Help(name, c.set.Names()), "unknown subagent %s", name)
 	}
 	of := dialect.Tercet
 	if p, _, ok := dialect.PlaceOf(def.File); ok && p.Agents {
 		of = p.Dialect
 	}
-	notes := &formats.Diagnostics{List: c.w.agentNotes}
+	notes := &formats.Diagnostics{List: c.agentNotes}
 	if !c.document("tercet.which/1", fields{
 		"agent": def.Info.Name, "file": def.File, "dialect": of, "role": def.Info.Role, "tools": nonNil(def.Info.Tools),
 		"description": def.Info.Description, "diagnostics": diagnosticsOf(notes),
@@ -170,4 +172,44 @@ func (c call) whichAgent(name string) error {
 		c.term.diagnostics(notes)
 	}
 	return nil
+}
+
+// routeLine prints the routing decision and runs nothing.
+func routeLine(c call) error {
+	w, err := c.lookAround()
+	if err = errors.Join(err, w.close()); err != nil {
+		return err
+	}
+	r, err := w.table.Route(router.Line{Raw: rest(c.args)})
+	if err != nil {
+		return c.notRouted("tercet.route/1", err)
+	}
+	if c.document("tercet.route/1", fields{
+		"command": r.Name, "file": r.Source + "/" + r.File, "rest": r.Raw, "depth": formats.CommandDepth().Int(),
+		"dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
+	}) {
+		return nil
+	}
+	c.term.answer("/%s -> %s/%s", r.Name, r.Source, r.File)
+	for _, s := range r.Shadows {
+		c.term.note("shadows %s", s)
+	}
+	return nil
+}
+
+// notRouted tells that a line leads nowhere, as JSON if that was asked for: with the names that were probably meant, or
+// with those that a last part stands for.
+func (c call) notRouted(schema string, err error) error {
+	out := fields{"error": err.Error()}
+	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
+		out["did_you_mean"] = nonNil(unknown.DidYouMean)
+	} else if several, ok := errors.AsType[*router.AmbiguousCommandError](err); ok {
+		out["candidates"] = several.Candidates
+	} else {
+		return err
+	}
+	if c.document(schema, out) {
+		return shownAs(formats.CodeUsage)
+	}
+	return err
 }

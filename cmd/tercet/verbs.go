@@ -31,10 +31,9 @@ type run func(c call) error
 
 // call is one call of a verb.
 type call struct {
-	*app
-	ctx  context.Context
-	args []string
-	w    *world // nil for a verb that needs none
+	*world // knows the app alone for a verb that needs no more
+	ctx    context.Context
+	args   []string
 }
 
 // need is what must be there before a verb runs.
@@ -132,16 +131,16 @@ func (a *app) command(v verb) *cobra.Command {
 		return cmd
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		c := call{app: a, ctx: cmd.Context(), args: args}
+		c := call{world: &world{app: a}, ctx: cmd.Context(), args: args}
 		if v.needs&aPerson != 0 {
 			err = a.mayCommand()
 		}
 		switch {
 		case err != nil:
 		case v.needs&aWorkspace != 0:
-			c.w, err = a.workspace(c.ctx)
+			c.world, err = a.workspace(c.ctx)
 		case v.needs&aWorld != 0:
-			c.w, err = a.world(c.ctx)
+			c.world, err = a.world(c.ctx)
 		}
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ import (
 
 // world is everything of one project root, built by hand. What belongs together is embedded as one.
 type world struct {
-	app     *app
+	*app
 	dir     string // project root, absolute; the folder where the person stands without a workspace
 	has     bool   // there is a workspace
 	root    *os.Root
@@ -91,7 +91,7 @@ func (a *app) lookAround() (*world, error) {
 	}
 	w.keep(w.root)
 	w.gate = w.newGate()
-	if err = w.configure(); err != nil {
+	if err = w.readConfig(); err != nil {
 		return w, err
 	}
 	return w, w.scan()
@@ -183,7 +183,7 @@ func (w *world) agents() error {
 	}
 	defs, err := subagents.Load(sources...)
 	if d, ok := asDiagnostics(err); ok {
-		w.app.term.diagnostics(d) // a broken file costs only the commands that name it
+		w.term.diagnostics(d) // a broken file costs only the commands that name it
 	} else if err != nil {
 		return err
 	}
@@ -248,7 +248,5 @@ func (w *world) builtin(name string) subagents.Agent {
 	case "reference":
 		return builtin.Reference{Catalog: w.catalog}
 	}
-	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
-		return formats.Failed(formats.Fail(formats.CodeBug, "", "no built-in subagent is named %s", name)), nil
-	})
+	return failing(formats.Fail(formats.CodeBug, "", "no built-in subagent is named %s", name))
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
 
+	"tercet/commands/syntax"
 	"tercet/formats"
 )
 
@@ -27,5 +29,30 @@ func showExits(c call) error {
 		c.term.table(tab)
 		c.term.note("tercet query keeps jq's own codes")
 	}
+	return nil
+}
+
+const version = "0.1.0"
+
+func showVersion(c call) error {
+	if !c.document("tercet.version/1", fields{
+		"version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+	}) {
+		c.term.answer("tercet %s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	}
+	return nil
+}
+
+// showSchema prints the JSON schema of a kind of block, for editors.
+func showSchema(c call) error {
+	schema, ok := syntax.Schema(c.args[0])
+	if !ok {
+		var names []string
+		for _, f := range syntax.Grammar() {
+			names = append(names, f.Name)
+		}
+		return usage("expected one of %s, got %q", strings.Join(names, ", "), c.args[0])
+	}
+	c.term.json(schema)
 	return nil
 }

@@ -1,8 +1,11 @@
-package main
-
-// What text of strangers (files, agents, tools, names, titles) looks like on a terminal. Every byte on its way there
-// passes clean, directly or by one of the forms around it. JSON keeps its meaning: what clean would show is escaped
-// there.
+// Package plain makes text of strangers (files, agents, tools, names, titles) fit for a terminal.
+//
+// Promise: what it gives holds no character that a terminal obeys, and none that hides or reorders others; they are
+// shown as what they are, and plain text stays as it is. JSON keeps its meaning. It will not decide where a text goes,
+// and shortens none.
+//
+// Concurrency: its functions are pure. A Writer belongs to one goroutine at a time.
+package plain
 
 import (
 	"bytes"
@@ -18,48 +21,48 @@ import (
 // own.
 const continued = "\n  > "
 
-// passage is text of several lines that stands on lines of its own; any other argument of an answer, a note or a prompt
+// Passage is text of several lines that stands on lines of its own; any other argument of an answer, a note or a prompt
 // stands inside one line.
-type passage string
+type Passage string
 
-// clean makes untrusted text safe for a terminal: control characters, escapes, marks that reorder or hide text, and
+// Text makes untrusted text safe for a terminal: control characters, escapes, marks that reorder or hide text, and
 // bytes that are no UTF-8 are shown as what they are. Line feeds and tabs stay.
-func clean(s string) string { return showing(s, unsafeRune) }
+func Text(s string) string { return showing(s, unsafeRune) }
 
-// oneLine is clean for text inside one line or one cell: line feeds and tabs are shown as well.
-func oneLine(s string) string {
+// Line is Text for what stands inside one line or one cell: line feeds and tabs are shown as well.
+func Line(s string) string {
 	return showing(s, func(r rune) bool { return r == '\n' || r == '\t' || unsafeRune(r) })
 }
 
-// wrapped is clean for a message: its further lines are marked.
-func wrapped(s string) string {
-	return strings.ReplaceAll(clean(strings.TrimRight(s, "\n")), "\n", continued)
+// Message is Text for a message: its further lines are marked.
+func Message(s string) string {
+	return strings.ReplaceAll(Text(strings.TrimRight(s, "\n")), "\n", continued)
 }
 
-// lined puts arguments into a format, each inside one line.
-func lined(format string, args ...any) string {
+// Sprintf puts arguments into a format, each inside one line.
+func Sprintf(format string, args ...any) string {
 	shown := make([]any, len(args))
 	for i, arg := range args {
 		shown[i] = arg
 		switch v := arg.(type) {
-		case passage:
+		case Passage:
 			shown[i] = string(v)
 		case error:
-			shown[i] = oneLine(v.Error())
+			shown[i] = Line(v.Error())
 		case fmt.Stringer:
-			shown[i] = oneLine(v.String())
+			shown[i] = Line(v.String())
 		default:
 			if text := reflect.ValueOf(arg); text.Kind() == reflect.String {
-				shown[i] = oneLine(text.String())
+				shown[i] = Line(text.String())
 			}
 		}
 	}
-	return clean(fmt.Sprintf(format, shown...))
+	return Text(fmt.Sprintf(format, shown...))
 }
 
-// jsonSafe escapes in a JSON document what a terminal would obey, which stands in its strings only: the document means
+// JSON escapes in a JSON document what a terminal would obey, which stands in its strings only: the document means
 // the same.
-func jsonSafe(doc []byte) []byte {
+func JSON(doc []byte) []byte {
 	if bytes.IndexFunc(doc, unsafeRune) < 0 && utf8.Valid(doc) {
 		return doc
 	}
@@ -114,26 +117,14 @@ func unsafeRune(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// screens gives the streams for a part of the program that writes bytes of strangers itself: a terminal gets them
-// clean.
-func (t *terminal) screens() (out, err io.Writer) {
-	out, err = t.io.out, t.io.err
-	if t.outTTY {
-		out = &ttyWriter{w: out}
-	}
-	if t.errTTY {
-		err = &ttyWriter{w: err}
-	}
-	return out, err
-}
-
-// ttyWriter is a stream to a terminal; a character that two writes share is shown with the second.
-type ttyWriter struct {
-	w    io.Writer
+// Writer is a stream to a terminal; a character that two writes share is shown with the second.
+type Writer struct {
+	To   io.Writer
 	rest []byte
 }
 
-func (s *ttyWriter) Write(p []byte) (int, error) {
+// Write implements io.Writer.
+func (s *Writer) Write(p []byte) (int, error) {
 	data := append(s.rest, p...) //nolint:gocritic // rest is cut out of data again below
 	cut := len(data)
 	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
@@ -145,7 +136,7 @@ func (s *ttyWriter) Write(p []byte) (int, error) {
 		}
 	}
 	s.rest = bytes.Clone(data[cut:])
-	if _, err := io.WriteString(s.w, clean(string(data[:cut]))); err != nil {
+	if _, err := io.WriteString(s.To, Text(string(data[:cut]))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
