@@ -98,7 +98,7 @@ func (t *terminal) rawJSON(doc []byte) {
 	t.io.out.Write(plain.JSON(doc)) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
 }
 
-// screens gives the streams for a part of the program that writes bytes of strangers itself: a terminal gets them plain.
+// screens gives the streams to a part of the program that writes bytes of strangers itself: a terminal gets them plain.
 func (t *terminal) screens() (out, err io.Writer) {
 	out, err = t.io.out, t.io.err
 	if t.outTTY {

@@ -18,6 +18,8 @@ import (
 
 // Implementer runs the commands of one phase of a plan in the worktree, after approval, and then its verification.
 type Implementer struct {
+	named
+
 	Docs     Docs
 	Git      func(dir string) *git.Repo
 	Starter  *proc.Starter
@@ -25,9 +27,6 @@ type Implementer struct {
 	// Confine, if not nil, gives the command that runs a script within bounds, and the name of the tier.
 	Confine Confine
 }
-
-// Runner is the name that the metadata of its returns shows.
-func (Implementer) Runner() string { return runnerName }
 
 const (
 	summaryName = "summary.md"
@@ -215,20 +214,17 @@ func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, e
 
 // gate is the question; its digest is that of everything it shows.
 func (w *phaseWork) gate() formats.Gate {
-	count := 0
 	var show []string
 	for _, p := range w.plan.Phases {
 		for _, c := range p.Commands {
-			count++
 			show = append(show, fmt.Sprintf("phase %d: %s\n%s", p.Number, p.Name, strings.TrimRight(c, "\n")))
 		}
 		for _, c := range p.Verification {
-			count++
 			show = append(show, fmt.Sprintf("phase %d, verification\n%s", p.Number, strings.TrimRight(c, "\n")))
 		}
 	}
 	return formats.Gate{
-		Question: fmt.Sprintf("Run the %s of %s?", plural(count, "command"), w.path),
+		Question: fmt.Sprintf("Run the %s of %s?", plural(len(show), "command"), w.path),
 		Show:     show,
 		Choices:  []formats.Choice{{Label: choiceApprove, Approves: true}, {Label: choiceReject}},
 		Digest:   w.plan.CommandDigest(), NeedsPerson: true, Run: w.r.Run, Step: w.r.Step,
@@ -237,13 +233,8 @@ func (w *phaseWork) gate() formats.Gate {
 
 // runPhase runs the commands, then the verification.
 func (w *phaseWork) runPhase(ctx context.Context) error {
-	for _, body := range w.phase.Commands {
-		if err := w.script(ctx, body, false); err != nil {
-			return err
-		}
-	}
-	for _, body := range w.phase.Verification {
-		if err := w.script(ctx, body, true); err != nil {
+	for i, body := range slices.Concat(w.phase.Commands, w.phase.Verification) {
+		if err := w.script(ctx, body, i >= len(w.phase.Commands)); err != nil {
 			return err
 		}
 	}
@@ -259,14 +250,14 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 	if err != nil {
 		return formats.OnFile("write", "script", err)
 	}
-	defer func() { err = errors.Join(err, removeAll(dir)) }()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return formats.OnFile("write", "script", err)
-	}
+	defer func() {
+		if failed := os.RemoveAll(dir); failed != nil {
+			err = errors.Join(err, formats.OnFile("write", filepath.Base(dir), failed))
+		}
+	}()
 	const name = "commands.sh"
-	if err := errors.Join(root.WriteFile(name, []byte(body), 0o600), root.Close()); err != nil {
-		return formats.OnFile("write", name, err)
+	if err := write(dir, name, []byte(body)); err != nil {
+		return err
 	}
 	file := filepath.Join(dir, name)
 	c := proc.Command{
@@ -329,13 +320,6 @@ func issuesIn(dir, output string, verify bool) []formats.Issue {
 	return out
 }
 
-func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return formats.OnFile("write", filepath.Base(dir), err)
-	}
-	return nil
-}
-
 // childEnv tells children that they run inside a run, so that they cannot start commands or write the state.
 func childEnv(r formats.Request) []string { return []string{"TERCET_RUN=" + r.Run} }
 
@@ -375,9 +359,13 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 	}
 	artifacts, notes := changed.artifacts()
 	w.warnings = append(w.warnings, notes...)
+	verified := ", verification passed"
+	if len(w.phase.Verification) == 0 {
+		verified = ""
+	}
 	ret := formats.Return{
 		Status: formats.StatusCompleted,
-		Summary: cutText(fmt.Sprintf("phase %s: commands ran%s, %s changed (runner: offline)", w.label(), w.verified(),
+		Summary: cutText(fmt.Sprintf("phase %s: commands ran%s, %s changed (runner: offline)", w.label(), verified,
 			plural(len(changed.Files), "file")), formats.MaxSummary),
 		Warnings: w.warnings, Artifacts: artifacts,
 	}
@@ -394,13 +382,6 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 		ret.Artifacts = append(ret.Artifacts, a)
 	}
 	return ret, nil
-}
-
-func (w *phaseWork) verified() string {
-	if len(w.phase.Verification) == 0 {
-		return ""
-	}
-	return ", verification passed"
 }
 
 // last tells whether all other phases are completed.

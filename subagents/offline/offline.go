@@ -75,11 +75,18 @@ func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 // runnerName is what the metadata of every return of this package shows as the runner.
 const runnerName = "offline"
 
-// Nobody stands for a role that has no offline worker.
-type Nobody struct{ Role formats.Role }
+// named gives a worker that name.
+type named struct{}
 
 // Runner is the name that the metadata of its returns shows.
-func (Nobody) Runner() string { return runnerName }
+func (named) Runner() string { return runnerName }
+
+// Nobody stands for a role that has no offline worker.
+type Nobody struct {
+	named
+
+	Role formats.Role
+}
 
 // Run fails with TOOL_UNAVAILABLE.
 func (n Nobody) Run(context.Context, formats.Request) (formats.Return, error) {
@@ -147,14 +154,19 @@ func intOf(v any) (int, bool) {
 
 // place writes a document into the folder of the delegation and gives its artifact.
 func place(r formats.Request, name string, kind formats.ArtifactType, data []byte) (formats.Artifact, error) {
-	root, err := os.OpenRoot(r.Out)
+	return formats.Artifact{Type: kind, Path: name}, write(r.Out, name, data)
+}
+
+// write writes a file of a folder.
+func write(dir, name string, data []byte) error {
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		err = errors.Join(root.WriteFile(name, data, 0o600), root.Close())
+	}
 	if err != nil {
-		return formats.Artifact{}, formats.OnFile("write", name, err)
+		return formats.OnFile("write", name, err)
 	}
-	if err := errors.Join(root.WriteFile(name, data, 0o600), root.Close()); err != nil {
-		return formats.Artifact{}, formats.OnFile("write", name, err)
-	}
-	return formats.Artifact{Type: kind, Path: name}, nil
+	return nil
 }
 
 // missing tells whether an error says that a file is not there.

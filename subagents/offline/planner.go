@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,16 +12,17 @@ import (
 )
 
 // Planner turns the description of a task into a plan: what stands in it as sh fences and checklists, and nothing else.
-type Planner struct{ Docs Docs }
+type Planner struct {
+	named
+
+	Docs Docs
+}
 
 // The name of the document in the delegation's folder, and how much of a report a plan quotes.
 const (
 	planName     = "plan.md"
 	quotedReport = 24
 )
-
-// Runner is the name that the metadata of its returns shows.
-func (Planner) Runner() string { return runnerName }
 
 // Run writes a plan; with the input `revision`, a new version of the newest plan.
 func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
@@ -118,7 +120,9 @@ func (p Planner) quoteReport(ctx context.Context, r formats.Request, d *draft) e
 	d.report = path
 	for _, level := range []int{2, 1, 3} {
 		if s, ok := doc.Section(level, "Findings"); ok {
-			d.findings = linesOf(doc, s.Line()+1, s.EndLine)
+			for n := s.Line() + 1; n <= s.EndLine; n++ {
+				d.findings += doc.Line(n) + "\n"
+			}
 			break
 		}
 	}
@@ -126,15 +130,6 @@ func (p Planner) quoteReport(ctx context.Context, r formats.Request, d *draft) e
 		d.notes = append(d.notes, "report "+path+" has no findings to quote")
 	}
 	return nil
-}
-
-// linesOf gives lines of a document, both ends included.
-func linesOf(doc *md.Document, from, to int) string {
-	var b strings.Builder
-	for n := from; n <= to; n++ {
-		b.WriteString(doc.Line(n) + "\n")
-	}
-	return b.String()
 }
 
 // planOf reads the plan that the input `plan` names, else the newest of the task.
@@ -195,17 +190,12 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 		d.notes = append(d.notes, one.Notes...)
 	}
 	d.texts = append(d.texts, text)
-	d.phases = append(d.phases, number(after, nextNumber(d.phases))...)
-	return formats.Return{}, nil
-}
-
-// nextNumber is the number of the first rebuilt phase: after the copied ones, whose numbers stand in commits.
-func nextNumber(kept []formats.Phase) int {
-	next := 1
-	for _, p := range kept {
+	next := 1 // after the copied ones, whose numbers stand in commits
+	for _, p := range d.phases {
 		next = max(next, p.Number+1)
 	}
-	return next
+	d.phases = append(d.phases, number(after, next)...)
+	return formats.Return{}, nil
 }
 
 // revisionInfo marks the fences that hold the texts of revisions word for word.
@@ -228,29 +218,20 @@ func revisions(src []byte) []string {
 }
 
 func (d *draft) summary(open int) string {
-	s := "planned " + plural(open, "phase") + " with " + plural(d.commands(), "command block")
+	commands, _ := d.blocks()
+	s := "planned " + plural(open, "phase") + " with " + plural(commands, "command block")
 	if d.copied > 0 {
 		s += ", " + plural(d.copied, "completed phase") + " copied"
 	}
 	return s + " (runner: offline)"
 }
 
-// commands counts the blocks that open phases would run, verifications excepted.
-func (d *draft) commands() int {
-	n := 0
+// blocks counts what open phases would run: their commands and their verifications.
+func (d *draft) blocks() (commands, verified int) {
 	for _, p := range d.phases[d.copied:] {
-		n += len(p.Commands)
+		commands, verified = commands+len(p.Commands), verified+len(p.Verification)
 	}
-	return n
-}
-
-// verified counts the verification blocks of open phases.
-func (d *draft) verified() int {
-	n := 0
-	for _, p := range d.phases[d.copied:] {
-		n += len(p.Verification)
-	}
-	return n
+	return commands, verified
 }
 
 // plan writes the draft of the document.
@@ -294,10 +275,10 @@ func (d *draft) overview() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Made by runner: offline out of the description of task %d. ", d.task.Number)
 	open := d.phases[d.copied:]
-	switch {
-	case d.commands() > 0:
+	switch commands, verified := d.blocks(); {
+	case commands > 0:
 		fmt.Fprintf(&b, "%s of commands and %s of verification were taken from it word for word; nothing was added to them.",
-			plural(d.commands(), "block"), plural(d.verified(), "block"))
+			plural(commands, "block"), plural(verified, "block"))
 	case len(open) == 1 && open[0].Name == "Do the task":
 		b.WriteString("It holds neither commands nor open items, so the whole task is one phase for a person or an agent.")
 	default:
@@ -318,10 +299,11 @@ func (d *draft) overview() string {
 
 func (d *draft) risks() []string {
 	var out []string
-	if d.commands() > 0 {
+	commands, verified := d.blocks()
+	if commands > 0 {
 		out = append(out, "The commands come out of the description. They run only after they were approved, in a worktree.")
 	}
-	if d.verified() == 0 {
+	if verified == 0 {
 		out = append(out, "No verification is named, so a phase that ran is not known to be right.")
 	}
 	if slices.ContainsFunc(d.phases[d.copied:], func(p formats.Phase) bool { return len(p.Commands) == 0 }) {
@@ -341,20 +323,17 @@ func (d *draft) revision() string {
 
 // firstCommand gives the first line of a script that is neither blank nor a comment, and says when there are more.
 func firstCommand(script string) string {
-	var lines []string
+	first := ""
 	for line := range strings.Lines(script) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			lines = append(lines, line)
+		switch line = strings.TrimSpace(line); {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case first != "":
+			return first + " …"
+		default:
+			first = line
 		}
 	}
-	switch len(lines) {
-	case 0:
-		return strings.TrimSpace(script)
-	case 1:
-		return lines[0]
-	default:
-		return lines[0] + " …"
-	}
+	return cmp.Or(first, strings.TrimSpace(script))
 }
 
 func orNone(s string) string {
@@ -365,9 +344,5 @@ func orNone(s string) string {
 }
 
 func numbers(list []int) string {
-	out := make([]string, len(list))
-	for i, n := range list {
-		out[i] = fmt.Sprint(n)
-	}
-	return strings.Join(out, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
 }

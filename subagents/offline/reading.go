@@ -20,20 +20,6 @@ const (
 	scopeAcceptance
 )
 
-// String is the word of the heading.
-func (s scope) String() string {
-	switch s {
-	case scopeWork:
-		return "work"
-	case scopeVerification:
-		return "Verification"
-	case scopeAcceptance:
-		return "Acceptance"
-	default:
-		return "nothing"
-	}
-}
-
 // commandBlock is an sh fence that is a phase.
 type commandBlock struct {
 	Name string
@@ -327,19 +313,8 @@ func lastSentence(text string) string {
 // phaseName makes the name of a phase out of a line of text: no brackets, which hold the status in a plan's heading, no
 // period or colon at the end, and not longer than maxName.
 func phaseName(text, otherwise string) string {
-	text = strings.Map(func(r rune) rune {
-		switch r {
-		case '[':
-			return '('
-		case ']':
-			return ')'
-		case '\n', '\r', '\t':
-			return ' '
-		default:
-			return r
-		}
-	}, text)
-	text = strings.TrimRight(strings.Join(strings.Fields(text), " "), " .:;,#")
+	text = strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(text)), " ")
+	text = strings.TrimRight(text, " .:;,#")
 	text = strings.TrimLeft(text, " #")
 	if text == "" {
 		return otherwise

@@ -2,8 +2,10 @@ package offline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,12 +16,11 @@ import (
 // Researcher searches the tree for the words of a task and cites what it finds: file, line and history. It judges
 // nothing.
 type Researcher struct {
+	named
+
 	Git   func(dir string) *git.Repo
 	Clock Clock
 }
-
-// Runner is the name that the metadata of its returns shows.
-func (Researcher) Runner() string { return runnerName }
 
 const (
 	reportName   = "report.md"
@@ -86,11 +87,7 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 	if err != nil {
 		return formats.OnFile("write", dir, err)
 	}
-	defer func() {
-		if e := root.Close(); err == nil && e != nil {
-			err = formats.OnFile("write", dir, e)
-		}
-	}()
+	defer func() { err = errors.Join(err, root.Close()) }()
 	files, inGit, err := listFiles(ctx, repo)
 	if err != nil {
 		return err
@@ -113,18 +110,18 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 			q.touched(c, name)
 		}
 	}
-	sortTouches(q.history)
+	// From the newest; commits of one second stay as they were found.
+	slices.SortStableFunc(q.history, func(a, b touch) int { return b.commit.Date.Compare(a.commit.Date) })
 	return nil
 }
 
 func (q *inquiry) touched(c git.Commit, file string) {
-	for i := range q.history {
-		if q.history[i].commit.Hash == c.Hash {
-			q.history[i].files = append(q.history[i].files, file)
-			return
-		}
+	i := slices.IndexFunc(q.history, func(t touch) bool { return t.commit.Hash == c.Hash })
+	if i < 0 {
+		i = len(q.history)
+		q.history = append(q.history, touch{commit: c})
 	}
-	q.history = append(q.history, touch{commit: c, files: []string{file}})
+	q.history[i].files = append(q.history[i].files, file)
 }
 
 func (q *inquiry) summary() string {
@@ -223,13 +220,9 @@ func (q *inquiry) recommendations() string {
 	best := q.found.Hits[0]
 	out := []string{fmt.Sprintf("Read %s around line %d first: it is the most telling line found.", code(best.File),
 		best.Line)}
-	for _, c := range q.history {
-		for _, f := range c.files {
-			if f == best.File {
-				return listOf(append(out, fmt.Sprintf("Look at commit %s, the newest that touched %s.", code(c.commit.Short),
-					code(f))))
-			}
-		}
+	if i := slices.IndexFunc(q.history, func(t touch) bool { return slices.Contains(t.files, best.File) }); i >= 0 {
+		out = append(out, fmt.Sprintf("Look at commit %s, the newest that touched %s.", code(q.history[i].commit.Short),
+			code(best.File)))
 	}
 	return listOf(out)
 }

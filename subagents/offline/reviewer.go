@@ -15,6 +15,8 @@ import (
 
 // Reviewer runs the checks of the project and says what they say. It reads no code.
 type Reviewer struct {
+	named
+
 	Starter *proc.Starter
 	// Contract decides whether a review document is written and whether an outcome without a verdict is allowed; the zero
 	// value allows both.
@@ -22,9 +24,6 @@ type Reviewer struct {
 	// Confine puts the checks within bounds; nil: they run without.
 	Confine checks.Confine
 }
-
-// Runner is the name that the metadata of its returns shows.
-func (Reviewer) Runner() string { return runnerName }
 
 const (
 	reviewName = "review.md"

@@ -11,10 +11,7 @@ import (
 
 // Reviser is the task-reviser: it gives a task that has no plan yet a new description. It understands nothing, so it
 // loses nothing: the text is appended to the description under the heading Revision. It writes nothing.
-type Reviser struct{}
-
-// Runner is the name that the metadata of its returns shows.
-func (Reviser) Runner() string { return runnerName }
+type Reviser struct{ named }
 
 // Run returns the new text as fields.description.
 func (Reviser) Run(_ context.Context, r formats.Request) (formats.Return, error) {

@@ -145,24 +145,12 @@ func (f *finding) file(name, text string, list []searchWord) {
 			f.Hits = append(f.Hits, h)
 		}
 	}
-	if kept == 0 && named >= 0 {
-		if n, text := firstLine(text); n > 0 {
-			f.Matches++
-			f.Hits = append(f.Hits, hit{File: name, Line: n, Text: shown(text), name: named})
-		}
+	if start := strings.TrimLeftFunc(text, unicode.IsSpace); kept == 0 && named >= 0 && start != "" {
+		first, _, _ := strings.Cut(start, "\n") // the first line that is not blank
+		n := 1 + strings.Count(text[:len(text)-len(start)], "\n")
+		f.Matches++
+		f.Hits = append(f.Hits, hit{File: name, Line: n, Text: shown(first), name: named})
 	}
-}
-
-// firstLine gives the first line that is not blank.
-func firstLine(text string) (int, string) {
-	n := 0
-	for raw := range strings.Lines(text) {
-		n++
-		if s := strings.TrimSpace(raw); s != "" {
-			return n, s
-		}
-	}
-	return 0, ""
 }
 
 // names tells whether a path as the task writes it names a file: it is the file, its end after a slash, or a folder
@@ -219,16 +207,14 @@ func wholeWord(s, word string) int {
 		i += from
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[i+len(word):])
-		if !inName(before) && !inName(after) {
+		if notInName(before) && notInName(after) {
 			return i
 		}
 		from = i + len(word)
 	}
 }
 
-func inName(r rune) bool {
-	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
-}
+func notInName(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // defines tells whether what stands before a name on its line defines it, in the languages of the checks and a few
 // more.
@@ -237,14 +223,8 @@ func defines(before string) bool {
 	if strings.HasPrefix(before, "func (") && strings.HasSuffix(before, ")") {
 		return true
 	}
-	word := before[strings.LastIndexAny(before, " \t(")+1:]
-	switch word {
-	case "class", "const", "def", "enum", "fn", "func", "function", "interface", "let", "module", "struct", "sub", "trait",
-		"type", "var":
-		return true
-	default:
-		return false
-	}
+	const definers = "class const def enum fn func function interface let module struct sub trait type var"
+	return slices.Contains(strings.Fields(definers), before[strings.LastIndexAny(before, " \t(")+1:])
 }
 
 // prune keeps the lines whose words tell most, as far as that is known before the search is over.

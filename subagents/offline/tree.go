@@ -24,11 +24,6 @@ func listFiles(ctx context.Context, repo *git.Repo) (files []string, inGit bool,
 	return files, err == nil, err
 }
 
-// sortTouches orders commits from the newest; of commits of one second, as they were found.
-func sortTouches(list []touch) {
-	slices.SortStableFunc(list, func(a, b touch) int { return b.commit.Date.Compare(a.commit.Date) })
-}
-
 // changedFile is a path that differs from the last commit.
 type changedFile struct {
 	Path    string // relative to the tree worked on
@@ -56,15 +51,14 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 	if err != nil {
 		return changes{}, err
 	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return changes{}, formats.OnFile("write", dir, err)
+	below, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		below, err = filepath.Rel(top, below)
 	}
-	below, err := filepath.Rel(top, real)
-	if err != nil {
-		return changes{}, formats.OnFile("write", dir, err)
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(dir)
 	}
-	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return changes{}, formats.OnFile("write", dir, err)
 	}
@@ -76,10 +70,7 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 	}
 	slices.SortFunc(c.Files, func(a, b changedFile) int { return cmp.Compare(a.Path, b.Path) })
 	c.Files = slices.Compact(c.Files)
-	if err := root.Close(); err != nil {
-		return changes{}, formats.OnFile("write", dir, err)
-	}
-	return c, nil
+	return c, root.Close()
 }
 
 // add notes one path as git prints it, relative to the top of the working tree.

@@ -20,36 +20,15 @@ const (
 )
 
 // String is the word as it stands in reports.
-func (k wordKind) String() string {
-	switch k {
-	case plainWord:
-		return "word"
-	case quotedText:
-		return "quoted text"
-	case identifier:
-		return "identifier"
-	case pathWord:
-		return "path"
-	default:
-		return "nothing"
-	}
-}
+func (k wordKind) String() string { return wordKinds[k].name }
 
 // weight is what one hit of a word of the kind counts before its rarity is known.
-func (k wordKind) weight() int {
-	switch k {
-	case plainWord:
-		return 10
-	case quotedText:
-		return 40
-	case identifier:
-		return 60
-	case pathWord:
-		return 80
-	default:
-		return 0
-	}
-}
+func (k wordKind) weight() int { return wordKinds[k].weight }
+
+var wordKinds = [...]struct {
+	name   string
+	weight int
+}{{"nothing", 0}, {"word", 10}, {"quoted text", 40}, {"identifier", 60}, {"path", 80}}
 
 // searchWord is one thing to look for.
 type searchWord struct {
@@ -71,7 +50,7 @@ const (
 // that are not in the list of stop words. Fenced code is left out, because it says what to do, not where. The order is
 // by kind, then by place; a word stands once, with the kind that tells most.
 func words(title, description string) []searchWord {
-	c := collector{at: map[string]int{}}
+	c := collector{at: map[string]int{}, stop: strings.Fields(stopWords)}
 	c.text(title)
 	c.text(withoutFences(description))
 	// A word of prose that is an identifier but for its case would find the same lines once more.
@@ -88,6 +67,7 @@ func words(title, description string) []searchWord {
 type collector struct {
 	list []searchWord
 	at   map[string]int // place in list
+	stop []string       // words of prose that tell nothing
 }
 
 func (c *collector) add(text string, kind wordKind) {
@@ -178,9 +158,7 @@ func (c *collector) quoted(inner string, code bool) {
 // token reads one word of prose without the punctuation around it.
 func (c *collector) token(token string) {
 	call := strings.Contains(token, "()")
-	token = strings.TrimFunc(token, func(r rune) bool {
-		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '/' && r != '.'
-	})
+	token = strings.TrimFunc(token, func(r rune) bool { return notInName(r) && r != '/' && r != '.' })
 	token = strings.TrimRight(token, ".")
 	token = strings.TrimSuffix(strings.TrimSuffix(token, "'s"), "’s")
 	switch {
@@ -189,9 +167,8 @@ func (c *collector) token(token string) {
 	case len(token) >= minName && isDotted(token) && (call || looksLikeCode(token)):
 		c.dotted(token)
 	default:
-		for _, part := range strings.FieldsFunc(token,
-			func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-			if len(part) >= minPlain && isName(part) && !isStopWord(strings.ToLower(part)) {
+		for _, part := range strings.FieldsFunc(token, notInName) {
+			if len(part) >= minPlain && isName(part) && !slices.Contains(c.stop, strings.ToLower(part)) {
 				c.add(part, plainWord)
 			}
 		}
@@ -214,9 +191,7 @@ func identifiers(code string) []string {
 		if i%2 == 1 {
 			continue
 		}
-		for _, name := range strings.FieldsFunc(piece, func(r rune) bool {
-			return r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-		}) {
+		for _, name := range strings.FieldsFunc(piece, func(r rune) bool { return notInName(r) && r != '.' }) {
 			if name = strings.Trim(name, "."); isDotted(name) {
 				out = append(out, name)
 			}
@@ -227,22 +202,13 @@ func identifiers(code string) []string {
 
 // isName tells whether s has the form of an identifier.
 func isName(s string) bool {
-	for i, r := range s {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
-			return false
-		}
-	}
-	return s != ""
+	first, _ := utf8.DecodeRuneInString(s)
+	return s != "" && !unicode.IsDigit(first) && !strings.ContainsFunc(s, notInName)
 }
 
 // isDotted tells whether s is an identifier or several joined by dots.
 func isDotted(s string) bool {
-	for part := range strings.SplitSeq(s, ".") {
-		if !isName(part) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(strings.Split(s, "."), func(part string) bool { return !isName(part) })
 }
 
 // looksLikeCode tells identifiers from words of prose: an underscore, a digit, a capital after a small letter, or a dot
@@ -276,22 +242,12 @@ func isPath(s string) bool {
 			(strings.Contains(s, ".") || strings.Count(strings.Trim(s, "/"), "/") > 1 || strings.HasSuffix(s, "/"))
 	}
 	i := strings.LastIndexByte(s, '.')
-	return i > 0 && isExtension(s[i+1:])
+	return i > 0 && slices.Contains(strings.Fields(extensions), s[i+1:])
 }
 
-// isExtension tells the endings by which a name without a slash is taken for a file and not for a dotted identifier.
-func isExtension(s string) bool {
-	switch s {
-	case "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "go", "h", "hpp", "html", "ini", "java", "js",
-		"json", "jsx",
-		"kt", "lean", "lock", "lua", "md", "mod", "php", "pl", "proto", "py", "rb", "rs", "scala", "sh", "sql", "sum",
-		"swift", "tex",
-		"tmpl", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig":
-		return true
-	default:
-		return false
-	}
-}
+// extensions are the endings by which a name without a slash is taken for a file and not for a dotted identifier.
+const extensions = "bash c cc cfg conf cpp cs css csv go h hpp html ini java js json jsx kt lean lock lua md mod php " +
+	"pl proto py rb rs scala sh sql sum swift tex tmpl toml ts tsx txt vue xml yaml yml zig"
 
 // withoutFences drops the fenced code of a markdown text.
 func withoutFences(s string) string {
