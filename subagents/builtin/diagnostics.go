@@ -35,11 +35,8 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 		return formats.Failed(err), nil
 	}
 	list, err := d.Errors.List(ctx)
-	if err != nil && ctx.Err() != nil {
-		return formats.Return{}, err
-	}
 	if err != nil {
-		return formats.Failed(err), nil
+		return settled(ctx, formats.Return{}, err)
 	}
 	groups := grouped(list)
 	fields := make([]any, 0, len(groups))
@@ -67,16 +64,13 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 }
 
 func where(c formats.ProblemContext) string {
-	var out strings.Builder
-	for _, part := range []string{c.Command, c.Step} {
-		if part != "" {
-			out.WriteString(", " + part)
+	out := ""
+	for _, part := range [][2]string{{", ", c.Command}, {", ", c.Step}, {", run ", c.Run}} {
+		if part[1] != "" {
+			out += part[0] + part[1]
 		}
 	}
-	if c.Run != "" {
-		out.WriteString(", run " + c.Run)
-	}
-	return out.String()
+	return out
 }
 
 func grouped(list []state.Recorded) []*group {

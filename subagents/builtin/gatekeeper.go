@@ -64,10 +64,8 @@ func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (f
 		}
 	}
 	if len(list) == 0 {
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodePrecondition, Message: "no checks known here: " + strings.Join(project, ", "),
-			Help: "name the program with check: {command: [...]}",
-		}), nil
+		return formats.Failed(formats.Fail(formats.CodePrecondition, "name the program with check: {command: [...]}",
+			"no checks known here: %s", strings.Join(project, ", "))), nil
 	}
 	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved, Warnings: warnings}
 	var told []string
@@ -106,7 +104,6 @@ func notRun(ctx context.Context, c checks.Check, err error) (formats.Return, err
 		return formats.Failed(err), nil
 	}
 	return formats.Failed(&formats.Failure{
-		Code: formats.CodeToolUnavailable, Message: c.String() + " cannot run",
-		Err: err,
+		Code: formats.CodeToolUnavailable, Message: c.String() + " cannot run", Err: err,
 	}), nil
 }

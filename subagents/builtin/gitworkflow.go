@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,81 +16,56 @@ import (
 // touches the person's own checkout but by what worktree.Manager promises of Publish.
 type GitWorkflow struct{ Trees *worktree.Manager }
 
-// act is one action with its input.
+// act is one action whose input was read.
 type act func(ctx context.Context, r formats.Request) (formats.Return, error)
 
 // Run does one action.
 func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
-	do := w.action(in)
+	var do act
+	switch in.text("action") {
+	case "open":
+		do = w.open(in)
+	case "commit":
+		do = w.commit(in)
+	case "publish":
+		do = w.publish(in)
+	case "close":
+		do = w.close(in)
+	default:
+		in.wrong("action", "one of open, commit, publish, close")
+	}
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
 	ret, err := do(ctx, r)
-	if err != nil && ctx.Err() != nil {
-		return formats.Return{}, err
-	}
-	if err != nil {
-		return formats.Failed(err), nil
-	}
-	return ret, nil
+	return settled(ctx, ret, err)
 }
 
-// action reads the input and gives what is to be done.
-func (w GitWorkflow) action(in input) act {
-	switch in.text("action") {
-	case "open":
-		in.only("action", "branch")
-		branch := in.text("branch")
-		return func(ctx context.Context, r formats.Request) (formats.Return, error) { return w.open(ctx, r, branch) }
-	case "commit":
-		in.only("action", "message", "files")
-		message, files := in.need("message", "a message"), in.paths("files")
-		return func(ctx context.Context, r formats.Request) (formats.Return, error) {
-			return w.commit(ctx, r, message, files)
+func (w GitWorkflow) open(in input) act {
+	in.only("action", "branch")
+	branch := in.text("branch")
+	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		spec := worktree.Spec{Branch: branch, Run: r.Run}
+		if r.Task != nil {
+			spec.Task, spec.Slug = r.Task.Number, r.Task.Slug
 		}
-	case "publish":
-		in.only("action", "to", "as", "message")
-		to, message := in.text("to"), in.text("message")
-		if as := in.text("as"); as != "" && as != "merge" {
-			in.wrong("as", "merge")
+		t, err := w.Trees.Open(ctx, spec)
+		if err != nil {
+			return formats.Return{}, err
 		}
-		if to == "current" {
-			to = ""
+		ret := formats.Return{
+			Status: formats.StatusCompleted, Summary: "worktree on branch " + t.Branch,
+			Fields: map[string]any{
+				"branch": t.Branch, "base": t.Base, "head": t.Head, "worktree": w.shown(t.Dir), "continued": t.Continued,
+			},
+			Metadata: formats.Metadata{Worktree: t.Dir},
 		}
-		return func(ctx context.Context, r formats.Request) (formats.Return, error) {
-			return w.publish(ctx, r, to, message)
+		if t.Continued {
+			ret.Summary += ", which has commits of an earlier run"
 		}
-	case "close":
-		in.only("action", "keep")
-		keep := in.flag("keep")
-		return func(ctx context.Context, r formats.Request) (formats.Return, error) { return w.close(ctx, r, keep) }
+		return ret, nil
 	}
-	in.wrong("action", "one of open, commit, publish, close")
-	return nil
-}
-
-func (w GitWorkflow) open(ctx context.Context, r formats.Request, branch string) (formats.Return, error) {
-	spec := worktree.Spec{Branch: branch, Run: r.Run}
-	if r.Task != nil {
-		spec.Task, spec.Slug = r.Task.Number, r.Task.Slug
-	}
-	t, err := w.Trees.Open(ctx, spec)
-	if err != nil {
-		return formats.Return{}, err
-	}
-	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: "worktree on branch " + t.Branch,
-		Fields: map[string]any{
-			"branch": t.Branch, "base": t.Base, "head": t.Head, "worktree": w.shown(t.Dir),
-			"continued": t.Continued,
-		},
-		Metadata: formats.Metadata{Worktree: t.Dir},
-	}
-	if t.Continued {
-		ret.Summary += ", which has commits of an earlier run"
-	}
-	return ret, nil
 }
 
 // shown is a folder relative to the project root where it lies inside.
@@ -103,76 +79,75 @@ func (w GitWorkflow) shown(dir string) string {
 // away tells whether the request works in the person's own checkout: no worktree is open.
 func (w GitWorkflow) away(r formats.Request) bool { return r.Dir == "" || r.Dir == w.Trees.Root }
 
-func noTree() error {
-	return &formats.Failure{
-		Code: formats.CodePrecondition, Message: "expected an open worktree, got the project's own checkout",
-		Help: "delegate with action: open before",
+// inTree refuses an action without an open worktree.
+func (w GitWorkflow) inTree(do act) act {
+	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		if w.away(r) {
+			return formats.Return{}, formats.Fail(formats.CodePrecondition, "delegate with action: open before",
+				"expected an open worktree, got the project's own checkout")
+		}
+		return do(ctx, r)
 	}
 }
 
-func (w GitWorkflow) commit(ctx context.Context, r formats.Request, message string, only []string) (formats.Return,
-	error,
-) {
-	if w.away(r) {
-		return formats.Return{}, noTree()
-	}
-	hash, files, err := w.Trees.Commit(ctx, r.Dir,
-		worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn, Only: only})
-	if err != nil {
-		return formats.Return{}, err
-	}
-	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: "nothing to commit",
-		Fields: map[string]any{"commit": nil, "files": plain(files)},
-	}
-	if hash != "" {
-		subject, _, _ := strings.Cut(message, "\n")
-		ret.Summary = cut(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))
-		ret.Fields["commit"] = hash
-	}
-	return ret, nil
-}
-
-func (w GitWorkflow) publish(ctx context.Context, r formats.Request, to, message string) (formats.Return, error) {
-	if w.away(r) {
-		return formats.Return{}, noTree()
-	}
-	if to == "" {
-		branch, err := w.Trees.Git(w.Trees.Root).CurrentBranch(ctx)
+func (w GitWorkflow) commit(in input) act {
+	in.only("action", "message", "files")
+	message, only := in.need("message", "a message"), in.paths("files")
+	return w.inTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		hash, files, err := w.Trees.Commit(ctx, r.Dir,
+			worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn, Only: only})
 		if err != nil {
 			return formats.Return{}, err
 		}
-		to = branch // empty when the checkout is on no branch, which Publish refuses
+		ret := formats.Return{
+			Status: formats.StatusCompleted, Summary: "nothing to commit",
+			Fields: map[string]any{"commit": nil, "files": plain(files)},
+		}
+		if hash != "" {
+			subject, _, _ := strings.Cut(message, "\n")
+			ret.Summary = cut(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))
+			ret.Fields["commit"] = hash
+		}
+		return ret, nil
+	})
+}
+
+func (w GitWorkflow) publish(in input) act {
+	in.only("action", "to", "as", "message")
+	to, message := in.text("to"), in.text("message")
+	if as := in.text("as"); as != "" && as != "merge" {
+		in.wrong("as", "merge")
 	}
-	// Work that no step committed is part of what is published; it would be left behind in the worktree otherwise.
-	left := message
-	if left == "" {
-		left = "work of " + r.Command
-	}
-	if _, _, err := w.Trees.Commit(ctx, r.Dir, worktree.Message{Subject: left, Session: r.Session}); err != nil {
-		return formats.Return{}, err
-	}
-	p, err := w.Trees.Publish(ctx, r.Dir, worktree.Target{To: to, Session: r.Session, Txn: r.Txn})
-	if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
-		return rejected(conflict), nil
-	}
-	if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
+	return w.inTree(func(ctx context.Context, r formats.Request) (_ formats.Return, err error) {
+		if to == "" || to == "current" { // a checkout that is on no branch is refused by Publish
+			if to, err = w.Trees.Git(w.Trees.Root).CurrentBranch(ctx); err != nil {
+				return formats.Return{}, err
+			}
+		}
+		// Work that no step committed is part of what is published; it would be left behind in the worktree otherwise.
+		left := worktree.Message{Subject: cmp.Or(message, "work of "+r.Command), Session: r.Session}
+		if _, _, err := w.Trees.Commit(ctx, r.Dir, left); err != nil {
+			return formats.Return{}, err
+		}
+		p, err := w.Trees.Publish(ctx, r.Dir, worktree.Target{To: to, Session: r.Session, Txn: r.Txn})
+		if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
+			return rejected(conflict), nil
+		}
+		if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
+			return formats.Return{
+				Status: formats.StatusPartial, Summary: cut(dirty.Error()), NextSteps: dirty.Help(),
+				Fields: map[string]any{"branch": to, "files": plain(dirty.Files)},
+			}, nil
+		}
+		said := p.Message
+		if message != "" {
+			said = message + ": " + said
+		}
 		return formats.Return{
-			Status: formats.StatusPartial, Summary: cut(dirty.Error()), NextSteps: dirty.Help(),
-			Fields: map[string]any{"branch": to, "files": plain(dirty.Files)},
-		}, nil
-	}
-	if err != nil {
-		return formats.Return{}, err
-	}
-	said := p.Message
-	if message != "" {
-		said = message + ": " + said
-	}
-	return formats.Return{
-		Status: formats.StatusCompleted, Summary: cut(said),
-		Fields: map[string]any{"branch": to, "commit": p.Commit, "files": plain(p.Files)},
-	}, nil
+			Status: formats.StatusCompleted, Summary: cut(said),
+			Fields: map[string]any{"branch": to, "commit": p.Commit, "files": plain(p.Files)},
+		}, err
+	})
 }
 
 // rejected is the return of a merge that was tried and does not work: it was done, and the answer is no. The files are
@@ -189,29 +164,33 @@ func rejected(e *worktree.ConflictError) formats.Return {
 	return ret
 }
 
-func (w GitWorkflow) close(ctx context.Context, r formats.Request, keep bool) (formats.Return, error) {
-	ret := formats.Return{Status: formats.StatusCompleted, Fields: map[string]any{"removed": false}}
-	switch {
-	case w.away(r):
-		ret.Summary = "no worktree is open"
+func (w GitWorkflow) close(in input) act {
+	in.only("action", "keep")
+	keep := in.flag("keep")
+	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		ret := formats.Return{Status: formats.StatusCompleted, Fields: map[string]any{"removed": false}}
+		switch {
+		case w.away(r):
+			ret.Summary = "no worktree is open"
+			return ret, nil
+		case keep:
+			ret.Summary = "worktree kept"
+			return ret, nil
+		}
+		c, err := w.Trees.Close(ctx, r.Dir, worktree.CloseOptions{})
+		if err != nil {
+			return formats.Return{}, err
+		}
+		ret.Metadata.Worktree = formats.WorktreeClosed
+		ret.Summary, ret.Fields["removed"] = "worktree removed", c.Removed
+		if !c.Removed {
+			ret.Summary = "worktree closed, its folder stays"
+			ret.Warnings = append(ret.Warnings, "it holds repositories of its own: "+strings.Join(c.Nested, ", "))
+		}
+		if c.Wip != "" {
+			ret.Summary += ", unfinished work is on branch " + c.Wip
+			ret.Fields["wip"] = c.Wip
+		}
 		return ret, nil
-	case keep:
-		ret.Summary = "worktree kept"
-		return ret, nil
 	}
-	c, err := w.Trees.Close(ctx, r.Dir, worktree.CloseOptions{})
-	if err != nil {
-		return formats.Return{}, err
-	}
-	ret.Metadata.Worktree = formats.WorktreeClosed
-	ret.Summary, ret.Fields["removed"] = "worktree removed", c.Removed
-	if !c.Removed {
-		ret.Summary = "worktree closed, its folder stays"
-		ret.Warnings = append(ret.Warnings, "it holds repositories of its own: "+strings.Join(c.Nested, ", "))
-	}
-	if c.Wip != "" {
-		ret.Summary += ", unfinished work is on branch " + c.Wip
-		ret.Fields["wip"] = c.Wip
-	}
-	return ret, nil
 }

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -43,6 +44,26 @@ func (i input) err(agent string) error {
 		return nil
 	}
 	return subagents.BadInput(agent, *i.bad)
+}
+
+// settled is the answer of a subagent: an error is a failed return, unless the delegation was cancelled.
+func settled(ctx context.Context, ret formats.Return, err error) (formats.Return, error) {
+	switch {
+	case err == nil:
+		return ret, nil
+	case ctx.Err() != nil:
+		return formats.Return{}, err
+	}
+	failed := formats.Failed(err)
+	failed.Warnings = ret.Warnings
+	return failed, nil
+}
+
+// filled reports a list without elements, if nothing else is wrong.
+func (i input) filled(name, want string, n int) {
+	if n == 0 && len(*i.bad) == 0 {
+		i.wrong(name, "at least one "+want)
+	}
 }
 
 func (i input) wrong(name, want string) {

@@ -35,13 +35,8 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 		return formats.Failed(err), nil
 	}
 	res, err := s.Manager.Apply(ctx, state.Tx{ID: r.Txn, Session: r.Session, Run: r.Run, Ops: []state.Op{op}})
-	if err != nil && ctx.Err() != nil {
-		return formats.Return{}, err
-	}
 	if err != nil {
-		ret := formats.Failed(err)
-		ret.Warnings = res.Warnings
-		return ret, nil
+		return settled(ctx, formats.Return{Warnings: res.Warnings}, err)
 	}
 	serial := int(res.Serial) //nolint:gosec // serials stay below 1<<53
 	fields := map[string]any{"serial": serial, "txn": res.Txn, "changed": res.Changed}
@@ -63,9 +58,7 @@ func operation(in input) state.Op {
 	case "create_tasks":
 		in.only("operation", "tasks")
 		tasks := newTasks(in, "tasks")
-		if len(tasks) == 0 && len(*in.bad) == 0 {
-			in.wrong("tasks", "at least one task")
-		}
+		in.filled("tasks", "task", len(tasks))
 		return state.CreateTasks{Tasks: tasks}
 	case "update_status":
 		return updateStatus(in)
@@ -79,9 +72,7 @@ func operation(in input) state.Op {
 	case "link_artifacts":
 		in.only("operation", "task_number", "artifacts")
 		list := in.artifacts("artifacts")
-		if len(list) == 0 && len(*in.bad) == 0 {
-			in.wrong("artifacts", "at least one artifact")
-		}
+		in.filled("artifacts", "artifact", len(list))
 		return state.LinkArtifacts{Task: one(in), Artifacts: list}
 	case "set_phase":
 		return setPhase(in)
@@ -94,9 +85,7 @@ func operation(in input) state.Op {
 	case "divide_task":
 		in.only("operation", "task_number", "parts")
 		parts := newTasks(in, "parts")
-		if len(parts) == 0 && len(*in.bad) == 0 {
-			in.wrong("parts", "at least one part")
-		}
+		in.filled("parts", "part", len(parts))
 		return state.DivideTask{Task: one(in), Parts: parts}
 	case "sync_tasks":
 		in.only("operation")
@@ -166,9 +155,7 @@ func some(in input) []int {
 		return []int{one(in)}
 	}
 	list := in.numbers("task_numbers")
-	if len(list) == 0 && len(*in.bad) == 0 {
-		in.wrong("task_numbers", "at least one number of a task")
-	}
+	in.filled("task_numbers", "number of a task", len(list))
 	return list
 }
 
@@ -178,8 +165,7 @@ func newTasks(in input, name string) []state.NewTask {
 	var out []state.NewTask
 	for _, o := range in.objects(name) {
 		o.only("title", "slug", "description", "language", "priority", "effort", "dependencies", "parent", "level", "files",
-			"line",
-			"suggested_fix", "source")
+			"line", "suggested_fix", "source")
 		t := state.NewTask{
 			Title: o.text("title"), Slug: o.text("slug"), Description: o.text("description"), Language: o.text("language"),
 			Priority: o.text("priority"), Effort: o.text("effort"), Dependencies: o.numbers("dependencies"),

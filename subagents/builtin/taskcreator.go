@@ -49,10 +49,8 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 			return formats.Return{}, err
 		}
 		if !utf8.Valid(src) {
-			return formats.Failed(&formats.Failure{
-				Code:    formats.CodeValidationFailed,
-				Message: fmt.Sprintf("expected text in %s, got bytes that are no UTF-8", from),
-			}), nil
+			return formats.Failed(formats.Fail(formats.CodeValidationFailed, "",
+				"expected text in %s, got bytes that are no UTF-8", from)), nil
 		}
 		text = strings.TrimPrefix(string(src), "\ufeff")
 	}
@@ -63,9 +61,20 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 		return c
 	}, text)
 	var tasks []any
+	var names []string
+	add := func(text, language string) {
+		title, description := titled(text)
+		one := map[string]any{"title": title, "description": description}
+		for key, value := range map[string]string{"language": language, "priority": priority} {
+			if value != "" {
+				one[key] = value
+			}
+		}
+		tasks, names = append(tasks, one), append(names, title)
+	}
 	if parent > 0 {
 		for _, part := range parts(text) {
-			tasks = append(tasks, draft(part, "", priority))
+			add(part, "")
 		}
 	} else {
 		language, err := c.language(ctx)
@@ -73,41 +82,17 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 			return formats.Return{}, err
 		}
 		if strings.TrimSpace(text) != "" {
-			tasks = append(tasks, draft(text, language, priority))
+			add(text, language)
 		}
 	}
 	if len(tasks) == 0 {
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeValidationFailed, Message: "expected a text that describes a task, got nothing but blanks",
-			Help: "say what is to be done",
-		}), nil
+		return formats.Failed(formats.Fail(formats.CodeValidationFailed, "say what is to be done",
+			"expected a text that describes a task, got nothing but blanks")), nil
 	}
 	return formats.Return{
-		Status: formats.StatusCompleted, Summary: cut(fmt.Sprintf("%d read: %s", len(tasks), titles(tasks))),
+		Status: formats.StatusCompleted, Summary: cut(fmt.Sprintf("%d read: %s", len(tasks), strings.Join(names, "; "))),
 		Fields: map[string]any{"tasks": tasks},
 	}, nil
-}
-
-func draft(text, language, priority string) map[string]any {
-	title, description := titled(text)
-	out := map[string]any{"title": title, "description": description}
-	if language != "" {
-		out["language"] = language
-	}
-	if priority != "" {
-		out["priority"] = priority
-	}
-	return out
-}
-
-func titles(tasks []any) string {
-	var out []string
-	for _, t := range tasks {
-		if o, ok := t.(map[string]any); ok {
-			out = append(out, fmt.Sprint(o["title"]))
-		}
-	}
-	return strings.Join(out, "; ")
 }
 
 // language tells the language of the project from the files at its root; empty if none of them is known.
@@ -121,12 +106,8 @@ func (c TaskCreator) language(ctx context.Context) (string, error) {
 		{"tsconfig.json", "typescript"},
 		{"package.json", "javascript"},
 	} {
-		there, err := c.Docs.Exists(ctx, sign[0])
-		if err != nil {
-			return "", err
-		}
-		if there {
-			return sign[1], nil
+		if there, err := c.Docs.Exists(ctx, sign[0]); there || err != nil {
+			return sign[1], err
 		}
 	}
 	return "", nil
