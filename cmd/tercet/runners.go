@@ -82,14 +82,15 @@ func (w workers) runner(def subagents.Definition, name string) subagents.Agent {
 	case runnerAuto:
 		return &agentcli.Chosen{Auto: w.auto, For: func(found string) subagents.Agent { return w.runner(def, found) }}
 	}
-	driver, ok := agentcli.ByName(name)
-	if !ok {
-		return w.speaking(def, name)
-	}
-	return &agentcli.CLI{
-		Driver: driver, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
+	cli := &agentcli.CLI{
+		Runner: name, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
 		IsolatedHome: w.cfg.IsolatedHome, Confine: w.keeper.Agent,
 	}
+	ok := false
+	if cli.Driver, ok = agentcli.ByName(name); !ok {
+		return w.speaking(cli)
+	}
+	return cli
 }
 
 // newNonce makes the word that a return echoes.
@@ -97,20 +98,18 @@ func newNonce() string { return strings.ReplaceAll(uuid.NewString(), "-", "")[:1
 
 // speaking gives the Agent of a runner that is an agent of the Agent Client Protocol: that of the subagent's file, else
 // that of the configuration.
-func (w workers) speaking(def subagents.Definition, name string) subagents.Agent {
-	s, known, err := w.speaker(name)
+func (w workers) speaking(cli *agentcli.CLI) subagents.Agent {
+	s, known, err := w.speaker(cli.Runner)
 	switch {
-	case name == agentcli.RunnerACP && len(def.Argv) > 0:
-		s = agentcli.SpeakerOf(def.Argv)
+	case cli.Runner == agentcli.RunnerACP && len(cli.Definition.Argv) > 0:
+		s = agentcli.SpeakerOf(cli.Definition.Argv)
 	case err != nil:
 		return failing(err)
-	case !known && name != agentcli.RunnerACP:
-		return agentcli.Unknown(name)
+	case !known && cli.Runner != agentcli.RunnerACP:
+		return agentcli.Unknown(cli.Runner)
 	}
-	return &agentcli.ACP{
-		Definition: def, Runner: name, Speaker: s, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
-		IsolatedHome: w.cfg.IsolatedHome, Confine: w.keeper.Agent,
-	}
+	cli.Speaker = &s
+	return cli
 }
 
 // failing stands for what cannot be had.

@@ -89,21 +89,7 @@ func noArguments(Call) []string { return nil }
 // claudeMeta says what the arguments of the CLI say. Nothing that writes or runs is allowed beforehand, so that it is
 // asked for.
 func claudeMeta(c Call) map[string]any {
-	tools := []string{"Read", "Grep", "Glob", "Write", "Edit"}
-	if c.Grant.Shell {
-		tools = append(tools, "Bash")
-	}
-	if c.Grant.Net {
-		tools = append(tools, "WebFetch", "WebSearch")
-	}
-	var deny []string
-	for _, name := range protected() {
-		deny = append(deny, "Edit(/"+filepath.ToSlash(filepath.Join(c.Root, formats.Workspace, name))+")")
-	}
-	folders := []string{c.Out, c.Private}
-	if c.Root != c.Dir {
-		folders = append(folders, c.Root)
-	}
+	tools, _, deny, folders := claudeRules(c)
 	return map[string]any{"claudeCode": map[string]any{"options": map[string]any{
 		"settingSources": []string{"user"}, "strictMcpConfig": true, "tools": tools, "additionalDirectories": folders,
 		"persistSession": false,

@@ -76,8 +76,6 @@ func (c *acpClient) opened(s acp.NewSessionResponse) {
 	})
 }
 
-func (c *acpClient) chose(model string) { c.locked(func() { c.reading.Model = model }) }
-
 // ended takes in how the agent ended its turn.
 func (c *acpClient) ended(p acp.PromptResponse) {
 	c.locked(func() {
@@ -119,11 +117,10 @@ func (c *acpClient) failed(err error) {
 			fault.Status = broken.Code
 		}
 	}
-	if wrong, ok := errors.AsType[*modelError](err); ok {
-		fault.Message = wrong.Error()
-	}
-	if _, ok := errors.AsType[*versionError](err); ok {
-		fault.Kind = kindProtocol
+	if ours, ok := errors.AsType[*formats.Failure](err); ok {
+		if fault.Message = ours.Message; ours.Code == formats.CodeToolUnavailable {
+			fault.Kind = kindProtocol
+		}
 	}
 	c.locked(func() { c.reading.fault(fault) })
 }
@@ -356,7 +353,7 @@ func (c Call) mayWrite(name string) bool {
 		return true
 	}
 	for _, root := range []string{c.Root, c.Dir} {
-		for _, kept := range protected() {
+		for _, kept := range protected {
 			at := filepath.Join(realPath(root), formats.Workspace, filepath.FromSlash(strings.TrimSuffix(kept, "/**")))
 			if name == at || below(at, name) {
 				return false

@@ -288,7 +288,7 @@ func outcome(m acpMessage) string {
 }
 
 // acpOf gives the agent of a mode, with short pauses before it is killed.
-func acpOf(t *testing.T, mode string) (*agentcli.ACP, formats.Request) {
+func acpOf(t *testing.T, mode string) (*agentcli.CLI, formats.Request) {
 	t.Helper()
 	pause := 5 * time.Second
 	if mode == "acp-stubborn" || mode == "acp-stays" {
@@ -302,7 +302,8 @@ func acpOf(t *testing.T, mode string) (*agentcli.ACP, formats.Request) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &agentcli.ACP{Speaker: agentcli.SpeakerOf(x.Definition.Argv), Definition: x.Definition, Starter: s, Root: x.Root, Nonce: x.Nonce}, r
+	speaker := agentcli.SpeakerOf(x.Definition.Argv)
+	return &agentcli.CLI{Speaker: &speaker, Definition: x.Definition, Starter: s, Root: x.Root, Nonce: x.Nonce}, r
 }
 
 // told puts what came back into one line.
@@ -429,7 +430,7 @@ func TestACPModel(t *testing.T) {
 }
 
 // heard gives what the agent noted.
-func heard(t *testing.T, a *agentcli.ACP) string {
+func heard(t *testing.T, a *agentcli.CLI) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(a.Root, "heard"))
 	if err != nil {
@@ -505,16 +506,16 @@ func TestACPLeavesNoSurvivor(t *testing.T) {
 func TestACPNotStarted(t *testing.T) {
 	t.Parallel()
 	a, r := acpOf(t, "acp-text")
-	a.Speaker = agentcli.SpeakerOf([]string{"no-such-program-here"})
+	*a.Speaker = agentcli.SpeakerOf([]string{"no-such-program-here"})
 	if got := told(a.Run(t.Context(), r)); !strings.HasPrefix(got, "TOOL_UNAVAILABLE: ") {
 		t.Errorf("Run of a missing program = %q", got)
 	}
-	a.Speaker = agentcli.Speaker{}
+	*a.Speaker = agentcli.Speaker{}
 	if got := told(a.Run(t.Context(), r)); !strings.HasPrefix(got, "CONFIG: ") {
 		t.Errorf("Run without argv = %q", got)
 	}
-	for name, edit := range map[string]func(*agentcli.ACP){
-		"nonce": func(a *agentcli.ACP) { a.Nonce = nil }, "starter": func(a *agentcli.ACP) { a.Starter = nil }, "root": func(a *agentcli.ACP) { a.Root = "" },
+	for name, edit := range map[string]func(*agentcli.CLI){
+		"nonce": func(a *agentcli.CLI) { a.Nonce = nil }, "starter": func(a *agentcli.CLI) { a.Starter = nil }, "root": func(a *agentcli.CLI) { a.Root = "" },
 	} {
 		a, r := acpOf(t, "acp-text")
 		edit(a)

@@ -36,11 +36,11 @@ func newBox(out string) (*box, error) {
 			continue
 		}
 		if err != nil {
-			return nil, &FolderError{Op: "make the folder of the return", Err: err}
+			return nil, onFolder("make the folder of the return", err)
 		}
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return nil, &FolderError{Op: "open the folder of the return", Err: err}
+			return nil, onFolder("open the folder of the return", err)
 		}
 		return &box{dir: dir, file: filepath.Join(dir, returnName), root: root}, nil
 	}
@@ -50,14 +50,14 @@ func newBox(out string) (*box, error) {
 func createNew(name string) (*os.File, error) {
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
-		return nil, &FolderError{Op: "write into the run's folder", Err: err}
+		return nil, onFolder("write into the run's folder", err)
 	}
 	f, err := root.OpenFile(filepath.Base(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err = errors.Join(err, root.Close()); err != nil {
 		if f != nil {
 			err = errors.Join(err, f.Close())
 		}
-		return nil, &FolderError{Op: "write into the run's folder", Err: err}
+		return nil, onFolder("write into the run's folder", err)
 	}
 	return f, nil
 }
@@ -70,7 +70,7 @@ func writeNew(name string, data []byte) error {
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return &FolderError{Op: "write into the run's folder", Err: err}
+		return onFolder("write into the run's folder", err)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (b *box) read() (raw []byte, bad []string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil
 	case err != nil:
-		return nil, nil, &FolderError{Op: "read the return", Err: err}
+		return nil, nil, onFolder("read the return", err)
 	case !info.Mode().IsRegular():
 		return nil, []string{"expected a regular file as return_path, got " + info.Mode().Type().String()}, nil
 	}
@@ -93,7 +93,7 @@ func (b *box) read() (raw []byte, bad []string, err error) {
 	}
 	raw, err = io.ReadAll(io.LimitReader(f, formats.MaxReturn+1))
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, nil, &FolderError{Op: "read the return", Err: err}
+		return nil, nil, onFolder("read the return", err)
 	}
 	if raw == nil {
 		raw = []byte{}
@@ -110,7 +110,7 @@ func (b *box) close() error {
 		}
 	}
 	if err = errors.Join(err, os.RemoveAll(b.dir)); err != nil {
-		return &FolderError{Op: "remove the folder of the return", Err: err}
+		return onFolder("remove the folder of the return", err)
 	}
 	return nil
 }

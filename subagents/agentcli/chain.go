@@ -34,7 +34,7 @@ func (c *Chain) Run(ctx context.Context, r formats.Request) (formats.Return, err
 // RunMetered asks one runner after the other. What was tried is recorded when there was more than one attempt.
 func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	if len(c.Links) == 0 || c.Now == nil {
-		return formats.Return{}, subagents.Measured{}, &MissingError{What: "runners and a clock of a chain"}
+		return formats.Return{}, subagents.Measured{}, formats.Unset("runners and a clock of a chain")
 	}
 	var attempts []formats.RunnerAttempt
 	for i, link := range c.Links {
@@ -55,7 +55,7 @@ func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Retu
 		return ret, used, err
 	}
 	// Not reached: the last one answers.
-	return formats.Return{}, subagents.Measured{}, &MissingError{What: "a runner that answers"}
+	return formats.Return{}, subagents.Measured{}, formats.Unset("a runner that answers")
 }
 
 // run calls the agent of a link, also one that does not measure.
@@ -131,7 +131,7 @@ func (c *Chosen) Run(ctx context.Context, r formats.Request) (formats.Return, er
 // RunMetered runs on what was found.
 func (c *Chosen) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	if c.Auto == nil || c.For == nil {
-		return formats.Return{}, subagents.Measured{}, &MissingError{What: "what finds and makes runners"}
+		return formats.Return{}, subagents.Measured{}, formats.Unset("what finds and makes runners")
 	}
 	found, err := c.Auto.First(ctx)
 	if err != nil {

@@ -21,14 +21,30 @@ func Claude() Driver {
 	}
 }
 
-func claudeArgv(c Call) []string {
-	tools := []string{"Read", "Grep", "Glob", "Write", "Edit"}
+// claudeRules are the tools that are offered, those of them that ask for no leave besides the ones for files, what may
+// never be written, and the folders besides that of the work.
+func claudeRules(c Call) (tools, granted, deny, folders []string) {
 	if c.Grant.Shell {
-		tools = append(tools, "Bash")
+		granted = append(granted, "Bash")
 	}
 	if c.Grant.Net {
-		tools = append(tools, "WebFetch", "WebSearch")
+		granted = append(granted, "WebFetch", "WebSearch")
 	}
+	for _, name := range protected {
+		deny = append(deny, claudeEdit(filepath.Join(c.Root, formats.Workspace, name)))
+	}
+	folders = []string{c.Out, c.Private}
+	if c.Root != c.Dir {
+		folders = append(folders, c.Root)
+	}
+	return append([]string{"Read", "Grep", "Glob", "Write", "Edit"}, granted...), granted, deny, folders
+}
+
+// claudeEdit is a rule for a path: one with two slashes is absolute.
+func claudeEdit(path string) string { return "Edit(/" + filepath.ToSlash(path) + ")" }
+
+func claudeArgv(c Call) []string {
+	tools, _, _, _ := claudeRules(c)
 	args := []string{
 		"-p", "--output-format", "stream-json", "--verbose",
 		// A project's settings may hold hooks, which are programs, and its servers are programs too.
@@ -50,27 +66,14 @@ func claudeArgv(c Call) []string {
 	return args
 }
 
-// claudeSettings grants by path: a rule with two slashes is absolute, and a rule that denies wins.
+// claudeSettings grants by path: a rule that denies wins.
 func claudeSettings(c Call) string {
-	edit := func(path string) string { return "Edit(/" + filepath.ToSlash(path) + ")" }
-	allow := []string{"Read", "Grep", "Glob", edit(c.Out + "/**"), edit(c.Return)}
+	_, granted, deny, folders := claudeRules(c)
+	allow := []string{"Read", "Grep", "Glob", claudeEdit(c.Out + "/**"), claudeEdit(c.Return)}
 	if c.Grant.Write {
-		allow = append(allow, edit(c.Dir+"/**"))
+		allow = append(allow, claudeEdit(c.Dir+"/**"))
 	}
-	if c.Grant.Shell {
-		allow = append(allow, "Bash")
-	}
-	if c.Grant.Net {
-		allow = append(allow, "WebFetch", "WebSearch")
-	}
-	var deny []string
-	for _, name := range protected() {
-		deny = append(deny, edit(filepath.Join(c.Root, formats.Workspace, name)))
-	}
-	folders := []string{c.Out, c.Private}
-	if c.Root != c.Dir {
-		folders = append(folders, c.Root)
-	}
+	allow = append(allow, granted...)
 	out, err := json.Marshal(map[string]any{
 		"permissions":                map[string]any{"allow": allow, "deny": deny, "additionalDirectories": folders},
 		"includeCoAuthoredBy":        false,

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,12 +17,19 @@ import (
 	"tercet/subagents/prompt"
 )
 
-// CLI is the Agent of one subagent file on one agent CLI.
+// CLI is the Agent of one subagent file on one agent CLI, or on a program that speaks the Agent Client Protocol.
 type CLI struct {
-	Driver     Driver
+	// Driver is what is known of the program; that of Speaker counts where one is set.
+	Driver Driver
+	// Speaker, if not nil, speaks the Agent Client Protocol on its standard input and output. It is given no file system
+	// and no terminal of ours, and what it asks leave for is answered by `tools`. One without a program is a failure of the
+	// configuration.
+	Speaker *Speaker
+	// Runner is the word for the runner; empty: the name of Driver, or RunnerACP.
+	Runner     string
 	Definition subagents.Definition
 	Starter    *proc.Starter
-	// Root is the project root.
+	// Root is the project root. A program that speaks and has a slash in its name is looked for there.
 	Root string
 	// Nonce makes the word that authenticates a return which comes as text. It must be set.
 	Nonce func() string
@@ -39,26 +47,47 @@ func (c *CLI) Run(ctx context.Context, r formats.Request) (formats.Return, error
 	return ret, err
 }
 
-// RunMetered starts the program once and reads what it returns and what it used.
+// RunMetered starts the program once, has one conversation with one that speaks, and reads what it returns and what it
+// used.
 func (c *CLI) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
-	used := subagents.Measured{Runner: c.Driver.Name, Model: c.model()}
+	own := *c
+	if own.Speaker != nil {
+		own.Driver, own.Runner = own.Speaker.Driver, cmp.Or(own.Runner, RunnerACP)
+		if own.Driver.Name != "" {
+			own.Driver.Name = filepath.Base(own.Driver.Name)
+		}
+	}
+	own.Runner = cmp.Or(own.Runner, own.Driver.Name)
+	return own.run(ctx, r)
+}
+
+func (c *CLI) run(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	used := subagents.Measured{Runner: c.Runner, Model: c.model()}
+	failed := func(f *formats.Failure) (formats.Return, subagents.Measured, error) {
+		return formats.Failed(f), used, nil
+	}
 	switch {
 	case c.Starter == nil:
-		return formats.Return{}, used, &MissingError{What: "a starter of processes"}
+		return formats.Return{}, used, formats.Unset("a starter of processes")
 	case c.Nonce == nil:
-		return formats.Return{}, used, &MissingError{What: "a source of nonces"}
+		return formats.Return{}, used, formats.Unset("a source of nonces")
 	case c.Root == "" || r.Out == "":
-		return formats.Return{}, used, &MissingError{What: "a project root and a folder for documents"}
+		return formats.Return{}, used, formats.Unset("a project root and a folder for documents")
+	case c.Driver.Name == "":
+		return failed(formats.Fail(formats.CodeConfig, "name one in config.yaml, such as `acp: "+SpeakerNames()[0]+
+			"` or `acp: [program, argument]`, or add argv: [program, argument] to "+c.Definition.File,
+			"runner %s: expected an agent of the Agent Client Protocol, got none", c.Runner))
+	case c.Speaker == nil && strings.HasPrefix(used.Model, "-"):
+		return failed(formats.Fail(formats.CodeConfig, "change `model` in "+c.Definition.File,
+			"expected the name of a model, got %q", used.Model))
 	}
-	if strings.HasPrefix(used.Model, "-") {
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeConfig, Message: fmt.Sprintf("expected the name of a model, got %q", used.Model),
-			Help: "change `model` in " + c.Definition.File,
-		}), used, nil
-	}
-	_, err := c.Starter.Look(c.Driver.Name)
+	_, err := c.Starter.Look(c.program())
 	if _, missing := errors.AsType[*proc.NotFoundError](err); missing {
-		return formats.Failed(c.failure(formats.CodeToolUnavailable, "runner "+c.Driver.Name+" is not installed")), used, nil
+		what := c.Runner
+		if c.Speaker != nil {
+			what += ": " + c.Driver.Name
+		}
+		return failed(c.failure(formats.CodeToolUnavailable, "runner "+what+" is not installed"))
 	}
 	if err != nil {
 		return formats.Return{}, used, err
@@ -71,9 +100,17 @@ func (c *CLI) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 	return ret, used, errors.Join(err, b.close())
 }
 
+// program is what is started.
+func (c *CLI) program() string {
+	if c.Speaker != nil {
+		return c.Speaker.Program(c.Root)
+	}
+	return c.Driver.Name
+}
+
 // model is the one that the file names for this runner, else the one for every runner.
 func (c *CLI) model() string {
-	if m, ok := c.Definition.Model[c.Driver.Name]; ok {
+	if m, ok := c.Definition.Model[c.Runner]; ok {
 		return m
 	}
 	return c.Definition.Model[""]
@@ -83,7 +120,7 @@ func (c *CLI) failure(code formats.Code, message string) *formats.Failure {
 	return &formats.Failure{Code: code, Message: message, Help: faultHelp{c.Driver}.of(code)}
 }
 
-// call starts the program, watches it and judges how it ended.
+// call starts the program, watches it or talks to it, and judges how it ended.
 func (c *CLI) call(
 	ctx context.Context, r formats.Request, b *box, used *subagents.Measured,
 ) (ret formats.Return, err error) {
@@ -108,22 +145,24 @@ func (c *CLI) call(
 		return formats.Return{}, err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	reading := &Reading{}
-	var over formats.Failure
-	lines := lineReader{each: func(line []byte) bool {
-		out.line(line)
-		c.Driver.Line(reading, line)
-		over = c.over(bound, reading)
-		return over.Code == ""
-	}}
+	tooMuch := func(reading *Reading) formats.Failure { return c.over(bound, reading) }
+	heard := hearing{driver: c.Driver, over: tooMuch}
+	lines := lineReader{each: func(line []byte) bool { out.line(line); return heard.line(line) }}
 	program := proc.Command{
-		Argv: append([]string{c.Driver.Name}, c.Driver.Argv(call)...), Dir: r.Dir, Env: env, Stdin: []byte(p.Text),
-		Private: true,
+		Argv: append([]string{c.program()}, c.Driver.Argv(call)...), Dir: r.Dir, Env: env, Private: true,
 		Purpose: proc.PurposeAgent, Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle}, Watch: lines.take,
 	}
+	room, install := c.room(call), "run tercet doctor"
+	if c.Speaker == nil {
+		program.Stdin = []byte(p.Text)
+	} else {
+		install = faultHelp{c.Driver}.of(formats.CodeToolUnavailable)
+		room.Asks, heard.client = true, &acpClient{call: call, speaker: *c.Speaker, over: tooMuch}
+		program.Talk = heard.client.talk(p.Text)
+	}
 	if c.Confine != nil {
-		if program, used.Sandbox, err = c.Confine(ctx, r, program, c.room(call)); err != nil {
-			return formats.Return{}, notRun(ctx, err, c.Driver.Name, formats.HelpOf(err))
+		if program, used.Sandbox, err = c.Confine(ctx, r, program, room); err != nil {
+			return formats.Return{}, notRun(ctx, err, c.Runner, install)
 		}
 	}
 	res, runErr := c.Starter.Run(ctx, program)
@@ -131,17 +170,51 @@ func (c *CLI) call(
 	if keepErr := keepErrors(b.dir+"-stderr", res.Stderr, c.Mask); keepErr != nil {
 		runErr = errors.Join(runErr, keepErr)
 	}
-	if c.Driver.End != nil && !res.Killed {
-		c.Driver.End(reading, Ending{Exit: res.Exit, Stderr: res.Stderr})
-	}
-	c.measure(used, reading)
+	heard.end(&res)
+	c.measure(used, &heard.reading)
 	if runErr != nil {
-		return formats.Return{}, notRun(ctx, runErr, c.Driver.Name, "run tercet doctor")
+		return formats.Return{}, notRun(ctx, runErr, c.Runner, install)
 	}
-	if over.Code == "" {
-		over = c.over(bound, reading)
+	return c.judge(r, ending{res: res, over: heard.passed, reading: &heard.reading, box: b, nonce: nonce})
+}
+
+// hearing is what is understood of a program while it runs, by its lines or by a conversation.
+type hearing struct {
+	driver  Driver
+	over    func(*Reading) formats.Failure
+	client  *acpClient // nil without a conversation
+	reading Reading
+	passed  formats.Failure // the bound that was passed
+}
+
+// line takes a line of standard output; false ends the program.
+func (h *hearing) line(line []byte) bool {
+	if h.client == nil {
+		h.driver.Line(&h.reading, line)
+		h.passed = h.over(&h.reading)
 	}
-	return c.judge(r, ending{res: res, over: over, reading: reading, box: b, nonce: nonce})
+	return h.passed.Code == ""
+}
+
+// end takes in how the program ended.
+func (h *hearing) end(res *proc.Result) {
+	if h.client == nil {
+		if h.driver.End != nil && !res.Killed {
+			h.driver.End(&h.reading, Ending{Exit: res.Exit, Stderr: res.Stderr})
+		}
+		if h.passed.Code == "" {
+			h.passed = h.over(&h.reading)
+		}
+		return
+	}
+	h.reading, h.passed = h.client.end()
+	if h.reading.Ended && res.Stopped {
+		// It did its turn and stayed when its input was closed: how it was ended says nothing of its work.
+		res.Exit, res.Signal, res.Killed = 0, "", false
+	}
+	if !res.Killed {
+		h.client.gate.judge(&h.reading, *res)
+	}
 }
 
 func (c *CLI) measure(used *subagents.Measured, reading *Reading) {
@@ -165,7 +238,7 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 		call.Home = filepath.Join(b.dir, "home")
 		env = append(env, homeEnv(call.Home)...)
 		if err := os.Mkdir(call.Home, 0o700); err != nil {
-			return Call{}, nil, &FolderError{Op: "make a private home", Err: err}
+			return Call{}, nil, onFolder("make a private home", err)
 		}
 	}
 	if c.Driver.Schema && len(r.Repair) > 0 && r.Question == "" {
@@ -207,13 +280,13 @@ func (c *CLI) writeFiles(call Call) error {
 	if call.Home != "" {
 		// codex refuses a folder of its own that is not there.
 		if err := os.MkdirAll(filepath.Join(call.Home, ".codex"), 0o700); err != nil {
-			return &FolderError{Op: "make a private home", Err: err}
+			return onFolder("make a private home", err)
 		}
 	}
 	place := func(name string) (string, error) {
 		at := filepath.Join(call.Private, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-			return "", &FolderError{Op: "make a folder of the call", Err: err}
+			return "", onFolder("make a folder of the call", err)
 		}
 		return at, nil
 	}
@@ -237,7 +310,7 @@ func (c *CLI) writeFiles(call Call) error {
 			return err
 		}
 		if err := os.Symlink(to, at); err != nil {
-			return &FolderError{Op: "link the login", Err: err}
+			return onFolder("link the login", err)
 		}
 	}
 	return nil
@@ -295,23 +368,15 @@ type ending struct {
 // judge reads the program's own fields first, then the return. The exit code alone decides nothing.
 func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 	name := c.Driver.Name
+	stopped := limited(name, e.res, r.Timeout)
 	switch {
 	case e.over.Code != "":
 		return formats.Failed(&e.over), nil
-	case e.res.TimedOut == proc.TimeoutIdle:
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeTimeout, Message: fmt.Sprintf("%s printed nothing for %s", name, r.Timeout.Idle),
-			Help: "give the step a longer `timeout`",
-		}), nil
-	case e.res.TimedOut != proc.TimeoutNone:
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", name, r.Timeout.Total),
-			Help: "give the step a longer `timeout`",
-		}), nil
-	case e.res.Flooded:
-		return formats.Failed(c.failure(
-			formats.CodeLimit, fmt.Sprintf("%s printed more than %d MiB and was stopped", name, proc.DefaultLimit>>20),
-		)), nil
+	case stopped != nil:
+		if stopped.Help = "give the step a longer `timeout`"; stopped.Code == formats.CodeLimit {
+			stopped.Help = faultHelp{c.Driver}.of(stopped.Code)
+		}
+		return formats.Failed(stopped), nil
 	case e.reading.Fault != nil:
 		code := e.reading.Fault.code()
 		return formats.Failed(c.failure(code, name+": "+c.masked(firstLine(e.reading.Fault.Message)))), nil
@@ -335,12 +400,14 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 			Help:    "add what it needs to `tools` in " + c.Definition.File,
 		}), nil
 	case raw == nil && !e.res.Success():
-		exit := &ExitError{Agent: r.Agent, Argv: []string{name}, Exit: e.res.Exit, Signal: e.res.Signal}
-		for _, line := range lastLines(e.res.Stderr) {
-			exit.Last = append(exit.Last, c.masked(line))
+		last := lastLines(e.res.Stderr)
+		for i, line := range last {
+			last[i] = c.masked(line)
 		}
-		code := Fault{Message: strings.Join(exit.Last, " ")}.code()
-		return formats.Failed(&formats.Failure{Code: code, Help: faultHelp{c.Driver}.of(code), Err: exit}), nil
+		f := ended(r.Agent, name, e.res, last)
+		f.Code = Fault{Message: strings.Join(last, " ")}.code()
+		f.Help = faultHelp{c.Driver}.of(f.Code)
+		return formats.Failed(f), nil
 	}
 	if raw == nil {
 		raw = []byte(e.reading.Text)

@@ -87,12 +87,10 @@ type Call struct {
 	Lookup func(name string) string
 }
 
-// Protected are the files of the workspace that no agent may write, relative to the project root.
-func protected() []string {
-	return []string{
-		"state.json", "audit.jsonl", "TODO.md", "config.yaml", "auto-approve", "errors.json", "commands/**", "subagents/**",
-		"facets/**", "archive/**",
-	}
+// protected are the files of the workspace that no agent may write, relative to the project root.
+var protected = []string{
+	"state.json", "audit.jsonl", "TODO.md", "config.yaml", "auto-approve", "errors.json", "commands/**", "subagents/**",
+	"facets/**", "archive/**",
 }
 
 // Reading is what a program has said so far. Only the goroutine that reads its output uses it until the program has

@@ -5,58 +5,37 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/proc"
 )
 
-// MissingError reports that an Exec was built without a part it cannot work without: a defect of the program.
-type MissingError struct{ What string }
-
-// Error names the part.
-func (e *MissingError) Error() string { return "expected " + e.What + ", got nothing" }
-
-// ErrorCode is BUG.
-func (e *MissingError) ErrorCode() formats.Code { return formats.CodeBug }
-
-// ExitError reports a program that ended with a failure and without a return.
-type ExitError struct {
-	Agent  string
-	Argv   []string
-	Exit   int
-	Signal string   // empty unless a signal ended it
-	Last   []string // last lines of its error output
+// onFolder is the failure of a file operation on the delegation's folder. The cause names the path.
+func onFolder(op string, err error) error {
+	return &formats.Failure{Code: formats.CodeIO, Message: op, Err: err}
 }
 
-// Error states how the program ended, and its last words.
-func (e *ExitError) Error() string {
-	how := fmt.Sprintf("exit code %d", e.Exit)
-	if e.Signal != "" {
-		how = e.Signal
+// ended is the failure of a program that ended without a return: how it did, and the last lines of its error output.
+func ended(agent, program string, res proc.Result, last []string) *formats.Failure {
+	how := fmt.Sprintf("exit code %d", res.Exit)
+	if res.Signal != "" {
+		how = res.Signal
 	}
-	msg := fmt.Sprintf("%s: %s ended with %s and without a return", e.Agent, e.Argv[0], how)
-	if len(e.Last) > 0 {
-		msg += ": " + strings.Join(e.Last, " | ")
+	msg := fmt.Sprintf("%s: %s ended with %s and without a return", agent, program, how)
+	if len(last) > 0 {
+		msg += ": " + strings.Join(last, " | ")
 	}
-	return msg
+	return formats.Fail(formats.CodeUnknown, "run the program by hand with the request on its standard input", "%s", msg)
 }
 
-// ErrorCode is UNKNOWN_ERROR: the program did not say what went wrong.
-func (e *ExitError) ErrorCode() formats.Code { return formats.CodeUnknown }
-
-// Help says what to do next.
-func (e *ExitError) Help() string {
-	return "run the program by hand with the request on its standard input"
+// limited is the failure of a program that was ended for its time or its output, nil for any other.
+func limited(program string, res proc.Result, t formats.Timeout) *formats.Failure {
+	switch {
+	case res.TimedOut == proc.TimeoutIdle:
+		return formats.Fail(formats.CodeTimeout, "", "%s printed nothing for %s", program, t.Idle)
+	case res.TimedOut != proc.TimeoutNone:
+		return formats.Fail(formats.CodeTimeout, "", "%s did not end within %s", program, t.Total)
+	case res.Flooded:
+		return formats.Fail(formats.CodeLimit, "", "%s printed more than %d MiB and was stopped", program,
+			proc.DefaultLimit>>20)
+	}
+	return nil
 }
-
-// FolderError reports a file operation on the delegation's folder that did not work.
-type FolderError struct {
-	Op  string
-	Err error // the cause, inspected by callers; it names the path
-}
-
-// Error states operation and cause.
-func (e *FolderError) Error() string { return e.Op + ": " + e.Err.Error() }
-
-// Unwrap gives the cause.
-func (e *FolderError) Unwrap() error { return e.Err }
-
-// ErrorCode is IO.
-func (e *FolderError) ErrorCode() formats.Code { return formats.CodeIO }

@@ -54,11 +54,11 @@ func (x *Exec) RunMetered(ctx context.Context, r formats.Request) (formats.Retur
 func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measured) (formats.Return, error) {
 	switch {
 	case len(x.Definition.Argv) == 0:
-		return formats.Return{}, &MissingError{What: "an argv in " + x.Definition.File}
+		return formats.Return{}, formats.Unset("an argv in " + x.Definition.File)
 	case x.Starter == nil:
-		return formats.Return{}, &MissingError{What: "a starter of processes"}
+		return formats.Return{}, formats.Unset("a starter of processes")
 	case x.Root == "" || r.Out == "":
-		return formats.Return{}, &MissingError{What: "a project root and a folder for documents"}
+		return formats.Return{}, formats.Unset("a project root and a folder for documents")
 	}
 	argv := append([]string{}, x.Definition.Argv...)
 	for i, word := range argv {
@@ -129,21 +129,11 @@ func (x *Exec) call(
 	if err != nil {
 		return formats.Return{}, notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File)
 	}
-	switch {
-	case res.TimedOut == proc.TimeoutIdle:
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeTimeout, Message: fmt.Sprintf("%s printed nothing for %s", r.Agent, r.Timeout.Idle),
-		}), nil
-	case res.TimedOut != proc.TimeoutNone:
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", r.Agent, r.Timeout.Total),
-		}), nil
-	case res.Flooded:
-		return formats.Failed(&formats.Failure{
-			Code:    formats.CodeLimit,
-			Message: fmt.Sprintf("%s printed more than %d MiB and was stopped", r.Agent, proc.DefaultLimit>>20),
-			Help:    "write the return into return_path and print less",
-		}), nil
+	if f := limited(r.Agent, res, r.Timeout); f != nil {
+		if f.Code == formats.CodeLimit {
+			f.Help = "write the return into return_path and print less"
+		}
+		return formats.Failed(f), nil
 	}
 	raw, bad, err := b.read()
 	if err != nil {
@@ -166,9 +156,7 @@ func (x *Exec) call(
 		bad, partial = strings.Split(err.Error(), "\n"), &ret
 	}
 	if !res.Success() {
-		return formats.Failed(&ExitError{
-			Agent: r.Agent, Argv: x.Definition.Argv, Exit: res.Exit, Signal: res.Signal, Last: lastLines(res.Stderr),
-		}), nil
+		return formats.Failed(ended(r.Agent, x.Definition.Argv[0], res, lastLines(res.Stderr))), nil
 	}
 	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: raw, Problems: bad, Partial: partial}
 }

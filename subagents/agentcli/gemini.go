@@ -117,7 +117,7 @@ func geminiFiles(c Call) map[string][]byte {
 		rule(files, "allow", path(dir), "950")
 	}
 	if c.Grant.Write {
-		for _, name := range protected() {
+		for _, name := range protected {
 			rule(
 				files, "deny",
 				path(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "**")))+`|"file_path":"\.tercet/`, "940",

@@ -63,7 +63,7 @@ func openCodeConfig(c Call) string {
 	}
 	if c.Grant.Write {
 		edit[0] = `"*":"allow"`
-		for _, name := range protected() {
+		for _, name := range protected {
 			rule(&edit, slash(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "*"))), "deny")
 		}
 	}

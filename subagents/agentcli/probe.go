@@ -56,65 +56,60 @@ const probeTime = 30 * time.Second
 // Probe asks an installed CLI for its version. One that is not installed, and one that does not run, is an error with
 // code TOOL_UNAVAILABLE.
 func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
-	f := Found{Name: d.Name}
-	gone := func(message string, err error) error {
-		return &formats.Failure{
-			Code: formats.CodeToolUnavailable, Message: message, Err: err, Help: faultHelp{d}.of(formats.CodeToolUnavailable),
-		}
-	}
-	path, err := s.Look(d.Name)
-	if err != nil {
-		return f, gone("runner "+d.Name+" is not installed", nil)
-	}
-	f.Path = path
-	res, err := s.Run(ctx, proc.Command{
-		Argv: []string{d.Name, "--version"}, Private: true, Purpose: proc.PurposeProbe,
-		Timeout: proc.Timeout{Total: probeTime},
-	})
+	f, res, err := start(ctx, s, d, "runner "+d.Name, proc.Command{Argv: []string{d.Name, "--version"}})
 	switch {
 	case err != nil:
-		return f, gone("runner "+d.Name+" does not start", err)
+		return f, err
 	case !res.Success():
-		return f, gone("runner "+d.Name+" does not tell its version: "+firstLine(string(res.Stderr)), nil)
+		return f, d.gone("runner "+d.Name+" does not tell its version: "+firstLine(string(res.Stderr)), nil)
 	}
 	f.Version = regexp.MustCompile(`\d+\.\d+\.\d+[0-9A-Za-z.+-]*`).FindString(string(res.Stdout))
 	return f, nil
 }
 
+// gone is the failure of a program that is no runner.
+func (d Driver) gone(message string, err error) error {
+	code := formats.CodeToolUnavailable
+	return &formats.Failure{Code: code, Message: message, Err: err, Help: faultHelp{d}.of(code)}
+}
+
+// start starts a program for a question; what is how messages name it.
+func start(ctx context.Context, s *proc.Starter, d Driver, what string, c proc.Command) (Found, proc.Result, error) {
+	f := Found{Name: d.Name}
+	path, err := s.Look(c.Argv[0])
+	if err != nil {
+		return f, proc.Result{}, d.gone(what+" is not installed", nil)
+	}
+	f.Path = path
+	c.Private, c.Purpose, c.Timeout = true, proc.PurposeProbe, proc.Timeout{Total: probeTime}
+	res, err := s.Run(ctx, c)
+	if err != nil {
+		err = d.gone(what+" does not start", err)
+	}
+	return f, res, err
+}
+
 // ProbeACP starts an agent of the Agent Client Protocol, asks who it is and lets it go. One that is not installed, and
 // one that does not answer as the protocol says, is an error with code TOOL_UNAVAILABLE.
 func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Found, error) {
-	f := Found{Name: a.Name}
-	driver := a.Driver
-	driver.Name = filepath.Base(driver.Name)
-	gone := func(message string, err error) error {
-		return &formats.Failure{
-			Code: formats.CodeToolUnavailable, Message: message, Err: err,
-			Help: faultHelp{driver}.of(formats.CodeToolUnavailable),
-		}
-	}
-	path, err := s.Look(a.Program(root))
-	if err != nil {
-		return f, gone(driver.Name+" is not installed", nil)
-	}
-	f.Path = path
-	client := &acpClient{}
-	res, err := s.Run(ctx, proc.Command{
-		Argv: append([]string{a.Program(root)}, a.Driver.Argv(Call{})...), Private: true, Purpose: proc.PurposeProbe,
-		Timeout: proc.Timeout{Total: probeTime},
-		Talk:    client.greet,
+	d, client := a.Driver, &acpClient{}
+	d.Name = filepath.Base(d.Name)
+	f, res, err := start(ctx, s, d, d.Name, proc.Command{
+		Argv: append([]string{a.Program(root)}, a.Driver.Argv(Call{})...),
+		Talk: client.connected(client.hello), // it is asked who it is, and nothing else
 	})
+	f.Name = a.Name
 	reading, _ := client.end()
 	if err == nil && !res.Killed {
 		client.gate.judge(&reading, res)
 	}
 	switch {
 	case err != nil:
-		return f, gone(driver.Name+" does not start", err)
+		return f, err
 	case reading.Fault != nil:
-		return f, gone(driver.Name+": "+firstLine(reading.Fault.Message), nil)
+		return f, d.gone(d.Name+": "+firstLine(reading.Fault.Message), nil)
 	case !client.greeted:
-		return f, gone(driver.Name+" does not speak the Agent Client Protocol: "+firstLine(string(res.Stderr)), nil)
+		return f, d.gone(d.Name+" does not speak the Agent Client Protocol: "+firstLine(string(res.Stderr)), nil)
 	}
 	f.Version = client.version
 	return f, nil

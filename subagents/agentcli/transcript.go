@@ -75,13 +75,13 @@ func (t *transcript) line(line []byte) {
 		kept = t.mask(kept)
 	}
 	if _, err := t.file.Write(append(kept, '\n')); err != nil {
-		t.err = &FolderError{Op: "keep the output", Err: err}
+		t.err = onFolder("keep the output", err)
 	}
 }
 
 func (t *transcript) close() error {
 	if err := t.file.Close(); err != nil && t.err == nil {
-		t.err = &FolderError{Op: "keep the output", Err: err}
+		t.err = onFolder("keep the output", err)
 	}
 	return t.err
 }
