@@ -102,7 +102,7 @@ func (p *patch) span(text string) (first, count int) {
 	first, err := strconv.Atoi(at)
 	count, bad := strconv.Atoi(n)
 	if err != nil || bad != nil {
-		p.err = &ParseError{Command: "diff", Want: "a line and a count", Got: text}
+		p.err = odd("diff", "a line and a count", text)
 	}
 	return first, count
 }

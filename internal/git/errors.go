@@ -69,26 +69,6 @@ func (e *MissingError) Error() string { return "git is not installed: " + e.Err.
 // Unwrap returns the cause.
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// RevError says that Rev names no commit.
-type RevError struct {
-	Rev string
-	Err error
-}
-
-// Error implements error.
-func (e *RevError) Error() string { return fmt.Sprintf("%v: %s", e.Err, e.Rev) }
-
-// Unwrap returns ErrNoCommit.
-func (e *RevError) Unwrap() error { return e.Err }
-
-// NameError says that Name cannot be used as What.
-type NameError struct {
-	What, Name string
-}
-
-// Error implements error.
-func (e *NameError) Error() string { return fmt.Sprintf("expected a %s, got %q", e.What, e.Name) }
-
 // VersionError says that git is too old.
 type VersionError struct {
 	Got, Want Version
@@ -97,16 +77,6 @@ type VersionError struct {
 // Error implements error.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("expected git %v or newer, got %v", e.Want, e.Got)
-}
-
-// ElsewhereError says that the configuration of a repository puts its working tree where Dir is not.
-type ElsewhereError struct {
-	Dir, Toplevel string
-}
-
-// Error implements error.
-func (e *ElsewhereError) Error() string {
-	return fmt.Sprintf("the repository of %s has its working tree elsewhere: %s", e.Dir, e.Toplevel)
 }
 
 // StaleError says that a ref was not where the caller expected it, so it was not moved. An empty hash means no ref.
@@ -129,19 +99,17 @@ func (e *CheckedOutError) Error() string {
 	return fmt.Sprintf("branch %s is checked out in %s", e.Branch, e.Path)
 }
 
-// ParseError says that git printed something that is not understood.
-type ParseError struct {
-	Command, Want, Got string
-}
-
-// Error implements error.
-func (e *ParseError) Error() string {
-	return fmt.Sprintf("output of git %s: expected %s, got %q", e.Command, e.Want, e.Got)
-}
-
 func orNone(hash string) string {
 	if hash == "" {
 		return "none"
 	}
 	return hash
+}
+
+// notA says that a name cannot be used as what.
+func notA(what, name string) error { return fmt.Errorf("expected a %s, got %q", what, name) }
+
+// odd says that git printed something that is not understood.
+func odd(command, want, got string) error {
+	return fmt.Errorf("output of git %s: expected %s, got %q", command, want, got)
 }

@@ -18,6 +18,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -125,7 +126,7 @@ func (r *Repo) top(ctx context.Context) (string, error) {
 	}
 	rel, err := filepath.Rel(top, dir)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", &ElsewhereError{Dir: r.Dir, Toplevel: top}
+		return "", fmt.Errorf("the repository of %s has its working tree elsewhere: %s", r.Dir, top)
 	}
 	return top, nil
 }
@@ -193,7 +194,7 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 		return "", err
 	}
 	if exit == 1 {
-		return "", &RevError{Rev: rev, Err: ErrNoCommit}
+		return "", fmt.Errorf("%w: %s", ErrNoCommit, rev)
 	}
 	return line(out), nil
 }

@@ -138,7 +138,7 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	}
 	common, own, ok := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
 	if !ok {
-		return nil, &ParseError{Command: "rev-parse", Want: "two folders", Got: string(out)}
+		return nil, odd("rev-parse", "two folders", string(out))
 	}
 	print := Fingerprint{"the repository of this folder": sum([]byte(common + "\x00" + own))}
 	config, err := r.read(ctx, "config", "--local", "--includes", "--list", "-z")

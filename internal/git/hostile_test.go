@@ -1,10 +1,10 @@
 package git_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,8 +115,9 @@ func TestWorkingTreeElsewhereIsRefused(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	raw(t, r.Dir, "config", "core.worktree", t.TempDir())
-	if e, ok := errors.AsType[*git.ElsewhereError](r.Add(t.Context(), "a.txt")); !ok || e.Dir != r.Dir {
-		t.Errorf("Add() = %v, want an ElsewhereError", e)
+	err := r.Add(t.Context(), "a.txt")
+	if want := "the repository of " + r.Dir + " has its working tree elsewhere"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("Add() = %v, want %s", err, want)
 	}
 }
 

@@ -17,7 +17,7 @@ func records(out []byte) []string {
 }
 
 func parseVersion(out []byte) (Version, error) {
-	bad := &ParseError{Command: "version", Want: "git version X.Y.Z", Got: line(out)}
+	bad := odd("version", "git version X.Y.Z", line(out))
 	rest, ok := strings.CutPrefix(line(out), "git version ")
 	if !ok {
 		return Version{}, bad
@@ -49,13 +49,13 @@ func parseLog(out []byte) ([]Commit, error) {
 	const width = 5
 	f := fields(out)
 	if len(f)%width != 0 {
-		return nil, &ParseError{Command: "log", Want: "five fields a commit", Got: strconv.Itoa(len(f)) + " fields"}
+		return nil, odd("log", "five fields a commit", strconv.Itoa(len(f))+" fields")
 	}
 	var list []Commit
 	for i := 0; i < len(f); i += width {
 		date, err := time.Parse(time.RFC3339, f[i+2])
 		if err != nil {
-			return nil, &ParseError{Command: "log", Want: "a date", Got: f[i+2]}
+			return nil, odd("log", "a date", f[i+2])
 		}
 		list = append(list, Commit{Hash: f[i], Short: f[i+1], Date: date, Author: f[i+3], Subject: f[i+4]})
 	}
@@ -76,12 +76,12 @@ func parseStatus(out []byte) ([]Entry, error) {
 	for i := 0; i < len(recs); i++ {
 		rec := recs[i]
 		if len(rec) < 4 || rec[2] != ' ' {
-			return nil, &ParseError{Command: "status", Want: "two letters, a space and a path", Got: rec}
+			return nil, odd("status", "two letters, a space and a path", rec)
 		}
 		e := Entry{Code: rec[:2], Path: rec[3:]}
 		if strings.ContainsAny(e.Code, "RC") {
 			if i++; i == len(recs) || recs[i] == "" {
-				return nil, &ParseError{Command: "status", Want: "where it came from", Got: rec}
+				return nil, odd("status", "where it came from", rec)
 			}
 			e.Orig = recs[i]
 		}
@@ -93,7 +93,7 @@ func parseStatus(out []byte) ([]Entry, error) {
 func parseNumstat(out []byte) ([]Stat, error) {
 	var list []Stat
 	for _, rec := range records(out) {
-		bad := &ParseError{Command: "diff", Want: "added, deleted and a path", Got: rec}
+		bad := odd("diff", "added, deleted and a path", rec)
 		f := strings.SplitN(rec, "\t", 3)
 		if len(f) != 3 || f[2] == "" {
 			return nil, bad
@@ -131,7 +131,7 @@ func parseWorktrees(out []byte) ([]Worktree, error) {
 			continue
 		}
 		if !open {
-			return nil, &ParseError{Command: "worktree list", Want: "worktree and a path", Got: rec}
+			return nil, odd("worktree list", "worktree and a path", rec)
 		}
 		w := &list[len(list)-1]
 		switch word {
@@ -150,7 +150,7 @@ func parseWorktrees(out []byte) ([]Worktree, error) {
 	return list, nil
 }
 
-// CheckBranch reports with a *NameError a name that git would not take for a branch, or would take for an option.
+// CheckBranch reports a name that git would not take for a branch, or would take for an option.
 func CheckBranch(name string) error {
 	bad := name == "" || name == "@" || name == "HEAD" || len(name) > 200 ||
 		strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.HasPrefix(name, branchPrefix) ||
@@ -161,7 +161,7 @@ func CheckBranch(name string) error {
 		bad = bad || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock")
 	}
 	if bad {
-		return &NameError{What: "branch name", Name: name}
+		return notA("branch name", name)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func checkRev(revs ...string) error {
 	for _, rev := range revs {
 		if rev == "" || strings.HasPrefix(rev, "-") || strings.HasPrefix(rev, "^") || strings.Contains(rev, "..") ||
 			strings.ContainsFunc(rev, unicode.IsControl) {
-			return &NameError{What: "revision", Name: rev}
+			return notA("revision", rev)
 		}
 	}
 	return nil

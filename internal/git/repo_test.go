@@ -292,14 +292,13 @@ func TestCommitByTrailer(t *testing.T) {
 	}
 	for _, bad := range []git.Trailer{{Key: "", Value: "x"}, {Key: "a b", Value: "x"}, {Key: "K", Value: "x\ny"}, {Key: "K", Value: ""}, {Key: "-K", Value: "x"}} {
 		if _, err := r.Commit(t.Context(), "x", bad); !isNameError(err) {
-			t.Errorf("Commit(%q) = %v, want a NameError", bad, err)
+			t.Errorf("Commit(%q) = %v, want that the name is refused", bad, err)
 		}
 	}
 }
 
 func isNameError(err error) bool {
-	_, ok := errors.AsType[*git.NameError](err)
-	return ok
+	return err != nil && strings.HasPrefix(err.Error(), "expected a ")
 }
 
 func TestRefs(t *testing.T) {
@@ -400,7 +399,7 @@ func TestNamesAreNoOptions(t *testing.T) {
 			if name == "branch" && bad == "^a" || isNameError(err) {
 				continue
 			}
-			t.Errorf("%s(%q) = %v, want a NameError", name, bad, err)
+			t.Errorf("%s(%q) = %v, want that the name is refused", name, bad, err)
 		}
 	}
 	// A file may be named like an option.

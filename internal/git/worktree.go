@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ type NewWorktree struct {
 // WorktreeAdd makes a working tree and fills it.
 func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	if !filepath.IsAbs(n.Path) {
-		return &NameError{What: "absolute path", Name: n.Path}
+		return notA("absolute path", n.Path)
 	}
 	args := []string{"worktree", "add", "--quiet", "--no-checkout"}
 	if n.Branch != "" {
@@ -43,7 +44,7 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	}
 	switch {
 	case n.Branch == "" && n.Start == "":
-		return &NameError{What: "branch or revision", Name: ""}
+		return notA("branch or revision", "")
 	case n.Branch == "":
 		args = append(args, "--detach", "--", n.Path, n.Start)
 	case n.Start == "":
@@ -158,7 +159,7 @@ func (r *Repo) FastForward(ctx context.Context, rev string) error {
 		return err
 	}
 	if !ok {
-		return &RevError{Rev: rev, Err: ErrNotFastForward}
+		return fmt.Errorf("%w: %s", ErrNotFastForward, rev)
 	}
 	_, _, err = r.touch(
 		ctx,
@@ -176,7 +177,7 @@ func (r *Repo) Bundle(ctx context.Context, file, branch, base string) error {
 		return err
 	}
 	if !filepath.IsAbs(file) || strings.ContainsRune(file, 0) {
-		return &NameError{What: "absolute path", Name: file}
+		return notA("absolute path", file)
 	}
 	_, err := r.read(ctx, "bundle", "create", "--quiet", file, base+".."+branch)
 	return err

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -39,7 +40,7 @@ func message(text string, trailers []Trailer) (string, error) {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(text))
 	if b.Len() == 0 {
-		return "", &NameError{What: "commit message", Name: text}
+		return "", notA("commit message", text)
 	}
 	b.WriteString("\n")
 	for i, t := range trailers {
@@ -59,27 +60,31 @@ func checkTrailer(t Trailer) error {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 	}
 	if t.Key == "" || t.Key[0] == '-' || strings.ContainsFunc(t.Key, letters) {
-		return &NameError{What: "trailer key", Name: t.Key}
+		return notA("trailer key", t.Key)
 	}
 	if strings.TrimSpace(t.Value) != t.Value || t.Value == "" || strings.ContainsFunc(t.Value, unicode.IsControl) {
-		return &NameError{What: "trailer value", Name: t.Value}
+		return notA("trailer value", t.Value)
 	}
 	return nil
 }
 
 // identity returns the configuration that names tercet as author where the user has not set who they are.
 func (r *Repo) identity(ctx context.Context) ([]string, error) {
+	out, _, err := r.run(ctx, call{
+		args: []string{"config", "--includes", "-z", "--get-regexp", `^user\.(name|email)$`}, also: []int{1},
+	})
+	set := map[string]string{}
+	for _, rec := range records(out) {
+		key, value, _ := strings.Cut(rec, "\n")
+		set[key] = value
+	}
 	var pairs []string
 	for _, kv := range [][2]string{{"user.name", "tercet"}, {"user.email", "tercet@localhost"}} {
-		out, _, err := r.run(ctx, call{args: []string{"config", "--includes", "--get", kv[0]}, also: []int{1}})
-		if err != nil {
-			return nil, err
-		}
-		if line(out) == "" {
+		if set[kv[0]] == "" {
 			pairs = append(pairs, kv[0], kv[1])
 		}
 	}
-	return pairs, nil
+	return pairs, err
 }
 
 // Commit commits what is staged and returns the new hash. No hook runs, nothing is signed. The error is ErrNothing if
@@ -142,18 +147,8 @@ func (r *Repo) BranchExists(ctx context.Context, name string) (bool, error) {
 
 // Branches returns the names of the branches that begin with prefix, sorted.
 func (r *Repo) Branches(ctx context.Context, prefix string) ([]string, error) {
-	out, err := r.read(ctx, "for-each-ref", "--format=%(refname)", branchPrefix)
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for ref := range strings.FieldsSeq(string(out)) { // a ref name holds no white space
-		if name := strings.TrimPrefix(ref, branchPrefix); strings.HasPrefix(name, prefix) {
-			list = append(list, name)
-		}
-	}
-	slices.Sort(list)
-	return list, nil
+	list, err := r.branches(ctx)
+	return slices.DeleteFunc(list, func(name string) bool { return !strings.HasPrefix(name, prefix) }), err
 }
 
 // BranchesWith returns the names of the branches that contain the commit rev, sorted.
@@ -161,16 +156,13 @@ func (r *Repo) BranchesWith(ctx context.Context, rev string) ([]string, error) {
 	if err := checkRev(rev); err != nil {
 		return nil, err
 	}
-	out, err := r.read(ctx, "for-each-ref", "--format=%(refname)", "--contains="+rev, branchPrefix)
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for ref := range strings.FieldsSeq(string(out)) {
-		list = append(list, strings.TrimPrefix(ref, branchPrefix))
-	}
-	slices.Sort(list)
-	return list, nil
+	return r.branches(ctx, "--contains="+rev)
+}
+
+func (r *Repo) branches(ctx context.Context, which ...string) ([]string, error) {
+	args := append([]string{"for-each-ref", "--sort=refname", "--format=%(refname:lstrip=2)"}, which...)
+	out, err := r.read(ctx, append(args, branchPrefix)...)
+	return strings.Fields(string(out)), err // a ref name holds no white space
 }
 
 // SetHead puts the working tree of Dir on an existing branch and changes neither its files nor its index.
@@ -180,7 +172,7 @@ func (r *Repo) SetHead(ctx context.Context, branch string) error {
 		return err
 	}
 	if !there {
-		return &RevError{Rev: branch, Err: ErrNoCommit}
+		return fmt.Errorf("%w: %s", ErrNoCommit, branch)
 	}
 	_, err = r.read(ctx, "symbolic-ref", "HEAD", branchPrefix+branch)
 	return err
@@ -232,7 +224,7 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, old string) error {
 // checked out.
 func (r *Repo) UpdateRef(ctx context.Context, ref, to, old string) error {
 	if name, ok := strings.CutPrefix(ref, "refs/"); !ok || CheckBranch(name) != nil {
-		return &NameError{What: "full ref name", Name: ref}
+		return notA("full ref name", ref)
 	}
 	if err := checkRev(to); err != nil {
 		return err

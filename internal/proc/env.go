@@ -2,6 +2,7 @@ package proc
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,7 +14,7 @@ func checkEnv(lists ...[]string) error {
 	for _, list := range lists {
 		for _, kv := range list {
 			if k, _, ok := strings.Cut(kv, "="); !ok || k == "" || strings.ContainsRune(kv, 0) {
-				return &EnvError{Entry: kv}
+				return fmt.Errorf("expected KEY=VALUE, got %q", kv)
 			}
 		}
 	}

@@ -60,32 +60,3 @@ func (e *OutputError) Error() string { return fmt.Sprintf("output of a child: %s
 
 // Unwrap returns the cause.
 func (e *OutputError) Unwrap() error { return e.Err }
-
-// PurposeError names a purpose that does not exist.
-type PurposeError struct {
-	Name string
-}
-
-// Error implements error.
-func (e *PurposeError) Error() string {
-	return fmt.Sprintf("expected a purpose (git, check, script, agent, probe), got %q", e.Name)
-}
-
-// EnvError names an entry of an environment that is not KEY=VALUE.
-type EnvError struct {
-	Entry string
-}
-
-// Error implements error.
-func (e *EnvError) Error() string { return fmt.Sprintf("expected KEY=VALUE, got %q", e.Entry) }
-
-// StatError says that a process table entry could not be understood.
-type StatError struct {
-	PID  int
-	Want string
-}
-
-// Error implements error.
-func (e *StatError) Error() string {
-	return fmt.Sprintf("process %d: expected %s in its process table entry", e.PID, e.Want)
-}

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -19,18 +20,22 @@ type stat struct {
 func parseStat(pid int, b []byte) (stat, error) {
 	i := bytes.LastIndexByte(b, ')')
 	if i < 0 {
-		return stat{}, &StatError{PID: pid, Want: "a name in parentheses"}
+		return stat{}, oddStat(pid, "a name in parentheses")
 	}
 	f := strings.Fields(string(b[i+1:]))
 	const session, start = 6 - 3, 22 - 3 // numbered from 1 in proc(5); the first one here is number 3
 	if len(f) <= start {
-		return stat{}, &StatError{PID: pid, Want: "22 fields"}
+		return stat{}, oddStat(pid, "22 fields")
 	}
 	sid, err := strconv.Atoi(f[session])
 	if err != nil {
-		return stat{}, &StatError{PID: pid, Want: "a number as session"}
+		return stat{}, oddStat(pid, "a number as session")
 	}
 	return stat{state: f[0], session: sid, start: f[start]}, nil
+}
+
+func oddStat(pid int, want string) error {
+	return fmt.Errorf("process %d: expected %s in its process table entry", pid, want)
 }
 
 func readStat(pid int) (stat, error) {

@@ -26,6 +26,7 @@ package proc
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -52,7 +53,7 @@ func ParsePurpose(s string) (Purpose, error) {
 	case PurposeGit, PurposeCheck, PurposeScript, PurposeAgent, PurposeProbe, PurposeQuery:
 		return p, nil
 	default:
-		return "", &PurposeError{Name: s}
+		return "", fmt.Errorf("expected a purpose (git, check, script, agent, probe), got %q", s)
 	}
 }
 

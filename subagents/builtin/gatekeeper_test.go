@@ -80,7 +80,7 @@ func TestGatekeeperCannotRun(t *testing.T) {
 		{map[string]any{"command": []any{"make"}, "project": []any{"test"}}, nil, formats.CodeValidationFailed},
 		{map[string]any{"project": []any{"deploy"}}, nil, formats.CodeValidationFailed},
 		{map[string]any{"project": []any{"test"}}, nil, formats.CodePrecondition},
-		{map[string]any{"command": []any{"make"}}, &checks.ToolError{Check: checks.Check{Argv: []string{"make"}}, Err: errors.New("no make")}, formats.CodeToolUnavailable},
+		{map[string]any{"command": []any{"make"}}, &formats.Failure{Code: formats.CodeToolUnavailable, Message: "no make"}, formats.CodeToolUnavailable},
 		{map[string]any{"command": []any{"make"}}, errors.New("not allowed"), formats.CodeToolUnavailable},
 	} {
 		g := builtin.Gatekeeper{Check: func(context.Context, string, checks.Check) (checks.Result, error) {

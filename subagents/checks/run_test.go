@@ -172,9 +172,9 @@ func TestRunCannot(t *testing.T) {
 	if _, err := checks.Run(ended, starter(t, nil, nil), dir, tool("true"), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run with an ended context = %v, want %v", err, context.Canceled)
 	}
-	tool := &checks.ToolError{Check: checks.Check{Stack: checks.Go, Kind: checks.Lint, Argv: []string{"go"}}, Err: reason}
-	if help := formats.HelpOf(tool); !strings.Contains(help, "install go") {
-		t.Errorf("HelpOf(ToolError) = %q, want it to name the program", help)
+	_, err := checks.Run(t.Context(), tests[0].s, dir, tests[0].c, nil)
+	if help := formats.HelpOf(err); !strings.Contains(help, "install go") {
+		t.Errorf("HelpOf(Run without the program) = %q, want it to name the program", help)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/git"
 )
 
@@ -57,7 +58,7 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	if !m.owns(top) {
-		return "", &ForeignError{Dir: dir, Base: m.Base}
+		return "", formats.Fail(formats.CodeUsage, "", "expected a worktree in %s, got %s", m.Base, dir)
 	}
 	return top, nil
 }
@@ -210,7 +211,7 @@ func (m *Manager) freeWip(ctx context.Context, repo *git.Repo, branch, run strin
 		}
 		name = fmt.Sprintf("%s-%d", begin, i)
 	}
-	return "", &git.NameError{What: "free branch name", Name: name}
+	return "", fmt.Errorf("expected a free branch name, got %q", name)
 }
 
 // deleteMerged deletes a branch all of whose commits another one holds, loose work not counted.

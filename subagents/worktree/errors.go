@@ -10,16 +10,6 @@ import (
 	"tercet/internal/git"
 )
 
-// FieldError names a field of Manager that is missing or not absolute.
-type FieldError struct {
-	Field string
-}
-
-// Error implements error.
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("expected a value for the field %s of worktree.Manager, got none that serves", e.Field)
-}
-
 // ConflictError says that two branches changed the same places. Nothing was changed.
 type ConflictError struct {
 	Branch, To string
@@ -73,19 +63,6 @@ func (e *NotCleanError) MergeCommand() string { return "git merge " + e.Branch }
 func (e *NotCleanError) Help() string {
 	return fmt.Sprintf("commit or stash your changes, then on %s: %s", e.To, e.MergeCommand())
 }
-
-// ForeignError says that a folder is not in a worktree of ours.
-type ForeignError struct {
-	Dir, Base string
-}
-
-// Error implements error.
-func (e *ForeignError) Error() string {
-	return fmt.Sprintf("expected a worktree in %s, got %s", e.Base, e.Dir)
-}
-
-// ErrorCode is USAGE.
-func (e *ForeignError) ErrorCode() formats.Code { return formats.CodeUsage }
 
 // coded gives an error of git its place in the table of codes.
 func coded(err error) error { return codedAs(err, formats.CodeIO) }

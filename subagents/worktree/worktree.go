@@ -48,15 +48,10 @@ type Manager struct {
 	Allow []secrets.Allowed // what looks like a secret and may be committed
 }
 
-// New returns m, or an error that names the field that is missing.
+// New returns m, or an error if a field is missing.
 func New(m Manager) (*Manager, error) {
-	switch {
-	case m.Git == nil:
-		return nil, &FieldError{Field: "Git"}
-	case !filepath.IsAbs(m.Root):
-		return nil, &FieldError{Field: "Root"}
-	case !filepath.IsAbs(m.Base):
-		return nil, &FieldError{Field: "Base"}
+	if m.Git == nil || !filepath.IsAbs(m.Root) || !filepath.IsAbs(m.Base) {
+		return nil, formats.Unset("a repository, a root and a base of worktrees")
 	}
 	return &m, nil
 }
@@ -151,7 +146,7 @@ func (m *Manager) within(ctx context.Context, main *git.Repo) (string, error) {
 	}
 	rel, err := filepath.Rel(top, root)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", &git.ElsewhereError{Dir: m.Root, Toplevel: top}
+		return "", fmt.Errorf("the repository of %s has its working tree elsewhere: %s", m.Root, top)
 	}
 	return rel, nil
 }
