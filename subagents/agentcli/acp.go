@@ -18,8 +18,8 @@ import (
 // RunnerACP is the word for the runner of programs that speak the Agent Client Protocol.
 const RunnerACP = "acp"
 
-// talk is the whole conversation, in which what is heard is noted, a failure too. It returns when the agent has ended its
-// turn, when a bound is passed, when ctx ends, and when the agent is gone.
+// talk is the whole conversation, in which what is heard is noted, a failure too. It returns when the agent has ended
+// its turn, when a bound is passed, when ctx ends, and when the agent is gone.
 func (c *acpClient) talk(text string) proc.Talk {
 	return c.connected(func(ctx context.Context, conn *acp.ClientSideConnection) error {
 		return c.converse(ctx, conn, text)

@@ -22,8 +22,8 @@ type CLI struct {
 	// Driver is what is known of the program; that of Speaker counts where one is set.
 	Driver Driver
 	// Speaker, if not nil, speaks the Agent Client Protocol on its standard input and output. It is given no file system
-	// and no terminal of ours, and what it asks leave for is answered by `tools`. One without a program is a failure of the
-	// configuration.
+	// and no terminal of ours, and what it asks leave for is answered by `tools`. One without a program is a failure of
+	// the configuration.
 	Speaker *Speaker
 	// Runner is the word for the runner; empty: the name of Driver, or RunnerACP.
 	Runner     string
