@@ -222,7 +222,7 @@ func (l *lab) readers() {
 		}
 		defer f.Close()
 		var out strings.Builder
-		exit, err := query.RunCLI(context.Background(), query.CLIRequest{Filter: filter, Compact: true, Out: &out, Inputs: []query.Input{{Name: file, File: f}}})
+		exit, err := query.Host{}.Run(context.Background(), query.CLIRequest{Filter: filter, Compact: true, Timeout: time.Minute, Out: &out, Inputs: []query.Input{{Name: file, File: f}}})
 		if exit != 0 || err != nil || !strings.HasPrefix(out.String(), `{"number":500,`) {
 			l.t.Fatalf("a reader got %d, %v: %s", exit, err, out.String())
 		}

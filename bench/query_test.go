@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/itchyny/gojq"
 
@@ -142,7 +143,7 @@ func (l *lab) fields() {
 
 func pushed(filter string, src []byte) (string, error) {
 	var out bytes.Buffer
-	_, err := query.RunCLI(context.Background(), query.CLIRequest{Filter: filter, Compact: true, Out: &out, Inputs: []query.Input{{Data: src}}})
+	_, err := query.Host{}.Run(context.Background(), query.CLIRequest{Filter: filter, Compact: true, Timeout: time.Minute, Out: &out, Inputs: []query.Input{{Data: src}}})
 	return out.String(), err
 }
 

@@ -67,7 +67,7 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 	from := f.StringP("from-file", "f", "", "read the filter from this `file`")
 	at := f.String("at", "",
 		"read the state as it was with this `serial`; 'tercet state history' says which can be read")
-	timeout := f.Duration("timeout", 30*time.Second, "how long the query may take")
+	f.DurationVar(&q.Timeout, "timeout", 30*time.Second, "how long the query may take")
 	pairs := make([]*[]string, len(variables))
 	for i, v := range variables {
 		pairs[i] = f.StringArray(v.flag, nil, v.usage)
@@ -84,8 +84,8 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 		switch {
 		case q.Indent < 0 || q.Indent > 7:
 			return usage("expected --indent from 0 to 7, got %d", q.Indent)
-		case *timeout <= 0:
-			return usage("expected a positive --timeout, got %s", *timeout)
+		case q.Timeout <= 0:
+			return usage("expected a positive --timeout, got %s", q.Timeout)
 		case *from == "":
 			q.Filter, files = files[0], files[1:]
 		default:
@@ -113,18 +113,17 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 				q.Args = append(q.Args, arg)
 			}
 		}
-		inputs, err := c.inputs(files, *at, q.NullInput)
-		if err != nil {
+		var err error
+		if q.Inputs, err = c.inputs(files, *at, q.NullInput); err != nil {
 			return err
 		}
-		return c.runQuery(query.Job{Request: q, Sources: inputs, Timeout: *timeout})
+		return c.runQuery(q)
 	}
 }
 
 // runQuery runs a query and gives the exit code.
-func (c call) runQuery(job query.Job) error {
-	r := &job.Request
-	r.Statuses, r.Strict = statusesOfReady(), len(job.Sources) == 1 && job.Sources[0].State
+func (c call) runQuery(r query.CLIRequest) error {
+	r.Statuses, r.Strict = statusesOfReady(), len(r.Inputs) == 1 && r.Inputs[0].State
 	r.Out, r.Err = c.term.screens()
 	var env []string
 	for _, name := range []string{"TZ", "GOCOVERDIR"} {
@@ -144,7 +143,7 @@ func (c call) runQuery(job query.Job) error {
 	if err != nil {
 		self = "" // without a child the query still runs, held to its time
 	}
-	exit, err := query.Host{Open: openSource, Starter: starter, Self: self}.Run(c.ctx, job)
+	exit, err := query.Host{Open: openSource, Starter: starter, Self: self}.Run(c.ctx, r)
 	if exit == query.ExitInput && r.Strict {
 		// What the writers refuse is refused with their words and their code.
 		w, werr := c.workspace(c.ctx)
@@ -188,7 +187,7 @@ func boundedQueryVerb(cmd *cobra.Command, _ *app) run {
 }
 
 // openSource opens a file that a query reads.
-func openSource(s query.Source) (query.File, error) {
+func openSource(s query.Input) (query.File, error) {
 	if s.State {
 		root, err := os.OpenRoot(filepath.Dir(filepath.Dir(s.Name)))
 		if err != nil {
@@ -217,7 +216,7 @@ func statusesOfReady() *query.Statuses {
 
 // inputs names the files, or the state of a serial; without any it is the workspace's state. What cannot be read twice
 // is read here.
-func (c call) inputs(files []string, at string, null bool) ([]query.Source, error) {
+func (c call) inputs(files []string, at string, null bool) ([]query.Input, error) {
 	switch {
 	case at != "":
 		return c.inputAt(at, files)
@@ -229,19 +228,19 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Source, erro
 			err = noWorkspace()
 		}
 		name := filepath.Join(root, formats.Workspace, "state.json")
-		return []query.Source{{Name: name, State: true, Open: true}}, err
+		return []query.Input{{Name: name, State: true, Open: true}}, err
 	}
-	var out []query.Source
+	var out []query.Input
 	for _, name := range files {
 		if info, err := os.Stat(name); name != "-" && err == nil && info.Mode().IsRegular() {
-			out = append(out, query.Source{Name: name, Open: true})
+			out = append(out, query.Input{Name: name, Open: true})
 			continue
 		}
 		data, err := readInput(c.io.in, name)
 		if err != nil {
 			return nil, broken(formats.CodeUsage, "input "+name, err)
 		}
-		out = append(out, query.Source{Name: name, Data: data})
+		out = append(out, query.Input{Name: name, Data: data})
 	}
 	return out, nil
 }

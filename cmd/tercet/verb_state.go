@@ -310,7 +310,7 @@ func (c call) stateNamed(word string) ([]byte, error) {
 }
 
 // inputAt is the state of a serial as the input of a query.
-func (c call) inputAt(word string, files []string) ([]query.Source, error) {
+func (c call) inputAt(word string, files []string) ([]query.Input, error) {
 	serial, err := strconv.ParseUint(word, 10, 64)
 	if err != nil {
 		return nil, usage("expected the serial of a state for --at, got %q", word)
@@ -323,5 +323,5 @@ func (c call) inputAt(word string, files []string) ([]query.Source, error) {
 		return nil, err
 	}
 	data, err := w.reader.At(c.ctx, serial)
-	return []query.Source{{Name: "state.json@" + word, Data: data}}, err
+	return []query.Input{{Name: "state.json@" + word, Data: data}}, err
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -26,10 +28,18 @@ const (
 	exitRuntime  = 5
 )
 
-// maxReported is how many errors of single inputs RunCLI keeps.
+// maxReported is how many errors of single inputs are kept.
 const maxReported = 10
 
 // CLIRequest is what jq's command line says.
+//
+// The filter runs over its inputs as jq runs it, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not
+// JSON, 3 for a filter that does not compile, 5 for an error at run time. After such an error the next input is taken
+// all the same, and the code is 5 in the end. Environment, files and modules are denied. Objects that come from an input
+// unchanged print in the order of their source, with its number literals.
+//
+// Where it is sure that it makes no difference to any byte of the output, an input is not decoded in full. A File is
+// read in pieces then, and so an input of any size takes little memory.
 type CLIRequest struct {
 	Filter string // an empty one is the identity
 
@@ -52,8 +62,10 @@ type CLIRequest struct {
 	Args       []Arg
 	Positional []Arg // --args and --jsonargs: $ARGS.positional; names are not looked at
 	Inputs     []Input
-	Out        io.Writer
-	Err        io.Writer // for debug, stderr and halt_error; nil discards
+	Timeout    time.Duration
+	Memory     int64     // of a child; Host.Run sets it
+	Out        io.Writer `json:"-"`
+	Err        io.Writer `json:"-"` // for debug, stderr and halt_error; nil discards
 }
 
 // ArgKind says how the text of an argument becomes a value.
@@ -75,25 +87,11 @@ type Arg struct {
 
 // Input is the content of a file, any number of JSON values: Data, or if File is set all of that.
 type Input struct {
-	Name string // for messages and input_filename
-	Data []byte
-	File io.ReaderAt
-}
-
-// RunCLI runs a filter over its inputs as jq does, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not
-// JSON, 3 for a filter that does not compile, 5 for an error at run time. After such an error the next input is taken
-// all the same, and the code is 5 in the end. The error says what is wrong: an *Error or Errors, several errors
-// joined, an error of Out, or the cause of the cancelled ctx, which is the only bound. Environment, files and modules
-// are denied. Objects that come from an input unchanged print in the order of their source, with its number literals.
-//
-// Where it is sure that it makes no difference to any byte of the output, an input is not decoded in full. A File is
-// read in pieces then, and so an input of any size takes little memory.
-func RunCLI(ctx context.Context, req CLIRequest) (exit int, err error) {
-	r := newCLI(req)
-	if exit, err = r.prepare(); err != nil {
-		return exit, err
-	}
-	return r.run(ctx)
+	Name  string // for messages and input_filename
+	State bool   // it is the state of a workspace
+	Open  bool   // Host opens it: it is a file that can be opened again
+	Data  []byte
+	File  io.ReaderAt `json:"-"`
 }
 
 func newCLI(req CLIRequest) *cli {
@@ -120,7 +118,7 @@ func indent(req CLIRequest) string {
 	return "       "[:min(req.Indent, 7)]
 }
 
-// cli is one run of RunCLI.
+// cli is one run of a request.
 type cli struct {
 	req    CLIRequest
 	out    *bufio.Writer
@@ -134,10 +132,9 @@ type cli struct {
 	values []any // of its variables
 	plan   *plan // nil if the inputs are decoded in full
 
-	file   int           // index of the open input
-	stream *jsonx.Stream // of it
-	lines  *lines        // of all inputs, with RawInput
-	broken error         // why there is no further input
+	file   int // index of the open input
+	next   func() (any, bool)
+	broken error // why there is no further input
 
 	last    any // the last result
 	results int
@@ -193,11 +190,14 @@ func (r *cli) run(ctx context.Context) (exit int, err error) {
 // whole runs the filter over the inputs, each of which is decoded in full.
 func (r *cli) whole(ctx context.Context) (int, error) {
 	args := len(r.from.all)
+	next, stop := iter.Pull(r.all)
+	defer stop()
+	r.next = next
 	for first := true; ; first = false {
 		r.from.reset(args)
 		in, ok := any(nil), first
 		if !r.req.NullInput {
-			in, ok = r.input()
+			in, ok = r.next()
 		}
 		if !ok {
 			return r.status()

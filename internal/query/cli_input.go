@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"strings"
 
@@ -42,7 +41,7 @@ func (r *cli) argument(a Arg) (any, error) {
 	if a.Kind == ArgText {
 		return string(a.Data), nil
 	}
-	var list []any
+	list := []any{}
 	s := jsonx.NewStream(a.Data, limits())
 	for {
 		v, err := s.Next()
@@ -50,146 +49,93 @@ func (r *cli) argument(a Arg) (any, error) {
 			break
 		}
 		if err != nil {
-			return nil, inputError("$"+a.Name, err)
+			return nil, fmt.Errorf("$%s:%w", a.Name, err)
 		}
 		list = append(list, decode(v, r.from))
 	}
 	if a.Kind == ArgSlurp {
-		if list == nil {
-			list = []any{}
-		}
 		return list, nil
 	}
 	if len(list) != 1 {
-		msg := fmt.Sprintf("expected one JSON value, got %d", len(list))
-		return nil, fmt.Errorf("$%s:1:1: %s", a.Name, msg)
+		return nil, fmt.Errorf("$%s:1:1: expected one JSON value, got %d", a.Name, len(list))
 	}
 	return list[0], nil
 }
 
-func inputError(name string, err error) error {
-	return fmt.Errorf("%s:%w", name, err)
-}
-
-// input gives the next value of the inputs, with Slurp the array of all of them once.
-func (r *cli) input() (any, bool) {
-	if !r.req.Slurp {
-		return r.value()
-	}
-	if r.file > len(r.req.Inputs) {
-		return nil, false
-	}
+// all gives the values of the inputs one by one, with Slurp the array of all of them.
+func (r *cli) all(yield func(any) bool) {
 	if r.req.RawInput {
-		text, ok := r.text()
-		r.file = len(r.req.Inputs) + 1
-		return text, ok
+		r.lines(yield)
+		return
 	}
-	all := []any{}
-	for {
-		v, ok := r.value()
-		if !ok {
-			break
-		}
-		all = append(all, v)
-	}
-	r.file = len(r.req.Inputs) + 1
-	return all, r.broken == nil
-}
-
-func (r *cli) value() (any, bool) {
-	if r.req.RawInput {
-		return r.line()
-	}
-	for r.broken == nil && r.file < len(r.req.Inputs) {
-		if r.stream == nil {
-			src, err := r.req.Inputs[r.file].read()
+	list := []any{}
+	for ; r.broken == nil && r.file < len(r.req.Inputs); r.file++ {
+		src := r.read()
+		for stream := jsonx.NewStream(src, limits()); r.broken == nil; {
+			v, err := stream.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
 			if err != nil {
-				r.broken = err
-				return nil, false
-			}
-			r.stream = jsonx.NewStream(src, limits())
-			if err := r.strict(src); err != nil {
-				r.broken = inputError(r.req.Inputs[r.file].Name, err)
-				return nil, false
+				r.broken = fmt.Errorf("%s:%w", r.req.Inputs[r.file].Name, err)
+			} else if r.req.Slurp {
+				list = append(list, decode(v, r.from))
+			} else if !yield(decode(v, r.from)) {
+				return
 			}
 		}
-		v, err := r.stream.Next()
-		if err == nil {
-			return decode(v, r.from), true
-		}
-		if !errors.Is(err, io.EOF) {
-			r.broken = inputError(r.req.Inputs[r.file].Name, err)
-			return nil, false
-		}
-		r.stream = nil
-		r.file++
 	}
-	return nil, false
+	if r.req.Slurp && r.broken == nil {
+		yield(list)
+	}
 }
 
-// strict gives the error of an input that has to be one value without duplicate keys.
-func (r *cli) strict(src []byte) (err error) {
-	if r.req.Strict {
-		_, err = jsonx.Parse(src, jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt})
+// lines gives the lines of all inputs, as if these were one text, with Slurp the text.
+func (r *cli) lines(yield func(any) bool) {
+	var all bytes.Buffer
+	for ; r.broken == nil && r.file < len(r.req.Inputs); r.file++ {
+		all.Write(r.read())
 	}
-	return err
+	text := strings.ToValidUTF8(all.String(), "\ufffd")
+	switch {
+	case r.broken != nil:
+	case r.req.Slurp:
+		yield(text)
+	default:
+		for line := range strings.Lines(text) {
+			if !yield(strings.TrimSuffix(line, "\n")) {
+				return
+			}
+		}
+	}
 }
 
 // Next makes the run the source of input and inputs.
 func (r *cli) Next() (any, bool) {
-	v, ok := r.input()
+	v, ok := r.next()
 	if !ok && r.broken != nil {
 		return r.broken, true
 	}
 	return v, ok
 }
 
-// read gives all of an input.
-func (in Input) read() ([]byte, error) {
+// read gives all of the next input, which with Strict has to be one value without duplicate keys.
+func (r *cli) read() []byte {
+	in, out := r.req.Inputs[r.file], bytes.Buffer{}
 	if in.File == nil {
-		return in.Data, nil
+		out = *bytes.NewBuffer(in.Data)
+	} else {
+		if f, ok := in.File.(File); ok {
+			if info, err := f.Stat(); err == nil && info.Size() < math.MaxInt32 {
+				out.Grow(int(info.Size()) + bytes.MinRead)
+			}
+		}
+		_, r.broken = out.ReadFrom(io.NewSectionReader(in.File, 0, math.MaxInt64))
 	}
-	var out bytes.Buffer
-	if f, ok := in.File.(interface{ Stat() (fs.FileInfo, error) }); ok {
-		if info, err := f.Stat(); err == nil && info.Size() < math.MaxInt32 {
-			out.Grow(int(info.Size()) + bytes.MinRead)
+	if r.req.Strict && r.broken == nil {
+		if _, err := jsonx.Parse(out.Bytes(), jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt}); err != nil {
+			r.broken = fmt.Errorf("%s:%w", in.Name, err)
 		}
 	}
-	_, err := out.ReadFrom(io.NewSectionReader(in.File, 0, math.MaxInt64))
-	return out.Bytes(), err
-}
-
-// lines are the lines of all inputs that are not taken yet, as if these were one text.
-type lines struct{ rest string }
-
-// text gives all inputs as one string.
-func (r *cli) text() (any, bool) {
-	var text strings.Builder
-	for ; r.file < len(r.req.Inputs); r.file++ {
-		src, err := r.req.Inputs[r.file].read()
-		if err != nil {
-			r.broken = err
-			return nil, false
-		}
-		text.Write(src)
-	}
-	return strings.ToValidUTF8(text.String(), "\ufffd"), true
-}
-
-// line gives the next line without its end.
-func (r *cli) line() (any, bool) {
-	if r.lines == nil {
-		text, ok := r.text()
-		s, isText := text.(string)
-		if !ok || !isText {
-			return nil, false
-		}
-		r.lines = &lines{rest: s}
-	}
-	if r.lines.rest == "" {
-		return nil, false
-	}
-	var line string
-	line, r.lines.rest, _ = strings.Cut(r.lines.rest, "\n")
-	return line, true
+	return out.Bytes()
 }

@@ -78,7 +78,8 @@ func (c *compiler) compile() (*Code, error) {
 		}
 		q.Term = &gojq.Term{Type: gojq.TermTypeIdentity}
 	}
-	w := walker{toks: tokens(c.src), own: true, bounds: c.bounds, defs: map[string]string{}}
+	toks, _ := tokens(c.src)
+	w := walker{toks: toks, own: true, bounds: c.bounds, defs: map[string]string{}}
 	w.query(q)
 	if err := c.check(q, &w); err != nil {
 		return nil, err
@@ -134,9 +135,8 @@ func (c *compiler) syntax(err error) error {
 	}
 	msg := err.Error()
 	if strings.HasPrefix(msg, "unterminated") {
-		s := lexer{src: c.src}
-		s.scan()
-		return c.fail(s.unclosed, "string without its closing quote", "")
+		_, unclosed := tokens(c.src)
+		return c.fail(unclosed, "string without its closing quote", "")
 	}
 	if pe.Token == "" {
 		return c.fail(len(strings.TrimRight(c.src, "\r\n")), "unexpected end of the query", "") // not on the line below

@@ -5,6 +5,15 @@ import (
 	"context"
 )
 
+// RunCLI runs a request in this process, bounded by nothing but ctx.
+func RunCLI(ctx context.Context, req CLIRequest) (exit int, err error) {
+	r := newCLI(req)
+	if exit, err = r.prepare(); err != nil {
+		return exit, err
+	}
+	return r.run(ctx)
+}
+
 // Ready is a request that can be run any number of times.
 type Ready struct{ r *cli }
 
@@ -22,7 +31,7 @@ func (p Ready) Run(ctx context.Context, whole bool, in ...Input) (out string, ex
 	r := p.r
 	r.req.Inputs = in
 	r.out.Reset(&buf)
-	r.file, r.stream, r.broken, r.last, r.results, r.errs, r.more = 0, nil, nil, nil, 0, nil, 0
+	r.file, r.broken, r.last, r.results, r.errs, r.more = 0, nil, nil, 0, nil, 0
 	r.from.reset(0)
 	if r.plan != nil && !whole {
 		exit, err, fast = r.streamed(ctx)
@@ -35,9 +44,6 @@ func (p Ready) Run(ctx context.Context, whole bool, in ...Input) (out string, ex
 	}
 	return buf.String(), exit, fast, err
 }
-
-// Builtins gives the functions of gojq as name/arguments.
-func Builtins() []string { return builtins() }
 
 // Risky tells whether a query runs in a child.
 func Risky(c *Code) bool { return c.risky }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"tercet/internal/proc"
@@ -28,22 +29,6 @@ const (
 // BoundedVerb is the word behind which the program reads a call of its parent, for RunBounded.
 const BoundedVerb = "__query"
 
-// Source is an input by its name, or by its data if it is not a file that can be opened again.
-type Source struct {
-	Name  string
-	State bool // it is the state of a workspace
-	Open  bool
-	Data  []byte
-}
-
-// Job is one call of `tercet query`.
-type Job struct {
-	Request CLIRequest // without its inputs
-	Sources []Source
-	Timeout time.Duration
-	Memory  int64 // of a child; Run sets it
-}
-
 // File is a file that was opened.
 type File interface {
 	io.ReaderAt
@@ -52,56 +37,58 @@ type File interface {
 
 // Host is what a call needs of the program around it.
 type Host struct {
-	Open    func(Source) (File, error)
+	Open    func(Input) (File, error)
 	Starter *proc.Starter
 	Self    string // this program; empty if it cannot be started again
 }
 
-// Run runs a call and gives the exit code. The error is one of RunCLI, of Open, or a *LimitError.
-func (h Host) Run(ctx context.Context, c Job) (exit int, err error) {
-	size, err := c.open(h.Open)
+// Run runs a request and gives the exit code. The error says what is wrong: an *Error or Errors, several errors joined,
+// an error of Out or of Open, the cause of the cancelled ctx, or a *LimitError.
+func (h Host) Run(ctx context.Context, req CLIRequest) (exit int, err error) {
+	given := req
+	size, err := req.open(h.Open)
 	if err != nil {
 		return ExitInput, err
 	}
-	c.Memory = maxMemory + perByte*size
-	r := newCLI(c.Request)
+	req.Memory = maxMemory + perByte*size
+	r := newCLI(req)
 	if exit, err = r.prepare(); err != nil {
 		return exit, err
 	}
 	if boundable && h.Self != "" && (r.code.risky || size > largeInput && r.plan == nil) {
-		if exit, err, started := h.child(ctx, c); started {
+		given.Memory = req.Memory
+		if exit, err, started := h.child(ctx, given); started {
 			return exit, err
 		}
 	}
-	return r.within(ctx, c)
+	return r.within(ctx)
 }
 
-// open opens the sources. The files are closed by the end of the process.
-func (c *Job) open(open func(Source) (File, error)) (size int64, err error) {
-	for _, s := range c.Sources {
-		in := Input{Name: s.Name, Data: s.Data}
-		if s.Open {
-			f, err := open(s)
-			if err != nil {
-				return 0, err
-			}
-			info, err := f.Stat()
-			if err != nil {
-				return 0, err
-			}
-			in.File = f
-			size += info.Size()
+// open opens the inputs. The files are closed by the end of the process.
+func (req *CLIRequest) open(open func(Input) (File, error)) (size int64, err error) {
+	req.Inputs = slices.Clone(req.Inputs)
+	for i := range req.Inputs {
+		in := &req.Inputs[i]
+		size += int64(len(in.Data))
+		if !in.Open {
+			continue
 		}
-		size += int64(len(s.Data))
-		c.Request.Inputs = append(c.Request.Inputs, in)
+		f, err := open(*in)
+		if err != nil {
+			return 0, err
+		}
+		info, err := f.Stat()
+		if err != nil {
+			return 0, err
+		}
+		in.File = f
+		size += info.Size()
 	}
 	return size, nil
 }
 
 // child runs a call in a process of its own. started is false if there could be none: then this process has to do.
-func (h Host) child(ctx context.Context, c Job) (exit int, err error, started bool) {
-	out, stderr := c.Request.Out, c.Request.Err
-	c.Request.Inputs, c.Request.Out, c.Request.Err = nil, nil, nil
+func (h Host) child(ctx context.Context, c CLIRequest) (exit int, err error, started bool) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return exitRuntime, err, true
@@ -114,7 +101,7 @@ func (h Host) child(ctx context.Context, c Job) (exit int, err error, started bo
 	if _, failed := errors.AsType[*proc.StartError](err); failed {
 		return 0, nil, false
 	}
-	if _, werr := out.Write(res.Stdout); werr != nil && err == nil {
+	if _, werr := c.Out.Write(res.Stdout); werr != nil && err == nil {
 		err = werr
 	}
 	if ctx.Err() != nil {
@@ -132,33 +119,33 @@ func (h Host) child(ctx context.Context, c Job) (exit int, err error, started bo
 		// Without memory the runtime of Go ends the process with a message of its own, or the system does.
 		return exitRuntime, &LimitError{BoundMemory, c.Memory}, true
 	}
-	_, err = stderr.Write(res.Stderr)
+	_, err = c.Err.Write(res.Stderr)
 	return res.Exit, err, true
 }
 
 // RunBounded reads a call that Run handed over to a child, and runs it within its bounds.
-func RunBounded(ctx context.Context, text []byte, open func(Source) (File, error), out, stderr io.Writer) (int, error) {
-	var c Job
-	if err := json.Unmarshal(text, &c); err != nil || c.Timeout <= 0 || c.Memory <= 0 {
+func RunBounded(ctx context.Context, text []byte, open func(Input) (File, error), out, stderr io.Writer) (int, error) {
+	req := CLIRequest{Out: out, Err: stderr}
+	if err := json.Unmarshal(text, &req); err != nil || req.Timeout <= 0 || req.Memory <= 0 {
 		return ExitInput, errors.New("expected a query of 'tercet query'")
 	}
-	if err := boundProcess(c.Memory, c.Timeout); err != nil {
+	if err := boundProcess(req.Memory, req.Timeout); err != nil {
 		return ExitInput, err
 	}
-	if _, err := c.open(open); err != nil {
+	if _, err := req.open(open); err != nil {
 		return ExitInput, err
 	}
-	c.Request.Out, c.Request.Err = out, stderr
-	r := newCLI(c.Request)
+	r := newCLI(req)
 	if exit, err := r.prepare(); err != nil {
 		return exit, err
 	}
-	return r.within(ctx, c)
+	return r.within(ctx)
 }
 
 // within runs a compiled query for as long as it may take. It does not wait for one that goes on when its time is
 // over, in the middle of a step: that one ends with the process.
-func (r *cli) within(ctx context.Context, c Job) (int, error) {
+func (r *cli) within(ctx context.Context) (int, error) {
+	c := r.req
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{BoundTime, c.Timeout.Milliseconds()})
 	defer cancel()
 	debug.SetGCPercent(200)

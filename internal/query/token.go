@@ -1,6 +1,10 @@
 package query
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // token is a name or a variable in the source of a query: what an error or a reference points at. gojq's tree has no
 // positions, so the names of the tree are found again among these, in order.
@@ -9,158 +13,66 @@ type token struct {
 	offset int
 }
 
-// tokens gives the names, keywords, formats and variables of src in order. Fields (.name), strings and comments are
-// left out; the code inside the interpolations of a string is not.
-func tokens(src string) []token {
-	s := lexer{src: src}
-	s.scan()
-	return s.out
-}
+// inCode is what code is made of: space, a comment (it ends at a line break that has no backslash before it), a format,
+// a number, a name or a variable, the dots of a path, and any other byte.
+var inCode = regexp.MustCompile(`^(?:[ \t\r\n]+|#(?:\\\r\n|\\(?s:.)|[^\r\n\\])*\\?|@\w*|` +
+	`\d[\d.]*(?:[eE][-+]?\d*)?|\$?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)?|\.\.|\.\w*|(?s:.))`)
 
-type lexer struct {
-	src  string
-	i    int
-	out  []token
-	term bool  // what stands before this place is the end of a term
-	open []int // for each string that is open around this place: how many parentheses its interpolation has open
-	// unclosed is where the string starts that has no end, -1 if there is none.
-	unclosed int
-}
-
-func (s *lexer) scan() {
-	s.unclosed = -1
-	for s.i < len(s.src) {
-		c, term := s.src[s.i], true
-		switch {
-		case c == ' ', c == '\t', c == '\n', c == '\r':
-			s.i++
-			continue
-		case c == '#':
-			s.comment()
-			continue
-		case c == '"':
-			s.text(s.i + 1)
-		case c == '(':
-			s.i++
-			if n := len(s.open); n > 0 {
-				s.open[n-1]++
-			}
-			term = false
-		case c == ')':
-			s.closing()
-		case c == '@':
-			end := s.while(s.i+1, namePart)
-			s.out = append(s.out, token{text: s.src[s.i:end], offset: s.i})
-			s.i = end
-		case c == '.' && s.at(s.i+1, digit) && !s.term, digit(c):
-			s.number()
-		case strings.HasPrefix(s.src[s.i:], ".."):
-			s.i += 2
-		case c == '.':
-			if !s.term {
-				s.out = append(s.out, token{text: ".", offset: s.i})
-			}
-			s.i = s.while(s.i+1, namePart)
-		case c == '$' && s.at(s.i+1, nameStart), nameStart(c):
-			term = !s.name()
-		default:
-			s.i++
-			term = c == ']' || c == '}' || c == '?'
-		}
-		s.term = term && s.src[s.i-1] != '(' // behind that an interpolation begins
-	}
-	if s.unclosed < 0 && len(s.open) > 0 {
-		s.unclosed = len(s.src)
-	}
-}
-
-func (s *lexer) closing() {
-	s.i++
-	n := len(s.open)
-	if n == 0 {
-		return
-	}
-	if s.open[n-1] > 0 {
-		s.open[n-1]--
-		return
-	}
-	s.open = s.open[:n-1]
-	s.text(s.i)
-}
-
-// text goes through a string from the place i inside it up to its end or its next interpolation.
-func (s *lexer) text(i int) {
-	start := s.i
-	for ; i < len(s.src); i++ {
-		switch s.src[i] {
-		case '"':
-			s.i = i + 1
-			return
-		case '\\':
-			if i++; i < len(s.src) && s.src[i] == '(' {
-				s.open = append(s.open, 0)
-				s.i = i + 1
-				return
-			}
-		}
-	}
-	s.i = len(s.src)
-	s.unclosed = start
-}
-
-// comment ends at a line break that has no backslash before it, as in jq.
-func (s *lexer) comment() {
-	for s.i++; s.i < len(s.src); s.i++ {
-		switch s.src[s.i] {
-		case '\n', '\r':
-			return
-		case '\\':
-			if strings.HasPrefix(s.src[s.i+1:], "\r\n") {
-				s.i++
-			}
-			s.i++
-		}
-	}
-	s.i = min(s.i, len(s.src))
-}
-
-func (s *lexer) number() {
-	i := s.while(s.i+1, func(c byte) bool { return digit(c) || c == '.' })
-	if i < len(s.src) && (s.src[i] == 'e' || s.src[i] == 'E') {
-		i++
-		if i < len(s.src) && (s.src[i] == '+' || s.src[i] == '-') {
-			i++
-		}
-		i = s.while(i, digit)
-	}
-	s.i = i
-}
-
-// name takes a name and tells whether it is a word that a term comes behind.
-func (s *lexer) name() (keyword bool) {
-	end := s.while(s.i+1, namePart)
-	if strings.HasPrefix(s.src[end:], "::") && s.at(end+2, nameStart) {
-		end = s.while(end+2, namePart)
-	}
-	s.out = append(s.out, token{text: s.src[s.i:end], offset: s.i})
-	_, keyword = keywords[s.src[s.i:end]]
-	s.i = end
-	return keyword
-}
+// inString is a string, from its inside, up to its end or its next interpolation.
+var inString = regexp.MustCompile(`^(?:[^"\\]|\\[^(])*(?:"|\\\()`)
 
 // keywords are the words that a term comes behind.
-var keywords = map[string]struct{}{
-	"and": {}, "or": {}, "if": {}, "then": {}, "elif": {}, "else": {}, "try": {}, "catch": {}, "reduce": {},
-	"foreach": {}, "as": {},
+var keywords = []string{
+	"and", "or", "if", "then", "elif", "else", "try", "catch", "reduce", "foreach", "as",
 }
 
-func (s *lexer) at(i int, is func(byte) bool) bool { return i < len(s.src) && is(s.src[i]) }
-
-func (s *lexer) while(i int, is func(byte) bool) int {
-	for i < len(s.src) && is(s.src[i]) {
-		i++
+// tokens gives the names, keywords, formats and variables of src in order. Fields (.name), strings and comments are
+// left out; the code inside the interpolations of a string is not. unclosed is where the string starts that has no end,
+// -1 if there is none.
+func tokens(src string) (out []token, unclosed int) {
+	var open []int // for each string that is open around this place: how many parentheses its interpolation has open
+	term := false  // what stands before this place is the end of a term
+	for i := 0; i < len(src); {
+		word, at := inCode.FindString(src[i:]), i
+		i += len(word)
+		text, n := false, len(open)-1
+		switch c := word[0]; {
+		case strings.ContainsRune(" \t\r\n#", rune(c)):
+			continue
+		case c == '"':
+			text = true
+		case c == '(' && n >= 0:
+			open[n]++
+		case c == ')' && n >= 0 && open[n] > 0:
+			open[n]--
+		case c == ')' && n >= 0:
+			open, text = open[:n], true
+		case c == '.' && !term && word != "..":
+			if len(word) > 1 && digit(word[1]) {
+				break // a number
+			}
+			out = append(out, token{text: ".", offset: at})
+		case c == '@', c == '$' && len(word) > 1, nameStart(c):
+			out = append(out, token{text: word, offset: at})
+		}
+		last := word[len(word)-1]
+		term = strings.IndexByte(`)]}?"`, last) >= 0 || namePart(last) && !slices.Contains(keywords, word) || word[0] == '.' ||
+			word[0] == '@'
+		if text {
+			rest := inString.FindString(src[i:])
+			if rest == "" {
+				return out, i - strings.Count(word, `"`)
+			}
+			i += len(rest)
+			if term = rest[len(rest)-1] == '"'; !term {
+				open = append(open, 0)
+			}
+		}
 	}
-	return i
+	if len(open) > 0 {
+		return out, len(src)
+	}
+	return out, -1
 }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
