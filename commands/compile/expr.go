@@ -28,7 +28,7 @@ func (c *compiler) expr(e *syntax.Expr) *query.Code {
 		}
 		c.prog.facts.code[e] = code
 	}
-	for ref := range code.EachRef {
+	for _, ref := range code.Refs() {
 		if !ref.Bound {
 			c.reference(e, ref)
 		}
@@ -246,7 +246,7 @@ func (c *compiler) verdict(e *syntax.Expr) {
 	if agent == nil || agent.Fields == nil {
 		return
 	}
-	for ref := range code.EachPath {
+	for _, ref := range code.Paths() {
 		if len(ref.Path) < 2 || ref.Path[0] != "fields" {
 			continue
 		}

@@ -173,7 +173,7 @@ type Reads struct {
 func (p *Program) Reads(e *syntax.Expr) Reads {
 	code := p.Code(e)
 	out := Reads{Vars: code.Vars()}
-	for ref := range code.EachRef {
+	for _, ref := range code.Refs() {
 		if ref.Bound {
 			continue
 		}

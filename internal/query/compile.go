@@ -32,7 +32,6 @@ type Options struct {
 
 // Code is a checked query.
 type Code struct {
-	src   string
 	vars  []string
 	refs  []Ref
 	calls []Call
@@ -88,7 +87,7 @@ func (c *compiler) compile() (*Code, error) {
 		return nil, err
 	}
 	// What the query does not name is not handed to the compiler, whose cost grows with the square of the names.
-	out := &Code{src: c.src, vars: slices.Clip(c.vars), refs: w.refs, calls: w.calls, paths: w.paths, risky: w.risky}
+	out := &Code{vars: slices.Clip(c.vars), refs: w.refs, calls: w.calls, paths: w.paths, risky: w.risky}
 	known := make([]string, 0, len(c.vars))
 	for _, name := range c.vars {
 		if out.names(name) {
@@ -265,30 +264,13 @@ func (c *compiler) unknown(sig string, w *walker) error {
 // String gives name/arguments.
 func (f Function) String() string { return fmt.Sprintf("%s/%d", f.Name, f.Args) }
 
-// Source gives the text the code was compiled from.
-func (c *Code) Source() string { return c.src }
+// Refs gives every use of a variable in the order of the source. They must not be changed.
+func (c *Code) Refs() []Ref { return c.refs }
 
-// Refs gives every use of a variable in the order of the source.
-func (c *Code) Refs() []Ref { return slices.Clone(c.refs) }
+// Paths gives the static paths that the query takes from its own input, as references to ".", in the order of the
+// source. They must not be changed.
+func (c *Code) Paths() []Ref { return c.paths }
 
-// EachRef gives what Refs gives one by one, without a copy; the paths must not be changed.
-func (c *Code) EachRef(yield func(Ref) bool) {
-	for i := range c.refs {
-		if !yield(c.refs[i]) {
-			return
-		}
-	}
-}
-
-// EachPath gives the static paths that the query takes from its own input, as references to ".", in the order of the
-// source. The paths must not be changed.
-func (c *Code) EachPath(yield func(Ref) bool) {
-	for i := range c.paths {
-		if !yield(c.paths[i]) {
-			return
-		}
-	}
-}
-
-// Calls gives every use of a function that the query does not define itself, in the order of the source.
-func (c *Code) Calls() []Call { return slices.Clone(c.calls) }
+// Calls gives every use of a function that the query does not define itself, in the order of the source. They must not
+// be changed.
+func (c *Code) Calls() []Call { return c.calls }

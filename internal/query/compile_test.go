@@ -218,7 +218,7 @@ func TestPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for ref := range code.EachPath {
+		for _, ref := range code.Paths() {
 			got = append(got, fmt.Sprint(ref.Offset)+" "+strings.Join(ref.Path, "."))
 		}
 		if all := strings.Join(got, ", "); all != want {
@@ -269,9 +269,9 @@ func FuzzCompile(f *testing.F) {
 				t.Fatalf("Refs(%q) has %s at %d", src, r.Var, r.Offset)
 			}
 		}
-		for r := range c.EachPath {
+		for _, r := range c.Paths() {
 			if r.Offset < 0 || src[r.Offset] != '.' {
-				t.Fatalf("EachPath(%q) has %v at %d", src, r.Path, r.Offset)
+				t.Fatalf("Paths(%q) has %v at %d", src, r.Path, r.Offset)
 			}
 		}
 		for _, call := range c.Calls() {

@@ -208,6 +208,10 @@ func checked(q *gojq.Query, check string) *gojq.Query {
 	if q == nil || literal(q) {
 		return q
 	}
+	return piped(q, check)
+}
+
+func piped(q *gojq.Query, check string) *gojq.Query {
 	return paren(&gojq.Query{Left: paren(q), Op: gojq.OpPipe, Right: call(check)})
 }
 
@@ -259,21 +263,12 @@ func (w *walker) guardCall(f *gojq.Func) {
 	} else if w.bounds.deep > 0 && slices.Contains(deepInput, f.Name) {
 		check = guardDeep
 	}
-	if check == "" {
+	if check == "" || len(f.Args) > 3 { // no function that is checked has more
 		return
 	}
-	var params, args []string
-	for i := range f.Args {
-		p := string(rune('a' + i))
-		params, args = append(params, p), append(args, fmt.Sprintf(arg, p))
-	}
-	list := func(words []string) string {
-		if len(words) == 0 {
-			return ""
-		}
-		return "(" + strings.Join(words, "; ") + ")"
-	}
-	f.Name = w.define(key, "def NAME"+list(params)+": "+check+" | "+f.Name+list(args)+";")
+	params := []string{"", "(a)", "(a; b)", "(a; b; c)"}[len(f.Args)]
+	args := strings.NewReplacer("a", fmt.Sprintf(arg, "a"), "b", fmt.Sprintf(arg, "b")).Replace(params)
+	f.Name = w.define(key, "def NAME"+params+": "+check+" | "+f.Name+args+";")
 }
 
 // guardIndex guards the index of an array, but for one that is written down and small.
@@ -284,7 +279,7 @@ func (w *walker) guardIndex(i *gojq.Index) {
 	if q := i.Start; literal(q) && len(q.Term.Number) < 5 || wholeNumber(q) && q.Term.Type == gojq.TermTypeUnary {
 		return // the last elements are never far away
 	}
-	i.Start = paren(&gojq.Query{Left: paren(i.Start), Op: gojq.OpPipe, Right: call(guardIndex)})
+	i.Start = piped(i.Start, guardIndex)
 }
 
 // guardText guards what is put into a string.

@@ -166,6 +166,17 @@ func inner(q *gojq.Query) *gojq.Query {
 	return q
 }
 
+// head gives the term that gets the input of a query first, nil if that is none.
+func head(q *gojq.Query) *gojq.Term {
+	for q = inner(q); q.Op == gojq.OpPipe && len(q.Patterns)+len(q.FuncDefs) == 0; {
+		q = inner(q.Left)
+	}
+	if len(q.FuncDefs) > 0 {
+		return nil
+	}
+	return q.Term
+}
+
 // bind enters the variable of a pattern. What is taken apart, or bound in several ways, is left to the whole input.
 func (a *inference) bind(ps []*gojq.Pattern, from flow) {
 	a.lost = a.lost || len(ps) > 1 || ps[0].Name == ""
@@ -359,13 +370,11 @@ type test struct {
 // selects takes up the comparison that the condition begins with of a select that a query begins with, if the elements
 // of an array come to it one by one: where that fails, so does the condition, whatever stands behind it.
 func (a *inference) selects(q *gojq.Query, in flow) {
-	for q = inner(q); q.Term == nil && q.Op == gojq.OpPipe && len(q.Patterns)+len(q.FuncDefs) == 0; {
-		q = inner(q.Left)
-	}
-	if in.site == nil || q.Term == nil || len(q.FuncDefs) > 0 || !isCall(q.Term, "select", 1) {
+	first := head(q)
+	if in.site == nil || first == nil || !isCall(first, "select", 1) {
 		return
 	}
-	for q = inner(q.Term.Func.Args[0]); len(q.FuncDefs) == 0 && q.Op == gojq.OpAnd; {
+	for q = inner(first.Func.Args[0]); len(q.FuncDefs) == 0 && q.Op == gojq.OpAnd; {
 		q = inner(q.Left)
 	}
 	t := &test{holds: holds[q.Op]}

@@ -54,21 +54,18 @@ func newPlan(q *gojq.Query, globals map[string]any) *plan {
 // eachOf tells whether a query is `.[] | BODY`, `.name[] | BODY` or `ready | BODY`: then its results are those of BODY
 // for each element, one after the other.
 func eachOf(q *gojq.Query) (name string, ok bool) {
-	for q.Term == nil && q.Op == gojq.OpPipe && len(q.Patterns) == 0 && len(q.FuncDefs) == 0 {
-		q = q.Left
-	}
-	if q.Term == nil || len(q.FuncDefs) > 0 {
+	t := head(q)
+	switch {
+	case t == nil:
 		return "", false
-	}
-	if isCall(q.Term, readyName, 0) {
+	case isCall(t, readyName, 0):
 		return readyTasks, true
-	}
-	if q.Term.Type == gojq.TermTypeIndex {
-		name, ok = indexKey(q.Term.Index)
+	case t.Type == gojq.TermTypeIndex:
+		name, ok = indexKey(t.Index)
 		ok = ok && name != ""
 	}
-	i := slices.IndexFunc(q.Term.SuffixList, func(s *gojq.Suffix) bool { return s.Iter || s.Index != nil })
-	return name, (ok || q.Term.Type == gojq.TermTypeIdentity) && i >= 0 && q.Term.SuffixList[i].Iter
+	i := slices.IndexFunc(t.SuffixList, func(s *gojq.Suffix) bool { return s.Iter || s.Index != nil })
+	return name, (ok || t.Type == gojq.TermTypeIdentity) && i >= 0 && t.SuffixList[i].Iter
 }
 
 // wrap makes an input that has nothing but these elements.
@@ -87,13 +84,13 @@ func (r *cli) streamed(ctx context.Context) (exit int, err error, ok bool) {
 	for r.file = 0; ok && r.file < len(r.req.Inputs); r.file++ {
 		ok = r.streamedInput(ctx)
 	}
-	err = r.out.Flush() // to memory: it does not fail
+	ok = r.out.Flush() == nil && ok
 	r.out = out
 	r.from.reset(args)
 	switch {
 	case ctx.Err() != nil:
 		return exitRuntime, context.Cause(ctx), true
-	case !ok || err != nil:
+	case !ok:
 		r.file, r.results, r.last = 0, 0, nil
 		return 0, nil, false
 	}

@@ -56,8 +56,8 @@ func tokens(src string) (out []token, unclosed int) {
 			out = append(out, token{text: word, offset: at})
 		}
 		last := word[len(word)-1]
-		term = strings.IndexByte(`)]}?"`, last) >= 0 || namePart(last) && !slices.Contains(keywords, word) || word[0] == '.' ||
-			word[0] == '@'
+		term = strings.IndexByte(`)]}?"`, last) >= 0 || word[0] == '.' || word[0] == '@' ||
+			namePart(last) && !slices.Contains(keywords, word)
 		if text {
 			rest := inString.FindString(src[i:])
 			if rest == "" {

@@ -3,8 +3,10 @@ package query
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"github.com/itchyny/gojq"
@@ -20,7 +22,7 @@ func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	n, err := normalize(v, 0)
+	n, _, err := normalize(v, 0)
 	if err != nil {
 		return ""
 	}
@@ -37,7 +39,7 @@ func Prepare(v any) Prepared { return Prepared{Normalize(v)} }
 // map[string]any. Values of these types stay as they are, without a copy; a *jsonx.Value keeps its number literals;
 // everything else goes by its JSON form. What has no JSON form becomes null.
 func Normalize(v any) any {
-	n, err := normalize(v, 0)
+	n, _, err := normalize(v, 0)
 	if err != nil {
 		return nil
 	}
@@ -47,102 +49,84 @@ func Normalize(v any) any {
 // maxDepth bounds values, so that one that holds itself is an error.
 const maxDepth = 10_000
 
-func normalize(v any, depth int) (any, error) {
+// normalize gives v as a query takes it, and whether that is v itself.
+func normalize(v any, depth int) (out any, same bool, err error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("value is nested deeper than %d", maxDepth)
+		return nil, false, fmt.Errorf("value is nested deeper than %d", maxDepth)
+	}
+	if plain(v) {
+		return v, true, nil
 	}
 	switch v := v.(type) {
-	case nil, bool, string, int, float64:
-		return v, nil
 	case *big.Int:
-		if v == nil {
-			return nil, nil
+		if v != nil {
+			return v, true, nil
 		}
-		return v, nil
+		return nil, false, nil
 	case json.Number:
-		return number(string(v)), nil
+		n := number(string(v))
+		return n, n == any(v), nil
 	case []any:
 		return normalizeList(v, depth)
 	case map[string]any:
 		return normalizeMap(v, depth)
 	case Prepared:
-		return v.v, nil
+		return v.v, false, nil
 	case *jsonx.Value:
-		return decode(v, nil), nil
+		return decode(v, nil), false, nil
 	}
 	src, err := jsonx.Marshal(v, "")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	tree, err := jsonx.Parse(src, jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt, Duplicates: true})
-	if err != nil {
-		return nil, err
-	}
-	return decode(tree, nil), nil
+	return decode(tree, nil), false, err
 }
 
-func normalizeList(list []any, depth int) (any, error) {
+func normalizeList(list []any, depth int) (any, bool, error) {
 	if list == nil {
-		return nil, nil
+		return nil, false, nil
 	}
-	out, kept := make([]any, len(list)), true
+	out, same := list, true
 	for i, e := range list {
-		n, err := normalize(e, depth+1)
+		n, kept, err := normalize(e, depth+1)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		out[i] = n
-		kept = kept && same(e, n)
+		if !kept && same {
+			out, same = slices.Clone(list), false
+		}
+		if !kept {
+			out[i] = n
+		}
 	}
-	if kept {
-		return list, nil
-	}
-	return out, nil
+	return out, same, nil
 }
 
-func normalizeMap(m map[string]any, depth int) (any, error) {
+func normalizeMap(m map[string]any, depth int) (any, bool, error) {
 	if m == nil {
-		return nil, nil
+		return nil, false, nil
 	}
-	out, kept := make(map[string]any, len(m)), true
+	out, same := m, true
 	for k, e := range m {
-		n, err := normalize(e, depth+1)
+		n, kept, err := normalize(e, depth+1)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		out[k] = n
-		kept = kept && same(e, n)
+		if !kept && same {
+			out, same = maps.Clone(m), false
+		}
+		if !kept {
+			out[k] = n
+		}
 	}
-	if kept {
-		return m, nil
-	}
-	return out, nil
+	return out, same, nil
 }
 
 func plain(v any) bool {
 	switch v.(type) {
 	case nil, bool, string, int, float64:
 		return true
-	}
-	return false
-}
-
-// same reports whether normalize gave back the very value.
-func same(v, n any) bool {
-	if plain(v) {
-		return true
-	}
-	switch v := v.(type) {
-	case []any:
-		w, ok := n.([]any)
-		return ok && len(v) == len(w) && (len(v) == 0 || &v[0] == &w[0])
-	case map[string]any:
-		w, ok := n.(map[string]any)
-		return ok && address(v) == address(w)
-	case *big.Int:
-		return v != nil
-	case json.Number:
-		return n == v
 	}
 	return false
 }
