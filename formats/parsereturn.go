@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,11 +41,7 @@ func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	p := &returnParser{src: data, opt: opt}
 	root, err := jsonx.Parse(data, jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	if err != nil {
-		at := Pos{Line: 1, Col: 1}
-		msg := err.Error()
-		if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
-			at, msg = placeOf(data, syntax.Offset), syntax.Msg
-		}
+		at, msg := syntaxError(data, err)
 		p.problems = append(p.problems, Diagnostic{
 			Code: codeReturnSyntax, Severity: SeverityError, File: opt.File, Pos: at, Message: msg,
 			Help: "a return is one JSON object with status and summary",

@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 
@@ -14,8 +13,9 @@ const errorsVersion = "2"
 // parseRecords reads errors.json and gives its records.
 func parseRecords(f *findings, src []byte) []any {
 	root, err := jsonx.Parse(src, jsonx.Limits{})
-	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
-		f.add(codeRecord, placeOf(src, syntax.Offset), syntax.Msg, "")
+	if err != nil {
+		at, msg := syntaxError(src, err)
+		f.add(codeRecord, at, msg, "")
 		return []any{}
 	}
 	at := func(v *jsonx.Value) Pos {

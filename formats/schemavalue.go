@@ -4,14 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"tercet/internal/jsonx"
 	"tercet/internal/md"
 )
 
@@ -34,8 +35,8 @@ func (v Violation) String() string { return v.Path + ": expected " + v.Expected 
 // Validate gives everything in which a value breaks the schema, nil if nothing. Path is how the value is called in the
 // violations, such as ".fields". More than fifty violations are cut.
 //
-// The library says whether a value fits, and stops at the first violation. To name all of them, each keyword, member
-// and element is held against its own part of the schema.
+// The library says whether a value fits, and stops at the first violation. To name all of them, each keyword is held
+// against the value alone, and each member and item against its own part of the schema.
 func (s *Schema) Validate(path string, value any) []Violation {
 	text, err := json.Marshal(value)
 	var v any
@@ -45,453 +46,297 @@ func (s *Schema) Validate(path string, value any) []Violation {
 	if err != nil {
 		return []Violation{{path, "a value that JSON can hold", fmt.Sprintf("%.60s", fmt.Sprint(value))}}
 	}
-	c := newUse(s)
-	if steps, _ := c.steps(s.root, v, ""); steps > maxSteps {
+	left := maxSteps
+	if s.spend(s.root, v, &left, nil); left < 0 {
 		return []Violation{{path, fmt.Sprintf("a value that can be checked in %d steps", maxSteps), "one that needs more"}}
 	}
 	if s.whole.Validate(v) == nil {
 		return nil
 	}
+	c := &schemaUse{s: s, parts: map[string]*jsonschema.Resolved{}}
 	c.hold(s.root, v, path)
 	if len(c.found) > maxViolations {
-		more := strconv.Itoa(len(c.found)-maxViolations) + " more"
-		c.found = append(c.found[:maxViolations], Violation{path, "no further violations", more})
+		c.found = append(c.found[:maxViolations], Violation{path, "no further violations", "more"})
 	}
 	return c.found
 }
 
-// schemaUse holds one value against a schema.
+// part is a schema inside of another one, and what it is held against.
+type part struct {
+	schema *md.Node
+	value  any
+	at     any  // the name of the member or the index of the item that the value is; nil for the whole value
+	judges bool // what does not fit the part does not fit the whole
+}
+
+// held calls do for everything that a schema holds against a value, its members and its items.
+func (s *Schema) held(n *md.Node, v any, do func(part)) {
+	m, _ := v.(map[string]any)
+	for _, e := range n.Entries {
+		switch name := e.Key.Value; name {
+		case "$ref":
+			do(part{s.places[s.pointers[e.Value]], v, nil, true})
+		case "not", "if", "then", "else":
+			do(part{e.Value, v, nil, false})
+		case "allOf", "anyOf", "oneOf":
+			for _, one := range e.Value.Items {
+				do(part{one, v, nil, name == "allOf"})
+			}
+		case "properties":
+			for _, e := range e.Value.Entries {
+				if one, there := m[e.Key.Value]; there {
+					do(part{e.Value, one, e.Key.Value, true})
+				}
+			}
+		case "dependentSchemas", "dependencies":
+			for _, e := range e.Value.Entries {
+				if e.Value.Kind != md.List {
+					do(part{e.Value, v, nil, false})
+				}
+			}
+		}
+	}
+	below := func(keyword string, v, at any, judges bool) {
+		if of := n.Get(keyword); of != nil {
+			do(part{of, v, at, judges})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		matched := s.matched(n, key)
+		for _, of := range matched {
+			do(part{of, m[key], key, true})
+		}
+		if matched == nil && n.Get("properties").Get(key) == nil {
+			below("additionalProperties", m[key], key, true)
+		}
+		below("propertyNames", key, key, false)
+		below("unevaluatedProperties", m[key], key, false)
+	}
+	list, _ := v.([]any)
+	first, rest := n.Get("prefixItems"), "items"
+	if items := n.Get("items"); items != nil && items.Kind == md.List { // draft 07
+		first, rest = items, "additionalItems"
+	}
+	for i, one := range list {
+		if first != nil && i < len(first.Items) {
+			do(part{first.Items[i], one, i, true})
+		} else {
+			below(rest, one, i, true)
+		}
+		below("contains", one, i, false)
+		below("unevaluatedItems", one, i, false)
+	}
+}
+
+// matched are the schemas for a member whose name matches a pattern.
+func (s *Schema) matched(n *md.Node, name string) (out []*md.Node) {
+	if patterns := n.Get("patternProperties"); patterns != nil {
+		for _, e := range patterns.Entries {
+			if s.patterns[e.Key.Value].MatchString(name) {
+				out = append(out, e.Value)
+			}
+		}
+	}
+	return out
+}
+
+// spend counts what the library does to hold a value against a schema, until no step is left. A schema that comes back
+// to itself for the same value, so that the count would not end, is the circle. above are the schemas that led to n for
+// this value.
+func (s *Schema) spend(n *md.Node, v any, left *int, above []*md.Node) (circle *md.Node) {
+	if slices.Contains(above, n) {
+		return n
+	}
+	size := 0
+	switch v := v.(type) {
+	case string:
+		size = len(v)
+	case []any:
+		size = len(v) / 8
+	case map[string]any:
+		size = len(v)
+	}
+	*left -= 1 + size/8
+	for _, e := range n.Entries {
+		*left -= len(e.Value.Items) / 8 // values to compare with
+		if strings.HasPrefix(e.Key.Value, "pattern") {
+			*left -= size * max(1, len(e.Value.Entries))
+		}
+	}
+	s.held(n, v, func(p part) {
+		same := append(slices.Clip(above), n)
+		if p.at != nil {
+			same = nil
+		}
+		if *left >= 0 && circle == nil {
+			circle = s.spend(p.schema, p.value, left, same)
+		}
+	})
+	return circle
+}
+
+// schemaUse tells what is wrong with one value.
 type schemaUse struct {
-	s       *Schema
-	parts   map[*md.Node]*jsonschema.Resolved
-	counted map[counted]int
-	found   []Violation
+	s     *Schema
+	parts map[string]*jsonschema.Resolved // by pointer and keywords
+	found []Violation
 }
 
-func newUse(s *Schema) *schemaUse {
-	return &schemaUse{s: s, parts: map[*md.Node]*jsonschema.Resolved{}, counted: map[counted]int{}}
-}
-
-type counted struct {
-	n    *md.Node
-	path string
-}
-
-// steps counts the schemas that the library holds against a value and what is inside of it. A schema that comes back to
-// itself without going into the value, so that the count has no end, is the circle.
-func (c *schemaUse) steps(n *md.Node, v any, path string) (sum int, circle *md.Node) {
-	key := counted{n, path}
-	if sum, known := c.counted[key]; known {
-		if sum == 0 {
-			return 0, n
-		}
-		return sum, nil
-	}
-	c.counted[key] = 0
-	sum = 1
-	add := func(part *md.Node, v any, path string) {
-		if sum <= maxSteps && circle == nil {
-			var more int
-			more, circle = c.steps(part, v, path)
-			sum += more
-		}
-	}
-	for _, k := range keywords {
-		of := n.Get(k.name)
-		if of == nil {
-			continue
-		}
-		if k.form == formRef {
-			add(c.s.refs[of], v, path)
-		} else if text, ok := v.(string); ok && k.form == formPattern {
-			sum += len(text)
-		}
-		sum += len(of.Items) / 8 // values to compare with
-		for i, part := range k.schemas(of) {
-			if k.here {
-				add(part, v, path)
-				continue
-			}
-			if !k.below {
-				continue
-			}
-			switch v := v.(type) {
-			case map[string]any:
-				for name, one := range v {
-					if k.name != "properties" || of.Entries[i].Key.Value == name {
-						add(part, one, path+"/"+name)
-					}
-				}
-			case []any:
-				for i, one := range v {
-					add(part, one, path+"/"+strconv.Itoa(i))
+// fits asks the library about one schema inside of the whole, or about some keywords of it alone.
+func (c *schemaUse) fits(n *md.Node, keywords string, v any) bool {
+	at := c.s.pointers[n] + " " + keywords
+	if c.parts[at] == nil {
+		plain := c.s.plain(n)
+		if keywords != "" {
+			alone := map[string]any{}
+			for name := range strings.FieldsSeq(keywords) {
+				if of := n.Get(name); of != nil {
+					alone[name] = c.s.plain(of)
 				}
 			}
+			plain = alone
 		}
-	}
-	c.counted[key] = sum
-	return sum, circle
-}
-
-// fits asks the library about one part of the schema: a schema inside of it, or the value of a keyword alone.
-func (c *schemaUse) fits(at *md.Node, keyword string, v any) bool {
-	r, known := c.parts[at]
-	if !known {
-		plain := at.Any()
-		if keyword != "" {
-			plain = map[string]any{keyword: plain}
-		}
-		var err error
-		if r, err = c.s.resolved(plain, partName); err != nil {
+		r, err := c.s.resolve(plain, "tercet://part")
+		if err != nil {
 			return false // not reached: the whole was read, so that a part of it can be
 		}
 		c.parts[at] = r
 	}
-	return r.Validate(v) == nil
+	return c.parts[at].Validate(v) == nil
 }
 
-func (c *schemaUse) say(path, expected, got string) {
-	c.found = append(c.found, Violation{path, expected, got})
+// plain is the value of a keyword, in which references stand for the schemas.
+func (s *Schema) plain(n *md.Node) any {
+	if pointer, is := s.pointers[n]; is {
+		return map[string]any{"$ref": wholeName + (&url.URL{Fragment: pointer}).String()}
+	}
+	out := n.Any()
+	switch plain := out.(type) {
+	case []any:
+		for i, one := range n.Items {
+			plain[i] = s.plain(one)
+		}
+	case map[string]any:
+		for _, e := range n.Entries {
+			plain[e.Key.Value] = s.plain(e.Value)
+		}
+	}
+	return out
+}
+
+// judged are the keywords that are held against a value alone, with what they ask for. The value of the keyword stands
+// for %s.
+var judged = []struct{ keywords, asks string }{
+	{"type", "%s"},
+	{"const", "%s"},
+	{"enum", "%s"},
+	{"minLength", "at least %s characters"},
+	{"maxLength", "at most %s characters"},
+	{"pattern", "text that matches %s"},
+	{"minimum", "at least %s"},
+	{"maximum", "at most %s"},
+	{"exclusiveMinimum", "more than %s"},
+	{"exclusiveMaximum", "less than %s"},
+	{"multipleOf", "a multiple of %s"},
+	{"minItems", "at least %s items"},
+	{"maxItems", "at most %s items"},
+	{"minProperties", "at least %s members"},
+	{"maxProperties", "at most %s members"},
+	{"uniqueItems", "items that all differ"},
+	{"contains minContains maxContains", "as many items as 'contains' asks for"},
+	{"anyOf", "a value that one of 'anyOf' describes"},
+	{"oneOf", "a value that exactly one of 'oneOf' describes"},
+	{"not", "a value that 'not' does not describe"},
+	{"if then else", "a value as 'if' asks for"},
+	{"propertyNames", "names as 'propertyNames' asks for"},
+	{"dependentRequired", "members as 'dependentRequired' asks for"},
+	{"dependentSchemas", "a value as 'dependentSchemas' asks for"},
+	{"dependencies", "a value as 'dependencies' asks for"},
 }
 
 // hold tells every violation of a value.
 func (c *schemaUse) hold(n *md.Node, v any, path string) {
-	if len(c.found) > maxViolations*2 || c.fits(n, "", v) {
+	if len(c.found) > maxViolations || c.fits(n, "", v) {
 		return
 	}
 	before := len(c.found)
-	for _, k := range keywords {
-		if of := n.Get(k.name); of != nil {
-			c.keyword(n, k, of, v, path)
+	for _, k := range judged {
+		first, _, _ := strings.Cut(k.keywords, " ")
+		if of := n.Get(first); of != nil && !c.fits(n, k.keywords, v) {
+			asks := strings.Replace(k.asks, "%s", words(first, of), 1)
+			c.found = append(c.found, Violation{path, asks, tell(v)})
 		}
 	}
+	m, isMap := v.(map[string]any)
+	if due := n.Get("required"); isMap && due != nil {
+		for _, name := range due.Items {
+			expected := "a value"
+			if is := n.Get("properties").Get(name.Value).Get("type"); is != nil {
+				expected = words("type", is)
+			}
+			if _, there := m[name.Value]; !there {
+				c.found = append(c.found, Violation{member(path, name.Value), expected, "nothing"})
+			}
+		}
+	}
+	c.s.held(n, v, func(p part) {
+		at := path
+		switch name := p.at.(type) {
+		case int:
+			at += "[" + strconv.Itoa(name) + "]"
+		case string:
+			at = member(path, name)
+		}
+		if p.judges {
+			c.hold(p.schema, p.value, at)
+		}
+	})
 	switch {
 	case len(c.found) > before:
 	case n.Kind != md.Map:
-		c.say(path, "nothing here", tell(v))
+		c.found = append(c.found, Violation{path, "nothing here", tell(v)})
 	default:
-		c.say(path, "a value that fits the schema", tell(v))
-	}
-}
-
-// quiet gives the violations of a value without telling them.
-func (c *schemaUse) quiet(n *md.Node, v any, path string) []Violation {
-	kept := c.found
-	c.found = nil
-	c.hold(n, v, path)
-	out := c.found
-	c.found = kept
-	return out
-}
-
-// keyword tells the violations of one keyword of a schema that the value breaks.
-func (c *schemaUse) keyword(n *md.Node, k keyword, of *md.Node, v any, path string) {
-	m, isMap := v.(map[string]any)
-	items, isList := v.([]any)
-	switch {
-	case k.says != "":
-		if !c.fits(of, k.name, v) {
-			c.say(path, fmt.Sprintf(k.says, words(k, of)), measured(k, v))
-		}
-	case k.form == formRef:
-		c.hold(c.s.refs[of], v, path)
-	case k.here && k.form != formNamed && k.form != formNeeds:
-		c.together(n, k, of, v, path)
-	case isList:
-		c.array(n, k, of, items, path)
-	case isMap:
-		c.object(n, k, of, m, path)
+		c.found = append(c.found, Violation{path, "a value that fits the schema", tell(v)})
 	}
 }
 
 // words is the value of a keyword in a message.
-func words(k keyword, of *md.Node) string {
+func words(keyword string, of *md.Node) string {
+	const most = 20
 	switch {
-	case k.form == formTypes && of.Kind == md.List:
-		return alternatives(of.Items, func(n *md.Node) string { return n.Value })
-	case k.form == formValues:
-		return alternatives(of.Items, func(n *md.Node) string { return whole(n.Any()) })
-	case k.form == formTypes, k.form == formPattern:
+	case of.Kind == md.List && keyword != "const":
+		var out []string
+		for _, n := range of.Items[:min(len(of.Items), most)] {
+			out = append(out, words(keyword, n))
+		}
+		if len(of.Items) > most {
+			out = append(out, "...")
+		}
+		return "one of " + strings.Join(out, ", ")
+	case keyword == "type", keyword == "pattern":
 		return of.Value
 	}
-	return whole(of.Any())
-}
-
-func alternatives(list []*md.Node, word func(*md.Node) string) string {
-	const most = 20
-	var out []string
-	for _, n := range list[:min(len(list), most)] {
-		out = append(out, word(n))
-	}
-	if len(list) > most {
-		out = append(out, "...")
-	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	return "one of " + strings.Join(out, ", ")
-}
-
-// measured is what of a value a keyword looks at.
-func measured(k keyword, v any) string {
-	if k.form == formAny || k.form == formValues {
-		return whole(v)
-	}
-	if k.form != formCount {
-		return tell(v)
-	}
-	switch of := v.(type) {
-	case string:
-		return strconv.Itoa(utf8.RuneCountInString(of))
-	case []any:
-		return strconv.Itoa(len(of))
-	case map[string]any:
-		return strconv.Itoa(len(of))
-	}
-	return tell(v)
-}
-
-// together holds a value against the schemas that judge the same value.
-func (c *schemaUse) together(n *md.Node, k keyword, of *md.Node, v any, path string) {
-	switch k.name {
-	case "allOf":
-		for _, one := range of.Items {
-			c.hold(one, v, path)
-		}
-	case "anyOf", "oneOf":
-		var fit, why []string
-		for i, one := range of.Items {
-			found := c.quiet(one, v, path)
-			if len(found) == 0 {
-				fit = append(fit, strconv.Itoa(i+1))
-			} else if text := "(" + strconv.Itoa(i+1) + ") " + found[0].Path + " " + found[0].Expected; len(found) > 1 {
-				why = append(why, fmt.Sprintf("%s and %d more", text, len(found)-1))
-			} else {
-				why = append(why, text)
-			}
-		}
-		const most = 4
-		switch {
-		case len(fit) == 0 && len(why) > most:
-			c.say(path, fmt.Sprintf("an alternative to fit: %s, %d more", strings.Join(why[:most], ", "), len(why)-most),
-				tell(v))
-		case len(fit) == 0:
-			c.say(path, "an alternative to fit: "+strings.Join(why, ", "), tell(v))
-		case len(fit) > 1 && k.name == "oneOf":
-			c.say(path, "exactly one alternative to fit", strings.Join(fit, " and "))
-		}
-	case "not":
-		if c.fits(of, "", v) {
-			c.say(path, "a value that 'not' does not describe", tell(v))
-		}
-	case "if":
-		then := n.Get("else")
-		if c.fits(of, "", v) {
-			then = n.Get("then")
-		}
-		if then != nil {
-			c.hold(then, v, path)
-		}
-	}
-}
-
-// array holds the items of a list against a keyword.
-func (c *schemaUse) array(n *md.Node, k keyword, of *md.Node, items []any, path string) {
-	at := func(i int) string { return path + "[" + strconv.Itoa(i) + "]" }
-	first := n.Get("prefixItems")
-	if list := n.Get("items"); list != nil && list.Kind == md.List {
-		first = list
-	}
-	start := 0
-	if first != nil {
-		start = len(first.Items)
-	}
-	switch k.name {
-	case "uniqueItems":
-		seen := map[string]int{}
-		for i, e := range items {
-			key := whole(e)
-			if text, err := json.Marshal(e); err == nil {
-				key = string(text)
-			}
-			if before, twice := seen[key]; twice && of.Any() == true {
-				c.say(at(i), "an item unlike "+at(before), tell(e))
-				continue
-			}
-			seen[key] = i
-		}
-	case "prefixItems", "items", "additionalItems":
-		if of == first {
-			for i := range min(len(items), start) {
-				c.hold(of.Items[i], items[i], at(i))
-			}
-			return
-		}
-		for i := start; i < len(items) && (k.name == "items" || n.Get("items") == first); i++ {
-			c.hold(of, items[i], at(i))
-		}
-	case "contains":
-		count := 0
-		for _, e := range items {
-			if c.fits(of, "", e) {
-				count++
-			}
-		}
-		least, most := n.Get("minContains"), n.Get("maxContains")
-		if floor := bound(least, 1); count < floor {
-			c.say(path, fmt.Sprintf("at least %d items that fit 'contains'", floor), strconv.Itoa(count))
-		}
-		if ceiling := bound(most, len(items)); count > ceiling {
-			c.say(path, fmt.Sprintf("at most %d items that fit 'contains'", ceiling), strconv.Itoa(count))
-		}
-	}
-}
-
-// bound is the value of a keyword that counts.
-func bound(n *md.Node, without int) int {
-	switch v := n.Any().(type) {
-	case int:
-		return v
-	case float64:
-		return int(v)
-	}
-	return without
-}
-
-// object holds the members of a value against a keyword.
-func (c *schemaUse) object(n *md.Node, k keyword, of *md.Node, m map[string]any, path string) {
-	names := slices.Sorted(maps.Keys(m))
-	due := func(list *md.Node, expected string) {
-		for _, name := range list.Items {
-			if _, there := m[name.Value]; there {
-				continue
-			}
-			text := expected
-			if is := n.Get("properties").Get(name.Value).Get("type"); is != nil && text == "a value" {
-				text = words(keyword{form: formTypes}, is)
-			}
-			c.say(member(path, name.Value), text, "nothing")
-		}
-	}
-	switch k.name {
-	case "required":
-		due(of, "a value")
-	case "dependentRequired", "dependencies", "dependentSchemas":
-		for _, e := range of.Entries {
-			if _, there := m[e.Key.Value]; !there {
-				continue
-			}
-			if e.Value.Kind == md.List {
-				due(e.Value, "a value, because "+e.Key.Value+" is there")
-			} else {
-				c.hold(e.Value, m, path)
-			}
-		}
-	case "properties":
-		for _, e := range of.Entries {
-			if v, there := m[e.Key.Value]; there {
-				c.hold(e.Value, v, member(path, e.Key.Value))
-			}
-		}
-	case "patternProperties":
-		for _, e := range of.Entries {
-			for _, name := range names {
-				if matches(e.Key.Value, name) {
-					c.hold(e.Value, m[name], member(path, name))
-				}
-			}
-		}
-	case "propertyNames":
-		for _, name := range names {
-			if found := c.quiet(of, name, path); len(found) > 0 {
-				c.say(path, "a name that is "+found[0].Expected, found[0].Got)
-			}
-		}
-	case "additionalProperties":
-		c.others(n, of, m, path, slices.DeleteFunc(names, func(name string) bool {
-			return n.Get("properties").Get(name) != nil || patterned(n.Get("patternProperties"), name)
-		}))
-	case "unevaluatedProperties":
-		c.others(n, of, m, path, slices.DeleteFunc(names, func(name string) bool { return c.evaluated(n, m, name) }))
-	}
-}
-
-// patterned tells whether one of the patterns of a map is that of a name.
-func patterned(patterns *md.Node, name string) bool {
-	return patterns != nil && slices.ContainsFunc(patterns.Entries,
-		func(e md.Entry) bool { return matches(e.Key.Value, name) })
-}
-
-// matches asks a pattern that was compiled before.
-func matches(pattern, name string) bool {
-	is, err := regexp.MatchString(pattern, name)
-	return is && err == nil
-}
-
-// evaluated tells whether a part of the schema looked at a member: with all others looked at, nothing is left.
-func (c *schemaUse) evaluated(n *md.Node, m map[string]any, name string) bool {
-	others := map[string]any{}
-	for other := range m {
-		if other != name {
-			others[other] = true
-		}
-	}
-	plain, ok := n.Any().(map[string]any)
-	if !ok {
-		return true // not reached: a schema with a keyword is a map
-	}
-	all := []any{map[string]any{"properties": others}}
-	if own, ok := plain["allOf"].([]any); ok {
-		all = append(all, own...)
-	}
-	plain["allOf"] = all
-	r, err := c.s.resolved(plain, partName)
-	return err == nil && r.Validate(m) == nil
-}
-
-// others holds the members that no property names against the schema for them.
-func (c *schemaUse) others(n, of *md.Node, m map[string]any, path string, names []string) {
-	for _, name := range names {
-		var known []string
-		if p := n.Get("properties"); p != nil {
-			for _, e := range p.Entries {
-				known = append(known, e.Key.Value)
-			}
-		}
-		switch {
-		case of.Any() != false:
-			c.hold(of, m[name], member(path, name))
-		case known == nil:
-			c.say(member(path, name), "no such member", tell(m[name]))
-		default:
-			c.say(member(path, name), "no member but "+strings.Join(known, ", "), tell(m[name]))
-		}
-	}
+	return tell(of.Any())
 }
 
 // tell is a value in a message.
 func tell(v any) string {
+	const most = 60
+	text, err := jsonx.Marshal(v, "")
 	switch v := v.(type) {
-	case nil:
-		return "null"
-	case []any:
-		return "an array of " + strconv.Itoa(len(v))
-	case map[string]any:
-		return "an object"
 	case string:
 		return fmt.Sprintf("%.60q", v)
-	case float64:
-		return whole(v)
+	case []any:
+		if len(text) > most {
+			return "an array of " + strconv.Itoa(len(v))
+		}
+	case map[string]any:
+		if len(text) > most {
+			return "an object of " + strconv.Itoa(len(v))
+		}
 	}
-	return fmt.Sprint(v)
-}
-
-// whole is a value in a message that compares contents.
-func whole(v any) string {
-	const most = 60
-	text, err := json.Marshal(v)
-	if err != nil || len(text) > most {
-		return tell(v)
+	if err != nil {
+		return fmt.Sprint(v)
 	}
 	return string(text)
 }

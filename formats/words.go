@@ -3,11 +3,13 @@ package formats
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"strconv"
 	"strings"
 
+	"tercet/internal/jsonx"
 	"tercet/internal/md"
 )
 
@@ -19,6 +21,14 @@ func decimal(n int) string { return strconv.Itoa(n) }
 func placeOf(src []byte, offset int) Pos {
 	head := src[:min(max(offset, 0), len(src))]
 	return Pos{Line: 1 + bytes.Count(head, []byte{'\n'}), Col: len(head) - bytes.LastIndexByte(head, '\n')}
+}
+
+// syntaxError gives the place and the words of what package jsonx refused.
+func syntaxError(src []byte, err error) (at Pos, msg string) {
+	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
+		return placeOf(src, syntax.Offset), syntax.Msg
+	}
+	return Pos{Line: 1, Col: 1}, err.Error()
 }
 
 // splitLabel reads a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label: value". A label that
