@@ -76,37 +76,14 @@ func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	case p.handoff:
 		d.handoff(f, p, src)
 	default:
-		r := &reader{findings: f, profile: p, out: d}
+		r := &docReader{findings: f, profile: p, out: d}
 		r.read(src)
 	}
 	return d, f.result(src)
 }
 
-// findings collects what is wrong in one file.
-type findings struct {
-	file string
-	list []Diagnostic
-}
-
-func (f *findings) add(code string, at Pos, msg, help string) {
-	d := Diagnostic{Code: code, Severity: SeverityError, File: f.file, Pos: at, Message: msg, Help: help}
-	if code[0] == 'W' {
-		d.Severity = SeverityWarning
-	}
-	f.list = append(f.list, d)
-}
-
-func (f *findings) result(src []byte) *Diagnostics {
-	if len(f.list) == 0 {
-		return nil
-	}
-	d := &Diagnostics{List: f.list, Sources: map[string][]byte{f.file: src}, Of: CodeValidationFailed}
-	d.Sort()
-	return d
-}
-
-// reader reads one markdown document by its profile.
-type reader struct {
+// docReader reads one markdown document by its profile.
+type docReader struct {
 	*findings
 
 	profile profile
@@ -114,7 +91,7 @@ type reader struct {
 	out     *Document
 }
 
-func (r *reader) read(src []byte) {
+func (r *docReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxDocument)
 	r.doc = doc
 	for _, p := range problems {
@@ -137,7 +114,7 @@ func (r *reader) read(src []byte) {
 
 // markdown turns a problem of the markdown reader into a finding; front matter means nothing in a document, so that
 // what is wrong in it is a warning.
-func (r *reader) markdown(p md.Problem) {
+func (r *docReader) markdown(p md.Problem) {
 	code := codeFrontMatter
 	switch {
 	case slices.Contains([]md.Code{md.CodeFenceOpen, md.CodeFenceInHTML}, p.Code):
@@ -148,7 +125,7 @@ func (r *reader) markdown(p md.Problem) {
 	r.add(code, Pos{Line: p.Pos.Line, Col: p.Pos.Col}, p.Msg, p.Help)
 }
 
-func (r *reader) headings() {
+func (r *docReader) headings() {
 	for _, b := range r.doc.Blocks {
 		if b.Kind != md.Heading || b.Depth > 0 {
 			continue
@@ -169,7 +146,7 @@ func (r *reader) headings() {
 }
 
 // metadata reads the bullets (or labelled lines) between the title and the first section.
-func (r *reader) metadata() {
+func (r *docReader) metadata() {
 	at := Pos{Line: r.doc.BodyLine, Col: 1}
 	places := map[string]Pos{}
 	last := ""
@@ -216,7 +193,7 @@ func (r *reader) metadata() {
 }
 
 // missing is the advice for a name that is not there: one that was probably meant, else what to add.
-func (r *reader) missing(line, name string, there []string) string {
+func (r *docReader) missing(line, name string, there []string) string {
 	there = slices.DeleteFunc(slices.Clone(there), func(s string) bool {
 		return slices.Contains(r.profile.fields, s) || slices.Contains(r.profile.sections, s)
 	})
@@ -226,7 +203,7 @@ func (r *reader) missing(line, name string, there []string) string {
 	return "add the line '" + line + "'"
 }
 
-func (r *reader) sections() {
+func (r *docReader) sections() {
 	places := map[string]int{}
 	for _, s := range r.doc.Sections(2) {
 		name, known := canonical(s.Title(), r.profile.sections)
@@ -256,7 +233,7 @@ func (r *reader) sections() {
 }
 
 // text gives the lines from first to last without blank ones around them.
-func (r *reader) text(first, last int) string {
+func (r *docReader) text(first, last int) string {
 	var b strings.Builder
 	for n := first; n <= last; n++ {
 		b.WriteString(r.doc.Line(n))

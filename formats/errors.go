@@ -106,26 +106,3 @@ func (e *Failure) Unwrap() error { return e.Err }
 
 // ErrorCode names the failure in the table of codes.
 func (e *Failure) ErrorCode() Code { return e.Code }
-
-// ReturnSyntaxError lists everything for which a return cannot be read. FinalMessage matches it to move its places.
-type ReturnSyntaxError struct {
-	Problems []Diagnostic // not empty, in the order of the text
-}
-
-// Error lists the problems, one a line.
-func (e *ReturnSyntaxError) Error() string {
-	return (&Diagnostics{List: e.Problems}).Error()
-}
-
-// ErrorCode is INVALID_RETURN.
-func (e *ReturnSyntaxError) ErrorCode() Code { return CodeInvalidReturn }
-
-// Help is the advice of the first problem that has one.
-func (e *ReturnSyntaxError) Help() string {
-	for _, p := range e.Problems {
-		if p.Help != "" {
-			return p.Help
-		}
-	}
-	return ""
-}

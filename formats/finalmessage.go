@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // FinalMessage reads the return out of an agent's final message: a fenced block marked json whose object has status and
 // summary, the whole message as such an object, or an AGENT_RESULT block of the agent. It must carry opt.Nonce: one
 // without it is not this delegation's return, whoever wrote it, and counts as not there. Exactly one may carry it. raw
-// is the text of the one that was read, nil if there is none. The error is a *ReturnSyntaxError with everything that is
+// is the text of the one that was read, nil if there is none. The error is a *Diagnostics with everything that is
 // wrong.
 //
 // The fields of an AGENT_RESULT block are texts; Return.Typed makes them what a contract names.
@@ -37,7 +38,7 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	if len(m.owned) > 1 {
 		d.Message = fmt.Sprintf("expected one return with the nonce of this delegation, got %d", len(m.owned))
 		d.Help = "end the message with one return and show it nowhere else"
-		return Return{}, nil, &ReturnSyntaxError{Problems: append([]Diagnostic{d}, m.faults...)}
+		return Return{}, nil, &Diagnostics{List: append([]Diagnostic{d}, m.faults...), Of: CodeInvalidReturn}
 	}
 	d.Code, d.Message = codeNoResult, "expected a return with the nonce of this delegation at the end of the message, "+
 		"got none"
@@ -45,7 +46,7 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	for _, one := range m.ignored {
 		d.Message += "; " + one
 	}
-	return Return{}, nil, &ReturnSyntaxError{Problems: append([]Diagnostic{d}, m.faults...)}
+	return Return{}, nil, &Diagnostics{List: append([]Diagnostic{d}, m.faults...), Of: CodeInvalidReturn}
 }
 
 // message collects what may be a return in one final message.
@@ -135,11 +136,11 @@ func (m *message) object(text string, line int) {
 // fault keeps why an object that was meant as a return cannot be read.
 func (m *message) fault(text string, line int, opt ParseOptions) {
 	_, err := ParseReturn([]byte(text), opt)
-	broken, ok := err.(*ReturnSyntaxError) //nolint:errorlint // ParseReturn gives no other
+	broken, ok := errors.AsType[*Diagnostics](err)
 	if !ok {
 		return
 	}
-	for _, d := range broken.Problems {
+	for _, d := range broken.List {
 		d.Pos.Line += line - 1
 		d.End = Pos{}
 		m.faults = append(m.faults, d)
@@ -211,8 +212,7 @@ func (m *message) block(b AgentResult, found []Diagnostic) (Return, error) {
 		"TASK_NUMBER": named(m.opt.Task),
 	} {
 		if f := b.Field(key); f != nil && want != "" && f.String() != want {
-			bad = append(bad, m.wrong(f.Pos, fmt.Sprintf("expected %s %s, got %q: this is the return of another delegation", key,
-				want, f.String())))
+			bad = append(bad, m.wrong(f.Pos, another(key, want, f.String())))
 		}
 	}
 	if len(bad) == 0 {
@@ -222,14 +222,5 @@ func (m *message) block(b AgentResult, found []Diagnostic) (Return, error) {
 		}
 		bad = append(bad, m.wrong(b.Pos, err.Error()))
 	}
-	all := &Diagnostics{List: bad}
-	all.Sort()
-	return Return{}, &ReturnSyntaxError{Problems: all.List}
-}
-
-func named(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return decimal(n)
+	return Return{}, (&findings{list: bad}).refused()
 }

@@ -83,3 +83,36 @@ func Findings() []Finding {
 		{FindingSecret, "a line or the name of the file looks like a secret"},
 	}
 }
+
+// findings collects what is wrong in one file.
+type findings struct {
+	file string
+	list []Diagnostic
+}
+
+func (f *findings) add(code string, at Pos, msg, help string) {
+	d := Diagnostic{Code: code, Severity: SeverityError, File: f.file, Pos: at, Message: msg, Help: help}
+	if code[0] == 'W' {
+		d.Severity = SeverityWarning
+	}
+	f.list = append(f.list, d)
+}
+
+// refused is the failure of a return that cannot be read, nil if nothing was found.
+func (f *findings) refused() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	d := &Diagnostics{List: f.list, Of: CodeInvalidReturn}
+	d.Sort()
+	return d
+}
+
+func (f *findings) result(src []byte) *Diagnostics {
+	if len(f.list) == 0 {
+		return nil
+	}
+	d := &Diagnostics{List: f.list, Sources: map[string][]byte{f.file: src}, Of: CodeValidationFailed}
+	d.Sort()
+	return d
+}

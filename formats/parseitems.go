@@ -1,150 +1,147 @@
 package formats
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
 	"tercet/internal/jsonx"
+	"tercet/internal/nearest"
 )
 
 // ReturnSchema is the value of the member schema of a return at the edge.
 const ReturnSchema = "tercet.return/1"
 
-// bare gives the text of an item that is no object. An empty one says nothing: it is refused as an object without it
-// would be, and empty is true.
-func (p *returnParser) bare(v *jsonx.Value, what string) (text string, ok, empty bool) {
-	text, ok = v.Str()
-	if ok && text == "" {
-		p.add(codeReturnMember, v, "write it, or remove the item", "expected the "+what+", got none")
-		return "", true, true
+// item reads an item that is an object, or a text that stands for its main member alone; bare is true for a text. It is
+// not ok where nothing can be made of it.
+func (p *returnParser) item(v *jsonx.Value, what, main string, to *string, known map[string]reader) (bare, ok bool) {
+	none := "expected the " + main + " of " + what + ", got none"
+	if *to, bare = v.Str(); bare {
+		if *to == "" { // refused as an object without it would be
+			p.add(codeReturnMember, v, "write it, or remove the item", none)
+		}
+		return bare, *to != ""
 	}
-	return text, ok, false
+	if !v.Is(jsonx.Dict) {
+		p.wrong(v, "expected %s as an object, got %s", what, v.Kind)
+		return false, false
+	}
+	for _, m := range v.Members {
+		switch read := known[m.Key]; {
+		case m.Value.Is(jsonx.Null):
+		case read != nil:
+			read(m.Value)
+		default:
+			hint := ""
+			if near := nearest.Names(m.Key, slices.Sorted(maps.Keys(known))); len(near) > 0 {
+				hint = fmt.Sprintf(": was %q meant", near[0])
+			}
+			p.repaired(m.Value, "%s has the unknown member %q, which was dropped%s", what, m.Key, hint)
+		}
+	}
+	if *to == "" {
+		p.add(codeReturnMember, v, "add "+strconv.Quote(main), none)
+	}
+	return false, true
 }
 
 func (p *returnParser) artifact(v *jsonx.Value) {
 	var a Artifact
-	if path, ok, empty := p.bare(v, "path of an artifact"); empty {
-		return
-	} else if ok {
-		a = Artifact{Type: GuessArtifactType(path), Path: path}
-		p.repaired(v, "artifact %q is a bare path and is read as type %s", path, a.Type)
-		p.ret.Artifacts = append(p.ret.Artifacts, a)
-		return
-	}
-	if !v.Is(jsonx.Dict) {
-		p.wrong(v, "expected an artifact as an object, got %s", v.Kind)
-		return
-	}
-	var kind string
-	var kindAt *jsonx.Value
-	p.members(v, "an artifact", map[string]func(*jsonx.Value){
-		"type":    func(v *jsonx.Value) { kind, kindAt = p.text(v, "artifact type"), v },
-		"path":    func(v *jsonx.Value) { a.Path = p.text(v, "artifact path") },
-		"summary": func(v *jsonx.Value) { a.Summary = p.short(v, "artifact summary", MaxSummary) },
-		"deleted": func(v *jsonx.Value) { a.Deleted = p.truth(v, "deleted") },
-		"created": func(v *jsonx.Value) { p.warn("member created of an artifact is the engine's and was dropped") },
+	var word string
+	at := v
+	bare, ok := p.item(v, "an artifact", "path", &a.Path, map[string]reader{
+		"type":    func(v *jsonx.Value) { word, at = p.text(v, "artifact type"), v },
+		"path":    p.into(&a.Path, "artifact path"),
+		"summary": p.short(&a.Summary, "artifact summary"),
+		"deleted": p.truth(&a.Deleted, "deleted"),
+		"created": func(*jsonx.Value) { p.warn("member created of an artifact is the engine's and was dropped") },
 	})
-	if a.Path == "" {
-		p.add(codeReturnMember, v, `add "path"`, "expected the path of an artifact, got none")
+	if !ok || a.Path == "" {
 		return
 	}
-	a.Type = p.artifactType(kindAt, kind, a.Path, v)
+	a.Type = ArtifactType(canon(word))
+	switch {
+	case a.Type == "research", a.Type == "research_report":
+		a.Type = ArtifactReport
+	case !slices.Contains(ArtifactTypes(), a.Type):
+		a.Type = GuessArtifactType(a.Path)
+	}
+	switch {
+	case bare:
+		p.repaired(v, "artifact %q is a bare path and is read as type %s", a.Path, a.Type)
+	case strings.TrimSpace(word) == "":
+		p.repaired(v, "artifact %q has no type and is read as %s", a.Path, a.Type)
+	default:
+		p.readAs(at, "artifact type", word, string(a.Type))
+	}
 	p.ret.Artifacts = append(p.ret.Artifacts, a)
 }
 
-// artifactType canonicalises the type of an artifact; one that is not known is guessed from the path.
-func (p *returnParser) artifactType(at *jsonx.Value, word, path string, whole *jsonx.Value) ArtifactType {
-	var out ArtifactType
-	switch t := ArtifactType(strings.ToLower(strings.TrimSpace(word))); t {
-	case ArtifactReport, ArtifactPlan, ArtifactImplementation, ArtifactSummary, ArtifactReview, ArtifactDocumentation:
-		out = t
-	case "research", "research_report":
-		out = ArtifactReport
-	case "":
-		out = GuessArtifactType(path)
-		p.repaired(whole, "artifact %q has no type and is read as %s", path, out)
-		return out
-	default:
-		out = GuessArtifactType(path)
+func (p *returnParser) truth(to *bool, name string) reader {
+	return func(v *jsonx.Value) {
+		var ok bool
+		if *to, ok = v.Bool(); !ok {
+			p.wrong(v, "expected %s as a boolean, got %s", name, v.Kind)
+		}
 	}
-	if string(out) != word {
-		p.repaired(at, "artifact type %q is read as %s", word, out)
-	}
-	return out
-}
-
-func (p *returnParser) truth(v *jsonx.Value, name string) bool {
-	b, ok := v.Bool()
-	if !ok {
-		p.wrong(v, "expected %s as a boolean, got %s", name, v.Kind)
-	}
-	return b
 }
 
 func (p *returnParser) issue(v *jsonx.Value) {
-	if text, ok, empty := p.bare(v, "description of an issue"); empty {
-		return
-	} else if ok {
-		p.repaired(v, "an issue is a bare text and is read as a warning")
-		p.ret.Issues = append(p.ret.Issues, Issue{Level: LevelWarning, Description: text, Source: "agent"})
-		return
-	}
-	if !v.Is(jsonx.Dict) {
-		p.wrong(v, "expected an issue as an object, got %s", v.Kind)
-		return
-	}
 	i := Issue{Source: "agent"}
-	p.members(v, "an issue", map[string]func(*jsonx.Value){
+	bare, ok := p.item(v, "an issue", "description", &i.Description, map[string]reader{
 		"level":       func(v *jsonx.Value) { i.Level = p.level(v) },
-		"description": func(v *jsonx.Value) { i.Description = p.text(v, "description") },
-		"files": func(v *jsonx.Value) {
-			p.each(v, "files", func(e *jsonx.Value) { i.Files = append(i.Files, p.text(e, "file")) })
+		"description": p.into(&i.Description, "description"),
+		"files":       p.each("files", func(e *jsonx.Value) { i.Files = append(i.Files, p.text(e, "file")) }),
+		"line":        func(v *jsonx.Value) { i.Line = p.line(v) },
+		// Only a person's answer makes an issue the user's.
+		"source": func(v *jsonx.Value) {
+			if i.Source = p.text(v, "source"); i.Source != "agent" && i.Source != "check" {
+				p.readAs(v, "source", i.Source, "agent")
+				i.Source = "agent"
+			}
 		},
-		"line":          func(v *jsonx.Value) { i.Line = p.line(v) },
-		"suggested_fix": func(v *jsonx.Value) { i.SuggestedFix = p.text(v, "suggested_fix") },
-		"source":        func(v *jsonx.Value) { i.Source = p.source(v) },
+		"suggested_fix": p.into(&i.SuggestedFix, "suggested_fix"),
 	})
-	if i.Level == "" {
+	if !ok {
+		return
+	}
+	if bare {
+		p.repaired(v, "an issue is a bare text and is read as a warning")
+	} else if i.Level == "" {
 		p.repaired(v, "an issue has no level and is read as a warning")
-		i.Level = LevelWarning
 	}
-	if i.Description == "" {
-		p.add(codeReturnMember, v, `add "description"`, "expected the description of an issue, got none")
-	}
+	i.Level = cmp.Or(i.Level, LevelWarning)
 	p.ret.Issues = append(p.ret.Issues, i)
+}
+
+// levels are the words for the level of an issue.
+var levels = map[string]Level{
+	"error": LevelError, "critical": LevelError, "blocker": LevelError, "high": LevelError, "major": LevelError,
+	"warning": LevelWarning, "medium": LevelWarning, "warn": LevelWarning,
+	"suggestion": LevelSuggestion, "low": LevelSuggestion, "minor": LevelSuggestion, "info": LevelSuggestion,
+	"note": LevelSuggestion,
 }
 
 func (p *returnParser) level(v *jsonx.Value) Level {
 	word := p.text(v, "level")
-	var out Level
-	switch canon := strings.ToLower(strings.TrimSpace(word)); Level(canon) {
-	case LevelError, LevelWarning, LevelSuggestion:
-		out = Level(canon)
-	default:
-		switch canon {
-		case "critical", "blocker", "high", "major":
-			out = LevelError
-		case "medium", "warn":
-			out = LevelWarning
-		case "low", "minor", "info", "note":
-			out = LevelSuggestion
-		default:
-			set := []string{string(LevelError), string(LevelWarning), string(LevelSuggestion)}
-			p.add(codeReturnMember, v, oneOf(canon, set),
-				"expected level error, warning or suggestion, got "+strconv.Quote(word))
-			return LevelWarning
-		}
+	out, known := levels[canon(word)]
+	if !known {
+		p.add(codeReturnMember, v, oneOf(canon(word), []string{"error", "warning", "suggestion"}),
+			"expected level error, warning or suggestion, got "+strconv.Quote(word))
+		return LevelWarning
 	}
-	if string(out) != word {
-		p.repaired(v, "level %q is read as %s", word, out)
-	}
+	p.readAs(v, "level", word, string(out))
 	return out
 }
 
 func (p *returnParser) line(v *jsonx.Value) int {
-	if n, ok := v.Int(); ok && n >= 0 && n <= 1<<31-1 {
+	if n, ok := v.Int(); ok && n >= 0 && n <= math.MaxInt32 {
 		return int(n)
 	}
 	if s, ok := v.Str(); ok {
@@ -157,128 +154,51 @@ func (p *returnParser) line(v *jsonx.Value) int {
 	return 0
 }
 
-// source keeps what an agent may say of an issue's origin; only a person's answer makes an issue the user's.
-func (p *returnParser) source(v *jsonx.Value) string {
-	switch word := p.text(v, "source"); word {
-	case "agent", "check":
-		return word
-	default:
-		p.repaired(v, "source %q is read as agent", word)
-		return "agent"
-	}
-}
-
 func (p *returnParser) failure(v *jsonx.Value) {
-	if text, ok, empty := p.bare(v, "message of an error"); empty {
-		return
-	} else if ok {
-		p.repaired(v, "an error is a bare text and is read as %s", CodeUnknown)
-		p.ret.Errors = append(p.ret.Errors, ReturnError{Type: ErrorExecution, Message: text, Code: CodeUnknown})
-		return
-	}
-	if !v.Is(jsonx.Dict) {
-		p.wrong(v, "expected an error as an object, got %s", v.Kind)
-		return
-	}
-	var e ReturnError
+	e := ReturnError{Type: ErrorExecution, Code: CodeUnknown}
 	var kind, code string
-	p.members(v, "an error", map[string]func(*jsonx.Value){
-		"type":           func(v *jsonx.Value) { kind = p.text(v, "error type") },
-		"message":        func(v *jsonx.Value) { e.Message = p.text(v, "message") },
-		"code":           func(v *jsonx.Value) { code = p.text(v, "error code") },
-		"recoverable":    func(v *jsonx.Value) { e.Recoverable = p.truth(v, "recoverable") },
-		"recommendation": func(v *jsonx.Value) { e.Recommendation = p.text(v, "recommendation") },
+	bare, ok := p.item(v, "an error", "message", &e.Message, map[string]reader{
+		"type":           p.into(&kind, "error type"),
+		"message":        p.into(&e.Message, "message"),
+		"code":           p.into(&code, "error code"),
+		"recoverable":    p.truth(&e.Recoverable, "recoverable"),
+		"recommendation": p.into(&e.Recommendation, "recommendation"),
 	})
-	if e.Message == "" {
-		p.add(codeReturnMember, v, `add "message"`, "expected the message of an error, got none")
+	switch {
+	case !ok:
+		return
+	case bare:
+		p.repaired(v, "an error is a bare text and is read as %s", CodeUnknown)
+	default:
+		if t := ErrorType(strings.ToLower(kind)); slices.Contains(errorTypes, t) {
+			e.Type = t
+		}
+		if c, err := ParseCode(strings.ToUpper(code)); err == nil {
+			e.Code = c
+		}
+		p.readAs(v, "error type", kind, string(e.Type))
+		p.readAs(v, "error code", code, string(e.Code))
 	}
-	e.Type, e.Code = p.errorType(v, kind), p.errorCode(v, code)
 	p.ret.Errors = append(p.ret.Errors, e)
 }
 
-func (p *returnParser) errorType(v *jsonx.Value, word string) ErrorType {
-	out := ErrorExecution
-	switch t := ErrorType(strings.ToLower(word)); t {
-	case ErrorTimeout, ErrorValidation, ErrorExecution, ErrorPermission, ErrorToolUnavailable:
-		out = t
-	}
-	if string(out) != word {
-		p.repaired(v, "error type %q is read as %s", word, out)
-	}
-	return out
-}
-
-func (p *returnParser) errorCode(v *jsonx.Value, word string) Code {
-	out, err := ParseCode(strings.ToUpper(word))
-	if err != nil {
-		out = CodeUnknown
-	}
-	if string(out) != word {
-		p.repaired(v, "error code %q is read as %s", word, out)
-	}
-	return out
-}
-
-// plain gives a JSON value as maps, slices, strings, booleans and numbers: int, *big.Int for integers beyond it, and
-// float64, which are the numbers that jq works with.
-func plain(v *jsonx.Value) any {
-	switch v.Kind {
-	case jsonx.Null:
-		return nil
-	case jsonx.Bool:
-		b, _ := v.Bool()
-		return b
-	case jsonx.String:
-		s, _ := v.Str()
-		return s
-	case jsonx.Number:
-		return number(v)
-	case jsonx.Array:
-		out := make([]any, len(v.Elems))
-		for i, e := range v.Elems {
-			out[i] = plain(e)
-		}
-		return out
-	case jsonx.Dict:
-		out := make(map[string]any, len(v.Members))
-		for i := range v.Members {
-			out[v.Members[i].Key] = plain(v.Members[i].Value)
-		}
-		return out
-	}
-	return nil
-}
-
-func number(v *jsonx.Value) any {
-	n, _ := v.Num()
+// number gives a number as jq works with it: int, *big.Int for integers beyond it, and float64.
+func number(n json.Number) any {
 	literal := n.String()
 	if i, err := strconv.Atoi(literal); err == nil {
 		return i
 	}
-	if len(literal) > maxDigits {
-		return largest(literal)
+	if len(literal) <= maxDigits {
+		if whole, ok := new(big.Int).SetString(literal, 10); ok {
+			return whole
+		}
 	}
-	if whole, ok := new(big.Int).SetString(literal, 10); ok {
-		return whole
-	}
-	f, err := strconv.ParseFloat(literal, 64)
-	if err != nil {
-		return largest(literal)
+	f, err := n.Float64()
+	if err != nil { // beyond the range: the nearest one that JSON can say again
+		return math.Copysign(math.MaxFloat64, f)
 	}
 	return f
 }
 
 // maxDigits bounds the length of a number that is read exactly.
 const maxDigits = 400
-
-// largest stands for a number beyond the range: the nearest one that JSON can say again.
-func largest(literal string) float64 {
-	f, err := strconv.ParseFloat(literal, 64)
-	switch {
-	case err == nil:
-		return f
-	case literal[0] == '-':
-		return -math.MaxFloat64
-	}
-	return math.MaxFloat64
-}

@@ -1,8 +1,8 @@
 package formats
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -31,52 +31,46 @@ const maxReturnDepth = 64
 
 // ParseReturn reads the JSON form of a return. It canonicalises both vocabularies in use, lists each repair in
 // Warnings, keeps unknown members in Fields, and drops claims of metadata and class, which are the engine's. The rules
-// of a complete return are Validate's. The error is a *ReturnSyntaxError with everything that cannot be read, and in
+// of a complete return are Validate's. The error is a *Diagnostics with everything that cannot be read, and in
 // strict mode with everything that would have been repaired; the return beside it holds what could be read, for a list
 // of all that is wrong, and for nothing else.
 func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	if opt.File == "" {
 		opt.File = "return"
 	}
-	p := &returnParser{src: data, opt: opt}
+	p := &returnParser{findings: findings{file: opt.File}, src: data, opt: opt}
 	root, err := jsonx.Parse(data, jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
-	if err != nil {
+	switch {
+	case err != nil:
 		at, msg := syntaxError(data, err)
-		p.problems = append(p.problems, Diagnostic{
-			Code: codeReturnSyntax, Severity: SeverityError, File: opt.File, Pos: at, Message: msg,
-			Help: "a return is one JSON object with status and summary",
-		})
-		return Return{}, &ReturnSyntaxError{Problems: p.problems}
-	}
-	if !root.Is(jsonx.Dict) {
+		p.findings.add(codeReturnSyntax, at, msg, "a return is one JSON object with status and summary")
+	case !root.Is(jsonx.Dict):
 		p.wrong(root, "expected an object, got %s", root.Kind)
-		return Return{}, &ReturnSyntaxError{Problems: p.problems}
+	default:
+		p.read(root)
 	}
-	r := p.read(root)
-	if len(p.problems) > 0 {
-		all := &Diagnostics{List: p.problems}
-		all.Sort()
-		return r, &ReturnSyntaxError{Problems: all.List}
-	}
-	return r, nil
+	return p.ret, p.refused()
 }
 
 // returnParser reads one return. It goes on after a problem, so that all are found.
 type returnParser struct {
+	findings
+
 	src      []byte
 	opt      ParseOptions
-	problems []Diagnostic
-	warnings []string
 	ret      Return
-	extra    []jsonx.Member // unknown members, moved into fields at the end
+	warnings []string
 }
 
 func (p *returnParser) add(code string, v *jsonx.Value, help, msg string) {
-	d := Diagnostic{Code: code, Severity: SeverityError, File: p.opt.File, Message: msg, Help: help}
+	at := Pos{}
 	if v != nil {
-		d.Pos, d.End = placeOf(p.src, v.Start), placeOf(p.src, v.End)
+		at = placeOf(p.src, v.Start)
 	}
-	p.problems = append(p.problems, d)
+	p.findings.add(code, at, msg, help)
+	if v != nil {
+		p.list[len(p.list)-1].End = placeOf(p.src, v.End)
+	}
 }
 
 func (p *returnParser) wrong(v *jsonx.Value, format string, args ...any) {
@@ -92,6 +86,13 @@ func (p *returnParser) repaired(v *jsonx.Value, format string, args ...any) {
 	p.warn(format, args...)
 }
 
+// readAs notes that a word is read as another one.
+func (p *returnParser) readAs(v *jsonx.Value, what, word, as string) {
+	if word != as {
+		p.repaired(v, "%s %q is read as %s", what, word, as)
+	}
+}
+
 func (p *returnParser) warn(format string, args ...any) {
 	if len(p.warnings) < maxWarnings {
 		p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
@@ -101,155 +102,173 @@ func (p *returnParser) warn(format string, args ...any) {
 // maxWarnings bounds the list of repairs of one return.
 const maxWarnings = 100
 
-func (p *returnParser) read(root *jsonx.Value) Return {
-	for i := range root.Members {
-		m := root.Members[i]
+// reader reads the value of a member.
+type reader = func(*jsonx.Value)
+
+func (p *returnParser) read(root *jsonx.Value) {
+	r := &p.ret
+	r.Artifacts, r.Errors = []Artifact{}, []ReturnError{}
+	known := p.known()
+	var extra []jsonx.Member
+	for _, m := range root.Members {
 		if m.Value.Is(jsonx.Null) {
 			continue
 		}
-		p.identity(m)
-		p.spelt(m)
-		if !p.known(m) {
-			p.extra = append(p.extra, m)
+		p.claim(m, true)
+		// Readers that ignore case would take one for the other.
+		lower := strings.ToLower(m.Key)
+		if lower != m.Key && (known[lower] != nil || slices.Contains(claims, lower)) {
+			p.add(codeReturnMember, m.Value, "write "+quoted(lower), fmt.Sprintf("expected member %q, got %q", lower, m.Key))
+		}
+		switch read := known[m.Key]; {
+		case read != nil:
+			read(m.Value)
+		case slices.Contains(reasons, m.Key):
+			p.repaired(m.Value, "member %s is read as blocked_reason", m.Key)
+			if r.BlockedReason == "" {
+				r.BlockedReason = p.text(m.Value, m.Key)
+			}
+		case m.Key == "nonce", m.Key == "agent" && p.opt.Agent != "":
+		default:
+			extra = append(extra, m)
 		}
 	}
-	r := &p.ret
 	if absent(root.Get("status")) {
 		p.add(codeReturnMember, root, `add "status": "completed"`, "expected a status, got none")
 	}
 	if summary := root.Get("summary"); r.Summary == "" && (absent(summary) || summary.Is(jsonx.String)) {
 		p.summarise(root)
 	}
-	p.keepExtra()
-	if r.Artifacts == nil {
-		r.Artifacts = []Artifact{}
-	}
-	if r.Errors == nil {
-		r.Errors = []ReturnError{}
-	}
+	p.keep(extra)
 	r.Warnings = append(r.Warnings, p.warnings...)
 	if len(r.Errors) > 0 {
 		r.Class = ClassOf(r.Errors[0])
 	}
-	return *r
 }
 
 func absent(v *jsonx.Value) bool { return v == nil || v.Is(jsonx.Null) }
 
-// known reads a member that a return has, and tells whether it was one.
-func (p *returnParser) known(m jsonx.Member) bool {
-	r, v := &p.ret, m.Value
-	switch m.Key {
-	case "schema":
-		if s, ok := v.Str(); !ok || s != ReturnSchema {
-			p.repaired(v, "member schema is not %q and was dropped", ReturnSchema)
+// reasons are other names of the member blocked_reason.
+var reasons = []string{"blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by"}
+
+// known are the members of a return with how each is read.
+func (p *returnParser) known() map[string]reader {
+	r := &p.ret
+	dropped := func(name string) reader {
+		return func(v *jsonx.Value) {
+			for _, m := range v.Members {
+				p.claim(m, false)
+			}
+			p.warn("member %s is the engine's and was dropped", name)
 		}
-	case "status":
-		p.status(v)
-	case "verdict":
-		p.verdict(v)
-	case "summary":
-		r.Summary = p.short(v, "summary", MaxSummary)
-	case "text":
-		r.Text = p.long(v)
-	case "artifacts":
-		p.each(v, m.Key, p.artifact)
-	case "issues":
-		p.each(v, m.Key, p.issue)
-	case "errors":
-		p.each(v, m.Key, p.failure)
-	case "warnings":
-		p.each(v, m.Key, func(e *jsonx.Value) { r.Warnings = append(r.Warnings, p.text(e, "warning")) })
-	case "fields":
-		p.fields(v)
-	case "blocked_reason", "blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by":
-		if m.Key != "blocked_reason" {
-			p.repaired(v, "member %s is read as blocked_reason", m.Key)
-		}
-		if r.BlockedReason == "" || m.Key == "blocked_reason" {
-			r.BlockedReason = p.text(v, m.Key)
-		}
-	case "blocked_target":
-		r.BlockedTarget = p.text(v, m.Key)
-	case "next_steps":
-		r.NextSteps = p.joined(v, m.Key)
-	case "metadata", "class":
-		for i := range v.Members {
-			p.identity(v.Members[i])
-		}
-		p.warn("member %s is the engine's and was dropped", m.Key)
-	case "agent", "nonce":
-		return p.claim(m)
-	default:
-		return false
 	}
-	return true
+	return map[string]reader{
+		"schema": func(v *jsonx.Value) {
+			if s, ok := v.Str(); !ok || s != ReturnSchema {
+				p.repaired(v, "member schema is not %q and was dropped", ReturnSchema)
+			}
+		},
+		"status":         p.status,
+		"verdict":        p.verdict,
+		"summary":        p.short(&r.Summary, "summary"),
+		"text":           p.long,
+		"artifacts":      p.each("artifacts", p.artifact),
+		"issues":         p.each("issues", p.issue),
+		"errors":         p.each("errors", p.failure),
+		"warnings":       p.each("warnings", func(e *jsonx.Value) { r.Warnings = append(r.Warnings, p.text(e, "warning")) }),
+		"fields":         p.fields,
+		"blocked_reason": p.into(&r.BlockedReason, "blocked_reason"),
+		"blocked_target": p.into(&r.BlockedTarget, "blocked_target"),
+		"next_steps":     p.joined,
+		"metadata":       dropped("metadata"),
+		"class":          dropped("class"),
+	}
 }
+
+// claims are the members by which a return names the delegation that it belongs to.
+var claims = []string{"agent", "nonce", "session_id", "delegation_depth", "task_number"}
+
+// claim refuses a return that names another delegation than the one it is read for. What else an agent claims of itself
+// is dropped, and no reason to refuse its work. Agent and nonce count at the top alone.
+func (p *returnParser) claim(m jsonx.Member, top bool) {
+	got, isText := m.Value.Str()
+	if !isText {
+		got = string(m.Value.Raw(p.src))
+	}
+	want := map[string]string{
+		"session_id": p.opt.Session, "agent_type": p.opt.Agent, "delegation_depth": named(p.opt.Depth),
+		"task_number": named(p.opt.Task),
+	}[m.Key]
+	switch {
+	case top && m.Key == "nonce" && p.opt.Nonce != "" && (!isText || got != p.opt.Nonce):
+		p.add(codeReturnClaim, m.Value, "echo the nonce of this delegation", "the nonce is not the one of this delegation")
+	case top && m.Key == "agent" && p.opt.Agent != "" && (!isText || got != p.opt.Agent):
+		p.add(codeReturnClaim, m.Value, "", fmt.Sprintf("expected agent %q, got %s", p.opt.Agent, m.Value.Raw(p.src)))
+	case want != "" && got != want && !m.Value.Is(jsonx.Null):
+		p.add(codeReturnClaim, m.Value, "leave "+m.Key+" out", another(m.Key, want, got))
+	}
+}
+
+// another says that a return names another delegation.
+func another(what, want, got string) string {
+	return fmt.Sprintf("expected %s %s, got %q: this is the return of another delegation", what, want, got)
+}
+
+func named(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return decimal(n)
+}
+
+// statuses are the words for status and verdict of a return in both vocabularies.
+var statuses = map[string]Return{
+	"completed": {Status: StatusCompleted}, "partial": {Status: StatusPartial}, "failed": {Status: StatusFailed},
+	"blocked": {Status: StatusBlocked}, "in_progress": {Status: StatusPartial},
+	"researched": {Status: StatusCompleted}, "planned": {Status: StatusCompleted},
+	"implemented": {Status: StatusCompleted}, "done": {Status: StatusCompleted}, "success": {Status: StatusCompleted},
+	"approved":    {Status: StatusCompleted, Verdict: VerdictApproved},
+	"conditional": {Status: StatusCompleted, Verdict: VerdictConditional},
+	"rejected":    {Status: StatusCompleted, Verdict: VerdictRejected},
+	"needs_work":  {Status: StatusCompleted, Verdict: VerdictRejected},
+}
+
+// canon is a word as tables have it.
+func canon(word string) string { return strings.ToLower(strings.TrimSpace(word)) }
 
 func (p *returnParser) status(v *jsonx.Value) {
-	word, ok := v.Str()
-	if !ok {
-		p.wrong(v, "expected status as a string, got %s", v.Kind)
-		return
-	}
-	canon := strings.ToLower(strings.TrimSpace(word))
-	r := &p.ret
-	switch s := ReturnStatus(canon); s {
-	case StatusCompleted, StatusPartial, StatusFailed, StatusBlocked:
-		r.Status = s
-	default:
-		switch canon {
-		case "researched", "planned", "implemented", "done", "success":
-			r.Status = StatusCompleted
-		case "in_progress":
-			r.Status = StatusPartial
-		case "approved", "conditional", "rejected", "needs_work":
-			r.Status = StatusCompleted
-			if r.Verdict == "" {
-				r.Verdict = verdictWord(canon)
-			}
-		}
-	}
-	switch {
-	case r.Status == "":
-		p.add(codeReturnMember, v, oneOf(canon, statusWords),
-			fmt.Sprintf("expected status %s, got %q", strings.Join(statusWords, ", "), word))
-	case string(r.Status) != word:
-		p.repaired(v, "status %q is read as %s", word, r.Status)
-	}
-}
-
-func verdictWord(word string) Verdict {
-	switch v := Verdict(word); v {
-	case VerdictApproved, VerdictConditional, VerdictRejected:
-		return v
-	default:
-		if word == "needs_work" {
-			return VerdictRejected
-		}
-		return ""
+	word, got, ok := p.word(v, "status", statusWords, func(r Return) bool { return r.Status != "" })
+	if ok {
+		p.ret.Status, p.ret.Verdict = got.Status, cmp.Or(p.ret.Verdict, got.Verdict)
+		p.readAs(v, "status", word, string(got.Status))
 	}
 }
 
 func (p *returnParser) verdict(v *jsonx.Value) {
-	word, ok := v.Str()
-	if !ok {
-		p.wrong(v, "expected verdict as a string, got %s", v.Kind)
+	if s, isText := v.Str(); isText && s == "" {
 		return
 	}
-	if word == "" {
-		return
+	word, got, ok := p.word(v, "verdict", verdictWords, func(r Return) bool { return r.Verdict != "" })
+	if ok {
+		p.ret.Verdict = got.Verdict
+		p.readAs(v, "verdict", word, string(got.Verdict))
 	}
-	got := verdictWord(strings.ToLower(strings.TrimSpace(word)))
+}
+
+// word reads a word of statuses; set are those that a message offers.
+func (p *returnParser) word(v *jsonx.Value, what string, set []string, fits func(Return) bool) (string, Return, bool) {
+	word, isText := v.Str()
+	got := statuses[canon(word)]
 	switch {
-	case got == "":
-		p.add(codeReturnMember, v, oneOf(word, verdictWords),
-			fmt.Sprintf("expected verdict %s, got %q", strings.Join(verdictWords, ", "), word))
-		return
-	case string(got) != word:
-		p.repaired(v, "verdict %q is read as %s", word, got)
+	case !isText:
+		p.wrong(v, "expected %s as a string, got %s", what, v.Kind)
+	case !fits(got):
+		p.add(codeReturnMember, v, oneOf(canon(word), set),
+			fmt.Sprintf("expected %s %s, got %q", what, strings.Join(set, ", "), word))
+	default:
+		return word, got, true
 	}
-	p.ret.Verdict = got
+	return "", Return{}, false
 }
 
 var (
@@ -259,63 +278,62 @@ var (
 
 // oneOf is the advice for a word outside a set.
 func oneOf(word string, set []string) string {
-	if help := nearest.Help(word, set); help != "" {
-		return help
-	}
-	return "use one of " + strings.Join(set, ", ")
+	return cmp.Or(nearest.Help(word, set), "use one of "+strings.Join(set, ", "))
 }
 
 // text reads a string; a number or a boolean is read as its literal.
 func (p *returnParser) text(v *jsonx.Value, name string) string {
-	switch v.Kind {
-	case jsonx.String:
-		s, _ := v.Str()
+	s, isText := v.Str()
+	switch {
+	case isText, v.Is(jsonx.Null):
 		return s
-	case jsonx.Number, jsonx.Bool:
+	case v.Is(jsonx.Number), v.Is(jsonx.Bool):
 		p.repaired(v, "%s is a %s and is read as text", name, v.Kind)
 		return string(v.Raw(p.src))
-	case jsonx.Null:
-		return ""
-	case jsonx.Array, jsonx.Dict:
-		p.wrong(v, "expected %s as a string, got %s", name, v.Kind)
 	}
+	p.wrong(v, "expected %s as a string, got %s", name, v.Kind)
 	return ""
 }
 
-// joined reads a string, or a list of strings as one.
-func (p *returnParser) joined(v *jsonx.Value, name string) string {
+// into reads a text into its place.
+func (p *returnParser) into(to *string, name string) reader {
+	return func(v *jsonx.Value) { *to = p.text(v, name) }
+}
+
+// joined reads the next steps, of which a list becomes one text.
+func (p *returnParser) joined(v *jsonx.Value) {
+	const name = "next_steps"
 	if !v.Is(jsonx.Array) {
-		return p.text(v, name)
+		p.ret.NextSteps = p.text(v, name)
+		return
 	}
 	p.repaired(v, "member %s is a list and was joined", name)
-	parts := make([]string, 0, len(v.Elems))
+	var parts []string
 	for _, e := range v.Elems {
 		parts = append(parts, p.text(e, name))
 	}
-	return strings.Join(parts, "; ")
+	p.ret.NextSteps = strings.Join(parts, "; ")
 }
 
-// short reads a string of at most limit characters.
-func (p *returnParser) short(v *jsonx.Value, name string, limit int) string {
-	s := p.text(v, name)
-	if n := utf8.RuneCountInString(s); n > limit {
-		p.repaired(v, "%s has %d characters and was cut to %d", name, n, limit)
-		return string([]rune(s)[:limit-1]) + "…"
+// short reads a summary.
+func (p *returnParser) short(to *string, name string) reader {
+	return func(v *jsonx.Value) {
+		*to = p.text(v, name)
+		if n := utf8.RuneCountInString(*to); n > MaxSummary {
+			p.repaired(v, "%s has %d characters and was cut to %d", name, n, MaxSummary)
+			*to = string([]rune(*to)[:MaxSummary-1]) + "…"
+		}
 	}
-	return s
 }
 
-func (p *returnParser) long(v *jsonx.Value) string {
+// long reads the text to show.
+func (p *returnParser) long(v *jsonx.Value) {
 	s := p.text(v, "text")
-	if len(s) <= MaxText {
-		return s
+	if len(s) > MaxText {
+		p.repaired(v, "text has %d bytes and was cut to %d", len(s), MaxText)
+		s = strings.ToValidUTF8(s[:MaxText-len("…")], "") + "…"
 	}
-	p.repaired(v, "text has %d bytes and was cut to %d", len(s), MaxText)
-	end := MaxText - len("…")
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	p.ret.Text = s
 }
 
 // summarise takes the summary of a return that has none from its text.
@@ -330,31 +348,31 @@ func (p *returnParser) summarise(root *jsonx.Value) {
 	p.add(codeReturnMember, root, `add "summary" with what was done`, "expected a summary, got none")
 }
 
-// each reads a list; a single value stands for a list of one.
-func (p *returnParser) each(v *jsonx.Value, name string, read func(*jsonx.Value)) {
-	switch v.Kind {
-	case jsonx.Array:
-		for _, e := range v.Elems {
-			read(e)
+// each reads the elements of a list; a single value stands for a list of one.
+func (p *returnParser) each(name string, read reader) reader {
+	return func(v *jsonx.Value) {
+		s, isText := v.Str()
+		switch {
+		case v.Is(jsonx.Array):
+			for _, e := range v.Elems {
+				read(e)
+			}
+		case isText && strings.TrimSpace(s) == "":
+		case isText, v.Is(jsonx.Dict):
+			p.repaired(v, "member %s is no list and is read as a list of one", name)
+			read(v)
+		default:
+			p.wrong(v, "expected %s as a list, got %s", name, v.Kind)
 		}
-	case jsonx.String, jsonx.Dict:
-		if s, ok := v.Str(); ok && strings.TrimSpace(s) == "" {
-			return
-		}
-		p.repaired(v, "member %s is no list and is read as a list of one", name)
-		read(v)
-	case jsonx.Null, jsonx.Bool, jsonx.Number:
-		p.wrong(v, "expected %s as a list, got %s", name, v.Kind)
 	}
 }
 
 func (p *returnParser) fields(v *jsonx.Value) {
 	if !v.Is(jsonx.Dict) {
 		p.wrong(v, "expected fields as an object, got %s", v.Kind)
-		return
 	}
-	for i := range v.Members {
-		p.field(v.Members[i])
+	for _, m := range v.Members {
+		p.field(m)
 	}
 }
 
@@ -362,36 +380,17 @@ func (p *returnParser) field(m jsonx.Member) {
 	if p.ret.Fields == nil {
 		p.ret.Fields = map[string]any{}
 	}
-	p.ret.Fields[m.Key] = plain(m.Value)
+	p.ret.Fields[m.Key] = m.Value.Plain(number)
 }
 
-// keepExtra moves unknown members into the fields; a field of that name wins.
-func (p *returnParser) keepExtra() {
-	for _, m := range p.extra {
+// keep moves unknown members into the fields; a field of that name wins.
+func (p *returnParser) keep(extra []jsonx.Member) {
+	for _, m := range extra {
 		if _, taken := p.ret.Fields[m.Key]; taken {
 			p.repaired(m.Value, "member %s is unknown and was dropped: fields has one of that name", m.Key)
 			continue
 		}
 		p.repaired(m.Value, "member %s is unknown and was moved into fields", m.Key)
 		p.field(m)
-	}
-}
-
-// member reads the members of an object by name; an unknown one is dropped with a note.
-func (p *returnParser) members(v *jsonx.Value, what string, read map[string]func(*jsonx.Value)) {
-	for i := range v.Members {
-		m := v.Members[i]
-		if m.Value.Is(jsonx.Null) {
-			continue
-		}
-		if f, ok := read[m.Key]; ok {
-			f(m.Value)
-			continue
-		}
-		if near := nearest.Names(m.Key, slices.Sorted(maps.Keys(read))); len(near) > 0 {
-			p.repaired(m.Value, "%s has the unknown member %q, which was dropped: was %q meant", what, m.Key, near[0])
-		} else {
-			p.repaired(m.Value, "%s has the unknown member %q, which was dropped", what, m.Key)
-		}
 	}
 }

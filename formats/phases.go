@@ -25,7 +25,7 @@ var labels = []string{
 }
 
 // phases reads the phase list out of its section.
-func (r *reader) phases(section md.Section) {
+func (r *docReader) phases(section md.Section) {
 	last := 0
 	for _, s := range section.Sections(3) {
 		at := Pos{Line: s.Line(), Col: s.Heading.Pos.Col}
@@ -47,7 +47,7 @@ func (r *reader) phases(section md.Section) {
 		last = max(last, p.Number)
 		p.Line = s.Line()
 		p.Source = r.text(s.Line(), s.EndLine)
-		b := phaseReader{reader: r, phase: &p, at: at}
+		b := phaseReader{docReader: r, phase: &p, at: at}
 		b.read(s.Blocks)
 		r.out.Phases = append(r.out.Phases, p)
 	}
@@ -68,7 +68,7 @@ func marks() string {
 
 // strayPhases reports headings that read as a phase but have the wrong level: deeper ones in the section of the phases,
 // higher ones anywhere.
-func (r *reader) strayPhases(section md.Section) {
+func (r *docReader) strayPhases(section md.Section) {
 	for _, b := range r.doc.Blocks {
 		inside := b.Pos.Line > section.Line() && b.Pos.Line <= section.EndLine
 		if !r.profile.strict || b.Kind != md.Heading || b.Depth > 0 || b.Level == 3 || b.Level > 3 && !inside {
@@ -131,7 +131,7 @@ const maxPhase = 9999
 
 // phaseReader reads the blocks of one phase.
 type phaseReader struct {
-	*reader
+	*docReader
 
 	phase *Phase
 	at    Pos

@@ -109,7 +109,7 @@ func planIn(src []byte) *Plan {
 	p, ok := profileOf(ProfilePlan)
 	d := &Document{Fields: map[string]string{}, Sections: map[string]string{}}
 	if ok {
-		(&reader{findings: &findings{}, profile: p, out: d}).read(src)
+		(&docReader{findings: &findings{}, profile: p, out: d}).read(src)
 	}
 	return &Plan{Title: d.Title, Fields: d.Fields, Sections: d.Sections, Phases: d.Phases}
 }

@@ -42,7 +42,7 @@ func parseRecords(f *findings, src []byte) []any {
 		if s, ok := e.Get("fix_status").Str(); ok && !slices.Contains(fixStatuses, s) {
 			f.add(codeRecord, at(e.Get("fix_status")), "expected fix_status, got "+strconv.Quote(s), oneOf(s, fixStatuses))
 		}
-		out = append(out, plain(e))
+		out = append(out, e.Plain(number))
 	}
 	return out
 }

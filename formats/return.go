@@ -126,6 +126,10 @@ const (
 	ErrorToolUnavailable ErrorType = "tool_unavailable"
 )
 
+var errorTypes = []ErrorType{
+	ErrorTimeout, ErrorValidation, ErrorExecution, ErrorPermission, ErrorToolUnavailable,
+}
+
 // ReturnError is one error of a failed return.
 type ReturnError struct {
 	Type           ErrorType `json:"type"`

@@ -133,9 +133,7 @@ func (v *validator) errors() {
 		if _, err := ParseCode(string(e.Code)); err != nil {
 			v.add("expected a code of the table in error %d, got %q", i+1, e.Code)
 		}
-		switch e.Type {
-		case ErrorTimeout, ErrorValidation, ErrorExecution, ErrorPermission, ErrorToolUnavailable:
-		default:
+		if !slices.Contains(errorTypes, e.Type) {
 			v.add("expected a type of the table in error %d, got %q", i+1, e.Type)
 		}
 	}
@@ -143,9 +141,7 @@ func (v *validator) errors() {
 
 func (v *validator) issues() {
 	for i, issue := range v.ret.Issues {
-		switch issue.Level {
-		case LevelError, LevelWarning, LevelSuggestion:
-		default:
+		if !slices.Contains([]Level{LevelError, LevelWarning, LevelSuggestion}, issue.Level) {
 			v.add("expected level error, warning or suggestion in issue %d, got %q", i+1, issue.Level)
 		}
 		if strings.TrimSpace(issue.Description) == "" {

@@ -181,8 +181,8 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		return d.List
 	case "return", "strict":
 		_, err = formats.ParseReturn([]byte(text), formats.ParseOptions{Strict: frame == "strict", Agent: "page"})
-		if syntaxErr, ok := errors.AsType[*formats.ReturnSyntaxError](err); ok {
-			return syntaxErr.Problems
+		if syntaxErr, ok := errors.AsType[*formats.Diagnostics](err); ok {
+			return syntaxErr.List
 		}
 	case "taken":
 		w := &world{crew: crew{set: pageAgents(t).Set}, app: newApp(stdio{in: strings.NewReader(""), out: os.Stdout, err: os.Stderr}, func(string) string { return "" })}

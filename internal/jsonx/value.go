@@ -110,29 +110,31 @@ func (v *Value) Bool() (value, ok bool) {
 }
 
 // Any gives v as fresh maps, slices, strings, json.Number, bool and nil.
-func (v *Value) Any() any {
+func (v *Value) Any() any { return v.Plain(func(n json.Number) any { return n }) }
+
+// Plain is Any with each number as a function makes it of its literal.
+func (v *Value) Plain(number func(json.Number) any) any {
 	if v == nil {
 		return nil
 	}
 	switch v.Kind {
 	case Null:
-		return nil
 	case Bool:
 		return v.text == "true"
 	case Number:
-		return json.Number(v.text)
+		return number(json.Number(v.text))
 	case String:
 		return v.text
 	case Array:
 		a := make([]any, len(v.Elems))
 		for i, e := range v.Elems {
-			a[i] = e.Any()
+			a[i] = e.Plain(number)
 		}
 		return a
 	case Dict:
 		m := make(map[string]any, len(v.Members))
-		for i := range v.Members {
-			m[v.Members[i].Key] = v.Members[i].Value.Any()
+		for _, member := range v.Members {
+			m[member.Key] = member.Value.Plain(number)
 		}
 		return m
 	}
