@@ -150,7 +150,6 @@ var largeTypes = map[string]string{
 	"commands/syntax.parser":         "one reader a key of the grammar",
 	"formats.AgentInfo":              "a wire type: its members are those of the format",
 	"formats.Metadata":               "a wire type: its members are those of the format",
-	"formats.PlanDraft":              "what a file says, member by member",
 	"formats.Request":                "a wire type: its members are those of the format",
 	"formats.Return":                 "a wire type: its members are those of the format",
 	"formats.Task":                   "a wire type: its members are those of the format",

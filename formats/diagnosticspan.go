@@ -2,8 +2,8 @@ package formats
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"tercet/internal/nearest"
 )
@@ -55,44 +55,20 @@ func (d *Diagnostic) complete(lines [][]byte) {
 	}
 }
 
-// extent is the length of what stands at the start of a text: a name, a quoted text, a value in brackets, the marks and
-// words of a heading or a fence, else one character.
-func extent(s string) int {
-	if s == "" {
-		return 0
-	}
-	switch c := s[0]; {
-	case c == '#' || c == '`' || c == '~' || strings.HasPrefix(s, "Step "):
-		return len(strings.TrimRight(s, " \t"))
-	case c == '"' || c == '\'':
-		if end := strings.IndexByte(s[1:], c); end >= 0 {
-			return end + 2
-		}
-		return len(strings.TrimRight(s, " \t"))
-	case c == '{' || c == '[':
-		return bracketed(s)
-	case c == '$' && len(s) > 1 && nameByte(s[1]):
-		return 1 + nameLength(s[1:])
-	case strings.HasPrefix(s, "${{"):
-		if end := strings.Index(s, "}}"); end >= 0 {
-			return end + 2
-		}
-		return len("${{")
-	case c == '<':
-		if end := strings.IndexByte(s, '>'); end >= 0 {
-			return end + 1
-		}
-	case strings.HasPrefix(s, "---"):
-		return len("---")
-	case nameByte(c):
-		return nameLength(s)
-	}
-	_, size := utf8.DecodeRuneInString(s)
-	return size
-}
+// extents are what may stand at the start of a text: the marks and words of a heading or a fence, a quoted text, a
+// variable, an expression, something between angle brackets, a rule, a name, else one character.
+var extents = regexp.MustCompile(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[$]` + nameChars +
+	`|[$][{][{](?:.*?[}][}])?|<[^>]*>|---|` + nameChars + `|(?s:.))`)
 
-// bracketed is the length of a value in brackets, up to the one that closes it or the end of the line.
-func bracketed(s string) int {
+// nameChars tell names, ids and agents apart from punctuation; a dash counts only inside of one.
+const nameChars = `(?:[-_0-9A-Za-z\x{80}-\x{10ffff}]*[_0-9A-Za-z\x{80}-\x{10ffff}])`
+
+// extent is the length of what stands at the start of a text; a value in brackets goes up to the one that closes it or
+// the end of the line.
+func extent(s string) int {
+	if s == "" || s[0] != '{' && s[0] != '[' {
+		return len(extents.FindString(s))
+	}
 	depth := 0
 	for i := range len(s) {
 		switch s[i] {
@@ -105,18 +81,4 @@ func bracketed(s string) int {
 		}
 	}
 	return len(strings.TrimRight(s, " \t"))
-}
-
-// nameByte tells the characters of names, ids and agents apart from punctuation.
-func nameByte(c byte) bool {
-	return c == '_' || c == '-' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= utf8.RuneSelf
-}
-
-// nameLength is the length of the name at the start of a text; a dash counts only inside of it.
-func nameLength(s string) int {
-	i := 0
-	for i < len(s) && nameByte(s[i]) {
-		i++
-	}
-	return len(strings.TrimRight(s[:i], "-"))
 }

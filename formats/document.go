@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/internal/jsonx"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 )
@@ -13,58 +14,48 @@ import (
 // MaxDocument is the most bytes that a document may have.
 const MaxDocument = 2 << 20
 
-// Heading is a heading of a document outside its code fences, lists and quotes.
-type Heading struct {
-	Level int
-	Text  string
-	Line  int
-}
-
 // Document is a document as its profile reads it. Fields and Sections are keyed by the names of the profile where it
 // has them, else by the text that stands there.
 type Document struct {
-	Path     string
-	Profile  string
-	Title    string            // text of the first heading of level 1
-	Fields   map[string]string // metadata bullets
-	Sections map[string]string // text of each level-2 section, without its heading
-	Phases   []Phase
-	Headings []Heading
-	Values   map[string]any // the fields of a handoff document with their types; nil for others
-	Errors   []any          // records of errors.json, of the profile errors only
+	Path     string            `json:"path"`
+	Profile  string            `json:"profile"`
+	Title    string            `json:"title"`    // text of the first heading of level 1
+	Fields   map[string]string `json:"fields"`   // metadata bullets
+	Sections map[string]string `json:"sections"` // text of each level-2 section, without its heading
+	Phases   []Phase           `json:"phases"`
+	Errors   []any             `json:"errors,omitzero"` // records of errors.json, of the profile errors only
+	Values   map[string]any    `json:"-"`               // the fields of a handoff document with their types
 }
 
 // Any is what jq sees of a loaded document: {path, profile, title, fields, sections, phases, errors}, plain JSON values
 // with int numbers, fresh on every call.
 func (d *Document) Any() map[string]any {
-	text := func(m map[string]string) map[string]any {
-		out := make(map[string]any, len(m))
-		for k, v := range m {
-			out[k] = v
-		}
-		return out
-	}
-	phases := make([]any, len(d.Phases))
-	for i := range d.Phases {
-		phases[i] = d.Phases[i].Any()
-	}
-	out := map[string]any{
-		"path": d.Path, "profile": d.Profile, "title": d.Title, "fields": text(d.Fields), "sections": text(d.Sections),
-		"phases": phases,
-	}
-	if d.Values != nil {
+	out, ok := plain(d).(map[string]any)
+	if ok && d.Values != nil {
 		out["fields"] = maps.Clone(d.Values)
 	}
-	if d.Errors != nil {
-		out["errors"] = slices.Clone(d.Errors)
-	}
 	return out
+}
+
+// plain is a value as jq sees its JSON.
+func plain(v any) any {
+	text, err := jsonx.Marshal(v, "")
+	if err != nil {
+		return nil // not reached: a document is made of what JSON has
+	}
+	tree, err := jsonx.Parse(text, jsonx.Limits{Depth: 2 * jsonx.DefaultDepth, Bytes: len(text)})
+	if err != nil {
+		return nil // not reached: it was written just now
+	}
+	return tree.Plain(number)
 }
 
 // ParseDocument reads a document by its profile. The document is never nil and holds what could be read; the
 // diagnostics are nil when nothing was found, and only warnings when HasErrors is false.
 func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
-	d := &Document{Path: file, Profile: profile, Fields: map[string]string{}, Sections: map[string]string{}}
+	d := &Document{
+		Path: file, Profile: profile, Fields: map[string]string{}, Sections: map[string]string{}, Phases: []Phase{},
+	}
 	f := &findings{file: file}
 	p, ok := profileOf(profile)
 	switch {
@@ -130,7 +121,6 @@ func (r *docReader) headings() {
 		if b.Kind != md.Heading || b.Depth > 0 {
 			continue
 		}
-		r.out.Headings = append(r.out.Headings, Heading{Level: b.Level, Text: b.Text, Line: b.Pos.Line})
 		if r.out.Title == "" && (b.Level == 1 || r.profile.titled) {
 			r.out.Title = b.Text
 		}

@@ -85,7 +85,10 @@ func (r *docReader) strayPhases(section md.Section) {
 // phaseHeading reads "Phase N: name [STATUS]". The number is -1 when the text has no such form; a missing or unknown
 // status is a problem and leaves not_started.
 func phaseHeading(text string) (p Phase, problem string) {
-	p = Phase{Number: -1, Status: PhaseNotStarted}
+	p = Phase{
+		Number: -1, Status: PhaseNotStarted, Tasks: []ChecklistItem{}, Checks: []ChecklistItem{}, Commands: []string{},
+		Verification: []string{}, DependsOn: []int{},
+	}
 	refuse := "expected the heading of a phase, got " + strconv.Quote(text)
 	if len(text) < len("phase") || !strings.EqualFold(text[:len("phase")], "phase") {
 		return p, refuse

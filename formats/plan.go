@@ -39,79 +39,36 @@ func (s PhaseStatus) Mark() string { return strings.ToUpper(strings.ReplaceAll(s
 
 // ChecklistItem is one line of a checklist, its text without the box.
 type ChecklistItem struct {
-	Text string
-	Done bool
-	Line int
+	Text string `json:"text"`
+	Done bool   `json:"done"`
+	Line int    `json:"line"`
 }
 
 // Phase is one phase of a plan.
 type Phase struct {
-	Number       int
-	Name         string
-	Status       PhaseStatus
-	Goal         string
-	Tasks        []ChecklistItem
-	Commands     []string // body of each sh fence under Commands, Tasks, Goal or no label, in order
-	Verification []string // body of each sh fence under Verification, in order
-	Checks       []ChecklistItem
-	DependsOn    []int
-	Timing       string
-	Line         int // of the heading
-	// Source is the text of the phase as it stands in its plan, heading included. RenderPlan writes a phase that has it
+	Number       int             `json:"number"`
+	Name         string          `json:"name"`
+	Status       PhaseStatus     `json:"status"`
+	Goal         string          `json:"goal"`
+	Tasks        []ChecklistItem `json:"tasks"`
+	Commands     []string        `json:"commands"`     // body of each sh fence under Commands, Tasks, Goal or no label, in order
+	Verification []string        `json:"verification"` // body of each sh fence under Verification, in order
+	Checks       []ChecklistItem `json:"checks"`
+	DependsOn    []int           `json:"depends_on"`
+	Timing       string          `json:"timing"`
+	Line         int             `json:"line"` // of the heading
+	// Source is the text of the phase as it stands in its plan, heading included. Render writes a phase that has it
 	// verbatim; clear it to have the phase written from its fields.
-	Source string
+	Source string `json:"-"`
 }
 
-// Any is what jq sees of a phase, plain JSON values.
-func (p *Phase) Any() map[string]any {
-	list := func(items []ChecklistItem) []any {
-		out := make([]any, len(items))
-		for i, it := range items {
-			out[i] = map[string]any{"text": it.Text, "done": it.Done, "line": it.Line}
-		}
-		return out
-	}
-	texts := func(all []string) []any {
-		out := make([]any, len(all))
-		for i, s := range all {
-			out[i] = s
-		}
-		return out
-	}
-	depends := make([]any, len(p.DependsOn))
-	for i, n := range p.DependsOn {
-		depends[i] = n
-	}
-	return map[string]any{
-		"number": p.Number, "name": p.Name, "status": string(p.Status), "goal": p.Goal, "tasks": list(p.Tasks),
-		"commands": texts(p.Commands), "verification": texts(p.Verification), "checks": list(p.Checks),
-		"depends_on": depends, "timing": p.Timing, "line": p.Line,
-	}
-}
-
-// Plan is the content of a plan document. Fields and Sections are keyed as those of a Document.
-type Plan struct {
-	Title    string
-	Fields   map[string]string
-	Sections map[string]string
-	Phases   []Phase
-}
+// Plan is a document of the profile plan.
+type Plan = Document
 
 // ParsePlan reads a plan document. The plan is never nil and holds what could be read; the diagnostics are nil when
 // nothing was found wrong, and only warnings when HasErrors is false.
 func ParsePlan(file string, src []byte) (*Plan, *Diagnostics) {
-	d, found := ParseDocument(ProfilePlan, file, src)
-	return &Plan{Title: d.Title, Fields: d.Fields, Sections: d.Sections, Phases: d.Phases}, found
-}
-
-// planIn reads what can be read of a plan, faults aside.
-func planIn(src []byte) *Plan {
-	p, ok := profileOf(ProfilePlan)
-	d := &Document{Fields: map[string]string{}, Sections: map[string]string{}}
-	if ok {
-		(&docReader{findings: &findings{}, profile: p, out: d}).read(src)
-	}
-	return &Plan{Title: d.Title, Fields: d.Fields, Sections: d.Sections, Phases: d.Phases}
+	return ParseDocument(ProfilePlan, file, src)
 }
 
 // Next is the phase to go on with: the first that is not completed, nil if there is none.
@@ -157,7 +114,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
 		return nil, err
 	}
-	plan := planIn(src)
+	plan, _ := ParsePlan("", src)
 	found, line := 0, 0
 	for _, p := range plan.Phases {
 		if p.Number == number {
@@ -171,7 +128,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	case found == 0:
 		return nil, Fail(CodeNotFound, "", "expected phase %d in the plan, got none", number)
 	}
-	start := lineStart(src, line)
+	start := offsetOf(src, Pos{Line: line, Col: 1})
 	end := len(src)
 	if i := slices.Index(src[start:], '\n'); i >= 0 {
 		end = start + i
@@ -183,7 +140,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 		kept = strings.TrimRight(kept[:open], " \t")
 	}
 	out := slices.Concat(src[:start], []byte(kept+" ["+to.Mark()+"]"+tail), src[end:])
-	after := planIn(out)
+	after, _ := ParsePlan("", out)
 	if p := after.Phase(number); p == nil || p.Status != to || p.Line != line || len(after.Phases) != len(plan.Phases) {
 		return nil, &ValueError{
 			What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()),
@@ -191,17 +148,4 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 		}
 	}
 	return out, nil
-}
-
-// lineStart gives the offset of a line, counted from 1.
-func lineStart(src []byte, line int) int {
-	at := 0
-	for n := 1; n < line; n++ {
-		i := slices.Index(src[at:], '\n')
-		if i < 0 {
-			return len(src)
-		}
-		at += i + 1
-	}
-	return at
 }

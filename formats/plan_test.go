@@ -10,11 +10,15 @@ import (
 	"tercet/formats"
 )
 
-func draft() formats.PlanDraft {
-	return formats.PlanDraft{
-		Title: "Fix the range loop", Task: "196 - Fix the range loop", Effort: "1h", Priority: "high", Type: "go",
-		Overview: "# The last page is lost\n\nSee `pages.go`.\n\n## Phase 9: not one [COMPLETED]\n\nText.",
-		Goals:    []string{"All pages"}, Risks: []string{"# none", "1. x", "- y", "---"},
+func draft() formats.Draft {
+	return formats.Draft{
+		Profile: formats.ProfilePlan, Title: "Fix the range loop",
+		Texts: map[string]string{
+			"Task": "196 - Fix the range loop", "Effort": "1h", "Priority": "high", "Type": "go",
+			"Overview":            "# The last page is lost\n\nSee `pages.go`.\n\n## Phase 9: not one [COMPLETED]\n\nText.",
+			"Goals & Non-Goals":   "**Goals**:\n\n" + formats.List([]string{"All pages"}) + "\n**Non-Goals**:\n\n" + formats.List(nil),
+			"Risks & Mitigations": formats.List([]string{"# none", "1. x", "- y", "---"}),
+		},
 		Phases: []formats.Phase{
 			{
 				Number: 1, Name: "apply the patch", Status: formats.PhaseCompleted, Goal: "The loop\nincludes the end", Timing: "5m",
@@ -32,10 +36,10 @@ func draft() formats.PlanDraft {
 
 func TestRenderPlanReadsBack(t *testing.T) {
 	t.Parallel()
-	src := formats.RenderPlan(draft())
+	src := draft().Render()
 	plan, found := formats.ParsePlan("plan.md", src)
 	if found != nil {
-		t.Fatalf("ParsePlan(RenderPlan(draft)) found\n%v\nin\n%s", found, src)
+		t.Fatalf("ParsePlan(draft.Render()) found\n%v\nin\n%s", found, src)
 	}
 	if len(plan.Phases) != 2 {
 		t.Fatalf("phases = %d, want 2 in\n%s", len(plan.Phases), src)
@@ -64,7 +68,7 @@ func TestRenderPlanReadsBack(t *testing.T) {
 
 func TestRenderPlanKeepsSource(t *testing.T) {
 	t.Parallel()
-	src := string(formats.RenderPlan(draft()))
+	src := string(draft().Render())
 	src = strings.Replace(src, "- [x] apply it\n", "- [x] apply it\n\n> a note of a person\n", 1)
 	plan, found := formats.ParsePlan("plan.md", []byte(src))
 	if found != nil {
@@ -72,13 +76,13 @@ func TestRenderPlanKeepsSource(t *testing.T) {
 	}
 	d := draft()
 	d.Phases = plan.Phases
-	again := string(formats.RenderPlan(d))
+	again := string(d.Render())
 	if !strings.Contains(again, "> a note of a person\n") {
-		t.Errorf("RenderPlan lost the text of a kept phase:\n%s", again)
+		t.Errorf("Render lost the text of a kept phase:\n%s", again)
 	}
 	d.Phases[0].Status = formats.PhaseBlocked
 	d.Phases[1].Source += "\n```sh\nopen"
-	changed, found := formats.ParsePlan("plan.md", formats.RenderPlan(d))
+	changed, found := formats.ParsePlan("plan.md", d.Render())
 	if found != nil || changed.Phases[0].Status != formats.PhaseBlocked {
 		t.Errorf("a source that does not stand for its phase was written: %v", found)
 	}
@@ -86,7 +90,7 @@ func TestRenderPlanKeepsSource(t *testing.T) {
 
 func TestSetPhase(t *testing.T) {
 	t.Parallel()
-	src := formats.RenderPlan(draft())
+	src := draft().Render()
 	crlf := []byte("\ufeff" + strings.ReplaceAll(string(src), "\n", "\r\n"))
 	for name, in := range map[string][]byte{"lf": src, "crlf with mark": crlf} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +127,7 @@ func TestSetPhase(t *testing.T) {
 
 func TestSetPhaseRefuses(t *testing.T) {
 	t.Parallel()
-	src := formats.RenderPlan(draft())
+	src := draft().Render()
 	_, err := formats.SetPhase(src, 2, formats.PhaseCompleted)
 	if formats.CodeOf(err) != formats.CodeNotFound {
 		t.Errorf("SetPhase of a missing phase = %v, want NOT_FOUND", err)
@@ -187,7 +191,7 @@ func TestPhaseLabels(t *testing.T) {
 }
 
 func FuzzParsePlan(f *testing.F) {
-	f.Add(formats.RenderPlan(draft()), "name", "body")
+	f.Add(draft().Render(), "name", "body")
 	f.Add([]byte("## Implementation Phases\n\n### Phase 1: a [PARTIAL]\n\n```sh\nx"), "a]", "```\n## Overview\n<!--")
 	f.Add([]byte("### Phase 2: b\n===\n"), "`", "x\n===\ny\n---\n> ```sh\n")
 	f.Fuzz(func(t *testing.T, src []byte, name, body string) {
@@ -208,13 +212,17 @@ func FuzzParsePlan(f *testing.F) {
 				t.Fatalf("SetPhase(%q, %d) changed the plan: %q", src, p.Number, out)
 			}
 		}
-		d := formats.PlanDraft{
-			Title: name, Task: body, Overview: body, Goals: []string{name, body}, Rollback: body, Revision: body,
+		d := formats.Draft{
+			Profile: formats.ProfilePlan, Title: name,
+			Texts: map[string]string{
+				"Task": body, "Overview": body, "Goals & Non-Goals": formats.List([]string{name, body}), "Rollback/Contingency": body,
+				"Revision": body,
+			},
 			Phases: append(plan.Phases, formats.Phase{Number: 9999, Name: name, Goal: body, Tasks: []formats.ChecklistItem{{Text: body}}, Timing: name}),
 		}
-		rendered := formats.RenderPlan(d)
+		rendered := d.Render()
 		if _, bad := formats.ParsePlan("r.md", rendered); bad.HasErrors() && len(rendered) < formats.MaxDocument {
-			t.Fatalf("RenderPlan breaks its profile:\n%v\n%s", bad, rendered)
+			t.Fatalf("Render breaks its profile:\n%v\n%s", bad, rendered)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,77 +12,68 @@ import (
 // nothing stands where a draft has no text.
 const nothing = "None."
 
-// PlanDraft is what a plan document is rendered from. Empty texts are written as "None.". The texts of sections are
-// markdown; all others are one line.
-type PlanDraft struct {
-	Title, Task, Status, Effort, Priority, Dependencies, ResearchInputs, Artifacts, Standards, Type string
-
-	Overview string
-	Goals    []string
-	NonGoals []string
-	Risks    []string
-	Phases   []Phase // at least one; renumbered from 1 unless their numbers ascend
-	Testing  []string
-	Outputs  []string
-	Rollback string
-	Revision string // text that a revision adds; no section if empty
-}
-
-// Draft is what a report, a summary or a review is rendered from: the texts of its metadata bullets and sections, by
-// their names in the profile. A text that is not there is written as "None.".
+// Draft is what a document is rendered from: the texts of its metadata bullets and sections, by their names in the
+// profile, and its phases. A text that is not there is written as "None.". The texts of sections are markdown, and one
+// under sectionRevision stands at the end; all others are one line.
 type Draft struct {
 	Profile, Title string
 	Texts          map[string]string
+	Phases         []Phase // at least one of a plan; renumbered from 1 unless their numbers ascend
 }
 
-// RenderPlan gives the document of a draft; it passes the profile plan.
-func RenderPlan(d PlanDraft) []byte {
-	w := &writer{}
-	plan, _ := profileOf(ProfilePlan)
-	w.title(plan.label, d.Title)
-	status := d.Status
-	if status == "" {
-		status = "[" + PhaseNotStarted.Mark() + "]"
-	}
-	w.fields(plan.fields, d.Task, status, d.Effort, d.Priority, d.Dependencies, d.ResearchInputs, d.Artifacts, d.Standards,
-		d.Type)
-	w.section("Overview", d.Overview)
-	w.heading("Goals & Non-Goals")
-	w.list("**Goals**:", d.Goals)
-	w.list("**Non-Goals**:", d.NonGoals)
-	w.heading("Risks & Mitigations")
-	w.list("", d.Risks)
-	w.heading(sectionPhases)
-	for _, p := range numbered(d.Phases) {
-		w.phase(p)
-	}
-	w.heading("Testing & Validation")
-	w.list("", d.Testing)
-	w.heading("Artifacts & Outputs")
-	w.list("", d.Outputs)
-	w.section("Rollback/Contingency", d.Rollback)
-	if strings.TrimSpace(d.Revision) != "" {
-		w.section("Revision", d.Revision)
-	}
-	return w.bytes()
-}
+// sectionRevision is the section that a revision adds to a plan.
+const sectionRevision = "Revision"
 
 // Render gives the document of a draft; it passes its profile.
 func (d Draft) Render() []byte {
-	w := &writer{}
 	p, _ := profileOf(d.Profile)
-	w.title(p.label, d.Title)
-	if p.fields != nil {
-		var values []string
-		for _, name := range p.fields {
-			values = append(values, d.Texts[name])
+	title := oneLine(d.Title)
+	if !speaks(title) {
+		title = "untitled"
+	}
+	blocks := []string{"# " + p.label + title}
+	var fields strings.Builder
+	for _, name := range p.fields {
+		value := oneLine(d.Texts[name])
+		if placeholder(value, false) {
+			value = strings.TrimSuffix(nothing, ".")
 		}
-		w.fields(p.fields, values...)
+		fields.WriteString("- **" + name + "**: " + value + "\n")
 	}
-	for _, name := range p.sections {
-		w.section(name, d.Texts[name])
+	if p.fields != nil {
+		blocks = append(blocks, fields.String())
 	}
-	return w.bytes()
+	for _, name := range append(slices.Clone(p.sections), sectionRevision) {
+		text := d.Texts[name]
+		if name == sectionRevision && strings.TrimSpace(text) == "" {
+			continue
+		}
+		blocks = append(blocks, "## "+name)
+		if name != p.phases {
+			blocks = append(blocks, embedded(text))
+			continue
+		}
+		var seen []int
+		for _, phase := range numbered(d.Phases) {
+			blocks = append(blocks, phase.render(seen)...)
+			seen = append(seen, phase.Number)
+		}
+	}
+	for i, b := range blocks {
+		blocks[i] = strings.TrimRight(b, "\n") + "\n"
+	}
+	return []byte(strings.Join(blocks, "\n"))
+}
+
+// List writes texts as the items of a list that opens no other block.
+func List(items []string) string {
+	var b strings.Builder
+	for _, it := range items {
+		if it = oneLine(it); !placeholder(it, true) {
+			b.WriteString("- " + inItem(it) + "\n")
+		}
+	}
+	return cmp.Or(b.String(), "- "+nothing+"\n")
 }
 
 // numbered gives phases whose numbers ascend from 1 or more.
@@ -101,78 +93,18 @@ func numbered(phases []Phase) []Phase {
 	return phases
 }
 
-// writer writes one document, a blank line between its blocks.
-type writer struct {
-	b    strings.Builder
-	seen []int // numbers of the phases written so far
-}
-
-func (w *writer) bytes() []byte { return []byte(w.b.String()) }
-
-func (w *writer) block(text string) {
-	if w.b.Len() > 0 {
-		w.b.WriteByte('\n')
+// render gives the blocks of a phase; seen are the numbers of those before it.
+func (p Phase) render(seen []int) []string {
+	if p.verbatim(seen) {
+		return []string{p.Source}
 	}
-	w.b.WriteString(strings.TrimRight(text, "\n") + "\n")
-}
-
-func (w *writer) title(prefix, title string) {
-	if title = oneLine(title); !speaks(title) {
-		title = "untitled"
-	}
-	w.block("# " + prefix + title)
-}
-
-func (w *writer) fields(names []string, values ...string) {
-	var b strings.Builder
-	for i, name := range names {
-		value := oneLine(values[i])
-		if placeholder(value, false) {
-			value = strings.TrimSuffix(nothing, ".")
-		}
-		b.WriteString("- **" + name + "**: " + value + "\n")
-	}
-	w.block(b.String())
-}
-
-func (w *writer) heading(name string) { w.block("## " + name) }
-
-func (w *writer) section(name, text string) {
-	w.heading(name)
-	w.block(embedded(text))
-}
-
-func (w *writer) list(label string, items []string) {
-	var b strings.Builder
-	for _, it := range items {
-		if it = oneLine(it); !placeholder(it, true) {
-			b.WriteString("- " + inItem(it) + "\n")
-		}
-	}
-	if b.Len() == 0 {
-		b.WriteString("- " + nothing + "\n")
-	}
-	if label != "" {
-		w.block(label)
-	}
-	w.block(b.String())
-}
-
-func (w *writer) phase(p Phase) {
-	defer func() { w.seen = append(w.seen, p.Number) }()
-	if w.verbatim(p) {
-		w.block(p.Source)
-		return
-	}
-	name := oneLine(p.Name)
+	name, status := oneLine(p.Name), p.Status
 	if !speaks(name) {
 		name = "unnamed"
 	}
-	status := p.Status
 	if _, err := ParsePhaseStatus(string(status)); err != nil {
 		status = PhaseNotStarted
 	}
-	w.block("### Phase " + decimal(p.Number) + ": " + name + " [" + status.Mark() + "]")
 	goal, timing := oneLine(p.Goal), oneLine(p.Timing)
 	if placeholder(goal, true) {
 		goal = "The phase is done."
@@ -183,41 +115,34 @@ func (w *writer) phase(p Phase) {
 	facts := "- **" + labelGoal + "**: " + goal + "\n- **" + labelTiming + "**: " + timing + "\n"
 	var depends []string
 	for _, n := range p.DependsOn {
-		if slices.Contains(w.seen, n) {
+		if slices.Contains(seen, n) {
 			depends = append(depends, decimal(n))
 		}
 	}
 	if len(depends) > 0 {
 		facts += "- **" + labelDependsOn + "**: " + strings.Join(depends, ", ") + "\n"
 	}
-	w.block(facts)
-	w.block("**" + labelTasks + "**:")
-	tasks := p.Tasks
-	if checklist(tasks) == "" {
-		tasks = []ChecklistItem{{Text: name, Done: status == PhaseCompleted}}
+	tasks := cmp.Or(checklist(p.Tasks), checklist([]ChecklistItem{{Text: name, Done: status == PhaseCompleted}}))
+	out := []string{
+		"### Phase " + decimal(p.Number) + ": " + name + " [" + status.Mark() + "]", facts, "**" + labelTasks + "**:", tasks,
 	}
-	w.block(checklist(tasks))
-	w.fences(labelCommands, "", p.Commands)
-	w.fences(labelVerification, checklist(p.Checks), p.Verification)
-}
-
-func (w *writer) fences(label, list string, bodies []string) {
-	var blocks []string
-	if list != "" {
-		blocks = append(blocks, list)
-	}
-	for _, body := range bodies {
-		if strings.TrimSpace(body) != "" {
-			blocks = append(blocks, fenced("sh", body))
+	labelled := func(label, list string, bodies []string) {
+		blocks := []string{"**" + label + "**:"}
+		if list != "" {
+			blocks = append(blocks, list)
+		}
+		for _, body := range bodies {
+			if strings.TrimSpace(body) != "" {
+				blocks = append(blocks, fenced("sh", body))
+			}
+		}
+		if len(blocks) > 1 {
+			out = append(out, blocks...)
 		}
 	}
-	if len(blocks) == 0 {
-		return
-	}
-	w.block("**" + label + "**:")
-	for _, b := range blocks {
-		w.block(b)
-	}
+	labelled(labelCommands, "", p.Commands)
+	labelled(labelVerification, checklist(p.Checks), p.Verification)
+	return out
 }
 
 func checklist(items []ChecklistItem) string {
@@ -348,11 +273,11 @@ func lower(doc *md.Document) string {
 
 // verbatim tells whether the source of a phase stands for the phase: it reads as exactly this one, swallows nothing
 // that follows, and depends on phases that are written before it.
-func (w *writer) verbatim(p Phase) bool {
+func (p Phase) verbatim(seen []int) bool {
 	if strings.TrimSpace(p.Source) == "" {
 		return false
 	}
-	if slices.ContainsFunc(p.DependsOn, func(n int) bool { return !slices.Contains(w.seen, n) }) {
+	if slices.ContainsFunc(p.DependsOn, func(n int) bool { return !slices.Contains(seen, n) }) {
 		return false
 	}
 	// The phases that it depends on stand before it as headings with no more than they need; the source may name others.

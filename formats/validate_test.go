@@ -302,7 +302,7 @@ func BenchmarkParseReturn(b *testing.B) {
 }
 
 func BenchmarkParsePlan(b *testing.B) {
-	src := formats.RenderPlan(draft())
+	src := draft().Render()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, found := formats.ParsePlan("plan.md", src); found != nil {

@@ -52,7 +52,7 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 	} else {
 		d.first()
 	}
-	art, err := place(r, planName, formats.ArtifactPlan, formats.RenderPlan(d.plan()))
+	art, err := place(r, planName, formats.ArtifactPlan, d.plan().Render())
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -235,7 +235,7 @@ func (d *draft) blocks() (commands, verified int) {
 }
 
 // plan writes the draft of the document.
-func (d *draft) plan() formats.PlanDraft {
+func (d *draft) plan() formats.Draft {
 	t := d.task
 	goals := []string{sentence(t.Title)}
 	var testing []string
@@ -253,21 +253,22 @@ func (d *draft) plan() formats.PlanDraft {
 	if len(testing) == 0 {
 		testing = []string{"The description names no verification: the work has to be checked by a person."}
 	}
-	return formats.PlanDraft{
-		Title:  t.Title,
-		Task:   fmt.Sprintf("%d - %s", t.Number, t.Title),
-		Effort: orNone(t.Effort), Priority: orNone(t.Priority), Dependencies: orNone(numbers(t.Dependencies)),
-		ResearchInputs: orNone(d.report), Artifacts: "This plan", Standards: "None", Type: orNone(t.Language),
-		Overview: d.overview(),
-		Goals:    goals,
-		NonGoals: []string{"Anything that the description does not name."},
-		Risks:    d.risks(),
-		Phases:   d.phases,
-		Testing:  testing,
-		Outputs:  []string{"The files that the phases change, and an implementation summary."},
-		Rollback: "Every phase is a commit of its own on the task's branch. Revert the commit of a phase, or delete the " +
-			"branch before it is merged.",
-		Revision: d.revision(),
+	return formats.Draft{
+		Profile: formats.ProfilePlan, Title: t.Title, Phases: d.phases,
+		Texts: map[string]string{
+			"Task": fmt.Sprintf("%d - %s", t.Number, t.Title), "Status": "[" + formats.PhaseNotStarted.Mark() + "]",
+			"Effort": orNone(t.Effort), "Priority": orNone(t.Priority), "Dependencies": orNone(numbers(t.Dependencies)),
+			"Research Inputs": orNone(d.report), "Artifacts": "This plan", "Standards": "None", "Type": orNone(t.Language),
+			"Overview": d.overview(),
+			"Goals & Non-Goals": "**Goals**:\n\n" + formats.List(goals) + "\n**Non-Goals**:\n\n" +
+				formats.List([]string{"Anything that the description does not name."}),
+			"Risks & Mitigations":  formats.List(d.risks()),
+			"Testing & Validation": formats.List(testing),
+			"Artifacts & Outputs":  formats.List([]string{"The files that the phases change, and an implementation summary."}),
+			"Rollback/Contingency": "Every phase is a commit of its own on the task's branch. Revert the commit of a phase, " +
+				"or delete the branch before it is merged.",
+			"Revision": d.revision(),
+		},
 	}
 }
 

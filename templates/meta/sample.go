@@ -51,14 +51,14 @@ func (Sample) Archived(context.Context, int) (bool, error) { return false, nil }
 func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 	switch {
 	case s.Planned && path == samplePlan:
-		return formats.RenderPlan(formats.PlanDraft{
-			Title: "Sample", Task: "1 (Sample)", Overview: "A plan to try a command on.", Goals: []string{"Nothing."},
-			NonGoals: []string{"Everything."},
+		return formats.Draft{
+			Profile: formats.ProfilePlan, Title: "Sample",
+			Texts: map[string]string{"Task": "1 (Sample)", "Overview": "A plan to try a command on."},
 			Phases: []formats.Phase{{
 				Number: 1, Name: "Do it", Status: formats.PhaseNotStarted, Goal: "It is done.", Timing: "none",
 				Tasks: []formats.ChecklistItem{{Text: "Do it."}},
 			}},
-		}), nil
+		}.Render(), nil
 	case s.Planned && path == sampleReport:
 		return formats.Draft{Profile: formats.ProfileReport, Title: "Sample", Texts: map[string]string{
 			"Task": "1 (Sample)", "Executive Summary": "Nothing.", "Findings": "None.",
