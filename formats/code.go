@@ -1,7 +1,9 @@
 package formats
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 )
 
 // Code names a failure in returns, messages and errors.json.
@@ -45,16 +47,68 @@ const (
 	CodeUnknown           Code = "UNKNOWN_ERROR"
 )
 
+// codeRow is what a code stands for.
+type codeRow struct {
+	code  Code
+	exit  int       // how a program ends with it
+	class Class     // empty: that of the type of the error
+	kind  ErrorType // of an error of the engine
+}
+
+// codes is the one table of them.
+var codes = []codeRow{
+	{CodeUsage, 2, "", ErrorValidation},
+	{CodeAuth, 4, ClassUnavailable, ErrorToolUnavailable},
+	{CodeRejected, 5, "", ErrorExecution},
+	{CodeNotFound, 6, "", ErrorExecution},
+	{CodeLimit, 7, "", ErrorExecution},
+	{CodeMaxDepth, 7, "", ErrorExecution},
+	{CodeCycle, 7, "", ErrorExecution},
+	{CodeInvalidReturn, 65, ClassInvalidReturn, ErrorValidation},
+	{CodeInvalidCommand, 65, "", ErrorValidation},
+	{CodeInvalidState, 65, "", ErrorValidation},
+	{CodeToolUnavailable, 69, ClassUnavailable, ErrorToolUnavailable},
+	{CodeBug, 70, "", ErrorExecution},
+	{CodeIO, 74, "", ErrorExecution},
+	{CodeNotDurable, 76, "", ErrorExecution},
+	{CodeSuspended, 75, "", ErrorExecution},
+	{CodeLocked, 75, "", ErrorExecution},
+	{CodeLeaseHeld, 75, "", ErrorExecution},
+	{CodeDenied, 77, ClassPermission, ErrorPermission},
+	{CodeUntrusted, 77, ClassPermission, ErrorPermission},
+	{CodeConfig, 78, "", ErrorExecution},
+	{CodeNoWorkspace, 78, "", ErrorExecution},
+	{CodeTimeout, 124, ClassTimeout, ErrorTimeout},
+	{CodeCancelled, 130, ClassCancelled, ErrorExecution},
+	{CodeSecretFound, 65, "", ErrorExecution},
+	{CodeTransient, 1, ClassTransient, ErrorExecution},
+	{CodePrecondition, 1, "", ErrorValidation},
+	{CodePhasesOpen, 1, "", ErrorExecution},
+	{CodeIllegalTransition, 1, "", ErrorExecution},
+	{CodeValidationFailed, 1, "", ErrorValidation},
+	{CodeBuildError, 1, "", ErrorExecution},
+	{CodeFileNotFound, 1, "", ErrorExecution},
+	{CodeStatusSyncFailed, 1, "", ErrorExecution},
+	{CodeGitCommitFailed, 1, "", ErrorExecution},
+	{CodeUnknown, 1, "", ErrorExecution},
+}
+
+// row is what a code stands for; one outside the table is as UNKNOWN_ERROR.
+func (c Code) row() codeRow {
+	i := slices.IndexFunc(codes, func(r codeRow) bool { return r.code == c })
+	if i < 0 {
+		i = len(codes) - 1
+	}
+	return codes[i]
+}
+
 // Codes lists every code.
 func Codes() []Code {
-	return []Code{
-		CodeUsage, CodeAuth, CodeRejected, CodeNotFound, CodeLimit, CodeMaxDepth, CodeCycle, CodeInvalidReturn,
-		CodeInvalidCommand, CodeInvalidState, CodeToolUnavailable, CodeBug, CodeIO, CodeNotDurable, CodeLocked,
-		CodeLeaseHeld, CodeDenied, CodeUntrusted, CodeConfig, CodeNoWorkspace, CodeTimeout, CodeCancelled, CodeTransient,
-		CodePrecondition, CodePhasesOpen, CodeIllegalTransition, CodeValidationFailed, CodeBuildError, CodeFileNotFound,
-		CodeStatusSyncFailed, CodeGitCommitFailed, CodeSuspended, CodeSecretFound,
-		CodeUnknown,
+	var out []Code
+	for _, r := range codes {
+		out = append(out, r.code)
 	}
+	return out
 }
 
 // ParseCode reads a code word; a word outside the table is a *ValueError.
@@ -107,25 +161,10 @@ const (
 	ClassCancelled     Class = "cancelled"
 )
 
-var classOfCode = map[Code]Class{
-	CodeTimeout: ClassTimeout, CodeTransient: ClassTransient, CodeDenied: ClassPermission, CodeUntrusted: ClassPermission,
-	CodeToolUnavailable: ClassUnavailable, CodeAuth: ClassUnavailable, CodeInvalidReturn: ClassInvalidReturn,
-	CodeCancelled: ClassCancelled,
-}
-
 // ClassOf gives the class that the first error of a failed return implies.
 func ClassOf(e ReturnError) Class {
-	if class, ok := classOfCode[e.Code]; ok {
-		return class
+	byType := map[ErrorType]Class{
+		ErrorPermission: ClassPermission, ErrorToolUnavailable: ClassUnavailable, ErrorTimeout: ClassTimeout,
 	}
-	switch e.Type {
-	case ErrorPermission:
-		return ClassPermission
-	case ErrorToolUnavailable:
-		return ClassUnavailable
-	case ErrorTimeout:
-		return ClassTimeout
-	case ErrorValidation, ErrorExecution:
-	}
-	return ClassQuality
+	return cmp.Or(e.Code.row().class, byType[e.Type], ClassQuality)
 }

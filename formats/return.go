@@ -238,22 +238,8 @@ func (r Return) Outcome() Outcome {
 func Failed(err error) Return {
 	code := CodeOf(err)
 	e := ReturnError{
-		Type: ErrorExecution, Message: err.Error(), Code: code, Recommendation: HelpOf(err),
-		Recoverable: code == CodeTransient || code == CodeTimeout || code == CodeLocked || code == CodeLeaseHeld,
-	}
-	validation := []Code{
-		CodeUsage, CodeInvalidCommand, CodeInvalidReturn, CodeInvalidState, CodeValidationFailed,
-		CodePrecondition,
-	}
-	switch {
-	case slices.Contains(validation, code):
-		e.Type = ErrorValidation
-	case code == CodeTimeout:
-		e.Type = ErrorTimeout
-	case code == CodeDenied, code == CodeUntrusted:
-		e.Type = ErrorPermission
-	case code == CodeToolUnavailable, code == CodeAuth:
-		e.Type = ErrorToolUnavailable
+		Type: code.row().kind, Message: err.Error(), Code: code, Recommendation: HelpOf(err),
+		Recoverable: slices.Contains([]Code{CodeTransient, CodeTimeout, CodeLocked, CodeLeaseHeld}, code),
 	}
 	return Return{
 		Status: StatusFailed, Summary: firstLine(err.Error(), MaxSummary), Errors: []ReturnError{e},

@@ -21,34 +21,21 @@ func Roles() []Role {
 // String is the word as it stands in a subagent file.
 func (r Role) String() string { return string(r) }
 
-// Statuses gives the task status while the role works and the one after it; both are empty for roles that imply none.
-func (r Role) Statuses() (during, after TaskStatus) {
-	switch r {
-	case RoleResearcher:
-		return Researching, Researched
-	case RolePlanner:
-		return Planning, Planned
-	case RoleImplementer:
-		return Implementing, Completed
-	case RoleReviewer, RoleWriter, RoleUtility:
-		return "", ""
-	}
-	return "", ""
+// roleRow is what a role implies; members are empty for roles that imply none.
+type roleRow struct {
+	during, after TaskStatus
+	artifact      ArtifactType
 }
 
-// Artifact is the type of document the role makes; empty where its contract says.
-func (r Role) Artifact() ArtifactType {
-	switch r {
-	case RoleResearcher:
-		return ArtifactReport
-	case RolePlanner:
-		return ArtifactPlan
-	case RoleImplementer:
-		return ArtifactSummary
-	case RoleReviewer:
-		return ArtifactReview
-	case RoleWriter, RoleUtility:
-		return ""
-	}
-	return ""
+var roles = map[Role]roleRow{
+	RoleResearcher:  {Researching, Researched, ArtifactReport},
+	RolePlanner:     {Planning, Planned, ArtifactPlan},
+	RoleImplementer: {Implementing, Completed, ArtifactSummary},
+	RoleReviewer:    {artifact: ArtifactReview},
 }
+
+// Statuses gives the task status while the role works and the one after it; both are empty for roles that imply none.
+func (r Role) Statuses() (during, after TaskStatus) { return roles[r].during, roles[r].after }
+
+// Artifact is the type of document the role makes; empty where its contract says.
+func (r Role) Artifact() ArtifactType { return roles[r].artifact }

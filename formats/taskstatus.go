@@ -1,6 +1,9 @@
 package formats
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // TaskStatus is the status word of a task in state.json.
 type TaskStatus string
@@ -64,53 +67,34 @@ type Move struct {
 // Moves lists the legal changes out of a status, in the order of the table of state.md. Going back to the prior status
 // is not in it: that is legal wherever a prior status is recorded.
 func Moves(from TaskStatus) []Move {
-	to := func(list ...TaskStatus) []Move {
-		out := make([]Move, len(list))
-		for i, s := range list {
-			out[i] = Move{To: s, NeedsReason: s == Blocked || s == Abandoned}
-		}
-		return out
+	var out []Move
+	for word := range strings.FieldsSeq(moves[from]) {
+		to := TaskStatus(strings.TrimRight(word, "!^*"))
+		out = append(out, Move{
+			To: to, NeedsReason: to == Blocked || to == Abandoned || strings.Contains(word, "!"),
+			ChildrenTerminal: strings.Contains(word, "*"), Recover: strings.Contains(word, "^"),
+		})
 	}
-	reason := func(list ...TaskStatus) []Move {
-		out := to(list...)
-		for i := range out {
-			out[i].NeedsReason = true
-		}
-		return out
-	}
-	switch from {
-	case NotStarted:
-		return to(Researching, Planning, Implementing, Blocked, Abandoned, OnHold, Expanded)
-	case Researching:
-		return to(Researched, Blocked, Abandoned)
-	case Researched:
-		return to(Researching, Planning, Implementing, Blocked, Abandoned, OnHold, Expanded)
-	case Planning:
-		return to(Planned, Blocked, Abandoned)
-	case Planned:
-		return slices.Concat(to(Planning, Revising), reason(Researching),
-			to(Implementing, Blocked, Abandoned, OnHold, Expanded))
-	case Revising:
-		return to(Revised, Blocked, Abandoned)
-	case Revised:
-		return slices.Concat(to(Implementing, Planning, Revising), reason(Researching),
-			to(Blocked, Abandoned, OnHold, Expanded))
-	case Implementing:
-		return slices.Concat(to(Completed, Partial, Blocked, Abandoned), reason(Researching, Revising))
-	case Partial:
-		return slices.Concat(to(Implementing, Planning), reason(Researching, Revising), to(Completed, Blocked, Abandoned))
-	case Blocked:
-		return to(Researching, Planning, Revising, Implementing, Abandoned)
-	case OnHold:
-		return to(Abandoned)
-	case Expanded:
-		return slices.Concat([]Move{{To: Completed, ChildrenTerminal: true}}, to(Abandoned))
-	case Abandoned:
-		return []Move{{To: NotStarted, Recover: true}}
-	case Completed:
-		return []Move{{To: NotStarted, NeedsReason: true, Recover: true}}
-	}
-	return nil
+	return out
+}
+
+// moves is the table of state.md: to what each status may change. ! needs a reason, as every change to blocked and
+// abandoned does; * needs every child to be terminal; ^ is legal only as the recover operation.
+var moves = map[TaskStatus]string{
+	NotStarted:   "researching planning implementing blocked abandoned on_hold expanded",
+	Researching:  "researched blocked abandoned",
+	Researched:   "researching planning implementing blocked abandoned on_hold expanded",
+	Planning:     "planned blocked abandoned",
+	Planned:      "planning revising researching! implementing blocked abandoned on_hold expanded",
+	Revising:     "revised blocked abandoned",
+	Revised:      "implementing planning revising researching! blocked abandoned on_hold expanded",
+	Implementing: "completed partial blocked abandoned researching! revising!",
+	Partial:      "implementing planning researching! revising! completed blocked abandoned",
+	Blocked:      "researching planning revising implementing abandoned",
+	OnHold:       "abandoned",
+	Expanded:     "completed* abandoned",
+	Abandoned:    "not_started^",
+	Completed:    "not_started!^",
 }
 
 // CanMove tells whether the table has a change from one status to the other, recovering excepted.
@@ -131,15 +115,7 @@ func MovesInto(to TaskStatus) []TaskStatus {
 
 // ArtifactFor is the type of artifact that must exist before a task may take the status; empty if none is asked for.
 func ArtifactFor(s TaskStatus) ArtifactType {
-	switch s {
-	case Researched:
-		return ArtifactReport
-	case Planned, Revised:
-		return ArtifactPlan
-	case Completed:
-		return ArtifactSummary
-	case NotStarted, Researching, Planning, Revising, Implementing, Partial, Blocked, Abandoned, Expanded, OnHold:
-		return ""
-	}
-	return ""
+	return map[TaskStatus]ArtifactType{
+		Researched: ArtifactReport, Planned: ArtifactPlan, Revised: ArtifactPlan, Completed: ArtifactSummary,
+	}[s]
 }
