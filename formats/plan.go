@@ -51,8 +51,8 @@ type Phase struct {
 	Status       PhaseStatus     `json:"status"`
 	Goal         string          `json:"goal"`
 	Tasks        []ChecklistItem `json:"tasks"`
-	Commands     []string        `json:"commands"`     // body of each sh fence under Commands, Tasks, Goal or no label, in order
-	Verification []string        `json:"verification"` // body of each sh fence under Verification, in order
+	Commands     []string        `json:"commands"`     // the sh fences under Commands, Tasks, Goal or no label
+	Verification []string        `json:"verification"` // the sh fences under Verification
 	Checks       []ChecklistItem `json:"checks"`
 	DependsOn    []int           `json:"depends_on"`
 	Timing       string          `json:"timing"`
