@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,8 +24,9 @@ import (
 type approver struct {
 	*app
 
-	mu   sync.Mutex
-	kept map[string]formats.Decision // by run and digest
+	mu      sync.Mutex
+	kept    map[string]formats.Decision // by run and digest
+	consent string                      // the auto-approve file that answers for the run; empty: none
 }
 
 // Approve implements the consumers' interface; a *formats.GateOpenError says that nobody can answer.
@@ -55,18 +57,15 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		p.term.note("gate: %s %s (%s)", g.Question, label, shown)
 		return formats.Decision{Answer: label, By: by}, nil
 	}
-	if w := p.built; approve != "" {
-		switch {
-		case p.flags.yes:
-			return answer(approve, "--yes", "--yes")
-		case w == nil:
-		case g.NeedsPerson && w.gate.Named(g.Digest):
-			return answer(approve, "trusted digest", "trusted digest")
-		case !g.NeedsPerson && w.has:
-			if v, err := w.gate.Verdict(); err == nil && v.Answers() != "" {
-				return answer(approve, "auto-approve file", v.Answers())
-			}
-		}
+	w, consented := p.built, cmp.Or(g.Auto, approve)
+	switch {
+	case consented == "":
+	case p.flags.yes:
+		return answer(consented, "--yes", "--yes")
+	case approve != "" && g.NeedsPerson && w != nil && w.gate.Named(g.Digest):
+		return answer(approve, "trusted digest", "trusted digest")
+	case !g.NeedsPerson && p.consent != "":
+		return answer(consented, "auto-approve file", p.consent)
 	}
 	switch {
 	case p.interactive():

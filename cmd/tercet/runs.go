@@ -35,6 +35,15 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route) (for
 	o := router.Orchestrator{
 		Runner: w.library, Trace: w.sink, NewRun: func() (string, string) { return w.sessionID(), newRunID() },
 	}
+	if w.has {
+		consent, err := w.gate.Consent(r.Name, clock{}.Now())
+		if err != nil {
+			return formats.Return{}, err
+		}
+		if w.approver.consent = consent.File; consent.Absent != "" {
+			w.term.note("%s", consent.Absent)
+		}
+	}
 	ret, err := o.Handle(ctx, line, r, w.flags.dryRun)
 	if cerr := w.sink.end(); cerr != nil {
 		w.term.note("warning: trace: %s", cerr)
@@ -48,7 +57,8 @@ func (w runs) runConfig(_ context.Context, inv formats.Invocation) (interp.Confi
 	cfg := interp.Config{
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
 		Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.term.table, Dir: w.dir, Env: w.environment,
-		Limits: w.cfg.Limits, AutoApprove: flags.yes, DryRun: inv.DryRun, Abort: w.signals.hardContext(), Diff: w.diff,
+		Limits: w.cfg.Limits, AutoApprove: flags.yes || w.approver.consent != "",
+		DryRun: inv.DryRun, Abort: w.signals.hardContext(), Diff: w.diff,
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path},
 	}
 	if flags.stubs != "" {

@@ -397,6 +397,9 @@ func settled(steps []string) string {
 
 // byItself answers as approval without a person does.
 func byItself(g formats.Gate) (formats.Decision, error) {
+	if g.Auto != "" {
+		return formats.Decision{Answer: g.Auto, By: "--yes"}, nil
+	}
 	for _, ch := range g.Choices {
 		if ch.Approves {
 			return formats.Decision{Answer: ch.Label, By: "--yes"}, nil

@@ -34,13 +34,16 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 			}
 		}
 		open = append(open, ch)
-		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text, Approves: len(g.Choices) == 0})
+		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text})
 		if a.Auto != nil && ch.Label.Text == a.Auto.Text {
 			g.Auto = a.Auto.Text
 		}
 	}
 	if len(open) == 0 {
 		return result{}, formats.Fail(formats.CodePrecondition, "", "no choice of the gate can be taken: %s", question)
+	}
+	if at := consented(open); at >= 0 {
+		g.Choices[at].Approves = true
 	}
 	if s.dry.on {
 		s.plan("gate: %s [%s]", question, strings.Join(labelsOf(g), ", "))
@@ -171,6 +174,18 @@ func (r *run) decided(g formats.Gate, d formats.Decision) (formats.Decision, err
 	return d, r.journal(formats.Entry{Type: formats.EntryGateDecided, Step: g.Step, Data: map[string]any{
 		"question": g.Question, "digest": digestOf(g), "answer": d.Answer, "by": d.By, "note": d.Note,
 	}})
+}
+
+// consented is the choice that a consent given before takes where no `auto` says so: the first that simply goes on,
+// else the first that does not end the command; -1: none.
+func consented(open []syntax.GateChoice) int {
+	next := slices.IndexFunc(open, func(c syntax.GateChoice) bool { return c.Target.Kind == syntax.ToNext })
+	if next >= 0 {
+		return next
+	}
+	return slices.IndexFunc(open, func(c syntax.GateChoice) bool {
+		return c.Target.Kind != syntax.ToFail && c.Target.Kind != syntax.ToReturn
+	})
 }
 
 // ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval

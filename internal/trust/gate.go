@@ -177,16 +177,6 @@ func (v *Verdict) All() []Change {
 	return out
 }
 
-// Answers is the file of a trusted project that answers its gates, empty if there is none.
-func (v *Verdict) Answers() string {
-	for _, name := range autoApproves {
-		if f, ok := v.Manifest.File(name); ok && f.Problem == "" && v.By != "" {
-			return name
-		}
-	}
-	return ""
-}
-
 // Difference shows what changed in a file since it was agreed to; most bounds the lines.
 func (v *Verdict) Difference(c Change, most int) []string {
 	if v.Store == nil || c.Before == "" {

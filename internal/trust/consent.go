@@ -1,0 +1,160 @@
+package trust
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/nearest"
+)
+
+// codeConsent is the code of a line of an auto-approve file that is not understood.
+const codeConsent = "E060"
+
+// flows are the commands that a file with a name of another tool answers for.
+var flows = []string{"discovery-flow", "delivery-flow", "operations-flow", "maintenance-flow", "doc-flow", "analyst"}
+
+// consentValues are the keys of an auto-approve file with the values that they take; none means any that its reader
+// takes.
+var consentValues = map[string][]string{
+	"APPROVE": {"yes", "no"}, "COMMANDS": nil, "UNTIL": nil,
+	"PLAN":         {"Minimal", "Light", "Standard", "Full", "Patch", "Minor", "Major"},
+	"PRODUCT_TYPE": {"service", "tool", "library", "cli"}, "HAS_UI": {"yes", "no", "true", "false"},
+}
+
+// consentKeys are these in the order in which a message lists them.
+var consentKeys = []string{"APPROVE", "COMMANDS", "UNTIL", "PLAN", "PRODUCT_TYPE", "HAS_UI"}
+
+// Consent says whether the project's auto-approve file answers the gates of a run of a command that starts now.
+type Consent struct {
+	File   string // that answers; empty: none does
+	Absent string // why a file that is there does not answer, in one line
+}
+
+// Consent reads the auto-approve file of a trusted project. An empty file approves. A line that is not understood is a
+// *formats.Diagnostics of the code CONFIG that holds all of them.
+func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
+	v, err := g.Verdict()
+	if err != nil || v.By == "" {
+		return Consent{}, nil //nolint:nilerr // what nobody agreed to is told where it would run
+	}
+	at := slices.IndexFunc(autoApproves, func(name string) bool {
+		f, ok := v.Manifest.File(name)
+		return ok && f.Problem == ""
+	})
+	if at < 0 {
+		return Consent{}, nil
+	}
+	name := autoApproves[at]
+	text, err := fs.ReadFile(g.FS("."), name)
+	if err != nil {
+		return Consent{}, err
+	}
+	c := consent{commands: flows}
+	if name == autoApproves[0] {
+		c.commands = nil
+	}
+	c.read(name, string(text))
+	if len(c.found) > 0 {
+		return Consent{}, &formats.Diagnostics{
+			List: c.found, Sources: map[string][]byte{name: text}, Of: formats.CodeConfig,
+		}
+	}
+	why := ""
+	switch {
+	case c.refuses:
+		why = "APPROVE is no"
+	case c.commands != nil && !slices.Contains(c.commands, command):
+		why = fmt.Sprintf("it is for %s, not for %s", strings.Join(c.commands, ", "), command)
+	case !c.until.IsZero() && now.After(c.until):
+		why = "it was good until " + c.until.Format(time.RFC3339)
+	}
+	if why != "" {
+		return Consent{Absent: name + " answers nothing: " + why}, nil
+	}
+	return Consent{File: name}, nil
+}
+
+// consent is an auto-approve file as it is read.
+type consent struct {
+	refuses  bool
+	commands []string // nil: all
+	until    time.Time
+	found    []formats.Diagnostic
+}
+
+// read takes lines `KEY: value`; `#` begins a comment.
+func (c *consent) read(name, text string) {
+	seen := map[string]bool{}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		body := strings.TrimSpace(line)
+		if body == "" || body[0] == '#' {
+			continue
+		}
+		key, value, ok := strings.Cut(body, ":")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		d := formats.Diagnostic{
+			Code: codeConsent, Severity: formats.SeverityError, File: name,
+			Pos: formats.Pos{Line: number, Col: 1 + strings.Index(line, body)},
+		}
+		want := ""
+		switch {
+		case !ok:
+			d.Message = fmt.Sprintf("expected KEY: value, got %q", body)
+			d.Help = "an empty file approves; to refuse write APPROVE: no, or remove the file"
+		case !slices.Contains(consentKeys, key):
+			d.Message = fmt.Sprintf("unknown key %q", key)
+			d.Help = nearest.Help(strings.ToUpper(key), consentKeys)
+			if d.Help == "" {
+				d.Help = "the keys are " + strings.Join(consentKeys, ", ")
+			}
+		case seen[key]:
+			d.Message = "the key " + key + " stands twice"
+		default:
+			want = c.take(key, value)
+		}
+		seen[key] = true
+		if want != "" {
+			d.Pos.Col += strings.Index(body, ":") + 1
+			d.Message = fmt.Sprintf("expected %s for %s, got %q", want, key, value)
+		}
+		if d.Message != "" {
+			c.found = append(c.found, d)
+		}
+	}
+}
+
+// take reads a value; it gives what was expected where that is not there.
+func (c *consent) take(key, value string) (want string) {
+	values := consentValues[key]
+	if values != nil && !slices.Contains(values, value) {
+		return "one of " + strings.Join(values, ", ")
+	}
+	switch key {
+	case "APPROVE":
+		c.refuses = value == "no"
+	case "COMMANDS":
+		c.commands = []string{}
+		for name := range strings.SplitSeq(value, ",") {
+			if name = strings.TrimPrefix(strings.TrimSpace(name), "/"); name == "" {
+				return "names of commands with commas between them"
+			}
+			c.commands = append(c.commands, name)
+		}
+	case "UNTIL":
+		day, err := time.Parse(time.DateOnly, value)
+		if err == nil {
+			c.until = day.AddDate(0, 0, 1)
+			return ""
+		}
+		if c.until, err = time.Parse(time.RFC3339, value); err != nil {
+			return "a date such as 2030-01-31 or a time such as 2030-01-31T18:00:00Z"
+		}
+	}
+	return ""
+}
