@@ -1,26 +1,78 @@
 package state
 
 import (
-	"slices"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
 
 	"tercet/formats"
+	"tercet/internal/query"
 )
 
-// Ready lists the tasks that can be taken up, in the order of the list: nobody works on them, and every task that they
-// depend on is completed or no longer in the list. It is linear in the number of tasks.
-func Ready(tasks []formats.Task) []formats.Task {
-	open := make(map[int]bool, len(tasks))
-	for i := range tasks {
-		open[tasks[i].Number] = tasks[i].Status != formats.Completed
-	}
-	out := []formats.Task{}
-	for i := range tasks {
-		waits := slices.ContainsFunc(tasks[i].Dependencies, func(n int) bool { return open[n] })
-		if !waits && nextWork(tasks[i].Status) != "" {
-			out = append(out, tasks[i])
+// ReadyStatuses gives queries the rule of what is ready: nobody works on a task, and every task that it depends on is
+// completed or no longer in the list.
+func ReadyStatuses() *query.Statuses {
+	s := &query.Statuses{Done: formats.Completed.String(), Instead: map[int]string{}}
+	for _, status := range formats.TaskStatuses() {
+		if nextWork(status) != "" {
+			s.Waiting = append(s.Waiting, status.String())
 		}
 	}
-	return out
+	return s
+}
+
+// Ready lists the tasks that can be taken up, in the order of the list and with their effective statuses; brief ones
+// have nothing but number, title and status. Of the file it keeps only them in memory.
+func (r *Reader) Ready(ctx context.Context, brief bool) ([]formats.Task, error) {
+	rule, now := ReadyStatuses(), r.cfg.now()
+	leased, err := r.ask(ctx, ".tasks[] | select(.lease != null)", rule)
+	if err != nil {
+		return nil, err
+	}
+	for i := range leased {
+		if status, stale := r.cfg.effective(&leased[i], now); stale {
+			rule.Instead[leased[i].Number] = status.String()
+		}
+	}
+	filter := "ready"
+	if brief {
+		filter = "ready | {number, title, status, prior, lease}"
+	}
+	list, err := r.ask(ctx, filter, rule)
+	for i := range list {
+		list[i].Status, _ = r.cfg.effective(&list[i], now)
+	}
+	return list, err
+}
+
+// ask gives the tasks that a query of the state names.
+func (r *Reader) ask(ctx context.Context, filter string, rule *query.Statuses) ([]formats.Task, error) {
+	var out bytes.Buffer
+	open := func(query.Input) (query.File, error) { return Open(r.cfg.Root) }
+	exit, err := query.Host{Open: open}.Run(ctx, query.CLIRequest{
+		Filter: filter, Compact: true, Strict: true, Statuses: rule, Timeout: time.Minute, Out: &out,
+		Inputs: []query.Input{{Name: stateFile, Open: true}},
+	})
+	if exit != 0 {
+		// What is wrong with the file is said as by every reader.
+		if _, wrong := r.Doc(ctx); wrong != nil {
+			return nil, wrong
+		}
+		return nil, err
+	}
+	list := []formats.Task{}
+	for in := json.NewDecoder(&out); ; {
+		var t formats.Task
+		if err := in.Decode(&t); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
 }
 
 // nextWork is the in-progress status that comes next for a task that waits for work, empty for any other.

@@ -2,8 +2,11 @@ package state
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -220,9 +223,7 @@ const noticeTail = 64 << 10
 // Notice says, in one line, that another program changed the file since the engine's last write; empty if none did, or
 // if that cannot be seen cheaply.
 func (r *Reader) Notice(ctx context.Context) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	d, err := r.load(ctx)
+	sha, err := r.sum(ctx)
 	if err != nil {
 		return ""
 	}
@@ -236,10 +237,30 @@ func (r *Reader) Notice(ctx context.Context) string {
 		return ""
 	}
 	last := lastState(tail)
-	if last.Post == "" || last.Post == d.sha || last.announces() && last.Pre == d.sha {
+	if last.Post == "" || last.Post == sha || last.announces() && last.Pre == sha {
 		return ""
 	}
 	return fmt.Sprintf("state.json was changed from outside since serial %d; the next write takes it over", last.Serial)
+}
+
+// sum gives the sha256 of the file; of one that was not read yet it keeps nothing.
+func (r *Reader) sum(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.doc != nil {
+		d, err := r.load(ctx)
+		if err != nil {
+			return "", err
+		}
+		return d.sha, nil
+	}
+	f, _, err := openFile(r.cfg.Root, stateFile, maxState)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
 }
 
 // Doc gives the state in types, with the statuses of the file.

@@ -123,7 +123,7 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 
 // runQuery runs a query and gives the exit code.
 func (c call) runQuery(r query.CLIRequest) error {
-	r.Statuses, r.Strict = statusesOfReady(), len(r.Inputs) == 1 && r.Inputs[0].State
+	r.Statuses, r.Strict = state.ReadyStatuses(), len(r.Inputs) == 1 && r.Inputs[0].State
 	r.Out, r.Err = c.term.screens()
 	var env []string
 	for _, name := range []string{"TZ", "GOCOVERDIR"} {
@@ -201,17 +201,6 @@ func openSource(s query.Input) (query.File, error) {
 		return nil, broken(formats.CodeUsage, "input "+s.Name, err)
 	}
 	return f, nil
-}
-
-// statusesOfReady gives the rule of `tercet task ready` to the function ready.
-func statusesOfReady() *query.Statuses {
-	s := &query.Statuses{Done: formats.Completed.String()}
-	for _, status := range formats.TaskStatuses() {
-		if len(state.Ready([]formats.Task{{Number: 1, Status: status}})) > 0 {
-			s.Waiting = append(s.Waiting, status.String())
-		}
-	}
-	return s
 }
 
 // inputs names the files, or the state of a serial; without any it is the workspace's state. What cannot be read twice
