@@ -6,19 +6,6 @@ import (
 	"tercet/internal/md"
 )
 
-func (p *parser) status(n *md.Node) *Status {
-	s := &Status{Pos: n.Pos}
-	if n.Kind != md.Map {
-		p.field(s, statusForm, "to", n)
-		return s
-	}
-	p.fill(s, statusForm, n, nil)
-	if n.Get("to") == nil {
-		p.report(CodeValue, s.Pos, "add 'to: ...'", "expected 'to' in 'status'")
-	}
-	return s
-}
-
 func (p *parser) checkOf(n *md.Node) *Check {
 	c := &Check{Pos: n.Pos}
 	if n.Kind != md.Map {
@@ -76,23 +63,9 @@ func (p *parser) set(n *md.Node) *Set {
 	return s
 }
 
-func (p *parser) ret(n *md.Node) *Return {
-	r := &Return{Pos: n.Pos}
-	if n.Kind != md.Map {
-		r.Message = p.text(n)
-		return r
-	}
-	p.fill(r, returnForm, n, nil)
-	return r
-}
-
 func (p *parser) timeout(n *md.Node) *Timeout {
-	t := &Timeout{Pos: n.Pos}
-	if n.Kind != md.Map {
-		t.Total = p.duration(n)
-		return t
-	}
-	if p.fill(t, timeoutForm, n, nil); len(n.Entries) == 0 {
+	t := record[Timeout](p, timeoutForm, n)
+	if n.Kind == md.Map && len(n.Entries) == 0 {
 		p.report(CodeValue, t.Pos, "write 30m, or {total: 30m, idle: 5m}", "expected 'total' or 'idle' in 'timeout'")
 	}
 	return t
@@ -100,12 +73,12 @@ func (p *parser) timeout(n *md.Node) *Timeout {
 
 // gateTimeout reads {after, choose}: how long a gate waits, and what it then takes.
 func (p *parser) gateTimeout(n *md.Node) *GateTimeout {
-	t := &GateTimeout{Pos: n.Pos}
 	if n.Kind != md.Map {
 		p.Wrong(n, "{after, choose}", "write {after: 1h, choose: LABEL}")
 		return nil
 	}
-	if p.fill(t, waitForm, n, nil); n.Get("after") == nil || n.Get("choose") == nil {
+	t := record[GateTimeout](p, waitForm, n)
+	if n.Get("after") == nil || n.Get("choose") == nil {
 		p.report(CodeValue, t.Pos, "write {after: 1h, choose: LABEL}",
 			"expected 'after' and 'choose' in the 'timeout' of a gate")
 	}
@@ -141,15 +114,13 @@ func (p *parser) retry(n *md.Node) *Retry {
 		}
 		return true
 	})
-	if n.Get("max") == nil {
-		p.report(CodeValue, r.Pos, "add 'max: 2'", "expected 'max' in 'retry'")
-	}
+	p.needs(retryForm, n)
 	return r
 }
 
 func (p *parser) expect(n *md.Node) *Expect {
-	e := &Expect{Pos: n.Pos}
-	if p.fill(e, expectForm, n, nil); n.Kind == md.Map && len(n.Entries) == 0 {
+	e := record[Expect](p, expectForm, n)
+	if n.Kind == md.Map && len(n.Entries) == 0 {
 		p.report(CodeValue, e.Pos, "write what must hold: {if: jq}", "expected 'artifact', 'if' or 'schema' in 'expect'")
 	}
 	return e

@@ -94,16 +94,14 @@ func (p *parser) load(l *Load, n *md.Node) {
 
 func (p *parser) requires(a *Args, n *md.Node) {
 	for _, item := range itemsOf(n) {
-		r := Require{Pos: item.Pos}
-		p.fill(&r, requirementForm, item, nil)
+		r := record[Require](p, requirementForm, item)
 		if item.Kind == md.Map && item.Get("when") == nil {
-			p.report(CodeValue, r.Pos, "add 'when: ...'", "expected 'when' in a requirement")
 			continue
 		}
 		if n := len(a.Require); n > 0 && r.When != nil && a.Require[n-1].When != nil &&
 			r.When.Src == a.Require[n-1].When.Src {
 			p.report(CodeRepeated, r.Pos, "keep one of the two", "the same requirement stands twice")
 		}
-		a.Require = append(a.Require, r)
+		a.Require = append(a.Require, *r)
 	}
 }

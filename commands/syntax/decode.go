@@ -19,6 +19,26 @@ func (p *parser) fill(to any, form Form, n *md.Node, other func(key string, v *m
 	}
 }
 
+// record reads a map by its form into a struct that keeps its place, or the value that is short for one.
+func record[T any](p *parser, form Form, n *md.Node) *T {
+	to := new(T)
+	reflect.ValueOf(to).Elem().FieldByName("Pos").Set(reflect.ValueOf(n.Pos))
+	if form.Short != "" && n.Kind != md.Map {
+		p.field(to, form, form.Short, n)
+		return to
+	}
+	p.fill(to, form, n, nil)
+	p.needs(form, n)
+	return to
+}
+
+// needs reports a map without the key that its form needs.
+func (p *parser) needs(form Form, n *md.Node) {
+	if key, _, _ := strings.Cut(form.Needs, ":"); key != "" && n.Kind == md.Map && n.Get(key) == nil {
+		p.report(CodeValue, n.Pos, "add '"+form.Needs+"'", "expected '%s' in %s", key, form.What)
+	}
+}
+
 // field reads one value into the field of its key, if the struct has it.
 func (p *parser) field(to any, form Form, key string, v *md.Node) {
 	name := strings.ReplaceAll(key, "_", "")
@@ -76,7 +96,7 @@ func (p *parser) put(to any, key Key, want string, n *md.Node) {
 	case **Expect:
 		*to = p.expect(n)
 	case **Return:
-		*to = p.ret(n)
+		*to = record[Return](p, returnForm, n)
 	case **During:
 		*to = p.during(n)
 	case **Worktree:

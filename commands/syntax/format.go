@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"bytes"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -292,51 +291,4 @@ func flow(n *md.Node) string {
 	case md.Scalar:
 	}
 	return n.Source()
-}
-
-// Equal tells whether two files say the same: every part but the places, the text and the warnings is compared.
-func Equal(a, b *File) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return equal(reflect.ValueOf(*a), reflect.ValueOf(*b))
-}
-
-func equal(a, b reflect.Value) bool {
-	if !a.IsZero() != !b.IsZero() {
-		return false
-	}
-	switch a.Kind() { //nolint:exhaustive // the others are compared as they are
-	case reflect.Pointer, reflect.Interface:
-		if a.IsNil() || b.IsNil() {
-			return a.IsNil() == b.IsNil()
-		}
-		return a.Elem().Type() == b.Elem().Type() && equal(a.Elem(), b.Elem())
-	case reflect.Slice:
-		if a.Len() != b.Len() || a.IsNil() != b.IsNil() {
-			return false
-		}
-		for i := range a.Len() {
-			if !equal(a.Index(i), b.Index(i)) {
-				return false
-			}
-		}
-		return true
-	case reflect.Struct:
-		if a.Type() == reflect.TypeFor[Pos]() || a.Type() == reflect.TypeFor[Mark]() {
-			return true
-		}
-		for i := range a.NumField() {
-			if name := a.Type().Field(i).Name; a.Type() == reflect.TypeFor[File]() && (name == "Src" || name == "Prose" ||
-				name == "Warnings") {
-				continue
-			}
-			if !equal(a.Field(i), b.Field(i)) {
-				return false
-			}
-		}
-		return true
-	default:
-		return a.Interface() == b.Interface()
-	}
 }

@@ -176,12 +176,7 @@ func (p *parser) worktree(n *md.Node) *Worktree {
 }
 
 func (p *parser) during(n *md.Node) *During {
-	d := &During{Pos: n.Pos}
-	if n.Kind == md.Scalar {
-		d.Status = p.word(n, "a task status")
-		return d
-	}
-	p.fill(d, duringForm, n, nil)
+	d := record[During](p, duringForm, n)
 	if n.Kind == md.Map && n.Get("status") == nil {
 		p.report(CodeMissing, d.Pos, "add 'status: ...'", "'during' has no 'status'")
 	}

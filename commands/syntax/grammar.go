@@ -12,6 +12,8 @@ type Form struct {
 	Name string // step, target, ...
 	What string // for messages: "a step"
 	Keys []Key
+	// Short is the key whose value may stand for the whole map; Needs is the key that the map must have, with an example.
+	Short, Needs string
 	// Foreign are keys of other tools, which are accepted and left alone.
 	Foreign []string
 }
@@ -143,7 +145,7 @@ var defaultsForm = Form{
 }
 
 var duringForm = Form{
-	Name: "during", What: "'during'",
+	Name: "during", What: "'during'", Short: "status",
 	Keys: []Key{
 		{"status", "word", "a status that is in progress"},
 		{"when", "jq", "only then"},
@@ -160,7 +162,7 @@ var worktreeForm = Form{
 }
 
 var requirementForm = Form{
-	Name: "requirement", What: "a requirement",
+	Name: "requirement", What: "a requirement", Needs: "when: ...",
 	Keys: []Key{
 		{"when", "jq", "must hold"},
 		{"else", "text", "the message otherwise"},
@@ -179,7 +181,7 @@ var loadForm = Form{
 }
 
 var statusForm = Form{
-	Name: "status", What: "'status'",
+	Name: "status", What: "'status'", Short: "to", Needs: "to: ...",
 	Keys: []Key{
 		{"to", "word", "the status"},
 		{"task", "value", "another task"},
@@ -210,7 +212,7 @@ var publishForm = Form{
 }
 
 var returnForm = Form{
-	Name: "return", What: "'return'",
+	Name: "return", What: "'return'", Short: "message",
 	Keys: []Key{
 		{"status", "value", "an outcome"},
 		{"message", "text", "in one line"},
@@ -222,7 +224,7 @@ var returnForm = Form{
 }
 
 var timeoutForm = Form{
-	Name: "timeout", What: "'timeout'",
+	Name: "timeout", What: "'timeout'", Short: "total",
 	Keys: []Key{
 		{"total", "duration", "of all"},
 		{"idle", "duration", "without output"},
@@ -238,7 +240,7 @@ var waitForm = Form{
 }
 
 var retryForm = Form{
-	Name: "retry", What: "'retry'",
+	Name: "retry", What: "'retry'", Needs: "max: 2",
 	Keys: []Key{
 		{"max", "integer", "attempts after the first"},
 		{"on", "words", "transient, timeout, invalid_return"},

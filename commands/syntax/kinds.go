@@ -225,7 +225,7 @@ func (b *block) does(key string, v *md.Node) Action {
 		}
 		return out
 	case "status":
-		return b.status(v)
+		return record[Status](b.parser, statusForm, v)
 	case "gate":
 		g := &Gate{Pos: pos, Question: b.question(v)}
 		if v := b.node.Get("timeout"); v != nil && !v.Absent() {
@@ -237,9 +237,7 @@ func (b *block) does(key string, v *md.Node) Action {
 	case "set":
 		return b.set(v)
 	case "publish":
-		out := &Publish{Pos: pos}
-		b.fill(out, publishForm, v, nil)
-		return out
+		return record[Publish](b.parser, publishForm, v)
 	default:
 		return &Fail{Pos: pos, Message: b.text(v)}
 	}

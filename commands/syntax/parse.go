@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"tercet/formats"
@@ -21,13 +22,10 @@ const (
 // Parse reads a command file. name is its path, for messages and for the check that the file is named after its
 // command. The error is a *formats.Diagnostics with every finding of the file, sorted; warnings alone are no error and
 // stand in the File.
-func Parse(name string, src []byte) (*File, error) { return whole(Read(name, src)) }
-
-// ParseWorkflow reads the steps of a subagent file; its frontmatter is read elsewhere.
-func ParseWorkflow(name string, src []byte) (*File, error) { return whole(ReadWorkflow(name, src)) }
-
-func whole(f *File) (*File, error) {
-	if found := f.failure(); found != nil {
+func Parse(name string, src []byte) (*File, error) {
+	f := Read(name, src)
+	found := &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{name: src}}
+	if found.HasErrors() {
 		return nil, found
 	}
 	return f, nil
@@ -45,8 +43,9 @@ type parser struct {
 	between bool         // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
 	subagent bool
-	depth    int            // steps inside each other's keys
-	refused  map[*Step]bool // reported; a further report about the step's action would only repeat it
+	depth    int                       // steps inside each other's keys
+	forms    map[string]*regexp.Regexp // the sentences, as far as the file has needed them
+	refused  map[*Step]bool            // reported; a further report about the step's action would only repeat it
 }
 
 // refuse notes that a step was reported.
@@ -168,12 +167,6 @@ const (
 
 // kind reads the words after the backticks and reports those that are almost right.
 func (p *parser) kind(b *md.Block) fenceKind {
-	switch kind := fenceKind(strings.TrimPrefix(b.Info, "yaml ")); {
-	case b.Kind != md.Fence:
-		return fenceOther
-	case (kind == fenceStep || kind == fenceArgs || kind == fenceDefaults) && len(kind) < len(b.Info):
-		return kind // written as it should be
-	}
 	fields := strings.Fields(unglued(b.Info))
 	if b.Kind != md.Fence || len(fields) < 2 || !strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0],
 		"yml") {

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"strings"
 
 	"tercet/formats"
@@ -24,7 +25,7 @@ func ReadWorkflow(name string, src []byte) *File {
 }
 
 func read(name string, src []byte, front func(*parser)) *File {
-	p := &parser{file: &File{Name: name, Src: src}}
+	p := &parser{file: &File{Name: name, Src: src}, forms: map[string]*regexp.Regexp{}}
 	p.Decoder = strict.Decoder{
 		Report: p.finding, Full: p.full, Value: CodeValue, Key: CodeStepKey, Absent: CodeAbsent, All: "the keys are ",
 	}
@@ -46,18 +47,6 @@ func read(name string, src []byte, front func(*parser)) *File {
 		p.unread()
 	}
 	return p.file
-}
-
-// failure gives the findings if one of them refuses the file.
-func (f *File) failure() *formats.Diagnostics {
-	if len(f.Found) == 0 {
-		return nil
-	}
-	all := &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{f.Name: f.Src}}
-	if !all.HasErrors() {
-		return nil
-	}
-	return all
 }
 
 // unread notes the lines of everything that has an error: the frontmatter, or what stands between two headings.

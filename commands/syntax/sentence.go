@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -58,19 +59,11 @@ func almostStep(text string) bool {
 	if _, _, ok := stepLine(bare); ok {
 		return true
 	}
-	first, rest, _ := strings.Cut(bare, " ")
-	rest = strings.TrimLeft(rest, " ")
-	if !strings.EqualFold(first, "step") || rest == "" || rest[0] < '0' || rest[0] > '9' {
-		return false
-	}
-	rest = strings.TrimLeft(rest, "0123456789.")
-	if rest != "" && strings.ContainsRune(":;)-", rune(rest[0])) {
-		return true
-	}
-	s := &scanner{text: rest}
-	return s.accept("delegate", "to") || s.accept("extract") || s.accept("validate") || s.accept("load") ||
-		s.accept("for", "each") || s.accept("return")
+	return almost.MatchString(bare)
 }
+
+// almost is a number behind "step", and a mark other than the colon or the beginning of a sentence of the list.
+var almost = regexp.MustCompile(`(?i)^step +[0-9][0-9.]*(?:[:;)-]| *(?:delegate +to|extract|validate|load|for +each|return)(?: |$))`)
 
 // argSentences reads the lines of Argument Parsing in the plain form.
 func (p *parser) argSentences(s md.Section) {
@@ -86,146 +79,75 @@ func (p *parser) argSentences(s md.Section) {
 	}
 }
 
-// scanner reads a sentence word by word.
-type scanner struct {
-	text string
-	pos  Pos
-	i    int
+// sentenceForms are the sentences of the closed list; the first that fits counts. The case of letters does not matter
+// but in names, a space stands for one or more. Without a kind, no later form may fit either.
+var sentenceForms = []struct {
+	kind SentenceKind
+	none bool
+	form string
+}{
+	{SayUpdateStatus, false, "delegate to (?P<name>(?-i:status-sync-manager))( subagent)? to update task status( to (?P<to>[^ ]+))?"},
+	{SayDelegate, false, "delegate to AGENT( subagent)?( with REST)?"},
+	{SayExtract, false, `extract (?P<opt>optional )?ARG from (?-i:args\[(?P<index>[0-9]{1,4})\])`},
+	{SayTaskReady, false, "validate task exists and is ready for (?P<verb>[^ ]+)"},
+	{SayTaskExists, false, "validate task exists"},
+	{SayValidateFormat, false, "validate (?P<name>[^ ]+) format"},
+	{SayPositive, false, "validate ARG is( a)? positive integer"},
+	{0, true, "validate (task exists|[^ ]+ (format|is( a)? positive integer)) .*"},
+	{SayValidateArgument, false, "validate ARG .+"},
+	{SayLoadTask, false, "load task context( .*)?"},
+	{SayForEach, false, "for each (?P<name>[a-z_][a-z0-9_]*) in (?P<expr>[^ ].*?) *:"},
+	{SayReturn, false, "return REST"},
 }
 
-// next takes the next word; empty at the end.
-func (s *scanner) next() Word {
-	for s.i < len(s.text) && s.text[s.i] == ' ' {
-		s.i++
-	}
-	start := s.i
-	for s.i < len(s.text) && s.text[s.i] != ' ' {
-		s.i++
-	}
-	return Word{Pos: Pos{Line: s.pos.Line, Col: s.pos.Col + start}, Text: s.text[start:s.i]}
-}
-
-// accept takes the given words if they come next.
-func (s *scanner) accept(words ...string) bool {
-	back := s.i
-	for _, w := range words {
-		if !strings.EqualFold(s.next().Text, w) {
-			s.i = back
-			return false
-		}
-	}
-	return true
-}
-
-func (s *scanner) rest() string { return strings.TrimSpace(s.text[s.i:]) }
-func (s *scanner) atEnd() bool  { return s.rest() == "" }
+var sentenceWords = strings.NewReplacer("AGENT", "(?P<name>(?-i:[a-z][a-z0-9-]*))", "ARG",
+	"(?P<name>(?-i:[a-z][a-z0-9_]*))", "REST", "(?P<rest>.+)", "[^ ]", "[^ ]", " *", " *", " ", " +")
 
 // sentence reads one sentence of the closed list; nil for any other, which is reported.
 func (p *parser) sentence(text string, pos Pos) *Sentence {
-	s := &scanner{text: strings.TrimSuffix(strings.TrimSpace(text), "."), pos: pos}
-	say := &Sentence{Pos: pos}
-	ok := false
-	switch {
-	case s.accept("delegate", "to"):
-		ok = s.delegate(say)
-	case s.accept("extract"):
-		ok = s.extract(say)
-	case s.accept("validate"):
-		ok = s.validate(say)
-	case s.accept("load", "task", "context"):
-		say.Kind, ok = SayLoadTask, true
-	case s.accept("for", "each"):
-		ok = s.forEach(say)
-	case s.accept("return"):
-		say.Kind, ok = SayReturn, !s.atEnd()
-		say.Rest = strings.TrimSpace(strings.TrimSuffix(s.rest(), "to orchestrator"))
-	}
-	if !ok {
-		p.report(CodeSentence, pos, "write a block 'yaml step' below a heading '### Step <n>: ...'",
-			"sentence is not in the list of plain steps: %q", text)
-		return nil
-	}
-	return say
-}
-
-// delegate: NAME [subagent] [with WORDS], or status-sync-manager to update task status [to "X"].
-func (s *scanner) delegate(say *Sentence) bool {
-	say.Kind, say.Name = SayDelegate, s.next()
-	if !isName(say.Name.Text, '-') {
-		return false
-	}
-	s.accept("subagent")
-	switch {
-	case s.atEnd():
-		return true
-	case s.accept("with"):
-		say.Rest = s.rest()
-		return say.Rest != ""
-	case say.Name.Text == "status-sync-manager" && s.accept("to", "update", "task", "status"):
-		say.Kind = SayUpdateStatus
-		if s.accept("to") {
-			w := s.next()
-			say.To = Word{w.Pos, strings.Trim(w.Text, "\"'`[]")}
-			if len(say.To.Text) < len(w.Text) {
+	line := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "."))
+	for _, s := range sentenceForms {
+		if first, _, _ := strings.Cut(s.form, " "); len(line) < len(first) || !strings.EqualFold(line[:len(first)], first) {
+			continue
+		}
+		form := p.forms[s.form]
+		if form == nil {
+			form = regexp.MustCompile("(?i)^" + sentenceWords.Replace(s.form) + " *$")
+			p.forms[s.form] = form
+		}
+		found := form.FindStringSubmatchIndex(line)
+		if found == nil {
+			continue
+		}
+		if s.none {
+			break
+		}
+		word := func(name string) (w Word) {
+			if i := 2 * form.SubexpIndex(name); i >= 0 && found[i] >= 0 {
+				w = Word{Pos{Line: pos.Line, Col: pos.Col + found[i]}, line[found[i]:found[i+1]]}
+			}
+			return w
+		}
+		say := &Sentence{Pos: pos, Kind: s.kind, Name: word("name"), Verb: word("verb"), To: word("to")}
+		say.Opt, say.Rest = word("opt").Text != "", strings.TrimSpace(word("rest").Text)
+		switch s.kind {
+		case SayExtract:
+			say.Index, _ = strconv.Atoi(word("index").Text) // of at most four digits
+		case SayUpdateStatus:
+			bare := strings.Trim(say.To.Text, "\"'`[]")
+			if len(bare) < len(say.To.Text) {
 				say.To.Pos.Col++
 			}
-			return say.To.Text != "" && s.atEnd()
+			say.To.Text = bare
+		case SayForEach:
+			w := word("expr")
+			say.Expr = &Expr{Pos: w.Pos, Src: w.Text}
+		case SayReturn:
+			say.Rest = strings.TrimSpace(strings.TrimSuffix(say.Rest, "to orchestrator"))
 		}
-		return s.atEnd()
+		return say
 	}
-	return false
-}
-
-// extract: [optional] ARG from args[i].
-func (s *scanner) extract(say *Sentence) bool {
-	say.Kind = SayExtract
-	say.Opt = s.accept("optional")
-	say.Name = s.next()
-	if !isName(say.Name.Text, '_') || !s.accept("from") {
-		return false
-	}
-	index, ok := strings.CutPrefix(s.next().Text, "args[")
-	index, closed := strings.CutSuffix(index, "]")
-	i, err := strconv.Atoi(index)
-	say.Index = i
-	return ok && closed && err == nil && i >= 0 && s.atEnd()
-}
-
-// validate: ARG is positive integer; ARG ...; task exists [and is ready for VERBing]; NOUN format.
-func (s *scanner) validate(say *Sentence) bool {
-	if s.accept("task", "exists") {
-		say.Kind = SayTaskExists
-		if s.accept("and", "is", "ready", "for") {
-			say.Kind, say.Verb = SayTaskReady, s.next()
-			return say.Verb.Text != "" && s.atEnd()
-		}
-		return s.atEnd()
-	}
-	say.Name = s.next()
-	switch {
-	case s.accept("format"):
-		say.Kind = SayValidateFormat
-		return s.atEnd()
-	case !isName(say.Name.Text, '_') || s.atEnd():
-		return false
-	case s.accept("is", "positive", "integer") || s.accept("is", "a", "positive", "integer"):
-		say.Kind = SayPositive
-		return s.atEnd()
-	default:
-		say.Kind = SayValidateArgument
-		return true
-	}
-}
-
-// forEach: X in JQ:
-func (s *scanner) forEach(say *Sentence) bool {
-	say.Kind, say.Name = SayForEach, s.next()
-	if !isVariable(say.Name.Text) || !s.accept("in") {
-		return false
-	}
-	rest := s.rest()
-	src := strings.TrimSpace(strings.TrimSuffix(rest, ":"))
-	start := len(s.text) - len(strings.TrimLeft(s.text[s.i:], " "))
-	say.Expr = &Expr{Pos: Pos{Line: s.pos.Line, Col: s.pos.Col + start}, Src: src}
-	return src != "" && src != rest
+	p.report(CodeSentence, pos, "write a block 'yaml step' below a heading '### Step <n>: ...'",
+		"sentence is not in the list of plain steps: %q", text)
+	return nil
 }

@@ -36,19 +36,13 @@ func (p *parser) nearFences() {
 			"expected '```yaml %s', got '%.40s'", kind, got)
 	}
 	for n, line := range p.doc.ProseLines() {
-		if strings.IndexByte(line, 'y') < 0 {
-			continue
-		}
 		text := strings.TrimSpace(line)
-		if text[0] != '`' && text[0] != 'y' {
+		if !strings.HasPrefix(text, "`") && !strings.HasPrefix(text, "y") {
 			continue
 		}
 		ticks := len(text) - len(strings.TrimLeft(text, "`"))
-		if ticks > 2 || wordy(text[ticks:]) {
-			continue
-		}
 		fields := strings.Fields(unglued(text[ticks:]))
-		if len(fields) != 2 || ticks == 0 && fields[0] != "yaml" || !isNear(fields[0], "yaml") {
+		if ticks > 2 || len(fields) != 2 || ticks == 0 && fields[0] != "yaml" || !isNear(fields[0], "yaml") {
 			continue
 		}
 		if kind := nearest.Names(fields[1], blockWords()); len(kind) > 0 {
@@ -67,21 +61,6 @@ func (p *parser) nearFences() {
 			}
 		}
 	}
-}
-
-// wordy tells whether a line has more than two words.
-func wordy(line string) bool {
-	words, inside := 0, false
-	for i := range len(line) {
-		space := line[i] == ' ' || line[i] == '\t'
-		if !space && !inside {
-			words++
-		}
-		if inside = !space; words > 2 {
-			return true
-		}
-	}
-	return false
 }
 
 func isNear(word, wanted string) bool {

@@ -26,7 +26,11 @@ func (p *parser) drafts(s md.Section) []draft {
 		last := &out[len(out)-1]
 		switch {
 		case b.Kind == md.Heading && b.Depth == 0:
-			out = append(out, p.heading(b))
+			d := draft{heading: b, title: cleanTitle(b.Text)}
+			if number, rest, ok := stepLine(d.title); ok {
+				d.number, d.title = number, rest
+			}
+			out = append(out, d)
 		case b.Kind != md.Fence:
 		default:
 			switch p.kind(b) {
@@ -51,17 +55,6 @@ func (p *parser) drafts(s md.Section) []draft {
 		}
 	}
 	return out
-}
-
-// heading reads "Step <n>[.<m>...]: <title>".
-func (p *parser) heading(b *md.Block) draft {
-	title := cleanTitle(b.Text)
-	d := draft{heading: b, title: title}
-	number, rest, ok := stepLine(title)
-	if ok {
-		d.number, d.title = number, rest
-	}
-	return d
 }
 
 // titleAt is the place of the title.
@@ -124,9 +117,6 @@ func (p *parser) misplaced() {
 			}
 			p.reportSpan(d, "write ### "+title, "expected a step on heading level 3 to 6, got level %d", b.Level)
 		}
-	}
-	if !strings.Contains(p.file.Prose, "#S") {
-		return
 	}
 	for n, line := range p.doc.ProseLines() {
 		if !strings.HasPrefix(line, "#") {

@@ -92,7 +92,7 @@ func (p *parser) targetKind(t *Target, key string, v *md.Node) {
 			t.Steps = []Word{w}
 		}
 	case "return":
-		t.Kind, t.Return = ToReturn, p.ret(v)
+		t.Kind, t.Return = ToReturn, record[Return](p, returnForm, v)
 	case "next":
 		t.Kind = ToNext
 		p.flag(v)
