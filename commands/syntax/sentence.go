@@ -86,7 +86,10 @@ var sentenceForms = []struct {
 	none bool
 	form string
 }{
-	{SayUpdateStatus, false, "delegate to (?P<name>(?-i:status-sync-manager))( subagent)? to update task status( to (?P<to>[^ ]+))?"},
+	{
+		SayUpdateStatus, false,
+		"delegate to (?P<name>(?-i:status-sync-manager))( subagent)? to update task status( to (?P<to>[^ ]+))?",
+	},
 	{SayDelegate, false, "delegate to AGENT( subagent)?( with REST)?"},
 	{SayExtract, false, `extract (?P<opt>optional )?ARG from (?-i:args\[(?P<index>[0-9]{1,4})\])`},
 	{SayTaskReady, false, "validate task exists and is ready for (?P<verb>[^ ]+)"},
@@ -107,7 +110,8 @@ var sentenceWords = strings.NewReplacer("AGENT", "(?P<name>(?-i:[a-z][a-z0-9-]*)
 func (p *parser) sentence(text string, pos Pos) *Sentence {
 	line := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "."))
 	for _, s := range sentenceForms {
-		if first, _, _ := strings.Cut(s.form, " "); len(line) < len(first) || !strings.EqualFold(line[:len(first)], first) {
+		first, _, _ := strings.Cut(s.form, " ")
+		if len(line) < len(first) || !strings.EqualFold(line[:len(first)], first) {
 			continue
 		}
 		form := p.forms[s.form]
