@@ -63,7 +63,8 @@ func almostStep(text string) bool {
 }
 
 // almost is a number behind "step", and a mark other than the colon or the beginning of a sentence of the list.
-var almost = regexp.MustCompile(`(?i)^step +[0-9][0-9.]*(?:[:;)-]| *(?:delegate +to|extract|validate|load|for +each|return)(?: |$))`)
+var almost = regexp.MustCompile(
+	`(?i)^step +[0-9][0-9.]*(?:[:;)-]| *(?:delegate +to|extract|validate|load|for +each|return)(?: |$))`)
 
 // argSentences reads the lines of Argument Parsing in the plain form.
 func (p *parser) argSentences(s md.Section) {
