@@ -120,18 +120,6 @@ func (c Config) List() []Item {
 	return items
 }
 
-// Lower gives limits with those of the configuration where they are lower; what is zero on both sides stays zero.
-func (c Config) Lower(l formats.Limits) formats.Limits {
-	full := l.WithDefaults()
-	out, with := bounds(&l), bounds(&full)
-	for i, own := range bounds(&c.Limits) {
-		if own.value() != 0 && own.value() < with[i].value() {
-			out[i].set(own.value())
-		}
-	}
-	return l
-}
-
 // limit is one field of formats.Limits under its key. Zero means that nothing is said.
 type limit struct {
 	name string
@@ -174,30 +162,20 @@ func (l limit) read(in *loader, v *md.Node, key string) (float64, bool) {
 }
 
 func (l limit) value() float64 {
-	switch of := l.of.(type) {
-	case *int:
-		return float64(*of)
-	case *int64:
-		return float64(*of)
-	case *time.Duration:
-		return float64(*of)
-	case *float64:
-		return *of
+	v := reflect.ValueOf(l.of).Elem()
+	if v.CanFloat() {
+		return v.Float()
 	}
-	return 0
+	return float64(v.Int())
 }
 
-func (l limit) set(v float64) {
-	switch of := l.of.(type) {
-	case *int:
-		*of = int(v)
-	case *int64:
-		*of = int64(v)
-	case *time.Duration:
-		*of = time.Duration(v)
-	case *float64:
-		*of = v
+func (l limit) set(to float64) {
+	v := reflect.ValueOf(l.of).Elem()
+	if v.CanFloat() {
+		v.SetFloat(to)
+		return
 	}
+	v.SetInt(int64(to))
 }
 
 // text is the limit as a listing shows it: 3, or 2h0m0s.

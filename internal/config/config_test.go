@@ -268,19 +268,6 @@ func TestAWrongValueLeavesTheOneBelow(t *testing.T) {
 	}
 }
 
-func TestLower(t *testing.T) {
-	t.Parallel()
-	c, _ := config.Load(file("c", "limits: {retries: 2, steps: 500, duration: 1h}"))
-	for _, tt := range []struct{ in, want formats.Limits }{
-		{formats.Limits{}, formats.Limits{Retries: 2, Duration: time.Hour}},
-		{formats.Limits{Retries: 1, Steps: 800, Duration: 10 * time.Minute}, formats.Limits{Retries: 1, Steps: 500, Duration: 10 * time.Minute}},
-	} {
-		if diff := cmp.Diff(tt.want, c.Lower(tt.in)); diff != "" {
-			t.Errorf("Lower(%+v) differs (-want +got):\n%s", tt.in, diff)
-		}
-	}
-}
-
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{whole, "", "runner: [", "limits: {retries: -1}", "aliases: {a: b, a: c}", "env: [A, A]", "a: &x 1\nb: *x", "\xff", "commands: {x: y}"} {
 		f.Add(seed)

@@ -31,9 +31,6 @@ var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
 	keyACP, keySecrets,
 }}
 
-// Keys lists the keys of config.yaml.
-func Keys() []string { return slices.Clone(keys.Keys) }
-
 // The codes of findings in a configuration, beside those of YAML itself.
 const (
 	CodeValue      = "E060" // a value of the wrong form

@@ -11,26 +11,9 @@ type Change struct {
 	Raw []byte // the new value as JSON; nil removes the key
 }
 
-// SetMember gives the edit that sets one key of an object: in its place if the object has the key, else as the last
-// one. The layout of the object is kept: the new member is separated as its siblings are, and a raw of several lines is
-// indented to its surroundings, or put on one line where the object stands on one. raw must be valid JSON.
-func SetMember(src []byte, obj *Value, key string, raw []byte) Edit {
-	return first(EditMembers(src, obj, []Change{{Key: key, Raw: raw}}))
-}
-
-// RemoveMember gives the edit that removes a key with one of its commas. Without such a key it changes nothing.
-func RemoveMember(src []byte, obj *Value, key string) Edit {
-	return first(EditMembers(src, obj, []Change{{Key: key}}))
-}
-
 // AppendElem gives the edit that adds a last element to an array, in the layout of its siblings.
 func AppendElem(src []byte, arr *Value, raw []byte) Edit {
 	return first(EditElems(src, arr, ElemChanges{Append: [][]byte{raw}}))
-}
-
-// RemoveElem gives the edit that removes the element at index i. Without such an element it changes nothing.
-func RemoveElem(src []byte, arr *Value, i int) Edit {
-	return first(EditElems(src, arr, ElemChanges{Remove: []int{i}}))
 }
 
 func first(edits []Edit) Edit {
@@ -41,7 +24,10 @@ func first(edits []Edit) Edit {
 }
 
 // EditMembers gives the sorted edits that make several changes to one object; separate calls for one object would not
-// know of each other's commas. Of two changes of one key the later counts.
+// know of each other's commas. Of two changes of one key the later counts. A key that is there is changed in its place,
+// a new one becomes the last. The layout of the object is kept: a new member is separated as its siblings are, and a
+// raw of several lines is indented to its surroundings, or put on one line where the object stands on one. A raw must
+// be valid JSON.
 func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
 	if !obj.Is(Dict) {
 		return nil

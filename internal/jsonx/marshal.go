@@ -87,7 +87,6 @@ func (e *encoder) fail(format string, args ...any) error {
 func (e *encoder) value(out []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
-		return append(out, "null"...), nil
 	case bool:
 		return strconv.AppendBool(out, v), nil
 	case string:
@@ -97,10 +96,9 @@ func (e *encoder) value(out []byte, v any) ([]byte, error) {
 	case int64:
 		return strconv.AppendInt(out, v, 10), nil
 	case *big.Int:
-		if v == nil {
-			return append(out, "null"...), nil
+		if v != nil {
+			return v.Append(out, 10), nil
 		}
-		return v.Append(out, 10), nil
 	case json.Number:
 		if end, ok := scanLiteral(string(v)); !ok || end != len(v) {
 			return nil, e.fail("invalid number %q", string(v))
@@ -111,13 +109,22 @@ func (e *encoder) value(out []byte, v any) ([]byte, error) {
 	case *Value:
 		return AppendValue(out, v), nil
 	case *Object:
-		return e.object(out, v)
+		if v != nil {
+			return e.object(out, v.keys, func(i int) any { return v.values[i] })
+		}
 	case []any:
-		return e.array(out, v)
+		if v != nil {
+			return e.array(out, v)
+		}
 	case map[string]any:
-		return e.dict(out, v)
+		if v != nil {
+			keys := slices.Sorted(maps.Keys(v))
+			return e.object(out, keys, func(i int) any { return v[keys[i]] })
+		}
+	default:
+		return e.other(out, v)
 	}
-	return e.other(out, v)
+	return append(out, "null"...), nil
 }
 
 func scanLiteral(s string) (end int, ok bool) {
@@ -168,9 +175,6 @@ func (e *encoder) inside(out []byte, at step, v any) ([]byte, error) {
 }
 
 func (e *encoder) array(out []byte, a []any) ([]byte, error) {
-	if a == nil {
-		return append(out, "null"...), nil
-	}
 	out = append(out, '[')
 	for i, v := range a {
 		if i > 0 {
@@ -184,37 +188,15 @@ func (e *encoder) array(out []byte, a []any) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-func (e *encoder) member(out []byte, i int, key string, v any) ([]byte, error) {
-	if i > 0 {
-		out = append(out, ',')
-	}
-	out = AppendString(out, key)
-	out = append(out, ':')
-	return e.inside(out, step{key: key, index: -1}, v)
-}
-
-func (e *encoder) object(out []byte, o *Object) ([]byte, error) {
-	if o == nil {
-		return append(out, "null"...), nil
-	}
+func (e *encoder) object(out []byte, keys []string, value func(i int) any) ([]byte, error) {
 	out = append(out, '{')
-	for i, key := range o.keys {
-		var err error
-		if out, err = e.member(out, i, key, o.values[i]); err != nil {
-			return nil, err
+	for i, key := range keys {
+		if i > 0 {
+			out = append(out, ',')
 		}
-	}
-	return append(out, '}'), nil
-}
-
-func (e *encoder) dict(out []byte, m map[string]any) ([]byte, error) {
-	if m == nil {
-		return append(out, "null"...), nil
-	}
-	out = append(out, '{')
-	for i, key := range slices.Sorted(maps.Keys(m)) {
+		out = append(AppendString(out, key), ':')
 		var err error
-		if out, err = e.member(out, i, key, m[key]); err != nil {
+		if out, err = e.inside(out, step{key: key, index: -1}, value(i)); err != nil {
 			return nil, err
 		}
 	}

@@ -21,7 +21,7 @@ const (
 // String is the word as it stands in trace.jsonl.
 func (k Kind) String() string { return string(k) }
 
-// Event is one thing that happened in a run. Only Kind must be set; a zero Time is filled in by Stamp.
+// Event is one thing that happened in a run. Only Kind must be set; a zero Time is filled in by whoever has a clock.
 type Event struct {
 	Time      time.Time
 	Run       string
@@ -80,3 +80,18 @@ func encode(r record) ([]byte, error) {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
+
+// Sink receives events. Emit must not block and must be safe for concurrent use.
+type Sink interface{ Emit(e Event) }
+
+// Func is a function as a Sink.
+type Func func(Event)
+
+// Emit calls the function.
+func (f Func) Emit(e Event) { f(e) }
+
+// Discard is the Sink of those who want no events. Its zero value is ready.
+type Discard struct{}
+
+// Emit does nothing.
+func (Discard) Emit(Event) {}

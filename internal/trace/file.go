@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// MaxHeld is the most bytes that a File keeps before it is opened. Events past it are counted and left out.
+// MaxHeld is the most bytes that a File keeps before it is opened. Events past it are left out.
 const MaxHeld = 1 << 20
 
 // File writes the events of one run as lines. Until Open it keeps them in memory, because the run's folder is made only
@@ -17,13 +17,12 @@ type File struct {
 
 	mu     sync.Mutex
 	held   []byte
-	missed int // events left out
 	to     io.WriteCloser
 	err    error // the first error of a write; nothing is written after it
 	closed bool
 }
 
-// Emit keeps or writes the event. After Close and after a failed write it does nothing but count.
+// Emit keeps or writes the event. After Close and after a failed write it does nothing.
 func (f *File) Emit(e Event) {
 	line := Encode(e)
 	if f.Mask != nil {
@@ -34,12 +33,9 @@ func (f *File) Emit(e Event) {
 	defer f.mu.Unlock()
 	switch {
 	case f.closed || f.err != nil:
-		f.missed++
 	case f.to != nil:
 		f.write(line)
-	case len(f.held)+len(line) > MaxHeld:
-		f.missed++
-	default:
+	case len(f.held)+len(line) <= MaxHeld:
 		f.held = append(f.held, line...)
 	}
 }
@@ -62,13 +58,6 @@ func (f *File) Open(opener func() (io.WriteCloser, error)) error {
 	}
 	f.held = nil
 	return f.err
-}
-
-// Missed counts the events that were left out: too many before Open, or any after an error or Close.
-func (f *File) Missed() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.missed
 }
 
 // Close closes the writer, if there is one, and gives the first error of a write. Events that were never written are
