@@ -138,13 +138,12 @@ func (e example) shown() string {
 // meanings gives the meaning of every diagnostic of the program by its code.
 func meanings() map[string]string {
 	out := map[string]string{}
-	for _, table := range []map[string]string{subagents.Codes(), dialect.Codes(), commands.Codes()} {
+	for _, table := range []map[string]string{
+		subagents.Codes(), dialect.Codes(), commands.Codes(), compile.Codes(),
+	} {
 		maps.Copy(out, table)
 	}
 	for _, c := range syntax.Codes() {
-		out[c.Name] = c.Meaning
-	}
-	for _, c := range compile.Codes() {
 		out[c.Name] = c.Meaning
 	}
 	for _, c := range argspec.Codes() {

@@ -103,8 +103,7 @@ func checkBetween(c *compiler) {
 		}
 		for _, w := range a.IDs {
 			switch {
-			case c.byID[w.Text] == nil:
-				c.report(w.Pos, CodeStep, nearest.Help(w.Text, c.stepNames()), "no step has id '%s'", w.Text)
+			case !c.exists(w):
 			case !slices.Contains(c.hosts[b], w.Text):
 				c.report(w.Pos, CodeAroundStep, "name the parallel step", "step '%s' is a child of parallel", w.Text)
 			}

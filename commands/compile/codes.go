@@ -45,61 +45,43 @@ const (
 	CodeOrElse      = "W310"
 )
 
-// Code is one diagnostic of this package with what it means.
-type Code struct{ Name, Meaning string }
-
-// Codes lists the diagnostics of this package in the order of their numbers.
-func Codes() []Code {
-	out := []Code{
-		shared(CodeUnknownKey),
-		{CodeAllow, "allow names a status from which the command's during is not legal"},
-		{CodeLimitValue, "a limit outside its range"},
-		shared(CodeCompanion),
-		{CodeStep, "no step has this id"},
-		{CodeStepTwice, "two steps have the same id"},
-		shared(CodeAction),
-		{CodeNoTask, "a task is used but no argument binds one"},
-		{CodeNotYetRun, "the result of a step that cannot have run yet"},
-		{CodeMember, "a member that the value does not have"},
-		{CodeRedo, "redo, rollback or goto names a step that stands behind, or inside a loop that this step is not in"},
-		{CodeUnreachable, "no path leads to this step"},
-		{CodeTier, "not a tier of the file, or nothing gives $tier"},
-		{CodeOutcome, "an outcome that the step cannot have"},
-		{CodeBareMerge, "a bare all or any, which holds for any children, or a quorum that they cannot have"},
-		{CodeNoChildren, "parallel without children"},
-		{CodeStatus, "not a task status, or not one that may stand here"},
-		{CodeTransition, "a change of status that the transition table does not have"},
-		{CodeProfile, "no such document profile"},
-		{CodeName, "a name that is the engine's"},
-		{CodeExit, "not a code of the table of exit codes"},
-		{CodeArtifact, "not an artifact type"},
-		{CodeRetries, "more retries than the limit allows"},
-		{CodeSentence, "a plain sentence that has nothing to refer to"},
-		{CodeErrors, "a step of Error Handling without always, or one that asks, returns or fails"},
-		{CodeGate, "a gate with rules, or without choices"},
-		{CodeAroundStep, "a step of Between Steps that runs around no step"},
-		{CodeSchema, "a JSON Schema that is wrong itself, or asks for what tercet does not check"},
-		{CodeSchemaFile, "a file with a JSON Schema that cannot be read"},
-		{CodeInput, "an input that the subagent does not take, or a required one that is missing"},
-		{CodeTalks, "a subagent with steps that asks a person, publishes, or has keys of a command"},
-		{CodeMayNot, "a subagent with steps that calls one which it may not"},
-		{CodeAgent, "no such subagent"},
-		shared(CodeUnsupported),
-		{CodeExpression, "jq that does not compile"},
-		{CodeVariable, "an unknown variable"},
-		{CodeArgument, "an argument that is not declared"},
-		{CodeField, "a field that the subagent's contract does not emit"},
-		{CodeOrElse, "// on a boolean replaces false too"},
+// Codes gives the meaning of each diagnostic that only this package has, by its code.
+func Codes() map[string]string {
+	return map[string]string{
+		CodeAllow:       "allow names a status from which the command's during is not legal",
+		CodeLimitValue:  "a limit outside its range",
+		CodeStep:        "no step has this id",
+		CodeStepTwice:   "two steps have the same id",
+		CodeNoTask:      "a task is used but no argument binds one",
+		CodeNotYetRun:   "the result of a step that cannot have run yet",
+		CodeMember:      "a member that the value does not have",
+		CodeRedo:        "redo, rollback or goto names a step that stands behind, or inside a loop that this step is not in",
+		CodeUnreachable: "no path leads to this step",
+		CodeTier:        "not a tier of the file, or nothing gives $tier",
+		CodeOutcome:     "an outcome that the step cannot have",
+		CodeBareMerge:   "a bare all or any, which holds for any children, or a quorum that they cannot have",
+		CodeNoChildren:  "parallel without children",
+		CodeStatus:      "not a task status, or not one that may stand here",
+		CodeTransition:  "a change of status that the transition table does not have",
+		CodeProfile:     "no such document profile",
+		CodeName:        "a name that is the engine's",
+		CodeExit:        "not a code of the table of exit codes",
+		CodeArtifact:    "not an artifact type",
+		CodeRetries:     "more retries than the limit allows",
+		CodeSentence:    "a plain sentence that has nothing to refer to",
+		CodeErrors:      "a step of Error Handling without always, or one that asks, returns or fails",
+		CodeGate:        "a gate with rules, or without choices",
+		CodeAroundStep:  "a step of Between Steps that runs around no step",
+		CodeSchema:      "a JSON Schema that is wrong itself, or asks for what tercet does not check",
+		CodeSchemaFile:  "a file with a JSON Schema that cannot be read",
+		CodeInput:       "an input that the subagent does not take, or a required one that is missing",
+		CodeTalks:       "a subagent with steps that asks a person, publishes, or has keys of a command",
+		CodeMayNot:      "a subagent with steps that calls one which it may not",
+		CodeAgent:       "no such subagent",
+		CodeExpression:  "jq that does not compile",
+		CodeVariable:    "an unknown variable",
+		CodeArgument:    "an argument that is not declared",
+		CodeField:       "a field that the subagent's contract does not emit",
+		CodeOrElse:      "// on a boolean replaces false too",
 	}
-	return out
-}
-
-// shared is a code of package syntax, with the meaning that it has there.
-func shared(name string) Code {
-	for _, c := range syntax.Codes() {
-		if c.Name == name {
-			return Code{name, c.Meaning}
-		}
-	}
-	return Code{Name: name}
 }

@@ -47,7 +47,7 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 	c.begin()
 	c.sequences()
 	if c.file.Front.During != nil || movesInside(f.Steps) || movesInside(f.Errors) || movesInside(f.Between) {
-		c.prog.Own.Back = c.sync(f.Front.Pos, lit("operation", OpUpdateStatus), lit("back", true))
+		c.prog.Own.Back = c.own(f.Front.Pos, StatusSync, lit("operation", OpUpdateStatus), lit("back", true))
 	}
 	return c.finish()
 }

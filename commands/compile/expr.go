@@ -36,38 +36,30 @@ func (c *compiler) expr(e *syntax.Expr) *query.Code {
 	return code
 }
 
+// exprError reports what the jq compiler found; an unknown variable gets the advice that its name suggests.
 func (c *compiler) exprError(e *syntax.Expr, err error) {
-	if list, ok := errors.AsType[query.Errors](err); ok {
-		for _, one := range list {
-			c.exprProblem(e, one)
+	list, many := errors.AsType[query.Errors](err)
+	if one, ok := errors.AsType[*query.Error](err); ok && !many {
+		list = query.Errors{one}
+	}
+	for _, bad := range list {
+		code, help := CodeExpression, bad.DidYouMean
+		if help != "" {
+			help = "did you mean '" + help + "'?"
 		}
-		return
-	}
-	if one, ok := errors.AsType[*query.Error](err); ok {
-		c.exprProblem(e, one)
-		return
-	}
-	c.report(e.Pos, CodeExpression, "", "%s", err)
-}
-
-// exprProblem reports one finding of the jq compiler; an unknown variable gets the advice that its name suggests.
-func (c *compiler) exprProblem(e *syntax.Expr, bad *query.Error) {
-	code, help := CodeExpression, bad.DidYouMean
-	if help != "" {
-		help = "did you mean '" + help + "'?"
-	}
-	if name := variableAt(e.Src, bad.Offset); name != "" && strings.HasPrefix(bad.Msg, "unknown variable") {
-		code = CodeVariable
-		switch {
-		case placeVars[name] != "":
-			help = placeVars[name]
-		case slices.Contains(c.argNames(), name[1:]):
-			help = "write $args." + name[1:]
-		case c.scope.find(name[1:]) != nil:
-			help = "write $steps." + name[1:]
+		if name := variableAt(e.Src, bad.Offset); name != "" && strings.HasPrefix(bad.Msg, "unknown variable") {
+			code = CodeVariable
+			switch {
+			case placeVars[name] != "":
+				help = placeVars[name]
+			case slices.Contains(c.argNames(), name[1:]):
+				help = "write $args." + name[1:]
+			case c.scope.find(name[1:]) != nil:
+				help = "write $steps." + name[1:]
+			}
 		}
+		c.report(e.At(bad.Offset), code, help, "%s", bad.Msg)
 	}
-	c.report(e.At(bad.Offset), code, help, "%s", bad.Msg)
 }
 
 // variableAt is the $name that begins at the offset, or the empty string.
@@ -117,8 +109,7 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	case "$run":
 		c.member(pos, first, []string{
 			"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts",
-			"approval", "diff",
-			"diffstat", "overrides",
+			"approval", "diff", "diffstat", "overrides",
 		})
 	case "$feedback":
 		c.member(pos, first, []string{"from", "issues", "note", "choice", "answer", "attempt"})
@@ -138,8 +129,8 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 		if c.workflow == nil || c.workflow.Inputs == nil {
 			return
 		}
-		if _, ok := c.workflow.Inputs[first]; !ok {
-			c.report(pos, CodeArgument, nearest.Help(first, sorted(c.workflow.Inputs)), "no input is named '%s'", first)
+		if names := sorted(c.workflow.Inputs); !slices.Contains(names, first) {
+			c.report(pos, CodeArgument, nearest.Help(first, names), "no input is named '%s'", first)
 		}
 	}
 }
@@ -158,13 +149,13 @@ func (c *compiler) topics() []string {
 
 func (c *compiler) argument(e *syntax.Expr, ref query.Ref) {
 	name := ref.Path[0]
-	at := slices.IndexFunc(c.prog.Args, func(s argspec.Spec) bool { return s.Name == name })
-	switch {
-	case at >= 0 && c.prog.Args[at].Type == argspec.Boolean:
-		c.orElse(e, ref)
-	case at < 0 && name != argspec.RawName:
-		help := nearest.Help(name, append(c.argNames(), argspec.RawName))
+	names := append(c.argNames(), argspec.RawName)
+	switch at := slices.Index(names, name); {
+	case at < 0:
+		help := nearest.Help(name, names)
 		c.report(memberAt(e, ref, 0), CodeArgument, help, "no argument is named '%s'", name)
+	case at < len(c.prog.Args) && c.prog.Args[at].Type == argspec.Boolean:
+		c.orElse(e, ref)
 	}
 }
 
@@ -200,7 +191,7 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 	if len(ref.Path) < 3 || ref.Path[1] != "fields" {
 		return
 	}
-	if agent := info.contract(); agent != nil && agent.Fields != nil {
+	if agent := info.contract(); agent != nil {
 		c.contractField(e, ref, 2, agent)
 	} else if info.Call != nil {
 		c.amongField(e, ref, info.Call.Among)
@@ -212,6 +203,7 @@ func (c *compiler) contractField(e *syntax.Expr, ref query.Ref, i int, agent *fo
 	name := ref.Path[i]
 	field, ok := agent.Fields[name]
 	switch {
+	case agent.Fields == nil:
 	case ok && field.Type == formats.TypeBoolean:
 		c.orElse(e, ref)
 	case !ok:
@@ -243,7 +235,7 @@ func (c *compiler) verdict(e *syntax.Expr) {
 		return
 	}
 	agent := c.judged.contract()
-	if agent == nil || agent.Fields == nil {
+	if agent == nil {
 		return
 	}
 	for _, ref := range code.Paths() {
@@ -263,8 +255,7 @@ func (c *compiler) verdict(e *syntax.Expr) {
 func (c *compiler) noStep(pos syntax.Pos, id string) {
 	loops := c.outsideLoop(id)
 	switch {
-	case c.byID[id] == nil:
-		c.report(pos, CodeStep, nearest.Help(id, c.stepNames()), "no step has id '%s'", id)
+	case !c.exists(syntax.Word{Pos: pos, Text: id}):
 	case len(loops) > 0:
 		help := "outside the loop write $steps." + strings.Join(loops, ".children[0].steps.") + ".children[0].steps." + id
 		c.report(pos, CodeStep, help, "step '%s' is inside the loop '%s'", id, loops[0])
@@ -275,43 +266,36 @@ func (c *compiler) noStep(pos syntax.Pos, id string) {
 	}
 }
 
+// exists reports an id that no step has.
+func (c *compiler) exists(w syntax.Word) bool {
+	if c.byID[w.Text] == nil {
+		c.report(w.Pos, CodeStep, nearest.Help(w.Text, sorted(c.byID)), "no step has id '%s'", w.Text)
+		return false
+	}
+	return true
+}
+
 // mayComeBack tells whether a later step sends back to the present one or to a loop around it.
 func (c *compiler) mayComeBack() bool {
 	if len(c.gotos) > 0 {
 		return true
 	}
 	for s := c.scope; s != nil; s = s.outer {
-		if s.self != "" && c.comesBack[s.self] {
+		if c.comesBack[s.self] {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *compiler) text(t *syntax.Text) {
-	if t != nil {
-		for _, p := range t.Parts {
-			c.expr(p.Expr)
+// exprs compiles all expressions of some parts of the tree in the present scope.
+func (c *compiler) exprs(parts ...any) {
+	syntax.Walk(parts, func(n any) bool {
+		if e, ok := n.(*syntax.Expr); ok {
+			c.expr(e)
 		}
-	}
-}
-
-func (c *compiler) value(v *syntax.Value) {
-	if v == nil {
-		return
-	}
-	c.expr(v.Expr)
-	c.text(v.Text)
-	c.fields(v.Fields)
-	for _, item := range v.Items {
-		c.value(item)
-	}
-}
-
-func (c *compiler) fields(list []syntax.Field) {
-	for _, f := range list {
-		c.value(f.Value)
-	}
+		return true
+	})
 }
 
 // field is one member of an input that the compiler writes.
@@ -326,9 +310,9 @@ func source(key string, pos syntax.Pos, src string) syntax.Field {
 	return field(key, &syntax.Value{Pos: pos, Kind: syntax.Jq, Expr: &syntax.Expr{Pos: pos, Src: src}})
 }
 
-// sync makes a call of the status-sync manager; a member without a value is left out.
-func (c *compiler) sync(pos syntax.Pos, with ...syntax.Field) *Call {
+// own makes a call of a subagent that steps come down to; a member without a value is left out.
+func (c *compiler) own(pos syntax.Pos, agent string, with ...syntax.Field) *Call {
 	with = slices.DeleteFunc(with, func(f syntax.Field) bool { return f.Value == nil })
-	c.fields(with)
-	return &Call{Agent: StatusSync, Info: c.builtin(pos, StatusSync), With: with}
+	c.exprs(with)
+	return &Call{Agent: agent, Info: c.builtin(pos, agent), With: with}
 }

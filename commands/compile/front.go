@@ -108,14 +108,12 @@ func (c *compiler) worktree() {
 	if w == nil {
 		return
 	}
-	info := c.builtin(w.Pos, GitWorkflow)
-	own := &c.prog.Own
-	own.Open = &Call{Agent: GitWorkflow, Info: info, With: []syntax.Field{lit("action", "open")}}
-	own.Close = &Call{Agent: GitWorkflow, Info: info, With: []syntax.Field{lit("action", "close")}}
+	with := []syntax.Field{lit("action", "open")}
 	if w.Branch != nil {
-		c.text(w.Branch)
-		own.Open.With = append(own.Open.With, field("branch", &syntax.Value{Kind: syntax.Template, Text: w.Branch}))
+		with = append(with, field("branch", &syntax.Value{Kind: syntax.Template, Text: w.Branch}))
 	}
+	c.prog.Own.Open = c.own(w.Pos, GitWorkflow, with...)
+	c.prog.Own.Close = c.own(w.Pos, GitWorkflow, lit("action", "close"))
 }
 
 // checkDuring makes the calls of the preflight. One that is wrong is taken out of the tree.
@@ -164,7 +162,7 @@ func (p *Program) During() (status formats.TaskStatus, always bool) {
 
 // moveTo changes the bound task's status; the reason, where the table asks one, is the command line.
 func (c *compiler) moveTo(pos syntax.Pos, to formats.TaskStatus) *Call {
-	return c.sync(pos, lit("operation", OpUpdateStatus), source("task_number", pos, "$task.number"),
+	return c.own(pos, StatusSync, lit("operation", OpUpdateStatus), source("task_number", pos, "$task.number"),
 		lit("status", to.String()),
 		source("reason", pos, "$run.command"))
 }
@@ -176,8 +174,7 @@ func (c *compiler) argsBlock() {
 		c.load(&c.file.Args.Load[i])
 	}
 	for _, r := range c.file.Args.Require {
-		c.expr(r.When)
-		c.text(r.Else)
+		c.exprs(r.When, r.Else)
 		c.code(r.Exit)
 	}
 }
@@ -209,21 +206,13 @@ func (c *compiler) allow() {
 }
 
 func (c *compiler) load(l *syntax.Load) {
-	c.expr(l.Task)
-	c.expr(l.Expr)
-	for _, t := range l.Files {
-		c.text(t)
-	}
+	c.exprs(l)
 	if l.Task != nil && l.Name.Text != "task" {
 		c.report(l.Name.Pos, CodeName, "write task: "+l.Task.Src, "a task is loaded under the name 'task', got '%s'",
 			l.Name.Text)
 	}
-	if d := l.Document; d != nil {
-		c.expr(d.Expr)
-		for _, t := range d.Path {
-			c.text(t)
-		}
-		c.profile(d.Profile)
+	if l.Document != nil {
+		c.profile(l.Document.Profile)
 	}
 	c.tierValue(l.Name.Text, l.Expr)
 	if !IsTask(l) {

@@ -169,9 +169,6 @@ func (c *compiler) outsideLoop(id string) []string {
 	return nil
 }
 
-// stepNames lists what ids can be named.
-func (c *compiler) stepNames() []string { return sorted(c.byID) }
-
 // eachTarget visits where rules, and the choices of an action, lead.
 func eachTarget(rules []syntax.Rule, action syntax.Action, visit func(*syntax.Target)) {
 	choices := func(g *syntax.Gate) {

@@ -24,7 +24,7 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.
 			}
 		}
 	}
-	c.fields(out)
+	c.exprs(out)
 	d := c.file.Defaults
 	if d == nil || len(d.With) == 0 || agent.Builtin || agent.Name == "" {
 		return out
@@ -37,7 +37,7 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.
 			}
 			c.defaults.fields = append(c.defaults.fields, f.Key.Text)
 			if !given(out, f.Key.Text) {
-				c.value(f.Value)
+				c.exprs(f.Value)
 				out = append(out, f)
 			}
 		}

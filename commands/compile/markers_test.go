@@ -81,21 +81,21 @@ func TestCodes(t *testing.T) {
 		meanings[c.Name] = c.Meaning
 	}
 	known := map[string]bool{}
-	last := ""
-	for _, c := range compile.Codes() {
-		if c.Name <= last {
-			t.Errorf("code %s stands after %s", c.Name, last)
+	for code, meaning := range compile.Codes() {
+		known[code] = true
+		if meaning == "" {
+			t.Errorf("code %s has no meaning", code)
 		}
-		last = c.Name
-		known[c.Name] = true
-		if c.Meaning == "" {
-			t.Errorf("code %s has no meaning", c.Name)
+		if other, ok := meanings[code]; ok {
+			t.Errorf("code %s means %q here and %q in package syntax", code, meaning, other)
 		}
-		if other, ok := meanings[c.Name]; ok && other != c.Meaning {
-			t.Errorf("code %s means %q here and %q in package syntax", c.Name, c.Meaning, other)
+		if !seen[code] {
+			t.Errorf("no test file brings about %s", code)
 		}
-		if !seen[c.Name] {
-			t.Errorf("no test file brings about %s", c.Name)
+	}
+	for _, code := range []string{compile.CodeUnknownKey, compile.CodeCompanion, compile.CodeAction, compile.CodeUnsupported} {
+		if !seen[code] || meanings[code] == "" {
+			t.Errorf("no test file brings about %s, which package syntax has too", code)
 		}
 	}
 	for code := range seen {

@@ -6,7 +6,6 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/nearest"
 )
 
 // classes are the failures that a rule may be for.
@@ -162,8 +161,7 @@ func (c *compiler) jump(t *syntax.Target, info *Info) {
 		info.back = append(info.back, t)
 	}
 	switch {
-	case c.byID[w.Text] == nil:
-		c.report(w.Pos, CodeStep, nearest.Help(w.Text, c.stepNames()), "no step has id '%s'", w.Text)
+	case !c.exists(w):
 	case c.inErrors || c.host != nil:
 		c.report(w.Pos, CodeRedo, "write it in the workflow", "a step here cannot jump")
 	case c.outsideLoop(w.Text) != nil:
@@ -189,8 +187,7 @@ func (c *compiler) outside(w syntax.Word) {
 func (c *compiler) redo(w syntax.Word) {
 	switch {
 	case w.Text == c.scope.self:
-	case c.byID[w.Text] == nil:
-		c.report(w.Pos, CodeStep, nearest.Help(w.Text, c.stepNames()), "no step has id '%s'", w.Text)
+	case !c.exists(w):
 	case c.inErrors && !slices.ContainsFunc(c.scope.steps, func(i *Info) bool { return i.ID == w.Text }):
 		help := "name steps of Error Handling"
 		c.report(w.Pos, CodeRedo, help, "the workflow is over here, so step '%s' cannot be run again", w.Text)

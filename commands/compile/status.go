@@ -81,9 +81,9 @@ func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
 	}
 	if a.Phase != nil {
 		c.phase(a)
-		return c.sync(a.Pos, lit("operation", OpSetPhase), task, field("status", a.To), field("phase", a.Phase))
+		return c.own(a.Pos, StatusSync, lit("operation", OpSetPhase), task, field("status", a.To), field("phase", a.Phase))
 	}
-	call := c.sync(a.Pos, lit("operation", OpUpdateStatus), task, field("status", a.To), field("reason", a.Reason),
+	call := c.own(a.Pos, StatusSync, lit("operation", OpUpdateStatus), task, field("status", a.To), field("reason", a.Reason),
 		field("artifacts", a.Artifacts))
 	call.Link = a.Artifacts == nil
 	c.taskStatus(a, sure)
@@ -92,7 +92,7 @@ func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
 
 // phase checks what stands beside the status of a phase.
 func (c *compiler) phase(a *syntax.Status) {
-	c.value(a.Reason)
+	c.exprs(a.Reason)
 	if a.Artifacts != nil {
 		help := "link them in a step of their own"
 		c.report(a.Artifacts.Pos, CodeCompanion, help, "'artifacts' belongs to a change of the task's status")

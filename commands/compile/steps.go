@@ -33,11 +33,7 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 	} else if !c.aside {
 		c.prog.facts.steps[s] = info
 	}
-	c.expr(s.When)
-	if t := s.Table; t != nil {
-		c.expr(t.Rows)
-		c.text(t.Title)
-	}
+	c.exprs(s.When, s.Table)
 	if s.Action == nil && s.Table == nil && s.Return == nil {
 		c.report(s.Pos, CodeAction, "add delegate, parallel, status, check, gate, set, foreach, until, publish, table, "+
 			"return or fail",
@@ -182,7 +178,7 @@ func (c *compiler) action(info *Info) {
 			c.name(v.Name)
 		}
 	case *syntax.Fail:
-		c.text(a.Message)
+		c.exprs(a)
 		c.code(a.Code)
 	}
 }
@@ -301,7 +297,7 @@ func (c *compiler) treeless(info *Info) {
 
 // delegate takes the contract of the subagent that a step names, or of those of which it picks one.
 func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
-	c.text(info.Prompt)
+	c.exprs(info.Prompt)
 	if a.Pick == nil {
 		info.Call = c.call(a.Agent, info, a.Pos)
 		if a.Agent.Text == StatusSync && changesStatus(info.With) {
@@ -310,7 +306,7 @@ func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
 		return
 	}
 	info.Call = &Call{Info: &formats.AgentInfo{}}
-	c.text(a.Pick)
+	c.exprs(a.Pick)
 	for _, w := range a.Among {
 		info.Call.Among = append(info.Call.Among, c.call(w, info, w.Pos))
 	}
@@ -327,12 +323,10 @@ func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) *Call {
 
 // check makes the call of a check that runs commands; nil for one that the engine makes itself.
 func (c *compiler) check(a *syntax.Check) *Call {
-	c.text(a.Else)
-	var with syntax.Field
+	c.exprs(a)
 	switch {
 	case a.Command != nil:
-		with = field("command", &syntax.Value{Kind: syntax.List, Items: a.Command})
-		c.value(with.Value)
+		return c.own(a.Pos, Gatekeeper, field("command", &syntax.Value{Kind: syntax.List, Items: a.Command}))
 	case a.Project != nil:
 		kinds := &syntax.Value{Kind: syntax.List}
 		for _, w := range a.Project {
@@ -341,18 +335,13 @@ func (c *compiler) check(a *syntax.Check) *Call {
 			}
 			kinds.Items = append(kinds.Items, &syntax.Value{Lit: w.Text})
 		}
-		with = field("project", kinds)
-	default:
-		c.expr(a.Expr)
-		c.value(a.Path)
-		c.value(a.File)
-		if d := a.Document; d != nil && c.profile(*d) && a.Path == nil && documentType(d.Text) == "" &&
-			formats.HandoffFile(d.Text) == "" {
-			c.report(d.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", d.Text)
-		}
-		return nil
+		return c.own(a.Pos, Gatekeeper, field("project", kinds))
 	}
-	return &Call{Agent: Gatekeeper, Info: c.builtin(a.Pos, Gatekeeper), With: []syntax.Field{with}}
+	if d := a.Document; d != nil && c.profile(*d) && a.Path == nil && documentType(d.Text) == "" &&
+		formats.HandoffFile(d.Text) == "" {
+		c.report(d.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", d.Text)
+	}
+	return nil
 }
 
 // documentType is the type of artifact that a profile is for, empty if it is for none.
@@ -366,10 +355,6 @@ func documentType(profile string) formats.ArtifactType {
 
 // publish makes the call of `publish`.
 func (c *compiler) publish(a *syntax.Publish) *Call {
-	with := []syntax.Field{lit("action", "publish")}
-	if a.To != nil {
-		with = append(with, field("to", a.To))
-	}
 	if a.As != nil {
 		word := literal(a.As)
 		ways := []string{"merge", "squash", "patch", "pr"}
@@ -379,10 +364,8 @@ func (c *compiler) publish(a *syntax.Publish) *Call {
 		case word != "merge":
 			c.report(a.As.Pos, CodeUnsupported, "write as: merge", "'as: %s' is not supported yet", word)
 		}
-		with = append(with, field("as", a.As))
 	}
-	c.fields(with)
-	return &Call{Agent: GitWorkflow, Info: c.builtin(a.Pos, GitWorkflow), With: with}
+	return c.own(a.Pos, GitWorkflow, lit("action", "publish"), field("to", a.To), field("as", a.As))
 }
 
 func checkExpect(c *compiler, e *syntax.Expect) {
@@ -401,12 +384,7 @@ func checkReturn(c *compiler, r *syntax.Return) {
 	if r == nil {
 		return
 	}
-	c.text(r.Message)
-	c.text(r.NextSteps)
-	for _, v := range []*syntax.Value{r.Status, r.Text, r.Artifacts} {
-		c.value(v)
-	}
-	c.fields(r.Fields)
+	c.exprs(r)
 	if r.Status != nil && r.Status.Kind == syntax.Literal {
 		if word := literal(r.Status); !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
 			help := meant(word, formats.Outcomes(), "the statuses are ")
@@ -418,10 +396,7 @@ func checkReturn(c *compiler, r *syntax.Return) {
 // checkGate checks a question of a step or of a rule.
 func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 	c.mayAsk(a.Pos)
-	c.text(a.Question)
-	for _, e := range a.Show {
-		c.expr(e)
-	}
+	c.exprs(a.Question, a.Show)
 	var labels []string
 	for _, ch := range a.Choices {
 		labels = append(labels, ch.Label.Text)

@@ -2,14 +2,10 @@ package syntax
 
 import "reflect"
 
-// Walk visits every part of a file in file order of its fields, those that hold others before what they hold: each node
-// that is a struct of this package is given as a pointer. What lies below a part for which visit answers false is left
-// out. It goes by the types, so that a new kind of step needs no change here.
-func Walk(f *File, visit func(node any) bool) {
-	if f != nil {
-		walk(reflect.ValueOf(f).Elem(), visit)
-	}
-}
+// Walk visits every part of a node, or of a list of nodes, in file order of its fields, those that hold others before
+// what they hold: each node that is a struct of this package is given as a pointer. What lies below a part for which
+// visit answers false is left out. It goes by the types, so that a new kind of step needs no change here.
+func Walk(node any, visit func(node any) bool) { walk(reflect.ValueOf(node), visit) }
 
 func walk(v reflect.Value, visit func(any) bool) {
 	switch v.Kind() { //nolint:exhaustive // the others hold no node
