@@ -1,20 +1,13 @@
 package compile
 
 import (
+	"cmp"
 	"slices"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/nearest"
-	"tercet/internal/query"
 )
-
-// itField is one read of a field of $it: some host must emit it.
-type itField struct {
-	name    string
-	emitted bool
-	names   []string
-}
 
 // around checks what runs before and after a step, for each such step, so that $it has its contract.
 func (c *compiler) around(host *Info) {
@@ -27,19 +20,12 @@ func (c *compiler) around(host *Info) {
 			list, into = b.Before, &host.Before
 		}
 		switch {
-		case list == nil:
-			continue
-		case list.Each:
-			if !host.works() || host.Call.Agent == GitWorkflow {
-				continue
-			}
-		case !slices.ContainsFunc(list.IDs, func(w syntax.Word) bool { return w.Text == host.ID }):
+		case list == nil,
+			list.Each && (!host.works() || host.Call.Agent == GitWorkflow),
+			!list.Each && !slices.ContainsFunc(list.IDs, func(w syntax.Word) bool { return w.Text == host.ID }):
 			continue
 		}
-		if c.hosts == nil {
-			c.hosts = map[*syntax.Step][]string{}
-		}
-		c.hosts[b] = append(c.hosts[b], host.ID)
+		c.hosts[b] = append(c.hosts[b], host)
 		if one := c.hosted(b, host); one != nil {
 			*into = append(*into, one)
 		}
@@ -62,100 +48,87 @@ func (c *compiler) hosted(b *syntax.Step, host *Info) (one *Info) {
 	return one
 }
 
-// itReference checks $it.MEMBER and notes the fields that are read.
-func (c *compiler) itReference(e *syntax.Expr, ref query.Ref) {
-	c.member(memberAt(e, ref, 0), ref.Path[0],
-		[]string{"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"})
-	if len(ref.Path) < 2 || ref.Path[0] != "fields" {
-		return
-	}
-	name, pos := ref.Path[1], memberAt(e, ref, 1)
-	f := c.itFields[pos]
-	if f == nil {
-		f = &itField{name: name}
-		if c.itFields == nil {
-			c.itFields = map[syntax.Pos]*itField{}
-		}
-		c.itFields[pos] = f
-	}
-	var agent *formats.AgentInfo
-	if c.host != nil {
-		agent = c.host.contract()
-	}
-	if agent == nil || agent.Fields == nil {
-		f.emitted = true
-		return
-	}
-	_, ok := agent.Fields[name]
-	f.emitted = f.emitted || ok
-	f.names = append(f.names, sorted(agent.Fields)...)
-}
-
 // checkBetween: steps between others name steps that there are, and read fields that one of them emits.
 func checkBetween(c *compiler) {
 	for _, b := range c.file.Between {
-		a := b.After
-		if a == nil {
-			a = b.Before
-		}
+		a := cmp.Or(b.After, b.Before)
 		if a == nil {
 			continue
 		}
 		for _, w := range a.IDs {
-			switch {
-			case !c.exists(w):
-			case !slices.Contains(c.hosts[b], w.Text):
+			if c.exists(w) && !slices.ContainsFunc(c.hosts[b], func(host *Info) bool { return host.ID == w.Text }) {
 				c.report(w.Pos, CodeAroundStep, "name the parallel step", "step '%s' is a child of parallel", w.Text)
 			}
 		}
 		if a.Each && c.hosts[b] == nil {
 			c.report(a.Pos, CodeAroundStep, "name the steps by their ids", "no step delegates to a worker")
 		}
-	}
-	for pos, f := range c.itFields {
-		if !f.emitted {
-			slices.Sort(f.names)
-			help := meant(f.name, slices.Compact(f.names), "their fields are ")
-			c.report(pos, CodeField, help, "no step that this one runs around returns a field '%s'", f.name)
-		}
+		c.emitted(b)
 	}
 }
 
-// defaulted is what became of `yaml defaults`.
-type defaulted struct {
-	fields  []string // of with: those that a worker takes
-	words   []string // of on: outcomes that a worker can have
-	inputs  bool     // a worker has been asked for its inputs
-	rules   bool     // and one for its outcomes
-	unknown bool     // a subagent that there is not was named
+// emitted: a field of $it is one that some host of the step returns.
+func (c *compiler) emitted(b *syntax.Step) {
+	var names []string
+	for _, host := range c.hosts[b] {
+		agent := host.contract()
+		if agent == nil || agent.Fields == nil {
+			return
+		}
+		names = append(names, sorted(agent.Fields)...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	syntax.Walk(b, func(n any) bool {
+		e, ok := n.(*syntax.Expr)
+		if !ok || c.prog.Code(e) == nil {
+			return true
+		}
+		for ref := range c.prog.Code(e).EachRef {
+			if ref.Var == "$it" && !ref.Bound && len(ref.Path) > 1 && ref.Path[0] == "fields" &&
+				!slices.Contains(names, ref.Path[1]) {
+				c.report(memberAt(e, ref, 1), CodeField, meant(ref.Path[1], names, "their fields are "),
+					"no step that this one runs around returns a field '%s'", ref.Path[1])
+			}
+		}
+		return true
+	})
 }
 
 // checkDefaults: what the defaults give is taken by some worker, and what they say of an outcome is said of one that
 // there is.
 func checkDefaults(c *compiler) {
 	d := c.file.Defaults
-	if d == nil || len(c.file.Unread) > 0 || c.defaults.unknown {
+	if d == nil {
 		return
 	}
+	c.treed(d.In)
+	var workers []*formats.AgentInfo
+	var names []string
+	for _, a := range c.prog.facts.agents {
+		if a.Name == "" {
+			return // it is not there, which was reported
+		}
+		if !a.Builtin {
+			workers, names = append(workers, a), append(names, sorted(a.Inputs)...)
+		}
+	}
+	if len(c.file.Unread) > 0 {
+		return
+	}
+	slices.Sort(names)
 	for _, f := range d.With {
-		if !c.defaults.inputs || slices.Contains(c.defaults.fields, f.Key.Text) {
-			continue
+		name := f.Key.Text
+		if workers != nil && !slices.ContainsFunc(workers, func(a *formats.AgentInfo) bool { return takes(a, name) }) {
+			c.report(f.Key.Pos, CodeInput, nearest.Help(name, slices.Compact(names)), "no worker of the file takes an input '%s'",
+				name)
 		}
-		var names []string
-		for _, a := range c.prog.facts.agents {
-			if !a.Builtin {
-				names = append(names, sorted(a.Inputs)...)
-			}
-		}
-		slices.Sort(names)
-		help := nearest.Help(f.Key.Text, slices.Compact(names))
-		c.report(f.Key.Pos, CodeInput, help, "no worker of the file takes an input '%s'", f.Key.Text)
 	}
 	for _, r := range d.On {
-		word := r.Status.Text
-		if c.defaults.rules && slices.Contains(formats.Outcomes(), formats.Outcome(word)) &&
-			!slices.Contains(c.defaults.words, word) {
-			c.report(r.Status.Pos, CodeOutcome, "remove it", "no worker that takes the rules of the defaults can end %s", word)
+		outcome := formats.Outcome(r.Status.Text)
+		if c.ends != nil && slices.Contains(formats.Outcomes(), outcome) && !slices.Contains(c.ends, outcome) {
+			help := "no worker that takes the rules of the defaults can end %s"
+			c.report(r.Status.Pos, CodeOutcome, "remove it", help, outcome)
 		}
 	}
 }

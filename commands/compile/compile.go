@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,6 +82,7 @@ func newCompiler(f *syntax.File, env Env) *compiler {
 			byID: map[string]*known{}, comesBack: map[string]bool{},
 			gotos: map[string]bool{},
 		},
+		hosts: map[*syntax.Step][]*Info{},
 		prog: &Program{File: &tree, facts: facts{
 			steps: map[*syntax.Step]*Info{}, code: map[*syntax.Expr]*query.Code{}, schemas: map[*syntax.Shape]*formats.Schema{},
 			agents: map[string]*formats.AgentInfo{},
@@ -107,12 +109,11 @@ type compiler struct {
 	file     *syntax.File // the tree of the program
 	env      Env
 	prog     *Program
-	workflow *formats.AgentInfo        // of the subagent whose steps these are; nil for a command
-	tiered   bool                      // something gives $tier
-	ended    []*syntax.Step            // steps that no path leads to
-	hosts    map[*syntax.Step][]string // of the steps of Between Steps: around which they run
-	itFields map[syntax.Pos]*itField   // what those read of their hosts
-	defaults defaulted
+	workflow *formats.AgentInfo       // of the subagent whose steps these are; nil for a command
+	tiered   bool                     // something gives $tier
+	ended    []*syntax.Step           // steps that no path leads to
+	hosts    map[*syntax.Step][]*Info // of the steps of Between Steps: around which they run
+	ends     []formats.Outcome        // of the steps that take the rules of the defaults
 }
 
 // findings are what is wrong with a file.
@@ -193,11 +194,7 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 	info, ok := c.contract(w.Text)
 	if !ok {
-		help := nearest.Help(w.Text, c.env.Names())
-		if help == "" {
-			help = "add subagents/" + w.Text + ".md to the workspace"
-		}
-		c.defaults.unknown = true
+		help := cmp.Or(nearest.Help(w.Text, c.env.Names()), "add subagents/"+w.Text+".md to the workspace")
 		c.report(w.Pos, CodeAgent, help, "unknown subagent '%s'", w.Text)
 		return info, false
 	}
@@ -209,7 +206,6 @@ func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 func (c *compiler) builtin(pos syntax.Pos, name string) *formats.AgentInfo {
 	info, ok := c.contract(name)
 	if !ok {
-		c.defaults.unknown = true
 		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", name)
 	}
 	c.mayCall(pos, info, name)

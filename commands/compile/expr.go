@@ -120,7 +120,7 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	case "$steps":
 		c.stepReference(e, ref)
 	case "$it":
-		c.itReference(e, ref)
+		c.member(pos, first, []string{"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"})
 	case "$board":
 		if list := c.topics(); !slices.Contains(list, first) {
 			c.report(pos, CodeMember, nearest.Help(first, list), "no step posts to a board '%s'", first)

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,32 +20,33 @@ type index struct {
 	gotos     map[string]bool // ids that a goto names
 }
 
-// known is one step of the file with the ids of the loops in which it stands, outermost first.
+// known is one step of the file with the loops in which it stands, outermost first.
 type known struct {
 	step   *syntax.Step
-	around []string
+	around []*syntax.Step
 	apart  bool // a step of Between Steps: no other one can name it
+	beside bool // the delegate beside a loop: its id is that of the subagent
 }
 
 // ids gives every step of the file its id before anything is checked: the one that is written, else the slug of the
 // title, made unique. It writes the delegate beside a loop out as the body of the loop, and notes which steps are run
 // again.
 func (c *compiler) ids() {
-	c.gather(c.file.Steps, false)
-	c.gather(c.file.Between, true)
-	c.gather(c.file.Errors, false)
+	c.gather(c.file.Steps, nil, false)
+	c.gather(c.file.Between, nil, true)
+	c.gather(c.file.Errors, nil, false)
 	first := map[string]*syntax.Step{}
 	for _, k := range c.all {
-		id := k.step.ID
+		id := &k.step.ID
 		switch before := first[id.Text]; {
-		case id.Text == "":
+		case id.Text == "" || k.beside:
 		case id.Text == itself:
 			c.report(id.Pos, CodeName, "choose another id", "'%s' stands for the step itself", itself)
-			k.step.ID.Text = ""
+			id.Text = ""
 		case before != nil:
 			c.report(id.Pos, CodeStepTwice, "give one of them another id", "two steps have the id '%s', the first is on line %d",
 				id.Text, before.ID.Pos.Line)
-			k.step.ID.Text = ""
+			id.Text = ""
 		default:
 			first[id.Text] = k.step
 		}
@@ -54,10 +56,7 @@ func (c *compiler) ids() {
 		if k.step.ID.Text != "" {
 			continue
 		}
-		base := slug(k.step.Title)
-		if base == "" {
-			base = "step"
-		}
+		base := cmp.Or(slug(k.step.Title), "step")
 		id := base
 		for n := max(tries[base], 1) + 1; first[id] != nil || id == itself; n++ {
 			id, tries[base] = base+"_"+strconv.Itoa(n), n
@@ -65,20 +64,16 @@ func (c *compiler) ids() {
 		k.step.ID.Text, first[id] = id, k.step
 	}
 	for _, k := range c.all {
-		if !k.apart {
-			c.byID[k.step.ID.Text] = k
+		if id := k.step.ID.Text; !k.apart && (!k.beside || first[id] == nil && c.byID[id] == nil) {
+			c.byID[id] = k
 		}
 	}
-	c.bodies(c.file.Steps, nil, false)
-	c.bodies(c.file.Between, nil, true)
-	c.bodies(c.file.Errors, nil, false)
-	for _, k := range c.all {
-		eachTarget(k.step.On, k.step.Action, c.leadsBack)
-	}
-	if d := c.file.Defaults; d != nil {
-		c.treed(d.In)
-		eachTarget(d.On, nil, c.leadsBack)
-	}
+	syntax.Walk(c.file, func(n any) bool {
+		if t, ok := n.(*syntax.Target); ok {
+			c.leadsBack(t)
+		}
+		return true
+	})
 	for _, k := range c.all {
 		if _, group := k.step.Action.(*syntax.Group); group && c.comesBack[k.step.ID.Text] {
 			for _, inner := range k.step.Body {
@@ -88,42 +83,21 @@ func (c *compiler) ids() {
 	}
 }
 
-// gather lists steps, bodies behind their loop.
-func (c *compiler) gather(list []*syntax.Step, apart bool) {
+// gather lists steps, bodies behind their loop, and gives a loop with a delegate beside it that delegate as its body.
+func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 	for _, s := range list {
-		c.all = append(c.all, &known{step: s, apart: apart})
-		c.gather(s.Body, apart)
-	}
-}
-
-// bodies notes in which loops steps stand, and gives a loop with a delegate beside it that delegate as its body.
-func (c *compiler) bodies(list []*syntax.Step, around []string, apart bool) {
-	for _, s := range list {
-		if k := c.byID[s.ID.Text]; k != nil && k.step == s {
-			k.around = around
-		}
+		c.all = append(c.all, &known{step: s, around: around, apart: apart})
+		f, loop := s.Action.(*syntax.Foreach)
 		inner := around
-		if _, group := s.Action.(*syntax.Group); !group && (len(s.Body) > 0 || isForeach(s)) {
-			inner = slices.Concat(around, []string{s.ID.Text})
+		if _, group := s.Action.(*syntax.Group); !group && (len(s.Body) > 0 || loop) {
+			inner = slices.Concat(around, []*syntax.Step{s})
 		}
-		c.bodies(s.Body, inner, apart)
-		f, ok := s.Action.(*syntax.Foreach)
-		if !ok || f.Delegate == nil {
-			continue
-		}
-		body := beside(s, f)
-		s.Body = []*syntax.Step{body}
-		k := &known{step: body, around: inner, apart: apart}
-		c.all = append(c.all, k)
-		if !apart && c.byID[body.ID.Text] == nil {
-			c.byID[body.ID.Text] = k
+		c.gather(s.Body, inner, apart)
+		if loop && f.Delegate != nil {
+			s.Body = []*syntax.Step{beside(s, f)}
+			c.all = append(c.all, &known{s.Body[0], inner, apart, true})
 		}
 	}
-}
-
-func isForeach(s *syntax.Step) bool {
-	_, ok := s.Action.(*syntax.Foreach)
-	return ok
 }
 
 // beside is the step that the delegate in the block of a loop is. What is expected of fields is expected of each
@@ -157,36 +131,15 @@ func (c *compiler) leadsBack(t *syntax.Target) {
 
 // outsideLoop gives the loops in which a step stands but the present place does not, outermost first.
 func (c *compiler) outsideLoop(id string) []string {
-	k := c.byID[id]
-	if k == nil {
-		return nil
-	}
-	for i, loop := range k.around {
-		if !c.scope.inside(loop) {
-			return k.around[i:]
-		}
-	}
-	return nil
-}
-
-// eachTarget visits where rules, and the choices of an action, lead.
-func eachTarget(rules []syntax.Rule, action syntax.Action, visit func(*syntax.Target)) {
-	choices := func(g *syntax.Gate) {
-		for _, ch := range g.Choices {
-			visit(ch.Target)
-		}
-	}
-	for _, r := range rules {
-		for _, t := range r.Targets {
-			visit(t)
-			if t.Gate != nil {
-				choices(t.Gate)
+	var out []string
+	if k := c.byID[id]; k != nil {
+		for _, loop := range k.around {
+			if out != nil || !c.scope.inside(loop.ID.Text) {
+				out = append(out, loop.ID.Text)
 			}
 		}
 	}
-	if g, ok := action.(*syntax.Gate); ok {
-		choices(g)
-	}
+	return out
 }
 
 // maxSlug is the most bytes of an id that is made from a title.

@@ -12,14 +12,10 @@ import (
 // the subagent does not list is left out of the last two. What the defaults give may read what is set later: it is null
 // before.
 func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.Field {
-	takes := func(name string) bool {
-		_, listed := agent.Inputs[name]
-		return listed || agent.Inputs == nil && !agent.Builtin
-	}
 	out := slices.Clip(own) // what is added is added to a copy
 	for _, loop := range slices.Backward(c.under) {
 		for _, f := range loop.with {
-			if !given(out, f.Key.Text) && takes(f.Key.Text) {
+			if !given(out, f.Key.Text) && takes(agent, f.Key.Text) {
 				out = append(out, f)
 			}
 		}
@@ -29,20 +25,21 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.
 	if d == nil || len(d.With) == 0 || agent.Builtin || agent.Name == "" {
 		return out
 	}
-	c.defaults.inputs = true
 	c.loosely(nil, func() {
 		for _, f := range d.With {
-			if !takes(f.Key.Text) {
-				continue
-			}
-			c.defaults.fields = append(c.defaults.fields, f.Key.Text)
-			if !given(out, f.Key.Text) {
+			if takes(agent, f.Key.Text) && !given(out, f.Key.Text) {
 				c.exprs(f.Value)
 				out = append(out, f)
 			}
 		}
 	})
 	return out
+}
+
+// takes tells whether what is given to all goes to a subagent.
+func takes(agent *formats.AgentInfo, name string) bool {
+	_, listed := agent.Inputs[name]
+	return listed || agent.Inputs == nil && !agent.Builtin
 }
 
 func given(list []syntax.Field, name string) bool {

@@ -29,6 +29,7 @@ func (c *compiler) rules(info *Info) {
 	if d := c.file.Defaults; d == nil || c.child || c.inErrors || !info.works() {
 		return
 	}
+	c.ends = append(c.ends, possible...)
 	lenient := c.lenient
 	c.lenient, c.judged = true, nil // what one worker returns another need not
 	for _, r := range c.file.Defaults.On {
@@ -38,10 +39,6 @@ func (c *compiler) rules(info *Info) {
 			outcome = formats.OutcomeFailed
 		}
 		can := slices.Contains(possible, outcome)
-		c.defaults.rules = true
-		if can {
-			c.defaults.words = append(c.defaults.words, word)
-		}
 		if !ruled(info.Step.On, word) && (can || !slices.Contains(formats.Outcomes(), outcome)) && c.rule(r, info, possible) {
 			info.On = append(info.On, r)
 		}
