@@ -6,7 +6,6 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/nearest"
 )
 
 // around checks what runs before and after a step, for each such step, so that $it has its contract.
@@ -87,8 +86,8 @@ func (c *compiler) emitted(b *syntax.Step) {
 		for ref := range c.prog.Code(e).EachRef {
 			if ref.Var == "$it" && !ref.Bound && len(ref.Path) > 1 && ref.Path[0] == "fields" &&
 				!slices.Contains(names, ref.Path[1]) {
-				c.report(memberAt(e, ref, 1), CodeField, meant(ref.Path[1], names, "their fields are "),
-					"no step that this one runs around returns a field '%s'", ref.Path[1])
+				c.unknown(memberAt(e, ref, 1), CodeField, names, "their fields are %s",
+					"no step that this one runs around returns a field '%s'")
 			}
 		}
 		return true
@@ -120,8 +119,7 @@ func checkDefaults(c *compiler) {
 	for _, f := range d.With {
 		name := f.Key.Text
 		if workers != nil && !slices.ContainsFunc(workers, func(a *formats.AgentInfo) bool { return takes(a, name) }) {
-			c.report(f.Key.Pos, CodeInput, nearest.Help(name, slices.Compact(names)), "no worker of the file takes an input '%s'",
-				name)
+			c.unknown(f.Key, CodeInput, slices.Compact(names), "", "no worker of the file takes an input '%s'")
 		}
 	}
 	for _, r := range d.On {

@@ -24,50 +24,42 @@ type Env interface {
 // *formats.Diagnostics with every finding, those of the syntax included, sorted; a file with findings of severity error
 // gives no Program. Of a file that could be read in part nothing is said that could follow from the rest.
 func Compile(f *syntax.File, env Env) (*Program, error) {
-	if f.Hopeless {
-		return nil, &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{f.Name: f.Src}}
-	}
 	c := newCompiler(f, env)
 	c.prog.Name = f.Front.Command.Text
-	c.arguments()
-	checkLimits(c)
-	c.scope = &scope{vars: baseVars(), task: c.hasTask()}
-	c.scope.add("$args")
-	if c.prog.Tiers != nil {
-		c.scope.add("$" + tierName)
-	}
-	c.ids()
-	during := c.preflight()
-	checkDuring(c, during)
-	c.argsBlock()
-	if c.file.Front.During != nil {
-		c.expr(during.When) // it may read what the block loads
-	}
-	c.worktree()
-	c.prog.Output = c.schema(f.Front.Output)
-	c.begin()
-	c.sequences()
-	if c.file.Front.During != nil || movesInside(f.Steps) || movesInside(f.Errors) || movesInside(f.Between) {
-		c.prog.Own.Back = c.own(f.Front.Pos, StatusSync, lit("operation", OpUpdateStatus), lit("back", true))
-	}
-	return c.finish()
+	return c.program(func() {
+		c.arguments()
+		checkLimits(c)
+		c.scope = &scope{vars: append(baseVars(), "$args"), task: c.hasTask()}
+		if c.prog.Tiers != nil {
+			c.scope.add("$" + tierName)
+		}
+		c.ids()
+		during := c.preflight()
+		checkDuring(c, during)
+		c.argsBlock()
+		c.exprs(c.file.Front.During) // it may read what the block loads
+		c.worktree()
+		c.prog.Output = c.schema(f.Front.Output)
+		c.begin()
+		c.sequences()
+		if c.file.Front.During != nil || movesInside(slices.Concat(f.Steps, f.Errors, f.Between)) {
+			c.prog.Own.Back = c.own(f.Front.Pos, StatusSync, lit("operation", OpUpdateStatus), lit("back", true))
+		}
+	})
 }
 
 // Workflow compiles the steps of a subagent file. They read $input instead of $args, may call only what the contract
 // names, and never talk to a person.
 func Workflow(f *syntax.File, info formats.AgentInfo, env Env) (*Program, error) {
-	if f.Hopeless {
-		return nil, &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{f.Name: f.Src}}
-	}
 	c := newCompiler(f, env)
 	c.workflow = &info
 	c.prog.Name, c.prog.Workflow, c.file.Front.Description.Text = info.Name, true, info.Description
-	c.scope = &scope{vars: baseVars(), task: true}
-	c.scope.add("$input")
-	c.ids()
-	c.argsBlock()
-	c.sequences()
-	return c.finish()
+	return c.program(func() {
+		c.scope = &scope{vars: append(baseVars(), "$input"), task: true}
+		c.ids()
+		c.argsBlock()
+		c.sequences()
+	})
 }
 
 func newCompiler(f *syntax.File, env Env) *compiler {
@@ -154,8 +146,14 @@ func (c *compiler) sequences() {
 	c.scope, c.inErrors = outer, false
 }
 
-// finish makes the checks over the whole file and gives the program if nothing was found.
-func (c *compiler) finish() (*Program, error) {
+// program compiles the parts of a file, makes the checks over the whole of it, and gives the program if nothing was
+// found.
+func (c *compiler) program(parts func()) (*Program, error) {
+	if c.file.Hopeless {
+		c.list.List = c.file.Found
+		return nil, c.list
+	}
+	parts()
 	for _, check := range []func(*compiler){
 		checkReachable, checkErrors, checkTier, checkBetween, checkDefaults, checkWorkflow,
 	} {
@@ -194,8 +192,7 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 	info, ok := c.contract(w.Text)
 	if !ok {
-		help := cmp.Or(nearest.Help(w.Text, c.env.Names()), "add subagents/"+w.Text+".md to the workspace")
-		c.report(w.Pos, CodeAgent, help, "unknown subagent '%s'", w.Text)
+		c.unknown(w, CodeAgent, c.env.Names(), "add subagents/"+w.Text+".md to the workspace", "unknown subagent '%s'")
 		return info, false
 	}
 	c.mayCall(w.Pos, info, w.Text)
@@ -241,8 +238,8 @@ func checkWorkflow(c *compiler) {
 			c.report(p.Pos, CodeTalks, "publish in the command", "a subagent cannot publish")
 		}
 	}
-	if len(c.file.Args.Allow) > 0 {
-		c.report(c.file.Args.Allow[0].Pos, CodeTalks, "check the status in the command", "'allow' belongs to a command")
+	for _, w := range c.file.Args.Allow[:min(1, len(c.file.Args.Allow))] {
+		c.report(w.Pos, CodeTalks, "check the status in the command", "'allow' belongs to a command")
 	}
 }
 
@@ -285,13 +282,14 @@ func (c *compiler) hasTask() bool {
 	}) || slices.ContainsFunc(c.file.Args.Load, func(l syntax.Load) bool { return IsTask(&l) })
 }
 
-// meant is the advice for a word that is none of some: the nearest one, else all behind a few words.
+// unknown reports a word that is none of some names; see meant.
+func (c *compiler) unknown(w syntax.Word, code string, names []string, otherwise, format string) {
+	c.report(w.Pos, code, meant(w.Text, names, otherwise), format, w.Text)
+}
+
+// meant is the advice for a word that is none of some: the nearest one, else other words, in which %s stands for all.
 func meant[T ~string](word string, list []T, otherwise string) string {
-	names := words(list)
-	if help := nearest.Help(word, names); help != "" || len(names) == 0 {
-		return help
-	}
-	return otherwise + strings.Join(names, ", ")
+	return cmp.Or(nearest.Help(word, words(list)), strings.ReplaceAll(otherwise, "%s", joined(list)))
 }
 
 // words gives named values as text.

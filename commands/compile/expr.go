@@ -8,7 +8,6 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/nearest"
 	"tercet/internal/query"
 )
 
@@ -74,23 +73,24 @@ func variableAt(src string, offset int) string {
 	return ""
 }
 
-// memberAt is the place of the i-th member of the path that follows a variable.
-func memberAt(e *syntax.Expr, ref query.Ref, i int) syntax.Pos {
+// memberAt is the i-th member of the path that follows a variable, with its place.
+func memberAt(e *syntax.Expr, ref query.Ref, i int) syntax.Word {
+	out := syntax.Word{Pos: e.At(ref.Offset), Text: ref.Path[i]}
 	if ref.Offset < 0 {
-		return e.Pos
+		return out
 	}
 	at := ref.Offset + len(ref.Var)
 	for n, key := range ref.Path[:i+1] {
 		found := strings.Index(e.Src[at:], key)
 		if found < 0 {
-			return e.At(ref.Offset)
+			return out
 		}
-		at += found
-		if n < i {
+		if at += found; n < i {
 			at += len(key)
 		}
 	}
-	return e.At(at)
+	out.Pos = e.At(at)
+	return out
 }
 
 // reference checks one use of a variable.
@@ -101,36 +101,36 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	if len(ref.Path) == 0 {
 		return
 	}
-	first := ref.Path[0]
-	pos := memberAt(e, ref, 0)
+	member := memberAt(e, ref, 0)
+	first := member.Text
 	switch ref.Var {
 	case "$args":
-		c.argument(e, ref)
+		c.argument(e, ref, member)
 	case "$run":
-		c.member(pos, first, []string{
+		c.member(member, []string{
 			"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts",
 			"approval", "diff", "diffstat", "overrides",
 		})
 	case "$feedback":
-		c.member(pos, first, []string{"from", "issues", "note", "choice", "answer", "attempt"})
+		c.member(member, []string{"from", "issues", "note", "choice", "answer", "attempt"})
 	case "$env":
 		if !slices.ContainsFunc(c.file.Front.Env, func(w syntax.Word) bool { return w.Text == first }) {
-			c.report(pos, CodeMember, "list the name under env: in the frontmatter", "$env has no '%s'", first)
+			c.report(member.Pos, CodeMember, "list the name under env: in the frontmatter", "$env has no '%s'", first)
 		}
 	case "$steps":
 		c.stepReference(e, ref)
 	case "$it":
-		c.member(pos, first, []string{"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"})
+		c.member(member, []string{"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"})
 	case "$board":
 		if list := c.topics(); !slices.Contains(list, first) {
-			c.report(pos, CodeMember, nearest.Help(first, list), "no step posts to a board '%s'", first)
+			c.unknown(member, CodeMember, list, "", "no step posts to a board '%s'")
 		}
 	case "$input":
 		if c.workflow == nil || c.workflow.Inputs == nil {
 			return
 		}
 		if names := sorted(c.workflow.Inputs); !slices.Contains(names, first) {
-			c.report(pos, CodeArgument, nearest.Help(first, names), "no input is named '%s'", first)
+			c.unknown(member, CodeArgument, names, "", "no input is named '%s'")
 		}
 	}
 }
@@ -147,13 +147,11 @@ func (c *compiler) topics() []string {
 	return out
 }
 
-func (c *compiler) argument(e *syntax.Expr, ref query.Ref) {
-	name := ref.Path[0]
+func (c *compiler) argument(e *syntax.Expr, ref query.Ref, member syntax.Word) {
 	names := append(c.argNames(), argspec.RawName)
-	switch at := slices.Index(names, name); {
+	switch at := slices.Index(names, member.Text); {
 	case at < 0:
-		help := nearest.Help(name, names)
-		c.report(memberAt(e, ref, 0), CodeArgument, help, "no argument is named '%s'", name)
+		c.unknown(member, CodeArgument, names, "", "no argument is named '%s'")
 	case at < len(c.prog.Args) && c.prog.Args[at].Type == argspec.Boolean:
 		c.orElse(e, ref)
 	}
@@ -171,9 +169,9 @@ func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
 	}
 }
 
-func (c *compiler) member(pos syntax.Pos, name string, names []string) {
-	if !slices.Contains(names, name) {
-		c.report(pos, CodeMember, nearest.Help(name, names), "no member '%s' here; expected one of %s", name, joined(names))
+func (c *compiler) member(w syntax.Word, names []string) {
+	if !slices.Contains(names, w.Text) {
+		c.unknown(w, CodeMember, names, "", "no member '%s' here; expected one of "+joined(names))
 	}
 }
 
@@ -181,13 +179,13 @@ func (c *compiler) member(pos syntax.Pos, name string, names []string) {
 func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 	info := c.scope.find(ref.Path[0])
 	if info == nil {
-		c.noStep(memberAt(e, ref, 0), ref.Path[0])
+		c.noStep(memberAt(e, ref, 0))
 		return
 	}
 	if len(ref.Path) == 1 {
 		return
 	}
-	c.member(memberAt(e, ref, 1), ref.Path[1], info.members())
+	c.member(memberAt(e, ref, 1), info.members())
 	if len(ref.Path) < 3 || ref.Path[1] != "fields" {
 		return
 	}
@@ -200,15 +198,15 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 
 // contractField checks a field, the i-th member of a path, against the contract of the subagent that returns it.
 func (c *compiler) contractField(e *syntax.Expr, ref query.Ref, i int, agent *formats.AgentInfo) {
-	name := ref.Path[i]
-	field, ok := agent.Fields[name]
+	name := memberAt(e, ref, i)
+	field, ok := agent.Fields[name.Text]
 	switch {
 	case agent.Fields == nil:
 	case ok && field.Type == formats.TypeBoolean:
 		c.orElse(e, ref)
 	case !ok:
-		help := meant(name, sorted(agent.Fields), "its fields are ")
-		c.report(memberAt(e, ref, i), CodeField, help, "subagent %s returns no field '%s'", agent.Name, name)
+		c.unknown(name, CodeField, sorted(agent.Fields), "its fields are %s",
+			"subagent "+agent.Name+" returns no field '%s'")
 	}
 }
 
@@ -222,8 +220,7 @@ func (c *compiler) amongField(e *syntax.Expr, ref query.Ref, among []*Call) {
 		names = append(names, sorted(one.Info.Fields)...)
 	}
 	if len(among) > 0 && !slices.Contains(names, ref.Path[2]) {
-		help := nearest.Help(ref.Path[2], names)
-		c.report(memberAt(e, ref, 2), CodeField, help, "none of its subagents returns a field '%s'", ref.Path[2])
+		c.unknown(memberAt(e, ref, 2), CodeField, names, "", "none of its subagents returns a field '%s'")
 	}
 }
 
@@ -252,10 +249,11 @@ func (c *compiler) verdict(e *syntax.Expr) {
 }
 
 // noStep says why the result of a step cannot be read here. A step that is sent back to may read what stands behind it.
-func (c *compiler) noStep(pos syntax.Pos, id string) {
+func (c *compiler) noStep(w syntax.Word) {
+	pos, id := w.Pos, w.Text
 	loops := c.outsideLoop(id)
 	switch {
-	case !c.exists(syntax.Word{Pos: pos, Text: id}):
+	case !c.exists(w):
 	case len(loops) > 0:
 		help := "outside the loop write $steps." + strings.Join(loops, ".children[0].steps.") + ".children[0].steps." + id
 		c.report(pos, CodeStep, help, "step '%s' is inside the loop '%s'", id, loops[0])
@@ -269,7 +267,7 @@ func (c *compiler) noStep(pos syntax.Pos, id string) {
 // exists reports an id that no step has.
 func (c *compiler) exists(w syntax.Word) bool {
 	if c.byID[w.Text] == nil {
-		c.report(w.Pos, CodeStep, nearest.Help(w.Text, sorted(c.byID)), "no step has id '%s'", w.Text)
+		c.unknown(w, CodeStep, sorted(c.byID), "", "no step has id '%s'")
 		return false
 	}
 	return true

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/nearest"
 )
 
 func (c *compiler) arguments() {
@@ -65,7 +63,7 @@ func (c *compiler) tier(t *syntax.Tier) []string {
 		at := slices.Index(c.prog.Tiers, w.Text)
 		switch {
 		case at < 0:
-			c.noTier(w.Pos, w.Text)
+			c.noTier(w)
 		case t.OrLater:
 			out = append(out, c.prog.Tiers[at:]...)
 		default:
@@ -75,8 +73,8 @@ func (c *compiler) tier(t *syntax.Tier) []string {
 	return out
 }
 
-func (c *compiler) noTier(pos syntax.Pos, name string) {
-	c.report(pos, CodeTier, meant(name, c.prog.Tiers, "the tiers are "), "no tier is named '%s'", name)
+func (c *compiler) noTier(w syntax.Word) {
+	c.unknown(w, CodeTier, c.prog.Tiers, "the tiers are %s", "no tier is named '%s'")
 }
 
 // tierValue checks a value that is given to $tier as far as it is written down.
@@ -90,7 +88,7 @@ func (c *compiler) tierValue(name string, e *syntax.Expr) {
 		return
 	}
 	if word := src[1 : len(src)-1]; !strings.Contains(word, `\`) && !slices.Contains(c.prog.Tiers, word) {
-		c.noTier(e.At(1), word)
+		c.noTier(syntax.Word{Pos: e.At(1), Text: word})
 	}
 }
 
@@ -122,10 +120,9 @@ func checkDuring(c *compiler, d *syntax.During) {
 	if d == nil {
 		return
 	}
-	status, err := formats.ParseTaskStatus(d.Status.Text)
+	status, ok := c.taskWord(d.Status)
 	switch {
-	case err != nil:
-		c.report(d.Status.Pos, CodeStatus, statusHelp(d.Status.Text), "expected a task status, got %q", d.Status.Text)
+	case !ok:
 		return
 	case !status.InProgress():
 		c.report(d.Status.Pos, CodeStatus, inProgressHelp(), "during needs a status that is in progress, got '%s'", status)
@@ -139,10 +136,9 @@ func checkDuring(c *compiler, d *syntax.During) {
 	if d.Failed == nil {
 		return
 	}
-	failed, err := formats.ParseTaskStatus(d.Failed.Text)
+	failed, ok := c.taskWord(*d.Failed)
 	switch {
-	case err != nil:
-		c.report(d.Failed.Pos, CodeStatus, statusHelp(d.Failed.Text), "expected a task status, got %q", d.Failed.Text)
+	case !ok:
 	case !formats.CanMove(status, failed):
 		help := "from " + status.String() + " it can go to " + joined(movesFrom(status))
 		c.report(d.Failed.Pos, CodeTransition, help, "a task cannot go from %s to %s", status, failed)
@@ -184,9 +180,8 @@ func (c *compiler) allow() {
 	during, always := c.prog.During()
 	list := c.file.Args.Allow
 	for _, w := range list {
-		status, err := formats.ParseTaskStatus(w.Text)
-		if err != nil {
-			c.report(w.Pos, CodeStatus, statusHelp(w.Text), "expected a task status, got %q", w.Text)
+		status, ok := c.taskWord(w)
+		if !ok {
 			continue
 		}
 		if always && !formats.CanMove(status, during) && status != during {
@@ -236,26 +231,21 @@ func (c *compiler) profile(w syntax.Word) bool {
 	if formats.IsProfile(w.Text) {
 		return true
 	}
-	c.report(w.Pos, CodeProfile, meant(w.Text, formats.Profiles(), "the profiles are "), "unknown document profile '%s'",
-		w.Text)
+	c.unknown(w, CodeProfile, formats.Profiles(), "the profiles are %s", "unknown document profile '%s'")
 	return false
 }
 
 // code checks a code word or a number of the table of exits.
 func (c *compiler) code(w *syntax.Word) {
-	if w == nil {
-		return
-	}
 	if _, ok := ExitCode(w); ok {
 		return
 	}
+	help := "run 'tercet exit-codes' for the list"
 	if n, err := strconv.Atoi(w.Text); err == nil {
-		help := "run 'tercet exit-codes' for the list"
 		c.report(w.Pos, CodeExit, help, "expected an exit code that a failure can have, got %d", n)
 		return
 	}
-	help := cmp.Or(nearest.Help(w.Text, words(formats.Codes())), "run 'tercet exit-codes' for the list")
-	c.report(w.Pos, CodeExit, help, "expected an error code, got %q", w.Text)
+	c.unknown(*w, CodeExit, words(formats.Codes()), help, "expected an error code, got %q")
 }
 
 // ExitCode reads a code word, or a number of the table of exits; PRECONDITION where none is written.

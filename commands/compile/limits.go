@@ -56,7 +56,7 @@ func checkLimits(c *compiler) {
 		case name == "depth":
 			c.report(f.Key.Pos, CodeUnknownKey, "remove it", "the depth is %d and no limit to set", formats.MaxDepth)
 		default:
-			c.report(f.Key.Pos, CodeUnknownKey, meant(name, limitNames, "the limits are "), "unknown limit '%s'", name)
+			c.unknown(f.Key, CodeUnknownKey, limitNames, "the limits are %s", "unknown limit '%s'")
 		}
 	}
 	l.Tokens = int64(tokens)

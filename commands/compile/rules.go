@@ -60,8 +60,8 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 			c.report(r.Status.Pos, CodeOutcome, "", "step '%s' cannot end %s", info.ID, word)
 		}
 	case !slices.Contains(formats.Outcomes(), formats.Outcome(word)):
-		help := meant(word, append(slices.Clone(classes), words(formats.Outcomes())...), "the outcomes are ")
-		c.report(r.Status.Pos, CodeOutcome, help, "expected an outcome, got %q", word)
+		names := slices.Concat(classes, words(formats.Outcomes()))
+		c.unknown(r.Status, CodeOutcome, names, "the outcomes are %s", "expected an outcome, got %q")
 		return false
 	case !slices.Contains(possible, formats.Outcome(word)):
 		c.report(r.Status.Pos, CodeOutcome, "", "step '%s' cannot end %s; it can be %s", info.ID, word, joined(possible))

@@ -7,7 +7,6 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/nearest"
 )
 
 // preflight is the file's during, or what the plain form implies: the first worker's in-progress status is written
@@ -194,11 +193,7 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 	case syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument:
 		switch {
 		case at < 0:
-			help := nearest.Help(say.Name.Text, names)
-			if help == "" {
-				help = "declare it under arguments:"
-			}
-			c.report(say.Name.Pos, CodeArgument, help, "no argument is named '%s'", say.Name.Text)
+			c.unknown(say.Name, CodeArgument, names, "declare it under arguments:", "no argument is named '%s'")
 		case say.Kind == syntax.SayExtract && at != say.Index:
 			c.report(say.Pos, CodeArgument, "", "expected args[%d] for '%s', got args[%d]", at, say.Name.Text, say.Index)
 		case say.Kind == syntax.SayPositive:

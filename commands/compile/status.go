@@ -106,7 +106,7 @@ func (c *compiler) phase(a *syntax.Status) {
 	}
 	word := literal(v)
 	if _, err := formats.ParsePhaseStatus(word); err != nil {
-		help := meant(word, formats.PhaseStatuses(), "the statuses of a phase are ")
+		help := meant(word, formats.PhaseStatuses(), "the statuses of a phase are %s")
 		c.report(v.Pos, CodeStatus, help, "expected a phase status, got %s", shown(v))
 	}
 }
@@ -130,6 +130,15 @@ func (c *compiler) taskStatus(a *syntax.Status, sure bool) {
 	default:
 		c.moved(to, sure)
 	}
+}
+
+// taskWord reads the status of a task.
+func (c *compiler) taskWord(w syntax.Word) (formats.TaskStatus, bool) {
+	status, err := formats.ParseTaskStatus(w.Text)
+	if err != nil {
+		c.unknown(w, CodeStatus, words(formats.TaskStatuses()), "the statuses are %s", "expected a task status, got %q")
+	}
+	return status, err == nil
 }
 
 // transition holds one change against the table, as far as it is known what the task is.
@@ -158,7 +167,9 @@ func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bo
 	return can
 }
 
-func statusHelp(word string) string { return meant(word, formats.TaskStatuses(), "the statuses are ") }
+func statusHelp(word string) string {
+	return meant(word, formats.TaskStatuses(), "the statuses are %s")
+}
 
 func inProgressHelp() string {
 	return "use one of " + joined(slices.DeleteFunc(formats.TaskStatuses(),

@@ -331,7 +331,7 @@ func (c *compiler) check(a *syntax.Check) *Call {
 		kinds := &syntax.Value{Kind: syntax.List}
 		for _, w := range a.Project {
 			if known := []string{"build", "lint", "test"}; !slices.Contains(known, w.Text) {
-				c.report(w.Pos, CodeMember, nearest.Help(w.Text, known), "expected build, lint or test, got %q", w.Text)
+				c.unknown(w, CodeMember, known, "", "expected build, lint or test, got %q")
 			}
 			kinds.Items = append(kinds.Items, &syntax.Value{Lit: w.Text})
 		}
@@ -376,7 +376,7 @@ func checkExpect(c *compiler, e *syntax.Expect) {
 	c.schema(e.Schema)
 	if w := e.Artifact; w != nil && !slices.Contains(formats.ArtifactTypes(), formats.ArtifactType(w.Text)) {
 		types := words(formats.ArtifactTypes())
-		c.report(w.Pos, CodeArtifact, nearest.Help(w.Text, types), "expected one of %s, got %q", joined(types), w.Text)
+		c.unknown(*w, CodeArtifact, types, "", "expected one of "+joined(types)+", got %q")
 	}
 }
 
@@ -387,7 +387,7 @@ func checkReturn(c *compiler, r *syntax.Return) {
 	c.exprs(r)
 	if r.Status != nil && r.Status.Kind == syntax.Literal {
 		if word := literal(r.Status); !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
-			help := meant(word, formats.Outcomes(), "the statuses are ")
+			help := meant(word, formats.Outcomes(), "the statuses are %s")
 			c.report(r.Status.Pos, CodeOutcome, help, "expected a status, got %s", shown(r.Status))
 		}
 	}
@@ -411,8 +411,7 @@ func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 	}
 	for _, w := range chosen {
 		if w != nil && !slices.Contains(labels, w.Text) {
-			c.report(w.Pos, CodeMember, cmp.Or(nearest.Help(w.Text, labels), "the choices are "+joined(labels)),
-				"no choice is named '%s'", w.Text)
+			c.unknown(*w, CodeMember, labels, "the choices are %s", "no choice is named '%s'")
 		}
 	}
 }
