@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ func Expand(f *syntax.File, p *Program) []byte {
 	syntax.Walk(f, func(n any) bool {
 		if s, ok := n.(*syntax.Step); ok && s.Sentence != nil {
 			found = true
-			e.step(s)
+			e.step(e.steps[s.Pos])
 		}
 		return true
 	})
@@ -58,8 +59,7 @@ func (e *expansion) collect(list []*syntax.Step) {
 }
 
 // step writes one sentence as a heading with its block; nothing for one that has no step of its own.
-func (e *expansion) step(say *syntax.Step) {
-	s := e.steps[say.Pos]
+func (e *expansion) step(s *syntax.Step) {
 	if s == nil {
 		return
 	}
@@ -80,12 +80,11 @@ func (e *expansion) keys(s *syntax.Step) []string {
 	}
 	switch a := s.Action.(type) {
 	case *syntax.Delegate:
-		out = append(out, "delegate: "+a.Agent.Text)
 		var with []string
 		for _, f := range s.With {
 			with = append(with, f.Key.Text+": "+f.Value.Expr.Src)
 		}
-		if with != nil {
+		if out = append(out, "delegate: "+a.Agent.Text); with != nil {
 			out = append(out, "with: {"+strings.Join(with, ", ")+"}")
 		}
 	case *syntax.Status:
@@ -115,24 +114,19 @@ func (e *expansion) keys(s *syntax.Step) []string {
 
 // named tells whether another step refers to an id.
 func (e *expansion) named(id string) bool {
+	found := false
 	for _, s := range e.steps {
-		for _, r := range s.On {
-			for _, t := range r.Targets {
-				if slices.ContainsFunc(t.Steps, func(w syntax.Word) bool { return w.Text == id }) {
-					return true
-				}
+		syntax.Walk([]any{s.On, s.Return}, func(n any) bool {
+			switch n := n.(type) {
+			case *syntax.Target:
+				found = found || slices.ContainsFunc(n.Steps, func(w syntax.Word) bool { return w.Text == id })
+			case *syntax.Expr:
+				found = found || slices.Contains(e.prog.Reads(n).Steps, id)
 			}
-		}
-		if s.Return == nil || s.Return.Message == nil {
-			continue
-		}
-		for _, part := range s.Return.Message.Parts {
-			if part.Expr != nil && slices.Contains(e.prog.Reads(part.Expr).Steps, id) {
-				return true
-			}
-		}
+			return true
+		})
 	}
-	return false
+	return found
 }
 
 // scalar writes a text so that YAML reads it as one; jq may stand bare when it begins with $ and means nothing to YAML.
@@ -148,10 +142,7 @@ func scalar(s string, jq bool) string {
 func (e *expansion) declarations() {
 	front := &e.file.Front
 	if during, _ := e.prog.During(); during != "" && front.During == nil {
-		at := front.Description.Pos.Line
-		if front.Description.Pos.IsZero() {
-			at = front.Pos.Line
-		}
+		at := cmp.Or(front.Description.Pos.Line, front.Pos.Line)
 		e.insert[at] = append(e.insert[at], "during: "+during.String())
 	}
 	for i, a := range front.Arguments {
@@ -174,8 +165,12 @@ func (e *expansion) allows() {
 	}
 	allow := "allow: [" + joined(e.prog.Allow) + "]"
 	block := []string{"", "```yaml args", allow, "```", ""}
-	title, workflow := e.heading("argument parsing"), e.heading("workflow execution")
-	switch say := e.sentenceLine(); {
+	title := e.heading("argument parsing")
+	say := 0 // the last line of the sentences of Argument Parsing
+	for _, s := range e.file.Sentences {
+		say = max(say, s.Pos.Line)
+	}
+	switch {
 	case !args.Pos.IsZero():
 		e.insert[args.Pos.Line] = append(e.insert[args.Pos.Line], allow)
 	case say > 0:
@@ -183,27 +178,17 @@ func (e *expansion) allows() {
 	case title > 0:
 		e.insert[title] = append(e.insert[title], block...)
 	default:
-		e.insert[workflow-1] = append(append(e.insert[workflow-1], "", "## Argument Parsing"), block...)
+		before := e.heading("workflow execution") - 1
+		e.insert[before] = append(append(e.insert[before], "", "## Argument Parsing"), block...)
 	}
 }
 
 // heading is the line of the section of this name, 0 without one.
 func (e *expansion) heading(name string) int {
-	for i, line := range e.lines {
-		if rest, ok := strings.CutPrefix(line, "## "); ok && strings.EqualFold(strings.TrimSpace(rest), name) {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// sentenceLine is the last line of the sentences of Argument Parsing.
-func (e *expansion) sentenceLine() int {
-	line := 0
-	for _, s := range e.file.Sentences {
-		line = max(line, s.Pos.Line)
-	}
-	return line
+	return 1 + slices.IndexFunc(e.lines, func(line string) bool {
+		rest, ok := strings.CutPrefix(line, "## ")
+		return ok && strings.EqualFold(strings.TrimSpace(rest), name)
+	})
 }
 
 // lowest adds min to the declaration of an argument.
@@ -221,25 +206,20 @@ func (e *expansion) lowest(a syntax.Argument, low float64) {
 // text puts the changes together. Blank lines that come to stand beside each other become one.
 func (e *expansion) text() []byte {
 	var out []string
-	add := func(lines []string) {
+	add := func(merge bool, lines ...string) {
 		for _, line := range lines {
-			if strings.TrimSpace(line) == "" && len(out) > 0 && strings.TrimSpace(out[len(out)-1]) == "" {
-				continue
+			if !merge || strings.TrimSpace(line) != "" || len(out) == 0 || strings.TrimSpace(out[len(out)-1]) != "" {
+				out = append(out, line)
 			}
-			out = append(out, line)
 		}
 	}
 	for i, line := range e.lines {
-		changed, isChanged := e.replace[i+1]
-		before := len(out) > 0 && strings.TrimSpace(out[len(out)-1]) == "" && strings.TrimSpace(line) == ""
-		switch {
-		case isChanged:
-			add(changed)
-		case before && e.replace[i] != nil:
-		default:
-			out = append(out, line)
+		if changed, ok := e.replace[i+1]; ok {
+			add(true, changed...)
+		} else {
+			add(e.replace[i] != nil, line)
 		}
-		add(e.insert[i+1])
+		add(true, e.insert[i+1]...)
 	}
 	return []byte(strings.Join(out, "\n"))
 }

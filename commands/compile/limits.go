@@ -38,19 +38,16 @@ func checkLimits(c *compiler) {
 		switch {
 		case counts:
 			n, ok := v.Lit.(int)
-			if !ok || n < 1 || n > counter.most {
+			if ok && n >= 1 && n <= counter.most {
+				*counter.into = n
+			} else {
 				c.report(v.Pos, CodeLimitValue, "", "expected %s from 1 to %d, got %s", name, counter.most, shown(v))
-				continue
 			}
-			*counter.into = n
 		case name == "duration":
-			text, ok := v.Lit.(string)
-			d, err := argspec.ParseDuration(text)
-			if !ok || err != nil || d <= 0 {
+			var err error
+			if l.Duration, err = argspec.ParseDuration(literal(v)); err != nil || l.Duration <= 0 {
 				c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h", "expected a duration, got %s", shown(v))
-				continue
 			}
-			l.Duration = d
 		case name == "cost":
 			c.cost(v)
 		case name == "depth":
@@ -70,10 +67,8 @@ func (c *compiler) cost(v *syntax.Value) {
 	case float64:
 		usd = n
 	}
-	if !(usd > 0 && usd <= mostCost) { // so that .nan is refused too
+	if c.prog.Limits.Cost = usd; !(usd > 0 && usd <= mostCost) { // so that .nan is refused too
 		help := "write it like 2.50, in US dollars"
 		c.report(v.Pos, CodeLimitValue, help, "expected a cost above 0 and up to %d, got %s", mostCost, shown(v))
-		return
 	}
-	c.prog.Limits.Cost = usd
 }

@@ -79,26 +79,21 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 // outcomesOf lists what a step may end as; the engine's own outcomes are in it where the step can have them.
 func outcomesOf(info *Info) []formats.Outcome {
 	const (
-		completed, partial, failed = formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed
-		rejected, blocked          = formats.OutcomeRejected, formats.OutcomeBlocked
+		completed, partial, failed   = formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed
+		rejected, blocked, suspended = formats.OutcomeRejected, formats.OutcomeBlocked, formats.OutcomeSuspended
 	)
-	switch a := info.Action.(type) {
+	looped := []formats.Outcome{completed, partial, rejected, blocked, suspended, failed}
+	switch info.Action.(type) {
 	case *syntax.Check:
 		return []formats.Outcome{formats.OutcomeApproved, rejected, failed}
 	case *syntax.Status:
 		return []formats.Outcome{completed, failed}
 	case *syntax.Parallel:
-		return []formats.Outcome{
-			completed, formats.OutcomeSkipped, partial, rejected, blocked, formats.OutcomeSuspended,
-			failed,
-		}
+		return slices.Insert(looped, 1, formats.OutcomeSkipped)
 	case *syntax.Foreach, *syntax.Until:
-		return []formats.Outcome{completed, partial, rejected, blocked, formats.OutcomeSuspended, failed}
+		return looped
 	case *syntax.Delegate, *syntax.Publish:
-		if d, ok := a.(*syntax.Delegate); ok && d.Pick != nil {
-			return formats.Outcomes()
-		}
-		list := []*Call{info.Call, cmp.Or(info.Fallback, info.Call)}
+		list := []*Call{info.Call, cmp.Or(info.Fallback, info.Call)} // one that is picked has no statuses
 		if slices.ContainsFunc(list, func(call *Call) bool { return call.Info.Statuses == nil }) {
 			return formats.Outcomes()
 		}
@@ -135,9 +130,7 @@ func (c *compiler) target(t *syntax.Target, info *Info) {
 		}
 	case syntax.ToRedo, syntax.ToRollback:
 		for _, w := range t.Steps {
-			if w.Text != itself {
-				c.redo(w)
-			}
+			c.redo(w)
 		}
 	case syntax.ToAsk:
 		for _, w := range t.Agents {
@@ -183,7 +176,7 @@ func (c *compiler) outside(w syntax.Word) {
 // redo checks one id that a target sends back to: the step stands before this one, in this sequence or one around it.
 func (c *compiler) redo(w syntax.Word) {
 	switch {
-	case w.Text == c.scope.self:
+	case w.Text == c.scope.self || w.Text == itself:
 	case !c.exists(w):
 	case c.inErrors && !slices.ContainsFunc(c.scope.steps, func(i *Info) bool { return i.ID == w.Text }):
 		help := "name steps of Error Handling"

@@ -27,8 +27,8 @@ func (c *compiler) preflight() *syntax.During {
 		if say == nil || say.Kind != syntax.SayDelegate {
 			continue
 		}
-		info, ok := c.contract(say.Name.Text)
-		if during, _ := info.Role.Statuses(); ok && during != "" {
+		info, _ := c.contract(say.Name.Text) // an unknown one has no role
+		if during, _ := info.Role.Statuses(); during != "" {
 			return &syntax.During{Pos: say.Pos, Status: syntax.Word{Pos: say.Pos, Text: during.String()}}
 		}
 	}
@@ -112,22 +112,22 @@ func (s *speech) inputs(say *syntax.Sentence) []syntax.Field {
 	if !ok {
 		return nil
 	}
-	var out []syntax.Field
-	add := func(name, src string) {
-		if _, listed := agent.Inputs[name]; (listed || agent.Inputs == nil) && !given(out, name) {
-			out = append(out, source(name, say.Pos, src))
-		}
-	}
-	add("args", "$args")
+	with := []syntax.Field{source("args", say.Pos, "$args")}
 	if s.scope.task {
-		add("task", "$task")
+		with = append(with, source("task", say.Pos, "$task"))
+	}
+	if agent.Inputs == nil {
+		return with
 	}
 	for _, a := range s.prog.Args {
-		if agent.Inputs != nil {
-			add(a.Name, "$args."+a.Name)
+		if !given(with, a.Name) {
+			with = append(with, source(a.Name, say.Pos, "$args."+a.Name))
 		}
 	}
-	return out
+	return slices.DeleteFunc(with, func(f syntax.Field) bool {
+		_, listed := agent.Inputs[f.Key.Text]
+		return !listed
+	})
 }
 
 func (s *speech) status(say *syntax.Sentence) syntax.Action {
@@ -136,19 +136,18 @@ func (s *speech) status(say *syntax.Sentence) syntax.Action {
 		pos = say.Pos
 	}
 	if to == "" {
-		if s.last == nil {
-			s.report(say.Pos, CodeSentence, `say which: to "planned"`, "no delegation before this step implies a status")
+		why := "no delegation before this step implies a status"
+		if s.last != nil {
+			_, after := s.last.Role.Statuses()
+			if during, _ := s.prog.During(); during == formats.Revising {
+				after = formats.Revised
+			}
+			to, why = after.String(), "the role of subagent "+s.last.Name+" implies no status"
+		}
+		if to == "" {
+			s.report(say.Pos, CodeSentence, `say which: to "planned"`, "%s", why)
 			return &syntax.Set{Pos: say.Pos}
 		}
-		_, after := s.last.Role.Statuses()
-		if during, _ := s.prog.During(); during == formats.Revising {
-			after = formats.Revised
-		}
-		if after == "" {
-			s.report(say.Pos, CodeSentence, `say which: to "planned"`, "the role of subagent %s implies no status", s.last.Name)
-			return &syntax.Set{Pos: say.Pos}
-		}
-		to = after.String()
 	}
 	return &syntax.Status{Pos: say.Pos, To: &syntax.Value{Pos: pos, Lit: to}}
 }
@@ -161,28 +160,22 @@ func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
 		return
 	}
 	kind := documentType(noun)
+	makes := func(a formats.ArtifactSpec) bool { return a.Type == kind }
 	switch {
 	case kind == "":
 		help := "write a block with check: {document: " + noun + ", path: ...}"
 		s.report(say.Pos, CodeSentence, help, "'%s' is no type of artifact, so its file must be named", noun)
-		return
 	case s.last == nil:
 		s.report(say.Pos, CodeSentence, "delegate to a subagent first", "no delegation before this step makes a %s", noun)
-		return
-	case s.last.NoArtifacts,
-		s.last.Artifacts != nil && !slices.ContainsFunc(s.last.Artifacts,
-			func(a formats.ArtifactSpec) bool { return a.Type == kind }):
+	case s.last.NoArtifacts, s.last.Artifacts != nil && !slices.ContainsFunc(s.last.Artifacts, makes):
 		s.report(say.Pos, CodeSentence, "", "subagent %s makes no %s", s.last.Name, noun)
-		return
+	default:
+		word := func(text string) syntax.Word { return syntax.Word{Pos: say.Pos, Text: text} }
+		step.Action = &syntax.Check{Pos: say.Pos, Document: &syntax.Word{Pos: say.Name.Pos, Text: noun}}
+		step.On = []syntax.Rule{{Status: word(formats.OutcomeRejected.String()), Targets: []*syntax.Target{{
+			Pos: say.Pos, Kind: syntax.ToRedo, Max: 1, Steps: []syntax.Word{word(s.last.step)},
+		}}}}
 	}
-	step.Action = &syntax.Check{Pos: say.Pos, Document: &syntax.Word{Pos: say.Name.Pos, Text: noun}}
-	step.On = []syntax.Rule{{
-		Status: syntax.Word{Pos: say.Pos, Text: formats.OutcomeRejected.String()},
-		Targets: []*syntax.Target{{
-			Pos: say.Pos, Kind: syntax.ToRedo, Max: 1,
-			Steps: []syntax.Word{{Pos: say.Pos, Text: s.last.step}},
-		}},
-	}}
 }
 
 // argSentence checks what a sentence says of the arguments against the declarations, and takes what it adds.
@@ -204,20 +197,16 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 				c.report(say.Name.Pos, CodeArgument, help, "argument '%s' is a %s and no integer", say.Name.Text, kind)
 			}
 		}
-	case syntax.SayTaskExists, syntax.SayLoadTask:
-		c.needTask(say)
-	case syntax.SayTaskReady:
-		c.needTask(say)
-		c.ready(say)
+	case syntax.SayTaskExists, syntax.SayLoadTask, syntax.SayTaskReady:
+		if !c.scope.task {
+			c.report(say.Pos, CodeNoTask, "declare an argument of type task", "no argument binds a task")
+		}
+		if say.Kind == syntax.SayTaskReady {
+			c.ready(say)
+		}
 	case syntax.SayDelegate, syntax.SayUpdateStatus, syntax.SayValidateFormat, syntax.SayForEach, syntax.SayReturn:
 		c.report(say.Pos, CodeSentence, "move it below '## Workflow Execution'",
 			"a sentence of the workflow stands in Argument Parsing")
-	}
-}
-
-func (c *compiler) needTask(say *syntax.Sentence) {
-	if !c.scope.task {
-		c.report(say.Pos, CodeNoTask, "declare an argument of type task", "no argument binds a task")
 	}
 }
 

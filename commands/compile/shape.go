@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -24,12 +25,8 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 		return out
 	}
 	c.prog.facts.schemas[s] = nil
-	root, file := s.Root, c.file.Name
-	if s.File != "" {
-		src := c.schemaFile(s)
-		if src == nil {
-			return nil
-		}
+	root := s.Root
+	if src := c.schemaFile(s); src != nil {
 		var err error
 		root, err = formats.ReadSchema(src)
 		if broken, ok := errors.AsType[*formats.Failure](err); ok {
@@ -38,7 +35,6 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 				Help: "a schema is one JSON object",
 			})
 		}
-		file = s.File
 	}
 	if root == nil {
 		return nil
@@ -46,14 +42,17 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 	out, faults := formats.CompileSchema(root)
 	c.prog.facts.schemas[s] = out
 	for _, f := range faults {
-		f.Code, f.File = CodeSchema, file
+		f.Code, f.File = CodeSchema, cmp.Or(s.File, c.file.Name)
 		c.add(f)
 	}
 	return out
 }
 
-// schemaFile reads the file that a schema stands in. What it holds is a part of the program.
+// schemaFile reads the file that a schema stands in, if it does. What it holds is a part of the program.
 func (c *compiler) schemaFile(s *syntax.Shape) []byte {
+	if s.File == "" {
+		return nil
+	}
 	if !fs.ValidPath(s.File) || s.File == "." || path.Ext(s.File) != ".json" {
 		c.report(s.Pos, CodeSchemaFile, "write it relative to the project root, such as schemas/review.json",
 			"expected the path of a .json file inside the project, got %.100q", s.File)

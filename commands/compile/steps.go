@@ -68,8 +68,8 @@ func endsAlways(info *Info) bool {
 		return true
 	case *syntax.Gate:
 		return info.Return != nil || len(a.Choices) > 0 && !slices.ContainsFunc(a.Choices, func(ch syntax.GateChoice) bool {
-			goesOn := []syntax.TargetKind{syntax.ToNext, syntax.ToRedo, syntax.ToRollback}
-			return ch.Target.If != nil || slices.Contains(goesOn, ch.Target.Kind)
+			k := ch.Target.Kind
+			return ch.Target.If != nil || k == syntax.ToNext || k == syntax.ToRedo || k == syntax.ToRollback
 		})
 	}
 	return info.Return != nil && len(info.On) == 0 || leadsAway(info)
@@ -188,19 +188,19 @@ func (c *compiler) terms(info *Info) {
 	s := info.Step
 	info.Terms = c.termsOf(s)
 	c.treeless(info)
-	if _, checks := s.Action.(*syntax.Check); checks && info.Call == nil { // it posts like the others
-		for _, around := range slices.Backward(c.under) {
+	_, checks := s.Action.(*syntax.Check)
+	for _, around := range slices.Backward(c.under) {
+		switch {
+		case info.Call != nil:
+			info.Terms.fill(around.terms)
+		case checks: // it posts like the others
 			info.Terms.Board = cmp.Or(info.Terms.Board, around.terms.Board)
 		}
 	}
-	if info.Call == nil {
-		return
-	}
-	if s.Fallback != nil {
-		c.fallback(info)
-	}
-	for _, around := range slices.Backward(c.under) {
-		info.Terms.fill(around.terms)
+	if info.Call != nil && s.Fallback != nil { // its input is its own: what is given to all goes to those that list it
+		if call, ok := c.call(*s.Fallback, info, s.Fallback.Pos); ok {
+			info.Fallback = call
+		}
 	}
 	if d := c.file.Defaults; d != nil && info.works() {
 		info.Terms.fill(Terms{Timeout: timeout(d.Timeout), Retry: c.retry(d.Retry), In: text(d.In)})
@@ -245,29 +245,19 @@ func (c *compiler) retry(r *syntax.Retry) *syntax.Retry {
 	return r
 }
 
-// fallback checks the second subagent of a delegation. It has an input of its own: what is given to all goes to those
-// that list it.
-func (c *compiler) fallback(info *Info) {
-	agent, ok := c.agent(*info.Step.Fallback)
-	if ok {
-		info.Fallback = &Call{Agent: agent.Name, Info: agent, With: c.input(info.With, agent)}
-		checkInputs(c, info.Fallback, info.Step.Fallback.Pos)
-	}
-}
-
 // treed reports work in the run's worktree where nothing opens one: it would be done in the project itself. A workflow
 // of a subagent works where its caller does.
 func (c *compiler) treed(in *syntax.Word) {
 	if text(in) != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
 		return
 	}
-	if !slices.ContainsFunc(c.all, func(k *known) bool {
-		d, ok := k.step.Action.(*syntax.Delegate)
-		return ok && (d.Agent.Text == GitWorkflow || d.Pick != nil)
-	}) {
-		help := "add worktree: {per: run} to the frontmatter"
-		c.report(in.Pos, CodeCompanion, help, "'in: worktree' needs a worktree, and the file opens none")
+	for _, k := range c.all {
+		if d, ok := k.step.Action.(*syntax.Delegate); ok && (d.Agent.Text == GitWorkflow || d.Pick != nil) {
+			return
+		}
 	}
+	help := "add worktree: {per: run} to the frontmatter"
+	c.report(in.Pos, CodeCompanion, help, "'in: worktree' needs a worktree, and the file opens none")
 }
 
 // treeless reports a tree where none is worked in, and work without one of those that are no workers: they act for the
@@ -278,19 +268,13 @@ func (c *compiler) treeless(info *Info) {
 	if in == nil {
 		return
 	}
-	switch a := info.Action.(type) {
-	case *syntax.Publish:
+	_, publishes := info.Action.(*syntax.Publish)
+	check, checks := info.Action.(*syntax.Check)
+	switch {
+	case publishes || checks && check.Expr != nil:
 		c.report(in.Pos, CodeCompanion, "remove it", "'in' belongs to a step that works in a tree")
-		return
-	case *syntax.Check:
-		if a.Expr != nil {
-			c.report(in.Pos, CodeCompanion, "remove it", "'in' belongs to a step that works in a tree")
-			return
-		}
-	case *syntax.Parallel, *syntax.Foreach, *syntax.Until, *syntax.Group:
-		return
-	}
-	if in.Text == "none" && (!info.works() || info.Call.Agent == GitWorkflow) {
+	case !checks && info.Call == nil: // what stands inside has it
+	case in.Text == "none" && (!info.works() || info.Call.Agent == GitWorkflow):
 		c.report(in.Pos, CodeCompanion, "remove it", "'in: none' belongs to a delegate to a worker")
 	}
 }
@@ -299,7 +283,7 @@ func (c *compiler) treeless(info *Info) {
 func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
 	c.exprs(info.Prompt)
 	if a.Pick == nil {
-		info.Call = c.call(a.Agent, info, a.Pos)
+		info.Call, _ = c.call(a.Agent, info, a.Pos) // one of a subagent that there is not was reported
 		if a.Agent.Text == StatusSync && changesStatus(info.With) {
 			c.moved("", false)
 		}
@@ -308,17 +292,18 @@ func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
 	info.Call = &Call{Info: &formats.AgentInfo{}}
 	c.exprs(a.Pick)
 	for _, w := range a.Among {
-		info.Call.Among = append(info.Call.Among, c.call(w, info, w.Pos))
+		one, _ := c.call(w, info, w.Pos) // the same
+		info.Call.Among = append(info.Call.Among, one)
 	}
 }
 
-func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) *Call {
+func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) (call *Call, ok bool) {
 	agent, ok := c.agent(w)
-	call := &Call{Agent: w.Text, Info: agent, With: c.input(info.With, agent)}
+	call = &Call{Agent: w.Text, Info: agent, With: c.input(info.With, agent)}
 	if ok {
 		checkInputs(c, call, pos)
 	}
-	return call
+	return call, ok
 }
 
 // check makes the call of a check that runs commands; nil for one that the engine makes itself.
