@@ -83,12 +83,10 @@ func (c *compiler) tierValue(name string, e *syntax.Expr) {
 		return
 	}
 	c.tiered = true
-	src := strings.TrimSpace(e.Src)
-	if len(src) < 2 || src[0] != '"' || strings.Count(src, `"`) != 2 || !strings.HasSuffix(src, `"`) {
-		return
-	}
-	if word := src[1 : len(src)-1]; !strings.Contains(word, `\`) && !slices.Contains(c.prog.Tiers, word) {
-		c.noTier(syntax.Word{Pos: e.At(1), Text: word})
+	if parts := strings.Split(strings.TrimSpace(e.Src), `"`); len(parts) == 3 && parts[0] == "" && parts[2] == "" {
+		if word := parts[1]; !strings.Contains(word, `\`) && !slices.Contains(c.prog.Tiers, word) {
+			c.noTier(syntax.Word{Pos: e.At(1), Text: word})
+		}
 	}
 }
 
@@ -191,10 +189,10 @@ func (c *compiler) allow() {
 		c.prog.Allow = append(c.prog.Allow, status)
 	}
 	switch {
-	case len(list) > 0 && !c.scope.task:
-		c.report(list[0].Pos, CodeNoTask, "declare an argument of type task", "allow needs a task")
 	case list != nil && len(list) == 0:
 		c.report(c.file.Args.Pos, CodeStatus, "name the statuses, or remove the key", "allow names no status")
+	case list != nil && !c.scope.task:
+		c.report(list[0].Pos, CodeNoTask, "declare an argument of type task", "allow needs a task")
 	case c.prog.Allow == nil && always:
 		c.prog.Allow = formats.MovesInto(during)
 	}

@@ -100,12 +100,12 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 // group checks steps under one condition; they belong to the sequence around it.
 func (c *compiler) group(a *syntax.Group, info *Info) {
 	for _, f := range info.With[:min(1, len(info.With))] {
-		c.report(f.Key.Pos, CodeCompanion, "write it beside each delegate, or in 'yaml defaults'",
-			"'with' belongs to 'delegate'")
+		help := "write it beside each delegate, or in 'yaml defaults'"
+		c.report(f.Key.Pos, CodeCompanion, help, "'with' belongs to 'delegate'")
 	}
-	if on := info.Step.On; len(on) > 0 {
-		c.report(on[0].Status.Pos, CodeCompanion, "write it beside the steps of the group",
-			"'on' belongs to a step with an action")
+	for _, r := range info.Step.On[:min(1, len(info.Step.On))] {
+		help := "write it beside the steps of the group"
+		c.report(r.Status.Pos, CodeCompanion, help, "'on' belongs to a step with an action")
 	}
 	self, unsure, before := c.scope.self, c.unsure, len(c.scope.steps)
 	c.unsure = unsure || info.When != nil || info.Tier != nil
@@ -131,9 +131,8 @@ func (c *compiler) merge(e *syntax.Expr, most int) {
 		})
 		return
 	}
-	code := c.expr(e)
-	if code != nil && slices.ContainsFunc(code.Calls(),
-		func(f query.Call) bool { return f.Args == 0 && (f.Name == "all" || f.Name == "any") }) {
+	bare := func(f query.Call) bool { return f.Args == 0 && (f.Name == "all" || f.Name == "any") }
+	if code := c.expr(e); code != nil && slices.ContainsFunc(code.Calls(), bare) {
 		help := "write all(approved) or any(approved)"
 		c.report(e.Pos, CodeBareMerge, help, "'all' or 'any' without a condition is true for any children")
 	}

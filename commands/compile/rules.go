@@ -143,50 +143,50 @@ func (c *compiler) target(t *syntax.Target, info *Info) {
 
 // jump checks a goto: to a step of this sequence or of one around it, never into a loop.
 func (c *compiler) jump(t *syntax.Target, info *Info) {
-	if len(t.Steps) == 0 {
-		return
-	}
-	w := t.Steps[0]
-	if w.Text == c.scope.self || c.scope.find(w.Text) != nil {
-		info.back = append(info.back, t)
-	}
-	switch {
-	case !c.exists(w):
-	case c.inErrors || c.host != nil:
-		c.report(w.Pos, CodeRedo, "write it in the workflow", "a step here cannot jump")
-	case c.outsideLoop(w.Text) != nil:
-		c.outside(w)
-	case c.scope.inside(w.Text):
-		c.report(w.Pos, CodeRedo, "name steps of its body", "step '%s' is the loop around this step", w.Text)
-	}
-}
-
-// outside reports an id in a loop, or among the children of a step, that this step is not in.
-func (c *compiler) outside(w syntax.Word) {
-	around := c.outsideLoop(w.Text)[0]
-	if k := c.byID[around]; k != nil {
-		if _, side := k.step.Action.(*syntax.Parallel); side {
-			c.report(w.Pos, CodeRedo, "name the parallel step '"+around+"'", "step '%s' is a child of parallel", w.Text)
-			return
+	for _, w := range t.Steps[:min(1, len(t.Steps))] {
+		if w.Text == c.scope.self || c.scope.find(w.Text) != nil {
+			info.back = append(info.back, t)
+		}
+		switch {
+		case !c.exists(w):
+		case c.inErrors || c.host != nil:
+			c.report(w.Pos, CodeRedo, "write it in the workflow", "a step here cannot jump")
+		default:
+			c.reaches(w)
 		}
 	}
-	c.report(w.Pos, CodeRedo, "name the loop '"+around+"'", "step '%s' lies in a loop that this step is not in", w.Text)
 }
 
 // redo checks one id that a target sends back to: the step stands before this one, in this sequence or one around it.
 func (c *compiler) redo(w syntax.Word) {
 	switch {
-	case w.Text == c.scope.self || w.Text == itself:
-	case !c.exists(w):
+	case w.Text == c.scope.self || w.Text == itself || !c.exists(w):
 	case c.inErrors && !slices.ContainsFunc(c.scope.steps, func(i *Info) bool { return i.ID == w.Text }):
 		help := "name steps of Error Handling"
 		c.report(w.Pos, CodeRedo, help, "the workflow is over here, so step '%s' cannot be run again", w.Text)
-	case c.outsideLoop(w.Text) != nil:
-		c.outside(w)
-	case c.scope.inside(w.Text):
-		c.report(w.Pos, CodeRedo, "name steps of its body", "step '%s' is the loop around this step", w.Text)
-	case c.scope.find(w.Text) == nil:
+	case c.reaches(w) && c.scope.find(w.Text) == nil:
 		help := "redo and rollback name steps that stand before this one"
 		c.report(w.Pos, CodeRedo, help, "step '%s' does not stand before this step", w.Text)
 	}
+}
+
+// reaches tells whether a target can lead to a step; it reports one in a loop, or among the children of a step, that
+// this step is not in, and a loop around this step.
+func (c *compiler) reaches(w syntax.Word) bool {
+	loops := c.outsideLoop(w.Text)
+	switch {
+	case loops != nil:
+		help, what := "name the loop '"+loops[0]+"'", "step '%s' lies in a loop that this step is not in"
+		if k := c.byID[loops[0]]; k != nil {
+			if _, side := k.step.Action.(*syntax.Parallel); side {
+				help, what = "name the parallel step '"+loops[0]+"'", "step '%s' is a child of parallel"
+			}
+		}
+		c.report(w.Pos, CodeRedo, help, what, w.Text)
+	case c.scope.inside(w.Text):
+		c.report(w.Pos, CodeRedo, "name steps of its body", "step '%s' is the loop around this step", w.Text)
+	default:
+		return true
+	}
+	return false
 }

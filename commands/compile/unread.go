@@ -14,13 +14,13 @@ import (
 // the cause of would be noise: it goes when the part is mended.
 type unread struct {
 	lines   []syntax.Lines
-	errors  map[int][]syntax.Pos // places of the errors by line
-	text    string               // of the lines
-	names   string               // the same as ids: lower case, '_' for what an id cannot have
-	front   bool                 // the frontmatter is among them
-	lost    map[string]bool      // keys whose values are errors
-	noFront bool                 // there is none
-	steps   bool                 // something below it is
+	errors  []syntax.Pos
+	text    string          // of the lines
+	names   string          // the same as ids: lower case, '_' for what an id cannot have
+	front   bool            // the frontmatter is among them
+	lost    map[string]bool // keys whose values are errors
+	noFront bool            // there is none
+	steps   bool            // something below it is
 	quoted  *regexp.Regexp
 }
 
@@ -30,19 +30,16 @@ func unreadOf(f *syntax.File) *unread {
 		return nil
 	}
 	u := &unread{
-		lines: f.Unread, errors: map[int][]syntax.Pos{}, lost: map[string]bool{}, front: f.NoFront, noFront: f.NoFront &&
-			f.Front.Pos.IsZero(),
+		lines: f.Unread, lost: map[string]bool{}, front: f.NoFront, noFront: f.NoFront && f.Front.Pos.IsZero(),
 		quoted: regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\$\w+)`),
 	}
-	for _, d := range f.Found {
-		if d.Severity == formats.SeverityError {
-			u.errors[d.Pos.Line] = append(u.errors[d.Pos.Line], d.Pos)
-		}
-	}
-	var text strings.Builder
 	lines := strings.Split(string(f.Src), "\n")
-	for n := range u.errors {
-		if key, _, ok := strings.Cut(lines[min(n, len(lines))-1], ":"); ok {
+	for _, d := range f.Found {
+		if d.Severity != formats.SeverityError {
+			continue
+		}
+		u.errors = append(u.errors, d.Pos)
+		if key, _, ok := strings.Cut(lines[min(d.Pos.Line, len(lines))-1], ":"); ok {
 			u.lost[strings.Trim(key, " \t-{")] = true
 		}
 	}
@@ -52,26 +49,10 @@ func unreadOf(f *syntax.File) *unread {
 		} else {
 			u.steps = true
 		}
-		for n := l.From; n <= l.To && n <= len(lines); n++ {
-			text.WriteString(lines[n-1] + "\n")
-		}
+		u.text += strings.Join(lines[min(l.From-1, len(lines)):min(l.To, len(lines))], "\n") + "\n"
 	}
-	u.text = text.String()
-	u.names = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		}
-		return '_'
-	}, u.text)
+	u.names = regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(u.text), "_")
 	return u
-}
-
-// has tells whether a place lies in what could not be read.
-func (u *unread) has(pos syntax.Pos) bool {
-	return slices.ContainsFunc(u.lines, func(l syntax.Lines) bool { return l.Has(pos.Line) })
 }
 
 // says tells whether a word stands in what could not be read.
@@ -85,8 +66,8 @@ func (u *unread) explains(d *formats.Diagnostic) bool {
 	if d.Pos.IsZero() || strings.Contains(d.Message, "''") || strings.Contains(d.Message, `""`) {
 		return true // about a word that could not be read
 	}
-	here := u.has(d.Pos)
-	if here && (u.beside(d) || !plainFact(d)) {
+	unread := slices.ContainsFunc(u.lines, func(l syntax.Lines) bool { return l.Has(d.Pos.Line) })
+	if unread && (u.beside(d) || !plainFact(d)) {
 		return true
 	}
 	switch d.Code {
@@ -131,7 +112,7 @@ func plainFact(d *formats.Diagnostic) bool {
 // beside tells whether an error of the syntax stands at the place of a finding, for expressions on its line.
 func (u *unread) beside(d *formats.Diagnostic) bool {
 	expression := d.Code == CodeExpression || d.Code == CodeVariable || d.Code == CodeArgument
-	return slices.ContainsFunc(u.errors[d.Pos.Line], func(p syntax.Pos) bool { return expression || p == d.Pos })
+	return slices.ContainsFunc(u.errors, func(p syntax.Pos) bool { return p == d.Pos || expression && p.Line == d.Pos.Line })
 }
 
 // named tells whether a name that a finding is about stands in what could not be read, or is given by it without a
