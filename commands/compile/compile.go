@@ -315,12 +315,15 @@ func text(w *syntax.Word) string {
 }
 
 // literal is a word that is written, empty for anything else.
-func literal(v *syntax.Value) string {
-	word, ok := v.Lit.(string)
-	if !ok {
-		return ""
+func literal(v *syntax.Value) string { return as[string](v.Lit) }
+
+// as is a value of a type, the zero value for anything else.
+func as[T any](v any) T {
+	if out, ok := v.(T); ok {
+		return out
 	}
-	return word
+	var zero T
+	return zero
 }
 
 // shown is a value in a message.

@@ -99,14 +99,8 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 
 // group checks steps under one condition; they belong to the sequence around it.
 func (c *compiler) group(a *syntax.Group, info *Info) {
-	for _, f := range info.With[:min(1, len(info.With))] {
-		help := "write it beside each delegate, or in 'yaml defaults'"
-		c.report(f.Key.Pos, CodeCompanion, help, "'with' belongs to 'delegate'")
-	}
-	for _, r := range info.Step.On[:min(1, len(info.Step.On))] {
-		help := "write it beside the steps of the group"
-		c.report(r.Status.Pos, CodeCompanion, help, "'on' belongs to a step with an action")
-	}
+	c.stray(info.With, "write it beside each delegate, or in 'yaml defaults'", "'with' belongs to 'delegate'")
+	c.stray(info.Step.On, "write it beside the steps of the group", "'on' belongs to a step with an action")
 	self, unsure, before := c.scope.self, c.unsure, len(c.scope.steps)
 	c.unsure = unsure || info.When != nil || info.Tier != nil
 	c.steps(info.Body)

@@ -93,13 +93,8 @@ func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
 // phase checks what stands beside the status of a phase.
 func (c *compiler) phase(a *syntax.Status) {
 	c.exprs(a.Reason)
-	if a.Artifacts != nil {
-		help := "link them in a step of their own"
-		c.report(a.Artifacts.Pos, CodeCompanion, help, "'artifacts' belongs to a change of the task's status")
-	}
-	if a.Reason != nil {
-		c.report(a.Reason.Pos, CodeCompanion, "", "'reason' belongs to a change of the task's status")
-	}
+	c.stray(a.Artifacts, "link them in a step of their own", "'artifacts' belongs to a change of the task's status")
+	c.stray(a.Reason, "", "'reason' belongs to a change of the task's status")
 	v := a.To
 	if v == nil || v.Kind != syntax.Literal {
 		return

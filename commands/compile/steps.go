@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -114,35 +115,44 @@ func checkCompanions(c *compiler, s *syntax.Step) {
 	case *syntax.Publish, *syntax.Status:
 		runs = true
 	case *syntax.Check:
-		if runs = a.Command != nil || a.Project != nil; !runs && s.Retry != nil {
-			c.report(s.Retry.Pos, CodeCompanion, "remove it", "'retry' belongs to a check that runs commands")
+		if runs = a.Command != nil || a.Project != nil; !runs {
+			c.stray(s.Retry, "remove it", "'retry' belongs to a check that runs commands")
 		}
 	case *syntax.Fail:
 		fails = true
 	}
-	inner := "write it beside the delegate of the body"
-	if body && s.Fallback != nil {
-		c.report(s.Fallback.Pos, CodeCompanion, inner, "'fallback' belongs to 'delegate'")
+	expect := s.Expect
+	if expect == nil {
+		expect = &syntax.Expect{}
 	}
-	if body && s.Prompt != nil {
-		c.report(s.Prompt.Pos, CodeCompanion, inner, "'prompt' belongs to 'delegate'")
+	if body {
+		c.stray(s.Fallback, "write it beside the delegate of the body", "'fallback' belongs to 'delegate'")
+		c.stray(s.Prompt, "write it beside the delegate of the body", "'prompt' belongs to 'delegate'")
+		c.stray(expect.Artifact, "write it beside the delegates inside", "'artifact' belongs to a delegate")
 	}
-	if fails && s.Return != nil {
-		c.report(s.Return.Pos, CodeCompanion, "remove it: 'fail' ends the command",
-			"'return' belongs to a step that can pass")
+	if fails {
+		c.stray(s.Return, "remove it: 'fail' ends the command", "'return' belongs to a step that can pass")
+		c.stray(s.On, "remove it: 'fail' ends the command", "'on' belongs to a step that can go on")
 	}
-	if fails && len(s.On) > 0 {
-		c.report(s.On[0].Status.Pos, CodeCompanion, "remove it: 'fail' ends the command",
-			"'on' belongs to a step that can go on")
+	if !runs {
+		c.stray(s.Timeout, "remove it", "'timeout' belongs to 'delegate'")
 	}
-	if !runs && s.Timeout != nil {
-		c.report(s.Timeout.Pos, CodeCompanion, "remove it", "'timeout' belongs to 'delegate'")
+	if !delegates {
+		c.stray(expect.Schema, "write it beside the delegates inside", "'schema' belongs to a delegate")
 	}
-	if e := s.Expect; e != nil && body && e.Artifact != nil {
-		c.report(e.Artifact.Pos, CodeCompanion, "write it beside the delegates inside", "'artifact' belongs to a delegate")
-	}
-	if e := s.Expect; e != nil && !delegates && e.Schema != nil {
-		c.report(e.Schema.Pos, CodeCompanion, "write it beside the delegates inside", "'schema' belongs to a delegate")
+}
+
+// stray reports a key that means nothing where it stands; nothing for one that is absent.
+func (c *compiler) stray(key any, help, what string) {
+	var at syntax.Pos
+	syntax.Walk(key, func(n any) bool {
+		if v := reflect.ValueOf(n).Elem().FieldByName("Pos"); v.IsValid() && at.IsZero() {
+			at = as[syntax.Pos](v.Interface())
+		}
+		return at.IsZero()
+	})
+	if !at.IsZero() {
+		c.report(at, CodeCompanion, help, "%s", what)
 	}
 }
 
@@ -256,8 +266,8 @@ func (c *compiler) treed(in *syntax.Word) {
 			return
 		}
 	}
-	help := "add worktree: {per: run} to the frontmatter"
-	c.report(in.Pos, CodeCompanion, help, "'in: worktree' needs a worktree, and the file opens none")
+	c.stray(in, "add worktree: {per: run} to the frontmatter",
+		"'in: worktree' needs a worktree, and the file opens none")
 }
 
 // treeless reports a tree where none is worked in, and work without one of those that are no workers: they act for the
@@ -272,10 +282,10 @@ func (c *compiler) treeless(info *Info) {
 	check, checks := info.Action.(*syntax.Check)
 	switch {
 	case publishes || checks && check.Expr != nil:
-		c.report(in.Pos, CodeCompanion, "remove it", "'in' belongs to a step that works in a tree")
+		c.stray(in, "remove it", "'in' belongs to a step that works in a tree")
 	case !checks && info.Call == nil: // what stands inside has it
 	case in.Text == "none" && (!info.works() || info.Call.Agent == GitWorkflow):
-		c.report(in.Pos, CodeCompanion, "remove it", "'in: none' belongs to a delegate to a worker")
+		c.stray(in, "remove it", "'in: none' belongs to a delegate to a worker")
 	}
 }
 
