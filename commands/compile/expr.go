@@ -103,27 +103,21 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	}
 	member := memberAt(e, ref, 0)
 	first := member.Text
+	if names := varMembers[ref.Var]; names != nil {
+		c.member(member, names)
+	}
 	switch ref.Var {
 	case "$args":
 		c.argument(e, ref, member)
-	case "$run":
-		c.member(member, []string{
-			"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts",
-			"approval", "diff", "diffstat", "overrides",
-		})
-	case "$feedback":
-		c.member(member, []string{"from", "issues", "note", "choice", "answer", "attempt"})
 	case "$env":
 		if !slices.ContainsFunc(c.file.Front.Env, func(w syntax.Word) bool { return w.Text == first }) {
 			c.report(member.Pos, CodeMember, "list the name under env: in the frontmatter", "$env has no '%s'", first)
 		}
 	case "$steps":
 		c.stepReference(e, ref)
-	case "$it":
-		c.member(member, []string{"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"})
 	case "$board":
-		if list := c.topics(); !slices.Contains(list, first) {
-			c.unknown(member, CodeMember, list, "", "no step posts to a board '%s'")
+		if !slices.Contains(c.boards, first) {
+			c.unknown(member, CodeMember, c.boards, "", "no step posts to a board '%s'")
 		}
 	case "$input":
 		if c.workflow == nil || c.workflow.Inputs == nil {
@@ -133,18 +127,6 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 			c.unknown(member, CodeArgument, names, "", "no input is named '%s'")
 		}
 	}
-}
-
-// topics lists the boards of the file.
-func (c *compiler) topics() []string {
-	var out []string
-	for _, k := range c.all {
-		if k.step.Board != nil && !slices.Contains(out, k.step.Board.Text) {
-			out = append(out, k.step.Board.Text)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 func (c *compiler) argument(e *syntax.Expr, ref query.Ref, member syntax.Word) {

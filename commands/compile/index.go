@@ -18,6 +18,8 @@ type index struct {
 	byID      map[string]*known
 	comesBack map[string]bool // ids that a rule runs again
 	gotos     map[string]bool // ids that a goto names
+	sets      []string        // variables that set gives
+	boards    []string        // topics to which steps post
 }
 
 // known is one step of the file with the loops in which it stands, outermost first.
@@ -69,11 +71,22 @@ func (c *compiler) ids() {
 		}
 	}
 	syntax.Walk(c.file, func(n any) bool {
-		if t, ok := n.(*syntax.Target); ok {
-			c.leadsBack(t)
+		switch n := n.(type) {
+		case *syntax.Target:
+			c.leadsBack(n)
+		case *syntax.Set:
+			for _, v := range n.Values {
+				c.sets = append(c.sets, "$"+v.Name.Text)
+			}
+		case *syntax.Step:
+			if n.Board != nil {
+				c.boards = append(c.boards, n.Board.Text)
+			}
 		}
 		return true
 	})
+	slices.Sort(c.boards)
+	c.boards = slices.Compact(c.boards)
 	for _, k := range c.all {
 		if _, group := k.step.Action.(*syntax.Group); group && c.comesBack[k.step.ID.Text] {
 			for _, inner := range k.step.Body {

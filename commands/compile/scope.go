@@ -46,6 +46,16 @@ var placeVars = map[string]string{
 	"$index": "it stands in the body of a foreach",
 }
 
+// varMembers are the members of variables whose members are the same everywhere.
+var varMembers = map[string][]string{
+	"$run": {
+		"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts",
+		"approval", "diff", "diffstat", "overrides",
+	},
+	"$feedback": {"from", "issues", "note", "choice", "answer", "attempt"},
+	"$it":       {"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"},
+}
+
 // reserved are names that the engine gives.
 var reserved = []string{
 	"state", "task", "env", "steps", "feedback", "run", "board", "it", tierName, "input", "args", "index", "ENV",
@@ -95,25 +105,13 @@ func (s *scope) inside(loop string) bool {
 func (c *compiler) loosely(more []string, compile func()) {
 	outer, lenient := c.scope, c.lenient
 	loose := *outer
-	loose.vars = slices.Concat(outer.vars, more)
-	for _, k := range c.all {
-		loose.sets(k.step)
+	loose.vars = slices.Clone(outer.vars)
+	for _, name := range slices.Concat(more, c.sets) {
+		loose.add(name)
 	}
 	c.scope, c.lenient = &loose, true
 	compile()
 	c.scope, c.lenient = outer, lenient
-}
-
-// sets adds the names that a step gives, or one that takes its effect back.
-func (s *scope) sets(step *syntax.Step) {
-	if set, ok := step.Action.(*syntax.Set); ok {
-		for _, v := range set.Values {
-			s.add("$" + v.Name.Text)
-		}
-	}
-	if step.Compensate != nil {
-		s.sets(step.Compensate)
-	}
 }
 
 // contract is that of the subagent that a step calls; nil for a step that calls none, or one of several.

@@ -87,7 +87,7 @@ func (s step) pick(by *syntax.Text) (*compile.Call, error) {
 // there were.
 func (c *call) tries() (formats.Return, error) {
 	retry := cmp.Or(c.Terms.Retry, &syntax.Retry{})
-	wait := time.Duration(retry.Backoff * float64(time.Second))
+	wait := seconds(retry.Backoff)
 	for c.attempt = 1; ; c.attempt++ {
 		ret, err := c.try()
 		if err != nil || ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
@@ -95,7 +95,7 @@ func (c *call) tries() (formats.Return, error) {
 		}
 		of := func(w syntax.Word) bool { return w.Text == string(ret.Class) }
 		if c.attempt <= min(retry.Max, c.limits.Retries) && slices.ContainsFunc(retry.On, of) {
-			wait = min(wait, time.Duration(retry.Cap*float64(time.Second)))
+			wait = min(wait, seconds(retry.Cap))
 			if err := c.pause(wait); err != nil {
 				return ret, err
 			}
@@ -111,6 +111,8 @@ func (c *call) tries() (formats.Return, error) {
 		return c.try()
 	}
 }
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // try makes one delegation and takes in what it changed. What was done is kept even when the run was stopped
 // meanwhile; the reason of the stop then comes back as the error.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
@@ -87,7 +86,7 @@ func (r *run) wait(t *syntax.GateTimeout, g formats.Gate) (formats.Decision, err
 	if t == nil {
 		return r.ask(g)
 	}
-	after := time.Duration(t.After * float64(time.Second))
+	after := seconds(t.After)
 	outer := r.ctx
 	within, cancel := context.WithTimeout(outer, after)
 	defer cancel()

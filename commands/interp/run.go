@@ -25,12 +25,10 @@ type run struct {
 	depth  formats.Depth
 	limits formats.Limits
 
-	root     *scope // with $args, $task, $env and the loads
-	task     *formats.Task
-	feedback *formats.Feedback
-	started  time.Time
+	root    *scope // with $args, $task, $env and the loads
+	task    *formats.Task
+	started time.Time
 
-	state         any // $state in the present step; nil until it is read
 	stateDoc      any // the document that was read last
 	statePrepared any // the same, prepared
 
@@ -57,6 +55,7 @@ type run struct {
 	open      []formats.Issue // of the same
 	dry       dryRun
 
+	turn
 	flow
 }
 
@@ -69,11 +68,9 @@ type flow struct {
 	spent     spending        // by workers, theirs included
 	overrides []any           // what a person accepted against a rule
 	board     map[string][]any
-	undo      []step // whose effect can be taken back, oldest first
-	opened    bool   // the run opened its worktree
-	co        *branch
-	linked    map[string]bool    // paths of artifacts that a task has
-	made      []formats.Artifact // what the present element, child or run brought
+	undo      []step          // whose effect can be taken back, oldest first
+	opened    bool            // the run opened its worktree
+	linked    map[string]bool // paths of artifacts that a task has
 }
 
 // Run executes the program. The error is nil but for a program that cannot be used: failures of agents and of the
@@ -85,7 +82,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
 	r := &run{
-		cfg: rn.cfg, prog: p, args: v, depth: d, feedback: rn.cfg.Feedback,
+		cfg: rn.cfg, prog: p, args: v, depth: d, turn: turn{feedback: rn.cfg.Feedback},
 		limits: lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
 		flow: flow{

@@ -37,29 +37,20 @@ type branch struct {
 	own     turn
 }
 
-// turn is what belongs to the branch that runs now.
+// turn is what belongs to the branch that runs now, nil in co where there is none.
 type turn struct {
 	feedback *formats.Feedback
-	state    any
+	state    any // $state in the present step; nil until it is read
 	co       *branch
-	made     []formats.Artifact
-}
-
-func (r *run) turn() turn {
-	return turn{r.feedback, r.state, r.co, r.made}
-}
-
-func (r *run) resume(t turn) {
-	r.feedback, r.state, r.co, r.made = t.feedback, t.state, t.co, t.made
+	made     []formats.Artifact // what the present element, child or run brought
 }
 
 // advance lets a branch run up to its next effect, or to its end.
 func (r *run) advance(b *branch) (open bool) {
-	outer := r.turn()
-	r.resume(b.own)
+	outer := r.turn
+	r.turn = b.own
 	b.pending, open = b.next()
-	b.own = r.turn()
-	r.resume(outer)
+	b.own, r.turn = r.turn, outer
 	return open
 }
 

@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"tercet/formats"
@@ -19,12 +18,9 @@ func ParseStubs(file string, data []byte) (map[string][]formats.Return, error) {
 	}
 	out := map[string][]formats.Return{}
 	for key, one := range raw {
-		list := []json.RawMessage{one}
-		if bytes.HasPrefix(bytes.TrimSpace(one), []byte("[")) {
-			list = nil
-			if err := json.Unmarshal(one, &list); err != nil {
-				return nil, refused(key, err)
-			}
+		var list []json.RawMessage
+		if err := json.Unmarshal(one, &list); err != nil || list == nil {
+			list = []json.RawMessage{one}
 		}
 		for _, item := range list {
 			ret, err := formats.ParseReturn(item, formats.ParseOptions{})
