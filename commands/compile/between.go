@@ -83,7 +83,7 @@ func (c *compiler) emitted(b *syntax.Step) {
 		if !ok || c.prog.Code(e) == nil {
 			return true
 		}
-		for ref := range c.prog.Code(e).EachRef {
+		for _, ref := range c.prog.Code(e).Refs() {
 			if ref.Var == "$it" && !ref.Bound && len(ref.Path) > 1 && ref.Path[0] == "fields" &&
 				!slices.Contains(names, ref.Path[1]) {
 				c.unknown(memberAt(e, ref, 1), CodeField, names, "their fields are %s",

@@ -83,8 +83,8 @@ func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
 		c.phase(a)
 		return c.own(a.Pos, StatusSync, lit("operation", OpSetPhase), task, field("status", a.To), field("phase", a.Phase))
 	}
-	call := c.own(a.Pos, StatusSync, lit("operation", OpUpdateStatus), task, field("status", a.To), field("reason", a.Reason),
-		field("artifacts", a.Artifacts))
+	call := c.own(a.Pos, StatusSync, lit("operation", OpUpdateStatus), task, field("status", a.To),
+		field("reason", a.Reason), field("artifacts", a.Artifacts))
 	call.Link = a.Artifacts == nil
 	c.taskStatus(a, sure)
 	return call

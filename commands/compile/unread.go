@@ -112,7 +112,9 @@ func plainFact(d *formats.Diagnostic) bool {
 // beside tells whether an error of the syntax stands at the place of a finding, for expressions on its line.
 func (u *unread) beside(d *formats.Diagnostic) bool {
 	expression := d.Code == CodeExpression || d.Code == CodeVariable || d.Code == CodeArgument
-	return slices.ContainsFunc(u.errors, func(p syntax.Pos) bool { return p == d.Pos || expression && p.Line == d.Pos.Line })
+	return slices.ContainsFunc(u.errors, func(p syntax.Pos) bool {
+		return p == d.Pos || expression && p.Line == d.Pos.Line
+	})
 }
 
 // named tells whether a name that a finding is about stands in what could not be read, or is given by it without a
