@@ -1,9 +1,9 @@
 package state
 
 import (
+	"encoding/json"
 	"errors"
 
-	"tercet/formats"
 	"tercet/internal/jsonx"
 )
 
@@ -26,30 +26,65 @@ const (
 	moveBack = "unarchive"
 )
 
-// auditLine is one line of audit.jsonl.
+// auditLine is one line of audit.jsonl. Its first members are read alone where the rest says nothing more.
 type auditLine struct {
+	Serial uint64 `json:"serial"`
+	Txn    string `json:"txn"`
+	Kind   string `json:"kind"`
+	File   string `json:"file"`           // relative to the project root
+	Move   string `json:"move,omitempty"` // direction of a move of two files, empty for other writes
+	Time   string `json:"time"`
 	about
-	Serial  uint64
-	Kind    string
-	File    string // relative to the project root
-	Move    string // direction of a move of two files, empty for other writes
-	Time    string
-	Added   []int        // numbers that came into the file
-	Removed []int        // numbers that left the file
-	Group   []about      // the transactions of a group
-	Segment int          // how many segments stand before this file, of a rotated line
-	Undo    []jsonx.Edit // what turns the file after the write into the one before it; nil if it is not known
-	// Pre and Post are the sha256 of the file before and after, Prev is that of the line before.
-	Pre, Post, Prev string
+	Added   []int    `json:"added,omitempty"`   // numbers that came into the file
+	Removed []int    `json:"removed,omitempty"` // numbers that left the file
+	Group   []member `json:"group,omitempty"`   // the transactions of a group
+	Segment int      `json:"segment,omitempty"` // how many segments stand before this file, of a rotated line
+	Undo    undoing  `json:"undo,omitzero"`     // what turns the file after the write into the one before it; nil: not known
+	Pre     string   `json:"pre"`               // the sha256 of the file before,
+	Post    string   `json:"post"`              // and after
+	Prev    string   `json:"prev"`              // that of the line before
 }
 
 // about is what a line says of its transaction.
 type about struct {
-	Txn, Session, Run string
-	Force             bool
-	Ops               []any
-	Numbers           []int // tasks made
-	Verdicts          []Verdict
+	Session  string    `json:"session_id"`
+	Run      string    `json:"run"`
+	Force    bool      `json:"force,omitempty"`
+	Ops      []any     `json:"ops,omitempty"`
+	Numbers  []int     `json:"numbers,omitempty"` // tasks made
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+}
+
+// member is one of several transactions that shared a line, in logs of earlier versions.
+type member struct {
+	Txn string `json:"txn"`
+	about
+}
+
+// undoing are edits, each written as start, end and text.
+type undoing []jsonx.Edit
+
+// MarshalJSON writes the edits.
+func (u undoing) MarshalJSON() ([]byte, error) {
+	list := make([]any, len(u))
+	for i, e := range u {
+		list[i] = []any{e.Start, e.End, string(e.Text)}
+	}
+	return jsonx.Marshal(list, "")
+}
+
+// UnmarshalJSON reads the edits. Splice refuses what does not fit.
+func (u *undoing) UnmarshalJSON(src []byte) error {
+	var list [][3]json.RawMessage
+	err := json.Unmarshal(src, &list)
+	*u = make(undoing, len(list))
+	for i, e := range list {
+		var text string
+		err = errors.Join(err, json.Unmarshal(e[0], &(*u)[i].Start), json.Unmarshal(e[1], &(*u)[i].End),
+			json.Unmarshal(e[2], &text))
+		(*u)[i].Text = []byte(text)
+	}
+	return err
 }
 
 // announces tells whether the line stands before a write that may not have happened.
@@ -65,7 +100,7 @@ func (l *auditLine) parts() []auditLine {
 	out := make([]auditLine, len(l.Group))
 	for i, one := range l.Group {
 		out[i] = *l
-		out[i].about, out[i].Group = one, nil
+		out[i].Txn, out[i].about, out[i].Group = one.Txn, one.about, nil
 		if l.Kind == lineGroup {
 			out[i].Kind = lineWrite
 		}
@@ -73,83 +108,15 @@ func (l *auditLine) parts() []auditLine {
 	return out
 }
 
-func (l *auditLine) encode() ([]byte, error) {
-	o := new(jsonx.Object).Set("serial", jsonNumber(l.Serial)).Set("txn", l.Txn).Set("kind", l.Kind).Set("file", l.File)
-	if l.Move != "" {
-		o.Set("move", l.Move)
-	}
-	o.Set("time", l.Time).Set("session_id", l.Session).Set("run", l.Run)
-	if l.Force {
-		o.Set("force", true)
-	}
-	if len(l.Ops) > 0 {
-		o.Set("ops", l.Ops)
-	}
-	for _, list := range []struct {
-		key  string
-		list []int
-	}{{"numbers", l.Numbers}, {"added", l.Added}, {"removed", l.Removed}} {
-		if len(list.list) > 0 {
-			o.Set(list.key, ints(list.list))
+func decodeLine(src []byte) (l auditLine, err error) {
+	if err := json.Unmarshal(src, &l); err != nil {
+		if _, wrong := jsonx.Parse(src, jsonx.Limits{}); wrong != nil {
+			return l, wrong
 		}
+		return l, err
 	}
-	if len(l.Verdicts) > 0 {
-		o.Set("verdicts", verdictObjects(l.Verdicts))
-	}
-	if l.Segment > 0 {
-		o.Set("segment", l.Segment)
-	}
-	if l.Undo != nil {
-		list := make([]any, len(l.Undo))
-		for i, e := range l.Undo {
-			list[i] = []any{e.Start, e.End, string(e.Text)}
-		}
-		o.Set("undo", list)
-	}
-	o.Set("pre", l.Pre).Set("post", l.Post).Set("prev", l.Prev)
-	return jsonx.Marshal(o, "")
-}
-
-func verdictObjects(list []Verdict) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		out[i] = new(jsonx.Object).Set("op", v.Op).Set("task", v.Task).
-			Set("from", v.From.String()).Set("to", v.To.String()).Set("changed", v.Changed)
-	}
-	return out
-}
-
-func decodeLine(src []byte) (auditLine, error) {
-	v, err := jsonx.Parse(src, jsonx.Limits{})
-	if err != nil {
-		return auditLine{}, err
-	}
-	serial, ok := v.Get("serial").Int()
-	if !ok || serial < 0 || v.Get("kind") == nil {
-		return auditLine{}, errors.New("expected a line with serial and kind")
-	}
-	segment, _ := v.Get("segment").Int() // absent is zero
-	l := auditLine{
-		about: decodeAbout(v), Serial: uint64(serial), Kind: textOf(v, "kind"), File: textOf(v, "file"),
-		Move: textOf(v, "move"), Time: textOf(v, "time"), Added: intsOf(v, "added"), Removed: intsOf(v, "removed"),
-		Segment: int(segment), Pre: textOf(v, "pre"), Post: textOf(v, "post"), Prev: textOf(v, "prev"),
-	}
-	if a := v.Get("group"); a.Is(jsonx.Array) {
-		for _, e := range a.Elems {
-			l.Group = append(l.Group, decodeAbout(e))
-		}
-	}
-	if a := v.Get("undo"); a.Is(jsonx.Array) {
-		l.Undo = make([]jsonx.Edit, 0, len(a.Elems))
-		for _, e := range a.Elems {
-			if !e.Is(jsonx.Array) || len(e.Elems) != 3 {
-				return auditLine{}, errors.New("expected undo of start, end and text")
-			}
-			start, _ := e.Elems[0].Int() // Splice refuses what does not fit
-			end, _ := e.Elems[1].Int()   // the same
-			text, _ := e.Elems[2].Str()  // the same
-			l.Undo = append(l.Undo, jsonx.Edit{Start: int(start), End: int(end), Text: []byte(text)})
-		}
+	if l.Kind == "" {
+		return l, errors.New("expected a line with serial and kind")
 	}
 	return l, nil
 }
@@ -157,41 +124,4 @@ func decodeLine(src []byte) (auditLine, error) {
 func textOf(v *jsonx.Value, key string) string {
 	s, _ := v.Get(key).Str() // absent is empty
 	return s
-}
-
-func intsOf(v *jsonx.Value, key string) []int {
-	a := v.Get(key)
-	if !a.Is(jsonx.Array) {
-		return nil
-	}
-	out := make([]int, 0, len(a.Elems))
-	for _, e := range a.Elems {
-		n, _ := e.Int() // the engine writes integers only
-		out = append(out, int(n))
-	}
-	return out
-}
-
-func decodeAbout(v *jsonx.Value) about {
-	force, _ := v.Get("force").Bool() // absent is false
-	m := about{
-		Txn: textOf(v, "txn"), Session: textOf(v, "session_id"), Run: textOf(v, "run"), Force: force,
-		Numbers: intsOf(v, "numbers"),
-	}
-	if a := v.Get("ops"); a.Is(jsonx.Array) {
-		for _, e := range a.Elems {
-			m.Ops = append(m.Ops, e.Any())
-		}
-	}
-	if a := v.Get("verdicts"); a.Is(jsonx.Array) {
-		for _, e := range a.Elems {
-			task, _ := e.Get("task").Int()    // absent is zero
-			did, _ := e.Get("changed").Bool() // absent is false
-			m.Verdicts = append(m.Verdicts, Verdict{
-				Op: textOf(e, "op"), Task: int(task), From: formats.TaskStatus(textOf(e, "from")),
-				To: formats.TaskStatus(textOf(e, "to")), Changed: did,
-			})
-		}
-	}
-	return m
 }

@@ -9,6 +9,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/jsonx"
 )
 
 // auditLog is audit.jsonl as one hold of the lock found it, and what was appended since.
@@ -134,7 +135,7 @@ func (a *auditLog) highestNumber() int {
 // append writes a line and makes it durable.
 func (a *auditLog) append(l auditLine) error {
 	l.Prev = a.sha
-	raw, err := l.encode()
+	raw, err := jsonx.Marshal(l, "")
 	if err != nil {
 		return &formats.Failure{Code: formats.CodeBug, Message: "encoding an audit line", Err: err}
 	}

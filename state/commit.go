@@ -66,7 +66,7 @@ func (s *session) abort(line auditLine, sha string) error {
 	}
 	for _, one := range line.parts() {
 		err := s.audit.append(auditLine{
-			about: about{Txn: one.Txn, Session: one.Session, Run: one.Run}, Serial: serial, Kind: lineAborted, File: line.File,
+			Txn: one.Txn, about: about{Session: one.Session, Run: one.Run}, Serial: serial, Kind: lineAborted, File: line.File,
 			Move: line.Move, Time: stamp(s.now), Pre: line.Post, Post: sha,
 		})
 		if err != nil {

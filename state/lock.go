@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -220,17 +221,9 @@ func (l locker) holder() Holder {
 	if err != nil {
 		return Holder{}
 	}
-	v, err := jsonx.Parse(src, jsonx.Limits{Depth: 2})
-	if err != nil {
+	var h Holder
+	if json.Unmarshal(src, &h) != nil {
 		return Holder{}
 	}
-	word := func(key string) string {
-		s, _ := v.Get(key).Str() // absent is empty
-		return s
-	}
-	pid, _ := v.Get("pid").Int() // absent is zero
-	return Holder{
-		ID: word("id"), PID: int(pid), Host: word("host"), BootID: word("boot_id"), PIDNS: word("pid_ns"), User: word("user"),
-		Command: word("command"), Session: word("session_id"), Since: word("since"),
-	}
+	return h
 }

@@ -344,8 +344,8 @@ const maxTries = 3
 // line begins the audit line of a transaction.
 func (s *session) line(tx Tx) auditLine {
 	l := auditLine{
-		about:  about{Txn: tx.ID, Session: tx.Session, Run: tx.Run, Force: tx.Force},
-		Serial: s.serial + 1, Kind: lineWrite, File: stateFile, Time: stamp(s.now), Pre: s.doc.sha,
+		about:  about{Session: tx.Session, Run: tx.Run, Force: tx.Force},
+		Serial: s.serial + 1, Txn: tx.ID, Kind: lineWrite, File: stateFile, Time: stamp(s.now), Pre: s.doc.sha,
 	}
 	for _, op := range tx.Ops {
 		l.Ops = append(l.Ops, op.record())

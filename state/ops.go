@@ -281,8 +281,9 @@ func (r *Result) PutAway() []int {
 
 // Verdict is what happened to one task.
 type Verdict struct {
-	Op       string
-	Task     int
-	From, To formats.TaskStatus // the same if the status stayed; From is empty for a task that was made
-	Changed  bool
+	Op      string             `json:"op"`
+	Task    int                `json:"task"`
+	From    formats.TaskStatus `json:"from"` // empty for a task that was made
+	To      formats.TaskStatus `json:"to"`   // as From if the status stayed
+	Changed bool               `json:"changed"`
 }

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -103,21 +105,33 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	return nil
 }
 
+// entry is an error as the file has it.
+type entry struct {
+	ID         string                 `json:"id"`
+	Time       string                 `json:"timestamp"`
+	Type       string                 `json:"type"`
+	Severity   string                 `json:"severity"`
+	Message    string                 `json:"message"`
+	Context    formats.ProblemContext `json:"context"`
+	Trajectory struct {
+		Path  []string `json:"delegation_path"`
+		Depth int      `json:"depth"`
+	} `json:"trajectory"`
+	Recovery struct {
+		Action string `json:"suggested_action"`
+		Auto   bool   `json:"auto_recoverable"`
+	} `json:"recovery"`
+	FixStatus string `json:"fix_status"`
+}
+
 func (e *Errors) encode(p formats.Problem) ([]byte, error) {
-	if p.Severity == "" {
-		p.Severity = "critical"
+	out := entry{
+		ID: "err_" + e.cfg.NewID(), Time: stamp(e.cfg.now()), Type: p.Type, Severity: cmp.Or(p.Severity, "critical"),
+		Message: p.Message, Context: p.Context, FixStatus: "unfixed",
 	}
-	names := make([]any, len(p.Path))
-	for i, n := range p.Path {
-		names[i] = n
-	}
-	o := new(jsonx.Object).
-		Set("id", "err_"+e.cfg.NewID()).Set("timestamp", stamp(e.cfg.now())).Set("type", p.Type).Set("severity", p.Severity).
-		Set("message", p.Message).Set("context", p.Context).
-		Set("trajectory", new(jsonx.Object).Set("delegation_path", names).Set("depth", p.Depth)).
-		Set("recovery", new(jsonx.Object).Set("suggested_action", p.Action).Set("auto_recoverable", p.Auto)).
-		Set("fix_status", "unfixed")
-	return jsonx.Marshal(o, "  ")
+	out.Trajectory.Path, out.Trajectory.Depth = append([]string{}, p.Path...), p.Depth
+	out.Recovery.Action, out.Recovery.Auto = p.Action, p.Auto
+	return jsonx.Marshal(out, "  ")
 }
 
 // readErrors gives the file and its array, nil without a file.
@@ -147,45 +161,26 @@ func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	_, list, err := readErrors(e.cfg.Root, errorsFile)
+	src, list, err := readErrors(e.cfg.Root, errorsFile)
 	if err != nil || list == nil {
 		return nil, err
 	}
 	out := make([]Recorded, 0, len(list.Elems))
 	for _, v := range list.Elems {
-		out = append(out, recorded(v))
+		out = append(out, recorded(v.Raw(src)))
 	}
 	return out, nil
 }
 
 // recorded reads one error leniently: what a person wrote by hand is shown as far as it goes.
-func recorded(v *jsonx.Value) Recorded {
-	word := func(v *jsonx.Value, key string) string {
-		s, _ := v.Get(key).Str() // absent is empty
-		return s
-	}
-	whole := func(v *jsonx.Value, key string) int {
-		n, _ := v.Get(key).Int() // absent is zero
-		return int(n)
-	}
-	c, way, fix := v.Get("context"), v.Get("trajectory"), v.Get("recovery")
-	auto, _ := fix.Get("auto_recoverable").Bool() // absent is false
-	r := Recorded{
-		ID: word(v, "id"), Time: word(v, "timestamp"), FixStatus: word(v, "fix_status"),
+func recorded(src []byte) Recorded {
+	var e entry
+	_ = json.Unmarshal(src, &e) // it is valid JSON, and what has another type is left out
+	return Recorded{
+		ID: e.ID, Time: e.Time, FixStatus: e.FixStatus,
 		Problem: formats.Problem{
-			Type: word(v, "type"), Severity: word(v, "severity"), Message: word(v, "message"),
-			Context: formats.ProblemContext{
-				Session: word(c, "session_id"), Run: word(c, "run"), Command: word(c, "command"), Task: whole(c, "task"),
-				Step: word(c, "step"), File: word(c, "file"), Line: whole(c, "line"),
-			},
-			Depth: whole(way, "depth"), Action: word(fix, "suggested_action"), Auto: auto,
+			Type: e.Type, Severity: e.Severity, Message: e.Message, Context: e.Context, Path: e.Trajectory.Path,
+			Depth: e.Trajectory.Depth, Action: e.Recovery.Action, Auto: e.Recovery.Auto,
 		},
 	}
-	if names := way.Get("delegation_path"); names.Is(jsonx.Array) {
-		for _, e := range names.Elems {
-			name, _ := e.Str() // anything else is shown empty
-			r.Problem.Path = append(r.Problem.Path, name)
-		}
-	}
-	return r
 }

@@ -46,7 +46,7 @@ func (s *session) rotate() error {
 	if given := a.highestNumber(); given > 0 {
 		line.Added = []int{given} // the highest number that was ever given, for a restore
 	}
-	raw, err := line.encode()
+	raw, err := jsonx.Marshal(line, "")
 	if err != nil {
 		return err
 	}
