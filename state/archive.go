@@ -123,7 +123,8 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 	d := newDraft(s.cfg, s.doc, Tx{}, s.archived)
 	line := auditLine{
 		about:  about{Session: cause.Session, Run: cause.Run, Verdicts: cause.Verdicts},
-		Serial: s.serial + 1, Txn: cause.Txn, Kind: lineWrite, File: stateFile, Move: direction, Time: stamp(s.now), Pre: s.doc.sha,
+		Serial: s.serial + 1, Txn: cause.Txn, Kind: lineWrite, File: stateFile, Move: direction, Time: stamp(s.now),
+		Pre: s.doc.sha,
 	}
 	var numbers []int
 	for i := range s.doc.Tasks {

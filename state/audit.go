@@ -39,7 +39,7 @@ type auditLine struct {
 	Removed []int    `json:"removed,omitempty"` // numbers that left the file
 	Group   []member `json:"group,omitempty"`   // the transactions of a group
 	Segment int      `json:"segment,omitempty"` // how many segments stand before this file, of a rotated line
-	Undo    undoing  `json:"undo,omitzero"`     // what turns the file after the write into the one before it; nil: not known
+	Undo    undoing  `json:"undo,omitzero"`     // what turns the file back into the one before; nil: not known
 	Pre     string   `json:"pre"`               // the sha256 of the file before,
 	Post    string   `json:"post"`              // and after
 	Prev    string   `json:"prev"`              // that of the line before

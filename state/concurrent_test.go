@@ -21,7 +21,7 @@ import (
 func TestGoroutines(t *testing.T) {
 	t.Parallel()
 	w := quickWorkspace(t)
-	const writers, each = 32, 8
+	const writers, each = 32, 4
 	var wg sync.WaitGroup
 	got := make(chan int, writers*each)
 	for i := range writers {
@@ -88,10 +88,10 @@ func (w *workspace) holds(acked []int, writes int) {
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("1,600 writes of 32 processes")
+		t.Skip("32 processes")
 	}
 	w := quickWorkspace(t)
-	const processes, each = 32, 50
+	const processes, each = 32, 8
 	outs := make([]bytes.Buffer, processes)
 	cmds := make([]*exec.Cmd, processes)
 	for i := range cmds {
@@ -130,9 +130,9 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	rng := rand.New(rand.NewPCG(1, 2))
-	rounds := 30
+	rounds := 12
 	if testing.Short() {
-		rounds = 5
+		rounds = 3
 	}
 	last := map[int]bool{}
 	for round := range rounds {

@@ -217,11 +217,11 @@ func TestRefusals(t *testing.T) {
 // TestTransitionTable tries every pair of statuses and holds the manager to the table of formats.
 func TestTransitionTable(t *testing.T) {
 	t.Parallel()
-	w := quickWorkspace(t)
-	docs := []formats.Artifact{
-		w.document(formats.ArtifactReport, "r.md", "x"), w.document(formats.ArtifactPlan, "p.md", "x"), w.document(formats.ArtifactSummary, "s.md", "x"),
-	}
 	for _, from := range formats.TaskStatuses() {
+		w := quickWorkspace(t) // of its own: a file of all pairs would be read hundreds of times
+		docs := []formats.Artifact{
+			w.document(formats.ArtifactReport, "r.md", "x"), w.document(formats.ArtifactPlan, "p.md", "x"), w.document(formats.ArtifactSummary, "s.md", "x"),
+		}
 		for _, to := range formats.TaskStatuses() {
 			n := w.add("t")[0]
 			w.do(state.LinkArtifacts{Task: n, Artifacts: docs})

@@ -175,7 +175,7 @@ func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
 // recorded reads one error leniently: what a person wrote by hand is shown as far as it goes.
 func recorded(src []byte) Recorded {
 	var e entry
-	_ = json.Unmarshal(src, &e) // it is valid JSON, and what has another type is left out
+	json.Unmarshal(src, &e) //nolint:errcheck // it is valid JSON, and what has another type is left out
 	return Recorded{
 		ID: e.ID, Time: e.Time, FixStatus: e.FixStatus,
 		Problem: formats.Problem{

@@ -64,14 +64,17 @@ func TestErrors(t *testing.T) {
 func TestErrorsRotate(t *testing.T) {
 	t.Parallel()
 	w := quickWorkspace(t)
+	const writers, each = 4, 6
+	there := strings.Repeat(",\n{\"id\": \"err_0\"}", state.MaxErrors+writers-writers*each)
+	w.write("errors.json", `{"version": "2", "errors": [`+there[1:]+"]}\n")
 	var wg sync.WaitGroup
-	for i := range 4 {
+	for i := range writers {
 		e, err := state.NewErrors(w.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
-			for j := range state.MaxErrors/4 + 1 {
+			for j := range each {
 				if err := e.Record(t.Context(), formats.Problem{Message: fmt.Sprint(i, j)}); err != nil {
 					t.Error(err)
 				}
@@ -84,8 +87,8 @@ func TestErrorsRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := e.List(t.Context())
-	if old := strings.Count(w.read("errors.json.1"), `"id"`); err != nil || len(list) != 4 || old != state.MaxErrors {
-		t.Errorf("after rotation: %d and %d before, %v; want 4 and %d", len(list), old, err, state.MaxErrors)
+	if old := strings.Count(w.read("errors.json.1"), `"id"`); err != nil || len(list) != writers || old != state.MaxErrors {
+		t.Errorf("after rotation: %d and %d before, %v; want %d and %d", len(list), old, err, writers, state.MaxErrors)
 	}
 }
 

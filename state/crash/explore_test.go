@@ -183,10 +183,10 @@ func TestCrashStates(t *testing.T) {
 	if err := faults.Available(); err != nil {
 		t.Skip(err)
 	}
-	e := &explorer{effort: effort{limit: 2, stride: 4}}
-	sequences := 8
+	e := &explorer{effort: effort{limit: 2, stride: 8}}
+	sequences := 4
 	if raceEnabled {
-		e.stride, sequences = 12, 2
+		e.stride, sequences = 24, 1
 	}
 	if *full {
 		e.effort, sequences = effort{limit: 4, stride: 4}, 200

@@ -342,4 +342,4 @@ func TestEveryPoint(t *testing.T) {
 }
 
 // sampled: one in so many points is taken without -full.
-const sampled = 71
+const sampled = 131
