@@ -58,32 +58,12 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 		n.add(warnMissing, formats.Pos{Line: 1, Col: 1}, "add a line description: ...", "agent has no description")
 	}
 	c := &Command{Dialect: p.Dialect}
-	c.unknown(keys, agentKeys(p.Dialect), n)
+	c.unknown(keys, slices.Concat([]string{"name", "description", "tools", "model"}, toolFor(p.Dialect).agentKeys), n)
 	a.Extra = c.Extra
 	d := &formats.Diagnostics{List: n.list}
 	d.Sort()
 	a.Warnings = d.List
 	return a, nil
-}
-
-// agentKeys lists the keys of a tool's agent files.
-func agentKeys(d Dialect) []string {
-	common := []string{"name", "description", "tools", "model"}
-	switch d {
-	case Claude:
-		return append(common, "disallowedTools", "permissionMode", "maxTurns", "skills", "mcpServers", "hooks", "memory",
-			"background", "effort", "isolation", "color")
-	case OpenCode:
-		return append(common, "mode", "variant", "temperature", "top_p", "steps", "maxSteps", "hidden", "disable",
-			"disabled", "prompt", "permission", "color")
-	case Gemini:
-		return append(common, "kind", "mcpServers", "temperature", "max_turns", "timeout_mins", "display_name")
-	case Copilot:
-		return append(common, "argument-hint", "agents", "user-invocable", "disable-model-invocation", "target",
-			"mcp-servers", "handoffs", "hooks", "metadata")
-	case Codex, Cursor, Tercet:
-	}
-	return common
 }
 
 // called settles the name: identity is the key, not the file.

@@ -9,28 +9,6 @@ import (
 	"tercet/formats"
 )
 
-// claudeTool: $ARGUMENTS, $ARGUMENTS[N], $N, $name, commands inline and in blocks, @path. A text that never says
-// $ARGUMENTS gets the arguments behind it.
-func claudeTool(names []string) tool {
-	inner := []mark{indexMark, allMark, numberMark, nameMark(names), bracedMark(claudeVariable)}
-	return tool{
-		keys: []string{
-			"description", "argument-hint", "argument_hint", "allowed-tools", "model", "disable-model-invocation", "name",
-			"when_to_use", "arguments", "user-invocable", "disallowed-tools", "effort", "context", "agent", "hooks", "paths",
-			"shell", "license",
-			"compatibility", "metadata", "version", "positional-base",
-		},
-		marks: append([]mark{commandMark(false), fileMark}, inner...), inner: inner, block: true,
-		words: shellWords, missing: stays, settle: claudeSettle,
-		tail: func(c *Command, raw, _ string) string {
-			if raw == "" || c.uses(All) || c.indexed() {
-				return ""
-			}
-			return "\n\nARGUMENTS: " + raw
-		},
-	}
-}
-
 // indexed tells whether $ARGUMENTS[N] stands in the text.
 func (c *Command) indexed() bool {
 	found := false

@@ -5,21 +5,9 @@ import (
 	"strings"
 )
 
-// codexTool: $1 to $9, $ARGUMENTS, $NAME with NAME=value, $$ for a dollar sign. Nothing is run and no file is put in.
-func codexTool() tool {
-	inner := []mark{dollarMark, allMark, digitMark, upperMark}
-	return tool{
-		keys: []string{"description", "argument-hint", "argument_hint"}, marks: inner, inner: inner,
-		words: shellWords, missing: stays,
-		tail: func(c *Command, raw, _ string) string {
-			if raw == "" || c.uses(All) || c.uses(Nth) || c.uses(Named) {
-				return ""
-			}
-			return "\n\n" + raw
-		},
-	}
-}
+// Codex: nothing is run and no file is put in.
 
+// dollarMark is $$, a dollar sign.
 func dollarMark(s *scan) (Part, int) {
 	if !strings.HasPrefix(s.rest(), "$$") {
 		return Part{}, 0

@@ -33,47 +33,6 @@ type Command struct {
 	Fixed bool
 }
 
-// tool is how one tool reads its files.
-type tool struct {
-	keys    []string
-	marks   []mark
-	inner   []mark
-	block   bool // fenced blocks of commands
-	words   func(raw string) []string
-	missing missing
-	// tail gives what is put behind a text that does not use its arguments; line is the command as it was typed.
-	tail func(c *Command, raw, line string) string
-	// settle completes a command after its text has been cut.
-	settle func(c *Command, keys keySet, n *notes)
-}
-
-// missing tells what becomes of an argument that was not given.
-type missing uint8
-
-const (
-	stays  missing = iota // the mark stands as it is written
-	empty                 // nothing stands there
-	needed                // the command is refused
-)
-
-// toolFor gives the rules for a file; names are those of arguments that its head declares.
-func toolFor(d Dialect, names []string) tool {
-	switch d {
-	case Claude:
-		return claudeTool(names)
-	case OpenCode:
-		return opencodeTool()
-	case Gemini:
-		return geminiTool()
-	case Codex:
-		return codexTool()
-	case Copilot:
-		return copilotTool()
-	case Cursor, Tercet:
-	}
-	return cursorTool()
-}
-
 // Parse reads a command file. The error is a *formats.Diagnostics and says why a file is none; everything else that is
 // unusual in it is among the Warnings.
 func Parse(p Place, inside string, src []byte) (*Command, error) {
@@ -95,9 +54,9 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	if k, ok := keys.get("agent"); ok && !k.Pos.IsZero() {
 		c.AgentPos = k.Pos
 	}
-	t := toolFor(p.Dialect, c.Names)
+	t := toolFor(p.Dialect)
 	c.unknown(keys, t.keys, n)
-	c.Parts = t.cut(n, h.body, h.line)
+	c.Parts = t.cut(n, h.body, h.line, c.Names)
 	if strings.TrimSpace(h.body) == "" {
 		n.add(codeEmpty, formats.Pos{Line: 1, Col: 1}, "write what the command asks for", "file has no text")
 		return nil, p.relocated(inside, n.refused(src))
@@ -234,24 +193,4 @@ func (c *Command) Usage() string {
 		out += " [arguments]"
 	}
 	return out
-}
-
-// Rules says in one line what the arguments mean.
-func (c *Command) Rules() string {
-	switch c.Dialect {
-	case Claude:
-		return fmt.Sprintf("$ARGUMENTS is the text as typed; $%d is the first word; "+
-			"a word that is missing stays as written; without $ARGUMENTS the text is put behind", c.Base)
-	case OpenCode:
-		return "$ARGUMENTS is the text as typed; $1 is the first word, the highest number takes the rest; " +
-			"a word that is missing is empty; without any mark the text is put behind"
-	case Gemini:
-		return "{{args}} is the text as typed; without it the whole line is put behind"
-	case Codex:
-		return "$ARGUMENTS is the text as typed; $1 to $9 are words; $NAME needs NAME=value; $$ is a dollar sign"
-	case Copilot:
-		return "${input:name} needs name=value, or words in their order; further text is put behind"
-	case Cursor, Tercet:
-	}
-	return "the text as typed is put behind"
 }

@@ -6,21 +6,8 @@ import (
 	"strings"
 )
 
-// copilotTool: ${input:name}, ${input:name:hint}, ${workspaceFolder}. What only an editor knows stays as it is written.
-func copilotTool() tool {
-	inner := []mark{bracedMark(copilotVariable)}
-	return tool{
-		keys:  []string{"name", "description", "argument-hint", "agent", "mode", "model", "tools"},
-		marks: inner, inner: inner, words: shellWords, missing: needed, settle: copilotSettle,
-		tail: func(c *Command, raw, _ string) string {
-			if raw == "" || c.uses(Named) {
-				return ""
-			}
-			return "\n\n" + raw
-		},
-	}
-}
-
+// copilotVariable reads ${input:name}, ${input:name:hint} and ${workspaceFolder}. What only an editor knows stays as it
+// is written.
 func copilotVariable(inside string) (Part, bool) {
 	if rest, ok := strings.CutPrefix(inside, "input:"); ok {
 		name, hint, _ := strings.Cut(rest, ":")

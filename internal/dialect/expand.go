@@ -55,9 +55,9 @@ func (f *File) Text() string {
 // Expand fills the arguments in. Each piece of the file is looked at once; what was filled in never is. The error is a
 // *UsageError.
 func (c *Command) Expand(a Args) ([]Output, error) {
-	t := toolFor(c.Dialect, c.Names)
+	t := toolFor(c.Dialect)
 	e := &expansion{command: c, tool: t, raw: strings.TrimSpace(a.Raw), words: a.Words, vars: a.Vars}
-	if e.words == nil {
+	if e.words == nil && t.words != nil {
 		e.words = t.words(e.raw)
 	}
 	e.assign()
@@ -85,7 +85,9 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 	if len(e.missing) > 0 {
 		return nil, &UsageError{Command: c.Name, Missing: e.missing, Usage: c.namedUsage()}
 	}
-	text.WriteString(t.tail(c, e.raw, "/"+c.Name+" "+e.raw))
+	if e.raw != "" && !slices.ContainsFunc(t.instead, c.uses) && !c.indexed() {
+		text.WriteString("\n\n" + strings.Replace(t.lead, "NAME", c.Name, 1) + e.raw)
+	}
 	text.WriteString(e.surplus)
 	flush()
 	return out, nil
@@ -207,7 +209,7 @@ func (e *expansion) text(p Part) string {
 	switch {
 	case ok:
 		return v
-	case e.tool.missing == empty && p.Kind == Nth:
+	case e.tool.empty && p.Kind == Nth:
 		return ""
 	}
 	return p.Text

@@ -56,7 +56,7 @@ func (f *Finder) Commands() []Folder {
 	}
 	out = append(out, f.above()...)
 	out = append(out, f.there(all[user:])...)
-	for _, home := range []string{f.Homes.OpenCode, under(f.Homes.Config, "opencode")} {
+	for _, home := range []string{f.Homes.OpenCode, path.Join(f.Homes.Config, "opencode")} {
 		if !path.IsAbs(home) || f.Homes.Config == "" {
 			continue
 		}

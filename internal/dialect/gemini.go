@@ -6,23 +6,6 @@ import (
 	"tercet/formats"
 )
 
-// geminiTool: {{args}}, !{command}, @{path}. A text without {{args}} gets the whole line behind it.
-func geminiTool() tool {
-	inner := []mark{argsMark}
-	return tool{
-		keys:  []string{"prompt", "description"},
-		marks: append([]mark{bracesMark('!', Shell), bracesMark('@', Include)}, inner...), inner: inner,
-		missing: stays,
-		words:   func(string) []string { return nil },
-		tail: func(c *Command, raw, line string) string {
-			if raw == "" || c.uses(All) {
-				return ""
-			}
-			return "\n\n" + line
-		},
-	}
-}
-
 func argsMark(s *scan) (Part, int) {
 	if !strings.HasPrefix(s.rest(), "{{args}}") {
 		return Part{}, 0
@@ -93,11 +76,7 @@ func (n *notes) geminiHead(src []byte) (head, bool) {
 }
 
 // geminiName joins the parts of a path by ':'; characters that a name does not have become '_', long parts are cut.
-func geminiName(file string) (string, bool) {
-	stem, ok := strings.CutSuffix(file, ".toml")
-	if !ok || stem == "" || strings.HasSuffix(stem, "/") {
-		return "", false
-	}
+func geminiName(stem string) string {
 	parts := strings.Split(stem, "/")
 	for i, part := range parts {
 		part = strings.Map(func(r rune) rune {
@@ -111,5 +90,5 @@ func geminiName(file string) (string, bool) {
 		}
 		parts[i] = part
 	}
-	return strings.Join(parts, ":"), true
+	return strings.Join(parts, ":")
 }

@@ -2,23 +2,6 @@ package dialect
 
 import "strings"
 
-// opencodeTool: $ARGUMENTS, $1... of which the highest takes the remaining words, commands inline, @path. A text
-// without any mark for arguments gets them behind it.
-func opencodeTool() tool {
-	inner := []mark{allMark, numberMark}
-	return tool{
-		keys:  []string{"description", "agent", "model", "subtask", "variant"},
-		marks: append([]mark{commandMark(true), fileMark}, inner...), inner: inner,
-		words: opencodeWords, missing: empty, settle: opencodeSettle,
-		tail: func(c *Command, raw, _ string) string {
-			if raw == "" || c.uses(All) || c.uses(Nth) {
-				return ""
-			}
-			return "\n\n" + raw
-		},
-	}
-}
-
 // opencodeSettle finds the placeholders. A number above 9 is one only if all lower ones stand there too: $50 is a
 // price.
 func opencodeSettle(c *Command, keys keySet, n *notes) {

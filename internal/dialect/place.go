@@ -64,91 +64,78 @@ type Homes struct {
 	OpenCode string // OPENCODE_CONFIG_DIR, may be empty
 }
 
-// Commands lists the folders with commands in order of precedence: the project's before the person's, of one tool a
-// skill before a command.
-func Commands(h Homes) []Place {
-	project := []Place{
-		{Dialect: Claude, Dir: ".claude/skills", Skills: true},
-		{Dialect: Claude, Dir: ".claude/commands"},
-		{Dialect: Claude, Dir: ".claude/command"},
-		{Dialect: OpenCode, Dir: ".opencode/commands"},
-		{Dialect: OpenCode, Dir: ".opencode/command"},
-		{Dialect: Gemini, Dir: ".gemini/commands"},
-		{Dialect: Copilot, Dir: ".github/prompts"},
-		{Dialect: Cursor, Dir: ".cursor/commands"},
-		{Dialect: Codex, Dir: ".codex/prompts"},
-		{Dialect: Claude, Dir: ".agents/skills", Skills: true},
-		{Dialect: Claude, Dir: ".github/skills", Skills: true},
-		{Dialect: Claude, Dir: ".gemini/skills", Skills: true},
-		{Dialect: Claude, Dir: ".opencode/skills", Skills: true},
-	}
-	user := []Place{
-		{Dialect: Claude, Dir: under(h.Home, ".claude/skills"), Skills: true},
-		{Dialect: Claude, Dir: under(h.Home, ".claude/commands")},
-		{Dialect: Claude, Dir: under(h.Home, ".claude/command")},
-		{Dialect: OpenCode, Dir: under(h.OpenCode, "commands")},
-		{Dialect: OpenCode, Dir: under(h.OpenCode, "command")},
-		{Dialect: OpenCode, Dir: under(h.Config, "opencode/commands")},
-		{Dialect: OpenCode, Dir: under(h.Config, "opencode/command")},
-		{Dialect: OpenCode, Dir: under(h.Home, ".opencode/commands")},
-		{Dialect: OpenCode, Dir: under(h.Home, ".opencode/command")},
-		{Dialect: Gemini, Dir: under(h.Home, ".gemini/commands")},
-		{Dialect: Cursor, Dir: under(h.Home, ".cursor/commands")},
-		{Dialect: Codex, Dir: under(h.Codex, "prompts")},
-		{Dialect: Claude, Dir: under(h.Home, ".agents/skills"), Skills: true},
-		{Dialect: Claude, Dir: under(h.Home, ".copilot/skills"), Skills: true},
-		{Dialect: Claude, Dir: under(h.Home, ".gemini/skills"), Skills: true},
-		{Dialect: Claude, Dir: under(h.Config, "opencode/skills"), Skills: true},
-		{Dialect: Claude, Dir: under(h.Home, ".opencode/skills"), Skills: true},
-	}
-	return places(project, user, h)
-}
+// The folders in which tools keep commands and agents, in order of precedence: the project's before the person's, of one
+// tool a skill before a command. Those of a person begin with a member of Homes.
+const (
+	commandFolders = `
+claude   .claude/skills
+claude   .claude/commands
+claude   .claude/command
+opencode .opencode/commands
+opencode .opencode/command
+gemini   .gemini/commands
+copilot  .github/prompts
+cursor   .cursor/commands
+codex    .codex/prompts
+claude   .agents/skills
+claude   .github/skills
+claude   .gemini/skills
+claude   .opencode/skills
+claude   ~/.claude/skills
+claude   ~/.claude/commands
+claude   ~/.claude/command
+opencode OpenCode/commands
+opencode OpenCode/command
+opencode Config/opencode/commands
+opencode Config/opencode/command
+opencode ~/.opencode/commands
+opencode ~/.opencode/command
+gemini   ~/.gemini/commands
+cursor   ~/.cursor/commands
+codex    Codex/prompts
+claude   ~/.agents/skills
+claude   ~/.copilot/skills
+claude   ~/.gemini/skills
+claude   Config/opencode/skills
+claude   ~/.opencode/skills`
+	agentFolders = `
+claude   .claude/agents
+claude   .claude/agent
+opencode .opencode/agents
+opencode .opencode/agent
+gemini   .gemini/agents
+copilot  .github/agents
+claude   ~/.claude/agents
+claude   ~/.claude/agent
+opencode OpenCode/agents
+opencode OpenCode/agent
+opencode Config/opencode/agents
+opencode Config/opencode/agent
+gemini   ~/.gemini/agents`
+)
+
+// Commands lists the folders with commands in order of precedence.
+func Commands(h Homes) []Place { return h.places(commandFolders) }
 
 // AgentPlaces lists the folders with agents in order of precedence.
-func AgentPlaces(h Homes) []Place {
-	project := []Place{
-		{Dialect: Claude, Dir: ".claude/agents"},
-		{Dialect: Claude, Dir: ".claude/agent"},
-		{Dialect: OpenCode, Dir: ".opencode/agents"},
-		{Dialect: OpenCode, Dir: ".opencode/agent"},
-		{Dialect: Gemini, Dir: ".gemini/agents"},
-		{Dialect: Copilot, Dir: ".github/agents"},
-	}
-	user := []Place{
-		{Dialect: Claude, Dir: under(h.Home, ".claude/agents")},
-		{Dialect: Claude, Dir: under(h.Home, ".claude/agent")},
-		{Dialect: OpenCode, Dir: under(h.OpenCode, "agents")},
-		{Dialect: OpenCode, Dir: under(h.OpenCode, "agent")},
-		{Dialect: OpenCode, Dir: under(h.Config, "opencode/agents")},
-		{Dialect: OpenCode, Dir: under(h.Config, "opencode/agent")},
-		{Dialect: Gemini, Dir: under(h.Home, ".gemini/agents")},
-	}
-	list := places(project, user, h)
-	for i := range list {
-		list[i].Agents = true
-	}
-	return list
-}
+func AgentPlaces(h Homes) []Place { return h.places(agentFolders) }
 
-func under(home, dir string) string {
-	if home == "" {
-		return ""
-	}
-	return path.Join(home, dir)
-}
-
-// places completes the two lists and leaves out what has no folder.
-func places(project, user []Place, h Homes) []Place {
-	out := make([]Place, 0, len(project)+len(user))
-	for _, p := range project {
-		p.Scope, p.Label = Project, p.Dir
-		out = append(out, p)
-	}
-	for _, p := range user {
-		if p.Dir == "" {
-			continue
+// places reads a list of folders, without those of a person that have no home.
+func (h Homes) places(folders string) []Place {
+	homes := map[string]string{"~": h.Home, "Config": h.Config, "Codex": h.Codex, "OpenCode": h.OpenCode}
+	var out []Place
+	for line := range strings.SplitSeq(strings.TrimSpace(folders), "\n") {
+		tool, dir, _ := strings.Cut(line, " ")
+		dir = strings.TrimSpace(dir)
+		p := Place{Dialect: Dialect(tool), Scope: Project, Dir: dir, Label: dir}
+		first, rest, _ := strings.Cut(dir, "/")
+		if home, ok := homes[first]; ok {
+			p.Scope, p.Dir = User, path.Join(home, rest)
+			if p.Label = h.label(p.Dir); home == "" {
+				continue
+			}
 		}
-		p.Scope, p.Label = User, h.label(p.Dir)
+		p.Skills, p.Agents = path.Base(dir) == "skills", strings.HasPrefix(path.Base(dir), "agent")
 		out = append(out, p)
 	}
 	return out
@@ -202,14 +189,17 @@ func ofExtension(slashed string) (place Place, inside string, ok bool) {
 		if inside, ok = strings.CutPrefix(rest, path.Base(p.Dir)+"/"); !ok {
 			continue
 		}
-		if p.Agents {
-			_, ok = p.IsAgent(inside)
-		} else {
-			_, ok = p.Name(inside)
-		}
-		return p, inside, ok
+		return p, inside, p.has(inside)
 	}
 	return Place{}, "", false
+}
+
+// has tells whether a file below the place is one of its commands or agents.
+func (p Place) has(inside string) (ok bool) {
+	if _, ok = p.Name(inside); p.Agents {
+		_, ok = p.IsAgent(inside)
+	}
+	return ok
 }
 
 // Name gives the slash name of a file below the place, with ':' between its parts; false for a file that is no command
@@ -229,19 +219,17 @@ func (p Place) bare(file string) (string, bool) {
 		dir = strings.TrimSuffix(dir, "/")
 		return speakable(dir), base == "SKILL.md" && dir != "" && !strings.Contains(dir, "/")
 	}
+	end := toolFor(p.Dialect).end
+	stem, ok := strings.CutSuffix(file, end)
+	ok = ok && path.Base(file) != end
 	switch p.Dialect {
 	case Gemini:
-		return geminiName(file)
+		return geminiName(stem), ok
 	case Codex:
-		stem, ok := strings.CutSuffix(file, ".md")
-		return "prompts:" + speakable(stem), ok && stem != "" && !strings.Contains(file, "/")
-	case Copilot:
-		stem, ok := strings.CutSuffix(file, ".prompt.md")
-		return speakable(strings.ReplaceAll(stem, "/", ":")), ok && path.Base(file) != ".prompt.md"
-	case Claude, OpenCode, Cursor, Tercet:
+		return "prompts:" + speakable(stem), ok && !strings.Contains(file, "/")
+	default:
+		return speakable(strings.ReplaceAll(stem, "/", ":")), ok
 	}
-	stem, ok := strings.CutSuffix(file, ".md")
-	return speakable(strings.ReplaceAll(stem, "/", ":")), ok && path.Base(file) != ".md"
 }
 
 // IsAgent tells whether a file below a place of agents is one, and gives the name that its path stands for.
@@ -257,9 +245,6 @@ func (p Place) IsAgent(file string) (string, bool) {
 
 // speakable makes a name that can be typed: white space ends a name, so it becomes a hyphen.
 func speakable(name string) string {
-	if !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
-		return name
-	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
 			return '-'
@@ -288,13 +273,7 @@ func PlaceOf(file string) (place Place, inside string, ok bool) {
 			if at < 0 {
 				continue
 			}
-			inside = slashed[at+len(dir):]
-			if p.Agents {
-				_, ok = p.IsAgent(inside)
-			} else {
-				_, ok = p.Name(inside)
-			}
-			if ok {
+			if inside = slashed[at+len(dir):]; p.has(inside) {
 				return p, inside, true
 			}
 		}

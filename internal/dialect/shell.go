@@ -105,7 +105,7 @@ func (w *shellWriter) read(parts []Part) map[int]*spot {
 	var src strings.Builder
 	for i, p := range parts {
 		_, ok := w.value(p)
-		if p.Kind == Literal || !ok && w.tool.missing != empty || p.Kind == Variable && p.Name == "$" {
+		if p.Kind == Literal || !ok && !w.tool.empty || p.Kind == Variable && p.Name == "$" {
 			src.WriteString(w.fixed(p))
 			continue
 		}

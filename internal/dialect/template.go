@@ -43,7 +43,8 @@ type scan struct {
 	text  string
 	i     int
 	marks []mark
-	inner []mark // what may stand inside of commands and paths
+	inner []mark   // what may stand inside of commands and paths
+	names []string // of arguments that the head declares
 	notes *notes
 
 	line      int // of the file
@@ -55,14 +56,15 @@ type scan struct {
 }
 
 // cut reads a body whose first line is line of the file.
-func (t tool) cut(n *notes, body string, line int) []Part {
-	s := &scan{text: body, marks: t.marks, inner: t.inner, notes: n, line: line, block: t.block}
+func (t tool) cut(n *notes, body string, line int, names []string) []Part {
+	marks := slices.Concat(t.marks, t.inner)
+	s := &scan{text: body, marks: marks, inner: t.inner, names: names, notes: n, line: line, block: t.block}
 	return s.run()
 }
 
 // within cuts the inside of a mark, in which no further mark is read.
 func (s *scan) within(text string) []Part {
-	in := &scan{text: text, marks: s.inner, notes: s.notes, line: s.line}
+	in := &scan{text: text, marks: s.inner, names: s.names, notes: s.notes, line: s.line}
 	return in.run()
 }
 
@@ -248,22 +250,20 @@ func number(text string) (n, width int) {
 }
 
 // nameMark is $name for declared names.
-func nameMark(names []string) mark {
-	return func(s *scan) (Part, int) {
-		rest := s.rest()
-		if rest[0] != '$' || s.before() == '\\' {
-			return Part{}, 0
-		}
-		end := 1
-		for end < len(rest) && wordByte(rest[end]) {
-			end++
-		}
-		at := slices.Index(names, rest[1:end])
-		if at < 0 {
-			return Part{}, 0
-		}
-		return Part{Kind: Nth, Index: at, Name: names[at]}, end
+func nameMark(s *scan) (Part, int) {
+	rest := s.rest()
+	if rest[0] != '$' || s.before() == '\\' {
+		return Part{}, 0
 	}
+	end := 1
+	for end < len(rest) && wordByte(rest[end]) {
+		end++
+	}
+	at := slices.Index(s.names, rest[1:end])
+	if at < 0 {
+		return Part{}, 0
+	}
+	return Part{Kind: Nth, Index: at, Name: rest[1:end]}, end
 }
 
 // bracedMark is ${...}; read tells what it stands for.
