@@ -10,7 +10,6 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
-	"tercet/internal/nearest"
 )
 
 // Entry names one command that can be routed to.
@@ -20,7 +19,7 @@ type Entry struct{ Name, File, Source string }
 type Catalog struct {
 	Library *Library
 	Entries []Entry
-	// Find gives the command that a name leads to, in any of its spellings; nil: names are those of the entries.
+	// Find gives the command that a name leads to, in any of its spellings.
 	Find func(name string) (Entry, error)
 }
 
@@ -68,26 +67,11 @@ func (l *Library) describe(e Entry, src []byte) (*syntax.Front, string, error) {
 
 // Text is the help of one command; `/name --help` shows the same.
 func (c *Catalog) Text(name string) (string, error) {
-	name = strings.TrimPrefix(name, "/")
-	if c.Find != nil {
-		e, err := c.Find(name)
-		if err != nil {
-			return "", err
-		}
-		return c.TextOf(e)
+	e, err := c.Find(strings.TrimPrefix(name, "/"))
+	if err != nil {
+		return "", err
 	}
-	names := make([]string, 0, len(c.Entries))
-	for _, e := range c.Entries {
-		if e.Name == name {
-			return c.TextOf(e)
-		}
-		names = append(names, e.Name)
-	}
-	help := nearest.Help(name, names)
-	if help == "" {
-		help = "/help lists the commands"
-	}
-	return "", &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("unknown command '/%s'", name), Help: help}
+	return c.TextOf(e)
 }
 
 // TextOf is the help of the command in a file, which another of the same name may hide.
@@ -117,10 +101,10 @@ func help(e Entry, p *compile.Program) string {
 		b.WriteString("\narguments:\n")
 		wide := 0
 		for _, a := range p.Args {
-			wide = max(wide, len(label(a)))
+			wide = max(wide, len(a.Label()))
 		}
 		for _, a := range p.Args {
-			fmt.Fprintf(&b, "  %-*s  %s\n", wide, label(a), describe(a))
+			fmt.Fprintf(&b, "  %-*s  %s\n", wide, a.Label(), describe(a))
 		}
 	}
 	if during, _ := p.During(); during != "" {
@@ -142,16 +126,6 @@ func help(e Entry, p *compile.Program) string {
 	}
 	fmt.Fprintf(&b, "\nfile: %s\n", display(e.Source, e.File))
 	return b.String()
-}
-
-func label(a argspec.Spec) string {
-	switch {
-	case a.Flag:
-		return "--" + strings.ReplaceAll(a.Name, "_", "-")
-	case a.Required:
-		return "<" + a.Name + ">"
-	}
-	return "[" + a.Name + "]"
 }
 
 func describe(a argspec.Spec) string {

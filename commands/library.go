@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tercet/commands/argspec"
@@ -207,32 +206,24 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 				return err
 			}
 		}
-		if spec.Type != argspec.Task && spec.Type != argspec.Tasks {
-			continue
-		}
-		for _, n := range numbers(v) {
-			if err := l.task(ctx, name, n); err != nil {
+		if spec.Type == argspec.Task || spec.Type == argspec.Tasks {
+			if err := l.tasks(ctx, name, numbers(v)...); err != nil {
 				return err
 			}
 		}
 	}
-	for _, n := range values.TaskRange() {
-		if err := l.task(ctx, name, n); err != nil {
-			return err
-		}
+	if err := l.tasks(ctx, name, values.TaskRange()...); err != nil {
+		return err
 	}
 	if n, ok := values.Task(); ok {
-		return l.task(ctx, name, n)
+		return l.tasks(ctx, name, n)
 	}
 	return nil
 }
 
 // noWorkspace refuses an argument that only a workspace can answer for.
 func noWorkspace(command string) error {
-	return &formats.Failure{
-		Code: formats.CodeNoWorkspace, Message: "/" + command + " needs a workspace",
-		Help: "run tercet init",
-	}
+	return formats.Fail(formats.CodeNoWorkspace, "run tercet init", "/%s needs a workspace", command)
 }
 
 func (l *Library) path(ctx context.Context, name string, prog *compile.Program, spec argspec.Spec,
@@ -275,35 +266,35 @@ func noFile(command string, specs []argspec.Spec, arg, file, raw string) error {
 	return e
 }
 
-func (l *Library) task(ctx context.Context, command string, n int) error {
-	if l.Tasks == nil {
+func (l *Library) tasks(ctx context.Context, command string, list ...int) error {
+	if l.Tasks == nil && len(list) > 0 {
 		return noWorkspace(command)
 	}
-	ok, err := l.Tasks.HasTask(ctx, n)
-	if err != nil || ok {
-		return err
+	for _, n := range list {
+		if ok, err := l.Tasks.HasTask(ctx, n); err != nil {
+			return err
+		} else if ok {
+			continue
+		}
+		archived, err := l.Tasks.ArchivedTask(ctx, n)
+		if archived {
+			return formats.Fail(formats.CodeNotFound, fmt.Sprintf("run 'tercet task unarchive %d' to work on it again", n),
+				"task %d is archived", n)
+		}
+		fail := formats.Fail(formats.CodeNotFound, "run 'tercet query \".tasks[].number\"' to list the tasks",
+			"task %d does not exist", n)
+		if err != nil {
+			return errors.Join(fail, err)
+		}
+		return fail
 	}
-	fail := &formats.Failure{
-		Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", n),
-		Help: "run 'tercet query \".tasks[].number\"' to list the tasks",
-	}
-	archived, err := l.Tasks.ArchivedTask(ctx, n)
-	if err != nil {
-		return errors.Join(fail, err)
-	}
-	if archived {
-		fail.Message, fail.Help = fmt.Sprintf("task %d is archived",
-			n), "run 'tercet task unarchive "+strconv.Itoa(n)+"' to work on it again"
-	}
-	return fail
+	return nil
 }
 
 func numbers(v any) []int {
 	switch v := v.(type) {
 	case int:
 		return []int{v}
-	case []int:
-		return v
 	case []any:
 		var out []int
 		for _, one := range v {

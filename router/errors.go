@@ -1,7 +1,6 @@
 package router
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -47,58 +46,6 @@ func (e *AmbiguousCommandError) ErrorCode() formats.Code { return formats.CodeUs
 func (e *AmbiguousCommandError) Help() string {
 	return "write /" + strings.Join(e.Candidates, " or /")
 }
-
-// NoSlashError reports a line that does not begin with a slash and a name.
-type NoSlashError struct {
-	Line       string
-	DidYouMean []string // lines without the slash: a command's name, or task "…" for prose
-}
-
-// Error says how a line begins.
-func (e *NoSlashError) Error() string {
-	if strings.TrimSpace(e.Line) == "" {
-		return "expected a slash command, got an empty line"
-	}
-	return "commands start with '/', got '" + printable(e.Line) + "'"
-}
-
-// ErrorCode is USAGE.
-func (e *NoSlashError) ErrorCode() formats.Code { return formats.CodeUsage }
-
-// Help offers the command that was probably meant.
-func (e *NoSlashError) Help() string { return offer(e.DidYouMean) }
-
-// ScanError reports a source whose folders cannot be read.
-type ScanError struct {
-	Source string
-	Path   string // inside the source
-	Err    error  // the cause, may be inspected
-}
-
-// Error names source and folder.
-func (e *ScanError) Error() string {
-	return "commands of " + e.Source + ": " + e.Path + ": " + e.Err.Error()
-}
-
-// Unwrap gives the cause.
-func (e *ScanError) Unwrap() error { return e.Err }
-
-// ErrorCode is IO.
-func (e *ScanError) ErrorCode() formats.Code { return formats.CodeIO }
-
-// AliasError reports an alias whose name or target is no slash name.
-type AliasError struct{ Alias, Target string }
-
-// Error names the alias.
-func (e *AliasError) Error() string {
-	return "expected slash names as alias, got " + strconv.Quote(e.Alias) + " for " + strconv.Quote(e.Target)
-}
-
-// ErrorCode is CONFIG.
-func (e *AliasError) ErrorCode() formats.Code { return formats.CodeConfig }
-
-// Help shows the form.
-func (e *AliasError) Help() string { return "write it like p: plan" }
 
 func offer(names []string) string {
 	if len(names) == 0 {

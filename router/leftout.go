@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tercet/formats"
 )
 
 // LeftOut is a file or folder of another tool that holds commands, or would, and that a scan could not take.
@@ -42,23 +44,15 @@ func (w *walk) leave(name, inside, reason string) {
 	w.table.left = append(w.table.left, LeftOut{Name: name, File: path.Join(w.source.Name, inside), Reason: reason})
 }
 
-func (w *walk) depth() int {
-	if w.source.Depth > 0 {
-		return w.source.Depth
-	}
-	return MaxFolders
-}
-
 // unread deals with a folder that cannot be read. A folder of another tool costs its own commands and no others.
 func (w *walk) unread(dir string, err error) error {
 	if w.source.Command == nil {
-		return &ScanError{Source: w.source.Name, Path: dir, Err: err}
+		return &formats.Failure{Code: formats.CodeIO, Message: "commands of " + w.source.Name + ": " + dir, Err: err}
 	}
-	reason := err.Error()
-	if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
-		reason = cause.Err.Error()
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		err = cause.Err
 	}
-	w.leave("", dir, reason)
+	w.leave("", dir, err.Error())
 	return nil
 }
 
@@ -98,11 +92,4 @@ func (w *walk) noFile(inside string, kind fs.FileMode) {
 	}
 }
 
-func (w *walk) linksToFolder(inside string) bool {
-	own, ok := w.source.FS.(fs.StatFS)
-	if !ok {
-		return false
-	}
-	info, err := own.Stat(inside)
-	return err == nil && info.IsDir()
-}
+func (w *walk) linksToFolder(inside string) bool { return w.leadsTo(inside) == fs.ModeDir }

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tercet/formats"
 	"tercet/internal/nearest"
 )
 
@@ -26,9 +27,8 @@ type Route struct {
 	Shadows []string // what the file hides, as source/path; must not be changed
 }
 
-// Route finds the command that a line names. The error is an *UnknownCommandError, an *AmbiguousCommandError or a
-// *NoSlashError. A route that is found
-// costs no allocation.
+// Route finds the command that a line names. The error is an *UnknownCommandError or an *AmbiguousCommandError, or a
+// *formats.Failure about a line without a slash. A route that is found costs no allocation.
 func (t *Table) Route(l Line) (Route, error) {
 	var r Route
 	first := ""
@@ -87,16 +87,20 @@ func (t *Table) unknown(name string) error {
 }
 
 func (t *Table) noSlash(l Line, first string) error {
-	e := &NoSlashError{Line: strings.TrimSpace(l.text())}
+	line := strings.TrimSpace(l.text())
+	if line == "" {
+		return formats.Fail(formats.CodeUsage, offer(nil), "expected a slash command, got an empty line")
+	}
+	var near []string
 	_, command := t.byName[first]
 	_, task := t.byName["task"]
 	switch {
 	case command:
-		e.DidYouMean = []string{canonical(first)}
-	case task && first != e.Line && first != "/":
-		e.DidYouMean = []string{`task "…"`}
+		near = []string{canonical(first)}
+	case task && first != line && first != "/":
+		near = []string{`task "…"`}
 	}
-	return e
+	return formats.Fail(formats.CodeUsage, offer(near), "commands start with '/', got '%s'", printable(line))
 }
 
 // text is the line as messages and journals show it: what was typed, or the words with those in quotes that need them.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"tercet/formats"
 )
 
 // Source is a tree of command files: the folder of a project, the library inside the binary, the folder of another
@@ -150,7 +152,8 @@ func (t *Table) alias(aliases map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(aliases)) {
 		from, to := canonical(name), canonical(aliases[name])
 		if !isName(from) || !isName(to) {
-			return &AliasError{Alias: name, Target: aliases[name]}
+			return formats.Fail(formats.CodeConfig, "write it like p: plan",
+				"expected slash names as alias, got %q for %q", name, aliases[name])
 		}
 		goal, ok := t.byName[to]
 		if !ok {
@@ -208,14 +211,14 @@ func (w *walk) folder(dir string, depth int) error {
 			if !w.enters(entry.Name()) {
 				continue
 			}
-			if depth+1 > w.depth() {
+			if depth+1 > cmp.Or(w.source.Depth, MaxFolders) {
 				w.tooDeep(inside)
 				continue
 			}
 			if err := w.folder(inside, depth+1); err != nil {
 				return err
 			}
-		case entry.Type().IsRegular() || entry.Type() == fs.ModeSymlink && w.linksToFile(inside):
+		case entry.Type().IsRegular() || entry.Type() == fs.ModeSymlink && w.leadsTo(inside).IsRegular():
 			w.file(inside)
 		default:
 			w.noFile(inside, entry.Type())
@@ -224,15 +227,16 @@ func (w *walk) folder(dir string, depth int) error {
 	return nil
 }
 
-// linksToFile asks the source where a link leads, which a source that is bound to its root refuses for links that leave
-// it. A source without Stat of its own would have to open the file, so its links are left out.
-func (w *walk) linksToFile(inside string) bool {
-	own, ok := w.source.FS.(fs.StatFS)
-	if !ok {
-		return false
+// leadsTo asks the source for the type of what a link leads to, which a source that is bound to its root refuses for
+// links that leave it. A source without Stat of its own would have to open the file, so its links are left out: they
+// lead to something irregular.
+func (w *walk) leadsTo(inside string) fs.FileMode {
+	if own, ok := w.source.FS.(fs.StatFS); ok {
+		if info, err := own.Stat(inside); err == nil {
+			return info.Mode().Type()
+		}
 	}
-	info, err := own.Stat(inside)
-	return err == nil && info.Mode().IsRegular()
+	return fs.ModeIrregular
 }
 
 // enters tells whether a folder can hold commands.

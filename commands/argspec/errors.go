@@ -68,7 +68,7 @@ func (e *UsageError) message() string {
 func (e *UsageError) shown() string {
 	for i := range e.Specs {
 		if e.Specs[i].Name == e.Arg {
-			return e.Specs[i].label()
+			return e.Specs[i].Label()
 		}
 	}
 	return "<" + e.Arg + ">"

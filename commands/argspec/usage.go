@@ -25,9 +25,9 @@ func (s *Spec) form() string {
 		more = "..."
 	}
 	if !s.Flag {
-		return s.label() + more
+		return s.Label() + more
 	}
-	out := s.label()
+	out := s.Label()
 	if s.Type != Boolean {
 		out += " " + s.placeholder()
 	}
@@ -37,8 +37,8 @@ func (s *Spec) form() string {
 	return out + more
 }
 
-// label is the argument as messages name it: <task_number>, [report], --from.
-func (s *Spec) label() string {
+// Label is the argument as messages name it: <task_number>, [report], --from.
+func (s *Spec) Label() string {
 	switch {
 	case s.Flag:
 		return "--" + dashed(s.Name)

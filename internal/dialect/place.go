@@ -64,8 +64,8 @@ type Homes struct {
 	OpenCode string // OPENCODE_CONFIG_DIR, may be empty
 }
 
-// The folders in which tools keep commands and agents, in order of precedence: the project's before the person's, of one
-// tool a skill before a command. Those of a person begin with a member of Homes.
+// The folders in which tools keep commands and agents, in order of precedence: the project's before the person's, of
+// one tool a skill before a command. Those of a person begin with a member of Homes.
 const (
 	commandFolders = `
 claude   .claude/skills
