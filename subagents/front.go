@@ -11,64 +11,70 @@ import (
 	"tercet/internal/strict"
 )
 
-// keys are those of a subagent file.
-var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
-	"name", "description", "role", "runner", "model", "argv", "tools", "facets", "inputs", "returns", "timeout", "limits",
-	"can_delegate_to",
-}}
+// field is a key of a map, and what takes its value in.
+type field struct {
+	key  string
+	read func(*md.Node)
+}
+
+// to makes a field of a place for the value and its reader.
+func to[T any](key string, place *T, read func(*md.Node) T) field {
+	return field{key, func(n *md.Node) { *place = read(n) }}
+}
+
+// fields reads a map that has these keys and no others. want describes it; unknown is the finding about another key.
+func (r *reader) fields(n *md.Node, want, unknown string, list ...field) {
+	keys, talks := make([]string, len(list)), r.talks
+	for i, f := range list {
+		keys[i] = f.key
+	}
+	r.talks = "" // which is about this map and none in it
+	for key, value := range r.Entries(n, want) {
+		if i := slices.Index(keys, key.Value); i >= 0 {
+			list[i].read(value)
+		} else if strings.Contains(talks, " "+key.Value+" ") {
+			r.Refuse(codeTalks, key, "write it into the command that delegates to this subagent",
+				"'"+key.Value+"' belongs to a command")
+		} else {
+			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: unknown, Keys: keys})
+		}
+	}
+}
 
 // front reads the frontmatter.
 func (r *reader) front(def *Definition, n *md.Node) {
-	for key, value := range r.Entries(n, "a map of keys") {
-		info := &def.Info
-		switch key.Value {
-		case "name":
-			info.Name = r.name(value, "a name")
-			if info.Name != "" && info.Name != stem(r.file) {
-				r.Refuse(codeName, value, "rename the file or the subagent",
-					fmt.Sprintf("expected name %q as in the file's name, got %q", stem(r.file), info.Name))
-			}
-		case "description":
-			info.Description = r.text(value, "one line of text")
-			if len([]rune(info.Description)) > maxDescription {
-				r.Refuse(codeValue, value, "", fmt.Sprintf("expected at most %d characters, got %d", maxDescription,
-					len([]rune(info.Description))))
-			}
-		case "role":
-			info.Role = word(r, value, "role", formats.Roles())
-		case "runner":
-			info.Runner = r.runners(value)
-		case "model":
-			def.Model = r.model(value)
-		case "argv":
-			def.Argv = r.argv(value)
-		case "tools":
-			info.Tools = r.tools(value)
-		case "facets":
-			r.facets(&def.Refs, value)
-		case "inputs":
-			info.Inputs = r.inputs(value)
-		case "returns":
-			r.returns(def, value)
-		case "timeout":
-			info.Timeout = r.timeout(value)
-		case "limits":
-			r.limits(&def.Limits, value)
-		case "can_delegate_to":
-			info.CanDelegateTo = r.names(value, "a name")
-		case "during", "tiers", "worktree":
-			r.Refuse(codeTalks, key, "write it into the command that delegates to this subagent",
-				"'"+key.Value+"' belongs to a command")
-		default:
-			r.Unknown(codeUnknownKey, key, keys)
-		}
-	}
+	info := &def.Info
+	r.talks = " during tiers worktree "
+	r.fields(n, "a map of keys", "unknown key %q",
+		to("name", &info.Name, r.ownName), to("description", &info.Description, r.description),
+		to("role", &info.Role, oneOf(r, "role", formats.Roles())), to("runner", &info.Runner, r.runners),
+		to("model", &def.Model, r.model), to("argv", &def.Argv, r.argv), to("tools", &info.Tools, r.tools),
+		field{"facets", func(n *md.Node) { r.facets(&def.Refs, n) }}, to("inputs", &info.Inputs, r.inputs),
+		field{"returns", func(n *md.Node) { r.returns(def, n) }}, to("timeout", &info.Timeout, r.timeout),
+		field{"limits", func(n *md.Node) { r.limits(&def.Limits, n) }}, to("can_delegate_to", &info.CanDelegateTo, r.names))
 	for _, key := range []string{"name", "description"} {
 		if n.Get(key) == nil {
 			r.Refuse(codeMissing, place(n.Pos, md.Pos{}, ""), "add a line `"+key+": ...`", "missing key "+key)
 		}
 	}
 	r.consistent(def, n)
+}
+
+func (r *reader) ownName(n *md.Node) string {
+	name := r.name(n)
+	if name != "" && name != stem(r.file) {
+		r.Refuse(codeName, n, "rename the file or the subagent",
+			fmt.Sprintf("expected name %q as in the file's name, got %q", stem(r.file), name))
+	}
+	return name
+}
+
+func (r *reader) description(n *md.Node) string {
+	text := r.text(n, "one line of text")
+	if long := len([]rune(text)); long > maxDescription {
+		r.Refuse(codeValue, n, "", fmt.Sprintf("expected at most %d characters, got %d", maxDescription, long))
+	}
+	return text
 }
 
 // consistent checks what one key says against another.
@@ -102,7 +108,7 @@ func (r *reader) runners(n *md.Node) []string {
 	known := []string{runnerBuiltin, runnerExec, runnerACP, "offline", "claude", "codex", "opencode", "gemini"}
 	var out []string
 	r.each(n, "runners", func(item *md.Node) {
-		name := r.name(item, "a runner")
+		name := r.named(item, "a runner")
 		if name == "" {
 			return
 		}
@@ -154,8 +160,9 @@ func (r *reader) argv(n *md.Node) []string {
 
 func (r *reader) tools(n *md.Node) []string {
 	out := []string{}
+	word := oneOf(r, "tool", []string{"read", "search", "write", "shell", "net"})
 	r.each(n, "tools", func(item *md.Node) {
-		if tool := word(r, item, "tool", []string{"read", "search", "write", "shell", "net"}); tool != "" {
+		if tool := word(item); tool != "" {
 			out = append(out, tool)
 		}
 	})
@@ -163,25 +170,10 @@ func (r *reader) tools(n *md.Node) []string {
 }
 
 func (r *reader) facets(refs *FacetRefs, n *md.Node) {
-	for key, value := range r.Entries(n, "a map from facet to names") {
-		switch key.Value {
-		case "persona":
-			refs.Persona = r.name(value, "a name")
-		case "instruction":
-			refs.Instruction = r.name(value, "a name")
-		case "output":
-			refs.Output = r.name(value, "a name")
-		case "knowledge":
-			refs.Knowledge = r.names(value, "a name")
-		case "policy":
-			refs.Policy = r.names(value, "a name")
-		default:
-			r.Unknown(codeUnknownKey, key, strict.Form{
-				Unknown: "unknown facet %q",
-				Keys:    []string{"persona", "knowledge", "instruction", "output", "policy"},
-			})
-		}
-	}
+	r.fields(n, "a map from facet to names", "unknown facet %q",
+		to("persona", &refs.Persona, r.name), to("knowledge", &refs.Knowledge, r.names),
+		to("instruction", &refs.Instruction, r.name), to("output", &refs.Output, r.name),
+		to("policy", &refs.Policy, r.names))
 }
 
 var inputTypes = []formats.InputType{
@@ -198,41 +190,19 @@ func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 	out := map[string]formats.Input{}
 	for name, value := range r.Entries(n, "any, or a map from name to {type, required}") {
 		in := formats.Input{Type: formats.TypeAny}
-		for key, value := range r.Entries(value, "{type, required, document}") {
-			switch key.Value {
-			case "type":
-				in.Type = word(r, value, "type", inputTypes)
-			case "required":
-				in.Required = r.boolean(value)
-			case "document":
-				in.Document = word(r, value, "profile", formats.Profiles())
-			default:
-				r.Unknown(codeUnknownKey, key, strict.Form{
-					Unknown: "unknown key of an input %q",
-					Keys:    []string{"type", "required", "document"},
-				})
-			}
-		}
+		r.fields(value, "{type, required, document}", "unknown key of an input %q",
+			to("type", &in.Type, oneOf(r, "type", inputTypes)), to("required", &in.Required, r.boolean),
+			to("document", &in.Document, oneOf(r, "profile", formats.Profiles())))
 		out[name.Value] = in
 	}
 	return out
 }
 
-func (r *reader) timeout(n *md.Node) formats.Timeout {
+func (r *reader) timeout(n *md.Node) (t formats.Timeout) {
 	if n.Kind != md.Map {
 		return formats.Timeout{Total: r.duration(n)}
 	}
-	var t formats.Timeout
-	for key, value := range r.Entries(n, "") {
-		switch key.Value {
-		case "total":
-			t.Total = r.duration(value)
-		case "idle":
-			t.Idle = r.duration(value)
-		default:
-			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown key of timeout %q", Keys: []string{"total", "idle"}})
-		}
-	}
+	r.fields(n, "", "unknown key of timeout %q", to("total", &t.Total, r.duration), to("idle", &t.Idle, r.duration))
 	return t
 }
 
@@ -241,19 +211,12 @@ func (r *reader) limits(l *Limits, n *md.Node) {
 		i, _ := strict.As(&r.Decoder, n, "a whole number above 0", strict.Positive)
 		return max(i, 0)
 	}
-	for key, value := range r.Entries(n, "a map of tokens, cost, turns") {
-		switch key.Value {
-		case "tokens":
-			l.Tokens = whole(value)
-		case "turns":
-			l.Turns = whole(value)
-		case "cost":
-			l.Cost, _ = strict.As(&r.Decoder, value, "a number above 0", func(n *md.Node) (float64, bool) {
+	r.fields(n, "a map of tokens, cost, turns", "unknown limit %q", to("tokens", &l.Tokens, whole),
+		to("cost", &l.Cost, func(n *md.Node) float64 {
+			cost, _ := strict.As(&r.Decoder, n, "a number above 0", func(n *md.Node) (float64, bool) {
 				v, ok := strict.Number(n)
 				return v, ok && v > 0
 			})
-		default:
-			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: "unknown limit %q", Keys: []string{"tokens", "cost", "turns"}})
-		}
-	}
+			return cost
+		}), to("turns", &l.Turns, whole))
 }

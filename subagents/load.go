@@ -45,17 +45,9 @@ func Load(sources ...Source) ([]Definition, error) {
 	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
 	taken := map[string]bool{}
 	var out []Definition
-	builtins := map[string]bool{}
-	for _, s := range slices.Backward(sources) {
-		if s.Builtin {
-			names, err := builtinNames(s)
-			if err != nil {
-				return nil, err
-			}
-			for _, name := range names {
-				builtins[name] = true
-			}
-		}
+	builtins, err := builtinNames(sources)
+	if err != nil {
+		return nil, err
 	}
 	for _, s := range sources {
 		files, err := fs.Glob(s.FS, "*.md")
@@ -97,19 +89,25 @@ func collect(into *formats.Diagnostics, err error) bool {
 	return true
 }
 
-func builtinNames(s Source) ([]string, error) {
-	files, err := fs.Glob(s.FS, "*.md")
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, file := range files {
-		src, err := fs.ReadFile(s.FS, file)
+// builtinNames are the names of the subagents that no other source may replace.
+func builtinNames(sources []Source) (map[string]bool, error) {
+	out := map[string]bool{}
+	for _, s := range sources {
+		if !s.Builtin {
+			continue
+		}
+		files, err := fs.Glob(s.FS, "*.md")
 		if err != nil {
 			return nil, err
 		}
-		if def, err := ParseDefinition(file, src); err == nil && def.Info.Builtin {
-			out = append(out, def.Info.Name)
+		for _, file := range files {
+			src, err := fs.ReadFile(s.FS, file)
+			if err != nil {
+				return nil, err
+			}
+			if def, err := ParseDefinition(file, src); err == nil && def.Info.Builtin {
+				out[def.Info.Name] = true
+			}
 		}
 	}
 	return out, nil
@@ -131,32 +129,33 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	if err != nil {
 		return Definition{}, err
 	}
-	refuse := func(msg, help string) error {
-		return &formats.Diagnostics{
-			List: []formats.Diagnostic{{
-				Code: codeBuiltin, Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1}, Message: msg,
-				Help: help,
-			}},
-			Sources: map[string][]byte{name: def.Src},
-		}
-	}
+	var refused *formats.Diagnostics
 	switch {
 	case s.Builtin:
 	case def.Info.Builtin:
-		return Definition{}, refuse("runner builtin is for the subagents that come with tercet",
+		refused = unusable(codeBuiltin, name, "runner builtin is for the subagents that come with tercet",
 			"use runner: exec with argv, or an agent")
 	case shippedBuiltin:
-		return Definition{}, refuse(fmt.Sprintf("subagent %q is built in and cannot be replaced", base(def.Info.Name)),
-			"give the file another name")
+		refused = unusable(codeBuiltin, name,
+			fmt.Sprintf("subagent %q is built in and cannot be replaced", base(def.Info.Name)), "give the file another name")
+	}
+	if refused != nil {
+		refused.Sources = map[string][]byte{name: def.Src}
+		return Definition{}, refused
 	}
 	return def, def.Resolve(s.Facets)
 }
 
 // unusable reports a file that cannot be looked into. It costs only what names it.
 func unusable(code, name, msg, help string) *formats.Diagnostics {
-	return &formats.Diagnostics{List: []formats.Diagnostic{{
+	return &formats.Diagnostics{List: []formats.Diagnostic{atStart(code, name, msg, help)}}
+}
+
+// atStart is a finding about a file as a whole.
+func atStart(code, name, msg, help string) formats.Diagnostic {
+	return formats.Diagnostic{
 		Code: code, Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1}, Message: msg, Help: help,
-	}}}
+	}
 }
 
 // Resolve reads the facets that the file names and puts them in front of its own sections. A name without a file is an
@@ -171,10 +170,8 @@ func (d *Definition) Resolve(facets fs.FS) error {
 				return strings.Trim(string(src), "\n")
 			}
 		}
-		list.List = append(list.List, formats.Diagnostic{
-			Code: codeMissing, Severity: formats.SeverityError, File: d.File, Pos: formats.Pos{Line: 1, Col: 1},
-			Message: fmt.Sprintf("facet %s of subagent %q has no text", file, d.Info.Name), Help: "write facets/" + file,
-		})
+		list.List = append(list.List, atStart(codeMissing, d.File,
+			fmt.Sprintf("facet %s of subagent %q has no text", file, d.Info.Name), "write facets/"+file))
 		return ""
 	}
 	one := func(kind, name, own string) string {

@@ -24,6 +24,7 @@ const (
 type reader struct {
 	strict.Decoder
 	file  string
+	talks string     // keys of the map at hand that belong to a command, with blanks around each
 	steps []*md.Node // places of the sections that hold steps
 	list  []formats.Diagnostic
 }
@@ -68,18 +69,20 @@ func (r *reader) text(n *md.Node, want string) string {
 	return strings.TrimSpace(n.Value)
 }
 
-// word reads a string that is one of a set.
-func word[T ~string](r *reader, n *md.Node, what string, set []T) T {
-	words := texts(set)
-	switch {
-	case !n.IsStr() || n.Value == "":
-		r.Wrong(n, what, "")
-	case !slices.Contains(words, n.Value):
-		r.Unknown(codeValue, n, strict.Form{Unknown: "unknown " + what + " %q", Keys: words})
-	default:
-		return T(n.Value)
+// oneOf makes a reader of a string that is one of a set.
+func oneOf[T ~string](r *reader, what string, set []T) func(*md.Node) T {
+	return func(n *md.Node) T {
+		words := texts(set)
+		switch {
+		case !n.IsStr() || n.Value == "":
+			r.Wrong(n, what, "")
+		case !slices.Contains(words, n.Value):
+			r.Unknown(codeValue, n, strict.Form{Unknown: "unknown " + what + " %q", Keys: words})
+		default:
+			return T(n.Value)
+		}
+		return ""
 	}
-	return ""
 }
 
 func texts[T ~string](set []T) []string {
@@ -123,17 +126,19 @@ func (r *reader) duration(n *md.Node) time.Duration {
 }
 
 // names reads a list of words that can name a file.
-func (r *reader) names(n *md.Node, what string) []string {
+func (r *reader) names(n *md.Node) []string {
 	var out []string
-	r.each(n, what, func(item *md.Node) {
-		if name := r.name(item, what); name != "" {
+	r.each(n, "a name", func(item *md.Node) {
+		if name := r.name(item); name != "" {
 			out = append(out, name)
 		}
 	})
 	return out
 }
 
-func (r *reader) name(n *md.Node, what string) string {
+func (r *reader) name(n *md.Node) string { return r.named(n, "a name") }
+
+func (r *reader) named(n *md.Node, what string) string {
 	if !n.IsStr() || !validName(n.Value) {
 		r.Wrong(n, what+" of small letters, digits and -", "")
 		return ""

@@ -6,7 +6,6 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/md"
-	"tercet/internal/strict"
 )
 
 // returns reads the contract.
@@ -15,33 +14,22 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 		return
 	}
 	info := &def.Info
-	for key, value := range r.Entries(n, "any, or a map of form, statuses, artifacts, fields, status, issues") {
-		switch key.Value {
-		case "form":
-			info.AgentResult = word(r, value, "form", []string{"json", "agent_result"}) == "agent_result"
-		case "statuses":
-			info.Statuses = r.statuses(value)
-		case "artifacts":
-			info.NoArtifacts, info.Artifacts, def.Optional = r.artifacts(value)
-		case "fields":
-			info.Fields = r.returned(value)
-		case "status":
-			info.StatusQuery, def.StatusPos = r.query(value)
-		case "issues":
-			info.IssuesQuery, def.IssuesPos = r.query(value)
-		default:
-			r.Unknown(codeUnknownKey, key, strict.Form{
-				Unknown: "unknown key of returns %q",
-				Keys:    []string{"form", "statuses", "artifacts", "fields", "status", "issues"},
-			})
-		}
-	}
+	r.fields(n, "any, or a map of form, statuses, artifacts, fields, status, issues", "unknown key of returns %q",
+		field{"form", func(n *md.Node) {
+			info.AgentResult = oneOf(r, "form", []string{"json", "agent_result"})(n) == "agent_result"
+		}},
+		to("statuses", &info.Statuses, r.statuses),
+		field{"artifacts", func(n *md.Node) { info.NoArtifacts, info.Artifacts, def.Optional = r.artifacts(n) }},
+		to("fields", &info.Fields, r.returned),
+		field{"status", func(n *md.Node) { info.StatusQuery, def.StatusPos = r.query(n) }},
+		field{"issues", func(n *md.Node) { info.IssuesQuery, def.IssuesPos = r.query(n) }})
 }
 
 func (r *reader) statuses(n *md.Node) []formats.Outcome {
 	out := []formats.Outcome{}
+	word := oneOf(r, "status", formats.Outcomes())
 	r.each(n, "statuses", func(item *md.Node) {
-		if status := word(r, item, "status", formats.Outcomes()); status != "" {
+		if status := word(item); status != "" {
 			out = append(out, status)
 		}
 	})
@@ -68,23 +56,10 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec, o
 	}
 	for _, item := range n.Items {
 		spec, may := formats.ArtifactSpec{}, false
-		for key, value := range r.Entries(item, "{type, name, document, optional}") {
-			switch key.Value {
-			case "type":
-				spec.Type = word(r, value, "artifact type", formats.ArtifactTypes())
-			case "name":
-				spec.Name = r.text(value, "a file name")
-			case "document":
-				spec.Document = word(r, value, "profile", formats.Profiles())
-			case "optional":
-				may = r.boolean(value)
-			default:
-				r.Unknown(codeUnknownKey, key, strict.Form{
-					Unknown: "unknown key of an artifact %q",
-					Keys:    []string{"type", "name", "document", "optional"},
-				})
-			}
-		}
+		r.fields(item, "{type, name, document, optional}", "unknown key of an artifact %q",
+			to("type", &spec.Type, oneOf(r, "artifact type", formats.ArtifactTypes())),
+			field{"name", func(n *md.Node) { spec.Name = r.text(n, "a file name") }},
+			to("document", &spec.Document, oneOf(r, "profile", formats.Profiles())), to("optional", &may, r.boolean))
 		if item.Kind == md.Map && item.Get("type") == nil {
 			r.Refuse(codeMissing, item, "one of "+strings.Join(texts(formats.ArtifactTypes()), ", "),
 				"missing key type of an artifact")
@@ -102,7 +77,7 @@ func (r *reader) returned(n *md.Node) map[string]formats.Field {
 	if isAny(n) {
 		return nil
 	}
-	out := map[string]formats.Field{}
+	out, kind := map[string]formats.Field{}, oneOf(r, "type", inputTypes)
 	for key, value := range r.Entries(n, "any, or a map from name to type") {
 		name, optional := strings.CutSuffix(key.Value, "?")
 		if name == "" {
@@ -113,7 +88,7 @@ func (r *reader) returned(n *md.Node) map[string]formats.Field {
 			r.Refuse(codeTwice, key, "remove one", fmt.Sprintf("field %q stands twice", name))
 			continue
 		}
-		out[name] = formats.Field{Type: word(r, value, "type", inputTypes), Optional: optional}
+		out[name] = formats.Field{Type: kind(value), Optional: optional}
 	}
 	return out
 }
