@@ -61,9 +61,9 @@ func (j *judgement) touches(verb, arg string, rest []word) {
 func (s *scan) modes(w word, all bool) {
 	switch _, z := s.resolve(w); {
 	case z == system || z == device || z == home || z == outside && all:
-		s.risk(DestructiveFS, Required, w.text, "changes the rights of files outside the project")
+		s.risk("fs!", w.text, "changes the rights of files outside the project")
 	case z == whole && all:
-		s.risk(DestructiveFS, Recommended, w.text, "changes the rights of the whole project")
+		s.risk("fs+", w.text, "changes the rights of the whole project")
 	}
 }
 
@@ -85,7 +85,7 @@ func (j *judgement) copies() {
 				if _, z := j.resolve(dest); z.foreign() {
 					j.removes(dest, true)
 				} else if z != temp {
-					j.risk(DestructiveFS, Recommended, dest.text, "deletes what the source does not have")
+					j.risk("fs+", dest.text, "deletes what the source does not have")
 				}
 			}
 		}
@@ -162,9 +162,9 @@ func (s *scan) findDeletes(p word, filtered bool) {
 	case !filtered || z.foreign():
 		s.removes(p, true)
 	case z == whole:
-		s.risk(DestructiveFS, Recommended, p.text, "deletes what matches anywhere in the project")
+		s.risk("fs+", p.text, "deletes what matches anywhere in the project")
 	default:
-		s.risk(DestructiveFS, Optional, p.text, "deletes what matches")
+		s.risk("fs-", p.text, "deletes what matches")
 	}
 }
 
@@ -180,7 +180,7 @@ func (s *scan) redirects(list []*syntax.Redirect) {
 		switch {
 		case strings.HasPrefix(w.text, "/dev/tcp/"), strings.HasPrefix(w.text, "/dev/udp/"):
 			if parts := strings.Split(w.text, "/"); !isLoopback(parts[3]) {
-				s.remote(Required, w.text, "opens a connection to another machine")
+				s.remote("net!", w.text, "opens a connection to another machine")
 			}
 		case r.Op == syntax.RdrIn:
 			s.reads(w, false)
@@ -200,61 +200,58 @@ func (s *scan) writes(w word, verb string) {
 	p, z := s.resolve(w)
 	switch {
 	case z == system || z == device:
-		s.risk(DestructiveFS, Required, p, verb+" a file of the system")
+		s.risk("fs!", p, verb+" a file of the system")
 	case z == home && isStartup(p):
-		s.risk(DestructiveFS, Required, p, verb+" a file that decides what runs when a person logs in")
+		s.risk("fs!", p, verb+" a file that decides what runs when a person logs in")
 	case z == home || z == outside:
-		s.risk(DestructiveFS, Recommended, p, verb+" outside the project")
+		s.risk("fs+", p, verb+" outside the project")
 	case z == inside:
 		if hasAny(p, "/.git/hooks/", "/.git/config") || strings.HasSuffix(p, "/.git/info/attributes") {
-			s.risk(PrivilegeEscalation, Recommended, p, "git runs it later, with the rights of whoever calls git")
+			s.risk("root+", p, "git runs it later, with the rights of whoever calls git")
 		}
 	case w.leads():
-		s.risk(DestructiveFS, Recommended, w.text, verb+" at the root of everything if the variable is empty")
+		s.risk("fs+", w.text, verb+" at the root of everything if the variable is empty")
 	}
 }
 
 // isStartup tells files of a person's folder that are run, or that decide who may log in.
 func isStartup(p string) bool {
-	return oneOf(path.Base(p), ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshenv", ".bash_login",
-		".xinitrc",
-		".gitconfig", "authorized_keys", "config.fish") ||
-		hasAny(p, "/.ssh/", "/.config/autostart/", "/.config/systemd/", "/LaunchAgents/")
+	return listed(p, "*/.bashrc */.bash_profile */.profile */.zshrc */.zprofile */.zshenv */.bash_login */.xinitrc "+
+		"*/.gitconfig */authorized_keys */config.fish "+
+		"*/.ssh/* */.config/autostart/* */.config/systemd/* */LaunchAgents/*")
 }
 
 // removes judges a file or folder that is deleted.
 func (s *scan) removes(w word, recursive bool) {
-	level := func(alone, all Level) Level {
-		if recursive {
-			return all
-		}
-		return alone
+	grave, light := "fs+", "fs-"
+	if recursive {
+		grave, light = "fs!", "fs+"
 	}
 	switch p, z := s.resolve(w); {
 	case z.foreign():
-		s.risk(DestructiveFS, Required, p, "deletes outside the project")
+		s.risk("fs!", p, "deletes outside the project")
 	case z == whole && recursive:
-		s.risk(DestructiveFS, Required, p, "deletes the whole project, or more")
+		s.risk("fs!", p, "deletes the whole project, or more")
 	case z == whole:
-		s.risk(DestructiveFS, Recommended, p, "deletes every file of the project's folder")
+		s.risk("fs+", p, "deletes every file of the project's folder")
 	case z == inside:
 		rel := strings.TrimPrefix(p, s.place.Root+"/")
 		first, _, _ := strings.Cut(rel, "/")
 		switch {
 		case oneOf(first, ".git", ".tercet"):
-			s.risk(DestructiveFS, level(Recommended, Required), p, "deletes the history or the state of the project")
+			s.risk(grave, p, "deletes the history or the state of the project")
 		case recursive && !isProduct(rel):
-			s.risk(DestructiveFS, Recommended, p, "deletes a folder of the project with all that is in it")
+			s.risk("fs+", p, "deletes a folder of the project with all that is in it")
 		default:
-			s.risk(DestructiveFS, Optional, p, "deletes inside the project")
+			s.risk("fs-", p, "deletes inside the project")
 		}
 		if w.glob && recursive && strings.HasPrefix(path.Base(p), "*") && !isProduct(rel) {
-			s.risk(DestructiveFS, Recommended, p, "deletes by a pattern")
+			s.risk("fs+", p, "deletes by a pattern")
 		}
 	case z == unknown && w.leads():
-		s.risk(DestructiveFS, Required, w.text, "deletes from the root of everything if the variable is empty")
+		s.risk("fs!", w.text, "deletes from the root of everything if the variable is empty")
 	case z == unknown:
-		s.risk(DestructiveFS, level(Optional, Recommended), w.text, "what is deleted shows only when it runs")
+		s.risk(light, w.text, "what is deleted shows only when it runs")
 	}
 }
 

@@ -15,6 +15,13 @@ var classes = map[string]Finding{
 	"db+": {Category: ProdDB, Level: Recommended}, "db-": {Category: ProdDB},
 	"net!": {Category: ExternalNet, Level: Required}, "net+": {Category: ExternalNet, Level: Recommended},
 	"secret!": {Category: SecretAccess, Level: Required}, "secret+": {Category: SecretAccess, Level: Recommended},
+	"secret-": {Category: SecretAccess},
+}
+
+func classed(class, target, reason string) Finding {
+	f := classes[class]
+	f.Target, f.Reason = target, reason
+	return f
 }
 
 // listed tells whether a program is one of names.
@@ -118,7 +125,7 @@ func (j *judgement) book(f Finding, why string) {
 	net := f.Category == ExternalNet
 	j.add(found{Finding: f, fetches: net, sends: net || f.Category == ProdDB && f.Level == Required})
 	if why == "fetches code and may run it at once" && j.has("-g", "--global") {
-		j.risk(DestructiveFS, Recommended, f.Target, "installs outside the project")
+		j.risk("fs+", f.Target, "installs outside the project")
 	}
 }
 
@@ -163,7 +170,8 @@ func (j *judgement) holds(condition string) bool {
 		kind, list = "-", condition
 	}
 	patterns := strings.Fields(list)
-	same := func(text string) string { return text }
+	words, as := j.rest, func(text string) string { return text }
+	span := func(ws []word, from, to int) []word { return ws[min(from, len(ws)):min(to, len(ws))] }
 	switch kind {
 	case "-":
 		i := slices.IndexFunc(j.options, func(o option) bool { return line{options: []option{o}}.has(patterns...) })
@@ -171,22 +179,30 @@ func (j *judgement) holds(condition string) bool {
 			j.hit = word{text: strings.TrimSuffix(j.options[i].name+"="+j.options[i].value.text, "=")}
 		}
 		return i >= 0
-	case "0":
-		return len(j.args) > 0 && j.among(j.args[:1], patterns, same)
-	case "1":
-		return len(j.rest) > 0 && j.among(j.rest[:1], patterns, same)
-	case "2":
-		return len(j.rest) > 1 && j.among(j.rest[1:2], patterns, same)
 	case "any":
-		return j.among(j.rest, patterns, same)
-	case "base":
-		return j.among(slices.DeleteFunc(slices.Clone(j.rest), func(w word) bool { return !w.known() }), patterns, path.Base)
+	case "0":
+		words = span(j.args, 0, 1)
+	case "1":
+		words = span(j.rest, 0, 1)
+	case "2":
+		words = span(j.rest, 1, 2)
 	case "then":
-		return len(j.args) > 0 && j.among(j.args[1:], patterns, same)
+		words = span(j.args, 1, len(j.args))
+	case "base":
+		words, as = slices.DeleteFunc(slices.Clone(j.rest), func(w word) bool { return !w.known() }), path.Base
 	case "text":
-		return j.among([]word{{text: j.name + " " + joined(j.args)}}, patterns, same)
+		words = []word{{text: j.name + " " + joined(j.args)}}
+	case "looks":
+		words, patterns = span(j.rest, 0, 3), strings.Fields("get list describe show ls view status info diff checks "+
+			"head logs whoami search tail ps clone download current")
+		as = func(text string) string {
+			verb, _, _ := strings.Cut(text[strings.LastIndexByte(text, ':')+1:], "-")
+			return verb
+		}
 	case "args":
-		return len(j.args) > 0 && (list == "" || j.among(j.args, patterns, same))
+		if words = j.args; list == "" {
+			return len(j.args) > 0
+		}
 	case "rest":
 		return len(j.rest) > 0
 	case "options":
@@ -205,13 +221,6 @@ func (j *judgement) holds(condition string) bool {
 		return i >= 0
 	case "image":
 		return slices.ContainsFunc(j.rest, func(w word) bool { _, z := j.resolve(w); return z == inside || z == temp })
-	case "looks":
-		patterns = strings.Fields("get list describe show ls view status info diff checks head logs whoami search tail " +
-			"ps clone download current")
-		return j.among(j.rest[:min(3, len(j.rest))], patterns, func(text string) string {
-			verb, _, _ := strings.Cut(text[strings.LastIndexByte(text, ':')+1:], "-")
-			return verb
-		})
 	default: // prod
 		names := []string{j.name, joined(j.args)}
 		for _, e := range j.v.env {
@@ -219,6 +228,7 @@ func (j *judgement) holds(condition string) bool {
 		}
 		return isProd(strings.Join(names, " "))
 	}
+	return j.among(words, patterns, as)
 }
 
 // does is what a row says besides a class. N is the number of words that are no options before those that count. True

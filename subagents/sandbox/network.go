@@ -29,7 +29,7 @@ func (j *judgement) reaches(verb, arg string) {
 	case "open":
 		for _, w := range j.rest {
 			if host := hostOf(w.text); host != "" && !isLoopback(host) {
-				j.remote(Recommended, w.text, "opens an address elsewhere")
+				j.remote("net+", w.text, "opens an address elsewhere")
 			}
 		}
 	case "socat":
@@ -50,15 +50,15 @@ func (j *judgement) reaches(verb, arg string) {
 		j.client(strings.Split(arg, "/"))
 	case "embedded":
 		if _, z := j.resolve(j.rest[0]); z.foreign() {
-			j.risk(DestructiveFS, Recommended, j.arg(0), "opens a database outside the project")
+			j.risk("fs+", j.arg(0), "opens a database outside the project")
 		}
 		if destroys(joined(j.rest[1:])) || j.v.in.known() && destroys(j.v.in.text) {
-			j.risk(ProdDB, Recommended, j.arg(0), "changes or deletes data")
+			j.risk("db+", j.arg(0), "changes or deletes data")
 		}
 	case "printenv":
 		for _, w := range j.args {
 			if isSecretName(w.text) {
-				j.risk(SecretAccess, Recommended, w.text, "prints a variable that holds a secret by its name")
+				j.risk("secret+", w.text, "prints a variable that holds a secret by its name")
 			}
 		}
 	case "mentions":
@@ -113,11 +113,11 @@ func (s *scan) web(urls []word, sends bool) {
 		switch host := hostOf(w.text); {
 		case isLoopback(host):
 		case sends:
-			s.remote(Required, w.text, "sends data to another machine")
+			s.remote("net!", w.text, "sends data to another machine")
 		case host == "" || strings.Contains(host, hole):
-			s.remote(Recommended, w.text, "fetches from an address that shows only when it runs")
+			s.remote("net+", w.text, "fetches from an address that shows only when it runs")
 		default:
-			s.remote(Recommended, w.text, "fetches from another machine")
+			s.remote("net+", w.text, "fetches from another machine")
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (j *judgement) socat() {
 		if k := strings.ToUpper(kind); hasAny(k, "EXEC", "SYSTEM") {
 			j.unknown(w.pos, "it starts a program for whoever connects")
 		} else if hasAny(k, "TCP", "UDP", "SSL") && !strings.Contains(k, "LISTEN") && !isLoopback(host) {
-			j.remote(Required, w.text, "opens a connection to another machine")
+			j.remote("net!", w.text, "opens a connection to another machine")
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (j *judgement) socat() {
 func (j *judgement) carries() {
 	host, _, _ := strings.Cut(j.arg(0), ":")
 	if !oneOf(j.cmd, "scp", "rsync", "rclone") && len(j.rest) > 0 && !isLoopback(afterAt(host)) {
-		j.remote(Required, j.arg(0), "carries files between machines")
+		j.remote("net!", j.arg(0), "carries files between machines")
 		return
 	}
 	l := j.line
@@ -146,9 +146,9 @@ func (j *judgement) carries() {
 	}
 	sources, dest := l.ends()
 	if remotePath(dest) {
-		j.remote(Required, dest.text, "copies to another machine")
+		j.remote("net!", dest.text, "copies to another machine")
 	} else if i := slices.IndexFunc(sources, remotePath); i >= 0 {
-		j.remote(Recommended, sources[i].text, "copies from another machine")
+		j.remote("net+", sources[i].text, "copies from another machine")
 	}
 }
 
@@ -245,22 +245,22 @@ func (j *judgement) client(by []string) {
 
 // data books what is done to a database.
 func (s *scan) data(where reach, target string, prod, changes bool) {
-	f := Finding{Category: ProdDB, Level: Required, Target: hidden(target)}
+	class, reason := "db!", ""
 	switch {
 	case prod:
-		f.Reason = "works on a production database, by its name"
+		reason = "works on a production database, by its name"
 	case where == remote:
-		f.Reason = "works on a database of another machine"
+		reason = "works on a database of another machine"
 	case where == somewhere && changes:
-		f.Reason = "changes or deletes data of a database that shows only when it runs"
+		reason = "changes or deletes data of a database that shows only when it runs"
 	case where == somewhere:
-		f.Level, f.Reason = Recommended, "which database it is shows only when it runs"
+		class, reason = "db+", "which database it is shows only when it runs"
 	case changes:
-		f.Level, f.Reason = Recommended, "changes or deletes data of a database on this machine"
+		class, reason = "db+", "changes or deletes data of a database on this machine"
 	default:
-		f.Level, f.Reason = Optional, "reads a database on this machine"
+		class, reason = "db-", "reads a database on this machine"
 	}
-	s.add(found{Finding: f, sends: where == remote})
+	s.add(found{Finding: classed(class, hidden(target), reason), sends: where == remote})
 }
 
 // hidden removes the password of an address.
@@ -290,8 +290,7 @@ func reachOf(text string) reach {
 		return somewhere
 	}
 	// names that only a network of containers on this machine knows
-	if text == "" || strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") || isLoopback(host) ||
-		isLoopback(text) ||
+	if text == "" || text[0] == '/' || text[0] == '.' || isLoopback(host) || isLoopback(text) ||
 		listed(host, "db database postgres postgresql mysql mariadb mongo mongodb redis test-db testdb") {
 		return local
 	}
@@ -301,13 +300,9 @@ func reachOf(text string) reach {
 // isProd tells names of production.
 func isProd(names string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(names), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' ||
-			r > '9')
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
-	return slices.ContainsFunc(parts, func(p string) bool {
-		return listed(p, "prod production prd live") || like(p,
-			"prod?")
-	})
+	return slices.ContainsFunc(parts, func(p string) bool { return listed(p, "prod production prd live") || like(p, "prod?") })
 }
 
 // destroys tells SQL and its like that changes or deletes.

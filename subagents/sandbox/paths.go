@@ -91,64 +91,39 @@ func (s *scan) zoned(p string, w word) (string, zone) {
 			}
 		}
 	}
-	root, h := s.place.Root, s.place.Home
-	switch {
-	case strings.HasPrefix(look, "/dev/") || look == "/dev":
-		return p, deviceZone(look)
-	case root != "" && look == root:
-		return p, whole
-	case root != "" && within(look, root):
-		return p, inside
-	case isTemp(look):
-		return p, temp
-	case h != "" && (look == h || within(look, h)), within(look, "/home"), within(look,
-		"/Users"), look == "/root", within(look, "/root"):
-		return p, home
-	case isSystem(look):
-		return p, system
+	root, h, folder := s.place.Root, s.place.Home, strings.TrimSuffix(look, "/")+"/"
+	for _, known := range zones {
+		switch {
+		case listed(folder, known.paths), known.zone == home && h != "" && (look == h || within(look, h)):
+			return p, known.zone
+		case known.zone == inside && root != "" && look == root:
+			return p, whole
+		case known.zone == inside && root != "" && within(look, root):
+			return p, inside
+		}
 	}
 	return p, outside
 }
 
+// zones are the paths of which is known where they lead, with a slash behind them; the first that fits counts.
+var zones = []struct {
+	paths string
+	zone  zone
+}{
+	{"/dev/null/ /dev/zero/ /dev/full/ /dev/tty/ /dev/stdin/ /dev/stdout/ /dev/stderr/ /dev/random/ /dev/urandom/ " +
+		"/dev/ptmx/ /dev/fd/?* /dev/pts/?* /dev/tcp/?* /dev/udp/?*", null},
+	{"/dev/shm/?*", temp},
+	{"/dev/*", device},
+	{"", inside}, // the project
+	{"/tmp/?* /var/tmp/?* /private/tmp/?* /var/folders/?*", temp},
+	{"/home/?* /Users/?* /root/*", home},
+	{"/ /bin/* /boot/* /etc/* /lib/* /lib32/* /lib64/* /opt/* /proc/* /run/* /sbin/* /srv/* /sys/* /usr/* /var/* /tmp/* " +
+		"/home/* /Users/* /System/* /Library/* /Applications/* /private/* /cores/* /nix/* /snap/*", system},
+}
+
 // within tells whether p stands below dir.
 func within(p, dir string) bool {
-	if dir == "/" {
-		return p != "/"
-	}
-	return strings.HasPrefix(p, dir+"/")
-}
-
-// isTemp tells whether p stands below a folder for temporary files; the folder itself is the system's.
-func isTemp(p string) bool {
-	for _, dir := range []string{"/tmp", "/var/tmp", "/private/tmp", "/var/folders", "/dev/shm"} {
-		if within(p, dir) {
-			return true
-		}
-	}
-	return false
-}
-
-func isSystem(p string) bool {
-	if p == "/" {
-		return true
-	}
-	first, _, _ := strings.Cut(p[1:], "/")
-	return oneOf(first, "bin", "boot", "etc", "lib", "lib32", "lib64", "opt", "proc", "run", "sbin", "srv", "sys", "usr",
-		"var", "tmp", "home", "root",
-		"Users", "System", "Library", "Applications", "private", "cores", "nix", "snap")
-}
-
-func deviceZone(p string) zone {
-	if oneOf(p, "/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdin", "/dev/stdout", "/dev/stderr",
-		"/dev/random", "/dev/urandom", "/dev/ptmx") ||
-		strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/dev/pts/") || strings.HasPrefix(p, "/dev/tcp/") ||
-		strings.HasPrefix(p, "/dev/udp/") {
-		return null
-	}
-	if strings.HasPrefix(p, "/dev/shm/") {
-		return temp
-	}
-	return device
+	return p != dir && strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // leads tells whether a word begins with something unknown that a slash follows: empty, it would be the root of

@@ -27,14 +27,14 @@ func (s *scan) reads(w word, named bool) {
 	if !secretFile(p, z) {
 		return
 	}
-	f := Finding{Category: SecretAccess, Level: Required, Target: p, Reason: "reads keys, passwords or tokens"}
-	if oneOf(z, inside, whole, unknown, temp) {
-		f.Level = Recommended
+	class, reason := "secret!", "reads keys, passwords or tokens"
+	switch {
+	case named:
+		class, reason = "secret-", "looks at where keys, passwords or tokens are kept"
+	case !z.foreign() && z != null:
+		class = "secret+"
 	}
-	if named {
-		f.Level, f.Reason = Optional, "looks at where keys, passwords or tokens are kept"
-	}
-	s.add(found{Finding: f, names: named})
+	s.add(found{Finding: classed(class, p, reason), names: named})
 }
 
 // Names of files in which tools keep secrets: whole names, endings, and parts of paths. A folder stands between
@@ -100,7 +100,7 @@ func (s *scan) variables(args []word) {
 	for _, w := range args {
 		for _, n := range w.vars {
 			if isSecretName(n) {
-				s.risk(SecretAccess, Recommended, "$"+n, "uses a variable that holds a secret by its name")
+				s.risk("secret+", "$"+n, "uses a variable that holds a secret by its name")
 			}
 		}
 	}

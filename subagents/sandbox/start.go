@@ -30,7 +30,7 @@ func (s *scan) start(v invocation) {
 	for _, e := range v.env {
 		s.urls([]word{e.value}, e.name)
 		if listed(e.name, "LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV PROMPT_COMMAND GIT_SSH_COMMAND") {
-			s.risk(PrivilegeEscalation, Recommended, e.name+"="+e.value.text, "makes other programs run code of its choice")
+			s.risk("root+", e.name+"="+e.value.text, "makes other programs run code of its choice")
 		}
 	}
 	if asked(args) && s.cmd != "env" {
@@ -81,7 +81,7 @@ func (j *judgement) env() {
 			c.inner(j.v, j.rest)
 		})
 	} else if j.inner(j.v, j.rest); len(j.rest) == 0 && !j.has("-i", "--ignore-environment") && !asked(j.args) {
-		j.risk(SecretAccess, Recommended, "", everyVariable)
+		j.risk("secret+", "", everyVariable)
 	}
 }
 
@@ -157,8 +157,7 @@ func (j *judgement) shell() {
 
 // fetchedCode books code that comes from elsewhere and is run.
 func (s *scan) fetchedCode(target string) {
-	f := Finding{Category: ExternalNet, Level: Required, Target: target, Reason: "runs what it fetches from elsewhere"}
-	s.add(found{Finding: f, fetches: true})
+	s.add(found{Finding: classed("net!", target, "runs what it fetches from elsewhere"), fetches: true})
 }
 
 // piped judges a program that runs what comes from a pipe.

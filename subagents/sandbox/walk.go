@@ -263,7 +263,7 @@ func (s *scan) declare(c *syntax.DeclClause) {
 		}
 	}
 	if bare {
-		s.risk(SecretAccess, Recommended, "", everyVariable)
+		s.risk("secret+", "", everyVariable)
 	}
 }
 
@@ -327,15 +327,14 @@ func (s *scan) add(f found) {
 	s.out.list = append(s.out.list, f)
 }
 
-// risk books a finding that neither fetches nor sends.
-func (s *scan) risk(c Category, l Level, target, reason string) {
-	s.add(found{Finding: Finding{Category: c, Level: l, Target: target, Reason: reason}})
+// risk books a finding of a class that neither fetches nor sends.
+func (s *scan) risk(class, target, reason string) {
+	s.add(found{Finding: classed(class, target, reason)})
 }
 
 // remote books what speaks to another machine: it can bring data in and carry data out.
-func (s *scan) remote(l Level, target, reason string) {
-	f := Finding{Category: ExternalNet, Level: l, Target: target, Reason: reason}
-	s.add(found{Finding: f, sends: true, fetches: true})
+func (s *scan) remote(class, target, reason string) {
+	s.add(found{Finding: classed(class, target, reason), sends: true, fetches: true})
 }
 
 // leak raises what reads a secret beside something that can send it, from the finding with that number on.
