@@ -444,57 +444,71 @@ func (c *CLI) masked(s string) string {
 	return string(c.Mask([]byte(s)))
 }
 
+// returnSchema is the schema of a return without what the contract adds.
+const returnSchema = `{"type": "object", "properties": {
+	"status": {"type": "string", "enum": ["completed", "partial", "failed", "blocked"]}, "summary": {"type": "string"},
+	"text": {"type": ["string", "null"]}, "blocked_reason": {"type": ["string", "null"]},
+	"next_steps": {"type": ["string", "null"]},
+	"artifacts": {"type": "array", "items": {"type": "object", "properties": {
+		"type": {"type": "string"}, "path": {"type": "string"}, "summary": {"type": ["string", "null"]}}}},
+	"issues": {"type": "array", "items": {"type": "object", "properties": {
+		"level": {"type": "string"}, "description": {"type": "string"}}}},
+	"errors": {"type": "array", "items": {"type": "object", "properties": {
+		"type": {"type": "string"}, "code": {"type": "string"}, "message": {"type": "string"}}}}}}`
+
 // schemaOf gives a schema of the return, or nil if the contract has fields that such a schema cannot hold: every member
 // is required, and one that is not needed is null.
 func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 	type object = map[string]any
-	text := func() object { return object{"type": []string{"string", "null"}} }
-	whole := func(members object) object {
-		return object{"type": "object", "properties": members, "required": sortedKeys(members), "additionalProperties": false}
+	var schema object
+	if json.Unmarshal([]byte(returnSchema), &schema) != nil {
+		return nil
 	}
-	statuses := []formats.ReturnStatus{
-		formats.StatusCompleted, formats.StatusPartial, formats.StatusFailed, formats.StatusBlocked,
+	members, ok := schema["properties"].(object)
+	if !ok {
+		return nil
 	}
-	members := object{
-		"status": object{"type": "string", "enum": statuses}, "summary": object{"type": "string"},
-		"nonce": object{"type": "string", "enum": []string{nonce}},
-		"text":  text(), "blocked_reason": text(), "next_steps": text(),
-		"artifacts": object{
-			"type":  "array",
-			"items": whole(object{"type": object{"type": "string"}, "path": object{"type": "string"}, "summary": text()}),
-		},
-		"issues": object{
-			"type":  "array",
-			"items": whole(object{"level": object{"type": "string"}, "description": object{"type": "string"}}),
-		},
-		"errors": object{"type": "array", "items": whole(object{
-			"type": object{"type": "string"}, "code": object{"type": "string"}, "message": object{"type": "string"},
-		})},
-	}
+	members["nonce"] = object{"type": "string", "enum": []string{nonce}}
 	if info.Role == formats.RoleReviewer && info.StatusQuery == "" {
-		members["verdict"] = text()
+		members["verdict"] = object{"type": []string{"string", "null"}}
 	}
-	if len(info.Fields) > 0 {
-		fields := object{}
-		for name, f := range info.Fields {
-			kind := object{"type": string(f.Type)}
-			switch f.Type {
-			case formats.TypeString, formats.TypeInteger, formats.TypeNumber, formats.TypeBoolean:
-			case formats.TypeList:
-				kind = object{"type": "array", "items": object{"type": "string"}}
-			case formats.TypeArray, formats.TypeObject, formats.TypeAny:
-				return nil
-			}
-			if f.Optional {
-				kind["type"] = []any{kind["type"], "null"}
-			}
-			fields[name] = kind
+	fields := object{}
+	for name, f := range info.Fields {
+		kind := object{"type": string(f.Type)}
+		switch f.Type {
+		case formats.TypeString, formats.TypeInteger, formats.TypeNumber, formats.TypeBoolean:
+		case formats.TypeList:
+			kind = object{"type": "array", "items": object{"type": "string"}}
+		case formats.TypeArray, formats.TypeObject, formats.TypeAny:
+			return nil
 		}
-		members["fields"] = whole(fields)
+		if f.Optional {
+			kind["type"] = []any{kind["type"], "null"}
+		}
+		fields[name] = kind
 	}
-	out, err := json.Marshal(whole(members))
+	if len(fields) > 0 {
+		members["fields"] = object{"type": "object", "properties": fields}
+	}
+	out, err := json.Marshal(whole(schema))
 	if err != nil {
 		return nil
 	}
 	return out
+}
+
+// whole requires every member of the objects of a schema, and allows no other.
+func whole(schema map[string]any) map[string]any {
+	if items, ok := schema["items"].(map[string]any); ok {
+		whole(items)
+	}
+	if members, ok := schema["properties"].(map[string]any); ok {
+		schema["required"], schema["additionalProperties"] = sortedKeys(members), false
+		for _, m := range members {
+			if sub, ok := m.(map[string]any); ok {
+				whole(sub)
+			}
+		}
+	}
+	return schema
 }

@@ -17,43 +17,38 @@ func (f Fault) code() formats.Code {
 		status = statusIn(f.Message)
 	}
 	text := strings.ToLower(f.Kind + " " + f.Message)
-	has := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(text, w) {
-				return true
-			}
-		}
-		return false
-	}
 	switch {
 	case f.Kind == kindProtocol:
 		return formats.CodeToolUnavailable
-	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired,
-		has(
-			"authentication_error", "unauthenticated", "not logged in", "please run /login", "invalid auth method",
-			"invalid api key", "api key not valid", "set an auth method", "credit balance",
-		):
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, notLoggedIn.MatchString(text):
 		return formats.CodeAuth
 	case status == http.StatusForbidden:
 		return formats.CodeAuth
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
 		return formats.CodeTransient
-	case has("max_turns", "max_budget", "prompt is too long", "context window", "context_length", "maximum context"):
+	case tooMuch.MatchString(text):
 		return formats.CodeLimit
-	case status == http.StatusNotFound, has(
-		"model not found", "model_not_found", "no such model", "unknown model", "invalid model", "providermodelnotfound",
-	):
+	case status == http.StatusNotFound, noModel.MatchString(text):
 		return formats.CodeConfig
 	case status >= 400:
 		return formats.CodeUnknown
-	case has("connection", "econnre", "enotfound", "etimedout", "network", "fetch failed", "stream disconnected",
-		"socket", "high demand", "overloaded",
-		"rate limit", "temporar", "json parse", "parse json", "json segment", "terminated", "timed out",
-		"unable to connect", "cannot connect"):
+	case passing.MatchString(text):
 		return formats.CodeTransient
 	}
 	return formats.CodeUnknown
 }
+
+// Words of messages, in small letters.
+var (
+	notLoggedIn = regexp.MustCompile(`authentication_error|unauthenticated|not logged in|please run /login|` +
+		`invalid auth method|invalid api key|api key not valid|set an auth method|credit balance`)
+	tooMuch = regexp.MustCompile(`max_turns|max_budget|prompt is too long|context window|context_length|maximum context`)
+	noModel = regexp.MustCompile(`model not found|model_not_found|no such model|unknown model|invalid model|` +
+		`providermodelnotfound`)
+	passing = regexp.MustCompile(`connection|econnre|enotfound|etimedout|network|fetch failed|stream disconnected|` +
+		`socket|high demand|overloaded|rate limit|temporar|json parse|parse json|json segment|terminated|timed out|` +
+		`unable to connect|cannot connect`)
+)
 
 // httpStatus is a status as the agent CLIs write it into their messages.
 var httpStatus = regexp.MustCompile(

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -17,53 +18,44 @@ type Confine func(
 ) (proc.Command, string, error)
 
 // Store is a folder or a file that a program keeps of itself: Path below the folder that Var names, or below Home in
-// the home folder where Var is not set. Keep are files and folders in it that tell the program what to do or to run.
+// the home folder where Var is not set. Keep are files and folders in it that tell the program what to do or to run,
+// with blanks between.
 type Store struct {
 	Var, Home, Path string
 	File            bool
-	Keep            []string
+	Keep            string
 }
 
+// adapters to the Agent Client Protocol keep what the program keeps that they stand before.
+var adapters = map[string]string{"claude-agent-acp": "claude", "claude-code-acp": "claude", "codex-acp": "codex"}
+
 // stores is what each agent CLI writes outside of the tree that it works in: sessions, logs, a login that it renews.
-// Adapters to the Agent Client Protocol keep what the program keeps that they stand before.
-func stores(name string) []Store {
-	switch name {
-	case "claude", "claude-agent-acp", "claude-code-acp":
-		keep := []string{
-			"settings.json", "settings.local.json", "CLAUDE.md", "commands", "agents", "skills", "hooks", "plugins",
-			"output-styles", "rules",
-		}
-		return []Store{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", Keep: keep}, {Home: ".claude.json", File: true}}
-	case "codex", "codex-acp":
-		return []Store{{Var: "CODEX_HOME", Home: ".codex", Keep: []string{
-			"config.toml", "AGENTS.md", "AGENTS.override.md", "prompts", "rules", "skills", "hooks", "hooks.json", "plugins",
-		}}}
-	case "opencode":
-		return []Store{
-			{Var: "XDG_DATA_HOME", Home: ".local/share", Path: "opencode"},
-			{Var: "XDG_STATE_HOME", Home: ".local/state", Path: "opencode"},
-			{Var: "XDG_CACHE_HOME", Home: ".cache", Path: "opencode"},
-			{
-				Var: "XDG_CONFIG_HOME", Home: ".config", Path: "opencode",
-				Keep: []string{
-					"opencode.json", "opencode.jsonc", "config.json", "AGENTS.md", "agent", "agents", "command", "commands",
-					"plugin", "plugins", "mode", "modes", "skill", "skills", "tool", "tools",
-				},
-			},
-		}
-	case "gemini":
-		keep := []string{
-			"settings.json", "trustedFolders.json", "GEMINI.md", "extensions", "commands", "policies", "skills", "hooks",
-			"agents", ".env",
-		}
-		return []Store{{Var: "GEMINI_CLI_HOME", Path: ".gemini", Keep: keep}}
-	}
-	return nil
+var stores = map[string][]Store{
+	"claude": {
+		{"CLAUDE_CONFIG_DIR", ".claude", "", false, "settings.json settings.local.json CLAUDE.md commands agents skills " +
+			"hooks plugins output-styles rules"},
+		{Home: ".claude.json", File: true},
+	},
+	"codex": {
+		{"CODEX_HOME", ".codex", "", false, "config.toml AGENTS.md AGENTS.override.md prompts rules skills hooks " +
+			"hooks.json plugins"},
+	},
+	"opencode": {
+		{Var: "XDG_DATA_HOME", Home: ".local/share", Path: "opencode"},
+		{Var: "XDG_STATE_HOME", Home: ".local/state", Path: "opencode"},
+		{Var: "XDG_CACHE_HOME", Home: ".cache", Path: "opencode"},
+		{"XDG_CONFIG_HOME", ".config", "opencode", false, "opencode.json opencode.jsonc config.json AGENTS.md agent " +
+			"agents command commands plugin plugins mode modes skill skills tool tools"},
+	},
+	"gemini": {
+		{"GEMINI_CLI_HOME", "", ".gemini", false, "settings.json trustedFolders.json GEMINI.md extensions commands " +
+			"policies skills hooks agents .env"},
+	},
 }
 
 // room of a call: with a private home everything stands in its folder.
 func (c *CLI) room(call Call) sandbox.Room {
-	list := stores(c.Driver.Name)
+	list := stores[cmp.Or(adapters[c.Driver.Name], c.Driver.Name)]
 	room := sandbox.Room{
 		Tree: call.Grant.Write || call.Grant.Shell, Nest: strings.HasPrefix(c.Driver.Name, "codex"),
 		Known: len(list) > 0 || call.Home != "",
@@ -84,7 +76,7 @@ func (c *CLI) room(call Call) sandbox.Room {
 		if !s.File {
 			room.Make = append(room.Make, dir)
 		}
-		for _, k := range s.Keep {
+		for k := range strings.FieldsSeq(s.Keep) {
 			room.Keep = append(room.Keep, filepath.Join(dir, k))
 		}
 	}

@@ -53,6 +53,7 @@ type judgement struct {
 	valued string // of the entry at hand
 	target string // of the entry at hand
 	hit    word   // the option or word that decided a condition
+	hits   []word // all words that did
 	named  bool   // what its words mean is known: they are not any files that it reads
 }
 
@@ -107,7 +108,7 @@ func (j *judgement) obey(program string) {
 
 // enter takes the words apart as an entry says.
 func (j *judgement) enter(valued, target string, lists map[string]string) {
-	j.hit, j.target, j.valued = word{}, target, valued
+	j.hit, j.hits, j.target, j.valued = word{}, nil, target, valued
 	if at := strings.IndexByte(valued, '@'); at >= 0 {
 		name := strings.TrimSpace(valued[at:])
 		j.valued = valued[:at] + lists[name]
@@ -138,15 +139,15 @@ func (j *judgement) all(when string) bool {
 	return true
 }
 
-// among looks for a word that is as one of the patterns, by what as makes of it.
+// among looks for words that are as one of the patterns, by what as makes of them.
 func (j *judgement) among(ws []word, patterns []string, as func(string) string) bool {
-	for _, w := range ws {
-		if slices.ContainsFunc(patterns, func(p string) bool { return like(as(w.text), p) }) {
-			j.hit = w
-			return true
-		}
+	j.hits = slices.DeleteFunc(slices.Clone(ws), func(w word) bool {
+		return !slices.ContainsFunc(patterns, func(p string) bool { return like(as(w.text), p) })
+	})
+	if len(j.hits) > 0 {
+		j.hit = j.hits[0]
 	}
-	return false
+	return len(j.hits) > 0
 }
 
 // holds tells whether one condition does. Patterns stand for one whole word or option.

@@ -37,11 +37,9 @@ func (j *judgement) reaches(verb, arg string) {
 	case "carry":
 		j.carries()
 	case "unknown":
-		at := j.hit.pos
-		if at.IsZero() {
-			at = j.here
+		for _, w := range append(j.hits, word{pos: j.here})[:max(1, len(j.hits))] {
+			j.unknown(w.pos, arg)
 		}
-		j.unknown(at, arg)
 	case "urls":
 		if !listed(j.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :") { // only text
 			j.urls(j.args, "")
