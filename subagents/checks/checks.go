@@ -35,15 +35,17 @@ func Stacks() []Stack { return []Stack{Go, Node, Rust, Python, Make} }
 func (s Stack) String() string { return string(s) }
 
 // ParseStack reads a stack; a word outside the set is a *formats.ValueError.
-func ParseStack(word string) (Stack, error) {
+func ParseStack(word string) (Stack, error) { return parse("stack", word, Stacks()) }
+
+func parse[T ~string](what, word string, set []T) (T, error) {
 	var want []string
-	for _, s := range Stacks() {
-		if string(s) == word {
-			return s, nil
+	for _, one := range set {
+		if string(one) == word {
+			return one, nil
 		}
-		want = append(want, string(s))
+		want = append(want, string(one))
 	}
-	return "", &formats.ValueError{What: "stack", Got: word, Want: want}
+	return "", &formats.ValueError{What: what, Got: word, Want: want}
 }
 
 // Kind is what a check looks after.
@@ -63,16 +65,7 @@ func Kinds() []Kind { return []Kind{Lint, Build, Test} }
 func (k Kind) String() string { return string(k) }
 
 // ParseKind reads a kind; a word outside the set is a *formats.ValueError.
-func ParseKind(word string) (Kind, error) {
-	var want []string
-	for _, k := range Kinds() {
-		if string(k) == word {
-			return k, nil
-		}
-		want = append(want, string(k))
-	}
-	return "", &formats.ValueError{What: "kind of check", Got: word, Want: want}
-}
+func ParseKind(word string) (Kind, error) { return parse("kind of check", word, Kinds()) }
 
 // Check is one command that tells whether a project is well.
 type Check struct {

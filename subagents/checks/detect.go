@@ -18,22 +18,22 @@ func Detect(fsys fs.FS) []Check {
 	var list []Check
 	if exists(fsys, "go.mod") {
 		list = append(list,
-			Check{Go, Lint, []string{"go", "vet", "./..."}},
-			Check{Go, Build, []string{"go", "build", "./..."}},
-			Check{Go, Test, []string{"go", "test", "./..."}})
+			check(Go, Lint, "go vet ./..."),
+			check(Go, Build, "go build ./..."),
+			check(Go, Test, "go test ./..."))
 	}
 	list = append(list, detectNode(fsys)...)
 	if exists(fsys, "Cargo.toml") {
 		list = append(list,
-			Check{Rust, Lint, []string{"cargo", "check", "--quiet", "--all-targets", "--message-format=short"}},
-			Check{Rust, Build, []string{"cargo", "build", "--quiet", "--message-format=short"}},
-			Check{Rust, Test, []string{"cargo", "test", "--quiet"}})
+			check(Rust, Lint, "cargo check --quiet --all-targets --message-format=short"),
+			check(Rust, Build, "cargo build --quiet --message-format=short"),
+			check(Rust, Test, "cargo test --quiet"))
 	}
 	list = append(list, detectPython(fsys)...)
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
 		if exists(fsys, name) {
 			if hasTarget(read(fsys, name), "check") {
-				list = append(list, Check{Make, Test, []string{"make", "check"}})
+				list = append(list, check(Make, Test, "make check"))
 			}
 			break // make reads the first of them only
 		}
@@ -61,7 +61,7 @@ func detectNode(fsys fs.FS) []Check {
 	}
 	if err := json.Unmarshal(read(fsys, "package.json"), &manifest); err != nil {
 		// What the scripts are cannot be known; this check fails and says why.
-		return []Check{{Node, Build, []string{"npm", "pkg", "get", "scripts"}}}
+		return []Check{check(Node, Build, "npm pkg get scripts")}
 	}
 	var list []Check
 	for _, k := range Kinds() {
@@ -69,7 +69,7 @@ func detectNode(fsys fs.FS) []Check {
 		if script == "" || strings.Contains(script, "no test specified") { // what npm init writes
 			continue
 		}
-		list = append(list, Check{Node, k, []string{"npm", "run", "--silent", string(k)}})
+		list = append(list, check(Node, k, "npm run --silent "+string(k)))
 	}
 	return list
 }
@@ -79,28 +79,27 @@ func detectPython(fsys fs.FS) []Check {
 	if !slices.ContainsFunc(marks, func(name string) bool { return exists(fsys, name) }) {
 		return nil
 	}
-	list := []Check{{Python, Build, []string{"python3", "-m", "compileall", "-q", "."}}}
+	list := []Check{check(Python, Build, "python3 -m compileall -q .")}
 	usesPytest := exists(fsys, "pytest.ini") || exists(fsys, "conftest.py") || exists(fsys, "tests/conftest.py")
 	for _, name := range append(marks, "requirements-dev.txt") {
 		usesPytest = usesPytest || bytes.Contains(read(fsys, name), []byte("pytest"))
 	}
-	switch {
-	case usesPytest:
-		return append(list, Check{Python, Test, []string{"python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"}})
-	case hasUnittest(fsys, "."):
-		return append(list, Check{Python, Test, []string{"python3", "-m", "unittest", "discover"}})
-	case hasUnittest(fsys, "tests"):
-		return append(list, Check{Python, Test, []string{"python3", "-m", "unittest", "discover", "-s", "tests", "-t", "."}})
-	case hasUnittest(fsys, "test"):
-		return append(list, Check{Python, Test, []string{"python3", "-m", "unittest", "discover", "-s", "test", "-t", "."}})
+	if usesPytest {
+		return append(list, check(Python, Test, "python3 -m pytest -q -p no:cacheprovider"))
+	}
+	for _, dir := range []string{".", "tests", "test"} {
+		if found, err := fs.Glob(fsys, path.Join(dir, "test*.py")); err == nil && len(found) > 0 {
+			c := check(Python, Test, "python3 -m unittest discover")
+			if dir != "." {
+				c.Argv = append(c.Argv, "-s", dir, "-t", ".")
+			}
+			return append(list, c)
+		}
 	}
 	return list
 }
 
-func hasUnittest(fsys fs.FS, dir string) bool {
-	found, err := fs.Glob(fsys, path.Join(dir, "test*.py"))
-	return err == nil && len(found) > 0
-}
+func check(s Stack, k Kind, command string) Check { return Check{s, k, strings.Fields(command)} }
 
 func exists(fsys fs.FS, name string) bool {
 	info, err := fs.Stat(fsys, name)

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -157,50 +158,18 @@ func grade(text string) (formats.Level, string) {
 	return formats.LevelError, text
 }
 
+// places are `file:line` and `file:line:col`, before a colon, a space or the end.
+var places = regexp.MustCompile(`^((?:file://)?[^:]+(?::(?:[^\d:][^:]*)?)*):(\d{1,8})(?::\d{1,8})?(?:$|(?::| )(.*))`)
+
 // position reads `file:line: rest` and `file:line:col: rest` at the start of s. The file must look like one, because
 // times, addresses and ratios have colons too.
 func position(s string) (at spot, rest string, ok bool) {
-	from := 0
-	if strings.HasPrefix(s, "file://") {
-		from = len("file://")
+	m := places.FindStringSubmatch(s)
+	if m == nil || !looksLikeFile(strings.TrimPrefix(m[1], "file://")) {
+		return spot{}, "", false
 	}
-	for i := from; i < len(s); i++ {
-		if s[i] != ':' {
-			continue
-		}
-		line, n := number(s[i+1:])
-		if n == 0 {
-			continue
-		}
-		at = spot{file: s[:i], line: line}
-		rest = s[i+1+n:]
-		if _, n := colon(rest); n > 0 {
-			rest = rest[n:]
-		}
-		if !looksLikeFile(at.file[from:]) || line == 0 {
-			return spot{}, "", false
-		}
-		if rest == "" {
-			return at, "", true
-		}
-		if rest[0] != ':' && rest[0] != ' ' {
-			return spot{}, "", false
-		}
-		return at, strings.TrimSpace(strings.TrimPrefix(rest, ":")), true
-	}
-	return spot{}, "", false
-}
-
-// colon reads `:N` and returns how long it is.
-func colon(s string) (value, size int) {
-	if !strings.HasPrefix(s, ":") {
-		return 0, 0
-	}
-	v, n := number(s[1:])
-	if n == 0 {
-		return 0, 0
-	}
-	return v, n + 1
+	line, _ := number(m[2])
+	return spot{file: m[1], line: line}, strings.TrimSpace(m[3]), line > 0
 }
 
 // number reads leading digits; more than eight are no line number.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -79,20 +80,12 @@ func classify(c Check, err error) error {
 
 // settle makes issues and outcome agree: a check that passed has no error among its issues, one that did not has one.
 func (r *Result) settle(res proc.Result) {
+	isError := func(i formats.Issue) bool { return i.Level == formats.LevelError }
 	if r.Passed {
-		var kept []formats.Issue
-		for _, i := range r.Issues {
-			if i.Level != formats.LevelError {
-				kept = append(kept, i)
-			}
-		}
-		r.Issues = kept
-		return
+		r.Issues = slices.DeleteFunc(r.Issues, isError)
 	}
-	for _, i := range r.Issues {
-		if i.Level == formats.LevelError {
-			return
-		}
+	if r.Passed || slices.ContainsFunc(r.Issues, isError) {
+		return
 	}
 	how := fmt.Sprintf("ended with exit %d", res.Exit)
 	switch {

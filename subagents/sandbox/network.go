@@ -37,7 +37,10 @@ func (j *judgement) reaches(verb, arg string) {
 	case "carry":
 		j.carries()
 	case "unknown":
-		for _, w := range append(j.hits, word{pos: j.here})[:max(1, len(j.hits))] {
+		for _, w := range append(j.hits, word{})[:max(1, len(j.hits))] {
+			if w.pos.IsZero() {
+				w.pos = j.here
+			}
 			j.unknown(w.pos, arg)
 		}
 	case "urls":
