@@ -21,11 +21,7 @@ func (j *judgement) reaches(verb, arg string) {
 		}
 		j.web(urls, verb == "send")
 	case "http":
-		rest, sends := j.rest, j.holds(`args: POST PUT PATCH DELETE [^\-]*[^=]=[^=]* [^\-]=[^=]* [^\-]*[^=]= [^\-]= =[^=]* =`)
-		if j.holds("1: GET POST PUT PATCH DELETE HEAD") {
-			rest = rest[1:]
-		}
-		j.web(rest[:min(1, len(rest))], sends)
+		j.http()
 	case "open":
 		for _, w := range j.rest {
 			if host := hostOf(w.text); host != "" && !isLoopback(host) {
@@ -121,6 +117,15 @@ func (s *scan) web(urls []word, sends bool) {
 			s.remote("net+", w.text, "fetches from another machine")
 		}
 	}
+}
+
+// http judges httpie, whose words are a method, an address, and what it sends.
+func (j *judgement) http() {
+	sends := j.holds(`args: POST PUT PATCH DELETE [^\-]*[^=]=[^=]* [^\-=]=[^=]* [^\-]*[^=]= [^\-=]= =[^=]* =`)
+	if j.holds("1: GET POST PUT PATCH DELETE HEAD") {
+		j.rest = j.rest[1:]
+	}
+	j.web(j.rest[:min(1, len(j.rest))], sends)
 }
 
 func (j *judgement) socat() {
@@ -303,7 +308,9 @@ func isProd(names string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(names), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
-	return slices.ContainsFunc(parts, func(p string) bool { return listed(p, "prod production prd live") || like(p, "prod?") })
+	return slices.ContainsFunc(parts, func(p string) bool {
+		return listed(p, "prod production prd live") || like(p, "prod?")
+	})
 }
 
 // destroys tells SQL and its like that changes or deletes.

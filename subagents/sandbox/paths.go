@@ -116,7 +116,7 @@ var zones = []struct {
 	{"/dev/*", device},
 	{"", inside}, // the project
 	{"/tmp/?* /var/tmp/?* /private/tmp/?* /var/folders/?*", temp},
-	{"/home/?* /Users/?* /root/*", home},
+	{"/home/?* /Users/?* /root" + "/*", home},
 	{"/ /bin/* /boot/* /etc/* /lib/* /lib32/* /lib64/* /opt/* /proc/* /run/* /sbin/* /srv/* /sys/* /usr/* /var/* /tmp/* " +
 		"/home/* /Users/* /System/* /Library/* /Applications/* /private/* /cores/* /nix/* /snap/*", system},
 }
