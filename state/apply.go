@@ -13,40 +13,10 @@ import (
 	"tercet/internal/nearest"
 )
 
-// apply does one operation on the draft.
-func (d *draft) apply(op Op) error {
-	switch op := op.(type) {
-	case CreateTasks:
-		return d.createTasks(op)
-	case UpdateStatus:
-		return d.updateStatus(op)
-	case UpdateMetadata:
-		return d.updateMetadata(op)
-	case LinkArtifacts:
-		return d.linkArtifacts(op)
-	case DivideTask:
-		return d.divideTask(op)
-	case SetLease:
-		return d.setLease(op)
-	case ArchiveTasks:
-		return d.archiveTasks(op)
-	case UnarchiveTasks:
-		return d.unarchiveTasks(op)
-	case ClaimTask:
-		return d.claim(op)
-	case Renumber:
-		return d.renumber(op)
-	case SetLayout:
-		return d.setLayout(op)
-	case ImportTasks:
-		return d.importTasks(op)
-	case SyncTasks:
-		return d.sync(op)
-	case SetPhase:
-		// It does not touch state.json and is done before a draft is made.
-	}
-	return refused("transaction", 0, "", "expected an operation, got %T", op)
-}
+func (d *draft) apply(op Op) error { return op.apply(d) }
+
+// apply does nothing: a phase is set before a draft is made, because that does not touch state.json.
+func (SetPhase) apply(*draft) error { return nil }
 
 func (op UpdateStatus) timeout() time.Duration {
 	if op.Lease == nil {
@@ -55,9 +25,9 @@ func (op UpdateStatus) timeout() time.Duration {
 	return op.Lease.Timeout
 }
 
-func (d *draft) createTasks(op CreateTasks) error {
+func (op CreateTasks) apply(d *draft) error {
 	if len(op.Tasks) == 0 {
-		return refused(op.name(), 0, "", "expected at least one task, got none")
+		return noTasks(op)
 	}
 	for i := range op.Tasks {
 		if err := d.create(op, op.Tasks[i]); err != nil {
@@ -142,11 +112,11 @@ func plainText(op Op, s, allowed string) error {
 // breaks are the control characters that a text of several lines may have.
 const breaks = "\n\r\t"
 
-func (d *draft) divideTask(op DivideTask) error {
+func (op DivideTask) apply(d *draft) error {
 	if len(op.Parts) == 0 {
 		return refused(op.name(), op.Task, "", "expected at least one part, got none")
 	}
-	if err := d.updateStatus(UpdateStatus{Tasks: []int{op.Task}, To: formats.Expanded}); err != nil {
+	if err := d.apply(UpdateStatus{Tasks: []int{op.Task}, To: formats.Expanded}); err != nil {
 		return err
 	}
 	parent := d.peek(op.Task)
@@ -170,7 +140,7 @@ func metadataKeys() []string {
 	return []string{"title", "description", "priority", "effort", "language", "dependencies", "parent"}
 }
 
-func (d *draft) updateMetadata(op UpdateMetadata) error {
+func (op UpdateMetadata) apply(d *draft) error {
 	t, err := d.take(op.Task)
 	if err != nil {
 		return err
@@ -278,7 +248,7 @@ func integers(v any) ([]int, bool) {
 	return nil, false
 }
 
-func (d *draft) linkArtifacts(op LinkArtifacts) error {
+func (op LinkArtifacts) apply(d *draft) error {
 	t, err := d.take(op.Task)
 	if err != nil {
 		return err
@@ -348,13 +318,20 @@ func artifactTypes() []formats.ArtifactType {
 	}
 }
 
-func (d *draft) setLease(op SetLease) error {
-	if len(op.Tasks) == 0 {
-		return refused(op.name(), 0, "", "expected at least one task, got none")
+func (op SetLease) apply(d *draft) error {
+	return each(op, op.Tasks, func(n int) error { return d.setOneLease(op, n) })
+}
+
+func noTasks(op Op) error { return refused(op.name(), 0, "", "expected at least one task, got none") }
+
+// each does an operation on its tasks, and gives all that is wrong with them.
+func each(op Op, tasks []int, do func(int) error) error {
+	if len(tasks) == 0 {
+		return noTasks(op)
 	}
 	var all error
-	for _, n := range op.Tasks {
-		all = errors.Join(all, d.setOneLease(op, n))
+	for _, n := range tasks {
+		all = errors.Join(all, do(n))
 	}
 	return all
 }
@@ -383,61 +360,47 @@ func (d *draft) setOneLease(op SetLease, n int) error {
 	return nil
 }
 
-func (d *draft) archiveTasks(op ArchiveTasks) error {
-	if len(op.Tasks) == 0 {
-		return refused(op.name(), 0, "", "expected at least one task, got none")
-	}
+func (op ArchiveTasks) apply(d *draft) error {
 	archive, err := d.archived()
 	if err != nil {
 		return err
 	}
-	var all error
-	for _, n := range op.Tasks {
-		if d.peek(n) == nil && archive != nil && archive.find(n) != nil {
-			d.verdicts = append(d.verdicts, Verdict{
-				Op: op.name(), Task: n, From: archive.find(n).Status,
-				To: archive.find(n).Status,
-			})
-			continue
+	return each(op, op.Tasks, func(n int) error {
+		if d.peek(n) == nil && archive.find(n) != nil {
+			d.verdict(op, archive.find(n), archive.find(n).Status, false)
+			return nil
 		}
 		t, err := d.take(n)
 		if err != nil {
-			all = errors.Join(all, err)
-			continue
+			return err
 		}
 		if !t.Status.Terminal() && !d.tx.Force {
-			all = errors.Join(all, refused(op.name(), n, "", "expected a completed or abandoned task, got one that is %s",
-				t.Status.String()))
-			continue
+			return refused(op.name(), n, "", "expected a completed or abandoned task, got one that is %s", t.Status.String())
 		}
 		d.removed[d.base.index[n]] = true
 		d.verdict(op, t, t.Status, true)
-	}
-	return all
+		return nil
+	})
 }
 
-func (d *draft) unarchiveTasks(op UnarchiveTasks) error {
-	if len(op.Tasks) == 0 {
-		return refused(op.name(), 0, "", "expected at least one task, got none")
-	}
+func (op UnarchiveTasks) apply(d *draft) error {
 	archive, err := d.archived()
 	if err != nil {
 		return err
 	}
-	var all error
-	for _, n := range op.Tasks {
-		if t := d.peek(n); t != nil {
+	err = each(op, op.Tasks, func(n int) error {
+		t, old := d.peek(n), archive.find(n)
+		switch {
+		case t != nil:
 			d.verdict(op, t, t.Status, false)
-			continue
+		case old == nil:
+			return noTask(n, false)
+		default:
+			d.restored = append(d.restored, restored{task: *old, raw: archive.value(n).Raw(archive.src)})
+			d.verdict(op, old, old.Status, true)
 		}
-		if archive == nil || archive.find(n) == nil {
-			all = errors.Join(all, noTask(n, false))
-			continue
-		}
-		i := archive.index[n]
-		d.restored = append(d.restored, restored{task: archive.Tasks[i], raw: archive.values[i].Raw(archive.src)})
-		d.verdict(op, &archive.Tasks[i], archive.Tasks[i].Status, true)
-	}
+		return nil
+	})
 	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
-	return all
+	return err
 }

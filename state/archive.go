@@ -148,15 +148,7 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 		return s.outOfArchive(line)
 	}
 	line.Removed = numbers
-	data, err := d.render(line.Serial)
-	if err != nil {
-		return err
-	}
-	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
-	if err := s.commit(change{
-		name: stateFile, real: s.real, data: data, line: line, read: s.info,
-		old: s.doc,
-	}); err != nil {
+	if err := s.commitDraft(d, line); err != nil {
 		return err
 	}
 	warnings := s.warnings

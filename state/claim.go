@@ -91,7 +91,7 @@ func nextWork(s formats.TaskStatus) formats.TaskStatus {
 	return ""
 }
 
-func (d *draft) claim(op ClaimTask) error {
+func (op ClaimTask) apply(d *draft) error {
 	if op.To != "" && !op.To.InProgress() {
 		return refused(op.name(), op.Task, "", "expected a status in progress, got %q", op.To.String())
 	}
@@ -106,7 +106,7 @@ func (d *draft) claim(op ClaimTask) error {
 	if from, _ := d.cfg.effective(t, d.now); to == "" {
 		to = nextWork(from)
 	}
-	if err := d.updateStatus(UpdateStatus{
+	if err := d.apply(UpdateStatus{
 		Tasks: []int{t.Number}, To: to,
 		Lease: &LeaseRequest{Timeout: op.Timeout},
 	}); err != nil {

@@ -96,7 +96,7 @@ func (d *draft) take(number int) (*formats.Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, noTask(number, archive != nil && archive.find(number) != nil)
+		return nil, noTask(number, archive.find(number) != nil)
 	}
 	if l := t.Lease; l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force &&
 		!d.cfg.stale(l, d.now) {
@@ -222,7 +222,7 @@ func (d *draft) exists(op string, t *formats.Task, what string, n int) error {
 	if err != nil {
 		return err
 	}
-	if archive != nil && archive.find(n) != nil {
+	if archive.find(n) != nil {
 		return nil
 	}
 	if i, ok := d.base.index[n]; ok && d.removed[i] {

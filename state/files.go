@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -65,23 +66,26 @@ func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.Fil
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	data = make([]byte, 0, info.Size()+512)
-	for {
-		n, err := f.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if errors.Is(err, io.EOF) {
-			return data, info, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if int64(len(data)) > limit {
-			return nil, nil, fmt.Errorf("%s has more than %d bytes", name, limit)
-		}
-		if len(data) == cap(data) {
-			data = slices.Grow(data, len(data))
-		}
+	var out bytes.Buffer
+	out.Grow(int(info.Size()) + bytes.MinRead)
+	if n, err := out.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+		return nil, nil, err
+	} else if n > limit {
+		return nil, nil, fmt.Errorf("%s has more than %d bytes", name, limit)
 	}
+	return out.Bytes(), info, nil
+}
+
+// readState reads state.json, which lies where real says. Where it is missing the error says what that means.
+func (c Config) readState(real string) ([]byte, fs.FileInfo, error) {
+	src, info, err := readWith(c.Root, real, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, c.noState()
+	}
+	if err != nil {
+		return nil, nil, ioFailure("reading", stateFile, err)
+	}
+	return src, info, nil
 }
 
 // sameFile tells whether a file is still the one that was read.

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -335,8 +336,8 @@ func (f *foreign) encode(t *formats.Task) []byte {
 	return raw
 }
 
-// importTasks adds the tasks of an import.
-func (d *draft) importTasks(op ImportTasks) error {
+// apply adds the tasks of an import.
+func (op ImportTasks) apply(d *draft) error {
 	if op.From == nil {
 		return refused(op.name(), 0, "", "expected tasks, got none")
 	}
@@ -413,7 +414,7 @@ func (d *draft) dangling(op ImportTasks) error {
 	for t := range d.tasks {
 		there[t.Number] = true
 	}
-	gone := func(n int) bool { return !there[n] && (archive == nil || archive.find(n) == nil) }
+	gone := func(n int) bool { return !there[n] && archive.find(n) == nil }
 	var missing []string
 	for i := range d.restored {
 		t := &d.restored[i]
@@ -490,14 +491,7 @@ func (t *restored) edit(changes []jsonx.Change) error {
 	return err
 }
 
-func sortedInts(set map[int]bool) []int {
-	out := make([]int, 0, len(set))
-	for n := range set {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
-}
+func sortedInts(set map[int]bool) []int { return slices.Sorted(maps.Keys(set)) }
 
 // listed writes numbers with commas.
 func listed(list []int) string {

@@ -245,31 +245,23 @@ func (m *Manager) NewestBackup() (serial uint64, ok bool) {
 // Restore puts the backup of a serial back as the state, with a serial above every one seen. The state that was there
 // is kept as a backup if it is valid, and as a copy beside the backups if it is not.
 func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
-	var res Result
-	err := m.exclusive(ctx, "", func() error {
-		s, err := m.session()
-		if err != nil {
-			return err
-		}
-		res, err = s.restore(serial)
-		return err
-	})
-	if err == nil || isNotDurable(err) {
-		res.Warnings = append(res.Warnings, m.renderTodo(ctx, "")...)
-	}
-	return res, err
+	return m.replace(ctx, func(s *session) (Result, error) { return s.restore(serial) })
 }
 
 // ResolveMerge takes one side, or both, of a state that holds the markers of an unfinished merge. The file with the
 // markers is kept as a copy beside the backups.
 func (m *Manager) ResolveMerge(ctx context.Context, how Resolution) (Result, error) {
-	var res Result
-	err := m.exclusive(ctx, "", func() error {
+	return m.replace(ctx, func(s *session) (Result, error) { return s.resolve(how) })
+}
+
+// replace runs what puts another state in the place of one that may be broken.
+func (m *Manager) replace(ctx context.Context, fn func(*session) (Result, error)) (res Result, err error) {
+	err = m.exclusive(ctx, "", func() error {
 		s, err := m.session()
 		if err != nil {
 			return err
 		}
-		res, err = s.resolve(how)
+		res, err = fn(s)
 		return err
 	})
 	if err == nil || isNotDurable(err) {
@@ -377,25 +369,30 @@ func (s *session) write(d *draft, line auditLine) error {
 	case len(d.restored) > 0 && !d.imported:
 		line.Move = moveBack
 	}
-	data, err := d.render(line.Serial)
-	if err != nil {
-		return err
-	}
-	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
-	if err := s.commit(change{
-		name: stateFile, real: s.real, data: data, line: line, read: s.info,
-		old: s.doc,
-	}); err != nil {
+	if err := s.commitDraft(d, line); err != nil {
 		if line.Move == moveOut {
 			return halfMoved(archiveFile, stateFile, err)
 		}
 		return err
 	}
-	s.keep(d.doc(line.Serial), data, line.Post)
 	if line.Move == moveBack {
 		return halfMoved(stateFile, archiveFile, s.outOfArchive(line))
 	}
 	return nil
+}
+
+// commitDraft puts a draft of state.json in place.
+func (s *session) commitDraft(d *draft, line auditLine) error {
+	data, err := d.render(line.Serial)
+	if err != nil {
+		return err
+	}
+	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
+	err = s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc})
+	if err == nil {
+		s.keep(d.doc(line.Serial), data, line.Post)
+	}
+	return err
 }
 
 // halfMoved says of an error behind the first of two files that the move is begun. What is done but perhaps not durable

@@ -23,12 +23,9 @@ func (m *Manager) Mark(context.Context) (Mark, error) {
 	if err != nil {
 		return Mark{}, err
 	}
-	src, info, err := readWith(m.cfg.Root, real, maxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Mark{}, m.cfg.noState()
-	}
+	src, info, err := m.cfg.readState(real)
 	if err != nil {
-		return Mark{}, ioFailure("reading", stateFile, err)
+		return Mark{}, err
 	}
 	return Mark{real: real, sha: digest(src), src: src, mode: info.Mode().Perm()}, nil
 }

@@ -12,6 +12,8 @@ import (
 type Op interface {
 	// name is the word for the operation in messages and in the audit log.
 	name() string
+	// apply does the operation on a draft.
+	apply(d *draft) error
 	// record gives the operation as the audit log keeps it.
 	record() *jsonx.Object
 }
@@ -162,7 +164,7 @@ func ints(list []int) []any {
 	return out
 }
 
-func (o CreateTasks) record() *jsonx.Object { return recordOf(o).Set("titles", titles(o.Tasks)) }
+func (op CreateTasks) record() *jsonx.Object { return recordOf(op).Set("titles", titles(op.Tasks)) }
 
 func (op UpdateStatus) record() *jsonx.Object {
 	out := recordOf(op).Set("tasks", ints(op.Tasks))
@@ -184,54 +186,54 @@ func (op UpdateStatus) record() *jsonx.Object {
 	return out
 }
 
-func (o UpdateMetadata) record() *jsonx.Object {
-	return recordOf(o).Set("tasks", ints([]int{o.Task})).Set("fields", o.Fields)
+func (op UpdateMetadata) record() *jsonx.Object {
+	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("fields", op.Fields)
 }
 
-func (o LinkArtifacts) record() *jsonx.Object {
-	return recordOf(o).Set("tasks", ints([]int{o.Task})).Set("artifacts", paths(o.Artifacts))
+func (op LinkArtifacts) record() *jsonx.Object {
+	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("artifacts", paths(op.Artifacts))
 }
 
-func (o SetPhase) record() *jsonx.Object {
-	return recordOf(o).Set("tasks", ints([]int{o.Task})).Set("plan", o.Plan).Set("phase", o.Phase).Set("status",
-		string(o.Status))
+func (op SetPhase) record() *jsonx.Object {
+	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("plan", op.Plan).Set("phase", op.Phase).Set("status",
+		string(op.Status))
 }
 
-func (o ArchiveTasks) record() *jsonx.Object   { return recordOf(o).Set("tasks", ints(o.Tasks)) }
-func (o UnarchiveTasks) record() *jsonx.Object { return recordOf(o).Set("tasks", ints(o.Tasks)) }
+func (op ArchiveTasks) record() *jsonx.Object   { return recordOf(op).Set("tasks", ints(op.Tasks)) }
+func (op UnarchiveTasks) record() *jsonx.Object { return recordOf(op).Set("tasks", ints(op.Tasks)) }
 
-func (o DivideTask) record() *jsonx.Object {
-	return recordOf(o).Set("tasks", ints([]int{o.Task})).Set("titles", titles(o.Parts))
+func (op DivideTask) record() *jsonx.Object {
+	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("titles", titles(op.Parts))
 }
 
-func (o SetLease) record() *jsonx.Object {
-	return recordOf(o).Set("tasks", ints(o.Tasks)).Set("clear", o.Clear)
+func (op SetLease) record() *jsonx.Object {
+	return recordOf(op).Set("tasks", ints(op.Tasks)).Set("clear", op.Clear)
 }
 
-func (o ClaimTask) record() *jsonx.Object {
-	out := recordOf(o)
-	if o.Task != 0 {
-		out.Set("tasks", ints([]int{o.Task}))
+func (op ClaimTask) record() *jsonx.Object {
+	out := recordOf(op)
+	if op.Task != 0 {
+		out.Set("tasks", ints([]int{op.Task}))
 	}
-	if o.To != "" {
-		out.Set("to", o.To.String())
+	if op.To != "" {
+		out.Set("to", op.To.String())
 	}
 	return out
 }
 
-func (o ImportTasks) record() *jsonx.Object {
-	if o.From == nil {
-		return recordOf(o)
+func (op ImportTasks) record() *jsonx.Object {
+	if op.From == nil {
+		return recordOf(op)
 	}
-	return recordOf(o).Set("file", o.From.File).Set("sha256", o.From.Digest).Set("count", len(o.From.tasks))
+	return recordOf(op).Set("file", op.From.File).Set("sha256", op.From.Digest).Set("count", len(op.From.tasks))
 }
 
-func (o SetLayout) record() *jsonx.Object { return recordOf(o).Set("to", string(o.To)) }
+func (op SetLayout) record() *jsonx.Object { return recordOf(op).Set("to", string(op.To)) }
 
-func (o SyncTasks) record() *jsonx.Object { return recordOf(o) }
+func (op SyncTasks) record() *jsonx.Object { return recordOf(op) }
 
-func (o Renumber) record() *jsonx.Object {
-	return recordOf(o).Set("tasks", ints([]int{o.Task})).Set("to", o.To)
+func (op Renumber) record() *jsonx.Object {
+	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("to", op.To)
 }
 
 // alone tells whether an operation may not share its transaction, because it writes a second file,

@@ -59,12 +59,9 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	if r.doc != nil && sameFile(info, r.info) {
 		return r.doc, nil
 	}
-	src, info, err := readWith(r.cfg.Root, stateFile, maxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, r.cfg.noState()
-	}
+	src, info, err := r.cfg.readState(stateFile)
 	if err != nil {
-		return nil, ioFailure("reading", stateFile, err)
+		return nil, err
 	}
 	doc, err := parseDocument(stateFile, src)
 	if err != nil {
@@ -199,7 +196,7 @@ func (r *Reader) archived(number int) (bool, error) {
 			return false, err
 		}
 	}
-	return r.archive != nil && r.archive.find(number) != nil, nil
+	return r.archive.find(number) != nil, nil
 }
 
 // Bytes gives state.json as it is on the disk, also if it is not valid.
@@ -207,14 +204,8 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	src, err := readFile(r.cfg.Root, stateFile, maxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, r.cfg.noState()
-	}
-	if err != nil {
-		return nil, ioFailure("reading", stateFile, err)
-	}
-	return src, nil
+	src, _, err := r.cfg.readState(stateFile)
+	return src, err
 }
 
 // noticeTail is how much of the end of the audit log is looked at for a change from outside.

@@ -10,8 +10,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// renumber gives a task another number and rewrites the references to it. The document folders keep their names.
-func (d *draft) renumber(op Renumber) error {
+// apply gives a task another number and rewrites the references to it. The document folders keep their names.
+func (op Renumber) apply(d *draft) error {
 	t, err := d.take(op.Task)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (e *encoder) moved(d *draft, i int) ([]byte, error) {
 	return jsonx.Splice(v.Raw(e.src), one.edits)
 }
 
-func (d *draft) setLayout(op SetLayout) error {
+func (op SetLayout) apply(d *draft) error {
 	if op.To != LayoutLines && op.To != LayoutPretty {
 		return refused(op.name(), 0, "", "expected layout lines or pretty, got %q", op.To)
 	}

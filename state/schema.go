@@ -41,8 +41,11 @@ type document struct {
 	info   fs.FileInfo // of the file that this manager made of it, nil if it made none
 }
 
-// find gives the task of a number, nil if there is none.
+// find gives the task of a number, nil if there is none, or no document.
 func (d *document) find(number int) *formats.Task {
+	if d == nil {
+		return nil
+	}
 	if i, ok := d.index[number]; ok {
 		return &d.Tasks[i]
 	}
@@ -111,19 +114,11 @@ func syntaxError(file string, src []byte, err error) error {
 
 // conflictMarker gives the place of the first marker of an unfinished merge, -1 if there is none.
 func conflictMarker(src []byte) int {
-	for at := 0; at < len(src); {
-		line := src[at:]
-		end := bytes.IndexByte(line, '\n')
-		if end >= 0 {
-			line = line[:end]
-		}
-		if bytes.HasPrefix(line, []byte("<<<<<<< ")) {
-			return at
-		}
-		if end < 0 {
-			return -1
-		}
-		at += end + 1
+	if bytes.HasPrefix(src, []byte("<<<<<<< ")) {
+		return 0
+	}
+	if at := bytes.Index(src, []byte("\n<<<<<<< ")); at >= 0 {
+		return at + 1
 	}
 	return -1
 }

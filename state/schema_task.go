@@ -200,25 +200,18 @@ func (d *decoder) lease(v *jsonx.Value, key string) *formats.Lease {
 		return nil
 	}
 	l := &formats.Lease{}
+	texts := map[string]*string{
+		"session_id": &l.Session, "run": &l.Run, "host": &l.Host, "boot_id": &l.BootID, "pid_start": &l.PIDStart,
+		"taken": &l.Taken,
+	}
+	numbers := map[string]*int{"pid": &l.PID, "timeout": &l.Timeout}
 	for i := range v.Members {
 		m := &v.Members[i]
-		switch m.Key {
-		case "session_id":
-			l.Session = d.maybe(m.Value, "lease: session_id")
-		case "run":
-			l.Run = d.maybe(m.Value, "lease: run")
-		case "host":
-			l.Host = d.maybe(m.Value, "lease: host")
-		case "boot_id":
-			l.BootID = d.maybe(m.Value, "lease: boot_id")
-		case "pid":
-			l.PID = int(d.natural(m.Value, "lease: pid"))
-		case "pid_start":
-			l.PIDStart = d.maybe(m.Value, "lease: pid_start")
-		case "taken":
-			l.Taken = d.maybe(m.Value, "lease: taken")
-		case "timeout":
-			l.Timeout = int(d.natural(m.Value, "lease: timeout"))
+		switch at := texts[m.Key]; {
+		case at != nil:
+			*at = d.maybe(m.Value, "lease: "+m.Key)
+		case numbers[m.Key] != nil:
+			*numbers[m.Key] = int(d.natural(m.Value, "lease: "+m.Key))
 		default:
 			d.unknown(m, []string{"session_id", "run", "host", "boot_id", "pid", "pid_start", "taken", "timeout"})
 		}

@@ -66,12 +66,9 @@ func (s *session) read() error {
 	if err := s.sweep(); err != nil {
 		return err
 	}
-	src, info, err := readWith(root, real, maxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.cfg.noState()
-	}
+	src, info, err := s.cfg.readState(real)
 	if err != nil {
-		return ioFailure("reading", stateFile, err)
+		return err
 	}
 	s.info = info
 	if links(info) > 1 {
@@ -218,7 +215,7 @@ func (s *session) external(state auditLine) error {
 		}
 		var missing []string
 		for _, n := range numbers {
-			if s.doc.find(n) == nil && (archive == nil || archive.find(n) == nil) {
+			if s.doc.find(n) == nil && archive.find(n) == nil {
 				missing = append(missing, number(n))
 			}
 		}

@@ -165,7 +165,7 @@ func (c *comparison) propose(item *todoItem, field, from, to string) {
 
 func (c *comparison) item(item *todoItem) {
 	before, now := c.base.find(item.number), c.current.find(item.number)
-	archived := c.archive != nil && c.archive.find(item.number) != nil
+	archived := c.archive.find(item.number) != nil
 	switch {
 	case item.number == 0, before == nil && now == nil && !archived, before == nil && now != nil && !sameLine(item, now):
 		c.create(item)
@@ -289,8 +289,8 @@ func orNil(n int) *int {
 	return &n
 }
 
-// sync applies the hand edits of TODO.md.
-func (d *draft) sync(op SyncTasks) error {
+// apply applies the hand edits of TODO.md.
+func (op SyncTasks) apply(d *draft) error {
 	archive, err := d.archived()
 	if err != nil {
 		return err
@@ -349,10 +349,10 @@ func (d *draft) follow(p *Proposal) error {
 			op.Reason = p.item.blocked
 		}
 		op.Recover = formats.TaskStatus(p.From).Terminal() && to == formats.NotStarted
-		return d.updateStatus(op)
+		return d.apply(op)
 	case "artifact":
 		kind, name, _ := strings.Cut(p.To, ": ")
-		return d.linkArtifacts(LinkArtifacts{
+		return d.apply(LinkArtifacts{
 			Task:      p.Task,
 			Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}},
 		})
@@ -373,13 +373,13 @@ func (d *draft) follow(p *Proposal) error {
 		if p.To != "" {
 			list, _ = numberList(p.To) // listed wrote it
 		}
-		return d.updateMetadata(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: list}})
+		return d.apply(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: list}})
 	case "parent":
 		var parent any
 		if n, err := strconv.Atoi(p.To); err == nil {
 			parent = n
 		}
-		return d.updateMetadata(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: parent}})
+		return d.apply(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: parent}})
 	}
-	return d.updateMetadata(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: p.To}})
+	return d.apply(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: p.To}})
 }

@@ -16,13 +16,10 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// RenderTodo writes the tasks as markdown, grouped by status. The first line holds the serial and the sha256 of what
+// RenderTodo writes the tasks as markdown, grouped by status, with the notes that others wrote, each where it belongs:
+// behind the title, a heading or a task, or behind everything. The first line holds the serial and the sha256 of what
 // follows it, by which a hand edit is known.
-func RenderTodo(doc *Doc) []byte { return renderWith(doc, nil) }
-
-// renderWith renders with the notes that others wrote, each where it belongs: behind the title, a heading or a task, or
-// behind everything.
-func renderWith(doc *Doc, notes []todoPiece) []byte {
+func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 	var b bytes.Buffer
 	b.Grow(lineGuess * len(doc.Tasks))
 	left := anchored(doc, notes)
@@ -289,7 +286,7 @@ func (m *Manager) writeTodo(synced string) error {
 	if len(old) > 0 {
 		notes = parseTodo(old).notes()
 	}
-	return atomicfile.WriteLoose(root, real, renderWith(doc, notes), 0)
+	return atomicfile.WriteLoose(root, real, RenderTodo(doc, notes...), 0)
 }
 
 // MergeTodo merges two views: they are rendered again anyway, so the one whose hand-written parts changed is taken, and

@@ -11,7 +11,7 @@ import (
 	"tercet/formats"
 )
 
-func (d *draft) updateStatus(op UpdateStatus) error {
+func (op UpdateStatus) apply(d *draft) error {
 	if op.Recover && op.To == "" {
 		op.To = formats.NotStarted
 	}
@@ -23,18 +23,11 @@ func (d *draft) updateStatus(op UpdateStatus) error {
 			return err
 		}
 	}
-	if len(op.Tasks) == 0 {
-		return refused(op.name(), 0, "", "expected at least one task, got none")
-	}
 	op.Reason = strings.TrimSpace(op.Reason)
 	if err := plainText(op, op.Reason, breaks); err != nil {
 		return err
 	}
-	var all error
-	for _, n := range op.Tasks {
-		all = errors.Join(all, d.move(op, n))
-	}
-	return all
+	return each(op, op.Tasks, func(n int) error { return d.move(op, n) })
 }
 
 // move changes the status of one task.

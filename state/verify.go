@@ -71,7 +71,7 @@ func (v *verifier) add(severity formats.Severity, offset int, help, format strin
 }
 
 func (v *verifier) known(n int) bool {
-	return v.doc.find(n) != nil || v.archive != nil && v.archive.find(n) != nil
+	return v.doc.find(n) != nil || v.archive.find(n) != nil
 }
 
 func (v *verifier) task(i int) {
@@ -89,7 +89,7 @@ func (v *verifier) task(i int) {
 		v.add(formats.SeverityError, at, "leave one of them out", "the dependencies of task %d lead back to it: %s", t.Number,
 			loop)
 	}
-	if v.archive != nil && v.archive.find(t.Number) != nil {
+	if v.archive.find(t.Number) != nil {
 		v.add(formats.SeverityError, at, "the next write finishes an interrupted move; if it does not, remove one of the two",
 			"task %d is both active and archived", t.Number)
 	}
