@@ -163,14 +163,14 @@ func (s *scanner) block(indent int, name string) AgentResult {
 	fence := s.fenceAround()
 	s.at++
 	r := recordReader{scanner: s, base: indent, indent: -1, fence: fence}
-	fields, elided := r.read()
-	a.Elided = elided
-	if elided {
+	r.read()
+	a.Elided = r.elided
+	if r.elided {
 		a.warn(s, codeElided, a.Pos, "the block was shortened with ...")
 	}
 	status := Pos{}
 	seen := map[string]bool{}
-	for _, f := range fields {
+	for _, f := range r.fields {
 		if seen[f.Key] {
 			a.Twice = append(a.Twice, f.Key)
 			a.warn(s, codeRepeatedKey, f.Pos, "key "+f.Key+" stands twice, the last one counts")
@@ -204,15 +204,15 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 	case templateText(a.Agent):
 		s.add(codeTemplateEcho, a.Pos, "template_echo: the name of the agent is the placeholder "+quoted(a.Agent), echo)
 	}
-	switch _, known := statusRowOf(a.Status); {
+	switch _, words := statusRowOf(a.Status); {
 	case status.IsZero():
 		s.add(codeNoStatus, a.Pos, "expected a STATUS in the block of "+quoted(a.Agent)+", got none",
 			"add a line 'STATUS: success'")
 	case templateText(a.Status):
 		s.add(codeTemplateEcho, status, "template_echo: STATUS is the placeholder "+quoted(a.Status), echo)
-	case !known:
+	case words != nil:
 		s.add(codeUnknownStatus, status, "expected a STATUS, got "+quoted(a.Status),
-			oneOf(strings.ToLower(a.Status), resultWords()))
+			oneOf(strings.ToLower(a.Status), words))
 	}
 }
 

@@ -1,7 +1,9 @@
 package formats
 
 import (
+	"cmp"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,31 +33,24 @@ var statusRows = []statusRow{
 	{word: "blocked", status: StatusBlocked},
 }
 
-func statusRowOf(word string) (statusRow, bool) {
-	word = strings.ToLower(strings.TrimSpace(word))
+// statusRowOf gives the row of a word, or all words of the table where it has none.
+func statusRowOf(word string) (row statusRow, words []string) {
 	for _, row := range statusRows {
-		if row.word == word {
-			return row, true
+		if row.word == canon(word) {
+			return row, nil
 		}
+		words = append(words, row.word)
 	}
-	return statusRow{}, false
-}
-
-func resultWords() []string {
-	var out []string
-	for _, row := range statusRows {
-		out = append(out, row.word)
-	}
-	return out
+	return statusRow{}, words
 }
 
 // Return gives the return that the block amounts to; an unknown STATUS is a *ValueError. Every field stands in Fields
 // under its own name, NONCE excepted. SUMMARY, ARTIFACTS, BLOCKED_REASON (or REASON), BLOCKED_TARGET and ERROR (or
 // MESSAGE) also fill the members that they name. NEXT is kept as a field and never obeyed.
 func (a AgentResult) Return() (Return, error) {
-	row, ok := statusRowOf(a.Status)
-	if !ok {
-		return Return{}, &ValueError{What: "STATUS of a result block", Got: a.Status, Want: resultWords()}
+	row, words := statusRowOf(a.Status)
+	if words != nil {
+		return Return{}, &ValueError{What: "STATUS of a result block", Got: a.Status, Want: words}
 	}
 	r := Return{
 		Status: row.status, Verdict: row.verdict, Said: row.said, Artifacts: []Artifact{}, Errors: []ReturnError{},
@@ -69,31 +64,21 @@ func (a AgentResult) Return() (Return, error) {
 	if a.Next != "" {
 		r.Fields["NEXT"] = a.Next
 	}
-	summary := a.first("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR")
-	if summary == "" {
-		summary = a.Agent + " reports " + row.word
-	}
+	summary := cmp.Or(a.first("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR"), a.Agent+" reports "+row.word)
 	r.Summary = firstLine(summary, MaxSummary)
 	if f := a.Field("ARTIFACTS"); f != nil {
 		r.Artifacts = append(r.Artifacts, artifactsOf(f)...)
 	}
 	switch row.status {
 	case StatusFailed:
-		message := a.first("ERROR", "MESSAGE", "REASON", "SUMMARY")
-		if message == "" {
-			message = summary
-		}
-		e := ReturnError{Type: ErrorExecution, Message: message, Code: row.code, Recoverable: row.code == CodeTransient}
-		if row.code == CodeValidationFailed {
-			e.Type = ErrorValidation
+		e := ReturnError{
+			Type: row.code.row().kind, Message: cmp.Or(a.first("ERROR", "MESSAGE", "REASON", "SUMMARY"), summary),
+			Code: row.code, Recoverable: row.code == CodeTransient,
 		}
 		r.Errors = append(r.Errors, e)
 		r.Class = ClassOf(e)
 	case StatusBlocked:
-		r.BlockedReason = a.first("BLOCKED_REASON", "REASON", "BLOCKER", "SUMMARY", "MESSAGE")
-		if r.BlockedReason == "" {
-			r.BlockedReason = summary
-		}
+		r.BlockedReason = cmp.Or(a.first("BLOCKED_REASON", "REASON", "BLOCKER", "SUMMARY", "MESSAGE"), summary)
 		r.BlockedTarget = a.Text("BLOCKED_TARGET")
 	case StatusCompleted, StatusPartial:
 	}
@@ -151,20 +136,13 @@ func notInPath(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) 
 // Typed gives r with the text fields of a result block converted to the types that the contract names, where the text
 // spells such a value; others stay as they are for Validate to name. The maps of r are not changed.
 func (r Return) Typed(fields map[string]Field) Return {
-	out := make(map[string]any, len(r.Fields))
+	r.Fields = maps.Clone(r.Fields)
 	for key, value := range r.Fields {
-		out[key] = value
-		spec, ok := fields[key]
-		text, isText := value.(string)
-		if !ok || !isText {
-			continue
+		if text, isText := value.(string); isText {
+			if typed, ok := spelled(strings.TrimSpace(text), fields[key].Type); ok {
+				r.Fields[key] = typed
+			}
 		}
-		if typed, ok := spelled(strings.TrimSpace(text), spec.Type); ok {
-			out[key] = typed
-		}
-	}
-	if r.Fields != nil {
-		r.Fields = out
 	}
 	return r
 }
@@ -194,18 +172,24 @@ func spelled(text string, t InputType) (any, bool) {
 
 // listed reads a text as a list: none, "[a, b]", or a list of one.
 func listed(text string) []any {
-	switch strings.ToLower(text) {
-	case "", "none", "[]", "-", "n/a":
+	if slices.Contains([]string{"", "none", "[]", "-", "n/a"}, strings.ToLower(text)) {
 		return []any{}
 	}
+	if list, ok := bracketed(text); ok {
+		return list
+	}
+	return []any{text}
+}
+
+// bracketed reads "[a, 'b']".
+func bracketed(text string) ([]any, bool) {
 	inner, open := strings.CutPrefix(text, "[")
 	inner, end := strings.CutSuffix(inner, "]")
-	if !open || !end {
-		return []any{text}
-	}
-	var out []any
+	out := []any{}
 	for part := range strings.SplitSeq(inner, ",") {
-		out = append(out, strings.Trim(strings.TrimSpace(part), `"'`))
+		if part = strings.Trim(strings.TrimSpace(part), "`\"'"); part != "" {
+			out = append(out, part)
+		}
 	}
-	return out
+	return out, open && end
 }

@@ -23,7 +23,7 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}
-	m := message{opt: opt}
+	m := message{findings: findings{file: opt.File}, opt: opt}
 	m.jsonBlocks(text)
 	m.agentResults(text)
 	if len(m.owned) == 1 {
@@ -34,27 +34,27 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 		}
 		return ret, []byte(own.text), err
 	}
-	d := Diagnostic{Code: codeReturnClaim, Severity: SeverityError, File: opt.File}
+	first := findings{file: opt.File}
 	if len(m.owned) > 1 {
-		d.Message = fmt.Sprintf("expected one return with the nonce of this delegation, got %d", len(m.owned))
-		d.Help = "end the message with one return and show it nowhere else"
-		return Return{}, nil, &Diagnostics{List: append([]Diagnostic{d}, m.faults...), Of: CodeInvalidReturn}
+		first.add(codeReturnClaim, Pos{},
+			fmt.Sprintf("expected one return with the nonce of this delegation, got %d", len(m.owned)),
+			"end the message with one return and show it nowhere else")
+	} else {
+		none := "expected a return with the nonce of this delegation at the end of the message, got none"
+		first.add(codeNoResult, Pos{}, strings.Join(append([]string{none}, m.ignored...), "; "),
+			"write the return into the file that TERCET_RETURN names, or end the message with it and the nonce")
 	}
-	d.Code, d.Message = codeNoResult, "expected a return with the nonce of this delegation at the end of the message, "+
-		"got none"
-	d.Help = "write the return into the file that TERCET_RETURN names, or end the message with it and the nonce"
-	for _, one := range m.ignored {
-		d.Message += "; " + one
-	}
-	return Return{}, nil, &Diagnostics{List: append([]Diagnostic{d}, m.faults...), Of: CodeInvalidReturn}
+	return Return{}, nil, &Diagnostics{List: append(first.list, m.list...), Of: CodeInvalidReturn}
 }
 
-// message collects what may be a return in one final message.
+// message collects what may be a return in one final message. Its findings are those of blocks that cannot be read, for
+// the repair round.
 type message struct {
+	findings
+
 	opt     ParseOptions
-	owned   []candidate  // those that carry the nonce
-	ignored []string     // those that do not
-	faults  []Diagnostic // of blocks that cannot be read, for the repair round
+	owned   []candidate // those that carry the nonce
+	ignored []string    // those that do not
 }
 
 // candidate is one text that carries the nonce.
@@ -110,7 +110,7 @@ func (m *message) object(text string, line int) {
 	root, err := jsonx.Parse([]byte(text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	if err != nil {
 		if strings.Contains(text, `"status"`) && strings.Contains(text, `"summary"`) {
-			m.fault(text, line, opt)
+			m.fault(text, line)
 		}
 		return
 	}
@@ -134,8 +134,8 @@ func (m *message) object(text string, line int) {
 }
 
 // fault keeps why an object that was meant as a return cannot be read.
-func (m *message) fault(text string, line int, opt ParseOptions) {
-	_, err := ParseReturn([]byte(text), opt)
+func (m *message) fault(text string, line int) {
+	_, err := ParseReturn([]byte(text), m.opt)
 	broken, ok := errors.AsType[*Diagnostics](err)
 	if !ok {
 		return
@@ -143,7 +143,7 @@ func (m *message) fault(text string, line int, opt ParseOptions) {
 	for _, d := range broken.List {
 		d.Pos.Line += line - 1
 		d.End = Pos{}
-		m.faults = append(m.faults, d)
+		m.list = append(m.list, d)
 	}
 }
 
@@ -151,9 +151,12 @@ func (m *message) agentResults(text []byte) {
 	blocks, found := ParseAgentResult(text)
 	blocks = blocks[max(0, len(blocks)-maxCandidates):]
 	for i, b := range blocks {
-		own := slices.DeleteFunc(slices.Clone(found), func(d Diagnostic) bool {
-			return d.Pos.Line < b.Pos.Line || i+1 < len(blocks) && d.Pos.Line >= blocks[i+1].Pos.Line
-		})
+		own := findings{file: m.file}
+		for _, d := range found {
+			if d.Pos.Line >= b.Pos.Line && (i+1 == len(blocks) || d.Pos.Line < blocks[i+1].Pos.Line) {
+				own.keep(d)
+			}
+		}
 		where := fmt.Sprintf("the block at line %d", b.Pos.Line)
 		nonce := ""
 		if f := b.Field("NONCE"); f != nil && f.Kind == FieldText {
@@ -162,7 +165,7 @@ func (m *message) agentResults(text []byte) {
 		switch {
 		case !strings.EqualFold(b.Agent, m.opt.Agent):
 			if nonce == m.opt.Nonce && nonce != "" {
-				m.faults = append(m.faults, m.wrong(b.Pos, fmt.Sprintf("expected agent %q, got %q", m.opt.Agent, b.Agent)))
+				m.add(codeReturnClaim, b.Pos, fmt.Sprintf("expected agent %q, got %q", m.opt.Agent, b.Agent), "")
 			}
 		case nonce == "":
 			m.ignored = append(m.ignored, where+" has no NONCE")
@@ -171,15 +174,20 @@ func (m *message) agentResults(text []byte) {
 		default:
 			m.owned = append(m.owned, candidate{
 				text: section(text, b.Pos.Line),
-				read: func() (Return, error) { return m.block(b, own) },
+				read: func() (Return, error) { return own.block(b, m.opt) },
 			})
 		}
 	}
 	for _, d := range found {
-		if d.Severity == SeverityError && d.Code != codeNoResult {
-			d.File = m.opt.File
-			m.faults = append(m.faults, d)
-		}
+		m.keep(d)
+	}
+}
+
+// keep takes over an error of the reader of blocks.
+func (f *findings) keep(d Diagnostic) {
+	if d.Severity == SeverityError && d.Code != codeNoResult {
+		d.File = f.file
+		f.list = append(f.list, d)
 	}
 }
 
@@ -189,38 +197,26 @@ func section(text []byte, line int) string {
 	return strings.Join(lines[min(line-1, len(lines)):], "")
 }
 
-func (m *message) wrong(at Pos, msg string) Diagnostic {
-	return Diagnostic{Code: codeReturnClaim, Severity: SeverityError, File: m.opt.File, Pos: at, Message: msg}
-}
-
 // block reads one AGENT_RESULT block that carries the nonce.
-func (m *message) block(b AgentResult, found []Diagnostic) (Return, error) {
-	var bad []Diagnostic
-	for _, d := range found {
-		if d.Severity == SeverityError && d.Code != codeNoResult {
-			d.File = m.opt.File
-			bad = append(bad, d)
-		}
-	}
+func (f *findings) block(b AgentResult, opt ParseOptions) (Return, error) {
 	for _, key := range []string{"STATUS", "NONCE"} {
 		if slices.Contains(b.Twice, key) {
-			bad = append(bad, m.wrong(b.Pos, "expected one "+key+" in the block, got two"))
+			f.add(codeReturnClaim, b.Pos, "expected one "+key+" in the block, got two", "")
 		}
 	}
 	for key, want := range map[string]string{
-		"SESSION_ID": m.opt.Session, "DELEGATION_DEPTH": named(m.opt.Depth),
-		"TASK_NUMBER": named(m.opt.Task),
+		"SESSION_ID": opt.Session, "DELEGATION_DEPTH": named(opt.Depth), "TASK_NUMBER": named(opt.Task),
 	} {
-		if f := b.Field(key); f != nil && want != "" && f.String() != want {
-			bad = append(bad, m.wrong(f.Pos, another(key, want, f.String())))
+		if got := b.Field(key); got != nil && want != "" && got.String() != want {
+			f.add(codeReturnClaim, got.Pos, another(key, want, got.String()), "")
 		}
 	}
-	if len(bad) == 0 {
-		ret, err := b.Return()
-		if err == nil {
-			return ret, nil
-		}
-		bad = append(bad, m.wrong(b.Pos, err.Error()))
+	ret, err := b.Return()
+	if err != nil && f.list == nil {
+		f.add(codeReturnClaim, b.Pos, err.Error(), "")
 	}
-	return Return{}, (&findings{list: bad}).refused()
+	if f.list != nil {
+		return Return{}, f.refused()
+	}
+	return ret, nil
 }

@@ -100,19 +100,21 @@ func (f *findings) add(code string, at Pos, msg, help string) {
 
 // refused is the failure of a return that cannot be read, nil if nothing was found.
 func (f *findings) refused() error {
-	if len(f.list) == 0 {
-		return nil
+	if d := f.result(nil); d != nil {
+		d.Of = CodeInvalidReturn
+		return d
 	}
-	d := &Diagnostics{List: f.list, Of: CodeInvalidReturn}
-	d.Sort()
-	return d
+	return nil
 }
 
 func (f *findings) result(src []byte) *Diagnostics {
 	if len(f.list) == 0 {
 		return nil
 	}
-	d := &Diagnostics{List: f.list, Sources: map[string][]byte{f.file: src}, Of: CodeValidationFailed}
+	d := &Diagnostics{List: f.list, Of: CodeValidationFailed}
+	if src != nil {
+		d.Sources = map[string][]byte{f.file: src}
+	}
 	d.Sort()
 	return d
 }

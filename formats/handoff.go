@@ -74,14 +74,8 @@ func typed(text string) any {
 	if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
 		return n
 	}
-	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") {
-		out := []any{}
-		for one := range strings.SplitSeq(strings.TrimSuffix(inner, "]"), ",") {
-			if one = strings.Trim(strings.TrimSpace(one), "`\"'"); one != "" {
-				out = append(out, one)
-			}
-		}
-		return out
+	if list, ok := bracketed(text); ok {
+		return list
 	}
 	return text
 }

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -102,46 +103,43 @@ type recordReader struct {
 // maxFields bounds the fields of one record.
 const maxFields = 1000
 
-func (r *recordReader) read() ([]AgentField, bool) {
+func (r *recordReader) read() {
 	inList := false // the last field has several lines, so that a blank one after it ends nothing
-	for r.at < len(r.lines) && len(r.fields) < maxFields {
-		line := r.lines[r.at]
-		if _, _, ok := blockHeader(line); ok || r.closed(line) {
-			break
-		}
-		if strings.TrimSpace(line) == "" {
-			if r.fence == "" && !inList {
-				break
-			}
+	for len(r.fields) < maxFields {
+		line, indent, ok := r.line(r.at)
+		switch {
+		case !ok, line == "" && r.fence == "" && !inList:
+			return
+		case line == "":
 			r.at++
-			continue
-		}
-		if strings.HasPrefix(strings.TrimSpace(line), "...") && indentWidth(line) >= r.base {
+		case strings.HasPrefix(line, "...") && indent >= r.base:
 			r.elided = true
 			r.at++
-			continue
+		default:
+			f, ok := r.field(r.lines[r.at])
+			if !ok {
+				return
+			}
+			r.at++
+			inList = r.value(&f)
+			r.fields = append(r.fields, f)
 		}
-		f, ok := r.field(line)
-		if !ok {
-			break
-		}
-		r.at++
-		inList = r.value(&f)
-		r.fields = append(r.fields, f)
 	}
-	return r.fields, r.elided
 }
 
-// closed tells whether a line is a fence that ends the record: the one around it, or, when none is known, any.
-func (r *recordReader) closed(line string) bool {
-	run, info := fenceRun(line)
-	switch {
-	case run == "":
-		return false
-	case r.fence == "":
-		return true
+// line gives a line of the record without the blanks around it, and its indentation. It is not ok where the record ends:
+// at the next header, and at a fence that ends it, which is the one around it, or, when none is known, any.
+func (r *recordReader) line(n int) (text string, indent int, ok bool) {
+	if n >= len(r.lines) {
+		return "", 0, false
 	}
-	return info == "" && closes(run, r.fence)
+	line := r.lines[n]
+	if _, _, header := blockHeader(line); header {
+		return "", 0, false
+	}
+	run, info := fenceRun(line)
+	ends := run != "" && (r.fence == "" || info == "" && closes(run, r.fence))
+	return strings.TrimSpace(line), indentWidth(line), !ends
 }
 
 // field reads "KEY: rest" in the indentation of the record; the rest goes into Text.
@@ -191,71 +189,56 @@ func (r *recordReader) value(f *AgentField) bool {
 		f.Text = r.continued(f.Text, r.indent)
 		return false
 	}
-	next := r.peek()
-	item, dash := strings.CutPrefix(strings.TrimLeft(next, " \t"), "-")
-	switch deeper := indentWidth(next) > r.indent; {
-	case next == "":
-		return false
-	case dash && (item == "" || item[0] == ' ') && indentWidth(next) >= r.indent:
+	next, indent, found := r.peek()
+	item, dash := strings.CutPrefix(next, "-")
+	_, _, isPair := SplitPair(next)
+	switch {
+	case !found:
+	case dash && (item == "" || item[0] == ' ') && indent >= r.indent:
 		f.Kind = FieldList
 		r.items(f)
 		return true
-	case !deeper:
-		return false
-	}
-	if _, _, ok := SplitPair(strings.TrimSpace(next)); ok {
+	case indent <= r.indent:
+	case isPair:
 		f.Kind = FieldMap
 		r.pairs(f)
 		return true
-	}
-	f.Text = r.continued("", r.indent)
-	return false
-}
-
-func isLiteral(s string) bool {
-	switch s {
-	case "|", "|-", "|+", ">", ">-", ">+":
-		return true
+	default:
+		f.Text = r.continued("", r.indent)
 	}
 	return false
 }
 
-// peek gives the next line, past blank ones only to a deeper list item, unless it ends the record.
-func (r *recordReader) peek() string {
-	for n := r.at; n < len(r.lines); n++ {
-		line := r.lines[n]
-		if strings.TrimSpace(line) == "" {
-			continue
+func isLiteral(s string) bool { return slices.Contains([]string{"|", "|-", "|+", ">", ">-", ">+"}, s) }
+
+// peek goes to the next line, past blank ones only to a deeper list item, unless it ends the record.
+func (r *recordReader) peek() (text string, indent int, ok bool) {
+	for n := r.at; ; n++ {
+		text, indent, ok = r.line(n)
+		switch {
+		case ok && text == "":
+		case !ok, n > r.at && (indent <= r.indent || text[0] != '-'):
+			return "", 0, false
+		default:
+			r.at = n
+			return text, indent, true
 		}
-		later := n > r.at && (indentWidth(line) <= r.indent || strings.TrimLeft(line, " \t")[0] != '-')
-		if _, _, ok := blockHeader(line); ok || r.closed(line) || later {
-			return ""
-		}
-		r.at = n
-		return line
 	}
-	return ""
 }
 
 // continued joins the deeper lines that follow with one space.
 func (r *recordReader) continued(first string, indent int) string {
-	parts := []string{}
-	if first != "" {
-		parts = append(parts, first)
-	}
-	for r.at < len(r.lines) {
-		line := r.lines[r.at]
-		text := withoutRemark(strings.TrimSpace(line))
-		_, _, header := blockHeader(line)
-		if strings.TrimSpace(line) == "" || header || indentWidth(line) <= indent || r.closed(line) {
-			break
+	parts := []string{first}
+	for {
+		text, deeper, ok := r.line(r.at)
+		if !ok || text == "" || deeper <= indent {
+			return strings.TrimSpace(strings.Join(parts, " "))
 		}
-		if text != "" {
+		if text = withoutRemark(text); text != "" {
 			parts = append(parts, text)
 		}
 		r.at++
 	}
-	return strings.Join(parts, " ")
 }
 
 // literal keeps the deeper lines as they are, less their common indentation.
@@ -288,15 +271,13 @@ func (r *recordReader) literal() string {
 // items reads "- text" lines, each with its deeper continuation; blank lines may stand between them.
 func (r *recordReader) items(f *AgentField) {
 	for {
-		line := r.next(func(line string) bool {
-			text := strings.TrimLeft(line, " \t")
-			return indentWidth(line) >= r.indent && (strings.HasPrefix(text, "- ") || text == "-")
+		text, indent, ok := r.next(func(text string, indent int) bool {
+			return indent >= r.indent && (strings.HasPrefix(text, "- ") || text == "-")
 		})
-		if line == "" {
+		if !ok {
 			return
 		}
-		text := withoutRemark(strings.TrimSpace(strings.TrimLeft(line, " \t")[1:]))
-		if text = r.continued(text, indentWidth(line)); text != "" {
+		if text = r.continued(withoutRemark(strings.TrimSpace(text[1:])), indent); text != "" {
 			f.List = append(f.List, text)
 		}
 	}
@@ -305,38 +286,34 @@ func (r *recordReader) items(f *AgentField) {
 // pairs reads "key: text" lines deeper than the field.
 func (r *recordReader) pairs(f *AgentField) {
 	for {
-		line := r.next(func(line string) bool {
-			_, _, ok := SplitPair(strings.TrimSpace(line))
-			return ok && indentWidth(line) > r.indent
+		text, indent, ok := r.next(func(text string, indent int) bool {
+			_, _, ok := SplitPair(text)
+			return ok && indent > r.indent
 		})
-		if line == "" {
+		if !ok {
 			return
 		}
-		key, text, _ := SplitPair(withoutRemark(strings.TrimSpace(line)))
-		f.Map = append(f.Map, AgentPair{Key: key, Text: r.continued(text, indentWidth(line))})
+		key, text, _ := SplitPair(withoutRemark(text))
+		f.Map = append(f.Map, AgentPair{Key: key, Text: r.continued(text, indent)})
 	}
 }
 
-// next gives the next line that is not blank and goes past it if it is of the wanted form, else the empty string.
-// Elisions are gone past.
-func (r *recordReader) next(wanted func(string) bool) string {
-	for n := r.at; n < len(r.lines); n++ {
-		line := r.lines[n]
-		text := strings.TrimSpace(line)
-		switch _, _, header := blockHeader(line); {
-		case text == "":
-			continue
-		case header || r.closed(line), n > r.at && r.fence == "" && indentWidth(line) <= r.indent:
-			return ""
-		case strings.HasPrefix(text, "...") && indentWidth(line) >= r.indent:
+// next gives the next line that is not blank and goes past it if it is of the wanted form. Elisions are gone past.
+func (r *recordReader) next(wanted func(text string, indent int) bool) (text string, indent int, ok bool) {
+	for n := r.at; ; n++ {
+		text, indent, ok = r.line(n)
+		switch {
+		case ok && text == "":
+		case !ok, n > r.at && r.fence == "" && indent <= r.indent:
+			return "", 0, false
+		case strings.HasPrefix(text, "...") && indent >= r.indent:
 			r.elided = true
 			r.at = n + 1
-			continue
-		case !wanted(line):
-			return ""
+		case !wanted(text, indent):
+			return "", 0, false
+		default:
+			r.at = n + 1
+			return text, indent, true
 		}
-		r.at = n + 1
-		return strings.TrimRight(line, " \t")
 	}
-	return ""
 }

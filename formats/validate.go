@@ -31,8 +31,12 @@ type validator struct {
 	found []string
 }
 
-func (v *validator) add(format string, args ...any) {
-	v.found = append(v.found, fmt.Sprintf(format, args...))
+// must adds a sentence if a rule is broken, and tells whether it is kept.
+func (v *validator) must(kept bool, format string, args ...any) bool {
+	if !kept {
+		v.found = append(v.found, fmt.Sprintf(format, args...))
+	}
+	return kept
 }
 
 // worked tells whether the contract's promises are due: the work was done and not skipped.
@@ -40,74 +44,53 @@ func (v *validator) worked() bool {
 	return v.ret.Status == StatusCompleted && v.ret.Said != OutcomeSkipped
 }
 
+func spoken(s string) bool { return strings.TrimSpace(s) != "" }
+
 func (v *validator) status() {
 	r := v.ret
-	if !slices.Contains(statusWords, string(r.Status)) {
-		v.add("expected status %s, got %q", strings.Join(statusWords, ", "), r.Status)
+	if !v.must(slices.Contains(statusWords, string(r.Status)), "expected status %s, got %q", strings.Join(statusWords, ", "),
+		r.Status) {
 		return
 	}
-	switch {
-	case r.Verdict == "":
-		if v.info.Role == RoleReviewer && v.worked() {
-			v.add("expected a verdict of a reviewer, got none")
-		}
-	case !slices.Contains(verdictWords, string(r.Verdict)):
-		v.add("expected verdict %s, got %q", strings.Join(verdictWords, ", "), r.Verdict)
-	case r.Status == StatusFailed || r.Status == StatusBlocked:
-		v.add("expected no verdict with status %s, got %s", r.Status, r.Verdict)
+	over := r.Status == StatusFailed || r.Status == StatusBlocked
+	if r.Verdict == "" {
+		v.must(v.info.Role != RoleReviewer || !v.worked(), "expected a verdict of a reviewer, got none")
+	} else if v.must(slices.Contains(verdictWords, string(r.Verdict)), "expected verdict %s, got %q",
+		strings.Join(verdictWords, ", "), r.Verdict) {
+		v.must(!over, "expected no verdict with status %s, got %s", r.Status, r.Verdict)
 	}
-	if r.Status == StatusBlocked && strings.TrimSpace(r.BlockedReason) == "" {
-		v.add("expected blocked_reason with status blocked, got none")
-	}
+	v.must(r.Status != StatusBlocked || spoken(r.BlockedReason), "expected blocked_reason with status blocked, got none")
 	// A contract that derives the status by jq is held to its statuses after that.
-	if v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == StatusFailed {
-		return
-	}
-	if got := r.Outcome(); !slices.Contains(v.info.Statuses, got) {
-		v.add("expected outcome %s as the contract says, got %s", strings.Join(wordsOf(v.info.Statuses), ", "), got)
-	}
+	free := v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == StatusFailed
+	v.must(free || slices.Contains(v.info.Statuses, r.Outcome()), "expected outcome %s as the contract says, got %s",
+		strings.Join(wordsOf(v.info.Statuses), ", "), r.Outcome())
 }
 
 func (v *validator) texts() {
 	r := v.ret
-	switch n := utf8.RuneCountInString(r.Summary); {
-	case strings.TrimSpace(r.Summary) == "":
-		v.add("expected a summary, got none")
-	case n > MaxSummary:
-		v.add("expected a summary of at most %d characters, got %d", MaxSummary, n)
-	}
-	if len(r.Text) > MaxText {
-		v.add("expected a text of at most %d bytes, got %d", MaxText, len(r.Text))
-	}
-	if !utf8.ValidString(r.Summary) || !utf8.ValidString(r.Text) {
-		v.add("expected summary and text in UTF-8, got other bytes")
-	}
+	n := utf8.RuneCountInString(r.Summary)
+	v.must(spoken(r.Summary), "expected a summary, got none")
+	v.must(n <= MaxSummary || !spoken(r.Summary), "expected a summary of at most %d characters, got %d", MaxSummary, n)
+	v.must(len(r.Text) <= MaxText, "expected a text of at most %d bytes, got %d", MaxText, len(r.Text))
+	v.must(utf8.ValidString(r.Summary) && utf8.ValidString(r.Text), "expected summary and text in UTF-8, got other bytes")
 }
 
 func (v *validator) artifacts() {
+	types := ArtifactTypes()
 	for i, a := range v.ret.Artifacts {
-		if !slices.Contains(ArtifactTypes(), a.Type) {
-			v.add("expected the type of artifact %d to be one of %s, got %q", i+1, strings.Join(wordsOf(ArtifactTypes()), ", "),
-				a.Type)
-		}
-		if !fs.ValidPath(a.Path) || a.Path == "." || strings.ContainsAny(a.Path, "\x00\\\n") {
-			v.add("expected a relative slash-separated path for artifact %d, got %q", i+1, a.Path)
-		}
+		v.must(slices.Contains(types, a.Type), "expected the type of artifact %d to be one of %s, got %q", i+1,
+			strings.Join(wordsOf(types), ", "), a.Type)
+		v.must(fs.ValidPath(a.Path) && a.Path != "." && !strings.ContainsAny(a.Path, "\x00\\\n"),
+			"expected a relative slash-separated path for artifact %d, got %q", i+1, a.Path)
 	}
-	if !v.worked() || v.info.NoArtifacts {
+	if !v.worked() || v.info.NoArtifacts ||
+		!v.must(len(v.ret.Artifacts) > 0, "expected at least one artifact with status completed, got none") {
 		return
 	}
-	if len(v.ret.Artifacts) == 0 {
-		v.add("expected at least one artifact with status completed, got none")
-		return
-	}
-	var missing []ArtifactType
-	for _, want := range v.info.Artifacts {
-		there := slices.ContainsFunc(v.ret.Artifacts, func(a Artifact) bool { return a.Type == want.Type })
-		if !there && !slices.Contains(missing, want.Type) {
-			missing = append(missing, want.Type)
-			v.add("expected an artifact of type %s as the contract says, got none", want.Type)
-		}
+	for _, kind := range types {
+		due := slices.ContainsFunc(v.info.Artifacts, func(a ArtifactSpec) bool { return a.Type == kind })
+		v.must(!due || slices.ContainsFunc(v.ret.Artifacts, func(a Artifact) bool { return a.Type == kind }),
+			"expected an artifact of type %s as the contract says, got none", kind)
 	}
 }
 
@@ -120,33 +103,21 @@ func ArtifactTypes() []ArtifactType {
 
 func (v *validator) errors() {
 	r := v.ret
-	if r.Status == StatusCompleted && len(r.Errors) > 0 {
-		v.add("expected no errors with status completed, got %d", len(r.Errors))
-	}
-	if r.Status == StatusFailed && len(r.Errors) == 0 {
-		v.add("expected an error with status failed, got none")
-	}
+	v.must(r.Status != StatusCompleted || len(r.Errors) == 0, "expected no errors with status completed, got %d",
+		len(r.Errors))
+	v.must(r.Status != StatusFailed || len(r.Errors) > 0, "expected an error with status failed, got none")
 	for i, e := range r.Errors {
-		if strings.TrimSpace(e.Message) == "" {
-			v.add("expected a message in error %d, got none", i+1)
-		}
-		if _, err := ParseCode(string(e.Code)); err != nil {
-			v.add("expected a code of the table in error %d, got %q", i+1, e.Code)
-		}
-		if !slices.Contains(errorTypes, e.Type) {
-			v.add("expected a type of the table in error %d, got %q", i+1, e.Type)
-		}
+		v.must(spoken(e.Message), "expected a message in error %d, got none", i+1)
+		v.must(slices.Contains(Codes(), e.Code), "expected a code of the table in error %d, got %q", i+1, e.Code)
+		v.must(slices.Contains(errorTypes, e.Type), "expected a type of the table in error %d, got %q", i+1, e.Type)
 	}
 }
 
 func (v *validator) issues() {
 	for i, issue := range v.ret.Issues {
-		if !slices.Contains([]Level{LevelError, LevelWarning, LevelSuggestion}, issue.Level) {
-			v.add("expected level error, warning or suggestion in issue %d, got %q", i+1, issue.Level)
-		}
-		if strings.TrimSpace(issue.Description) == "" {
-			v.add("expected a description in issue %d, got none", i+1)
-		}
+		v.must(slices.Contains([]Level{LevelError, LevelWarning, LevelSuggestion}, issue.Level),
+			"expected level error, warning or suggestion in issue %d, got %q", i+1, issue.Level)
+		v.must(spoken(issue.Description), "expected a description in issue %d, got none", i+1)
 	}
 }
 
@@ -156,44 +127,29 @@ func (v *validator) fields() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.info.Fields)) {
 		spec := v.info.Fields[name]
-		value, ok := v.ret.Fields[name]
-		switch {
-		case !ok || value == nil:
-			if !spec.Optional && v.worked() {
-				v.add("expected field %s (%s) as the contract says, got none", name, spec.Type)
-			}
-		case !spec.Type.Holds(value):
-			v.add("expected field %s to be of type %s, got %s", name, spec.Type, TypeName(value))
-		}
+		value := v.ret.Fields[name]
+		v.must(value != nil || spec.Optional || !v.worked(), "expected field %s (%s) as the contract says, got none", name,
+			spec.Type)
+		v.must(value == nil || spec.Type.Holds(value), "expected field %s to be of type %s, got %s", name, spec.Type,
+			TypeName(value))
 	}
 }
 
 // Holds tells whether a plain JSON value is of the type. Integers may come as float64 without a fraction.
 func (t InputType) Holds(value any) bool {
 	switch t {
-	case TypeString:
-		_, ok := value.(string)
-		return ok
+	case TypeAny:
+		return true
 	case TypeInteger:
 		return isInteger(value)
-	case TypeNumber:
-		return TypeName(value) == "number"
-	case TypeBoolean:
-		_, ok := value.(bool)
-		return ok
-	case TypeArray:
-		return TypeName(value) == "array"
 	case TypeList:
 		if _, ok := value.([]string); ok {
 			return true
 		}
 		items, ok := value.([]any)
-		return ok && !slices.ContainsFunc(items, func(e any) bool { _, ok := e.(string); return !ok })
-	case TypeObject:
-		_, ok := value.(map[string]any)
-		return ok
-	case TypeAny:
-		return true
+		return ok && !slices.ContainsFunc(items, func(e any) bool { return TypeName(e) != "string" })
+	case TypeString, TypeNumber, TypeBoolean, TypeArray, TypeObject:
+		return TypeName(value) == string(t)
 	}
 	return false
 }

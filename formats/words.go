@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -108,25 +109,23 @@ func placeholder(line string, brackets bool) bool {
 func said(blocks []md.Block) bool {
 	for i := range blocks {
 		b := &blocks[i]
-		text := b.Raw
+		text := withoutComments(b.Raw)
 		switch b.Kind {
 		case md.Fence:
 			if strings.TrimSpace(string(b.Body)) != "" {
 				return true
 			}
 			continue
-		case md.HTML:
-			text = withoutComments(text)
-		case md.Paragraph:
 		case md.Item:
 			if b.Checked != nil {
-				text = b.Text
+				text = withoutComments(b.Text)
 			}
 		case md.Heading, md.Quote, md.Rule:
 			continue
+		case md.HTML, md.Paragraph:
 		}
 		for line := range strings.Lines(text) {
-			if !placeholder(withoutComments(line), true) {
+			if !placeholder(line, true) {
 				return true
 			}
 		}
@@ -134,24 +133,9 @@ func said(blocks []md.Block) bool {
 	return false
 }
 
-func withoutComments(s string) string {
-	if !strings.Contains(s, "<!--") {
-		return s
-	}
-	var b strings.Builder
-	for {
-		before, rest, opened := strings.Cut(s, "<!--")
-		b.WriteString(before)
-		if !opened {
-			return b.String()
-		}
-		_, after, closed := strings.Cut(rest, "-->")
-		if !closed {
-			return b.String()
-		}
-		s = after
-	}
-}
+var comments = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+
+func withoutComments(s string) string { return comments.ReplaceAllString(s, "") }
 
 // TypeName names the JSON type of a plain value.
 func TypeName(value any) string {
