@@ -135,26 +135,12 @@ func (s *scanner) nearMiss() {
 	line := s.lines[s.at]
 	word, _, ok := strings.Cut(line, ":")
 	word = strings.ToUpper(strings.Trim(word, " \t>*_#`-"))
-	if !ok || len(word) < len(marker)-2 || len(word) > len(marker)+2 {
-		return
-	}
-	if word == marker || len(nearest.Names(word, []string{marker})) > 0 && near(word) {
+	if ok && len(word) <= len(marker)+2 && nearest.Distance(word, marker) <= 2 {
 		s.misses++
 		s.add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + indentWidth(line)},
 			"this line looks like the marker "+marker+" but is not it",
 			"write '"+marker+": <agent>' at the start of a line")
 	}
-}
-
-// near tells whether a word is within two edits of the marker.
-func near(word string) bool {
-	// Two edits leave at least one of three pieces of the marker whole.
-	for _, piece := range []string{marker[:4], marker[4:8], marker[8:]} {
-		if strings.Contains(word, piece) {
-			return true
-		}
-	}
-	return false
 }
 
 // block reads the block whose header is at the current line.

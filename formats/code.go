@@ -113,7 +113,7 @@ func Codes() []Code {
 
 // ParseCode reads a code word; a word outside the table is a *ValueError.
 func ParseCode(word string) (Code, error) {
-	return oneOfSet("error code", word, Codes())
+	return OneOf("error code", word, Codes())
 }
 
 // String is the word as it stands in returns.

@@ -21,15 +21,16 @@ func (e *ValueError) Error() string {
 // ErrorCode is USAGE.
 func (e *ValueError) ErrorCode() Code { return CodeUsage }
 
-// oneOfSet reads a word of a closed set; another one is a *ValueError.
-func oneOfSet[T ~string](what, word string, set []T) (T, error) {
+// OneOf reads a word of a closed set; another one is a *ValueError.
+func OneOf[T ~string](what, word string, set []T) (T, error) {
 	if slices.Contains(set, T(word)) {
 		return T(word), nil
 	}
-	return "", &ValueError{What: what, Got: word, Want: wordsOf(set)}
+	return "", &ValueError{What: what, Got: word, Want: Words(set)}
 }
 
-func wordsOf[T ~string](set []T) []string {
+// Words are the words of a set as plain texts.
+func Words[T ~string](set []T) []string {
 	out := make([]string, len(set))
 	for i, one := range set {
 		out[i] = string(one)

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,31 +90,18 @@ func phaseHeading(text string) (p Phase, problem string) {
 		Number: -1, Status: PhaseNotStarted, Tasks: []ChecklistItem{}, Checks: []ChecklistItem{}, Commands: []string{},
 		Verification: []string{}, DependsOn: []int{},
 	}
-	refuse := "expected the heading of a phase, got " + strconv.Quote(text)
-	if len(text) < len("phase") || !strings.EqualFold(text[:len("phase")], "phase") {
-		return p, refuse
+	form := phaseForm.FindStringSubmatch(text)
+	number, name := maxPhase+1, ""
+	if form != nil {
+		number, _ = strconv.Atoi(form[1]) //nolint:errcheck // the form has nine digits at most
+		name = strings.TrimSpace(form[2])
 	}
-	rest := strings.TrimSpace(text[len("phase"):])
-	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-	number, err := strconv.Atoi(rest[:digits])
-	if err != nil || number > maxPhase {
-		return p, refuse
-	}
-	rest = strings.TrimSpace(rest[digits:])
-	sep := ""
-	for _, s := range []string{":", ".", "–", "—", "-"} {
-		if strings.HasPrefix(rest, s) {
-			sep = s
-			break
-		}
-	}
-	name := strings.TrimSpace(strings.TrimPrefix(rest, sep))
 	mark, marked := "", false
 	if open := strings.LastIndexByte(name, '['); open >= 0 && strings.HasSuffix(name, "]") {
 		mark, name, marked = name[open+1:len(name)-1], strings.TrimSpace(name[:open]), true
 	}
-	if sep == "" || name == "" {
-		return p, refuse
+	if number > maxPhase || name == "" {
+		return p, "expected the heading of a phase, got " + strconv.Quote(text)
 	}
 	p.Number, p.Name = number, name
 	word := strings.ToLower(strings.Join(strings.FieldsFunc(mark,
@@ -131,6 +119,8 @@ func phaseHeading(text string) (p Phase, problem string) {
 
 // maxPhase bounds the number of a phase.
 const maxPhase = 9999
+
+var phaseForm = regexp.MustCompile(`(?is)^phase[\s\p{Z}]*([0-9]{1,9})[\s\p{Z}]*[:.–—-](.*)$`)
 
 // phaseReader reads the blocks of one phase.
 type phaseReader struct {

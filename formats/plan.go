@@ -28,7 +28,7 @@ func PhaseStatuses() []PhaseStatus {
 
 // ParsePhaseStatus reads a status word; a word outside the set is a *ValueError.
 func ParsePhaseStatus(word string) (PhaseStatus, error) {
-	return oneOfSet("phase status", word, PhaseStatuses())
+	return OneOf("phase status", word, PhaseStatuses())
 }
 
 // String is the word as it stands in commands.

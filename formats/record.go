@@ -127,8 +127,8 @@ func (r *recordReader) read() {
 	}
 }
 
-// line gives a line of the record without the blanks around it, and its indentation. It is not ok where the record ends:
-// at the next header, and at a fence that ends it, which is the one around it, or, when none is known, any.
+// line gives a line of the record without the blanks around it, and its indentation. It is not ok where the record
+// ends: at the next header, and at a fence that ends it, which is the one around it, or, when none is known, any.
 func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 	if n >= len(r.lines) {
 		return "", 0, false

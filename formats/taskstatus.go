@@ -39,7 +39,7 @@ func (s TaskStatus) String() string { return string(s) }
 
 // ParseTaskStatus reads a status word; a word outside the set is a *ValueError.
 func ParseTaskStatus(word string) (TaskStatus, error) {
-	return oneOfSet("task status", word, TaskStatuses())
+	return OneOf("task status", word, TaskStatuses())
 }
 
 // InProgress tells whether the status carries a lease: a process works on the task.

@@ -48,8 +48,8 @@ func spoken(s string) bool { return strings.TrimSpace(s) != "" }
 
 func (v *validator) status() {
 	r := v.ret
-	if !v.must(slices.Contains(statusWords, string(r.Status)), "expected status %s, got %q", strings.Join(statusWords, ", "),
-		r.Status) {
+	if !v.must(slices.Contains(statusWords, string(r.Status)), "expected status %s, got %q",
+		strings.Join(statusWords, ", "), r.Status) {
 		return
 	}
 	over := r.Status == StatusFailed || r.Status == StatusBlocked
@@ -63,7 +63,7 @@ func (v *validator) status() {
 	// A contract that derives the status by jq is held to its statuses after that.
 	free := v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == StatusFailed
 	v.must(free || slices.Contains(v.info.Statuses, r.Outcome()), "expected outcome %s as the contract says, got %s",
-		strings.Join(wordsOf(v.info.Statuses), ", "), r.Outcome())
+		strings.Join(Words(v.info.Statuses), ", "), r.Outcome())
 }
 
 func (v *validator) texts() {
@@ -79,7 +79,7 @@ func (v *validator) artifacts() {
 	types := ArtifactTypes()
 	for i, a := range v.ret.Artifacts {
 		v.must(slices.Contains(types, a.Type), "expected the type of artifact %d to be one of %s, got %q", i+1,
-			strings.Join(wordsOf(types), ", "), a.Type)
+			strings.Join(Words(types), ", "), a.Type)
 		v.must(fs.ValidPath(a.Path) && a.Path != "." && !strings.ContainsAny(a.Path, "\x00\\\n"),
 			"expected a relative slash-separated path for artifact %d, got %q", i+1, a.Path)
 	}

@@ -1,10 +1,6 @@
 package templates
 
-import (
-	"slices"
-
-	"tercet/formats"
-)
+import "tercet/formats"
 
 // Shape is the form of a workflow.
 type Shape string
@@ -25,16 +21,7 @@ const (
 func Shapes() []Shape { return []Shape{Single, Sequential, Conditional, Iterative} }
 
 // ParseShape reads the name of a shape; a word outside the set is a *formats.ValueError.
-func ParseShape(word string) (Shape, error) {
-	if s := Shape(word); slices.Contains(Shapes(), s) {
-		return s, nil
-	}
-	var want []string
-	for _, s := range Shapes() {
-		want = append(want, s.String())
-	}
-	return "", &formats.ValueError{What: "shape", Got: word, Want: want}
-}
+func ParseShape(word string) (Shape, error) { return formats.OneOf("shape", word, Shapes()) }
 
 // String is the name as it is typed.
 func (s Shape) String() string { return string(s) }

@@ -20,7 +20,7 @@ func Names(word string, candidates []string) []string {
 	reach := max(1, len(word)/3)
 	var found []scored
 	for _, name := range candidates {
-		d := distance(word, name)
+		d := Distance(word, name)
 		if d > reach || name == "" || word == "" {
 			continue
 		}
@@ -64,8 +64,8 @@ func Candidate(help string) (string, bool) {
 	return name, ok && name != "" && !strings.Contains(name, "'")
 }
 
-// distance is the optimal string alignment distance in bytes: insert, delete, replace and swap of neighbours cost one.
-func distance(a, b string) int {
+// Distance is the optimal string alignment distance in bytes: insert, delete, replace and swap of neighbours cost one.
+func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	row := make([]int, len(b)+1)
 	for j := range last {

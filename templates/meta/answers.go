@@ -43,11 +43,7 @@ func read(in map[string]any) (answers, error) {
 	if word != "" {
 		shape, err := templates.ParseShape(word)
 		if err != nil {
-			var names []string
-			for _, s := range templates.Shapes() {
-				names = append(names, s.String())
-			}
-			bad = append(bad, strings.TrimSpace(err.Error()+" "+nearest.Help(word, names)))
+			bad = append(bad, strings.TrimSpace(err.Error()+" "+nearest.Help(word, formats.Words(templates.Shapes()))))
 		}
 		a.shape = shape
 	}
