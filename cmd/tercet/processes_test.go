@@ -3,7 +3,10 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -13,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"tercet/internal/proc"
 )
 
 // TestTerminalIsRestored ends the prompt in every way that a program can answer to: the terminal is as it was before.
@@ -111,10 +116,11 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(escapingAgent, "FOLDER", dir)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s := onTerminal(t, dir, "task", "add", "Work"); s.ends() != 0 {
+	env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
+	if s := onTerminalWith(t, dir, env, "task", "add", "Work"); s.ends() != 0 {
 		t.Fatal("no task was added")
 	}
-	s := onTerminal(t, dir, "--yes", "/plan", "1")
+	s := onTerminalWith(t, dir, env, "--yes", "/plan", "1")
 	var pids []int
 	for end := time.Now().Add(20 * time.Second); len(pids) < 2; <-time.After(20 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(dir, "pids"))
@@ -135,12 +141,60 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 	if left := standingIn(dir, 5*time.Second); len(left) > 0 {
 		t.Errorf("%q still run in the folder", left)
 	}
-	if s := onTerminal(t, dir, "task", "ready"); s.ends() != 0 {
+	if s := onTerminalWith(t, dir, env, "task", "ready"); s.ends() != 0 {
 		t.Error("the next start fails")
 	}
-	records, err := filepath.Glob(filepath.Join(dir, ".tercet", "runs", "children", "*"))
-	if err != nil || len(records) > 0 {
+	folder := filepath.Join(strings.TrimPrefix(env[0], "HOME="), ".local/state/tercet/children")
+	records, err := filepath.Glob(filepath.Join(folder, "*"))
+	if _, missing := os.Stat(folder); err != nil || missing != nil || len(records) > 0 {
 		t.Errorf("records %q, %v, want none after the next start", records, err)
+	}
+}
+
+// TestPlantedRecordsEndNothing: a record in a project, true to the letter, names a process and a folder of somebody else's. The
+// next start leaves both alone.
+func TestPlantedRecordsEndNothing(t *testing.T) {
+	t.Parallel()
+	dir := workspaceIn(t)
+	victim := exec.CommandContext(t.Context(), "sleep", "60")
+	victim.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- victim.Wait() }()
+	facts, err := proc.Facts(victim.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp := filepath.Join(t.TempDir(), "tercet-1")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	owner := facts // of this boot, and gone
+	owner.PID = 1 << 22
+	record, err := json.Marshal(proc.Started{Proc: facts, Owner: owner, Temp: temp, Name: "sleep"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(dir, ".tercet/runs/children")
+	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "1-1.json"), record, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if s := onTerminal(t, dir, "task", "ready"); s.ends() != 0 {
+		t.Error("task ready fails")
+	}
+	if _, err := os.Stat(temp); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the process ended: %v", err)
+	default:
+		if err := victim.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		<-ended
 	}
 }
 

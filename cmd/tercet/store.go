@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -70,17 +71,16 @@ func (w *world) watchState(ctx context.Context) (subagents.Unwatch, error) {
 	return func(ctx context.Context) ([]byte, bool, error) { return w.manager.Guard(ctx, mark) }, nil
 }
 
-// children is where the children that run are recorded, in a workspace.
+// children is where the children that run are recorded: with the person, not in a project.
 func (w *world) children() proc.Register {
-	r := proc.Register{Dir: formats.Workspace + "/runs/children", Tell: func(line string) { w.term.note("%s", line) }}
-	if w.has {
-		r.Root = w.root
+	r := proc.Register{Tell: func(line string) { w.term.note("%s", line) }}
+	if home := w.stateHome(); home != "" {
+		r.Dir = filepath.Join(home, "children")
 	}
 	return r
 }
 
-// sweep ends what processes of this program left behind that were killed. A record that came with a repository ends
-// nothing, and nothing is written before trust.
+// sweep ends what processes of this program left behind that were killed. Nothing is ended or started before trust.
 func (w *world) sweep(ctx context.Context) {
 	children := w.children()
 	if w.insideRun() || children.Empty() {
