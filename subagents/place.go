@@ -20,9 +20,10 @@ import (
 // docKey names a document of a run: the n-th of its type that a step returns. A step that is run again within its run
 // has the same key, and so writes the same file.
 type docKey struct {
-	run, step string
-	kind      formats.ArtifactType
-	n         int
+	run  string
+	Step string               `json:"step"`
+	Type formats.ArtifactType `json:"type"`
+	N    int                  `json:"n"`
 }
 
 // place puts the documents of a return that did its work into the task's folder and rewrites their paths. Documents of
@@ -43,7 +44,7 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 			art.Path = g.folder.path + "/" + outName + "/" + art.Path
 			continue
 		}
-		key := docKey{run: g.req.Run, step: g.req.Step, kind: art.Type, n: count[art.Type]}
+		key := docKey{g.req.Run, g.req.Step, art.Type, count[art.Type]}
 		count[art.Type]++
 		from, data := art.Path, doc.data
 		if g.d.Mask != nil && !g.info.Builtin {
@@ -97,7 +98,7 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 	if err := atomicfile.MkdirAll(d.Root, folder, 0o755); err != nil {
 		return "", onFile("make", folder, err)
 	}
-	name, err := d.namer(key.kind, folder, day)
+	name, err := d.namer(key.Type, folder, day)
 	if err != nil {
 		return "", err
 	}
@@ -155,10 +156,9 @@ func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(
 
 // recordLine is one document in the run's record.
 type recordLine struct {
-	Step string               `json:"step"`
-	Type formats.ArtifactType `json:"type"`
-	N    int                  `json:"n"`
-	Path string               `json:"path"`
+	docKey
+
+	Path string `json:"path"`
 }
 
 func recordFile(run string) string { return runFolder(run) + "/documents.json" }
@@ -183,7 +183,8 @@ func (d *Dispatcher) remember(run string) error {
 	}
 	for _, l := range list {
 		if pathProblem(l.Path) == "" {
-			d.placed[docKey{run: run, step: l.Step, kind: l.Type, n: l.N}] = l.Path
+			l.run = run
+			d.placed[l.docKey] = l.Path
 		}
 	}
 	d.known[run] = true
@@ -197,7 +198,7 @@ func (d *Dispatcher) record(run string) error {
 	keys := slices.DeleteFunc(slices.Collect(maps.Keys(d.placed)), func(k docKey) bool { return k.run != run })
 	slices.SortFunc(keys, func(a, b docKey) int { return strings.Compare(d.placed[a], d.placed[b]) })
 	for _, key := range keys {
-		list = append(list, recordLine{Step: key.step, Type: key.kind, N: key.n, Path: d.placed[key]})
+		list = append(list, recordLine{key, d.placed[key]})
 	}
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {

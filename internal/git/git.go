@@ -101,7 +101,7 @@ func (r *Repo) read(ctx context.Context, args ...string) ([]byte, error) {
 // touch runs, at the top of the working tree, a git command that reads or writes files of it and so could run a
 // repository's filters and merge drivers.
 func (r *Repo) touch(ctx context.Context, c call) ([]byte, int, error) {
-	top, err := r.top(ctx)
+	top, _, err := r.Within(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -114,21 +114,21 @@ func (r *Repo) touch(ctx context.Context, c call) ([]byte, int, error) {
 	return r.run(ctx, c)
 }
 
-// top is Toplevel, refused when Dir is not inside it: core.worktree of a repository may point anywhere.
-func (r *Repo) top(ctx context.Context) (string, error) {
-	top, err := r.Toplevel(ctx)
-	if err != nil {
-		return "", err
+// Within returns the top folder of the working tree and where Dir is in it. It refuses a Dir that is not inside:
+// core.worktree of a repository may point anywhere.
+func (r *Repo) Within(ctx context.Context) (top, rel string, err error) {
+	if top, err = r.Toplevel(ctx); err != nil {
+		return "", "", err
 	}
 	dir, err := filepath.EvalSymlinks(r.Dir)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	rel, err := filepath.Rel(top, dir)
+	rel, err = filepath.Rel(top, dir)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("the repository of %s has its working tree elsewhere: %s", r.Dir, top)
+		return "", "", fmt.Errorf("the repository of %s has its working tree elsewhere: %s", r.Dir, top)
 	}
-	return top, nil
+	return top, rel, nil
 }
 
 // Version is the version of the git program.

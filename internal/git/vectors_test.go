@@ -493,6 +493,9 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	if top := must[string](t)(r.Toplevel(cx)); top != r.Dir {
 		t.Errorf("Toplevel() = %s, want %s", top, r.Dir)
 	}
+	if top, rel, err := r.Within(cx); top != r.Dir || rel != "." || err != nil {
+		t.Errorf("Within() = %s, %s, %v, want %s, .", top, rel, err, r.Dir)
+	}
 	for name, ask := range map[string]func() (bool, error){
 		"IsAncestor": func() (bool, error) { return r.IsAncestor(cx, base, "HEAD") }, "IsRepo": func() (bool, error) { return r.IsRepo(cx) },
 		"HasIndex": func() (bool, error) { return r.HasIndex(cx) }, "BranchExists": func() (bool, error) { return r.BranchExists(cx, "main") },
@@ -507,6 +510,6 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 		}
 		did(name)
 	}
-	did("Version", "Diff", "Add", "Commit", "DiffStat", "LsFiles", "Log", "CommitByTrailer", "MergeBase", "Toplevel")
+	did("Version", "Diff", "Add", "Commit", "DiffStat", "LsFiles", "Log", "CommitByTrailer", "MergeBase", "Toplevel", "Within")
 	return base
 }

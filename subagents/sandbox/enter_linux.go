@@ -20,17 +20,21 @@ func Enter(words, env []string) error {
 	if err != nil {
 		return fmt.Errorf("sandbox %s: %w", None, err)
 	}
-	err = errors.ErrUnsupported
-	if o.Means == Bubblewrap {
+	switch o.Means {
+	case Bubblewrap:
 		// A group of its own: a signal to the group would end bwrap and with it the program, which is asked politely first.
 		// The supervisor passes signals on, and the end of the supervisor ends both. The leader of a session has a group.
 		if err = syscall.Setpgid(0, 0); err == nil || errors.Is(err, syscall.EPERM) {
 			err = syscall.Exec(o.Tool, o.bubblewrap(words[1:]), env)
 		}
-	} else if o.Means == Landlock {
+	case Landlock:
 		if err = o.landlock(); err == nil {
 			err = syscall.Exec(o.Path, words[1:], env)
 		}
+	case Docker, Podman, None:
+		err = errors.ErrUnsupported
+	default:
+		err = errors.ErrUnsupported
 	}
 	return fmt.Errorf("sandbox %s: %w", o.Means, err)
 }

@@ -251,10 +251,9 @@ func (j *judgement) client(by []string) {
 
 // data books what is done to a database.
 func (s *scan) data(where reach, target string, prod, changes bool) {
-	class, reason := "db!", ""
+	class, reason := "db!", "works on a production database, by its name"
 	switch {
 	case prod:
-		reason = "works on a production database, by its name"
 	case where == remote:
 		reason = "works on a database of another machine"
 	case where == somewhere && changes:

@@ -65,7 +65,7 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 
 func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	main := m.Git(m.Root)
-	rel, err := m.within(ctx, main)
+	_, rel, err := main.Within(ctx)
 	if err != nil {
 		return Closed{}, err
 	}

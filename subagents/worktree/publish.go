@@ -144,7 +144,7 @@ func (p *publication) clean(ctx context.Context) error {
 	if p.checkout == "" {
 		return nil
 	}
-	rel, err := prefix(ctx, p.main)
+	_, rel, err := p.main.Within(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // scan refuses what is staged, or what the commits from one to another add, where it holds what looks like a secret
 // that nobody has agreed to. The files stay as they are.
 func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) error {
-	rel, err := prefix(ctx, repo)
+	_, rel, err := repo.Within(ctx)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (m *Manager) Open(ctx context.Context, s Spec) (Tree, error) {
 		return Tree{}, &formats.Failure{Code: formats.CodeUsage, Err: err}
 	}
 	main := m.Git(m.Root)
-	rel, err := m.within(ctx, main)
+	_, rel, err := main.Within(ctx)
 	if err != nil {
 		return Tree{}, coded(err)
 	}
@@ -132,23 +132,6 @@ func (m *Manager) Open(ctx context.Context, s Spec) (Tree, error) {
 	}
 	t.Continued = t.Base != t.Head
 	return t, nil
-}
-
-// within returns where the project root is below the top of the user's checkout.
-func (m *Manager) within(ctx context.Context, main *git.Repo) (string, error) {
-	top, err := main.Toplevel(ctx)
-	if err != nil {
-		return "", err
-	}
-	root, err := filepath.EvalSymlinks(m.Root)
-	if err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(top, root)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("the repository of %s has its working tree elsewhere: %s", m.Root, top)
-	}
-	return rel, nil
 }
 
 // clear makes way for the worktree of branch at place and reports whether it is open already.
@@ -298,7 +281,7 @@ type looseWork struct {
 
 // keep leaves only the named files, which are relative to the folder of repo.
 func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) error {
-	rel, err := prefix(ctx, repo)
+	_, rel, err := repo.Within(ctx)
 	if err != nil {
 		return err
 	}
@@ -312,7 +295,7 @@ func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) err
 
 // loose lists the uncommitted changes outside the workspace folder, with an index that is made equal to HEAD.
 func (m *Manager) loose(ctx context.Context, repo *git.Repo) (looseWork, error) {
-	rel, err := prefix(ctx, repo)
+	_, rel, err := repo.Within(ctx)
 	if err != nil {
 		return looseWork{}, err
 	}
@@ -339,29 +322,15 @@ func (m *Manager) loose(ctx context.Context, repo *git.Repo) (looseWork, error) 
 	return w, nil
 }
 
-// prefix returns where Dir of repo is below the top of its working tree, slash-separated.
-func prefix(ctx context.Context, repo *git.Repo) (string, error) {
-	top, err := repo.Toplevel(ctx)
-	if err != nil {
-		return "", err
-	}
-	dir, err := filepath.EvalSymlinks(repo.Dir)
-	if err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(top, dir)
-	return filepath.ToSlash(rel), err
-}
-
 // inWorkspace tells whether p, relative to the top, is in the workspace of the project that is at rel.
 func inWorkspace(rel, p string) bool {
-	w := path.Join(rel, formats.Workspace)
+	w := path.Join(filepath.ToSlash(rel), formats.Workspace)
 	return p == w || strings.HasPrefix(p, w+"/")
 }
 
 // changed lists the files that differ between two commits, relative to Dir of repo, sorted.
 func (m *Manager) changed(ctx context.Context, repo *git.Repo, from, to string) ([]string, error) {
-	rel, err := prefix(ctx, repo)
+	_, rel, err := repo.Within(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -371,7 +340,7 @@ func (m *Manager) changed(ctx context.Context, repo *git.Repo, from, to string) 
 	}
 	var files []string
 	for _, s := range stats {
-		p, err := filepath.Rel(filepath.FromSlash(rel), filepath.FromSlash(s.Path))
+		p, err := filepath.Rel(rel, filepath.FromSlash(s.Path))
 		if err != nil {
 			return nil, err
 		}
