@@ -7,6 +7,15 @@ import (
 	"tercet/formats"
 )
 
+// posting is what a step left on a board.
+type posting struct {
+	By        string             `json:"by"`
+	Round     int                `json:"round"`
+	Summary   string             `json:"summary"`
+	Issues    []formats.Issue    `json:"issues"`
+	Artifacts []formats.Artifact `json:"artifacts"`
+}
+
 // post puts the result of a step on its board. It is called in the order of the file, so that what stands there does
 // not depend on who was first.
 func (f finished) post() {
@@ -18,40 +27,27 @@ func (f finished) post() {
 		return
 	}
 	round := 1
-	for _, e := range f.board[topic] {
-		if as[map[string]any](e)["by"] == f.ID {
+	for _, p := range f.board[topic] {
+		if p.By == f.ID {
 			round++
 		}
 	}
-	f.board[topic] = append(f.board[topic], map[string]any{
-		"by": f.ID, "round": round, "summary": f.ret.Summary, "issues": listOf(f.ret.Issues),
-		"artifacts": listOf(f.ret.Artifacts),
+	f.board[topic] = append(f.board[topic], posting{
+		f.ID, round, f.ret.Summary, listed(f.ret.Issues), listed(f.ret.Artifacts),
 	})
-}
-
-// boards is $board: what was posted before the present step started.
-func (r *run) boards() map[string]any {
-	out := make(map[string]any, len(r.board))
-	for topic, list := range r.board {
-		out[topic] = append([]any{}, list...)
-	}
-	return out
 }
 
 // knowledge is what stands on a board, as text for the prompt.
 func (r *run) knowledge(topic string) []string {
-	list := r.board[topic]
-	if topic == "" || len(list) == 0 {
+	if topic == "" || len(r.board[topic]) == 0 {
 		return nil
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Board '%s', oldest first:\n", topic)
-	for _, e := range list {
-		m := as[map[string]any](e)
-		fmt.Fprintf(&b, "\n- %v, round %v: %v\n", m["by"], m["round"], m["summary"])
-		for _, one := range as[[]any](m["issues"]) {
-			issue := as[map[string]any](one)
-			fmt.Fprintf(&b, "  - [%v] %v\n", issue["level"], issue["description"])
+	for _, p := range r.board[topic] {
+		fmt.Fprintf(&b, "\n- %s, round %d: %s\n", p.By, p.Round, p.Summary)
+		for _, issue := range p.Issues {
+			fmt.Fprintf(&b, "  - [%s] %s\n", issue.Level, issue.Description)
 		}
 	}
 	return []string{strings.TrimRight(b.String(), "\n")}

@@ -27,7 +27,7 @@ func (sc *scope) environment(e *syntax.Expr) (map[string]any, error) {
 		case "$run":
 			out[name], err = sc.about(reads)
 		case "$board":
-			out[name] = sc.boards()
+			out[name] = sc.board
 		case "$feedback":
 			out[name] = sc.feedback
 		case "$state":
@@ -226,7 +226,7 @@ func (sc *scope) holds(e *syntax.Expr, input any) (bool, error) {
 func normal(v any) any { return query.Normalize(v) }
 
 // listOf is a list as expressions see it, also one without members.
-func listOf[T any](list []T) any { return normal(append([]T{}, list...)) }
+func listOf[T any](list []T) any { return normal(listed(list)) }
 
 // number reads a value as a whole number.
 func number(v any) (int, bool) {

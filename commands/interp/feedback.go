@@ -73,13 +73,8 @@ func opening(f formats.Feedback) string {
 	return fmt.Sprintf("Your earlier work was sent back by '%s'. Change what is listed here and nothing else.", f.From)
 }
 
-// listed is a list of issues that an expression can go through, also where there are none.
-func listed(issues []formats.Issue) []formats.Issue {
-	if issues == nil {
-		return []formats.Issue{}
-	}
-	return issues
-}
+// listed is a list that an expression can go through, also where there are none.
+func listed[T any](list []T) []T { return append([]T{}, list...) }
 
 // answering is the feedback of a step whose question was answered. Work that was sent back stays sent back: what it was
 // sent back for is as open as before the question.

@@ -67,7 +67,7 @@ type flow struct {
 	jumps     map[string]int  // entries by goto, by step path
 	spent     spending        // by workers, theirs included
 	overrides []any           // what a person accepted against a rule
-	board     map[string][]any
+	board     map[string][]posting
 	undo      []step          // whose effect can be taken back, oldest first
 	opened    bool            // the run opened its worktree
 	linked    map[string]bool // paths of artifacts that a task has
@@ -86,7 +86,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		limits: lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
 		flow: flow{
-			asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]any{},
+			asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]posting{},
 			linked: map[string]bool{},
 		},
 	}
