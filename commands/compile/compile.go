@@ -199,16 +199,6 @@ func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 	return info, true
 }
 
-// builtin is the contract of a subagent that steps come down to.
-func (c *compiler) builtin(pos syntax.Pos, name string) *formats.AgentInfo {
-	info, ok := c.contract(name)
-	if !ok {
-		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", name)
-	}
-	c.mayCall(pos, info, name)
-	return info
-}
-
 // mayCall: the steps of a subagent call what can_delegate_to names, and nothing that has steps itself.
 func (c *compiler) mayCall(pos syntax.Pos, info *formats.AgentInfo, name string) {
 	switch {

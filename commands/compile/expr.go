@@ -2,6 +2,7 @@ package compile
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,31 +47,20 @@ func (c *compiler) exprError(e *syntax.Expr, err error) {
 		if help != "" {
 			help = "did you mean '" + help + "'?"
 		}
-		if name := variableAt(e.Src, bad.Offset); name != "" && strings.HasPrefix(bad.Msg, "unknown variable") {
+		if strings.HasPrefix(bad.Msg, "unknown variable") && bad.Offset >= 0 {
 			code = CodeVariable
-			switch {
+			name := regexp.MustCompile(`^\$\w*`).FindString(e.Src[bad.Offset:])
+			switch bare := strings.TrimPrefix(name, "$"); {
 			case placeVars[name] != "":
 				help = placeVars[name]
-			case slices.Contains(c.argNames(), name[1:]):
-				help = "write $args." + name[1:]
-			case c.scope.find(name[1:]) != nil:
-				help = "write $steps." + name[1:]
+			case slices.Contains(c.argNames(), bare):
+				help = "write $args." + bare
+			case c.scope.find(bare) != nil:
+				help = "write $steps." + bare
 			}
 		}
 		c.report(e.At(bad.Offset), code, help, "%s", bad.Msg)
 	}
-}
-
-// variableAt is the $name that begins at the offset, or the empty string.
-func variableAt(src string, offset int) string {
-	if offset < 0 || offset >= len(src) || src[offset] != '$' {
-		return ""
-	}
-	rest := strings.TrimLeft(src[offset+1:], "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-	if name := src[offset : len(src)-len(rest)]; name != "$" {
-		return name
-	}
-	return ""
 }
 
 // memberAt is the i-th member of the path that follows a variable, with its place.
@@ -294,5 +284,10 @@ func source(key string, pos syntax.Pos, src string) syntax.Field {
 func (c *compiler) own(pos syntax.Pos, agent string, with ...syntax.Field) *Call {
 	with = slices.DeleteFunc(with, func(f syntax.Field) bool { return f.Value == nil })
 	c.exprs(with)
-	return &Call{Agent: agent, Info: c.builtin(pos, agent), With: with}
+	info, ok := c.contract(agent)
+	if !ok {
+		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", agent)
+	}
+	c.mayCall(pos, info, agent)
+	return &Call{Agent: agent, Info: info, With: with}
 }

@@ -138,7 +138,13 @@ func checkDuring(c *compiler, d *syntax.During) {
 	switch {
 	case !ok:
 	case !formats.CanMove(status, failed):
-		help := "from " + status.String() + " it can go to " + joined(movesFrom(status))
+		var can []formats.TaskStatus
+		for _, m := range formats.Moves(status) {
+			if !m.Recover {
+				can = append(can, m.To)
+			}
+		}
+		help := "from " + status.String() + " it can go to " + joined(can)
 		c.report(d.Failed.Pos, CodeTransition, help, "a task cannot go from %s to %s", status, failed)
 	default:
 		c.prog.Own.Failed = c.moveTo(d.Failed.Pos, failed)

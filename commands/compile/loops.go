@@ -20,8 +20,12 @@ type inherited struct {
 // are known to it alone, and what it is in the loops around stays as it was.
 func (c *compiler) inside(info *Info, as string, check func()) *scope {
 	outer := c.place
-	c.scope = c.scope.enter(info.ID, as)
-	in := c.scope
+	in := &scope{vars: slices.Clone(outer.scope.vars), task: outer.scope.task, loop: info.ID, outer: outer.scope}
+	in.add("$index")
+	if as != "" {
+		in.add("$" + as)
+	}
+	c.scope = in
 	moves := movesInside(info.Body)
 	if moves {
 		c.status = statuses{}

@@ -68,16 +68,6 @@ func (s *scope) add(name string) {
 	}
 }
 
-// enter opens the scope of a loop's body.
-func (s *scope) enter(loop, as string) *scope {
-	in := &scope{vars: slices.Clone(s.vars), task: s.task, loop: loop, outer: s}
-	if as != "" {
-		in.add("$" + as)
-	}
-	in.add("$index")
-	return in
-}
-
 // find gives the step of an id whose result can be read; the last one of an id counts.
 func (s *scope) find(id string) *Info {
 	for at := s; at != nil; at = at.outer {

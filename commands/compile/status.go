@@ -26,10 +26,11 @@ func (c *compiler) begin() {
 	switch during, always := c.prog.During(); {
 	case always:
 		c.status = statuses{true, []formats.TaskStatus{during}}
-	case c.prog.Allow != nil && during != "":
-		c.status = statuses{true, append(slices.Clone(c.prog.Allow), during)}
 	case c.prog.Allow != nil:
-		c.status = statuses{true, c.prog.Allow}
+		c.status = statuses{true, slices.Clone(c.prog.Allow)}
+		if during != "" {
+			c.status.list = append(c.status.list, during)
+		}
 	}
 }
 
@@ -118,7 +119,8 @@ func (c *compiler) taskStatus(a *syntax.Status, sure bool) {
 	to, err := formats.ParseTaskStatus(literal(v))
 	switch {
 	case err != nil:
-		c.report(v.Pos, CodeStatus, statusHelp(literal(v)), "expected a task status, got %s", shown(v))
+		help := meant(literal(v), formats.TaskStatuses(), "the statuses are %s")
+		c.report(v.Pos, CodeStatus, help, "expected a task status, got %s", shown(v))
 	case a.Task != nil:
 	case !c.transition(v.Pos, to, a.Reason != nil):
 		c.moved("", sure) // what comes behind is not held against a change that cannot be
@@ -162,21 +164,7 @@ func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bo
 	return can
 }
 
-func statusHelp(word string) string {
-	return meant(word, formats.TaskStatuses(), "the statuses are %s")
-}
-
 func inProgressHelp() string {
 	return "use one of " + joined(slices.DeleteFunc(formats.TaskStatuses(),
 		func(s formats.TaskStatus) bool { return !s.InProgress() }))
-}
-
-func movesFrom(s formats.TaskStatus) []formats.TaskStatus {
-	var out []formats.TaskStatus
-	for _, m := range formats.Moves(s) {
-		if !m.Recover {
-			out = append(out, m.To)
-		}
-	}
-	return out
 }
