@@ -138,8 +138,8 @@ func (r *run) tell(ret formats.Return) formats.Return {
 			r.warn("nothing took the return given for '%s': no such step or subagent was reached", key)
 		}
 	}
+	ret.Artifacts = nil
 	r.stamp(&ret)
-	ret.Artifacts = []formats.Artifact{}
 	ret.Text = strings.Join(d.lines, "\n")
 	if ret.Outcome().Passes() {
 		ret.NextSteps = ""

@@ -20,20 +20,18 @@ func Inject(instruction string, round int, f formats.Feedback) string {
 	if f.Note == "" && f.Answer == "" && len(f.Issues) == 0 {
 		return instruction
 	}
-	var b strings.Builder
-	b.WriteString(instruction)
+	var parts, issues []string
 	if instruction != "" {
-		b.WriteString("\n\n")
+		parts = append(parts, instruction)
 	}
-	fmt.Fprintf(&b, "%s%d\n\n%s\n", revisionHeader, round, opening(f))
+	parts = append(parts, fmt.Sprintf("%s%d", revisionHeader, round), opening(f))
 	if f.Note != "" {
-		fmt.Fprintf(&b, "\nThe person says: %s\n", f.Note)
+		parts = append(parts, "The person says: "+f.Note)
 	}
 	if f.Answer != "" && f.Answer != f.Note {
-		fmt.Fprintf(&b, "\nThe answer to your question: %s\n", f.Answer)
+		parts = append(parts, "The answer to your question: "+f.Answer)
 	}
 	seen := map[string]bool{}
-	n := 0
 	for _, i := range f.Issues {
 		where := strings.Join(i.Files, ", ")
 		if where != "" && i.Line > 0 {
@@ -44,20 +42,19 @@ func Inject(instruction string, round int, f formats.Feedback) string {
 			continue
 		}
 		seen[key] = true
-		n++
-		if n == 1 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "%d. [%s] %s", n, i.Level, i.Description)
+		line := fmt.Sprintf("%d. [%s] %s", len(issues)+1, i.Level, i.Description)
 		if where != "" && !strings.Contains(i.Description, where) {
-			fmt.Fprintf(&b, " (%s)", where)
+			line += " (" + where + ")"
 		}
 		if i.SuggestedFix != "" {
-			fmt.Fprintf(&b, "; %s", i.SuggestedFix)
+			line += "; " + i.SuggestedFix
 		}
-		b.WriteString("\n")
+		issues = append(issues, line)
 	}
-	return strings.TrimRight(b.String(), "\n")
+	if issues != nil {
+		parts = append(parts, strings.Join(issues, "\n"))
+	}
+	return strings.TrimRight(strings.Join(parts, "\n\n"), "\n")
 }
 
 // opening says why the step runs again: its work was sent back, its question was answered, or it looks once more at

@@ -59,10 +59,9 @@ func (r *run) close(ret *formats.Return) {
 		Type: formats.EntryRunFinished,
 		Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary},
 	})
-	switch {
+	switch artifacts := ret.Artifacts; {
 	case err == nil:
 	case ret.Outcome().Passes():
-		artifacts := ret.Artifacts
 		*ret = formats.Failed(err)
 		ret.Artifacts = artifacts
 	default:
@@ -251,13 +250,7 @@ func (r *run) stamp(ret *formats.Return) {
 			ret.Warnings = append(ret.Warnings, line)
 		}
 	}
-	if ret.Artifacts == nil {
-		ret.Artifacts = []formats.Artifact{}
-	}
-	if ret.Errors == nil {
-		ret.Errors = []formats.ReturnError{}
-	}
-	ret.Class = ""
+	ret.Artifacts, ret.Errors, ret.Class = listed(ret.Artifacts), listed(ret.Errors), ""
 	if len(ret.Errors) > 0 {
 		ret.Class = formats.ClassOf(ret.Errors[0])
 	}
