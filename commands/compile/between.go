@@ -125,8 +125,8 @@ func checkDefaults(c *compiler) {
 	for _, r := range d.On {
 		outcome := formats.Outcome(r.Status.Text)
 		if c.ends != nil && slices.Contains(formats.Outcomes(), outcome) && !slices.Contains(c.ends, outcome) {
-			help := "no worker that takes the rules of the defaults can end %s"
-			c.report(r.Status.Pos, CodeOutcome, "remove it", help, outcome)
+			what := "no worker that takes the rules of the defaults can end %s"
+			c.report(r.Status.Pos, CodeOutcome, "remove it", what, outcome)
 		}
 	}
 }

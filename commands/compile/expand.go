@@ -142,8 +142,7 @@ func scalar(s string, jq bool) string {
 func (e *expansion) declarations() {
 	front := &e.file.Front
 	if during, _ := e.prog.During(); during != "" && front.During == nil {
-		at := cmp.Or(front.Description.Pos.Line, front.Pos.Line)
-		e.insert[at] = append(e.insert[at], "during: "+during.String())
+		e.behind(cmp.Or(front.Description.Pos.Line, front.Pos.Line), "during: "+during.String())
 	}
 	for i, a := range front.Arguments {
 		if i < len(e.prog.Args) && a.Min == nil && e.prog.Args[i].Min != nil {
@@ -165,23 +164,22 @@ func (e *expansion) allows() {
 	}
 	allow := "allow: [" + joined(e.prog.Allow) + "]"
 	block := []string{"", "```yaml args", allow, "```", ""}
-	title := e.heading("argument parsing")
-	say := 0 // the last line of the sentences of Argument Parsing
-	for _, s := range e.file.Sentences {
-		say = max(say, s.Pos.Line)
+	at := 0
+	for _, s := range e.file.Sentences { // those of Argument Parsing
+		at = max(at, s.Pos.Line)
 	}
-	switch {
+	switch at = cmp.Or(at, e.heading("argument parsing")); {
 	case !args.Pos.IsZero():
-		e.insert[args.Pos.Line] = append(e.insert[args.Pos.Line], allow)
-	case say > 0:
-		e.insert[say] = append(e.insert[say], block...)
-	case title > 0:
-		e.insert[title] = append(e.insert[title], block...)
+		e.behind(args.Pos.Line, allow)
+	case at > 0:
+		e.behind(at, block...)
 	default:
-		before := e.heading("workflow execution") - 1
-		e.insert[before] = append(append(e.insert[before], "", "## Argument Parsing"), block...)
+		e.behind(e.heading("workflow execution")-1, append([]string{"", "## Argument Parsing"}, block...)...)
 	}
 }
+
+// behind writes lines behind one.
+func (e *expansion) behind(n int, lines ...string) { e.insert[n] = append(e.insert[n], lines...) }
 
 // heading is the line of the section of this name, 0 without one.
 func (e *expansion) heading(name string) int {
@@ -200,7 +198,7 @@ func (e *expansion) lowest(a syntax.Argument, low float64) {
 		e.replace[n] = []string{line[:a.Pos.Col] + key + ", " + line[a.Pos.Col:]}
 		return
 	}
-	e.insert[n] = append(e.insert[n], strings.Repeat(" ", max(a.Pos.Col-1, 0))+key)
+	e.behind(n, strings.Repeat(" ", max(a.Pos.Col-1, 0))+key)
 }
 
 // text puts the changes together. Blank lines that come to stand beside each other become one.

@@ -36,9 +36,8 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 	}
 	c.exprs(s.When, s.Table)
 	if s.Action == nil && s.Table == nil && s.Return == nil {
-		c.report(s.Pos, CodeAction, "add delegate, parallel, status, check, gate, set, foreach, until, publish, table, "+
-			"return or fail",
-			"step '%s' has no action", id)
+		help := "add delegate, parallel, status, check, gate, set, foreach, until, publish, table, return or fail"
+		c.report(s.Pos, CodeAction, help, "step '%s' has no action", id)
 		return nil
 	}
 	checkCompanions(c, s)
@@ -213,7 +212,7 @@ func (c *compiler) terms(info *Info) {
 		}
 	}
 	if d := c.file.Defaults; d != nil && info.works() {
-		info.Terms.fill(Terms{Timeout: timeout(d.Timeout), Retry: c.retry(d.Retry), In: text(d.In)})
+		info.Terms.fill(c.termsOf(&syntax.Step{Timeout: d.Timeout, Retry: d.Retry, In: d.In}))
 		if s.Expect == nil {
 			info.Expect = d.Expect
 			checkExpect(c, d.Expect) // of no result in particular: what one worker returns another need not
@@ -228,25 +227,19 @@ func (i *Info) works() bool {
 }
 
 func (c *compiler) termsOf(s *syntax.Step) Terms {
-	return Terms{Timeout: timeout(s.Timeout), Retry: c.retry(s.Retry), In: text(s.In), Board: text(s.Board)}
+	out := Terms{Retry: c.retry(s.Retry), In: text(s.In), Board: text(s.Board)}
+	if t := s.Timeout; t != nil {
+		seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+		out.Timeout = formats.Timeout{Total: seconds(t.Total), Idle: seconds(t.Idle)}
+	}
+	return out
 }
 
 // fill takes what is not said from somewhere else.
 func (t *Terms) fill(from Terms) {
-	if t.Timeout == (formats.Timeout{}) {
-		t.Timeout = from.Timeout
-	}
-	t.Retry, t.In, t.Board = cmp.Or(t.Retry, from.Retry), cmp.Or(t.In, from.In), cmp.Or(t.Board, from.Board)
+	t.Timeout, t.Retry = cmp.Or(t.Timeout, from.Timeout), cmp.Or(t.Retry, from.Retry)
+	t.In, t.Board = cmp.Or(t.In, from.In), cmp.Or(t.Board, from.Board)
 }
-
-func timeout(t *syntax.Timeout) formats.Timeout {
-	if t == nil {
-		return formats.Timeout{}
-	}
-	return formats.Timeout{Total: seconds(t.Total), Idle: seconds(t.Idle)}
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func (c *compiler) retry(r *syntax.Retry) *syntax.Retry {
 	if most := c.prog.Limits.WithDefaults().Retries; r != nil && r.Max > most {
