@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -141,10 +142,6 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		return nil, odd("rev-parse", "two folders", string(out))
 	}
 	print := Fingerprint{"the repository of this folder": sum([]byte(common + "\x00" + own))}
-	config, err := r.read(ctx, "config", "--local", "--includes", "--list", "-z")
-	if err != nil {
-		return nil, err
-	}
 	root, err := os.OpenRoot(common)
 	if err != nil {
 		return nil, err
@@ -164,10 +161,16 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		}
 		print[".git/"+name] = hex.EncodeToString(h.Sum(nil))
 	}
+	config, err := root.ReadFile("config")
+	plain := err == nil && !bytes.Contains(bytes.ToLower(config), []byte("[include"))
 	if err := root.Close(); err != nil {
 		return nil, err
 	}
-	// What the files say together, with those that they include from elsewhere.
+	if !plain { // what the files say together, with those that they include from elsewhere
+		if config, err = r.read(ctx, "config", "--local", "--includes", "--list", "-z"); err != nil {
+			return nil, err
+		}
+	}
 	print["what the configuration includes"] = sum(config)
 	return print, nil
 }
