@@ -2,6 +2,7 @@ package query
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,8 @@ type Input struct {
 
 func newCLI(req CLIRequest) *cli {
 	r := &cli{req: req, out: bufio.NewWriterSize(req.Out, 1<<16), indent: indent(req), from: &origins{}}
-	r.shown = r.from
-	if req.Sort {
-		r.shown = nil
+	if !req.Sort {
+		r.shown = r.from
 	}
 	if r.req.Err == nil {
 		r.req.Err = io.Discard
@@ -112,10 +112,8 @@ func indent(req CLIRequest) string {
 		return ""
 	case req.Tab:
 		return "\t"
-	case req.Indent <= 0:
-		return "  "
 	}
-	return "       "[:min(req.Indent, 7)]
+	return strings.Repeat(" ", cmp.Or(min(max(req.Indent, 0), 7), 2))
 }
 
 // cli is one run of a request.

@@ -88,12 +88,7 @@ func (c *compiler) compile() (*Code, error) {
 	}
 	// What the query does not name is not handed to the compiler, whose cost grows with the square of the names.
 	out := &Code{vars: slices.Clip(c.vars), refs: w.refs, calls: w.calls, paths: w.paths, risky: w.risky}
-	known := make([]string, 0, len(c.vars))
-	for _, name := range c.vars {
-		if out.names(name) {
-			known = append(known, name)
-		}
-	}
+	known := slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool { return !out.names(name) })
 	code, err := c.gojq(q, known)
 	if err != nil {
 		return nil, c.translate(err, &w)
@@ -232,11 +227,8 @@ func (c *compiler) translate(err error, w *walker) error {
 
 func (c *compiler) unknown(sig string, w *walker) error {
 	at := -1
-	for _, f := range w.calls {
-		if f.String() == sig {
-			at = f.Offset
-			break
-		}
+	if i := slices.IndexFunc(w.calls, func(f Call) bool { return f.String() == sig }); i >= 0 {
+		at = w.calls[i].Offset
 	}
 	name, _, _ := strings.Cut(sig, "/")
 	known := builtins()

@@ -37,11 +37,7 @@ type Errors []*Error
 
 // Error joins the messages, one a line.
 func (l Errors) Error() string {
-	msgs := make([]string, len(l))
-	for i, e := range l {
-		msgs[i] = e.Error()
-	}
-	return strings.Join(msgs, "\n")
+	return errors.Join(l.Unwrap()...).Error()
 }
 
 // Unwrap gives the errors one by one.

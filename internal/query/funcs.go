@@ -51,10 +51,8 @@ func (c *compiler) prelude(q *gojq.Query, w *walker) error {
 
 // refused says why a function may not be called, or nothing.
 func (c *compiler) refused(f Function) string {
-	for _, name := range c.allowed {
-		if f.String() == name {
-			return ""
-		}
+	if slices.Contains(c.allowed, f.String()) {
+		return ""
 	}
 	switch f.Name {
 	case "env", "input_filename", "input_line_number", "modulemeta", "get_search_list":
@@ -80,12 +78,9 @@ func builtins() []string {
 	if err != nil {
 		return nil
 	}
-	v, _ := q.Run(nil).Next()
-	list, ok := v.([]any)
-	if !ok {
-		return nil
-	}
 	var names []string
+	v, _ := q.Run(nil).Next()
+	list, _ := v.([]any) //nolint:errcheck // it is one
 	for _, e := range list {
 		if s, ok := e.(string); ok && !strings.HasPrefix(s, "_") {
 			names = append(names, s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -183,11 +184,5 @@ const maxShown = 64 << 10
 
 // Vars gives the names of the variables that the query refers to, of those it was compiled with.
 func (c *Code) Vars() []string {
-	var names []string
-	for _, name := range c.vars {
-		if c.uses(name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool { return !c.uses(name) })
 }

@@ -67,9 +67,15 @@ func normalize(v any, depth int) (out any, same bool, err error) {
 		n := number(string(v))
 		return n, n == any(v), nil
 	case []any:
-		return normalizeList(v, depth)
+		if v != nil {
+			return normalizeList(v, depth)
+		}
+		return nil, false, nil
 	case map[string]any:
-		return normalizeMap(v, depth)
+		if v != nil {
+			return normalizeMap(v, depth)
+		}
+		return nil, false, nil
 	case Prepared:
 		return v.v, false, nil
 	case *jsonx.Value:
@@ -84,9 +90,6 @@ func normalize(v any, depth int) (out any, same bool, err error) {
 }
 
 func normalizeList(list []any, depth int) (any, bool, error) {
-	if list == nil {
-		return nil, false, nil
-	}
 	out, same := list, true
 	for i, e := range list {
 		n, kept, err := normalize(e, depth+1)
@@ -104,9 +107,6 @@ func normalizeList(list []any, depth int) (any, bool, error) {
 }
 
 func normalizeMap(m map[string]any, depth int) (any, bool, error) {
-	if m == nil {
-		return nil, false, nil
-	}
 	out, same := m, true
 	for k, e := range m {
 		n, kept, err := normalize(e, depth+1)

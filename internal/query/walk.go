@@ -317,8 +317,8 @@ func (w *walker) call(t *gojq.Term, then []string) {
 		w.ref(f.Name, path, at)
 		return
 	}
-	if !w.defined(Function{Name: f.Name, Args: len(f.Args)}) {
-		w.calls = append(w.calls, Call{Function{Name: f.Name, Args: len(f.Args)}, at})
+	if sig := (Function{Name: f.Name, Args: len(f.Args)}); !slices.Contains(w.funcs, sig) {
+		w.calls = append(w.calls, Call{sig, at})
 		w.risky = w.risky || risky(f)
 		defer w.guardCall(f)
 	}
@@ -328,15 +328,7 @@ func (w *walker) call(t *gojq.Term, then []string) {
 }
 
 func (w *walker) ref(name string, path []string, at int) {
-	r := Ref{Var: name, Path: path, Offset: at}
-	for _, v := range w.vars {
-		r.Bound = r.Bound || v == name
-	}
-	w.refs = append(w.refs, r)
-}
-
-func (w *walker) defined(f Function) bool {
-	return slices.Contains(w.funcs, f)
+	w.refs = append(w.refs, Ref{Var: name, Path: path, Offset: at, Bound: slices.Contains(w.vars, name)})
 }
 
 func (w *walker) object(o *gojq.Object) {
