@@ -80,6 +80,7 @@ type skimming struct {
 	on     bool
 	wanted []string // members of the value
 	hollow bool     // what is read now is only checked
+	buf    []byte   // of the last string with escapes
 	none   Value
 }
 
@@ -328,6 +329,7 @@ func (p *parser) object(depth int) *Value {
 
 func (p *parser) member(depth int) bool {
 	start := p.i
+	p.skim.hollow = false // a key is read in full
 	if start >= len(p.s) || p.s[start] != '"' {
 		p.expected(start, "a key in double quotes")
 		return false

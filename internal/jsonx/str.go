@@ -77,7 +77,8 @@ func (p *parser) char(i int) int {
 // escaped goes on with a string from its first escape, at i.
 func (p *parser) escaped(start, i int) (string, bool) {
 	s := p.s
-	buf := append(make([]byte, 0, i-start+32), s[start:i]...)
+	buf := append(p.skim.buf[:0], s[start:i]...)
+	defer func() { p.skim.buf = buf }()
 	for i < len(s) {
 		end := plainEnd(s, i)
 		buf = append(buf, s[i:end]...)
@@ -87,6 +88,9 @@ func (p *parser) escaped(start, i int) (string, bool) {
 		switch s[i] {
 		case '"':
 			p.i = i + 1
+			if p.skim.hollow {
+				return "", true
+			}
 			return string(buf), true
 		case '\\':
 			var ok bool
