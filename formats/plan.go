@@ -114,7 +114,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
 		return nil, err
 	}
-	plan, _ := ParsePlan("", src)
+	plan, _ := ParsePlan("", src) //nolint:errcheck // other faults do not matter here
 	found, line := 0, 0
 	for _, p := range plan.Phases {
 		if p.Number == number {
@@ -140,7 +140,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 		kept = strings.TrimRight(kept[:open], " \t")
 	}
 	out := slices.Concat(src[:start], []byte(kept+" ["+to.Mark()+"]"+tail), src[end:])
-	after, _ := ParsePlan("", out)
+	after, _ := ParsePlan("", out) //nolint:errcheck // other faults do not matter here
 	if p := after.Phase(number); p == nil || p.Status != to || p.Line != line || len(after.Phases) != len(plan.Phases) {
 		return nil, &ValueError{
 			What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()),

@@ -71,7 +71,14 @@ type part struct {
 
 // held calls do for everything that a schema holds against a value, its members and its items.
 func (s *Schema) held(n *md.Node, v any, do func(part)) {
-	m, _ := v.(map[string]any)
+	var m map[string]any
+	var list []any
+	switch v := v.(type) {
+	case map[string]any:
+		m = v
+	case []any:
+		list = v
+	}
 	for _, e := range n.Entries {
 		switch name := e.Key.Value; name {
 		case "$ref":
@@ -112,7 +119,6 @@ func (s *Schema) held(n *md.Node, v any, do func(part)) {
 		below("propertyNames", key, key, false)
 		below("unevaluatedProperties", m[key], key, false)
 	}
-	list, _ := v.([]any)
 	first, rest := n.Get("prefixItems"), "items"
 	if items := n.Get("items"); items != nil && items.Kind == md.List { // draft 07
 		first, rest = items, "additionalItems"

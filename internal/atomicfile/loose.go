@@ -12,18 +12,11 @@ import (
 func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return in(root, name, func(dir *os.Root, t target) error {
 		temp := tempName(t.base)
-		f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, orDefault(mode))
-		if err != nil {
-			return fail("create", t.shown, err)
+		t.loose = true
+		if err := fill(dir, t, temp, data, orDefault(mode)); err != nil {
+			return err
 		}
-		_, err = f.Write(data)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return discard(dir, temp, fail("write", t.shown, err))
-		}
-		if err := dir.Rename(temp, t.base); err != nil {
-			return discard(dir, temp, fail("rename", t.shown, err))
-		}
-		return nil
+		return rename(dir, temp, t)
 	})
 }
 
@@ -48,8 +41,8 @@ func BackupLoose(root *os.Root, name, to string) error {
 	}
 	return in(root, to, func(dir *os.Root, t target) error {
 		temp := filepath.Base(link)
-		if err := dir.Rename(temp, t.base); err != nil {
-			return discard(dir, temp, fail("rename", t.shown, err))
+		if err := rename(dir, temp, t); err != nil {
+			return err
 		}
 		// A rename between two names of one file does nothing and leaves both.
 		if err := dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -87,24 +80,22 @@ func Cut(root *os.Root, name string, size int64) error {
 // directory dir, and the caller holds the lock under which all of them are written. A directory that is not there has
 // none.
 func Sweep(root *os.Root, dir string, names ...string) error {
-	d, err := root.Open(dir)
+	entries, err := fs.ReadDir(root.FS(), filepath.ToSlash(filepath.Clean(dir)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fail("open directory", dir, err)
 	}
-	entries, err := d.Readdirnames(-1)
-	if err = errors.Join(err, d.Close()); err != nil {
-		return fail("open directory", dir, err)
-	}
 	var all error
 	for _, e := range entries {
 		for _, name := range names {
-			if TempFor(name, e) {
-				if err := root.Remove(filepath.Join(dir, e)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					all = errors.Join(all, fail("remove", filepath.Join(dir, e), err))
-				}
+			temp := filepath.Join(dir, e.Name())
+			if !TempFor(name, e.Name()) {
+				continue
+			}
+			if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				all = errors.Join(all, fail("remove", temp, err))
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package atomicfile
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -39,18 +38,9 @@ func copyIn(root *os.Root, from, to string) error {
 	if !fi.Mode().IsRegular() {
 		return fail("rename", from, syscall.EXDEV)
 	}
-	data, err := read(root, from)
+	data, err := root.ReadFile(from)
 	if err != nil {
 		return fail("read", from, err)
 	}
 	return WriteIn(root, to, data, Options{Mode: fi.Mode().Perm()})
-}
-
-func read(root *os.Root, name string) (data []byte, err error) {
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	data, err = io.ReadAll(f)
-	return data, errors.Join(err, f.Close())
 }

@@ -87,6 +87,7 @@ func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
 type target struct {
 	shown string
 	base  string
+	loose bool // nothing is synced
 }
 
 // in opens the directory of name once, so that every step happens in the same directory even if a link is put in its
@@ -121,10 +122,18 @@ func replace(dir *os.Root, t target, data []byte, opt Options) error {
 			return discard(dir, temp, fmt.Errorf("check %s: %w", t.shown, err))
 		}
 	}
+	if err := rename(dir, temp, t); err != nil {
+		return err
+	}
+	return durable(dir, t.shown)
+}
+
+// rename gives a temporary file its name; it is gone on an error.
+func rename(dir *os.Root, temp string, t target) error {
 	if err := dir.Rename(temp, t.base); err != nil {
 		return discard(dir, temp, fail("rename", t.shown, err))
 	}
-	return durable(dir, t.shown)
+	return nil
 }
 
 func create(dir *os.Root, t target, data []byte, mode fs.FileMode) error {
@@ -182,7 +191,7 @@ func orDefault(mode fs.FileMode) fs.FileMode {
 	return mode.Perm()
 }
 
-// fill makes the file name with data and syncs it; it is gone again on an error.
+// fill makes the file name with data, and syncs it unless t is loose; it is gone again on an error.
 func fill(dir *os.Root, t target, name string, data []byte, mode fs.FileMode) error {
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -190,7 +199,7 @@ func fill(dir *os.Root, t target, name string, data []byte, mode fs.FileMode) er
 	}
 	op := "write"
 	_, err = f.Write(data)
-	if err == nil {
+	if err == nil && !t.loose {
 		op = "sync"
 		err = f.Sync()
 	}
