@@ -6,3 +6,6 @@ func ReadConsent(text string) int {
 	c.read("auto-approve", text)
 	return len(c.found)
 }
+
+// Project is the real path of the project root, by which its record is found.
+func (s *Store) Project() string { return s.project }

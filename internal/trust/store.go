@@ -1,7 +1,7 @@
 package trust
 
 import (
-	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	"tercet/formats"
@@ -44,9 +44,6 @@ func Open(dir, project string) (*Store, error) {
 	s := &Store{dir: filepath.Clean(dir), project: real}
 	return s, s.usable()
 }
-
-// Project is the real path of the project root, by which its record is found.
-func (s *Store) Project() string { return s.project }
 
 // unused says why a folder cannot hold the records.
 func unused(dir, why string) error {
@@ -169,24 +166,26 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	if r.Files == nil {
+		r.Files = map[string]string{}
+	}
 	keep := map[string]bool{}
 	for _, f := range r.Files {
 		keep[f] = true
 	}
 	for _, f := range m.Files {
-		if f.text == nil || !keep[f.SHA256] {
-			continue
-		}
-		if err := atomicfile.WriteIn(root, "files/"+f.SHA256, f.text, atomicfile.Options{Mode: 0o600}); err != nil {
-			return err
+		if f.text != nil && keep[f.SHA256] {
+			if err := atomicfile.WriteIn(root, "files/"+f.SHA256, f.text, atomicfile.Options{Mode: 0o600}); err != nil {
+				return err
+			}
 		}
 	}
-	r.Known, r.Root, r.Manifest, r.Time = true, s.project, m.Hash(), now.UTC()
-	data, err := r.encode()
+	r.Schema, r.Root, r.Manifest, r.Time = schema, s.project, m.Hash(), now.UTC().Truncate(time.Second)
+	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteIn(root, recordFile, data, atomicfile.Options{Mode: 0o600}); err != nil {
+	if err := atomicfile.WriteIn(root, recordFile, append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
 		return err
 	}
 	return sweep(root, keep)
@@ -233,25 +232,25 @@ func (s *Store) Revoke() (bool, error) {
 	had := err == nil
 	if had {
 		err = atomicfile.Remove(root, recordFile)
-	} else if errors.Is(err, fs.ErrNotExist) {
-		err = nil
 	}
-	if err == nil {
-		if err = sweep(root, nil); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = sweep(root, nil)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
 	return had, errors.Join(err, root.Close())
 }
 
 // Record is what a person agreed to in one project.
 type Record struct {
-	Known    bool   // there is one
-	Root     string // real path of the project root
-	Manifest string // hash of the manifest that the last answer was about
-	Time     time.Time
+	Known    bool      `json:"-"` // there is one
+	Schema   string    `json:"schema"`
+	Root     string    `json:"root"`     // real path of the project root
+	Manifest string    `json:"manifest"` // hash of the manifest that the last answer was about
+	Time     time.Time `json:"time"`
 	// path to the sha256 agreed to; a file that is gone stays, so that its return is no question
-	Files map[string]string
+	Files map[string]string `json:"files"`
 }
 
 // Change is a file that the record does not hold as it is now.
@@ -280,10 +279,8 @@ func (r Record) Covers(m Manifest) bool { return r.Known && len(r.Changes(m)) ==
 
 // Approve is the record with the files of the manifest as they are now.
 func (r Record) Approve(m Manifest) Record {
-	files := maps.Clone(r.Files)
-	if files == nil {
-		files = map[string]string{}
-	}
+	files := map[string]string{}
+	maps.Copy(files, r.Files)
 	for _, f := range m.Files {
 		files[f.Path] = f.SHA256
 	}
@@ -291,67 +288,30 @@ func (r Record) Approve(m Manifest) Record {
 	return r
 }
 
-func (r Record) encode() ([]byte, error) {
-	files := new(jsonx.Object)
-	for _, p := range slices.SortedFunc(maps.Keys(r.Files), cmp.Compare[string]) {
-		files.Set(p, r.Files[p])
-	}
-	o := new(jsonx.Object)
-	o.Set("schema", schema).Set("root", r.Root).Set("manifest", r.Manifest).Set("time",
-		r.Time.Format(time.RFC3339)).Set("files", files)
-	data, err := jsonx.Marshal(o, "  ")
-	return append(data, '\n'), err
-}
-
 // parse reads a record. Everything in it must be as it was written: a record that is not understood counts as none.
-func parse(data []byte, project string) (Record, error) {
-	v, err := jsonx.Parse(data, jsonx.Limits{Depth: 4, Bytes: 16 << 20})
-	if err != nil {
+func parse(data []byte, project string) (r Record, err error) {
+	if _, err := jsonx.Parse(data, jsonx.Limits{Depth: 4, Bytes: 16 << 20}); err != nil {
+		return Record{}, err // a key that stands twice, for one
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
 		return Record{}, err
 	}
-	text := func(key string) string {
-		s, ok := v.Get(key).Str()
-		if !ok && err == nil {
-			err = fmt.Errorf("expected a text at %q", key)
-		}
-		return s
-	}
-	r := Record{Known: true, Root: text("root"), Manifest: text("manifest"), Files: map[string]string{}}
-	word, when := text("schema"), text("time")
-	if err != nil {
-		return Record{}, err
-	}
-	if r.Time, err = time.Parse(time.RFC3339, when); err != nil {
-		return Record{}, fmt.Errorf("expected a time at %q, got %q", "time", when)
-	}
-	files := v.Get("files")
 	switch {
-	case word != schema:
-		return Record{}, fmt.Errorf("expected schema %q, got %q", schema, word)
+	case r.Schema != schema:
+		err = fmt.Errorf("expected schema %q, got %q", schema, r.Schema)
 	case r.Root != project:
-		return Record{}, fmt.Errorf("expected a record of %s, got one of %s", project, r.Root)
-	case !isSum(r.Manifest) || !files.Is(jsonx.Dict):
-		return Record{}, errors.New("expected a manifest and files")
+		err = fmt.Errorf("expected a record of %s, got one of %s", project, r.Root)
+	case !isSum(r.Manifest) || r.Files == nil || r.Time.IsZero():
+		err = errors.New("expected a manifest, a time and files")
 	}
-	for _, m := range files.Members {
-		sum, ok := m.Value.Str()
-		if !ok || !isSum(sum) {
-			return Record{}, fmt.Errorf("expected a sha256 for %q", m.Key)
+	for name, sum := range r.Files {
+		if !isSum(sum) {
+			err = fmt.Errorf("expected a sha256 for %q", name)
 		}
-		r.Files[m.Key] = sum
 	}
-	return r, nil
+	r.Known = true
+	return r, err
 }
 
 // isSum tells whether a text has the form of a sha256: 64 lower hexadecimal digits.
-func isSum(s string) bool {
-	if len(s) != 64 {
-		return false
-	}
-	for i := range len(s) {
-		if (s[i] < '0' || s[i] > '9') && (s[i] < 'a' || s[i] > 'f') {
-			return false
-		}
-	}
-	return true
-}
+func isSum(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
