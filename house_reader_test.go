@@ -61,7 +61,7 @@ var looksItself = map[string][]string{
 		"state.checkTx", "subagents.pathProblem",
 	},
 	"files that are part of the program": {
-		"cmd/tercet.readPages", "templates/meta.contract",
+		"internal/pages.readPages", "templates/meta.contract",
 	},
 	"guesses what a file is before anything reads it": {
 		"cmd/tercet.isSubagent",

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tercet/internal/pages"
 	"tercet/internal/testkit/marked"
 )
 
@@ -68,7 +69,7 @@ func TestEveryCodeIsMarked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := pages()
+	all, err := pages.All()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,28 +19,11 @@ import (
 	"tercet/subagents"
 )
 
-// tellShadows says when the file of another tool takes the place of one that a person may have meant.
-func (w *world) tellShadows(r router.Route) {
-	if r.Dialect != "" && len(r.Shadows) > 0 {
-		w.term.note("/%s is %s/%s (%s); it shadows %s", r.Name, r.Source, r.File, r.Dialect,
-			strings.Join(r.Shadows, ", "))
-	}
-}
-
 // finder looks for the files of other tools around the project.
 func (w *world) finder() *dialect.Finder {
-	a := w.app
-	h := dialect.Homes{
-		Home: filepath.ToSlash(a.env("HOME")), Config: filepath.ToSlash(a.env("XDG_CONFIG_HOME")),
-		Codex: filepath.ToSlash(a.env("CODEX_HOME")), OpenCode: filepath.ToSlash(a.env("OPENCODE_CONFIG_DIR")),
+	return &dialect.Finder{
+		Dir: w.dir, Homes: dialect.HomesOf(w.env), Sub: w.gate.FS, Note: func(text string) { w.noteOnce(text, text) },
 	}
-	if h.Home != "" && h.Config == "" {
-		h.Config = h.Home + "/.config"
-	}
-	if h.Home != "" && h.Codex == "" {
-		h.Codex = h.Home + "/.codex"
-	}
-	return &dialect.Finder{Dir: w.dir, Homes: h, Sub: w.gate.FS, Note: func(text string) { a.noteOnce(text, text) }}
 }
 
 // noteOnce tells what would be told each time that files are listed, or a line is run.
@@ -76,37 +59,35 @@ func (w *world) foreignAgents() error {
 }
 
 func (w *world) foreignAgent(p dialect.Folder, name string) error {
-	file := p.Label + "/" + name
+	note := func(code, text string) {
+		n := problem(code, p.Label+"/"+name, text, "")
+		n.Severity = formats.SeverityWarning
+		w.agentNotes = append(w.agentNotes, n)
+	}
 	src, err := dialect.ReadFile(p.FS, name)
 	if err != nil {
-		w.agentNotes = append(w.agentNotes, note(formats.CodeIO.String(), file, err.Error()))
+		note(formats.CodeIO.String(), err.Error())
 		return nil
 	}
 	a, err := dialect.ParseAgent(p.Place, name, src)
+	if d, ok := asDiagnostics(err); ok {
+		w.agentNotes = append(w.agentNotes, d.List...)
+	}
 	if err != nil {
-		if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
-			w.agentNotes = append(w.agentNotes, d.List...)
-		}
-		return nil
+		return nil //nolint:nilerr // it is a note
 	}
 	w.agentNotes = append(w.agentNotes, a.Warnings...)
-	if _, taken := w.set.Agent(a.Name); taken || a.Hidden {
-		text := "subagent " + a.Name + " is there already and stays; this file is not used"
-		if a.Hidden {
-			text = "agent " + a.Name + " is switched off or remote; this file is not used"
-		}
-		w.agentNotes = append(w.agentNotes, note(dialect.CodeTaken, file, text))
+	_, taken := w.set.Agent(a.Name)
+	switch {
+	case a.Hidden:
+		note(dialect.CodeTaken, "agent "+a.Name+" is switched off or remote; this file is not used")
+		return nil
+	case taken:
+		note(dialect.CodeTaken, "subagent "+a.Name+" is there already and stays; this file is not used")
 		return nil
 	}
 	def := definition(a)
 	return w.set.Add(def, w.agent(def))
-}
-
-func note(code, file, text string) formats.Diagnostic {
-	return formats.Diagnostic{
-		Code: code, Severity: formats.SeverityWarning, File: file,
-		Pos: formats.Pos{Line: 1, Col: 1}, Message: text,
-	}
 }
 
 // definition makes a subagent of an agent of another tool: any input, any return, with or without files, and the tools

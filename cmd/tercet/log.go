@@ -32,19 +32,14 @@ type switchboard struct {
 func newSwitchboard(a *app, mask *journal.Masker) *switchboard {
 	s := &switchboard{term: a.term, mask: mask, events: a.flags.events, files: map[string]*trace.File{}}
 	if a.flags.verbose > 0 {
-		level := zerolog.DebugLevel
-		if a.flags.verbose > 1 {
-			level = zerolog.TraceLevel
-		}
-		to := zerolog.ConsoleWriter{Out: cleaned{a.io.err}, NoColor: !a.term.color, TimeFormat: "15:04:05.000"}
-		log := zerolog.New(to).Level(level).With().Timestamp().Logger()
+		to := zerolog.ConsoleWriter{Out: cleaned{a.io.err}, NoColor: true, TimeFormat: "15:04:05.000"}
+		log := zerolog.New(to).With().Timestamp().Logger()
 		s.log = &log
 	}
 	return s
 }
 
-// cleaned keeps control characters of agents and tools out of the log; colour codes of the log itself are lost with
-// them.
+// cleaned keeps control characters of agents and tools out of the log.
 type cleaned struct{ w io.Writer }
 
 func (c cleaned) Write(p []byte) (int, error) {

@@ -16,13 +16,14 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/pages"
 	"tercet/subagents"
 )
 
 // TestPages: every diagnostic has a page, its wrong example brings it about on the marked line, and the right one does not.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	all, err := pages()
+	all, err := pages.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ const (
 )
 
 // framed puts an example into its frame and gives the text with the line on which the finding is expected.
-func framed(t *testing.T, e, right example) (text string, line int) {
+func framed(t *testing.T, e, right pages.Example) (text string, line int) {
 	t.Helper()
 	body := expandTokens(t, e.String())
 	before, after := "", ""

@@ -19,6 +19,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/pages"
 	"tercet/subagents"
 )
 
@@ -143,7 +144,7 @@ func grammarPage() string {
 func diagnosticsPage(t *testing.T) string {
 	t.Helper()
 	agreed(t)
-	all, err := pages()
+	all, err := pages.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func diagnosticsPage(t *testing.T) string {
 		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.ReplaceAll(rows[name], "|", "\\|"))
 	}
 	for _, p := range all {
-		fmt.Fprintf(&b, "\n## %s: %s\n\n%s\n\n````text\nwrong:\n\n%s\nright:\n\n%s````\n", p.Code, rows[p.Code], p.Text, p.Wrong.shown(), p.Right.shown())
+		fmt.Fprintf(&b, "\n## %s: %s\n\n%s\n\n````text\nwrong:\n\n%s\nright:\n\n%s````\n", p.Code, rows[p.Code], p.Text, p.Wrong.Shown(), p.Right.Shown())
 	}
 	return b.String()
 }

@@ -136,10 +136,17 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if err != nil {
 		return err
 	}
-	if asksHelp(route) {
+	words := route.Words
+	if words == nil {
+		words = strings.Fields(route.Raw)
+	}
+	if len(words) == 1 && (words[0] == "?" || words[0] == "--help") { // the engine's, not the command's
 		return w.explainCommand(route)
 	}
-	w.tellShadows(route)
+	if route.Dialect != "" && len(route.Shadows) > 0 { // the person may have meant another file
+		w.term.note("/%s is %s/%s (%s); it shadows %s", route.Name, route.Source, route.File, route.Dialect,
+			strings.Join(route.Shadows, ", "))
+	}
 	if err := (consent{w}).first(ctx, route); err != nil {
 		return err
 	}
@@ -165,15 +172,6 @@ func (w *world) explainCommand(r router.Route) error {
 		w.answerText("/"+r.Name, text)
 	}
 	return err
-}
-
-// asksHelp: `--help` and a lone `?` behind the name are the engine's, not the command's.
-func asksHelp(r router.Route) bool {
-	words := r.Words
-	if words == nil {
-		words = strings.Fields(r.Raw)
-	}
-	return len(words) == 1 && (words[0] == "?" || words[0] == "--help")
 }
 
 func (a *app) helpVerb() *cobra.Command {
@@ -270,10 +268,6 @@ func (a repl) menu(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	line := router.Line{Raw: "/help"}
-	if r, err := w.table.Route(line); err == nil && r.Source == librarySource {
-		return a.slash(ctx, line)
-	}
 	ret, err := builtin.Reference{Catalog: w.catalog}.Run(ctx, formats.Request{})
 	if err != nil {
 		return err
@@ -283,46 +277,42 @@ func (a repl) menu(ctx context.Context) error {
 }
 
 // forget lets the next line see the files as they are then: a command may have written a command.
-func (a repl) forget() error {
-	if a.built == nil {
+func (a *app) forget() error {
+	w := a.built
+	if a.built = nil; w == nil {
 		return nil
 	}
-	w := a.built
-	a.built = nil
 	return w.close()
 }
 
 // piped runs a line each; without any it prints the short help.
 func (a repl) piped(cmd *cobra.Command) error {
-	ran := false
+	ran, ctx := false, cmd.Context()
 	var first error
 	for {
-		line, err := a.readLine(cmd.Context())
-		if err != nil && cmd.Context().Err() != nil {
+		line, err := a.readLine(ctx)
+		if err != nil && ctx.Err() != nil {
 			return err
 		}
 		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "#") {
 			ran = true
-			if failed := a.entry(cmd.Context(), text); failed != nil {
-				code := a.exit(failed)
-				if first == nil {
-					first = shown{code}
-				}
-				if !a.flags.keepGoing || cmd.Context().Err() != nil {
+			if failed := a.entry(ctx, text); failed != nil {
+				first = cmp.Or(first, error(shown{a.exit(failed)}))
+				if !a.flags.keepGoing || ctx.Err() != nil {
 					return first
 				}
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case !errors.Is(err, io.EOF):
 			return broken(formats.CodeIO, "standard input", err)
+		case ran:
+			return first
+		default:
+			fmt.Fprintln(a.io.err, cmd.UsageString())
+			return formats.Fail(formats.CodeUsage, "run 'tercet demo' for a worked example",
+				"expected a slash command or a verb")
 		}
 	}
-	if !ran {
-		fmt.Fprintln(a.io.err, cmd.UsageString())
-		return formats.Fail(formats.CodeUsage, "run 'tercet demo' for a worked example", "expected a slash command or a verb")
-	}
-	return first
 }

@@ -45,8 +45,10 @@ func (w workers) worker(def subagents.Definition) subagents.Agent {
 func (w workers) runners(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
 		return &agentcli.Exec{
-			Definition: def, Starter: w.starter, Root: w.dir, Wrap: w.confineProgram(def.Info.Tools),
-			Nonce: newNonce,
+			Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce,
+			Wrap: func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
+				return w.keeper.Program(ctx, r, c, slices.Contains(def.Info.Tools, "net"))
+			},
 		}
 	}
 	wanted := w.wanted(def.Info)
@@ -86,7 +88,7 @@ func (w workers) runner(def subagents.Definition, name string) subagents.Agent {
 		Runner: name, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
 		IsolatedHome: w.cfg.IsolatedHome, Confine: w.keeper.Agent,
 	}
-	ok := false
+	var ok bool
 	if cli.Driver, ok = agentcli.ByName(name); !ok {
 		return w.speaking(cli)
 	}
@@ -192,14 +194,6 @@ func (w *world) newKeeper() *sandbox.Keeper {
 		k.Enter = []string{self, sandboxWord}
 	}
 	return k
-}
-
-// confineProgram is what keeps the program of a subagent with these tools within bounds.
-func (w *world) confineProgram(tools []string) agentcli.Wrap {
-	net := slices.Contains(tools, "net")
-	return func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
-		return w.keeper.Program(ctx, r, c, net)
-	}
 }
 
 // checkBounds are those of a project's checks, nil unless the configuration asks for them.

@@ -46,9 +46,9 @@ func TestTampering(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			after, err := w.watchGit(t.Context(), formats.Request{Agent: "worker", Dir: dir})
+			after, err := w.guard(t.Context(), formats.Request{Agent: "worker", Dir: dir})
 			if err != nil || after == nil {
-				t.Fatalf("watchGit() = %v, want a second look", err)
+				t.Fatalf("guard() = %v, want a second look", err)
 			}
 			file := filepath.Join(dir, filepath.FromSlash(tt.file))
 			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(tt.text), 0o755)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/plain"
 	"tercet/internal/secrets"
 )
 
@@ -114,30 +115,35 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 		bad := &formats.Diagnostics{}
 		switch {
 		case profile == profileSecrets:
-			bad.List = secretsOf(c.args[0], string(src))
+			bad.Of, bad.List = formats.CodeSecretFound, secretsOf(c.args[0], string(src))
 		case !slices.Contains(formats.Profiles(), profile):
 			return usage("expected --profile %s|secrets, got %q", strings.Join(formats.Profiles(), "|"), profile)
 		default:
 			if _, found := formats.ParseDocument(profile, c.args[0], src); found != nil {
-				bad = found
+				bad.List = found.List
 			}
+			bad.Of = formats.CodeInvalidReturn
 		}
 		bad.Sources = map[string][]byte{c.args[0]: src}
-		if !c.document("tercet.format-check/1", fields{"profile": profile, "diagnostics": diagnosticsOf(bad)}) {
-			c.term.diagnostics(bad)
+		well := " is a valid " + profile
+		if profile == profileSecrets {
+			well = " holds nothing that looks like a secret"
 		}
-		switch {
-		case bad.HasErrors() && profile == profileSecrets:
-			return shownAs(formats.CodeSecretFound)
-		case bad.HasErrors():
-			return shownAs(formats.CodeInvalidReturn)
-		case profile == profileSecrets:
-			c.term.note("%s holds nothing that looks like a secret", c.args[0])
-		default:
-			c.term.note("%s is a valid %s", c.args[0], profile)
-		}
-		return nil
+		return c.judge("tercet.format-check/1", fields{"profile": profile}, bad, plain.Line(c.args[0])+well)
 	}
+}
+
+// judge prints findings and ends as they are: with their code, or with a word that all is well.
+func (c call) judge(schema string, doc fields, d *formats.Diagnostics, well string) error {
+	doc["diagnostics"] = diagnosticsOf(d)
+	if !c.document(schema, doc) {
+		c.term.diagnostics(d)
+	}
+	if d.HasErrors() {
+		return shownAs(d.ErrorCode())
+	}
+	c.term.note("%s", well)
+	return nil
 }
 
 // profileSecrets is the profile that is no form of a document: what no commit may hold.
@@ -149,18 +155,14 @@ func secretsOf(file, text string) []formats.Diagnostic {
 	if f, ok := secrets.Name(file); ok {
 		found = append(found, f)
 	}
-	number := 0
-	for line := range strings.SplitSeq(text, "\n") {
-		number++
-		found = append(found, secrets.Line(file, number, line)...)
+	for i, line := range strings.Split(text, "\n") {
+		found = append(found, secrets.Line(file, i+1, line)...)
 	}
-	var list []formats.Diagnostic
-	for _, f := range found {
-		list = append(list, formats.Diagnostic{
-			Code: formats.FindingSecret, Severity: formats.SeverityError, File: file,
-			Pos: formats.Pos{Line: max(f.Line, 1), Col: 1}, Message: "looks like a secret: " + f.Class,
-			Help: "take it out; if it is none, allow it in .tercet/config.yaml: " + f.Allow(),
-		})
+	list := make([]formats.Diagnostic, len(found))
+	for i, f := range found {
+		list[i] = problem(formats.FindingSecret, file, "looks like a secret: "+f.Class,
+			"take it out; if it is none, allow it in .tercet/config.yaml: "+f.Allow())
+		list[i].Pos.Line = max(f.Line, 1)
 	}
 	return list
 }

@@ -33,6 +33,7 @@ func fine(name, text string) finding { return finding{Name: name, Grade: "ok", T
 func warned(name, text, fix string) finding {
 	return finding{Name: name, Grade: "warn", Text: text, Fix: fix}
 }
+
 func failed(name, text, fix string) finding {
 	return finding{Name: name, Grade: "fail", Text: text, Fix: fix}
 }
@@ -122,11 +123,10 @@ func (d *checkup) trust() finding {
 
 // unasked tells of a program where nothing may start.
 func (d *checkup) unasked(name string) finding {
-	at, err := d.starter.Look(name)
-	if err != nil {
-		return skipped(name, "not installed")
+	if at, err := d.starter.Look(name); err == nil {
+		return skipped(name, at+", "+notAsked)
 	}
-	return skipped(name, at+", "+notAsked)
+	return skipped(name, "not installed")
 }
 
 // program asks a program for its version.

@@ -3,19 +3,26 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/outline"
+	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/nearest"
+	"tercet/internal/pages"
 	"tercet/internal/plain"
 	"tercet/router"
+	"tercet/subagents"
 )
 
 // explainVerb says what a command would do, or what a diagnostic means.
@@ -136,7 +143,7 @@ func (e *explanation) record() fields {
 		"bound": e.bound, "seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
 	}
 	if e.prompt != nil {
-		out["dialect"], out["rules"], out["marks"] = e.prompt.Dialect, e.prompt.Rules(), marks(e.prompt)
+		out["dialect"], out["rules"], out["marks"] = e.prompt.Dialect, e.prompt.Rules(), e.prompt.Marks()
 	}
 	if e.line != "" {
 		out["line"], out["arguments"] = e.line, e.values.Map()
@@ -187,15 +194,16 @@ func (e *explanation) text() string {
 
 // budget lists the limits that have no default.
 func budget(l formats.Limits) string {
-	var out string
-	add := func(there bool, format string, n any) {
-		if there {
-			out += sprintf(format, n)
-		}
+	out := ""
+	if l.Spawns > 0 {
+		out += sprintf(", %d calls of workers", l.Spawns)
 	}
-	add(l.Spawns > 0, ", %d calls of workers", l.Spawns)
-	add(l.Tokens > 0, ", %d tokens", l.Tokens)
-	add(l.Cost > 0, ", $%.2f", l.Cost)
+	if l.Tokens > 0 {
+		out += sprintf(", %d tokens", l.Tokens)
+	}
+	if l.Cost > 0 {
+		out += sprintf(", $%.2f", l.Cost)
+	}
 	return out
 }
 
@@ -225,11 +233,11 @@ func (e *explanation) arguments() {
 // if it has any. It asks nothing and runs nothing.
 func (e *explanation) promptText() {
 	e.say("\na prompt of %s: %s\n", e.prompt.Dialect, e.prompt.Rules())
-	for _, line := range unused(e.prompt) {
+	for _, line := range e.prompt.Unused() {
 		e.say("%s\n", plain.Line(line))
 	}
 	if e.pieces == nil {
-		for _, m := range marks(e.prompt) {
+		for _, m := range e.prompt.Marks() {
 			e.say("%s\n", m)
 		}
 		return
@@ -251,10 +259,7 @@ func (e *explanation) promptText() {
 }
 
 func listed(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
+	return cmp.Or(strings.Join(list, ", "), "none")
 }
 
 // nodes writes the steps as a tree.
@@ -330,4 +335,49 @@ func graphVerb(cmd *cobra.Command, _ *app) run {
 		}
 		return nil
 	}
+}
+
+// explainCode prints the page of a diagnostic.
+func (c call) explainCode(code string) error {
+	all, err := pages.All()
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.Code
+	}
+	i := slices.Index(names, code)
+	if i < 0 {
+		return formats.Fail(formats.CodeUsage, nearest.Help(code, names), "no diagnostic has the code %s", code)
+	}
+	p, meaning := all[i], meanings()[code]
+	if !c.document("tercet.code/1", fields{
+		"code": code, "meaning": meaning, "text": p.Text, "wrong": p.Wrong.String(), "line": p.Wrong.Line,
+		"right": p.Right.String(),
+	}) {
+		c.term.answer("%s: %s\n\n%s\n\nwrong:\n\n%s\nright:\n\n%s", code, meaning, plain.Passage(p.Text),
+			plain.Passage(p.Wrong.Shown()), plain.Passage(p.Right.Shown()))
+	}
+	return nil
+}
+
+// meanings gives the meaning of every diagnostic of the program by its code.
+func meanings() map[string]string {
+	out := map[string]string{}
+	for _, table := range []map[string]string{
+		subagents.Codes(), dialect.Codes(), commands.Codes(), compile.Codes(),
+	} {
+		maps.Copy(out, table)
+	}
+	for _, c := range syntax.Codes() {
+		out[c.Name] = c.Meaning
+	}
+	for _, c := range argspec.Codes() {
+		out[c.Name] = c.Meaning
+	}
+	for _, f := range formats.Findings() {
+		out[f.Code] = f.Meaning
+	}
+	return out
 }

@@ -209,5 +209,8 @@ func initWorkspace(ctx context.Context, dir string, opt state.InitOptions, dry b
 }
 
 func ioFailure(err error) error {
+	if err == nil {
+		return nil
+	}
 	return broken(formats.CodeIO, "workspace", err, "check the folder's permissions and the space on the disk")
 }

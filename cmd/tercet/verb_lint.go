@@ -117,11 +117,17 @@ func readCommand(name string) ([]byte, error) {
 	if len(src) <= commands.MaxFile {
 		return src, nil
 	}
-	return nil, &formats.Diagnostics{List: []formats.Diagnostic{{
-		Code: string(md.CodeTooLarge), Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1},
-		Message: sprintf("text of %d bytes, the limit is %d", max(info.Size(), int64(len(src))), commands.MaxFile),
-		Help:    "split the file",
-	}}}
+	text := sprintf("text of %d bytes, the limit is %d", max(info.Size(), int64(len(src))), commands.MaxFile)
+	return nil, &formats.Diagnostics{List: []formats.Diagnostic{
+		problem(string(md.CodeTooLarge), name, text, "split the file"),
+	}}
+}
+
+// problem is a finding about a whole file.
+func problem(code, name, text, help string) formats.Diagnostic {
+	return formats.Diagnostic{
+		Code: code, Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1}, Message: text, Help: help,
+	}
 }
 
 // lintAs lints one file; strictly, every warning is an error, and so is a plain sentence.
@@ -143,7 +149,7 @@ func (c call) lintAs(name string, src []byte, strict bool) []formats.Diagnostic 
 // subagent otherwise.
 func (c call) lint(name string, src []byte) []formats.Diagnostic {
 	if place, inside, ok := foreignPlace(name); ok {
-		return lintForeign(place, inside, name, src)
+		return dialect.Check(place, inside, name, src)
 	}
 	if !isSubagent(src) {
 		prog, err := c.library.Compile(name, src)
@@ -161,30 +167,6 @@ func (c call) lint(name string, src []byte) []formats.Diagnostic {
 	return append(def.Warnings, findingsOf(name, prog, err)...)
 }
 
-// lintForeign checks a file of another tool.
-func lintForeign(place dialect.Place, inside, name string, src []byte) (list []formats.Diagnostic) {
-	var err error
-	if place.Agents {
-		var a *dialect.Agent
-		if a, err = dialect.ParseAgent(place, inside, src); err == nil {
-			list = a.Warnings
-		}
-	} else {
-		var c *dialect.Command
-		if c, err = dialect.Parse(place, inside, src); err == nil {
-			list = c.Warnings
-		}
-	}
-	if d, ok := asDiagnostics(err); ok {
-		list = d.List
-	}
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].File = name
-	}
-	return list
-}
-
 // foreignPlace tells where another tool keeps commands or agents that a file lies, and its name there.
 func foreignPlace(name string) (place dialect.Place, inside string, ok bool) {
 	if full, err := filepath.Abs(name); err == nil {
@@ -193,7 +175,6 @@ func foreignPlace(name string) (place dialect.Place, inside string, ok bool) {
 	return dialect.PlaceOf(filepath.ToSlash(name))
 }
 
-// isForeign tells whether a file lies where another tool keeps commands or agents.
 func isForeign(name string) bool {
 	_, _, ok := foreignPlace(name)
 	return ok
@@ -239,7 +220,8 @@ func markdownFiles(paths []string) (files []string, unread []formats.Diagnostic,
 				files = append(files, name)
 				return err
 			}
-			inWorkspace := name != p && isWorkspace(filepath.Dir(name))
+			around, _ := filepath.Abs(filepath.Dir(name)) //nolint:errcheck // without a name it is no workspace
+			inWorkspace := name != p && filepath.Base(around) == formats.Workspace
 			switch {
 			case err != nil:
 			case d.IsDir():
@@ -290,15 +272,8 @@ func cannotRead(name string, err error) formats.Diagnostic {
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		err = cause.Err
 	}
-	return formats.Diagnostic{
-		Code: formats.CodeIO.String(), Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1},
-		Message: "cannot be read: " + err.Error(), Help: "make it a regular file that can be read, or take it away",
-	}
-}
-
-func isWorkspace(dir string) bool {
-	full, err := filepath.Abs(dir)
-	return err == nil && filepath.Base(full) == formats.Workspace
+	return problem(formats.CodeIO.String(), name, "cannot be read: "+err.Error(),
+		"make it a regular file that can be read, or take it away")
 }
 
 // diagnosticsOf is the record of findings for programs.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,16 +28,11 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 			"merge both by task and field; where both changed one field, the later update counts"),
 	}
 	return func(c call) error {
-		how, sum := state.ResolveNone, 0
-		for side, on := range sides {
-			if *on {
-				how = side
-				sum++
-			}
+		maps.DeleteFunc(sides, func(_ state.Resolution, on *bool) bool { return !*on })
+		if len(sides) != 1 {
+			return usage("expected one of --ours, --theirs and --union, got %s", []string{"none", "", "two", "two"}[len(sides)])
 		}
-		if sum != 1 {
-			return usage("expected one of --ours, --theirs and --union, got %s", []string{"none", "", "two", "two"}[sum])
-		}
+		how := slices.Collect(maps.Keys(sides))[0]
 		if len(c.args) == 1 {
 			src, err := c.input(c.args[0])
 			if err != nil {
@@ -48,10 +44,7 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 			}
 			return err
 		}
-		if err := c.mayCommand(); err != nil {
-			return err
-		}
-		w, err := c.workspace(c.ctx)
+		w, err := c.writable()
 		if err != nil {
 			return err
 		}
@@ -160,10 +153,7 @@ func intoRoot(dir, name string, text []byte) error {
 	if err == nil {
 		err = errors.Join(atomicfile.WriteIn(root, name, text, atomicfile.Options{}), root.Close())
 	}
-	if err != nil {
-		return ioFailure(err)
-	}
-	return nil
+	return ioFailure(err)
 }
 
 // offerDriver says what is left to do for the merge driver, or, on a terminal and in a git repository, that there is

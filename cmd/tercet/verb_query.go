@@ -96,7 +96,7 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 			q.Filter = string(text)
 		}
 		q.Compact = q.Compact || q.Indent == 0
-		for _, word := range *positional { // s:TEXT or j:JSON
+		for _, word := range *positional { // a:TEXT or j:JSON
 			how, text, _ := strings.Cut(word, ":")
 			kind := query.ArgText
 			if how == "j" {
@@ -266,14 +266,12 @@ func jqWords(args []string) []string {
 type jqLine struct {
 	out    []string
 	filter bool   // there was the filter, or the file that holds it
-	behind string // s: behind --args, j: behind --jsonargs
+	behind string // a: behind --args, j: behind --jsonargs
 	plain  bool   // behind --
 }
 
 // valued are the flags whose value is the word behind them.
 var valued = []string{"-f", "--from-file", "--indent", "--timeout", "--at", "-C", "--dir", "--color", "--lock-timeout"}
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // take rewrites the first words of rest and gives how many they were.
 func (j *jqLine) take(rest []string) int {
@@ -285,15 +283,12 @@ func (j *jqLine) take(rest []string) int {
 			return 1
 		}
 		j.filter = true
-	case !j.filter && len(word) > 1 && word[1] != '-' && !isLetter(word[1]):
+	case !j.filter && len(word) > 1 && word[1] != '-' && (word[1]|0x20 < 'a' || word[1]|0x20 > 'z'):
 		// No flag: a filter such as -1, which the parser of flags takes as one behind a space.
 		j.filter = true
 		word = " " + word
-	case word == "--args":
-		j.behind = "s:"
-		return 1
-	case word == "--jsonargs":
-		j.behind = "j:"
+	case word == "--args", word == "--jsonargs":
+		j.behind = word[2:3] + ":"
 		return 1
 	case word == "--":
 		// Flags that are made of the words behind it must still be flags.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -111,14 +112,7 @@ func stateVerify(c call) error {
 	}
 	d := &formats.Diagnostics{List: found, Of: formats.CodeInvalidState}
 	d.Sort()
-	if !c.document("tercet.state-verify/1", fields{"diagnostics": diagnosticsOf(d)}) {
-		c.term.diagnostics(d)
-	}
-	if d.HasErrors() {
-		return shownAs(formats.CodeInvalidState)
-	}
-	c.term.note("state.json is valid")
-	return nil
+	return c.judge("tercet.state-verify/1", fields{}, d, "state.json is valid")
 }
 
 func stateTransitions(c call) error {
@@ -226,16 +220,16 @@ func whatOf(e *state.Entry) string {
 	var parts []string
 	for _, c := range e.Changes {
 		from, to := c["from"], c["to"]
+		what := sprintf("%v: %v", c["task"], c["op"])
 		switch {
 		case c["task"] == 0:
-			parts = append(parts, sprintf("%v", c["op"]))
+			what = sprintf("%v", c["op"])
 		case from == "":
-			parts = append(parts, sprintf("+%v", c["task"]))
+			what = sprintf("+%v", c["task"])
 		case from != to:
-			parts = append(parts, sprintf("%v: %v -> %v", c["task"], from, to))
-		default:
-			parts = append(parts, sprintf("%v: %v", c["task"], c["op"]))
+			what = sprintf("%v: %v -> %v", c["task"], from, to)
 		}
+		parts = append(parts, what)
 	}
 	if len(parts) == 0 && !strings.HasSuffix(e.File, "/state.json") {
 		return e.File
@@ -295,9 +289,9 @@ func (c call) stateNamed(word string) ([]byte, error) {
 	if word != "" && (err != nil || exists(word)) {
 		data, err := os.ReadFile(word)
 		if err != nil {
-			return nil, broken(formats.CodeUsage, word, err, "name a file or the serial of a state")
+			err = broken(formats.CodeUsage, word, err, "name a file or the serial of a state")
 		}
-		return data, nil
+		return data, err
 	}
 	w, err := c.workspace(c.ctx)
 	if err != nil {
@@ -312,10 +306,10 @@ func (c call) stateNamed(word string) ([]byte, error) {
 // inputAt is the state of a serial as the input of a query.
 func (c call) inputAt(word string, files []string) ([]query.Input, error) {
 	serial, err := strconv.ParseUint(word, 10, 64)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, usage("expected the serial of a state for --at, got %q", word)
-	}
-	if len(files) > 0 {
+	case len(files) > 0:
 		return nil, usage("expected --at or files, got both")
 	}
 	w, err := c.workspace(c.ctx)
@@ -324,4 +318,105 @@ func (c call) inputAt(word string, files []string) ([]query.Input, error) {
 	}
 	data, err := w.reader.At(c.ctx, serial)
 	return []query.Input{{Name: "state.json@" + word, Data: data}}, err
+}
+
+// stateImport reads tasks out of another file. The file is never changed.
+func stateImport(cmd *cobra.Command, _ *app) run {
+	cmd.Long = `import takes over the tasks of a state.json, of a file with active_projects, or bare tasks. It first
+reports what is wrong with the file, class by class: truncated, object_stream, trailing_comma,
+wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value. With --repair a
+stream of objects, trailing commas and duplicate keys are mended in what is read, and of a file that
+was cut off the whole tasks are taken; the file itself is never changed. Completed projects go into
+the archive.`
+	tx := txFlags(cmd)
+	f := cmd.Flags()
+	dry := f.Bool("dry-run", false, "report; write nothing")
+	repair := f.Bool("repair", false,
+		"mend what can be mended without a guess; leave out references to tasks that are nowhere")
+	fresh := f.Bool("fresh-numbers", false, "give tasks whose number is taken a new one")
+	return func(c call) error {
+		src, err := c.input(c.args[0])
+		if err != nil {
+			return err
+		}
+		m := state.ReadImport(c.args[0], src, *repair)
+		if *dry || m.Err() != nil {
+			return c.importReport(m, state.Result{}, *dry)
+		}
+		res, err := c.apply(tx, state.ImportTasks{From: m, Fresh: *fresh})
+		if err == nil {
+			err = c.putAway(tx, &res)
+		}
+		if err != nil {
+			return err
+		}
+		return c.importReport(m, res, false)
+	}
+}
+
+// putAway moves those into the archive that the file has among its completed projects. It is a transaction of its own:
+// what was imported stays if it does not come through, and the same import again goes on here.
+func (c call) putAway(tx *state.Tx, res *state.Result) error {
+	list := res.PutAway()
+	if len(list) == 0 {
+		return nil
+	}
+	if tx.ID != "" {
+		tx.ID += "-archive"
+	}
+	moved, err := c.apply(tx, state.ArchiveTasks{Tasks: list})
+	if err != nil {
+		c.term.help("what was imported is there; put it away with: tercet task archive " + numerals(list))
+		return err
+	}
+	res.Serial = moved.Serial
+	return nil
+}
+
+// importReport says what was found and what came of it.
+func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
+	failed := m.Err()
+	if !c.document("tercet.state-import/1", fields{
+		"file": m.File, "shape": m.Shape, "tasks": len(m.Tasks()), "findings": m.Findings, "ok": failed == nil,
+		"dry_run": dry, "serial": res.Serial, "numbers": nonNil(res.Numbers), "changed": res.Changed,
+	}) {
+		c.importFindings(m)
+		switch {
+		case failed != nil:
+			c.term.say(m.File + " was not imported")
+		case dry:
+			c.term.note("%s would be imported from the shape %s", count(len(m.Tasks()), "task"), m.Shape)
+		default:
+			c.term.answer("%s", numerals(res.Numbers))
+			c.term.note("%s imported, serial %d", count(len(res.Numbers), "task"), res.Serial)
+		}
+	}
+	if failed != nil {
+		return shownAs(formats.CodeInvalidState)
+	}
+	return nil
+}
+
+// importFindings prints what is wrong with a file, and how often each class occurs.
+func (c call) importFindings(m *state.Import) {
+	counts := map[state.Damage]int{}
+	for _, f := range m.Findings {
+		counts[f.Class]++
+		word := string(f.Class)
+		if f.Mended && f.Class != state.DamageNote {
+			word += " (mended)"
+		}
+		c.term.note("%s:%d:%d: %s: %s", m.File, f.Pos.Line, f.Pos.Col, word, f.Message)
+		if !f.Mended {
+			c.term.help(f.Help)
+		}
+	}
+	for _, class := range slices.Sorted(maps.Keys(counts)) {
+		c.term.note("%s: %d", class, counts[class])
+	}
+}
+
+// numerals are numbers with blanks between them.
+func numerals(list []int) string {
+	return strings.Trim(sprintf("%v", list), "[]")
 }

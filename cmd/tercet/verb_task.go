@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,12 +62,17 @@ func txFlags(cmd *cobra.Command) *state.Tx {
 	return tx
 }
 
+// writable is the workspace for one who may write in it.
+func (c call) writable() (*world, error) {
+	if err := c.mayCommand(); err != nil {
+		return nil, err
+	}
+	return c.workspace(c.ctx)
+}
+
 // apply applies a transaction and tells its warnings.
 func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
-	if err := c.mayCommand(); err != nil {
-		return state.Result{}, err
-	}
-	w, err := c.workspace(c.ctx)
+	w, err := c.writable()
 	if err != nil {
 		return state.Result{}, err
 	}
@@ -344,36 +350,28 @@ func (c call) syncCheck() error {
 	if err != nil {
 		return err
 	}
-	told := c.document("tercet.sync/1", fields{"edits": edits})
-	problems := 0
-	for i := range edits.Proposals {
-		p := &edits.Proposals[i]
-		if p.Problem != "" {
-			problems++
-		}
-		switch {
-		case told:
-		case p.Problem == "":
-			c.term.answer("%s", p.String())
-		default:
-			c.term.say(sprintf(".tercet/TODO.md:%d: %s", p.Line, p.Problem))
-			c.term.help(p.Help)
-		}
+	if !c.document("tercet.sync/1", fields{"edits": edits}) {
+		c.syncText(edits)
 	}
-	switch {
-	case told:
-	case edits.Edited:
-		c.syncNotes(edits)
-	default:
-		c.term.note("TODO.md is as it was written")
-	}
-	if problems > 0 {
+	if slices.ContainsFunc(edits.Proposals, func(p state.Proposal) bool { return p.Problem != "" }) {
 		return shownAs(formats.CodeValidationFailed)
 	}
 	return nil
 }
 
-func (c call) syncNotes(edits state.Edits) {
+func (c call) syncText(edits state.Edits) {
+	for _, p := range edits.Proposals {
+		if p.Problem == "" {
+			c.term.answer("%s", p.String())
+		} else {
+			c.term.say(sprintf(".tercet/TODO.md:%d: %s", p.Line, p.Problem))
+			c.term.help(p.Help)
+		}
+	}
+	if !edits.Edited {
+		c.term.note("TODO.md is as it was written")
+		return
+	}
 	c.term.warnings(edits.Warnings)
 	for _, n := range edits.Missing {
 		c.term.note("the line of task %d is gone; it comes back", n)

@@ -17,7 +17,6 @@ import (
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/dialect"
-	"tercet/internal/git"
 	"tercet/internal/proc"
 	"tercet/internal/trust"
 	"tercet/router"
@@ -72,7 +71,9 @@ Without a terminal --trust=sha256:HASH agrees to exactly the files that have thi
 // agree asks for what is new and what changed, and keeps the answer.
 func (w consent) agree(ctx context.Context, v *trust.Verdict) error {
 	a := w.app
-	w.tellNote(v)
+	if v.Note != nil {
+		a.term.note("warning: %v", v.Note)
+	}
 	switch {
 	case v.By == trust.ByRecord:
 		a.term.note("trusted already: %s", w.sum(v))
@@ -272,7 +273,9 @@ func (w consent) first(ctx context.Context, r router.Route) error {
 		w.readOnly = true
 		return nil
 	}
-	w.tellNote(v)
+	if v.Note != nil {
+		w.term.note("warning: %v", v.Note)
+	}
 	if !w.interactive() {
 		return v.Refused()
 	}
@@ -324,18 +327,11 @@ func (a *app) yes(ctx context.Context, question string) (bool, error) {
 	return word == "y" || word == "yes", nil
 }
 
-// tellNote says why no record can be kept.
-func (w consent) tellNote(v *trust.Verdict) {
-	if v.Note != nil {
-		w.term.note("warning: %v", v.Note)
-	}
-}
-
 func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
+	if text != "" {
+		text = prefix + text
 	}
-	return prefix + text
+	return text
 }
 
 // leadsTo says what a listed file leads to: the command and the subagents it names, the program it starts.
@@ -359,7 +355,7 @@ func (w consent) leadsTo(v *trust.Verdict, f trust.Change) string {
 func (w consent) ofCommand(f trust.Listed) string {
 	if c, foreign, err := w.library.Prompt(f.Source, f.File); foreign && err == nil {
 		words := []string{"/" + c.Name + " (" + c.Dialect.String() + ")"}
-		for _, m := range marks(c) {
+		for _, m := range c.Marks() {
 			words = append(words, m.Does+" "+m.Text)
 		}
 		return strings.Join(words, "; ")
@@ -383,49 +379,37 @@ func (w consent) ofSubagent(f trust.Listed) string {
 	return f.Kind + " that is not used"
 }
 
-// guard looks at what a subagent must leave alone before it works, and again when it has ended: what git runs, and the
-// files of the workspace that start programs. A change ends the run.
-func (w *world) guard(ctx context.Context, r formats.Request) (func() error, error) {
-	git, err := w.watchGit(ctx, r)
-	if err != nil || !w.has {
-		return git, err
-	}
-	own, err := w.gate.Watch(r.Agent)
-	if err != nil {
-		return nil, err
-	}
-	return func() error { return errors.Join(git(), own()) }, nil
-}
-
 // lookTime bounds the second look at a repository, which also happens when the run is over.
 const lookTime = 30 * time.Second
 
-// watchGit takes a fingerprint of the repository before a subagent works in it, and compares it afterwards.
-func (w *world) watchGit(ctx context.Context, r formats.Request) (func() error, error) {
+// guard looks at what a subagent must leave alone before it works, and again when it has ended: what git runs, and the
+// files of the workspace that start programs. A change ends the run.
+func (w *world) guard(ctx context.Context, r formats.Request) (func() error, error) {
 	repo := w.git(r.Dir)
-	before, err := repo.Fingerprint(ctx)
-	denied, isDenied := errors.AsType[*proc.DeniedError](err)
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return nil, err
-	case isDenied:
-		return nil, denied.Err
-	case errors.As(err, new(*git.MissingError)), errors.As(err, new(*git.Error)):
-		return func() error { return nil }, nil // no repository, or one that git does not work in: nothing that it could run
-	default:
+	before, err := repo.Look(ctx)
+	if err != nil {
 		return nil, err
 	}
+	own := func() error { return nil }
+	if w.has {
+		if own, err = w.gate.Watch(r.Agent); err != nil {
+			return nil, err
+		}
+	}
 	return func() error {
+		if before == nil {
+			return own()
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 		defer cancel()
 		now, err := repo.Fingerprint(ctx)
+		changed := before.Changes(now)
 		if err != nil {
-			return w.gate.Tamper(r.Agent, "something so that it cannot be read any more: "+err.Error())
+			changed = []string{"something so that it cannot be read any more: " + err.Error()}
 		}
-		if changed := before.Changes(now); len(changed) > 0 {
-			return w.gate.Tamper(r.Agent, strings.Join(changed, ", "))
+		if len(changed) > 0 {
+			err = w.gate.Tamper(r.Agent, strings.Join(changed, ", "))
 		}
-		return nil
+		return errors.Join(err, own())
 	}, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/router"
+	"tercet/subagents/prompt"
 )
 
 // whichVerb says which file a name leads to, whose rules it follows, what it hides and what it would run.
@@ -23,12 +25,12 @@ func whichVerb(cmd *cobra.Command, _ *app) run {
 		if *agent {
 			return c.whichAgent(c.args[0])
 		}
-		return c.which("/"+strings.TrimPrefix(c.args[0], "/"), *show)
+		return c.which(*show)
 	}
 }
 
-func (c call) which(line string, show bool) error {
-	r, err := c.table.Route(router.Line{Raw: line})
+func (c call) which(show bool) error {
+	r, err := c.table.Route(router.Line{Raw: "/" + strings.TrimPrefix(c.args[0], "/")})
 	if err != nil {
 		return c.notRouted("tercet.which/1", err)
 	}
@@ -45,7 +47,7 @@ func (c call) which(line string, show bool) error {
 		out["scope"] = c.library.Foreign[r.Source].Scope
 		out["description"], out["usage"], out["rules"], out["lenient"] = p.Description, p.Usage(), p.Rules(), p.Lenient
 		out["agent"], out["model"], out["tools"], out["extra"] = p.Agent, p.Model, nonNil(p.Tools), p.Extra
-		out["marks"], out["diagnostics"] = marks(p), diagnosticsOf(&formats.Diagnostics{List: p.Warnings})
+		out["marks"], out["diagnostics"] = p.Marks(), diagnosticsOf(&formats.Diagnostics{List: p.Warnings})
 		if p.Dialect == dialect.Claude {
 			out["positional_base"] = p.Base
 		}
@@ -67,11 +69,11 @@ func (c call) which(line string, show bool) error {
 		return nil
 	}
 	c.term.answer("arguments: %s", p.Rules())
-	for _, line := range unused(p) {
+	for _, line := range p.Unused() {
 		c.term.answer("%s", line)
 	}
 	if show {
-		for _, m := range marks(p) {
+		for _, m := range p.Marks() {
 			c.term.answer("%s", m)
 		}
 		c.term.answer("\n%s", plain.Passage(p.Text()))
@@ -110,48 +112,7 @@ func spellings(t *router.Table, r router.Route) []string {
 	return out
 }
 
-// unused says which wishes of a file of another tool are not followed.
-func unused(c *dialect.Command) []string {
-	var out []string
-	if c.Model != "" {
-		out = append(out, "model "+c.Model+" is not used: the subagent that does it has its own")
-	}
-	if len(c.Tools) > 0 {
-		out = append(out, "tools "+strings.Join(c.Tools, ", ")+" are not used: the subagent that does it has its own")
-	}
-	return out
-}
-
-// mark is what a file would run or read.
-type mark struct {
-	Does string `json:"does"`
-	Line int    `json:"line"`
-	Text string `json:"text"`
-}
-
-func (m mark) String() string { return sprintf("%s line %d: %s", m.Does, m.Line, m.Text) }
-
-// marks lists what a file would run and read.
-func marks(c *dialect.Command) []mark {
-	out := []mark{}
-	for _, p := range c.Parts {
-		switch p.Kind {
-		case dialect.Shell:
-			out = append(out, mark{"runs", p.Pos.Line, strings.TrimSpace(p.Text)})
-		case dialect.Include:
-			out = append(out, mark{"reads, if it is there,", p.Pos.Line, p.Text})
-		case dialect.Literal, dialect.All, dialect.Nth, dialect.Named, dialect.Variable:
-		}
-	}
-	return out
-}
-
-func dialectOf(name string) string {
-	if name == "" {
-		return dialect.Tercet.String()
-	}
-	return name
-}
+func dialectOf(name string) string { return cmp.Or(name, dialect.Tercet.String()) }
 
 // whichAgent says which file a subagent comes from, and what was found about the agent files of other tools.
 func (c call) whichAgent(name string) error {
@@ -212,4 +173,57 @@ func (c call) notRouted(schema string, err error) error {
 		return shownAs(formats.CodeUsage)
 	}
 	return err
+}
+
+// promptVerb shows what a subagent would be told. It runs nothing.
+func promptVerb(cmd *cobra.Command, _ *app) run {
+	task := cmd.Flags().Int("task", 0, "the `number` of the task that it works on")
+	cmd.Long = `Shows the bytes that a model behind the subagent would be told, as a step without further input
+would compose them, and their SHA-256. What a run adds stands in the prompt by its name: TERCET_OUT
+and TERCET_RETURN, and no nonce. The journal of a run has the SHA-256 of every prompt that was
+given.`
+	return func(c call) error {
+		r := formats.Request{Agent: c.args[0], Attempt: 1}
+		if cmd.Flags().Changed("task") {
+			if *task < 1 {
+				return usage("expected the number of a task for --task, got %d", *task)
+			}
+			w, err := c.workspace(c.ctx)
+			if err != nil {
+				return err
+			}
+			if r.Task, err = w.reader.Task(c.ctx, *task); err != nil {
+				return err
+			}
+		}
+		r, info, err := c.dispatcher.Preview(r)
+		if err != nil {
+			return err
+		}
+		kind := "built in"
+		if info.Workflow {
+			kind = "a workflow of steps"
+		}
+		if info.Builtin || info.Workflow {
+			return formats.Fail(formats.CodeUsage, "see its file with 'tercet which --agent "+r.Agent+"'",
+				"expected a subagent that works by a prompt, got %s, which is %s", r.Agent, kind)
+		}
+		p := prompt.Stable(prompt.Input{Request: r, Info: info})
+		facets := []fields{}
+		for _, f := range p.Facets {
+			facets = append(facets, fields{"name": f.Name, "bytes": len(f.Text), "text": f.Text})
+		}
+		if c.document("tercet.prompt/1", fields{
+			"agent": info.Name, "task": *task, "sha256": p.SHA256, "bytes": len(p.Text), "facets": facets, "text": p.Text,
+		}) {
+			return nil
+		}
+		if c.term.outTTY {
+			c.term.answer("%s", plain.Passage(p.Text))
+		} else {
+			c.term.raw([]byte(p.Text))
+		}
+		c.term.note("sha256 %s, %d bytes", p.SHA256, len(p.Text))
+		return nil
+	}
 }

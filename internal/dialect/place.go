@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"cmp"
 	"path"
+	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -62,6 +64,18 @@ type Homes struct {
 	Config   string // XDG_CONFIG_HOME, or ~/.config
 	Codex    string // CODEX_HOME, or ~/.codex
 	OpenCode string // OPENCODE_CONFIG_DIR, may be empty
+}
+
+// HomesOf reads the folders of the person from variables.
+func HomesOf(env func(name string) string) Homes {
+	h := Homes{
+		Home: filepath.ToSlash(env("HOME")), Config: filepath.ToSlash(env("XDG_CONFIG_HOME")),
+		Codex: filepath.ToSlash(env("CODEX_HOME")), OpenCode: filepath.ToSlash(env("OPENCODE_CONFIG_DIR")),
+	}
+	if h.Home != "" {
+		h.Config, h.Codex = cmp.Or(h.Config, h.Home+"/.config"), cmp.Or(h.Codex, h.Home+"/.codex")
+	}
+	return h
 }
 
 // The folders in which tools keep commands and agents, in order of precedence: the project's before the person's, of

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tercet/internal/proc"
 )
 
 // fixed is the configuration of every call, key after value. Each entry switches off a way to run a program, or a
@@ -127,6 +129,21 @@ func (f Fingerprint) Changes(now Fingerprint) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Look is the Fingerprint before foreign work. Without git, outside of a repository, and in one that git does not work
+// in, there is nothing that git could run, and it is nil. A start that was denied is told as the reason alone.
+func (r *Repo) Look(ctx context.Context) (Fingerprint, error) {
+	print, err := r.Fingerprint(ctx)
+	denied, isDenied := errors.AsType[*proc.DeniedError](err)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case isDenied:
+		err = denied.Err
+	case errors.As(err, new(*MissingError)), errors.As(err, new(*Error)):
+		err = nil
+	}
+	return print, err
 }
 
 // Fingerprint reads everything in the repository's own folder that can make git run a program: configuration with

@@ -64,13 +64,13 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 }
 
 func where(c formats.ProblemContext) string {
-	out := ""
+	var out strings.Builder
 	for _, part := range [][2]string{{", ", c.Command}, {", ", c.Step}, {", run ", c.Run}} {
 		if part[1] != "" {
-			out += part[0] + part[1]
+			out.WriteString(part[0] + part[1])
 		}
 	}
-	return out
+	return out.String()
 }
 
 func grouped(list []state.Recorded) []*group {

@@ -26,21 +26,16 @@ func (h Reference) Run(_ context.Context, r formats.Request) (formats.Return, er
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
-	if name == "" {
-		list := h.Catalog.List()
-		return formats.Return{
-			Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d commands", len(list)),
-			Text: bounded(menu(list)),
-		}, nil
+	list := h.Catalog.List()
+	summary, text := fmt.Sprintf("%d commands", len(list)), menu(list)
+	if name != "" {
+		var err error
+		if text, err = h.Catalog.Text(name); err != nil {
+			return formats.Failed(err), nil
+		}
+		summary = "/" + strings.TrimPrefix(name, "/")
 	}
-	text, err := h.Catalog.Text(name)
-	if err != nil {
-		return formats.Failed(err), nil
-	}
-	return formats.Return{
-		Status: formats.StatusCompleted, Summary: "/" + strings.TrimPrefix(name, "/"),
-		Text: bounded(text),
-	}, nil
+	return formats.Return{Status: formats.StatusCompleted, Summary: summary, Text: bounded(text)}, nil
 }
 
 // menu lists the commands, a line each.

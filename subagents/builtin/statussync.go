@@ -47,8 +47,7 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 		fields["archived"] = plain(archive.Tasks)
 	}
 	return formats.Return{
-		Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields,
-		Warnings: res.Warnings,
+		Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields, Warnings: res.Warnings,
 	}, nil
 }
 
@@ -76,11 +75,11 @@ func operation(in input) state.Op {
 		return state.LinkArtifacts{Task: one(in), Artifacts: list}
 	case "set_phase":
 		return setPhase(in)
-	case "archive_tasks":
+	case "archive_tasks", "unarchive_tasks":
 		in.only("operation", "task_number", "task_numbers")
-		return state.ArchiveTasks{Tasks: some(in)}
-	case "unarchive_tasks":
-		in.only("operation", "task_number", "task_numbers")
+		if name == "archive_tasks" {
+			return state.ArchiveTasks{Tasks: some(in)}
+		}
 		return state.UnarchiveTasks{Tasks: some(in)}
 	case "divide_task":
 		in.only("operation", "task_number", "parts")

@@ -1,0 +1,72 @@
+package dialect
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+)
+
+// Check gives what is wrong with a file of another tool, or odd about it. It is the file inside of a place; findings
+// call it by the name.
+func Check(p Place, inside, name string, src []byte) (list []formats.Diagnostic) {
+	var err error
+	if p.Agents {
+		var a *Agent
+		if a, err = ParseAgent(p, inside, src); err == nil {
+			list = a.Warnings
+		}
+	} else {
+		var c *Command
+		if c, err = Parse(p, inside, src); err == nil {
+			list = c.Warnings
+		}
+	}
+	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
+		list = d.List
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].File = name
+	}
+	return list
+}
+
+// Unused says which wishes of a command are not followed.
+func (c *Command) Unused() []string {
+	const not = " not used: the subagent that does it has its own"
+	var out []string
+	if c.Model != "" {
+		out = append(out, "model "+c.Model+" is"+not)
+	}
+	if len(c.Tools) > 0 {
+		out = append(out, "tools "+strings.Join(c.Tools, ", ")+" are"+not)
+	}
+	return out
+}
+
+// Mark is what a command would run or read.
+type Mark struct {
+	Does string `json:"does"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// String is the mark in a line, or in several if its text has them.
+func (m Mark) String() string { return fmt.Sprintf("%s line %d: %s", m.Does, m.Line, m.Text) }
+
+// Marks lists what a command would run and read.
+func (c *Command) Marks() []Mark {
+	out := []Mark{}
+	for _, p := range c.Parts {
+		if p.Kind == Shell {
+			out = append(out, Mark{"runs", p.Pos.Line, strings.TrimSpace(p.Text)})
+		}
+		if p.Kind == Include {
+			out = append(out, Mark{"reads, if it is there,", p.Pos.Line, p.Text})
+		}
+	}
+	return out
+}

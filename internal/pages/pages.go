@@ -1,0 +1,108 @@
+// Package pages holds what there is to read about each diagnostic: a text, an example that brings it about and one that
+// does not.
+//
+// Promise: every page is in the program, and they come in the order of their codes. It will not say in a line what a
+// code means, which is said where the code is declared, and checks no example.
+//
+// Concurrency: its functions are pure.
+package pages
+
+import (
+	"embed"
+	"slices"
+	"strings"
+)
+
+// The pages about diagnostics: a line `# CODE`, what it means, an example that brings it about (`! frame`, the line
+// with the finding marked by >) and one that does not (`+ frame`). A frame says what the example is a part of.
+//
+//go:embed text/*.txt
+var pageFiles embed.FS
+
+// Page explains one diagnostic.
+type Page struct {
+	Code  string
+	Text  string
+	Wrong Example
+	Right Example
+}
+
+// Example is a piece of a file; Line is the marked one, counted from 1, 0 without one.
+type Example struct {
+	// Frame is one of step, front, args, flow, file, worker, agent, agentfile, builtin, plan, document PROFILE, return,
+	// strict, result.
+	Frame string
+	Lines []string
+	Line  int
+}
+
+// String is the piece as a text.
+func (e Example) String() string { return strings.Join(e.Lines, "\n") + "\n" }
+
+// All reads all pages, in the order of their codes.
+func All() ([]Page, error) {
+	entries, err := pageFiles.ReadDir("text")
+	if err != nil {
+		return nil, err
+	}
+	var out []Page
+	for _, e := range entries {
+		text, err := pageFiles.ReadFile("text/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, readPages(string(text))...)
+	}
+	slices.SortFunc(out, func(a, b Page) int { return strings.Compare(a.Code, b.Code) })
+	return out, nil
+}
+
+func readPages(text string) []Page {
+	var out []Page
+	var into *Example
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		mark, rest := "", ""
+		if len(line) == 1 || len(line) > 1 && line[1] == ' ' {
+			mark, rest = line[:1], line[min(2, len(line)):]
+		}
+		if mark == "#" {
+			out = append(out, Page{Code: rest})
+			into = nil
+			continue
+		}
+		if len(out) == 0 {
+			continue
+		}
+		p := &out[len(out)-1]
+		switch {
+		case mark == "!":
+			into = &p.Wrong
+			into.Frame = rest
+		case mark == "+":
+			into = &p.Right
+			into.Frame = rest
+		case into == nil:
+			p.Text = strings.TrimSpace(p.Text + " " + line)
+		default:
+			into.Lines = append(into.Lines, rest)
+			if mark == ">" {
+				into.Line = len(into.Lines)
+			}
+		}
+	}
+	return out
+}
+
+// Shown is an example for a person: indented, the marked line with an arrow.
+func (e Example) Shown() string {
+	var b strings.Builder
+	for i, line := range e.Lines {
+		mark := "    "
+		if i+1 == e.Line {
+			mark = "  > "
+		}
+		b.WriteString(strings.TrimRight(mark+line, " ") + "\n")
+	}
+	return b.String()
+}
