@@ -83,7 +83,7 @@ func (p listedProject) kinds() {
 	for _, name := range []string{
 		".tercet/auto-approve", ".aphelion-auto-approve", ".telescope-auto-approve", ".tercet/facets/policy/own.md", ".tercet/templates/own.md", ".tercet/hooks/own", ".claude/hooks/h.sh", ".opencode/plugin/p.js", ".opencode/plugins/q.js",
 	} {
-		p.put(name, "text\n")
+		p.put(name, "# text\n")
 	}
 	for _, name := range []string{
 		".mcp.json", ".claude/settings.json", ".claude/settings.local.json", "opencode.json", "opencode.jsonc", ".opencode/opencode.json",
@@ -180,9 +180,9 @@ func oneByte(name, text string) []string {
 func TestARepositoryCannotApproveItself(t *testing.T) {
 	t.Parallel()
 	for name, arm := range map[string]func(p *listedProject){
-		"auto-approve":           func(p *listedProject) { p.put(".tercet/auto-approve", "yes\n") },
-		"auto-approve aphelion":  func(p *listedProject) { p.put(".aphelion-auto-approve", "yes\n") },
-		"auto-approve telescope": func(p *listedProject) { p.put(".telescope-auto-approve", "GO_ON: approve\n") },
+		"auto-approve":           func(p *listedProject) { p.put(".tercet/auto-approve", "APPROVE: yes\n") },
+		"auto-approve aphelion":  func(p *listedProject) { p.put(".aphelion-auto-approve", "APPROVE: yes\n") },
+		"auto-approve telescope": func(p *listedProject) { p.put(".telescope-auto-approve", "APPROVE: yes\n") },
 		"environment file":       func(p *listedProject) { p.put(".env", "TERCET_TRUST=1\n"); p.put(".tercet/.env", "TERCET_TRUST=1\n") },
 		"store in the project": func(p *listedProject) {
 			p.env = []string{"XDG_STATE_HOME=" + filepath.Join(p.dir, "state")}
