@@ -345,9 +345,10 @@ func (b *binder) set(s *Spec, w Word) error {
 		}
 		return b.fault(e, w.Start, w.End)
 	}
-	if s.Repeat {
-		list, _ := b.values[s.Name].([]any) // none yet: nil
+	if list, ok := b.values[s.Name].([]any); s.Repeat && ok {
 		v = append(list, v)
+	} else if s.Repeat {
+		v = []any{v}
 	}
 	b.values[s.Name] = v
 	return nil

@@ -201,24 +201,11 @@ func (o *Outline) mermaid() string {
 	})
 }
 
-// ink is the colour of a kind of step.
-func ink(kind string) string {
-	switch kind {
-	case "delegate":
-		return "#2563eb"
-	case "status", "publish":
-		return "#0f766e"
-	case "gate":
-		return "#b45309"
-	case "check":
-		return "#7c3aed"
-	case "return":
-		return "#15803d"
-	case "fail":
-		return "#b91c1c"
-	case "foreach", "until", "parallel", "group":
-		return "#4338ca"
-	default:
-		return "#475569"
-	}
+// inks are the colours of kinds of steps.
+var inks = map[string]string{
+	"delegate": "#2563eb", "status": "#0f766e", "publish": "#0f766e", "gate": "#b45309", "check": "#7c3aed",
+	"return": "#15803d", "fail": "#b91c1c", "foreach": "#4338ca", "until": "#4338ca", "parallel": "#4338ca",
+	"group": "#4338ca",
 }
+
+func ink(kind string) string { return cmp.Or(inks[kind], "#475569") }

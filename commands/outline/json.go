@@ -303,7 +303,7 @@ func (e encoder) gate(i *compile.Info, g *syntax.Gate) object {
 
 func (e encoder) target(i *compile.Info, t *syntax.Target) object {
 	out := object{
-		"pos": pos(t.Pos), "kind": targetWords[t.Kind], "if": data(t.If), "max": t.Max, "redo": i.Again(t),
+		"pos": pos(t.Pos), "kind": t.Kind, "if": data(t.If), "max": t.Max, "redo": i.Again(t),
 		"back": i.GoesBack(t), "return": data(t.Return),
 		"ask": list(t.Agents, func(w syntax.Word) object { return object{"name": w.Text} }),
 	}

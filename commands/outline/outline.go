@@ -230,7 +230,7 @@ func brief(t *syntax.Text) string { return strings.Join(strings.Fields(verbatim(
 // ways adds where an outcome leads; the first that matches counts, so all of them are shown.
 func (n *Node) ways(on string, targets ...*syntax.Target) {
 	for _, t := range targets {
-		w := Way{On: on, To: targetWords[t.Kind], If: source(t.If), Max: t.Max, Back: n.Again(t)}
+		w := Way{On: on, To: string(t.Kind), If: source(t.If), Max: t.Max, Back: n.Again(t)}
 		switch {
 		case t.Kind == syntax.ToGoto && n.GoesBack(t):
 			w.Back = []string{t.Steps[0].Text}
@@ -246,12 +246,6 @@ func (n *Node) ways(on string, targets ...*syntax.Target) {
 			n.Ways = append(n.Ways, w)
 		}
 	}
-}
-
-// targetWords are the words of the language for the targets.
-var targetWords = map[syntax.TargetKind]string{
-	syntax.ToNext: "next", syntax.ToFail: "fail", syntax.ToRedo: "redo", syntax.ToReturn: "return", syntax.ToGate: "gate",
-	syntax.ToRollback: "rollback", syntax.ToAsk: "ask", syntax.ToGoto: "goto",
 }
 
 // Walk visits the nodes of the outline, each before its children.

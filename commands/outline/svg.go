@@ -25,7 +25,8 @@ const (
 // text names them.
 type lane struct {
 	x, y int
-	to   []string
+	ids  []string
+	to   [2]int // the corner of the first of them that is drawn
 	text string
 }
 
@@ -136,7 +137,7 @@ func (p *pen) step(n *Node, x, y, w, h int) {
 		line += row
 		p.text(x+20, line, w-30, `font-size="11" fill="#c2410c"`, way.String())
 		if len(way.Back) > 0 {
-			p.lanes = append(p.lanes, lane{x + w, line - 4, way.Back, way.On})
+			p.lanes = append(p.lanes, lane{x: x + w, y: line - 4, ids: way.Back, text: way.On})
 		}
 	}
 	p.steps(n.Children, x+pad, y+n.height()+pad-4, w-2*pad, n.Side())
@@ -146,29 +147,21 @@ func (p *pen) step(n *Node, x, y, w, h int) {
 // back draws the ways back beside the column that ends at x, the shortest first so that they lie inside of the longer
 // ones, and tells where they end.
 func (p *pen) back(x int) int {
-	goal := func(l lane) (at [2]int, ok bool) {
-		for _, id := range l.to {
-			if at, ok = p.at[id]; ok {
-				break
-			}
+	var lanes []lane
+	for _, l := range p.lanes {
+		known := func(id string) bool { return p.at[id] != [2]int{} }
+		if first := slices.IndexFunc(l.ids, known); first >= 0 {
+			l.to = p.at[l.ids[first]]
+			lanes = append(lanes, l)
 		}
-		return at, ok
 	}
-	slices.SortStableFunc(p.lanes, func(a, b lane) int {
-		first, _ := goal(a)
-		second, _ := goal(b)
-		return a.y - first[1] - (b.y - second[1])
-	})
-	for i, l := range p.lanes {
-		to, ok := goal(l)
-		if !ok {
-			continue
-		}
+	slices.SortStableFunc(lanes, func(a, b lane) int { return a.y - a.to[1] - (b.y - b.to[1]) })
+	for i, l := range lanes {
 		x += laneGap
-		in := to[1] + 18 + i%3*7
+		in := l.to[1] + 18 + i%3*7
 		p.add(`<path d="M%d %dH%dQ%d %d %d %dV%dQ%d %d %d %dH%d" stroke="#c2410c" stroke-width="1.4" fill="none" `+
 			`stroke-opacity="0.85" marker-end="url(#back)"><title>%s</title></path>`,
-			l.x, l.y, x-6, x, l.y, x, l.y-6, in+6, x, in, x-6, in, to[0]+2, escape(l.text))
+			l.x, l.y, x-6, x, l.y, x, l.y-6, in+6, x, in, x-6, in, l.to[0]+2, escape(l.text))
 	}
 	return x
 }

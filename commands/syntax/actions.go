@@ -49,16 +49,11 @@ func (p *parser) set(n *md.Node) *Set {
 		p.Wrong(n, "a map from names to jq", "write {name: jq}")
 		return s
 	}
-	for _, e := range n.Entries {
-		name := Word{e.Key.Pos, e.Key.Value}
-		switch {
-		case e.Value.Absent():
-			p.report(CodeAbsent, name.Pos, "write a value, or remove the key", "key '%s' has no value", name.Text)
-			continue
-		case !isVariable(name.Text):
-			p.report(CodeID, name.Pos, "", "expected a name of letters, digits and '_', got %q", name.Text)
+	for key, v := range p.Free(n, "a map from names to jq") {
+		if !isVariable(key.Value) {
+			p.report(CodeID, key.Pos, "", "expected a name of letters, digits and '_', got %q", key.Value)
 		}
-		s.Values = append(s.Values, SetValue{Name: name, Expr: p.jq(e.Value)})
+		s.Values = append(s.Values, SetValue{Name: Word{key.Pos, key.Value}, Expr: p.jq(v)})
 	}
 	return s
 }

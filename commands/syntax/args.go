@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"strings"
 
 	"tercet/internal/md"
@@ -30,34 +31,21 @@ func (p *parser) argsBlock(b *md.Block) {
 }
 
 func (p *parser) loads(a *Args, n *md.Node) {
-	if n.Kind != md.Map {
-		p.Wrong(n, "a map from names to values", "write name: jq")
-		return
-	}
-	for _, e := range n.Entries {
-		if e.Value.Absent() {
-			p.report(CodeAbsent, e.Key.Pos, "write a value, or remove the key", "key '%s' has no value", e.Key.Value)
-			continue
-		}
-		name, optional := strings.CutSuffix(e.Key.Value, "?")
-		l := Load{Name: Word{e.Key.Pos, name}, Optional: optional}
+	for key, v := range p.Free(n, "a map from names to values") {
+		name, optional := strings.CutSuffix(key.Value, "?")
+		l := Load{Name: Word{key.Pos, name}, Optional: optional}
 		if !isVariable(name) {
 			p.report(CodeID, l.Name.Pos, "", "expected a name of letters, digits and '_', got %q", name)
 		}
-		p.load(&l, e.Value)
+		p.load(&l, v)
 		a.Load = append(a.Load, l)
 	}
 }
 
 // isVariable reports a name that jq takes after a $.
-func isVariable(s string) bool {
-	for i := range len(s) {
-		if !isWordByte(s[i]) || i == 0 && s[i] <= '9' {
-			return false
-		}
-	}
-	return s != ""
-}
+func isVariable(s string) bool { return variableForm.MatchString(s) }
+
+var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // load reads one value of a load: jq, or a document, files, a task.
 func (p *parser) load(l *Load, n *md.Node) {

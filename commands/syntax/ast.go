@@ -312,19 +312,19 @@ type Rule struct {
 	Targets []*Target
 }
 
-// TargetKind names where a result leads.
-type TargetKind uint8
+// TargetKind names where a result leads, in the word of the language.
+type TargetKind string
 
 // The targets.
 const (
-	ToNext TargetKind = iota
-	ToFail
-	ToRedo
-	ToReturn
-	ToGate
-	ToRollback
-	ToAsk
-	ToGoto
+	ToNext     TargetKind = "next"
+	ToFail     TargetKind = "fail"
+	ToRedo     TargetKind = "redo"
+	ToReturn   TargetKind = "return"
+	ToGate     TargetKind = "gate"
+	ToRollback TargetKind = "rollback"
+	ToAsk      TargetKind = "ask"
+	ToGoto     TargetKind = "goto"
 )
 
 // Target is where a result leads. If may stand in every map; Max is 0 when absent.

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -75,32 +76,10 @@ func formatYAML(body []byte) []byte {
 	w.block(n)
 	out := []byte(w.String())
 	again, problems := md.ParseYAML(out, md.Pos{Line: 1, Col: 1})
-	if len(problems) > 0 || !sameNode(n, again) {
+	if len(problems) > 0 || !reflect.DeepEqual(n.Any(), again.Any()) {
 		return body
 	}
 	return out
-}
-
-// sameNode tells whether two values are the same but for their places.
-func sameNode(a, b *md.Node) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	if a.Kind != b.Kind || a.Type != b.Type || a.Value != b.Value || len(a.Entries) != len(b.Entries) ||
-		len(a.Items) != len(b.Items) {
-		return false
-	}
-	for i := range a.Entries {
-		if !sameNode(a.Entries[i].Key, b.Entries[i].Key) || !sameNode(a.Entries[i].Value, b.Entries[i].Value) {
-			return false
-		}
-	}
-	for i := range a.Items {
-		if !sameNode(a.Items[i], b.Items[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // writer prints one block.

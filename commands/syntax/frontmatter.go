@@ -100,14 +100,8 @@ func (p *parser) describes(d Word) {
 
 // isName reports a lower case letter followed by such letters, digits and one other character.
 func isName(s string, other byte) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c >= 'a' && c <= 'z' || i > 0 && (c == other || c >= '0' && c <= '9') {
-			continue
-		}
-		return false
-	}
-	return s != ""
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	return s != "" && strings.IndexByte(letters, s[0]) >= 0 && strings.Trim(s, letters+"0123456789"+string(other)) == ""
 }
 
 func (p *parser) arguments(f *Front, n *md.Node) {

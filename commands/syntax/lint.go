@@ -140,7 +140,3 @@ func (p *parser) expansions() {
 		}
 	}
 }
-
-func isWordByte(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
-}

@@ -135,19 +135,19 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 		}
 		say := &Sentence{Pos: pos, Kind: s.kind, Name: word("name"), Verb: word("verb"), To: word("to")}
 		say.Opt, say.Rest = word("opt").Text != "", strings.TrimSpace(word("rest").Text)
-		switch s.kind {
-		case SayExtract:
-			say.Index, _ = strconv.Atoi(word("index").Text) // of at most four digits
-		case SayUpdateStatus:
+		switch n, err := strconv.Atoi(word("index").Text); {
+		case err == nil:
+			say.Index = n
+		case s.kind == SayUpdateStatus:
 			bare := strings.Trim(say.To.Text, "\"'`[]")
 			if len(bare) < len(say.To.Text) {
 				say.To.Pos.Col++
 			}
 			say.To.Text = bare
-		case SayForEach:
+		case s.kind == SayForEach:
 			w := word("expr")
 			say.Expr = &Expr{Pos: w.Pos, Src: w.Text}
-		case SayReturn:
+		case s.kind == SayReturn:
 			say.Rest = strings.TrimSpace(strings.TrimSuffix(say.Rest, "to orchestrator"))
 		}
 		return say

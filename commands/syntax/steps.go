@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -68,24 +69,16 @@ func (p *parser) titleAt(d *draft) Pos {
 	return at
 }
 
+// stepTitle is "Step <n>[.<m>...]: <title>".
+var stepTitle = regexp.MustCompile(`^Step\s+([0-9]+(?:\.[0-9]+)*)\s*:\s*(.*\S)`)
+
 // stepLine reads "Step <n>[.<m>...]: <title>"; rest is the title.
 func stepLine(s string) (number, rest string, ok bool) {
-	s, ok = strings.CutPrefix(s, "Step ")
-	if !ok {
+	m := stepTitle.FindStringSubmatch(s)
+	if m == nil {
 		return "", "", false
 	}
-	number, rest, ok = strings.Cut(s, ":")
-	number, rest = strings.TrimSpace(number), strings.TrimSpace(rest)
-	if !ok || rest == "" || number == "" {
-		return "", "", false
-	}
-	for i := range len(number) {
-		if digit := number[i] >= '0' && number[i] <= '9'; !digit && (number[i] != '.' || i == 0 || number[i-1] == '.' ||
-			i+1 == len(number)) {
-			return "", "", false
-		}
-	}
-	return number, rest, true
+	return m[1], m[2], true
 }
 
 // looksLikeStep reports a heading that was meant to be a step: it starts with that word, or with a number after one
@@ -263,12 +256,17 @@ func (p *parser) step(d *draft) *Step {
 		return s
 	}
 	p.stepBlock(s, d.fences[0])
-	for _, b := range d.fences[1:] {
-		p.report(CodeStepFence, b.Pos, "give it a step heading of its own",
-			"second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
+	p.further(d.fences, "give it a step heading of its own")
+	return s
+}
+
+// further reports the blocks of a step behind the first, and reads them for what is wrong in them.
+func (p *parser) further(fences []*md.Block, help string) {
+	for _, b := range fences[1:] {
+		p.report(CodeStepFence, b.Pos, help, "second block 'yaml step' in one step, the first is on line %d",
+			fences[0].Pos.Line)
 		p.stepBlock(&Step{}, b)
 	}
-	return s
 }
 
 // bare reports the YAML fences of a step without a block, and whether there were any.
@@ -338,11 +336,7 @@ func (p *parser) looseSteps(s md.Section, title string) []*Step {
 			step.Pos, step.Title, step.Number = d.heading.Pos, d.title, d.number
 		}
 		p.stepBlock(step, d.fences[0])
-		for _, b := range d.fences[1:] {
-			p.report(CodeStepFence, b.Pos, "give it a heading of its own",
-				"second block 'yaml step' in one step, the first is on line %d", d.fences[0].Pos.Line)
-			p.stepBlock(&Step{}, b)
-		}
+		p.further(d.fences, "give it a heading of its own")
 		out = append(out, step)
 	}
 	return out

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -77,30 +78,26 @@ func (p *parser) target(n *md.Node) *Target {
 const targetHelp = "a target is next, fail, gate, {redo: [ids]}, {rollback: [ids]}, {ask: [subagents]}, " +
 	"{goto: id} or {return: ...}"
 
+// targetWords are the targets that may stand without a map.
+var targetWords = []string{"next", "fail", "gate"}
+
 // targetKind reads the key that says where the target leads.
 func (p *parser) targetKind(t *Target, key string, v *md.Node) {
+	t.Kind = TargetKind(key)
 	switch key {
-	case "redo":
-		t.Kind, t.Steps = ToRedo, p.words(v, "the id of a step")
-	case "rollback":
-		t.Kind, t.Steps = ToRollback, p.words(v, "the id of a step")
+	case "redo", "rollback":
+		t.Steps = p.words(v, "the id of a step")
 	case "ask":
-		t.Kind, t.Agents = ToAsk, p.words(v, "a subagent")
+		t.Agents = p.words(v, "a subagent")
 	case "goto":
-		t.Kind = ToGoto
 		if w := p.word(v, "the id of a step"); w.Text != "" {
 			t.Steps = []Word{w}
 		}
 	case "return":
-		t.Kind, t.Return = ToReturn, record[Return](p, returnForm, v)
-	case "next":
-		t.Kind = ToNext
-		p.flag(v)
-	case "fail":
-		t.Kind = ToFail
+		t.Return = record[Return](p, returnForm, v)
+	case "next", "fail":
 		p.flag(v)
 	case "gate":
-		t.Kind = ToGate
 		if _, word := v.Any().(bool); word {
 			p.flag(v)
 		} else {
@@ -134,15 +131,11 @@ func (p *parser) flag(n *md.Node) {
 }
 
 func (p *parser) targetWord(t *Target, n *md.Node) *Target {
-	words := []string{"next", "fail", "gate"}
-	if i := slices.Index(words, n.Value); n.Kind == md.Scalar && i >= 0 {
-		t.Kind = []TargetKind{ToNext, ToFail, ToGate}[i]
+	if n.Kind == md.Scalar && slices.Contains(targetWords, n.Value) {
+		t.Kind = TargetKind(n.Value)
 		return t
 	}
-	help := targetHelp
-	if near := nearest.Help(n.Value, words); near != "" {
-		help = near
-	}
+	help := cmp.Or(nearest.Help(n.Value, targetWords), targetHelp)
 	p.reportSpan(diagnosticAt(CodeTarget, n), help, "expected a target, got %s", strict.Describe(n))
 	return nil
 }

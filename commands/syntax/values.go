@@ -15,22 +15,11 @@ func isScalar(n *md.Node) bool { return n.Kind == md.Scalar && n.Type != md.Null
 
 // word reads one plain word; want names it in the message.
 func (p *parser) word(n *md.Node, want string) Word {
-	if !isScalar(n) || n.Value == "" || !oneWord(n.Value) {
+	if !isScalar(n) || n.Value == "" || strings.ContainsAny(n.Value, " \t\n,[]{}") {
 		p.Wrong(n, want, "")
 		return Word{}
 	}
 	return Word{Pos: n.ValuePos(0), Text: n.Value}
-}
-
-// oneWord tells whether a text has neither white space nor the marks of a list or a map.
-func oneWord(s string) bool {
-	for i := range len(s) {
-		switch s[i] {
-		case ' ', '\t', '\n', ',', '[', ']', '{', '}':
-			return false
-		}
-	}
-	return true
 }
 
 // itemsOf gives the elements of a list, or a value that stands without brackets.

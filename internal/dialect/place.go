@@ -236,14 +236,13 @@ func (p Place) bare(file string) (string, bool) {
 	end := toolFor(p.Dialect).end
 	stem, ok := strings.CutSuffix(file, end)
 	ok = ok && path.Base(file) != end
-	switch p.Dialect {
-	case Gemini:
+	if p.Dialect == Gemini {
 		return geminiName(stem), ok
-	case Codex:
-		return "prompts:" + speakable(stem), ok && !strings.Contains(file, "/")
-	default:
-		return speakable(strings.ReplaceAll(stem, "/", ":")), ok
 	}
+	if p.Dialect == Codex {
+		return "prompts:" + speakable(stem), ok && !strings.Contains(file, "/")
+	}
+	return speakable(strings.ReplaceAll(stem, "/", ":")), ok
 }
 
 // IsAgent tells whether a file below a place of agents is one, and gives the name that its path stands for.
