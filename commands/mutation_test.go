@@ -290,6 +290,9 @@ func TestMutations(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 1))
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		all = all[:min(sample, len(all))]
+		if testing.Short() {
+			all = all[:len(all)/4]
+		}
 	}
 	env := shippedSet(t)
 	type tally struct{ made, reported, near int }

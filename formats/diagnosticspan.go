@@ -31,7 +31,8 @@ func (d *Diagnostic) complete(lines [][]byte) {
 		return
 	}
 	if d.End.IsZero() {
-		d.End = Pos{Line: d.Pos.Line, Col: from + max(1, extent(line[from:])) + 1}
+		rest := line[from:min(len(line), from+longestExtent)]
+		d.End = Pos{Line: d.Pos.Line, Col: from + max(1, extent(rest)) + 1}
 		if from == len(line) {
 			d.End.Col = d.Pos.Col
 		}
@@ -54,6 +55,9 @@ func (d *Diagnostic) complete(lines [][]byte) {
 		d.Fix = fix
 	}
 }
+
+// longestExtent bounds what of a line is looked at for its extent, in bytes: a hostile file may be one line of 100 MB.
+const longestExtent = 4 << 10
 
 // extents are what may stand at the start of a text: the marks and words of a heading or a fence, a quoted text, a
 // variable, an expression, something between angle brackets, a rule, a name, else one character.

@@ -58,7 +58,7 @@ func scripts(t *testing.T) []string {
 	t.Helper()
 	patterns := []string{"*"}
 	if testing.Short() {
-		patterns = []string{"demo_main", "flow_parallel*", "flow_rollback*", "implement_phases", "plan_*", "state_parallel", "state_cancel", "task_add*", "repl_*"}
+		patterns = []string{"demo_main", "flow_parallel*", "implement_phases", "plan_offline", "state_parallel", "state_cancel", "repl_*"}
 	}
 	var out []string
 	for _, p := range patterns {

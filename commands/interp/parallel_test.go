@@ -148,7 +148,11 @@ func TestOrderOfArrival(t *testing.T) {
 - return: {message: "${{ $steps.each.children | length }} ${{ $run.rollbacks }}", artifacts: $run.artifacts, fields: {each: $steps.each.artifacts, review: $steps.review.issues, board: $board.talk}}`)
 	var want string
 	orders := map[string]bool{}
-	for seed := range uint64(500) {
+	seeds := uint64(500)
+	if testing.Short() {
+		seeds = 100
+	}
+	for seed := range seeds {
 		w := newWorld(t)
 		s := newScattered(seed)
 		w.cfg.Agents = delegator{s.delegate}
