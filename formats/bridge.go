@@ -104,15 +104,9 @@ func (a *AgentResult) first(keys ...string) string {
 // artifactsOf reads the paths out of a field: items that are a path, or a pair whose right side is one; a remark in
 // brackets after the path becomes its summary.
 func artifactsOf(f *AgentField) []Artifact {
-	items := f.List
-	switch f.Kind {
-	case FieldText:
-		items = strings.Split(strings.Trim(f.Text, "[]"), ", ")
-	case FieldMap:
-		for _, p := range f.Map {
-			items = append(items, p.Key+": "+p.Text)
-		}
-	case FieldList:
+	items := f.Items
+	if f.Kind == FieldText {
+		items = strings.Split(strings.Trim(f.String(), "[]"), ", ")
 	}
 	var out []Artifact
 	for _, it := range items {

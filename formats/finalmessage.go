@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,11 +27,10 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	m.agentResults(text)
 	if len(m.owned) == 1 {
 		own := m.owned[0]
-		ret, err = own.read()
-		if err == nil {
-			ret.Warnings = append(ret.Warnings, m.ignored...)
+		if own.err == nil {
+			own.ret.Warnings = append(own.ret.Warnings, m.ignored...)
 		}
-		return ret, []byte(own.text), err
+		return own.ret, []byte(own.text), own.err
 	}
 	first := findings{file: opt.File}
 	if len(m.owned) > 1 {
@@ -60,7 +58,8 @@ type message struct {
 // candidate is one text that carries the nonce.
 type candidate struct {
 	text string
-	read func() (Return, error)
+	ret  Return
+	err  error
 }
 
 // maxCandidates bounds the blocks of one message that are looked at, the last ones.
@@ -106,11 +105,12 @@ func fencedJSON(lines []string) []insert {
 
 // object looks at one JSON object of the message.
 func (m *message) object(text string, line int) {
-	opt := m.opt
 	root, err := jsonx.Parse([]byte(text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	if err != nil {
-		if strings.Contains(text, `"status"`) && strings.Contains(text, `"summary"`) {
-			m.fault(text, line)
+		if strings.Contains(text, `"status"`) && strings.Contains(text, `"summary"`) { // it was meant as a return
+			at, msg := syntaxError([]byte(text), err)
+			at.Line += line - 1
+			m.add(codeReturnSyntax, at, msg, helpReturn)
 		}
 		return
 	}
@@ -123,28 +123,12 @@ func (m *message) object(text string, line int) {
 		m.ignored = append(m.ignored, where+" has no nonce")
 		return
 	}
-	if got, ok := nonce.Str(); !ok || got != opt.Nonce || opt.Nonce == "" {
+	if got, ok := nonce.Str(); !ok || got != m.opt.Nonce || got == "" {
 		m.ignored = append(m.ignored, where+" has another nonce")
 		return
 	}
-	m.owned = append(m.owned, candidate{
-		text: text,
-		read: func() (Return, error) { return ParseReturn([]byte(text), opt) },
-	})
-}
-
-// fault keeps why an object that was meant as a return cannot be read.
-func (m *message) fault(text string, line int) {
-	_, err := ParseReturn([]byte(text), m.opt)
-	broken, ok := errors.AsType[*Diagnostics](err)
-	if !ok {
-		return
-	}
-	for _, d := range broken.List {
-		d.Pos.Line += line - 1
-		d.End = Pos{}
-		m.list = append(m.list, d)
-	}
+	ret, err := ParseReturn([]byte(text), m.opt)
+	m.owned = append(m.owned, candidate{text, ret, err})
 }
 
 func (m *message) agentResults(text []byte) {
@@ -160,7 +144,7 @@ func (m *message) agentResults(text []byte) {
 		where := fmt.Sprintf("the block at line %d", b.Pos.Line)
 		nonce := ""
 		if f := b.Field("NONCE"); f != nil && f.Kind == FieldText {
-			nonce = f.Text
+			nonce = f.String()
 		}
 		switch {
 		case !strings.EqualFold(b.Agent, m.opt.Agent):
@@ -172,10 +156,8 @@ func (m *message) agentResults(text []byte) {
 		case nonce != m.opt.Nonce:
 			m.ignored = append(m.ignored, where+" has another NONCE")
 		default:
-			m.owned = append(m.owned, candidate{
-				text: section(text, b.Pos.Line),
-				read: func() (Return, error) { return own.block(b, m.opt) },
-			})
+			ret, err := own.block(b, m.opt)
+			m.owned = append(m.owned, candidate{section(text, b.Pos.Line), ret, err})
 		}
 	}
 	for _, d := range found {

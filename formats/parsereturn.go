@@ -26,6 +26,8 @@ type ParseOptions struct {
 // MaxReturn is the most bytes that the JSON form of a return may have.
 const MaxReturn = 4 << 20
 
+const helpReturn = "a return is one JSON object with status and summary"
+
 // maxReturnDepth bounds the nesting of a return's JSON.
 const maxReturnDepth = 64
 
@@ -43,7 +45,7 @@ func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	switch {
 	case err != nil:
 		at, msg := syntaxError(data, err)
-		p.findings.add(codeReturnSyntax, at, msg, "a return is one JSON object with status and summary")
+		p.findings.add(codeReturnSyntax, at, msg, helpReturn)
 	case !root.Is(jsonx.Dict):
 		p.wrong(root, "expected an object, got %s", root.Kind)
 	default:

@@ -15,17 +15,12 @@ const (
 	FieldMap  AgentFieldKind = "map"
 )
 
-// AgentPair is one line of a map.
-type AgentPair struct{ Key, Text string }
-
 // AgentField is one field of a record, in one of three forms.
 type AgentField struct {
-	Key  string
-	Pos  Pos
-	Kind AgentFieldKind
-	Text string // of FieldText
-	List []string
-	Map  []AgentPair
+	Key   string
+	Pos   Pos
+	Kind  AgentFieldKind
+	Items []string // the text, the items of a list, or the lines "key: text" of a map
 }
 
 // Value gives the field as a plain JSON value: a string, a list of strings, or a map of strings whose last pair of a
@@ -33,37 +28,25 @@ type AgentField struct {
 func (f *AgentField) Value() any {
 	switch f.Kind {
 	case FieldList:
-		out := make([]any, len(f.List))
-		for i, s := range f.List {
+		out := make([]any, len(f.Items))
+		for i, s := range f.Items {
 			out[i] = s
 		}
 		return out
 	case FieldMap:
-		out := make(map[string]any, len(f.Map))
-		for _, p := range f.Map {
-			out[p.Key] = p.Text
+		out := make(map[string]any, len(f.Items))
+		for _, pair := range f.Items {
+			key, text, _ := SplitPair(pair)
+			out[key] = text
 		}
 		return out
 	case FieldText:
 	}
-	return f.Text
+	return f.String()
 }
 
 // String gives the field as one text: items joined by "; ".
-func (f *AgentField) String() string {
-	switch f.Kind {
-	case FieldList:
-		return strings.Join(f.List, "; ")
-	case FieldMap:
-		parts := make([]string, len(f.Map))
-		for i, p := range f.Map {
-			parts[i] = p.Key + ": " + p.Text
-		}
-		return strings.Join(parts, "; ")
-	case FieldText:
-	}
-	return f.Text
-}
+func (f *AgentField) String() string { return strings.Join(f.Items, "; ") }
 
 // SplitPair cuts a text at the first ": " whose left side has as many closing brackets as opening ones: "SPEC: a.md" is
 // a pair, "SPEC.md (last_updated: d)" is not.
@@ -142,7 +125,7 @@ func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 	return strings.TrimSpace(line), indentWidth(line), !ends
 }
 
-// field reads "KEY: rest" in the indentation of the record; the rest goes into Text.
+// field reads "KEY: rest" in the indentation of the record; the rest is its text so far.
 func (r *recordReader) field(line string) (AgentField, bool) {
 	indent := indentWidth(line)
 	if indent < r.base || r.indent >= 0 && indent != r.indent {
@@ -153,8 +136,8 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 		return AgentField{}, false
 	}
 	r.indent = indent
-	return AgentField{Key: key, Pos: Pos{Line: r.at + 1, Col: indent + 1}, Kind: FieldText, Text: withoutRemark(rest)},
-		true
+	at := Pos{Line: r.at + 1, Col: indent + 1}
+	return AgentField{Key: key, Pos: at, Kind: FieldText, Items: []string{withoutRemark(rest)}}, true
 }
 
 // keyOf splits "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.
@@ -181,12 +164,13 @@ func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 
 // value reads the lines that belong to a field, and tells whether it is a list, a map or a literal.
 func (r *recordReader) value(f *AgentField) bool {
+	text := &f.Items[0]
 	switch {
-	case isLiteral(f.Text):
-		f.Text = r.literal()
+	case isLiteral(*text):
+		*text = r.literal()
 		return true
-	case f.Text != "":
-		f.Text = r.continued(f.Text, r.indent)
+	case *text != "":
+		*text = r.continued(*text, r.indent)
 		return false
 	}
 	next, indent, found := r.peek()
@@ -194,19 +178,19 @@ func (r *recordReader) value(f *AgentField) bool {
 	_, _, isPair := SplitPair(next)
 	switch {
 	case !found:
+		return false
 	case dash && (item == "" || item[0] == ' ') && indent >= r.indent:
 		f.Kind = FieldList
-		r.items(f)
-		return true
 	case indent <= r.indent:
+		return false
 	case isPair:
 		f.Kind = FieldMap
-		r.pairs(f)
-		return true
 	default:
-		f.Text = r.continued("", r.indent)
+		*text = r.continued("", r.indent)
+		return false
 	}
-	return false
+	f.Items = r.items(f.Kind)
+	return true
 }
 
 func isLiteral(s string) bool { return slices.Contains([]string{"|", "|-", "|+", ">", ">-", ">+"}, s) }
@@ -268,33 +252,28 @@ func (r *recordReader) literal() string {
 	return strings.Join(body, "\n")
 }
 
-// items reads "- text" lines, each with its deeper continuation; blank lines may stand between them.
-func (r *recordReader) items(f *AgentField) {
-	for {
-		text, indent, ok := r.next(func(text string, indent int) bool {
+// items reads the lines of a list, "- text", or those of a map, "key: text", each with its deeper continuation; blank
+// lines may stand between them.
+func (r *recordReader) items(kind AgentFieldKind) []string {
+	wanted := func(text string, indent int) bool {
+		if kind == FieldList {
 			return indent >= r.indent && (strings.HasPrefix(text, "- ") || text == "-")
-		})
-		if !ok {
-			return
 		}
-		if text = r.continued(withoutRemark(strings.TrimSpace(text[1:])), indent); text != "" {
-			f.List = append(f.List, text)
-		}
+		_, _, pair := SplitPair(text)
+		return pair && indent > r.indent
 	}
-}
-
-// pairs reads "key: text" lines deeper than the field.
-func (r *recordReader) pairs(f *AgentField) {
+	out := []string{}
 	for {
-		text, indent, ok := r.next(func(text string, indent int) bool {
-			_, _, ok := SplitPair(text)
-			return ok && indent > r.indent
-		})
+		text, indent, ok := r.next(wanted)
 		if !ok {
-			return
+			return out
 		}
-		key, text, _ := SplitPair(withoutRemark(text))
-		f.Map = append(f.Map, AgentPair{Key: key, Text: r.continued(text, indent)})
+		if kind == FieldList {
+			text = strings.TrimSpace(text[1:])
+		}
+		if text = r.continued(withoutRemark(text), indent); text != "" {
+			out = append(out, text)
+		}
 	}
 }
 
