@@ -92,7 +92,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		}
 		list = tree.Get("errors")
 	}
-	out, err := jsonx.Splice(src, []jsonx.Edit{jsonx.AppendElem(src, list, raw)})
+	out, err := jsonx.Splice(src, jsonx.EditElems(src, list, jsonx.ElemChanges{Append: [][]byte{raw}}))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package jsonx
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -9,18 +10,6 @@ import (
 type Change struct {
 	Key string
 	Raw []byte // the new value as JSON; nil removes the key
-}
-
-// AppendElem gives the edit that adds a last element to an array, in the layout of its siblings.
-func AppendElem(src []byte, arr *Value, raw []byte) Edit {
-	return first(EditElems(src, arr, ElemChanges{Append: [][]byte{raw}}))
-}
-
-func first(edits []Edit) Edit {
-	if len(edits) == 0 {
-		return Edit{}
-	}
-	return edits[0]
 }
 
 // EditMembers gives the sorted edits that make several changes to one object; separate calls for one object would not
@@ -33,39 +22,18 @@ func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
 		return nil
 	}
 	items := make([]item, len(obj.Members))
-	for i := range obj.Members {
-		m := &obj.Members[i]
-		items[i] = item{start: m.KeyStart, value: m.Value}
+	for i, m := range obj.Members {
+		items[i] = item{start: m.KeyStart, key: m.Key, value: m.Value}
 	}
-	index := make(map[string]int, len(changes))
-	var added []item
 	for _, c := range changes {
-		at, known := index[c.Key]
-		if !known {
-			at = memberIndex(obj, c.Key)
-			if at < 0 {
-				at = len(items) + len(added)
-				added = append(added, item{key: c.Key})
-			}
-			index[c.Key] = at
+		at := slices.IndexFunc(items, func(it item) bool { return it.key == c.Key })
+		if at < 0 {
+			at, items = len(items), append(items, item{key: c.Key})
 		}
-		if at < len(items) {
-			items[at].raw, items[at].drop = c.Raw, c.Raw == nil
-			continue
-		}
-		it := &added[at-len(items)]
-		it.raw, it.drop = c.Raw, c.Raw == nil
+		items[at].raw, items[at].drop = c.Raw, c.Raw == nil
 	}
-	return newEditor(src, obj, items).edits(added)
-}
-
-func memberIndex(obj *Value, key string) int {
-	for i := range obj.Members {
-		if obj.Members[i].Key == key {
-			return i
-		}
-	}
-	return -1
+	there := len(obj.Members)
+	return newEditor(src, obj, items[:there]).edits(items[there:])
 }
 
 // ElemChanges is what is to happen to the elements of an array.
@@ -100,7 +68,7 @@ func EditElems(src []byte, arr *Value, c ElemChanges) []Edit {
 type item struct {
 	start int    // of the key or the element
 	value *Value // nil if new
-	key   string // of a new member
+	key   string // of a member
 	raw   []byte // the new value, nil if it stays
 	drop  bool
 }
@@ -118,21 +86,8 @@ func newEditor(src []byte, box *Value, items []item) *editor {
 }
 
 func (e *editor) edits(added []item) []Edit {
-	n := 0
-	for _, it := range added {
-		if !it.drop {
-			added[n] = it
-			n++
-		}
-	}
-	added = added[:n]
-	kept := 0
-	for _, it := range e.items {
-		if !it.drop {
-			kept++
-		}
-	}
-	if kept == 0 {
+	added = slices.DeleteFunc(added, func(it item) bool { return it.drop })
+	if !slices.ContainsFunc(e.items, func(it item) bool { return !it.drop }) {
 		return e.refill(added)
 	}
 	var out []Edit
@@ -158,42 +113,35 @@ func (e *editor) edits(added []item) []Edit {
 	}
 	if len(added) > 0 {
 		end := e.items[len(e.items)-1].value.End
-		var text []byte
-		for _, it := range added {
-			text = append(text, e.form.sep...)
-			text = e.add(text, it)
-		}
-		out = append(out, Edit{end, end, text})
+		out = append(out, Edit{end, end, append([]byte(e.form.sep), e.text(added)...)})
 	}
 	return out
 }
 
 // refill writes a container that keeps none of its items.
 func (e *editor) refill(added []item) []Edit {
-	start, end := e.box.Start+1, e.box.End-1
-	if len(added) == 0 {
-		if len(e.items) == 0 {
-			return nil
-		}
-		return []Edit{{Start: start, End: end}}
+	all := Edit{Start: e.box.Start + 1, End: e.box.End - 1}
+	if len(added) > 0 {
+		all.Text = append(append([]byte(e.form.lead), e.text(added)...), e.form.tail...)
+	} else if len(e.items) == 0 {
+		return nil
 	}
-	text := append([]byte(nil), e.form.lead...)
-	for i, it := range added {
-		if i > 0 {
-			text = append(text, e.form.sep...)
-		}
-		text = e.add(text, it)
-	}
-	text = append(text, e.form.tail...)
-	return []Edit{{start, end, text}}
+	return []Edit{all}
 }
 
-func (e *editor) add(text []byte, it item) []byte {
-	if e.box.Kind == Dict {
-		text = AppendString(text, it.key)
-		text = append(text, e.form.colon...)
+// text is new items with what separates them.
+func (e *editor) text(added []item) []byte {
+	var out []byte
+	for i, it := range added {
+		if i > 0 {
+			out = append(out, e.form.sep...)
+		}
+		if e.box.Kind == Dict {
+			out = append(AppendString(out, it.key), e.form.colon...)
+		}
+		out = append(out, e.form.inner(it.raw)...)
 	}
-	return append(text, e.form.inner(it.raw)...)
+	return out
 }
 
 // form is how the items of one container are laid out.
@@ -265,16 +213,12 @@ func (f *form) empty(src []byte, box *Value) {
 	f.tail = f.nl + outer
 }
 
-// ownLine reports whether only white space stands before at in its line, and gives it.
+// ownLine gives the white space that a line begins with, and reports whether nothing else of it stands before at. The
+// first line of a text is nobody's own.
 func ownLine(src []byte, at int) (indent string, own bool) {
-	i := at
-	for i > 0 && (src[i-1] == ' ' || src[i-1] == '\t') {
-		i--
-	}
-	if i > 0 && src[i-1] == '\n' {
-		return string(src[i:at]), true
-	}
-	return "", false
+	indent = lineIndent(src, at)
+	start := at - len(indent)
+	return indent, start > 0 && src[start-1] == '\n'
 }
 
 // startsLine is ownLine for a value that may have its key before it. A value at the start of the text counts.
@@ -289,37 +233,21 @@ func startsLine(src []byte, at int) bool {
 		return false
 	}
 	key = bytes.TrimSpace(key)
-	if len(key) < 2 || key[0] != '"' {
-		return false
-	}
-	p := parser{s: string(key)}
-	_, ok = p.str()
-	return ok && p.i == len(p.s)
+	return len(key) > 1 && key[0] == '"' && stringEnd(key, 0) == len(key)
 }
 
 func lineIndent(src []byte, at int) string {
-	start := bytes.LastIndexByte(src[:at], '\n') + 1
-	i := start
-	for i < at && (src[i] == ' ' || src[i] == '\t') {
-		i++
-	}
-	return string(src[start:i])
+	line := src[bytes.LastIndexByte(src[:at], '\n')+1 : at]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
 // docUnit gives the first indentation of the text, which is one step.
 func docUnit(src []byte, otherwise string) string {
-	for i := 0; i < len(src); {
-		n := bytes.IndexByte(src[i:], '\n')
-		if n < 0 {
-			break
-		}
-		i += n + 1
-		end := i
-		for end < len(src) && (src[end] == ' ' || src[end] == '\t') {
-			end++
-		}
-		if end > i && end < len(src) && src[end] != '\r' && src[end] != '\n' {
-			return string(src[i:end])
+	_, rest, _ := bytes.Cut(src, []byte{'\n'})
+	for line := range bytes.Lines(rest) {
+		text := bytes.TrimLeft(line, " \t")
+		if n := len(line) - len(text); n > 0 && len(bytes.TrimRight(text, "\r\n")) > 0 {
+			return string(line[:n])
 		}
 	}
 	return otherwise
@@ -327,14 +255,11 @@ func docUnit(src []byte, otherwise string) string {
 
 // spaced reports whether the text writes a space after its first colon; a text without a colon counts as one.
 func spaced(src []byte) bool {
-	inString := false
 	for i := 0; i < len(src); i++ {
-		switch c := src[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case c == ':' && !inString:
+		switch src[i] {
+		case '"':
+			i = stringEnd(src, i) - 1
+		case ':':
 			return i+1 < len(src) && isSpace(src[i+1])
 		}
 	}

@@ -18,3 +18,15 @@ func RemoveMember(src []byte, obj *Value, key string) Edit {
 func RemoveElem(src []byte, arr *Value, i int) Edit {
 	return first(EditElems(src, arr, ElemChanges{Remove: []int{i}}))
 }
+
+// AppendElem gives the edit that adds a last element to an array, in the layout of its siblings.
+func AppendElem(src []byte, arr *Value, raw []byte) Edit {
+	return first(EditElems(src, arr, ElemChanges{Append: [][]byte{raw}}))
+}
+
+func first(edits []Edit) Edit {
+	if len(edits) == 0 {
+		return Edit{}
+	}
+	return edits[0]
+}

@@ -44,13 +44,9 @@ func (o *Object) MarshalJSON() ([]byte, error) { return Marshal(o, "") }
 // "" gives compact JSON. Bytes of a Go string that are not UTF-8 become U+FFFD. It refuses NaN, infinities, a
 // RawMessage that is not strict JSON, a type without a JSON form.
 func Marshal(v any, indent string) ([]byte, error) {
-	e := encoder{}
-	out, err := e.value(nil, v)
-	if err != nil {
-		return nil, err
-	}
-	if indent == "" {
-		return out, nil
+	out, err := appendAny(nil, v, 0)
+	if err != nil || indent == "" {
+		return out, err
 	}
 	return onLines(make([]byte, 0, len(out)+len(out)/2), out, indent), nil
 }
@@ -60,31 +56,21 @@ func AppendIndent(out, raw []byte, indent string) []byte { return onLines(out, r
 
 // MarshalLine is Marshal on one line with a space after each colon and comma, as in a state file of layout lines.
 func MarshalLine(v any) ([]byte, error) {
-	e := encoder{}
-	out, err := e.value(nil, v)
+	out, err := appendAny(nil, v, 0)
 	if err != nil {
 		return nil, err
 	}
 	return onOneLine(out, true), nil
 }
 
-// encoder writes compact JSON. It follows the path of the value it is in, for errors.
-type encoder struct {
-	path []step
-}
+// maxEncodeDepth bounds what Marshal follows, so that a value that holds itself is an error.
+const maxEncodeDepth = 1000
 
-func (e *encoder) fail(format string, args ...any) error {
-	var path strings.Builder
-	for _, s := range e.path {
-		path.WriteString(s.String())
+// appendAny adds a value as compact JSON.
+func appendAny(out []byte, v any, depth int) ([]byte, error) {
+	if depth > maxEncodeDepth {
+		return nil, fmt.Errorf("nesting is deeper than %d", maxEncodeDepth)
 	}
-	if path.Len() > 0 {
-		path.WriteString(": ")
-	}
-	return errors.New(path.String() + fmt.Sprintf(format, args...))
-}
-
-func (e *encoder) value(out []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
 	case bool:
@@ -100,107 +86,61 @@ func (e *encoder) value(out []byte, v any) ([]byte, error) {
 			return v.Append(out, 10), nil
 		}
 	case json.Number:
-		if end, ok := scanLiteral(string(v)); !ok || end != len(v) {
-			return nil, e.fail("invalid number %q", string(v))
+		if end, ok := scanNumber(string(v), 0); !ok || end != len(v) {
+			return nil, fmt.Errorf("invalid number %q", string(v))
 		}
 		return append(out, v...), nil
 	case json.RawMessage:
-		return e.raw(out, v)
+		if v != nil {
+			return appendRaw(out, v)
+		}
 	case *Value:
 		return AppendValue(out, v), nil
 	case *Object:
 		if v != nil {
-			return e.object(out, v.keys, func(i int) any { return v.values[i] })
+			return appendList(out, "{}", len(v.keys), func(out []byte, i int) ([]byte, error) {
+				return appendAny(append(AppendString(out, v.keys[i]), ':'), v.values[i], depth+1)
+			})
 		}
 	case []any:
 		if v != nil {
-			return e.array(out, v)
+			return appendList(out, "[]", len(v), func(out []byte, i int) ([]byte, error) {
+				return appendAny(out, v[i], depth+1)
+			})
 		}
 	case map[string]any:
 		if v != nil {
 			keys := slices.Sorted(maps.Keys(v))
-			return e.object(out, keys, func(i int) any { return v[keys[i]] })
+			return appendList(out, "{}", len(keys), func(out []byte, i int) ([]byte, error) {
+				return appendAny(append(AppendString(out, keys[i]), ':'), v[keys[i]], depth+1)
+			})
 		}
 	default:
-		return e.other(out, v)
+		return appendOther(out, v)
 	}
 	return append(out, "null"...), nil
 }
 
-func scanLiteral(s string) (end int, ok bool) {
-	if s == "" {
-		return 0, false
+// appendList adds items with commas between them and brackets around them.
+func appendList(out []byte, brackets string, n int, item func(out []byte, i int) ([]byte, error)) ([]byte, error) {
+	out = append(out, brackets[0])
+	for i := range n {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = item(out, i); err != nil {
+			return nil, err
+		}
 	}
-	return scanNumber(s, 0)
+	return append(out, brackets[1]), nil
 }
 
-func (e *encoder) raw(out []byte, raw []byte) ([]byte, error) {
-	if raw == nil {
-		return append(out, "null"...), nil
-	}
+func appendRaw(out, raw []byte) ([]byte, error) {
 	if _, err := Parse(raw, Limits{Depth: maxEncodeDepth}); err != nil {
-		return nil, e.fail("raw value: %v", err)
+		return nil, fmt.Errorf("raw value: %w", err)
 	}
 	return append(out, onOneLine(bytes.TrimPrefix(raw, []byte(bom)), false)...), nil
-}
-
-// maxEncodeDepth bounds what Marshal follows, so that a value that holds itself is an error.
-const maxEncodeDepth = 1000
-
-// step is one step into the value: a key, or an index.
-type step struct {
-	key   string
-	index int // -1 for a key
-}
-
-func (s step) String() string {
-	if s.index >= 0 {
-		return "[" + strconv.Itoa(s.index) + "]"
-	}
-	return "." + s.key
-}
-
-func (e *encoder) inside(out []byte, at step, v any) ([]byte, error) {
-	if len(e.path) >= maxEncodeDepth {
-		e.path = nil
-		return nil, e.fail("nesting is deeper than %d", maxEncodeDepth)
-	}
-	e.path = append(e.path, at)
-	out, err := e.value(out, v)
-	if err != nil {
-		return nil, err
-	}
-	e.path = e.path[:len(e.path)-1]
-	return out, nil
-}
-
-func (e *encoder) array(out []byte, a []any) ([]byte, error) {
-	out = append(out, '[')
-	for i, v := range a {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		var err error
-		if out, err = e.inside(out, step{index: i}, v); err != nil {
-			return nil, err
-		}
-	}
-	return append(out, ']'), nil
-}
-
-func (e *encoder) object(out []byte, keys []string, value func(i int) any) ([]byte, error) {
-	out = append(out, '{')
-	for i, key := range keys {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(AppendString(out, key), ':')
-		var err error
-		if out, err = e.inside(out, step{key: key, index: -1}, value(i)); err != nil {
-			return nil, err
-		}
-	}
-	return append(out, '}'), nil
 }
 
 // AppendValue adds v as compact JSON, in the order of its source and with its number literals.
@@ -237,13 +177,13 @@ func AppendValue(out []byte, v *Value) []byte {
 	return out
 }
 
-// other leaves structs, floats and named types to encoding/json, which only writes here.
-func (e *encoder) other(out []byte, v any) ([]byte, error) {
+// appendOther leaves structs, floats and named types to encoding/json, which only writes here.
+func appendOther(out []byte, v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, e.fail("%s", strings.TrimPrefix(err.Error(), "json: "))
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return append(out, bytes.TrimRight(b.Bytes(), "\n")...), nil
 }
@@ -280,20 +220,8 @@ func AppendString(out []byte, s string) []byte {
 }
 
 func appendEscape(out []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(out, '\\', c)
-	case '\b':
-		return append(out, '\\', 'b')
-	case '\f':
-		return append(out, '\\', 'f')
-	case '\n':
-		return append(out, '\\', 'n')
-	case '\r':
-		return append(out, '\\', 'r')
-	case '\t':
-		return append(out, '\\', 't')
+	if at := strings.IndexByte("\"\\\b\f\n\r\t", c); at >= 0 {
+		return append(out, '\\', `"\bfnrt`[at])
 	}
-	const hex = "0123456789abcdef"
-	return append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+	return fmt.Appendf(out, `\u%04x`, c)
 }

@@ -28,51 +28,31 @@ const (
 // offsets count from the start of src all the same. The error is a *SyntaxError. The tree does not refer to src.
 func Parse(src []byte, lim Limits) (*Value, error) {
 	p := newParser(src, lim)
-	if !p.sized() {
-		return nil, p.err
-	}
-	p.space()
-	v := p.value(0)
-	if v == nil {
-		return nil, p.err
-	}
-	p.space()
-	if p.i < len(p.s) {
+	v := p.first()
+	if p.space(); p.err == nil && p.i < len(p.s) {
 		p.expected(p.i, "end of input")
+	}
+	if p.err != nil {
 		return nil, p.err
 	}
 	return v, nil
 }
 
 // Stream reads the values of a text that holds any number of them one after the other.
-type Stream struct {
-	p    *parser
-	done bool
-}
+type Stream struct{ p *parser }
 
 // NewStream starts reading src.
-func NewStream(src []byte, lim Limits) *Stream {
-	return &Stream{p: newParser(src, lim)}
-}
+func NewStream(src []byte, lim Limits) *Stream { return &Stream{newParser(src, lim)} }
 
 // Next gives the next value, io.EOF after the last. After any other error, a *SyntaxError, there is no next value.
 func (s *Stream) Next() (*Value, error) {
-	if s.p.err != nil {
-		return nil, s.p.err
-	}
-	if !s.done && !s.p.sized() {
-		return nil, s.p.err
-	}
-	s.done = true
-	s.p.space()
-	if s.p.i == len(s.p.s) {
+	if s.p.space(); s.p.err == nil && s.p.i == len(s.p.s) {
 		return nil, io.EOF
 	}
-	v := s.p.value(0)
-	if v == nil {
-		return nil, s.p.err
+	if v := s.p.first(); v != nil {
+		return v, nil
 	}
-	return v, nil
+	return nil, s.p.err
 }
 
 // skimming says what a Skimmer leaves out.
@@ -80,7 +60,6 @@ type skimming struct {
 	on     bool
 	wanted []string // members of the value
 	hollow bool     // what is read now is only checked
-	buf    []byte   // of the last string with escapes
 	none   Value
 }
 
@@ -114,15 +93,14 @@ type parser struct {
 	s   string
 	i   int
 	lim Limits
-	err error
+	err *SyntaxError
 
-	values  []Value // what is left of the chunk that values are taken from
-	chunk   int     // size of the next chunk
-	pool    slab[Member]
-	epool   slab[*Value]
+	values  []Value  // what is left of the chunk that values are taken from
+	chunk   int      // size of the next chunk
 	members []Member // stack of the open objects' members
 	elems   []*Value // stack of the open arrays' elements
 	keys    map[string]int
+	buf     []byte // of the last string with escapes
 	skim    skimming
 }
 
@@ -135,7 +113,8 @@ func newParser(src []byte, lim Limits) *parser {
 	}
 	p := &parser{lim: lim, chunk: 8}
 	if len(src) > lim.Bytes {
-		p.i = len(src)
+		msg := fmt.Sprintf("size %d bytes exceeds the limit of %d", len(src), lim.Bytes)
+		p.err = &SyntaxError{Line: 1, Col: 1, Msg: msg}
 		return p
 	}
 	p.s = string(src)
@@ -145,31 +124,13 @@ func newParser(src []byte, lim Limits) *parser {
 	return p
 }
 
-// sized reports whether the text was within the limit. It is asked before the first value.
-func (p *parser) sized() bool {
-	if p.i > len(p.s) {
-		p.err = &SyntaxError{Line: 1, Col: 1, Msg: fmt.Sprintf("size %d bytes exceeds the limit of %d", p.i, p.lim.Bytes)}
-		return false
+// first reads a value that no other holds; nil after an error.
+func (p *parser) first() *Value {
+	if p.err != nil {
+		return nil
 	}
-	return true
-}
-
-// slab hands out small slices of one backing array, so that a tree of many small objects costs few allocations.
-type slab[T any] struct {
-	free []T
-	size int
-}
-
-func (s *slab[T]) take(from []T) []T {
-	n := len(from)
-	if n > len(s.free) {
-		s.size = min(max(2*s.size, 16), 4096)
-		s.free = make([]T, max(s.size, n))
-	}
-	out := s.free[:n:n]
-	s.free = s.free[n:]
-	copy(out, from)
-	return out
+	p.space()
+	return p.value(0)
 }
 
 func (p *parser) alloc(k Kind, start int) *Value {
@@ -188,11 +149,14 @@ func (p *parser) alloc(k Kind, start int) *Value {
 
 func (p *parser) space() {
 	s, i := p.s, p.i
-	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\r' || s[i] == '\t') {
+	for i < len(s) && isSpace(s[i]) {
 		i++
 	}
 	p.i = i
 }
+
+// is tells whether a byte stands here.
+func (p *parser) is(c byte) bool { return p.i < len(p.s) && p.s[p.i] == c }
 
 func (p *parser) value(depth int) *Value {
 	if p.i >= len(p.s) {
@@ -222,115 +186,78 @@ func (p *parser) value(depth int) *Value {
 	return nil
 }
 
-func (p *parser) open(depth int) bool {
+// list steps over the brackets of an array or an object and the commas in it, and reads each item in between.
+func (p *parser) list(depth int, closing byte, what string, item func(p *parser, depth int) bool) bool {
 	if depth > p.lim.Depth {
 		p.fail(p.i, fmt.Sprintf("nesting is deeper than the limit of %d", p.lim.Depth))
 		return false
 	}
 	p.i++
-	p.space()
-	return true
+	if p.space(); p.is(closing) {
+		p.i++
+		return true
+	}
+	for item(p, depth) {
+		p.space()
+		comma := p.i
+		if p.is(closing) {
+			p.i++
+			return true
+		}
+		if !p.is(',') {
+			p.expected(p.i, fmt.Sprintf("\",\" or %q", string(rune(closing))))
+			return false
+		}
+		p.i++
+		if p.space(); p.is(closing) {
+			p.fail(comma, fmt.Sprintf("trailing comma, expected %s after it", what))
+			return false
+		}
+	}
+	return false
 }
 
 func (p *parser) array(depth int) *Value {
-	start := p.i
-	if !p.open(depth) {
-		return nil
-	}
-	v := p.alloc(Array, start)
-	if p.i < len(p.s) && p.s[p.i] == ']' {
-		p.i++
-		v.End = p.i
-		return v
-	}
+	v := p.alloc(Array, p.i)
 	base, outer := len(p.elems), p.skim.hollow
 	p.skim.hollow = p.skim.on
-	for {
-		e := p.value(depth)
-		if e == nil {
-			return nil
-		}
-		p.elems = append(p.elems, e)
-		more, ok := p.next(']', "a value")
-		if !ok {
-			return nil
-		}
-		if !more {
-			break
-		}
+	if !p.list(depth, ']', "a value", (*parser).elem) {
+		return nil
 	}
 	if !p.skim.on {
-		v.Elems = p.epool.take(p.elems[base:])
+		v.Elems = slices.Clone(p.elems[base:])
 	}
 	p.elems, p.skim.hollow = p.elems[:base], outer
 	v.End = p.i
 	return v
 }
 
-// next steps over a comma, or over the closing bracket, which ends the list.
-func (p *parser) next(closing byte, then string) (more, ok bool) {
-	p.space()
-	if p.i < len(p.s) {
-		switch p.s[p.i] {
-		case closing:
-			p.i++
-			return false, true
-		case ',':
-			comma := p.i
-			p.i++
-			p.space()
-			if p.i < len(p.s) && p.s[p.i] == closing {
-				p.fail(comma, fmt.Sprintf("trailing comma, expected %s after it", then))
-				return false, false
-			}
-			return true, true
-		}
-	}
-	p.expected(p.i, fmt.Sprintf("\",\" or %q", string(rune(closing))))
-	return false, false
+func (p *parser) elem(depth int) bool {
+	e := p.value(depth)
+	p.elems = append(p.elems, e)
+	return e != nil
 }
 
 func (p *parser) object(depth int) *Value {
-	start := p.i
-	if !p.open(depth) {
-		return nil
-	}
-	v := p.alloc(Dict, start)
-	if p.i < len(p.s) && p.s[p.i] == '}' {
-		p.i++
-		v.End = p.i
-		return v
-	}
+	v := p.alloc(Dict, p.i)
 	base, outer := len(p.members), p.skim.hollow
-	for {
-		if !p.member(depth) {
-			return nil
-		}
-		more, ok := p.next('}', "a key")
-		if !ok {
-			return nil
-		}
-		if !more {
-			break
-		}
-	}
-	v.End = p.i
-	if !p.unique(base) {
+	if !p.list(depth, '}', "a key", (*parser).member) || !p.unique(base) {
 		return nil
 	}
 	if !p.skim.on {
-		v.Members = p.pool.take(p.members[base:])
+		v.Members = slices.Clone(p.members[base:])
 	} else if depth == 1 {
 		v.Members = p.members[base:]
 	}
 	p.members, p.skim.hollow = p.members[:base], outer
+	v.End = p.i
 	return v
 }
 
 func (p *parser) member(depth int) bool {
 	start := p.i
 	p.skim.hollow = false // a key is read in full
-	if start >= len(p.s) || p.s[start] != '"' {
+	if !p.is('"') {
 		p.expected(start, "a key in double quotes")
 		return false
 	}
@@ -338,8 +265,7 @@ func (p *parser) member(depth int) bool {
 	if !ok {
 		return false
 	}
-	p.space()
-	if p.i >= len(p.s) || p.s[p.i] != ':' {
+	if p.space(); !p.is(':') {
 		p.expected(p.i, "\":\"")
 		return false
 	}
@@ -347,11 +273,8 @@ func (p *parser) member(depth int) bool {
 	p.space()
 	p.skim.hollow = p.skim.on && (depth > 1 || !slices.Contains(p.skim.wanted, key))
 	v := p.value(depth)
-	if v == nil {
-		return false
-	}
 	p.members = append(p.members, Member{Key: key, KeyStart: start, Value: v})
-	return true
+	return v != nil
 }
 
 // smallObject is up to how many keys comparing each with each is cheaper than a map.
@@ -359,50 +282,30 @@ const smallObject = 24
 
 // unique finds a key that stands twice among the members from base on.
 func (p *parser) unique(base int) bool {
-	ms := p.members[base:]
-	if len(ms) > smallObject {
-		return p.uniqueMany(base)
+	ms, kept := p.members[base:], p.members[base:base]
+	many := len(ms) > smallObject
+	if many {
+		p.keys = make(map[string]int, len(ms))
 	}
-	for i := 1; i < len(ms); i++ {
-		for j := range i {
-			if ms[i].Key != ms[j].Key {
-				continue
-			}
-			if !p.lim.Duplicates {
-				p.duplicate(ms[j], ms[i])
-				return false
-			}
-			ms[j].Value = ms[i].Value
-			ms = append(ms[:i], ms[i+1:]...)
-			i--
-			break
-		}
-	}
-	p.members = p.members[:base+len(ms)]
-	return true
-}
-
-func (p *parser) uniqueMany(base int) bool {
-	if p.keys == nil || len(p.keys) > 1024 {
-		p.keys = make(map[string]int, len(p.members)-base)
-	}
-	clear(p.keys)
-	ms := p.members[base:]
-	n := 0
 	for _, m := range ms {
-		if at, ok := p.keys[m.Key]; ok {
-			if !p.lim.Duplicates {
-				p.duplicate(ms[at], m)
-				return false
-			}
-			ms[at].Value = m.Value
-			continue
+		at, twice := p.keys[m.Key]
+		if !many {
+			at = slices.IndexFunc(kept, func(k Member) bool { return k.Key == m.Key })
+			twice = at >= 0
 		}
-		p.keys[m.Key] = n
-		ms[n] = m
-		n++
+		switch {
+		case twice && !p.lim.Duplicates:
+			p.duplicate(kept[at], m)
+			return false
+		case twice:
+			kept[at].Value = m.Value
+			continue
+		case many:
+			p.keys[m.Key] = len(kept)
+		}
+		kept = append(kept, m)
 	}
-	p.members = p.members[:base+n]
+	p.members = p.members[:base+len(kept)]
 	return true
 }
 
@@ -412,44 +315,41 @@ func (p *parser) duplicate(first, second Member) {
 }
 
 func (p *parser) word() *Value {
-	start := p.i
-	end := start
+	end := p.i
 	for end < len(p.s) && (isWord(p.s[end]) || isDigit(p.s[end])) {
 		end++
 	}
-	var k Kind
-	switch p.s[start:end] {
+	switch p.s[p.i:end] {
 	case "null":
-		k = Null
+		return p.literal(Null, end)
 	case "true", "false":
-		k = Bool
-	default:
-		p.expected(start, "a value")
-		return nil
+		return p.literal(Bool, end)
 	}
-	v := p.alloc(k, start)
-	v.text, v.End = p.s[start:end], end
-	p.i = end
-	return v
+	p.expected(p.i, "a value")
+	return nil
 }
 
 func (p *parser) number() *Value {
 	start := p.i
 	end, ok := scanNumber(p.s, start)
-	if !ok || end < len(p.s) && (isWord(p.s[end]) || isDigit(p.s[end]) || p.s[end] == '.' || p.s[end] == '-' ||
-		p.s[end] == '+') {
-		p.fail(start, fmt.Sprintf("invalid number %s", quote(p.run(start))))
+	if !ok || p.run(end) != "" {
+		p.fail(start, "invalid number "+quote(p.run(start)))
 		return nil
 	}
-	v := p.alloc(Number, start)
-	v.text, v.End = p.s[start:end], end
+	return p.literal(Number, end)
+}
+
+// literal is the value whose text goes from here up to end.
+func (p *parser) literal(k Kind, end int) *Value {
+	v := p.alloc(k, p.i)
+	v.text, v.End = p.s[p.i:end], end
 	p.i = end
 	return v
 }
 
 // scanNumber finds the end of the number at start; what follows it is not looked at.
 func scanNumber(s string, i int) (end int, ok bool) {
-	if s[i] == '-' {
+	if i < len(s) && s[i] == '-' {
 		i++
 	}
 	switch {
@@ -515,32 +415,25 @@ func (p *parser) fail(at int, msg string) {
 		return
 	}
 	line, col := Pos([]byte(p.s[:at]), at)
-	p.err = &SyntaxError{Line: line, Col: col, Offset: at, Msg: msg}
+	p.err = &SyntaxError{Line: line, Col: col, Offset: at, Msg: msg, Conflict: conflict(p.s, at) != ""}
 }
 
 func (p *parser) expected(at int, want string) {
-	if at >= len(p.s) {
-		p.fail(at, "expected "+want+", got end of input")
-		return
-	}
-	if mark := conflict(p.s, at); mark != "" {
-		line, col := Pos([]byte(p.s[:at]), at)
-		p.err = &SyntaxError{
-			Line: line, Col: col, Offset: at,
-			Msg: fmt.Sprintf("expected %s, got merge conflict marker %q", want, mark), Conflict: true,
-		}
-		return
-	}
-	got := p.run(at)
-	if got == "" {
+	got := "end of input"
+	if at < len(p.s) {
 		r, size := utf8.DecodeRuneInString(p.s[at:])
-		if r == utf8.RuneError && size == 1 {
-			p.fail(at, fmt.Sprintf("expected %s, got byte 0x%02x", want, p.s[at]))
-			return
+		switch mark, run := conflict(p.s, at), p.run(at); {
+		case mark != "":
+			got = fmt.Sprintf("merge conflict marker %q", mark)
+		case run != "":
+			got = quote(run)
+		case r == utf8.RuneError && size == 1:
+			got = fmt.Sprintf("byte 0x%02x", p.s[at])
+		default:
+			got = quote(p.s[at : at+size])
 		}
-		got = p.s[at : at+size]
 	}
-	p.fail(at, "expected "+want+", got "+quote(got))
+	p.fail(at, "expected "+want+", got "+got)
 }
 
 // conflict gives the merge conflict marker that starts a line at i, or nothing.

@@ -11,7 +11,7 @@ type Edit struct {
 // Splice applies edits that are sorted and do not overlap; everything else of src is copied byte for byte into a fresh
 // slice. Insertions at one place are made in their order. An edit that does not fit is refused.
 func Splice(src []byte, edits []Edit) ([]byte, error) {
-	size, at := len(src), 0
+	out, at := make([]byte, 0, len(src)+1024), 0
 	for i, e := range edits {
 		if e.Start < 0 || e.End < e.Start || e.End > len(src) {
 			return nil, fmt.Errorf("edit %d [%d:%d]: range is not inside the source", i, e.Start, e.End)
@@ -19,14 +19,7 @@ func Splice(src []byte, edits []Edit) ([]byte, error) {
 		if e.Start < at {
 			return nil, fmt.Errorf("edit %d [%d:%d]: starts before the end of the edit before it", i, e.Start, e.End)
 		}
-		at = e.End
-		size += len(e.Text) - (e.End - e.Start)
-	}
-	out := make([]byte, 0, size)
-	at = 0
-	for _, e := range edits {
-		out = append(out, src[at:e.Start]...)
-		out = append(out, e.Text...)
+		out = append(append(out, src[at:e.Start]...), e.Text...)
 		at = e.End
 	}
 	return append(out, src[at:]...), nil

@@ -3,28 +3,41 @@ package jsonx
 import (
 	"fmt"
 	"math/bits"
+	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // str reads the string whose opening quote is at p.i.
 func (p *parser) str() (string, bool) {
-	s, start := p.s, p.i+1
-	for i := plainEnd(s, start); i < len(s); i = plainEnd(s, i) {
-		switch s[i] {
-		case '"':
+	s, from := p.s, p.i+1 // what stands from there on is not in buf yet
+	buf, escapes := p.buf[:0], false
+	for i := plainEnd(s, from); i < len(s); i = plainEnd(s, i) {
+		n := 0
+		switch {
+		case s[i] == '"' && !escapes:
 			p.i = i + 1
-			return s[start:i], true
-		case '\\':
-			return p.escaped(start, i)
+			return s[from:i], true
+		case s[i] == '"':
+			p.i, p.buf = i+1, append(buf, s[from:i]...)
+			if p.skim.hollow {
+				return "", true
+			}
+			return string(p.buf), true
+		case s[i] == '\\':
+			var r rune
+			r, n = p.escape(i)
+			buf, escapes, from = utf8.AppendRune(append(buf, s[from:i]...), r), true, i+n
+		default:
+			n = p.char(i)
 		}
-		n := p.char(i)
 		if n == 0 {
 			return "", false
 		}
 		i += n
 	}
-	p.fail(start-1, "string without its closing quote")
+	p.fail(p.i, "string without its closing quote")
 	return "", false
 }
 
@@ -74,106 +87,43 @@ func (p *parser) char(i int) int {
 	return size
 }
 
-// escaped goes on with a string from its first escape, at i.
-func (p *parser) escaped(start, i int) (string, bool) {
-	s := p.s
-	buf := append(p.skim.buf[:0], s[start:i]...)
-	defer func() { p.skim.buf = buf }()
-	for i < len(s) {
-		end := plainEnd(s, i)
-		buf = append(buf, s[i:end]...)
-		if i = end; i == len(s) {
-			break
-		}
-		switch s[i] {
-		case '"':
-			p.i = i + 1
-			if p.skim.hollow {
-				return "", true
-			}
-			return string(buf), true
-		case '\\':
-			var ok bool
-			if buf, i, ok = p.escape(buf, i); !ok {
-				return "", false
-			}
-		default:
-			n := p.char(i)
-			if n == 0 {
-				return "", false
-			}
-			buf = append(buf, s[i:i+n]...)
-			i += n
-		}
-	}
-	p.fail(start-1, "string without its closing quote")
-	return "", false
-}
-
-// escape decodes the escape at i and gives the offset after it.
-func (p *parser) escape(buf []byte, i int) ([]byte, int, bool) {
-	s := p.s
-	if i+1 >= len(s) {
+// escape gives the character that the escape at i stands for, and its size, 0 if there is none.
+func (p *parser) escape(i int) (r rune, size int) {
+	s := p.s[i:]
+	if len(s) < 2 {
 		p.fail(i, "escape without its character")
-		return nil, 0, false
+		return 0, 0
 	}
-	switch c := s[i+1]; c {
-	case '"', '\\', '/':
-		return append(buf, c), i + 2, true
-	case 'b':
-		return append(buf, '\b'), i + 2, true
-	case 'f':
-		return append(buf, '\f'), i + 2, true
-	case 'n':
-		return append(buf, '\n'), i + 2, true
-	case 'r':
-		return append(buf, '\r'), i + 2, true
-	case 't':
-		return append(buf, '\t'), i + 2, true
-	case 'u':
-		return p.unicode(buf, i)
+	if at := strings.IndexByte(`"\/bfnrt`, s[1]); at >= 0 {
+		return rune("\"\\/\b\f\n\r\t"[at]), 2
 	}
-	_, size := utf8.DecodeRuneInString(s[i+1:])
-	p.fail(i, fmt.Sprintf("invalid escape %s", quote(s[i:i+1+size])))
-	return nil, 0, false
-}
-
-func (p *parser) unicode(buf []byte, i int) ([]byte, int, bool) {
-	s := p.s
-	r, ok := hex4(s, i)
+	if s[1] != 'u' {
+		_, size = utf8.DecodeRuneInString(s[1:])
+		p.fail(i, "invalid escape "+quote(s[:1+size]))
+		return 0, 0
+	}
+	r, ok := hex4(s)
 	if !ok {
-		p.fail(i, fmt.Sprintf("invalid escape %s, expected four hexadecimal digits", quote(s[i:min(i+6, len(s))])))
-		return nil, 0, false
+		p.fail(i, "invalid escape "+quote(s[:min(6, len(s))])+", expected four hexadecimal digits")
+		return 0, 0
 	}
 	if !utf16.IsSurrogate(r) {
-		return utf8.AppendRune(buf, r), i + 6, true
+		return r, 6
 	}
-	if low, ok := hex4(s, i+6); ok {
+	if low, ok := hex4(s[6:]); ok {
 		if full := utf16.DecodeRune(r, low); full != utf8.RuneError {
-			return utf8.AppendRune(buf, full), i + 12, true
+			return full, 12
 		}
 	}
-	p.fail(i, fmt.Sprintf("lone surrogate %s", s[i:i+6]))
-	return nil, 0, false
+	p.fail(i, "lone surrogate "+s[:6])
+	return 0, 0
 }
 
-// hex4 reads the escape \uXXXX at i.
-func hex4(s string, i int) (rune, bool) {
-	if i+6 > len(s) || s[i] != '\\' || s[i+1] != 'u' {
+// hex4 reads the escape \uXXXX.
+func hex4(s string) (rune, bool) {
+	if len(s) < 6 || s[:2] != `\u` {
 		return 0, false
 	}
-	var r rune
-	for _, c := range []byte(s[i+2 : i+6]) {
-		switch {
-		case isDigit(c):
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case 'A' <= c && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
+	n, err := strconv.ParseUint(s[2:6], 16, 16)
+	return rune(n), err == nil
 }

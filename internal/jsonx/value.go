@@ -20,21 +20,7 @@ const (
 
 // String names the kind as messages do.
 func (k Kind) String() string {
-	switch k {
-	case Null:
-		return "null"
-	case Bool:
-		return "boolean"
-	case Number:
-		return "number"
-	case String:
-		return "string"
-	case Array:
-		return "array"
-	case Dict:
-		return "object"
-	}
-	return "kind " + strconv.Itoa(int(k))
+	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
 }
 
 // Value is one value of a parsed text. Its methods may be called on nil, which stands for an absent value.
@@ -55,19 +41,12 @@ type Member struct {
 
 // Get gives the value of a key of an object, nil if v is no object or has no such key.
 func (v *Value) Get(key string) *Value {
-	if m := v.member(key); m != nil {
-		return m.Value
-	}
-	return nil
-}
-
-func (v *Value) member(key string) *Member {
 	if v == nil {
 		return nil
 	}
 	for i := range v.Members {
 		if v.Members[i].Key == key {
-			return &v.Members[i]
+			return v.Members[i].Value
 		}
 	}
 	return nil
