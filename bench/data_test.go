@@ -117,23 +117,3 @@ func writeState(t *testing.T, dir, layout string, n int) string {
 	}
 	return name
 }
-
-// writeMarkdown writes the same tasks as a list in markdown, as people keep them and grep for them.
-func writeMarkdown(t *testing.T, dir string, n int) string {
-	t.Helper()
-	var out bytes.Buffer
-	out.WriteString("# TODO\n\n## Tasks\n\n")
-	for i := 1; i <= n; i++ {
-		k := makeTask(i)
-		fmt.Fprintf(&out, "### %d. %s\n- **Effort**: %s\n- **Status**: [%s]\n- **Priority**: %s\n- **Language**: %s\n- **Session**: %s\n- **Created**: %s\n- **Updated**: %s\n", i, k.Title, k.Effort, k.Status, k.Priority, k.Language, k.Session, k.Created, k.Updated)
-		if len(k.Artifacts) > 0 {
-			fmt.Fprintf(&out, "- **Research**: [%s](%s)\n", k.Artifacts[0].Summary, k.Artifacts[0].Path)
-		}
-		fmt.Fprintf(&out, "\n**Description**: %s\n\n---\n\n", k.Description)
-	}
-	name := filepath.Join(dir, fmt.Sprintf("todo-%d.md", n))
-	if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}

@@ -18,9 +18,8 @@ import (
 var (
 	goals = flag.Bool("goals", false, "measure and print the table of the performance goals")
 	count = flag.Int("pairs", 9, "how many pairs of runs for each figure")
-	large = flag.Bool("large", false, "measure a state of a million tasks as well")
 	peers = flag.String("peers", "", "the `folder` of the peers that peers.sh made")
-	only  = flag.String("only", "", "goals to measure, such as G1,G4; all if empty")
+	only  = flag.String("only", "", "goals to measure, such as P1,P4; all if empty")
 	into  = flag.String("into", "", "write the table into this `file` as well, with the notes behind it")
 )
 
@@ -34,7 +33,7 @@ type lab struct {
 	peak   string
 	values int // what the writers of the contention have written so far
 
-	jq, gojq, sqlite3, taskwarrior, node, python tool
+	jq, sqlite3, make tool
 }
 
 // tool is a peer: its path, empty if it is not there, and what it says of itself, or that it is missing.
@@ -69,8 +68,7 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 	dir := t.TempDir()
 	l := &lab{
 		report: &report{t: t, out: io.MultiWriter(os.Stdout, &table), n: max(*count, 1)}, dir: dir,
-		jq: find("jq", "jq", "--version"), gojq: find("gojq", "gojq", "--version"), sqlite3: find("sqlite3", "sqlite3", "--version"),
-		taskwarrior: find("taskwarrior", "task", "--version"), node: find("node", "node", "--version"), python: find("python3", "python3", "--version"),
+		jq: find("jq", "jq", "--version"), sqlite3: find("sqlite3", "sqlite3", "--version"), make: find("make", "make", "--version"),
 	}
 	l.tercet = build(t, dir, "tercet", "./cmd/tercet")
 	l.hello = program(t, dir, "hello", "package main\n\nfunc main() { println() }\n")
@@ -83,20 +81,14 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 		name string
 		run  func(*lab)
 	}{
-		{"G1", (*lab).lookups},
-		{"G2", (*lab).largeLookups},
-		{"G3", (*lab).small},
-		{"G4", (*lab).counts},
-		{"G5", (*lab).fields},
-		{"G6", (*lab).ready},
-		{"G7", (*lab).updates},
-		{"G8", (*lab).contention},
-		{"G10", (*lab).batches},
-		{"G11", (*lab).updateProcess},
-		{"G12", (*lab).start},
-		{"G13", (*lab).footprint},
-		{"G14", (*lab).commands},
-		{"G17", (*lab).readers},
+		{"P1", (*lab).lookups},
+		{"P2", (*lab).counts},
+		{"P3", (*lab).corpus},
+		{"P4", (*lab).updates},
+		{"P5", (*lab).contention},
+		{"P6", (*lab).start},
+		{"P7", (*lab).commands},
+		{"P12", (*lab).footprint},
 	} {
 		if *only == "" || slices.Contains(strings.Split(*only, ","), g.name) {
 			g.run(l)
@@ -114,10 +106,10 @@ func (l *lab) head() {
 	fmt.Fprintf(l.out, "Measured %s on %s, %s/%s, %d processors, %s; commit %s.\n", time.Now().UTC().Format("2006-01-02 15:04 MST"), processor(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), commit)
 	fmt.Fprintf(l.out, "Load of the machine at the start: %s. One append with fdatasync: %s (median of 200).\n", load(), show(l.floor(200)))
 	var names []string
-	for _, p := range []tool{l.jq, l.gojq, l.sqlite3, l.taskwarrior, l.node, l.python} {
+	for _, p := range []tool{l.jq, l.sqlite3, l.make} {
 		names = append(names, p.name)
 	}
-	fmt.Fprintf(l.out, "Peers: %s; %s; no module of beads can be had.\n", strings.Join(names, ", "), version("grep", "--version"))
+	fmt.Fprintf(l.out, "Peers: %s.\n", strings.Join(names, ", "))
 	fmt.Fprintf(l.out, "\nMedians of %d interleaved pairs, wall / processor time; one time is wall time.\n\n", l.n)
 	fmt.Fprintln(l.out, "| goal | what | tercet | peer | ratio | asked for | |\n|---|---|---|---|---|---|---|")
 }

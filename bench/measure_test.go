@@ -128,8 +128,9 @@ type report struct {
 
 func (r *report) add(w row) { fmt.Fprintln(r.out, w.line()) }
 
-// compareEach is compare of processes that are different ones each time; a goal of at most want.
-func (r *report) compareEach(goal, what string, next func() (ours, theirs subject), want float64) {
+// compareEach is compare of processes that are different ones each time; a goal of at most want, in processor time. It gives
+// the median of ours.
+func (r *report) compareEach(goal, what string, next func() (ours, theirs subject), want float64) cost {
 	r.t.Helper()
 	var as, bs []cost
 	ours, theirs := next()
@@ -144,7 +145,8 @@ func (r *report) compareEach(goal, what string, next func() (ours, theirs subjec
 		}
 		ours, theirs = next()
 	}
-	r.add(row{goal: goal, what: what, ours: median(as), theirs: median(bs), peer: theirs.name, want: want})
+	r.add(row{goal: goal, what: what, ours: median(as), theirs: median(bs), peer: theirs.name, want: want, cpuOnly: true})
+	return median(as)
 }
 
 // compare measures a pair and adds its row.

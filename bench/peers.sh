@@ -1,12 +1,11 @@
 #!/bin/sh
 # Puts the peers of the benchmarks into the folder $1/bin, as far as they are not installed: jq 1.7 or later, built from
-# Debian's source with the C compiler alone; gojq's command, a Go module; taskwarrior and sqlite3, packages of Debian, which
-# are unpacked and not installed. What cannot be had is said, here and in the table.
+# Debian's source with the C compiler alone; GNU make and sqlite3, packages of Debian, which are unpacked and not installed.
+# What cannot be had is said, here and in the table.
 set -u
 dir=${1:?usage: peers.sh FOLDER}
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/archives/partial" "$dir/src" "$dir/bin" "$dir/deb"
 dir=$(cd "$dir" && pwd)
-gojq=v0.12.19 # of the versions whose modules can all be had, the newest
 
 newer() { "$1" --version 2>/dev/null | grep -Eq '^jq-(1\.([7-9]|[1-9][0-9])|[2-9])'; }
 
@@ -57,8 +56,5 @@ peer() {
 }
 
 peer jq "newer '$dir/bin/jq' || newer jq" 'jq_source && jq_build'
-peer gojq "test -x '$dir/bin/gojq' || command -v gojq" "GOBIN='$dir/bin' go install github.com/itchyny/gojq/cmd/gojq@$gojq"
-peer taskwarrior "test -x '$dir/bin/task' || command -v task" 'unpacked taskwarrior task'
+peer make 'command -v make' 'unpacked make make'
 peer sqlite3 "test -x '$dir/bin/sqlite3' || command -v sqlite3" 'unpacked sqlite3 sqlite3'
-peer node 'command -v node' false
-peer python3 'command -v python3' false

@@ -3,14 +3,12 @@ package bench_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -110,48 +108,9 @@ func (l *lab) appends() subject {
 	}}
 }
 
-// rewrite decodes a state in full, changes a member, encodes it and replaces the file, as durably as tercet does.
-func rewrite(name string, number int) subject {
-	value := 0
-	return subject{name: "encoding/json in full, and replace", call: func() (err error) {
-		value++
-		src, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		var doc map[string]any
-		if err := json.Unmarshal(src, &doc); err != nil {
-			return err
-		}
-		for _, e := range doc["tasks"].([]any) {
-			if k := e.(map[string]any); k["number"] == float64(number) {
-				k["effort"] = fmt.Sprintf("%dh", value)
-			}
-		}
-		out, err := json.MarshalIndent(doc, "", "  ")
-		if err != nil {
-			return err
-		}
-		f, err := os.CreateTemp(filepath.Dir(name), "rewrite-*")
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(out)
-		err = errors.Join(err, f.Sync(), f.Close(), os.Rename(f.Name(), name))
-		folder, ferr := os.Open(filepath.Dir(name))
-		if ferr != nil {
-			return errors.Join(err, ferr)
-		}
-		return errors.Join(err, folder.Sync(), folder.Close())
-	}}
-}
-
+// updates are whole processes: a change of one task, durable when the process ends, beside jq and a rename.
 func (l *lab) updates() {
-	l.compare("G7", "one durable update, 100 tasks", l.update(l.workspace("update-100", 100), 50), l.appends(), 6, false)
-	for _, g := range []struct {
-		n    int
-		want float64
-	}{{1000, 6}, {10_000, 10}} {
+	for _, g := range []struct{ n, limit int }{{1000, 15}, {10_000, 100}} {
 		dir := l.workspace(fmt.Sprintf("update-%d", g.n), g.n)
 		text, err := os.ReadFile(filepath.Join(dir, ".tercet", "state.json"))
 		if err != nil {
@@ -161,66 +120,22 @@ func (l *lab) updates() {
 		if err := os.WriteFile(plain, text, 0o644); err != nil {
 			l.t.Fatal(err)
 		}
-		l.compare("G7", fmt.Sprintf("one durable update, %d tasks", g.n), l.update(dir, g.n/2), rewrite(plain, g.n/2), g.want, true)
-	}
-}
-
-// batches compares one call of 1000 changes with one of one change.
-func (l *lab) batches() {
-	const n = 10_000
-	dir := l.workspace("batch", n)
-	m, value := open(l.t, dir), 0
-	many := subject{name: "1000 changes", call: func() error {
-		value++
-		ops := make([]state.Op, 1000)
-		for i := range ops {
-			ops[i] = state.UpdateMetadata{Task: 1 + i*9, Fields: map[string]any{"effort": fmt.Sprintf("%dm", value)}}
+		level := []string{"low", "high"}
+		value := 0
+		next := func() (subject, subject) {
+			value++
+			p := level[value%2]
+			jq := fmt.Sprintf(`%s '(.tasks[] | select(.number == %d) | .priority) = "%s"' %s >%[4]s.new && mv %[4]s.new %[4]s`, l.jq.path, g.n/2, p, plain)
+			return subject{name: "tercet", argv: []string{l.tercet, "task", "set", strconv.Itoa(g.n / 2), "priority=" + p}, in: dir},
+				subject{name: l.jq.name + " > new && mv", argv: []string{"sh", "-c", jq}}
 		}
-		_, err := m.Apply(context.Background(), state.Tx{Session: session, Ops: ops})
-		return err
-	}}
-	one := l.update(dir, n/2)
-	one.name = "one change"
-	l.compare("G10", "1000 changes in one call, 10k", many, one, 3, false)
-}
-
-// updateProcess is a single update as a process of its own, durable when it ends.
-func (l *lab) updateProcess() {
-	l.missing("G11", "one durable update, whole process, near-empty state", "beads is missing")
-	if l.taskwarrior.path == "" {
-		l.missing("G11", "one durable update, whole process, 10k", l.taskwarrior.name)
-		return
+		what := fmt.Sprintf("one durable update, whole process, %d tasks", g.n)
+		ours := l.compareEach("P4", what, next, 1.0/3)
+		l.add(row{
+			goal: "P4", what: "the same, processor time", figure: show(ours.cpu), limit: fmt.Sprintf("<= %d ms", g.limit),
+			met: ours.cpu <= time.Duration(g.limit)*time.Millisecond,
+		})
 	}
-	dir := l.workspace("process", 10_000)
-	data := filepath.Join(l.dir, "taskwarrior")
-	if err := os.MkdirAll(data, 0o755); err != nil {
-		l.t.Fatal(err)
-	}
-	rc := filepath.Join(data, "taskrc")
-	if err := os.WriteFile(rc, []byte("data.location="+data+"\nconfirmation=off\nhooks=off\nverbose=nothing\n"), 0o644); err != nil {
-		l.t.Fatal(err)
-	}
-	env := []string{"TASKRC=" + rc, "TASKDATA=" + data}
-	var list strings.Builder
-	for i := range 10_000 {
-		k := makeTask(i + 1)
-		text, err := json.Marshal(map[string]any{"description": k.Title, "project": k.Language, "status": "pending", "entry": "20260105T100000Z", "uuid": fmt.Sprintf("00000000-0000-4000-8000-%012d", i)})
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		list.Write(append(text, '\n'))
-	}
-	from := filepath.Join(data, "import.json")
-	if err := os.WriteFile(from, []byte(list.String()), 0o644); err != nil {
-		l.t.Fatal(err)
-	}
-	subject{name: "import", argv: []string{l.taskwarrior.path, "import", from}, env: env}.output(l.t)
-	value := 0
-	next := func() string { value++; return strconv.Itoa(value) + "h" }
-	l.compareEach("G11", "one durable update, whole process, 10k", func() (subject, subject) {
-		return subject{name: "tercet", argv: []string{l.tercet, "task", "set", "5000", "effort=" + next()}, in: dir},
-			subject{name: l.taskwarrior.name, argv: []string{l.taskwarrior.path, "5000", "modify", "project:" + next()}, env: env}
-	}, 0.7)
 }
 
 // percentile gives the value below which so many percent lie.

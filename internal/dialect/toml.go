@@ -21,47 +21,46 @@ const (
 // tomlTexts says what the library's messages mean for the author of a command, and what to do; KEY is the last key
 // read.
 var tomlTexts = []struct {
-	form       *regexp.Regexp
-	text, help string
-	back       int // so many bytes before the end of what the library found the place is; 0: it is where that begins
+	form, text, help string // form is a regular expression
+	back             int    // the place is so many bytes before the end of what the library found; 0: its start
 }{
 	{
-		regexp.MustCompile(`^expected value but found "(.*)" instead$`), `expected a value, got "$1"`,
+		`^expected value but found "(.*)" instead$`, `expected a value, got "$1"`,
 		`put the text into quotes: "$1"`, 0,
 	},
 	{
-		regexp.MustCompile(`^invalid escape in string '(.*)'$`),
+		`^invalid escape in string '(.*)'$`,
 		"unknown escape $1 in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 2,
 	},
 	{
-		regexp.MustCompile(`^expected (?:four|eight|two) hexadecimal digits .*`),
+		`^expected (?:four|eight|two) hexadecimal digits .*`,
 		"unknown escape in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 0,
 	},
-	{regexp.MustCompile(`^Key '(.*)' has already been defined\.$`), "key $1 stands twice", "keep one of the two", 0},
+	{`^Key '(.*)' has already been defined\.$`, "key $1 stands twice", "keep one of the two", 0},
 	{
-		regexp.MustCompile(`(?s)^expected a top-level item to end with a newline, .*`),
+		`(?s)^expected a top-level item to end with a newline, .*`,
 		"text after the value of KEY",
 		"end the line after the value; quotes inside a text need a backslash, or ''' around it", 1,
 	},
 	{
-		regexp.MustCompile(`^strings cannot contain newlines$`),
+		`^strings cannot contain newlines$`,
 		"quoted text without a closing quote on its line", `close the quote, or write """ around a text of several lines`, 0,
 	},
-	{regexp.MustCompile(`^unexpected EOF; expected '("""|''')'$`), "text opened by $1 is not closed", "end it with $1", 0},
+	{`^unexpected EOF; expected '("""|''')'$`, "text opened by $1 is not closed", "end it with $1", 0},
 	{
-		regexp.MustCompile(`^unexpected EOF; expected ["'].["']$`), "quoted text without a closing quote", "close the quote",
+		`^unexpected EOF; expected ["'].["']$`, "quoted text without a closing quote", "close the quote",
 		0,
 	},
 	{
-		regexp.MustCompile(`(?s)^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got .*)$`),
+		`(?s)^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got .*)$`,
 		"expected = after the key", "write key = value", 0,
 	},
 	{
-		regexp.MustCompile(`(?s)^expected .* to end table name.*`), "expected ] after the name of a table", "write [name]",
+		`(?s)^expected .* to end table name.*`, "expected ] after the name of a table", "write [name]",
 		0,
 	},
-	{regexp.MustCompile(`(?s)^expected a comma.*'}'.*`), "expected , or } in a table", "close the table with }", 0},
-	{regexp.MustCompile(`(?s)^expected a comma.*']'.*`), "expected , or ] in a list", "close the list with ]", 0},
+	{`(?s)^expected a comma.*'}'.*`, "expected , or } in a table", "close the table with }", 0},
+	{`(?s)^expected a comma.*']'.*`, "expected , or ] in a list", "close the list with ]", 0},
 }
 
 // nowhere cannot be decoded: the error of the attempt tells where a value stands.
@@ -117,8 +116,8 @@ func (n *notes) broken(text string, err error) {
 	at, message := e.Position.Start, e.Message
 	help := `write prompt = """ ... """`
 	for _, one := range tomlTexts {
-		if one.form.MatchString(message) {
-			help, message = one.form.ReplaceAllString(message, one.help), one.form.ReplaceAllString(message, one.text)
+		if form := regexp.MustCompile(one.form); form.MatchString(message) {
+			help, message = form.ReplaceAllString(message, one.help), form.ReplaceAllString(message, one.text)
 			if one.back > 0 {
 				at += e.Position.Len - one.back
 			}

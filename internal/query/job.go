@@ -148,7 +148,7 @@ func (r *cli) within(ctx context.Context) (int, error) {
 	c := r.req
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{BoundTime, c.Timeout.Milliseconds()})
 	defer cancel()
-	debug.SetGCPercent(200)
+	debug.SetGCPercent(50) // of values that are alive to the end, less is thrown away than is kept
 	debug.SetMemoryLimit(c.Memory / 4 * 3)
 	ctx, stop := watchMemory(ctx, c.Memory)
 	defer stop()

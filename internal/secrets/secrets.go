@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Finding is a secret in a file, without its value.
@@ -60,57 +61,68 @@ type rule struct {
 // begin is the start of a line or a character that no token holds: "task-..." has no "sk-...".
 const begin = `(?:^|[^A-Za-z0-9_-])`
 
-var rules = []rule{
-	{"cloud key", []string{"akia", "asia"}, regexp.MustCompile(begin + `(?:AKIA|ASIA)[0-9A-Z]{16}`), nil},
-	{"cloud key", []string{"aiza"}, regexp.MustCompile(begin + `AIza[0-9A-Za-z_-]{35}`), nil},
-	{
-		"hosting token",
-		[]string{"gh", "glpat-", "npm_"},
-		regexp.MustCompile(begin + `(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}` +
-			`|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`), nil,
-	},
-	{
-		"model key",
-		[]string{"sk-"},
-		regexp.MustCompile(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
-		func(m []string) bool { return strings.ContainsAny(m[1], "0123456789") },
-	},
-	{"chat token", []string{"xox"}, regexp.MustCompile(begin + `xox[abprs]-[A-Za-z0-9-]{10,}`), nil},
-	{"payment key", []string{"k_live_"}, regexp.MustCompile(begin + `[sr]k_live_[A-Za-z0-9]{16,}`), nil},
-	{
-		"private key",
-		[]string{"private key"},
-		regexp.MustCompile(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----`), nil,
-	},
-	{
-		"password or token",
-		[]string{"key", "token", "secret", "passw"},
-		regexp.MustCompile(`(?i)(?:api_?key|token|secret|passw(?:or)?d)["']?\s*[:=]\s*` +
-			`(?:"([^"\s]{16,})"|'([^'\s]{16,})'|([^\s"']{16,}))`), literal,
-	},
-	{
-		"token",
-		[]string{"eyj"},
-		regexp.MustCompile(`(?:^|[^\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.`), nil,
-	},
-	{
-		"password in a URL",
-		[]string{"://"},
-		regexp.MustCompile(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
-		func(m []string) bool { return !placeholder(m[1]) },
-	},
-}
+// rules are made when the first line is looked at: most calls of the program look at none.
+var rules = sync.OnceValue(func() []rule {
+	return []rule{
+		{"cloud key", []string{"akia", "asia"}, regexp.MustCompile(begin + `(?:AKIA|ASIA)[0-9A-Z]{16}`), nil},
+		{"cloud key", []string{"aiza"}, regexp.MustCompile(begin + `AIza[0-9A-Za-z_-]{35}`), nil},
+		{
+			"hosting token",
+			[]string{"gh", "glpat-", "npm_"},
+			regexp.MustCompile(begin + `(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}` +
+				`|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`), nil,
+		},
+		{
+			"model key",
+			[]string{"sk-"},
+			regexp.MustCompile(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
+			func(m []string) bool { return strings.ContainsAny(m[1], "0123456789") },
+		},
+		{"chat token", []string{"xox"}, regexp.MustCompile(begin + `xox[abprs]-[A-Za-z0-9-]{10,}`), nil},
+		{"payment key", []string{"k_live_"}, regexp.MustCompile(begin + `[sr]k_live_[A-Za-z0-9]{16,}`), nil},
+		{
+			"private key",
+			[]string{"private key"},
+			regexp.MustCompile(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----`), nil,
+		},
+		{
+			"password or token",
+			[]string{"key", "token", "secret", "passw"},
+			regexp.MustCompile(`(?i)(?:api_?key|token|secret|passw(?:or)?d)["']?\s*[:=]\s*` +
+				`(?:"([^"\s]{16,})"|'([^'\s]{16,})'|([^\s"']{16,}))`), literal,
+		},
+		{
+			"token",
+			[]string{"eyj"},
+			regexp.MustCompile(`(?:^|[^\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.`), nil,
+		},
+		{
+			"password in a URL",
+			[]string{"://"},
+			regexp.MustCompile(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
+			func(m []string) bool { return !placeholder(m[1]) },
+		},
+	}
+})
 
-// The words that stand for a secret in an example, and what an unquoted word of a program is: a call, a path, or a
-// reference to what is elsewhere.
-var (
-	sample    = regexp.MustCompile(`(?i)\$\{|\{\{|<[^>]*>|example|changeme`)
-	place     = regexp.MustCompile(`^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\-]*$|^[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}$`)
-	reference = regexp.MustCompile(`^[$@&*!?]?[A-Za-z_-]+(?:(?:\.|->|::)[A-Za-z_-]+)*[,;)\]}]*$`)
-)
+// forms are the words that stand for a secret in an example, and what an unquoted word of a program is: a call, a path,
+// or a reference to what is elsewhere; and what makes a secret of the files that are one only where they hold it.
+var forms = sync.OnceValue(func() (f struct {
+	sample, place, reference *regexp.Regexp
+	logins                   map[string]*regexp.Regexp
+}) {
+	f.sample = regexp.MustCompile(`(?i)\$\{|\{\{|<[^>]*>|example|changeme`)
+	f.place = regexp.MustCompile(`^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\-]*$|^[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}$`)
+	f.reference = regexp.MustCompile(`^[$@&*!?]?[A-Za-z_-]+(?:(?:\.|->|::)[A-Za-z_-]+)*[,;)\]}]*$`)
+	f.logins = map[string]*regexp.Regexp{
+		".npmrc": regexp.MustCompile(`_(?:authToken|auth|password)\s*=\s*(\S+)`),
+		".netrc": regexp.MustCompile(`\bpassword\s+(\S+)`),
+	}
+	return f
+})
 
 func placeholder(value string) bool {
-	return sample.MatchString(value) || strings.HasPrefix(value, "$")
+	return forms().sample.MatchString(value) || strings.HasPrefix(value, "$")
 }
 
 // entropy from which a value is taken for one that was drawn, in bits a character.
@@ -122,9 +134,9 @@ func literal(m []string) bool {
 	bare := m[3] != ""
 	value := m[1] + m[2] + m[3]
 	switch {
-	case placeholder(value), place.MatchString(value):
+	case placeholder(value), forms().place.MatchString(value):
 		return false
-	case bare && (strings.ContainsAny(value, "([") || reference.MatchString(value)):
+	case bare && (strings.ContainsAny(value, "([") || forms().reference.MatchString(value)):
 		return false
 	}
 	return entropy(value) >= drawn
@@ -155,7 +167,7 @@ func Line(file string, number int, text string) []Finding {
 		sum := sha256.Sum256([]byte(text))
 		found = append(found, Finding{File: file, Line: number, Class: class, Sum: hex.EncodeToString(sum[:])})
 	}
-	for _, r := range rules {
+	for _, r := range rules() {
 		if !slices.ContainsFunc(r.words, has) {
 			continue
 		}
@@ -166,18 +178,12 @@ func Line(file string, number int, text string) []Finding {
 			}
 		}
 	}
-	if login, ok := logins[path.Base(file)]; ok {
+	if login, ok := forms().logins[path.Base(file)]; ok {
 		if m := login.FindStringSubmatch(text); m != nil && !placeholder(m[1]) {
 			add("login")
 		}
 	}
 	return found
-}
-
-// logins are the files that are a secret only where they hold one.
-var logins = map[string]*regexp.Regexp{
-	".npmrc": regexp.MustCompile(`_(?:authToken|auth|password)\s*=\s*(\S+)`),
-	".netrc": regexp.MustCompile(`\bpassword\s+(\S+)`),
 }
 
 // files are patterns for the names of files that hold secrets.
