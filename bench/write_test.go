@@ -74,12 +74,6 @@ func setEffort(m *state.Manager, number, value int) error {
 	return err
 }
 
-// update is one durable change in this process.
-func (l *lab) update(dir string, number int) subject {
-	m, value := open(l.t, dir), 0
-	return subject{name: "tercet", call: func() error { value++; return setEffort(m, number, value) }}
-}
-
 // floor is what one append takes that is made durable: the least that any update can take.
 func (l *lab) floor(n int) time.Duration {
 	s := l.appends()

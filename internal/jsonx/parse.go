@@ -287,9 +287,11 @@ func (p *parser) unique(base int) bool {
 	if many {
 		p.keys = make(map[string]int, len(ms))
 	}
+	seen := uint64(0) // by a few bits of the keys: most are told apart without comparing them
 	for _, m := range ms {
+		bit := bitOf(m.Key)
 		at, twice := p.keys[m.Key]
-		if !many {
+		if !many && seen&bit != 0 {
 			at = slices.IndexFunc(kept, func(k Member) bool { return k.Key == m.Key })
 			twice = at >= 0
 		}
@@ -303,10 +305,18 @@ func (p *parser) unique(base int) bool {
 		case many:
 			p.keys[m.Key] = len(kept)
 		}
-		kept = append(kept, m)
+		kept, seen = append(kept, m), seen|bit
 	}
 	p.members = p.members[:base+len(kept)]
 	return true
+}
+
+// bitOf gives one of 64 bits, the same for the same key.
+func bitOf(key string) uint64 {
+	if key == "" {
+		return 1
+	}
+	return 1 << ((len(key) + 5*int(key[0]) + 23*int(key[len(key)-1])) % 64)
 }
 
 func (p *parser) duplicate(first, second Member) {
