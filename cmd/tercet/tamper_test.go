@@ -37,7 +37,7 @@ func TestTampering(t *testing.T) {
 				return map[string]string{"TERCET_TRUST": "1", "HOME": filepath.Dir(dir)}[name]
 			})
 			a.flags.dir = dir
-			w, err := a.workspace(t.Context())
+			w, err := a.world(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

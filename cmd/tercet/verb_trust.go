@@ -46,9 +46,12 @@ Without a terminal --trust=sha256:HASH agrees to exactly the files that have thi
 		if c.insideRun() && !*show && !c.flags.json {
 			return c.mayCommand()
 		}
-		world, err := c.workspace(c.ctx)
+		world, err := c.world.world(c.ctx)
 		if err != nil {
 			return err
+		}
+		if !world.has {
+			return noWorkspace()
 		}
 		w := consent{world}
 		v, err := w.gate.Verdict()

@@ -64,6 +64,19 @@ type records struct {
 
 // world builds the world once a process, with or without a workspace.
 func (a *app) world(ctx context.Context) (*world, error) {
+	w, err := a.ground(ctx)
+	if err != nil || w.set != nil {
+		return w, err
+	}
+	w.list()
+	if err := w.agents(); err != nil {
+		return nil, errors.Join(err, a.forget())
+	}
+	return w, nil
+}
+
+// ground builds what of the world every verb of a project stands on: all but the commands and the subagents.
+func (a *app) ground(ctx context.Context) (*world, error) {
 	if a.built != nil {
 		return a.built, nil
 	}
@@ -97,9 +110,9 @@ func (a *app) lookAround() (*world, error) {
 	return w, w.scan()
 }
 
-// workspace is the world of a project root that has a workspace.
+// workspace is the ground of a project root that has a workspace.
 func (a *app) workspace(ctx context.Context) (*world, error) {
-	w, err := a.world(ctx)
+	w, err := a.ground(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +122,7 @@ func (a *app) workspace(ctx context.Context) (*world, error) {
 	return w, nil
 }
 
-// build makes everything else.
+// build makes what starts processes and keeps the state.
 func (w *world) build(ctx context.Context) error {
 	for _, s := range w.cfg.ACP {
 		w.gate.Words = append(w.gate.Words, s.Argv...)
@@ -125,8 +138,7 @@ func (w *world) build(ctx context.Context) error {
 			return err
 		}
 	}
-	w.list()
-	return w.agents()
+	return nil
 }
 
 func (r *records) close() error {
