@@ -13,8 +13,6 @@ import (
 	"tercet/internal/nearest"
 )
 
-func (d *draft) apply(op Op) error { return op.apply(d) }
-
 // apply does nothing: a phase is set before a draft is made, because that does not touch state.json.
 func (SetPhase) apply(*draft) error { return nil }
 
@@ -27,18 +25,18 @@ func (op UpdateStatus) timeout() time.Duration {
 
 func (op CreateTasks) apply(d *draft) error {
 	if len(op.Tasks) == 0 {
-		return noTasks(op)
+		return d.noTasks()
 	}
 	for i := range op.Tasks {
-		if err := d.create(op, op.Tasks[i]); err != nil {
+		if err := d.create(op.Tasks[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *draft) create(op Op, n NewTask) error {
-	title, err := plainTitle(op, n.Title)
+func (d *draft) create(n NewTask) error {
+	title, err := d.plainTitle(n.Title)
 	if err != nil {
 		return err
 	}
@@ -47,14 +45,14 @@ func (d *draft) create(op Op, n NewTask) error {
 		slug = Slug(title)
 	}
 	if slug != Slug(slug) {
-		return refused(op.name(), 0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
+		return d.refused(0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
 	}
 	for _, s := range []string{n.Language, n.Priority, n.Effort} {
-		if err := plainText(op, s, ""); err != nil {
+		if err := d.plainText(s, ""); err != nil {
 			return err
 		}
 	}
-	if err := plainText(op, n.Description, breaks); err != nil {
+	if err := d.plainText(n.Description, breaks); err != nil {
 		return err
 	}
 	t := &formats.Task{
@@ -74,29 +72,29 @@ func (d *draft) create(op Op, n NewTask) error {
 	d.next++
 	d.created = append(d.created, t)
 	d.numbers = append(d.numbers, t.Number)
-	d.verdict(op, t, "", true)
+	d.verdict(t, "", true)
 	return nil
 }
 
 // maxTitle is the most bytes of a title: it is one line of TODO.md and of every list.
 const maxTitle = 500
 
-func plainTitle(op Op, title string) (string, error) {
+func (d *draft) plainTitle(title string) (string, error) {
 	title = strings.TrimSpace(title)
 	if title == "" {
-		return "", refused(op.name(), 0, "", "expected a title, got none")
+		return "", d.refused(0, "", "expected a title, got none")
 	}
 	if len(title) > maxTitle {
-		return "", refused(op.name(), 0, "", "expected title of at most %d bytes, got %d", maxTitle, len(title))
+		return "", d.refused(0, "", "expected title of at most %d bytes, got %d", maxTitle, len(title))
 	}
-	return title, plainText(op, title, "")
+	return title, d.plainText(title, "")
 }
 
 // plainText refuses what no file should hold: bytes that are no UTF-8, and control characters but those that are
 // allowed.
-func plainText(op Op, s, allowed string) error {
+func (d *draft) plainText(s, allowed string) error {
 	if strings.ToValidUTF8(s, "") != s {
-		return refused(op.name(), 0, "", "expected text in UTF-8, got other bytes")
+		return d.refused(0, "", "expected text in UTF-8, got other bytes")
 	}
 	at := strings.IndexFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) })
 	if at < 0 {
@@ -104,7 +102,7 @@ func plainText(op Op, s, allowed string) error {
 	}
 	r, _ := utf8.DecodeRuneInString(s[at:])
 	line := strings.Count(s[:at], "\n")
-	return refused(op.name(), 0, "leave the character out",
+	return d.refused(0, "leave the character out",
 		"expected text without control characters, got %U in line %d, column %d",
 		r, line+1, at-strings.LastIndexByte(s[:at], '\n'))
 }
@@ -114,13 +112,12 @@ const breaks = "\n\r\t"
 
 func (op DivideTask) apply(d *draft) error {
 	if len(op.Parts) == 0 {
-		return refused(op.name(), op.Task, "", "expected at least one part, got none")
+		return d.refused(op.Task, "", "expected at least one part, got none")
 	}
-	if err := d.apply(UpdateStatus{Tasks: []int{op.Task}, To: formats.Expanded}); err != nil {
+	if err := (UpdateStatus{Tasks: []int{op.Task}, To: formats.Expanded}).apply(d); err != nil {
 		return err
 	}
 	parent := d.peek(op.Task)
-	d.verdicts[len(d.verdicts)-1].Op = op.name()
 	for _, part := range op.Parts {
 		part.Parent = op.Task
 		if part.Language == "" {
@@ -129,7 +126,7 @@ func (op DivideTask) apply(d *draft) error {
 		if part.Priority == "" {
 			part.Priority = parent.Priority
 		}
-		if err := d.create(op, part); err != nil {
+		if err := d.create(part); err != nil {
 			return err
 		}
 	}
@@ -146,7 +143,7 @@ func (op UpdateMetadata) apply(d *draft) error {
 		return err
 	}
 	if len(op.Fields) == 0 {
-		return refused(op.name(), op.Task, "", "expected at least one field, got none")
+		return d.refused(op.Task, "", "expected at least one field, got none")
 	}
 	before := *t
 	var all error
@@ -160,14 +157,14 @@ func (op UpdateMetadata) apply(d *draft) error {
 	if changed {
 		d.touch(t)
 	}
-	d.verdict(op, t, t.Status, changed)
+	d.verdict(t, t.Status, changed)
 	return nil
 }
 
 func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	value := op.Fields[key]
 	refuse := func(format string, args ...any) error {
-		return refused(op.name(), t.Number, "", "%s", key+": "+fmt.Sprintf(format, args...))
+		return d.refused(t.Number, "", "%s", key+": "+fmt.Sprintf(format, args...))
 	}
 	switch key {
 	case "dependencies":
@@ -197,12 +194,12 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	if key == "description" {
 		allowed = breaks
 	}
-	if err := plainText(op, text, allowed); err != nil {
+	if err := d.plainText(text, allowed); err != nil {
 		return err
 	}
 	switch key {
 	case "title":
-		title, err := plainTitle(op, text)
+		title, err := d.plainTitle(text)
 		if err != nil {
 			return err
 		}
@@ -217,13 +214,13 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 		t.Language = text
 	default:
 		help := nearest.Help(key, metadataKeys())
-		if slices.Contains(taskKeys(), key) {
+		if slices.Contains(taskKeys, key) {
 			help = "it is written by another operation, or by the engine only"
 		}
 		if help == "" {
 			help = "the fields are " + strings.Join(metadataKeys(), ", ")
 		}
-		return refused(op.name(), t.Number, help, "expected a field that can be set, got %q", key)
+		return d.refused(t.Number, help, "expected a field that can be set, got %q", key)
 	}
 	return nil
 }
@@ -254,34 +251,34 @@ func (op LinkArtifacts) apply(d *draft) error {
 		return err
 	}
 	if len(op.Artifacts) == 0 {
-		return refused(op.name(), op.Task, "", "expected at least one artifact, got none")
+		return d.refused(op.Task, "", "expected at least one artifact, got none")
 	}
-	changed, err := d.link(op, t, op.Artifacts)
+	changed, err := d.link(t, op.Artifacts)
 	if err != nil {
 		return err
 	}
 	if changed {
 		d.touch(t)
 	}
-	d.verdict(op, t, t.Status, changed)
+	d.verdict(t, t.Status, changed)
 	return nil
 }
 
 // link adds artifacts to a task, or brings those up to date whose path is linked already.
-func (d *draft) link(op Op, t *formats.Task, list []formats.Artifact) (changed bool, err error) {
+func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, err error) {
 	for _, a := range list {
 		if why := pathFault(a.Path); why != "" {
-			return false, refused(op.name(), t.Number, "", "expected artifact path inside the project root, got %q: %s", a.Path,
+			return false, d.refused(t.Number, "", "expected artifact path inside the project root, got %q: %s", a.Path,
 				why)
 		}
-		if err := plainText(op, a.Summary, breaks); err != nil {
+		if err := d.plainText(a.Summary, breaks); err != nil {
 			return false, err
 		}
 		if a.Type == "" {
 			a.Type = formats.GuessArtifactType(a.Path)
 		}
 		if !slices.Contains(artifactTypes(), a.Type) {
-			return false, refused(op.name(), t.Number, fmt.Sprint("the types are ", artifactTypes()),
+			return false, d.refused(t.Number, fmt.Sprint("the types are ", artifactTypes()),
 				"expected artifact type, got %q", a.Type)
 		}
 		if a.Type.IsDocument() && !a.Deleted && !d.tx.Force {
@@ -319,15 +316,15 @@ func artifactTypes() []formats.ArtifactType {
 }
 
 func (op SetLease) apply(d *draft) error {
-	return each(op, op.Tasks, func(n int) error { return d.setOneLease(op, n) })
+	return d.each(op.Tasks, func(n int) error { return d.setOneLease(op, n) })
 }
 
-func noTasks(op Op) error { return refused(op.name(), 0, "", "expected at least one task, got none") }
+func (d *draft) noTasks() error { return d.refused(0, "", "expected at least one task, got none") }
 
 // each does an operation on its tasks, and gives all that is wrong with them.
-func each(op Op, tasks []int, do func(int) error) error {
+func (d *draft) each(tasks []int, do func(int) error) error {
 	if len(tasks) == 0 {
-		return noTasks(op)
+		return d.noTasks()
 	}
 	var all error
 	for _, n := range tasks {
@@ -346,17 +343,17 @@ func (d *draft) setOneLease(op SetLease, n int) error {
 	case op.Clear && stale && t.Prior != "":
 		t.Status, t.Prior, t.Lease = t.Prior, "", nil
 		d.touch(t)
-		d.verdict(op, t, from, true)
+		d.verdict(t, from, true)
 		return nil
 	case op.Clear:
-		d.verdict(op, t, from, false)
+		d.verdict(t, from, false)
 		return nil
 	case !t.Status.InProgress() || stale:
-		return refused(op.name(), n, "", "expected a task in progress, got one that is %s", from.String())
+		return d.refused(n, "", "expected a task in progress, got one that is %s", from.String())
 	}
 	t.Lease = d.lease(op.Timeout)
 	d.touch(t)
-	d.verdict(op, t, from, true)
+	d.verdict(t, from, true)
 	return nil
 }
 
@@ -365,9 +362,9 @@ func (op ArchiveTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
-	return each(op, op.Tasks, func(n int) error {
+	return d.each(op.Tasks, func(n int) error {
 		if d.peek(n) == nil && archive.find(n) != nil {
-			d.verdict(op, archive.find(n), archive.find(n).Status, false)
+			d.verdict(archive.find(n), archive.find(n).Status, false)
 			return nil
 		}
 		t, err := d.take(n)
@@ -375,10 +372,10 @@ func (op ArchiveTasks) apply(d *draft) error {
 			return err
 		}
 		if !t.Status.Terminal() && !d.tx.Force {
-			return refused(op.name(), n, "", "expected a completed or abandoned task, got one that is %s", t.Status.String())
+			return d.refused(n, "", "expected a completed or abandoned task, got one that is %s", t.Status.String())
 		}
 		d.removed[d.base.index[n]] = true
-		d.verdict(op, t, t.Status, true)
+		d.verdict(t, t.Status, true)
 		return nil
 	})
 }
@@ -388,16 +385,16 @@ func (op UnarchiveTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
-	err = each(op, op.Tasks, func(n int) error {
+	err = d.each(op.Tasks, func(n int) error {
 		t, old := d.peek(n), archive.find(n)
 		switch {
 		case t != nil:
-			d.verdict(op, t, t.Status, false)
+			d.verdict(t, t.Status, false)
 		case old == nil:
 			return noTask(n, false)
 		default:
 			d.restored = append(d.restored, restored{task: *old, raw: archive.value(n).Raw(archive.src)})
-			d.verdict(op, old, old.Status, true)
+			d.verdict(old, old.Status, true)
 		}
 		return nil
 	})

@@ -93,10 +93,10 @@ func nextWork(s formats.TaskStatus) formats.TaskStatus {
 
 func (op ClaimTask) apply(d *draft) error {
 	if op.To != "" && !op.To.InProgress() {
-		return refused(op.name(), op.Task, "", "expected a status in progress, got %q", op.To.String())
+		return d.refused(op.Task, "", "expected a status in progress, got %q", op.To.String())
 	}
 	if d.tx.Session == "" {
-		return refused(op.name(), op.Task, "", "expected a session, got none")
+		return d.refused(op.Task, "", "expected a session, got none")
 	}
 	t, err := d.claimable(op)
 	if err != nil {
@@ -106,13 +106,10 @@ func (op ClaimTask) apply(d *draft) error {
 	if from, _ := d.cfg.effective(t, d.now); to == "" {
 		to = nextWork(from)
 	}
-	if err := d.apply(UpdateStatus{
-		Tasks: []int{t.Number}, To: to,
-		Lease: &LeaseRequest{Timeout: op.Timeout},
-	}); err != nil {
+	status := UpdateStatus{Tasks: []int{t.Number}, To: to, Lease: &LeaseRequest{Timeout: op.Timeout}}
+	if err := status.apply(d); err != nil {
 		return err
 	}
-	d.verdicts[len(d.verdicts)-1].Op = op.name()
 	if t = d.peek(t.Number); op.Loose && t.Lease != nil {
 		t.Lease.Host, t.Lease.BootID, t.Lease.PID, t.Lease.PIDStart = "", "", 0, ""
 	}

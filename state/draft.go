@@ -16,6 +16,7 @@ type draft struct {
 	cfg  Config
 	now  time.Time
 	tx   Tx
+	op   string // the word for the operation that is being applied
 	base *document
 	// archived gives the archive, nil if there is none. It is read when a number is asked for that is not active.
 	archived func() (*document, error)
@@ -50,6 +51,11 @@ func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, err
 		cfg: cfg, now: cfg.now(), tx: tx, base: base, archived: archived, next: max(base.NextNumber, base.highest()+1),
 		changed: map[int]*formats.Task{}, removed: map[int]bool{}, renamed: map[int]int{},
 	}
+}
+
+// refused refuses the operation that is being applied.
+func (d *draft) refused(task int, help, format string, args ...any) error {
+	return refused(d.op, task, help, format, args...)
 }
 
 func (d *draft) warn(text string) { d.warnings = append(d.warnings, text) }
@@ -120,12 +126,12 @@ func (d *draft) touch(t *formats.Task) {
 	}
 }
 
-func (d *draft) verdict(op Op, t *formats.Task, from formats.TaskStatus, changed bool) {
+func (d *draft) verdict(t *formats.Task, from formats.TaskStatus, changed bool) {
 	to := t.Status
 	if !changed {
 		to = from
 	}
-	d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Task: t.Number, From: from, To: to, Changed: changed})
+	d.verdicts = append(d.verdicts, Verdict{Op: d.op, Task: t.Number, From: from, To: to, Changed: changed})
 }
 
 // dirty tells whether the transaction changed anything.
@@ -186,7 +192,7 @@ func (d *draft) touched() []*formats.Task {
 
 // check holds the invariants that the format alone cannot: dependencies and parents exist, and nothing depends on
 // itself.
-func (d *draft) check(op string) error {
+func (d *draft) check() error {
 	depends := loops{next: dependenciesOf, task: d.peek}
 	within := loops{next: parentOf, task: d.peek}
 	for _, t := range d.touched() {
@@ -195,26 +201,26 @@ func (d *draft) check(op string) error {
 			continue
 		}
 		for _, n := range t.Dependencies {
-			if err := d.exists(op, t, "dependency", n); err != nil {
+			if err := d.exists(t, "dependency", n); err != nil {
 				return err
 			}
 		}
 		if t.Parent != nil {
-			if err := d.exists(op, t, "parent", *t.Parent); err != nil {
+			if err := d.exists(t, "parent", *t.Parent); err != nil {
 				return err
 			}
 		}
 		if loop := depends.from(t.Number); loop != "" {
-			return refused(op, t.Number, "leave one of them out", "its dependencies lead back to where they began: %s", loop)
+			return d.refused(t.Number, "leave one of them out", "its dependencies lead back to where they began: %s", loop)
 		}
 		if loop := within.from(t.Number); loop != "" {
-			return refused(op, t.Number, "", "it would be a part of itself: %s", loop)
+			return d.refused(t.Number, "", "it would be a part of itself: %s", loop)
 		}
 	}
 	return nil
 }
 
-func (d *draft) exists(op string, t *formats.Task, what string, n int) error {
+func (d *draft) exists(t *formats.Task, what string, n int) error {
 	if d.peek(n) != nil {
 		return nil
 	}
@@ -228,7 +234,7 @@ func (d *draft) exists(op string, t *formats.Task, what string, n int) error {
 	if i, ok := d.base.index[n]; ok && d.removed[i] {
 		return nil
 	}
-	return refused(op, t.Number, "", "%s", what+" "+number(n)+" does not exist")
+	return d.refused(t.Number, "", "%s", what+" "+number(n)+" does not exist")
 }
 
 func dependenciesOf(t *formats.Task) []int { return t.Dependencies }

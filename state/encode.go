@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -58,152 +59,98 @@ func (e *encoder) scalar(v *jsonx.Value, raw string) {
 
 // change makes the edits of one task.
 func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
-	var changes []jsonx.Change
-	var failed error
-	set := func(key string, value any) {
-		raw, err := jsonx.Marshal(value, "  ")
-		if err != nil && failed == nil {
-			failed = err
+	was, is := taskValues(old), taskValues(now)
+	if written, _ := v.Get("slug").Str(); written == "" && old.Title != now.Title { // absent is empty
+		was[2] = "" // it was made from the title so far, and the task's folder keeps its name
+	}
+	if list := v.Get("artifacts"); list.Is(jsonx.Array) && len(list.Elems) == len(old.Artifacts) &&
+		len(now.Artifacts) >= len(old.Artifacts) {
+		was[12], is[12] = nil, nil
+		if err := e.artifacts(list, old.Artifacts, now.Artifacts); err != nil {
+			return err
 		}
-		if was := v.Get(key); was != nil && len(was.Raw(e.src)) > 2 && bytes.IndexByte(was.Raw(e.src), '\n') < 0 &&
-			len(raw) > 2 && raw[0] == '[' {
-			if raw, err = jsonx.MarshalLine(value); err != nil && failed == nil {
-				failed = err
-			}
+	}
+	return e.members(v, taskKeys, was, is)
+}
+
+// members makes the edits of an object: of its members that had other values.
+func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
+	var changes []jsonx.Change
+	for i, key := range keys {
+		if reflect.DeepEqual(was[i], is[i]) {
+			continue
+		}
+		raw, err := jsonx.Marshal(is[i], "  ")
+		if old := v.Get(key); err == nil && raw[0] == '[' && old != nil && len(old.Raw(e.src)) > 2 &&
+			bytes.IndexByte(old.Raw(e.src), '\n') < 0 {
+			raw, err = jsonx.MarshalLine(is[i])
+		}
+		if err != nil {
+			return err
 		}
 		changes = append(changes, jsonx.Change{Key: key, Raw: raw})
 	}
-	text := func(key, was, is string) {
-		if was != is {
-			set(key, is)
-		}
-	}
-	if old.Number != now.Number {
-		set("number", now.Number)
-	}
-	text("title", old.Title, now.Title)
-	if written, _ := v.Get("slug").Str(); written == "" && old.Title != now.Title { // absent is empty
-		set("slug", now.Slug) // it was made from the title so far, and the task's folder keeps its name
-	}
-	text("status", old.Status.String(), now.Status.String())
-	text("language", old.Language, now.Language)
-	text("priority", old.Priority, now.Priority)
-	text("effort", old.Effort, now.Effort)
-	text("description", old.Description, now.Description)
-	if !slices.Equal(old.Dependencies, now.Dependencies) {
-		set("dependencies", ints(now.Dependencies))
-	}
-	if !sameParent(old.Parent, now.Parent) {
-		set("parent", orNull(now.Parent))
-	}
-	text("updated", old.Updated, now.Updated)
-	if !slices.Equal(old.Artifacts, now.Artifacts) && !e.artifacts(v.Get("artifacts"), old.Artifacts, now.Artifacts) {
-		set("artifacts", artifactObjects(now.Artifacts))
-	}
-	if old.Prior != now.Prior {
-		set("prior", textOrNull(now.Prior.String()))
-	}
-	if old.BlockedReason != now.BlockedReason {
-		set("blocked_reason", textOrNull(now.BlockedReason))
-	}
-	if !sameLease(old.Lease, now.Lease) {
-		set("lease", leaseObject(now.Lease))
-	}
-	text("session_id", old.Session, now.Session)
 	e.edits = append(e.edits, jsonx.EditMembers(e.src, v, changes)...)
-	return failed
+	return nil
 }
 
-// artifacts edits the array element by element, so that members of others in it survive. It tells whether it could.
-func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) bool {
-	if !v.Is(jsonx.Array) || len(v.Elems) != len(old) || len(now) < len(old) {
-		return false
+// artifacts edits the array element by element, so that members of others in it survive.
+func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
+	for i, was := range old {
+		if err := e.members(v.Elems[i], artifactKeys, artifactValues(was), artifactValues(now[i])); err != nil {
+			return err
+		}
 	}
-	for i := range old {
-		if old[i] == now[i] {
-			continue
+	var add jsonx.ElemChanges
+	for _, a := range now[len(old):] {
+		raw, err := jsonx.Marshal(artifactObject(a), "  ")
+		if err != nil {
+			return err
 		}
-		var changes []jsonx.Change
-		for key, pair := range map[string][2]string{
-			"type":    {string(old[i].Type), string(now[i].Type)},
-			"summary": {old[i].Summary, now[i].Summary},
-		} {
-			if pair[0] != pair[1] {
-				raw, err := jsonx.Marshal(pair[1], "")
-				if err != nil {
-					return false
-				}
-				changes = append(changes, jsonx.Change{Key: key, Raw: raw})
-			}
-		}
-		slices.SortFunc(changes, func(a, b jsonx.Change) int { return cmp.Compare(a.Key, b.Key) })
-		if old[i].Deleted != now[i].Deleted {
-			changes = append(changes, jsonx.Change{Key: "deleted", Raw: strconv.AppendBool(nil, now[i].Deleted)})
-		}
-		e.edits = append(e.edits, jsonx.EditMembers(e.src, v.Elems[i], changes)...)
+		add.Append = append(add.Append, raw)
 	}
-	if len(now) > len(old) {
-		add := jsonx.ElemChanges{}
-		for _, a := range now[len(old):] {
-			raw, err := jsonx.Marshal(artifactObject(a), "  ")
-			if err != nil {
-				return false
-			}
-			add.Append = append(add.Append, raw)
-		}
+	if len(add.Append) > 0 {
 		e.edits = append(e.edits, jsonx.EditElems(e.src, v, add)...)
 	}
-	return true
+	return nil
 }
 
 // list removes, brings back and adds whole tasks.
 func (e *encoder) list(d *draft, moving []int) error {
 	var c jsonx.ElemChanges
 	c.Remove = append(d.leaving(), moving...)
-	oneLine, spaced := e.layout()
+	style := e.style()
 	for i := range d.restored {
-		raw := d.restored[i].raw
-		if oneLine {
-			line, err := relay(raw, "", spaced)
-			if err != nil {
-				return err
-			}
-			if e.insert(d, d.restored[i].task.Number, line) {
-				continue
-			}
-			raw = line
-		} else if indented, err := relay(raw, "  ", spaced); err == nil {
-			raw = indented
-		}
-		c.Append = append(c.Append, raw)
-	}
-	moved := 0
-	before := func(n int) error {
-		for ; moved < len(moving) && d.changed[moving[moved]].Number < n; moved++ {
-			raw, err := e.moved(d, moving[moved])
-			if err != nil {
-				return err
-			}
-			c.Append = append(c.Append, raw)
-		}
-		return nil
-	}
-	for _, t := range d.created {
-		if err := before(t.Number); err != nil {
-			return err
-		}
-		indent := "  "
-		if oneLine {
-			indent = ""
-		}
-		raw, err := marshalTask(t, indent, spaced)
+		raw, err := style.relay(d.restored[i].raw)
 		if err != nil {
 			return err
 		}
-		c.Append = append(c.Append, raw)
+		if !style.oneLine || !e.insert(d, d.restored[i].task.Number, raw) {
+			c.Append = append(c.Append, raw)
+		}
 	}
-	if err := before(maxNumber + 1); err != nil {
-		return err
+	type line struct {
+		number int
+		raw    []byte
+	}
+	var added []line
+	for _, i := range moving {
+		raw, err := e.moved(d, i)
+		if err != nil {
+			return err
+		}
+		added = append(added, line{d.changed[i].Number, raw})
+	}
+	for _, t := range d.created {
+		raw, err := style.write(taskObject(t))
+		if err != nil {
+			return err
+		}
+		added = append(added, line{t.Number, raw})
+	}
+	slices.SortFunc(added, func(a, b line) int { return a.number - b.number })
+	for _, l := range added {
+		c.Append = append(c.Append, l.raw)
 	}
 	if len(c.Remove)+len(c.Append) > 0 {
 		e.edits = append(e.edits, jsonx.EditElems(e.src, e.tasks, c)...)
@@ -211,16 +158,41 @@ func (e *encoder) list(d *draft, moving []int) error {
 	return nil
 }
 
-// layout looks at the tasks that are there: whether each has one line, and whether a space follows their colons.
-func (e *encoder) layout() (oneLine, spaced bool) {
+// style is how tasks lie in their file: whether each has one line, and whether a space follows their colons there.
+type style struct{ oneLine, spaced bool }
+
+// style looks at the first task that tells.
+func (e *encoder) style() style {
 	for _, v := range e.tasks.Elems {
 		raw := v.Raw(e.src)
 		if len(v.Members) < 2 {
 			continue
 		}
-		return bytes.IndexByte(raw, '\n') < 0, bytes.HasPrefix(raw[v.Members[0].Value.Start-v.Start-1:], []byte(" "))
+		return style{
+			oneLine: bytes.IndexByte(raw, '\n') < 0,
+			spaced:  bytes.HasPrefix(raw[v.Members[0].Value.Start-v.Start-1:], []byte(" ")),
+		}
 	}
-	return false, true
+	return style{spaced: true}
+}
+
+func (s style) write(v any) ([]byte, error) {
+	switch {
+	case !s.oneLine:
+		return jsonx.Marshal(v, "  ")
+	case s.spaced:
+		return jsonx.MarshalLine(v)
+	}
+	return jsonx.Marshal(v, "")
+}
+
+// relay lays the bytes of a task out anew and keeps its literals.
+func (s style) relay(raw []byte) ([]byte, error) {
+	v, err := jsonx.Parse(raw, jsonx.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return s.write(v)
 }
 
 // insert puts a line before the first task with a higher number, where the tasks stand one a line and sorted.
@@ -249,34 +221,33 @@ func (e *encoder) insert(d *draft, n int, raw []byte) bool {
 	return true
 }
 
-// relay lays the bytes of a task out anew and keeps its literals.
-func relay(raw []byte, indent string, spaced bool) ([]byte, error) {
-	v, err := jsonx.Parse(raw, jsonx.Limits{})
-	if err != nil {
-		return nil, err
-	}
-	if indent == "" && spaced {
-		return jsonx.MarshalLine(v)
-	}
-	return jsonx.Marshal(v, indent)
+// taskKeys are the members of a task, in the order in which they are written.
+var taskKeys = []string{
+	"number", "title", "slug", "status", "language", "priority", "effort", "description", "dependencies", "parent",
+	"created", "updated", "artifacts", "prior", "blocked_reason", "lease", "session_id",
 }
 
-func marshalTask(t *formats.Task, indent string, spaced bool) ([]byte, error) {
-	o := taskObject(t)
-	if indent == "" && spaced {
-		return jsonx.MarshalLine(o)
+// taskValues gives what is written of a task, key by key.
+func taskValues(t *formats.Task) []any {
+	return []any{
+		t.Number, t.Title, t.Slug, t.Status.String(), t.Language, t.Priority, t.Effort, t.Description,
+		append([]int{}, t.Dependencies...), t.Parent, t.Created, t.Updated, artifactObjects(t.Artifacts),
+		textOrNull(t.Prior.String()), textOrNull(t.BlockedReason), t.Lease, textOrNull(t.Session),
 	}
-	return jsonx.Marshal(o, indent)
 }
 
 func taskObject(t *formats.Task) *jsonx.Object {
-	return new(jsonx.Object).
-		Set("number", t.Number).Set("title", t.Title).Set("slug", t.Slug).Set("status", t.Status.String()).
-		Set("language", t.Language).Set("priority", t.Priority).Set("effort", t.Effort).Set("description", t.Description).
-		Set("dependencies", ints(t.Dependencies)).Set("parent", orNull(t.Parent)).
-		Set("created", t.Created).Set("updated", t.Updated).Set("artifacts", artifactObjects(t.Artifacts)).
-		Set("prior", textOrNull(t.Prior.String())).Set("blocked_reason", textOrNull(t.BlockedReason)).
-		Set("lease", leaseObject(t.Lease)).Set("session_id", textOrNull(t.Session))
+	o := new(jsonx.Object)
+	for i, v := range taskValues(t) {
+		o.Set(taskKeys[i], v)
+	}
+	return o
+}
+
+var artifactKeys = []string{"type", "path", "summary", "deleted", "created"}
+
+func artifactValues(a formats.Artifact) []any {
+	return []any{string(a.Type), a.Path, a.Summary, a.Deleted, a.Created}
 }
 
 func artifactObjects(list []formats.Artifact) []any {
@@ -287,21 +258,15 @@ func artifactObjects(list []formats.Artifact) []any {
 	return out
 }
 
+// artifactObject leaves out that an artifact is not deleted.
 func artifactObject(a formats.Artifact) *jsonx.Object {
-	o := new(jsonx.Object).Set("type", string(a.Type)).Set("path", a.Path).Set("summary", a.Summary)
-	if a.Deleted {
-		o.Set("deleted", true)
+	o := new(jsonx.Object)
+	for i, v := range artifactValues(a) {
+		if v != false {
+			o.Set(artifactKeys[i], v)
+		}
 	}
-	return o.Set("created", a.Created)
-}
-
-func leaseObject(l *formats.Lease) any {
-	if l == nil {
-		return nil
-	}
-	return new(jsonx.Object).
-		Set("session_id", l.Session).Set("run", l.Run).Set("host", l.Host).Set("boot_id", l.BootID).
-		Set("pid", l.PID).Set("pid_start", l.PIDStart).Set("taken", l.Taken).Set("timeout", l.Timeout)
+	return o
 }
 
 func textOrNull(s string) any {
@@ -309,11 +274,4 @@ func textOrNull(s string) any {
 		return nil
 	}
 	return s
-}
-
-func orNull(n *int) any {
-	if n == nil {
-		return nil
-	}
-	return *n
 }

@@ -61,7 +61,7 @@ func project(d *document, i int) *jsonx.Object {
 	o := new(jsonx.Object).
 		Set("project_number", t.Number).Set("project_name", t.Slug).Set("title", t.Title).Set("status", t.Status.String()).
 		Set("language", t.Language).Set("priority", t.Priority).Set("effort", t.Effort).Set("description", t.Description).
-		Set("dependencies", ints(t.Dependencies))
+		Set("dependencies", append([]int{}, t.Dependencies...))
 	if t.Parent != nil {
 		o.Set("parent_task", *t.Parent)
 	}
@@ -73,13 +73,13 @@ func project(d *document, i int) *jsonx.Object {
 		o.Set("prior", t.Prior.String())
 	}
 	if t.Lease != nil {
-		o.Set("lease", leaseObject(t.Lease))
+		o.Set("lease", t.Lease)
 	}
 	if t.Session != "" {
 		o.Set("session_id", t.Session)
 	}
 	for j := range d.values[i].Members {
-		if m := &d.values[i].Members[j]; !slices.Contains(taskKeys(), m.Key) {
+		if m := &d.values[i].Members[j]; !slices.Contains(taskKeys, m.Key) {
 			o.Set(m.Key, json.RawMessage(m.Value.Raw(d.src)))
 		}
 	}

@@ -323,7 +323,7 @@ func (f *foreign) encode(t *formats.Task) []byte {
 	o := taskObject(t)
 	for i := range f.v.Members {
 		m := &f.v.Members[i]
-		if f.used[m.Key] || slices.ContainsFunc(taskKeys(), func(k string) bool { return strings.EqualFold(k, m.Key) }) {
+		if f.used[m.Key] || slices.ContainsFunc(taskKeys, func(k string) bool { return strings.EqualFold(k, m.Key) }) {
 			continue
 		}
 		o.Set(m.Key, m.Value)
@@ -339,7 +339,7 @@ func (f *foreign) encode(t *formats.Task) []byte {
 // apply adds the tasks of an import.
 func (op ImportTasks) apply(d *draft) error {
 	if op.From == nil {
-		return refused(op.name(), 0, "", "expected tasks, got none")
+		return d.refused(0, "", "expected tasks, got none")
 	}
 	if err := op.From.Err(); err != nil {
 		return err
@@ -359,7 +359,7 @@ func (op ImportTasks) apply(d *draft) error {
 		switch {
 		case old == nil:
 		case sameTask(old, &t.task):
-			d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Task: n, From: old.Status, To: old.Status})
+			d.verdicts = append(d.verdicts, Verdict{Op: d.op, Task: n, From: old.Status, To: old.Status})
 			continue
 		default:
 			taken[n] = true
@@ -367,7 +367,7 @@ func (op ImportTasks) apply(d *draft) error {
 		fresh = append(fresh, t)
 	}
 	if len(taken) > 0 && !op.Fresh {
-		return refused(op.name(), 0,
+		return d.refused(0,
 			"give the imported ones new numbers with --fresh-numbers, or import into a workspace without tasks",
 			"the state has other tasks with the numbers %s", listed(sortedInts(taken)))
 	}
@@ -396,7 +396,7 @@ func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error
 		if t.done && t.task.Status.Terminal() {
 			from = t.task.Status // it was put away where it comes from, which the log keeps
 		}
-		d.verdict(op, &t.task, from, true)
+		d.verdict(&t.task, from, true)
 	}
 	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
 	slices.Sort(d.numbers)
@@ -423,7 +423,7 @@ func (d *draft) dangling(op ImportTasks) error {
 			missing = append(missing, fmt.Sprintf("task %d depends on one that is nowhere, of %s", t.task.Number,
 				listed(t.task.Dependencies)))
 			t.task.Dependencies = slices.DeleteFunc(slices.Clone(t.task.Dependencies), gone)
-			raw, err := jsonx.Marshal(ints(t.task.Dependencies), "")
+			raw, err := jsonx.Marshal(t.task.Dependencies, "")
 			if err != nil {
 				return err
 			}
@@ -441,7 +441,7 @@ func (d *draft) dangling(op ImportTasks) error {
 		}
 	}
 	if len(missing) > 0 && !op.From.repair {
-		return refused(op.name(), 0, "leave such references out with --repair", "%s", strings.Join(missing, "; "))
+		return d.refused(0, "leave such references out with --repair", "%s", strings.Join(missing, "; "))
 	}
 	for _, text := range missing {
 		d.warn(text + "; the reference is left out")
@@ -464,7 +464,7 @@ func (t *restored) rename(numbers map[int]int) error {
 	}
 	if !slices.Equal(deps, t.task.Dependencies) {
 		t.task.Dependencies = deps
-		raw, err := jsonx.Marshal(ints(deps), "")
+		raw, err := jsonx.Marshal(deps, "")
 		if err != nil {
 			return err
 		}

@@ -76,11 +76,12 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	}
 	d := newDraft(s.cfg, s.doc, tx, s.archived)
 	for _, op := range tx.Ops {
-		if err := d.apply(op); err != nil {
+		d.op = op.name()
+		if err := op.apply(d); err != nil {
 			return Result{Warnings: d.warnings}, nil, err
 		}
 	}
-	if err := d.check(tx.Ops[len(tx.Ops)-1].name()); err != nil {
+	if err := d.check(); err != nil {
 		return Result{Warnings: d.warnings}, nil, err
 	}
 	res := Result{Serial: s.serial, Txn: tx.ID, Numbers: d.numbers, Verdicts: d.verdicts, Warnings: d.warnings}
@@ -340,7 +341,9 @@ func (s *session) line(tx Tx) auditLine {
 		Serial: s.serial + 1, Txn: tx.ID, Kind: lineWrite, File: stateFile, Time: stamp(s.now), Pre: s.doc.sha,
 	}
 	for _, op := range tx.Ops {
-		l.Ops = append(l.Ops, op.record())
+		r := op.record()
+		r.Op = op.name()
+		l.Ops = append(l.Ops, r)
 	}
 	return l
 }
@@ -523,12 +526,13 @@ func jsonNumber(n uint64) int64 { return int64(n) } // serials stay below 1<<53
 // setPhase rewrites one heading of a plan.
 func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 	d := newDraft(s.cfg, s.doc, tx, s.archived)
+	d.op = op.name()
 	t, err := d.take(op.Task)
 	if err != nil {
 		return Result{}, err
 	}
 	if !slices.Contains(phaseStatuses(), op.Status) {
-		return Result{}, refused(op.name(), op.Task, fmt.Sprint("the statuses are ", phaseStatuses()),
+		return Result{}, d.refused(op.Task, fmt.Sprint("the statuses are ", phaseStatuses()),
 			"expected phase status, got %q", op.Status)
 	}
 	if op.Plan == "" {
@@ -539,7 +543,7 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 		op.Plan = a.Path
 	}
 	if why := pathFault(op.Plan); why != "" {
-		return Result{}, refused(op.name(), op.Task, "", "expected plan inside the project root, got %q: %s", op.Plan, why)
+		return Result{}, d.refused(op.Task, "", "expected plan inside the project root, got %q: %s", op.Plan, why)
 	}
 	real, err := realName(s.cfg.Root, op.Plan)
 	if err != nil {
@@ -558,7 +562,7 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 	}
 	res := Result{
 		Serial: s.serial, Txn: tx.ID,
-		Verdicts: []Verdict{{Op: op.name(), Task: op.Task, From: t.Status, To: t.Status}},
+		Verdicts: []Verdict{{Op: d.op, Task: op.Task, From: t.Status, To: t.Status}},
 	}
 	if string(out) == string(src) {
 		return res, nil

@@ -152,11 +152,7 @@ func (m *merger) run() error {
 		}
 	}
 	e := encoder{src: m.a.src, tasks: m.a.tasks}
-	oneLine, spaced := e.layout()
-	indent := "  "
-	if oneLine {
-		indent = ""
-	}
+	style := e.style()
 	for i := range m.b.Tasks {
 		n := m.b.Tasks[i].Number
 		if m.a.find(n) != nil {
@@ -168,7 +164,7 @@ func (m *merger) run() error {
 			}
 			m.out.Conflicts = append(m.out.Conflicts, Conflict{Task: n})
 		}
-		raw, err := relay(m.b.values[i].Raw(m.b.src), indent, spaced)
+		raw, err := style.relay(m.b.values[i].Raw(m.b.src))
 		if err != nil {
 			return err
 		}
@@ -184,7 +180,7 @@ func (m *merger) run() error {
 	if err != nil {
 		return err
 	}
-	if oneLine && !slices.IsSortedFunc(doc.Tasks, func(x, y formats.Task) int { return cmp.Compare(x.Number, y.Number) }) {
+	if style.oneLine && !slices.IsSortedFunc(doc.Tasks, func(x, y formats.Task) int { return cmp.Compare(x.Number, y.Number) }) {
 		if data, err = layOut(data, LayoutLines); err != nil {
 			return err
 		}
@@ -273,11 +269,7 @@ func (m *merger) ours(i int) error {
 	}
 	// What our side will be, with the fields of theirs where the two disagree.
 	edits := jsonx.EditMembers(m.a.src, mine, append(slices.Clone(f.set), f.clash...))
-	for i := range edits {
-		edits[i].Start -= mine.Start
-		edits[i].End -= mine.Start
-	}
-	raw, err := jsonx.Splice(mine.Raw(m.a.src), edits)
+	raw, err := edited(m.a.src, mine, edits)
 	m.theirs[n] = raw
 	return err
 }
@@ -356,14 +348,14 @@ func (f *fields) dependencies() bool {
 	if v := f.o.Get("dependencies"); v != nil {
 		was = d.numbers(v, "")
 	}
-	out := slices.DeleteFunc(slices.Clone(ours),
+	out := slices.DeleteFunc(append([]int{}, ours...),
 		func(n int) bool { return slices.Contains(was, n) && !slices.Contains(theirs, n) })
 	for _, n := range theirs {
 		if !slices.Contains(was, n) && !slices.Contains(out, n) {
 			out = append(out, n)
 		}
 	}
-	raw, err := jsonx.MarshalLine(ints(out))
+	raw, err := jsonx.MarshalLine(out)
 	if err != nil || len(d.found) > 0 {
 		return false
 	}
@@ -432,7 +424,7 @@ func (m *merger) mark(name string) error {
 		}
 	}
 	e := encoder{src: doc.src, tasks: doc.tasks}
-	oneLine, spaced := e.layout()
+	style := e.style()
 	var edits []jsonx.Edit
 	for i := range doc.Tasks {
 		raw := m.theirs[doc.Tasks[i].Number]
@@ -443,11 +435,7 @@ func (m *merger) mark(name string) error {
 		start := bytes.LastIndexByte(doc.src[:v.Start], '\n') + 1
 		end := v.End + bytes.IndexByte(doc.src[v.End:], '\n') + 1
 		indent, tail := doc.src[start:v.Start], doc.src[v.End:end]
-		style := "  "
-		if oneLine {
-			style = ""
-		}
-		laid, err := relay(raw, style, spaced)
+		laid, err := style.relay(raw)
 		if err != nil {
 			return err
 		}

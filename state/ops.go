@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"tercet/formats"
-	"tercet/internal/jsonx"
 )
 
 // Op is one operation of a transaction. The set is closed: CreateTasks, UpdateStatus, UpdateMetadata, LinkArtifacts,
@@ -14,8 +13,28 @@ type Op interface {
 	name() string
 	// apply does the operation on a draft.
 	apply(d *draft) error
-	// record gives the operation as the audit log keeps it.
-	record() *jsonx.Object
+	// record gives what the audit log keeps of the operation beside its name.
+	record() opRecord
+}
+
+// opRecord is what the audit log keeps of an operation.
+type opRecord struct {
+	Op        string         `json:"op"`
+	Tasks     []int          `json:"tasks,omitempty"`
+	Titles    []string       `json:"titles,omitempty"`
+	To        any            `json:"to,omitempty"` // a status, a number or a layout
+	Back      bool           `json:"back,omitempty"`
+	Recover   bool           `json:"recover,omitempty"`
+	Reason    string         `json:"reason,omitempty"`
+	Artifacts []string       `json:"artifacts,omitempty"` // their paths
+	Fields    map[string]any `json:"fields,omitempty"`
+	Plan      string         `json:"plan,omitempty"`
+	Phase     int            `json:"phase,omitempty"`
+	Status    string         `json:"status,omitempty"`
+	Clear     bool           `json:"clear,omitempty"`
+	File      string         `json:"file,omitempty"`
+	SHA256    string         `json:"sha256,omitempty"`
+	Count     int            `json:"count,omitempty"`
 }
 
 // NewTask is a task to be made. Title is needed. An empty Slug is made from the title, an empty Priority means medium;
@@ -138,102 +157,83 @@ func (SetLayout) name() string      { return "set_layout" }
 func (SyncTasks) name() string      { return "sync_tasks" }
 func (Renumber) name() string       { return "renumber" }
 
-func recordOf(op Op) *jsonx.Object { return new(jsonx.Object).Set("op", op.name()) }
-
-func titles(list []NewTask) []any {
-	out := make([]any, len(list))
+func titles(list []NewTask) (out []string) {
 	for i := range list {
-		out[i] = list[i].Title
+		out = append(out, list[i].Title)
 	}
 	return out
 }
 
-func paths(list []formats.Artifact) []any {
-	out := make([]any, len(list))
+func paths(list []formats.Artifact) (out []string) {
 	for i := range list {
-		out[i] = list[i].Path
+		out = append(out, list[i].Path)
 	}
 	return out
 }
 
-func ints(list []int) []any {
-	out := make([]any, len(list))
-	for i, n := range list {
-		out[i] = n
-	}
-	return out
+func (op CreateTasks) record() opRecord {
+	return opRecord{Titles: titles(op.Tasks)}
 }
 
-func (op CreateTasks) record() *jsonx.Object { return recordOf(op).Set("titles", titles(op.Tasks)) }
-
-func (op UpdateStatus) record() *jsonx.Object {
-	out := recordOf(op).Set("tasks", ints(op.Tasks))
+func (op UpdateStatus) record() opRecord {
+	r := opRecord{
+		Tasks: op.Tasks, Back: op.Back, Recover: op.Recover, Reason: op.Reason,
+		Artifacts: paths(op.Artifacts),
+	}
 	if op.To != "" {
-		out.Set("to", op.To.String())
+		r.To = op.To
 	}
-	if op.Back {
-		out.Set("back", true)
-	}
-	if op.Recover {
-		out.Set("recover", true)
-	}
-	if op.Reason != "" {
-		out.Set("reason", op.Reason)
-	}
-	if len(op.Artifacts) > 0 {
-		out.Set("artifacts", paths(op.Artifacts))
-	}
-	return out
+	return r
 }
 
-func (op UpdateMetadata) record() *jsonx.Object {
-	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("fields", op.Fields)
+func (op UpdateMetadata) record() opRecord {
+	return opRecord{Tasks: []int{op.Task}, Fields: op.Fields}
 }
 
-func (op LinkArtifacts) record() *jsonx.Object {
-	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("artifacts", paths(op.Artifacts))
+func (op LinkArtifacts) record() opRecord {
+	return opRecord{Tasks: []int{op.Task}, Artifacts: paths(op.Artifacts)}
 }
 
-func (op SetPhase) record() *jsonx.Object {
-	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("plan", op.Plan).Set("phase", op.Phase).Set("status",
-		string(op.Status))
+func (op SetPhase) record() opRecord {
+	return opRecord{Tasks: []int{op.Task}, Plan: op.Plan, Phase: op.Phase, Status: string(op.Status)}
 }
 
-func (op ArchiveTasks) record() *jsonx.Object   { return recordOf(op).Set("tasks", ints(op.Tasks)) }
-func (op UnarchiveTasks) record() *jsonx.Object { return recordOf(op).Set("tasks", ints(op.Tasks)) }
+func (op ArchiveTasks) record() opRecord   { return opRecord{Tasks: op.Tasks} }
+func (op UnarchiveTasks) record() opRecord { return opRecord{Tasks: op.Tasks} }
 
-func (op DivideTask) record() *jsonx.Object {
-	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("titles", titles(op.Parts))
+func (op DivideTask) record() opRecord {
+	return opRecord{Tasks: []int{op.Task}, Titles: titles(op.Parts)}
 }
 
-func (op SetLease) record() *jsonx.Object {
-	return recordOf(op).Set("tasks", ints(op.Tasks)).Set("clear", op.Clear)
+func (op SetLease) record() opRecord {
+	return opRecord{Tasks: op.Tasks, Clear: op.Clear}
 }
 
-func (op ClaimTask) record() *jsonx.Object {
-	out := recordOf(op)
+func (op ClaimTask) record() opRecord {
+	r := opRecord{}
 	if op.Task != 0 {
-		out.Set("tasks", ints([]int{op.Task}))
+		r.Tasks = []int{op.Task}
 	}
 	if op.To != "" {
-		out.Set("to", op.To.String())
+		r.To = op.To
 	}
-	return out
+	return r
 }
 
-func (op ImportTasks) record() *jsonx.Object {
-	if op.From == nil {
-		return recordOf(op)
+func (op ImportTasks) record() opRecord {
+	r := opRecord{}
+	if op.From != nil {
+		r.File, r.SHA256, r.Count = op.From.File, op.From.Digest, len(op.From.tasks)
 	}
-	return recordOf(op).Set("file", op.From.File).Set("sha256", op.From.Digest).Set("count", len(op.From.tasks))
+	return r
 }
 
-func (op SetLayout) record() *jsonx.Object { return recordOf(op).Set("to", string(op.To)) }
+func (op SetLayout) record() opRecord { return opRecord{To: op.To} }
 
-func (op SyncTasks) record() *jsonx.Object { return recordOf(op) }
+func (op SyncTasks) record() opRecord { return opRecord{} }
 
-func (op Renumber) record() *jsonx.Object {
-	return recordOf(op).Set("tasks", ints([]int{op.Task})).Set("to", op.To)
+func (op Renumber) record() opRecord {
+	return opRecord{Tasks: []int{op.Task}, To: op.To}
 }
 
 // alone tells whether an operation may not share its transaction, because it writes a second file,

@@ -17,22 +17,22 @@ func (op Renumber) apply(d *draft) error {
 		return err
 	}
 	if _, stale := d.cfg.effective(t, d.now); t.Status.InProgress() && !stale && !d.tx.Force {
-		return refused(op.name(), op.Task, "wait until the work ends",
+		return d.refused(op.Task, "wait until the work ends",
 			"expected a task that nobody works on, got one that is %s", t.Status.String())
 	}
 	if _, old := d.base.index[op.Task]; !old {
-		return refused(op.name(), op.Task, "", "expected a task that was there before the transaction")
+		return d.refused(op.Task, "", "expected a task that was there before the transaction")
 	}
 	to := op.To
 	if to == 0 {
 		to = d.next
 	}
 	if to == op.Task {
-		d.verdict(op, t, t.Status, false)
+		d.verdict(t, t.Status, false)
 		return nil
 	}
 	if to < d.next || to > maxNumber {
-		return refused(op.name(), op.Task, "lower numbers were given before, and a number is never given twice",
+		return d.refused(op.Task, "lower numbers were given before, and a number is never given twice",
 			"expected a number from %d, got %d", d.next, to)
 	}
 	if err := d.unreferenced(op); err != nil {
@@ -62,7 +62,7 @@ func (op Renumber) apply(d *draft) error {
 		d.warn(fmt.Sprintf("task %d: its documents stay where they are, and in their text it is still called %d", to,
 			op.Task))
 	}
-	d.verdict(op, t, t.Status, true)
+	d.verdict(t, t.Status, true)
 	return nil
 }
 
@@ -74,7 +74,7 @@ func (d *draft) unreferenced(op Renumber) error {
 	}
 	for i := range archive.Tasks {
 		if a := &archive.Tasks[i]; refersTo(a, op.Task) {
-			return refused(op.name(), op.Task, fmt.Sprintf("unarchive task %d first", a.Number),
+			return d.refused(op.Task, fmt.Sprintf("unarchive task %d first", a.Number),
 				"the archived task %d refers to it", a.Number)
 		}
 	}
@@ -98,7 +98,7 @@ func (d *draft) referring(n int) []int {
 // relocated tells whether a task whose number rose has to move to the end, where tasks stand sorted one a line.
 func (e *encoder) relocated(d *draft) []int {
 	var out []int
-	if oneLine, _ := e.layout(); !oneLine || len(d.renamed) == 0 {
+	if len(d.renamed) == 0 || !e.style().oneLine {
 		return nil
 	}
 	if !slices.IsSortedFunc(d.base.Tasks, func(a, b formats.Task) int { return cmp.Compare(a.Number, b.Number) }) {
@@ -118,23 +118,28 @@ func (e *encoder) moved(d *draft, i int) ([]byte, error) {
 	if err := one.change(v, &d.base.Tasks[i], d.changed[i]); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(one.edits, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	for i := range one.edits {
-		one.edits[i].Start -= v.Start
-		one.edits[i].End -= v.Start
+	return edited(e.src, v, one.edits)
+}
+
+// edited gives the bytes of a value with edits in it.
+func edited(src []byte, v *jsonx.Value, edits []jsonx.Edit) ([]byte, error) {
+	slices.SortStableFunc(edits, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	for i := range edits {
+		edits[i].Start -= v.Start
+		edits[i].End -= v.Start
 	}
-	return jsonx.Splice(v.Raw(e.src), one.edits)
+	return jsonx.Splice(v.Raw(src), edits)
 }
 
 func (op SetLayout) apply(d *draft) error {
 	if op.To != LayoutLines && op.To != LayoutPretty {
-		return refused(op.name(), 0, "", "expected layout lines or pretty, got %q", op.To)
+		return d.refused(0, "", "expected layout lines or pretty, got %q", op.To)
 	}
 	data, err := layOut(d.base.src, op.To)
 	if err != nil {
 		return err
 	}
-	d.verdicts = append(d.verdicts, Verdict{Op: op.name(), Changed: !bytes.Equal(data, d.base.src)})
+	d.verdicts = append(d.verdicts, Verdict{Op: d.op, Changed: !bytes.Equal(data, d.base.src)})
 	if !bytes.Equal(data, d.base.src) {
 		d.layout = op.To
 	}

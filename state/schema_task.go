@@ -8,13 +8,6 @@ import (
 	"tercet/internal/nearest"
 )
 
-func taskKeys() []string {
-	return []string{
-		"number", "title", "slug", "status", "language", "priority", "effort", "description", "dependencies", "parent",
-		"created", "updated", "artifacts", "prior", "blocked_reason", "lease", "session_id",
-	}
-}
-
 func (d *decoder) task(t *formats.Task, v *jsonx.Value, index int) {
 	d.where = "tasks[" + number(index) + "]: "
 	defer func() { d.where = "" }()
@@ -103,7 +96,7 @@ func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) uint32 {
 	case "lease":
 		t.Lease = d.lease(v, m.Key)
 	default:
-		d.unknown(m, taskKeys())
+		d.unknown(m, taskKeys)
 	}
 	return 0
 }

@@ -320,9 +320,6 @@ func (op SyncTasks) apply(d *draft) error {
 			return fmt.Errorf("%s:%d: %w", todoFile, plan.edits.Proposals[i].Line, err)
 		}
 	}
-	for i := range d.verdicts {
-		d.verdicts[i].Op = op.name()
-	}
 	d.todo = plan
 	return nil
 }
@@ -338,7 +335,7 @@ func (d *draft) follow(p *Proposal) error {
 		if err != nil {
 			return err
 		}
-		return d.create(SyncTasks{}, NewTask{
+		return d.create(NewTask{
 			Title: f.title, Language: f.language, Priority: f.priority, Effort: f.effort,
 			Dependencies: f.dependencies, Parent: f.parent,
 		})
@@ -349,37 +346,33 @@ func (d *draft) follow(p *Proposal) error {
 			op.Reason = p.item.blocked
 		}
 		op.Recover = formats.TaskStatus(p.From).Terminal() && to == formats.NotStarted
-		return d.apply(op)
+		return op.apply(d)
 	case "artifact":
 		kind, name, _ := strings.Cut(p.To, ": ")
-		return d.apply(LinkArtifacts{
-			Task:      p.Task,
-			Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}},
-		})
+		link := LinkArtifacts{Task: p.Task, Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}}}
+		return link.apply(d)
 	case "blocked_reason":
 		t, err := d.take(p.Task)
 		if err != nil {
 			return err
 		}
-		if err := plainText(SyncTasks{}, p.To, breaks); err != nil {
+		if err := d.plainText(p.To, breaks); err != nil {
 			return err
 		}
 		t.BlockedReason = p.To
 		d.touch(t)
-		d.verdict(SyncTasks{}, t, t.Status, true)
+		d.verdict(t, t.Status, true)
 		return nil
-	case "dependencies":
-		list := []int{}
-		if p.To != "" {
-			list, _ = numberList(p.To) // listed wrote it
-		}
-		return d.apply(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: list}})
-	case "parent":
-		var parent any
-		if n, err := strconv.Atoi(p.To); err == nil {
-			parent = n
-		}
-		return d.apply(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: parent}})
 	}
-	return d.apply(UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: p.To}})
+	var value any = p.To
+	switch p.Field {
+	case "dependencies":
+		value, _ = numberList(p.To) // listed wrote it; nothing makes an empty list
+	case "parent":
+		value = nil
+		if n, err := strconv.Atoi(p.To); err == nil {
+			value = n
+		}
+	}
+	return UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: value}}.apply(d)
 }

@@ -16,7 +16,7 @@ func (op UpdateStatus) apply(d *draft) error {
 		op.To = formats.NotStarted
 	}
 	if op.Back == (op.To != "") {
-		return refused(op.name(), 0, "", "expected a status or back, got both or neither")
+		return d.refused(0, "", "expected a status or back, got both or neither")
 	}
 	if op.To != "" {
 		if _, err := formats.ParseTaskStatus(op.To.String()); err != nil {
@@ -24,10 +24,10 @@ func (op UpdateStatus) apply(d *draft) error {
 		}
 	}
 	op.Reason = strings.TrimSpace(op.Reason)
-	if err := plainText(op, op.Reason, breaks); err != nil {
+	if err := d.plainText(op.Reason, breaks); err != nil {
 		return err
 	}
-	return each(op, op.Tasks, func(n int) error { return d.move(op, n) })
+	return d.each(op.Tasks, func(n int) error { return d.move(op, n) })
 }
 
 // move changes the status of one task.
@@ -45,7 +45,7 @@ func (d *draft) move(op UpdateStatus, n int) error {
 		}
 		to = t.Prior
 	}
-	linked, err := d.link(op, t, op.Artifacts)
+	linked, err := d.link(t, op.Artifacts)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (d *draft) move(op UpdateStatus, n int) error {
 		if kept || linked {
 			d.touch(t)
 		}
-		d.verdict(op, t, from, kept || linked)
+		d.verdict(t, from, kept || linked)
 		return nil
 	}
 	back := op.Back || t.Status.KeepsPrior() && to == t.Prior
@@ -85,7 +85,7 @@ func (d *draft) move(op UpdateStatus, n int) error {
 	}
 	t.Status = to
 	d.touch(t)
-	d.verdict(op, t, from, true)
+	d.verdict(t, from, true)
 	return nil
 }
 
