@@ -22,13 +22,10 @@ type auditLog struct {
 	high  uint64 // the highest serial seen
 	// segments is how many files the log before this one was moved into.
 	segments int
-	// state is the last line about state.json; current tells that no other line follows it.
-	state   auditLine
-	current bool
+	state    auditLine // the last line about state.json
 }
 
-// readAudit reads the log. A torn last line, which a crash leaves before its write began, is cut off. Only the last
-// line and the last one about state.json are decoded in full; of the others the beginning is enough.
+// readAudit reads the log. A torn last line, which a crash leaves before its write began, is cut off.
 func readAudit(root *os.Root) (*auditLog, error) {
 	a := &auditLog{root: root}
 	data, err := readFile(root, auditFile, maxAudit)
@@ -38,87 +35,57 @@ func readAudit(root *os.Root) (*auditLog, error) {
 	if err != nil {
 		return nil, ioFailure("reading", auditFile, err)
 	}
-	a.there = true
-	var state, newest []byte
-	for rest := data; len(rest) > 0; {
-		line, behind, ended := bytes.Cut(rest, []byte("\n"))
-		l, ok := quickLine(line)
-		if !ok || len(behind) == 0 {
-			whole, err := decodeLine(line)
-			if len(behind) == 0 && (!ended || err != nil) {
-				if err := atomicfile.Cut(root, auditFile, int64(len(a.data))); err != nil {
-					return nil, ioFailure("cutting the torn last line of", auditFile, err)
-				}
-				break
-			}
-			if err == nil {
-				l = whole
-			}
-		}
-		if l.File == stateFile {
-			state = line
-		}
-		a.note(l)
-		newest, rest, a.data = line, behind, data[:len(data)-len(behind)]
-	}
-	if newest == nil {
-		return a, nil
-	}
-	a.sha = digest(newest)
-	if l, err := decodeLine(newest); err == nil {
-		a.last = l
-	}
-	if state != nil {
-		if a.state, err = decodeLine(state); err != nil {
-			return nil, &formats.Failure{
-				Code: formats.CodeInvalidState, Err: err,
-				Message: "the last line about " + stateFile + " in " + auditFile + " cannot be read",
-			}
+	a.there, a.data = true, data[:bytes.LastIndexByte(data, '\n')+1]
+	before, line := lastLine(a.data)
+	if a.last, err = decodeLine(line); err != nil && len(a.data) == len(data) {
+		a.data = before
+		_, line = lastLine(before)
+		if a.last, err = decodeLine(line); err != nil {
+			a.last = auditLine{} // Verify reports it
 		}
 	}
+	if len(a.data) < len(data) {
+		if err := atomicfile.Cut(root, auditFile, int64(len(a.data))); err != nil {
+			return nil, ioFailure("cutting the torn last line of", auditFile, err)
+		}
+	}
+	if len(line) > 0 {
+		a.sha = digest(line)
+	}
+	a.segments = segmentsBefore(a.data)
+	a.state, a.high = lastState(a.data)
 	return a, nil
 }
 
-// note takes the meaning of a line.
-func (a *auditLog) note(l auditLine) {
-	a.last, a.high, a.current = l, max(a.high, l.Serial), l.File == stateFile
-	if a.current {
-		a.state = l
-	}
-	if l.Kind == lineRotated {
-		a.segments = l.Segment
-	}
+// lastLine cuts the last line off a log.
+func lastLine(data []byte) (before, line []byte) {
+	data = bytes.TrimSuffix(data, []byte("\n"))
+	start := bytes.LastIndexByte(data, '\n') + 1
+	return data[:start], data[start:]
 }
 
-// quickLine reads the beginning of a line as encode writes it, without parsing the rest.
-func quickLine(line []byte) (auditLine, bool) {
-	var l auditLine
-	rest, ok := bytes.CutPrefix(line, []byte(`{"serial":`))
-	digits := bytes.IndexByte(rest, ',')
-	if !ok || digits < 0 {
-		return l, false
-	}
-	serial, err := strconv.ParseUint(string(rest[:digits]), 10, 63)
-	if err != nil {
-		return l, false
-	}
-	l.Serial = serial
-	rest = rest[digits:]
-	for _, field := range []struct {
-		key  string
-		into *string
-	}{{`,"txn":"`, &l.Txn}, {`,"kind":"`, &l.Kind}, {`,"file":"`, &l.File}} {
-		if rest, ok = bytes.CutPrefix(rest, []byte(field.key)); !ok {
-			return l, false
+// lastState gives the last line about state.json, of a log or of its end, and the highest serial from the write on that
+// it tells of.
+func lastState(data []byte) (state auditLine, high uint64) {
+	for len(data) > 0 {
+		var line []byte
+		data, line = lastLine(data)
+		l, err := decodeLine(line)
+		if err != nil {
+			continue // Verify reports it
 		}
-		end := bytes.IndexAny(rest, `"\\`)
-		if end < 0 || rest[end] != '"' {
-			return l, false
+		high = max(high, l.Serial)
+		if l.File != stateFile {
+			continue
 		}
-		*field.into = string(rest[:end])
-		rest = rest[end+1:]
+		if state.Kind == "" {
+			state = l
+		}
+		if l.Kind != lineAborted {
+			break
+		}
 	}
-	return l, l.Kind != lineRotated // what that one means does not stand at its beginning
+	return state, high
 }
 
 // highestNumber is the highest number of a task that the log says was ever given.
@@ -144,7 +111,10 @@ func (a *auditLog) append(l auditLine) error {
 		return ioFailure("writing", auditFile, err)
 	}
 	a.there, a.data, a.sha = true, append(append(a.data, raw...), '\n'), digest(raw)
-	a.note(l)
+	a.last, a.high = l, max(a.high, l.Serial)
+	if l.File == stateFile {
+		a.state = l
+	}
 	return nil
 }
 
@@ -152,15 +122,8 @@ func (a *auditLog) append(l auditLine) error {
 func (a *auditLog) answer(txn string) (Result, bool, error) {
 	l := findTxn(a.data, txn)
 	for n := a.segments; l == nil && n > 0; n-- {
-		index, err := segmentIndex(a.root, n)
-		if err != nil {
-			return Result{}, false, err
-		}
-		if !index.holds(txn) {
-			continue
-		}
 		data, err := readFile(a.root, segmentName(n), maxAudit)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // one may be moved away
 			return Result{}, false, ioFailure("reading", segmentName(n), err)
 		}
 		l = findTxn(data, txn)
@@ -196,19 +159,6 @@ func findTxn(data []byte, txn string) *auditLine {
 		}
 	}
 	return found
-}
-
-// lastState gives the last line about state.json, of a log or of its end.
-func lastState(data []byte) auditLine {
-	for len(data) > 0 {
-		data = bytes.TrimSuffix(data, []byte("\n"))
-		start := bytes.LastIndexByte(data, '\n') + 1
-		if l, err := decodeLine(data[start:]); err == nil && l.File == stateFile {
-			return l
-		}
-		data = data[:start]
-	}
-	return auditLine{}
 }
 
 // chainFault walks one file of the log and gives the number of the first line that does not fit the one before it, 0 if

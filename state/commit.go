@@ -134,6 +134,19 @@ func backups(cfg Config) ([]uint64, error) {
 	return out, err
 }
 
+// copies gives the backups that can be read, newest first.
+func (c Config) copies(yield func(uint64, []byte) bool) {
+	list, err := backups(c)
+	if err != nil {
+		return // whoever needs one is told that there is none
+	}
+	for _, serial := range slices.Backward(list) {
+		if src, err := readFile(c.Root, backupName(serial), maxState); err == nil && !yield(serial, src) {
+			return
+		}
+	}
+}
+
 // backupFiles lists the serials of the backups, ascending, and the temporary files that killed writes left among them.
 func backupFiles(cfg Config) (serials []uint64, leftovers []string, err error) {
 	d, err := cfg.Root.Open(backupDir)
@@ -210,16 +223,9 @@ func (s *session) keepCorrupt(src []byte) (string, error) {
 
 // newestBackup finds the newest backup that can be read; nil if there is none.
 func newestBackup(cfg Config) (*document, string) {
-	list, err := backups(cfg)
-	if err != nil {
-		return nil, ""
-	}
-	for _, serial := range slices.Backward(list) {
-		name := backupName(serial)
-		if src, err := readFile(cfg.Root, name, maxState); err == nil {
-			if doc, err := parseDocument(name, src); err == nil {
-				return doc, name
-			}
+	for serial, src := range cfg.copies {
+		if doc, err := parseDocument(backupName(serial), src); err == nil {
+			return doc, doc.file
 		}
 	}
 	return nil, ""

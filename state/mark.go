@@ -89,13 +89,8 @@ func (m *Manager) lastWritten(mark Mark, audit *auditLog) []byte {
 	if c := m.wrote.Load(); c != nil && c.sha == audit.state.Post {
 		return c.src
 	}
-	list, err := backups(m.cfg)
-	if err != nil {
-		return nil
-	}
-	for _, serial := range list {
-		src, err := readFile(m.cfg.Root, backupName(serial), maxState)
-		if err == nil && digest(src) == audit.state.Post {
+	for _, src := range m.cfg.copies {
+		if digest(src) == audit.state.Post {
 			return src
 		}
 	}

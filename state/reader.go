@@ -208,9 +208,6 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	return src, err
 }
 
-// noticeTail is how much of the end of the audit log is looked at for a change from outside.
-const noticeTail = 64 << 10
-
 // Notice says, in one line, that another program changed the file since the engine's last write; empty if none did, or
 // if that cannot be seen cheaply.
 func (r *Reader) Notice(ctx context.Context) string {
@@ -218,16 +215,11 @@ func (r *Reader) Notice(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	f, info, err := openFile(r.cfg.Root, auditFile, maxAudit)
+	data, err := readFile(r.cfg.Root, auditFile, maxAudit)
 	if err != nil {
 		return ""
 	}
-	tail := make([]byte, min(info.Size(), noticeTail))
-	_, err = f.ReadAt(tail, info.Size()-int64(len(tail)))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return ""
-	}
-	last := lastState(tail)
+	last, _ := lastState(data)
 	if last.Post == "" || last.Post == sha || last.announces() && last.Pre == sha {
 		return ""
 	}

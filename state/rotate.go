@@ -3,15 +3,12 @@ package state
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
-	"sort"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
@@ -22,11 +19,10 @@ import (
 // what the first write of a process reads of it stays below that.
 const DefaultAuditLimit = 4 << 20
 
-// segmentDir holds what audit.jsonl was: 000001.jsonl and so on, each with the hashes of its transactions beside it.
+// segmentDir holds what audit.jsonl was: 000001.jsonl and so on.
 const segmentDir = formats.Workspace + "/audit"
 
 func segmentName(n int) string { return path.Join(segmentDir, fmt.Sprintf("%06d.jsonl", n)) }
-func indexName(n int) string   { return path.Join(segmentDir, fmt.Sprintf("%06d.txns", n)) }
 
 // rotate moves a log that has grown into a segment, and begins a new one whose first line says what the last one said.
 // The segment is there before the new file takes the name, so that a kill in between loses nothing: the next rotation
@@ -52,10 +48,7 @@ func (s *session) rotate() error {
 	}
 	err = atomicfile.MkdirAll(root, segmentDir, 0o700)
 	if err == nil {
-		err = atomicfile.Sweep(root, segmentDir, path.Base(segmentName(n)), path.Base(indexName(n)))
-	}
-	if err == nil {
-		err = atomicfile.WriteIn(root, indexName(n), indexOf(a.data), atomicfile.Options{})
+		err = atomicfile.Sweep(root, segmentDir, path.Base(segmentName(n)))
 	}
 	if err == nil {
 		err = atomicfile.WriteIn(root, segmentName(n), a.data, atomicfile.Options{Mode: 0o600})
@@ -68,68 +61,6 @@ func (s *session) rotate() error {
 	}
 	s.audit, err = readAudit(root)
 	return err
-}
-
-// index holds the hashes of the transactions of a segment, eight bytes each, sorted.
-type index []byte
-
-// indexOf makes the index of a log.
-func indexOf(data []byte) index {
-	var list []uint64
-	for l := range auditLines(data) {
-		for _, one := range l.parts() {
-			if one.Kind == lineWrite {
-				list = append(list, hashOf(one.Txn))
-			}
-		}
-	}
-	slices.Sort(list)
-	out := make(index, 0, 8*len(list))
-	for _, h := range list {
-		out = binary.BigEndian.AppendUint64(out, h)
-	}
-	return out
-}
-
-func (x index) at(i int) uint64 { return binary.BigEndian.Uint64(x[8*i:]) }
-
-// holds tells whether the segment may hold a transaction.
-func (x index) holds(txn string) bool {
-	h := hashOf(txn)
-	i := sort.Search(len(x)/8, func(i int) bool { return x.at(i) >= h })
-	return 8*i < len(x) && x.at(i) == h
-}
-
-// sound tells whether the index can be one: a damaged one is made anew.
-func (x index) sound() bool {
-	for i := 1; 8*i < len(x); i++ {
-		if x.at(i-1) > x.at(i) {
-			return false
-		}
-	}
-	return len(x)%8 == 0
-}
-
-func hashOf(txn string) uint64 {
-	sum := sha256.Sum256([]byte(txn))
-	return binary.BigEndian.Uint64(sum[:8])
-}
-
-// segmentIndex reads the index of a segment, or makes it out of the segment where it is missing or damaged. A segment
-// that was moved away has none.
-func segmentIndex(root *os.Root, n int) (index, error) {
-	src, err := readFile(root, indexName(n), maxState)
-	if len(src)%8 == 0 && err == nil && index(src).sound() {
-		return src, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, ioFailure("reading", indexName(n), err)
-	}
-	data, err := readFile(root, segmentName(n), maxAudit)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, ioFailure("reading", segmentName(n), err)
-	}
-	return indexOf(data), nil
 }
 
 // auditLines gives the lines of a log that can be read.
@@ -159,13 +90,8 @@ func auditParts(root *os.Root) ([]auditPart, error) {
 	if err != nil {
 		return nil, ioFailure("reading", auditFile, err)
 	}
-	count := 0
-	first, _, _ := bytes.Cut(current, []byte("\n"))
-	if l, err := decodeLine(first); err == nil && l.Kind == lineRotated {
-		count = l.Segment
-	}
 	var out []auditPart
-	for n := 1; n <= count; n++ {
+	for n := 1; n <= segmentsBefore(current); n++ {
 		data, err := readFile(root, segmentName(n), maxAudit)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -176,6 +102,15 @@ func auditParts(root *os.Root) ([]auditPart, error) {
 		out = append(out, auditPart{segmentName(n), data})
 	}
 	return append(out, auditPart{auditFile, current}), nil
+}
+
+// segmentsBefore tells how many segments stand before a file of the log: its first line says that.
+func segmentsBefore(data []byte) int {
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	if l, err := decodeLine(first); err == nil && l.Kind == lineRotated {
+		return l.Segment
+	}
+	return 0
 }
 
 // undo gives the edits that turn the new bytes back into src, to which edits was applied.

@@ -151,7 +151,7 @@ func (s *session) recover() error {
 	switch {
 	case state.Post == s.doc.sha:
 		s.serial = max(s.serial, state.Serial)
-	case state.announces() && state.Pre == s.doc.sha && log.current:
+	case state.announces() && state.Pre == s.doc.sha && log.last.File == stateFile:
 		if err := s.abort(state, s.doc.sha); err != nil {
 			return err
 		}
@@ -244,15 +244,7 @@ func (s *session) external(state auditLine) error {
 // lastKnown gives the numbers of the tasks after the last known write: from a copy of that state, or from the backup
 // before it and what the line says. Without either nothing is known.
 func (s *session) lastKnown(state auditLine) (*document, []int) {
-	list, err := backups(s.cfg)
-	if err != nil {
-		return nil, nil
-	}
-	for _, serial := range slices.Backward(list) {
-		src, err := readFile(s.cfg.Root, backupName(serial), maxState)
-		if err != nil {
-			continue
-		}
+	for serial, src := range s.cfg.copies {
 		sha := digest(src)
 		if sha != state.Post && sha != state.Pre {
 			continue

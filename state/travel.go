@@ -48,14 +48,8 @@ func travel(cfg Config) (*course, error) {
 	if err == nil {
 		c.anchors[digest(src)] = src
 	}
-	list, err := backups(cfg)
-	if err != nil {
-		return nil, ioFailure("reading the folder", backupDir, err)
-	}
-	for _, serial := range list {
-		if src, err := readFile(cfg.Root, backupName(serial), maxState); err == nil {
-			c.anchors[digest(src)] = src
-		}
+	for _, src := range cfg.copies {
+		c.anchors[digest(src)] = src
 	}
 	return c, nil
 }

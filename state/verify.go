@@ -170,7 +170,7 @@ func (v *verifier) log() error {
 		}
 		prev = last
 	}
-	state := lastState(parts[len(parts)-1].data)
+	state, _ := lastState(parts[len(parts)-1].data)
 	if state.Post != "" && state.Post != v.doc.sha && (!state.announces() || state.Pre != v.doc.sha) {
 		v.add(formats.SeverityWarning, 0, "the next write takes it over", "the file was changed from outside since serial %d",
 			state.Serial)
