@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -133,9 +134,8 @@ func (op DivideTask) apply(d *draft) error {
 	return nil
 }
 
-func metadataKeys() []string {
-	return []string{"title", "description", "priority", "effort", "language", "dependencies", "parent"}
-}
+// metadataKeys are the members of a task that a person sets.
+var metadataKeys = []string{"title", "description", "priority", "effort", "language", "dependencies", "parent"}
 
 func (op UpdateMetadata) apply(d *draft) error {
 	t, err := d.take(op.Task)
@@ -186,43 +186,33 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 		t.Parent = &n
 		return nil
 	}
-	text, ok := value.(string)
-	if !ok && slices.Contains(metadataKeys(), key) {
-		return refuse("expected text, got %v", value)
-	}
-	allowed := ""
-	if key == "description" {
-		allowed = breaks
-	}
-	if err := d.plainText(text, allowed); err != nil {
-		return err
-	}
-	switch key {
-	case "title":
-		title, err := d.plainTitle(text)
-		if err != nil {
-			return err
-		}
-		t.Title = title
-	case "description":
-		t.Description = text
-	case "priority":
-		t.Priority = text
-	case "effort":
-		t.Effort = text
-	case "language":
-		t.Language = text
-	default:
-		help := nearest.Help(key, metadataKeys())
+	into := map[string]*string{
+		"title": &t.Title, "description": &t.Description, "priority": &t.Priority, "effort": &t.Effort, "language": &t.Language,
+	}[key]
+	if into == nil {
+		help := nearest.Help(key, metadataKeys)
 		if slices.Contains(taskKeys, key) {
 			help = "it is written by another operation, or by the engine only"
 		}
-		if help == "" {
-			help = "the fields are " + strings.Join(metadataKeys(), ", ")
-		}
-		return d.refused(t.Number, help, "expected a field that can be set, got %q", key)
+		return d.refused(t.Number, cmp.Or(help, "the fields are "+strings.Join(metadataKeys, ", ")),
+			"expected a field that can be set, got %q", key)
 	}
-	return nil
+	text, ok := value.(string)
+	if !ok {
+		return refuse("expected text, got %v", value)
+	}
+	allowed, err := "", error(nil)
+	switch key {
+	case "title":
+		text, err = d.plainTitle(text)
+	case "description":
+		allowed = breaks
+	}
+	if err == nil {
+		err = d.plainText(text, allowed)
+	}
+	*into = text
+	return err
 }
 
 func integers(v any) ([]int, bool) {
@@ -282,7 +272,7 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 				"expected artifact type, got %q", a.Type)
 		}
 		if a.Type.IsDocument() && !a.Deleted && !d.tx.Force {
-			if why, err := d.onDisk(a.Path); err != nil {
+			if why, err := d.cfg.onDisk(a.Path); err != nil {
 				return false, err
 			} else if why != "" {
 				return false, noArtifact(t.Number, "", a.Type, a.Path, why)

@@ -1,11 +1,8 @@
 package state
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
+	"iter"
 	"time"
 
 	"tercet/formats"
@@ -15,7 +12,7 @@ import (
 // ReadyStatuses gives queries the rule of what is ready: nobody works on a task, and every task that it depends on is
 // completed or no longer in the list.
 func ReadyStatuses() *query.Statuses {
-	s := &query.Statuses{Done: formats.Completed.String(), Instead: map[int]string{}}
+	s := &query.Statuses{Done: formats.Completed.String()}
 	for _, status := range formats.TaskStatuses() {
 		if nextWork(status) != "" {
 			s.Waiting = append(s.Waiting, status.String())
@@ -24,56 +21,54 @@ func ReadyStatuses() *query.Statuses {
 	return s
 }
 
-// Ready lists the tasks that can be taken up, in the order of the list and with their effective statuses; brief ones
-// have nothing but number, title and status. Of the file it keeps only them in memory.
-func (r *Reader) Ready(ctx context.Context, brief bool) ([]formats.Task, error) {
-	rule, now := ReadyStatuses(), r.cfg.now()
-	leased, err := r.ask(ctx, ".tasks[] | select(.lease != null)", rule)
+// Ready lists the tasks that can be taken up, in the order of the list and with their effective statuses.
+func (r *Reader) Ready(ctx context.Context) ([]formats.Task, error) {
+	doc, err := r.Doc(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for i := range leased {
-		if status, stale := r.cfg.effective(&leased[i], now); stale {
-			rule.Instead[leased[i].Number] = status.String()
+	work := r.cfg.work(doc.each, r.cfg.now())
+	out := []formats.Task{}
+	for t := range doc.each {
+		if t.Status = work[t.Number]; work.ready(t) {
+			out = append(out, *t)
 		}
 	}
-	filter := "ready"
-	if brief {
-		filter = "ready | {number, title, status, prior, lease}"
-	}
-	list, err := r.ask(ctx, filter, rule)
-	for i := range list {
-		list[i].Status, _ = r.cfg.effective(&list[i], now)
-	}
-	return list, err
+	return out, nil
 }
 
-// ask gives the tasks that a query of the state names.
-func (r *Reader) ask(ctx context.Context, filter string, rule *query.Statuses) ([]formats.Task, error) {
-	var out bytes.Buffer
-	open := func(query.Input) (query.File, error) { return Open(r.cfg.Root) }
-	exit, err := query.Host{Open: open}.Run(ctx, query.CLIRequest{
-		Filter: filter, Compact: true, Strict: true, Statuses: rule, Timeout: time.Minute, Out: &out,
-		Inputs: []query.Input{{Name: stateFile, Open: true}},
-	})
-	if exit != 0 {
-		// What is wrong with the file is said as by every reader.
-		if _, wrong := r.Doc(ctx); wrong != nil {
-			return nil, wrong
+// each gives the tasks one by one.
+func (d *Doc) each(yield func(*formats.Task) bool) {
+	for i := range d.Tasks {
+		if !yield(&d.Tasks[i]) {
+			return
 		}
-		return nil, err
-	}
-	list := []formats.Task{}
-	for in := json.NewDecoder(&out); ; {
-		var t formats.Task
-		if err := in.Decode(&t); errors.Is(err, io.EOF) {
-			return list, nil
-		} else if err != nil {
-			return nil, err
-		}
-		list = append(list, t)
 	}
 }
+
+// work is the effective status of each task by its number.
+type work map[int]formats.TaskStatus
+
+func (c Config) work(tasks iter.Seq[*formats.Task], now time.Time) work {
+	out := work{}
+	for t := range tasks {
+		out[t.Number], _ = c.effective(t, now)
+	}
+	return out
+}
+
+// waits gives the first task that a task waits for, 0 if there is none.
+func (w work) waits(t *formats.Task) int {
+	for _, n := range t.Dependencies {
+		if s, active := w[n]; active && s != formats.Completed {
+			return n
+		}
+	}
+	return 0
+}
+
+// ready tells whether work on a task can begin.
+func (w work) ready(t *formats.Task) bool { return nextWork(w[t.Number]) != "" && w.waits(t) == 0 }
 
 // nextWork is the in-progress status that comes next for a task that waits for work, empty for any other.
 func nextWork(s formats.TaskStatus) formats.TaskStatus {
@@ -118,22 +113,10 @@ func (op ClaimTask) apply(d *draft) error {
 
 // claimable finds the task to be claimed.
 func (d *draft) claimable(op ClaimTask) (*formats.Task, error) {
-	status := map[int]formats.TaskStatus{}
-	for t := range d.tasks {
-		status[t.Number], _ = d.cfg.effective(t, d.now)
-	}
-	waits := func(t *formats.Task) int {
-		for _, n := range t.Dependencies {
-			if s, active := status[n]; active && s != formats.Completed {
-				return n
-			}
-		}
-		return 0
-	}
+	work := d.cfg.work(d.tasks, d.now)
 	if op.Task == 0 {
 		for t := range d.tasks {
-			ready := nextWork(status[t.Number]) != "" && waits(t) == 0
-			if ready && (op.To == "" || formats.CanMove(status[t.Number], op.To)) {
+			if work.ready(t) && (op.To == "" || formats.CanMove(work[t.Number], op.To)) {
 				return t, nil
 			}
 		}
@@ -145,14 +128,13 @@ func (d *draft) claimable(op ClaimTask) (*formats.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := waits(t); n != 0 {
+	if n := work.waits(t); n != 0 {
 		return nil, formats.Fail(formats.CodePrecondition, "finish that one first, or take it out of the dependencies",
-			"task %d waits for task %d, which is %s", t.Number, n,
-			status[n])
+			"task %d waits for task %d, which is %s", t.Number, n, work[n])
 	}
-	if op.To == "" && nextWork(status[t.Number]) == "" {
+	if op.To == "" && nextWork(work[t.Number]) == "" {
 		return nil, formats.Fail(formats.CodePrecondition, "", "task %d is %s, so there is no next work to claim", t.Number,
-			status[t.Number])
+			work[t.Number])
 	}
 	return t, nil
 }

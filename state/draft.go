@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"tercet/formats"
@@ -250,57 +249,38 @@ func parentOf(t *formats.Task) []int {
 type loops struct {
 	next func(*formats.Task) []int
 	task func(int) *formats.Task
-	done map[int]bool
-}
-
-// visit is a task on the way, and which of its edges comes next.
-type visit struct {
-	number int
-	edges  []int
+	way  []int       // from the start to here
+	seen map[int]int // by number: where it stands on the way, -1 behind it
 }
 
 // from gives a circle that can be reached from a task, "5 -> 3 -> 5", or nothing.
-func (l *loops) from(start int) string {
-	if l.done == nil {
-		l.done = map[int]bool{}
+func (l *loops) from(n int) (loop string) {
+	if l.seen == nil {
+		l.seen = map[int]int{}
 	}
-	if l.done[start] {
+	if at, seen := l.seen[n]; at < 0 {
 		return ""
-	}
-	on := map[int]bool{} // on the way
-	way := []visit{}
-	enter := func(n int) {
-		v := visit{number: n}
-		if t := l.task(n); t != nil {
-			v.edges = l.next(t)
+	} else if seen {
+		for _, on := range l.way[at:] {
+			loop += number(on) + " -> "
 		}
-		on[n] = true
-		way = append(way, v)
+		return loop + number(n)
 	}
-	enter(start)
-	for len(way) > 0 {
-		top := &way[len(way)-1]
-		if len(top.edges) == 0 {
-			l.done[top.number] = true
-			delete(on, top.number)
-			way = way[:len(way)-1]
-			continue
-		}
-		to := top.edges[0]
-		top.edges = top.edges[1:]
-		switch {
-		case on[to]:
-			at := slices.IndexFunc(way, func(v visit) bool { return v.number == to })
-			var b strings.Builder
-			for _, v := range way[at:] {
-				b.WriteString(number(v.number) + " -> ")
+	l.seen[n] = len(l.way)
+	l.way = append(l.way, n)
+	if t := l.task(n); t != nil {
+		for _, to := range l.next(t) {
+			if loop = l.from(to); loop != "" {
+				break
 			}
-			return b.String() + number(to)
-		case !l.done[to]:
-			enter(to)
 		}
 	}
-	return ""
+	l.way = l.way[:len(l.way)-1]
+	l.seen[n] = -1
+	if loop != "" {
+		delete(l.seen, n)
+	}
+	return loop
 }
 
 func sameParent(a, b *int) bool {

@@ -28,12 +28,23 @@ const MaxErrors = 500
 // maxErrorsFile bounds errors.json in bytes.
 const maxErrorsFile = 4 << 20
 
-// Recorded is one error of errors.json.
+// Recorded is one error, as errors.json has it.
 type Recorded struct {
-	ID        string          `json:"id"`
-	Time      string          `json:"timestamp"`
-	Problem   formats.Problem `json:"problem"`
-	FixStatus string          `json:"fix_status"` // unfixed, investigating, fixed
+	ID         string                 `json:"id"`
+	Time       string                 `json:"timestamp"`
+	Type       string                 `json:"type"`
+	Severity   string                 `json:"severity"`
+	Message    string                 `json:"message"`
+	Context    formats.ProblemContext `json:"context"`
+	Trajectory struct {
+		Path  []string `json:"delegation_path"`
+		Depth int      `json:"depth"`
+	} `json:"trajectory"`
+	Recovery struct {
+		Action string `json:"suggested_action"`
+		Auto   bool   `json:"auto_recoverable"`
+	} `json:"recovery"`
+	FixStatus string `json:"fix_status"` // unfixed, investigating, fixed
 }
 
 // NewErrors makes the store of a workspace.
@@ -105,27 +116,8 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	return nil
 }
 
-// entry is an error as the file has it.
-type entry struct {
-	ID         string                 `json:"id"`
-	Time       string                 `json:"timestamp"`
-	Type       string                 `json:"type"`
-	Severity   string                 `json:"severity"`
-	Message    string                 `json:"message"`
-	Context    formats.ProblemContext `json:"context"`
-	Trajectory struct {
-		Path  []string `json:"delegation_path"`
-		Depth int      `json:"depth"`
-	} `json:"trajectory"`
-	Recovery struct {
-		Action string `json:"suggested_action"`
-		Auto   bool   `json:"auto_recoverable"`
-	} `json:"recovery"`
-	FixStatus string `json:"fix_status"`
-}
-
 func (e *Errors) encode(p formats.Problem) ([]byte, error) {
-	out := entry{
+	out := Recorded{
 		ID: "err_" + e.cfg.NewID(), Time: stamp(e.cfg.now()), Type: p.Type, Severity: cmp.Or(p.Severity, "critical"),
 		Message: p.Message, Context: p.Context, FixStatus: "unfixed",
 	}
@@ -165,22 +157,9 @@ func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
 	if err != nil || list == nil {
 		return nil, err
 	}
-	out := make([]Recorded, 0, len(list.Elems))
-	for _, v := range list.Elems {
-		out = append(out, recorded(v.Raw(src)))
+	out := make([]Recorded, len(list.Elems))
+	for i, v := range list.Elems {
+		json.Unmarshal(v.Raw(src), &out[i]) //nolint:errcheck // what a person wrote by hand is shown as far as it goes
 	}
 	return out, nil
-}
-
-// recorded reads one error leniently: what a person wrote by hand is shown as far as it goes.
-func recorded(src []byte) Recorded {
-	var e entry
-	json.Unmarshal(src, &e) //nolint:errcheck // it is valid JSON, and what has another type is left out
-	return Recorded{
-		ID: e.ID, Time: e.Time, FixStatus: e.FixStatus,
-		Problem: formats.Problem{
-			Type: e.Type, Severity: e.Severity, Message: e.Message, Context: e.Context, Path: e.Trajectory.Path,
-			Depth: e.Trajectory.Depth, Action: e.Recovery.Action, Auto: e.Recovery.Auto,
-		},
-	}
 }

@@ -43,10 +43,15 @@ func TestErrors(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("List = %v, %v; want two", list, err)
 	}
-	if diff := cmp.Diff(p, list[0].Problem); diff != "" {
+	got := formats.Problem{
+		Type: list[0].Type, Severity: list[0].Severity, Message: list[0].Message, Context: list[0].Context,
+		Path: list[0].Trajectory.Path, Depth: list[0].Trajectory.Depth, Action: list[0].Recovery.Action,
+		Auto: list[0].Recovery.Auto,
+	}
+	if diff := cmp.Diff(p, got); diff != "" {
 		t.Errorf("first (-want +got):\n%s", diff)
 	}
-	if list[0].FixStatus != "fixed" || list[1].FixStatus != "unfixed" || list[0].ID == list[1].ID || list[1].Problem.Severity != "critical" {
+	if list[0].FixStatus != "fixed" || list[1].FixStatus != "unfixed" || list[0].ID == list[1].ID || list[1].Severity != "critical" {
 		t.Errorf("List = %+v", list)
 	}
 	if !strings.Contains(w.read("errors.json"), `"note": 1.0`) {

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"tercet/formats"
 )
@@ -20,20 +19,10 @@ import (
 type Reader struct {
 	cfg Config
 
-	mu       sync.Mutex
-	info     fs.FileInfo // of the file that doc was read from
-	doc      *document
-	plain    map[string]any // doc for queries, with the statuses of the file
-	shown    map[string]any // the same with effective statuses
-	statuses []override     // how shown differs from plain
-	archive  *document
-	archInfo fs.FileInfo
-}
-
-// override is a task whose effective status is not the one in the file.
-type override struct {
-	index  int
-	status formats.TaskStatus
+	mu    sync.Mutex
+	info  fs.FileInfo // of the file that doc was read from
+	doc   *document
+	plain map[string]any // doc for queries, with the statuses of the file
 }
 
 // NewReader makes a reader of a workspace. Nothing is opened before the first use.
@@ -67,7 +56,7 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	if err != nil {
 		return nil, withBackup(r.cfg, err)
 	}
-	r.doc, r.info, r.plain, r.shown = doc, info, nil, nil
+	r.doc, r.info, r.plain = doc, info, nil
 	return doc, nil
 }
 
@@ -80,10 +69,6 @@ func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err erro
 	if err != nil {
 		return nil, 0, err
 	}
-	statuses := r.overrides(d)
-	if r.shown != nil && slices.Equal(statuses, r.statuses) {
-		return r.shown, d.Serial, nil
-	}
 	if r.plain == nil {
 		plain, ok := d.tree.Any().(map[string]any)
 		if !ok {
@@ -91,44 +76,27 @@ func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err erro
 		}
 		r.plain = plain
 	}
-	r.shown, r.statuses = overlay(r.plain, statuses), statuses
-	return r.shown, d.Serial, nil
+	return r.shown(d), d.Serial, nil
 }
 
-func (r *Reader) overrides(d *document) []override {
-	var out []override
-	var now time.Time
+// shown is plain with the effective statuses: a copy of what of it differs.
+func (r *Reader) shown(d *document) map[string]any {
+	out, now := r.plain, r.cfg.now()
+	var list []any
 	for i := range d.Tasks {
-		t := &d.Tasks[i]
-		if t.Lease == nil || !t.Status.InProgress() {
+		status, stale := r.cfg.effective(&d.Tasks[i], now)
+		if !stale {
 			continue
 		}
-		if now.IsZero() {
-			now = r.cfg.now()
+		if list == nil {
+			list = slices.Clone(out["tasks"].([]any)) //nolint:errcheck,forcetypeassert // the document was parsed
+			out = maps.Clone(out)
+			out["tasks"] = list
 		}
-		if status, _ := r.cfg.effective(t, now); status != t.Status {
-			out = append(out, override{i, status})
-		}
+		task := maps.Clone(list[i].(map[string]any)) //nolint:errcheck,forcetypeassert // the same
+		task["status"] = status.String()
+		list[i] = task
 	}
-	return out
-}
-
-// overlay copies as much of a document as it changes.
-func overlay(plain map[string]any, statuses []override) map[string]any {
-	list, ok := plain["tasks"].([]any)
-	if len(statuses) == 0 || !ok {
-		return plain
-	}
-	out := maps.Clone(plain)
-	list = slices.Clone(list)
-	for _, o := range statuses {
-		if task, ok := list[o.index].(map[string]any); ok {
-			task = maps.Clone(task)
-			task["status"] = o.status.String()
-			list[o.index] = task
-		}
-	}
-	out["tasks"] = list
 	return out
 }
 
@@ -184,19 +152,8 @@ func (r *Reader) ArchivedTask(ctx context.Context, number int) (bool, error) {
 }
 
 func (r *Reader) archived(number int) (bool, error) {
-	info, err := r.cfg.Root.Stat(archiveFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, ioFailure("reading", archiveFile, err)
-	}
-	if r.archive == nil || !sameFile(info, r.archInfo) {
-		if r.archive, r.archInfo, err = readArchive(r.cfg, archiveFile); err != nil {
-			return false, err
-		}
-	}
-	return r.archive.find(number) != nil, nil
+	archive, _, err := readArchive(r.cfg, archiveFile)
+	return archive.find(number) != nil, err
 }
 
 // Bytes gives state.json as it is on the disk, also if it is not valid.

@@ -147,7 +147,7 @@ func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
 	if a == nil || a.Deleted {
 		return noArtifact(t.Number, to, kind, "", "")
 	}
-	if why, err := d.onDisk(a.Path); err != nil {
+	if why, err := d.cfg.onDisk(a.Path); err != nil {
 		return err
 	} else if why != "" {
 		return noArtifact(t.Number, to, kind, a.Path, why)
@@ -156,8 +156,8 @@ func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
 }
 
 // onDisk says what is wrong with a document, nothing if it is a regular file with content.
-func (d *draft) onDisk(path string) (string, error) {
-	info, err := d.cfg.Root.Stat(path)
+func (c Config) onDisk(path string) (string, error) {
+	info, err := c.Root.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return "does not exist", nil

@@ -113,15 +113,12 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 	if a.Deleted || !a.Type.IsDocument() {
 		return
 	}
-	switch info, err := v.r.cfg.Root.Stat(a.Path); {
-	case errors.Is(err, fs.ErrNotExist):
-		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s does not exist", t.Number, a.Path)
-	case err != nil:
-		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s cannot be read: %v", t.Number, a.Path, err)
-	case !info.Mode().IsRegular():
-		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s is no regular file", t.Number, a.Path)
-	case info.Size() == 0:
-		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s is empty", t.Number, a.Path)
+	why, err := v.r.cfg.onDisk(a.Path)
+	if err != nil {
+		why = "cannot be read: " + err.Error()
+	}
+	if why != "" {
+		v.add(formats.SeverityWarning, at, "", "task %d: artifact %s %s", t.Number, a.Path, why)
 	}
 }
 

@@ -246,7 +246,7 @@ func taskMove(op func([]int) state.Op) func(*cobra.Command, *app) run {
 
 // taskReady lists the tasks that can be taken up: nobody works on them, and what they depend on is completed.
 func taskReady(c call) error {
-	list, err := c.reader.Ready(c.ctx, !c.flags.json)
+	list, err := c.reader.Ready(c.ctx)
 	if err != nil {
 		return err
 	}

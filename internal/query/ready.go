@@ -8,9 +8,8 @@ import (
 
 // Statuses are what `ready` has to know of the statuses of tasks.
 type Statuses struct {
-	Waiting []string       // a task of these waits for work
-	Done    string         // a task that others depend on has to be this
-	Instead map[int]string // by number: what counts in place of what is written
+	Waiting []string // a task of these waits for work
+	Done    string   // a task that others depend on has to be this
 }
 
 // readyName is the function that gives the tasks of a state that can be taken up.
@@ -46,9 +45,6 @@ func (r *readiness) add(task any) bool {
 	list, isList := t[readyDeps].([]any)
 	if !isInt || !isText || !isList && t[readyDeps] != nil {
 		return false
-	}
-	if other, ok := r.Instead[n]; ok {
-		word = other
 	}
 	r.open[n] = word != r.Done
 	deps := make([]int, len(list))

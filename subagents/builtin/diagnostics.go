@@ -42,15 +42,15 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 	fields := make([]any, 0, len(groups))
 	var text strings.Builder
 	for _, g := range groups {
-		c := g.last1.Problem.Context
+		c := g.last1.Context
 		fields = append(fields, map[string]any{
 			"type": g.kind, "message": g.message, "count": g.count, "unfixed": g.unfixed, "first": g.first, "last": g.last,
-			"command": c.Command, "step": c.Step, "run": c.Run, "suggested_action": g.last1.Problem.Action,
+			"command": c.Command, "step": c.Step, "run": c.Run, "suggested_action": g.last1.Recovery.Action,
 		})
 		fmt.Fprintf(&text, "%dx %s: %s\n", g.count, g.kind, strings.ReplaceAll(g.message, "\n", "\n   "))
 		fmt.Fprintf(&text, "   last %s%s\n", g.last, where(c))
-		if g.last1.Problem.Action != "" {
-			fmt.Fprintf(&text, "   do: %s\n", g.last1.Problem.Action)
+		if g.last1.Recovery.Action != "" {
+			fmt.Fprintf(&text, "   do: %s\n", g.last1.Recovery.Action)
 		}
 	}
 	ret := formats.Return{
@@ -77,7 +77,7 @@ func grouped(list []state.Recorded) []*group {
 	byKey := map[[2]string]*group{}
 	var out []*group
 	for _, one := range list {
-		key := [2]string{one.Problem.Type, one.Problem.Message}
+		key := [2]string{one.Type, one.Message}
 		g := byKey[key]
 		if g == nil {
 			g = &group{kind: key[0], message: key[1], first: one.Time}

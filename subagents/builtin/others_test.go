@@ -134,9 +134,12 @@ func (f listerFunc) List(ctx context.Context) ([]state.Recorded, error) { return
 func TestDiagnostics(t *testing.T) {
 	t.Parallel()
 	one := func(message, at, fix string) state.Recorded {
-		return state.Recorded{Time: at, FixStatus: fix, Problem: formats.Problem{
-			Type: "validation", Message: message, Action: "look at it", Context: formats.ProblemContext{Command: "/plan 7", Step: "plan", Run: "r1"},
-		}}
+		r := state.Recorded{
+			Time: at, FixStatus: fix, Type: "validation", Message: message,
+			Context: formats.ProblemContext{Command: "/plan 7", Step: "plan", Run: "r1"},
+		}
+		r.Recovery.Action = "look at it"
+		return r
 	}
 	d := builtin.Diagnostics{Errors: listerFunc(func(context.Context) ([]state.Recorded, error) {
 		return []state.Recorded{one("a", "2026-01-01", "fixed"), one("b", "2026-01-02", "unfixed"), one("a", "2026-01-03", "unfixed")}, nil
