@@ -130,7 +130,7 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 
 // values gives the input and the values of the variables in order. What the query does not refer to is not looked at.
 func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
-	in, _, err := normalize(input, 0)
+	in, err := normalize(input, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("input: %w", err)
 	}
@@ -139,7 +139,7 @@ func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 		if !c.uses(name) {
 			continue
 		}
-		if values[i], _, err = normalize(vars[name], 0); err != nil {
+		if values[i], err = normalize(vars[name], 0); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}

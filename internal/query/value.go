@@ -3,10 +3,7 @@ package query
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math"
 	"math/big"
-	"slices"
 	"strconv"
 
 	"github.com/itchyny/gojq"
@@ -22,7 +19,7 @@ func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	n, _, err := normalize(v, 0)
+	n, err := normalize(v, 0)
 	if err != nil {
 		return ""
 	}
@@ -36,10 +33,10 @@ type Prepared struct{ v any }
 func Prepare(v any) Prepared { return Prepared{Normalize(v)} }
 
 // Normalize makes v what a query takes: nil, bool, int, float64, *big.Int, json.Number, string, []any,
-// map[string]any. Values of these types stay as they are, without a copy; a *jsonx.Value keeps its number literals;
-// everything else goes by its JSON form. What has no JSON form becomes null.
+// map[string]any. A *jsonx.Value keeps its number literals; everything else goes by its JSON form. What has no JSON form
+// becomes null.
 func Normalize(v any) any {
-	n, _, err := normalize(v, 0)
+	n, err := normalize(v, 0)
 	if err != nil {
 		return nil
 	}
@@ -49,78 +46,55 @@ func Normalize(v any) any {
 // maxDepth bounds values, so that one that holds itself is an error.
 const maxDepth = 10_000
 
-// normalize gives v as a query takes it, and whether that is v itself.
-func normalize(v any, depth int) (out any, same bool, err error) {
+// normalize gives v as a query takes it.
+func normalize(v any, depth int) (out any, err error) {
 	if depth > maxDepth {
-		return nil, false, fmt.Errorf("value is nested deeper than %d", maxDepth)
+		return nil, fmt.Errorf("value is nested deeper than %d", maxDepth)
 	}
 	if plain(v) {
-		return v, true, nil
+		return v, nil
 	}
 	switch v := v.(type) {
 	case *big.Int:
 		if v != nil {
-			return v, true, nil
+			return v, nil
 		}
-		return nil, false, nil
+		return nil, nil
 	case json.Number:
-		n := number(string(v))
-		return n, n == any(v), nil
+		return number(string(v)), nil
 	case []any:
-		if v != nil {
-			return normalizeList(v, depth)
+		if v == nil {
+			return nil, nil
 		}
-		return nil, false, nil
+		list := make([]any, len(v))
+		for i, e := range v {
+			if list[i], err = normalize(e, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
 	case map[string]any:
-		if v != nil {
-			return normalizeMap(v, depth)
+		if v == nil {
+			return nil, nil
 		}
-		return nil, false, nil
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			if m[k], err = normalize(e, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
 	case Prepared:
-		return v.v, false, nil
+		return v.v, nil
 	case *jsonx.Value:
-		return decode(v, nil), false, nil
+		return decode(v, nil), nil
 	}
 	src, err := jsonx.Marshal(v, "")
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	tree, err := jsonx.Parse(src, jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt, Duplicates: true})
-	return decode(tree, nil), false, err
-}
-
-func normalizeList(list []any, depth int) (any, bool, error) {
-	out, same := list, true
-	for i, e := range list {
-		n, kept, err := normalize(e, depth+1)
-		if err != nil {
-			return nil, false, err
-		}
-		if !kept && same {
-			out, same = slices.Clone(list), false
-		}
-		if !kept {
-			out[i] = n
-		}
-	}
-	return out, same, nil
-}
-
-func normalizeMap(m map[string]any, depth int) (any, bool, error) {
-	out, same := m, true
-	for k, e := range m {
-		n, kept, err := normalize(e, depth+1)
-		if err != nil {
-			return nil, false, err
-		}
-		if !kept && same {
-			out, same = maps.Clone(m), false
-		}
-		if !kept {
-			out[k] = n
-		}
-	}
-	return out, same, nil
+	tree, err := jsonx.Parse(src, limits())
+	return decode(tree, nil), err
 }
 
 func plain(v any) bool {
