@@ -187,7 +187,8 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 		return nil
 	}
 	into := map[string]*string{
-		"title": &t.Title, "description": &t.Description, "priority": &t.Priority, "effort": &t.Effort, "language": &t.Language,
+		"title": &t.Title, "description": &t.Description, "priority": &t.Priority, "effort": &t.Effort,
+		"language": &t.Language,
 	}[key]
 	if into == nil {
 		help := nearest.Help(key, metadataKeys)

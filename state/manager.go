@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -342,7 +343,8 @@ func (s *session) line(tx Tx) auditLine {
 	}
 	for _, op := range tx.Ops {
 		r := op.record()
-		r.Op = op.name()
+		maps.DeleteFunc(r, func(_ string, v any) bool { return reflect.ValueOf(v).IsZero() })
+		r["op"] = op.name()
 		l.Ops = append(l.Ops, r)
 	}
 	return l

@@ -180,7 +180,8 @@ func (m *merger) run() error {
 	if err != nil {
 		return err
 	}
-	if style.oneLine && !slices.IsSortedFunc(doc.Tasks, func(x, y formats.Task) int { return cmp.Compare(x.Number, y.Number) }) {
+	sorted := slices.IsSortedFunc(doc.Tasks, func(x, y formats.Task) int { return cmp.Compare(x.Number, y.Number) })
+	if style.oneLine && !sorted {
 		if data, err = layOut(data, LayoutLines); err != nil {
 			return err
 		}

@@ -13,29 +13,11 @@ type Op interface {
 	name() string
 	// apply does the operation on a draft.
 	apply(d *draft) error
-	// record gives what the audit log keeps of the operation beside its name.
-	record() opRecord
+	// record gives what the audit log keeps of the operation beside its name; what is zero is left out.
+	record() record
 }
 
-// opRecord is what the audit log keeps of an operation.
-type opRecord struct {
-	Op        string         `json:"op"`
-	Tasks     []int          `json:"tasks,omitempty"`
-	Titles    []string       `json:"titles,omitempty"`
-	To        any            `json:"to,omitempty"` // a status, a number or a layout
-	Back      bool           `json:"back,omitempty"`
-	Recover   bool           `json:"recover,omitempty"`
-	Reason    string         `json:"reason,omitempty"`
-	Artifacts []string       `json:"artifacts,omitempty"` // their paths
-	Fields    map[string]any `json:"fields,omitempty"`
-	Plan      string         `json:"plan,omitempty"`
-	Phase     int            `json:"phase,omitempty"`
-	Status    string         `json:"status,omitempty"`
-	Clear     bool           `json:"clear,omitempty"`
-	File      string         `json:"file,omitempty"`
-	SHA256    string         `json:"sha256,omitempty"`
-	Count     int            `json:"count,omitempty"`
-}
+type record map[string]any
 
 // NewTask is a task to be made. Title is needed. An empty Slug is made from the title, an empty Priority means medium;
 // in DivideTask an empty Language and Priority mean those of the task that is divided.
@@ -171,69 +153,47 @@ func paths(list []formats.Artifact) (out []string) {
 	return out
 }
 
-func (op CreateTasks) record() opRecord {
-	return opRecord{Titles: titles(op.Tasks)}
-}
+func (op CreateTasks) record() record    { return record{"titles": titles(op.Tasks)} }
+func (op ArchiveTasks) record() record   { return record{"tasks": op.Tasks} }
+func (op UnarchiveTasks) record() record { return record{"tasks": op.Tasks} }
+func (op SetLease) record() record       { return record{"tasks": op.Tasks, "clear": op.Clear} }
+func (op SetLayout) record() record      { return record{"to": op.To} }
+func (op SyncTasks) record() record      { return record{} }
+func (op Renumber) record() record       { return record{"tasks": []int{op.Task}, "to": op.To} }
 
-func (op UpdateStatus) record() opRecord {
-	r := opRecord{
-		Tasks: op.Tasks, Back: op.Back, Recover: op.Recover, Reason: op.Reason,
-		Artifacts: paths(op.Artifacts),
+func (op UpdateStatus) record() record {
+	return record{
+		"tasks": op.Tasks, "to": op.To, "back": op.Back, "recover": op.Recover, "reason": op.Reason,
+		"artifacts": paths(op.Artifacts),
 	}
-	if op.To != "" {
-		r.To = op.To
+}
+
+func (op UpdateMetadata) record() record { return record{"tasks": []int{op.Task}, "fields": op.Fields} }
+
+func (op LinkArtifacts) record() record {
+	return record{"tasks": []int{op.Task}, "artifacts": paths(op.Artifacts)}
+}
+
+func (op SetPhase) record() record {
+	return record{"tasks": []int{op.Task}, "plan": op.Plan, "phase": op.Phase, "status": op.Status}
+}
+
+func (op DivideTask) record() record {
+	return record{"tasks": []int{op.Task}, "titles": titles(op.Parts)}
+}
+
+func (op ClaimTask) record() record {
+	if op.Task == 0 {
+		return record{"to": op.To}
 	}
-	return r
+	return record{"tasks": []int{op.Task}, "to": op.To}
 }
 
-func (op UpdateMetadata) record() opRecord {
-	return opRecord{Tasks: []int{op.Task}, Fields: op.Fields}
-}
-
-func (op LinkArtifacts) record() opRecord {
-	return opRecord{Tasks: []int{op.Task}, Artifacts: paths(op.Artifacts)}
-}
-
-func (op SetPhase) record() opRecord {
-	return opRecord{Tasks: []int{op.Task}, Plan: op.Plan, Phase: op.Phase, Status: string(op.Status)}
-}
-
-func (op ArchiveTasks) record() opRecord   { return opRecord{Tasks: op.Tasks} }
-func (op UnarchiveTasks) record() opRecord { return opRecord{Tasks: op.Tasks} }
-
-func (op DivideTask) record() opRecord {
-	return opRecord{Tasks: []int{op.Task}, Titles: titles(op.Parts)}
-}
-
-func (op SetLease) record() opRecord {
-	return opRecord{Tasks: op.Tasks, Clear: op.Clear}
-}
-
-func (op ClaimTask) record() opRecord {
-	r := opRecord{}
-	if op.Task != 0 {
-		r.Tasks = []int{op.Task}
+func (op ImportTasks) record() record {
+	if op.From == nil {
+		return record{}
 	}
-	if op.To != "" {
-		r.To = op.To
-	}
-	return r
-}
-
-func (op ImportTasks) record() opRecord {
-	r := opRecord{}
-	if op.From != nil {
-		r.File, r.SHA256, r.Count = op.From.File, op.From.Digest, len(op.From.tasks)
-	}
-	return r
-}
-
-func (op SetLayout) record() opRecord { return opRecord{To: op.To} }
-
-func (op SyncTasks) record() opRecord { return opRecord{} }
-
-func (op Renumber) record() opRecord {
-	return opRecord{Tasks: []int{op.Task}, To: op.To}
+	return record{"file": op.From.File, "sha256": op.From.Digest, "count": len(op.From.tasks)}
 }
 
 // alone tells whether an operation may not share its transaction, because it writes a second file,

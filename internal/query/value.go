@@ -33,8 +33,8 @@ type Prepared struct{ v any }
 func Prepare(v any) Prepared { return Prepared{Normalize(v)} }
 
 // Normalize makes v what a query takes: nil, bool, int, float64, *big.Int, json.Number, string, []any,
-// map[string]any. A *jsonx.Value keeps its number literals; everything else goes by its JSON form. What has no JSON form
-// becomes null.
+// map[string]any. A *jsonx.Value keeps its number literals; everything else goes by its JSON form, which is null where
+// there is none.
 func Normalize(v any) any {
 	n, err := normalize(v, 0)
 	if err != nil {
