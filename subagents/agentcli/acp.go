@@ -1,13 +1,13 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"strings"
+	"strconv"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -18,84 +18,200 @@ import (
 // RunnerACP is the word for the runner of programs that speak the Agent Client Protocol.
 const RunnerACP = "acp"
 
+// acpLine is the connection to an agent: a message of JSON-RPC a line. It belongs to the goroutine that asks, which
+// takes in and answers whatever the agent says while it waits. So an agent that prints faster than it is heard waits,
+// and so does one that asks and does not read the answers. The connection of the SDK has goroutines for both, and gives
+// up where they are flooded.
+type acpLine struct {
+	in    io.Reader
+	out   io.WriteCloser
+	lines lineReader
+	// handle takes in what the agent tells, and answers what it asks.
+	handle  func(acpMessage) (any, *acp.RequestError)
+	asked   int         // requests of ours
+	answer  *acpMessage // to the last of them, nil before
+	over    bool        // nothing more is wanted
+	heard   bool        // a message has come
+	strange string      // the first line that is no message
+}
+
+type acpMessage struct {
+	Version string            `json:"jsonrpc"`
+	ID      json.RawMessage   `json:"id,omitempty"`
+	Method  string            `json:"method,omitempty"`
+	Params  json.RawMessage   `json:"params,omitempty"`
+	Result  json.RawMessage   `json:"result,omitempty"`
+	Error   *acp.RequestError `json:"error,omitempty"`
+}
+
+// raw is a value as JSON; the types of the protocol have no value that JSON cannot hold.
+func raw(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// send writes one message. That an agent does not listen any more shows by what it says, or that it says nothing.
+func (l *acpLine) send(m acpMessage) {
+	m.Version = "2.0"
+	_, _ = l.out.Write(append(raw(m), '\n')) //nolint:errcheck // reason: see above
+}
+
+// ask sends a request, takes in what the agent says until it answers, and reads the answer. The error is io.EOF if it
+// is gone or nothing more is wanted.
+func (l *acpLine) ask(method string, params, answer any) error {
+	l.asked, l.answer = l.asked+1, nil
+	l.send(acpMessage{ID: raw(l.asked), Method: method, Params: raw(params)})
+	for part := make([]byte, 32<<10); l.answer == nil && !l.over; {
+		n, err := l.in.Read(part)
+		l.lines.take(part[:n])
+		if err != nil {
+			l.lines.end()
+			break
+		}
+	}
+	switch {
+	case l.answer == nil || l.over:
+		return io.EOF
+	case l.answer.Error != nil:
+		return l.answer.Error
+	}
+	return json.Unmarshal(l.answer.Result, answer)
+}
+
+// hear takes in one line.
+func (l *acpLine) hear(line []byte) bool {
+	var m acpMessage
+	if json.Unmarshal(line, &m) != nil || m.Method == "" && (m.ID == nil || m.Result == nil && m.Error == nil) {
+		l.strange = cmp.Or(l.strange, firstLine(string(line)))
+		return true
+	}
+	l.heard = true
+	if m.Method == "" {
+		if l.answer == nil && string(m.ID) == strconv.Itoa(l.asked) {
+			l.answer = &m
+		}
+		return true
+	}
+	result, refused := l.handle(m)
+	if m.ID != nil {
+		reply := acpMessage{ID: m.ID, Error: refused}
+		if refused == nil {
+			reply.Result = raw(result)
+		}
+		l.send(reply)
+	}
+	return !l.over
+}
+
+// kindProtocol is the kind of a fault of a program that does not speak the protocol as we do: it is no runner.
+const kindProtocol = "protocol"
+
+// judge notes a program that ended without a message of the protocol. One that ended with a failure has more to say of
+// it.
+func (l *acpLine) judge(r *Reading, res proc.Result) {
+	if l.heard || l.strange == "" && res.Exit != 0 {
+		return
+	}
+	got := "nothing"
+	if l.strange != "" {
+		got = strconv.Quote(l.strange)
+	}
+	r.fault(Fault{Kind: kindProtocol, Message: "expected an agent that speaks the Agent Client Protocol, got " + got})
+}
+
 // talk is the whole conversation, in which what is heard is noted, a failure too. It returns when the agent has ended
-// its turn, when a bound is passed, when ctx ends, and when the agent is gone.
+// its turn, when a bound is passed, and when the agent is gone. One whose time is over is told so, and its input is
+// closed.
 func (c *acpClient) talk(text string) proc.Talk {
-	return c.connected(func(ctx context.Context, conn *acp.ClientSideConnection) error {
-		return c.converse(ctx, conn, text)
-	})
+	return c.connected(func() error { return c.converse(text) })
 }
 
 // connected gives a conversation that does something once the agent is connected.
-func (c *acpClient) connected(do func(context.Context, *acp.ClientSideConnection) error) proc.Talk {
+func (c *acpClient) connected(do func() error) proc.Talk {
 	return func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error {
-		ctx, c.stop = context.WithCancel(ctx)
-		defer c.stop()
-		c.gate = newGate(stdin, stdout)
-		defer c.gate.close()
-		conn := acp.NewClientSideConnection(c, c.gate, c.gate)
-		// What is no message is kept in the transcript; the SDK would print it.
-		conn.SetLogger(slog.New(slog.DiscardHandler))
-		c.gate.open()
-		if err := do(ctx, conn); err != nil && ctx.Err() == nil {
+		c.in, c.out, c.handle, c.lines.each = stdout, stdin, c.told, c.hear
+		defer context.AfterFunc(ctx, c.leave)()
+		if err := do(); err != nil && !errors.Is(err, io.EOF) {
 			c.failed(err)
+		}
+		c.reading.Text = string(c.text)
+		if c.over {
+			c.leave()
 		}
 		return nil
 	}
 }
 
+// leave ends the conversation before the agent has ended its turn. It may be called while another goroutine waits for
+// the agent.
+func (c *acpClient) leave() {
+	if session := c.session.Load(); session != nil {
+		c.send(acpMessage{Method: acp.AgentMethodSessionCancel, Params: raw(acp.CancelNotification{SessionId: *session})})
+	}
+	_ = c.out.Close() //nolint:errcheck // reason: nothing more is said, and the agent is gone or will see that
+}
+
 // hello agrees on the version of the protocol.
-func (c *acpClient) hello(ctx context.Context, conn *acp.ClientSideConnection) error {
-	hello, err := conn.Initialize(ctx, acp.InitializeRequest{
-		ProtocolVersion: acp.ProtocolVersionNumber, // and none of the capabilities of a client
-	})
-	if err != nil {
+func (c *acpClient) hello() error {
+	ask := acp.InitializeRequest{ProtocolVersion: acp.ProtocolVersionNumber} // and none of the capabilities of a client
+	var hello acp.InitializeResponse
+	if err := c.ask(acp.AgentMethodInitialize, ask, &hello); err != nil {
 		return err
 	}
 	if hello.ProtocolVersion != acp.ProtocolVersionNumber {
 		return formats.Fail(formats.CodeToolUnavailable, "",
 			"expected version %d of the Agent Client Protocol, got %d", acp.ProtocolVersionNumber, hello.ProtocolVersion)
 	}
-	c.locked(func() {
-		c.greeted = true
-		if hello.AgentInfo != nil {
-			c.version = hello.AgentInfo.Version
-		}
-	})
+	c.agent = &acp.Implementation{}
+	if hello.AgentInfo != nil {
+		c.agent = hello.AgentInfo
+	}
 	return nil
 }
 
-func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection, text string) error {
-	if err := c.hello(ctx, conn); err != nil {
+func (c *acpClient) converse(text string) error {
+	if err := c.hello(); err != nil {
 		return err
 	}
-	ask := acp.NewSessionRequest{Cwd: c.call.Dir, McpServers: []acp.McpServer{}}
+	open := acp.NewSessionRequest{Cwd: c.call.Dir, McpServers: []acp.McpServer{}}
 	if c.speaker.Meta != nil {
-		ask.Meta = c.speaker.Meta(c.call)
+		open.Meta = c.speaker.Meta(c.call)
 	}
-	session, err := conn.NewSession(ctx, ask)
-	if err != nil {
+	var s acp.NewSessionResponse
+	if err := c.ask(acp.AgentMethodSessionNew, open, &s); err != nil {
 		return err
 	}
-	c.opened(session)
-	if m := session.Modes; m != nil && c.speaker.Mode != "" && string(m.CurrentModeId) != c.speaker.Mode {
-		mode := acp.SetSessionModeRequest{SessionId: session.SessionId, ModeId: acp.SessionModeId(c.speaker.Mode)}
-		if _, err := conn.SetSessionMode(ctx, mode); err != nil {
+	c.session.Store(&s.SessionId)
+	c.fresh = true
+	if s.Models != nil {
+		c.reading.Model = string(s.Models.CurrentModelId)
+	}
+	if o := modelOption(s); o != nil {
+		c.reading.Model = string(o.CurrentValue)
+	}
+	if m := s.Modes; m != nil && c.speaker.Mode != "" && string(m.CurrentModeId) != c.speaker.Mode {
+		mode := acp.SetSessionModeRequest{SessionId: s.SessionId, ModeId: acp.SessionModeId(c.speaker.Mode)}
+		if err := c.ask(acp.AgentMethodSessionSetMode, mode, new(any)); err != nil {
 			return err
 		}
 	}
-	if c.call.Model != "" {
-		if err := chooseModel(ctx, conn, session, c.call.Model); err != nil {
-			message := fmt.Sprintf("invalid model %q: %s", c.call.Model, acpMessage(err))
+	if model := c.call.Model; model != "" {
+		err := c.chooseModel(s, model)
+		if errors.Is(err, io.EOF) {
+			return err
+		}
+		if err != nil {
+			message := fmt.Sprintf("invalid model %q: %s", model, acpError(err))
 			return &formats.Failure{Code: formats.CodeConfig, Message: message, Err: err}
 		}
-		c.locked(func() { c.reading.Model = c.call.Model })
+		c.reading.Model = model
 	}
-	// A context that ends makes the SDK send session/cancel.
-	end, err := conn.Prompt(
-		ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(text)}},
-	)
-	if err != nil {
+	prompt := acp.PromptRequest{SessionId: s.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}
+	var end acp.PromptResponse
+	if err := c.ask(acp.AgentMethodSessionPrompt, prompt, &end); err != nil {
 		return err
 	}
 	c.ended(end)
@@ -103,19 +219,16 @@ func (c *acpClient) converse(ctx context.Context, conn *acp.ClientSideConnection
 }
 
 // chooseModel takes the way that the agent offers: an option of the session, or the older list of models.
-func chooseModel(ctx context.Context, conn *acp.ClientSideConnection, s acp.NewSessionResponse, model string) error {
+func (c *acpClient) chooseModel(s acp.NewSessionResponse, model string) error {
 	if o := modelOption(s); o != nil {
-		_, err := conn.SetSessionConfigOption(ctx, acp.SetSessionConfigOptionRequest{
+		return c.ask(acp.AgentMethodSessionSetConfigOption, acp.SetSessionConfigOptionRequest{
 			ValueId: &acp.SetSessionConfigOptionValueId{
 				SessionId: s.SessionId, ConfigId: o.Id, Value: acp.SessionConfigValueId(model),
 			},
-		})
-		return err
+		}, new(any))
 	}
-	_, err := conn.UnstableSetSessionModel(
-		ctx, acp.UnstableSetSessionModelRequest{SessionId: s.SessionId, ModelId: acp.UnstableModelId(model)},
-	)
-	return err
+	return c.ask(acp.AgentMethodSessionSetModel,
+		acp.UnstableSetSessionModelRequest{SessionId: s.SessionId, ModelId: acp.UnstableModelId(model)}, new(any))
 }
 
 // modelOption is the option of a session that names its model, nil without one.
@@ -128,30 +241,14 @@ func modelOption(s acp.NewSessionResponse) *acp.SessionConfigOptionSelect {
 	return nil
 }
 
-// acpGone tells whether an error says only that the agent does not listen or talk any more: how it ended says the rest.
-func acpGone(err error) bool {
-	const internal = -32603
+// acpError is what an error of the protocol says, with the data that it carries.
+func acpError(err error) string {
 	broken, ok := errors.AsType[*acp.RequestError](err)
-	if !ok || broken.Code != internal {
-		return false
-	}
-	text := acpMessage(broken)
-	return strings.Contains(text, "peer disconnected") || strings.Contains(text, "broken pipe") ||
-		strings.Contains(text, "file already closed")
-}
-
-// acpMessage is what an error of the protocol says, with the data that it carries.
-func acpMessage(err error) string {
-	broken, ok := errors.AsType[*acp.RequestError](err)
-	if !ok {
+	switch {
+	case !ok:
 		return err.Error()
-	}
-	if broken.Data == nil {
+	case broken.Data == nil:
 		return broken.Message
 	}
-	data, err := json.Marshal(broken.Data)
-	if err != nil {
-		return broken.Message
-	}
-	return broken.Message + " " + string(data)
+	return broken.Message + " " + string(raw(broken.Data))
 }

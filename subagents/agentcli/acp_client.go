@@ -2,36 +2,32 @@ package agentcli
 
 import (
 	"cmp"
-	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/coder/acp-go-sdk"
 
 	"tercet/formats"
 )
 
-// acpClient is our side of one conversation. The SDK calls it from goroutines of its own, which may outlive the
-// conversation by a moment: after end nothing is changed any more.
+// acpClient is our side of one conversation. It belongs to one goroutine, but for what leave uses.
 type acpClient struct {
+	acpLine
+
 	call    Call
 	speaker Speaker
-	over    func(*Reading) formats.Failure
-	stop    context.CancelFunc // ends the conversation; set before the SDK is started
-	gate    *acpGate           // as stop
-
-	mu      sync.Mutex
-	done    bool
-	session acp.SessionId
+	bound   func(*Reading) formats.Failure // tells which bound is passed
+	session atomic.Pointer[acp.SessionId]  // nil before there is one
+	agent   *acp.Implementation            // what it says of itself, nil before it has said anything
 	reading Reading
 	passed  formats.Failure // the bound that was passed
 	tools   map[acp.ToolCallId]acpTool
 	text    []byte // the last message
 	split   bool   // what the agent says next is a new message: it has used a tool
-	greeted bool   // the agent has said who it is
-	version string // its own
 	fresh   bool   // what it says or does next is a new turn of the model: a tool has answered
 }
 
@@ -44,71 +40,31 @@ type acpTool struct {
 	paths []string
 }
 
-var _ acp.Client = (*acpClient)(nil)
-
-// locked runs do while the conversation is on.
-func (c *acpClient) locked(do func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.done {
-		do()
-	}
-}
-
-// end gives what was heard. Nothing is noted afterwards.
-func (c *acpClient) end() (Reading, formats.Failure) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.done = true
-	c.reading.Text = string(c.text)
-	return c.reading, c.passed
-}
-
-func (c *acpClient) opened(s acp.NewSessionResponse) {
-	c.locked(func() {
-		c.session, c.fresh = s.SessionId, true
-		if s.Models != nil {
-			c.reading.Model = string(s.Models.CurrentModelId)
-		}
-		if o := modelOption(s); o != nil {
-			c.reading.Model = string(o.CurrentValue)
-		}
-	})
-}
-
 // ended takes in how the agent ended its turn.
 func (c *acpClient) ended(p acp.PromptResponse) {
-	c.locked(func() {
-		c.reading.Ended = true
-		if p.Usage != nil {
-			c.reading.Tokens = acpTokens(*p.Usage)
-		} else {
-			c.reading.Tokens = quotaTokens(p.Meta)
-		}
-		switch p.StopReason {
-		case acp.StopReasonEndTurn:
-		case acp.StopReasonMaxTokens, acp.StopReasonMaxTurnRequests:
-			c.reading.fault(Fault{
-				Kind: "max_turns", Message: "the agent stopped at a limit of its own: " + string(p.StopReason),
-			})
-		case acp.StopReasonRefusal, acp.StopReasonCancelled:
-			c.reading.fault(Fault{Kind: string(p.StopReason), Message: "the agent stopped its turn: " + string(p.StopReason)})
-		default:
-			c.reading.fault(Fault{
-				Kind: "stop", Message: "the agent stopped its turn for an unknown reason: " + string(p.StopReason),
-			})
-		}
-		c.passed = c.over(&c.reading)
-	})
+	c.reading.Ended = true
+	if p.Usage != nil {
+		c.reading.Tokens = acpTokens(*p.Usage)
+	} else {
+		c.reading.Tokens = quotaTokens(p.Meta)
+	}
+	why := string(p.StopReason)
+	switch p.StopReason {
+	case acp.StopReasonEndTurn:
+	case acp.StopReasonMaxTokens, acp.StopReasonMaxTurnRequests:
+		c.reading.fault(Fault{Kind: "max_turns", Message: "the agent stopped at a limit of its own: " + why})
+	case acp.StopReasonRefusal, acp.StopReasonCancelled:
+		c.reading.fault(Fault{Kind: why, Message: "the agent stopped its turn: " + why})
+	default:
+		c.reading.fault(Fault{Kind: "stop", Message: "the agent stopped its turn for an unknown reason: " + why})
+	}
+	c.passed = c.bound(&c.reading)
 }
 
 // failed notes what went wrong in the conversation.
 func (c *acpClient) failed(err error) {
-	if acpGone(err) {
-		return
-	}
 	const login = -32000
-	fault := Fault{Kind: "acp", Message: acpMessage(err)}
+	fault := Fault{Kind: "acp", Message: acpError(err)}
 	if broken, ok := errors.AsType[*acp.RequestError](err); ok {
 		switch {
 		case broken.Code == login:
@@ -122,7 +78,7 @@ func (c *acpClient) failed(err error) {
 			fault.Kind = kindProtocol
 		}
 	}
-	c.locked(func() { c.reading.fault(fault) })
+	c.reading.fault(fault)
 }
 
 // acpTokens counts what the agent says it used. Some count what a cache held apart from the input, which their sum
@@ -166,22 +122,32 @@ func quotaTokens(meta map[string]any) formats.Tokens {
 	return formats.Tokens{Input: count("input_tokens"), Output: count("output_tokens")}
 }
 
-// SessionUpdate notes what the agent says and does.
-func (c *acpClient) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
-	defer c.gate.noted()
-	c.locked(func() {
-		if n.SessionId != c.session || c.session == "" {
-			return
+// told takes in what the agent says and does, and answers what it asks leave for. A file system and terminals are not
+// offered: an agent reads, writes and runs by itself.
+func (c *acpClient) told(m acpMessage) (any, *acp.RequestError) {
+	switch m.Method {
+	case acp.ClientMethodSessionUpdate:
+		var n acp.SessionNotification
+		if json.Unmarshal(m.Params, &n) == nil && c.ours(n.SessionId) {
+			c.note(n.Update)
+			c.passed = c.bound(&c.reading)
+			c.over = c.passed.Code != ""
 		}
-		c.note(n.Update)
-		if c.passed.Code != "" {
-			return
+		return nil, nil
+	case acp.ClientMethodSessionRequestPermission:
+		var p acp.RequestPermissionRequest
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			return nil, acp.NewInvalidParams(err.Error())
 		}
-		if c.passed = c.over(&c.reading); c.passed.Code != "" {
-			c.stop()
-		}
-	})
-	return nil
+		return acp.RequestPermissionResponse{Outcome: c.permit(p)}, nil
+	}
+	return nil, acp.NewMethodNotFound(m.Method)
+}
+
+// ours tells the session of this conversation.
+func (c *acpClient) ours(id acp.SessionId) bool {
+	session := c.session.Load()
+	return session != nil && *session == id
 }
 
 func (c *acpClient) note(u acp.SessionUpdate) {
@@ -267,77 +233,57 @@ func acpPaths(at []acp.ToolCallLocation, content []acp.ToolCallContent, input an
 	return out
 }
 
-// RequestPermission answers by what `tools` grants: once, never for all that follows.
-func (c *acpClient) RequestPermission(
-	_ context.Context, p acp.RequestPermissionRequest,
-) (acp.RequestPermissionResponse, error) {
-	granted := false
-	c.locked(func() {
-		t := c.tools[p.ToolCall.ToolCallId]
-		kind := t.kind
-		if p.ToolCall.Kind != nil {
-			kind = *p.ToolCall.Kind
-		}
-		kind = cmp.Or(kind, acp.ToolKindOther)
-		paths := append(
-			append([]string{}, t.paths...), acpPaths(p.ToolCall.Locations, p.ToolCall.Content, p.ToolCall.RawInput)...,
-		)
-		_, offered := acpOption(p.Options, acp.PermissionOptionKindAllowOnce)
-		granted = p.SessionId == c.session && offered && len(paths) <= maxPaths && c.call.grants(kind, paths)
-		if !granted {
-			c.reading.deny(acpToolName(kind))
-		}
-	})
-	wanted := []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
-	if granted {
-		wanted = []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce}
+// permit answers by what `tools` grants: once, never for all that follows.
+func (c *acpClient) permit(p acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
+	t := c.tools[p.ToolCall.ToolCallId]
+	kind := t.kind
+	if p.ToolCall.Kind != nil {
+		kind = *p.ToolCall.Kind
 	}
-	for _, kind := range wanted {
-		if id, ok := acpOption(p.Options, kind); ok {
-			return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(id)}, nil
+	kind = cmp.Or(kind, acp.ToolKindOther)
+	paths := slices.Concat(t.paths, acpPaths(p.ToolCall.Locations, p.ToolCall.Content, p.ToolCall.RawInput))
+	offered := map[acp.PermissionOptionKind]acp.PermissionOptionId{}
+	for _, o := range slices.Backward(p.Options) {
+		offered[o.Kind] = o.OptionId
+	}
+	yes, once := offered[acp.PermissionOptionKindAllowOnce]
+	if c.ours(p.SessionId) && once && len(paths) <= maxPaths && c.call.grants(kind, paths) {
+		return acp.NewRequestPermissionOutcomeSelected(yes)
+	}
+	if _, known := acpNeeds[kind]; !known {
+		kind = acp.ToolKindOther // one of the agent's own
+	}
+	c.reading.deny(string(kind))
+	for _, no := range []acp.PermissionOptionKind{
+		acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways,
+	} {
+		if id, ok := offered[no]; ok {
+			return acp.NewRequestPermissionOutcomeSelected(id)
 		}
 	}
-	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
+	return acp.NewRequestPermissionOutcomeCancelled()
 }
 
-func acpOption(options []acp.PermissionOption, kind acp.PermissionOptionKind) (acp.PermissionOptionId, bool) {
-	for _, o := range options {
-		if o.Kind == kind {
-			return o.OptionId, true
-		}
-	}
-	return "", false
-}
-
-// acpToolName is a word of the protocol for a kind of tool, or "other" for one of the agent's own.
-func acpToolName(kind acp.ToolKind) string {
-	switch kind {
-	case acp.ToolKindRead, acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove, acp.ToolKindSearch,
-		acp.ToolKindExecute, acp.ToolKindThink,
-		acp.ToolKindFetch, acp.ToolKindSwitchMode, acp.ToolKindOther:
-		return string(kind)
-	}
-	return string(acp.ToolKindOther)
+// acpNeeds says what has to be granted for each kind of tool.
+var acpNeeds = map[acp.ToolKind]string{
+	acp.ToolKindRead: "nothing", acp.ToolKindSearch: "nothing", acp.ToolKindThink: "nothing",
+	acp.ToolKindEdit: "write", acp.ToolKindDelete: "write", acp.ToolKindMove: "write", acp.ToolKindFetch: "net",
+	acp.ToolKindExecute: "shell", acp.ToolKindOther: "shell",
+	acp.ToolKindSwitchMode: "never", // another mode may ask no more
 }
 
 // grants tells whether a call may use a kind of tool on files.
 func (c Call) grants(kind acp.ToolKind, paths []string) bool {
-	switch kind {
-	case acp.ToolKindRead, acp.ToolKindSearch, acp.ToolKindThink:
+	switch acpNeeds[kind] {
+	case "nothing":
 		return true
-	case acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove:
-		for _, name := range paths {
-			if !c.mayWrite(name) {
-				return false
-			}
-		}
-		return len(paths) > 0 || c.Grant.Write
-	case acp.ToolKindFetch:
+	case "write":
+		refused := slices.ContainsFunc(paths, func(name string) bool { return !c.mayWrite(name) })
+		return !refused && (len(paths) > 0 || c.Grant.Write)
+	case "net":
 		return c.Grant.Net
-	case acp.ToolKindExecute, acp.ToolKindOther:
+	case "shell":
 		return c.Grant.Shell
-	case acp.ToolKindSwitchMode: // another mode may ask no more
-		return false
 	}
 	return false
 }
@@ -382,41 +328,4 @@ func realPath(name string) string {
 func below(dir, name string) bool {
 	rel, err := filepath.Rel(dir, name)
 	return err == nil && filepath.IsLocal(rel) && rel != "."
-}
-
-// ReadTextFile is not offered: an agent reads by itself.
-func (*acpClient) ReadTextFile(context.Context, acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
-	return acp.ReadTextFileResponse{}, acp.NewMethodNotFound(acp.ClientMethodFsReadTextFile)
-}
-
-// WriteTextFile is not offered: an agent writes by itself.
-func (*acpClient) WriteTextFile(context.Context, acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
-	return acp.WriteTextFileResponse{}, acp.NewMethodNotFound(acp.ClientMethodFsWriteTextFile)
-}
-
-// CreateTerminal is not offered, nor is any other method of terminals.
-func (*acpClient) CreateTerminal(context.Context, acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
-	return acp.CreateTerminalResponse{}, acp.NewMethodNotFound(acp.ClientMethodTerminalCreate)
-}
-
-// KillTerminal is not offered.
-func (*acpClient) KillTerminal(context.Context, acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
-	return acp.KillTerminalResponse{}, acp.NewMethodNotFound(acp.ClientMethodTerminalKill)
-}
-
-// TerminalOutput is not offered.
-func (*acpClient) TerminalOutput(context.Context, acp.TerminalOutputRequest) (acp.TerminalOutputResponse, error) {
-	return acp.TerminalOutputResponse{}, acp.NewMethodNotFound(acp.ClientMethodTerminalOutput)
-}
-
-// ReleaseTerminal is not offered.
-func (*acpClient) ReleaseTerminal(context.Context, acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
-	return acp.ReleaseTerminalResponse{}, acp.NewMethodNotFound(acp.ClientMethodTerminalRelease)
-}
-
-// WaitForTerminalExit is not offered.
-func (*acpClient) WaitForTerminalExit(
-	context.Context, acp.WaitForTerminalExitRequest,
-) (acp.WaitForTerminalExitResponse, error) {
-	return acp.WaitForTerminalExitResponse{}, acp.NewMethodNotFound(acp.ClientMethodTerminalWaitForExit)
 }

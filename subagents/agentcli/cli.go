@@ -157,7 +157,7 @@ func (c *CLI) call(
 		program.Stdin = []byte(p.Text)
 	} else {
 		install = faultHelp{c.Driver}.of(formats.CodeToolUnavailable)
-		room.Asks, heard.client = true, &acpClient{call: call, speaker: *c.Speaker, over: tooMuch}
+		room.Asks, heard.client = true, &acpClient{call: call, speaker: *c.Speaker, bound: tooMuch}
 		program.Talk = heard.client.talk(p.Text)
 	}
 	if c.Confine != nil {
@@ -207,13 +207,13 @@ func (h *hearing) end(res *proc.Result) {
 		}
 		return
 	}
-	h.reading, h.passed = h.client.end()
+	h.reading, h.passed = h.client.reading, h.client.passed
 	if h.reading.Ended && res.Stopped {
 		// It did its turn and stayed when its input was closed: how it was ended says nothing of its work.
 		res.Exit, res.Signal, res.Killed = 0, "", false
 	}
 	if !res.Killed {
-		h.client.gate.judge(&h.reading, *res)
+		h.client.judge(&h.reading, *res)
 	}
 }
 

@@ -13,6 +13,5 @@
 // command do, and the programs' own retries are turned down. It builds no shell string; a prompt is never an argument.
 //
 // Exec, CLI, ACP, Chain and Chosen are safe for concurrent use as long as their fields are not changed; a Driver is
-// data. None starts a goroutine of its own; those of the library behind ACP end by themselves once the streams of the
-// program are closed.
+// data. None starts a goroutine of its own.
 package agentcli

@@ -8,11 +8,11 @@ import (
 )
 
 // Talk has a conversation with an agent of the Agent Client Protocol that is no process.
-func Talk(ctx context.Context, stdin io.Writer, stdout io.Reader, call Call) Reading {
-	c := &acpClient{call: call, over: func(*Reading) formats.Failure { return formats.Failure{} }}
+func Talk(ctx context.Context, stdin io.Writer, stdout io.ReadCloser, call Call) Reading {
+	defer context.AfterFunc(ctx, func() { _ = stdout.Close() })() // as the end of a process does
+	c := &acpClient{call: call, bound: func(*Reading) formats.Failure { return formats.Failure{} }}
 	_ = c.talk("hello")(ctx, open{stdin}, stdout) // a failure is in the reading
-	r, _ := c.end()
-	return r
+	return c.reading
 }
 
 // open is a writer that stays open.

@@ -99,18 +99,17 @@ func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Fou
 		Talk: client.connected(client.hello), // it is asked who it is, and nothing else
 	})
 	f.Name = a.Name
-	reading, _ := client.end()
 	if err == nil && !res.Killed {
-		client.gate.judge(&reading, res)
+		client.judge(&client.reading, res)
 	}
 	switch {
 	case err != nil:
 		return f, err
-	case reading.Fault != nil:
-		return f, d.gone(d.Name+": "+firstLine(reading.Fault.Message), nil)
-	case !client.greeted:
+	case client.reading.Fault != nil:
+		return f, d.gone(d.Name+": "+firstLine(client.reading.Fault.Message), nil)
+	case client.agent == nil:
 		return f, d.gone(d.Name+" does not speak the Agent Client Protocol: "+firstLine(string(res.Stderr)), nil)
 	}
-	f.Version = client.version
+	f.Version = client.agent.Version
 	return f, nil
 }

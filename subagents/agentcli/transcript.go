@@ -8,7 +8,7 @@ import (
 )
 
 // maxLine bounds one line of a program's output; a longer one is not read.
-const maxLine = 16 << 20
+const maxLine = 8 << 20
 
 // lineReader cuts a stream into lines.
 type lineReader struct {
