@@ -125,37 +125,35 @@ const (
 	toolNet    = "net"
 )
 
+var allTools = []string{toolRead, toolSearch, toolWrite, toolShell, toolNet}
+
 // tools maps what the file grants onto our words. A file that names no tools has all of them, as in its own tool; a
 // name that is not known grants nothing and is noted.
 func (a *Agent) tools(keys keySet, n *notes) {
-	all := []string{toolRead, toolSearch, toolWrite, toolShell, toolNet}
 	granted := map[string]bool{}
 	k, ok := keys.get("tools")
 	if !ok || k.Value == nil {
-		for _, t := range all {
-			granted[t] = true
-		}
+		grant(granted, true, allTools)
 	} else {
 		a.granted(keys, k, granted, n)
 	}
 	for _, t := range keys.list("disallowedTools") {
 		// A pattern such as Bash(rm:*) takes a part away, which cannot be held here: the whole is taken.
-		for _, word := range toolWords(t) {
-			delete(granted, word)
-		}
+		grant(granted, false, toolWords(t))
 	}
 	if k, ok := keys.get("permission"); ok {
 		denied(k, granted, n)
 	}
 	if a.Dialect == Claude && keys.text("permissionMode") == "plan" { // such an agent only reads
-		delete(granted, toolWrite)
-		delete(granted, toolShell)
+		grant(granted, false, []string{toolWrite, toolShell})
 	}
-	a.Tools = []string{}
-	for _, t := range all {
-		if granted[t] {
-			a.Tools = append(a.Tools, t)
-		}
+	a.Tools = slices.DeleteFunc(slices.Clone(allTools), func(t string) bool { return !granted[t] })
+}
+
+// grant grants tools, or takes them away.
+func grant(granted map[string]bool, on bool, tools []string) {
+	for _, t := range tools {
+		granted[t] = on
 	}
 }
 
@@ -166,9 +164,7 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 		var strange []string
 		for _, t := range keys.list(k.Name) {
 			words := toolWords(t)
-			for _, word := range words {
-				granted[word] = true
-			}
+			grant(granted, true, words)
 			if len(words) == 0 {
 				strange = append(strange, t)
 			}
@@ -179,15 +175,11 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 		}
 		return
 	}
-	for _, t := range []string{toolRead, toolSearch, toolWrite, toolShell, toolNet} {
-		granted[t] = table["*"] != false
-	}
-	for pass, want := range []bool{true, false} { // what is taken away wins
+	grant(granted, table["*"] != false, allTools)
+	for _, on := range []bool{true, false} { // what is taken away wins
 		for name, v := range table {
-			if on, ok := v.(bool); ok && on == want && name != "*" {
-				for _, word := range toolWords(name) {
-					granted[word] = pass == 0
-				}
+			if v == on && name != "*" {
+				grant(granted, on, toolWords(name))
 			}
 		}
 	}
@@ -218,9 +210,7 @@ func denied(k Key, granted map[string]bool, n *notes) {
 		if !denies {
 			continue
 		}
-		for _, word := range toolWords(name) {
-			delete(granted, word)
-		}
+		grant(granted, false, toolWords(name))
 		if parts && allows {
 			n.add(warnValue, k.Pos, "deny nothing of "+oneLine(name)+" to grant it",
 				"permission denies a part of "+oneLine(name)+", which cannot be held here: all of it is taken")
@@ -234,34 +224,25 @@ func toolWords(name string) []string {
 	if at := strings.LastIndexAny(name, "/."); at >= 0 && !strings.HasPrefix(name, "mcp") {
 		name = name[at+1:]
 	}
-	for word, names := range map[string][]string{
-		toolRead: {
-			"read", "read_file", "read_many_files", "notebookread", "ls", "list", "list_directory", "readfile",
-			"view", "cat",
-		},
-		toolSearch: {
-			"grep", "glob", "search", "search_file_content", "codebase", "usages", "findtestfiles", "grep_search",
-			"file_search", "semantic_search", "problems", "lsp", "toolsearch",
-		},
-		toolWrite: {
-			"write", "edit", "multiedit", "notebookedit", "write_file", "replace", "patch", "editfiles",
-			"create_file", "createfile", "applypatch", "apply_patch",
-		},
-		toolShell: {
-			"bash", "shell", "run_shell_command", "runcommands", "runincommand", "runinterminal", "terminal",
-			"execute", "bashoutput", "killbash", "killshell", "run_in_terminal", "runtasks", "runtests", "powershell",
-		},
-		toolNet: {
-			"webfetch", "websearch", "web_fetch", "google_web_search", "fetch", "web", "websearchtool",
-			"openbrowser", "githubrepo",
-		},
-	} {
-		if slices.Contains(names, name) {
+	for word, names := range toolNames {
+		if slices.Contains(strings.Fields(names), name) {
 			return []string{word}
 		}
 	}
 	if name == "*" || name == "all" {
-		return []string{toolRead, toolSearch, toolWrite, toolShell, toolNet}
+		return allTools
 	}
 	return nil
+}
+
+// toolNames are the tools' own words for what an agent may do.
+var toolNames = map[string]string{
+	toolRead: "read read_file read_many_files notebookread ls list list_directory readfile view cat",
+	toolSearch: "grep glob search search_file_content codebase usages findtestfiles grep_search file_search " +
+		"semantic_search problems lsp toolsearch",
+	toolWrite: "write edit multiedit notebookedit write_file replace patch editfiles create_file createfile applypatch " +
+		"apply_patch",
+	toolShell: "bash shell run_shell_command runcommands runincommand runinterminal terminal execute bashoutput killbash " +
+		"killshell run_in_terminal runtasks runtests powershell",
+	toolNet: "webfetch websearch web_fetch google_web_search fetch web websearchtool openbrowser githubrepo",
 }

@@ -50,13 +50,18 @@ func claudeSettle(c *Command, keys keySet, n *notes) {
 		}
 	}
 	c.rebase()
-	if k, ok := keys.get("name"); ok && k.Raw != "" && k.Raw != c.Name && strings.ReplaceAll(k.Raw, "/", ":") != c.Name {
-		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw),
-			fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
-	}
+	c.misnamed(keys, n)
 	if c.Shell != "" && c.Shell != "bash" && c.Shell != "sh" && c.uses(Shell) {
 		n.add(warnMark, formats.Pos{Line: 1, Col: 1}, "write the commands for sh",
 			fmt.Sprintf("commands for %.20q are not run", c.Shell))
+	}
+}
+
+// misnamed notes a key that gives a command another name than its file does.
+func (c *Command) misnamed(keys keySet, n *notes) {
+	if k, ok := keys.get("name"); ok && k.Raw != "" && k.Raw != c.Name && strings.ReplaceAll(k.Raw, "/", ":") != c.Name {
+		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw),
+			fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
 	}
 }
 

@@ -1,47 +1,22 @@
 package dialect
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // Codex: nothing is run and no file is put in.
-
-// dollarMark is $$, a dollar sign.
-func dollarMark(s *scan) (Part, int) {
-	if !strings.HasPrefix(s.rest(), "$$") {
-		return Part{}, 0
-	}
-	return Part{Kind: Variable, Name: "$"}, 2
-}
-
-func digitMark(s *scan) (Part, int) {
-	p, width := numberMark(s)
-	if width != 2 || p.Index == 0 {
-		return Part{}, 0
-	}
-	p.Index--
-	return p, width
-}
-
-// upperMark is $NAME. Names that every shell has are left alone: they stand in examples.
-func upperMark(s *scan) (Part, int) {
-	rest := s.rest()
-	end := 1
-	for end < len(rest) &&
-		(rest[end] >= 'A' && rest[end] <= 'Z' || rest[end] == '_' || end > 1 && rest[end] >= '0' && rest[end] <= '9') {
-		end++
-	}
-	name := rest[1:end]
-	if rest[0] != '$' || s.before() == '\\' || name == "" || name[0] == '_' || end < len(rest) && wordByte(rest[end]) {
-		return Part{}, 0
-	}
-	shells := []string{
-		"HOME", "PATH", "USER", "PWD", "OLDPWD", "SHELL", "TERM", "TMPDIR", "EDITOR", "LANG", "CI",
-		"ARGUMENTS",
-	}
-	if slices.Contains(shells, name) {
-		return Part{}, 0
-	}
-	return Part{Kind: Named, Name: name}, end
-}
+var (
+	dollarMark = fixedMark(`^\$\$`, "", Part{Kind: Variable, Name: "$"})
+	digitMark  = mark{numberMark.form, numberMark.not, func(s *scan, found []string) (Part, bool) {
+		p, ok := numberMark.read(s, found)
+		p.Index--
+		return p, ok && len(found[1]) == 1 && p.Index >= 0
+	}}
+	// upperMark is $NAME. Names that every shell has are left alone: they stand in examples.
+	upperMark = mark{regexp.MustCompile(`^\$([A-Z][A-Z0-9_]*)\b`), `\`, func(_ *scan, found []string) (Part, bool) {
+		const shells = "HOME PATH USER PWD OLDPWD SHELL TERM TMPDIR EDITOR LANG CI ARGUMENTS"
+		return Part{Kind: Named, Name: found[1]}, !slices.Contains(strings.Fields(shells), found[1])
+	}}
+)

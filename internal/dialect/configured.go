@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing/fstest"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
@@ -168,44 +166,22 @@ func (l located) at(p formats.Pos) formats.Pos {
 	return posAt(l.src, offset)
 }
 
+// jsonPiece is a character of a JSON text, as it is written there.
+var jsonPiece = regexp.MustCompile(`(?s)\\u[dD][89abAB]..\\u....|\\u....|\\.|.`)
+
 // inside is the offset of a byte of the template, which is told by its line and its place in that.
 func (l located) inside(line, col int) int {
-	i, end := l.template.Start+1, l.template.End-1
-	for i < end && (line > 0 || col > 0) {
-		size, text := escaped(l.src[i:end])
+	start, end := l.template.Start+1, l.template.End-1
+	for _, at := range jsonPiece.FindAllStringIndex(l.src[start:end], -1) {
+		var text string
+		if line <= 0 && col <= 0 || json.Unmarshal([]byte(`"`+l.src[start+at[0]:start+at[1]]+`"`), &text) != nil {
+			return start + at[0]
+		}
 		if line > 0 {
 			line -= strings.Count(text, "\n")
 		} else {
 			col -= len(text)
 		}
-		i += size
 	}
-	return i
-}
-
-// escaped reads one character of a valid JSON text: its bytes there, and those that it stands for.
-func escaped(raw string) (size int, text string) {
-	switch {
-	case raw[0] != '\\' || len(raw) < 2:
-		_, size = utf8.DecodeRuneInString(raw)
-		return size, raw[:size]
-	case raw[1] == 'n':
-		return 2, "\n"
-	case raw[1] != 'u':
-		return 2, raw[1:2]
-	}
-	r, size := hex4(raw), 6
-	if utf16.IsSurrogate(r) && len(raw) >= 12 {
-		r, size = utf16.DecodeRune(r, hex4(raw[6:])), 12
-	}
-	return min(size, len(raw)), string(r)
-}
-
-// hex4 reads the four digits of an escape \u.
-func hex4(raw string) rune {
-	n, err := strconv.ParseUint(raw[2:min(6, len(raw))], 16, 32)
-	if err != nil {
-		return utf8.RuneError
-	}
-	return rune(n)
+	return end
 }

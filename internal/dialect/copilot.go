@@ -42,8 +42,5 @@ func copilotSettle(c *Command, keys keySet, n *notes) {
 		case Literal, All, Nth, Shell, Include:
 		}
 	}
-	if k, ok := keys.get("name"); ok && k.Raw != "" && k.Raw != c.Name {
-		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw),
-			fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
-	}
+	c.misnamed(keys, n)
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -223,74 +224,40 @@ func (e *expansion) joined(parts []Part) string {
 	return b.String()
 }
 
+// Pieces of a text that a shell divides into words, and the escapes inside of double quotes.
+var (
+	shellPiece  = regexp.MustCompile(`(?s)[ \t\n\r]+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|[^ \t\n\r'"\\]+|.`)
+	quoteEscape = regexp.MustCompile("\\\\([\"\\\\$`])")
+)
+
 // shellWords divides a text as a shell does: quotes keep words together and are taken off, a backslash takes the
 // meaning from the next character. Nothing is expanded. A quote that nothing closes is an ordinary character.
 func shellWords(raw string) []string {
 	var out []string
-	var b strings.Builder
-	open := false
-	add := func() {
-		if open {
-			out = append(out, b.String())
-		}
-		b.Reset()
-		open = false
-	}
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; c {
-		case ' ', '\t', '\n', '\r':
-			add()
+	var word strings.Builder
+	open := false // a word goes on
+	for _, p := range shellPiece.FindAllStringSubmatch(raw, -1) {
+		text := p[0]
+		switch {
+		case strings.TrimLeft(text, " \t\n\r") == "":
+			if open {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			open = false
 			continue
-		case '\'', '"':
-			if end := closingQuote(raw[i+1:], c); end >= 0 {
-				inside := raw[i+1 : i+1+end]
-				if c == '"' {
-					inside = unescape(inside)
-				}
-				b.WriteString(inside)
-				open = true
-				i += end + 1
-				continue
-			}
-			b.WriteByte(c)
-		case '\\':
-			if i+1 < len(raw) {
-				i++
-			}
-			b.WriteByte(raw[i])
-		default:
-			b.WriteByte(c)
+		case len(text) > 1 && text[0] == '\'':
+			text = p[1]
+		case len(text) > 1 && text[0] == '"':
+			text = quoteEscape.ReplaceAllString(p[2], "$1")
+		case p[3] != "":
+			text = p[3]
 		}
+		word.WriteString(text)
 		open = true
 	}
-	add()
+	if open {
+		out = append(out, word.String())
+	}
 	return out
-}
-
-// closingQuote is the offset of the quote that ends a text, or -1.
-func closingQuote(text string, quote byte) int {
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && quote == '"':
-			i++
-		case text[i] == quote:
-			return i
-		}
-	}
-	return -1
-}
-
-// unescape reads the escapes inside of double quotes.
-func unescape(text string) string {
-	if strings.IndexByte(text, '\\') < 0 {
-		return text
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("\"\\$`", text[i+1]) >= 0 {
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String()
 }

@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -94,7 +95,7 @@ func (n *notes) front(src []byte) (head, bool) {
 	}
 	h.body = text
 	lines := strings.Split(text, "\n")
-	open := opening(lines)
+	open := opening(text)
 	if open < 0 {
 		n.otherFence(lines)
 		return h, true
@@ -148,30 +149,26 @@ func yaml(block []string) bool {
 	return (node == nil || node.Kind == md.Map) && onlyTwice(problems)
 }
 
+var (
+	blankLines = regexp.MustCompile(`^(?:[ \t]*\n)*`)
+	openLine   = regexp.MustCompile(`^---(?:yaml)?[ \t]*(?:\n|$)`)
+	keyForm    = regexp.MustCompile(`^["']*([\w.][\w.-]{0,63})["']*[ \t]*:(?:$|[ \t](.*))`)
+)
+
 // opening gives the index of the line that opens frontmatter, or -1. Blank lines and one comment may stand before it.
-func opening(lines []string) int {
-	comment := false
-	for i := 0; i < len(lines); i++ {
-		line := strings.TrimRight(lines[i], " \t")
-		switch {
-		case line == fence || line == "---yaml":
-			return i
-		case line == "":
-		case strings.HasPrefix(line, "<!--") && !comment:
-			comment = true
-			for !strings.Contains(lines[i], "-->") {
-				if i++; i == len(lines) {
-					return -1
-				}
-			}
-			if !strings.HasSuffix(strings.TrimRight(lines[i], " \t"), "-->") {
-				return -1
-			}
-		default:
+func opening(text string) int {
+	at := len(blankLines.FindString(text))
+	if strings.HasPrefix(text[at:], "<!--") {
+		_, rest, ok := strings.Cut(text[at:], "-->")
+		blank := blankLines.FindString(rest)
+		if at = len(text) - len(rest) + len(blank); !ok || blank == "" {
 			return -1
 		}
 	}
-	return -1
+	if !openLine.MatchString(text[at:]) {
+		return -1
+	}
+	return strings.Count(text[:at], "\n")
 }
 
 // otherFence notes a file that begins as frontmatter of another kind does, and is text all the same.
@@ -357,24 +354,11 @@ func (k *Key) typed(entry []string, line int) *md.Problem {
 
 // keyLine parts a line "key: rest" at the left margin.
 func keyLine(line string) (name, rest string, ok bool) {
-	end := strings.IndexByte(line, ':')
-	if end <= 0 || end > 64 {
+	found := keyForm.FindStringSubmatch(line)
+	if found == nil {
 		return "", "", false
 	}
-	name = strings.Trim(strings.TrimRight(line[:end], " \t"), `"'`)
-	if name == "" || name[0] == '-' {
-		return "", "", false
-	}
-	for _, c := range []byte(name) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
-			return "", "", false
-		}
-	}
-	rest = line[end+1:]
-	if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
-		return "", "", false
-	}
-	return name, strings.TrimSpace(rest), true
+	return found[1], strings.TrimSpace(found[2]), true
 }
 
 // plain is the text of a value that is not YAML: without quotes around the whole, without the sign of a block text.

@@ -1,26 +1,18 @@
 package dialect
 
 import (
+	"regexp"
 	"strings"
 
 	"tercet/formats"
 )
 
-func argsMark(s *scan) (Part, int) {
-	if !strings.HasPrefix(s.rest(), "{{args}}") {
-		return Part{}, 0
-	}
-	return Part{Kind: All, Whole: true}, len("{{args}}")
-}
+var argsMark = fixedMark(`^\{\{args\}\}`, "", Part{Kind: All, Whole: true})
 
 // bracesMark is !{...} or @{...}, with balanced braces inside.
-func bracesMark(sign byte, kind PartKind) mark {
-	return func(s *scan) (Part, int) {
-		rest := s.rest()
-		if rest[0] != sign || !strings.HasPrefix(rest[1:], "{") {
-			return Part{}, 0
-		}
-		depth := 0
+func bracesMark(sign string, kind PartKind) mark {
+	return mark{regexp.MustCompile(`^` + sign + `\{`), "", func(s *scan, found []string) (Part, bool) {
+		rest, depth := s.rest(), 0
 		for i := 1; i < min(len(rest), maxScript); i++ {
 			switch rest[i] {
 			case '{':
@@ -30,20 +22,17 @@ func bracesMark(sign byte, kind PartKind) mark {
 					continue
 				}
 				inside := strings.TrimSpace(rest[2:i])
-				if inside == "" {
-					return Part{}, 0
-				}
-				p := Part{Kind: kind, Parts: s.within(inside)}
+				p := Part{Kind: kind, Text: rest[:i+1], Parts: s.within(inside)}
 				if kind == Include {
 					p.Parts = []Part{{Kind: Literal, Text: inside}}
 				}
-				return p, i + 1
+				return p, inside != ""
 			}
 		}
 		s.notes.add(warnMark, s.pos(), "balance the braces",
-			"braces of "+rest[:2]+" are not closed; it stays as it is written")
-		return Part{}, 0
-	}
+			"braces of "+found[0]+" are not closed; it stays as it is written")
+		return Part{}, false
+	}}
 }
 
 // geminiHead reads a TOML file; its text is the key prompt.

@@ -1,6 +1,6 @@
 package dialect
 
-import "strings"
+import "regexp"
 
 // opencodeSettle finds the placeholders. A number above 9 is one only if all lower ones stand there too: $50 is a
 // price.
@@ -33,42 +33,16 @@ func opencodeSettle(c *Command, keys keySet, n *notes) {
 	})
 }
 
-// opencodeWords keeps quoted texts and "[Image N]" whole and takes the quotes off.
+var opencodeWord = regexp.MustCompile(`"[^"]*"|'[^']*'|\[Image \d+\]|[^ \t\n\r"']+`)
+
+// opencodeWords keeps quoted texts and "[Image N]" whole and takes the quotes off. A quote that nothing closes is left
+// out.
 func opencodeWords(raw string) []string {
-	var out []string
-	for i := 0; i < len(raw); {
-		rest := raw[i:]
-		switch c := rest[0]; {
-		case strings.IndexByte(" \t\n\r", c) >= 0:
-			i++
-		case (c == '"' || c == '\'') && strings.IndexByte(rest[1:], c) >= 0:
-			end := strings.IndexByte(rest[1:], c) + 1
-			out = append(out, rest[1:end])
-			i += end + 1
-		case strings.HasPrefix(rest, "[Image ") && imageEnd(rest) > 0:
-			end := imageEnd(rest)
-			out = append(out, rest[:end])
-			i += end
-		case c == '"' || c == '\'':
-			i++ // a quote that nothing closes
-		default:
-			end := strings.IndexAny(rest, " \t\n\r\"'")
-			if end < 0 {
-				end = len(rest)
-			}
-			out = append(out, rest[:end])
-			i += end
+	out := opencodeWord.FindAllString(raw, -1)
+	for i, word := range out {
+		if word[0] == '"' || word[0] == '\'' {
+			out[i] = word[1 : len(word)-1]
 		}
 	}
 	return out
-}
-
-// imageEnd is the length of "[Image N]", 0 if that is not what stands there.
-func imageEnd(text string) int {
-	digits := strings.TrimLeft(text[len("[Image "):], "0123456789")
-	at := len(text) - len(digits)
-	if at == len("[Image ") || !strings.HasPrefix(digits, "]") {
-		return 0
-	}
-	return at + 1
 }

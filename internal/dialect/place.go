@@ -165,12 +165,11 @@ func (h Homes) label(dir string) string {
 
 // Plugins lists the places of the commands of a plugin of Claude Code whose folder is dir, and of its agents.
 func Plugins(name, dir, label string) []Place {
-	var out []Place
-	for _, p := range []Place{{Dir: "skills", Skills: true}, {Dir: "commands"}, {Dir: "agents", Agents: true}} {
-		p.Dialect, p.Scope, p.Plugin, p.Label, p.Dir = Claude, Plugin, name, path.Join(label, p.Dir), path.Join(dir, p.Dir)
-		out = append(out, p)
-	}
-	return out
+	return within(dir, label, []Place{
+		{Dialect: Claude, Plugin: name, Dir: "skills", Skills: true},
+		{Dialect: Claude, Plugin: name, Dir: "commands"},
+		{Dialect: Claude, Plugin: name, Dir: "agents", Agents: true},
+	})
 }
 
 // extensions is the folder in which Gemini CLI keeps its extensions, of a project and of a person.
@@ -179,16 +178,20 @@ const extensions = ".gemini/extensions"
 // Extensions lists the places of an extension of Gemini CLI whose folder is dir: its commands, its skills, and its
 // agents.
 func Extensions(name, dir, label string) []Place {
-	var out []Place
-	for _, p := range []Place{
-		{Dialect: Gemini, Dir: "commands"},
-		{Dialect: Claude, Dir: "skills", Skills: true},
-		{Dialect: Gemini, Dir: "agents", Agents: true},
-	} {
-		p.Scope, p.Extension, p.Label, p.Dir = Plugin, name, path.Join(label, p.Dir), path.Join(dir, p.Dir)
-		out = append(out, p)
+	return within(dir, label, []Place{
+		{Dialect: Gemini, Extension: name, Dir: "commands"},
+		{Dialect: Claude, Extension: name, Dir: "skills", Skills: true},
+		{Dialect: Gemini, Extension: name, Dir: "agents", Agents: true},
+	})
+}
+
+// within completes the places of a folder.
+func within(dir, label string, list []Place) []Place {
+	for i := range list {
+		p := &list[i]
+		p.Scope, p.Label, p.Dir = Plugin, path.Join(label, p.Dir), path.Join(dir, p.Dir)
 	}
-	return out
+	return list
 }
 
 // ofExtension finds the place of an extension that a path lies in.

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,8 +37,13 @@ type Part struct {
 	Pos   formats.Pos
 }
 
-// mark tries to read a piece at the place where the scan is; width 0 means that none begins there.
-type mark func(s *scan) (p Part, width int)
+// mark is how a tool writes one kind of piece.
+type mark struct {
+	form *regexp.Regexp // at the start of a text
+	not  string         // characters that may not stand before it
+	// read gives the piece for what the form found; false if it is none. Its Text is what was found, unless read sets it.
+	read func(s *scan, found []string) (Part, bool)
+}
 
 // scan cuts a text into pieces, once, from left to right.
 type scan struct {
@@ -70,20 +77,12 @@ func (s *scan) within(text string) []Part {
 
 func (s *scan) run() []Part {
 	for s.i < len(s.text) {
-		if s.i == s.lineStart && s.fenceLine() {
-			continue
-		}
-		c := s.text[s.i]
-		if c == '\n' {
+		switch c := s.text[s.i]; {
+		case s.i == s.lineStart && s.fenceLine():
+		case c == '\n':
 			s.i++
 			s.line, s.lineStart = s.line+1, s.i
-			continue
-		}
-		if c != '$' && c != '!' && c != '@' && c != '{' {
-			s.i++
-			continue
-		}
-		if !s.try() {
+		case strings.IndexByte("$!@{", c) < 0 || !s.try():
 			s.i++
 		}
 	}
@@ -94,25 +93,28 @@ func (s *scan) run() []Part {
 // try reads a piece at the present place.
 func (s *scan) try() bool {
 	for _, m := range s.marks {
-		p, width := m(s)
-		if width == 0 {
+		found := m.form.FindStringSubmatch(s.text[s.i:min(len(s.text), s.i+maxScript)])
+		if found == nil || strings.IndexByte(m.not, s.before()) >= 0 {
 			continue
 		}
-		s.take(p, width)
-		return true
+		if p, ok := m.read(s, found); ok {
+			p.Text = cmp.Or(p.Text, found[0])
+			s.take(p)
+			return true
+		}
 	}
 	return false
 }
 
-func (s *scan) take(p Part, width int) {
+func (s *scan) take(p Part) {
 	s.flush()
-	p.Text, p.Pos = s.text[s.i:s.i+width], s.pos()
+	p.Pos = s.pos()
 	s.out = append(s.out, p)
 	if n := strings.Count(p.Text, "\n"); n > 0 {
 		s.line += n
 		s.lineStart = s.i + strings.LastIndexByte(p.Text, '\n') + 1
 	}
-	s.i += width
+	s.i += len(p.Text)
 	s.from = s.i
 }
 
@@ -135,26 +137,28 @@ func (s *scan) before() byte {
 	return s.text[s.i-1]
 }
 
+var (
+	blockLine = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)")
+	blockEnd  = regexp.MustCompile("(?m)^[ \\t]*`{3,}[ \\t]*$")
+)
+
 // fenceLine follows code fences; a block that is a command is taken as a whole.
 func (s *scan) fenceLine() bool {
-	line, _, _ := strings.Cut(s.rest(), "\n")
-	trimmed := strings.TrimLeft(line, " ")
-	if len(line)-len(trimmed) > 3 || len(trimmed) < 3 || trimmed[0] != '`' && trimmed[0] != '~' {
+	found := blockLine.FindStringSubmatch(s.rest())
+	if found == nil {
 		return false
 	}
-	run := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, trimmed[:1]))]
-	if len(run) < 3 {
-		return false
-	}
-	info := strings.TrimSpace(trimmed[len(run):])
+	run, info := found[1], strings.TrimSpace(found[2])
 	switch {
 	case s.fence != "":
 		if run[0] == s.fence[0] && len(run) >= len(s.fence) && info == "" {
 			s.fence = ""
 		}
 	case s.block && run == "```" && info == "!":
-		if body, width, ok := fenced(s.rest()); ok {
-			s.take(Part{Kind: Shell, Parts: s.within(body)}, width)
+		from := len(found[0]) + 1 // of the commands
+		if end := blockEnd.FindStringIndex(s.rest()[min(from, len(s.rest())):]); end != nil {
+			body, text := s.rest()[from:from+end[0]], s.rest()[:from+end[1]]
+			s.take(Part{Kind: Shell, Text: text, Parts: s.within(body)})
 			return true
 		}
 		s.notes.add(warnMark, s.pos(), "close it with a line of three backticks",
@@ -166,164 +170,67 @@ func (s *scan) fenceLine() bool {
 	return false
 }
 
-// fenced gives the inside of a block that opens at the start of the text, and the bytes up to the end of its last line.
-func fenced(text string) (body string, width int, ok bool) {
-	first := strings.IndexByte(text, '\n')
-	if first < 0 {
-		return "", 0, false
-	}
-	for at := first + 1; at <= len(text); {
-		line, _, more := strings.Cut(text[at:], "\n")
-		if t := strings.TrimSpace(line); len(t) >= 3 && strings.Trim(t, "`") == "" {
-			return text[first+1 : at], at + len(line), true
-		}
-		if !more {
-			break
-		}
-		at += len(line) + 1
-	}
-	return "", 0, false
-}
-
-// Bounds of a mark inside a text; what is longer is no mark. They keep the reading of hostile files short.
-const (
-	maxScript   = 8 << 10
-	maxVariable = 512
-)
+// maxScript bounds a mark; what is longer is none. It keeps the reading of hostile files short.
+const maxScript = 8 << 10
 
 // The marks that tools share.
-
-// allMark is $ARGUMENTS.
-func allMark(s *scan) (Part, int) {
-	const word = "$ARGUMENTS"
-	rest := s.rest()
-	if !strings.HasPrefix(rest, word) || s.before() == '\\' || len(rest) > len(word) && wordByte(rest[len(word)]) {
-		return Part{}, 0
+var (
+	allMark   = fixedMark(`^\$ARGUMENTS\b`, `\`, Part{Kind: All})
+	indexMark = mark{regexp.MustCompile(`^\$ARGUMENTS\[(0|[1-9]\d{0,2})\]`), `\`, numbered}
+	// numberMark is $N. A price ($5.00, $1,000) is none.
+	numberMark = mark{regexp.MustCompile(`^\$(0|[1-9]\d{0,2})`), `\$`, func(s *scan, found []string) (Part, bool) {
+		p, ok := numbered(s, found)
+		return p, ok && !goesOn.MatchString(s.rest()[len(found[0]):])
+	}}
+	goesOn = regexp.MustCompile(`^[.,]?\d`)
+	// nameMark is $name for declared names.
+	nameMark = mark{regexp.MustCompile(`^\$(\w+)`), `\`, func(s *scan, found []string) (Part, bool) {
+		at := slices.Index(s.names, found[1])
+		return Part{Kind: Nth, Index: at, Name: found[1]}, at >= 0
+	}}
+	// fileMark is @path: not after a word or a backtick, up to white space, a backtick or a comma.
+	fileMark = mark{
+		regexp.MustCompile("^@([^ \\t\\n`,@{(<*\"'][^ \\t\\n`,]{0,510})"), "`\\@" + nameBytes,
+		func(s *scan, found []string) (Part, bool) {
+			path := strings.TrimRight(found[1], ".;:!?)]}>\"'*")
+			return Part{Kind: Include, Text: "@" + path, Parts: s.within(path)}, path != ""
+		},
 	}
-	return Part{Kind: All}, len(word)
+)
+
+// fixedMark is one that means the same wherever it stands.
+func fixedMark(form, not string, p Part) mark {
+	return mark{regexp.MustCompile(form), not, func(*scan, []string) (Part, bool) { return p, true }}
 }
 
-// indexMark is $ARGUMENTS[N]; Index is what is written and is settled when the base is known.
-func indexMark(s *scan) (Part, int) {
-	const word = "$ARGUMENTS["
-	rest := s.rest()
-	if !strings.HasPrefix(rest, word) || s.before() == '\\' {
-		return Part{}, 0
-	}
-	n, width := number(rest[len(word):])
-	if width == 0 || !strings.HasPrefix(rest[len(word)+width:], "]") {
-		return Part{}, 0
-	}
-	return Part{Kind: Nth, Index: n}, len(word) + width + 1
-}
-
-// numberMark is $N. A price ($5.00, $1,000) is none.
-func numberMark(s *scan) (Part, int) {
-	rest := s.rest()
-	if len(rest) < 2 || rest[0] != '$' || s.before() == '\\' || s.before() == '$' {
-		return Part{}, 0
-	}
-	n, width := number(rest[1:])
-	if width == 0 {
-		return Part{}, 0
-	}
-	if after := rest[1+width:]; len(after) > 1 && (after[0] == '.' || after[0] == ',') && after[1] >= '0' &&
-		after[1] <= '9' {
-		return Part{}, 0
-	}
-	return Part{Kind: Nth, Index: n}, 1 + width
-}
-
-// number reads up to three digits.
-func number(text string) (n, width int) {
-	for width < len(text) && text[width] >= '0' && text[width] <= '9' {
-		width++
-	}
-	if width == 0 || width > 3 || width > 1 && text[0] == '0' {
-		return 0, 0
-	}
-	n, err := strconv.Atoi(text[:width])
-	if err != nil {
-		return 0, 0
-	}
-	return n, width
-}
-
-// nameMark is $name for declared names.
-func nameMark(s *scan) (Part, int) {
-	rest := s.rest()
-	if rest[0] != '$' || s.before() == '\\' {
-		return Part{}, 0
-	}
-	end := 1
-	for end < len(rest) && wordByte(rest[end]) {
-		end++
-	}
-	at := slices.Index(s.names, rest[1:end])
-	if at < 0 {
-		return Part{}, 0
-	}
-	return Part{Kind: Nth, Index: at, Name: rest[1:end]}, end
+// numbered is an argument by its number; Index is what is written and is settled when the base is known.
+func numbered(_ *scan, found []string) (Part, bool) {
+	n, err := strconv.Atoi(found[1])
+	return Part{Kind: Nth, Index: n}, err == nil
 }
 
 // bracedMark is ${...}; read tells what it stands for.
 func bracedMark(read func(inside string) (Part, bool)) mark {
-	return func(s *scan) (Part, int) {
-		rest := s.rest()
-		if !strings.HasPrefix(rest, "${") || s.before() == '\\' {
-			return Part{}, 0
-		}
-		end := strings.IndexAny(rest[:min(len(rest), maxVariable)], "}\n")
-		if end < 0 || rest[end] == '\n' {
-			return Part{}, 0
-		}
-		p, ok := read(rest[2:end])
-		if !ok {
-			return Part{}, 0
-		}
-		return p, end + 1
+	return mark{
+		regexp.MustCompile(`^\$\{([^}\n]{0,500})\}`), `\`,
+		func(_ *scan, found []string) (Part, bool) { return read(found[1]) },
 	}
 }
 
 // commandMark is an exclamation mark with a command in backticks behind it. In a code block it is an example.
 func commandMark(lines bool) mark {
-	return func(s *scan) (Part, int) {
-		rest := s.rest()
-		if !strings.HasPrefix(rest, "!`") || strings.IndexByte(" \t\n([{\"':>-*|=", s.before()) < 0 {
-			return Part{}, 0
-		}
-		end := strings.IndexByte(rest[2:min(len(rest), maxScript)], '`')
-		if end <= 0 {
-			return Part{}, 0
-		}
-		inside := rest[2 : 2+end]
-		if strings.TrimSpace(inside) == "" || !lines && strings.Contains(inside, "\n") {
-			return Part{}, 0
+	return mark{regexp.MustCompile("^!`([^`]+)`"), "", func(s *scan, found []string) (Part, bool) {
+		if strings.IndexByte(" \t\n([{\"':>-*|=", s.before()) < 0 || strings.TrimSpace(found[1]) == "" ||
+			!lines && strings.Contains(found[1], "\n") {
+			return Part{}, false
 		}
 		if s.fence != "" {
 			s.notes.add(warnMark, s.pos(), "move it out of the code block to run it",
 				"shell mark inside a code block is an example and is not run")
-			return Part{}, 0
+			return Part{}, false
 		}
-		return Part{Kind: Shell, Parts: s.within(inside)}, end + 3
-	}
-}
-
-// fileMark is @path: not after a word or a backtick, up to white space, a backtick or a comma.
-func fileMark(s *scan) (Part, int) {
-	rest := s.rest()
-	if rest[0] != '@' || wordByte(s.before()) || s.before() == '`' || s.before() == '\\' || s.before() == '@' {
-		return Part{}, 0
-	}
-	end := 1
-	for end < min(len(rest), maxVariable) && strings.IndexByte(" \t\n`,", rest[end]) < 0 {
-		end++
-	}
-	path := strings.TrimRight(rest[1:end], ".;:!?)]}>\"'*")
-	if path == "" || strings.IndexByte("@{(<*\"'", path[0]) >= 0 {
-		return Part{}, 0
-	}
-	return Part{Kind: Include, Parts: s.within(path)}, 1 + len(path)
+		return Part{Kind: Shell, Parts: s.within(found[1])}, true
+	}}
 }
 
 func wordByte(c byte) bool {

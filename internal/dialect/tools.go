@@ -59,7 +59,7 @@ var tools = map[Dialect]tool{
 		end:       ".toml",
 		keys:      []string{"prompt", "description"},
 		agentKeys: []string{"kind", "mcpServers", "temperature", "max_turns", "timeout_mins", "display_name"},
-		marks:     []mark{bracesMark('!', Shell), bracesMark('@', Include)}, inner: []mark{argsMark},
+		marks:     []mark{bracesMark("!", Shell), bracesMark("@", Include)}, inner: []mark{argsMark},
 		instead: []PartKind{All}, lead: "/NAME ",
 		rules: "{{args}} is the text as typed; without it the whole line is put behind",
 	},
