@@ -27,17 +27,11 @@ var readers = []string{"internal/md", "internal/jsonx", "internal/query", "forma
 // looksItself names the functions elsewhere that compare text with a mark of a language, under their reason.
 var looksItself = map[string][]string{
 	"words of a shell or of a command line, whose escapes are not JSON's": {
-		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.closingQuote",
-		"internal/dialect.firstOf", "internal/dialect.place", "internal/dialect.shellWords", "internal/dialect.unescape",
+		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.firstOf", "internal/dialect.place",
 		"subagents/sandbox.unescape", "subagents/sandbox.word",
 	},
-	"a mark of another tool's file, which a backslash makes text": {
-		"internal/dialect.allMark", "internal/dialect.bracedMark", "internal/dialect.fileMark",
-		"internal/dialect.indexMark", "internal/dialect.nameMark", "internal/dialect.numberMark",
-		"internal/dialect.upperMark",
-	},
 	"files of other tools that are not YAML or Markdown as the libraries read them": {
-		"internal/dialect.escaped", "internal/dialect.fenceLine", "internal/dialect.firstLine",
+		"internal/dialect.fenceLine", "internal/dialect.firstLine",
 		"internal/dialect.proseIn", "subagents/agentcli.codexConfig",
 	},
 	"finds where a text ends that gojq then compiles": {

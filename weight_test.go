@@ -168,7 +168,6 @@ var largeTypes = map[string]string{
 	"state.session":                  "one write, from the lock to the commit",
 	"subagents.Dispatcher":           "one member a seam",
 	"subagents/agentcli.Driver":      "one member a fact about a program",
-	"subagents/agentcli.acpClient":   "the interface of the protocol",
 	"subagents/agentcli.claudeEvent": "a wire type: its members are those of the format",
 	"subagents/cassette.take":        "a wire type: its members are those of the format",
 	"subagents/sandbox.scan":         "the walker of a command and what it found",

@@ -242,7 +242,7 @@ var toolNames = map[string]string{
 		"semantic_search problems lsp toolsearch",
 	toolWrite: "write edit multiedit notebookedit write_file replace patch editfiles create_file createfile applypatch " +
 		"apply_patch",
-	toolShell: "bash shell run_shell_command runcommands runincommand runinterminal terminal execute bashoutput killbash " +
-		"killshell run_in_terminal runtasks runtests powershell",
+	toolShell: "bash shell run_shell_command runcommands runincommand runinterminal terminal execute bashoutput " +
+		"killbash killshell run_in_terminal runtasks runtests powershell",
 	toolNet: "webfetch websearch web_fetch google_web_search fetch web websearchtool openbrowser githubrepo",
 }

@@ -42,7 +42,8 @@ type mark struct {
 	form *regexp.Regexp // at the start of a text
 	not  string         // characters that may not stand before it
 	// read gives the piece for what the form found; false if it is none. Its Text is what was found, unless read sets it.
-	read func(s *scan, found []string) (Part, bool)
+	read  func(s *scan, found []string) (Part, bool)
+	piece Part // without read
 }
 
 // scan cuts a text into pieces, once, from left to right.
@@ -97,7 +98,11 @@ func (s *scan) try() bool {
 		if found == nil || strings.IndexByte(m.not, s.before()) >= 0 {
 			continue
 		}
-		if p, ok := m.read(s, found); ok {
+		p, ok := m.piece, true
+		if m.read != nil {
+			p, ok = m.read(s, found)
+		}
+		if ok {
 			p.Text = cmp.Or(p.Text, found[0])
 			s.take(p)
 			return true
@@ -175,33 +180,31 @@ const maxScript = 8 << 10
 
 // The marks that tools share.
 var (
-	allMark   = fixedMark(`^\$ARGUMENTS\b`, `\`, Part{Kind: All})
-	indexMark = mark{regexp.MustCompile(`^\$ARGUMENTS\[(0|[1-9]\d{0,2})\]`), `\`, numbered}
+	allMark   = mark{form: regexp.MustCompile(`^\$ARGUMENTS\b`), not: `\`, piece: Part{Kind: All}}
+	indexMark = mark{form: regexp.MustCompile(`^\$ARGUMENTS\[(0|[1-9]\d{0,2})\]`), not: `\`, read: numbered}
 	// numberMark is $N. A price ($5.00, $1,000) is none.
-	numberMark = mark{regexp.MustCompile(`^\$(0|[1-9]\d{0,2})`), `\$`, func(s *scan, found []string) (Part, bool) {
-		p, ok := numbered(s, found)
-		return p, ok && !goesOn.MatchString(s.rest()[len(found[0]):])
-	}}
+	numberMark = mark{
+		form: regexp.MustCompile(`^\$(0|[1-9]\d{0,2})`), not: `\$`,
+		read: func(s *scan, found []string) (Part, bool) {
+			p, ok := numbered(s, found)
+			return p, ok && !goesOn.MatchString(s.rest()[len(found[0]):])
+		},
+	}
 	goesOn = regexp.MustCompile(`^[.,]?\d`)
 	// nameMark is $name for declared names.
-	nameMark = mark{regexp.MustCompile(`^\$(\w+)`), `\`, func(s *scan, found []string) (Part, bool) {
+	nameMark = mark{form: regexp.MustCompile(`^\$(\w+)`), not: `\`, read: func(s *scan, found []string) (Part, bool) {
 		at := slices.Index(s.names, found[1])
 		return Part{Kind: Nth, Index: at, Name: found[1]}, at >= 0
 	}}
 	// fileMark is @path: not after a word or a backtick, up to white space, a backtick or a comma.
 	fileMark = mark{
-		regexp.MustCompile("^@([^ \\t\\n`,@{(<*\"'][^ \\t\\n`,]{0,510})"), "`\\@" + nameBytes,
-		func(s *scan, found []string) (Part, bool) {
+		form: regexp.MustCompile("^@([^ \\t\\n`,@{(<*\"'][^ \\t\\n`,]{0,510})"), not: "`\\@" + nameBytes,
+		read: func(s *scan, found []string) (Part, bool) {
 			path := strings.TrimRight(found[1], ".;:!?)]}>\"'*")
 			return Part{Kind: Include, Text: "@" + path, Parts: s.within(path)}, path != ""
 		},
 	}
 )
-
-// fixedMark is one that means the same wherever it stands.
-func fixedMark(form, not string, p Part) mark {
-	return mark{regexp.MustCompile(form), not, func(*scan, []string) (Part, bool) { return p, true }}
-}
 
 // numbered is an argument by its number; Index is what is written and is settled when the base is known.
 func numbered(_ *scan, found []string) (Part, bool) {
@@ -212,14 +215,14 @@ func numbered(_ *scan, found []string) (Part, bool) {
 // bracedMark is ${...}; read tells what it stands for.
 func bracedMark(read func(inside string) (Part, bool)) mark {
 	return mark{
-		regexp.MustCompile(`^\$\{([^}\n]{0,500})\}`), `\`,
-		func(_ *scan, found []string) (Part, bool) { return read(found[1]) },
+		form: regexp.MustCompile(`^\$\{([^}\n]{0,500})\}`), not: `\`,
+		read: func(_ *scan, found []string) (Part, bool) { return read(found[1]) },
 	}
 }
 
 // commandMark is an exclamation mark with a command in backticks behind it. In a code block it is an example.
 func commandMark(lines bool) mark {
-	return mark{regexp.MustCompile("^!`([^`]+)`"), "", func(s *scan, found []string) (Part, bool) {
+	return mark{form: regexp.MustCompile("^!`([^`]+)`"), read: func(s *scan, found []string) (Part, bool) {
 		if strings.IndexByte(" \t\n([{\"':>-*|=", s.before()) < 0 || strings.TrimSpace(found[1]) == "" ||
 			!lines && strings.Contains(found[1], "\n") {
 			return Part{}, false
