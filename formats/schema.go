@@ -60,11 +60,9 @@ const (
 	formCount   form = "a whole number of at least 0"
 	formBool    form = "true or false"
 	formText    form = "a text"
-	formPattern form = "a pattern"
-	formRef     form = "a reference"
 	formValues  form = "a list of values"
 	formTypes   form = "a type, or a list of at least one"
-	formTexts   form = "a list of texts"
+	formTexts   form = "a list of texts that all differ"
 	formSchema  form = "a schema"
 	formSchemas form = "a list of at least one schema"
 	formNamed   form = "a map of schemas"
@@ -78,15 +76,13 @@ var keywords = []struct {
 }{
 	{formAny, "$schema $comment title description default deprecated readOnly writeOnly examples format const"},
 	{formAny, "contentEncoding contentMediaType contentSchema"},
-	{formText, "$id $anchor"},
+	{formText, "$id $anchor $ref pattern"},
 	{formNamed, "$defs definitions dependentSchemas properties patternProperties"},
 	{formTypes, "type"},
 	{formValues, "enum"},
 	{formCount, "minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties"},
-	{formPattern, "pattern"},
 	{formNumber, "minimum maximum exclusiveMinimum exclusiveMaximum"},
 	{formFactor, "multipleOf"},
-	{formRef, "$ref"},
 	{formSchemas, "allOf anyOf oneOf prefixItems"},
 	{formSchema, "not if then else items additionalItems contains unevaluatedItems"},
 	{formSchema, "additionalProperties propertyNames unevaluatedProperties"},
@@ -97,10 +93,8 @@ var keywords = []struct {
 
 // unchecked are keywords of the drafts, or of others, that would change what a schema means, with what to do instead.
 var unchecked = map[string]string{
-	"$id": "only the outermost schema has an '$id'; name others with '$anchor'", "$vocabulary": "remove it",
-	"id":          "only the outermost schema has an '$id'; name others with '$anchor'",
-	"$dynamicRef": "write '$ref'", "$recursiveRef": "write '$ref'", "$dynamicAnchor": "remove it",
-	"$recursiveAnchor": "remove it", "discriminator": "remove it", "nullable": "write type: [string, 'null']",
+	"$id": "only the outermost schema has an '$id'; name others with '$anchor'", "$dynamicRef": "write '$ref'",
+	"$recursiveRef": "write '$ref'", "nullable": "write type: [string, 'null']",
 	"additionalItems": "write prefixItems for the first items, and items for the others",
 	"dependencies":    "write dependentRequired or dependentSchemas",
 }
@@ -119,9 +113,8 @@ func ReadSchema(src []byte) (*md.Node, error) {
 	if err == nil {
 		return nodeOf(src, v), nil
 	}
-	out := &Failure{Code: CodeInvalidCommand}
-	out.Pos, out.Message = syntaxError(src, err)
-	return nil, out
+	at, msg := syntaxError(src, err)
+	return nil, &Failure{Code: CodeInvalidCommand, Pos: at, Message: msg}
 }
 
 // nodeOf gives a JSON value as the positioned node of a text.
@@ -307,7 +300,7 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 		is = is && x >= 0 && x <= math.MaxInt32 && x == math.Trunc(x)
 	case formBool:
 		is = v.Type == md.Bool
-	case formText, formPattern, formRef:
+	case formText:
 		is = v.IsStr()
 	case formValues, formSchemas:
 		is = list && len(v.Items) > 0
@@ -317,8 +310,6 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 		is = v.Kind == md.Map
 	}
 	switch {
-	case !is && kind == formTexts:
-		c.fault(v, "write [name]", "expected a list of texts, got %s", show(v))
 	case !is:
 		c.fault(v, "", "expected %s in '%s', got %s", kind, name, show(v))
 	case kind == formTypes:
@@ -328,9 +319,9 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 				c.fault(word, help, "unknown type %s", show(word))
 			}
 		}
-	case kind == formPattern:
+	case name == "pattern":
 		c.pattern(v)
-	case kind == formRef:
+	case name == "$ref":
 		c.refs = append(c.refs, v)
 	case kind == formSchema && !list:
 		c.schema(v, at)

@@ -71,14 +71,6 @@ type part struct {
 
 // held calls do for everything that a schema holds against a value, its members and its items.
 func (s *Schema) held(n *md.Node, v any, do func(part)) {
-	var m map[string]any
-	var list []any
-	switch v := v.(type) {
-	case map[string]any:
-		m = v
-	case []any:
-		list = v
-	}
 	for _, e := range n.Entries {
 		switch name := e.Key.Value; name {
 		case "$ref":
@@ -89,12 +81,6 @@ func (s *Schema) held(n *md.Node, v any, do func(part)) {
 			for _, one := range e.Value.Items {
 				do(part{one, v, nil, name == "allOf"})
 			}
-		case "properties":
-			for _, e := range e.Value.Entries {
-				if one, there := m[e.Key.Value]; there {
-					do(part{e.Value, one, e.Key.Value, true})
-				}
-			}
 		case "dependentSchemas", "dependencies":
 			for _, e := range e.Value.Entries {
 				if e.Value.Kind != md.List {
@@ -103,39 +89,44 @@ func (s *Schema) held(n *md.Node, v any, do func(part)) {
 			}
 		}
 	}
-	below := func(keyword string, v, at any, judges bool) {
-		if of := n.Get(keyword); of != nil {
+	below := func(of *md.Node, v, at any, judges bool) {
+		if of != nil {
 			do(part{of, v, at, judges})
 		}
 	}
+	m, _ := v.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		matched := s.matched(n, key)
 		for _, of := range matched {
-			do(part{of, m[key], key, true})
+			below(of, m[key], key, true)
 		}
-		if matched == nil && n.Get("properties").Get(key) == nil {
-			below("additionalProperties", m[key], key, true)
+		if matched == nil {
+			below(n.Get("additionalProperties"), m[key], key, true)
 		}
-		below("propertyNames", key, key, false)
-		below("unevaluatedProperties", m[key], key, false)
+		below(n.Get("propertyNames"), key, key, false)
+		below(n.Get("unevaluatedProperties"), m[key], key, false)
 	}
-	first, rest := n.Get("prefixItems"), "items"
-	if items := n.Get("items"); items != nil && items.Kind == md.List { // draft 07
-		first, rest = items, "additionalItems"
+	first, rest := n.Get("prefixItems"), n.Get("items")
+	if rest != nil && rest.Kind == md.List { // draft 07
+		first, rest = rest, n.Get("additionalItems")
 	}
+	list, _ := v.([]any)
 	for i, one := range list {
 		if first != nil && i < len(first.Items) {
-			do(part{first.Items[i], one, i, true})
+			below(first.Items[i], one, i, true)
 		} else {
 			below(rest, one, i, true)
 		}
-		below("contains", one, i, false)
-		below("unevaluatedItems", one, i, false)
+		below(n.Get("contains"), one, i, false)
+		below(n.Get("unevaluatedItems"), one, i, false)
 	}
 }
 
-// matched are the schemas for a member whose name matches a pattern.
+// matched are the schemas for a member, by its name and by the patterns that it matches.
 func (s *Schema) matched(n *md.Node, name string) (out []*md.Node) {
+	if own := n.Get("properties").Get(name); own != nil {
+		out = append(out, own)
+	}
 	if patterns := n.Get("patternProperties"); patterns != nil {
 		for _, e := range patterns.Entries {
 			if s.patterns[e.Key.Value].MatchString(name) {
