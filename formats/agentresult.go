@@ -64,8 +64,8 @@ func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 		out = append(out, s.block(indent, name))
 	}
 	if len(out) == 0 {
-		s.add(codeNoResult, Pos{}, "no_agent_result: expected a block "+marker+", got none",
-			"end the answer with '"+marker+": <agent>' and a line 'STATUS: ...'")
+		s.add(codeNoResult, Pos{}, "end the answer with '"+marker+": <agent>' and a line 'STATUS: ...'",
+			"no_agent_result: expected a block %s, got none", marker)
 	}
 	return out, s.list
 }
@@ -138,8 +138,7 @@ func (s *scanner) nearMiss() {
 	if ok && len(word) <= len(marker)+2 && nearest.Distance(word, marker) <= 2 {
 		s.misses++
 		s.add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + indentWidth(line)},
-			"this line looks like the marker "+marker+" but is not it",
-			"write '"+marker+": <agent>' at the start of a line")
+			"write '"+marker+": <agent>' at the start of a line", "this line looks like the marker %s but is not it", marker)
 	}
 }
 
@@ -178,7 +177,7 @@ func (s *scanner) block(indent int, name string) AgentResult {
 
 func (a *AgentResult) warn(s *scanner, code string, at Pos, msg string) {
 	a.Warnings = append(a.Warnings, msg)
-	s.add(code, at, msg, "")
+	s.add(code, at, "", "%s", msg)
 }
 
 // check looks at what a block cannot do without.
@@ -186,19 +185,19 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 	echo := "fill the template in"
 	switch {
 	case a.Agent == "":
-		s.add(codeNoName, a.Pos, "expected the name of an agent after "+marker+", got none", "write '"+marker+": <agent>'")
+		s.add(codeNoName, a.Pos, "write '"+marker+": <agent>'", "expected the name of an agent after %s, got none",
+			marker)
 	case templateText(a.Agent):
-		s.add(codeTemplateEcho, a.Pos, "template_echo: the name of the agent is the placeholder "+quoted(a.Agent), echo)
+		s.add(codeTemplateEcho, a.Pos, echo, "template_echo: the name of the agent is the placeholder '%s'", a.Agent)
 	}
 	switch _, words := statusRowOf(a.Status); {
 	case status.IsZero():
-		s.add(codeNoStatus, a.Pos, "expected a STATUS in the block of "+quoted(a.Agent)+", got none",
-			"add a line 'STATUS: success'")
+		s.add(codeNoStatus, a.Pos, "add a line 'STATUS: success'", "expected a STATUS in the block of '%s', got none",
+			a.Agent)
 	case templateText(a.Status):
-		s.add(codeTemplateEcho, status, "template_echo: STATUS is the placeholder "+quoted(a.Status), echo)
+		s.add(codeTemplateEcho, status, echo, "template_echo: STATUS is the placeholder '%s'", a.Status)
 	case words != nil:
-		s.add(codeUnknownStatus, status, "expected a STATUS, got "+quoted(a.Status),
-			oneOf(strings.ToLower(a.Status), words))
+		s.add(codeUnknownStatus, status, oneOf(strings.ToLower(a.Status), words), "expected a STATUS, got '%s'", a.Status)
 	}
 }
 

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	p, ok := profileOf(profile)
 	switch {
 	case !ok:
-		f.add(codeUnknownFormat, Pos{}, "expected a profile, got "+quoted(profile), oneOf(profile, Profiles()))
+		f.add(codeUnknownFormat, Pos{}, oneOf(profile, Profiles()), "expected a profile, got '%s'", profile)
 	case p.records:
 		d.Errors = parseRecords(f, src)
 		d.Fields["version"] = errorsVersion
@@ -72,6 +73,9 @@ func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	}
 	return d, f.result(src)
 }
+
+// top is the place of what is wrong with a whole document.
+var top = Pos{Line: 1, Col: 1}
 
 // docReader reads one markdown document by its profile.
 type docReader struct {
@@ -90,7 +94,7 @@ func (r *docReader) read(src []byte) {
 	}
 	if len(bytes.TrimSpace(doc.Text)) == 0 {
 		if len(problems) == 0 {
-			r.add(codeUnreadable, Pos{Line: 1, Col: 1}, "the document is empty", "")
+			r.add(codeUnreadable, top, "", "the document is empty")
 		}
 		return
 	}
@@ -98,8 +102,7 @@ func (r *docReader) read(src []byte) {
 	r.metadata()
 	r.sections()
 	if r.profile.titled && !said(r.doc.Blocks) {
-		r.add(codeEmptySection, Pos{Line: 1, Col: 1}, "the document says nothing below its title",
-			"describe the work under the heading")
+		r.add(codeEmptySection, top, "describe the work under the heading", "the document says nothing below its title")
 	}
 }
 
@@ -113,31 +116,31 @@ func (r *docReader) markdown(p md.Problem) {
 	case slices.Contains([]md.Code{md.CodeTooLarge, md.CodeBadText, md.CodeTooDeep}, p.Code):
 		code = codeUnreadable
 	}
-	r.add(code, Pos{Line: p.Pos.Line, Col: p.Pos.Col}, p.Msg, p.Help)
+	r.add(code, p.Pos, p.Help, "%s", p.Msg)
 }
 
 func (r *docReader) headings() {
 	for _, b := range r.doc.Blocks {
-		if b.Kind != md.Heading || b.Depth > 0 {
-			continue
-		}
-		if r.out.Title == "" && (b.Level == 1 || r.profile.titled) {
+		if b.Kind == md.Heading && b.Depth == 0 && r.out.Title == "" && (b.Level == 1 || r.profile.titled) {
 			r.out.Title = b.Text
 		}
 	}
+	const help = "start with '# Title'"
 	switch {
 	case r.out.Title != "":
 	case r.profile.titled:
-		r.add(codeNoHeading, Pos{Line: r.doc.BodyLine, Col: 1}, "expected a heading as the title, got none",
-			"start with '# Title'")
+		r.add(codeNoHeading, r.start(), help, "expected a heading as the title, got none")
 	default:
-		r.add(codeNoTitle, Pos{Line: r.doc.BodyLine, Col: 1}, "the document has no title", "start with '# Title'")
+		r.add(codeNoTitle, r.start(), help, "the document has no title")
 	}
 }
 
+// start is where the body begins, behind front matter.
+func (r *docReader) start() Pos { return Pos{Line: r.doc.BodyLine, Col: 1} }
+
 // metadata reads the bullets (or labelled lines) between the title and the first section.
 func (r *docReader) metadata() {
-	at := Pos{Line: r.doc.BodyLine, Col: 1}
+	at := r.start()
 	places := map[string]Pos{}
 	last := ""
 	for _, b := range r.doc.Blocks {
@@ -145,7 +148,7 @@ func (r *docReader) metadata() {
 			if b.Level > 1 {
 				break
 			}
-			at = Pos{Line: b.Pos.Line, Col: b.Pos.Col}
+			at = b.Pos
 			continue
 		}
 		if b.Kind != md.Item && b.Kind != md.Paragraph {
@@ -173,14 +176,15 @@ func (r *docReader) metadata() {
 		value, ok := r.out.Fields[name]
 		switch {
 		case !ok:
-			r.add(codeNoField, at, "expected a metadata bullet "+quoted(name)+", got none",
-				r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))))
+			r.add(codeNoField, at, r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))),
+				"expected a metadata bullet '%s', got none", name)
 		case value == "" || placeholder(value, false):
-			r.add(codeEmptyField, places[name], "metadata bullet "+quoted(name)+" says nothing",
-				"write None if there is nothing to say")
+			r.add(codeEmptyField, places[name], helpEmpty, "metadata bullet '%s' says nothing", name)
 		}
 	}
 }
+
+const helpEmpty = "write None if there is nothing to say"
 
 // missing is the advice for a name that is not there: one that was probably meant, else what to add.
 func (r *docReader) missing(line, name string, there []string) string {
@@ -199,8 +203,8 @@ func (r *docReader) sections() {
 		name, known := canonical(s.Title(), r.profile.sections)
 		if first, twice := places[name]; twice {
 			if known {
-				r.add(codeTwice, Pos{Line: s.Line(), Col: 1}, "section "+quoted(name)+" stands twice",
-					"join it with the one on line "+decimal(first))
+				help := fmt.Sprintf("join it with the one on line %d", first)
+				r.add(codeTwice, s.Heading.Pos, help, "section '%s' stands twice", name)
 			}
 			continue
 		}
@@ -209,15 +213,14 @@ func (r *docReader) sections() {
 		if name == r.profile.phases && known {
 			r.phases(s)
 		} else if known && !said(s.Blocks) {
-			r.add(codeEmptySection, Pos{Line: s.Line(), Col: 1}, "section "+quoted(name)+" says nothing",
-				"write None if there is nothing to say")
+			r.add(codeEmptySection, s.Heading.Pos, helpEmpty, "section '%s' says nothing", name)
 		}
 	}
 	end := Pos{Line: r.doc.LineCount(), Col: 1}
 	for _, name := range r.profile.sections {
 		if _, ok := places[name]; !ok {
-			r.add(codeNoSection, end, "expected a section "+quoted(name)+", got none",
-				r.missing("## "+name, name, slices.Sorted(maps.Keys(places))))
+			r.add(codeNoSection, end, r.missing("## "+name, name, slices.Sorted(maps.Keys(places))),
+				"expected a section '%s', got none", name)
 		}
 	}
 }

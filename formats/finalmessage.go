@@ -34,13 +34,13 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	}
 	first := findings{file: opt.File}
 	if len(m.owned) > 1 {
-		first.add(codeReturnClaim, Pos{},
-			fmt.Sprintf("expected one return with the nonce of this delegation, got %d", len(m.owned)),
-			"end the message with one return and show it nowhere else")
+		first.add(codeReturnClaim, Pos{}, "end the message with one return and show it nowhere else",
+			"expected one return with the nonce of this delegation, got %d", len(m.owned))
 	} else {
 		none := "expected a return with the nonce of this delegation at the end of the message, got none"
-		first.add(codeNoResult, Pos{}, strings.Join(append([]string{none}, m.ignored...), "; "),
-			"write the return into the file that TERCET_RETURN names, or end the message with it and the nonce")
+		first.add(codeNoResult, Pos{},
+			"write the return into the file that TERCET_RETURN names, or end the message with it and the nonce",
+			"%s", strings.Join(append([]string{none}, m.ignored...), "; "))
 	}
 	return Return{}, nil, &Diagnostics{List: append(first.list, m.list...), Of: CodeInvalidReturn}
 }
@@ -110,7 +110,7 @@ func (m *message) object(text string, line int) {
 		if strings.Contains(text, `"status"`) && strings.Contains(text, `"summary"`) { // it was meant as a return
 			at, msg := syntaxError([]byte(text), err)
 			at.Line += line - 1
-			m.add(codeReturnSyntax, at, msg, helpReturn)
+			m.add(codeReturnSyntax, at, helpReturn, "%s", msg)
 		}
 		return
 	}
@@ -149,7 +149,7 @@ func (m *message) agentResults(text []byte) {
 		switch {
 		case !strings.EqualFold(b.Agent, m.opt.Agent):
 			if nonce == m.opt.Nonce && nonce != "" {
-				m.add(codeReturnClaim, b.Pos, fmt.Sprintf("expected agent %q, got %q", m.opt.Agent, b.Agent), "")
+				m.add(codeReturnClaim, b.Pos, "", "expected agent %q, got %q", m.opt.Agent, b.Agent)
 			}
 		case nonce == "":
 			m.ignored = append(m.ignored, where+" has no NONCE")
@@ -183,19 +183,19 @@ func section(text []byte, line int) string {
 func (f *findings) block(b AgentResult, opt ParseOptions) (Return, error) {
 	for _, key := range []string{"STATUS", "NONCE"} {
 		if slices.Contains(b.Twice, key) {
-			f.add(codeReturnClaim, b.Pos, "expected one "+key+" in the block, got two", "")
+			f.add(codeReturnClaim, b.Pos, "", "expected one %s in the block, got two", key)
 		}
 	}
 	for key, want := range map[string]string{
 		"SESSION_ID": opt.Session, "DELEGATION_DEPTH": named(opt.Depth), "TASK_NUMBER": named(opt.Task),
 	} {
 		if got := b.Field(key); got != nil && want != "" && got.String() != want {
-			f.add(codeReturnClaim, got.Pos, another(key, want, got.String()), "")
+			f.add(codeReturnClaim, got.Pos, "", another, key, want, got)
 		}
 	}
 	ret, err := b.Return()
 	if err != nil && f.list == nil {
-		f.add(codeReturnClaim, b.Pos, err.Error(), "")
+		f.add(codeReturnClaim, b.Pos, "", "%v", err)
 	}
 	if f.list != nil {
 		return Return{}, f.refused()

@@ -1,5 +1,7 @@
 package formats
 
+import "fmt"
+
 // The codes of findings in returns, result blocks and documents: E4xx refuses, W4xx does not.
 const (
 	codeReturnSyntax = "E401"
@@ -90,8 +92,10 @@ type findings struct {
 	list []Diagnostic
 }
 
-func (f *findings) add(code string, at Pos, msg, help string) {
-	d := Diagnostic{Code: code, Severity: SeverityError, File: f.file, Pos: at, Message: msg, Help: help}
+func (f *findings) add(code string, at Pos, help, format string, args ...any) {
+	d := Diagnostic{
+		Code: code, Severity: SeverityError, File: f.file, Pos: at, Message: fmt.Sprintf(format, args...), Help: help,
+	}
 	if code[0] == 'W' {
 		d.Severity = SeverityWarning
 	}

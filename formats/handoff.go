@@ -39,8 +39,8 @@ func (d *Document) handoff(f *findings, p profile, src []byte) {
 		d.Sections[name] = strings.TrimSpace(text)
 	}
 	if p.file != "" && len(d.Values) == 0 {
-		f.add(codeEmptySection, Pos{Line: 1, Col: 1}, "expected fields such as 'product_type: service', got none",
-			"write one 'key: value' a line")
+		f.add(codeEmptySection, top, "write one 'key: value' a line",
+			"expected fields such as 'product_type: service', got none")
 	}
 }
 

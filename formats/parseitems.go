@@ -21,10 +21,10 @@ const ReturnSchema = "tercet.return/1"
 // item reads an item that is an object, or a text that stands for its main member alone; bare is true for a text. It is
 // not ok where nothing can be made of it.
 func (p *returnParser) item(v *jsonx.Value, what, main string, to *string, known map[string]reader) (bare, ok bool) {
-	none := "expected the " + main + " of " + what + ", got none"
+	const none = "expected the %s of %s, got none"
 	if *to, bare = v.Str(); bare {
 		if *to == "" { // refused as an object without it would be
-			p.add(codeReturnMember, v, "write it, or remove the item", none)
+			p.add(codeReturnMember, v, "write it, or remove the item", none, main, what)
 		}
 		return bare, *to != ""
 	}
@@ -46,7 +46,7 @@ func (p *returnParser) item(v *jsonx.Value, what, main string, to *string, known
 		}
 	}
 	if *to == "" {
-		p.add(codeReturnMember, v, "add "+strconv.Quote(main), none)
+		p.add(codeReturnMember, v, "add "+strconv.Quote(main), none, main, what)
 	}
 	return false, true
 }
@@ -133,7 +133,7 @@ func (p *returnParser) level(v *jsonx.Value) Level {
 	out, known := levels[canon(word)]
 	if !known {
 		p.add(codeReturnMember, v, oneOf(canon(word), []string{"error", "warning", "suggestion"}),
-			"expected level error, warning or suggestion, got "+strconv.Quote(word))
+			"expected level error, warning or suggestion, got %q", word)
 		return LevelWarning
 	}
 	p.readAs(v, "level", word, string(out))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -45,7 +46,7 @@ func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	switch {
 	case err != nil:
 		at, msg := syntaxError(data, err)
-		p.findings.add(codeReturnSyntax, at, msg, helpReturn)
+		p.findings.add(codeReturnSyntax, at, helpReturn, "%s", msg)
 	case !root.Is(jsonx.Dict):
 		p.wrong(root, "expected an object, got %s", root.Kind)
 	default:
@@ -64,25 +65,21 @@ type returnParser struct {
 	warnings []string
 }
 
-func (p *returnParser) add(code string, v *jsonx.Value, help, msg string) {
-	at := Pos{}
-	if v != nil {
-		at = placeOf(p.src, v.Start)
-	}
-	p.findings.add(code, at, msg, help)
-	if v != nil {
-		p.list[len(p.list)-1].End = placeOf(p.src, v.End)
+func (p *returnParser) add(code string, v *jsonx.Value, help, format string, args ...any) {
+	p.findings.add(code, Pos{}, help, format, args...)
+	if d := &p.list[len(p.list)-1]; v != nil {
+		d.Pos, d.End = placeOf(p.src, v.Start), placeOf(p.src, v.End)
 	}
 }
 
 func (p *returnParser) wrong(v *jsonx.Value, format string, args ...any) {
-	p.add(codeReturnMember, v, "", fmt.Sprintf(format, args...))
+	p.add(codeReturnMember, v, "", format, args...)
 }
 
 // repaired notes a repair: a warning, or in strict mode a problem.
 func (p *returnParser) repaired(v *jsonx.Value, format string, args ...any) {
 	if p.opt.Strict {
-		p.add(codeReturnRepair, v, "strict mode repairs nothing", fmt.Sprintf(format, args...))
+		p.add(codeReturnRepair, v, "strict mode repairs nothing", format, args...)
 		return
 	}
 	p.warn(format, args...)
@@ -120,7 +117,7 @@ func (p *returnParser) read(root *jsonx.Value) {
 		// Readers that ignore case would take one for the other.
 		lower := strings.ToLower(m.Key)
 		if lower != m.Key && (known[lower] != nil || slices.Contains(claims, lower)) {
-			p.add(codeReturnMember, m.Value, "write "+quoted(lower), fmt.Sprintf("expected member %q, got %q", lower, m.Key))
+			p.add(codeReturnMember, m.Value, "write '"+lower+"'", "expected member %q, got %q", lower, m.Key)
 		}
 		switch read := known[m.Key]; {
 		case read != nil:
@@ -205,22 +202,20 @@ func (p *returnParser) claim(m jsonx.Member, top bool) {
 	case top && m.Key == "nonce" && p.opt.Nonce != "" && (!isText || got != p.opt.Nonce):
 		p.add(codeReturnClaim, m.Value, "echo the nonce of this delegation", "the nonce is not the one of this delegation")
 	case top && m.Key == "agent" && p.opt.Agent != "" && (!isText || got != p.opt.Agent):
-		p.add(codeReturnClaim, m.Value, "", fmt.Sprintf("expected agent %q, got %s", p.opt.Agent, m.Value.Raw(p.src)))
+		p.add(codeReturnClaim, m.Value, "", "expected agent %q, got %s", p.opt.Agent, m.Value.Raw(p.src))
 	case want != "" && got != want && !m.Value.Is(jsonx.Null):
-		p.add(codeReturnClaim, m.Value, "leave "+m.Key+" out", another(m.Key, want, got))
+		p.add(codeReturnClaim, m.Value, "leave "+m.Key+" out", another, m.Key, want, got)
 	}
 }
 
 // another says that a return names another delegation.
-func another(what, want, got string) string {
-	return fmt.Sprintf("expected %s %s, got %q: this is the return of another delegation", what, want, got)
-}
+const another = "expected %s %s, got %q: this is the return of another delegation"
 
 func named(n int) string {
 	if n <= 0 {
 		return ""
 	}
-	return decimal(n)
+	return strconv.Itoa(n)
 }
 
 // statuses are the words for status and verdict of a return in both vocabularies.
@@ -239,38 +234,31 @@ var statuses = map[string]Return{
 func canon(word string) string { return strings.ToLower(strings.TrimSpace(word)) }
 
 func (p *returnParser) status(v *jsonx.Value) {
-	word, got, ok := p.word(v, "status", statusWords, func(r Return) bool { return r.Status != "" })
-	if ok {
-		p.ret.Status, p.ret.Verdict = got.Status, cmp.Or(p.ret.Verdict, got.Verdict)
-		p.readAs(v, "status", word, string(got.Status))
-	}
+	got := p.word(v, "status", statusWords, func(r Return) string { return string(r.Status) })
+	p.ret.Status, p.ret.Verdict = got.Status, cmp.Or(p.ret.Verdict, got.Verdict)
 }
 
 func (p *returnParser) verdict(v *jsonx.Value) {
-	if s, isText := v.Str(); isText && s == "" {
-		return
-	}
-	word, got, ok := p.word(v, "verdict", verdictWords, func(r Return) bool { return r.Verdict != "" })
-	if ok {
-		p.ret.Verdict = got.Verdict
-		p.readAs(v, "verdict", word, string(got.Verdict))
+	if s, isText := v.Str(); !isText || s != "" {
+		got := p.word(v, "verdict", verdictWords, func(r Return) string { return string(r.Verdict) })
+		p.ret.Verdict = cmp.Or(got.Verdict, p.ret.Verdict)
 	}
 }
 
-// word reads a word of statuses; set are those that a message offers.
-func (p *returnParser) word(v *jsonx.Value, what string, set []string, fits func(Return) bool) (string, Return, bool) {
+// word reads a word of statuses as what one member of a return says; set are those that a message offers.
+func (p *returnParser) word(v *jsonx.Value, what string, set []string, says func(Return) string) Return {
 	word, isText := v.Str()
 	got := statuses[canon(word)]
 	switch {
 	case !isText:
 		p.wrong(v, "expected %s as a string, got %s", what, v.Kind)
-	case !fits(got):
-		p.add(codeReturnMember, v, oneOf(canon(word), set),
-			fmt.Sprintf("expected %s %s, got %q", what, strings.Join(set, ", "), word))
+	case says(got) == "":
+		p.add(codeReturnMember, v, oneOf(canon(word), set), "expected %s %s, got %q", what, strings.Join(set, ", "), word)
 	default:
-		return word, got, true
+		p.readAs(v, what, word, says(got))
+		return got
 	}
-	return "", Return{}, false
+	return Return{}
 }
 
 var (

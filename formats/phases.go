@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,21 +30,20 @@ var labels = []string{
 func (r *docReader) phases(section md.Section) {
 	last := 0
 	for _, s := range section.Sections(3) {
-		at := Pos{Line: s.Line(), Col: s.Heading.Pos.Col}
+		at := s.Heading.Pos
 		p, problem := phaseHeading(s.Title())
 		if problem != "" && !r.profile.strict {
 			continue
 		}
 		if p.Number < 0 {
-			r.add(codePhaseHeading, at, problem, "write '### Phase "+decimal(last+1)+": name [NOT STARTED]'")
+			r.add(codePhaseHeading, at, fmt.Sprintf("write '### Phase %d: name [NOT STARTED]'", last+1), "%s", problem)
 			continue
 		}
 		if problem != "" {
-			r.add(codePhaseStatus, at, problem, "end the heading with one of "+marks())
+			r.add(codePhaseStatus, at, "end the heading with one of "+marks(), "%s", problem)
 		}
 		if p.Number <= last {
-			r.add(codePhaseNumber, at, "expected a phase number above "+decimal(last)+", got "+decimal(p.Number),
-				"number the phases in order")
+			r.add(codePhaseNumber, at, "number the phases in order", "expected a phase number above %d, got %d", last, p.Number)
 		}
 		last = max(last, p.Number)
 		p.Line = s.Line()
@@ -54,8 +54,8 @@ func (r *docReader) phases(section md.Section) {
 	}
 	r.strayPhases(section)
 	if len(r.out.Phases) == 0 && r.profile.strict {
-		r.add(codeNoPhase, Pos{Line: section.Line(), Col: 1}, "expected at least one phase, got none",
-			"add '### Phase 1: name [NOT STARTED]'")
+		r.add(codeNoPhase, section.Heading.Pos, "add '### Phase 1: name [NOT STARTED]'",
+			"expected at least one phase, got none")
 	}
 }
 
@@ -76,9 +76,8 @@ func (r *docReader) strayPhases(section md.Section) {
 			continue
 		}
 		if p, problem := phaseHeading(b.Text); p.Number >= 0 && problem == "" {
-			r.add(codePhaseHeading, Pos{Line: b.Pos.Line, Col: b.Pos.Col},
-				"the heading of phase "+decimal(p.Number)+" has level "+decimal(b.Level),
-				"make it a heading of level 3 in the section "+sectionPhases)
+			r.add(codePhaseHeading, b.Pos, "make it a heading of level 3 in the section "+sectionPhases,
+				"the heading of phase %d has level %d", p.Number, b.Level)
 		}
 	}
 }
@@ -109,9 +108,9 @@ func phaseHeading(text string) (p Phase, problem string) {
 	status, err := ParsePhaseStatus(word)
 	switch {
 	case !marked:
-		return p, "expected a status after the name of phase " + decimal(number) + ", got none"
+		return p, fmt.Sprintf("expected a status after the name of phase %d, got none", number)
 	case err != nil:
-		return p, "expected the status of phase " + decimal(number) + ", got " + strconv.Quote(mark)
+		return p, fmt.Sprintf("expected the status of phase %d, got %q", number, mark)
 	}
 	p.Status = status
 	return p, ""
@@ -163,16 +162,17 @@ func (r *phaseReader) read(blocks []md.Block) {
 	if !r.profile.strict {
 		return
 	}
-	number := decimal(r.phase.Number)
-	if r.phase.Goal == "" || placeholder(r.phase.Goal, true) {
-		r.add(codePhasePart, r.at, "phase "+number+" has no goal", "add '**Goal**: what is true when the phase is done'")
-	}
-	if len(r.phase.Tasks) == 0 {
-		r.add(codePhasePart, r.at, "phase "+number+" has no checklist of tasks",
-			"add '**Tasks**' with lines '- [ ] what to do'")
-	}
-	if r.phase.Timing == "" || placeholder(r.phase.Timing, true) {
-		r.add(codePhasePart, r.at, "phase "+number+" has no timing", "add '**Timing**: 1h'")
+	for _, part := range []struct {
+		missing    bool
+		name, help string
+	}{
+		{placeholder(r.phase.Goal, true), "goal", "add '**Goal**: what is true when the phase is done'"},
+		{len(r.phase.Tasks) == 0, "checklist of tasks", "add '**Tasks**' with lines '- [ ] what to do'"},
+		{placeholder(r.phase.Timing, true), "timing", "add '**Timing**: 1h'"},
+	} {
+		if part.missing {
+			r.add(codePhasePart, r.at, part.help, "phase %d has no %s", r.phase.Number, part.name)
+		}
 	}
 }
 
@@ -231,11 +231,9 @@ func (r *phaseReader) depends(text string, at Pos) {
 		earlier := slices.ContainsFunc(r.out.Phases, func(p Phase) bool { return p.Number == n })
 		switch {
 		case err != nil:
-			r.add(codeDependsOn, at, "expected the number of a phase, got "+strconv.Quote(w),
-				"write 'Depends on: 1, 2' or 'None'")
+			r.add(codeDependsOn, at, "write 'Depends on: 1, 2' or 'None'", "expected the number of a phase, got %q", w)
 		case !earlier:
-			r.add(codeDependsOn, at, "phase "+decimal(r.phase.Number)+" depends on phase "+decimal(n)+", which does not stand "+
-				"before it", "")
+			r.add(codeDependsOn, at, "", "phase %d depends on phase %d, which does not stand before it", r.phase.Number, n)
 		case !slices.Contains(r.phase.DependsOn, n):
 			r.phase.DependsOn = append(r.phase.DependsOn, n)
 		}
@@ -256,17 +254,16 @@ func (r *phaseReader) item(b *md.Block) {
 // fence keeps the body of a fence that is to be run: marked sh, in no quote, under a label of the phase.
 func (r *phaseReader) fence(b *md.Block) {
 	lang, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(b.Info)), " ")
-	at := Pos{Line: b.Pos.Line, Col: b.Pos.Col}
 	shell := slices.Contains([]string{"bash", "shell", "zsh", "console", "ksh", "dash"}, lang)
 	switch {
 	case !b.Fenced || lang != "sh" && !shell:
 		return
 	case shell:
-		r.add(codeNotRun, at, "a fence marked "+lang+" is not run", "mark it sh if its commands are to run")
+		r.add(codeNotRun, b.Pos, "mark it sh if its commands are to run", "a fence marked %s is not run", lang)
 		return
 	case b.Pos.Before(r.quote) || r.other:
-		r.add(codeNotRun, at, "this fence is not run: it stands in a quote or under a label that a phase does not have",
-			"move it under Commands or Verification if its commands are to run")
+		r.add(codeNotRun, b.Pos, "move it under Commands or Verification if its commands are to run",
+			"this fence is not run: it stands in a quote or under a label that a phase does not have")
 		return
 	}
 	body := string(b.Body)

@@ -2,7 +2,6 @@ package formats
 
 import (
 	"slices"
-	"strconv"
 
 	"tercet/internal/jsonx"
 )
@@ -15,32 +14,32 @@ func parseRecords(f *findings, src []byte) []any {
 	root, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {
 		at, msg := syntaxError(src, err)
-		f.add(codeRecord, at, msg, "")
+		f.add(codeRecord, at, "", "%s", msg)
 		return []any{}
 	}
 	at := func(v *jsonx.Value) Pos {
 		if v == nil {
-			return Pos{Line: 1, Col: 1}
+			return top
 		}
 		return placeOf(src, v.Start)
 	}
 	if v, ok := root.Get("version").Str(); !ok || v != errorsVersion {
-		f.add(codeRecord, at(root.Get("version")), "expected version "+strconv.Quote(errorsVersion), "")
+		f.add(codeRecord, at(root.Get("version")), "", "expected version %q", errorsVersion)
 	}
 	list := root.Get("errors")
 	if !list.Is(jsonx.Array) {
-		f.add(codeRecord, at(list), "expected errors as a list", `write {"version": "2", "errors": []}`)
+		f.add(codeRecord, at(list), `write {"version": "2", "errors": []}`, "expected errors as a list")
 		return []any{}
 	}
 	out := make([]any, 0, len(list.Elems))
 	for _, e := range list.Elems {
 		for _, name := range []string{"id", "timestamp", "type", "severity", "message", "fix_status"} {
 			if s, ok := e.Get(name).Str(); !ok || s == "" {
-				f.add(codeRecord, at(e), "expected "+name+" as a text in every error", "")
+				f.add(codeRecord, at(e), "", "expected %s as a text in every error", name)
 			}
 		}
 		if s, ok := e.Get("fix_status").Str(); ok && !slices.Contains(fixStatuses, s) {
-			f.add(codeRecord, at(e.Get("fix_status")), "expected fix_status, got "+strconv.Quote(s), oneOf(s, fixStatuses))
+			f.add(codeRecord, at(e.Get("fix_status")), oneOf(s, fixStatuses), "expected fix_status, got %q", s)
 		}
 		out = append(out, e.Plain(number))
 	}

@@ -2,7 +2,9 @@ package formats
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -116,7 +118,7 @@ func (p Phase) render(seen []int) []string {
 	var depends []string
 	for _, n := range p.DependsOn {
 		if slices.Contains(seen, n) {
-			depends = append(depends, decimal(n))
+			depends = append(depends, strconv.Itoa(n))
 		}
 	}
 	if len(depends) > 0 {
@@ -124,7 +126,7 @@ func (p Phase) render(seen []int) []string {
 	}
 	tasks := cmp.Or(checklist(p.Tasks), checklist([]ChecklistItem{{Text: name, Done: status == PhaseCompleted}}))
 	out := []string{
-		"### Phase " + decimal(p.Number) + ": " + name + " [" + status.Mark() + "]", facts, "**" + labelTasks + "**:", tasks,
+		fmt.Sprintf("### Phase %d: %s [%s]", p.Number, name, status.Mark()), facts, "**" + labelTasks + "**:", tasks,
 	}
 	labelled := func(label, list string, bodies []string) {
 		blocks := []string{"**" + label + "**:"}
@@ -283,8 +285,8 @@ func (p Phase) verbatim(seen []int) bool {
 	// The phases that it depends on stand before it as headings with no more than they need; the source may name others.
 	var before strings.Builder
 	for _, n := range slices.Sorted(slices.Values(p.DependsOn)) {
-		before.WriteString("### Phase " + decimal(n) +
-			": a [COMPLETED]\n\n- **Goal**: a\n- **Timing**: 1m\n\n**Tasks**:\n\n- [x] a\n\n")
+		fmt.Fprintf(&before,
+			"### Phase %d: a [COMPLETED]\n\n- **Goal**: a\n- **Timing**: 1m\n\n**Tasks**:\n\n- [x] a\n\n", n)
 	}
 	src := "# top\n\n## " + sectionPhases + "\n\n" + before.String() + p.Source + "\n\n## bottom\n"
 	plan, found := ParsePlan("", []byte(src))

@@ -222,7 +222,7 @@ func (s *Schema) resolve(plain any, name string) (*jsonschema.Resolved, error) {
 const wholeName = "tercet://schema"
 
 func (c *schemaCheck) fault(n *md.Node, help, format string, args ...any) {
-	c.add("E", n.Pos, fmt.Sprintf(format, args...), help)
+	c.add("E", n.Pos, help, format, args...)
 }
 
 // schema checks the schema at a JSON pointer.

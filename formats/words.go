@@ -7,16 +7,11 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"tercet/internal/jsonx"
 	"tercet/internal/md"
 )
-
-func quoted(s string) string { return "'" + s + "'" }
-
-func decimal(n int) string { return strconv.Itoa(n) }
 
 // placeOf gives the place of an offset; columns count bytes.
 func placeOf(src []byte, offset int) Pos {
