@@ -72,7 +72,7 @@ func (a AgentResult) Return() (Return, error) {
 	switch row.status {
 	case StatusFailed:
 		e := ReturnError{
-			Type: row.code.row().kind, Message: cmp.Or(a.first("ERROR", "MESSAGE", "REASON", "SUMMARY"), summary),
+			Type: row.code.kind(), Message: cmp.Or(a.first("ERROR", "MESSAGE", "REASON", "SUMMARY"), summary),
 			Code: row.code, Recoverable: row.code == CodeTransient,
 		}
 		r.Errors = append(r.Errors, e)

@@ -3,7 +3,6 @@ package formats
 import (
 	"cmp"
 	"errors"
-	"slices"
 )
 
 // Code names a failure in returns, messages and errors.json.
@@ -47,68 +46,24 @@ const (
 	CodeUnknown           Code = "UNKNOWN_ERROR"
 )
 
-// codeRow is what a code stands for.
-type codeRow struct {
-	code  Code
-	exit  int       // how a program ends with it
-	class Class     // empty: that of the type of the error
-	kind  ErrorType // of an error of the engine
+// kinds are the types of the errors that the engine makes of a failure, where they are not execution.
+var kinds = map[Code]ErrorType{
+	CodeUsage: ErrorValidation, CodeInvalidReturn: ErrorValidation, CodeInvalidCommand: ErrorValidation,
+	CodeInvalidState: ErrorValidation, CodePrecondition: ErrorValidation, CodeValidationFailed: ErrorValidation,
+	CodeAuth: ErrorToolUnavailable, CodeToolUnavailable: ErrorToolUnavailable,
+	CodeDenied: ErrorPermission, CodeUntrusted: ErrorPermission, CodeTimeout: ErrorTimeout,
 }
 
-// codes is the one table of them.
-var codes = []codeRow{
-	{CodeUsage, 2, "", ErrorValidation},
-	{CodeAuth, 4, ClassUnavailable, ErrorToolUnavailable},
-	{CodeRejected, 5, "", ErrorExecution},
-	{CodeNotFound, 6, "", ErrorExecution},
-	{CodeLimit, 7, "", ErrorExecution},
-	{CodeMaxDepth, 7, "", ErrorExecution},
-	{CodeCycle, 7, "", ErrorExecution},
-	{CodeInvalidReturn, 65, ClassInvalidReturn, ErrorValidation},
-	{CodeInvalidCommand, 65, "", ErrorValidation},
-	{CodeInvalidState, 65, "", ErrorValidation},
-	{CodeToolUnavailable, 69, ClassUnavailable, ErrorToolUnavailable},
-	{CodeBug, 70, "", ErrorExecution},
-	{CodeIO, 74, "", ErrorExecution},
-	{CodeNotDurable, 76, "", ErrorExecution},
-	{CodeSuspended, 75, "", ErrorExecution},
-	{CodeLocked, 75, "", ErrorExecution},
-	{CodeLeaseHeld, 75, "", ErrorExecution},
-	{CodeDenied, 77, ClassPermission, ErrorPermission},
-	{CodeUntrusted, 77, ClassPermission, ErrorPermission},
-	{CodeConfig, 78, "", ErrorExecution},
-	{CodeNoWorkspace, 78, "", ErrorExecution},
-	{CodeTimeout, 124, ClassTimeout, ErrorTimeout},
-	{CodeCancelled, 130, ClassCancelled, ErrorExecution},
-	{CodeSecretFound, 65, "", ErrorExecution},
-	{CodeTransient, 1, ClassTransient, ErrorExecution},
-	{CodePrecondition, 1, "", ErrorValidation},
-	{CodePhasesOpen, 1, "", ErrorExecution},
-	{CodeIllegalTransition, 1, "", ErrorExecution},
-	{CodeValidationFailed, 1, "", ErrorValidation},
-	{CodeBuildError, 1, "", ErrorExecution},
-	{CodeFileNotFound, 1, "", ErrorExecution},
-	{CodeStatusSyncFailed, 1, "", ErrorExecution},
-	{CodeGitCommitFailed, 1, "", ErrorExecution},
-	{CodeUnknown, 1, "", ErrorExecution},
-}
-
-// row is what a code stands for; one outside the table is as UNKNOWN_ERROR.
-func (c Code) row() codeRow {
-	i := slices.IndexFunc(codes, func(r codeRow) bool { return r.code == c })
-	if i < 0 {
-		i = len(codes) - 1
-	}
-	return codes[i]
-}
+// kind is the type of an error of the engine with this code.
+func (c Code) kind() ErrorType { return cmp.Or(kinds[c], ErrorExecution) }
 
 // Codes lists every code.
 func Codes() []Code {
 	var out []Code
-	for _, r := range codes {
-		out = append(out, r.code)
+	for _, e := range exits {
+		out = append(out, e.Codes...)
 	}
-	return out
+	return append(out, failures...)
 }
 
 // ParseCode reads a code word; a word outside the table is a *ValueError.
@@ -161,10 +116,17 @@ const (
 	ClassCancelled     Class = "cancelled"
 )
 
-// ClassOf gives the class that the first error of a failed return implies.
-func ClassOf(e ReturnError) Class {
-	byType := map[ErrorType]Class{
+// The classes that a code implies, and those of the type of an error with another code.
+var (
+	classByCode = map[Code]Class{
+		CodeInvalidReturn: ClassInvalidReturn, CodeCancelled: ClassCancelled, CodeTransient: ClassTransient,
+	}
+	classByType = map[ErrorType]Class{
 		ErrorPermission: ClassPermission, ErrorToolUnavailable: ClassUnavailable, ErrorTimeout: ClassTimeout,
 	}
-	return cmp.Or(e.Code.row().class, byType[e.Type], ClassQuality)
+)
+
+// ClassOf gives the class that the first error of a failed return implies.
+func ClassOf(e ReturnError) Class {
+	return cmp.Or(classByCode[e.Code], classByType[e.Code.kind()], classByType[e.Type], ClassQuality)
 }

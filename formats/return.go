@@ -238,7 +238,7 @@ func (r Return) Outcome() Outcome {
 func Failed(err error) Return {
 	code := CodeOf(err)
 	e := ReturnError{
-		Type: code.row().kind, Message: err.Error(), Code: code, Recommendation: HelpOf(err),
+		Type: code.kind(), Message: err.Error(), Code: code, Recommendation: HelpOf(err),
 		Recoverable: slices.Contains([]Code{CodeTransient, CodeTimeout, CodeLocked, CodeLeaseHeld}, code),
 	}
 	return Return{
