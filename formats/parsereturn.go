@@ -311,7 +311,7 @@ func (p *returnParser) short(to *string, name string) reader {
 		*to = p.text(v, name)
 		if n := utf8.RuneCountInString(*to); n > MaxSummary {
 			p.repaired(v, "%s has %d characters and was cut to %d", name, n, MaxSummary)
-			*to = string([]rune(*to)[:MaxSummary-1]) + "…"
+			*to = Clip(*to, MaxSummary)
 		}
 	}
 }

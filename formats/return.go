@@ -1,6 +1,9 @@
 package formats
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Table is rows to show; each cell is printed as it is, nothing in it is markup.
 type Table struct {
@@ -253,15 +256,15 @@ const MaxSummary = 500
 // MaxText is the most bytes that a text to show may have.
 const MaxText = 256 << 10
 
-func firstLine(s string, limit int) string {
-	for i, r := range s {
-		if r == '\n' {
-			s = s[:i]
-			break
-		}
-	}
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit-1]) + "…"
+// Clip shortens a text to a number of characters, of which the last is an ellipsis then.
+func Clip(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
 	return s
+}
+
+func firstLine(s string, limit int) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return Clip(line, limit)
 }

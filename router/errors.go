@@ -59,14 +59,10 @@ func printable(s string) string { return clipped(s, 60) }
 
 // clipped is a text as one line without control characters, at most so many characters of it.
 func clipped(s string, most int) string {
-	r := []rune(strings.Map(func(r rune) rune {
+	return formats.Clip(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return unicode.ReplacementChar
-	}, s))
-	if len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return string(r)
+	}, s), most)
 }

@@ -131,19 +131,12 @@ func display(s string) string {
 // maxGot is the most characters of a word that a message repeats.
 const maxGot = 60
 
-func clip(s string) string { return strconv.Quote(cut(s)) }
+func clip(s string) string { return strconv.Quote(formats.Clip(s, maxGot)) }
 
 // plain repeats a word as it is, in quotes only where it would not be readable.
 func plain(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return clip(s)
 	}
-	return cut(s)
-}
-
-func cut(s string) string {
-	if r := []rune(s); len(r) > maxGot {
-		return string(r[:maxGot-1]) + "…"
-	}
-	return s
+	return formats.Clip(s, maxGot)
 }

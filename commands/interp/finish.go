@@ -241,7 +241,7 @@ func (r *run) record(ret formats.Return) {
 
 // stamp gives the return what the engine measured.
 func (r *run) stamp(ret *formats.Return) {
-	ret.Summary = clip(ret.Summary)
+	ret.Summary = formats.Clip(ret.Summary, formats.MaxSummary)
 	ret.Tables = r.tables
 	said := append(r.warnings, ret.Warnings...)
 	ret.Warnings = nil
@@ -261,11 +261,4 @@ func (r *run) stamp(ret *formats.Return) {
 		Tokens: r.spent.tokens, Cost: r.spent.cost, Spawns: r.spent.spawns,
 	}
 	r.emit(trace.Event{Kind: "run", Name: "/" + r.prog.Name, Duration: took, Outcome: ret.Outcome().String()})
-}
-
-func clip(s string) string {
-	if r := []rune(s); len(r) > formats.MaxSummary {
-		return string(r[:formats.MaxSummary-1]) + "…"
-	}
-	return s
 }

@@ -128,11 +128,7 @@ func (c *Command) unknown(keys keySet, known []string, n *notes) {
 // oneLine is the first line of a text, at most maxDescription characters of it.
 func oneLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	r := []rune(strings.TrimSpace(line))
-	if len(r) > maxDescription {
-		return string(r[:maxDescription-1]) + "…"
-	}
-	return string(r)
+	return formats.Clip(strings.TrimSpace(line), maxDescription)
 }
 
 const maxDescription = 120

@@ -264,10 +264,5 @@ func join(text, more string) string {
 
 // describe makes a text one line of bounded length.
 func describe(text string) string {
-	text = strings.Join(strings.Fields(clean(text)), " ")
-	if utf8.RuneCountInString(text) <= maxDescription {
-		return text
-	}
-	r := []rune(text)
-	return string(r[:maxDescription-1]) + "…"
+	return formats.Clip(strings.Join(strings.Fields(clean(text)), " "), maxDescription)
 }
