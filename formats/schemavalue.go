@@ -71,6 +71,7 @@ type part struct {
 
 // held calls do for everything that a schema holds against a value, its members and its items.
 func (s *Schema) held(n *md.Node, v any, do func(part)) {
+	m, _ := v.(map[string]any)
 	for _, e := range n.Entries {
 		switch name := e.Key.Value; name {
 		case "$ref":
@@ -80,6 +81,12 @@ func (s *Schema) held(n *md.Node, v any, do func(part)) {
 		case "allOf", "anyOf", "oneOf":
 			for _, one := range e.Value.Items {
 				do(part{one, v, nil, name == "allOf"})
+			}
+		case "properties":
+			for _, e := range e.Value.Entries {
+				if one, there := m[e.Key.Value]; there {
+					do(part{e.Value, one, e.Key.Value, true})
+				}
 			}
 		case "dependentSchemas", "dependencies":
 			for _, e := range e.Value.Entries {
@@ -94,13 +101,12 @@ func (s *Schema) held(n *md.Node, v any, do func(part)) {
 			do(part{of, v, at, judges})
 		}
 	}
-	m, _ := v.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		matched := s.matched(n, key)
 		for _, of := range matched {
 			below(of, m[key], key, true)
 		}
-		if matched == nil {
+		if matched == nil && n.Get("properties").Get(key) == nil {
 			below(n.Get("additionalProperties"), m[key], key, true)
 		}
 		below(n.Get("propertyNames"), key, key, false)
@@ -122,11 +128,8 @@ func (s *Schema) held(n *md.Node, v any, do func(part)) {
 	}
 }
 
-// matched are the schemas for a member, by its name and by the patterns that it matches.
+// matched are the schemas for a member whose name matches a pattern.
 func (s *Schema) matched(n *md.Node, name string) (out []*md.Node) {
-	if own := n.Get("properties").Get(name); own != nil {
-		out = append(out, own)
-	}
 	if patterns := n.Get("patternProperties"); patterns != nil {
 		for _, e := range patterns.Entries {
 			if s.patterns[e.Key.Value].MatchString(name) {
