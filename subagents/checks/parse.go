@@ -264,5 +264,10 @@ func join(text, more string) string {
 
 // describe makes a text one line of bounded length.
 func describe(text string) string {
-	return formats.Clip(strings.Join(strings.Fields(clean(text)), " "), maxDescription)
+	text = strings.Join(strings.Fields(clean(text)), " ")
+	if utf8.RuneCountInString(text) <= maxDescription {
+		return text
+	}
+	r := []rune(text)
+	return string(r[:maxDescription-1]) + "…"
 }
