@@ -17,17 +17,12 @@ const maxManifest = 1 << 20
 func Detect(fsys fs.FS) []Check {
 	var list []Check
 	if exists(fsys, "go.mod") {
-		list = append(list,
-			check(Go, Lint, "go vet ./..."),
-			check(Go, Build, "go build ./..."),
-			check(Go, Test, "go test ./..."))
+		list = all(Go, "go vet ./...", "go build ./...", "go test ./...")
 	}
 	list = append(list, detectNode(fsys)...)
 	if exists(fsys, "Cargo.toml") {
-		list = append(list,
-			check(Rust, Lint, "cargo check --quiet --all-targets --message-format=short"),
-			check(Rust, Build, "cargo build --quiet --message-format=short"),
-			check(Rust, Test, "cargo test --quiet"))
+		list = append(list, all(Rust, "cargo check --quiet --all-targets --message-format=short",
+			"cargo build --quiet --message-format=short", "cargo test --quiet")...)
 	}
 	list = append(list, detectPython(fsys)...)
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
@@ -97,6 +92,11 @@ func detectPython(fsys fs.FS) []Check {
 		}
 	}
 	return list
+}
+
+// all gives the checks of a stack that has one of every kind.
+func all(s Stack, lint, build, test string) []Check {
+	return []Check{check(s, Lint, lint), check(s, Build, build), check(s, Test, test)}
 }
 
 func check(s Stack, k Kind, command string) Check { return Check{s, k, strings.Fields(command)} }

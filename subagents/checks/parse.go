@@ -82,10 +82,7 @@ func (p *parser) add(level formats.Level, at spot, text string) {
 	if file := p.file(at.file); file != "" {
 		i.Files, i.Line = []string{file}, at.line
 	}
-	k := key{text: text, line: i.Line}
-	if len(i.Files) > 0 {
-		k.file = i.Files[0]
-	}
+	k := key{text: text, line: i.Line, file: strings.Join(i.Files, "")}
 	if p.seen[k] {
 		return
 	}
@@ -133,29 +130,27 @@ func (p *parser) plain(lines []string) {
 	}
 }
 
-// grade takes a leading severity off a message.
+// graded is a message with a severity before it.
+var graded = regexp.MustCompile(`(?s)^(?:fatal error|(error)|(warning)|(note))(?::(.*)|[\[]| TS)`)
+
+// grade takes a leading severity off a message, but for one that has a code.
 func grade(text string) (formats.Level, string) {
 	text = strings.TrimLeft(text, " -")
-	for _, w := range []string{"fatal error", "error", "warning", "note"} {
-		rest, ok := strings.CutPrefix(text, w)
-		if !ok {
-			continue
-		}
-		level := formats.LevelError
-		switch w {
-		case "warning":
-			level = formats.LevelWarning
-		case "note":
-			level = formats.LevelSuggestion
-		}
-		if msg, ok := strings.CutPrefix(rest, ":"); ok {
-			return level, strings.TrimSpace(msg)
-		}
-		if strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, " TS") {
-			return level, strings.TrimSpace(text)
-		}
+	m := graded.FindStringSubmatchIndex(text)
+	if m == nil {
+		return formats.LevelError, text
 	}
-	return formats.LevelError, text
+	level := formats.LevelError
+	switch {
+	case m[4] >= 0:
+		level = formats.LevelWarning
+	case m[6] >= 0:
+		level = formats.LevelSuggestion
+	}
+	if m[8] >= 0 {
+		text = text[m[8]:]
+	}
+	return level, strings.TrimSpace(text)
 }
 
 // places are `file:line` and `file:line:col`, before a colon, a space or the end.
@@ -168,23 +163,17 @@ func position(s string) (at spot, rest string, ok bool) {
 	if m == nil || !looksLikeFile(strings.TrimPrefix(m[1], "file://")) {
 		return spot{}, "", false
 	}
-	line, _ := number(m[2])
-	return spot{file: m[1], line: line}, strings.TrimSpace(m[3]), line > 0
+	at = place(m[1], m[2])
+	return at, strings.TrimSpace(m[3]), at.line > 0
 }
 
-// number reads leading digits; more than eight are no line number.
-func number(s string) (value, size int) {
-	for size < len(s) && s[size] >= '0' && s[size] <= '9' {
-		size++
-	}
-	if size == 0 || size > 8 {
-		return 0, 0
-	}
-	v, err := strconv.Atoi(s[:size])
+// place is a file with the number of a line, which has at most eight digits.
+func place(file, line string) spot {
+	n, err := strconv.Atoi(line)
 	if err != nil {
-		return 0, 0
+		n = 0
 	}
-	return v, size
+	return spot{file: file, line: n}
 }
 
 // looksLikeFile tells whether s can be the name of a source file: no white space, and an ending with a letter.

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"path"
+	"regexp"
 	"strings"
 
 	"tercet/formats"
@@ -56,34 +57,34 @@ func (p *parser) golang(lines []string) {
 	p.goEnd(&t, "")
 }
 
+// Lines of `go test` that name the test at hand, and that tell how one ended.
+var (
+	goNamed = regexp.MustCompile(`^=== (?:RUN|CONT|NAME) (.*)`)
+	goEnded = regexp.MustCompile(`^--- (FAIL|PASS|SKIP): (.*?)(?: \(.*)?$`)
+)
+
 // line takes in one line about a test and reports whether it was one.
 func (t *goTests) line(l string) bool {
 	in := strings.TrimLeft(l, " ")
-	for _, w := range []string{"=== RUN ", "=== CONT ", "=== NAME "} {
-		if name, ok := strings.CutPrefix(in, w); ok {
-			t.name, t.stack = strings.TrimSpace(name), nil
-			return true
-		}
+	depth := (len(l) - len(in)) / 4
+	if m := goNamed.FindStringSubmatch(in); m != nil {
+		t.name, t.stack = strings.TrimSpace(m[1]), nil
+		return true
 	}
-	for _, w := range []string{"--- FAIL: ", "--- PASS: ", "--- SKIP: "} {
-		rest, ok := strings.CutPrefix(in, w)
-		if !ok {
-			continue
-		}
-		name, _, _ := strings.Cut(rest, " (")
-		t.name = name
-		t.stack = append(t.stack[:min(len(t.stack), (len(l)-len(in))/4)], name)
-		if w == "--- FAIL: " {
-			t.failed = append(t.failed, name)
+	if m := goEnded.FindStringSubmatch(in); m != nil {
+		t.name = m[2]
+		t.stack = append(t.stack[:min(len(t.stack), depth)], t.name)
+		if m[1] == "FAIL" {
+			t.failed = append(t.failed, t.name)
 		}
 		return true
 	}
 	if t.name == "" || in == l {
 		return false
 	}
-	if at, rest, ok := position(in); ok && strings.HasSuffix(at.file, ".go") && len(l)-len(in) >= 4 {
-		if depth := (len(l)-len(in))/4 - 1; depth < len(t.stack) {
-			t.name = t.stack[depth]
+	if at, rest, ok := position(in); ok && strings.HasSuffix(at.file, ".go") && depth > 0 {
+		if depth <= len(t.stack) {
+			t.name = t.stack[depth-1]
 		}
 		t.notes = append(t.notes, goNote{test: t.name, at: at, text: rest})
 		return true
@@ -102,14 +103,11 @@ func (p *parser) goPackage(t *goTests, l string) {
 		return
 	}
 	dir, _, _ := strings.Cut(strings.TrimSpace(f[1]), " ")
-	if p.module != "" {
-		rest, ok := strings.CutPrefix(dir, p.module)
-		if ok && (rest == "" || rest[0] == '/') {
-			p.goEnd(t, strings.TrimPrefix(rest, "/"))
-			return
-		}
+	below, ok := strings.CutPrefix(dir+"/", p.module+"/")
+	if !ok || p.module == "" {
+		below = ""
 	}
-	p.goEnd(t, "")
+	p.goEnd(t, below)
 }
 
 // goEnd books the notes of failed tests, whose files are in dir, and the failed tests without one.
@@ -158,7 +156,7 @@ func (p *parser) goPanic(t *goTests, lines []string) {
 			continue
 		}
 		pos, _, ok := position(frame)
-		if ok && strings.HasSuffix(pos.file, ".go") && !standardLibrary(pos.file) && p.inside(pos) {
+		if ok && strings.HasSuffix(pos.file, ".go") && !standardLibrary.MatchString(pos.file) && p.inside(pos) {
 			at = pos
 			break
 		}
@@ -169,11 +167,5 @@ func (p *parser) goPanic(t *goTests, lines []string) {
 	}
 }
 
-func standardLibrary(file string) bool {
-	for _, dir := range []string{"/src/runtime/", "/src/testing/", "/src/internal/", "/src/reflect/"} {
-		if strings.Contains(file, dir) {
-			return true
-		}
-	}
-	return false
-}
+// standardLibrary finds files of Go itself.
+var standardLibrary = regexp.MustCompile(`/src/(?:runtime|testing|internal|reflect)/`)

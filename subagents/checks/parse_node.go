@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 
 	"tercet/formats"
@@ -27,11 +29,10 @@ func (p *parser) node(lines []string) {
 			p.tapDetail(&st, in, lines[i+1:])
 		case in == "":
 			st.file = ""
-		case p.stylish(&st, l):
-		case p.typescript(in):
+		case p.linted(&st, l):
 		case p.nodeFrame(&st, in):
-		case errorLine(in):
-			p.nodeError(&st, in)
+		case nodeError.MatchString(in):
+			p.nodeFailed(&st, in)
 		default:
 			p.nodeOther(&st, l, in)
 		}
@@ -77,40 +78,26 @@ func (p *parser) nodeOther(st *nodeState, l, in string) {
 	}
 }
 
-// stylish reads `  12:5  error  message  rule` under a heading with the file.
-func (p *parser) stylish(st *nodeState, l string) bool {
-	if st.file == "" || !strings.HasPrefix(l, "  ") {
-		return false
-	}
-	f := strings.Fields(l)
-	if len(f) < 3 || f[1] != "error" && f[1] != "warning" {
-		return false
-	}
-	line, n := number(f[0])
-	if n == 0 || !strings.HasPrefix(f[0][n:], ":") {
-		return false
-	}
-	level := formats.LevelError
-	if f[1] == "warning" {
-		level = formats.LevelWarning
-	}
-	p.add(level, spot{st.file, line}, strings.Join(f[2:], " "))
-	return true
-}
+var (
+	stylish    = regexp.MustCompile(`^  \s*(\d{1,8}):\S*\s+(error|warning)\s+(\S.*)`)
+	typescript = regexp.MustCompile(`^([^(]+)\((\d{1,8})(?:,\d*)*\): (.*)`)
+	nodeError  = regexp.MustCompile(`^(?:Uncaught )?[^ ./:\[]*Error(?: \[.*?)?: `)
+)
 
-// typescript reads `src/a.ts(12,5): error TS2322: message`.
-func (p *parser) typescript(in string) bool {
-	head, text, ok := strings.Cut(in, "): ")
-	if !ok {
+// linted reads `  12:5  error  message  rule` under a heading with the file, as eslint prints it, and
+// `src/a.ts(12,5): error TS2322: message`.
+func (p *parser) linted(st *nodeState, l string) bool {
+	if m := stylish.FindStringSubmatch(l); m != nil && st.file != "" {
+		level, text := grade(m[2] + ":" + m[3])
+		p.add(level, place(st.file, m[1]), text)
+		return true
+	}
+	m := typescript.FindStringSubmatch(strings.TrimSpace(l))
+	if m == nil || !looksLikeFile(m[1]) {
 		return false
 	}
-	file, place, ok := strings.Cut(head, "(")
-	line, n := number(place)
-	if !ok || n == 0 || !looksLikeFile(file) {
-		return false
-	}
-	level, text := grade(text)
-	p.add(level, spot{file, line}, text)
+	level, text := grade(m[3])
+	p.add(level, place(m[1], m[2]), text)
 	return true
 }
 
@@ -141,14 +128,8 @@ func stackFrame(in string) (spot, bool) {
 	return at, ok
 }
 
-func errorLine(in string) bool {
-	name, _, ok := strings.Cut(in, ": ")
-	name, _, _ = strings.Cut(strings.TrimPrefix(name, "Uncaught "), " [")
-	return ok && strings.HasSuffix(name, "Error") && !strings.ContainsAny(name, " ./:")
-}
-
-// nodeError keeps an error until its place comes; if the place came first, the error is complete.
-func (p *parser) nodeError(st *nodeState, in string) {
+// nodeFailed keeps an error until its place comes; if the place came first, the error is complete.
+func (p *parser) nodeFailed(st *nodeState, in string) {
 	known := st.at
 	if st.text != "" {
 		p.nodeFlush(st)
@@ -174,9 +155,7 @@ func (p *parser) tapDetail(st *nodeState, in string, next []string) {
 	switch {
 	case in == "...":
 		if st.test != "" {
-			if st.text == "" {
-				st.text = "failed"
-			}
+			st.text = cmp.Or(st.text, "failed")
 			p.nodeFlush(st)
 		}
 		st.text, st.at, st.tap = "", spot{}, false
