@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/md"
 )
 
 // Docs reads the project.
@@ -115,40 +117,20 @@ func (c TaskCreator) language(ctx context.Context) (string, error) {
 
 // titled splits a text into a title and the rest: the first heading outside code, else the first sentence.
 func titled(text string) (title, description string) {
-	lines := strings.Split(text, "\n")
-	fence := ""
-	for i, line := range lines {
-		trimmed := strings.TrimLeft(line, " ")
-		if run := fenceOf(trimmed); run != "" {
-			switch {
-			case fence == "":
-				fence = run
-			case strings.HasPrefix(run, fence) && strings.Trim(trimmed, run[:1]+" \t") == "":
-				fence = ""
-			}
+	doc, _ := md.Parse([]byte(text))
+	for _, b := range doc.Blocks {
+		m := headingLine.FindStringSubmatch(strings.TrimLeft(doc.Line(b.Pos.Line), " "))
+		if b.Kind != md.Heading || b.Depth > 0 || m == nil || strings.TrimSpace(m[1]) == "" {
 			continue
 		}
-		if fence != "" || len(line)-len(trimmed) > 3 {
-			continue
+		lines := strings.Split(text, "\n")
+		rest := strings.TrimSpace(strings.Join(slices.Delete(lines, b.Pos.Line-1, b.Pos.Line), "\n"))
+		if title = oneLine(m[1]); utf8.RuneCountInString(title) <= maxTitle {
+			return title, rest
 		}
-		if m := headingLine.FindStringSubmatch(trimmed); m != nil && strings.TrimSpace(m[1]) != "" {
-			rest := strings.TrimSpace(strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "\n"))
-			if plain := oneLine(m[1]); utf8.RuneCountInString(plain) <= maxTitle {
-				return plain, rest
-			}
-			return shorten(oneLine(m[1])), strings.TrimSpace(oneLine(m[1]) + "\n\n" + rest)
-		}
+		return shorten(title), strings.TrimSpace(title + "\n\n" + rest)
 	}
 	return sentence(strings.TrimSpace(text))
-}
-
-func fenceOf(line string) string {
-	for _, c := range []string{"`", "~"} {
-		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {
-			return line[:n]
-		}
-	}
-	return ""
 }
 
 // sentence splits a text without a heading. A first sentence that is too long for a title stays whole in the

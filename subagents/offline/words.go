@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tercet/internal/md"
 )
 
 // wordKind says how a search word was written in the task, which is how much it tells about the place to look at.
@@ -251,29 +253,12 @@ const extensions = "bash c cc cfg conf cpp cs css csv go h hpp html ini java js 
 
 // withoutFences drops the fenced code of a markdown text.
 func withoutFences(s string) string {
-	var out strings.Builder
-	fence := ""
-	for line := range strings.Lines(s) {
-		mark := fenceMark(strings.TrimLeft(line, " \t"))
-		switch {
-		case fence == "" && mark != "":
-			fence = mark
-		case fence == "":
-			out.WriteString(line)
-		case strings.HasPrefix(mark, fence) && strings.Trim(strings.TrimSpace(line), mark[:1]) == "":
-			fence = ""
+	doc, _ := md.Parse([]byte(s))
+	lines := strings.SplitAfter(s, "\n")
+	for _, b := range slices.Backward(doc.Blocks) {
+		if b.Kind == md.Fence && b.Fenced {
+			lines = slices.Delete(lines, b.Pos.Line-1, min(b.End.Line, len(lines)))
 		}
 	}
-	return out.String()
-}
-
-// fenceMark gives the run of at least three backticks or tildes that a line begins with.
-func fenceMark(line string) string {
-	for _, c := range []string{"`", "~"} {
-		n := len(line) - len(strings.TrimLeft(line, c))
-		if n >= 3 && (c == "~" || !strings.Contains(line[n:], "`")) {
-			return line[:n]
-		}
-	}
-	return ""
+	return strings.Join(lines, "")
 }
