@@ -389,7 +389,7 @@ const lookTime = 30 * time.Second
 // files of the workspace that start programs. A change ends the run.
 func (w *world) guard(ctx context.Context, r formats.Request) (func() error, error) {
 	repo := w.git(r.Dir)
-	before, err := repo.Look(ctx)
+	before, err := repo.Fingerprint(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,20 +1,17 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"tercet/internal/proc"
 )
 
 // fixed is the configuration of every call, key after value. Each entry switches off a way to run a program, or a
@@ -116,114 +113,106 @@ type Fingerprint map[string]string
 
 // Changes names what is new, gone or different in another fingerprint of the same place, sorted.
 func (f Fingerprint) Changes(now Fingerprint) []string {
-	var out []string
-	for name, sum := range f {
-		if now[name] != sum {
-			out = append(out, name)
-		}
-	}
-	for name := range now {
-		if _, ok := f[name]; !ok {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// Look is the Fingerprint before foreign work. Without git, outside of a repository, and in one that git does not work
-// in, there is nothing that git could run, and it is nil. A start that was denied is told as the reason alone.
-func (r *Repo) Look(ctx context.Context) (Fingerprint, error) {
-	print, err := r.Fingerprint(ctx)
-	denied, isDenied := errors.AsType[*proc.DeniedError](err)
-	switch {
-	case err == nil || ctx.Err() != nil:
-	case isDenied:
-		err = denied.Err
-	case errors.As(err, new(*MissingError)), errors.As(err, new(*Error)):
-		err = nil
-	}
-	return print, err
+	all := maps.Clone(f)
+	maps.Copy(all, now)
+	same := func(name, _ string) bool { return f[name] == now[name] }
+	maps.DeleteFunc(all, same)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // Fingerprint reads everything in the repository's own folder that can make git run a program: configuration with
 // what it includes, hooks, and attributes, in the folder that all worktrees share, and which repository Dir belongs
-// to. Taken before and after foreign work, it shows tampering.
+// to. Taken before and after foreign work, it shows tampering. Outside of a repository there is nothing that git could
+// run, and it is nil. Git is asked only where the configuration includes other files.
 func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
-	out, err := r.read(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir", "--absolute-git-dir")
-	if err != nil {
-		return nil, err
+	own, common := home(r.Dir)
+	if own == "" {
+		return nil, nil
 	}
-	common, own, ok := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
-	if !ok {
-		return nil, odd("rev-parse", "two folders", string(out))
-	}
-	print := Fingerprint{"the repository of this folder": sum([]byte(common + "\x00" + own))}
-	root, err := os.OpenRoot(common)
-	if err != nil {
-		return nil, err
-	}
+	print := Fingerprint{"the repository of this folder": sum(common + "\x00" + own)}
 	names := []string{"config", "config.worktree", "info/attributes", "info/grafts"}
 	for _, pattern := range []string{"hooks/*", "worktrees/*/config.worktree", "modules/*/config"} {
-		found, err := fs.Glob(root.FS(), pattern)
+		found, err := fs.Glob(os.DirFS(common), pattern)
 		if err != nil {
-			return nil, errors.Join(err, root.Close())
+			return nil, err
 		}
 		names = append(names, found...)
 	}
 	for _, name := range names {
-		h := sha256.New()
-		if err := hashFile(h, root, name); err != nil {
-			return nil, errors.Join(err, root.Close())
+		if text, err := describe(filepath.Join(common, name)); err == nil {
+			print[".git/"+name] = sum(text)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			print[".git/"+name] = err.Error()
 		}
-		print[".git/"+name] = hex.EncodeToString(h.Sum(nil))
 	}
-	config, err := root.ReadFile("config")
-	plain := err == nil && !bytes.Contains(bytes.ToLower(config), []byte("[include"))
-	if err := root.Close(); err != nil {
-		return nil, err
-	}
-	if !plain { // what the files say together, with those that they include from elsewhere
-		if config, err = r.read(ctx, "config", "--local", "--includes", "--list", "-z"); err != nil {
+	config := small(filepath.Join(common, "config"))
+	if strings.Contains(strings.ToLower(config), "[include") {
+		// what the files say together, with those that they include from elsewhere
+		out, err := r.read(ctx, "config", "--local", "--includes", "--list", "-z")
+		if err != nil {
 			return nil, err
 		}
+		config = string(out)
 	}
 	print["what the configuration includes"] = sum(config)
 	return print, nil
 }
 
-func sum(data []byte) string {
-	s := sha256.Sum256(data)
+// home finds the repository of a folder as git does: the part of its own, and the one that all its worktrees share.
+// Both are empty where there is none.
+func home(dir string) (own, common string) {
+	from := func(dir, name string) string {
+		if name = strings.TrimRight(name, "\r\n"); filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(dir, name)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for {
+		own = filepath.Join(dir, ".git")
+		if to, ok := strings.CutPrefix(small(own), "gitdir: "); ok {
+			own = from(dir, to)
+		}
+		if _, err := os.Lstat(filepath.Join(own, "HEAD")); err == nil {
+			return own, from(own, small(filepath.Join(own, "commondir")))
+		}
+		if dir == filepath.Dir(dir) {
+			return "", ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func sum(text string) string {
+	s := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(s[:])
 }
 
-// hashFile adds name, mode and content of one file, of which any may be absent.
-func hashFile(h io.Writer, root *os.Root, name string) error {
-	info, err := root.Lstat(filepath.FromSlash(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+// describe gives mode and content of a file, and where a link leads.
+func describe(name string) (string, error) {
+	info, err := os.Lstat(name)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if _, err := io.WriteString(h, "\x00"+name+"\x00"+info.Mode().String()+"\x00"); err != nil {
-		return err
+	content := ""
+	if info.Mode()&fs.ModeSymlink != 0 {
+		content, err = os.Readlink(name)
+	} else if info.Mode().IsRegular() {
+		content = small(name)
 	}
-	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		to, err := root.Readlink(name)
-		if err != nil {
-			return err
-		}
-		_, err = io.WriteString(h, to)
-		return err
-	case !info.Mode().IsRegular():
-		return nil
+	return info.Mode().String() + "\x00" + content, err
+}
+
+// small gives the content of a regular file, empty if there is none or it cannot be read.
+func small(name string) string {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return "" // a pipe would be waited for
 	}
-	b, err := root.ReadFile(name)
+	text, err := os.ReadFile(name)
 	if err != nil {
-		return err
+		return err.Error()
 	}
-	_, err = h.Write(b)
-	return err
+	return string(text)
 }

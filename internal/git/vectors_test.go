@@ -439,8 +439,6 @@ func everything(t *testing.T, r *git.Repo) {
 	did("CreateBranch", "UpdateRef", "SetHead", "Bundle", "Init")
 	_ = must[git.Fingerprint](t)(r.Fingerprint(cx))
 	did("Fingerprint")
-	_ = must[git.Fingerprint](t)(r.Look(cx))
-	did("Look")
 	if ok != nil {
 		t.Error(ok)
 	}
