@@ -124,12 +124,12 @@ func (f *folder) mask(name string, mask func(string) string) error {
 		return onFile("read", name, err)
 	}
 	found := false
-	err = inPieces(in, func(piece string) error {
+	err = inPieces(in, info.Size(), func(piece string) error {
 		found = found || mask(piece) != piece
 		return nil
 	})
 	if err == nil && found {
-		err = f.rewrite(name, in, mask)
+		err = f.rewrite(name, in, info.Size(), mask)
 	}
 	if err = errors.Join(err, in.Close()); err != nil {
 		return onFile("keep", name, err)
@@ -138,7 +138,7 @@ func (f *folder) mask(name string, mask func(string) string) error {
 }
 
 // rewrite puts what is left of a file in its place.
-func (f *folder) rewrite(name string, in *os.File, mask func(string) string) error {
+func (f *folder) rewrite(name string, in *os.File, size int64, mask func(string) string) error {
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (f *folder) rewrite(name string, in *os.File, mask func(string) string) err
 	if err != nil {
 		return err
 	}
-	err = inPieces(in, func(piece string) error {
+	err = inPieces(in, size, func(piece string) error {
 		_, err := out.WriteString(mask(piece))
 		return err
 	})
@@ -161,9 +161,9 @@ func (f *folder) rewrite(name string, in *os.File, mask func(string) string) err
 const piece = 1 << 20
 
 // inPieces reads a text in pieces that end where no secret is likely to: behind a line, else at white space or a
-// control, and before a private key that has begun and not ended.
-func inPieces(in io.Reader, do func(string) error) error {
-	buf := make([]byte, 0, 2*piece)
+// control, and before a private key that has begun and not ended. size is about how much there is.
+func inPieces(in io.Reader, size int64, do func(string) error) error {
+	buf := make([]byte, 0, min(2*piece, size+bytes.MinRead))
 	for {
 		n, err := io.ReadFull(in, buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]

@@ -31,7 +31,7 @@ func TestPiecesCutNoSecret(t *testing.T) {
 				text = text[:at] + " " + secret + "\n" + text[at:]
 				var all strings.Builder
 				whole := 0
-				err := subagents.InPieces(strings.NewReader(text), func(piece string) error {
+				err := subagents.InPieces(strings.NewReader(text), int64(len(text)), func(piece string) error {
 					all.WriteString(piece)
 					whole += strings.Count(piece, secret)
 					if len(piece) > 2*mib {
@@ -47,7 +47,7 @@ func TestPiecesCutNoSecret(t *testing.T) {
 	}
 	for _, text := range []string{"", "x", strings.Repeat("abcdefghij", 5*mib/10), strings.Repeat("-----BEGIN ", mib/2)} {
 		var all strings.Builder
-		if err := subagents.InPieces(strings.NewReader(text), func(piece string) error { all.WriteString(piece); return nil }); err != nil || all.String() != text {
+		if err := subagents.InPieces(strings.NewReader(text), int64(len(text)), func(piece string) error { all.WriteString(piece); return nil }); err != nil || all.String() != text {
 			t.Errorf("pieces of %d bytes are %d together, %v", len(text), all.Len(), err)
 		}
 	}
