@@ -132,6 +132,7 @@ func (w *world) build(ctx context.Context) error {
 	if err := w.startProcesses(); err != nil {
 		return err
 	}
+	w.keep(w.starter)
 	if w.has {
 		w.sweep(ctx)
 		if err := w.openState(); err != nil {

@@ -1,114 +1,104 @@
 package proc
 
 import (
+	"encoding/gob"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"time"
 )
 
-// Started is a child that runs, as it is recorded for the case that its owner is killed.
-type Started struct {
-	Proc           // of the child, or of its supervisor, which leads the session
-	Owner Proc     // the process that started it
-	Temp  string   // its private temporary folder, may be empty
-	Name  string   // of the program, for messages
-	After []string `json:",omitempty"` // as in Command
+// order asks a supervisor for a child.
+type order struct {
+	Path             string
+	Argv, Env, After []string
+	Dir              string
+	Streams          [3]string // what input, output and error output are opened from
 }
 
-// killWait is how long a supervisor has to kill everything before it is killed itself.
-const killWait = 2 * time.Second
-
-// keeper is the link of a run to the supervisor of its child. It belongs to the goroutine of run.
-type keeper struct {
-	life *os.File // write end: its end ends everything
-	said *os.File // read end: why the program did not start
+// news comes back twice: when the program runs, and when nothing is left of it. Why says that it does not run.
+type news struct {
+	Why    string
+	Exit   int
+	Signal string
 }
 
-// under puts the supervisor before the program.
-func (k *child) under(supervisor []string, path string) {
-	words := append([]string{}, supervisor[1:]...)
-	words = append(append(append(words, afterWords(k.command.After)...), path), k.command.Argv...)
-	k.cmd.Path, k.cmd.Args = supervisor[0], append([]string{supervisor[0]}, words...)
-	k.keeper = &keeper{}
+// helper is a supervisor that has started. It has one child at a time.
+type helper struct {
+	Proc // it leads the session of its children
+
+	cmd  *exec.Cmd
+	life io.Closer // whose end ends the supervisor and everything below it
+	out  *gob.Encoder
+	in   *gob.Decoder
+	well bool // its last child is gone, with all that it started
 }
 
-// link makes the pipes to the supervisor.
-func (p *keeper) link(cmd *exec.Cmd) (theirs []*os.File, err error) {
-	lifeR, lifeW, err := os.Pipe()
+// hire gives an idle supervisor, or starts one.
+func (s *Starter) hire() (*helper, error) {
+	select {
+	case h := <-s.idle:
+		if Alive(h.Proc) {
+			return h, nil
+		}
+		h.end()
+	default:
+	}
+	h := &helper{cmd: &exec.Cmd{Path: s.Supervisor[0], Args: s.Supervisor, Env: []string{}}}
+	orders, err := h.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	saidR, saidW, err := os.Pipe()
+	h.life, h.out = orders, gob.NewEncoder(orders)
+	told, err := h.cmd.StdoutPipe()
 	if err != nil {
-		closeAll([]*os.File{lifeR, lifeW})
 		return nil, err
 	}
-	p.life, p.said = lifeW, saidR
-	cmd.ExtraFiles = []*os.File{lifeR, saidW}
-	return cmd.ExtraFiles, nil
+	h.in = gob.NewDecoder(told)
+	if err := launch(h.cmd); err != nil {
+		return nil, err
+	}
+	if h.Proc, err = Facts(h.cmd.Process.Pid); err != nil {
+		h.end()
+	}
+	return h, err
 }
 
-// let lets the program start and returns when it runs. Until then the supervisor alone runs, which ends with its owner,
-// so that what must be written about the child is written before the program does anything.
-func (p *keeper) let(theirs []*os.File) error {
-	closeAll(theirs) // the end of said shows once nobody else has it
-	if _, err := p.life.Write([]byte{'g'}); err != nil {
+// start has the child started, and returns when it runs. A stream that is nil is empty.
+func (h *helper) start(o order, streams ...*os.File) error {
+	h.well = false
+	for i, f := range streams {
+		o.Streams[i] = os.DevNull
+		if f != nil {
+			o.Streams[i] = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())
+		}
+	}
+	var n news
+	if err := errors.Join(h.out.Encode(o), h.in.Decode(&n)); err != nil {
 		return err
 	}
-	text, err := io.ReadAll(io.LimitReader(p.said, 4096))
-	if err = errors.Join(err, p.said.Close()); err != nil {
-		return err
-	}
-	if len(text) > 0 {
-		return errors.New(string(text))
+	if n.Why != "" {
+		return errors.New(n.Why)
 	}
 	return nil
 }
 
-// close ends the supervisor and everything below it.
-func (p *keeper) close() {
-	if p.life != nil {
-		ignore(p.life.Close()) // nothing is written any more
-		p.life = nil
+// wait tells how the child ended, once nothing is left of it. A supervisor that was killed cannot tell.
+func (h *helper) wait() (exit int, signal string) {
+	var n news
+	if h.well = h.in.Decode(&n) == nil; !h.well {
+		return -1, "SIGKILL"
 	}
+	return n.Exit, n.Signal
 }
 
-// kill ends the child and everything it started: through its supervisor if it has one.
-func (k *child) kill() {
-	if k.keeper != nil {
-		k.keeper.close()
-		wait := killWait
-		if len(k.command.After) > 0 {
-			wait += afterTime
-		}
-		if k.waitFor(k.exited, wait) {
-			return
-		}
-	}
-	kill(k.cmd)
-}
+// dismiss has the supervisor kill the child with all that it started, tell of it, and end.
+func (h *helper) dismiss() { ignore(h.life.Close()) } // it is gone if it cannot be told
 
-// record tells the owner's record of a child that runs.
-func (k *child) record(s *Starter) error {
-	if s.Record == nil || k.keeper == nil {
-		return nil // what has no supervisor, such as git, starts nothing that stays
-	}
-	facts, err := Facts(k.cmd.Process.Pid)
-	if err != nil {
-		return err
-	}
-	owner, err := Facts(os.Getpid())
-	if err != nil {
-		return err
-	}
-	k.forget, err = s.Record(Started{
-		Proc: facts, Owner: owner, Temp: k.temp, Name: k.command.Argv[0], After: k.command.After,
-	})
-	return err
+// end ends the supervisor.
+func (h *helper) end() {
+	h.dismiss()
+	kill(h.cmd)
+	reap(h.cmd)
 }
-
-// Enter may put other words in the place of those that a supervisor was asked to start; own asks for a process group of
-// its own.
-type Enter func(path string, argv []string) (newPath string, newArgv []string, own bool)

@@ -22,7 +22,7 @@ import (
 // TestMain makes the test binary its own child: with PROC_CHILD set it plays that part and ends.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == superviseWord {
-		os.Exit(proc.Supervise(os.Args[2:], os.Environ(), nil))
+		os.Exit(proc.Supervise(os.Stdin, os.Stdout))
 	}
 	if part := os.Getenv("PROC_CHILD"); part != "" {
 		os.Exit(play(part))
@@ -112,6 +112,7 @@ func starter(t *testing.T, edit func(*proc.Starter)) *proc.Starter {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { st.Close() })
 	return st
 }
 

@@ -117,6 +117,9 @@ type Command struct {
 	// the child was stopped. When it returns the child has Grace.Interrupt to end by itself; and it is the first that is
 	// asked to end when the child is to be stopped, flood apart: it has the same time before a signal is sent.
 	Talk Talk
+	// Within, if not nil, gives the words that are started in place of Argv, such as those of a program that keeps it
+	// within bounds. temp is the private TMPDIR, empty without one.
+	Within func(temp string) []string
 	// After, if not empty, is a program with its arguments that is run when the child and all that it started are gone,
 	// however they ended, for at most 20 s and without output: what the child had somebody else start is ended by it. The
 	// supervisor runs it, so that it runs also when the calling process was killed.
@@ -154,13 +157,40 @@ type Starter struct {
 	// Temp is the folder in which private temporary folders are made; empty means the system's.
 	Temp  string
 	Grace Grace
-	// Supervisor is a program of this house with the words before those of the child: it must call Supervise. Empty:
-	// children of git and of a query, which start nothing, and all children off Linux have none.
+	// Supervisor is a program of this house with its words: it must call Supervise. It starts one child after another.
+	// Empty: no child has one. Children of git and of a query, which start nothing, and all children off Linux have none.
 	Supervisor []string
 	// Record, if not nil, is told of a child with a supervisor before its program runs, so that Sweep can end what is left
 	// of it when this process was killed. forget is called when the child is gone.
 	Record func(Started) (forget func(), err error)
+
+	idle chan *helper // supervisors without a child
 }
+
+// Close ends the supervisors that wait for a child. They end by themselves when this process does.
+func (s *Starter) Close() error {
+	for {
+		select {
+		case h := <-s.idle:
+			h.end()
+		default:
+			return nil
+		}
+	}
+}
+
+// rest keeps a supervisor for the next child, unless there are enough.
+func (s *Starter) rest(h *helper) bool {
+	select {
+	case s.idle <- h:
+		return true
+	default:
+		return false
+	}
+}
+
+// mostIdle bounds the supervisors that are kept.
+const mostIdle = 8
 
 // supervised tells whether a child gets a supervisor.
 func (s *Starter) supervised(c Command) bool {
@@ -180,6 +210,7 @@ func NewStarter(s Starter) (*Starter, error) {
 	}
 	s.Env = mergeEnv(s.Env)
 	s.Grace.fill()
+	s.idle = make(chan *helper, mostIdle)
 	return &s, nil
 }
 

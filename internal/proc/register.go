@@ -10,6 +10,15 @@ import (
 	"strings"
 )
 
+// Started is a child that runs, as it is recorded for the case that its owner is killed.
+type Started struct {
+	Proc           // of its supervisor, which leads the session
+	Owner Proc     // the process that started it
+	Temp  string   // its private temporary folder, may be empty
+	Name  string   // of the program, for messages
+	After []string `json:",omitempty"` // as in Command
+}
+
 // Register keeps a file for each child that runs, so that the next start ends what a killed owner left behind. It lies
 // in a folder of the person's own: what stands in a project could name the processes and folders of others.
 type Register struct {

@@ -42,10 +42,6 @@ func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 
 func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	env := mergeEnv(s.Env, c.Env)
-	path, err := look(env, c.Dir, c.Argv[0])
-	if err != nil {
-		return Result{}, err
-	}
 	if len(c.After) > 0 {
 		last, err := look(env, "", c.After[0])
 		if err != nil {
@@ -61,27 +57,29 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 		defer func() { err = errors.Join(err, removeTemp(temp)) }()
 		env = mergeEnv(env, []string{"TMPDIR=" + temp})
 	}
+	o := order{Argv: c.Argv, Env: env, After: c.After, Dir: c.Dir}
+	if c.Within != nil {
+		o.Argv = c.Within(temp)
+	}
+	if o.Path, err = look(env, c.Dir, o.Argv[0]); err != nil {
+		return Result{}, err
+	}
 	grace := s.Grace
 	grace.fill()
 	k := &child{command: c, grace: grace, temp: temp, meter: newMeter(c.Limit), exited: make(chan struct{})}
-	// The context is watched by this package, which stops the whole group; os/exec would stop one process.
-	k.cmd = exec.CommandContext(context.WithoutCancel(ctx), path, c.Argv[1:]...)
-	k.cmd.Args[0] = c.Argv[0]
 	if c.Talk != nil {
 		k.talk = newTalk(ctx, c.Talk)
 		defer k.talk.hangup()
 	}
-	if s.supervised(c) {
-		k.under(s.Supervisor, path)
-	}
-	k.cmd.Dir, k.cmd.Env = c.Dir, env
 	begin := s.Now()
-	if err := k.start(s); err != nil {
+	if err := k.start(ctx, s, o); err != nil {
 		return Result{}, &StartError{Argv: c.Argv, Err: err}
 	}
 	stop := k.supervise(ctx)
-	err = k.settle()
-	k.after(ctx, env)
+	err = k.settle(s)
+	if k.helper == nil {
+		runAfter(ctx, c.After, env)
+	}
 	res = k.result()
 	res.Duration = s.Now().Sub(begin)
 	if stop == stopContext {
@@ -91,6 +89,24 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 		err = errors.Join(err, k.talk.err)
 	}
 	return res, err
+}
+
+// killWait is how long a supervisor has to kill everything before it is killed itself.
+const killWait = 2 * time.Second
+
+// afterTime bounds the time of Command.After.
+const afterTime = 20 * time.Second
+
+// runAfter runs Command.After where no supervisor does.
+func runAfter(ctx context.Context, words, env []string) {
+	if len(words) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Env, cmd.WaitDelay = env, DefaultDrain
+	ignore(cmd.Run()) // what was to be removed may be gone already; whoever looks afterwards sees it
 }
 
 // stopReason is why a child was stopped.
@@ -111,7 +127,7 @@ type child struct {
 	command  Command
 	grace    Grace
 	temp     string
-	cmd      *exec.Cmd
+	cmd      *exec.Cmd // the supervisor, if there is one
 	meter    *meter
 	out, err *sink
 	stdin    *os.File // write end, may be nil; closing it ends feed
@@ -120,12 +136,14 @@ type child struct {
 	others   sync.WaitGroup
 	exited   chan struct{} // closed by wait when the child has ended
 	reason   stopReason    // belongs to run
-	keeper   *keeper       // nil without a supervisor
-	forget   func()        // of the record, may be nil
+	helper   *helper       // nil without a supervisor
+	forget   func()        // of the record
+	exit     int           // code, written by wait or settle
+	signal   string
 }
 
 // start opens pipes and files and starts the process. If it returns an error nothing is left open.
-func (k *child) start(s *Starter) (err error) {
+func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 	var ours, theirs []*os.File
 	defer func() {
 		closeAll(theirs)
@@ -153,7 +171,7 @@ func (k *child) start(s *Starter) (err error) {
 		}
 		return s, w, nil
 	}
-	var stdout, stderr *os.File
+	var stdin, stdout, stderr *os.File
 	if k.out, stdout, err = sinkTo(k.command.StdoutCap, k.command.OutFile); err != nil {
 		return err
 	}
@@ -161,34 +179,70 @@ func (k *child) start(s *Starter) (err error) {
 		return err
 	}
 	k.out.look = k.command.Watch
-	k.cmd.Stdout, k.cmd.Stderr = stdout, stderr
 	if k.talk != nil {
 		k.out.look = k.talk.hear(k.command.Watch)
 	}
 	if k.command.Stdin != nil || k.talk != nil {
-		r, w, err := os.Pipe()
-		if err != nil {
+		if stdin, k.stdin, err = os.Pipe(); err != nil {
 			return err
 		}
-		ours, theirs = append(ours, w), append(theirs, r)
-		k.cmd.Stdin, k.stdin = r, w
+		ours, theirs = append(ours, k.stdin), append(theirs, stdin)
 	}
-	if k.keeper != nil {
-		extra, err := k.keeper.link(k.cmd)
-		if err != nil {
-			return err
+	if s.supervised(k.command) {
+		err = k.under(s, o, stdin, stdout, stderr)
+	} else {
+		// The context is watched by this package, which stops the whole group; os/exec would stop one process.
+		k.cmd = exec.CommandContext(context.WithoutCancel(ctx), o.Path)
+		k.cmd.Args, k.cmd.Dir, k.cmd.Env = o.Argv, o.Dir, o.Env
+		if k.cmd.Stdout, k.cmd.Stderr = stdout, stderr; stdin != nil {
+			k.cmd.Stdin = stdin
 		}
-		theirs = append(theirs, extra...)
-		ours = append(ours, k.keeper.life, k.keeper.said)
+		err = launch(k.cmd)
 	}
-	if err := launch(k.cmd); err != nil {
+	if err == nil {
+		k.attend()
+	}
+	return err
+}
+
+// under starts the child by a supervisor, once it is recorded. If it returns an error the child is gone.
+func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
+	if k.helper, err = s.hire(); err != nil {
 		return err
 	}
-	if err := k.begin(s); err != nil {
-		return err
+	k.cmd = k.helper.cmd
+	owner, err := Facts(os.Getpid())
+	if err == nil && s.Record != nil {
+		k.forget, err = s.Record(Started{
+			Proc: k.helper.Proc, Owner: owner, Temp: k.temp, Name: k.command.Argv[0], After: k.command.After,
+		})
 	}
-	k.attend()
-	return nil
+	if err == nil {
+		err = k.helper.start(o, streams...)
+	}
+	if err != nil {
+		k.clear(s)
+	}
+	return err
+}
+
+// clear ends whoever is left of the child. A supervisor that has seen the end of all of it is kept for the next one.
+func (k *child) clear(s *Starter) {
+	switch {
+	case k.helper == nil:
+		kill(k.cmd)
+		sweep(k.cmd, k.temp)
+		reap(k.cmd)
+		k.exit, k.signal = k.cmd.ProcessState.ExitCode(), signalName(k.cmd.ProcessState)
+	case k.helper.well && k.reason == stopNone && s.rest(k.helper):
+	default:
+		kill(k.cmd)
+		sweep(k.cmd, k.temp)
+		k.helper.end()
+	}
+	if k.forget != nil {
+		k.forget()
+	}
 }
 
 // attend starts the goroutines of the child.
@@ -210,31 +264,13 @@ func (k *child) attend() {
 	}
 }
 
-// begin records the child and lets its program run. If it returns an error the child is gone.
-func (k *child) begin(s *Starter) error {
-	err := k.record(s)
-	if err == nil && k.keeper != nil {
-		err = k.keeper.let(k.cmd.ExtraFiles)
-	}
-	if err == nil {
-		return nil
-	}
-	if k.keeper != nil {
-		k.keeper.close()
-	}
-	kill(k.cmd)
-	blockUntilExit(k.cmd)
-	sweep(k.cmd, k.temp)
-	reap(k.cmd)
-	if k.forget != nil {
-		k.forget()
-	}
-	return err
-}
-
 // wait closes exited when the process has ended.
 func (k *child) wait() {
-	blockUntilExit(k.cmd)
+	if k.helper != nil {
+		k.exit, k.signal = k.helper.wait()
+	} else {
+		blockUntilExit(k.cmd)
+	}
 	close(k.exited)
 }
 
@@ -308,9 +344,21 @@ func (k *child) stop(why stopReason) stopReason {
 			return why
 		}
 	}
-	k.kill()
+	if k.helper == nil || !k.dismissed() {
+		kill(k.cmd)
+	}
 	<-k.exited
 	return why
+}
+
+// dismissed has the supervisor kill the child and everything it started, and reports whether it did.
+func (k *child) dismissed() bool {
+	k.helper.dismiss()
+	wait := killWait
+	if len(k.command.After) > 0 {
+		wait += afterTime
+	}
+	return k.waitFor(k.exited, wait)
 }
 
 func (k *child) waitFor(done <-chan struct{}, d time.Duration) bool {
@@ -326,18 +374,14 @@ func (k *child) waitFor(done <-chan struct{}, d time.Duration) bool {
 
 // settle takes in the rest of the output, kills what the process left behind and reaps. Afterwards no goroutine of
 // the run is left.
-func (k *child) settle() error {
+func (k *child) settle(s *Starter) error {
 	eof := make(chan struct{})
 	k.others.Go(func() {
 		k.readers.Wait()
 		close(eof)
 	})
 	k.waitFor(eof, k.grace.Drain)
-	if k.keeper != nil {
-		k.keeper.close()
-	}
-	kill(k.cmd)
-	sweep(k.cmd, k.temp)
+	k.clear(s)
 	k.endTalk()
 	// With everybody gone the end of the stream is at hand; only a descendant that escaped can still hold it.
 	cut := !k.waitFor(eof, 8*k.grace.Drain)
@@ -349,17 +393,13 @@ func (k *child) settle() error {
 		ignore(k.stdin.Close()) // feed may have closed it first
 	}
 	k.others.Wait()
-	reap(k.cmd)
-	if k.forget != nil {
-		k.forget()
-	}
 	return errors.Join(k.out.close(), k.err.close())
 }
 
 func (k *child) result() Result {
 	r := Result{
-		Exit:      k.cmd.ProcessState.ExitCode(),
-		Signal:    signalName(k.cmd.ProcessState),
+		Exit:      k.exit,
+		Signal:    k.signal,
 		Stdout:    k.out.buf,
 		Stderr:    k.err.buf,
 		Truncated: k.out.lost || k.err.lost,

@@ -1,9 +1,9 @@
 package proc
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,80 +37,85 @@ func reap(cmd *exec.Cmd) {
 	ignore(cmd.Wait()) // the exit is read from ProcessState, and no copying is done by os/exec
 }
 
-// sweep kills and reaps the descendants of cmd, which has ended, that are children of this process now: those of its
-// session, those that have temp in their environment, and the descendants of both.
+// sweep kills and reaps the descendants of cmd, which has ended, that are children of this process now.
 func sweep(cmd *exec.Cmd, temp string) {
-	h := hunt{leader: cmd.Process.Pid, marker: "TMPDIR=" + temp, known: map[int]string{}}
-	if temp == "" {
-		h.marker = ""
+	Started{Proc: Proc{PID: cmd.Process.Pid}, Temp: temp}.hunt(func() []int { return childrenOf("/proc/self") })
+}
+
+// Sweep kills what is left of a child whose owner is gone: the members of its session, and those with its private
+// temporary folder in their environment. It does nothing while the owner runs, after another boot, and to a process
+// with a number that was given again. It returns how many it killed.
+func Sweep(s Started) int {
+	if s.BootID != bootID() || s.Owner.PID != 0 && Alive(s.Owner) {
+		return 0
 	}
+	if st, err := readStat(s.PID); err == nil && st.start != s.Start {
+		return 0 // the number, and with it the session, belongs to another process now
+	}
+	return s.hunt(everybody)
+}
+
+// hunt kills those of a list that descend from the child, with their own descendants, and reaps whom it can.
+func (s Started) hunt(list func() []int) int {
+	known := map[int]string{} // start times: a process that is about to die loses its environment first
 	for range sweepRounds {
-		if !h.round() {
-			return
+		found := false
+		for _, pid := range list() {
+			st, err := readStat(pid)
+			switch {
+			case err != nil || pid == os.Getpid() || known[pid] != st.start && !s.owns(pid, st):
+			case st.state == "Z" || st.state == "X":
+				if pid != s.PID {
+					_, err = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+					ignore(err) // another's child, or not one any more
+				}
+			default:
+				found = true
+				// Descendants are noted first: once their parent is dead nothing else may tell whose they were.
+				for _, one := range append(descendants("/proc/"+strconv.Itoa(pid), ""), pid) {
+					if st, err := readStat(one); err == nil {
+						known[one] = st.start
+					}
+					ignore(unix.Kill(one, unix.SIGKILL)) // one that is gone needs no signal
+				}
+			}
+		}
+		if !found {
+			break
 		}
 		pause(time.Millisecond)
 	}
+	return len(known)
 }
 
-// hunt remembers whom it has seen, because a process that is about to die loses its environment first.
-type hunt struct {
-	leader int
-	marker string
-	known  map[int]string // pid to start time
-}
-
-// round kills what it finds and reports whether it found anything.
-func (h *hunt) round() bool {
-	found := false
-	for _, pid := range childrenOf("/proc/self") {
-		if pid == h.leader {
-			continue
-		}
-		st, err := readStat(pid)
-		if err != nil || !h.ours(pid, st) {
-			continue
-		}
-		found = true
-		h.kill(pid, st)
-		var ws unix.WaitStatus
-		_, err = unix.Wait4(pid, &ws, unix.WNOHANG, nil)
-		ignore(err) // not yet a zombie, or not a child any more: the next round sees
-	}
-	return found
-}
-
-func (h *hunt) ours(pid int, st stat) bool {
-	if st.session == h.leader || h.known[pid] == st.start {
+// owns tells whether a process descends from the child. One of the session that began before the child does not: the
+// number of the session was given again.
+func (s Started) owns(pid int, st stat) bool {
+	if st.session == s.PID && !before(st.start, s.Start) {
 		return true
 	}
-	if h.marker == "" {
+	if s.Temp == "" {
 		return false
 	}
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	for kv := range bytes.SplitSeq(env, []byte{0}) {
-		if string(kv) == h.marker {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.Contains(strings.Split(string(env), "\x00"), "TMPDIR="+s.Temp)
 }
 
-// kill kills pid and what descends from it. Descendants are noted first: once their parent is dead they are children
-// of this process, and nothing else may tell whose they were.
-func (h *hunt) kill(pid int, st stat) {
-	h.known[pid] = st.start
-	for _, c := range childrenOf("/proc/" + strconv.Itoa(pid)) {
-		if _, seen := h.known[c]; seen {
-			continue
-		}
-		if cst, err := readStat(c); err == nil {
-			h.kill(c, cst)
+// before compares start times, which are counts of clock ticks.
+func before(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
+
+// everybody lists the numbers of all processes.
+func everybody() (out []int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			out = append(out, pid)
 		}
 	}
-	ignore(unix.Kill(pid, unix.SIGKILL)) // one that is gone needs no signal
+	return out
 }
 
 // childrenOf returns the children of every thread of the process whose folder is proc.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,19 +13,19 @@ import (
 
 // Bounds are what a program may do. Paths are absolute; those that do not exist are left out.
 type Bounds struct {
-	Write []string `json:"write,omitempty"` // may be written, with everything below; the private TMPDIR is one of them
-	Cache []string `json:"cache,omitempty"` // as Write, but an image has its own, which goes with the container
-	Keep  []string `json:"keep,omitempty"`  // inside Write, but stays as it is; in a container only
-	Hide  []string `json:"hide,omitempty"`  // looks empty; in a container only
-	Net   bool     `json:"net,omitempty"`   // may speak to other machines
-	Nest  bool     `json:"nest,omitempty"`  // makes bounds of its own for what it starts; not under landlock
+	Write []string // may be written, with everything below; the private TMPDIR is one of them
+	Cache []string // as Write, but an image has its own, which goes with the container
+	Keep  []string // inside Write, but stays as it is; in a container only
+	Hide  []string // looks empty; in a container only
+	Net   bool     // may speak to other machines
+	Nest  bool     // makes bounds of its own for what it starts; not under landlock
 
 	// Read, Project and Ask concern an image alone, in which nothing of this machine is there that is not named: folders
 	// that can be read, the root below which the program may be a file of the project, and whether the network was asked
 	// for.
-	Read    []string `json:"-"`
-	Project string   `json:"-"`
-	Ask     bool     `json:"-"`
+	Read    []string
+	Project string
+	Ask     bool
 }
 
 // settle leaves out what does not exist, and resolves links.
@@ -113,15 +114,6 @@ func (b Box) String() string {
 	return b.Tier.String() + " (" + b.Means.String() + ")"
 }
 
-// order is what Enter is told.
-type order struct {
-	Means  Means
-	Tool   string
-	User   bool // make a user namespace
-	Bounds Bounds
-	Path   string
-}
-
 // Wrap gives the command within bounds. In the tier advisory_only it is the command itself.
 func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if b.Tier == Advisory {
@@ -133,15 +125,81 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if b.Means == Docker || b.Means == Podman {
 		return b.contain(c, bounds)
 	}
-	bounds.Write, bounds.Cache = slices.Concat(bounds.Write, bounds.Cache), nil
+	bounds.Write, bounds.Cache, bounds.Read = slices.Concat(bounds.Write, bounds.Cache), nil, nil
 	path, err := b.Look(program(c))
 	if err != nil {
 		return c, err
 	}
-	text, err := json.Marshal(order{Means: b.Means, Tool: b.Tool, User: b.userNS, Bounds: bounds, Path: path})
-	if err != nil {
-		return c, err
+	argv, dir := c.Argv, c.Dir
+	if dir == "" {
+		if dir, err = os.Getwd(); err != nil {
+			return c, err
+		}
 	}
-	c.Argv = slices.Concat(b.Enter, []string{string(text)}, c.Argv)
+	c.Within = func(temp string) []string {
+		bounds := bounds
+		if temp != "" {
+			bounds.Write = append(slices.Clip(bounds.Write), temp)
+		}
+		bounds.settle()
+		if b.Means == Bubblewrap {
+			return slices.Concat(b.bubblewrap(bounds), []string{"--chdir", dir, "--", path}, argv[1:])
+		}
+		text, err := json.Marshal(order{bounds.Write, bounds.Net, path})
+		if err != nil {
+			text = nil // which strings never are; Enter would refuse it
+		}
+		return slices.Concat(b.Enter, []string{string(text)}, argv)
+	}
 	return c, nil
+}
+
+// order is what Enter is told.
+type order struct {
+	Write []string // of Bounds, as Net
+	Net   bool
+	Path  string
+}
+
+// kernelFiles are where root, which root in a container is too, could change the kernel.
+var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi"}
+
+// bubblewrap gives the words of bwrap but for the program.
+func (b Box) bubblewrap(bounds Bounds) []string {
+	args := []string{
+		b.Tool, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+	}
+	for _, name := range kernelFiles {
+		args = append(args, "--ro-bind-try", name, name)
+	}
+	if b.userNS && !bounds.Nest {
+		args = append(args, "--unshare-user")
+	}
+	if !bounds.Net {
+		args = append(args, "--unshare-net")
+	}
+	if bounds.Nest && os.Geteuid() == 0 {
+		// The kernel lets a user namespace have a root only if its maker has this right, which no_new_privs keeps without
+		// effect on files.
+		args = append(args, "--cap-add", "CAP_SETFCAP")
+	}
+	for _, l := range bounds.layers() {
+		bind := "--ro-bind"
+		if l.writable {
+			bind = "--bind"
+		}
+		args = append(args, bind, l.name, l.name)
+	}
+	for _, name := range bounds.Hide {
+		info, err := os.Stat(name)
+		switch {
+		case err != nil: // what does not exist needs no hiding
+		case info.IsDir():
+			args = append(args, "--tmpfs", name)
+		default:
+			args = append(args, "--ro-bind", "/dev/null", name)
+		}
+	}
+	return args
 }
