@@ -17,6 +17,7 @@ import (
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/git"
 	"tercet/internal/proc"
 	"tercet/internal/trust"
 	"tercet/router"
@@ -406,6 +407,9 @@ func (w *world) guard(ctx context.Context, r formats.Request) (func() error, err
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 		defer cancel()
 		now, err := repo.Fingerprint(ctx)
+		if err == nil && now == nil {
+			err = git.ErrNoRepo
+		}
 		changed := before.Changes(now)
 		if err != nil {
 			changed = []string{"something so that it cannot be read any more: " + err.Error()}

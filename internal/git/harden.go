@@ -158,6 +158,9 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	return print, nil
 }
 
+// shortestHash is the length of the hash of a commit in hexadecimal.
+const shortestHash = 40
+
 // home finds the repository of a folder as git does: the part of its own, and the one that all its worktrees share.
 // Both are empty where there is none.
 func home(dir string) (own, common string) {
@@ -175,8 +178,11 @@ func home(dir string) (own, common string) {
 		if to, ok := strings.CutPrefix(small(own), "gitdir: "); ok {
 			own = from(dir, to)
 		}
-		if _, err := os.Lstat(filepath.Join(own, "HEAD")); err == nil {
-			return own, from(own, small(filepath.Join(own, "commondir")))
+		common = from(own, small(filepath.Join(own, "commondir")))
+		head := small(filepath.Join(own, "HEAD"))
+		if _, err := os.Stat(filepath.Join(common, "objects")); err == nil &&
+			(strings.HasPrefix(head, "ref: ") || len(head) >= shortestHash) {
+			return own, common
 		}
 		if dir == filepath.Dir(dir) {
 			return "", ""
