@@ -159,14 +159,11 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 
 // bothPlaces reports a task that is active and archived with different content.
 func bothPlaces(doc *document, i int) error {
-	return &SyntaxError{List: &formats.Diagnostics{
-		List: []formats.Diagnostic{{
-			Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: doc.file,
-			Pos: position(doc.src, doc.values[i].Start),
-			Message: fmt.Sprintf("task %d is active here and archived in %s, and the two differ", doc.Tasks[i].Number,
-				archiveFile),
-			Help: "remove one of the two by hand",
-		}},
-		Sources: map[string][]byte{doc.file: doc.src}, Of: formats.CodeInvalidState,
-	}}
+	return invalid(doc.file, doc.src, formats.Diagnostic{
+		Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: doc.file,
+		Pos: position(doc.src, doc.values[i].Start),
+		Message: fmt.Sprintf("task %d is active here and archived in %s, and the two differ", doc.Tasks[i].Number,
+			archiveFile),
+		Help: "remove one of the two by hand",
+	})
 }

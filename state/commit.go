@@ -199,15 +199,13 @@ func (s *session) keepCorrupt(src []byte) (string, error) {
 	if err := atomicfile.MkdirAll(root, backupDir, 0o700); err != nil {
 		return "", err
 	}
-	entries, err := fs.ReadDir(root.FS(), backupDir)
+	kept, err := fs.Glob(root.FS(), backupDir+"/state.json.corrupt-*")
 	if err != nil {
 		return "", err
 	}
-	for _, e := range entries {
-		if name := path.Join(backupDir, e.Name()); strings.HasPrefix(e.Name(), "state.json.corrupt-") {
-			if old, err := readFile(root, name, maxState); err == nil && string(old) == string(src) {
-				return name, nil
-			}
+	for _, name := range kept {
+		if old, err := readFile(root, name, maxState); err == nil && string(old) == string(src) {
+			return name, nil
 		}
 	}
 	base := path.Join(backupDir, "state.json.corrupt-"+s.now.Format("20060102T150405Z"))

@@ -67,23 +67,20 @@ func short(name string) string {
 }
 
 func (c Config) check(writes bool) error {
-	missing := ""
-	switch {
-	case c.Root == nil:
-		missing = "Root"
-	case c.Clock == nil:
-		missing = "Clock"
-	case writes && c.Dir == "":
-		missing = "Dir"
-	case writes && c.NewID == nil:
-		missing = "NewID"
-	case writes && c.Self == nil:
-		missing = "Self"
-	case c.Alive == nil:
-		missing = "Alive"
-	}
-	if missing != "" {
-		return formats.Fail(formats.CodeBug, "", "%s", "state.Config without "+missing)
+	for _, field := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Root", c.Root == nil},
+		{"Clock", c.Clock == nil},
+		{"Dir", writes && c.Dir == ""},
+		{"NewID", writes && c.NewID == nil},
+		{"Self", writes && c.Self == nil},
+		{"Alive", c.Alive == nil},
+	} {
+		if field.missing {
+			return formats.Fail(formats.CodeBug, "", "state.Config without %s", field.name)
+		}
 	}
 	return nil
 }

@@ -11,8 +11,6 @@ import (
 
 // Export gives the state in a shape: tercet is the file as it is, active_projects what other systems read.
 func (r *Reader) Export(ctx context.Context, shape string) ([]byte, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	d, err := r.load(ctx)
 	if err != nil {
 		return nil, err

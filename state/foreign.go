@@ -1,6 +1,8 @@
 package state
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -418,24 +420,18 @@ func (d *draft) dangling(op ImportTasks) error {
 	var missing []string
 	for i := range d.restored {
 		t := &d.restored[i]
-		var changes []jsonx.Change
 		if slices.ContainsFunc(t.task.Dependencies, gone) {
 			missing = append(missing, fmt.Sprintf("task %d depends on one that is nowhere, of %s", t.task.Number,
 				listed(t.task.Dependencies)))
 			t.task.Dependencies = slices.DeleteFunc(slices.Clone(t.task.Dependencies), gone)
-			raw, err := jsonx.Marshal(t.task.Dependencies, "")
-			if err != nil {
+			if err := t.set("dependencies", t.task.Dependencies); err != nil {
 				return err
 			}
-			changes = append(changes, jsonx.Change{Key: "dependencies", Raw: raw})
 		}
 		if t.task.Parent != nil && gone(*t.task.Parent) {
 			missing = append(missing, fmt.Sprintf("task %d is part of task %d, which is nowhere", t.task.Number, *t.task.Parent))
 			t.task.Parent = nil
-			changes = append(changes, jsonx.Change{Key: "parent", Raw: []byte("null")})
-		}
-		if len(changes) > 0 {
-			if err := t.edit(changes); err != nil {
+			if err := t.set("parent", nil); err != nil {
 				return err
 			}
 		}
@@ -450,44 +446,38 @@ func (d *draft) dangling(op ImportTasks) error {
 }
 
 // rename gives a task and its references other numbers, in its bytes as well.
-func (t *restored) rename(numbers map[int]int) error {
-	var changes []jsonx.Change
+func (t *restored) rename(numbers map[int]int) (err error) {
 	if n, ok := numbers[t.task.Number]; ok {
 		t.task.Number = n
-		changes = append(changes, jsonx.Change{Key: "number", Raw: strconv.AppendInt(nil, int64(n), 10)})
+		err = t.set("number", n)
 	}
 	deps := slices.Clone(t.task.Dependencies)
 	for i, n := range deps {
-		if to, ok := numbers[n]; ok {
-			deps[i] = to
-		}
+		deps[i] = cmp.Or(numbers[n], n)
 	}
 	if !slices.Equal(deps, t.task.Dependencies) {
 		t.task.Dependencies = deps
-		raw, err := jsonx.Marshal(deps, "")
-		if err != nil {
-			return err
-		}
-		changes = append(changes, jsonx.Change{Key: "dependencies", Raw: raw})
+		err = errors.Join(err, t.set("dependencies", deps))
 	}
-	if t.task.Parent != nil {
-		if to, ok := numbers[*t.task.Parent]; ok {
-			t.task.Parent = &to
-			changes = append(changes, jsonx.Change{Key: "parent", Raw: strconv.AppendInt(nil, int64(to), 10)})
-		}
+	if t.task.Parent != nil && numbers[*t.task.Parent] != 0 {
+		to := numbers[*t.task.Parent]
+		t.task.Parent = &to
+		err = errors.Join(err, t.set("parent", to))
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	return t.edit(changes)
+	return err
 }
 
-func (t *restored) edit(changes []jsonx.Change) error {
+// set gives a member of the task another value in its bytes.
+func (t *restored) set(key string, value any) error {
 	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
 	if err != nil {
 		return err
 	}
-	t.raw, err = jsonx.Splice(t.raw, jsonx.EditMembers(t.raw, v, changes))
+	raw, err := jsonx.Marshal(value, "")
+	if err != nil {
+		return err
+	}
+	t.raw, err = jsonx.Splice(t.raw, jsonx.EditMembers(t.raw, v, []jsonx.Change{{Key: key, Raw: raw}}))
 	return err
 }
 

@@ -50,10 +50,7 @@ const maxReopens = 10
 
 // take waits for the lock until the configured time has passed or ctx ends.
 func (l locker) take(ctx context.Context, session string) (held, error) {
-	limit := l.cfg.LockTimeout
-	if limit <= 0 {
-		limit = DefaultLockTimeout
-	}
+	limit := l.cfg.lockTimeout()
 	start := l.cfg.Clock.Now()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -2,11 +2,8 @@ package state
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -19,10 +16,11 @@ import (
 type Reader struct {
 	cfg Config
 
-	mu    sync.Mutex
-	info  fs.FileInfo // of the file that doc was read from
-	doc   *document
-	plain map[string]any // doc for queries, with the statuses of the file
+	mu      sync.Mutex
+	info    fs.FileInfo // of the file that doc was read from
+	doc     *document
+	plain   map[string]any // of a document, for queries, with the statuses of the file
+	plainOf *document
 }
 
 // NewReader makes a reader of a workspace. Nothing is opened before the first use.
@@ -35,6 +33,8 @@ func NewReader(cfg Config) (*Reader, error) {
 
 // load reads the file unless it is the one that was read last.
 func (r *Reader) load(ctx context.Context) (*document, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -56,25 +56,21 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	if err != nil {
 		return nil, withBackup(r.cfg, err)
 	}
-	r.doc, r.info, r.plain = doc, info, nil
+	r.doc, r.info = doc, info
 	return doc, nil
 }
 
 // Snapshot gives the state as plain JSON values for a query, with the effective status of each task, and its serial.
 // The document is shared: it must not be changed.
 func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	d, err := r.load(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	if r.plain == nil {
-		plain, ok := d.tree.Any().(map[string]any)
-		if !ok {
-			return nil, 0, formats.Fail(formats.CodeBug, "", "state.json is no object")
-		}
-		r.plain = plain
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.plainOf != d {
+		r.plain, r.plainOf = d.tree.Any().(map[string]any), d //nolint:errcheck,forcetypeassert // the document was parsed
 	}
 	return r.shown(d), d.Serial, nil
 }
@@ -89,7 +85,7 @@ func (r *Reader) shown(d *document) map[string]any {
 			continue
 		}
 		if list == nil {
-			list = slices.Clone(out["tasks"].([]any)) //nolint:errcheck,forcetypeassert // the document was parsed
+			list = slices.Clone(out["tasks"].([]any)) //nolint:errcheck,forcetypeassert // the same
 			out = maps.Clone(out)
 			out["tasks"] = list
 		}
@@ -102,8 +98,6 @@ func (r *Reader) shown(d *document) map[string]any {
 
 // Task gives an active task with its effective status. One that is not there is NOT_FOUND.
 func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	d, err := r.load(ctx)
 	if err != nil {
 		return nil, err
@@ -132,8 +126,6 @@ func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 
 // HasTask tells whether a task is active.
 func (r *Reader) HasTask(ctx context.Context, number int) (bool, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	d, err := r.load(ctx)
 	if err != nil {
 		return false, err
@@ -146,8 +138,6 @@ func (r *Reader) ArchivedTask(ctx context.Context, number int) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, context.Cause(ctx)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	return r.archived(number)
 }
 
@@ -168,7 +158,7 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 // Notice says, in one line, that another program changed the file since the engine's last write; empty if none did, or
 // if that cannot be seen cheaply.
 func (r *Reader) Notice(ctx context.Context) string {
-	sha, err := r.sum(ctx)
+	src, err := r.Bytes(ctx)
 	if err != nil {
 		return ""
 	}
@@ -176,6 +166,7 @@ func (r *Reader) Notice(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
+	sha := digest(src)
 	last, _ := lastState(data)
 	if last.Post == "" || last.Post == sha || last.announces() && last.Pre == sha {
 		return ""
@@ -183,30 +174,8 @@ func (r *Reader) Notice(ctx context.Context) string {
 	return fmt.Sprintf("state.json was changed from outside since serial %d; the next write takes it over", last.Serial)
 }
 
-// sum gives the sha256 of the file; of one that was not read yet it keeps nothing.
-func (r *Reader) sum(ctx context.Context) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.doc != nil {
-		d, err := r.load(ctx)
-		if err != nil {
-			return "", err
-		}
-		return d.sha, nil
-	}
-	f, _, err := openFile(r.cfg.Root, stateFile, maxState)
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
-}
-
 // Doc gives the state in types, with the statuses of the file.
 func (r *Reader) Doc(ctx context.Context) (Doc, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	d, err := r.load(ctx)
 	if err != nil {
 		return Doc{}, err

@@ -86,7 +86,12 @@ func (d *decoder) error() error {
 	if len(d.found) == 0 {
 		return nil
 	}
-	list := &formats.Diagnostics{List: d.found, Sources: map[string][]byte{d.file: d.src}, Of: formats.CodeInvalidState}
+	return invalid(d.file, d.src, d.found...)
+}
+
+// invalid reports what is wrong with a file.
+func invalid(file string, src []byte, found ...formats.Diagnostic) *SyntaxError {
+	list := &formats.Diagnostics{List: found, Sources: map[string][]byte{file: src}, Of: formats.CodeInvalidState}
 	list.Sort()
 	return &SyntaxError{List: list}
 }
@@ -96,19 +101,15 @@ func syntaxError(file string, src []byte, err error) error {
 		Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: file,
 		Message: err.Error(),
 	}
-	out := &SyntaxError{}
+	conflict := false
 	if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
-		diag.Pos, diag.Message = position(src, e.Offset), e.Msg
-		out.Conflict = e.Conflict
+		diag.Pos, diag.Message, conflict = position(src, e.Offset), e.Msg, e.Conflict
 	}
 	if at := conflictMarker(src); at >= 0 {
-		diag.Pos, diag.Message = position(src, at), "merge conflict marker"
-		out.Conflict = true
+		diag.Pos, diag.Message, conflict = position(src, at), "merge conflict marker", true
 	}
-	out.List = &formats.Diagnostics{
-		List: []formats.Diagnostic{diag}, Sources: map[string][]byte{file: src},
-		Of: formats.CodeInvalidState,
-	}
+	out := invalid(file, src, diag)
+	out.Conflict = conflict
 	return out
 }
 

@@ -55,8 +55,6 @@ type todoPlan struct {
 
 // Edits compares TODO.md with the state that it was written from. It changes nothing.
 func (r *Reader) Edits(ctx context.Context) (Edits, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	d, err := r.load(ctx)
 	if err != nil {
 		return Edits{}, err

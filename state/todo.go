@@ -215,10 +215,7 @@ func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 		}
 	}
 	cfg := m.cfg
-	cfg.LockTimeout = min(todoWait, max(cfg.LockTimeout, time.Millisecond))
-	if m.cfg.LockTimeout == 0 {
-		cfg.LockTimeout = todoWait
-	}
+	cfg.LockTimeout = min(todoWait, cfg.lockTimeout())
 	cfg.Notice = nil
 	h, err := locker{cfg: cfg, file: todoLock}.take(context.WithoutCancel(ctx), "")
 	if err != nil {

@@ -209,17 +209,9 @@ func (d *draft) phasesDone(t *formats.Task) error {
 // TransitionsText prints the table of legal changes, one status a line.
 func TransitionsText() string {
 	var b strings.Builder
-	width := 0
 	for _, s := range formats.TaskStatuses() {
-		width = max(width, len(s))
-	}
-	for _, s := range formats.TaskStatuses() {
-		fmt.Fprintf(&b, "%-*s  ", width, s)
-		for i, m := range formats.Moves(s) {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(m.To.String())
+		var ways []string
+		for _, m := range formats.Moves(s) {
 			var notes []string
 			if m.Recover {
 				notes = append(notes, "recover")
@@ -230,17 +222,16 @@ func TransitionsText() string {
 			if m.ChildrenTerminal {
 				notes = append(notes, "every child completed or abandoned")
 			}
+			way := m.To.String()
 			if len(notes) > 0 {
-				b.WriteString(" (" + strings.Join(notes, ", ") + ")")
+				way += " (" + strings.Join(notes, ", ") + ")"
 			}
+			ways = append(ways, way)
 		}
 		if s.KeepsPrior() {
-			if len(formats.Moves(s)) > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString("back to the prior status")
+			ways = append(ways, "back to the prior status")
 		}
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "%-*s  %s\n", len(formats.Implementing), s, strings.Join(ways, ", "))
 	}
 	return b.String()
 }

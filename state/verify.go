@@ -14,8 +14,6 @@ import (
 // (dependencies, parents, numbers, documents, leases), the chain of the audit log, and whether the file is the engine's
 // own write. It changes nothing. An error means that it could not look.
 func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	d, err := r.load(ctx)
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		return advised(withBackup(r.cfg, e), e), nil
