@@ -19,7 +19,11 @@ type Docs struct{ root *os.Root }
 // NewDocs opens documents under root.
 func NewDocs(root *os.Root) *Docs { return &Docs{root: root} }
 
-func (d *Docs) fault(name string) error {
+// check refuses a path that may not be opened.
+func (d *Docs) check(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if why := pathFault(name); why != "" {
 		return formats.Fail(formats.CodeDenied, "write the path relative to the project root, with slashes",
 			"expected path inside the project root, got %q: %s", name, why)
@@ -30,10 +34,7 @@ func (d *Docs) fault(name string) error {
 // Open reads a document of at most 4 MiB. A file that is not there is a *formats.Failure with FILE_NOT_FOUND that wraps
 // fs.ErrNotExist.
 func (d *Docs) Open(ctx context.Context, name string) ([]byte, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := d.fault(name); err != nil {
+	if err := d.check(ctx, name); err != nil {
 		return nil, err
 	}
 	data, err := readFile(d.root, name, maxDoc)
@@ -48,10 +49,7 @@ func (d *Docs) Open(ctx context.Context, name string) ([]byte, error) {
 
 // Exists tells whether a regular file is at the path.
 func (d *Docs) Exists(ctx context.Context, name string) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	if err := d.fault(name); err != nil {
+	if err := d.check(ctx, name); err != nil {
 		return false, err
 	}
 	info, err := d.root.Stat(name)
@@ -69,14 +67,30 @@ func (d *Docs) Exists(ctx context.Context, name string) (bool, error) {
 func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	var out []string
 	for _, p := range patterns {
-		if err := d.fault(p); err != nil {
+		if err := d.check(ctx, p); err != nil {
 			return nil, err
 		}
 		if _, err := path.Match(strings.ReplaceAll(p, "**", "*"), ""); err != nil {
 			return nil, &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("expected pattern, got %q", p), Err: err}
 		}
-		g := glob{fsys: d.root.FS(), out: &out}
-		if err := g.walk(ctx, ".", strings.Split(p, "/")); err != nil {
+		parts := strings.Split(p, "/")
+		err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+			switch names := strings.Split(name, "/"); {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+				return nil
+			case err != nil:
+				return ioFailure("reading the folder", name, err)
+			case name == ".":
+			case e.IsDir() && (e.Name() == ".git" || !fits(parts, names, true)):
+				return fs.SkipDir
+			case e.Type().IsRegular() && fits(parts, names, false):
+				out = append(out, name)
+			}
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -84,57 +98,14 @@ func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// glob follows one pattern.
-type glob struct {
-	fsys fs.FS
-	out  *[]string
-}
-
-func (g *glob) walk(ctx context.Context, dir string, parts []string) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// fits tells whether a path matches a pattern, or, of a folder, whether one below it may.
+func fits(parts, names []string, folder bool) bool {
+	switch {
+	case len(parts) == 0 || len(names) == 0:
+		return len(names) == 0 && (len(parts) == 0) != folder
+	case parts[0] == "**":
+		return folder || len(parts) == 1 || fits(parts[1:], names, false) || fits(parts, names[1:], false)
 	}
-	if parts[0] == "**" && len(parts) > 1 {
-		if err := g.walk(ctx, dir, parts[1:]); err != nil {
-			return err
-		}
-	}
-	entries, err := fs.ReadDir(g.fsys, dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil
-	}
-	if err != nil {
-		return ioFailure("reading the folder", dir, err)
-	}
-	for _, e := range entries {
-		name := path.Join(dir, e.Name())
-		if e.IsDir() {
-			if e.Name() == ".git" {
-				continue
-			}
-			if err := g.into(ctx, name, e.Name(), parts); err != nil {
-				return err
-			}
-			continue
-		}
-		if len(parts) == 1 && e.Type().IsRegular() && (parts[0] == "**" || matches(parts[0], e.Name())) {
-			*g.out = append(*g.out, name)
-		}
-	}
-	return nil
-}
-
-func (g *glob) into(ctx context.Context, name, base string, parts []string) error {
-	if parts[0] == "**" {
-		return g.walk(ctx, name, parts)
-	}
-	if len(parts) > 1 && matches(parts[0], base) {
-		return g.walk(ctx, name, parts[1:])
-	}
-	return nil
-}
-
-func matches(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return ok && err == nil
+	ok, err := path.Match(parts[0], names[0])
+	return ok && err == nil && fits(parts[1:], names[1:], folder)
 }
