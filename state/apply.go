@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -168,22 +169,18 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	}
 	switch key {
 	case "dependencies":
-		list, ok := integers(value)
-		if !ok {
+		var list []int
+		if !jsonInto(value, &list) {
 			return refuse("expected list of task numbers, got %v", value)
 		}
 		t.Dependencies = list
 		return nil
 	case "parent":
-		if value == nil {
-			t.Parent = nil
-			return nil
-		}
-		n, ok := integer(value)
-		if !ok || n < 1 {
+		var parent *int
+		if !jsonInto(value, &parent) || parent != nil && *parent < 1 {
 			return refuse("expected task number or null, got %v", value)
 		}
-		t.Parent = &n
+		t.Parent = parent
 		return nil
 	}
 	into := map[string]*string{
@@ -216,24 +213,10 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	return err
 }
 
-func integers(v any) ([]int, bool) {
-	switch v := v.(type) {
-	case nil:
-		return []int{}, true
-	case []int:
-		return slices.Clone(v), true
-	case []any:
-		out := make([]int, len(v))
-		for i, one := range v {
-			n, ok := integer(one)
-			if !ok || n < 1 {
-				return nil, false
-			}
-			out[i] = n
-		}
-		return out, true
-	}
-	return nil, false
+// jsonInto reads a value that came as an option, out of JSON or out of Go.
+func jsonInto(value, into any) bool {
+	raw, err := json.Marshal(value)
+	return err == nil && json.Unmarshal(raw, into) == nil
 }
 
 func (op LinkArtifacts) apply(d *draft) error {

@@ -75,8 +75,8 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 			return ioFailure("making the folder", dir, err)
 		}
 	}
-	if err := atomicfile.Sweep(s.cfg.Root, dir, path.Base(s.archiveReal)); err != nil {
-		return ioFailure("cleaning", dir, err)
+	if err := s.cfg.sweep(s.archiveReal); err != nil {
+		return err
 	}
 	line.File, line.Pre, line.Post, line.Undo = archiveFile, "", digest(data), nil
 	line.Added, line.Removed = line.Removed, line.Added

@@ -109,29 +109,14 @@ func (s *session) copyState(serial uint64, src []byte) error {
 
 // prune drops the oldest backups, and what killed writes left among them.
 func (s *session) prune() error {
-	root := s.cfg.Root
-	list, leftovers, err := backupFiles(s.cfg)
-	if err != nil {
+	if err := atomicfile.Sweep(s.cfg.Root, backupDir); err != nil {
 		return err
 	}
-	for _, name := range leftovers {
-		if err := atomicfile.RemoveLoose(root, name); err != nil {
-			return err
-		}
+	list, err := backups(s.cfg)
+	for ; err == nil && len(list) > keepBackups; list = list[1:] {
+		err = atomicfile.RemoveLoose(s.cfg.Root, backupName(list[0]))
 	}
-	for len(list) > keepBackups {
-		if err := atomicfile.RemoveLoose(root, backupName(list[0])); err != nil {
-			return err
-		}
-		list = list[1:]
-	}
-	return nil
-}
-
-// backups lists the serials of the backups, ascending.
-func backups(cfg Config) ([]uint64, error) {
-	out, _, err := backupFiles(cfg)
-	return out, err
+	return err
 }
 
 // copies gives the backups that can be read, newest first.
@@ -147,33 +132,22 @@ func (c Config) copies(yield func(uint64, []byte) bool) {
 	}
 }
 
-// backupFiles lists the serials of the backups, ascending, and the temporary files that killed writes left among them.
-func backupFiles(cfg Config) (serials []uint64, leftovers []string, err error) {
-	d, err := cfg.Root.Open(backupDir)
+// backups lists the serials of the backups, ascending.
+func backups(cfg Config) ([]uint64, error) {
+	entries, err := fs.ReadDir(cfg.Root.FS(), backupDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	names, err := d.Readdirnames(-1)
-	if err = errors.Join(err, d.Close()); err != nil {
-		return nil, nil, err
+		return nil, nil
 	}
 	var out []uint64
-	for _, name := range names {
-		if base, _, ok := strings.Cut(name, ".tmp-"); ok && atomicfile.TempFor(base, name) {
-			leftovers = append(leftovers, path.Join(backupDir, name))
-			continue
-		}
-		word, ok := strings.CutPrefix(name, "state-")
+	for _, e := range entries {
+		word, state := strings.CutPrefix(e.Name(), "state-")
 		word, json := strings.CutSuffix(word, ".json")
-		if n, err := strconv.ParseUint(word, 10, 64); ok && json && err == nil {
+		if n, err := strconv.ParseUint(word, 10, 64); state && json && err == nil {
 			out = append(out, n)
 		}
 	}
 	slices.Sort(out)
-	return out, leftovers, nil
+	return out, err
 }
 
 // unmoved refuses to replace a file that is no longer the one that was read.

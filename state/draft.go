@@ -1,7 +1,6 @@
 package state
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -196,7 +195,7 @@ func (d *draft) check() error {
 	within := loops{next: parentOf, task: d.peek}
 	for _, t := range d.touched() {
 		i, old := d.base.index[t.Number]
-		if old && slices.Equal(d.base.Tasks[i].Dependencies, t.Dependencies) && sameParent(d.base.Tasks[i].Parent, t.Parent) {
+		if old && slices.Equal(d.base.Tasks[i].Dependencies, t.Dependencies) && same(d.base.Tasks[i].Parent, t.Parent) {
 			continue
 		}
 		for _, n := range t.Dependencies {
@@ -283,37 +282,12 @@ func (l *loops) from(n int) (loop string) {
 	return loop
 }
 
-func sameParent(a, b *int) bool {
-	return a == b || a != nil && b != nil && *a == *b
-}
-
-func sameLease(a, b *formats.Lease) bool {
-	return a == b || a != nil && b != nil && *a == *b
-}
+func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 func sameTask(a, b *formats.Task) bool {
 	return a.Number == b.Number && a.Title == b.Title && a.Slug == b.Slug && a.Status == b.Status &&
 		a.Language == b.Language && a.Priority == b.Priority && a.Effort == b.Effort && a.Description == b.Description &&
-		slices.Equal(a.Dependencies, b.Dependencies) && sameParent(a.Parent, b.Parent) &&
+		slices.Equal(a.Dependencies, b.Dependencies) && same(a.Parent, b.Parent) &&
 		a.Created == b.Created && a.Updated == b.Updated && slices.Equal(a.Artifacts, b.Artifacts) && a.Prior == b.Prior &&
-		a.BlockedReason == b.BlockedReason && sameLease(a.Lease, b.Lease) && a.Session == b.Session
-}
-
-// integer reads a number that came as an option, out of JSON or out of Go.
-func integer(v any) (int, bool) {
-	switch v := v.(type) {
-	case int:
-		return v, true
-	case int64:
-		return int(v), true
-	case float64:
-		if n := int(v); float64(n) == v {
-			return n, true
-		}
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return int(n), true
-		}
-	}
-	return 0, false
+		a.BlockedReason == b.BlockedReason && same(a.Lease, b.Lease) && a.Session == b.Session
 }

@@ -231,8 +231,8 @@ var taskKeys = []string{
 func taskValues(t *formats.Task) []any {
 	return []any{
 		t.Number, t.Title, t.Slug, t.Status.String(), t.Language, t.Priority, t.Effort, t.Description,
-		append([]int{}, t.Dependencies...), t.Parent, t.Created, t.Updated, artifactObjects(t.Artifacts),
-		textOrNull(t.Prior.String()), textOrNull(t.BlockedReason), t.Lease, textOrNull(t.Session),
+		append([]int{}, t.Dependencies...), orNull(t.Parent), t.Created, t.Updated, artifactObjects(t.Artifacts),
+		textOrNull(t.Prior.String()), textOrNull(t.BlockedReason), orNull(t.Lease), textOrNull(t.Session),
 	}
 }
 
@@ -274,4 +274,11 @@ func textOrNull(s string) any {
 		return nil
 	}
 	return s
+}
+
+func orNull[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
 }

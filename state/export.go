@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -53,28 +54,18 @@ func exportProjects(d, archive *document) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
+// projectKeys are the words of the other shape that differ.
+var projectKeys = map[string]string{
+	"number": "project_number", "slug": "project_name", "parent": "parent_task", "updated": "last_updated",
+}
+
 // project writes one task in the words of the other shape; members that this format does not know go along.
 func project(d *document, i int) *jsonx.Object {
-	t := &d.Tasks[i]
-	o := new(jsonx.Object).
-		Set("project_number", t.Number).Set("project_name", t.Slug).Set("title", t.Title).Set("status", t.Status.String()).
-		Set("language", t.Language).Set("priority", t.Priority).Set("effort", t.Effort).Set("description", t.Description).
-		Set("dependencies", append([]int{}, t.Dependencies...))
-	if t.Parent != nil {
-		o.Set("parent_task", *t.Parent)
-	}
-	o.Set("created", t.Created).Set("last_updated", t.Updated).Set("artifacts", artifactObjects(t.Artifacts))
-	if t.BlockedReason != "" {
-		o.Set("blocked_reason", t.BlockedReason)
-	}
-	if t.Prior != "" {
-		o.Set("prior", t.Prior.String())
-	}
-	if t.Lease != nil {
-		o.Set("lease", t.Lease)
-	}
-	if t.Session != "" {
-		o.Set("session_id", t.Session)
+	o := new(jsonx.Object)
+	for k, v := range taskValues(&d.Tasks[i]) {
+		if v != nil {
+			o.Set(cmp.Or(projectKeys[taskKeys[k]], taskKeys[k]), v)
+		}
 	}
 	for j := range d.values[i].Members {
 		if m := &d.values[i].Members[j]; !slices.Contains(taskKeys, m.Key) {

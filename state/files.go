@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 )
 
 // The limits of what is read, in bytes.
@@ -163,6 +164,15 @@ func realName(root *os.Root, name string) (string, error) {
 		name = next
 	}
 	return "", formats.Fail(formats.CodeIO, "", "%s is a chain of more than %d links", name, maxLinks)
+}
+
+// sweep removes what killed writes of a file left beside it; the lock under which it is written is held.
+func (c Config) sweep(real string, more ...string) error {
+	dir := path.Dir(real)
+	if err := atomicfile.Sweep(c.Root, dir, append(more, path.Base(real))...); err != nil {
+		return ioFailure("cleaning", dir, err)
+	}
+	return nil
 }
 
 func ioFailure(doing, name string, err error) error {

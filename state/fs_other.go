@@ -2,6 +2,4 @@
 
 package state
 
-func fileSystem(string) string { return "" }
-
 func pidNamespace() string { return "" }

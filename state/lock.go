@@ -163,7 +163,7 @@ func (l locker) explain(path string, err error) error {
 	switch {
 	case is(syscall.ENOLCK), is(syscall.ENOSYS), is(syscall.EBADF), is(errors.ErrUnsupported):
 		return badLock(short(l.file), "keep the workspace on a file system that has locks",
-			"cannot be locked on this file system"+fileSystem(filepath.Dir(path)), err)
+			"cannot be locked on this file system", err)
 	case is(fs.ErrPermission):
 		return badLock(short(l.file), "run tercet as the user that owns the workspace", "may not be opened"+owner(path), err)
 	}

@@ -569,8 +569,8 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 	if string(out) == string(src) {
 		return res, nil
 	}
-	if err := atomicfile.Sweep(s.cfg.Root, path.Dir(real), path.Base(real)); err != nil {
-		return Result{}, ioFailure("cleaning", path.Dir(real), err)
+	if err := s.cfg.sweep(real); err != nil {
+		return Result{}, err
 	}
 	res.Changed, res.Verdicts[0].Changed = true, true
 	line := s.line(tx)

@@ -78,8 +78,8 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Sweep(e.cfg.Root, path.Dir(real), path.Base(real), path.Base(errorsFile)+".1"); err != nil {
-		return ioFailure("cleaning", path.Dir(real), err)
+	if err := e.cfg.sweep(real, path.Base(errorsFile)+".1"); err != nil {
+		return err
 	}
 	raw, err := e.encode(p)
 	if err != nil {

@@ -157,26 +157,18 @@ func layOut(src []byte, to Layout) ([]byte, error) {
 		return append(out, '\n'), err
 	}
 	var b bytes.Buffer
-	b.WriteString("{")
-	for i := range tree.Members {
-		m := &tree.Members[i]
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString("\n  ")
-		b.Write(jsonx.AppendString(nil, m.Key))
-		b.WriteString(": ")
+	for i, m := range tree.Members {
+		fmt.Fprintf(&b, "%s\n  %s: ", []string{"{", ","}[min(i, 1)], jsonx.AppendString(nil, m.Key))
 		if m.Key == "tasks" && m.Value.Is(jsonx.Array) && len(m.Value.Elems) > 0 {
-			if err := layLines(&b, m.Value.Elems); err != nil {
-				return nil, err
-			}
-			continue
+			err = layLines(&b, m.Value.Elems)
+		} else {
+			var line []byte
+			line, err = jsonx.MarshalLine(m.Value)
+			b.Write(line)
 		}
-		line, err := jsonx.MarshalLine(m.Value)
 		if err != nil {
 			return nil, err
 		}
-		b.Write(line)
 	}
 	b.WriteString("\n}\n")
 	return b.Bytes(), nil
@@ -189,19 +181,13 @@ func layLines(b *bytes.Buffer, tasks []*jsonx.Value) error {
 		y, _ := c.Get("number").Int() // the same
 		return cmp.Compare(x, y)
 	})
-	b.WriteString("[\n")
 	for i, v := range sorted {
 		line, err := jsonx.MarshalLine(v)
 		if err != nil {
 			return err
 		}
-		b.WriteString("    ")
-		b.Write(line)
-		if i < len(sorted)-1 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\n')
+		fmt.Fprintf(b, "%s\n    %s", []string{"[", ","}[min(i, 1)], line)
 	}
-	b.WriteString("  ]")
+	b.WriteString("\n  ]")
 	return nil
 }

@@ -160,7 +160,7 @@ func (d *decoder) unknown(m *jsonx.Member, known []string) {
 	}
 }
 
-func topKeys() []string { return []string{"version", "lineage", "serial", "next_number", "tasks"} }
+var topKeys = []string{"version", "lineage", "serial", "next_number", "tasks"}
 
 func (d *decoder) document(tree *jsonx.Value) *document {
 	doc := &document{file: d.file, src: d.src, tree: tree, bom: bytes.HasPrefix(d.src, []byte("\xef\xbb\xbf"))}
@@ -173,11 +173,9 @@ func (d *decoder) document(tree *jsonx.Value) *document {
 			"expected tasks, got the shape with active_projects")
 		return doc
 	}
-	seen := 0
 	for i := range tree.Members {
 		m := &tree.Members[i]
 		v := m.Value
-		seen++
 		switch m.Key {
 		case "version":
 			doc.Version = d.text(v, m.Key)
@@ -196,18 +194,20 @@ func (d *decoder) document(tree *jsonx.Value) *document {
 			doc.tasks = v
 			d.tasks(doc, v)
 		default:
-			seen--
-			d.unknown(m, topKeys())
+			d.unknown(m, topKeys)
 		}
 	}
-	if seen < len(topKeys()) {
-		for _, k := range topKeys() {
-			if tree.Get(k) == nil {
-				d.fail(tree, "expected key %q", k)
-			}
-		}
-	}
+	d.needs(tree, topKeys...)
 	return doc
+}
+
+// needs tells which keys are missing.
+func (d *decoder) needs(v *jsonx.Value, keys ...string) {
+	for _, k := range keys {
+		if v.Get(k) == nil {
+			d.fail(v, "expected key %q", k)
+		}
+	}
 }
 
 func (d *decoder) tasks(doc *document, v *jsonx.Value) {

@@ -17,19 +17,10 @@ func (d *decoder) task(t *formats.Task, v *jsonx.Value, index int) {
 	if n, ok := v.Get("number").Int(); ok && n > 0 {
 		d.where = "task " + number(int(n)) + ": "
 	}
-	var known uint32
 	for i := range v.Members {
-		known |= d.taskMember(t, &v.Members[i])
+		d.taskMember(t, &v.Members[i])
 	}
-	if known&needNumber == 0 {
-		d.fail(v, "expected key %q", "number")
-	}
-	if known&needTitle == 0 {
-		d.fail(v, "expected key %q", "title")
-	}
-	if known&needStatus == 0 {
-		d.fail(v, "expected key %q", "status")
-	}
+	d.needs(v, "number", "title", "status")
 	if t.Slug == "" {
 		t.Slug = Slug(t.Title)
 	}
@@ -41,13 +32,7 @@ func (d *decoder) task(t *formats.Task, v *jsonx.Value, index int) {
 	}
 }
 
-const (
-	needNumber = 1 << iota
-	needTitle
-	needStatus
-)
-
-func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) uint32 {
+func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) {
 	v := m.Value
 	switch m.Key {
 	case "number":
@@ -55,13 +40,10 @@ func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) uint32 {
 		if n, ok := v.Int(); ok && n == 0 {
 			d.fail(v, "number: expected integer from 1, got 0")
 		}
-		return needNumber
 	case "title":
 		t.Title = d.text(v, m.Key)
-		return needTitle
 	case "status":
 		t.Status = d.status(v, m.Key)
-		return needStatus
 	case "prior":
 		if !v.Is(jsonx.Null) {
 			t.Prior = d.status(v, m.Key)
@@ -98,7 +80,6 @@ func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) uint32 {
 	default:
 		d.unknown(m, taskKeys)
 	}
-	return 0
 }
 
 func (d *decoder) status(v *jsonx.Value, key string) formats.TaskStatus {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tercet/formats"
-	"tercet/internal/atomicfile"
 )
 
 // session is one hold of the lock: the state as it was read and repaired from what a killed write left.
@@ -92,15 +91,11 @@ func (s *session) read() error {
 
 // sweep removes the temporary files of killed writes. All of them are made under the lock that is held now.
 func (s *session) sweep() error {
-	err := atomicfile.Sweep(s.cfg.Root, formats.Workspace, path.Base(stateFile), path.Base(stateFile)+".bak",
-		path.Base(infoFile), path.Base(auditFile))
-	if dir := path.Dir(s.real); dir != formats.Workspace {
-		err = errors.Join(err, atomicfile.Sweep(s.cfg.Root, dir, path.Base(s.real)))
+	err := s.cfg.sweep(stateFile, path.Base(stateFile)+".bak", path.Base(infoFile), path.Base(auditFile))
+	if s.real != stateFile {
+		err = errors.Join(err, s.cfg.sweep(s.real))
 	}
-	if err != nil {
-		return ioFailure("cleaning", formats.Workspace, err)
-	}
-	return nil
+	return err
 }
 
 // noState says that there is no state.json. Where the log, a backup or an archive tells of tasks, that is damage. An
@@ -175,8 +170,8 @@ func (s *session) recoverOther(last auditLine) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Sweep(s.cfg.Root, path.Dir(real), path.Base(real)); err != nil {
-		return ioFailure("cleaning", path.Dir(real), err)
+	if err := s.cfg.sweep(real); err != nil {
+		return err
 	}
 	sha := ""
 	src, err := readFile(s.cfg.Root, last.File, maxState)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -259,7 +258,7 @@ func (m *Manager) writeTodo(synced string) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Sweep(root, path.Dir(real), path.Base(real)); err != nil {
+	if err := m.cfg.sweep(real); err != nil {
 		return err
 	}
 	old, err := readFile(root, real, maxState)

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // WriteLoose is WriteIn without any sync, for content that is worth nothing after a crash: readers never see a mixture,
@@ -77,8 +79,8 @@ func Cut(root *os.Root, name string, size int64) error {
 }
 
 // Sweep removes the temporary files of writes to the given names that were killed; names are base names in the
-// directory dir, and the caller holds the lock under which all of them are written. A directory that is not there has
-// none.
+// directory dir, none for those of any write there, and the caller holds the lock under which all of them are written.
+// A directory that is not there has none.
 func Sweep(root *os.Root, dir string, names ...string) error {
 	entries, err := fs.ReadDir(root.FS(), filepath.ToSlash(filepath.Clean(dir)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,14 +91,13 @@ func Sweep(root *os.Root, dir string, names ...string) error {
 	}
 	var all error
 	for _, e := range entries {
-		for _, name := range names {
-			temp := filepath.Join(dir, e.Name())
-			if !TempFor(name, e.Name()) {
-				continue
-			}
-			if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				all = errors.Join(all, fail("remove", temp, err))
-			}
+		name, _, _ := strings.Cut(e.Name(), tempMark)
+		if !TempFor(name, e.Name()) || len(names) > 0 && !slices.Contains(names, name) {
+			continue
+		}
+		temp := filepath.Join(dir, e.Name())
+		if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			all = errors.Join(all, fail("remove", temp, err))
 		}
 	}
 	return all
