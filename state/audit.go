@@ -17,6 +17,7 @@ const (
 	lineAdopted  = "adopted"  // the same, accepted by a person
 	lineRestored = "restored" // a backup was put back
 	lineMerged   = "merged"   // conflict markers were resolved
+	lineDenied   = "denied"   // a change while a worker ran; no write until it is adopted, or a backup is restored
 	lineRotated  = "rotated"  // the log before it was moved into a segment
 )
 
@@ -43,6 +44,7 @@ type auditLine struct {
 	Pre     string   `json:"pre"`               // the sha256 of the file before,
 	Post    string   `json:"post"`              // and after
 	Prev    string   `json:"prev"`              // that of the line before
+	Key     string   `json:"key,omitempty"`     // the id of the key of the seal, which stands behind it
 }
 
 // about is what a line says of its transaction.

@@ -9,12 +9,12 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
-	"tercet/internal/jsonx"
 )
 
 // auditLog is audit.jsonl as one hold of the lock found it, and what was appended since.
 type auditLog struct {
 	root  *os.Root
+	seal  *seal
 	there bool   // the file exists
 	data  []byte // whole, sound lines
 	last  auditLine
@@ -102,7 +102,7 @@ func (a *auditLog) highestNumber() int {
 // append writes a line and makes it durable.
 func (a *auditLog) append(l auditLine) error {
 	l.Prev = a.sha
-	raw, err := jsonx.Marshal(l, "")
+	raw, err := a.seal.sign(l)
 	if err != nil {
 		return &formats.Failure{Code: formats.CodeBug, Message: "encoding an audit line", Err: err}
 	}

@@ -27,6 +27,8 @@ type Config struct {
 	LockTimeout time.Duration
 	// Notice takes one line for the person at the terminal when a lock is waited for; may be nil.
 	Notice func(string)
+	// Key gives the key that seals the audit log of a lineage; nil, or a nil key: its lines are not sealed.
+	Key func(lineage string) []byte
 	// NewID makes unique ids for transactions, lineages and recorded errors.
 	NewID func() string
 	// AuditLimit is the size in bytes at which the audit log moves into a segment, DefaultAuditLimit if zero.

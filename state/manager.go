@@ -177,7 +177,7 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 			return err
 		}
 		line := auditLine{Serial: doc.Serial, Kind: lineInit, File: stateFile, Time: stamp(s.now), Post: doc.sha}
-		s.real = stateFile
+		s.real, s.audit.seal = stateFile, s.cfg.seal(doc.Lineage)
 		if err := s.commit(change{name: stateFile, real: stateFile, data: doc.src, line: line}); err != nil {
 			return err
 		}

@@ -1,98 +1,133 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
-
-	"tercet/formats"
-	"tercet/internal/atomicfile"
+	"slices"
 )
 
-// Mark is state.json as it stood before work that may not change it.
+// Mark is what the writers had left before work that may change nothing of it.
 type Mark struct {
-	real string // where the file lies, past a link
-	sha  string
-	src  []byte
-	mode fs.FileMode
+	real    string // where state.json lies, past a link
+	sha     string
+	src     []byte
+	log     []byte // whole lines of audit.jsonl
+	backups []uint64
 }
 
-// Mark reads the state before work that is done by others than the writers of the state.
-func (m *Manager) Mark(context.Context) (Mark, error) {
-	real, err := realName(m.cfg.Root, stateFile)
-	if err != nil {
+// Mark reads state.json, its log and the names of its backups before work that is done by others than the writers of
+// the state.
+func (m *Manager) Mark() (mark Mark, err error) {
+	if mark.real, err = realName(m.cfg.Root, stateFile); err != nil {
 		return Mark{}, err
 	}
-	src, info, err := m.cfg.readState(real)
-	if err != nil {
+	if mark.src, _, err = m.cfg.readState(mark.real); err != nil {
 		return Mark{}, err
 	}
-	return Mark{real: real, sha: digest(src), src: src, mode: info.Mode().Perm()}, nil
+	mark.sha = digest(mark.src)
+	if mark.log, err = m.cfg.logLines(); err != nil {
+		return Mark{}, err
+	}
+	if mark.backups, err = backups(m.cfg); err != nil {
+		return Mark{}, ioFailure("reading the folder", backupDir, err)
+	}
+	return mark, nil
 }
 
-// Guard takes back a change that no writer made since the mark: the file gets the content again that the audit log
-// names. What stood there is given as foreign, empty if the file was removed. changed is false if the file is as it
-// was, or as writers left it. A change that another writer has taken over meanwhile is no longer foreign.
-func (m *Manager) Guard(ctx context.Context, mark Mark) (foreign []byte, changed bool, err error) {
-	if sameState(m.cfg, mark) {
-		return nil, false, nil
+// logLines reads the whole lines of audit.jsonl, none if there is no file.
+func (c Config) logLines() ([]byte, error) {
+	data, err := readFile(c.Root, auditFile, maxAudit)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, ioFailure("reading", auditFile, err)
+	}
+	return data[:bytes.LastIndexByte(data, '\n')+1], nil
+}
+
+// Guard finds what others than the writers of the state did to it since the mark: what says so, and is empty if they
+// did nothing. found is what stands in state.json then, empty if the file is gone. Nothing of it is taken over and
+// nothing is taken back: a line in the log says that from now on every write is refused, until Adopt takes the file as
+// it is or Restore goes back to a backup. A change that another writer has taken over meanwhile is no longer foreign.
+func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, what string, err error) {
+	if m.untouched(mark) {
+		return nil, "", nil
 	}
 	err = m.exclusive(ctx, "", func() error {
 		audit, err := readAudit(m.cfg.Root)
 		if err != nil {
 			return err
 		}
+		if doc, err := parseDocument(stateFile, mark.src); err == nil {
+			audit.seal = m.cfg.seal(doc.Lineage)
+		}
+		now := ""
 		real, err := realName(m.cfg.Root, stateFile)
-		moved := err != nil || real != mark.real
-		if !moved {
-			foreign, err = readFile(m.cfg.Root, real, maxState)
+		if err == nil && real == mark.real {
+			if found, err = readFile(m.cfg.Root, real, maxState); err == nil {
+				now = digest(found)
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return ioFailure("reading", stateFile, err)
+			}
 		}
-		if err != nil && !moved && !errors.Is(err, fs.ErrNotExist) {
-			return ioFailure("reading", stateFile, err)
+		fresh, expected := audit.since(mark), mark.sha
+		if last, _ := lastState(fresh); last.Kind != "" {
+			if expected = last.Post; last.announces() && last.Pre == now {
+				expected = now // a write that was killed before it happened
+			}
 		}
-		now, last := "", audit.state
-		if err == nil && !moved {
-			now = digest(foreign)
-		}
-		if now == mark.sha || audit.there && (now == last.Post || last.announces() && now == last.Pre) {
+		switch {
+		case audit.state.Kind == lineDenied:
+			what = "state.json was changed"
+			return nil // by what another worker did
+		case fresh == nil:
+			what = "audit.jsonl was rewritten"
+		case audit.seal.broken(fresh):
+			what = "audit.jsonl got a line"
+		case now != expected:
+			what = "state.json was changed"
+		case m.lostBackup(mark):
+			what = "a backup was removed"
+		default:
 			return nil
 		}
-		changed = true
-		src := m.lastWritten(mark, audit)
-		if src == nil {
-			return formats.Fail(formats.CodeInvalidState, helpExternal,
-				"%s was changed from outside, and no copy of what stood there is left", stateFile)
-		}
-		if err := atomicfile.WriteIn(m.cfg.Root, mark.real, src, atomicfile.Options{Mode: mark.mode}); err != nil {
-			return ioFailure("writing", stateFile, err)
-		}
-		return nil
+		return audit.append(auditLine{
+			Serial: audit.high, Kind: lineDenied, File: stateFile, Time: stamp(m.cfg.now()), Pre: now, Post: expected,
+		})
 	})
-	return foreign, changed, err
+	return found, what, err
 }
 
-// sameState tells that nothing was written since the mark. The lock is not needed for that.
-func sameState(cfg Config, mark Mark) bool {
-	real, err := realName(cfg.Root, stateFile)
-	if err != nil || real != mark.real {
-		return false
-	}
-	src, err := readFile(cfg.Root, real, maxState)
-	return err == nil && digest(src) == mark.sha
+// untouched tells that nothing was written since the mark. The lock is not needed for that.
+func (m *Manager) untouched(mark Mark) bool {
+	now, err := m.Mark()
+	return err == nil && now.real == mark.real && now.sha == mark.sha && bytes.Equal(now.log, mark.log) &&
+		slices.Equal(now.backups, mark.backups)
 }
 
-// lastWritten is the content that the last writer left, nil if no copy of it is there.
-func (m *Manager) lastWritten(mark Mark, audit *auditLog) []byte {
-	if !audit.there || mark.sha == audit.state.Post {
-		return mark.src
-	}
-	if c := m.wrote.Load(); c != nil && c.sha == audit.state.Post {
-		return c.src
-	}
-	for _, src := range m.cfg.copies {
-		if digest(src) == audit.state.Post {
-			return src
+// since gives the lines that came behind those of the mark, nil if these do not stand where they stood.
+func (a *auditLog) since(mark Mark) []byte {
+	all, from := a.data, segmentsBefore(mark.log)
+	for n := a.segments; n > from; n-- {
+		data, err := readFile(a.root, segmentName(n), maxAudit)
+		if err != nil {
+			return nil
 		}
+		all = slices.Concat(data, all)
 	}
-	return nil
+	if !bytes.HasPrefix(all, mark.log) || len(mark.log) > 0 && a.segments < from {
+		return nil
+	}
+	return append([]byte{}, all[len(mark.log):]...)
+}
+
+// lostBackup tells whether a backup of the mark is gone that no writer had a reason to remove.
+func (m *Manager) lostBackup(mark Mark) bool {
+	now, err := backups(m.cfg)
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(mark.backups, func(serial uint64) bool {
+		return !slices.Contains(now, serial) && (len(now) < keepBackups || serial > now[0])
+	})
 }

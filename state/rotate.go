@@ -34,7 +34,7 @@ func (s *session) rotate() error {
 	if !a.there || int64(len(a.data)) < limit || bytes.Count(a.data, []byte("\n")) < 2 || a.state.Post != s.doc.sha {
 		return nil
 	}
-	root, n := s.cfg.Root, a.segments+1
+	root, n, seal := s.cfg.Root, a.segments+1, a.seal
 	line := auditLine{
 		Serial: a.high, Kind: lineRotated, File: stateFile, Time: stamp(s.now), Segment: n,
 		Pre: s.doc.sha, Post: s.doc.sha, Prev: a.sha,
@@ -42,7 +42,7 @@ func (s *session) rotate() error {
 	if given := a.highestNumber(); given > 0 {
 		line.Added = []int{given} // the highest number that was ever given, for a restore
 	}
-	raw, err := jsonx.Marshal(line, "")
+	raw, err := seal.sign(line)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,9 @@ func (s *session) rotate() error {
 	if err != nil {
 		s.warn("the audit log was not rotated: " + err.Error())
 	}
-	s.audit, err = readAudit(root)
+	if s.audit, err = readAudit(root); err == nil {
+		s.audit.seal = seal
+	}
 	return err
 }
 

@@ -85,7 +85,7 @@ func (s *session) read() error {
 		}
 		return withBackup(s.cfg, err)
 	}
-	s.doc, s.serial = doc, doc.Serial
+	s.doc, s.serial, s.audit.seal = doc, doc.Serial, s.cfg.seal(doc.Lineage)
 	return nil
 }
 
@@ -144,7 +144,10 @@ func (s *session) recover() error {
 	}
 	state := log.state
 	switch {
-	case state.Post == s.doc.sha:
+	case state.Kind == lineDenied && !s.adopt:
+		return formats.Fail(formats.CodeInvalidState, helpExternal,
+			"%s or its log was changed while a worker ran, and not by tercet", stateFile)
+	case state.Post == s.doc.sha && state.Kind != lineDenied:
 		s.serial = max(s.serial, state.Serial)
 	case state.announces() && state.Pre == s.doc.sha && log.last.File == stateFile:
 		if err := s.abort(state, s.doc.sha); err != nil {
@@ -382,6 +385,7 @@ func (s *session) put(backup *document, kind string) (Result, error) {
 	}
 	c := change{name: stateFile, real: s.real, read: info}
 	high := max(backup.Serial, s.audit.high)
+	s.audit.seal = s.cfg.seal(backup.Lineage)
 	res := Result{Changed: true}
 	if info != nil {
 		if c.old, err = parseDocument(stateFile, old); err != nil {

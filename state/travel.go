@@ -31,7 +31,7 @@ func travel(cfg Config) (*course, error) {
 		for l := range auditLines(p.data) {
 			n := len(c.lines)
 			switch {
-			case l.File != stateFile || l.Kind == lineRotated:
+			case l.File != stateFile || l.Kind == lineRotated, l.Kind == lineDenied:
 			case l.Kind == lineAborted:
 				if n > 0 && c.lines[n-1].Post == l.Pre {
 					c.lines = c.lines[:n-1]

@@ -166,6 +166,10 @@ func (v *verifier) log() error {
 		prev = last
 	}
 	state, _ := lastState(parts[len(parts)-1].data)
+	if state.Kind == lineDenied {
+		v.add(formats.SeverityError, 0, helpExternal, "it or its log was changed while a worker ran, and not by tercet")
+		return nil
+	}
 	if state.Post != "" && state.Post != v.doc.sha && (!state.announces() || state.Pre != v.doc.sha) {
 		v.add(formats.SeverityWarning, 0, "the next write takes it over", "the file was changed from outside since serial %d",
 			state.Serial)

@@ -28,8 +28,8 @@ type Dispatcher struct {
 	// Derive applies the queries of a contract (AgentInfo.StatusQuery, IssuesQuery) to work that was done. Its error is a
 	// violation of the contract. It may be nil if no subagent of the Set has such a query.
 	Derive func(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error)
-	// Watch looks at state.json before a worker starts; what it gives back looks again when the worker has ended, takes a
-	// change back that no writer of the state made, and tells of it. Nil: nobody watches.
+	// Watch looks at the state before a worker starts; what it gives back looks again when the worker has ended, and tells
+	// of a change that no writer of the state made. Nil: nobody watches.
 	Watch func(ctx context.Context) (Unwatch, error)
 	Mask  Masker // nil: nothing is masked
 	// Guard looks at what a subagent that is not built in must leave alone, before it is called; what it returns looks

@@ -8,12 +8,12 @@ import (
 	"tercet/formats"
 )
 
-// Unwatch looks at state.json when a worker has ended. changed tells that the worker, or somebody who does not know the
-// lock, had changed it; the change is taken back, and foreign is what stood there, empty if the file was gone. An error
-// beside changed means that it could not be taken back.
-type Unwatch func(ctx context.Context) (foreign []byte, changed bool, err error)
+// Unwatch looks at the state when a worker has ended. what says how the worker, or somebody who does not know the lock,
+// had changed it, and is empty if nobody did; found is what stands in state.json then. Every write is refused from then
+// on, until a person has decided.
+type Unwatch func(ctx context.Context) (found []byte, what string, err error)
 
-// watched does the work and refuses it if state.json was changed meanwhile by anybody but its writers. Subagents that
+// watched does the work and refuses it if the state was changed meanwhile by anybody but its writers. Subagents that
 // are part of tercet are not watched: they write by the manager, and a workflow's own workers are watched one by one.
 func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 	if g.d.Watch == nil || g.info.Builtin || g.info.Workflow {
@@ -24,26 +24,25 @@ func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	ret, err := g.work(ctx)
-	// What was changed is taken back also when the run is being cancelled.
-	foreign, changed, failed := unwatch(context.WithoutCancel(ctx))
-	if !changed {
+	// The look is not left out when the run is being cancelled.
+	found, what, failed := unwatch(context.WithoutCancel(ctx))
+	if what == "" {
 		return ret, errors.Join(err, failed)
 	}
-	refused := formats.Fail(formats.CodeDenied, "let the subagent return what it wants changed",
-		"state.json was changed while %s ran, and not by tercet: the change was taken back", g.req.Agent)
-	kept := "" // what stood there, if anything did
-	if len(foreign) > 0 {
-		if err := g.folder.keep("state.json.refused", foreign); err != nil {
+	kept := "" // what stands there, if anything does
+	if len(found) > 0 {
+		if err := g.folder.keep("state.json.refused", found); err != nil {
 			return formats.Return{}, err
 		}
 		kept = g.folder.path + "/state.json.refused"
-		refused.Help = "what stood there is in " + kept + ", 'diff " + kept +
-			" .tercet/state.json' shows it; if the change was yours, " +
-			"make it again while no command runs, by 'tercet task' or by hand; a subagent returns what it wants changed"
 	}
+	refused := formats.Fail(formats.CodeDenied,
+		"'tercet state verify' and 'tercet state diff' show it; if the change was yours, "+
+			"'tercet state adopt' takes it, else 'tercet state restore' goes back; until then every write is refused",
+		"%s while %s ran, and not by tercet", what, g.req.Agent)
 	if failed != nil {
 		refused = formats.Fail(formats.CodeDenied, "run 'tercet state verify'",
-			"state.json was changed while %s ran, and not by tercet: it could not be taken back: %v", g.req.Agent, failed)
+			"%s while %s ran, and not by tercet: it could not be noted: %v", what, g.req.Agent, failed)
 	}
 	bad := formats.Failed(refused)
 	bad.Warnings, bad.Metadata = ret.Warnings, ret.Metadata

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -284,6 +286,7 @@ func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(s
 func (w *world) openState() error {
 	timeout := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout)
 	cfg := stateConfig(w.root, w.dir, timeout, func(line string) { w.term.note("%s", line) })
+	cfg.Key = sealKey(w.stateHome())
 	var errs [3]error
 	w.reader, errs[0] = state.NewReader(cfg)
 	w.manager, errs[1] = state.NewManager(cfg)
@@ -292,13 +295,44 @@ func (w *world) openState() error {
 	return cmp.Or(errs[:]...)
 }
 
+// sealKey gives the key of a lineage, which is made when it is first asked for. It lies with the person, where no
+// worker within bounds can read it.
+func sealKey(home string) func(lineage string) []byte {
+	return func(lineage string) []byte {
+		if home == "" || !fs.ValidPath(lineage) || strings.Contains(lineage, "/") || len(lineage) > 100 {
+			return nil
+		}
+		dir := filepath.Join(home, "keys")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil // the log says less then
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil
+		}
+		defer root.Close() //nolint:errcheck // what was written is closed
+		key, err := root.ReadFile(lineage)
+		if errors.Is(err, fs.ErrNotExist) {
+			// Of two processes one makes it, and both take what is there then.
+			err = atomicfile.Create(root, lineage, []byte(rand.Text()), 0o600)
+			if err == nil || errors.Is(err, fs.ErrExist) {
+				key, err = root.ReadFile(lineage)
+			}
+		}
+		if err != nil {
+			return nil
+		}
+		return key
+	}
+}
+
 // watchState looks at state.json before a worker starts, and again when it has ended.
-func (w *world) watchState(ctx context.Context) (subagents.Unwatch, error) {
-	mark, err := w.manager.Mark(ctx)
+func (w *world) watchState(context.Context) (subagents.Unwatch, error) {
+	mark, err := w.manager.Mark()
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) ([]byte, bool, error) { return w.manager.Guard(ctx, mark) }, nil
+	return func(ctx context.Context) ([]byte, string, error) { return w.manager.Guard(ctx, mark) }, nil
 }
 
 // children is where the children that run are recorded: with the person, not in a project.
