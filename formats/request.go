@@ -171,7 +171,8 @@ type CommandInfo struct {
 	Hidden      bool     `json:"hidden,omitempty"`
 }
 
-// Limits bound a run; the zero value of each means its documented default.
+// Limits bound a run; the zero value of each means its documented default. The configuration has them under these
+// names, in lower case.
 type Limits struct {
 	Rollbacks int
 	Retries   int
@@ -179,10 +180,10 @@ type Limits struct {
 	Steps     int
 	Elements  int // elements of one loop
 	Parallel  int
-	Spawns    int           // delegations to workers; 0: no limit
 	Duration  time.Duration // of the run
 	Tokens    int64         // used by workers, all that a runner reports; 0: no limit
 	Cost      float64       // of the workers in US dollars; 0: no limit
+	Spawns    int           // delegations to workers; 0: no limit
 }
 
 // The documented defaults of the limits.

@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,24 +13,10 @@ import (
 	"tercet/internal/strict"
 )
 
-const (
-	keyRunner       = "runner"
-	keyAliases      = "aliases"
-	keyLimits       = "limits"
-	keyLockTimeout  = "lock_timeout"
-	keyNextNumber   = "next_number"
-	keyCommands     = "commands"
-	keyEnv          = "env"
-	keyIsolatedHome = "isolated_home"
-	keySandbox      = "sandbox"
-	keyACP          = "acp"
-	keySecrets      = "secrets"
-)
-
 // keys is what config.yaml may hold.
 var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
-	keyRunner, keyAliases, keyLimits, keyLockTimeout, keyNextNumber, keyCommands, keyEnv, keyIsolatedHome, keySandbox,
-	keyACP, keySecrets,
+	"runner", "aliases", "limits", "lock_timeout", "next_number", "commands", "env", "isolated_home", "sandbox", "acp",
+	"secrets",
 }}
 
 // The codes of findings in a configuration, beside those of YAML itself.
@@ -84,14 +72,14 @@ func (l *loader) load() {
 	if root == nil || root.Type == md.Null {
 		return
 	}
-	for key, v := range l.Map(root, "a map of keys for the file", keys) {
-		l.key(key, v)
+	for e := range l.in(entry{v: root}, "a map of keys for the file", keys) {
+		l.key(e)
 	}
 }
 
 // value reads one text of a layer that is no file. Elements of a list stand between commas.
 func value(key, text string) *md.Node {
-	if key == keyCommands || key == keyEnv || key == keySandbox {
+	if key == "commands" || key == "env" || key == "sandbox" {
 		list := []any{}
 		for item := range strings.SplitSeq(text, ",") {
 			if item = strings.TrimSpace(item); item != "" {
@@ -106,31 +94,31 @@ func value(key, text string) *md.Node {
 	return strict.Node(text)
 }
 
-func (l *loader) key(key, v *md.Node) {
+func (l *loader) key(e entry) {
 	c := &l.config
-	switch key.Value {
-	case keyRunner:
-		take(l, entry{keyRunner, key, v}, &c.Runner, "name of a runner", strict.Text(isRunner))
-	case keyLockTimeout:
-		take(l, entry{keyLockTimeout, key, v}, &c.LockTimeout, durationWords, strict.Duration)
-	case keyNextNumber:
-		take(l, entry{keyNextNumber, key, v}, &c.NextNumber, countWords, strict.Positive)
-	case keyIsolatedHome:
-		take(l, entry{keyIsolatedHome, key, v}, &c.IsolatedHome, "true or false", strict.Bool)
-	case keyAliases:
-		l.aliases(v)
-	case keyLimits:
-		l.limits(v)
-	case keyCommands:
-		c.Commands = l.list(v, key.Value, "folder", isFolder, c.Commands)
-	case keyEnv:
-		c.Env = l.list(v, key.Value, "name of a variable", isVariable, c.Env)
-	case keySandbox:
-		l.sandbox(key, v)
-	case keyACP:
-		l.speakers(v)
-	case keySecrets:
-		l.secrets(v)
+	switch e.name {
+	case "runner":
+		take(l, e, &c.Runner, "name of a runner", strict.Text(runnerForm.MatchString))
+	case "lock_timeout":
+		take(l, e, &c.LockTimeout, durationWords, strict.Duration)
+	case "next_number":
+		take(l, e, &c.NextNumber, countWords, strict.Positive)
+	case "isolated_home":
+		take(l, e, &c.IsolatedHome, "true or false", strict.Bool)
+	case "aliases":
+		l.aliases(e)
+	case "limits":
+		l.limits(e)
+	case "commands":
+		c.Commands = l.list(e, "folder", isFolder, c.Commands)
+	case "env":
+		c.Env = l.list(e, "name of a variable", variableForm.MatchString, c.Env)
+	case "sandbox":
+		l.sandbox(e)
+	case "acp":
+		l.speakers(e)
+	case "secrets":
+		l.secrets(e)
 	}
 }
 
@@ -145,35 +133,51 @@ type entry struct {
 	key, v *md.Node
 }
 
+// in yields the entries of a map that stands in another one.
+func (l *loader) in(e entry, want string, form strict.Form) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		for key, v := range l.Map(e.v, want, form) {
+			if !yield(entry{strings.TrimPrefix(e.name+"."+key.Value, "."), key, v}) {
+				return
+			}
+		}
+	}
+}
+
+// read reads a value, or reports what is expected there.
+func read[T any](l *loader, e entry, want string, read func(*md.Node) (T, bool)) (T, bool) {
+	return strict.As(&l.Decoder, e.v, want+" for "+e.name, read)
+}
+
 // take reads a value into its place, unless a layer above has it.
-func take[T any](l *loader, e entry, to *T, want string, read func(*md.Node) (T, bool)) {
-	if got, ok := strict.As(&l.Decoder, e.v, want+" for "+e.name, read); ok && l.first(e.name, e.key) {
+func take[T any](l *loader, e entry, to *T, want string, form func(*md.Node) (T, bool)) {
+	if got, ok := read(l, e, want, form); ok && l.first(e) {
 		*to = got
 	}
 }
 
 // first tells whether no layer above has the value, and if so notes that this one has it.
-func (l *loader) first(key string, at *md.Node) bool {
-	if _, ok := l.config.origins[key]; ok {
+func (l *loader) first(e entry) bool {
+	if _, ok := l.config.origins[e.name]; ok {
 		return false
 	}
-	l.note(key, at)
+	l.note(e)
 	return true
 }
 
-func (l *loader) note(key string, at *md.Node) {
-	l.config.origins[key] = Origin{Layer: l.layer.Name, File: l.layer.File, Pos: l.pos(at.Pos)}
+func (l *loader) note(e entry) {
+	l.config.origins[e.name] = Origin{Layer: l.layer.Name, File: l.layer.File, Pos: l.pos(e.key.Pos)}
 }
 
-func (l *loader) aliases(v *md.Node) {
-	name := strict.Text(isSlashName)
-	for key, v := range l.Entries(v, "a map of slash names for "+keyAliases) {
-		from, ok := strict.As(&l.Decoder, key, "slash name for "+keyAliases, name)
+func (l *loader) aliases(e entry) {
+	name := strict.Text(slashForm.MatchString)
+	for key, v := range l.Entries(e.v, "a map of slash names for "+e.name) {
+		from, ok := read(l, entry{e.name, key, key}, "slash name", name)
 		if !ok {
 			continue
 		}
-		to, ok := strict.As(&l.Decoder, v, "slash name for "+keyAliases+"."+from, name)
-		if from = slashName(from); ok && l.first(keyAliases+"."+from, key) {
+		to, ok := read(l, entry{e.name + "." + from, key, v}, "slash name", name)
+		if from = slashName(from); ok && l.first(entry{e.name + "." + from, key, v}) {
 			l.config.Aliases[from] = slashName(to)
 		}
 	}
@@ -181,34 +185,33 @@ func (l *loader) aliases(v *md.Node) {
 
 // limits takes each limit that is the lowest so far. One that has a default may only be lowered; but steps may be
 // raised by a command file, so that more than their default has an effect.
-func (l *loader) limits(v *md.Node) {
+func (l *loader) limits(e entry) {
 	full := formats.Limits{}.WithDefaults()
-	own, known := append(bounds(&l.config.Limits), budgets(&l.config.Limits)...), bounds(&full)
+	own, known := limitsOf(&l.config.Limits), limitsOf(&full)
 	f := strict.Form{Unknown: `unknown key "limits.%s"`}
 	for _, one := range own {
 		f.Keys = append(f.Keys, one.name)
 	}
-	for key, v := range l.Map(v, "a map of limits for "+keyLimits, f) {
-		i := slices.Index(f.Keys, key.Value)
-		name := keyLimits + "." + key.Value
-		n, ok := own[i].read(l, v, name)
+	for e := range l.in(e, "a map of limits for "+e.name, f) {
+		i := slices.Index(f.Keys, e.key.Value)
+		n, ok := own[i].read(l, e)
 		switch {
 		case !ok:
-		case i < len(known) && n > known[i].value() && key.Value != "steps":
-			l.Refuse(CodeNoEffect, v, "a limit may only be lowered",
-				fmt.Sprintf("expected %s of at most %s, got %s", name, known[i].text(), v.Value))
-		case own[i].value() == 0 || n < own[i].value():
+		case !known[i].IsZero() && n > known[i].value() && e.key.Value != "steps":
+			l.Refuse(CodeNoEffect, e.v, "a limit may only be lowered",
+				fmt.Sprintf("expected %s of at most %s, got %s", e.name, known[i], e.v.Value))
+		case own[i].IsZero() || n < own[i].value():
 			own[i].set(n)
-			l.note(name, key)
+			l.note(e)
 		}
 	}
 }
 
 // list adds the elements that are not there yet. A list of one may stand without brackets.
-func (l *loader) list(v *md.Node, key, what string, fits func(string) bool, to []string) []string {
-	for _, item := range l.Items(v, "a list for "+key) {
-		s, ok := strict.As(&l.Decoder, item, what+" for "+key, strict.Text(fits))
-		if ok && l.first(key+"."+s, item) {
+func (l *loader) list(e entry, what string, fits func(string) bool, to []string) []string {
+	for _, item := range l.Items(e.v, "a list for "+e.name) {
+		s, ok := read(l, entry{e.name, item, item}, what, strict.Text(fits))
+		if ok && l.first(entry{e.name + "." + s, item, item}) {
 			to = append(to, s)
 		}
 	}
@@ -237,27 +240,15 @@ func (l *loader) pos(p md.Pos) md.Pos {
 	return p
 }
 
-func slashName(s string) string {
-	return strings.ReplaceAll(strings.TrimPrefix(s, "/"), "/", ":")
-}
-
-func isSlashName(s string) bool {
-	for part := range strings.SplitSeq(slashName(s), ":") {
-		if !isRunner(part) || len(part) > 32 {
-			return false
-		}
-	}
-	return true
-}
-
-func isRunner(s string) bool {
-	return s != "" && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-}
+func slashName(s string) string { return strings.ReplaceAll(strings.TrimPrefix(s, "/"), "/", ":") }
 
 func isFolder(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsRune(s, 0) }
 
-const wordBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-
-func isVariable(s string) bool {
-	return s != "" && (s[0] < '0' || s[0] > '9') && strings.Trim(s, wordBytes) == ""
-}
+// The forms of names.
+var (
+	runnerForm   = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	slashForm    = regexp.MustCompile(`^/?[a-z][a-z0-9-]{0,31}(?:[/:][a-z][a-z0-9-]{0,31})*$`)
+	variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	imageForm    = regexp.MustCompile(`^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]{0,254}$`) // not to be taken for an option
+	sumForm      = regexp.MustCompile(`^[0-9A-Fa-f]{64}$`)
+)

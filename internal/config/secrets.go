@@ -1,48 +1,41 @@
 package config
 
 import (
-	"encoding/hex"
-
 	"tercet/internal/md"
 	"tercet/internal/secrets"
 	"tercet/internal/strict"
 )
 
 // secrets takes what the scan before a commit may let pass: {allow: [{file, sha256}]}.
-func (l *loader) secrets(v *md.Node) {
-	form := strict.Form{Unknown: `unknown key "` + keySecrets + `.%s"`, Keys: []string{"allow"}}
-	for _, list := range l.Map(v, "a map with the key allow for "+keySecrets, form) {
-		for _, item := range l.Items(list, "a list of findings for "+keySecrets+".allow") {
-			if one := l.allowed(item); one.File != "" && l.first(keySecrets+"."+one.String(), item) {
+func (l *loader) secrets(e entry) {
+	form := strict.Form{Unknown: `unknown key "secrets.%s"`, Keys: []string{"allow"}}
+	for list := range l.in(e, "a map with the key allow for "+e.name, form) {
+		for _, item := range l.Items(list.v, "a list of findings for "+list.name) {
+			one := l.allowed(entry{list.name, item, item})
+			if one.File != "" && l.first(entry{e.name + "." + one.String(), item, item}) {
 				l.config.Secrets = append(l.config.Secrets, one)
 			}
 		}
 	}
 }
 
-func (l *loader) allowed(item *md.Node) (one secrets.Allowed) {
-	const of = keySecrets + ".allow"
-	form := strict.Form{Unknown: `unknown key "` + of + `.%s"`, Keys: []string{"file", "sha256"}}
+func (l *loader) allowed(e entry) (one secrets.Allowed) {
+	form := strict.Form{Unknown: `unknown key "` + e.name + `.%s"`, Keys: []string{"file", "sha256"}}
 	bad := false
-	for key, v := range l.Map(item, "a map with the keys file and sha256 for "+of, form) {
+	for key, v := range l.Map(e.v, "a map with the keys file and sha256 for "+e.name, form) {
 		var ok bool
-		if key.Value == "file" {
-			one.File, ok = strict.As(&l.Decoder, v, "path from the project's root for "+of, strict.Text(isFolder))
+		if at := (entry{e.name, key, v}); key.Value == "file" {
+			one.File, ok = read(l, at, "path from the project's root", strict.Text(isFolder))
 		} else {
-			one.Sum, ok = strict.As(&l.Decoder, v, "64 hexadecimal digits for "+of, strict.Text(isSum))
+			one.Sum, ok = read(l, at, "64 hexadecimal digits", strict.Text(sumForm.MatchString))
 		}
 		bad = bad || !ok
 	}
-	if item.Kind == md.Map && one.File == "" && !bad {
-		l.Wrong(item, "the key file for "+of, "")
+	if e.v.Kind == md.Map && one.File == "" && !bad {
+		l.Wrong(e.v, "the key file for "+e.name, "")
 	}
 	if bad {
 		return secrets.Allowed{}
 	}
 	return one
-}
-
-func isSum(s string) bool {
-	sum, err := hex.DecodeString(s)
-	return err == nil && len(sum) == 32
 }

@@ -15,14 +15,6 @@ type Speaker struct {
 	Argv []string // never a shell string
 }
 
-// String is the agent as a listing shows it.
-func (s Speaker) String() string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return "[" + strings.Join(s.Argv, ", ") + "]"
-}
-
 // RunnerACP is the runner whose agent stands under the key `acp` without a name of its own.
 const RunnerACP = "acp"
 
@@ -32,43 +24,43 @@ func Reserved() []string {
 }
 
 // speakers takes one agent, which is that of the runner acp, or a map from runner to agent.
-func (l *loader) speakers(v *md.Node) {
-	if v.Kind != md.Map {
-		l.speaker(v, keyACP, RunnerACP, v)
+func (l *loader) speakers(e entry) {
+	if e.v.Kind != md.Map {
+		l.speaker(e, RunnerACP, entry{"acp." + RunnerACP, e.v, e.v})
 		return
 	}
-	for key, v := range l.Entries(v, "") {
-		name, ok := strict.As(&l.Decoder, key, "name of a runner for "+keyACP, strict.Text(isRunner))
+	for key, v := range l.Entries(e.v, "") {
+		name, ok := read(l, entry{e.name, key, key}, "name of a runner", strict.Text(runnerForm.MatchString))
+		one := entry{e.name + "." + name, key, v}
 		switch {
 		case !ok:
 		case slices.Contains(Reserved(), name):
 			l.Refuse(CodeValue, key, "choose another name for the runner",
-				fmt.Sprintf("expected a name that no other runner has for %s, got %q", keyACP, name))
+				fmt.Sprintf("expected a name that no other runner has for %s, got %q", e.name, name))
 		default:
-			l.speaker(v, keyACP+"."+name, name, key)
+			l.speaker(one, name, one)
 		}
 	}
 }
 
-// speaker takes the agent of one runner.
-func (l *loader) speaker(v *md.Node, key, runner string, at *md.Node) {
+// speaker takes the agent of one runner, which is listed under at.
+func (l *loader) speaker(e entry, runner string, at entry) {
 	word := func(n *md.Node) (string, bool) {
 		return n.Value, n.Kind == md.Scalar && !strings.ContainsRune(n.Value, 0)
 	}
 	bad := false
-	const want = "name of an agent, or a list of program and arguments for "
-	s, ok := strict.As(&l.Decoder, v, want+key, func(v *md.Node) (s Speaker, ok bool) {
+	s, ok := read(l, e, "name of an agent, or a list of program and arguments", func(v *md.Node) (s Speaker, ok bool) {
 		if v.Kind != md.List {
-			s.Name, ok = strict.Text(isRunner)(v)
+			s.Name, ok = strict.Text(runnerForm.MatchString)(v)
 			return s, ok
 		}
 		for _, item := range v.Items {
-			w, ok := strict.As(&l.Decoder, item, "a word for "+key, word)
+			w, ok := read(l, entry{e.name, item, item}, "a word", word)
 			s.Argv, bad = append(s.Argv, w), bad || !ok
 		}
 		return s, bad || len(s.Argv) > 0 && s.Argv[0] != ""
 	})
-	if !ok || bad || !l.first(keyACP+"."+runner, at) {
+	if !ok || bad || !l.first(at) {
 		return
 	}
 	if l.config.ACP == nil {
