@@ -1,7 +1,5 @@
 package formats
 
-import "fmt"
-
 // MaxDepth is the deepest level a delegation may reach: router 0, command 1, subagent 2, subagent of a subagent 3.
 const MaxDepth = 3
 
@@ -16,14 +14,10 @@ func CommandDepth() Depth { return Depth{n: 1} }
 func (d Depth) Next() (Depth, error) {
 	if d.n >= MaxDepth {
 		return d, Fail(CodeMaxDepth, "let the command delegate to the subagent itself",
-			"expected delegation depth at most %d, got %d",
-			MaxDepth, d.n+1)
+			"expected delegation depth at most %d, got %d", MaxDepth, d.n+1)
 	}
 	return Depth{n: d.n + 1}, nil
 }
 
 // Int returns the level as a number for messages, traces and metadata.
 func (d Depth) Int() int { return d.n }
-
-// String prints the level as a decimal number.
-func (d Depth) String() string { return fmt.Sprint(d.n) }

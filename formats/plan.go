@@ -31,9 +31,6 @@ func ParsePhaseStatus(word string) (PhaseStatus, error) {
 	return OneOf("phase status", word, PhaseStatuses())
 }
 
-// String is the word as it stands in commands.
-func (s PhaseStatus) String() string { return string(s) }
-
 // Mark is the status as it stands between brackets in the heading of a phase, NOT STARTED.
 func (s PhaseStatus) Mark() string { return strings.ToUpper(strings.ReplaceAll(string(s), "_", " ")) }
 

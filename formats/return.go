@@ -179,9 +179,6 @@ const (
 	MeteredEnd   Metered = "end"   // when it has ended
 )
 
-// String is the word in the metadata.
-func (m Metered) String() string { return string(m) }
-
 // Tokens counts what a model read and wrote, as its program reports it.
 type Tokens struct {
 	Input  int64 `json:"input"`
