@@ -82,12 +82,6 @@ var profiles = []profile{
 
 const sectionPhases = "Implementation Phases"
 
-// IsProfile tells whether a name is one of Profiles.
-func IsProfile(name string) bool {
-	_, ok := profileOf(name)
-	return ok
-}
-
 // Profiles lists the names of the profiles that ParseDocument knows.
 func Profiles() []string {
 	var out []string

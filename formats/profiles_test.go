@@ -6,20 +6,20 @@ import (
 	"tercet/formats"
 )
 
-func TestIsProfile(t *testing.T) {
+func TestProfiles(t *testing.T) {
 	t.Parallel()
 	for _, name := range formats.Profiles() {
-		if !formats.IsProfile(name) {
-			t.Errorf("IsProfile(%q) = false for one of Profiles", name)
+		if _, found := formats.ParseDocument(name, "f", nil); found != nil && found.List[0].Code == "E460" {
+			t.Errorf("ParseDocument(%q) knows no such profile", name)
 		}
 	}
-	const count = 16 // of the names in IsProfile
+	const count = 16
 	if n := len(formats.Profiles()); n != count {
-		t.Errorf("there are %d profiles, IsProfile names %d", n, count)
+		t.Errorf("there are %d profiles, want %d", n, count)
 	}
-	for _, name := range []string{"", "Plan", "plans", "pla", "errors.json"} {
-		if formats.IsProfile(name) {
-			t.Errorf("IsProfile(%q) = true", name)
+	for _, name := range []string{"", "Plan", "plans"} {
+		if _, found := formats.ParseDocument(name, "f", nil); found == nil || found.List[0].Code != "E460" {
+			t.Errorf("ParseDocument(%q) = %v, want E460", name, found)
 		}
 	}
 }

@@ -232,7 +232,7 @@ func (c *compiler) name(w syntax.Word) {
 }
 
 func (c *compiler) profile(w syntax.Word) bool {
-	if formats.IsProfile(w.Text) {
+	if slices.Contains(formats.Profiles(), w.Text) {
 		return true
 	}
 	c.unknown(w, CodeProfile, formats.Profiles(), "the profiles are %s", "unknown document profile '%s'")

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -17,16 +18,14 @@ const codeConsent = "E060"
 // flows are the commands that a file with a name of another tool answers for.
 var flows = []string{"discovery-flow", "delivery-flow", "operations-flow", "maintenance-flow", "doc-flow", "analyst"}
 
-// consentValues are the keys of an auto-approve file with the values that they take; none means any that its reader
-// takes.
+// consentKeys are the keys of an auto-approve file, in the order in which a message lists them.
+var consentKeys = []string{"APPROVE", "COMMANDS", "UNTIL", "PLAN", "PRODUCT_TYPE", "HAS_UI"}
+
+// consentValues are the values that they take; none means any that their reader takes.
 var consentValues = map[string][]string{
-	"APPROVE": {"yes", "no"}, "COMMANDS": nil, "UNTIL": nil,
-	"PLAN":         {"Minimal", "Light", "Standard", "Full", "Patch", "Minor", "Major"},
+	"APPROVE": {"yes", "no"}, "PLAN": {"Minimal", "Light", "Standard", "Full", "Patch", "Minor", "Major"},
 	"PRODUCT_TYPE": {"service", "tool", "library", "cli"}, "HAS_UI": {"yes", "no", "true", "false"},
 }
-
-// consentKeys are these in the order in which a message lists them.
-var consentKeys = []string{"APPROVE", "COMMANDS", "UNTIL", "PLAN", "PRODUCT_TYPE", "HAS_UI"}
 
 // Consent says whether the project's auto-approve file answers the gates of a run of a command that starts now.
 type Consent struct {
@@ -98,34 +97,28 @@ func (c *consent) read(name, text string) {
 		}
 		key, value, ok := strings.Cut(body, ":")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-		d := formats.Diagnostic{
-			Code: codeConsent, Severity: formats.SeverityError, File: name,
-			Pos: formats.Pos{Line: number, Col: 1 + strings.Index(line, body)},
+		at := formats.Pos{Line: number, Col: 1 + strings.Index(line, body)}
+		add := func(help, format string, args ...any) {
+			c.found = append(c.found, formats.Diagnostic{
+				Code: codeConsent, Severity: formats.SeverityError, File: name, Pos: at,
+				Message: fmt.Sprintf(format, args...), Help: help,
+			})
 		}
-		want := ""
 		switch {
 		case !ok:
-			d.Message = fmt.Sprintf("expected KEY: value, got %q", body)
-			d.Help = "an empty file approves; to refuse write APPROVE: no, or remove the file"
+			add("an empty file approves; to refuse write APPROVE: no, or remove the file", "expected KEY: value, got %q", body)
 		case !slices.Contains(consentKeys, key):
-			d.Message = fmt.Sprintf("unknown key %q", key)
-			d.Help = nearest.Help(strings.ToUpper(key), consentKeys)
-			if d.Help == "" {
-				d.Help = "the keys are " + strings.Join(consentKeys, ", ")
-			}
+			all := "the keys are " + strings.Join(consentKeys, ", ")
+			add(cmp.Or(nearest.Help(strings.ToUpper(key), consentKeys), all), "unknown key %q", key)
 		case seen[key]:
-			d.Message = "the key " + key + " stands twice"
+			add("", "the key %s stands twice", key)
 		default:
-			want = c.take(key, value)
+			if want := c.take(key, value); want != "" {
+				at.Col += strings.Index(body, ":") + 1
+				add("", "expected %s for %s, got %q", want, key, value)
+			}
 		}
 		seen[key] = true
-		if want != "" {
-			d.Pos.Col += strings.Index(body, ":") + 1
-			d.Message = fmt.Sprintf("expected %s for %s, got %q", want, key, value)
-		}
-		if d.Message != "" {
-			c.found = append(c.found, d)
-		}
 	}
 }
 

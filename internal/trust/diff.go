@@ -54,27 +54,21 @@ func edits(a, b []string) []string {
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	var out []string
-	for _, line := range a[:head] {
-		out = append(out, " "+line)
-	}
-	out = append(out, middle(a[head:len(a)-tail], b[head:len(b)-tail])...)
-	for _, line := range a[len(a)-tail:] {
-		out = append(out, " "+line)
+	out := marked(nil, " ", a[:head])
+	out = middle(out, a[head:len(a)-tail], b[head:len(b)-tail])
+	return marked(out, " ", a[len(a)-tail:])
+}
+
+func marked(out []string, mark string, lines []string) []string {
+	for _, line := range lines {
+		out = append(out, mark+line)
 	}
 	return out
 }
 
-func middle(a, b []string) []string {
-	var out []string
+func middle(out, a, b []string) []string {
 	if len(a) > maxDiff || len(b) > maxDiff {
-		for _, line := range a {
-			out = append(out, "-"+line)
-		}
-		for _, line := range b {
-			out = append(out, "+"+line)
-		}
-		return out
+		return marked(marked(out, "-", a), "+", b)
 	}
 	// same[i][j] is the length of the longest common sequence of a[i:] and b[j:].
 	same := make([][]int, len(a)+1)
@@ -91,12 +85,12 @@ func middle(a, b []string) []string {
 		}
 	}
 	i, j := 0, 0
-	for i < len(a) || j < len(b) {
+	for i < len(a) && j < len(b) {
 		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
+		case a[i] == b[j]:
 			out = append(out, " "+a[i])
 			i, j = i+1, j+1
-		case i < len(a) && (j == len(b) || same[i+1][j] >= same[i][j+1]):
+		case same[i+1][j] >= same[i][j+1]:
 			out = append(out, "-"+a[i])
 			i++
 		default:
@@ -104,5 +98,5 @@ func middle(a, b []string) []string {
 			j++
 		}
 	}
-	return out
+	return marked(marked(out, "-", a[i:]), "+", b[j:])
 }

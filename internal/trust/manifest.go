@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -104,8 +103,13 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 		return File{}, false, err
 	}
 	sum := sha256.New()
-	var head bytes.Buffer
-	file.Size, err = io.Copy(io.MultiWriter(sum, &capped{to: &head}), io.LimitReader(f, MaxBytes+1))
+	to := io.TeeReader(io.LimitReader(f, MaxBytes+1), sum)
+	head, err := io.ReadAll(io.LimitReader(to, keptText+1))
+	if err != nil {
+		return File{}, false, err
+	}
+	rest, err := io.Copy(io.Discard, to)
+	file.Size = int64(len(head)) + rest
 	if err == nil && file.Size > MaxBytes {
 		err = tooMany("bytes in "+name, MaxBytes)
 	}
@@ -113,20 +117,10 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 		return File{}, false, err
 	}
 	file.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	if file.Size <= keptText && utf8.Valid(head.Bytes()) {
-		file.text = head.Bytes()
+	if file.Size <= keptText && utf8.Valid(head) {
+		file.text = head
 	}
 	return file, true, nil
-}
-
-// capped keeps one byte more than a text may have, and counts the rest as written.
-type capped struct{ to *bytes.Buffer }
-
-func (c *capped) Write(p []byte) (int, error) {
-	if room := keptText + 1 - c.to.Len(); room > 0 {
-		c.to.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }
 
 // Sum is the sha256 of a content as a manifest has it.

@@ -106,6 +106,8 @@ func (s *Store) open() (*os.Root, error) {
 	return os.OpenRoot(s.path(""))
 }
 
+const recordFile = "record.json"
+
 // Load gives the record of the project; one that was never written is not Known. The error says why it, or the store,
 // cannot be used; it counts as none.
 func (s *Store) Load() (Record, error) {
@@ -116,31 +118,23 @@ func (s *Store) Load() (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	r, err := load(root, s.project)
+	var r Record
+	info, err := root.Lstat(recordFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	case err == nil && !info.Mode().IsRegular():
+		err = errors.New("it is no regular file")
+	case err == nil:
+		var data []byte
+		if data, err = root.ReadFile(recordFile); err == nil {
+			r, err = parse(data, s.project)
+		}
+	}
 	if err = errors.Join(err, root.Close()); err != nil {
 		return Record{}, formats.Fail(formats.CodeIO, "", "trust record %s is not used: %v", s.path(recordFile), err)
 	}
 	return r, nil
-}
-
-const recordFile = "record.json"
-
-func load(root *os.Root, project string) (Record, error) {
-	info, err := root.Lstat(recordFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Record{}, nil
-	}
-	if err != nil {
-		return Record{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return Record{}, errors.New("it is no regular file")
-	}
-	data, err := root.ReadFile(recordFile)
-	if err != nil {
-		return Record{}, err
-	}
-	return parse(data, project)
 }
 
 // Save replaces the record of the project, and keeps the texts of the manifest's files beside it so that a later change
@@ -228,12 +222,9 @@ func (s *Store) Revoke() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = root.Lstat(recordFile)
+	err = atomicfile.Remove(root, recordFile)
 	had := err == nil
-	if had {
-		err = atomicfile.Remove(root, recordFile)
-	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
+	if had || errors.Is(err, fs.ErrNotExist) {
 		err = sweep(root, nil)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
