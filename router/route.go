@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"tercet/formats"
 	"tercet/internal/nearest"
@@ -56,12 +55,8 @@ func (t *Table) Route(l Line) (Route, error) {
 // cut parts a line into its first word and the rest without the space around it.
 func cut(raw string) (first, rest string) {
 	raw = strings.TrimSpace(raw)
-	for i := 0; i < len(raw); {
-		r, size := utf8.DecodeRuneInString(raw[i:])
-		if unicode.IsSpace(r) {
-			return raw[:i], strings.TrimSpace(raw[i:])
-		}
-		i += size
+	if at := strings.IndexFunc(raw, unicode.IsSpace); at >= 0 {
+		return raw[:at], strings.TrimSpace(raw[at:])
 	}
 	return raw, ""
 }
@@ -74,15 +69,12 @@ func (t *Table) unknown(name string) error {
 	var near []string
 	typed := strings.ToLower(canonical(name))
 	for _, known := range t.names {
-		if strings.HasSuffix(known, ":"+typed) && len(near) < 3 {
+		if strings.HasSuffix(known, ":"+typed) {
 			near = append(near, known)
 		}
 	}
-	for _, known := range nearest.Names(typed, t.names) {
-		if len(near) < 3 {
-			near = append(near, known)
-		}
-	}
+	near = append(near, nearest.Names(typed, t.names)...)
+	near = near[:min(len(near), 3)]
 	return &UnknownCommandError{Name: name, DidYouMean: near, LeftOut: t.leftOut(canonical(name))}
 }
 

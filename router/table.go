@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -82,19 +83,17 @@ func Scan(aliases map[string]string, sources ...Source) (*Table, error) {
 			return nil, err
 		}
 	}
-	for _, e := range t.byName {
-		t.entries = append(t.entries, e.Entry)
-	}
-	slices.SortFunc(t.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
-	for _, e := range t.entries {
-		t.names = append(t.names, e.Name)
-		t.spell(e.Name, t.byName[e.Name])
+	own := maps.Clone(t.byName)
+	t.names = slices.Sorted(maps.Keys(own))
+	for _, name := range t.names {
+		t.entries = append(t.entries, own[name].Entry)
+		t.spell(name, own[name])
 	}
 	for name, goal := range scoped {
 		t.spell(name, goal)
 	}
-	t.shorten()
-	t.shortenScoped(scoped)
+	t.shorten(own, false)
+	t.shorten(scoped, true)
 	return t, t.alias(aliases)
 }
 
@@ -107,38 +106,25 @@ func (t *Table) spell(name string, goal *target) {
 	}
 }
 
-// shorten lets commands answer to their last part where only one has it.
-func (t *Table) shorten() {
-	for _, e := range t.entries {
-		if at := strings.LastIndexByte(e.Name, ':'); at >= 0 && t.byName[e.Name].short {
-			t.several[e.Name[at+1:]] = append(t.several[e.Name[at+1:]], e.Name)
+// shorten lets commands answer to their last part where only one has it. Behind a scope too: /user:commit is
+// git/commit.md of the person, if that is the only commit there.
+func (t *Table) shorten(all map[string]*target, scoped bool) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		scope, rest := "", name
+		if scoped {
+			scope, rest, _ = strings.Cut(name, ":")
+			scope += ":"
 		}
-	}
-	for short, names := range t.several {
-		if len(names) == 1 || t.byName[short] != nil {
-			if t.byName[short] == nil {
-				t.byName[short] = t.byName[names[0]]
-			}
-			delete(t.several, short)
-		}
-	}
-}
-
-// shortenScoped does the same behind a scope: /user:commit is git/commit.md of the person, if that is the only commit
-// there.
-func (t *Table) shortenScoped(scoped map[string]*target) {
-	for _, name := range slices.Sorted(maps.Keys(scoped)) {
-		scope, rest, _ := strings.Cut(name, ":")
-		if at := strings.LastIndexByte(rest, ':'); at >= 0 && scoped[name].short {
-			short := scope + rest[at:]
+		if at := strings.LastIndexByte(rest, ':'); at >= 0 && all[name].short {
+			short := scope + rest[at+1:]
 			t.several[short] = append(t.several[short], name)
 		}
 	}
 	for short, names := range t.several {
 		if len(names) == 1 {
-			t.spell(short, scoped[names[0]])
+			t.spell(short, all[names[0]])
 		}
-		if len(names) == 1 || t.byName[short] != nil {
+		if t.byName[short] != nil {
 			delete(t.several, short)
 		}
 	}
@@ -242,7 +228,7 @@ func (w *walk) leadsTo(inside string) fs.FileMode {
 // enters tells whether a folder can hold commands.
 func (w *walk) enters(folder string) bool {
 	if w.source.Command == nil {
-		return isPart(folder)
+		return isName(folder) && !strings.Contains(folder, ":")
 	}
 	return folder != "node_modules"
 }
@@ -292,25 +278,7 @@ func (t *target) or(other *target) *target {
 	return other
 }
 
-func isName(name string) bool {
-	for part := range strings.SplitSeq(name, ":") {
-		if !isPart(part) {
-			return false
-		}
-	}
-	return true
-}
+func isName(name string) bool { return nameForm.MatchString(name) }
 
-// isPart tells whether a word has the form of a command's name: [a-z][a-z0-9-]{0,31}.
-func isPart(word string) bool {
-	if word == "" || len(word) > 32 || word[0] < 'a' || word[0] > 'z' {
-		return false
-	}
-	for i := range len(word) {
-		c := word[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return true
-}
+// nameForm is the form of a command's name: parts of at most 32 characters with ':' between them.
+var nameForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}(?::[a-z][a-z0-9-]{0,31})*$`)
