@@ -12,7 +12,6 @@ import (
 
 // What the expressions of a generated file read.
 const (
-	jqNewestPlan = `'$task.artifacts | map(select(.type == "plan")) | last | .path'`
 	jqHasPlan    = `'$task.artifacts | map(select(.type == "plan")) | length > 0'`
 	jqOpenPhases = `'[$plan.phases[]? | select(.status != "completed")]'`
 	jqOpenItems  = `'[($task.description // "") | split("\n")[] | select(test("^\\s*[-*+] \\[ \\] ")) ` +
@@ -23,6 +22,15 @@ const (
 	jqPlanPath     = "$plan.path"
 	jqRunArtifacts = "$run.artifacts"
 )
+
+// What a generated file loads.
+var (
+	loadPlan      = pair{"plan", newestPlan}
+	loadPlanIfAny = pair{"plan?", newestPlan}
+	loadPhases    = pair{"phases", jqOpenPhases}
+)
+
+const newestPlan = `{document: plan, path: '$task.artifacts | map(select(.type == "plan")) | last | .path'}`
 
 // worker is a subagent in its place in the command.
 type worker struct {
@@ -132,6 +140,7 @@ type flow struct {
 	last    string // id of the last worker outside a loop
 	over    string // the array of the last loop, without $
 	verdict bool   // the last worker is a reviewer, and nothing stands behind it
+	err     error  // the first input that a worker needs and the command does not have
 	steps   []step
 }
 
@@ -159,17 +168,16 @@ func and(a, b string) string {
 }
 
 // sequence adds the workers in order with the changes of status between them.
-func (f *flow) sequence(list []worker) error {
+func (f *flow) sequence(list []worker) {
 	for i, w := range list {
 		if w.during != "" && w.during != f.cur {
 			f.status(w.during)
 		}
 		if w.is(formats.RoleImplementer) {
-			return f.implement(list[i:])
+			f.implement(list[i:])
+			return
 		}
-		if err := f.work(w, i < len(list)-1); err != nil {
-			return err
-		}
+		f.work(w, i < len(list)-1)
 		if w.during == "" {
 			continue
 		}
@@ -177,7 +185,6 @@ func (f *flow) sequence(list []worker) error {
 			f.status(w.after)
 		}
 	}
-	return nil
 }
 
 // status adds a change of the task's status, with a reason where the table asks for one or the status before is not
@@ -193,12 +200,11 @@ func (f *flow) status(to formats.TaskStatus) {
 
 // work adds one worker and what its contract implies: the check of its document, a stop after a verdict, the link of
 // what it made, the description it wrote. more tells that another step follows.
-func (f *flow) work(w worker, more bool) error {
+func (f *flow) work(w worker, more bool) {
 	s := step{Kind: "delegate", Agent: w.info.Name, Role: w.info.Role.String(), ID: w.id}
 	var err error
-	if s.With, err = f.inputs(w); err != nil {
-		return err
-	}
+	s.With, err = f.inputs(w)
+	f.err = cmp.Or(f.err, err)
 	if f.element != "" && !gives(s.With, "phase") && !gives(s.With, "focus") {
 		s.Prompt = `"Work on this part of the task only: ${{ $` + f.element + `.name }}"`
 	}
@@ -227,7 +233,7 @@ func (f *flow) work(w worker, more bool) error {
 			f.add(step{Kind: "stop", ID: w.id, Agent: w.info.Name, When: against(w.id, s.On)})
 		}
 		f.verdict = !more
-		return nil
+		return
 	case w.document != "":
 		f.add(step{Kind: "check", Name: w.document, ID: w.id})
 		if w.document == string(formats.ArtifactReport) {
@@ -240,27 +246,21 @@ func (f *flow) work(w worker, more bool) error {
 		!d.Optional {
 		f.add(step{Kind: "describe", ID: w.id})
 	}
-	return nil
 }
 
 // implement adds the phases of the plan in a worktree, the workers behind them, which see that tree, and the end of the
 // task.
-func (f *flow) implement(list []worker) error {
-	if err := f.loop(list[:1], "phase"); err != nil {
-		return err
-	}
+func (f *flow) implement(list []worker) {
+	f.loop(list[:1], "phase")
 	for _, w := range list[1:] {
-		if err := f.work(w, true); err != nil {
-			return err
-		}
+		f.work(w, true)
 	}
 	f.finish()
-	return nil
 }
 
 // loop adds the workers once an element. With an implementer among them it works in a tree of its own, each phase is
 // committed and marked.
-func (f *flow) loop(list []worker, as string) error {
+func (f *flow) loop(list []worker, as string) {
 	implements := slices.ContainsFunc(list, func(w worker) bool { return w.is(formats.RoleImplementer) })
 	if implements {
 		f.add(step{Kind: "open"})
@@ -268,9 +268,7 @@ func (f *flow) loop(list []worker, as string) error {
 	body := *f
 	body.steps, body.when, body.lead, body.element = nil, "", "", as
 	for _, w := range list {
-		if err := body.work(w, true); err != nil {
-			return err
-		}
+		body.work(w, true)
 		body.changed = body.changed || w.is(formats.RoleImplementer)
 	}
 	if implements {
@@ -278,8 +276,7 @@ func (f *flow) loop(list []worker, as string) error {
 		body.add(step{Kind: "mark"})
 	}
 	f.add(step{Kind: "loop", Name: as + "s", As: as, Body: body.steps})
-	f.loose, f.changed, f.verdict, f.last, f.over = body.loose, body.changed, false, "", as+"s"
-	return nil
+	f.loose, f.changed, f.verdict, f.last, f.over, f.err = body.loose, body.changed, false, "", as+"s", body.err
 }
 
 // finish publishes the branch, removes the worktree and completes the task.
@@ -295,7 +292,7 @@ func (f *flow) end() {
 	if f.loose {
 		f.add(step{Kind: "link", When: "(" + jqRunArtifacts + " | length) > 0"})
 	}
-	s := step{Kind: "return", Last: f.last, Name: f.over}
+	s := step{Kind: "return", Last: f.last, Name: f.over, Next: nextCommands[f.cur]}
 	switch {
 	case f.verdict:
 		s.Kind = "verdict"
@@ -304,16 +301,12 @@ func (f *flow) end() {
 	case f.last == "":
 		s.Kind = "looped"
 	}
-	if f.cur == formats.Researched {
-		s.Next = "/plan"
-	}
-	if f.cur == formats.Planned {
-		s.Next = "/implement"
-	}
-	if f.cur == formats.Completed {
-		s.Next = "/review"
-	}
 	f.add(s)
+}
+
+// nextCommands are what to run next on a task of a status.
+var nextCommands = map[formats.TaskStatus]string{
+	formats.Researched: "/plan", formats.Planned: "/implement", formats.Completed: "/review",
 }
 
 // number gives every step its heading.

@@ -11,10 +11,7 @@ import (
 // inputs gives what a worker is called with: of what the command has, everything that its contract lists and that bears
 // on its work. A required input that the command does not have is an *InputError.
 func (f *flow) inputs(w worker) ([]pair, error) {
-	offers, err := f.offers(w)
-	if err != nil {
-		return nil, err
-	}
+	offers := f.offers(w)
 	var out []pair
 	for _, o := range offers {
 		in, listed := w.info.Inputs[o.Key]
@@ -69,11 +66,7 @@ func gives(list []pair, key string) bool {
 }
 
 // offers lists what the command has at this place.
-func (f *flow) offers(w worker) ([]offer, error) {
-	text, err := literal(f.purpose)
-	if err != nil {
-		return nil, err
-	}
+func (f *flow) offers(w worker) []offer {
 	implements := w.is(formats.RoleImplementer)
 	out := []offer{
 		{pair{"task", "$task"}, formats.TypeObject, true, true},
@@ -102,7 +95,7 @@ func (f *flow) offers(w worker) ([]offer, error) {
 	}
 	return append(
 		out,
-		offer{pair{"text", text}, formats.TypeString, true, false},
+		offer{pair{"text", literal(f.purpose)}, formats.TypeString, true, false},
 		offer{pair{"args", "$args"}, formats.TypeObject, false, false},
-	), nil
+	)
 }

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"slices"
@@ -74,7 +75,7 @@ func CheckName(what, name string) error {
 	switch {
 	case ValidName(name):
 		return nil
-	case device(name):
+	case deviceForm.MatchString(name):
 		return refuse("", "expected a name of a %s that a file can have everywhere, got %q, a device on Windows", what, name)
 	}
 	return refuse("", "expected a name of a %s, at most %d lower case letters, digits and '-' that start with a letter, "+
@@ -180,17 +181,15 @@ func builtin(list []worker) error {
 func (v *view) sequential(f *flow, list []worker) error {
 	if needs(list, "plan") || has(list, formats.RoleImplementer) {
 		f.plan = true
-		v.Loads = append(v.Loads, pair{"plan", "{document: plan, path: " + jqNewestPlan + "}"})
+		v.Loads = append(v.Loads, loadPlan)
 	}
 	if has(list, formats.RoleImplementer) {
-		v.Loads = append(v.Loads, pair{"phases", jqOpenPhases})
+		v.Loads = append(v.Loads, loadPhases)
 	}
 	v.start(f, first(list))
-	if err := f.sequence(list); err != nil {
-		return err
-	}
+	f.sequence(list)
 	f.end()
-	return builtin(list)
+	return cmp.Or(f.err, builtin(list))
 }
 
 // start puts the status of the first worker that has one before the first step.
@@ -212,28 +211,23 @@ func (v *view) iterative(f *flow, list []worker) error {
 	as := "part"
 	if has(list, formats.RoleImplementer) || needs(list, "plan") || needs(list, "phase") {
 		as, f.plan = "phase", true
-		v.Loads = []pair{{"plan", "{document: plan, path: " + jqNewestPlan + "}"}, {"phases", jqOpenPhases}}
+		v.Loads = []pair{loadPlan, loadPhases}
 	} else {
 		v.Loads = []pair{
-			{"plan?", "{document: plan, path: " + jqNewestPlan + "}"},
-			{"phases", jqOpenPhases},
-			{"items", jqOpenItems},
-			{"parts", jqParts},
+			loadPlanIfAny, loadPhases, {"items", jqOpenItems}, {"parts", jqParts},
 		}
 	}
 	v.Items = as
 	lead := leading(list)
 	v.start(f, lead)
-	if err := f.loop(list, as); err != nil {
-		return err
-	}
+	f.loop(list, as)
 	if lead.is(formats.RoleImplementer) {
 		f.finish()
 	} else if lead.after != "" {
 		f.status(lead.after)
 	}
 	f.end()
-	return builtin(list)
+	return cmp.Or(f.err, builtin(list))
 }
 
 // conditional lays out one branch for a task with a plan and one for a task without.
@@ -241,10 +235,10 @@ func (v *view) conditional(f *flow, list []worker) error {
 	with, without := list[0], list[1]
 	v.Loads = []pair{{"has_plan", jqHasPlan}}
 	if with.is(formats.RoleImplementer) || takes(with, "plan") {
-		v.Loads = append(v.Loads, pair{"plan?", "{document: plan, path: " + jqNewestPlan + "}"})
+		v.Loads = append(v.Loads, loadPlanIfAny)
 	}
 	if with.is(formats.RoleImplementer) {
-		v.Loads = append(v.Loads, pair{"phases", jqOpenPhases})
+		v.Loads = append(v.Loads, loadPhases)
 	}
 	if without.is(formats.RoleImplementer) {
 		return noInput(without.info, "plan", formats.TypeString, []string{"task", "which has no plan"})
@@ -259,17 +253,13 @@ func (v *view) conditional(f *flow, list []worker) error {
 		v.During = during(without, jqPlanned+" | not")
 	}
 	f.when, f.lead, f.plan = jqPlanned, "With a plan", true
-	if err := f.sequence(list[:1]); err != nil {
-		return err
-	}
+	f.sequence(list[:1])
 	f.end()
-	other := flow{purpose: f.purpose, cur: second, lead: "Without a plan"}
-	if err := other.sequence(list[1:]); err != nil {
-		return err
-	}
+	other := flow{purpose: f.purpose, cur: second, lead: "Without a plan", err: f.err}
+	other.sequence(list[1:])
 	other.end()
 	f.steps = append(f.steps, other.steps...)
-	return builtin(list)
+	return cmp.Or(other.err, builtin(list))
 }
 
 // during is the value of that key for a worker; empty if its role implies no status.

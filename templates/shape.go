@@ -31,14 +31,6 @@ const maxAgents = 10
 
 // bounds gives the least and the most subagents of a shape.
 func (s Shape) bounds() (least, most int) {
-	switch s {
-	case Single:
-		return 1, 1
-	case Sequential:
-		return 2, maxAgents
-	case Conditional:
-		return 2, 2
-	case Iterative:
-	}
-	return 1, maxAgents
+	b := map[Shape][2]int{Single: {1, 1}, Sequential: {2, maxAgents}, Conditional: {2, 2}, Iterative: {1, maxAgents}}[s]
+	return b[0], b[1]
 }

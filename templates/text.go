@@ -3,6 +3,8 @@ package templates
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,26 +16,18 @@ const (
 	maxName        = 32
 )
 
+// The forms of texts: names, those that Windows keeps for devices, and lines that may stand in YAML as they are, which
+// are words of letters and digits with the marks of a sentence.
+var (
+	nameForm   = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	deviceForm = regexp.MustCompile(`^(?:con|prn|aux|nul|(?:com|lpt)[0-9])$`)
+	plainForm  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 ,.()/'-]*$`)
+)
+
 // ValidName tells whether a command or a subagent may have the name. A file must be able to have it too, also in a copy
 // on Windows, where some names are devices.
 func ValidName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c >= 'a' && c <= 'z' || i > 0 && (c == '-' || c >= '0' && c <= '9') {
-			continue
-		}
-		return false
-	}
-	return s != "" && len(s) <= maxName && !device(s)
-}
-
-// device tells whether Windows keeps a name in lower case for a device.
-func device(s string) bool {
-	switch s {
-	case "con", "prn", "aux", "nul":
-		return true
-	}
-	return len(s) == 4 && (s[:3] == "com" || s[:3] == "lpt") && s[3] >= '0' && s[3] <= '9'
+	return nameForm.MatchString(s) && len(s) <= maxName && !deviceForm.MatchString(s)
 }
 
 // clean makes one line out of a text: control characters and runs of blanks become one blank; marks that turn the
@@ -63,21 +57,9 @@ func cut(s string, limit int) string {
 	return strings.TrimRight(s, " ") + "…"
 }
 
-// plain tells whether a line may stand in YAML as it is: words of letters and digits with the marks of a sentence.
-func plain(s string) bool {
-	letter := func(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }
-	for i, r := range s {
-		if letter(r) || i > 0 && (r >= '0' && r <= '9' || strings.ContainsRune(" ,.()/'-", r)) {
-			continue
-		}
-		return false
-	}
-	return strings.Contains(strings.TrimSpace(s), " ") // one word could be true or null
-}
-
 // scalar writes a clean line as a YAML scalar. What other agent CLIs expand is escaped.
 func scalar(s string) string {
-	if plain(s) {
+	if plainForm.MatchString(s) && strings.Contains(strings.TrimSpace(s), " ") { // one word could be true or null
 		return s
 	}
 	var b strings.Builder
@@ -100,23 +82,20 @@ func scalar(s string) string {
 }
 
 // literal writes a clean line as a value in a step, where a `$` at the start and `${{` would be read as jq.
-func literal(s string) (string, error) {
+func literal(s string) string {
 	if !strings.ContainsAny(s, "${}") {
-		return scalar(s), nil
+		return scalar(s)
 	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		return "", err
-	}
-	return scalar("${{ " + strings.TrimSpace(b.String()) + " }}"), nil
+	_ = enc.Encode(s) // a string has a form in JSON, and a builder takes it
+	return scalar("${{ " + strings.TrimSpace(b.String()) + " }}")
 }
 
 // word writes a name as a YAML scalar; quotes keep one that YAML takes for a value of another type.
 func word(s string) string {
-	switch s {
-	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+	if slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, s) {
 		return `"` + s + `"`
 	}
 	return s

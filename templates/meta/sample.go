@@ -44,9 +44,6 @@ func (s Sample) Snapshot(context.Context) (doc any, serial uint64, err error) {
 // HasTask knows the one task.
 func (Sample) HasTask(_ context.Context, number int) (bool, error) { return number == SampleTask, nil }
 
-// Archived knows of none.
-func (Sample) Archived(context.Context, int) (bool, error) { return false, nil }
-
 // Open gives the plan or the report; every other name is not there.
 func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 	switch {
