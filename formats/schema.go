@@ -62,7 +62,7 @@ const (
 	formText    form = "a text"
 	formValues  form = "a list of values"
 	formTypes   form = "a type, or a list of at least one"
-	formTexts   form = "a list of texts that all differ"
+	formTexts   form = "a list of texts"
 	formSchema  form = "a schema"
 	formSchemas form = "a list of at least one schema"
 	formNamed   form = "a map of schemas"
@@ -310,6 +310,8 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 		is = v.Kind == md.Map
 	}
 	switch {
+	case !is && kind == formTexts:
+		c.fault(v, "write [name]", "expected a list of texts, got %s", show(v))
 	case !is:
 		c.fault(v, "", "expected %s in '%s', got %s", kind, name, show(v))
 	case kind == formTypes:
