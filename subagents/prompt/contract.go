@@ -2,180 +2,178 @@ package prompt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
+	"text/template"
 
 	"tercet/formats"
 )
 
+// contractText holds the parts of a contract; `code` puts a text into backticks.
+const contractText = `
+{{- define "documents"}}
+{{- if .Info.NoArtifacts}}Make no document: this work has no artifacts.
+{{- else}}Write documents into the folder {{with .Request.Out}}{{code .}} ({{code "TERCET_OUT"}})
+{{- else}}that the environment variable {{code "TERCET_OUT"}} names{{end}} and nowhere else; {{"" -}}
+tercet moves them to their place. In the return their paths are
+relative to that folder. Artifacts of type implementation and documentation are files of the project, {{"" -}}
+relative to the folder you work in.
+{{- with .Info.Artifacts}}
+
+The contract asks for:
+{{range .}}
+- an artifact of type {{inline .Type}}
+{{- with .Name}}, as the file {{code .}}{{end}}
+{{- with .Document}}, a document of the profile {{inline .}}{{end}}
+{{- end}}{{end}}{{end}}{{end}}
+
+{{- define "where"}}
+{{- if .Block}}End your final message with the return, and with nothing after it: a block as shown here.
+{{- else if .Channel.NoFile}}End your final message with the return, and with nothing after it: {{"" -}}
+one fenced block marked {{code "json"}} with the object shown here.
+{{- else}}When you are done, write the return as one JSON object into the file {{with .Channel.File}}{{code .}} {{"" -}}
+({{code "TERCET_RETURN"}}){{else}}that the environment variable {{code "TERCET_RETURN"}} names{{end}}. If you cannot write
+that file, end your final message with the object in one fenced block marked {{code "json"}}, {{"" -}}
+and with nothing after it.
+{{- end}}{{end}}
+
+{{- define "json"}}{
+  "status": "{{choice .Statuses}}",
+  "summary": "what was done, at most {{.MaxSummary}} characters",
+{{- with .Channel.Nonce}}
+  "nonce": "{{inline .}}",{{end}}
+  "agent": "{{.Name}}",
+{{- with .Verdicts}}
+  "verdict": "{{choice .}}",{{end}}
+{{- if .Request.Question}}
+  "text": "the answer, in Markdown",{{end}}
+{{- if not .Info.NoArtifacts}}
+  "artifacts": [{"type": "{{choice .Types}}", "path": "relative/path", "summary": "..."}],{{end}}
+{{- if .Fields}}
+  "fields": { {{- range $i, $f := .Fields}}{{if $i}}, {{end}}"{{$f.Name}}": "{{$f.Kind}}"{{end -}} },
+{{- else if and .Request.Schema (not .Request.Question)}}
+  "fields": {...},{{end}}
+  "issues": [{"level": "error|warning|suggestion", "description": "...", "files": ["path"], "line": 12, {{"" -}}
+"suggested_fix": "..."}],
+  "errors": [{"type": "timeout|validation|execution|permission|tool_unavailable", "code": "{{.Unknown}}", {{"" -}}
+"message": "...", "recoverable": true}],
+{{- if .Blocked}}
+  "blocked_reason": "the question that keeps you from going on",{{end}}
+  "next_steps": "..."
+}{{end}}
+
+{{- define "block"}}AGENT_RESULT: {{.Name}}
+STATUS: one of {{.Words}}
+{{- with .Channel.Nonce}}
+NONCE: {{inline .}}{{end}}
+SUMMARY: what was done, on one line
+{{- range .Fields}}
+{{.Name}}:{{if .List}}
+  -{{end}} {{.Kind}}{{end}}
+{{- if not .Info.NoArtifacts}}
+ARTIFACTS:
+  - relative/path{{end}}{{end}}
+
+{{- define "rules"}}
+{{- with .Channel.Nonce}}- The nonce is {{code .}}, exactly. A return with another one, {{"" -}}
+or a final message without it, is refused.
+{{end}}- The return is of {{.Name}}. One that names another agent is refused.
+- The status says whether the work was done
+{{- if .Verdicts}}, the verdict what you judge; a review that rejects is completed{{end}}.
+- A failed return has an error. A completed one has none
+{{- if not .Info.NoArtifacts}}, and every artifact that it names is there and not empty{{end}}.
+- Session, run, depth, duration, tokens and cost are measured by tercet: leave them out.{{end}}`
+
 // contract says how to return, out of what the subagent's file promises.
 func contract(in Input) string {
-	c := contractor{info: in.Info, request: in.Request, channel: in.Channel}
+	c := contractor{Input: in}
 	if in.Request.Question != "" {
 		// Nothing of what the work needs or makes is due.
-		c.info = formats.AgentInfo{Name: c.info.Name, NoArtifacts: true, AgentResult: c.info.AgentResult}
+		c.Info = formats.AgentInfo{Name: c.Info.Name, NoArtifacts: true, AgentResult: c.Info.AgentResult}
+	}
+	texts, err := template.New("").Funcs(template.FuncMap{
+		"inline": func(v any) string { return inline(reflect.ValueOf(v).String()) },
+		"code":   func(s string) string { return "`" + inline(s) + "`" },
+		"choice": func(words []string) string { return strings.Join(words, "|") },
+	}).Parse(contractText)
+	say := func(name string) string {
+		var b strings.Builder
+		if err == nil {
+			err = texts.ExecuteTemplate(&b, name, c)
+		}
+		if err != nil {
+			return err.Error() // a test makes every part
+		}
+		return b.String()
 	}
 	var s sheet
 	s.add(settle(in.Request.Facets.Output))
-	s.add(c.documents())
+	s.add(say("documents"))
 	s.add("## Return")
-	s.add(c.where())
-	if c.block() {
-		s.add(c.agentResult())
+	s.add(say("where"))
+	what := "The object ~fields~ of the return"
+	if c.Block() {
+		s.add(material("The block, each value replaced by yours:", "text", say("block")))
+		what = "The fields of the block, as one object,"
 	} else {
-		s.add(c.json())
+		s.add(material("The members of the object; words between | are a choice, and a member that is not needed is left "+
+			"out:", "text", say("json")))
 	}
-	s.add(c.shape())
-	s.add(c.rules())
+	var schema bytes.Buffer
+	if in.Request.Question == "" && json.Indent(&schema, in.Request.Schema, "", "  ") == nil {
+		s.add(material(strings.ReplaceAll(what, "~", "`")+" must fit this JSON Schema; every violation is told, once:", "json",
+			schema.String()))
+	}
+	s.add(say("rules"))
 	return s.String()
 }
 
-type contractor struct {
-	info    formats.AgentInfo
-	request formats.Request
-	channel Channel
+// contractor answers what the texts of a contract ask.
+type contractor struct{ Input }
+
+// Block tells whether the return is an AGENT_RESULT block: that is a form of the final message, never of the file.
+func (c contractor) Block() bool { return c.Info.AgentResult && c.Channel.NoFile }
+
+// Name is that of the agent.
+func (c contractor) Name() string { return inline(cmp.Or(c.Info.Name, c.Request.Agent)) }
+
+// MaxSummary bounds a summary.
+func (contractor) MaxSummary() int { return formats.MaxSummary }
+
+// Unknown is the code of an error that has no other.
+func (contractor) Unknown() string { return formats.CodeUnknown.String() }
+
+// field is a member of fields as a contract shows it.
+type field struct {
+	Name, Kind string
+	List       bool
 }
 
-// block tells whether the return is an AGENT_RESULT block: that is a form of the final message, never of the file.
-func (c contractor) block() bool { return c.info.AgentResult && c.channel.NoFile }
-
-func (c contractor) name() string {
-	if c.info.Name != "" {
-		return inline(c.info.Name)
-	}
-	return inline(c.request.Agent)
-}
-
-// documents says what is to be written, and where.
-func (c contractor) documents() string {
-	if c.info.NoArtifacts {
-		return "Make no document: this work has no artifacts."
-	}
-	out := "the folder that the environment variable `TERCET_OUT` names"
-	if c.request.Out != "" {
-		out = "the folder `" + inline(c.request.Out) + "` (`TERCET_OUT`)"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Write documents into %s and nowhere else; tercet moves them to their place. In the return their "+
-		"paths are\nrelative to that folder. Artifacts of type %s and %s are files of the project, relative to the folder "+
-		"you work in.",
-		out, formats.ArtifactImplementation, formats.ArtifactDocumentation)
-	if len(c.info.Artifacts) == 0 {
-		return b.String()
-	}
-	b.WriteString("\n\nThe contract asks for:\n")
-	for _, a := range c.info.Artifacts {
-		fmt.Fprintf(&b, "\n- an artifact of type %s", inline(string(a.Type)))
-		if a.Name != "" {
-			fmt.Fprintf(&b, ", as the file `%s`", inline(a.Name))
-		}
-		if a.Document != "" {
-			fmt.Fprintf(&b, ", a document of the profile %s", inline(a.Document))
-		}
-	}
-	return b.String()
-}
-
-// shape shows the schema that the fields are to fit.
-func (c contractor) shape() string {
-	if c.request.Question != "" || len(c.request.Schema) == 0 {
-		return ""
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, c.request.Schema, "", "  "); err != nil {
-		return ""
-	}
-	what := "The object `fields` of the return must fit this JSON Schema; every violation is told, once:"
-	if c.block() {
-		what = "The fields of the block, as one object, must fit this JSON Schema; every violation is told, once:"
-	}
-	return material(what, "json", b.String())
-}
-
-// where says which channel carries the return.
-func (c contractor) where() string {
-	if c.channel.NoFile {
-		text := "End your final message with the return, and with nothing after it: "
-		if c.block() {
-			return text + "a block as shown here."
-		}
-		return text + "one fenced block marked `json` with the object shown here."
-	}
-	file := "the file that the environment variable `TERCET_RETURN` names"
-	if c.channel.File != "" {
-		file = "the file `" + inline(c.channel.File) + "` (`TERCET_RETURN`)"
-	}
-	return "When you are done, write the return as one JSON object into " + file + ". If you cannot write\nthat file, " +
-		"end your final message with the object in one fenced block marked `json`, and with nothing after it."
-}
-
-// json shows the object, with a line for each member.
-func (c contractor) json() string {
-	status, verdict := c.words()
-	lines := []string{
-		member("status", strings.Join(status, "|")),
-		member("summary", fmt.Sprintf("what was done, at most %d characters", formats.MaxSummary)),
-	}
-	if c.channel.Nonce != "" {
-		lines = append(lines, member("nonce", inline(c.channel.Nonce)))
-	}
-	lines = append(lines, member("agent", c.name()))
-	if len(verdict) > 0 {
-		lines = append(lines, member("verdict", strings.Join(verdict, "|")))
-	}
-	if c.request.Question != "" {
-		lines = append(lines, member("text", "the answer, in Markdown"))
-	}
-	if !c.info.NoArtifacts {
-		lines = append(lines, `"artifacts": [{"type": "`+strings.Join(c.types(),
-			"|")+`", "path": "relative/path", "summary": "..."}]`)
-	}
-	switch {
-	case len(c.info.Fields) > 0:
-		lines = append(lines, `"fields": {`+strings.Join(c.fields(), ", ")+`}`)
-	case c.request.Question == "" && len(c.request.Schema) > 0:
-		lines = append(lines, `"fields": {...}`)
-	}
-	lines = append(lines,
-		`"issues": [{"level": "error|warning|suggestion", "description": "...", "files": ["path"], "line": 12, `+
-			`"suggested_fix": "..."}]`,
-		`"errors": [{"type": "timeout|validation|execution|permission|tool_unavailable", "code": "`+
-			formats.CodeUnknown.String()+`", "message": "...", "recoverable": true}]`,
-	)
-	if slices.Contains(status, string(formats.StatusBlocked)) {
-		lines = append(lines, member("blocked_reason", "the question that keeps you from going on"))
-	}
-	lines = append(lines, member("next_steps", "..."))
-	return material("The members of the object; words between | are a choice, and a member that is not needed is left "+
-		"out:", "text",
-		"{\n  "+strings.Join(lines, ",\n  ")+"\n}")
-}
-
-func member(name, value string) string { return `"` + name + `": "` + value + `"` }
-
-// fields are the members of fields, each with its type.
-func (c contractor) fields() []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(c.info.Fields)) {
-		f := c.info.Fields[name]
+// Fields are the members of fields, each with its type.
+func (c contractor) Fields() []field {
+	var out []field
+	for _, name := range slices.Sorted(maps.Keys(c.Info.Fields)) {
+		f := c.Info.Fields[name]
 		kind := string(f.Type)
-		if f.Type == formats.TypeList {
+		if f.Type == formats.TypeList && !c.Block() {
 			kind = "array of strings"
 		}
 		if f.Optional {
 			kind += ", optional"
 		}
-		out = append(out, member(inline(name), kind))
+		out = append(out, field{inline(name), kind, f.Type == formats.TypeList || f.Type == formats.TypeArray})
 	}
 	return out
 }
 
-func (c contractor) types() []string {
+// Types are those of the artifacts.
+func (c contractor) Types() []string {
 	var out []string
-	for _, a := range c.info.Artifacts {
+	for _, a := range c.Info.Artifacts {
 		if t := inline(string(a.Type)); !slices.Contains(out, t) {
 			out = append(out, t)
 		}
@@ -191,84 +189,47 @@ func (c contractor) types() []string {
 	return out
 }
 
-// words are the statuses and verdicts that the contract allows. A verdict that tercet derives from fields is not asked
-// for.
-func (c contractor) words() (status, verdict []string) {
-	allowed := func(o formats.Outcome) bool { return c.info.Statuses == nil || slices.Contains(c.info.Statuses, o) }
-	if c.info.StatusQuery == "" && (c.info.Role == formats.RoleReviewer || c.info.Statuses != nil) {
-		for _, v := range []formats.Verdict{formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected} {
-			if allowed(formats.Outcome(v)) {
-				verdict = append(verdict, string(v))
-			}
+// allowed gives those of some outcomes that the contract has.
+func allowed[T ~string](c contractor, outcomes ...T) []string {
+	var out []string
+	for _, o := range outcomes {
+		if c.Info.Statuses == nil || slices.Contains(c.Info.Statuses, formats.Outcome(o)) {
+			out = append(out, string(o))
 		}
 	}
-	if allowed(formats.OutcomeCompleted) || len(verdict) > 0 || c.info.StatusQuery != "" {
-		status = append(status, string(formats.StatusCompleted))
-	}
-	for _, s := range []formats.ReturnStatus{formats.StatusPartial, formats.StatusBlocked} {
-		if allowed(formats.Outcome(s)) {
-			status = append(status, string(s))
-		}
-	}
-	return append(status, string(formats.StatusFailed)), verdict
+	return out
 }
 
-// agentResult shows the block.
-func (c contractor) agentResult() string {
+// Verdicts are those that the contract allows. One that tercet derives from fields is not asked for.
+func (c contractor) Verdicts() []string {
+	if c.Info.StatusQuery != "" || c.Info.Role != formats.RoleReviewer && c.Info.Statuses == nil {
+		return nil
+	}
+	return allowed(c, formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected)
+}
+
+// Blocked tells whether the contract lets an agent ask a question.
+func (c contractor) Blocked() bool { return len(allowed(c, formats.StatusBlocked)) > 0 }
+
+// Statuses are those that the contract allows; a failure always is.
+func (c contractor) Statuses() []string {
+	out := allowed(c, formats.StatusCompleted)
+	if len(c.Verdicts()) > 0 || c.Info.StatusQuery != "" {
+		out = []string{string(formats.StatusCompleted)}
+	}
+	out = append(out, allowed(c, formats.StatusPartial, formats.StatusBlocked)...)
+	return append(out, string(formats.StatusFailed))
+}
+
+// Words are the statuses of a block.
+func (c contractor) Words() string {
 	words := []string{"success"}
-	status, verdict := c.words()
-	if c.info.StatusQuery == "" && len(verdict) > 0 {
-		words = verdict
-		if c.info.Statuses == nil || slices.Contains(c.info.Statuses, formats.OutcomeCompleted) {
-			words = append([]string{"success"}, verdict...)
+	if verdicts := c.Verdicts(); len(verdicts) > 0 {
+		if len(allowed(c, formats.StatusCompleted)) == 0 {
+			words = nil
 		}
+		words = append(words, verdicts...)
 	}
-	for _, s := range []formats.ReturnStatus{formats.StatusPartial, formats.StatusBlocked} {
-		if slices.Contains(status, string(s)) {
-			words = append(words, string(s))
-		}
-	}
-	words = append(words, "error")
-	lines := []string{"AGENT_RESULT: " + c.name(), "STATUS: one of " + strings.Join(words, ", ")}
-	if c.channel.Nonce != "" {
-		lines = append(lines, "NONCE: "+inline(c.channel.Nonce))
-	}
-	lines = append(lines, "SUMMARY: what was done, on one line")
-	for _, name := range slices.Sorted(maps.Keys(c.info.Fields)) {
-		f := c.info.Fields[name]
-		kind := string(f.Type)
-		if f.Optional {
-			kind += ", optional"
-		}
-		if f.Type == formats.TypeList || f.Type == formats.TypeArray {
-			lines = append(lines, inline(name)+":", "  - "+kind)
-			continue
-		}
-		lines = append(lines, inline(name)+": "+kind)
-	}
-	if !c.info.NoArtifacts {
-		lines = append(lines, "ARTIFACTS:", "  - relative/path")
-	}
-	return material("The block, each value replaced by yours:", "text", strings.Join(lines, "\n"))
-}
-
-// rules are those of every return that a model gets wrong.
-func (c contractor) rules() string {
-	var b strings.Builder
-	if c.channel.Nonce != "" {
-		fmt.Fprintf(&b, "- The nonce is `%s`, exactly. A return with another one, or a final message without it, is "+
-			"refused.\n", inline(c.channel.Nonce))
-	}
-	fmt.Fprintf(&b, "- The return is of %s. One that names another agent is refused.\n", c.name())
-	b.WriteString("- The status says whether the work was done")
-	if _, verdict := c.words(); len(verdict) > 0 {
-		b.WriteString(", the verdict what you judge; a review that rejects is completed")
-	}
-	b.WriteString(".\n")
-	b.WriteString("- A failed return has an error. A completed one has none")
-	if !c.info.NoArtifacts {
-		b.WriteString(", and every artifact that it names is there and not empty")
-	}
-	b.WriteString(".\n- Session, run, depth, duration, tokens and cost are measured by tercet: leave them out.")
-	return b.String()
+	words = append(words, allowed(c, formats.StatusPartial, formats.StatusBlocked)...)
+	return strings.Join(append(words, "error"), ", ")
 }

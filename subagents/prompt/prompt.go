@@ -83,12 +83,8 @@ func Stable(in Input) Prompt {
 }
 
 func persona(in Input) string {
-	name := in.Info.Name
-	if name == "" {
-		name = in.Request.Agent
-	}
 	var s sheet
-	who := "You are the subagent `" + inline(name) + "`"
+	who := "You are the subagent `" + (contractor{in}).Name() + "`"
 	if in.Info.Role != "" {
 		who += " in the role " + inline(string(in.Info.Role))
 	}
