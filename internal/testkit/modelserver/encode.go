@@ -3,7 +3,7 @@ package modelserver
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
+	"strings"
 )
 
 // model is the name that answers carry where the request has none.
@@ -14,29 +14,53 @@ func encode(t Turn, r Reply) (frames [][]byte, sse bool) {
 	if t.Model == "" {
 		t.Model = model
 	}
-	id := fmt.Sprintf("%d", t.Count)
-	switch t.API {
-	case Anthropic:
-		frames = anthropic(t, r, id)
-	case Responses:
-		frames = responses(t, r, id)
-	case Chat:
-		frames = chat(t, r, id)
-	case Gemini:
-		frames = gemini(t, r)
+	b := blanks{
+		"MODEL": t.Model, "N": t.Count, "TEXT": r.Text, "IN": r.Usage.Input, "CACHED": r.Usage.Cached,
+		"FRESH": r.Usage.Input - r.Usage.Cached, "OUT": r.Usage.Output, "TOTAL": r.Usage.Input + r.Usage.Output,
 	}
-	return frames, t.Stream
+	whole, events := map[API]func(Reply, blanks) (json.RawMessage, [][]byte){
+		Anthropic: anthropic, Responses: responses, Chat: chat, Gemini: gemini,
+	}[t.API](r, b)
+	if !t.Stream {
+		return [][]byte{whole}, false
+	}
+	return events, true
 }
 
 type object = map[string]any
 
-// frame is one event of a stream; a name of "" leaves the line out.
-func frame(name string, v any) []byte {
-	out := []byte("data: ")
-	if name != "" {
-		out = []byte("event: " + name + "\ndata: ")
+// blanks are what stands in a form of a wire format for <NAME>.
+type blanks map[string]any
+
+// in fills a form with values as JSON.
+func (b blanks) in(form string) json.RawMessage {
+	var pairs []string
+	for name, v := range b {
+		pairs = append(pairs, "<"+name+">", string(text(v)))
 	}
-	return append(append(out, text(v)...), "\n\n"...)
+	return json.RawMessage(strings.NewReplacer(pairs...).Replace(form))
+}
+
+// calls fills a form for each call.
+func (b blanks) calls(r Reply, form string) []json.RawMessage {
+	var out []json.RawMessage
+	for i, c := range r.Calls {
+		args := c.Args
+		if args == nil {
+			args = object{}
+		}
+		b["TOOL"], b["I"], b["ARGS"], b["QUOTED"] = c.Tool, i, args, string(text(args))
+		out = append(out, b.in(form))
+	}
+	return out
+}
+
+// event is one event of a stream; without a name, the form has no type either.
+func (b blanks) event(name, form string) []byte {
+	if name == "" {
+		return fmt.Appendf(nil, "data: %s\n\n", b.in(form))
+	}
+	return fmt.Appendf(nil, "event: %s\ndata: {\"type\":%q,%s}\n\n", name, name, b.in(form))
 }
 
 // text is v as JSON; what is encoded here has no value that JSON cannot hold.
@@ -48,155 +72,96 @@ func text(v any) []byte {
 	return b
 }
 
-func args(c Call) string {
-	if c.Args == nil {
-		return "{}"
+func anthropic(r Reply, b blanks) (json.RawMessage, [][]byte) {
+	const message = `{"id":"msg_<N>","type":"message","role":"assistant","model":<MODEL>,"content":<CONTENT>,` +
+		`"stop_reason":<STOP>,"stop_sequence":null,"usage":<USAGE>}`
+	b["STOP"], b["CONTENT"] = nil, []any{}
+	b["USAGE"] = b.in(`{"input_tokens":<FRESH>,"cache_read_input_tokens":<CACHED>,"cache_creation_input_tokens":0,` +
+		`"output_tokens":<OUT>}`)
+	events := [][]byte{b.event("message_start", `"message":`+message)}
+	var content []json.RawMessage
+	add := func(whole, start, delta json.RawMessage) {
+		b["INDEX"], b["START"], b["DELTA"] = len(content), start, delta
+		content = append(content, whole)
+		events = append(events,
+			b.event("content_block_start", `"index":<INDEX>,"content_block":<START>`),
+			b.event("content_block_delta", `"index":<INDEX>,"delta":<DELTA>`),
+			b.event("content_block_stop", `"index":<INDEX>`))
 	}
-	return string(text(c.Args))
-}
-
-// typed is an event whose name stands in its object too.
-func typed(name string, v object) []byte {
-	v["type"] = name
-	return frame(name, v)
-}
-
-func anthropic(t Turn, r Reply, id string) [][]byte {
-	var content []any
+	b["STOP"] = "end_turn"
 	if r.Text != "" {
-		content = append(content, object{"type": "text", "text": r.Text})
+		add(b.in(`{"type":"text","text":<TEXT>}`), b.in(`{"type":"text","text":""}`),
+			b.in(`{"type":"text_delta","text":<TEXT>}`))
 	}
-	stop := "end_turn"
-	for i, c := range r.Calls {
-		stop = "tool_use"
-		content = append(content, object{
-			"type": "tool_use", "id": fmt.Sprintf("toolu_%s_%d", id, i), "name": c.Tool, "input": c.Args,
-		})
+	if len(r.Calls) > 0 {
+		b["STOP"] = "tool_use"
 	}
-	usage := object{
-		"input_tokens": r.Usage.Input - r.Usage.Cached, "cache_read_input_tokens": r.Usage.Cached,
-		"cache_creation_input_tokens": 0, "output_tokens": r.Usage.Output,
+	const call = `{"type":"tool_use","id":"toolu_<N>_<I>","name":<TOOL>,"input":`
+	wholes, starts := b.calls(r, call+`<ARGS>}`), b.calls(r, call+`{}}`)
+	for i, delta := range b.calls(r, `{"type":"input_json_delta","partial_json":<QUOTED>}`) {
+		add(wholes[i], starts[i], delta)
 	}
-	msg := object{
-		"id": "msg_" + id, "type": "message", "role": "assistant", "model": t.Model, "content": content,
-		"stop_reason": stop, "stop_sequence": nil, "usage": usage,
-	}
-	if !t.Stream {
-		return [][]byte{text(msg)}
-	}
-	msg["content"], msg["stop_reason"] = []any{}, nil
-	frames := [][]byte{typed("message_start", object{"message": msg})}
-	for i, one := range content {
-		b, ok := one.(object)
-		if !ok {
-			continue
-		}
-		start, delta := object{"type": "text", "text": ""}, object{"type": "text_delta", "text": b["text"]}
-		if b["type"] == "tool_use" {
-			start = object{"type": "tool_use", "id": b["id"], "name": b["name"], "input": object{}}
-			delta = object{"type": "input_json_delta", "partial_json": string(text(b["input"]))}
-		}
-		frames = append(frames,
-			typed("content_block_start", object{"index": i, "content_block": start}),
-			typed("content_block_delta", object{"index": i, "delta": delta}),
-			typed("content_block_stop", object{"index": i}))
-	}
-	return append(frames,
-		typed("message_delta", object{"delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage}),
-		typed("message_stop", object{}))
+	b["CONTENT"] = content
+	return b.in(message), append(events,
+		b.event("message_delta", `"delta":{"stop_reason":<STOP>,"stop_sequence":null},"usage":<USAGE>`),
+		[]byte("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"))
 }
 
-func responses(t Turn, r Reply, id string) [][]byte {
-	var items []object
+func responses(r Reply, b blanks) (json.RawMessage, [][]byte) {
+	var items []json.RawMessage
 	if r.Text != "" {
-		items = append(items, object{
-			"type": "message", "id": "msg_" + id, "role": "assistant", "status": "completed",
-			"content": []any{object{"type": "output_text", "text": r.Text, "annotations": []any{}}},
-		})
+		items = append(items, b.in(`{"type":"message","id":"msg_<N>","role":"assistant","status":"completed",`+
+			`"content":[{"type":"output_text","text":<TEXT>,"annotations":[]}]}`))
 	}
-	for i, c := range r.Calls {
-		call := fmt.Sprintf("call_%s_%d", id, i)
-		items = append(items, object{
-			"type": "function_call", "id": "fc_" + call, "call_id": call, "name": c.Tool,
-			"arguments": args(c), "status": "completed",
-		})
-	}
-	usage := object{
-		"input_tokens": r.Usage.Input, "input_tokens_details": object{"cached_tokens": r.Usage.Cached},
-		"output_tokens": r.Usage.Output, "output_tokens_details": object{"reasoning_tokens": 0},
-		"total_tokens": r.Usage.Input + r.Usage.Output,
-	}
-	whole := object{
-		"id": "resp_" + id, "object": "response", "model": t.Model, "status": "completed", "output": items, "usage": usage,
-	}
-	if !t.Stream {
-		return [][]byte{text(whole)}
-	}
-	begun := maps.Clone(whole)
-	begun["status"], begun["output"] = "in_progress", []any{}
-	delete(begun, "usage")
-	frames := [][]byte{typed("response.created", object{"response": begun})}
+	items = append(items, b.calls(r, `{"type":"function_call","id":"fc_call_<N>_<I>","call_id":"call_<N>_<I>",`+
+		`"name":<TOOL>,"arguments":<QUOTED>,"status":"completed"}`)...)
+	b["OUTPUT"] = items
+	whole := b.in(`{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"completed","output":<OUTPUT>,` +
+		`"usage":{"input_tokens":<IN>,"input_tokens_details":{"cached_tokens":<CACHED>},"output_tokens":<OUT>,` +
+		`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":<TOTAL>}}`)
+	events := [][]byte{b.event("response.created",
+		`"response":{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"in_progress","output":[]}`)}
 	for i, item := range items {
-		frames = append(frames, typed("response.output_item.added", object{"output_index": i, "item": item}))
-		if item["type"] == "message" {
-			frames = append(frames, typed("response.output_text.delta", object{
-				"output_index": i, "content_index": 0, "item_id": item["id"], "delta": r.Text,
-			}))
+		b["INDEX"], b["ITEM"] = i, item
+		events = append(events, b.event("response.output_item.added", `"output_index":<INDEX>,"item":<ITEM>`))
+		if i == 0 && r.Text != "" {
+			events = append(events, b.event("response.output_text.delta",
+				`"output_index":0,"content_index":0,"item_id":"msg_<N>","delta":<TEXT>`))
 		}
-		frames = append(frames, typed("response.output_item.done", object{"output_index": i, "item": item}))
+		events = append(events, b.event("response.output_item.done", `"output_index":<INDEX>,"item":<ITEM>`))
 	}
-	return append(frames, typed("response.completed", object{"response": whole}))
+	b["WHOLE"] = whole
+	return whole, append(events, b.event("response.completed", `"response":<WHOLE>`))
 }
 
-func chat(t Turn, r Reply, id string) [][]byte {
-	msg, stop := object{"role": "assistant", "content": r.Text}, "stop"
-	var calls []any
-	for i, c := range r.Calls {
-		stop = "tool_calls"
-		calls = append(calls, object{
-			"index": i, "id": fmt.Sprintf("call_%s_%d", id, i), "type": "function",
-			"function": object{"name": c.Tool, "arguments": args(c)},
-		})
+func chat(r Reply, b blanks) (json.RawMessage, [][]byte) {
+	b["STOP"], b["MESSAGE"] = "stop", b.in(`{"role":"assistant","content":<TEXT>}`)
+	if len(r.Calls) > 0 {
+		b["CALLS"] = b.calls(r, `{"index":<I>,"id":"call_<N>_<I>","type":"function",`+
+			`"function":{"name":<TOOL>,"arguments":<QUOTED>}}`)
+		b["STOP"], b["MESSAGE"] = "tool_calls", b.in(`{"role":"assistant","content":<TEXT>,"tool_calls":<CALLS>}`)
 	}
-	if calls != nil {
-		msg["tool_calls"] = calls
+	const (
+		head  = `{"id":"chatcmpl-<N>","created":1767610000,"model":<MODEL>,"object":"chat.completion`
+		chunk = head + `.chunk","choices":[{"index":0,"delta":`
+		usage = `"usage":{"prompt_tokens":<IN>,"completion_tokens":<OUT>,"total_tokens":<TOTAL>,` +
+			`"prompt_tokens_details":{"cached_tokens":<CACHED>}}}`
+	)
+	return b.in(head + `","choices":[{"index":0,"message":<MESSAGE>,"finish_reason":<STOP>}],` + usage), [][]byte{
+		b.event("", chunk+`<MESSAGE>,"finish_reason":null}]}`),
+		b.event("", chunk+`{},"finish_reason":<STOP>}],`+usage),
+		[]byte("data: [DONE]\n\n"),
 	}
-	usage := object{
-		"prompt_tokens": r.Usage.Input, "completion_tokens": r.Usage.Output,
-		"total_tokens": r.Usage.Input + r.Usage.Output, "prompt_tokens_details": object{"cached_tokens": r.Usage.Cached},
-	}
-	head := func(kind string) object {
-		return object{"id": "chatcmpl-" + id, "object": kind, "created": 1767610000, "model": t.Model}
-	}
-	if !t.Stream {
-		v := head("chat.completion")
-		v["choices"], v["usage"] = []any{object{"index": 0, "message": msg, "finish_reason": stop}}, usage
-		return [][]byte{text(v)}
-	}
-	delta, end := head("chat.completion.chunk"), head("chat.completion.chunk")
-	delta["choices"] = []any{object{"index": 0, "delta": msg, "finish_reason": nil}}
-	end["choices"], end["usage"] = []any{object{"index": 0, "delta": object{}, "finish_reason": stop}}, usage
-	return [][]byte{frame("", delta), frame("", end), []byte("data: [DONE]\n\n")}
 }
 
-func gemini(t Turn, r Reply) [][]byte {
-	var parts []any
+func gemini(r Reply, b blanks) (json.RawMessage, [][]byte) {
+	var parts []json.RawMessage
 	if r.Text != "" {
-		parts = append(parts, object{"text": r.Text})
+		parts = append(parts, b.in(`{"text":<TEXT>}`))
 	}
-	for _, c := range r.Calls {
-		parts = append(parts, object{"functionCall": object{"name": c.Tool, "args": c.Args}})
-	}
-	v := object{
-		"candidates": []any{object{"index": 0, "finishReason": "STOP", "content": object{"role": "model", "parts": parts}}},
-		"usageMetadata": object{
-			"promptTokenCount": r.Usage.Input, "cachedContentTokenCount": r.Usage.Cached,
-			"candidatesTokenCount": r.Usage.Output, "totalTokenCount": r.Usage.Input + r.Usage.Output,
-		},
-		"modelVersion": t.Model,
-	}
-	if t.Stream {
-		return [][]byte{frame("", v)}
-	}
-	return [][]byte{text(v)}
+	b["PARTS"] = append(parts, b.calls(r, `{"functionCall":{"name":<TOOL>,"args":<ARGS>}}`)...)
+	const form = `{"candidates":[{"index":0,"finishReason":"STOP","content":{"role":"model","parts":<PARTS>}}],` +
+		`"usageMetadata":{"promptTokenCount":<IN>,"cachedContentTokenCount":<CACHED>,"candidatesTokenCount":<OUT>,` +
+		`"totalTokenCount":<TOTAL>},"modelVersion":<MODEL>}`
+	return b.in(form), [][]byte{b.event("", form)}
 }
