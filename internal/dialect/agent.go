@@ -13,7 +13,6 @@ import (
 // Agent is an agent file of another tool.
 type Agent struct {
 	Name        string // identity: the key name, else the file's; in the form that subagents have
-	Original    string // as it is written, when that is another form
 	File        string // as messages show it
 	Dialect     Dialect
 	Description string
@@ -77,7 +76,6 @@ func (a *Agent) called(keys keySet, stem string, n *notes) {
 		a.Name = "agent"
 	}
 	if a.Name != written {
-		a.Original = written
 		pos := formats.Pos{Line: 1, Col: 1}
 		if k, ok := keys.get("name"); ok {
 			pos = k.Pos

@@ -46,7 +46,7 @@ func claudeSettle(c *Command, keys keySet, n *notes) {
 		if err != nil || base < 0 || base > 1 {
 			n.add(warnValue, k.Pos, "write 0 or 1", fmt.Sprintf("expected 0 or 1 for positional-base, got %.20q", k.Raw))
 		} else {
-			c.Base, c.Fixed = base, true
+			c.Base = base
 		}
 	}
 	c.rebase()

@@ -27,10 +27,7 @@ type Command struct {
 	Parts       []Part
 	Extra       map[string]any // keys that the tool does not have
 	Lenient     bool           // the head is not what its format says and was read line by line
-	BOM, CRLF   bool
 	Warnings    []formats.Diagnostic
-	// Fixed tells that the file says itself what its first argument is called.
-	Fixed bool
 }
 
 // Parse reads a command file. The error is a *formats.Diagnostics and says why a file is none; everything else that is
@@ -47,7 +44,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 		return nil, p.relocated(inside, n.refused(src))
 	}
 	keys := keySet(h.keys)
-	c.Lenient, c.BOM, c.CRLF = h.lenient, h.bom, h.crlf
+	c.Lenient = h.lenient
 	c.Description, c.Hint = oneLine(keys.text("description")), keys.hint()
 	c.Model, c.Agent = keys.text("model"), keys.text("agent")
 	c.Names, c.AgentPos = keys.list("arguments"), formats.Pos{Line: 1, Col: 1}

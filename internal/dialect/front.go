@@ -25,8 +25,6 @@ type head struct {
 	keys []Key
 	body string
 	line int // of the first line of the body
-	bom  bool
-	crlf bool
 	// lenient tells that the head is not YAML and was read line by line.
 	lenient bool
 }
@@ -37,7 +35,7 @@ const (
 )
 
 // text makes lines with line feeds of the bytes of a file. False means that they cannot be read, which is noted.
-func (n *notes) text(src []byte, h *head) (string, bool) {
+func (n *notes) text(src []byte) (string, bool) {
 	first := formats.Pos{Line: 1, Col: 1}
 	if len(src) > MaxBytes {
 		n.add(codeTooLarge, first, "split the file",
@@ -52,10 +50,7 @@ func (n *notes) text(src []byte, h *head) (string, bool) {
 		n.add(codeNotText, posAt(string(src), at), "save the file as UTF-8 text", "expected text, got a NUL byte")
 		return "", false
 	}
-	text := string(src)
-	if rest, ok := strings.CutPrefix(text, bom); ok {
-		text, h.bom = rest, true
-	}
+	text := strings.TrimPrefix(string(src), bom)
 	if !utf8.ValidString(text) {
 		at := 0
 		for i, r := range text {
@@ -71,7 +66,6 @@ func (n *notes) text(src []byte, h *head) (string, bool) {
 		n.moved = true
 	}
 	if strings.IndexByte(text, '\r') >= 0 {
-		h.crlf = true
 		n.moved = n.moved || strings.Count(text, "\r") != strings.Count(text, "\r\n")
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	}
@@ -89,7 +83,7 @@ func size(n int) string {
 // front splits the frontmatter off a markdown file and reads it.
 func (n *notes) front(src []byte) (head, bool) {
 	h := head{line: 1}
-	text, ok := n.text(src, &h)
+	text, ok := n.text(src)
 	if !ok {
 		return h, false
 	}

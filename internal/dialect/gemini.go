@@ -38,7 +38,7 @@ func bracesMark(sign string, kind PartKind) mark {
 // geminiHead reads a TOML file; its text is the key prompt.
 func (n *notes) geminiHead(src []byte) (head, bool) {
 	h := head{line: 1}
-	text, ok := n.text(src, &h)
+	text, ok := n.text(src)
 	if !ok {
 		return h, false
 	}

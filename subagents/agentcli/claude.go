@@ -17,7 +17,7 @@ func Claude() Driver {
 		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Metered: formats.MeteredSteps, Schema: true,
 		Logins: []Login{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
 		Keys:   []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
-		Argv:   claudeArgv, Env: claudeEnv, Line: claudeLine,
+		Argv:   claudeArgv, Env: claudeEnv, Line: events(claudeLine),
 	}
 }
 
@@ -132,11 +132,7 @@ func (u claudeUsage) tokens() formats.Tokens {
 	return formats.Tokens{Input: u.Input + u.Created + u.Read, Cached: u.Read, Output: u.Output}
 }
 
-func claudeLine(r *Reading, line []byte) {
-	var e claudeEvent
-	if json.Unmarshal(line, &e) != nil {
-		return // what is printed between the events, such as a complaint about a broken answer
-	}
+func claudeLine(r *Reading, e claudeEvent) {
 	switch e.Type {
 	case "system":
 		if e.Subtype == "init" && e.Model != "" {

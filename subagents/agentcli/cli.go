@@ -117,7 +117,7 @@ func (c *CLI) model() string {
 }
 
 func (c *CLI) failure(code formats.Code, message string) *formats.Failure {
-	return &formats.Failure{Code: code, Message: message, Help: faultHelp{c.Driver}.of(code)}
+	return &formats.Failure{Code: code, Message: message, Help: c.Driver.help(code)}
 }
 
 // call starts the program, watches it or talks to it, and judges how it ended.
@@ -156,7 +156,7 @@ func (c *CLI) call(
 	if c.Speaker == nil {
 		program.Stdin = []byte(p.Text)
 	} else {
-		install = faultHelp{c.Driver}.of(formats.CodeToolUnavailable)
+		install = c.Driver.help(formats.CodeToolUnavailable)
 		room.Asks, heard.client = true, &acpClient{call: call, speaker: *c.Speaker, bound: tooMuch}
 		program.Talk = heard.client.talk(p.Text)
 	}
@@ -374,7 +374,7 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 		return formats.Failed(&e.over), nil
 	case stopped != nil:
 		if stopped.Help = "give the step a longer `timeout`"; stopped.Code == formats.CodeLimit {
-			stopped.Help = faultHelp{c.Driver}.of(stopped.Code)
+			stopped.Help = c.Driver.help(stopped.Code)
 		}
 		return formats.Failed(stopped), nil
 	case e.reading.Fault != nil:
@@ -406,7 +406,7 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 		}
 		f := ended(r.Agent, name, e.res, last)
 		f.Code = Fault{Message: strings.Join(last, " ")}.code()
-		f.Help = faultHelp{c.Driver}.of(f.Code)
+		f.Help = c.Driver.help(f.Code)
 		return formats.Failed(f), nil
 	}
 	if raw == nil {
@@ -444,31 +444,34 @@ func (c *CLI) masked(s string) string {
 	return string(c.Mask([]byte(s)))
 }
 
-// returnSchema is the schema of a return without what the contract adds.
-const returnSchema = `{"type": "object", "properties": {
+// returnMembers are the members of a return without those that the contract adds, as a schema of JSON. Every one is
+// required, and one that is not needed is null.
+const returnMembers = `{
 	"status": {"type": "string", "enum": ["completed", "partial", "failed", "blocked"]}, "summary": {"type": "string"},
 	"text": {"type": ["string", "null"]}, "blocked_reason": {"type": ["string", "null"]},
 	"next_steps": {"type": ["string", "null"]},
 	"artifacts": {"type": "array", "items": {"type": "object", "properties": {
-		"type": {"type": "string"}, "path": {"type": "string"}, "summary": {"type": ["string", "null"]}}}},
+		"type": {"type": "string"}, "path": {"type": "string"}, "summary": {"type": ["string", "null"]}},
+		"required": ["path", "summary", "type"], "additionalProperties": false}},
 	"issues": {"type": "array", "items": {"type": "object", "properties": {
-		"level": {"type": "string"}, "description": {"type": "string"}}}},
+		"level": {"type": "string"}, "description": {"type": "string"}},
+		"required": ["description", "level"], "additionalProperties": false}},
 	"errors": {"type": "array", "items": {"type": "object", "properties": {
-		"type": {"type": "string"}, "code": {"type": "string"}, "message": {"type": "string"}}}}}}`
+		"type": {"type": "string"}, "code": {"type": "string"}, "message": {"type": "string"}},
+		"required": ["code", "message", "type"], "additionalProperties": false}}}`
 
-// schemaOf gives a schema of the return, or nil if the contract has fields that such a schema cannot hold: every member
-// is required, and one that is not needed is null.
+// schemaOf gives a schema of the return, or nil if the contract has fields that such a schema cannot hold.
 func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 	type object = map[string]any
-	var schema object
-	if json.Unmarshal([]byte(returnSchema), &schema) != nil {
+	whole := func(members object) object {
+		return object{
+			"type": "object", "properties": members, "required": sortedKeys(members), "additionalProperties": false,
+		}
+	}
+	members := object{"nonce": object{"type": "string", "enum": []string{nonce}}}
+	if json.Unmarshal([]byte(returnMembers), &members) != nil {
 		return nil
 	}
-	members, ok := schema["properties"].(object)
-	if !ok {
-		return nil
-	}
-	members["nonce"] = object{"type": "string", "enum": []string{nonce}}
 	if info.Role == formats.RoleReviewer && info.StatusQuery == "" {
 		members["verdict"] = object{"type": []string{"string", "null"}}
 	}
@@ -488,27 +491,7 @@ func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 		fields[name] = kind
 	}
 	if len(fields) > 0 {
-		members["fields"] = object{"type": "object", "properties": fields}
+		members["fields"] = whole(fields)
 	}
-	out, err := json.Marshal(whole(schema))
-	if err != nil {
-		return nil
-	}
-	return out
-}
-
-// whole requires every member of the objects of a schema, and allows no other.
-func whole(schema map[string]any) map[string]any {
-	if items, ok := schema["items"].(map[string]any); ok {
-		whole(items)
-	}
-	if members, ok := schema["properties"].(map[string]any); ok {
-		schema["required"], schema["additionalProperties"] = sortedKeys(members), false
-		for _, m := range members {
-			if sub, ok := m.(map[string]any); ok {
-				whole(sub)
-			}
-		}
-	}
-	return schema
+	return raw(whole(members))
 }

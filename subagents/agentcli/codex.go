@@ -20,7 +20,7 @@ func Codex() Driver {
 	return Driver{
 		Name: "codex", Package: "@openai/codex", Tested: "0.169.0", Metered: formats.MeteredEnd, Schema: true,
 		Logins: []Login{{"CODEX_HOME", ".codex", "auth.json"}}, Keys: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
-		Argv: codexArgv, Files: codexFiles, Line: codexLine,
+		Argv: codexArgv, Files: codexFiles, Line: events(codexLine),
 	}
 }
 
@@ -171,11 +171,7 @@ type codexEvent struct {
 	} `json:"error"`
 }
 
-func codexLine(r *Reading, line []byte) {
-	var e codexEvent
-	if json.Unmarshal(line, &e) != nil {
-		return
-	}
+func codexLine(r *Reading, e codexEvent) {
 	switch e.Type {
 	case "item.completed":
 		switch e.Item.Type {

@@ -128,6 +128,17 @@ type Fault struct {
 // without an end is stopped.
 const maxEmpty = 4
 
+// events makes the Driver.Line of a program that prints events as JSON. What is printed between them, such as a
+// complaint about a broken answer, is passed over.
+func events[E any](take func(*Reading, E)) func(*Reading, []byte) {
+	return func(r *Reading, line []byte) {
+		var e E
+		if json.Unmarshal(line, &e) == nil {
+			take(r, e)
+		}
+	}
+}
+
 // fault notes the first failure that is reported.
 func (r *Reading) fault(f Fault) {
 	if r.Fault == nil {

@@ -68,21 +68,18 @@ func statusIn(message string) int {
 	return n
 }
 
-// faultHelp gives advice in the words of one driver.
-type faultHelp struct{ driver Driver }
-
 // help says what to do next, by the code.
-func (h faultHelp) of(code formats.Code) string {
-	name := h.driver.Name
+func (d Driver) help(code formats.Code) string {
+	name := d.Name
 	advice := map[formats.Code]string{
 		formats.CodeAuth: "log in by starting " + name + " once, or name the variable of its key under `env` " +
 			"in config.yaml",
 		formats.CodeTransient:       "run the command again, or give the step `retry`",
 		formats.CodeLimit:           "raise `limits` in the subagent's file, or give it less to do",
 		formats.CodeConfig:          "change `model` in the subagent's file, or the program's own configuration",
-		formats.CodeToolUnavailable: "install it: npm install -g " + h.driver.Package + "@" + h.driver.Tested,
+		formats.CodeToolUnavailable: "install it: npm install -g " + d.Package + "@" + d.Tested,
 	}
-	if h.driver.Package == "" {
+	if d.Package == "" {
 		advice[formats.CodeToolUnavailable] = "install it, or change `acp` in config.yaml or `argv` in the subagent's file"
 	}
 	return cmp.Or(advice[code], "run tercet doctor, then "+name+" by hand")

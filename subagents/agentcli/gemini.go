@@ -24,7 +24,7 @@ func Gemini() Driver {
 		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0", Metered: formats.MeteredEnd,
 		Logins: []Login{{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"}},
 		Keys:   []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-		Argv:   geminiArgv, Env: geminiEnv, Files: geminiFiles, Links: geminiLinks, Line: geminiLine, End: geminiEnd,
+		Argv:   geminiArgv, Env: geminiEnv, Files: geminiFiles, Links: geminiLinks, Line: events(geminiLine), End: geminiEnd,
 	}
 }
 
@@ -176,11 +176,7 @@ type geminiEvent struct {
 	} `json:"stats"`
 }
 
-func geminiLine(r *Reading, line []byte) {
-	var e geminiEvent
-	if json.Unmarshal(line, &e) != nil {
-		return
-	}
+func geminiLine(r *Reading, e geminiEvent) {
 	switch e.Type {
 	case "init":
 		r.Model = e.Model

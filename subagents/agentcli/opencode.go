@@ -16,7 +16,7 @@ func OpenCode() Driver {
 		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33", Metered: formats.MeteredSteps,
 		Logins: []Login{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}},
 		Keys:   []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENCODE_API_KEY"},
-		Argv:   openCodeArgv, Env: openCodeEnv, Line: openCodeLine, End: openCodeEnd,
+		Argv:   openCodeArgv, Env: openCodeEnv, Line: events(openCodeLine), End: openCodeEnd,
 	}
 }
 
@@ -122,11 +122,7 @@ type openCodeEvent struct {
 	} `json:"error"`
 }
 
-func openCodeLine(r *Reading, line []byte) {
-	var e openCodeEvent
-	if json.Unmarshal(line, &e) != nil {
-		return
-	}
+func openCodeLine(r *Reading, e openCodeEvent) {
 	switch e.Type {
 	case "step_start":
 		r.Text, r.Ended = "", false

@@ -70,7 +70,7 @@ func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 // gone is the failure of a program that is no runner.
 func (d Driver) gone(message string, err error) error {
 	code := formats.CodeToolUnavailable
-	return &formats.Failure{Code: code, Message: message, Err: err, Help: faultHelp{d}.of(code)}
+	return &formats.Failure{Code: code, Message: message, Err: err, Help: d.help(code)}
 }
 
 // start starts a program for a question; what is how messages name it.

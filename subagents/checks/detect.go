@@ -36,17 +36,6 @@ func Detect(fsys fs.FS) []Check {
 	return list
 }
 
-// Select returns the checks of these stacks and kinds; an empty list means all of them.
-func Select(list []Check, stacks []Stack, kinds []Kind) []Check {
-	var out []Check
-	for _, c := range list {
-		if (len(stacks) == 0 || slices.Contains(stacks, c.Stack)) && (len(kinds) == 0 || slices.Contains(kinds, c.Kind)) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 func detectNode(fsys fs.FS) []Check {
 	if !exists(fsys, "package.json") {
 		return nil

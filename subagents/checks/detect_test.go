@@ -83,26 +83,6 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-func TestSelect(t *testing.T) {
-	t.Parallel()
-	all := checks.Detect(fsys(map[string]string{"go.mod": "", "Makefile": "check:\n"}))
-	tests := []struct {
-		stacks []checks.Stack
-		kinds  []checks.Kind
-		want   int
-	}{
-		{nil, nil, 4},
-		{[]checks.Stack{checks.Go}, nil, 3},
-		{nil, []checks.Kind{checks.Test}, 2},
-		{[]checks.Stack{checks.Make}, []checks.Kind{checks.Lint}, 0},
-	}
-	for _, tt := range tests {
-		if got := len(checks.Select(all, tt.stacks, tt.kinds)); got != tt.want {
-			t.Errorf("Select(%v, %v) = %d checks, want %d", tt.stacks, tt.kinds, got, tt.want)
-		}
-	}
-}
-
 func TestParseWords(t *testing.T) {
 	t.Parallel()
 	for _, s := range checks.Stacks() {
