@@ -1,7 +1,6 @@
 package agentcli
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,7 +24,38 @@ type Speaker struct {
 
 // Speakers lists the agents that have a name, in order.
 func Speakers() []Speaker {
-	return []Speaker{claudeSpeaker(), codexSpeaker(), openCodeSpeaker(), geminiSpeaker()}
+	claude, codex, openCode, gemini := Claude(), Codex(), OpenCode(), Gemini()
+	return []Speaker{
+		// It reads the project's settings, which may name hooks and a mode that asks nothing, unless it is told not to. An
+		// error of the model's server is an error of the protocol.
+		{Name: claude.Name, Mode: "default", Meta: claudeMeta, Driver: Driver{
+			Name: "claude-agent-acp", Package: "@agentclientprotocol/claude-agent-acp", Tested: "0.49.0",
+			Logins: claude.Logins, Keys: claude.Keys, Env: claude.Env, Argv: func(Call) []string { return nil },
+		}},
+		// It reads by running commands in a sandbox of its own, as codex does, and asks for what that sandbox refuses. It
+		// stays when its input is closed, and is ended by a signal.
+		{Name: codex.Name, Driver: Driver{
+			Name: "codex-acp", Package: "@zed-industries/codex-acp", Tested: "0.16.0",
+			Logins: codex.Logins, Keys: codex.Keys, Argv: codexSpeakerArgv,
+		}},
+		// It allows everything unless its settings say that it asks.
+		{Name: openCode.Name, Driver: Driver{
+			Name: openCode.Name, Package: openCode.Package, Tested: openCode.Tested,
+			Logins: openCode.Logins, Keys: openCode.Keys,
+			Argv: func(Call) []string { return []string{"acp", "--pure"} },
+			Env:  func(c Call) []string { return openCodeVariables(c, openCodeAsks(c)) },
+		}},
+		// It cannot make a new file by the client's file system, which is not offered.
+		{Name: gemini.Name, Mode: "default", Driver: Driver{
+			Name: gemini.Name, Package: gemini.Package, Tested: gemini.Tested,
+			Logins: gemini.Logins, Keys: gemini.Keys, Argv: geminiSpeakerArgv, Env: gemini.Env,
+			Files: func(c Call) map[string][]byte {
+				files := geminiFiles(c)
+				delete(files, geminiPolicy) // it asks instead
+				return files
+			},
+		}},
+	}
 }
 
 // SpeakerNames are the names of Speakers, in their order.
@@ -70,22 +100,6 @@ func (s Speaker) Program(root string) string {
 	return name
 }
 
-// claudeSpeaker drives claude-agent-acp. Its traps: it reads the project's settings, which may name hooks and a mode
-// that asks nothing, unless it is told not to; an error of the model's server is an error of the protocol.
-func claudeSpeaker() Speaker {
-	d := Claude()
-	return Speaker{
-		Name: d.Name, Mode: "default", Meta: claudeMeta,
-		Driver: Driver{
-			Name: "claude-agent-acp", Package: "@agentclientprotocol/claude-agent-acp", Tested: "0.49.0", Argv: noArguments,
-			Env:    d.Env,
-			Logins: d.Logins, Keys: d.Keys,
-		},
-	}
-}
-
-func noArguments(Call) []string { return nil }
-
 // claudeMeta says what the arguments of the CLI say. Nothing that writes or runs is allowed beforehand, so that it is
 // asked for.
 func claudeMeta(c Call) map[string]any {
@@ -97,19 +111,6 @@ func claudeMeta(c Call) map[string]any {
 			"permissions": map[string]any{"deny": deny}, "includeCoAuthoredBy": false, "enableAllProjectMcpServers": false,
 		},
 	}}}
-}
-
-// codexSpeaker drives codex-acp. It reads by running commands in a sandbox of its own, as codex does, and asks for what
-// that sandbox refuses. Its trap: it stays when its input is closed, and is ended by a signal.
-func codexSpeaker() Speaker {
-	d := Codex()
-	return Speaker{
-		Name: d.Name,
-		Driver: Driver{
-			Name: "codex-acp", Package: "@zed-industries/codex-acp", Tested: "0.16.0", Logins: d.Logins, Keys: d.Keys,
-			Argv: codexSpeakerArgv,
-		},
-	}
 }
 
 // codexSpeakerArgv gives the settings of the CLI, but for the approvals, which are asked for.
@@ -127,56 +128,20 @@ func codexSpeakerArgv(c Call) []string {
 	return append(args, "-c", `approval_policy="on-request"`)
 }
 
-// openCodeSpeaker drives `opencode acp`. It allows everything unless its settings say that it asks.
-func openCodeSpeaker() Speaker {
-	d := OpenCode()
-	return Speaker{
-		Name: d.Name,
-		Driver: Driver{
-			Name: d.Name, Package: d.Package, Tested: d.Tested, Logins: d.Logins, Keys: d.Keys,
-			Argv: func(Call) []string { return []string{"acp", "--pure"} }, Env: openCodeSpeakerEnv,
-		},
-	}
-}
-
-func openCodeSpeakerEnv(c Call) []string {
-	env := slices.DeleteFunc(
-		openCodeEnv(c), func(kv string) bool { return strings.HasPrefix(kv, "OPENCODE_CONFIG_CONTENT=") },
-	)
+// openCodeAsks is the configuration in which it asks leave.
+func openCodeAsks(c Call) string {
 	outside := map[string]string{"*": "deny"}
 	for _, dir := range []string{c.Out, c.Private, c.Root} {
 		outside[filepath.ToSlash(dir)+"/*"] = "allow"
 	}
-	text, err := json.Marshal(map[string]any{
+	return string(raw(map[string]any{
 		"autoupdate": false, "share": "disabled", "snapshot": false,
 		"experimental": map[string]any{"continue_loop_on_deny": true}, // else what is refused ends its turn
 		"permission": map[string]any{
 			"edit": "ask", "bash": "ask", "webfetch": "ask", "websearch": "ask", "external_directory": outside,
 			"task": "deny", "question": "deny", "skill": "deny", "doom_loop": "deny",
 		},
-	})
-	if err != nil {
-		return env
-	}
-	return append(env, "OPENCODE_CONFIG_CONTENT="+string(text))
-}
-
-// geminiSpeaker drives `gemini --acp`. Its trap: it cannot make a new file by the client's file system, which is not
-// offered.
-func geminiSpeaker() Speaker {
-	d := Gemini()
-	return Speaker{
-		Name: d.Name, Mode: "default",
-		Driver: Driver{
-			Name: d.Name, Package: d.Package, Tested: d.Tested, Logins: d.Logins, Keys: d.Keys, Env: d.Env,
-			Argv: geminiSpeakerArgv,
-			Files: func(c Call) map[string][]byte {
-				files := geminiFiles(c)
-				delete(files, geminiPolicy) // it asks instead
-				return files
-			},
-		},
-	}
+	}))
 }
 
 func geminiSpeakerArgv(c Call) []string {

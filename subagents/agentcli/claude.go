@@ -74,15 +74,11 @@ func claudeSettings(c Call) string {
 		allow = append(allow, claudeEdit(c.Dir+"/**"))
 	}
 	allow = append(allow, granted...)
-	out, err := json.Marshal(map[string]any{
+	return string(raw(map[string]any{
 		"permissions":                map[string]any{"allow": allow, "deny": deny, "additionalDirectories": folders},
 		"includeCoAuthoredBy":        false,
 		"enableAllProjectMcpServers": false,
-	})
-	if err != nil {
-		return "{}"
-	}
-	return string(out)
+	}))
 }
 
 func claudeEnv(Call) []string {

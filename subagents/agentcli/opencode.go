@@ -28,7 +28,10 @@ func openCodeArgv(c Call) []string {
 	return args
 }
 
-func openCodeEnv(c Call) []string {
+func openCodeEnv(c Call) []string { return openCodeVariables(c, openCodeConfig(c)) }
+
+// openCodeVariables switches off what reaches out and what the project configures, and gives it a configuration.
+func openCodeVariables(c Call, config string) []string {
 	var env []string
 	if !c.Grant.Shell {
 		// It fetches a package for plugins, which it is not to load. Where commands may run, they need the registry too.
@@ -38,7 +41,7 @@ func openCodeEnv(c Call) []string {
 		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 		// A project's configuration may hold plugins, servers and formatters, which are programs.
-		"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_CONFIG_CONTENT="+openCodeConfig(c),
+		"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_CONFIG_CONTENT="+config,
 	)
 }
 
