@@ -36,7 +36,8 @@ The contract asks for:
 {{- else if .Channel.NoFile}}End your final message with the return, and with nothing after it: {{"" -}}
 one fenced block marked {{code "json"}} with the object shown here.
 {{- else}}When you are done, write the return as one JSON object into the file {{with .Channel.File}}{{code .}} {{"" -}}
-({{code "TERCET_RETURN"}}){{else}}that the environment variable {{code "TERCET_RETURN"}} names{{end}}. If you cannot write
+({{code "TERCET_RETURN"}})
+{{- else}}that the environment variable {{code "TERCET_RETURN"}} names{{end}}. If you cannot write
 that file, end your final message with the object in one fenced block marked {{code "json"}}, {{"" -}}
 and with nothing after it.
 {{- end}}{{end}}
@@ -125,8 +126,8 @@ func contract(in Input) string {
 	}
 	var schema bytes.Buffer
 	if in.Request.Question == "" && json.Indent(&schema, in.Request.Schema, "", "  ") == nil {
-		s.add(material(strings.ReplaceAll(what, "~", "`")+" must fit this JSON Schema; every violation is told, once:", "json",
-			schema.String()))
+		what = strings.ReplaceAll(what, "~", "`") + " must fit this JSON Schema; every violation is told, once:"
+		s.add(material(what, "json", schema.String()))
 	}
 	s.add(say("rules"))
 	return s.String()
