@@ -55,7 +55,7 @@ func TestTampering(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = after()
-			_, git := w.git(dir).Version(t.Context())
+			_, git := w.git(dir).Worktrees(t.Context())
 			if tt.want == "" {
 				if err != nil || git != nil {
 					t.Errorf("after work: %v, git: %v, want nothing", err, git)

@@ -16,12 +16,11 @@ const longestLine = 1 << 20
 // text, whatever its attributes say. A line above 1 MiB is shown in pieces.
 func (r *Repo) Added(ctx context.Context, from, to string, see func(file string, number int, text string)) error {
 	args := diffArgs()
+	var revs []string
 	if from == "" {
 		args = append(args, "--cached")
 	} else {
-		if err := checkRev(from, to); err != nil {
-			return err
-		}
+		revs = []string{from, to}
 		args = append([]string{"log", "--format=", "-p", "--remerge-diff"}, args[1:]...)
 	}
 	args = append(args, "--unified=0", "--text", "--src-prefix=a/", "--dst-prefix=b/")
@@ -29,7 +28,7 @@ func (r *Repo) Added(ctx context.Context, from, to string, see func(file string,
 		args = append(args, from+".."+to)
 	}
 	p := &patch{see: see}
-	_, _, err := r.touch(ctx, call{args: append(args, "--"), watch: p.write})
+	_, _, err := r.touch(ctx, call{args: append(args, "--"), revs: revs, watch: p.write})
 	return errors.Join(err, p.err)
 }
 

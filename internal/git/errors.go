@@ -21,6 +21,9 @@ var ErrNotFastForward = errors.New("not a fast-forward")
 // ErrTimeout says that git was stopped because it took too long.
 var ErrTimeout = errors.New("git took too long")
 
+// ErrMissing says that there is no git program. It wraps the *proc.NotFoundError.
+var ErrMissing = errors.New("git is not installed")
+
 // ErrTooMuch says that git printed more than is read.
 var ErrTooMuch = errors.New("git printed too much")
 
@@ -57,27 +60,6 @@ func (e *Error) Error() string {
 
 // Unwrap returns the sentinel.
 func (e *Error) Unwrap() error { return e.Err }
-
-// MissingError says that there is no git program. It wraps the *proc.NotFoundError.
-type MissingError struct {
-	Err error
-}
-
-// Error implements error.
-func (e *MissingError) Error() string { return "git is not installed: " + e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *MissingError) Unwrap() error { return e.Err }
-
-// VersionError says that git is too old.
-type VersionError struct {
-	Got, Want Version
-}
-
-// Error implements error.
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("expected git %v or newer, got %v", e.Want, e.Got)
-}
 
 // StaleError says that a ref was not where the caller expected it, so it was not moved. An empty hash means no ref.
 type StaleError struct {

@@ -2,7 +2,6 @@ package git
 
 // The parsers and the tables, for the tests.
 var (
-	ParseVersion   = parseVersion
 	ParseLog       = parseLog
 	ParseStatus    = parseStatus
 	ParseNumstat   = parseNumstat

@@ -19,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +46,7 @@ type Repo struct {
 // call is one start of git.
 type call struct {
 	args  []string
+	revs  []string // those among args, which must be such
 	stdin []byte
 	dir   string              // empty means Repo.Dir
 	also  []int               // exit codes besides 0 that are an answer
@@ -56,6 +56,9 @@ type call struct {
 
 // run starts git for c and returns its output and exit code. A code that is no answer is an *Error.
 func (r *Repo) run(ctx context.Context, c call) ([]byte, int, error) {
+	if err := checkRev(c.revs...); err != nil {
+		return nil, 0, err
+	}
 	dir := c.dir
 	if dir == "" {
 		dir = r.Dir
@@ -69,8 +72,8 @@ func (r *Repo) run(ctx context.Context, c call) ([]byte, int, error) {
 		cmd.StdoutCap, cmd.Limit = 1, watchedMax
 	}
 	res, err := r.Starter.Run(ctx, cmd)
-	if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
-		return nil, 0, &MissingError{Err: err}
+	if errors.As(err, new(*proc.NotFoundError)) {
+		err = fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	if err != nil {
 		return nil, 0, err
@@ -131,72 +134,22 @@ func (r *Repo) Within(ctx context.Context) (top, rel string, err error) {
 	return top, rel, nil
 }
 
-// Version is the version of the git program.
-type Version struct {
-	Major, Minor, Patch int
-}
-
-// String returns the version as git prints it.
-func (v Version) String() string {
-	return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) + "." + strconv.Itoa(v.Patch)
-}
-
-// Oldest is the oldest git that can be used.
-func Oldest() Version { return Version{Major: 2, Minor: 39} }
-
-// Version returns the version of the git program. A missing program is a *MissingError.
-func (r *Repo) Version(ctx context.Context) (Version, error) {
-	out, err := r.read(ctx, "version")
-	if err != nil {
-		return Version{}, err
-	}
-	return parseVersion(out)
-}
-
-// Available returns nil if git is there and new enough; otherwise a *MissingError, a *VersionError or why git did not
-// start.
-func (r *Repo) Available(ctx context.Context) error {
-	v, err := r.Version(ctx)
-	if err != nil {
-		return err
-	}
-	if o := Oldest(); v.Major < o.Major || v.Major == o.Major && v.Minor < o.Minor {
-		return &VersionError{Got: v, Want: o}
-	}
-	return nil
-}
-
 // Toplevel returns the top folder of the working tree. Outside a repository the error is ErrNoRepo.
 func (r *Repo) Toplevel(ctx context.Context) (string, error) {
 	out, err := r.read(ctx, "rev-parse", "--show-toplevel")
 	return line(out), err
 }
 
-// IsRepo reports whether Dir is inside the working tree of a repository.
-func (r *Repo) IsRepo(ctx context.Context) (bool, error) {
-	out, err := r.read(ctx, "rev-parse", "--is-inside-work-tree")
-	if errors.Is(err, ErrNoRepo) {
-		return false, nil
-	}
-	return line(out) == "true", err
-}
-
 // Resolve returns the hash of the commit that rev names. The error is ErrNoCommit if there is none.
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
-	if err := checkRev(rev); err != nil {
-		return "", err
+	out, exit, err := r.run(ctx, call{
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}, revs: []string{rev},
+		also: []int{1},
+	})
+	if err == nil && exit == 1 {
+		err = fmt.Errorf("%w: %s", ErrNoCommit, rev)
 	}
-	out, exit, err := r.run(
-		ctx,
-		call{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}, also: []int{1}},
-	)
-	if err != nil {
-		return "", err
-	}
-	if exit == 1 {
-		return "", fmt.Errorf("%w: %s", ErrNoCommit, rev)
-	}
-	return line(out), nil
+	return line(out), err
 }
 
 // Head returns the hash of the commit that is checked out. Before the first commit the error is ErrNoCommit.
@@ -211,16 +164,10 @@ func (r *Repo) CurrentBranch(ctx context.Context) (string, error) {
 
 // HasIndex reports whether the working tree of Dir has an index. A worktree has none between the two steps of
 // WorktreeAdd, and keeps none if the process ends there.
-func (r *Repo) HasIndex(ctx context.Context) (bool, error) {
-	out, err := r.read(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index")
-	if err != nil {
-		return false, err
-	}
-	_, err = os.Stat(line(out))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
+func (r *Repo) HasIndex() bool {
+	own, _ := home(r.Dir)
+	_, err := os.Stat(filepath.Join(own, "index"))
+	return own != "" && err == nil
 }
 
 // LsFiles returns the tracked files under Dir, or of them only those under paths. Both are relative to Dir.
@@ -236,7 +183,6 @@ func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
 type Commit struct {
 	Hash, Short string
 	Date        time.Time // of the author
-	Author      string    // the name
 	Subject     string
 }
 
@@ -250,7 +196,7 @@ func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error
 		return nil, err
 	}
 	args := []string{
-		"log", "-z", "-n", strconv.Itoa(n), "--no-show-signature", "--format=%H%x00%h%x00%aI%x00%an%x00%s", "HEAD", "--",
+		"log", "-z", "-n", strconv.Itoa(n), "--no-show-signature", "--format=%H%x00%h%x00%aI%x00%s", "HEAD", "--",
 	}
 	out, err := r.read(ctx, append(args, paths...)...)
 	if err != nil {
@@ -282,15 +228,12 @@ func (r *Repo) StatusPorcelain(ctx context.Context) ([]Entry, error) {
 type Stat struct {
 	Path           string // relative to the top of the working tree
 	Added, Deleted int    // lines; 0 for a binary file
-	Binary         bool
 }
 
 // DiffStat returns what changed from one commit to another; a renamed file is one deleted and one added.
 func (r *Repo) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
-	if err := checkRev(from, to); err != nil {
-		return nil, err
-	}
-	out, _, err := r.touch(ctx, call{args: append(diffArgs(), "--numstat", "-z", from, to, "--")})
+	revs := []string{from, to}
+	out, _, err := r.touch(ctx, call{args: append(diffArgs(), "--numstat", "-z", from, to, "--"), revs: revs})
 	if err != nil {
 		return nil, err
 	}
@@ -300,17 +243,12 @@ func (r *Repo) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
 // Diff returns the changes from one commit to another as a patch, of paths only if there are any. An empty to means
 // the working tree, without untracked files.
 func (r *Repo) Diff(ctx context.Context, from, to string, paths ...string) ([]byte, error) {
-	args := append(diffArgs(), "--binary", from)
-	if err := checkRev(from); err != nil {
-		return nil, err
-	}
+	revs := []string{from}
 	if to != "" {
-		if err := checkRev(to); err != nil {
-			return nil, err
-		}
-		args = append(args, to)
+		revs = append(revs, to)
 	}
-	out, _, err := r.touch(ctx, call{args: append(append(args, "--"), paths...)})
+	args := slices.Concat(diffArgs(), []string{"--binary"}, revs, []string{"--"}, paths)
+	out, _, err := r.touch(ctx, call{args: args, revs: revs})
 	return out, err
 }
 
@@ -320,21 +258,18 @@ func diffArgs() []string {
 
 // MergeBase returns the best common ancestor of two commits, or an empty hash if they have none.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
-	if err := checkRev(a, b); err != nil {
-		return "", err
-	}
-	out, _, err := r.run(ctx, call{args: []string{"merge-base", "--end-of-options", a, b}, also: []int{1}})
+	out, _, err := r.run(ctx, call{
+		args: []string{"merge-base", "--end-of-options", a, b}, revs: []string{a, b}, also: []int{1},
+	})
 	return line(out), err
 }
 
 // IsAncestor reports whether the commit old is new or one of its ancestors.
 func (r *Repo) IsAncestor(ctx context.Context, old, young string) (bool, error) {
-	if err := checkRev(old, young); err != nil {
-		return false, err
-	}
-	_, exit, err := r.run(
-		ctx, call{args: []string{"merge-base", "--is-ancestor", "--end-of-options", old, young}, also: []int{1}},
-	)
+	_, exit, err := r.run(ctx, call{
+		args: []string{"merge-base", "--is-ancestor", "--end-of-options", old, young}, revs: []string{old, young},
+		also: []int{1},
+	})
 	return err == nil && exit == 0, err
 }
 

@@ -16,40 +16,11 @@ func records(out []byte) []string {
 	return strings.Split(s, "\x00")
 }
 
-func parseVersion(out []byte) (Version, error) {
-	bad := odd("version", "git version X.Y.Z", line(out))
-	rest, ok := strings.CutPrefix(line(out), "git version ")
-	if !ok {
-		return Version{}, bad
-	}
-	number, _, _ := strings.Cut(rest, " ")
-	parts := strings.SplitN(number, ".", 4)
-	if len(parts) < 2 {
-		return Version{}, bad
-	}
-	var v Version
-	for i, to := range []*int{&v.Major, &v.Minor, &v.Patch} {
-		if i == len(parts) {
-			break
-		}
-		digits := parts[i]
-		if end := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 && i == 2 {
-			digits = digits[:end] // 2.46.0-rc1, 2.45.GIT
-		}
-		n, err := strconv.ParseUint(digits, 10, 16)
-		if err != nil && (i < 2 || digits != "") {
-			return Version{}, bad
-		}
-		*to = int(n)
-	}
-	return v, nil
-}
-
 func parseLog(out []byte) ([]Commit, error) {
-	const width = 5
+	const width = 4
 	f := fields(out)
 	if len(f)%width != 0 {
-		return nil, odd("log", "five fields a commit", strconv.Itoa(len(f))+" fields")
+		return nil, odd("log", "four fields a commit", strconv.Itoa(len(f))+" fields")
 	}
 	var list []Commit
 	for i := 0; i < len(f); i += width {
@@ -57,7 +28,7 @@ func parseLog(out []byte) ([]Commit, error) {
 		if err != nil {
 			return nil, odd("log", "a date", f[i+2])
 		}
-		list = append(list, Commit{Hash: f[i], Short: f[i+1], Date: date, Author: f[i+3], Subject: f[i+4]})
+		list = append(list, Commit{Hash: f[i], Short: f[i+1], Date: date, Subject: f[i+3]})
 	}
 	return list, nil
 }
@@ -98,20 +69,15 @@ func parseNumstat(out []byte) ([]Stat, error) {
 		if len(f) != 3 || f[2] == "" {
 			return nil, bad
 		}
-		s := Stat{Path: f[2]}
-		if f[0] == "-" && f[1] == "-" {
-			s.Binary = true
-			list = append(list, s)
-			continue
+		if f[0] == "-" && f[1] == "-" { // a binary file
+			f[0], f[1] = "0", "0"
 		}
-		for i, to := range []*int{&s.Added, &s.Deleted} {
-			n, err := strconv.ParseUint(f[i], 10, 31)
-			if err != nil {
-				return nil, bad
-			}
-			*to = int(n)
+		added, err := strconv.ParseUint(f[0], 10, 31)
+		deleted, other := strconv.ParseUint(f[1], 10, 31)
+		if err != nil || other != nil {
+			return nil, bad
 		}
-		list = append(list, s)
+		list = append(list, Stat{f[2], int(added), int(deleted)})
 	}
 	return list, nil
 }
@@ -141,10 +107,6 @@ func parseWorktrees(out []byte) ([]Worktree, error) {
 			w.Branch = strings.TrimPrefix(value, branchPrefix)
 		case "bare":
 			w.Bare = true
-		case "locked":
-			w.Locked = true
-		case "prunable":
-			w.Prunable = true
 		}
 	}
 	return list, nil

@@ -10,30 +10,6 @@ import (
 	"tercet/internal/git"
 )
 
-func TestParseVersion(t *testing.T) {
-	t.Parallel()
-	tests := map[string]git.Version{
-		"git version 2.39.5\n":                   {Major: 2, Minor: 39, Patch: 5},
-		"git version 2.50.1 (Apple Git-155)\n":   {Major: 2, Minor: 50, Patch: 1},
-		"git version 2.47.0.windows.1\n":         {Major: 2, Minor: 47},
-		"git version 2.50.GIT\n":                 {Major: 2, Minor: 50},
-		"git version 3.0\n":                      {Major: 3},
-		"git version 2.51.0-rc1\n":               {Major: 2, Minor: 51},
-		"hub version 2.1\n":                      {},
-		"git version two\n":                      {},
-		"git version 2\n":                        {},
-		"git version 2.x.1\n":                    {},
-		"git version 2.99999999999999999999.1\n": {},
-	}
-	for in, want := range tests {
-		got, err := git.ParseVersion([]byte(in))
-		bad := isOdd(err)
-		if got != want || bad != (want == git.Version{}) {
-			t.Errorf("ParseVersion(%q) = %v, %v, want %v", in, got, err, want)
-		}
-	}
-}
-
 func TestParse(t *testing.T) {
 	t.Parallel()
 	date := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -43,20 +19,20 @@ func TestParse(t *testing.T) {
 		in    string
 		want  any // nil: it is not understood
 	}{
-		{"log", parser(git.ParseLog), "h1\x00h\x002024-01-02T03:04:05Z\x00Ann\x00subject\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date, Author: "Ann", Subject: "subject"}}},
-		{"log, empty subject", parser(git.ParseLog), "h1\x00h\x002024-01-02T03:04:05Z\x00Ann\x00\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date, Author: "Ann"}}},
+		{"log", parser(git.ParseLog), "h1\x00h\x002024-01-02T03:04:05Z\x00subject\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date, Subject: "subject"}}},
+		{"log, empty subject", parser(git.ParseLog), "h1\x00h\x002024-01-02T03:04:05Z\x00\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date}}},
 		{"log, short", parser(git.ParseLog), "h1\x00h\x00", nil},
-		{"log, date", parser(git.ParseLog), "h1\x00h\x00yesterday\x00Ann\x00s\x00", nil},
+		{"log, date", parser(git.ParseLog), "h1\x00h\x00yesterday\x00s\x00", nil},
 		{"status", parser(git.ParseStatus), " M a b\x00R  to\x00from\x00?? x\ny\x00", []git.Entry{{Code: " M", Path: "a b"}, {Code: "R ", Path: "to", Orig: "from"}, {Code: "??", Path: "x\ny"}}},
 		{"status, no origin", parser(git.ParseStatus), "R  to\x00", nil},
 		{"status, short", parser(git.ParseStatus), "M a\x00", nil},
-		{"numstat", parser(git.ParseNumstat), "1\t2\ta\tb\x00-\t-\tbin\x00", []git.Stat{{Path: "a\tb", Added: 1, Deleted: 2}, {Path: "bin", Binary: true}}},
+		{"numstat", parser(git.ParseNumstat), "1\t2\ta\tb\x00-\t-\tbin\x00", []git.Stat{{Path: "a\tb", Added: 1, Deleted: 2}, {Path: "bin"}}},
 		{"numstat, no path", parser(git.ParseNumstat), "1\t2\t\x00", nil},
 		{"numstat, no number", parser(git.ParseNumstat), "1\tx\ta\x00", nil},
 		{
 			"worktrees", parser(git.ParseWorktrees),
 			"worktree /a\x00HEAD h\x00branch refs/heads/x/y\x00\x00worktree /b c\x00HEAD i\x00detached\x00locked why\x00prunable gone\x00\x00worktree /d\x00bare\x00\x00",
-			[]git.Worktree{{Path: "/a", Head: "h", Branch: "x/y"}, {Path: "/b c", Head: "i", Locked: true, Prunable: true}, {Path: "/d", Bare: true}},
+			[]git.Worktree{{Path: "/a", Head: "h", Branch: "x/y"}, {Path: "/b c", Head: "i"}, {Path: "/d", Bare: true}},
 		},
 		{"worktrees, no start", parser(git.ParseWorktrees), "HEAD h\x00", nil},
 	}
@@ -110,15 +86,12 @@ func TestCheckBranch(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		"", "\x00", "git version 2.39.5\n", "h1\x00h\x002024-01-02T03:04:05Z\x00Ann\x00s\x00", " M a\x00R  to\x00from\x00",
+		"", "\x00", "h1\x00h\x002024-01-02T03:04:05Z\x00s\x00", " M a\x00R  to\x00from\x00",
 		"1\t2\ta\x00-\t-\tb\x00", "worktree /a\x00HEAD h\x00branch refs/heads/x\x00\x00", "filter.a.b.clean\x00merge.x.driver\x00",
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, err := git.ParseVersion(b); err == nil && v.Major < 0 {
-			t.Errorf("ParseVersion(%q) = %v, want no negative number", b, v)
-		}
 		if l, err := git.ParseLog(b); err != nil && l != nil {
 			t.Errorf("ParseLog(%q) = %v beside %v", b, l, err)
 		}

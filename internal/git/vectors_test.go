@@ -435,8 +435,8 @@ func everything(t *testing.T, r *git.Repo) {
 	ok = errors.Join(ok, r.WorktreeRemove(cx, tree), r.WorktreePrune(cx), r.DeleteBranch(cx, "task/1", head))
 	did("WorktreeAdd", "StatusPorcelain", "Unstage", "MergeInWorktree", "FastForward", "Head", "Worktrees", "WorktreeRemove", "WorktreePrune", "DeleteBranch")
 	ok = errors.Join(ok, r.CreateBranch(cx, "other", base), r.UpdateRef(cx, "refs/heads/other", head, base), r.SetHead(cx, "other"), r.SetHead(cx, "main"), r.DeleteBranch(cx, "other", head))
-	ok = errors.Join(ok, r.Bundle(cx, filepath.Join(t.TempDir(), "b"), "main", base), r.Init(cx, "main"))
-	did("CreateBranch", "UpdateRef", "SetHead", "Bundle", "Init")
+	ok = errors.Join(ok, r.Init(cx, "main"))
+	did("CreateBranch", "UpdateRef", "SetHead", "Init")
 	_ = must[git.Fingerprint](t)(r.Fingerprint(cx))
 	did("Fingerprint")
 	if ok != nil {
@@ -453,7 +453,6 @@ func everything(t *testing.T, r *git.Repo) {
 func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	t.Helper()
 	cx := t.Context()
-	_ = must[git.Version](t)(r.Version(cx))
 	base := must[string](t)(r.Head(cx))
 	write(t, r.Dir, "a.txt", "main\nchanged\n")
 	write(t, r.Dir, "n.eq", "x\n")
@@ -497,9 +496,8 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 		t.Errorf("Within() = %s, %s, %v, want %s, .", top, rel, err, r.Dir)
 	}
 	for name, ask := range map[string]func() (bool, error){
-		"IsAncestor": func() (bool, error) { return r.IsAncestor(cx, base, "HEAD") }, "IsRepo": func() (bool, error) { return r.IsRepo(cx) },
-		"HasIndex": func() (bool, error) { return r.HasIndex(cx) }, "BranchExists": func() (bool, error) { return r.BranchExists(cx, "main") },
-		"Available":     func() (bool, error) { return true, r.Available(cx) },
+		"IsAncestor": func() (bool, error) { return r.IsAncestor(cx, base, "HEAD") },
+		"HasIndex":   func() (bool, error) { return r.HasIndex(), nil }, "BranchExists": func() (bool, error) { return r.BranchExists(cx, "main") },
 		"CurrentBranch": func() (bool, error) { b, err := r.CurrentBranch(cx); return b == "main", err },
 		"Branches":      func() (bool, error) { b, err := r.Branches(cx, "ma"); return slices.Equal(b, []string{"main"}), err },
 		"BranchesWith":  func() (bool, error) { b, err := r.BranchesWith(cx, base); return slices.Contains(b, "main"), err },
@@ -510,6 +508,6 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 		}
 		did(name)
 	}
-	did("Version", "Diff", "Add", "Commit", "DiffStat", "LsFiles", "Log", "CommitByTrailer", "MergeBase", "Toplevel", "Within")
+	did("Diff", "Add", "Commit", "DiffStat", "LsFiles", "Log", "CommitByTrailer", "MergeBase", "Toplevel", "Within")
 	return base
 }

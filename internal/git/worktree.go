@@ -11,12 +11,10 @@ import (
 
 // Worktree is one working tree of a repository.
 type Worktree struct {
-	Path     string
-	Head     string // hash
-	Branch   string // short name; empty if detached
-	Bare     bool
-	Locked   bool
-	Prunable bool // its folder is gone
+	Path   string
+	Head   string // hash
+	Branch string // short name; empty if detached
+	Bare   bool
 }
 
 // NewWorktree says what WorktreeAdd is to make.
@@ -37,10 +35,9 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 			return err
 		}
 	}
+	var revs []string
 	if n.Start != "" {
-		if err := checkRev(n.Start); err != nil {
-			return err
-		}
+		revs = []string{n.Start}
 	}
 	switch {
 	case n.Branch == "" && n.Start == "":
@@ -52,7 +49,7 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	default:
 		args = append(args, "--no-track", "-b", n.Branch, "--", n.Path, n.Start)
 	}
-	if _, _, err := r.touch(ctx, call{args: args}); err != nil {
+	if _, _, err := r.touch(ctx, call{args: args, revs: revs}); err != nil {
 		return err
 	}
 	// The files come in a second step from inside the new tree: configuration can be bound to a branch or a folder, and
@@ -92,7 +89,6 @@ func (r *Repo) WorktreePrune(ctx context.Context) error {
 // Merge is what a merge came to.
 type Merge struct {
 	Commit    string   // HEAD afterwards
-	UpToDate  bool     // there was nothing to merge
 	Conflicts []string // paths that both sides changed; then the merge was taken back and Commit is the old HEAD
 }
 
@@ -127,7 +123,7 @@ func (r *Repo) MergeInWorktree(ctx context.Context, rev, text string, trailers .
 		return r.takeBack(ctx, before, args)
 	}
 	after, err := r.Head(ctx)
-	return Merge{Commit: after, UpToDate: after == before}, err
+	return Merge{Commit: after}, err
 }
 
 // takeBack collects the conflicts of a merge that stopped and restores the state before it.
@@ -165,20 +161,5 @@ func (r *Repo) FastForward(ctx context.Context, rev string) error {
 		ctx,
 		call{args: []string{"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", "--no-overwrite-ignore", hash}},
 	)
-	return err
-}
-
-// Bundle writes the commits of branch that base lacks into a file, from which git fetch brings them back.
-func (r *Repo) Bundle(ctx context.Context, file, branch, base string) error {
-	if err := CheckBranch(branch); err != nil {
-		return err
-	}
-	if err := checkRev(base); err != nil {
-		return err
-	}
-	if !filepath.IsAbs(file) || strings.ContainsRune(file, 0) {
-		return notA("absolute path", file)
-	}
-	_, err := r.read(ctx, "bundle", "create", "--quiet", file, base+".."+branch)
 	return err
 }

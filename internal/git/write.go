@@ -147,21 +147,18 @@ func (r *Repo) BranchExists(ctx context.Context, name string) (bool, error) {
 
 // Branches returns the names of the branches that begin with prefix, sorted.
 func (r *Repo) Branches(ctx context.Context, prefix string) ([]string, error) {
-	list, err := r.branches(ctx)
+	list, err := r.branches(ctx, nil)
 	return slices.DeleteFunc(list, func(name string) bool { return !strings.HasPrefix(name, prefix) }), err
 }
 
 // BranchesWith returns the names of the branches that contain the commit rev, sorted.
 func (r *Repo) BranchesWith(ctx context.Context, rev string) ([]string, error) {
-	if err := checkRev(rev); err != nil {
-		return nil, err
-	}
-	return r.branches(ctx, "--contains="+rev)
+	return r.branches(ctx, []string{rev}, "--contains="+rev)
 }
 
-func (r *Repo) branches(ctx context.Context, which ...string) ([]string, error) {
+func (r *Repo) branches(ctx context.Context, revs []string, which ...string) ([]string, error) {
 	args := append([]string{"for-each-ref", "--sort=refname", "--format=%(refname:lstrip=2)"}, which...)
-	out, err := r.read(ctx, append(args, branchPrefix)...)
+	out, _, err := r.run(ctx, call{args: append(args, branchPrefix), revs: revs})
 	return strings.Fields(string(out)), err // a ref name holds no white space
 }
 

@@ -3,7 +3,6 @@ package proc
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // ErrNoAllow says that a Starter has nobody to ask for leave, so it starts nothing.
@@ -12,6 +11,21 @@ var ErrNoAllow = errors.New("a starter without an allow function starts nothing"
 // ErrNoNow says that a Starter has no clock.
 var ErrNoNow = errors.New("a starter needs a clock")
 
+// The kinds of errors of Run. Each wraps its cause beside the kind.
+var (
+	// ErrDenied says that Starter.Allow refused a command.
+	ErrDenied = errors.New("not allowed to start")
+	// ErrStart says that a child could not be started or prepared.
+	ErrStart = errors.New("starting")
+	// ErrOutput says that the child ran, but its output could not be kept, or its temporary folder not be removed. The
+	// Result beside it is valid.
+	ErrOutput = errors.New("output of a child:")
+)
+
+func failed(kind error, what string, err error) error {
+	return fmt.Errorf("%w %s: %w", kind, what, err)
+}
+
 // NotFoundError says that a program is not on the PATH that the child would see.
 type NotFoundError struct {
 	Name string
@@ -19,44 +33,3 @@ type NotFoundError struct {
 
 // Error implements error.
 func (e *NotFoundError) Error() string { return fmt.Sprintf("program %q is not on PATH", e.Name) }
-
-// DeniedError says that Starter.Allow refused a command. It wraps the reason.
-type DeniedError struct {
-	Argv []string
-	Err  error
-}
-
-// Error implements error.
-func (e *DeniedError) Error() string {
-	return fmt.Sprintf("not allowed to start %q: %v", strings.Join(e.Argv, " "), e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *DeniedError) Unwrap() error { return e.Err }
-
-// StartError says that a child could not be started or prepared. It wraps the cause.
-type StartError struct {
-	Argv []string
-	Err  error
-}
-
-// Error implements error.
-func (e *StartError) Error() string {
-	return fmt.Sprintf("starting %q: %v", strings.Join(e.Argv, " "), e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *StartError) Unwrap() error { return e.Err }
-
-// OutputError says that the child ran, but its output could not be kept in File or its temporary folder File could
-// not be removed. The Result beside it is valid. It wraps the cause.
-type OutputError struct {
-	File string
-	Err  error
-}
-
-// Error implements error.
-func (e *OutputError) Error() string { return fmt.Sprintf("output of a child: %s: %v", e.File, e.Err) }
-
-// Unwrap returns the cause.
-func (e *OutputError) Unwrap() error { return e.Err }

@@ -2,7 +2,11 @@
 
 package proc
 
-import "os"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
 
 // startOf says only whether there is a process with that number: its start time cannot be known here.
 func startOf(pid int) (string, bool, error) {
@@ -10,8 +14,10 @@ func startOf(pid int) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	running := exists(p)
-	return "", running, p.Release()
+	// A process that was found and cannot be asked runs.
+	err = p.Signal(syscall.Signal(0))
+	runs := err == nil || errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported)
+	return "", runs, p.Release()
 }
 
 func bootID() string { return "" }

@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"sync"
@@ -11,34 +12,35 @@ import (
 
 // Run starts c, waits until it and everything it started is gone, and returns how it ended.
 //
-// A non-zero exit, a reached limit of time and a flood are not errors: Result tells them. Errors are *DeniedError,
-// *NotFoundError, *StartError; *OutputError beside a valid Result; and the context's error, beside a valid Result,
-// when the child was stopped because ctx ended.
+// A non-zero exit, a reached limit of time and a flood are not errors: Result tells them. Errors are ErrDenied,
+// *NotFoundError, ErrStart; ErrOutput beside a valid Result; and the context's error, beside a valid Result, when the
+// child was stopped because ctx ended.
 func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	if s.Allow == nil {
-		return Result{}, &DeniedError{Argv: c.Argv, Err: ErrNoAllow}
-	}
-	if err := s.Allow(ctx, c); err != nil {
-		return Result{}, &DeniedError{Argv: c.Argv, Err: err}
-	}
-	if s.Now == nil {
-		return Result{}, &StartError{Argv: c.Argv, Err: ErrNoNow}
-	}
 	if len(c.Argv) == 0 {
 		return Result{}, &NotFoundError{}
 	}
-	if _, err := ParsePurpose(string(c.Purpose)); err != nil {
-		return Result{}, &StartError{Argv: c.Argv, Err: err}
+	allowed := ErrNoAllow
+	if s.Allow != nil {
+		allowed = s.Allow(ctx, c)
 	}
-	if err := checkEnv(s.Env, c.Env); err != nil {
-		return Result{}, &StartError{Argv: c.Argv, Err: err}
+	if allowed != nil {
+		return Result{}, failed(ErrDenied, fmt.Sprintf("%q", c), allowed)
+	}
+	err := checkEnv(c.Env)
+	if _, bad := ParsePurpose(string(c.Purpose)); err == nil {
+		err = bad
+	}
+	if err != nil {
+		return Result{}, c.notStarted(err)
 	}
 	c.fill()
 	return s.run(ctx, c)
 }
+
+func (c Command) notStarted(err error) error { return failed(ErrStart, fmt.Sprintf("%q", c), err) }
 
 func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	env := mergeEnv(s.Env, c.Env)
@@ -52,7 +54,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	var temp string
 	if c.Private {
 		if temp, err = os.MkdirTemp(s.Temp, "tercet-"); err != nil {
-			return Result{}, &StartError{Argv: c.Argv, Err: err}
+			return Result{}, c.notStarted(err)
 		}
 		defer func() { err = errors.Join(err, removeTemp(temp)) }()
 		env = mergeEnv(env, []string{"TMPDIR=" + temp})
@@ -73,7 +75,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	}
 	begin := s.Now()
 	if err := k.start(ctx, s, o); err != nil {
-		return Result{}, &StartError{Argv: c.Argv, Err: err}
+		return Result{}, c.notStarted(err)
 	}
 	stop := k.supervise(ctx)
 	err = k.settle(s)

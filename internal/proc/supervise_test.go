@@ -214,9 +214,8 @@ func TestSupervisorSaysWhyNot(t *testing.T) {
 	}
 	s := starter(t, func(s *proc.Starter) { s.Supervisor = []string{self(t), superviseWord} })
 	_, err := s.Run(t.Context(), proc.Command{Argv: []string{file}, Purpose: proc.PurposeAgent})
-	start, ok := errors.AsType[*proc.StartError](err)
-	if !ok || !strings.Contains(start.Error(), "exec format error") {
-		t.Errorf("Run(a text) = %v, want a StartError with the reason", err)
+	if !errors.Is(err, proc.ErrStart) || !strings.Contains(err.Error(), "exec format error") {
+		t.Errorf("Run(a text) = %v, want ErrStart with the reason", err)
 	}
 }
 

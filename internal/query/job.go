@@ -98,7 +98,7 @@ func (h Host) child(ctx context.Context, c CLIRequest) (exit int, err error, sta
 		Timeout:   proc.Timeout{Total: c.Timeout + grace},
 		StdoutCap: maxOutput, StderrCap: 1 << 20, Limit: maxOutput,
 	})
-	if _, failed := errors.AsType[*proc.StartError](err); failed {
+	if errors.Is(err, proc.ErrStart) {
 		return 0, nil, false
 	}
 	if _, werr := c.Out.Write(res.Stdout); werr != nil && err == nil {

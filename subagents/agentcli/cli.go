@@ -82,7 +82,7 @@ func (c *CLI) run(ctx context.Context, r formats.Request) (formats.Return, subag
 			"expected the name of a model, got %q", used.Model))
 	}
 	_, err := c.Starter.Look(c.program())
-	if _, missing := errors.AsType[*proc.NotFoundError](err); missing {
+	if errors.As(err, new(*proc.NotFoundError)) {
 		what := c.Runner
 		if c.Speaker != nil {
 			what += ": " + c.Driver.Name

@@ -169,13 +169,13 @@ func notRun(ctx context.Context, err error, runner, install string) error {
 	code, help := formats.CodeOf(err), formats.HelpOf(err)
 	if code == formats.CodeUnknown {
 		code = formats.CodeToolUnavailable
-		if _, ok := errors.AsType[*proc.DeniedError](err); ok {
+		if errors.Is(err, proc.ErrDenied) {
 			code = formats.CodeUntrusted
 		}
-		if _, ok := errors.AsType[*proc.OutputError](err); ok {
+		if errors.Is(err, proc.ErrOutput) {
 			code = formats.CodeIO
 		}
-		if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
+		if errors.As(err, new(*proc.NotFoundError)) {
 			help = install
 		}
 	}

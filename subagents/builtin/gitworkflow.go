@@ -177,7 +177,7 @@ func (w GitWorkflow) close(in input) act {
 			ret.Summary = "worktree kept"
 			return ret, nil
 		}
-		c, err := w.Trees.Close(ctx, r.Dir, worktree.CloseOptions{})
+		c, err := w.Trees.Close(ctx, r.Dir)
 		if err != nil {
 			return formats.Return{}, err
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // Run runs c in dir, which is absolute, within the bounds of confine; nil means none. That the check found something
-// wrong is a Result; an error means that it could not run: TOOL_UNAVAILABLE, the *proc.DeniedError of a starter without
+// wrong is a Result; an error means that it could not run: TOOL_UNAVAILABLE, proc.ErrDenied of a starter without
 // leave, another cause, or the context's error.
 func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Confine) (Result, error) {
 	if len(c.Argv) == 0 {
@@ -65,14 +65,14 @@ func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Conf
 }
 
 func classify(c Check, err error) error {
-	if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
+	if errors.As(err, new(*proc.NotFoundError)) {
 		return &formats.Failure{
 			Code: formats.CodeToolUnavailable, Err: err,
 			Message: fmt.Sprintf("the %s check of the %s project cannot run", c.Kind, c.Stack),
 			Help:    fmt.Sprintf("install %s, or leave this check out with --only", c.Argv[0]),
 		}
 	}
-	if _, ok := errors.AsType[*proc.StartError](err); ok {
+	if errors.Is(err, proc.ErrStart) {
 		return &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
 	return err

@@ -183,13 +183,13 @@ func agentFault(err error) (formats.Return, error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return formats.Return{}, err
 	}
-	if _, output := errors.AsType[*proc.OutputError](err); output {
+	if errors.Is(err, proc.ErrOutput) {
 		return formats.Return{}, err
 	}
 	if f, none := errors.AsType[*proc.NotFoundError](err); none && formats.CodeOf(err) == formats.CodeUnknown {
 		err = formats.Fail(formats.CodeToolUnavailable, "install "+f.Name, "program %q is not on PATH", f.Name)
 	}
-	if _, denied := errors.AsType[*proc.DeniedError](err); denied && formats.CodeOf(err) == formats.CodeUnknown {
+	if errors.Is(err, proc.ErrDenied) && formats.CodeOf(err) == formats.CodeUnknown {
 		err = &formats.Failure{Code: formats.CodeDenied, Err: err}
 	}
 	return formats.Failed(err), nil

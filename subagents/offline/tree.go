@@ -18,7 +18,7 @@ import (
 // listFiles lists the tracked files below the folder of repo. Without git, or outside a repository, it lists nothing.
 func listFiles(ctx context.Context, repo *git.Repo) (files []string, inGit bool, err error) {
 	files, err = repo.LsFiles(ctx)
-	if _, noGit := errors.AsType[*proc.NotFoundError](err); noGit || errors.Is(err, git.ErrNoRepo) {
+	if errors.As(err, new(*proc.NotFoundError)) || errors.Is(err, git.ErrNoRepo) {
 		return nil, false, nil
 	}
 	return files, err == nil, err

@@ -17,11 +17,6 @@ import (
 // wipTries bounds the search for a free name of a branch for loose work.
 const wipTries = 100
 
-// CloseOptions say how to close.
-type CloseOptions struct {
-	Keep bool // leave everything as it is
-}
-
 // Closed is what closing came to.
 type Closed struct {
 	Wip     string   // branch that took uncommitted work, or empty
@@ -33,10 +28,7 @@ type Closed struct {
 // Close closes the worktree at dir. Uncommitted work is committed to a branch of its own first, so that the branch of
 // the task ends at its last whole commit. A branch with work that is nowhere else stays. A worktree that is gone
 // already is closed.
-func (m *Manager) Close(ctx context.Context, dir string, o CloseOptions) (Closed, error) {
-	if o.Keep {
-		return Closed{}, nil
-	}
+func (m *Manager) Close(ctx context.Context, dir string) (Closed, error) {
 	top, err := m.topOf(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Closed{Removed: true}, coded(m.Git(m.Root).WorktreePrune(ctx))
@@ -78,12 +70,8 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	if err != nil {
 		return Closed{}, err
 	}
-	filled, err := repo.HasIndex(ctx)
-	if err != nil {
-		return Closed{}, err
-	}
 	var work looseWork
-	if filled { // otherwise every file would count as deleted
+	if repo.HasIndex() { // otherwise every file would count as deleted
 		if work, err = m.loose(ctx, repo); err != nil {
 			return Closed{}, err
 		}

@@ -91,12 +91,8 @@ func codedAs(err error, other formats.Code) error {
 		f.Help = "run git init, then commit something"
 		return f
 	}
-	if _, ok := errors.AsType[*git.MissingError](err); ok {
+	if errors.Is(err, git.ErrMissing) {
 		f.Code, f.Help = formats.CodeToolUnavailable, "install git"
-		return f
-	}
-	if e, ok := errors.AsType[*git.VersionError](err); ok {
-		f.Code, f.Help = formats.CodeToolUnavailable, "install git "+e.Want.String()+" or newer"
 		return f
 	}
 	if e, ok := errors.AsType[*git.CheckedOutError](err); ok {

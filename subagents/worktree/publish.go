@@ -23,10 +23,9 @@ type Target struct {
 
 // Published is what publishing came to.
 type Published struct {
-	Commit        string   // the merge, or where the target is if it had everything
-	Files         []string // that changed in the target, relative to the project root
-	FastForwarded bool     // the checkout of the target shows it
-	Message       string   // one sentence for a person
+	Commit  string   // the merge, or where the target is if it had everything
+	Files   []string // that changed in the target, relative to the project root
+	Message string   // one sentence for a person
 }
 
 // Publish merges the branch of the worktree at dir into the target: in a worktree of its own, and with the target moved
@@ -113,9 +112,7 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 		return Published{}, err
 	}
 	if has {
-		return Published{
-			Commit: old, FastForwarded: p.checkout != "", Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch),
-		}, nil
+		return Published{Commit: old, Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}, nil
 	}
 	if err := p.clean(ctx); err != nil {
 		return Published{}, err
@@ -134,7 +131,6 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	if err := p.move(ctx, old, merged.Commit); err != nil {
 		return Published{}, err
 	}
-	out.FastForwarded = p.checkout != ""
 	out.Files, err = p.m.changed(ctx, p.main, old, merged.Commit)
 	return out, err
 }

@@ -33,7 +33,7 @@ func TestSecretsAreNotCommitted(t *testing.T) {
 		_, _, err := p.Commit(t.Context(), tree.Dir, worktree.Message{Subject: "task 7: b"})
 		refused(t, err, "conf/b.txt:2: cloud key")
 		refused(t, err, "deploy/.env: file of secrets")
-		_, err = p.Close(t.Context(), tree.Dir, worktree.CloseOptions{})
+		_, err = p.Close(t.Context(), tree.Dir)
 		refused(t, err, "conf/b.txt:2: cloud key")
 		if got := p.read(tree.Dir, "conf/b.txt"); !strings.Contains(got, key) {
 			t.Errorf("the file is now %q, want it as it was", got)

@@ -147,9 +147,8 @@ func (m *Manager) clear(ctx context.Context, main *git.Repo, branch, place strin
 		switch {
 		case w.Branch != branch && !m.same(w.Path, place):
 		case w.Branch == branch && m.same(w.Path, place):
-			filled, err := m.Git(w.Path).HasIndex(ctx)
-			if err != nil || filled {
-				return filled, err
+			if m.Git(w.Path).HasIndex() {
+				return true, nil
 			}
 			return false, main.WorktreeRemove(ctx, w.Path) // the process that made it ended before it was filled
 		case m.owns(w.Path):
