@@ -57,7 +57,7 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 		n.add(warnMissing, formats.Pos{Line: 1, Col: 1}, "add a line description: ...", "agent has no description")
 	}
 	c := &Command{Dialect: p.Dialect}
-	c.unknown(keys, slices.Concat([]string{"name", "description", "tools", "model"}, toolFor(p.Dialect).agentKeys), n)
+	c.unknown(keys, "name description tools model "+toolFor(p.Dialect).agentKeys, n)
 	a.Extra = c.Extra
 	d := &formats.Diagnostics{List: n.list}
 	d.Sort()

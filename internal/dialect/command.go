@@ -98,7 +98,8 @@ func (n *notes) head(p Place, src []byte) (head, bool) {
 }
 
 // unknown keeps the keys that the tool does not have and says so once.
-func (c *Command) unknown(keys keySet, known []string, n *notes) {
+func (c *Command) unknown(keys keySet, names string, n *notes) {
+	known := strings.Fields(names)
 	var strange []string
 	var first Key
 	for _, k := range keys {

@@ -307,21 +307,14 @@ func (w *shellWriter) variable(value string) string {
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 // anywhere lists what reads programs from its input, its words or its variables.
-var anywhere = []string{
-	"eval", "sh", "bash", "dash", "ksh", "zsh", "fish", "csh", "tcsh", "ash", "busybox", "ssh", "su", "xargs",
-	"parallel", "watch", "source", "python", "perl", "ruby", "node", "deno", "bun", "php", "lua", "tclsh",
-	"osascript", "pwsh", "powershell", "trap", "let", "declare", "typeset", "unset", "read", "mapfile", "psql",
-	"sqlite", "mysql", "gdb", "vim", "vi", "ex", "ed", "emacs", "tmux", "screen", "at", "batch", "crontab", "socat",
-	"expect", "entr", "alias", "PS4", "PROMPT_COMMAND", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "systemd-run",
-	"start-stop-daemon",
-}
+const anywhere = "eval sh bash dash ksh zsh fish csh tcsh ash busybox ssh su xargs parallel watch source python perl " +
+	"ruby node deno bun php lua tclsh osascript pwsh powershell trap let declare typeset unset read mapfile psql sqlite " +
+	"mysql gdb vim vi ex ed emacs tmux screen at batch crontab socat expect entr alias PS4 PROMPT_COMMAND BASH_ENV " +
+	"SHELLOPTS BASHOPTS systemd-run start-stop-daemon"
 
 // here lists what has a language of its own in its words, or takes them for a command.
-var here = []string{
-	"awk", "gawk", "mawk", "nawk", "sed", "gsed", "find", "docker", "podman", "kubectl", "npm", "npx", "pnpm", "yarn",
-	"bc", "dc", "m4", "make", "gmake", "sudo", "doas", "time", "env", "exec", "command", "builtin", "nohup", "setsid",
-	"stdbuf", "timeout", "nice", "ionice", "chroot", "strace", "ltrace", "unshare", "nsenter", "flock", ".",
-}
+const here = "awk gawk mawk nawk sed gsed find docker podman kubectl npm npx pnpm yarn bc dc m4 make gmake sudo doas " +
+	"time env exec command builtin nohup setsid stdbuf timeout nice ionice chroot strace ltrace unshare nsenter flock ."
 
 // startsPrograms are variables by which programs are found or started.
 var startsPrograms = regexp.MustCompile(`^(?:PATH|ENV|SHELL|BROWSER|NODE_OPTIONS|PERL5OPT|RUBYOPT|PYTHONSTARTUP|` +
@@ -400,7 +393,8 @@ func literal(word *syntax.Word, end int) string {
 
 // firstOf gives the first word of a text that is in the list, by the last part of its path and without a version.
 // Quotes do not matter: what stands in them may be a script.
-func firstOf(text string, list []string) string {
+func firstOf(text, names string) string {
+	list := strings.Fields(names)
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n|;&()<>\"'`{}$=!", r) })
 	for _, w := range words {
 		base := strings.TrimLeft(w[strings.LastIndexByte(w, '/')+1:], `\`)

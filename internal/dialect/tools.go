@@ -7,12 +7,12 @@ import (
 
 // tool is how one tool reads its files.
 type tool struct {
-	end       string   // of the name of a command's file
-	keys      []string // of a command's head
-	agentKeys []string // of an agent's head, beside those that all tools have
-	marks     []mark   // in a text, before those in inner
-	inner     []mark   // also inside of commands and paths
-	block     bool     // fenced blocks of commands
+	end       string // of the name of a command's file
+	keys      string // of a command's head
+	agentKeys string // of an agent's head, beside those that all tools have
+	marks     []mark // in a text, before those in inner
+	inner     []mark // also inside of commands and paths
+	block     bool   // fenced blocks of commands
 	words     func(raw string) []string
 	empty     bool // a word that is missing is empty; else its mark stands as it is written
 	// instead are the marks without which the arguments are put behind the text; lead stands before them, with NAME for
@@ -28,15 +28,11 @@ type tool struct {
 var tools = map[Dialect]tool{
 	Claude: {
 		end: ".md",
-		keys: []string{
-			"description", "argument-hint", "argument_hint", "allowed-tools", "model", "disable-model-invocation", "name",
-			"when_to_use", "arguments", "user-invocable", "disallowed-tools", "effort", "context", "agent", "hooks", "paths",
-			"shell", "license", "compatibility", "metadata", "version", "positional-base",
-		},
-		agentKeys: []string{
-			"disallowedTools", "permissionMode", "maxTurns", "skills", "mcpServers", "hooks", "memory", "background", "effort",
-			"isolation", "color",
-		},
+		keys: "description argument-hint argument_hint allowed-tools model disable-model-invocation " +
+			"name when_to_use arguments user-invocable disallowed-tools effort context agent hooks " +
+			"paths shell license compatibility metadata version positional-base",
+		agentKeys: "disallowedTools permissionMode maxTurns skills mcpServers hooks memory background effort " +
+			"isolation color",
 		marks: []mark{commandMark(false), fileMark},
 		inner: []mark{indexMark, allMark, numberMark, nameMark, bracedMark(claudeVariable)},
 		block: true, words: shellWords, instead: []PartKind{All}, lead: "ARGUMENTS: ", settle: claudeSettle,
@@ -45,11 +41,9 @@ var tools = map[Dialect]tool{
 	},
 	OpenCode: {
 		end:  ".md",
-		keys: []string{"description", "agent", "model", "subtask", "variant"},
-		agentKeys: []string{
-			"mode", "variant", "temperature", "top_p", "steps", "maxSteps", "hidden", "disable", "disabled", "prompt",
-			"permission", "color",
-		},
+		keys: "description agent model subtask variant",
+		agentKeys: "mode variant temperature top_p steps maxSteps hidden disable disabled prompt permission " +
+			"color",
 		marks: []mark{commandMark(true), fileMark}, inner: []mark{allMark, numberMark},
 		words: opencodeWords, empty: true, instead: []PartKind{All, Nth}, settle: opencodeSettle,
 		rules: "$ARGUMENTS is the text as typed; $1 is the first word, the highest number takes the rest; " +
@@ -57,26 +51,24 @@ var tools = map[Dialect]tool{
 	},
 	Gemini: {
 		end:       ".toml",
-		keys:      []string{"prompt", "description"},
-		agentKeys: []string{"kind", "mcpServers", "temperature", "max_turns", "timeout_mins", "display_name"},
+		keys:      "prompt description",
+		agentKeys: "kind mcpServers temperature max_turns timeout_mins display_name",
 		marks:     []mark{bracesMark("!", Shell), bracesMark("@", Include)}, inner: []mark{argsMark},
 		instead: []PartKind{All}, lead: "/NAME ",
 		rules: "{{args}} is the text as typed; without it the whole line is put behind",
 	},
 	Codex: {
 		end:   ".md",
-		keys:  []string{"description", "argument-hint", "argument_hint"},
+		keys:  "description argument-hint argument_hint",
 		inner: []mark{dollarMark, allMark, digitMark, upperMark},
 		words: shellWords, instead: []PartKind{All, Nth, Named},
 		rules: "$ARGUMENTS is the text as typed; $1 to $9 are words; $NAME needs NAME=value; $$ is a dollar sign",
 	},
 	Copilot: {
 		end:  ".prompt.md",
-		keys: []string{"name", "description", "argument-hint", "agent", "mode", "model", "tools"},
-		agentKeys: []string{
-			"argument-hint", "agents", "user-invocable", "disable-model-invocation", "target", "mcp-servers", "handoffs",
-			"hooks", "metadata",
-		},
+		keys: "name description argument-hint agent mode model tools",
+		agentKeys: "argument-hint agents user-invocable disable-model-invocation target mcp-servers handoffs " +
+			"hooks metadata",
 		inner: []mark{bracedMark(copilotVariable)}, words: shellWords, instead: []PartKind{Named}, settle: copilotSettle,
 		rules: "${input:name} needs name=value, or words in their order; further text is put behind",
 	},
@@ -87,7 +79,7 @@ func toolFor(d Dialect) tool {
 	if t, ok := tools[d]; ok {
 		return t
 	}
-	return tool{end: ".md", keys: []string{"description", "name"}, rules: "the text as typed is put behind"}
+	return tool{end: ".md", keys: "description name", rules: "the text as typed is put behind"}
 }
 
 // Rules says in one line what the arguments mean.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,13 +28,6 @@ func Codex() Driver {
 const codexSchema = "schema.json"
 
 func codexArgv(c Call) []string {
-	set := func(key string, value any) []string {
-		text, err := json.Marshal(value) // a string of JSON is a string of TOML
-		if err != nil {
-			return nil
-		}
-		return []string{"-c", key + "=" + string(text)}
-	}
 	args := []string{
 		"exec", "--json", "--skip-git-repo-check", "--ephemeral", "-C", c.Dir,
 		"-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false", "-c", `otel.exporter="none"`,
@@ -46,11 +40,10 @@ func codexArgv(c Call) []string {
 	}
 	provider, servers := codexConfig(c)
 	for _, name := range servers {
-		args = append(args, set("mcp_servers."+name+".enabled", false)...) // nobody granted its tools
+		args = append(args, "-c", "mcp_servers."+name+".enabled=false") // nobody granted its tools
 	}
-	if name := provider; name != "" {
-		args = append(args, set("model_providers."+name+".request_max_retries", 0)...)
-		args = append(args, set("model_providers."+name+".stream_max_retries", 0)...)
+	if at := "model_providers." + provider; provider != "" {
+		args = append(args, "-c", at+".request_max_retries=0", "-c", at+".stream_max_retries=0")
 	}
 	if c.Model != "" {
 		args = append(args, "-m", c.Model)
@@ -79,11 +72,7 @@ func codexFolders(c Call) string {
 	list = append(list, entry{c.Out, "write"}, entry{c.Private, "write"})
 	var parts []string
 	for _, e := range list {
-		key, err := json.Marshal(e.path)
-		if err != nil {
-			continue
-		}
-		parts = append(parts, string(key)+`="`+e.right+`"`)
+		parts = append(parts, fmt.Sprintf("%s=%q", raw(e.path), e.right))
 	}
 	return "{" + strings.Join(parts, ",") + "}"
 }

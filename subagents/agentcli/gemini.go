@@ -97,6 +97,15 @@ func geminiLogin(c Call) string {
 	return settings.Security.Auth.Type
 }
 
+// geminiOwn are the settings of a call. Without the one about trust it does not start where it does not trust.
+const geminiOwn = `{
+	"privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
+	"general": {
+		"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 1, "retryFetchErrors": false
+	},
+	"tools": {"shell": {"enableInteractiveShell": false}}, "security": {"folderTrust": {"enabled": false}AUTH}
+}`
+
 // geminiFiles are the rules of its policy engine, and its settings.
 func geminiFiles(c Call) map[string][]byte {
 	const files, shell, net = `["write_file", "replace"]`, `"run_shell_command"`, `["web_fetch", "google_web_search"]`
@@ -131,26 +140,13 @@ func geminiFiles(c Call) map[string][]byte {
 	rule(shell, word[c.Grant.Shell], "", "900")
 	rule(net, word[c.Grant.Net], "", "900")
 	rule(`["invoke_agent", "enter_plan_mode"]`, "deny", "", "950")
-	security := map[string]any{
-		"folderTrust": map[string]any{"enabled": false},
-	} // else it does not start where it does not trust
+	auth := ""
 	if login := geminiLogin(c); login != "" {
-		security["auth"] = map[string]any{"selectedType": login}
+		auth = `, "auth": {"selectedType": ` + string(raw(login)) + `}`
 	}
-	settings := map[string]any{
-		"privacy":   map[string]any{"usageStatisticsEnabled": false},
-		"telemetry": map[string]any{"enabled": false},
-		"general": map[string]any{
-			"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 1, "retryFetchErrors": false,
-		},
-		"tools":    map[string]any{"shell": map[string]any{"enableInteractiveShell": false}},
-		"security": security,
+	return map[string][]byte{
+		geminiPolicy: []byte(b.String()), geminiSettings: []byte(strings.Replace(geminiOwn, "AUTH", auth, 1)),
 	}
-	out := map[string][]byte{geminiPolicy: []byte(b.String())}
-	if text, err := json.Marshal(settings); err == nil {
-		out[geminiSettings] = text
-	}
-	return out
 }
 
 // geminiEvent is the part of an event that is read.

@@ -1,7 +1,7 @@
 package agentcli
 
 import (
-	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -58,10 +58,7 @@ func openCodeConfig(c Call) string {
 			names = append(names, slash(rel))
 		}
 		for _, name := range names {
-			key, err := json.Marshal(name)
-			if err == nil {
-				*list = append(*list, string(key)+`:"`+right+`"`)
-			}
+			*list = append(*list, fmt.Sprintf("%s:%q", raw(name), right))
 		}
 	}
 	if c.Grant.Write {
@@ -77,21 +74,13 @@ func openCodeConfig(c Call) string {
 	if c.Root != c.Dir {
 		rule(&outside, slash(c.Root)+"/*", "allow")
 	}
-	word := func(yes bool) string {
-		if yes {
-			return `"allow"`
-		}
-		return `"deny"`
-	}
-	parts := []string{
-		// What is not named is a tool of a server or plugin of the person's, which nobody granted.
-		`"*":"deny"`, `"read":"allow"`, `"list":"allow"`, `"glob":"allow"`, `"grep":"allow"`, `"todowrite":"allow"`,
-		`"todoread":"allow"`, `"lsp":"allow"`,
-		`"edit":{` + strings.Join(edit, ",") + `}`, `"external_directory":{` + strings.Join(outside, ",") + `}`,
-		`"bash":` + word(c.Grant.Shell), `"webfetch":` + word(c.Grant.Net), `"websearch":` + word(c.Grant.Net),
-		`"task":"deny"`, `"question":"deny"`, `"skill":"deny"`, `"doom_loop":"deny"`,
-	}
-	return `{"autoupdate":false,"share":"disabled","snapshot":false,"permission":{` + strings.Join(parts, ",") + `}}`
+	word := map[bool]string{true: "allow", false: "deny"}
+	// What is not named is a tool of a server or plugin of the person's, which nobody granted.
+	return fmt.Sprintf(`{"autoupdate":false,"share":"disabled","snapshot":false,"permission":{"*":"deny",`+
+		`"read":"allow","list":"allow","glob":"allow","grep":"allow","todowrite":"allow","todoread":"allow","lsp":"allow",`+
+		`"edit":{%s},"external_directory":{%s},"bash":%q,"webfetch":%q,"websearch":%q,`+
+		`"task":"deny","question":"deny","skill":"deny","doom_loop":"deny"}}`,
+		strings.Join(edit, ","), strings.Join(outside, ","), word[c.Grant.Shell], word[c.Grant.Net], word[c.Grant.Net])
 }
 
 // openCodeEvent is the part of an event that is read.

@@ -21,10 +21,9 @@ type Diagnostics struct{ Errors Lister }
 
 // group is one kind of error.
 type group struct {
-	kind, message  string
 	count, unfixed int
-	first, last    string
-	last1          state.Recorded // the newest one
+	first          string         // time
+	last           state.Recorded // the newest one
 }
 
 // Run groups the errors by type and message, the most frequent first.
@@ -42,15 +41,15 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 	fields := make([]any, 0, len(groups))
 	var text strings.Builder
 	for _, g := range groups {
-		c := g.last1.Context
+		p, c, do := g.last, g.last.Context, g.last.Recovery.Action
 		fields = append(fields, map[string]any{
-			"type": g.kind, "message": g.message, "count": g.count, "unfixed": g.unfixed, "first": g.first, "last": g.last,
-			"command": c.Command, "step": c.Step, "run": c.Run, "suggested_action": g.last1.Recovery.Action,
+			"type": p.Type, "message": p.Message, "count": g.count, "unfixed": g.unfixed, "first": g.first, "last": p.Time,
+			"command": c.Command, "step": c.Step, "run": c.Run, "suggested_action": do,
 		})
-		fmt.Fprintf(&text, "%dx %s: %s\n", g.count, g.kind, strings.ReplaceAll(g.message, "\n", "\n   "))
-		fmt.Fprintf(&text, "   last %s%s\n", g.last, where(c))
-		if g.last1.Recovery.Action != "" {
-			fmt.Fprintf(&text, "   do: %s\n", g.last1.Recovery.Action)
+		fmt.Fprintf(&text, "%dx %s: %s\n", g.count, p.Type, strings.ReplaceAll(p.Message, "\n", "\n   "))
+		fmt.Fprintf(&text, "   last %s%s\n", p.Time, where(c))
+		if do != "" {
+			fmt.Fprintf(&text, "   do: %s\n", do)
 		}
 	}
 	ret := formats.Return{
@@ -80,18 +79,19 @@ func grouped(list []state.Recorded) []*group {
 		key := [2]string{one.Type, one.Message}
 		g := byKey[key]
 		if g == nil {
-			g = &group{kind: key[0], message: key[1], first: one.Time}
+			g = &group{first: one.Time}
 			byKey[key] = g
 			out = append(out, g)
 		}
 		g.count++
-		g.last, g.last1 = one.Time, one
+		g.last = one
 		if one.FixStatus != "fixed" {
 			g.unfixed++
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(b.last, a.last), cmp.Compare(a.message, b.message))
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(b.last.Time, a.last.Time),
+			cmp.Compare(a.last.Message, b.last.Message))
 	})
 	return out
 }

@@ -211,36 +211,26 @@ func clean(s string) string {
 	return b.String()
 }
 
+var control = regexp.MustCompile(`^\x1b\[[ -?]*[@-~]?`)
+
 // sequence returns the length of the escape sequence at the start of s, or 0.
 func sequence(s string) int {
-	if len(s) < 2 || s[0] != 0x1b {
+	switch {
+	case len(s) < 2 || s[0] != 0x1b:
 		return 0
-	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
-			}
-			if s[i] < 0x20 || s[i] > 0x3f {
-				return i // broken off
-			}
+	case s[1] == '[':
+		return len(control.FindString(s))
+	case strings.IndexByte("]P^_X", s[1]) >= 0:
+		line, _, _ := strings.Cut(s[2:min(len(s), maxSequence)], "\n")
+		line, _, bell := strings.Cut(line, "\x07")
+		if end := strings.Index(line, "\x1b\\"); end >= 0 {
+			return 2 + end + 2
 		}
-		return len(s)
-	case ']', 'P', '^', '_', 'X':
-		for i := 2; i < min(len(s), maxSequence); i++ {
-			switch {
-			case s[i] == 0x07:
-				return i + 1
-			case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\':
-				return i + 2
-			case s[i] == '\n':
-				return 2
-			}
+		if bell {
+			return 2 + len(line) + 1
 		}
-		return 2 // no end: only its start is dropped, or all output would be
 	}
-	return 2
+	return 2 // without an end only its start is dropped, or all output would be
 }
 
 // join appends one more line to a message, as long as any of it could be shown.
