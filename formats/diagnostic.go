@@ -35,6 +35,15 @@ type Diagnostic struct { //nolint:errname // a finding; it is an error only for 
 	Fix      *Fix     `json:"fix,omitempty"`
 }
 
+// Found is a finding without a file. One whose code begins with W is a warning.
+func Found(code string, pos Pos, help, format string, args ...any) Diagnostic {
+	d := Diagnostic{Code: code, Severity: SeverityError, Pos: pos, Message: fmt.Sprintf(format, args...), Help: help}
+	if strings.HasPrefix(code, "W") {
+		d.Severity = SeverityWarning
+	}
+	return d
+}
+
 // Error gives the one-line form file:line:col: CODE: message.
 func (d Diagnostic) Error() string {
 	var b strings.Builder

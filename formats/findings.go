@@ -1,7 +1,5 @@
 package formats
 
-import "fmt"
-
 // The codes of findings in returns, result blocks and documents: E4xx refuses, W4xx does not.
 const (
 	codeReturnSyntax = "E401"
@@ -93,12 +91,8 @@ type findings struct {
 }
 
 func (f *findings) add(code string, at Pos, help, format string, args ...any) {
-	d := Diagnostic{
-		Code: code, Severity: SeverityError, File: f.file, Pos: at, Message: fmt.Sprintf(format, args...), Help: help,
-	}
-	if code[0] == 'W' {
-		d.Severity = SeverityWarning
-	}
+	d := Found(code, at, help, format, args...)
+	d.File = f.file
 	f.list = append(f.list, d)
 }
 

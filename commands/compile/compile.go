@@ -39,7 +39,7 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 		c.argsBlock()
 		c.exprs(c.file.Front.During) // it may read what the block loads
 		c.worktree()
-		c.prog.Output = c.schema(f.Front.Output)
+		c.prog.Output = c.schema(f.Front.OutputSchema)
 		c.begin()
 		c.sequences()
 		if c.file.Front.During != nil || movesInside(slices.Concat(f.Steps, f.Errors, f.Between)) {

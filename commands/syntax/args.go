@@ -9,28 +9,13 @@ import (
 
 // argsBlock reads a block `yaml args`.
 func (p *parser) argsBlock(b *md.Block) {
-	n := p.block(b)
 	p.file.Args.Pos = b.BodyPos
-	if n == nil {
-		return
+	if n := p.block(b); n != nil {
+		p.fill(&p.file.Args, argsForm, n, nil)
 	}
-	a := &p.file.Args
-	p.fill(a, argsForm, n, func(key string, v *md.Node) bool {
-		switch key {
-		case "allow":
-			if a.Allow = p.words(v, "a task status"); a.Allow == nil {
-				a.Allow = []Word{}
-			}
-		case "load":
-			p.loads(a, v)
-		case "require":
-			p.requires(a, v)
-		}
-		return true
-	})
 }
 
-func (p *parser) loads(a *Args, n *md.Node) {
+func (p *parser) loads(n *md.Node) (out []Load) {
 	for key, v := range p.Free(n, "a map from names to values") {
 		name, optional := strings.CutSuffix(key.Value, "?")
 		l := Load{Name: Word{key.Pos, name}, Optional: optional}
@@ -38,8 +23,9 @@ func (p *parser) loads(a *Args, n *md.Node) {
 			p.report(CodeID, l.Name.Pos, "", "expected a name of letters, digits and '_', got %q", name)
 		}
 		p.load(&l, v)
-		a.Load = append(a.Load, l)
+		out = append(out, l)
 	}
+	return out
 }
 
 // isVariable reports a name that jq takes after a $.
@@ -80,16 +66,16 @@ func (p *parser) load(l *Load, n *md.Node) {
 	}
 }
 
-func (p *parser) requires(a *Args, n *md.Node) {
+func (p *parser) requires(n *md.Node) (out []Require) {
 	for _, item := range itemsOf(n) {
 		r := record[Require](p, requirementForm, item)
 		if item.Kind == md.Map && item.Get("when") == nil {
 			continue
 		}
-		if n := len(a.Require); n > 0 && r.When != nil && a.Require[n-1].When != nil &&
-			r.When.Src == a.Require[n-1].When.Src {
+		if n := len(out); n > 0 && r.When != nil && out[n-1].When != nil && r.When.Src == out[n-1].When.Src {
 			p.report(CodeRepeated, r.Pos, "keep one of the two", "the same requirement stands twice")
 		}
-		a.Require = append(a.Require, *r)
+		out = append(out, *r)
 	}
+	return out
 }

@@ -55,10 +55,11 @@ type Front struct {
 	Limits      []Field // name -> value, checked by compile
 	Examples    []string
 	Env         []Word
-	Output      *Shape // of the fields that the command returns
-	Version     string
-	Category    string
-	Hidden      bool
+	// OutputSchema is of the fields that the command returns.
+	OutputSchema *Shape
+	Version      string
+	Category     string
+	Hidden       bool
 }
 
 // Argument is one declared argument. Absent numbers are nil.
@@ -139,33 +140,23 @@ type Require struct {
 	Exit *Word
 }
 
-// Expr is jq with the place of its first byte. Marks are the bytes whose place does not follow from the byte before:
-// those behind a line break, an escape or a doubled quote.
+// Expr is jq with the place of its first byte.
 type Expr struct {
-	Pos   Pos
-	Src   string
-	Marks []Mark
-}
-
-// Mark is the place of one byte of an expression.
-type Mark struct {
-	Offset int
-	Pos    Pos
+	Pos  Pos
+	Src  string
+	node *md.Node // of the file that it stands in, nil for one that the engine wrote
+	base int      // where it begins in the value of the node
 }
 
 // At is the place of a byte of the expression; its first one if the offset is outside.
 func (e *Expr) At(offset int) Pos {
-	if offset < 0 || offset > len(e.Src) {
+	switch {
+	case offset < 0 || offset > len(e.Src):
 		return e.Pos
+	case e.node == nil:
+		return Pos{Line: e.Pos.Line, Col: e.Pos.Col + offset}
 	}
-	from := Mark{0, e.Pos}
-	for _, m := range e.Marks {
-		if m.Offset > offset {
-			break
-		}
-		from = m
-	}
-	return Pos{Line: from.Pos.Line, Col: from.Pos.Col + offset - from.Offset}
+	return e.node.ValuePos(e.base + offset)
 }
 
 // Text is a text with `${{ }}` inside. Whole tells that the text is exactly one `${{ }}`, whose value is taken as it

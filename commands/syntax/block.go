@@ -13,7 +13,7 @@ func (p *parser) stepBlock(s *Step, b *md.Block) {
 	s.Block = b.BodyPos
 	n := p.block(b)
 	if n == nil {
-		p.refuse(s)
+		p.refused[s] = true
 		return
 	}
 	p.stepMap(s, n, stepForm)

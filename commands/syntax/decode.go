@@ -68,7 +68,17 @@ func (p *parser) put(to any, key Key, want string, n *md.Node) {
 			*to = &w
 		}
 	case *[]Word:
+		if key.Name == "tiers" {
+			*to = p.tiers(n)
+			return
+		}
 		*to = p.words(n, want)
+	case *[]Argument:
+		*to = p.arguments(n)
+	case *[]Load:
+		*to = p.loads(n)
+	case *[]Require:
+		*to = p.requires(n)
 	case **Expr:
 		*to = p.jq(n)
 	case **Text:

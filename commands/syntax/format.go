@@ -63,7 +63,7 @@ func ours(b *md.Block) bool {
 	if b.Kind != md.Fence || !b.Fenced || b.Depth > 0 || b.Indent > 0 || len(fields) != 2 || fields[0] != "yaml" {
 		return false
 	}
-	return slices.Contains(blockWords(), fields[1])
+	return slices.Contains(blockWords, fields[1])
 }
 
 // formatYAML formats the lines of one block. What would be read otherwise afterwards is left as it is.

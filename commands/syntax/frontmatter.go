@@ -37,7 +37,9 @@ func (p *parser) front() {
 	p.strays(n)
 	p.Value, p.Key = CodeFrontValue, CodeKey
 	defer func() { p.Value, p.Key = CodeValue, CodeStepKey }()
-	p.fill(f, frontForm, n, p.frontKey)
+	p.fill(f, frontForm, n, nil)
+	p.commandName(f.Command)
+	p.describes(f.Description)
 	for _, key := range []string{"command", "description"} {
 		if n.Get(key) == nil {
 			p.missing(key)
@@ -47,26 +49,6 @@ func (p *parser) front() {
 
 func (p *parser) missing(key string) {
 	p.report(CodeMissing, p.doc.FrontSpan.Start, "add '"+key+": ...'", "frontmatter has no '%s'", key)
-}
-
-func (p *parser) frontKey(key string, v *md.Node) bool {
-	switch f := &p.file.Front; key {
-	case "command":
-		f.Command = p.word(v, "a command name")
-		p.commandName(f.Command)
-	case "description":
-		f.Description = Word{v.ValuePos(0), p.str(v)}
-		p.describes(f.Description)
-	case "arguments":
-		p.arguments(f, v)
-	case "tiers":
-		f.Tiers = p.tiers(v)
-	case "output_schema":
-		f.Output = p.schema(v)
-	default:
-		return false
-	}
-	return true
 }
 
 // commandName checks the form of the name and that the file bears it.
@@ -104,10 +86,10 @@ func isName(s string, other byte) bool {
 	return s != "" && strings.IndexByte(letters, s[0]) >= 0 && strings.Trim(s, letters+"0123456789"+string(other)) == ""
 }
 
-func (p *parser) arguments(f *Front, n *md.Node) {
+func (p *parser) arguments(n *md.Node) (out []Argument) {
 	if n.Kind != md.List {
 		p.Wrong(n, "a list of arguments", "write - {name: ..., type: ...}")
-		return
+		return nil
 	}
 	for _, item := range n.Items {
 		a := Argument{Pos: item.Pos}
@@ -120,9 +102,10 @@ func (p *parser) arguments(f *Front, n *md.Node) {
 			continue
 		}
 		if item.Kind == md.Map {
-			f.Arguments = append(f.Arguments, a)
+			out = append(out, a)
 		}
 	}
+	return out
 }
 
 // bound reads a number, or a duration for arguments of that type.

@@ -61,12 +61,6 @@ func (p *parser) tags(s md.Section) {
 	}
 }
 
-// lint warns of what is read otherwise by those who take the file for a prompt.
-func (p *parser) lint() {
-	p.unsaid()
-	p.expansions()
-}
-
 // unsaid warns of blocks that change what other steps do while the prose around them does not say so: steps between the
 // steps whose heading names none, and, where a check is strict, defaults without a sentence before them. The block
 // itself says what it does to whoever reads the file, so that nobody has to be told when nothing else is amiss.
@@ -81,11 +75,10 @@ func (p *parser) unsaid() {
 		switch {
 		case b.Kind == md.Fence && len(b.Info) > 0 && strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
 			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
-				p.file.Strict = append(p.file.Strict, formats.Diagnostic{
-					Code: CodeUnsaid, Severity: formats.SeverityWarning, File: p.file.Name, Pos: b.Pos,
-					Message: "block 'yaml defaults' without a sentence before it",
-					Help:    "say in a sentence before the block what every step gets",
-				})
+				found := formats.Found(CodeUnsaid, b.Pos, "say in a sentence before the block what every step gets",
+					"block 'yaml defaults' without a sentence before it")
+				found.File = p.file.Name
+				p.file.Strict = append(p.file.Strict, found)
 			}
 		case between && b.Kind == md.Heading && b.Depth == 0:
 			first, rest, _ := strings.Cut(cleanTitle(b.Text), " ")

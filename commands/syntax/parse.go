@@ -1,8 +1,8 @@
 package syntax
 
 import (
-	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tercet/formats"
@@ -48,16 +48,8 @@ type parser struct {
 	refused  map[*Step]bool            // reported; a further report about the step's action would only repeat it
 }
 
-// refuse notes that a step was reported.
-func (p *parser) refuse(s *Step) {
-	if p.refused == nil {
-		p.refused = map[*Step]bool{}
-	}
-	p.refused[s] = true
-}
-
 func (p *parser) report(code string, pos Pos, help, format string, args ...any) {
-	p.reportSpan(formats.Diagnostic{Code: code, Pos: pos}, help, format, args...)
+	p.add(formats.Found(code, pos, help, format, args...))
 }
 
 // maxFindings is how many findings of one file are kept: nobody reads more, and a hostile file would have a hundred
@@ -66,40 +58,37 @@ const maxFindings = 500
 
 func (p *parser) full() bool { return len(p.found) >= maxFindings }
 
-// reportSpan completes a finding that has its code and place.
-func (p *parser) reportSpan(d formats.Diagnostic, help, format string, args ...any) {
-	if p.full() {
-		return
+func (p *parser) add(d formats.Diagnostic) {
+	if d.File = p.file.Name; !p.full() {
+		p.found = append(p.found, d)
 	}
-	d.Severity = formats.SeverityError
-	if strings.HasPrefix(d.Code, "W") {
-		d.Severity = formats.SeverityWarning
-	}
-	d.File, d.Help, d.Message = p.file.Name, help, fmt.Sprintf(format, args...)
-	p.found = append(p.found, d)
+}
+
+// reportNode reports a whole value.
+func (p *parser) reportNode(code string, n *md.Node, help, format string, args ...any) {
+	d := formats.Found(code, n.Pos, help, format, args...)
+	d.End = n.End
+	p.add(d)
 }
 
 // finding takes what the decoder found.
 func (p *parser) finding(f strict.Finding) {
-	d := formats.Diagnostic{Code: f.Code, Pos: f.Pos}
+	d := formats.Found(f.Code, f.Pos, f.Help, "%s", f.Message)
 	if f.Code == p.Value {
 		d.End = f.End
 	}
-	p.reportSpan(d, f.Help, "%s", f.Message)
-}
-
-func diagnosticAt(code string, n *md.Node) formats.Diagnostic {
-	return formats.Diagnostic{Code: code, Pos: n.Pos, End: n.End}
+	p.add(d)
 }
 
 // take adds what package md found.
 func (p *parser) take(problems []md.Problem) {
 	for _, one := range problems {
-		d := formats.Diagnostic{Code: string(one.Code), Pos: one.Pos, End: one.End}
+		d := formats.Found(string(one.Code), one.Pos, one.Help, "%s", one.Msg)
+		d.End = one.End
 		if text, ok := strings.CutPrefix(one.Help, "quote the value: "); ok {
 			d.Fix = p.quoteFix(d, text)
 		}
-		p.reportSpan(d, one.Help, "%s", one.Msg)
+		p.add(d)
 	}
 }
 
@@ -126,12 +115,7 @@ func (p *parser) quoteFix(d formats.Diagnostic, text string) *formats.Fix {
 }
 
 func (p *parser) has(code string) bool {
-	for i := range p.found {
-		if p.found[i].Code == code {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.found, func(d formats.Diagnostic) bool { return d.Code == code })
 }
 
 // block reads the YAML of a fence; nil when it cannot be read or is empty, which is reported.
@@ -146,7 +130,7 @@ func (p *parser) block(b *md.Block) *md.Node {
 	case n == nil:
 		return nil
 	case n.Kind != md.Map:
-		p.reportSpan(diagnosticAt(CodeBlock, n), "write key: value lines", "expected a map of keys in a block, got %s",
+		p.reportNode(CodeBlock, n, "write key: value lines", "expected a map of keys in a block, got %s",
 			strict.Describe(n))
 		return nil
 	default:
@@ -180,16 +164,21 @@ func (p *parser) kind(b *md.Block) fenceKind {
 		}
 	case fenceOther:
 	default:
-		near := nearest.Names(strings.ToLower(fields[1]), []string{"step", "args", "defaults"})
+		near := nearest.Names(strings.ToLower(fields[1]), blockWords)
 		if len(near) == 0 {
 			return fenceOther
 		}
 		kind = fenceKind(near[0])
 	}
-	p.reportSpan(formats.Diagnostic{Code: CodeFenceInfo, Pos: b.Pos, Fix: p.infoFix(b.Pos.Line, kind)},
-		"write ```yaml "+string(kind),
-		"expected 'yaml %s' after the backticks, got %q", kind, b.Info)
+	p.fenceInfo(b.Pos, kind, "expected 'yaml %s' after the backticks, got %q", b.Info)
 	return kind
+}
+
+// fenceInfo reports a line that almost opens a block of some kind.
+func (p *parser) fenceInfo(at Pos, kind fenceKind, format, got string) {
+	d := formats.Found(CodeFenceInfo, at, "write ```yaml "+string(kind), format, kind, got)
+	d.Fix = p.infoFix(at.Line, kind)
+	p.add(d)
 }
 
 // infoFix writes the right words behind the backticks of a line, of which it makes at least three.
@@ -222,7 +211,7 @@ func (p *parser) margin(b *md.Block) {
 // body reads the sections.
 func (p *parser) body() {
 	seen := map[string]Pos{}
-	var workflow *md.Section
+	var workflow, args *md.Section
 	var titles []string
 	p.unsectioned()
 	p.misplaced()
@@ -239,6 +228,7 @@ func (p *parser) body() {
 		seen[name] = s.Heading.Pos
 		switch name {
 		case sectionArgs:
+			args = &s
 			p.argsSection(s)
 		case sectionWorkflow:
 			workflow = &s
@@ -257,16 +247,8 @@ func (p *parser) body() {
 	if workflow == nil && !p.has(string(md.CodeLineEnds)) { // a file of one line has no section
 		p.noWorkflow(titles)
 	}
-	if p.file.Literate || workflow == nil {
-		p.file.Sentences = nil
-	}
-	if !p.file.Literate && workflow != nil && p.file.Args.Pos.IsZero() {
-		for _, s := range p.doc.Sections(2) {
-			if sectionName(cleanTitle(s.Title())) == sectionArgs {
-				p.argSentences(s)
-				break
-			}
-		}
+	if !p.file.Literate && workflow != nil && args != nil && p.file.Args.Pos.IsZero() {
+		p.argSentences(*args)
 	}
 }
 
@@ -315,18 +297,18 @@ func (p *parser) unsectioned() {
 // outside reports blocks of the format in prose.
 func (p *parser) outside(blocks []md.Block) {
 	for i := range blocks {
-		switch kind := p.kind(&blocks[i]); kind {
-		case fenceStep:
-			p.report(CodeFencePlace, blocks[i].Pos, "move it below a step heading of '## "+sectionWorkflow+"'",
-				"block 'yaml step' outside its section")
-		case fenceArgs:
-			p.report(CodeFencePlace, blocks[i].Pos, "move it into '## "+sectionArgs+"'", "block 'yaml args' outside its section")
-		case fenceDefaults:
-			p.report(CodeFencePlace, blocks[i].Pos, "move it below '## "+sectionWorkflow+"', before the first step",
-				"block 'yaml defaults' outside its place")
-		case fenceOther:
+		if kind := p.kind(&blocks[i]); kind != fenceOther {
+			home := homes[kind]
+			p.report(CodeFencePlace, blocks[i].Pos, home.help, "block 'yaml %s' outside its %s", kind, home.what)
 		}
 	}
+}
+
+// homes say where a block has to stand.
+var homes = map[fenceKind]struct{ help, what string }{
+	fenceStep:     {"move it below a step heading of '## " + sectionWorkflow + "'", "section"},
+	fenceArgs:     {"move it into '## " + sectionArgs + "'", "section"},
+	fenceDefaults: {"move it below '## " + sectionWorkflow + "', before the first step", "place"},
 }
 
 func (p *parser) argsSection(s md.Section) {

@@ -17,15 +17,16 @@ func (l Lines) Has(line int) bool { return line >= l.From && line <= l.To }
 
 // Read reads a command file as far as it can be read. The tree is complete but for what stands in the lines of Unread,
 // so that what is right elsewhere can be judged at the same time.
-func Read(name string, src []byte) *File { return read(name, src, (*parser).front) }
+func Read(name string, src []byte) *File { return read(name, src, false) }
 
 // ReadWorkflow reads the steps of a subagent file as Read does.
-func ReadWorkflow(name string, src []byte) *File {
-	return read(name, src, func(p *parser) { p.subagent = true })
-}
+func ReadWorkflow(name string, src []byte) *File { return read(name, src, true) }
 
-func read(name string, src []byte, front func(*parser)) *File {
-	p := &parser{file: &File{Name: name, Src: src}, forms: map[string]*regexp.Regexp{}}
+func read(name string, src []byte, subagent bool) *File {
+	p := &parser{
+		file: &File{Name: name, Src: src}, subagent: subagent, forms: map[string]*regexp.Regexp{}, near: map[int]bool{},
+		refused: map[*Step]bool{},
+	}
 	p.Decoder = strict.Decoder{
 		Report: p.finding, Full: p.full, Value: CodeValue, Key: CodeStepKey, Absent: CodeAbsent, All: "the keys are ",
 	}
@@ -34,9 +35,12 @@ func read(name string, src []byte, front func(*parser)) *File {
 	p.take(problems)
 	p.file.Prose, p.file.BodyLine = doc.Prose(), doc.BodyLine
 	if doc.Text != nil {
-		front(p)
+		if !subagent {
+			p.front()
+		}
 		p.body()
-		p.lint()
+		p.unsaid()
+		p.expansions()
 	}
 	if len(p.found) > 0 {
 		all := &formats.Diagnostics{List: p.found, Sources: map[string][]byte{name: src}}

@@ -41,7 +41,7 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 		step := &Step{Pos: pos, Number: number, Title: rest}
 		step.Sentence = p.sentence(rest, Pos{Line: n, Col: strings.Index(line, rest) + 1})
 		if step.Sentence == nil {
-			p.refuse(step)
+			p.refused[step] = true
 		}
 		stack = p.attach(stack, nested{step: step, level: strings.Count(number, ".")})
 	}

@@ -3,20 +3,17 @@ package syntax
 import (
 	"strings"
 
-	"tercet/formats"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 )
 
 // blockWords are what may follow `yaml` behind the backticks.
-func blockWords() []string {
-	return []string{string(fenceStep), string(fenceArgs), string(fenceDefaults)}
-}
+var blockWords = []string{string(fenceStep), string(fenceArgs), string(fenceDefaults)}
 
 // unglued puts the space back into words such as yamlstep.
 func unglued(info string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(info), "yaml")
-	if ok && rest != "" && len(strings.Fields(info)) == 1 && len(nearest.Names(rest, blockWords())) > 0 {
+	if ok && rest != "" && len(strings.Fields(info)) == 1 && len(nearest.Names(rest, blockWords)) > 0 {
 		return "yaml " + rest
 	}
 	return info
@@ -24,16 +21,9 @@ func unglued(info string) string {
 
 // nearFences reports lines that were meant to open a block but have too few backticks, or a misspelt yaml behind them.
 func (p *parser) nearFences() {
-	report := func(line, col int, kind, got string) {
-		if p.near == nil {
-			p.near = map[int]bool{}
-		}
-		p.near[line] = true
-		p.reportSpan(formats.Diagnostic{
-			Code: CodeFenceInfo, Pos: Pos{Line: line, Col: col},
-			Fix: p.infoFix(line, fenceKind(kind)),
-		}, "write ```yaml "+kind,
-			"expected '```yaml %s', got '%.40s'", kind, got)
+	report := func(at Pos, kind, got string) {
+		p.near[at.Line] = true
+		p.fenceInfo(at, fenceKind(kind), "expected '```yaml %s', got '%.40s'", got)
 	}
 	for n, line := range p.doc.ProseLines() {
 		text := strings.TrimSpace(line)
@@ -45,8 +35,8 @@ func (p *parser) nearFences() {
 		if ticks > 2 || len(fields) != 2 || ticks == 0 && fields[0] != "yaml" || !isNear(fields[0], "yaml") {
 			continue
 		}
-		if kind := nearest.Names(fields[1], blockWords()); len(kind) > 0 {
-			report(n, strings.Index(line, text)+1, kind[0], text)
+		if kind := nearest.Names(fields[1], blockWords); len(kind) > 0 {
+			report(Pos{Line: n, Col: strings.Index(line, text) + 1}, kind[0], text)
 		}
 	}
 	for i := range p.doc.Blocks {
@@ -56,8 +46,8 @@ func (p *parser) nearFences() {
 		}
 		fields := strings.Fields(b.Info)
 		if len(fields) == 2 && fields[0] != "yaml" && fields[0] != "yml" && isNear(fields[0], "yaml") {
-			if kind := nearest.Names(fields[1], blockWords()); len(kind) > 0 && kind[0] == fields[1] {
-				report(b.Pos.Line, b.Pos.Col, kind[0], "```"+b.Info)
+			if kind := nearest.Names(fields[1], blockWords); len(kind) > 0 && kind[0] == fields[1] {
+				report(b.Pos, kind[0], "```"+b.Info)
 			}
 		}
 	}
@@ -69,7 +59,7 @@ func isNear(word, wanted string) bool {
 
 // nearFence tells whether a line that almost opens a block stands below a heading.
 func (p *parser) nearFence(d *draft) bool {
-	if d.heading == nil || p.near == nil {
+	if d.heading == nil {
 		return false
 	}
 	for n := d.heading.Pos.Line + 1; n <= p.doc.LineCount(); n++ {
@@ -115,24 +105,15 @@ func (p *parser) strayEnds(n *md.Node) {
 
 // stray names the quote or bracket at the end of an unquoted value that has no partner in it.
 func stray(v string) string {
-	var opening byte
-	what, last := "bracket", v[len(v)-1]
-	switch last {
-	case '"', '\'':
-		possessive := last == '\'' && strings.HasSuffix(v, "s'")
-		if strings.Count(v, string(last))%2 == 1 && !possessive {
-			return "quote"
-		}
-		return ""
-	case ']':
-		opening = '['
-	case '}':
-		opening, what = '{', "brace"
-	default:
-		return ""
-	}
-	if strings.Count(v, string(last)) > strings.Count(v, string(opening)) {
-		return what
+	last := v[len(v)-1:]
+	more := func(opening string) bool { return strings.Count(v, last) > strings.Count(v, opening) }
+	switch {
+	case (last == `"` || last == "'" && !strings.HasSuffix(v, "s'")) && strings.Count(v, last)%2 == 1:
+		return "quote"
+	case last == "]" && more("["):
+		return "bracket"
+	case last == "}" && more("{"):
+		return "brace"
 	}
 	return ""
 }

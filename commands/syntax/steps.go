@@ -101,14 +101,15 @@ func (p *parser) misplaced() {
 		}
 		title := cleanTitle(b.Text)
 		if _, _, isStep := stepLine(title); isStep {
-			d := formats.Diagnostic{Code: CodeStepHeading, Pos: b.Pos}
+			d := formats.Found(CodeStepHeading, b.Pos, "write ### "+title, "expected a step on heading level 3 to 6, got level %d",
+				b.Level)
 			if marks := strings.Repeat("#", b.Level); strings.HasPrefix(p.doc.Line(b.Pos.Line), marks+" ") {
 				d.Fix = &formats.Fix{
 					Start: Pos{Line: b.Pos.Line, Col: 1}, End: Pos{Line: b.Pos.Line, Col: b.Level + 1},
 					Text: "###",
 				}
 			}
-			p.reportSpan(d, "write ### "+title, "expected a step on heading level 3 to 6, got level %d", b.Level)
+			p.add(d)
 		}
 	}
 	for n, line := range p.doc.ProseLines() {
@@ -121,12 +122,12 @@ func (p *parser) misplaced() {
 		}
 		if _, _, isStep := stepLine(cleanTitle(marks)); isStep {
 			at := Pos{Line: n, Col: len(line) - len(marks) + 1}
-			d := formats.Diagnostic{Code: CodeStepHeading, Pos: Pos{Line: n, Col: 1}}
+			d := formats.Found(CodeStepHeading, Pos{Line: n, Col: 1}, "put a space after the '#'", "expected a heading '%s %s'",
+				line[:len(line)-len(marks)], cleanTitle(marks))
 			if at.Col <= 7 { // more marks are no heading
 				d.Fix = &formats.Fix{Start: at, End: at, Text: " "}
 			}
-			p.reportSpan(d, "put a space after the '#'", "expected a heading '%s %s'", line[:len(line)-len(marks)],
-				cleanTitle(marks))
+			p.add(d)
 		}
 	}
 }
@@ -246,12 +247,12 @@ func (p *parser) step(d *draft) *Step {
 	s := &Step{Pos: d.heading.Pos, Number: d.number, Title: d.title}
 	if len(d.fences) == 0 {
 		if len(d.bare) > 0 && p.bare(d) || p.nearFence(d) {
-			p.refuse(s)
+			p.refused[s] = true
 			return s
 		}
 		s.Sentence = p.sentence(d.title, p.titleAt(d))
 		if s.Sentence == nil {
-			p.refuse(s)
+			p.refused[s] = true
 		}
 		return s
 	}

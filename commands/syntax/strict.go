@@ -12,10 +12,9 @@ func Sugar(f *File) []formats.Diagnostic {
 	out := slices.Clone(f.Strict)
 	Walk(f, func(node any) bool {
 		if say, ok := node.(*Sentence); ok {
-			out = append(out, formats.Diagnostic{
-				Code: CodeSugar, Severity: formats.SeverityWarning, File: f.Name, Pos: say.Pos,
-				Message: "plain sentence where a block could stand", Help: "run 'tercet fmt --expand'",
-			})
+			found := formats.Found(CodeSugar, say.Pos, "run 'tercet fmt --expand'", "plain sentence where a block could stand")
+			found.File = f.Name
+			out = append(out, found)
 		}
 		return true
 	})

@@ -68,7 +68,7 @@ func (p *parser) target(n *md.Node) *Target {
 		t.Gate.offer()
 	}
 	if kinds != 1 {
-		p.reportSpan(diagnosticAt(CodeTarget, n), targetHelp, "expected one target, got %d", kinds)
+		p.reportNode(CodeTarget, n, targetHelp, "expected one target, got %d", kinds)
 		return nil
 	}
 	return t
@@ -136,6 +136,6 @@ func (p *parser) targetWord(t *Target, n *md.Node) *Target {
 		return t
 	}
 	help := cmp.Or(nearest.Help(n.Value, targetWords), targetHelp)
-	p.reportSpan(diagnosticAt(CodeTarget, n), help, "expected a target, got %s", strict.Describe(n))
+	p.reportNode(CodeTarget, n, help, "expected a target, got %s", strict.Describe(n))
 	return nil
 }

@@ -139,9 +139,6 @@ func (p *parser) jq(n *md.Node) *Expr {
 	return p.exprAt(n, 0, n.Value)
 }
 
-// maxMarked is the most bytes of an expression whose places are followed one by one.
-const maxMarked = 4 << 10
-
 // The most expressions of a file, and of one text in it: each is compiled with the names that stand before it.
 const (
 	maxExprs = 2000
@@ -156,16 +153,7 @@ func (p *parser) exprAt(n *md.Node, base int, src string) *Expr {
 	if p.exprs > maxExprs {
 		return &Expr{Pos: n.Pos, Src: src}
 	}
-	e := &Expr{Pos: n.ValuePos(base), Src: src}
-	if end := n.ValuePos(base + len(src)); end == e.At(len(src)) || len(src) > maxMarked {
-		return e
-	}
-	for i := 1; i <= len(src); i++ {
-		if pos := n.ValuePos(base + i); pos != e.At(i) {
-			e.Marks = append(e.Marks, Mark{i, pos})
-		}
-	}
-	return e
+	return &Expr{Pos: n.ValuePos(base), Src: src, node: n, base: base}
 }
 
 // isJq tells whether a scalar is jq by its first character.
@@ -231,14 +219,8 @@ func (p *parser) template(n *md.Node) *Text {
 	if from < len(v) || len(t.Parts) == 0 {
 		t.Parts = append(t.Parts, p.literal(n, from, len(v)))
 	}
-	t.Whole = isWhole(t.Parts)
-	if t.Whole {
-		for _, part := range t.Parts {
-			if part.Expr != nil {
-				t.Parts = []Part{part}
-				break
-			}
-		}
+	if at := onlyExpr(t.Parts); at >= 0 {
+		t.Whole, t.Parts = true, t.Parts[at:at+1]
 	}
 	return t
 }
@@ -256,17 +238,19 @@ func (p *parser) literal(n *md.Node, from, to int) Part {
 	return Part{Lit: lit}
 }
 
-// isWhole tells whether a text is one expression and nothing but line ends around it, as a block scalar has them.
-func isWhole(parts []Part) bool {
-	exprs := 0
-	for _, part := range parts {
-		if part.Expr != nil {
-			exprs++
-		} else if strings.TrimSpace(part.Lit) != "" {
-			return false
+// onlyExpr is the place of the one expression of a text that has nothing but line ends around it, as a block scalar
+// has them; -1 for any other text.
+func onlyExpr(parts []Part) int {
+	at := -1
+	for i, part := range parts {
+		switch {
+		case part.Expr != nil && at < 0:
+			at = i
+		case part.Expr != nil || strings.TrimSpace(part.Lit) != "":
+			return -1
 		}
 	}
-	return exprs == 1
+	return at
 }
 
 // templateEnd returns the offset of the }} that ends the expression, or -1: jq strings and brackets are followed, so
