@@ -47,7 +47,7 @@ func ParseDefinition(file string, src []byte) (Definition, error) {
 	doc, problems := md.Parse(src)
 	r := newReader(file)
 	for _, p := range problems {
-		r.Refuse(string(p.Code), place(p.Pos, p.End, ""), p.Help, p.Msg)
+		r.Refuse(p.Code, place(p.Pos, p.End, ""), p.Help, p.Msg)
 	}
 	def := Definition{File: file, Src: slices.Clone(src)}
 	def.Info = formats.AgentInfo{Role: formats.RoleUtility, Tools: []string{"read", "search"}, File: file}

@@ -170,16 +170,12 @@ func agreed(t *testing.T) {
 		}
 		rows[code] = meaning
 	}
-	for _, c := range syntax.Codes() {
-		add(c.Name, c.Meaning)
-	}
-	for _, c := range argspec.Codes() {
-		add(c.Name, c.Meaning)
-	}
 	for _, f := range formats.Findings() {
 		add(f.Code, f.Meaning)
 	}
-	for _, table := range []map[string]string{subagents.Codes(), dialect.Codes(), commands.Codes(), compile.Codes()} {
+	for _, table := range []map[string]string{
+		subagents.Codes(), dialect.Codes(), commands.Codes(), compile.Codes(), syntax.Codes(), argspec.Codes(),
+	} {
 		for code, meaning := range table {
 			add(code, meaning)
 		}

@@ -366,15 +366,9 @@ func (c call) explainCode(code string) error {
 func meanings() map[string]string {
 	out := map[string]string{}
 	for _, table := range []map[string]string{
-		subagents.Codes(), dialect.Codes(), commands.Codes(), compile.Codes(),
+		subagents.Codes(), dialect.Codes(), commands.Codes(), compile.Codes(), syntax.Codes(), argspec.Codes(),
 	} {
 		maps.Copy(out, table)
-	}
-	for _, c := range syntax.Codes() {
-		out[c.Name] = c.Meaning
-	}
-	for _, c := range argspec.Codes() {
-		out[c.Name] = c.Meaning
 	}
 	for _, f := range formats.Findings() {
 		out[f.Code] = f.Meaning

@@ -119,7 +119,7 @@ func readCommand(name string) ([]byte, error) {
 	}
 	text := sprintf("text of %d bytes, the limit is %d", max(info.Size(), int64(len(src))), commands.MaxFile)
 	return nil, &formats.Diagnostics{List: []formats.Diagnostic{
-		problem(string(md.CodeTooLarge), name, text, "split the file"),
+		problem(md.CodeTooLarge, name, text, "split the file"),
 	}}
 }
 

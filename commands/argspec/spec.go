@@ -73,19 +73,16 @@ const (
 	CodeLast     = "E055"
 )
 
-// Code is one diagnostic of this package with what it means.
-type Code struct{ Name, Meaning string }
-
-// Codes lists the diagnostics of this package in the order of their numbers.
-func Codes() []Code {
-	return []Code{
-		{CodeOrder, "a required argument stands behind an optional one"},
-		{CodeName, "the name of an argument breaks its form or is taken"},
-		{CodeType, "an argument without a type that is known"},
-		{CodeRepeated, "two arguments have the same name or the same letter"},
-		{CodeDefault, "a default that the argument itself would refuse"},
-		{CodeKey, "a key that makes no sense for an argument of this type"},
-		{CodeLast, "an argument that takes the rest of the line is not the last one"},
+// Codes gives the meaning of each diagnostic of this package by its code.
+func Codes() map[string]string {
+	return map[string]string{
+		CodeOrder:    "a required argument stands behind an optional one",
+		CodeName:     "the name of an argument breaks its form or is taken",
+		CodeType:     "an argument without a type that is known",
+		CodeRepeated: "two arguments have the same name or the same letter",
+		CodeDefault:  "a default that the argument itself would refuse",
+		CodeKey:      "a key that makes no sense for an argument of this type",
+		CodeLast:     "an argument that takes the rest of the line is not the last one",
 	}
 }
 

@@ -76,10 +76,7 @@ func TestCodes(t *testing.T) {
 			seen[d.Code] = true
 		}
 	}
-	meanings := map[string]string{}
-	for _, c := range syntax.Codes() {
-		meanings[c.Name] = c.Meaning
-	}
+	meanings := syntax.Codes()
 	known := map[string]bool{}
 	for code, meaning := range compile.Codes() {
 		known[code] = true

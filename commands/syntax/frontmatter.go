@@ -19,7 +19,7 @@ const (
 func (p *parser) front() {
 	f := &p.file.Front
 	if !p.doc.HasFront {
-		if !p.has(string(md.CodeFrontUnclosed)) && !p.has(string(md.CodeLineEnds)) {
+		if !p.has(md.CodeFrontUnclosed) && !p.has(md.CodeLineEnds) {
 			p.report(CodeNoFront, Pos{Line: 1, Col: 1}, "start the file with ---, command:, description: and ---",
 				"file has no frontmatter")
 		}

@@ -83,7 +83,7 @@ func (p *parser) finding(f strict.Finding) {
 // take adds what package md found.
 func (p *parser) take(problems []md.Problem) {
 	for _, one := range problems {
-		d := formats.Found(string(one.Code), one.Pos, one.Help, "%s", one.Msg)
+		d := formats.Found(one.Code, one.Pos, one.Help, "%s", one.Msg)
 		d.End = one.End
 		if text, ok := strings.CutPrefix(one.Help, "quote the value: "); ok {
 			d.Fix = p.quoteFix(d, text)
@@ -95,7 +95,7 @@ func (p *parser) take(problems []md.Problem) {
 // quoteFix is the change that package md advises: the value of the finding in quotes, or the line with its value in
 // quotes.
 func (p *parser) quoteFix(d formats.Diagnostic, text string) *formats.Fix {
-	if d.Code == string(md.CodeFlowTrap) {
+	if d.Code == md.CodeFlowTrap {
 		if d.Pos.Line != d.End.Line {
 			return nil
 		}
@@ -244,7 +244,7 @@ func (p *parser) body() {
 			p.tags(s)
 		}
 	}
-	if workflow == nil && !p.has(string(md.CodeLineEnds)) { // a file of one line has no section
+	if workflow == nil && !p.has(md.CodeLineEnds) { // a file of one line has no section
 		p.noWorkflow(titles)
 	}
 	if !p.file.Literate && workflow != nil && args != nil && p.file.Args.Pos.IsZero() {

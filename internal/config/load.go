@@ -66,7 +66,7 @@ func (l *loader) load() {
 		var problems []md.Problem
 		root, problems = md.ParseYAML(l.layer.Data, md.Pos{})
 		for _, p := range problems {
-			l.report(strict.Finding{Code: string(p.Code), Pos: p.Pos, End: p.End, Message: p.Msg, Help: p.Help})
+			l.report(strict.Finding{Code: p.Code, Pos: p.Pos, End: p.End, Message: p.Msg, Help: p.Help})
 		}
 	}
 	if root == nil || root.Type == md.Null {

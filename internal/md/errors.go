@@ -22,7 +22,7 @@ func (p Pos) Before(q Pos) bool { return p.Line < q.Line || p.Line == q.Line && 
 type Span struct{ Start, End Pos }
 
 // Code names a kind of problem.
-type Code string
+type Code = string
 
 // The codes of this package. E0xx is about the front matter and the file as a whole, E2xx about markdown and YAML
 // blocks.
