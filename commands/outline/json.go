@@ -1,9 +1,11 @@
 package outline
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,27 +18,24 @@ import (
 // Compiled is a program as plain data for JSON: names in lower case with underscores, empty members left out,
 // expressions as {jq, line, col}, texts as they are written, subagents by name.
 func Compiled(p *compile.Program) map[string]any {
-	e := encoder{p}
+	e := encoder{prog: p}
 	front, args, own := &p.File.Front, &p.File.Args, &p.Own
-	out := object{
-		"name": p.Name, "description": front.Description.Text, "file": p.File.Name, "hash": p.Hash(),
-		"examples": front.Examples, "hidden": front.Hidden, "tiers": p.Tiers, "workflow": p.Workflow, "allow": p.Allow,
-		"env": data(front.Env), "args": list(p.Args, argument), "loads": list(args.Load, load),
-		"requires": list(args.Require, require), "ops": e.steps(p.File.Steps), "always": e.steps(p.File.Errors),
-		"back": call(own.Back, true), "limits": some(p.Limits),
+	out := e.members(p, "Name", "Tiers", "Workflow", "Allow", "Args", "Limits")
+	maps.Copy(out, e.members(front, "Description", "Examples", "Hidden", "Env"))
+	maps.Copy(out, object{
+		"file": p.File.Name, "hash": p.Hash(), "loads": e.data(args.Load), "requires": e.data(args.Require),
+		"ops": e.data(p.File.Steps), "always": e.data(p.File.Errors), "back": e.own(own.Back, ""),
+	})
+	if own.Open != nil {
+		out["worktree"] = object{"open": e.call(own.Open), "close": e.call(own.Close)}
 	}
 	if status, _ := p.During(); status != "" {
-		begin, failed := call(own.Begin, true), call(own.Failed, true)
-		begin["to"] = status
-		if failed != nil {
-			failed["to"] = literal(own.Failed.With, "status")
+		during := e.members(front.During, "Pos", "When")
+		during["status"], during["begin"] = status, e.own(own.Begin, status.String())
+		if own.Failed != nil {
+			during["failed"] = e.own(own.Failed, literal(own.Failed.With, "status"))
 		}
-		out["during"] = small(object{
-			"pos": pos(front.During.Pos), "status": status, "when": data(front.During.When), "begin": begin, "failed": failed,
-		})
-	}
-	if own.Open != nil {
-		out["worktree"] = object{"open": call(own.Open, false), "close": call(own.Close, false)}
+		out["during"] = during
 	}
 	if p.Output != nil {
 		out["output"] = p.Output.JSON()
@@ -53,107 +52,118 @@ func small(o object) object {
 	return o
 }
 
-// list gives each of some as data; nil for none.
-func list[T any](in []T, one func(T) object) []any {
-	var out []any
-	for _, v := range in {
-		out = append(out, one(v))
-	}
-	return out
+// encoder gives parts of a program as data.
+type encoder struct {
+	prog *compile.Program
+	at   *compile.Info // the step that a target belongs to
 }
 
 // data gives a part of the tree for JSON; nil for one that is not there.
-func data(v any) any {
-	r := reflect.ValueOf(v)
+func (e encoder) data(v any) any {
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
+		return nil
+	}
 	switch v := v.(type) {
 	case *syntax.Expr:
-		if v != nil {
-			return object{"jq": v.Src, "line": v.Pos.Line, "col": v.Pos.Col}
-		}
+		return object{"jq": v.Src, "line": v.Pos.Line, "col": v.Pos.Col}
 	case *syntax.Text:
 		return verbatim(v)
 	case *syntax.Value:
-		return value(v)
+		return e.value(v)
 	case []syntax.Field:
 		out := object{}
 		for _, f := range v {
-			out[f.Key.Text] = value(f.Value)
+			out[f.Key.Text] = e.value(f.Value)
 		}
 		return out
 	case syntax.Word:
 		return v.Text
+	case formats.Pos:
+		if v.IsZero() {
+			return nil
+		}
+		return []int{v.Line, v.Col}
 	case time.Duration:
 		return v.Seconds()
 	case *regexp.Regexp:
 		return v.String()
-	}
-	switch r.Kind() { //nolint:exhaustive // the others are data already
-	case reflect.Pointer:
-		if r.IsNil() {
-			return nil
+	case *syntax.Shape:
+		return e.prog.Schema(v).JSON()
+	case *syntax.Step:
+		return e.step(e.prog.Info(v))
+	case *compile.Info:
+		return e.step(v)
+	case argspec.Spec:
+		out := e.members(v)
+		if !v.Pos.IsZero() {
+			out["pos"] = e.data(v.Pos)
 		}
-		return data(r.Elem().Interface())
+		return out
+	case syntax.Load:
+		return e.load(v)
+	case syntax.Require:
+		out := e.members(v, "Pos", "When", "Else")
+		out["code"], _ = compile.ExitCode(v.Exit)
+		return out
+	case syntax.Rule:
+		key := "outcome"
+		if compile.IsClass(v.Status.Text) {
+			key = "class"
+		}
+		return object{key: v.Status.Text, "targets": e.data(v.Targets)}
+	case *syntax.Target:
+		return e.target(v)
+	}
+	switch r := reflect.ValueOf(v); r.Kind() { //nolint:exhaustive // the others are data already
+	case reflect.Pointer:
+		return e.data(r.Elem().Interface())
 	case reflect.Slice:
 		var out []any
 		for i := range r.Len() {
-			out = append(out, data(r.Index(i).Interface()))
+			out = append(out, e.data(r.Index(i).Interface()))
 		}
 		return out
 	case reflect.Struct:
-		return members(v)
+		return e.members(v)
 	}
 	return v
 }
 
-func value(v *syntax.Value) any {
+func (e encoder) value(v *syntax.Value) any {
 	switch {
 	case v == nil:
 		return nil
 	case v.Kind == syntax.Jq:
-		return data(v.Expr)
+		return e.data(v.Expr)
 	case v.Kind == syntax.Template:
 		return verbatim(v.Text)
 	case v.Kind == syntax.Map:
-		return data(v.Fields)
+		return e.data(v.Fields)
 	case v.Kind == syntax.List:
 		out := []any{}
 		for _, item := range v.Items {
-			out = append(out, value(item))
+			out = append(out, e.value(item))
 		}
 		return out
 	}
 	return v.Lit
 }
 
-// members gives the exported members of a struct that say something; its place and its JSON Schema are none of them.
-func members(of any) object {
+// members gives the exported members of a struct that say something: those that are named, else all but its place.
+func (e encoder) members(of any, names ...string) object {
 	r, out := reflect.Indirect(reflect.ValueOf(of)), object{}
 	for i := range r.NumField() {
-		f := r.Field(i)
-		name := strings.ToLower(r.Type().Field(i).Name)
-		if name == "nextsteps" {
-			name = "next_steps"
-		}
-		switch f.Interface().(type) {
-		case formats.Pos, *syntax.Shape:
+		f, field := r.Field(i), r.Type().Field(i)
+		wanted := slices.Contains(names, field.Name) || names == nil && field.Type != reflect.TypeFor[formats.Pos]()
+		if !wanted || f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
 			continue
 		}
-		if f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
-			continue
-		}
-		if one := data(f.Interface()); one != nil && (one != "" || f.Kind() == reflect.Interface) {
+		name := cmp.Or(field.Tag.Get("json"), strings.ToLower(field.Name))
+		if one := e.data(f.Interface()); one != nil && one != "" || f.Kind() == reflect.Interface {
 			out[name] = one
 		}
 	}
 	return out
-}
-
-// some are the members of a struct, nil if none is set.
-func some(of any) object {
-	if out := members(of); len(out) > 0 {
-		return out
-	}
-	return nil
 }
 
 func word(w *syntax.Word) string {
@@ -163,76 +173,43 @@ func word(w *syntax.Word) string {
 	return w.Text
 }
 
-func pos(p formats.Pos) any {
-	if p.IsZero() {
-		return nil
-	}
-	return []int{p.Line, p.Col}
-}
-
-func argument(s argspec.Spec) object {
-	out := members(s)
-	if at := pos(s.Pos); at != nil {
-		out["pos"] = at
-	}
-	return out
-}
-
-func load(l syntax.Load) object {
-	out := members(l)
+func (e encoder) load(l syntax.Load) object {
+	out := e.members(l)
 	if task, ok := out["task"]; ok {
 		out["expr"] = task
 	}
-	out["pos"], out["task"] = pos(l.Name.Pos), compile.IsTask(&l)
+	out["pos"], out["task"] = e.data(l.Name.Pos), compile.IsTask(&l)
 	return small(out)
 }
 
-func require(r syntax.Require) object {
-	code, _ := compile.ExitCode(r.Exit)
-	return small(object{"pos": pos(r.Pos), "when": data(r.When), "else": verbatim(r.Else), "code": code})
-}
-
-func call(c *compile.Call, sync bool) object {
+func (e encoder) call(c *compile.Call) object {
 	if c == nil {
 		return nil
 	}
-	return small(object{"agent": c.Agent, "with": data(c.With), "link": c.Link, "sync": sync})
+	return small(object{"agent": c.Agent, "with": e.data(c.With), "link": c.Link})
 }
 
-// encoder writes steps.
-type encoder struct{ prog *compile.Program }
-
-func (e encoder) steps(in []*syntax.Step) []any {
-	return list(in, func(s *syntax.Step) object { return e.step(e.prog.Info(s)) })
+// own is a call that the engine makes beside the steps, and the status that it gives.
+func (e encoder) own(c *compile.Call, to string) object {
+	if c == nil {
+		return nil
+	}
+	out := e.call(c)
+	out["sync"], out["to"] = true, to
+	return small(out)
 }
 
 func (e encoder) step(i *compile.Info) object {
 	if i == nil {
 		return nil
 	}
-	out := object{
-		"pos": pos(i.Pos), "id": i.ID, "title": i.Title, "when": data(i.When), "tiers": i.Tiers, "do": e.action(i),
-		"return": data(i.Return), "always": word(i.Always), "in": i.Terms.In, "board": i.Terms.Board,
-		"compensate": e.step(i.Undo), "before": list(i.Before, e.step), "after": list(i.After, e.step), "host": i.Host,
-		"timeout": some(i.Terms.Timeout), "table": data(i.Table), "retry": data(i.Terms.Retry),
-		"on": list(i.On, func(r syntax.Rule) object {
-			key := "outcome"
-			if compile.IsClass(r.Status.Text) {
-				key = "class"
-			}
-			targets := list(r.Targets, func(t *syntax.Target) object { return e.target(i, t) })
-			return object{key: r.Status.Text, "targets": targets}
-		}),
-	}
+	e.at = i
+	out := e.members(i.Step, "Pos", "Title", "When", "Table", "Return", "Always")
+	maps.Copy(out, e.members(i, "ID", "Host", "Tiers", "Expect", "Before", "After", "On"))
+	maps.Copy(out, e.members(i.Terms))
+	out["do"], out["compensate"] = e.action(i), e.step(i.Undo)
 	if f := i.Fallback; f != nil {
-		out["fallback"], out["fallback_with"] = f.Agent, data(f.With)
-	}
-	if x := i.Expect; x != nil {
-		expect := members(x)
-		if schema := e.prog.Schema(x.Schema); schema != nil {
-			expect["schema"] = schema.JSON()
-		}
-		out["expect"] = expect
+		out["fallback"], out["fallback_with"] = f.Agent, e.data(f.With)
 	}
 	return small(out)
 }
@@ -245,7 +222,7 @@ func (e encoder) action(i *compile.Info) object {
 	case i.Action == nil:
 		return nil
 	}
-	out, body := members(i.Action), "body"
+	out, body := e.members(i.Action), "body"
 	out["kind"] = kindOf(i.Action)
 	switch a := i.Action.(type) {
 	case *syntax.Parallel:
@@ -253,14 +230,11 @@ func (e encoder) action(i *compile.Info) object {
 	case *syntax.Foreach:
 		delete(out, "parallel")
 		delete(out, "delegate")
-		out["merge"], out["rule"], out["side"] = a.Merge != nil, data(a.Merge), max(1, a.Parallel)
-	case *syntax.Gate:
-		delete(out, "timeout")
-		maps.Copy(out, e.gate(i, a))
+		out["merge"], out["rule"], out["side"] = a.Merge != nil, out["merge"], max(1, a.Parallel)
 	case *syntax.Fail:
 		out["code"], _ = compile.ExitCode(a.Code)
 	}
-	out[body] = e.steps(i.Body)
+	out[body] = e.data(i.Body)
 	return small(out)
 }
 
@@ -268,9 +242,8 @@ func (e encoder) action(i *compile.Info) object {
 func kindOf(a syntax.Action) string { return strings.ToLower(reflect.TypeOf(a).Elem().Name()) }
 
 func (e encoder) delegate(i *compile.Info) object {
-	out := call(i.Call, false)
-	out["kind"] = "delegate"
-	if i.Call.Agent == "" {
+	out := e.call(i.Call)
+	if out["kind"] = "delegate"; i.Call.Agent == "" {
 		delete(out, "with")
 	}
 	switch a := i.Action.(type) {
@@ -283,35 +256,27 @@ func (e encoder) delegate(i *compile.Info) object {
 		out["checks"], out["else"] = true, verbatim(a.Else)
 	case *syntax.Delegate:
 		out["prompt"], out["pick"] = verbatim(i.Prompt), verbatim(a.Pick)
-		out["among"] = list(i.Call.Among, func(c *compile.Call) object {
-			one := call(c, false)
-			one["prompt"] = verbatim(i.Prompt)
-			return small(one)
-		})
+		var among []any
+		for _, c := range i.Call.Among {
+			one := e.call(c)
+			one["prompt"] = out["prompt"]
+			among = append(among, small(one))
+		}
+		out["among"] = among
 	}
 	return small(out)
 }
 
-func (e encoder) gate(i *compile.Info, g *syntax.Gate) object {
-	return small(object{
-		"question": verbatim(g.Question), "show": data(g.Show), "auto": word(g.Auto), "wait": data(g.Timeout),
-		"choices": list(g.Choices, func(c syntax.GateChoice) object {
-			return object{"label": c.Label.Text, "target": e.target(i, c.Target)}
-		}),
-	})
-}
-
-func (e encoder) target(i *compile.Info, t *syntax.Target) object {
-	out := object{
-		"pos": pos(t.Pos), "kind": t.Kind, "if": data(t.If), "max": t.Max, "redo": i.Again(t),
-		"back": i.GoesBack(t), "return": data(t.Return),
-		"ask": list(t.Agents, func(w syntax.Word) object { return object{"name": w.Text} }),
+func (e encoder) target(t *syntax.Target) object {
+	out := e.members(t, "Pos", "Kind", "If", "Max", "Return", "Gate")
+	out["redo"], out["back"] = e.at.Again(t), e.at.GoesBack(t)
+	var ask []any
+	for _, w := range t.Agents {
+		ask = append(ask, object{"name": w.Text})
 	}
+	out["ask"] = ask
 	if t.Kind == syntax.ToGoto {
 		out["goto"] = t.Steps[0].Text
-	}
-	if t.Gate != nil {
-		out["gate"] = e.gate(i, t.Gate)
 	}
 	return small(out)
 }

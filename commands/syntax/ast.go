@@ -263,7 +263,7 @@ type Return struct {
 	Text      *Value // markdown to show on standard output
 	Artifacts *Value
 	Fields    []Field
-	NextSteps *Text
+	NextSteps *Text `json:"next_steps"`
 }
 
 // Timeout bounds a step; the values are seconds as duration texts, checked by the parser.

@@ -148,7 +148,7 @@ type Gate struct {
 	Show     []*Expr
 	Choices  []GateChoice // approve -> next, reject -> fail where none are written
 	Auto     *Word
-	Timeout  *GateTimeout
+	Timeout  *GateTimeout `json:"wait"`
 }
 
 // GateTimeout takes a choice when nobody has answered for a while.
