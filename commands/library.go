@@ -247,18 +247,15 @@ func (l *Library) path(ctx context.Context, name string, prog *compile.Program, 
 			return err
 		}
 		if !ok {
-			return noFile(name, prog.Args, spec.Name, p, values.Raw)
+			return noFile(name, prog.Args, spec.Expected("an existing file of the project", p), p, values.Raw)
 		}
 	}
 	return nil
 }
 
 // noFile is the usage error about a path at which there is no file, with the place where it was named.
-func noFile(command string, specs []argspec.Spec, arg, file, raw string) error {
-	e := &argspec.UsageError{
-		Command: command, Fault: argspec.Malformed, Arg: arg, Got: file, Want: "an existing file of the " +
-			"project", Specs: specs, Line: "/" + command + " " + raw,
-	}
+func noFile(command string, specs []argspec.Spec, message, file, raw string) error {
+	e := &argspec.UsageError{Command: command, Message: message, Specs: specs, Line: "/" + command + " " + raw}
 	e.Pos, e.End = len(e.Line), len(e.Line)
 	if at := strings.LastIndex(e.Line, file); at >= 0 {
 		e.Pos, e.End = at, at+len(file)

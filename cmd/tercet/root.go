@@ -151,7 +151,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		return err
 	}
 	ret, err := runs{w}.handle(ctx, line, route)
-	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Fault == argspec.UnknownFlag && use.Got == "--help" {
+	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Flag == "--help" {
 		return w.explainCommand(route) // behind other words, where it is no part of a text
 	}
 	if err != nil {

@@ -1,11 +1,10 @@
 package argspec
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"tercet/internal/nearest"
 )
 
 // MaxRaw is the most bytes that the rest of a line may have.
@@ -24,12 +23,11 @@ func Bind(command string, specs []Spec, raw string, words []string) (Values, err
 	}
 	if len(raw) > MaxRaw {
 		return Values{}, b.fault(UsageError{
-			Fault: Unreadable, Want: fmt.Sprintf("at most %d bytes of arguments", MaxRaw),
-			Got: fmt.Sprint(len(raw)),
+			Message: fmt.Sprintf("expected at most %d bytes of arguments, got %d", MaxRaw, len(raw)),
 		}, 0, 0)
 	}
 	if !utf8.ValidString(raw) {
-		return Values{}, b.fault(UsageError{Fault: Unreadable, Want: "UTF-8", Got: "other bytes"}, 0, 0)
+		return Values{}, b.fault(UsageError{Message: "expected UTF-8, got other bytes"}, 0, 0)
 	}
 	if words != nil {
 		split, err := Split(raw)
@@ -244,9 +242,10 @@ func (b *binder) flag(w Word) error {
 	name, text, has := strings.Cut(w.Text, "=")
 	s, negated := b.lookup(name)
 	if s == nil {
+		near := meant(strings.ReplaceAll(name, "_", "-"), b.flagNames())
 		e := UsageError{
-			Fault: UnknownFlag, Got: name,
-			DidYouMean: nearest.Names(strings.ReplaceAll(name, "_", "-"), b.flagNames()),
+			Message: "unknown flag " + plain(name), Flag: name,
+			Advice: cmp.Or(near, "write -- before words that begin with a dash"),
 		}
 		return b.fault(e, w.Start, min(w.Start+len(name), w.End))
 	}
@@ -257,7 +256,7 @@ func (b *binder) flag(w Word) error {
 	if s.Type == Boolean {
 		switch {
 		case negated && has:
-			return b.fault(UsageError{Fault: Malformed, Arg: s.Name, Want: name + " alone", Got: text}, w.Start, w.End)
+			return b.fault(UsageError{Message: s.Expected(name+" alone", text)}, w.Start, w.End)
 		case negated:
 			w.Text = "false"
 		case !has:
@@ -268,7 +267,7 @@ func (b *binder) flag(w Word) error {
 	if !has {
 		after, ok := b.peek()
 		if !ok || !after.Quoted && (strings.HasPrefix(after.Text, "--") || b.isShort(after.Text)) {
-			return b.fault(UsageError{Fault: MissingValue, Arg: s.Name}, w.End+1, w.End+1)
+			return b.fault(UsageError{Message: "missing value for " + s.Label()}, w.End+1, w.End+1)
 		}
 		var err error
 		if w, _, err = b.next(); err != nil {
@@ -300,7 +299,7 @@ func (b *binder) flagNames() []string {
 func (b *binder) positional(w Word) error {
 	s := b.turn()
 	if s == nil {
-		return b.fault(UsageError{Fault: Surplus, Got: w.Text}, w.Start, w.End)
+		return b.fault(UsageError{Message: "unexpected argument " + clip(w.Text)}, w.Start, w.End)
 	}
 	return b.set(s, b.list(s, w))
 }
@@ -326,11 +325,11 @@ func (b *binder) list(s *Spec, w Word) Word {
 // set gives a word to an argument.
 func (b *binder) set(s *Spec, w Word) error {
 	if b.given[s.Name] && !s.Repeat {
-		return b.fault(UsageError{Fault: Twice, Arg: s.Name, Got: w.Text}, w.Start, w.End)
+		return b.fault(UsageError{Message: "expected " + s.Label() + " once, got it again"}, w.Start, w.End)
 	}
 	b.given[s.Name] = true
 	v, want := s.value(w.Text)
-	if want != "" && s.Type == Task && s.Name == taskName(b.specs) {
+	if want != "" && s.Type == Task && s.Name == TaskName(b.specs) {
 		if from, to, ok := parseRange(w.Text); ok && to-from < MaxTasks {
 			for n := from; n <= to; n++ {
 				b.span = append(b.span, n)
@@ -339,9 +338,9 @@ func (b *binder) set(s *Spec, w Word) error {
 		}
 	}
 	if want != "" {
-		e := UsageError{Fault: Malformed, Arg: s.Name, Got: w.Text, Want: want}
+		e := UsageError{Message: s.Expected(want, w.Text)}
 		if len(s.Values) > 0 {
-			e.DidYouMean = nearest.Names(w.Text, s.Values)
+			e.Advice = meant(w.Text, s.Values)
 		}
 		return b.fault(e, w.Start, w.End)
 	}
@@ -354,8 +353,8 @@ func (b *binder) set(s *Spec, w Word) error {
 	return nil
 }
 
-// taskName is the name of the argument that binds $task.
-func taskName(specs []Spec) string {
+// TaskName is the name of the argument that binds $task, empty without one.
+func TaskName(specs []Spec) string {
 	number := ""
 	for i := range specs {
 		switch {
@@ -370,7 +369,7 @@ func taskName(specs []Spec) string {
 
 // finish asks for what is missing and fills in defaults.
 func (b *binder) finish() (Values, error) {
-	v := Values{Raw: strings.TrimSpace(b.raw), vals: b.values, given: b.given, task: taskName(b.specs), span: b.span}
+	v := Values{Raw: strings.TrimSpace(b.raw), vals: b.values, given: b.given, task: TaskName(b.specs), span: b.span}
 	for i := range b.specs {
 		s := &b.specs[i]
 		if b.given[s.Name] {
@@ -382,7 +381,7 @@ func (b *binder) finish() (Values, error) {
 			if end > 0 {
 				end++ // a word would stand behind a space
 			}
-			return Values{}, b.fault(UsageError{Fault: Missing, Arg: s.Name, Want: s.Type.String()}, end, end)
+			return Values{}, b.fault(UsageError{Message: "missing " + s.Label()}, end, end)
 		case s.Default != nil:
 			v.vals[s.Name] = clone(s.Default)
 		case s.Type == Boolean:

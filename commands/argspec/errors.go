@@ -1,92 +1,48 @@
 package argspec
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"tercet/formats"
-)
-
-// Fault says in which way a line does not fit.
-type Fault uint8
-
-// The faults.
-const (
-	Malformed    Fault = iota // the value has another form than Want
-	Missing                   // a required argument is absent
-	MissingValue              // a flag stands without its value
-	UnknownFlag               // Got is no declared flag
-	Surplus                   // Got is a word that no argument takes
-	Twice                     // the argument was given before
-	Unclosed                  // Got is a quote without its end
-	Unreadable                // the line as a whole is not Want
+	"tercet/internal/nearest"
 )
 
 // UsageError reports the first place at which a line does not fit the arguments of its command.
 type UsageError struct {
-	Command    string // without the slash
-	Fault      Fault
-	Arg        string // name of the argument; empty if the fault is about none
-	Got        string
-	Want       string   // "integer"
-	Line       string   // the line as shown, with the slash and the command
-	Pos, End   int      // byte range in Line; both past its end for something missing
-	DidYouMean []string // flags with their dashes, or values; nearest first
-	Specs      []Spec
+	Command  string // without the slash
+	Message  string // expected integer for <task_number>, got "abc"
+	Flag     string // the undeclared flag that it is about, empty for anything else
+	Advice   string // what was probably meant, empty if nothing is near
+	Line     string // the line as shown, with the slash and the command
+	Pos, End int    // byte range in Line; both past its end for something missing
+	Specs    []Spec
 }
 
 // Error is one line that says everything: /plan: expected integer for <task_number>, got "abc".
-func (e *UsageError) Error() string {
-	return "/" + e.Command + ": " + e.message()
+func (e *UsageError) Error() string { return "/" + e.Command + ": " + e.Message }
+
+// Expected is the message about a value that is not what was wanted.
+func (s *Spec) Expected(want, got string) string {
+	return "expected " + want + " for " + s.Label() + ", got " + clip(got)
 }
 
-func (e *UsageError) message() string {
-	switch e.Fault {
-	case Malformed:
-		return "expected " + e.Want + " for " + e.shown() + ", got " + clip(e.Got)
-	case Missing:
-		return "missing " + e.shown()
-	case MissingValue:
-		return "missing value for " + e.shown()
-	case UnknownFlag:
-		return "unknown flag " + plain(e.Got)
-	case Surplus:
-		return "unexpected argument " + clip(e.Got)
-	case Twice:
-		return "expected " + e.shown() + " once, got it again"
-	case Unclosed:
-		return "missing closing quote for " + plain(e.Got)
-	case Unreadable:
-		return "expected " + e.Want + ", got " + e.Got
+// meant is the advice for a word that is none of some, empty if none is near.
+func meant(word string, of []string) string {
+	if near := nearest.Names(word, of); len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return "usage"
-}
-
-// shown is the argument as the usage line writes it.
-func (e *UsageError) shown() string {
-	for i := range e.Specs {
-		if e.Specs[i].Name == e.Arg {
-			return e.Specs[i].Label()
-		}
-	}
-	return "<" + e.Arg + ">"
+	return ""
 }
 
 // ErrorCode is USAGE.
 func (e *UsageError) ErrorCode() formats.Code { return formats.CodeUsage }
 
 // Help offers what was probably meant, or names the place where the arguments are explained.
-func (e *UsageError) Help() string {
-	switch {
-	case len(e.DidYouMean) > 0:
-		return "did you mean " + strings.Join(e.DidYouMean, " or ") + "?"
-	case e.Fault == UnknownFlag:
-		return "write -- before words that begin with a dash"
-	}
-	return "see /" + e.Command + " --help"
-}
+func (e *UsageError) Help() string { return cmp.Or(e.Advice, "see /"+e.Command+" --help") }
 
 // Usage is the usage line: usage: /plan <task_number> [research_report].
 func (e *UsageError) Usage() string { return "usage: " + Usage(e.Command, e.Specs) }

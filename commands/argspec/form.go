@@ -3,6 +3,7 @@ package argspec
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -98,9 +99,9 @@ func (s *Spec) tasks(text string) (any, string) {
 	if slices.Contains(s.Values, text) {
 		return text, ""
 	}
-	numbers, err := parseTasks(text)
-	if err != nil {
-		return nil, strings.Join(append([]string{err.What}, s.Values...), " or ")
+	numbers, err := ParseTasks(text)
+	if bad, ok := errors.AsType[*formats.ValueError](err); ok {
+		return nil, strings.Join(append([]string{bad.What}, s.Values...), " or ")
 	}
 	out := make([]any, len(numbers))
 	for i, n := range numbers {
@@ -185,14 +186,6 @@ const MaxTasks = formats.DefaultElements
 // ParseTasks reads a list of task numbers and ascending ranges, "3, 5-7": at least one and at most MaxTasks numbers of
 // at least 1, in the order given, repeats left out. The error is a *formats.ValueError.
 func ParseTasks(s string) ([]int, error) {
-	out, bad := parseTasks(s)
-	if bad != nil {
-		return nil, bad
-	}
-	return out, nil
-}
-
-func parseTasks(s string) ([]int, *formats.ValueError) {
 	many := &formats.ValueError{What: fmt.Sprintf("at most %d task numbers", MaxTasks)}
 	var out []int
 	seen := map[int]bool{}

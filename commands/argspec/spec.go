@@ -209,7 +209,7 @@ func (c *checker) byDefault(a *syntax.Argument, s *Spec) {
 	}
 	v, want := s.literal(a.Default)
 	if want != "" {
-		c.report(CodeDefault, a.Default.Pos, "", "expected %s as default of '%s', got %s", want, s.Name, describe(a.Default))
+		c.report(CodeDefault, a.Default.Pos, "", "expected %s as default of '%s', got %s", want, s.Name, a.Default)
 		return
 	}
 	s.Default = v
@@ -286,22 +286,6 @@ func plainValue(v *syntax.Value) (out any, want string) {
 	case syntax.Literal:
 	}
 	return v.Lit, ""
-}
-
-func describe(v *syntax.Value) string {
-	switch v.Kind {
-	case syntax.Literal:
-		if s, ok := v.Lit.(string); ok {
-			return clip(s)
-		}
-		return fmt.Sprint(v.Lit)
-	case syntax.List:
-		return "a list"
-	case syntax.Map:
-		return "a map"
-	case syntax.Jq, syntax.Template:
-	}
-	return "an expression"
 }
 
 // order checks the positional arguments against each other.

@@ -72,7 +72,7 @@ func lex(raw string, start int) (Word, *UsageError) {
 		if end := closing(r); end != 0 && (at == start || raw[at-1] == '=') {
 			inside, after, ok := quoted(raw, at+size, end)
 			if !ok {
-				return w, &UsageError{Fault: Unclosed, Got: string(r), Pos: at, End: at + size}
+				return w, &UsageError{Message: "missing closing quote for " + plain(string(r)), Pos: at, End: at + size}
 			}
 			w.Quoted = w.Quoted || at == start
 			text = append(text, inside...)

@@ -72,12 +72,12 @@ func TestSplitPlaces(t *testing.T) {
 func TestSplitUnclosed(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]argspec.UsageError{
-		`a "b c`:    {Fault: argspec.Unclosed, Pos: 2, End: 3, Got: `"`},
-		`'`:         {Fault: argspec.Unclosed, Pos: 0, End: 1, Got: `'`},
-		`x “y"`:     {Fault: argspec.Unclosed, Pos: 2, End: 5, Got: "“"},
-		`--n="a`:    {Fault: argspec.Unclosed, Pos: 4, End: 5, Got: `"`},
-		`"a\"`:      {Fault: argspec.Unclosed, Pos: 0, End: 1, Got: `"`},
-		`"ok" 'a b`: {Fault: argspec.Unclosed, Pos: 5, End: 6, Got: `'`},
+		`a "b c`:    {Message: `missing closing quote for "`, Pos: 2, End: 3},
+		`'`:         {Message: `missing closing quote for '`, Pos: 0, End: 1},
+		`x “y"`:     {Message: `missing closing quote for “`, Pos: 2, End: 5},
+		`--n="a`:    {Message: `missing closing quote for "`, Pos: 4, End: 5},
+		`"a\"`:      {Message: `missing closing quote for "`, Pos: 0, End: 1},
+		`"ok" 'a b`: {Message: `missing closing quote for '`, Pos: 5, End: 6},
 	} {
 		_, err := argspec.Split(raw)
 		var got *argspec.UsageError

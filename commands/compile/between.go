@@ -62,31 +62,24 @@ func checkBetween(c *compiler) {
 		if a.Each && c.hosts[b] == nil {
 			c.report(a.Pos, CodeAroundStep, "name the steps by their ids", "no step delegates to a worker")
 		}
-		c.emitted(b)
+		c.hostFields(b)
 	}
 }
 
-// emitted: a field of $it is one that some host of the step returns.
-func (c *compiler) emitted(b *syntax.Step) {
-	var names []string
+// hostFields: a field of $it is one that some host of the step returns.
+func (c *compiler) hostFields(b *syntax.Step) {
+	var agents []*formats.AgentInfo
 	for _, host := range c.hosts[b] {
-		agent := host.contract()
-		if agent == nil || agent.Fields == nil {
-			return
-		}
-		names = append(names, sorted(agent.Fields)...)
+		agents = append(agents, host.contract())
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
 	syntax.Walk(b, func(n any) bool {
 		e, ok := n.(*syntax.Expr)
 		if !ok || c.prog.Code(e) == nil {
 			return true
 		}
 		for _, ref := range c.prog.Code(e).Refs() {
-			if ref.Var == "$it" && !ref.Bound && len(ref.Path) > 1 && ref.Path[0] == "fields" &&
-				!slices.Contains(names, ref.Path[1]) {
-				c.unknown(memberAt(e, ref, 1), CodeField, names, "their fields are %s",
+			if ref.Var == "$it" && !ref.Bound && len(ref.Path) > 1 && ref.Path[0] == "fields" {
+				c.emitted(memberAt(e, ref, 1), agents, "their fields are %s",
 					"no step that this one runs around returns a field '%s'")
 			}
 		}

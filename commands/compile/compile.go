@@ -2,7 +2,6 @@ package compile
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -116,13 +115,9 @@ type findings struct {
 }
 
 func (f *findings) report(pos syntax.Pos, code, help, format string, args ...any) {
-	severity := formats.SeverityError
-	if strings.HasPrefix(code, "W") {
-		severity = formats.SeverityWarning
-	}
-	f.add(formats.Diagnostic{
-		Code: code, Severity: severity, File: f.name, Pos: pos, Message: fmt.Sprintf(format, args...), Help: help,
-	})
+	d := formats.Found(code, pos, help, format, args...)
+	d.File = f.name
+	f.add(d)
 }
 
 // add keeps a finding, unless it follows from what could not be read.
@@ -266,10 +261,17 @@ const noEffect = "what goes wrong here is a warning; the command ends as it woul
 
 // hasTask tells whether an argument or a load binds $task.
 func (c *compiler) hasTask() bool {
-	return slices.ContainsFunc(c.file.Front.Arguments, func(a syntax.Argument) bool {
-		return a.Type.Text == argspec.Task.String() ||
-			(a.Type.Text == argspec.Integer.String() && a.Name.Text == "task_number")
-	}) || slices.ContainsFunc(c.file.Args.Load, func(l syntax.Load) bool { return IsTask(&l) })
+	return argspec.TaskName(c.prog.Args) != "" ||
+		slices.ContainsFunc(c.file.Args.Load, func(l syntax.Load) bool { return IsTask(&l) })
+}
+
+// known reports a word that is none of some names, with what else is to be said of them; see meant.
+func (c *compiler) known(w syntax.Word, code string, names []string, otherwise, format string) bool {
+	ok := slices.Contains(names, w.Text)
+	if !ok {
+		c.unknown(w, code, names, otherwise, format)
+	}
+	return ok
 }
 
 // unknown reports a word that is none of some names; see meant.
@@ -307,31 +309,8 @@ func text(w *syntax.Word) string {
 // literal is a word that is written, empty for anything else.
 func literal(v *syntax.Value) string { return as[string](v.Lit) }
 
-// as is a value of a type, the zero value for anything else.
+// as is a value of a type, zero for anything else.
 func as[T any](v any) T {
-	if out, ok := v.(T); ok {
-		return out
-	}
-	var zero T
-	return zero
-}
-
-// shown is a value in a message.
-func shown(v *syntax.Value) string {
-	switch {
-	case v == nil:
-		return "nothing"
-	case v.Kind == syntax.Map:
-		return "a map"
-	case v.Kind == syntax.List:
-		return "a list"
-	case v.Kind == syntax.Jq || v.Kind == syntax.Template:
-		return "an expression"
-	case v.Lit == nil:
-		return "null"
-	}
-	if text, ok := v.Lit.(string); ok {
-		return fmt.Sprintf("%.60q", text)
-	}
-	return fmt.Sprint(v.Lit)
+	out, _ := v.(T) // the zero value for another type
+	return out
 }

@@ -106,15 +106,10 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	case "$steps":
 		c.stepReference(e, ref)
 	case "$board":
-		if !slices.Contains(c.boards, first) {
-			c.unknown(member, CodeMember, c.boards, "", "no step posts to a board '%s'")
-		}
+		c.known(member, CodeMember, c.boards, "", "no step posts to a board '%s'")
 	case "$input":
-		if c.workflow == nil || c.workflow.Inputs == nil {
-			return
-		}
-		if names := sorted(c.workflow.Inputs); !slices.Contains(names, first) {
-			c.unknown(member, CodeArgument, names, "", "no input is named '%s'")
+		if c.workflow != nil && c.workflow.Inputs != nil {
+			c.known(member, CodeArgument, sorted(c.workflow.Inputs), "", "no input is named '%s'")
 		}
 	}
 }
@@ -142,9 +137,7 @@ func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
 }
 
 func (c *compiler) member(w syntax.Word, names []string) {
-	if !slices.Contains(names, w.Text) {
-		c.unknown(w, CodeMember, names, "", "no member '%s' here; expected one of "+joined(names))
-	}
+	c.known(w, CodeMember, names, "", "no member '%s' here; expected one of "+joined(names))
 }
 
 // stepReference checks $steps.ID, the member read of it, and typed fields.
@@ -163,9 +156,26 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 	}
 	if agent := info.contract(); agent != nil {
 		c.contractField(e, ref, 2, agent)
-	} else if info.Call != nil {
-		c.amongField(e, ref, info.Call.Among)
+	} else if info.Call != nil && len(info.Call.Among) > 0 {
+		var among []*formats.AgentInfo
+		for _, one := range info.Call.Among {
+			among = append(among, one.Info)
+		}
+		c.emitted(memberAt(e, ref, 2), among, "", "none of its subagents returns a field '%s'")
 	}
+}
+
+// emitted checks a field that one of several subagents has to return; nothing is known where one does not say.
+func (c *compiler) emitted(field syntax.Word, by []*formats.AgentInfo, otherwise, format string) {
+	var names []string
+	for _, agent := range by {
+		if agent == nil || agent.Fields == nil {
+			return
+		}
+		names = append(names, sorted(agent.Fields)...)
+	}
+	slices.Sort(names)
+	c.known(field, CodeField, slices.Compact(names), otherwise, format)
 }
 
 // contractField checks a field, the i-th member of a path, against the contract of the subagent that returns it.
@@ -179,20 +189,6 @@ func (c *compiler) contractField(e *syntax.Expr, ref query.Ref, i int, agent *fo
 	case !ok:
 		c.unknown(name, CodeField, sorted(agent.Fields), "its fields are %s",
 			"subagent "+agent.Name+" returns no field '%s'")
-	}
-}
-
-// amongField checks a field of a step that calls one of several subagents: one of them must emit it.
-func (c *compiler) amongField(e *syntax.Expr, ref query.Ref, among []*Call) {
-	var names []string
-	for _, one := range among {
-		if one.Info.Fields == nil {
-			return
-		}
-		names = append(names, sorted(one.Info.Fields)...)
-	}
-	if len(among) > 0 && !slices.Contains(names, ref.Path[2]) {
-		c.unknown(memberAt(e, ref, 2), CodeField, names, "", "none of its subagents returns a field '%s'")
 	}
 }
 
@@ -238,11 +234,7 @@ func (c *compiler) noStep(w syntax.Word) {
 
 // exists reports an id that no step has.
 func (c *compiler) exists(w syntax.Word) bool {
-	if c.byID[w.Text] == nil {
-		c.unknown(w, CodeStep, sorted(c.byID), "", "no step has id '%s'")
-		return false
-	}
-	return true
+	return c.known(w, CodeStep, sorted(c.byID), "", "no step has id '%s'")
 }
 
 // mayComeBack tells whether a later step sends back to the present one or to a loop around it.

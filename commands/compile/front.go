@@ -232,11 +232,7 @@ func (c *compiler) name(w syntax.Word) {
 }
 
 func (c *compiler) profile(w syntax.Word) bool {
-	if slices.Contains(formats.Profiles(), w.Text) {
-		return true
-	}
-	c.unknown(w, CodeProfile, formats.Profiles(), "the profiles are %s", "unknown document profile '%s'")
-	return false
+	return c.known(w, CodeProfile, formats.Profiles(), "the profiles are %s", "unknown document profile '%s'")
 }
 
 // code checks a code word or a number of the table of exits.

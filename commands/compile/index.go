@@ -73,7 +73,14 @@ func (c *compiler) ids() {
 	syntax.Walk(c.file, func(n any) bool {
 		switch n := n.(type) {
 		case *syntax.Target:
-			c.leadsBack(n)
+			for _, id := range n.Steps {
+				switch {
+				case n.Kind == syntax.ToGoto:
+					c.gotos[id.Text] = true
+				case id.Text != itself:
+					c.comesBack[id.Text] = true
+				}
+			}
 		case *syntax.Set:
 			for _, v := range n.Values {
 				c.sets = append(c.sets, "$"+v.Name.Text)
@@ -128,18 +135,6 @@ func beside(s *syntax.Step, f *syntax.Foreach) *syntax.Step {
 		s.Expect = &syntax.Expect{Pos: e.Pos, Artifact: e.Artifact, If: e.If}
 	}
 	return &body
-}
-
-// leadsBack notes the steps that a target runs again.
-func (c *compiler) leadsBack(t *syntax.Target) {
-	for _, id := range t.Steps {
-		switch {
-		case t.Kind == syntax.ToGoto:
-			c.gotos[id.Text] = true
-		case id.Text != itself:
-			c.comesBack[id.Text] = true
-		}
-	}
 }
 
 // outsideLoop gives the loops in which a step stands but the present place does not, outermost first.

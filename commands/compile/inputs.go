@@ -64,7 +64,7 @@ func checkInputs(c *compiler, call *Call, pos syntax.Pos) {
 			help := nearest.Help(f.Key.Text, names)
 			c.report(f.Key.Pos, CodeInput, help, "subagent %s takes no input '%s'%s", agent.Name, f.Key.Text, list)
 		case !fits(in.Type, f.Value):
-			c.report(f.Value.Pos, CodeInput, "", "expected %s for input '%s', got %s", in.Type, f.Key.Text, shown(f.Value))
+			c.report(f.Value.Pos, CodeInput, "", "expected %s for input '%s', got %s", in.Type, f.Key.Text, f.Value)
 		}
 	}
 	for _, name := range names {

@@ -41,12 +41,12 @@ func checkLimits(c *compiler) {
 			if ok && n >= 1 && n <= counter.most {
 				*counter.into = n
 			} else {
-				c.report(v.Pos, CodeLimitValue, "", "expected %s from 1 to %d, got %s", name, counter.most, shown(v))
+				c.report(v.Pos, CodeLimitValue, "", "expected %s from 1 to %d, got %s", name, counter.most, v)
 			}
 		case name == "duration":
 			var err error
 			if l.Duration, err = argspec.ParseDuration(literal(v)); err != nil || l.Duration <= 0 {
-				c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h", "expected a duration, got %s", shown(v))
+				c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h", "expected a duration, got %s", v)
 			}
 		case name == "cost":
 			c.cost(v)
@@ -69,6 +69,6 @@ func (c *compiler) cost(v *syntax.Value) {
 	}
 	if c.prog.Limits.Cost = usd; !(usd > 0 && usd <= mostCost) { // so that .nan is refused too
 		help := "write it like 2.50, in US dollars"
-		c.report(v.Pos, CodeLimitValue, help, "expected a cost above 0 and up to %d, got %s", mostCost, shown(v))
+		c.report(v.Pos, CodeLimitValue, help, "expected a cost above 0 and up to %d, got %s", mostCost, v)
 	}
 }

@@ -121,12 +121,9 @@ func (c *compiler) merge(e *syntax.Expr, most int) {
 	}
 	if word := strings.TrimSpace(e.Src); word == "all" || word == "any" {
 		end := e.At(strings.Index(e.Src, word) + len(word))
-		c.add(formats.Diagnostic{
-			Code: CodeBareMerge, Severity: formats.SeverityError, File: c.file.Name, Pos: e.Pos,
-			Help:    "write " + word + "(approved)",
-			Message: "'" + word + "' alone is true for any children",
-			Fix:     &formats.Fix{Start: end, End: end, Text: "(approved)"},
-		})
+		d := formats.Found(CodeBareMerge, e.Pos, "write "+word+"(approved)", "'%s' alone is true for any children", word)
+		d.File, d.Fix = c.file.Name, &formats.Fix{Start: end, End: end, Text: "(approved)"}
+		c.add(d)
 		return
 	}
 	bare := func(f query.Call) bool { return f.Args == 0 && (f.Name == "all" || f.Name == "any") }

@@ -30,10 +30,9 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 		var err error
 		root, err = formats.ReadSchema(src)
 		if broken, ok := errors.AsType[*formats.Failure](err); ok {
-			c.add(formats.Diagnostic{
-				Code: CodeSchema, Severity: formats.SeverityError, File: s.File, Pos: broken.Pos, Message: broken.Message,
-				Help: "a schema is one JSON object",
-			})
+			d := formats.Found(CodeSchema, broken.Pos, "a schema is one JSON object", "%s", broken.Message)
+			d.File = s.File
+			c.add(d)
 		}
 	}
 	if root == nil {

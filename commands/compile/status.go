@@ -103,7 +103,7 @@ func (c *compiler) phase(a *syntax.Status) {
 	word := literal(v)
 	if _, err := formats.ParsePhaseStatus(word); err != nil {
 		help := meant(word, formats.PhaseStatuses(), "the statuses of a phase are %s")
-		c.report(v.Pos, CodeStatus, help, "expected a phase status, got %s", shown(v))
+		c.report(v.Pos, CodeStatus, help, "expected a phase status, got %s", v)
 	}
 }
 
@@ -120,7 +120,7 @@ func (c *compiler) taskStatus(a *syntax.Status, sure bool) {
 	switch {
 	case err != nil:
 		help := meant(literal(v), formats.TaskStatuses(), "the statuses are %s")
-		c.report(v.Pos, CodeStatus, help, "expected a task status, got %s", shown(v))
+		c.report(v.Pos, CodeStatus, help, "expected a task status, got %s", v)
 	case a.Task != nil:
 	case !c.transition(v.Pos, to, a.Reason != nil):
 		c.moved("", sure) // what comes behind is not held against a change that cannot be

@@ -227,7 +227,10 @@ func (i *Info) works() bool {
 }
 
 func (c *compiler) termsOf(s *syntax.Step) Terms {
-	out := Terms{Retry: c.retry(s.Retry), In: text(s.In), Board: text(s.Board)}
+	if most := c.prog.Limits.WithDefaults().Retries; s.Retry != nil && s.Retry.Max > most {
+		c.report(s.Retry.Pos, CodeRetries, "", "expected at most %d retries, got %d", most, s.Retry.Max)
+	}
+	out := Terms{Retry: s.Retry, In: text(s.In), Board: text(s.Board)}
 	if t := s.Timeout; t != nil {
 		seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 		out.Timeout = formats.Timeout{Total: seconds(t.Total), Idle: seconds(t.Idle)}
@@ -239,13 +242,6 @@ func (c *compiler) termsOf(s *syntax.Step) Terms {
 func (t *Terms) fill(from Terms) {
 	t.Timeout, t.Retry = cmp.Or(t.Timeout, from.Timeout), cmp.Or(t.Retry, from.Retry)
 	t.In, t.Board = cmp.Or(t.In, from.In), cmp.Or(t.Board, from.Board)
-}
-
-func (c *compiler) retry(r *syntax.Retry) *syntax.Retry {
-	if most := c.prog.Limits.WithDefaults().Retries; r != nil && r.Max > most {
-		c.report(r.Pos, CodeRetries, "", "expected at most %d retries, got %d", most, r.Max)
-	}
-	return r
 }
 
 // treed reports work in the run's worktree where nothing opens one: it would be done in the project itself. A workflow
@@ -318,9 +314,7 @@ func (c *compiler) check(a *syntax.Check) *Call {
 	case a.Project != nil:
 		kinds := &syntax.Value{Kind: syntax.List}
 		for _, w := range a.Project {
-			if known := []string{"build", "lint", "test"}; !slices.Contains(known, w.Text) {
-				c.unknown(w, CodeMember, known, "", "expected build, lint or test, got %q")
-			}
+			c.known(w, CodeMember, []string{"build", "lint", "test"}, "", "expected build, lint or test, got %q")
 			kinds.Items = append(kinds.Items, &syntax.Value{Lit: w.Text})
 		}
 		return c.own(a.Pos, Gatekeeper, field("project", kinds))
@@ -348,7 +342,7 @@ func (c *compiler) publish(a *syntax.Publish) *Call {
 		ways := []string{"merge", "squash", "patch", "pr"}
 		switch {
 		case a.As.Kind != syntax.Literal || !slices.Contains(ways, word):
-			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s", joined(ways), shown(a.As))
+			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s", joined(ways), a.As)
 		case word != "merge":
 			c.report(a.As.Pos, CodeUnsupported, "write as: merge", "'as: %s' is not supported yet", word)
 		}
@@ -362,9 +356,8 @@ func checkExpect(c *compiler, e *syntax.Expect) {
 	}
 	c.verdict(e.If)
 	c.schema(e.Schema)
-	if w := e.Artifact; w != nil && !slices.Contains(formats.ArtifactTypes(), formats.ArtifactType(w.Text)) {
-		types := words(formats.ArtifactTypes())
-		c.unknown(*w, CodeArtifact, types, "", "expected one of "+joined(types)+", got %q")
+	if w, types := e.Artifact, words(formats.ArtifactTypes()); w != nil {
+		c.known(*w, CodeArtifact, types, "", "expected one of "+joined(types)+", got %q")
 	}
 }
 
@@ -376,7 +369,7 @@ func checkReturn(c *compiler, r *syntax.Return) {
 	if r.Status != nil && r.Status.Kind == syntax.Literal {
 		if word := literal(r.Status); !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
 			help := meant(word, formats.Outcomes(), "the statuses are %s")
-			c.report(r.Status.Pos, CodeOutcome, help, "expected a status, got %s", shown(r.Status))
+			c.report(r.Status.Pos, CodeOutcome, help, "expected a status, got %s", r.Status)
 		}
 	}
 }
@@ -398,8 +391,8 @@ func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 		chosen = append(chosen, a.Timeout.Choose)
 	}
 	for _, w := range chosen {
-		if w != nil && !slices.Contains(labels, w.Text) {
-			c.unknown(*w, CodeMember, labels, "the choices are %s", "no choice is named '%s'")
+		if w != nil {
+			c.known(*w, CodeMember, labels, "the choices are %s", "no choice is named '%s'")
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"fmt"
+
 	"tercet/formats"
 	"tercet/internal/md"
 )
@@ -197,6 +199,26 @@ type Value struct {
 	Items  []*Value
 }
 
+// String says in a message what the value is.
+func (v *Value) String() string {
+	switch {
+	case v == nil:
+		return "nothing"
+	case v.Kind == Map:
+		return "a map"
+	case v.Kind == List:
+		return "a list"
+	case v.Kind != Literal:
+		return "an expression"
+	case v.Lit == nil:
+		return "null"
+	}
+	if text, ok := v.Lit.(string); ok {
+		return fmt.Sprintf("%.60q", text)
+	}
+	return fmt.Sprint(v.Lit)
+}
+
 // Field is one key of a map, in file order.
 type Field struct {
 	Key   Word
@@ -217,7 +239,6 @@ type Step struct {
 	Return   *Return   // alone or beside one action
 	Sentence *Sentence // a plain step or a heading step without a fence
 	With     []Field
-	WithPos  Pos
 	Timeout  *Timeout
 	Retry    *Retry
 	Fallback *Word

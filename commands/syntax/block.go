@@ -55,8 +55,6 @@ func (b *block) key(key string, v *md.Node) bool {
 		s.Table = &Table{Pos: v.Pos, Rows: b.jq(v)}
 		b.parts(key, s.Table)
 		b.notEmpty(s.Table.Columns, "columns", "the name of a column")
-	case "with":
-		s.With, s.WithPos = b.fields(v), v.Pos
 	case "timeout":
 		return b.node.Get("gate") != nil
 	case "always":
@@ -65,10 +63,6 @@ func (b *block) key(key string, v *md.Node) bool {
 				sectionErrors)
 		}
 		return false
-	case "after":
-		s.After = b.around(key, v)
-	case "before":
-		s.Before = b.around(key, v)
 	case "title": // of a table; a step has its title from the heading
 	default:
 		if !slices.Contains(actions, key) {

@@ -113,6 +113,8 @@ func (p *parser) put(to any, key Key, want string, n *md.Node) {
 		*to = p.worktree(n)
 	case **Step:
 		*to = p.compensation(n)
+	case **Around:
+		*to = p.around(key.Name, n)
 	case *[]*Expr:
 		for _, item := range itemsOf(n) {
 			if e := p.jq(item); e != nil {

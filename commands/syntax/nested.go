@@ -109,19 +109,19 @@ func (p *parser) tier(n *md.Node) *Tier {
 }
 
 // around reads the ids of `after` and `before`, or each.
-func (b *block) around(key string, n *md.Node) *Around {
+func (p *parser) around(key string, n *md.Node) *Around {
 	a := &Around{Pos: n.Pos}
-	if !b.between {
-		b.report(CodeCompanion, n.Pos, "move the step below '## "+sectionBetween+"'", "'%s' belongs to the section '%s'",
+	if !p.between {
+		p.report(CodeCompanion, n.Pos, "move the step below '## "+sectionBetween+"'", "'%s' belongs to the section '%s'",
 			key, sectionBetween)
 	}
 	if n.Kind == md.Scalar && n.Value == "each" {
 		a.Each = true
 		return a
 	}
-	a.IDs = b.words(n, "the id of a step, or each")
+	a.IDs = p.words(n, "the id of a step, or each")
 	if n.Kind == md.List && len(n.Items) == 0 {
-		b.Wrong(n, "the ids of steps, or each", "")
+		p.Wrong(n, "the ids of steps, or each", "")
 	}
 	return a
 }

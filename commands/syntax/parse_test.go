@@ -68,7 +68,6 @@ func TestPlan(t *testing.T) {
 				{Key: syntax.Word{Pos: pos(35, 8), Text: "task"}, Value: jq(35, 14, "$task")},
 				{Key: syntax.Word{Pos: pos(35, 21), Text: "research_report"}, Value: jq(35, 38, "$args.research_report")},
 			},
-			WithPos: pos(35, 7),
 			Timeout: &syntax.Timeout{Pos: pos(36, 10), Total: 1800},
 			Retry:   &syntax.Retry{Pos: pos(37, 8), Max: 2, Backoff: 2, Factor: 2, Cap: 60, On: []syntax.Word{{Pos: pos(37, 22), Text: "transient"}}},
 		},
