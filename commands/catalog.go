@@ -76,14 +76,12 @@ func (c *Catalog) Text(name string) (string, error) {
 
 // TextOf is the help of the command in a file, which another of the same name may hide.
 func (c *Catalog) TextOf(e Entry) (string, error) {
-	if c, ok, err := c.Library.Prompt(e.Source, e.File); err != nil {
+	prog, prompt, err := c.Library.Load(e.Source, e.File)
+	switch {
+	case err != nil:
 		return "", err
-	} else if ok {
-		return promptHelp(e, c), nil
-	}
-	prog, err := c.Library.Load(e.Source, e.File)
-	if err != nil {
-		return "", err
+	case prompt != nil:
+		return promptHelp(e, prompt), nil
 	}
 	return help(e, prog), nil
 }

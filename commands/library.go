@@ -63,25 +63,38 @@ type Library struct {
 	Dir string
 }
 
-// Load reads, parses and compiles a command file.
-func (l *Library) Load(source, file string) (*compile.Program, error) {
-	if c, ok, err := l.Prompt(source, file); err != nil {
-		return nil, err
-	} else if ok {
-		return l.program(c, c.Text())
-	}
-	src, err := l.Open(source, file)
+// Load reads and compiles a command file. Beside the program it gives what the file of another tool says, nil for one
+// of tercet's own.
+func (l *Library) Load(source, file string) (*compile.Program, *dialect.Command, error) {
+	c, err := l.Prompt(source, file)
 	if err != nil {
-		fail := &formats.Failure{
-			Code: formats.CodeIO, Message: "command file " + display(source, file), Err: err,
-			Help: formats.HelpOf(err),
-		}
-		if coded, ok := errors.AsType[formats.Coded](err); ok {
-			fail.Code = coded.ErrorCode()
-		}
-		return nil, fail
+		return nil, nil, err
 	}
-	return l.Compile(display(source, file), src)
+	if c != nil {
+		prog, err := l.program(c, c.Text())
+		return prog, c, err
+	}
+	src, err := l.read(source, file)
+	if err != nil {
+		return nil, nil, err
+	}
+	prog, err := l.Compile(display(source, file), src)
+	return prog, nil, err
+}
+
+// read opens a command file; the error names it.
+func (l *Library) read(source, file string) ([]byte, error) {
+	src, err := l.Open(source, file)
+	if err == nil {
+		return src, nil
+	}
+	code := formats.CodeOf(err)
+	if code == formats.CodeUnknown {
+		code = formats.CodeIO
+	}
+	return nil, &formats.Failure{
+		Code: code, Message: "command file " + display(source, file), Err: err, Help: formats.HelpOf(err),
+	}
 }
 
 // Compile parses and compiles the text of a command file; one that lies where another tool keeps its own is read as
@@ -103,12 +116,12 @@ func display(source, file string) string { return source + "/" + file }
 // RunCommand implements the router's Runner: it loads the file, binds the arguments and runs the program. The error is
 // the engine's; what the command itself has to say is the return.
 func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (formats.Return, error) {
-	if c, ok, err := l.Prompt(inv.Source, inv.File); err != nil {
+	if c, err := l.Prompt(inv.Source, inv.File); err != nil {
 		return formats.Return{}, err
-	} else if ok {
+	} else if c != nil {
 		return l.runPrompt(ctx, inv, c)
 	}
-	prog, err := l.Load(inv.Source, inv.File)
+	prog, _, err := l.Load(inv.Source, inv.File)
 	if err != nil {
 		return formats.Return{}, err
 	}

@@ -19,6 +19,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/interp"
 	"tercet/formats"
+	"tercet/internal/dialect"
 	"tercet/internal/trace"
 )
 
@@ -196,6 +197,37 @@ func TestUsagePoints(t *testing.T) {
 	usage, ok := errors.AsType[*argspec.UsageError](err)
 	if !ok || usage.Shown() != "/do docs/b.md" || usage.Caret() != "    ^^^^^^^^^" || usage.Usage() != "usage: /do [p]" {
 		t.Errorf("RunCommand = %#v", err)
+	}
+}
+
+// TestReadOnce: a file is read once for a run, for a help text and for a program, whoever's it is.
+func TestReadOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.files["project/do.md"] = file(aPath, "return: done")
+	s.files[".claude/commands/ask.md"] = "---\ndescription: asks\n---\n\nSay what $1 is.\n"
+	s.Library.Foreign = map[string]dialect.Place{".claude/commands": {Dialect: dialect.Claude, Dir: ".claude/commands"}}
+	reads, open := 0, s.Library.Open
+	s.Library.Open = func(source, file string) ([]byte, error) {
+		reads++
+		return open(source, file)
+	}
+	for _, e := range []commands.Entry{{Name: "do", File: "do.md", Source: "project"}, {Name: "ask", File: "ask.md", Source: ".claude/commands"}} {
+		catalog := commands.Catalog{Library: &s.Library, Entries: []commands.Entry{e}}
+		for what, act := range map[string]func() error{
+			"RunCommand": func() error {
+				_, err := s.Library.RunCommand(t.Context(), formats.Invocation{Name: e.Name, File: e.File, Source: e.Source, Run: "r1", Depth: formats.CommandDepth()})
+				return err
+			},
+			"Load":   func() error { _, _, err := s.Library.Load(e.Source, e.File); return err },
+			"TextOf": func() error { _, err := catalog.TextOf(e); return err },
+			"List":   func() error { catalog.List(); return nil },
+		} {
+			reads = 0
+			if err := act(); err != nil || reads != 1 {
+				t.Errorf("%s of /%s read the file %d times, want once: %v", what, e.Name, reads, err)
+			}
+		}
 	}
 }
 

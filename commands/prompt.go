@@ -21,22 +21,17 @@ const (
 	Reader = "reader"
 )
 
-// Prompt reads a command file of another tool; false for a source that holds tercet's own.
-func (l *Library) Prompt(source, file string) (*dialect.Command, bool, error) {
+// Prompt reads a command file of another tool; nil for a source that holds tercet's own.
+func (l *Library) Prompt(source, file string) (*dialect.Command, error) {
 	place, ok := l.Foreign[source]
 	if !ok {
-		return nil, false, nil
+		return nil, nil
 	}
-	src, err := l.Open(source, file)
+	src, err := l.read(source, file)
 	if err != nil {
-		code := formats.CodeOf(err)
-		if code == formats.CodeUnknown {
-			code = formats.CodeIO
-		}
-		return nil, true, &formats.Failure{Code: code, Message: "command file " + display(source, file), Err: err}
+		return nil, err
 	}
-	c, err := dialect.Parse(place, file, src)
-	return c, true, err
+	return dialect.Parse(place, file, src)
 }
 
 // flow is the command that a prompt becomes: one delegated step. Its text is filled in once it is compiled.
@@ -102,10 +97,9 @@ func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
 	if ok {
 		message = fmt.Sprintf("subagent %.60q does not take a prompt; %s does it", c.Agent, Worker)
 	}
-	return Worker, []formats.Diagnostic{{
-		Code: CodeWorker, Severity: formats.SeverityWarning, File: c.File, Pos: c.AgentPos, Message: message,
-		Help: "add an agent file of that name",
-	}}
+	found := formats.Found(CodeWorker, c.AgentPos, "add an agent file of that name", "%s", message)
+	found.File = c.File
+	return Worker, []formats.Diagnostic{found}
 }
 
 // CodeWorker is the warning that another subagent does the work than the one that a file names.
@@ -120,21 +114,16 @@ func Codes() map[string]string {
 // runPrompt fills the arguments in, has the marks dealt with, and runs the one step.
 func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dialect.Command) (formats.Return, error) {
 	if c.Hidden {
-		return formats.Return{}, &formats.Failure{
-			Code: formats.CodeUsage, Message: fmt.Sprintf("/%s is not for people to call: user-invocable is false in %s",
-				c.Name, c.File), Help: "/help lists the commands",
-		}
+		return formats.Return{}, formats.Fail(formats.CodeUsage, "/help lists the commands",
+			"/%s is not for people to call: user-invocable is false in %s", c.Name, c.File)
 	}
 	raw := inv.Raw
 	if inv.Words != nil {
 		raw = strings.Join(inv.Words, " ") // the quotes were the shell's, not the text's
 	}
 	if len(raw) > argspec.MaxRaw {
-		return formats.Return{}, &formats.Failure{
-			Code: formats.CodeUsage, Message: fmt.Sprintf("/%s: expected at most %d bytes of arguments, got %d", c.Name,
-				argspec.MaxRaw, len(raw)),
-			Help: "put the text into a file and name that",
-		}
+		return formats.Return{}, formats.Fail(formats.CodeUsage, "put the text into a file and name that",
+			"/%s: expected at most %d bytes of arguments, got %d", c.Name, argspec.MaxRaw, len(raw))
 	}
 	pieces, err := c.Expand(dialect.Args{Raw: raw, Words: inv.Words, Vars: l.variables(inv)})
 	if err != nil {

@@ -53,7 +53,10 @@ func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret forma
 	if err != nil {
 		return formats.Return{}, used, err
 	}
-	cfg.Limits = within(cfg.Limits, r.Budget)
+	b := r.Budget
+	cfg.Limits = interp.Lower(cfg.Limits, formats.Limits{
+		Tokens: b.Tokens, Cost: b.Cost, Spawns: b.Spawns, Duration: time.Duration(b.Seconds * float64(time.Second)),
+	})
 	cfg.Approve, cfg.Input, cfg.Task, cfg.Feedback, cfg.Dir = nobody{}, r.Input, r.Task, r.Feedback, r.Dir
 	cfg.Prefix = interp.Within(r)
 	cfg.IDs = interp.IDs{Run: r.Run, Session: r.Session, Command: r.Command, Path: r.Path}
@@ -65,23 +68,6 @@ func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret forma
 	used = formats.Metadata{Tokens: ret.Metadata.Tokens, Cost: ret.Metadata.Cost, Spawns: ret.Metadata.Spawns}
 	ret.Metadata, ret.Class, ret.Tables = formats.Metadata{Runner: "workflow"}, "", nil // the Dispatcher measures
 	return ret, used, err
-}
-
-// within lowers limits to the share that was reserved.
-func within(l formats.Limits, b formats.Budget) formats.Limits {
-	if b.Tokens > 0 && (l.Tokens == 0 || b.Tokens < l.Tokens) {
-		l.Tokens = b.Tokens
-	}
-	if b.Cost > 0 && (l.Cost == 0 || b.Cost < l.Cost) {
-		l.Cost = b.Cost
-	}
-	if b.Spawns != 0 && (l.Spawns == 0 || b.Spawns < l.Spawns) {
-		l.Spawns = b.Spawns
-	}
-	if d := time.Duration(b.Seconds * float64(time.Second)); d > 0 && (l.Duration == 0 || d < l.Duration) {
-		l.Duration = d
-	}
-	return l
 }
 
 // nobody answers no gate.

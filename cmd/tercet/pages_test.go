@@ -238,7 +238,7 @@ func checkForeign(t *testing.T, env compile.Env, frame, text string) []formats.D
 		lib := &commands.Library{
 			Open: func(string, string) ([]byte, error) { return []byte(text), nil }, Env: env, Foreign: map[string]dialect.Place{"own": place},
 		}
-		prog, err := lib.Load("own", file)
+		prog, _, err := lib.Load("own", file)
 		if err != nil {
 			t.Fatal(err)
 		}

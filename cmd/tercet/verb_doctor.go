@@ -217,8 +217,8 @@ func (d *checkup) clock() finding {
 func (d *checkup) foreign() {
 	bases := [2][]string{{}, {}}
 	for _, e := range d.table.Commands() {
-		c, foreign, err := d.library.Prompt(e.Source, e.File)
-		if err == nil && foreign && c.Dialect == dialect.Claude {
+		c, err := d.library.Prompt(e.Source, e.File)
+		if err == nil && c != nil && c.Dialect == dialect.Claude {
 			at := min(c.Base, 1)
 			bases[at] = append(bases[at], "/"+e.Name)
 		}

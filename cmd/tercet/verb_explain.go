@@ -116,10 +116,7 @@ func (e *explanation) ofLine(w *world, args []string) error {
 	if err != nil {
 		return err
 	}
-	if e.prompt, _, err = w.library.Prompt(r.Source, r.File); err != nil {
-		return err
-	}
-	if e.prog, err = w.library.Load(r.Source, r.File); err != nil || r.Raw == "" && len(r.Words) == 0 {
+	if e.prog, e.prompt, err = w.library.Load(r.Source, r.File); err != nil || r.Raw == "" && len(r.Words) == 0 {
 		return err // without arguments it is the command itself that is explained
 	}
 	if e.prompt != nil {

@@ -357,16 +357,16 @@ func (w consent) leadsTo(v *trust.Verdict, f trust.Change) string {
 }
 
 func (w consent) ofCommand(f trust.Listed) string {
-	if c, foreign, err := w.library.Prompt(f.Source, f.File); foreign && err == nil {
+	prog, c, err := w.library.Load(f.Source, f.File)
+	switch {
+	case err != nil:
+		return "a command that cannot be read"
+	case c != nil:
 		words := []string{"/" + c.Name + " (" + c.Dialect.String() + ")"}
 		for _, m := range c.Marks() {
 			words = append(words, m.Does+" "+m.Text)
 		}
 		return strings.Join(words, "; ")
-	}
-	prog, err := w.library.Load(f.Source, f.File)
-	if err != nil {
-		return "a command that cannot be read"
 	}
 	return "/" + prog.Name + prefixed(": ", strings.Join(outline.Of(prog).Agents(), ", "))
 }

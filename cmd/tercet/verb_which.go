@@ -34,7 +34,7 @@ func (c call) which(show bool) error {
 	if err != nil {
 		return c.notRouted("tercet.which/1", err)
 	}
-	p, foreign, err := c.library.Prompt(r.Source, r.File)
+	p, err := c.library.Prompt(r.Source, r.File)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (c call) which(show bool) error {
 		"command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
 		"names": names, "shadowed_by": by,
 	}
-	if foreign {
+	if p != nil {
 		out["scope"] = c.library.Foreign[r.Source].Scope
 		out["description"], out["usage"], out["rules"], out["lenient"] = p.Description, p.Usage(), p.Rules(), p.Lenient
 		out["agent"], out["model"], out["tools"], out["extra"] = p.Agent, p.Model, nonNil(p.Tools), p.Extra
@@ -65,7 +65,7 @@ func (c call) which(show bool) error {
 	if by != "" {
 		c.term.answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))
 	}
-	if !foreign {
+	if p == nil {
 		return nil
 	}
 	c.term.answer("arguments: %s", p.Rules())

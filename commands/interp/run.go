@@ -83,7 +83,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	}
 	r := &run{
 		cfg: rn.cfg, prog: p, args: v, depth: d, turn: turn{feedback: rn.cfg.Feedback},
-		limits: lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
+		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
 		flow: flow{
 			asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]posting{},
@@ -104,8 +104,8 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	return r.finish(ret), nil
 }
 
-// lower takes the smaller of two limits where the second is set.
-func lower(a, b formats.Limits) formats.Limits {
+// Lower takes the smaller of two limits where the second is set.
+func Lower(a, b formats.Limits) formats.Limits {
 	least(&a.Rollbacks, b.Rollbacks)
 	least(&a.Retries, b.Retries)
 	least(&a.Visits, b.Visits)
