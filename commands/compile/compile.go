@@ -298,14 +298,6 @@ func joined[T ~string](list []T) string { return strings.Join(words(list), ", ")
 // sorted gives the names of a map in order.
 func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
-// text is that of a word that may be absent.
-func text(w *syntax.Word) string {
-	if w == nil {
-		return ""
-	}
-	return w.Text
-}
-
 // literal is a word that is written, empty for anything else.
 func literal(v *syntax.Value) string { return as[string](v.Lit) }
 

@@ -100,14 +100,7 @@ func (e *expansion) keys(s *syntax.Step) []string {
 		}
 	}
 	if s.Return != nil {
-		var b strings.Builder
-		for _, p := range s.Return.Message.Parts {
-			if p.Expr != nil {
-				b.WriteString("${{ " + p.Expr.Src + " }}")
-			}
-			b.WriteString(p.Lit)
-		}
-		out = append(out, "return: "+scalar(b.String(), false))
+		out = append(out, "return: "+scalar(s.Return.Message.String(), false))
 	}
 	return out
 }

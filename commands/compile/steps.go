@@ -230,7 +230,7 @@ func (c *compiler) termsOf(s *syntax.Step) Terms {
 	if most := c.prog.Limits.WithDefaults().Retries; s.Retry != nil && s.Retry.Max > most {
 		c.report(s.Retry.Pos, CodeRetries, "", "expected at most %d retries, got %d", most, s.Retry.Max)
 	}
-	out := Terms{Retry: s.Retry, In: text(s.In), Board: text(s.Board)}
+	out := Terms{Retry: s.Retry, In: s.In.String(), Board: s.Board.String()}
 	if t := s.Timeout; t != nil {
 		seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 		out.Timeout = formats.Timeout{Total: seconds(t.Total), Idle: seconds(t.Idle)}
@@ -247,7 +247,7 @@ func (t *Terms) fill(from Terms) {
 // treed reports work in the run's worktree where nothing opens one: it would be done in the project itself. A workflow
 // of a subagent works where its caller does.
 func (c *compiler) treed(in *syntax.Word) {
-	if text(in) != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
+	if in.String() != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
 		return
 	}
 	for _, k := range c.all {

@@ -37,15 +37,21 @@ func (s step) check(a *syntax.Check) (result, error) {
 	if len(ret.Issues) > 1 {
 		ret.Summary += fmt.Sprintf(" … and %d more", len(ret.Issues)-1)
 	}
-	if a.Else != nil {
-		if ret.Summary, err = s.text(a.Else, returned(ret, 1).value); err != nil {
-			return result{}, err
-		}
-		if a.Expr != nil {
-			ret.Issues[0].Description = ret.Summary // the words of the file say more than its jq
-		}
+	if err := s.otherwise(a, &ret, 1); err != nil {
+		return result{}, err
+	}
+	if a.Else != nil && a.Expr != nil {
+		ret.Issues[0].Description = ret.Summary // the words of the file say more than its jq
 	}
 	return returned(ret, 1), nil
+}
+
+// otherwise gives a check that was rejected the words that the file has for it.
+func (s step) otherwise(a *syntax.Check, ret *formats.Return, attempts int) (err error) {
+	if a.Else != nil && ret.Outcome() == formats.OutcomeRejected {
+		ret.Summary, err = s.text(a.Else, returned(*ret, attempts).value)
+	}
+	return err
 }
 
 // findings gives what is wrong, nothing if the check holds.

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"tercet/formats"
@@ -97,22 +98,12 @@ type Runner struct{ cfg Config }
 
 // New checks that everything a run needs is there.
 func New(cfg Config) (*Runner, error) {
-	for _, need := range []struct {
-		what    string
-		missing bool
-	}{
-		{"Agents", cfg.Agents == nil},
-		{"State", cfg.State == nil},
-		{"Docs", cfg.Docs == nil},
-		{"Problems", cfg.Problems == nil},
-		{"Approve", cfg.Approve == nil},
-		{"Journal", cfg.Journal == nil},
-		{"Clock", cfg.Clock == nil},
-		{"Trace", cfg.Trace == nil},
-		{"Show", cfg.Show == nil},
+	v := reflect.ValueOf(cfg)
+	for _, what := range []string{
+		"Agents", "State", "Docs", "Problems", "Approve", "Journal", "Clock", "Trace", "Show",
 	} {
-		if need.missing {
-			return nil, formats.Fail(formats.CodeBug, "", "a run needs %s, got nil", need.what)
+		if v.FieldByName(what).IsNil() {
+			return nil, formats.Fail(formats.CodeBug, "", "a run needs %s, got nil", what)
 		}
 	}
 	return &Runner{cfg: cfg}, nil

@@ -53,8 +53,8 @@ func (s step) delegate() (result, error) {
 		return result{}, err
 	}
 	s.warnings = append(s.warnings, ret.Warnings...)
-	if a, ok := s.Action.(*syntax.Check); ok && a.Else != nil && ret.Outcome() == formats.OutcomeRejected {
-		if ret.Summary, err = s.text(a.Else, returned(ret, c.attempt).value); err != nil {
+	if a, ok := s.Action.(*syntax.Check); ok {
+		if err := s.otherwise(a, &ret, c.attempt); err != nil {
 			return result{}, err
 		}
 	}

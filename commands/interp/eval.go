@@ -173,7 +173,7 @@ func (sc *scope) value(v *syntax.Value, input any) (any, error) {
 	case syntax.Jq:
 		return sc.eval(v.Expr, input)
 	case syntax.Template:
-		if v.Text.Whole && len(v.Text.Parts) == 1 && v.Text.Parts[0].Expr != nil {
+		if v.Text.Whole {
 			return sc.eval(v.Text.Parts[0].Expr, input)
 		}
 		return sc.text(v.Text, input)
@@ -207,13 +207,9 @@ func (sc *scope) fields(list []syntax.Field, input any) (map[string]any, error) 
 	return out, nil
 }
 
-// as is a value of a type, the zero value for anything else.
+// as is a value of a type, zero for anything else.
 func as[T any](v any) T {
-	out, ok := v.(T)
-	if !ok {
-		var zero T
-		return zero
-	}
+	out, _ := v.(T) // the zero value for another type
 	return out
 }
 

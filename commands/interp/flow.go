@@ -120,18 +120,15 @@ func (s step) it() any {
 		}
 	}
 	if agent != "" {
-		out["agent"], out["tools"] = agent, normal(toolsOf(s.Info, agent))
+		out["agent"], out["tools"] = agent, normal(s.toolsOf(agent))
 	}
 	return query.Prepare(out)
 }
 
-// toolsOf lists the tools of the subagent that did a step: the one that is named, one of those that might have been, or
-// the fallback.
-func toolsOf(op *compile.Info, agent string) []string {
-	if op.Call == nil {
-		return nil
-	}
-	for _, one := range append([]*compile.Call{op.Call, op.Fallback}, op.Call.Among...) {
+// toolsOf lists the tools of the subagent that did the step: the one that is named, one of those that might have been,
+// or the fallback.
+func (s step) toolsOf(agent string) []string {
+	for _, one := range append([]*compile.Call{s.Call, s.Fallback}, s.Call.Among...) {
 		if one != nil && one.Agent == agent {
 			return one.Info.Tools
 		}

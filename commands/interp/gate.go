@@ -122,18 +122,15 @@ func labelsOf(g formats.Gate) []string {
 // chosen is the result of an answered gate. A refusal that ends the command is a rejection (code 5).
 func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 	outcome, ret := formats.OutcomeCompleted, formats.Return{}
-	switch ch.Target.Kind {
-	case syntax.ToFail:
+	switch kind := ch.Target.Kind; {
+	case kind == syntax.ToFail:
 		outcome, ret.Said = formats.OutcomeRejected, formats.OutcomeRejected
 		ret.Summary = fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)
 		if d.Note != "" {
 			ret.Summary += " (" + d.Note + ")"
 		}
-	case syntax.ToRedo, syntax.ToRollback:
-		if d.Note != "" {
-			ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
-		}
-	case syntax.ToNext, syntax.ToReturn, syntax.ToGate, syntax.ToAsk, syntax.ToGoto:
+	case (kind == syntax.ToRedo || kind == syntax.ToRollback) && d.Note != "":
+		ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
 	}
 	out := showing(outcome, map[string]any{"choice": d.Answer, "note": d.Note, "by": d.By})
 	out.ret, out.target = ret, ch.Target
@@ -187,19 +184,18 @@ func consented(open []syntax.GateChoice) int {
 	})
 }
 
+// ownChoices are those of the engine's own gate, where they are not to do it again, to accept it and to stop.
+var ownChoices = map[formats.Outcome][]string{
+	formats.OutcomeFailed: {"retry", "skip", "stop"}, formats.OutcomeSuspended: {"resume", "stop"},
+	formats.OutcomeBlocked: {"answer", "stop"},
+}
+
 // ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval
 // without a person takes, at most as often as the run may retry: a question is only answered by a person.
 func (f finished) ownGate() formats.Gate {
-	words := []string{"again", "accept", "stop"}
-	switch f.outcome {
-	case formats.OutcomeFailed:
-		words = []string{"retry", "skip", "stop"}
-	case formats.OutcomeSuspended:
-		words = []string{"resume", "stop"}
-	case formats.OutcomeBlocked:
-		words = []string{"answer", "stop"}
-	case formats.OutcomePartial, formats.OutcomeRejected, formats.OutcomeCompleted, formats.OutcomeApproved,
-		formats.OutcomeConditional, formats.OutcomeSkipped:
+	words, ok := ownChoices[f.outcome]
+	if !ok {
+		words = []string{"again", "accept", "stop"}
 	}
 	why := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
 	g := f.question(f.path, fmt.Sprintf("step '%s' is %s: %s", f.Title, f.outcome, why), words...)

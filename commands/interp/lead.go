@@ -228,14 +228,13 @@ func (r *run) hear(fb *formats.Feedback) (done func()) {
 // ended is the command's return when a step's outcome ends it.
 func (f finished) ended() formats.Return {
 	ret := f.closing()
-	switch f.outcome {
-	case formats.OutcomePartial:
+	switch {
+	case f.outcome == formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
-	case formats.OutcomeBlocked, formats.OutcomeSuspended:
+	case f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended:
 		ret.Status, ret.Said, ret.BlockedTarget = formats.StatusBlocked, f.outcome, f.ret.BlockedTarget
 		ret.BlockedReason = cmp.Or(f.ret.BlockedReason, ret.Summary)
-	case formats.OutcomeCompleted, formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeSkipped,
-		formats.OutcomeRejected, formats.OutcomeFailed:
+	default:
 		return f.broken()
 	}
 	return ret

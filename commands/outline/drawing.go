@@ -10,15 +10,11 @@ import (
 
 // Draw draws the outline as dot, mermaid or svg; false for another word.
 func (o *Outline) Draw(format string) (string, bool) {
-	switch format {
-	case "dot":
-		return o.dot(), true
-	case "mermaid":
-		return o.mermaid(), true
-	case "svg":
-		return o.svg(), true
+	draw, ok := map[string]func() string{"dot": o.dot, "mermaid": o.mermaid, "svg": o.svg}[format]
+	if !ok {
+		return "", false
 	}
-	return "", false
+	return draw(), true
 }
 
 // String is the way of a result in a few words: rejected → redo plan (max 2).

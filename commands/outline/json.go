@@ -67,7 +67,7 @@ func (e encoder) data(v any) any {
 	case *syntax.Expr:
 		return object{"jq": v.Src, "line": v.Pos.Line, "col": v.Pos.Col}
 	case *syntax.Text:
-		return verbatim(v)
+		return v.String()
 	case *syntax.Value:
 		return e.value(v)
 	case []syntax.Field:
@@ -136,7 +136,7 @@ func (e encoder) value(v *syntax.Value) any {
 	case v.Kind == syntax.Jq:
 		return e.data(v.Expr)
 	case v.Kind == syntax.Template:
-		return verbatim(v.Text)
+		return v.Text.String()
 	case v.Kind == syntax.Map:
 		return e.data(v.Fields)
 	case v.Kind == syntax.List:
@@ -164,13 +164,6 @@ func (e encoder) members(of any, names ...string) object {
 		}
 	}
 	return out
-}
-
-func word(w *syntax.Word) string {
-	if w == nil {
-		return ""
-	}
-	return w.Text
 }
 
 func (e encoder) load(l syntax.Load) object {
@@ -253,9 +246,9 @@ func (e encoder) delegate(i *compile.Info) object {
 			out["to"] = a.To.Lit
 		}
 	case *syntax.Check:
-		out["checks"], out["else"] = true, verbatim(a.Else)
+		out["checks"], out["else"] = true, a.Else.String()
 	case *syntax.Delegate:
-		out["prompt"], out["pick"] = verbatim(i.Prompt), verbatim(a.Pick)
+		out["prompt"], out["pick"] = i.Prompt.String(), a.Pick.String()
 		var among []any
 		for _, c := range i.Call.Among {
 			one := e.call(c)

@@ -90,7 +90,7 @@ func node(p *compile.Program, i *compile.Info, role string) *Node {
 		n.Agents = append(n.Agents, i.Fallback.Agent)
 		n.Attempts++
 	}
-	if always := word(i.Always); always == "any" {
+	if always := i.Always.String(); always == "any" {
 		n.way("runs when", "the command ends")
 	} else if always != "" {
 		n.way("runs when", "the command "+always)
@@ -131,7 +131,7 @@ func (n *Node) act() {
 			n.ways(c.Label.Text, c.Target)
 		}
 		if t := a.Timeout; t != nil {
-			n.way("no answer in "+span(time.Duration(t.After*float64(time.Second))), "the choice "+word(t.Choose))
+			n.way("no answer in "+span(time.Duration(t.After*float64(time.Second))), "the choice "+t.Choose.String())
 		}
 	case *syntax.Check:
 		switch {
@@ -209,23 +209,8 @@ func source(e *syntax.Expr) string {
 	return strings.Join(strings.Fields(e.Src), " ")
 }
 
-// verbatim is a text as it is written, with its expressions.
-func verbatim(t *syntax.Text) string {
-	if t == nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, p := range t.Parts {
-		b.WriteString(p.Lit)
-		if p.Expr != nil {
-			b.WriteString("${{ " + p.Expr.Src + " }}")
-		}
-	}
-	return b.String()
-}
-
 // brief is a text on one line.
-func brief(t *syntax.Text) string { return strings.Join(strings.Fields(verbatim(t)), " ") }
+func brief(t *syntax.Text) string { return strings.Join(strings.Fields(t.String()), " ") }
 
 // ways adds where an outcome leads; the first that matches counts, so all of them are shown.
 func (n *Node) ways(on string, targets ...*syntax.Target) {

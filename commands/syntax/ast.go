@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"strings"
 
 	"tercet/formats"
 	"tercet/internal/md"
@@ -43,6 +44,14 @@ type File struct {
 type Word struct {
 	Pos  Pos
 	Text string
+}
+
+// String is the word, empty for one that is absent.
+func (w *Word) String() string {
+	if w == nil {
+		return ""
+	}
+	return w.Text
 }
 
 // Front is the frontmatter.
@@ -167,6 +176,21 @@ type Text struct {
 	Pos   Pos
 	Parts []Part
 	Whole bool
+}
+
+// String is the text as it is written, with its expressions; empty for one that is absent.
+func (t *Text) String() string {
+	if t == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, p := range t.Parts {
+		b.WriteString(p.Lit)
+		if p.Expr != nil {
+			b.WriteString("${{ " + p.Expr.Src + " }}")
+		}
+	}
+	return b.String()
 }
 
 // Part is a literal piece of a text, or an expression.

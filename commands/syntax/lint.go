@@ -31,6 +31,11 @@ func (p *parser) tags(s md.Section) {
 		pos  Pos
 	}
 	var stack []open
+	unclosed := func(list []open) {
+		for _, o := range list {
+			p.report(CodeTag, o.pos, "close it in the same section", "tag <%s> is not closed in its section", o.name)
+		}
+	}
 	for n, line := range p.doc.ProseLines() {
 		name, ok := tagLine(line)
 		if !ok || n <= s.Line() || n > s.EndLine {
@@ -51,14 +56,10 @@ func (p *parser) tags(s md.Section) {
 				closing)
 			continue
 		}
-		for _, o := range stack[i+1:] {
-			p.report(CodeTag, o.pos, "close it in the same section", "tag <%s> is not closed in its section", o.name)
-		}
+		unclosed(stack[i+1:])
 		stack = stack[:i]
 	}
-	for _, o := range stack {
-		p.report(CodeTag, o.pos, "close it in the same section", "tag <%s> is not closed in its section", o.name)
-	}
+	unclosed(stack)
 }
 
 // unsaid warns of blocks that change what other steps do while the prose around them does not say so: steps between the
