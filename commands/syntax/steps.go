@@ -122,8 +122,8 @@ func (p *parser) misplaced() {
 		}
 		if _, _, isStep := stepLine(cleanTitle(marks)); isStep {
 			at := Pos{Line: n, Col: len(line) - len(marks) + 1}
-			d := formats.Found(CodeStepHeading, Pos{Line: n, Col: 1}, "put a space after the '#'", "expected a heading '%s %s'",
-				line[:len(line)-len(marks)], cleanTitle(marks))
+			d := formats.Found(CodeStepHeading, Pos{Line: n, Col: 1}, "put a space after the '#'",
+				"expected a heading '%s %s'", line[:len(line)-len(marks)], cleanTitle(marks))
 			if at.Col <= 7 { // more marks are no heading
 				d.Fix = &formats.Fix{Start: at, End: at, Text: " "}
 			}
