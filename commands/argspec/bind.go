@@ -383,7 +383,7 @@ func (b *binder) finish() (Values, error) {
 			}
 			return Values{}, b.fault(UsageError{Message: "missing " + s.Label()}, end, end)
 		case s.Default != nil:
-			v.vals[s.Name] = clone(s.Default)
+			v.vals[s.Name] = s.Default
 		case s.Type == Boolean:
 			v.vals[s.Name] = false
 		case s.Repeat:

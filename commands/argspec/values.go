@@ -8,7 +8,8 @@ import (
 // RawName is the member of Map that holds the line as it was typed.
 const RawName = "_raw"
 
-// Values is what a line gave to the arguments of a command. It is immutable; the zero value has no arguments.
+// Values is what a line gave to the arguments of a command. It is immutable, and so are the lists and maps that it
+// gives; the zero value has no arguments.
 //
 // A string, path, enum or text is a string, an integer, a task or a duration (in seconds) an int, a number a float64, a
 // boolean a bool, tasks a []any of int or the string of a declared word such as all, json what encoding/json makes of
@@ -26,7 +27,7 @@ type Values struct {
 // default.
 func (v Values) Get(name string) (value any, ok bool) {
 	value = v.vals[name]
-	return clone(value), value != nil
+	return value, value != nil
 }
 
 // Given tells whether the line named the argument, in contrast to a default.
@@ -35,10 +36,8 @@ func (v Values) Given(name string) bool { return v.given[name] }
 // Map gives a fresh map of all arguments with RawName beside them. Absent arguments are nil, booleans false, repeated
 // ones an empty list.
 func (v Values) Map() map[string]any {
-	out := make(map[string]any, len(v.vals)+1)
-	for name, value := range v.vals {
-		out[name] = clone(value)
-	}
+	out := map[string]any{}
+	maps.Copy(out, v.vals)
 	out[RawName] = v.Raw
 	return out
 }
@@ -62,23 +61,5 @@ func (v Values) At(number int) Values {
 	v.vals = maps.Clone(v.vals)
 	v.vals[v.task] = number
 	v.span = nil
-	return v
-}
-
-func clone(v any) any {
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = clone(v[i])
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k := range v {
-			out[k] = clone(v[k])
-		}
-		return out
-	}
 	return v
 }

@@ -60,12 +60,9 @@ func checkLimits(c *compiler) {
 }
 
 func (c *compiler) cost(v *syntax.Value) {
-	var usd float64
-	switch n := v.Lit.(type) {
-	case int:
+	usd := as[float64](v.Lit)
+	if n, whole := v.Lit.(int); whole {
 		usd = float64(n)
-	case float64:
-		usd = n
 	}
 	if c.prog.Limits.Cost = usd; !(usd > 0 && usd <= mostCost) { // so that .nan is refused too
 		help := "write it like 2.50, in US dollars"

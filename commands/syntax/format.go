@@ -185,18 +185,28 @@ func (w *writer) entry(e md.Entry, indent int) {
 // pair prints "key: value" behind what is already on the line; indent is the column of the key.
 func (w *writer) pair(e md.Entry, indent int) {
 	w.WriteString(e.Key.Source() + ":")
-	switch v := e.Value; {
+	w.value(e.Value, indent+utf8.RuneCountInString(e.Key.Source()+":"), indent)
+}
+
+// value prints a value behind its key, which stands at indent, or behind a dash there; used is the width up to it.
+func (w *writer) value(v *md.Node, used, indent int) {
+	switch {
 	case v.Absent():
 		w.WriteByte('\n')
 	case v.Kind == md.Scalar:
 		w.scalar(v, indent)
-	case len(v.Entries)+len(v.Items) == 0 || v.Style == md.FlowStyle &&
-		indent+utf8.RuneCountInString(e.Key.Source()+": "+flow(v)) <= maxLine:
+	case fits(v, used):
 		w.WriteString(" " + flow(v) + "\n")
 	default:
 		w.WriteByte('\n')
 		w.collection(v, indent+2)
 	}
+}
+
+// fits tells whether a map or a list stands on the line of which so much is used.
+func fits(v *md.Node, used int) bool {
+	return len(v.Entries)+len(v.Items) == 0 ||
+		v.Style == md.FlowStyle && used+utf8.RuneCountInString(" "+flow(v)) <= maxLine
 }
 
 // scalar prints a scalar behind its key; the lines of a block scalar are indented by two columns more than the key.
@@ -229,22 +239,15 @@ func (w *writer) collection(n *md.Node, indent int) {
 	}
 	for _, item := range n.Items {
 		w.WriteString(strings.Repeat(" ", indent) + "-")
-		one := " " + flow(item)
-		switch {
-		case item.Kind == md.Scalar:
-			w.scalar(item, indent)
-		case len(item.Entries)+len(item.Items) == 0 || item.Style == md.FlowStyle &&
-			indent+1+utf8.RuneCountInString(one) <= maxLine:
-			w.WriteString(one + "\n")
-		case item.Kind == md.Map:
-			w.WriteByte(' ')
-			w.pair(item.Entries[0], indent+2)
-			for _, e := range item.Entries[1:] {
-				w.entry(e, indent+2)
-			}
-		default:
-			w.WriteByte('\n')
-			w.collection(item, indent+2)
+		if item.Kind != md.Map || fits(item, indent+1) {
+			w.value(item, indent+1, indent)
+			continue
+		}
+		lead := " " // the first key stands behind the dash
+		for _, e := range item.Entries {
+			w.WriteString(lead)
+			w.pair(e, indent+2)
+			lead = strings.Repeat(" ", indent+2)
 		}
 	}
 }

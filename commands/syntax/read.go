@@ -70,31 +70,24 @@ func (p *parser) unread() {
 
 // unit gives the lines that are read together with one.
 func (p *parser) unit(line int) Lines {
-	end := p.doc.LineCount()
 	if p.doc.HasFront && line < p.doc.BodyLine {
 		return Lines{1, p.doc.BodyLine - 1}
 	}
-	headings := func(yield func(int, int) bool) {
-		for i := range p.doc.Blocks {
-			if b := &p.doc.Blocks[i]; b.Kind == md.Heading && b.Depth == 0 && !yield(b.Pos.Line, b.Level) {
-				return
-			}
+	from, end, level := p.doc.BodyLine, p.doc.LineCount(), 6
+	for i := range p.doc.Blocks {
+		b := &p.doc.Blocks[i]
+		if b.Kind != md.Heading || b.Depth > 0 {
+			continue
 		}
-	}
-	from, level := p.doc.BodyLine, 0
-	for at, l := range headings {
-		if at > line {
+		if b.Pos.Line > line && b.Level <= level {
+			end = b.Pos.Line - 1
 			break
 		}
-		from, level = at, l
-	}
-	if from != line { // not of the heading itself: what stands below it up to the next one
-		level = 6
-	}
-	for at, l := range headings {
-		if at > line && l <= level {
-			end = at - 1
-			break
+		if b.Pos.Line <= line {
+			from = b.Pos.Line
+		}
+		if b.Pos.Line == line { // the heading itself, with what stands below it
+			level = b.Level
 		}
 	}
 	if !p.file.Literate && from != line && p.plain(line) {

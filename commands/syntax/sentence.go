@@ -17,7 +17,7 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 			p.stepBlock(&Step{}, b)
 		}
 	}
-	seen := map[string]Pos{}
+	seen := map[string]int{}
 	var stack []nested
 	for n := s.Line() + 1; n <= s.EndLine; n++ {
 		line := p.doc.Line(n)
@@ -34,21 +34,13 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 			}
 			continue
 		}
-		if first, ok := seen[number]; ok {
-			p.report(CodeNumber, pos, "number the steps in order", "second step %s, the first is on line %d", number, first.Line)
-		}
-		seen[number] = pos
+		p.numbered(seen, number, pos)
 		step := &Step{Pos: pos, Number: number, Title: rest}
 		step.Sentence = p.sentence(rest, Pos{Line: n, Col: strings.Index(line, rest) + 1})
 		if step.Sentence == nil {
 			p.refused[step] = true
 		}
 		stack = p.attach(stack, nested{step: step, level: strings.Count(number, ".")})
-	}
-	p.bodies(p.file.Steps)
-	if len(p.file.Steps) == 0 {
-		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps",
-			sectionWorkflow)
 	}
 }
 

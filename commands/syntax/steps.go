@@ -101,8 +101,8 @@ func (p *parser) misplaced() {
 		}
 		title := cleanTitle(b.Text)
 		if _, _, isStep := stepLine(title); isStep {
-			d := formats.Found(CodeStepHeading, b.Pos, "write ### "+title, "expected a step on heading level 3 to 6, got level %d",
-				b.Level)
+			d := formats.Found(CodeStepHeading, b.Pos, "write ### "+title,
+				"expected a step on heading level 3 to 6, got level %d", b.Level)
 			if marks := strings.Repeat("#", b.Level); strings.HasPrefix(p.doc.Line(b.Pos.Line), marks+" ") {
 				d.Fix = &formats.Fix{
 					Start: Pos{Line: b.Pos.Line, Col: 1}, End: Pos{Line: b.Pos.Line, Col: b.Level + 1},
@@ -140,10 +140,20 @@ func (p *parser) workflow(s md.Section) {
 			p.file.Literate = true
 		}
 	}
-	if !p.file.Literate {
+	if p.file.Literate {
+		p.literate(list)
+	} else {
 		p.plainWorkflow(s, list)
-		return
 	}
+	p.bodies(p.file.Steps)
+	if len(p.file.Steps) == 0 && (!p.file.Literate || len(p.found) == 0) {
+		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps",
+			sectionWorkflow)
+	}
+}
+
+// literate reads the steps of a workflow that are headings.
+func (p *parser) literate(list []draft) {
 	for _, b := range list[0].fences {
 		p.report(CodeFencePlace, b.Pos, "put a heading '### Step <n>: <title>' before it",
 			"block 'yaml step' without a step heading")
@@ -157,19 +167,17 @@ func (p *parser) workflow(s md.Section) {
 			p.notStep(d)
 			continue
 		}
-		if first := seen[d.number]; first > 0 {
-			p.report(CodeNumber, d.heading.Pos, "number the steps in order", "second step %s, the first is on line %d",
-				d.number, first)
-		}
-		seen[d.number] = d.heading.Pos.Line
-		step := p.step(d)
-		stack = p.attach(stack, nested{step: step, level: d.heading.Level})
+		p.numbered(seen, d.number, d.heading.Pos)
+		stack = p.attach(stack, nested{step: p.step(d), level: d.heading.Level})
 	}
-	p.bodies(p.file.Steps)
-	if len(p.file.Steps) == 0 && len(p.found) == 0 {
-		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps",
-			sectionWorkflow)
+}
+
+// numbered reports a second step of a number.
+func (p *parser) numbered(seen map[string]int, number string, at Pos) {
+	if first := seen[number]; first > 0 {
+		p.report(CodeNumber, at, "number the steps in order", "second step %s, the first is on line %d", number, first)
 	}
+	seen[number] = at.Line
 }
 
 // nested is a step on the way down to the present one.
@@ -279,13 +287,6 @@ func (p *parser) bare(d *draft) bool {
 	return len(p.found) > before
 }
 
-// errorSection reads the steps of Error Handling, where any heading will do.
-func (p *parser) errorSection(s md.Section) {
-	p.always = true
-	p.file.Errors = p.looseSteps(s, sectionErrors)
-	p.always = false
-}
-
 // betweenSection reads the steps of Between Steps, each with the steps around which it runs.
 func (p *parser) betweenSection(s md.Section) {
 	p.between = true
@@ -317,11 +318,9 @@ func (p *parser) defaults(b *md.Block) {
 	}
 	d := &Defaults{Pos: b.BodyPos}
 	p.file.Defaults = d
-	n := p.block(b)
-	if n == nil {
-		return
+	if n := p.block(b); n != nil {
+		p.fill(d, defaultsForm, n, nil)
 	}
-	p.fill(d, defaultsForm, n, nil)
 }
 
 // looseSteps reads the steps of a section in which any heading will do.
