@@ -74,6 +74,9 @@ func (p *parser) unit(line int) Lines {
 		return Lines{1, p.doc.BodyLine - 1}
 	}
 	from, end, level := p.doc.BodyLine, p.doc.LineCount(), 6
+	if line == from {
+		level = 0 // what the file lacks as a whole is told at its first line
+	}
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
 		if b.Kind != md.Heading || b.Depth > 0 {
