@@ -11,9 +11,7 @@ import (
 
 // indexed tells whether $ARGUMENTS[N] stands in the text.
 func (c *Command) indexed() bool {
-	found := false
-	each(c.Parts, func(p *Part) { found = found || p.Kind == Nth && strings.HasPrefix(p.Text, "$ARGUMENTS[") })
-	return found
+	return c.has(func(p *Part) bool { return p.Kind == Nth && strings.HasPrefix(p.Text, "$ARGUMENTS[") })
 }
 
 func claudeVariable(inside string) (Part, bool) {
@@ -33,14 +31,9 @@ func claudeSettle(c *Command, keys keySet, n *notes) {
 		c.Hidden = slices.Contains([]string{"false", "no", "off"}, strings.ToLower(k.Raw))
 	}
 	keys.flag(n, "disable-model-invocation")
-	if len(c.Names) > 0 {
+	if len(c.Names) > 0 || c.has(func(p *Part) bool { return p.Kind == Nth && p.Name == "" && p.Index == 0 }) {
 		c.Base = 0
 	}
-	each(c.Parts, func(p *Part) {
-		if p.Kind == Nth && p.Name == "" && p.Index == 0 {
-			c.Base = 0
-		}
-	})
 	if k, ok := keys.get("positional-base"); ok {
 		base, err := strconv.Atoi(k.Raw)
 		if err != nil || base < 0 || base > 1 {

@@ -156,8 +156,12 @@ func (c *Command) Text() string {
 
 // uses tells whether a piece of that kind stands anywhere in the text.
 func (c *Command) uses(kind PartKind) bool {
-	found := false
-	each(c.Parts, func(p *Part) { found = found || p.Kind == kind })
+	return c.has(func(p *Part) bool { return p.Kind == kind })
+}
+
+// has tells whether a piece that fits stands anywhere in the text.
+func (c *Command) has(fits func(*Part) bool) (found bool) {
+	each(c.Parts, func(p *Part) { found = found || fits(p) })
 	return found
 }
 

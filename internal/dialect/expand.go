@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -54,7 +55,7 @@ func (f *File) Text() string {
 }
 
 // Expand fills the arguments in. Each piece of the file is looked at once; what was filled in never is. The error is a
-// *UsageError.
+// *formats.Failure with code USAGE about values that the file asks for and that were not given.
 func (c *Command) Expand(a Args) ([]Output, error) {
 	t := toolFor(c.Dialect)
 	e := &expansion{command: c, tool: t, raw: strings.TrimSpace(a.Raw), words: a.Words, vars: a.Vars}
@@ -84,7 +85,8 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 		}
 	}
 	if len(e.missing) > 0 {
-		return nil, &UsageError{Command: c.Name, Missing: e.missing, Usage: c.namedUsage()}
+		return nil, formats.Fail(formats.CodeUsage, "usage: "+c.namedUsage(), "/%s: missing %s", c.Name,
+			strings.Join(e.missing, ", "))
 	}
 	if e.raw != "" && !slices.ContainsFunc(t.instead, c.uses) && !c.indexed() {
 		text.WriteString("\n\n" + strings.Replace(t.lead, "NAME", c.Name, 1) + e.raw)
@@ -104,11 +106,7 @@ func (c *Command) namedUsage() string {
 			return
 		}
 		seen[p.Name] = true
-		hint := p.Hint
-		if hint == "" {
-			hint = "..."
-		}
-		fmt.Fprintf(&b, " %s=%q", p.Name, hint)
+		fmt.Fprintf(&b, " %s=%q", p.Name, cmp.Or(p.Hint, "..."))
 	})
 	return b.String()
 }
@@ -151,24 +149,14 @@ func (e *expansion) assign() {
 	if e.command.Dialect != Copilot {
 		return
 	}
-	var open []string
-	for _, name := range names {
-		if _, ok := e.named[name]; !ok {
-			open = append(open, name)
-		}
-	}
-	for i, name := range open {
-		switch {
-		case i >= len(left):
-			return
-		case i == len(open)-1:
-			e.named[name] = strings.Join(left[i:], " ")
-		default:
-			e.named[name] = left[i]
-		}
-	}
+	open := slices.DeleteFunc(names, func(name string) bool { _, ok := e.named[name]; return ok })
 	if len(open) == 0 && len(left) > 0 {
 		e.surplus = "\n\n" + strings.Join(left, " ")
+	}
+	for i, name := range open[:min(len(open), len(left))] {
+		if e.named[name] = left[i]; i == len(open)-1 {
+			e.named[name] = strings.Join(left[i:], " ")
+		}
 	}
 }
 

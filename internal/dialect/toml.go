@@ -21,47 +21,33 @@ const (
 // tomlTexts says what the library's messages mean for the author of a command, and what to do; KEY is the last key
 // read.
 var tomlTexts = []struct {
-	form, text, help string // form is a regular expression
-	back             int    // the place is so many bytes before the end of what the library found; 0: its start
+	form, text, help string
+	back             int // so many bytes before the end of what the library found the place is; 0: where that begins
 }{
-	{
-		`^expected value but found "(.*)" instead$`, `expected a value, got "$1"`,
-		`put the text into quotes: "$1"`, 0,
-	},
-	{
-		`^invalid escape in string '(.*)'$`,
-		"unknown escape $1 in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 2,
-	},
-	{
-		`^expected (?:four|eight|two) hexadecimal digits .*`,
-		"unknown escape in a text with double quotes", `write \\ for a backslash, or put ''' around the text`, 0,
-	},
+	{`^expected value but found "(.*)" instead$`, `expected a value, got "$1"`, `put the text into quotes: "$1"`, 0},
+	{`^invalid escape in string '(.*)'$`, "unknown escape $1 in a text with double quotes", escapeHelp, 2},
+	{`^expected (?:four|eight|two) hexadecimal digits `, "unknown escape in a text with double quotes", escapeHelp, 0},
 	{`^Key '(.*)' has already been defined\.$`, "key $1 stands twice", "keep one of the two", 0},
 	{
-		`(?s)^expected a top-level item to end with a newline, .*`,
-		"text after the value of KEY",
+		`^expected a top-level item to end with a newline, `, "text after the value of KEY",
 		"end the line after the value; quotes inside a text need a backslash, or ''' around it", 1,
 	},
 	{
-		`^strings cannot contain newlines$`,
-		"quoted text without a closing quote on its line", `close the quote, or write """ around a text of several lines`, 0,
+		`^strings cannot contain newlines$`, "quoted text without a closing quote on its line",
+		`close the quote, or write """ around a text of several lines`, 0,
 	},
 	{`^unexpected EOF; expected '("""|''')'$`, "text opened by $1 is not closed", "end it with $1", 0},
+	{`^unexpected EOF; expected ["'].["']$`, "quoted text without a closing quote", "close the quote", 0},
 	{
-		`^unexpected EOF; expected ["'].["']$`, "quoted text without a closing quote", "close the quote",
-		0,
+		`^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got )`, "expected = after the key",
+		"write key = value", 0,
 	},
-	{
-		`(?s)^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got .*)$`,
-		"expected = after the key", "write key = value", 0,
-	},
-	{
-		`(?s)^expected .* to end table name.*`, "expected ] after the name of a table", "write [name]",
-		0,
-	},
-	{`(?s)^expected a comma.*'}'.*`, "expected , or } in a table", "close the table with }", 0},
-	{`(?s)^expected a comma.*']'.*`, "expected , or ] in a list", "close the list with ]", 0},
+	{`^expected .* to end table name`, "expected ] after the name of a table", "write [name]", 0},
+	{`^expected a comma.*'}'`, "expected , or } in a table", "close the table with }", 0},
+	{`^expected a comma.*']'`, "expected , or ] in a list", "close the list with ]", 0},
 }
+
+const escapeHelp = `write \\ for a backslash, or put ''' around the text`
 
 // nowhere cannot be decoded: the error of the attempt tells where a value stands.
 type nowhere struct{}
@@ -116,8 +102,10 @@ func (n *notes) broken(text string, err error) {
 	at, message := e.Position.Start, e.Message
 	help := `write prompt = """ ... """`
 	for _, one := range tomlTexts {
-		if form := regexp.MustCompile(one.form); form.MatchString(message) {
-			help, message = form.ReplaceAllString(message, one.help), form.ReplaceAllString(message, one.text)
+		form := regexp.MustCompile("(?s)" + one.form)
+		if found := form.FindStringSubmatchIndex(message); found != nil {
+			help = string(form.ExpandString(nil, one.help, message, found))
+			message = string(form.ExpandString(nil, one.text, message, found))
 			if one.back > 0 {
 				at += e.Position.Len - one.back
 			}

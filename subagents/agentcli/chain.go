@@ -37,8 +37,8 @@ func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Retu
 		return formats.Return{}, subagents.Measured{}, formats.Unset("runners and a clock of a chain")
 	}
 	var attempts []formats.RunnerAttempt
-	for i, link := range c.Links {
-		begin := c.Now()
+	for i := 0; ; i++ {
+		link, begin := c.Links[i], c.Now()
 		ret, used, err := link.run(ctx, r)
 		a := formats.RunnerAttempt{Runner: used.Runner, Model: used.Model, Duration: c.Now().Sub(begin).Seconds()}
 		why, out := unavailable(ret, err)
@@ -54,8 +54,6 @@ func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Retu
 		}
 		return ret, used, err
 	}
-	// Not reached: the last one answers.
-	return formats.Return{}, subagents.Measured{}, formats.Unset("a runner that answers")
 }
 
 // run calls the agent of a link, also one that does not measure.

@@ -54,15 +54,8 @@ func (m Implementer) RunMetered(ctx context.Context, r formats.Request) (formats
 }
 
 func (m Implementer) run(ctx context.Context, r formats.Request, tier *string) (formats.Return, error) {
-	switch {
-	case m.Docs == nil:
-		return formats.Return{}, formats.Unset("documents")
-	case m.Git == nil:
-		return formats.Return{}, formats.Unset("git")
-	case m.Starter == nil:
-		return formats.Return{}, formats.Unset("a starter of children")
-	case m.Approver == nil:
-		return formats.Return{}, formats.Unset("an approver")
+	if m.Docs == nil || m.Git == nil || m.Starter == nil || m.Approver == nil {
+		return formats.Return{}, formats.Unset("documents, git, a starter of children and an approver")
 	}
 	w, err := m.open(ctx, r)
 	if err != nil {

@@ -103,9 +103,6 @@ func taskOf(r formats.Request) (*formats.Task, error) {
 	if !ok || in == nil {
 		return nil, badInput("task", "a task", "nothing")
 	}
-	if t, ok := in.(*formats.Task); ok && t != nil {
-		return t, nil
-	}
 	data, err := json.Marshal(in)
 	if err != nil {
 		return nil, badInput("task", "a task", fmt.Sprintf("%T", in))

@@ -1,6 +1,7 @@
 package modelserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -76,12 +77,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if json.Valid(body) {
 		e.Body = body
 	}
-	api, kind := endpoint(r.Method, path)
-	if kind != asksAnswer {
+	at := slices.IndexFunc(endpoints, func(e endpoint) bool {
+		return r.Method == e.method && strings.HasSuffix(path, e.suffix)
+	})
+	if at < 0 || endpoints[at].reply != nil {
 		s.keep(e)
-		other(w, api, kind)
+		if at < 0 {
+			fail(w, Chat, http.StatusNotFound, "no such endpoint")
+		} else {
+			send(w, http.StatusOK, endpoints[at].reply)
+		}
 		return
 	}
+	api := endpoints[at].api
 	turn, err := parseTurn(api, body)
 	if err != nil {
 		s.keep(e)
@@ -117,51 +125,24 @@ func (s *Server) keep(e Entry) {
 	s.entries = append(s.entries, e)
 }
 
-type kind string
-
-const (
-	asksAnswer kind = "answer"
-	asksTokens kind = "tokens"
-	asksModels kind = "models"
-	asksOther  kind = "other"
-)
-
-// endpoints tell the wire format, and what is asked, by the method and the end of the path.
-var endpoints = []struct {
+// endpoint is one kind of request, by its method and the end of its path.
+type endpoint struct {
 	method, suffix string
 	api            API
-	kind           kind
-}{
-	{http.MethodPost, "/v1/messages", Anthropic, asksAnswer},
-	{http.MethodPost, "/v1/messages/count_tokens", Anthropic, asksTokens},
-	{http.MethodPost, "/responses", Responses, asksAnswer},
-	{http.MethodPost, "/chat/completions", Chat, asksAnswer},
-	{http.MethodPost, ":streamGenerateContent", Gemini, asksAnswer},
-	{http.MethodPost, ":generateContent", Gemini, asksAnswer},
-	{http.MethodPost, ":countTokens", Gemini, asksTokens},
-	{http.MethodGet, "/models", Chat, asksModels},
+	reply          object // to what is not for the model; nil: the model answers
 }
 
-func endpoint(method, path string) (API, kind) {
-	for _, e := range endpoints {
-		if method == e.method && strings.HasSuffix(path, e.suffix) {
-			return e.api, e.kind
-		}
-	}
-	return Chat, asksOther
-}
-
-// other answers requests that are not for the model.
-func other(w http.ResponseWriter, api API, k kind) {
-	switch k {
-	case asksTokens:
-		send(w, http.StatusOK, object{"totalTokens": 100, "input_tokens": 100}) // one for Gemini, one for the others
-	case asksModels:
-		list := []any{object{"id": model, "object": "model"}}
-		send(w, http.StatusOK, object{"object": "list", "data": list, "models": []any{}})
-	case asksAnswer, asksOther:
-		fail(w, api, http.StatusNotFound, "no such endpoint")
-	}
+var endpoints = []endpoint{
+	{http.MethodPost, "/v1/messages", Anthropic, nil},
+	{http.MethodPost, "/v1/messages/count_tokens", Anthropic, object{"input_tokens": 100}},
+	{http.MethodPost, "/responses", Responses, nil},
+	{http.MethodPost, "/chat/completions", Chat, nil},
+	{http.MethodPost, ":streamGenerateContent", Gemini, nil},
+	{http.MethodPost, ":generateContent", Gemini, nil},
+	{http.MethodPost, ":countTokens", Gemini, object{"totalTokens": 100}},
+	{http.MethodGet, "/models", Chat, object{
+		"object": "list", "data": []any{object{"id": model, "object": "model"}}, "models": []any{},
+	}},
 }
 
 func send(w http.ResponseWriter, status int, v any) {
@@ -172,23 +153,20 @@ func send(w http.ResponseWriter, status int, v any) {
 
 // fail sends an error in the words of the wire format.
 func fail(w http.ResponseWriter, api API, status int, message string) {
-	kind := map[int]string{
-		400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error",
+	words := map[int][2]string{ // of the others, of Gemini
+		400: {"invalid_request_error", "INVALID_ARGUMENT"}, 401: {"authentication_error", "UNAUTHENTICATED"},
+		429: {"rate_limit_error", "RESOURCE_EXHAUSTED"}, 500: {"api_error", "INTERNAL"}, 529: {"overloaded_error", ""},
 	}[status]
-	if kind == "" {
-		kind = "api_error"
-	}
+	kind := cmp.Or(words[0], "api_error")
+	body := object{"error": object{"type": kind, "message": message, "code": nil, "param": nil}}
 	switch api {
 	case Anthropic:
-		send(w, status, object{"type": "error", "error": object{"type": kind, "message": message}})
+		body = object{"type": "error", "error": object{"type": kind, "message": message}}
 	case Gemini:
-		word := map[int]string{
-			400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL",
-		}[status]
-		send(w, status, object{"error": object{"code": status, "message": message, "status": word}})
+		body = object{"error": object{"code": status, "message": message, "status": words[1]}}
 	case Responses, Chat:
-		send(w, status, object{"error": object{"type": kind, "message": message, "code": nil, "param": nil}})
 	}
+	send(w, status, body)
 }
 
 // answer sends a reply, with its fault.
@@ -196,7 +174,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, t Turn, reply Re
 	reply.fill(t)
 	switch {
 	case reply.Fault == Hang:
-		s.hang(r)
+		select {
+		case <-r.Context().Done():
+		case <-s.closed:
+		}
 		return
 	case reply.Status >= 400:
 		fail(w, t.API, reply.Status, "the model said no")
@@ -223,14 +204,6 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, t Turn, reply Re
 		if err := write(w, frame); err != nil {
 			return
 		}
-	}
-}
-
-// hang waits until the client or the server ends.
-func (s *Server) hang(r *http.Request) {
-	select {
-	case <-r.Context().Done():
-	case <-s.closed:
 	}
 }
 
