@@ -96,7 +96,7 @@ func (r *Reader) shown(d *document) map[string]any {
 	return out
 }
 
-// Task gives an active task with its effective status. One that is not there is NOT_FOUND.
+// Task gives an active task with its effective status; its lists are shared. One that is not there is NOT_FOUND.
 func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	d, err := r.load(ctx)
 	if err != nil {
@@ -111,15 +111,6 @@ func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 		return nil, noTask(number, archived)
 	}
 	out := *t
-	out.Dependencies, out.Artifacts = slices.Clone(t.Dependencies), slices.Clone(t.Artifacts)
-	if t.Parent != nil {
-		parent := *t.Parent
-		out.Parent = &parent
-	}
-	if t.Lease != nil {
-		lease := *t.Lease
-		out.Lease = &lease
-	}
 	out.Status, _ = r.cfg.effective(t, r.cfg.now())
 	return &out, nil
 }

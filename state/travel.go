@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 // course is what the log says of state.json, oldest first: every line is one state that the file had.
 type course struct {
 	cfg   Config
+	parts []auditPart
 	lines []auditLine
 	// anchors are states whose bytes are on disk, by their sha256: the file itself and the backups.
 	anchors map[string][]byte
@@ -23,11 +25,11 @@ type course struct {
 // travel reads the log and the backups.
 func travel(cfg Config) (*course, error) {
 	c := &course{cfg: cfg, anchors: map[string][]byte{}}
-	parts, err := auditParts(cfg.Root)
-	if err != nil {
+	var err error
+	if c.parts, err = auditParts(cfg.Root); err != nil {
 		return nil, err
 	}
-	for _, p := range parts {
+	for _, p := range c.parts {
 		for l := range auditLines(p.data) {
 			n := len(c.lines)
 			switch {
@@ -82,23 +84,18 @@ func (c *course) serials() string {
 			can[doc.Serial] = true
 		}
 	}
-	list := make([]uint64, 0, len(can))
-	for n := range can {
-		list = append(list, n)
-	}
-	slices.Sort(list)
 	var out []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
+	list, from := slices.Sorted(maps.Keys(can)), 0
+	for i, n := range list {
+		switch {
+		case i+1 < len(list) && list[i+1] == n+1:
+			continue
+		case i == from:
+			out = append(out, fmt.Sprint(n))
+		default:
+			out = append(out, fmt.Sprintf("%d-%d", list[from], n))
 		}
-		if i == j {
-			out = append(out, fmt.Sprint(list[i]))
-		} else {
-			out = append(out, fmt.Sprintf("%d-%d", list[i], list[j]))
-		}
-		i = j + 1
+		from = i + 1
 	}
 	return strings.Join(out, ", ")
 }
@@ -188,10 +185,6 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	parts, err := auditParts(r.cfg.Root)
-	if err != nil {
-		return nil, err
-	}
 	c, err := travel(r.cfg)
 	if err != nil {
 		return nil, err
@@ -201,7 +194,7 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 		can[c.lines[i].Post] = ok
 	}
 	out := []Entry{}
-	for _, p := range parts {
+	for _, p := range c.parts {
 		for l := range auditLines(p.data) {
 			if l.Kind == lineRotated {
 				continue
@@ -217,14 +210,8 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 func entryOf(l *auditLine, reachable bool) Entry {
 	e := Entry{
 		Serial: l.Serial, Time: l.Time, Kind: l.Kind, File: l.File, Txn: l.Txn, Session: l.Session, Run: l.Run,
-		Force: l.Force,
-		Ops:   l.Ops, Numbers: l.Numbers, Changes: []map[string]any{}, Reachable: reachable,
-	}
-	if e.Ops == nil {
-		e.Ops = []any{}
-	}
-	if e.Numbers == nil {
-		e.Numbers = []int{}
+		Force: l.Force, Ops: append([]any{}, l.Ops...), Numbers: append([]int{}, l.Numbers...),
+		Changes: []map[string]any{}, Reachable: reachable,
 	}
 	for _, v := range l.Verdicts {
 		e.tasks = append(e.tasks, v.Task)

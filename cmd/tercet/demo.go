@@ -73,7 +73,7 @@ func (d *demo) run(c call, fixture string) error {
 		return err
 	}
 	d.title("$ tercet init --next-number %d", demoTask)
-	files, err := initWorkspace(c.ctx, d.dir, state.InitOptions{NextNumber: demoTask}, false)
+	files, err := initWorkspace(c.ctx, d.dir, runnerOffline, state.InitOptions{NextNumber: demoTask}, false)
 	if err != nil {
 		return err
 	}

@@ -320,7 +320,7 @@ func tercetIn(t *testing.T) string {
 func modelRepo(t *testing.T) string {
 	t.Helper()
 	h := hostileRepo{t: t, dir: t.TempDir(), home: t.TempDir()}
-	if _, err := initWorkspace(t.Context(), h.dir, state.InitOptions{}, false); err != nil {
+	if _, err := initWorkspace(t.Context(), h.dir, runnerOffline, state.InitOptions{}, false); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -41,8 +41,7 @@ const gitignore = `# written by tercet init: ignores everything but what belongs
 const (
 	configFile = formats.Workspace + "/config.yaml"
 	configYAML = `# tercet's configuration; every key has a default
-runner: offline
-`
+runner: `
 )
 
 // initVerb makes a workspace. It never overwrites and may be run again.
@@ -65,21 +64,15 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
-		auto := false
+		runner := runnerOffline
 		if !*dry && c.interactive() && !exists(filepath.Join(dir, configFile)) {
-			if auto, err = c.offerRunner(); err != nil {
+			if runner, err = c.offerRunner(); err != nil {
 				return err
 			}
 		}
-		files, err := initWorkspace(c.ctx, dir, state.InitOptions{NextNumber: *next, Anew: *anew}, *dry)
+		files, err := initWorkspace(c.ctx, dir, runner, state.InitOptions{NextNumber: *next, Anew: *anew}, *dry)
 		if err != nil {
 			return err
-		}
-		if auto && slices.Contains(files, configFile) {
-			text := strings.Replace(configYAML, "runner: offline\n", "runner: auto\n", 1)
-			if err := intoRoot(dir, configFile, []byte(text)); err != nil {
-				return err
-			}
 		}
 		if !*dry {
 			c.trustInit(dir, files)
@@ -98,7 +91,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 }
 
 // offerRunner asks whether the agent CLIs that are installed shall do the work. Nothing is started for it.
-func (c call) offerRunner() (bool, error) {
+func (c call) offerRunner() (string, error) {
 	starter, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error {
 			return formats.Fail(formats.CodeDenied, "", "nothing is started here")
@@ -106,11 +99,11 @@ func (c call) offerRunner() (bool, error) {
 		Env: []string{"PATH=" + c.env("PATH")}, Now: time.Now,
 	})
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	found := agentcli.Installed(starter)
 	if len(found) == 0 {
-		return false, nil
+		return runnerOffline, nil
 	}
 	const yes = "yes"
 	d, err := (&approver{app: c.app}).ask(c.ctx, formats.Gate{
@@ -123,9 +116,12 @@ func (c call) offerRunner() (bool, error) {
 		Choices: []formats.Choice{{Label: yes, Approves: true}, {Label: "no"}},
 	})
 	if _, ok := errors.AsType[*formats.GateOpenError](err); ok {
-		return false, nil
+		return runnerOffline, nil
 	}
-	return d.Answer == yes, err
+	if d.Answer == yes {
+		return runnerAuto, err
+	}
+	return runnerOffline, err
 }
 
 // trustInit records trust in the files that init has written, and in no other: what was there before is asked about
@@ -165,7 +161,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 }
 
 // initWorkspace writes what is missing and lists it, relative to the project root.
-func initWorkspace(ctx context.Context, dir string, opt state.InitOptions, dry bool) ([]string, error) {
+func initWorkspace(ctx context.Context, dir, runner string, opt state.InitOptions, dry bool) ([]string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, broken(formats.CodeIO, "project root", err)
@@ -182,7 +178,7 @@ func initWorkspace(ctx context.Context, dir string, opt state.InitOptions, dry b
 		}
 	}
 	written := []string{}
-	for _, f := range [][2]string{{formats.Workspace + "/.gitignore", gitignore}, {configFile, configYAML}} {
+	for _, f := range [][2]string{{formats.Workspace + "/.gitignore", gitignore}, {configFile, configYAML + runner + "\n"}} {
 		if _, err := root.Lstat(f[0]); err == nil {
 			continue
 		}

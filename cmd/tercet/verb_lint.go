@@ -352,18 +352,6 @@ func rewrite(name string, was, text []byte) error {
 	return nil
 }
 
-// replace writes a file that is there.
-func replace(name string, text []byte) error {
-	full, err := filepath.Abs(name)
-	if err == nil {
-		err = atomicfile.Write(full, text, atomicfile.Options{})
-	}
-	if err != nil {
-		return broken(formats.CodeIO, name, err)
-	}
-	return nil
-}
-
 // fmtVerb gives command and subagent files the one form that their blocks have.
 func fmtVerb(cmd *cobra.Command, _ *app) run {
 	check := cmd.Flags().Bool("check", false, "write nothing; name the files that would change, exit 1 if there is one")
@@ -402,7 +390,7 @@ func (c call) formatFiles(check, expand bool) error {
 		if err == nil && !bytes.Equal(src, out) {
 			changed = append(changed, name)
 			if !check {
-				err = replace(name, out)
+				err = rewrite(name, src, out)
 			}
 		}
 		return src, nil, err

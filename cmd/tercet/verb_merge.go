@@ -84,7 +84,7 @@ new one, and leaves the result in OURS. Install it with:
 				c.term.say(name + ": both sides were edited by hand; ours is kept, look at theirs with git")
 				return shown{1}
 			}
-			return replace(ours, out)
+			return rewrite(ours, text[1], out)
 		}
 		m, err := state.Merge(state.Sources{
 			Name: name, Base: text[0], Ours: text[1], Theirs: text[2], Keep: strings.Contains(name, "archive/"),
@@ -95,7 +95,7 @@ new one, and leaves the result in OURS. Install it with:
 		for old, now := range m.Renumbered {
 			c.term.note("%s: task %d of their side is task %d now", name, old, now)
 		}
-		if err := replace(ours, m.Data); err != nil {
+		if err := rewrite(ours, text[1], m.Data); err != nil {
 			return err
 		}
 		for _, one := range m.Conflicts {
@@ -142,18 +142,13 @@ func installDriver(dir string, dry bool) ([]string, error) {
 		have = append(have, '\n')
 	}
 	if !dry {
-		err = intoRoot(dir, ".gitattributes", append(have, strings.Join(missing, "\n")+"\n"...))
+		var root *os.Root
+		if root, err = os.OpenRoot(dir); err == nil { // no link leads out of it
+			have = append(have, strings.Join(missing, "\n")+"\n"...)
+			err = errors.Join(atomicfile.WriteIn(root, ".gitattributes", have, atomicfile.Options{}), root.Close())
+		}
 	}
-	return []string{".gitattributes"}, err
-}
-
-// intoRoot writes a file of a project root. No link leads out of it.
-func intoRoot(dir, name string, text []byte) error {
-	root, err := os.OpenRoot(dir)
-	if err == nil {
-		err = errors.Join(atomicfile.WriteIn(root, name, text, atomicfile.Options{}), root.Close())
-	}
-	return ioFailure(err)
+	return []string{".gitattributes"}, ioFailure(err)
 }
 
 // offerDriver says what is left to do for the merge driver, or, on a terminal and in a git repository, that there is

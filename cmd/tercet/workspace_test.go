@@ -10,7 +10,7 @@ import (
 func workspaceIn(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := initWorkspace(t.Context(), dir, state.InitOptions{}, false); err != nil {
+	if _, err := initWorkspace(t.Context(), dir, runnerOffline, state.InitOptions{}, false); err != nil {
 		t.Fatal(err)
 	}
 	return dir
