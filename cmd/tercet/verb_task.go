@@ -77,7 +77,8 @@ func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 		return state.Result{}, err
 	}
 	tx.Session, tx.Ops = c.sessionID(), ops
-	debug.SetGCPercent(400) // the process ends with the write: a quarter of its time went into collecting
+	debug.SetGCPercent(-1) // the process ends with the write: a quarter of its time went into collecting
+	debug.SetMemoryLimit(1 << 30)
 	res, err := w.manager.Apply(c.ctx, *tx)
 	if err == nil {
 		c.term.warnings(res.Warnings)

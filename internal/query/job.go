@@ -123,7 +123,7 @@ func (h Host) child(ctx context.Context, c CLIRequest) (exit int, err error, sta
 	return res.Exit, err, true
 }
 
-// RunBounded reads a call that Run handed over to a child, and runs it within its bounds.
+// RunBounded reads a call that Run handed over to a child, and runs it within its bounds. It has no child of its own.
 func RunBounded(ctx context.Context, text []byte, open func(Input) (File, error), out, stderr io.Writer) (int, error) {
 	req := CLIRequest{Out: out, Err: stderr}
 	if err := json.Unmarshal(text, &req); err != nil || req.Timeout <= 0 || req.Memory <= 0 {
@@ -132,14 +132,7 @@ func RunBounded(ctx context.Context, text []byte, open func(Input) (File, error)
 	if err := boundProcess(req.Memory, req.Timeout); err != nil {
 		return ExitInput, err
 	}
-	if _, err := req.open(open); err != nil {
-		return ExitInput, err
-	}
-	r := newCLI(req)
-	if exit, err := r.prepare(); err != nil {
-		return exit, err
-	}
-	return r.within(ctx)
+	return Host{Open: open}.Run(ctx, req)
 }
 
 // within runs a compiled query for as long as it may take. It does not wait for one that goes on when its time is
