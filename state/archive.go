@@ -159,11 +159,7 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 
 // bothPlaces reports a task that is active and archived with different content.
 func bothPlaces(doc *document, i int) error {
-	return invalid(doc.file, doc.src, formats.Diagnostic{
-		Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: doc.file,
-		Pos: position(doc.src, doc.values[i].Start),
-		Message: fmt.Sprintf("task %d is active here and archived in %s, and the two differ", doc.Tasks[i].Number,
-			archiveFile),
-		Help: "remove one of the two by hand",
-	})
+	return invalid(doc.file, doc.src, finding(formats.SeverityError, doc.file, position(doc.src, doc.values[i].Start),
+		"remove one of the two by hand", fmt.Sprintf("task %d is active here and archived in %s, and the two differ",
+			doc.Tasks[i].Number, archiveFile)))
 }

@@ -2,8 +2,6 @@ package state
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
 	"os"
 	"strconv"
 
@@ -28,12 +26,9 @@ type auditLog struct {
 // readAudit reads the log. A torn last line, which a crash leaves before its write began, is cut off.
 func readAudit(root *os.Root) (*auditLog, error) {
 	a := &auditLog{root: root}
-	data, err := readFile(root, auditFile, maxAudit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return a, nil
-	}
-	if err != nil {
-		return nil, ioFailure("reading", auditFile, err)
+	data, err := readIf(root, auditFile, maxAudit)
+	if err != nil || data == nil {
+		return a, err
 	}
 	a.there, a.data = true, data[:bytes.LastIndexByte(data, '\n')+1]
 	before, line := lastLine(a.data)
@@ -122,9 +117,9 @@ func (a *auditLog) append(l auditLine) error {
 func (a *auditLog) answer(txn string) (Result, bool, error) {
 	l := findTxn(a.data, txn)
 	for n := a.segments; l == nil && n > 0; n-- {
-		data, err := readFile(a.root, segmentName(n), maxAudit)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // one may be moved away
-			return Result{}, false, ioFailure("reading", segmentName(n), err)
+		data, err := readIf(a.root, segmentName(n), maxAudit) // it may be moved away
+		if err != nil {
+			return Result{}, false, err
 		}
 		l = findTxn(data, txn)
 	}

@@ -54,6 +54,18 @@ func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
 	return data, err
 }
 
+// readIf is readFile that gives nil for a file that is not there.
+func readIf(root *os.Root, name string, limit int64) ([]byte, error) {
+	data, err := readFile(root, name, limit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, ioFailure("reading", name, err)
+	}
+	return data, nil
+}
+
 // Open opens the state of a project for reading, by the door that all readers take.
 func Open(root *os.Root) (*os.File, error) {
 	f, _, err := openFile(root, stateFile, math.MaxInt64)

@@ -74,10 +74,8 @@ func (m *Import) Err() error {
 	d := &formats.Diagnostics{Sources: map[string][]byte{m.File: m.src}, Of: formats.CodeInvalidState}
 	for _, f := range m.Findings {
 		if !f.Mended {
-			d.List = append(d.List, formats.Diagnostic{
-				Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: m.File, Pos: f.Pos,
-				Message: strings.ReplaceAll(string(f.Class), "_", " ") + ": " + f.Message, Help: f.Help,
-			})
+			d.List = append(d.List, finding(formats.SeverityError, m.File, f.Pos, f.Help,
+				strings.ReplaceAll(string(f.Class), "_", " ")+": "+f.Message))
 		}
 	}
 	if len(d.List) == 0 {

@@ -480,38 +480,32 @@ func (d *draft) differs(data []byte, serial uint64) string {
 // at the top: the rest are bytes of the base, copied, and a valid value in the place of a valid value leaves the text
 // around it valid.
 func (d *draft) strays(data []byte, serial uint64) string {
-	next, shift := 0, 0
-	read := func(v *jsonx.Value) (*jsonx.Value, *decoder, error) { // is asked in the order of the text
-		for ; next < len(d.edits) && d.edits[next].Start < v.Start; next++ {
-			shift += len(d.edits[next].Text) - (d.edits[next].End - d.edits[next].Start)
-		}
-		start := v.Start + shift
-		for ; next < len(d.edits) && d.edits[next].Start < v.End; next++ {
-			shift += len(d.edits[next].Text) - (d.edits[next].End - d.edits[next].Start)
-		}
-		src := data[start : v.End+shift]
+	by := make([]int, len(d.edits)+1) // how far what stands behind so many edits has moved
+	for i, e := range d.edits {
+		by[i+1] = by[i] + len(e.Text) - (e.End - e.Start)
+	}
+	shift := func(at int) int {
+		i, _ := slices.BinarySearchFunc(d.edits, at, func(e jsonx.Edit, at int) int { return e.Start - at })
+		return at + by[i]
+	}
+	read := func(v *jsonx.Value) (*jsonx.Value, *decoder, error) {
+		src := data[shift(v.Start):shift(v.End)]
 		now, err := jsonx.Parse(src, jsonx.Limits{})
 		return now, &decoder{file: d.base.file, src: src}, err
 	}
-	numbers := map[string]int64{"serial": int64(serial), "next_number": int64(d.next)}
-	for i := range d.base.tree.Members {
-		m := &d.base.tree.Members[i]
-		if m.Value == d.base.tasks {
-			for _, i := range slices.Sorted(maps.Keys(d.changed)) {
-				var got formats.Task
-				v, dec, err := read(d.base.values[i])
-				if err == nil {
-					dec.task(&got, v, i)
-				}
-				if err != nil || len(dec.found) > 0 || !sameTask(&got, d.changed[i]) {
-					return "task " + number(d.changed[i].Number)
-				}
-			}
+	for i, t := range d.changed {
+		var got formats.Task
+		v, dec, err := read(d.base.values[i])
+		if err == nil {
+			dec.task(&got, v, i)
 		}
-		if want, ok := numbers[m.Key]; ok {
-			if v, dec, err := read(m.Value); err != nil || dec.natural(v, m.Key) != want {
-				return m.Key
-			}
+		if err != nil || len(dec.found) > 0 || !sameTask(&got, t) {
+			return "task " + number(t.Number)
+		}
+	}
+	for key, want := range map[string]int64{"serial": int64(serial), "next_number": int64(d.next)} {
+		if v, dec, err := read(d.base.tree.Get(key)); err != nil || dec.natural(v, key) != want {
+			return key
 		}
 	}
 	return ""

@@ -38,11 +38,8 @@ func (m *Manager) Mark() (mark Mark, err error) {
 
 // logLines reads the whole lines of audit.jsonl, none if there is no file.
 func (c Config) logLines() ([]byte, error) {
-	data, err := readFile(c.Root, auditFile, maxAudit)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, ioFailure("reading", auditFile, err)
-	}
-	return data[:bytes.LastIndexByte(data, '\n')+1], nil
+	data, err := readIf(c.Root, auditFile, maxAudit)
+	return data[:bytes.LastIndexByte(data, '\n')+1], err
 }
 
 // Guard finds what others than the writers of the state did to it since the mark: what says so, and is empty if they

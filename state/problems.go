@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path"
 	"sync"
@@ -128,12 +127,9 @@ func (e *Errors) encode(p formats.Problem) ([]byte, error) {
 
 // readErrors gives the file and its array, nil without a file.
 func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
-	src, err := readFile(root, name, maxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, ioFailure("reading", errorsFile, err)
+	src, err := readIf(root, name, maxState)
+	if err != nil || src == nil {
+		return nil, nil, err
 	}
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {

@@ -3,9 +3,7 @@ package state
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -85,23 +83,19 @@ type auditPart struct {
 
 // auditParts reads the whole log, the segments first. Segments that are not there any more are left out.
 func auditParts(root *os.Root) ([]auditPart, error) {
-	current, err := readFile(root, auditFile, maxAudit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, ioFailure("reading", auditFile, err)
+	current, err := readIf(root, auditFile, maxAudit)
+	if err != nil || current == nil {
+		return nil, err
 	}
 	var out []auditPart
 	for n := 1; n <= segmentsBefore(current); n++ {
-		data, err := readFile(root, segmentName(n), maxAudit)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		data, err := readIf(root, segmentName(n), maxAudit)
 		if err != nil {
-			return nil, ioFailure("reading", segmentName(n), err)
+			return nil, err
 		}
-		out = append(out, auditPart{segmentName(n), data})
+		if data != nil {
+			out = append(out, auditPart{segmentName(n), data})
+		}
 	}
 	return append(out, auditPart{auditFile, current}), nil
 }

@@ -97,10 +97,7 @@ func invalid(file string, src []byte, found ...formats.Diagnostic) *SyntaxError 
 }
 
 func syntaxError(file string, src []byte, err error) error {
-	diag := formats.Diagnostic{
-		Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: file,
-		Message: err.Error(),
-	}
+	diag := finding(formats.SeverityError, file, formats.Pos{}, "", err.Error())
 	conflict := false
 	if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
 		diag.Pos, diag.Message, conflict = position(src, e.Offset), e.Msg, e.Conflict
@@ -144,10 +141,14 @@ func (d *decoder) fail(v *jsonx.Value, format string, args ...any) {
 }
 
 func (d *decoder) failAt(offset int, help, message string) {
-	d.found = append(d.found, formats.Diagnostic{
-		Code: string(formats.CodeInvalidState), Severity: formats.SeverityError, File: d.file,
-		Pos: position(d.src, offset), Message: message, Help: help,
-	})
+	d.found = append(d.found, finding(formats.SeverityError, d.file, position(d.src, offset), help, message))
+}
+
+// finding is one thing about a file of the state.
+func finding(s formats.Severity, file string, at formats.Pos, help, message string) formats.Diagnostic {
+	return formats.Diagnostic{
+		Code: string(formats.CodeInvalidState), Severity: s, File: file, Pos: at, Message: message, Help: help,
+	}
 }
 
 // unknown lets a key of others pass, unless it is a known one in another case.

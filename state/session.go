@@ -107,9 +107,9 @@ func (c Config) noState() error {
 	}
 	_, archive := c.Root.Lstat(archiveFile)
 	kept := archive == nil || len(list) > 0 && list[len(list)-1] > 0
-	data, err := readFile(c.Root, auditFile, maxAudit)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return ioFailure("reading", auditFile, err)
+	data, err := readIf(c.Root, auditFile, maxAudit)
+	if err != nil {
+		return err
 	}
 	for l := range auditLines(data) {
 		kept = kept || l.Serial > 0
@@ -177,12 +177,12 @@ func (s *session) recoverOther(last auditLine) error {
 		return err
 	}
 	sha := ""
-	src, err := readFile(s.cfg.Root, last.File, maxState)
-	switch {
-	case err == nil:
+	src, err := readIf(s.cfg.Root, last.File, maxState)
+	if err != nil {
+		return err
+	}
+	if src != nil {
 		sha = digest(src)
-	case !errors.Is(err, fs.ErrNotExist):
-		return ioFailure("reading", last.File, err)
 	}
 	if sha == last.Pre {
 		return s.abort(last, sha)

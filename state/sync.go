@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,21 +72,20 @@ func (r *Reader) Edits(ctx context.Context) (Edits, error) {
 // readEdits reads TODO.md against the state that it shows and the one that there is now. Without the first, force takes
 // the second in its place.
 func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, error) {
-	src, err := readFile(cfg.Root, todoFile, maxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &todoPlan{edits: Edits{Proposals: []Proposal{}, Missing: []int{}, Warnings: []string{}}}, nil
-	}
+	src, err := readIf(cfg.Root, todoFile, maxState)
 	if err != nil {
-		return nil, ioFailure("reading", todoFile, err)
+		return nil, err
+	}
+	plan := &todoPlan{edits: Edits{Proposals: []Proposal{}, Missing: []int{}, Warnings: []string{}}}
+	if src == nil {
+		return plan, nil
 	}
 	text := parseTodo(src)
 	if string(text.bytes()) != string(src) {
 		return nil, formats.Fail(formats.CodeBug, "", "%s", "reading "+todoFile+" loses a part of it")
 	}
-	plan := &todoPlan{sha: digest(src), edits: Edits{
-		Edited: !text.intact, Serial: text.serial,
-		Proposals: []Proposal{}, Missing: []int{}, Notes: len(text.notes()), Warnings: []string{},
-	}}
+	plan.sha = digest(src)
+	plan.edits.Edited, plan.edits.Serial, plan.edits.Notes = !text.intact, text.serial, len(text.notes())
 	if text.intact || len(src) == 0 {
 		return plan, nil
 	}

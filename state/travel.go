@@ -2,9 +2,7 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -43,11 +41,11 @@ func travel(cfg Config) (*course, error) {
 			}
 		}
 	}
-	src, err := readFile(cfg.Root, stateFile, maxState)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, ioFailure("reading", stateFile, err)
+	src, err := readIf(cfg.Root, stateFile, maxState)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
+	if src != nil {
 		c.anchors[digest(src)] = src
 	}
 	for _, src := range cfg.copies {

@@ -62,10 +62,8 @@ type verifier struct {
 }
 
 func (v *verifier) add(severity formats.Severity, offset int, help, format string, args ...any) {
-	v.found = append(v.found, formats.Diagnostic{
-		Code: string(formats.CodeInvalidState), Severity: severity, File: v.doc.file, Pos: position(v.doc.src, offset),
-		Message: fmt.Sprintf(format, args...), Help: help,
-	})
+	v.found = append(v.found,
+		finding(severity, v.doc.file, position(v.doc.src, offset), help, fmt.Sprintf(format, args...)))
 }
 
 func (v *verifier) known(n int) bool {
@@ -123,13 +121,8 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 // todo holds TODO.md against the state: it is a view, so whatever is wrong with it is a warning.
 func (v *verifier) todo() {
 	warn := func(help, format string, args ...any) {
-		v.found = append(v.found, formats.Diagnostic{
-			Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: todoFile, Pos: formats.Pos{
-				Line: 1,
-				Col:  1,
-			},
-			Message: fmt.Sprintf(format, args...), Help: help,
-		})
+		v.found = append(v.found,
+			finding(formats.SeverityWarning, todoFile, formats.Pos{Line: 1, Col: 1}, help, fmt.Sprintf(format, args...)))
 	}
 	src, err := readFile(v.r.cfg.Root, todoFile, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,10 +151,7 @@ func (v *verifier) log() error {
 	for i, p := range parts {
 		line, what, last := chainFault(p.data, prev, i == 0)
 		if line > 0 {
-			v.found = append(v.found, formats.Diagnostic{
-				Code: string(formats.CodeInvalidState), Severity: formats.SeverityWarning, File: p.name,
-				Pos: formats.Pos{Line: line, Col: 1}, Message: what,
-			})
+			v.found = append(v.found, finding(formats.SeverityWarning, p.name, formats.Pos{Line: line, Col: 1}, "", what))
 		}
 		prev = last
 	}
