@@ -14,7 +14,7 @@ import (
 func ReadyStatuses() *query.Statuses {
 	s := &query.Statuses{Done: formats.Completed.String()}
 	for _, status := range formats.TaskStatuses() {
-		if nextWork(status) != "" {
+		if nextWork[status] != "" {
 			s.Waiting = append(s.Waiting, status.String())
 		}
 	}
@@ -68,22 +68,12 @@ func (w work) waits(t *formats.Task) int {
 }
 
 // ready tells whether work on a task can begin.
-func (w work) ready(t *formats.Task) bool { return nextWork(w[t.Number]) != "" && w.waits(t) == 0 }
+func (w work) ready(t *formats.Task) bool { return nextWork[w[t.Number]] != "" && w.waits(t) == 0 }
 
-// nextWork is the in-progress status that comes next for a task that waits for work, empty for any other.
-func nextWork(s formats.TaskStatus) formats.TaskStatus {
-	switch s {
-	case formats.NotStarted:
-		return formats.Researching
-	case formats.Researched:
-		return formats.Planning
-	case formats.Planned, formats.Revised, formats.Partial:
-		return formats.Implementing
-	case formats.Researching, formats.Planning, formats.Revising, formats.Implementing, formats.Completed, formats.Blocked,
-		formats.Abandoned, formats.Expanded, formats.OnHold:
-		return ""
-	}
-	return ""
+// nextWork has the in-progress status that comes next for a task that waits for work.
+var nextWork = map[formats.TaskStatus]formats.TaskStatus{
+	formats.NotStarted: formats.Researching, formats.Researched: formats.Planning, formats.Planned: formats.Implementing,
+	formats.Revised: formats.Implementing, formats.Partial: formats.Implementing,
 }
 
 func (op ClaimTask) apply(d *draft) error {
@@ -99,7 +89,7 @@ func (op ClaimTask) apply(d *draft) error {
 	}
 	to := op.To
 	if from, _ := d.cfg.effective(t, d.now); to == "" {
-		to = nextWork(from)
+		to = nextWork[from]
 	}
 	status := UpdateStatus{Tasks: []int{t.Number}, To: to, Lease: &LeaseRequest{Timeout: op.Timeout}}
 	if err := status.apply(d); err != nil {
@@ -132,7 +122,7 @@ func (d *draft) claimable(op ClaimTask) (*formats.Task, error) {
 		return nil, formats.Fail(formats.CodePrecondition, "finish that one first, or take it out of the dependencies",
 			"task %d waits for task %d, which is %s", t.Number, n, work[n])
 	}
-	if op.To == "" && nextWork(work[t.Number]) == "" {
+	if op.To == "" && nextWork[work[t.Number]] == "" {
 		return nil, formats.Fail(formats.CodePrecondition, "", "task %d is %s, so there is no next work to claim", t.Number,
 			work[t.Number])
 	}

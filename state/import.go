@@ -94,15 +94,13 @@ func ReadImport(file string, src []byte, repair bool) *Import {
 		return m
 	}
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
-	if err == nil {
-		m.document(tree)
-		return m
+	values := []*jsonx.Value{tree}
+	if err != nil {
+		values = m.diagnose(err)
 	}
-	values := m.diagnose(err)
-	if len(values) == 0 {
-		return m
+	if len(values) > 0 {
+		m.values(values)
 	}
-	m.values(values)
 	return m
 }
 
@@ -199,7 +197,7 @@ func lostTask(text []byte) string {
 	return ""
 }
 
-// values takes a mended text: one document, bare tasks, or a document with tasks behind it.
+// values takes one document, bare tasks, or a document with tasks behind it.
 func (m *Import) values(list []*jsonx.Value) {
 	var docs, tasks []*jsonx.Value
 	for _, v := range list {
@@ -247,14 +245,10 @@ func (m *Import) document(tree *jsonx.Value) {
 		!slices.ContainsFunc(tree.Elems, func(v *jsonx.Value) bool { return !looksLikeTask(v) }):
 		m.Shape = ShapeTasks
 		m.list(tree.Elems, "")
-	case looksLikeTask(tree):
-		m.Shape = ShapeTasks
-		m.list([]*jsonx.Value{tree}, "")
 	default:
 		m.find(DamageWrong, tree.Start, "expected a list of tasks or active_projects, got "+described(tree),
 			"import a state.json")
 	}
-	m.unique()
 }
 
 func described(v *jsonx.Value) string {

@@ -25,19 +25,16 @@ type locker struct {
 	info string // file with what the holder says about itself; empty: none
 }
 
-// held is a lock that is held.
-type held struct{ handle *flock.Flock }
-
 // release gives the lock back. Where that cannot be done, the lock ends with the handle, which is closed when it is
 // collected, or with the process.
-func (h held) release() error {
+func release(h *flock.Flock) error {
 	for try := 1; ; try++ {
-		err := h.handle.Unlock()
+		err := h.Unlock()
 		if err == nil {
 			return nil
 		}
 		if try == maxUnlocks {
-			return badLock(filepath.Base(h.handle.Path()), "", "could not be unlocked", err)
+			return badLock(filepath.Base(h.Path()), "", "could not be unlocked", err)
 		}
 	}
 }
@@ -49,7 +46,7 @@ const maxUnlocks = 3
 const maxReopens = 10
 
 // take waits for the lock until the configured time has passed or ctx ends.
-func (l locker) take(ctx context.Context, session string) (held, error) {
+func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) {
 	limit := l.cfg.lockTimeout()
 	start := l.cfg.Clock.Now()
 	timer := time.NewTimer(limit)
@@ -61,32 +58,32 @@ func (l locker) take(ctx context.Context, session string) (held, error) {
 		h, err := l.once(ctx, path, timer.C, notice.C)
 		if err != nil {
 			if errors.Is(err, errWaited) {
-				return held{}, lockTimeout(short(l.file), max(l.cfg.Clock.Now().Sub(start), limit), l.holder())
+				return nil, lockTimeout(short(l.file), max(l.cfg.Clock.Now().Sub(start), limit), l.holder())
 			}
-			return held{}, err
+			return nil, err
 		}
 		same, err := l.current(h, path)
 		if err != nil {
-			return held{}, errors.Join(err, h.release())
+			return nil, errors.Join(err, release(h))
 		}
 		if same {
 			l.introduce(session)
 			return h, nil
 		}
-		if err := h.release(); err != nil {
-			return held{}, err
+		if err := release(h); err != nil {
+			return nil, err
 		}
 	}
-	return held{}, badLock(short(l.file), "find the program that deletes lock files", "is replaced again and again", nil)
+	return nil, badLock(short(l.file), "find the program that deletes lock files", "is replaced again and again", nil)
 }
 
 var errWaited = errors.New("waited")
 
 // once opens the lock file and waits for the lock in a goroutine of its own. When the waiter gives up, that goroutine
 // unlocks as soon as it gets the lock.
-func (l locker) once(ctx context.Context, path string, limit, notice <-chan time.Time) (held, error) {
+func (l locker) once(ctx context.Context, path string, limit, notice <-chan time.Time) (*flock.Flock, error) {
 	if err := l.inspect(path); err != nil {
-		return held{}, err
+		return nil, err
 	}
 	handle := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags), flock.SetPermissions(0o600))
 	got := make(chan error)
@@ -105,19 +102,19 @@ func (l locker) once(ctx context.Context, path string, limit, notice <-chan time
 		select {
 		case err := <-got:
 			if err != nil {
-				return held{}, l.explain(path, err)
+				return nil, l.explain(path, err)
 			}
-			return held{handle}, nil
+			return handle, nil
 		case <-notice:
 			if l.cfg.Notice != nil {
 				l.cfg.Notice(fmt.Sprintf("waiting for %s, held by %s", short(l.file), l.holder()))
 			}
 		case <-limit:
 			close(gone)
-			return held{}, errWaited
+			return nil, errWaited
 		case <-ctx.Done():
 			close(gone)
-			return held{}, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -171,8 +168,8 @@ func (l locker) explain(path string, err error) error {
 }
 
 // current tells whether the handle is still the file at the path: a lock on a file that was deleted excludes nobody.
-func (l locker) current(h held, path string) (bool, error) {
-	mine, err := h.handle.Stat()
+func (l locker) current(h *flock.Flock, path string) (bool, error) {
+	mine, err := h.Stat()
 	if err != nil {
 		return false, l.explain(path, err)
 	}

@@ -295,7 +295,7 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 		return err
 	}
 	defer func() {
-		unlocking := h.release()
+		unlocking := release(h)
 		if now := m.wrote.Load(); err == nil && unlocking != nil && now != before {
 			// What was to be done is done, so that this is no failure of it.
 			err = notDurable(stateFile, now.Serial, unlocking)

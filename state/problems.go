@@ -66,7 +66,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		return err
 	}
 	defer func() {
-		unlocking := h.release()
+		unlocking := release(h)
 		if err == nil && unlocking != nil {
 			err = notDurable(errorsFile, 0, unlocking)
 			return

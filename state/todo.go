@@ -221,7 +221,7 @@ func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 		return []string{"TODO.md was not written: " + err.Error()}
 	}
 	err = m.writeTodo(synced)
-	if err = errors.Join(err, h.release()); err != nil {
+	if err = errors.Join(err, release(h)); err != nil {
 		return []string{"TODO.md was not written: " + err.Error()}
 	}
 	return nil

@@ -15,14 +15,18 @@ import (
 // own write. It changes nothing. An error means that it could not look.
 func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	d, err := r.load(ctx)
+	if err == nil {
+		err = d.tooHigh()
+	}
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
-		return advised(withBackup(r.cfg, e), e), nil
+		found := slices.Clone(e.List.List)
+		if found[0].Help == "" {
+			found[0].Help = formats.HelpOf(withBackup(r.cfg, e)) // the way out
+		}
+		return found, nil
 	}
 	if err != nil {
 		return nil, err
-	}
-	if e, ok := errors.AsType[*SyntaxError](d.tooHigh()); ok {
-		return advised(withBackup(r.cfg, e), e), nil
 	}
 	v := verifier{r: r, doc: d, depends: loops{next: dependenciesOf, task: d.find}}
 	if v.archive, _, err = readArchive(r.cfg, archiveFile); err != nil {
@@ -41,15 +45,6 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	}
 	v.todo()
 	return v.found, v.log()
-}
-
-// advised gives the findings of a file that cannot be read, the first of them with the way out.
-func advised(err error, e *SyntaxError) []formats.Diagnostic {
-	found := slices.Clone(e.List.List)
-	if len(found) > 0 && found[0].Help == "" {
-		found[0].Help = formats.HelpOf(err)
-	}
-	return found
 }
 
 // verifier collects findings about one state.
