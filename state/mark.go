@@ -23,13 +23,14 @@ func (m *Manager) Mark() (mark Mark, err error) {
 	if mark.real, err = realName(m.cfg.Root, stateFile); err != nil {
 		return Mark{}, err
 	}
+	// No lock is held: a writer may come between. What it writes then is told by the log, which is read first.
+	if mark.log, err = m.cfg.logLines(); err != nil {
+		return Mark{}, err
+	}
 	if mark.src, _, err = m.cfg.readState(mark.real); err != nil {
 		return Mark{}, err
 	}
 	mark.sha = digest(mark.src)
-	if mark.log, err = m.cfg.logLines(); err != nil {
-		return Mark{}, err
-	}
 	if mark.backups, err = backups(m.cfg); err != nil {
 		return Mark{}, ioFailure("reading the folder", backupDir, err)
 	}
@@ -68,7 +69,11 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, what stri
 			}
 		}
 		fresh, expected := audit.since(mark), mark.sha
-		if last, _ := lastState(fresh); last.Kind != "" {
+		last, _ := lastState(fresh)
+		if before, _ := lastState(mark.log); last.Kind == "" && before.announces() && before.Pre == mark.sha {
+			last = before // it was announced then, and happened or did not since
+		}
+		if last.Kind != "" {
 			if expected = last.Post; last.announces() && last.Pre == now {
 				expected = now // a write that was killed before it happened
 			}
