@@ -178,7 +178,8 @@ func initWorkspace(ctx context.Context, dir, runner string, opt state.InitOption
 		}
 	}
 	written := []string{}
-	for _, f := range [][2]string{{formats.Workspace + "/.gitignore", gitignore}, {configFile, configYAML + runner + "\n"}} {
+	config := configYAML + runner + "\n"
+	for _, f := range [][2]string{{formats.Workspace + "/.gitignore", gitignore}, {configFile, config}} {
 		if _, err := root.Lstat(f[0]); err == nil {
 			continue
 		}
