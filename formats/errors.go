@@ -3,6 +3,7 @@ package formats
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // ValueError reports a word that is not in a closed set, such as an unknown task status. argspec matches it to offer
@@ -53,6 +54,13 @@ func (e *GateOpenError) ErrorCode() Code { return CodeSuspended }
 
 // Help says how to answer.
 func (e *GateOpenError) Help() string {
+	if !slices.ContainsFunc(e.Gate.Choices, func(c Choice) bool { return c.Approves }) && len(e.Gate.Choices) > 1 {
+		labels := make([]string, len(e.Gate.Choices))
+		for i, c := range e.Gate.Choices {
+			labels[i] = c.Label
+		}
+		return "run it on a terminal and answer " + strings.Join(labels, " or ")
+	}
 	if e.Gate.NeedsPerson && e.Gate.Digest != "" {
 		return "run it on a terminal, pass --yes to approve, or --trust sha256:" + e.Gate.Digest + " to approve just this"
 	}

@@ -394,6 +394,10 @@ func (w *world) guard(ctx context.Context, r formats.Request) (func() error, err
 	if err != nil {
 		return nil, err
 	}
+	refs, err := w.trees.Watch(r.Dir)
+	if err != nil {
+		return nil, err
+	}
 	own := func() error { return nil }
 	if w.has {
 		if own, err = w.gate.Watch(r.Agent); err != nil {
@@ -404,9 +408,9 @@ func (w *world) guard(ctx context.Context, r formats.Request) (func() error, err
 		if before == nil {
 			return own()
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 		defer cancel()
-		now, err := repo.Fingerprint(ctx)
+		now, err := repo.Fingerprint(look)
 		if err == nil && now == nil {
 			err = git.ErrNoRepo
 		}
@@ -416,6 +420,9 @@ func (w *world) guard(ctx context.Context, r formats.Request) (func() error, err
 		}
 		if len(changed) > 0 {
 			err = w.gate.Tamper(r.Agent, strings.Join(changed, ", "))
+		}
+		if err == nil {
+			err = refs.Look(ctx, r, w.approver.Approve)
 		}
 		return errors.Join(err, own())
 	}, nil

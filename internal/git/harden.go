@@ -130,7 +130,7 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		return nil, nil
 	}
 	print := Fingerprint{"the repository of this folder": sum(common + "\x00" + own)}
-	names := []string{"config", "config.worktree", "info/attributes", "info/grafts"}
+	names := []string{"config", "config.worktree", "info/attributes", "info/grafts", "objects/info/alternates"}
 	for _, pattern := range []string{"hooks/*", "worktrees/*/config.worktree", "modules/*/config"} {
 		found, err := fs.Glob(os.DirFS(common), pattern)
 		if err != nil {

@@ -1,0 +1,168 @@
+package worktree
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/git"
+)
+
+// Watch remembers the refs of the repository of dir before a worker runs there.
+type Watch struct {
+	m      *Manager
+	repo   *git.Repo
+	before git.Refs
+	ours   bool // it is a worktree that a Manager opened
+}
+
+// Watch reads the refs before a worker starts.
+func (m *Manager) Watch(dir string) (*Watch, error) {
+	repo := m.Git(dir)
+	before, err := repo.Refs()
+	return &Watch{m: m, repo: repo, before: before, ours: strings.HasPrefix(dir, m.Base+string(filepath.Separator))}, err
+}
+
+// The answers to the question about refs that moved.
+const (
+	answerMine = "mine"
+	answerBack = "back"
+	answerStop = "stop"
+)
+
+// Look finds the refs that moved since, when the worker has ended. What tercet itself does is none of them: new names of
+// commits that were there, steps forward to a commit that bears its trailers, and branches that went away and are held
+// by another one. The branch and the HEAD of the run's own worktree are put back, and what they pointed to stays below
+// refs/tercet/stray; the error is DENIED then. Every other ref may have been moved by the person, who is asked.
+func (w *Watch) Look(
+	ctx context.Context, r formats.Request, ask func(context.Context, formats.Gate) (formats.Decision, error),
+) error {
+	asking, ctx := ctx, context.WithoutCancel(ctx) // also a run that is cancelled gets its branch back
+	now, err := w.repo.Refs()
+	if err != nil {
+		return err
+	}
+	own, _ := strings.CutPrefix(w.before[git.OwnHead], "ref: ")
+	var mine, others []git.RefChange
+	for _, c := range w.before.Changes(now) {
+		isOwn := w.ours && (c.Ref == git.OwnHead || c.Ref == own)
+		known, err := w.explained(ctx, c)
+		switch {
+		case err != nil:
+			return err
+		case isOwn && (c.New == "" || !known):
+			mine = append(mine, c)
+		case known || strings.HasPrefix(c.Ref, "refs/remotes/"):
+		default:
+			others = append(others, c)
+		}
+	}
+	if len(mine) > 0 {
+		kept, err := w.back(ctx, r.Run, mine)
+		return errors.Join(formats.Fail(formats.CodeDenied, "a subagent leaves its work in the files; the run commits it",
+			"while %s worked, and not by tercet, %s: put back%s", r.Agent, listed(mine), kept), err)
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	d, err := ask(asking, formats.Gate{
+		Question: fmt.Sprintf("while %s worked, and not by tercet, %s: was it you?", r.Agent, listed(others)),
+		Choices:  []formats.Choice{{Label: answerMine}, {Label: answerBack}, {Label: answerStop}},
+		Digest:   digest(listed(others)), NeedsPerson: true, Run: r.Run, Step: r.Step,
+	})
+	if err != nil || d.Answer == answerMine {
+		return err
+	}
+	kept := ""
+	if d.Answer == answerBack {
+		if kept, err = w.back(ctx, r.Run, others); err == nil {
+			return nil
+		}
+	}
+	return errors.Join(formats.Fail(formats.CodeDenied, "look at them with 'git reflog'",
+		"while %s worked, and not by tercet, %s%s", r.Agent, listed(others), kept), err)
+}
+
+// explained tells whether tercet makes such a change, or nothing can be lost by it. To a worker in the person's own
+// checkout its branches were given with it: it may commit there and go to another one.
+func (w *Watch) explained(ctx context.Context, c git.RefChange) (bool, error) {
+	if !strings.HasPrefix(c.Ref, "refs/") {
+		return !w.ours, nil
+	}
+	switch {
+	case c.New == "":
+		holders, err := w.repo.BranchesWith(ctx, c.Old)
+		return len(holders) > 0, err
+	case strings.HasPrefix(c.Ref, strayPrefix):
+		return c.Old == "", nil
+	case c.Old == "":
+		for _, hash := range w.before {
+			if hash == c.New {
+				return true, nil
+			}
+		}
+	default:
+		if forward, err := w.repo.IsAncestor(ctx, c.Old, c.New); err != nil || !forward {
+			return false, err
+		}
+	}
+	if !w.ours {
+		return true, nil
+	}
+	return w.repo.HasTrailer(ctx, c.New, TrailerTxn, TrailerSession, TrailerWip)
+}
+
+const strayPrefix = "refs/tercet/stray/"
+
+// back puts refs where they were, each only if it still is where it was seen, and names what is kept of them.
+func (w *Watch) back(ctx context.Context, run string, list []git.RefChange) (kept string, err error) {
+	for _, c := range list {
+		name, isBranch := strings.CutPrefix(c.Old, "ref: refs/heads/")
+		switch {
+		case c.Ref == git.OwnHead && isBranch:
+			err = errors.Join(err, w.repo.SetHead(ctx, name))
+		case c.Ref == "HEAD" && isBranch:
+			err = errors.Join(err, w.m.Git(w.m.Root).SetHead(ctx, name))
+		case !strings.HasPrefix(c.Ref, "refs/") || c.Old == "":
+			// A new ref takes nothing away.
+		default:
+			if c.New != "" {
+				stray := strayPrefix + run + "/" + c.New[:min(12, len(c.New))]
+				if serr := w.repo.UpdateRef(ctx, stray, c.New, ""); serr != nil {
+					return kept, errors.Join(err, serr)
+				}
+				kept += "; what it pointed to is kept as " + stray
+			}
+			err = errors.Join(err, w.repo.UpdateRef(ctx, c.Ref, c.Old, c.New))
+		}
+	}
+	return kept, err
+}
+
+// listed names the changes.
+func listed(list []git.RefChange) string {
+	short := func(value string) string {
+		if to, ok := strings.CutPrefix(value, "ref: "); ok {
+			return to
+		}
+		if value == "" {
+			return "nothing"
+		}
+		return value[:min(12, len(value))]
+	}
+	words := make([]string, len(list))
+	for i, c := range list {
+		words[i] = fmt.Sprintf("%s moved from %s to %s", c.Ref, short(c.Old), short(c.New))
+	}
+	return strings.Join(words, ", ")
+}
+
+func digest(text string) string {
+	s := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(s[:])
+}

@@ -1,0 +1,191 @@
+package worktree_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tercet/formats"
+	"tercet/subagents/worktree"
+)
+
+// TestWatch: a worker that moves refs is found out. The run's own branch is put back, everything else is asked about, and
+// no commit is lost in any case.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	const asks = "asks"
+	tests := []struct {
+		name   string
+		worker func(p *project, tree worktree.Tree)
+		answer string // of the person; asks: that a question comes is all
+		code   formats.Code
+		says   string // a part of the error, or of what the question shows
+	}{
+		{name: "nothing", worker: func(*project, worktree.Tree) {}},
+		{name: "files", worker: func(p *project, tree worktree.Tree) { p.write(tree.Dir, "b.txt", "two\n") }},
+		{name: "tercet commits", worker: func(p *project, tree worktree.Tree) {
+			p.write(tree.Dir, "b.txt", "two\n")
+			if _, _, err := p.Commit(p.t.Context(), tree.Dir, worktree.Message{Subject: "two", Txn: "t1"}); err != nil {
+				p.t.Fatal(err)
+			}
+		}},
+		{name: "another run opens, commits, publishes and closes", worker: func(p *project, _ worktree.Tree) {
+			other := p.open(worktree.Spec{Run: "r2", Task: 2, Slug: "b"})
+			p.write(other.Dir, "c.txt", "three\n")
+			if _, _, err := p.Commit(p.t.Context(), other.Dir, worktree.Message{Subject: "three", Txn: "t2"}); err != nil {
+				p.t.Fatal(err)
+			}
+			if _, err := p.Publish(p.t.Context(), other.Dir, worktree.Target{Txn: "t3"}); err != nil {
+				p.t.Fatal(err)
+			}
+			if _, err := p.Close(p.t.Context(), other.Dir, worktree.CloseOptions{}); err != nil {
+				p.t.Fatal(err)
+			}
+		}},
+		{name: "a fetch", worker: func(p *project, tree worktree.Tree) {
+			p.git(tree.Dir, "update-ref", "refs/remotes/origin/main", "HEAD")
+		}},
+		{name: "a branch with a name of its own for a commit that was there", worker: func(p *project, tree worktree.Tree) { p.git(tree.Dir, "branch", "keep") }},
+		{name: "packed", worker: func(p *project, tree worktree.Tree) { p.git(tree.Dir, "pack-refs", "--all") }},
+		{
+			name: "a commit on its own branch", code: formats.CodeDenied, says: "refs/heads/task/1-a moved from",
+			worker: func(p *project, tree worktree.Tree) {
+				p.write(tree.Dir, "b.txt", "two\n")
+				p.git(tree.Dir, "add", "-A")
+				p.git(tree.Dir, "commit", "-qm", "mine")
+			},
+		},
+		{
+			name: "another branch checked out", code: formats.CodeDenied, says: "HEAD of this worktree moved from refs/heads/task/1-a to refs/heads/side",
+			worker: func(p *project, tree worktree.Tree) { p.git(tree.Dir, "switch", "-qc", "side") },
+		},
+		{
+			name: "its own branch deleted", code: formats.CodeDenied, says: "refs/heads/task/1-a moved from",
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "mine")
+				p.git(tree.Dir, "update-ref", "-d", "refs/heads/task/1-a")
+			},
+		},
+		{name: "main moved", answer: asks, says: "refs/heads/main moved from", worker: moveMain},
+		{name: "main moved by the person", answer: "mine", worker: moveMain},
+		{name: "main moved, put back", answer: "back", worker: moveMain},
+		{name: "main moved, stop", answer: "stop", code: formats.CodeDenied, says: "refs/heads/main moved from", worker: moveMain},
+		{name: "a branch with a commit that no other has, deleted", answer: "back", worker: func(p *project, tree worktree.Tree) {
+			p.git(tree.Dir, "update-ref", "-d", "refs/heads/precious")
+		}},
+		{name: "a tag moved", answer: asks, says: "refs/tags/v1 moved from", worker: func(p *project, tree worktree.Tree) {
+			p.git(tree.Dir, "tag", "-f", "v1", "precious")
+		}},
+		{name: "the checkout on another branch", answer: "back", worker: func(p *project, _ worktree.Tree) { p.git(p.top, "symbolic-ref", "HEAD", "refs/heads/precious") }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, "")
+			p.git(p.top, "tag", "v1")
+			p.git(p.top, "branch", "precious", p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "precious", "HEAD^{tree}"))
+			tree := p.open(worktree.Spec{Run: "r1", Task: 1, Slug: "a"})
+			before := p.refs()
+			w, err := p.Watch(tree.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.worker(p, tree)
+			var asked *formats.Gate
+			err = w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, func(_ context.Context, g formats.Gate) (formats.Decision, error) {
+				asked = &g
+				if tt.answer == asks {
+					return formats.Decision{}, &formats.GateOpenError{Gate: g}
+				}
+				return formats.Decision{Answer: tt.answer, By: "person"}, nil
+			})
+			if (asked != nil) != (tt.answer != "") {
+				t.Fatalf("asked %+v, want an answer %q; %v", asked, tt.answer, err)
+			}
+			switch {
+			case tt.answer == asks:
+				if _, open := errors.AsType[*formats.GateOpenError](err); !open || !strings.Contains(asked.Question, tt.says) {
+					t.Errorf("Look = %v, asked %+v, want a question about %q", err, asked, tt.says)
+				}
+				return
+			case formats.CodeOf(err) != tt.code && (err != nil || tt.code != ""), err != nil && !strings.Contains(err.Error(), tt.says):
+				t.Fatalf("Look = %v, want %q with %q", err, tt.code, tt.says)
+			}
+			if tt.answer == "back" || err != nil && tt.answer == "" {
+				for ref, hash := range before {
+					if now := p.refs()[ref]; now != hash {
+						t.Errorf("%s is %s, want %s again", ref, now, hash)
+					}
+				}
+			}
+			if tt.name == "a commit on its own branch" {
+				stray := p.git(p.top, "for-each-ref", "--format=%(subject)", "refs/tercet/stray/r1")
+				if stray != "mine" || p.read(tree.Dir, "b.txt") != "two\n" || !strings.Contains(err.Error(), "kept as refs/tercet/stray/r1/") {
+					t.Errorf("stray = %q, %v; want the commit kept, and its files", stray, err)
+				}
+			}
+		})
+	}
+}
+
+func moveMain(p *project, tree worktree.Tree) {
+	p.git(p.top, "update-ref", "refs/heads/main", p.git(tree.Dir, "commit-tree", "-p", "main", "-m", "sly", "HEAD^{tree}"))
+}
+
+// refs are all refs with HEAD of the checkout, as git tells them.
+func (p *project) refs() map[string]string {
+	p.t.Helper()
+	out := map[string]string{"HEAD": p.git(p.top, "symbolic-ref", "HEAD")}
+	for line := range strings.Lines(p.git(p.top, "for-each-ref", "--format=%(refname) %(objectname)")) {
+		name, hash, _ := strings.Cut(strings.TrimSpace(line), " ")
+		out[name] = hash
+	}
+	return out
+}
+
+// TestWatchInTheCheckout: a worker in the person's own checkout may commit and go to another branch, but not take commits
+// away. Outside of a repository nothing is looked at.
+func TestWatchInTheCheckout(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	w, err := p.Watch(p.top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "mine")
+	p.git(p.top, "switch", "-qc", "side")
+	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "more")
+	asked := 0
+	ask := func(context.Context, formats.Gate) (formats.Decision, error) {
+		asked++
+		return formats.Decision{Answer: "mine"}, nil
+	}
+	if err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, ask); err != nil || asked != 0 {
+		t.Errorf("Look = %v after %d questions, want none", err, asked)
+	}
+	p.git(p.top, "branch", "-f", "main", "main~1")
+	p.git(p.top, "reset", "-q", "--soft", "HEAD~1")
+	if err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, ask); err != nil || asked != 0 {
+		t.Errorf("Look = %v after %d questions, want none: everything is where it was", err, asked)
+	}
+	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "precious")
+	if w, err = p.Watch(p.top); err != nil {
+		t.Fatal(err)
+	}
+	p.git(p.top, "reset", "-q", "--soft", "HEAD~1")
+	if err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, ask); err != nil || asked != 1 {
+		t.Errorf("Look = %v after %d questions, want one", err, asked)
+	}
+	if err := os.RemoveAll(filepath.Join(p.top, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if w, err = p.Watch(p.top); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, ask); err != nil || asked != 1 {
+		t.Errorf("Look outside of a repository = %v after %d questions", err, asked)
+	}
+}
