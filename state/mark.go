@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+
+	"tercet/formats"
 )
 
 // Mark is what the writers had left before work that may change nothing of it.
@@ -43,13 +46,13 @@ func (c Config) logLines() ([]byte, error) {
 	return data[:bytes.LastIndexByte(data, '\n')+1], err
 }
 
-// Guard finds what others than the writers of the state did to it since the mark: what says so, and is empty if they
-// did nothing. found is what stands in state.json then, empty if the file is gone. Nothing of it is taken over and
-// nothing is taken back: a line in the log says that from now on every write is refused, until Adopt takes the file as
-// it is or Restore goes back to a backup. A change that another writer has taken over meanwhile is no longer foreign.
-func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, what string, err error) {
+// Guard finds what others than the writers of the state did to it since the mark: the error is DENIED then and says
+// what, and found is what stands in state.json, empty if the file is gone. Nothing of it is taken over and nothing is
+// taken back: a line in the log says that from now on every write is refused, until Adopt takes the file as it is or
+// Restore goes back to a backup. A change that another writer has taken over meanwhile is no longer foreign.
+func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error) {
 	if m.untouched(mark) {
-		return nil, "", nil
+		return nil, nil
 	}
 	err = m.exclusive(ctx, "", func() error {
 		audit, err := readAudit(m.cfg.Root)
@@ -78,10 +81,10 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, what stri
 				expected = now // a write that was killed before it happened
 			}
 		}
+		what := ""
 		switch {
 		case audit.state.Kind == lineDenied:
-			what = "state.json was changed"
-			return nil // by what another worker did
+			what = "state.json was changed" // perhaps by what another worker did
 		case fresh == nil:
 			what = "audit.jsonl was rewritten"
 		case audit.seal.broken(fresh):
@@ -93,11 +96,13 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, what stri
 		default:
 			return nil
 		}
-		return audit.append(auditLine{
+		return errors.Join(formats.Fail(formats.CodeDenied, fmt.Sprintf("'tercet state diff %d' shows it; if it was you, "+
+			"'tercet state adopt' takes it, else 'tercet state restore' goes back; until then every write is refused",
+			audit.high), "%s", what), audit.append(auditLine{
 			Serial: audit.high, Kind: lineDenied, File: stateFile, Time: stamp(m.cfg.now()), Pre: now, Post: expected,
-		})
+		}))
 	})
-	return found, what, err
+	return found, err
 }
 
 // untouched tells that nothing was written since the mark. The lock is not needed for that.

@@ -87,9 +87,9 @@ func TestGuard(t *testing.T) {
 			if err != nil && tt.name != "removed" {
 				t.Fatal(err)
 			}
-			_, what, err := w.m.Guard(t.Context(), mark)
-			if err != nil || what != tt.what {
-				t.Fatalf("Guard = %q, %v, want %q", what, err, tt.what)
+			_, err = w.m.Guard(t.Context(), mark)
+			if (err == nil) != (tt.what == "") || err != nil && (formats.CodeOf(err) != formats.CodeDenied || err.Error() != tt.what) {
+				t.Fatalf("Guard = %v, want %q", err, tt.what)
 			}
 			if now, err := os.ReadFile(w.path("state.json")); string(now) != string(left) {
 				t.Errorf("Guard left %s, %v; before it stood %s", now, err, left)
@@ -98,8 +98,8 @@ func TestGuard(t *testing.T) {
 				w.healthy()
 				return
 			}
-			if _, what, err = w.m.Guard(t.Context(), mark); err != nil || what == "" {
-				t.Errorf("the second look = %q, %v, want the finding again", what, err)
+			if _, err = w.m.Guard(t.Context(), mark); formats.CodeOf(err) != formats.CodeDenied {
+				t.Errorf("the second look = %v, want the finding again", err)
 			}
 			if _, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "later"}}}); err == nil {
 				t.Errorf("Apply after it = %v, want a refusal", err)
@@ -133,8 +133,8 @@ func TestAdoptAfterGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write("state.json", strings.Replace(w.read("state.json"), `"title": "b"`, `"title": "Mine"`, 1))
-	if found, what, err := w.m.Guard(t.Context(), mark); err != nil || what == "" || !strings.Contains(string(found), "Mine") {
-		t.Fatalf("Guard = %s, %q, %v", found, what, err)
+	if found, err := w.m.Guard(t.Context(), mark); formats.CodeOf(err) != formats.CodeDenied || !strings.Contains(string(found), "Mine") {
+		t.Fatalf("Guard = %s, %v", found, err)
 	}
 	if _, err := w.m.Adopt(t.Context()); err != nil {
 		t.Fatal(err)
@@ -164,8 +164,8 @@ func TestSealIsNoCondition(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.add("c")
-	if _, what, err := w.m.Guard(t.Context(), mark); err != nil || what != "" {
-		t.Errorf("Guard = %q, %v, want nothing", what, err)
+	if _, err := w.m.Guard(t.Context(), mark); err != nil {
+		t.Errorf("Guard = %v, want nothing", err)
 	}
 	w.healthy()
 }

@@ -8,10 +8,10 @@ import (
 	"tercet/formats"
 )
 
-// Unwatch looks at the state when a worker has ended. what says how the worker, or somebody who does not know the lock,
-// had changed it, and is empty if nobody did; found is what stands in state.json then. Every write is refused from then
-// on, until a person has decided.
-type Unwatch func(ctx context.Context) (found []byte, what string, err error)
+// Unwatch looks at the state when a worker has ended. An error that is DENIED says how the worker, or somebody who does
+// not know the lock, had changed it; found is what stands in state.json then. Every write is refused from then on,
+// until a person has decided.
+type Unwatch func(ctx context.Context) (found []byte, err error)
 
 // watched does the work and refuses it if the state was changed meanwhile by anybody but its writers. Subagents that
 // are part of tercet are not watched: they write by the manager, and a workflow's own workers are watched one by one.
@@ -25,9 +25,9 @@ func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 	}
 	ret, err := g.work(ctx)
 	// The look is not left out when the run is being cancelled.
-	found, what, failed := unwatch(context.WithoutCancel(ctx))
-	if what == "" {
-		return ret, errors.Join(err, failed)
+	found, foreign := unwatch(context.WithoutCancel(ctx))
+	if formats.CodeOf(foreign) != formats.CodeDenied {
+		return ret, errors.Join(err, foreign)
 	}
 	kept := "" // what stands there, if anything does
 	if len(found) > 0 {
@@ -36,14 +36,8 @@ func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 		}
 		kept = g.folder.path + "/state.json.refused"
 	}
-	refused := formats.Fail(formats.CodeDenied,
-		"'tercet state verify' and 'tercet state diff' show it; if the change was yours, "+
-			"'tercet state adopt' takes it, else 'tercet state restore' goes back; until then every write is refused",
-		"%s while %s ran, and not by tercet", what, g.req.Agent)
-	if failed != nil {
-		refused = formats.Fail(formats.CodeDenied, "run 'tercet state verify'",
-			"%s while %s ran, and not by tercet: it could not be noted: %v", what, g.req.Agent, failed)
-	}
+	refused := formats.Fail(formats.CodeDenied, formats.HelpOf(foreign),
+		"while %s ran, and not by tercet, %v", g.req.Agent, foreign)
 	bad := formats.Failed(refused)
 	bad.Warnings, bad.Metadata = ret.Warnings, ret.Metadata
 	g.record(ctx, &bad, formats.ErrorPermission, kept)

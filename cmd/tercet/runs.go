@@ -332,7 +332,7 @@ func (w *world) watchState(context.Context) (subagents.Unwatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) ([]byte, string, error) { return w.manager.Guard(ctx, mark) }, nil
+	return func(ctx context.Context) ([]byte, error) { return w.manager.Guard(ctx, mark) }, nil
 }
 
 // children is where the children that run are recorded: with the person, not in a project.

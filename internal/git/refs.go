@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Refs are the refs of a repository by full name, with what each points to: a hash, or "ref: " and another name. HEAD is
-// that of the first checkout; OwnHead is that of a worktree.
+// Refs are the refs of a repository by full name, with what each points to: a hash, or "ref: " and another name. HEAD
+// is that of the first checkout; OwnHead is that of a worktree.
 type Refs map[string]string
 
 // OwnHead stands in Refs for the HEAD of the worktree that was looked at, where it is not the first checkout.

@@ -438,7 +438,13 @@ func everything(t *testing.T, r *git.Repo) {
 	ok = errors.Join(ok, r.Init(cx, "main"))
 	did("CreateBranch", "UpdateRef", "SetHead", "Init")
 	_ = must[git.Fingerprint](t)(r.Fingerprint(cx))
-	did("Fingerprint")
+	if refs := must[git.Refs](t)(r.Refs()); refs["refs/heads/main"] != head {
+		t.Errorf("Refs() = %v, want main at %s", refs, head)
+	}
+	if has := must[bool](t)(r.HasTrailer(cx, head, "Tercet-Txn")); has {
+		t.Error("HasTrailer() = true for a commit without one")
+	}
+	did("Fingerprint", "Refs", "HasTrailer")
 	if ok != nil {
 		t.Error(ok)
 	}

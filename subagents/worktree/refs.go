@@ -35,10 +35,10 @@ const (
 	answerStop = "stop"
 )
 
-// Look finds the refs that moved since, when the worker has ended. What tercet itself does is none of them: new names of
-// commits that were there, steps forward to a commit that bears its trailers, and branches that went away and are held
-// by another one. The branch and the HEAD of the run's own worktree are put back, and what they pointed to stays below
-// refs/tercet/stray; the error is DENIED then. Every other ref may have been moved by the person, who is asked.
+// Look finds the refs that moved since, when the worker has ended. What tercet itself does is none of them: new names
+// of commits that were there, steps forward to a commit that bears its trailers, and branches that went away and are
+// held by another one. The branch and the HEAD of the run's own worktree are put back, and what they pointed to stays
+// below refs/tercet/stray; the error is DENIED then. Every other ref may have been moved by the person, who is asked.
 func (w *Watch) Look(
 	ctx context.Context, r formats.Request, ask func(context.Context, formats.Gate) (formats.Decision, error),
 ) error {

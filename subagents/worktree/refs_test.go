@@ -41,7 +41,7 @@ func TestWatch(t *testing.T) {
 			if _, err := p.Publish(p.t.Context(), other.Dir, worktree.Target{Txn: "t3"}); err != nil {
 				p.t.Fatal(err)
 			}
-			if _, err := p.Close(p.t.Context(), other.Dir, worktree.CloseOptions{}); err != nil {
+			if _, err := p.Close(p.t.Context(), other.Dir); err != nil {
 				p.t.Fatal(err)
 			}
 		}},
