@@ -252,7 +252,7 @@ func checkCommand(name string, src []byte, env compile.Env) []formats.Diagnostic
 	f := syntax.Read(name, src)
 	prog, err := compile.Compile(f, env)
 	if err == nil {
-		return append(syntax.Sugar(f), prog.Warnings...)
+		return append(f.Strict, prog.Warnings...)
 	}
 	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
 		return d.List

@@ -137,7 +137,7 @@ func (c call) lintAs(name string, src []byte, strict bool) []formats.Diagnostic 
 		return list
 	}
 	if !isSubagent(src) {
-		list = append(list, syntax.Sugar(syntax.Read(name, src))...)
+		list = append(list, syntax.Read(name, src).Strict...)
 	}
 	for i := range list {
 		list[i].Severity = formats.SeverityError

@@ -82,11 +82,8 @@ func (c *compiler) tierValue(name string, e *syntax.Expr) {
 	if name != tierName || c.prog.Tiers == nil || e == nil {
 		return
 	}
-	c.tiered = true
-	if parts := strings.Split(strings.TrimSpace(e.Src), `"`); len(parts) == 3 && parts[0] == "" && parts[2] == "" {
-		if word := parts[1]; !strings.Contains(word, `\`) && !slices.Contains(c.prog.Tiers, word) {
-			c.noTier(syntax.Word{Pos: e.At(1), Text: word})
-		}
+	if word, err := strconv.Unquote(strings.TrimSpace(e.Src)); err == nil && !slices.Contains(c.prog.Tiers, word) {
+		c.noTier(syntax.Word{Pos: e.At(1), Text: word})
 	}
 }
 

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,20 +156,9 @@ const maxSlug = 40
 
 // slug makes an id of a title: lower case letters and digits, '_' between words.
 func slug(title string) string {
-	var out strings.Builder
-	for i := range len(title) {
-		last := out.Len() > 0 && out.String()[out.Len()-1] != '_'
-		switch ch := title[i]; {
-		case ch >= 'A' && ch <= 'Z':
-			out.WriteByte(ch + 'a' - 'A')
-		case ch >= 'a' && ch <= 'z', ch >= '0' && ch <= '9' && out.Len() > 0:
-			out.WriteByte(ch)
-		case last:
-			out.WriteByte('_')
-		}
-		if out.Len() >= maxSlug {
-			break
-		}
-	}
-	return strings.TrimRight(out.String(), "_")
+	id := strings.TrimLeft(strings.ToLower(between.ReplaceAllString(title, "_")), "_0123456789")
+	return strings.TrimRight(id[:min(len(id), maxSlug)], "_")
 }
+
+// between is what stands between the words of a title.
+var between = regexp.MustCompile(`[^A-Za-z0-9]+`)

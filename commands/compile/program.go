@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"iter"
+	"maps"
 	"slices"
 
 	"tercet/commands/argspec"
@@ -116,15 +117,7 @@ func (p *Program) Schema(s *syntax.Shape) *formats.Schema { return p.facts.schem
 func (p *Program) Agent(name string) *formats.AgentInfo { return p.facts.agents[name] }
 
 // Codes yields every expression of the program, in no order.
-func (p *Program) Codes() iter.Seq[*query.Code] {
-	return func(yield func(*query.Code) bool) {
-		for _, code := range p.facts.code {
-			if !yield(code) {
-				return
-			}
-		}
-	}
-}
+func (p *Program) Codes() iter.Seq[*query.Code] { return maps.Values(p.facts.code) }
 
 // Infos yields every step with what runs around it and what takes it back, in no order.
 func (p *Program) Infos() iter.Seq[*Info] {

@@ -7,13 +7,6 @@ import (
 	"tercet/formats"
 )
 
-// spending is what the workers of a run have used, by what their runners measured; a workflow's workers are its own.
-type spending struct {
-	tokens formats.Tokens
-	cost   float64
-	spawns int
-}
-
 // leastCost is a share that still counts as a bound: zero would be none.
 const leastCost = 0.0001
 
@@ -21,25 +14,25 @@ const leastCost = 0.0001
 func (r *run) spawn() error {
 	l, used := r.limits, r.spent
 	switch {
-	case l.Spawns != 0 && used.spawns >= l.Spawns:
+	case l.Spawns != 0 && used.Spawns >= l.Spawns:
 		return errLimit("spawns", max(0, l.Spawns))
-	case l.Tokens > 0 && used.tokens.Total() >= l.Tokens:
-		return errBudget("tokens", fmt.Sprint(l.Tokens), fmt.Sprint(used.tokens.Total()))
-	case l.Cost > 0 && used.cost >= l.Cost:
-		return errBudget("US dollars", fmt.Sprintf("%.4g", l.Cost), fmt.Sprintf("%.4g", used.cost))
+	case l.Tokens > 0 && used.Tokens.Total() >= l.Tokens:
+		return errBudget("tokens", fmt.Sprint(l.Tokens), fmt.Sprint(used.Tokens.Total()))
+	case l.Cost > 0 && used.Cost >= l.Cost:
+		return errBudget("US dollars", fmt.Sprintf("%.4g", l.Cost), fmt.Sprintf("%.4g", used.Cost))
 	}
-	r.spent.spawns++
+	r.spent.Spawns++
 	return nil
 }
 
 // spend takes in what a worker used. What it did not use of its share is there again.
 func (r *run) spend(m formats.Metadata) {
 	s := &r.spent
-	s.tokens.Input += m.Tokens.Input
-	s.tokens.Cached += m.Tokens.Cached
-	s.tokens.Output += m.Tokens.Output
-	s.cost += m.Cost
-	s.spawns += m.Spawns
+	s.Tokens.Input += m.Tokens.Input
+	s.Tokens.Cached += m.Tokens.Cached
+	s.Tokens.Output += m.Tokens.Output
+	s.Cost += m.Cost
+	s.Spawns += m.Spawns
 }
 
 // leastSeconds is what a worker has that starts when the time of the run is over: it is stopped at once.
@@ -58,13 +51,13 @@ func (r *run) share(list []*formats.Request) {
 		b := &req.Budget
 		b.Seconds = max(leastSeconds, left.Seconds())
 		if l := r.limits.Tokens; l > 0 {
-			b.Tokens = max(1, part(max(0, l-r.spent.tokens.Total()), n, i))
+			b.Tokens = max(1, part(max(0, l-r.spent.Tokens.Total()), n, i))
 		}
 		if l := r.limits.Cost; l > 0 {
-			b.Cost = max(leastCost, (l-r.spent.cost)/float64(n))
+			b.Cost = max(leastCost, (l-r.spent.Cost)/float64(n))
 		}
 		if l := r.limits.Spawns; l != 0 {
-			b.Spawns = cmp.Or(int(part(int64(max(0, l-r.spent.spawns)), n, i)), formats.NoSpawns)
+			b.Spawns = cmp.Or(int(part(int64(max(0, l-r.spent.Spawns)), n, i)), formats.NoSpawns)
 		}
 	}
 }

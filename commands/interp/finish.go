@@ -258,7 +258,7 @@ func (r *run) stamp(ret *formats.Return) {
 	ret.Metadata = formats.Metadata{
 		Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Duration: took.Seconds(), Agent: "/" + r.prog.Name,
 		Depth: r.depth.Int(), Path: slices.Clone(r.cfg.IDs.Path), Worktree: r.worktree,
-		Tokens: r.spent.tokens, Cost: r.spent.cost, Spawns: r.spent.spawns,
+		Tokens: r.spent.Tokens, Cost: r.spent.Cost, Spawns: r.spent.Spawns,
 	}
 	r.emit(trace.Event{Kind: "run", Name: "/" + r.prog.Name, Duration: took, Outcome: ret.Outcome().String()})
 }

@@ -65,8 +65,9 @@ type flow struct {
 	asked     map[string]int  // questions by the path of the step that asked
 	questions map[string]bool // asked before, by path, target and text
 	jumps     map[string]int  // entries by goto, by step path
-	spent     spending        // by workers, theirs included
-	overrides []any           // what a person accepted against a rule
+	// spent is what the workers of the run have used, by what their runners measured; those of a workflow are its own.
+	spent     formats.Metadata
+	overrides []any // what a person accepted against a rule
 	board     map[string][]posting
 	undo      []step          // whose effect can be taken back, oldest first
 	opened    bool            // the run opened its worktree

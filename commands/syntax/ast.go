@@ -37,7 +37,9 @@ type File struct {
 	Unread   []Lines
 	NoFront  bool
 	Hopeless bool
-	Strict   []formats.Diagnostic // what only a strict check says
+	// Strict is what is right for a person and that a file which is checked strictly has not: plain sentences that stand
+	// where a block could, and defaults without a sentence before them.
+	Strict []formats.Diagnostic
 }
 
 // Word is a plain word with its place.

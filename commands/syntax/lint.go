@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"tercet/formats"
 	"tercet/internal/md"
 )
 
@@ -76,10 +75,8 @@ func (p *parser) unsaid() {
 		switch {
 		case b.Kind == md.Fence && len(b.Info) > 0 && strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
 			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
-				found := formats.Found(CodeUnsaid, b.Pos, "say in a sentence before the block what every step gets",
+				p.strictly(CodeUnsaid, b.Pos, "say in a sentence before the block what every step gets",
 					"block 'yaml defaults' without a sentence before it")
-				found.File = p.file.Name
-				p.file.Strict = append(p.file.Strict, found)
 			}
 		case between && b.Kind == md.Heading && b.Depth == 0:
 			first, rest, _ := strings.Cut(cleanTitle(b.Text), " ")

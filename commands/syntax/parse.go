@@ -64,6 +64,13 @@ func (p *parser) add(d formats.Diagnostic) {
 	}
 }
 
+// strictly keeps a finding that only a strict check tells.
+func (p *parser) strictly(code string, pos Pos, help, message string) {
+	d := formats.Found(code, pos, help, "%s", message)
+	d.File = p.file.Name
+	p.file.Strict = append(p.file.Strict, d)
+}
+
 // reportNode reports a whole value.
 func (p *parser) reportNode(code string, n *md.Node, help, format string, args ...any) {
 	d := formats.Found(code, n.Pos, help, format, args...)
