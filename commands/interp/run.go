@@ -55,12 +55,7 @@ type run struct {
 	open      []formats.Issue // of the same
 	dry       dryRun
 
-	turn
-	flow
-}
-
-// flow is what a run keeps of the routes that it took. Counters only grow.
-type flow struct {
+	// The routes that it took. Counters only grow.
 	rollbacks int             // of the run, shared by all routes
 	asked     map[string]int  // questions by the path of the step that asked
 	questions map[string]bool // asked before, by path, target and text
@@ -72,6 +67,8 @@ type flow struct {
 	undo      []step          // whose effect can be taken back, oldest first
 	opened    bool            // the run opened its worktree
 	linked    map[string]bool // paths of artifacts that a task has
+
+	turn
 }
 
 // Run executes the program. The error is nil but for a program that cannot be used: failures of agents and of the
@@ -86,10 +83,8 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		cfg: rn.cfg, prog: p, args: v, depth: d, turn: turn{feedback: rn.cfg.Feedback},
 		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
-		flow: flow{
-			asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]posting{},
-			linked: map[string]bool{},
-		},
+		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]posting{},
+		linked: map[string]bool{},
 	}
 	r.dry.on, r.dry.returns = rn.cfg.DryRun, maps.Clone(rn.cfg.Stubs)
 	r.root = (&scope{run: r}).inner(p.File.Steps, rn.cfg.Prefix)

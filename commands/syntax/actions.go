@@ -50,10 +50,9 @@ func (p *parser) set(n *md.Node) *Set {
 		return s
 	}
 	for key, v := range p.Free(n, "a map from names to jq") {
-		if !isVariable(key.Value) {
-			p.report(CodeID, key.Pos, "", "expected a name of letters, digits and '_', got %q", key.Value)
-		}
-		s.Values = append(s.Values, SetValue{Name: Word{key.Pos, key.Value}, Expr: p.jq(v)})
+		name := Word{key.Pos, key.Value}
+		p.isName(name, "a name")
+		s.Values = append(s.Values, SetValue{Name: name, Expr: p.jq(v)})
 	}
 	return s
 }

@@ -19,9 +19,7 @@ func (p *parser) loads(n *md.Node) (out []Load) {
 	for key, v := range p.Free(n, "a map from names to values") {
 		name, optional := strings.CutSuffix(key.Value, "?")
 		l := Load{Name: Word{key.Pos, name}, Optional: optional}
-		if !isVariable(name) {
-			p.report(CodeID, l.Name.Pos, "", "expected a name of letters, digits and '_', got %q", name)
-		}
+		p.isName(l.Name, "a name")
 		p.load(&l, v)
 		out = append(out, l)
 	}

@@ -75,19 +75,33 @@ func (b *block) key(key string, v *md.Node) bool {
 
 func (p *parser) id(n *md.Node) Word {
 	w := p.word(n, "an id")
-	if w.Text != "" && !isName(w.Text, '_') {
-		p.report(CodeID, w.Pos, "", "expected an id of lower case letters, digits and '_', got %q", w.Text)
+	if w.Text != "" {
+		p.isID(w)
 	}
 	return w
+}
+
+// isID reports an id that expressions could not name.
+func (p *parser) isID(w Word) {
+	if !isName(w.Text, '_') {
+		p.report(CodeID, w.Pos, "", "expected an id of lower case letters, digits and '_', got %q", w.Text)
+	}
 }
 
 // variable reads a name that jq takes after a $.
 func (p *parser) variable(n *md.Node, what string) Word {
 	w := p.word(n, what)
-	if w.Text != "" && !isVariable(w.Text) {
-		p.report(CodeID, w.Pos, "", "expected %s of letters, digits and '_', got %q", what, w.Text)
+	if w.Text != "" {
+		p.isName(w, what)
 	}
 	return w
+}
+
+// isName reports a name that jq does not take after a $.
+func (p *parser) isName(w Word, what string) {
+	if !isVariable(w.Text) {
+		p.report(CodeID, w.Pos, "", "expected %s of letters, digits and '_', got %q", what, w.Text)
+	}
 }
 
 // notEmpty reports a list below a key of the block that names nothing.

@@ -67,9 +67,8 @@ func (p *parser) children(n *md.Node) []*Step {
 		case e.Value.Kind != md.Map:
 			p.Wrong(e.Value, "a step", "write {delegate: ...}")
 			continue
-		case !isName(e.Key.Value, '_'):
-			p.report(CodeID, s.Pos, "", "expected an id of lower case letters, digits and '_', got %q", e.Key.Value)
 		}
+		p.isID(s.ID)
 		p.stepMap(s, e.Value, form)
 		if s.Action == nil && !p.refused[s] {
 			p.report(CodeAction, s.Pos, "write {delegate: ...} or {check: ...}", "child '%s' has no action", e.Key.Value)

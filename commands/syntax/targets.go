@@ -40,8 +40,15 @@ func (p *parser) rules(n *md.Node) []Rule {
 // target reads one target; nil when it is none, which is reported.
 func (p *parser) target(n *md.Node) *Target {
 	t := &Target{Pos: n.Pos}
-	if n.Kind != md.Map {
-		return p.targetWord(t, n)
+	switch {
+	case n.Kind == md.Map:
+	case n.Kind == md.Scalar && slices.Contains(targetWords, n.Value):
+		t.Kind = TargetKind(n.Value)
+		return t
+	default:
+		help := cmp.Or(nearest.Help(n.Value, targetWords), targetHelp)
+		p.reportNode(CodeTarget, n, help, "expected a target, got %s", strict.Describe(n))
+		return nil
 	}
 	kinds := 0
 	p.fill(t, targetForm, n, func(key string, v *md.Node) bool {
@@ -95,17 +102,16 @@ func (p *parser) targetKind(t *Target, key string, v *md.Node) {
 		}
 	case "return":
 		t.Return = record[Return](p, returnForm, v)
-	case "next", "fail":
-		p.flag(v)
 	case "gate":
-		if _, word := v.Any().(bool); word {
-			p.flag(v)
-		} else {
+		if _, word := v.Any().(bool); !word {
 			t.Gate = &Gate{Pos: v.Pos, Question: p.question(v)}
 		}
 	}
-	if n := v; n.Kind == md.List && len(n.Items) == 0 {
-		p.Wrong(n, "at least one name", "")
+	if slices.Contains(targetWords, key) && t.Gate == nil && !isFlag(v) { // it has no value of its own: {next: true}
+		p.Wrong(v, "true", "")
+	}
+	if v.Kind == md.List && len(v.Items) == 0 {
+		p.Wrong(v, "at least one name", "")
 	}
 }
 
@@ -121,21 +127,4 @@ func (p *parser) question(n *md.Node) *Text {
 func isFlag(n *md.Node) bool {
 	b, ok := n.Any().(bool)
 	return ok && b
-}
-
-// flag checks the value of a target that has none of its own: {next: true, if: ...}.
-func (p *parser) flag(n *md.Node) {
-	if !isFlag(n) {
-		p.Wrong(n, "true", "")
-	}
-}
-
-func (p *parser) targetWord(t *Target, n *md.Node) *Target {
-	if n.Kind == md.Scalar && slices.Contains(targetWords, n.Value) {
-		t.Kind = TargetKind(n.Value)
-		return t
-	}
-	help := cmp.Or(nearest.Help(n.Value, targetWords), targetHelp)
-	p.reportNode(CodeTarget, n, help, "expected a target, got %s", strict.Describe(n))
-	return nil
 }
