@@ -35,7 +35,7 @@ var looksItself = map[string][]string{
 		"internal/dialect.proseIn", "subagents/agentcli.codexConfig",
 	},
 	"finds where a text ends that gojq then compiles": {
-		"commands/compile.tierValue", "commands/syntax.jqString",
+		"commands/syntax.jqString",
 	},
 	"lines that almost are a heading or a block, which no library sees": {
 		"commands/syntax.misplaced", "commands/syntax.nearFence", "commands/syntax.argSentences",
