@@ -104,22 +104,19 @@ func acpTokens(u acp.Usage) formats.Tokens {
 
 // quotaTokens counts what gemini says it used, in a way of its own.
 func quotaTokens(meta map[string]any) formats.Tokens {
-	count := func(name string) int64 {
-		var at any = meta
-		for _, key := range []string{"quota", "token_count", name} {
-			members, ok := at.(map[string]any)
-			if !ok {
-				return 0
-			}
-			at = members[key]
-		}
-		n, ok := at.(float64)
-		if !ok {
-			return 0
-		}
-		return int64(min(max(0, n), 1e12))
+	var used struct {
+		Quota struct {
+			Count struct {
+				Input  float64 `json:"input_tokens"`
+				Output float64 `json:"output_tokens"`
+			} `json:"token_count"`
+		} `json:"quota"`
 	}
-	return formats.Tokens{Input: count("input_tokens"), Output: count("output_tokens")}
+	if json.Unmarshal(raw(meta), &used) != nil {
+		return formats.Tokens{}
+	}
+	count := func(n float64) int64 { return int64(min(max(0, n), 1e12)) }
+	return formats.Tokens{Input: count(used.Quota.Count.Input), Output: count(used.Quota.Count.Output)}
 }
 
 // told takes in what the agent says and does, and answers what it asks leave for. A file system and terminals are not

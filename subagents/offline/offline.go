@@ -114,6 +114,16 @@ func taskOf(r formats.Request) (*formats.Task, error) {
 	return &t, nil
 }
 
+// asked gives the task of a request, and the input that says more of it.
+func asked(r formats.Request, name string) (*formats.Task, string, error) {
+	task, err := taskOf(r)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := textInput(r, name)
+	return task, text, err
+}
+
 // textInput gives an input that is text; absent and null are empty.
 func textInput(r formats.Request, name string) (string, error) {
 	switch v := r.Input[name].(type) {

@@ -29,11 +29,7 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 	if p.Docs == nil {
 		return formats.Return{}, formats.Unset("documents")
 	}
-	task, err := taskOf(r)
-	if err != nil {
-		return formats.Failed(err), nil
-	}
-	text, err := textInput(r, "revision")
+	task, text, err := asked(r, "revision")
 	if err != nil {
 		return formats.Failed(err), nil
 	}

@@ -34,11 +34,7 @@ func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return,
 	if s.Git == nil || s.Clock == nil {
 		return formats.Return{}, formats.Unset("git and a clock")
 	}
-	task, err := taskOf(r)
-	if err != nil {
-		return formats.Failed(err), nil
-	}
-	focus, err := textInput(r, "focus")
+	task, focus, err := asked(r, "focus")
 	if err != nil {
 		return formats.Failed(err), nil
 	}

@@ -15,11 +15,7 @@ type Reviser struct{ named }
 
 // Run returns the new text as fields.description.
 func (Reviser) Run(_ context.Context, r formats.Request) (formats.Return, error) {
-	task, err := taskOf(r)
-	if err != nil {
-		return formats.Failed(err), nil
-	}
-	text, err := textInput(r, "text")
+	task, text, err := asked(r, "text")
 	if err != nil {
 		return formats.Failed(err), nil
 	}

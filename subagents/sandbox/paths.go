@@ -46,13 +46,19 @@ func (s *scan) resolve(w word) (string, zone) {
 	if cut {
 		return s.partly(t, prefix)
 	}
-	if !path.IsAbs(t) {
-		if !s.dirKnown {
-			return t, unknown
-		}
-		t = path.Join(s.dir, t)
+	abs, ok := s.absolute(t)
+	if !ok {
+		return t, unknown
 	}
-	return s.zoned(path.Clean(t), w)
+	return s.zoned(abs, w)
+}
+
+// absolute completes a path by the working folder, if that is known.
+func (s *scan) absolute(p string) (string, bool) {
+	if path.IsAbs(p) {
+		return path.Clean(p), true
+	}
+	return path.Join(s.dir, p), s.dirKnown
 }
 
 // partly judges a path of which only the beginning is known.
@@ -61,14 +67,8 @@ func (s *scan) partly(t, prefix string) (string, zone) {
 	if dir == "" || strings.Contains(t[len(prefix):], "..") {
 		return t, unknown
 	}
-	abs := dir
-	if !path.IsAbs(abs) {
-		if !s.dirKnown {
-			return t, unknown
-		}
-		abs = path.Join(s.dir, abs)
-	}
-	if abs = path.Clean(abs); abs == s.place.Root {
+	abs, ok := s.absolute(dir)
+	if !ok || abs == s.place.Root {
 		return t, unknown
 	}
 	_, z := s.zoned(path.Join(abs, "x"), word{})
