@@ -14,19 +14,9 @@ type Agent interface {
 	Run(ctx context.Context, r formats.Request) (formats.Return, error)
 }
 
-// Measured is what a runner measured of the program it ran. It is no part of a Return, so that nothing a program prints
-// or writes can become it.
-type Measured struct {
-	Runner   string
-	Model    string
-	Tokens   formats.Tokens
-	Cost     float64 // US dollars, zero where the program does not say
-	Spawns   int     // workers that were called, by a workflow
-	Sandbox  string
-	Metered  formats.Metered // empty where it told no tokens
-	Prompt   string          // SHA-256 in hexadecimal
-	Attempts []formats.RunnerAttempt
-}
+// Measured is what a runner measured of the program it ran: Runner, Model, Tokens, Cost, Spawns, Sandbox, Metered,
+// Prompt and Attempts. It is no part of a Return, so that nothing a program prints or writes can become it.
+type Measured = formats.Metadata
 
 // Metered is an Agent that measures. Run of such an agent is not called by the Dispatcher. What was measured is valid
 // beside an error too.

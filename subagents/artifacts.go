@@ -9,7 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"syscall"
 	"unicode"
@@ -159,7 +159,7 @@ func pathProblem(p string) string {
 			return fmt.Sprintf("has a name of more than %d bytes in its path", limit)
 		case part != "." && (strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ")):
 			return "has a name that ends in a dot or a space in its path"
-		case windowsName(part):
+		case windowsName.MatchString(part):
 			return "has a name in its path that Windows keeps for devices"
 		}
 	}
@@ -169,20 +169,8 @@ func pathProblem(p string) string {
 	return ""
 }
 
-// windowsName tells whether a name means a device on Windows, where the tree may be checked out.
-func windowsName(name string) bool {
-	name, _, _ = strings.Cut(strings.ToLower(name), ".")
-	name = strings.TrimRight(name, " ")
-	switch name {
-	case "con", "prn", "aux", "nul", "conin$", "conout$":
-		return true
-	}
-	port, ok := strings.CutPrefix(name, "com")
-	if !ok {
-		port, ok = strings.CutPrefix(name, "lpt")
-	}
-	return ok && slices.Contains([]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³"}, port)
-}
+// windowsName matches a name that means a device on Windows, where the tree may be checked out.
+var windowsName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9¹²³]) *(\.|$)`)
 
 // reason is an error of the file system without the path, which the message has already.
 func reason(err error) string {

@@ -1,6 +1,7 @@
 package subagents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,19 +57,15 @@ func (d *Dispatcher) Delegate(ctx context.Context, r formats.Request) (formats.R
 }
 
 func (d *Dispatcher) ready() error {
-	parts := []struct {
-		what    string
-		missing bool
-	}{
-		{"a set of subagents", d.Set == nil},
-		{"the project root", d.Root == nil || d.Dir == ""},
-		{"a clock", d.Clock == nil},
-		{"a store of problems", d.Problems == nil},
-	}
-	for _, p := range parts {
-		if p.missing {
-			return formats.Unset(p.what)
-		}
+	switch {
+	case d.Set == nil:
+		return formats.Unset("a set of subagents")
+	case d.Root == nil || d.Dir == "":
+		return formats.Unset("the project root")
+	case d.Clock == nil:
+		return formats.Unset("a clock")
+	case d.Problems == nil:
+		return formats.Unset("a store of problems")
 	}
 	return nil
 }
@@ -366,25 +363,18 @@ func (g *delegation) dropClaims(ret formats.Return) formats.Return {
 
 // finish stamps what the engine measured.
 func (g *delegation) finish(ret formats.Return) formats.Return {
-	m := &ret.Metadata
-	m.Session, m.Run, m.Agent = g.req.Session, g.req.Run, g.req.Agent
-	if at := g.info.Name; at != "" {
-		m.Agent = at
-	}
+	m := g.used
+	m.Worktree, m.Runner = ret.Metadata.Worktree, cmp.Or(m.Runner, ret.Metadata.Runner)
+	m.Session, m.Run, m.Agent = g.req.Session, g.req.Run, cmp.Or(g.info.Name, g.req.Agent)
 	m.Depth, m.Path = g.req.Depth.Int(), slices.Clone(g.req.Path)
 	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
-	m.Model, m.Tokens, m.Cost, m.Sandbox, m.Prompt = g.used.Model, g.used.Tokens, g.used.Cost, g.used.Sandbox,
-		g.used.Prompt
-	m.Attempts, m.Spawns, m.Metered = g.used.Attempts, g.used.Spawns, g.used.Metered
-	if g.used.Runner != "" {
-		m.Runner = g.used.Runner
-	}
 	if named, ok := g.agent.(interface{ Runner() string }); ok {
 		m.Runner = named.Runner()
 	}
 	if m.Runner == "" && g.info.Builtin {
 		m.Runner = runnerBuiltin
 	}
+	ret.Metadata = m
 	ret.Class = ""
 	if ret.Status == formats.StatusFailed && len(ret.Errors) > 0 {
 		ret.Class = formats.ClassOf(ret.Errors[0])
@@ -515,17 +505,10 @@ func due(def Definition) formats.AgentInfo {
 
 // timeoutOf takes each bound from the step, else from the subagent's file, else the documented default.
 func timeoutOf(step, file formats.Timeout) formats.Timeout {
-	t := step
-	if t.Total <= 0 {
-		t.Total = file.Total
+	return formats.Timeout{
+		Total: cmp.Or(max(step.Total, 0), max(file.Total, 0), formats.DefaultStepTimeout),
+		Idle:  cmp.Or(max(step.Idle, 0), file.Idle),
 	}
-	if t.Total <= 0 {
-		t.Total = formats.DefaultStepTimeout
-	}
-	if t.Idle <= 0 {
-		t.Idle = file.Idle
-	}
-	return t
 }
 
 // joinFacets puts what the step adds behind what the subagent's file says.

@@ -1,12 +1,14 @@
 package subagents
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"tercet/formats"
@@ -122,38 +124,13 @@ func runFolder(run string) string { return formats.Workspace + "/runs/" + run }
 
 // folderName makes a step path fit for a folder: phases[2]/commit becomes phases.2.commit.
 func folderName(step, agent string) string {
-	if step == "" {
-		step = agent
-	}
-	name := strings.Map(func(c rune) rune {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
-			return c
-		}
-		return '.'
-	}, step)
-	for strings.Contains(name, "..") {
-		name = strings.ReplaceAll(name, "..", ".")
-	}
-	if name = strings.Trim(name, "."); name == "" {
-		name = "step"
-	}
+	name := strings.Trim(noName.ReplaceAllString(cmp.Or(step, agent), "."), ".")
 	const limit = 120
-	if len(name) > limit {
-		name = name[:limit] // a longer one that begins alike gets a number behind it
-	}
-	return name
+	return cmp.Or(name[:min(len(name), limit)], "step") // a longer one that begins alike gets a number behind it
 }
 
+// noName is what stands in no name of a folder.
+var noName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
 // plainName tells whether an id can be one element of a path.
-func plainName(s string) bool {
-	if s == "" || len(s) > 60 {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
-}
+func plainName(s string) bool { return s != "" && len(s) <= 60 && !noName.MatchString(s) }

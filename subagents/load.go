@@ -18,16 +18,9 @@ import (
 var libraryFiles embed.FS
 
 // Library holds the subagent files that tercet ships, at its top level.
-func Library() fs.FS { return library{} }
-
-type library struct{}
-
-// Open opens a shipped file.
-func (library) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	return libraryFiles.Open(path.Join("library", name))
+func Library() fs.FS {
+	files, _ := fs.Sub(libraryFiles, "library") //nolint:errcheck // reason: the folder's name is a valid one
+	return files
 }
 
 // Source is a folder of subagent files.
@@ -39,38 +32,33 @@ type Source struct {
 	Builtin bool
 }
 
-// Load reads the files of all sources. A name of an earlier source hides that of a later one. The definitions that
-// could be read come in the order of their names, also beside an error, which is a *formats.Diagnostics over all files.
+// Load reads the files of all sources. A name of an earlier source hides that of a later one, also where its file
+// cannot be used. The definitions that could be read come in the order of their names, also beside an error, which is
+// a *formats.Diagnostics over all files.
 func Load(sources ...Source) ([]Definition, error) {
 	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
-	taken := map[string]bool{}
-	var out []Definition
-	builtins, err := builtinNames(sources)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range sources {
+	defs, builtins := map[string]Definition{}, map[string]bool{}
+	for _, s := range slices.Backward(sources) {
 		files, err := fs.Glob(s.FS, "*.md")
 		if err != nil {
 			return nil, err
 		}
 		for _, file := range files {
 			name := stem(file)
-			if taken[name] {
-				continue
-			}
-			taken[name] = true
+			delete(defs, name)
 			def, err := s.read(file, builtins[base(name)])
-			if err != nil {
-				if !collect(diags, err) {
-					return out, err
-				}
-				continue
+			switch {
+			case err == nil:
+				defs[name] = def
+				builtins[name] = s.Builtin && def.Info.Builtin
+			case !collect(diags, err):
+				return nil, err
 			}
-			out = append(out, def)
 		}
 	}
-	slices.SortFunc(out, func(a, b Definition) int { return strings.Compare(a.Info.Name, b.Info.Name) })
+	out := slices.SortedFunc(maps.Values(defs), func(a, b Definition) int {
+		return strings.Compare(a.Info.Name, b.Info.Name)
+	})
 	diags.Sort()
 	if diags.HasErrors() {
 		return out, diags
@@ -87,30 +75,6 @@ func collect(into *formats.Diagnostics, err error) bool {
 	into.List = append(into.List, d.List...)
 	maps.Copy(into.Sources, d.Sources)
 	return true
-}
-
-// builtinNames are the names of the subagents that no other source may replace.
-func builtinNames(sources []Source) (map[string]bool, error) {
-	out := map[string]bool{}
-	for _, s := range sources {
-		if !s.Builtin {
-			continue
-		}
-		files, err := fs.Glob(s.FS, "*.md")
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			src, err := fs.ReadFile(s.FS, file)
-			if err != nil {
-				return nil, err
-			}
-			if def, err := ParseDefinition(file, src); err == nil && def.Info.Builtin {
-				out[def.Info.Name] = true
-			}
-		}
-	}
-	return out, nil
 }
 
 // read reads one file with the facets it names.

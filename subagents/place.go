@@ -1,6 +1,7 @@
 package subagents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,23 +62,24 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 	return ret, nil
 }
 
+// documents are the folders in a task's folder where documents belong, and how their names begin.
+var documents = map[formats.ArtifactType]struct{ folder, prefix string }{
+	formats.ArtifactReport:  {"reports", "research-"},
+	formats.ArtifactPlan:    {"plans", "implementation-"},
+	formats.ArtifactSummary: {"summaries", "implementation-summary-"},
+	formats.ArtifactReview:  {"reviews", "review-"},
+}
+
 // home is the folder in which a document of this delegation belongs, empty if it stays in the run's folder.
 func (g *delegation) home(kind formats.ArtifactType) (string, error) {
-	sub := map[formats.ArtifactType]string{
-		formats.ArtifactReport: "reports", formats.ArtifactPlan: "plans",
-		formats.ArtifactSummary: "summaries", formats.ArtifactReview: "reviews",
-	}[kind]
-	task := g.req.Task
+	task, sub := g.req.Task, documents[kind].folder
 	switch {
 	case task == nil && kind == formats.ArtifactReview:
 		return formats.Workspace + "/reviews", nil
 	case task == nil || sub == "":
 		return "", nil
 	}
-	slug := task.Slug
-	if slug == "" {
-		slug = "task"
-	}
+	slug := cmp.Or(task.Slug, "task")
 	if task.Number <= 0 || !plainName(slug) {
 		return "", notAName("slug", slug)
 	}
@@ -115,12 +117,13 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 	}
 }
 
-// namer gives the n-th name to try: the first is the one after all that are there.
+// namer gives the n-th name to try: the first is the one after all that are there. The first summary of a day has no
+// number.
 func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(n int) string, error) {
-	prefix := map[formats.ArtifactType]string{
-		formats.ArtifactReport: "research-", formats.ArtifactPlan: "implementation-", formats.ArtifactReview: "review-",
-		formats.ArtifactSummary: "implementation-summary-" + day,
-	}[kind]
+	prefix, summary := documents[kind].prefix, kind == formats.ArtifactSummary
+	if summary {
+		prefix += day
+	}
 	entries, err := fs.ReadDir(d.Root.FS(), folder)
 	if err != nil {
 		return nil, onFile("read", folder, err)
@@ -128,24 +131,18 @@ func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(
 	highest := 0
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), prefix)
-		if !ok {
-			continue
+		if summary && rest == ".md" {
+			rest = "1"
 		}
-		number := strings.TrimSuffix(rest, ".md")
-		if kind == formats.ArtifactSummary {
-			if number == "" {
-				number = "1"
-			}
-			number = strings.TrimPrefix(number, "-")
-		}
-		if n, err := strconv.Atoi(number); err == nil && n > highest {
-			highest = n
+		n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSuffix(rest, ".md"), "-"))
+		if ok && err == nil {
+			highest = max(highest, n)
 		}
 	}
 	return func(n int) string {
 		n += highest + 1
 		switch {
-		case kind != formats.ArtifactSummary:
+		case !summary:
 			return fmt.Sprintf("%s%03d.md", prefix, n)
 		case n == 1:
 			return prefix + ".md"

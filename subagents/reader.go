@@ -2,6 +2,7 @@ package subagents
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -139,34 +140,12 @@ func (r *reader) names(n *md.Node) []string {
 func (r *reader) name(n *md.Node) string { return r.named(n, "a name") }
 
 func (r *reader) named(n *md.Node, what string) string {
-	if !n.IsStr() || !validName(n.Value) {
+	if !n.IsStr() || !validName.MatchString(n.Value) {
 		r.Wrong(n, what+" of small letters, digits and -", "")
 		return ""
 	}
 	return n.Value
 }
 
-// validName tells whether a word can name a subagent, a runner or a facet; a language may follow after @.
-func validName(s string) bool {
-	name, language, routed := strings.Cut(s, "@")
-	return validPart(name, "-", maxName) && (!routed || validPart(language, "+#_-", maxLanguage))
-}
-
-// How long a name and the language behind it may be.
-const (
-	maxName     = 48
-	maxLanguage = 32
-)
-
-// validPart tells whether a word is a lower case letter and then such letters, digits and some marks.
-func validPart(s, marks string, most int) bool {
-	if s == "" || len(s) > most || s[0] < 'a' || s[0] > 'z' {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && strings.IndexByte(marks, c) < 0 {
-			return false
-		}
-	}
-	return true
-}
+// validName matches what can name a subagent, a runner or a facet; a language may follow after @.
+var validName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,47}(@[a-z][a-z0-9+#_-]{0,31})?$`)

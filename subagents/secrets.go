@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 
 	"tercet/formats"
 )
@@ -39,16 +40,16 @@ func (g *delegation) withoutSecrets(ret formats.Return) formats.Return {
 	}
 	ret.Summary, ret.Text, ret.NextSteps = g.text(ret.Summary), g.text(ret.Text), g.text(ret.NextSteps)
 	ret.BlockedReason, ret.BlockedTarget = g.text(ret.BlockedReason), g.text(ret.BlockedTarget)
-	ret.Warnings = g.texts(append([]string(nil), ret.Warnings...))
+	ret.Warnings = g.texts(slices.Clone(ret.Warnings))
 	ret.Artifacts = append([]formats.Artifact{}, ret.Artifacts...)
 	for i := range ret.Artifacts {
 		ret.Artifacts[i].Summary = g.text(ret.Artifacts[i].Summary)
 	}
-	ret.Issues = append([]formats.Issue(nil), ret.Issues...)
+	ret.Issues = slices.Clone(ret.Issues)
 	for i := range ret.Issues {
 		one := &ret.Issues[i]
 		one.Description, one.SuggestedFix = g.text(one.Description), g.text(one.SuggestedFix)
-		one.Files = g.texts(append([]string(nil), one.Files...))
+		one.Files = g.texts(slices.Clone(one.Files))
 	}
 	ret.Errors = append([]formats.ReturnError{}, ret.Errors...)
 	for i := range ret.Errors {
@@ -67,7 +68,7 @@ func (g *delegation) value(v any) any {
 	case string:
 		return g.text(v)
 	case []string:
-		return g.texts(append([]string{}, v...))
+		return g.texts(slices.Clone(v))
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {

@@ -78,7 +78,7 @@ func (k *sink) keep(b []byte) {
 		return
 	}
 	if _, err := k.file.Write(b); err != nil {
-		k.err = failed(ErrOutput, k.name, err)
+		k.err = lost(k.name, err)
 	}
 }
 
@@ -88,7 +88,7 @@ func (k *sink) close() error {
 		return nil
 	}
 	if err := k.file.Close(); err != nil && k.err == nil {
-		k.err = failed(ErrOutput, k.name, err)
+		k.err = lost(k.name, err)
 	}
 	return k.err
 }

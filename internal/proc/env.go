@@ -95,7 +95,7 @@ func removeTemp(dir string) error {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return failed(ErrOutput, dir, err)
+		return lost(dir, err)
 	}
 	walked := fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
@@ -104,7 +104,7 @@ func removeTemp(dir string) error {
 		return root.Chmod(p, 0o700)
 	})
 	if err := errors.Join(os.RemoveAll(dir), root.Close()); err != nil {
-		return failed(ErrOutput, dir, errors.Join(err, walked))
+		return lost(dir, errors.Join(err, walked))
 	}
 	return nil
 }

@@ -19,8 +19,10 @@ var (
 	ErrStart = errors.New("starting")
 	// ErrOutput says that the child ran, but its output could not be kept, or its temporary folder not be removed. The
 	// Result beside it is valid.
-	ErrOutput = errors.New("output of a child:")
+	ErrOutput = errors.New("output of a child")
 )
+
+func lost(file string, err error) error { return fmt.Errorf("%w: %s: %w", ErrOutput, file, err) }
 
 func failed(kind error, what string, err error) error {
 	return fmt.Errorf("%w %s: %w", kind, what, err)
