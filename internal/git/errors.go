@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -68,7 +69,7 @@ type StaleError struct {
 
 // Error implements error.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("%s moved: expected %s, got %s", e.Ref, orNone(e.Expected), orNone(e.Actual))
+	return fmt.Sprintf("%s moved: expected %s, got %s", e.Ref, cmp.Or(e.Expected, "none"), cmp.Or(e.Actual, "none"))
 }
 
 // CheckedOutError says that a branch is in use by a worktree.
@@ -79,13 +80,6 @@ type CheckedOutError struct {
 // Error implements error.
 func (e *CheckedOutError) Error() string {
 	return fmt.Sprintf("branch %s is checked out in %s", e.Branch, e.Path)
-}
-
-func orNone(hash string) string {
-	if hash == "" {
-		return "none"
-	}
-	return hash
 }
 
 // notA says that a name cannot be used as what.

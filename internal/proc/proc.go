@@ -25,6 +25,7 @@
 package proc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -215,30 +216,16 @@ func NewStarter(s Starter) (*Starter, error) {
 }
 
 func (g *Grace) fill() {
-	if g.Interrupt <= 0 {
-		g.Interrupt = DefaultInterrupt
-	}
-	if g.Terminate <= 0 {
-		g.Terminate = DefaultTerminate
-	}
-	if g.Drain <= 0 {
-		g.Drain = DefaultDrain
-	}
+	g.Interrupt = cmp.Or(max(g.Interrupt, 0), DefaultInterrupt)
+	g.Terminate = cmp.Or(max(g.Terminate, 0), DefaultTerminate)
+	g.Drain = cmp.Or(max(g.Drain, 0), DefaultDrain)
 }
 
 func (c *Command) fill() {
-	if c.Timeout.Total <= 0 {
-		c.Timeout.Total = DefaultTotal
-	}
-	if c.StdoutCap <= 0 {
-		c.StdoutCap = DefaultCap
-	}
-	if c.StderrCap <= 0 {
-		c.StderrCap = DefaultCap
-	}
-	if c.Limit <= 0 {
-		c.Limit = DefaultLimit
-	}
+	c.Timeout.Total = cmp.Or(max(c.Timeout.Total, 0), DefaultTotal)
+	c.StdoutCap = cmp.Or(max(c.StdoutCap, 0), DefaultCap)
+	c.StderrCap = cmp.Or(max(c.StderrCap, 0), DefaultCap)
+	c.Limit = cmp.Or(max(c.Limit, 0), DefaultLimit)
 }
 
 // Proc identifies a process beyond the life of its number: a number is reused, a number with a start time is not.

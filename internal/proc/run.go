@@ -66,9 +66,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	if o.Path, err = look(env, c.Dir, o.Argv[0]); err != nil {
 		return Result{}, err
 	}
-	grace := s.Grace
-	grace.fill()
-	k := &child{command: c, grace: grace, temp: temp, meter: newMeter(c.Limit), exited: make(chan struct{})}
+	k := &child{command: c, grace: s.Grace, temp: temp, meter: newMeter(c.Limit), exited: make(chan struct{})}
 	if c.Talk != nil {
 		k.talk = newTalk(ctx, c.Talk)
 		defer k.talk.hangup()

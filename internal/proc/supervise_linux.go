@@ -76,6 +76,7 @@ func (s *supervisor) serve(o order) news {
 	s.busy = false
 	s.mu.Unlock()
 	runLast(o.After, o.Env)
+	ignore(os.Chdir("/")) // nobody's folder is held up
 	if end.Signaled() {
 		return news{Exit: -1, Signal: unix.SignalName(end.Signal())}
 	}
@@ -90,9 +91,7 @@ func (s *supervisor) start(o order) (int, error) {
 	if s.gone {
 		return 0, errors.New("nobody wants it any more")
 	}
-	attr := &syscall.ProcAttr{
-		Dir: o.Dir, Env: o.Env, Sys: &syscall.SysProcAttr{Setpgid: filepath.Base(o.Path) == bubblewrap},
-	}
+	attr := &syscall.ProcAttr{Env: o.Env, Sys: &syscall.SysProcAttr{Setpgid: filepath.Base(o.Path) == bubblewrap}}
 	// The streams belong to the program alone: their ends must show when it has closed them.
 	defer func() {
 		for _, fd := range attr.Files {
@@ -109,6 +108,11 @@ func (s *supervisor) start(o order) (int, error) {
 			return 0, fmt.Errorf("stream %d: %w", i, err)
 		}
 		attr.Files = append(attr.Files, uintptr(fd))
+	}
+	if o.Dir != "" {
+		if err := os.Chdir(o.Dir); err != nil { // what comes after the program works there too
+			return 0, err
+		}
 	}
 	s.busy = true
 	return syscall.ForkExec(o.Path, o.Argv, attr)

@@ -28,16 +28,16 @@ type Closed struct {
 // Close closes the worktree at dir. Uncommitted work is committed to a branch of its own first, so that the branch of
 // the task ends at its last whole commit. A branch with work that is nowhere else stays. A worktree that is gone
 // already is closed.
-func (m *Manager) Close(ctx context.Context, dir string) (Closed, error) {
+func (m *Manager) Close(ctx context.Context, dir string) (c Closed, err error) {
+	defer code(&err, formats.CodeIO)
 	top, err := m.topOf(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Closed{Removed: true}, coded(m.Git(m.Root).WorktreePrune(ctx))
+		return Closed{Removed: true}, m.Git(m.Root).WorktreePrune(ctx)
 	}
 	if err != nil {
-		return Closed{}, coded(err)
+		return Closed{}, err
 	}
-	c, err := m.close(ctx, top)
-	return c, coded(err)
+	return m.close(ctx, top)
 }
 
 // topOf returns the top of the worktree that holds dir, which must be one of ours.

@@ -42,12 +42,7 @@ func (e *NotCleanError) Error() string {
 	if len(e.Files) == 0 {
 		return fmt.Sprintf("the checkout of %s cannot take the merge: %v", e.To, e.Err)
 	}
-	const shown = 5
-	names := strings.Join(e.Files[:min(shown, len(e.Files))], ", ")
-	if n := len(e.Files) - shown; n > 0 {
-		names += fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Sprintf("the checkout of %s is not clean: %s", e.To, names)
+	return fmt.Sprintf("the checkout of %s is not clean: %s", e.To, firstOf(e.Files))
 }
 
 // Unwrap returns what git said.
@@ -64,44 +59,41 @@ func (e *NotCleanError) Help() string {
 	return fmt.Sprintf("commit or stash your changes, then on %s: %s", e.To, e.MergeCommand())
 }
 
-// coded gives an error of git its place in the table of codes.
-func coded(err error) error { return codedAs(err, formats.CodeIO) }
-
-// committing is coded for what happens while a commit is made.
-func committing(err error) error { return codedAs(err, formats.CodeGitCommitFailed) }
-
-func codedAs(err error, other formats.Code) error {
+// code gives the error of a method that ends its place in the table of codes; other is that of one without.
+func code(at *error, other formats.Code) {
+	err := *at
 	if err == nil {
-		return nil
+		return
 	}
 	if _, ok := errors.AsType[formats.Coded](err); ok {
-		return err
+		return
 	}
 	f := &formats.Failure{Code: other, Err: err}
+	var held *git.CheckedOutError
 	switch {
 	case errors.Is(err, context.Canceled):
 		f.Code = formats.CodeCancelled
-		return f
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, git.ErrTimeout):
 		f.Code = formats.CodeTimeout
-		return f
-	}
-	if errors.Is(err, git.ErrNoRepo) {
+	case errors.Is(err, git.ErrNoRepo):
 		f.Code, f.Message = formats.CodeConfig, "worktrees need a git repository"
 		f.Help = "run git init, then commit something"
-		return f
-	}
-	if errors.Is(err, git.ErrMissing) {
+	case errors.Is(err, git.ErrMissing):
 		f.Code, f.Help = formats.CodeToolUnavailable, "install git"
-		return f
-	}
-	if e, ok := errors.AsType[*git.CheckedOutError](err); ok {
-		f.Code, f.Help = formats.CodePrecondition, "switch "+e.Path+" to another branch: git switch BRANCH"
-		return f
-	}
-	if errors.Is(err, git.ErrNoCommit) {
+	case errors.As(err, &held):
+		f.Code, f.Help = formats.CodePrecondition, "switch "+held.Path+" to another branch: git switch BRANCH"
+	case errors.Is(err, git.ErrNoCommit):
 		f.Code, f.Help = formats.CodeNotFound, "check the name of the branch"
-		return f
 	}
-	return f
+	*at = f
+}
+
+// firstOf names the first of a list and counts the others.
+func firstOf(list []string) string {
+	const shown = 5
+	text := strings.Join(list[:min(shown, len(list))], ", ")
+	if n := len(list) - shown; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }

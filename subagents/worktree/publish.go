@@ -31,16 +31,17 @@ type Published struct {
 // Publish merges the branch of the worktree at dir into the target: in a worktree of its own, and with the target moved
 // only if it is where the merge began. A target that is checked out is moved by a fast-forward of that checkout, which
 // must be clean. Conflicts are a *ConflictError, an unclean checkout a *NotCleanError; both leave everything as it was.
-func (m *Manager) Publish(ctx context.Context, dir string, target Target) (Published, error) {
+func (m *Manager) Publish(ctx context.Context, dir string, target Target) (done Published, err error) {
+	defer code(&err, formats.CodeIO)
 	p, err := m.publication(ctx, dir, target)
 	if err != nil {
-		return Published{}, coded(err)
+		return Published{}, err
 	}
 	for range publishTries {
-		done, err := p.attempt(ctx)
+		done, err = p.attempt(ctx)
 		_, stale := errors.AsType[*git.StaleError](err)
 		if !stale && !errors.Is(err, git.ErrNotFastForward) {
-			return done, coded(err)
+			return done, err
 		}
 	}
 	return Published{}, &formats.Failure{

@@ -2,10 +2,8 @@ package worktree
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"tercet/formats"
 	"tercet/internal/git"
@@ -48,14 +46,9 @@ func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) err
 
 // secretFound tells where secrets are, and never what they are.
 func secretFound(dir string, committed bool, found []secrets.Finding) error {
-	const shown = 5
 	var places []string
-	for _, f := range found[:min(shown, len(found))] {
+	for _, f := range found {
 		places = append(places, f.String())
-	}
-	said := strings.Join(places, ", ")
-	if n := len(found) - shown; n > 0 {
-		said += fmt.Sprintf(" and %d more", n)
 	}
 	what := "the commit would hold"
 	help := "take it out in " + dir + " and run the command again"
@@ -64,7 +57,7 @@ func secretFound(dir string, committed bool, found []secrets.Finding) error {
 		help = "take it out of the commits of the branch in " + dir + " and run the command again"
 	}
 	return &formats.Failure{
-		Code: formats.CodeSecretFound, Message: what + " what looks like a secret: " + said,
+		Code: formats.CodeSecretFound, Message: what + " what looks like a secret: " + firstOf(places),
 		Help: help + "; if it is none, allow it in .tercet/config.yaml: " + found[0].Allow(),
 	}
 }

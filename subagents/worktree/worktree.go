@@ -87,48 +87,49 @@ type Tree struct {
 
 // Open opens the worktree of a run, or gives the one that this run has open already. A branch that was left with
 // commits of its own is continued; another worktree of ours that still holds it is closed first, its loose work kept.
-func (m *Manager) Open(ctx context.Context, s Spec) (Tree, error) {
+func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
+	defer code(&err, formats.CodeIO)
 	if s.Run == "" || s.Run == "." || !filepath.IsLocal(s.Run) || strings.ContainsAny(s.Run, `/\`) {
-		return Tree{}, &formats.ValueError{What: "a run id", Got: s.Run}
+		return t, &formats.ValueError{What: "a run id", Got: s.Run}
 	}
 	branch := s.branch()
 	if err := git.CheckBranch(branch); err != nil {
-		return Tree{}, &formats.Failure{Code: formats.CodeUsage, Err: err}
+		return t, &formats.Failure{Code: formats.CodeUsage, Err: err}
 	}
 	main := m.Git(m.Root)
 	_, rel, err := main.Within(ctx)
 	if err != nil {
-		return Tree{}, coded(err)
+		return t, err
 	}
 	head, err := main.Head(ctx)
 	if errors.Is(err, git.ErrNoCommit) {
-		return Tree{}, &formats.Failure{
+		return t, &formats.Failure{
 			Code: formats.CodePrecondition, Message: "the repository has no commit yet",
 			Help: "commit something first: git add FILES, git commit", Err: git.ErrNoCommit,
 		}
 	}
 	if err != nil {
-		return Tree{}, coded(err)
+		return t, err
 	}
 	place := filepath.Join(m.Base, s.Run)
 	open, err := m.clear(ctx, main, branch, place)
 	if err != nil {
-		return Tree{}, coded(err)
+		return t, err
 	}
-	t := Tree{Dir: filepath.Join(place, rel), Branch: branch}
+	t = Tree{Dir: filepath.Join(place, rel), Branch: branch}
 	if !open {
 		if err := m.add(ctx, main, git.NewWorktree{Path: place, Branch: branch, Start: head}); err != nil {
-			return Tree{}, coded(err)
+			return t, err
 		}
 	}
 	if err := os.MkdirAll(t.Dir, 0o755); err != nil { // a project below the top may hold no tracked file
-		return Tree{}, &formats.Failure{Code: formats.CodeIO, Err: err}
+		return t, &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
 	if t.Head, err = main.Resolve(ctx, "refs/heads/"+branch); err != nil {
-		return Tree{}, coded(err)
+		return t, err
 	}
 	if t.Base, err = main.MergeBase(ctx, head, t.Head); err != nil {
-		return Tree{}, coded(err)
+		return t, err
 	}
 	t.Continued = t.Base != t.Head
 	return t, nil
@@ -238,14 +239,15 @@ func (m Message) trailers() []git.Trailer {
 // files relative to dir; an empty hash means that there was nothing to commit. What was staged by others counts for
 // nothing.
 func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash string, files []string, err error) {
+	defer code(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(dir)
 	if msg.Txn != "" {
 		if hash, err = repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: msg.Txn}); err != nil {
-			return "", nil, committing(err)
+			return "", nil, err
 		}
 		if hash != "" {
 			files, err = m.changed(ctx, repo, hash+"~1", hash)
-			return hash, files, committing(err)
+			return hash, files, err
 		}
 	}
 	work, err := m.loose(ctx, repo)
@@ -253,23 +255,23 @@ func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash str
 		err = work.keep(ctx, repo, msg.Only)
 	}
 	if err != nil || len(work.files) == 0 {
-		return "", nil, committing(err)
+		return "", nil, err
 	}
 	if err := repo.Add(ctx, work.files...); err != nil {
-		return "", nil, committing(err)
+		return "", nil, err
 	}
 	if err := m.scan(ctx, repo, "", ""); err != nil {
-		return "", nil, committing(err)
+		return "", nil, err
 	}
 	hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
 	if errors.Is(err, git.ErrNothing) { // a change that git's own settings undo, such as line ends
 		return "", nil, nil
 	}
 	if err != nil {
-		return "", nil, committing(err)
+		return "", nil, err
 	}
 	files, err = m.changed(ctx, repo, hash+"~1", hash)
-	return hash, files, committing(err)
+	return hash, files, err
 }
 
 // looseWork is what a worktree holds that no commit has.
