@@ -106,16 +106,12 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 // since configuration may add them; one that is nearly a known one gets a warning.
 func (r *reader) runners(n *md.Node) []string {
 	known := []string{runnerBuiltin, runnerExec, runnerACP, "offline", "claude", "codex", "opencode", "gemini"}
-	var out []string
-	r.each(n, "runners", func(item *md.Node) {
+	out := words(r, n, "runners", func(item *md.Node) string {
 		name := r.named(item, "a runner")
-		if name == "" {
-			return
-		}
-		if help := nearest.Help(name, known); help != "" && !slices.Contains(known, name) {
+		if help := nearest.Help(name, known); name != "" && help != "" && !slices.Contains(known, name) {
 			r.Refuse(warnRunner, item, help, fmt.Sprintf("runner %q is none that comes with tercet", name))
 		}
-		out = append(out, name)
+		return name
 	})
 	if n.Kind == md.List && len(n.Items) == 0 {
 		r.Wrong(n, "at least one runner", "")
@@ -159,14 +155,8 @@ func (r *reader) argv(n *md.Node) []string {
 }
 
 func (r *reader) tools(n *md.Node) []string {
-	out := []string{}
-	word := oneOf(r, "tool", []string{"read", "search", "write", "shell", "net"})
-	r.each(n, "tools", func(item *md.Node) {
-		if tool := word(item); tool != "" {
-			out = append(out, tool)
-		}
-	})
-	return out
+	known := []string{"read", "search", "write", "shell", "net"}
+	return append([]string{}, words(r, n, "tools", oneOf(r, "tool", known))...)
 }
 
 func (r *reader) facets(refs *FacetRefs, n *md.Node) {
@@ -207,16 +197,10 @@ func (r *reader) timeout(n *md.Node) (t formats.Timeout) {
 }
 
 func (r *reader) limits(l *Limits, n *md.Node) {
-	whole := func(n *md.Node) int {
-		i, _ := strict.As(&r.Decoder, n, "a whole number above 0", strict.Positive)
-		return max(i, 0)
-	}
+	whole := as(r, "a whole number above 0", strict.Positive)
 	r.fields(n, "a map of tokens, cost, turns", "unknown limit %q", to("tokens", &l.Tokens, whole),
-		to("cost", &l.Cost, func(n *md.Node) float64 {
-			cost, _ := strict.As(&r.Decoder, n, "a number above 0", func(n *md.Node) (float64, bool) {
-				v, ok := strict.Number(n)
-				return v, ok && v > 0
-			})
-			return cost
-		}), to("turns", &l.Turns, whole))
+		to("cost", &l.Cost, as(r, "a number above 0", func(n *md.Node) (float64, bool) {
+			v, ok := strict.Number(n)
+			return v, ok && v > 0
+		})), to("turns", &l.Turns, whole))
 }

@@ -73,12 +73,12 @@ func (r *reader) text(n *md.Node, want string) string {
 // oneOf makes a reader of a string that is one of a set.
 func oneOf[T ~string](r *reader, what string, set []T) func(*md.Node) T {
 	return func(n *md.Node) T {
-		words := texts(set)
+		names := texts(set)
 		switch {
 		case !n.IsStr() || n.Value == "":
 			r.Wrong(n, what, "")
-		case !slices.Contains(words, n.Value):
-			r.Unknown(codeValue, n, strict.Form{Unknown: "unknown " + what + " %q", Keys: words})
+		case !slices.Contains(names, n.Value):
+			r.Unknown(codeValue, n, strict.Form{Unknown: "unknown " + what + " %q", Keys: names})
 		default:
 			return T(n.Value)
 		}
@@ -94,11 +94,11 @@ func texts[T ~string](set []T) []string {
 	return out
 }
 
-// each calls f for every element of a list; a scalar stands for a list of one. It reports elements that stand twice.
-func (r *reader) each(n *md.Node, what string, f func(*md.Node)) {
+// words reads the elements of a list; a scalar stands for a list of one. It reports elements that stand twice.
+func words[T ~string](r *reader, n *md.Node, what string, read func(*md.Node) T) (out []T) {
 	if n.Absent() {
 		r.Wrong(n, "a list of "+what, "")
-		return
+		return nil
 	}
 	seen := map[string]bool{}
 	for _, item := range r.Items(n, "a list of "+what) {
@@ -109,33 +109,31 @@ func (r *reader) each(n *md.Node, what string, f func(*md.Node)) {
 			}
 			seen[item.Value] = true
 		}
-		f(item)
+		if word := read(item); word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// as makes a reader of a value that a scalar holds.
+func as[T any](r *reader, want string, read func(*md.Node) (T, bool)) func(*md.Node) T {
+	return func(n *md.Node) (v T) {
+		if got, ok := strict.As(&r.Decoder, n, want, read); ok {
+			v = got
+		}
+		return v
 	}
 }
 
-func (r *reader) boolean(n *md.Node) bool {
-	v, _ := strict.As(&r.Decoder, n, "true or false", strict.Bool)
-	return v
-}
+func (r *reader) boolean(n *md.Node) bool { return as(r, "true or false", strict.Bool)(n) }
 
 func (r *reader) duration(n *md.Node) time.Duration {
-	d, ok := strict.As(&r.Decoder, n, "a duration such as 30m or 2h", strict.Duration)
-	if !ok {
-		return 0
-	}
-	return d
+	return as(r, "a duration such as 30m or 2h", strict.Duration)(n)
 }
 
 // names reads a list of words that can name a file.
-func (r *reader) names(n *md.Node) []string {
-	var out []string
-	r.each(n, "a name", func(item *md.Node) {
-		if name := r.name(item); name != "" {
-			out = append(out, name)
-		}
-	})
-	return out
-}
+func (r *reader) names(n *md.Node) []string { return words(r, n, "a name", r.name) }
 
 func (r *reader) name(n *md.Node) string { return r.named(n, "a name") }
 

@@ -26,17 +26,10 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 }
 
 func (r *reader) statuses(n *md.Node) []formats.Outcome {
-	out := []formats.Outcome{}
-	word := oneOf(r, "status", formats.Outcomes())
-	r.each(n, "statuses", func(item *md.Node) {
-		if status := word(item); status != "" {
-			out = append(out, status)
-		}
-	})
 	if n.Kind == md.List && len(n.Items) == 0 {
 		r.Refuse(codeContract, n, "name at least completed and failed", "statuses is empty")
 	}
-	return out
+	return append([]formats.Outcome{}, words(r, n, "statuses", oneOf(r, "status", formats.Outcomes()))...)
 }
 
 // artifacts reads `none`, `any` or the list of those that the contract has.

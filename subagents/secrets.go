@@ -109,7 +109,8 @@ func (f *folder) cleanse(m Masker) error {
 	})
 }
 
-func (f *folder) mask(name string, mask func(string) string) error {
+// mask puts what is left of a file in its place.
+func (f *folder) mask(name string, mask func(string) string) (err error) {
 	info, err := f.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.Mode().IsRegular() || info.Size() > maxMasked) {
 		return nil
@@ -120,42 +121,34 @@ func (f *folder) mask(name string, mask func(string) string) error {
 	if err := f.root.Chmod(name, 0o600); err != nil {
 		return onFile("keep", name, err)
 	}
+	if info.Size() == 0 {
+		return nil
+	}
 	in, err := f.root.Open(name)
 	if err != nil {
 		return onFile("read", name, err)
 	}
+	masked := name + ".masked"
+	out, err := f.root.OpenFile(masked, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return onFile("keep", name, errors.Join(err, in.Close()))
+	}
 	found := false
 	err = inPieces(in, info.Size(), func(piece string) error {
-		found = found || mask(piece) != piece
-		return nil
+		clean := mask(piece)
+		found = found || clean != piece
+		_, err := out.WriteString(clean)
+		return err
 	})
-	if err == nil && found {
-		err = f.rewrite(name, in, info.Size(), mask)
+	if err = errors.Join(err, in.Close(), out.Close()); err == nil && found {
+		err = f.root.Rename(masked, name)
+	} else {
+		err = errors.Join(err, f.root.Remove(masked))
 	}
-	if err = errors.Join(err, in.Close()); err != nil {
+	if err != nil {
 		return onFile("keep", name, err)
 	}
 	return nil
-}
-
-// rewrite puts what is left of a file in its place.
-func (f *folder) rewrite(name string, in *os.File, size int64, mask func(string) string) error {
-	if _, err := in.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	const suffix = ".masked"
-	out, err := f.root.OpenFile(name+suffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	err = inPieces(in, size, func(piece string) error {
-		_, err := out.WriteString(mask(piece))
-		return err
-	})
-	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, f.root.Remove(name+suffix))
-	}
-	return f.root.Rename(name+suffix, name)
 }
 
 // piece is how much of a file is looked through at once: a program may print a lot, and this one must stay small.
