@@ -91,7 +91,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 			what = "audit.jsonl got a line"
 		case now != expected:
 			what = "state.json was changed"
-		case m.lostBackup(mark):
+		case m.lostBackup(mark, fresh):
 			what = "a backup was removed"
 		default:
 			return nil
@@ -128,8 +128,14 @@ func (a *auditLog) since(mark Mark) []byte {
 	return append([]byte{}, all[len(mark.log):]...)
 }
 
-// lostBackup tells whether a backup of the mark is gone that no writer had a reason to remove.
-func (m *Manager) lostBackup(mark Mark) bool {
+// lostBackup tells whether a backup of the mark is gone that no writer had a reason to remove. A write that did not
+// happen takes the copy of its state away again.
+func (m *Manager) lostBackup(mark Mark, fresh []byte) bool {
+	for l := range auditLines(fresh) {
+		if l.Kind == lineAborted {
+			return false
+		}
+	}
 	now, err := backups(m.cfg)
 	if err != nil {
 		return true

@@ -122,6 +122,34 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestGuardAmongKills: what a write leaves that was killed before its rename, and what the next one takes away of it, is
+// no change.
+func TestGuardAmongKills(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.sealed()
+	w.add("a", "b")
+	old := w.read("state.json")
+	w.add("c")
+	w.write("state.json", old)
+	mark, err := w.m.Mark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.m.Guard(t.Context(), mark); err != nil {
+		t.Errorf("Guard before the next write = %v, want nothing", err)
+	}
+	if res := w.do(state.UpdateMetadata{Task: 1, Fields: map[string]any{"title": "a"}}); res.Changed {
+		t.Fatalf("%+v, want a write that only cleans up", res)
+	}
+	if _, err := os.Stat(w.path("backups/state-2.json")); err == nil {
+		t.Fatal("the copy of what did not happen is there still")
+	}
+	if _, err := w.m.Guard(t.Context(), mark); err != nil {
+		t.Errorf("Guard = %v, want nothing", err)
+	}
+}
+
 // TestAdoptAfterGuard: what a worker changed can be taken as it is.
 func TestAdoptAfterGuard(t *testing.T) {
 	t.Parallel()
