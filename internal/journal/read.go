@@ -2,20 +2,21 @@ package journal
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"tercet/formats"
-	"tercet/internal/jsonx"
 )
 
-// Record is an entry as it stands in a journal. Data is plain: maps, slices, strings, json.Number, bool and nil.
+// Record is an entry as it stands in a journal, one line of JSON that ends with its own hash. Data is plain: maps,
+// slices, strings, json.Number, bool and nil.
 type Record struct {
+	Seq  int       `json:"seq"` // from 1
+	Time time.Time `json:"time"`
+	Prev string    `json:"prev_sha"` // of the line before, empty for the first
 	formats.Entry
-	Seq  int // from 1
-	Time time.Time
-	Prev string // sha of the line before, empty for the first
-	SHA  string // of this line
+	SHA string `json:"-"` // of this line
 }
 
 // Read gives the records of a journal and verifies their numbers and hashes. A last line that a crash has torn is left
@@ -49,9 +50,15 @@ func read(data []byte) (records []Record, whole int, err error) {
 			}
 			return nil, 0, damaged(number, "line does not match its hash")
 		}
-		r, msg := decode(line)
-		switch {
-		case msg != "":
+		var r Record
+		msg := ""
+		plain := json.NewDecoder(bytes.NewReader(line))
+		plain.UseNumber()
+		switch err := plain.Decode(&r); {
+		case err != nil:
+			msg = err.Error()
+		case r.Type == "" || r.Time.IsZero():
+			msg = "expected a type and a time, got none"
 		case r.Seq != number:
 			msg = fmt.Sprintf("expected seq %d, got %d", number, r.Seq)
 		case r.Prev != prev:
@@ -81,47 +88,4 @@ func intact(line []byte) (sha string, ok bool) {
 	body := line[:len(line)-tail]
 	sha = digest(body)
 	return sha, string(line[len(body):]) == shaMember+sha+`"}`
-}
-
-// decode reads a line that is intact. A non-empty message tells what is wrong all the same.
-func decode(line []byte) (Record, string) {
-	v, err := jsonx.Parse(line, jsonx.Limits{})
-	if err != nil {
-		return Record{}, err.Error()
-	}
-	var r Record
-	var ok bool
-	text := func(key string, into *string, must bool) {
-		if m := v.Get(key); m != nil || must {
-			if *into, ok = m.Str(); !ok {
-				err = fmt.Errorf("expected text as %s", key)
-			}
-		}
-	}
-	number := func(key string, into *int, must bool) {
-		if m := v.Get(key); m != nil || must {
-			n, isInt := m.Int()
-			if *into = int(n); !isInt {
-				err = fmt.Errorf("expected integer as %s", key)
-			}
-		}
-	}
-	var at, kind string
-	number("seq", &r.Seq, true)
-	text("time", &at, true)
-	text("prev_sha", &r.Prev, true)
-	text("type", &kind, true)
-	text("step_path", &r.Step, false)
-	number("visit", &r.Visit, false)
-	number("attempt", &r.Attempt, false)
-	text("key", &r.Key, false)
-	if err != nil {
-		return Record{}, err.Error()
-	}
-	if r.Time, err = time.Parse(time.RFC3339Nano, at); err != nil {
-		return Record{}, fmt.Sprintf("expected RFC 3339 as time, got %q", at)
-	}
-	r.Type = formats.EntryType(kind)
-	r.Data = v.Get("data").Any()
-	return r, ""
 }

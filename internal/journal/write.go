@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -72,8 +73,7 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	case w.open == nil || w.opts.Clock == nil:
 		return formats.Fail(formats.CodeBug, "", "expected a journal with folder and clock, got one without")
 	}
-	data, err := w.data(e.Data)
-	if err != nil {
+	if err := w.mask(&e); err != nil {
 		return err
 	}
 	if w.file == nil {
@@ -82,7 +82,7 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 			return err
 		}
 	}
-	line, sha, err := encode(w.seq+1, w.last, w.opts.Clock(), e, data)
+	line, sha, err := encode(Record{Seq: w.seq + 1, Time: w.opts.Clock().UTC(), Prev: w.last, Entry: e})
 	if err != nil {
 		return err
 	}
@@ -114,20 +114,23 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// data gives what an entry carries as a tree without secrets.
-func (w *Writer) data(v any) (any, error) {
-	if v == nil {
-		return nil, nil
+// mask takes the secrets out of what an entry carries.
+func (w *Writer) mask(e *formats.Entry) error {
+	if e.Data == nil {
+		return nil
 	}
-	raw, err := jsonx.Marshal(v, "")
+	raw, err := jsonx.Marshal(e.Data, "")
+	if err == nil {
+		var tree *jsonx.Value
+		if tree, err = jsonx.Parse(raw, jsonx.Limits{Depth: maxDataDepth}); err == nil {
+			raw, err = jsonx.Marshal(w.opts.Mask.tree(tree), "")
+		}
+	}
 	if err != nil {
-		return nil, failed(formats.CodeBug, "encode", err)
+		return failed(formats.CodeBug, "encode", err)
 	}
-	tree, err := jsonx.Parse(raw, jsonx.Limits{Depth: maxDataDepth})
-	if err != nil {
-		return nil, failed(formats.CodeBug, "encode", err)
-	}
-	return w.opts.Mask.tree(tree), nil
+	e.Data = json.RawMessage(raw)
+	return nil
 }
 
 func (w *Writer) put(line []byte) error {
@@ -203,25 +206,8 @@ func (w *Writer) resume(root *os.Root) error {
 }
 
 // encode makes a line: the members, then the sha256 of everything before that last member.
-func encode(seq int, prev string, at time.Time, e formats.Entry, data any) (line []byte, sha string, err error) {
-	o := &jsonx.Object{}
-	o.Set("seq", seq).Set("time", at.UTC().Format(time.RFC3339Nano)).Set("prev_sha", prev).Set("type", string(e.Type))
-	if e.Step != "" {
-		o.Set("step_path", e.Step)
-	}
-	if e.Visit != 0 {
-		o.Set("visit", e.Visit)
-	}
-	if e.Attempt != 0 {
-		o.Set("attempt", e.Attempt)
-	}
-	if e.Key != "" {
-		o.Set("key", e.Key)
-	}
-	if data != nil {
-		o.Set("data", data)
-	}
-	line, err = jsonx.Marshal(o, "")
+func encode(r Record) (line []byte, sha string, err error) {
+	line, err = jsonx.Marshal(r, "")
 	if err != nil {
 		return nil, "", failed(formats.CodeBug, "encode", err)
 	}
