@@ -27,35 +27,25 @@ func syntaxError(src []byte, err error) (at Pos, msg string) {
 	return Pos{Line: 1, Col: 1}, err.Error()
 }
 
+// labelForm is a labelled line, the label in bold or plain, at most 40 characters of it.
+var labelForm = regexp.MustCompile(
+	"^(?:\\*\\*([^*_]{1,40})\\*\\*|__([^*_]{1,40})__|([^`*_\\[\\]<>(){}\"':]{1,40}):(?: |$))(.*)$")
+
 // splitLabel reads a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label: value". A label that
 // is not bold is one only when its value stands after ": " or is missing.
 func splitLabel(line string) (label, value string, ok bool) {
-	for _, mark := range []string{"**", "__"} {
-		rest, bold := strings.CutPrefix(line, mark)
-		if !bold {
-			continue
-		}
-		label, value, ok = strings.Cut(rest, mark)
-		if !ok || len(label) > maxLabel || strings.ContainsAny(label, "*_") {
-			return "", "", false
-		}
-		label, inside := strings.CutSuffix(strings.TrimSpace(label), ":")
-		value, outside := strings.CutPrefix(strings.TrimSpace(value), ":")
-		if !inside && !outside && value != "" || strings.TrimSpace(label) == "" {
-			return "", "", false
-		}
-		return strings.TrimSpace(label), strings.TrimSpace(value), true
-	}
-	label, value, ok = strings.Cut(line, ":")
-	if !ok || label == "" || len(label) > maxLabel || strings.ContainsAny(label, "`*_[]<>(){}\"'") || value != "" &&
-		value[0] != ' ' {
+	form := labelForm.FindStringSubmatch(line)
+	if form == nil {
 		return "", "", false
 	}
-	return strings.TrimSpace(label), strings.TrimSpace(value), true
+	label, inside := strings.CutSuffix(strings.TrimSpace(form[1]+form[2]+form[3]), ":")
+	value, outside := strings.CutPrefix(strings.TrimSpace(form[4]), ":")
+	label = strings.TrimSpace(label)
+	if label == "" || form[3] == "" && value != "" && !inside && !outside {
+		return "", "", false
+	}
+	return label, strings.TrimSpace(value), true
 }
-
-// maxLabel is the most bytes that a label may have.
-const maxLabel = 40
 
 // canonical gives the name out of a list that a text spells, case, spaces and "and" for "&" aside; else the text
 // itself.
