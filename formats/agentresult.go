@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -101,13 +102,14 @@ func indentWidth(line string) int { return len(line) - len(strings.TrimLeft(line
 
 // blockHeader reads "AGENT_RESULT: name".
 func blockHeader(line string) (indent int, name string, ok bool) {
-	indent = indentWidth(line)
-	rest, ok := strings.CutPrefix(line[indent:], marker+":")
-	if !ok || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+	form := headerForm.FindStringSubmatch(line)
+	if form == nil {
 		return 0, "", false
 	}
-	return indent, withoutRemark(strings.TrimSpace(rest)), true
+	return len(form[1]), withoutRemark(strings.TrimSpace(form[2])), true
 }
+
+var headerForm = regexp.MustCompile(`^([ \t]*)` + marker + `:((?:[ \t].*)?)$`)
 
 // withoutRemark cuts a comment: two or more spaces, "#", then a space or the end. One space before it makes it data.
 func withoutRemark(s string) string {
@@ -202,13 +204,9 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 }
 
 // templateText tells text that a template holds instead of a value.
-func templateText(s string) bool {
-	between := func(open, end string) bool {
-		_, rest, ok := strings.Cut(s, open)
-		return ok && strings.Contains(rest, end)
-	}
-	return between("{", "}") || between("<", ">") || strings.Contains(s, " | ")
-}
+func templateText(s string) bool { return templateForm.MatchString(s) }
+
+var templateForm = regexp.MustCompile(`(?s:\{.*\}|<.*>)| \| `)
 
 // fenceAround gives the run of backticks of the fence that the current line stands in, empty if that is not certain:
 // the line before is a fence, or the nearest fence above has an info string; and a closing one follows before the next

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -140,27 +141,21 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 	return AgentField{Key: key, Pos: at, Kind: FieldText, Items: []string{withoutRemark(rest)}}, true
 }
 
-// keyOf splits "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.
+// keyForm is "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.
+var keyForm = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_./-]*):((?:[ \t].*)?)$`)
+
 func keyOf(s string) (key, rest string, ok bool) {
-	n := 0
-	for n < len(s) && (isLetter(s[n]) || n > 0 && (s[n] >= '0' && s[n] <= '9' || strings.IndexByte("./-", s[n]) >= 0)) {
-		n++
-	}
-	if n == 0 || n >= len(s) || s[n] != ':' {
-		return "", "", false
-	}
-	rest = s[n+1:]
-	if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+	form := keyForm.FindStringSubmatch(s)
+	if form == nil {
 		return "", "", false
 	}
 	// Two spaces before "#" make a comment, so that those after the colon are kept for it.
-	if trimmed := strings.TrimSpace(rest); strings.HasPrefix(trimmed, "#") && len(rest)-len(trimmed) > 1 {
-		return s[:n], withoutRemark(trimmed), true
+	rest = strings.TrimSpace(form[2])
+	if strings.HasPrefix(rest, "#") && len(form[2])-len(rest) > 1 {
+		rest = withoutRemark(rest)
 	}
-	return s[:n], strings.TrimSpace(rest), true
+	return form[1], rest, true
 }
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 
 // value reads the lines that belong to a field, and tells whether it is a list, a map or a literal.
 func (r *recordReader) value(f *AgentField) bool {

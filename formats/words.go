@@ -73,22 +73,14 @@ func spelling(s string) string {
 // placeholder tells whether a line only holds the place of what should be written. Square brackets are data where a
 // value may be a status mark.
 func placeholder(line string, brackets bool) bool {
-	line = strings.Trim(strings.TrimSpace(line), "*_`")
-	line = strings.TrimSpace(line)
-	if n := len(line); n >= 2 {
-		for _, pair := range []string{"{}", "<>", "[]"} {
-			inside := line[1 : n-1]
-			if line[0] == pair[0] && line[n-1] == pair[1] && !strings.ContainsAny(inside, pair) && (pair != "[]" || brackets) {
-				return true
-			}
-		}
-	}
-	switch strings.ToLower(strings.TrimRight(line, ".: ")) {
-	case "", "tbd", "tba", "todo", "fixme", "…":
-		return true
-	}
-	return false
+	line = strings.TrimSpace(strings.Trim(strings.TrimSpace(line), "*_`"))
+	return placeForm.MatchString(line) || brackets && bracketForm.MatchString(line)
 }
+
+var (
+	placeForm   = regexp.MustCompile(`^(?i:\{[^{}]*\}|<[^<>]*>|(?:tbd|tba|todo|fixme|…)?[.: ]*)$`)
+	bracketForm = regexp.MustCompile(`^\[[^\[\]]*\]$`)
+)
 
 // said tells whether blocks hold a line that is neither blank, comment, heading nor placeholder.
 func said(blocks []md.Block) bool {
