@@ -23,46 +23,34 @@ func (k Kind) String() string { return string(k) }
 
 // Event is one thing that happened in a run. Only Kind must be set; a zero Time is filled in by whoever has a clock.
 type Event struct {
-	Time      time.Time
-	Run       string
-	Kind      Kind
-	Name      string   // of the command, the subagent, the step's id
-	Step      string   // step_path
-	FromDepth int      // depth of the caller
-	ToDepth   int      // depth of the called
-	Path      []string // delegation path with the called at its end
-	Duration  time.Duration
-	Outcome   string
-	Message   string         // one line for a person, may be empty
-	Attrs     map[string]any // further facts, marshalable as JSON; may be nil
-}
-
-// record is the shape of a line of trace.jsonl.
-type record struct {
-	Time      string         `json:"time,omitempty"`
+	Time      time.Time      `json:"time,omitzero"`
 	Run       string         `json:"run,omitempty"`
 	Kind      Kind           `json:"kind"`
-	Name      string         `json:"name,omitempty"`
-	Step      string         `json:"step_path,omitempty"`
-	FromDepth int            `json:"from_depth"`
-	ToDepth   int            `json:"to_depth"`
-	Path      []string       `json:"delegation_path,omitempty"`
-	Seconds   float64        `json:"duration_seconds,omitempty"`
-	Outcome   string         `json:"outcome,omitempty"`
-	Message   string         `json:"message,omitempty"`
-	Attrs     map[string]any `json:"attrs,omitempty"`
+	Name      string         `json:"name,omitempty"`            // of the command, the subagent, the step's id
+	Step      string         `json:"step_path,omitempty"`       // as in the journal
+	FromDepth int            `json:"from_depth"`                // depth of the caller
+	ToDepth   int            `json:"to_depth"`                  // depth of the called
+	Path      []string       `json:"delegation_path,omitempty"` // with the called at its end
+	Duration  time.Duration  `json:"-"`
+	Outcome   string         `json:"-"`
+	Message   string         `json:"-"` // one line for a person, may be empty
+	Attrs     map[string]any `json:"-"` // further facts, marshalable as JSON; may be nil
+}
+
+// record is a line of trace.jsonl: the event, from its duration on in the order of the file.
+type record struct {
+	Event
+	Seconds float64        `json:"duration_seconds,omitempty"`
+	Outcome string         `json:"outcome,omitempty"`
+	Message string         `json:"message,omitempty"`
+	Attrs   map[string]any `json:"attrs,omitempty"`
 }
 
 // Encode gives an event as one line of trace.jsonl without its line break: times in UTC, attributes sorted by name.
 // Attributes without a JSON form are replaced by one that names the reason.
 func Encode(e Event) []byte {
-	r := record{
-		Run: e.Run, Kind: e.Kind, Name: e.Name, Step: e.Step, FromDepth: e.FromDepth, ToDepth: e.ToDepth, Path: e.Path,
-		Seconds: e.Duration.Seconds(), Outcome: e.Outcome, Message: e.Message, Attrs: e.Attrs,
-	}
-	if !e.Time.IsZero() {
-		r.Time = e.Time.UTC().Format(time.RFC3339Nano)
-	}
+	e.Time = e.Time.UTC()
+	r := record{e, e.Duration.Seconds(), e.Outcome, e.Message, e.Attrs}
 	line, err := encode(r)
 	if err != nil {
 		r.Attrs = map[string]any{"unencodable": err.Error()}
