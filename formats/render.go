@@ -211,20 +211,21 @@ func embedded(text string) string {
 		text = strings.ToValidUTF8(text[:MaxText], "") + "\n\n(cut here)"
 	}
 	doc, closed := probe(text)
-	if closed && !said(doc.Blocks[1:len(doc.Blocks)-1]) {
-		return nothing
-	}
-	if closed && !lowered(doc) {
-		return text
-	}
+	lowered, high := "", false
 	if closed {
-		text = lower(doc)
-		if again, ok := probe(text); ok && !lowered(again) {
-			return text
+		lowered, high = lower(doc)
+	}
+	if high {
+		text = lowered
+		if doc, closed = probe(text); closed {
+			_, high = lower(doc)
 		}
 	}
-	if strings.TrimSpace(text) == "" {
+	switch {
+	case strings.TrimSpace(text) == "", closed && !said(doc.Blocks[1:len(doc.Blocks)-1]):
 		return nothing
+	case closed && !high:
+		return text
 	}
 	return fenced("text", text)
 }
@@ -241,18 +242,8 @@ func probe(text string) (*md.Document, bool) {
 		last.Kind == md.Heading && last.Text == "bottom" && last.Level == 2 && last.Depth == 0
 }
 
-// lowered tells whether a heading of the text stands at the level of a section or above.
-func lowered(doc *md.Document) bool {
-	for _, b := range doc.Blocks[1 : len(doc.Blocks)-1] {
-		if b.Kind == md.Heading && b.Depth == 0 && b.Level <= 2 {
-			return true
-		}
-	}
-	return false
-}
-
-// lower moves headings of levels 1 and 2 to 3 and 4.
-func lower(doc *md.Document) string {
+// lower moves the headings of levels 1 and 2 to 3 and 4, and tells whether there are any: a section has deeper ones.
+func lower(doc *md.Document) (text string, high bool) {
 	lines := make([]string, 0, doc.LineCount())
 	for n := 1; n <= doc.LineCount(); n++ {
 		lines = append(lines, doc.Line(n))
@@ -261,6 +252,7 @@ func lower(doc *md.Document) string {
 		if b.Kind != md.Heading || b.Depth > 0 || b.Level > 2 {
 			continue
 		}
+		high = true
 		for n := b.Pos.Line; n <= b.End.Line; n++ {
 			lines[n-1] = ""
 		}
@@ -270,7 +262,7 @@ func lower(doc *md.Document) string {
 		}
 		lines[b.Pos.Line-1] = strings.Repeat("#", b.Level+2) + " " + b.Text
 	}
-	return strings.Trim(strings.Join(lines[2:len(lines)-3], "\n"), "\n")
+	return strings.Trim(strings.Join(lines[2:len(lines)-3], "\n"), "\n"), high
 }
 
 // verbatim tells whether the source of a phase stands for the phase: it reads as exactly this one, swallows nothing

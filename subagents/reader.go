@@ -37,13 +37,9 @@ func newReader(file string) *reader {
 }
 
 func (r *reader) report(f strict.Finding) {
-	severity := formats.SeverityError
-	if strings.HasPrefix(f.Code, "W") {
-		severity = formats.SeverityWarning
-	}
-	r.list = append(r.list, formats.Diagnostic{
-		Code: f.Code, Severity: severity, File: r.file, Pos: f.Pos, End: f.End, Message: f.Message, Help: f.Help,
-	})
+	d := formats.Found(f.Code, f.Pos, f.Help, "%s", f.Message)
+	d.File, d.End = r.file, f.End
+	r.list = append(r.list, d)
 }
 
 // place stands for a piece of the body in a finding.

@@ -13,12 +13,8 @@ import (
 // but a loss of power may leave the old content, or none.
 func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return in(root, name, func(dir *os.Root, t target) error {
-		temp := tempName(t.base)
 		t.loose = true
-		if err := fill(dir, t, temp, data, orDefault(mode)); err != nil {
-			return err
-		}
-		return rename(dir, temp, t)
+		return replace(dir, t, data, Options{Mode: mode})
 	})
 }
 

@@ -122,7 +122,7 @@ func replace(dir *os.Root, t target, data []byte, opt Options) error {
 			return discard(dir, temp, fmt.Errorf("check %s: %w", t.shown, err))
 		}
 	}
-	if err := rename(dir, temp, t); err != nil {
+	if err := rename(dir, temp, t); err != nil || t.loose {
 		return err
 	}
 	return durable(dir, t.shown)

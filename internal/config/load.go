@@ -220,13 +220,8 @@ func (l *loader) list(e entry, what string, fits func(string) bool, to []string)
 
 // report keeps a finding. A layer that is no file has a name instead of places.
 func (l *loader) report(f strict.Finding) {
-	d := formats.Diagnostic{
-		Code: f.Code, Severity: formats.SeverityError, File: l.layer.File, Pos: l.pos(f.Pos), End: l.pos(f.End),
-		Message: f.Message, Help: f.Help,
-	}
-	if strings.HasPrefix(f.Code, "W") {
-		d.Severity = formats.SeverityWarning
-	}
+	d := formats.Found(f.Code, l.pos(f.Pos), f.Help, "%s", f.Message)
+	d.File, d.End = l.layer.File, l.pos(f.End)
 	if d.File == "" {
 		d.Message = l.layer.Name + ": " + d.Message
 	}

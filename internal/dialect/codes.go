@@ -70,12 +70,9 @@ func (n *notes) add(code string, at formats.Pos, help, message string) {
 	case n.count[code] > maxAlike:
 		return
 	}
-	severity := formats.SeverityWarning
-	if code[0] == 'E' {
-		severity = formats.SeverityError
-	}
-	n.list = append(n.list,
-		formats.Diagnostic{Code: code, Severity: severity, File: n.file, Pos: at, Message: message, Help: help})
+	d := formats.Found(code, at, help, "%s", message)
+	d.File = n.file
+	n.list = append(n.list, d)
 }
 
 // refused gives the findings as the error that they are.

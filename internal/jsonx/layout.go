@@ -24,9 +24,9 @@ func onOneLine(raw []byte, spaced bool) []byte {
 	return out
 }
 
-// onLines lays valid JSON out with every member and element on its own line. Empty arrays and objects stay in one
-// piece.
-func onLines(out, raw []byte, unit string) []byte {
+// AppendIndent adds valid JSON laid out with every member and element on its own line. Empty arrays and objects stay in
+// one piece.
+func AppendIndent(out, raw []byte, unit string) []byte {
 	depth := 0
 	line := func() {
 		out = append(out, '\n')

@@ -45,11 +45,8 @@ func Marshal(v any, indent string) ([]byte, error) {
 	if err != nil || indent == "" {
 		return out, err
 	}
-	return onLines(make([]byte, 0, len(out)+len(out)/2), out, indent), nil
+	return AppendIndent(make([]byte, 0, len(out)+len(out)/2), out, indent), nil
 }
-
-// AppendIndent adds valid JSON laid out with one member or element a line.
-func AppendIndent(out, raw []byte, indent string) []byte { return onLines(out, raw, indent) }
 
 // MarshalLine is Marshal on one line with a space after each colon and comma, as in a state file of layout lines.
 func MarshalLine(v any) ([]byte, error) {
