@@ -60,7 +60,7 @@ type loader struct {
 func (l *loader) load() {
 	root := &md.Node{Kind: md.Map}
 	for _, key := range slices.Sorted(maps.Keys(l.layer.Values)) {
-		root.Entries = append(root.Entries, md.Entry{Key: strict.Node(key), Value: value(key, l.layer.Values[key])})
+		root.Entries = append(root.Entries, md.Entry{Key: textNode(key), Value: value(key, l.layer.Values[key])})
 	}
 	if l.layer.Values == nil {
 		var problems []md.Problem
@@ -80,19 +80,22 @@ func (l *loader) load() {
 // value reads one text of a layer that is no file. Elements of a list stand between commas.
 func value(key, text string) *md.Node {
 	if key == "commands" || key == "env" || key == "sandbox" {
-		list := []any{}
+		list := &md.Node{Kind: md.List}
 		for item := range strings.SplitSeq(text, ",") {
 			if item = strings.TrimSpace(item); item != "" {
-				list = append(list, item)
+				list.Items = append(list.Items, textNode(item))
 			}
 		}
-		return strict.Node(list)
+		return list
 	}
 	if parsed, problems := md.ParseYAML([]byte(text), md.Pos{}); parsed != nil && len(problems) == 0 {
 		return parsed
 	}
-	return strict.Node(text)
+	return textNode(text)
 }
+
+// textNode is a text from elsewhere as one of a file. It has no place.
+func textNode(s string) *md.Node { return &md.Node{Kind: md.Scalar, Type: md.Str, Value: s} }
 
 func (l *loader) key(e entry) {
 	c := &l.config

@@ -195,25 +195,6 @@ func Word(words ...string) func(*md.Node) (string, bool) {
 	return Text(func(s string) bool { return slices.Contains(words, s) })
 }
 
-// Node gives a value from elsewhere, such as the value of an environment variable, the form of one that was read. It
-// has no place.
-func Node(v any) *md.Node {
-	switch v := v.(type) {
-	case []any:
-		out := &md.Node{Kind: md.List}
-		for _, one := range v {
-			out.Items = append(out.Items, Node(one))
-		}
-		return out
-	case string:
-		return &md.Node{Kind: md.Scalar, Type: md.Str, Value: v}
-	case bool:
-		return &md.Node{Kind: md.Scalar, Type: md.Bool, Value: fmt.Sprint(v)}
-	default:
-		return &md.Node{Kind: md.Scalar, Type: md.Null, Value: "null"}
-	}
-}
-
 // Describe is a value as a message shows it.
 func Describe(n *md.Node) string {
 	switch {

@@ -116,10 +116,4 @@ func TestReaders(t *testing.T) {
 	if v, ok := strict.Text(func(s string) bool { return s == "text" })(n.Get("s")); v != "text" || !ok {
 		t.Error("Text(text)", v, ok)
 	}
-	if diff := cmp.Diff(n.Get("l").Any(), strict.Node([]any{"a", true}).Any()); diff != "" {
-		t.Errorf("Node (-read +made):\n%s", diff)
-	}
-	if got := strict.Node(nil); got.Any() != nil {
-		t.Errorf("Node(nil) = %v", got.Any())
-	}
 }
