@@ -3,7 +3,11 @@ package formats
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
+	"strings"
+
+	"tercet/internal/nearest"
 )
 
 // maxRounds bounds how often a file is read again after changes: a change may bring a finding to light that another
@@ -74,4 +78,83 @@ func offsetOf(src []byte, p Pos) int {
 		return -1
 	}
 	return at
+}
+
+// Fix is a change of the text from Start up to End that mends a finding. A finding has one only if there is one
+// candidate.
+type Fix struct {
+	Start Pos    `json:"start"`
+	End   Pos    `json:"end"`
+	Text  string `json:"text"`
+}
+
+// complete gives a finding the end of the word that it points at, and the fix where its advice names one candidate for
+// that word. The source is the text of its file; lines holds its lines.
+func (d *Diagnostic) complete(lines [][]byte) {
+	if d.Pos.Line < 1 || d.Pos.Line > len(lines) || d.Pos.Col < 1 {
+		return
+	}
+	line := string(bytes.TrimSuffix(lines[d.Pos.Line-1], []byte{'\r'}))
+	if d.Pos.Line == 1 {
+		line = strings.TrimPrefix(line, "\ufeff")
+	}
+	from := d.Pos.Col - 1
+	if from > len(line) {
+		return
+	}
+	if d.End.IsZero() {
+		rest := line[from:min(len(line), from+longestExtent)]
+		d.End = Pos{Line: d.Pos.Line, Col: from + max(1, extent(rest)) + 1}
+		if from == len(line) {
+			d.End.Col = d.Pos.Col
+		}
+	}
+	candidate, ok := nearest.Candidate(d.Help)
+	if d.Fix != nil || !ok || d.End.Line != d.Pos.Line || d.End.Col-1 > len(line) {
+		return
+	}
+	fix := &Fix{Start: d.Pos, End: d.End, Text: candidate}
+	written := line[from : d.End.Col-1]
+	if written != "" && (written[0] == '"' || written[0] == '\'') && len(written) > 1 &&
+		written[len(written)-1] == written[0] {
+		fix.Start.Col, fix.End.Col = fix.Start.Col+1, fix.End.Col-1
+		written = written[1 : len(written)-1]
+	}
+	if strings.TrimLeft(written, "$") != "" && strings.Contains(d.Message, strings.TrimLeft(written, "$")) {
+		if strings.HasPrefix(written, "$") && !strings.HasPrefix(candidate, "$") {
+			fix.Start.Col++
+		}
+		d.Fix = fix
+	}
+}
+
+// longestExtent bounds what of a line is looked at for its extent, in bytes: a hostile file may be one line of 100 MB.
+const longestExtent = 4 << 10
+
+// extents are what may stand at the start of a text: the marks and words of a heading or a fence, a quoted text, a
+// variable, an expression, something between angle brackets, a rule, a name, else one character.
+var extents = regexp.MustCompile(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[$]` + nameChars +
+	`|[$][{][{](?:.*?[}][}])?|<[^>]*>|---|` + nameChars + `|(?s:.))`)
+
+// nameChars tell names, ids and agents apart from punctuation; a dash counts only inside of one.
+const nameChars = `(?:[-_0-9A-Za-z\x{80}-\x{10ffff}]*[_0-9A-Za-z\x{80}-\x{10ffff}])`
+
+// extent is the length of what stands at the start of a text; a value in brackets goes up to the one that closes it or
+// the end of the line.
+func extent(s string) int {
+	if s == "" || s[0] != '{' && s[0] != '[' {
+		return len(extents.FindString(s))
+	}
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(strings.TrimRight(s, " \t"))
 }

@@ -348,3 +348,68 @@ func fill(name string, data any) ([]byte, error) {
 	}
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
 }
+
+// Subagent is what a subagent file is made from. Contract, Output and Policy come from the file of the worker whose
+// role it has; they are taken over as they are.
+type Subagent struct {
+	Name    string
+	Command string // the command that it is made for, without the slash
+	Purpose string // of that command, as the person wrote it
+	// Contract are the lines of the frontmatter behind name, description and role.
+	Contract       string
+	Output, Policy string
+}
+
+// RenderSubagent makes a subagent file whose role comes from its name (RoleOf). The errors are those of Render.
+func RenderSubagent(s Subagent) ([]byte, error) {
+	if err := CheckName("subagent", s.Name); err != nil {
+		return nil, err
+	}
+	purpose, err := checkText("command", s.Command, s.Purpose)
+	if err != nil {
+		return nil, err
+	}
+	role, told := RoleOf(s.Name)
+	return fill("subagent.tmpl", struct {
+		Name, Command, Description, Purpose, Contract, Output, Policy string
+		Role                                                          formats.Role
+		Told                                                          bool
+	}{
+		Name: s.Name, Command: s.Command, Purpose: prose(purpose), Role: role, Told: told,
+		Description: scalar(cut("Works for /"+s.Command+": "+purpose, maxDescription)),
+		Contract:    strings.Trim(s.Contract, "\n"), Output: strings.Trim(s.Output, "\n"),
+		Policy: strings.Trim(s.Policy, "\n"),
+	})
+}
+
+// RoleOf takes the role of a new subagent from its name, word by word from the last: plan-reviewer reviews. A name that
+// says nothing gives the researcher, which works from the task alone and changes nothing; told is then false. Each of
+// these roles has an offline worker.
+func RoleOf(name string) (role formats.Role, told bool) {
+	for _, w := range slices.Backward(strings.Split(name, "-")) {
+		switch {
+		case strings.HasPrefix(w, "research"):
+			return formats.RoleResearcher, true
+		case slices.Contains([]string{"plan", "plans", "planner", "planning"}, w):
+			return formats.RolePlanner, true
+		case strings.HasPrefix(w, "implement"):
+			return formats.RoleImplementer, true
+		case strings.HasPrefix(w, "review"), strings.HasPrefix(w, "audit"):
+			return formats.RoleReviewer, true
+		}
+	}
+	return formats.RoleResearcher, false
+}
+
+// Offline tells whether the offline runner has a worker for a subagent.
+func Offline(info formats.AgentInfo) bool {
+	switch info.Role {
+	case formats.RoleResearcher, formats.RolePlanner, formats.RoleImplementer, formats.RoleReviewer:
+		return true
+	case formats.RoleWriter, formats.RoleUtility:
+	}
+	return info.Builtin || info.Name == taskReviser
+}
+
+// taskReviser is the one worker of the offline runner that goes by its name.
+const taskReviser = "task-reviser"
