@@ -206,7 +206,7 @@ func TestReadOnce(t *testing.T) {
 	s := newShop(t)
 	s.files["project/do.md"] = file(aPath, "return: done")
 	s.files[".claude/commands/ask.md"] = "---\ndescription: asks\n---\n\nSay what $1 is.\n"
-	s.Library.Foreign = map[string]dialect.Place{".claude/commands": {Dialect: dialect.Claude, Dir: ".claude/commands"}}
+	s.Foreign = map[string]dialect.Place{".claude/commands": {Dialect: dialect.Claude, Dir: ".claude/commands"}}
 	reads, open := 0, s.Library.Open
 	s.Library.Open = func(source, file string) ([]byte, error) {
 		reads++
@@ -216,10 +216,10 @@ func TestReadOnce(t *testing.T) {
 		catalog := commands.Catalog{Library: &s.Library, Entries: []commands.Entry{e}}
 		for what, act := range map[string]func() error{
 			"RunCommand": func() error {
-				_, err := s.Library.RunCommand(t.Context(), formats.Invocation{Name: e.Name, File: e.File, Source: e.Source, Run: "r1", Depth: formats.CommandDepth()})
+				_, err := s.RunCommand(t.Context(), formats.Invocation{Name: e.Name, File: e.File, Source: e.Source, Run: "r1", Depth: formats.CommandDepth()})
 				return err
 			},
-			"Load":   func() error { _, _, err := s.Library.Load(e.Source, e.File); return err },
+			"Load":   func() error { _, _, err := s.Load(e.Source, e.File); return err },
 			"TextOf": func() error { _, err := catalog.TextOf(e); return err },
 			"List":   func() error { catalog.List(); return nil },
 		} {

@@ -71,7 +71,7 @@ type part struct {
 
 // held calls do for everything that a schema holds against a value, its members and its items.
 func (s *Schema) held(n *md.Node, v any, do func(part)) {
-	m, _ := v.(map[string]any)
+	m, _ := v.(map[string]any) //nolint:errcheck // nothing else has members
 	for _, e := range n.Entries {
 		switch name := e.Key.Value; name {
 		case "$ref":
@@ -116,7 +116,7 @@ func (s *Schema) held(n *md.Node, v any, do func(part)) {
 	if rest != nil && rest.Kind == md.List { // draft 07
 		first, rest = rest, n.Get("additionalItems")
 	}
-	list, _ := v.([]any)
+	list, _ := v.([]any) //nolint:errcheck // nothing else has items
 	for i, one := range list {
 		if first != nil && i < len(first.Items) {
 			below(first.Items[i], one, i, true)

@@ -81,7 +81,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 				expected = now // a write that was killed before it happened
 			}
 		}
-		what := ""
+		var what string
 		switch {
 		case audit.state.Kind == lineDenied:
 			what = "state.json was changed" // perhaps by what another worker did

@@ -89,7 +89,7 @@ func literal(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string has a form in JSON, and a builder takes it
+	_ = enc.Encode(s) //nolint:errcheck // a string has a form in JSON, and a builder takes it
 	return scalar("${{ " + strings.TrimSpace(b.String()) + " }}")
 }
 

@@ -303,6 +303,6 @@ func literal(v *syntax.Value) string { return as[string](v.Lit) }
 
 // as is a value of a type, zero for anything else.
 func as[T any](v any) T {
-	out, _ := v.(T) // the zero value for another type
+	out, _ := v.(T) //nolint:errcheck // the zero value for another type
 	return out
 }

@@ -209,7 +209,7 @@ func (sc *scope) fields(list []syntax.Field, input any) (map[string]any, error) 
 
 // as is a value of a type, zero for anything else.
 func as[T any](v any) T {
-	out, _ := v.(T) // the zero value for another type
+	out, _ := v.(T) //nolint:errcheck // the zero value for another type
 	return out
 }
 

@@ -228,10 +228,10 @@ func (r *run) hear(fb *formats.Feedback) (done func()) {
 // ended is the command's return when a step's outcome ends it.
 func (f finished) ended() formats.Return {
 	ret := f.closing()
-	switch {
-	case f.outcome == formats.OutcomePartial:
+	switch f.outcome { //nolint:exhaustive // the others end it as failed
+	case formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
-	case f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended:
+	case formats.OutcomeBlocked, formats.OutcomeSuspended:
 		ret.Status, ret.Said, ret.BlockedTarget = formats.StatusBlocked, f.outcome, f.ret.BlockedTarget
 		ret.BlockedReason = cmp.Or(f.ret.BlockedReason, ret.Summary)
 	default:

@@ -57,7 +57,7 @@ func (r *Repo) Refs() (Refs, error) {
 				refs[name] = text
 			}
 		}
-		return nil //nolint:nilerr // a folder that was removed meanwhile holds no refs
+		return nil // a folder that was removed meanwhile holds no refs
 	})
 	for name, text := range refs {
 		refs[name] = strings.TrimSpace(text)
@@ -70,10 +70,7 @@ func (r *Repo) HasTrailer(ctx context.Context, rev string, keys ...string) (bool
 	if err := checkRev(rev); err != nil {
 		return false, err
 	}
-	format := ""
-	for _, key := range keys {
-		format += "%(trailers:key=" + key + ",valueonly)"
-	}
-	out, err := r.read(ctx, "log", "-1", "--format="+format, rev)
+	format := "--format=%(trailers:key=" + strings.Join(keys, ",valueonly)%(trailers:key=") + ",valueonly)"
+	out, err := r.read(ctx, "log", "-1", format, rev)
 	return len(strings.TrimSpace(string(out))) > 0, err
 }

@@ -14,7 +14,7 @@ func (p *parser) str() (string, bool) {
 	s, from := p.s, p.i+1 // what stands from there on is not in buf yet
 	buf, escapes := p.buf[:0], false
 	for i := plainEnd(s, from); i < len(s); i = plainEnd(s, i) {
-		n := 0
+		var n int
 		switch {
 		case s[i] == '"' && !escapes:
 			p.i = i + 1

@@ -110,7 +110,8 @@ var rules = sync.OnceValue(func() []rule {
 var forms = sync.OnceValue(func() (f struct {
 	sample, place, reference *regexp.Regexp
 	logins                   map[string]*regexp.Regexp
-}) {
+},
+) {
 	f.sample = regexp.MustCompile(`(?i)\$\{|\{\{|<[^>]*>|example|changeme`)
 	f.place = regexp.MustCompile(`^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\-]*$|^[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}$`)
 	f.reference = regexp.MustCompile(`^[$@&*!?]?[A-Za-z_-]+(?:(?:\.|->|::)[A-Za-z_-]+)*[,;)\]}]*$`)
