@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the table of weights")
 
-// maxLines is what the house may weigh without tests. The aim is 74,000; the limit follows the table down, never up.
-const maxLines = 76_500
+// maxLines is what the house may weigh without tests.
+const maxLines = 74_000
 
 // weight is what a package has in files that are no tests: lines, and tokens of Go without comments.
 type weight struct{ lines, tokens int }

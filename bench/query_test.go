@@ -101,7 +101,10 @@ func (l *lab) corpus() {
 		file, twice := writeState(l.t, l.dir, pretty, n), writeState(l.t, l.dir, pretty, 2*n)
 		asked := 0
 		var slower []string
-		for _, filter := range filters {
+		for i, filter := range filters {
+			if l.n < 9 && i > 1 && i%6 != 0 { // a quick run takes a sixth of the corpus
+				continue
+			}
 			ours, theirs := l.ask(filter, file, args...), l.askJQ(filter, file, args...)
 			if filter == readyInJQ {
 				ours = l.ask("ready | .number", file)

@@ -303,19 +303,16 @@ func sealKey(home string) func(lineage string) []byte {
 			return nil
 		}
 		dir := filepath.Join(home, "keys")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil // the log says less then
-		}
+		making := os.MkdirAll(dir, 0o700)
 		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return nil
+		if err != nil || making != nil {
+			return nil // the log says less then
 		}
 		defer root.Close() //nolint:errcheck // what was written is closed
 		key, err := root.ReadFile(lineage)
 		if errors.Is(err, fs.ErrNotExist) {
 			// Of two processes one makes it, and both take what is there then.
-			err = atomicfile.Create(root, lineage, []byte(rand.Text()), 0o600)
-			if err == nil || errors.Is(err, fs.ErrExist) {
+			if err = atomicfile.Create(root, lineage, []byte(rand.Text()), 0o600); err == nil || errors.Is(err, fs.ErrExist) {
 				key, err = root.ReadFile(lineage)
 			}
 		}

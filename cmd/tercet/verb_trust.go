@@ -383,9 +383,6 @@ func (w consent) ofSubagent(f trust.Listed) string {
 	return f.Kind + " that is not used"
 }
 
-// lookTime bounds the second look at a repository, which also happens when the run is over.
-const lookTime = 30 * time.Second
-
 // guard looks at what a subagent must leave alone before it works, and again when it has ended: what git runs, and the
 // files of the workspace that start programs. A change ends the run.
 func (w *world) guard(ctx context.Context, r formats.Request) (func() error, error) {
@@ -408,7 +405,7 @@ func (w *world) guard(ctx context.Context, r formats.Request) (func() error, err
 		if before == nil {
 			return own()
 		}
-		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second) // also when the run is over
 		defer cancel()
 		now, err := repo.Fingerprint(look)
 		if err == nil && now == nil {
