@@ -5,6 +5,8 @@ type Choice struct {
 	Label string `json:"label"`
 	// Approves marks the choice that --yes and an auto-approve file take.
 	Approves bool `json:"approves,omitempty"`
+	// Leaves marks the choice that a person takes who leaves the question by Ctrl-D or Ctrl-C; without one it waits.
+	Leaves bool `json:"leaves,omitempty"`
 }
 
 // Gate is a question to a person. Digest binds the answer to what was shown (sha256, hex); a gate with another digest

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -15,14 +14,14 @@ import (
 
 	"tercet/commands/outline"
 	"tercet/formats"
+	"tercet/internal/question"
 )
 
 // app is the process: its streams, flags and what it found out about itself.
 type app struct {
 	io      stdio
 	env     func(string) string
-	in      *bufio.Reader
-	lines   lines // the one reader of in
+	lines   *question.Lines // the one reader of standard input
 	term    *terminal
 	flags   engineFlags
 	signals *signals
@@ -57,10 +56,14 @@ type engineFlags struct {
 
 func newApp(s stdio, env func(string) string) *app {
 	a := &app{
-		io: s, env: env, in: bufio.NewReader(s.in), signals: &signals{end: os.Exit},
-		accepted: map[string]bool{}, told: map[string]bool{},
+		io: s, env: env, signals: &signals{end: os.Exit}, accepted: map[string]bool{}, told: map[string]bool{},
 	}
 	a.term = newTerminal(s, env)
+	tty, _ := s.in.(*os.File)
+	if !a.term.inTTY {
+		tty = nil
+	}
+	a.lines = question.NewLines(s.in, tty)
 	return a
 }
 

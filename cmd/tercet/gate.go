@@ -5,17 +5,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"tercet/formats"
 	"tercet/internal/plain"
+	"tercet/internal/question"
 	"tercet/subagents/checks"
 )
 
@@ -76,94 +74,68 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }
 
-// ask shows what the answer is bound to and reads one: a label, its first letter, or a number. Enter takes the last
-// choice, which is the one that stops.
+// ask shows what the answer is bound to, and reads one. Who leaves by Ctrl-D or Ctrl-C takes the choice for that.
 func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, error) {
-	w := p.io.err
+	w, set := p.io.err, question.Of(g.Choices)
 	for _, s := range g.Show {
 		for line := range strings.SplitSeq(strings.TrimRight(plain.Text(s), "\n"), "\n") {
 			fmt.Fprintln(w, "  | "+line)
 		}
 	}
+	p.untaken(p.lines.Drop())
 	for {
-		words := make([]string, len(g.Choices))
-		for i, c := range g.Choices {
-			_, size := utf8.DecodeRuneInString(c.Label)
-			words[i] = fmt.Sprintf("[%s]%s", plain.Line(c.Label[:size]), plain.Line(c.Label[size:]))
-		}
-		last := g.Choices[len(g.Choices)-1].Label
-		fmt.Fprintf(w, "%s  %s  (enter: %s) ", plain.Line(g.Question), strings.Join(words, "  "), plain.Line(last))
-		line, err := p.readLine(ctx)
-		if err != nil && (!errors.Is(err, io.EOF) || line == "") {
+		line, err := p.question(ctx, sprintf("%s  %s ", plain.Line(g.Question), set))
+		if err != nil && line == "" {
 			fmt.Fprintln(w)
 			if ctx.Err() != nil {
 				return formats.Decision{}, context.Cause(ctx)
 			}
-			return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
-		}
-		word, note, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if word == "" {
-			word = last
-		}
-		if label, ok := choose(g.Choices, word); ok {
-			return formats.Decision{Answer: label, By: "person", Note: strings.TrimSpace(note)}, nil
-		}
-		fmt.Fprintf(w, "expected one of the choices, got %s; words behind the choice are kept as a note\n",
-			plain.Line(strconv.Quote(word)))
-	}
-}
-
-func choose(list []formats.Choice, word string) (string, bool) {
-	i := slices.IndexFunc(list, func(c formats.Choice) bool { return strings.EqualFold(c.Label, word) })
-	if i < 0 && len(word) == 1 {
-		i = slices.IndexFunc(list, func(c formats.Choice) bool { return strings.EqualFold(c.Label[:1], word) })
-	}
-	if i < 0 {
-		return "", false
-	}
-	return list[i].Label, true
-}
-
-// lines reads standard input line by line in one goroutine, so that a wait that a signal ends loses nothing: what is
-// typed then answers the next question. The goroutine ends with the input, or with the process.
-type lines struct {
-	once sync.Once
-	ch   chan lineRead
-}
-
-type lineRead struct {
-	text string
-	err  error
-}
-
-// readLine gives the next line of standard input without its line feed; io.EOF comes with the last, unended one.
-func (a *app) readLine(ctx context.Context) (string, error) {
-	a.lines.once.Do(func() {
-		a.lines.ch = make(chan lineRead)
-		go func() {
-			for {
-				text, err := a.in.ReadString('\n')
-				a.lines.ch <- lineRead{strings.TrimRight(text, "\r\n"), err}
-				if err != nil && !isTTY(a.io.in) {
-					close(a.lines.ch)
-					return
-				}
+			i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Leaves })
+			if i < 0 {
+				return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
 			}
-		}()
-	})
-	select {
-	case got, ok := <-a.lines.ch:
-		if !ok {
-			return "", io.EOF
+			p.term.note("left without an answer, which is '%s'", g.Choices[i].Label)
+			return formats.Decision{Answer: g.Choices[i].Label, By: "person"}, nil
 		}
-		return got.text, got.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		label, note, ok := set.Read(line)
+		switch {
+		case ok:
+			return formats.Decision{Answer: label, By: "person", Note: note}, nil
+		case strings.TrimSpace(line) != "?":
+			fmt.Fprintf(w, "expected one of the choices, got %s\n", plain.Line(strconv.Quote(line)))
+		}
+		for _, key := range set.Keys() {
+			fmt.Fprintln(w, "  "+key)
+		}
+	}
+}
+
+// question asks one thing on the terminal and gives the line that is typed then. What was pasted is told and not taken.
+// Ctrl-C leaves the question alone, and not what asks it.
+func (a *app) question(ctx context.Context, text string) (string, error) {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	defer a.signals.instead(leave)()
+	for {
+		fmt.Fprint(a.io.err, text)
+		line, err := a.lines.Next(ctx)
+		rest := a.lines.Rest()
+		if len(rest) == 0 || err != nil {
+			return line, err
+		}
+		a.untaken(append([]string{line}, rest...))
+	}
+}
+
+// untaken tells lines that came before a question or by a paste.
+func (a *app) untaken(lines []string) {
+	for _, one := range lines {
+		a.term.say("not taken as an answer, type it again: " + formats.Clip(one, 60))
 	}
 }
 
 // approveOrReject are the choices of a question about what would run.
-var approveOrReject = []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject"}}
+var approveOrReject = []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject", Leaves: true}}
 
 // check runs one check of the gatekeeper. A program that a command file names itself is asked about once a process;
 // what a project's own tools are is known, and the person asked for it.

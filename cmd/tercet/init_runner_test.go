@@ -31,7 +31,7 @@ func TestInitAsksForARunner(t *testing.T) {
 			s := onTerminalWith(t, dir, []string{"PATH=" + path, "HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "init")
 			s.wait("installed: codex")
 			s.wait("Let codex do the work of subagents?")
-			s.wait("[y]es  [n]o  (enter: no)")
+			s.wait("[y/N] ")
 			s.keys(tt.keys)
 			s.wait("workspace made")
 			if code := s.ends(); code != 0 {

@@ -86,8 +86,9 @@ type signals struct {
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc
 	abort  context.CancelFunc
-	came   int  // signals since there is something to end
-	term   bool // SIGTERM or SIGHUP ended it
+	came   int    // signals since there is something to end
+	leave  func() // what Ctrl-C does while a question is open, nil: it ends what runs
+	term   bool   // SIGTERM or SIGHUP ended it
 	hard   context.Context
 }
 
@@ -118,6 +119,11 @@ func (s *signals) arrive(sig os.Signal) {
 	if s.cancel == nil {
 		return
 	}
+	if s.leave != nil && sig == os.Interrupt {
+		s.leave()
+		s.leave = nil
+		return
+	}
 	s.came++
 	word, code := "interrupted", 130
 	if sig == syscall.SIGTERM || sig == syscall.SIGHUP {
@@ -135,6 +141,18 @@ func (s *signals) arrive(sig os.Signal) {
 				s.end(code)
 			}
 		})
+	}
+}
+
+// instead lets the next Ctrl-C do something else, until done is called.
+func (s *signals) instead(leave func()) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leave = leave
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.leave = nil
 	}
 }
 

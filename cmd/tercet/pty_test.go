@@ -182,12 +182,74 @@ func TestGateOnATerminal(t *testing.T) {
 		t.Errorf("exit code %d after approve, want 0", code)
 	}
 
-	// enter takes the choice that stops
+	// Enter decides nothing; the number, a unique beginning and a note behind a colon do
 	s = onTerminal(t, dir, "/ask")
 	s.wait("Go on?")
 	s.keys("\r")
+	s.wait(`expected one of the choices, got ""`)
+	s.wait("1  [a]pprove")
+	s.wait("2  [r]eject")
+	s.keys("2: not today\r")
+	s.wait("(not today)")
 	if code := s.ends(); code != 5 {
-		t.Errorf("exit code %d after enter, want 5", code)
+		t.Errorf("exit code %d after 2, want 5", code)
+	}
+	s = onTerminal(t, dir, "/ask")
+	s.wait("Go on?")
+	s.keys("?\r")
+	s.wait("type a letter, a number")
+	s.keys("APP\r")
+	s.wait("answered approve by person")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d after APP, want 0", code)
+	}
+
+	// Ctrl-D and Ctrl-C take the choice that fails
+	for _, key := range []string{"\x04", "\x03"} {
+		s = onTerminal(t, dir, "/ask")
+		s.wait("Go on?")
+		s.keys(key)
+		s.wait("left without an answer, which is 'reject'")
+		if code := s.ends(); code != 5 {
+			t.Errorf("exit code %d after %q, want 5", code, key)
+		}
+	}
+}
+
+// TestTypedAheadIsNoAnswer: what is typed before a question, and what is pasted with its answer, decides nothing.
+func TestTypedAheadIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	dir, env := t.TempDir(), []string{"HOME=" + t.TempDir()}
+	s := onTerminalWith(t, dir, env, "init")
+	if code := s.ends(); code != 0 {
+		t.Fatalf("init = %d", code)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".tercet/subagents/mine.md"), []byte("not a subagent\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s = onTerminalWith(t, dir, env)
+	s.wait("tercet> ")
+	s.keys("/task One\r/task Two\ry")
+	s.wait("mine.md")
+	s.wait("not taken as an answer, type it again: /task Two")
+	s.wait("[y/N] ")
+	s.keys("\r") // the begun y is gone
+	s.wait("not trusted")
+	s.wait("tercet> ")
+	s.keys("/task One\r")
+	s.wait("[y/N] ")
+	s.keys("y\r/task Two\r")
+	s.wait("type it again: y")
+	s.wait("type it again: /task Two")
+	s.wait("[y/N] ")
+	s.keys("maybe\r")
+	s.wait(`expected y or n, got "maybe"`)
+	s.keys("y\r")
+	s.wait("Task 1 created: One")
+	s.wait("tercet> ")
+	s.keys("\x04")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
 	}
 }
 
@@ -216,6 +278,9 @@ func TestTrustOnATerminal(t *testing.T) {
 		s := onTerminalWith(t, dir, env, args...)
 		if see != "" {
 			s.wait(see)
+		}
+		if answer != "" {
+			s.wait("[y/N] ") // what is typed before is no answer
 			s.keys(answer)
 		}
 		if got := s.ends(); got != code {
@@ -227,14 +292,14 @@ func TestTrustOnATerminal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".tercet/subagents/mine.md"), []byte("not a subagent\x1b[31m\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	once(77, "Trust it? ('tercet trust --show' tells more) [y/N] ", "\r", "/task", "Another thing")
+	once(77, "Trust it? ('tercet trust --show' tells more) ", "\r", "/task", "Another thing")
 	once(77, "new      .tercet/subagents/mine.md", "n\r", "/task", "Another thing")
-	once(0, "[y/N] ", "y\r", "/task", "Another thing")
+	once(0, "Trust it?", "y\r", "/task", "Another thing")
 	once(0, "Task 3 created", "", "/task", "A third thing")
 	if err := os.WriteFile(filepath.Join(dir, ".tercet/subagents/mine.md"), []byte("still not a subagent\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	once(77, "    +still not a subagent", "n\r", "trust")
-	once(0, "Trust this project as it is now? [y/N] ", "y\r", "trust")
+	once(0, "Trust this project as it is now? ", "y\r", "trust")
 	once(0, "Task 4 created", "", "/task", "A fourth thing")
 }

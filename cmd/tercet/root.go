@@ -227,7 +227,7 @@ func (a repl) prompt() error {
 			return formats.Fail(formats.CodeCancelled, "", "terminated")
 		}
 		fmt.Fprint(a.io.err, "tercet> ")
-		line, err := a.readLine(ctx)
+		line, err := a.lines.Next(ctx)
 		if ctx.Err() != nil {
 			if a.signals.terminated() {
 				return context.Cause(ctx)
@@ -290,7 +290,7 @@ func (a repl) piped(cmd *cobra.Command) error {
 	ran, ctx := false, cmd.Context()
 	var first error
 	for {
-		line, err := a.readLine(ctx)
+		line, err := a.lines.Next(ctx)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -105,20 +104,11 @@ func (c call) offerRunner() (string, error) {
 	if len(found) == 0 {
 		return runnerOffline, nil
 	}
-	const yes = "yes"
-	d, err := (&approver{app: c.app}).ask(c.ctx, formats.Gate{
-		Question: "Let " + found[0] + " do the work of subagents? " +
-			"That may cost money; without it nothing but tercet itself works.",
-		Show: []string{
-			"installed: " + strings.Join(found, ", "),
-			"yes writes `runner: auto` into .tercet/config.yaml: the first of these that runs",
-		},
-		Choices: []formats.Choice{{Label: yes, Approves: true}, {Label: "no"}},
-	})
-	if _, ok := errors.AsType[*formats.GateOpenError](err); ok {
-		return runnerOffline, nil
-	}
-	if d.Answer == yes {
+	c.term.prompt("  | installed: %s\n  | yes writes `runner: auto` into %s: the first of these that runs\n",
+		strings.Join(found, ", "), configFile)
+	yes, err := c.yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
+		"That may cost money; without it nothing but tercet itself works.")
+	if yes {
 		return runnerAuto, err
 	}
 	return runnerOffline, err

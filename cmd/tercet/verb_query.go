@@ -178,7 +178,7 @@ func (c call) queried(exit int, err error) error {
 func boundedQueryVerb(cmd *cobra.Command, _ *app) run {
 	cmd.Hidden = true
 	return func(c call) error {
-		text, err := io.ReadAll(c.in)
+		text, err := io.ReadAll(c.io.in)
 		if err != nil {
 			return broken(formats.CodeIO, "query of a parent", err)
 		}

@@ -18,7 +18,9 @@ import (
 	"tercet/formats"
 	"tercet/internal/dialect"
 	"tercet/internal/git"
+	"tercet/internal/plain"
 	"tercet/internal/proc"
+	"tercet/internal/question"
 	"tercet/internal/trust"
 	"tercet/router"
 	"tercet/subagents"
@@ -320,15 +322,19 @@ func (w consent) ask(ctx context.Context, v *trust.Verdict) (bool, error) {
 }
 
 // yes asks a question whose default is no.
-func (a *app) yes(ctx context.Context, question string) (bool, error) {
-	a.term.prompt("%s [y/N] ", question)
-	line, err := a.readLine(ctx)
-	if err != nil && line == "" {
-		a.term.prompt("\n")
-		return false, context.Cause(ctx)
+func (a *app) yes(ctx context.Context, text string) (bool, error) {
+	a.untaken(a.lines.Drop())
+	for {
+		line, err := a.question(ctx, plain.Sprintf("%s [y/N] ", text))
+		if err != nil && line == "" {
+			a.term.prompt("\n")
+			return false, context.Cause(ctx)
+		}
+		if yes, ok := question.Yes(line); ok {
+			return yes, nil
+		}
+		a.term.prompt("expected y or n, got %q\n", line)
 	}
-	word := strings.ToLower(strings.TrimSpace(line))
-	return word == "y" || word == "yes", nil
 }
 
 func prefixed(prefix, text string) string {

@@ -44,6 +44,9 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	if at := consented(open); at >= 0 {
 		g.Choices[at].Approves = true
 	}
+	if at := left(open); at >= 0 {
+		g.Choices[at].Leaves = true
+	}
 	if s.dry.on {
 		s.plan("gate: %s [%s]", question, strings.Join(labelsOf(g), ", "))
 		return chosen(g, open[0], formats.Decision{Answer: open[0].Label.Text, By: "dry run"}), nil
@@ -71,11 +74,11 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	return chosen(g, open[at], d), nil
 }
 
-// question is a gate with choices of which none approves.
+// question is a gate with choices of which none approves; one that stops is for who leaves it.
 func (r *run) question(path, words string, choices ...string) formats.Gate {
 	g := formats.Gate{Question: words, Run: r.cfg.IDs.Run, Step: path}
 	for _, label := range choices {
-		g.Choices = append(g.Choices, formats.Choice{Label: label})
+		g.Choices = append(g.Choices, formats.Choice{Label: label, Leaves: label == stopIt})
 	}
 	return g
 }
@@ -182,6 +185,18 @@ func consented(open []syntax.GateChoice) int {
 	return slices.IndexFunc(open, func(c syntax.GateChoice) bool {
 		return c.Target.Kind != syntax.ToFail && c.Target.Kind != syntax.ToReturn
 	})
+}
+
+// left is the choice of a person who leaves without an answer: the first that fails, else the first that ends the
+// command; -1: none.
+func left(open []syntax.GateChoice) int {
+	kind := func(k syntax.TargetKind) int {
+		return slices.IndexFunc(open, func(c syntax.GateChoice) bool { return c.Target.Kind == k })
+	}
+	if at := kind(syntax.ToFail); at >= 0 {
+		return at
+	}
+	return kind(syntax.ToReturn)
 }
 
 // ownChoices are those of the engine's own gate, where they are not to do it again, to accept it and to stop.

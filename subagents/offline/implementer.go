@@ -182,12 +182,12 @@ func (w *phaseWork) label() string {
 func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, error) {
 	g := w.gate()
 	decision, err := by.Approve(ctx, g)
-	if _, open := errors.AsType[*formats.GateOpenError](err); open {
+	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {
 		return formats.Return{
 			Status:        formats.StatusBlocked,
 			Summary:       "the commands of " + w.path + " wait for approval; nothing ran",
 			BlockedReason: "nobody could be asked: " + g.Question,
-			NextSteps:     "read " + w.path + ", then run the command again on a terminal, or with --yes to approve",
+			NextSteps:     "read " + w.path + ", then " + open.Help(),
 		}, nil
 	}
 	if err != nil {
@@ -219,7 +219,7 @@ func (w *phaseWork) gate() formats.Gate {
 	return formats.Gate{
 		Question: fmt.Sprintf("Run the %s of %s?", plural(len(show), "command"), w.path),
 		Show:     show,
-		Choices:  []formats.Choice{{Label: choiceApprove, Approves: true}, {Label: choiceReject}},
+		Choices:  []formats.Choice{{Label: choiceApprove, Approves: true}, {Label: choiceReject, Leaves: true}},
 		Digest:   w.plan.CommandDigest(), NeedsPerson: true, Run: w.r.Run, Step: w.r.Step,
 	}
 }

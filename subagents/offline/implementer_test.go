@@ -146,7 +146,7 @@ func TestImplementerAsksFirst(t *testing.T) {
 	want := formats.Gate{
 		Question:    "Run the 3 commands of p.md?",
 		Show:        []string{"phase 1: A\necho x >ran.txt", "phase 2: B\ntwo", "phase 2, verification\ncheck"},
-		Choices:     []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject"}},
+		Choices:     []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject", Leaves: true}},
 		Digest:      plan.CommandDigest(),
 		NeedsPerson: true, Run: "r1", Step: "work",
 	}

@@ -72,7 +72,7 @@ func (w *Watch) Look(
 	}
 	d, err := ask(asking, formats.Gate{
 		Question: fmt.Sprintf("while %s worked, and not by tercet, %s: was it you?", r.Agent, listed(others)),
-		Choices:  []formats.Choice{{Label: answerMine}, {Label: answerBack}, {Label: answerStop}},
+		Choices:  []formats.Choice{{Label: answerMine}, {Label: answerBack}, {Label: answerStop, Leaves: true}},
 		Digest:   digest(listed(others)), NeedsPerson: true, Run: r.Run, Step: r.Step,
 	})
 	if err != nil || d.Answer == answerMine {

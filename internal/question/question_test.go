@@ -1,0 +1,130 @@
+package question_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"tercet/formats"
+	"tercet/internal/question"
+)
+
+func set(labels ...string) question.Set {
+	var list []formats.Choice
+	for _, l := range labels {
+		list = append(list, formats.Choice{Label: l})
+	}
+	return question.Of(list)
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	for want, labels := range map[string][]string{
+		"[a]pprove  [r]eject":                          {"approve", "reject"},
+		"[r]etry  re[t]ry with a note  [s]kip  st[o]p": {"retry", "retry with a note", "skip", "stop"},
+		"[A]pprove and start  A[p]prove":               {"Approve and start", "Approve"},
+		"[1] 承認して開始  [2] 中断":                           {"承認して開始", "中断"},
+		"e[x]it  d[i]scard  [3] de":                    {"exit", "discard", "de"},
+		"[1] é  [a]":                                   {"é", "a"},
+	} {
+		if got := set(labels...).String(); got != want {
+			t.Errorf("Of(%q) = %s, want %s", labels, got, want)
+		}
+	}
+	if got := set("go\a\nthere").String(); strings.ContainsAny(got, "\a\n") {
+		t.Errorf("%q holds control characters", got)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	own := set("retry", "retry with a note", "skip", "stop")
+	flow := set("Approve and start", "Request modification", "Abort")
+	for _, tt := range []struct {
+		of               question.Set
+		line, want, note string
+	}{
+		{own, "s", "skip", ""}, {own, "o", "stop", ""}, {own, "st", "stop", ""}, {own, "t", "retry with a note", ""},
+		{own, "retry", "retry", ""}, {own, "RETRY: try harder", "retry", "try harder"}, {own, "re", "", ""},
+		{own, "retry with", "retry with a note", ""}, {own, "retrywithanote: a: b", "retry with a note", "a: b"},
+		{own, "2", "retry with a note", ""}, {own, "0", "", ""}, {own, "5", "", ""}, {own, "", "", ""}, {own, "  ", "", ""},
+		{own, "d", "", ""}, {own, "e", "", ""}, {own, "?", "", ""}, {own, "skip it", "", ""}, {own, ":", "", ""},
+		{flow, "Request modification: shorter", "Request modification", "shorter"}, {flow, "req", "Request modification", ""},
+		{flow, "a", "Approve and start", ""}, {flow, "b", "Abort", ""}, {flow, "ab", "Abort", ""},
+		{set("承認して開始", "承認して続行", "中断"), "中断", "中断", ""},
+		{set("承認して開始", "承認して続行", "中断"), "承認", "", ""},
+		{set("承認して開始", "承認して続行", "中断"), "2：短く", "承認して続行", "短く"},
+		{set("do: it", "do"), "do: it", "do: it", ""}, {set("do: it", "do"), "do: that", "do", "that"},
+		{set("done", "discard"), "d", "", ""}, {set("done", "discard"), "di", "discard", ""},
+	} {
+		label, note, ok := tt.of.Read(tt.line)
+		if label != tt.want || note != tt.note || ok != (tt.want != "") {
+			t.Errorf("Read(%q) of %s = %q, %q, %t, want %q, %q", tt.line, tt.of, label, note, ok, tt.want, tt.note)
+		}
+	}
+}
+
+func TestYes(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string][2]bool{
+		"y": {true, true}, " YES ": {true, true}, "n": {false, true}, "no": {false, true}, "": {false, true},
+		"ye": {false, false}, "/task x": {false, false}, "yes please": {false, false}, "1": {false, false},
+	} {
+		if yes, ok := question.Yes(line); yes != want[0] || ok != want[1] {
+			t.Errorf("Yes(%q) = %t, %t, want %v", line, yes, ok, want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add("retry\nskip\nstop", "s: why")
+	f.Add("承認\n中断", "2：x")
+	f.Add("a:b\na", "a:b:c")
+	f.Add("\xff\n\x00", "\xff")
+	f.Fuzz(func(t *testing.T, labels, line string) {
+		list := strings.Split(labels, "\n")
+		s := set(list...)
+		if strings.ContainsAny(s.String(), "\x00\x1b\n\x7f") {
+			t.Fatalf("%q shows control characters", s)
+		}
+		label, _, ok := s.Read(line)
+		if found := strings.Contains("\n"+labels+"\n", "\n"+label+"\n"); ok && !found {
+			t.Fatalf("Read(%q) = %q, which is none of %q", line, label, list)
+		}
+	})
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	l := question.NewLines(strings.NewReader("one\r\n\ntwo"), nil)
+	for _, want := range []string{"one", ""} {
+		if got, err := l.Next(t.Context()); got != want || err != nil {
+			t.Errorf("Next = %q, %v, want %q", got, err, want)
+		}
+	}
+	if got := l.Drop(); got != nil {
+		t.Errorf("Drop of what is no terminal = %q, want nothing", got)
+	}
+	if got, err := l.Next(t.Context()); got != "two" || !errors.Is(err, io.EOF) {
+		t.Errorf("Next = %q, %v, want the last line with the end", got, err)
+	}
+	if _, err := l.Next(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("Next behind the end = %v", err)
+	}
+	gone, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("left")
+	cancel(why)
+	in, out := io.Pipe()
+	waiting := question.NewLines(in, nil)
+	if _, err := waiting.Next(gone); !errors.Is(err, why) {
+		t.Errorf("Next with a context that ended = %v, want its cause", err)
+	}
+	if err := out.Close(); err != nil { // ends the goroutine
+		t.Error(err)
+	}
+	if _, err := waiting.Next(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("Next behind the end = %v", err)
+	}
+}
