@@ -235,7 +235,7 @@ func variables(s source, tell func(at, what string)) {
 }
 
 // table tells a variable that is given its whole content where it is declared: a literal, or a call that makes one of
-// constants, when the program starts or when it is first asked for.
+// constants. What takes time, as a regular expression does, is made when it is first asked for (internal/lazy).
 func table(v *ast.ValueSpec) bool {
 	if len(v.Names) != 1 || len(v.Values) != 1 || ast.IsExported(v.Names[0].Name) {
 		return false
@@ -245,7 +245,7 @@ func table(v *ast.ValueSpec) bool {
 		return true
 	case *ast.CallExpr:
 		sel, ok := value.Fun.(*ast.SelectorExpr)
-		return ok && slices.Contains([]string{"MustCompile", "NewReplacer", "OnceValue"}, sel.Sel.Name)
+		return ok && slices.Contains([]string{"NewReplacer", "OnceValue", "Regexp"}, sel.Sel.Name)
 	default:
 		return false
 	}

@@ -1,10 +1,10 @@
 package formats
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 )
 
@@ -102,14 +102,14 @@ func indentWidth(line string) int { return len(line) - len(strings.TrimLeft(line
 
 // blockHeader reads "AGENT_RESULT: name".
 func blockHeader(line string) (indent int, name string, ok bool) {
-	form := headerForm.FindStringSubmatch(line)
+	form := headerForm().FindStringSubmatch(line)
 	if form == nil {
 		return 0, "", false
 	}
 	return len(form[1]), withoutRemark(strings.TrimSpace(form[2])), true
 }
 
-var headerForm = regexp.MustCompile(`^([ \t]*)` + marker + `:((?:[ \t].*)?)$`)
+var headerForm = lazy.Regexp(`^([ \t]*)` + marker + `:((?:[ \t].*)?)$`)
 
 // withoutRemark cuts a comment: two or more spaces, "#", then a space or the end. One space before it makes it data.
 func withoutRemark(s string) string {
@@ -204,9 +204,9 @@ func (s *scanner) check(a *AgentResult, status Pos) {
 }
 
 // templateText tells text that a template holds instead of a value.
-func templateText(s string) bool { return templateForm.MatchString(s) }
+func templateText(s string) bool { return templateForm().MatchString(s) }
 
-var templateForm = regexp.MustCompile(`(?s:\{.*\}|<.*>)| \| `)
+var templateForm = lazy.Regexp(`(?s:\{.*\}|<.*>)| \| `)
 
 // fenceAround gives the run of backticks of the fence that the current line stands in, empty if that is not certain:
 // the line before is a fence, or the nearest fence above has an info string; and a closing one follows before the next

@@ -3,10 +3,10 @@ package formats
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 )
 
@@ -133,7 +133,7 @@ const longestExtent = 4 << 10
 
 // extents are what may stand at the start of a text: the marks and words of a heading or a fence, a quoted text, a
 // variable, an expression, something between angle brackets, a rule, a name, else one character.
-var extents = regexp.MustCompile(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[$]` + nameChars +
+var extents = lazy.Regexp(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[$]` + nameChars +
 	`|[$][{][{](?:.*?[}][}])?|<[^>]*>|---|` + nameChars + `|(?s:.))`)
 
 // nameChars tell names, ids and agents apart from punctuation; a dash counts only inside of one.
@@ -143,7 +143,7 @@ const nameChars = `(?:[-_0-9A-Za-z\x{80}-\x{10ffff}]*[_0-9A-Za-z\x{80}-\x{10ffff
 // the end of the line.
 func extent(s string) int {
 	if s == "" || s[0] != '{' && s[0] != '[' {
-		return len(extents.FindString(s))
+		return len(extents().FindString(s))
 	}
 	depth := 0
 	for i := range len(s) {

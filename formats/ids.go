@@ -2,9 +2,10 @@ package formats
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"time"
+
+	"tercet/internal/lazy"
 )
 
 const idAlphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -22,11 +23,11 @@ func NewSessionID(now time.Time, random [6]byte) string {
 	return fmt.Sprintf("sess_%d_%s", now.Unix(), idWord(random[:], 6))
 }
 
-var sessionID = regexp.MustCompile(`^sess_[0-9]{1,12}_[a-z0-9]{6}$`)
+var sessionID = lazy.Regexp(`^sess_[0-9]{1,12}_[a-z0-9]{6}$`)
 
 // CheckSessionID refuses strings that are no session id, such as an unexpanded shell expression.
 func CheckSessionID(id string) error {
-	if !sessionID.MatchString(id) {
+	if !sessionID().MatchString(id) {
 		return &ValueError{What: "session id sess_{unix}_{6 of a-z0-9}", Got: id}
 	}
 	return nil

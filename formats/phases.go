@@ -2,11 +2,11 @@ package formats
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
 
@@ -89,7 +89,7 @@ func phaseHeading(text string) (p Phase, problem string) {
 		Number: -1, Status: PhaseNotStarted, Tasks: []ChecklistItem{}, Checks: []ChecklistItem{}, Commands: []string{},
 		Verification: []string{}, DependsOn: []int{},
 	}
-	form := phaseForm.FindStringSubmatch(text)
+	form := phaseForm().FindStringSubmatch(text)
 	number, name := maxPhase+1, ""
 	if form != nil {
 		number, _ = strconv.Atoi(form[1]) //nolint:errcheck // the form has nine digits at most
@@ -119,7 +119,7 @@ func phaseHeading(text string) (p Phase, problem string) {
 // maxPhase bounds the number of a phase.
 const maxPhase = 9999
 
-var phaseForm = regexp.MustCompile(`(?is)^phase[\s\p{Z}]*([0-9]{1,9})[\s\p{Z}]*[:.–—-](.*)$`)
+var phaseForm = lazy.Regexp(`(?is)^phase[\s\p{Z}]*([0-9]{1,9})[\s\p{Z}]*[:.–—-](.*)$`)
 
 // phaseReader reads the blocks of one phase.
 type phaseReader struct {

@@ -1,9 +1,10 @@
 package formats
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"tercet/internal/lazy"
 )
 
 // AgentFieldKind is the form of a field's value.
@@ -142,10 +143,10 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 }
 
 // keyForm is "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.
-var keyForm = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_./-]*):((?:[ \t].*)?)$`)
+var keyForm = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_./-]*):((?:[ \t].*)?)$`)
 
 func keyOf(s string) (key, rest string, ok bool) {
-	form := keyForm.FindStringSubmatch(s)
+	form := keyForm().FindStringSubmatch(s)
 	if form == nil {
 		return "", "", false
 	}

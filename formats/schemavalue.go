@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"tercet/internal/jsonx"
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
 
@@ -341,11 +341,11 @@ func tell(v any) string {
 	return string(text)
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var plainName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // member is the path of a member, as jq writes it.
 func member(path, name string) string {
-	if plainName.MatchString(name) {
+	if plainName().MatchString(name) {
 		return path + "." + name
 	}
 	return path + fmt.Sprintf("[%.60q]", name)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp"
 	"strings"
 
 	"tercet/internal/jsonx"
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
 
@@ -28,13 +28,13 @@ func syntaxError(src []byte, err error) (at Pos, msg string) {
 }
 
 // labelForm is a labelled line, the label in bold or plain, at most 40 characters of it.
-var labelForm = regexp.MustCompile(
+var labelForm = lazy.Regexp(
 	"^(?:\\*\\*([^*_]{1,40})\\*\\*|__([^*_]{1,40})__|([^`*_\\[\\]<>(){}\"':]{1,40}):(?: |$))(.*)$")
 
 // splitLabel reads a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label: value". A label that
 // is not bold is one only when its value stands after ": " or is missing.
 func splitLabel(line string) (label, value string, ok bool) {
-	form := labelForm.FindStringSubmatch(line)
+	form := labelForm().FindStringSubmatch(line)
 	if form == nil {
 		return "", "", false
 	}
@@ -74,12 +74,12 @@ func spelling(s string) string {
 // value may be a status mark.
 func placeholder(line string, brackets bool) bool {
 	line = strings.TrimSpace(strings.Trim(strings.TrimSpace(line), "*_`"))
-	return placeForm.MatchString(line) || brackets && bracketForm.MatchString(line)
+	return placeForm().MatchString(line) || brackets && bracketForm().MatchString(line)
 }
 
 var (
-	placeForm   = regexp.MustCompile(`^(?i:\{[^{}]*\}|<[^<>]*>|(?:tbd|tba|todo|fixme|…)?[.: ]*)$`)
-	bracketForm = regexp.MustCompile(`^\[[^\[\]]*\]$`)
+	placeForm   = lazy.Regexp(`^(?i:\{[^{}]*\}|<[^<>]*>|(?:tbd|tba|todo|fixme|…)?[.: ]*)$`)
+	bracketForm = lazy.Regexp(`^\[[^\[\]]*\]$`)
 )
 
 // said tells whether blocks hold a line that is neither blank, comment, heading nor placeholder.
@@ -110,9 +110,9 @@ func said(blocks []md.Block) bool {
 	return false
 }
 
-var comments = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+var comments = lazy.Regexp(`(?s)<!--.*?(?:-->|$)`)
 
-func withoutComments(s string) string { return comments.ReplaceAllString(s, "") }
+func withoutComments(s string) string { return comments().ReplaceAllString(s, "") }
 
 // TypeName names the JSON type of a plain value.
 func TypeName(value any) string {

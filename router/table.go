@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // Source is a tree of command files: the folder of a project, the library inside the binary, the folder of another
@@ -279,10 +279,10 @@ func (t *target) or(other *target) *target {
 	return other
 }
 
-func isName(name string) bool { return nameForm.MatchString(name) }
+func isName(name string) bool { return nameForm().MatchString(name) }
 
 // nameForm is the form of a command's name: parts of at most 32 characters with ':' between them.
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}(?::[a-z][a-z0-9-]{0,31})*$`)
+var nameForm = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}(?::[a-z][a-z0-9-]{0,31})*$`)
 
 // LeftOut is a file or folder of another tool that holds commands, or would, and that a scan could not take.
 type LeftOut struct {

@@ -9,12 +9,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"unicode"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // maxDocument is the most bytes that a document may have.
@@ -159,7 +159,7 @@ func pathProblem(p string) string {
 			return fmt.Sprintf("has a name of more than %d bytes in its path", limit)
 		case part != "." && (strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ")):
 			return "has a name that ends in a dot or a space in its path"
-		case windowsName.MatchString(part):
+		case windowsName().MatchString(part):
 			return "has a name in its path that Windows keeps for devices"
 		}
 	}
@@ -170,7 +170,7 @@ func pathProblem(p string) string {
 }
 
 // windowsName matches a name that means a device on Windows, where the tree may be checked out.
-var windowsName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9¹²³]) *(\.|$)`)
+var windowsName = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9¹²³]) *(\.|$)`)
 
 // reason is an error of the file system without the path, which the message has already.
 func reason(err error) string {

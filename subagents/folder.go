@@ -8,10 +8,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // folder is the private folder of one delegation, under runs/{run}. It is made anew for every delegation and is used by
@@ -124,13 +124,13 @@ func runFolder(run string) string { return formats.Workspace + "/runs/" + run }
 
 // folderName makes a step path fit for a folder: phases[2]/commit becomes phases.2.commit.
 func folderName(step, agent string) string {
-	name := strings.Trim(noName.ReplaceAllString(cmp.Or(step, agent), "."), ".")
+	name := strings.Trim(noName().ReplaceAllString(cmp.Or(step, agent), "."), ".")
 	const limit = 120
 	return cmp.Or(name[:min(len(name), limit)], "step") // a longer one that begins alike gets a number behind it
 }
 
 // noName is what stands in no name of a folder.
-var noName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+var noName = lazy.Regexp(`[^A-Za-z0-9_-]+`)
 
 // plainName tells whether an id can be one element of a path.
-func plainName(s string) bool { return s != "" && len(s) <= 60 && !noName.MatchString(s) }
+func plainName(s string) bool { return s != "" && len(s) <= 60 && !noName().MatchString(s) }

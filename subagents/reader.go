@@ -2,12 +2,12 @@ package subagents
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 	"tercet/internal/strict"
 )
@@ -134,7 +134,7 @@ func (r *reader) names(n *md.Node) []string { return words(r, n, "a name", r.nam
 func (r *reader) name(n *md.Node) string { return r.named(n, "a name") }
 
 func (r *reader) named(n *md.Node, what string) string {
-	if !n.IsStr() || !validName.MatchString(n.Value) {
+	if !n.IsStr() || !validName().MatchString(n.Value) {
 		r.Wrong(n, what+" of small letters, digits and -", "")
 		return ""
 	}
@@ -142,4 +142,4 @@ func (r *reader) named(n *md.Node, what string) string {
 }
 
 // validName matches what can name a subagent, a runner or a facet; a language may follow after @.
-var validName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,47}(@[a-z][a-z0-9+#_-]{0,31})?$`)
+var validName = lazy.Regexp(`^[a-z][a-z0-9-]{0,47}(@[a-z][a-z0-9+#_-]{0,31})?$`)

@@ -75,7 +75,7 @@ func CheckName(what, name string) error {
 	switch {
 	case ValidName(name):
 		return nil
-	case deviceForm.MatchString(name):
+	case deviceForm().MatchString(name):
 		return refuse("", "expected a name of a %s that a file can have everywhere, got %q, a device on Windows", what, name)
 	}
 	return refuse("", "expected a name of a %s, at most %d lower case letters, digits and '-' that start with a letter, "+

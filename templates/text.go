@@ -3,11 +3,12 @@ package templates
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tercet/internal/lazy"
 )
 
 const (
@@ -19,15 +20,15 @@ const (
 // The forms of texts: names, those that Windows keeps for devices, and lines that may stand in YAML as they are, which
 // are words of letters and digits with the marks of a sentence.
 var (
-	nameForm   = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-	deviceForm = regexp.MustCompile(`^(?:con|prn|aux|nul|(?:com|lpt)[0-9])$`)
-	plainForm  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 ,.()/'-]*$`)
+	nameForm   = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
+	deviceForm = lazy.Regexp(`^(?:con|prn|aux|nul|(?:com|lpt)[0-9])$`)
+	plainForm  = lazy.Regexp(`^[A-Za-z][A-Za-z0-9 ,.()/'-]*$`)
 )
 
 // ValidName tells whether a command or a subagent may have the name. A file must be able to have it too, also in a copy
 // on Windows, where some names are devices.
 func ValidName(s string) bool {
-	return nameForm.MatchString(s) && len(s) <= maxName && !deviceForm.MatchString(s)
+	return nameForm().MatchString(s) && len(s) <= maxName && !deviceForm().MatchString(s)
 }
 
 // clean makes one line out of a text: control characters and runs of blanks become one blank; marks that turn the
@@ -59,7 +60,7 @@ func cut(s string, limit int) string {
 
 // scalar writes a clean line as a YAML scalar. What other agent CLIs expand is escaped.
 func scalar(s string) string {
-	if plainForm.MatchString(s) && strings.Contains(strings.TrimSpace(s), " ") { // one word could be true or null
+	if plainForm().MatchString(s) && strings.Contains(strings.TrimSpace(s), " ") { // one word could be true or null
 		return s
 	}
 	var b strings.Builder

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,6 +24,7 @@ import (
 
 	"tercet/commands/argspec"
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/plain"
 )
 
@@ -189,7 +189,7 @@ func (t *terminal) failure(err error) {
 		t.help(formats.HelpOf(err))
 	default:
 		for i, one := range joined(err) {
-			if text := one.Error(); i == 0 && positioned.MatchString(text) {
+			if text := one.Error(); i == 0 && positioned().MatchString(text) {
 				fmt.Fprintln(t.io.err, plain.Message(text))
 			} else {
 				t.say(text)
@@ -218,7 +218,7 @@ func joined(err error) []error {
 }
 
 // positioned is how a line begins that has file:line:col before its message already.
-var positioned = regexp.MustCompile(`^[^ :]*:[0-9]+:[0-9]+:`)
+var positioned = lazy.Regexp(`^[^ :]*:[0-9]+:[0-9]+:`)
 
 // returned prints a command's return: its answer to standard output, the rest to standard error.
 func (t *terminal) returned(ret formats.Return) {
@@ -274,7 +274,7 @@ func (t *terminal) stopped(ret formats.Return) {
 		switch {
 		case i > 0 && e.Message == ret.Errors[i-1].Message:
 			continue // the same failure under a wider code
-		case positioned.MatchString(e.Message) && formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
+		case positioned().MatchString(e.Message) && formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
 			fmt.Fprintln(t.io.err, plain.Message(e.Message))
 		default:
 			t.say(string(e.Code) + ": " + e.Message)
@@ -332,7 +332,7 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 	if d.Help != "" {
 		fmt.Fprintf(t.io.err, "  = help: %s\n", plain.Message(d.Help))
 	}
-	if diagnosticCode.MatchString(d.Code) {
+	if diagnosticCode().MatchString(d.Code) {
 		fmt.Fprintf(t.io.err, "  = note: run 'tercet explain %s'\n", d.Code)
 	}
 }

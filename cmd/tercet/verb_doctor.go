@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/lazy"
 	"tercet/internal/proc"
 	"tercet/subagents/agentcli"
 	"tercet/subagents/sandbox"
@@ -147,12 +147,12 @@ func (d *checkup) program(name string, missing finding, args ...string) finding 
 	case !res.Success():
 		missing.Text = at + " does not tell its version"
 	default:
-		return fine(name, sprintf("%s (%s)", versionNumber.Find(res.Stdout), at))
+		return fine(name, sprintf("%s (%s)", versionNumber().Find(res.Stdout), at))
 	}
 	return missing
 }
 
-var versionNumber = regexp.MustCompile(`\d+\.\d+(?:\.\d+)?\S*`)
+var versionNumber = lazy.Regexp(`\d+\.\d+(?:\.\d+)?\S*`)
 
 // leases names the tasks whose process is gone.
 func (d *checkup) leases() {

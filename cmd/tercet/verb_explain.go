@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/internal/pages"
 	"tercet/internal/plain"
@@ -29,7 +29,7 @@ import (
 func explainVerb(cmd *cobra.Command, _ *app) run {
 	tiers := cmd.Flags().Bool("tiers", false, "the steps of each tier in the order in which they run")
 	return func(c call) error {
-		if code := strings.ToUpper(c.args[0]); len(c.args) == 1 && diagnosticCode.MatchString(code) {
+		if code := strings.ToUpper(c.args[0]); len(c.args) == 1 && diagnosticCode().MatchString(code) {
 			return c.explainCode(code)
 		}
 		var err error
@@ -51,7 +51,7 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-var diagnosticCode = regexp.MustCompile(`^[EW][0-9]{3}$`)
+var diagnosticCode = lazy.Regexp(`^[EW][0-9]{3}$`)
 
 // explanation is a compiled command with the line that it would run for, if there is one.
 type explanation struct {

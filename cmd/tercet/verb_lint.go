@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/dialect"
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 	"tercet/subagents"
 )
@@ -204,11 +204,11 @@ func findingsOf(name string, prog *compile.Program, err error) []formats.Diagnos
 
 // isSubagent tells the two kinds of file apart by the first key that only one of them has.
 func isSubagent(src []byte) bool {
-	first := firstKey.FindString(strings.TrimPrefix(string(src), "---"))
+	first := firstKey().FindString(strings.TrimPrefix(string(src), "---"))
 	return strings.HasSuffix(first, "name:") || strings.HasSuffix(first, "role:")
 }
 
-var firstKey = regexp.MustCompile(`(?m)^(?:---|command:|name:|role:)`)
+var firstKey = lazy.Regexp(`(?m)^(?:---|command:|name:|role:)`)
 
 // markdownFiles lists the files that are named and the markdown files below folders; of a workspace those that hold
 // commands and subagents, because its other files are documents. What lies in a folder and cannot be read is a finding,

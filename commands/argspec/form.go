@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"unicode"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // value reads one word, or the text, as the argument's type says. A non-empty want tells what should have stood there.
@@ -58,7 +58,7 @@ func (s *Spec) value(text string) (v any, want string) {
 	case Task:
 		n, ok := parseInt(text)
 		if !ok {
-			if taskRange.MatchString(text) {
+			if taskRange().MatchString(text) {
 				return nil, "integer, or a range of at most " + strconv.Itoa(MaxTasks) + " tasks such as 5-7,"
 			}
 			return nil, "integer"
@@ -72,7 +72,7 @@ func (s *Spec) value(text string) (v any, want string) {
 	return nil, "argument of a known type"
 }
 
-var taskRange = regexp.MustCompile(`^[0-9]+-[0-9]+$`)
+var taskRange = lazy.Regexp(`^[0-9]+-[0-9]+$`)
 
 func unless(ok bool, want string) string {
 	if ok {
@@ -168,13 +168,13 @@ func parseJSON(text string) (any, string) {
 	return v, ""
 }
 
-var durationForm = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`)
+var durationForm = lazy.Regexp(`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`)
 
 // ParseDuration reads a duration as arguments and limits write it: whole hours, minutes and seconds in this order, each
 // at most once, such as 2h, 30m, 1h30m or 90s. The error is a *formats.ValueError.
 func ParseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
-	if err != nil || !durationForm.MatchString(text) {
+	if err != nil || !durationForm().MatchString(text) {
 		return 0, &formats.ValueError{What: "duration such as 30m or 2h", Got: text}
 	}
 	return d, nil

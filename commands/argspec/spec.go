@@ -9,6 +9,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 )
 
@@ -136,12 +137,12 @@ func (c *checker) name(a *syntax.Argument) {
 		pos = a.Pos
 	}
 	switch {
-	case !nameForm.MatchString(name):
+	case !nameForm().MatchString(name):
 		c.report(CodeName, pos, "", "expected name of lower case letters, digits and '_', got %q", name)
 	case name == "help":
 		c.report(CodeName, pos, "choose another name", "name 'help' is taken by --help")
 	}
-	if s := a.Short; s != "" && !shortForm.MatchString(s) {
+	if s := a.Short; s != "" && !shortForm().MatchString(s) {
 		c.report(CodeName, a.Pos, "", "expected one letter for short, got %q", s)
 	}
 	for i := range c.specs {
@@ -157,8 +158,8 @@ func (c *checker) name(a *syntax.Argument) {
 }
 
 var (
-	nameForm  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	shortForm = regexp.MustCompile(`^[a-zA-Z]$`)
+	nameForm  = lazy.Regexp(`^[a-z][a-z0-9_]*$`)
+	shortForm = lazy.Regexp(`^[a-zA-Z]$`)
 )
 
 // keys checks the keys that only some types have, and tells whether values may be held against the spec.

@@ -2,12 +2,12 @@ package compile
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tercet/commands/syntax"
+	"tercet/internal/lazy"
 )
 
 // itself is the word that stands for the present step in a list of ids.
@@ -156,9 +156,9 @@ const maxSlug = 40
 
 // slug makes an id of a title: lower case letters and digits, '_' between words.
 func slug(title string) string {
-	id := strings.TrimLeft(strings.ToLower(between.ReplaceAllString(title, "_")), "_0123456789")
+	id := strings.TrimLeft(strings.ToLower(between().ReplaceAllString(title, "_")), "_0123456789")
 	return strings.TrimRight(id[:min(len(id), maxSlug)], "_")
 }
 
 // between is what stands between the words of a title.
-var between = regexp.MustCompile(`[^A-Za-z0-9]+`)
+var between = lazy.Regexp(`[^A-Za-z0-9]+`)

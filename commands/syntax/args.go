@@ -1,9 +1,9 @@
 package syntax
 
 import (
-	"regexp"
 	"strings"
 
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
 
@@ -27,9 +27,9 @@ func (p *parser) loads(n *md.Node) (out []Load) {
 }
 
 // isVariable reports a name that jq takes after a $.
-func isVariable(s string) bool { return variableForm.MatchString(s) }
+func isVariable(s string) bool { return variableForm().MatchString(s) }
 
-var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableForm = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // load reads one value of a load: jq, or a document, files, a task.
 func (p *parser) load(l *Load, n *md.Node) {

@@ -1,10 +1,10 @@
 package syntax
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
 
@@ -90,7 +90,7 @@ func (p *parser) unsaid() {
 }
 
 // expanded is what other agent CLIs expand: a shell command, a file, an argument.
-var expanded = regexp.MustCompile("(?:^| )(!`)|(?:^|[ \t(|])(@\\w+)|(\\$\\w+)")
+var expanded = lazy.Regexp("(?:^| )(!`)|(?:^|[ \t(|])(@\\w+)|(\\$\\w+)")
 
 // expansions warns of text that other agent CLIs would expand, once a line.
 func (p *parser) expansions() {
@@ -106,7 +106,7 @@ func (p *parser) expansions() {
 		if !strings.ContainsAny(line, "!@$") {
 			continue
 		}
-		for _, m := range expanded.FindAllStringSubmatchIndex(line, -1) {
+		for _, m := range expanded().FindAllStringSubmatchIndex(line, -1) {
 			at := max(m[2], m[4], m[6])
 			what, help := line[at:m[1]], "write it another way if the file is to serve as a prompt"
 			switch name := what[1:]; {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
 
@@ -51,11 +52,11 @@ func almostStep(text string) bool {
 	if _, _, ok := stepLine(bare); ok {
 		return true
 	}
-	return almost.MatchString(bare)
+	return almost().MatchString(bare)
 }
 
 // almost is a number behind "step", and a mark other than the colon or the beginning of a sentence of the list.
-var almost = regexp.MustCompile(
+var almost = lazy.Regexp(
 	`(?i)^step +[0-9][0-9.]*(?:[:;)-]| *(?:delegate +to|extract|validate|load|for +each|return)(?: |$))`)
 
 // argSentences reads the lines of Argument Parsing in the plain form.

@@ -1,11 +1,11 @@
 package syntax
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
 )
@@ -70,11 +70,11 @@ func (p *parser) titleAt(d *draft) Pos {
 }
 
 // stepTitle is "Step <n>[.<m>...]: <title>".
-var stepTitle = regexp.MustCompile(`^Step\s+([0-9]+(?:\.[0-9]+)*)\s*:\s*(.*\S)`)
+var stepTitle = lazy.Regexp(`^Step\s+([0-9]+(?:\.[0-9]+)*)\s*:\s*(.*\S)`)
 
 // stepLine reads "Step <n>[.<m>...]: <title>"; rest is the title.
 func stepLine(s string) (number, rest string, ok bool) {
-	m := stepTitle.FindStringSubmatch(s)
+	m := stepTitle().FindStringSubmatch(s)
 	if m == nil {
 		return "", "", false
 	}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 	"tercet/internal/secrets"
 	"tercet/internal/strict"
@@ -102,7 +102,7 @@ func (l *loader) key(e entry) {
 	c := &l.config
 	switch e.name {
 	case "runner":
-		take(l, e, &c.Runner, "name of a runner", strict.Text(runnerForm.MatchString))
+		take(l, e, &c.Runner, "name of a runner", strict.Text(runnerForm().MatchString))
 	case "lock_timeout":
 		take(l, e, &c.LockTimeout, durationWords, strict.Duration)
 	case "next_number":
@@ -116,7 +116,7 @@ func (l *loader) key(e entry) {
 	case "commands":
 		c.Commands = l.list(e, "folder", isFolder, c.Commands)
 	case "env":
-		c.Env = l.list(e, "name of a variable", variableForm.MatchString, c.Env)
+		c.Env = l.list(e, "name of a variable", variableForm().MatchString, c.Env)
 	case "sandbox":
 		l.sandbox(e)
 	case "acp":
@@ -174,7 +174,7 @@ func (l *loader) note(e entry) {
 }
 
 func (l *loader) aliases(e entry) {
-	name := strict.Text(slashForm.MatchString)
+	name := strict.Text(slashForm().MatchString)
 	for key, v := range l.Entries(e.v, "a map of slash names for "+e.name) {
 		from, ok := read(l, entry{e.name, key, key}, "slash name", name)
 		if !ok {
@@ -245,11 +245,11 @@ func isFolder(s string) bool { return strings.TrimSpace(s) != "" && !strings.Con
 
 // The forms of names.
 var (
-	runnerForm   = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-	slashForm    = regexp.MustCompile(`^/?[a-z][a-z0-9-]{0,31}(?:[/:][a-z][a-z0-9-]{0,31})*$`)
-	variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	imageForm    = regexp.MustCompile(`^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]{0,254}$`) // not to be taken for an option
-	sumForm      = regexp.MustCompile(`^[0-9A-Fa-f]{64}$`)
+	runnerForm   = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
+	slashForm    = lazy.Regexp(`^/?[a-z][a-z0-9-]{0,31}(?:[/:][a-z][a-z0-9-]{0,31})*$`)
+	variableForm = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	imageForm    = lazy.Regexp(`^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]{0,254}$`) // not to be taken for an option
+	sumForm      = lazy.Regexp(`^[0-9A-Fa-f]{64}$`)
 )
 
 // secrets takes what the scan before a commit may let pass: {allow: [{file, sha256}]}.
@@ -273,7 +273,7 @@ func (l *loader) allowed(e entry) (one secrets.Allowed) {
 		if at := (entry{e.name, key, v}); key.Value == "file" {
 			one.File, ok = read(l, at, "path from the project's root", strict.Text(isFolder))
 		} else {
-			one.Sum, ok = read(l, at, "64 hexadecimal digits", strict.Text(sumForm.MatchString))
+			one.Sum, ok = read(l, at, "64 hexadecimal digits", strict.Text(sumForm().MatchString))
 		}
 		bad = bad || !ok
 	}

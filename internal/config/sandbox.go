@@ -45,7 +45,7 @@ func (l *loader) sandbox(e entry) {
 		case "order":
 			l.order(e)
 		case "image":
-			take(l, e, &own.Image, "name of an image", strict.Text(imageForm.MatchString))
+			take(l, e, &own.Image, "name of an image", strict.Text(imageForm().MatchString))
 		case "engine":
 			take(l, e, &own.Engine, "docker or podman", strict.Word("docker", "podman"))
 		case "agents":

@@ -30,7 +30,7 @@ func (l *loader) speakers(e entry) {
 		return
 	}
 	for key, v := range l.Entries(e.v, "") {
-		name, ok := read(l, entry{e.name, key, key}, "name of a runner", strict.Text(runnerForm.MatchString))
+		name, ok := read(l, entry{e.name, key, key}, "name of a runner", strict.Text(runnerForm().MatchString))
 		one := entry{e.name + "." + name, key, v}
 		switch {
 		case !ok:
@@ -51,7 +51,7 @@ func (l *loader) speaker(e entry, runner string, at entry) {
 	bad := false
 	s, ok := read(l, e, "name of an agent, or a list of program and arguments", func(v *md.Node) (s Speaker, ok bool) {
 		if v.Kind != md.List {
-			s.Name, ok = strict.Text(runnerForm.MatchString)(v)
+			s.Name, ok = strict.Text(runnerForm().MatchString)(v)
 			return s, ok
 		}
 		for _, item := range v.Items {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing/fstest"
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
+	"tercet/internal/lazy"
 )
 
 // configured gives the commands that a configuration of opencode holds, as a folder in which each is a file. What
@@ -167,12 +167,12 @@ func (l located) at(p formats.Pos) formats.Pos {
 }
 
 // jsonPiece is a character of a JSON text, as it is written there.
-var jsonPiece = regexp.MustCompile(`(?s)\\u[dD][89abAB]..\\u....|\\u....|\\.|.`)
+var jsonPiece = lazy.Regexp(`(?s)\\u[dD][89abAB]..\\u....|\\u....|\\.|.`)
 
 // inside is the offset of a byte of the template, which is told by its line and its place in that.
 func (l located) inside(line, col int) int {
 	start, end := l.template.Start+1, l.template.End-1
-	for _, at := range jsonPiece.FindAllStringIndex(l.src[start:end], -1) {
+	for _, at := range jsonPiece().FindAllStringIndex(l.src[start:end], -1) {
 		var text string
 		if line <= 0 && col <= 0 || json.Unmarshal([]byte(`"`+l.src[start+at[0]:start+at[1]]+`"`), &text) != nil {
 			return start + at[0]

@@ -3,11 +3,11 @@ package dialect
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // Args is what a person typed behind the name.
@@ -214,8 +214,8 @@ func (e *expansion) joined(parts []Part) string {
 
 // Pieces of a text that a shell divides into words, and the escapes inside of double quotes.
 var (
-	shellPiece  = regexp.MustCompile(`(?s)[ \t\n\r]+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|[^ \t\n\r'"\\]+|.`)
-	quoteEscape = regexp.MustCompile("\\\\([\"\\\\$`])")
+	shellPiece  = lazy.Regexp(`(?s)[ \t\n\r]+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|[^ \t\n\r'"\\]+|.`)
+	quoteEscape = lazy.Regexp("\\\\([\"\\\\$`])")
 )
 
 // shellWords divides a text as a shell does: quotes keep words together and are taken off, a backslash takes the
@@ -224,7 +224,7 @@ func shellWords(raw string) []string {
 	var out []string
 	var word strings.Builder
 	open := false // a word goes on
-	for _, p := range shellPiece.FindAllStringSubmatch(raw, -1) {
+	for _, p := range shellPiece().FindAllStringSubmatch(raw, -1) {
 		text := p[0]
 		switch {
 		case strings.TrimLeft(text, " \t\n\r") == "":
@@ -237,7 +237,7 @@ func shellWords(raw string) []string {
 		case len(text) > 1 && text[0] == '\'':
 			text = p[1]
 		case len(text) > 1 && text[0] == '"':
-			text = quoteEscape.ReplaceAllString(p[2], "$1")
+			text = quoteEscape().ReplaceAllString(p[2], "$1")
 		case p[3] != "":
 			text = p[3]
 		}

@@ -9,9 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tercet/internal/lazy"
 )
 
 // Finder looks for the folders of other tools around one project. All fields must be set.
@@ -248,7 +249,8 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 		var manifest struct {
 			Name string `json:"name"`
 		}
-		if !readJSON(from, path.Join(inside, "gemini-extension.json"), &manifest) || !isExtension.MatchString(manifest.Name) {
+		if !readJSON(from, path.Join(inside, "gemini-extension.json"), &manifest) ||
+			!isExtension().MatchString(manifest.Name) {
 			continue
 		}
 		if one.name = manifest.Name; switchedOn(rules[one.name].Overrides, filepath.ToSlash(f.Dir)) {
@@ -259,7 +261,7 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 }
 
 // isExtension is the form of an extension's name: it stands before the names of commands.
-var isExtension = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+var isExtension = lazy.Regexp(`^[A-Za-z0-9._-]{1,100}$`)
 
 // switchedOn reads rules such as /work/* and !/work/old/*, of which the last that matches a folder counts. Without one
 // an extension is on.
@@ -322,13 +324,13 @@ func readJSON(tree fs.FS, name string, into any) bool {
 
 // besideJSON finds what JSON does not have: comments, and commas before a closing bracket. Texts are found so that they
 // are passed over.
-var besideJSON = regexp.MustCompile(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\z)|,\s*[}\]]`)
+var besideJSON = lazy.Regexp(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\z)|,\s*[}\]]`)
 
 // plainJSON takes comments, and commas before a closing bracket, out of JSON; blanks stand in their place.
 func plainJSON(src []byte) []byte {
 	out := []byte(strings.TrimPrefix(string(src), bom))
 	for range 2 { // a comment may stand between a comma and the bracket
-		for _, at := range besideJSON.FindAllIndex(out, -1) {
+		for _, at := range besideJSON().FindAllIndex(out, -1) {
 			switch found := out[at[0]:at[1]]; found[0] {
 			case '/':
 				for i, c := range found {

@@ -3,12 +3,12 @@ package dialect
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
 
@@ -144,22 +144,22 @@ func yaml(block []string) bool {
 }
 
 var (
-	blankLines = regexp.MustCompile(`^(?:[ \t]*\n)*`)
-	openLine   = regexp.MustCompile(`^---(?:yaml)?[ \t]*(?:\n|$)`)
-	keyForm    = regexp.MustCompile(`^["']*([\w.][\w.-]{0,63})["']*[ \t]*:(?:$|[ \t](.*))`)
+	blankLines = lazy.Regexp(`^(?:[ \t]*\n)*`)
+	openLine   = lazy.Regexp(`^---(?:yaml)?[ \t]*(?:\n|$)`)
+	keyForm    = lazy.Regexp(`^["']*([\w.][\w.-]{0,63})["']*[ \t]*:(?:$|[ \t](.*))`)
 )
 
 // opening gives the index of the line that opens frontmatter, or -1. Blank lines and one comment may stand before it.
 func opening(text string) int {
-	at := len(blankLines.FindString(text))
+	at := len(blankLines().FindString(text))
 	if strings.HasPrefix(text[at:], "<!--") {
 		_, rest, ok := strings.Cut(text[at:], "-->")
-		blank := blankLines.FindString(rest)
+		blank := blankLines().FindString(rest)
 		if at = len(text) - len(rest) + len(blank); !ok || blank == "" {
 			return -1
 		}
 	}
-	if !openLine.MatchString(text[at:]) {
+	if !openLine().MatchString(text[at:]) {
 		return -1
 	}
 	return strings.Count(text[:at], "\n")
@@ -348,7 +348,7 @@ func (k *Key) typed(entry []string, line int) *md.Problem {
 
 // keyLine parts a line "key: rest" at the left margin.
 func keyLine(line string) (name, rest string, ok bool) {
-	found := keyForm.FindStringSubmatch(line)
+	found := keyForm().FindStringSubmatch(line)
 	if found == nil {
 		return "", "", false
 	}

@@ -1,17 +1,17 @@
 package dialect
 
 import (
-	"regexp"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
-var argsMark = mark{form: regexp.MustCompile(`^\{\{args\}\}`), piece: Part{Kind: All, Whole: true}}
+var argsMark = mark{form: lazy.Regexp(`^\{\{args\}\}`), piece: Part{Kind: All, Whole: true}}
 
 // bracesMark is !{...} or @{...}, with balanced braces inside.
 func bracesMark(sign string, kind PartKind) mark {
-	return mark{form: regexp.MustCompile(`^` + sign + `\{`), read: func(s *scan, found []string) (Part, bool) {
+	return mark{form: lazy.Regexp(`^` + sign + `\{`), read: func(s *scan, found []string) (Part, bool) {
 		rest, depth := s.rest(), 0
 		for i := 1; i < min(len(rest), maxScript); i++ {
 			switch rest[i] {

@@ -1,6 +1,8 @@
 package dialect
 
-import "regexp"
+import (
+	"tercet/internal/lazy"
+)
 
 // opencodeSettle finds the placeholders. A number above 9 is one only if all lower ones stand there too: $50 is a
 // price.
@@ -33,12 +35,12 @@ func opencodeSettle(c *Command, keys keySet, n *notes) {
 	})
 }
 
-var opencodeWord = regexp.MustCompile(`"[^"]*"|'[^']*'|\[Image \d+\]|[^ \t\n\r"']+`)
+var opencodeWord = lazy.Regexp(`"[^"]*"|'[^']*'|\[Image \d+\]|[^ \t\n\r"']+`)
 
 // opencodeWords keeps quoted texts and "[Image N]" whole and takes the quotes off. A quote that nothing closes is left
 // out.
 func opencodeWords(raw string) []string {
-	out := opencodeWord.FindAllString(raw, -1)
+	out := opencodeWord().FindAllString(raw, -1)
 	for i, word := range out {
 		if word[0] == '"' || word[0] == '\'' {
 			out[i] = word[1 : len(word)-1]

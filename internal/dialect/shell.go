@@ -2,11 +2,12 @@ package dialect
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"tercet/internal/lazy"
 )
 
 // script makes the text for sh of a shell mark. Arguments stand in it as references to variables, in quotes that fit
@@ -217,9 +218,9 @@ func (w *shellWriter) look(n syntax.Node) {
 		switch {
 		case n.Excl:
 			sign = "${!"
-		case n.Index != nil && !isNumber.MatchString(w.source(n.Index)):
+		case n.Index != nil && !isNumber().MatchString(w.source(n.Index)):
 			sign = "${...["
-		case n.Slice != nil && !isNumber.MatchString(w.source(n.Slice.Offset)+w.source(n.Slice.Length)):
+		case n.Slice != nil && !isNumber().MatchString(w.source(n.Slice.Offset)+w.source(n.Slice.Length)):
 			sign = "${...:"
 		case n.Exp != nil && n.Exp.Op == syntax.OtherParamOps:
 			sign = "${...@P}"
@@ -247,7 +248,7 @@ func (w *shellWriter) look(n syntax.Node) {
 }
 
 // isNumber is an index or a part of a text that is not computed, as in ${x:0:7} and ${x[@]}.
-var isNumber = regexp.MustCompile(`^(?:[0-9: -]*|[@*])$`)
+var isNumber = lazy.Regexp(`^(?:[0-9: -]*|[@*])$`)
 
 func (w *shellWriter) source(n syntax.ArithmExpr) string {
 	if n == nil {
@@ -317,11 +318,11 @@ const here = "awk gawk mawk nawk sed gsed find docker podman kubectl npm npx pnp
 	"time env exec command builtin nohup setsid stdbuf timeout nice ionice chroot strace ltrace unshare nsenter flock ."
 
 // startsPrograms are variables by which programs are found or started.
-var startsPrograms = regexp.MustCompile(`^(?:PATH|ENV|SHELL|BROWSER|NODE_OPTIONS|PERL5OPT|RUBYOPT|PYTHONSTARTUP|` +
+var startsPrograms = lazy.Regexp(`^(?:PATH|ENV|SHELL|BROWSER|NODE_OPTIONS|PERL5OPT|RUBYOPT|PYTHONSTARTUP|` +
 	`LESSOPEN|LESSCLOSE|IFS|.*(?:PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_EXEC_PATH)|(?:LD_|DYLD_|GIT_CONFIG).*)$`)
 
 // assignment is the start of a word that gives a variable a value.
-var assignment = regexp.MustCompile(`^(\w+)\+?=`)
+var assignment = lazy.Regexp(`^(\w+)\+?=`)
 
 // danger says what would read an argument as a program: anywhere in the script, or in the command that it stands in.
 func (w *shellWriter) danger(s *spot) string {
@@ -352,12 +353,12 @@ func (w *shellWriter) danger(s *spot) string {
 	if s.assign != nil && s.assign.Name != nil {
 		name = s.assign.Name.Value
 	} else if len(words) > 0 {
-		if found := assignment.FindStringSubmatch(words[len(words)-1]); found != nil {
+		if found := assignment().FindStringSubmatch(words[len(words)-1]); found != nil {
 			name = found[1]
 		}
 	}
 	switch word := firstOf(strings.Join(words, " "), here); {
-	case startsPrograms.MatchString(name):
+	case startsPrograms().MatchString(name):
 		return fmt.Sprintf("an argument would be the value of %s, which names programs", name)
 	case s.assign == nil && !first && beforeVerb(words):
 		return "an argument could be an option of git's own, which can name programs"

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // PartKind tells what a piece of a template is.
@@ -39,8 +40,8 @@ type Part struct {
 
 // mark is how a tool writes one kind of piece.
 type mark struct {
-	form *regexp.Regexp // at the start of a text
-	not  string         // characters that may not stand before it
+	form func() *regexp.Regexp // at the start of a text
+	not  string                // characters that may not stand before it
 	// read gives the piece for what the form found; false if it is none. Its Text is what was found, unless read sets it.
 	read  func(s *scan, found []string) (Part, bool)
 	piece Part // without read
@@ -94,7 +95,7 @@ func (s *scan) run() []Part {
 // try reads a piece at the present place.
 func (s *scan) try() bool {
 	for _, m := range s.marks {
-		found := m.form.FindStringSubmatch(s.text[s.i:min(len(s.text), s.i+maxScript)])
+		found := m.form().FindStringSubmatch(s.text[s.i:min(len(s.text), s.i+maxScript)])
 		if found == nil || strings.IndexByte(m.not, s.before()) >= 0 {
 			continue
 		}
@@ -143,13 +144,13 @@ func (s *scan) before() byte {
 }
 
 var (
-	blockLine = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)")
-	blockEnd  = regexp.MustCompile("(?m)^[ \\t]*`{3,}[ \\t]*$")
+	blockLine = lazy.Regexp("^ {0,3}(`{3,}|~{3,})(.*)")
+	blockEnd  = lazy.Regexp("(?m)^[ \\t]*`{3,}[ \\t]*$")
 )
 
 // fenceLine follows code fences; a block that is a command is taken as a whole.
 func (s *scan) fenceLine() bool {
-	found := blockLine.FindStringSubmatch(s.rest())
+	found := blockLine().FindStringSubmatch(s.rest())
 	if found == nil {
 		return false
 	}
@@ -161,7 +162,7 @@ func (s *scan) fenceLine() bool {
 		}
 	case s.block && run == "```" && info == "!":
 		from := len(found[0]) + 1 // of the commands
-		if end := blockEnd.FindStringIndex(s.rest()[min(from, len(s.rest())):]); end != nil {
+		if end := blockEnd().FindStringIndex(s.rest()[min(from, len(s.rest())):]); end != nil {
 			body, text := s.rest()[from:from+end[0]], s.rest()[:from+end[1]]
 			s.take(Part{Kind: Shell, Text: text, Parts: s.within(body)})
 			return true
@@ -180,25 +181,25 @@ const maxScript = 8 << 10
 
 // The marks that tools share.
 var (
-	allMark   = mark{form: regexp.MustCompile(`^\$ARGUMENTS\b`), not: `\`, piece: Part{Kind: All}}
-	indexMark = mark{form: regexp.MustCompile(`^\$ARGUMENTS\[(0|[1-9]\d{0,2})\]`), not: `\`, read: numbered}
+	allMark   = mark{form: lazy.Regexp(`^\$ARGUMENTS\b`), not: `\`, piece: Part{Kind: All}}
+	indexMark = mark{form: lazy.Regexp(`^\$ARGUMENTS\[(0|[1-9]\d{0,2})\]`), not: `\`, read: numbered}
 	// numberMark is $N. A price ($5.00, $1,000) is none.
 	numberMark = mark{
-		form: regexp.MustCompile(`^\$(0|[1-9]\d{0,2})`), not: `\$`,
+		form: lazy.Regexp(`^\$(0|[1-9]\d{0,2})`), not: `\$`,
 		read: func(s *scan, found []string) (Part, bool) {
 			p, ok := numbered(s, found)
-			return p, ok && !goesOn.MatchString(s.rest()[len(found[0]):])
+			return p, ok && !goesOn().MatchString(s.rest()[len(found[0]):])
 		},
 	}
-	goesOn = regexp.MustCompile(`^[.,]?\d`)
+	goesOn = lazy.Regexp(`^[.,]?\d`)
 	// nameMark is $name for declared names.
-	nameMark = mark{form: regexp.MustCompile(`^\$(\w+)`), not: `\`, read: func(s *scan, found []string) (Part, bool) {
+	nameMark = mark{form: lazy.Regexp(`^\$(\w+)`), not: `\`, read: func(s *scan, found []string) (Part, bool) {
 		at := slices.Index(s.names, found[1])
 		return Part{Kind: Nth, Index: at, Name: found[1]}, at >= 0
 	}}
 	// fileMark is @path: not after a word or a backtick, up to white space, a backtick or a comma.
 	fileMark = mark{
-		form: regexp.MustCompile("^@([^ \\t\\n`,@{(<*\"'][^ \\t\\n`,]{0,510})"), not: "`\\@" + nameBytes,
+		form: lazy.Regexp("^@([^ \\t\\n`,@{(<*\"'][^ \\t\\n`,]{0,510})"), not: "`\\@" + nameBytes,
 		read: func(s *scan, found []string) (Part, bool) {
 			path := strings.TrimRight(found[1], ".;:!?)]}>\"'*")
 			return Part{Kind: Include, Text: "@" + path, Parts: s.within(path)}, path != ""
@@ -215,14 +216,14 @@ func numbered(_ *scan, found []string) (Part, bool) {
 // bracedMark is ${...}; read tells what it stands for.
 func bracedMark(read func(inside string) (Part, bool)) mark {
 	return mark{
-		form: regexp.MustCompile(`^\$\{([^}\n]{0,500})\}`), not: `\`,
+		form: lazy.Regexp(`^\$\{([^}\n]{0,500})\}`), not: `\`,
 		read: func(_ *scan, found []string) (Part, bool) { return read(found[1]) },
 	}
 }
 
 // commandMark is an exclamation mark with a command in backticks behind it. In a code block it is an example.
 func commandMark(lines bool) mark {
-	return mark{form: regexp.MustCompile("^!`([^`]+)`"), read: func(s *scan, found []string) (Part, bool) {
+	return mark{form: lazy.Regexp("^!`([^`]+)`"), read: func(s *scan, found []string) (Part, bool) {
 		if strings.IndexByte(" \t\n([{\"':>-*|=", s.before()) < 0 || strings.TrimSpace(found[1]) == "" ||
 			!lines && strings.Contains(found[1], "\n") {
 			return Part{}, false

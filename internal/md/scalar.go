@@ -2,12 +2,13 @@ package md
 
 import (
 	"math"
-	"regexp"
 	"strconv"
+
+	"tercet/internal/lazy"
 )
 
 // numeral is a number by the YAML 1.2 core schema: decimal, with a fraction or an exponent, hexadecimal or octal.
-var numeral = regexp.MustCompile(
+var numeral = lazy.Regexp(
 	`^(?:([-+]?[0-9]+)|0x([0-9a-fA-F]+)|0o([0-7]+)|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$`)
 
 // resolve returns the type of a plain scalar by the YAML 1.2 core schema. A number that fits no type is text.
@@ -29,7 +30,7 @@ func resolve(v string) ScalarType {
 
 // number reads a number: as an int, as a float64 if it has a fraction or does not fit, else nil.
 func number(v string) any {
-	m := numeral.FindStringSubmatch(v)
+	m := numeral().FindStringSubmatch(v)
 	if m == nil {
 		return nil
 	}

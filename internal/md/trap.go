@@ -1,17 +1,18 @@
 package md
 
 import (
-	"regexp"
 	"strings"
+
+	"tercet/internal/lazy"
 )
 
 var (
 	// topKey is the first character of a line that begins an entry of the outermost map or list.
-	topKey = regexp.MustCompile(`(?m)^[^\s#\]})]`)
+	topKey = lazy.Regexp(`(?m)^[^\s#\]})]`)
 	// flowStart ends with the bracket that opens a value outside of other brackets.
-	flowStart = regexp.MustCompile(`(?m)(?:^[ \t]*|[:\-?][ \t]+)[{\[]`)
+	flowStart = lazy.Regexp(`(?m)(?:^[ \t]*|[:\-?][ \t]+)[{\[]`)
 	// flowStop is what ends an unquoted value inside of brackets.
-	flowStop = regexp.MustCompile(`[\[\]{},]|:(?:[\s,\[\]{}]|$)|\s#`)
+	flowStop = lazy.Regexp(`[\[\]{},]|:(?:[\s,\[\]{}]|$)|\s#`)
 )
 
 // flowTrap looks in a YAML text that the parser refused for an unquoted value inside {...} or [...] that stopped at a
@@ -19,10 +20,10 @@ var (
 // It searches the outermost entry in which the parser stopped, and then those before: the parser notices late that a
 // bracket was left open.
 func flowTrap(text string, until int) (from, to int, ok bool) {
-	tops := topKey.FindAllStringIndex(text[:min(until+1, len(text))], -1)
+	tops := topKey().FindAllStringIndex(text[:min(until+1, len(text))], -1)
 	for i := range min(8, len(tops)) {
 		for at := tops[len(tops)-1-i][0]; at <= until; {
-			open := flowStart.FindStringIndex(text[at:])
+			open := flowStart().FindStringIndex(text[at:])
 			if open == nil {
 				break
 			}
@@ -62,7 +63,7 @@ func cutValue(text string, i int) (from, end int, cut bool) {
 			i++
 		default:
 			stop := len(text)
-			if at := flowStop.FindStringIndex(text[i:]); at != nil {
+			if at := flowStop().FindStringIndex(text[i:]); at != nil {
 				stop = i + at[0]
 			}
 			if cuts(text, i, stop, colon && open[len(open)-1] == '{') {

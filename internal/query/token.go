@@ -1,9 +1,10 @@
 package query
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"tercet/internal/lazy"
 )
 
 // token is a name or a variable in the source of a query: what an error or a reference points at. gojq's tree has no
@@ -15,11 +16,11 @@ type token struct {
 
 // inCode is what code is made of: space, a comment (it ends at a line break that has no backslash before it), a format,
 // a number, a name or a variable, the dots of a path, and any other byte.
-var inCode = regexp.MustCompile(`^(?:[ \t\r\n]+|#(?:\\\r\n|\\(?s:.)|[^\r\n\\])*\\?|@\w*|` +
+var inCode = lazy.Regexp(`^(?:[ \t\r\n]+|#(?:\\\r\n|\\(?s:.)|[^\r\n\\])*\\?|@\w*|` +
 	`\d[\d.]*(?:[eE][-+]?\d*)?|\$?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)?|\.\.|\.\w*|(?s:.))`)
 
 // inString is a string, from its inside, up to its end or its next interpolation.
-var inString = regexp.MustCompile(`^(?:[^"\\]|\\[^(])*(?:"|\\\()`)
+var inString = lazy.Regexp(`^(?:[^"\\]|\\[^(])*(?:"|\\\()`)
 
 // keywords are the words that a term comes behind.
 var keywords = []string{
@@ -33,7 +34,7 @@ func tokens(src string) (out []token, unclosed int) {
 	var open []int // for each string that is open around this place: how many parentheses its interpolation has open
 	term := false  // what stands before this place is the end of a term
 	for i := 0; i < len(src); {
-		word, at := inCode.FindString(src[i:]), i
+		word, at := inCode().FindString(src[i:]), i
 		i += len(word)
 		text, n := false, len(open)-1
 		switch c := word[0]; {
@@ -59,7 +60,7 @@ func tokens(src string) (out []token, unclosed int) {
 		term = strings.IndexByte(`)]}?"`, last) >= 0 || word[0] == '.' || word[0] == '@' ||
 			namePart(last) && !slices.Contains(keywords, word)
 		if text {
-			rest := inString.FindString(src[i:])
+			rest := inString().FindString(src[i:])
 			if rest == "" {
 				return out, i - strings.Count(word, `"`)
 			}

@@ -3,11 +3,11 @@ package agentcli
 import (
 	"cmp"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // code gives a program's failure its place in the table of codes.
@@ -20,19 +20,19 @@ func (f Fault) code() formats.Code {
 	switch {
 	case f.Kind == kindProtocol:
 		return formats.CodeToolUnavailable
-	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, notLoggedIn.MatchString(text):
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, notLoggedIn().MatchString(text):
 		return formats.CodeAuth
 	case status == http.StatusForbidden:
 		return formats.CodeAuth
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
 		return formats.CodeTransient
-	case tooMuch.MatchString(text):
+	case tooMuch().MatchString(text):
 		return formats.CodeLimit
-	case status == http.StatusNotFound, noModel.MatchString(text):
+	case status == http.StatusNotFound, noModel().MatchString(text):
 		return formats.CodeConfig
 	case status >= 400:
 		return formats.CodeUnknown
-	case passing.MatchString(text):
+	case passing().MatchString(text):
 		return formats.CodeTransient
 	}
 	return formats.CodeUnknown
@@ -40,24 +40,24 @@ func (f Fault) code() formats.Code {
 
 // Words of messages, in small letters.
 var (
-	notLoggedIn = regexp.MustCompile(`authentication_error|unauthenticated|not logged in|please run /login|` +
+	notLoggedIn = lazy.Regexp(`authentication_error|unauthenticated|not logged in|please run /login|` +
 		`invalid auth method|invalid api key|api key not valid|set an auth method|credit balance`)
-	tooMuch = regexp.MustCompile(`max_turns|max_budget|prompt is too long|context window|context_length|maximum context`)
-	noModel = regexp.MustCompile(`model not found|model_not_found|no such model|unknown model|invalid model|` +
+	tooMuch = lazy.Regexp(`max_turns|max_budget|prompt is too long|context window|context_length|maximum context`)
+	noModel = lazy.Regexp(`model not found|model_not_found|no such model|unknown model|invalid model|` +
 		`providermodelnotfound`)
-	passing = regexp.MustCompile(`connection|econnre|enotfound|etimedout|network|fetch failed|stream disconnected|` +
+	passing = lazy.Regexp(`connection|econnre|enotfound|etimedout|network|fetch failed|stream disconnected|` +
 		`socket|high demand|overloaded|rate limit|temporar|json parse|parse json|json segment|terminated|timed out|` +
 		`unable to connect|cannot connect`)
 )
 
 // httpStatus is a status as the agent CLIs write it into their messages.
-var httpStatus = regexp.MustCompile(
+var httpStatus = lazy.Regexp(
 	`(?i)(?:\bstatus:?|\bcode"?:|\bAPI error:?|\brejected|\berror:)\s*\(?([45]\d\d)\b`,
 )
 
 // statusIn finds the HTTP status that a message names.
 func statusIn(message string) int {
-	m := httpStatus.FindStringSubmatch(message)
+	m := httpStatus().FindStringSubmatch(message)
 	if m == nil {
 		return 0
 	}

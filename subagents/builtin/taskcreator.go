@@ -3,13 +3,13 @@ package builtin
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
 
@@ -23,8 +23,8 @@ type Docs interface {
 type TaskCreator struct{ Docs Docs }
 
 var (
-	headingLine = regexp.MustCompile(`^#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`)
-	itemLine    = regexp.MustCompile(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$`)
+	headingLine = lazy.Regexp(`^#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`)
+	itemLine    = lazy.Regexp(`^\s{0,3}(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$`)
 )
 
 // maxTitle is the most characters of a title that is made out of a text.
@@ -119,7 +119,7 @@ func (c TaskCreator) language(ctx context.Context) (string, error) {
 func titled(text string) (title, description string) {
 	doc, _ := md.Parse([]byte(text))
 	for _, b := range doc.Blocks {
-		m := headingLine.FindStringSubmatch(strings.TrimLeft(doc.Line(b.Pos.Line), " "))
+		m := headingLine().FindStringSubmatch(strings.TrimLeft(doc.Line(b.Pos.Line), " "))
 		if b.Kind != md.Heading || b.Depth > 0 || m == nil || strings.TrimSpace(m[1]) == "" {
 			continue
 		}
@@ -184,7 +184,7 @@ func oneLine(s string) string {
 func parts(text string) []string {
 	var items []string
 	for line := range strings.SplitSeq(text, "\n") {
-		switch m := itemLine.FindStringSubmatch(line); {
+		switch m := itemLine().FindStringSubmatch(line); {
 		case m != nil:
 			items = append(items, m[1])
 		case len(items) > 0 && strings.TrimSpace(line) != "":

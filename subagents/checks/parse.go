@@ -2,13 +2,13 @@ package checks
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // source marks the issues of this package.
@@ -131,12 +131,12 @@ func (p *parser) plain(lines []string) {
 }
 
 // graded is a message with a severity before it.
-var graded = regexp.MustCompile(`(?s)^(?:fatal error|(error)|(warning)|(note))(?::(.*)|[\[]| TS)`)
+var graded = lazy.Regexp(`(?s)^(?:fatal error|(error)|(warning)|(note))(?::(.*)|[\[]| TS)`)
 
 // grade takes a leading severity off a message, but for one that has a code.
 func grade(text string) (formats.Level, string) {
 	text = strings.TrimLeft(text, " -")
-	m := graded.FindStringSubmatchIndex(text)
+	m := graded().FindStringSubmatchIndex(text)
 	if m == nil {
 		return formats.LevelError, text
 	}
@@ -154,12 +154,12 @@ func grade(text string) (formats.Level, string) {
 }
 
 // places are `file:line` and `file:line:col`, before a colon, a space or the end.
-var places = regexp.MustCompile(`^((?:file://)?[^:]+(?::(?:[^\d:][^:]*)?)*):(\d{1,8})(?::\d{1,8})?(?:$|(?::| )(.*))`)
+var places = lazy.Regexp(`^((?:file://)?[^:]+(?::(?:[^\d:][^:]*)?)*):(\d{1,8})(?::\d{1,8})?(?:$|(?::| )(.*))`)
 
 // position reads `file:line: rest` and `file:line:col: rest` at the start of s. The file must look like one, because
 // times, addresses and ratios have colons too.
 func position(s string) (at spot, rest string, ok bool) {
-	m := places.FindStringSubmatch(s)
+	m := places().FindStringSubmatch(s)
 	if m == nil || !looksLikeFile(strings.TrimPrefix(m[1], "file://")) {
 		return spot{}, "", false
 	}
@@ -211,7 +211,7 @@ func clean(s string) string {
 	return b.String()
 }
 
-var control = regexp.MustCompile(`^\x1b\[[ -?]*[@-~]?`)
+var control = lazy.Regexp(`^\x1b\[[ -?]*[@-~]?`)
 
 // sequence returns the length of the escape sequence at the start of s, or 0.
 func sequence(s string) int {
@@ -219,7 +219,7 @@ func sequence(s string) int {
 	case len(s) < 2 || s[0] != 0x1b:
 		return 0
 	case s[1] == '[':
-		return len(control.FindString(s))
+		return len(control().FindString(s))
 	case strings.IndexByte("]P^_X", s[1]) >= 0:
 		line, _, _ := strings.Cut(s[2:min(len(s), maxSequence)], "\n")
 		line, _, bell := strings.Cut(line, "\x07")

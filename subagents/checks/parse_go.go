@@ -2,10 +2,10 @@ package checks
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // goTests collects what `go test` says about one package until its last line tells which package it was.
@@ -59,19 +59,19 @@ func (p *parser) golang(lines []string) {
 
 // Lines of `go test` that name the test at hand, and that tell how one ended.
 var (
-	goNamed = regexp.MustCompile(`^=== (?:RUN|CONT|NAME) (.*)`)
-	goEnded = regexp.MustCompile(`^--- (FAIL|PASS|SKIP): (.*?)(?: \(.*)?$`)
+	goNamed = lazy.Regexp(`^=== (?:RUN|CONT|NAME) (.*)`)
+	goEnded = lazy.Regexp(`^--- (FAIL|PASS|SKIP): (.*?)(?: \(.*)?$`)
 )
 
 // line takes in one line about a test and reports whether it was one.
 func (t *goTests) line(l string) bool {
 	in := strings.TrimLeft(l, " ")
 	depth := (len(l) - len(in)) / 4
-	if m := goNamed.FindStringSubmatch(in); m != nil {
+	if m := goNamed().FindStringSubmatch(in); m != nil {
 		t.name, t.stack = strings.TrimSpace(m[1]), nil
 		return true
 	}
-	if m := goEnded.FindStringSubmatch(in); m != nil {
+	if m := goEnded().FindStringSubmatch(in); m != nil {
 		t.name = m[2]
 		t.stack = append(t.stack[:min(len(t.stack), depth)], t.name)
 		if m[1] == "FAIL" {
@@ -156,7 +156,7 @@ func (p *parser) goPanic(t *goTests, lines []string) {
 			continue
 		}
 		pos, _, ok := position(frame)
-		if ok && strings.HasSuffix(pos.file, ".go") && !standardLibrary.MatchString(pos.file) && p.inside(pos) {
+		if ok && strings.HasSuffix(pos.file, ".go") && !standardLibrary().MatchString(pos.file) && p.inside(pos) {
 			at = pos
 			break
 		}
@@ -168,4 +168,4 @@ func (p *parser) goPanic(t *goTests, lines []string) {
 }
 
 // standardLibrary finds files of Go itself.
-var standardLibrary = regexp.MustCompile(`/src/(?:runtime|testing|internal|reflect)/`)
+var standardLibrary = lazy.Regexp(`/src/(?:runtime|testing|internal|reflect)/`)

@@ -2,10 +2,10 @@ package checks
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // nodeState is what a reader of Node's tools remembers between lines.
@@ -31,7 +31,7 @@ func (p *parser) node(lines []string) {
 			st.file = ""
 		case p.linted(&st, l):
 		case p.nodeFrame(&st, in):
-		case nodeError.MatchString(in):
+		case nodeError().MatchString(in):
 			p.nodeFailed(&st, in)
 		default:
 			p.nodeOther(&st, l, in)
@@ -79,20 +79,20 @@ func (p *parser) nodeOther(st *nodeState, l, in string) {
 }
 
 var (
-	stylish    = regexp.MustCompile(`^  \s*(\d{1,8}):\S*\s+(error|warning)\s+(\S.*)`)
-	typescript = regexp.MustCompile(`^([^(]+)\((\d{1,8})(?:,\d*)*\): (.*)`)
-	nodeError  = regexp.MustCompile(`^(?:Uncaught )?[^ ./:\[]*Error(?: \[.*?)?: `)
+	stylish    = lazy.Regexp(`^  \s*(\d{1,8}):\S*\s+(error|warning)\s+(\S.*)`)
+	typescript = lazy.Regexp(`^([^(]+)\((\d{1,8})(?:,\d*)*\): (.*)`)
+	nodeError  = lazy.Regexp(`^(?:Uncaught )?[^ ./:\[]*Error(?: \[.*?)?: `)
 )
 
 // linted reads `  12:5  error  message  rule` under a heading with the file, as eslint prints it, and
 // `src/a.ts(12,5): error TS2322: message`.
 func (p *parser) linted(st *nodeState, l string) bool {
-	if m := stylish.FindStringSubmatch(l); m != nil && st.file != "" {
+	if m := stylish().FindStringSubmatch(l); m != nil && st.file != "" {
 		level, text := grade(m[2] + ":" + m[3])
 		p.add(level, place(st.file, m[1]), text)
 		return true
 	}
-	m := typescript.FindStringSubmatch(strings.TrimSpace(l))
+	m := typescript().FindStringSubmatch(strings.TrimSpace(l))
 	if m == nil || !looksLikeFile(m[1]) {
 		return false
 	}

@@ -2,14 +2,14 @@ package checks
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // frame is a line of a traceback: `File "x.py", line 3, in f`.
-var frame = regexp.MustCompile(`^File "([^"]*)", line (\d{1,8})(?:\D|$)`)
+var frame = lazy.Regexp(`^File "([^"]*)", line (\d{1,8})(?:\D|$)`)
 
 // python reads tracebacks, the short report of pytest, and lines `file:line: message` of linters.
 func (p *parser) python(lines []string) {
@@ -17,7 +17,7 @@ func (p *parser) python(lines []string) {
 	var name, e string // the failing test and its first assertion line
 	for _, l := range lines {
 		in := strings.TrimSpace(l)
-		found := frame.FindStringSubmatch(in)
+		found := frame().FindStringSubmatch(in)
 		switch {
 		case found != nil:
 			if f := place(found[1], found[2]); at.file == "" || p.inside(f) && !installed(f.file) {
@@ -63,10 +63,10 @@ func installed(file string) bool {
 }
 
 // exception is the last line of a traceback: a dotted name, alone or before a colon.
-var exception = regexp.MustCompile(`^\s*((?:\w+\.)*[A-Z]\w*)(?::|\s*$)`)
+var exception = lazy.Regexp(`^\s*((?:\w+\.)*[A-Z]\w*)(?::|\s*$)`)
 
 // raised tells whether l is the last line of a traceback. Within a report only those of errors are.
 func raised(l string) bool {
-	m := exception.FindStringSubmatch(l)
+	m := exception().FindStringSubmatch(l)
 	return m != nil && m[1] != "Traceback" && (l[0] != ' ' || strings.HasSuffix(m[1], "Error"))
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 )
 
 // knowledge is the task, what the step passes on, and the knowledge of the subagent's file and of the boards.
@@ -197,9 +197,9 @@ func issues(all []formats.Issue) string {
 	return b.String()
 }
 
-var nonceMember = regexp.MustCompile(`"nonce"\s*:\s*"[^"\n]*"\s*,?`)
+var nonceMember = lazy.Regexp(`"nonce"\s*:\s*"[^"\n]*"\s*,?`)
 
 // withoutNonce takes the nonce of an earlier call out of a return, so that it is not copied into the next one.
 func withoutNonce(text string) string {
-	return nonceMember.ReplaceAllString(text, "")
+	return nonceMember().ReplaceAllString(text, "")
 }
