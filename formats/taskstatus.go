@@ -53,6 +53,14 @@ func (s TaskStatus) KeepsPrior() bool { return s.InProgress() || s == Blocked ||
 // Terminal tells whether a task with this status is done with and may be archived.
 func (s TaskStatus) Terminal() bool { return s == Completed || s == Abandoned }
 
+// Before tells whether the status is reached earlier in a task's life than another. A status of work in progress, and
+// one that puts a task aside, has no place in that order.
+func (s TaskStatus) Before(other TaskStatus) bool {
+	order := []TaskStatus{NotStarted, Researched, Planned, Revised, Partial, Completed}
+	at := slices.Index(order, s)
+	return at >= 0 && at < slices.Index(order, other)
+}
+
 // Move is a legal change of a task's status and what it asks for.
 type Move struct {
 	To TaskStatus

@@ -44,6 +44,10 @@ func (m *model) move(n int, to formats.TaskStatus, reason bool) (changed, ok boo
 		if mv := formats.Moves(t.status)[at]; !mv.ChildrenTerminal && formats.ArtifactFor(to) != "" && t.artifacts == 0 {
 			return false, false
 		}
+		order := []formats.TaskStatus{formats.NotStarted, formats.Researched, formats.Planned, formats.Revised, formats.Partial, formats.Completed}
+		if at := slices.Index(order, to); t.status.InProgress() && at >= 0 && at < slices.Index(order, t.prior) {
+			to = t.prior
+		}
 	}
 	switch {
 	case !to.KeepsPrior():

@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -247,6 +248,11 @@ func TestPriorAndBack(t *testing.T) {
 	n := w.add("t")[0]
 	to := func(s formats.TaskStatus) state.Op { return state.UpdateStatus{Tasks: []int{n}, To: s, Reason: "why"} }
 	back := state.UpdateStatus{Tasks: []int{n}, Back: true}
+	docs := 0
+	again := func(s formats.TaskStatus, kind formats.ArtifactType) state.Op {
+		docs++
+		return state.UpdateStatus{Tasks: []int{n}, To: s, Artifacts: []formats.Artifact{w.document(kind, "d"+strconv.Itoa(docs)+".md", "x")}}
+	}
 	for i, step := range []struct {
 		op            state.Op
 		status, prior formats.TaskStatus
@@ -264,6 +270,14 @@ func TestPriorAndBack(t *testing.T) {
 		{to(formats.Implementing), formats.Implementing, formats.Partial, true, ""},
 		{to(formats.Researching), formats.Researching, formats.Partial, true, ""},
 		{back, formats.Partial, "", false, ""},
+		// Work that is done once more takes back nothing that came after it, and its document is linked.
+		{to(formats.Researching), formats.Researching, formats.Partial, true, ""},
+		{again(formats.Researched, formats.ArtifactReport), formats.Partial, "", false, ""},
+		{to(formats.Revising), formats.Revising, formats.Partial, true, ""},
+		{again(formats.Revised, formats.ArtifactPlan), formats.Partial, "", false, ""},
+		{to(formats.Blocked), formats.Blocked, formats.Partial, false, "why"},
+		{to(formats.Researching), formats.Researching, formats.Partial, true, ""},
+		{again(formats.Researched, formats.ArtifactReport), formats.Partial, "", false, ""},
 		{to(formats.Abandoned), formats.Abandoned, "", false, ""},
 		{state.UpdateStatus{Tasks: []int{n}, Recover: true}, formats.NotStarted, "", false, ""},
 	} {
@@ -272,6 +286,9 @@ func TestPriorAndBack(t *testing.T) {
 		if got.Status != step.status || got.Prior != step.prior || (got.Lease != nil) != step.lease || got.BlockedReason != step.blocked {
 			t.Errorf("step %d (%+v): status %s prior %q lease %v blocked %q, want %+v", i, step.op, got.Status, got.Prior, got.Lease, got.BlockedReason, step)
 		}
+	}
+	if got := w.stored(n).Artifacts; len(got) != docs {
+		t.Errorf("%d artifacts are linked, want %d", len(got), docs)
 	}
 	w.healthy()
 }

@@ -65,6 +65,9 @@ func (d *draft) move(op UpdateStatus, n int) error {
 		if err := d.legal(op, t, from); err != nil {
 			return err
 		}
+		if t.Status.InProgress() && to.Before(t.Prior) { // work done once more takes back nothing that came after it
+			to = t.Prior
+		}
 	}
 	if stale && t.Lease != nil && !back {
 		d.warn(fmt.Sprintf("task %d: taken over from session %s, which left it %s", n, t.Lease.Session, t.Status))
