@@ -38,12 +38,8 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 		return agentFault(err)
 	}
 	if text != "" {
-		ret, err := p.revise(ctx, r, &d, text)
-		if err != nil {
+		if err := p.revise(ctx, r, &d, text); err != nil {
 			return agentFault(err)
-		}
-		if ret.Status != "" {
-			return ret, nil
 		}
 	} else {
 		d.first()
@@ -152,46 +148,49 @@ func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Tas
 	return path, src, plan, nil
 }
 
-// revise reads the plan before and the text. A return with a status ends the delegation.
-func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text string) (formats.Return, error) {
+// revise reads the plan before and the texts of its revisions, the new one last. The completed phases are kept, the
+// others are made anew.
+func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text string) error {
 	path, src, plan, err := planOf(ctx, p.Docs, r, d.task)
 	if err != nil {
-		return formats.Return{}, err
+		return err
 	}
 	d.previous = path
+	next := 1 // after the copied ones, whose numbers stand in commits
 	for _, phase := range plan.Phases {
 		if phase.Status == formats.PhaseCompleted {
 			d.phases = append(d.phases, phase)
+			next = max(next, phase.Number+1)
 		}
 	}
 	d.copied = len(d.phases)
+	d.texts = append(revisions(src), text)
 	readings := []reading{read(d.task.Description)}
-	for _, earlier := range revisions(src) {
-		d.texts = append(d.texts, earlier)
-		readings = append(readings, read(earlier))
+	open := phases(readings, d.phases)
+	var said []formats.Phase // what no command and no item says
+	for i, one := range d.texts {
+		got := read(one)
+		readings = append(readings, got)
+		before := len(open)
+		open = phases(readings, d.phases)
+		if len(open) > before || len(open) > 0 && len(got.Every)+len(got.Last)+len(got.Checks) > 0 {
+			continue
+		}
+		note := noted(one)
+		if !slices.ContainsFunc(slices.Concat(d.phases, said), func(p formats.Phase) bool { return p.Name == note.Name }) {
+			said = append(said, note)
+			d.notes = append(d.notes, fmt.Sprintf("phase %q is for a person or an agent: text %d of the revision adds neither a "+
+				"command nor a checklist item", note.Name, i+1))
+		}
 	}
-	before := phases(readings, d.phases)
-	got := read(text)
-	after := phases(append(readings, got), d.phases)
-	if adds := len(after) > len(before) || len(after) > 0 && len(got.Every)+len(got.Last)+len(got.Checks) > 0; !adds {
-		return formats.Return{
-			Status:        formats.StatusBlocked,
-			Summary:       "the text of the revision adds neither a command nor an item",
-			BlockedReason: "nothing that the offline runner can turn into a phase",
-			Warnings:      got.Notes,
-			NextSteps:     "give the text an sh fence or a checklist item, or choose an agent CLI with --runner",
-		}, nil
+	if len(open)+d.copied == 0 {
+		open = append(open, doTheTask(d.task.Title, readings[0]))
 	}
-	for _, one := range append(readings, got) {
+	for _, one := range readings {
 		d.notes = append(d.notes, one.Notes...)
 	}
-	d.texts = append(d.texts, text)
-	next := 1 // after the copied ones, whose numbers stand in commits
-	for _, p := range d.phases {
-		next = max(next, p.Number+1)
-	}
-	d.phases = append(d.phases, number(after, next)...)
-	return formats.Return{}, nil
+	d.phases = append(d.phases, number(append(open, said...), next)...)
+	return nil
 }
 
 // revisionInfo marks the fences that hold the texts of revisions word for word.

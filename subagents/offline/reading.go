@@ -409,6 +409,17 @@ func doTheTask(title string, r reading) formats.Phase {
 	}
 }
 
+// noted is the phase for a text of a revision that has neither commands nor items.
+func noted(text string) formats.Phase {
+	text = strings.TrimSpace(text)
+	first, _, _ := strings.Cut(text, "\n")
+	name := phaseName("Do: "+plainBlock(first).Text, "Do the task")
+	return formats.Phase{
+		Name: name, Goal: sentence(strings.TrimPrefix(name, "Do: ")), Status: formats.PhaseNotStarted,
+		Tasks: []formats.ChecklistItem{{Text: strings.Join(strings.Fields(text), " ")}},
+	}
+}
+
 // sentence ends a text with a period.
 func sentence(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
