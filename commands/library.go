@@ -27,7 +27,7 @@ func Embedded() (fs.FS, error) { return fs.Sub(library, "library") }
 // MaxFile is the most bytes that a command file may have.
 const MaxFile = 256 << 10
 
-// Tasks answers whether a task exists. Archived tasks do not; they are told apart by ArchivedTask.
+// Tasks answers whether a task is active, and whether it is in the archive.
 type Tasks interface {
 	HasTask(ctx context.Context, number int) (bool, error)
 	ArchivedTask(ctx context.Context, number int) (bool, error)
@@ -220,16 +220,16 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 			}
 		}
 		if spec.Type == argspec.Task || spec.Type == argspec.Tasks {
-			if err := l.tasks(ctx, name, numbers(v)...); err != nil {
+			if err := l.tasks(ctx, name, spec.Type == argspec.Tasks, numbers(v)...); err != nil {
 				return err
 			}
 		}
 	}
-	if err := l.tasks(ctx, name, values.TaskRange()...); err != nil {
+	if err := l.tasks(ctx, name, false, values.TaskRange()...); err != nil {
 		return err
 	}
 	if n, ok := values.Task(); ok {
-		return l.tasks(ctx, name, n)
+		return l.tasks(ctx, name, false, n)
 	}
 	return nil
 }
@@ -276,7 +276,9 @@ func noFile(command string, specs []argspec.Spec, message, file, raw string) err
 	return e
 }
 
-func (l *Library) tasks(ctx context.Context, command string, list ...int) error {
+// tasks asks for every number of a list. In a list of tasks an archived one is a task too: what may be done with it, the
+// state says.
+func (l *Library) tasks(ctx context.Context, command string, old bool, list ...int) error {
 	if l.Tasks == nil && len(list) > 0 {
 		return noWorkspace(command)
 	}
@@ -287,7 +289,10 @@ func (l *Library) tasks(ctx context.Context, command string, list ...int) error 
 			continue
 		}
 		archived, err := l.Tasks.ArchivedTask(ctx, n)
-		if archived {
+		switch {
+		case archived && old:
+			continue
+		case archived:
 			return formats.Fail(formats.CodeNotFound, fmt.Sprintf("run 'tercet task unarchive %d' to work on it again", n),
 				"task %d is archived", n)
 		}

@@ -95,7 +95,11 @@ func (d *draft) move(op UpdateStatus, n int) error {
 // legal holds the table of changes and the conditions of the target.
 func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus) error {
 	needs := func(what string) error {
-		return formats.Fail(formats.CodeIllegalTransition, "give "+what+", or use --force",
+		help := "give " + what + ", or use --force"
+		if op.Recover {
+			help = fmt.Sprintf("give one: /task --recover %d REASON", t.Number)
+		}
+		return formats.Fail(formats.CodeIllegalTransition, help,
 			"task %d may go from %s to %s only with %s", t.Number, from, op.To, what)
 	}
 	moves := formats.Moves(from)

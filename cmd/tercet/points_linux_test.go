@@ -209,14 +209,14 @@ func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
 	}{
 		{"/research 1", 0},
 		{"/plan 1", 0},
-		{"/revise 1 another", 75}, // nobody is there who could write it
+		{"/revise 1 another", 0},
 		{"--yes /implement 1", 0},
 		{"/review 1", 3}, // no check is known here
 		{"--yes /todo", 0},
 	} {
 		args := strings.Fields(c.line)
 		p.points(c.exit, args)
-		if c.exit == 0 {
+		if c.exit == 0 && args[0] != "/revise" { // its phase for a person would keep /implement from completing
 			do(args...)
 		}
 	}
