@@ -276,8 +276,7 @@ func noFile(command string, specs []argspec.Spec, message, file, raw string) err
 	return e
 }
 
-// tasks asks for every number of a list. In a list of tasks an archived one is a task too: what may be done with it, the
-// state says.
+// tasks asks for each number of a list. With old an archived task counts too: the state says what may be done with it.
 func (l *Library) tasks(ctx context.Context, command string, old bool, list ...int) error {
 	if l.Tasks == nil && len(list) > 0 {
 		return noWorkspace(command)

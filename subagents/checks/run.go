@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +12,13 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/proc"
 )
 
 // Run runs c in dir, which is absolute, within the bounds of confine; nil means none. That the check found something
-// wrong is a Result; an error means that it could not run: TOOL_UNAVAILABLE, proc.ErrDenied of a starter without
-// leave, another cause, or the context's error.
+// wrong is a Result; an error means that it could not run: TOOL_UNAVAILABLE where its program is not there, or one that
+// it starts in turn, proc.ErrDenied of a starter without leave, another cause, or the context's error.
 func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Confine) (Result, error) {
 	if len(c.Argv) == 0 {
 		return Result{}, &formats.ValueError{What: "the command of a check", Got: ""}
@@ -51,6 +53,9 @@ func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Conf
 		Check: c, Passed: res.Success(), Exit: res.Exit, Output: shorten(clean(out)),
 		TimedOut: res.TimedOut != proc.TimeoutNone, Duration: res.Duration, Sandbox: tier,
 	}
+	if why := unstarted(c, res.Exit, clean(out)); why != "" {
+		return Result{}, formats.Fail(formats.CodeToolUnavailable, "install what is missing", "%s cannot run: %s", c, why)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}
@@ -64,12 +69,27 @@ func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Conf
 	return r, nil
 }
 
+// noProgram finds what a shell and make say of a program that is not there.
+var noProgram = lazy.Regexp(`(?m)^.*(?:not found|No such file or directory|[Pp]ermission denied)$`)
+
+// unstarted tells what kept a check from checking anything: exit codes 126 and 127 are those of a shell that could not
+// start a program, make passes them on in words, and python ends with 1 where it lacks the module that it is to run.
+func unstarted(c Check, exit int, out string) string {
+	switch module := slices.Index(c.Argv, "-m") + 1; {
+	case exit == 126, exit == 127, strings.Contains(out, "] Error 127"):
+		return cmp.Or(strings.TrimSpace(noProgram().FindString(out)), fmt.Sprintf("it ended with exit %d", exit))
+	case exit == 1 && module > 0 && module < len(c.Argv) &&
+		strings.HasSuffix(strings.TrimSpace(out), ": No module named "+c.Argv[module]):
+		return lastLine(out)
+	}
+	return ""
+}
+
 func classify(c Check, err error) error {
 	if errors.As(err, new(*proc.NotFoundError)) {
 		return &formats.Failure{
-			Code: formats.CodeToolUnavailable, Err: err,
-			Message: fmt.Sprintf("the %s check of the %s project cannot run", c.Kind, c.Stack),
-			Help:    fmt.Sprintf("install %s, or leave this check out with --only", c.Argv[0]),
+			Code: formats.CodeToolUnavailable, Err: err, Message: c.String() + " cannot run",
+			Help: fmt.Sprintf("install %s, or leave this check out with --only", c.Argv[0]),
 		}
 	}
 	if errors.Is(err, proc.ErrStart) {

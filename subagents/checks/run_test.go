@@ -151,6 +151,7 @@ func TestRunCannot(t *testing.T) {
 	reason := &formats.Failure{Code: formats.CodeUntrusted, Message: "no"}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
+	shell := starter(t, os.Environ(), nil)
 	tests := []struct {
 		name string
 		s    *proc.Starter
@@ -162,6 +163,10 @@ func TestRunCannot(t *testing.T) {
 		{"no leave", starter(t, nil, reason), dir, tool("true"), formats.CodeUntrusted},
 		{"no folder", starter(t, nil, nil), filepath.Join(dir, "none"), tool("true"), formats.CodeIO},
 		{"no command", starter(t, nil, nil), dir, checks.Check{}, formats.CodeUsage},
+		{"no program in a shell", shell, dir, tool("bun test"), formats.CodeToolUnavailable},
+		{"no program behind make", shell, project(t, map[string]string{"Makefile": "check:\n\t@bun test\n"}), checks.Check{Stack: checks.Make, Argv: []string{"make", "check"}}, formats.CodeToolUnavailable},
+		{"no leave for a program", shell, project(t, map[string]string{"t.sh": "exit 0\n"}), tool("./t.sh"), formats.CodeToolUnavailable},
+		{"no module", shell, dir, checks.Check{Stack: checks.Python, Argv: []string{"python3", "-m", "no_such_module", "-q"}}, formats.CodeToolUnavailable},
 	}
 	for _, tt := range tests {
 		_, err := checks.Run(t.Context(), tt.s, tt.dir, tt.c, nil)
@@ -236,7 +241,7 @@ func TestRealTools(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := starter(t, os.Environ(), nil)
+			s := starter(t, append(os.Environ(), "GOENV=off"), nil) // a person's flags may leave out go vet
 			if _, err := s.Look(tt.name); err != nil {
 				t.Skip(err)
 			}

@@ -177,10 +177,11 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 			continue
 		}
 		note := noted(one)
-		if !slices.ContainsFunc(slices.Concat(d.phases, said), func(p formats.Phase) bool { return p.Name == note.Name }) {
+		known := func(p formats.Phase) bool { return p.Name == note.Name }
+		if !slices.ContainsFunc(slices.Concat(d.phases, said), known) {
 			said = append(said, note)
-			d.notes = append(d.notes, fmt.Sprintf("phase %q is for a person or an agent: text %d of the revision adds neither a "+
-				"command nor a checklist item", note.Name, i+1))
+			d.notes = append(d.notes, fmt.Sprintf("phase %q is for a person or an agent: text %d of the revision adds neither "+
+				"a command nor a checklist item", note.Name, i+1))
 		}
 	}
 	if len(open)+d.copied == 0 {

@@ -28,6 +28,7 @@ type Reviewer struct {
 const (
 	reviewName = "review.md"
 	noChecks   = "no checks known here"
+	byOffline  = " (runner: offline)"
 )
 
 // Run does what RunMetered does.
@@ -70,11 +71,18 @@ func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (for
 	starter.Env = append(slices.Clone(starter.Env), childEnv(r)...)
 	for _, c := range list {
 		res, err := checks.Run(ctx, &starter, r.Dir, c, v.Confine)
+		if formats.CodeOf(err) == formats.CodeToolUnavailable && ctx.Err() == nil {
+			a.unrun = append(a.unrun, unrun{c, err})
+			continue
+		}
 		if err != nil {
 			return agentFault(err)
 		}
 		*tier = res.Sandbox
 		a.results = append(a.results, res)
+	}
+	if len(a.results) == 0 {
+		return agentFault(a.unrun[0].err)
 	}
 	return v.answer(r, a)
 }
@@ -106,32 +114,55 @@ type assessment struct {
 	task    *formats.Task
 	only    checks.Stack
 	results []checks.Result
+	unrun   []unrun
+}
+
+// unrun is a check that could not run, and why: it is neither passed nor failed.
+type unrun struct {
+	check checks.Check
+	err   error
 }
 
 // nothing is the return when no check is known: the work was not done, so there is no verdict.
 func (v Reviewer) nothing(r formats.Request, a assessment) (formats.Return, error) {
-	ret := formats.Return{
-		Status: formats.StatusPartial, Summary: noChecks + " (runner: offline)",
+	return v.unjudged(r, a, formats.Return{
+		Status: formats.StatusPartial, Summary: noChecks,
 		NextSteps: "add a check the runner knows (go.mod, package.json, Cargo.toml, pyproject.toml, a check target in a " +
 			"Makefile), or review with an agent CLI (--runner)",
-	}
+	})
+}
+
+// unjudged completes a return without a verdict: of a review that was not done, or not to its end.
+func (v Reviewer) unjudged(r formats.Request, a assessment, ret formats.Return) (formats.Return, error) {
 	if s := v.Contract.Statuses; s != nil && !slices.Contains(s, formats.OutcomePartial) {
-		return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: noChecks, Help: ret.NextSteps}),
+		return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: ret.Summary, Help: ret.NextSteps}),
 			nil
 	}
+	ret.Summary += byOffline
 	return v.document(r, ret, a)
 }
 
 func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error) {
 	failed := a.failed()
+	var missing []string
+	for _, u := range a.unrun {
+		missing = append(missing, u.err.Error())
+	}
+	if len(failed) == 0 && len(missing) > 0 {
+		return v.unjudged(r, a, formats.Return{
+			Status:    formats.StatusPartial,
+			Summary:   fmt.Sprintf("%s passed; %s", plural(len(a.results), "check"), strings.Join(missing, "; ")),
+			NextSteps: formats.HelpOf(a.unrun[0].err) + ", or review one stack alone with --only", Issues: a.issues(),
+		})
+	}
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Verdict: formats.VerdictApproved,
-		Summary: fmt.Sprintf("%s passed (runner: offline)", plural(len(a.results), "check")),
-		Issues:  a.issues(),
+		Summary: fmt.Sprintf("%s passed"+byOffline, plural(len(a.results), "check")),
+		Issues:  a.issues(), Warnings: missing,
 	}
 	if len(failed) > 0 {
 		ret.Verdict = formats.VerdictRejected
-		ret.Summary = fmt.Sprintf("%d of %s failed: %s (runner: offline)", len(failed), plural(len(a.results), "check"),
+		ret.Summary = fmt.Sprintf("%d of %s failed: %s"+byOffline, len(failed), plural(len(a.results), "check"),
 			strings.Join(failed, ", "))
 		ret.NextSteps = "mend what the issues name and review again"
 	}
@@ -194,6 +225,10 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 		}
 		lines = append(lines, code(r.Check.String())+": "+state)
 	}
+	for _, u := range a.unrun {
+		why := strings.TrimPrefix(oneLine(u.err.Error()), u.check.String()+" cannot run: ")
+		lines = append(lines, code(u.check.String())+": not run: "+code(why))
+	}
 	for _, i := range a.issues() {
 		place := ""
 		if len(i.Files) > 0 {
@@ -206,17 +241,22 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 		found = append(found, fmt.Sprintf("%s%s (%s)", place, code(oneLine(i.Description)), i.Level))
 	}
 	d := map[string]string{"Scope": scope, "Checks": listOf(lines), "Findings": listOf(found)}
-	switch verdict {
-	case "":
+	switch {
+	case verdict == "" && len(a.unrun) > 0:
+		d["Verdict"] = "No verdict: " + plural(len(a.unrun), "check") + " could not run, and the others passed."
+		if len(found) == 0 {
+			d["Findings"] = "The checks that ran reported nothing."
+		}
+	case verdict == "":
 		d["Checks"], d["Findings"] = sentence(strings.ToUpper(noChecks[:1])+noChecks[1:]),
 			"Nothing was run, so nothing was found."
 		d["Verdict"] = "No verdict: nothing was judged."
-	case formats.VerdictApproved:
+	case verdict == formats.VerdictApproved:
 		d["Verdict"] = "approved: every check ended with exit 0. Nothing else was judged."
 		if len(found) == 0 {
 			d["Findings"] = "The checks reported nothing."
 		}
-	case formats.VerdictRejected, formats.VerdictConditional:
+	default:
 		d["Verdict"] = string(verdict) + ": " + strings.Join(a.failed(), ", ") + " failed."
 	}
 	for _, r := range a.results {

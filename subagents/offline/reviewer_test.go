@@ -1,7 +1,10 @@
 package offline_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +15,10 @@ import (
 func TestReviewer(t *testing.T) {
 	t.Parallel()
 	task := &formats.Task{Number: 9, Title: "Work"}
+	npm := t.TempDir() // a script of the project starts a program that is not there
+	if err := os.WriteFile(filepath.Join(npm, "npm"), []byte("#!/bin/sh\necho 'sh: 1: bun: not found' >&2\nexit 127\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct {
 		files   map[string]string
 		task    *formats.Task
@@ -19,8 +26,15 @@ func TestReviewer(t *testing.T) {
 		outcome formats.Outcome
 		issues  int
 	}{
-		"make passes":   {map[string]string{"Makefile": "check:\n\t@test \"$$TERCET_RUN\" = r1\n"}, task, "", formats.OutcomeApproved, 0},
-		"make fails":    {map[string]string{"Makefile": "check:\n\t@echo it is wrong; exit 3\n"}, task, "", formats.OutcomeRejected, 1},
+		"make passes": {map[string]string{"Makefile": "check:\n\t@test \"$$TERCET_RUN\" = r1\n"}, task, "", formats.OutcomeApproved, 0},
+		"make fails":  {map[string]string{"Makefile": "check:\n\t@echo it is wrong; exit 3\n"}, task, "", formats.OutcomeRejected, 1},
+		// A check that could not start is neither passed nor failed.
+		"one not run": {map[string]string{
+			"Makefile": "check:\n\t@true\n", "package.json": `{"scripts": {"test": "bun test"}}`,
+		}, task, "", formats.OutcomePartial, 0},
+		"one not run, one fails": {map[string]string{
+			"Makefile": "check:\n\t@echo it is wrong; exit 3\n", "package.json": `{"scripts": {"test": "bun test"}}`,
+		}, task, "", formats.OutcomeRejected, 1},
 		"nothing known": {map[string]string{"notes.txt": "x"}, nil, "", formats.OutcomePartial, 0},
 		"only another":  {map[string]string{"Makefile": "check:\n\t@exit 3\n"}, nil, "go", formats.OutcomePartial, 0},
 		"go fails": {map[string]string{
@@ -31,7 +45,9 @@ func TestReviewer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := request(t, tree(t, tc.files), tc.task, map[string]any{"only": tc.only})
-			ret, err := offline.Reviewer{Starter: starter(t)}.Run(t.Context(), r)
+			s := *starter(t)
+			s.Env = append(slices.Clone(s.Env), "PATH="+npm+":"+os.Getenv("PATH"))
+			ret, err := offline.Reviewer{Starter: &s}.Run(t.Context(), r)
 			if err != nil || ret.Outcome() != tc.outcome || len(ret.Issues) != tc.issues {
 				t.Fatalf("Run = %+v, %v, want %s with %d issues", ret, err, tc.outcome, tc.issues)
 			}
