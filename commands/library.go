@@ -135,7 +135,10 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 	if err := l.exist(ctx, inv.Name, prog, values); err != nil {
 		return formats.Return{}, err
 	}
-	if tasks := values.TaskRange(); len(tasks) > 1 {
+	switch tasks := values.TaskRange(); {
+	case len(tasks) > 1 && inv.Task != 0:
+		values = values.At(inv.Task)
+	case len(tasks) > 1:
 		return l.runEach(ctx, inv, prog, values, tasks)
 	}
 	return l.run(ctx, inv, prog, values)
@@ -168,7 +171,7 @@ func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *com
 	out := formats.Return{Status: formats.StatusCompleted}
 	var said []string
 	for i, n := range tasks {
-		if i > 0 {
+		if inv.Task = n; i > 0 {
 			inv.Run = l.NewRun()
 		}
 		ret, err := l.run(ctx, inv, prog, values.At(n))

@@ -2,6 +2,7 @@ package commands_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -97,12 +98,14 @@ func (s *shop) Snapshot(context.Context) (any, uint64, error) {
 	return map[string]any{"tasks": list}, 1, nil
 }
 
-func (s *shop) Open(context.Context, string) ([]byte, error)     { return nil, fs.ErrNotExist }
-func (s *shop) Glob(context.Context, []string) ([]string, error) { return nil, nil }
-func (s *shop) Record(context.Context, formats.Problem) error    { return nil }
-func (s *shop) Append(context.Context, formats.Entry) error      { return nil }
-func (s *shop) Now() time.Time                                   { return time.Time{} }
-func (s *shop) Sleep(context.Context, time.Duration) error       { return nil }
+func (s *shop) Open(context.Context, string) ([]byte, error)              { return nil, fs.ErrNotExist }
+func (s *shop) Glob(context.Context, []string) ([]string, error)          { return nil, nil }
+func (s *shop) Record(context.Context, formats.Problem) error             { return nil }
+func (s *shop) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
+func (s *shop) Live(bool) error                                           { return nil }
+func (s *shop) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
+func (s *shop) Now() time.Time                                            { return time.Time{} }
+func (s *shop) Sleep(context.Context, time.Duration) error                { return nil }
 
 func (s *shop) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}

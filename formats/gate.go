@@ -52,35 +52,3 @@ type ProblemContext struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 }
-
-// EntryType names a record of a run's journal.
-type EntryType string
-
-// The records of a run's journal.
-const (
-	EntryRunStarted        EntryType = "run_started"
-	EntryStepScheduled     EntryType = "step_scheduled"
-	EntryStepFinished      EntryType = "step_finished"
-	EntryDelegationStarted EntryType = "delegation_started"
-	EntryBudgetReserved    EntryType = "budget_reserved" // what a worker may use, before it starts
-	EntryDelegationResult  EntryType = "delegation_result"
-	EntryLoopEntered       EntryType = "loop_entered"
-	EntryGateDecided       EntryType = "gate_decided"
-	EntryRedo              EntryType = "redo"
-	EntryRollback          EntryType = "rollback"
-	EntryAsked             EntryType = "asked"
-	EntryGoto              EntryType = "goto"
-	EntryStateCommitted    EntryType = "state_committed"
-	EntryRunFinished       EntryType = "run_finished"
-)
-
-// Entry is one decision of a run. The journal adds sequence number, time and the hash of the entry before. Data must be
-// marshalable as JSON.
-type Entry struct {
-	Type    EntryType `json:"type"`
-	Step    string    `json:"step_path,omitempty"`
-	Visit   int       `json:"visit,omitempty"`
-	Attempt int       `json:"attempt,omitempty"`
-	Key     string    `json:"key,omitempty"`
-	Data    any       `json:"data,omitempty"`
-}

@@ -19,6 +19,7 @@ type Invocation struct {
 	Path    []string // "router", "/name"
 	Line    string   // the whole line, for messages, reasons and the journal
 	DryRun  bool     // nothing is written, delegates are stubbed
+	Task    int      // of a line that names several: the only one to do; 0: all
 }
 
 // Timeout bounds a delegation; zero fields mean the documented defaults (30 minutes, no idle limit).
@@ -65,7 +66,8 @@ type Request struct {
 	Session  string   `json:"session_id"`
 	Run      string   `json:"run"`
 	Command  string   `json:"command"` // the line that started the run, for reasons and logs
-	Step     string   `json:"step"`    // step_path, "phases[2]/commit"
+	Step     string   `json:"step"`    // its place in the run, "phases[2]/commit"
+	At       string   `json:"-"`       // step_path in the journal, with visits: "phases#1[2]/commit#1"
 	Visit    int      `json:"visit"`
 	Attempt  int      `json:"attempt"` // 1 for the first
 	Txn      string   `json:"txn"`     // transaction id of the state change this delegation may make
@@ -158,6 +160,7 @@ type AgentInfo struct {
 	AgentResult              bool // form: agent_result
 	Workflow                 bool // the file has steps
 	File                     string
+	Sum                      string // sha256 of the file with its facets, empty where it is not known
 }
 
 // CommandInfo is what menus and help know of a command.

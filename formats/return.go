@@ -24,6 +24,8 @@ const (
 	StatusPartial   ReturnStatus = "partial"
 	StatusFailed    ReturnStatus = "failed"
 	StatusBlocked   ReturnStatus = "blocked"
+	// StatusSuspended is that of a command whose run waits; an agent may not say it.
+	StatusSuspended ReturnStatus = "suspended"
 )
 
 // Verdict tells what a reviewer judged.
@@ -216,6 +218,7 @@ type Return struct {
 	Errors        []ReturnError  `json:"errors"`
 	NextSteps     string         `json:"next_steps,omitempty"`
 	Tables        []Table        `json:"tables,omitempty"` // what a command showed; never from a subagent
+	Resume        *Resume        `json:"resume,omitempty"` // of a command that is suspended
 	// Said is an outcome that the engine gave to the step (skipped, suspended, rejected); empty otherwise. It never comes
 	// off the wire.
 	Said Outcome `json:"-"`

@@ -49,6 +49,8 @@ type Lease struct {
 	PIDStart string `json:"pid_start"`
 	Taken    string `json:"taken"`   // RFC 3339, UTC
 	Timeout  int    `json:"timeout"` // seconds after Taken at which the lease is stale
+	// Suspended marks the lease of a run that waits. It binds without a process and without an end.
+	Suspended bool `json:"suspended,omitempty"`
 }
 
 // DefaultLeaseTimeout is how long a lease lives when its command names no duration: the run limit.

@@ -27,7 +27,7 @@ func (o *Orchestrator) Handle(ctx context.Context, l Line, r Route, dryRun bool)
 		return formats.Return{}, formats.Fail(formats.CodeBug, "",
 			"expected an orchestrator with runner, trace and ids, got one without")
 	}
-	line := l.text()
+	line := l.Text()
 	depth := formats.CommandDepth()
 	in := formats.Invocation{
 		Name: r.Name, File: r.File, Source: r.Source, Raw: r.Raw, Words: r.Words, Depth: depth,

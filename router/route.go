@@ -79,7 +79,7 @@ func (t *Table) unknown(name string) error {
 }
 
 func (t *Table) noSlash(l Line, first string) error {
-	line := strings.TrimSpace(l.text())
+	line := strings.TrimSpace(l.Text())
 	if line == "" {
 		return formats.Fail(formats.CodeUsage, offer(nil), "expected a slash command, got an empty line")
 	}
@@ -95,8 +95,8 @@ func (t *Table) noSlash(l Line, first string) error {
 	return formats.Fail(formats.CodeUsage, offer(near), "commands start with '/', got '%s'", printable(line))
 }
 
-// text is the line as messages and journals show it: what was typed, or the words with those in quotes that need them.
-func (l Line) text() string {
+// Text is the line as messages and journals show it: what was typed, or the words with those in quotes that need them.
+func (l Line) Text() string {
 	if l.Words == nil {
 		return strings.TrimSpace(l.Raw)
 	}

@@ -322,10 +322,14 @@ func (d *draft) setOneLease(op SetLease, n int) error {
 	case op.Clear:
 		d.verdict(t, from, false)
 		return nil
-	case !t.Status.InProgress() || stale:
+	case op.IfHeld && !t.Status.InProgress():
+		d.verdict(t, from, false)
+		return nil
+	case !t.Status.InProgress() || stale && (d.tx.Run == "" || t.Lease.Run != d.tx.Run):
 		return d.refused(n, "", "expected a task in progress, got one that is %s", from.String())
 	}
 	t.Lease = d.lease(op.Timeout)
+	t.Lease.Suspended = op.Suspended
 	d.touch(t)
 	d.verdict(t, from, true)
 	return nil

@@ -30,6 +30,10 @@ func refused(op string, task int, help, format string, args ...any) error {
 
 // leaseHeld refuses a write to a task on which another session works.
 func leaseHeld(task int, l *formats.Lease) error {
+	if l.Suspended {
+		return formats.Fail(formats.CodeLeaseHeld, "run 'tercet resume "+l.Run+"' to go on with it, or 'tercet cancel "+
+			l.Run+"' to give it up", "task %d waits for run %s, which is suspended", task, l.Run)
+	}
 	return formats.Fail(formats.CodeLeaseHeld,
 		"wait until it ends; when its process is gone the task is free again by itself",
 		"task %d is worked on by session %s (pid %d on %s, since %s)", task, l.Session, l.PID, l.Host, l.Taken)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/jsonx"
 )
@@ -76,6 +78,32 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 	}
 	return nil, badLock(short(l.file), "find the program that deletes lock files", "is replaced again and again", nil)
 }
+
+// Claim takes a lock file of the workspace for this process and does not wait for it. Who holds it says so in FILE.info.
+func (c Config) Claim(file, session string) (io.Closer, error) {
+	l := locker{cfg: c, file: file, info: file + ".info"}
+	path := filepath.Join(c.Dir, filepath.FromSlash(file))
+	if err := l.inspect(path); err != nil {
+		return nil, err
+	}
+	h := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags), flock.SetPermissions(0o600))
+	got, err := h.TryLock()
+	switch {
+	case err != nil:
+		return nil, l.explain(path, err)
+	case !got:
+		return nil, formats.Fail(formats.CodeLocked, "wait until it has ended; a lock ends by itself with its process",
+			"%s is held by %s", short(file), l.holder())
+	}
+	l.introduce(session)
+	return claim{h}, nil
+}
+
+// claim is a lock that is held.
+type claim struct{ h *flock.Flock }
+
+// Close gives it back.
+func (c claim) Close() error { return release(c.h) }
 
 var errWaited = errors.New("waited")
 

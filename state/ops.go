@@ -80,12 +80,15 @@ type DivideTask struct {
 	Parts []NewTask
 }
 
-// SetLease renews the lease of tasks that this session holds, or, with Clear, gives tasks whose lease is stale back to
-// their prior status.
+// SetLease renews the lease of tasks that this session holds, also one of its run that is stale, or, with Clear, gives
+// tasks whose lease is stale back to their prior status. Suspended marks the lease as that of a run that waits. IfHeld
+// leaves a task alone that is not in progress any more.
 type SetLease struct {
-	Tasks   []int
-	Timeout time.Duration
-	Clear   bool
+	Tasks     []int
+	Timeout   time.Duration
+	Clear     bool
+	Suspended bool
+	IfHeld    bool
 }
 
 // ClaimTask takes a task that is ready, for the session of the transaction: the first one, or the one that is named. It
@@ -156,10 +159,13 @@ func paths(list []formats.Artifact) (out []string) {
 func (op CreateTasks) record() record    { return record{"titles": titles(op.Tasks)} }
 func (op ArchiveTasks) record() record   { return record{"tasks": op.Tasks} }
 func (op UnarchiveTasks) record() record { return record{"tasks": op.Tasks} }
-func (op SetLease) record() record       { return record{"tasks": op.Tasks, "clear": op.Clear} }
-func (op SetLayout) record() record      { return record{"to": op.To} }
-func (op SyncTasks) record() record      { return record{} }
-func (op Renumber) record() record       { return record{"tasks": []int{op.Task}, "to": op.To} }
+func (op SetLease) record() record {
+	return record{"tasks": op.Tasks, "clear": op.Clear, "suspended": op.Suspended}
+}
+
+func (op SetLayout) record() record { return record{"to": op.To} }
+func (op SyncTasks) record() record { return record{} }
+func (op Renumber) record() record  { return record{"tasks": []int{op.Task}, "to": op.To} }
 
 func (op UpdateStatus) record() record {
 	return record{

@@ -182,12 +182,16 @@ func (d *decoder) lease(v *jsonx.Value, key string) *formats.Lease {
 	for i := range v.Members {
 		m := &v.Members[i]
 		switch at := texts[m.Key]; {
+		case m.Key == "suspended":
+			if d.kind(m.Value, "lease: suspended", jsonx.Bool, "true or false") {
+				l.Suspended, _ = m.Value.Bool() // kind has looked
+			}
 		case at != nil:
 			*at = d.maybe(m.Value, "lease: "+m.Key)
 		case numbers[m.Key] != nil:
 			*numbers[m.Key] = int(d.natural(m.Value, "lease: "+m.Key))
 		default:
-			d.unknown(m, []string{"session_id", "run", "host", "boot_id", "pid", "pid_start", "taken", "timeout"})
+			d.unknown(m, []string{"session_id", "run", "host", "boot_id", "pid", "pid_start", "taken", "timeout", "suspended"})
 		}
 	}
 	return l

@@ -1,7 +1,9 @@
 package subagents
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -107,7 +109,10 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 		refused.Sources = map[string][]byte{name: def.Src}
 		return Definition{}, refused
 	}
-	return def, def.Resolve(s.Facets)
+	err = def.Resolve(s.Facets)
+	sum := sha256.Sum256(fmt.Appendf(slices.Clone(src), "%q", def.Facets))
+	def.Info.Sum = hex.EncodeToString(sum[:])
+	return def, err
 }
 
 // unusable reports a file that cannot be looked into. It costs only what names it.

@@ -2,6 +2,7 @@ package templates_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -90,10 +91,12 @@ func program(tb testing.TB, a agents, name string, src []byte) *compile.Program 
 // world stands in for everything that a run reaches.
 type world struct{}
 
-func (world) Record(context.Context, formats.Problem) error { return nil }
-func (world) Append(context.Context, formats.Entry) error   { return nil }
-func (world) Now() time.Time                                { return time.Unix(0, 0) }
-func (world) Sleep(context.Context, time.Duration) error    { return nil }
+func (world) Record(context.Context, formats.Problem) error             { return nil }
+func (world) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
+func (world) Live(bool) error                                           { return nil }
+func (world) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
+func (world) Now() time.Time                                            { return time.Unix(0, 0) }
+func (world) Sleep(context.Context, time.Duration) error                { return nil }
 func (world) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }

@@ -51,7 +51,11 @@ type engineFlags struct {
 	color       string
 	lockTimeout time.Duration
 	keepGoing   bool
-	max         outline.Ceiling
+	fresh       bool // --new
+	giveUp      bool // a run is gone through again only to end it
+
+	acceptChanges bool
+	max           outline.Ceiling
 }
 
 func newApp(s stdio, env func(string) string) *app {

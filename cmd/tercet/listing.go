@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -27,6 +29,8 @@ type listing struct {
 	sources map[string]fs.FS // by the name of the source
 	library *commands.Library
 	catalog *commands.Catalog
+	// deciding are the hashes of files that decide and that no command or subagent file names.
+	deciding map[string]string
 }
 
 // scan lists the command files: the project's own, the folders that the configuration adds, those of other tools,
@@ -193,6 +197,8 @@ func (w *world) readConfig() error {
 		if err := add(config.WorkspaceLayer, configFile, data, err); err != nil {
 			return err
 		}
+		sum := sha256.Sum256(data)
+		w.deciding = map[string]string{configFile: hex.EncodeToString(sum[:])}
 	}
 	if dir := w.folderOf("XDG_CONFIG_HOME", ".config"); dir != "" {
 		name := filepath.Join(dir, "config.yaml")

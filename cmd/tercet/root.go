@@ -14,6 +14,7 @@ import (
 	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/formats"
+	"tercet/internal/journal"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/internal/trust"
@@ -87,6 +88,7 @@ func (a *app) runFlags(cmd *cobra.Command) {
 	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
 	f.StringVar(&a.flags.trust, "trust", "",
 		"agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
+	f.BoolVar(&a.flags.fresh, "new", false, "begin afresh where a run of the same line can be resumed; that one is given up")
 	f.BoolVar(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
 	most := &a.flags.max
 	f.StringVar(&most.Agents, "max-agents", "", "do not start what may call more than this `number` of workers")
@@ -150,7 +152,17 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if err := (consent{w}).first(ctx, route); err != nil {
 		return err
 	}
-	ret, err := runs{w}.handle(ctx, line, route)
+	begun, err := runs{w}.before(ctx, line)
+	if err != nil {
+		return err
+	}
+	return w.handled(ctx, line, route, begun)
+}
+
+// handled runs a command, or goes on with a run, and prints its return.
+func (w *world) handled(ctx context.Context, line router.Line, route router.Route, begun *journal.Run) error {
+	a := w.app
+	ret, err := runs{w}.handle(ctx, line, route, begun)
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Flag == "--help" {
 		return w.explainCommand(route) // behind other words, where it is no part of a text
 	}
@@ -159,6 +171,9 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	}
 	a.give(ret)
 	a.term.returned(ret)
+	if ret.Resume != nil {
+		fmt.Fprintln(a.io.err, "Resume: "+ret.Resume.Line)
+	}
 	if code := a.code(ret); code != 0 {
 		return shown{code}
 	}

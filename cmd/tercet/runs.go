@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -34,13 +36,16 @@ import (
 // runs gives runs what they can reach.
 type runs struct{ *world }
 
-// handle runs the command that a line was routed to.
-func (w runs) handle(ctx context.Context, line router.Line, r router.Route) (formats.Return, error) {
+// handle runs the command that a line was routed to, or goes on with a run that its line began before.
+func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begun *journal.Run) (formats.Return, error) {
 	if w.reader == nil && r.Name != "help" {
 		return formats.Return{}, noWorkspace()
 	}
 	o := router.Orchestrator{
 		Runner: w.library, Trace: w.sink, NewRun: func() (string, string) { return w.sessionID(), newRunID() },
+	}
+	if begun != nil {
+		o.NewRun = func() (string, string) { return begun.Begun.Session, begun.ID }
 	}
 	if w.has {
 		consent, err := w.gate.Consent(r.Name, clock{}.Now())
@@ -85,26 +90,97 @@ func (w runs) runConfig(_ context.Context, inv formats.Invocation) (interp.Confi
 	}
 	cfg.State, cfg.Docs, cfg.Discard = w.reader, w.docs, w.dispatcher.Discard
 	if !inv.DryRun {
-		dir := path.Join(formats.Workspace, "runs", inv.Run)
-		cfg.Journal = w.journal(dir, func() error { return w.sink.open(w.root, dir) })
+		past := w.past[inv.Run]
+		cfg.Journal, cfg.AcceptChanges = w.ledger(inv.Run, past), flags.acceptChanges || flags.giveUp
+		if cfg.Spent = journal.Spent(past); len(past) > 0 {
+			cfg.Resumed = journal.Resumes(past) + 1
+		}
+		cfg.Start = formats.Started{
+			Version: version, User: userName(), Raw: inv.Raw, Words: inv.Words, Range: inv.Task != 0, Files: w.deciding,
+		}
 		w.sink.begin(inv.Run)
 	}
 	return cfg, nil
 }
 
-// journal is that of a folder, which is made with the first entry; open then opens what stands beside it.
-func (w runs) journal(dir string, open func() error) *journal.Writer {
+// ledger is the journal of a run, which is made with its first entry, and locked from then on.
+func (w runs) ledger(id string, past []journal.Record) *journal.Ledger {
+	dir := path.Join(journal.Folder, id)
 	j := journal.New(func() (*os.Root, error) {
-		if err := atomicfile.MkdirAll(w.root, dir, 0o700); err != nil {
-			return nil, err
+		err := atomicfile.MkdirAll(w.root, dir, 0o700)
+		if err == nil && len(past) == 0 { // else it was locked before it was read
+			err = w.lock(id)
 		}
-		if err := open(); err != nil {
+		if err == nil {
+			err = w.sink.open(w.root, dir)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return w.root.OpenRoot(dir)
 	}, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask})
 	w.keep(j)
-	return j
+	l := journal.NewLedger(j, past, fields{"user": userName(), "tercet_version": version}, w.flags.giveUp)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ledgers == nil {
+		w.ledgers = map[string]*journal.Ledger{}
+	}
+	w.ledgers[id] = l
+	return l
+}
+
+// lock holds the lock of a run until the world is closed.
+func (w runs) lock(id string) error {
+	held, err := w.claim(path.Join(journal.Folder, id, journal.LockName), w.sessionID())
+	if err == nil {
+		w.keep(runLock{w, id, held})
+	}
+	return err
+}
+
+// runLock is the lock of a run. Its file goes when the run is over, so that what can go on is found by it.
+type runLock struct {
+	runs
+	id   string
+	held io.Closer
+}
+
+// unlocked removes the lock of a run that is over.
+func (w runs) unlocked(id string) error {
+	name := path.Join(journal.Folder, id, journal.LockName)
+	return errors.Join(w.root.Remove(name), w.root.Remove(name+".info"))
+}
+
+// Close gives the lock back.
+func (l runLock) Close() error {
+	var err error
+	if at := l.ledgers[l.id]; at != nil && at.Over() {
+		err = l.unlocked(l.id)
+	}
+	return errors.Join(err, l.held.Close())
+}
+
+// take takes up a run that did not end, which nobody else does then.
+func (w runs) take(r journal.Run) error {
+	if err := w.lock(r.ID); err != nil {
+		return err
+	}
+	records, err := journal.Load(w.root, r.ID)
+	if err == nil {
+		_, err = journal.Begun(records)
+	}
+	switch {
+	case err != nil:
+		return err
+	case journal.Over(records):
+		return errors.Join(formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", r.ID),
+			w.unlocked(r.ID))
+	case w.past == nil:
+		w.past = map[string][]journal.Record{}
+	}
+	w.past[r.ID] = records
+	return nil
 }
 
 // environment looks up a variable that a command file names under `env`. A dry run needs no trust, so that it sees none
@@ -126,8 +202,7 @@ func (f countedFlow) RunMetered(ctx context.Context, r formats.Request) (formats
 	return ret, subagents.Measured{Runner: "workflow", Tokens: used.Tokens, Cost: used.Cost, Spawns: used.Spawns}, err
 }
 
-// stepsConfig gives the steps of a subagent what a run reaches, but for the person. They have a journal of their own
-// beside that of the run, so that subagents side by side do not mix theirs.
+// stepsConfig gives the steps of a subagent what a run reaches, but for the person. Their entries are in its journal.
 func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config, error) {
 	inv := formats.Invocation{Run: r.Run, Session: r.Session, Line: r.Command, Path: r.Path, DryRun: true}
 	cfg, err := w.runConfig(ctx, inv)
@@ -135,9 +210,10 @@ func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config
 		return cfg, err
 	}
 	cfg.DryRun, cfg.Stubs, cfg.Discard = false, nil, nil
-	step := strings.NewReplacer("/", "_", "[", "_", "]", "").Replace(interp.Within(r))
-	dir := path.Join(formats.Workspace, "runs", r.Run, "steps", step)
-	cfg.Journal = w.journal(dir, func() error { return nil })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	cfg.Journal, cfg.Resumed = w.ledgers[r.Run], len(w.past[r.Run])
+	cfg.AcceptChanges = w.flags.acceptChanges || w.flags.giveUp
 	return cfg, nil
 }
 
@@ -172,9 +248,13 @@ func (noState) Snapshot(context.Context) (any, uint64, error) {
 	return map[string]any{"tasks": []any{}}, 0, nil
 }
 
-func (noDocs) Open(context.Context, string) ([]byte, error)       { return nil, noWorkspace() }
-func (noDocs) Glob(context.Context, []string) ([]string, error)   { return nil, noWorkspace() }
-func (noJournal) Append(context.Context, formats.Entry) error     { return nil }
+func (noDocs) Open(context.Context, string) ([]byte, error)     { return nil, noWorkspace() }
+func (noDocs) Glob(context.Context, []string) ([]string, error) { return nil, noWorkspace() }
+
+func (noJournal) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
+func (noJournal) Live(bool) error                                           { return nil }
+func (noJournal) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
+
 func (noProblems) Record(context.Context, formats.Problem) error  { return nil }
 func (noProblems) List(context.Context) ([]state.Recorded, error) { return nil, nil }
 
@@ -260,7 +340,8 @@ type store struct {
 	manager  *state.Manager
 	docs     *state.Docs
 	problems *state.Errors
-	readOnly bool // what runs keeps no record of itself in the workspace
+	claim    func(file, session string) (io.Closer, error) // the lock of a run
+	readOnly bool                                          // what runs keeps no record of itself in the workspace
 }
 
 // stateConfig is what manager, reader and store of errors are made from.
@@ -291,7 +372,7 @@ func (w *world) openState() error {
 	w.reader, errs[0] = state.NewReader(cfg)
 	w.manager, errs[1] = state.NewManager(cfg)
 	w.problems, errs[2] = state.NewErrors(cfg)
-	w.docs = state.NewDocs(w.root)
+	w.docs, w.claim = state.NewDocs(w.root), cfg.Claim
 	return cmp.Or(errs[:]...)
 }
 

@@ -25,7 +25,7 @@ var (
 	_ commands.Docs      = (*state.Docs)(nil)
 	_ interp.Problems    = (*state.Errors)(nil)
 	_ subagents.Problems = (*state.Errors)(nil)
-	_ interp.Journal     = (*journal.Writer)(nil)
+	_ interp.Journal     = (*journal.Ledger)(nil)
 	_ interp.Approver    = (*approver)(nil)
 	_ offline.Approver   = (*approver)(nil)
 	_ interp.Clock       = clock{}

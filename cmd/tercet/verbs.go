@@ -81,6 +81,16 @@ func verbs() []verb {
 			args: one, needs: aWorld, make: whichVerb,
 		},
 		{use: "sandbox", short: "what a command may do, and what keeps it within bounds here", verbs: sandboxVerbs},
+		{use: "runs", short: "list the runs", args: none, needs: aWorkspace, make: runsVerb},
+		{use: "show RUN", short: "show the steps of a run, and how to go on", args: one, needs: aWorkspace, do: showRun},
+		{
+			use: "resume [RUN]", short: "go on with a run where it stopped", args: words(0, 1), needs: aPerson,
+			make: resumeVerb,
+		},
+		{
+			use: "cancel RUN", short: "give up a run that waits or whose process is gone", args: one, needs: aPerson,
+			make: cancelVerb,
+		},
 		{
 			use: "prompt SUBAGENT", short: "show the composed prompt of a subagent and its SHA-256", args: one,
 			needs: aWorld, make: promptVerb,

@@ -58,7 +58,9 @@ type records struct {
 	mask *journal.Masker // of everything that is logged
 	tape *os.Root        // of --record or --replay, nil without
 
-	mu      sync.Mutex // guards closers: subagents with steps run side by side
+	past    map[string][]journal.Record // of runs that are taken up again, by their ids
+	mu      sync.Mutex                  // guards the rest: subagents with steps run side by side
+	ledgers map[string]*journal.Ledger
 	closers []io.Closer
 }
 

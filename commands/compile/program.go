@@ -104,6 +104,17 @@ func (p *Program) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Files gives the hashes of the subagent files that the program names.
+func (p *Program) Files() map[string]string {
+	out := map[string]string{}
+	for _, info := range p.facts.agents {
+		if info.Sum != "" {
+			out[info.File] = info.Sum
+		}
+	}
+	return out
+}
+
 // Info gives what is known of a step of the workflow or of Error Handling.
 func (p *Program) Info(s *syntax.Step) *Info { return p.facts.steps[s] }
 

@@ -42,7 +42,7 @@ const leastSeconds = 0.001
 // to the first ones, so that the shares do not depend on who ends first. Time is not divided: they spend the same
 // seconds.
 func (r *run) share(list []*formats.Request) {
-	left := r.limits.Duration - r.cfg.Clock.Now().Sub(r.started)
+	left := r.limits.Duration - r.took()
 	if r.after {
 		left = max(left, handlingLimit) // what follows the run has time of its own
 	}
@@ -67,12 +67,13 @@ func (r *run) share(list []*formats.Request) {
 // delegation.
 func (r *run) reserve(list []*formats.Request) error {
 	for _, req := range list {
-		if b := req.Budget; b.Tokens == 0 && b.Cost == 0 && b.Spawns == 0 {
+		b := req.Budget
+		if b.Tokens == 0 && b.Cost == 0 && b.Spawns == 0 {
 			continue
 		}
+		b.Seconds = 0
 		if err := r.journal(formats.Entry{
-			Type: formats.EntryBudgetReserved, Step: req.Step, Visit: req.Visit, Attempt: req.Attempt, Key: req.Txn,
-			Data: req.Budget,
+			Type: formats.EntryBudgetReserved, Step: req.At, Attempt: req.Attempt, Key: req.Txn, Data: b,
 		}); err != nil {
 			return err
 		}

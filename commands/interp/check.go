@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,14 +22,14 @@ func (s step) check(a *syntax.Check) (result, error) {
 	if s.dry.on && s.assume(a) {
 		return returned(ret, 1), nil
 	}
-	var err error
-	ret.Issues, err = s.findings(a)
+	found, err := s.found(a)
 	if err != nil {
-		if s.ctx.Err() != nil {
-			return result{}, context.Cause(s.ctx)
-		}
-		return returned(formats.Failed(err), 1), nil
+		return result{}, err
 	}
+	if found.Error != nil {
+		return returned(formats.Failed(found.Error.err()), 1), nil
+	}
+	ret.Issues = found.Issues
 	at := slices.IndexFunc(ret.Issues, func(i formats.Issue) bool { return i.Level == formats.LevelError })
 	if at < 0 {
 		return returned(ret, 1), nil
@@ -52,6 +53,27 @@ func (s step) otherwise(a *syntax.Check, ret *formats.Return, attempts int) (err
 		ret.Summary, err = s.text(a.Else, returned(*ret, attempts).value)
 	}
 	return err
+}
+
+// checked is what a look at documents and files came to.
+type checked struct {
+	Issues []formats.Issue `json:"issues,omitempty"`
+	Error  *keptError      `json:"error,omitempty"`
+}
+
+// found makes the check. What it saw of files is in the journal.
+func (s step) found(a *syntax.Check) (checked, error) {
+	look := func() (checked, error) {
+		issues, err := s.findings(a)
+		if err != nil && (s.ctx.Err() != nil || s.stuck != nil) {
+			return checked{}, cmp.Or(s.stuck, context.Cause(s.ctx))
+		}
+		return checked{issues, keep(err)}, nil
+	}
+	if a.Document == nil && a.File == nil {
+		return look()
+	}
+	return observe(s.run, s.spot(), "check", look)
 }
 
 // findings gives what is wrong, nothing if the check holds.

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 	"time"
 
@@ -36,9 +37,16 @@ type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
 }
 
-// Journal keeps the decisions of the run; an entry is durable when Append returns.
+// Journal keeps the decisions of the run. Both are safe for concurrent use.
 type Journal interface {
-	Append(ctx context.Context, e formats.Entry) error
+	// Append makes an entry durable before it returns. An entry that the run made before, in an earlier process, is not
+	// written again, and old tells that. Alone says that nothing goes on beside it. A *formats.StoppedError tells that the
+	// run was stopped here, a *formats.DivergedError that it comes out otherwise than before.
+	Append(ctx context.Context, e formats.Entry, alone bool) (old bool, err error)
+	// Recall takes an entry that the run made before, if there is one, and gives its data.
+	Recall(e formats.Entry) (data json.RawMessage, ok bool)
+	// Live tells that something is done now that the journal does not have. Its errors are those of Append.
+	Live(alone bool) error
 }
 
 // Clock tells the time and waits.
@@ -91,6 +99,12 @@ type Config struct {
 	Task     *formats.Task
 	Feedback *formats.Feedback
 	Prefix   string
+	// Start is what the journal keeps of how the run came about: version, person, line, and the files that decide.
+	Start formats.Started
+	// Of a run that is resumed: how often it was, how long it took before, and that a person accepts changed files.
+	Resumed       int
+	Spent         time.Duration
+	AcceptChanges bool
 }
 
 // Runner runs one program once.

@@ -26,12 +26,10 @@ type call struct {
 	question string // all that is asked, empty for work
 }
 
-// write appends an entry of the call. One that is made anyway does not need the journal: a task that cannot be recorded
-// as put back is put back all the same.
-func (c call) write(e formats.Entry) error {
-	e.Step = c.path
-	err := c.journal(e)
-	if err != nil && c.anyway {
+// unless gives an error of the journal. A call that is made anyway does not need it: a task that cannot be recorded as put
+// back is put back all the same.
+func (c call) unless(err error) error {
+	if err != nil && c.anyway && c.stuck == nil {
 		c.warn("%s", err)
 		return nil
 	}
@@ -96,7 +94,7 @@ func (c *call) tries() (formats.Return, error) {
 		of := func(w syntax.Word) bool { return w.Text == string(ret.Class) }
 		if c.attempt <= min(retry.Max, c.limits.Retries) && slices.ContainsFunc(retry.On, of) {
 			wait = min(wait, seconds(retry.Cap))
-			if err := c.pause(wait); err != nil {
+			if err := c.pause(wait, c.attempt); err != nil {
 				return ret, err
 			}
 			wait = time.Duration(float64(wait) * retry.Factor)
@@ -142,16 +140,17 @@ func (c call) try() (formats.Return, error) {
 		}
 	}
 	entry := formats.Entry{
-		Type: formats.EntryDelegationStarted, Visit: req.Visit, Attempt: c.attempt, Key: req.Txn,
+		Type: formats.EntryDelegationStarted, Step: req.At, Attempt: c.attempt, Key: req.Txn,
 		Data: map[string]any{
 			"agent": c.to.Agent, "input": req.Input, "timeout_seconds": req.Timeout.Total.Seconds(),
 		},
 	}
-	if err := c.write(entry); err != nil {
+	if err := c.unless(c.journal(entry)); err != nil {
 		return formats.Return{}, err
 	}
 	c.worked = c.worked || worker
-	got := c.perform([]effect{{req: &req, worker: worker}})[0]
+	entry.Type, entry.Data = formats.EntryDelegationResult, nil
+	got := c.perform([]effect{{req: &req, worker: worker, entry: entry}})[0]
 	ret, sync := got.ret, c.to.Agent == compile.StatusSync
 	if got.err != nil {
 		if sync {
@@ -164,12 +163,14 @@ func (c call) try() (formats.Return, error) {
 		c.spend(ret.Metadata)
 	}
 	c.take(req, ret)
-	entry.Type, entry.Data = formats.EntryDelegationResult, ret
-	if err := c.write(entry); err != nil {
-		return ret, err
+	if got.unkept != nil {
+		if err := c.unless(c.unwritten(got.unkept)); err != nil {
+			return ret, err
+		}
 	}
 	if sync && ret.Outcome().Passes() {
-		if err := c.write(formats.Entry{Type: formats.EntryStateCommitted, Key: req.Txn, Data: ret.Fields}); err != nil {
+		done := formats.Entry{Type: formats.EntryStateCommitted, Step: req.At, Key: req.Txn, Data: ret.Fields}
+		if err := c.unless(c.journal(done)); err != nil {
 			return ret, err
 		}
 	}
@@ -188,9 +189,9 @@ func (c call) request() (formats.Request, string, error) {
 	ids, visit := c.cfg.IDs, max(1, c.visits[c.path])
 	req := formats.Request{
 		Agent: c.to.Agent, Task: c.run.task, Input: input, Feedback: c.feedback, Session: ids.Session, Run: ids.Run,
-		Command: ids.Command, Step: c.path, Visit: visit, Attempt: c.attempt, Depth: c.depth,
+		Command: ids.Command, Step: c.path, At: c.spot(), Visit: visit, Attempt: c.attempt, Depth: c.depth,
 		Path: slices.Clone(ids.Path), Timeout: c.timeout(), Dir: c.cfg.Dir, Question: c.question,
-		Txn: txn(ids.Run, c.path, visit, c.attempt, as[string](input["operation"])),
+		Txn: txn(ids.Run, c.spot(), visit, c.attempt),
 	}
 	switch {
 	case c.Terms.In == inNone && !c.to.Info.Builtin: // the others act for the run, not in a tree of their own choice
@@ -250,10 +251,11 @@ func (c call) timeout() formats.Timeout {
 	}
 }
 
-// txn is the id of the state change that a delegation may make; the same place in the same run gives the same id, so
-// that nothing is applied twice.
-func txn(run, path string, visit, attempt int, operation string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%s", run, path, visit, attempt, operation))
+// txn is the id of the one change that a delegation may make; the same place in the same run gives the same id, so that
+// nothing is applied twice.
+func txn(run, path string, visit, attempt int) string {
+	const index = 0 // of the operation
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%d", run, path, visit, attempt, index))
 	return hex.EncodeToString(sum[:16])
 }
 

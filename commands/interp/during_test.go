@@ -18,7 +18,9 @@ func (w *world) status() string {
 	for _, a := range t.Artifacts {
 		out += " +" + a.Path
 	}
-	if t.Lease != nil {
+	if t.Lease != nil && t.Lease.Suspended {
+		out += " suspended"
+	} else if t.Lease != nil {
 		out += " leased"
 	}
 	return out
@@ -46,7 +48,7 @@ func TestDuring(t *testing.T) {
 		"a worker failed":                   {during, []string{"A: delegate: maker"}, failing(formats.CodeIO, "full"), "failed 74 IO: full", "not_started", ""},
 		"rejected":                          {during, []string{"A: delegate: maker", "B: check: 1 == 2"}, plan, "failed 5 REJECTED: expected 1 == 2", "not_started", "p.md"},
 		"blocked":                           {during, []string{"A: delegate: maker"}, blocked("which?"), "blocked 75: which?", "not_started", ""},
-		"suspended":                         {during, []string{"A: delegate: maker", "B: gate: Well?"}, plan, "suspended 75: gate \"Well?\" has no answer", "not_started", "p.md"},
+		"suspended":                         {during, []string{"A: delegate: maker", "B: gate: Well?"}, plan, "suspended 75: gate \"Well?\" has no answer", "planning suspended", ""},
 		"partial keeps its documents":       {during, []string{"A: delegate: maker"}, half, "partial 3: half", "not_started +p.md", ""},
 		"a verdict of no keeps its review":  {during, []string{"A: delegate: maker", "B: return: {status: rejected, message: no}"}, made(formats.ArtifactReview, "r.md"), "rejected 5: no", "not_started", ""},
 		"a rejection keeps its review":      {during, []string{"A: delegate: maker", "B: delegate: second", "C: check: 1 == 2"}, made(formats.ArtifactReview, "r.md"), "failed 5 REJECTED: expected 1 == 2", "not_started", ""},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -125,6 +126,22 @@ func (sc *scope) eval(e *syntax.Expr, input any) (any, error) {
 	if e == nil {
 		return true, nil
 	}
+	if outside(sc.prog.Reads(e)) {
+		v, err := observe(sc.run, sc.trail, fmt.Sprintf("%d:%d", e.Pos.Line, e.Pos.Col), func() (any, error) {
+			return sc.compute(e, input)
+		})
+		return normal(v), err
+	}
+	return sc.compute(e, input)
+}
+
+// outside tells whether an expression reads what may be another the next time: the state, or what changed in a tree.
+func outside(reads compile.Reads) bool {
+	return slices.Contains(reads.Vars, "$state") || slices.Contains(reads.Run, "diff") ||
+		slices.Contains(reads.Run, "diffstat")
+}
+
+func (sc *scope) compute(e *syntax.Expr, input any) (any, error) {
 	vars, err := sc.environment(e)
 	if err != nil {
 		return nil, err

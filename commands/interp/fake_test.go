@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,7 +42,8 @@ type world struct {
 	snapshots int
 	txns      map[string]string // by transaction id, the place that used it
 
-	log       []string // calls, entries and effects in their order
+	mu        sync.Mutex // guards what answers write while others come
+	log       []string   // calls, entries and effects in their order
 	requests  []formats.Request
 	gates     []formats.Gate
 	entries   []formats.Entry
@@ -115,12 +117,16 @@ func (a approver) Approve(ctx context.Context, g formats.Gate) (formats.Decision
 	return a.approve(g)
 }
 
-func (a appender) Append(ctx context.Context, e formats.Entry) error {
+func (a appender) Append(ctx context.Context, e formats.Entry, _ bool) (bool, error) {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
-	return a.append(e)
+	return false, a.append(e)
 }
+
+func (appender) Live(bool) error { return nil }
+
+func (a appender) Recall(formats.Entry) (json.RawMessage, bool) { return nil, false }
 
 func (d docs) Open(_ context.Context, path string) ([]byte, error) {
 	text, ok := d.w.docs[path]
@@ -220,6 +226,8 @@ func (w *world) approve(g formats.Gate) (formats.Decision, error) {
 }
 
 func (w *world) append(e formats.Entry) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.refuse != nil {
 		if err := w.refuse(e); err != nil {
 			return err
@@ -267,6 +275,16 @@ func (w *world) sync(ctx context.Context, r formats.Request) (formats.Return, er
 		path, _ := m["path"].(string)
 		kind, _ := m["type"].(string)
 		t.Artifacts = append(t.Artifacts, formats.Artifact{Type: formats.ArtifactType(kind), Path: path})
+	}
+	if r.Input["operation"] == "set_lease" {
+		if !t.Status.InProgress() {
+			return ok("nobody holds it"), nil
+		}
+		if t.Lease == nil || t.Lease.Run != r.Run {
+			return formats.Failed(&formats.Failure{Code: formats.CodeLeaseHeld, Message: "another run works on it"}), nil
+		}
+		t.Lease.Suspended, _ = r.Input["suspended"].(bool)
+		return ok("lease"), nil
 	}
 	if r.Input["operation"] == "link_artifacts" {
 		return ok("linked"), nil

@@ -22,8 +22,14 @@ const (
 // finish runs Error Handling, puts tasks back where the run did not finish its work, and stamps the return.
 func (r *run) finish(ret formats.Return) formats.Return {
 	r.after, r.feedback = true, nil
-	if r.dry.on {
+	switch {
+	case r.dry.on:
 		return r.tell(ret)
+	case r.stuck != nil:
+		r.stamp(&ret)
+		return ret
+	case r.waits != nil && r.recorded && r.cfg.Prefix == "" && ret.Outcome() == formats.OutcomeSuspended:
+		return r.suspend(ret)
 	}
 	keep := context.WithoutCancel(r.ctx)
 	handling, all, stop := r.afterwards()
@@ -57,7 +63,7 @@ func (r *run) close(ret *formats.Return) {
 	}
 	err := r.journal(formats.Entry{
 		Type: formats.EntryRunFinished,
-		Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary},
+		Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary, "cost_usd": r.spent.Cost},
 	})
 	switch artifacts := ret.Artifacts; {
 	case err == nil:
@@ -254,7 +260,7 @@ func (r *run) stamp(ret *formats.Return) {
 	if len(ret.Errors) > 0 {
 		ret.Class = formats.ClassOf(ret.Errors[0])
 	}
-	took := r.cfg.Clock.Now().Sub(r.started)
+	took := r.took()
 	ret.Metadata = formats.Metadata{
 		Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Duration: took.Seconds(), Agent: "/" + r.prog.Name,
 		Depth: r.depth.Int(), Path: slices.Clone(r.cfg.IDs.Path), Worktree: r.worktree,

@@ -93,7 +93,7 @@ func (s step) around(list []*compile.Info) (*ending, error) {
 			mine.Own = true
 			s.feedback = &mine
 		}
-		in := s.inner(nil, s.prefix)
+		in := s.inner(nil, "")
 		in.through = true
 		in.vars["$it"] = s.it()
 		if end, err := in.at(b).do(); err != nil || end != nil {
@@ -178,5 +178,5 @@ func (r *run) compensate(wanted func(step) bool) error {
 // Within is what the step paths of a subagent with steps begin with: where it was called, and which time. A step that
 // is run again changes the state by transactions of its own.
 func Within(r formats.Request) string {
-	return fmt.Sprintf("%s#%d.%d/", r.Step, r.Visit, r.Attempt)
+	return fmt.Sprintf("%s.%d/", r.At, r.Attempt)
 }

@@ -157,7 +157,7 @@ func TestFlows(t *testing.T) {
 		},
 		"one that does not answer": {
 			src: flow("", "", "- {id: a, delegate: worker, on: {blocked: {ask: [second]}}}"),
-			by:  returns{"a": {blocked("1?")}, "a.ask": {blocked("I cannot")}}, want: "a a.ask", end: "blocked 75: 1?",
+			by:  returns{"a": {blocked("1?")}, "a.ask": {blocked("I cannot")}}, want: "a a.ask", end: "suspended 75: gate \"step 'a' is blocked: 1?\"",
 		},
 		"goto jumps back at most three times": {
 			src: flow("", "", "- {id: a, delegate: worker}\n- {id: b, delegate: judge, on: {rejected: {goto: a}}}"), by: returns{"b": {no("x")}},

@@ -68,7 +68,7 @@ func TestForeachEnds(t *testing.T) {
 		"fail: Stop.\ncode: NOT_FOUND":           "failed 6 NOT_FOUND: Stop.",
 		"gate: Well?":                            "suspended 75: gate \"Well?\" has no answer",
 		"delegate: worker\non: {partial: fail}":  "failed 1 UNKNOWN_ERROR: half",
-		"delegate: second\non: {failed: gate}":   "completed 0: /x done",
+		"delegate: second\non: {failed: gate}":   "suspended 75: gate \"step 'B' is failed: full\" has no answer",
 		"delegate: second\nfallback: worker\n":   "completed 0: /x done",
 		"delegate: second\non: {failed: next}\n": "completed 0: /x done",
 	} {
@@ -122,7 +122,7 @@ func TestForeachJournal(t *testing.T) {
 	for i, e := range w.entries {
 		if e.Type == formats.EntryLoopEntered {
 			data, _ := e.Data.(map[string]any)
-			if flat(data["items"]) != "[a]" || w.entries[i+1].Step != "l[0]/worker" {
+			if flat(data["items"]) != "[a]" || w.entries[i+1].Step != "l#1[0]/worker#1" {
 				t.Errorf("entry = %+v, then %+v", e, w.entries[i+1])
 			}
 			return

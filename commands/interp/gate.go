@@ -59,11 +59,6 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 		g.Show = append(g.Show, query.Text(v))
 	}
 	d, err := s.wait(a.Timeout, g)
-	if open := isOpen(err); open != nil {
-		out := returned(s.suspended(open), 1)
-		out.end = told(out.ret)
-		return out, nil
-	}
 	if err != nil {
 		return result{}, err
 	}
@@ -85,28 +80,28 @@ func (r *run) question(path, words string, choices ...string) formats.Gate {
 
 // wait asks, and takes the file's choice when nobody has answered in time: also where nobody can be asked at all,
 // unless the run would end before that.
-func (r *run) wait(t *syntax.GateTimeout, g formats.Gate) (formats.Decision, error) {
+func (s step) wait(t *syntax.GateTimeout, g formats.Gate) (formats.Decision, error) {
 	if t == nil {
-		return r.ask(g)
+		return s.ask(g)
 	}
 	after := seconds(t.After)
-	outer := r.ctx
+	outer := s.ctx
 	within, cancel := context.WithTimeout(outer, after)
 	defer cancel()
-	r.ctx = within
-	d, err := r.ask(g)
-	r.ctx = outer
-	if open := isOpen(err); open != nil && !open.Left && after < r.limits.Duration-r.cfg.Clock.Now().Sub(r.started) {
-		r.emit(trace.Event{
+	s.ctx = within
+	d, err := s.ask(g)
+	s.ctx = outer
+	if open := isOpen(err); open != nil && !open.Left && after < s.limits.Duration-s.took() {
+		s.emit(trace.Event{
 			Kind: trace.Gate, Name: g.Question, Step: g.Step, Outcome: t.Choose.Text, Message: NobodyToAsk, Duration: after,
 		})
-		if err := r.pause(after); err != nil {
+		if err := s.pause(after, 0); err != nil {
 			return d, err
 		}
 	} else if err == nil || within.Err() == nil || outer.Err() != nil {
 		return d, err
 	}
-	return r.decided(g, formats.Decision{Answer: t.Choose.Text, By: ByTimeout})
+	return s.decided(g, formats.Decision{Answer: t.Choose.Text, By: ByTimeout})
 }
 
 func unknownAnswer(g formats.Gate, d formats.Decision) error {
@@ -140,9 +135,32 @@ func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 	return out
 }
 
-// ask puts a gate to the approver, bound to a digest of what is shown, and journals the answer.
+// ask puts a gate to the approver, bound to a digest of what is shown. Question and answer are in the journal, the
+// question before anybody sees it.
 func (r *run) ask(g formats.Gate) (formats.Decision, error) {
 	g.Digest = digestOf(g)
+	if err := r.journal(formats.Entry{Type: formats.EntryGateOpened, Step: g.Step, Data: map[string]any{
+		"question": g.Question, "choices": labelsOf(g), "digest": g.Digest, "shown": g.Show,
+	}}); err != nil {
+		return formats.Decision{}, err
+	}
+	var was struct {
+		formats.Decision
+
+		Digest string `json:"digest"`
+	}
+	switch answered, err := r.recall(formats.Entry{Type: formats.EntryGateDecided, Step: g.Step}, &was); {
+	case err != nil:
+		return formats.Decision{}, err
+	case answered && was.Digest != g.Digest:
+		return formats.Decision{}, r.unwritten(&formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "",
+			"the answer to %q was given to something else", g.Question)})
+	case answered:
+		return was.Decision, nil
+	}
+	if err := r.live(r.beside == 0); err != nil {
+		return formats.Decision{}, err
+	}
 	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: g.Step, Message: "asked"})
 	d, err := r.cfg.Approve.Approve(r.ctx, g)
 	if err != nil {
@@ -166,13 +184,14 @@ const NobodyToAsk = "nobody can be asked"
 // ByTimeout is who answers a gate that nobody has answered in time.
 const ByTimeout = "timeout"
 
-// decided shows and journals an answer.
+// decided journals and shows an answer.
 func (r *run) decided(g formats.Gate, d formats.Decision) (formats.Decision, error) {
-	by := "answered by " + d.By
-	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: g.Step, Outcome: d.Answer, Message: by})
-	return d, r.journal(formats.Entry{Type: formats.EntryGateDecided, Step: g.Step, Data: map[string]any{
+	err := r.journal(formats.Entry{Type: formats.EntryGateDecided, Step: g.Step, Data: map[string]any{
 		"question": g.Question, "digest": digestOf(g), "answer": d.Answer, "by": d.By, "note": d.Note,
 	}})
+	by := "answered by " + d.By
+	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: g.Step, Outcome: d.Answer, Message: by})
+	return d, err
 }
 
 // consented is the choice that a consent given before takes where no `auto` says so: the first that simply goes on,
@@ -213,20 +232,22 @@ func (f finished) ownGate() formats.Gate {
 		words = []string{"again", "accept", "stop"}
 	}
 	why := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
-	g := f.question(f.path, fmt.Sprintf("step '%s' is %s: %s", f.Title, f.outcome, why), words...)
+	g := f.question(f.spot(), fmt.Sprintf("step '%s' is %s: %s", f.Title, f.outcome, why), words...)
 	g.Choices[0].Approves = f.outcome != formats.OutcomeBlocked && f.answered[f.path] < f.limits.Retries
 	return g
 }
 
-// engineGate asks what to do with an outcome. Where nobody can answer, the command ends with it.
-func (f finished) engineGate() (*ending, error) {
+// engineGate asks what to do with an outcome. Where nobody can answer, the run waits if the file asks for a person, and
+// else the command ends with the outcome.
+func (f finished) engineGate(wanted bool) (*ending, error) {
 	ret := f.ended()
 	if f.after || f.dry.on {
 		return &ending{ret: ret}, nil
 	}
 	g := f.ownGate()
 	d, err := f.ask(g)
-	if isOpen(err) != nil { // nobody can answer, so the outcome stands
+	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.outcome == formats.OutcomeBlocked)
+	if isOpen(err) != nil && !wanted { // the outcome stands
 		if ret.BlockedReason != "" {
 			ret.NextSteps = cmp.Or(ret.NextSteps, "run it on a terminal to answer")
 		}

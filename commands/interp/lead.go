@@ -41,7 +41,7 @@ func (f finished) lead() (*ending, error) {
 		f.conditions()
 		return f.goOn()
 	case f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended:
-		return f.engineGate()
+		return f.engineGate(false)
 	case exhausted:
 		return &ending{ret: f.limited("")}, nil
 	}
@@ -126,7 +126,7 @@ func (f finished) follow(t *syntax.Target) (*ending, error) {
 		if t.Gate != nil {
 			return f.ruleGate(t.Gate)
 		}
-		return f.engineGate()
+		return f.engineGate(true)
 	case syntax.ToRedo, syntax.ToRollback:
 		switch {
 		case f.dry.on && !f.dry.decides(f.ID):

@@ -20,16 +20,7 @@ import (
 // nothing.
 func (r *run) prepare() error {
 	front, args := &r.prog.File.Front, &r.prog.File.Args
-	env := map[string]any{}
-	for _, name := range front.Env {
-		if r.cfg.Env == nil {
-			break
-		}
-		if v, ok := r.cfg.Env(name.Text); ok {
-			env[name.Text] = v
-		}
-	}
-	r.root.let("env", env)
+	r.root.let("env", r.environ(front.Env))
 	if r.prog.Workflow { // the steps of a subagent read its input, and the task of the command
 		input := map[string]any{}
 		maps.Copy(input, r.cfg.Input)
@@ -57,28 +48,50 @@ func (r *run) prepare() error {
 	return r.mayWork()
 }
 
+// environ gives the variables that the file names. They may be secrets, so that no journal has them: a run that is
+// resumed sees those of its process.
+func (r *run) environ(names []syntax.Word) map[string]any {
+	env := map[string]any{}
+	for _, name := range names {
+		if r.cfg.Env == nil {
+			break
+		}
+		if v, ok := r.cfg.Env(name.Text); ok {
+			env[name.Text] = v
+		}
+	}
+	return env
+}
+
 // bind finds the task in the present state; it stays as it was at the start for the whole run. A task from whose status
 // the command may not start is refused before anything else is read.
 func (r *run) bind(wanted int) error {
-	doc, err := r.snapshot()
+	one, err := observe(r, "", fmt.Sprintf("task %d", wanted), func() (any, error) { return r.numbered(wanted) })
 	if err != nil {
 		return err
 	}
-	for _, one := range as[[]any](as[map[string]any](query.Normalize(doc))["tasks"]) {
-		if n, ok := number(as[map[string]any](one)["number"]); !ok || n != wanted {
-			continue
+	one, r.task = normal(one), &formats.Task{}
+	if err := decode(one, r.task); err != nil {
+		return &formats.Failure{
+			Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err,
+			Help: "run 'tercet state verify'",
 		}
-		r.task = &formats.Task{}
-		if err := decode(one, r.task); err != nil {
-			return &formats.Failure{
-				Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err,
-				Help: "run 'tercet state verify'",
-			}
-		}
-		r.root.let("task", one)
-		return r.mayStart()
 	}
-	return formats.Fail(formats.CodeNotFound, "run 'tercet query \".tasks[].number\"' to list the tasks",
+	r.root.let("task", one)
+	return r.mayStart()
+}
+
+func (r *run) numbered(wanted int) (any, error) {
+	doc, err := r.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range as[[]any](as[map[string]any](query.Normalize(doc))["tasks"]) {
+		if n, ok := number(as[map[string]any](one)["number"]); ok && n == wanted {
+			return one, nil
+		}
+	}
+	return nil, formats.Fail(formats.CodeNotFound, "run 'tercet query \".tasks[].number\"' to list the tasks",
 		"task %d does not exist", wanted)
 }
 
@@ -103,6 +116,10 @@ func (r *run) free() error {
 	l := r.task.Lease
 	if !r.task.Status.InProgress() || l == nil || l.Session == r.cfg.IDs.Session {
 		return nil
+	}
+	if l.Suspended {
+		return formats.Fail(formats.CodeLeaseHeld, fmt.Sprintf("run 'tercet resume %s' to go on with it, or 'tercet cancel "+
+			"%s' to give it up", l.Run, l.Run), "task %d waits for run %s, which is suspended", r.task.Number, l.Run)
 	}
 	return formats.Fail(formats.CodeLeaseHeld, "wait until it has ended, then run the command again",
 		"task %d is %s: session %s (pid %d on %s) works on it since %s",
@@ -172,9 +189,11 @@ func (r *run) load(l *syntax.Load) error {
 }
 
 func (r *run) loaded(l *syntax.Load) (any, error) {
+	key := "load " + l.Name.Text
 	switch {
 	case l.Document != nil:
-		return r.loadDocument(l)
+		v, err := observe(r, "", key, func() (any, error) { return r.loadDocument(l) })
+		return normal(v), err
 	case l.Files != nil:
 		written, err := r.texts(l.Files)
 		if err != nil {
@@ -184,7 +203,7 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 		for _, p := range written {
 			patterns = append(patterns, braces(p)...)
 		}
-		found, err := r.cfg.Docs.Glob(r.ctx, patterns)
+		found, err := observe(r, "", key, func() ([]string, error) { return r.cfg.Docs.Glob(r.ctx, patterns) })
 		if err != nil || len(found) == 0 && l.Optional {
 			return nil, err
 		}

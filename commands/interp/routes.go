@@ -35,14 +35,11 @@ func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 	if f.after || f.dry.on || f.cfg.AutoApprove {
 		return stop, nil
 	}
-	g := f.question(f.path, fmt.Sprintf("step '%s' is %s, and %s", f.Title, f.outcome, why), onceMore, acceptIt, stopIt)
+	g := f.question(f.spot(), fmt.Sprintf("step '%s' is %s, and %s", f.Title, f.outcome, why), onceMore, acceptIt, stopIt)
 	for _, i := range f.ret.Issues {
 		g.Show = append(g.Show, i.Description)
 	}
 	d, err := f.ask(g)
-	if open := isOpen(err); open != nil {
-		return told(f.suspended(open)), nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +69,7 @@ func (f finished) override(d formats.Decision) {
 
 // suspended is the command's return when a gate waits for an answer.
 func (r *run) suspended(open *formats.GateOpenError) formats.Return {
+	r.waits = &open.Gate
 	return formats.Return{
 		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(),
 		NextSteps: open.Help(), Artifacts: newest(r.artifacts),
@@ -88,7 +86,7 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 	}
 	key := strings.Join([]string{f.path, to, question}, "\x00")
 	if f.asked[f.path] >= mostAsked(t) || f.questions[key] || f.dry.on && len(f.dry.returns[to]) == 0 {
-		return f.engineGate()
+		return f.engineGate(true)
 	}
 	f.asked[f.path]++
 	f.questions[key] = true
@@ -104,7 +102,7 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 	words := cmp.Or(got.Text, got.Summary)
 	if !got.Outcome().Passes() || words == "" {
 		f.warn("%s: %s did not answer: %s", f.Title, to, got.Summary)
-		return f.engineGate()
+		return f.engineGate(true)
 	}
 	defer f.hear(answering(f.feedback, formats.Feedback{From: to, Answer: words, Attempt: f.asked[f.path]}))()
 	return f.do()
@@ -148,7 +146,7 @@ func (f finished) jump(t *syntax.Target) (*ending, error) {
 
 // ruleGate asks the question that a rule of the file has for an outcome.
 func (f finished) ruleGate(g *syntax.Gate) (*ending, error) {
-	got, err := f.gate(f.path+".gate", g, f.value)
+	got, err := f.gate(f.spot()+".gate", g, f.value)
 	if err != nil || got.end != nil {
 		return got.end, err
 	}

@@ -48,6 +48,13 @@ type run struct {
 	uncertain bool            // a call of the status-sync manager ended without telling what it did
 	during    bool            // the preflight's condition holds
 	recorded  bool            // the journal has the beginning of the run
+	since     time.Time       // when this process took it up
+	before    []formats.Seen  // what it saw before its first entry, of a run that is resumed; what is left of it
+	seen      []formats.Seen  // the same, of a new one
+	beside    int             // sequences that run side by side
+	taken     bool            // a run that is resumed has come to where its journal ends
+	stuck     error           // the journal and the run do not agree: nothing may be done
+	waits     *formats.Gate   // the gate that has no answer
 	began     bool            // a step had run
 	worked    bool            // a worker was called: the task may have changed
 	after     bool            // in Error Handling
@@ -81,15 +88,15 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	}
 	r := &run{
 		cfg: rn.cfg, prog: p, args: v, depth: d, turn: turn{feedback: rn.cfg.Feedback},
-		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(),
+		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(), since: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
 		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]posting{},
 		linked: map[string]bool{},
 	}
 	r.dry.on, r.dry.returns = rn.cfg.DryRun, maps.Clone(rn.cfg.Stubs)
-	r.root = (&scope{run: r}).inner(p.File.Steps, rn.cfg.Prefix)
+	r.root = (&scope{run: r, prefix: rn.cfg.Prefix, trail: rn.cfg.Prefix}).inner(p.File.Steps, "")
 	var cancel func()
-	r.ctx, cancel = context.WithTimeoutCause(ctx, r.limits.Duration, formats.Fail(formats.CodeTimeout,
+	r.ctx, cancel = context.WithTimeoutCause(ctx, max(1, r.limits.Duration-rn.cfg.Spent), formats.Fail(formats.CodeTimeout,
 		"finished work is kept; raise limits.duration in the command file, or run the command again",
 		"the run took longer than %s", r.limits.Duration))
 	defer cancel()
@@ -125,16 +132,9 @@ func least[T cmp.Ordered](limit *T, by T) {
 
 // execute does everything up to the end of the workflow.
 func (r *run) execute() (formats.Return, error) {
-	if err := r.prepare(); err != nil {
+	if err := r.begin(); err != nil {
 		return formats.Return{}, err
 	}
-	if err := r.journal(formats.Entry{Type: formats.EntryRunStarted, Data: map[string]any{
-		"command": r.cfg.IDs.Command, "def_sha": r.prog.Hash(), "args": r.args.Map(), "depth": r.depth.Int(),
-		"session_id": r.cfg.IDs.Session,
-	}}); err != nil {
-		return formats.Return{}, err
-	}
-	r.recorded = true
 	if r.during { // the status is written before the first step
 		if err := r.must(r.own("during", r.prog.Own.Begin)); err != nil {
 			return formats.Return{}, err
@@ -204,8 +204,12 @@ func (r *run) may(c call, otherwise string) {
 // failed turns an engine error into the return that the command ends with. Where the run was stopped, that is the
 // reason, whatever broke off because of it.
 func (r *run) failed(err error) formats.Return {
-	if r.ctx.Err() != nil {
+	if r.ctx.Err() != nil && r.stuck == nil {
 		err = stopped(r.ctx)
+		r.halt(err)
+	} else if before, ok := errors.AsType[*formats.StoppedError](err); ok {
+		err = before.Failure
+		r.halt(err)
 	}
 	if open := isOpen(err); open != nil {
 		ret := r.suspended(open)
@@ -237,18 +241,21 @@ func (r *run) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
-// journal appends one entry. It does not end with the run: what was done is recorded even when a signal came meanwhile.
-func (r *run) journal(e formats.Entry) error {
-	if r.dry.on {
-		return nil
+// halt writes down that the run was stopped: whoever goes on with it handles that, and does no more of the work.
+func (r *run) halt(err error) {
+	if !r.recorded || r.cfg.Prefix != "" {
+		return
 	}
-	if err := r.cfg.Journal.Append(context.WithoutCancel(r.ctx), e); err != nil {
-		return fmt.Errorf("journal: %w", err)
+	if err := r.journal(formats.Entry{Type: formats.EntryStopped, Data: keep(err)}); err != nil {
+		r.warn("%s", err)
 	}
-	return nil
 }
 
+// emit tells of something that happens now; what is only gone through again was told before.
 func (r *run) emit(e trace.Event) {
+	if r.old {
+		return
+	}
 	e.Time, e.Run = r.cfg.Clock.Now(), r.cfg.IDs.Run
 	e.FromDepth, e.ToDepth = r.depth.Int(), r.depth.Int()
 	e.Path = slices.Clone(r.cfg.IDs.Path)

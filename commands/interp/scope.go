@@ -1,6 +1,9 @@
 package interp
 
 import (
+	"fmt"
+	"strings"
+
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
@@ -13,18 +16,32 @@ type scope struct {
 	*run
 	outer   *scope
 	list    []*syntax.Step
-	prefix  string // of the step paths, "phases[2]/"
+	prefix  string // of the places of steps, "phases[2]/"
+	trail   string // the same with visits, as the journal has it, "phases#1[2]/"
 	vars    map[string]any
 	results map[string]any // by id
 	// through marks the scope of a step between others: what it leaves belongs to the scope around it.
 	through bool
 }
 
-// inner opens a scope inside of this one.
-func (sc *scope) inner(list []*syntax.Step, prefix string) *scope {
+// inner opens a scope inside of this one, whose steps stand below a place in it.
+func (sc *scope) inner(list []*syntax.Step, below string) *scope {
 	return &scope{
-		run: sc.run, outer: sc, list: list, prefix: prefix, vars: map[string]any{}, results: map[string]any{},
+		run: sc.run, outer: sc, list: list, prefix: sc.prefix + below, trail: sc.trail + below, vars: map[string]any{},
+		results: map[string]any{},
 	}
+}
+
+// inside opens a scope for the steps of a step.
+func (s step) inside(list []*syntax.Step, below string) *scope {
+	in := s.inner(list, "")
+	in.prefix, in.trail = s.path+below, s.spot()+below
+	return in
+}
+
+// spot is the step's path in the journal, "phases#1[2]/commit#1": the place with the visit of each step on the way.
+func (s step) spot() string {
+	return fmt.Sprintf("%s%s#%d", s.trail, strings.TrimPrefix(s.path, s.prefix), max(1, s.visits[s.path]))
 }
 
 // at is a step in this scope.

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"sync"
@@ -15,12 +16,14 @@ type effect struct {
 	req    *formats.Request
 	worker bool // the request is for one, so that it gets a share of the budget
 	wait   time.Duration
+	entry  formats.Entry // of the answer in the journal, without its data
 }
 
 // answer is what a worker sends back.
 type answer struct {
-	ret formats.Return
-	err error
+	ret    formats.Return
+	err    error
+	unkept error // it could not be written to the journal
 }
 
 // branch is one of several sequences that run side by side. It is a coroutine: only one branch runs at a time, in the
@@ -43,6 +46,7 @@ type turn struct {
 	state    any // $state in the present step; nil until it is read
 	co       *branch
 	made     []formats.Artifact // what the present element, child or run brought
+	old      bool               // what was decided last stood in the journal
 }
 
 // advance lets a branch run up to its next effect, or to its end.
@@ -64,7 +68,9 @@ type branches struct {
 // side runs the branches. The first error by their order comes back when all that were started have ended.
 func (r *run) side(w branches) error {
 	var all, active []*branch
+	r.beside++
 	defer func() {
+		r.beside--
 		for _, b := range all {
 			b.stop()
 		}
@@ -118,7 +124,8 @@ func (r *run) round(active []*branch) []*branch {
 	return open
 }
 
-// perform does effects and waits for all of them; inside a branch they join those of the other branches.
+// perform does effects and waits for all of them; inside a branch they join those of the other branches. Answers that the
+// journal has are taken from there.
 func (r *run) perform(list []effect) []answer {
 	if b := r.co; b != nil {
 		if !b.yield(list) {
@@ -137,13 +144,27 @@ func (r *run) perform(list []effect) []answer {
 		return slices.Repeat([]answer{{err: err}}, len(list))
 	}
 	out := make([]answer, len(list))
-	if len(list) == 1 {
-		out[0] = r.effect(list[0])
+	var todo []int
+	for i, e := range list {
+		if data, ok := r.cfg.Journal.Recall(e.entry); ok {
+			out[i] = recalled(data)
+		} else {
+			todo = append(todo, i)
+		}
+	}
+	if len(todo) > 0 {
+		if err := r.live(false); err != nil {
+			return slices.Repeat([]answer{{err: err}}, len(list))
+		}
+	}
+	if len(todo) == 1 {
+		out[todo[0]] = r.effect(list[todo[0]])
 		return out
 	}
 	slots := make(chan struct{}, max(1, r.limits.Parallel))
 	var workers sync.WaitGroup
-	for i, e := range list {
+	for _, i := range todo {
+		e := list[i]
 		slots <- struct{}{}
 		workers.Go(func() {
 			defer func() { <-slots }()
@@ -154,18 +175,29 @@ func (r *run) perform(list []effect) []answer {
 	return out
 }
 
-// effect does one effect. It reads nothing of the run but its configuration and its context: it may run in a worker.
-func (r *run) effect(e effect) answer {
+// effect does one effect. Its answer is written when it comes, whatever goes on beside it. It reads nothing of the run but
+// its configuration and its context: it may run in a worker.
+func (r *run) effect(e effect) (out answer) {
 	if e.req == nil {
-		return answer{err: r.cfg.Clock.Sleep(r.ctx, e.wait)}
+		if out.err = r.cfg.Clock.Sleep(r.ctx, e.wait); out.err != nil {
+			return out
+		}
+	} else if out.ret, out.err = r.cfg.Agents.Delegate(r.ctx, *e.req); out.err != nil && r.ctx.Err() != nil {
+		return out // the stop is what counts
+	} else {
+		e.entry.Data = kept{out.ret, out.ret.Said, keep(out.err)}
 	}
-	ret, err := r.cfg.Agents.Delegate(r.ctx, *e.req)
-	return answer{ret, err}
+	_, out.unkept = r.cfg.Journal.Append(context.WithoutCancel(r.ctx), e.entry, false)
+	return out
 }
 
-func (r *run) pause(d time.Duration) error {
-	if r.dry.on {
+// pause waits. A wait that is over is not waited for again.
+func (s step) pause(d time.Duration, attempt int) error {
+	if s.dry.on {
 		return nil
 	}
-	return r.perform([]effect{{wait: d}})[0].err
+	got := s.perform([]effect{{
+		wait: d, entry: formats.Entry{Type: formats.EntryWaited, Step: s.spot(), Attempt: attempt},
+	}})[0]
+	return errors.Join(got.err, got.unkept)
 }

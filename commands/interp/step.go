@@ -107,7 +107,7 @@ func (s step) once() (res result, ran bool, err error) {
 		return res, false, err
 	}
 	s.visits[s.path]++
-	visited := formats.Entry{Type: formats.EntryStepScheduled, Step: s.path, Visit: s.visits[s.path]}
+	visited := formats.Entry{Type: formats.EntryStepScheduled, Step: s.spot()}
 	if err := s.journal(visited); err != nil {
 		return res, false, err
 	}
@@ -120,7 +120,7 @@ func (s step) once() (res result, ran bool, err error) {
 		return res, false, err
 	}
 	s.keep(s.ID, res.value)
-	visited.Type, visited.Visit, visited.Data = formats.EntryStepFinished, s.visits[s.path], map[string]any{
+	visited.Type, visited.Data = formats.EntryStepFinished, map[string]any{
 		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
 	}
 	if err := s.journal(visited); err != nil {
@@ -155,7 +155,7 @@ func (s step) act() (result, error) {
 	case *syntax.Check:
 		return s.check(a)
 	case *syntax.Gate:
-		return s.gate(s.path, a, nil)
+		return s.gate(s.spot(), a, nil)
 	case *syntax.Set:
 		return s.set(a)
 	case *syntax.Fail:
@@ -178,7 +178,7 @@ func (r *run) count() error {
 
 // note puts something that the step does into the journal.
 func (s step) note(what formats.EntryType, data map[string]any) error {
-	return s.journal(formats.Entry{Type: what, Step: s.path, Data: data})
+	return s.journal(formats.Entry{Type: what, Step: s.spot(), Data: data})
 }
 
 // shown lets the trace know of a step that began (without an outcome) or ended.

@@ -73,7 +73,7 @@ func TestErrorHandling(t *testing.T) {
 			if got := strings.Join(ret.Warnings, "; "); got != c.warns {
 				t.Errorf("warnings = %q, want %q", got, c.warns)
 			}
-			if len(w.gates) > 1 || len(w.gates) == 1 && w.gates[0].Step != "a" {
+			if len(w.gates) > 1 || len(w.gates) == 1 && w.gates[0].Step != "a#1" {
 				t.Errorf("gates = %v, want none after the workflow", w.gates)
 			}
 		})
@@ -216,7 +216,7 @@ func TestCancelKeepsWhatWasDone(t *testing.T) {
 	if got := told(ret); got != "failed 130 CANCELLED: cancelled" || w.status() != "planned +p.md" || len(w.discarded) > 0 {
 		t.Errorf("Run = %s, task %s, discarded %v", got, w.status(), w.discarded)
 	}
-	for _, want := range []string{"journal delegation_result b", "journal state_committed b", "journal run_finished "} {
+	for _, want := range []string{"journal delegation_result b#1", "journal state_committed b#1", "journal stopped ", "journal run_finished "} {
 		if !slices.Contains(w.log, want) {
 			t.Errorf("no %q in\n%s", want, strings.Join(w.log, "\n"))
 		}

@@ -86,7 +86,7 @@ func TestGateTimeout(t *testing.T) {
 					t.Errorf("journal (-want +got):\n%s", diff)
 				}
 				if !slices.ContainsFunc(w.events, func(e trace.Event) bool {
-					return e.Kind == trace.Gate && e.Outcome == answer && e.Message == "answered by "+by && e.Step == "b"
+					return e.Kind == trace.Gate && e.Outcome == answer && e.Message == "answered by "+by && e.Step == "b#1"
 				}) {
 					t.Errorf("events = %v, want the answer of %s", w.events, by)
 				}

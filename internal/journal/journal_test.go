@@ -35,7 +35,7 @@ func clock() func() time.Time {
 func entries() []formats.Entry {
 	return []formats.Entry{
 		{Type: formats.EntryRunStarted, Data: map[string]any{"args": []string{"196"}, "depth": 1}},
-		{Type: formats.EntryStepScheduled, Step: "phases[2]/commit#1", Visit: 1, Attempt: 2, Key: "k1"},
+		{Type: formats.EntryStepScheduled, Step: "phases[2]/commit#1", Attempt: 2, Key: "k1"},
 		{Type: formats.EntryDelegationResult, Step: "plan", Data: struct {
 			Sum json.Number `json:"sum"`
 			Ok  bool        `json:"ok"`
@@ -77,10 +77,10 @@ func TestAppendAndRead(t *testing.T) {
 	}
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	want := []journal.Record{
-		{Seq: 1, Time: noon.Add(time.Second), Entry: formats.Entry{Type: "run_started", Data: map[string]any{"args": []any{"196"}, "depth": json.Number("1")}}},
-		{Seq: 2, Time: noon.Add(2 * time.Second), Entry: formats.Entry{Type: "step_scheduled", Step: "phases[2]/commit#1", Visit: 1, Attempt: 2, Key: "k1"}},
-		{Seq: 3, Time: noon.Add(3 * time.Second), Entry: formats.Entry{Type: "delegation_result", Step: "plan", Data: map[string]any{"sum": json.Number("1.50"), "ok": true}}},
-		{Seq: 4, Time: noon.Add(4 * time.Second), Entry: formats.Entry{Type: "run_finished", Data: "done <ok> \x1b\n"}},
+		{Seq: 1, Time: noon.Add(time.Second), Entry: formats.Entry{Type: "run_started", Data: json.RawMessage(`{"args":["196"],"depth":1}`)}},
+		{Seq: 2, Time: noon.Add(2 * time.Second), Entry: formats.Entry{Type: "step_scheduled", Step: "phases[2]/commit#1", Attempt: 2, Key: "k1"}},
+		{Seq: 3, Time: noon.Add(3 * time.Second), Entry: formats.Entry{Type: "delegation_result", Step: "plan", Data: json.RawMessage(`{"sum":1.50,"ok":true}`)}},
+		{Seq: 4, Time: noon.Add(4 * time.Second), Entry: formats.Entry{Type: "run_finished", Data: json.RawMessage(`"done <ok> \u001b\n"`)}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(journal.Record{}, "Prev", "SHA")); diff != "" {
 		t.Errorf("records differ (-want +got):\n%s", diff)

@@ -9,8 +9,8 @@ import (
 	"tercet/formats"
 )
 
-// Record is an entry as it stands in a journal, one line of JSON that ends with its own hash. Data is plain: maps,
-// slices, strings, json.Number, bool and nil.
+// Record is an entry as it stands in a journal, one line of JSON that ends with its own hash. Data is what stands
+// there, a json.RawMessage, or nil.
 type Record struct {
 	Seq  int       `json:"seq"` // from 1
 	Time time.Time `json:"time"`
@@ -51,10 +51,12 @@ func read(data []byte) (records []Record, whole int, err error) {
 			return nil, 0, damaged(number, "line does not match its hash")
 		}
 		var r Record
+		var carried json.RawMessage
 		msg := ""
-		plain := json.NewDecoder(bytes.NewReader(line))
-		plain.UseNumber()
-		switch err := plain.Decode(&r); {
+		switch err := json.Unmarshal(line, &struct {
+			*Record
+			Data *json.RawMessage `json:"data"`
+		}{&r, &carried}); {
 		case err != nil:
 			msg = err.Error()
 		case r.Type == "" || r.Time.IsZero():
@@ -67,7 +69,9 @@ func read(data []byte) (records []Record, whole int, err error) {
 		if msg != "" {
 			return nil, 0, damaged(number, msg)
 		}
-		r.SHA = sha
+		if r.SHA = sha; carried != nil {
+			r.Data = carried
+		}
 		records = append(records, r)
 		prev = sha
 		whole = after

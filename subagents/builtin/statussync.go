@@ -24,7 +24,7 @@ const statusSync = "status-sync-manager"
 
 var operations = []string{
 	"create_tasks", "update_status", "update_metadata", "link_artifacts", "set_phase", "archive_tasks", "unarchive_tasks",
-	"divide_task", "sync_tasks",
+	"divide_task", "sync_tasks", "set_lease",
 }
 
 // Run does one operation under the transaction id of the request.
@@ -86,6 +86,9 @@ func operation(in input) state.Op {
 		parts := newTasks(in, "parts")
 		in.filled("parts", "part", len(parts))
 		return state.DivideTask{Task: one(in), Parts: parts}
+	case "set_lease":
+		in.only("operation", "task_number", "suspended")
+		return state.SetLease{Tasks: []int{one(in)}, Suspended: in.flag("suspended"), IfHeld: true}
 	case "sync_tasks":
 		in.only("operation")
 		return state.SyncTasks{}

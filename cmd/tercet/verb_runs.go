@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+	"tercet/internal/plain"
+	"tercet/router"
+)
+
+// typed is the line that began a run.
+func typed(r journal.Run) router.Line {
+	name, _, _ := strings.Cut(r.Line, " ")
+	if r.Begun.Words != nil {
+		return router.Line{Words: append([]string{name}, r.Begun.Words...)}
+	}
+	return router.Line{Raw: strings.TrimSpace(name + " " + r.Begun.Raw)}
+}
+
+// before looks for a run that the same line began and that did not end. Without a person it goes on at once, unless it
+// waits for one.
+func (w runs) before(ctx context.Context, line router.Line) (*journal.Run, error) {
+	if w.reader == nil || w.flags.dryRun {
+		return nil, nil
+	}
+	list, err := journal.Runs(w.root, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range list {
+		if r.Line != line.Text() || r.Begun.Range {
+			continue
+		}
+		switch err := w.take(r); {
+		case formats.CodeOf(err) == formats.CodeLocked:
+			continue // it runs
+		case err != nil:
+			w.term.note("warning: run %s cannot be resumed: %s", r.ID, err)
+			continue
+		}
+		switch word, err := w.which(ctx, r); {
+		case err != nil:
+			return nil, err
+		case word == "new":
+			return nil, w.giveUp(ctx, r)
+		}
+		return &r, nil
+	}
+	return nil, nil
+}
+
+// which tells what to do with a run that did not end: new, or resume.
+func (w runs) which(ctx context.Context, r journal.Run) (string, error) {
+	waits := r.Status == formats.OutcomeSuspended.String()
+	switch {
+	case w.flags.fresh:
+		return "new", nil
+	case !w.interactive() && waits:
+		return "", formats.Fail(formats.CodeSuspended,
+			sprintf("run 'tercet resume %s', or type the line with --new to begin afresh", r.ID),
+			"run %s of this line waits for an answer to %q", r.ID, r.Gate)
+	case !w.interactive():
+		w.term.note("goes on with run %s, which did not end", r.ID)
+		return "resume", nil
+	}
+	for {
+		w.term.prompt("run %s of this line did not end: [r]esume  [n]ew  [s]how ", r.ID)
+		word, err := w.readLine(ctx)
+		if err != nil {
+			return "", err
+		}
+		switch strings.ToLower(strings.TrimSpace(word)) {
+		case "r", "resume":
+			return "resume", nil
+		case "n", "new":
+			return "new", nil
+		case "s", "show":
+			if err := w.show(r); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+// giveUp ends a run that was taken: Error Handling runs, and what it holds goes back.
+func (w runs) giveUp(ctx context.Context, r journal.Run) error {
+	past := w.past[r.ID]
+	if past[len(past)-1].Type != formats.EntryStopped {
+		j := journal.New(func() (*os.Root, error) { return w.root.OpenRoot(path.Join(journal.Folder, r.ID)) },
+			journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask})
+		w.keep(j)
+		if err := j.Append(ctx, formats.Entry{Type: formats.EntryStopped, Data: fields{
+			"code": formats.CodeCancelled, "message": "given up", "help": "type its line to run it again",
+		}}); err != nil {
+			return err
+		}
+		var err error
+		if w.past[r.ID], err = journal.Load(w.root, r.ID); err != nil {
+			return err
+		}
+	}
+	w.flags.giveUp = true
+	defer func() { w.flags.giveUp = false }()
+	line := typed(r)
+	route, err := w.table.Route(line)
+	if err != nil {
+		return err
+	}
+	ret, err := w.handle(ctx, line, route, &r)
+	switch {
+	case err != nil:
+		return err
+	case ret.Resume != nil:
+		return formats.Fail(formats.CodeBug, "", "run %s still waits", r.ID)
+	case len(ret.Errors) > 0 && ret.Errors[0].Code != formats.CodeCancelled:
+		return formats.Fail(ret.Errors[0].Code, ret.Errors[0].Recommendation, "%s", ret.Errors[0].Message)
+	}
+	w.term.note("run %s is given up", r.ID)
+	return nil
+}
+
+// held finds a run that can go on and takes it.
+func (w runs) held(word string) (journal.Run, error) {
+	list, err := journal.Runs(w.root, true)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	r, err := journal.Named(list, word)
+	if err != nil && word != "" { // it may be one that has ended
+		if all, lerr := journal.Runs(w.root, false); lerr == nil {
+			if old, nerr := journal.Named(all, word); nerr == nil {
+				r, err = old, nil
+			}
+		}
+	}
+	if err == nil {
+		err = w.take(r)
+	}
+	return r, err
+}
+
+func resumeVerb(cmd *cobra.Command, a *app) run {
+	a.runFlags(cmd)
+	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false, "go on although a file that decides has changed")
+	return func(c call) error {
+		w, err := c.app.world(c.ctx)
+		if err != nil {
+			return err
+		}
+		if w.reader == nil {
+			return noWorkspace()
+		}
+		word := ""
+		if len(c.args) > 0 {
+			word = c.args[0]
+		}
+		r, err := runs{w}.held(word)
+		if err != nil {
+			return err
+		}
+		line := typed(r)
+		route, err := w.table.Route(line)
+		if err == nil {
+			err = consent{w}.first(c.ctx, route)
+		}
+		if err != nil {
+			return err
+		}
+		return w.handled(c.ctx, line, route, &r)
+	}
+}
+
+func cancelVerb(cmd *cobra.Command, a *app) run {
+	a.runFlags(cmd)
+	return func(c call) error {
+		w, err := c.app.world(c.ctx)
+		if err != nil {
+			return err
+		}
+		if w.reader == nil {
+			return noWorkspace()
+		}
+		r, err := runs{w}.held(c.args[0])
+		if err != nil {
+			return err
+		}
+		return runs{w}.giveUp(c.ctx, r)
+	}
+}
+
+func runsVerb(cmd *cobra.Command, _ *app) run {
+	all := cmd.Flags().Bool("all", false, "also the runs that have ended, without a bound")
+	return func(c call) error {
+		list, err := journal.Runs(c.root, false)
+		if err != nil {
+			return err
+		}
+		const most = 20
+		if !*all && len(list) > most {
+			list = list[:most]
+		}
+		if c.document("tercet.runs/1", fields{"runs": nonNil(list)}) {
+			return nil
+		}
+		tab := formats.Table{Columns: []string{"run", "command", "task", "status", "step", "age", "cost"}}
+		for _, r := range list {
+			task, cost := "", ""
+			if r.Task > 0 {
+				task = strconv.Itoa(r.Task)
+			}
+			if r.Cost > 0 {
+				cost = sprintf("%.2f", r.Cost)
+			}
+			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.Step, age(r.Started), cost})
+		}
+		c.term.table(tab)
+		return nil
+	}
+}
+
+// age is how long ago something was.
+func age(at time.Time) string {
+	d := clock{}.Now().Sub(at)
+	switch {
+	case d < time.Minute:
+		return sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return sprintf("%dh", int(d.Hours()))
+	}
+	return sprintf("%dd", int(d.Hours()/24))
+}
+
+func showRun(c call) error {
+	list, err := journal.Runs(c.root, false)
+	if err != nil {
+		return err
+	}
+	r, err := journal.Named(list, c.args[0])
+	if err != nil {
+		return err
+	}
+	return runs{c.world}.show(r)
+}
+
+// show prints the steps of a run, and how it goes on.
+func (w runs) show(r journal.Run) error {
+	records, err := journal.Load(w.root, r.ID)
+	if err != nil {
+		return err
+	}
+	steps := journal.Steps(records)
+	next := ""
+	if !journal.Over(records) {
+		next = "tercet resume " + r.ID
+	}
+	if w.document("tercet.run/1", fields{"run": r, "steps": nonNil(steps), "resume": next}) {
+		return nil
+	}
+	w.term.answer("%s", plain.Line(sprintf("%s  %s  %s", r.ID, r.Line, r.Status)))
+	tab := formats.Table{Columns: []string{"step", "outcome", "time", "tokens", "summary"}}
+	for _, s := range steps {
+		tokens := ""
+		if s.Tokens > 0 {
+			tokens = strconv.FormatInt(s.Tokens, 10)
+		}
+		tab.Rows = append(tab.Rows, []string{
+			s.Path, s.Outcome, fmt.Sprintf("%.1fs", s.Seconds), tokens, formats.Clip(s.Summary, 80),
+		})
+	}
+	w.term.table(tab)
+	if r.Gate != "" {
+		w.term.answer("%s", plain.Line("waits for an answer to: "+r.Gate))
+	}
+	if next != "" {
+		w.term.answer("%s", "Resume: "+next)
+	}
+	return nil
+}

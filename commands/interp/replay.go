@@ -1,0 +1,269 @@
+package interp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/commands/compile"
+	"tercet/formats"
+)
+
+// A run that is resumed is the same run from its beginning: it decides everything anew, by the same code and in the same
+// order, and takes from its journal what it cannot decide, which is what workers, people, files, trees and the state
+// answered. Where the journal ends, effects begin. A new run is one whose journal is empty.
+
+// journal makes an entry. It does not end with the run: what was done is recorded even when a signal came meanwhile.
+func (r *run) journal(e formats.Entry) error {
+	if r.dry.on {
+		return nil
+	}
+	if e.Step == "" {
+		e.Step = strings.TrimSuffix(r.cfg.Prefix, "/")
+	}
+	old, err := r.cfg.Journal.Append(context.WithoutCancel(r.ctx), e, r.beside == 0 && r.cfg.Prefix == "")
+	if r.old = old; err != nil {
+		return r.unwritten(err)
+	}
+	if old {
+		return nil
+	}
+	return r.retake()
+}
+
+// unwritten names the journal in an error of it, and keeps one after which nothing may be done.
+func (r *run) unwritten(err error) error {
+	if _, ok := errors.AsType[*formats.StoppedError](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*formats.DivergedError](err); ok {
+		r.stuck = err
+		return err
+	}
+	return fmt.Errorf("journal: %w", err)
+}
+
+// recall takes the data of an entry that the run made before.
+func (r *run) recall(e formats.Entry, into any) (bool, error) {
+	if r.dry.on {
+		return false, nil
+	}
+	if e.Step == "" {
+		e.Step = strings.TrimSuffix(r.cfg.Prefix, "/")
+	}
+	data, ok := r.cfg.Journal.Recall(e)
+	if r.old = ok; !ok {
+		return false, nil
+	}
+	return true, read(data, into)
+}
+
+// read decodes the data of an entry, whose numbers stay as they are written.
+func read(data []byte, into any) error {
+	if len(data) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// observe gives what the run sees of the world: when it is resumed, what it saw then. What it sees before its first
+// entry is a part of that.
+func observe[T any](r *run, step, key string, look func() (T, error)) (out T, err error) {
+	if r.dry.on {
+		return look()
+	}
+	if !r.recorded {
+		if at := slices.IndexFunc(r.before, func(s formats.Seen) bool { return s.Key == key }); at >= 0 {
+			value := r.before[at].Value
+			r.before = slices.Delete(r.before, at, at+1)
+			data, err := json.Marshal(value)
+			if err != nil {
+				return out, err
+			}
+			return out, read(data, &out)
+		}
+		if out, err = look(); err == nil {
+			r.seen = append(r.seen, formats.Seen{Key: key, Value: out})
+		}
+		return out, err
+	}
+	e := formats.Entry{Type: formats.EntryObserved, Step: step, Key: key}
+	if old, err := r.recall(e, &out); old || err != nil {
+		return out, err
+	}
+	if out, err = look(); err != nil {
+		return out, err
+	}
+	e.Data = out
+	return out, r.journal(e)
+}
+
+// begin writes the first entry, or takes from it what the run began with.
+func (r *run) begin() error {
+	s := r.cfg.Start
+	s.Format, s.At, s.Session, s.Line = formats.JournalFormat, r.started.UTC(), r.cfg.IDs.Session, r.cfg.IDs.Command
+	s.Files = r.prog.Files()
+	maps.Copy(s.Files, r.cfg.Start.Files)
+	s.Depth, s.Definition, s.Args, s.Consent = r.depth.Int(), r.prog.Hash(), r.args.Map(), r.cfg.AutoApprove
+	var was formats.Started
+	e := formats.Entry{Type: formats.EntryRunStarted}
+	old, err := r.recall(e, &was)
+	if err != nil {
+		return err
+	}
+	if old {
+		r.started, r.cfg.AutoApprove, r.before = was.At, was.Consent, was.Seen
+		if err := r.unchanged(was, s); err != nil {
+			return err
+		}
+	}
+	if err := r.prepare(); err != nil || old {
+		r.recorded = old
+		return err
+	}
+	if s.Seen = r.seen; r.task != nil {
+		s.Task = r.task.Number
+	}
+	e.Data = s
+	r.recorded = true // what fails from here on is known to be a run
+	if err := r.journal(e); err != nil {
+		r.recorded = false
+		return err
+	}
+	return nil
+}
+
+// unchanged refuses to go on where a file that decides is another than it was, unless a person accepts that.
+func (r *run) unchanged(was, now formats.Started) error {
+	var changed []string
+	if was.Definition != now.Definition {
+		changed = append(changed, r.prog.File.Name)
+	}
+	for name, sum := range was.Files {
+		if now.Files[name] != sum {
+			changed = append(changed, name)
+		}
+	}
+	slices.Sort(changed)
+	if len(changed) == 0 || r.cfg.AcceptChanges {
+		return nil
+	}
+	r.stuck = formats.Fail(formats.CodeSuspended,
+		fmt.Sprintf("run 'tercet resume %s --accept-changes' to go on with what stands there now, or type the line with "+
+			"--new to begin afresh", r.cfg.IDs.Run),
+		"%s changed since the run began", strings.Join(changed, ", "))
+	return r.stuck
+}
+
+// live is called before something is done that the journal does not have.
+func (r *run) live(alone bool) error {
+	if r.old = false; r.dry.on {
+		return nil
+	}
+	if err := r.cfg.Journal.Live(alone); err != nil {
+		return r.unwritten(err)
+	}
+	return r.retake()
+}
+
+// retake takes what the run holds into the hands of this process, once.
+func (r *run) retake() error {
+	if r.cfg.Resumed == 0 || r.taken {
+		return nil
+	}
+	r.taken = true
+	if err := r.lease(false); err != nil {
+		r.stuck = err
+		return err
+	}
+	return nil
+}
+
+// lease renews the leases of the tasks that the run put in progress, or marks them as those of a run that waits.
+func (r *run) lease(suspended bool) error {
+	for _, n := range r.held {
+		ids := r.cfg.IDs
+		ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.ctx), formats.Request{
+			Agent: compile.StatusSync, Task: r.task, Session: ids.Session, Run: ids.Run, Command: ids.Command, Step: "lease",
+			Input: map[string]any{"operation": "set_lease", "task_number": n, "suspended": suspended},
+			Visit: 1, Attempt: 1, Depth: r.depth, Path: slices.Clone(ids.Path), Dir: r.cfg.Dir,
+			Timeout: formats.Timeout{Total: formats.DefaultStepTimeout},
+			Txn:     txn(ids.Run, fmt.Sprintf("lease %d %v %d", n, suspended, r.cfg.Resumed), 1, 1),
+		})
+		if err == nil && ret.Outcome() == formats.OutcomeFailed && len(ret.Errors) > 0 {
+			e := ret.Errors[0]
+			err = formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kept is what the journal has of the answer to a delegation: the return with the outcome that the engine gave it, or the
+// error of the engine.
+type kept struct {
+	formats.Return
+
+	Said  formats.Outcome `json:"said,omitempty"`
+	Error *keptError      `json:"engine_error,omitempty"`
+}
+
+type keptError struct {
+	Code    formats.Code `json:"code"`
+	Message string       `json:"message"`
+	Help    string       `json:"help,omitempty"`
+}
+
+func keep(err error) *keptError {
+	if err == nil {
+		return nil
+	}
+	return &keptError{formats.CodeOf(err), err.Error(), formats.HelpOf(err)}
+}
+
+func (e *keptError) err() error {
+	if e == nil {
+		return nil
+	}
+	return formats.Fail(e.Code, e.Help, "%s", e.Message)
+}
+
+// recalled is the answer that the journal has.
+func recalled(data []byte) answer {
+	var k kept
+	if err := read(data, &k); err != nil {
+		return answer{err: err}
+	}
+	k.Return.Said = k.Said
+	return answer{ret: k.Return, err: k.Error.err()}
+}
+
+// suspend ends the run for now: nothing is taken back, and what it holds stays its own.
+func (r *run) suspend(ret formats.Return) formats.Return {
+	r.ctx = context.WithoutCancel(r.ctx)
+	if err := r.journal(formats.Entry{
+		Type: formats.EntrySuspended, Data: map[string]any{"question": r.waits.Question, "step": r.waits.Step},
+	}); err != nil {
+		r.warn("%s", err)
+	}
+	if err := r.lease(true); err != nil {
+		r.warn("%s", err)
+	}
+	ret.Status = formats.StatusSuspended
+	ret.Resume = &formats.Resume{Run: r.cfg.IDs.Run, Line: "tercet resume " + r.cfg.IDs.Run, Gate: r.waits.Question}
+	r.stamp(&ret)
+	return ret
+}
+
+// took is how long processes have worked on the run.
+func (r *run) took() time.Duration { return r.cfg.Spent + r.cfg.Clock.Now().Sub(r.since) }

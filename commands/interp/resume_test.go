@@ -1,0 +1,373 @@
+package interp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tercet/commands/compile"
+	"tercet/formats"
+	"tercet/internal/journal"
+)
+
+// machine is what outlives a process that is killed: the state, what workers were told, and the journal.
+type machine struct {
+	t     *testing.T
+	dir   string
+	tasks map[int]*formats.Task
+	done  map[string]formats.Return // transactions of the state, by id
+
+	mu     sync.Mutex
+	starts map[string]int    // of workers, by path and attempt
+	told   map[string]string // what a worker was told last, by transaction id
+	state  []string          // changes of tasks, in order
+	asked  map[string]int    // gates that were put to a person
+}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	return &machine{
+		t: t, dir: t.TempDir(), done: map[string]formats.Return{}, starts: map[string]int{}, told: map[string]string{},
+		asked: map[string]int{},
+		tasks: map[int]*formats.Task{7: {Number: 7, Title: "Fix it", Slug: "fix_it", Status: formats.NotStarted, Artifacts: []formats.Artifact{}}},
+	}
+}
+
+// process is one process of a run. When it is killed, nothing of it has any effect from then on.
+type process struct {
+	*machine
+	kill  int  // at which line of the journal
+	after bool // behind the line, not before it
+	lines int
+	dead  bool
+	led   *journal.Ledger
+}
+
+var errKilled = errors.New("killed")
+
+func (p *process) Append(ctx context.Context, e formats.Entry, alone bool) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return false, errKilled
+	}
+	old, err := p.led.Append(ctx, e, alone)
+	if !old && err == nil {
+		p.lines++
+		p.dead = p.kill == p.lines
+	}
+	if p.dead {
+		return false, errKilled
+	}
+	return old, err
+}
+
+func (p *process) Live(alone bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return errKilled
+	}
+	return p.led.Live(alone)
+}
+
+func (p *process) Recall(e formats.Entry) (json.RawMessage, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return nil, false
+	}
+	return p.led.Recall(e)
+}
+
+func (p *process) file() string { return filepath.Join(p.dir, journal.Name) }
+
+func (p *process) delegate(ctx context.Context, w *world, r formats.Request) (formats.Return, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.dead:
+		return formats.Return{}, errKilled
+	case r.Agent == compile.StatusSync:
+		if ret, ok := p.done[r.Txn]; ok {
+			return ret, nil
+		}
+		ret, err := w.sync(ctx, r)
+		if err == nil && r.Input["operation"] != "set_lease" {
+			p.done[r.Txn] = ret
+			p.state = append(p.state, fmt.Sprintf("%s %s", r.At, ret.Summary))
+		}
+		return ret, err
+	}
+	p.starts[r.At+"."+fmt.Sprint(r.Attempt)+" "+r.Agent]++
+	p.told[r.Txn] = strings.Join(r.Facets.Knowledge, "\n") + r.Facets.Instruction + flat(r.Input)
+	if w.agents[r.Agent] != nil {
+		return w.agents[r.Agent](ctx, r)
+	}
+	return ok("done " + r.At), nil
+}
+
+// play runs the program in a process of its own, from where the journal ends.
+func (m *machine) play(prog *compile.Program, shape func(w *world), kill int, after bool) (*process, formats.Return) {
+	m.t.Helper()
+	p := &process{machine: m, kill: kill, after: after}
+	w := newWorld(m.t)
+	shape(w)
+	data, err := os.ReadFile(p.file())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		m.t.Fatal(err)
+	}
+	records, err := journal.Read(data)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	j := journal.New(func() (*os.Root, error) { return os.OpenRoot(m.dir) }, journal.Options{Clock: fixed{}.Now})
+	defer j.Close()
+	p.led = journal.NewLedger(j, records, map[string]any{"pid": 1}, false)
+	if len(records) > 0 {
+		w.cfg.Resumed = journal.Resumes(records) + 1
+	}
+	w.tasks = m.tasks
+	w.cfg.Clock, w.cfg.Journal = fixed{}, p
+	w.cfg.Agents = delegator{func(ctx context.Context, r formats.Request) (formats.Return, error) { return p.delegate(ctx, w, r) }}
+	answer := w.answer
+	w.cfg.Approve = approver{func(g formats.Gate) (formats.Decision, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.dead {
+			return formats.Decision{}, errKilled
+		}
+		p.asked[g.Step+g.Question]++
+		if answer == nil {
+			return formats.Decision{}, &formats.GateOpenError{Gate: g}
+		}
+		return answer(g)
+	}}
+	w.cfg.Discard = nil
+	ret := w.runProgram(m.t.Context(), prog, "7")
+	if p.dead && !after { // the line was not written
+		data, err := os.ReadFile(p.file())
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		cut := strings.LastIndexByte(strings.TrimSuffix(string(data), "\n"), '\n') + 1
+		if err := os.Truncate(p.file(), int64(cut)); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	return p, ret
+}
+
+// end is what a run leaves.
+func (m *machine) end(ret formats.Return) string {
+	m.t.Helper()
+	task := *m.tasks[7]
+	out, err := json.MarshalIndent(map[string]any{
+		"return": ret, "task": task, "state": m.state, "told": m.told,
+	}, "", " ")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return told(ret) + "\n" + string(out)
+}
+
+// byVisit answers by how often the step was entered and tried, whichever process asks.
+func byVisit(list ...formats.Return) agent {
+	return func(_ context.Context, r formats.Request) (formats.Return, error) {
+		ret := list[min(r.Visit+r.Attempt-2, len(list)-1)]
+		ret.Artifacts = slices.Clone(ret.Artifacts)
+		return ret, nil
+	}
+}
+
+// shapes are the ways in which a workflow can go.
+func shapes() map[string]struct {
+	src  string
+	play func(w *world)
+} {
+	type shape = struct {
+		src  string
+		play func(w *world)
+	}
+	plan := byVisit(made(formats.ArtifactPlan, "p.md"))
+	body := func(steps ...string) string { return file(during, "", steps...) }
+	return map[string]shape{
+		"single":    {body("A: id: a\ndelegate: maker"), func(w *world) { w.agents["maker"] = plan }},
+		"sequence":  {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: worker\nwith: {n: $steps.a.summary, s: '$state.tasks[0].status'}", "C: id: c\nstatus: planned", "D: return: \"${{ $steps.b.summary }}\""), func(w *world) { w.agents["maker"] = plan }},
+		"condition": {body("A: id: a\nwhen: '$state.tasks[0].status == \"planning\"'\ndelegate: worker", "B: id: b\nwhen: '$state.tasks[0].status != \"planning\"'\ndelegate: second", "C: set: {x: '$state.tasks[0].status'}", "D: return: $x"), func(*world) {}},
+		"foreach":   {body("A: id: a\nforeach: '[1, 2, 3]'\nas: n", ">B: id: b\ndelegate: worker\nwith: {n: $n}", ">C: id: c\ndelegate: second\nwith: {was: $steps.b.summary}"), func(*world) {}},
+		"foreach side by side": {body("A: id: a\nforeach: '[1, 2, 3, 4, 5]'\nas: n\nmax_parallel: 2\nmerge: true", ">B: id: b\ndelegate: judge\nwith: {n: $n}\non: {rejected: {redo: it, max: 1}}", ">C: id: c\ndelegate: second\nwith: {was: $steps.b.summary, all: $run.artifacts | length}"),
+			func(w *world) {
+				w.agents["judge"] = func(ctx context.Context, r formats.Request) (formats.Return, error) {
+					if strings.Contains(r.At, "[1]") || strings.Contains(r.At, "[4]") {
+						return byVisit(verdict(formats.VerdictRejected, "no"), verdict(formats.VerdictApproved))(ctx, r)
+					}
+					return verdict(formats.VerdictApproved), nil
+				}
+			}},
+		"until": {body("A: id: a\nuntil: $steps.b.status == \"approved\"\nmax: 5", ">B: id: b\ndelegate: judge\non: {rejected: next}"), func(w *world) {
+			w.agents["judge"] = func(_ context.Context, r formats.Request) (formats.Return, error) {
+				if strings.Contains(r.At, "[2]") {
+					return verdict(formats.VerdictApproved), nil
+				}
+				return verdict(formats.VerdictRejected, "not yet"), nil
+			}
+		}},
+		"all":    {body("A: id: a\nparallel: {x: {delegate: judge}, y: {delegate: judge}, z: {delegate: worker}}\nboard: talk", "B: id: b\ndelegate: second\nboard: talk"), votes("x", "y")},
+		"any":    {body("A: id: a\nparallel: {x: {delegate: judge}, y: {delegate: judge}, z: {check: {command: [git]}}}\nmerge: any(approved)", "B: id: b\ndelegate: second"), votes("x")},
+		"quorum": {body("A: id: a\nparallel: {x: {delegate: judge}, y: {delegate: judge}, z: {delegate: judge}}\nmerge: quorum(2)", "B: id: b\ndelegate: second"), votes("x", "z")},
+		"rollback": {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: worker", "C: id: c\nparallel: {x: {delegate: judge}, y: {delegate: judge}}\nboard: talk\non: {rejected: {rollback: [a, b]}}", "D: id: d\nstatus: planned"), func(w *world) {
+			w.agents["maker"] = plan
+			w.agents["judge"] = func(_ context.Context, r formats.Request) (formats.Return, error) {
+				if strings.Contains(r.At, "c#3") || strings.Contains(r.At, "x#") {
+					return verdict(formats.VerdictApproved), nil
+				}
+				return verdict(formats.VerdictRejected, "bad "+r.At), nil
+			}
+		}},
+		"ask":  {body("A: id: a\ndelegate: worker\non: {blocked: {ask: [second]}}", "B: id: b\ndelegate: judge"), func(w *world) { w.agents["worker"] = byVisit(blocked("which?"), blocked("and which?"), ok("done")) }},
+		"gate": {body("A: id: a\ndelegate: worker", "B: id: b\ngate: Well?\nchoices: {approve: next, again: {redo: [a]}}", "C: id: c\ndelegate: second\nwith: {by: $steps.b.by}"), people("b#1", "again do better", "b#2", "approve")},
+		"own gate": {body("A: id: a\ndelegate: worker\non: {failed: gate}", "B: id: b\ndelegate: second"), func(w *world) {
+			w.agents["worker"] = byVisit(failing(formats.CodeIO, "full"), ok("done"))
+			people("a#1", "retry make room")(w)
+		}},
+		"limit gate": {body("A: id: a\ndelegate: worker", "B: id: b\ndelegate: judge\non: {rejected: {rollback: [a]}}"), func(w *world) {
+			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"))
+			people("b#4", "accept as it is")(w)
+		}},
+		"compensate": {body("A: id: a\ndelegate: worker\ncompensate: {delegate: second, with: {back: 1}}", "B: id: b\ndelegate: worker\ncompensate: {delegate: second, with: {back: 2}}", "C: id: c\ndelegate: judge\non: {rejected: {rollback: [a, b]}}", "D: fail: No.", "!E: always: failed\ndelegate: worker", "!F: always: any\ndelegate: second"), func(w *world) {
+			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictApproved))
+		}},
+		"retry and fallback": {body("A: id: a\ndelegate: worker\nretry: {max: 2, on: [transient], backoff: 1ms}\nfallback: second", "B: id: b\ndelegate: judge"), func(w *world) { w.agents["worker"] = byVisit(failing(formats.CodeTransient, "busy")) }},
+		"goto": {body("A: id: a\ndelegate: worker", "B: id: b\ndelegate: judge\non: {rejected: {goto: a, max: 2}}", "C: id: c\ndelegate: second"), func(w *world) {
+			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictApproved))
+		}},
+		"between steps": {file(during, "", "A: id: a\ndelegate: worker", "B: id: b\ndelegate: second") + "\n## Between Steps\n\n### After each: look\n\n```yaml step\nid: look\nafter: each\ndelegate: judge\non: {rejected: {redo: it, max: 1}}\n```\n", func(w *world) {
+			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictApproved))
+		}},
+		"documents": {file(during, "load:\n  plan?: {document: plan-short, path: [p.md]}\n  names: {files: ['*.md']}\n  open: '$state.tasks | length'", "A: id: a\ndelegate: worker\nwith: {names: $names, open: $open}", "B: id: b\ncheck: {file: p.md, nonempty: true}\non: {rejected: next}", "C: id: c\ndelegate: second\nwith: {found: $steps.b.issues}"), func(*world) {}},
+		"it fails": {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: worker", "!E: id: e\nalways: failed\ndelegate: second\nwith: {was: $steps.b.status}"), func(w *world) {
+			w.agents["maker"] = plan
+			w.agents["worker"] = byVisit(failing(formats.CodeIO, "full"))
+		}},
+	}
+}
+
+// votes lets some children of a parallel step approve and the others reject.
+func votes(yes ...string) func(*world) {
+	return func(w *world) {
+		w.agents["judge"] = func(_ context.Context, r formats.Request) (formats.Return, error) {
+			if slices.ContainsFunc(yes, func(id string) bool { return strings.Contains(r.At, "/"+id+"#") }) {
+				return verdict(formats.VerdictApproved), nil
+			}
+			return verdict(formats.VerdictRejected, "no from "+r.At), nil
+		}
+	}
+}
+
+// people answers gates by where they stand.
+func people(pairs ...string) func(*world) {
+	return func(w *world) {
+		w.answer = func(g formats.Gate) (formats.Decision, error) {
+			for i := 0; i < len(pairs); i += 2 {
+				if g.Step == pairs[i] {
+					label, note, _ := strings.Cut(pairs[i+1], " ")
+					if strings.HasPrefix(pairs[i+1], "accept as") {
+						label, note = pairs[i+1], ""
+					}
+					return formats.Decision{Answer: label, Note: note, By: "person"}, nil
+				}
+			}
+			return formats.Decision{}, &formats.GateOpenError{Gate: g}
+		}
+	}
+}
+
+// TestEveryLineOfEveryShape kills a run of every shape at every line of its journal, before the line is written and behind
+// it, and resumes it: the return, the task, what workers were told and the changes of the state are those of a run that
+// nobody killed; each change is made once, and each worker is started at most once for each process.
+func TestEveryLineOfEveryShape(t *testing.T) {
+	t.Parallel()
+	for name, s := range shapes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole, prog := newMachine(t), newWorld(t).program(s.src)
+			all, ret := whole.play(prog, s.play, 0, false)
+			want := whole.end(ret)
+			if strings.HasPrefix(want, "suspended") {
+				t.Fatalf("it waits: %s", want)
+			}
+			kills := 0
+			for n := 1; n <= all.lines; n++ {
+				for _, after := range []bool{false, true} {
+					m := newMachine(t)
+					first, _ := m.play(prog, s.play, n, after)
+					if !first.dead {
+						t.Fatalf("line %d was not reached", n)
+					}
+					if after && n == all.lines {
+						continue // the run is over
+					}
+					kills++
+					_, ret := m.play(prog, s.play, 0, false)
+					if diff := cmp.Diff(want, m.end(ret)); diff != "" {
+						t.Fatalf("killed at line %d (behind it: %v), (-whole +resumed)\n%s\n%s", n, after, diff, m.text())
+					}
+					for at, starts := range m.starts {
+						if starts > 2 {
+							t.Errorf("killed once at line %d: %s was started %d times", n, at, starts)
+						}
+					}
+				}
+			}
+			// And killed at every third line, again and again, until it comes to its end.
+			m := newMachine(t)
+			for again := 0; ; again++ {
+				p, ret := m.play(prog, s.play, 3, true)
+				if !p.dead {
+					if diff := cmp.Diff(want, m.end(ret)); diff != "" {
+						t.Fatalf("killed %d times (-whole +resumed)\n%s", again, diff)
+					}
+					break
+				}
+				if over(t, p) {
+					break
+				}
+				if again > all.lines {
+					t.Fatal("it never ends")
+				}
+			}
+			t.Logf("%d lines, %d kills", all.lines, kills)
+		})
+	}
+}
+
+func over(t *testing.T, p *process) bool {
+	t.Helper()
+	data, err := os.ReadFile(p.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := journal.Read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return journal.Over(records)
+}
+
+func (m *machine) text() string {
+	data, err := os.ReadFile(filepath.Join(m.dir, journal.Name))
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}

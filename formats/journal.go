@@ -1,0 +1,91 @@
+package formats
+
+import "time"
+
+// JournalFormat is the number of the form that journals have. One of another form is shown, and not continued.
+const JournalFormat = 2
+
+// EntryType names a record of a run's journal.
+type EntryType string
+
+// The records of a run's journal.
+const (
+	EntryRunStarted        EntryType = "run_started"
+	EntryStepScheduled     EntryType = "step_scheduled"
+	EntryStepFinished      EntryType = "step_finished"
+	EntryDelegationStarted EntryType = "delegation_started"
+	EntryBudgetReserved    EntryType = "budget_reserved" // what a worker may use, before it starts
+	EntryDelegationResult  EntryType = "delegation_result"
+	EntryObserved          EntryType = "observed" // what the run saw of the state, of files and of trees
+	EntryWaited            EntryType = "waited"   // a wait that is over
+	EntryLoopEntered       EntryType = "loop_entered"
+	EntryGateOpened        EntryType = "gate_opened"
+	EntryGateDecided       EntryType = "gate_decided"
+	EntryRedo              EntryType = "redo"
+	EntryRollback          EntryType = "rollback"
+	EntryAsked             EntryType = "asked"
+	EntryGoto              EntryType = "goto"
+	EntryStateCommitted    EntryType = "state_committed"
+	EntryStopped           EntryType = "stopped" // by a person or by its time; what follows is Error Handling
+	EntrySuspended         EntryType = "suspended"
+	EntryResumed           EntryType = "resumed"
+	EntryRunFinished       EntryType = "run_finished"
+)
+
+// Entry is one record of a run. The journal adds sequence number, time and the hash of the entry before. Data must be
+// marshalable as JSON.
+type Entry struct {
+	Type    EntryType `json:"type"`
+	Step    string    `json:"step_path,omitempty"` // with visits, "phases#1[2]/commit#1"
+	Attempt int       `json:"attempt,omitempty"`
+	Key     string    `json:"key,omitempty"`
+	Data    any       `json:"data,omitempty"`
+}
+
+// Started is the data of run_started: what a run begins with, which is all that it takes to begin it again.
+type Started struct {
+	Format  int       `json:"format"`
+	Version string    `json:"tercet_version,omitempty"`
+	At      time.Time `json:"started_at"`
+	User    string    `json:"user,omitempty"`
+	Session string    `json:"session_id"`
+	Line    string    `json:"command"`
+	// Raw and Words are the line as it came: the one text of a prompt, or the words of a shell.
+	Raw   string   `json:"raw,omitempty"`
+	Words []string `json:"words,omitempty"`
+	Task  int      `json:"task,omitempty"`  // the bound task
+	Range bool     `json:"range,omitempty"` // it is one task of a line that names several
+	Depth int      `json:"depth"`
+	// Definition is the hash of the command file, Files those of all other files that decide, by their names.
+	Definition string            `json:"def_sha"`
+	Files      map[string]string `json:"files,omitempty"`
+	Args       map[string]any    `json:"args"`
+	Consent    bool              `json:"auto_approve,omitempty"`
+	Seen       []Seen            `json:"seen,omitempty"` // before the first step
+}
+
+// Seen is one thing that a run saw of the world outside of it.
+type Seen struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+}
+
+// Resume tells how a run goes on that waits for something.
+type Resume struct {
+	Run  string `json:"run"`
+	Line string `json:"line"`           // the line to type
+	Gate string `json:"gate,omitempty"` // the question without an answer
+}
+
+// StoppedError tells a run that is gone through again that it was stopped at this point.
+type StoppedError struct{ *Failure }
+
+// DivergedError tells that a run that is gone through again comes out otherwise than its journal has it. Nothing may be
+// done then: which of the two is right is for a person to say.
+type DivergedError struct{ *Failure }
+
+// Unwrap gives the failure, which has the code.
+func (e *StoppedError) Unwrap() error { return e.Failure }
+
+// Unwrap gives the failure, which has the code.
+func (e *DivergedError) Unwrap() error { return e.Failure }

@@ -1,0 +1,235 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/formats"
+)
+
+// Folder holds the folders of runs, below the project root.
+const Folder = formats.Workspace + "/runs"
+
+// LockName is the file in a run's folder that the process locks which appends to the journal. It is there while the run
+// can go on.
+const LockName = "lock"
+
+// Run is what the journal of a run says in its first and last lines.
+type Run struct {
+	ID      string    `json:"run"`
+	Line    string    `json:"command"`
+	Task    int       `json:"task,omitempty"`
+	Status  string    `json:"status"` // how it ended, suspended, or open: running, or its process is gone
+	Step    string    `json:"step_path,omitempty"`
+	Gate    string    `json:"gate,omitempty"` // the question that it waits for
+	Started time.Time `json:"started"`
+	Last    time.Time `json:"last"` // when it was heard of last
+	Cost    float64   `json:"cost_usd,omitempty"`
+	Begun   formats.Started
+}
+
+// Open is the status of a run that has neither ended nor waits.
+const Open = "open"
+
+// tailBytes is how much of the end of a journal is looked at.
+const tailBytes = 64 << 10
+
+// Runs lists the runs of a project, newest first; with unfinished those alone that can go on. What is no journal is left
+// out: each run is verified when it is taken up.
+func Runs(root *os.Root, unfinished bool) ([]Run, error) {
+	entries, err := fs.ReadDir(root.FS(), Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed(formats.CodeIO, "list", err)
+	}
+	var out []Run
+	for _, e := range entries {
+		if unfinished {
+			if _, err := root.Lstat(path.Join(Folder, e.Name(), LockName)); err != nil {
+				continue
+			}
+		}
+		if r, ok := glance(root, e.Name()); ok {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b Run) int { return cmp.Or(b.Started.Compare(a.Started), strings.Compare(b.ID, a.ID)) })
+	return out, nil
+}
+
+// glance reads the first line and the end of a journal.
+func glance(root *os.Root, id string) (r Run, ok bool) {
+	name := path.Join(Folder, id, Name)
+	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return r, false
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return r, false
+	}
+	defer file.Close() //nolint:errcheck // it was read
+	head, err := bufio.NewReader(io.LimitReader(file, MaxBytes)).ReadBytes('\n')
+	if err != nil {
+		return r, false
+	}
+	first, _, err := read(head)
+	if err != nil || len(first) == 0 || first[0].Type != formats.EntryRunStarted {
+		return r, false
+	}
+	raw, _ := first[0].Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
+	r = Run{ID: id, Status: Open, Started: first[0].Time, Last: first[0].Time}
+	if json.Unmarshal(raw, &r.Begun) != nil {
+		return r, false
+	}
+	r.Line, r.Task = r.Begun.Line, r.Begun.Task
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return r, false
+	}
+	tail := make([]byte, min(size, tailBytes))
+	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return r, false
+	}
+	for line := range bytes.Lines(tail) {
+		r.heard(line)
+	}
+	return r, true
+}
+
+// heard takes in a line of the end; one that is not whole says nothing.
+func (r *Run) heard(line []byte) {
+	var rec Record
+	var data struct {
+		Status, Question string
+		Cost             float64 `json:"cost_usd"`
+	}
+	if json.Unmarshal(line, &struct {
+		*Record
+		Data any `json:"data"`
+	}{&rec, &data}) != nil && rec.Type == "" {
+		return
+	}
+	r.Last = rec.Time
+	if rec.Step != "" {
+		r.Step = rec.Step
+	}
+	switch {
+	case rec.Type == formats.EntrySuspended:
+		r.Status, r.Gate = formats.OutcomeSuspended.String(), data.Question
+	case rec.Type == formats.EntryRunFinished && rec.Step == "":
+		r.Status, r.Step, r.Cost = data.Status, "", data.Cost
+	default:
+		r.Status, r.Gate = Open, ""
+	}
+}
+
+// Load reads and verifies the journal of a run.
+func Load(root *os.Root, id string) ([]Record, error) {
+	file, err := root.Open(path.Join(Folder, id, Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed(formats.CodeIO, "open", err)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, failed(formats.CodeIO, "read", err)
+	}
+	return Read(data)
+}
+
+// Named finds the run whose id is or begins with a word. Without a word it is the only one there is.
+func Named(runs []Run, word string) (Run, error) {
+	var found []Run
+	for _, r := range runs {
+		if r.ID == word {
+			return r, nil
+		}
+		if strings.HasPrefix(r.ID, word) {
+			found = append(found, r)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0 && word == "":
+		return Run{}, formats.Fail(formats.CodeNotFound, "run 'tercet runs' to list the runs", "no run can be resumed")
+	case len(found) == 0:
+		return Run{}, formats.Fail(formats.CodeNotFound, "run 'tercet runs' to list the runs", "no run is named %q", word)
+	}
+	var lines []string
+	for _, r := range found {
+		lines = append(lines, r.ID+" "+r.Line)
+	}
+	return Run{}, formats.Fail(formats.CodeUsage, "name one of them: "+strings.Join(lines, "; "),
+		"expected the id of one run, got %q, which fits %d", word, len(found))
+}
+
+// Step is one step of a run as its journal has it.
+type Step struct {
+	Path    string   `json:"step_path"`
+	Outcome string   `json:"outcome,omitempty"` // empty while it is not finished
+	Seconds float64  `json:"seconds"`
+	Tokens  int64    `json:"tokens,omitempty"`
+	Summary string   `json:"summary,omitempty"`
+	Files   []string `json:"artifacts,omitempty"`
+}
+
+// Steps gives the steps in the order in which they began.
+func Steps(records []Record) []Step {
+	var out []Step
+	began := map[string]time.Time{}
+	of := func(path string) *Step {
+		for i := range slices.Backward(out) {
+			if out[i].Path == path {
+				return &out[i]
+			}
+		}
+		out = append(out, Step{Path: path})
+		return &out[len(out)-1]
+	}
+	for _, r := range records {
+		var data struct {
+			Status, Summary string
+			Artifacts       []formats.Artifact
+			Metadata        formats.Metadata
+		}
+		if raw, ok := r.Data.(json.RawMessage); ok && json.Unmarshal(raw, &data) != nil {
+			continue // it is of another kind
+		}
+		switch r.Type { //nolint:exhaustive // the others are no steps
+		case formats.EntryStepScheduled:
+			began[r.Step] = r.Time
+			of(r.Step)
+		case formats.EntryDelegationResult:
+			if _, ok := began[r.Step]; !ok {
+				continue // the engine's own
+			}
+			s := of(r.Step)
+			s.Tokens += data.Metadata.Tokens.Total()
+			for _, a := range data.Artifacts {
+				s.Files = append(s.Files, a.Path)
+			}
+		case formats.EntryStepFinished:
+			s := of(r.Step)
+			s.Outcome, s.Summary = data.Status, data.Summary
+			if at, ok := began[r.Step]; ok {
+				s.Seconds = r.Time.Sub(at).Seconds()
+			}
+		}
+	}
+	return out
+}
