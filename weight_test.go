@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the table of weights")
 
 // maxLines is what the house may weigh without tests.
-const maxLines = 74_000
+const maxLines = 75_600
 
 // weight is what a package has in files that are no tests: lines, and tokens of Go without comments.
 type weight struct{ lines, tokens int }
@@ -152,6 +152,7 @@ var largeTypes = map[string]string{
 	"formats.Metadata":               "a wire type: its members are those of the format",
 	"formats.Request":                "a wire type: its members are those of the format",
 	"formats.Return":                 "a wire type: its members are those of the format",
+	"formats.Started":                "a wire type: its members are those of the format",
 	"formats.Task":                   "a wire type: its members are those of the format",
 	"internal/config.Config":         "what a file says, member by member",
 	"internal/dialect.Agent":         "what a file says, member by member",

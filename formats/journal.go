@@ -76,16 +76,3 @@ type Resume struct {
 	Line string `json:"line"`           // the line to type
 	Gate string `json:"gate,omitempty"` // the question without an answer
 }
-
-// StoppedError tells a run that is gone through again that it was stopped at this point.
-type StoppedError struct{ *Failure }
-
-// DivergedError tells that a run that is gone through again comes out otherwise than its journal has it. Nothing may be
-// done then: which of the two is right is for a person to say.
-type DivergedError struct{ *Failure }
-
-// Unwrap gives the failure, which has the code.
-func (e *StoppedError) Unwrap() error { return e.Failure }
-
-// Unwrap gives the failure, which has the code.
-func (e *DivergedError) Unwrap() error { return e.Failure }

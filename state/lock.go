@@ -79,7 +79,8 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 	return nil, badLock(short(l.file), "find the program that deletes lock files", "is replaced again and again", nil)
 }
 
-// Claim takes a lock file of the workspace for this process and does not wait for it. Who holds it says so in FILE.info.
+// Claim takes a lock file of the workspace for this process and does not wait for it. Who holds it says so in
+// FILE.info.
 func (c Config) Claim(file, session string) (io.Closer, error) {
 	l := locker{cfg: c, file: file, info: file + ".info"}
 	path := filepath.Join(c.Dir, filepath.FromSlash(file))

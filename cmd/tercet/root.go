@@ -88,7 +88,7 @@ func (a *app) runFlags(cmd *cobra.Command) {
 	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
 	f.StringVar(&a.flags.trust, "trust", "",
 		"agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
-	f.BoolVar(&a.flags.fresh, "new", false, "begin afresh where a run of the same line can be resumed; that one is given up")
+	f.BoolVar(&a.flags.fresh, "new", false, "give up the run of this line that did not end, and begin afresh")
 	f.BoolVar(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
 	most := &a.flags.max
 	f.StringVar(&most.Agents, "max-agents", "", "do not start what may call more than this `number` of workers")
@@ -153,7 +153,10 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		return err
 	}
 	begun, err := runs{w}.before(ctx, line)
-	if err != nil {
+	switch open, waits := errors.AsType[*waitingError](err); {
+	case waits:
+		return w.ended(open.ret)
+	case err != nil:
 		return err
 	}
 	return w.handled(ctx, line, route, begun)
@@ -161,7 +164,6 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 
 // handled runs a command, or goes on with a run, and prints its return.
 func (w *world) handled(ctx context.Context, line router.Line, route router.Route, begun *journal.Run) error {
-	a := w.app
 	ret, err := runs{w}.handle(ctx, line, route, begun)
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Flag == "--help" {
 		return w.explainCommand(route) // behind other words, where it is no part of a text
@@ -169,6 +171,11 @@ func (w *world) handled(ctx context.Context, line router.Line, route router.Rout
 	if err != nil {
 		return err
 	}
+	return w.ended(ret)
+}
+
+// ended prints what a command came to.
+func (a *app) ended(ret formats.Return) error {
 	a.give(ret)
 	a.term.returned(ret)
 	if ret.Resume != nil {

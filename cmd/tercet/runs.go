@@ -37,7 +37,9 @@ import (
 type runs struct{ *world }
 
 // handle runs the command that a line was routed to, or goes on with a run that its line began before.
-func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begun *journal.Run) (formats.Return, error) {
+func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begun *journal.Run) (formats.Return,
+	error,
+) {
 	if w.reader == nil && r.Name != "help" {
 		return formats.Return{}, noWorkspace()
 	}

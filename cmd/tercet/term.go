@@ -266,7 +266,7 @@ func place(i formats.Issue) string {
 
 // stopped says why a command did not do its work.
 func (t *terminal) stopped(ret formats.Return) {
-	if ret.Status == formats.StatusBlocked {
+	if ret.Status == formats.StatusBlocked || ret.Status == formats.StatusSuspended {
 		t.say(ret.BlockedReason)
 		return
 	}

@@ -58,6 +58,21 @@ func (w runs) before(ctx context.Context, line router.Line) (*journal.Run, error
 	return nil, nil
 }
 
+// waitingError is that of a run which its line does not take up by itself; slash gives its return.
+type waitingError struct{ ret formats.Return }
+
+// Error says what it waits for.
+func (e *waitingError) Error() string { return e.ret.Summary }
+
+func waiting(r journal.Run) error {
+	why := sprintf("run %s of this line waits for an answer to %q", r.ID, r.Gate)
+	return &waitingError{formats.Return{
+		Status: formats.StatusSuspended, Said: formats.OutcomeSuspended, Summary: why, BlockedReason: why,
+		NextSteps: sprintf("run 'tercet resume %s', or type the line with --new to begin afresh", r.ID),
+		Resume:    &formats.Resume{Run: r.ID, Line: "tercet resume " + r.ID, Gate: r.Gate},
+	}}
+}
+
 // which tells what to do with a run that did not end: new, or resume.
 func (w runs) which(ctx context.Context, r journal.Run) (string, error) {
 	waits := r.Status == formats.OutcomeSuspended.String()
@@ -65,9 +80,7 @@ func (w runs) which(ctx context.Context, r journal.Run) (string, error) {
 	case w.flags.fresh:
 		return "new", nil
 	case !w.interactive() && waits:
-		return "", formats.Fail(formats.CodeSuspended,
-			sprintf("run 'tercet resume %s', or type the line with --new to begin afresh", r.ID),
-			"run %s of this line waits for an answer to %q", r.ID, r.Gate)
+		return "", waiting(r)
 	case !w.interactive():
 		w.term.note("goes on with run %s, which did not end", r.ID)
 		return "resume", nil

@@ -22,7 +22,7 @@ func (s step) check(a *syntax.Check) (result, error) {
 	if s.dry.on && s.assume(a) {
 		return returned(ret, 1), nil
 	}
-	found, err := s.found(a)
+	found, err := look(s, a)
 	if err != nil {
 		return result{}, err
 	}
@@ -61,9 +61,9 @@ type checked struct {
 	Error  *keptError      `json:"error,omitempty"`
 }
 
-// found makes the check. What it saw of files is in the journal.
-func (s step) found(a *syntax.Check) (checked, error) {
-	look := func() (checked, error) {
+// look makes the check. What it saw of files is in the journal.
+func look(s step, a *syntax.Check) (checked, error) {
+	now := func() (checked, error) {
 		issues, err := s.findings(a)
 		if err != nil && (s.ctx.Err() != nil || s.stuck != nil) {
 			return checked{}, cmp.Or(s.stuck, context.Cause(s.ctx))
@@ -71,9 +71,9 @@ func (s step) found(a *syntax.Check) (checked, error) {
 		return checked{issues, keep(err)}, nil
 	}
 	if a.Document == nil && a.File == nil {
-		return look()
+		return now()
 	}
-	return observe(s.run, s.spot(), "check", look)
+	return observe(s.run, s.spot(), "check", now)
 }
 
 // findings gives what is wrong, nothing if the check holds.

@@ -26,8 +26,8 @@ type call struct {
 	question string // all that is asked, empty for work
 }
 
-// unless gives an error of the journal. A call that is made anyway does not need it: a task that cannot be recorded as put
-// back is put back all the same.
+// unless gives an error of the journal. A call that is made anyway does not need it: a task that cannot be recorded
+// as put back is put back all the same.
 func (c call) unless(err error) error {
 	if err != nil && c.anyway && c.stuck == nil {
 		c.warn("%s", err)

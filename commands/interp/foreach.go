@@ -61,7 +61,7 @@ type pass struct {
 func (s step) pass(i int, values map[string]any) (pass, error) {
 	s.entered++
 	s.made = nil
-	in := s.inside(s.Body, fmt.Sprintf("[%d]/", i))
+	in := inside(s, s.Body, fmt.Sprintf("[%d]/", i))
 	in.let("index", i)
 	for name, v := range values {
 		in.let(name, v)

@@ -19,7 +19,7 @@ type child struct {
 
 // parallel runs the children side by side. Their results stand in the order of the file, whichever came first.
 func (s step) parallel(p *syntax.Parallel) (result, error) {
-	in := s.inside(s.Body, "/")
+	in := inside(s, s.Body, "/")
 	children := make([]child, len(s.Body))
 	err := s.side(branches{
 		n: len(children), most: s.limits.Parallel, more: func() bool { return true },

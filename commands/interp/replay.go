@@ -15,9 +15,9 @@ import (
 	"tercet/formats"
 )
 
-// A run that is resumed is the same run from its beginning: it decides everything anew, by the same code and in the same
-// order, and takes from its journal what it cannot decide, which is what workers, people, files, trees and the state
-// answered. Where the journal ends, effects begin. A new run is one whose journal is empty.
+// A run that is resumed is the same run from its beginning: it decides everything anew, by the same code and in the
+// same order, and takes from its journal what it cannot decide, which is what workers, people, files, trees and the
+// state answered. Where the journal ends, effects begin. A new run is one whose journal is empty.
 
 // journal makes an entry. It does not end with the run: what was done is recorded even when a signal came meanwhile.
 func (r *run) journal(e formats.Entry) error {
@@ -209,8 +209,8 @@ func (r *run) lease(suspended bool) error {
 	return nil
 }
 
-// kept is what the journal has of the answer to a delegation: the return with the outcome that the engine gave it, or the
-// error of the engine.
+// kept is what the journal has of the answer to a delegation: the return with the outcome that the engine gave it,
+// or the error of the engine.
 type kept struct {
 	formats.Return
 
@@ -260,6 +260,7 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 		r.warn("%s", err)
 	}
 	ret.Status = formats.StatusSuspended
+	ret.NextSteps = strings.Replace(ret.NextSteps, "run it", "run 'tercet resume "+r.cfg.IDs.Run+"'", 1)
 	ret.Resume = &formats.Resume{Run: r.cfg.IDs.Run, Line: "tercet resume " + r.cfg.IDs.Run, Gate: r.waits.Question}
 	r.stamp(&ret)
 	return ret

@@ -33,7 +33,7 @@ func (sc *scope) inner(list []*syntax.Step, below string) *scope {
 }
 
 // inside opens a scope for the steps of a step.
-func (s step) inside(list []*syntax.Step, below string) *scope {
+func inside(s step, list []*syntax.Step, below string) *scope {
 	in := s.inner(list, "")
 	in.prefix, in.trail = s.path+below, s.spot()+below
 	return in

@@ -124,8 +124,8 @@ func (r *run) round(active []*branch) []*branch {
 	return open
 }
 
-// perform does effects and waits for all of them; inside a branch they join those of the other branches. Answers that the
-// journal has are taken from there.
+// perform does effects and waits for all of them; inside a branch they join those of the other branches. Answers
+// that the journal has are taken from there.
 func (r *run) perform(list []effect) []answer {
 	if b := r.co; b != nil {
 		if !b.yield(list) {
@@ -175,8 +175,8 @@ func (r *run) perform(list []effect) []answer {
 	return out
 }
 
-// effect does one effect. Its answer is written when it comes, whatever goes on beside it. It reads nothing of the run but
-// its configuration and its context: it may run in a worker.
+// effect does one effect. Its answer is written when it comes, whatever goes on beside it. It reads nothing of the
+// run but its configuration and its context: it may run in a worker.
 func (r *run) effect(e effect) (out answer) {
 	if e.req == nil {
 		if out.err = r.cfg.Clock.Sleep(r.ctx, e.wait); out.err != nil {

@@ -44,8 +44,8 @@ const Open = "open"
 // tailBytes is how much of the end of a journal is looked at.
 const tailBytes = 64 << 10
 
-// Runs lists the runs of a project, newest first; with unfinished those alone that can go on. What is no journal is left
-// out: each run is verified when it is taken up.
+// Runs lists the runs of a project, newest first; with unfinished those alone that can go on. What is no journal is
+// left out: each run is verified when it is taken up.
 func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 	entries, err := fs.ReadDir(root.FS(), Folder)
 	if errors.Is(err, fs.ErrNotExist) {
