@@ -85,21 +85,17 @@ func (w runs) which(ctx context.Context, r journal.Run) (string, error) {
 		w.term.note("goes on with run %s, which did not end", r.ID)
 		return "resume", nil
 	}
+	ask := formats.Gate{
+		Question: sprintf("run %s of this line did not end:", r.ID),
+		Choices:  []formats.Choice{{Label: "resume"}, {Label: "new"}, {Label: "show"}},
+	}
 	for {
-		w.term.prompt("run %s of this line did not end: [r]esume  [n]ew  [s]how ", r.ID)
-		word, err := w.readLine(ctx)
-		if err != nil {
-			return "", err
+		d, err := w.approver.ask(ctx, ask)
+		if err != nil || d.Answer != "show" {
+			return d.Answer, err
 		}
-		switch strings.ToLower(strings.TrimSpace(word)) {
-		case "r", "resume":
-			return "resume", nil
-		case "n", "new":
-			return "new", nil
-		case "s", "show":
-			if err := w.show(r); err != nil {
-				return "", err
-			}
+		if err := w.show(r); err != nil {
+			return "", err
 		}
 	}
 }

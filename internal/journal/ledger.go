@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,15 +54,25 @@ func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
 		id := about(r.Entry)
 		l.pending[id] = append(l.pending[id], i)
 		l.left[i] = true
-		if outer := delegation.FindString(r.Step); outer != "" {
+		if outer := delegation(r.Step); outer != "" {
 			l.nested[outer] = append(l.nested[outer], i)
 		}
 	}
 	return l
 }
 
-// delegation finds the call in whose steps an entry stands: "phases#1[2]/run#1.1/" of "phases#1[2]/run#1.1/code#1".
-var delegation = regexp.MustCompile(`^.*?#[0-9]+\.[0-9]+/`)
+// delegation is the call in whose steps an entry stands: "phases#1[2]/run#1.1/" of "phases#1[2]/run#1.1/code#1". A call
+// has its attempt behind the visit, which no step has.
+func delegation(step string) string {
+	at := 0
+	for part := range strings.SplitAfterSeq(step, "/") {
+		at += len(part)
+		if _, visit, ok := strings.Cut(part, "#"); ok && strings.HasSuffix(part, "/") && strings.Contains(visit, ".") {
+			return step[:at]
+		}
+	}
+	return ""
+}
 
 // aside tells an entry that belongs to a process and not to what the run decides.
 func aside(t formats.EntryType) bool { return t == formats.EntrySuspended || t == formats.EntryResumed }
