@@ -118,11 +118,7 @@ func (s *screen) appears(name string) {
 // question takes the choice that fails.
 func TestGateIsLeft(t *testing.T) {
 	t.Parallel()
-	dir := workspaceIn(t)
 	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/ask.md"), []byte(src), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for name, tt := range map[string]struct {
 		end  func(*screen)
 		code int
@@ -136,6 +132,10 @@ func TestGateIsLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			dir := workspaceIn(t) // of its own: a run that did not end is asked about
+			if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/ask.md"), []byte(src), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			s := onTerminal(t, dir, "/ask")
 			before := s.state()
 			s.wait("Go on?")

@@ -182,8 +182,9 @@ func (r *run) effect(e effect) (out answer) {
 		if out.err = r.cfg.Clock.Sleep(r.ctx, e.wait); out.err != nil {
 			return out
 		}
-	} else if out.ret, out.err = r.cfg.Agents.Delegate(r.ctx, *e.req); out.err != nil && r.ctx.Err() != nil {
-		return out // the stop is what counts
+	} else if out.ret, out.err = r.cfg.Agents.Delegate(r.ctx, *e.req); out.err != nil &&
+		(r.ctx.Err() != nil || isOpen(out.err) != nil) {
+		return out // it was stopped, or waits: it is not done
 	} else {
 		e.entry.Data = kept{out.ret, out.ret.Said, keep(out.err)}
 	}

@@ -67,12 +67,16 @@ func delegation(step string) string {
 	at := 0
 	for part := range strings.SplitAfterSeq(step, "/") {
 		at += len(part)
-		if _, visit, ok := strings.Cut(part, "#"); ok && strings.HasSuffix(part, "/") && strings.Contains(visit, ".") {
+		visit := strings.IndexByte(part, visitMark)
+		if visit >= 0 && strings.HasSuffix(part, "/") && strings.Contains(part[visit:], ".") {
 			return step[:at]
 		}
 	}
 	return ""
 }
+
+// visitMark stands before the visit of a step in its path.
+const visitMark = '#'
 
 // aside tells an entry that belongs to a process and not to what the run decides.
 func aside(t formats.EntryType) bool { return t == formats.EntrySuspended || t == formats.EntryResumed }
