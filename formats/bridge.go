@@ -81,7 +81,7 @@ func (a AgentResult) Return() (Return, error) {
 	case StatusBlocked:
 		r.BlockedReason = cmp.Or(a.first("BLOCKED_REASON", "REASON", "BLOCKER", "SUMMARY", "MESSAGE"), summary)
 		r.BlockedTarget = a.Text("BLOCKED_TARGET")
-	case StatusCompleted, StatusPartial:
+	case StatusCompleted, StatusPartial, StatusSuspended:
 	}
 	if row.verdict == VerdictConditional {
 		r.Warnings = append(r.Warnings, a.Agent+" approves on conditions")

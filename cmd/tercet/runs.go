@@ -3,7 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -120,7 +123,7 @@ func (w runs) ledger(id string, past []journal.Record) *journal.Ledger {
 			return nil, err
 		}
 		return w.root.OpenRoot(dir)
-	}, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask})
+	}, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask, Seed: w.seed(id)})
 	w.keep(j)
 	l := journal.NewLedger(j, past, fields{"user": userName(), "tercet_version": version}, w.flags.giveUp)
 	w.mu.Lock()
@@ -130,6 +133,18 @@ func (w runs) ledger(id string, past []journal.Record) *journal.Ledger {
 	}
 	w.ledgers[id] = l
 	return l
+}
+
+// seed begins the journal of a run. It is made with a key that lies with the person: a journal that came with the
+// project answers no gate.
+func (w runs) seed(id string) string {
+	key := sealKey(w.stateHome())("runs")
+	if key == nil {
+		return ""
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(id))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // lock holds the lock of a run until the world is closed.
@@ -175,6 +190,8 @@ func (w runs) take(r journal.Run) error {
 	switch {
 	case err != nil:
 		return err
+	case records[0].Prev != w.seed(r.ID):
+		return formats.Fail(formats.CodeDenied, "type its line with --new", "run %s was not begun by you here", r.ID)
 	case journal.Over(records):
 		return errors.Join(formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", r.ID),
 			w.unlocked(r.ID))

@@ -49,6 +49,11 @@ func (r *run) finish(ret formats.Return) formats.Return {
 		r.back(n, ret.Outcome())
 	}
 	r.ctx = keep
+	if r.cfg.Abort != nil && r.cfg.Abort.Err() != nil && r.recorded && r.cfg.Prefix == "" {
+		ret.Resume = r.resume() // not everything was done that follows a stop
+		r.stamp(&ret)
+		return ret
+	}
 	r.discard(&ret)
 	r.record(ret)
 	r.close(&ret)

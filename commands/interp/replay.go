@@ -261,9 +261,14 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 	}
 	ret.Status = formats.StatusSuspended
 	ret.NextSteps = strings.Replace(ret.NextSteps, "run it", "run 'tercet resume "+r.cfg.IDs.Run+"'", 1)
-	ret.Resume = &formats.Resume{Run: r.cfg.IDs.Run, Line: "tercet resume " + r.cfg.IDs.Run, Gate: r.waits.Question}
+	ret.Resume = r.resume()
+	ret.Resume.Gate = r.waits.Question
 	r.stamp(&ret)
 	return ret
+}
+
+func (r *run) resume() *formats.Resume {
+	return &formats.Resume{Run: r.cfg.IDs.Run, Line: "tercet resume " + r.cfg.IDs.Run}
 }
 
 // took is how long processes have worked on the run.

@@ -205,7 +205,8 @@ func shapes() map[string]struct {
 		"sequence":  {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: worker\nwith: {n: $steps.a.summary, s: '$state.tasks[0].status'}", "C: id: c\nstatus: planned", "D: return: \"${{ $steps.b.summary }}\""), func(w *world) { w.agents["maker"] = plan }},
 		"condition": {body("A: id: a\nwhen: '$state.tasks[0].status == \"planning\"'\ndelegate: worker", "B: id: b\nwhen: '$state.tasks[0].status != \"planning\"'\ndelegate: second", "C: set: {x: '$state.tasks[0].status'}", "D: return: $x"), func(*world) {}},
 		"foreach":   {body("A: id: a\nforeach: '[1, 2, 3]'\nas: n", ">B: id: b\ndelegate: worker\nwith: {n: $n}", ">C: id: c\ndelegate: second\nwith: {was: $steps.b.summary}"), func(*world) {}},
-		"foreach side by side": {body("A: id: a\nforeach: '[1, 2, 3, 4, 5]'\nas: n\nmax_parallel: 2\nmerge: true", ">B: id: b\ndelegate: judge\nwith: {n: $n}\non: {rejected: {redo: it, max: 1}}", ">C: id: c\ndelegate: second\nwith: {was: $steps.b.summary, all: $run.artifacts | length}"),
+		"foreach side by side": {
+			body("A: id: a\nforeach: '[1, 2, 3, 4, 5]'\nas: n\nmax_parallel: 2\nmerge: true", ">B: id: b\ndelegate: judge\nwith: {n: $n}\non: {rejected: {redo: it, max: 1}}", ">C: id: c\ndelegate: second\nwith: {was: $steps.b.summary, all: $run.artifacts | length}"),
 			func(w *world) {
 				w.agents["judge"] = func(ctx context.Context, r formats.Request) (formats.Return, error) {
 					if strings.Contains(r.At, "[1]") || strings.Contains(r.At, "[4]") {
@@ -213,7 +214,8 @@ func shapes() map[string]struct {
 					}
 					return verdict(formats.VerdictApproved), nil
 				}
-			}},
+			},
+		},
 		"until": {body("A: id: a\nuntil: $steps.b.status == \"approved\"\nmax: 5", ">B: id: b\ndelegate: judge\non: {rejected: next}"), func(w *world) {
 			w.agents["judge"] = func(_ context.Context, r formats.Request) (formats.Return, error) {
 				if strings.Contains(r.At, "[2]") {

@@ -19,7 +19,8 @@ type Record struct {
 	SHA string `json:"-"` // of this line
 }
 
-// Read gives the records of a journal and verifies their numbers and hashes. A last line that a crash has torn is left
+// Read gives the records of a journal and verifies their numbers and hashes; what stands before the first is for the
+// caller to know. A last line that a crash has torn is left
 // out; anything else that is wrong is INVALID_STATE with its line: the run cannot be continued from such a record.
 func Read(data []byte) ([]Record, error) {
 	records, _, err := read(data)
@@ -63,7 +64,7 @@ func read(data []byte) (records []Record, whole int, err error) {
 			msg = "expected a type and a time, got none"
 		case r.Seq != number:
 			msg = fmt.Sprintf("expected seq %d, got %d", number, r.Seq)
-		case r.Prev != prev:
+		case number > 1 && r.Prev != prev:
 			msg = fmt.Sprintf("expected prev_sha %q, got %q", prev, r.Prev)
 		}
 		if msg != "" {

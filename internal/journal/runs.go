@@ -35,7 +35,8 @@ type Run struct {
 	Started time.Time `json:"started"`
 	Last    time.Time `json:"last"` // when it was heard of last
 	Cost    float64   `json:"cost_usd,omitempty"`
-	Begun   formats.Started
+	Begun   formats.Started `json:"-"`
+	heardOf bool
 }
 
 // Open is the status of a run that has neither ended nor waits.
@@ -102,14 +103,17 @@ func glance(root *os.Root, id string) (r Run, ok bool) {
 	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil {
 		return r, false
 	}
-	for line := range bytes.Lines(tail) {
-		r.heard(line)
+	for _, line := range slices.Backward(bytes.SplitAfter(tail, []byte{'\n'})) {
+		if r.heard(line) {
+			break
+		}
 	}
 	return r, true
 }
 
-// heard takes in a line of the end; one that is not whole says nothing.
-func (r *Run) heard(line []byte) {
+// heard takes in a line, the last one first, and tells whether that is all that is to know. One that is not whole says
+// nothing.
+func (r *Run) heard(line []byte) (all bool) {
 	var rec Record
 	var data struct {
 		Status, Question string
@@ -119,20 +123,20 @@ func (r *Run) heard(line []byte) {
 		*Record
 		Data any `json:"data"`
 	}{&rec, &data}) != nil && rec.Type == "" {
-		return
+		return false
 	}
-	r.Last = rec.Time
-	if rec.Step != "" {
-		r.Step = rec.Step
+	if r.Step = rec.Step; r.heardOf {
+		return rec.Step != ""
 	}
+	r.heardOf, r.Last = true, rec.Time
 	switch {
 	case rec.Type == formats.EntrySuspended:
 		r.Status, r.Gate = formats.OutcomeSuspended.String(), data.Question
 	case rec.Type == formats.EntryRunFinished && rec.Step == "":
-		r.Status, r.Step, r.Cost = data.Status, "", data.Cost
-	default:
-		r.Status, r.Gate = Open, ""
+		r.Status, r.Cost = data.Status, data.Cost
+		return true
 	}
+	return rec.Step != ""
 }
 
 // Load reads and verifies the journal of a run.

@@ -33,6 +33,7 @@ const fileMode fs.FileMode = 0o600
 type Options struct {
 	Clock func() time.Time // must be set
 	Sync  bool             // fsync after each entry
+	Seed  string           // stands before the first line in the chain of hashes, so that who does not know it begins none
 	Mask  *Masker          // nil: NewMasker()
 }
 
@@ -57,7 +58,7 @@ func New(open func() (*os.Root, error), opts Options) *Writer {
 	if opts.Mask == nil {
 		opts.Mask = NewMasker()
 	}
-	return &Writer{open: open, opts: opts}
+	return &Writer{open: open, opts: opts, last: opts.Seed}
 }
 
 // Append writes an entry. It does not look at whether the context is done: what has happened is recorded also while a

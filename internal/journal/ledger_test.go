@@ -1,0 +1,159 @@
+package journal_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+)
+
+// again writes entries as one process would, and gives the ledger of the next one with the records there are.
+func again(t *testing.T, stay bool, list ...formats.Entry) (*journal.Ledger, func() []journal.Record) {
+	t.Helper()
+	dir := t.TempDir()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { at = at.Add(time.Second); return at }
+	open := func() (*os.Root, error) { return os.OpenRoot(dir) }
+	records := func() []journal.Record {
+		data, err := os.ReadFile(filepath.Join(dir, journal.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := journal.Read(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	w := journal.New(open, journal.Options{Clock: clock})
+	for _, e := range list {
+		if err := w.Append(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { w.Close() })
+	return journal.NewLedger(w, records(), map[string]any{"user": "U"}, stay), records
+}
+
+func scheduled(step string) formats.Entry {
+	return formats.Entry{Type: formats.EntryStepScheduled, Step: step}
+}
+
+func ended(step, status string) formats.Entry {
+	return formats.Entry{Type: formats.EntryStepFinished, Step: step, Data: map[string]any{"status": status, "issues": nil}}
+}
+
+// TestLedger: what was made before is found and not written twice; who goes on is written before the first new entry.
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	l, records := again(t, false, scheduled("a#1"), ended("a#1", "completed"),
+		formats.Entry{Type: formats.EntryDelegationResult, Step: "b#1", Attempt: 1, Key: "k", Data: map[string]any{"status": "completed", "n": 1}},
+		scheduled("b#1.1/x#1"), ended("b#1.1/x#1", "completed"))
+	for _, e := range []formats.Entry{scheduled("a#1"), ended("a#1", "completed")} {
+		if old, err := l.Append(t.Context(), e, true); !old || err != nil {
+			t.Fatalf("Append(%v) = %v, %v, want it to be old", e, old, err)
+		}
+	}
+	if _, ok := l.Recall(formats.Entry{Type: formats.EntryDelegationResult, Step: "b#1", Attempt: 2, Key: "k"}); ok {
+		t.Error("Recall of another attempt finds something")
+	}
+	data, ok := l.Recall(formats.Entry{Type: formats.EntryDelegationResult, Step: "b#1", Attempt: 1, Key: "k"})
+	if !ok || string(data) != `{"n":1,"status":"completed"}` {
+		t.Errorf("Recall = %s, %v", data, ok)
+	}
+	// What the steps of the call did is in its result, so that nothing is left.
+	if err := l.Live(true); err != nil {
+		t.Errorf("Live = %v", err)
+	}
+	if old, err := l.Append(t.Context(), scheduled("c#1"), true); old || err != nil {
+		t.Errorf("Append of a new entry = %v, %v", old, err)
+	}
+	var types []string
+	for _, r := range records()[5:] {
+		types = append(types, string(r.Type)+" "+r.Step)
+	}
+	if got := strings.Join(types, ", "); got != "resumed , step_scheduled c#1" {
+		t.Errorf("new lines = %s", got)
+	}
+}
+
+// TestLedgerDiverges: what comes out otherwise, or does not come at all, stops with its line, and nothing is written.
+func TestLedgerDiverges(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		e    formats.Entry
+		want string
+	}{
+		"another outcome": {ended("a#1", "rejected"), `journal.jsonl:1:1: step_finished of step 'a#1' was {"issues":null,"status":"completed"} and comes out as {"issues":null,"status":"rejected"}`},
+		"another step":    {scheduled("z#1"), "journal.jsonl:1:1: step_finished of step 'a#1' was made here, and now step_scheduled of step 'z#1' comes"},
+	} {
+		l, records := again(t, false, ended("a#1", "completed"), scheduled("b#1"))
+		_, err := l.Append(t.Context(), c.e, true)
+		if diverged, ok := errors.AsType[*formats.DivergedError](err); !ok || diverged.Error() != c.want || formats.CodeOf(err) != formats.CodeInvalidState {
+			t.Errorf("%s: Append = %v, want %s", name, err, c.want)
+		}
+		if n := len(records()); n != 2 {
+			t.Errorf("%s: %d lines, want the 2 of before", name, n)
+		}
+	}
+	l, _ := again(t, false, ended("a#1", "completed"), scheduled("b#1"))
+	if _, err := l.Append(t.Context(), scheduled("z#1"), false); err != nil {
+		t.Errorf("Append beside others = %v: they may come yet", err)
+	}
+}
+
+// TestLedgerStopped: behind the point at which a run was stopped nothing new is done but what follows a stop. A stop that
+// nothing came of is taken back, unless the run is to end.
+func TestLedgerStopped(t *testing.T) {
+	t.Parallel()
+	stop := formats.Entry{Type: formats.EntryStopped, Data: map[string]any{"code": "CANCELLED", "message": "interrupted"}}
+	for name, c := range map[string]struct {
+		list  []formats.Entry
+		stay  bool
+		stops bool
+	}{
+		"it was handled":     {[]formats.Entry{stop, scheduled("error_handling/e#1")}, false, true},
+		"nothing came of it": {[]formats.Entry{stop}, false, false},
+		"it is to end":       {[]formats.Entry{stop}, true, true},
+	} {
+		l, _ := again(t, c.stay, append([]formats.Entry{scheduled("a#1")}, c.list...)...)
+		if _, err := l.Append(t.Context(), scheduled("a#1"), true); err != nil {
+			t.Fatal(err)
+		}
+		err := l.Live(true)
+		if stopped, ok := errors.AsType[*formats.StoppedError](err); ok != c.stops || ok && stopped.Error() != "interrupted" {
+			t.Errorf("%s: Live = %v, want a stop: %v", name, err, c.stops)
+		}
+		if c.stops {
+			if old, err := l.Append(t.Context(), stop, true); !old || err != nil {
+				t.Errorf("%s: Append of the stop = %v, %v", name, old, err)
+			}
+		}
+	}
+}
+
+// TestBegun: a journal of another form is refused, not guessed at.
+func TestBegun(t *testing.T) {
+	t.Parallel()
+	_, records := again(t, false, formats.Entry{Type: formats.EntryRunStarted, Data: map[string]any{"command": "/x", "args": map[string]any{}}})
+	if _, err := journal.Begun(records()); err == nil || !strings.Contains(err.Error(), "expected a journal of form 2, got form 0") {
+		t.Errorf("Begun of an old journal = %v", err)
+	}
+}
+
+// TestSpent: what passes between two processes is not the run's.
+func TestSpent(t *testing.T) {
+	t.Parallel()
+	at := func(s int, kind formats.EntryType) journal.Record {
+		return journal.Record{Time: time.Unix(int64(s), 0), Entry: formats.Entry{Type: kind}}
+	}
+	got := journal.Spent([]journal.Record{at(0, formats.EntryRunStarted), at(5, formats.EntrySuspended), at(1000, formats.EntryResumed), at(1002, formats.EntryStepFinished)})
+	if got != 7*time.Second {
+		t.Errorf("Spent = %s, want 7s", got)
+	}
+}
