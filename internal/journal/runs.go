@@ -26,15 +26,15 @@ const LockName = "lock"
 
 // Run is what the journal of a run says in its first and last lines.
 type Run struct {
-	ID      string    `json:"run"`
-	Line    string    `json:"command"`
-	Task    int       `json:"task,omitempty"`
-	Status  string    `json:"status"` // how it ended, suspended, or open: running, or its process is gone
-	Step    string    `json:"step_path,omitempty"`
-	Gate    string    `json:"gate,omitempty"` // the question that it waits for
-	Started time.Time `json:"started"`
-	Last    time.Time `json:"last"` // when it was heard of last
-	Cost    float64   `json:"cost_usd,omitempty"`
+	ID      string          `json:"run"`
+	Line    string          `json:"command"`
+	Task    int             `json:"task,omitempty"`
+	Status  string          `json:"status"` // how it ended, suspended, or open: running, or its process is gone
+	Step    string          `json:"step_path,omitempty"`
+	Gate    string          `json:"gate,omitempty"` // the question that it waits for
+	Started time.Time       `json:"started"`
+	Last    time.Time       `json:"last"` // when it was heard of last
+	Cost    float64         `json:"cost_usd,omitempty"`
 	Begun   formats.Started `json:"-"`
 	heardOf bool
 }
