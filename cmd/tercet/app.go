@@ -63,7 +63,7 @@ func newApp(s stdio, env func(string) string) *app {
 		io: s, env: env, signals: &signals{end: os.Exit}, accepted: map[string]bool{}, told: map[string]bool{},
 	}
 	a.term = newTerminal(s, env)
-	tty, _ := s.in.(*os.File)
+	tty, _ := s.in.(*os.File) //nolint:errcheck // nil for anything else
 	if !a.term.inTTY {
 		tty = nil
 	}

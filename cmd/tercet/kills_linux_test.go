@@ -55,7 +55,7 @@ func TestKillsOfTheProgram(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(dir, "pids")); err != nil {
 			t.Fatal(err)
 		}
-		s := onTerminalWith(t, dir, env, "--yes", "/work")
+		s := onTerminalWith(t, dir, env, "--yes", "--new", "/work") // what was killed before is not gone on with
 		before := s.state()
 		// Half of them in the middle of the work, the others at any moment of the start.
 		if i%2 == 0 {
