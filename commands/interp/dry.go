@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/query"
 )
 
 // dryRun tells what a run would do. Delegations are stubbed with a return that their contract allows; what hangs on
@@ -35,26 +37,29 @@ func (r *run) unknown(e *syntax.Expr) bool {
 
 func (d *dryRun) taint(name string) { d.tainted = append(d.tainted, name) }
 
-// plan adds a line to the tree of a dry run.
+// plan adds a line to the tree of a dry run: the title of the step, its id where the file names one, which is what
+// --stubs knows it by, and what it would do.
 func (s step) plan(format string, args ...any) {
-	if s.dry.on {
-		indent := strings.Repeat("  ", strings.Count(s.prefix, "/"))
-		s.dry.lines = append(s.dry.lines, indent+s.ID+": "+fmt.Sprintf(format, args...))
+	if !s.dry.on {
+		return
 	}
+	name := cmp.Or(s.Title, s.ID)
+	if own := s.Step.ID; s.ID != name && (s.ID != own.Text || !own.Pos.IsZero()) { // not one that was made of the title
+		name += " (" + s.ID + ")"
+	}
+	indent := strings.Repeat("  ", strings.Count(s.prefix, "/"))
+	s.dry.lines = append(s.dry.lines, indent+name+": would "+fmt.Sprintf(format, args...))
 }
 
 // stub is the return that stands in for a delegation.
 func (c call) stub(req formats.Request) formats.Return {
-	what := []string{"delegate", c.to.Agent}
-	if op, ok := req.Input["operation"].(string); ok {
-		what = append(what, op)
-		for _, key := range []string{"task_number", "status", "phase"} {
-			if v, ok := req.Input[key]; ok {
-				what = append(what, fmt.Sprintf("%s=%v", key, v))
-			}
+	what := "delegate to " + c.to.Agent
+	for _, key := range []string{"operation", "action", "task_number", "task_numbers", "phase", "status"} {
+		if v, ok := req.Input[key]; ok && v != nil {
+			what += fmt.Sprintf(", %s %s", key, query.Text(v))
 		}
 	}
-	c.plan("%s", strings.Join(what, " "))
+	c.plan("%s", what)
 	ret, ok := c.given()
 	if !ok {
 		c.dry.stubbed = append(c.dry.stubbed, c.ID)
@@ -118,11 +123,11 @@ func zero(t formats.InputType) any {
 func (s step) assume(a *syntax.Check) bool {
 	switch {
 	case a.Document != nil:
-		s.plan("check document %s", a.Document.Text)
+		s.plan("check the document %s", a.Document.Text)
 	case a.File != nil:
-		s.plan("check file")
+		s.plan("check a file")
 	case s.unknown(a.Expr):
-		s.plan("check %s (decided at run time)", a.Expr.Src)
+		s.plan("check %s, which only a run knows", a.Expr.Src)
 	default:
 		s.plan("check %s", a.Expr.Src)
 		return false
@@ -143,7 +148,10 @@ func (r *run) tell(ret formats.Return) formats.Return {
 	ret.Text = strings.Join(d.lines, "\n")
 	if ret.Outcome().Passes() {
 		ret.NextSteps = ""
-		ret.Summary = fmt.Sprintf("dry run: %d steps, nothing was written", len(d.lines))
+		ret.Summary = "dry run: 1 step, nothing was written"
+		if n := len(d.lines); n != 1 {
+			ret.Summary = fmt.Sprintf("dry run: %d steps, nothing was written", n)
+		}
 	}
 	return ret
 }

@@ -28,13 +28,13 @@ func TestDryRun(t *testing.T) {
 			},
 			"7",
 			"completed 0: dry run: 5 steps, nothing was written",
-			"during: delegate status-sync-manager update_status task_number=7 status=planning\na: delegate maker\nb: check document plan\nc: delegate status-sync-manager update_status task_number=7 status=planned\nd: return",
+			"during: would delegate to status-sync-manager, operation update_status, task_number 7, status planning\nA (a): would delegate to maker\nB (b): would check the document plan\nC (c): would delegate to status-sync-manager, operation update_status, task_number 7, status planned\nD (d): would return",
 		},
 		"conditions that are known": {
 			front, "",
 			[]string{"A: id: a\nwhen: $args.go\ndelegate: worker", "B: id: b\nwhen: $args.go | not\ndelegate: second"},
 			"7",
-			"completed 0: dry run: 1 steps, nothing was written", "b: delegate second",
+			"completed 0: dry run: 1 step, nothing was written", "B (b): would delegate to second",
 		},
 		"conditions that are not": {
 			front, "",
@@ -45,36 +45,36 @@ func TestDryRun(t *testing.T) {
 			},
 			"7",
 			"completed 0: dry run: 9 steps, nothing was written",
-			"a: delegate typed\nb: set many (known at run time)\nc: when $many (decided at run time)\nc: gate: Take ? [yes, no]\ne: when $steps.a.status == \"failed\" (decided at run time)\ne: return\nf: check $steps.a.fields.count > 3 (decided at run time)\ng: check $few == 1\nh: return",
+			"A (a): would delegate to typed\nB (b): would set $many, which only a run knows\nC (c): would run only when $many, which only a run knows\nC (c): would ask: Take ? [yes, no]\nE (e): would run only when $steps.a.status == \"failed\", which only a run knows\nE (e): would return\nF (f): would check $steps.a.fields.count > 3, which only a run knows\nG (g): would check $few == 1\nH (h): would return",
 		},
 		"a loop over what is known": {
 			front, "",
 			[]string{"A: id: a\nforeach: '[1, 2]'", ">B: id: b\ndelegate: worker\nwith: {operation: archive_tasks, task_number: $item}", "C: id: c\nwhen: ($steps.a.failed | length) > 0\ndelegate: worker"},
 			"7",
 			"completed 0: dry run: 5 steps, nothing was written",
-			"a: for each of 2 item\n  b: delegate worker archive_tasks task_number=1\n  b: delegate worker archive_tasks task_number=2\nc: when ($steps.a.failed | length) > 0 (decided at run time)\nc: delegate worker",
+			"A (a): would run for each $item of 2\n  B (b): would delegate to worker, operation archive_tasks, task_number 1\n  B (b): would delegate to worker, operation archive_tasks, task_number 2\nC (c): would run only when ($steps.a.failed | length) > 0, which only a run knows\nC (c): would delegate to worker",
 		},
 		"a loop over what is not": {
 			front, "",
 			[]string{"A: id: a\ndelegate: typed\nwith: {n: 1}", "L: id: l\nforeach: $steps.a.fields.list\nas: x\ndelegate: worker\nwith: {x: $x.deep.member}"},
 			"7",
 			"completed 0: dry run: 3 steps, nothing was written",
-			"a: delegate typed\nl: for each x in $steps.a.fields.list (known at run time)\n  worker: delegate worker",
+			"A (a): would delegate to typed\nL (l): would run for each $x of $steps.a.fields.list, which only a run knows\n  L: would delegate to worker",
 		},
 		"a table": {
 			front, "",
 			[]string{"A: id: a\ntable: '[{n: 1}]'\nreturn: shown"},
 			"7",
-			"completed 0: dry run: 2 steps, nothing was written", "a: table\na: return",
+			"completed 0: dry run: 2 steps, nothing was written", "A (a): would show a table of 1\nA (a): would return",
 		},
 		"a check that fails now": {
 			front, "",
 			[]string{"A: id: a\ndelegate: worker", "B: id: b\ncheck: 1 == 2"},
 			"7",
-			"failed 5 REJECTED: expected 1 == 2", "a: delegate worker\nb: check 1 == 2",
+			"failed 5 REJECTED: expected 1 == 2", "A (a): would delegate to worker\nB (b): would check 1 == 2",
 		},
 		"a failure": {
-			front, "", []string{"A: id: a\nfail: No."}, "7", "failed 1 PRECONDITION: No.", "a: fail: No.",
+			front, "", []string{"A: id: a\nfail: No."}, "7", "failed 1 PRECONDITION: No.", "A (a): would fail: No.",
 		},
 		"a precondition": {
 			front, "require: [{when: $args.go, else: say --go, exit: USAGE}]", []string{"A: delegate: worker"}, "7", "failed 2 USAGE: say --go", "",
@@ -83,7 +83,7 @@ func TestDryRun(t *testing.T) {
 			front, "",
 			[]string{"A: id: a\ndelegate: worker", "B: id: b\ndelegate: typed\nwith: {n: $steps.a.fields.n}"},
 			"7",
-			"completed 0: dry run: 2 steps, nothing was written", "a: delegate worker\nb: delegate typed",
+			"completed 0: dry run: 2 steps, nothing was written", "A (a): would delegate to worker\nB (b): would delegate to typed",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

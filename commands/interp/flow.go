@@ -64,7 +64,7 @@ func (s step) inTier() (bool, error) {
 	case tier != "":
 		return slices.Contains(s.Tiers, tier), nil
 	case s.dry.on:
-		s.plan("in tier %s (decided at run time)", strings.Join(s.Tiers, ", "))
+		s.plan("run only in tier %s, which only a run knows", strings.Join(s.Tiers, ", "))
 		return true, nil
 	}
 	return false, formats.Fail(formats.CodePrecondition,

@@ -111,7 +111,7 @@ func (s step) predicate(e *syntax.Expr, ran []any) Predicate {
 // elements reads the array at each entry of the loop and keeps it in the journal.
 func (s step) elements(f *syntax.Foreach) ([]any, error) {
 	if s.unknown(f.In) {
-		s.plan("for each %s in %s (known at run time)", f.As.Text, f.In.Src)
+		s.plan("run for each $%s of %s, which only a run knows", f.As.Text, f.In.Src)
 		s.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil
 	}
@@ -122,7 +122,7 @@ func (s step) elements(f *syntax.Foreach) ([]any, error) {
 	if len(items) > s.limits.Elements {
 		return nil, errLimit("elements of one loop", s.limits.Elements)
 	}
-	s.plan("for each of %d %s", len(items), f.As.Text)
+	s.plan("run for each $%s of %d", f.As.Text, len(items))
 	return items, s.note(formats.EntryLoopEntered, map[string]any{"items": items})
 }
 

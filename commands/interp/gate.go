@@ -48,7 +48,7 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 		g.Choices[at].Leaves = true
 	}
 	if s.dry.on {
-		s.plan("gate: %s [%s]", question, strings.Join(labelsOf(g), ", "))
+		s.plan("ask: %s [%s]", question, strings.Join(labelsOf(g), ", "))
 		return chosen(g, open[0], formats.Decision{Answer: open[0].Label.Text, By: "dry run"}), nil
 	}
 	for _, e := range a.Show {

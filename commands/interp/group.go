@@ -17,7 +17,7 @@ func (s step) group() (result, error) {
 	if end != nil && end.jump == "" && !end.over {
 		outcome, ret = end.ret.Outcome(), end.ret
 	}
-	s.plan("group")
+	s.plan("run these steps")
 	out := showing(outcome, map[string]any{})
 	out.ret, out.end = ret, end
 	return out, nil

@@ -10,7 +10,7 @@ func (s step) set(a *syntax.Set) (result, error) {
 	for _, v := range a.Values {
 		name := v.Name.Text
 		if s.unknown(v.Expr) {
-			s.plan("set %s (known at run time)", name)
+			s.plan("set $%s, which only a run knows", name)
 			s.dry.taint("$" + name)
 			s.let(name, nil)
 			continue

@@ -183,6 +183,9 @@ func (s step) note(what formats.EntryType, data map[string]any) error {
 
 // shown lets the trace know of a step that began (without an outcome) or ended.
 func (s step) shown(outcome formats.Outcome, message string) {
+	if s.dry.on {
+		return // nothing was done
+	}
 	s.emit(trace.Event{Kind: trace.Step, Name: s.Title, Step: s.path, Outcome: outcome.String(), Message: message})
 }
 
@@ -192,7 +195,7 @@ func (s step) wanted() (bool, error) {
 		return false, err
 	}
 	if s.unknown(s.When) {
-		s.plan("when %s (decided at run time)", s.When.Src)
+		s.plan("run only when %s, which only a run knows", s.When.Src)
 		return true, nil
 	}
 	return s.holds(s.When, nil)

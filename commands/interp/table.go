@@ -12,8 +12,8 @@ import (
 // show evaluates a table and shows it at once; the rows also stand in the return.
 func (s step) show() error {
 	t := s.Table
-	s.plan("table")
 	if s.unknown(t.Rows) {
+		s.plan("show a table")
 		return nil
 	}
 	rows, err := s.array(t.Rows, "an array of rows for table")
@@ -44,6 +44,7 @@ func (s step) show() error {
 		out.Rows = append(out.Rows, cells)
 	}
 	s.tables = append(s.tables, out)
+	s.plan("show a table of %d", len(out.Rows))
 	if !s.dry.on {
 		s.cfg.Show(out)
 	}

@@ -33,7 +33,7 @@ func (s step) until(u *syntax.Until) (result, error) {
 		switch {
 		case p.end != nil:
 		case s.unknown(u.Cond):
-			s.plan("until %s (decided at run time)", u.Cond.Src)
+			s.plan("go on until %s, which only a run knows", u.Cond.Src)
 			done = true
 		default:
 			if done, err = p.in.holds(u.Cond, nil); err != nil {
