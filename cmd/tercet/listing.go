@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"tercet/commands"
 	"tercet/commands/compile"
@@ -142,7 +143,11 @@ func (w *world) facts(name string) outline.Facts {
 		return f
 	}
 	wanted := workers{w}.wanted(def.Info)
-	f.Free = f.Free || len(def.Argv) == 0 && len(wanted) == 1 && cmp.Or(wanted[0], runnerOffline) == runnerOffline
+	offline := func(name string) bool { return cmp.Or(name, runnerOffline) == runnerOffline }
+	f.Free = f.Free || len(def.Argv) == 0 && len(wanted) == 1 && offline(wanted[0])
+	if def.Info.Role == formats.RoleImplementer && len(def.Argv) == 0 && slices.ContainsFunc(wanted, offline) {
+		f.Asks = "the commands of the plan, before the first one runs (runner: offline)"
+	}
 	return f
 }
 

@@ -61,6 +61,7 @@ type explanation struct {
 	values  argspec.Values
 	bound   outline.Bound
 	effects outline.Effects
+	gates   []string
 	prompt  *dialect.Command // of another tool, nil for tercet's own
 	pieces  []dialect.Output // of it with the line's arguments
 	page    strings.Builder
@@ -85,7 +86,7 @@ func (c call) explained() (*explanation, error) {
 		return nil, err
 	}
 	e.outline, e.effects = outline.Of(e.prog), outline.EffectsOf(e.prog)
-	e.bound = outline.BoundOf(e.prog, c.facts)
+	e.bound, e.gates = outline.BoundOf(e.prog, c.facts), e.outline.Gates(c.facts)
 	return e, nil
 }
 
@@ -136,7 +137,7 @@ func (e *explanation) ofLine(w *world, args []string) error {
 func (e *explanation) record() fields {
 	out := fields{
 		"command": e.prog.Name, "file": e.prog.File.Name, "agents": nonNil(e.outline.Agents()),
-		"gates": nonNil(e.outline.Gates()), "reads": nonNil(e.effects.Reads), "writes": nonNil(e.effects.Writes),
+		"gates": nonNil(e.gates), "reads": nonNil(e.effects.Reads), "writes": nonNil(e.effects.Writes),
 		"bound": e.bound, "seconds": e.bound.Time.Seconds(), "program": outline.Compiled(e.prog),
 	}
 	if e.prompt != nil {
@@ -179,13 +180,17 @@ func (e *explanation) text() string {
 		e.nodes(o.Errors, 1)
 	}
 	e.say("\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n",
-		listed(o.Agents()), listed(o.Gates()), listed(e.effects.Reads), listed(e.effects.Writes))
+		listed(o.Agents()), listed(e.gates), listed(e.effects.Reads), listed(e.effects.Writes))
 	limits, worst := o.Limits.WithDefaults(), e.bound.Worst
 	e.say("at most: %s\ndepth: %d of %d\n", e.bound, e.bound.Depth, formats.MaxDepth)
 	e.say("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
 		limits.Steps, limits.Rollbacks, limits.Retries, limits.Duration, budget(limits))
-	e.say("worst case: %d calls of workers, depth %d, %s\nmoney: %s\n",
-		worst.Agents, worst.Depth, worst.Time, worst.Money())
+	long := ""
+	if len(e.bound.Each) > 0 && worst.Agents != limits.Spawns {
+		long = sprintf(" in loops over %d elements", limits.Elements)
+	}
+	e.say("worst case: %d calls of workers%s, depth %d, %s\nmoney: %s\n",
+		worst.Agents, long, worst.Depth, worst.Time, worst.Money())
 	return e.page.String()
 }
 

@@ -41,6 +41,7 @@ type Facts struct {
 	Free    bool             // what does its work costs nothing
 	Cost    float64          // the most that one call costs in US dollars, 0 if nothing bounds it
 	Program *compile.Program // its own steps, nil without any
+	Asks    string           // what it asks a person about before it works, empty for nothing
 }
 
 // Worst is the most that a run can use before its limits stop it, whatever the lists are that it works through.
@@ -58,7 +59,7 @@ type Worst struct {
 func BoundOf(p *compile.Program, known func(agent string) Facts) Bound {
 	o, limits := Of(p), p.Limits.WithDefaults()
 	apart := counter{limits: limits, known: known}
-	b := Bound{Cost: apart.all(o), Depth: formats.CommandDepth().Int(), Gates: len(o.Gates())}
+	b := Bound{Cost: apart.all(o), Depth: formats.CommandDepth().Int(), Gates: len(o.Gates(known))}
 	b.Each = apart.each
 	for _, agent := range o.Agents() {
 		if b.Depth = max(b.Depth, 2); known(agent).Program != nil {
@@ -232,12 +233,24 @@ func product[T int | time.Duration](a, n T) T {
 // String says the bound in one sentence.
 func (b Bound) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s of subagents, %d of them workers, %s", counted(b.Calls), b.Workers, span(b.Time))
+	fmt.Fprintf(&s, "%s of subagents, ", counted(b.Calls))
+	if len(b.Each) > 0 {
+		s.WriteString("those in loops left out, ")
+	}
+	s.WriteString(b.Cost.String())
 	for _, e := range b.Each {
-		fmt.Fprintf(&s, "; for each $%s of %s %s, %d of workers, %s", e.Item, e.Loop, counted(e.Calls), e.Workers,
-			span(e.Time))
+		fmt.Fprintf(&s, "; for each $%s of %s %s, %s", e.Item, e.Loop, counted(e.Calls), e.Cost)
 	}
 	return s.String()
+}
+
+// String says how many of the calls are those of workers, and how long all may take.
+func (c Cost) String() string {
+	workers := "none of them a worker's"
+	if c.Workers > 0 {
+		workers = fmt.Sprintf("%d of them workers", c.Workers)
+	}
+	return workers + ", " + span(c.Time)
 }
 
 func counted(calls int) string {

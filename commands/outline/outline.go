@@ -265,12 +265,21 @@ func (o *Outline) Agents() []string {
 	return out
 }
 
-// Gates lists the steps that ask a person, with their question or the outcome that asks.
-func (o *Outline) Gates() []string {
+// Gates lists the steps that ask a person, with their question, or with what is asked about: an outcome, a program that
+// a check names, what a subagent is known to ask before it works.
+func (o *Outline) Gates(known func(agent string) Facts) []string {
 	var out []string
 	o.Walk(func(n *Node) {
 		if n.Kind == "gate" {
 			out = append(out, n.ID+": "+n.Does)
+		}
+		if argv := program(n); argv != "" {
+			out = append(out, n.ID+": before "+argv+" runs")
+		}
+		for _, agent := range n.Agents {
+			if asks := known(agent).Asks; asks != "" {
+				out = append(out, n.ID+": "+asks)
+			}
 		}
 		for _, w := range n.Ways {
 			if strings.HasPrefix(w.To, "gate") {
@@ -279,6 +288,21 @@ func (o *Outline) Gates() []string {
 		}
 	})
 	return out
+}
+
+// program is what a check itself names, which is asked about before it runs.
+func program(n *Node) string {
+	var argv []string
+	if n.Call != nil && n.Call.Agent == compile.Gatekeeper {
+		for _, f := range n.Call.With {
+			for _, word := range f.Value.Items {
+				if f.Key.Text == "command" {
+					argv = append(argv, literal([]syntax.Field{{Key: f.Key, Value: word}}, "command"))
+				}
+			}
+		}
+	}
+	return strings.Join(argv, " ")
 }
 
 // Condition is the jq under which the step runs, on one line; empty if it always does.

@@ -98,8 +98,14 @@ func TestOf(t *testing.T) {
 	if diff := cmp.Diff([]string{"planner", "researcher", "status-sync-manager"}, o.Agents()); diff != "" {
 		t.Errorf("Agents (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"small: when rejected", "ask: Is the plan of ${{ $task.number }} good?"}, o.Gates()); diff != "" {
+	if diff := cmp.Diff([]string{"small: when rejected", "ask: Is the plan of ${{ $task.number }} good?"}, o.Gates(func(agent string) outline.Facts { return outline.Facts{} })); diff != "" {
 		t.Errorf("Gates (-want +got):\n%s", diff)
+	}
+	asks := func(agent string) outline.Facts {
+		return map[string]outline.Facts{"planner": {Asks: "whether it may"}}[agent]
+	}
+	if got := o.Gates(asks); !slices.Contains(got, "plan: whether it may") {
+		t.Errorf("Gates = %q, want what the planner asks", got)
 	}
 }
 
@@ -147,7 +153,7 @@ func TestBound(t *testing.T) {
 	if low.Cost == nil || *low.Cost != 3 || low.Agents != 7 || low.Time != time.Minute || low.Unpriced != nil {
 		t.Errorf("Worst = %+v, want the limits of the file", low)
 	}
-	if said, want := got.String(), "11 calls of subagents, 8 of them workers, 1h20m; for each $n of loop 3 calls, 3 of workers, 15m"; said != want {
+	if said, want := got.String(), "11 calls of subagents, those in loops left out, 8 of them workers, 1h20m; for each $n of loop 3 calls, 3 of them workers, 15m"; said != want {
 		t.Errorf("String() = %q, want %q", said, want)
 	}
 }
