@@ -30,10 +30,10 @@ type Decision struct {
 	Note   string `json:"note,omitempty"`
 }
 
-// Problem is a critical error on its way to errors.json. Time and id are added by the store.
+// Problem is an error on its way to errors.json. Time and id are added by the store.
 type Problem struct {
 	Type     string         `json:"type"`
-	Severity string         `json:"severity"` // critical
+	Severity string         `json:"severity"` // critical, or warning: what a run got over
 	Message  string         `json:"message"`
 	Context  ProblemContext `json:"context"`
 	Path     []string       `json:"delegation_path"`
@@ -42,7 +42,7 @@ type Problem struct {
 	Auto     bool           `json:"auto_recoverable"`
 }
 
-// ProblemContext says where a critical error happened.
+// ProblemContext says where an error happened.
 type ProblemContext struct {
 	Session string `json:"session_id,omitempty"`
 	Run     string `json:"run,omitempty"`

@@ -29,14 +29,14 @@ const sectionRevision = "Revision"
 // Render gives the document of a draft; it passes its profile.
 func (d Draft) Render() []byte {
 	p, _ := profileOf(d.Profile)
-	title := oneLine(d.Title)
+	title := OneLine(d.Title)
 	if !speaks(title) {
 		title = "untitled"
 	}
 	blocks := []string{"# " + p.label + title}
 	var fields strings.Builder
 	for _, name := range p.fields {
-		value := oneLine(d.Texts[name])
+		value := OneLine(d.Texts[name])
 		if placeholder(value, false) {
 			value = strings.TrimSuffix(nothing, ".")
 		}
@@ -71,7 +71,7 @@ func (d Draft) Render() []byte {
 func List(items []string) string {
 	var b strings.Builder
 	for _, it := range items {
-		if it = oneLine(it); !placeholder(it, true) {
+		if it = OneLine(it); !placeholder(it, true) {
 			b.WriteString("- " + inItem(it) + "\n")
 		}
 	}
@@ -100,14 +100,14 @@ func (p Phase) render(seen []int) []string {
 	if p.verbatim(seen) {
 		return []string{p.Source}
 	}
-	name, status := oneLine(p.Name), p.Status
+	name, status := OneLine(p.Name), p.Status
 	if !speaks(name) {
 		name = "unnamed"
 	}
 	if _, err := ParsePhaseStatus(string(status)); err != nil {
 		status = PhaseNotStarted
 	}
-	goal, timing := oneLine(p.Goal), oneLine(p.Timing)
+	goal, timing := OneLine(p.Goal), OneLine(p.Timing)
 	if placeholder(goal, true) {
 		goal = "The phase is done."
 	}
@@ -150,7 +150,7 @@ func (p Phase) render(seen []int) []string {
 func checklist(items []ChecklistItem) string {
 	var b strings.Builder
 	for _, it := range items {
-		text := oneLine(it.Text)
+		text := OneLine(it.Text)
 		if !speaks(text) {
 			continue
 		}
@@ -172,8 +172,8 @@ func fenced(info, body string) string {
 	return run + info + "\n" + strings.TrimSuffix(body, "\n") + "\n" + run
 }
 
-// oneLine joins the lines of a text; characters that no line may hold become spaces.
-func oneLine(s string) string {
+// OneLine joins the lines of a text; characters that no line may hold become spaces.
+func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -262,6 +263,14 @@ func Clip(s string, most int) string {
 		return string(r[:most-1]) + "…"
 	}
 	return s
+}
+
+// Count is a number with its noun: 1 file, 2 files.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 func firstLine(s string, limit int) string {

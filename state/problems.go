@@ -14,8 +14,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Errors keeps errors.json, the list of critical errors. It has a lock of its own, and its file a bound: a full one
-// moves to errors.json.1, over the one before, and a new one begins.
+// Errors keeps errors.json, the list of critical errors and of warnings. It has a lock of its own, and its file a
+// bound: a full one moves to errors.json.1, over the one before, and a new one begins.
 type Errors struct {
 	cfg Config
 	mu  sync.Mutex

@@ -273,14 +273,6 @@ func sprintf(format string, args ...any) string { return fmt.Sprintf(format, arg
 // rest joins words as one line.
 func rest(args []string) string { return strings.Join(args, " ") }
 
-// count is a number with its noun: 1 file, 2 files.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return sprintf("%d %ss", n, noun)
-}
-
 // nonNil makes JSON show a list without elements as one.
 func nonNil[T any](list []T) []T {
 	if list == nil {

@@ -142,7 +142,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	}
 	switch {
 	case dry:
-		c.term.note("%s would be written in %s", count(len(files), "file"), dir)
+		c.term.note("%s would be written in %s", formats.Count(len(files), "file"), dir)
 	case len(files) == 0:
 		c.term.note("%s has a workspace already; nothing was changed", dir)
 	default:

@@ -66,7 +66,7 @@ func (c call) lintFiles(strict, fix bool) error {
 	}
 	if !c.document("tercet.lint/1", doc) {
 		c.term.diagnostics(all)
-		c.term.note("%s, %s", count(len(files), "file"), count(len(all.List), "finding"))
+		c.term.note("%s, %s", formats.Count(len(files), "file"), formats.Count(len(all.List), "finding"))
 	}
 	if all.HasErrors() {
 		return shownAs(formats.CodeInvalidCommand)

@@ -385,10 +385,10 @@ func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 		case failed != nil:
 			c.term.say(m.File + " was not imported")
 		case dry:
-			c.term.note("%s would be imported from the shape %s", count(len(m.Tasks()), "task"), m.Shape)
+			c.term.note("%s would be imported from the shape %s", formats.Count(len(m.Tasks()), "task"), m.Shape)
 		default:
 			c.term.answer("%s", numerals(res.Numbers))
-			c.term.note("%s imported, serial %d", count(len(res.Numbers), "task"), res.Serial)
+			c.term.note("%s imported, serial %d", formats.Count(len(res.Numbers), "task"), res.Serial)
 		}
 	}
 	if failed != nil {

@@ -378,7 +378,7 @@ func (c call) syncText(edits state.Edits) {
 		c.term.note("the line of task %d is gone; it comes back", n)
 	}
 	if edits.Notes > 0 {
-		c.term.note("%s of other text stay", count(edits.Notes, "piece"))
+		c.term.note("%s of other text stay", formats.Count(edits.Notes, "piece"))
 	}
 	if len(edits.Proposals) > 0 {
 		c.term.note("apply with: tercet sync")

@@ -108,7 +108,7 @@ func (w consent) agree(ctx context.Context, v *trust.Verdict) error {
 
 // sum says how many files are listed, and which hash stands for all of them.
 func (consent) sum(v *trust.Verdict) string {
-	return count(len(v.Manifest.Files), "file") + ", sha256:" + v.Manifest.Hash()
+	return formats.Count(len(v.Manifest.Files), "file") + ", sha256:" + v.Manifest.Hash()
 }
 
 func (w consent) revoke(v *trust.Verdict) error {
@@ -266,7 +266,7 @@ func (w consent) first(ctx context.Context, r router.Route) error {
 	}
 	switch p, foreign := w.library.Foreign[r.Source]; {
 	case v.By == trust.ByEnvironment:
-		w.noteOnce(v.By, "trusted by environment (TERCET_TRUST=1): "+count(len(v.Changes), "file")+
+		w.noteOnce(v.By, "trusted by environment (TERCET_TRUST=1): "+formats.Count(len(v.Changes), "file")+
 			" that nobody agreed to")
 		return nil
 	case v.By != "" && foreign && p.Scope == dialect.Project && !fs.ValidPath(p.Dir):
@@ -308,7 +308,8 @@ func (w consent) ask(ctx context.Context, v *trust.Verdict) (bool, error) {
 	if len(v.Changes) == 0 {
 		t.say("git and this project's own checks would run here, and you have not agreed to that yet: " + w.dir)
 	} else {
-		t.say(sprintf("%s of %s can start programs, and you have not agreed to %s:", count(len(v.Changes), "file"), w.dir,
+		t.say(sprintf("%s of %s can start programs, and you have not agreed to %s:",
+			formats.Count(len(v.Changes), "file"), w.dir,
 			them))
 	}
 	for i, c := range v.Changes {

@@ -195,7 +195,7 @@ func words(least, most int) cobra.PositionalArgs {
 		case n > least:
 			return formats.Fail(formats.CodeUsage, help, "unexpected argument %q", args[max(most, 0)])
 		}
-		expected := count(least, "argument")
+		expected := formats.Count(least, "argument")
 		if most != least {
 			expected = "at least " + expected
 		}

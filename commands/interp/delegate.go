@@ -91,6 +91,7 @@ func (c *call) tries() (formats.Return, error) {
 		if err != nil || ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
 			return ret, err
 		}
+		c.setbacks = append(c.setbacks, c.problem(ret, stepError{Step: c.path, Pos: c.Pos}))
 		of := func(w syntax.Word) bool { return w.Text == string(ret.Class) }
 		if c.attempt <= min(retry.Max, c.limits.Retries) && slices.ContainsFunc(retry.On, of) {
 			wait = min(wait, seconds(retry.Cap))

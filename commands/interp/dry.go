@@ -148,10 +148,7 @@ func (r *run) tell(ret formats.Return) formats.Return {
 	ret.Text = strings.Join(d.lines, "\n")
 	if ret.Outcome().Passes() {
 		ret.NextSteps = ""
-		ret.Summary = "dry run: 1 step, nothing was written"
-		if n := len(d.lines); n != 1 {
-			ret.Summary = fmt.Sprintf("dry run: %d steps, nothing was written", n)
-		}
+		ret.Summary = "dry run: " + formats.Count(len(d.lines), "step") + ", nothing was written"
 	}
 	return ret
 }

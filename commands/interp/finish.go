@@ -221,33 +221,51 @@ func (r *run) discard(ret *formats.Return) {
 	})
 }
 
-// record keeps a failure that prevented completion in errors.json; what a person decided or mistyped is none.
+// record keeps in errors.json a failure that prevented completion, and as warnings those that the run got over; what a
+// person decided or mistyped is neither.
 func (r *run) record(ret formats.Return) {
-	if !r.began || ret.Outcome() != formats.OutcomeFailed || len(ret.Errors) == 0 {
+	if !r.began {
 		return
+	}
+	var list []formats.Problem
+	if ret.Outcome() == formats.OutcomeFailed {
+		list = append(list, r.problem(ret, r.last))
+		list[0].Severity = "critical"
+	}
+	list = append(list, r.setbacks...)
+	told := map[string]bool{"": true} // a message without a code is none
+	for _, p := range list {
+		if told[p.Message] {
+			continue
+		}
+		told[p.Message] = true
+		if err := r.cfg.Problems.Record(r.ctx, p); err != nil {
+			r.warn("errors.json: %s", err)
+		}
+	}
+}
+
+// problem is a failed return as errors.json keeps it. Its message is empty where nothing is to be kept.
+func (r *run) problem(ret formats.Return, at stepError) formats.Problem {
+	if len(ret.Errors) == 0 || slices.Contains([]formats.Code{
+		formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage, formats.CodeInvalidReturn,
+	}, ret.Errors[0].Code) {
+		return formats.Problem{}
 	}
 	e := ret.Errors[0]
-	if slices.Contains([]formats.Code{
-		formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage,
-		formats.CodeInvalidReturn,
-	}, e.Code) {
-		return
-	}
 	p := formats.Problem{
-		Type: string(e.Type), Severity: "critical", Message: string(e.Code) + ": " + e.Message, Action: e.Recommendation,
+		Type: string(e.Type), Severity: "warning", Message: string(e.Code) + ": " + e.Message, Action: e.Recommendation,
 		Auto: e.Recoverable,
 		Context: formats.ProblemContext{
 			Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Command: r.cfg.IDs.Command, File: r.prog.File.Name,
-			Step: r.last.Step, Line: r.last.Pos.Line,
+			Step: at.Step, Line: at.Pos.Line,
 		},
 		Path: slices.Clone(r.cfg.IDs.Path), Depth: r.depth.Int(),
 	}
 	if r.task != nil {
 		p.Context.Task = r.task.Number
 	}
-	if err := r.cfg.Problems.Record(r.ctx, p); err != nil {
-		r.warn("errors.json: %s", err)
-	}
+	return p
 }
 
 // stamp gives the return what the engine measured.

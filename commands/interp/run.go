@@ -43,6 +43,7 @@ type run struct {
 	worktree  string
 	tables    []formats.Table
 	warnings  []string
+	setbacks  []formats.Problem // failures of workers; what the run got over is no critical error
 
 	held      []int           // numbers of the tasks that this run put in progress
 	uncertain bool            // a call of the status-sync manager ended without telling what it did

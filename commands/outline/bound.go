@@ -233,13 +233,13 @@ func product[T int | time.Duration](a, n T) T {
 // String says the bound in one sentence.
 func (b Bound) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s of subagents, ", counted(b.Calls))
+	fmt.Fprintf(&s, "%s of subagents, ", formats.Count(b.Calls, "call"))
 	if len(b.Each) > 0 {
 		s.WriteString("those in loops left out, ")
 	}
 	s.WriteString(b.Cost.String())
 	for _, e := range b.Each {
-		fmt.Fprintf(&s, "; for each $%s of %s %s, %s", e.Item, e.Loop, counted(e.Calls), e.Cost)
+		fmt.Fprintf(&s, "; for each $%s of %s %s, %s", e.Item, e.Loop, formats.Count(e.Calls, "call"), e.Cost)
 	}
 	return s.String()
 }
@@ -251,13 +251,6 @@ func (c Cost) String() string {
 		workers = fmt.Sprintf("%d of them workers", c.Workers)
 	}
 	return workers + ", " + span(c.Time)
-}
-
-func counted(calls int) string {
-	if calls == 1 {
-		return "1 call"
-	}
-	return fmt.Sprintf("%d calls", calls)
 }
 
 // span is a duration without empty parts.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/state"
 )
 
@@ -26,7 +27,8 @@ type group struct {
 	last           state.Recorded // the newest one
 }
 
-// Run groups the errors by type and message, the most frequent first.
+// Run groups the errors by type, step and message, in which neither paths nor the ids of runs count; the most frequent
+// come first.
 func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
 	in.only()
@@ -38,22 +40,36 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 		return settled(ctx, formats.Return{}, err)
 	}
 	groups := grouped(list)
+	warnings := 0
+	for _, g := range groups {
+		if g.last.Severity == string(formats.SeverityWarning) {
+			warnings += g.count
+		}
+	}
+	said := formats.Count(len(list)-warnings, "error")
+	if warnings > 0 {
+		said += " and " + formats.Count(warnings, "warning")
+	}
 	fields := make([]any, 0, len(groups))
 	var text strings.Builder
 	for _, g := range groups {
 		p, c, do := g.last, g.last.Context, g.last.Recovery.Action
 		fields = append(fields, map[string]any{
-			"type": p.Type, "message": p.Message, "count": g.count, "unfixed": g.unfixed, "first": g.first, "last": p.Time,
-			"command": c.Command, "step": c.Step, "run": c.Run, "suggested_action": do,
+			"type": p.Type, "severity": p.Severity, "message": p.Message, "count": g.count, "unfixed": g.unfixed,
+			"first": g.first, "last": p.Time, "command": c.Command, "step": c.Step, "run": c.Run, "suggested_action": do,
 		})
-		fmt.Fprintf(&text, "%dx %s: %s\n", g.count, p.Type, strings.ReplaceAll(p.Message, "\n", "\n   "))
+		kind := p.Type
+		if p.Severity == string(formats.SeverityWarning) {
+			kind += ", a warning"
+		}
+		fmt.Fprintf(&text, "%dx %s: %s\n", g.count, kind, strings.ReplaceAll(p.Message, "\n", "\n   "))
 		fmt.Fprintf(&text, "   last %s%s\n", p.Time, where(c))
 		if do != "" {
 			fmt.Fprintf(&text, "   do: %s\n", do)
 		}
 	}
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d errors of %d kinds", len(list), len(groups)),
+		Status: formats.StatusCompleted, Summary: said + " of " + formats.Count(len(groups), "kind"),
 		Text: bounded(strings.TrimSuffix(text.String(), "\n")), Fields: map[string]any{"total": len(list), "groups": fields},
 	}
 	if len(list) == 0 {
@@ -73,10 +89,10 @@ func where(c formats.ProblemContext) string {
 }
 
 func grouped(list []state.Recorded) []*group {
-	byKey := map[[2]string]*group{}
+	byKey := map[[4]string]*group{}
 	var out []*group
 	for _, one := range list {
-		key := [2]string{one.Type, one.Message}
+		key := [4]string{one.Type, one.Severity, one.Context.Step, cause(one)}
 		g := byKey[key]
 		if g == nil {
 			g = &group{first: one.Time}
@@ -94,6 +110,20 @@ func grouped(list []state.Recorded) []*group {
 			cmp.Compare(a.last.Message, b.last.Message))
 	})
 	return out
+}
+
+// anyPath is a word with a slash in it, with what tools write around it.
+var anyPath = lazy.Regexp(`[^\s'"(]*/[^\s'")]*`)
+
+// cause is the message of an error without what differs from run to run.
+func cause(one state.Recorded) string {
+	text := anyPath().ReplaceAllString(one.Message, "/")
+	for _, id := range []string{one.Context.Run, one.Context.Session} {
+		if id != "" {
+			text = strings.ReplaceAll(text, id, "")
+		}
+	}
+	return text
 }
 
 // bounded keeps a text within what a return may hold.

@@ -91,7 +91,7 @@ func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (f
 			ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s: %d more issues", line, res.Dropped))
 		}
 	}
-	ret.Summary = cut(strings.Join(told, "; "))
+	ret.Summary = clip(strings.Join(told, "; "))
 	return ret, nil
 }
 

@@ -105,7 +105,7 @@ func (w GitWorkflow) commit(in input) act {
 		}
 		if hash != "" {
 			subject, _, _ := strings.Cut(message, "\n")
-			ret.Summary = cut(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))
+			ret.Summary = clip(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))
 			ret.Fields["commit"] = hash
 		}
 		return ret, nil
@@ -135,7 +135,7 @@ func (w GitWorkflow) publish(in input) act {
 		}
 		if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
 			return formats.Return{
-				Status: formats.StatusPartial, Summary: cut(dirty.Error()), NextSteps: dirty.Help(),
+				Status: formats.StatusPartial, Summary: clip(dirty.Error()), NextSteps: dirty.Help(),
 				Fields: map[string]any{"branch": to, "files": plain(dirty.Files)},
 			}, nil
 		}
@@ -144,7 +144,7 @@ func (w GitWorkflow) publish(in input) act {
 			said = message + ": " + said
 		}
 		return formats.Return{
-			Status: formats.StatusCompleted, Summary: cut(said),
+			Status: formats.StatusCompleted, Summary: clip(said),
 			Fields: map[string]any{"branch": to, "commit": p.Commit, "files": plain(p.Files)},
 		}, err
 	})

@@ -78,7 +78,7 @@ func TestTaskCreator(t *testing.T) {
 
 func TestTaskCreatorRefuses(t *testing.T) {
 	t.Parallel()
-	c := builtin.TaskCreator{Docs: files{fstest.MapFS{"bin": {Data: []byte{0xff}}, "blank.md": {Data: []byte(" \n")}}}}
+	c := builtin.TaskCreator{Docs: files{fstest.MapFS{"bin": {Data: []byte{0xff}}, "blank.md": {Data: []byte(" \n")}, "app.sh": {Data: []byte("\ufeff#!/bin/sh\r\n# Run it\n")}}}}
 	for _, tt := range []struct {
 		input map[string]any
 		want  string
@@ -87,6 +87,7 @@ func TestTaskCreatorRefuses(t *testing.T) {
 		{map[string]any{"text": ""}, `input of task-creator: expected a text or a file as text, got ""`},
 		{map[string]any{"text": "a", "from": "b"}, `input of task-creator: expected either text or from as from, got "b"`},
 		{map[string]any{"from": "bin"}, "expected text in bin, got bytes that are no UTF-8"},
+		{map[string]any{"from": "app.sh"}, "expected a text whose first heading is the title of a task, got app.sh, which is a program (#!/bin/sh)"},
 		{map[string]any{"from": "blank.md"}, "expected a text that describes a task, got nothing but blanks"},
 		{map[string]any{"text": " ; ;", "parts_of": 1}, "expected a text that describes a task, got nothing but blanks"},
 	} {
@@ -150,7 +151,7 @@ func TestDiagnostics(t *testing.T) {
 	}
 	group := func(message, first, last string, count, unfixed int) map[string]any {
 		return map[string]any{
-			"type": "validation", "message": message, "count": count, "unfixed": unfixed, "first": first, "last": last,
+			"type": "validation", "severity": "", "message": message, "count": count, "unfixed": unfixed, "first": first, "last": last,
 			"command": "/plan 7", "step": "plan", "run": "r1", "suggested_action": "look at it",
 		}
 	}
@@ -162,6 +163,20 @@ func TestDiagnostics(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Run (-want +got):\n%s", diff)
+	}
+	// One cause is one kind, whatever the run and its paths; a warning is told apart from an error.
+	of := func(run, severity, step string) state.Recorded {
+		r := one("INVALID_RETURN: no block (see .tercet/runs/"+run+"/plan-1/return), run "+run, "2026-01-04", "unfixed")
+		r.Context.Run, r.Severity, r.Context.Step = run, severity, step
+		return r
+	}
+	d = builtin.Diagnostics{Errors: listerFunc(func(context.Context) ([]state.Recorded, error) {
+		return []state.Recorded{of("r7k2", "critical", "plan"), of("p3m1", "critical", "plan"), of("q1", "warning", "plan"), of("q2", "critical", "code")}, nil
+	})}
+	if got, err := d.Run(t.Context(), formats.Request{}); err != nil || got.Summary != "3 errors and 1 warning of 3 kinds" ||
+		!strings.HasPrefix(got.Text, "2x validation: INVALID_RETURN: no block (see .tercet/runs/p3m1/plan-1/return)") ||
+		!strings.Contains(got.Text, "1x validation, a warning: INVALID_RETURN") {
+		t.Errorf("Run = %+v, %v, want two of one kind and a warning", got, err)
 	}
 	d = builtin.Diagnostics{Errors: listerFunc(func(context.Context) ([]state.Recorded, error) { return nil, nil })}
 	if got, err := d.Run(t.Context(), formats.Request{}); err != nil || got.Summary != "no errors are recorded" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"tercet/formats"
 	"tercet/internal/nearest"
@@ -218,7 +217,7 @@ func summary(op state.Op, res state.Result) string {
 	case res.Replayed:
 		text += " (was done already)"
 	}
-	return cut(text)
+	return clip(text)
 }
 
 func verdict(v state.Verdict) string {
@@ -237,12 +236,7 @@ func verdict(v state.Verdict) string {
 	return fmt.Sprintf("task %d is as it was", v.Task)
 }
 
-// cut shortens a text to what a summary may have.
-func cut(s string) string {
-	if utf8.RuneCountInString(s) <= formats.MaxSummary {
-		return s
-	}
-	return string([]rune(s)[:formats.MaxSummary-3]) + "..."
-}
+// clip shortens a text to what a summary may have.
+func clip(s string) string { return formats.Clip(s, formats.MaxSummary) }
 
 var _ subagents.Agent = StatusSync{}

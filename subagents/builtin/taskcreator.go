@@ -55,6 +55,12 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 				"expected text in %s, got bytes that are no UTF-8", from)), nil
 		}
 		text = strings.TrimPrefix(string(src), "\ufeff")
+		if line, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(line, "#!") {
+			return formats.Failed(formats.Fail(formats.CodeValidationFailed,
+				fmt.Sprintf("write the task into a text file, or say it: /task TEXT that names %s", from),
+				"expected a text whose first heading is the title of a task, got %s, which is a program (%s)", from,
+				strings.TrimSpace(line))), nil
+		}
 	}
 	text = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {
@@ -92,7 +98,7 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 			"expected a text that describes a task, got nothing but blanks")), nil
 	}
 	return formats.Return{
-		Status: formats.StatusCompleted, Summary: cut(fmt.Sprintf("%d read: %s", len(tasks), strings.Join(names, "; "))),
+		Status: formats.StatusCompleted, Summary: clip(fmt.Sprintf("%d read: %s", len(tasks), strings.Join(names, "; "))),
 		Fields: map[string]any{"tasks": tasks},
 	}, nil
 }
@@ -125,7 +131,7 @@ func titled(text string) (title, description string) {
 		}
 		lines := strings.Split(text, "\n")
 		rest := strings.TrimSpace(strings.Join(slices.Delete(lines, b.Pos.Line-1, b.Pos.Line), "\n"))
-		if title = oneLine(m[1]); utf8.RuneCountInString(title) <= maxTitle {
+		if title = formats.OneLine(m[1]); utf8.RuneCountInString(title) <= maxTitle {
 			return title, rest
 		}
 		return shorten(title), strings.TrimSpace(title + "\n\n" + rest)
@@ -151,7 +157,7 @@ func sentence(text string) (title, description string) {
 			break
 		}
 	}
-	first := oneLine(text[:end])
+	first := formats.OneLine(text[:end])
 	if plain := strings.TrimSuffix(first, "."); plain != "" && !strings.HasSuffix(plain, ".") {
 		first = plain
 	}
@@ -167,17 +173,6 @@ func shorten(s string) string {
 		s = s[:i]
 	}
 	return s + "..."
-}
-
-// oneLine makes a text fit for a title: no line ends, no control characters, single blanks.
-func oneLine(s string) string {
-	s = strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
-			return ' '
-		}
-		return c
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
 }
 
 // parts splits the text of a division: list items, else what stands between semicolons, else lines.

@@ -72,7 +72,7 @@ func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (for
 	for _, c := range list {
 		res, err := checks.Run(ctx, &starter, r.Dir, c, v.Confine)
 		if formats.CodeOf(err) == formats.CodeToolUnavailable && ctx.Err() == nil {
-			a.unrun = append(a.unrun, unrun{c, err})
+			a.unrun = append(a.unrun, err)
 			continue
 		}
 		if err != nil {
@@ -82,7 +82,7 @@ func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (for
 		a.results = append(a.results, res)
 	}
 	if len(a.results) == 0 {
-		return agentFault(a.unrun[0].err)
+		return agentFault(a.unrun[0])
 	}
 	return v.answer(r, a)
 }
@@ -114,13 +114,7 @@ type assessment struct {
 	task    *formats.Task
 	only    checks.Stack
 	results []checks.Result
-	unrun   []unrun
-}
-
-// unrun is a check that could not run, and why: it is neither passed nor failed.
-type unrun struct {
-	check checks.Check
-	err   error
+	unrun   []error // of checks that could not run, which are neither passed nor failed
 }
 
 // nothing is the return when no check is known: the work was not done, so there is no verdict.
@@ -145,14 +139,14 @@ func (v Reviewer) unjudged(r formats.Request, a assessment, ret formats.Return) 
 func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error) {
 	failed := a.failed()
 	var missing []string
-	for _, u := range a.unrun {
-		missing = append(missing, u.err.Error())
+	for _, err := range a.unrun {
+		missing = append(missing, err.Error())
 	}
 	if len(failed) == 0 && len(missing) > 0 {
 		return v.unjudged(r, a, formats.Return{
 			Status:    formats.StatusPartial,
 			Summary:   fmt.Sprintf("%s passed; %s", plural(len(a.results), "check"), strings.Join(missing, "; ")),
-			NextSteps: formats.HelpOf(a.unrun[0].err) + ", or review one stack alone with --only", Issues: a.issues(),
+			NextSteps: formats.HelpOf(a.unrun[0]) + ", or review one stack alone with --only", Issues: a.issues(),
 		})
 	}
 	ret := formats.Return{
@@ -225,9 +219,8 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 		}
 		lines = append(lines, code(r.Check.String())+": "+state)
 	}
-	for _, u := range a.unrun {
-		why := strings.TrimPrefix(oneLine(u.err.Error()), u.check.String()+" cannot run: ")
-		lines = append(lines, code(u.check.String())+": not run: "+code(why))
+	for _, err := range a.unrun {
+		lines = append(lines, "not run: "+code(oneLine(err.Error())))
 	}
 	for _, i := range a.issues() {
 		place := ""
