@@ -38,6 +38,8 @@ type world struct {
 	answer func(g formats.Gate) (formats.Decision, error)
 	refuse func(e formats.Entry) error // an error that the journal gives
 
+	inner *compile.Program // of the subagent flow
+
 	tasks     map[int]*formats.Task
 	snapshots int
 	txns      map[string]string // by transaction id, the place that used it
@@ -68,6 +70,7 @@ func newWorld(tb testing.TB) *world {
 		infos: map[string]formats.AgentInfo{
 			"worker": {Name: "worker"},
 			"second": {Name: "second"},
+			"flow":   {Name: "flow"},
 			"maker":  {Name: "maker", Role: formats.RolePlanner, Artifacts: []formats.ArtifactSpec{{Type: formats.ArtifactPlan}}},
 			"judge":  {Name: "judge", Role: formats.RoleReviewer},
 			"typed": {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/commands/compile"
+	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/journal"
 )
@@ -91,7 +92,23 @@ func (p *process) Recall(e formats.Entry) (json.RawMessage, bool) {
 
 func (p *process) file() string { return filepath.Join(p.dir, journal.Name) }
 
+// nested runs the steps of a subagent in the journal of the run.
+func (p *process) nested(ctx context.Context, w *world, r formats.Request) (formats.Return, error) {
+	cfg := w.cfg
+	cfg.Prefix = interp.Within(r)
+	runner, err := interp.New(cfg)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	ret, err := runner.Run(ctx, w.inner, valuesOf(p.t, w.inner, ""), r.Depth)
+	ret.Metadata = formats.Metadata{}
+	return ret, err
+}
+
 func (p *process) delegate(ctx context.Context, w *world, r formats.Request) (formats.Return, error) {
+	if r.Agent == "flow" {
+		return p.nested(ctx, w, r)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -257,6 +274,9 @@ func shapes() map[string]struct {
 			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictApproved))
 		}},
 		"documents": {file(during, "load:\n  plan?: {document: plan-short, path: [p.md]}\n  names: {files: ['*.md']}\n  open: '$state.tasks | length'", "A: id: a\ndelegate: worker\nwith: {names: $names, open: $open}", "B: id: b\ncheck: {file: p.md, nonempty: true}\non: {rejected: next}", "C: id: c\ndelegate: second\nwith: {found: $steps.b.issues}"), func(*world) {}},
+		"nested": {body("A: id: a\nforeach: '[1, 2]'\nmax_parallel: 2", ">B: id: b\ndelegate: flow", "C: id: c\ndelegate: second"), func(w *world) {
+			w.inner = w.program(file("", "", "A: id: x\ndelegate: worker", "B: id: y\nforeach: '[1, 2]'\ndelegate: judge", "C: return: \"${{ $steps.x.summary }}\""))
+		}},
 		"it fails": {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: worker", "!E: id: e\nalways: failed\ndelegate: second\nwith: {was: $steps.b.status}"), func(w *world) {
 			w.agents["maker"] = plan
 			w.agents["worker"] = byVisit(failing(formats.CodeIO, "full"))

@@ -54,7 +54,7 @@ func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
 		id := about(r.Entry)
 		l.pending[id] = append(l.pending[id], i)
 		l.left[i] = true
-		if outer := delegation(r.Step); outer != "" {
+		if outer := delegation(r.Step + "/"); outer != "" { // its own beginning and end too
 			l.nested[outer] = append(l.nested[outer], i)
 		}
 	}
