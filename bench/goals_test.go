@@ -89,6 +89,7 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 		{"P6", (*lab).start},
 		{"P7", (*lab).commands},
 		{"P8", (*lab).delegations},
+		{"P11", (*lab).quality},
 		{"P12", (*lab).footprint},
 	} {
 		if *only == "" || slices.Contains(strings.Split(*only, ","), g.name) {
