@@ -184,6 +184,7 @@ type Commit struct {
 	Hash, Short string
 	Date        time.Time // of the author
 	Subject     string
+	Files       []string // that it changed, relative to Dir, without those of a merge
 }
 
 // Log returns the newest n commits of HEAD, newest first, or of them only those that changed paths, which are
@@ -196,7 +197,8 @@ func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error
 		return nil, err
 	}
 	args := []string{
-		"log", "-z", "-n", strconv.Itoa(n), "--no-show-signature", "--format=%H%x00%h%x00%aI%x00%s", "HEAD", "--",
+		"log", "-z", "-n", strconv.Itoa(n), "--no-show-signature", "--no-renames", "--name-only", "--relative",
+		"--format=%x01%H%x00%h%x00%aI%x00%s", "HEAD", "--",
 	}
 	out, err := r.read(ctx, append(args, paths...)...)
 	if err != nil {

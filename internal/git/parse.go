@@ -18,20 +18,29 @@ func records(out []byte) []string {
 
 func parseLog(out []byte) ([]Commit, error) {
 	const width = 4
-	f := fields(out)
-	if len(f)%width != 0 {
-		return nil, odd("log", "four fields a commit", strconv.Itoa(len(f))+" fields")
-	}
 	var list []Commit
-	for i := 0; i < len(f); i += width {
-		date, err := time.Parse(time.RFC3339, f[i+2])
-		if err != nil {
-			return nil, odd("log", "a date", f[i+2])
+	for f := fields(out); len(f) > 0; {
+		hash, ok := strings.CutPrefix(f[0], commitMark)
+		if !ok || len(f) < width {
+			return nil, odd("log", "four fields a commit", strconv.Itoa(len(f))+" fields")
 		}
-		list = append(list, Commit{Hash: f[i], Short: f[i+1], Date: date, Subject: f[i+3]})
+		date, err := time.Parse(time.RFC3339, f[2])
+		if err != nil {
+			return nil, odd("log", "a date", f[2])
+		}
+		c := Commit{Hash: hash, Short: f[1], Date: date, Subject: f[3]}
+		for f = f[width:]; len(f) > 0 && !strings.HasPrefix(f[0], commitMark); f = f[1:] {
+			if name := strings.TrimPrefix(f[0], "\n"); name != "" {
+				c.Files = append(c.Files, name)
+			}
+		}
+		list = append(list, c)
 	}
 	return list, nil
 }
+
+// commitMark begins a commit in a log with names; a name does not begin with it unless somebody means to deceive.
+const commitMark = "\x01"
 
 // fields is records for lists in which the last field of the last record may be empty.
 func fields(out []byte) []string {

@@ -2,7 +2,9 @@ package offline
 
 import (
 	"context"
+	"iter"
 	"os"
+	"slices"
 
 	"tercet/formats"
 )
@@ -69,13 +71,22 @@ func Search(ctx context.Context, dir string, files []string, title, description 
 			return nil, err
 		}
 	}
-	f, err := search(ctx, root, files, words(title, description))
+	f, err := search(ctx, root, files, query{words(title, description), title, description}, nil)
 	var out []Hit
 	for _, h := range f.Hits {
 		out = append(out, Hit{h.File, h.Line, h.Text})
 	}
 	return out, err
 }
+
+// KindOf gives the kind of a file by its path: 0 source, 1 test, 2 document, 3 log.
+func KindOf(name string) int { return int(kindOf(name)) }
+
+// Parts gives the words that a name is made of.
+func Parts(name string) []string { return slices.Collect(iter.Seq[string](parts(name))) }
+
+// Stem cuts the ending of a word.
+func Stem(w string) string { return string(stem([]byte(w))) }
 
 // Walk lists the files of a folder that git does not know.
 func Walk(ctx context.Context, root *os.Root) ([]string, error) { return walk(ctx, root) }

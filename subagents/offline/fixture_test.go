@@ -133,8 +133,9 @@ func TestFixturesEndToEnd(t *testing.T) {
 			if ret := p.do(t, formats.RoleResearcher); ret.Outcome() != formats.OutcomeCompleted {
 				t.Errorf("research = %+v, want completed", ret)
 			}
-			if ret := p.do(t, formats.RolePlanner); ret.Outcome() != formats.OutcomeCompleted || !strings.Contains(p.docs["plan.md"], "Findings of `report.md`, quoted") {
-				t.Errorf("plan = %+v, want completed with the findings quoted", ret)
+			if ret := p.do(t, formats.RolePlanner); ret.Outcome() != formats.OutcomeCompleted || !strings.Contains(p.docs["plan.md"], "Read `report.md` first") ||
+				strings.Contains(p.docs["plan.md"], "How each file was found") {
+				t.Errorf("plan = %+v, want completed with the report named", ret)
 			}
 			ret := p.do(t, formats.RoleImplementer)
 			if ret.Outcome() != tc.want {

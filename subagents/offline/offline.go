@@ -242,18 +242,3 @@ func fenced(info, text string) string {
 	}
 	return mark + info + "\n" + strings.TrimRight(text, "\n") + "\n" + mark
 }
-
-// quote writes a text as a markdown quote, so that no line of it can become a heading or a phase, and shortens it to a
-// number of lines.
-func quote(text string, limit int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	cut := len(lines) > limit
-	var b strings.Builder
-	for _, line := range lines[:min(len(lines), limit)] {
-		b.WriteString(strings.TrimRight("> "+strings.TrimRight(line, " \t\r"), " ") + "\n")
-	}
-	if cut {
-		fmt.Fprintf(&b, ">\n> (%s more)\n", plural(len(lines)-limit, "line"))
-	}
-	return strings.TrimRight(b.String(), "\n")
-}

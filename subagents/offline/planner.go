@@ -18,11 +18,8 @@ type Planner struct {
 	Docs Docs
 }
 
-// The name of the document in the delegation's folder, and how much of a report a plan quotes.
-const (
-	planName     = "plan.md"
-	quotedReport = 24
-)
+// planName is the document in the delegation's folder.
+const planName = "plan.md"
 
 // Run writes a plan; with the input `revision`, a new version of the newest plan.
 func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
@@ -34,7 +31,7 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 		return formats.Failed(err), nil
 	}
 	d := draft{task: task}
-	if err := p.quoteReport(ctx, r, &d); err != nil {
+	if err := p.findReport(ctx, r, &d); err != nil {
 		return agentFault(err)
 	}
 	if text != "" {
@@ -64,7 +61,6 @@ type draft struct {
 	phases   []formats.Phase
 	copied   int // phases taken over from the plan before
 	report   string
-	findings string
 	previous string   // path of the plan before
 	texts    []string // of revisions, oldest first
 	notes    []string
@@ -87,8 +83,9 @@ func number(list []formats.Phase, first int) []formats.Phase {
 	return list
 }
 
-// quoteReport takes the findings of the report that the input names, else of the task's newest one.
-func (p Planner) quoteReport(ctx context.Context, r formats.Request, d *draft) error {
+// findReport finds the report that the input names, else the task's newest one. The plan names it and does not repeat
+// it.
+func (p Planner) findReport(ctx context.Context, r formats.Request, d *draft) error {
 	path, err := textInput(r, "research_report")
 	if err != nil {
 		return err
@@ -100,28 +97,15 @@ func (p Planner) quoteReport(ctx context.Context, r formats.Request, d *draft) e
 	if path == "" {
 		return nil
 	}
-	src, err := p.Docs.Open(ctx, path)
+	_, err = p.Docs.Open(ctx, path)
 	if missing(err) && !named {
 		d.notes = append(d.notes, "report "+path+" is not there and was not read")
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		d.report = path
 	}
-	doc, _ := md.Parse(src)
-	d.report = path
-	for _, level := range []int{2, 1, 3} {
-		if s, ok := doc.Section(level, "Findings"); ok {
-			for n := s.Line() + 1; n <= s.EndLine; n++ {
-				d.findings += doc.Line(n) + "\n"
-			}
-			break
-		}
-	}
-	if strings.TrimSpace(d.findings) == "" {
-		d.notes = append(d.notes, "report "+path+" has no findings to quote")
-	}
-	return nil
+	return err
 }
 
 // planOf reads the plan that the input `plan` names, else the newest of the task.
@@ -288,8 +272,8 @@ func (d *draft) overview() string {
 	for _, n := range d.notes {
 		b.WriteString("\n\nNote: " + sentence(n))
 	}
-	if strings.TrimSpace(d.findings) != "" {
-		fmt.Fprintf(&b, "\n\nFindings of %s, quoted:\n\n%s", code(d.report), quote(d.findings, quotedReport))
+	if d.report != "" {
+		fmt.Fprintf(&b, "\n\nRead %s first: it cites the files that the words of the task lead to.", code(d.report))
 	}
 	return b.String()
 }

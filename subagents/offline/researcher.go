@@ -24,8 +24,9 @@ type Researcher struct {
 
 const (
 	reportName   = "report.md"
-	historyFiles = 5 // files whose history is read
-	historyEach  = 5 // commits of each
+	historyFiles = 5     // files whose history is cited
+	historyEach  = 5     // commits of each
+	historyRead  = 2_000 // the newest commits, whose subjects are searched
 	dateForm     = "2006-01-02"
 )
 
@@ -94,30 +95,30 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 			return err
 		}
 	}
-	if q.found, err = search(ctx, root, files, q.words); err != nil || !inGit {
-		return err
-	}
-	for _, name := range q.found.Files[:min(len(q.found.Files), historyFiles)] {
-		list, err := repo.Log(ctx, historyEach, name)
-		if err != nil {
+	var log []git.Commit
+	if inGit {
+		if log, err = repo.Log(ctx, historyRead); err != nil {
 			return err
 		}
-		for _, c := range list {
-			q.touched(c, name)
+	}
+	ask := query{q.words, q.task.Title, q.task.Description}
+	if q.found, err = search(ctx, root, files, ask, log); err != nil || !inGit {
+		return err
+	}
+	cited := map[string]int{}
+	for _, c := range log {
+		t := touch{commit: c}
+		for _, d := range q.found.Files[:min(len(q.found.Files), historyFiles)] {
+			if cited[d.name] < historyEach && slices.Contains(c.Files, d.name) {
+				cited[d.name]++
+				t.files = append(t.files, d.name)
+			}
+		}
+		if t.files != nil {
+			q.history = append(q.history, t)
 		}
 	}
-	// From the newest; commits of one second stay as they were found.
-	slices.SortStableFunc(q.history, func(a, b touch) int { return b.commit.Date.Compare(a.commit.Date) })
 	return nil
-}
-
-func (q *inquiry) touched(c git.Commit, file string) {
-	i := slices.IndexFunc(q.history, func(t touch) bool { return t.commit.Hash == c.Hash })
-	if i < 0 {
-		i = len(q.history)
-		q.history = append(q.history, touch{commit: c})
-	}
-	q.history[i].files = append(q.history[i].files, file)
 }
 
 func (q *inquiry) summary() string {
@@ -125,19 +126,11 @@ func (q *inquiry) summary() string {
 	case len(q.words) == 0:
 		return "the task names no word to search for"
 	case len(q.found.Hits) == 0:
-		return "no line holds one of the " + plural(len(q.words), "word") + " of the task"
+		return "no file holds one of the " + plural(len(q.words), "word") + " of the task"
 	default:
 		return fmt.Sprintf("cites %s of %s, the first %s:%d, and %s", plural(len(q.found.Hits), "line"),
-			plural(q.citedFiles(), "file"), q.found.Hits[0].File, q.found.Hits[0].Line, plural(len(q.history), "commit"))
+			plural(len(q.found.Files), "file"), q.found.Hits[0].File, q.found.Hits[0].Line, plural(len(q.history), "commit"))
 	}
-}
-
-func (q *inquiry) citedFiles() int {
-	seen := map[string]bool{}
-	for _, h := range q.found.Hits {
-		seen[h.File] = true
-	}
-	return len(seen)
 }
 
 func (q *inquiry) report(now time.Time) formats.Draft {
@@ -163,14 +156,14 @@ func (q *inquiry) report(now time.Time) formats.Draft {
 func (q *inquiry) context() string {
 	var lines []string
 	for i, w := range q.words {
-		lines = append(lines, fmt.Sprintf("%s (%s): %s", code(w.Text), w.Kind, plural(q.found.Counts[i], "line")))
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", code(w.Text), w.Kind, plural(q.found.Counts[i], "file")))
 	}
 	where := "The files of the folder"
 	if q.git {
 		where = "Tracked files"
 	}
-	text := fmt.Sprintf("%s were searched for the identifiers, paths, quoted texts and telling words of title and "+
-		"description: %s read, %s passed over as no text or too large.",
+	text := fmt.Sprintf("%s, their paths and the subjects of commits were searched for the identifiers, paths, quoted "+
+		"texts and words of title and description: %s read, %s passed over as no text or too large.",
 		where, plural(q.found.Searched, "text file"), plural(q.found.Skipped, "file"))
 	if len(lines) == 0 {
 		return text + "\n\nThe task holds no such word."
@@ -181,14 +174,18 @@ func (q *inquiry) context() string {
 // findings cites lines and commits.
 func (q *inquiry) findings() string {
 	if len(q.found.Hits) == 0 {
-		return "No line holds one of the words tried."
+		return "No file holds one of the words tried."
 	}
 	var lines, commits []string
 	for _, h := range q.found.Hits {
-		lines = append(lines, fmt.Sprintf("%s: %s (%s)", code(fmt.Sprintf("%s:%d", h.File, h.Line)), code(h.Text),
-			wordList(h.Words)))
+		line := code(fmt.Sprintf("%s:%d", h.File, h.Line)) + ": " + code(h.Text)
+		if len(h.Words) > 0 {
+			line += " (" + wordList(h.Words) + ")"
+		}
+		lines = append(lines, line)
 	}
-	text := "Lines, the most telling first:\n\n" + listOf(lines)
+	text := "Files, the most telling first, by the lines that tell most of each:\n\n" + listOf(lines) +
+		"\n\nHow each file was found:\n\n" + listOf(q.reasons())
 	for _, c := range q.history {
 		commits = append(commits, fmt.Sprintf("%s %s: %s (%s)", code(c.commit.Short), c.commit.Date.UTC().Format(dateForm),
 			oneLine(c.commit.Subject), wordList(c.files)))
@@ -197,6 +194,42 @@ func (q *inquiry) findings() string {
 		text += "\n\nCommits that touched these files, the newest first:\n\n" + listOf(commits)
 	}
 	return text
+}
+
+// reasons says of each file what of the task is in its path, its text and the subjects of its commits.
+func (q *inquiry) reasons() []string {
+	var out []string
+	for _, d := range q.found.Files {
+		var why []string
+		if d.named >= 0 {
+			why = append(why, "the task names it")
+		}
+		if in := q.counted(d.path, false); in != "" {
+			why = append(why, "path: "+in)
+		}
+		if in := q.counted(d.text, true); in != "" {
+			why = append(why, "text: "+in)
+		}
+		if in := q.counted(d.subject, false); in != "" {
+			why = append(why, fmt.Sprintf("subjects of %s: %s", plural(d.commits, "commit"), in))
+		}
+		out = append(out, code(d.name)+": "+strings.Join(why, "; "))
+	}
+	return out
+}
+
+// counted lists the words that stand somewhere, and how often.
+func (q *inquiry) counted(times []int, tell bool) string {
+	var out []string
+	for i, n := range times {
+		switch {
+		case n > 0 && tell:
+			out = append(out, fmt.Sprintf("%s %d", code(q.words[i].Text), n))
+		case n > 0:
+			out = append(out, code(q.words[i].Text))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func wordList(list []string) string {
@@ -214,8 +247,8 @@ func (q *inquiry) recommendations() string {
 		return "- Name a file, an identifier or a quoted text in the description, and research again."
 	}
 	best := q.found.Hits[0]
-	out := []string{fmt.Sprintf("Read %s around line %d first: it is the most telling line found.", code(best.File),
-		best.Line)}
+	out := []string{fmt.Sprintf("Read %s around line %d first: it is the most telling line of the most telling file.",
+		code(best.File), best.Line)}
 	if i := slices.IndexFunc(q.history, func(t touch) bool { return slices.Contains(t.files, best.File) }); i >= 0 {
 		out = append(out, fmt.Sprintf("Look at commit %s, the newest that touched %s.", code(q.history[i].commit.Short),
 			code(best.File)))
@@ -232,10 +265,7 @@ func (q *inquiry) appendix() string {
 	}
 	var lines []string
 	if len(none) > 0 {
-		lines = append(lines, "Words without a line: "+wordList(none)+".")
-	}
-	if more := q.found.Matches - len(q.found.Hits); more > 0 {
-		lines = append(lines, plural(more, "further line")+" with a word of the task, not listed.")
+		lines = append(lines, "Words without a file: "+wordList(none)+".")
 	}
 	for _, n := range q.notes {
 		lines = append(lines, sentence(n))

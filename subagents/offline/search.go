@@ -7,7 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"math/bits"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -16,16 +16,24 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/git"
 )
 
 // The bounds of a search.
 const (
 	maxTextFile    = 1 << 20 // bytes of a file that is searched
-	maxHits        = 20      // lines in a report
-	maxHitsPerFile = 8
-	maxCandidates  = 200 // lines of one file that are ranked
-	maxKept        = 20_000
-	maxQuotedLine  = 160 // characters of a line in a report
+	maxFiles       = 10      // files in a report
+	maxHitsPerFile = 2       // lines of each
+	maxQuotedLine  = 160     // characters of a line in a report
+	maxSweep       = 30      // files of a commit beyond which its subject tells nothing of each
+)
+
+// How the words of a file are weighed. A word in its path counts as several in its text; a long text counts less than a
+// short one with the same words; after a few times a word tells nothing new.
+const (
+	pathWeight = 6.0
+	longText   = 0.2 // 0: length does not matter, 1: only how dense the words are
+	saturation = 1.2
 )
 
 // hit is one line of a file in which words of the task stand.
@@ -34,26 +42,36 @@ type hit struct {
 	Line  int
 	Text  string // the line, shortened
 	Words []string
-	score int
-	words []int // places in finding.words
-	name  int   // place of the path word that names the file, -1: none
-	def   bool  // the line defines one of its words
+}
+
+// found is a file with what speaks for it.
+type found struct {
+	name                string
+	size                int // words of its text
+	named               int // place of the path word that names it, -1: none
+	text, path, subject []int
+	commits             int // whose subjects hold words of the task
+	score               float64
 }
 
 // finding is the outcome of a search.
 type finding struct {
-	Hits     []hit    // best first
-	Files    []string // files of all hits, by their best one
-	Searched int      // text files read
-	Skipped  int      // files that are no text, too large, or not regular
-	Matches  int      // lines that hold a word
-	Counts   []int    // of each word: lines that hold it and files it names
+	Hits     []hit   // of the files, in their order
+	Files    []found // best first
+	Searched int     // text files read
+	Skipped  int     // files that are no text, too large, or not regular
+	Counts   []int   // of each word: files that have it
+	size     int     // words of all texts
 }
 
-// search looks for the words in the files, which are paths below root, and ranks the lines: by how telling a word is
-// and how rare, doubled where the line defines it, and raised in a file that the task names.
-func search(ctx context.Context, root *os.Root, files []string, list []searchWord) (finding, error) {
-	f := finding{Counts: make([]int, len(list))}
+// search ranks the files, which are paths below root, by the words of a task: by BM25 over the words of text, path and
+// subjects of commits, source before tests before documents. Files that the task names come first; the file that holds
+// the task is left out.
+func search(ctx context.Context, root *os.Root, files []string, q query, log []git.Commit) (finding, error) {
+	f := finding{Counts: make([]int, len(q.words))}
+	c := newCounter(q.words)
+	subjects := c.subjects(log)
+	var all []found
 	for _, name := range files {
 		if err := ctx.Err(); err != nil {
 			return finding{}, err
@@ -70,13 +88,79 @@ func search(ctx context.Context, root *os.Root, files []string, list []searchWor
 			continue
 		}
 		f.Searched++
-		f.file(name, text, list)
-		if len(f.Hits) > 2*maxKept {
-			f.prune(list)
+		d := found{name: name, named: -1, text: make([]int, len(q.words)), path: make([]int, len(q.words))}
+		d.size = c.count(text, d.text)
+		f.size += d.size
+		c.count(name, d.path)
+		d.subject, d.commits = subjects[name].subject, subjects[name].commits
+		d.subject = append(d.subject, make([]int, len(q.words)-len(d.subject))...)
+		if strings.TrimSpace(text) != "" && !q.stands(text) && d.look(q.words, f.Counts) {
+			all = append(all, d)
 		}
 	}
-	f.rank(list)
+	f.rank(all)
+	for _, d := range f.Files {
+		text, _, err := readText(root, d.name)
+		if err != nil {
+			return finding{}, err
+		}
+		f.Hits = append(f.Hits, c.cite(d, text, f)...)
+	}
 	return f, nil
+}
+
+// query is what is searched for: the words of a task, and its text.
+type query struct {
+	words              []searchWord
+	title, description string
+}
+
+// stands tells the text that the task was made from: its first line ends with the title behind a mark, as a heading
+// does, or it holds the description.
+func (q query) stands(text string) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	mark, ok := strings.CutSuffix(strings.TrimSpace(first), " "+q.title)
+	return ok && q.title != "" && !strings.ContainsFunc(mark, unicode.IsLetter) ||
+		len(q.description) >= 80 && strings.Contains(text, strings.TrimSpace(q.description))
+}
+
+// look counts a file for its words, and tells whether it has one.
+func (d *found) look(list []searchWord, counts []int) bool {
+	any := false
+	for i, w := range list {
+		if w.Kind == pathWord && d.named < 0 && names(w.Text, d.name) {
+			d.named = i
+		}
+		if d.named == i || d.text[i]+d.path[i]+d.subject[i] > 0 {
+			any = true
+			counts[i]++
+		}
+	}
+	return any
+}
+
+// rank scores the files that have a word, and keeps the best.
+func (f *finding) rank(all []found) {
+	average := float64(f.size) / float64(max(f.Searched, 1))
+	for n := range all {
+		d := &all[n]
+		long := 1 - longText + longText*float64(d.size)/max(average, 1)
+		for i := range f.Counts {
+			times := float64(d.text[i])/long + pathWeight*float64(d.path[i]) + float64(d.subject[i])
+			d.score += f.rarity(i) * times / (saturation + times)
+		}
+		d.score *= kindWeights[kindOf(d.name)]
+	}
+	slices.SortFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(min(b.named, 0), min(a.named, 0)), cmp.Compare(b.score, a.score),
+			cmp.Compare(a.name, b.name))
+	})
+	f.Files = slices.Clone(all[:min(len(all), maxFiles)])
+}
+
+// rarity is how much a word tells: the fewer files have it, the more.
+func (f *finding) rarity(i int) float64 {
+	return math.Log(1 + (float64(f.Searched-f.Counts[i])+0.5)/(float64(f.Counts[i])+0.5))
 }
 
 // inWorkspace tells paths of the workspace and of git, which are no part of the project's text.
@@ -107,51 +191,7 @@ func readText(root *os.Root, name string) (text string, ok bool, err error) {
 	return string(data), len(data) <= maxTextFile && bytes.IndexByte(data, 0) < 0 && utf8.Valid(data), nil
 }
 
-// file notes the lines of one file.
-func (f *finding) file(name, text string, list []searchWord) {
-	lower := strings.ToLower(text)
-	var present []int
-	named := -1
-	for i, w := range list {
-		in := text
-		if w.Kind == plainWord {
-			in = lower
-		}
-		if strings.Contains(in, w.Text) {
-			present = append(present, i)
-		}
-		if named < 0 && w.Kind == pathWord && names(w.Text, name) {
-			named = i
-			f.Counts[i]++
-		}
-	}
-	if named < 0 && len(present) == 0 {
-		return
-	}
-	kept := 0
-	line := 0
-	for raw := range strings.Lines(text) {
-		line++
-		h := hit{File: name, Line: line, name: named}
-		h.match(raw, list, present)
-		if len(h.words) == 0 {
-			continue
-		}
-		f.Matches++
-		for _, i := range h.words {
-			f.Counts[i]++
-		}
-		if kept++; kept <= maxCandidates {
-			f.Hits = append(f.Hits, h)
-		}
-	}
-	if start := strings.TrimLeftFunc(text, unicode.IsSpace); kept == 0 && named >= 0 && start != "" {
-		first, _, _ := strings.Cut(start, "\n") // the first line that is not blank
-		n := 1 + strings.Count(text[:len(text)-len(start)], "\n")
-		f.Matches++
-		f.Hits = append(f.Hits, hit{File: name, Line: n, Text: shown(first), name: named})
-	}
-}
+func notInName(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // names tells whether a path as the task writes it names a file: it is the file, its end after a slash, or a folder
 // above.
@@ -167,54 +207,52 @@ func names(written, file string) bool {
 	return folder && (strings.HasPrefix(file, written+"/") || strings.Contains(file, "/"+written+"/"))
 }
 
-func (h *hit) match(raw string, list []searchWord, present []int) {
-	lower := ""
-	for _, i := range present {
-		w := list[i]
-		at := -1
-		switch w.Kind {
-		case plainWord:
-			if lower == "" {
-				lower = strings.ToLower(raw)
+// cite picks the lines of a file that tell most: rare words, names before words of prose, first where a line defines
+// one. A file without such a line is cited at its first line that is not blank.
+func (c *counter) cite(d found, text string, f finding) []hit {
+	type scored struct {
+		hit
+		score float64
+	}
+	var best []scored
+	line := 0
+	counts := make([]int, len(c.list))
+	for raw := range strings.Lines(text) {
+		line++
+		clear(counts)
+		c.count(raw, counts)
+		h := scored{hit: hit{File: d.name, Line: line}}
+		for i, n := range counts {
+			if n == 0 {
+				continue
 			}
-			at = wholeWord(lower, w.Text)
-		case identifier:
-			at = wholeWord(raw, w.Text)
-		case quotedText, pathWord:
-			at = strings.Index(raw, w.Text)
+			value := f.rarity(i) * float64(c.list[i].Kind)
+			if w := c.list[i]; w.Kind == identifier && defines(raw[:max(strings.Index(raw, w.Text), 0)]) {
+				value *= 2
+			}
+			h.score += value
+			h.Words = append(h.Words, c.list[i].Text)
 		}
-		if at < 0 {
+		if len(h.Words) == 0 {
 			continue
 		}
-		h.words = append(h.words, i)
-		h.def = h.def || w.Kind == identifier && defines(raw[:at])
+		h.Text = raw
+		best = append(best, h)
+		slices.SortStableFunc(best, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+		best = best[:min(len(best), maxHitsPerFile)]
 	}
-	if len(h.words) > 0 {
-		h.Text = shown(raw)
+	if start := strings.TrimLeftFunc(text, unicode.IsSpace); len(best) == 0 && start != "" {
+		first, _, _ := strings.Cut(start, "\n")
+		n := 1 + strings.Count(text[:len(text)-len(start)], "\n")
+		best = append(best, scored{hit: hit{File: d.name, Line: n, Text: first}})
 	}
+	out := make([]hit, len(best))
+	for i, h := range best {
+		h.Text = cutText(strings.Join(strings.Fields(h.Text), " "), maxQuotedLine)
+		out[i] = h.hit
+	}
+	return out
 }
-
-// shown is a line as a report quotes it.
-func shown(raw string) string { return cutText(strings.Join(strings.Fields(raw), " "), maxQuotedLine) }
-
-// wholeWord finds a word that no letter, digit or underscore continues on either side.
-func wholeWord(s, word string) int {
-	for from := 0; ; {
-		i := strings.Index(s[from:], word)
-		if i < 0 {
-			return -1
-		}
-		i += from
-		before, _ := utf8.DecodeLastRuneInString(s[:i])
-		after, _ := utf8.DecodeRuneInString(s[i+len(word):])
-		if notInName(before) && notInName(after) {
-			return i
-		}
-		from = i + len(word)
-	}
-}
-
-func notInName(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // defines tells whether what stands before a name on its line defines it, in the languages of the checks and a few
 // more.
@@ -225,64 +263,6 @@ func defines(before string) bool {
 	}
 	const definers = "class const def enum fn func function interface let module struct sub trait type var"
 	return slices.Contains(strings.Fields(definers), before[strings.LastIndexAny(before, " \t(")+1:])
-}
-
-// prune keeps the lines whose words tell most, as far as that is known before the search is over.
-func (f *finding) prune(list []searchWord) {
-	for n := range f.Hits {
-		h := &f.Hits[n]
-		h.score = 0
-		for _, i := range h.words {
-			h.score += list[i].Kind.weight()
-		}
-		if h.def || h.name >= 0 {
-			h.score *= 2
-		}
-	}
-	f.sort()
-	f.Hits = slices.Clone(f.Hits[:maxKept])
-}
-
-// sort orders the lines by score, then by place.
-func (f *finding) sort() {
-	slices.SortFunc(f.Hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
-}
-
-// rarityScale keeps scores whole numbers.
-const rarityScale = 64
-
-// rank scores the lines and keeps the best.
-func (f *finding) rank(list []searchWord) {
-	value := func(i int) int { return list[i].Kind.weight() * rarityScale / max(1, bits.Len(uint(f.Counts[i]))) }
-	for n := range f.Hits {
-		h := &f.Hits[n]
-		h.score = 0
-		for _, i := range h.words {
-			h.score += value(i)
-			h.Words = append(h.Words, list[i].Text)
-		}
-		if h.def {
-			h.score *= 2
-		}
-		if h.name >= 0 {
-			h.score += value(h.name)
-			h.Words = appendNew(h.Words, []string{list[h.name].Text})
-		}
-	}
-	f.sort()
-	perFile := map[string]int{}
-	var best []hit
-	for _, h := range f.Hits {
-		if perFile[h.File]++; perFile[h.File] == 1 {
-			f.Files = append(f.Files, h.File)
-		}
-		if perFile[h.File] <= maxHitsPerFile && len(best) < maxHits {
-			best = append(best, h)
-		}
-	}
-	f.Hits = best
 }
 
 // walk lists the regular files of a folder that git does not know, in lexical order, without the workspace and git's

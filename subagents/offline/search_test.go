@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,10 +64,11 @@ func TestSearch(t *testing.T) {
 	}{
 		"no word":  {"Fix it", "", nil},
 		"not here": {"Frobnicate", "", nil},
-		"whole words, definition first": {"", "`Expand`", []string{
+		"two lines, definition first": {"", "`Expand`", []string{
 			"a/pages.go:4 func Expand(s string) {", "a/pages.go:3 // Expand reads.", "b/other.go:3 var Expanded = Expand", "limit.txt:2 Expand",
 		}},
 		"prose without case":       {"the resort", "", []string{"a/pages.go:5 resort := 1", "docs/readme.md:1 Nothing here, but the last RESORT."}},
+		"prose in other endings":   {"resorted", "", []string{"a/pages.go:5 resort := 1", "docs/readme.md:1 Nothing here, but the last RESORT."}},
 		"quoted text":              {"", `"but the"`, []string{"docs/readme.md:1 Nothing here, but the last RESORT."}},
 		"named file without words": {"", "see b/other.go", []string{"b/other.go:1 package other"}},
 		"named by its end":         {"", "see `other.go`", []string{"b/other.go:1 package other"}},
@@ -93,19 +95,85 @@ func TestSearchIsBounded(t *testing.T) {
 	for i := range 30 {
 		files[fmt.Sprintf("f%02d.txt", i)] = strings.Repeat("needle\n", 900)
 	}
-	files["last.txt"] = "func needle()\n"
+	files["last.go"] = "func needle()\n"
 	dir := tree(t, files)
 	got, err := offline.Search(t.Context(), dir, nil, "", "`needle`")
-	if err != nil || len(got) != 20 {
-		t.Fatalf("search gave %d lines, error %v, want 20", len(got), err)
+	if err != nil || len(got) != 19 {
+		t.Fatalf("search gave %d lines, error %v, want 2 of 9 files and 1 of the last", len(got), err)
 	}
-	if got[0].File != "last.txt" {
-		t.Errorf("the best line is in %s, want last.txt", got[0].File)
+	if got[0].File != "last.go" {
+		t.Errorf("the best line is in %s, want last.go", got[0].File)
 	}
 	perFile := map[string]int{}
 	for _, h := range got {
-		if perFile[h.File]++; perFile[h.File] > 8 {
-			t.Errorf("%s is cited %d times, want at most 8", h.File, perFile[h.File])
+		if perFile[h.File]++; perFile[h.File] > 2 {
+			t.Errorf("%s is cited %d times, want at most twice", h.File, perFile[h.File])
+		}
+	}
+}
+
+// The order of files that hold the same words.
+func TestSearchOrder(t *testing.T) {
+	t.Parallel()
+	const story = "The manage run tool gives up after its first try, and whoever asked for it is never told so by anybody."
+	dir := tree(t, map[string]string{
+		"src/tools/manage-run-tool.ts":      "export class Tool {}\n",
+		"src/tools/list.ts":                 "export function list() { return manage_run(1) }\n",
+		"src/tools/long.ts":                 "export function list() { return manage_run(1) }\n" + strings.Repeat("const other = value + another\n", 300),
+		"src/tools/manage-run-tool.test.ts": "test('manage run tool', () => manageRun())\n",
+		"docs/manage-run.md":                "Manage run: the tool that manages runs.\n",
+		"CHANGELOG.md":                      strings.Repeat("- manage run tool: manage runs\n", 9),
+		"task.md":                           "# Manage a run\n\n" + story + "\n",
+		"notes/copy.txt":                    "to do: " + story + "\n",
+	})
+	got, err := offline.Search(t.Context(), dir, nil, "Manage a run", story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, h := range got {
+		if !slices.Contains(files, h.File) {
+			files = append(files, h.File)
+		}
+	}
+	want := []string{
+		"src/tools/manage-run-tool.ts", "src/tools/list.ts", "src/tools/long.ts", "src/tools/manage-run-tool.test.ts", "docs/manage-run.md", "CHANGELOG.md",
+	}
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Errorf("order of files (-want +got):\n%s", diff)
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int{
+		"main.go": 0, "django/middleware/security.py": 0, "src/history.c": 0, "contest.py": 0, "docker/run.sh": 0, "Makefile": 0,
+		"main_test.go": 1, "src/FooTest.java": 1, "t/a.t": 1, "tests/a.py": 1, "a.spec.ts": 1, "testdata/x.json": 1,
+		"README": 2, "notes.md": 2, "docs/conf.py": 2, "man/x.8": 2, "docs/tests/a.py": 2,
+		"CHANGES": 3, "ChangeLog": 3, "CHANGELOG-5.4.md": 3, "NEWS.md": 3, "go.sum": 3, "yarn.lock": 3, "": 0, "/": 0,
+	} {
+		if got := offline.KindOf(name); got != want {
+			t.Errorf("kindOf(%q) = %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestPartsAndStems(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"manage_run": {"manage", "run"}, "manageRun": {"manage", "Run"}, "HTTPServer": {"HTTP", "Server"}, "__x": {"x"}, "base64Decode": {"base64", "Decode"},
+		"": nil, "_": nil, "ÄnderÜber": {"Änder", "Über"},
+	} {
+		if diff := cmp.Diff(want, offline.Parts(name)); diff != "" {
+			t.Errorf("parts(%q) (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, same := range []string{"parse parses parsed parsing", "file files", "run runs", "read reads reading", "handle handled handles"} {
+		list := strings.Fields(same)
+		for _, w := range list {
+			if offline.Stem(w) != offline.Stem(list[0]) {
+				t.Errorf("stem(%q) = %q, want %q", w, offline.Stem(w), offline.Stem(list[0]))
+			}
 		}
 	}
 }

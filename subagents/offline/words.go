@@ -2,6 +2,8 @@ package offline
 
 import (
 	"cmp"
+	_ "embed" // for the stop words
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,15 +24,9 @@ const (
 )
 
 // String is the word as it stands in reports.
-func (k wordKind) String() string { return wordKinds[k].name }
+func (k wordKind) String() string { return wordKinds[k] }
 
-// weight is what one hit of a word of the kind counts before its rarity is known.
-func (k wordKind) weight() int { return wordKinds[k].weight }
-
-var wordKinds = [...]struct {
-	name   string
-	weight int
-}{{"nothing", 0}, {"word", 10}, {"quoted text", 40}, {"identifier", 60}, {"path", 80}}
+var wordKinds = [...]string{"nothing", "word", "quoted text", "identifier", "path"}
 
 // searchWord is one thing to look for.
 type searchWord struct {
@@ -40,27 +36,31 @@ type searchWord struct {
 
 // The bounds of what is taken for a search word, in bytes, and of how many are tried.
 const (
-	minPlain   = 4
+	minPlain   = 3
 	minName    = 3
 	minQuoted  = 3
 	maxWord    = 120
-	maxWords   = 40
+	maxWords   = 80
 	quoteMarks = "`\"“”"
 )
 
 // words reads the search words out of a title and a description: paths, identifiers and quoted text, and words of prose
 // that are not in the list of stop words. Fenced code is left out, because it says what to do, not where. The order is
-// by kind, then by place; a word stands once, with the kind that tells most.
+// by kind, then by place; a word stands once, with the kind that tells most, and what paths, identifiers and quoted
+// texts are made of stands among the words of prose.
 func words(title, description string) []searchWord {
 	c := collector{at: map[string]int{}, stop: strings.Fields(stopWords)}
 	c.text(title)
 	c.text(withoutFences(description))
-	// A word of prose that is an identifier but for its case would find the same lines once more.
-	known := map[string]bool{}
-	for _, w := range c.list {
-		known[strings.ToLower(w.Text)] = known[strings.ToLower(w.Text)] || w.Kind == identifier
+	for _, w := range slices.Clone(c.list) {
+		text := w.Text
+		if w.Kind == pathWord {
+			text = strings.TrimSuffix(text, path.Ext(text))
+		}
+		if w.Kind != plainWord {
+			c.plain(text)
+		}
 	}
-	c.list = slices.DeleteFunc(c.list, func(w searchWord) bool { return w.Kind == plainWord && known[w.Text] })
 	slices.SortStableFunc(c.list, func(a, b searchWord) int { return cmp.Compare(b.Kind, a.Kind) })
 	return c.list[:min(len(c.list), maxWords)]
 }
@@ -78,17 +78,15 @@ func (c *collector) add(text string, kind wordKind) {
 	}
 	key := text
 	if kind == plainWord {
-		key = strings.ToLower(text)
-		if i, ok := c.at[text]; ok && c.list[i].Kind > plainWord {
-			return
-		}
+		text = strings.ToLower(text)
+		key = " " + string(stem([]byte(text)))
 	}
 	if i, ok := c.at[key]; ok {
 		c.list[i].Kind = max(c.list[i].Kind, kind)
 		return
 	}
 	c.at[key] = len(c.list)
-	c.list = append(c.list, searchWord{Text: key, Kind: kind})
+	c.list = append(c.list, searchWord{Text: text, Kind: kind})
 }
 
 // text takes the quoted pieces out of s, reads each of them and then the prose between them.
@@ -169,7 +167,14 @@ func (c *collector) token(token string) {
 	case len(token) >= minName && isDotted(token) && (call || looksLikeCode(token)):
 		c.dotted(token)
 	default:
-		for _, part := range strings.FieldsFunc(token, notInName) {
+		c.plain(token)
+	}
+}
+
+// plain adds the words that a text is made of.
+func (c *collector) plain(text string) {
+	for _, name := range strings.FieldsFunc(text, notInName) {
+		for part := range parts(name) {
 			if len(part) >= minPlain && isName(part) && !slices.Contains(c.stop, strings.ToLower(part)) {
 				c.add(part, plainWord)
 			}
@@ -262,3 +267,8 @@ func withoutFences(s string) string {
 	}
 	return strings.Join(lines, "")
 }
+
+// stopWords are words of prose that say nothing about the place of a defect.
+//
+//go:embed stopwords.txt
+var stopWords string

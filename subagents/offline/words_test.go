@@ -28,13 +28,21 @@ func TestWords(t *testing.T) {
 			{"err2", "identifier"},
 			{"Expand", "identifier"},
 			{"pages.Expand", "quoted text"},
+			{"parse", "word"},
+			{"token", "word"},
+			{"run", "word"},
+			{"err2", "word"},
+			{"pages", "word"},
+			{"expand", "word"},
 		}},
-		"not an identifier": {"e.g. the login, i.e. i18", "", []offline.Word{{"i18", "identifier"}, {"login", "word"}}},
+		"not an identifier": {"e.g. the login, i.e. i18", "", []offline.Word{{"i18", "identifier"}, {"login", "word"}, {"i18", "word"}}},
 		"paths": {"", "See cmd/tercet/main.go, main.go; and ./a/b.txt (docs/) or and/or, https://example.org/a.go", []offline.Word{
 			{"cmd/tercet/main.go", "path"}, {"main.go", "path"}, {"./a/b.txt", "path"}, {"docs/", "path"}, {"https", "word"},
+			{"org", "word"}, {"cmd", "word"}, {"tercet", "word"}, {"main", "word"}, {"docs", "word"},
 		}},
 		"quotes": {"", "It says \"no such page\" and “open door”, not \"\" or \"a", []offline.Word{
 			{"no such page", "quoted text"}, {"open door", "quoted text"},
+			{"page", "word"}, {"door", "word"},
 		}},
 		"inline code": {"", "`pages.Expand(\"1,3-5\")` in `pages/pages.go`, `<`, `Expand`, `a b`", []offline.Word{
 			{"pages/pages.go", "path"},
@@ -43,14 +51,16 @@ func TestWords(t *testing.T) {
 			{"1,3-5", "quoted text"},
 			{"pages.Expand", "quoted text"},
 			{"a b", "quoted text"},
+			{"pages", "word"},
+			{"expand", "word"},
 		}},
 		"quotes in inline code": {"", "`\"7-7\"` and `\"a b\" + \"c d\"`", []offline.Word{
 			{"7-7", "quoted text"}, {`"a b" + "c d"`, "quoted text"}, {"a b", "quoted text"}, {"c d", "quoted text"},
 		}},
 		"fences are left out": {"", "login\n```sh\ngit apply patch_file\n```\n~~~\nnested_name\n```\n~~~\ntoken_a", []offline.Word{
-			{"token_a", "identifier"}, {"login", "word"},
+			{"token_a", "identifier"}, {"login", "word"}, {"token", "word"},
 		}},
-		"a word stands once with its best kind": {"expand Expand `Expand`", "", []offline.Word{{"Expand", "identifier"}}},
+		"a word stands once with its best kind": {"expand Expand `Expand`", "", []offline.Word{{"Expand", "identifier"}, {"expand", "word"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,8 +79,8 @@ func TestWordsAreBounded(t *testing.T) {
 		b.WriteString(" name_" + strings.Repeat("x", i%200) + string(rune('a'+i%26)))
 	}
 	got := offline.Words(b.String(), "")
-	if len(got) != 40 {
-		t.Errorf("len(Words(500 names)) = %d, want 40", len(got))
+	if len(got) != 80 {
+		t.Errorf("len(Words(500 names)) = %d, want 80", len(got))
 	}
 	for _, w := range got {
 		if len(w.Text) > 120 {
