@@ -50,6 +50,8 @@ type Library struct {
 	Config func(ctx context.Context, inv formats.Invocation) (interp.Config, error)
 	// NewRun gives a further run id, for a line that starts one run a task; only such lines need it.
 	NewRun func() string
+	// Begin is called once the arguments are bound, before anything runs; its error ends the line. Nil lets all begin.
+	Begin func(ctx context.Context, inv formats.Invocation) error
 	// Admit refuses a program that may use more than it is allowed to, before anything is written; nil admits all.
 	Admit func(*compile.Program) error
 	// Warn shows findings that do not refuse the file.
@@ -132,7 +134,11 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 	if err != nil {
 		return formats.Return{}, err
 	}
-	if err := l.exist(ctx, inv.Name, prog, values); err != nil {
+	err = l.exist(ctx, inv.Name, prog, values)
+	if err == nil {
+		err = l.begin(ctx, inv)
+	}
+	if err != nil {
 		return formats.Return{}, err
 	}
 	switch tasks := values.TaskRange(); {
@@ -142,6 +148,34 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 		return l.runEach(ctx, inv, prog, values, tasks)
 	}
 	return l.run(ctx, inv, prog, values)
+}
+
+// EngineFlags gives the flags of the engine that stand in a line behind a command which does not declare them; the
+// error is that of the line then. A file that cannot be used has none.
+func (l *Library) EngineFlags(e Entry, raw string, words []string) ([]string, error) {
+	all := words
+	if all == nil {
+		all = strings.Fields(raw)
+	}
+	if !slices.ContainsFunc(all, argspec.IsEngineFlag) {
+		return nil, nil
+	}
+	prog, prompt, err := l.Load(e.Source, e.File)
+	if err != nil || prompt != nil {
+		return nil, nil //nolint:nilerr // it is told when the line runs
+	}
+	values, err := argspec.Bind(e.Name, prog.Args, raw, words)
+	if err != nil && slices.Contains(all, "--json") {
+		return []string{"--json"}, err
+	}
+	return values.Engine, err
+}
+
+func (l *Library) begin(ctx context.Context, inv formats.Invocation) error {
+	if l.Begin == nil {
+		return nil
+	}
+	return l.Begin(ctx, inv)
 }
 
 func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile.Program,
@@ -298,8 +332,7 @@ func (l *Library) tasks(ctx context.Context, command string, old bool, list ...i
 			return formats.Fail(formats.CodeNotFound, fmt.Sprintf("run 'tercet task unarchive %d' to work on it again", n),
 				"task %d is archived", n)
 		}
-		fail := formats.Fail(formats.CodeNotFound, "run 'tercet query \".tasks[].number\"' to list the tasks",
-			"task %d does not exist", n)
+		fail := formats.Fail(formats.CodeNotFound, "'tercet task list' shows the tasks", "task %d does not exist", n)
 		if err != nil {
 			return errors.Join(fail, err)
 		}

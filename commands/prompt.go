@@ -125,6 +125,9 @@ func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dial
 		return formats.Return{}, formats.Fail(formats.CodeUsage, "put the text into a file and name that",
 			"/%s: expected at most %d bytes of arguments, got %d", c.Name, argspec.MaxRaw, len(raw))
 	}
+	if err := l.begin(ctx, inv); err != nil {
+		return formats.Return{}, err
+	}
 	pieces, err := c.Expand(dialect.Args{Raw: raw, Words: inv.Words, Vars: l.variables(inv)})
 	if err != nil {
 		return formats.Return{}, err

@@ -349,11 +349,9 @@ func (w *walk) tooDeep(inside string) {
 // noFile notes what has the name of a command of another tool and is no file, and links to folders, which are not
 // followed.
 func (w *walk) noFile(inside string, kind fs.FileMode) {
-	if w.source.Command == nil {
-		return
-	}
 	name, ok := w.name(inside)
 	switch {
+	case w.source.Command == nil && kind == fs.ModeSymlink:
 	case !ok && w.source.Depth > 0 && strings.Contains(inside, "/"): // a skill's own
 	case kind == fs.ModeSymlink && w.linksToFolder(inside):
 		w.leave("", inside, "links to folders are not followed")

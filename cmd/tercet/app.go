@@ -14,6 +14,7 @@ import (
 
 	"tercet/commands/outline"
 	"tercet/formats"
+	"tercet/internal/query"
 	"tercet/internal/question"
 )
 
@@ -56,6 +57,9 @@ type engineFlags struct {
 
 	acceptChanges bool
 	max           outline.Ceiling
+
+	read   func(flags []string) error // sets further flags
+	before *engineFlags               // what they were before those of one line; nil: no line had any
 }
 
 func newApp(s stdio, env func(string) string) *app {
@@ -74,7 +78,7 @@ func newApp(s stdio, env func(string) string) *app {
 // run executes one command line and gives the exit code.
 func (a *app) run(args []string) int {
 	root := a.root(args...)
-	root.SetArgs(jqWords(args))
+	root.SetArgs(query.Words(args))
 	root.SetOut(a.io.out)
 	root.SetErr(a.io.err)
 	err := root.ExecuteContext(a.signals.context(context.Background()))

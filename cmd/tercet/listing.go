@@ -82,7 +82,7 @@ func (w *world) ownSources() []router.Source {
 // list makes what runs and describes the commands.
 func (w *world) list() {
 	w.library.Open, w.library.NewRun, w.library.Config = w.open, newRunID, runs{w}.runConfig
-	w.library.Inject, w.library.Admit = w.inject, w.admit
+	w.library.Inject, w.library.Admit, w.library.Begin = w.inject, w.admit, runs{w}.begin
 	w.library.Warn = func(list []formats.Diagnostic) { w.warn(formats.Diagnostics{List: list}) }
 	w.library.Dir = filepath.ToSlash(w.dir)
 	if w.has {

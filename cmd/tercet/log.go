@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -32,7 +34,8 @@ type switchboard struct {
 func newSwitchboard(a *app, mask *journal.Masker) *switchboard {
 	s := &switchboard{term: a.term, mask: mask, events: a.flags.events, files: map[string]*trace.File{}}
 	if a.flags.verbose > 0 {
-		to := zerolog.ConsoleWriter{Out: cleaned{a.io.err}, NoColor: true, TimeFormat: "15:04:05.000"}
+		now := func(any) string { return clock{}.Now().Format("15:04:05.000") } // an event's own is cut to seconds
+		to := zerolog.ConsoleWriter{Out: cleaned{a.io.err}, NoColor: true, FormatTimestamp: now}
 		log := zerolog.New(to).With().Timestamp().Logger()
 		s.log = &log
 	}
@@ -64,8 +67,16 @@ func (s *switchboard) Emit(e trace.Event) {
 	if s.log == nil {
 		return
 	}
-	s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Str("step", e.Step).Str("outcome", e.Outcome).
-		Int("depth", e.ToDepth).Dur("took", e.Duration).Msg(s.mask.Text(e.Name + " " + e.Message))
+	line := s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Int("depth", e.ToDepth)
+	if e.Duration > 0 {
+		line = line.Stringer("took", e.Duration.Round(time.Millisecond))
+	}
+	for _, f := range [][2]string{{"step", e.Step}, {"outcome", e.Outcome}} {
+		if f[1] != "" {
+			line = line.Str(f[0], f[1])
+		}
+	}
+	line.Msg(s.mask.Text(strings.TrimSpace(e.Name + " " + e.Message)))
 	attempts, _ := e.Attrs["attempts"].([]formats.RunnerAttempt) //nolint:errcheck // any other value has no attempts
 	for _, a := range attempts {
 		if a.Code != "" { // of a chain of runners: tried before the one that answered
@@ -113,7 +124,7 @@ func (t *terminal) event(e trace.Event) {
 	outcome := formats.Outcome(e.Outcome)
 	name, shown := plain.Line(e.Name), plain.Line(e.Outcome)
 	switch {
-	case t.quiet || t.silent:
+	case t.quiet || t.silent || t.still:
 	case e.Kind == trace.Gate && e.Message == interp.NobodyToAsk:
 		fmt.Fprintf(t.io.err, "  gate: %s nobody can be asked here; takes '%s' in %s\n", name, shown, e.Duration)
 	case e.Kind == trace.Gate && e.Message == "answered by "+interp.ByTimeout:

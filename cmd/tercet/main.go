@@ -30,8 +30,8 @@ func start() int {
 	}
 	a := newApp(stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Getenv)
 	ch := make(chan os.Signal, 4)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // Ctrl-\ ends what runs, as Ctrl-C does
+	if !signal.Ignored(syscall.SIGHUP) {                              // as nohup wants it
 		signal.Notify(ch, syscall.SIGHUP) // the terminal is gone: what runs ends as it would by SIGTERM
 	}
 	go func() {

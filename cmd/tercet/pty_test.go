@@ -153,7 +153,7 @@ func TestPromptOnATerminal(t *testing.T) {
 	s.wait("press Ctrl-D to quit")
 	s.wait("tercet> ")
 	s.keys("/plan x\r")
-	s.wait(`expected integer for <task_number>, got "x"`)
+	s.wait(`expected task number for <task_number>, got "x"`)
 	s.wait("^")
 	s.wait("tercet> ")
 	s.keys("\x04")

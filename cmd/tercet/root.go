@@ -26,6 +26,7 @@ import (
 // slash, and from there everything is the command's. Of the verbs there are those that the line needs; without a line
 // all.
 func (a *app) root(line ...string) *cobra.Command {
+	about := false
 	cmd := &cobra.Command{
 		Use:   "tercet [flags] [/NAME ARGS... | VERB ...]",
 		Short: "run slash commands that are written as markdown",
@@ -40,11 +41,14 @@ keeps state.json.
   tercet                      read commands line by line`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.flags.read = cmd.Flags().Parse
 			return errors.Join(trust.CheckDigests(a.flags.trust), a.configure())
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case about:
+				return showVersion(call{world: &world{app: a}})
 			case len(args) == 0 && a.term.inTTY:
 				return repl{a}.prompt()
 			case len(args) == 0:
@@ -56,6 +60,7 @@ keeps state.json.
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().BoolVar(&about, "version", false, "print the version")
 	cmd.CompletionOptions.HiddenDefaultCmd = false
 	f := cmd.PersistentFlags()
 	f.StringVarP(&a.flags.dir, "dir", "C", "", "start in this `folder`")
@@ -64,11 +69,18 @@ keeps state.json.
 	f.CountVarP(&a.flags.verbose, "verbose", "v", "log what happens; twice for more")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
 	f.DurationVar(&a.flags.lockTimeout, "lock-timeout", 0, "how long a write waits for the lock (default 10s)")
+	f.StringVar(&a.flags.runner, "runner", "", "the `name` of the runner for every worker of this run")
+	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
+	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
 	a.runFlags(cmd)
 	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return formats.Fail(formats.CodeUsage, "run '"+c.CommandPath()+" --help'", "%s", err.Error())
+		help := "run '" + c.CommandPath() + " --help'"
+		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: "); ok && cmd.Flags().Lookup(name[2:]) != nil {
+			help = name + " is for slash commands: tercet " + name + " /NAME"
+		}
+		return formats.Fail(formats.CodeUsage, help, "%s", err.Error())
 	})
 	return cmd
 }
@@ -77,15 +89,12 @@ keeps state.json.
 func (a *app) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&a.flags.events, "events", false, "print one JSON event a line; the last line is the return")
-	f.StringVar(&a.flags.runner, "runner", "", "the `name` of the runner for every worker of this run")
 	f.BoolVar(&a.flags.dryRun, "dry-run", false, "show what would run; write nothing")
 	f.StringVar(&a.flags.stubs, "stubs", "",
 		"with --dry-run: take the returns of steps or subagents from this JSON `file`")
 	f.StringVar(&a.flags.record, "record", "", "keep what every worker answers in this `folder`")
 	f.StringVar(&a.flags.replay, "replay", "",
 		"take what workers answer from this `folder`; a prompt that differs from the recorded one ends the run")
-	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
-	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
 	f.StringVar(&a.flags.trust, "trust", "",
 		"agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
 	f.BoolVar(&a.flags.fresh, "new", false, "give up the run of this line that did not end, and begin afresh")
@@ -135,6 +144,9 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		return err
 	}
 	route, err := w.table.Route(line)
+	if err == nil {
+		err = w.table.Alone(line)
+	}
 	if err != nil {
 		return err
 	}
@@ -145,14 +157,20 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if len(words) == 1 && (words[0] == "?" || words[0] == "--help") { // the engine's, not the command's
 		return w.explainCommand(route)
 	}
+	if err := a.mayCommand(); err != nil {
+		return err
+	}
+	if a.flags.before == nil {
+		e := commands.Entry{Name: route.Name, File: route.File, Source: route.Source}
+		if behind, err := w.library.EngineFlags(e, route.Raw, route.Words); len(behind) > 0 {
+			return a.anew(ctx, line, behind, err)
+		}
+	}
 	if route.Dialect != "" && len(route.Shadows) > 0 { // the person may have meant another file
 		w.term.note("/%s is %s/%s (%s); it shadows %s", route.Name, route.Source, route.File, route.Dialect,
 			strings.Join(route.Shadows, ", "))
 	}
-	if err := (consent{w}).first(ctx, route); err != nil {
-		return err
-	}
-	begun, err := runs{w}.before(ctx, line)
+	begun, err := runs{w}.before(ctx, line, route)
 	switch open, waits := errors.AsType[*waitingError](err); {
 	case waits:
 		return w.ended(open.ret)
@@ -185,6 +203,16 @@ func (a *app) ended(ret formats.Return) error {
 		return shown{code}
 	}
 	return nil
+}
+
+// anew runs a line with flags of the engine that stood behind its command; they hold for this line.
+func (a *app) anew(ctx context.Context, line router.Line, behind []string, err error) error {
+	before := a.flags
+	err = errors.Join(a.flags.read(behind), a.configure(), err, a.forget())
+	if a.flags.before = &before; err != nil {
+		return err
+	}
+	return a.slash(ctx, line)
 }
 
 // explainCommand prints the help of a slash command.
@@ -234,7 +262,7 @@ func (a *app) answerText(title, text string) {
 		a.give(formats.Return{Status: formats.StatusCompleted, Summary: title, Text: text})
 		return
 	}
-	a.term.answer("%s", plain.Passage(text))
+	a.term.answer("%s", plain.Passage(a.term.wrapped(text)))
 }
 
 // repl reads commands line by line.
@@ -273,6 +301,12 @@ func (a repl) prompt() error {
 
 // entry runs one line of the prompt; plain text is never taken for a command.
 func (a repl) entry(ctx context.Context, line string) error {
+	if before := a.flags.before; before != nil { // the flags of the line before
+		a.flags = *before
+		if err := a.configure(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case line == "":
 		return nil
@@ -281,7 +315,21 @@ func (a repl) entry(ctx context.Context, line string) error {
 	case !strings.HasPrefix(line, "/"):
 		return formats.Fail(formats.CodeUsage, sprintf("did you mean /task %q?", line), "commands start with '/'")
 	}
-	return errors.Join(a.slash(ctx, router.Line{Raw: line}), a.forget())
+	w, err := a.world(ctx)
+	if err != nil {
+		return err
+	}
+	parts, err := w.table.Chain(line)
+	for i, part := range parts {
+		if i > 0 && err != nil {
+			err = shown{a.exit(err)}
+			if part.Sign == "&&" || !a.term.inTTY && !a.flags.keepGoing { // a pipe stops, as with lines of their own
+				continue
+			}
+		}
+		err = errors.Join(a.slash(ctx, router.Line{Raw: part.Line}), a.forget())
+	}
+	return err
 }
 
 // menu lists the commands, also where a file has taken the name of /help.
@@ -332,7 +380,7 @@ func (a repl) piped(cmd *cobra.Command) error {
 		case ran:
 			return first
 		default:
-			fmt.Fprintln(a.io.err, cmd.UsageString())
+			fmt.Fprintf(a.io.err, "Usage: %s\n\n%s\n\n", cmd.UseLine(), cmd.Long)
 			return formats.Fail(formats.CodeUsage, "run 'tercet demo' for a worked example",
 				"expected a slash command or a verb")
 		}

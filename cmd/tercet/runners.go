@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"tercet/formats"
+	"tercet/internal/nearest"
 	"tercet/internal/proc"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
@@ -71,6 +74,17 @@ func (w workers) wanted(info formats.AgentInfo) []string {
 		return info.Runner
 	}
 	return []string{w.cfg.Runner}
+}
+
+// known refuses a runner of --runner that there is not, before anything begins.
+func (w workers) known(name string) error {
+	all := append(slices.Sorted(maps.Keys(w.cfg.ACP)), agentcli.RunnerACP, runnerOffline, runnerAuto)
+	all = append(agentcli.Names(), all...)
+	if name == "" || slices.Contains(all, name) {
+		return nil
+	}
+	return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(name, all), "'tercet doctor' tells which can work here"),
+		"expected a runner (%s), got %q", strings.Join(all, ", "), name)
 }
 
 // runner gives the Agent of one runner.

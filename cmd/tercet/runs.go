@@ -52,20 +52,25 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	if begun != nil {
 		o.NewRun = func() (string, string) { return begun.Begun.Session, begun.ID }
 	}
-	if w.has {
-		consent, err := w.gate.Consent(r.Name, clock{}.Now())
-		if err != nil {
-			return formats.Return{}, err
-		}
-		if w.approver.consent = consent.File; consent.Absent != "" {
-			w.term.note("%s", consent.Absent)
-		}
-	}
 	ret, err := o.Handle(ctx, line, r, w.flags.dryRun)
 	if cerr := w.sink.end(); cerr != nil {
 		w.term.note("warning: trace: %s", cerr)
 	}
 	return ret, err
+}
+
+// begin asks for trust and reads the auto-approve file, once the line is known to be whole.
+func (w runs) begin(ctx context.Context, inv formats.Invocation) error {
+	w.term.still = inv.Name == "help" && inv.Source == librarySource // it has one step, and its answer is all
+	err := consent{w.world}.first(ctx, inv)
+	if err != nil || !w.has {
+		return err
+	}
+	agreed, err := w.gate.Consent(inv.Name, clock{}.Now())
+	if w.approver.consent = agreed.File; agreed.Absent != "" {
+		w.term.note("%s", agreed.Absent)
+	}
+	return err
 }
 
 // runConfig gives one run everything that it can reach. The run's folder is made with the first entry of its journal.
@@ -386,41 +391,13 @@ func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(s
 func (w *world) openState() error {
 	timeout := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout)
 	cfg := stateConfig(w.root, w.dir, timeout, func(line string) { w.term.note("%s", line) })
-	cfg.Key = sealKey(w.stateHome())
+	cfg.Key = state.SealKey(w.stateHome(), rand.Text)
 	var errs [3]error
 	w.reader, errs[0] = state.NewReader(cfg)
 	w.manager, errs[1] = state.NewManager(cfg)
 	w.problems, errs[2] = state.NewErrors(cfg)
 	w.docs, w.claim = state.NewDocs(w.root), cfg.Claim
 	return cmp.Or(errs[:]...)
-}
-
-// sealKey gives the key of a lineage, which is made when it is first asked for. It lies with the person, where no
-// worker within bounds can read it.
-func sealKey(home string) func(lineage string) []byte {
-	return func(lineage string) []byte {
-		if home == "" || !fs.ValidPath(lineage) || strings.Contains(lineage, "/") || len(lineage) > 100 {
-			return nil
-		}
-		dir := filepath.Join(home, "keys")
-		making := os.MkdirAll(dir, 0o700)
-		root, err := os.OpenRoot(dir)
-		if err != nil || making != nil {
-			return nil // the log says less then
-		}
-		defer root.Close() //nolint:errcheck // what was written is closed
-		key, err := root.ReadFile(lineage)
-		if errors.Is(err, fs.ErrNotExist) {
-			// Of two processes one makes it, and both take what is there then.
-			if err = atomicfile.Create(root, lineage, []byte(rand.Text()), 0o600); err == nil || errors.Is(err, fs.ErrExist) {
-				key, err = root.ReadFile(lineage)
-			}
-		}
-		if err != nil {
-			return nil
-		}
-		return key
-	}
 }
 
 // watchState looks at state.json before a worker starts, and again when it has ended.

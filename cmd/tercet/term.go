@@ -38,6 +38,7 @@ type terminal struct {
 	utf8   bool
 	quiet  bool
 	silent bool // --json, --events: no answer in plain words
+	still  bool // no lines of steps
 }
 
 func newTerminal(s stdio, env func(string) string) *terminal {
@@ -78,6 +79,19 @@ func (t *terminal) answer(format string, args ...any) {
 		text += "\n"
 	}
 	fmt.Fprint(t.io.out, text)
+}
+
+// wrapped breaks the lines of a text between words, on a terminal.
+func (t *terminal) wrapped(text string) string {
+	out, ok := t.io.out.(*os.File)
+	if !ok || !t.outTTY {
+		return text
+	}
+	wide, _, err := term.GetSize(int(out.Fd()))
+	if err != nil {
+		return text
+	}
+	return argspec.Wrap(text, wide)
 }
 
 // raw prints bytes as they are, and on a terminal through clean.
@@ -228,6 +242,9 @@ func (t *terminal) returned(ret formats.Return) {
 	text := ret.Text
 	if judged {
 		text = cmp.Or(text, ret.Summary)
+	}
+	if t.still {
+		text = t.wrapped(text)
 	}
 	if !t.silent {
 		t.answer("%s", plain.Passage(text))

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"tercet/commands/syntax"
 	"tercet/formats"
 )
@@ -55,4 +57,29 @@ func showSchema(c call) error {
 	}
 	c.term.json(schema)
 	return nil
+}
+
+var configVerbs = []verb{
+	{use: "list", short: "print every setting", args: none, needs: aWorld, make: configList},
+}
+
+// configList prints what the configuration says, and where it says so.
+func configList(cmd *cobra.Command, _ *app) run {
+	origin := cmd.Flags().Bool("origin", false, "also the file and line that each value comes from")
+	return func(c call) error {
+		list := c.cfg.List()
+		if c.document("tercet.config/1", fields{"settings": list}) {
+			return nil
+		}
+		columns := 2
+		if *origin {
+			columns++
+		}
+		tab := formats.Table{Columns: []string{"key", "value", "origin"}[:columns]}
+		for _, s := range list {
+			tab.Rows = append(tab.Rows, []string{s.Key, s.Value, s.Origin}[:columns])
+		}
+		c.term.table(tab)
+		return nil
+	}
 }

@@ -151,13 +151,7 @@ const profileSecrets = "secrets"
 
 // secretsOf tells what the scan before a commit would find if all of a file were new.
 func secretsOf(file, text string) []formats.Diagnostic {
-	var found []secrets.Finding
-	if f, ok := secrets.Name(file); ok {
-		found = append(found, f)
-	}
-	for i, line := range strings.Split(text, "\n") {
-		found = append(found, secrets.Line(file, i+1, line)...)
-	}
+	found := secrets.File(file, text)
 	list := make([]formats.Diagnostic, len(found))
 	for i, f := range found {
 		list[i] = problem(formats.FindingSecret, file, "looks like a secret: "+f.Class,

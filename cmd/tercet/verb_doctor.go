@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -143,7 +145,10 @@ func (d *checkup) program(name string, missing finding, args ...string) finding 
 	})
 	switch {
 	case err != nil:
-		missing.Text, missing.Fix = err.Error(), cmp.Or(formats.HelpOf(err), missing.Fix)
+		missing.Text, missing.Fix = err.Error(), formats.HelpOf(err)
+		if errors.Is(err, fs.ErrPermission) {
+			missing.Fix = "make that folder writable, or set XDG_STATE_HOME to a folder that is"
+		}
 	case !res.Success():
 		missing.Text = at + " does not tell its version"
 	default:
@@ -249,7 +254,7 @@ func (d *checkup) agent(driver agentcli.Driver) finding {
 		return d.unasked(driver.Name)
 	}
 	if _, err := d.starter.Look(driver.Name); err != nil {
-		f := fine(driver.Name, "not installed")
+		f := skipped(driver.Name, "not installed")
 		f.Fix, f.Detail = installation(driver), agentDetail{Tested: driver.Tested}
 		return f
 	}

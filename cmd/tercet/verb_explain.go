@@ -31,6 +31,9 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 	return func(c call) error {
 		if code := strings.ToUpper(c.args[0]); len(c.args) == 1 && diagnosticCode().MatchString(code) {
 			return c.explainCode(code)
+		} else if p, ok := pages.Explain(code); ok {
+			c.explainFailure(p)
+			return nil
 		}
 		var err error
 		if c.world, err = c.app.world(c.ctx); err != nil {
@@ -336,6 +339,14 @@ func graphVerb(cmd *cobra.Command, _ *app) run {
 			c.term.raw([]byte(text))
 		}
 		return nil
+	}
+}
+
+// explainFailure says what a code of failures means, which exit status it has and what to do.
+func (c call) explainFailure(p pages.Code) {
+	exit := formats.ExitFor(formats.Code(p.Code))
+	if !c.document("tercet.code/1", fields{"code": p.Code, "meaning": p.Means, "exit": exit, "do": p.Do}) {
+		c.term.answer("%s: exit status %d\n\n%s\n\n%s", p.Code, exit, p.Means, p.Do)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 	"tercet/state"
 )
 
-// variable is a flag of jq's that sets a variable, from NAME=VALUE; see jqWords.
+// variable is a flag of jq's that sets a variable, from NAME=VALUE; see query.Words.
 type variable struct {
 	flag, usage string
 	kind        query.ArgKind
@@ -26,7 +25,7 @@ type variable struct {
 }
 
 var variables = []variable{
-	{"arg", "NAME VALUE: $NAME is a string", query.ArgText, false},
+	{"arg", "NAME VALUE: $NAME is a string", query.ArgText, false}, // query.Words knows the same names
 	{"argjson", "NAME JSON: $NAME is a value", query.ArgJSON, false},
 	{"slurpfile", "NAME FILE: $NAME is the array of the file's values", query.ArgSlurp, true},
 	{"rawfile", "NAME FILE: $NAME is the file's text", query.ArgText, true},
@@ -72,7 +71,7 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 	for i, v := range variables {
 		pairs[i] = f.StringArray(v.flag, nil, v.usage)
 	}
-	positional := f.StringArray(positionalFlag, nil, "--args WORD... and --jsonargs JSON...: $ARGS.positional")
+	positional := f.StringArray(query.PositionalFlag, nil, "--args WORD... and --jsonargs JSON...: $ARGS.positional")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if *from != "" {
 			return nil
@@ -243,67 +242,4 @@ func readInput(in io.Reader, name string) ([]byte, error) {
 
 func noWorkspace() error {
 	return formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'", "no workspace here or above")
-}
-
-// positionalFlag holds the words behind --args and --jsonargs.
-const positionalFlag = "args"
-
-// jqWords writes jq's flags that are not one word and its value as such: --arg NAME VALUE as --arg NAME=VALUE, and each
-// word behind --args or --jsonargs as a flag of its own.
-func jqWords(args []string) []string {
-	verb := slices.Index(args, "query")
-	if verb < 0 || slices.ContainsFunc(args[:verb], func(w string) bool { return strings.HasPrefix(w, "/") }) {
-		return args
-	}
-	j := jqLine{out: slices.Clone(args[:verb+1])}
-	for rest := args[verb+1:]; len(rest) > 0; {
-		rest = rest[j.take(rest):]
-	}
-	return j.out
-}
-
-// jqLine is a command line of jq that is being rewritten.
-type jqLine struct {
-	out    []string
-	filter bool   // there was the filter, or the file that holds it
-	behind string // a: behind --args, j: behind --jsonargs
-	plain  bool   // behind --
-}
-
-// valued are the flags whose value is the word behind them.
-var valued = []string{"-f", "--from-file", "--indent", "--timeout", "--at", "-C", "--dir", "--color", "--lock-timeout"}
-
-// take rewrites the first words of rest and gives how many they were.
-func (j *jqLine) take(rest []string) int {
-	word := rest[0]
-	switch {
-	case j.plain || !strings.HasPrefix(word, "-") || word == "-":
-		if j.behind != "" && j.filter {
-			j.out = append(j.out, "--"+positionalFlag+"="+j.behind+word)
-			return 1
-		}
-		j.filter = true
-	case !j.filter && len(word) > 1 && word[1] != '-' && (word[1]|0x20 < 'a' || word[1]|0x20 > 'z'):
-		// No flag: a filter such as -1, which the parser of flags takes as one behind a space.
-		j.filter = true
-		word = " " + word
-	case word == "--args", word == "--jsonargs":
-		j.behind = word[2:3] + ":"
-		return 1
-	case word == "--":
-		// Flags that are made of the words behind it must still be flags.
-		j.plain = true
-		if j.behind != "" && j.filter {
-			return 1
-		}
-	case len(rest) > 2 && slices.ContainsFunc(variables, func(v variable) bool { return word == "--"+v.flag }):
-		j.out = append(j.out, word, rest[1]+"="+rest[2])
-		return 3
-	case slices.Contains(valued, word) && len(rest) > 1:
-		j.filter = j.filter || word == "-f" || word == "--from-file"
-		j.out = append(j.out, word, rest[1])
-		return 2
-	}
-	j.out = append(j.out, word)
-	return 1
 }

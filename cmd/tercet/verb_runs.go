@@ -28,7 +28,7 @@ func typed(r journal.Run) router.Line {
 
 // before looks for a run that the same line began and that did not end. Without a person it goes on at once, unless it
 // waits for one.
-func (w runs) before(ctx context.Context, line router.Line) (*journal.Run, error) {
+func (w runs) before(ctx context.Context, line router.Line, route router.Route) (*journal.Run, error) {
 	if w.reader == nil || w.flags.dryRun {
 		return nil, nil
 	}
@@ -39,6 +39,9 @@ func (w runs) before(ctx context.Context, line router.Line) (*journal.Run, error
 	for _, r := range list {
 		if r.Line != line.Text() || r.Begun.Range {
 			continue
+		}
+		if err := (consent{w.world}).first(ctx, invocationOf(route)); err != nil {
+			return nil, err
 		}
 		switch err := w.take(r); {
 		case formats.CodeOf(err) == formats.CodeLocked:
@@ -56,6 +59,10 @@ func (w runs) before(ctx context.Context, line router.Line) (*journal.Run, error
 		return &r, nil
 	}
 	return nil, nil
+}
+
+func invocationOf(r router.Route) formats.Invocation {
+	return formats.Invocation{Name: r.Name, File: r.File, Source: r.Source}
 }
 
 // waitingError is that of a run which its line does not take up by itself; slash gives its return.
@@ -179,7 +186,7 @@ func resumeVerb(cmd *cobra.Command, a *app) run {
 		line := typed(r)
 		route, err := w.table.Route(line)
 		if err == nil {
-			err = consent{w}.first(c.ctx, route)
+			err = consent{w}.first(c.ctx, invocationOf(route))
 		}
 		if err != nil {
 			return err

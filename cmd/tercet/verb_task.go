@@ -31,6 +31,7 @@ var taskVerbs = []verb{
 		use: "unarchive TASKS", short: "move tasks back from the archive", args: one,
 		make: taskMove(func(list []int) state.Op { return state.UnarchiveTasks{Tasks: list} }),
 	},
+	{use: "list", short: "list the tasks", args: none, needs: aWorkspace, make: taskList},
 	{
 		use: "ready", short: "list the tasks that can be taken up now", args: none, needs: aWorkspace,
 		do: taskReady,
@@ -154,7 +155,7 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 			op.Back = false
 			return c.write(tx, op)
 		}
-		changed, err := assignments(c.args[1:])
+		changed, err := argspec.Assignments(c.args[1:])
 		if err != nil {
 			return err
 		}
@@ -181,39 +182,6 @@ func noStatus(word string) error {
 	}
 	help := cmp.Or(nearest.Help(word, names), "the statuses are "+strings.Join(names, ", "))
 	return formats.Fail(formats.CodeUsage, help, "expected a task status, got %q", word)
-}
-
-// assignments reads KEY=VALUE words; numbers and lists of numbers are read as such for dependencies and parent.
-func assignments(words []string) (map[string]any, error) {
-	out := map[string]any{}
-	for _, w := range words {
-		key, value, ok := strings.Cut(w, "=")
-		if !ok || key == "" {
-			return nil, usage("expected KEY=VALUE, got %q", w)
-		}
-		out[key] = value
-		var err error
-		switch key {
-		case "dependencies":
-			var numbers []int
-			if value != "" {
-				numbers, err = argspec.ParseTasks(value)
-			}
-			list := make([]any, len(numbers))
-			for i, n := range numbers {
-				list[i] = n
-			}
-			out[key] = list
-		case "parent":
-			out[key], err = strconv.Atoi(value)
-		}
-		if err != nil {
-			return nil, usage("expected %s for %s, got %q", map[string]string{
-				"dependencies": "task numbers", "parent": "a task number",
-			}[key], key, value)
-		}
-	}
-	return out, nil
 }
 
 func taskLink(cmd *cobra.Command, _ *app) run {
@@ -251,8 +219,31 @@ func taskReady(c call) error {
 	if err != nil {
 		return err
 	}
+	return listTasks(c, "tercet.ready/1", list, "no task is ready")
+}
+
+// taskList lists all tasks, or those of one status.
+func taskList(cmd *cobra.Command, _ *app) run {
+	only := cmd.Flags().String("status", "", "only those with this `status`")
+	return func(c call) error {
+		status, err := formats.TaskStatus(""), error(nil)
+		if *only != "" {
+			if status, err = formats.LooseTaskStatus(*only); err != nil {
+				return noStatus(*only)
+			}
+		}
+		doc, err := c.reader.Doc(c.ctx)
+		if err != nil {
+			return err
+		}
+		list := slices.DeleteFunc(doc.Tasks, func(t formats.Task) bool { return status != "" && t.Status != status })
+		return listTasks(c, "tercet.task-list/1", list, "no task; make one with tercet '/task \"what is to be done\"'")
+	}
+}
+
+func listTasks(c call, schema string, list []formats.Task, none string) error {
 	c.changedOutside()
-	if c.document("tercet.ready/1", fields{"tasks": list}) {
+	if c.document(schema, fields{"tasks": nonNil(list)}) {
 		return nil
 	}
 	tab := formats.Table{Columns: []string{"number", "title", "status"}}
@@ -261,7 +252,7 @@ func taskReady(c call) error {
 	}
 	c.term.table(tab)
 	if len(list) == 0 {
-		c.term.note("no task is ready")
+		c.term.note("%s", none)
 	}
 	return nil
 }

@@ -256,18 +256,16 @@ type consent struct{ *world }
 
 // first lets a slash command run in a trusted project, and asks for the trust where a person can be asked. The help of
 // the program itself needs none, and keeps no run then.
-func (w consent) first(ctx context.Context, r router.Route) error {
-	if err := w.mayCommand(); err != nil || !w.has || w.flags.dryRun {
-		return err
+func (w consent) first(ctx context.Context, r formats.Invocation) error {
+	if !w.has || r.DryRun {
+		return nil
 	}
 	v, err := w.gate.Verdict()
 	if err != nil {
 		return err
 	}
 	switch p, foreign := w.library.Foreign[r.Source]; {
-	case v.By == trust.ByEnvironment:
-		w.noteOnce(v.By, "trusted by environment (TERCET_TRUST=1): "+formats.Count(len(v.Changes), "file")+
-			" that nobody agreed to")
+	case v.By == trust.ByEnvironment: // doctor and trust --show tell it
 		return nil
 	case v.By != "" && foreign && p.Scope == dialect.Project && !fs.ValidPath(p.Dir):
 		return formats.Fail(formats.CodeUntrusted,

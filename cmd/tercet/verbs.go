@@ -72,6 +72,7 @@ func verbs() []verb {
 			use: "schema NAME", short: "print the JSON schema of a kind of block: step, args, defaults, frontmatter",
 			args: one, do: showSchema,
 		},
+		{use: "config", short: "look at the configuration", verbs: configVerbs},
 		{use: "format", short: "check documents", verbs: formatVerbs},
 		{use: "result", short: "read subagents' output", verbs: resultVerbs},
 		{use: "exit-codes", short: "print the table of exit codes", args: none, do: showExits},

@@ -204,7 +204,7 @@ func (w *world) agents() error {
 	}
 	base := filepath.Join(w.dir, formats.Workspace, "worktrees")
 	w.trees, err = worktree.New(worktree.Manager{Git: w.git, Root: w.dir, Base: base, Allow: w.cfg.Secrets})
-	if err = errors.Join(err, runs{w}.openTape()); err != nil {
+	if err = errors.Join(err, runs{w}.openTape(), workers{w}.known(w.flags.runner)); err != nil {
 		return err
 	}
 	w.set = subagents.NewSet()

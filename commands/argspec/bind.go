@@ -3,6 +3,7 @@ package argspec
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -40,7 +41,7 @@ func Bind(command string, specs []Spec, raw string, words []string) (Values, err
 		b.shell, b.words = true, split
 	}
 	if err := b.run(); err != nil {
-		return Values{}, err
+		return Values{Engine: b.engine}, err
 	}
 	return b.finish()
 }
@@ -57,6 +58,7 @@ type binder struct {
 	values  map[string]any
 	given   map[string]bool
 	span    []int
+	engine  []string // flags of the engine, as --name or --name=value
 }
 
 // fault completes an error about a byte range of raw.
@@ -242,7 +244,10 @@ func (b *binder) flag(w Word) error {
 	name, text, has := strings.Cut(w.Text, "=")
 	s, negated := b.lookup(name)
 	if s == nil {
-		near := meant(strings.ReplaceAll(name, "_", "-"), b.flagNames())
+		if ok, err := b.engineFlag(w, name, has); ok || err != nil {
+			return err
+		}
+		near := meant(strings.ReplaceAll(name, "_", "-"), slices.Concat(b.flagNames(), engineFlags[0], engineFlags[1]))
 		e := UsageError{
 			Message: "unknown flag " + plain(name), Flag: name,
 			Advice: cmp.Or(near, "write -- before words that begin with a dash"),
@@ -275,6 +280,45 @@ func (b *binder) flag(w Word) error {
 		}
 	}
 	return b.set(s, b.list(s, w))
+}
+
+// engineFlags are the flags of the engine that may stand behind a command: those that take no value, then with one.
+var engineFlags = [2][]string{
+	{"--json", "--events", "--dry-run", "--yes", "--no-input", "--quiet", "-q", "--verbose", "-v", "-vv"}, {"--runner"},
+}
+
+// early are flags of the engine that count before a command is looked for.
+var early = []string{"-C", "--dir", "--trust", "--color", "--lock-timeout"}
+
+// IsEngineFlag tells whether a word is a flag of the engine that may stand behind a command.
+func IsEngineFlag(word string) bool {
+	name, _, _ := strings.Cut(word, "=")
+	return slices.Contains(engineFlags[0], name) || slices.Contains(engineFlags[1], name)
+}
+
+// engineFlag hands a flag of the engine back that the command does not declare itself.
+func (b *binder) engineFlag(w Word, name string, has bool) (bool, error) {
+	switch {
+	case slices.Contains(engineFlags[0], name):
+	case slices.Contains(engineFlags[1], name):
+		if has {
+			break
+		}
+		value, ok, err := b.next()
+		if err != nil || !ok {
+			return true, cmp.Or(err, b.fault(UsageError{Message: "missing value for " + name}, w.End+1, w.End+1))
+		}
+		w.Text += "=" + value.Text
+	case slices.Contains(early, name):
+		return true, b.fault(UsageError{
+			Message: name + " stands before the command", Flag: name,
+			Advice: "write tercet " + name + " ... /" + b.command,
+		}, w.Start, w.End)
+	default:
+		return false, nil
+	}
+	b.engine = append(b.engine, w.Text)
+	return true, nil
 }
 
 func (b *binder) isShort(word string) bool {
@@ -329,6 +373,9 @@ func (b *binder) set(s *Spec, w Word) error {
 	}
 	b.given[s.Name] = true
 	v, want := s.value(w.Text)
+	if want != "" && (s.Type == Task || s.Name == TaskName(b.specs)) {
+		want = strings.Replace(want, "integer", "task number", 1)
+	}
 	if want != "" && s.Type == Task && s.Name == TaskName(b.specs) {
 		if from, to, ok := parseRange(w.Text); ok && to-from < MaxTasks {
 			for n := from; n <= to; n++ {
@@ -367,21 +414,23 @@ func TaskName(specs []Spec) string {
 	return number
 }
 
-// finish asks for what is missing and fills in defaults.
+// finish asks for all that is missing and fills in defaults.
 func (b *binder) finish() (Values, error) {
-	v := Values{Raw: strings.TrimSpace(b.raw), vals: b.values, given: b.given, task: TaskName(b.specs), span: b.span}
+	v := Values{
+		Raw: strings.TrimSpace(b.raw), Engine: b.engine, vals: b.values, given: b.given, task: TaskName(b.specs),
+		span: b.span,
+	}
+	var missing, flags []string
 	for i := range b.specs {
 		s := &b.specs[i]
 		if b.given[s.Name] {
 			continue
 		}
 		switch {
+		case s.Required && s.Flag:
+			flags = append(flags, s.Label())
 		case s.Required:
-			end := len(strings.TrimRight(b.raw, " \t\r\n"))
-			if end > 0 {
-				end++ // a word would stand behind a space
-			}
-			return Values{}, b.fault(UsageError{Message: "missing " + s.Label()}, end, end)
+			missing = append(missing, s.Label())
 		case s.Default != nil:
 			v.vals[s.Name] = s.Default
 		case s.Type == Boolean:
@@ -391,6 +440,14 @@ func (b *binder) finish() (Values, error) {
 		default:
 			v.vals[s.Name] = nil
 		}
+	}
+	if missing = append(missing, flags...); len(missing) > 0 {
+		end := len(strings.TrimRight(b.raw, " \t\r\n"))
+		if end > 0 {
+			end++ // a word would stand behind a space
+		}
+		text := "missing " + strings.Join(missing, ", ")
+		return Values{Engine: b.engine}, b.fault(UsageError{Message: text}, end, end)
 	}
 	return v, nil
 }

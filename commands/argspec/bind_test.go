@@ -155,20 +155,20 @@ func TestBindFaults(t *testing.T) {
 		words []string
 		want  string // message, shown line, carets
 	}{
-		{"not a number", plan, "abc", nil, "/cmd: expected integer for <task_number>, got \"abc\"\n/cmd abc\n     ^^^"},
+		{"not a number", plan, "abc", nil, "/cmd: expected task number for <task_number>, got \"abc\"\n/cmd abc\n     ^^^"},
 		{"missing", plan, "", nil, "/cmd: missing <task_number>\n/cmd\n     ^"},
 		{"missing after", word, "a b c", nil, "/cmd: unexpected argument \"c\"\n/cmd a b c\n         ^"},
-		{"zero", plan, "0", nil, "/cmd: expected integer of at least 1 for <task_number>, got \"0\"\n/cmd 0\n     ^"},
-		{"negative", plan, "-5", nil, "/cmd: expected integer of at least 1 for <task_number>, got \"-5\"\n/cmd -5\n     ^^"},
-		{"too large", plan, "99999999999999999999", nil, "/cmd: expected integer for <task_number>, got \"99999999999999999999\"\n/cmd 99999999999999999999\n     ^^^^^^^^^^^^^^^^^^^^"},
-		{"range backwards", plan, "107-105", nil, "/cmd: expected integer, or a range of at most 1000 tasks such as 5-7, for <task_number>, got \"107-105\"\n/cmd 107-105\n     ^^^^^^^"},
+		{"zero", plan, "0", nil, "/cmd: expected task number of at least 1 for <task_number>, got \"0\"\n/cmd 0\n     ^"},
+		{"negative", plan, "-5", nil, "/cmd: expected task number of at least 1 for <task_number>, got \"-5\"\n/cmd -5\n     ^^"},
+		{"too large", plan, "99999999999999999999", nil, "/cmd: expected task number for <task_number>, got \"99999999999999999999\"\n/cmd 99999999999999999999\n     ^^^^^^^^^^^^^^^^^^^^"},
+		{"range backwards", plan, "107-105", nil, "/cmd: expected task number, or a range of at most 1000 tasks such as 5-7, for <task_number>, got \"107-105\"\n/cmd 107-105\n     ^^^^^^^"},
 		{"outside", plan, "1 ../x", nil, "/cmd: expected path inside the project for [research_report], got \"../x\"\n/cmd 1 ../x\n       ^^^^"},
 		{"outside in the middle", plan, "1 a/../../x", nil, "/cmd: expected path inside the project for [research_report], got \"a/../../x\"\n/cmd 1 a/../../x\n       ^^^^^^^^^"},
 		{"absolute", plan, "1 /etc/passwd", nil, "/cmd: expected path inside the project for [research_report], got \"/etc/passwd\"\n/cmd 1 /etc/passwd\n       ^^^^^^^^^^^"},
 		{"dash path", plan, "1 -- -rf", nil, "/cmd: expected path inside the project for [research_report], got \"-rf\"\n/cmd 1 -- -rf\n          ^^^"},
 		{"NUL", plan, "", []string{"1", "a\x00b"}, "/cmd: expected path inside the project for [research_report], got \"a\\x00b\"\n/cmd 1 a\uFFFDb\n       ^^^"},
 		{"twice", plan, "1 --task-number 2", nil, "/cmd: expected <task_number> once, got it again\n/cmd 1 --task-number 2\n                     ^"},
-		{"wide", plan, "任務 x", nil, "/cmd: expected integer for <task_number>, got \"任務\"\n/cmd 任務 x\n     ^^^^"},
+		{"wide", plan, "任務 x", nil, "/cmd: expected task number for <task_number>, got \"任務\"\n/cmd 任務 x\n     ^^^^"},
 		{"after wide", plan, "1 日本.md x", nil, "/cmd: unexpected argument \"x\"\n/cmd 1 日本.md x\n               ^"},
 		{"tabs", plan, "1\tr.md\tx", nil, "/cmd: unexpected argument \"x\"\n/cmd 1    r.md    x\n                  ^"},
 		{"unclosed", plan, `1 "r.md`, nil, "/cmd: missing closing quote for \"\n/cmd 1 \"r.md\n       ^"},
@@ -368,6 +368,78 @@ func BenchmarkBind(b *testing.B) {
 	for b.Loop() {
 		if _, err := argspec.Bind("plan", list, "196 docs/report.md", nil); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestFlagsOfTheEngine(t *testing.T) {
+	t.Parallel()
+	plan, task := planSpecs(t), taskSpecs(t)
+	own := specs(t, arg("task_number", argspec.Integer), with(arg("json", argspec.Boolean), func(a *syntax.Argument) { a.Flag = true }))
+	for _, tt := range []struct {
+		specs []argspec.Spec
+		raw   string
+		words []string
+		want  []string
+		fails string
+	}{
+		{plan, "196 --json -q", nil, []string{"--json", "-q"}, ""},
+		{plan, "--dry-run 196 --runner offline", nil, []string{"--dry-run", "--runner=offline"}, ""},
+		{plan, "", []string{"196", "--runner=a b", "-vv"}, []string{"--runner=a b", "-vv"}, ""},
+		{plan, "196 -- --json", nil, nil, ""},
+		{task, "Fix the --json flag --yes", nil, nil, ""},
+		{task, "--yes Fix it", nil, []string{"--yes"}, ""},
+		{own, "--json 3", nil, nil, ""},
+		{plan, "196 --runner", nil, nil, "missing value for --runner"},
+		{plan, "196 --color never", nil, nil, "--color stands before the command"},
+		{plan, "196 -C x", nil, nil, "-C stands before the command"},
+		{plan, "196 --trust=x", nil, nil, "--trust stands before the command"},
+		{plan, "196 --dryrun", nil, nil, "unknown flag --dryrun"},
+	} {
+		v, err := argspec.Bind("cmd", tt.specs, tt.raw, tt.words)
+		if tt.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.fails) {
+				t.Errorf("Bind(%q) = %v, want %s", tt.raw, err, tt.fails)
+			}
+			continue
+		}
+		if diff := cmp.Diff(tt.want, v.Engine); diff != "" || err != nil {
+			t.Errorf("Bind(%q, %q): %v; flags of the engine differ (-want +got):\n%s", tt.raw, tt.words, err, diff)
+		}
+	}
+	_, err := argspec.Bind("cmd", plan, "196 --dryrun", nil)
+	if use := (&argspec.UsageError{}); !errors.As(err, &use) || use.Help() != "did you mean --dry-run?" {
+		t.Errorf("help of --dryrun = %v", err)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	const text = "/review [N] [--only go|node]  Reviews the changes of a task or of the checkout\nshort\nnobreakingofwordsthatarelongerthanallofit"
+	want := "/review [N] [--only go|node]  Reviews the changes of\n                              a task or of the\n                              checkout\nshort\nnobreakingofwordsthatarelongerthanallofit"
+	if diff := cmp.Diff(want, strings.ReplaceAll(argspec.Wrap(text, 52), " \n", "\n")); diff != "" {
+		t.Errorf("Wrap differs (-want +got):\n%s", diff)
+	}
+	for _, line := range strings.Split(argspec.Wrap(text, 60), "\n") {
+		if argspec.Width(strings.TrimRight(line, " ")) > 60 {
+			t.Errorf("line %q is wider than 60", line)
+		}
+	}
+	if got := argspec.Wrap(text, 200); got != text {
+		t.Errorf("Wrap(200) = %q, want it as it is", got)
+	}
+}
+
+func TestAssignments(t *testing.T) {
+	t.Parallel()
+	got, err := argspec.Assignments([]string{"title=a=b", "dependencies=3, 5-6", "parent=7"})
+	want := map[string]any{"title": "a=b", "dependencies": []any{3, 5, 6}, "parent": 7}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("Assignments: %v (-want +got):\n%s", err, diff)
+	}
+	for _, bad := range []string{"title", "=x", "parent=x", "dependencies=y"} {
+		if _, err := argspec.Assignments([]string{bad}); err == nil {
+			t.Errorf("Assignments(%q) = nil, want an error", bad)
 		}
 	}
 }

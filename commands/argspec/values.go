@@ -16,6 +16,8 @@ const RawName = "_raw"
 // it with json.Number for numbers, a repeated argument a []any of these.
 type Values struct {
 	Raw string // rest of the line; the words of a shell joined by Join
+	// Engine are the flags of the engine that stood in the line, as --name or --name=value. An error has those before it.
+	Engine []string
 
 	vals  map[string]any // every argument; nil if absent and without default
 	given map[string]bool

@@ -2,6 +2,7 @@ package argspec
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 )
 
@@ -13,6 +14,34 @@ func Width(s string) int {
 		n += runeWidth(r)
 	}
 	return n
+}
+
+// Wrap breaks lines that are wider than some columns at blanks. What goes on stands below the last column of the line,
+// which two blanks begin, or below its first word.
+func Wrap(text string, columns int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if columns < 20 || Width(line) <= columns {
+			continue
+		}
+		words := strings.TrimLeft(line, " ")
+		in := len(line) - len(words)
+		if at := strings.LastIndex(line, "  "); at >= in && Width(line[:at+2]) <= columns*2/3 {
+			in = Width(line[:at+2])
+		}
+		var b strings.Builder
+		at := 0
+		for n, word := range strings.SplitAfter(line, " ") {
+			if w := Width(strings.TrimRight(word, " ")); n > 0 && at > in && at+w > columns {
+				b.WriteString("\n" + strings.Repeat(" ", in))
+				at = in
+			}
+			b.WriteString(word)
+			at += Width(word)
+		}
+		lines[i] = b.String()
+	}
+	return strings.Join(lines, "\n")
 }
 
 func runeWidth(r rune) int {

@@ -180,7 +180,7 @@ func TestBackFails(t *testing.T) {
 			return begin(ctx, r)
 		}
 		ret := w.run(t.Context(), file(during, "", "A: fail: No."), "7")
-		if got := told(ret); got != "failed 1 PRECONDITION: No." || len(ret.Warnings) != 1 || !strings.HasPrefix(ret.Warnings[0], "task 7 keeps its status until its lease is stale: ") {
+		if got := told(ret); got != "failed 1 PRECONDITION: No." || len(ret.Warnings) != 1 || !strings.HasPrefix(ret.Warnings[0], "task 7 keeps its status until the next command on it takes it over: ") {
 			t.Errorf("%s: Run = %s, warnings %q", name, got, ret.Warnings)
 		}
 	}

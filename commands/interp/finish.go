@@ -183,7 +183,7 @@ func (r *run) back(n int, outcome formats.Outcome) {
 	if failed := r.prog.Own.Failed; own && failed != nil && r.worked && fell {
 		c.to = failed
 	}
-	stays := fmt.Sprintf("task %d keeps its status until its lease is stale", n)
+	stays := fmt.Sprintf("task %d keeps its status until the next command on it takes it over", n)
 	if c.to == nil || r.ctx.Err() != nil {
 		r.warn("%s", stays)
 		return

@@ -91,8 +91,7 @@ func (r *run) numbered(wanted int) (any, error) {
 			return one, nil
 		}
 	}
-	return nil, formats.Fail(formats.CodeNotFound, "run 'tercet query \".tasks[].number\"' to list the tasks",
-		"task %d does not exist", wanted)
+	return nil, formats.Fail(formats.CodeNotFound, "'tercet task list' shows the tasks", "task %d does not exist", wanted)
 }
 
 // mayStart checks the task's effective status against allow.

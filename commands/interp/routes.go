@@ -200,6 +200,6 @@ func (r *run) closeTree() {
 	if r.opened && r.worktree != "" && r.prog.Own.Close != nil {
 		c := r.own(treePath+"/close", r.prog.Own.Close)
 		c.anyway = true
-		r.may(c, "the worktree stays")
+		r.may(c, "the worktree stays for the next run")
 	}
 }

@@ -114,7 +114,7 @@ func TestCancel(t *testing.T) {
 	}{
 		"quick":           {always(ok("tidy")), 0, 0, "partial", "during a error_handling/t error_handling/u during/back", ""},
 		"slow":            {stubborn, 0, 4 * time.Second, "partial", "during a error_handling/t during/back", "error handling was cut short in 'T'; error handling was cut short before 'U'"},
-		"a second signal": {stubborn, time.Second, time.Second, "implementing leased", "during a error_handling/t", "error handling was cut short in 'T'; error handling was cut short before 'U'; task 7 keeps its status until its lease is stale"},
+		"a second signal": {stubborn, time.Second, time.Second, "implementing leased", "during a error_handling/t", "error handling was cut short in 'T'; error handling was cut short before 'U'; task 7 keeps its status until the next command on it takes it over"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,8 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +49,7 @@ type Config struct {
 	Secrets []secrets.Allowed
 
 	origins map[string]Origin
+	written map[string]string // values as they are written, by the keys of origins
 }
 
 // Origin is the place that a value came from. File and Pos are empty for layers that are no file.
@@ -110,3 +115,26 @@ func (l limit) set(to float64) { l.Set(reflect.ValueOf(to).Convert(l.Type())) }
 
 // String is the limit as a message shows it: 3, or 2h0m0s.
 func (l limit) String() string { return fmt.Sprint(l.Interface()) }
+
+// Setting is one key with its value and the place that it came from.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// List gives every key that a layer sets, by name, and the defaults of the others; of a list, each element.
+func (c Config) List() []Setting {
+	all := map[string]Setting{
+		"runner": {Value: c.Runner}, "lock_timeout": {Value: c.LockTimeout.String()},
+		"next_number": {Value: strconv.Itoa(c.NextNumber)}, "isolated_home": {Value: strconv.FormatBool(c.IsolatedHome)},
+	}
+	for key := range c.origins {
+		all[key] = Setting{Value: cmp.Or(c.written[key], all[key].Value)}
+	}
+	out := make([]Setting, 0, len(all))
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, Setting{key, all[key].Value, c.Origin(key).String()})
+	}
+	return out
+}

@@ -41,7 +41,7 @@ type Layer struct {
 func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 	l := loader{config: Config{
 		Runner: DefaultRunner, LockTimeout: DefaultLockTimeout, NextNumber: DefaultNextNumber,
-		Aliases: map[string]string{}, origins: map[string]Origin{},
+		Aliases: map[string]string{}, origins: map[string]Origin{}, written: map[string]string{},
 	}}
 	l.Decoder = strict.Decoder{Report: l.report, Value: CodeValue, Key: CodeUnknownKey, All: "the keys are "}
 	for _, one := range layers {
@@ -170,6 +170,12 @@ func (l *loader) first(e entry) bool {
 }
 
 func (l *loader) note(e entry) {
+	if e.v != nil {
+		l.config.written[e.name] = e.v.Value
+		for i, item := range e.v.Items {
+			l.config.written[e.name] += strings.Repeat(", ", min(i, 1)) + item.Value
+		}
+	}
 	l.config.origins[e.name] = Origin{Layer: l.layer.Name, File: l.layer.File, Pos: l.pos(e.key.Pos)}
 }
 

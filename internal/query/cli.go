@@ -137,7 +137,8 @@ type cli struct {
 	last    any // the last result
 	results int
 	errs    []error
-	more    int // errors beyond maxReported
+	failed  bool // the last input brought an error: it alone counts, as with jq
+	more    int  // errors beyond maxReported
 }
 
 // prepare reads the arguments and compiles the filter.
@@ -209,6 +210,7 @@ func (r *cli) whole(ctx context.Context) (int, error) {
 
 // one runs the filter for one input. The exit code is negative if the next input is to be taken.
 func (r *cli) one(ctx context.Context, in any) (int, error) {
+	r.failed = false
 	for v, err := range r.code.each(ctx, in, r.values) {
 		if h, ok := errors.AsType[*halted](err); ok {
 			return h.code, r.lastWords(h.value)
@@ -234,6 +236,7 @@ func (r *cli) one(ctx context.Context, in any) (int, error) {
 }
 
 func (r *cli) report(err error) {
+	r.failed = true
 	if len(r.errs) == maxReported {
 		r.more++
 		return
@@ -249,14 +252,14 @@ func (r *cli) status() (int, error) {
 		r.errs = append(r.errs, fmt.Errorf("%d more errors", r.more))
 	}
 	switch {
-	case len(r.errs) == 1:
+	case r.failed && len(r.errs) == 1:
 		return exitRuntime, r.errs[0]
-	case len(r.errs) > 1:
+	case r.failed:
 		return exitRuntime, errors.Join(r.errs...)
 	case !r.req.ExitStatus:
-		return exitOK, nil
+		return exitOK, errors.Join(r.errs...)
 	case r.results == 0:
-		return exitNoResult, nil
+		return exitNoResult, errors.Join(r.errs...)
 	case !Truth(r.last):
 		return exitFalsy, nil
 	}

@@ -201,6 +201,18 @@ var (
 	exampleFolders = []string{"tests", "fixtures", "examples", "testdata"}
 )
 
+// File looks at the name of a file and at every line of its text.
+func File(file, text string) []Finding {
+	var found []Finding
+	if f, ok := Name(file); ok {
+		found = append(found, f)
+	}
+	for i, line := range strings.Split(text, "\n") {
+		found = append(found, Line(file, i+1, line)...)
+	}
+	return found
+}
+
 // Name tells whether a file is one that holds secrets by its name, which is slash-separated.
 func Name(file string) (Finding, bool) {
 	dir, base := path.Split(strings.ToLower(file))

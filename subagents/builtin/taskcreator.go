@@ -62,12 +62,14 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 				strings.TrimSpace(line))), nil
 		}
 	}
-	text = strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) && c != '\n' && c != '\t' {
-			return -1
-		}
-		return c
-	}, text)
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	control := func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' }
+	if at := strings.IndexFunc(text, control); at >= 0 {
+		c, _ := utf8.DecodeRuneInString(text[at:])
+		return formats.Failed(formats.Fail(formats.CodeValidationFailed, "leave the character out",
+			"expected text without control characters, got %U in line %d, column %d%s", c, 1+strings.Count(text[:at], "\n"),
+			at-strings.LastIndexByte(text[:at], '\n'), map[bool]string{true: " of " + from}[from != ""])), nil
+	}
 	var tasks []any
 	var names []string
 	add := func(text, language string) {

@@ -1,0 +1,41 @@
+package argspec
+
+import (
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+)
+
+// Assignments reads KEY=VALUE words; numbers and lists of numbers are read as such for dependencies and parent.
+func Assignments(words []string) (map[string]any, error) {
+	out := map[string]any{}
+	for _, w := range words {
+		key, value, ok := strings.Cut(w, "=")
+		if !ok || key == "" {
+			return nil, formats.Fail(formats.CodeUsage, "", "expected KEY=VALUE, got %q", w)
+		}
+		out[key] = value
+		var err error
+		switch key {
+		case "dependencies":
+			var numbers []int
+			if value != "" {
+				numbers, err = ParseTasks(value)
+			}
+			list := make([]any, len(numbers))
+			for i, n := range numbers {
+				list[i] = n
+			}
+			out[key] = list
+		case "parent":
+			out[key], err = strconv.Atoi(value)
+		}
+		if err != nil {
+			return nil, formats.Fail(formats.CodeUsage, "", "expected %s for %s, got %q", map[string]string{
+				"dependencies": "task numbers", "parent": "a task number",
+			}[key], key, value)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,91 @@
+package router
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tercet/formats"
+)
+
+// Part is one command of a line that has several.
+type Part struct {
+	Line string
+	Sign string // before it: && runs it only where the one before ended with 0; empty for the first
+}
+
+// Chain parts a line of the prompt, outside of quotes, at ` && /NAME` and ` ; /NAME` where NAME is a command that there
+// is; ` | /NAME` is refused. Everywhere else these characters are text.
+func (t *Table) Chain(line string) ([]Part, error) {
+	var out []Part
+	start, last, sign := 0, "", ""
+	for at := 0; at < len(line); {
+		rest := line[at:]
+		if rest[0] == '"' || rest[0] == '\'' {
+			if n := strings.IndexByte(rest[1:], rest[0]); n >= 0 {
+				at, last = at+n+2, ""
+				continue
+			}
+		}
+		if r, size := utf8.DecodeRuneInString(rest); unicode.IsSpace(r) {
+			at += size
+			continue
+		}
+		word, _ := cut(rest)
+		if t.joins(last, word) {
+			if last == "|" {
+				return nil, noPipe(word)
+			}
+			out = append(out, Part{strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line[start:at]), last)), sign})
+			start, sign = at, last
+		}
+		at, last = at+len(word), word
+	}
+	return append(out, Part{strings.TrimSpace(line[start:]), sign}), nil
+}
+
+// joins tells whether two words stand between one command and the next.
+func (t *Table) joins(sign, word string) bool {
+	return (sign == "&&" || sign == ";" || sign == "|") && t.has(word)
+}
+
+func (t *Table) has(word string) bool {
+	name, ok := strings.CutPrefix(word, "/")
+	return ok && (t.byName[name] != nil || t.byName[canonical(word)] != nil)
+}
+
+// Alone refuses a line in which a second command stands: a call of the program runs one.
+func (t *Table) Alone(l Line) error {
+	sign, word := "", ""
+	for i := range max(len(l.Words)-2, 0) {
+		if t.joins(l.Words[i+1], l.Words[i+2]) {
+			sign, word = l.Words[i+1], l.Words[i+2]
+			break
+		}
+	}
+	if l.Words == nil {
+		parts, err := t.Chain(l.Raw)
+		if err != nil {
+			return err
+		}
+		if len(parts) > 1 {
+			sign = parts[1].Sign
+			word, _ = cut(parts[1].Line)
+		}
+	}
+	switch sign {
+	case "":
+		return nil
+	case "|":
+		return noPipe(word)
+	}
+	return formats.Fail(formats.CodeUsage,
+		"call 'tercet "+printable(word)+"' by itself behind it; as text, quote the whole that it is a part of",
+		"one call runs one command, got '%s %s' behind it", sign, printable(word))
+}
+
+func noPipe(word string) error {
+	return formats.Fail(formats.CodeUsage,
+		"write ' && "+printable(word)+" ...' to run it next, or quote text that holds a '|'",
+		"commands take no output of others: '| %s'", printable(word))
+}
