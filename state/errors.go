@@ -16,7 +16,7 @@ func noTask(n int, archived bool) error {
 		return formats.Fail(formats.CodeNotFound, "an archived task cannot be changed; unarchive it first",
 			"task %d is archived", n)
 	}
-	return formats.Fail(formats.CodeNotFound, "list the tasks with: tercet query '.tasks[] | {number, title, status}'",
+	return formats.Fail(formats.CodeNotFound, "'tercet task list' shows the tasks",
 		"task %d does not exist", n)
 }
 
