@@ -30,7 +30,7 @@ func start() int {
 	}
 	a := newApp(stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Getenv)
 	ch := make(chan os.Signal, 4)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // Ctrl-\ ends what runs, as Ctrl-C does
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // SIGQUIT: Ctrl-\
 	if !signal.Ignored(syscall.SIGHUP) {                              // as nohup wants it
 		signal.Notify(ch, syscall.SIGHUP) // the terminal is gone: what runs ends as it would by SIGTERM
 	}
@@ -126,7 +126,7 @@ func (s *signals) arrive(sig os.Signal) {
 	}
 	s.came++
 	word, code := "interrupted", 130
-	if sig == syscall.SIGTERM || sig == syscall.SIGHUP {
+	if sig != os.Interrupt {
 		s.term = s.term || s.came == 1
 		word, code = "terminated", 143
 	}

@@ -27,8 +27,8 @@ func TestTerminalIsRestored(t *testing.T) {
 		"end of input": func(s *screen) { s.keys("\x04") },
 		"SIGTERM":      func(s *screen) { s.signal(syscall.SIGTERM) },
 		"SIGHUP":       func(s *screen) { s.signal(syscall.SIGHUP) },
-		"crash":        func(s *screen) { s.signal(syscall.SIGQUIT) }, // the runtime ends it as a panic would: nothing deferred runs
-		"abort":        func(s *screen) { s.signal(syscall.SIGABRT) },
+		"SIGQUIT":      func(s *screen) { s.keys("\x1c") },
+		"abort":        func(s *screen) { s.signal(syscall.SIGABRT) }, // the runtime ends it as a panic would: nothing deferred runs
 		"suspended":    func(s *screen) { s.signal(syscall.SIGSTOP); s.signal(syscall.SIGCONT); s.keys("\x04") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestTerminalIsRestored(t *testing.T) {
 			before := s.state()
 			s.wait("tercet")
 			end(s)
-			want := map[string]int{"SIGTERM": 143, "SIGHUP": 143, "crash": 2, "abort": 2}[name]
+			want := map[string]int{"SIGTERM": 143, "SIGHUP": 143, "SIGQUIT": 143, "abort": 2}[name]
 			if code := s.ends(); code != want {
 				t.Errorf("exit code %d, want %d", code, want)
 			}

@@ -137,8 +137,7 @@ type cli struct {
 	last    any // the last result
 	results int
 	errs    []error
-	failed  bool // the last input brought an error: it alone counts, as with jq
-	more    int  // errors beyond maxReported
+	more    int // errors beyond maxReported
 }
 
 // prepare reads the arguments and compiles the filter.
@@ -210,7 +209,6 @@ func (r *cli) whole(ctx context.Context) (int, error) {
 
 // one runs the filter for one input. The exit code is negative if the next input is to be taken.
 func (r *cli) one(ctx context.Context, in any) (int, error) {
-	r.failed = false
 	for v, err := range r.code.each(ctx, in, r.values) {
 		if h, ok := errors.AsType[*halted](err); ok {
 			return h.code, r.lastWords(h.value)
@@ -236,7 +234,6 @@ func (r *cli) one(ctx context.Context, in any) (int, error) {
 }
 
 func (r *cli) report(err error) {
-	r.failed = true
 	if len(r.errs) == maxReported {
 		r.more++
 		return
@@ -252,14 +249,14 @@ func (r *cli) status() (int, error) {
 		r.errs = append(r.errs, fmt.Errorf("%d more errors", r.more))
 	}
 	switch {
-	case r.failed && len(r.errs) == 1:
+	case len(r.errs) == 1:
 		return exitRuntime, r.errs[0]
-	case r.failed:
+	case len(r.errs) > 1:
 		return exitRuntime, errors.Join(r.errs...)
 	case !r.req.ExitStatus:
-		return exitOK, errors.Join(r.errs...)
+		return exitOK, nil
 	case r.results == 0:
-		return exitNoResult, errors.Join(r.errs...)
+		return exitNoResult, nil
 	case !Truth(r.last):
 		return exitFalsy, nil
 	}

@@ -56,7 +56,6 @@ func TestTaskCreator(t *testing.T) {
 		{"language of scripts", map[string]any{"text": "A"}, fstest.MapFS{"package.json": {}, "tsconfig.json": {}}, []any{task("A", "", "language", "typescript")}},
 		{"file", map[string]any{"from": "task.md"}, fstest.MapFS{"task.md": {Data: []byte("\ufeff```sh\r\n# no heading\r\n```\r\n\r\n## The *last* page ##\r\n\r\nIt is lost.\r\n")}}, []any{task("The *last* page", "```sh\n# no heading\n```\n\n\nIt is lost.")}},
 		{"file without a heading", map[string]any{"from": "task.md"}, fstest.MapFS{"task.md": {Data: []byte("#tag is no heading.\n\n- [ ] one\n")}}, []any{task("#tag is no heading", "- [ ] one")}},
-		{"control characters", map[string]any{"text": "Fix\x1b[31m it\tnow"}, nil, []any{task("Fix[31m it now", "")}},
 		{"parts by semicolon", map[string]any{"parts_of": 3, "text": "read the file; print it;"}, fstest.MapFS{"go.mod": {}}, []any{task("read the file", ""), task("print it", "")}},
 		{"parts by list", map[string]any{"parts_of": 3.0, "text": "Parts:\n\n1. Read it. All of it.\n   To the end.\n2. [ ] Print it\n"}, nil, []any{task("Read it", "All of it.\nTo the end."), task("Print it", "")}},
 		{"parts by line", map[string]any{"parts_of": 3, "text": "read\nprint"}, nil, []any{task("read", ""), task("print", "")}},
@@ -217,5 +216,20 @@ func TestReference(t *testing.T) {
 	got, err = h.Run(t.Context(), formats.Request{Agent: "reference", Input: map[string]any{"name": "plna"}})
 	if err != nil || len(got.Errors) != 1 || got.Errors[0].Code != formats.CodeUsage {
 		t.Errorf("Run(plna) = %+v, %v, want USAGE", got, err)
+	}
+}
+
+// TestTaskCreatorRefusesControlCharacters: they are told with their place, in a text and in a file.
+func TestTaskCreatorRefusesControlCharacters(t *testing.T) {
+	t.Parallel()
+	for want, input := range map[string]map[string]any{
+		"got U+001B in line 1, column 4":         {"text": "Fix\x1b[31m it\tnow"},
+		"got U+0007 in line 2, column 3 of t.md": {"from": "t.md"},
+	} {
+		c := builtin.TaskCreator{Docs: files{fstest.MapFS{"t.md": {Data: []byte("# A\r\nri\x07ng\n")}}}}
+		ret, err := c.Run(t.Context(), formats.Request{Agent: "task-creator", Input: input})
+		if err != nil || ret.Status != formats.StatusFailed || !strings.Contains(ret.Summary, want) {
+			t.Errorf("Run(%v) = %+v, %v, want %s", input, ret, err, want)
+		}
 	}
 }

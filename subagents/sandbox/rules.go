@@ -130,7 +130,7 @@ vigr vipw | | $@
 	=> root! changes who may act with the rights of root
 chmod | | $@
 	1: *+*s* [2-7][0-7][0-7][0-7] => root! lets everybody run it with the rights of its owner
-	1: [0-7][0-7][2367] [01][0-7][0-7][2367] *o+*w* *a+*w* +*w* => fs+ lets everybody change it
+	!-R --recursive; 1: [0-7][0-7][2367] 0[0-7][0-7][2367] *o+*w* *a+*w* +*w* => fs+ lets everybody change it
 setcap capsh insmod modprobe rmmod kexec mount umount swapoff swapon losetup pivot_root | | $@
 	args => root! changes the rights or the state of the system
 useradd userdel usermod adduser deluser addgroup groupadd groupdel groupmod gpasswd passwd chpasswd chsh dseditgroup
