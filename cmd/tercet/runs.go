@@ -143,7 +143,7 @@ func (w runs) ledger(id string, past []journal.Record) *journal.Ledger {
 // seed begins the journal of a run. It is made with a key that lies with the person: a journal that came with the
 // project answers no gate.
 func (w runs) seed(id string) string {
-	key := sealKey(w.stateHome())("runs")
+	key := state.SealKey(w.stateHome(), rand.Text)("runs")
 	if key == nil {
 		return ""
 	}
