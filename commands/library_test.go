@@ -147,12 +147,12 @@ func TestRunCommand(t *testing.T) {
 		help      string
 	}{
 		"a task":           {file(aTask, worker), "7", "", ""},
-		"no such task":     {file(aTask, worker), "8", "NOT_FOUND task 8 does not exist", "tercet query"},
+		"no such task":     {file(aTask, worker), "8", "NOT_FOUND task 8 does not exist", "tercet task list"},
 		"an archived task": {file(aTask, worker), "3", "NOT_FOUND task 3 is archived", "tercet task unarchive 3"},
-		"one of a range":   {file(aTask, worker), "6-8", "NOT_FOUND task 8 does not exist", "tercet query"},
-		"tasks":            {file("  - {name: list, type: tasks, required: true}\n", "return: done"), "5, 8", "NOT_FOUND task 8 does not exist", "tercet query"},
+		"one of a range":   {file(aTask, worker), "6-8", "NOT_FOUND task 8 does not exist", "tercet task list"},
+		"tasks":            {file("  - {name: list, type: tasks, required: true}\n", "return: done"), "5, 8", "NOT_FOUND task 8 does not exist", "tercet task list"},
 		"an integer that binds": {
-			file("  - {name: task_number, type: integer, required: true}\n", worker), "9", "NOT_FOUND task 9 does not exist", "tercet query",
+			file("  - {name: task_number, type: integer, required: true}\n", worker), "9", "NOT_FOUND task 9 does not exist", "tercet task list",
 		},
 		"a path":                {file(aPath, "return: done"), "docs/a.md", "", ""},
 		"no path":               {file(aPath, "return: done"), "", "", ""},
