@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,7 +19,11 @@ type AgentResult struct {
 	Elided   bool // a line "..." stands for left out ones
 	Warnings []string
 	Twice    []string `json:"-"` // keys that stand more than once; the last one counts
+	last     int      // number of its last line
 }
+
+// covers tells whether a place lies in the block.
+func (a *AgentResult) covers(at Pos) bool { return at.Line >= a.Pos.Line && at.Line <= a.last }
 
 // marker opens a block.
 const marker = "AGENT_RESULT"
@@ -151,9 +156,12 @@ func (s *scanner) block(indent int, name string) AgentResult {
 	s.at++
 	r := recordReader{scanner: s, base: indent, indent: -1, fence: fence}
 	r.read()
-	a.Elided = r.elided
+	a.Elided, a.last = r.elided, s.at
 	if r.elided {
 		a.warn(s, codeElided, a.Pos, "the block was shortened with ...")
+	}
+	for _, at := range r.skipped[:min(len(r.skipped), maxMisses)] {
+		a.warn(s, codeSkipped, at, fmt.Sprintf("line %d is no field and was skipped", at.Line))
 	}
 	status := Pos{}
 	seen := map[string]bool{}
@@ -164,6 +172,9 @@ func (s *scanner) block(indent int, name string) AgentResult {
 			a.Fields = slices.DeleteFunc(a.Fields, func(old AgentField) bool { return old.Key == f.Key })
 		}
 		seen[f.Key] = true
+		if f.Key != "STATUS" && f.echo() {
+			s.add(codeTemplateEcho, f.Pos, echoHelp, "template_echo: %s is the placeholder '%s'", f.Key, f.String())
+		}
 		switch f.Key {
 		case "STATUS":
 			a.Status, status = f.String(), f.Pos
@@ -182,22 +193,23 @@ func (a *AgentResult) warn(s *scanner, code string, at Pos, msg string) {
 	s.add(code, at, "", "%s", msg)
 }
 
+const echoHelp = "fill the template in; put quotes around a value that looks like one"
+
 // check looks at what a block cannot do without.
 func (s *scanner) check(a *AgentResult, status Pos) {
-	echo := "fill the template in"
 	switch {
 	case a.Agent == "":
 		s.add(codeNoName, a.Pos, "write '"+marker+": <agent>'", "expected the name of an agent after %s, got none",
 			marker)
 	case templateText(a.Agent):
-		s.add(codeTemplateEcho, a.Pos, echo, "template_echo: the name of the agent is the placeholder '%s'", a.Agent)
+		s.add(codeTemplateEcho, a.Pos, echoHelp, "template_echo: the name of the agent is the placeholder '%s'", a.Agent)
 	}
 	switch _, words := statusRowOf(a.Status); {
 	case status.IsZero():
 		s.add(codeNoStatus, a.Pos, "add a line 'STATUS: success'", "expected a STATUS in the block of '%s', got none",
 			a.Agent)
 	case templateText(a.Status):
-		s.add(codeTemplateEcho, status, echo, "template_echo: STATUS is the placeholder '%s'", a.Status)
+		s.add(codeTemplateEcho, status, echoHelp, "template_echo: STATUS is the placeholder '%s'", a.Status)
 	case words != nil:
 		s.add(codeUnknownStatus, status, oneOf(strings.ToLower(a.Status), words), "expected a STATUS, got '%s'", a.Status)
 	}

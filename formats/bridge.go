@@ -2,6 +2,7 @@ package formats
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -68,7 +69,9 @@ func (a AgentResult) Return() (Return, error) {
 	summary := cmp.Or(a.first("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR"), a.Agent+" reports "+row.word)
 	r.Summary = firstLine(summary, MaxSummary)
 	if f := a.Field("ARTIFACTS"); f != nil {
-		r.Artifacts = append(r.Artifacts, artifactsOf(f)...)
+		var dropped []string
+		r.Artifacts, dropped = artifactsOf(f)
+		r.Warnings = append(r.Warnings, dropped...)
 	}
 	switch row.status {
 	case StatusFailed:
@@ -103,26 +106,29 @@ func (a *AgentResult) first(keys ...string) string {
 }
 
 // artifactsOf reads the paths out of a field: items that are a path, or a pair whose right side is one; a remark in
-// brackets after the path becomes its summary.
-func artifactsOf(f *AgentField) []Artifact {
-	items := f.Items
+// brackets after the path becomes its summary. What is no path inside a folder is dropped, with a sentence.
+func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
+	items, out := f.Items, []Artifact{}
 	if f.Kind == FieldText {
 		items = strings.Split(strings.Trim(f.String(), "[]"), ", ")
 	}
-	var out []Artifact
 	for _, it := range items {
 		if _, value, ok := SplitPair(it); ok {
 			it = value
 		}
 		path, remark, _ := strings.Cut(strings.TrimSpace(it), " (")
 		path = strings.Trim(path, "`\"' ")
-		if path == "" || path == "." || !fs.ValidPath(path) || strings.ContainsFunc(path, notInPath) ||
-			strings.EqualFold(path, "none") {
-			continue
+		switch {
+		case slices.Contains(noneWords, strings.ToLower(path)):
+		case path == "." || !fs.ValidPath(path) || strings.ContainsFunc(path, notInPath):
+			dropped = append(dropped, fmt.Sprintf("expected a relative slash-separated path in ARTIFACTS, got %q: dropped", path))
+		default:
+			out = append(out, Artifact{
+				Type: GuessArtifactType(path), Guessed: true, Path: path, Summary: strings.TrimSuffix(remark, ")"),
+			})
 		}
-		out = append(out, Artifact{Type: GuessArtifactType(path), Path: path, Summary: strings.TrimSuffix(remark, ")")})
 	}
-	return out
+	return out, dropped
 }
 
 // notInPath tells characters that a path out of free text has not.
@@ -165,9 +171,12 @@ func spelled(text string, t InputType) (any, bool) {
 	return nil, false
 }
 
+// noneWords are what stands for an empty list, in lower case.
+var noneWords = []string{"", "none", "[]", "-", "n/a"}
+
 // listed reads a text as a list: none, "[a, b]", or a list of one.
 func listed(text string) []any {
-	if slices.Contains([]string{"", "none", "[]", "-", "n/a"}, strings.ToLower(text)) {
+	if slices.Contains(noneWords, strings.ToLower(text)) {
 		return []any{}
 	}
 	if list, ok := bracketed(text); ok {

@@ -75,14 +75,14 @@ func TestTransitions(t *testing.T) {
 
 func TestTaskStatusFacts(t *testing.T) {
 	t.Parallel()
-	needs := map[formats.TaskStatus]formats.ArtifactType{
-		formats.Researched: formats.ArtifactReport, formats.Planned: formats.ArtifactPlan,
-		formats.Revised: formats.ArtifactPlan, formats.Completed: formats.ArtifactSummary,
+	needs := map[formats.TaskStatus][]formats.ArtifactType{
+		formats.Researched: {formats.ArtifactReport}, formats.Planned: {formats.ArtifactPlan},
+		formats.Revised: {formats.ArtifactPlan}, formats.Completed: {formats.ArtifactSummary, formats.ArtifactImplementation},
 	}
 	busy := []formats.TaskStatus{formats.Researching, formats.Planning, formats.Revising, formats.Implementing}
 	for _, s := range formats.TaskStatuses() {
-		if got := formats.ArtifactFor(s); got != needs[s] {
-			t.Errorf("ArtifactFor(%s) = %q, want %q", s, got, needs[s])
+		if got := formats.ArtifactsFor(s); !slices.Equal(got, needs[s]) {
+			t.Errorf("ArtifactsFor(%s) = %q, want %q", s, got, needs[s])
 		}
 		if got, want := s.InProgress(), slices.Contains(busy, s); got != want {
 			t.Errorf("%s.InProgress() = %v, want %v", s, got, want)
@@ -343,7 +343,7 @@ func TestRoles(t *testing.T) {
 		if (during == "") != (after == "") || during != "" && !formats.CanMove(during, after) {
 			t.Errorf("%s.Statuses() = %s, %s, want none or a legal change", r, during, after)
 		}
-		if after != "" && formats.ArtifactFor(after) != r.Artifact() {
+		if after != "" && !slices.Contains(formats.ArtifactsFor(after), r.Artifact()) {
 			t.Errorf("%s makes %q, want the artifact of %s", r, r.Artifact(), after)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// FinalMessage reads the return out of an agent's final message: a fenced block marked json whose object has status and
-// summary, the whole message as such an object, or an AGENT_RESULT block of the agent. It must carry opt.Nonce: one
+// FinalMessage reads the return out of an agent's final message: a fenced block marked json whose object has a status,
+// the whole message as such an object, or an AGENT_RESULT block of the agent. It must carry opt.Nonce: one
 // without it is not this delegation's return, whoever wrote it, and counts as not there. Exactly one may carry it. raw
 // is the text of the one that was read, nil if there is none. The error is a *Diagnostics with everything that is
 // wrong.
@@ -107,14 +107,14 @@ func fencedJSON(lines []string) []insert {
 func (m *message) object(text string, line int) {
 	root, err := jsonx.Parse([]byte(text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	if err != nil {
-		if strings.Contains(text, `"status"`) && strings.Contains(text, `"summary"`) { // it was meant as a return
+		if strings.Contains(text, `"status"`) { // it was meant as a return
 			at, msg := syntaxError([]byte(text), err)
 			at.Line += line - 1
 			m.add(codeReturnSyntax, at, helpReturn, "%s", msg)
 		}
 		return
 	}
-	if !root.Is(jsonx.Dict) || root.Get("status") == nil || root.Get("summary") == nil {
+	if !root.Is(jsonx.Dict) || root.Get("status") == nil {
 		return
 	}
 	where := fmt.Sprintf("the object at line %d", line)
@@ -134,10 +134,10 @@ func (m *message) object(text string, line int) {
 func (m *message) agentResults(text []byte) {
 	blocks, found := ParseAgentResult(text)
 	blocks = blocks[max(0, len(blocks)-maxCandidates):]
-	for i, b := range blocks {
+	for _, b := range blocks {
 		own := findings{file: m.file}
 		for _, d := range found {
-			if d.Pos.Line >= b.Pos.Line && (i+1 == len(blocks) || d.Pos.Line < blocks[i+1].Pos.Line) {
+			if b.covers(d.Pos) {
 				own.keep(d)
 			}
 		}
@@ -156,7 +156,7 @@ func (m *message) agentResults(text []byte) {
 		case nonce != m.opt.Nonce:
 			m.ignored = append(m.ignored, where+" has another NONCE")
 		default:
-			ret, err := own.block(b, m.opt)
+			ret, err := own.block(b)
 			m.owned = append(m.owned, candidate{section(text, b.Pos.Line), ret, err})
 		}
 	}
@@ -180,17 +180,10 @@ func section(text []byte, line int) string {
 }
 
 // block reads one AGENT_RESULT block that carries the nonce.
-func (f *findings) block(b AgentResult, opt ParseOptions) (Return, error) {
+func (f *findings) block(b AgentResult) (Return, error) {
 	for _, key := range []string{"STATUS", "NONCE"} {
 		if slices.Contains(b.Twice, key) {
 			f.add(codeReturnClaim, b.Pos, "", "expected one %s in the block, got two", key)
-		}
-	}
-	for key, want := range map[string]string{
-		"SESSION_ID": opt.Session, "DELEGATION_DEPTH": named(opt.Depth), "TASK_NUMBER": named(opt.Task),
-	} {
-		if got := b.Field(key); got != nil && want != "" && got.String() != want {
-			f.add(codeReturnClaim, got.Pos, "", another, key, want, got)
 		}
 	}
 	ret, err := b.Return()

@@ -6,6 +6,7 @@ const (
 	codeReturnMember = "E402"
 	codeReturnRepair = "E403"
 	codeReturnClaim  = "E404"
+	codeReturnRule   = "E405"
 
 	codeNoResult      = "E420"
 	codeNoStatus      = "E421"
@@ -15,6 +16,7 @@ const (
 	codeNearMiss      = "W425"
 	codeRepeatedKey   = "W426"
 	codeElided        = "W427"
+	codeSkipped       = "W428"
 
 	codeUnreadable    = "E440"
 	codeNoTitle       = "W441"
@@ -52,7 +54,8 @@ func Findings() []Finding {
 		{codeReturnSyntax, "the return is not JSON"},
 		{codeReturnMember, "a member of the return is missing or has a wrong value"},
 		{codeReturnRepair, "the return would have to be repaired, which strict mode refuses"},
-		{codeReturnClaim, "the return claims another agent or another delegation"},
+		{codeReturnClaim, "the return names another agent, or another nonce than its delegation's"},
+		{codeReturnRule, "the return breaks a rule of returns, or the contract of its subagent"},
 		{codeNoResult, "no_agent_result: the text has no AGENT_RESULT block"},
 		{codeNoStatus, "the block has no STATUS"},
 		{codeUnknownStatus, "the STATUS of the block is not in the table"},
@@ -61,6 +64,7 @@ func Findings() []Finding {
 		{codeNearMiss, "a line looks like the marker AGENT_RESULT but is not it"},
 		{codeRepeatedKey, "a key stands twice; the last one counts"},
 		{codeElided, "the block was shortened with ..."},
+		{codeSkipped, "a line inside a fenced block is no field and was skipped"},
 		{codeUnreadable, "the document is empty, too large or not UTF-8"},
 		{codeNoTitle, "the document has no level-1 heading"},
 		{codeFrontMatter, "the front matter of the document cannot be read; it means nothing here"},

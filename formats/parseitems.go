@@ -70,7 +70,7 @@ func (p *returnParser) artifact(v *jsonx.Value) {
 	case a.Type == "research", a.Type == "research_report":
 		a.Type = ArtifactReport
 	case !slices.Contains(ArtifactTypes(), a.Type):
-		a.Type = GuessArtifactType(a.Path)
+		a.Type, a.Guessed = GuessArtifactType(a.Path), true
 	}
 	switch {
 	case bare:

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,16 +17,17 @@ type ParseOptions struct {
 	File   string // name for messages; empty: "return"
 	Agent  string // an agent that the return names must be this one; empty: not asked
 	Nonce  string // a nonce that the return echoes must be this one; empty: not asked
-	// Session, Depth and Task are those of the delegation; a return that names another one belongs to another delegation
-	// and is refused. Zero: not asked.
-	Session     string
-	Depth, Task int
+	// Contract is what every rule of a complete return is asked by, at its place: what breaks one is a warning, or in
+	// strict mode a problem. Nil: nothing is asked, Validate does it.
+	Contract *AgentInfo
+	// Faulty says what is wrong with the file of an artifact, beside the rules of Contract; nil: nobody looks.
+	Faulty func(Artifact) string
 }
 
 // MaxReturn is the most bytes that the JSON form of a return may have.
 const MaxReturn = 4 << 20
 
-const helpReturn = "a return is one JSON object with status and summary"
+const helpReturn = "a return is one JSON object with a status"
 
 // maxReturnDepth bounds the nesting of a return's JSON.
 const maxReturnDepth = 64
@@ -113,7 +113,7 @@ func (p *returnParser) read(root *jsonx.Value) {
 		if m.Value.Is(jsonx.Null) {
 			continue
 		}
-		p.claim(m, true)
+		p.claim(m)
 		// Readers that ignore case would take one for the other.
 		lower := strings.ToLower(m.Key)
 		if lower != m.Key && (known[lower] != nil || slices.Contains(claims, lower)) {
@@ -135,10 +135,12 @@ func (p *returnParser) read(root *jsonx.Value) {
 	if absent(root.Get("status")) {
 		p.add(codeReturnMember, root, `add "status": "completed"`, "expected a status, got none")
 	}
-	if summary := root.Get("summary"); r.Summary == "" && (absent(summary) || summary.Is(jsonx.String)) {
+	if summary := root.Get("summary"); !spoken(r.Summary) && r.Status != "" &&
+		(absent(summary) || summary.Is(jsonx.String)) {
 		p.summarise(root)
 	}
 	p.keep(extra)
+	p.rules(root)
 	r.Warnings = append(r.Warnings, p.warnings...)
 	if len(r.Errors) > 0 {
 		r.Class = ClassOf(r.Errors[0])
@@ -154,12 +156,7 @@ var reasons = []string{"blocking_reason", "blocker_reason", "blocker", "blocked_
 func (p *returnParser) known() map[string]reader {
 	r := &p.ret
 	dropped := func(name string) reader {
-		return func(v *jsonx.Value) {
-			for _, m := range v.Members {
-				p.claim(m, false)
-			}
-			p.warn("member %s is the engine's and was dropped", name)
-		}
+		return func(*jsonx.Value) { p.warn("member %s is the engine's and was dropped", name) }
 	}
 	return map[string]reader{
 		"schema": func(v *jsonx.Value) {
@@ -184,38 +181,19 @@ func (p *returnParser) known() map[string]reader {
 	}
 }
 
-// claims are the members by which a return names the delegation that it belongs to.
-var claims = []string{"agent", "nonce", "session_id", "delegation_depth", "task_number"}
+// claims are the members by which a return says whose it is.
+var claims = []string{"agent", "nonce"}
 
-// claim refuses a return that names another delegation than the one it is read for. What else an agent claims of itself
-// is dropped, and no reason to refuse its work. Agent and nonce count at the top alone.
-func (p *returnParser) claim(m jsonx.Member, top bool) {
+// claim refuses a return of another agent, or with another nonce than that of the delegation it is read for. What else
+// an agent claims of itself is dropped, and no reason to refuse its work.
+func (p *returnParser) claim(m jsonx.Member) {
 	got, isText := m.Value.Str()
-	if !isText {
-		got = string(m.Value.Raw(p.src))
-	}
-	want := map[string]string{
-		"session_id": p.opt.Session, "agent_type": p.opt.Agent, "delegation_depth": named(p.opt.Depth),
-		"task_number": named(p.opt.Task),
-	}[m.Key]
 	switch {
-	case top && m.Key == "nonce" && p.opt.Nonce != "" && (!isText || got != p.opt.Nonce):
+	case m.Key == "nonce" && p.opt.Nonce != "" && (!isText || got != p.opt.Nonce):
 		p.add(codeReturnClaim, m.Value, "echo the nonce of this delegation", "the nonce is not the one of this delegation")
-	case top && m.Key == "agent" && p.opt.Agent != "" && (!isText || got != p.opt.Agent):
+	case m.Key == "agent" && p.opt.Agent != "" && (!isText || got != p.opt.Agent):
 		p.add(codeReturnClaim, m.Value, "", "expected agent %q, got %s", p.opt.Agent, m.Value.Raw(p.src))
-	case want != "" && got != want && !m.Value.Is(jsonx.Null):
-		p.add(codeReturnClaim, m.Value, "leave "+m.Key+" out", another, m.Key, want, got)
 	}
-}
-
-// another says that a return names another delegation.
-const another = "expected %s %s, got %q: this is the return of another delegation"
-
-func named(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
 }
 
 // statuses are the words for status and verdict of a return in both vocabularies.
@@ -326,17 +304,53 @@ func (p *returnParser) long(v *jsonx.Value) {
 	p.ret.Text = s
 }
 
-// summarise takes the summary of a return that has none from its text.
+// summarise makes the summary of a return that has none: of its text, its artifacts, or its status.
 func (p *returnParser) summarise(root *jsonx.Value) {
-	for line := range strings.Lines(p.ret.Text) {
-		if line = strings.TrimSpace(strings.TrimLeft(line, "#")); line != "" {
-			p.ret.Summary = firstLine(line, MaxSummary)
-			p.repaired(root.Get("text"), "the summary is missing and was taken from the text")
-			return
+	r, from := &p.ret, "text"
+	for line := range strings.Lines(r.Text) {
+		if r.Summary = strings.TrimSpace(strings.TrimLeft(line, "#")); r.Summary != "" {
+			break
 		}
 	}
-	p.add(codeReturnMember, root, `add "summary" with what was done`, "expected a summary, got none")
+	if !spoken(r.Summary) {
+		var made []string
+		for _, a := range r.Artifacts {
+			if spoken(a.Summary) {
+				made = append(made, strings.TrimSpace(a.Summary))
+			}
+		}
+		r.Summary, from = strings.Join(made, "; "), "artifacts"
+	}
+	if r.Summary == "" {
+		r.Summary, from = cmp.Or(p.opt.Agent, "the agent")+" reports "+r.Outcome().String(), "status"
+	}
+	r.Summary = firstLine(r.Summary, MaxSummary)
+	p.repaired(root, "the summary is missing and was taken from the %s", from)
 }
+
+// rules asks what a complete return has to keep, of one that can be read.
+func (p *returnParser) rules(root *jsonx.Value) {
+	unread := func(d Diagnostic) bool { return d.Code == codeReturnMember }
+	if p.opt.Contract == nil || slices.ContainsFunc(p.list, unread) {
+		return
+	}
+	for _, b := range p.ret.breaches(*p.opt.Contract, p.opt.Faulty) {
+		at := root.Get(b.member)
+		if at.Is(jsonx.Array) && b.item > 0 {
+			at = at.Elems[b.item-1] // each element was read
+		}
+		if at == nil {
+			at = root
+		}
+		if p.opt.Strict {
+			p.add(codeReturnRule, at, helpRule, "%s", b.text)
+		} else {
+			p.warn("%s", b.text)
+		}
+	}
+}
+
+const helpRule = "mend the return; 'tercet prompt SUBAGENT --task N' shows what its subagent has to give"
 
 // each reads the elements of a list; a single value stands for a list of one.
 func (p *returnParser) each(name string, read reader) reader {

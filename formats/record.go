@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -23,7 +24,18 @@ type AgentField struct {
 	Pos   Pos
 	Kind  AgentFieldKind
 	Items []string // the text, the items of a list, or the lines "key: text" of a map
+	plain bool     // it is no literal: a placeholder in it was not meant
 }
+
+// echo tells whether the whole value is the placeholder of a template. An object in JSON and a link are values.
+func (f *AgentField) echo() bool {
+	value := func(s string) bool {
+		return !wholePlace().MatchString(s) || json.Valid([]byte(s)) || strings.Contains(s, "://")
+	}
+	return f.plain && len(f.Items) > 0 && !slices.ContainsFunc(f.Items, value)
+}
+
+var wholePlace = lazy.Regexp(`^(?s:\{.*\}|<.*>)$`)
 
 // Value gives the field as a plain JSON value: a string, a list of strings, or a map of strings whose last pair of a
 // key counts.
@@ -81,8 +93,9 @@ type recordReader struct {
 	indent int    // of the fields, -1 before the first one
 	fence  string // the record ends where this fence is closed; empty: at a blank line
 
-	fields []AgentField
-	elided bool
+	fields  []AgentField
+	elided  bool
+	skipped []Pos // lines inside the fence that are no fields
 }
 
 // maxFields bounds the fields of one record.
@@ -102,14 +115,23 @@ func (r *recordReader) read() {
 			r.at++
 		default:
 			f, ok := r.field(r.lines[r.at])
-			if !ok {
+			if !ok && r.fence == "" {
 				return
 			}
 			r.at++
+			if !ok {
+				r.skip(indent)
+				continue
+			}
 			inList = r.value(&f)
 			r.fields = append(r.fields, f)
 		}
 	}
+}
+
+// skip notes that the line before the current one is no field.
+func (r *recordReader) skip(indent int) {
+	r.skipped = append(r.skipped, Pos{Line: r.at, Col: indent + 1})
 }
 
 // line gives a line of the record without the blanks around it, and its indentation. It is not ok where the record
@@ -139,7 +161,7 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 	}
 	r.indent = indent
 	at := Pos{Line: r.at + 1, Col: indent + 1}
-	return AgentField{Key: key, Pos: at, Kind: FieldText, Items: []string{withoutRemark(rest)}}, true
+	return AgentField{Key: key, Pos: at, Kind: FieldText, Items: []string{withoutRemark(rest)}, plain: true}, true
 }
 
 // keyForm is "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.
@@ -163,7 +185,7 @@ func (r *recordReader) value(f *AgentField) bool {
 	text := &f.Items[0]
 	switch {
 	case isLiteral(*text):
-		*text = r.literal()
+		*text, f.plain = r.literal(), false
 		return true
 	case *text != "":
 		*text = r.continued(*text, r.indent)
@@ -273,7 +295,8 @@ func (r *recordReader) items(kind AgentFieldKind) []string {
 	}
 }
 
-// next gives the next line that is not blank and goes past it if it is of the wanted form. Elisions are gone past.
+// next gives the next line that is not blank and goes past it if it is of the wanted form. Elisions are gone past, and
+// inside a fence lines that are no fields either.
 func (r *recordReader) next(wanted func(text string, indent int) bool) (text string, indent int, ok bool) {
 	for n := r.at; ; n++ {
 		text, indent, ok = r.line(n)
@@ -285,7 +308,11 @@ func (r *recordReader) next(wanted func(text string, indent int) bool) (text str
 			r.elided = true
 			r.at = n + 1
 		case !wanted(text, indent):
-			return "", 0, false
+			if _, field := r.field(r.lines[n]); field || r.fence == "" {
+				return "", 0, false
+			}
+			r.at = n + 1
+			r.skip(indent)
 		default:
 			r.at = n + 1
 			return text, indent, true

@@ -3,6 +3,7 @@ package formats
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -135,6 +136,7 @@ type ArtifactSpec struct {
 	Type     ArtifactType
 	Name     string
 	Document string // profile; empty: the profile of the same name as the type, if there is one
+	Optional bool   // good work may lack it
 }
 
 // AgentInfo is what the checker of command files and the Dispatcher know of a subagent.
@@ -155,12 +157,19 @@ type AgentInfo struct {
 	// CanDelegateTo names the subagents its workflow may call.
 	CanDelegateTo []string
 	Timeout       Timeout
-	// StatusQuery and IssuesQuery are jq over {status, fields}; empty if the contract has none.
+	// StatusQuery and IssuesQuery are jq over {status, fields}, with their places in File; empty if the contract has none.
 	StatusQuery, IssuesQuery string
+	StatusPos, IssuesPos     Pos
 	AgentResult              bool // form: agent_result
 	Workflow                 bool // the file has steps
 	File                     string
 	Sum                      string // sha256 of the file with its facets, empty where it is not known
+}
+
+// MayGive tells whether the contract lets a subagent return an artifact of one of the types.
+func (i AgentInfo) MayGive(types ...ArtifactType) bool {
+	return !i.NoArtifacts && (i.Artifacts == nil ||
+		slices.ContainsFunc(i.Artifacts, func(a ArtifactSpec) bool { return slices.Contains(types, a.Type) }))
 }
 
 // CommandInfo is what menus and help know of a command.

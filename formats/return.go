@@ -94,6 +94,7 @@ func (t ArtifactType) IsDocument() bool {
 // Dispatcher has placed them, then relative to the project root.
 type Artifact struct {
 	Type    ArtifactType `json:"type"`
+	Guessed bool         `json:"-"` // the type was not told: where the file lies decides
 	Path    string       `json:"path"`
 	Summary string       `json:"summary,omitempty"`
 	Deleted bool         `json:"deleted,omitempty"`

@@ -121,10 +121,12 @@ func MovesInto(to TaskStatus) []TaskStatus {
 	return out
 }
 
-// ArtifactFor is the type of artifact that must exist before a task may take the status; empty if none is asked for.
-func ArtifactFor(s TaskStatus) ArtifactType {
-	return map[TaskStatus]ArtifactType{
-		Researched: ArtifactReport, Planned: ArtifactPlan, Revised: ArtifactPlan, Completed: ArtifactSummary,
+// ArtifactsFor are the types of artifact of which one must exist before a task may take the status; nil if none is asked
+// for.
+func ArtifactsFor(s TaskStatus) []ArtifactType {
+	return map[TaskStatus][]ArtifactType{
+		Researched: {ArtifactReport}, Planned: {ArtifactPlan}, Revised: {ArtifactPlan},
+		Completed: {ArtifactSummary, ArtifactImplementation},
 	}[s]
 }
 

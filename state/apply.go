@@ -259,7 +259,7 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 			if why, err := d.cfg.onDisk(a.Path); err != nil {
 				return false, err
 			} else if why != "" {
-				return false, noArtifact(t.Number, "", a.Type, a.Path, why)
+				return false, noArtifact(t.Number, "", "", a.Path, why)
 			}
 		}
 		at := slices.IndexFunc(t.Artifacts, func(old formats.Artifact) bool { return old.Path == a.Path })

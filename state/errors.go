@@ -118,7 +118,7 @@ func (e *SyntaxError) Help() string {
 
 // noArtifact refuses a status whose document is not there; an empty status says that the document was only to be
 // linked, or a phase of it marked. The path is empty if the task has no artifact of the type.
-func noArtifact(task int, to formats.TaskStatus, kind formats.ArtifactType, path, why string) error {
+func noArtifact(task int, to formats.TaskStatus, kind, path, why string) error {
 	switch {
 	case path != "":
 		return formats.Fail(formats.CodePrecondition, "", "task %d: artifact %s %s", task, path, why)
@@ -126,7 +126,7 @@ func noArtifact(task int, to formats.TaskStatus, kind formats.ArtifactType, path
 		return formats.Fail(formats.CodePrecondition, fmt.Sprintf("make it: /%s %d", kind, task),
 			"task %d has no artifact of type %s", task, kind)
 	}
-	return formats.Fail(formats.CodePrecondition, "give the "+string(kind)+" with the change",
+	return formats.Fail(formats.CodePrecondition, "give the "+kind+" with the change",
 		"task %d may not become %s: it has no artifact of type %s", task, to, kind)
 }
 

@@ -534,7 +534,7 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 	if op.Plan == "" {
 		a := t.Newest(formats.ArtifactPlan)
 		if a == nil {
-			return Result{}, noArtifact(op.Task, "", formats.ArtifactPlan, "", "")
+			return Result{}, noArtifact(op.Task, "", "plan", "", "")
 		}
 		op.Plan = a.Path
 	}
@@ -547,7 +547,7 @@ func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
 	}
 	src, info, err := readWith(s.cfg.Root, real, maxPlan)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Result{}, noArtifact(op.Task, "", formats.ArtifactPlan, op.Plan, "does not exist")
+		return Result{}, noArtifact(op.Task, "", "", op.Plan, "does not exist")
 	}
 	if err != nil {
 		return Result{}, ioFailure("reading", op.Plan, err)

@@ -41,7 +41,7 @@ func (m *model) move(n int, to formats.TaskStatus, reason bool) (changed, ok boo
 		if at < 0 || formats.Moves(t.status)[at].NeedsReason && !reason {
 			return false, false
 		}
-		if mv := formats.Moves(t.status)[at]; !mv.ChildrenTerminal && formats.ArtifactFor(to) != "" && t.artifacts == 0 {
+		if mv := formats.Moves(t.status)[at]; !mv.ChildrenTerminal && formats.ArtifactsFor(to) != nil && t.artifacts == 0 {
 			return false, false
 		}
 		order := []formats.TaskStatus{formats.NotStarted, formats.Researched, formats.Planned, formats.Revised, formats.Partial, formats.Completed}

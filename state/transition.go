@@ -144,22 +144,24 @@ func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus)
 	return nil
 }
 
-// documented holds that the document of a status is on disk and not empty.
+// documented holds that the artifact of a status is on disk and not empty: the newest document, or any file of the tree.
 func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
-	kind := formats.ArtifactFor(to)
-	if kind == "" {
+	kinds := formats.ArtifactsFor(to)
+	if kinds == nil {
 		return nil
 	}
-	a := t.Newest(kind)
-	if a == nil || a.Deleted {
-		return noArtifact(t.Number, to, kind, "", "")
+	missing := noArtifact(t.Number, to, strings.Join(formats.Words(kinds), " or "), "", "")
+	for i, a := range slices.Backward(t.Artifacts) {
+		if !slices.Contains(kinds, a.Type) || a.Deleted || a.Type.IsDocument() && t.Newest(a.Type) != &t.Artifacts[i] {
+			continue
+		}
+		why, err := d.cfg.onDisk(a.Path)
+		if why == "" {
+			return err
+		}
+		missing = noArtifact(t.Number, to, "", a.Path, why)
 	}
-	if why, err := d.cfg.onDisk(a.Path); err != nil {
-		return err
-	} else if why != "" {
-		return noArtifact(t.Number, to, kind, a.Path, why)
-	}
-	return nil
+	return missing
 }
 
 // onDisk says what is wrong with a document, nothing if it is a regular file with content.

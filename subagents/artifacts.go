@@ -9,12 +9,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
 
 	"tercet/formats"
 	"tercet/internal/lazy"
+	"tercet/internal/secrets"
 )
 
 // maxDocument is the most bytes that a document may have.
@@ -78,6 +80,69 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 	}
 	ret.Artifacts = kept
 	return docs, bad, nil
+}
+
+// settle gives artifacts that came without a type theirs: where the file lies decides whether it is a document, and the
+// contract which.
+func (g *delegation) settle(list []formats.Artifact) {
+	for i := range list {
+		a := &list[i]
+		if !a.Guessed || pathProblem(a.Path) != "" {
+			continue
+		}
+		a.Guessed = false
+		name := filepath.FromSlash(a.Path)
+		if g.folder.out != nil {
+			if _, err := g.folder.out.Lstat(name); err == nil {
+				a.Type = g.documentOf(*a)
+				continue
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(g.req.Dir, name)); err == nil && a.Type.IsDocument() && !g.info.Workflow {
+			a.Type = formats.ArtifactDocumentation
+		}
+	}
+}
+
+// documentOf is the type of a document: that of its name in the contract, else the one of the contract, else as its own
+// name says, else that of the role.
+func (g *delegation) documentOf(a formats.Artifact) formats.ArtifactType {
+	var promised []formats.ArtifactType
+	for _, spec := range g.info.Artifacts {
+		if spec.Type.IsDocument() && spec.Name == path.Base(a.Path) {
+			return spec.Type
+		}
+		if spec.Type.IsDocument() && !slices.Contains(promised, spec.Type) {
+			promised = append(promised, spec.Type)
+		}
+	}
+	role := g.info.Role.Artifact()
+	switch {
+	case len(promised) == 1:
+		return promised[0]
+	case a.Type.IsDocument():
+		return a.Type
+	case role.IsDocument():
+		return role
+	}
+	return formats.ArtifactReport
+}
+
+// withoutKeys takes the files whose names are those of secrets out of a result, and gives an issue for each.
+func (g *delegation) withoutKeys(ret *formats.Return) (found []formats.Issue) {
+	ret.Artifacts = slices.DeleteFunc(ret.Artifacts, func(a formats.Artifact) bool {
+		f, secret := secrets.Name(a.Path)
+		if !secret || a.Deleted || slices.ContainsFunc(g.d.Allow, func(one secrets.Allowed) bool { return one.Allows(f) }) {
+			return false
+		}
+		found = append(found, formats.Issue{
+			Level: formats.LevelError, Files: []string{a.Path}, Source: "check",
+			Description: a.Path + " is a " + f.Class + ", and no result may hold one; if it is none, allow it in " +
+				".tercet/config.yaml: " + f.Allow(),
+		})
+		return true
+	})
+	return found
 }
 
 // readDocument reads a document out of the delegation's folder. The problem is empty if it is a regular file with text.
@@ -171,6 +236,17 @@ func pathProblem(p string) string {
 
 // windowsName matches a name that means a device on Windows, where the tree may be checked out.
 var windowsName = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9¹²³]) *(\.|$)`)
+
+// Faulty gives a look at the files of artifacts below a folder: what is wrong with one, empty for a regular file that is
+// not empty, and for one that was deleted.
+func Faulty(root *os.Root) func(formats.Artifact) string {
+	return func(a formats.Artifact) string {
+		if problem := pathProblem(a.Path); problem != "" || a.Deleted {
+			return problem
+		}
+		return fileProblem(root, a.Path, "the folder")
+	}
+}
 
 // reason is an error of the file system without the path, which the message has already.
 func reason(err error) string {

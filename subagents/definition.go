@@ -13,26 +13,25 @@ import (
 // Definition is a subagent file: the contract, the prompt parts and how it is run.
 type Definition struct {
 	Info formats.AgentInfo
-	// Optional are the types of the contract's artifacts that a completed return need not have.
-	Optional []formats.ArtifactType
 	// Facets are the inline sections of the file; those that the key `facets` names are put in front of them by Resolve.
-	Facets formats.Facets
-	Refs   FacetRefs
-	Argv   []string          // of runner exec: the program and its arguments
-	Model  map[string]string // runner → model; the key "" is the model for every runner
-	Limits Limits
-	// StatusPos and IssuesPos are the places of the contract's two queries, zero without one.
-	StatusPos, IssuesPos formats.Pos
-	File                 string
-	Src                  []byte
-	Warnings             []formats.Diagnostic
+	Facets   formats.Facets
+	Refs     FacetRefs
+	Argv     []string          // of runner exec: the program and its arguments
+	Model    map[string]string // runner → model; the key "" is the model for every runner
+	Limits   Limits
+	File     string
+	Src      []byte
+	Warnings []formats.Diagnostic
 }
 
 // FacetRefs names files under facets/: a single name each for persona, instruction and output, lists for the others.
 type FacetRefs struct {
 	Persona, Instruction, Output string
 	Knowledge, Policy            []string
+	At                           map[string]formats.Pos // where each is named, by its file
 }
+
+func facetFile(kind, name string) string { return kind + "/" + name + ".md" }
 
 // Limits bound one delegation to a model; zero means no limit.
 type Limits struct {

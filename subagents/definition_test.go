@@ -107,6 +107,7 @@ func TestParseDefinition(t *testing.T) {
 			Timeout:     formats.Timeout{Total: time.Hour},
 			StatusQuery: `if .fields.CRITICAL_COUNT > 0 then "rejected" else "approved" end`,
 			IssuesQuery: `.fields.CRITICAL_ITEMS | map({level: "error", description: .})`,
+			StatusPos:   formats.Pos{Line: 24, Col: 11}, IssuesPos: formats.Pos{Line: 25, Col: 12},
 			AgentResult: true, File: "subagents/security-auditor.md",
 		},
 		Facets: formats.Facets{
@@ -114,10 +115,15 @@ func TestParseDefinition(t *testing.T) {
 				"specification. Report; do not modify code.",
 			Output: "Write SECURITY_AUDIT.md, then return CRITICAL_COUNT, WARNING_COUNT and one line per critical finding in CRITICAL_ITEMS.",
 		},
-		Refs:      subagents.FacetRefs{Persona: "auditor", Knowledge: []string{"owasp-top-10"}, Policy: []string{"read-only", "secrets"}},
-		Model:     map[string]string{"claude": "opus", "codex": "gpt-5-codex"},
-		StatusPos: formats.Pos{Line: 24, Col: 11}, IssuesPos: formats.Pos{Line: 25, Col: 12},
-		File: "subagents/security-auditor.md", Src: src,
+		Refs: subagents.FacetRefs{
+			Persona: "auditor", Knowledge: []string{"owasp-top-10"}, Policy: []string{"read-only", "secrets"},
+			At: map[string]formats.Pos{
+				"persona/auditor.md": {Line: 10, Col: 12}, "policy/read-only.md": {Line: 11, Col: 12}, "policy/secrets.md": {Line: 11, Col: 23},
+				"knowledge/owasp-top-10.md": {Line: 12, Col: 15},
+			},
+		},
+		Model: map[string]string{"claude": "opus", "codex": "gpt-5-codex"},
+		File:  "subagents/security-auditor.md", Src: src,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ParseDefinition(security-auditor.md) (-want +got):\n%s", diff)
@@ -199,8 +205,9 @@ func TestLibrary(t *testing.T) {
 		if _, ok := d.Info.Inputs["task"]; !ok {
 			t.Errorf("%s does not take task, which a plain step passes", d.Info.Name)
 		}
-		if want := d.Info.Role == formats.RoleImplementer; (len(d.Optional) == 2) != want {
-			t.Errorf("%s: optional artifacts %v", d.Info.Name, d.Optional)
+		may := slices.DeleteFunc(slices.Clone(d.Info.Artifacts), func(a formats.ArtifactSpec) bool { return !a.Optional })
+		if want := d.Info.Role == formats.RoleImplementer; (len(may) == 2) != want {
+			t.Errorf("%s: optional artifacts %v", d.Info.Name, may)
 		}
 		if len(d.Warnings) > 0 || d.Info.Statuses == nil || (d.Info.Artifacts == nil) != d.Info.NoArtifacts {
 			t.Errorf("%s: warnings %v, statuses %v, artifacts %v", d.Info.Name, d.Warnings, d.Info.Statuses, d.Info.Artifacts)
@@ -246,7 +253,7 @@ func TestLoad(t *testing.T) {
 		{"no built-in of its own", fstest.MapFS{"x.md": file("name: x\ndescription: d\nrunner: builtin\n", "")}, "project/x.md:1:1: E607: runner builtin is for the subagents that come with tercet"},
 		{"built-in not replaced", fstest.MapFS{"clerk.md": file("name: clerk\ndescription: d\n", "")}, `project/clerk.md:1:1: E607: subagent "clerk" is built in and cannot be replaced`},
 		{"nor for a language", fstest.MapFS{"clerk@go.md": file("name: clerk@go\ndescription: d\n", "")}, `project/clerk@go.md:1:1: E607: subagent "clerk" is built in and cannot be replaced`},
-		{"missing facet", fstest.MapFS{"x.md": file("name: x\ndescription: d\nfacets: {persona: junior}\n", "")}, `project/x.md:1:1: E601: facet persona/junior.md of subagent "x" has no text`},
+		{"missing facet", fstest.MapFS{"x.md": file("name: x\ndescription: d\nfacets: {persona: junior}\n", "")}, `project/x.md:4:19: E601: facet persona/junior.md of subagent "x" has no text`},
 		{"facets", fstest.MapFS{"x.md": file("name: x\ndescription: d\nfacets: {persona: senior, policy: [quiet, safe]}\n", "## Policy\n\nOwn.\n")}, "clerk: shipped, planner: shipped, x: d [You are old. | Say little. | Break nothing. | Own.]"},
 	}
 	for _, tt := range tests {

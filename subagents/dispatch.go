@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/secrets"
 	"tercet/internal/trace"
 )
 
@@ -37,6 +38,7 @@ type Dispatcher struct {
 	// again afterwards, whatever became of the call, and its error ends the run. A nil Guard, or a nil function from it,
 	// guards nothing.
 	Guard func(ctx context.Context, r formats.Request) (after func() error, err error)
+	Allow []secrets.Allowed // files that may be in a result though their name is that of a secret
 
 	mu     sync.Mutex
 	placed map[docKey]string // where the document of a step of a run stands; guarded by mu
@@ -75,7 +77,6 @@ type delegation struct {
 	d      *Dispatcher
 	req    formats.Request // as the agent gets it
 	info   formats.AgentInfo
-	due    formats.AgentInfo // info with the artifacts that a completed return must have
 	agent  Agent
 	from   int // depth of the caller
 	begin  time.Time
@@ -103,12 +104,11 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	if err != nil {
 		return formats.Return{}, err
 	}
-	g.req, g.info, g.due, g.agent = req, def.Info, due(def), agent
+	g.req, g.info, g.agent = req, def.Info, agent
 	g.req.Depth = depth
 	g.req.Path = append(slices.Clone(r.Path), r.Agent)
 	if r.Question != "" {
-		g.due = answering(g.info)
-		g.info = g.due
+		g.info = answering(g.info)
 	}
 	if bad := checkInput(g.info, r.Input); len(bad) > 0 {
 		return g.finish(formats.Failed(BadInput(r.Agent, bad))), nil
@@ -189,6 +189,12 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 	case answer.ret.Status == formats.StatusFailed && within.Err() != nil:
 		return g.stopped(ctx, answer.ret), nil
 	}
+	if answer.keys != nil {
+		answer.ret.Issues = append(answer.ret.Issues, answer.keys...)
+		if answer.ret.Status == formats.StatusCompleted || answer.ret.Status == formats.StatusPartial {
+			answer.ret.Verdict, answer.ret.Summary = formats.VerdictRejected, answer.keys[0].Description
+		}
+	}
 	return g.place(answer)
 }
 
@@ -202,6 +208,8 @@ type answer struct {
 	// unshaped are breaches of the request's schema: they too are worth a repair round, but then it is the step's matter
 	// that its work was not done as asked.
 	unshaped []string
+	// keys are the files of secrets that were taken out: the work is rejected for them.
+	keys []formats.Issue
 }
 
 // ask calls the agent once and judges what comes back.
@@ -265,7 +273,8 @@ func (g *delegation) unread(a *answer, partial *formats.Return) error {
 		ret.Summary = "none" // named already
 	}
 	ret.Artifacts = slices.Clone(ret.Artifacts)
-	a.bad = append(a.bad, ret.Validate(g.due)...)
+	g.settle(ret.Artifacts)
+	a.bad = append(a.bad, ret.Validate(g.info)...)
 	_, bad, err := g.artifacts(&ret)
 	a.bad = append(a.bad, bad...)
 	return err
@@ -317,7 +326,9 @@ func (g *delegation) judge(ctx context.Context, a *answer) error {
 			a.ret = derived
 		}
 	}
-	a.bad = append(a.bad, a.ret.Validate(g.due)...)
+	g.settle(a.ret.Artifacts)
+	a.bad = append(a.bad, a.ret.Validate(g.info)...)
+	a.keys = g.withoutKeys(&a.ret)
 	docs, bad, err := g.artifacts(&a.ret)
 	if err != nil {
 		return err
@@ -488,19 +499,6 @@ func answering(info formats.AgentInfo) formats.AgentInfo {
 		NoArtifacts: true,
 		Tools:       info.Tools, Timeout: info.Timeout, AgentResult: info.AgentResult, File: info.File,
 	}
-}
-
-// due is a contract without the artifacts that may be missing.
-func due(def Definition) formats.AgentInfo {
-	info := def.Info
-	if len(def.Optional) == 0 {
-		return info
-	}
-	info.Artifacts = slices.DeleteFunc(slices.Clone(info.Artifacts), func(a formats.ArtifactSpec) bool {
-		return slices.Contains(def.Optional, a.Type)
-	})
-	info.NoArtifacts = len(info.Artifacts) == 0
-	return info
 }
 
 // timeoutOf takes each bound from the step, else from the subagent's file, else the documented default.

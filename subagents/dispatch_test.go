@@ -525,11 +525,13 @@ func TestSet(t *testing.T) {
 func TestDelegateOptionalArtifacts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
-	all := []formats.ArtifactSpec{{Type: formats.ArtifactImplementation}, {Type: formats.ArtifactSummary}}
 	for name, optional := range map[string][]formats.ArtifactType{
 		"none-due": {formats.ArtifactImplementation, formats.ArtifactSummary}, "one-due": {formats.ArtifactSummary}, "all-due": nil,
 	} {
-		def := subagents.Definition{Info: formats.AgentInfo{Name: name, Artifacts: all}, Optional: optional}
+		def := subagents.Definition{Info: formats.AgentInfo{Name: name}}
+		for _, kind := range []formats.ArtifactType{formats.ArtifactImplementation, formats.ArtifactSummary} {
+			def.Info.Artifacts = append(def.Info.Artifacts, formats.ArtifactSpec{Type: kind, Optional: slices.Contains(optional, kind)})
+		}
 		if err := w.Set.Add(def, subagents.Func(func(context.Context, formats.Request) (formats.Return, error) { return completed(), nil })); err != nil {
 			t.Fatal(err)
 		}

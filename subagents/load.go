@@ -1,6 +1,7 @@
 package subagents
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -132,15 +133,17 @@ func atStart(code, name, msg, help string) formats.Diagnostic {
 func (d *Definition) Resolve(facets fs.FS) error {
 	list := &formats.Diagnostics{Sources: map[string][]byte{d.File: d.Src}}
 	text := func(kind, name string) string {
-		file := kind + "/" + name + ".md"
+		file := facetFile(kind, name)
 		if facets != nil {
 			src, err := fs.ReadFile(facets, file)
 			if err == nil && strings.TrimSpace(string(src)) != "" {
 				return strings.Trim(string(src), "\n")
 			}
 		}
-		list.List = append(list.List, atStart(codeMissing, d.File,
-			fmt.Sprintf("facet %s of subagent %q has no text", file, d.Info.Name), "write facets/"+file))
+		bad := atStart(codeMissing, d.File, fmt.Sprintf("facet %s of subagent %q has no text", file, d.Info.Name),
+			"write facets/"+file)
+		bad.Pos = cmp.Or(d.Refs.At[file], bad.Pos)
+		list.List = append(list.List, bad)
 		return ""
 	}
 	one := func(kind, name, own string) string {

@@ -3,7 +3,9 @@ package subagents_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/internal/secrets"
 	"tercet/subagents"
 )
 
@@ -228,6 +231,98 @@ func TestPlaces(t *testing.T) {
 	r.Input = map[string]any{"kinds": []formats.ArtifactType{formats.ArtifactReport}}
 	if got, err := again.Delegate(t.Context(), r); err != nil || got.Artifacts[0].Path != specs+"reports/research-001.md" {
 		t.Errorf("after a restart: %+v, %v, want research-001.md", got.Artifacts, err)
+	}
+}
+
+// TestBareNames: an artifact that came without a type is what its place says: a document in the folder for documents, else a
+// file of the tree.
+func TestBareNames(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, file string // below out/ or tree/
+		guess      formats.ArtifactType
+		info       formats.AgentInfo
+		want       string // type and path, or what is refused
+	}{
+		{"the one document of the contract", "out/notes.md", formats.ArtifactDocumentation, planner(), "plan .tercet/specs/007_fix_it/plans/implementation-001.md"},
+		{"the one of its name", "out/AUDIT.txt", formats.ArtifactReview, formats.AgentInfo{Artifacts: []formats.ArtifactSpec{
+			{Type: formats.ArtifactPlan}, {Type: formats.ArtifactReport, Name: "AUDIT.txt"},
+		}}, "expected an artifact of type plan"},
+		{"as the name says", "out/review.md", formats.ArtifactReview, formats.AgentInfo{}, "review .tercet/specs/007_fix_it/reviews/review-001.md"},
+		{"as the role says", "out/thoughts.md", formats.ArtifactDocumentation, formats.AgentInfo{Role: formats.RolePlanner}, "plan .tercet/specs/007_fix_it/plans/implementation-001.md"},
+		{"as nobody says", "out/data.csv", formats.ArtifactImplementation, formats.AgentInfo{Role: formats.RoleUtility}, "report .tercet/specs/007_fix_it/reports/research-001.md"},
+		{"a file of the tree", "docs/plan.md", formats.ArtifactPlan, formats.AgentInfo{}, "documentation docs/plan.md"},
+		{"code", "a.go", formats.ArtifactImplementation, formats.AgentInfo{}, "implementation a.go"},
+		{"nowhere", "", formats.ArtifactPlan, formats.AgentInfo{}, `artifact "no.md" is not in the folder for documents`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, t.TempDir())
+			tt.info.Name = "planner"
+			w.add(tt.info, func(_ context.Context, r formats.Request) (formats.Return, error) {
+				name, inOut := strings.CutPrefix(tt.file, "out/")
+				at := filepath.Join(w.dir, tt.file)
+				if inOut {
+					at = filepath.Join(r.Out, name)
+				}
+				if name == "" {
+					return completed(formats.Artifact{Type: tt.guess, Guessed: true, Path: "no.md"}), nil
+				}
+				if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte("text\n"), 0o600)); err != nil {
+					t.Error(err)
+				}
+				return completed(formats.Artifact{Type: tt.guess, Guessed: true, Path: name}), nil
+			})
+			ret, err := w.Delegate(t.Context(), request("planner", "plan"))
+			got := ret.Summary
+			if len(ret.Artifacts) == 1 {
+				got = string(ret.Artifacts[0].Type) + " " + ret.Artifacts[0].Path
+			}
+			if err != nil || !strings.Contains(got, tt.want) {
+				t.Errorf("Delegate = %s, %v, want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestNoKeysAmongArtifacts: a file whose name is that of a secret is no artifact; the work that made it is rejected.
+func TestNoKeysAmongArtifacts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.Allow = []secrets.Allowed{{File: "certs/public.pem"}}
+	made := map[string]bool{"plan.md": true, ".env": true, "certs/public.pem": false, "tests/fixtures/x.key": false, "deploy/id_rsa": false}
+	w.add(planner(), func(_ context.Context, r formats.Request) (formats.Return, error) {
+		ret := completed(formats.Artifact{Type: formats.ArtifactImplementation, Path: "old.key", Deleted: true})
+		for _, name := range slices.Sorted(maps.Keys(made)) {
+			kind, at := formats.ArtifactImplementation, filepath.Join(w.dir, name)
+			if made[name] {
+				kind, at = formats.ArtifactPlan, filepath.Join(r.Out, name)
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte("text\n"), 0o600)); err != nil {
+				t.Error(err)
+			}
+			ret.Artifacts = append(ret.Artifacts, formats.Artifact{Type: kind, Path: name})
+		}
+		return ret, nil
+	})
+	got, err := w.Delegate(t.Context(), request("planner", "plan"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths, issues []string
+	for _, a := range got.Artifacts {
+		paths = append(paths, a.Path)
+	}
+	for _, i := range got.Issues {
+		issues = append(issues, i.Files...)
+	}
+	plan := ".tercet/specs/007_fix_it/plans/implementation-001.md"
+	want := []string{"old.key", "certs/public.pem", plan, "tests/fixtures/x.key"}
+	if got.Outcome() != formats.OutcomeRejected || !slices.Equal(paths, want) || !slices.Equal(issues, []string{".env", "deploy/id_rsa"}) {
+		t.Errorf("Delegate = %s with %q and issues about %q, want rejected with %q and issues about .env and deploy/id_rsa", got.Outcome(), paths, issues, want)
+	}
+	if placed := w.files(".tercet/specs"); !slices.Equal(placed, []string{plan}) {
+		t.Errorf("placed: %q", placed)
 	}
 }
 

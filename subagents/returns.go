@@ -19,10 +19,10 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 			info.AgentResult = oneOf(r, "form", []string{"json", "agent_result"})(n) == "agent_result"
 		}},
 		to("statuses", &info.Statuses, r.statuses),
-		field{"artifacts", func(n *md.Node) { info.NoArtifacts, info.Artifacts, def.Optional = r.artifacts(n) }},
+		field{"artifacts", func(n *md.Node) { info.NoArtifacts, info.Artifacts = r.artifacts(n) }},
 		to("fields", &info.Fields, r.returned),
-		field{"status", func(n *md.Node) { info.StatusQuery, def.StatusPos = r.query(n) }},
-		field{"issues", func(n *md.Node) { info.IssuesQuery, def.IssuesPos = r.query(n) }})
+		field{"status", func(n *md.Node) { info.StatusQuery, info.StatusPos = r.query(n) }},
+		field{"issues", func(n *md.Node) { info.IssuesQuery, info.IssuesPos = r.query(n) }})
 }
 
 func (r *reader) statuses(n *md.Node) []formats.Outcome {
@@ -33,36 +33,33 @@ func (r *reader) statuses(n *md.Node) []formats.Outcome {
 }
 
 // artifacts reads `none`, `any` or the list of those that the contract has.
-func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec, optional []formats.ArtifactType) {
+func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec) {
 	if isAny(n) {
-		return false, nil, nil
+		return false, nil
 	}
 	if n.IsStr() && n.Value == "none" {
-		return true, nil, nil
+		return true, nil
 	}
 	if n.Kind != md.List {
 		r.Wrong(n, "none or a list of {type, name, document, optional}", "")
-		return false, nil, nil
+		return false, nil
 	}
 	if len(n.Items) == 0 {
 		r.Refuse(codeContract, n, "write artifacts: none", "artifacts is empty")
 	}
 	for _, item := range n.Items {
-		spec, may := formats.ArtifactSpec{}, false
+		spec := formats.ArtifactSpec{}
 		r.fields(item, "{type, name, document, optional}", "unknown key of an artifact %q",
 			to("type", &spec.Type, oneOf(r, "artifact type", formats.ArtifactTypes())),
 			field{"name", func(n *md.Node) { spec.Name = r.text(n, "a file name") }},
-			to("document", &spec.Document, oneOf(r, "profile", formats.Profiles())), to("optional", &may, r.boolean))
+			to("document", &spec.Document, oneOf(r, "profile", formats.Profiles())), to("optional", &spec.Optional, r.boolean))
 		if item.Kind == md.Map && item.Get("type") == nil {
 			r.Refuse(codeMissing, item, "one of "+strings.Join(texts(formats.ArtifactTypes()), ", "),
 				"missing key type of an artifact")
 		}
 		all = append(all, spec)
-		if may {
-			optional = append(optional, spec.Type)
-		}
 	}
-	return false, all, optional
+	return false, all
 }
 
 // returned reads the types of the fields; a name that ends in ? is optional.

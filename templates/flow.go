@@ -48,12 +48,13 @@ func (w worker) is(role formats.Role) bool { return w.info.Role == role }
 func newWorker(info formats.AgentInfo, taken map[string]bool) (worker, error) {
 	w := worker{info: info, id: identify(info.Name, taken)}
 	during, after := info.Role.Statuses()
-	kind := cmp.Or(formats.ArtifactFor(after), info.Role.Artifact())
-	if w.is(formats.RoleImplementer) && !promises(info, kind) {
+	kind := info.Role.Artifact()
+	promised := kind != "" && info.MayGive(append(formats.ArtifactsFor(after), kind)...)
+	if w.is(formats.RoleImplementer) && !promised {
 		return w, refuse(fmt.Sprintf("add {type: %s} to returns.artifacts of the subagent", kind),
 			"subagent %s of role %s promises no %s, without which the task cannot take its status", info.Name, info.Role, kind)
 	}
-	if kind == "" || !promises(info, kind) {
+	if !promised {
 		return w, nil
 	}
 	w.during, w.after = during, after
@@ -61,15 +62,6 @@ func newWorker(info formats.AgentInfo, taken map[string]bool) (worker, error) {
 		w.document = profile(info, kind)
 	}
 	return w, nil
-}
-
-// promises tells whether the contract lets the subagent return an artifact of the type.
-func promises(info formats.AgentInfo, kind formats.ArtifactType) bool {
-	if info.NoArtifacts {
-		return false
-	}
-	return info.Artifacts == nil || slices.ContainsFunc(info.Artifacts,
-		func(a formats.ArtifactSpec) bool { return a.Type == kind })
 }
 
 func profile(info formats.AgentInfo, kind formats.ArtifactType) string {

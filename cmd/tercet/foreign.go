@@ -93,15 +93,15 @@ func (w *world) foreignAgent(p dialect.Folder, name string) error {
 // definition makes a subagent of an agent of another tool: any input, any return, with or without files, and the tools
 // that its file grants.
 func definition(a *dialect.Agent) subagents.Definition {
-	types := []formats.ArtifactType{formats.ArtifactImplementation, formats.ArtifactDocumentation}
 	def := subagents.Definition{
 		Info: formats.AgentInfo{
 			Name: a.Name, Description: a.Description, Role: formats.RoleUtility, Tools: a.Tools, File: a.File,
-			Timeout:   formats.Timeout{Total: time.Duration(a.Minutes) * time.Minute},
-			Artifacts: []formats.ArtifactSpec{{Type: types[0]}, {Type: types[1]}},
+			Timeout: formats.Timeout{Total: time.Duration(a.Minutes) * time.Minute},
+			Artifacts: []formats.ArtifactSpec{
+				{Type: formats.ArtifactImplementation, Optional: true}, {Type: formats.ArtifactDocumentation, Optional: true},
+			},
 		},
-		Optional: types,
-		Facets:   formats.Facets{Instruction: a.Text}, Limits: subagents.Limits{Turns: a.Turns},
+		Facets: formats.Facets{Instruction: a.Text}, Limits: subagents.Limits{Turns: a.Turns},
 		File: a.File, Src: a.Src, Warnings: a.Warnings,
 	}
 	if a.Model != "" && a.Model != "inherit" &&

@@ -181,7 +181,8 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		}
 		return d.List
 	case "return", "strict":
-		_, err = formats.ParseReturn([]byte(text), formats.ParseOptions{Strict: frame == "strict", Agent: "page"})
+		opt := formats.ParseOptions{Strict: frame == "strict", Agent: "page", Contract: &formats.AgentInfo{NoArtifacts: true}}
+		_, err = formats.ParseReturn([]byte(text), opt)
 		if syntaxErr, ok := errors.AsType[*formats.Diagnostics](err); ok {
 			return syntaxErr.List
 		}

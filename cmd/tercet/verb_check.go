@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,101 +11,70 @@ import (
 	"tercet/formats"
 	"tercet/internal/plain"
 	"tercet/internal/secrets"
+	"tercet/subagents"
 )
 
 var resultVerbs = []verb{
-	{use: "parse FILE", short: "read a return, as JSON or as an AGENT_RESULT block", args: one, make: resultParse},
+	{use: "parse FILE", short: "read a return, as JSON or as an AGENT_RESULT block", args: one, needs: aWorld, make: resultParse},
 }
 
-// resultParse reads a return in either wire form and prints what it means.
+// resultParse reads a return in either wire form and prints what it means. With --json what is refused has the same
+// shape.
 func resultParse(cmd *cobra.Command, _ *app) run {
 	var opt formats.ParseOptions
 	f := cmd.Flags()
 	f.StringVar(&opt.Agent, "agent", "", "the subagent whose return it is")
 	f.StringVar(&opt.Nonce, "nonce", "",
 		"the `word` that the delegation was given; a return without it is unauthenticated")
-	f.BoolVar(&opt.Strict, "strict", false, "repair nothing")
+	f.BoolVar(&opt.Strict, "strict", false, "repair nothing, and hold every rule of returns and of the subagent's contract")
+	in := f.String("in", "", "the `folder` in which the artifacts have to be")
 	return func(c call) error {
 		opt.File = c.args[0]
 		src, err := c.input(opt.File)
 		if err != nil {
 			return err
 		}
-		read := resultBlock
-		if bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
-			read = resultJSON
+		if *in != "" {
+			root, err := os.OpenRoot(*in)
+			if err != nil {
+				return broken(formats.CodeUsage, *in, err)
+			}
+			defer root.Close()
+			opt.Faulty = subagents.Faulty(root)
 		}
-		out, err := read(src, opt)
-		if err == nil {
-			c.term.json(out)
+		out, err := formats.ReadResult(src, opt, func(agent string) formats.AgentInfo {
+			info, _ := c.set.Agent(agent) // of one that is not known only the rules are asked
+			return info
+		})
+		bad, refused := asDiagnostics(err)
+		if !refused {
+			bad = &formats.Diagnostics{}
+		}
+		switch {
+		case !refused || c.flags.json:
+			c.term.json(struct {
+				Schema string `json:"schema"`
+				formats.Result
+				Errors []fields `json:"errors"`
+			}{"tercet.result/1", out, diagnosticsOf(bad)})
+		default:
+			c.term.diagnostics(bad)
+		}
+		if refused {
+			return shownAs(formats.CodeInvalidReturn)
 		}
 		return err
 	}
 }
 
-func resultJSON(src []byte, opt formats.ParseOptions) (fields, error) {
-	ret, err := formats.ParseReturn(src, opt)
-	if err != nil {
-		return nil, err
-	}
-	_, _, unknown := formats.FinalMessage(src, formats.ParseOptions{Agent: opt.Agent, Nonce: opt.Nonce})
-	return fields{
-		"schema": "tercet.result/1", "agent": opt.Agent, "status": ret.Outcome(), "return": ret,
-		"warnings": nonNil(ret.Warnings), "unauthenticated": unknown != nil,
-	}, nil
-}
-
-// resultBlock reads an AGENT_RESULT block. One without the nonce of its delegation is shown as unauthenticated.
-func resultBlock(src []byte, opt formats.ParseOptions) (fields, error) {
-	blocks, found := formats.ParseAgentResult(src)
-	agent := opt.Agent
-	if agent == "" && len(blocks) > 0 {
-		agent = blocks[len(blocks)-1].Agent
-	}
-	diags := &formats.Diagnostics{List: found, Of: formats.CodeInvalidReturn, Sources: map[string][]byte{opt.File: src}}
-	for i := range found {
-		found[i].File = opt.File
-	}
-	own, nested, ok := formats.PickResult(blocks, agent)
-	if !ok && !diags.HasErrors() {
-		diags.List = append(found, formats.Diagnostic{
-			Code: formats.CodeInvalidReturn.String(), Severity: formats.SeverityError, File: opt.File,
-			Message: sprintf("expected a block of %q, got none", agent),
-		})
-	}
-	if !ok {
-		return nil, diags
-	}
-	ret, err := own.Return()
-	switch {
-	case err != nil && diags.HasErrors():
-		return nil, diags
-	case err != nil:
-		return nil, broken(formats.CodeInvalidReturn, opt.File, err)
-	}
-	values := fields{}
-	for _, f := range own.Fields {
-		values[f.Key] = f.Value()
-	}
-	names := []string{}
-	for _, n := range nested {
-		names = append(names, n.Agent)
-	}
-	return fields{
-		"schema": "tercet.result/1", "agent": own.Agent, "status": own.Status, "fields": values, "next": own.Next,
-		"return": ret, "warnings": nonNil(own.Warnings), "nested": names,
-		"unauthenticated": opt.Nonce == "" || own.Text("NONCE") != opt.Nonce,
-	}, nil
-}
-
 var formatVerbs = []verb{
-	{use: "check FILE", short: "check a document against a profile", args: one, make: formatCheck},
+	{use: "check FILE", short: "check a document against a profile", args: one, needs: aWorld, make: formatCheck},
 }
 
 // formatCheck checks a document against its profile.
 func formatCheck(cmd *cobra.Command, _ *app) run {
 	named := cmd.Flags().String("profile", "",
-		"plan, report, summary, review or a short one, or secrets (default: guessed from the path)")
+		"plan, report, summary, review or a short one, command, subagent or secrets (default: guessed from the path)")
 	return func(c call) error {
 		src, err := c.input(c.args[0])
 		if err != nil {
@@ -116,8 +85,11 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 		switch {
 		case profile == profileSecrets:
 			bad.Of, bad.List = formats.CodeSecretFound, secretsOf(c.args[0], string(src))
+		case profile == profileCommand, profile == profileSubagent:
+			bad.List = c.lint(c.args[0], src, profile == profileSubagent)
 		case !slices.Contains(formats.Profiles(), profile):
-			return usage("expected --profile %s|secrets, got %q", strings.Join(formats.Profiles(), "|"), profile)
+			return usage("expected --profile %s|command|subagent|secrets, got %q", strings.Join(formats.Profiles(), "|"),
+				profile)
 		default:
 			if _, found := formats.ParseDocument(profile, c.args[0], src); found != nil {
 				bad.List = found.List
@@ -146,8 +118,12 @@ func (c call) judge(schema string, doc fields, d *formats.Diagnostics, well stri
 	return nil
 }
 
-// profileSecrets is the profile that is no form of a document: what no commit may hold.
-const profileSecrets = "secrets"
+// The profiles that are no forms of documents: what no commit may hold, and the files of tercet itself.
+const (
+	profileSecrets  = "secrets"
+	profileCommand  = "command"
+	profileSubagent = "subagent"
+)
 
 // secretsOf tells what the scan before a commit would find if all of a file were new.
 func secretsOf(file, text string) []formats.Diagnostic {

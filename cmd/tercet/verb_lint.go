@@ -23,7 +23,8 @@ import (
 )
 
 // lintVerb checks command and subagent files, all errors of all files in one pass.
-func lintVerb(cmd *cobra.Command, _ *app) run {
+func lintVerb(cmd *cobra.Command, a *app) run {
+	a.told[toldBroken] = true
 	f := cmd.Flags()
 	strict := f.Bool("strict", false, "refuse warnings and plain sentences too")
 	fix := f.Bool("fix", false, "make the changes of which there is one candidate, and write the files")
@@ -60,6 +61,7 @@ func (c call) lintFiles(strict, fix bool) error {
 	}
 	all.List = append(all.List, unread...)
 	all.Sort()
+	c.term.diagnostics(c.otherBroken(files))
 	doc := fields{"diagnostics": diagnosticsOf(all), "files": len(files)}
 	if fix {
 		doc["fixed"] = fixed
@@ -72,6 +74,25 @@ func (c call) lintFiles(strict, fix bool) error {
 		return shownAs(formats.CodeInvalidCommand)
 	}
 	return nil
+}
+
+// otherBroken is what is wrong with subagent files of the project that are not checked: why a command does not find one.
+func (c call) otherBroken(files []string) *formats.Diagnostics {
+	other := &formats.Diagnostics{}
+	if c.broken == nil {
+		return other
+	}
+	other.Sources = c.broken.Sources
+	for _, d := range c.broken.List {
+		own, err := os.Stat(filepath.Join(c.dir, filepath.FromSlash(d.File)))
+		if err != nil || !slices.ContainsFunc(files, func(name string) bool {
+			info, err := os.Stat(name)
+			return err == nil && os.SameFile(info, own)
+		}) {
+			other.List = append(other.List, d)
+		}
+	}
+	return other
 }
 
 // readEach reads files and collects what is found in them, which is about the text that comes with it. What do gives as
@@ -132,7 +153,7 @@ func problem(code, name, text, help string) formats.Diagnostic {
 
 // lintAs lints one file; strictly, every warning is an error, and so is a plain sentence.
 func (c call) lintAs(name string, src []byte, strict bool) []formats.Diagnostic {
-	list := c.lint(name, src)
+	list := c.lint(name, src, isSubagent(src))
 	if !strict {
 		return list
 	}
@@ -145,26 +166,30 @@ func (c call) lintAs(name string, src []byte, strict bool) []formats.Diagnostic 
 	return list
 }
 
-// lint checks one file: that of another tool where it lies in its folder, else a command if its frontmatter says so, a
-// subagent otherwise.
-func (c call) lint(name string, src []byte) []formats.Diagnostic {
+// lint checks one file: that of another tool where it lies in its folder, else a subagent or a command.
+func (c call) lint(name string, src []byte, subagent bool) []formats.Diagnostic {
 	if place, inside, ok := foreignPlace(name); ok {
 		return dialect.Check(place, inside, name, src)
 	}
-	if !isSubagent(src) {
+	if !subagent {
 		prog, err := c.library.Compile(name, src)
 		return findingsOf(name, prog, err)
 	}
 	def, err := subagents.ParseDefinition(name, src)
-	switch {
-	case err != nil:
+	if err != nil {
 		return append(findingsOf(name, nil, err), stepErrors(name, src)...)
-	case !def.Info.Workflow:
-		return def.Warnings
+	}
+	found := append(def.Warnings, compile.Contract(&def.Info)...)
+	// the facets lie beside the folder of the subagents
+	if err := def.Resolve(os.DirFS(filepath.Join(filepath.Dir(name), "..", "facets"))); err != nil {
+		found = append(found, findingsOf(name, nil, err)...)
+	}
+	if !def.Info.Workflow {
+		return found
 	}
 	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: contracts{c.set, c.root}}
 	prog, err := flow.Program()
-	return append(def.Warnings, findingsOf(name, prog, err)...)
+	return append(found, findingsOf(name, prog, err)...)
 }
 
 // foreignPlace tells where another tool keeps commands or agents that a file lies, and its name there.

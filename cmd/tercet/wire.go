@@ -50,7 +50,11 @@ type crew struct {
 	trees      *worktree.Manager
 	approver   *approver
 	agentNotes []formats.Diagnostic // about the agents of other tools
+	broken     *formats.Diagnostics // about the subagent files that cannot be used; nil without one
 }
+
+// toldBroken marks that a verb tells of broken subagent files itself.
+const toldBroken = "broken subagents"
 
 // records are what is written down of runs, and what is to be closed behind them.
 type records struct {
@@ -198,7 +202,9 @@ func (w *world) agents() error {
 	}
 	defs, err := subagents.Load(sources...)
 	if d, ok := asDiagnostics(err); ok {
-		w.term.diagnostics(d) // a broken file costs only the commands that name it
+		if w.broken = d; !w.told[toldBroken] {
+			w.term.diagnostics(d) // a broken file costs only the commands that name it
+		}
 	} else if err != nil {
 		return err
 	}
@@ -219,7 +225,7 @@ func (w *world) agents() error {
 	w.library.Env = contracts{w.set, w.root}
 	w.dispatcher = &subagents.Dispatcher{
 		Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: runs{w}.problemStore(), Trace: w.sink,
-		Derive: interp.Derive, Mask: w.mask, Guard: w.guard,
+		Derive: interp.Derive, Mask: w.mask, Guard: w.guard, Allow: w.cfg.Secrets,
 	}
 	if w.manager != nil {
 		w.dispatcher.Watch = w.watchState

@@ -33,6 +33,7 @@ const (
 	CodeAroundStep  = "E142"
 	CodeSchema      = "E143"
 	CodeSchemaFile  = "E144"
+	CodeUnmade      = "E145"
 	CodeInput       = "E160"
 	CodeTalks       = "E162"
 	CodeMayNot      = "E163"
@@ -74,6 +75,7 @@ func Codes() map[string]string {
 		CodeAroundStep:  "a step of Between Steps that runs around no step",
 		CodeSchema:      "a JSON Schema that is wrong itself, or asks for what tercet does not check",
 		CodeSchemaFile:  "a file with a JSON Schema that cannot be read",
+		CodeUnmade:      "a status that asks for an artifact which no subagent of the file returns",
 		CodeInput:       "an input that the subagent does not take, or a required one that is missing",
 		CodeTalks:       "a subagent with steps that asks a person, publishes, or has keys of a command",
 		CodeMayNot:      "a subagent with steps that calls one which it may not",

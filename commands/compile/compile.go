@@ -150,7 +150,7 @@ func (c *compiler) program(parts func()) (*Program, error) {
 	}
 	parts()
 	for _, check := range []func(*compiler){
-		checkReachable, checkErrors, checkTier, checkBetween, checkDefaults, checkWorkflow,
+		checkReachable, checkErrors, checkTier, checkBetween, checkDefaults, checkWorkflow, checkMade,
 	} {
 		check(c)
 	}
@@ -180,6 +180,7 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 		info.Name = name
 	}
 	agents[name] = &info
+	c.list.List = append(c.list.List, Contract(&info)...)
 	return &info, ok
 }
 

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,11 +37,7 @@ func (c *compiler) expr(e *syntax.Expr) *query.Code {
 
 // exprError reports what the jq compiler found; an unknown variable gets the advice that its name suggests.
 func (c *compiler) exprError(e *syntax.Expr, err error) {
-	list, many := errors.AsType[query.Errors](err)
-	if one, ok := errors.AsType[*query.Error](err); ok && !many {
-		list = query.Errors{one}
-	}
-	for _, bad := range list {
+	for _, bad := range faults(err) {
 		code, help := CodeExpression, bad.DidYouMean
 		if help != "" {
 			help = "did you mean '" + help + "'?"

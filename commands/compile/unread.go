@@ -85,7 +85,7 @@ func (u *unread) explains(d *formats.Diagnostic) bool {
 		return !plainFact(d) && u.given(d)
 	case CodeOutcome:
 		return !plainFact(d) && u.says("expect")
-	case CodeUnreachable, CodeAction, CodeAroundStep, CodeSentence:
+	case CodeUnreachable, CodeAction, CodeAroundStep, CodeSentence, CodeUnmade:
 		return u.steps
 	}
 	return false

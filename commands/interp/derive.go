@@ -9,10 +9,11 @@ import (
 	"tercet/internal/query"
 )
 
-// Derive applies the jq of a subagent's contract to work that was done: its verdict and its issues.
+// Derive applies the jq of a subagent's contract to work that was done: its verdict and its issues. Its status is the
+// outcome that the subagent gave, a verdict if there is one.
 func Derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error) {
-	in := query.Normalize(map[string]any{"status": ret.Status, "fields": ret.Fields})
-	if info.StatusQuery != "" {
+	in := query.Normalize(map[string]any{"status": ret.Outcome(), "fields": fieldsOf(ret)})
+	if info.StatusQuery != "" && ret.Status == formats.StatusCompleted { // else the answer is no already
 		v, err := derived(ctx, "status", info.StatusQuery, in)
 		if err != nil {
 			return ret, err

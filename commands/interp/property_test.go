@@ -20,7 +20,7 @@ func TestNeverLeftInProgress(t *testing.T) {
 		file(during, "", "A: id: a\nforeach: '[1, 2, 3]'\nmerge: true", ">B: id: b\ndelegate: worker\non: {blocked: fail, rejected: {redo: it, max: 2}}", "C: status: planned"),
 		file(strings.Replace(during, "planning", "{status: implementing, failed: partial}", 1), "", "A: delegate: worker\non: {failed: gate, rejected: gate}", "B: status: {to: partial}",
 			"C: delegate: second\nfallback: worker", "D: status: completed", "!E: always: failed\ndelegate: worker", "!F: always: any\ndelegate: second"),
-		file(task, "", "A: id: a\nstatus: researching", "B: delegate: maker\nretry: {max: 2, backoff: 1ms, cap: 1ms}", "C: check: {document: plan}\non: {rejected: {redo: [a], max: 1}}", "D: status: researched", "!E: always: any\nstatus: researched"),
+		file(task, "", "A: id: a\nstatus: planning", "B: delegate: maker\nretry: {max: 2, backoff: 1ms, cap: 1ms}", "C: check: {document: plan}\non: {rejected: {redo: [a], max: 1}}", "D: status: planned", "!E: always: any\nstatus: planned"),
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)

@@ -146,7 +146,7 @@ func (x *Exec) call(
 	}
 	var partial *formats.Return
 	if len(bad) == 0 {
-		ret, err := formats.ParseReturn(raw, expected(r, nonce))
+		ret, err := formats.ParseReturn(raw, formats.ParseOptions{Agent: r.Agent, Nonce: nonce})
 		if err == nil {
 			if res.Exit != 0 {
 				ret.Warnings = append(ret.Warnings, fmt.Sprintf("the program ended with exit code %d", res.Exit))

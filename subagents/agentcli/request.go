@@ -28,12 +28,3 @@ func newRequest(r formats.Request, file, nonce string, told prompt.Prompt) reque
 		ReturnPath: file, Nonce: nonce, Prompt: told.Text, PromptSum: told.SHA256,
 	}
 }
-
-// expected says which delegation a return must be of.
-func expected(r formats.Request, nonce string) formats.ParseOptions {
-	opt := formats.ParseOptions{Agent: r.Agent, Nonce: nonce, Session: r.Session, Depth: r.Depth.Int()}
-	if r.Task != nil {
-		opt.Task = r.Task.Number
-	}
-	return opt
-}

@@ -1,0 +1,112 @@
+package compile
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/query"
+)
+
+// Contract checks the jq that decides for a subagent, with places in the subagent's file.
+func Contract(info *formats.AgentInfo) []formats.Diagnostic {
+	c := compiler{findings: findings{name: info.File, list: &formats.Diagnostics{}}}
+	for _, one := range []struct {
+		member, src string
+		pos         syntax.Pos
+	}{{"status", info.StatusQuery, info.StatusPos}, {"issues", info.IssuesQuery, info.IssuesPos}} {
+		if one.src == "" {
+			continue
+		}
+		code, err := query.Compile(one.src, query.Options{Strict: true})
+		for _, bad := range faults(err) {
+			help := "it is jq over {status, fields}"
+			if bad.DidYouMean != "" {
+				help = "did you mean '" + bad.DidYouMean + "'?"
+			}
+			c.report(within(one.pos, one.src, bad.Offset), CodeExpression, help, "returns.%s: %s", one.member, bad.Msg)
+		}
+		if err != nil {
+			continue
+		}
+		e := &syntax.Expr{Pos: one.pos, Src: one.src}
+		for _, ref := range code.Paths() {
+			c.member(memberAt(e, ref, 0), []string{"status", "fields"})
+			if len(ref.Path) > 1 && ref.Path[0] == "fields" {
+				c.contractField(e, ref, 1, info)
+			}
+		}
+	}
+	return c.list.List
+}
+
+// within is the place of a byte of a text that begins at a place.
+func within(pos syntax.Pos, src string, offset int) syntax.Pos {
+	head := src[:min(max(offset, 0), len(src))]
+	if n := strings.Count(head, "\n"); n > 0 { // the lines of a block begin under its first one
+		return syntax.Pos{Line: pos.Line + n, Col: pos.Col + len(head) - strings.LastIndexByte(head, '\n') - 1}
+	}
+	return syntax.Pos{Line: pos.Line, Col: pos.Col + len(head)}
+}
+
+// faults are what the compiler of jq found.
+func faults(err error) query.Errors {
+	if list, many := errors.AsType[query.Errors](err); many {
+		return list
+	}
+	if one, ok := errors.AsType[*query.Error](err); ok {
+		return query.Errors{one}
+	}
+	return nil
+}
+
+// checkMade: a command that puts a task in progress and ends its work has a subagent that may return what the last
+// status asks for. Else it is refused when all the work is done.
+func checkMade(c *compiler) {
+	during, _ := c.prog.During()
+	begins, links := during != "", false
+	var workers []*formats.AgentInfo
+	var ends []*syntax.Value
+	for info := range c.prog.Infos() {
+		for _, call := range []*Call{info.Call, info.Fallback} {
+			if call != nil {
+				for _, one := range append([]*Call{call}, call.Among...) {
+					if one.Info.Name != "" && !one.Info.Builtin {
+						workers = append(workers, one.Info)
+					}
+				}
+			}
+		}
+		links = links || info.Call != nil && info.Call.Agent == StatusSync &&
+			slices.ContainsFunc(info.Call.With, func(f syntax.Field) bool { return f.Key.Text == "artifacts" })
+		a, ok := info.Action.(*syntax.Status)
+		if !ok || a.Phase != nil || a.To == nil || a.To.Kind != syntax.Literal {
+			continue
+		}
+		begins = begins || formats.TaskStatus(literal(a.To)).InProgress()
+		if a.Task == nil {
+			ends = append(ends, a.To)
+		}
+	}
+	if c.workflow != nil || !begins || links {
+		return
+	}
+	var names []string
+	for _, w := range workers {
+		names = append(names, w.Name)
+	}
+	slices.Sort(names)
+	for _, to := range ends {
+		kinds := formats.ArtifactsFor(formats.TaskStatus(literal(to)))
+		made := func(w *formats.AgentInfo) bool { return w.MayGive(kinds...) }
+		if kinds == nil || workers == nil || slices.ContainsFunc(workers, made) {
+			continue
+		}
+		c.report(to.Pos, CodeUnmade,
+			"add {type: "+string(kinds[0])+"} to returns.artifacts of "+strings.Join(slices.Compact(names), " or "),
+			"a task becomes %s only with a %s, and no subagent of this file returns one", literal(to),
+			strings.Join(words(kinds), " or "))
+	}
+}

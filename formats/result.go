@@ -1,0 +1,143 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tercet/internal/jsonx"
+)
+
+// Result is what the output of an agent says. It has one shape, whether it is accepted or refused.
+type Result struct {
+	Agent    string         `json:"agent"`
+	Status   string         `json:"status"` // as it counts, of a block as written
+	Fields   map[string]any `json:"fields"`
+	Next     string         `json:"next"`
+	Return   *Return        `json:"return"` // nil where the output is refused
+	Warnings []string       `json:"warnings"`
+	Nested   []string       `json:"nested"` // agents of the other blocks
+	// Unauthenticated tells that the output does not carry the nonce of its delegation: it may be anybody's.
+	Unauthenticated bool `json:"unauthenticated"`
+}
+
+// ReadResult reads the output of an agent: a return as JSON, alone or in a fence marked json, or an AGENT_RESULT block,
+// the last one of opt.Agent, else the last one. It is held to the contract of its agent. What is read is given beside
+// the error too, a *Diagnostics with everything that is wrong.
+func ReadResult(src []byte, opt ParseOptions, contract func(agent string) AgentInfo) (Result, error) {
+	info := contract(opt.Agent)
+	opt.Contract = &info
+	if bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
+		return objectResult(src, src, 0, opt)
+	}
+	blocks, found := ParseAgentResult(src)
+	for i := range found {
+		found[i].File = opt.File
+	}
+	if len(blocks) == 0 {
+		for _, f := range slices.Backward(fencedJSON(strings.Split(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n"))) {
+			root, err := jsonx.Parse([]byte(f.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
+			if err == nil && root.Get("status") != nil {
+				return objectResult(src, []byte(f.text), f.line-1, opt)
+			}
+		}
+	} else if opt.Agent == "" {
+		opt.Agent = blocks[len(blocks)-1].Agent
+		info = contract(opt.Agent)
+	}
+	own, nested, ok := PickResult(blocks, opt.Agent)
+	out := Result{
+		Agent: opt.Agent, Status: own.Status, Fields: map[string]any{}, Next: own.Next,
+		Warnings: append([]string{}, own.Warnings...), Nested: []string{},
+		Unauthenticated: opt.Nonce == "" || own.Text("NONCE") != opt.Nonce,
+	}
+	for _, n := range nested {
+		out.Nested = append(out.Nested, n.Agent)
+	}
+	if ok {
+		found = slices.DeleteFunc(found, func(d Diagnostic) bool { return !own.covers(d.Pos) })
+	} else if len(blocks) > 0 {
+		found = append(found, Found(codeNoResult, blocks[0].Pos, "name the agent whose return it is",
+			"expected a block of %q, got %s", opt.Agent, strings.Join(out.Nested, ", ")))
+	}
+	return out, out.block(own, findings{opt.File, found}, opt, src)
+}
+
+// objectResult reads the object that stands behind some lines of an output.
+func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, error) {
+	ret, err := ParseReturn(object, opt)
+	_, _, unknown := FinalMessage(object, ParseOptions{Agent: opt.Agent, Nonce: opt.Nonce})
+	out := Result{
+		Agent: opt.Agent, Fields: ret.Fields, Next: ret.NextSteps, Warnings: append([]string{}, ret.Warnings...),
+		Nested: []string{}, Unauthenticated: unknown != nil,
+	}
+	if out.Fields == nil {
+		out.Fields = map[string]any{}
+	}
+	if ret.Status != "" {
+		out.Status = ret.Outcome().String()
+	}
+	if err == nil {
+		out.Return = &ret
+		return out, nil
+	}
+	f := findings{opt.File, nil}
+	for _, d := range err.(*Diagnostics).List { //nolint:errcheck,forcetypeassert // reason: it is the one kind of its errors
+		d.File, d.Pos.Line = opt.File, d.Pos.Line+lines
+		if d.End.Line > 0 {
+			d.End.Line += lines
+		}
+		f.list = append(f.list, d)
+	}
+	return out, f.refusing(src)
+}
+
+// block holds a block to everything that is asked of it, and takes its return if it is good. Strictly, what would be
+// repaired is wrong.
+func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []byte) error {
+	for i := range f.list {
+		if opt.Strict {
+			f.list[i].Severity = SeverityError
+		}
+	}
+	ret, err := own.Return()
+	if err == nil {
+		maps.Copy(out.Fields, ret.Fields)
+		delete(out.Fields, "NEXT")
+		broken := ret.Typed(opt.Contract.Fields).breaches(*opt.Contract, opt.Faulty)
+		if field := own.Field("ARTIFACTS"); field != nil && opt.Strict {
+			_, dropped := artifactsOf(field)
+			for _, text := range dropped {
+				broken = append(broken, breach{"artifacts", 0, text})
+			}
+		}
+		for _, b := range broken {
+			at := own.Pos
+			if field := own.Field(strings.ToUpper(b.member)); field != nil {
+				at = field.Pos
+			}
+			if opt.Strict {
+				f.add(codeReturnRule, at, helpRule, "%s", b.text)
+			} else {
+				ret.Warnings = append(ret.Warnings, b.text)
+			}
+		}
+	}
+	if err == nil && !slices.ContainsFunc(f.list, func(d Diagnostic) bool { return d.Severity == SeverityError }) {
+		out.Return, out.Warnings = &ret, append([]string{}, ret.Warnings...)
+		return nil
+	}
+	if err != nil && f.list == nil {
+		f.add(codeUnknownStatus, own.Pos, "", "%s", fmt.Sprint(err))
+	}
+	return f.refusing(src)
+}
+
+// refusing is the failure of an output, whose text it shows.
+func (f *findings) refusing(src []byte) error {
+	d := f.result(src)
+	d.Of = CodeInvalidReturn
+	return d
+}
