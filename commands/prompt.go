@@ -105,12 +105,6 @@ func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
 // CodeWorker is the warning that another subagent does the work than the one that a file names.
 const CodeWorker = "W040"
 
-// Codes gives each code of this package's diagnostics with its meaning.
-func Codes() map[string]string {
-	return map[string]string{CodeWorker: "the subagent that a command file of another tool names is not there, and " +
-		"the default one does the work"}
-}
-
 // runPrompt fills the arguments in, has the marks dealt with, and runs the one step.
 func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dialect.Command) (formats.Return, error) {
 	if c.Hidden {

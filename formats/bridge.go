@@ -121,7 +121,7 @@ func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
 		switch {
 		case slices.Contains(noneWords, strings.ToLower(path)):
 		case path == "." || !fs.ValidPath(path) || strings.ContainsFunc(path, notInPath):
-			dropped = append(dropped, fmt.Sprintf("expected a relative slash-separated path in ARTIFACTS, got %q: dropped", path))
+			dropped = append(dropped, fmt.Sprintf("expected a relative path with slashes in ARTIFACTS, got %q: dropped", path))
 		default:
 			out = append(out, Artifact{
 				Type: GuessArtifactType(path), Guessed: true, Path: path, Summary: strings.TrimSuffix(remark, ")"),

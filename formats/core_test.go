@@ -372,17 +372,6 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-func TestFindingsAreUnique(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	for _, f := range formats.Findings() {
-		if seen[f.Code] || f.Meaning == "" || len(f.Code) != 4 || !strings.Contains("EW", f.Code[:1]) || f.Code[1] != '4' {
-			t.Errorf("finding %+v, want a unique code of the family E4xx or W4xx with a meaning", f)
-		}
-		seen[f.Code] = true
-	}
-}
-
 func TestOpenGateSaysHowToAgree(t *testing.T) {
 	t.Parallel()
 	plain := &formats.GateOpenError{Gate: formats.Gate{Question: "q", Digest: "ab"}}

@@ -42,52 +42,6 @@ const (
 // FindingSecret is the code of a line or a name that looks like a secret.
 const FindingSecret = "E462"
 
-// Finding is a row of the table of findings.
-type Finding struct {
-	Code    string
-	Meaning string
-}
-
-// Findings is the table of the codes that this package's parsers use, with one line of meaning each.
-func Findings() []Finding {
-	return []Finding{
-		{codeReturnSyntax, "the return is not JSON"},
-		{codeReturnMember, "a member of the return is missing or has a wrong value"},
-		{codeReturnRepair, "the return would have to be repaired, which strict mode refuses"},
-		{codeReturnClaim, "the return names another agent, or another nonce than its delegation's"},
-		{codeReturnRule, "the return breaks a rule of returns, or the contract of its subagent"},
-		{codeNoResult, "no_agent_result: the text has no AGENT_RESULT block"},
-		{codeNoStatus, "the block has no STATUS"},
-		{codeUnknownStatus, "the STATUS of the block is not in the table"},
-		{codeTemplateEcho, "template_echo: the block repeats the template instead of filling it in"},
-		{codeNoName, "the block does not name its agent"},
-		{codeNearMiss, "a line looks like the marker AGENT_RESULT but is not it"},
-		{codeRepeatedKey, "a key stands twice; the last one counts"},
-		{codeElided, "the block was shortened with ..."},
-		{codeSkipped, "a line inside a fenced block is no field and was skipped"},
-		{codeUnreadable, "the document is empty, too large or not UTF-8"},
-		{codeNoTitle, "the document has no level-1 heading"},
-		{codeFrontMatter, "the front matter of the document cannot be read; it means nothing here"},
-		{codeNoHeading, "a task has no heading that would be its title"},
-		{codeNoField, "a metadata bullet is missing"},
-		{codeEmptyField, "a metadata bullet says nothing"},
-		{codeNoSection, "a section is missing"},
-		{codeEmptySection, "a section says nothing"},
-		{codeTwice, "a section stands twice"},
-		{codeOpenFence, "a code fence is not closed"},
-		{codeNoPhase, "the plan has no phase"},
-		{codePhaseHeading, "a heading among the phases is not that of a phase"},
-		{codePhaseNumber, "a phase's number is not above the one before it"},
-		{codePhaseStatus, "a phase has no status, or one outside the set"},
-		{codePhasePart, "a phase has no goal, tasks or timing"},
-		{codeDependsOn, "a phase depends on one that does not stand before it"},
-		{codeNotRun, "a fence in a phase is not marked sh and is not run"},
-		{codeUnknownFormat, "there is no profile of that name"},
-		{codeRecord, "errors.json breaks its format"},
-		{FindingSecret, "a line or the name of the file looks like a secret"},
-	}
-}
-
 // findings collects what is wrong in one file.
 type findings struct {
 	file string

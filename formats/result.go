@@ -70,12 +70,10 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 	ret, err := ParseReturn(object, opt)
 	_, _, unknown := FinalMessage(object, ParseOptions{Agent: opt.Agent, Nonce: opt.Nonce})
 	out := Result{
-		Agent: opt.Agent, Fields: ret.Fields, Next: ret.NextSteps, Warnings: append([]string{}, ret.Warnings...),
+		Agent: opt.Agent, Fields: map[string]any{}, Next: ret.NextSteps, Warnings: append([]string{}, ret.Warnings...),
 		Nested: []string{}, Unauthenticated: unknown != nil,
 	}
-	if out.Fields == nil {
-		out.Fields = map[string]any{}
-	}
+	maps.Copy(out.Fields, ret.Fields)
 	if ret.Status != "" {
 		out.Status = ret.Outcome().String()
 	}
@@ -84,11 +82,8 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 		return out, nil
 	}
 	f := findings{opt.File, nil}
-	for _, d := range err.(*Diagnostics).List { //nolint:errcheck,forcetypeassert // reason: it is the one kind of its errors
-		d.File, d.Pos.Line = opt.File, d.Pos.Line+lines
-		if d.End.Line > 0 {
-			d.End.Line += lines
-		}
+	for _, d := range err.(*Diagnostics).List { //nolint:errcheck,errorlint // the one kind there is
+		d.File, d.Pos.Line, d.End.Line = opt.File, d.Pos.Line+lines, d.End.Line+lines
 		f.list = append(f.list, d)
 	}
 	return out, f.refusing(src)
@@ -97,10 +92,8 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 // block holds a block to everything that is asked of it, and takes its return if it is good. Strictly, what would be
 // repaired is wrong.
 func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []byte) error {
-	for i := range f.list {
-		if opt.Strict {
-			f.list[i].Severity = SeverityError
-		}
+	for i := 0; opt.Strict && i < len(f.list); i++ {
+		f.list[i].Severity = SeverityError
 	}
 	ret, err := own.Return()
 	if err == nil {
@@ -114,14 +107,14 @@ func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []by
 			}
 		}
 		for _, b := range broken {
-			at := own.Pos
-			if field := own.Field(strings.ToUpper(b.member)); field != nil {
-				at = field.Pos
-			}
-			if opt.Strict {
-				f.add(codeReturnRule, at, helpRule, "%s", b.text)
-			} else {
+			at := own.Field(strings.ToUpper(b.member))
+			switch {
+			case !opt.Strict:
 				ret.Warnings = append(ret.Warnings, b.text)
+			case at == nil:
+				f.add(codeReturnRule, own.Pos, helpRule, "%s", b.text)
+			default:
+				f.add(codeReturnRule, at.Pos, helpRule, "%s", b.text)
 			}
 		}
 	}

@@ -121,8 +121,7 @@ func MovesInto(to TaskStatus) []TaskStatus {
 	return out
 }
 
-// ArtifactsFor are the types of artifact of which one must exist before a task may take the status; nil if none is asked
-// for.
+// ArtifactsFor are the types of artifact of which one must exist before a task may take the status; nil asks for none.
 func ArtifactsFor(s TaskStatus) []ArtifactType {
 	return map[TaskStatus][]ArtifactType{
 		Researched: {ArtifactReport}, Planned: {ArtifactPlan}, Revised: {ArtifactPlan},

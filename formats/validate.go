@@ -45,17 +45,17 @@ type validator struct {
 	info   AgentInfo
 	faulty func(Artifact) string
 	found  []breach
+	member string // what is looked at, as in breach
+	item   int
 }
 
-// must adds a sentence if a rule is broken in a member, and tells whether it is kept.
-func (v *validator) must(member string, kept bool, format string, args ...any) bool {
-	return v.item(member, 0, kept, format, args...)
-}
+// at says what is looked at next.
+func (v *validator) at(member string, item int) { v.member, v.item = member, item }
 
-// item is must for one item of a member.
-func (v *validator) item(member string, n int, kept bool, format string, args ...any) bool {
+// must adds a sentence if a rule is broken, and tells whether it is kept.
+func (v *validator) must(kept bool, format string, args ...any) bool {
 	if !kept {
-		v.found = append(v.found, breach{member, n, fmt.Sprintf(format, args...)})
+		v.found = append(v.found, breach{v.member, v.item, fmt.Sprintf(format, args...)})
 	}
 	return kept
 }
@@ -69,56 +69,57 @@ func spoken(s string) bool { return strings.TrimSpace(s) != "" }
 
 func (v *validator) status() {
 	r := v.ret
-	if !v.must("status", slices.Contains(statusWords, string(r.Status)), "expected status %s, got %q",
+	v.at("status", 0)
+	if !v.must(slices.Contains(statusWords, string(r.Status)), "expected status %s, got %q",
 		strings.Join(statusWords, ", "), r.Status) {
 		return
 	}
 	over := r.Status == StatusFailed || r.Status == StatusBlocked
 	if r.Verdict == "" {
-		v.must("status", v.info.Role != RoleReviewer || !v.worked(), "expected a verdict of a reviewer, got none")
-	} else if v.must("verdict", slices.Contains(verdictWords, string(r.Verdict)), "expected verdict %s, got %q",
+		v.must(v.info.Role != RoleReviewer || !v.worked(), "expected a verdict of a reviewer, got none")
+	} else if v.must(slices.Contains(verdictWords, string(r.Verdict)), "expected verdict %s, got %q",
 		strings.Join(verdictWords, ", "), r.Verdict) {
-		v.must("verdict", !over, "expected no verdict with status %s, got %s", r.Status, r.Verdict)
+		v.must(!over, "expected no verdict with status %s, got %s", r.Status, r.Verdict)
 	}
-	v.must("blocked_reason", r.Status != StatusBlocked || spoken(r.BlockedReason),
-		"expected blocked_reason with status blocked, got none")
+	v.must(r.Status != StatusBlocked || spoken(r.BlockedReason), "expected blocked_reason with status blocked, got none")
 	// A contract that derives the status by jq is held to its statuses after that.
 	free := v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == StatusFailed
-	v.must("status", free || slices.Contains(v.info.Statuses, r.Outcome()), "expected outcome %s as the contract says, got %s",
+	v.must(free || slices.Contains(v.info.Statuses, r.Outcome()), "expected outcome %s as the contract says, got %s",
 		strings.Join(Words(v.info.Statuses), ", "), r.Outcome())
 }
 
 func (v *validator) texts() {
 	r := v.ret
+	v.at("summary", 0)
 	n := utf8.RuneCountInString(r.Summary)
-	v.must("summary", spoken(r.Summary), "expected a summary, got none")
-	v.must("summary", n <= MaxSummary || !spoken(r.Summary), "expected a summary of at most %d characters, got %d",
-		MaxSummary, n)
-	v.must("text", len(r.Text) <= MaxText, "expected a text of at most %d bytes, got %d", MaxText, len(r.Text))
-	v.must("summary", utf8.ValidString(r.Summary) && utf8.ValidString(r.Text),
-		"expected summary and text in UTF-8, got other bytes")
+	v.must(spoken(r.Summary), "expected a summary, got none")
+	v.must(n <= MaxSummary || !spoken(r.Summary), "expected a summary of at most %d characters, got %d", MaxSummary, n)
+	v.must(len(r.Text) <= MaxText, "expected a text of at most %d bytes, got %d", MaxText, len(r.Text))
+	v.must(utf8.ValidString(r.Summary) && utf8.ValidString(r.Text), "expected summary and text in UTF-8, got other bytes")
 }
 
 func (v *validator) artifacts() {
 	types := ArtifactTypes()
 	for i, a := range v.ret.Artifacts {
-		v.item("artifacts", i+1, slices.Contains(types, a.Type),
+		v.at("artifacts", i+1)
+		v.must(slices.Contains(types, a.Type),
 			"expected the type of artifact %d to be one of %s, got %q", i+1, strings.Join(Words(types), ", "), a.Type)
-		ok := v.item("artifacts", i+1, fs.ValidPath(a.Path) && a.Path != "." && !strings.ContainsAny(a.Path, "\x00\\\n"),
+		ok := v.must(fs.ValidPath(a.Path) && a.Path != "." && !strings.ContainsAny(a.Path, "\x00\\\n"),
 			"expected a relative slash-separated path for artifact %d, got %q", i+1, a.Path)
 		if ok && v.faulty != nil {
 			why := v.faulty(a)
-			v.item("artifacts", i+1, why == "", "artifact %q %s", a.Path, why)
+			v.must(why == "", "artifact %q %s", a.Path, why)
 		}
 	}
+	v.at("artifacts", 0)
 	required := slices.DeleteFunc(slices.Clone(v.info.Artifacts), func(a ArtifactSpec) bool { return a.Optional })
 	if !v.worked() || v.info.NoArtifacts || v.info.Artifacts != nil && len(required) == 0 ||
-		!v.must("artifacts", len(v.ret.Artifacts) > 0, "expected at least one artifact with status completed, got none") {
+		!v.must(len(v.ret.Artifacts) > 0, "expected at least one artifact with status completed, got none") {
 		return
 	}
 	for _, kind := range types {
 		due := slices.ContainsFunc(required, func(a ArtifactSpec) bool { return a.Type == kind })
-		v.must("artifacts", !due || slices.ContainsFunc(v.ret.Artifacts, func(a Artifact) bool { return a.Type == kind }),
+		v.must(!due || slices.ContainsFunc(v.ret.Artifacts, func(a Artifact) bool { return a.Type == kind }),
 			"expected an artifact of type %s as the contract says, got none", kind)
 	}
 }
@@ -132,23 +133,24 @@ func ArtifactTypes() []ArtifactType {
 
 func (v *validator) errors() {
 	r := v.ret
-	v.must("errors", r.Status != StatusCompleted || len(r.Errors) == 0, "expected no errors with status completed, got %d",
+	v.at("errors", 0)
+	v.must(r.Status != StatusCompleted || len(r.Errors) == 0, "expected no errors with status completed, got %d",
 		len(r.Errors))
-	v.must("errors", r.Status != StatusFailed || len(r.Errors) > 0, "expected an error with status failed, got none")
+	v.must(r.Status != StatusFailed || len(r.Errors) > 0, "expected an error with status failed, got none")
 	for i, e := range r.Errors {
-		v.item("errors", i+1, spoken(e.Message), "expected a message in error %d, got none", i+1)
-		v.item("errors", i+1, slices.Contains(Codes(), e.Code), "expected a code of the table in error %d, got %q", i+1,
-			e.Code)
-		v.item("errors", i+1, slices.Contains(errorTypes, e.Type), "expected a type of the table in error %d, got %q", i+1,
-			e.Type)
+		v.at("errors", i+1)
+		v.must(spoken(e.Message), "expected a message in error %d, got none", i+1)
+		v.must(slices.Contains(Codes(), e.Code), "expected a code of the table in error %d, got %q", i+1, e.Code)
+		v.must(slices.Contains(errorTypes, e.Type), "expected a type of the table in error %d, got %q", i+1, e.Type)
 	}
 }
 
 func (v *validator) issues() {
 	for i, issue := range v.ret.Issues {
-		v.item("issues", i+1, slices.Contains([]Level{LevelError, LevelWarning, LevelSuggestion}, issue.Level),
+		v.at("issues", i+1)
+		v.must(slices.Contains([]Level{LevelError, LevelWarning, LevelSuggestion}, issue.Level),
 			"expected level error, warning or suggestion in issue %d, got %q", i+1, issue.Level)
-		v.item("issues", i+1, spoken(issue.Description), "expected a description in issue %d, got none", i+1)
+		v.must(spoken(issue.Description), "expected a description in issue %d, got none", i+1)
 	}
 }
 
@@ -156,12 +158,13 @@ func (v *validator) fields() {
 	if v.ret.Status == StatusFailed {
 		return
 	}
+	v.at("fields", 0)
 	for _, name := range slices.Sorted(maps.Keys(v.info.Fields)) {
 		spec := v.info.Fields[name]
 		value := v.ret.Fields[name]
-		v.must("fields", value != nil || spec.Optional || !v.worked(),
+		v.must(value != nil || spec.Optional || !v.worked(),
 			"expected field %s (%s) as the contract says, got none", name, spec.Type)
-		v.must("fields", value == nil || spec.Type.Holds(value), "expected field %s to be of type %s, got %s", name,
+		v.must(value == nil || spec.Type.Holds(value), "expected field %s to be of type %s, got %s", name,
 			spec.Type, TypeName(value))
 	}
 }

@@ -15,21 +15,3 @@ const (
 	codeBuiltin    = "E607" // a file that would replace a built-in subagent
 	warnRunner     = "W604" // a runner that is probably misspelt
 )
-
-// Codes gives each code of this package's diagnostics with its meaning, for `tercet explain`.
-func Codes() map[string]string {
-	return map[string]string{
-		codeUnknownKey: "a key that the format does not have",
-		codeNoRunner:   "a subagent with steps has no runner, model, tools or facets: the steps are run by the engine",
-		codeTalks:      "a subagent with steps that asks a person, publishes, or has keys of a command",
-		codeContract:   "the contract under returns contradicts itself or the role",
-		codeMissing:    "a key that must be there",
-		codeValue:      "a value of the wrong type or outside its set",
-		codeName:       "the name is not that of the file",
-		codeRunner:     "runner and argv do not fit together",
-		codeSection:    "a section that subagent files do not have",
-		codeTwice:      "a section or a word that stands twice",
-		codeBuiltin:    "a file that would replace a built-in subagent",
-		warnRunner:     "a runner that is probably misspelt",
-	}
-}

@@ -345,27 +345,11 @@ func (g *delegation) judge(ctx context.Context, a *answer) error {
 	return err
 }
 
-// dropClaims takes away what an agent may not say of itself.
+// dropClaims takes away what an agent may not say of itself. What stands on the wire was dropped with a warning.
 func (g *delegation) dropClaims(ret formats.Return) formats.Return {
-	ret.Warnings = slices.Clone(ret.Warnings)
-	ret.Artifacts = slices.Clone(ret.Artifacts)
+	ret.Warnings, ret.Artifacts = slices.Clone(ret.Warnings), slices.Clone(ret.Artifacts)
 	m := ret.Metadata
-	drop := func(name string, claimed bool) {
-		if claimed {
-			ret.Warnings = append(ret.Warnings, "dropped: "+name+" is the engine's to say")
-		}
-	}
-	drop("metadata.session_id", m.Session != "" && m.Session != g.req.Session)
-	drop("metadata.run", m.Run != "" && m.Run != g.req.Run)
-	drop("metadata.duration_seconds", m.Duration != 0)
-	drop("metadata.agent_type", m.Agent != "" && m.Agent != g.req.Agent)
-	drop("metadata.delegation_depth", m.Depth != 0 && m.Depth != g.req.Depth.Int())
-	drop("metadata.delegation_path", m.Path != nil && !slices.Equal(m.Path, g.req.Path))
-	drop("metadata.worktree", m.Worktree != "" && !g.info.Builtin)
-	drop("what it used", m.Model != "" || m.Tokens != formats.Tokens{} || m.Cost != 0 || m.Spawns != 0 ||
-		m.Sandbox != "" || m.Metered != "" || m.Prompt != "" || m.Attempts != nil)
-	ret.Metadata = formats.Metadata{Runner: m.Runner}
-	if g.info.Builtin {
+	if ret.Metadata = (formats.Metadata{Runner: m.Runner}); g.info.Builtin {
 		ret.Metadata.Worktree = m.Worktree
 	}
 	ret.Class, ret.Schema = "", ""

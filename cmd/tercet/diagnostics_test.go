@@ -77,6 +77,11 @@ func TestEveryCodeIsMarked(t *testing.T) {
 	for _, p := range all {
 		explained[p.Code] = len(p.Wrong.Lines) > 0 && len(p.Right.Lines) > 0
 	}
+	for code := range declared(t) {
+		if meanings()[code] == "" {
+			t.Errorf("no page says what %s means", code)
+		}
+	}
 	for code := range meanings() {
 		if !marked[code] {
 			t.Errorf("no test file announces %s on its line", code)
@@ -85,4 +90,42 @@ func TestEveryCodeIsMarked(t *testing.T) {
 			t.Errorf("no page shows %s wrong and right", code)
 		}
 	}
+}
+
+// meanings gives the meaning of every diagnostic of the program by its code.
+func meanings() map[string]string {
+	all, err := pages.All()
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, p := range all {
+		out[p.Code] = p.Means
+	}
+	return out
+}
+
+// declared are the codes that the sources of the program name.
+func declared(t *testing.T) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for _, pattern := range []string{"../../*/*.go", "../../*/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`(?m)^\s*(?:const )?\w+\s+(?:Code )?= "([EW]\d{3})"`).FindAllSubmatch(src, -1) {
+				out[string(m[1])] = !strings.HasSuffix(name, "_test.go")
+			}
+		}
+	}
+	if len(out) < 100 {
+		t.Fatalf("%d codes are declared, want those of all packages", len(out))
+	}
+	return out
 }

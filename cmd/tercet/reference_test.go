@@ -143,7 +143,6 @@ func grammarPage() string {
 // diagnosticsPage is the table of the diagnostics, and behind it the page of each.
 func diagnosticsPage(t *testing.T) string {
 	t.Helper()
-	agreed(t)
 	all, err := pages.All()
 	if err != nil {
 		t.Fatal(err)
@@ -158,26 +157,4 @@ func diagnosticsPage(t *testing.T) string {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n%s\n\n````text\nwrong:\n\n%s\nright:\n\n%s````\n", p.Code, rows[p.Code], p.Text, p.Wrong.Shown(), p.Right.Shown())
 	}
 	return b.String()
-}
-
-// agreed holds that a code means the same in every package that uses it.
-func agreed(t *testing.T) {
-	t.Helper()
-	rows := map[string]string{}
-	add := func(code, meaning string) {
-		if other, ok := rows[code]; ok && other != meaning {
-			t.Errorf("code %s means both %q and %q", code, other, meaning)
-		}
-		rows[code] = meaning
-	}
-	for _, f := range formats.Findings() {
-		add(f.Code, f.Meaning)
-	}
-	for _, table := range []map[string]string{
-		subagents.Codes(), dialect.Codes(), commands.Codes(), compile.Codes(), syntax.Codes(), argspec.Codes(),
-	} {
-		for code, meaning := range table {
-			add(code, meaning)
-		}
-	}
 }

@@ -15,18 +15,17 @@ import (
 )
 
 var resultVerbs = []verb{
-	{use: "parse FILE", short: "read a return, as JSON or as an AGENT_RESULT block", args: one, needs: aWorld, make: resultParse},
+	{use: "parse FILE", short: "read a return, JSON or an AGENT_RESULT block", args: one, needs: aWorld, make: resultParse},
 }
 
-// resultParse reads a return in either wire form and prints what it means. With --json what is refused has the same
-// shape.
+// resultParse reads a return and prints what it means. With --json what is refused has the same shape.
 func resultParse(cmd *cobra.Command, _ *app) run {
 	var opt formats.ParseOptions
 	f := cmd.Flags()
 	f.StringVar(&opt.Agent, "agent", "", "the subagent whose return it is")
 	f.StringVar(&opt.Nonce, "nonce", "",
 		"the `word` that the delegation was given; a return without it is unauthenticated")
-	f.BoolVar(&opt.Strict, "strict", false, "repair nothing, and hold every rule of returns and of the subagent's contract")
+	f.BoolVar(&opt.Strict, "strict", false, "repair nothing, and hold every rule of returns and of the contract")
 	in := f.String("in", "", "the `folder` in which the artifacts have to be")
 	return func(c call) error {
 		opt.File = c.args[0]

@@ -3,18 +3,15 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/outline"
-	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/dialect"
 	"tercet/internal/lazy"
@@ -22,7 +19,6 @@ import (
 	"tercet/internal/pages"
 	"tercet/internal/plain"
 	"tercet/router"
-	"tercet/subagents"
 )
 
 // explainVerb says what a command would do, or what a diagnostic means.
@@ -364,27 +360,13 @@ func (c call) explainCode(code string) error {
 	if i < 0 {
 		return formats.Fail(formats.CodeUsage, nearest.Help(code, names), "no diagnostic has the code %s", code)
 	}
-	p, meaning := all[i], meanings()[code]
+	p := all[i]
 	if !c.document("tercet.code/1", fields{
-		"code": code, "meaning": meaning, "text": p.Text, "wrong": p.Wrong.String(), "line": p.Wrong.Line,
+		"code": code, "meaning": p.Means, "text": p.Text, "wrong": p.Wrong.String(), "line": p.Wrong.Line,
 		"right": p.Right.String(),
 	}) {
-		c.term.answer("%s: %s\n\n%s\n\nwrong:\n\n%s\nright:\n\n%s", code, meaning, plain.Passage(p.Text),
+		c.term.answer("%s: %s\n\n%s\n\nwrong:\n\n%s\nright:\n\n%s", code, p.Means, plain.Passage(p.Text),
 			plain.Passage(p.Wrong.Shown()), plain.Passage(p.Right.Shown()))
 	}
 	return nil
-}
-
-// meanings gives the meaning of every diagnostic of the program by its code.
-func meanings() map[string]string {
-	out := map[string]string{}
-	for _, table := range []map[string]string{
-		subagents.Codes(), dialect.Codes(), commands.Codes(), compile.Codes(), syntax.Codes(), argspec.Codes(),
-	} {
-		maps.Copy(out, table)
-	}
-	for _, f := range formats.Findings() {
-		out[f.Code] = f.Meaning
-	}
-	return out
 }

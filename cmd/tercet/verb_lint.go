@@ -76,21 +76,18 @@ func (c call) lintFiles(strict, fix bool) error {
 	return nil
 }
 
-// otherBroken is what is wrong with subagent files of the project that are not checked: why a command does not find one.
+// otherBroken is what is wrong with subagent files that are not checked: why a command does not find one.
 func (c call) otherBroken(files []string) *formats.Diagnostics {
 	other := &formats.Diagnostics{}
-	if c.broken == nil {
-		return other
-	}
-	other.Sources = c.broken.Sources
-	for _, d := range c.broken.List {
-		own, err := os.Stat(filepath.Join(c.dir, filepath.FromSlash(d.File)))
-		if err != nil || !slices.ContainsFunc(files, func(name string) bool {
-			info, err := os.Stat(name)
-			return err == nil && os.SameFile(info, own)
-		}) {
-			other.List = append(other.List, d)
-		}
+	if c.broken != nil {
+		other.Sources = c.broken.Sources
+		other.List = slices.DeleteFunc(slices.Clone(c.broken.List), func(d formats.Diagnostic) bool {
+			own, err := filepath.Abs(filepath.Join(c.dir, filepath.FromSlash(d.File)))
+			return err == nil && slices.ContainsFunc(files, func(name string) bool {
+				full, err := filepath.Abs(name)
+				return err == nil && full == own
+			})
+		})
 	}
 	return other
 }

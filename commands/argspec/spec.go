@@ -74,19 +74,6 @@ const (
 	CodeLast     = "E055"
 )
 
-// Codes gives the meaning of each diagnostic of this package by its code.
-func Codes() map[string]string {
-	return map[string]string{
-		CodeOrder:    "a required argument stands behind an optional one",
-		CodeName:     "the name of an argument breaks its form or is taken",
-		CodeType:     "an argument without a type that is known",
-		CodeRepeated: "two arguments have the same name or the same letter",
-		CodeDefault:  "a default that the argument itself would refuse",
-		CodeKey:      "a key that makes no sense for an argument of this type",
-		CodeLast:     "an argument that takes the rest of the line is not the last one",
-	}
-}
-
 // Specs checks the arguments of a command file. The list of findings names no file, because an argument knows only its
 // place; the specs may be bound only if none of the findings is an error.
 func Specs(args []syntax.Argument) ([]Spec, []formats.Diagnostic) {

@@ -45,10 +45,8 @@ func Contract(info *formats.AgentInfo) []formats.Diagnostic {
 // within is the place of a byte of a text that begins at a place.
 func within(pos syntax.Pos, src string, offset int) syntax.Pos {
 	head := src[:min(max(offset, 0), len(src))]
-	if n := strings.Count(head, "\n"); n > 0 { // the lines of a block begin under its first one
-		return syntax.Pos{Line: pos.Line + n, Col: pos.Col + len(head) - strings.LastIndexByte(head, '\n') - 1}
-	}
-	return syntax.Pos{Line: pos.Line, Col: pos.Col + len(head)}
+	n := strings.Count(head, "\n") // the lines of a block begin under its first one
+	return syntax.Pos{Line: pos.Line + n, Col: pos.Col + len(head) - strings.LastIndexByte(head, '\n') - 1}
 }
 
 // faults are what the compiler of jq found.
@@ -93,19 +91,13 @@ func checkMade(c *compiler) {
 	if c.workflow != nil || !begins || links {
 		return
 	}
-	var names []string
-	for _, w := range workers {
-		names = append(names, w.Name)
-	}
-	slices.Sort(names)
 	for _, to := range ends {
 		kinds := formats.ArtifactsFor(formats.TaskStatus(literal(to)))
 		made := func(w *formats.AgentInfo) bool { return w.MayGive(kinds...) }
 		if kinds == nil || workers == nil || slices.ContainsFunc(workers, made) {
 			continue
 		}
-		c.report(to.Pos, CodeUnmade,
-			"add {type: "+string(kinds[0])+"} to returns.artifacts of "+strings.Join(slices.Compact(names), " or "),
+		c.report(to.Pos, CodeUnmade, "add {type: "+string(kinds[0])+"} to returns.artifacts of the subagent that makes it",
 			"a task becomes %s only with a %s, and no subagent of this file returns one", literal(to),
 			strings.Join(words(kinds), " or "))
 	}

@@ -26,26 +26,6 @@ const (
 // CodeTaken is the warning of the caller that an agent file is not used: its name is taken, or it is switched off.
 const CodeTaken = "W041"
 
-// Codes gives each code of this package's diagnostics with its meaning, for `tercet explain`.
-func Codes() map[string]string {
-	return map[string]string{
-		codeTOML:     "a TOML file of another tool that cannot be read",
-		codeNoPrompt: "a TOML file without the key prompt, which is therefore no command",
-		codeEmpty:    "a file of another tool without any text",
-		warnLenient:  "frontmatter of another tool's file that is not YAML and was read line by line",
-		warnKey:      "a key that the other tool does not have; it is kept and means nothing",
-		warnUnclosed: "frontmatter of another tool's file that is not closed; the whole file is its text",
-		warnTwice:    "a key that stands twice; the last one counts",
-		warnMark:     "a shell mark of another tool's file that is not run",
-		warnVariable: "a variable of another tool that has no value here and stays as it is written",
-		warnName:     "a name in a file that differs from the one it is called by",
-		warnMissing:  "a key that the other tool requires",
-		warnValue:    "a value of the wrong type, read as text",
-		CodeTaken:    "an agent file of another tool that is not used",
-		warnBytes:    "bytes that are not UTF-8 and were replaced",
-	}
-}
-
 // MaxBytes is the most bytes that a file may have.
 const MaxBytes = 256 << 10
 

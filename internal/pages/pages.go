@@ -1,8 +1,7 @@
 // Package pages holds what there is to read about each diagnostic: a text, an example that brings it about and one that
 // does not.
 //
-// Promise: every page is in the program, and they come in the order of their codes. It will not say in a line what a
-// code means, which is said where the code is declared, and checks no example.
+// Promise: every page is in the program, and they come in the order of their codes. It checks no example.
 //
 // Concurrency: its functions are pure.
 package pages
@@ -13,7 +12,7 @@ import (
 	"strings"
 )
 
-// The pages about diagnostics: a line `# CODE`, what it means, an example that brings it about (`! frame`, the line
+// The pages about diagnostics: a line `# CODE MEANING`, a text, an example that brings it about (`! frame`, the line
 // with the finding marked by >) and one that does not (`+ frame`). A frame says what the example is a part of.
 //
 //go:embed text/*.txt
@@ -22,6 +21,7 @@ var pageFiles embed.FS
 // Page explains one diagnostic.
 type Page struct {
 	Code  string
+	Means string // one line
 	Text  string
 	Wrong Example
 	Right Example
@@ -67,7 +67,8 @@ func readPages(text string) []Page {
 			mark, rest = line[:1], line[min(2, len(line)):]
 		}
 		if mark == "#" {
-			out = append(out, Page{Code: rest})
+			code, means, _ := strings.Cut(rest, " ")
+			out = append(out, Page{Code: code, Means: means})
 			into = nil
 			continue
 		}
