@@ -144,7 +144,7 @@ func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus)
 	return nil
 }
 
-// documented holds that the artifact of a status is on disk and not empty: the newest document, or any file of the tree.
+// documented holds that the artifact of a status is on disk and not empty: the newest document, or a file of the tree.
 func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
 	kinds := formats.ArtifactsFor(to)
 	if kinds == nil {

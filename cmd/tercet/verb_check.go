@@ -15,7 +15,7 @@ import (
 )
 
 var resultVerbs = []verb{
-	{use: "parse FILE", short: "read a return, JSON or an AGENT_RESULT block", args: one, needs: aWorld, make: resultParse},
+	{use: "parse FILE", short: "read a return: JSON or AGENT_RESULT block", args: one, needs: aWorld, make: resultParse},
 }
 
 // resultParse reads a return and prints what it means. With --json what is refused has the same shape.
