@@ -106,26 +106,23 @@ func (g *delegation) settle(list []formats.Artifact) {
 
 // documentOf is the type of a document: that of its name in the contract, else the one of the contract, else as its own
 // name says, else that of the role.
-func (g *delegation) documentOf(a formats.Artifact) formats.ArtifactType {
-	var promised []formats.ArtifactType
+func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) {
+	several := false
 	for _, spec := range g.info.Artifacts {
 		if spec.Type.IsDocument() && spec.Name == path.Base(a.Path) {
 			return spec.Type
 		}
-		if spec.Type.IsDocument() && !slices.Contains(promised, spec.Type) {
-			promised = append(promised, spec.Type)
+		if spec.Type.IsDocument() {
+			several = several || kind != "" && kind != spec.Type
+			kind = spec.Type
 		}
 	}
-	role := g.info.Role.Artifact()
-	switch {
-	case len(promised) == 1:
-		return promised[0]
-	case a.Type.IsDocument():
-		return a.Type
-	case role.IsDocument():
-		return role
+	for _, one := range []formats.ArtifactType{a.Type, g.info.Role.Artifact(), formats.ArtifactReport} {
+		if (kind == "" || several) && one.IsDocument() {
+			return one
+		}
 	}
-	return formats.ArtifactReport
+	return kind
 }
 
 // withoutKeys takes the files whose names are those of secrets out of a result, and gives an issue for each.

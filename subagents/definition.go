@@ -28,10 +28,8 @@ type Definition struct {
 type FacetRefs struct {
 	Persona, Instruction, Output string
 	Knowledge, Policy            []string
-	At                           map[string]formats.Pos // where each is named, by its file
+	Pos                          formats.Pos // of the key's value
 }
-
-func facetFile(kind, name string) string { return kind + "/" + name + ".md" }
 
 // Limits bound one delegation to a model; zero means no limit.
 type Limits struct {

@@ -117,10 +117,7 @@ func TestParseDefinition(t *testing.T) {
 		},
 		Refs: subagents.FacetRefs{
 			Persona: "auditor", Knowledge: []string{"owasp-top-10"}, Policy: []string{"read-only", "secrets"},
-			At: map[string]formats.Pos{
-				"persona/auditor.md": {Line: 10, Col: 12}, "policy/read-only.md": {Line: 11, Col: 12}, "policy/secrets.md": {Line: 11, Col: 23},
-				"knowledge/owasp-top-10.md": {Line: 12, Col: 15},
-			},
+			Pos: formats.Pos{Line: 10, Col: 3},
 		},
 		Model: map[string]string{"claude": "opus", "codex": "gpt-5-codex"},
 		File:  "subagents/security-auditor.md", Src: src,
@@ -253,7 +250,7 @@ func TestLoad(t *testing.T) {
 		{"no built-in of its own", fstest.MapFS{"x.md": file("name: x\ndescription: d\nrunner: builtin\n", "")}, "project/x.md:1:1: E607: runner builtin is for the subagents that come with tercet"},
 		{"built-in not replaced", fstest.MapFS{"clerk.md": file("name: clerk\ndescription: d\n", "")}, `project/clerk.md:1:1: E607: subagent "clerk" is built in and cannot be replaced`},
 		{"nor for a language", fstest.MapFS{"clerk@go.md": file("name: clerk@go\ndescription: d\n", "")}, `project/clerk@go.md:1:1: E607: subagent "clerk" is built in and cannot be replaced`},
-		{"missing facet", fstest.MapFS{"x.md": file("name: x\ndescription: d\nfacets: {persona: junior}\n", "")}, `project/x.md:4:19: E601: facet persona/junior.md of subagent "x" has no text`},
+		{"missing facet", fstest.MapFS{"x.md": file("name: x\ndescription: d\nfacets: {persona: junior}\n", "")}, `project/x.md:4:9: E601: facet persona/junior.md of subagent "x" has no text`},
 		{"facets", fstest.MapFS{"x.md": file("name: x\ndescription: d\nfacets: {persona: senior, policy: [quiet, safe]}\n", "## Policy\n\nOwn.\n")}, "clerk: shipped, planner: shipped, x: d [You are old. | Say little. | Break nothing. | Own.]"},
 	}
 	for _, tt := range tests {

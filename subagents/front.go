@@ -164,14 +164,7 @@ func (r *reader) facets(refs *FacetRefs, n *md.Node) {
 		to("persona", &refs.Persona, r.name), to("knowledge", &refs.Knowledge, r.names),
 		to("instruction", &refs.Instruction, r.name), to("output", &refs.Output, r.name),
 		to("policy", &refs.Policy, r.names))
-	refs.At = map[string]formats.Pos{}
-	for _, e := range n.Entries {
-		for _, name := range append(e.Value.Items, e.Value) {
-			if name.Kind == md.Scalar {
-				refs.At[facetFile(e.Key.Value, name.Value)] = name.Pos
-			}
-		}
-	}
+	refs.Pos = n.Pos
 }
 
 var inputTypes = []formats.InputType{

@@ -133,7 +133,7 @@ func atStart(code, name, msg, help string) formats.Diagnostic {
 func (d *Definition) Resolve(facets fs.FS) error {
 	list := &formats.Diagnostics{Sources: map[string][]byte{d.File: d.Src}}
 	text := func(kind, name string) string {
-		file := facetFile(kind, name)
+		file := kind + "/" + name + ".md"
 		if facets != nil {
 			src, err := fs.ReadFile(facets, file)
 			if err == nil && strings.TrimSpace(string(src)) != "" {
@@ -142,7 +142,7 @@ func (d *Definition) Resolve(facets fs.FS) error {
 		}
 		bad := atStart(codeMissing, d.File, fmt.Sprintf("facet %s of subagent %q has no text", file, d.Info.Name),
 			"write facets/"+file)
-		bad.Pos = cmp.Or(d.Refs.At[file], bad.Pos)
+		bad.Pos = cmp.Or(d.Refs.Pos, bad.Pos)
 		list.List = append(list.List, bad)
 		return ""
 	}

@@ -61,7 +61,11 @@ func (c call) lintFiles(strict, fix bool) error {
 	}
 	all.List = append(all.List, unread...)
 	all.Sort()
-	c.term.diagnostics(c.otherBroken(files))
+	if c.broken != nil { // why a command does not find a subagent whose file is not checked
+		c.term.diagnostics(&formats.Diagnostics{List: slices.DeleteFunc(c.broken.List, func(d formats.Diagnostic) bool {
+			return slices.ContainsFunc(files, func(name string) bool { return filepath.Base(name) == filepath.Base(d.File) })
+		})})
+	}
 	doc := fields{"diagnostics": diagnosticsOf(all), "files": len(files)}
 	if fix {
 		doc["fixed"] = fixed
@@ -74,22 +78,6 @@ func (c call) lintFiles(strict, fix bool) error {
 		return shownAs(formats.CodeInvalidCommand)
 	}
 	return nil
-}
-
-// otherBroken is what is wrong with subagent files that are not checked: why a command does not find one.
-func (c call) otherBroken(files []string) *formats.Diagnostics {
-	other := &formats.Diagnostics{}
-	if c.broken != nil {
-		other.Sources = c.broken.Sources
-		other.List = slices.DeleteFunc(slices.Clone(c.broken.List), func(d formats.Diagnostic) bool {
-			own, err := filepath.Abs(filepath.Join(c.dir, filepath.FromSlash(d.File)))
-			return err == nil && slices.ContainsFunc(files, func(name string) bool {
-				full, err := filepath.Abs(name)
-				return err == nil && full == own
-			})
-		})
-	}
-	return other
 }
 
 // readEach reads files and collects what is found in them, which is about the text that comes with it. What do gives as

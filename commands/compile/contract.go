@@ -20,18 +20,18 @@ func Contract(info *formats.AgentInfo) []formats.Diagnostic {
 		if one.src == "" {
 			continue
 		}
+		e := &syntax.Expr{Pos: one.pos, Src: one.src}
 		code, err := query.Compile(one.src, query.Options{Strict: true})
 		for _, bad := range faults(err) {
 			help := "it is jq over {status, fields}"
 			if bad.DidYouMean != "" {
 				help = "did you mean '" + bad.DidYouMean + "'?"
 			}
-			c.report(within(one.pos, one.src, bad.Offset), CodeExpression, help, "returns.%s: %s", one.member, bad.Msg)
+			c.report(e.At(bad.Offset), CodeExpression, help, "returns.%s: %s", one.member, bad.Msg)
 		}
 		if err != nil {
 			continue
 		}
-		e := &syntax.Expr{Pos: one.pos, Src: one.src}
 		for _, ref := range code.Paths() {
 			c.member(memberAt(e, ref, 0), []string{"status", "fields"})
 			if len(ref.Path) > 1 && ref.Path[0] == "fields" {
@@ -40,13 +40,6 @@ func Contract(info *formats.AgentInfo) []formats.Diagnostic {
 		}
 	}
 	return c.list.List
-}
-
-// within is the place of a byte of a text that begins at a place.
-func within(pos syntax.Pos, src string, offset int) syntax.Pos {
-	head := src[:min(max(offset, 0), len(src))]
-	n := strings.Count(head, "\n") // the lines of a block begin under its first one
-	return syntax.Pos{Line: pos.Line + n, Col: pos.Col + len(head) - strings.LastIndexByte(head, '\n') - 1}
 }
 
 // faults are what the compiler of jq found.
