@@ -330,7 +330,8 @@ func (p *returnParser) summarise(root *jsonx.Value) {
 
 // rules asks what a complete return has to keep, of one that can be read.
 func (p *returnParser) rules(root *jsonx.Value) {
-	if p.opt.Contract == nil || slices.ContainsFunc(p.list, func(d Diagnostic) bool { return d.Code == codeReturnMember }) {
+	unread := func(d Diagnostic) bool { return d.Code != codeReturnRepair }
+	if p.opt.Contract == nil || slices.ContainsFunc(p.list, unread) {
 		return
 	}
 	for _, b := range p.ret.breaches(*p.opt.Contract, p.opt.Faulty) {
