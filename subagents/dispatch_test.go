@@ -169,12 +169,6 @@ func TestDelegateStamps(t *testing.T) {
 			Session: "sess_1767610000_k3x9qa", Run: "r1", Duration: 2, Agent: "planner", Runner: "offline", Depth: 2,
 			Path: []string{"router", "/plan", "planner"},
 		},
-		Warnings: []string{
-			"dropped: metadata.session_id is the engine's to say", "dropped: metadata.run is the engine's to say",
-			"dropped: metadata.duration_seconds is the engine's to say", "dropped: metadata.agent_type is the engine's to say",
-			"dropped: metadata.delegation_depth is the engine's to say", "dropped: metadata.delegation_path is the engine's to say",
-			"dropped: metadata.worktree is the engine's to say",
-		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Delegate (-want +got):\n%s", diff)

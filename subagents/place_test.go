@@ -166,7 +166,7 @@ func TestPlaces(t *testing.T) {
 			ret.Errors = []formats.ReturnError{{Type: formats.ErrorExecution, Message: "no", Code: formats.CodeBuildError}}
 		case formats.StatusBlocked:
 			ret.BlockedReason = "why?"
-		case formats.StatusCompleted, formats.StatusPartial:
+		case formats.StatusCompleted, formats.StatusPartial, formats.StatusSuspended:
 		}
 		for i, kind := range r.Input["kinds"].([]formats.ArtifactType) {
 			name := fmt.Sprintf("%s-%d.md", kind, i)

@@ -13,14 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tercet/commands"
-	"tercet/commands/argspec"
-	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/dialect"
 	"tercet/internal/pages"
-	"tercet/subagents"
 )
 
 // TestReferenceIsFresh compares the generated pages of docs/reference with what the program says of itself; -update writes

@@ -11,7 +11,6 @@ import (
 	"unicode"
 
 	"tercet/commands/compile"
-	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/testkit/marked"
 )

@@ -53,13 +53,13 @@ func (s step) plan(format string, args ...any) {
 
 // stub is the return that stands in for a delegation.
 func (c call) stub(req formats.Request) formats.Return {
-	what := "delegate to " + c.to.Agent
+	what := []string{"delegate to " + c.to.Agent}
 	for _, key := range []string{"operation", "action", "task_number", "task_numbers", "phase", "status"} {
 		if v, ok := req.Input[key]; ok && v != nil {
-			what += fmt.Sprintf(", %s %s", key, query.Text(v))
+			what = append(what, key+" "+query.Text(v))
 		}
 	}
-	c.plan("%s", what)
+	c.plan("%s", strings.Join(what, ", "))
 	ret, ok := c.given()
 	if !ok {
 		c.dry.stubbed = append(c.dry.stubbed, c.ID)

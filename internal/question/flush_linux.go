@@ -8,5 +8,7 @@ import (
 
 // flush drops what a terminal holds and nobody has read, an unended line among it.
 func flush(tty *os.File) {
-	_ = unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH) // a terminal that cannot: only a begun line stays
+	if err := unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH); err != nil {
+		return // a line that was begun stays, as where a terminal cannot be emptied
+	}
 }

@@ -176,7 +176,8 @@ func TestPlannerRevises(t *testing.T) {
 		},
 		"all done": {[]int{1, 2}, []string{"C:\n```sh\nthree\n```"}, []string{"A: one |  | ", "B: two | check | ", "C: three | check | "}},
 		"neither command nor item": {
-			[]int{1}, []string{"Please hurry, `rm -rf .`", "E:\n```sh\nfive\n```", "Please hurry, `rm -rf .`"},
+			[]int{1},
+			[]string{"Please hurry, `rm -rf .`", "E:\n```sh\nfive\n```", "Please hurry, `rm -rf .`"},
 			[]string{"A: one |  | ", "B: two |  | ", "E: five | check | ", "Do: Please hurry, rm -rf:  |  | "},
 		},
 		"a note that is done":       {[]int{1, 2, 3}, []string{"Please hurry, `now`", "- [ ] more"}, []string{"A: one |  | ", "B: two | check | ", "Do: Please hurry, now:  |  | ", "more:  | check | "}},
