@@ -64,8 +64,8 @@ func TestOnlyWhatWasMeasuredIsStamped(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("metadata (-want +got)\n%s", d)
 	}
-	if d := cmp.Diff([]string{"dropped: what it used is the engine's to say"}, ret.Warnings); d != "" {
-		t.Errorf("warnings (-want +got)\n%s", d)
+	if len(ret.Warnings) > 0 { // only what a text claims is told: this agent is a Go value
+		t.Errorf("warnings = %q, want none", ret.Warnings)
 	}
 	if at := w.events[0].Attrs; at["tokens"] != int64(220) || at["cost_usd"] != 0.5 || at["runner"] != "claude" || at["attempts"] == nil {
 		t.Errorf("event = %v, want tokens 220, cost 0.5, runner claude and the attempts", at)

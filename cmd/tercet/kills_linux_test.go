@@ -128,7 +128,7 @@ func TestGateIsLeft(t *testing.T) {
 		"SIGTERM": {func(s *screen) { s.signal(syscall.SIGTERM) }, 143},
 		"SIGHUP":  {func(s *screen) { s.signal(syscall.SIGHUP) }, 143},
 		"Ctrl-D":  {func(s *screen) { s.keys("\x04") }, 5},
-		"SIGQUIT": {func(s *screen) { s.signal(syscall.SIGQUIT) }, 2},
+		"SIGQUIT": {func(s *screen) { s.signal(syscall.SIGQUIT) }, 143},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

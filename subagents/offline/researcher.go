@@ -30,7 +30,8 @@ const (
 	dateForm     = "2006-01-02"
 )
 
-// Run writes a report. Without a line to cite it is partial, and the report says what was tried.
+// Run writes a report. Without a line to cite, and without commands in the task, it is partial, and the report says what
+// was tried.
 func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if s.Git == nil || s.Clock == nil {
 		return formats.Return{}, formats.Unset("git and a clock")
@@ -53,7 +54,8 @@ func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return,
 		Warnings:  q.notes,
 		Artifacts: []formats.Artifact{art},
 	}
-	if len(q.found.Hits) == 0 {
+	// A task that spells out its commands can be planned without a file to change.
+	if len(q.found.Hits) == 0 && withoutFences(task.Description) == task.Description {
 		ret.Status = formats.StatusPartial
 		ret.NextSteps = fmt.Sprintf("name a file, an identifier or a text in quotes that stands in the project: /revise %d "+
 			"TEXT", task.Number)
