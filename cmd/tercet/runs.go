@@ -62,7 +62,7 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 // begin asks for trust and reads the auto-approve file, once the line is known to be whole.
 func (w runs) begin(ctx context.Context, inv formats.Invocation) error {
 	w.term.still = inv.Name == "help" && inv.Source == librarySource // it has one step, and its answer is all
-	err := consent{w.world}.first(ctx, inv)
+	err := consent(w).first(ctx, inv)
 	if err != nil || !w.has {
 		return err
 	}

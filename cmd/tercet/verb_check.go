@@ -38,7 +38,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 			if err != nil {
 				return broken(formats.CodeUsage, *in, err)
 			}
-			defer root.Close()
+			defer root.Close() //nolint:errcheck // only read through
 			opt.Faulty = subagents.Faulty(root)
 		}
 		out, err := formats.ReadResult(src, opt, func(agent string) formats.AgentInfo {

@@ -40,7 +40,7 @@ func (w runs) before(ctx context.Context, line router.Line, route router.Route) 
 		if r.Line != line.Text() || r.Begun.Range {
 			continue
 		}
-		if err := (consent{w.world}).first(ctx, invocationOf(route)); err != nil {
+		if err := consent(w).first(ctx, invocationOf(route)); err != nil {
 			return nil, err
 		}
 		switch err := w.take(r); {

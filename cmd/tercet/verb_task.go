@@ -226,8 +226,9 @@ func taskReady(c call) error {
 func taskList(cmd *cobra.Command, _ *app) run {
 	only := cmd.Flags().String("status", "", "only those with this `status`")
 	return func(c call) error {
-		status, err := formats.TaskStatus(""), error(nil)
+		var status formats.TaskStatus
 		if *only != "" {
+			var err error
 			if status, err = formats.LooseTaskStatus(*only); err != nil {
 				return noStatus(*only)
 			}

@@ -420,7 +420,7 @@ func TestWrap(t *testing.T) {
 	if diff := cmp.Diff(want, strings.ReplaceAll(argspec.Wrap(text, 52), " \n", "\n")); diff != "" {
 		t.Errorf("Wrap differs (-want +got):\n%s", diff)
 	}
-	for _, line := range strings.Split(argspec.Wrap(text, 60), "\n") {
+	for line := range strings.SplitSeq(argspec.Wrap(text, 60), "\n") {
 		if argspec.Width(strings.TrimRight(line, " ")) > 60 {
 			t.Errorf("line %q is wider than 60", line)
 		}
