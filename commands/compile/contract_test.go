@@ -18,7 +18,7 @@ func TestContract(t *testing.T) {
 		`.fields.cuont > 0`:     `a.md:7:17: E303: subagent a returns no field 'cuont'`,
 		`.summary`:              `a.md:7:10: E125: no member 'summary' here; expected one of status, fields`,
 		`$args.x`:               `a.md:7:9: E300: returns.status: unknown variable $args`,
-		"\"a\" |\n  sizes":     `a.md:7:17: E300: returns.status: unknown function sizes/0`,
+		"\"a\" |\n  sizes":      `a.md:7:17: E300: returns.status: unknown function sizes/0`,
 		`.fields | nosuch(1)`:   `a.md:7:19: E300: returns.status: unknown function nosuch/1`,
 		`.fields.count, .other`: `a.md:7:25: E125: no member 'other' here; expected one of status, fields`,
 	} {
