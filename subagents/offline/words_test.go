@@ -108,15 +108,15 @@ func FuzzWords(f *testing.F) {
 		if diff := cmp.Diff(got, offline.Words(title, description)); diff != "" {
 			t.Errorf("Words(%q, %q) differs between two calls:\n%s", title, description, diff)
 		}
-		seen := map[string]bool{}
+		seen := map[offline.Word]bool{} // one text may be an identifier and a word
 		for _, w := range got {
-			if w.Text == "" || seen[w.Text] {
+			if w.Text == "" || seen[w] {
 				t.Errorf("Words(%q, %q) has %q twice or empty", title, description, w.Text)
 			}
 			if utf8.ValidString(title+description) && !utf8.ValidString(w.Text) {
 				t.Errorf("Words(%q, %q) cut a character: %q", title, description, w.Text)
 			}
-			seen[w.Text] = true
+			seen[w] = true
 		}
 	})
 }

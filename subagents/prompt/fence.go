@@ -90,7 +90,7 @@ func opensSection(line string) bool {
 	if !ok || strings.HasPrefix(rest, "#") {
 		return false
 	}
-	word := strings.Trim(rest, "# \t*_`:")
+	word := strings.TrimFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.ContainsFunc(Names(), func(name string) bool { return strings.EqualFold(name, word) })
 }
 
