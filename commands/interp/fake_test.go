@@ -241,7 +241,12 @@ func (w *world) append(e formats.Entry) error {
 	return nil
 }
 
-func (w *world) emit(e trace.Event) { w.events = append(w.events, e) }
+// emit is called by several at once where subagents with steps run side by side.
+func (w *world) emit(e trace.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, e)
+}
 
 func (w *world) show(t formats.Table) {
 	w.tables = append(w.tables, t)
