@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -128,7 +127,7 @@ func (w runs) ledger(id string, past []journal.Record) *journal.Ledger {
 			return nil, err
 		}
 		return w.root.OpenRoot(dir)
-	}, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask, Seed: w.seed(id)})
+	}, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask, Key: w.runKey(id)})
 	w.keep(j)
 	l := journal.NewLedger(j, past, fields{"user": userName(), "tercet_version": version}, w.flags.giveUp)
 	w.mu.Lock()
@@ -140,16 +139,16 @@ func (w runs) ledger(id string, past []journal.Record) *journal.Ledger {
 	return l
 }
 
-// seed begins the journal of a run. It is made with a key that lies with the person: a journal that came with the
-// project answers no gate.
-func (w runs) seed(id string) string {
+// runKey makes the journal of a run the person's own. It lies with the person, so that no journal that came with the
+// project, and no line that a worker added, answers a gate.
+func (w runs) runKey(id string) []byte {
 	key := state.SealKey(w.stateHome(), rand.Text)("runs")
 	if key == nil {
-		return ""
+		return nil
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id))
-	return hex.EncodeToString(mac.Sum(nil))
+	return mac.Sum(nil)
 }
 
 // lock holds the lock of a run until the world is closed.
@@ -192,11 +191,12 @@ func (w runs) take(r journal.Run) error {
 	if err == nil {
 		_, err = journal.Begun(records)
 	}
+	if err == nil {
+		err = journal.Vouched(records, w.runKey(r.ID))
+	}
 	switch {
 	case err != nil:
 		return err
-	case records[0].Prev != w.seed(r.ID):
-		return formats.Fail(formats.CodeDenied, "type its line with --new", "run %s was not begun by you here", r.ID)
 	case journal.Over(records):
 		return errors.Join(formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", r.ID),
 			w.unlocked(r.ID))

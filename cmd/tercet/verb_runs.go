@@ -112,7 +112,7 @@ func (w runs) giveUp(ctx context.Context, r journal.Run) error {
 	past := w.past[r.ID]
 	if past[len(past)-1].Type != formats.EntryStopped {
 		j := journal.New(func() (*os.Root, error) { return w.root.OpenRoot(path.Join(journal.Folder, r.ID)) },
-			journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask})
+			journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask, Key: w.runKey(r.ID)})
 		w.keep(j)
 		if err := j.Append(ctx, formats.Entry{Type: formats.EntryStopped, Data: fields{
 			"code": formats.CodeCancelled, "message": "given up", "help": "type its line to run it again",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tercet/commands"
+	"tercet/commands/compile"
 	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/config"
@@ -209,7 +210,15 @@ func (w *world) agents() error {
 		return err
 	}
 	base := filepath.Join(w.dir, formats.Workspace, "worktrees")
-	w.trees, err = worktree.New(worktree.Manager{Git: w.git, Root: w.dir, Base: base, Allow: w.cfg.Secrets})
+	w.trees, err = worktree.New(worktree.Manager{
+		Git: w.git, Root: w.dir, Base: base, Allow: w.cfg.Secrets,
+		Made: func() func(txn string) bool {
+			since := clock{}.Now()
+			return func(txn string) bool {
+				return journal.Made(w.root, compile.GitWorkflow, txn, since, runs{w}.runKey)
+			}
+		},
+	})
 	if err = errors.Join(err, runs{w}.openTape(), workers{w}.known(w.flags.runner)); err != nil {
 		return err
 	}

@@ -65,12 +65,24 @@ func (r *Repo) Refs() (Refs, error) {
 	return refs, err
 }
 
-// HasTrailer tells whether the message of a commit has a trailer with one of the keys.
-func (r *Repo) HasTrailer(ctx context.Context, rev string, keys ...string) (bool, error) {
-	if err := checkRev(rev); err != nil {
-		return false, err
+// Trailers gives what the trailer says of each commit that a branch went forward by, empty for one without; with from
+// empty of the one at to.
+func (r *Repo) Trailers(ctx context.Context, from, to, key string) ([]string, error) {
+	args := []string{"log", "-z", "--first-parent", "--format=%(trailers:key=" + key + ",valueonly,separator=%x20)"}
+	if err := checkRev(to); err != nil {
+		return nil, err
 	}
-	format := "--format=%(trailers:key=" + strings.Join(keys, ",valueonly)%(trailers:key=") + ",valueonly)"
-	out, err := r.read(ctx, "log", "-1", format, rev)
-	return len(strings.TrimSpace(string(out))) > 0, err
+	if from == "" {
+		args = append(args, "-1", to)
+	} else if err := checkRev(from); err != nil {
+		return nil, err
+	} else {
+		args = append(args, from+".."+to)
+	}
+	out, err := r.read(ctx, args...)
+	var list []string
+	for part := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		list = append(list, strings.TrimSpace(part))
+	}
+	return list, err
 }

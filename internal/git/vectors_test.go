@@ -463,10 +463,10 @@ func everything(t *testing.T, r *git.Repo) {
 	if refs := must[git.Refs](t)(r.Refs()); refs["refs/heads/main"] != head {
 		t.Errorf("Refs() = %v, want main at %s", refs, head)
 	}
-	if has := must[bool](t)(r.HasTrailer(cx, head, "Tercet-Txn")); has {
-		t.Error("HasTrailer() = true for a commit without one")
+	if list := must[[]string](t)(r.Trailers(cx, "", head, "Tercet-Txn")); len(list) != 1 || list[0] != "" {
+		t.Errorf("Trailers() = %q for a commit without one, want one empty value", list)
 	}
-	did("Fingerprint", "Refs", "HasTrailer")
+	did("Fingerprint", "Refs", "Trailers")
 	if ok != nil {
 		t.Error(ok)
 	}

@@ -102,6 +102,37 @@ func TestAppendAndRead(t *testing.T) {
 	}
 }
 
+func TestVouched(t *testing.T) {
+	t.Parallel()
+	key, dir := []byte("the person's"), t.TempDir()
+	for i, mine := range [][]byte{key, key, nil, []byte("a worker's"), key} {
+		w := journal.New(opener(dir), journal.Options{Clock: clock(), Key: mine})
+		if err := w.Append(t.Context(), entries()[1]); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		records, err := journal.Read(content(t, dir))
+		if err != nil || len(records) != i+1 {
+			t.Fatalf("Read = %d records, %v, want %d whole ones whoever wrote them", len(records), err, i+1)
+		}
+		switch err := journal.Vouched(records, key); {
+		case i < 2 && err != nil:
+			t.Errorf("%d lines of one's own: %v, want no error", i+1, err)
+		case i >= 2 && (formats.CodeOf(err) != formats.CodeDenied || !strings.Contains(err.Error(), "journal.jsonl:3:1: ")):
+			t.Errorf("a line without the key: %v, want DENIED with line 3", err)
+		}
+		if err := journal.Vouched(records, nil); err != nil {
+			t.Errorf("without a key: %v, want no error", err)
+		}
+	}
+	moved := content(t, dir)[bytes.IndexByte(content(t, dir), '\n')+1:]
+	if _, err := journal.Read(moved); err == nil {
+		t.Error("a journal without its first line is read, want an error")
+	}
+}
+
 func TestNothingIsMadeBeforeTheFirstAppend(t *testing.T) {
 	t.Parallel()
 	opened := 0

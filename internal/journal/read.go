@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -9,26 +10,41 @@ import (
 	"tercet/formats"
 )
 
-// Record is an entry as it stands in a journal, one line of JSON that ends with its own hash. Data is what stands
-// there, a json.RawMessage, or nil.
+// Record is an entry as it stands in a journal, one line of JSON that ends with its own hash, and with the mac of that
+// by the person's key. Data is what stands there, a json.RawMessage, or nil.
 type Record struct {
 	Seq  int       `json:"seq"` // from 1
 	Time time.Time `json:"time"`
 	Prev string    `json:"prev_sha"` // of the line before, empty for the first
 	formats.Entry
 	SHA string `json:"-"` // of this line
+	MAC string `json:"-"` // of SHA; empty where nobody made one
 }
 
-// Read gives the records of a journal and verifies their numbers and hashes; what stands before the first is for the
-// caller to know. A last line that a crash has torn is left
-// out; anything else that is wrong is INVALID_STATE with its line: the run cannot be continued from such a record.
+// Read gives the records of a journal and verifies their numbers and hashes; who wrote them, Vouched tells. A last line
+// that a crash has torn is left out; anything else that is wrong is INVALID_STATE with its line: the run cannot be
+// continued from such a record.
 func Read(data []byte) ([]Record, error) {
 	records, _, err := read(data)
 	return records, err
 }
 
-// shaMember begins the last member of a line.
-const shaMember = `,"sha":"`
+// Vouched refuses with DENIED records of which one was not written with the key. Without a key nothing is known.
+func Vouched(records []Record, key []byte) error {
+	for i, r := range records {
+		if key != nil && !hmac.Equal([]byte(r.MAC), []byte(macOf(key, r.SHA))) {
+			return formats.Fail(formats.CodeDenied, "begin the run afresh", "%s:%d:1: the line was not written by you here",
+				Name, i+1)
+		}
+	}
+	return nil
+}
+
+// What begins the last members of a line.
+const (
+	shaMember = `,"sha":"`
+	macMember = `","mac":"`
+)
 
 // read also gives the number of bytes that whole lines take.
 func read(data []byte) (records []Record, whole int, err error) {
@@ -44,7 +60,7 @@ func read(data []byte) (records []Record, whole int, err error) {
 		line := data[whole : whole+n]
 		after := whole + n + 1
 		number := len(records) + 1
-		sha, ok := intact(line)
+		sha, mac, ok := intact(line)
 		if !ok {
 			if after == len(data) {
 				break
@@ -64,13 +80,13 @@ func read(data []byte) (records []Record, whole int, err error) {
 			msg = "expected a type and a time, got none"
 		case r.Seq != number:
 			msg = fmt.Sprintf("expected seq %d, got %d", number, r.Seq)
-		case number > 1 && r.Prev != prev:
+		case r.Prev != prev:
 			msg = fmt.Sprintf("expected prev_sha %q, got %q", prev, r.Prev)
 		}
 		if msg != "" {
 			return nil, 0, damaged(number, msg)
 		}
-		if r.SHA = sha; carried != nil {
+		if r.SHA, r.MAC = sha, mac; carried != nil {
 			r.Data = carried
 		}
 		records = append(records, r)
@@ -85,12 +101,16 @@ func damaged(line int, what string) error {
 }
 
 // intact tells whether a line ends with the hash of what stands before that.
-func intact(line []byte) (sha string, ok bool) {
-	const tail = len(shaMember) + 64 + len(`"}`)
-	if len(line) <= tail {
-		return "", false
+func intact(line []byte) (sha, mac string, ok bool) {
+	const hash = 64
+	if at := len(line) - len(macMember) - hash - len(`"}`); at > 0 && bytes.HasPrefix(line[at:], []byte(macMember)) {
+		mac = string(line[at+len(macMember) : len(line)-len(`"}`)])
+		line = append(line[:at:at], `"}`...)
 	}
-	body := line[:len(line)-tail]
-	sha = digest(body)
-	return sha, string(line[len(body):]) == shaMember+sha+`"}`
+	at := len(line) - len(shaMember) - hash - len(`"}`)
+	if at <= 0 {
+		return "", "", false
+	}
+	sha = digest(line[:at])
+	return sha, mac, string(line[at:]) == shaMember+sha+`"}`
 }

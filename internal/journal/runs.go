@@ -155,6 +155,27 @@ func Load(root *os.Root, id string) ([]Record, error) {
 	return Read(data)
 }
 
+// Made tells whether a run, whose journal is written with its key, had a subagent do something with the transaction
+// which was not done at a time.
+func Made(root *os.Root, agent, txn string, since time.Time, key func(run string) []byte) bool {
+	entries, err := fs.ReadDir(root.FS(), Folder)
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		records, err := Load(root, e.Name())
+		if err != nil || Vouched(records, key(e.Name())) != nil {
+			return false
+		}
+		begun := slices.IndexFunc(records, func(r Record) bool {
+			var data struct{ Agent string }
+			raw, _ := r.Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
+			return r.Type == formats.EntryDelegationStarted && r.Key == txn &&
+				json.Unmarshal(raw, &data) == nil && data.Agent == agent
+		})
+		return begun >= 0 && !slices.ContainsFunc(records[begun:], func(r Record) bool {
+			return r.Type == formats.EntryDelegationResult && r.Step == records[begun].Step && r.Time.Before(since)
+		})
+	})
+}
+
 // Named finds the run whose id is or begins with a word. Without a word it is the only one there is.
 func Named(runs []Run, word string) (Run, error) {
 	var found []Run

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,7 +34,7 @@ const fileMode fs.FileMode = 0o600
 type Options struct {
 	Clock func() time.Time // must be set
 	Sync  bool             // fsync after each entry
-	Seed  string           // stands before the first line in the chain of hashes, so that who does not know it begins none
+	Key   []byte           // makes the mac of each line, so that who does not have it writes none; nil: lines have none
 	Mask  *Masker          // nil: NewMasker()
 }
 
@@ -58,7 +59,7 @@ func New(open func() (*os.Root, error), opts Options) *Writer {
 	if opts.Mask == nil {
 		opts.Mask = NewMasker()
 	}
-	return &Writer{open: open, opts: opts, last: opts.Seed}
+	return &Writer{open: open, opts: opts}
 }
 
 // Append writes an entry. It does not look at whether the context is done: what has happened is recorded also while a
@@ -83,7 +84,7 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 			return err
 		}
 	}
-	line, sha, err := encode(Record{Seq: w.seq + 1, Time: w.opts.Clock().UTC(), Prev: w.last, Entry: e})
+	line, sha, err := encode(Record{Seq: w.seq + 1, Time: w.opts.Clock().UTC(), Prev: w.last, Entry: e}, w.opts.Key)
 	if err != nil {
 		return err
 	}
@@ -206,15 +207,24 @@ func (w *Writer) resume(root *os.Root) error {
 	return nil
 }
 
-// encode makes a line: the members, then the sha256 of everything before that last member.
-func encode(r Record) (line []byte, sha string, err error) {
+// encode makes a line: the members, then the sha256 of everything before that member, then the mac of that.
+func encode(r Record, key []byte) (line []byte, sha string, err error) {
 	line, err = jsonx.Marshal(r, "")
 	if err != nil {
 		return nil, "", failed(formats.CodeBug, "encode", err)
 	}
 	line = line[:len(line)-1]
 	sha = digest(line)
-	return append(line, shaMember+sha+"\"}\n"...), sha, nil
+	if line = append(line, shaMember+sha...); key != nil {
+		line = append(line, macMember+macOf(key, sha)...)
+	}
+	return append(line, "\"}\n"...), sha, nil
+}
+
+func macOf(key []byte, sha string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(sha))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // failed reports an entry that may not be on the disk.

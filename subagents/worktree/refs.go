@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tercet/formats"
@@ -19,13 +20,15 @@ type Watch struct {
 	repo   *git.Repo
 	before git.Refs
 	ours   bool // it is a worktree that a Manager opened
+	made   func(txn string) bool
 }
 
 // Watch reads the refs before a worker starts.
 func (m *Manager) Watch(dir string) (*Watch, error) {
 	repo := m.Git(dir)
 	before, err := repo.Refs()
-	return &Watch{m: m, repo: repo, before: before, ours: strings.HasPrefix(dir, m.Base+string(filepath.Separator))}, err
+	ours := strings.HasPrefix(dir, m.Base+string(filepath.Separator))
+	return &Watch{m: m, repo: repo, before: before, ours: ours, made: m.Made()}, err
 }
 
 // The answers to the question about refs that moved.
@@ -36,9 +39,10 @@ const (
 )
 
 // Look finds the refs that moved since, when the worker has ended. What tercet itself does is none of them: new names
-// of commits that were there, steps forward to a commit that bears its trailers, and branches that went away and are
-// held by another one. The branch and the HEAD of the run's own worktree are put back, and what they pointed to stays
-// below refs/tercet/stray; the error is DENIED then. Every other ref may have been moved by the person, who is asked.
+// of commits that were there, steps forward by commits that a journal knows, what is kept of work that was left, and
+// branches that went away and are held by another one. The branch and the HEAD of the run's own worktree are put back,
+// and what they pointed to stays below refs/tercet/stray; the error is DENIED then. Every other ref may have been moved
+// by the person, who is asked.
 func (w *Watch) Look(
 	ctx context.Context, r formats.Request, ask func(context.Context, formats.Gate) (formats.Decision, error),
 ) error {
@@ -111,10 +115,11 @@ func (w *Watch) explained(ctx context.Context, c git.RefChange) (bool, error) {
 			return false, err
 		}
 	}
-	if !w.ours {
+	if !w.ours || strings.HasPrefix(c.Ref, "refs/heads/"+wipPrefix) {
 		return true, nil
 	}
-	return w.repo.HasTrailer(ctx, c.New, TrailerTxn, TrailerSession, TrailerWip)
+	by, err := w.repo.Trailers(ctx, c.Old, c.New, TrailerTxn) // anybody can write one
+	return !slices.ContainsFunc(by, func(txn string) bool { return txn == "" || !w.made(txn) }), err
 }
 
 const strayPrefix = "refs/tercet/stray/"

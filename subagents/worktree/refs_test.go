@@ -59,6 +59,22 @@ func TestWatch(t *testing.T) {
 			},
 		},
 		{
+			name: "a commit on its own branch that says it is tercet's", code: formats.CodeDenied, says: "refs/heads/task/1-a moved from",
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "mine\n\nTercet-Txn: mine")
+			},
+		},
+		{
+			name: "a commit of its own below one of tercet's", code: formats.CodeDenied, says: "refs/heads/task/1-a moved from",
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "mine")
+				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "tercet's\n\nTercet-Txn: t1")
+			},
+		},
+		{name: "main moved by a commit that says it is tercet's", answer: asks, says: "refs/heads/main moved from", worker: func(p *project, tree worktree.Tree) {
+			p.git(p.top, "update-ref", "refs/heads/main", p.git(tree.Dir, "commit-tree", "-p", "main", "-m", "sly\n\nTercet-Wip: r1\nTercet-Txn: sly", "HEAD^{tree}"))
+		}},
+		{
 			name: "another branch checked out", code: formats.CodeDenied, says: "HEAD of this worktree moved from refs/heads/task/1-a to refs/heads/side",
 			worker: func(p *project, tree worktree.Tree) { p.git(tree.Dir, "switch", "-qc", "side") },
 		},

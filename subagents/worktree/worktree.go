@@ -43,15 +43,16 @@ const (
 // Manager opens and closes the worktrees of one project. Every field but Allow is required.
 type Manager struct {
 	Git   func(dir string) *git.Repo
-	Root  string            // project root, absolute: the top of the user's checkout or a folder in it
-	Base  string            // folder for worktrees, absolute, ignored by git
-	Allow []secrets.Allowed // what looks like a secret and may be committed
+	Made  func() func(txn string) bool // tells whether tercet has committed with the transaction since the call
+	Root  string                       // project root, absolute: the top of the user's checkout or a folder in it
+	Base  string                       // folder for worktrees, absolute, ignored by git
+	Allow []secrets.Allowed            // what looks like a secret and may be committed
 }
 
 // New returns m, or an error if a field is missing.
 func New(m Manager) (*Manager, error) {
-	if m.Git == nil || !filepath.IsAbs(m.Root) || !filepath.IsAbs(m.Base) {
-		return nil, formats.Unset("a repository, a root and a base of worktrees")
+	if m.Git == nil || m.Made == nil || !filepath.IsAbs(m.Root) || !filepath.IsAbs(m.Base) {
+		return nil, formats.Unset("a repository, journals, a root and a base of worktrees")
 	}
 	return &m, nil
 }

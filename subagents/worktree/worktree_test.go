@@ -55,6 +55,7 @@ func newProject(t *testing.T, sub string) *project {
 	p.Manager, err = worktree.New(worktree.Manager{
 		Git:  func(dir string) *git.Repo { return &git.Repo{Starter: s, Dir: dir} },
 		Root: root, Base: filepath.Join(root, ".tercet/worktrees"),
+		Made: func() func(string) bool { return func(txn string) bool { return strings.HasPrefix(txn, "t") } },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -449,7 +450,13 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := starter(t)
 	repo := func(dir string) *git.Repo { return &git.Repo{Starter: s, Dir: dir} }
-	for _, m := range []worktree.Manager{{Root: "/r", Base: "/b"}, {Git: repo, Base: "/b"}, {Git: repo, Root: "/r", Base: "b"}} {
+	made := func() func(string) bool { return nil }
+	for _, m := range []worktree.Manager{
+		{Root: "/r", Base: "/b", Made: made},
+		{Git: repo, Base: "/b", Made: made},
+		{Git: repo, Root: "/r", Base: "b", Made: made},
+		{Git: repo, Root: "/r", Base: "/b"},
+	} {
 		if _, err := worktree.New(m); err == nil {
 			t.Errorf("New(%+v) = nil, want an error", m)
 		}
