@@ -23,6 +23,7 @@ const (
 	perByte    = 16         // memory for each byte of the inputs, at most
 	maxOutput  = 128 << 20  // of a child
 	largeInput = 16 << 20
+	calmMemory = 32 << 20
 	grace      = 300 * time.Millisecond // for a query that does not end with its time
 )
 
@@ -141,9 +142,10 @@ func (r *cli) within(ctx context.Context) (int, error) {
 	c := r.req
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{BoundTime, c.Timeout.Milliseconds()})
 	defer cancel()
-	debug.SetGCPercent(50) // of values that are alive to the end, less is thrown away than is kept
+	// What is read is alive to the end: to look for garbage in it took half of the time of a small query.
+	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(c.Memory / 4 * 3)
-	ctx, stop := watchMemory(ctx, c.Memory)
+	ctx, stop := watchMemory(ctx, c.Memory, r.calm())
 	defer stop()
 	type end struct {
 		exit int
@@ -163,13 +165,22 @@ func (r *cli) within(ctx context.Context) (int, error) {
 	}
 }
 
-// watchMemory ends the context a little before the memory is used up, so that the message can be a good one.
-func watchMemory(parent context.Context, limit int64) (ctx context.Context, stop func()) {
+// calm is how much memory a query may take before garbage is collected: what its inputs become if they are read whole.
+func (r *cli) calm() int64 {
+	if r.plan != nil {
+		return calmMemory
+	}
+	return calmMemory + min((r.req.Memory-maxMemory), 12*calmMemory)
+}
+
+// watchMemory has garbage collected from calm bytes on, and ends the context a little before the memory is used up, so
+// that the message can be a good one.
+func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(10 * time.Millisecond)
+		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 		for {
@@ -179,7 +190,12 @@ func watchMemory(parent context.Context, limit int64) (ctx context.Context, stop
 			case <-tick.C:
 			}
 			metrics.Read(sample)
-			if used := sample[0].Value.Uint64() - sample[1].Value.Uint64(); used > uint64(limit/8*7) {
+			used := int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
+			if calm > 0 && used > calm {
+				debug.SetGCPercent(50) // less is thrown away than is kept
+				calm = 0
+			}
+			if used > limit/8*7 {
 				cancel(&LimitError{BoundMemory, limit})
 				return
 			}
