@@ -284,7 +284,7 @@ const smallObject = 24
 func (p *parser) unique(base int) bool {
 	ms, kept := p.members[base:], p.members[base:base]
 	many := len(ms) > smallObject
-	if many {
+	if p.keys = nil; many {
 		p.keys = make(map[string]int, len(ms))
 	}
 	seen := uint64(0) // by a few bits of the keys: most are told apart without comparing them

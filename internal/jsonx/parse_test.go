@@ -3,6 +3,7 @@ package jsonx_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -182,6 +183,23 @@ func TestDuplicates(t *testing.T) {
 		if _, err := jsonx.Parse([]byte(src), jsonx.Limits{}); !errors.As(err, &se) || !strings.Contains(se.Msg, "duplicate key") {
 			t.Errorf("Parse(%q) without Duplicates = %v, want duplicate key", src, err)
 		}
+	}
+}
+
+// TestKeysOfAnotherObject: the keys of a large object are not those of a small one behind it.
+func TestKeysOfAnotherObject(t *testing.T) {
+	t.Parallel()
+	var large strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&large, `"k%d": 0, `, i)
+	}
+	src := "[{" + large.String() + `"last": 0}, {"k7": 1}, {"x": 1, "k3": 2}]`
+	v, err := jsonx.Parse([]byte(src), jsonx.Limits{})
+	if err != nil {
+		t.Fatalf("Parse = %v, want no error", err)
+	}
+	if got := jsonx.AppendValue(nil, v.Elems[2]); string(got) != `{"x":1,"k3":2}` {
+		t.Errorf("the last object = %s", got)
 	}
 }
 
