@@ -36,7 +36,7 @@ const maxReported = 10
 //
 // The filter runs over its inputs as jq runs it, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not
 // JSON, 3 for a filter that does not compile, 5 for an error at run time. After such an error the next input is taken
-// all the same, and the code is 5 in the end. Environment, files and modules are denied. Objects that come from an
+// all the same, and the code is that of the last input. Environment, files and modules are denied. Objects that come from an
 // input unchanged print in the order of their source, with its number literals.
 //
 // Where it is sure that it makes no difference to any byte of the output, an input is not decoded in full. A File is
@@ -134,8 +134,9 @@ type cli struct {
 	next   func() (any, bool)
 	broken error // why there is no further input
 
-	last    any // the last result
-	results int
+	last    any  // the last result of an input without an error
+	results int  // of such inputs
+	failed  bool // the last input ended with an error
 	errs    []error
 	more    int // errors beyond maxReported
 }
@@ -209,6 +210,15 @@ func (r *cli) whole(ctx context.Context) (int, error) {
 
 // one runs the filter for one input. The exit code is negative if the next input is to be taken.
 func (r *cli) one(ctx context.Context, in any) (int, error) {
+	results, last := r.results, r.last
+	failed := func(err error) (int, error) {
+		r.results, r.last, r.failed = results, last, true
+		// What input says of a broken input is said once, in the end.
+		if r.broken == nil {
+			r.report(err)
+		}
+		return -1, nil
+	}
 	for v, err := range r.code.each(ctx, in, r.values) {
 		if h, ok := errors.AsType[*halted](err); ok {
 			return h.code, r.lastWords(h.value)
@@ -217,19 +227,15 @@ func (r *cli) one(ctx context.Context, in any) (int, error) {
 			return exitRuntime, err
 		}
 		if err != nil {
-			// What input says of a broken input is said once, in the end.
-			if r.broken == nil {
-				r.report(err)
-			}
-			return -1, nil
+			return failed(err)
 		}
 		if err := r.print(v); errors.Is(err, errNUL) {
-			r.report(err)
-			return -1, nil
+			return failed(err)
 		} else if err != nil {
 			return ExitInput, err
 		}
 	}
+	r.failed = false
 	return -1, nil
 }
 
@@ -248,19 +254,20 @@ func (r *cli) status() (int, error) {
 	if r.more > 0 {
 		r.errs = append(r.errs, fmt.Errorf("%d more errors", r.more))
 	}
+	exit := exitOK
 	switch {
-	case len(r.errs) == 1:
-		return exitRuntime, r.errs[0]
-	case len(r.errs) > 1:
-		return exitRuntime, errors.Join(r.errs...)
+	case r.failed:
+		exit = exitRuntime
 	case !r.req.ExitStatus:
-		return exitOK, nil
 	case r.results == 0:
-		return exitNoResult, nil
+		exit = exitNoResult
 	case !Truth(r.last):
-		return exitFalsy, nil
+		exit = exitFalsy
 	}
-	return exitOK, nil
+	if len(r.errs) == 1 {
+		return exit, r.errs[0]
+	}
+	return exit, errors.Join(r.errs...)
 }
 
 // lastWords prints the value of halt_error.

@@ -112,7 +112,11 @@ func cliCases() []cliCase {
 		{args: []string{""}, input: "1", want: cliResult{Out: "1\n"}},
 		{args: []string{"# no filter"}, input: "1", want: cliResult{Out: "1\n"}},
 		{args: []string{".a.b"}, input: `{"a":{"b":1}} "x"`, want: cliResult{Out: "1\n", Exit: 5}, err: `expected an object but got: string ("x")`},
-		{args: []string{".a.b"}, input: `"x" {"a":{"b":1}}`, want: cliResult{Out: "1\n", Exit: 5}, err: `expected an object but got: string ("x")`, own: true},
+		{args: []string{".a.b"}, input: `"x" {"a":{"b":1}}`, want: cliResult{Out: "1\n"}, err: `expected an object but got: string ("x")`},
+		{args: []string{"-e", ".a.b"}, input: `"x" {"a":{"b":1}}`, want: cliResult{Out: "1\n"}, err: `expected an object but got: string ("x")`},
+		{args: []string{"-e", ".a.b"}, input: `"x" {"a":{"b":false}}`, want: cliResult{Out: "false\n", Exit: 1}, err: `expected an object but got: string ("x")`},
+		{args: []string{"-e", ".a.b"}, input: `{"a":{"b":null}} 1`, want: cliResult{Out: "null\n", Exit: 5}, err: "expected an object but got: number (1)"},
+		{args: []string{"-e", `if . == 1 then 1, error("x") else empty end`}, input: "1 2", want: cliResult{Out: "1\n", Exit: 4}, err: "x"},
 		{args: []string{"error(\"x\")"}, input: "1", want: cliResult{Exit: 5}, err: "x"},
 		{args: []string{"foo"}, input: "1", want: cliResult{Exit: 3}, err: "column 1: unknown function foo/0"},
 		{args: []string{".["}, input: "1", want: cliResult{Exit: 3}, err: "column 3: unexpected end of the query"},
@@ -233,7 +237,7 @@ func TestManyObjects(t *testing.T) {
 func TestRunCLIManyErrors(t *testing.T) {
 	t.Parallel()
 	got, err := runCLI(t.Context(), fromArgs([]string{".a"}, strings.Repeat("1 ", 25)+`{"a":7}`))
-	if err == nil || got.Out != "7\n" || got.Exit != 5 || strings.Count(err.Error(), "\n") != 10 || !strings.HasSuffix(err.Error(), "\n15 more errors") {
+	if err == nil || got.Out != "7\n" || got.Exit != 0 || strings.Count(err.Error(), "\n") != 10 || !strings.HasSuffix(err.Error(), "\n15 more errors") {
 		t.Errorf("RunCLI = %+v, %v, want ten errors and 15 more", got, err)
 	}
 }

@@ -31,7 +31,7 @@ func (p Ready) Run(ctx context.Context, whole bool, in ...Input) (out string, ex
 	r := p.r
 	r.req.Inputs = in
 	r.out.Reset(&buf)
-	r.file, r.broken, r.last, r.results, r.errs, r.more = 0, nil, nil, 0, nil, 0
+	r.file, r.broken, r.last, r.results, r.failed, r.errs, r.more = 0, nil, nil, 0, false, nil, 0
 	r.from.reset(0)
 	if r.plan != nil && !whole {
 		exit, err, fast = r.streamed(ctx)
