@@ -24,12 +24,13 @@ type draft struct {
 	created  []*formats.Task
 	removed  map[int]bool // by index in base, of tasks that leave the file
 	restored []restored
-	imported bool         // what is restored came from another file, not from the archive
-	renamed  map[int]int  // new number to index in base
-	layout   Layout       // the layout that the file is to get, empty if it stays
-	edits    []jsonx.Edit // of the last encoding: what made it out of base
-	undo     []jsonx.Edit // what turns it back
-	todo     *todoPlan    // what a sync did with TODO.md, nil for any other transaction
+	imported bool           // what is restored came from another file, not from the archive
+	renamed  map[int]int    // new number to index in base
+	members  []jsonx.Change // of the file itself, that come in with an import
+	layout   Layout         // the layout that the file is to get, empty if it stays
+	edits    []jsonx.Edit   // of the last encoding: what made it out of base
+	undo     []jsonx.Edit   // what turns it back
+	todo     *todoPlan      // what a sync did with TODO.md, nil for any other transaction
 
 	numbers  []int // of the tasks made
 	verdicts []Verdict
@@ -134,7 +135,7 @@ func (d *draft) verdict(t *formats.Task, from formats.TaskStatus, changed bool) 
 
 // dirty tells whether the transaction changed anything.
 func (d *draft) dirty() bool {
-	if len(d.created)+len(d.removed)+len(d.restored) > 0 || d.layout != "" {
+	if len(d.created)+len(d.removed)+len(d.restored)+len(d.members) > 0 || d.layout != "" {
 		return true
 	}
 	for i, t := range d.changed {

@@ -24,6 +24,7 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 	if d.next != d.base.NextNumber {
 		e.scalar(d.base.tree.Get("next_number"), strconv.Itoa(d.next))
 	}
+	e.edits = append(e.edits, jsonx.EditMembers(src, d.base.tree, d.members)...)
 	moving := e.relocated(d)
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
 		if !d.removed[i] && !slices.Contains(moving, i) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"tercet/formats"
@@ -46,8 +47,14 @@ func exportProjects(d, archive *document) ([]byte, error) {
 			done = append(done, project(archive, i))
 		}
 	}
-	out, err := jsonx.Marshal(new(jsonx.Object).Set("next_project_number", d.NextNumber).Set("active_projects",
-		active).Set("completed_projects", done), "  ")
+	file := new(jsonx.Object).Set("next_project_number", d.NextNumber).Set("active_projects", active).
+		Set("completed_projects", done)
+	if beside := d.tree.Get(importedKey); beside.Is(jsonx.Dict) {
+		for i := range beside.Members {
+			file.Set(beside.Members[i].Key, beside.Members[i].Value)
+		}
+	}
+	out, err := jsonx.Marshal(file, "  ")
 	if err != nil {
 		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the projects", Err: err}
 	}
@@ -59,16 +66,30 @@ var projectKeys = map[string]string{
 	"number": "project_number", "slug": "project_name", "parent": "parent_task", "updated": "last_updated",
 }
 
+// blockedKeys are the words of others for why a task is blocked, besides blocked_reason.
+var blockedKeys = []string{"blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by"}
+
 // project writes one task in the words of the other shape; members that this format does not know go along.
 func project(d *document, i int) *jsonx.Object {
 	o := new(jsonx.Object)
-	for k, v := range taskValues(&d.Tasks[i]) {
-		if v != nil {
-			o.Set(cmp.Or(projectKeys[taskKeys[k]], taskKeys[k]), v)
+	t, v := &d.Tasks[i], d.values[i]
+	for k, value := range taskValues(t) {
+		key := taskKeys[k]
+		switch {
+		case value == nil && (key == "prior" || key == "lease"):
+		case key == "artifacts" && v.Get(key).Is(jsonx.Array):
+			o.Set(key, json.RawMessage(v.Get(key).Raw(d.src))) // with what others keep in them
+		default:
+			o.Set(cmp.Or(projectKeys[key], key), value)
 		}
 	}
-	for j := range d.values[i].Members {
-		if m := &d.values[i].Members[j]; !slices.Contains(taskKeys, m.Key) {
+	for j := range v.Members {
+		m := &v.Members[j]
+		switch {
+		case slices.Contains(taskKeys, m.Key), slices.Contains(slices.Collect(maps.Values(projectKeys)), m.Key):
+		case t.BlockedReason == "" && slices.Contains(blockedKeys, m.Key) && textOf(v, m.Key) != "":
+			o.Set(m.Key, nil) // it was taken over, and holds no more
+		default:
 			o.Set(m.Key, json.RawMessage(m.Value.Raw(d.src)))
 		}
 	}

@@ -30,7 +30,7 @@ func TestInvalidState(t *testing.T) {
 		{"trailing comma", file(ok + ","), "trailing comma"},
 		{"array", "[]", "1:1: INVALID_STATE: expected an object, got array"},
 		{"no keys", "{}", `expected key "tasks"`},
-		{"version", strings.Replace(file(""), `"1"`, `"2"`, 1), `2:14: INVALID_STATE: expected version "1", got "2"`},
+		{"version", strings.Replace(file(""), `"1"`, `"0"`, 1), `2:14: INVALID_STATE: expected version "1", got "0"`},
 		{"serial", strings.Replace(file(""), `4`, `4.5`, 1), "serial: expected integer from 0, got 4.5"},
 		{"negative serial", strings.Replace(file(""), `4`, `-4`, 1), "serial: expected integer from 0, got -4"},
 		{"key in another case", strings.Replace(file(""), `"serial"`, `"Serial"`, 1), `expected key "serial", got "Serial"`},

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -48,6 +50,9 @@ type foreign struct {
 	used map[string]bool // keys of the source that were read
 	n    int             // number, 0 while it is not known
 	ok   bool
+
+	linked []*jsonx.Value // what stands for the artifacts, one by one
+	strays []any          // artifacts that cannot be linked
 }
 
 func (f *foreign) where() string {
@@ -174,7 +179,7 @@ func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
 	}
 	t.Created = f.text("created", "created_at", "date_created")
 	t.Updated = f.text("updated", "last_updated", "updated_at", "last_modified")
-	t.BlockedReason = f.text("blocked_reason", "blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by")
+	t.BlockedReason = f.text(append([]string{"blocked_reason"}, blockedKeys...)...)
 	t.Session = f.text("session_id")
 	t.Artifacts = f.artifacts()
 	if v := f.get("lease"); v != nil {
@@ -201,6 +206,11 @@ func (f *foreign) names(t *formats.Task) {
 	t.Description = f.text("description")
 	name := f.text("project_name", "slug")
 	t.Title = oneLine(f.text("title", "name"))
+	if t.Title == "" {
+		if t.Title = f.m.titles[t.Number]; t.Title != "" {
+			f.note(f.v, "its title is taken from TODO.md")
+		}
+	}
 	if t.Title == "" {
 		t.Title = oneLine(strings.ReplaceAll(name, "_", " "))
 	}
@@ -275,6 +285,9 @@ func (f *foreign) settle(t *formats.Task) {
 	f.note(f.v, "nobody works on it any more: %s is taken as %s", from, t.Status)
 }
 
+// straysKey is the member of a task that holds what its file has among its artifacts and cannot be linked.
+const straysKey = "artifacts_left_out"
+
 // artifacts reads a list of paths or objects, or an object of paths by type. A path that leads outside is kept in a
 // member of its own.
 func (f *foreign) artifacts() []formats.Artifact {
@@ -299,10 +312,11 @@ func (f *foreign) artifacts() []formats.Artifact {
 		}
 		if why := pathFault(a.Path); why != "" {
 			f.note(e, "artifact %s is left out: %s", jsonx.AppendValue(nil, e), why)
+			f.strays = append(f.strays, e)
 			return
 		}
 		if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) {
-			out = append(out, a)
+			out, f.linked = append(out, a), append(f.linked, e)
 		}
 	}
 	switch {
@@ -320,15 +334,26 @@ func (f *foreign) artifacts() []formats.Artifact {
 	return out
 }
 
-// encode writes the task in this package's words, with the members that were not read behind them.
+// encode writes the task in this package's words, with the other members of the source behind them.
 func (f *foreign) encode(t *formats.Task) []byte {
 	o := taskObject(t)
+	list := artifactObjects(t.Artifacts)
+	for i, v := range f.linked {
+		for _, m := range v.Members {
+			if v.Is(jsonx.Dict) && !known(artifactKeys, m.Key) {
+				list[i].(*jsonx.Object).Set(m.Key, m.Value) //nolint:errcheck,forcetypeassert // artifactObjects made it
+			}
+		}
+	}
+	o.Set("artifacts", list)
 	for i := range f.v.Members {
 		m := &f.v.Members[i]
-		if f.used[m.Key] || slices.ContainsFunc(taskKeys, func(k string) bool { return strings.EqualFold(k, m.Key) }) {
-			continue
+		if !known(taskKeys, m.Key) && !known(slices.Collect(maps.Values(projectKeys)), m.Key) {
+			o.Set(m.Key, m.Value)
 		}
-		o.Set(m.Key, m.Value)
+	}
+	if len(f.strays) > 0 {
+		o.Set(straysKey, f.strays)
 	}
 	raw, err := jsonx.Marshal(o, "")
 	if err != nil {
@@ -336,6 +361,11 @@ func (f *foreign) encode(t *formats.Task) []byte {
 		return nil
 	}
 	return raw
+}
+
+// known tells whether a key is one of a list, in whatever case.
+func known(keys []string, key string) bool {
+	return slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, key) })
 }
 
 // apply adds the tasks of an import.
@@ -403,7 +433,47 @@ func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error
 	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
 	slices.Sort(d.numbers)
 	d.imported = true
+	if told := op.From.NextNumber; told > 0 && told != d.next && len(list) > 0 {
+		d.warn(fmt.Sprintf("the next number is %d; in the file it is %d", d.next, told))
+	}
+	if err := d.keepBeside(op.From); err != nil {
+		return err
+	}
 	return d.dangling(op)
+}
+
+// keepBeside takes over what the file has beside its tasks: in a member of its own if the file has another shape.
+// What the state has already stays.
+func (d *draft) keepBeside(m *Import) error {
+	at := d.base.tree
+	if m.Shape == ShapeProjects {
+		at = at.Get(importedKey)
+	}
+	var fresh []jsonx.Change
+	for _, c := range m.rest {
+		switch old := at.Get(c.Key); {
+		case old == nil:
+			fresh = append(fresh, c)
+		case !bytes.Equal(jsonx.AppendValue(nil, old), c.Raw):
+			d.warn(fmt.Sprintf("member %q of the file is left out: the state has another one", c.Key))
+		}
+	}
+	if m.Shape != ShapeProjects || len(fresh) == 0 {
+		d.members = fresh
+		return nil
+	}
+	o := new(jsonx.Object)
+	if at.Is(jsonx.Dict) {
+		for _, one := range at.Members {
+			o.Set(one.Key, one.Value)
+		}
+	}
+	for _, c := range fresh {
+		o.Set(c.Key, json.RawMessage(c.Raw))
+	}
+	raw, err := jsonx.Marshal(o, "  ")
+	d.members = []jsonx.Change{{Key: importedKey, Raw: raw}}
+	return err
 }
 
 // dangling looks at references to tasks that are nowhere: with repair they are left out, else they refuse the import.
@@ -436,7 +506,7 @@ func (d *draft) dangling(op ImportTasks) error {
 			}
 		}
 	}
-	if len(missing) > 0 && !op.From.repair {
+	if len(missing) > 0 && !op.From.opt.Repair {
 		return d.refused(0, "leave such references out with --repair", "%s", strings.Join(missing, "; "))
 	}
 	for _, text := range missing {

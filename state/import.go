@@ -49,8 +49,16 @@ type Import struct {
 	NextNumber int       `json:"next_number"`
 
 	src    []byte
-	repair bool
+	opt    ImportOptions
+	titles map[int]string // of TODO.md, by number
 	tasks  []restored
+	rest   []jsonx.Change // members of the file that are none of a state
+}
+
+// ImportOptions say how a file is read.
+type ImportOptions struct {
+	Repair bool   // mend what can be mended without a guess
+	Todo   []byte // the TODO.md beside the file: titles of tasks that have only a slug there; nil: there is none
 }
 
 // The shapes of a file of tasks.
@@ -84,10 +92,11 @@ func (m *Import) Err() error {
 	return d
 }
 
-// ReadImport reads a file of tasks in any of its shapes and reports what is wrong with it, class by class. With repair
-// a stream of objects, trailing commas and duplicate keys are mended in what is read, never in the file.
-func ReadImport(file string, src []byte, repair bool) *Import {
-	m := &Import{File: file, Digest: digest(src), Findings: []Finding{}, src: src, repair: repair}
+// ReadImport reads a file of tasks in any of its shapes and reports what is wrong with it, class by class. With Repair
+// a stream of objects, trailing commas, duplicate keys and tasks of one number are mended in what is read, never in the
+// file.
+func ReadImport(file string, src []byte, opt ImportOptions) *Import {
+	m := &Import{File: file, Digest: digest(src), Findings: []Finding{}, src: src, opt: opt, titles: todoTitles(opt.Todo)}
 	if at := conflictMarker(src); at >= 0 {
 		m.find(DamageConflict, at, "the file holds both sides of an unfinished merge",
 			"take one side or both: tercet state merge --ours, --theirs or --union FILE")
@@ -105,8 +114,8 @@ func ReadImport(file string, src []byte, repair bool) *Import {
 }
 
 func (m *Import) find(class Damage, offset int, message, help string) {
-	mendable := class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey
-	mended := class == DamageNote || m.repair && mendable
+	mendable := slices.Contains([]Damage{DamageStream, DamageTrailingComma, DamageDuplicateKey, DamageDuplicateTask}, class)
+	mended := class == DamageNote || m.opt.Repair && mendable
 	if !mended && help == "" && mendable {
 		help = "mend it on the way with --repair"
 	}
@@ -172,7 +181,7 @@ func (m *Import) salvage(s *mender) bool {
 	if s.cut > 0 {
 		f.Help += "; what is whole in it can be taken over with --repair"
 	}
-	if s.cut > 0 && m.repair {
+	if s.cut > 0 && m.opt.Repair {
 		f.Mended, f.Help = true, ""
 		at := position(m.src, s.cut)
 		f.Message = fmt.Sprintf("the file ends in the middle; everything behind %d:%d, %d bytes%s, is left out", at.Line,
@@ -231,6 +240,7 @@ func (m *Import) document(tree *jsonx.Value) {
 	switch {
 	case tree.Is(jsonx.Dict) && tree.Get("active_projects").Is(jsonx.Array):
 		m.Shape = ShapeProjects
+		m.beside(tree, "active_projects", "completed_projects", "next_project_number")
 		m.next(tree.Get("next_project_number"))
 		m.list(tree.Get("active_projects").Elems, "")
 		if done := tree.Get("completed_projects"); done.Is(jsonx.Array) && len(done.Elems) > 0 {
@@ -239,6 +249,11 @@ func (m *Import) document(tree *jsonx.Value) {
 		}
 	case tree.Is(jsonx.Dict) && tree.Get("tasks").Is(jsonx.Array):
 		m.Shape = ShapeTercet
+		if err := newer(m.File, m.src, tree, Version); err != nil {
+			m.find(DamageWrong, tree.Get("version").Start, err.Message, err.Help)
+			return
+		}
+		m.beside(tree, topKeys...)
 		m.next(tree.Get("next_number"))
 		m.list(tree.Get("tasks").Elems, "")
 	case tree.Is(jsonx.Array) && len(tree.Elems) > 0 &&
@@ -275,22 +290,68 @@ func (m *Import) next(v *jsonx.Value) {
 	}
 }
 
-// unique refuses two tasks of one number. The same task twice is taken once.
+// importedKey is the member of state.json that holds what a file of another shape has beside its tasks.
+const importedKey = "imported"
+
+// beside keeps the members of a document that are not known.
+func (m *Import) beside(tree *jsonx.Value, known ...string) {
+	for _, one := range tree.Members {
+		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, one.Key) }) {
+			raw := jsonx.AppendValue(nil, one.Value)
+			if _, err := jsonx.Parse(raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2}); err != nil { // it will lie two levels down
+				m.find(DamageNote, one.KeyStart, fmt.Sprintf("member %q is left out: %v", one.Key, err), "")
+				continue
+			}
+			m.rest = append(m.rest, jsonx.Change{Key: one.Key, Raw: raw})
+		}
+	}
+}
+
+// unique holds that a number stands for one task. The same task twice is taken once. Of two that differ one is kept
+// with repair: the active one, else the newer, else the later in the file.
 func (m *Import) unique() {
 	seen := map[int]int{}
 	kept := m.tasks[:0]
-	for i := range m.tasks {
-		t := m.tasks[i]
-		first, twice := seen[t.task.Number]
+	for _, t := range m.tasks {
+		n := t.task.Number
+		first, twice := seen[n]
 		if !twice {
-			seen[t.task.Number] = len(kept)
+			seen[n] = len(kept)
 			kept = append(kept, t)
 			continue
 		}
-		if !sameTask(&kept[first].task, &t.task) {
-			m.find(DamageDuplicateTask, t.at, fmt.Sprintf("task %d stands twice, and the two differ", t.task.Number),
-				"remove one of the two")
+		old := kept[first]
+		if sameTask(&old.task, &t.task) {
+			continue
 		}
+		rank := func(r *restored) (int, string) {
+			switch {
+			case r.done:
+				return 0, r.task.Updated
+			case r.task.Status.Terminal():
+				return 1, r.task.Updated
+			}
+			return 2, r.task.Updated
+		}
+		a, before := rank(&old)
+		b, after := rank(&t)
+		why := "the later one"
+		switch {
+		case a != b:
+			why = "the active one"
+		case before != after:
+			why = "the newer one"
+		}
+		stays := t
+		if a > b || a == b && before > after {
+			stays = old
+		}
+		kept[first] = stays
+		text := fmt.Sprintf("task %d stands twice, first in line %d, and the two differ", n, position(m.src, old.at).Line)
+		if m.opt.Repair {
+			text += fmt.Sprintf("; %s is kept: %q in line %d", why, stays.task.Title, position(m.src, stays.at).Line)
+		}
+		m.find(DamageDuplicateTask, t.at, text, "")
 	}
 	m.tasks = kept
 	if len(kept) == 0 && m.Shape != "" && m.Err() == nil {

@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestImportDamage(t *testing.T) {
 		{"trailing comma in an object", `{"tasks": [{"number": 1, "title": "a", "status": "planned", }],}`, "trailing_comma@1:59 trailing_comma@1:63", "trailing_comma(mended)@1:59 trailing_comma(mended)@1:63", 1},
 		{"comma in a text", `{"tasks": [{"number": 1, "title": "a,]", "status": "planned"}]}`, "", "", 1},
 		{"duplicate key", `{"tasks": [{"number": 1, "title": "a", "title": "b", "status": "planned"}]}`, "duplicate_key@1:40", "duplicate_key(mended)@1:40", 1},
-		{"duplicate task", `{"tasks": [` + one + `, {"number": 1, "title": "other", "status": "planned"}]}`, "duplicate_task@1:62", "duplicate_task@1:62", 1},
+		{"duplicate task", `{"tasks": [` + one + `, {"number": 1, "title": "other", "status": "planned"}]}`, "duplicate_task@1:62", "duplicate_task(mended)@1:62", 1},
 		{"the same task twice", `{"tasks": [` + one + `, ` + one + `]}`, "", "", 1},
 		{"conflict", "{\"tasks\": [\n<<<<<<< HEAD\n=======\n>>>>>>> x\n]}", "conflict_markers@2:1", "conflict_markers@2:1", 0},
 		{"wrong document", `{"name": "x", "scripts": {}}`, "wrong_document@1:1", "wrong_document@1:1", 0},
@@ -61,11 +62,11 @@ func TestImportDamage(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m := state.ReadImport("x.json", []byte(tt.src), false)
+			m := state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{})
 			if got := classes(m); got != tt.plain || (m.Err() == nil) != (tt.plain == "") {
 				t.Errorf("ReadImport = %s, %v; want %s", got, m.Err(), tt.plain)
 			}
-			m = state.ReadImport("x.json", []byte(tt.src), true)
+			m = state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{Repair: true})
 			if got := classes(m); got != tt.repaired || len(m.Tasks()) != tt.tasks {
 				t.Errorf("ReadImport with repair = %s, %d tasks; want %s, %d tasks", got, len(m.Tasks()), tt.repaired, tt.tasks)
 			}
@@ -82,7 +83,7 @@ func TestSalvage(t *testing.T) {
     {"number": 3, "title": "c", "status": "not_started"}` + "\n  ")
 	stream := `{"number": 1, "title": "a", "status": "planned", "x": {"number": 7}}` + "\n" + `{"number": 2, "title": "b", "status": "planned"}`
 	for name, src := range map[string]string{"state": pretty, "projects": projects, "stream": stream} {
-		whole := state.ReadImport("x.json", []byte(src), true)
+		whole := state.ReadImport("x.json", []byte(src), state.ImportOptions{Repair: true})
 		if err := whole.Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,7 @@ func TestSalvage(t *testing.T) {
 		}
 		best := 0
 		for cut := range len(src) {
-			m := state.ReadImport("x.json", []byte(src[:cut]), true)
+			m := state.ReadImport("x.json", []byte(src[:cut]), state.ImportOptions{Repair: true})
 			if m.Err() != nil {
 				if best > 0 {
 					t.Errorf("%s, cut at %d: %v, and %d tasks are whole", name, cut, m.Err(), best)
@@ -130,7 +131,7 @@ const projects = `{
 func TestImportProjects(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	m := state.ReadImport("specs/state.json", []byte(projects), false)
+	m := state.ReadImport("specs/state.json", []byte(projects), state.ImportOptions{})
 	if err := m.Err(); err != nil || m.Shape != state.ShapeProjects {
 		t.Fatalf("ReadImport = %s, %v", m.Shape, err)
 	}
@@ -166,7 +167,7 @@ func TestImportProjects(t *testing.T) {
 	}
 	w.healthy()
 	// Numbers that are taken refuse the whole import, or get new ones.
-	clash := state.ReadImport("x.json", []byte(`{"tasks": [{"number": 12, "title": "other", "status": "planned"}, {"number": 50, "title": "n", "status": "planned", "dependencies": [12], "parent": 12}]}`), false)
+	clash := state.ReadImport("x.json", []byte(`{"tasks": [{"number": 12, "title": "other", "status": "planned"}, {"number": 50, "title": "n", "status": "planned", "dependencies": [12], "parent": 12}]}`), state.ImportOptions{})
 	if _, err := w.try(state.ImportTasks{From: clash}); err == nil || !strings.Contains(err.Error(), "other tasks with the numbers 12") {
 		t.Errorf("import of a number that is taken = %v, want it refused", err)
 	}
@@ -175,10 +176,10 @@ func TestImportProjects(t *testing.T) {
 		t.Errorf("task 50 = %+v, want references to 51", got)
 	}
 	lost := `{"tasks": [{"number": 60, "title": "x", "status": "planned", "dependencies": [77, 12], "parent": 78}]}`
-	if _, err := w.try(state.ImportTasks{From: state.ReadImport("x.json", []byte(lost), false)}); err == nil {
+	if _, err := w.try(state.ImportTasks{From: state.ReadImport("x.json", []byte(lost), state.ImportOptions{})}); err == nil {
 		t.Error("an import that depends on a task that is nowhere is accepted")
 	}
-	w.do(state.ImportTasks{From: state.ReadImport("x.json", []byte(lost), true)})
+	w.do(state.ImportTasks{From: state.ReadImport("x.json", []byte(lost), state.ImportOptions{Repair: true})})
 	if got := w.stored(60); len(got.Dependencies) != 1 || got.Parent != nil {
 		t.Errorf("task 60 = %+v, want the references left out", got)
 	}
@@ -241,7 +242,7 @@ func TestExportImport(t *testing.T) {
 				rt.Fatalf("%s is no JSON: %s", shape, out)
 			}
 			to := quickWorkspace(rt)
-			m := state.ReadImport("x.json", out, false)
+			m := state.ReadImport("x.json", out, state.ImportOptions{})
 			if m.Err() != nil || m.Shape != shape {
 				rt.Fatalf("ReadImport of %s = %s, %v", shape, m.Shape, m.Err())
 			}
@@ -260,6 +261,156 @@ func TestExportImport(t *testing.T) {
 	})
 }
 
+// real has what files of the other system have: aliases, members of its own at every level, empty and absent values.
+const real = `{
+  "_schema_version": "1.1.0",
+  "_last_updated": "2026-01-08T12:00:00Z",
+  "version": "2.4",
+  "next_project_number": 30,
+  "active_projects": [
+    {"project_number": 20, "project_name": "fix_the_parser", "type": "feature", "phase": "planning", "status": "planned", "priority": "High",
+     "language": "lean4", "created": "2026-01-02", "created_at": "2026-01-02T01:00:00Z", "last_updated": "2026-01-03T00:00:00Z",
+     "estimated_effort": "2h", "estimated_hours": 2.50, "plan_path": "specs/020/plans/implementation-001.md", "plan_metadata": {"phases": 3, "x": [1, null]},
+     "blocking_reason": null, "blocked_on": "", "dependencies": [], "parent_task": null, "session_id": null,
+     "artifacts": [{"type": "plan", "path": "specs/020/plans/implementation-001.md", "summary": "three phases", "title": "A", "lines": 120}, "/abs/report.md"]},
+    {"project_number": 21, "project_name": "no_words", "status": "blocked", "blocked_by": "a library", "depends_on": [20]}
+  ],
+  "completed_projects": [{"project_number": 11, "project_name": "done_one", "completed": "2025-12-31", "artifacts": {"summary": "specs/011/summary.md"}}],
+  "repository_health": {"sorry_count": 6, "status": "good", "n": 1.0},
+  "maintenance_operations": [{"date": "2026-01-01"}]
+}`
+
+// TestExportGivesEverythingBack holds that a file of the other system loses no member on its way in and out.
+func TestExportGivesEverythingBack(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	res := w.do(state.ImportTasks{From: state.ReadImport("state.json", []byte(real), state.ImportOptions{})})
+	w.do(state.ArchiveTasks{Tasks: res.PutAway()})
+	out, err := w.r.Export(t.Context(), state.ShapeProjects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var from, to map[string]any
+	if err := errors.Join(json.Unmarshal([]byte(real), &from), json.Unmarshal(out, &to)); err != nil {
+		t.Fatal(err)
+	}
+	for key, v := range from {
+		list, ok := v.([]any)
+		if ok && strings.HasSuffix(key, "_projects") {
+			for i := range list {
+				for name, was := range list[i].(map[string]any) {
+					is, kept := to[key].([]any)[i].(map[string]any)[name]
+					same := cmp.Equal(was, is) || name == "priority" || name == "language" || name == "artifacts" // put into our words
+					if !kept || !same {
+						t.Errorf("%s[%d].%s = %v, want %v", key, i, name, is, was)
+					}
+				}
+			}
+			continue
+		}
+		if diff := cmp.Diff(v, to[key]); diff != "" {
+			t.Errorf("%s (-was +is):\n%s", key, diff)
+		}
+	}
+	for _, part := range []string{"120", "/abs/report.md", "2.50", "specs/011/summary.md"} {
+		if !strings.Contains(string(out), part) {
+			t.Errorf("%s is lost", part)
+		}
+	}
+	if res := w.do(state.ImportTasks{From: state.ReadImport("state.json", []byte(strings.Replace(real, "1.1.0", "1.2.0", 1)), state.ImportOptions{})}); res.Changed ||
+		!strings.Contains(strings.Join(res.Warnings, "\n"), `member "_schema_version" of the file is left out`) {
+		t.Errorf("the import of a file with another member = %+v, want a warning", res)
+	}
+	// What is no longer so is not told by another name.
+	w.do(state.UpdateStatus{Tasks: []int{21}, To: formats.Implementing})
+	if out, err = w.r.Export(t.Context(), state.ShapeProjects); err != nil || !strings.Contains(string(out), `"blocked_by": null`) {
+		t.Errorf("Export = %v, want blocked_by null:\n%s", err, out)
+	}
+	w.healthy()
+}
+
+// TestImportOneNumberTwice: with repair the active task stays, else the newer one, else the later one.
+func TestImportOneNumberTwice(t *testing.T) {
+	t.Parallel()
+	task := func(title, status, updated string) string {
+		return fmt.Sprintf(`{"number": 7, "title": %q, "status": %q, "updated": %q}`, title, status, updated)
+	}
+	for name, tt := range map[string]struct{ src, want, why string }{
+		"active first":  {`{"tasks": [` + task("a", "planned", "2026-01-01") + ",\n" + task("b", "completed", "2026-02-01") + `]}`, "a", `the active one is kept: "a" in line 1`},
+		"active behind": {`{"tasks": [` + task("a", "abandoned", "2026-01-01") + ",\n" + task("b", "planned", "") + `]}`, "b", `the active one is kept: "b" in line 2`},
+		"newer first":   {`{"tasks": [` + task("a", "planned", "2026-03-01") + ",\n" + task("b", "planned", "2026-01-01") + `]}`, "a", `the newer one is kept: "a"`},
+		"later":         {`{"tasks": [` + task("a", "planned", "") + ",\n" + task("b", "planned", "") + `]}`, "b", `the later one is kept: "b"`},
+		"put away": {
+			`{"active_projects": [{"project_number": 7, "title": "a", "status": "completed"}], "completed_projects": [{"project_number": 7, "title": "b", "last_updated": "2027-01-01"}]}`,
+			"a", `the active one is kept: "a"`,
+		},
+	} {
+		m := state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{})
+		if err := m.Err(); err == nil || !strings.Contains(err.Error(), "task 7 stands twice, first in line 1") {
+			t.Errorf("%s: ReadImport = %v, want both tasks named", name, err)
+		}
+		m = state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{Repair: true})
+		if err := m.Err(); err != nil || len(m.Tasks()) != 1 || m.Tasks()[0].Title != tt.want {
+			t.Errorf("%s: ReadImport with repair = %v, %+v, want %q", name, err, m.Tasks(), tt.want)
+			continue
+		}
+		if f := m.Findings[len(m.Findings)-1]; !strings.Contains(f.Message, tt.why) || !f.Mended {
+			t.Errorf("%s: finding = %+v, want %q", name, f, tt.why)
+		}
+	}
+}
+
+func TestImportTitles(t *testing.T) {
+	t.Parallel()
+	todo := "---\nnext: 5\n---\n# TODO\n\n### 1. Fix the *parser*: all of it\n- **Status**: [PLANNED]\n- 30 minutes of it\n## Task 2: Second one\n" +
+		"- [x] **3**: Third\n- [ ] **Task #4**: Fourth (high)\nTask 5: no heading\n### 1. Another\n### 6.\n"
+	src := `{"active_projects": [{"project_number": 1, "project_name": "fix_parser"}, {"project_number": 2, "project_name": "second"},
+		{"project_number": 3, "title": "Its own"}, {"project_number": 4, "project_name": "fourth"}, {"project_number": 5, "project_name": "five_slugs"},
+		{"project_number": 6, "project_name": "six"}]}`
+	m := state.ReadImport("x.json", []byte(src), state.ImportOptions{Todo: []byte(todo)})
+	var got []string
+	for _, task := range m.Tasks() {
+		got = append(got, task.Slug+" = "+task.Title)
+	}
+	want := []string{
+		"fix_parser = Fix the *parser*: all of it", "second = Second one", "its_own = Its own", "fourth = Fourth (high)",
+		"five_slugs = five slugs", "six = six",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || m.Err() != nil {
+		t.Errorf("ReadImport = %v (-want +got):\n%s", m.Err(), diff)
+	}
+}
+
+// TestTry: it says what Apply says, and leaves every file as it was.
+func TestTry(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}}})
+	for name, op := range map[string]state.Op{
+		"taken":    state.ImportTasks{From: state.ReadImport("x.json", []byte(`{"tasks": [{"number": 1, "title": "x", "status": "planned"}]}`), state.ImportOptions{})},
+		"dangling": state.ImportTasks{From: state.ReadImport("x.json", []byte(`{"tasks": [{"number": 2, "title": "x", "status": "planned", "dependencies": [9]}]}`), state.ImportOptions{})},
+		"loop": state.ImportTasks{From: state.ReadImport("x.json", []byte(`{"tasks": [{"number": 2, "title": "x", "status": "planned", "dependencies": [3]},
+			{"number": 3, "title": "x", "status": "planned", "dependencies": [2]}]}`), state.ImportOptions{})},
+		"good":    state.ImportTasks{From: state.ReadImport("x.json", []byte(real), state.ImportOptions{})},
+		"nothing": state.ImportTasks{From: state.ReadImport("x.json", []byte(`{"tasks": []}`), state.ImportOptions{})},
+	} {
+		before := w.files()
+		try, tryErr := w.m.Try(t.Context(), state.Tx{Session: session, Ops: []state.Op{op}})
+		if diff := cmp.Diff(before, w.files()); diff != "" {
+			t.Errorf("%s: Try wrote (-before +after):\n%s", name, diff)
+		}
+		other := newWorkspace(t)
+		other.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}}})
+		res, err := other.try(op)
+		if fmt.Sprint(tryErr) != fmt.Sprint(err) || !cmp.Equal(try.Numbers, res.Numbers) || !cmp.Equal(try.Warnings, res.Warnings) {
+			t.Errorf("%s: Try = %v, %v, %v; Apply = %v, %v, %v", name, try.Numbers, try.Warnings, tryErr, res.Numbers, res.Warnings, err)
+		}
+		if (name == "good" || name == "nothing") != (err == nil) {
+			t.Errorf("%s: Apply = %v", name, err)
+		}
+	}
+}
+
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(projects), true)
 	f.Add([]byte(`{"tasks": [{"number": 1, "title": "a", "status": "done",},]}`), true)
@@ -268,7 +419,7 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte("[{\"project_number\": \"7\", \"artifacts\": {\"plan\": \"x\"}}]"), false)
 	f.Fuzz(func(t *testing.T, src []byte, repair bool) {
 		before := string(src)
-		m := state.ReadImport("x.json", src, repair)
+		m := state.ReadImport("x.json", src, state.ImportOptions{Repair: repair})
 		if string(src) != before {
 			t.Fatal("the input was changed")
 		}

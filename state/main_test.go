@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -180,6 +181,30 @@ func (w *workspace) read(name string) string {
 		w.t.Fatal(err)
 	}
 	return string(data)
+}
+
+// files gives every file of the project by its path.
+func (w *workspace) files() map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	err := fs.WalkDir(w.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := w.root.ReadFile(name)
+		out[name] = string(data)
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+// backup is the serial of the newest backup.
+func (w *workspace) backup() uint64 {
+	serial, _ := w.m.NewestBackup()
+	return serial
 }
 
 func (w *workspace) write(name, text string) {

@@ -75,14 +75,8 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 		res, err := s.setPhase(tx, op)
 		return res, nil, err
 	}
-	d := newDraft(s.cfg, s.doc, tx, s.archived)
-	for _, op := range tx.Ops {
-		d.op = op.name()
-		if err := op.apply(d); err != nil {
-			return Result{Warnings: d.warnings}, nil, err
-		}
-	}
-	if err := d.check(); err != nil {
+	d, err := s.draft(tx)
+	if err != nil {
 		return Result{Warnings: d.warnings}, nil, err
 	}
 	res := Result{Serial: s.serial, Txn: tx.ID, Numbers: d.numbers, Verdicts: d.verdicts, Warnings: d.warnings}
@@ -99,6 +93,18 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	line.Numbers, line.Verdicts = res.Numbers, res.Verdicts
 	res.Changed, res.Serial = true, line.Serial
 	return res, d.todo, s.write(d, line)
+}
+
+// draft does the operations of a transaction and checks what came of them; nothing is written.
+func (s *session) draft(tx Tx) (*draft, error) {
+	d := newDraft(s.cfg, s.doc, tx, s.archived)
+	for _, op := range tx.Ops {
+		d.op = op.name()
+		if err := op.apply(d); err != nil {
+			return d, err
+		}
+	}
+	return d, d.check()
 }
 
 func isNotDurable(err error) bool { return err != nil && formats.CodeOf(err) == formats.CodeNotDurable }
@@ -442,7 +448,7 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 			"expected a state of at most %d bytes, got %d", maxState, len(data))
 	}
 	check := d.strays
-	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed) > 0 || d.layout != "" || d.base.bom {
+	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed)+len(d.members) > 0 || d.layout != "" || d.base.bom {
 		check = d.differs
 	}
 	if why := check(data, serial); why != "" {

@@ -84,9 +84,17 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if err != nil {
 		return err
 	}
-	src, list, err := readErrors(e.cfg.Root, real)
+	src, tree, err := readErrors(e.cfg.Root, real)
 	if err != nil {
 		return err
+	}
+	list := tree.Get("errors")
+	if v, told := tree.Get("version").Str(); told && v != errorsVersion {
+		// Its form is older than the one that is written: what it says stays readable beside the new file.
+		if err := atomicfile.BackupLoose(e.cfg.Root, real, errorsFile+".v"+Slug(v)); err != nil {
+			return ioFailure("keeping a copy of", errorsFile, err)
+		}
+		list = nil
 	}
 	if list != nil && (len(list.Elems) >= MaxErrors || len(src)+len(raw) > maxErrorsFile) {
 		if err := atomicfile.BackupLoose(e.cfg.Root, real, errorsFile+".1"); err != nil {
@@ -95,7 +103,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		list = nil
 	}
 	if list == nil {
-		src = []byte("{\n  \"version\": \"2\",\n  \"errors\": []\n}\n")
+		src = []byte("{\n  \"version\": \"" + errorsVersion + "\",\n  \"errors\": []\n}\n")
 		tree, err := jsonx.Parse(src, jsonx.Limits{})
 		if err != nil {
 			return err
@@ -125,7 +133,10 @@ func (e *Errors) encode(p formats.Problem) ([]byte, error) {
 	return jsonx.Marshal(out, "  ")
 }
 
-// readErrors gives the file and its array, nil without a file.
+// errorsVersion is the version of errors.json that is written.
+const errorsVersion = "2"
+
+// readErrors gives the file, nil without one. It has an array of errors, and no version above the one that is written.
 func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
 	src, err := readIf(root, name, maxState)
 	if err != nil || src == nil {
@@ -135,13 +146,15 @@ func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
 	if err != nil {
 		return nil, nil, syntaxError(errorsFile, src, err)
 	}
-	list := tree.Get("errors")
-	if !list.Is(jsonx.Array) {
+	if err := newer(errorsFile, src, tree, errorsVersion); err != nil {
+		return nil, nil, err
+	}
+	if !tree.Get("errors").Is(jsonx.Array) {
 		d := &decoder{file: errorsFile, src: src}
 		d.fail(tree, "expected key %q with an array", "errors")
 		return nil, nil, d.error()
 	}
-	return src, list, nil
+	return src, tree, nil
 }
 
 // List gives the errors of errors.json in the order in which they were recorded. It takes no lock.
@@ -149,10 +162,11 @@ func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	src, list, err := readErrors(e.cfg.Root, errorsFile)
-	if err != nil || list == nil {
+	src, tree, err := readErrors(e.cfg.Root, errorsFile)
+	if err != nil || tree == nil {
 		return nil, err
 	}
+	list := tree.Get("errors")
 	out := make([]Recorded, len(list.Elems))
 	for i, v := range list.Elems {
 		json.Unmarshal(v.Raw(src), &out[i]) //nolint:errcheck // what a person wrote by hand is shown as far as it goes

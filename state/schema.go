@@ -72,6 +72,9 @@ func parseDocument(file string, src []byte) (*document, error) {
 	if err != nil {
 		return nil, syntaxError(file, src, err)
 	}
+	if err := newer(file, src, tree, Version); err != nil {
+		return nil, err
+	}
 	d := &decoder{file: file, src: src}
 	doc := d.document(tree)
 	if err := d.error(); err != nil {
@@ -79,6 +82,17 @@ func parseDocument(file string, src []byte) (*document, error) {
 	}
 	doc.sha = digest(src)
 	return doc, nil
+}
+
+// newer is the failure of a file that a newer version of the program wrote, nil for any other.
+func newer(file string, src []byte, tree *jsonx.Value, known string) *formats.Failure {
+	v := tree.Get("version")
+	word, _ := v.Str() // absent is empty
+	f := formats.Newer(formats.CodeInvalidState, file, word, known)
+	if f != nil {
+		f.File, f.Pos = file, position(src, v.Start)
+	}
+	return f
 }
 
 // error gives what was found, nil if that is nothing.

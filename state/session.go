@@ -145,8 +145,7 @@ func (s *session) recover() error {
 	state := log.state
 	switch {
 	case state.Kind == lineDenied && !s.adopt:
-		return formats.Fail(formats.CodeInvalidState, helpExternal,
-			"%s or its log was changed while a worker ran, and not by tercet", stateFile)
+		return deniedState()
 	case state.Post == s.doc.sha && state.Kind != lineDenied:
 		s.serial = max(s.serial, state.Serial)
 	case state.announces() && state.Pre == s.doc.sha && log.last.File == stateFile:
@@ -192,35 +191,50 @@ func (s *session) recoverOther(last auditLine) error {
 
 const helpExternal = "take the file as it is with: tercet state adopt; or go back with: tercet state restore"
 
-// external takes over a state that another program wrote, unless tasks are lost.
-func (s *session) external(state auditLine) error {
+func deniedState() error {
+	return formats.Fail(formats.CodeInvalidState, helpExternal,
+		"%s or its log was changed while a worker ran, and not by tercet", stateFile)
+}
+
+// lost refuses a state that another program wrote and that lost tasks. It gives the tasks of the last known state.
+func (s *session) lost(state auditLine) ([]int, error) {
 	if err := s.doc.tooHigh(); err != nil {
-		return withBackup(s.cfg, err)
+		return nil, withBackup(s.cfg, err)
 	}
 	known, numbers := s.lastKnown(state)
+	if known == nil || s.adopt {
+		return numbers, nil
+	}
+	if known.Lineage != s.doc.Lineage {
+		return nil, formats.Fail(formats.CodeInvalidState, helpExternal,
+			"%s was replaced from outside: expected lineage %s, got %s", stateFile, known.Lineage, s.doc.Lineage)
+	}
+	archive, err := s.archived()
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, n := range numbers {
+		if s.doc.find(n) == nil && archive.find(n) == nil {
+			missing = append(missing, number(n))
+		}
+	}
+	if len(missing) > 0 {
+		return nil, formats.Fail(formats.CodeInvalidState, helpExternal,
+			"%s was changed from outside and lost tasks %s", stateFile, strings.Join(missing, ", "))
+	}
+	return numbers, nil
+}
+
+// external takes over a state that another program wrote, unless tasks are lost.
+func (s *session) external(state auditLine) error {
+	numbers, err := s.lost(state)
+	if err != nil {
+		return err
+	}
 	kind := lineExternal
 	if s.adopt {
 		kind = lineAdopted
-	}
-	if known != nil && !s.adopt {
-		if known.Lineage != s.doc.Lineage {
-			return formats.Fail(formats.CodeInvalidState, helpExternal,
-				"%s was replaced from outside: expected lineage %s, got %s", stateFile, known.Lineage, s.doc.Lineage)
-		}
-		archive, err := s.archived()
-		if err != nil {
-			return err
-		}
-		var missing []string
-		for _, n := range numbers {
-			if s.doc.find(n) == nil && archive.find(n) == nil {
-				missing = append(missing, number(n))
-			}
-		}
-		if len(missing) > 0 {
-			return formats.Fail(formats.CodeInvalidState, helpExternal,
-				"%s was changed from outside and lost tasks %s", stateFile, strings.Join(missing, ", "))
-		}
 	}
 	s.serial = max(s.doc.Serial, s.audit.high) + 1
 	line := auditLine{Serial: s.serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: state.Post, Post: s.doc.sha}
@@ -388,7 +402,11 @@ func (s *session) put(backup *document, kind string) (Result, error) {
 	s.audit.seal = s.cfg.seal(backup.Lineage)
 	res := Result{Changed: true}
 	if info != nil {
-		if c.old, err = parseDocument(stateFile, old); err != nil {
+		c.old, err = parseDocument(stateFile, old)
+		if _, broken := errors.AsType[*SyntaxError](err); err != nil && !broken {
+			return Result{}, err // a newer version wrote it
+		}
+		if err != nil {
 			kept, err := s.keepCorrupt(old)
 			if err != nil {
 				return Result{}, ioFailure("keeping a copy of", stateFile, err)

@@ -362,3 +362,30 @@ func numberList(text string) ([]int, bool) {
 
 // unplain takes back what plainLine did to a text of one line.
 func unplain(s string) string { return strings.ReplaceAll(s, "\\<", "<") }
+
+// todoTitles gives the titles that a TODO.md of any system has for its tasks, by number: those of headings and items
+// such as "### 196. Fix the parser" and "- [ ] **Task 196**: Fix the parser". The first one of a number counts.
+func todoTitles(src []byte) map[int]string {
+	out := map[int]string{}
+	for line := range strings.Lines(string(src)) {
+		text := strings.TrimLeft(strings.TrimSpace(line), "#*-+ ")
+		if len(text) == len(strings.TrimSpace(line)) {
+			continue // neither a heading nor an item
+		}
+		for _, mark := range []string{"[ ]", "[x]", "[X]"} {
+			text = strings.TrimLeft(strings.TrimPrefix(text, mark), "* ")
+		}
+		if len(text) > 4 && strings.EqualFold(text[:4], "task") {
+			text = strings.TrimLeft(text[4:], " ")
+		}
+		text = strings.TrimPrefix(text, "#")
+		rest := strings.TrimLeft(text, "0123456789")
+		n, err := strconv.Atoi(text[:len(text)-len(rest)])
+		title := strings.TrimLeft(rest, ".:)*]–— \t")
+		if err != nil || n < 1 || title == rest || out[n] != "" {
+			continue
+		}
+		out[n] = oneLine(strings.Trim(title, "* \t\r\n"))
+	}
+	return out
+}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -325,9 +328,10 @@ func stateImport(cmd *cobra.Command, _ *app) run {
 	cmd.Long = `import takes over the tasks of a state.json, of a file with active_projects, or bare tasks. It first
 reports what is wrong with the file, class by class: truncated, object_stream, trailing_comma,
 wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value. With --repair a
-stream of objects, trailing commas and duplicate keys are mended in what is read, and of a file that
-was cut off the whole tasks are taken; the file itself is never changed. Completed projects go into
-the archive.`
+stream of objects, trailing commas and duplicate keys are mended in what is read, of two tasks with
+one number the active one is kept, else the newer, and of a file that was cut off the whole tasks
+are taken; the file itself is never changed. Titles of tasks that have only a slug come from the
+TODO.md beside the file. Completed projects go into the archive. --dry-run ends as the import would.`
 	tx := txFlags(cmd)
 	f := cmd.Flags()
 	dry := f.Bool("dry-run", false, "report; write nothing")
@@ -339,18 +343,27 @@ the archive.`
 		if err != nil {
 			return err
 		}
-		m := state.ReadImport(c.args[0], src, *repair)
-		if *dry || m.Err() != nil {
+		todo, err := os.ReadFile(filepath.Join(filepath.Dir(c.args[0]), "TODO.md"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			c.term.note("warning: titles: %s", err)
+		}
+		m := state.ReadImport(c.args[0], src, state.ImportOptions{Repair: *repair, Todo: todo})
+		if m.Err() != nil {
 			return c.importReport(m, state.Result{}, *dry)
 		}
-		res, err := c.apply(tx, state.ImportTasks{From: m, Fresh: *fresh})
-		if err == nil {
+		var res state.Result
+		if op := (state.ImportTasks{From: m, Fresh: *fresh}); *dry {
+			res, err = c.try(tx, op)
+		} else if res, err = c.apply(tx, op); err == nil {
 			err = c.putAway(tx, &res)
 		}
 		if err != nil {
+			if !c.flags.json {
+				c.importFindings(m)
+			}
 			return err
 		}
-		return c.importReport(m, res, false)
+		return c.importReport(m, res, *dry)
 	}
 }
 
@@ -385,7 +398,7 @@ func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 		case failed != nil:
 			c.term.say(m.File + " was not imported")
 		case dry:
-			c.term.note("%s would be imported from the shape %s", formats.Count(len(m.Tasks()), "task"), m.Shape)
+			c.term.note("%s would be imported from the shape %s", formats.Count(len(res.Numbers), "task"), m.Shape)
 		default:
 			c.term.answer("%s", numerals(res.Numbers))
 			c.term.note("%s imported, serial %d", formats.Count(len(res.Numbers), "task"), res.Serial)

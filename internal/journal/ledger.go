@@ -263,6 +263,13 @@ func Begun(records []Record) (formats.Started, error) {
 	if err := d.Decode(&s); err != nil {
 		return s, damaged(1, err.Error())
 	}
+	if f := formats.Newer(formats.CodePrecondition, Name, strconv.Itoa(s.Format), strconv.Itoa(formats.JournalFormat)); f != nil {
+		if s.Version != "" {
+			f.Message += " (" + s.Version + ")"
+		}
+		f.Message, f.Help = Name+":1:1: "+f.Message, f.Help+"; or type its line with --new"
+		return s, f
+	}
 	if s.Format != formats.JournalFormat {
 		return s, formats.Fail(formats.CodePrecondition, "type its line again to begin afresh",
 			"%s:1:1: expected a journal of form %d, got form %d: another version of tercet wrote it", Name,

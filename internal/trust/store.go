@@ -128,6 +128,9 @@ func (s *Store) Load() (Record, error) {
 	case err == nil:
 		var data []byte
 		if data, err = root.ReadFile(recordFile); err == nil {
+			if newer := s.newer(data); newer != nil {
+				return Record{}, errors.Join(newer, root.Close())
+			}
 			r, err = parse(data, s.project)
 		}
 	}
@@ -160,6 +163,11 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	if old, err := root.ReadFile(recordFile); err == nil {
+		if err := s.newer(old); err != nil {
+			return err
+		}
+	}
 	if r.Files == nil {
 		r.Files = map[string]string{}
 	}
@@ -277,6 +285,18 @@ func (r Record) Approve(m Manifest) Record {
 	}
 	r.Files, r.Known = files, true
 	return r
+}
+
+// newer refuses a record that a newer version of the program wrote.
+func (s *Store) newer(data []byte) error {
+	var r struct{ Schema string }
+	if json.Unmarshal(data, &r) != nil {
+		return nil // parse says what is wrong with it
+	}
+	if f := formats.Newer(formats.CodeUntrusted, "trust record "+s.path(recordFile), r.Schema, schema); f != nil {
+		return f
+	}
+	return nil
 }
 
 // parse reads a record. Everything in it must be as it was written: a record that is not understood counts as none.

@@ -331,7 +331,7 @@ func TestBrokenRecordIsNone(t *testing.T) {
 	}
 	for name, bad := range map[string]string{
 		"empty": "", "no JSON": "x", "a list": "[]", "of another folder": strings.Replace(string(good), dir, dir+"x", 1),
-		"no hash": strings.Replace(string(good), m.Files[0].SHA256, "yes", 1), "another schema": strings.Replace(string(good), "record/1", "record/9", 1),
+		"no hash": strings.Replace(string(good), m.Files[0].SHA256, "yes", 1), "another schema": strings.Replace(string(good), "record/1", "record/0", 1),
 		"a file twice": strings.Replace(string(good), `"a.md"`, `"a.md": "`+m.Files[0].SHA256+`", "a.md"`, 1), "no time": strings.Replace(string(good), "2026", "yesterday", 1),
 		"cut": string(good[:len(good)/2]),
 	} {
@@ -342,6 +342,32 @@ func TestBrokenRecordIsNone(t *testing.T) {
 		if err == nil || r.Known || !strings.HasPrefix(err.Error(), "trust record "+found[0]+" is not used: ") {
 			t.Errorf("%s: Load() = %+v, %v, want why it is not used, and no record", name, r, err)
 		}
+	}
+}
+
+// TestNewerRecord: a record that a newer version wrote counts as none, and is not replaced.
+func TestNewerRecord(t *testing.T) {
+	t.Parallel()
+	dir, state := project(t, map[string]string{"a.md": "one\n"})
+	s := open(t, state, dir)
+	m := manifest(t, dir, "a.md")
+	approve(t, s, m)
+	found, err := filepath.Glob(filepath.Join(state, "trust", "*", "record.json"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("records = %q, %v, want one", found, err)
+	}
+	newer := []byte(`{"schema": "tercet.trust-record/9", "roots": ["x"]}`)
+	if err := os.WriteFile(found[0], newer, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Load(); err == nil || r.Known || !strings.Contains(err.Error(), "has version 9") {
+		t.Errorf("Load() = %+v, %v, want no record, and why", r, err)
+	}
+	if err := s.Save(trust.Record{}.Approve(m), m, now()); err == nil || !strings.Contains(err.Error(), "has version 9") {
+		t.Errorf("Save() = %v, want it refused", err)
+	}
+	if after, err := os.ReadFile(found[0]); err != nil || string(after) != string(newer) {
+		t.Errorf("the record = %s, %v, want it as it was", after, err)
 	}
 }
 

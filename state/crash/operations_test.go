@@ -123,7 +123,7 @@ func operations() []operation {
 			return w.force(state.UpdateMetadata{Task: 5, Fields: map[string]any{"dependencies": []int{1, 4}}})
 		}), do: tx(state.Renumber{Task: 4})},
 		{name: "import", tx: true, setup: five, do: tx(state.ImportTasks{
-			From: state.ReadImport("old.json", []byte(`{"active_projects": [{"project_number": 41, "project_name": "brought", "status": "researched"}]}`), false),
+			From: state.ReadImport("old.json", []byte(`{"active_projects": [{"project_number": 41, "project_name": "brought", "status": "researched"}]}`), state.ImportOptions{}),
 		})},
 		{name: "layout", tx: true, still: true, setup: five, do: tx(state.SetLayout{To: state.LayoutLines})},
 		{name: "sync", tx: true, setup: with(func(w *workspace) error {

@@ -103,6 +103,9 @@ func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret forma
 	if c.Mask != nil {
 		data = []byte(c.Mask(string(data)))
 	}
+	if err := newer(c.To, name(r)); err != nil {
+		return ret, used, err
+	}
 	if err := atomicfile.WriteIn(c.To, name(r), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
 		return ret, used, formats.OnFile("record", name(r), err)
 	}
@@ -110,6 +113,19 @@ func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret forma
 		return ret, used, broken
 	}
 	return ret, used, nil
+}
+
+// newer refuses a recording that a newer version of the program made, to be played or replaced.
+func newer(root *os.Root, file string) error {
+	var t struct{ Schema string }
+	data, err := root.ReadFile(file)
+	if err != nil || json.Unmarshal(data, &t) != nil {
+		return nil //nolint:nilerr // there is none, or who reads it says what is wrong with it
+	}
+	if f := formats.Newer(formats.CodeInvalidState, file, t.Schema, Schema); f != nil {
+		return f
+	}
+	return nil
 }
 
 // Player is an Agent that gives back what a Recorder kept.
@@ -129,6 +145,9 @@ func (p *Player) Run(ctx context.Context, r formats.Request) (formats.Return, er
 // RunMetered plays the call. Nothing is used for that, so that tokens and cost are zero.
 func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	used := subagents.Measured{Runner: Runner}
+	if err := newer(p.From, name(r)); err != nil {
+		return formats.Return{}, used, err
+	}
 	data, err := p.From.ReadFile(name(r))
 	if errors.Is(err, fs.ErrNotExist) {
 		return formats.Return{}, used, formats.Fail(formats.CodeUsage, "record the whole command with --record",

@@ -162,6 +162,14 @@ func TestRecordingsAreHeldToTheirFolders(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "old.go")); err != nil {
 		t.Errorf("old.go: %v", err)
 	}
+	// One that a newer version made is neither played nor replaced.
+	put(t, names[0], `{"schema": "tercet.cassette/2"}`)
+	if _, err := (&cassette.Player{From: to, Root: dir}).Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has version 2") {
+		t.Errorf("Run of a newer recording = %v, want it refused", err)
+	}
+	if _, err := (&cassette.Recorder{Agent: done, To: to, Root: dir}).Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), "has version 2") {
+		t.Errorf("recording over a newer one = %v, want it refused", err)
+	}
 	put(t, names[0], "{}")
 	if _, err := (&cassette.Player{From: to, Root: dir}).Run(t.Context(), r); formats.CodeOf(err) != formats.CodeIO {
 		t.Errorf("Run of a broken recording = %v, want IO", err)

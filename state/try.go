@@ -1,0 +1,57 @@
+package state
+
+import "context"
+
+// Try tells what Apply would do, by the same code, without the lock and without writing anything. SetPhase and
+// SyncTasks, which read a second file, it does not know.
+func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
+	if err := m.checkTx(&tx); err != nil {
+		return Result{}, err
+	}
+	if ctx.Err() != nil {
+		return Result{}, context.Cause(ctx)
+	}
+	s := &session{m: m, cfg: m.cfg, now: m.cfg.now()}
+	if err := s.look(); err != nil {
+		return Result{}, err
+	}
+	d, err := s.draft(tx)
+	if err == nil {
+		_, err = d.render(s.serial + 1)
+	}
+	if err != nil {
+		return Result{Warnings: d.warnings}, err
+	}
+	return Result{
+		Serial: s.serial, Numbers: d.numbers, Verdicts: d.verdicts, Warnings: d.warnings, Changed: d.dirty(),
+	}, nil
+}
+
+// look is open without the lock: it refuses what open refuses, and mends nothing.
+func (s *session) look() error {
+	src, _, err := s.cfg.readState(stateFile)
+	if err != nil {
+		return err
+	}
+	if s.doc, err = parseDocument(stateFile, src); err != nil {
+		return withBackup(s.cfg, err)
+	}
+	log, err := s.cfg.logLines()
+	if err != nil {
+		return err
+	}
+	s.serial = s.doc.Serial
+	if len(log) == 0 {
+		return s.doc.tooHigh()
+	}
+	state, high := lastState(log)
+	s.audit, s.serial = &auditLog{there: true, data: log, state: state, high: high}, max(s.serial, state.Serial)
+	switch {
+	case state.Kind == lineDenied:
+		return deniedState()
+	case state.Post == s.doc.sha, state.announces() && state.Pre == s.doc.sha:
+		return nil
+	}
+	_, err = s.lost(state)
+	return err
+}
