@@ -96,7 +96,8 @@ func (m *Import) Err() error {
 // a stream of objects, trailing commas, duplicate keys and tasks of one number are mended in what is read, never in the
 // file.
 func ReadImport(file string, src []byte, opt ImportOptions) *Import {
-	m := &Import{File: file, Digest: digest(src), Findings: []Finding{}, src: src, opt: opt, titles: todoTitles(opt.Todo)}
+	m := &Import{File: file, Digest: digest(src), Findings: []Finding{}, src: src, opt: opt}
+	m.titles = todoTitles(opt.Todo)
 	if at := conflictMarker(src); at >= 0 {
 		m.find(DamageConflict, at, "the file holds both sides of an unfinished merge",
 			"take one side or both: tercet state merge --ours, --theirs or --union FILE")
@@ -298,7 +299,8 @@ func (m *Import) beside(tree *jsonx.Value, known ...string) {
 	for _, one := range tree.Members {
 		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, one.Key) }) {
 			raw := jsonx.AppendValue(nil, one.Value)
-			if _, err := jsonx.Parse(raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2}); err != nil { // it will lie two levels down
+			// It will lie two levels down.
+			if _, err := jsonx.Parse(raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2}); err != nil {
 				m.find(DamageNote, one.KeyStart, fmt.Sprintf("member %q is left out: %v", one.Key, err), "")
 				continue
 			}

@@ -263,7 +263,8 @@ func Begun(records []Record) (formats.Started, error) {
 	if err := d.Decode(&s); err != nil {
 		return s, damaged(1, err.Error())
 	}
-	if f := formats.Newer(formats.CodePrecondition, Name, strconv.Itoa(s.Format), strconv.Itoa(formats.JournalFormat)); f != nil {
+	form, known := strconv.Itoa(s.Format), strconv.Itoa(formats.JournalFormat)
+	if f := formats.Newer(formats.CodePrecondition, Name, form, known); f != nil {
 		if s.Version != "" {
 			f.Message += " (" + s.Version + ")"
 		}

@@ -36,8 +36,8 @@ const maxReported = 10
 //
 // The filter runs over its inputs as jq runs it, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not
 // JSON, 3 for a filter that does not compile, 5 for an error at run time. After such an error the next input is taken
-// all the same, and the code is that of the last input. Environment, files and modules are denied. Objects that come from an
-// input unchanged print in the order of their source, with its number literals.
+// all the same, and the code is that of the last input. Environment, files and modules are denied. Objects that come
+// from an input unchanged print in the order of their source, with its number literals.
 //
 // Where it is sure that it makes no difference to any byte of the output, an input is not decoded in full. A File is
 // read in pieces then, and so an input of any size takes little memory.
