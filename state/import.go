@@ -115,7 +115,8 @@ func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 }
 
 func (m *Import) find(class Damage, offset int, message, help string) {
-	mendable := slices.Contains([]Damage{DamageStream, DamageTrailingComma, DamageDuplicateKey, DamageDuplicateTask}, class)
+	mendable := class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey ||
+		class == DamageDuplicateTask
 	mended := class == DamageNote || m.opt.Repair && mendable
 	if !mended && help == "" && mendable {
 		help = "mend it on the way with --repair"
