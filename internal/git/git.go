@@ -198,7 +198,7 @@ func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error
 	}
 	args := []string{
 		"log", "-z", "-n", strconv.Itoa(n), "--no-show-signature", "--no-renames", "--name-only", "--relative",
-		"--format=%x01%H%x00%h%x00%aI%x00%s", "HEAD", "--",
+		"--format=" + commitMark + "%H%x00%h%x00%aI%x00%s", "HEAD", "--",
 	}
 	out, err := r.read(ctx, append(args, paths...)...)
 	if err != nil {

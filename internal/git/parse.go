@@ -25,13 +25,17 @@ func parseLog(out []byte) ([]Commit, error) {
 			return nil, odd("log", "four fields a commit", strconv.Itoa(len(f))+" fields")
 		}
 		date, err := time.Parse(time.RFC3339, f[2])
-		if err != nil {
+		if err != nil && f[2] != "" { // git tells none of a commit whose own it cannot read
 			return nil, odd("log", "a date", f[2])
 		}
 		c := Commit{Hash: hash, Short: f[1], Date: date, Subject: f[3]}
-		for f = f[width:]; len(f) > 0 && !strings.HasPrefix(f[0], commitMark); f = f[1:] {
-			if name := strings.TrimPrefix(f[0], "\n"); name != "" {
-				c.Files = append(c.Files, name)
+		f = f[width:]
+		if len(f) > 0 {
+			f[0] = strings.TrimPrefix(f[0], "\n") // stands between a commit and its files
+		}
+		for ; len(f) > 0 && !strings.HasPrefix(f[0], commitMark); f = f[1:] {
+			if f[0] != "" {
+				c.Files = append(c.Files, f[0])
 			}
 		}
 		list = append(list, c)
@@ -39,8 +43,8 @@ func parseLog(out []byte) ([]Commit, error) {
 	return list, nil
 }
 
-// commitMark begins a commit in a log with names; a name does not begin with it unless somebody means to deceive.
-const commitMark = "\x01"
+// commitMark begins a commit in a log with names: git takes no path that begins with it.
+const commitMark = "/"
 
 // fields is records for lists in which the last field of the last record may be empty.
 func fields(out []byte) []string {

@@ -19,16 +19,16 @@ func TestParse(t *testing.T) {
 		in    string
 		want  any // nil: it is not understood
 	}{
-		{"log", parser(git.ParseLog), "\x01h1\x00h\x002024-01-02T03:04:05Z\x00subject\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date, Subject: "subject"}}},
-		{"log, empty subject", parser(git.ParseLog), "\x01h1\x00h\x002024-01-02T03:04:05Z\x00\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date}}},
+		{"log", parser(git.ParseLog), "/h1\x00h\x002024-01-02T03:04:05Z\x00subject\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date, Subject: "subject"}}},
+		{"log, empty subject", parser(git.ParseLog), "/h1\x00h\x002024-01-02T03:04:05Z\x00\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date}}},
 		{
 			"log, files", parser(git.ParseLog),
-			"\x01h1\x00h\x002024-01-02T03:04:05Z\x00s\x00\na.go\x00b/c d\x00\x01h2\x00h\x002024-01-02T03:04:05Z\x00\x00",
+			"/h1\x00h\x002024-01-02T03:04:05Z\x00s\x00\na.go\x00b/c d\x00/h2\x00h\x002024-01-02T03:04:05Z\x00\x00",
 			[]git.Commit{{Hash: "h1", Short: "h", Date: date, Subject: "s", Files: []string{"a.go", "b/c d"}}, {Hash: "h2", Short: "h", Date: date}},
 		},
 		{"log, no mark", parser(git.ParseLog), "h1\x00h\x002024-01-02T03:04:05Z\x00s\x00", nil},
-		{"log, short", parser(git.ParseLog), "\x01h1\x00h\x00", nil},
-		{"log, date", parser(git.ParseLog), "\x01h1\x00h\x00yesterday\x00s\x00", nil},
+		{"log, short", parser(git.ParseLog), "/h1\x00h\x00", nil},
+		{"log, date", parser(git.ParseLog), "/h1\x00h\x00yesterday\x00s\x00", nil},
 		{"status", parser(git.ParseStatus), " M a b\x00R  to\x00from\x00?? x\ny\x00", []git.Entry{{Code: " M", Path: "a b"}, {Code: "R ", Path: "to", Orig: "from"}, {Code: "??", Path: "x\ny"}}},
 		{"status, no origin", parser(git.ParseStatus), "R  to\x00", nil},
 		{"status, short", parser(git.ParseStatus), "M a\x00", nil},

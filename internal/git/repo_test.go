@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -182,6 +183,16 @@ func TestReadingFromASubfolder(t *testing.T) {
 	}
 	if n := len(must[[]git.Commit](t)(r.Log(t.Context(), 1))); n != 1 {
 		t.Errorf("Log(1) = %d commits, want 1", n)
+	}
+	nasty := []string{"\x01a", "\nb", "\n\x01c"}
+	for _, name := range nasty {
+		write(t, r.Dir, name, "four\n")
+	}
+	commit(t, r, "/third", nasty...)
+	slices.Sort(nasty)
+	log = must[[]git.Commit](t)(r.Log(t.Context(), 10))
+	if d := cmp.Diff(nasty, log[0].Files); len(log) != 3 || log[0].Subject != "/third" || d != "" {
+		t.Errorf("Log() = %+v, want the third commit with its files (-want +got)\n%s", log, d)
 	}
 }
 

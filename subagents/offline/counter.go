@@ -151,8 +151,9 @@ const (
 	logEnds       = "lock map po pot sum svg"
 )
 
-// kindOf tells the kind of a file by its path.
-func kindOf(name string) fileKind {
+// kindOf tells the kind of a file by its path. Markdown that begins with frontmatter is source, because a program reads
+// it: a command, a subagent, a page of a site; in a folder of documents it is a document all the same.
+func kindOf(name, text string) fileKind {
 	has := func(list, w string) bool { return slices.Contains(strings.Fields(list), strings.ToLower(w)) }
 	base := path.Base(name)
 	end := strings.TrimPrefix(path.Ext(base), ".")
@@ -162,6 +163,8 @@ func kindOf(name string) fileKind {
 	if has(logEnds, end) || (document || end == "") && has(logWords, first) {
 		return logFile
 	}
+	front := strings.HasPrefix(text, "---\n") || strings.HasPrefix(text, "---\r\n")
+	document = document && !(front && strings.EqualFold(end, "md"))
 	kind := sourceFile
 	for word := range strings.FieldsFuncSeq(path.Dir(name)+"/"+base, notInName) {
 		for w := range parts(word) {

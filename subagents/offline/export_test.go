@@ -79,8 +79,8 @@ func Search(ctx context.Context, dir string, files []string, title, description 
 	return out, err
 }
 
-// KindOf gives the kind of a file by its path: 0 source, 1 test, 2 document, 3 log.
-func KindOf(name string) int { return int(kindOf(name)) }
+// KindOf gives the kind of a file by its path and text: 0 source, 1 test, 2 document, 3 log.
+func KindOf(name, text string) int { return int(kindOf(name, text)) }
 
 // Parts gives the words that a name is made of.
 func Parts(name string) []string { return slices.Collect(iter.Seq[string](parts(name))) }

@@ -12,6 +12,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/git"
+	"tercet/internal/plain"
 	"tercet/internal/proc"
 	"tercet/subagents"
 	"tercet/subagents/checks"
@@ -223,7 +224,7 @@ func listOf(lines []string) string {
 
 // code writes a text of a file as inline code on one line.
 func code(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = plain.Line(strings.Join(strings.Fields(text), " "))
 	mark := "`"
 	for strings.Contains(text, mark) {
 		mark += "`"

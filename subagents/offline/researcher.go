@@ -11,6 +11,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/git"
+	"tercet/internal/plain"
 )
 
 // Researcher searches the tree for the words of a task and cites what it finds: file, line and history. It judges
@@ -130,8 +131,9 @@ func (q *inquiry) summary() string {
 	case len(q.found.Hits) == 0:
 		return "no file holds one of the " + plural(len(q.words), "word") + " of the task"
 	default:
+		first := q.found.Hits[0]
 		return fmt.Sprintf("cites %s of %s, the first %s:%d, and %s", plural(len(q.found.Hits), "line"),
-			plural(len(q.found.Files), "file"), q.found.Hits[0].File, q.found.Hits[0].Line, plural(len(q.history), "commit"))
+			plural(len(q.found.Files), "file"), plain.Line(first.File), first.Line, plural(len(q.history), "commit"))
 	}
 }
 
@@ -242,7 +244,9 @@ func wordList(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-func oneLine(s string) string { return cutText(strings.Join(strings.Fields(s), " "), maxQuotedLine) }
+func oneLine(s string) string {
+	return plain.Line(cutText(strings.Join(strings.Fields(s), " "), maxQuotedLine))
+}
 
 func (q *inquiry) recommendations() string {
 	if len(q.found.Hits) == 0 {

@@ -47,6 +47,7 @@ type hit struct {
 // found is a file with what speaks for it.
 type found struct {
 	name                string
+	kind                fileKind
 	size                int // words of its text
 	named               int // place of the path word that names it, -1: none
 	text, path, subject []int
@@ -88,7 +89,8 @@ func search(ctx context.Context, root *os.Root, files []string, q query, log []g
 			continue
 		}
 		f.Searched++
-		d := found{name: name, named: -1, text: make([]int, len(q.words)), path: make([]int, len(q.words))}
+		d := found{name: name, kind: kindOf(name, text), named: -1}
+		d.text, d.path = make([]int, len(q.words)), make([]int, len(q.words))
 		d.size = c.count(text, d.text)
 		f.size += d.size
 		c.count(name, d.path)
@@ -149,7 +151,7 @@ func (f *finding) rank(all []found) {
 			times := float64(d.text[i])/long + pathWeight*float64(d.path[i]) + float64(d.subject[i])
 			d.score += f.rarity(i) * times / (saturation + times)
 		}
-		d.score *= kindWeights[kindOf(d.name)]
+		d.score *= kindWeights[d.kind]
 	}
 	slices.SortFunc(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(min(b.named, 0), min(a.named, 0)), cmp.Compare(b.score, a.score),

@@ -152,8 +152,15 @@ func TestKindOf(t *testing.T) {
 		"README": 2, "notes.md": 2, "docs/conf.py": 2, "man/x.8": 2, "docs/tests/a.py": 2,
 		"CHANGES": 3, "ChangeLog": 3, "CHANGELOG-5.4.md": 3, "NEWS.md": 3, "go.sum": 3, "yarn.lock": 3, "": 0, "/": 0,
 	} {
-		if got := offline.KindOf(name); got != want {
+		if got := offline.KindOf(name, ""); got != want {
 			t.Errorf("kindOf(%q) = %d, want %d", name, got, want)
+		}
+	}
+	for name, want := range map[string]int{
+		"commands/plan.md": 0, "skills/x/SKILL.md": 0, "testdata/plan.md": 1, "docs/plan.md": 2, "CHANGELOG.md": 3, "plan.txt": 2,
+	} {
+		if got := offline.KindOf(name, "---\ncommand: plan\n---\n"); got != want {
+			t.Errorf("kindOf(%q) with frontmatter = %d, want %d", name, got, want)
 		}
 	}
 }
