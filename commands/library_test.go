@@ -80,7 +80,7 @@ func (s *shop) Exists(_ context.Context, name string) (bool, error) {
 func (s *shop) config(_ context.Context, inv formats.Invocation) (interp.Config, error) {
 	s.runs = append(s.runs, inv.Run)
 	return interp.Config{
-		Agents: s, State: s, Docs: s, Problems: s, Approve: s, Journal: s, Clock: s, Trace: trace.Discard{}, Show: func(formats.Table) {},
+		Agents: s, State: s, Docs: s, Problems: s, Approve: s, Lint: s.Lint, Journal: s, Clock: s, Trace: trace.Discard{}, Show: func(formats.Table) {},
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}, DryRun: inv.DryRun,
 	}, nil
 }
@@ -89,6 +89,8 @@ func (s *shop) Delegate(_ context.Context, r formats.Request) (formats.Return, e
 	s.inputs = append(s.inputs, r.Input)
 	return s.worker(r), nil
 }
+
+func (s *shop) Lint(string, []byte, bool) []formats.Diagnostic { return nil }
 
 func (s *shop) Snapshot(context.Context) (any, uint64, error) {
 	list := []any{}

@@ -13,6 +13,12 @@ const (
 	ProfileErrors       = "errors"
 )
 
+// The profiles of tercet's own files. ParseDocument does not know them: they are checked as lint does.
+const (
+	ProfileCommand  = "command"
+	ProfileSubagent = "subagent"
+)
+
 // The profiles of handoff documents: what one flow leaves for the next one, read as fields.
 const (
 	ProfileAutoApprove  = "auto-approve"
@@ -90,6 +96,9 @@ func Profiles() []string {
 	}
 	return out
 }
+
+// FileProfiles lists the names of the profiles of tercet's own files.
+func FileProfiles() []string { return []string{ProfileCommand, ProfileSubagent} }
 
 // HandoffFile is the name of the file that holds a handoff document of the profile; empty for other profiles.
 func HandoffFile(name string) string {

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,12 +81,16 @@ func TestEveryCodeIsMarked(t *testing.T) {
 	for _, p := range all {
 		explained[p.Code] = len(p.Wrong.Lines) > 0 && len(p.Right.Lines) > 0
 	}
-	for code := range declared(t) {
+	known, _ := codesOfSources(t)
+	for code, where := range known {
 		if meanings()[code] == "" {
-			t.Errorf("no page says what %s means", code)
+			t.Errorf("%s: no page says what %s means", where, code)
 		}
 	}
 	for code := range meanings() {
+		if known[code] == "" {
+			t.Errorf("no source names %s, which has a page", code)
+		}
 		if !marked[code] {
 			t.Errorf("no test file announces %s on its line", code)
 		}
@@ -105,30 +113,76 @@ func meanings() map[string]string {
 	return out
 }
 
-// declared are the codes that the sources of the program name.
-func declared(t *testing.T) map[string]bool {
+// TestEveryFailureIsExplained: `tercet explain CODE` knows every code that a failure of the program may have.
+func TestEveryFailureIsExplained(t *testing.T) {
+	t.Parallel()
+	_, failures := codesOfSources(t)
+	for _, code := range []string{"USAGE", "SECRET_FOUND", "UNKNOWN_ERROR"} {
+		if failures[code] == "" {
+			t.Errorf("%s is not found in the sources", code)
+		}
+	}
+	for code, where := range failures {
+		if p, ok := pages.Explain(code); !ok || p.Means == "" || p.Do == "" {
+			t.Errorf("%s: nothing explains %s", where, code)
+		}
+	}
+}
+
+// codesOfSources reads the sources of the program: the codes of diagnostics and those of failures that they name, each with
+// the place of one use.
+func codesOfSources(t *testing.T) (diagnostics, failures map[string]string) {
 	t.Helper()
-	out := map[string]bool{}
-	for _, pattern := range []string{"../../*/*.go", "../../*/*/*.go"} {
-		files, err := filepath.Glob(pattern)
+	diagnostics, failures = map[string]string{}, map[string]string{}
+	set := token.NewFileSet()
+	note := func(into map[string]string, e ast.Expr, form string) {
+		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil && regexp.MustCompile(form).MatchString(text) {
+				into[text] = set.Position(lit.Pos()).String()
+			}
+		}
+	}
+	const diagnostic, failure = `^[EW]\d{3}$`, `^[A-Z][A-Z_]+$`
+	isCode := func(e ast.Expr) bool {
+		if s, ok := e.(*ast.SelectorExpr); ok {
+			e = s.Sel
+		}
+		name, ok := e.(*ast.Ident)
+		return ok && name.Name == "Code"
+	}
+	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		for _, name := range files {
-			if dir := filepath.Base(filepath.Dir(name)); dir == "config" || dir == "trust" {
-				continue // of config.yaml and of an auto-approve file, whose messages say it all
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				note(diagnostics, n, diagnostic)
+			case *ast.ValueSpec:
+				for _, v := range n.Values {
+					if isCode(n.Type) {
+						note(failures, v, failure)
+					}
+				}
+			case *ast.CallExpr:
+				if isCode(n.Fun) && len(n.Args) == 1 {
+					note(failures, n.Args[0], failure)
+				}
+			case *ast.KeyValueExpr:
+				if isCode(n.Key) {
+					note(failures, n.Value, failure)
+				}
 			}
-			src, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range regexp.MustCompile(`(?m)^\s*(?:const )?\w+\s+(?:Code )?= "([EW]\d{3})"`).FindAllSubmatch(src, -1) {
-				out[string(m[1])] = !strings.HasSuffix(name, "_test.go")
-			}
-		}
+			return true
+		})
+		return nil
+	})
+	if err != nil || len(diagnostics) < 100 || len(failures) < 30 {
+		t.Fatalf("%d diagnostics and %d failures, %v", len(diagnostics), len(failures), err)
 	}
-	if len(out) < 100 {
-		t.Fatalf("%d codes are declared, want those of all packages", len(out))
-	}
-	return out
+	return diagnostics, failures
 }

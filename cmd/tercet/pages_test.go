@@ -15,6 +15,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/internal/pages"
 	"tercet/subagents"
@@ -195,6 +196,9 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		return w.agentNotes
 	case "claude", "gemini", "opencode", "copilot", "claude-agent", "worker-of":
 		return checkForeign(t, env, frame, text)
+	case "config":
+		_, list := config.Load(config.Layer{Name: "workspace", File: "config.yaml", Data: []byte(text)})
+		return list
 	case "result":
 		_, list := formats.ParseAgentResult([]byte(text))
 		return list

@@ -77,8 +77,8 @@ func (w runs) runConfig(_ context.Context, inv formats.Invocation) (interp.Confi
 	flags := &w.flags
 	cfg := interp.Config{
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
-		Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.term.table, Dir: w.dir, Env: w.environment,
-		Limits: w.cfg.Limits, AutoApprove: flags.yes || w.approver.consent != "",
+		Lint: w.lintOwn, Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.term.table, Dir: w.dir,
+		Env: w.environment, Limits: w.cfg.Limits, AutoApprove: flags.yes || w.approver.consent != "",
 		DryRun: inv.DryRun, Abort: w.signals.hardContext(), Diff: w.diff,
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path},
 	}
@@ -347,7 +347,8 @@ func (d drafts) dryRun(ctx context.Context, files []meta.File, name string) (for
 	sample := meta.Sample{Planned: prog.Allow == nil || slices.Contains(prog.Allow, formats.Planned)}
 	runner, err := interp.New(interp.Config{
 		Agents: d.dispatcher, State: sample, Docs: sample, Problems: noProblems{}, Approve: d.approver,
-		Journal: noJournal{}, Clock: clock{}, Trace: trace.Discard{}, Show: func(formats.Table) {}, Dir: d.dir, DryRun: true,
+		Lint: d.lintOwn, Journal: noJournal{}, Clock: clock{}, Trace: trace.Discard{}, Show: func(formats.Table) {},
+		Dir: d.dir, DryRun: true,
 		IDs: interp.IDs{
 			Run: "dry", Session: d.sessionID(), Command: "/" + name, Path: []string{"router", "/" + name},
 		},

@@ -84,11 +84,11 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 		switch {
 		case profile == profileSecrets:
 			bad.Of, bad.List = formats.CodeSecretFound, secretsOf(c.args[0], string(src))
-		case profile == profileCommand, profile == profileSubagent:
-			bad.List = c.lint(c.args[0], src, profile == profileSubagent)
+		case slices.Contains(formats.FileProfiles(), profile):
+			bad.List = c.lint(c.args[0], src, profile == formats.ProfileSubagent)
 		case !slices.Contains(formats.Profiles(), profile):
-			return usage("expected --profile %s|command|subagent|secrets, got %q", strings.Join(formats.Profiles(), "|"),
-				profile)
+			all := slices.Concat(formats.Profiles(), formats.FileProfiles(), []string{profileSecrets})
+			return usage("expected --profile %s, got %q", strings.Join(all, "|"), profile)
 		default:
 			if _, found := formats.ParseDocument(profile, c.args[0], src); found != nil {
 				bad.List = found.List
@@ -117,12 +117,8 @@ func (c call) judge(schema string, doc fields, d *formats.Diagnostics, well stri
 	return nil
 }
 
-// The profiles that are no forms of documents: what no commit may hold, and the files of tercet itself.
-const (
-	profileSecrets  = "secrets"
-	profileCommand  = "command"
-	profileSubagent = "subagent"
-)
+// profileSecrets is no form of a document: it is what no commit may hold.
+const profileSecrets = "secrets"
 
 // secretsOf tells what the scan before a commit would find if all of a file were new.
 func secretsOf(file, text string) []formats.Diagnostic {

@@ -86,6 +86,9 @@ func (c call) explained() (*explanation, error) {
 	}
 	e.outline, e.effects = outline.Of(e.prog), outline.EffectsOf(e.prog)
 	e.bound, e.gates = outline.BoundOf(e.prog, c.facts), e.outline.Gates(c.facts)
+	if ask := (consent{c.world}).question(e.prog.File.Name); ask != "" {
+		e.gates = slices.Insert(e.gates, 0, "trust: "+ask)
+	}
 	return e, nil
 }
 
@@ -178,8 +181,9 @@ func (e *explanation) text() string {
 		e.say("\nerror handling:\n")
 		e.nodes(o.Errors, 1)
 	}
-	e.say("\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n",
-		listed(o.Agents()), listed(e.gates), listed(e.effects.Reads), listed(e.effects.Writes))
+	gates := cmp.Or(strings.Join(e.gates, "\n       "), "none")
+	e.say("\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n", listed(o.Agents()), gates,
+		listed(e.effects.Reads), listed(e.effects.Writes))
 	limits, worst := o.Limits.WithDefaults(), e.bound.Worst
 	e.say("at most: %s\ndepth: %d of %d\n", e.bound, e.bound.Depth, formats.MaxDepth)
 	e.say("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",

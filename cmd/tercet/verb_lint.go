@@ -152,12 +152,12 @@ func (c call) lintAs(name string, src []byte, strict bool) []formats.Diagnostic 
 }
 
 // lint checks one file: that of another tool where it lies in its folder, else a subagent or a command.
-func (c call) lint(name string, src []byte, subagent bool) []formats.Diagnostic {
+func (w *world) lint(name string, src []byte, subagent bool) []formats.Diagnostic {
 	if place, inside, ok := foreignPlace(name); ok {
 		return dialect.Check(place, inside, name, src)
 	}
 	if !subagent {
-		prog, err := c.library.Compile(name, src)
+		prog, err := w.library.Compile(name, src)
 		return findingsOf(name, prog, err)
 	}
 	def, err := subagents.ParseDefinition(name, src)
@@ -172,9 +172,14 @@ func (c call) lint(name string, src []byte, subagent bool) []formats.Diagnostic 
 	if !def.Info.Workflow {
 		return found
 	}
-	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: contracts{c.set, c.root}}
+	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: contracts{w.set, w.root}}
 	prog, err := flow.Program()
 	return append(found, findingsOf(name, prog, err)...)
+}
+
+// lintOwn checks a command or subagent file of the project for a run.
+func (w *world) lintOwn(name string, src []byte, subagent bool) []formats.Diagnostic {
+	return w.lint(filepath.Join(w.dir, filepath.FromSlash(name)), src, subagent)
 }
 
 // foreignPlace tells where another tool keeps commands or agents that a file lies, and its name there.

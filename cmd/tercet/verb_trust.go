@@ -296,6 +296,21 @@ func (w consent) first(ctx context.Context, r formats.Invocation) error {
 	return nil
 }
 
+// question is what a command in a file asks about the project before it runs; empty for nothing.
+func (w consent) question(file string) string {
+	if !w.has || file == librarySource+"/help.md" {
+		return ""
+	}
+	v, err := w.gate.Verdict()
+	if err != nil || v.By != "" {
+		return ""
+	}
+	if len(v.Changes) == 0 {
+		return "git and this project's own checks would run here"
+	}
+	return formats.Count(len(v.Changes), "file") + " can start programs"
+}
+
 // ask shows what is new and what changed, a line each, and asks once for all of it.
 func (w consent) ask(ctx context.Context, v *trust.Verdict) (bool, error) {
 	const most = 20

@@ -32,6 +32,11 @@ func (c *compiler) expr(e *syntax.Expr) *query.Code {
 			c.reference(e, ref)
 		}
 	}
+	for _, m := range code.Members() {
+		if m.Var == "$steps" && !m.Bound && m.From == 2 {
+			c.elementReference(e, m.Ref)
+		}
+	}
 	return code
 }
 
@@ -157,6 +162,27 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 			among = append(among, one.Info)
 		}
 		c.emitted(memberAt(e, ref, 2), among, "", "none of its subagents returns a field '%s'")
+	}
+}
+
+// elementReference checks $steps.ID.LIST[].MEMBER, and what is read of the steps and fields of a child.
+func (c *compiler) elementReference(e *syntax.Expr, ref query.Ref) {
+	info := c.scope.find(ref.Path[0])
+	if info == nil {
+		return
+	}
+	names, one := c.elements(info, ref.Path[1])
+	if names == nil {
+		return
+	}
+	switch c.member(memberAt(e, ref, 2), names); {
+	case len(ref.Path) < 4:
+	case ref.Path[2] == "steps" && one != nil:
+		c.known(memberAt(e, ref, 3), CodeStep, []string{one.ID}, "it is %s", "no step of this loop has id '%s'")
+	case ref.Path[2] == "steps" && !strings.Contains(ref.Path[3], "."): // what runs around a step has a name of its own
+		c.exists(memberAt(e, ref, 3))
+	case ref.Path[2] == "fields" && one != nil && one.contract() != nil:
+		c.contractField(e, ref, 3, one.contract())
 	}
 }
 

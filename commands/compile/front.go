@@ -228,8 +228,9 @@ func (c *compiler) name(w syntax.Word) {
 	}
 }
 
-func (c *compiler) profile(w syntax.Word) bool {
-	return c.known(w, CodeProfile, formats.Profiles(), "the profiles are %s", "unknown document profile '%s'")
+func (c *compiler) profile(w syntax.Word, more ...string) bool {
+	all := append(formats.Profiles(), more...)
+	return c.known(w, CodeProfile, all, "the profiles are %s", "unknown document profile '%s'")
 }
 
 // code checks a code word or a number of the table of exits.

@@ -20,7 +20,7 @@ func (c *compiler) rules(info *Info) {
 	case *syntax.Group, *syntax.Fail:
 		return
 	}
-	possible := outcomesOf(info)
+	possible := info.Outcomes()
 	for _, r := range info.Step.On {
 		if c.rule(r, info, possible) {
 			info.On = append(info.On, r)
@@ -76,14 +76,14 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 	return true
 }
 
-// outcomesOf lists what a step may end as; the engine's own outcomes are in it where the step can have them.
-func outcomesOf(info *Info) []formats.Outcome {
+// Outcomes lists what a step may end as; the engine's own outcomes are in it where the step can have them.
+func (i *Info) Outcomes() []formats.Outcome {
 	const (
 		completed, partial, failed   = formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed
 		rejected, blocked, suspended = formats.OutcomeRejected, formats.OutcomeBlocked, formats.OutcomeSuspended
 	)
 	looped := []formats.Outcome{completed, partial, rejected, blocked, suspended, failed}
-	switch info.Action.(type) {
+	switch i.Action.(type) {
 	case *syntax.Check:
 		return []formats.Outcome{formats.OutcomeApproved, rejected, failed}
 	case *syntax.Status:
@@ -93,12 +93,12 @@ func outcomesOf(info *Info) []formats.Outcome {
 	case *syntax.Foreach, *syntax.Until:
 		return looped
 	case *syntax.Delegate, *syntax.Publish:
-		list := []*Call{info.Call, cmp.Or(info.Fallback, info.Call)} // one that is picked has no statuses
+		list := []*Call{i.Call, cmp.Or(i.Fallback, i.Call)} // one that is picked has no statuses
 		if slices.ContainsFunc(list, func(call *Call) bool { return call.Info.Statuses == nil }) {
 			return formats.Outcomes()
 		}
 		return slices.DeleteFunc(formats.Outcomes(), func(o formats.Outcome) bool {
-			checked := o == rejected && info.Expect != nil
+			checked := o == rejected && i.Expect != nil
 			return o != failed && !checked && !slices.ContainsFunc(list, func(call *Call) bool { return mayEnd(call.Info, o) })
 		})
 	}

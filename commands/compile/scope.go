@@ -135,3 +135,34 @@ func (i *Info) members() []string {
 	}
 	return []string{"status"}
 }
+
+// elements lists what there is of each element of a list in a step's result, nil for a list of which that is not known;
+// of the children of a loop with one step also that step, whose result they show.
+func (c *compiler) elements(i *Info, list string) (names []string, one *Info) {
+	switch list {
+	case "artifacts":
+		return []string{"type", "path", "summary", "deleted"}, nil
+	case "issues":
+		return []string{"level", "description", "files", "line", "suggested_fix", "source"}, nil
+	case "children", "completed", "partial", "failed", "blocked":
+	default:
+		return nil, nil
+	}
+	switch a := i.Action.(type) {
+	case *syntax.Parallel:
+		names = []string{"id", "status"}
+		for _, child := range i.Body {
+			if info := c.prog.Info(child); info != nil {
+				names = append(names, info.members()...)
+			}
+		}
+	case *syntax.Foreach, *syntax.Until:
+		names = []string{"index", "item", "status", "summary", "artifacts", "issues", "steps"}
+		if f, ok := a.(*syntax.Foreach); ok && f.Delegate != nil {
+			if one = c.prog.Info(i.Body[0]); one != nil {
+				names = append(names, one.members()...)
+			}
+		}
+	}
+	return names, one
+}

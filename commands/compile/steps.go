@@ -81,7 +81,7 @@ func leadsAway(info *Info) bool {
 		slices.ContainsFunc(info.On, func(r syntax.Rule) bool { return IsClass(r.Status.Text) }) {
 		return false
 	}
-	for _, o := range outcomesOf(info) {
+	for _, o := range info.Outcomes() {
 		at := slices.IndexFunc(info.On, func(r syntax.Rule) bool { return r.Status.Text == o.String() })
 		if at < 0 {
 			if o.Passes() {
@@ -319,8 +319,8 @@ func (c *compiler) check(a *syntax.Check) *Call {
 		}
 		return c.own(a.Pos, Gatekeeper, field("project", kinds))
 	}
-	if d := a.Document; d != nil && c.profile(*d) && a.Path == nil && documentType(d.Text) == "" &&
-		formats.HandoffFile(d.Text) == "" {
+	if d := a.Document; d != nil && c.profile(*d, formats.FileProfiles()...) && a.Path == nil &&
+		documentType(d.Text) == "" && formats.HandoffFile(d.Text) == "" {
 		c.report(d.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", d.Text)
 	}
 	return nil

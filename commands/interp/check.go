@@ -105,11 +105,7 @@ func (s step) checkDocument(a *syntax.Check) ([]formats.Issue, error) {
 		v = s.newestOf(profile)
 	}
 	return s.each(v, "no "+profile+" was made", func(path string, src []byte) (issues []formats.Issue) {
-		_, bad := formats.ParseDocument(profile, path, src)
-		if bad == nil {
-			return nil
-		}
-		for _, d := range bad.List {
+		for _, d := range found(s, profile, path, src) {
 			one := wrong(d.Error(), path)
 			one.Line, one.SuggestedFix = d.Pos.Line, d.Help
 			if d.Severity == formats.SeverityWarning {
@@ -119,6 +115,22 @@ func (s step) checkDocument(a *syntax.Check) ([]formats.Issue, error) {
 		}
 		return issues
 	})
+}
+
+// found gives the findings in a document.
+func found(s step, profile, path string, src []byte) []formats.Diagnostic {
+	if slices.Contains(formats.FileProfiles(), profile) {
+		list := s.cfg.Lint(s.inTree(path), src, profile == formats.ProfileSubagent)
+		for i := range list {
+			list[i].File = path
+		}
+		return list
+	}
+	_, bad := formats.ParseDocument(profile, path, src)
+	if bad == nil {
+		return nil
+	}
+	return bad.List
 }
 
 // checkFile looks whether files are there, and have something in them where that is asked.

@@ -37,6 +37,9 @@ type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
 }
 
+// Lint checks a command file, or a subagent file, of the project.
+type Lint func(name string, src []byte, subagent bool) []formats.Diagnostic
+
 // Journal keeps the decisions of the run. Both are safe for concurrent use.
 type Journal interface {
 	// Append makes an entry durable before it returns. An entry that the run made before, in an earlier process, is not
@@ -61,14 +64,15 @@ type IDs struct {
 	Path                  []string
 }
 
-// Config is everything that a run can reach. Agents, State, Docs, Problems, Approve, Journal, Clock, Trace and Show are
-// required; the rest has a meaning when empty.
+// Config is everything that a run can reach. Agents, State, Docs, Problems, Approve, Lint, Journal, Clock, Trace and
+// Show are required; the rest has a meaning when empty.
 type Config struct {
 	Agents   Delegator
 	State    Reader
 	Docs     Docs
 	Problems Problems
 	Approve  Approver
+	Lint     Lint
 	Journal  Journal
 	Clock    Clock
 	Trace    trace.Sink
@@ -114,7 +118,7 @@ type Runner struct{ cfg Config }
 func New(cfg Config) (*Runner, error) {
 	v := reflect.ValueOf(cfg)
 	for _, what := range []string{
-		"Agents", "State", "Docs", "Problems", "Approve", "Journal", "Clock", "Trace", "Show",
+		"Agents", "State", "Docs", "Problems", "Approve", "Lint", "Journal", "Clock", "Trace", "Show",
 	} {
 		if v.FieldByName(what).IsNil() {
 			return nil, formats.Fail(formats.CodeBug, "", "a run needs %s, got nil", what)

@@ -120,6 +120,7 @@ func TestNew(t *testing.T) {
 		"Docs":     func(c *interp.Config) { c.Docs = nil },
 		"Problems": func(c *interp.Config) { c.Problems = nil },
 		"Approve":  func(c *interp.Config) { c.Approve = nil },
+		"Lint":     func(c *interp.Config) { c.Lint = nil },
 		"Journal":  func(c *interp.Config) { c.Journal = nil },
 		"Clock":    func(c *interp.Config) { c.Clock = nil },
 		"Trace":    func(c *interp.Config) { c.Trace = nil },

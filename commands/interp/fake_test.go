@@ -35,6 +35,7 @@ type world struct {
 	infos  map[string]formats.AgentInfo
 	agents map[string]agent
 	docs   map[string]string
+	found  map[string]formats.Diagnostic // what the checker finds in files
 	answer func(g formats.Gate) (formats.Decision, error)
 	refuse func(e formats.Entry) error // an error that the journal gives
 
@@ -84,10 +85,20 @@ func newWorld(tb testing.TB) *world {
 	w.agents[compile.StatusSync] = w.sync
 	w.cfg = interp.Config{
 		Agents: delegator{w.delegate}, State: reader{w.snapshot}, Docs: docs{w}, Problems: recorder{w.record},
-		Approve: approver{w.approve}, Journal: appender{w.append}, Clock: clock{}, Trace: trace.Func(w.emit), Show: w.show,
+		Approve: approver{w.approve}, Lint: w.lint, Journal: appender{w.append}, Clock: clock{}, Trace: trace.Func(w.emit), Show: w.show,
 		IDs: interp.IDs{Run: runID, Session: session, Command: "/x 7", Path: []string{"router", "/x"}}, Dir: "/project", Discard: w.discard,
 	}
 	return w
+}
+
+// lint finds in a file what the test says.
+func (w *world) lint(name string, _ []byte, subagent bool) []formats.Diagnostic {
+	d, ok := w.found[name]
+	if !ok {
+		return nil
+	}
+	d.Message += map[bool]string{true: " (subagent)"}[subagent]
+	return []formats.Diagnostic{d}
 }
 
 // The fakes are structs of functions.

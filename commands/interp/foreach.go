@@ -1,7 +1,9 @@
 package interp
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
@@ -32,6 +34,9 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 		return result{}, err
 	}
 	var out loop
+	if f.Delegate != nil {
+		out.shows = s.Body[0].ID.Text
+	}
 	s.made = outer
 	for i, p := range passes {
 		if p.in == nil {
@@ -160,6 +165,7 @@ func kindOf(v any) string {
 
 // loop collects the passes of a loop.
 type loop struct {
+	shows    string // id of the one step of the body, whose result each child shows; empty: the body has headings or do
 	children []any
 	lists    map[formats.Outcome][]any // completed, partial, failed, blocked
 	issues   []formats.Issue
@@ -170,23 +176,27 @@ type loop struct {
 }
 
 func (l *loop) add(index int, item any, p pass) {
-	outcome, summary := formats.OutcomeCompleted, ""
+	outcome, summary, issues := formats.OutcomeCompleted, "", []formats.Issue(nil)
 	if p.end != nil {
 		ret := &p.end.ret
-		outcome, summary = ret.Outcome(), ret.Summary
+		outcome, summary, issues = ret.Outcome(), ret.Summary, ret.Issues
 		if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeRejected {
 			outcome = formats.OutcomeRejected
 		}
 		if l.last == nil {
 			l.last, l.outcome = ret, outcome
 		}
-		l.issues = append(l.issues, ret.Issues...)
+		l.issues = append(l.issues, issues...)
 	}
 	l.votes = append(l.votes, Vote{Return: formats.Return{Said: outcome}})
-	child := query.Prepare(map[string]any{
-		"index": index, "item": item, "status": outcome.String(), "summary": summary,
+	made := newest(p.files)
+	all := map[string]any{"artifacts": listOf(made), "issues": listOf(issues)}
+	maps.Copy(all, p.in.shown(l.shows))
+	maps.Copy(all, map[string]any{
+		"index": index, "item": item, "status": outcome.String(), "summary": cmp.Or(summary, p.in.lastWords()),
 		"steps": p.in.results,
 	})
+	child := query.Prepare(all)
 	l.children = append(l.children, child)
 	switch {
 	case outcome.Passes():
@@ -200,7 +210,7 @@ func (l *loop) add(index int, item any, p pass) {
 		l.lists = map[formats.Outcome][]any{}
 	}
 	l.lists[outcome] = append(l.lists[outcome], child)
-	l.files = append(l.files, newest(p.files)...)
+	l.files = append(l.files, made...)
 }
 
 func (l *loop) value() map[string]any {

@@ -49,6 +49,31 @@ func TestForeach(t *testing.T) {
 	}
 }
 
+// TestForeachChildren: a child of a loop that delegates itself shows what its subagent returned, one of a loop with steps
+// the summary of its last step and the documents that were made.
+func TestForeachChildren(t *testing.T) {
+	t.Parallel()
+	answer := made(formats.ArtifactImplementation, "a.go")
+	answer.Fields = map[string]any{"n": 4}
+	answer.Issues = []formats.Issue{{Level: formats.LevelWarning, Description: "odd"}}
+	show := `return: '${{ $steps.l.children | map("\(.index) \(.item) \(.status) \(.summary) \(.artifacts[0].path)`
+	for _, c := range []struct {
+		steps []string
+		more  string
+		want  string
+	}{
+		{[]string{"A: id: l\nforeach: '[7, 8]'\ndelegate: worker"}, ` \(.fields.n) \(.issues[0].description)`, "completed 0: 0 7 completed made a.go a.go 4 odd; 1 8 completed made a.go a.go 4 odd"},
+		{[]string{"A: id: l\nforeach: '[7, 8]'", ">B: delegate: worker", ">C: set: {x: 1}"}, "", "completed 0: 0 7 completed made a.go a.go; 1 8 completed made a.go a.go"},
+	} {
+		w := newWorld(t)
+		w.agents["worker"] = always(answer)
+		end := show + c.more + `") | join("; ") }}'`
+		if got := told(w.run(t.Context(), file("", "", append(c.steps, "D: "+end)...), "")); got != c.want {
+			t.Errorf("Run of %q\n= %s, want\n%s", c.steps, got, c.want)
+		}
+	}
+}
+
 // TestForeachClasses: a class of failure of a child may be routed by the loop.
 func TestForeachClasses(t *testing.T) {
 	t.Parallel()

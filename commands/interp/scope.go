@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tercet/commands/compile"
@@ -106,5 +107,20 @@ func (sc *scope) skip(id string, s *syntax.Step) {
 
 // skipped tells whether a step was skipped in this scope.
 func (sc *scope) skipped(id string) bool {
-	return as[map[string]any](query.Normalize(sc.results[id]))["status"] == formats.OutcomeSkipped.String()
+	return sc.shown(id)["status"] == formats.OutcomeSkipped.String()
+}
+
+// shown is what expressions see of a step's result; empty without one.
+func (sc *scope) shown(id string) map[string]any {
+	return as[map[string]any](query.Normalize(sc.results[id]))
+}
+
+// lastWords is the summary of the last step of a pass that has one.
+func (sc *scope) lastWords() string {
+	for _, s := range slices.Backward(sc.list) {
+		if words := as[string](sc.shown(s.ID.Text)["summary"]); words != "" {
+			return words
+		}
+	}
+	return ""
 }

@@ -20,6 +20,7 @@ func TestActions(t *testing.T) {
 		line   string
 		agents map[string]agent
 		docs   map[string]string
+		found  map[string]formats.Diagnostic
 		want   string
 		calls  []string
 	}{
@@ -78,6 +79,19 @@ func TestActions(t *testing.T) {
 		"check a document that is not there": {
 			src: file("", "", "A: check: {document: plan, path: $args._raw + \"p.md\"}"), want: "failed 5 REJECTED: p.md does not exist",
 		},
+		"check command files": {
+			src:  file("", "", "A: check: {document: command, path: [good.md, odd.md, bad.md]}"),
+			docs: map[string]string{"good.md": "x", "odd.md": "x", "bad.md": "x"}, want: "failed 5 REJECTED: bad.md:3:1: E010: unknown key 'x' … and 1 more",
+			found: map[string]formats.Diagnostic{
+				"odd.md": {Code: "W210", Severity: formats.SeverityWarning, File: "/elsewhere/odd.md", Message: "odd"},
+				"bad.md": {Code: "E010", Severity: formats.SeverityError, File: "/elsewhere/bad.md", Pos: formats.Pos{Line: 3, Col: 1}, Message: "unknown key 'x'"},
+			},
+		},
+		"check a subagent file": {
+			src:  file("", "", "A: check: {document: subagent, path: a.md}"),
+			docs: map[string]string{"a.md": "x"}, want: "failed 5 REJECTED: a.md: E010: no (subagent)",
+			found: map[string]formats.Diagnostic{"a.md": {Code: "E010", Severity: formats.SeverityError, Message: "no"}},
+		},
 		"check a command": {
 			src:    file("", "", "A: id: g\ncheck: {command: [go, vet]}\nelse: \"Broken: ${{ .summary }}\"\non: {rejected: next}", "B: return: ${{ $steps.g.summary }}"),
 			agents: map[string]agent{compile.Gatekeeper: always(verdict(formats.VerdictRejected, "a.go: bad"))},
@@ -107,6 +121,7 @@ func TestActions(t *testing.T) {
 			w := newWorld(t)
 			maps.Copy(w.agents, c.agents)
 			maps.Copy(w.docs, c.docs)
+			w.found = c.found
 			ret := w.run(t.Context(), c.src, c.line)
 			if got := told(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)

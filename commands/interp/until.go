@@ -3,11 +3,9 @@ package interp
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/query"
 )
 
 // until runs the body until the condition holds after a pass. What it shows of its steps afterwards is the last pass.
@@ -52,17 +50,10 @@ func (s step) until(u *syntax.Until) (result, error) {
 		ret, outcome = *out.last, out.outcome
 	case !done:
 		outcome, ret.Status = formats.OutcomePartial, formats.StatusPartial
-		ret.Summary = lastWords(p.in, s.Body, fmt.Sprintf("not reached in %d passes: %s", u.Max, u.Cond.Src))
-	}
-	return summed(outcome, ret, out.value()), nil
-}
-
-// lastWords is the summary of the last step of a pass, which says more than that the end was not reached.
-func lastWords(in *scope, body []*syntax.Step, otherwise string) string {
-	for _, s := range slices.Backward(body) {
-		if words := as[string](as[map[string]any](query.Normalize(in.results[s.ID.Text]))["summary"]); words != "" {
-			return otherwise + "; last: " + words
+		ret.Summary = fmt.Sprintf("not reached in %d passes: %s", u.Max, u.Cond.Src)
+		if words := p.in.lastWords(); words != "" {
+			ret.Summary += "; last: " + words
 		}
 	}
-	return otherwise
+	return summed(outcome, ret, out.value()), nil
 }

@@ -25,7 +25,7 @@ type Bound struct {
 	Cost
 	Each  []EachBound `json:"each,omitempty"`
 	Depth int         `json:"depth"`
-	Gates int         `json:"gates"` // that stop for a person at least once
+	Gates int         `json:"gates"` // at which it may stop for a person
 	Worst Worst       `json:"worst"`
 }
 

@@ -265,28 +265,80 @@ func (o *Outline) Agents() []string {
 	return out
 }
 
-// Gates lists the steps that ask a person, with their question, or with what is asked about: an outcome, a program that
-// a check names, what a subagent is known to ask before it works.
+// Gates lists the steps that may ask a person, with their question, or with what is asked about: an outcome, a program
+// that a check names, what a subagent is known to ask before it works, and what the steps of a subagent ask.
 func (o *Outline) Gates(known func(agent string) Facts) []string {
 	var out []string
+	quiet := map[*Node]bool{} // of their outcomes nobody is asked: another step decides, or the command has ended
+	for _, n := range o.Errors {
+		quiet[n] = true
+	}
 	o.Walk(func(n *Node) {
+		add := func(words ...string) { out = append(out, n.ID+": "+strings.Join(words, " ")) }
 		if n.Kind == "gate" {
-			out = append(out, n.ID+": "+n.Does)
+			add(n.Does)
 		}
 		if argv := program(n); argv != "" {
-			out = append(out, n.ID+": before "+argv+" runs")
+			add("before", argv, "runs")
 		}
 		for _, agent := range n.Agents {
-			if asks := known(agent).Asks; asks != "" {
-				out = append(out, n.ID+": "+asks)
+			f := known(agent)
+			if f.Asks != "" {
+				add(f.Asks)
+			}
+			if f.Program != nil {
+				leaf := func(agent string) Facts { // what has steps calls nothing that has
+					f := known(agent)
+					f.Program = nil
+					return f
+				}
+				for _, inner := range Of(f.Program).Gates(leaf) {
+					add(agent, inner)
+				}
 			}
 		}
 		for _, w := range n.Ways {
-			if strings.HasPrefix(w.To, "gate") {
-				out = append(out, n.ID+": when "+w.On)
+			switch {
+			case strings.HasPrefix(w.To, "gate"):
+				add("when", w.On)
+			case len(w.Ask) > 0:
+				add("when", w.On, "and", strings.Join(w.Ask, ", "), "does not answer")
+			case w.To == string(syntax.ToRollback):
+				add("when", w.On, "and the rollbacks are used up")
+			}
+		}
+		for _, child := range n.Children {
+			quiet[child] = quiet[n] || n.Side() || child.Role == "compensate"
+		}
+		for _, outcome := range n.open() {
+			if !quiet[n] {
+				add("when", outcome.String())
 			}
 		}
 	})
+	return out
+}
+
+// open are the outcomes that nothing but a person can settle, and of which the file says nothing.
+func (n *Node) open() []formats.Outcome {
+	return slices.DeleteFunc(n.settled(), func(o formats.Outcome) bool {
+		return slices.ContainsFunc(n.On, func(r syntax.Rule) bool {
+			always := slices.ContainsFunc(r.Targets, func(t *syntax.Target) bool { return t.If == nil })
+			return always && r.Status.Text == o.String()
+		})
+	})
+}
+
+// settled are those that the step may have; side by side it is what its children have.
+func (n *Node) settled() []formats.Outcome {
+	var out []formats.Outcome
+	for _, o := range []formats.Outcome{formats.OutcomeBlocked, formats.OutcomeSuspended} {
+		ends := len(n.Agents) > 0 && slices.Contains(n.Outcomes(), o)
+		has := func(child *Node) bool { return slices.Contains(child.settled(), o) }
+		if ends || n.Side() && slices.ContainsFunc(n.Children, has) {
+			out = append(out, o)
+		}
+	}
 	return out
 }
 

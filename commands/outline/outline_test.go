@@ -98,7 +98,7 @@ func TestOf(t *testing.T) {
 	if diff := cmp.Diff([]string{"planner", "researcher", "status-sync-manager"}, o.Agents()); diff != "" {
 		t.Errorf("Agents (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"small: when rejected", "ask: Is the plan of ${{ $task.number }} good?"}, o.Gates(func(agent string) outline.Facts { return outline.Facts{} })); diff != "" {
+	if diff := cmp.Diff([]string{"plan: when blocked", "small: when rejected", "ask: Is the plan of ${{ $task.number }} good?"}, o.Gates(func(agent string) outline.Facts { return outline.Facts{} })); diff != "" {
 		t.Errorf("Gates (-want +got):\n%s", diff)
 	}
 	asks := func(agent string) outline.Facts {
@@ -128,7 +128,7 @@ func TestBound(t *testing.T) {
 	want := outline.Bound{
 		// Two attempts, three times again by the gate; the status at the end, the preflight and what takes it back.
 		Cost:  outline.Cost{Calls: 2*4 + 1 + 2, Workers: 2 * 4, Time: 80 * time.Minute, Dollars: 8 * 0.25},
-		Depth: formats.MaxDepth, Gates: 2,
+		Depth: formats.MaxDepth, Gates: 6, // two of its own and the plan that is blocked, and the same of the researcher's steps
 		// Once, and twice again.
 		Each: []outline.EachBound{{
 			Loop: "loop", Item: "n", Cost: outline.Cost{Calls: 3, Workers: 3, Time: 15 * time.Minute, Dollars: 3 * 0.5},

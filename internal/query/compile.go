@@ -32,12 +32,10 @@ type Options struct {
 
 // Code is a checked query.
 type Code struct {
-	vars  []string
-	refs  []Ref
-	calls []Call
-	paths []Ref
-	risky bool // a single step may take all time or memory
-	code  *gojq.Code
+	mentions
+
+	vars []string
+	code *gojq.Code
 }
 
 // Compile parses and checks src. The error is an *Error, or Errors if there is more than one. The variables of opt
@@ -87,7 +85,7 @@ func (c *compiler) compile() (*Code, error) {
 		return nil, err
 	}
 	// What the query does not name is not handed to the compiler, whose cost grows with the square of the names.
-	out := &Code{vars: slices.Clip(c.vars), refs: w.refs, calls: w.calls, paths: w.paths, risky: w.risky}
+	out := &Code{vars: slices.Clip(c.vars), mentions: w.mentions}
 	known := slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool { return !out.names(name) })
 	code, err := c.gojq(q, known)
 	if err != nil {
@@ -262,6 +260,9 @@ func (c *Code) Refs() []Ref { return c.refs }
 // Paths gives the static paths that the query takes from its own input, as references to ".", in the order of the
 // source. They must not be changed.
 func (c *Code) Paths() []Ref { return c.paths }
+
+// Members gives what the query takes of each element of a list that a variable leads to. They must not be changed.
+func (c *Code) Members() []Member { return c.members }
 
 // Calls gives every use of a function that the query does not define itself, in the order of the source. They must not
 // be changed.

@@ -227,6 +227,43 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// TestMembers: what is taken from the elements of a list that a variable leads to.
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		"$steps.l.children | map(.a.b, .c)":                              "2 l.children.a.b, 2 l.children.c",
+		"$steps.l.children[].a, $steps.l.children[0]?.b.c[1].d":          "2 l.children.a, 2 l.children.b.c",
+		"$steps.l.children[] | .a | .b":                                  "2 l.children.a",
+		"$steps.l.children | .[] | select(.a == 1) | .b":                 "2 l.children.a, 2 l.children.b",
+		"[$steps.l.children[]? | {x: .a, y: (.b + 1)}] | map(.x)":        "2 l.children.a, 2 l.children.b",
+		"$steps.l.children | .[-1].a, .[].b, length, any(.c), (.[0].d?)": "2 l.children.a, 2 l.children.b, 2 l.children.c, 2 l.children.d",
+		"$steps.l.children | map(select(.a)) | map(.b)":                  "2 l.children.a",
+		"$steps.l.children | map(.a | .b, map(.c))":                      "2 l.children.a",
+		"$steps.l.children | first | .a":                                 "",
+		"def map(f): 1; $steps.l.children | map(.a)":                     "",
+		"$steps.l | .children | map(.a)":                                 "",
+		"$steps.l.children[1:] | map(.a)":                                "",
+		"$steps | map(.a), [.[] | .x], map(.b)":                          "0 a, 0 x, 0 b",
+		". as [$steps] | $steps.l[].a":                                   "1 l.a bound",
+	} {
+		code, err := query.Compile(src, query.Options{Vars: vars(), Strict: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range code.Members() {
+			one := fmt.Sprint(m.From) + " " + strings.Join(m.Path, ".")
+			if m.Bound {
+				one += " bound"
+			}
+			got = append(got, one)
+		}
+		if all := strings.Join(got, ", "); all != want {
+			t.Errorf("members of %s are %q, want %q", src, all, want)
+		}
+	}
+}
+
 // TestRisky: what a deadline does not stop is known, and filters of every day are not taken for it.
 func TestRisky(t *testing.T) {
 	t.Parallel()

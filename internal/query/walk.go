@@ -3,6 +3,7 @@ package query
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/itchyny/gojq"
 )
@@ -10,18 +11,26 @@ import (
 // walker goes through a tree in the order of its source and finds out which variables and functions are bound inside
 // it.
 type walker struct {
+	mentions
+
 	toks    []token
 	next    int        // the first token that is not behind the walk
 	vars    []string   // bound here, innermost last
 	funcs   []Function // defined here, innermost last
-	refs    []Ref
-	paths   []Ref // static paths that are taken from the query's own input
-	own     bool  // what is walked has that input
-	risky   bool  // a single step may take all time or memory
-	calls   []Call
+	own     bool       // what is walked has the query's own input
+	of      list       // what is walked has the value of a variable's path for its input, or its elements
 	formats []token
 	bounds  bounds
 	defs    map[string]string // definitions that the guarded query calls
+}
+
+// mentions are what a query refers to.
+type mentions struct {
+	refs    []Ref
+	calls   []Call
+	paths   []Ref // static paths that are taken from the query's own input
+	members []Member
+	risky   bool // a single step may take all time or memory
 }
 
 // Ref is one use of a variable with the static path that follows it: $steps.plan["artifacts"][0] is $steps with plan
@@ -31,6 +40,20 @@ type Ref struct {
 	Path   []string
 	Offset int  // of the $ in the source, -1 if unknown
 	Bound  bool // the query itself binds it with as, reduce, foreach or a parameter
+}
+
+// Member is a static path that is taken from each element of what a variable's path gives: $steps.l.children | map(.x)
+// is $steps with l, children and x, of which the last one is the element's.
+type Member struct {
+	Ref
+
+	From int // how many of Path lead to the list
+}
+
+// list is the input of a piece of the query: the value of a reference, or its elements one by one.
+type list struct {
+	ref  Ref
+	each bool
 }
 
 // Function is a function by its name and its number of arguments.
@@ -104,21 +127,85 @@ func risky(f *gojq.Func) bool {
 }
 
 // apart walks a query that has another input than what stands around it.
-func (w *walker) apart(q *gojq.Query) {
-	defer func(own bool) { w.own = own }(w.own)
-	w.own = false
+func (w *walker) apart(q *gojq.Query) { w.on(list{}, q) }
+
+// on walks a query whose input is something of a variable, or nothing that is known.
+func (w *walker) on(of list, q *gojq.Query) {
+	own, outer := w.own, w.of
+	w.own, w.of = false, of
 	w.query(q)
+	w.own, w.of = own, outer
 }
 
 // pipe lets the path of a variable on the left go on with the path that the right side starts with: $steps | .plan.
 func (w *walker) pipe(q *gojq.Query) {
+	var of list
 	if l := q.Left; l != nil && l.Term != nil && len(l.FuncDefs) == 0 {
+		before := len(w.refs)
 		w.term(l.Term, leading(q.Right))
+		of = w.given(l.Term, before)
 	} else {
 		w.query(l)
 	}
-	w.apart(q.Right)
+	w.on(of, q.Right)
 }
+
+// given is what the term on the left of a pipe gives to its right, as far as that is something of a variable, whose use
+// is at a place in refs.
+func (w *walker) given(t *gojq.Term, ref int) list {
+	keys, rest := static(suffixes(t))
+	each := elements(rest)
+	switch {
+	case t.Type == gojq.TermTypeFunc && t.Func.Name[0] == '$' && (len(rest) == 0 || each):
+		r := w.refs[ref]
+		r.Path = keys
+		return list{r, each}
+	case (t.Type == gojq.TermTypeIdentity || t.Type == gojq.TermTypeIndex) && each && len(keys) == 0 && !w.of.each:
+		return list{w.of.ref, true}
+	case w.of.each && isCall(t, "select", 1) && len(t.SuffixList) == 0:
+		return w.of
+	}
+	return list{}
+}
+
+// suffixes are all that a term takes of its input, or of its value, one after the other.
+func suffixes(t *gojq.Term) []*gojq.Suffix {
+	if t.Type == gojq.TermTypeIndex {
+		return append([]*gojq.Suffix{{Index: t.Index}}, t.SuffixList...)
+	}
+	return t.SuffixList
+}
+
+// elements tells whether suffixes take elements of a list and nothing of them: all, or one by its number.
+func elements(list []*gojq.Suffix) bool {
+	if len(list) == 0 || !element(list[0]) {
+		return false
+	}
+	path, rest := static(list[1:])
+	return len(path)+len(rest) == 0
+}
+
+func element(s *gojq.Suffix) bool {
+	return s.Iter || s.Index != nil && !s.Index.IsSlice && s.Index.Start != nil && wholeNumber(s.Index.Start)
+}
+
+// member notes what suffixes take from the elements of a list.
+func (w *walker) member(of list, take []*gojq.Suffix) {
+	if !of.each {
+		if len(take) == 0 || !element(take[0]) {
+			return
+		}
+		take = take[1:]
+	}
+	if path, _ := static(take); of.ref.Var != "" && len(path) > 0 {
+		from := len(of.ref.Path)
+		of.ref.Path = slices.Concat(of.ref.Path, path)
+		w.members = append(w.members, Member{of.ref, from})
+	}
+}
+
+// eachTakers are the functions that give their argument the elements of their input.
+const eachTakers = "all any group_by map max_by min_by sort_by unique_by"
 
 // leading gives the static path that a query takes from its input first of all.
 func leading(q *gojq.Query) []string {
@@ -136,9 +223,9 @@ func leading(q *gojq.Query) []string {
 	return append([]string{key}, path...)
 }
 
-// static gives the keys that suffixes take one after the other, and whether that was all of them.
-func static(list []*gojq.Suffix) (path []string, all bool) {
-	for _, s := range list {
+// static gives the keys that suffixes take one after the other, and those suffixes that are behind them.
+func static(list []*gojq.Suffix) (path []string, rest []*gojq.Suffix) {
+	for i, s := range list {
 		if s.Optional {
 			continue
 		}
@@ -147,11 +234,11 @@ func static(list []*gojq.Suffix) (path []string, all bool) {
 			key, ok = indexKey(s.Index)
 		}
 		if !ok {
-			return path, false
+			return path, list[i:]
 		}
 		path = append(path, key)
 	}
-	return path, true
+	return path, nil
 }
 
 func indexKey(i *gojq.Index) (string, bool) {
@@ -246,9 +333,11 @@ func (w *walker) term(t *gojq.Term, then []string) {
 			path, _ := static(t.SuffixList)
 			w.paths = append(w.paths, Ref{Var: ".", Path: append([]string{key}, path...), Offset: at})
 		}
+		w.member(w.of, suffixes(t))
 		w.index(t.Index)
 	case gojq.TermTypeIdentity:
 		w.place(".")
+		w.member(w.of, suffixes(t))
 	case gojq.TermTypeObject:
 		w.object(t.Object)
 	case gojq.TermTypeArray:
@@ -310,11 +399,12 @@ func (w *walker) call(t *gojq.Term, then []string) {
 	f := t.Func
 	at := w.place(f.Name)
 	if f.Name[0] == '$' {
-		path, all := static(t.SuffixList)
-		if all {
+		path, rest := static(t.SuffixList)
+		if len(rest) == 0 {
 			path = append(path, then...)
 		}
 		w.ref(f.Name, path, at)
+		w.member(list{ref: w.refs[len(w.refs)-1]}, rest)
 		return
 	}
 	if sig := (Function{Name: f.Name, Args: len(f.Args)}); !slices.Contains(w.funcs, sig) {
@@ -322,8 +412,16 @@ func (w *walker) call(t *gojq.Term, then []string) {
 		w.risky = w.risky || risky(f)
 		defer w.guardCall(f)
 	}
+	var of list // most functions give their arguments inputs of their own
+	switch {
+	case slices.Contains(w.funcs, Function{Name: f.Name, Args: len(f.Args)}) || len(f.Args) != 1:
+	case w.of.each && f.Name == "select":
+		of = w.of
+	case !w.of.each && slices.Contains(strings.Fields(eachTakers), f.Name):
+		of = list{w.of.ref, true}
+	}
 	for _, arg := range f.Args {
-		w.apart(arg) // most functions give their arguments inputs of their own
+		w.on(of, arg)
 	}
 }
 
