@@ -84,6 +84,10 @@ type Request struct {
 	Refused string `json:"refused,omitempty"`
 	// Schema is the JSON Schema that the fields of the return are to fit; empty: none.
 	Schema json.RawMessage `json:"schema,omitempty"`
+	// Again tells that it was started before by a process that ended in the middle of it.
+	Again bool `json:"-"`
+	// Commits tells that a step of the run commits files in the project's own checkout.
+	Commits bool `json:"-"`
 	// Budget is the share that was reserved for this delegation; a runner stops its program at the end of it.
 	Budget Budget `json:"budget,omitzero"`
 }

@@ -194,6 +194,12 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 	return n, sha, body, true
 }
 
+// EditedTodo tells whether a TODO.md is not as it was rendered: a person has changed it.
+func EditedTodo(src []byte) bool {
+	_, sha, body, ok := todoHead(src)
+	return !ok || !ours(sha, body)
+}
+
 // ours tells whether a body is as it was rendered. A checkout that turned its line breaks into those of Windows is no
 // edit.
 func ours(sha string, body []byte) bool {

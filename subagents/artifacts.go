@@ -125,21 +125,63 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 	return kind
 }
 
-// withoutKeys takes the files whose names are those of secrets out of a result, and gives an issue for each.
+// withoutKeys takes the files of secrets out of a result, and gives an issue for each.
 func (g *delegation) withoutKeys(ret *formats.Return) (found []formats.Issue) {
 	ret.Artifacts = slices.DeleteFunc(ret.Artifacts, func(a formats.Artifact) bool {
-		f, secret := secrets.Name(a.Path)
-		if !secret || a.Deleted || slices.ContainsFunc(g.d.Allow, func(one secrets.Allowed) bool { return one.Allows(f) }) {
+		f, secret := secrets.Guarded(a.Path, func() string { return g.content(a) })
+		allowed := func(one secrets.Allowed) bool {
+			return one.Allows(f) || one.Allows(secrets.Finding{File: a.Path})
+		}
+		if !secret || a.Deleted || slices.ContainsFunc(g.d.Allow, allowed) {
 			return false
 		}
+		what, place := a.Path+" is a "+f.Class, ".tercet/config.yaml: "+f.Allow()
+		if f.Line > 0 {
+			what = fmt.Sprintf("%s has a %s in line %d", a.Path, f.Class, f.Line)
+		}
 		found = append(found, formats.Issue{
-			Level: formats.LevelError, Files: []string{a.Path}, Source: "check",
-			Description: a.Path + " is a " + f.Class + ", and no result may hold one; if it is none, allow it in " +
-				".tercet/config.yaml: " + f.Allow(),
+			Level: formats.LevelError, Files: []string{a.Path}, Line: f.Line, Source: "check",
+			Description: what + ", and no result may hold one; if it is none, allow it in " + place,
 		})
 		return true
 	})
 	return found
+}
+
+// content is the text of an artifact, empty where it is no regular file; what is wrong with it then is told elsewhere.
+func (g *delegation) content(a formats.Artifact) string {
+	root := g.folder.out
+	if !a.Type.IsDocument() {
+		tree, err := os.OpenRoot(g.req.Dir)
+		if err != nil {
+			return ""
+		}
+		defer func() { _ = tree.Close() }() //nolint:errcheck // reason: it was only read
+		root = tree
+	}
+	if root == nil || pathProblem(a.Path) != "" || fileProblem(root, a.Path, "") != "" {
+		return ""
+	}
+	text, _, err := readRegular(root, a.Path)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// readRegular reads a file up to one byte more than a document may have. It may have become a link or a pipe since it
+// was looked at: what was opened decides.
+func readRegular(root *os.Root, name string) (data []byte, regular bool, err error) {
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		regular = true
+		data, err = io.ReadAll(io.LimitReader(f, maxDocument+1))
+	}
+	return data, regular, errors.Join(err, f.Close())
 }
 
 // readDocument reads a document out of the delegation's folder. The problem is empty if it is a regular file with text.
@@ -155,21 +197,11 @@ func (g *delegation) readDocument(a formats.Artifact) (data []byte, problem stri
 	if problem := fileProblem(out, a.Path, where); problem != "" {
 		return nil, problem
 	}
-	// Between the look at the file and its opening it may have become a link or a pipe: what was opened decides.
-	f, err := out.OpenFile(filepath.FromSlash(a.Path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, "cannot be read in " + where + ": " + reason(err)
-	}
-	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() {
-		data, err = io.ReadAll(io.LimitReader(f, maxDocument+1))
-	}
-	switch closeErr := f.Close(); {
+	data, regular, err := readRegular(out, a.Path)
+	switch {
 	case err != nil:
 		return nil, "cannot be read in " + where + ": " + reason(err)
-	case closeErr != nil:
-		return nil, "cannot be read in " + where + ": " + reason(closeErr)
-	case !info.Mode().IsRegular():
+	case !regular:
 		return nil, "is not a regular file"
 	case len(data) > maxDocument:
 		return nil, fmt.Sprintf("is larger than %d bytes", maxDocument)

@@ -38,6 +38,9 @@ type Dispatcher struct {
 	// again afterwards, whatever became of the call, and its error ends the run. A nil Guard, or a nil function from it,
 	// guards nothing.
 	Guard func(ctx context.Context, r formats.Request) (after func() error, err error)
+	// Ready makes the tree ready in which a subagent that is not built in will work, once before it is called; what it
+	// says are warnings of the return. Nil: nothing is made ready.
+	Ready func(ctx context.Context, r formats.Request) (said []string, err error)
 	Allow []secrets.Allowed // files that may be in a result though their name is that of a secret
 
 	mu     sync.Mutex
@@ -123,7 +126,14 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 			return formats.Return{}, err
 		}
 	}
+	var said []string
+	if g.d.Ready != nil && !g.info.Builtin && !g.info.Workflow {
+		if said, err = g.d.Ready(ctx, g.req); err != nil {
+			return formats.Return{}, err
+		}
+	}
 	ret, err := g.watched(ctx)
+	ret.Warnings = append(ret.Warnings, said...)
 	if !g.info.Builtin {
 		err = errors.Join(err, g.folder.cleanse(g.d.Mask))
 	}

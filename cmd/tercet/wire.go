@@ -234,7 +234,7 @@ func (w *world) agents() error {
 	w.library.Env = contracts{w.set, w.root}
 	w.dispatcher = &subagents.Dispatcher{
 		Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: runs{w}.problemStore(), Trace: w.sink,
-		Derive: interp.Derive, Mask: w.mask, Guard: w.guard, Allow: w.cfg.Secrets,
+		Derive: interp.Derive, Mask: w.mask, Guard: w.guard, Ready: w.trees.Ready, Allow: w.cfg.Secrets,
 	}
 	if w.manager != nil {
 		w.dispatcher.Watch = w.watchState

@@ -143,6 +143,21 @@ func (p *Program) Infos() iter.Seq[*Info] {
 	}
 }
 
+// Commits tells whether a step asks for a commit.
+func (p *Program) Commits() bool {
+	for info := range p.Infos() {
+		if info.Call == nil || info.Call.Agent != GitWorkflow {
+			continue
+		}
+		for _, f := range info.Call.With {
+			if f.Key.Text == "action" && f.Value != nil && literal(f.Value) == "commit" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Again lists the steps that a target of this step runs again, in order. `it` is the step, or in Between Steps its
 // host.
 func (i *Info) Again(t *syntax.Target) []string {

@@ -149,6 +149,8 @@ func (c call) try() (formats.Return, error) {
 	if err := c.unless(c.journal(entry)); err != nil {
 		return formats.Return{}, err
 	}
+	// What runs beside it in the same tree cannot be told apart from what it did.
+	req.Again = c.old && !c.shared
 	c.worked = c.worked || worker
 	entry.Type, entry.Data = formats.EntryDelegationResult, nil
 	got := c.perform([]effect{{req: &req, worker: worker, entry: entry}})[0]
@@ -192,7 +194,7 @@ func (c call) request() (formats.Request, string, error) {
 		Agent: c.to.Agent, Task: c.run.task, Input: input, Feedback: c.feedback, Session: ids.Session, Run: ids.Run,
 		Command: ids.Command, Step: c.path, At: c.spot(), Visit: visit, Attempt: c.attempt, Depth: c.depth,
 		Path: slices.Clone(ids.Path), Timeout: c.timeout(), Dir: c.cfg.Dir, Question: c.question,
-		Txn: txn(ids.Run, c.spot(), visit, c.attempt),
+		Txn: txn(ids.Run, c.spot(), visit, c.attempt), Commits: c.commits,
 	}
 	switch {
 	case c.Terms.In == inNone && !c.to.Info.Builtin: // the others act for the run, not in a tree of their own choice

@@ -74,6 +74,7 @@ type run struct {
 	board     map[string][]posting
 	undo      []step          // whose effect can be taken back, oldest first
 	opened    bool            // the run opened its worktree
+	commits   bool            // a step commits files in the project's own checkout
 	linked    map[string]bool // paths of artifacts that a task has
 
 	turn
@@ -92,7 +93,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(), since: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
 		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]posting{},
-		linked: map[string]bool{},
+		linked: map[string]bool{}, commits: p.Commits(),
 	}
 	r.dry.on, r.dry.returns = rn.cfg.DryRun, maps.Clone(rn.cfg.Stubs)
 	r.root = (&scope{run: r, prefix: rn.cfg.Prefix, trail: rn.cfg.Prefix}).inner(p.File.Steps, "")

@@ -47,6 +47,7 @@ type turn struct {
 	co       *branch
 	made     []formats.Artifact // what the present element, child or run brought
 	old      bool               // what was decided last stood in the journal
+	shared   bool               // other branches work in the same tree at the same time
 }
 
 // advance lets a branch run up to its next effect, or to its end.
@@ -84,7 +85,7 @@ func (r *run) side(w branches) error {
 	}
 	for {
 		for len(active) < max(1, w.most) && len(all) < w.n && failed() == nil && w.more() {
-			b := r.branch(len(all), w.body)
+			b := r.branch(len(all), w.body, w.n > 1 && w.most > 1)
 			all = append(all, b)
 			if r.advance(b) {
 				active = append(active, b)
@@ -97,9 +98,9 @@ func (r *run) side(w branches) error {
 	}
 }
 
-func (r *run) branch(i int, body func(int) error) *branch {
+func (r *run) branch(i int, body func(int) error, several bool) *branch {
 	b := &branch{}
-	b.own = turn{feedback: r.feedback, co: b}
+	b.own = turn{feedback: r.feedback, co: b, shared: r.shared || several}
 	b.next, b.stop = iter.Pull(func(yield func([]effect) bool) {
 		b.yield = yield
 		b.err = body(i)

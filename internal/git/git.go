@@ -41,6 +41,9 @@ const (
 type Repo struct {
 	Starter *proc.Starter // required
 	Dir     string        // absolute; need not be the top of the working tree
+	// Index is an index file to work with in place of that of the working tree, absolute; empty: that one. It is the
+	// caller's, so that what a person has staged is neither seen nor changed.
+	Index string
 }
 
 // call is one start of git.
@@ -64,8 +67,12 @@ func (r *Repo) run(ctx context.Context, c call) ([]byte, int, error) {
 		dir = r.Dir
 	}
 	argv := append([]string{"git", "--no-pager"}, c.args...)
+	env := environment(c.pairs)
+	if r.Index != "" {
+		env = append(env, "GIT_INDEX_FILE="+r.Index)
+	}
 	cmd := proc.Command{
-		Argv: argv, Dir: dir, Env: environment(c.pairs), Stdin: c.stdin, Purpose: proc.PurposeGit,
+		Argv: argv, Dir: dir, Env: env, Stdin: c.stdin, Purpose: proc.PurposeGit,
 		Timeout: proc.Timeout{Total: callTime}, StdoutCap: outputCap, Limit: outputMax, Watch: c.watch,
 	}
 	if c.watch != nil {

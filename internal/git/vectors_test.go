@@ -467,6 +467,7 @@ func everything(t *testing.T, r *git.Repo) {
 		t.Errorf("Trailers() = %q for a commit without one, want one empty value", list)
 	}
 	did("Fingerprint", "Refs", "Trailers")
+	plumbing(t, r, did)
 	if ok != nil {
 		t.Error(ok)
 	}
@@ -475,6 +476,50 @@ func everything(t *testing.T, r *git.Repo) {
 			t.Errorf("%s was not called", m.Name)
 		}
 	}
+}
+
+// plumbing commits beside the person's index, and brings files back from a tree.
+func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
+	t.Helper()
+	cx := t.Context()
+	if !r.Exists() || r.Underway() != "" {
+		t.Errorf("Exists, Underway = %v, %q, want true and nothing", r.Exists(), r.Underway())
+	}
+	own := &git.Repo{Starter: r.Starter, Dir: r.Dir, Index: filepath.Join(t.TempDir(), "index")}
+	head := must[string](t)(r.Head(cx))
+	write(t, r.Dir, "p.wt", "x\n")
+	err := errors.Join(own.ReadTree(cx, head), own.Add(cx, "p.wt"))
+	if some := must[bool](t)(own.Staged(cx)); !some {
+		t.Error("Staged() = false, want true")
+	}
+	if some := must[bool](t)(r.Staged(cx)); some {
+		t.Error("Staged() of the person's index = true, want false")
+	}
+	tree := must[string](t)(own.WriteTree(cx))
+	made := must[string](t)(r.CommitTree(cx, tree, []string{head}, "beside"))
+	if got := must[string](t)(r.Tree(cx, made)); got != tree {
+		t.Errorf("Tree() = %s, want %s", got, tree)
+	}
+	if list := must[[]string](t)(r.Differ(cx, head, made)); !slices.Equal(list, []string{"p.wt"}) {
+		t.Errorf("Differ() = %q, want p.wt", list)
+	}
+	if in := must[map[string]string](t)(r.Files(cx, made, "p.wt")); len(in) != 1 {
+		t.Errorf("Files() = %q, want p.wt", in)
+	}
+	if list := must[[]string](t)(r.Submodules(cx)); len(list) > 1 { // one vector has one
+		t.Errorf("Submodules() = %q, want at most one", list)
+	}
+	if list := must[[]string](t)(r.Ignored(cx, "p.wt")); len(list) != 0 {
+		t.Errorf("Ignored() = %q, want none", list)
+	}
+	err = errors.Join(err, own.Restore(cx, head), r.Reset(cx, "a.txt"))
+	if _, gone := os.Stat(filepath.Join(r.Dir, "p.wt")); gone == nil {
+		t.Error("Restore() left p.wt, which the tree has not")
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	did("Exists", "Underway", "ReadTree", "Staged", "WriteTree", "CommitTree", "Tree", "Differ", "Files", "Submodules", "Ignored", "Restore", "Reset")
 }
 
 // looks calls what only reads, around one commit, and gives the commit before it.

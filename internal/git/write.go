@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,15 +95,8 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 	if err != nil {
 		return "", err
 	}
-	_, exit, err := r.touch(ctx, call{
-		args: []string{"diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"},
-		also: []int{1},
-	})
-	if err != nil {
-		return "", err
-	}
-	if exit == 0 {
-		return "", ErrNothing
+	if some, err := r.Staged(ctx); err != nil || !some {
+		return "", cmp.Or(err, ErrNothing)
 	}
 	who, err := r.identity(ctx)
 	if err != nil {
@@ -115,6 +109,18 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 		return "", err
 	}
 	return r.Head(ctx)
+}
+
+// Staged tells whether the index differs from HEAD, also by a file that is only announced to it.
+func (r *Repo) Staged(ctx context.Context) (bool, error) {
+	_, exit, err := r.touch(ctx, call{
+		args: []string{
+			"diff", "--cached", "--quiet", "--ita-visible-in-index", "--no-ext-diff", "--no-textconv",
+			"--ignore-submodules=none",
+		},
+		also: []int{1},
+	})
+	return exit == 1, err
 }
 
 // CommitByTrailer returns the newest commit on any branch that carries exactly this trailer, or an empty hash.

@@ -179,7 +179,7 @@ func Line(file string, number int, text string) []Finding {
 			}
 		}
 	}
-	if login, ok := forms().logins[path.Base(file)]; ok {
+	if login, ok := forms().logins[strings.ToLower(path.Base(file))]; ok {
 		if m := login.FindStringSubmatch(text); m != nil && !placeholder(m[1]) {
 			add("login")
 		}
@@ -213,17 +213,34 @@ func File(file, text string) []Finding {
 	return found
 }
 
-// Name tells whether a file is one that holds secrets by its name, which is slash-separated.
-func Name(file string) (Finding, bool) {
-	dir, base := path.Split(strings.ToLower(file))
-	if slices.ContainsFunc(exampleEndings, func(end string) bool { return strings.HasSuffix(base, end) }) {
-		return Finding{}, false
+// Guarded tells whether a file is one that no result of work may hold: by its name, or, of a file of logins, because
+// it has one. read gives the text of such a file.
+func Guarded(file string, read func() string) (Finding, bool) {
+	if f, ok := Name(file); ok {
+		return f, true
 	}
-	for folder := range strings.SplitSeq(dir, "/") {
-		if slices.Contains(exampleFolders, folder) {
-			return Finding{}, false
+	if _, may := forms().logins[strings.ToLower(path.Base(file))]; may && !example(file) {
+		if found := File(file, read()); len(found) > 0 {
+			return found[0], true
 		}
 	}
+	return Finding{}, false
+}
+
+// example tells whether a file is an example by its name or its folder.
+func example(file string) bool {
+	dir, base := path.Split(strings.ToLower(file))
+	ends := func(end string) bool { return strings.HasSuffix(base, end) }
+	lies := func(folder string) bool { return slices.Contains(exampleFolders, folder) }
+	return slices.ContainsFunc(exampleEndings, ends) || slices.ContainsFunc(strings.Split(dir, "/"), lies)
+}
+
+// Name tells whether a file is one that holds secrets by its name, which is slash-separated.
+func Name(file string) (Finding, bool) {
+	if example(file) {
+		return Finding{}, false
+	}
+	base := path.Base(strings.ToLower(file))
 	is := func(pattern string) bool { ok, err := path.Match(pattern, base); return ok && err == nil }
 	return Finding{File: file, Class: "file of secrets"}, slices.ContainsFunc(files, is)
 }

@@ -113,6 +113,35 @@ func TestName(t *testing.T) {
 	}
 }
 
+// TestGuarded: a result may hold no file of secrets, nor one of logins that has one.
+func TestGuarded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		file, text string
+		want       string // the finding; empty: none
+	}{
+		{".env", "", ".env: file of secrets"},
+		{"web/.npmrc", "audit=false\n//localhost/:_authToken=abc\n", "web/.npmrc:2: login"},
+		{".NPMRC", "//localhost/:_password=abc", ".NPMRC:1: login"},
+		{".netrc", "machine localhost login me password abc", ".netrc:1: login"},
+		{".npmrc", "//localhost/:_authToken=${TOKEN}", ""},
+		{".npmrc", "registry=https://localhost/", ""},
+		{".npmrc", "token = npm_" + strings.Repeat("a1B2", 9), ".npmrc:1: hosting token"},
+		{".netrc", "machine localhost login me", ""},
+		{"testdata/.npmrc", "//localhost/:_authToken=abc", ""},
+		{".npmrc.example", "//localhost/:_authToken=abc", ""},
+		{"a.txt", "//localhost/:_authToken=abc", ""},
+	} {
+		got := ""
+		if f, ok := secrets.Guarded(c.file, func() string { return c.text }); ok {
+			got = f.String()
+		}
+		if got != c.want {
+			t.Errorf("Guarded(%q, %q) = %q, want %q", c.file, c.text, got, c.want)
+		}
+	}
+}
+
 func TestAllows(t *testing.T) {
 	t.Parallel()
 	line := secrets.Finding{File: "a", Line: 3, Sum: "ab"}

@@ -5,15 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
 
 	"tercet/formats"
+	"tercet/state"
 	"tercet/subagents/worktree"
 )
 
 // GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a run. It never
-// touches the person's own checkout but by what worktree.Manager promises of Publish.
+// touches the person's own checkout but by what worktree.Manager promises of Publish and CommitHere.
 type GitWorkflow struct{ Trees *worktree.Manager }
 
 // act is one action whose input was read.
@@ -83,7 +88,8 @@ func (w GitWorkflow) away(r formats.Request) bool { return r.Dir == "" || r.Dir 
 func (w GitWorkflow) inTree(do act) act {
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		if w.away(r) {
-			return formats.Return{}, formats.Fail(formats.CodePrecondition, "delegate with action: open before",
+			return formats.Return{}, formats.Fail(formats.CodePrecondition,
+				"delegate with action: open before; to commit in the checkout, name the files",
 				"expected an open worktree, got the project's own checkout")
 		}
 		return do(ctx, r)
@@ -93,23 +99,72 @@ func (w GitWorkflow) inTree(do act) act {
 func (w GitWorkflow) commit(in input) act {
 	in.only("action", "message", "files")
 	message, only := in.need("message", "a message"), in.paths("files")
-	return w.inTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
-		hash, files, err := w.Trees.Commit(ctx, r.Dir,
-			worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn, Only: only})
-		if err != nil {
-			return formats.Return{}, err
+	if in.has("files") && only == nil {
+		only = []string{} // nothing, and not everything
+	}
+	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		msg := worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn, Only: only}
+		if w.away(r) && only != nil {
+			return w.commitHere(ctx, r, msg)
 		}
-		ret := formats.Return{
-			Status: formats.StatusCompleted, Summary: "nothing to commit",
-			Fields: map[string]any{"commit": nil, "files": plain(files)},
+		return w.inTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
+			hash, files, err := w.Trees.Commit(ctx, r.Dir, msg)
+			return committed(msg, hash, files), err
+		})(ctx, r)
+	}
+}
+
+// committed is the return of a commit; an empty hash means that there was nothing to commit.
+func committed(msg worktree.Message, hash string, files []string) formats.Return {
+	ret := formats.Return{
+		Status: formats.StatusCompleted, Summary: "nothing to commit",
+		Fields: map[string]any{"commit": nil, "files": plain(files)},
+	}
+	if hash != "" {
+		subject, _, _ := strings.Cut(msg.Subject, "\n")
+		ret.Summary = clip(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))
+		ret.Fields["commit"] = hash
+	}
+	return ret
+}
+
+// commitHere commits named files in the person's checkout. What keeps it from that is a warning with the command to
+// type, and none where only the state of the project was to be committed: that is not asked for by its commands.
+func (w GitWorkflow) commitHere(
+	ctx context.Context, r formats.Request, msg worktree.Message,
+) (formats.Return, error) {
+	asked := slices.ContainsFunc(msg.Only, func(name string) bool { return !worktree.Own(name) })
+	msg.Only = slices.DeleteFunc(msg.Only, func(name string) bool {
+		if path.Base(name) != "TODO.md" || !worktree.Own(name) {
+			return false
 		}
-		if hash != "" {
-			subject, _, _ := strings.Cut(message, "\n")
-			ret.Summary = clip(fmt.Sprintf("%.12s %s (%d files)", hash, subject, len(files)))
-			ret.Fields["commit"] = hash
-		}
-		return ret, nil
+		text, err := os.ReadFile(filepath.Join(w.Trees.Root, filepath.FromSlash(name)))
+		return err == nil && state.EditedTodo(text)
 	})
+	done, err := w.Trees.CommitHere(ctx, r.Run, msg)
+	ret := committed(msg, done.Hash, done.Files)
+	if done.After != "" {
+		ret.Warnings = append(ret.Warnings, done.After)
+	}
+	if done.Why != "" && asked {
+		ret.Summary = clip("not committed: " + done.Why)
+		ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s; to commit it yourself: git add -- %s && git commit -m %s",
+			ret.Summary, quoted(msg.Only...), quoted(msg.Subject)))
+	}
+	return ret, err
+}
+
+// quoted are words as a shell reads them.
+func quoted(words ...string) string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		if out[i] = word; strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:+@", r)
+		}) {
+			out[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 func (w GitWorkflow) publish(in input) act {

@@ -13,11 +13,19 @@ import (
 // scan refuses what is staged, or what the commits from one to another add, where it holds what looks like a secret
 // that nobody has agreed to. The files stay as they are.
 func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) error {
-	_, rel, err := repo.Within(ctx)
-	if err != nil {
+	found, err := m.findings(ctx, repo, from, to)
+	if err != nil || len(found) == 0 {
 		return err
 	}
-	var found []secrets.Finding
+	return secretFound(repo.Dir, from != "", found)
+}
+
+// findings are what scan refuses, with files relative to the folder of repo.
+func (m *Manager) findings(ctx context.Context, repo *git.Repo, from, to string) (found []secrets.Finding, err error) {
+	_, rel, err := repo.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
 	last := ""
 	err = repo.Added(ctx, from, to, func(file string, number int, text string) {
 		shown := file
@@ -38,10 +46,7 @@ func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) err
 			}
 		}
 	})
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	return secretFound(repo.Dir, from != "", found)
+	return found, err
 }
 
 // secretFound tells where secrets are, and never what they are.

@@ -1,12 +1,13 @@
 // Package worktree gives a task a working tree of its own and brings what was done there back.
 //
-// It promises that the user's checkout is touched by a fast-forward and by nothing else, and only when it is clean;
-// that a branch moves only if it still is where it was seen; that a conflict changes nothing; that no uncommitted work
-// is removed before it is in a commit; and that no commit is made, and none merged, that adds what looks like a secret.
-// Nothing under the workspace folder is ever committed. Ignored files of a worktree are removed with it.
+// It promises that the user's checkout is touched by two things alone: a fast-forward when it is clean, and a commit of
+// named files that leaves everything of the user's as it is; that a branch moves only if it still is where it was seen;
+// that a conflict changes nothing; that no uncommitted work is removed before it is in a commit; and that no commit is
+// made, and none merged, that adds what looks like a secret. Of the workspace folder only documents and the state are
+// ever committed, in the checkout. Ignored files of a worktree are removed with it.
 //
-// It does not decide when a task is done, resolves no conflict, pushes nothing, and deletes only branches that it named
-// itself and whose commits another branch holds.
+// It does not decide when a task is done, resolves no conflict, and deletes only branches that it named itself and
+// whose commits another branch holds.
 //
 // A Manager holds no state. Different worktrees may be used at once, one worktree by one caller at a time.
 package worktree
@@ -90,7 +91,7 @@ type Tree struct {
 // commits of its own is continued; another worktree of ours that still holds it is closed first, its loose work kept.
 func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	defer code(&err, formats.CodeIO)
-	if s.Run == "" || s.Run == "." || !filepath.IsLocal(s.Run) || strings.ContainsAny(s.Run, `/\`) {
+	if !plainRun(s.Run) {
 		return t, &formats.ValueError{What: "a run id", Got: s.Run}
 	}
 	branch := s.branch()
@@ -134,6 +135,11 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	}
 	t.Continued = t.Base != t.Head
 	return t, nil
+}
+
+// plainRun tells whether a run's id can name a folder.
+func plainRun(id string) bool {
+	return id != "" && id != "." && filepath.IsLocal(id) && !strings.ContainsAny(id, `/\`)
 }
 
 // clear makes way for the worktree of branch at place and reports whether it is open already.
@@ -297,18 +303,25 @@ func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) err
 
 // loose lists the uncommitted changes outside the workspace folder, with an index that is made equal to HEAD.
 func (m *Manager) loose(ctx context.Context, repo *git.Repo) (looseWork, error) {
-	_, rel, err := repo.Within(ctx)
-	if err != nil {
-		return looseWork{}, err
-	}
 	if err := repo.Unstage(ctx); err != nil {
 		return looseWork{}, err
 	}
+	return m.uncommitted(ctx, repo)
+}
+
+// uncommitted is the same for an index that holds nothing of its own, and makes it so.
+func (m *Manager) uncommitted(ctx context.Context, repo *git.Repo) (w looseWork, err error) {
+	top, rel, err := repo.Within(ctx)
+	if err != nil {
+		return w, err
+	}
 	entries, err := repo.StatusPorcelain(ctx)
 	if err != nil {
-		return looseWork{}, err
+		return w, err
 	}
-	var w looseWork
+	if slices.ContainsFunc(entries, func(e git.Entry) bool { return !strings.ContainsAny(e.Code[:1], " ?") }) {
+		return m.loose(ctx, repo)
+	}
 	for _, e := range entries {
 		for _, p := range []string{e.Path, e.Orig} {
 			switch {
@@ -321,7 +334,14 @@ func (m *Manager) loose(ctx context.Context, repo *git.Repo) (looseWork, error) 
 		}
 	}
 	slices.Sort(w.files)
-	return w, nil
+	// What is done in the folder of a submodule is in no list of changes.
+	modules, err := repo.Submodules(ctx)
+	for _, sub := range modules {
+		if inside, err := os.ReadDir(filepath.Join(top, filepath.FromSlash(sub))); err == nil && len(inside) > 0 {
+			w.nested = append(w.nested, sub+"/")
+		}
+	}
+	return w, err
 }
 
 // inWorkspace tells whether p, relative to the top, is in the workspace of the project that is at rel.

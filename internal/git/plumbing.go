@@ -1,0 +1,158 @@
+package git
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Exists tells, without starting git, whether Dir is inside of a repository.
+func (r *Repo) Exists() bool {
+	own, _ := home(r.Dir)
+	return own != ""
+}
+
+// underway are the files in a repository's own folder that tell what a person is in the middle of.
+var underway = []struct{ file, what string }{
+	{"MERGE_HEAD", "a merge is in progress"}, {"rebase-merge", "a rebase is in progress"},
+	{"rebase-apply", "a rebase is in progress"}, {"CHERRY_PICK_HEAD", "a cherry-pick is in progress"},
+	{"REVERT_HEAD", "a revert is in progress"}, {"sequencer", "a cherry-pick is in progress"},
+	{"BISECT_LOG", "a bisection is in progress"}, {"index.lock", "another git command is at work"},
+}
+
+// Underway says what is in progress in the working tree of Dir, a merge for one; empty: nothing.
+func (r *Repo) Underway() string {
+	own, _ := home(r.Dir)
+	for _, u := range underway {
+		if _, err := os.Lstat(filepath.Join(own, u.file)); own != "" && err == nil {
+			return u.what
+		}
+	}
+	return ""
+}
+
+// Ignored returns those of the files that git ignores and does not track. Like all paths here they are relative to the
+// top.
+func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
+	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"}
+	out, _, err := r.touch(ctx, call{args: append(args, paths...)})
+	return records(out), err
+}
+
+// Files gives what a commit or a tree has at some of the paths, or without paths everywhere: mode and hash by path. An
+// empty rev means the index, of whose conflicts nothing is given.
+func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[string]string, error) {
+	c := call{args: []string{"ls-tree", "-z", "-r", "--full-tree", rev}, revs: []string{rev}}
+	if rev == "" {
+		top, _, err := r.Within(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c = call{args: []string{"ls-files", "-z", "--stage", "--full-name"}, dir: top}
+	}
+	c.args = append(append(c.args, "--"), paths...)
+	out, _, err := r.run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	for _, rec := range records(out) {
+		about, name, ok := strings.Cut(rec, "\t")
+		f := strings.Fields(about) // "100644 blob HASH" of a tree, "100644 HASH 0" of the index
+		if !ok || len(f) != 3 {
+			return nil, odd("ls-files", "mode, hash and a path", rec)
+		}
+		switch {
+		case rev != "":
+			files[name] = f[0] + " " + f[2]
+		case f[2] == "0":
+			files[name] = f[0] + " " + f[1]
+		}
+	}
+	return files, nil
+}
+
+// Submodule is the mode of an entry that stands for a repository inside.
+const Submodule = "160000"
+
+// Submodules returns the folders that stand for repositories inside, by the index.
+func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
+	files, err := r.Files(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for name, entry := range files {
+		if strings.HasPrefix(entry, Submodule) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// ReadTree fills the index with a commit or a tree, and leaves the working tree as it is.
+func (r *Repo) ReadTree(ctx context.Context, rev string) error {
+	_, _, err := r.touch(ctx, call{args: []string{"read-tree", rev}, revs: []string{rev}})
+	return err
+}
+
+// Restore gives index and working tree the files of a commit or a tree. Files that the index has, and the tree has not,
+// are removed; those that the index does not know stay.
+func (r *Repo) Restore(ctx context.Context, rev string) error {
+	_, _, err := r.touch(ctx, call{args: []string{"read-tree", "--reset", "-u", rev}, revs: []string{rev}})
+	return err
+}
+
+// WriteTree keeps the index as a tree and returns its hash.
+func (r *Repo) WriteTree(ctx context.Context) (string, error) {
+	out, err := r.read(ctx, "write-tree")
+	return line(out), err
+}
+
+// Tree returns the hash of the tree of a commit.
+func (r *Repo) Tree(ctx context.Context, rev string) (string, error) {
+	out, _, err := r.run(ctx, call{args: []string{"rev-parse", "--verify", rev + "^{tree}"}, revs: []string{rev}})
+	return line(out), err
+}
+
+// Differ returns the paths at which two trees differ, sorted.
+func (r *Repo) Differ(ctx context.Context, from, to string) ([]string, error) {
+	out, _, err := r.run(ctx, call{
+		args: []string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"}, revs: []string{from, to},
+	})
+	return records(out), err
+}
+
+// CommitTree makes a commit of a tree that no branch has yet, and returns its hash.
+func (r *Repo) CommitTree(
+	ctx context.Context, tree string, parents []string, text string, trailers ...Trailer,
+) (string, error) {
+	msg, err := message(text, trailers)
+	if err != nil {
+		return "", err
+	}
+	who, err := r.identity(ctx)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree", "--no-gpg-sign", "-F", "-"}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	out, _, err := r.run(ctx, call{
+		args: append(args, tree), revs: append([]string{tree}, parents...), stdin: []byte(msg), pairs: who,
+	})
+	return line(out), err
+}
+
+// Reset makes the entries of the index at the paths equal to HEAD, and leaves the working tree as it is.
+func (r *Repo) Reset(ctx context.Context, paths ...string) error {
+	_, _, err := r.touch(ctx, call{
+		args:  []string{"reset", "--quiet", "--mixed", "--pathspec-from-file=-", "--pathspec-file-nul"},
+		stdin: []byte(strings.Join(paths, "\x00")),
+	})
+	return err
+}

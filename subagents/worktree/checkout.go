@@ -1,0 +1,261 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/git"
+)
+
+// Here is what a commit in the person's checkout came to.
+type Here struct {
+	Hash  string   // empty: nothing was committed
+	Files []string // of the commit, relative to the project root
+	Why   string   // why nothing was committed though there was something to commit
+	After string   // what is left to do behind a commit that was made
+}
+
+// own are tercet's own files that are committed in the checkout, and only where git tracks them.
+var own = []string{
+	formats.Workspace + "/state.json", formats.Workspace + "/archive/state.json", formats.Workspace + "/TODO.md",
+}
+
+// Own tells whether a file, relative to the project root, is the state of the project: it is committed in the checkout
+// only where git tracks it, and nobody is told otherwise.
+func Own(name string) bool { return slices.Contains(own, path.Clean(name)) }
+
+// hereTries bounds how often a commit is made anew because the person's branch moved meanwhile.
+const hereTries = 3
+
+// CommitHere commits exactly the files msg.Only in the person's checkout, where nothing of the person's can be
+// touched by it: the checkout is on a branch, nothing is in progress and nothing staged, and no file is ignored, a
+// link, in a submodule, or was changed by a person before the run began. Otherwise nothing is committed, and Why says
+// so. It works in an index of its own and moves the branch only from where it was seen; a commit that bears msg.Txn
+// already is not made again.
+func (m *Manager) CommitHere(ctx context.Context, run string, msg Message) (done Here, err error) {
+	defer code(&err, formats.CodeGitCommitFailed)
+	repo := m.Git(m.Root)
+	if !repo.Exists() {
+		return Here{Why: "the project is in no git repository"}, nil
+	}
+	c := here{m: m, repo: repo, run: run, msg: msg}
+	if c.top, c.rel, err = repo.Within(ctx); errors.Is(err, git.ErrMissing) {
+		return Here{Why: "git is not installed"}, nil
+	} else if err != nil {
+		return Here{}, err
+	}
+	if c.own, err = os.OpenRoot(c.top); err != nil {
+		return Here{}, err
+	}
+	defer func() { err = errors.Join(err, c.own.Close()) }()
+	for range hereTries {
+		done, err = c.attempt(ctx)
+		if _, stale := errors.AsType[*git.StaleError](err); !stale {
+			return done, err
+		}
+	}
+	return Here{Why: "the branch moved with every attempt"}, nil
+}
+
+// here is one call of CommitHere. Paths are relative to the top of the repository.
+type here struct {
+	m        *Manager
+	repo     *git.Repo
+	own      *os.Root // the top
+	top, rel string
+	run      string
+	msg      Message
+	branch   string
+	head     string
+}
+
+func (c *here) attempt(ctx context.Context) (Here, error) {
+	if c.msg.Txn != "" {
+		hash, err := c.repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: c.msg.Txn})
+		if err != nil || hash != "" {
+			return c.committed(ctx, hash, err)
+		}
+	}
+	why, err := c.obstacle(ctx)
+	if err != nil || why != "" {
+		return Here{Why: why}, err
+	}
+	files, why, err := c.files(ctx)
+	if err != nil || why != "" || len(files) == 0 {
+		return Here{Why: why}, err
+	}
+	index, err := c.m.runFile(c.run, "commit.index")
+	if err != nil {
+		return Here{}, err
+	}
+	private := &git.Repo{Starter: c.repo.Starter, Dir: c.repo.Dir, Index: index}
+	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next commit of the run begins it anew
+	if err := private.ReadTree(ctx, c.head); err != nil {
+		return Here{}, err
+	}
+	if err := private.Add(ctx, files...); err != nil {
+		return Here{}, err
+	}
+	if some, err := private.Staged(ctx); err != nil || !some {
+		return Here{}, err
+	}
+	if err := c.m.scan(ctx, private, "", ""); err != nil {
+		return Here{}, err
+	}
+	tree, err := private.WriteTree(ctx)
+	if err != nil {
+		return Here{}, err
+	}
+	hash, err := c.repo.CommitTree(ctx, tree, []string{c.head}, c.msg.Subject, c.msg.trailers()...)
+	if err != nil {
+		return Here{}, err
+	}
+	if err := c.repo.UpdateRef(ctx, "refs/heads/"+c.branch, hash, c.head); err != nil {
+		return Here{}, err
+	}
+	return c.committed(ctx, hash, nil)
+}
+
+// obstacle says why nothing can be committed in the checkout as it is, whatever the files.
+func (c *here) obstacle(ctx context.Context) (why string, err error) {
+	if c.branch, err = c.repo.CurrentBranch(ctx); err != nil {
+		return "", err
+	}
+	if c.branch == "" {
+		return "the checkout is on no branch", nil
+	}
+	if c.head, err = c.repo.Head(ctx); errors.Is(err, git.ErrNoCommit) {
+		return "branch " + c.branch + " has no commit yet", nil
+	}
+	if why = c.repo.Underway(); err != nil || why != "" {
+		return why, err
+	}
+	if some, err := c.repo.Staged(ctx); err != nil || some {
+		return "other changes are staged", err
+	}
+	return "", nil
+}
+
+// files are those to commit. Of tercet's own ones only those count that git tracks.
+func (c *here) files(ctx context.Context) (files []string, why string, err error) {
+	for _, name := range c.msg.Only {
+		file := path.Join(filepath.ToSlash(c.rel), path.Clean(name))
+		switch {
+		case !filepath.IsLocal(filepath.FromSlash(name)):
+			return nil, "", &formats.ValueError{What: "a path inside the project", Got: name}
+		case !Own(name) && inWorkspace(c.rel, file) && !document(path.Clean(name)):
+			return nil, "", &formats.ValueError{What: "a document", Got: name}
+		}
+		files = append(files, file)
+	}
+	tracked, err := c.repo.Files(ctx, c.head, files...)
+	if err != nil {
+		return nil, "", err
+	}
+	before, err := c.m.foreign(c.run)
+	if err != nil {
+		return nil, "", err
+	}
+	files = slices.DeleteFunc(files, func(file string) bool {
+		name, err := filepath.Rel(c.rel, filepath.FromSlash(file))
+		_, gone := c.own.Lstat(filepath.FromSlash(file))
+		return err == nil && Own(filepath.ToSlash(name)) && (tracked[file] == "" || errors.Is(gone, fs.ErrNotExist))
+	})
+	if len(files) == 0 {
+		return nil, "", nil
+	}
+	for _, file := range files {
+		if what := c.wrong(file, tracked[file] != ""); what != "" {
+			return nil, file + " " + what, nil
+		}
+		if slices.Contains(before, file) {
+			return nil, file + " was changed before the run began", nil
+		}
+	}
+	ignored, err := c.repo.Ignored(ctx, files...)
+	if err == nil && len(ignored) > 0 {
+		why = firstOf(ignored) + " is ignored by git"
+	}
+	return files, why, err
+}
+
+// document tells whether a file of the workspace is a document that belongs to the project.
+func document(name string) bool {
+	return strings.HasPrefix(name, formats.Workspace+"/specs/") || strings.HasPrefix(name, formats.Workspace+"/reviews/")
+}
+
+// wrong says what keeps a file from being committed by its place and kind.
+func (c *here) wrong(file string, tracked bool) string {
+	for at := file; ; at = path.Dir(at) {
+		info, err := c.own.Lstat(filepath.FromSlash(at))
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && tracked: // a file that was deleted
+		case errors.Is(err, fs.ErrNotExist):
+			return "is not there"
+		case err != nil:
+			return "cannot be read: " + err.Error()
+		case info.Mode()&fs.ModeSymlink != 0 && at == file:
+			return "is a link"
+		case info.Mode()&fs.ModeSymlink != 0:
+			return "lies behind the link " + at
+		case at == file && !info.Mode().IsRegular():
+			return "is no regular file"
+		}
+		if path.Dir(at) == "." {
+			return ""
+		}
+		if _, err := c.own.Lstat(filepath.FromSlash(path.Dir(at) + "/.git")); err == nil {
+			return "lies in the repository " + path.Dir(at)
+		}
+	}
+}
+
+// committed brings the entries of the person's index up to a commit that was made, where they are still what they were
+// before it: without that they would look like staged changes that take it back.
+func (c *here) committed(ctx context.Context, hash string, err error) (Here, error) {
+	if err != nil {
+		return Here{}, err
+	}
+	names, err := c.repo.Differ(ctx, hash+"~1", hash)
+	if err != nil {
+		return Here{}, err
+	}
+	done := Here{Hash: hash}
+	for _, name := range names {
+		below, err := filepath.Rel(c.rel, filepath.FromSlash(name))
+		if err != nil {
+			return Here{}, err
+		}
+		done.Files = append(done.Files, filepath.ToSlash(below))
+	}
+	if err := c.settle(ctx, hash, names); err != nil {
+		done.After = fmt.Sprintf("git could not take the commit into its index (%v): run git reset -- %s", err,
+			strings.Join(names, " "))
+	}
+	return done, nil
+}
+
+func (c *here) settle(ctx context.Context, hash string, names []string) error {
+	var at [4]map[string]string
+	for i, rev := range []string{hash + "~1", hash, "HEAD", ""} {
+		var err error
+		if at[i], err = c.repo.Files(ctx, rev, names...); err != nil {
+			return err
+		}
+	}
+	stale := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return at[2][name] != at[1][name] || at[3][name] != at[0][name]
+	})
+	if len(stale) == 0 {
+		return nil
+	}
+	return c.repo.Reset(ctx, stale...)
+}

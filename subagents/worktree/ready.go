@@ -1,0 +1,278 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/git"
+	"tercet/internal/secrets"
+)
+
+// before is a worktree as it was when a worker was started there, in the folder of the run.
+type before struct {
+	Branch string   `json:"branch"`
+	Head   string   `json:"head"`
+	Tree   string   `json:"tree"`             // of the last commit with the loose work on top
+	Nested []string `json:"nested,omitempty"` // repositories inside
+}
+
+func beforeName(txn string) string { return path.Join("before", txn+".json") }
+
+// Ready is called before a worker starts. It keeps how its worktree is then. A worker that is started again, after the
+// process ended in the middle of its work, finds its worktree as it was: what the killed attempt left is committed to a
+// branch of its own first, but for files that look like secrets, which go to the folder of the run. What it says is for
+// the person. Of the person's own checkout it only keeps what was changed there before the run, where a later step
+// commits in it.
+func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, err error) {
+	defer code(&err, formats.CodeIO)
+	if r.NoTree || r.Run == "" || r.Txn == "" {
+		return nil, nil
+	}
+	repo := m.Git(r.Dir)
+	switch {
+	case r.Dir == m.Root && r.Commits && repo.Exists():
+		return nil, m.noteForeign(ctx, repo, r.Run)
+	case r.Dir == m.Root || !m.owns(r.Dir) || !repo.HasIndex():
+		return nil, nil
+	}
+	a := aside{m: m, repo: repo, r: r}
+	if a.index, err = m.runFile(r.Run, "before-"+r.Txn+".index"); err != nil {
+		return nil, err
+	}
+	a.private = &git.Repo{Starter: repo.Starter, Dir: repo.Dir, Index: a.index}
+	defer func() { _ = os.Remove(a.index) }() //nolint:errcheck // reason: nothing reads it again
+	known := false
+	if r.Again {
+		if known, err = m.load(r.Run, beforeName(r.Txn), &a.was); err != nil {
+			return nil, err
+		}
+	}
+	if known {
+		return a.restore(ctx)
+	}
+	now, err := a.look(ctx)
+	if err == nil {
+		err = m.write(r.Run, beforeName(r.Txn), now)
+	}
+	return nil, err
+}
+
+// noteForeign keeps what is changed in the checkout, once a run.
+func (m *Manager) noteForeign(ctx context.Context, repo *git.Repo, run string) error {
+	var had []string
+	if known, err := m.load(run, foreignName, &had); err != nil || known {
+		return err
+	}
+	entries, err := repo.StatusPorcelain(ctx)
+	if err != nil {
+		return err
+	}
+	files := []string{}
+	for _, e := range entries {
+		files = append(files, e.Path)
+	}
+	return m.write(run, foreignName, files)
+}
+
+// aside is one call of Ready in a worktree.
+type aside struct {
+	m       *Manager
+	repo    *git.Repo
+	private *git.Repo // the same with an index of its own
+	index   string
+	r       formats.Request
+	was     before
+	said    []string
+}
+
+// look gives the worktree as it is. The private index has all of it then.
+func (a *aside) look(ctx context.Context) (now before, err error) {
+	if now.Branch, err = a.repo.CurrentBranch(ctx); err != nil {
+		return now, err
+	}
+	if now.Head, err = a.repo.Head(ctx); err != nil {
+		return now, err
+	}
+	work, err := a.m.uncommitted(ctx, a.repo)
+	if err != nil {
+		return now, err
+	}
+	now.Nested = work.nested
+	if len(work.files) == 0 && !a.r.Again {
+		now.Tree, err = a.repo.Tree(ctx, now.Head)
+		return now, err
+	}
+	if err = a.private.ReadTree(ctx, now.Head); err == nil {
+		err = a.private.Add(ctx, work.files...)
+	}
+	if err == nil {
+		now.Tree, err = a.private.WriteTree(ctx)
+	}
+	return now, err
+}
+
+// restore sets aside what was done since the worker was started, and gives the worktree the state that it had.
+func (a *aside) restore(ctx context.Context) ([]string, error) {
+	now, err := a.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range now.Nested {
+		if !slices.Contains(a.was.Nested, dir) {
+			if err := a.move(dir); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if now.Head == a.was.Head && now.Tree == a.was.Tree {
+		return a.said, a.back(ctx, now)
+	}
+	if err := a.keep(ctx, now); err != nil {
+		return nil, err
+	}
+	if now, err = a.look(ctx); err != nil { // what looks like a secret is gone
+		return nil, err
+	}
+	if err := a.private.Restore(ctx, a.was.Tree); err != nil {
+		return nil, err
+	}
+	return a.said, a.back(ctx, now)
+}
+
+// keep commits what differs from before to a branch for loose work.
+func (a *aside) keep(ctx context.Context, now before) error {
+	files, err := a.repo.Differ(ctx, a.was.Tree, now.Tree)
+	if err != nil {
+		return err
+	}
+	tree, err := a.stage(ctx, now.Head, files)
+	if err != nil {
+		return err
+	}
+	found, err := a.m.findings(ctx, a.private, "", "")
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		if err := a.moveAll(ctx, found); err != nil {
+			return err
+		}
+		if tree, err = a.stage(ctx, now.Head, files); err != nil {
+			return err
+		}
+	}
+	if bare, err := a.repo.Tree(ctx, now.Head); err != nil || bare == tree && now.Head == a.was.Head {
+		return err // all of it was moved
+	}
+	wip, err := a.m.freeWip(ctx, a.repo, a.was.Branch, a.r.Run)
+	if err != nil {
+		return err
+	}
+	hash, err := a.repo.CommitTree(ctx, tree, []string{now.Head}, "wip: what a killed attempt of "+a.r.Step+" left",
+		git.Trailer{Key: TrailerWip, Value: a.r.Run})
+	if err != nil {
+		return err
+	}
+	a.said = append(a.said, fmt.Sprintf("what the killed attempt of step %s left is on branch %s", a.r.Step, wip))
+	return a.repo.CreateBranch(ctx, wip, hash)
+}
+
+// stage gives the tree of a commit with some files as they are now.
+func (a *aside) stage(ctx context.Context, head string, files []string) (string, error) {
+	if err := a.private.ReadTree(ctx, head); err != nil {
+		return "", err
+	}
+	// A file that is gone, and that the commit has not either, is none to add.
+	there, err := a.repo.Files(ctx, head, files...)
+	if err != nil {
+		return "", err
+	}
+	top, _, err := a.repo.Within(ctx)
+	if err != nil {
+		return "", err
+	}
+	files = slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+		_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(file)))
+		return err != nil && there[file] == ""
+	})
+	if err := a.private.Add(ctx, files...); err != nil {
+		return "", err
+	}
+	return a.private.WriteTree(ctx)
+}
+
+// back puts branch and index of the worktree where they were.
+func (a *aside) back(ctx context.Context, now before) error {
+	var err error
+	if now.Branch != a.was.Branch && a.was.Branch != "" {
+		err = a.repo.SetHead(ctx, a.was.Branch)
+	}
+	if err == nil && a.was.Branch != "" {
+		ref := "refs/heads/" + a.was.Branch
+		var at string
+		if at, err = a.repo.Resolve(ctx, ref); err == nil && at != a.was.Head {
+			err = a.repo.UpdateRef(ctx, ref, a.was.Head, at)
+		}
+	}
+	return errors.Join(err, a.repo.Unstage(ctx))
+}
+
+// moveAll moves the files of findings to the folder of the run.
+func (a *aside) moveAll(ctx context.Context, found []secrets.Finding) error {
+	_, rel, err := a.repo.Within(ctx)
+	if err != nil {
+		return err
+	}
+	var moved []string
+	for _, f := range found {
+		file := path.Join(filepath.ToSlash(rel), f.File)
+		if slices.Contains(moved, file) {
+			continue
+		}
+		moved = append(moved, file)
+		if err := a.move(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move takes a file or a folder out of the worktree; its name is relative to the top.
+func (a *aside) move(file string) error {
+	file = strings.TrimSuffix(file, "/")
+	top, err := a.topInProject()
+	if err != nil {
+		return err
+	}
+	return a.m.inRun(a.r.Run, path.Join("aside", path.Dir(file)), func(root *os.Root, dir string) error {
+		to := path.Join(dir, path.Base(file))
+		for i := 2; ; i++ {
+			if _, err := root.Lstat(to); err != nil {
+				break
+			}
+			to = fmt.Sprintf("%s.%d", path.Join(dir, path.Base(file)), i)
+		}
+		a.said = append(a.said, fmt.Sprintf("what the killed attempt of step %s left as %s is in %s: no commit can hold it",
+			a.r.Step, file, to))
+		return atomicfile.Move(root, path.Join(top, file), to)
+	})
+}
+
+// topInProject is the top of the worktree, relative to the project root.
+func (a *aside) topInProject() (string, error) {
+	rel, err := filepath.Rel(a.m.Base, a.r.Dir)
+	if err != nil {
+		return "", err
+	}
+	name, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+	top, err := filepath.Rel(a.m.Root, filepath.Join(a.m.Base, name))
+	return filepath.ToSlash(top), err
+}
