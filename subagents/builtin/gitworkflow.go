@@ -180,7 +180,7 @@ func (w GitWorkflow) publish(in input) act {
 			}
 		}
 		// Work that no step committed is part of what is published; it would be left behind in the worktree otherwise.
-		left := worktree.Message{Subject: cmp.Or(message, "work of "+r.Command), Session: r.Session}
+		left := worktree.Message{Subject: cmp.Or(message, "work of "+r.Command), Session: r.Session, Txn: r.Txn}
 		if _, _, err := w.Trees.Commit(ctx, r.Dir, left); err != nil {
 			return formats.Return{}, err
 		}
