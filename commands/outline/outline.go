@@ -3,6 +3,7 @@ package outline
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -110,7 +111,7 @@ func (n *Node) act() {
 	i := n.Info
 	n.Kind = "table"
 	if i.Action != nil {
-		n.Kind = kindOf(i.Action) // all that is said of a kind that is new here
+		n.Kind, n.Does = kindOf(i.Action), plainOf(i.Action)
 	} else if i.Return != nil {
 		n.Kind, n.Does = "return", brief(i.Return.Message)
 	}
@@ -164,6 +165,20 @@ func (n *Node) act() {
 	if i.Action != nil && i.Return != nil {
 		n.way("then", "return")
 	}
+}
+
+// plainOf is what is told of a kind that is new here: its plain members. A number with a fraction is seconds.
+func plainOf(a syntax.Action) string {
+	var out []string
+	for v, at := reflect.ValueOf(a).Elem(), 0; at < v.NumField(); at++ {
+		switch f := v.Field(at).Interface().(type) {
+		case float64:
+			out = append(out, span(time.Duration(f*float64(time.Second))))
+		case string, int, syntax.Word:
+			out = append(out, fmt.Sprint(f))
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 func (n *Node) way(on, to string) { n.Ways = append(n.Ways, Way{On: on, To: to}) }
