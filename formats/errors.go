@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ValueError reports a word that is not in a closed set, such as an unknown task status. argspec matches it to offer
@@ -67,6 +68,24 @@ func (e *GateOpenError) Help() string {
 	return "run it on a terminal, or pass --yes to approve"
 }
 
+// LaterError tells that a run cannot go on before a time: its file waits, or the usage limit of an agent is reached. The
+// run is suspended until then.
+type LaterError struct {
+	Why   string
+	Until time.Time // zero: nobody said when
+}
+
+// Error says what is waited for, and until when.
+func (e *LaterError) Error() string {
+	if e.Until.IsZero() {
+		return e.Why
+	}
+	return e.Why + " until " + e.Until.UTC().Format(time.DateTime) + " UTC"
+}
+
+// ErrorCode is SUSPENDED: the run waits.
+func (e *LaterError) ErrorCode() Code { return CodeSuspended }
+
 // Failure is the error of everything that nobody matches: a code, words, advice, and a place if it has one. A type of
 // its own is for a failure that a caller matches.
 type Failure struct { //nolint:errname // the word that codes and returns use
@@ -122,6 +141,17 @@ type StoppedError struct{ *Failure }
 // DivergedError tells that a run that is gone through again comes out otherwise than its journal has it. Nothing may be
 // done then: which of the two is right is for a person to say.
 type DivergedError struct{ *Failure }
+
+// EndError tells a run that is gone through again only to be looked at that its journal ends here. Counted is what it
+// had counted so far.
+type EndError struct {
+	*Failure
+
+	Counted Counted
+}
+
+// Unwrap gives the failure, which has the code.
+func (e *EndError) Unwrap() error { return e.Failure }
 
 // Unwrap gives the failure, which has the code.
 func (e *StoppedError) Unwrap() error { return e.Failure }

@@ -23,6 +23,7 @@ const (
 	EntryGateDecided       EntryType = "gate_decided"
 	EntryRedo              EntryType = "redo"
 	EntryRollback          EntryType = "rollback"
+	EntryWentBack          EntryType = "went_back" // a person goes back to a step: what came after it counts no more
 	EntryAsked             EntryType = "asked"
 	EntryGoto              EntryType = "goto"
 	EntryStateCommitted    EntryType = "state_committed"
@@ -70,9 +71,36 @@ type Seen struct {
 	Value any    `json:"value"`
 }
 
+// Suspended is the data of suspended: what a run waits for, a question or a time.
+type Suspended struct {
+	Question string    `json:"question,omitempty"`
+	Step     string    `json:"step,omitempty"`
+	Why      string    `json:"why,omitempty"`
+	Until    time.Time `json:"until,omitzero"` // when it can go on; zero: nobody said
+}
+
+// Counted is what a run has counted. It only grows: who goes back to an earlier step goes on with these numbers. Keys are
+// places of steps, and rules.
+type Counted struct {
+	Visits    map[string]int  `json:"visits,omitempty"`
+	Used      map[string]int  `json:"used,omitempty"`
+	Answered  map[string]int  `json:"answered,omitempty"`
+	Asked     map[string]int  `json:"asked,omitempty"`
+	Questions map[string]bool `json:"questions,omitempty"`
+	Jumps     map[string]int  `json:"jumps,omitempty"`
+	Rollbacks int             `json:"rollbacks,omitempty"`
+	Steps     int             `json:"steps"`
+	Entered   int             `json:"entered,omitempty"`
+	Spent     Metadata        `json:"spent"`
+	// Beside are the steps that ran side by side with others, by their step paths.
+	Beside map[string]bool `json:"-"`
+}
+
 // Resume tells how a run goes on that waits for something.
 type Resume struct {
 	Run  string `json:"run"`
 	Line string `json:"line"`           // the line to type
 	Gate string `json:"gate,omitempty"` // the question without an answer
+	// Until is when it can go on; zero: at any time.
+	Until time.Time `json:"until,omitzero"`
 }

@@ -170,6 +170,8 @@ type Metadata struct {
 	Sandbox string `json:"sandbox,omitempty"`
 	// Prompt is the SHA-256 of the prompt in hexadecimal, empty for runners without one.
 	Prompt string `json:"prompt_sha256,omitempty"`
+	// Told is that of the same prompt without nonce, folders and repair: what 'tercet verify' composes again.
+	Told string `json:"told_sha256,omitempty"`
 	// Attempts are the runners that were tried in order, the last one being the one that answered; nil if there was one.
 	Attempts []RunnerAttempt `json:"attempts,omitempty"`
 }

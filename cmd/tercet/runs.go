@@ -228,6 +228,9 @@ func (f countedFlow) RunMetered(ctx context.Context, r formats.Request) (formats
 
 // stepsConfig gives the steps of a subagent what a run reaches, but for the person. Their entries are in its journal.
 func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config, error) {
+	if w.frozen != nil {
+		return *w.frozen, nil
+	}
 	inv := formats.Invocation{Run: r.Run, Session: r.Session, Line: r.Command, Path: r.Path, DryRun: true}
 	cfg, err := w.runConfig(ctx, inv)
 	if err != nil || w.reader == nil {

@@ -72,17 +72,17 @@ type waitingError struct{ ret formats.Return }
 func (e *waitingError) Error() string { return e.ret.Summary }
 
 func waiting(r journal.Run) error {
-	why := sprintf("run %s of this line waits for an answer to %q", r.ID, r.Gate)
+	why := sprintf("run %s of this line: %s", r.ID, r.Waits())
 	return &waitingError{formats.Return{
 		Status: formats.StatusSuspended, Said: formats.OutcomeSuspended, Summary: why, BlockedReason: why,
 		NextSteps: sprintf("run 'tercet resume %s', or type the line with --new to begin afresh", r.ID),
-		Resume:    &formats.Resume{Run: r.ID, Line: "tercet resume " + r.ID, Gate: r.Gate},
+		Resume:    &formats.Resume{Run: r.ID, Line: "tercet resume " + r.ID, Gate: r.Gate, Until: r.Until},
 	}}
 }
 
 // which tells what to do with a run that did not end: new, or resume.
 func (w runs) which(ctx context.Context, r journal.Run) (string, error) {
-	waits := r.Status == formats.OutcomeSuspended.String()
+	waits := r.Status == formats.OutcomeSuspended.String() && !r.Due(clock{}.Now())
 	switch {
 	case w.flags.fresh:
 		return "new", nil
@@ -111,16 +111,9 @@ func (w runs) which(ctx context.Context, r journal.Run) (string, error) {
 func (w runs) giveUp(ctx context.Context, r journal.Run) error {
 	past := w.past[r.ID]
 	if past[len(past)-1].Type != formats.EntryStopped {
-		j := journal.New(func() (*os.Root, error) { return w.root.OpenRoot(path.Join(journal.Folder, r.ID)) },
-			journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask, Key: w.runKey(r.ID)})
-		w.keep(j)
-		if err := j.Append(ctx, formats.Entry{Type: formats.EntryStopped, Data: fields{
+		if err := w.add(ctx, r, formats.Entry{Type: formats.EntryStopped, Data: fields{
 			"code": formats.CodeCancelled, "message": "given up", "help": "type its line to run it again",
 		}}); err != nil {
-			return err
-		}
-		var err error
-		if w.past[r.ID], err = journal.Load(w.root, r.ID); err != nil {
 			return err
 		}
 	}
@@ -142,6 +135,18 @@ func (w runs) giveUp(ctx context.Context, r journal.Run) error {
 	}
 	w.term.note("run %s is given up", r.ID)
 	return nil
+}
+
+// add makes an entry of the person's in the journal of a run that was taken.
+func (w runs) add(ctx context.Context, r journal.Run, e formats.Entry) error {
+	j := journal.New(func() (*os.Root, error) { return w.root.OpenRoot(path.Join(journal.Folder, r.ID)) },
+		journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask, Key: w.runKey(r.ID)})
+	w.keep(j)
+	err := j.Append(ctx, e)
+	if err == nil {
+		w.past[r.ID], err = journal.Load(w.root, r.ID)
+	}
+	return err
 }
 
 // held finds a run that can go on and takes it.
@@ -167,32 +172,67 @@ func (w runs) held(word string) (journal.Run, error) {
 func resumeVerb(cmd *cobra.Command, a *app) run {
 	a.runFlags(cmd)
 	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false, "go on although a file that decides has changed")
+	from := cmd.Flags().String("from", "", "go back to this earlier `step`, and say which results that drops")
+	wait := cmd.Flags().Bool("wait", false, "sleep until the time that the run waits for, and go on then")
 	return func(c call) error {
-		w, err := c.app.world(c.ctx)
-		if err != nil {
-			return err
-		}
-		if w.reader == nil {
-			return noWorkspace()
-		}
 		word := ""
 		if len(c.args) > 0 {
 			word = c.args[0]
 		}
-		r, err := runs{w}.held(word)
-		if err != nil {
-			return err
+		for {
+			r, err := c.resumed(word, *from, *wait)
+			if r == nil || !*wait || r.Until.IsZero() {
+				return err
+			}
+			if word, *from, err = r.Run, "", c.app.forget(); err != nil {
+				return err
+			}
 		}
-		line := typed(r)
-		route, err := w.table.Route(line)
-		if err == nil {
-			err = consent{w}.first(c.ctx, invocationOf(route))
-		}
-		if err != nil {
-			return err
-		}
-		return w.handled(c.ctx, line, route, &r)
 	}
+}
+
+// resumed goes on with a run, and tells how it goes on then where it waits again. It sleeps before it takes the run, so
+// that others may have it meanwhile.
+func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
+	w, err := c.app.world(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if w.reader == nil {
+		return nil, noWorkspace()
+	}
+	if wait {
+		list, err := journal.Runs(w.root, true)
+		if err != nil {
+			return nil, err
+		}
+		if r, err := journal.Named(list, word); err == nil && !r.Until.IsZero() && !r.Due(clock{}.Now()) {
+			w.term.note("run %s: %s", r.ID, r.Waits())
+			if err := (clock{}).Sleep(c.ctx, r.Until.Sub(clock{}.Now())); err != nil {
+				return nil, context.Cause(c.ctx)
+			}
+		}
+	}
+	r, err := runs{w}.held(word)
+	if err != nil {
+		return nil, err
+	}
+	line := typed(r)
+	route, err := w.table.Route(line)
+	if err == nil {
+		err = consent{w}.first(c.ctx, invocationOf(route))
+	}
+	if err == nil && from != "" {
+		err = runs{w}.goBack(c.ctx, r, from)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ret, err := runs{w}.handle(c.ctx, line, route, &r)
+	if err != nil {
+		return nil, err
+	}
+	return ret.Resume, w.ended(ret)
 }
 
 func cancelVerb(cmd *cobra.Command, a *app) run {
@@ -295,8 +335,8 @@ func (w runs) show(r journal.Run) error {
 		})
 	}
 	w.term.table(tab)
-	if r.Gate != "" {
-		w.term.answer("%s", plain.Line("waits for an answer to: "+r.Gate))
+	if why := r.Waits(); why != "" {
+		w.term.answer("%s", plain.Line(why))
 	}
 	if next != "" {
 		w.term.answer("%s", "Resume: "+next)

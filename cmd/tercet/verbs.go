@@ -89,6 +89,10 @@ func verbs() []verb {
 			make: resumeVerb,
 		},
 		{
+			use: "verify RUN", short: "make every decision and prompt of a run anew, and hold them against its journal",
+			args: one, needs: aWorld, make: verifyVerb,
+		},
+		{
 			use: "cancel RUN", short: "give up a run that waits or whose process is gone", args: one, needs: aPerson,
 			make: cancelVerb,
 		},

@@ -64,6 +64,7 @@ type records struct {
 	tape *os.Root        // of --record or --replay, nil without
 
 	past    map[string][]journal.Record // of runs that are taken up again, by their ids
+	frozen  *interp.Config              // what a run reaches that is only looked at; nil: it is none
 	mu      sync.Mutex                  // guards the rest: subagents with steps run side by side
 	ledgers map[string]*journal.Ledger
 	closers []io.Closer

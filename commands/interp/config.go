@@ -109,6 +109,9 @@ type Config struct {
 	Resumed       int
 	Spent         time.Duration
 	AcceptChanges bool
+	// Look has a run gone through again without any effect, to hold it against its journal. It is called for each answer
+	// of a worker that stands there; where the journal ends, Run gives a *formats.EndError.
+	Look func(r formats.Request, ret formats.Return) error
 }
 
 // Runner runs one program once.

@@ -39,6 +39,26 @@ func (s step) placed(err error) error {
 	return &stepError{s.prog.File.Name, s.Pos, s.path, err}
 }
 
+// later gives the time that an error waits for; nil for one that waits for none.
+func later(err error) *formats.LaterError {
+	if e, ok := errors.AsType[*formats.LaterError](err); ok {
+		return e
+	}
+	return nil
+}
+
+// undone tells whether what ended with an error is begun again when the run goes on: it waits, or nothing may be done.
+func undone(err error) bool {
+	return isOpen(err) != nil || later(err) != nil || isStuck(err)
+}
+
+// isStuck tells whether an error says that journal and run do not agree, or that there is no more to look at.
+func isStuck(err error) bool {
+	_, diverged := errors.AsType[*formats.DivergedError](err)
+	_, end := errors.AsType[*formats.EndError](err)
+	return diverged || end
+}
+
 // isOpen tells whether an error is that of a gate which nobody could answer; nil if it is not.
 func isOpen(err error) *formats.GateOpenError {
 	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {

@@ -71,7 +71,7 @@ func newWorld(tb testing.TB) *world {
 		infos: map[string]formats.AgentInfo{
 			"worker": {Name: "worker"},
 			"second": {Name: "second"},
-			"flow":   {Name: "flow"},
+			"flow":   {Name: "flow", Workflow: true},
 			"maker":  {Name: "maker", Role: formats.RolePlanner, Artifacts: []formats.ArtifactSpec{{Type: formats.ArtifactPlan}}},
 			"judge":  {Name: "judge", Role: formats.RoleReviewer},
 			"typed": {
@@ -361,6 +361,16 @@ func (w *world) run(ctx context.Context, src, line string) formats.Return {
 
 func (w *world) runProgram(ctx context.Context, p *compile.Program, line string) formats.Return {
 	w.tb.Helper()
+	ret, err := w.goOn(ctx, p, line)
+	if err != nil {
+		w.tb.Fatalf("Run: %v", err)
+	}
+	return ret
+}
+
+// goOn runs a program, and gives the error of a run that is only looked at.
+func (w *world) goOn(ctx context.Context, p *compile.Program, line string) (formats.Return, error) {
+	w.tb.Helper()
 	values, err := argspec.Bind("x", p.Args, line, nil)
 	if err != nil {
 		w.tb.Fatalf("Bind(%q): %v", line, err)
@@ -369,11 +379,7 @@ func (w *world) runProgram(ctx context.Context, p *compile.Program, line string)
 	if err != nil {
 		w.tb.Fatal(err)
 	}
-	ret, err := runner.Run(ctx, p, values, formats.CommandDepth())
-	if err != nil {
-		w.tb.Fatalf("Run: %v", err)
-	}
-	return ret
+	return runner.Run(ctx, p, values, formats.CommandDepth())
 }
 
 // calls gives the delegations of the log.

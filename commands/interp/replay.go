@@ -42,7 +42,7 @@ func (r *run) unwritten(err error) error {
 	if _, ok := errors.AsType[*formats.StoppedError](err); ok {
 		return err
 	}
-	if _, ok := errors.AsType[*formats.DivergedError](err); ok {
+	if isStuck(err) {
 		r.stuck = err
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *run) recall(e formats.Entry, into any) (bool, error) {
 
 // read decodes the data of an entry, whose numbers stay as they are written.
 func read(data []byte, into any) error {
-	if len(data) == 0 {
+	if len(data) == 0 || into == nil {
 		return nil
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -248,12 +248,21 @@ func recalled(data []byte) answer {
 	return answer{ret: k.Return, err: k.Error.err()}
 }
 
+// postponed is the command's return when the run cannot go on before a time.
+func (r *run) postponed(e *formats.LaterError) formats.Return {
+	r.waits = &formats.Suspended{Why: e.Why, Until: e.Until, Step: r.last.Step}
+	return formats.Return{
+		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: e.Error(), BlockedReason: e.Error(),
+		NextSteps: "run it with --wait to sleep until it can go on", Artifacts: newest(r.artifacts),
+	}
+}
+
 // suspend ends the run for now: nothing is taken back, and what it holds stays its own.
 func (r *run) suspend(ret formats.Return) formats.Return {
 	r.ctx = context.WithoutCancel(r.ctx)
-	if err := r.journal(formats.Entry{
-		Type: formats.EntrySuspended, Data: map[string]any{"question": r.waits.Question, "step": r.waits.Step},
-	}); err != nil {
+	if err := r.journal(formats.Entry{Type: formats.EntrySuspended, Data: r.waits}); r.stuck != nil {
+		return ret
+	} else if err != nil {
 		r.warn("%s", err)
 	}
 	if err := r.lease(true); err != nil {
@@ -262,7 +271,7 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 	ret.Status = formats.StatusSuspended
 	ret.NextSteps = strings.Replace(ret.NextSteps, "run it", "run 'tercet resume "+r.cfg.IDs.Run+"'", 1)
 	ret.Resume = r.resume()
-	ret.Resume.Gate = r.waits.Question
+	ret.Resume.Gate, ret.Resume.Until = r.waits.Question, r.waits.Until
 	r.stamp(&ret)
 	return ret
 }

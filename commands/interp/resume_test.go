@@ -25,6 +25,7 @@ type machine struct {
 	t     *testing.T
 	dir   string
 	tasks map[int]*formats.Task
+	clock interp.Clock              // nil: it stands still
 	done  map[string]formats.Return // transactions of the state, by id
 
 	mu     sync.Mutex
@@ -133,6 +134,13 @@ func (p *process) delegate(ctx context.Context, w *world, r formats.Request) (fo
 	return ok("done " + r.At), nil
 }
 
+func (m *machine) time() interp.Clock {
+	if m.clock == nil {
+		return fixed{}
+	}
+	return m.clock
+}
+
 // play runs the program in a process of its own, from where the journal ends.
 func (m *machine) play(prog *compile.Program, shape func(w *world), kill int, after bool) (*process, formats.Return) {
 	m.t.Helper()
@@ -147,14 +155,14 @@ func (m *machine) play(prog *compile.Program, shape func(w *world), kill int, af
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	j := journal.New(func() (*os.Root, error) { return os.OpenRoot(m.dir) }, journal.Options{Clock: fixed{}.Now})
+	j := journal.New(func() (*os.Root, error) { return os.OpenRoot(m.dir) }, journal.Options{Clock: m.time().Now})
 	defer j.Close()
 	p.led = journal.NewLedger(j, records, map[string]any{"pid": 1}, false)
 	if len(records) > 0 {
 		w.cfg.Resumed = journal.Resumes(records) + 1
 	}
 	w.tasks = m.tasks
-	w.cfg.Clock, w.cfg.Journal = fixed{}, p
+	w.cfg.Clock, w.cfg.Journal = m.time(), p
 	w.cfg.Agents = delegator{func(ctx context.Context, r formats.Request) (formats.Return, error) { return p.delegate(ctx, w, r) }}
 	answer := w.answer
 	w.cfg.Approve = approver{func(g formats.Gate) (formats.Decision, error) {
@@ -267,6 +275,7 @@ func shapes() map[string]struct {
 			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictApproved))
 		}},
 		"retry and fallback": {body("A: id: a\ndelegate: worker\nretry: {max: 2, on: [transient], backoff: 1ms}\nfallback: second", "B: id: b\ndelegate: judge"), func(w *world) { w.agents["worker"] = byVisit(failing(formats.CodeTransient, "busy")) }},
+		"wait":               {body("A: id: a\ndelegate: worker", "B: wait: 1ms", "C: id: c\ndelegate: second"), func(*world) {}},
 		"goto": {body("A: id: a\ndelegate: worker", "B: id: b\ndelegate: judge\non: {rejected: {goto: a, max: 2}}", "C: id: c\ndelegate: second"), func(w *world) {
 			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictApproved))
 		}},

@@ -53,9 +53,11 @@ type run struct {
 	before    []formats.Seen  // what it saw before its first entry, of a run that is resumed; what is left of it
 	seen      []formats.Seen  // the same, of a new one
 	beside    int             // sequences that run side by side
+	abreast   int             // of these, groups of more than one at a time
+	besides   map[string]bool // of a run that is only looked at: the steps in such a group
 	taken     bool            // a run that is resumed has come to where its journal ends
 	stuck     error           // the journal and the run do not agree: nothing may be done
-	waits     *formats.Gate   // the gate that has no answer
+	waits     *formats.Suspended
 	began     bool            // a step had run
 	worked    bool            // a worker was called: the task may have changed
 	after     bool            // in Error Handling
@@ -80,8 +82,8 @@ type run struct {
 	turn
 }
 
-// Run executes the program. The error is nil but for a program that cannot be used: failures of agents and of the
-// engine come as a Return with their code.
+// Run executes the program. The error is nil but for a program that cannot be used, and for steps of a subagent where the
+// run around them has to wait or cannot go on: failures of agents and of the engine come as a Return with their code.
 func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	d formats.Depth,
 ) (formats.Return, error) {
@@ -93,7 +95,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(), since: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
 		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]posting{},
-		linked: map[string]bool{}, commits: p.Commits(),
+		linked: map[string]bool{}, besides: map[string]bool{}, commits: p.Commits(),
 	}
 	r.dry.on, r.dry.returns = rn.cfg.DryRun, maps.Clone(rn.cfg.Stubs)
 	r.root = (&scope{run: r, prefix: rn.cfg.Prefix, trail: rn.cfg.Prefix}).inner(p.File.Steps, "")
@@ -104,9 +106,17 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	defer cancel()
 	ret, err := r.execute()
 	if err != nil {
-		ret = r.failed(err)
+		if ret = r.failed(err); rn.cfg.Prefix != "" && (r.stuck != nil || later(err) != nil) {
+			return formats.Return{}, err // the whole run stops here
+		}
 	}
-	return r.finish(ret), nil
+	if ret = r.finish(ret); rn.cfg.Look == nil || r.stuck == nil {
+		return ret, nil
+	}
+	if end, ok := errors.AsType[*formats.EndError](r.stuck); ok {
+		end.Counted = r.counted()
+	}
+	return ret, r.stuck
 }
 
 // Lower takes the smaller of two limits where the second is set.
@@ -220,6 +230,12 @@ func (r *run) failed(err error) formats.Return {
 	}
 	if at, ok := errors.AsType[*stepError](err); ok {
 		r.last = *at
+	}
+	if isStuck(err) {
+		r.stuck = err
+	}
+	if wait := later(err); wait != nil {
+		return r.postponed(wait)
 	}
 	ret := formats.Failed(err)
 	ret.Artifacts = newest(r.artifacts)

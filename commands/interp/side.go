@@ -15,6 +15,7 @@ import (
 type effect struct {
 	req    *formats.Request
 	worker bool // the request is for one, so that it gets a share of the budget
+	flow   bool // it is for a subagent with steps
 	wait   time.Duration
 	entry  formats.Entry // of the answer in the journal, without its data
 }
@@ -69,9 +70,15 @@ type branches struct {
 // side runs the branches. The first error by their order comes back when all that were started have ended.
 func (r *run) side(w branches) error {
 	var all, active []*branch
+	abreast := 0
+	if w.n > 1 && w.most > 1 {
+		abreast = 1
+	}
 	r.beside++
+	r.abreast += abreast
 	defer func() {
 		r.beside--
+		r.abreast -= abreast
 		for _, b := range all {
 			b.stop()
 		}
@@ -147,8 +154,8 @@ func (r *run) perform(list []effect) []answer {
 	out := make([]answer, len(list))
 	var todo []int
 	for i, e := range list {
-		if data, ok := r.cfg.Journal.Recall(e.entry); ok {
-			out[i] = recalled(data)
+		if known, ok := r.known(e); ok {
+			out[i] = known
 		} else {
 			todo = append(todo, i)
 		}
@@ -184,7 +191,7 @@ func (r *run) effect(e effect) (out answer) {
 			return out
 		}
 	} else if out.ret, out.err = r.cfg.Agents.Delegate(r.ctx, *e.req); out.err != nil &&
-		(r.ctx.Err() != nil || isOpen(out.err) != nil) {
+		(r.ctx.Err() != nil || undone(out.err)) {
 		return out // it was stopped, or waits: it is not done
 	} else {
 		e.entry.Data = kept{out.ret, out.ret.Said, keep(out.err)}

@@ -103,10 +103,16 @@ func (s step) once() (res result, ran bool, err error) {
 	if res.end, err = s.around(s.Before); err != nil || res.end != nil {
 		return res, false, err
 	}
+	if err := s.wentBack(); err != nil {
+		return res, false, err
+	}
 	if err := s.count(); err != nil {
 		return res, false, err
 	}
 	s.visits[s.path]++
+	if s.cfg.Look != nil && s.abreast > 0 {
+		s.besides[s.spot()] = true
+	}
 	visited := formats.Entry{Type: formats.EntryStepScheduled, Step: s.spot()}
 	if err := s.journal(visited); err != nil {
 		return res, false, err

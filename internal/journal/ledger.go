@@ -36,6 +36,7 @@ type Ledger struct {
 // entry of a run that began before it writes down who goes on with it. A run that was stopped goes on with its work if
 // nothing came of that yet, unless it is to stay stopped.
 func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
+	records = course(records)
 	l := &Ledger{
 		w: w, records: records, pending: map[string][]int{}, nested: map[string][]int{}, left: map[int]bool{}, stopped: -1,
 	}
@@ -95,7 +96,7 @@ func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old b
 	switch {
 	case old:
 		err = l.compare(l.records[at], e)
-	case !aside(e.Type):
+	case !aside(e.Type), l.looks():
 		err = l.news(alone, fmt.Sprintf("%s of step '%s'", e.Type, e.Step))
 	}
 	l.over = l.over || err == nil && e.Type == formats.EntryRunFinished && e.Step == ""
@@ -130,8 +131,25 @@ func (l *Ledger) news(alone bool, what string) error {
 		first := l.records[least(l.left)]
 		return l.diverged(first, fmt.Sprintf("%s of step '%s' was made here, and now %s comes",
 			first.Type, first.Step, what))
+	case l.looks():
+		return &formats.EndError{Failure: formats.Fail(formats.CodeSuspended, "", "%s ends before %s", Name, what)}
 	}
 	return nil
+}
+
+// looks tells that nothing may be done: the journal is only held against what comes out.
+func (l *Ledger) looks() bool { return l.w.open == nil }
+
+// Rest is the difference of a run that came to its end, or to that of its journal, and did not make all entries; nil if
+// it made all.
+func (l *Ledger) Rest() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped >= 0 || len(l.left) == 0 {
+		return nil
+	}
+	first := l.records[least(l.left)]
+	return l.diverged(first, fmt.Sprintf("%s of step '%s' was made here, and is not made now", first.Type, first.Step))
 }
 
 // Over tells whether the run has written its end.
@@ -149,7 +167,7 @@ func (l *Ledger) Recall(e formats.Entry) (data json.RawMessage, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	if e.Type == formats.EntryDelegationResult { // what its own steps did is in it
+	if e.Type == formats.EntryDelegationResult && !l.looks() { // what its own steps did is in it
 		for _, i := range l.nested[fmt.Sprintf("%s.%d/", e.Step, e.Attempt)] {
 			delete(l.left, i)
 		}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -32,12 +33,28 @@ type Run struct {
 	Status  string          `json:"status"` // how it ended, suspended, or open: running, or its process is gone
 	Step    string          `json:"step_path,omitempty"`
 	Gate    string          `json:"gate,omitempty"` // the question that it waits for
+	Why     string          `json:"why,omitempty"`  // else what it waits for
+	Until   time.Time       `json:"until,omitzero"` // and until when
 	Started time.Time       `json:"started"`
 	Last    time.Time       `json:"last"` // when it was heard of last
 	Cost    float64         `json:"cost_usd,omitempty"`
 	Begun   formats.Started `json:"-"`
 	heardOf bool
 }
+
+// Waits says what a suspended run waits for, empty for any other.
+func (r Run) Waits() string {
+	switch {
+	case r.Gate != "":
+		return fmt.Sprintf("waits for an answer to %q", r.Gate)
+	case r.Why != "":
+		return (&formats.LaterError{Why: r.Why, Until: r.Until}).Error()
+	}
+	return ""
+}
+
+// Due tells that the time for which the run waited has come.
+func (r Run) Due(now time.Time) bool { return !r.Until.IsZero() && !now.Before(r.Until) }
 
 // Open is the status of a run that has neither ended nor waits.
 const Open = "open"
@@ -116,8 +133,10 @@ func glance(root *os.Root, id string) (r Run, ok bool) {
 func (r *Run) heard(line []byte) (all bool) {
 	var rec Record
 	var data struct {
-		Status, Question string
-		Cost             float64 `json:"cost_usd"`
+		formats.Suspended
+
+		Status string
+		Cost   float64 `json:"cost_usd"`
 	}
 	if json.Unmarshal(line, &struct {
 		*Record
@@ -131,7 +150,7 @@ func (r *Run) heard(line []byte) (all bool) {
 	r.heardOf, r.Last = true, rec.Time
 	switch {
 	case rec.Type == formats.EntrySuspended:
-		r.Status, r.Gate = formats.OutcomeSuspended.String(), data.Question
+		r.Status, r.Gate, r.Why, r.Until = formats.OutcomeSuspended.String(), data.Question, data.Why, data.Until
 	case rec.Type == formats.EntryRunFinished && rec.Step == "":
 		r.Status, r.Cost = data.Status, data.Cost
 		return true
@@ -141,6 +160,27 @@ func (r *Run) heard(line []byte) (all bool) {
 
 // Load reads and verifies the journal of a run.
 func Load(root *os.Root, id string) ([]Record, error) {
+	data, err := load(root, id)
+	if err != nil {
+		return nil, err
+	}
+	return Read(data)
+}
+
+// Whole is Load, but refuses a journal that ends with anything else than a whole line, which a crash may have torn.
+func Whole(root *os.Root, id string) ([]Record, error) {
+	data, err := load(root, id)
+	if err != nil {
+		return nil, err
+	}
+	records, whole, err := read(data)
+	if err == nil && whole < len(data) {
+		err = damaged(len(records)+1, "line does not match its hash")
+	}
+	return records, err
+}
+
+func load(root *os.Root, id string) ([]byte, error) {
 	file, err := root.Open(path.Join(Folder, id, Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -152,7 +192,7 @@ func Load(root *os.Root, id string) ([]Record, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, failed(formats.CodeIO, "read", err)
 	}
-	return Read(data)
+	return data, nil
 }
 
 // Made tells whether a run, whose journal is written with its key, had a subagent do something with the transaction
@@ -226,7 +266,7 @@ func Steps(records []Record) []Step {
 		out = append(out, Step{Path: path})
 		return &out[len(out)-1]
 	}
-	for _, r := range records {
+	for _, r := range course(records) {
 		var data struct {
 			Status, Summary string
 			Artifacts       []formats.Artifact

@@ -361,7 +361,7 @@ func TestACP(t *testing.T) {
 				t.Errorf("measured %+v, want the runner and the prompt", used)
 			}
 			if tt.mode == "acp-text" {
-				want := subagents.Measured{Runner: "acp", Model: "m-acp", Prompt: used.Prompt, Tokens: formats.Tokens{Input: 120, Cached: 20, Output: 10}, Cost: 0.25}
+				want := subagents.Measured{Runner: "acp", Model: "m-acp", Prompt: used.Prompt, Told: used.Told, Tokens: formats.Tokens{Input: 120, Cached: 20, Output: 10}, Cost: 0.25}
 				if d := cmp.Diff(want, used); d != "" {
 					t.Errorf("measured (-want +got)\n%s", d)
 				}

@@ -126,8 +126,9 @@ func (c *CLI) call(
 ) (ret formats.Return, err error) {
 	nonce := c.Nonce()
 	info := c.Definition.Info
-	p := prompt.Compose(prompt.Input{Request: r, Info: info, Channel: prompt.Channel{File: b.file, Nonce: nonce}})
-	used.Prompt = p.SHA256
+	in := prompt.Input{Request: r, Info: info, Channel: prompt.Channel{File: b.file, Nonce: nonce}}
+	p := prompt.Compose(in)
+	used.Prompt, used.Told = p.SHA256, prompt.Told(in)
 	call, env, err := c.prepare(r, b, nonce)
 	if err != nil {
 		return formats.Return{}, err

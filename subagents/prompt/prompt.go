@@ -82,6 +82,13 @@ func Stable(in Input) Prompt {
 	return Compose(in)
 }
 
+// Told is the SHA-256 of the stable prompt of a delegation, whichever round of it: what a run that is gone through again
+// composes anew.
+func Told(in Input) string {
+	in.Request.Repair, in.Request.Refused = nil, ""
+	return Stable(in).SHA256
+}
+
 func persona(in Input) string {
 	var s sheet
 	who := "You are the subagent `" + (contractor{in}).Name() + "`"

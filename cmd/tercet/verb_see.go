@@ -1,0 +1,206 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"tercet/commands"
+	"tercet/commands/interp"
+	"tercet/formats"
+	"tercet/internal/dialect"
+	"tercet/internal/journal"
+	"tercet/internal/plain"
+	"tercet/internal/trace"
+	"tercet/router"
+	"tercet/subagents/prompt"
+)
+
+// seen finds a run by a word and reads its journal, which must be whole and its person's.
+func (w runs) seen(word string) (journal.Run, []journal.Record, error) {
+	if w.reader == nil {
+		return journal.Run{}, nil, noWorkspace()
+	}
+	list, err := journal.Runs(w.root, false)
+	if err != nil {
+		return journal.Run{}, nil, err
+	}
+	r, err := journal.Named(list, word)
+	if err != nil {
+		return r, nil, err
+	}
+	records, err := journal.Whole(w.root, r.ID)
+	if err == nil {
+		_, err = journal.Begun(records)
+	}
+	if err == nil {
+		err = journal.Vouched(records, w.runKey(r.ID))
+	}
+	return r, records, err
+}
+
+// looker runs the one command of a run that is only looked at.
+type looker struct {
+	*commands.Library
+	task int // of a line that names several
+}
+
+// RunCommand implements router.Runner.
+func (l looker) RunCommand(ctx context.Context, inv formats.Invocation) (formats.Return, error) {
+	inv.Task = l.task
+	return l.Library.RunCommand(ctx, inv)
+}
+
+// anything says that every task and file is there: it was when the run began.
+type anything struct{}
+
+func (anything) HasTask(context.Context, int) (bool, error)      { return true, nil }
+func (anything) ArchivedTask(context.Context, int) (bool, error) { return false, nil }
+func (anything) Exists(context.Context, string) (bool, error)    { return true, nil }
+
+// frozen does nothing. The steps of a subagent are gone through, as those of the run.
+type frozen struct{ runs }
+
+// Delegate implements interp.Delegator.
+func (f frozen) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
+	req, _, err := f.dispatcher.Preview(r)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if req.Depth, err = r.Depth.Next(); err != nil {
+		return formats.Return{}, err
+	}
+	req.Path = append(slices.Clone(r.Path), r.Agent)
+	language := ""
+	if r.Task != nil {
+		language = r.Task.Language
+	}
+	_, agent, _ := f.set.Lookup(r.Agent, language)
+	return agent.Run(ctx, req)
+}
+
+// look goes through a run again without any effect, and holds it against its records. It gives what the run has counted,
+// nothing of one that has ended.
+func (w runs) look(ctx context.Context, r journal.Run, records []journal.Record) (formats.Counted, error) {
+	led := journal.NewLedger(journal.New(nil, journal.Options{Mask: w.mask}), records, nil, false)
+	cfg, err := w.runConfig(ctx, formats.Invocation{Run: r.ID, Session: r.Begun.Session, DryRun: true})
+	if err != nil {
+		return formats.Counted{}, err
+	}
+	cfg.DryRun, cfg.Journal, cfg.Agents, cfg.Discard, cfg.Diff = false, led, frozen{w}, nil, nil
+	cfg.State, cfg.Docs, cfg.Problems, cfg.Trace = noState{}, noDocs{}, noProblems{}, trace.Discard{}
+	cfg.Show = func(formats.Table) {}
+	cfg.Look = func(r formats.Request, ret formats.Return) error { return w.retold(records, r, ret) }
+	cfg.Start.Files, cfg.AcceptChanges = w.deciding, w.flags.acceptChanges
+	w.frozen = &cfg
+	defer func() { w.frozen = nil }()
+	lib := *w.library
+	lib.Tasks, lib.Docs, lib.Begin, lib.Admit, lib.Warn = anything{}, anything{}, nil, nil, nil
+	lib.Inject = func(context.Context, formats.Invocation, *dialect.Command, []dialect.Output) (string, error) {
+		return "", formats.Fail(formats.CodePrecondition, "", "what commands and files gave to this prompt is not kept")
+	}
+	lib.Config = func(_ context.Context, inv formats.Invocation) (interp.Config, error) {
+		own := cfg
+		own.IDs = interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}
+		return own, nil
+	}
+	line := typed(r)
+	route, err := w.table.Route(line)
+	if err != nil {
+		return formats.Counted{}, err
+	}
+	one := looker{Library: &lib}
+	if r.Begun.Range {
+		one.task = r.Begun.Task
+	}
+	o := router.Orchestrator{Runner: one, Trace: trace.Discard{}, NewRun: func() (string, string) { return r.Begun.Session, r.ID }}
+	_, err = o.Handle(ctx, line, route, false)
+	end, ends := errors.AsType[*formats.EndError](err)
+	if _, differs := errors.AsType[*formats.DivergedError](err); !ends && err != nil {
+		if !differs && formats.CodeOf(err) == formats.CodeSuspended {
+			err = formats.Fail(formats.CodePrecondition, "look at it with the files as they were, or pass --accept-changes", "%s", err)
+		}
+		return formats.Counted{}, err
+	}
+	if err := led.Rest(); err != nil || !ends {
+		return formats.Counted{}, err
+	}
+	return end.Counted, nil
+}
+
+// retold composes what a worker was told once more.
+func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Return) error {
+	was := ret.Metadata.Told
+	if was == "" {
+		return nil
+	}
+	req, info, err := w.dispatcher.Preview(r)
+	if err != nil {
+		return err
+	}
+	now := prompt.Told(prompt.Input{Request: req, Info: info})
+	if now == was {
+		return nil
+	}
+	line := slices.IndexFunc(records, func(one journal.Record) bool {
+		return one.Type == formats.EntryDelegationResult && one.Step == r.At && one.Attempt == r.Attempt
+	}) + 1
+	return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState,
+		"compare it with the prompt that is kept in "+path.Join(journal.Folder, r.Run),
+		"%s:%d:1: the prompt of step '%s' was %s and comes out as %s", journal.Name, line, r.At, was, now)}
+}
+
+func verifyVerb(cmd *cobra.Command, a *app) run {
+	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false, "go on although a file that decides has changed")
+	return func(c call) error {
+		w := runs{c.world}
+		r, records, err := w.seen(c.args[0])
+		if err != nil {
+			return err
+		}
+		for _, stage := range journal.Stages(records) {
+			if _, err := w.look(c.ctx, r, stage); err != nil {
+				return err
+			}
+		}
+		if !c.document("tercet.verify/1", fields{"run": r.ID, "identical": true, "lines": len(records)}) {
+			c.term.answer("%s: identical, %s", r.ID, formats.Count(len(records), "line"))
+		}
+		return nil
+	}
+}
+
+// goBack drops what a run that was taken did from a step on, once its person agreed to that.
+func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
+	past := w.past[r.ID]
+	to, dropped, err := journal.Back(past, word)
+	if err != nil {
+		return err
+	}
+	counted, err := w.look(ctx, r, past)
+	switch {
+	case err != nil:
+		return err
+	case counted.Beside[to]:
+		return formats.Fail(formats.CodeUsage, "go back to the step around it", "step '%s' ran side by side with others", to)
+	}
+	names := make([]string, len(dropped))
+	for i, s := range dropped {
+		names[i] = s.Path
+		w.term.note("drops %s (%s) %s", s.Path, s.Outcome, plain.Line(s.Summary))
+	}
+	d, err := w.approver.Approve(ctx, formats.Gate{
+		Question: sprintf("Go back to step '%s' and drop %s?", to, formats.Count(len(dropped), "result")),
+		Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
+	})
+	if err != nil || d.Answer != "yes" {
+		return cmp.Or(err, error(formats.Fail(formats.CodeRejected, "", "nothing was dropped")))
+	}
+	return w.add(ctx, r, formats.Entry{Type: formats.EntryWentBack, Step: to, Data: journal.WentBack{
+		Counted: counted, By: userName(), Dropped: names,
+	}})
+}

@@ -1,0 +1,56 @@
+package interp
+
+import (
+	"maps"
+
+	"tercet/formats"
+)
+
+// known is the answer that the journal has. Who only looks has the steps of a subagent gone through as well.
+func (r *run) known(e effect) (answer, bool) {
+	look := r.cfg.Look
+	if look != nil && e.flow {
+		if _, err := r.cfg.Agents.Delegate(r.ctx, *e.req); isStuck(err) {
+			return answer{err: r.unwritten(err)}, true
+		}
+	}
+	data, ok := r.cfg.Journal.Recall(e.entry)
+	if !ok {
+		return answer{}, false
+	}
+	out := recalled(data)
+	if look != nil && e.worker && out.err == nil {
+		if out.err = look(*e.req, out.ret); out.err != nil {
+			out.err = r.unwritten(out.err)
+		}
+	}
+	return out, true
+}
+
+// counted is what the run has counted so far.
+func (r *run) counted() formats.Counted {
+	return formats.Counted{
+		Visits: r.visits, Used: r.used, Answered: r.answered, Asked: r.asked, Questions: r.questions, Jumps: r.jumps,
+		Rollbacks: r.rollbacks, Steps: r.steps, Entered: r.entered, Spent: r.spent, Beside: r.besides,
+	}
+}
+
+// wentBack goes on with the numbers of the run where a person went back to this step: they only grow.
+func (s step) wentBack() error {
+	for {
+		var was formats.Counted
+		s.visits[s.path]++
+		old, err := s.recall(formats.Entry{Type: formats.EntryWentBack, Step: s.spot()}, &was)
+		s.visits[s.path]--
+		if !old || err != nil {
+			return err
+		}
+		for _, one := range []struct{ to, from map[string]int }{
+			{s.visits, was.Visits}, {s.used, was.Used}, {s.answered, was.Answered}, {s.asked, was.Asked}, {s.jumps, was.Jumps},
+		} {
+			maps.Copy(one.to, one.from)
+		}
+		maps.Copy(s.questions, was.Questions)
+		s.rollbacks, s.steps, s.entered, s.spent = was.Rollbacks, was.Steps, was.Entered, was.Spent
+	}
+}

@@ -1,0 +1,119 @@
+package journal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/lazy"
+	"tercet/internal/nearest"
+)
+
+// course gives the records that count: who goes back to a step drops everything from its beginning on.
+func course(records []Record) []Record {
+	if !slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryWentBack }) {
+		return records
+	}
+	var out []Record
+	for _, r := range records {
+		if r.Type == formats.EntryWentBack {
+			out = slices.Clip(out[:max(0, begins(out, r.Step))])
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// begins is the place where a step with a visit began; -1: it did not.
+func begins(records []Record, step string) int {
+	return slices.IndexFunc(records, func(r Record) bool {
+		return r.Type == formats.EntryStepScheduled && r.Step == step
+	})
+}
+
+// Stages are the courses that a run took: one that ends where a person went back, for each time, and the present one.
+func Stages(records []Record) [][]Record {
+	var out [][]Record
+	for i, r := range records {
+		if r.Type == formats.EntryWentBack {
+			out = append(out, records[:i])
+		}
+	}
+	return append(out, records)
+}
+
+// WentBack is the data of went_back.
+type WentBack struct {
+	formats.Counted
+
+	By      string   `json:"by"`
+	Dropped []string `json:"dropped"`
+}
+
+// Back finds the step that a person wants to go back to: by its path with visits, by its place, which is its last visit,
+// or by its id, where that is in one place only. Dropped are the steps whose results count no more then, as they began.
+func Back(records []Record, word string) (to string, dropped []Step, err error) {
+	records = course(records)
+	var fits, places, offers []string // as they would be typed
+	for _, r := range slices.Backward(records) {
+		if r.Type != formats.EntryStepScheduled {
+			continue
+		}
+		place := visit().ReplaceAllString(r.Step, "")
+		if r.Step == word || place == word {
+			fits = []string{r.Step}
+			break
+		}
+		if slices.Contains(places, place) {
+			continue
+		}
+		if places = append(places, place); delegation(r.Step) == "" {
+			offers = append(offers, place)
+		}
+		if place[strings.LastIndexByte(place, '/')+1:] == word {
+			fits = append(fits, r.Step)
+		}
+	}
+	slices.Reverse(offers)
+	switch {
+	case len(fits) == 0:
+		help := nearest.Help(word, offers)
+		if help == "" {
+			help = "expected one of " + strings.Join(offers, ", ")
+		}
+		return "", nil, formats.Fail(formats.CodeUsage, help, "no step of the run is named %q", word)
+	case len(fits) > 1:
+		slices.Reverse(fits)
+		return "", nil, formats.Fail(formats.CodeUsage, "name one of them: "+strings.Join(fits, ", "),
+			"expected one step, got %q, which fits %d", word, len(fits))
+	}
+	to = fits[0]
+	switch {
+	case delegation(to) != "":
+		return "", nil, formats.Fail(formats.CodeUsage,
+			fmt.Sprintf("go back to the step that calls it: --from '%s'", calls(to)),
+			"step '%s' is one of a subagent", to)
+	case slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryStopped }):
+		return "", nil, formats.Fail(formats.CodePrecondition, "resume it without --from, and type its line again",
+			"the run was stopped, and only its end is left")
+	}
+	for _, s := range Steps(records[begins(records, to):]) {
+		if s.Outcome != "" {
+			dropped = append(dropped, s)
+		}
+	}
+	return to, dropped, nil
+}
+
+// calls is the step of a command that called the subagent whose step this is: "work#1" of "work#1.1/code#1".
+func calls(step string) string {
+	call := delegation(step)
+	for outer := delegation(strings.TrimSuffix(call, "/")); outer != ""; outer = delegation(strings.TrimSuffix(call, "/")) {
+		call = outer
+	}
+	return call[:strings.LastIndexByte(call, '.')]
+}
+
+// visit is what a step path has beside the place.
+var visit = lazy.Regexp(`#[0-9]+(\.[0-9]+)?`)
