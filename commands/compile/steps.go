@@ -36,7 +36,7 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 	}
 	c.exprs(s.When, s.Table)
 	if s.Action == nil && s.Table == nil && s.Return == nil {
-		help := "add delegate, parallel, status, check, gate, set, foreach, until, publish, table, return or fail"
+		help := "add delegate, parallel, status, check, gate, set, wait, foreach, until, publish, table, return or fail"
 		c.report(s.Pos, CodeAction, help, "step '%s' has no action", id)
 		return nil
 	}

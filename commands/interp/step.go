@@ -160,6 +160,8 @@ func (s step) act() (result, error) {
 		return s.group()
 	case *syntax.Check:
 		return s.check(a)
+	case *syntax.Wait:
+		return s.waitFor(seconds(a.For))
 	case *syntax.Gate:
 		return s.gate(s.spot(), a, nil)
 	case *syntax.Set:

@@ -125,3 +125,77 @@ func TestGateTimeoutIsNoEndOfTheRun(t *testing.T) {
 }
 
 func replaceChoice(src, choice string) string { return strings.ReplaceAll(src, "CHOICE", choice) }
+
+// TestWait: a wait of up to a minute is waited for; a longer one suspends the run until its time, and a process that takes
+// it up waits for the rest alone.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	src := func(d string) string {
+		return file(during, "", "A: id: a\ndelegate: worker", "B: id: b\nwait: "+d, "C: id: c\ndelegate: second")
+	}
+	for name, c := range map[string]struct {
+		wait  string
+		later []time.Duration // when processes take it up, after the first
+		want  []string        // what each of them comes to
+		took  time.Duration   // that the last one waits
+	}{
+		"short":         {"40s", nil, []string{"completed 0: /x done"}, 40 * time.Second},
+		"a minute":      {"60s", nil, []string{"completed 0: /x done"}, time.Minute},
+		"long":          {"2h", []time.Duration{3 * time.Hour}, []string{"suspended 75", "completed 0: /x done"}, 0},
+		"the rest":      {"2h", []time.Duration{time.Hour, 2*time.Hour - 20*time.Second}, []string{"suspended 75", "suspended 75", "completed 0: /x done"}, 20 * time.Second},
+		"long too long": {"2h", []time.Duration{10 * time.Minute}, []string{"suspended 75", "suspended 75"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m, prog := newMachine(t), newWorld(t).program(src(c.wait))
+				m.clock = clock{}
+				begin := time.Now()
+				var took time.Duration
+				for i, want := range c.want {
+					if i > 0 {
+						time.Sleep(c.later[i-1] - time.Since(begin))
+					}
+					from := time.Now()
+					_, ret := m.play(prog, func(*world) {}, 0, false)
+					took = time.Since(from)
+					if got := told(ret); !strings.HasPrefix(got, want) {
+						t.Fatalf("process %d: %s, want %s", i, got, want)
+					}
+					if strings.HasPrefix(want, "suspended") && !ret.Resume.Until.Equal(begin.Add(2*time.Hour)) {
+						t.Errorf("process %d: until %s, want two hours after %s", i, ret.Resume.Until, begin)
+					}
+				}
+				if took != c.took {
+					t.Errorf("the last process waited %s, want %s", took, c.took)
+				}
+				if m.starts["a#1.1 worker"] != 1 || strings.HasPrefix(c.want[len(c.want)-1], "completed") && m.starts["c#1.1 second"] != 1 {
+					t.Errorf("starts = %v, want one each", m.starts)
+				}
+			})
+		})
+	}
+}
+
+// TestWaitInsideSubagent: the wait of a subagent's step suspends the run around it, and what its other steps did is not
+// done again.
+func TestWaitInsideSubagent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		m.clock = clock{}
+		prog := newWorld(t).program(file(during, "", "A: id: a\ndelegate: flow", "B: id: b\ndelegate: second"))
+		play := func(w *world) {
+			w.inner = w.program(file("", "", "A: id: x\ndelegate: worker", "B: wait: 5m", "C: return: \"${{ $steps.x.summary }}\""))
+		}
+		_, ret := m.play(prog, play, 0, false)
+		if got := told(ret); !strings.HasPrefix(got, "suspended 75") || ret.Resume.Until.IsZero() {
+			t.Fatalf("first process: %s, %+v", got, ret.Resume)
+		}
+		time.Sleep(5 * time.Minute)
+		_, ret = m.play(prog, play, 0, false)
+		if got := told(ret); got != "completed 0: /x done" || m.starts["a#1.1/x#1.1 worker"] != 1 {
+			t.Errorf("second process: %s, starts %v", got, m.starts)
+		}
+	})
+}

@@ -23,6 +23,7 @@ var stepForm = Form{
 		{"do", "steps", "the body as a list"},
 		{"merge", "jq", "whether the children together pass"},
 		{"status", "word|form:status", "the task's new status"},
+		{"wait", "duration", "goes on after it; more than a minute suspends the run until then"},
 		{"gate", "text", "a question to a person"},
 		{"show", "list|jq", "what is shown with it"},
 		{"choices", "choices", "labels with where they lead"},
@@ -72,7 +73,7 @@ var beside = map[string][]string{
 // workers are the keys of a step that may start workers, actions those of which a step has one.
 var (
 	workers = []string{"delegate", "foreach", "parallel", "until"}
-	actions = []string{"delegate", "parallel", "foreach", "until", "status", "gate", "check", "set", "publish", "fail"}
+	actions = []string{"delegate", "parallel", "foreach", "until", "status", "wait", "gate", "check", "set", "publish", "fail"}
 )
 
 // The keys of a step that stands below another one's key.
@@ -87,8 +88,8 @@ var (
 	}
 )
 
-// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Gate, Check, Set, Publish and
-// Fail.
+// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Wait, Gate, Check, Set,
+// Publish and Fail.
 type Action interface{ action() }
 
 // Delegate hands work to a subagent: Agent, or the one of Among that Pick names.
@@ -139,6 +140,12 @@ type Status struct {
 	Phase     *Value
 	Artifacts *Value
 	Reason    *Value
+}
+
+// Wait goes on after a while, in seconds.
+type Wait struct {
+	Pos Pos
+	For float64
 }
 
 // Gate asks a person.
@@ -202,6 +209,7 @@ func (*Foreach) action()  {}
 func (*Until) action()    {}
 func (*Group) action()    {}
 func (*Status) action()   {}
+func (*Wait) action()     {}
 func (*Gate) action()     {}
 func (*Check) action()    {}
 func (*Set) action()      {}
@@ -226,6 +234,8 @@ func (b *block) does(key string, v *md.Node) Action {
 		return out
 	case "status":
 		return record[Status](b.parser, statusForm, v)
+	case "wait":
+		return &Wait{Pos: pos, For: b.duration(v)}
 	case "gate":
 		g := &Gate{Pos: pos, Question: b.question(v)}
 		if v := b.node.Get("timeout"); v != nil && !v.Absent() {

@@ -1,0 +1,37 @@
+package interp
+
+import (
+	"fmt"
+	"time"
+
+	"tercet/formats"
+)
+
+// longWait is how long a process waits by itself. What takes longer suspends the run.
+const longWait = time.Minute
+
+// waitFor waits until a time that stands in the journal: a run that is resumed waits for the rest alone.
+func (s step) waitFor(d time.Duration) (result, error) {
+	s.plan("wait for %s", d)
+	out := showing(formats.OutcomeCompleted, map[string]any{})
+	if s.dry.on {
+		return out, nil
+	}
+	until, err := observe(s.run, s.spot(), "until", func() (time.Time, error) {
+		return s.cfg.Clock.Now().Add(d).UTC(), nil
+	})
+	if err != nil {
+		return out, err
+	}
+	if over, err := s.recall(formats.Entry{Type: formats.EntryWaited, Step: s.spot()}, nil); over || err != nil {
+		return out, err
+	}
+	rest := until.Sub(s.cfg.Clock.Now())
+	if rest > longWait {
+		if err := s.live(s.run.beside == 0); err != nil {
+			return out, err
+		}
+		return out, &formats.LaterError{Why: fmt.Sprintf("step '%s' waits", s.Title), Until: until}
+	}
+	return out, s.pause(max(0, rest), 0)
+}
