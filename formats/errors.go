@@ -68,8 +68,8 @@ func (e *GateOpenError) Help() string {
 	return "run it on a terminal, or pass --yes to approve"
 }
 
-// LaterError tells that a run cannot go on before a time: its file waits, or the usage limit of an agent is reached. The
-// run is suspended until then.
+// LaterError tells that a run cannot go on before a time: its file waits, or the usage limit of an agent is reached.
+// The run is suspended until then.
 type LaterError struct {
 	Why   string
 	Until time.Time // zero: nobody said when

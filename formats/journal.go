@@ -73,14 +73,20 @@ type Seen struct {
 
 // Suspended is the data of suspended: what a run waits for, a question or a time.
 type Suspended struct {
-	Question string    `json:"question,omitempty"`
-	Step     string    `json:"step,omitempty"`
-	Why      string    `json:"why,omitempty"`
-	Until    time.Time `json:"until,omitzero"` // when it can go on; zero: nobody said
+	Question string `json:"question,omitempty"`
+	Step     string `json:"step,omitempty"`
+
+	Postponed
 }
 
-// Counted is what a run has counted. It only grows: who goes back to an earlier step goes on with these numbers. Keys are
-// places of steps, and rules.
+// Postponed says why a run waits that waits for a time.
+type Postponed struct {
+	Why   string    `json:"why,omitempty"`
+	Until time.Time `json:"until,omitzero"` // when it can go on; zero: nobody said
+}
+
+// Counted is what a run has counted. It only grows: who goes back to an earlier step goes on with these numbers. Keys
+// are places of steps, and rules.
 type Counted struct {
 	Visits    map[string]int  `json:"visits,omitempty"`
 	Used      map[string]int  `json:"used,omitempty"`

@@ -147,6 +147,10 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 // contract. Nothing is started or written; Out is empty.
 func (d *Dispatcher) Preview(r formats.Request) (formats.Request, formats.AgentInfo, error) {
 	req, def, _, err := d.prepare(r)
+	if err == nil {
+		req.Depth, err = r.Depth.Next()
+	}
+	req.Path = append(slices.Clone(r.Path), r.Agent)
 	return req, def.Info, err
 }
 

@@ -71,10 +71,6 @@ func (f frozen) Delegate(ctx context.Context, r formats.Request) (formats.Return
 	if err != nil {
 		return formats.Return{}, err
 	}
-	if req.Depth, err = r.Depth.Next(); err != nil {
-		return formats.Return{}, err
-	}
-	req.Path = append(slices.Clone(r.Path), r.Agent)
 	language := ""
 	if r.Task != nil {
 		language = r.Task.Language
@@ -83,8 +79,8 @@ func (f frozen) Delegate(ctx context.Context, r formats.Request) (formats.Return
 	return agent.Run(ctx, req)
 }
 
-// look goes through a run again without any effect, and holds it against its records. It gives what the run has counted,
-// nothing of one that has ended.
+// look goes through a run again without any effect, and holds it against its records. It gives what the run has
+// counted, nothing of one that has ended.
 func (w runs) look(ctx context.Context, r journal.Run, records []journal.Record) (formats.Counted, error) {
 	led := journal.NewLedger(journal.New(nil, journal.Options{Mask: w.mask}), records, nil, false)
 	cfg, err := w.runConfig(ctx, formats.Invocation{Run: r.ID, Session: r.Begun.Session, DryRun: true})
@@ -117,12 +113,14 @@ func (w runs) look(ctx context.Context, r journal.Run, records []journal.Record)
 	if r.Begun.Range {
 		one.task = r.Begun.Task
 	}
-	o := router.Orchestrator{Runner: one, Trace: trace.Discard{}, NewRun: func() (string, string) { return r.Begun.Session, r.ID }}
+	ids := func() (string, string) { return r.Begun.Session, r.ID }
+	o := router.Orchestrator{Runner: one, Trace: trace.Discard{}, NewRun: ids}
 	_, err = o.Handle(ctx, line, route, false)
 	end, ends := errors.AsType[*formats.EndError](err)
 	if _, differs := errors.AsType[*formats.DivergedError](err); !ends && err != nil {
 		if !differs && formats.CodeOf(err) == formats.CodeSuspended {
-			err = formats.Fail(formats.CodePrecondition, "look at it with the files as they were, or pass --accept-changes", "%s", err)
+			err = formats.Fail(formats.CodePrecondition,
+				"look at it with the files as they were, or pass --accept-changes", "%s", err)
 		}
 		return formats.Counted{}, err
 	}

@@ -36,7 +36,7 @@ func (r *run) counted() formats.Counted {
 }
 
 // wentBack goes on with the numbers of the run where a person went back to this step: they only grow.
-func (s step) wentBack() error {
+func wentBack(s step) error {
 	for {
 		var was formats.Counted
 		s.visits[s.path]++

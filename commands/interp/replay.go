@@ -250,7 +250,7 @@ func recalled(data []byte) answer {
 
 // postponed is the command's return when the run cannot go on before a time.
 func (r *run) postponed(e *formats.LaterError) formats.Return {
-	r.waits = &formats.Suspended{Why: e.Why, Until: e.Until, Step: r.last.Step}
+	r.waits = &formats.Suspended{Step: r.last.Step, Postponed: formats.Postponed{Why: e.Why, Until: e.Until}}
 	return formats.Return{
 		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: e.Error(), BlockedReason: e.Error(),
 		NextSteps: "run it with --wait to sleep until it can go on", Artifacts: newest(r.artifacts),

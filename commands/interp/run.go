@@ -82,8 +82,9 @@ type run struct {
 	turn
 }
 
-// Run executes the program. The error is nil but for a program that cannot be used, and for steps of a subagent where the
-// run around them has to wait or cannot go on: failures of agents and of the engine come as a Return with their code.
+// Run executes the program. The error is nil but for a program that cannot be used, a run that is only looked at, and
+// steps of a subagent where the run around them has to wait or cannot go on: failures of agents and of the engine come
+// as a Return with their code.
 func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	d formats.Depth,
 ) (formats.Return, error) {

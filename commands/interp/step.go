@@ -103,7 +103,7 @@ func (s step) once() (res result, ran bool, err error) {
 	if res.end, err = s.around(s.Before); err != nil || res.end != nil {
 		return res, false, err
 	}
-	if err := s.wentBack(); err != nil {
+	if err := wentBack(s); err != nil {
 		return res, false, err
 	}
 	if err := s.count(); err != nil {
@@ -161,7 +161,7 @@ func (s step) act() (result, error) {
 	case *syntax.Check:
 		return s.check(a)
 	case *syntax.Wait:
-		return s.waitFor(seconds(a.For))
+		return waitFor(s, seconds(a.For))
 	case *syntax.Gate:
 		return s.gate(s.spot(), a, nil)
 	case *syntax.Set:

@@ -11,7 +11,7 @@ import (
 const longWait = time.Minute
 
 // waitFor waits until a time that stands in the journal: a run that is resumed waits for the rest alone.
-func (s step) waitFor(d time.Duration) (result, error) {
+func waitFor(s step, d time.Duration) (result, error) {
 	s.plan("wait for %s", d)
 	out := showing(formats.OutcomeCompleted, map[string]any{})
 	if s.dry.on {

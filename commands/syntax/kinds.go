@@ -73,7 +73,9 @@ var beside = map[string][]string{
 // workers are the keys of a step that may start workers, actions those of which a step has one.
 var (
 	workers = []string{"delegate", "foreach", "parallel", "until"}
-	actions = []string{"delegate", "parallel", "foreach", "until", "status", "wait", "gate", "check", "set", "publish", "fail"}
+	actions = []string{
+		"delegate", "parallel", "foreach", "until", "status", "wait", "gate", "check", "set", "publish", "fail",
+	}
 )
 
 // The keys of a step that stands below another one's key.
@@ -88,8 +90,8 @@ var (
 	}
 )
 
-// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Wait, Gate, Check, Set,
-// Publish and Fail.
+// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Wait, Gate, Check,
+// Set, Publish and Fail.
 type Action interface{ action() }
 
 // Delegate hands work to a subagent: Agent, or the one of Among that Pick names.

@@ -51,8 +51,9 @@ type WentBack struct {
 	Dropped []string `json:"dropped"`
 }
 
-// Back finds the step that a person wants to go back to: by its path with visits, by its place, which is its last visit,
-// or by its id, where that is in one place only. Dropped are the steps whose results count no more then, as they began.
+// Back finds the step that a person wants to go back to: by its path with visits, by its place, which is its last
+// visit, or by its id, where that is in one place only. Dropped are the steps
+// whose results count no more then, as they began.
 func Back(records []Record, word string) (to string, dropped []Step, err error) {
 	records = course(records)
 	var fits, places, offers []string // as they would be typed
@@ -109,7 +110,7 @@ func Back(records []Record, word string) (to string, dropped []Step, err error) 
 // calls is the step of a command that called the subagent whose step this is: "work#1" of "work#1.1/code#1".
 func calls(step string) string {
 	call := delegation(step)
-	for outer := delegation(strings.TrimSuffix(call, "/")); outer != ""; outer = delegation(strings.TrimSuffix(call, "/")) {
+	for outer := call; outer != ""; outer = delegation(strings.TrimSuffix(call, "/")) {
 		call = outer
 	}
 	return call[:strings.LastIndexByte(call, '.')]

@@ -33,13 +33,13 @@ type Run struct {
 	Status  string          `json:"status"` // how it ended, suspended, or open: running, or its process is gone
 	Step    string          `json:"step_path,omitempty"`
 	Gate    string          `json:"gate,omitempty"` // the question that it waits for
-	Why     string          `json:"why,omitempty"`  // else what it waits for
-	Until   time.Time       `json:"until,omitzero"` // and until when
 	Started time.Time       `json:"started"`
 	Last    time.Time       `json:"last"` // when it was heard of last
 	Cost    float64         `json:"cost_usd,omitempty"`
 	Begun   formats.Started `json:"-"`
 	heardOf bool
+
+	formats.Postponed // else what it waits for
 }
 
 // Waits says what a suspended run waits for, empty for any other.
@@ -150,7 +150,7 @@ func (r *Run) heard(line []byte) (all bool) {
 	r.heardOf, r.Last = true, rec.Time
 	switch {
 	case rec.Type == formats.EntrySuspended:
-		r.Status, r.Gate, r.Why, r.Until = formats.OutcomeSuspended.String(), data.Question, data.Why, data.Until
+		r.Status, r.Gate, r.Postponed = formats.OutcomeSuspended.String(), data.Question, data.Postponed
 	case rec.Type == formats.EntryRunFinished && rec.Step == "":
 		r.Status, r.Cost = data.Status, data.Cost
 		return true

@@ -82,8 +82,8 @@ func Stable(in Input) Prompt {
 	return Compose(in)
 }
 
-// Told is the SHA-256 of the stable prompt of a delegation, whichever round of it: what a run that is gone through again
-// composes anew.
+// Told is the SHA-256 of the stable prompt of a delegation, whichever round of it: what a run that is gone through
+// again composes anew.
 func Told(in Input) string {
 	in.Request.Repair, in.Request.Refused = nil, ""
 	return Stable(in).SHA256
