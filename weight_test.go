@@ -149,6 +149,7 @@ var largeTypes = map[string]string{
 	"commands/syntax.Step":           "what a file says, member by member",
 	"commands/syntax.parser":         "one reader a key of the grammar",
 	"formats.AgentInfo":              "a wire type: its members are those of the format",
+	"formats.Gate":                   "a wire type: its members are those of the format",
 	"formats.Metadata":               "a wire type: its members are those of the format",
 	"formats.Request":                "a wire type: its members are those of the format",
 	"formats.Return":                 "a wire type: its members are those of the format",

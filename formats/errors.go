@@ -48,7 +48,12 @@ type GateOpenError struct {
 }
 
 // Error states the open question.
-func (e *GateOpenError) Error() string { return fmt.Sprintf("gate %q has no answer", e.Gate.Question) }
+func (e *GateOpenError) Error() string {
+	if n := len(e.Gate.Votes); n > 0 {
+		return fmt.Sprintf("gate %q has %s, and needs %d people", e.Gate.Question, Count(n, "answer"), e.Gate.Quorum)
+	}
+	return fmt.Sprintf("gate %q has no answer", e.Gate.Question)
+}
 
 // ErrorCode is SUSPENDED: the run waits for a person.
 func (e *GateOpenError) ErrorCode() Code { return CodeSuspended }
@@ -68,8 +73,8 @@ func (e *GateOpenError) Help() string {
 	return "run it on a terminal, or pass --yes to approve"
 }
 
-// LaterError tells that a run cannot go on before a time: its file waits, or the usage limit of an agent is reached.
-// The run is suspended until then.
+// LaterError tells that a run goes no further for now: its file waits, the usage limit of an agent is reached, or a
+// person pauses it. The run is suspended.
 type LaterError struct {
 	Why   string
 	Until time.Time // zero: nobody said when

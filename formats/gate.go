@@ -1,33 +1,107 @@
 package formats
 
+import (
+	"strings"
+	"time"
+)
+
 // Choice is one answer of a gate.
 type Choice struct {
 	Label string `json:"label"`
-	// Approves marks the choice that --yes and an auto-approve file take.
+	// Approves marks the choice that --yes, an auto-approve file and `tercet approve` take.
 	Approves bool `json:"approves,omitempty"`
-	// Leaves marks the choice that a person takes who leaves the question by Ctrl-D or Ctrl-C; without one it waits.
+	// Leaves marks the choice that a person takes who leaves the question by Ctrl-D or Ctrl-C, and that `tercet reject`
+	// takes; without one the gate waits.
 	Leaves bool `json:"leaves,omitempty"`
+	// Ends marks a choice that ends the command. One person is enough for it, whatever the quorum.
+	Ends bool `json:"ends,omitempty"`
 }
 
 // Gate is a question to a person. Digest binds the answer to what was shown (sha256, hex); a gate with another digest
-// is another question.
+// is another question. As it was opened it is the data of gate_opened.
 type Gate struct {
-	Question string   `json:"question"`
-	Show     []string `json:"show,omitempty"` // texts shown before the question, untrusted
-	Choices  []Choice `json:"choices"`
-	Auto     string   `json:"auto,omitempty"` // label taken without a person; empty: none
-	Digest   string   `json:"digest,omitempty"`
+	// ID is that of this opening, random. Empty: the gate is in no journal, and is answered here alone.
+	ID       string       `json:"id,omitempty"`
+	Opened   time.Time    `json:"at,omitzero"`
+	Question string       `json:"question"`
+	Show     []string     `json:"shown,omitempty"` // texts shown before the question, untrusted
+	Choices  []Choice     `json:"choices"`
+	Auto     string       `json:"auto,omitempty"` // label taken without a person; empty: none
+	Digest   string       `json:"digest,omitempty"`
+	Timeout  *GateTimeout `json:"timeout,omitempty"`
+	// Quorum is how many people have to make the same choice; 0 and 1: one.
+	Quorum int `json:"quorum,omitempty"`
+	// Evidence are the hashes of the files that the answer is bound to, by their names.
+	Evidence map[string]string `json:"evidence,omitempty"`
+	// Votes are the answers of people so far, where more than one has to answer.
+	Votes []Decision `json:"-"`
+	// Waits tells whoever answers that the gate stays open until the context ends, also where nobody can be asked.
+	Waits bool `json:"-"`
 	// NeedsPerson marks a question that the auto-approve file may not answer: commands out of a task or a plan.
 	NeedsPerson bool   `json:"needs_person,omitempty"`
 	Run         string `json:"run,omitempty"`
 	Step        string `json:"step,omitempty"`
 }
 
+// GateTimeout is the choice that a gate takes when nobody has answered for a while after it was opened.
+type GateTimeout struct {
+	After  float64 `json:"after_seconds"`
+	Choose string  `json:"choose"`
+}
+
+// Until is when the time of a gate is over. Zero: it has no such time.
+func (g Gate) Until() time.Time {
+	if g.Timeout == nil {
+		return time.Time{}
+	}
+	return g.Opened.Add(time.Duration(g.Timeout.After * float64(time.Second)))
+}
+
+// Choice gives the choice of a label.
+func (g Gate) Choice(label string) (Choice, bool) {
+	for _, c := range g.Choices {
+		if c.Label == label {
+			return c, true
+		}
+	}
+	return Choice{}, false
+}
+
+// Voted gives the answer that a person has given to a gate with a quorum.
+func (g Gate) Voted(by string) (Decision, bool) {
+	for _, d := range g.Votes {
+		if d.By == by {
+			return d, true
+		}
+	}
+	return Decision{}, false
+}
+
+// Decides tells whether an answer settles the gate. By then names everyone who made that choice.
+func (g Gate) Decides(d Decision) (Decision, bool) {
+	if c, ok := g.Choice(d.Answer); !d.Person || g.Quorum <= 1 || ok && c.Ends {
+		return d, true
+	}
+	var by []string
+	for _, v := range append(g.Votes, d) {
+		if v.Answer == d.Answer {
+			by = append(by, v.By)
+		}
+	}
+	if len(by) < g.Quorum {
+		return d, false
+	}
+	d.By = strings.Join(by, ", ")
+	return d, true
+}
+
 // Decision is the answer to a gate.
 type Decision struct {
-	Answer string `json:"answer"` // the label chosen
-	By     string `json:"by"`     // person, --yes, auto, trusted digest
-	Note   string `json:"note,omitempty"`
+	Answer string    `json:"choice"` // the label chosen
+	By     string    `json:"by"`     // the login name of a person, else --yes, auto, trusted digest, timeout
+	Person bool      `json:"person,omitempty"`
+	Note   string    `json:"note,omitempty"`
+	At     time.Time `json:"at,omitzero"`
 }
 
 // Problem is an error on its way to errors.json. Time and id are added by the store.

@@ -3,7 +3,7 @@ package formats
 import "time"
 
 // JournalFormat is the number of the form that journals have. One of another form is shown, and not continued.
-const JournalFormat = 2
+const JournalFormat = 3
 
 // EntryType names a record of a run's journal.
 type EntryType string
@@ -20,6 +20,8 @@ const (
 	EntryWaited            EntryType = "waited"   // a wait that is over
 	EntryLoopEntered       EntryType = "loop_entered"
 	EntryGateOpened        EntryType = "gate_opened"
+	EntryGateVoted         EntryType = "gate_voted"   // by one of the people that a gate needs
+	EntryGateRefused       EntryType = "gate_refused" // what was shown has changed: the gate asks anew
 	EntryGateDecided       EntryType = "gate_decided"
 	EntryRedo              EntryType = "redo"
 	EntryRollback          EntryType = "rollback"
@@ -74,6 +76,7 @@ type Seen struct {
 // Suspended is the data of suspended: what a run waits for, a question or a time.
 type Suspended struct {
 	Question string `json:"question,omitempty"`
+	Gate     string `json:"gate,omitempty"` // the id of its opening
 	Step     string `json:"step,omitempty"`
 
 	Postponed

@@ -127,6 +127,8 @@ func (t *terminal) event(e trace.Event) {
 	case t.quiet || t.silent || t.still:
 	case e.Kind == trace.Gate && e.Message == interp.NobodyToAsk:
 		fmt.Fprintf(t.io.err, "  gate: %s nobody can be asked here; takes '%s' in %s\n", name, shown, e.Duration)
+	case e.Kind == trace.Gate && strings.HasPrefix(e.Message, interp.AskedAnew):
+		fmt.Fprintf(t.io.err, "  gate: %s is %s\n", name, plain.Line(e.Message))
 	case e.Kind == trace.Gate && e.Message == "answered by "+interp.ByTimeout:
 		fmt.Fprintf(t.io.err, "\n  gate: %s %s (no answer in time)\n", name, shown)
 	case e.Kind != trace.Step || e.Outcome == "" || outcome == formats.OutcomeSkipped:

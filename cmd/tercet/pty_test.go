@@ -46,7 +46,7 @@ func onTerminalWith(t *testing.T, dir string, env []string, args ...string) *scr
 	s := &screen{t: t, cmd: exec.Command(self, args...), done: make(chan error, 1), news: make(chan struct{}, 1)}
 	s.cmd.Args[0] = "tercet" // TestMain looks at the name it is called by
 	s.cmd.Dir = dir
-	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}, env...)
+	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1", "USER=ann"}, env...)
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
@@ -177,7 +177,7 @@ func TestGateOnATerminal(t *testing.T) {
 	s.keys("maybe\r")
 	s.wait(`expected one of the choices, got "maybe"`)
 	s.keys("a\r")
-	s.wait("answered approve by person")
+	s.wait("answered approve by ann")
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after approve, want 0", code)
 	}
@@ -199,7 +199,7 @@ func TestGateOnATerminal(t *testing.T) {
 	s.keys("?\r")
 	s.wait("type a letter, a number")
 	s.keys("APP\r")
-	s.wait("answered approve by person")
+	s.wait("answered approve by ann")
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after APP, want 0", code)
 	}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,6 +28,7 @@ import (
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
 	"tercet/internal/journal"
+	"tercet/internal/letters"
 	"tercet/internal/proc"
 	"tercet/internal/trace"
 	"tercet/router"
@@ -107,6 +109,7 @@ func (w runs) runConfig(_ context.Context, inv formats.Invocation) (interp.Confi
 		cfg.Start = formats.Started{
 			Version: version, User: userName(), Raw: inv.Raw, Words: inv.Words, Range: inv.Task != 0, Files: w.deciding,
 		}
+		cfg.Pause, cfg.GateID = w.pausing(inv.Run).ctx, rand.Text
 		w.sink.begin(inv.Run)
 	}
 	return cfg, nil
@@ -151,11 +154,66 @@ func (w runs) runKey(id string) []byte {
 	return mac.Sum(nil)
 }
 
+// box is where the letters to a run lie.
+func (w runs) box(id string) letters.Box {
+	return letters.Box{
+		Root: w.root, Dir: path.Join(journal.Folder, id), Run: id, Key: w.runKey(id),
+		Tell: func(line string) { w.term.note("%s", line) },
+	}
+}
+
+// pausing pauses a run.
+type pausing struct {
+	ctx   context.Context //nolint:containedctx // it is the signal
+	pause context.CancelCauseFunc
+}
+
+// pausing is the signal that pauses a run.
+func (w runs) pausing(id string) pausing {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, ok := w.pauses[id]
+	if !ok {
+		if w.pauses == nil {
+			w.pauses = map[string]pausing{}
+		}
+		p.ctx, p.pause = context.WithCancelCause(context.Background())
+		w.pauses[id] = p
+	}
+	return p
+}
+
+// heed obeys the orders to a run that this process has worked on since a time.
+func (w runs) heed(id string, since time.Time) (stop func()) {
+	ctx, end := context.WithCancel(context.Background())
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for box := w.box(id); (clock{}).Sleep(ctx, heedEvery) == nil; {
+			switch o, ok, err := box.Take(since); {
+			case err != nil:
+				w.term.note("warning: %s", err)
+				return
+			case ok && o.Do == letters.Pause:
+				w.term.note("run %s is paused by %s as soon as what it began is done", id, o.By)
+				w.pausing(id).pause(&formats.LaterError{Why: "paused by " + o.By})
+			case ok:
+				w.signals.stop(formats.Fail(formats.CodeCancelled, "what was finished is kept; run the command again to go on",
+					"cancelled by %s", o.By))
+			}
+		}
+	})
+	return func() {
+		end()
+		looking.Wait()
+	}
+}
+
 // lock holds the lock of a run until the world is closed.
 func (w runs) lock(id string) error {
+	since := clock{}.Now()
 	held, err := w.claim(path.Join(journal.Folder, id, journal.LockName), w.sessionID())
 	if err == nil {
-		w.keep(runLock{w, id, held})
+		w.keep(runLock{w, id, held, w.heed(id, since)})
 	}
 	return err
 }
@@ -165,6 +223,7 @@ type runLock struct {
 	runs
 	id   string
 	held io.Closer
+	stop func()
 }
 
 // unlocked removes the lock of a run that is over.
@@ -175,6 +234,7 @@ func (w runs) unlocked(id string) error {
 
 // Close gives the lock back.
 func (l runLock) Close() error {
+	l.stop()
 	var err error
 	if at := l.ledgers[l.id]; at != nil && at.Over() {
 		err = l.unlocked(l.id)

@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/letters"
 	"tercet/internal/plain"
 	"tercet/router"
 )
@@ -80,9 +81,25 @@ func waiting(r journal.Run) error {
 	}}
 }
 
+// waits tells whether a run waits for a time, for a person who has paused it, or at a gate that nobody has answered.
+func (w runs) waits(r journal.Run) bool {
+	if r.Status != formats.OutcomeSuspended.String() || r.Due(clock{}.Now()) {
+		return false
+	}
+	g, _ := journal.Gates(w.past[r.ID])
+	if g == nil || r.Gate == "" {
+		return true
+	}
+	list, err := w.box(r.ID).Answers(*g)
+	return err != nil || !slices.ContainsFunc(list, func(d formats.Decision) bool {
+		_, enough := g.Decides(d)
+		return enough
+	})
+}
+
 // which tells what to do with a run that did not end: new, or resume.
 func (w runs) which(ctx context.Context, r journal.Run) (string, error) {
-	waits := r.Status == formats.OutcomeSuspended.String() && !r.Due(clock{}.Now())
+	waits := w.waits(r)
 	switch {
 	case w.flags.fresh:
 		return "new", nil
@@ -151,18 +168,7 @@ func (w runs) add(ctx context.Context, r journal.Run, e formats.Entry) error {
 
 // held finds a run that can go on and takes it.
 func (w runs) held(word string) (journal.Run, error) {
-	list, err := journal.Runs(w.root, true)
-	if err != nil {
-		return journal.Run{}, err
-	}
-	r, err := journal.Named(list, word)
-	if err != nil && word != "" { // it may be one that has ended
-		if all, lerr := journal.Runs(w.root, false); lerr == nil {
-			if old, nerr := journal.Named(all, word); nerr == nil {
-				r, err = old, nil
-			}
-		}
-	}
+	r, err := journal.Find(w.root, word)
 	if err == nil {
 		err = w.take(r)
 	}
@@ -246,6 +252,12 @@ func cancelVerb(cmd *cobra.Command, a *app) run {
 			return noWorkspace()
 		}
 		r, err := runs{w}.held(c.args[0])
+		if formats.CodeOf(err) == formats.CodeLocked {
+			if _, err = (runs{w}).records(r.ID); err == nil {
+				err = runs{w}.order(c.ctx, r, letters.Cancel)
+			}
+			return err
+		}
 		if err != nil {
 			return err
 		}
@@ -254,7 +266,7 @@ func cancelVerb(cmd *cobra.Command, a *app) run {
 }
 
 func runsVerb(cmd *cobra.Command, _ *app) run {
-	all := cmd.Flags().Bool("all", false, "also the runs that have ended, without a bound")
+	all := cmd.Flags().Bool("all", false, "list all runs, not only the newest 20")
 	return func(c call) error {
 		list, err := journal.Runs(c.root, false)
 		if err != nil {
@@ -276,25 +288,12 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 			if r.Cost > 0 {
 				cost = sprintf("%.2f", r.Cost)
 			}
-			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.Step, age(r.Started), cost})
+			since := journal.Age(clock{}.Now().Sub(r.Started))
+			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.Step, since, cost})
 		}
 		c.term.table(tab)
 		return nil
 	}
-}
-
-// age is how long ago something was.
-func age(at time.Time) string {
-	d := clock{}.Now().Sub(at)
-	switch {
-	case d < time.Minute:
-		return sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return sprintf("%dh", int(d.Hours()))
-	}
-	return sprintf("%dd", int(d.Hours()/24))
 }
 
 func showRun(c call) error {
@@ -337,6 +336,9 @@ func (w runs) show(r journal.Run) error {
 	w.term.table(tab)
 	if why := r.Waits(); why != "" {
 		w.term.answer("%s", plain.Line(why))
+	}
+	if g, _ := journal.Gates(records); g != nil {
+		w.term.answer("%s", sprintf("Answer: tercet approve %s, or tercet reject %[1]s", r.ID))
 	}
 	if next != "" {
 		w.term.answer("%s", "Resume: "+next)

@@ -93,8 +93,21 @@ func verbs() []verb {
 			args: one, needs: aWorld, make: verifyVerb,
 		},
 		{
-			use: "cancel RUN", short: "give up a run that waits or whose process is gone", args: one, needs: aPerson,
-			make: cancelVerb,
+			use: "cancel RUN", short: "end a run that goes on, or give up one that waits or whose process is gone",
+			args: one, needs: aPerson, make: cancelVerb,
+		},
+		{
+			use: "pause RUN", short: "let a run finish what it began, and go no further until it is resumed", args: one,
+			needs: aPerson | aWorkspace, do: pauseRun,
+		},
+		{use: "gates", short: "list the questions that wait for an answer", args: none, needs: aWorkspace, do: listGates},
+		{
+			use: "approve RUN", short: "answer the gate that a run waits at: go on", args: one, needs: aPerson | aWorkspace,
+			make: answerVerb(true),
+		},
+		{
+			use: "reject RUN", short: "answer the gate that a run waits at: no", args: one, needs: aPerson | aWorkspace,
+			make: answerVerb(false),
 		},
 		{
 			use: "prompt SUBAGENT", short: "show the composed prompt of a subagent and its SHA-256", args: one,

@@ -67,6 +67,7 @@ type records struct {
 	frozen  *interp.Config              // what a run reaches that is only looked at; nil: it is none
 	mu      sync.Mutex                  // guards the rest: subagents with steps run side by side
 	ledgers map[string]*journal.Ledger
+	pauses  map[string]pausing // of runs of this process
 	closers []io.Closer
 }
 

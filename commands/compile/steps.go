@@ -377,7 +377,8 @@ func checkReturn(c *compiler, r *syntax.Return) {
 // checkGate checks a question of a step or of a rule.
 func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 	c.mayAsk(a.Pos)
-	c.exprs(a.Question, a.Show)
+	c.exprs(a.Question, a.Show, a.Evidence)
+	c.evidence(a.Evidence)
 	var labels []string
 	for _, ch := range a.Choices {
 		labels = append(labels, ch.Label.Text)
@@ -393,6 +394,23 @@ func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 	for _, w := range chosen {
 		if w != nil {
 			c.known(*w, CodeMember, labels, "the choices are %s", "no choice is named '%s'")
+		}
+	}
+}
+
+// evidence refuses a bare word that is neither a step nor can be a file: a misspelt step would bind the answer to
+// nothing.
+func (c *compiler) evidence(v *syntax.Value) {
+	if v == nil {
+		return
+	}
+	for _, one := range append([]*syntax.Value{v}, v.Items...) {
+		word, ok := one.Lit.(string)
+		if !ok || one.Kind != syntax.Literal || strings.ContainsAny(word, "./*?[") || c.scope.find(word) != nil {
+			continue
+		}
+		if c.exists(syntax.Word{Pos: one.Pos, Text: word}) {
+			c.report(one.Pos, CodeNotYetRun, "", "step '%s' cannot have run yet", word)
 		}
 	}
 }

@@ -88,6 +88,10 @@ type Config struct {
 	Discard func(ctx context.Context, list []formats.Artifact) error
 	// Abort, when cancelled, cuts Error Handling short: the second Ctrl-C. Nil never does.
 	Abort context.Context //nolint:containedctx // it is a second signal beside the run's own context, not a replacement
+	// Pause, when cancelled with a *formats.LaterError, lets the run begin nothing new: it is suspended. Nil never does.
+	Pause context.Context //nolint:containedctx // it is a further signal beside the run's own context
+	// GateID makes the id of a gate that is opened; nil: gates have none, and are answered by the approver alone.
+	GateID func() string
 	// AutoApprove is what $run.auto_approve says.
 	AutoApprove bool
 	// DryRun stubs every delegation; nothing is written.
@@ -126,6 +130,9 @@ func New(cfg Config) (*Runner, error) {
 		if v.FieldByName(what).IsNil() {
 			return nil, formats.Fail(formats.CodeBug, "", "a run needs %s, got nil", what)
 		}
+	}
+	if cfg.GateID == nil {
+		cfg.GateID = func() string { return "" }
 	}
 	return &Runner{cfg: cfg}, nil
 }

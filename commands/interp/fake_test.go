@@ -476,7 +476,7 @@ func choose(labels ...string) func(formats.Gate) (formats.Decision, error) {
 	return func(formats.Gate) (formats.Decision, error) {
 		label, note, _ := strings.Cut(labels[min(n, len(labels)-1)], " ")
 		n++
-		return formats.Decision{Answer: label, Note: note, By: "person"}, nil
+		return formats.Decision{Answer: label, Note: note, By: "person", Person: true}, nil
 	}
 }
 

@@ -101,7 +101,7 @@ func (w *world) person(answers ...string) {
 		}
 		word, note, _ := strings.Cut(answers[0], ": ")
 		answers = answers[1:]
-		return formats.Decision{Answer: word, Note: note, By: "person"}, nil
+		return formats.Decision{Answer: word, Note: note, By: "person", Person: true}, nil
 	}
 }
 

@@ -2,44 +2,100 @@ package interp
 
 import (
 	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
-	"tercet/internal/trace"
 )
+
+// asked is a question of a file.
+type asked struct {
+	step
+
+	path  string
+	gate  *syntax.Gate
+	input any // what a rule asks about; nil: a step asks
+}
 
 // gate asks a question of the file, of a step or of a rule, which asks about a result; the answer's target is where the
 // step leads. Choices whose `if` does not hold are not offered.
 func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
-	question, err := s.dryText(a.Question, input)
+	q := asked{s, path, a, input}
+	if s.dry.on {
+		return q.dry()
+	}
+	g, d, err := ask(s, q.pose)
 	if err != nil {
 		return result{}, err
 	}
+	at := slices.IndexFunc(a.Choices, func(ch syntax.GateChoice) bool { return ch.Label.Text == d.Answer })
+	if _, offered := g.Choice(d.Answer); at < 0 || !offered {
+		return result{}, unknownAnswer(g, d)
+	}
+	return chosen(g, a.Choices[at], d), nil
+}
+
+// dry plans the question; it takes the first choice.
+func (q asked) dry() (result, error) {
+	question, err := q.dryText(q.gate.Question, q.input)
+	if err != nil {
+		return result{}, err
+	}
+	g := q.question(q.path, question)
+	for _, ch := range q.gate.Choices {
+		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text})
+	}
+	q.plan("ask: %s [%s]", question, strings.Join(labelsOf(g), ", "))
+	return chosen(g, q.gate.Choices[0], formats.Decision{Answer: g.Choices[0].Label, By: "dry run"}), nil
+}
+
+// pose makes the question, with the files that it names.
+func (q asked) pose() (g formats.Gate, files []string, err error) {
+	question, err := q.text(q.gate.Question, q.input)
+	if err != nil {
+		return g, nil, err
+	}
+	g = q.question(q.path, question)
+	if g.Quorum = q.gate.Quorum; q.gate.Timeout != nil {
+		g.Timeout = &formats.GateTimeout{After: q.gate.Timeout.After, Choose: q.gate.Timeout.Choose.Text}
+	}
+	if err := q.offer(&g); err != nil {
+		return g, nil, err
+	}
+	for _, e := range q.gate.Show {
+		v, err := q.eval(e, q.input)
+		if err != nil {
+			return g, nil, err
+		}
+		g.Show = append(g.Show, query.Text(v))
+	}
+	files, err = q.named()
+	return g, files, err
+}
+
+// offer gives the question the choices that can be taken.
+func (q asked) offer(g *formats.Gate) error {
 	var open []syntax.GateChoice
-	g := s.question(path, question)
-	for _, ch := range a.Choices {
-		if !s.dry.on {
-			if ok, err := s.holds(ch.Target.If, input); err != nil {
-				return result{}, err
-			} else if !ok {
-				continue
-			}
+	for _, ch := range q.gate.Choices {
+		if ok, err := q.holds(ch.Target.If, q.input); err != nil {
+			return err
+		} else if !ok {
+			continue
 		}
 		open = append(open, ch)
-		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text})
-		if a.Auto != nil && ch.Label.Text == a.Auto.Text {
-			g.Auto = a.Auto.Text
+		ends := ch.Target.Kind == syntax.ToFail || ch.Target.Kind == syntax.ToReturn
+		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text, Ends: ends})
+		if auto := q.gate.Auto; auto != nil && ch.Label.Text == auto.Text {
+			g.Auto = auto.Text
 		}
 	}
 	if len(open) == 0 {
-		return result{}, formats.Fail(formats.CodePrecondition, "", "no choice of the gate can be taken: %s", question)
+		return formats.Fail(formats.CodePrecondition, "", "no choice of the gate can be taken: %s", g.Question)
 	}
 	if at := consented(open); at >= 0 {
 		g.Choices[at].Approves = true
@@ -47,26 +103,34 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	if at := left(open); at >= 0 {
 		g.Choices[at].Leaves = true
 	}
-	if s.dry.on {
-		s.plan("ask: %s [%s]", question, strings.Join(labelsOf(g), ", "))
-		return chosen(g, open[0], formats.Decision{Answer: open[0].Label.Text, By: "dry run"}), nil
-	}
-	for _, e := range a.Show {
-		v, err := s.eval(e, input)
-		if err != nil {
-			return result{}, err
+	return nil
+}
+
+// named gives the files that a gate names as evidence: by path, by pattern, or by the step that made them.
+func (q asked) named() (files []string, err error) {
+	names, err := q.value(q.gate.Evidence, q.input)
+	for _, name := range paths(names) {
+		made, ok := q.result(name)
+		switch {
+		case ok:
+			for _, a := range as[[]any](as[map[string]any](query.Normalize(made))["artifacts"]) {
+				files = append(files, as[string](as[map[string]any](a)["path"]))
+			}
+		case strings.ContainsAny(name, "*?["):
+			var found []string
+			found, err = q.cfg.Docs.Glob(q.ctx, []string{q.inTree(name)})
+			files = append(files, found...)
+		default:
+			files = append(files, name)
+			if _, err = q.cfg.Docs.Open(q.ctx, q.inTree(name)); errors.Is(err, fs.ErrNotExist) {
+				err = nil // it may come
+			}
 		}
-		g.Show = append(g.Show, query.Text(v))
+		if err != nil {
+			return nil, err
+		}
 	}
-	d, err := s.wait(a.Timeout, g)
-	if err != nil {
-		return result{}, err
-	}
-	at := slices.IndexFunc(open, func(ch syntax.GateChoice) bool { return ch.Label.Text == d.Answer })
-	if at < 0 {
-		return result{}, unknownAnswer(g, d)
-	}
-	return chosen(g, open[at], d), nil
+	return files, err
 }
 
 // question is a gate with choices of which none approves; one that stops is for who leaves it.
@@ -76,32 +140,6 @@ func (r *run) question(path, words string, choices ...string) formats.Gate {
 		g.Choices = append(g.Choices, formats.Choice{Label: label, Leaves: label == stopIt})
 	}
 	return g
-}
-
-// wait asks, and takes the file's choice when nobody has answered in time: also where nobody can be asked at all,
-// unless the run would end before that.
-func (s step) wait(t *syntax.GateTimeout, g formats.Gate) (formats.Decision, error) {
-	if t == nil {
-		return s.ask(g)
-	}
-	after := seconds(t.After)
-	outer := s.ctx
-	within, cancel := context.WithTimeout(outer, after)
-	defer cancel()
-	s.ctx = within
-	d, err := s.ask(g)
-	s.ctx = outer
-	if open := isOpen(err); open != nil && !open.Left && after < s.limits.Duration-s.took() {
-		s.emit(trace.Event{
-			Kind: trace.Gate, Name: g.Question, Step: g.Step, Outcome: t.Choose.Text, Message: NobodyToAsk, Duration: after,
-		})
-		if err := s.pause(after, 0); err != nil {
-			return d, err
-		}
-	} else if err == nil || within.Err() == nil || outer.Err() != nil {
-		return d, err
-	}
-	return s.decided(g, formats.Decision{Answer: t.Choose.Text, By: ByTimeout})
 }
 
 func unknownAnswer(g formats.Gate, d formats.Decision) error {
@@ -131,67 +169,8 @@ func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 		ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
 	}
 	out := showing(outcome, map[string]any{"choice": d.Answer, "note": d.Note, "by": d.By})
-	out.ret, out.target = ret, ch.Target
+	out.answer, out.ret, out.target = d, ret, ch.Target
 	return out
-}
-
-// ask puts a gate to the approver, bound to a digest of what is shown. Question and answer are in the journal, the
-// question before anybody sees it.
-func (r *run) ask(g formats.Gate) (formats.Decision, error) {
-	g.Digest = digestOf(g)
-	if err := r.journal(formats.Entry{Type: formats.EntryGateOpened, Step: g.Step, Data: map[string]any{
-		"question": g.Question, "choices": labelsOf(g), "digest": g.Digest, "shown": g.Show,
-	}}); err != nil {
-		return formats.Decision{}, err
-	}
-	var was struct {
-		formats.Decision
-
-		Digest string `json:"digest"`
-	}
-	switch answered, err := r.recall(formats.Entry{Type: formats.EntryGateDecided, Step: g.Step}, &was); {
-	case err != nil:
-		return formats.Decision{}, err
-	case answered && was.Digest != g.Digest:
-		return formats.Decision{}, r.unwritten(&formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "",
-			"the answer to %q was given to something else", g.Question)})
-	case answered:
-		return was.Decision, nil
-	}
-	if err := r.live(r.beside == 0); err != nil {
-		return formats.Decision{}, err
-	}
-	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: g.Step, Message: "asked"})
-	d, err := r.cfg.Approve.Approve(r.ctx, g)
-	if err != nil {
-		return d, err
-	}
-	return r.decided(g, d)
-}
-
-// digestOf is what an answer is bound to: everything that is shown.
-func digestOf(g formats.Gate) string {
-	h := sha256.New()
-	for _, part := range slices.Concat([]string{g.Question}, labelsOf(g), g.Show) {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// NobodyToAsk is the message of the event that a gate waits for its time to pass: nobody can be asked.
-const NobodyToAsk = "nobody can be asked"
-
-// ByTimeout is who answers a gate that nobody has answered in time.
-const ByTimeout = "timeout"
-
-// decided journals and shows an answer.
-func (r *run) decided(g formats.Gate, d formats.Decision) (formats.Decision, error) {
-	err := r.journal(formats.Entry{Type: formats.EntryGateDecided, Step: g.Step, Data: map[string]any{
-		"question": g.Question, "digest": digestOf(g), "answer": d.Answer, "by": d.By, "note": d.Note,
-	}})
-	by := "answered by " + d.By
-	r.emit(trace.Event{Kind: trace.Gate, Name: g.Question, Step: g.Step, Outcome: d.Answer, Message: by})
-	return d, err
 }
 
 // consented is the choice that a consent given before takes where no `auto` says so: the first that simply goes on,
@@ -244,8 +223,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	if f.after || f.dry.on {
 		return &ending{ret: ret}, nil
 	}
-	g := f.ownGate()
-	d, err := f.ask(g)
+	g, d, err := ask(f.step, static(f.ownGate()))
 	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.outcome == formats.OutcomeBlocked)
 	if isOpen(err) != nil && !wanted { // the outcome stands
 		if ret.BlockedReason != "" {
@@ -256,7 +234,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.By != byPerson {
+	if !d.Person {
 		f.answered[f.path]++
 	}
 	switch d.Answer {
@@ -280,6 +258,3 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	}
 	return nil, unknownAnswer(g, d)
 }
-
-// byPerson is what Decision.By says of an answer that a person gave.
-const byPerson = "person"

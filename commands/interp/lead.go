@@ -21,7 +21,7 @@ type finished struct {
 func (f finished) lead() (*ending, error) {
 	if t := f.target; t != nil {
 		choice := as[string](f.value["choice"])
-		counted := t.Max > 0 || t.Kind == syntax.ToRedo && f.value["by"] != byPerson
+		counted := t.Max > 0 || t.Kind == syntax.ToRedo && !f.answer.Person
 		if counted && f.usedUp(t, "choice "+choice) {
 			why := fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, f.most(t))
 			return &ending{ret: f.limited(why)}, nil

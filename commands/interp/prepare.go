@@ -192,6 +192,7 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 	switch {
 	case l.Document != nil:
 		v, err := observe(r, "", key, func() (any, error) { return r.loadDocument(l) })
+		r.loads = append(r.loads, paths(as[map[string]any](normal(v))["path"])...)
 		return normal(v), err
 	case l.Files != nil:
 		written, err := r.texts(l.Files)

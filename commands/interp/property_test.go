@@ -41,7 +41,7 @@ func TestNeverLeftInProgress(t *testing.T) {
 			if rapid.Bool().Draw(rt, "open") {
 				return formats.Decision{}, &formats.GateOpenError{Gate: g}
 			}
-			return formats.Decision{Answer: rapid.SampledFrom(g.Choices).Draw(rt, "answer").Label, By: rapid.SampledFrom([]string{"person", "--yes"}).Draw(rt, "by")}, nil
+			return formats.Decision{Answer: rapid.SampledFrom(g.Choices).Draw(rt, "answer").Label, By: "any", Person: rapid.Bool().Draw(rt, "person")}, nil
 		}
 		if fail := rapid.IntRange(-1, 40).Draw(rt, "journal breaks at"); fail >= 0 {
 			n := 0

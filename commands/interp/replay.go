@@ -77,7 +77,7 @@ func read(data []byte, into any) error {
 // observe gives what the run sees of the world: when it is resumed, what it saw then. What it sees before its first
 // entry is a part of that.
 func observe[T any](r *run, step, key string, look func() (T, error)) (out T, err error) {
-	if r.dry.on {
+	if r.dry.on || r.looks {
 		return look()
 	}
 	if !r.recorded {
@@ -171,6 +171,9 @@ func (r *run) live(alone bool) error {
 	if err := r.cfg.Journal.Live(alone); err != nil {
 		return r.unwritten(err)
 	}
+	if err := r.paused(); err != nil {
+		return err
+	}
 	return r.retake()
 }
 
@@ -251,9 +254,13 @@ func recalled(data []byte) answer {
 // postponed is the command's return when the run cannot go on before a time.
 func (r *run) postponed(e *formats.LaterError) formats.Return {
 	r.waits = &formats.Suspended{Step: r.last.Step, Postponed: formats.Postponed{Why: e.Why, Until: e.Until}}
+	next := "run it to go on"
+	if !e.Until.IsZero() {
+		next = "run it with --wait to sleep until it can go on"
+	}
 	return formats.Return{
 		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: e.Error(), BlockedReason: e.Error(),
-		NextSteps: "run it with --wait to sleep until it can go on", Artifacts: newest(r.artifacts),
+		NextSteps: next, Artifacts: newest(r.artifacts),
 	}
 }
 
@@ -271,6 +278,9 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 	ret.Status = formats.StatusSuspended
 	ret.NextSteps = strings.Replace(ret.NextSteps, "run it", "run 'tercet resume "+r.cfg.IDs.Run+"'", 1)
 	ret.Resume = r.resume()
+	if r.waits.Gate != "" {
+		ret.NextSteps += fmt.Sprintf("; or answer by 'tercet approve %s' or 'tercet reject %[1]s'", r.cfg.IDs.Run)
+	}
 	ret.Resume.Gate, ret.Resume.Until = r.waits.Question, r.waits.Until
 	r.stamp(&ret)
 	return ret

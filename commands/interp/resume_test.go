@@ -315,7 +315,7 @@ func people(pairs ...string) func(*world) {
 					if strings.HasPrefix(pairs[i+1], "accept as") {
 						label, note = pairs[i+1], ""
 					}
-					return formats.Decision{Answer: label, Note: note, By: "person"}, nil
+					return formats.Decision{Answer: label, Note: note, By: "person", Person: true}, nil
 				}
 			}
 			return formats.Decision{}, &formats.GateOpenError{Gate: g}

@@ -39,7 +39,7 @@ func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 	for _, i := range f.ret.Issues {
 		g.Show = append(g.Show, i.Description)
 	}
-	d, err := f.ask(g)
+	g, d, err := ask(f.step, static(g))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (f finished) override(d formats.Decision) {
 
 // suspended is the command's return when a gate waits for an answer.
 func (r *run) suspended(open *formats.GateOpenError) formats.Return {
-	r.waits = &formats.Suspended{Question: open.Gate.Question, Step: open.Gate.Step}
+	r.waits = &formats.Suspended{Question: open.Gate.Question, Gate: open.Gate.ID, Step: open.Gate.Step}
 	return formats.Return{
 		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(),
 		NextSteps: open.Help(), Artifacts: newest(r.artifacts),
@@ -154,10 +154,8 @@ func (f finished) ruleGate(g *syntax.Gate) (*ending, error) {
 	for _, key := range []string{"choice", "note", "by"} {
 		f.value[key] = got.value[key]
 	}
-	d := formats.Decision{
-		Answer: as[string](got.value["choice"]), By: as[string](got.value["by"]), Note: as[string](got.value["note"]),
-	}
-	if d.Note != "" {
+	f.answer = got.answer
+	if d := got.answer; d.Note != "" {
 		f.ret.Issues = append(slices.Clone(f.ret.Issues), got.ret.Issues...)
 	}
 	f.target = got.target
@@ -165,7 +163,7 @@ func (f finished) ruleGate(g *syntax.Gate) (*ending, error) {
 	case got.target.Kind == syntax.ToFail:
 		f.ret, f.outcome = got.ret, formats.OutcomeRejected
 	case got.target.Kind == syntax.ToNext && !f.outcome.Passes():
-		f.override(d)
+		f.override(got.answer)
 	}
 	return f.lead()
 }

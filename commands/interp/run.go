@@ -58,6 +58,8 @@ type run struct {
 	taken     bool            // a run that is resumed has come to where its journal ends
 	stuck     error           // the journal and the run do not agree: nothing may be done
 	waits     *formats.Suspended
+	looks     bool            // what stands in the journal is not taken: a question is made anew
+	loads     []string        // paths of the documents that it loaded
 	began     bool            // a step had run
 	worked    bool            // a worker was called: the task may have changed
 	after     bool            // in Error Handling

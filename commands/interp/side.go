@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -186,8 +187,16 @@ func (r *run) perform(list []effect) []answer {
 // effect does one effect. Its answer is written when it comes, whatever goes on beside it. It reads nothing of the
 // run but its configuration and its context: it may run in a worker.
 func (r *run) effect(e effect) (out answer) {
+	if out.err = r.paused(); out.err != nil {
+		return out
+	}
 	if e.req == nil {
-		if out.err = r.cfg.Clock.Sleep(r.ctx, e.wait); out.err != nil {
+		ctx, stop := r.pausable()
+		defer stop()
+		if out.err = r.cfg.Clock.Sleep(ctx, e.wait); out.err != nil {
+			if r.ctx.Err() == nil {
+				out.err = cmp.Or(r.paused(), out.err)
+			}
 			return out
 		}
 	} else if out.ret, out.err = r.cfg.Agents.Delegate(r.ctx, *e.req); out.err != nil &&

@@ -39,7 +39,8 @@ type result struct {
 	ret     formats.Return // of a delegation or check; a stand-in for the others
 	value   map[string]any // what $steps.ID shows
 	target  *syntax.Target // where the answer of a gate leads
-	end     *ending        // the action itself ends the command
+	answer  formats.Decision
+	end     *ending // the action itself ends the command
 }
 
 // showing is a result that shows its outcome among some members.

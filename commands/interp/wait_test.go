@@ -25,7 +25,7 @@ func (l later) Approve(ctx context.Context, g formats.Gate) (formats.Decision, e
 	*l.log = append(*l.log, g)
 	select {
 	case <-time.After(l.after):
-		return formats.Decision{Answer: l.answer, By: "person"}, nil
+		return formats.Decision{Answer: l.answer, By: "person", Person: true}, nil
 	case <-ctx.Done():
 		return formats.Decision{}, ctx.Err()
 	}
@@ -81,7 +81,7 @@ func TestGateTimeout(t *testing.T) {
 				if c.person > 0 && c.person < 10*time.Minute {
 					by, answer = "person", "yes"
 				}
-				want := map[string]any{"question": "Go on?", "answer": answer, "by": by, "digest": w.gates[0].Digest, "note": ""}
+				want := map[string]any{"question": "Go on?", "choice": answer, "by": by, "person": by == "person", "digest": w.gates[0].Digest, "note": "", "at": begin.Add(min(c.took, 10*time.Minute)).UTC()}
 				if diff := cmp.Diff(want, w.entries[at].Data); diff != "" || len(w.gates[0].Digest) != 64 {
 					t.Errorf("journal (-want +got):\n%s", diff)
 				}

@@ -28,6 +28,8 @@ var stepForm = Form{
 		{"show", "list|jq", "what is shown with it"},
 		{"choices", "choices", "labels with where they lead"},
 		{"auto", "word", "the choice where nobody is asked"},
+		{"evidence", "list|text|jq", "paths, patterns or steps whose files the answer is bound to"},
+		{"quorum", "integer", "how many people have to make the same choice"},
 		{"check", "jq|form:check", "approved or rejected"},
 		{"else", "text", "the message of a check that fails"},
 		{"set", "map", "names with jq"},
@@ -58,7 +60,8 @@ var stepForm = Form{
 var partOf = map[string][]string{
 	"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"},
 	"max": {"until"}, "among": {"delegate"},
-	"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "else": {"check"}, "code": {"fail"},
+	"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "evidence": {"gate"}, "quorum": {"gate"},
+	"else": {"check"}, "code": {"fail"},
 	"columns": {"table"}, "title": {"table"},
 }
 
@@ -157,6 +160,8 @@ type Gate struct {
 	Show     []*Expr
 	Choices  []GateChoice // approve -> next, reject -> fail where none are written
 	Auto     *Word
+	Evidence *Value       // paths, patterns and ids of steps
+	Quorum   int          // people who have to make the same choice; 0: one
 	Timeout  *GateTimeout `json:"wait"`
 }
 

@@ -172,8 +172,7 @@ func (l *Ledger) Recall(e formats.Entry) (data json.RawMessage, ok bool) {
 			delete(l.left, i)
 		}
 	}
-	data, _ = l.records[at].Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
-	return data, true
+	return l.records[at].raw(), true
 }
 
 // take gives the oldest entry of its kind that was not taken yet.
@@ -195,8 +194,7 @@ func (l *Ledger) compare(r Record, e formats.Entry) error {
 	if err := l.w.mask(&e); err != nil {
 		return err
 	}
-	now, _ := e.Data.(json.RawMessage)    //nolint:errcheck // as above
-	before, _ := r.Data.(json.RawMessage) //nolint:errcheck // as above
+	now, before := Record{Entry: e}.raw(), r.raw()
 	if bytes.Equal(now, before) || reflect.DeepEqual(plainly(now), plainly(before)) {
 		return nil
 	}
@@ -218,8 +216,7 @@ func (l *Ledger) stop() error {
 		Code          formats.Code
 		Message, Help string
 	}
-	raw, _ := l.records[l.stopped].Data.(json.RawMessage) //nolint:errcheck // as above
-	if err := json.Unmarshal(raw, &f); err != nil {
+	if err := json.Unmarshal(l.records[l.stopped].raw(), &f); err != nil {
 		return l.diverged(l.records[l.stopped], err.Error())
 	}
 	return &formats.StoppedError{Failure: formats.Fail(f.Code, f.Help, "%s", f.Message)}
@@ -275,8 +272,7 @@ func Begun(records []Record) (formats.Started, error) {
 	if len(records) == 0 || records[0].Type != formats.EntryRunStarted {
 		return s, formats.Fail(formats.CodeNotFound, "run 'tercet runs' to list the runs", "the run has not begun")
 	}
-	raw, _ := records[0].Data.(json.RawMessage) //nolint:errcheck // as above
-	d := json.NewDecoder(bytes.NewReader(raw))
+	d := json.NewDecoder(bytes.NewReader(records[0].raw()))
 	d.UseNumber()
 	if err := d.Decode(&s); err != nil {
 		return s, damaged(1, err.Error())

@@ -21,6 +21,12 @@ type Record struct {
 	MAC string `json:"-"` // of SHA; empty where nobody made one
 }
 
+// raw is the data as it stands in the journal, nil without any.
+func (r Record) raw() json.RawMessage {
+	raw, _ := r.Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
+	return raw
+}
+
 // Read gives the records of a journal and verifies their numbers and hashes; who wrote them, Vouched tells. A last line
 // that a crash has torn is left out; anything else that is wrong is INVALID_STATE with its line: the run cannot be
 // continued from such a record.

@@ -33,6 +33,7 @@ type Run struct {
 	Status  string          `json:"status"` // how it ended, suspended, or open: running, or its process is gone
 	Step    string          `json:"step_path,omitempty"`
 	Gate    string          `json:"gate,omitempty"` // the question that it waits for
+	Why     string          `json:"why,omitempty"`  // it does not go on
 	Started time.Time       `json:"started"`
 	Last    time.Time       `json:"last"` // when it was heard of last
 	Cost    float64         `json:"cost_usd,omitempty"`
@@ -106,9 +107,8 @@ func glance(root *os.Root, id string) (r Run, ok bool) {
 	if err != nil || len(first) == 0 || first[0].Type != formats.EntryRunStarted {
 		return r, false
 	}
-	raw, _ := first[0].Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
 	r = Run{ID: id, Status: Open, Started: first[0].Time, Last: first[0].Time}
-	if json.Unmarshal(raw, &r.Begun) != nil {
+	if json.Unmarshal(first[0].raw(), &r.Begun) != nil {
 		return r, false
 	}
 	r.Line, r.Task = r.Begun.Line, r.Begun.Task
@@ -206,9 +206,8 @@ func Made(root *os.Root, agent, txn string, since time.Time, key func(run string
 		}
 		begun := slices.IndexFunc(records, func(r Record) bool {
 			var data struct{ Agent string }
-			raw, _ := r.Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
 			return r.Type == formats.EntryDelegationStarted && r.Key == txn &&
-				json.Unmarshal(raw, &data) == nil && data.Agent == agent
+				json.Unmarshal(r.raw(), &data) == nil && data.Agent == agent
 		})
 		return begun >= 0 && !slices.ContainsFunc(records[begun:], func(r Record) bool {
 			return r.Type == formats.EntryDelegationResult && r.Step == records[begun].Step && r.Time.Before(since)
@@ -243,6 +242,53 @@ func Named(runs []Run, word string) (Run, error) {
 		"expected the id of one run, got %q, which fits %d", word, len(found))
 }
 
+// Find finds the run whose id is or begins with a word, among those that can go on; without a word it is the only one.
+// One that has ended is PRECONDITION.
+func Find(root *os.Root, word string) (Run, error) {
+	list, err := Runs(root, true)
+	if err != nil {
+		return Run{}, err
+	}
+	r, err := Named(list, word)
+	if err == nil || word == "" {
+		return r, err
+	}
+	all, lerr := Runs(root, false)
+	if lerr != nil {
+		return Run{}, lerr
+	}
+	if old, nerr := Named(all, word); nerr == nil {
+		err = formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", old.ID)
+	}
+	return Run{}, err
+}
+
+// Look reads what the journal of one run says of it now.
+func Look(root *os.Root, id string) (Run, bool) { return glance(root, id) }
+
+// LockOf names the lock of a run, below the project root.
+func LockOf(id string) string { return path.Join(Folder, id, LockName) }
+
+// Age is how long something has lasted, in its largest unit.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// Stopped tells whether a run was stopped since a time.
+func Stopped(records []Record, since time.Time) bool {
+	return slices.ContainsFunc(records, func(r Record) bool {
+		return r.Type == formats.EntryStopped && !r.Time.Before(since)
+	})
+}
+
 // Step is one step of a run as its journal has it.
 type Step struct {
 	Path    string   `json:"step_path"`
@@ -272,7 +318,7 @@ func Steps(records []Record) []Step {
 			Artifacts       []formats.Artifact
 			Metadata        formats.Metadata
 		}
-		if raw, ok := r.Data.(json.RawMessage); ok && json.Unmarshal(raw, &data) != nil {
+		if raw := r.raw(); raw != nil && json.Unmarshal(raw, &data) != nil {
 			continue // it is of another kind
 		}
 		switch r.Type { //nolint:exhaustive // the others are no steps

@@ -107,6 +107,27 @@ func (s Set) find(typed string) (string, bool) {
 	return s.labels[i], true
 }
 
+// Chosen is the choice of a word, else the one that approves or leaves.
+func Chosen(choices []formats.Choice, word string, approve bool) (string, error) {
+	labels := make([]string, len(choices))
+	for i, c := range choices {
+		if labels[i] = c.Label; word == "" && (approve && c.Approves || !approve && c.Leaves) {
+			return c.Label, nil
+		}
+	}
+	if label, ok := Of(choices).find(word); ok {
+		return label, nil
+	}
+	help := "pass --choice with one of " + strings.Join(labels, ", ")
+	switch {
+	case word != "":
+		return "", formats.Fail(formats.CodeUsage, help, "expected one choice of the gate, got %q", word)
+	case approve:
+		return "", formats.Fail(formats.CodeUsage, help, "no choice of the gate simply goes on")
+	}
+	return "", formats.Fail(formats.CodeUsage, help, "no choice of the gate ends the command")
+}
+
 // folded is a text as answers are compared: without case and blanks.
 func folded(s string) string {
 	return strings.Map(func(r rune) rune {

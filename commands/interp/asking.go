@@ -1,0 +1,323 @@
+package interp
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/trace"
+)
+
+// posing makes a question from what stands there now, with the names of the files that its answer is bound to.
+type posing func() (formats.Gate, []string, error)
+
+// static is a question of the engine, whose words do not change.
+func static(g formats.Gate) posing {
+	return func() (formats.Gate, []string, error) { return g, nil, nil }
+}
+
+// asking is a gate that is put to people.
+type asking struct {
+	step
+
+	pose posing
+	g    formats.Gate
+}
+
+// ask puts a gate to the approver until it has an answer to what stands there then. The question is in the journal
+// before anybody sees it, and so are votes, refused answers and the answer. The gate that comes back is the one that
+// was answered.
+func ask(s step, pose posing) (g formats.Gate, d formats.Decision, err error) {
+	g, files, err := pose()
+	a := &asking{s, pose, g}
+	for first := true; err == nil; first = false {
+		var earlier, done bool
+		now := words(a.g)
+		if earlier, err = a.open(files, first); err != nil {
+			break
+		}
+		if d, done, err = a.remember(); done || err != nil {
+			if err == nil && first && now != words(a.g) {
+				err = a.differs()
+			}
+			break
+		}
+		refused := formats.Entry{Type: formats.EntryGateRefused, Step: a.g.Step, Key: a.g.ID}
+		old, bad := s.recall(refused, &struct{}{})
+		if old || bad != nil {
+			err = bad
+			continue
+		}
+		var changed []string
+		if d, changed, err = a.consult(earlier); err != nil || changed == nil {
+			break
+		}
+		refused.Data = map[string]any{"changed": changed, "choice": d.Answer, "by": d.By}
+		err = s.journal(refused)
+		s.emit(trace.Event{
+			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: AskedAnew + strings.Join(changed, ", "),
+		})
+	}
+	return a.g, d, err
+}
+
+// consult gets the answer to an open gate. What changed since it was opened comes back instead: nobody has seen that.
+func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, err error) {
+	if err = a.live(a.beside == 0); err == nil && earlier { // it was opened by another process
+		changed, err = a.changed()
+	}
+	if err != nil || changed != nil {
+		return d, changed, err
+	}
+	a.emit(trace.Event{Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: "asked"})
+	for {
+		if d, err = a.wait(); err == nil && d.Person {
+			changed, err = a.changed()
+		}
+		if err != nil || changed != nil {
+			return d, changed, err
+		}
+		if d.At.IsZero() {
+			d.At = a.cfg.Clock.Now().UTC()
+		}
+		last, decides := a.g.Decides(d)
+		if decides {
+			return last, nil, a.decided(last)
+		}
+		if err := a.journal(formats.Entry{Type: formats.EntryGateVoted, Step: a.g.Step, Key: a.g.ID, Data: d}); err != nil {
+			return d, nil, err
+		}
+		a.g.Votes = append(a.g.Votes, d)
+		message := fmt.Sprintf("answered by %s, %d of %d", d.By, len(a.g.Votes), a.g.Quorum)
+		a.emit(trace.Event{Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: d.Answer, Message: message})
+	}
+}
+
+// open writes a question down, or takes up how it was opened before; earlier tells that.
+func (a *asking) open(files []string, first bool) (earlier bool, err error) {
+	e := formats.Entry{Type: formats.EntryGateOpened, Step: a.g.Step}
+	was := formats.Gate{}
+	if earlier, err = a.recall(e, &was); err != nil || earlier {
+		was.Run, was.Step, was.NeedsPerson = a.g.Run, a.g.Step, a.g.NeedsPerson
+		a.g = was
+		return true, err
+	}
+	if !first {
+		if a.g, files, err = a.afresh(); err != nil {
+			return false, err
+		}
+	}
+	a.g.ID, a.g.Opened, a.g.Votes = a.cfg.GateID(), a.cfg.Clock.Now().UTC(), nil
+	if a.g.Evidence, err = a.evidence(files); err == nil {
+		a.g.Digest = digestOf(a.g)
+		e.Data = a.g
+		err = a.journal(e)
+	}
+	return false, err
+}
+
+// differs is the failure of a gate whose answer was given to something else.
+func (a *asking) differs() error {
+	return a.unwritten(&formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "",
+		"the answer to %q was given to something else", a.g.Question)})
+}
+
+// remember takes what the journal has of votes and of the answer.
+func (a *asking) remember() (d formats.Decision, done bool, err error) {
+	var was struct {
+		formats.Decision
+
+		Digest string `json:"digest"`
+	}
+	for {
+		var vote formats.Decision
+		old, err := a.recall(formats.Entry{Type: formats.EntryGateVoted, Step: a.g.Step, Key: a.g.ID}, &vote)
+		if err != nil {
+			return d, false, err
+		}
+		if !old {
+			break
+		}
+		a.g.Votes = append(a.g.Votes, vote)
+	}
+	done, err = a.recall(formats.Entry{Type: formats.EntryGateDecided, Step: a.g.Step, Key: a.g.ID}, &was)
+	if done && err == nil && was.Digest != a.g.Digest {
+		err = a.differs()
+	}
+	return was.Decision, done, err
+}
+
+// decided journals and shows an answer.
+func (a *asking) decided(d formats.Decision) error {
+	err := a.journal(formats.Entry{Type: formats.EntryGateDecided, Step: a.g.Step, Key: a.g.ID, Data: map[string]any{
+		"question": a.g.Question, "digest": a.g.Digest, "choice": d.Answer, "by": d.By, "person": d.Person, "note": d.Note,
+		"at": d.At,
+	}})
+	by := "answered by " + d.By
+	a.emit(trace.Event{Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: d.Answer, Message: by})
+	return err
+}
+
+// wait asks. A pause leaves the question open.
+func (a *asking) wait() (formats.Decision, error) {
+	outer := a.ctx
+	ctx, stop := a.pausable()
+	defer func() {
+		stop()
+		a.ctx = outer
+	}()
+	a.ctx = ctx
+	d, err := a.inTime()
+	if err != nil && outer.Err() == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return d, err
+}
+
+// inTime takes the file's choice when nobody has answered in time, counted from when the gate was opened: also where
+// nobody can be asked at all, unless the run would end before that.
+func (a *asking) inTime() (formats.Decision, error) {
+	if a.g.Timeout == nil {
+		return a.cfg.Approve.Approve(a.ctx, a.g)
+	}
+	left := max(0, a.g.Until().Sub(a.cfg.Clock.Now()))
+	within, cancel := context.WithTimeout(a.ctx, left)
+	defer cancel()
+	d, err := a.cfg.Approve.Approve(within, a.g)
+	if open := isOpen(err); open != nil && !open.Left && left < a.limits.Duration-a.took() {
+		shown := left.Round(time.Second)
+		if after := seconds(a.g.Timeout.After); after-left < time.Second {
+			shown = after // it was opened just now
+		}
+		a.emit(trace.Event{
+			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: a.g.Timeout.Choose, Message: NobodyToAsk,
+			Duration: shown,
+		})
+		a.g.Waits = true
+		if d, err = a.cfg.Approve.Approve(within, a.g); isOpen(err) != nil { // no answer can come from anywhere
+			err = cmp.Or(a.cfg.Clock.Sleep(within, left), context.DeadlineExceeded)
+		}
+	}
+	over := within.Err() != nil || errors.Is(err, context.DeadlineExceeded)
+	if err != nil && over && a.ctx.Err() == nil {
+		return formats.Decision{Answer: a.g.Timeout.Choose, By: ByTimeout}, nil
+	}
+	return d, err
+}
+
+// pausable is the context of what a pause may break off.
+func (r *run) pausable() (ctx context.Context, stop func()) {
+	if r.cfg.Pause == nil {
+		return r.ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	leave := context.AfterFunc(r.cfg.Pause, func() { cancel(context.Cause(r.cfg.Pause)) })
+	return ctx, func() {
+		leave()
+		cancel(nil)
+	}
+}
+
+// paused is the reason for which nothing new may begin. The steps of a subagent are a part of what runs.
+func (r *run) paused() error {
+	if r.cfg.Pause == nil || r.cfg.Prefix != "" || r.after || r.cfg.Pause.Err() == nil {
+		return nil
+	}
+	return context.Cause(r.cfg.Pause)
+}
+
+// changed makes the question anew and says what of it is not as it was opened, nil if nothing is.
+func (a *asking) changed() (what []string, err error) {
+	now, files, err := a.afresh()
+	if err != nil {
+		return nil, err
+	}
+	if words(now) != words(a.g) {
+		what = append(what, "what was shown")
+	}
+	evidence, err := a.evidence(append(files, slices.Collect(maps.Keys(a.g.Evidence))...))
+	for _, name := range slices.Sorted(maps.Keys(evidence)) {
+		if evidence[name] != a.g.Evidence[name] {
+			what = append(what, name)
+		}
+	}
+	return what, err
+}
+
+// afresh makes the question from what stands there now, not from what the run saw before.
+func (a *asking) afresh() (formats.Gate, []string, error) {
+	state := a.state
+	a.looks, a.state = true, nil
+	defer func() { a.looks, a.state = false, state }()
+	return a.pose()
+}
+
+// NobodyToAsk is the message of the event that a gate waits for its time to pass: nobody can be asked.
+const NobodyToAsk = "nobody can be asked"
+
+// ByTimeout is who answers a gate that nobody has answered in time.
+const ByTimeout = "timeout"
+
+// AskedAnew begins the message of the event that an answer was refused, because what it was given to has changed.
+const AskedAnew = "asked anew, changed: "
+
+// absent stands for the hash of a file that is not there.
+const absent = "absent"
+
+// evidence gives the hashes of files: of those that are named, of what the run has made, and of its command file. Of
+// what is none in the project nothing is known.
+func (a *asking) evidence(named []string) (map[string]string, error) {
+	for _, made := range newest(a.artifacts) {
+		named = append(named, made.Path)
+	}
+	out := map[string]string{}
+	for _, name := range slices.Concat(named, a.loads, []string{a.prog.File.Name}) {
+		if _, done := out[name]; done {
+			continue
+		}
+		data, err := a.cfg.Docs.Open(a.ctx, a.inTree(name))
+		switch {
+		case a.ctx.Err() != nil:
+			return nil, context.Cause(a.ctx)
+		case errors.Is(err, fs.ErrNotExist):
+			out[name] = absent
+		case err != nil:
+			out[name] = string(formats.CodeOf(err))
+		default:
+			sum := sha256.Sum256(data)
+			out[name] = hex.EncodeToString(sum[:])
+		}
+	}
+	return out, nil
+}
+
+// digestOf is what an answer is bound to: everything that is shown, and the files.
+func digestOf(g formats.Gate) string {
+	parts := []string{words(g)}
+	for _, name := range slices.Sorted(maps.Keys(g.Evidence)) {
+		parts = append(parts, name, g.Evidence[name])
+	}
+	return sumOf(parts)
+}
+
+// words is the same for the texts alone.
+func words(g formats.Gate) string {
+	return sumOf(slices.Concat([]string{g.Question}, labelsOf(g), g.Show))
+}
+
+func sumOf(parts []string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

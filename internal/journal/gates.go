@@ -1,0 +1,39 @@
+package journal
+
+import (
+	"encoding/json"
+
+	"tercet/formats"
+)
+
+// Answered is a gate with its answer.
+type Answered struct {
+	Gate     formats.Gate
+	Decision formats.Decision
+}
+
+// Gates gives the gate that a run waits at, nil if it waits at none, and those that were answered, in their order.
+func Gates(records []Record) (open *formats.Gate, done []Answered) {
+	for i, r := range records {
+		var d formats.Decision
+		switch {
+		case r.Type == formats.EntryGateOpened:
+			g := formats.Gate{}
+			if json.Unmarshal(r.raw(), &g) == nil {
+				g.Step = r.Step
+				open = &g
+			}
+		case r.Type == formats.EntryStopped && i < len(records)-1, r.Type == formats.EntryRunFinished && r.Step == "":
+			open = nil
+		case open == nil || r.Key != open.ID:
+		case r.Type == formats.EntryGateRefused:
+			open = nil
+		case json.Unmarshal(r.raw(), &d) != nil:
+		case r.Type == formats.EntryGateVoted:
+			open.Votes = append(open.Votes, d)
+		case r.Type == formats.EntryGateDecided:
+			done, open = append(done, Answered{*open, d}), nil
+		}
+	}
+	return open, done
+}
