@@ -96,10 +96,7 @@ func verbs() []verb {
 			use: "cancel RUN", short: "end a run that goes on, or give up one that waits or whose process is gone",
 			args: one, needs: aPerson, make: cancelVerb,
 		},
-		{
-			use: "pause RUN", short: "let a run finish what it began, and go no further until it is resumed", args: one,
-			needs: aPerson | aWorkspace, do: pauseRun,
-		},
+		{use: "pause RUN", short: "let a run go no further", args: one, needs: aPerson | aWorkspace, do: pauseRun},
 		{use: "gates", short: "list the questions that wait for an answer", args: none, needs: aWorkspace, do: listGates},
 		{
 			use: "approve RUN", short: "answer the gate that a run waits at: go on", args: one, needs: aPerson | aWorkspace,

@@ -33,7 +33,6 @@ type Run struct {
 	Status  string          `json:"status"` // how it ended, suspended, or open: running, or its process is gone
 	Step    string          `json:"step_path,omitempty"`
 	Gate    string          `json:"gate,omitempty"` // the question that it waits for
-	Why     string          `json:"why,omitempty"`  // it does not go on
 	Started time.Time       `json:"started"`
 	Last    time.Time       `json:"last"` // when it was heard of last
 	Cost    float64         `json:"cost_usd,omitempty"`
