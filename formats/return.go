@@ -13,6 +13,21 @@ type Table struct {
 	Rows    [][]string `json:"rows"`
 }
 
+// Filled is the table, whose rows are all as long as its columns, without the columns that have nothing in any row.
+func (t Table) Filled() Table {
+	out := Table{Title: t.Title, Rows: make([][]string, len(t.Rows))}
+	for i, name := range t.Columns {
+		if !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" }) {
+			continue
+		}
+		out.Columns = append(out.Columns, name)
+		for n, row := range t.Rows {
+			out.Rows[n] = append(out.Rows[n], row[i])
+		}
+	}
+	return out
+}
+
 // WorktreeClosed in Metadata.Worktree tells that the worktree of the run is gone.
 const WorktreeClosed = "closed"
 

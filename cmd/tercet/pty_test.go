@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/term"
 
+	"tercet/commands/argspec"
 	"tercet/formats"
 )
 
@@ -39,6 +41,11 @@ func onTerminal(t *testing.T, dir string, args ...string) *screen {
 
 func onTerminalWith(t *testing.T, dir string, env []string, args ...string) *screen {
 	t.Helper()
+	return onTerminalOf(t, 100, dir, env, args...)
+}
+
+func onTerminalOf(t *testing.T, columns uint16, dir string, env []string, args ...string) *screen {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +54,7 @@ func onTerminalWith(t *testing.T, dir string, env []string, args ...string) *scr
 	s.cmd.Args[0] = "tercet" // TestMain looks at the name it is called by
 	s.cmd.Dir = dir
 	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1", "USER=ann"}, env...)
-	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
+	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: columns}); err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	s.follow()
@@ -302,4 +309,62 @@ func TestTrustOnATerminal(t *testing.T) {
 	once(77, "    +still not a subagent", "n\r", "trust")
 	once(0, "Trust this project as it is now? ", "y\r", "trust")
 	once(0, "Task 4 created", "", "/task", "A fourth thing")
+}
+
+// TestNarrowTerminal: on 40 columns no word is broken, the caret stands below its word, and a table loses of its widest
+// columns.
+func TestNarrowTerminal(t *testing.T) {
+	t.Parallel()
+	const columns = 40
+	dir := workspaceIn(t)
+	onTerminal(t, dir, "/task", "a title of a task that is much wider than this terminal").ends()
+	bad := "## Workflow Execution\n\n### Step 1: ask\n\n```yaml step\ngate: Now?\nchoices: {yes please: next, no: fail, let me think about it: never}\n```\n"
+	if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/bad.md"), []byte(bad), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"lint", ".tercet/commands/bad.md"}, []string{"E114", "think about it: never", "^^^^^"}},
+		{[]string{"task", "list"}, []string{"TITLE", "a title of a", "…"}},
+		{[]string{"runs"}, []string{"COMMAND", "completed"}},
+	} {
+		s := onTerminalOf(t, columns, dir, []string{"HOME=" + t.TempDir()}, tt.args...)
+		s.ends()
+		shown := s.shown(tt.want...)
+		at := -1
+		for line := range strings.Lines(shown) {
+			line = strings.TrimSuffix(line, "\n")
+			if w := argspec.Width(line); w > columns {
+				t.Errorf("%q: line of %d columns: %q", tt.args, w, line)
+			}
+			if i := strings.Index(line, "never"); i >= 0 && strings.Contains(line, " | ") {
+				at = argspec.Width(line[:i])
+			}
+			if i := strings.Index(line, "^^^^^"); i >= 0 && at >= 0 && i != at {
+				t.Errorf("%q: the caret stands in column %d, its word in %d:\n%s", tt.args, i, at, shown)
+			}
+		}
+	}
+}
+
+// shown waits until all of the texts are there and gives what the terminal shows.
+func (s *screen) shown(want ...string) string {
+	s.t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		s.mu.Lock()
+		text := strings.ReplaceAll(s.text.String(), "\r\n", "\n")
+		s.mu.Unlock()
+		i := slices.IndexFunc(want, func(one string) bool { return !strings.Contains(text, one) })
+		if i < 0 {
+			return text
+		}
+		select {
+		case <-s.news:
+		case <-limit:
+			s.t.Fatalf("terminal never showed %q; it shows\n%s", want[i], text)
+		}
+	}
 }

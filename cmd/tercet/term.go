@@ -81,18 +81,24 @@ func (t *terminal) answer(format string, args ...any) {
 	fmt.Fprint(t.io.out, text)
 }
 
-// wrapped breaks the lines of a text between words, on a terminal.
-func (t *terminal) wrapped(text string) string {
-	out, ok := t.io.out.(*os.File)
-	if !ok || !t.outTTY {
-		return text
+// columns is the width of a terminal, 0 for everything else.
+func columns(w any) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
 	}
-	wide, _, err := term.GetSize(int(out.Fd()))
+	wide, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
-		return text
+		return 0
 	}
-	return argspec.Wrap(text, wide)
+	return wide
 }
+
+// wrapped breaks the lines of a text between words, on a terminal.
+func (t *terminal) wrapped(text string) string { return argspec.Wrap(text, columns(t.io.out)) }
+
+// tell prints lines to standard error, broken between words on a terminal.
+func (t *terminal) tell(text string) { fmt.Fprintln(t.io.err, argspec.Wrap(text, columns(t.io.err))) }
 
 // raw prints bytes as they are, and on a terminal through clean.
 func (t *terminal) raw(data []byte) { t.pass(t.io.out, t.outTTY, data) }
@@ -140,7 +146,7 @@ func (t *terminal) warnings(list []string) {
 
 // say prints a message to standard error; its further lines are marked.
 func (t *terminal) say(line string) {
-	fmt.Fprintln(t.io.err, "tercet: "+plain.Message(line))
+	t.tell("tercet: " + plain.Message(line))
 }
 
 // prompt prints to standard error as it stands, without a line of its own: questions and what they are about.
@@ -150,7 +156,7 @@ func (t *terminal) prompt(format string, args ...any) {
 
 func (t *terminal) help(text string) {
 	if text != "" {
-		fmt.Fprintln(t.io.err, "help: "+plain.Message(text))
+		t.tell("help: " + plain.Message(text))
 	}
 }
 
@@ -204,7 +210,7 @@ func (t *terminal) failure(err error) {
 	default:
 		for i, one := range joined(err) {
 			if text := one.Error(); i == 0 && positioned().MatchString(text) {
-				fmt.Fprintln(t.io.err, plain.Message(text))
+				t.tell(plain.Message(text))
 			} else {
 				t.say(text)
 			}
@@ -327,7 +333,9 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 	if d.Severity == formats.SeverityWarning {
 		word, code = "warning", "33;1"
 	}
-	fmt.Fprintf(t.io.err, "%s: %s\n", t.paint(code, sprintf("%s[%s]", word, d.Code)), plain.Message(d.Message))
+	word = sprintf("%s[%s]", word, d.Code)
+	head := argspec.Wrap(word+": "+plain.Message(d.Message), columns(t.io.err))
+	fmt.Fprintln(t.io.err, t.paint(code, word)+strings.TrimPrefix(head, word))
 	if d.Pos.IsZero() {
 		fmt.Fprintf(t.io.err, "  --> %s\n", plain.Line(d.File))
 	} else {
@@ -342,15 +350,19 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 			marks = max(1, argspec.Width(line[len(before):min(d.End.Col-1, len(line))]))
 		}
 		tabs := func(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
-		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n", gap, number, plain.Text(tabs(line)))
-		fmt.Fprintf(t.io.err, "%s | %s%s\n", gap, strings.Repeat(" ", argspec.Width(tabs(before))),
-			t.paint(code, strings.Repeat("^", marks)))
+		wide := columns(t.io.err) - len(number) - len(" | ")
+		shown, at := argspec.Around(tabs(line), len(tabs(before)), wide)
+		if wide > at {
+			marks = min(marks, wide-at)
+		}
+		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n", gap, number, plain.Text(shown))
+		fmt.Fprintf(t.io.err, "%s | %s%s\n", gap, strings.Repeat(" ", at), t.paint(code, strings.Repeat("^", marks)))
 	}
 	if d.Help != "" {
-		fmt.Fprintf(t.io.err, "  = help: %s\n", plain.Message(d.Help))
+		t.tell("  = help: " + plain.Message(d.Help))
 	}
 	if diagnosticCode().MatchString(d.Code) {
-		fmt.Fprintf(t.io.err, "  = note: run 'tercet explain %s'\n", d.Code)
+		t.tell("  = note: run 'tercet explain " + d.Code + "'")
 	}
 }
 
@@ -370,26 +382,47 @@ func (t *terminal) table(tab formats.Table) {
 	if tab.Title != "" {
 		t.answer("%s", tab.Title)
 	}
-	rows, between := tab.Rows, "\t"
-	if t.outTTY {
-		head := strings.ToUpper(strings.ReplaceAll(strings.Join(tab.Columns, "\t"), "_", " "))
-		rows, between = slices.Insert(slices.Clone(rows), 0, strings.Split(head, "\t")), ""
-	}
-	widths := make([]int, len(tab.Columns))
-	cells := make([][]string, len(rows))
-	for n, row := range rows {
-		for i, cell := range row {
-			cell = plain.Line(cell)
-			cells[n] = append(cells[n], cell)
-			widths[i] = max(widths[i], argspec.Width(cell))
+	if !t.outTTY {
+		for _, row := range tab.Rows {
+			fmt.Fprintln(t.io.out, strings.Join(plainCells(row), "\t"))
 		}
+		return
+	}
+	cells, widths := columned(tab)
+	if wide := columns(t.io.out); !argspec.Fit(widths, wide) {
+		cells, widths = columned(tab.Filled())
+		argspec.Fit(widths, wide)
 	}
 	for _, row := range cells {
-		for i := range len(row) - 1 {
-			if t.outTTY {
-				row[i] += strings.Repeat(" ", widths[i]-argspec.Width(row[i])+2)
-			}
+		for i := range row {
+			row[i] = argspec.Cut(row[i], widths[i])
+			row[i] += strings.Repeat(" ", widths[i]-argspec.Width(row[i])+2)
 		}
-		fmt.Fprintln(t.io.out, strings.Join(row, between))
+		fmt.Fprintln(t.io.out, strings.TrimRight(strings.Join(row, ""), " "))
 	}
+}
+
+// columned gives the cells of a table, its heads first, and how wide its columns are.
+func columned(tab formats.Table) (cells [][]string, widths []int) {
+	if len(tab.Rows) == 0 {
+		return nil, nil
+	}
+	head := strings.ToUpper(strings.ReplaceAll(strings.Join(tab.Columns, "\t"), "_", " "))
+	widths = make([]int, len(tab.Columns))
+	for _, row := range slices.Insert(slices.Clone(tab.Rows), 0, strings.Split(head, "\t")) {
+		row = plainCells(row)
+		for i, cell := range row {
+			widths[i] = max(widths[i], argspec.Width(cell))
+		}
+		cells = append(cells, row)
+	}
+	return cells, widths
+}
+
+func plainCells(row []string) []string {
+	out := make([]string, len(row))
+	for i, cell := range row {
+		out[i] = plain.Line(cell)
+	}
+	return out
 }

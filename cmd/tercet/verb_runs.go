@@ -291,7 +291,9 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 			since := journal.Age(clock{}.Now().Sub(r.Started))
 			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.Step, since, cost})
 		}
-		c.term.table(tab)
+		if c.term.table(tab); len(list) == 0 {
+			c.term.note("no run; a slash command begins one")
+		}
 		return nil
 	}
 }

@@ -21,7 +21,7 @@ func Width(s string) int {
 func Wrap(text string, columns int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if columns < 20 || Width(line) <= columns {
+		if columns < minColumns || Width(line) <= columns {
 			continue
 		}
 		words := strings.TrimLeft(line, " ")
@@ -42,6 +42,62 @@ func Wrap(text string, columns int) string {
 		lines[i] = b.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Cut shortens a text that is wider than some columns; an ellipsis stands for what is left out.
+func Cut(text string, columns int) string {
+	if columns < 1 || Width(text) <= columns {
+		return text
+	}
+	at := 0
+	for i, r := range text {
+		if at += runeWidth(r); at >= columns {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// Around is Cut for a line of which the byte at has to be seen, and tells the column in which it stands then.
+func Around(line string, at, columns int) (shown string, column int) {
+	over := Width(line[:at]) - columns/2
+	if columns < minColumns || Width(line) <= columns || over <= 0 {
+		return Cut(line, columns), Width(line[:at])
+	}
+	for i, r := range line {
+		if over < 0 {
+			at -= i
+			line = "…" + line[i:]
+			break
+		}
+		over -= runeWidth(r)
+	}
+	return Cut(line, columns), 1 + Width(line[len("…"):len("…")+at])
+}
+
+// minColumns is what a line can be broken in; where less is told, nothing is known.
+const minColumns = 20
+
+// Fit gives columns such widths that all of them and two blanks between take no more than there are: the widest lose
+// first, and the first, by which a row is named, nothing. It tells whether they did already.
+func Fit(widths []int, columns int) (fits bool) {
+	const least = 6
+	for fits = true; columns >= minColumns; fits = false {
+		sum, widest := -2, len(widths)-1
+		for i, w := range widths {
+			if sum += w + 2; i > 0 && w > widths[widest] {
+				widest = i
+			}
+		}
+		if sum <= columns {
+			return fits
+		}
+		if widest < 1 || widths[widest] <= least {
+			return false
+		}
+		widths[widest]--
+	}
+	return true
 }
 
 func runeWidth(r rune) int {

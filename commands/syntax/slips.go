@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 
 	"tercet/internal/md"
@@ -45,6 +46,9 @@ func (p *parser) nearFences() {
 			continue
 		}
 		fields := strings.Fields(b.Info)
+		if len(fields) == 1 && slices.Contains(blockWords, fields[0]) {
+			report(b.Pos, fields[0], "```"+b.Info)
+		}
 		if len(fields) == 2 && fields[0] != "yaml" && fields[0] != "yml" && isNear(fields[0], "yaml") {
 			if kind := nearest.Names(fields[1], blockWords); len(kind) > 0 && kind[0] == fields[1] {
 				report(b.Pos, kind[0], "```"+b.Info)

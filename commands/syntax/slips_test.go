@@ -14,7 +14,7 @@ import (
 func TestNearFences(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{
-		"``yaml step": true, "`\t``yaml step": true, "`` \t yaml   step": true, "``yamlstep": true, "``ymal step": true, "yaml step": true, "  ``yaml  step\t": true,
+		"``yaml step": true, "`\t``yaml step": true, "`` \t yaml   step": true, "``yamlstep": true, "``ymal step": true, "yaml step": true, "  ``yaml  step\t": true, "```step": true,
 		"the yaml step comes first": false, "``yaml`` step by step": false, "`yaml` is a language": false,
 	} {
 		src := "---\ncommand: x\ndescription: y\n---\n\n## Workflow Execution\n\n### Step 1: A\n\n" + line + "\nreturn: a\n"
