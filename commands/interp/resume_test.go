@@ -339,6 +339,9 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 			}
 			kills := 0
 			for n := 1; n <= all.lines; n++ {
+				if testing.Short() && n%5 != 0 { // it is slow under the race detector
+					continue
+				}
 				for _, after := range []bool{false, true} {
 					m := newMachine(t)
 					first, _ := m.play(prog, s.play, n, after)
