@@ -264,8 +264,11 @@ func shownAs(code formats.Code) error { return shown{formats.ExitFor(code)} }
 
 // usage makes a USAGE failure.
 func usage(format string, args ...any) error {
-	return formats.Fail(formats.CodeUsage, "run 'tercet --help'", format, args...)
+	return formats.Fail(formats.CodeUsage, anyHelp, format, args...)
 }
+
+// anyHelp is the advice of a failure that knows of no better one.
+const anyHelp = "run 'tercet --help'"
 
 // broken says of a file or a thing why it cannot be had, and what helps.
 func broken(code formats.Code, what string, err error, help ...string) error {

@@ -15,6 +15,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/internal/trust"
@@ -77,12 +78,25 @@ keeps state.json.
 	cmd.SetHelpCommand(a.helpVerb())
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		help := "run '" + c.CommandPath() + " --help'"
+		if m := misfit().FindStringSubmatch(err.Error()); m != nil {
+			want := cmp.Or(flagWords[c.Flag(m[2]).Value.Type()], "another value")
+			return formats.Fail(formats.CodeUsage, help, "expected %s for --%s, got %s", want, m[2], m[1])
+		}
 		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: "); ok && cmd.Flags().Lookup(name[2:]) != nil {
 			help = name + " is for slash commands: tercet " + name + " /NAME"
 		}
 		return formats.Fail(formats.CodeUsage, help, "%s", err.Error())
 	})
 	return cmd
+}
+
+// misfit is what the library of flags says of a value that a flag cannot take, in the words of another library.
+var misfit = lazy.Regexp(`^invalid argument (".*") for "(?:-\w, )?--([a-z-]+)" flag: `)
+
+// flagWords say what a flag takes, by the name of its type.
+var flagWords = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number", "bool": "true or false",
+	"duration": "a duration such as 10s or 1h30m",
 }
 
 // runFlags adds the flags that concern a run.

@@ -299,6 +299,8 @@ func (t *terminal) stopped(ret formats.Return) {
 			continue // the same failure under a wider code
 		case positioned().MatchString(e.Message) && formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
 			fmt.Fprintln(t.io.err, plain.Message(e.Message))
+		case e.Code == formats.CodeUsage:
+			t.say(e.Message)
 		default:
 			t.say(string(e.Code) + ": " + e.Message)
 		}

@@ -88,7 +88,7 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 			bad.List = c.lint(c.args[0], src, profile == formats.ProfileSubagent)
 		case !slices.Contains(formats.Profiles(), profile):
 			all := slices.Concat(formats.Profiles(), formats.FileProfiles(), []string{profileSecrets})
-			return usage("expected --profile %s, got %q", strings.Join(all, "|"), profile)
+			return usage("expected --profile %s, got %q", strings.Join(all, "|"), *named)
 		default:
 			if _, found := formats.ParseDocument(profile, c.args[0], src); found != nil {
 				bad.List = found.List

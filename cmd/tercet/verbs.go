@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -142,6 +143,13 @@ func (a *app) addVerbs(root *cobra.Command, line []string) {
 	for _, v := range verbs {
 		root.AddCommand(a.command(v))
 	}
+	root.InitDefaultCompletionCmd(line...)
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Short = "print the script by which a shell completes words for tercet"
+			apart(c, strings.Fields("bash fish powershell zsh"))
+		}
+	}
 }
 
 // command makes the command of a verb.
@@ -170,7 +178,11 @@ func (a *app) command(v verb) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return do(c)
+		err = do(c)
+		if f, ok := errors.AsType[*formats.Failure](err); ok && f.Help == anyHelp {
+			f.Help = "run '" + cmd.CommandPath() + " --help'"
+		}
+		return err
 	}
 	return cmd
 }
@@ -183,6 +195,11 @@ func (a *app) group(cmd *cobra.Command, verbs []verb) {
 		names[i] = v.name()
 	}
 	cmd.Use += " VERB"
+	apart(cmd, names)
+}
+
+// apart makes a verb that does nothing without one of the verbs behind it say which there are.
+func apart(cmd *cobra.Command, names []string) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		help := "expected one of " + strings.Join(names, ", ")

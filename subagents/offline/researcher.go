@@ -129,7 +129,10 @@ func (q *inquiry) summary() string {
 	case len(q.words) == 0:
 		return "the task names no word to search for"
 	case len(q.found.Hits) == 0:
-		return "no file holds one of the " + plural(len(q.words), "word") + " of the task"
+		if len(q.words) == 1 {
+			return "no file holds the only word of the task that can be searched for"
+		}
+		return fmt.Sprintf("no file holds one of the %d words of the task", len(q.words))
 	default:
 		first := q.found.Hits[0]
 		return fmt.Sprintf("cites %s of %s, the first %s:%d, and %s", plural(len(q.found.Hits), "line"),

@@ -28,12 +28,13 @@ const (
 	maxSweep       = 30      // files of a commit beyond which its subject tells nothing of each
 )
 
-// How the words of a file are weighed. A word in its path counts as several in its text; a long text counts less than a
-// short one with the same words; after a few times a word tells nothing new.
+// How the words of a task are weighed in a file. A word in its path counts as several in its text; a long text counts
+// less than a short one with the same words; after a few times a word tells nothing new.
 const (
-	pathWeight = 6.0
-	longText   = 0.2 // 0: length does not matter, 1: only how dense the words are
-	saturation = 1.2
+	pathWeight  = 6.0
+	titleWeight = 2.0 // of a word of the title, against one of the description
+	longText    = 0.2 // 0: length does not matter, 1: only how dense the words are
+	saturation  = 1.2
 )
 
 // hit is one line of a file in which words of the task stand.
@@ -100,7 +101,7 @@ func search(ctx context.Context, root *os.Root, files []string, q query, log []g
 			all = append(all, d)
 		}
 	}
-	f.rank(all)
+	f.rank(all, q.words)
 	for _, d := range f.Files {
 		text, _, err := readText(root, d.name)
 		if err != nil {
@@ -142,14 +143,18 @@ func (d *found) look(list []searchWord, counts []int) bool {
 }
 
 // rank scores the files that have a word, and keeps the best.
-func (f *finding) rank(all []found) {
+func (f *finding) rank(all []found, list []searchWord) {
 	average := float64(f.size) / float64(max(f.Searched, 1))
 	for n := range all {
 		d := &all[n]
 		long := 1 - longText + longText*float64(d.size)/max(average, 1)
 		for i := range f.Counts {
 			times := float64(d.text[i])/long + pathWeight*float64(d.path[i]) + float64(d.subject[i])
-			d.score += f.rarity(i) * times / (saturation + times)
+			value := f.rarity(i) * times / (saturation + times)
+			if list[i].Title {
+				value *= titleWeight
+			}
+			d.score += value
 		}
 		d.score *= kindWeights[d.kind]
 	}

@@ -144,6 +144,18 @@ func TestSearchOrder(t *testing.T) {
 	}
 }
 
+// A word of the title counts more than one of the description.
+func TestTitleFirst(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"a.go": "var quokka int\n", "b.go": "var wombat int\n", "c.go": "var other int\n"})
+	for title, want := range map[string]string{"quokka": "a.go", "wombat": "b.go"} {
+		got, err := offline.Search(t.Context(), dir, nil, title, "the quokka and the wombat")
+		if err != nil || len(got) != 2 || got[0].File != want {
+			t.Errorf("search(%q) = %v, %v, want %s first", title, got, err, want)
+		}
+	}
+}
+
 func TestKindOf(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{

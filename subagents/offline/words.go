@@ -30,8 +30,9 @@ var wordKinds = [...]string{"nothing", "word", "quoted text", "identifier", "pat
 
 // searchWord is one thing to look for.
 type searchWord struct {
-	Text string
-	Kind wordKind
+	Text  string
+	Kind  wordKind
+	Title bool // it stands in the title, which says what it is about
 }
 
 // The bounds of what is taken for a search word, in bytes, and of how many are tried.
@@ -50,10 +51,13 @@ const (
 // texts are made of stands among the words of prose.
 func words(title, description string) []searchWord {
 	c := collector{at: map[string]int{}, stop: strings.Fields(stopWords)}
+	c.title = true
 	c.text(title)
+	c.title = false
 	c.text(withoutFences(description))
 	for _, w := range slices.Clone(c.list) {
 		text := w.Text
+		c.title = w.Title
 		if w.Kind == pathWord {
 			text = strings.TrimSuffix(text, path.Ext(text))
 		}
@@ -67,9 +71,10 @@ func words(title, description string) []searchWord {
 
 // collector gathers words in the order of their first appearance.
 type collector struct {
-	list []searchWord
-	at   map[string]int // place in list
-	stop []string       // words of prose that tell nothing
+	title bool // what is read now
+	list  []searchWord
+	at    map[string]int // place in list
+	stop  []string       // words of prose that tell nothing
 }
 
 func (c *collector) add(text string, kind wordKind) {
@@ -86,7 +91,7 @@ func (c *collector) add(text string, kind wordKind) {
 		return
 	}
 	c.at[key] = len(c.list)
-	c.list = append(c.list, searchWord{Text: text, Kind: kind})
+	c.list = append(c.list, searchWord{text, kind, c.title})
 }
 
 // text takes the quoted pieces out of s, reads each of them and then the prose between them.
