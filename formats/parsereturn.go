@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"tercet/internal/jsonx"
@@ -287,12 +288,24 @@ func (p *returnParser) joined(v *jsonx.Value) {
 func (p *returnParser) short(to *string, name string) reader {
 	return func(v *jsonx.Value) {
 		*to = p.text(v, name)
+		if strings.ContainsFunc(*to, obeyed) { // the state takes none, and the work is done
+			p.repaired(v, "%s has control characters, which were left out", name)
+			*to = strings.Map(func(r rune) rune {
+				if obeyed(r) {
+					return -1
+				}
+				return r
+			}, *to)
+		}
 		if n := utf8.RuneCountInString(*to); n > MaxSummary {
 			p.repaired(v, "%s has %d characters and was cut to %d", name, n, MaxSummary)
 			*to = Clip(*to, MaxSummary)
 		}
 	}
 }
+
+// obeyed tells what a terminal would obey, but for blanks and the ends of lines.
+func obeyed(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
 
 // long reads the text to show.
 func (p *returnParser) long(v *jsonx.Value) {

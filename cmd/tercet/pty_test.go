@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -96,6 +97,12 @@ func (s *screen) follow() {
 // wait waits until the text appears behind what was waited for before, and takes it off.
 func (s *screen) wait(want string) {
 	s.t.Helper()
+	s.until(want)
+}
+
+// until waits for a text, and gives what was shown up to its end since the text before.
+func (s *screen) until(want string) string {
+	s.t.Helper()
 	limit := time.After(20 * time.Second)
 	for {
 		s.mu.Lock()
@@ -106,7 +113,7 @@ func (s *screen) wait(want string) {
 		}
 		s.mu.Unlock()
 		if i >= 0 {
-			return
+			return all[:i+len(want)]
 		}
 		select {
 		case <-s.news:
@@ -155,6 +162,12 @@ func TestPromptOnATerminal(t *testing.T) {
 	s.wait("tercet> ")
 	s.keys("fix it\r")
 	s.wait("commands start with '/'")
+	s.wait(`did you mean /task "fix it"?`)
+	s.wait("tercet> ")
+	s.keys("plan 1\r")
+	s.wait("did you mean /plan 1?")
+	s.wait("tercet> ")
+	s.keys("# not yet\r")
 	s.wait("tercet> ")
 	s.keys("\x03")
 	s.wait("press Ctrl-D to quit")
@@ -171,6 +184,47 @@ func TestPromptOnATerminal(t *testing.T) {
 	if err == nil && *before != *after {
 		t.Error("the terminal is not as it was")
 	}
+}
+
+// TestLogOnATerminal: with -v each event is a line with its time in milliseconds and how long it took, in plain text also
+// where there is colour; the words that leave the prompt do.
+func TestLogOnATerminal(t *testing.T) {
+	t.Parallel()
+	env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "CLICOLOR_FORCE=1", "TERM=xterm-256color"}
+	s := onTerminalWith(t, workspaceIn(t), env, "-v", "--color", "always")
+	s.wait("tercet> ")
+	s.keys("/task Fix it\r")
+	text := s.until("Task 1 created: Fix it")
+	s.wait("tercet> ")
+	s.keys("quit\r")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d after quit, want 0", code)
+	}
+	times := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d\.(\d{3}) DBG `).FindAllStringSubmatch(text, -1)
+	if len(times) < 5 || strings.Contains(text, "<U+001B>") {
+		t.Fatalf("the log holds %d times, or shows an escape:\n%s", len(times), text)
+	}
+	if all := strings.Repeat("000", len(times)); strings.Join(column(times, 1), "") == all {
+		t.Errorf("every time is of a whole second:\n%s", text)
+	}
+	took := regexp.MustCompile(`took=(\S+)`).FindAllStringSubmatch(text, -1)
+	for _, one := range column(took, 1) {
+		if _, err := time.ParseDuration(one); err != nil || one == "0s" {
+			t.Errorf("took=%s has no unit", one)
+		}
+	}
+	if len(took) == 0 {
+		t.Errorf("nothing says how long it took:\n%s", text)
+	}
+}
+
+// column gives one group of each match.
+func column(matches [][]string, group int) []string {
+	out := make([]string, len(matches))
+	for i, m := range matches {
+		out[i] = m[group]
+	}
+	return out
 }
 
 func TestGateOnATerminal(t *testing.T) {

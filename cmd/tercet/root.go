@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -306,7 +307,11 @@ func (a repl) prompt() error {
 			}
 			return broken(formats.CodeIO, "standard input", err)
 		}
-		if err := a.entry(ctx, strings.TrimSpace(line)); err != nil {
+		line = strings.TrimSpace(line)
+		if slices.Contains(strings.Fields("exit quit /exit /quit"), line) {
+			return nil
+		}
+		if err := a.entry(ctx, line); err != nil {
 			a.exit(err)
 		}
 		a.signals.calm()
@@ -322,16 +327,21 @@ func (a repl) entry(ctx context.Context, line string) error {
 		}
 	}
 	switch {
-	case line == "":
+	case line == "" || line[0] == '#':
 		return nil
-	case line == "?":
+	case line == "?", line == "help":
 		return errors.Join(a.menu(ctx), a.forget())
-	case !strings.HasPrefix(line, "/"):
-		return formats.Fail(formats.CodeUsage, sprintf("did you mean /task %q?", line), "commands start with '/'")
 	}
 	w, err := a.world(ctx)
 	if err != nil {
 		return err
+	}
+	if line[0] != '/' {
+		help := sprintf("did you mean /task %q?", line)
+		if _, err := w.table.Route(router.Line{Raw: "/" + line}); err == nil {
+			help = "did you mean /" + line + "?"
+		}
+		return errors.Join(formats.Fail(formats.CodeUsage, help, "commands start with '/'"), a.forget())
 	}
 	parts, err := w.table.Chain(line)
 	for i, part := range parts {
