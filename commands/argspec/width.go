@@ -17,31 +17,49 @@ func Width(s string) int {
 }
 
 // Wrap breaks lines that are wider than some columns at blanks. What goes on stands below the last column of the line,
-// which two blanks begin, or below its first word.
+// which two blanks begin, or below its first word. A last column that begins too far to the right stands below the
+// line, set in by four.
 func Wrap(text string, columns int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if columns < minColumns || Width(line) <= columns {
-			continue
+		if columns >= minColumns {
+			lines[i] = wrapLine(line, columns)
 		}
-		words := strings.TrimLeft(line, " ")
-		in := len(line) - len(words)
-		if at := strings.LastIndex(line, "  "); at >= in && Width(line[:at+2]) <= columns*2/3 {
-			in = Width(line[:at+2])
-		}
-		var b strings.Builder
-		at := 0
-		for n, word := range strings.SplitAfter(line, " ") {
-			if w := Width(strings.TrimRight(word, " ")); n > 0 && at > in && at+w > columns {
-				b.WriteString("\n" + strings.Repeat(" ", in))
-				at = in
-			}
-			b.WriteString(word)
-			at += Width(word)
-		}
-		lines[i] = b.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+func wrapLine(line string, columns int) string {
+	const below = "    "
+	if Width(line) <= columns {
+		return line
+	}
+	words := strings.TrimLeft(line, " ")
+	in := len(line) - len(words)
+	if in > columns/2 {
+		return wrapLine(below+words, columns)
+	}
+	if at := strings.LastIndex(line, "  "); at >= in && Width(line[:at+2]) <= columns*2/3 {
+		in = Width(line[:at+2])
+	} else if at >= in {
+		return wrapLine(strings.TrimRight(line[:at], " "), columns) + "\n" + wrapLine(below+line[at+2:], columns)
+	}
+	var b strings.Builder
+	at := 0
+	for n, word := range strings.Split(line, " ") {
+		switch {
+		case n == 0:
+		case word != "" && at > in && at+1+Width(word) > columns:
+			b.WriteString("\n" + strings.Repeat(" ", in))
+			at = in
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += Width(word)
+	}
+	return b.String()
 }
 
 // Cut shortens a text that is wider than some columns; an ellipsis stands for what is left out.
