@@ -100,7 +100,7 @@ func fakeEngine(t *testing.T, image string) (*sandbox.Prober, string) {
 	}
 	s := *p.Starter
 	s.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "IMAGE=" + image}
-	s.Grace = proc.Grace{Interrupt: 300 * time.Millisecond, Terminate: 300 * time.Millisecond}
+	s.Grace.Interrupt, s.Grace.Terminate = 300*time.Millisecond, 300*time.Millisecond
 	p.Starter, p.Image.Name, p.Image.Engine, p.Image.Client = &s, image, sandbox.Docker, []string{"DOCKER_HOST=unix:///nowhere"}
 	return p, dir
 }
