@@ -16,10 +16,14 @@ func (r *Repo) Exists() bool {
 
 // underway are the files in a repository's own folder that tell what a person is in the middle of.
 var underway = []struct{ file, what string }{
-	{"MERGE_HEAD", "a merge is in progress"}, {"rebase-merge", "a rebase is in progress"},
-	{"rebase-apply", "a rebase is in progress"}, {"CHERRY_PICK_HEAD", "a cherry-pick is in progress"},
-	{"REVERT_HEAD", "a revert is in progress"}, {"sequencer", "a cherry-pick is in progress"},
-	{"BISECT_LOG", "a bisection is in progress"}, {"index.lock", "another git command is at work"},
+	{"MERGE_HEAD", "a merge is in progress"},
+	{"rebase-merge", "a rebase is in progress"},
+	{"rebase-apply", "a rebase is in progress"},
+	{"CHERRY_PICK_HEAD", "a cherry-pick is in progress"},
+	{"REVERT_HEAD", "a revert is in progress"},
+	{"sequencer", "a cherry-pick is in progress"},
+	{"BISECT_LOG", "a bisection is in progress"},
+	{"index.lock", "another git command is at work"},
 }
 
 // Underway says what is in progress in the working tree of Dir, a merge for one; empty: nothing.

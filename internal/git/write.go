@@ -19,7 +19,7 @@ func (r *Repo) Add(ctx context.Context, paths ...string) error {
 		return nil
 	}
 	_, _, err := r.touch(ctx, call{
-		args:  []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"},
+		args:  []string{"add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"},
 		stdin: []byte(strings.Join(paths, "\x00")),
 	})
 	return err

@@ -1,0 +1,173 @@
+package worktree_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tercet/subagents/worktree"
+)
+
+// found tells where some text stands in the files of branches.
+func (p *project) found(text string) string {
+	p.t.Helper()
+	for ref := range strings.FieldsSeq(p.git(p.top, "for-each-ref", "--format=%(refname)", "refs/heads")) {
+		for name := range strings.SplitSeq(strings.TrimSuffix(p.git(p.top, "ls-tree", "-r", "-z", "--name-only", ref), "\x00"), "\x00") {
+			if name != "" && strings.Contains(p.git(p.top, "show", ref+":"+name), text) {
+				return "kept"
+			}
+		}
+	}
+	return "lost"
+}
+
+// closed tells whether the worktree of the run is gone.
+func (p *project) closed() bool {
+	_, err := os.Stat(filepath.Join(p.Base, "r1"))
+	return err != nil
+}
+
+// checkout is what stands in the person's checkout and on main.
+func (p *project) checkout() string {
+	p.t.Helper()
+	return p.git(p.top, "log", "--first-parent", "--format=%s", "main") + "\n" + p.git(p.top, "status", "--porcelain") + "\n" +
+		p.read(p.top, "a.txt")
+}
+
+// TestWorkIsNotLost: four ways to lose work, each also with a kill before any call of git: it can be had again, main and the
+// checkout are what they are without the kill, and what was not merged is not told to be.
+func TestWorkIsNotLost(t *testing.T) {
+	t.Parallel()
+	task := worktree.Spec{Run: "r1", Task: 7, Slug: "a"}
+	dir := func(p *project) string { return filepath.Join(p.Base, "r1") }
+	for name, tt := range map[string]struct {
+		begin func(p *project)
+		do    func(p *project, m *worktree.Manager) error
+		end   func(p *project) string
+		want  string
+	}{
+		"uncommitted success": {
+			begin: func(p *project) { p.write(p.open(task).Dir, "b.txt", "precious\n") },
+			do: func(p *project, m *worktree.Manager) error {
+				_, err := m.Close(p.t.Context(), dir(p))
+				return err
+			},
+			want: "first\n\none\nkept",
+		},
+		"merge conflict": {
+			begin: func(p *project) {
+				tree := p.open(task)
+				p.write(tree.Dir, "a.txt", "precious\n")
+				p.commit(tree.Dir, "of the task", "t1")
+				p.write(p.top, "a.txt", "of the person\n")
+				p.git(p.top, "commit", "-qam", "second")
+			},
+			do: func(p *project, m *worktree.Manager) error {
+				_, err := m.Publish(p.t.Context(), dir(p), worktree.Target{Txn: "t2"})
+				if errors.As(err, new(*worktree.ConflictError)) {
+					return nil
+				}
+				return errors.Join(err, errors.New("expected a conflict"))
+			},
+			want: "second\nfirst\n\nof the person\nkept",
+		},
+		"dirty main": {
+			begin: func(p *project) {
+				tree := p.open(task)
+				p.write(tree.Dir, "b.txt", "precious\n")
+				p.commit(tree.Dir, "of the task", "t1")
+				p.write(p.top, "a.txt", "of the person\n")
+			},
+			do: func(p *project, m *worktree.Manager) error {
+				_, err := m.Publish(p.t.Context(), dir(p), worktree.Target{Txn: "t2"})
+				if errors.As(err, new(*worktree.NotCleanError)) {
+					return nil
+				}
+				return errors.Join(err, errors.New("expected a checkout that is not clean"))
+			},
+			want: "first\n M a.txt\nof the person\nkept",
+		},
+		"a name outside ASCII": {
+			begin: func(p *project) {
+				p.write(p.open(worktree.Spec{Run: "r1", Branch: "task/7-größe_日本"}).Dir, "größe 日本.txt", "precious\n")
+			},
+			do: func(p *project, m *worktree.Manager) error {
+				if p.closed() {
+					return nil
+				}
+				_, _, err := m.Commit(p.t.Context(), dir(p), worktree.Message{Subject: "größe", Txn: "t1"})
+				if err == nil {
+					_, err = m.Publish(p.t.Context(), dir(p), worktree.Target{Txn: "t2"})
+				}
+				if err == nil {
+					_, err = m.Close(p.t.Context(), dir(p))
+				}
+				return err
+			},
+			want: "Merge branch 'task/7-größe_日本'\nfirst\n\none\nkept",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyKill(t, func(t *testing.T) *project {
+				t.Helper()
+				p := newProject(t, "")
+				tt.begin(p)
+				return p
+			}, tt.do, func(p *project) string {
+				end := p.checkout() + p.found("precious")
+				if end != tt.want {
+					t.Errorf("end = %q, want %q", end, tt.want)
+				}
+				return end
+			})
+		})
+	}
+}
+
+// TestSubmodule: what is done in the folder of a submodule, which no commit of the worktree holds, keeps the worktree.
+func TestSubmodule(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	submodule(p)
+	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	p.write(tree.Dir, "mod/b.txt", "precious\n")
+	p.write(tree.Dir, "c.txt", "c\n")
+	if _, files := p.commit(tree.Dir, "of the task", "t1"); len(files) != 1 {
+		t.Errorf("commit of %q, want the file beside the submodule", files)
+	}
+	if c := p.close(tree.Dir); c.Removed || len(c.Nested) != 1 || c.Nested[0] != "mod/" {
+		t.Errorf("Close = %+v, want it kept for mod/", c)
+	}
+	if p.read(tree.Dir, "mod/b.txt") != "precious\n" {
+		t.Error("the file is gone")
+	}
+}
+
+// TestSparse: a checkout that has only some files gives a worktree like it, and what is made outside of them is committed.
+func TestSparse(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	p.write(p.top, "in/a.txt", "in\n")
+	p.write(p.top, "out/a.txt", "out\n")
+	p.git(p.top, "add", "-A")
+	p.git(p.top, "commit", "-qm", "two folders")
+	p.git(p.top, "sparse-checkout", "set", "in")
+	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	p.write(tree.Dir, "in/b.txt", "b\n")
+	p.write(tree.Dir, "out/b.txt", "b\n")
+	if _, files := p.commit(tree.Dir, "of the task", "t1"); len(files) != 2 {
+		t.Errorf("commit of %q, want both files", files)
+	}
+	if _, err := p.Publish(t.Context(), tree.Dir, worktree.Target{Txn: "t2"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.git(p.top, "ls-tree", "-r", "--name-only", "main", "in", "out"); got != "in/a.txt\nin/b.txt\nout/a.txt\nout/b.txt" {
+		t.Errorf("main has %q", got)
+	}
+	if c := p.close(tree.Dir); !c.Removed || c.Wip != "" {
+		t.Errorf("Close = %+v", c)
+	}
+}
