@@ -277,6 +277,76 @@ func TestGateOnATerminal(t *testing.T) {
 	}
 }
 
+// TestGateIsAnsweredElsewhere: a process whose terminal asks takes an answer from another one within a second, also while a line is
+// being typed; of two people who have to agree one is asked here. A pause leaves the question open.
+func TestGateIsAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
+	dir, home := workspaceIn(t), t.TempDir()
+	const src = "---\ncommand: NAME\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\nquorum: NUMBER\n```\n\n" +
+		"### Step 2: Say\n\n```yaml step\nreturn: \"answered ${{ $steps.ask.choice }} by ${{ $steps.ask.by }}\"\n```\n"
+	for name, number := range map[string]string{"ask": "1", "both": "2"} {
+		text := strings.NewReplacer("NAME", name, "NUMBER", number).Replace(src)
+		if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", name+".md"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	as := func(who string, args ...string) *screen {
+		return onTerminalWith(t, dir, []string{"HOME=" + home, "TERCET_TRUST=1", "USER=" + who}, args...)
+	}
+	run := func() string {
+		s := as("bob", "--json", "gates")
+		s.wait(`"run": "`)
+		s.ends()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		id, _, _ := strings.Cut(s.text.String(), `"`)
+		return id
+	}
+	s := as("ann", "/ask")
+	s.wait("Go on?")
+	s.keys("appr") // never ended
+	other := as("bob", "approve", run(), "--note", "fine")
+	begin := time.Now()
+	s.wait("answered approve by bob")
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	other.wait("the run goes on")
+	if a, b := s.ends(), other.ends(); a != 0 || b != 0 {
+		t.Errorf("exit codes %d, %d", a, b)
+	}
+
+	s = as("ann", "/both")
+	s.wait("Go on?")
+	s.keys("a\r")
+	s.wait("waits for 1 answer more")
+	other = as("bob", "approve", run())
+	s.wait("answered approve by ann, bob")
+	if a, b := s.ends(), other.ends(); a != 0 || b != 0 {
+		t.Errorf("exit codes %d, %d", a, b)
+	}
+
+	s = as("ann", "/ask")
+	s.wait("Go on?")
+	other = as("bob", "pause", run())
+	other.wait("is suspended: paused by bob")
+	s.wait("Resume: tercet resume")
+	if a, b := s.ends(), other.ends(); a != 75 || b != 0 {
+		t.Errorf("exit codes %d, %d", a, b)
+	}
+	other = as("bob", "cancel", run())
+	if code := other.ends(); code != 0 {
+		t.Errorf("cancel = %d", code)
+	}
+	s = as("ann", "/ask")
+	s.wait("Go on?")
+	other = as("bob", "cancel", run())
+	other.wait("is cancelled")
+	if a, b := s.ends(), other.ends(); a != 130 || b != 0 {
+		t.Errorf("exit codes %d, %d", a, b)
+	}
+}
+
 // TestTypedAheadIsNoAnswer: what is typed before a question, and what is pasted with its answer, decides nothing.
 func TestTypedAheadIsNoAnswer(t *testing.T) {
 	t.Parallel()

@@ -248,7 +248,8 @@ func (w runs) obeyed(r journal.Run, do string, at time.Time) error {
 		return nil
 	}
 	if suspended {
-		w.term.answer("%s", "run "+r.ID+" is suspended: "+r.Why+"\nResume: tercet resume "+r.ID)
+		w.term.answer("%s", "run "+r.ID+" is suspended: "+r.Why)
+		w.term.answer("%s", "Resume: tercet resume "+r.ID)
 		return nil
 	}
 	w.term.answer("%s", "run "+r.ID+" is cancelled")

@@ -17,32 +17,37 @@ import (
 	"tercet/internal/trace"
 )
 
-// posing makes a question from what stands there now, with the names of the files that its answer is bound to.
-type posing func() (formats.Gate, []string, error)
+// posing makes a question from what stands there now, and names the files that its answer is bound to.
+type posing interface {
+	pose() (formats.Gate, error)
+	named() ([]string, error)
+}
 
 // static is a question of the engine, whose words do not change.
-func static(g formats.Gate) posing {
-	return func() (formats.Gate, []string, error) { return g, nil, nil }
-}
+type static struct{ g formats.Gate }
+
+func (q static) pose() (formats.Gate, error) { return q.g, nil }
+
+func (static) named() ([]string, error) { return nil, nil }
 
 // asking is a gate that is put to people.
 type asking struct {
 	step
 
-	pose posing
-	g    formats.Gate
+	by posing
+	g  formats.Gate
 }
 
 // ask puts a gate to the approver until it has an answer to what stands there then. The question is in the journal
 // before anybody sees it, and so are votes, refused answers and the answer. The gate that comes back is the one that
 // was answered.
-func ask(s step, pose posing) (g formats.Gate, d formats.Decision, err error) {
-	g, files, err := pose()
-	a := &asking{s, pose, g}
+func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
+	g, err = by.pose()
+	a := &asking{s, by, g}
 	for first := true; err == nil; first = false {
 		var earlier, done bool
 		now := words(a.g)
-		if earlier, err = a.open(files, first); err != nil {
+		if earlier, err = a.open(first); err != nil {
 			break
 		}
 		if d, done, err = a.remember(); done || err != nil {
@@ -103,7 +108,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 }
 
 // open writes a question down, or takes up how it was opened before; earlier tells that.
-func (a *asking) open(files []string, first bool) (earlier bool, err error) {
+func (a *asking) open(first bool) (earlier bool, err error) {
 	e := formats.Entry{Type: formats.EntryGateOpened, Step: a.g.Step}
 	was := formats.Gate{}
 	if earlier, err = a.recall(e, &was); err != nil || earlier {
@@ -112,12 +117,12 @@ func (a *asking) open(files []string, first bool) (earlier bool, err error) {
 		return true, err
 	}
 	if !first {
-		if a.g, files, err = a.afresh(); err != nil {
+		if a.g, err = a.afresh(); err != nil {
 			return false, err
 		}
 	}
 	a.g.ID, a.g.Opened, a.g.Votes = a.cfg.GateID(), a.cfg.Clock.Now().UTC(), nil
-	if a.g.Evidence, err = a.evidence(files); err == nil {
+	if a.g.Evidence, err = a.evidence(nil); err == nil {
 		a.g.Digest = digestOf(a.g)
 		e.Data = a.g
 		err = a.journal(e)
@@ -237,14 +242,14 @@ func (r *run) paused() error {
 
 // changed makes the question anew and says what of it is not as it was opened, nil if nothing is.
 func (a *asking) changed() (what []string, err error) {
-	now, files, err := a.afresh()
+	now, err := a.afresh()
 	if err != nil {
 		return nil, err
 	}
 	if words(now) != words(a.g) {
 		what = append(what, "what was shown")
 	}
-	evidence, err := a.evidence(append(files, slices.Collect(maps.Keys(a.g.Evidence))...))
+	evidence, err := a.evidence(a.g.Evidence)
 	for _, name := range slices.Sorted(maps.Keys(evidence)) {
 		if evidence[name] != a.g.Evidence[name] {
 			what = append(what, name)
@@ -254,11 +259,11 @@ func (a *asking) changed() (what []string, err error) {
 }
 
 // afresh makes the question from what stands there now, not from what the run saw before.
-func (a *asking) afresh() (formats.Gate, []string, error) {
+func (a *asking) afresh() (formats.Gate, error) {
 	state := a.state
 	a.looks, a.state = true, nil
 	defer func() { a.looks, a.state = false, state }()
-	return a.pose()
+	return a.by.pose()
 }
 
 // NobodyToAsk is the message of the event that a gate waits for its time to pass: nobody can be asked.
@@ -273,31 +278,43 @@ const AskedAnew = "asked anew, changed: "
 // absent stands for the hash of a file that is not there.
 const absent = "absent"
 
-// evidence gives the hashes of files: of those that are named, of what the run has made, and of its command file. Of
-// what is none in the project nothing is known.
-func (a *asking) evidence(named []string) (map[string]string, error) {
+// evidence gives the hashes of files: of those that the gate names, of what the run has loaded and made, of its command
+// file, and of those before. Of what is none in the project nothing is known.
+func (a *asking) evidence(before map[string]string) (map[string]string, error) {
+	named, err := a.by.named()
+	if err != nil {
+		return nil, err
+	}
 	for _, made := range newest(a.artifacts) {
 		named = append(named, made.Path)
 	}
 	out := map[string]string{}
-	for _, name := range slices.Concat(named, a.loads, []string{a.prog.File.Name}) {
+	for _, name := range slices.Concat(named, a.loads, []string{a.prog.File.Name}, slices.Collect(maps.Keys(before))) {
 		if _, done := out[name]; done {
 			continue
 		}
-		data, err := a.cfg.Docs.Open(a.ctx, a.inTree(name))
-		switch {
-		case a.ctx.Err() != nil:
-			return nil, context.Cause(a.ctx)
-		case errors.Is(err, fs.ErrNotExist):
-			out[name] = absent
-		case err != nil:
-			out[name] = string(formats.CodeOf(err))
-		default:
-			sum := sha256.Sum256(data)
-			out[name] = hex.EncodeToString(sum[:])
+		out[name] = a.hashed(name)
+		if tree := a.inTree(name); tree != name { // documents lie in the checkout, work in the worktree
+			out[name] += " " + a.hashed(tree)
 		}
 	}
+	if a.ctx.Err() != nil {
+		return nil, context.Cause(a.ctx)
+	}
 	return out, nil
+}
+
+// hashed gives the hash of a file, or why it has none.
+func (a *asking) hashed(name string) string {
+	data, err := a.cfg.Docs.Open(a.ctx, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return absent
+	case err != nil:
+		return string(formats.CodeOf(err))
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // digestOf is what an answer is bound to: everything that is shown, and the files.

@@ -163,7 +163,7 @@ func (r *run) compensate(wanted func(step) bool) error {
 		}
 		end, err := u.at(u.Undo).do()
 		switch {
-		case err != nil && r.ctx.Err() != nil:
+		case err != nil && (r.ctx.Err() != nil || undone(err)):
 			return err
 		case err != nil:
 			r.warn("%s was not taken back: %s", u.Title, err)

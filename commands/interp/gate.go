@@ -29,7 +29,7 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	if s.dry.on {
 		return q.dry()
 	}
-	g, d, err := ask(s, q.pose)
+	g, d, err := ask(s, q)
 	if err != nil {
 		return result{}, err
 	}
@@ -54,28 +54,27 @@ func (q asked) dry() (result, error) {
 	return chosen(g, q.gate.Choices[0], formats.Decision{Answer: g.Choices[0].Label, By: "dry run"}), nil
 }
 
-// pose makes the question, with the files that it names.
-func (q asked) pose() (g formats.Gate, files []string, err error) {
+// pose makes the question.
+func (q asked) pose() (g formats.Gate, err error) {
 	question, err := q.text(q.gate.Question, q.input)
 	if err != nil {
-		return g, nil, err
+		return g, err
 	}
 	g = q.question(q.path, question)
 	if g.Quorum = q.gate.Quorum; q.gate.Timeout != nil {
 		g.Timeout = &formats.GateTimeout{After: q.gate.Timeout.After, Choose: q.gate.Timeout.Choose.Text}
 	}
 	if err := q.offer(&g); err != nil {
-		return g, nil, err
+		return g, err
 	}
 	for _, e := range q.gate.Show {
 		v, err := q.eval(e, q.input)
 		if err != nil {
-			return g, nil, err
+			return g, err
 		}
 		g.Show = append(g.Show, query.Text(v))
 	}
-	files, err = q.named()
-	return g, files, err
+	return g, nil
 }
 
 // offer gives the question the choices that can be taken.
@@ -118,7 +117,7 @@ func (q asked) named() (files []string, err error) {
 			}
 		case strings.ContainsAny(name, "*?["):
 			var found []string
-			found, err = q.cfg.Docs.Glob(q.ctx, []string{q.inTree(name)})
+			found, err = q.cfg.Docs.Glob(q.ctx, slices.Compact([]string{name, q.inTree(name)}))
 			files = append(files, found...)
 		default:
 			files = append(files, name)
@@ -223,7 +222,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	if f.after || f.dry.on {
 		return &ending{ret: ret}, nil
 	}
-	g, d, err := ask(f.step, static(f.ownGate()))
+	g, d, err := ask(f.step, static{f.ownGate()})
 	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.outcome == formats.OutcomeBlocked)
 	if isOpen(err) != nil && !wanted { // the outcome stands
 		if ret.BlockedReason != "" {

@@ -33,6 +33,9 @@ type machine struct {
 	told   map[string]string // what a worker was told last, by transaction id
 	state  []string          // changes of tasks, in order
 	asked  map[string]int    // gates that were put to a person
+	gates  int               // that were opened
+
+	pauseAt int // the line of the journal behind which the next process is paused, 0: at none
 }
 
 func newMachine(t *testing.T) *machine {
@@ -52,6 +55,7 @@ type process struct {
 	lines int
 	dead  bool
 	led   *journal.Ledger
+	pause context.CancelCauseFunc
 }
 
 var errKilled = errors.New("killed")
@@ -66,6 +70,9 @@ func (p *process) Append(ctx context.Context, e formats.Entry, alone bool) (bool
 	if !old && err == nil {
 		p.lines++
 		p.dead = p.kill == p.lines
+		if p.pauseAt == p.lines {
+			p.pause(&formats.LaterError{Why: "paused by ann"})
+		}
 	}
 	if p.dead {
 		return false, errKilled
@@ -160,6 +167,11 @@ func (m *machine) play(prog *compile.Program, shape func(w *world), kill int, af
 	p.led = journal.NewLedger(j, records, map[string]any{"pid": 1}, false)
 	if len(records) > 0 {
 		w.cfg.Resumed = journal.Resumes(records) + 1
+	}
+	w.cfg.Pause, p.pause = context.WithCancelCause(m.t.Context())
+	w.cfg.GateID = func() string {
+		m.gates++
+		return fmt.Sprintf("g%d", m.gates)
 	}
 	w.tasks = m.tasks
 	w.cfg.Clock, w.cfg.Journal = m.time(), p
@@ -263,6 +275,20 @@ func shapes() map[string]struct {
 		}},
 		"ask":  {body("A: id: a\ndelegate: worker\non: {blocked: {ask: [second]}}", "B: id: b\ndelegate: judge"), func(w *world) { w.agents["worker"] = byVisit(blocked("which?"), blocked("and which?"), ok("done")) }},
 		"gate": {body("A: id: a\ndelegate: worker", "B: id: b\ngate: Well?\nchoices: {approve: next, again: {redo: [a]}}", "C: id: c\ndelegate: second\nwith: {by: $steps.b.by}"), people("b#1", "again do better", "b#2", "approve")},
+		"gate for two": {body("A: id: a\ndelegate: worker", "B: id: b\ngate: Well?\nquorum: 2", "C: id: c\ndelegate: second\nwith: {by: $steps.b.by}"), func(w *world) {
+			w.answer = func(g formats.Gate) (formats.Decision, error) {
+				return formats.Decision{Answer: "approve", By: []string{"ann", "bob"}[len(g.Votes)], Person: true}, nil
+			}
+		}},
+		"asked anew": {body("A: id: a\ndelegate: worker", "B: id: b\ngate: Well?\nevidence: e.txt", "C: id: c\ndelegate: second\nwith: {by: $steps.b.by}"), func(w *world) {
+			w.docs["e.txt"] = "one"
+			w.answer = func(g formats.Gate) (formats.Decision, error) {
+				if g.ID == "g1" {
+					w.docs["e.txt"] = "two"
+				}
+				return formats.Decision{Answer: "approve", By: "ann", Person: true}, nil
+			}
+		}},
 		"own gate": {body("A: id: a\ndelegate: worker\non: {failed: gate}", "B: id: b\ndelegate: second"), func(w *world) {
 			w.agents["worker"] = byVisit(failing(formats.CodeIO, "full"), ok("done"))
 			people("a#1", "retry make room")(w)
@@ -381,6 +407,45 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 				}
 			}
 			t.Logf("%d lines, %d kills", all.lines, kills)
+		})
+	}
+}
+
+// TestPausedAtEveryLine pauses a run of every shape behind every line of its journal and resumes it: it ends as one that nobody
+// paused, what was begun is finished, and nothing is started twice.
+func TestPausedAtEveryLine(t *testing.T) {
+	t.Parallel()
+	for name, s := range shapes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole, prog := newMachine(t), newWorld(t).program(s.src)
+			all, ret := whole.play(prog, s.play, 0, false)
+			want := whole.end(ret)
+			paused := 0
+			for n := 1; n <= all.lines; n++ {
+				m := newMachine(t)
+				m.pauseAt = n
+				_, ret := m.play(prog, s.play, 0, false)
+				if ret.Outcome() == formats.OutcomeSuspended {
+					paused++
+					if ret.Summary != "paused by ann" || ret.Resume == nil || formats.ExitCode(ret) != 75 || !strings.Contains(m.text(), `"why":"paused by ann"`) {
+						t.Fatalf("paused behind line %d: %+v\n%s", n, ret, m.text())
+					}
+					m.pauseAt = 0
+					_, ret = m.play(prog, s.play, 0, false)
+				}
+				if diff := cmp.Diff(want, m.end(ret)); diff != "" {
+					t.Fatalf("paused behind line %d (-whole +resumed)\n%s\n%s", n, diff, m.text())
+				}
+				for at, starts := range m.starts {
+					if starts != whole.starts[at] {
+						t.Errorf("paused behind line %d: %s was started %d times, want %d", n, at, starts, whole.starts[at])
+					}
+				}
+			}
+			if paused == 0 {
+				t.Error("it was never paused")
+			}
 		})
 	}
 }
