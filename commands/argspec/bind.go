@@ -284,7 +284,8 @@ func (b *binder) flag(w Word) error {
 
 // engineFlags are the flags of the engine that may stand behind a command: those that take no value, then with one.
 var engineFlags = [2][]string{
-	{"--json", "--events", "--dry-run", "--yes", "--no-input", "--new", "--quiet", "-q", "--verbose", "-v", "-vv"}, {"--runner"},
+	{"--json", "--events", "--dry-run", "--yes", "--no-input", "--new", "--quiet", "-q", "--verbose", "-v", "-vv"},
+	{"--runner"},
 }
 
 // early are flags of the engine that count before a command is looked for.
