@@ -25,6 +25,9 @@ func (e *UnknownCommandError) Help() string {
 	if e.LeftOut != "" {
 		return clipped(e.LeftOut, 300)
 	}
+	if strings.ContainsFunc(e.Name, unicode.IsSpace) {
+		return "quote only the words that belong together, or give the whole line to 'tercet run'"
+	}
 	return offer(e.DidYouMean)
 }
 

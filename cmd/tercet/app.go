@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -272,6 +273,9 @@ const anyHelp = "run 'tercet --help'"
 
 // broken says of a file or a thing why it cannot be had, and what helps.
 func broken(code formats.Code, what string, err error, help ...string) error {
+	if of, ok := errors.AsType[*fs.PathError](err); ok && strings.HasSuffix(what, of.Path) {
+		err = of.Err // the name stands before it
+	}
 	return &formats.Failure{Code: code, Message: what, Err: err, Help: rest(help)}
 }
 

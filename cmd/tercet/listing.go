@@ -196,9 +196,6 @@ func (w *world) readConfig() error {
 	}
 	if w.has {
 		data, err := fs.ReadFile(w.gate.FS("."), configFile)
-		if of, ok := errors.AsType[*fs.PathError](err); ok {
-			err = of.Err // the name stands before it
-		}
 		if err := add(config.WorkspaceLayer, configFile, data, err); err != nil {
 			return err
 		}

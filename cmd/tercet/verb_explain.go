@@ -187,13 +187,13 @@ func (e *explanation) text() string {
 	limits, worst := o.Limits.WithDefaults(), e.bound.Worst
 	e.say("at most: %s\ndepth: %d of %d\n", e.bound, e.bound.Depth, formats.MaxDepth)
 	e.say("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
-		limits.Steps, limits.Rollbacks, limits.Retries, limits.Duration, budget(limits))
+		limits.Steps, limits.Rollbacks, limits.Retries, outline.Span(limits.Duration), budget(limits))
 	long := ""
 	if len(e.bound.Each) > 0 && worst.Agents != limits.Spawns {
 		long = sprintf(" in loops over %d elements", limits.Elements)
 	}
 	e.say("worst case: %d calls of workers%s, depth %d, %s\nmoney: %s\n",
-		worst.Agents, long, worst.Depth, worst.Time, worst.Money())
+		worst.Agents, long, worst.Depth, outline.Span(worst.Time), worst.Money())
 	return e.page.String()
 }
 

@@ -35,7 +35,7 @@ func (c Ceiling) Admit(command string, w Worst) error {
 			"call subagents without steps of their own",
 		},
 		{
-			"max-time", c.Time, seconds, w.Seconds, "may take " + w.Time.String(),
+			"max-time", c.Time, seconds, w.Seconds, "may take " + Span(w.Time),
 			"set limits.duration in the command file",
 		},
 		{"max-cost", c.Cost, dollars, cost, may, "set limits.cost in the command file"},

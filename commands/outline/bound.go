@@ -250,11 +250,11 @@ func (c Cost) String() string {
 	if c.Workers > 0 {
 		workers = fmt.Sprintf("%d of them workers", c.Workers)
 	}
-	return workers + ", " + span(c.Time)
+	return workers + ", " + Span(c.Time)
 }
 
-// span is a duration without empty parts.
-func span(d time.Duration) string {
+// Span is a duration without empty parts.
+func Span(d time.Duration) string {
 	if d == 0 {
 		return "no waiting"
 	}

@@ -132,7 +132,7 @@ func (n *Node) act() {
 			n.ways(c.Label.Text, c.Target)
 		}
 		if t := a.Timeout; t != nil {
-			n.way("no answer in "+span(time.Duration(t.After*float64(time.Second))), "the choice "+t.Choose.String())
+			n.way("no answer in "+Span(time.Duration(t.After*float64(time.Second))), "the choice "+t.Choose.String())
 		}
 	case *syntax.Check:
 		switch {
@@ -173,7 +173,7 @@ func plainOf(a syntax.Action) string {
 	for v, at := reflect.ValueOf(a).Elem(), 0; at < v.NumField(); at++ {
 		switch f := v.Field(at).Interface().(type) {
 		case float64:
-			out = append(out, span(time.Duration(f*float64(time.Second))))
+			out = append(out, Span(time.Duration(f*float64(time.Second))))
 		case string, int, syntax.Word:
 			out = append(out, fmt.Sprint(f))
 		}

@@ -107,7 +107,7 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	if errors.Is(err, git.ErrNoCommit) {
 		return t, &formats.Failure{
 			Code: formats.CodePrecondition, Message: "the repository has no commit yet",
-			Help: "commit something first: git add FILES, git commit", Err: git.ErrNoCommit,
+			Help: "commit something first: git add FILES, git commit",
 		}
 	}
 	if err != nil {
