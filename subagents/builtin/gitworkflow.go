@@ -170,8 +170,9 @@ func quoted(words ...string) string {
 func (w GitWorkflow) publish(in input) act {
 	in.only("action", "to", "as", "message")
 	to, message := in.text("to"), in.text("message")
-	if as := in.text("as"); as != "" && as != "merge" {
-		in.wrong("as", "merge")
+	as := in.text("as")
+	if as != "" && as != "merge" && as != worktree.AsSquash {
+		in.wrong("as", "merge or squash")
 	}
 	return w.inTree(func(ctx context.Context, r formats.Request) (_ formats.Return, err error) {
 		if to == "" || to == "current" { // a checkout that is on no branch is refused by Publish
@@ -184,7 +185,13 @@ func (w GitWorkflow) publish(in input) act {
 		if _, _, err := w.Trees.Commit(ctx, r.Dir, left); err != nil {
 			return formats.Return{}, err
 		}
-		p, err := w.Trees.Publish(ctx, r.Dir, worktree.Target{To: to, Session: r.Session, Txn: r.Txn})
+		target := worktree.Target{To: to, Session: r.Session, Txn: r.Txn, As: as}
+		if as == worktree.AsSquash {
+			if target.Message = cmp.Or(message, "work of "+r.Command); r.Task != nil {
+				target.Message = cmp.Or(message, fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title))
+			}
+		}
+		p, err := w.Trees.Publish(ctx, r.Dir, target)
 		if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
 			return rejected(conflict), nil
 		}

@@ -202,7 +202,8 @@ func (m *Manager) freeWip(ctx context.Context, repo *git.Repo, branch, run strin
 	return "", fmt.Errorf("expected a free branch name, got %q", name)
 }
 
-// deleteMerged deletes a branch all of whose commits another one holds, loose work not counted.
+// deleteMerged deletes a branch all of whose commits another one holds, loose work not counted, or a squashed commit of
+// another one.
 func (m *Manager) deleteMerged(ctx context.Context, main *git.Repo, branch string) (bool, error) {
 	hash, err := main.Resolve(ctx, "refs/heads/"+branch)
 	if err != nil {
@@ -214,7 +215,10 @@ func (m *Manager) deleteMerged(ctx context.Context, main *git.Repo, branch strin
 	}
 	merged := slices.ContainsFunc(holders, func(b string) bool { return b != branch && !ours(b) })
 	if !merged {
-		return false, nil
+		squashed, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerSquash, Value: hash})
+		if err != nil || squashed == "" {
+			return false, err
+		}
 	}
 	err = main.DeleteBranch(ctx, branch, hash)
 	return err == nil, err

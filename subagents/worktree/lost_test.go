@@ -108,6 +108,24 @@ func TestWorkIsNotLost(t *testing.T) {
 			},
 			want: "Merge branch 'task/7-größe_日本'\nfirst\n\none\nkept",
 		},
+		"squashed": {
+			begin: func(p *project) {
+				tree := p.open(task)
+				p.write(tree.Dir, "b.txt", "precious\n")
+				p.commit(tree.Dir, "of the task", "t1")
+			},
+			do: func(p *project, m *worktree.Manager) error {
+				if p.closed() {
+					return nil
+				}
+				_, err := m.Publish(p.t.Context(), dir(p), worktree.Target{As: worktree.AsSquash, Message: "task 7: a", Txn: "t2"})
+				if err == nil {
+					_, err = m.Close(p.t.Context(), dir(p))
+				}
+				return err
+			},
+			want: "task 7: a\nfirst\n\none\nkept",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

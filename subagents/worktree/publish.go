@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,12 @@ type Target struct {
 	To      string // branch; empty: the one of the user's checkout
 	Session string // trailer of the merge, left out if empty
 	Txn     string // trailer of the merge, left out if empty
+	As      string // squash: one commit, without the branch's own; else a merge
+	Message string // of the commit; empty: that of a merge
 }
+
+// AsSquash is the way to publish beside a merge.
+const AsSquash = "squash"
 
 // Published is what publishing came to.
 type Published struct {
@@ -60,10 +66,11 @@ type publication struct {
 	to       string
 	checkout string // folder where to is checked out, or empty
 	msg      Message
+	target   Target
 }
 
 func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publication, error) {
-	p := &publication{m: m, main: m.Git(m.Root), dir: dir, to: t.To}
+	p := &publication{m: m, main: m.Git(m.Root), dir: dir, to: t.To, target: t}
 	repo := m.Git(dir)
 	var err error
 	if p.branch, err = repo.CurrentBranch(ctx); err != nil {
@@ -98,7 +105,7 @@ func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publi
 			p.checkout = w.Path
 		}
 	}
-	p.msg = Message{Subject: "Merge branch '" + p.branch + "'", Session: t.Session, Txn: t.Txn}
+	p.msg = Message{Subject: cmp.Or(t.Message, "Merge branch '"+p.branch+"'"), Session: t.Session, Txn: t.Txn}
 	return p, nil
 }
 
@@ -111,6 +118,17 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	has, err := p.main.IsAncestor(ctx, p.work, old)
 	if err != nil {
 		return Published{}, err
+	}
+	if p.target.As == AsSquash && !has {
+		hash, err := p.main.CommitByTrailer(ctx, git.Trailer{Key: TrailerSquash, Value: p.work})
+		if err != nil {
+			return Published{}, err
+		}
+		if hash != "" {
+			if has, err = p.main.IsAncestor(ctx, hash, old); err != nil {
+				return Published{}, err
+			}
+		}
 	}
 	if has {
 		return Published{Commit: old, Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}, nil
@@ -129,11 +147,27 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 		return Published{}, &ConflictError{Branch: p.branch, To: p.to, Files: merged.Conflicts}
 	}
 	out := Published{Commit: merged.Commit, Message: fmt.Sprintf("merged %s into %s", p.branch, p.to)}
+	if p.target.As == AsSquash {
+		if merged.Commit, err = p.squash(ctx, merged.Commit, old); err != nil {
+			return Published{}, err
+		}
+		out.Commit, out.Message = merged.Commit, fmt.Sprintf("squashed %s into %s", p.branch, p.to)
+	}
 	if err := p.move(ctx, old, merged.Commit); err != nil {
 		return Published{}, err
 	}
 	out.Files, err = p.m.changed(ctx, p.main, old, merged.Commit)
 	return out, err
+}
+
+// squash makes one commit of what a merge came to.
+func (p *publication) squash(ctx context.Context, merged, old string) (string, error) {
+	tree, err := p.main.Tree(ctx, merged)
+	if err != nil {
+		return "", err
+	}
+	trailers := append(p.msg.trailers(), git.Trailer{Key: TrailerSquash, Value: p.work})
+	return p.main.CommitTree(ctx, tree, []string{old}, p.msg.Subject, trailers...)
 }
 
 // clean refuses a checkout with changes outside the workspace.

@@ -39,6 +39,7 @@ const (
 	TrailerTxn     = "Tercet-Txn"
 	TrailerSession = "Session"
 	TrailerWip     = "Tercet-Wip"
+	TrailerSquash  = "Tercet-Squash" // the commit of a branch all of whose work stands in this one
 )
 
 // Manager opens and closes the worktrees of one project. Every field but Allow is required.
