@@ -142,9 +142,9 @@ func (r *cli) within(ctx context.Context) (int, error) {
 	c := r.req
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{BoundTime, c.Timeout.Milliseconds()})
 	defer cancel()
-	// What is read is alive to the end: to look for garbage in it took half of the time of a small query.
+	// What is read is alive to the end, and of a stream next to nothing is: to look for garbage as it grows took half of
+	// the time of a small query.
 	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(c.Memory / 4 * 3)
 	ctx, stop := watchMemory(ctx, c.Memory, r.calm())
 	defer stop()
 	type end struct {
@@ -173,9 +173,10 @@ func (r *cli) calm() int64 {
 	return calmMemory + min((r.req.Memory-maxMemory), 12*calmMemory)
 }
 
-// watchMemory has garbage collected from calm bytes on, and ends the context a little before the memory is used up, so
-// that the message can be a good one.
+// watchMemory has garbage collected only where memory would pass a bound, which begins at calm and grows with what is
+// alive, and ends the context a little before limit is used up, so that the message can be a good one.
 func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context, stop func()) {
+	debug.SetMemoryLimit(calm)
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
 	go func() {
@@ -191,13 +192,13 @@ func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context
 			}
 			metrics.Read(sample)
 			used := int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
-			if calm > 0 && used > calm {
-				debug.SetGCPercent(50) // less is thrown away than is kept
-				calm = 0
-			}
 			if used > limit/8*7 {
 				cancel(&LimitError{BoundMemory, limit})
 				return
+			}
+			if used > calm {
+				calm = min(2*used, limit/4*3)
+				debug.SetMemoryLimit(calm)
 			}
 		}
 	}()
