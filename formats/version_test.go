@@ -12,10 +12,16 @@ func TestNewer(t *testing.T) {
 		got, known string
 		newer      bool
 	}{
-		{"2", "1", true}, {"1", "1", false}, {"", "1", false}, {"0", "1", false}, {"10", "9", true},
-		{"tercet.packs/2", "tercet.packs/1", true}, {"tercet.packs/1", "tercet.packs/1", false},
+		{"2", "1", true},
+		{"1", "1", false},
+		{"", "1", false},
+		{"0", "1", false},
+		{"10", "9", true},
+		{"tercet.packs/2", "tercet.packs/1", true},
+		{"tercet.packs/1", "tercet.packs/1", false},
 		{"2.1", "1", false}, // the number at its end
-		{"99999999999999999999", "1", false}, {"x", "1", false},
+		{"99999999999999999999", "1", false},
+		{"x", "1", false},
 	} {
 		f := formats.Newer(formats.CodeInvalidState, "a.json", tt.got, tt.known)
 		if (f != nil) != tt.newer {

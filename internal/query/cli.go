@@ -211,13 +211,13 @@ func (r *cli) whole(ctx context.Context) (int, error) {
 // one runs the filter for one input. The exit code is negative if the next input is to be taken.
 func (r *cli) one(ctx context.Context, in any) (int, error) {
 	results, last := r.results, r.last
-	failed := func(err error) (int, error) {
+	failed := func(err error) int {
 		r.results, r.last, r.failed = results, last, true
 		// What input says of a broken input is said once, in the end.
 		if r.broken == nil {
 			r.report(err)
 		}
-		return -1, nil
+		return -1
 	}
 	for v, err := range r.code.each(ctx, in, r.values) {
 		if h, ok := errors.AsType[*halted](err); ok {
@@ -227,10 +227,10 @@ func (r *cli) one(ctx context.Context, in any) (int, error) {
 			return exitRuntime, err
 		}
 		if err != nil {
-			return failed(err)
+			return failed(err), nil
 		}
 		if err := r.print(v); errors.Is(err, errNUL) {
-			return failed(err)
+			return failed(err), nil
 		} else if err != nil {
 			return ExitInput, err
 		}

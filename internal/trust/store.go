@@ -291,7 +291,7 @@ func (r Record) Approve(m Manifest) Record {
 func (s *Store) newer(data []byte) error {
 	var r struct{ Schema string }
 	if json.Unmarshal(data, &r) != nil {
-		return nil // parse says what is wrong with it
+		return nil //nolint:nilerr // parse says what is wrong with it
 	}
 	if f := formats.Newer(formats.CodeUntrusted, "trust record "+s.path(recordFile), r.Schema, schema); f != nil {
 		return f
