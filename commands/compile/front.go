@@ -107,6 +107,9 @@ func (c *compiler) worktree() {
 	}
 	c.prog.Own.Open = c.own(w.Pos, GitWorkflow, with...)
 	c.prog.Own.Close = c.own(w.Pos, GitWorkflow, lit("action", "close"))
+	if w.Per.Text == syntax.PerChild {
+		c.prog.Own.Join = c.own(w.Pos, GitWorkflow, lit("action", "publish"))
+	}
 }
 
 // checkDuring makes the calls of the preflight. One that is wrong is taken out of the tree.

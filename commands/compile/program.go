@@ -47,6 +47,8 @@ type Own struct {
 	Back   *Call // gives a task that the run left in progress its status of before; the runner adds the number
 	Open   *Call // of the worktree, before the first step that works in it
 	Close  *Call // of the worktree, when the run is over
+	// Join brings the work of a child to the run's worktree; nil where children work in that. The runner says which child.
+	Join *Call
 }
 
 // facts is what was proved of the parts of the tree, by the part.

@@ -343,8 +343,8 @@ func (c *compiler) publish(a *syntax.Publish) *Call {
 		switch {
 		case a.As.Kind != syntax.Literal || !slices.Contains(ways, word):
 			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s", joined(ways), a.As)
-		case word == "patch" || word == "pr":
-			c.report(a.As.Pos, CodeUnsupported, "write as: merge or squash", "'as: %s' is not supported yet", word)
+		case word == "pr":
+			c.report(a.As.Pos, CodeUnsupported, "write as: merge, squash or patch", "'as: %s' is not supported yet", word)
 		}
 	}
 	return c.own(a.Pos, GitWorkflow, lit("action", "publish"), field("to", a.To), field("as", a.As))

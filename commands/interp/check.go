@@ -196,11 +196,11 @@ func (s step) newestOf(profile string) string {
 // inTree is where a step finds a file of the project: in the worktree of the run while one is open, as its workers do.
 // What is tercet's own is in no worktree.
 func (s step) inTree(name string) string {
-	if s.worktree == "" || s.Terms.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
+	if s.place() == "" || s.Terms.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
 		!filepath.IsLocal(name) {
 		return name
 	}
-	tree, err := filepath.Rel(s.cfg.Dir, s.worktree)
+	tree, err := filepath.Rel(s.cfg.Dir, s.place())
 	if err != nil || !filepath.IsLocal(tree) {
 		return name
 	}

@@ -21,9 +21,10 @@ type call struct {
 	step
 	to       *compile.Call
 	attempt  int
-	task     int    // the engine's own calls: the number of the task to act on
-	anyway   bool   // even when the journal does not take it
-	question string // all that is asked, empty for work
+	task     int            // the engine's own calls: the number of the task to act on
+	anyway   bool           // even when the journal does not take it
+	more     map[string]any // the engine's own calls: further input
+	question string         // all that is asked, empty for work
 }
 
 // unless gives an error of the journal. A call that is made anyway does not need it: a task that cannot be recorded
@@ -199,8 +200,8 @@ func (c call) request() (formats.Request, string, error) {
 	switch {
 	case c.Terms.In == inNone && !c.to.Info.Builtin: // the others act for the run, not in a tree of their own choice
 		req.Dir, req.NoTree = "", true
-	case c.worktree != "" && c.Terms.In != inMain:
-		req.Dir = c.worktree
+	case c.place() != "" && c.Terms.In != inMain:
+		req.Dir = c.place()
 	}
 	req.Facets.Knowledge = c.knowledge(c.Terms.Board)
 	if e := c.Expect; e != nil && e.Schema != nil && c.question == "" {
@@ -231,6 +232,7 @@ func (c call) input() (map[string]any, string, error) {
 	if c.task != 0 {
 		input["task_number"] = c.task
 	}
+	maps.Copy(input, c.more)
 	missing := ""
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		if input[name] != nil {
@@ -264,12 +266,16 @@ func txn(run, path string, visit, attempt int) string {
 
 // take keeps what a return brought: artifacts, the worktree, and changes of the tasks' statuses.
 func (c call) take(req formats.Request, ret formats.Return) {
-	switch tree := ret.Metadata.Worktree; tree {
+	tree := &c.worktree
+	if c.subtree != nil {
+		tree = &c.subtree.dir
+	}
+	switch dir := ret.Metadata.Worktree; dir {
 	case "":
 	case formats.WorktreeClosed:
-		c.worktree = ""
+		*tree = ""
 	default:
-		c.worktree = tree
+		*tree = dir
 	}
 	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {
 		for _, a := range ret.Artifacts { // what a failed attempt left is not the run's work

@@ -93,14 +93,14 @@ func (r *run) about(reads compile.Reads) (any, error) {
 		"auto_approve": r.cfg.AutoApprove, "approval": approval, "artifacts": r.listed,
 		"overrides": listOf(r.overrides), "diff": "", "diffstat": "",
 	}
-	if r.worktree != "" {
-		out["worktree"] = r.worktree
+	if r.place() != "" {
+		out["worktree"] = r.place()
 	}
 	if r.cfg.Diff == nil || r.dry.on || !slices.Contains(reads.Run, "diff") && !slices.Contains(reads.Run, "diffstat") {
 		return out, nil
 	}
 	var err error
-	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(r.worktree, r.cfg.Dir))
+	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(r.place(), r.cfg.Dir))
 	return out, err
 }
 

@@ -78,8 +78,9 @@ func newWorld(tb testing.TB) *world {
 				Name: "typed", Inputs: map[string]formats.Input{"n": {Type: formats.TypeInteger, Required: true}, "more": {Type: formats.TypeAny}},
 				Fields: map[string]formats.Field{"count": {Type: formats.TypeInteger}, "list": {Type: formats.TypeList}},
 			},
-			compile.StatusSync: {Name: compile.StatusSync, Builtin: true, NoArtifacts: true},
-			compile.Gatekeeper: {Name: compile.Gatekeeper, Builtin: true, Role: formats.RoleReviewer},
+			compile.StatusSync:  {Name: compile.StatusSync, Builtin: true, NoArtifacts: true},
+			compile.GitWorkflow: {Name: compile.GitWorkflow, Builtin: true, NoArtifacts: true},
+			compile.Gatekeeper:  {Name: compile.Gatekeeper, Builtin: true, Role: formats.RoleReviewer},
 		},
 	}
 	w.agents[compile.StatusSync] = w.sync

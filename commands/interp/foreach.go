@@ -20,17 +20,22 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	passes := make([]pass, len(items))
 	stubs := len(s.dry.stubbed)
 	stopped := false
-	outer := s.made
+	outer, among := s.made, &siblings{}
 	err = s.side(branches{
 		n: len(items), most: min(max(1, f.Parallel), s.limits.Parallel), more: func() bool { return !stopped },
 		body: func(i int) (err error) {
+			tree := among.part(s, fmt.Sprintf("%s-%d", s.ID, i))
 			passes[i], err = s.pass(i, map[string]any{f.As.Text: items[i]})
+			passes[i].tree = tree
 			end := passes[i].end
 			stopped = stopped || err != nil || end.leaves() || end != nil && f.Merge == nil
 			return err
 		},
 	})
 	if err != nil {
+		return result{}, err
+	}
+	if err := joinAll(s, f, items, passes); err != nil {
 		return result{}, err
 	}
 	var out loop
@@ -59,6 +64,7 @@ type pass struct {
 	in    *scope // nil: not started
 	end   *ending
 	files []formats.Artifact
+	tree  *subtree // that it has to itself
 }
 
 // pass runs the body in a scope of its own, which has some values beside its number. What it brought is the only thing
@@ -72,7 +78,7 @@ func (s step) pass(i int, values map[string]any) (pass, error) {
 		in.let(name, v)
 	}
 	end, err := in.walk(in.list, "")
-	return pass{in, end, s.made}, err
+	return pass{in: in, end: end, files: s.made}, err
 }
 
 // merged is the result of a loop that came to its end.

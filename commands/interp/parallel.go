@@ -15,16 +15,22 @@ type child struct {
 	finished
 	shown any // what expressions see of it
 	files []formats.Artifact
+	tree  *subtree // that it has to itself
 }
 
 // parallel runs the children side by side. Their results stand in the order of the file, whichever came first.
 func (s step) parallel(p *syntax.Parallel) (result, error) {
 	in := inside(s, s.Body, "/")
 	children := make([]child, len(s.Body))
+	among := &siblings{}
 	err := s.side(branches{
 		n: len(children), most: s.limits.Parallel, more: func() bool { return true },
 		body: func(i int) error {
 			one := in.at(s.prog.Info(s.Body[i]))
+			var tree *subtree
+			if !one.checks() { // a check looks at what all have
+				tree = among.part(s, one.ID)
+			}
 			res, ran, err := one.once()
 			if !ran {
 				res = result{
@@ -32,10 +38,13 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 					ret:     formats.Return{Said: formats.OutcomeSkipped, Status: formats.StatusCompleted},
 				}
 			}
-			children[i] = child{finished: finished{one, res}, files: s.made}
+			children[i] = child{finished: finished{one, res}, files: s.made, tree: tree}
 			return err
 		},
 	})
+	if err == nil {
+		err = joinChildren(s, in, children)
+	}
 	if err != nil {
 		return result{}, err
 	}

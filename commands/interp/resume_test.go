@@ -312,6 +312,15 @@ func shapes() map[string]struct {
 		"nested": {body("A: id: a\nforeach: '[1, 2]'\nmax_parallel: 2", ">B: id: b\ndelegate: flow", "C: id: c\ndelegate: second"), func(w *world) {
 			w.inner = w.program(file("", "", "A: id: x\ndelegate: worker", "B: id: y\nforeach: '[1, 2]'\ndelegate: judge", "C: return: \"${{ $steps.x.summary }}\""))
 		}},
+		"a tree is kept": {file(during+"worktree: {per: child}\n", "", "A: id: a\nparallel: {x: {delegate: worker}, y: {delegate: worker}}\non: {rejected: next}", "B: id: b\ndelegate: second\nwith: {was: '$steps.a.children | map(.status)', files: '$steps.a.issues | map(.files)'}"), func(w *world) {
+			trees(w, "y/join#1")
+			people("worktree/y/join", "keep")(w)
+		}},
+		"a tree for each child": {file(during+"worktree: {per: child}\n", "", "A: id: a\nparallel: {x: {delegate: worker}, y: {delegate: worker}, z: {delegate: judge}}\non: {rejected: next}", "B: id: b\nforeach: '[1, 2]'\nas: m\nmax_parallel: 2", ">C: id: c\ndelegate: second\nwith: {m: $m, was: '$steps.a.children | map(.status)'}"), func(w *world) {
+			trees(w, "y/join#1", "y/join#2", "b-1/join#1")
+			people("worktree/y/join", "retry with feedback", "worktree/b-1/join", "discard")(w)
+			votes()(w)
+		}},
 		"it fails": {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: worker", "!E: id: e\nalways: failed\ndelegate: second\nwith: {was: $steps.b.status}"), func(w *world) {
 			w.agents["maker"] = plan
 			w.agents["worker"] = byVisit(failing(formats.CodeIO, "full"))
@@ -328,6 +337,26 @@ func votes(yes ...string) func(*world) {
 			}
 			return verdict(formats.VerdictRejected, "no from "+r.At), nil
 		}
+	}
+}
+
+// trees opens worktrees by their names; the work of some children conflicts when it is joined.
+func trees(w *world, conflicts ...string) {
+	w.agents[compile.GitWorkflow] = func(_ context.Context, r formats.Request) (formats.Return, error) {
+		child, _ := r.Input["child"].(string)
+		ret := formats.Return{Status: formats.StatusCompleted, Summary: fmt.Sprint(r.Input["action"], " ", child, " in ", r.Dir)}
+		switch r.Input["action"] {
+		case "open":
+			ret.Metadata.Worktree, ret.Fields = "/tree/"+child, map[string]any{"base": "b0"}
+		case "publish":
+			if slices.ContainsFunc(conflicts, func(at string) bool { return strings.HasSuffix(r.At, at) }) {
+				ret = formats.Failed(formats.Fail(formats.CodeRejected, "", "%s conflicts", child))
+				ret.Said, ret.Issues = formats.OutcomeRejected, []formats.Issue{{Level: formats.LevelError, Description: "both", Files: []string{"a.txt"}}}
+			}
+		case "close":
+			ret.Metadata.Worktree = formats.WorktreeClosed
+		}
+		return ret, nil
 	}
 }
 
@@ -469,4 +498,54 @@ func (m *machine) text() string {
 		return err.Error()
 	}
 	return string(data)
+}
+
+// TestKeptConflict: a child whose work conflicts is rejected with the files, its siblings' work is in, and its tree is not
+// closed; one that is done again stands on what the others did.
+func TestKeptConflict(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string][]string{
+		"keep": {
+			"[completed,rejected] [[a.txt]]",
+			"open  in ; open x in /tree/; open y in /tree/; publish x in /tree/x; close x in /tree/x; publish y in /tree/y; close  in /tree/",
+		},
+		"retry with feedback": {
+			"[completed,completed] []",
+			"open  in ; open x in /tree/; open y in /tree/; publish x in /tree/x; close x in /tree/x; publish y in /tree/y; close y in /tree/y; " +
+				"open y in /tree/; publish y in /tree/y; close y in /tree/y; close  in /tree/",
+		},
+	} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			s := shapes()["a tree is kept"]
+			m, prog := newMachine(t), newWorld(t).program(s.src)
+			var calls []string
+			told := ""
+			_, _ = m.play(prog, func(w *world) {
+				s.play(w)
+				people("worktree/y/join", answer)(w)
+				git := w.agents[compile.GitWorkflow]
+				w.agents[compile.GitWorkflow] = func(ctx context.Context, r formats.Request) (formats.Return, error) {
+					ret, err := git(ctx, r)
+					calls = append(calls, fmt.Sprint(r.Input["action"], " ", textOf(r.Input["child"]), " in ", strings.TrimPrefix(r.Dir, w.cfg.Dir)))
+					return ret, err
+				}
+				w.agents["second"] = func(_ context.Context, r formats.Request) (formats.Return, error) {
+					told = flat(r.Input["was"]) + " " + flat(r.Input["files"])
+					return ok("done"), nil
+				}
+			}, 0, false)
+			if told != want[0] {
+				t.Errorf("the step after it is told %s, want %s", told, want[0])
+			}
+			if got := strings.Join(calls, "; "); got != want[1] {
+				t.Errorf("calls = %s\nwant %s", got, want[1])
+			}
+		})
+	}
+}
+
+func textOf(v any) string {
+	s, _ := v.(string)
+	return s
 }

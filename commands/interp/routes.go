@@ -167,37 +167,3 @@ func (f finished) ruleGate(g *syntax.Gate) (*ending, error) {
 	}
 	return f.lead()
 }
-
-// tree opens the run's worktree before the first step that works in it.
-func (c call) tree() error {
-	open := c.prog.Own.Open
-	if open == nil || c.opened || c.worktree != "" || c.dry.on || c.after {
-		return nil
-	}
-	elsewhere := c.Terms.In == inMain || c.Terms.In == inNone && !c.to.Info.Builtin
-	if elsewhere || c.to.Agent == compile.StatusSync || c.to.Agent == compile.GitWorkflow && c.ID == treePath {
-		return nil
-	}
-	c.opened = true
-	co := c.co
-	c.co = nil // the branches beside this one work in the same tree
-	defer func() { c.co = co }()
-	return c.must(c.own(treePath, open))
-}
-
-// treePath names the engine's own calls for the worktree; inMain is the word for the project's own tree, inNone for no
-// tree.
-const (
-	treePath = "worktree"
-	inMain   = "main"
-	inNone   = "none"
-)
-
-// closeTree removes the worktree that the run opened; unfinished work in it is kept by the git-workflow-manager.
-func (r *run) closeTree() {
-	if r.opened && r.worktree != "" && r.prog.Own.Close != nil {
-		c := r.own(treePath+"/close", r.prog.Own.Close)
-		c.anyway = true
-		r.may(c, "the worktree stays for the next run")
-	}
-}

@@ -78,6 +78,7 @@ type run struct {
 	board     map[string][]posting
 	undo      []step          // whose effect can be taken back, oldest first
 	opened    bool            // the run opened its worktree
+	subtrees  []*subtree      // of children, that were opened
 	commits   bool            // a step commits files in the project's own checkout
 	linked    map[string]bool // paths of artifacts that a task has
 
@@ -194,15 +195,7 @@ func (r *run) single(c call) (formats.Return, error) {
 
 // must makes a call of the engine without which the run cannot go on.
 func (r *run) must(c call) error {
-	ret, err := r.single(c)
-	switch {
-	case err != nil || ret.Outcome().Passes():
-		return err
-	case len(ret.Errors) == 0:
-		return formats.Fail(formats.CodeUnknown, "", "%s", ret.Summary)
-	}
-	e := ret.Errors[0]
-	return formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
+	return cause(r.single(c))
 }
 
 // may makes a call of the engine; one that does not work is a warning, which begins with what follows from it.

@@ -50,6 +50,7 @@ type turn struct {
 	made     []formats.Artifact // what the present element, child or run brought
 	old      bool               // what was decided last stood in the journal
 	shared   bool               // other branches work in the same tree at the same time
+	subtree  *subtree           // the worktree of the present child, nil where it works in the run's
 }
 
 // advance lets a branch run up to its next effect, or to its end.
@@ -108,7 +109,7 @@ func (r *run) side(w branches) error {
 
 func (r *run) branch(i int, body func(int) error, several bool) *branch {
 	b := &branch{}
-	b.own = turn{feedback: r.feedback, co: b, shared: r.shared || several}
+	b.own = turn{feedback: r.feedback, co: b, shared: r.shared || several, subtree: r.subtree}
 	b.next, b.stop = iter.Pull(func(yield func([]effect) bool) {
 		b.yield = yield
 		b.err = body(i)

@@ -100,6 +100,9 @@ type During struct {
 	Failed *Word
 }
 
+// PerChild gives every child of a step with several a worktree of its own.
+const PerChild = "child"
+
 // Worktree is `worktree: {per, branch}`.
 type Worktree struct {
 	Pos    Pos

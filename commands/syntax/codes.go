@@ -26,7 +26,6 @@ const (
 	CodeAround       = "E117"
 	CodeID           = "E118"
 	CodeAction       = "E122"
-	CodeUnsupported  = "E199"
 	CodeFenceIndent  = "E204"
 	CodeAbsent       = "E206"
 	CodeTemplate     = "E207"

@@ -144,8 +144,8 @@ func (p *parser) worktree(n *md.Node) *Worktree {
 		if key != "per" {
 			return false
 		}
-		if w.Per = p.word(v, "run"); w.Per.Text != "" && w.Per.Text != "run" {
-			p.report(CodeUnsupported, w.Per.Pos, "write per: run", "a worktree per %s is not supported yet", w.Per.Text)
+		if w.Per = p.word(v, "run"); w.Per.Text != "" && w.Per.Text != "run" && w.Per.Text != PerChild {
+			p.report(CodeFrontValue, w.Per.Pos, "", "expected per: run or per: child, got %q", w.Per.Text)
 		}
 		return true
 	})

@@ -158,7 +158,7 @@ var duringForm = Form{
 var worktreeForm = Form{
 	Name: "worktree", What: "'worktree'",
 	Keys: []Key{
-		{"per", "word", "run"},
+		{"per", "word", "run, or child: of a parallel or foreach"},
 		{"branch", "text", "name of the branch"},
 	},
 }

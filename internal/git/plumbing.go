@@ -160,3 +160,29 @@ func (r *Repo) Reset(ctx context.Context, paths ...string) error {
 	})
 	return err
 }
+
+// Bundle writes the commits that a revision has and another has not into a file, with which they can be had again.
+func (r *Repo) Bundle(ctx context.Context, file, ref, without string) error {
+	_, _, err := r.run(ctx, call{
+		args: []string{"bundle", "create", "--quiet", file, ref, "^" + without}, revs: []string{ref, without},
+	})
+	return err
+}
+
+// Patches writes the commits from one to another as a series of patches into a folder, and returns their names.
+func (r *Repo) Patches(ctx context.Context, folder, from, to string) ([]string, error) {
+	out, _, err := r.touch(ctx, call{args: []string{
+		"format-patch", "--quiet", "--no-signature", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-attach",
+		"--no-thread", "--no-cover-letter", "--no-base", "--no-notes", "--zero-commit", "--output-directory", folder,
+		from + ".." + to,
+	}, revs: []string{from, to}})
+	if err != nil || len(out) > 0 {
+		return nil, err
+	}
+	entries, err := os.ReadDir(folder)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}

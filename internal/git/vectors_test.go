@@ -512,6 +512,15 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	if list := must[[]string](t)(r.Ignored(cx, "p.wt")); len(list) != 0 {
 		t.Errorf("Ignored() = %q, want none", list)
 	}
+	if names := must[[]string](t)(r.Patches(cx, filepath.Join(t.TempDir(), "series"), head, made)); len(names) != 1 {
+		t.Errorf("Patches() = %q, want one", names)
+	}
+	bundle := filepath.Join(t.TempDir(), "bundle")
+	err = errors.Join(err, r.UpdateRef(cx, "refs/heads/beside", made, ""), r.Bundle(cx, bundle, "refs/heads/beside", head), r.DeleteBranch(cx, "beside", made))
+	if _, none := os.Stat(bundle); none != nil {
+		t.Error(none)
+	}
+	did("Patches", "Bundle")
 	err = errors.Join(err, own.Restore(cx, head), r.Reset(cx, "a.txt"))
 	if _, gone := os.Stat(filepath.Join(r.Dir, "p.wt")); gone == nil {
 		t.Error("Restore() left p.wt, which the tree has not")

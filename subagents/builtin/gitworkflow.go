@@ -48,10 +48,13 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 }
 
 func (w GitWorkflow) open(in input) act {
-	in.only("action", "branch")
-	branch := in.text("branch")
+	in.only("action", "branch", "child", "base")
+	branch, child, base := in.text("branch"), in.text("child"), in.text("base")
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
-		spec := worktree.Spec{Branch: branch, Run: r.Run}
+		spec := worktree.Spec{
+			Branch: branch, Run: r.Run, Child: child, Base: base,
+			Message: worktree.Message{Subject: "work of " + r.Command, Session: r.Session, Txn: r.Txn},
+		}
 		if r.Task != nil {
 			spec.Task, spec.Slug = r.Task.Number, r.Task.Slug
 		}
@@ -168,28 +171,32 @@ func quoted(words ...string) string {
 }
 
 func (w GitWorkflow) publish(in input) act {
-	in.only("action", "to", "as", "message")
-	to, message := in.text("to"), in.text("message")
-	as := in.text("as")
-	if as != "" && as != "merge" && as != worktree.AsSquash {
-		in.wrong("as", "merge or squash")
+	in.only("action", "to", "as", "message", "child")
+	to, message, as, child := in.text("to"), in.text("message"), in.text("as"), in.text("child")
+	if as == "merge" {
+		as = ""
+	}
+	if as != "" && as != worktree.AsSquash && as != worktree.AsPatch {
+		in.wrong("as", "merge, squash or patch")
 	}
 	return w.inTree(func(ctx context.Context, r formats.Request) (_ formats.Return, err error) {
-		if to == "" || to == "current" { // a checkout that is on no branch is refused by Publish
+		if child == "" && (to == "" || to == "current") { // a checkout that is on no branch is refused by Publish
 			if to, err = w.Trees.Git(w.Trees.Root).CurrentBranch(ctx); err != nil {
 				return formats.Return{}, err
 			}
+		}
+		work := "work of " + r.Command
+		if r.Task != nil && child == "" {
+			work = fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title)
+		}
+		target := worktree.Target{To: to, Session: r.Session, Txn: r.Txn, As: as, Run: r.Run, Child: child != ""}
+		if as == worktree.AsSquash {
+			target.Message = cmp.Or(message, work)
 		}
 		// Work that no step committed is part of what is published; it would be left behind in the worktree otherwise.
 		left := worktree.Message{Subject: cmp.Or(message, "work of "+r.Command), Session: r.Session, Txn: r.Txn}
 		if _, _, err := w.Trees.Commit(ctx, r.Dir, left); err != nil {
 			return formats.Return{}, err
-		}
-		target := worktree.Target{To: to, Session: r.Session, Txn: r.Txn, As: as}
-		if as == worktree.AsSquash {
-			if target.Message = cmp.Or(message, "work of "+r.Command); r.Task != nil {
-				target.Message = cmp.Or(message, fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title))
-			}
 		}
 		p, err := w.Trees.Publish(ctx, r.Dir, target)
 		if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
@@ -201,15 +208,31 @@ func (w GitWorkflow) publish(in input) act {
 				Fields: map[string]any{"branch": to, "files": plain(dirty.Files)},
 			}, nil
 		}
-		said := p.Message
-		if message != "" {
-			said = message + ": " + said
-		}
-		return formats.Return{
-			Status: formats.StatusCompleted, Summary: clip(said),
-			Fields: map[string]any{"branch": to, "commit": p.Commit, "files": plain(p.Files)},
-		}, err
+		return published(to, message, p), err
 	})
+}
+
+// published is the return of work that was brought to its place.
+func published(to, message string, p worktree.Published) formats.Return {
+	said, files := p.Message, p.Files
+	if message != "" {
+		said = message + ": " + said
+	}
+	if p.Patches != nil {
+		files = p.Patches
+	}
+	var commit any
+	if p.Commit != "" {
+		commit = p.Commit
+	}
+	ret := formats.Return{
+		Status: formats.StatusCompleted, Summary: clip(said),
+		Fields: map[string]any{"branch": to, "commit": commit, "files": plain(files)},
+	}
+	if len(p.Patches) > 0 {
+		ret.NextSteps = "git am " + path.Dir(p.Patches[0]) + "/*.patch"
+	}
+	return ret
 }
 
 // rejected is the return of a merge that was tried and does not work: it was done, and the answer is no. The files are
@@ -227,8 +250,8 @@ func rejected(e *worktree.ConflictError) formats.Return {
 }
 
 func (w GitWorkflow) close(in input) act {
-	in.only("action", "keep")
-	keep := in.flag("keep")
+	in.only("action", "keep", "discard", "child")
+	keep, discard, _ := in.flag("keep"), in.flag("discard"), in.text("child")
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		ret := formats.Return{Status: formats.StatusCompleted, Fields: map[string]any{"removed": false}}
 		switch {
@@ -238,6 +261,16 @@ func (w GitWorkflow) close(in input) act {
 		case keep:
 			ret.Summary = "worktree kept"
 			return ret, nil
+		case discard:
+			bundle, err := w.Trees.Discard(ctx, r.Dir, r.Run,
+				worktree.Message{Subject: "discarded", Session: r.Session, Txn: r.Txn})
+			ret.Metadata.Worktree = formats.WorktreeClosed
+			ret.Summary, ret.Fields["removed"] = "worktree and branch removed", true
+			if bundle != "" {
+				ret.Summary += ", its commits are in " + bundle
+				ret.Fields["bundle"] = bundle
+			}
+			return ret, err
 		}
 		c, err := w.Trees.Close(ctx, r.Dir)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,10 +90,10 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 		return c, err
 	}
 	c.Removed = true
-	if branch == "" || !ours(branch) || strings.HasPrefix(branch, wipPrefix) {
+	if branch == "" || !ours(branch) && !isChild(top) || strings.HasPrefix(branch, wipPrefix) {
 		return c, nil
 	}
-	if c.Deleted, err = m.deleteMerged(ctx, main, branch); c.Deleted && c.Wip == "" {
+	if c.Deleted, err = m.deleteMerged(ctx, main, branch, isChild(top)); c.Deleted && c.Wip == "" {
 		err = errors.Join(err, m.sweep(ctx, main, branch))
 	}
 	return c, err
@@ -202,9 +203,53 @@ func (m *Manager) freeWip(ctx context.Context, repo *git.Repo, branch, run strin
 	return "", fmt.Errorf("expected a free branch name, got %q", name)
 }
 
+// Discard removes the worktree at dir with its branch, once everything that it has and the project has not is in a
+// bundle in the folder of the run, whose name comes back; empty: there was nothing.
+func (m *Manager) Discard(ctx context.Context, dir, run string, msg Message) (bundle string, err error) {
+	defer code(&err, formats.CodeIO)
+	if _, _, err := m.Commit(ctx, dir, msg); err != nil {
+		return "", err
+	}
+	repo, main := m.Git(dir), m.Git(m.Root)
+	branch, err := repo.CurrentBranch(ctx)
+	if err != nil {
+		return "", err
+	}
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	base, err := main.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if has, err := main.IsAncestor(ctx, head, base); err != nil {
+		return "", err
+	} else if !has {
+		name := fmt.Sprintf("%s-%.12s.bundle", strings.ReplaceAll(branch, "/", "-"), head)
+		file, err := m.runFile(run, name)
+		if err != nil {
+			return "", err
+		}
+		if err := main.Bundle(ctx, file, "refs/heads/"+branch, base); err != nil {
+			return "", err
+		}
+		bundle = path.Join(folderOf(run), name)
+	}
+	c, err := m.Close(ctx, dir)
+	if err != nil || c.Deleted {
+		return bundle, err
+	}
+	if !c.Removed {
+		return bundle, formats.Fail(formats.CodePrecondition, "move them elsewhere", "it holds repositories of its own: %s",
+			strings.Join(c.Nested, ", "))
+	}
+	return bundle, main.DeleteBranch(ctx, branch, head)
+}
+
 // deleteMerged deletes a branch all of whose commits another one holds, loose work not counted, or a squashed commit of
-// another one.
-func (m *Manager) deleteMerged(ctx context.Context, main *git.Repo, branch string) (bool, error) {
+// another one. Of the branch of a child that may be the run's.
+func (m *Manager) deleteMerged(ctx context.Context, main *git.Repo, branch string, child bool) (bool, error) {
 	hash, err := main.Resolve(ctx, "refs/heads/"+branch)
 	if err != nil {
 		return false, err
@@ -213,7 +258,9 @@ func (m *Manager) deleteMerged(ctx context.Context, main *git.Repo, branch strin
 	if err != nil {
 		return false, err
 	}
-	merged := slices.ContainsFunc(holders, func(b string) bool { return b != branch && !ours(b) })
+	merged := slices.ContainsFunc(holders, func(b string) bool {
+		return b != branch && (!ours(b) || child && strings.HasPrefix(branch, b+"."))
+	})
 	if !merged {
 		squashed, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerSquash, Value: hash})
 		if err != nil || squashed == "" {

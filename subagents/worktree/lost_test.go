@@ -145,6 +145,52 @@ func TestWorkIsNotLost(t *testing.T) {
 	}
 }
 
+// TestChildren: children part from where the run is, with what lies loose there, and come back to its branch; of what is
+// discarded everything is in a bundle.
+func TestChildren(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	run := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	p.write(run.Dir, "b.txt", "loose\n")
+	spec := worktree.Spec{Run: "r1", Child: "x", Message: worktree.Message{Subject: "work", Txn: "t1"}}
+	x := p.open(spec)
+	spec.Child, spec.Base = "y", x.Base
+	y := p.open(spec)
+	if x.Branch != "task/7-a.x" || y.Branch != "task/7-a.y" || x.Base != y.Base || p.read(x.Dir, "b.txt") != "loose\n" {
+		t.Fatalf("children = %+v, %+v", x, y)
+	}
+	for _, tree := range []worktree.Tree{x, y} {
+		p.write(tree.Dir, "b.txt", "of "+tree.Branch+"\n")
+		p.commit(tree.Dir, "of a child", "t-"+tree.Branch)
+	}
+	to := worktree.Target{Run: "r1", Child: true, Txn: "t2"}
+	if done, err := p.Publish(t.Context(), x.Dir, to); err != nil || p.read(run.Dir, "b.txt") != "of task/7-a.x\n" {
+		t.Fatalf("Publish = %+v, %v", done, err)
+	}
+	if c := p.close(x.Dir); !c.Deleted || !c.Removed {
+		t.Errorf("Close of a child that is merged = %+v", c)
+	}
+	if _, err := p.Publish(t.Context(), y.Dir, to); !errors.As(err, new(*worktree.ConflictError)) {
+		t.Errorf("Publish of the other = %v, want a conflict", err)
+	}
+	p.write(y.Dir, "c.txt", "loose too\n")
+	bundle, err := p.Discard(t.Context(), y.Dir, "r1", worktree.Message{Subject: "discarded", Txn: "t3"})
+	if err != nil || !strings.HasPrefix(bundle, ".tercet/runs/r1/task-7-a.y-") {
+		t.Fatalf("Discard = %s, %v", bundle, err)
+	}
+	p.tidy("r1")
+	if got := p.git(p.top, "branch", "--format=%(refname:short)"); got != "main\ntask/7-a" {
+		t.Errorf("branches = %q", got)
+	}
+	p.git(p.top, "fetch", "-q", filepath.Join(p.top, bundle), "refs/heads/task/7-a.y:refs/heads/again")
+	if got := p.git(p.top, "show", "again:c.txt"); got != "loose too" {
+		t.Errorf("out of the bundle = %q", got)
+	}
+	if got := p.git(p.top, "log", "--format=%s", "main"); got != "first" {
+		t.Errorf("main = %q", got)
+	}
+}
+
 // TestSubmodule: what is done in the folder of a submodule, which no commit of the worktree holds, keeps the worktree.
 func TestSubmodule(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 
 	"tercet/formats"
@@ -20,18 +21,24 @@ type Target struct {
 	To      string // branch; empty: the one of the user's checkout
 	Session string // trailer of the merge, left out if empty
 	Txn     string // trailer of the merge, left out if empty
-	As      string // squash: one commit, without the branch's own; else a merge
+	As      string // squash: one commit, without the branch's own; patch: a series in the run's folder; else a merge
 	Message string // of the commit; empty: that of a merge
+	Run     string // whose folder takes patches, and whose branch takes the work of a child
+	Child   bool   // the work is brought to the run's branch, in the run's worktree
 }
 
-// AsSquash is the way to publish beside a merge.
-const AsSquash = "squash"
+// The ways to publish beside a merge.
+const (
+	AsSquash = "squash"
+	AsPatch  = "patch"
+)
 
 // Published is what publishing came to.
 type Published struct {
 	Commit  string   // the merge, or where the target is if it had everything
 	Files   []string // that changed in the target, relative to the project root
 	Message string   // one sentence for a person
+	Patches []string // of a series, relative to the project root
 }
 
 // Publish merges the branch of the worktree at dir into the target: in a worktree of its own, and with the target moved
@@ -73,6 +80,11 @@ func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publi
 	p := &publication{m: m, main: m.Git(m.Root), dir: dir, to: t.To, target: t}
 	repo := m.Git(dir)
 	var err error
+	if t.Child {
+		if p.to, err = m.Git(m.place(t.Run, "")).CurrentBranch(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if p.branch, err = repo.CurrentBranch(ctx); err != nil {
 		return nil, err
 	}
@@ -133,6 +145,9 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	if has {
 		return Published{Commit: old, Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}, nil
 	}
+	if p.target.As == AsPatch {
+		return p.patches(ctx, old)
+	}
 	if err := p.clean(ctx); err != nil {
 		return Published{}, err
 	}
@@ -170,9 +185,37 @@ func (p *publication) squash(ctx context.Context, merged, old string) (string, e
 	return p.main.CommitTree(ctx, tree, []string{old}, p.msg.Subject, trailers...)
 }
 
+// patches writes the branch as a series into the folder of the run. The target stays as it is.
+func (p *publication) patches(ctx context.Context, old string) (Published, error) {
+	base, err := p.main.MergeBase(ctx, old, p.work)
+	if err != nil {
+		return Published{}, err
+	}
+	if err := p.m.scan(ctx, p.m.Git(p.dir), cmp.Or(base, old), p.work); err != nil {
+		return Published{}, err
+	}
+	const below = "patches"
+	// What a killed attempt wrote is written anew.
+	if err := p.m.inRun(p.target.Run, "", func(root *os.Root, dir string) error {
+		return root.RemoveAll(path.Join(dir, below))
+	}); err != nil {
+		return Published{}, err
+	}
+	folder, err := p.m.runFile(p.target.Run, below)
+	if err != nil {
+		return Published{}, err
+	}
+	names, err := p.m.Git(p.dir).Patches(ctx, folder, cmp.Or(base, old), p.work)
+	out := Published{Message: fmt.Sprintf("wrote %d patches to %s", len(names), path.Join(folderOf(p.target.Run), below))}
+	for _, name := range names {
+		out.Patches = append(out.Patches, path.Join(folderOf(p.target.Run), below, name))
+	}
+	return out, err
+}
+
 // clean refuses a checkout with changes outside the workspace.
 func (p *publication) clean(ctx context.Context) error {
-	if p.checkout == "" {
+	if p.checkout == "" || p.target.Child { // git itself leaves alone what lies loose in the run's worktree
 		return nil
 	}
 	_, rel, err := p.main.Within(ctx)

@@ -65,7 +65,23 @@ type Spec struct {
 	Run    string // required; names the folder
 	Task   int
 	Slug   string
+	// Child names the worktree of one of several that work side by side, each on a branch {branch}.{child} of its own
+	// that parts from the run's; Base is where, empty: the run's last commit, with all that lies loose in its worktree.
+	Child   string
+	Base    string
+	Message Message // of the commit of what lies loose
 }
+
+// place is the folder of the worktree of a run, or of one of its children.
+func (m *Manager) place(run, child string) string {
+	if child != "" {
+		run += "." + child
+	}
+	return filepath.Join(m.Base, run)
+}
+
+// isChild tells whether a worktree is that of a child, by its folder.
+func isChild(top string) bool { return strings.Contains(filepath.Base(top), ".") }
 
 func (s Spec) branch() string {
 	switch {
@@ -114,7 +130,12 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	if err != nil {
 		return t, err
 	}
-	place := filepath.Join(m.Base, s.Run)
+	place := m.place(s.Run, s.Child)
+	if s.Child != "" {
+		if branch, head, err = m.parent(ctx, s); err != nil {
+			return t, err
+		}
+	}
 	open, err := m.clear(ctx, main, branch, place)
 	if err != nil {
 		return t, err
@@ -136,6 +157,33 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	}
 	t.Continued = t.Base != t.Head
 	return t, nil
+}
+
+// parent gives the branch of a child, and where it begins.
+func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err error) {
+	if !plainRun(s.Child) {
+		return "", "", &formats.ValueError{What: "the name of a child", Got: s.Child}
+	}
+	dir := m.place(s.Run, "")
+	if branch, err = m.Git(dir).CurrentBranch(ctx); err != nil {
+		return "", "", err
+	}
+	branch += "." + s.Child
+	if err := git.CheckBranch(branch); err != nil {
+		return "", "", &formats.Failure{Code: formats.CodeUsage, Err: err}
+	}
+	if s.Base != "" {
+		return branch, s.Base, nil
+	}
+	_, rel, err := m.Git(m.Root).Within(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if _, _, err := m.Commit(ctx, filepath.Join(dir, rel), s.Message); err != nil {
+		return "", "", err
+	}
+	base, err = m.Git(dir).Head(ctx)
+	return branch, base, err
 }
 
 // plainRun tells whether a run's id can name a folder.
@@ -190,7 +238,7 @@ func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) er
 		if err != nil {
 			return err
 		}
-		if merged && old != n.Start && ours(n.Branch) {
+		if merged && old != n.Start && (ours(n.Branch) || isChild(n.Path)) {
 			if err := main.UpdateRef(ctx, "refs/heads/"+n.Branch, n.Start, old); err != nil {
 				return err
 			}

@@ -1,0 +1,291 @@
+package interp
+
+import (
+	"slices"
+
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+)
+
+// treePath names the engine's own calls for the worktree; inMain is the word for the project's own tree, inNone for no
+// tree.
+const (
+	treePath = "worktree"
+	inMain   = "main"
+	inNone   = "none"
+)
+
+// subtree is the worktree of one of several children, with a branch of its own that parts from that of the run.
+type subtree struct {
+	child   string
+	among   *siblings
+	dir     string // empty: not open
+	opened  bool   // an attempt was made
+	dropped bool   // what it had is in a bundle, and it begins anew
+	stays   bool   // a person wants to look at it
+}
+
+// siblings are the children of one entry of a step. All begin at the same commit.
+type siblings struct{ base any }
+
+// place is where the present step works: the worktree of its child, else that of the run.
+func (r *run) place() string {
+	if r.subtree != nil && r.subtree.dir != "" {
+		return r.subtree.dir
+	}
+	return r.worktree
+}
+
+// part gives each of several children a worktree, if the file says so and they are not in one already.
+func (g *siblings) part(s step, child string) *subtree {
+	if s.prog.Own.Join == nil || s.dry.on || s.subtree != nil {
+		return nil
+	}
+	s.shared, s.subtree = false, &subtree{child: child, among: g}
+	return s.subtree
+}
+
+// tree opens the run's worktree before the first step that works in it, and that of the present child.
+func (c call) tree() error {
+	open := c.prog.Own.Open
+	elsewhere := c.Terms.In == inMain || c.Terms.In == inNone && !c.to.Info.Builtin
+	own := c.to.Agent == compile.GitWorkflow && c.more != nil || c.to.Agent == compile.StatusSync
+	if open == nil || c.dry.on || c.after || elsewhere || own {
+		return nil
+	}
+	if !c.opened && c.worktree == "" {
+		c.opened = true
+		if err := c.workIn(nil, func() error { return c.must(c.engine(treePath, open, map[string]any{})) }); err != nil {
+			return err
+		}
+	}
+	if c.subtree == nil || c.subtree.opened {
+		return nil
+	}
+	return c.openChild(c.subtree)
+}
+
+// engine is an own call of the engine for worktrees.
+func (r *run) engine(id string, to *compile.Call, more map[string]any) call {
+	c := r.own(id, to)
+	r.visits[c.path]++
+	c.more = more
+	return c
+}
+
+// workIn does something of the engine's own in the worktree of a child, or with nil in that of the run. It does not
+// wait for the branches beside the present one.
+func (r *run) workIn(t *subtree, do func() error) error {
+	co, sub := r.co, r.subtree
+	r.co, r.subtree = nil, t
+	defer func() { r.co, r.subtree = co, sub }()
+	return do()
+}
+
+func (r *run) openChild(t *subtree) error {
+	t.opened = true
+	if !slices.Contains(r.subtrees, t) {
+		r.subtrees = append(r.subtrees, t)
+	}
+	more := map[string]any{"child": t.child}
+	if t.among.base != nil && !t.dropped {
+		more["base"] = t.among.base
+	}
+	return r.workIn(t, func() error {
+		ret, err := r.single(r.engine(treePath+"/"+t.child, r.prog.Own.Open, more))
+		if t.among.base == nil {
+			t.among.base = ret.Fields["base"]
+		}
+		return cause(ret, err)
+	})
+}
+
+// cause is what kept an own call from being done.
+func cause(ret formats.Return, err error) error {
+	switch {
+	case err != nil || ret.Outcome().Passes():
+		return err
+	case len(ret.Errors) == 0:
+		return formats.Fail(formats.CodeUnknown, "", "%s", ret.Summary)
+	}
+	e := ret.Errors[0]
+	return formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
+}
+
+// The answers to a conflict.
+const (
+	conflictRetry   = "retry with feedback"
+	conflictKeep    = "keep"
+	conflictDiscard = "discard"
+)
+
+// join brings the work of a child that passed to the run's worktree, and removes the child's own. What comes back is
+// the outcome of a child whose work conflicts, nil where it is in. A conflict is a question: again does the child's
+// work once more, from where the run is now; its own outcome is a return that does not pass.
+func (t *subtree) join(s step, passed bool, again func() (*formats.Return, error)) (*formats.Return, error) {
+	if t == nil || t.dir == "" {
+		return nil, nil
+	}
+	id := treePath + "/" + t.child
+	for {
+		if !passed {
+			return nil, t.leave(s)
+		}
+		var got formats.Return
+		err := s.workIn(t, func() (err error) {
+			got, err = s.single(s.engine(id+"/join", s.prog.Own.Join, map[string]any{"child": t.child}))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if got.Outcome().Passes() {
+			return nil, t.leave(s)
+		}
+		t.stays = true
+		if got.Outcome() != formats.OutcomeRejected {
+			return &got, nil
+		}
+		g := s.question(s.trail+id+"/join", "the work of '"+t.child+"' conflicts: "+got.Summary, conflictRetry, conflictKeep,
+			conflictDiscard)
+		first := s.answered[id] < s.limits.Retries
+		g.Choices[0].Approves, g.Choices[1].Approves, g.Choices[1].Leaves = first, !first, true
+		_, d, err := ask(s, static{g})
+		if err != nil {
+			return nil, err
+		}
+		if !d.Person {
+			s.answered[id]++
+		}
+		if d.Answer == conflictKeep {
+			return &got, nil
+		}
+		if err := t.drop(s); err != nil || d.Answer == conflictDiscard {
+			return &got, err
+		}
+		fb := &formats.Feedback{
+			From: s.ID, Issues: listed(got.Issues), Note: d.Note, Choice: d.Answer, Attempt: s.answered[id] + 1,
+		}
+		failed, err := t.anew(s, fb, again)
+		if err != nil {
+			return nil, err
+		}
+		if failed != nil {
+			return failed, t.leave(s)
+		}
+	}
+}
+
+// anew does the work of a child again, with what stood in its way.
+func (t *subtree) anew(s step, fb *formats.Feedback, again func() (*formats.Return, error)) (*formats.Return, error) {
+	defer s.hear(fb)()
+	outer := s.subtree
+	s.subtree = t
+	defer func() { s.subtree = outer }()
+	return again()
+}
+
+// leave closes the worktree of a child. Work that is not in the run's stays on its branch.
+func (t *subtree) leave(s step) error {
+	if t.dir == "" {
+		return nil
+	}
+	return s.workIn(t, func() error {
+		return cause(s.single(s.engine(treePath+"/"+t.child+"/close", s.prog.Own.Close, map[string]any{"child": t.child})))
+	})
+}
+
+// drop removes the worktree of a child and its branch. What it had is in a bundle.
+func (t *subtree) drop(s step) error {
+	err := s.workIn(t, func() error {
+		ret, err := s.single(s.engine(treePath+"/"+t.child+"/discard", s.prog.Own.Close,
+			map[string]any{"child": t.child, "discard": true}))
+		if ret.Fields["bundle"] != nil {
+			s.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
+		}
+		return cause(ret, err)
+	})
+	t.opened, t.stays, t.dropped = false, false, true
+	return err
+}
+
+// closeTree removes the worktrees that the run opened; unfinished work in them is kept by the git-workflow-manager.
+func (r *run) closeTree() {
+	if r.prog.Own.Close == nil || !r.opened {
+		return
+	}
+	const otherwise = "the worktree stays for the next run"
+	for _, t := range r.subtrees {
+		if t.dir == "" || t.stays {
+			continue
+		}
+		if err := r.workIn(t, func() error {
+			c := r.engine(treePath+"/"+t.child+"/close", r.prog.Own.Close, map[string]any{"child": t.child})
+			c.anyway = true
+			return cause(r.single(c))
+		}); err != nil {
+			r.warn("%s: %s", otherwise, err)
+		}
+	}
+	if r.worktree != "" {
+		c := r.own(treePath+"/close", r.prog.Own.Close)
+		c.anyway = true
+		r.may(c, otherwise)
+	}
+}
+
+// joinAll brings the elements of a loop together, in their order.
+func joinAll(s step, f *syntax.Foreach, items []any, passes []pass) error {
+	for i := range passes {
+		p := &passes[i]
+		if p.in == nil || p.tree == nil {
+			continue
+		}
+		again := func() (*formats.Return, error) {
+			one, err := s.pass(i, map[string]any{f.As.Text: items[i]})
+			if one.tree = p.tree; err != nil {
+				return nil, err
+			}
+			if *p = one; p.end != nil {
+				return &p.end.ret, nil
+			}
+			return nil, nil
+		}
+		passed := func() bool { return p.end == nil || p.end.jump != "" || p.end.ret.Outcome().Passes() }
+		bad, err := p.tree.join(s, passed(), again)
+		if err != nil {
+			return err
+		}
+		if bad != nil && passed() {
+			p.end = &ending{ret: *bad}
+		}
+	}
+	return nil
+}
+
+// joinChildren does the same for the children of a parallel step.
+func joinChildren(s step, in *scope, children []child) error {
+	for i := range children {
+		c := &children[i]
+		if c.tree == nil {
+			continue
+		}
+		again := func() (*formats.Return, error) {
+			res, _, err := c.once()
+			if c.result = res; err != nil || res.outcome.Passes() {
+				return nil, err
+			}
+			return &res.ret, nil
+		}
+		bad, err := c.tree.join(s, c.outcome.Passes(), again)
+		if err != nil {
+			return err
+		}
+		if bad != nil && c.outcome.Passes() {
+			c.result = returned(*bad, 1)
+			in.keep(c.ID, c.value)
+		}
+	}
+	return nil
+}
