@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tercet/commands/argspec"
 	"tercet/formats"
 	"tercet/internal/journal"
 	"tercet/internal/letters"
@@ -38,7 +39,7 @@ func (w runs) before(ctx context.Context, line router.Line, route router.Route) 
 		return nil, err
 	}
 	for _, r := range list {
-		if r.Line != line.Text() || r.Begun.Range {
+		if argspec.Bare(r.Line) != argspec.Bare(line.Text()) || r.Begun.Range {
 			continue
 		}
 		if err := consent(w).first(ctx, invocationOf(route)); err != nil {

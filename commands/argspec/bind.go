@@ -297,6 +297,12 @@ func IsEngineFlag(word string) bool {
 	return slices.Contains(engineFlags[0], name) || slices.Contains(engineFlags[1], name)
 }
 
+// Bare is a line without the flags of the engine that take no value: with them and without them it means the same work.
+func Bare(line string) string {
+	words := strings.Fields(line)
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return slices.Contains(engineFlags[0], w) }), " ")
+}
+
 // engineFlag hands a flag of the engine back that the command does not declare itself.
 func (b *binder) engineFlag(w Word, name string, has bool) (bool, error) {
 	switch {
