@@ -219,7 +219,7 @@ func TestScripts(t *testing.T) {
 // TestHostileScripts: what nests without end is read in bounded time, or not at all.
 func TestHostileScripts(t *testing.T) {
 	t.Parallel()
-	sizes := []int{50_000, 200_000}
+	sizes := []int{20_000, 100_000}
 	if testing.Short() {
 		sizes = []int{10_000} // the race detector makes deep calls 30 times as slow
 	}

@@ -213,7 +213,7 @@ func TestRandomFilters(t *testing.T) {
 	t.Parallel()
 	inputs := append([]string{tasksState, layouts(t, tasksState)[0]}, oddStates()...)
 	fast := 0
-	filters := 200
+	filters := 120
 	if testing.Short() {
 		filters = 60
 	}

@@ -95,7 +95,7 @@ func TestParseIsCapped(t *testing.T) {
 // TestParseIsLinear ends in a moment if the cost of every line is bounded, and not in this life otherwise.
 func TestParseIsLinear(t *testing.T) {
 	t.Parallel()
-	size := 1 << 18
+	size := 1 << 16
 	if testing.Short() {
 		size = 1 << 14 // the race detector makes patterns 20 times as slow
 	}
