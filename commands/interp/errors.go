@@ -41,10 +41,8 @@ func (s step) placed(err error) error {
 
 // later gives the time that an error waits for; nil for one that waits for none.
 func later(err error) *formats.LaterError {
-	if e, ok := errors.AsType[*formats.LaterError](err); ok {
-		return e
-	}
-	return nil
+	e, _ := errors.AsType[*formats.LaterError](err)
+	return e
 }
 
 // undone tells whether what ended with an error is begun again when the run goes on: it waits, or nothing may be done.
@@ -61,10 +59,8 @@ func isStuck(err error) bool {
 
 // isOpen tells whether an error is that of a gate which nobody could answer; nil if it is not.
 func isOpen(err error) *formats.GateOpenError {
-	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {
-		return open
-	}
-	return nil
+	open, _ := errors.AsType[*formats.GateOpenError](err)
+	return open
 }
 
 // errLimit is the failure of a run that reached one of its limits.

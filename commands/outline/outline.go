@@ -167,18 +167,14 @@ func (n *Node) act() {
 	}
 }
 
-// plainOf is what is told of a kind that is new here: its plain members. A number with a fraction is seconds.
+// plainOf is what is told of a kind that is new here: a number with a fraction is seconds.
 func plainOf(a syntax.Action) string {
-	var out []string
 	for v, at := reflect.ValueOf(a).Elem(), 0; at < v.NumField(); at++ {
-		switch f := v.Field(at).Interface().(type) {
-		case float64:
-			out = append(out, Span(time.Duration(f*float64(time.Second))))
-		case string, int, syntax.Word:
-			out = append(out, fmt.Sprint(f))
+		if seconds, ok := v.Field(at).Interface().(float64); ok {
+			return Span(time.Duration(seconds * float64(time.Second)))
 		}
 	}
-	return strings.Join(out, " ")
+	return ""
 }
 
 func (n *Node) way(on, to string) { n.Ways = append(n.Ways, Way{On: on, To: to}) }

@@ -379,8 +379,11 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 		}
 		return formats.Failed(stopped), nil
 	case e.reading.Fault != nil:
-		code := e.reading.Fault.code()
-		return formats.Failed(c.failure(code, name+": "+c.masked(firstLine(e.reading.Fault.Message)))), nil
+		message := name + ": " + c.masked(firstLine(e.reading.Fault.Message))
+		if until, reached := e.reading.Fault.limit(c.Starter.Now()); reached {
+			return formats.Return{}, &formats.LaterError{Why: message, Until: until}
+		}
+		return formats.Failed(c.failure(e.reading.Fault.code(), message)), nil
 	}
 	ret, raw, bad, err := c.find(r, e)
 	switch {

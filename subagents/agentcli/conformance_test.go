@@ -6,6 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -84,7 +86,13 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			var listener *httptest.Server
 			server := modelserver.New(scripts(func() string { return listener.URL }))
-			listener = httptest.NewServer(server)
+			listener = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasPrefix(r.URL.Path, "/spent/") && r.Method == http.MethodPost {
+					spent(w, r)
+					return
+				}
+				server.ServeHTTP(w, r)
+			}))
 			t.Cleanup(func() {
 				server.Close()
 				listener.CloseClientConnections()
@@ -179,6 +187,29 @@ func scripts(server func() string) map[string]modelserver.Script {
 	}
 }
 
+// spent answers that the account's usage limit is reached, as the servers of the four do.
+func spent(w http.ResponseWriter, r *http.Request) {
+	at, left := spentUntil().Unix(), int(time.Until(spentUntil()).Seconds())
+	for name, value := range map[string]string{
+		"Anthropic-Ratelimit-Unified-Status": "rejected", "Anthropic-Ratelimit-Unified-Reset": fmt.Sprint(at),
+		"Anthropic-Ratelimit-Unified-Representative-Claim": "five_hour", "Retry-After": fmt.Sprint(left), "Content-Type": "application/json",
+	} {
+		w.Header().Set(name, value)
+	}
+	w.WriteHeader(http.StatusTooManyRequests)
+	body := `{"type": "error", "error": {"type": "rate_limit_error", "message": "no"}}`
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/responses"):
+		body = fmt.Sprintf(`{"error": {"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus", "resets_at": %d}}`, at)
+	case strings.Contains(r.URL.Path, ":"):
+		body = `{"error": {"code": 429, "message": "You have exhausted your capacity on this model. Your quota will reset after 2h0m0s.", "status": "RESOURCE_EXHAUSTED"}}`
+	}
+	_, _ = io.WriteString(w, body) // a client that went away is its own business
+}
+
+// spentUntil is when the usage limit of a scene ends.
+func spentUntil() time.Time { return time.Now().Truncate(time.Hour).Add(3 * time.Hour) }
+
 // again is one more step that does nothing.
 func again(t modelserver.Turn, _, _, _ string) modelserver.Reply {
 	return t.Shell(fmt.Sprintf("echo again %d", t.Results)) // gemini stops at the same call five times in a row
@@ -200,7 +231,11 @@ func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 	file := func(name, text string) { put(t, filepath.Join(home, name), text) }
 	switch d.driver.Name {
 	case "claude":
-		env = append(env, "ANTHROPIC_BASE_URL="+base, "ANTHROPIC_API_KEY=sk-test")
+		login := "ANTHROPIC_API_KEY=sk-test"
+		if s.scenario == "spent" { // it tells the limit of a subscription alone
+			login = "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-oat01-test"
+		}
+		env = append(env, "ANTHROPIC_BASE_URL="+base, login)
 	case "codex":
 		file(".codex/config.toml", fmt.Sprintf("model_provider = \"local\"\n[model_providers.local]\nname = \"local\"\nbase_url = %q\nenv_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n", base))
 		env = append(env, "LOCAL_KEY=sk-test", "CODEX_API_KEY=sk-test")
@@ -414,6 +449,18 @@ func (d drive) cases() []conformance {
 		{"400", scene{scenario: "400"}, code(formats.CodeUnknown, 6)},
 		{"401", scene{scenario: "401"}, code(formats.CodeAuth, 2)},
 		{"429", scene{scenario: "429", timeout: 4 * time.Minute}, code(formats.CodeTransient, retried)},
+		{"usage limit", scene{scenario: "spent", timeout: 4 * time.Minute}, func(t *testing.T, d drive, p played) {
+			t.Helper()
+			if d.driver.Name == "opencode" { // it waits by itself until then, and tells nobody
+				code(formats.CodeTimeout, retried)(t, d, p)
+				return
+			}
+			wait, ok := errors.AsType[*formats.LaterError](p.err)
+			if !ok || spentUntil().Sub(wait.Until).Abs() > 2*time.Hour {
+				t.Errorf("Run = %+v, %v, want a wait until about %s", p.ret, p.err, spentUntil())
+			}
+			t.Logf("it says: %v", p.err)
+		}},
 		{"500", scene{scenario: "500", timeout: 4 * time.Minute}, code(formats.CodeTransient, retried)},
 		{"invalid JSON", scene{scenario: "garbage"}, code(formats.CodeTransient, 12)},
 		{"cut", scene{scenario: "cut"}, code(formats.CodeTransient, 12)},

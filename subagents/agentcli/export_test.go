@@ -3,6 +3,7 @@ package agentcli
 import (
 	"context"
 	"io"
+	"time"
 
 	"tercet/formats"
 )
@@ -19,3 +20,6 @@ func Talk(ctx context.Context, stdin io.Writer, stdout io.ReadCloser, call Call)
 type open struct{ io.Writer }
 
 func (open) Close() error { return nil }
+
+// Limit is limit.
+func (f Fault) Limit(now time.Time) (until time.Time, reached bool) { return f.limit(now) }
