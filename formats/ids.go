@@ -1,8 +1,10 @@
 package formats
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"tercet/internal/lazy"
@@ -67,3 +69,13 @@ func (d Depth) Next() (Depth, error) {
 
 // Int returns the level as a number for messages, traces and metadata.
 func (d Depth) Int() int { return d.n }
+
+// FolderName makes a step path fit for a folder: phases[2]/commit becomes phases.2.commit. One that is too long is cut.
+func FolderName(step string) string {
+	const limit = 120
+	name := strings.Trim(noName().ReplaceAllString(step, "."), ".")
+	return cmp.Or(name[:min(len(name), limit)], "step")
+}
+
+// noName is what stands in no name of a folder.
+var noName = lazy.Regexp(`[^A-Za-z0-9_-]+`)

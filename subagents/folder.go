@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"tercet/formats"
 	"tercet/internal/lazy"
@@ -38,7 +37,8 @@ func (d *Dispatcher) openFolder(r formats.Request, withOut bool) (*folder, error
 		return nil, notAName("run id", r.Run)
 	}
 	f := &folder{root: d.Root, dir: d.Dir}
-	f.path = path.Join(runFolder(r.Run), fmt.Sprintf("%s-%d", folderName(r.Step, r.Agent), max(r.Attempt, 1)))
+	name := formats.FolderName(cmp.Or(r.Step, r.Agent))
+	f.path = path.Join(runFolder(r.Run), fmt.Sprintf("%s-%d", name, max(r.Attempt, 1)))
 	if !withOut {
 		return f, nil
 	}
@@ -121,13 +121,6 @@ func (f *folder) close() {
 }
 
 func runFolder(run string) string { return formats.Workspace + "/runs/" + run }
-
-// folderName makes a step path fit for a folder: phases[2]/commit becomes phases.2.commit.
-func folderName(step, agent string) string {
-	name := strings.Trim(noName().ReplaceAllString(cmp.Or(step, agent), "."), ".")
-	const limit = 120
-	return cmp.Or(name[:min(len(name), limit)], "step") // a longer one that begins alike gets a number behind it
-}
 
 // noName is what stands in no name of a folder.
 var noName = lazy.Regexp(`[^A-Za-z0-9_-]+`)

@@ -65,7 +65,8 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 	f.IntVar(&q.Indent, "indent", 2, "indent with `n` spaces, 0 to 7")
 	from := f.StringP("from-file", "f", "", "read the filter from this `file`")
 	at := f.String("at", "",
-		"read the state as it was with this `serial`; 'tercet state history' says which can be read")
+		"read the state as it was with this `serial`, or at RUN:STEP; 'tercet state history' says which can be read")
+	ofRuns := f.Bool("runs", false, "read all runs as one document: {runs: [{run, command, status, steps, ...}]}")
 	f.DurationVar(&q.Timeout, "timeout", 30*time.Second, "how long the query may take")
 	pairs := make([]*[]string, len(variables))
 	for i, v := range variables {
@@ -113,7 +114,15 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 			}
 		}
 		var err error
-		if q.Inputs, err = c.inputs(files, *at, q.NullInput); err != nil {
+		switch {
+		case !*ofRuns:
+			q.Inputs, err = c.inputs(files, *at, q.NullInput)
+		case *at != "" || len(files) > 0:
+			err = usage("expected --runs, --at or files, got more than one of them")
+		default:
+			q.Inputs, err = c.allRuns()
+		}
+		if err != nil {
 			return err
 		}
 		return c.runQuery(q)

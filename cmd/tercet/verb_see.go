@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +17,29 @@ import (
 	"tercet/internal/dialect"
 	"tercet/internal/journal"
 	"tercet/internal/plain"
+	"tercet/internal/query"
 	"tercet/internal/trace"
 	"tercet/router"
 	"tercet/subagents/prompt"
 )
+
+// seeVerbs are those that only look at runs.
+func seeVerbs() []verb {
+	return []verb{
+		{
+			use: "verify RUN", short: "make every decision and prompt of a run anew, and hold them against its journal",
+			args: one, needs: aWorld, make: verifyVerb,
+		},
+		{
+			use: "diff RUN RUN", short: "show the first decision, prompt or return in which two runs differ",
+			args: words(2, 2), needs: aWorkspace, do: diffRuns,
+		},
+		{
+			use: "logs RUN", short: "print what a run did, a line an event, and what its agents printed", args: one,
+			needs: aWorkspace, make: logsVerb,
+		},
+	}
+}
 
 // seen finds a run by a word and reads its journal, which must be whole and its person's.
 func (w runs) seen(word string) (journal.Run, []journal.Record, error) {
@@ -201,4 +222,127 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 	return w.add(ctx, r, formats.Entry{Type: formats.EntryWentBack, Step: to, Data: journal.WentBack{
 		Counted: counted, By: userName(), Dropped: names,
 	}})
+}
+
+// diffRuns tells the first place in which two runs differ, and ends with 1 then, as diff does.
+func diffRuns(c call) error {
+	var ids [2]string
+	var both [2][]journal.Record
+	for i, word := range c.args {
+		r, records, err := runs{c.world}.seen(word)
+		if err != nil {
+			return err
+		}
+		ids[i], both[i] = r.ID, records
+	}
+	d := journal.Differ(both[0], both[1])
+	if !c.document("tercet.diff/1", fields{"runs": ids, "identical": d == nil, "difference": d}) {
+		if d == nil {
+			c.term.answer("%s and %s: no decision, prompt or return differs", ids[0], ids[1])
+		} else {
+			c.term.answer("%s", plain.Line(d.String()))
+		}
+	}
+	if d != nil {
+		return shown{1}
+	}
+	return nil
+}
+
+func logsVerb(cmd *cobra.Command, _ *app) run {
+	follow := cmd.Flags().BoolP("follow", "f", false, "go on until the run has ended, also where it waits meanwhile")
+	step := cmd.Flags().String("step", "", "only this `step` and what runs inside of it: an id, a place or a step path")
+	return func(c call) error {
+		list, err := journal.Runs(c.root, false)
+		if err != nil {
+			return err
+		}
+		r, err := journal.Named(list, c.args[0])
+		if err != nil {
+			return err
+		}
+		log, all := journal.NewLog(c.root, r.ID, *step), []journal.Event{}
+		for {
+			events, over, err := log.More()
+			if err != nil {
+				return err
+			}
+			for _, e := range events {
+				if !c.flags.json {
+					c.term.answer("%s", plain.Line(e.String()))
+				}
+			}
+			if all = append(all, events...); over || !*follow {
+				break
+			}
+			if err := (clock{}).Sleep(c.ctx, pollEvery); err != nil {
+				return context.Cause(c.ctx)
+			}
+		}
+		if len(all) == 0 && *step != "" {
+			records, err := journal.Load(c.root, r.ID)
+			if err == nil {
+				_, _, err = journal.Left(records, *step) // which says what there is
+			}
+			return err
+		}
+		c.document("tercet.logs/1", fields{"run": r.ID, "events": all})
+		return nil
+	}
+}
+
+// pollEvery is how often a run of another process is looked at.
+const pollEvery = 200 * time.Millisecond
+
+// allRuns are all runs as one document.
+func (c call) allRuns() ([]query.Input, error) {
+	w, err := c.workspace(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := journal.Runs(w.root, false)
+	if err != nil {
+		return nil, err
+	}
+	type one struct {
+		journal.Run
+
+		Steps []journal.Step `json:"steps"`
+	}
+	out := []one{}
+	for _, r := range list {
+		records, err := journal.Load(w.root, r.ID)
+		if err != nil {
+			w.term.note("warning: run %s is left out: %s", r.ID, err)
+			continue
+		}
+		out = append(out, one{r, nonNil(journal.Steps(records))})
+	}
+	data, err := json.Marshal(fields{"schema": "tercet.runs/1", "runs": out})
+	return []query.Input{{Name: "runs", Data: data}}, err
+}
+
+// serialAt is the serial of the state when a step of a run began.
+func (w *world) serialAt(ctx context.Context, run, step string) (uint64, error) {
+	_, records, err := runs{w}.seen(run)
+	if err != nil {
+		return 0, err
+	}
+	serial, at, err := journal.Left(records, step)
+	if err != nil {
+		return 0, err
+	}
+	history, err := w.reader.History(ctx)
+	for _, e := range history {
+		// Others write as well; the history has seconds.
+		when, perr := time.Parse(time.RFC3339, e.Time)
+		if perr == nil && e.Serial > serial && when.Before(at.Truncate(time.Second)) {
+			serial = e.Serial
+		}
+	}
+	if err == nil && serial == 0 {
+		err = formats.Fail(formats.CodeNotFound, "'tercet state history' says which states can be read",
+			"the state at step '%s' of run %s is not kept", step, run)
+	}
+	return serial, err
 }

@@ -308,16 +308,22 @@ func (c call) stateNamed(word string) ([]byte, error) {
 
 // inputAt is the state of a serial as the input of a query.
 func (c call) inputAt(word string, files []string) ([]query.Input, error) {
+	run, step, ofRun := strings.Cut(word, ":")
 	serial, err := strconv.ParseUint(word, 10, 64)
 	switch {
-	case err != nil:
-		return nil, usage("expected the serial of a state for --at, got %q", word)
+	case err != nil && !ofRun:
+		return nil, usage("expected the serial of a state, or RUN:STEP, for --at, got %q", word)
 	case len(files) > 0:
 		return nil, usage("expected --at or files, got both")
 	}
 	w, err := c.workspace(c.ctx)
 	if err != nil {
 		return nil, err
+	}
+	if ofRun {
+		if serial, err = w.serialAt(c.ctx, run, step); err != nil {
+			return nil, err
+		}
 	}
 	data, err := w.reader.At(c.ctx, serial)
 	return []query.Input{{Name: "state.json@" + word, Data: data}}, err

@@ -47,7 +47,7 @@ const (
 )
 
 func verbs() []verb {
-	return []verb{
+	return append(seeVerbs(), []verb{
 		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
 		{
 			use: "demo [DIR]", short: "a worked example: a defect found, planned, fixed and reviewed", args: words(0, 1),
@@ -90,10 +90,6 @@ func verbs() []verb {
 			make: resumeVerb,
 		},
 		{
-			use: "verify RUN", short: "make every decision and prompt of a run anew, and hold them against its journal",
-			args: one, needs: aWorld, make: verifyVerb,
-		},
-		{
 			use: "cancel RUN", short: "end a run that goes on, or give up one that waits or whose process is gone",
 			args: one, needs: aPerson, make: cancelVerb,
 		},
@@ -122,7 +118,7 @@ func verbs() []verb {
 			use: query.BoundedVerb, short: "run a query that its parent hands over, within its bounds", args: none,
 			make: boundedQueryVerb,
 		},
-	}
+	}...)
 }
 
 // addVerbs gives the root the one verb that the line begins with, none if it is a slash command, and all of them for

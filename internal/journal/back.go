@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tercet/formats"
 	"tercet/internal/lazy"
@@ -56,6 +58,47 @@ type WentBack struct {
 // whose results count no more then, as they began.
 func Back(records []Record, word string) (to string, dropped []Step, err error) {
 	records = course(records)
+	to, err = find(records, word)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case delegation(to) != "":
+		return "", nil, formats.Fail(formats.CodeUsage,
+			fmt.Sprintf("go back to the step that calls it: --from '%s'", calls(to)),
+			"step '%s' is one of a subagent", to)
+	case slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryStopped }):
+		return "", nil, formats.Fail(formats.CodePrecondition, "resume it without --from, and type its line again",
+			"the run was stopped, and only its end is left")
+	}
+	for _, s := range Steps(records[begins(records, to):]) {
+		if s.Outcome != "" {
+			dropped = append(dropped, s)
+		}
+	}
+	return to, dropped, nil
+}
+
+// Left is what the state was when a step began, as far as the run knows: the serial that its last change before that
+// made, 0 without one, and the time.
+func Left(records []Record, word string) (serial uint64, at time.Time, err error) {
+	records = course(records)
+	step, err := find(records, word)
+	if err != nil {
+		return 0, at, err
+	}
+	end := begins(records, step)
+	for _, r := range records[:end] {
+		var data struct{ Serial uint64 }
+		raw, ok := r.Data.(json.RawMessage)
+		if r.Type == formats.EntryStateCommitted && ok && json.Unmarshal(raw, &data) == nil {
+			serial = data.Serial
+		}
+	}
+	return serial, records[end].Time, nil
+}
+
+// find gives the step that a word means, with its visit.
+func find(records []Record, word string) (string, error) {
 	var fits, places, offers []string // as they would be typed
 	for _, r := range slices.Backward(records) {
 		if r.Type != formats.EntryStepScheduled {
@@ -83,28 +126,13 @@ func Back(records []Record, word string) (to string, dropped []Step, err error) 
 		if help == "" {
 			help = "expected one of " + strings.Join(offers, ", ")
 		}
-		return "", nil, formats.Fail(formats.CodeUsage, help, "no step of the run is named %q", word)
+		return "", formats.Fail(formats.CodeUsage, help, "no step of the run is named %q", word)
 	case len(fits) > 1:
 		slices.Reverse(fits)
-		return "", nil, formats.Fail(formats.CodeUsage, "name one of them: "+strings.Join(fits, ", "),
+		return "", formats.Fail(formats.CodeUsage, "name one of them: "+strings.Join(fits, ", "),
 			"expected one step, got %q, which fits %d", word, len(fits))
 	}
-	to = fits[0]
-	switch {
-	case delegation(to) != "":
-		return "", nil, formats.Fail(formats.CodeUsage,
-			fmt.Sprintf("go back to the step that calls it: --from '%s'", calls(to)),
-			"step '%s' is one of a subagent", to)
-	case slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryStopped }):
-		return "", nil, formats.Fail(formats.CodePrecondition, "resume it without --from, and type its line again",
-			"the run was stopped, and only its end is left")
-	}
-	for _, s := range Steps(records[begins(records, to):]) {
-		if s.Outcome != "" {
-			dropped = append(dropped, s)
-		}
-	}
-	return to, dropped, nil
+	return fits[0], nil
 }
 
 // calls is the step of a command that called the subagent whose step this is: "work#1" of "work#1.1/code#1".

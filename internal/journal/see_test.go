@@ -1,0 +1,69 @@
+package journal_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+)
+
+// TestEveryByte: a journal of which any byte is another is refused, with the line of that byte or the one behind it, which
+// holds its hash; the last line too, which a crash might have torn.
+func TestEveryByte(t *testing.T) {
+	t.Parallel()
+	dir, key := t.TempDir(), []byte("the person's")
+	at := filepath.Join(dir, filepath.FromSlash(journal.Folder), "r1")
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := journal.New(opener(at), journal.Options{Clock: clock(), Key: key})
+	for _, e := range []formats.Entry{
+		{Type: formats.EntryRunStarted, Data: formats.Started{Format: formats.JournalFormat, Line: "/x"}},
+		{Type: formats.EntryStepScheduled, Step: "a#1"}, {Type: formats.EntryRunFinished, Data: map[string]any{"status": "completed"}},
+	} {
+		if err := w.Append(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	check := func() error {
+		records, err := journal.Whole(root, "r1")
+		if err == nil {
+			err = journal.Vouched(records, key)
+		}
+		return err
+	}
+	if err := check(); err != nil {
+		t.Fatal(err)
+	}
+	data := content(t, at)
+	line := 1
+	for i, b := range data {
+		for _, other := range []byte{b ^ 1, '\n'} {
+			if other == b || other == '\n' && i%16 > 0 {
+				continue
+			}
+			data[i] = other
+			if err := os.WriteFile(filepath.Join(at, journal.Name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := check(); err == nil || !strings.HasPrefix(err.Error(), "journal.jsonl:"+string(rune('0'+line))+":1: ") {
+				t.Fatalf("byte %d of line %d is %q instead of %q: %v, want it refused with its line", i, line, other, b, err)
+			}
+		}
+		data[i] = b
+		if b == '\n' {
+			line++
+		}
+	}
+}
