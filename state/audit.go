@@ -12,6 +12,7 @@ const (
 	lineInit     = "init"     // the state was made
 	lineWrite    = "write"    // a transaction, written before its file is renamed into place
 	lineGroup    = "group"    // several transactions that shared one write, in logs of earlier versions
+	lineUndo     = "undo"     // the same, of a transaction that takes a run back
 	lineAborted  = "aborted"  // the write announced by the line with the same txn and file did not happen
 	lineExternal = "external" // a change from outside was taken over
 	lineAdopted  = "adopted"  // the same, accepted by a person
@@ -91,7 +92,7 @@ func (u *undoing) UnmarshalJSON(src []byte) error {
 
 // announces tells whether the line stands before a write that may not have happened.
 func (l *auditLine) announces() bool {
-	return l.Kind == lineWrite || l.Kind == lineGroup || l.Kind == lineRestored || l.Kind == lineMerged
+	return l.Kind == lineWrite || l.Kind == lineUndo || l.Kind == lineGroup || l.Kind == lineRestored || l.Kind == lineMerged
 }
 
 // parts gives the line as one line for each of its transactions.

@@ -148,7 +148,7 @@ func findTxn(data []byte, txn string) *auditLine {
 			case one.Txn != txn:
 			case one.Kind == lineAborted:
 				found = nil
-			case one.Kind == lineWrite:
+			case one.Kind == lineWrite, one.Kind == lineUndo:
 				found = &one
 			}
 		}

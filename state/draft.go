@@ -24,6 +24,7 @@ type draft struct {
 	created  []*formats.Task
 	removed  map[int]bool // by index in base, of tasks that leave the file
 	restored []restored
+	undone   bool           // what is removed was made by a run that is taken back, and goes nowhere
 	imported bool           // what is restored came from another file, not from the archive
 	renamed  map[int]int    // new number to index in base
 	members  []jsonx.Change // of the file itself, that come in with an import

@@ -71,8 +71,8 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 		return Result{}, nil, formats.Fail(formats.CodePrecondition, "read the state again and repeat the change",
 			"expected serial %d, got %d", *want, s.serial)
 	}
-	if op, ok := tx.Ops[0].(SetPhase); ok {
-		res, err := s.setPhase(tx, op)
+	if op, ok := tx.Ops[0].(planOp); ok {
+		res, err := s.replan(tx, op)
 		return res, nil, err
 	}
 	d, err := s.draft(tx)
@@ -90,7 +90,9 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 		s.warn("the byte order mark of state.json is left out")
 	}
 	line := s.line(tx)
-	line.Numbers, line.Verdicts = res.Numbers, res.Verdicts
+	if line.Numbers, line.Verdicts = res.Numbers, res.Verdicts; d.undone {
+		line.Kind = lineUndo
+	}
 	res.Changed, res.Serial = true, line.Serial
 	return res, d.todo, s.write(d, line)
 }
@@ -372,7 +374,7 @@ func (s *session) write(d *draft, line auditLine) error {
 		line.Removed = append(line.Removed, s.doc.Tasks[i].Number)
 	}
 	switch {
-	case len(d.removed) > 0:
+	case len(d.removed) > 0 && !d.undone:
 		line.Move = moveOut
 		if err := s.intoArchive(d, line); err != nil {
 			return err
@@ -525,58 +527,34 @@ func backupName(serial uint64) string {
 // jsonNumber gives a serial as Marshal takes it.
 func jsonNumber(n uint64) int64 { return int64(n) } // serials stay below 1<<53
 
-// setPhase rewrites one heading of a plan.
-func (s *session) setPhase(tx Tx, op SetPhase) (Result, error) {
+// rewrite rewrites one heading of a plan.
+func (op SetPhase) rewrite(s *session, tx Tx) (*rewritten, Result, error) {
 	d := newDraft(s.cfg, s.doc, tx, s.archived)
 	d.op = op.name()
 	t, err := d.take(op.Task)
 	if err != nil {
-		return Result{}, err
+		return nil, Result{}, err
 	}
 	if !slices.Contains(phaseStatuses(), op.Status) {
-		return Result{}, d.refused(op.Task, fmt.Sprint("the statuses are ", phaseStatuses()),
+		return nil, Result{}, d.refused(op.Task, fmt.Sprint("the statuses are ", phaseStatuses()),
 			"expected phase status, got %q", op.Status)
 	}
 	if op.Plan == "" {
 		a := t.Newest(formats.ArtifactPlan)
 		if a == nil {
-			return Result{}, noArtifact(op.Task, "", "plan", "", "")
+			return nil, Result{}, noArtifact(op.Task, "", "plan", "", "")
 		}
 		op.Plan = a.Path
 	}
 	if why := pathFault(op.Plan); why != "" {
-		return Result{}, d.refused(op.Task, "", "expected plan inside the project root, got %q: %s", op.Plan, why)
+		return nil, Result{}, d.refused(op.Task, "", "expected plan inside the project root, got %q: %s", op.Plan, why)
 	}
-	real, err := realName(s.cfg.Root, op.Plan)
+	f, err := s.planFile(op.Task, op.Plan)
 	if err != nil {
-		return Result{}, err
+		return nil, Result{}, err
 	}
-	src, info, err := readWith(s.cfg.Root, real, maxPlan)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Result{}, noArtifact(op.Task, "", "", op.Plan, "does not exist")
-	}
-	if err != nil {
-		return Result{}, ioFailure("reading", op.Plan, err)
-	}
-	out, err := formats.SetPhase(src, op.Phase, op.Status)
-	if err != nil {
-		return Result{}, err
-	}
-	res := Result{
-		Serial: s.serial, Txn: tx.ID,
-		Verdicts: []Verdict{{Op: d.op, Task: op.Task, From: t.Status, To: t.Status}},
-	}
-	if string(out) == string(src) {
-		return res, nil
-	}
-	if err := s.cfg.sweep(real); err != nil {
-		return Result{}, err
-	}
-	res.Changed, res.Verdicts[0].Changed = true, true
-	line := s.line(tx)
-	line.Serial, line.File, line.Verdicts = s.serial, op.Plan, res.Verdicts
-	line.Pre, line.Post = digest(src), digest(out)
-	return res, s.commit(change{name: op.Plan, real: real, data: out, line: line, read: info})
+	f.data, err = formats.SetPhase(f.src, op.Phase, op.Status)
+	return f, Result{Verdicts: []Verdict{{Op: d.op, Task: op.Task, From: t.Status, To: t.Status}}}, err
 }
 
 func phaseStatuses() []formats.PhaseStatus {

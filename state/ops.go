@@ -7,7 +7,7 @@ import (
 )
 
 // Op is one operation of a transaction. The set is closed: CreateTasks, UpdateStatus, UpdateMetadata, LinkArtifacts,
-// SetPhase, ArchiveTasks, UnarchiveTasks, DivideTask, SetLease, ClaimTask, SyncTasks, Renumber, ImportTasks, SetLayout.
+// SetPhase, ArchiveTasks, UnarchiveTasks, DivideTask, SetLease, ClaimTask, SyncTasks, Renumber, ImportTasks, SetLayout, RestoreTasks, RestorePhases.
 type Op interface {
 	// name is the word for the operation in messages and in the audit log.
 	name() string
@@ -206,7 +206,7 @@ func (op ImportTasks) record() record {
 // reads one, or concerns the file as a whole.
 func alone(op Op) bool {
 	switch op.(type) {
-	case SetPhase, ArchiveTasks, UnarchiveTasks, SyncTasks, ImportTasks, SetLayout:
+	case SetPhase, ArchiveTasks, UnarchiveTasks, SyncTasks, ImportTasks, SetLayout, RestoreTasks, RestorePhases:
 		return true
 	}
 	return false

@@ -337,7 +337,7 @@ func (s *session) leftOut(serial uint64) []string {
 		case l.File != stateFile:
 		case l.Kind == lineAborted && len(out) > 0:
 			out = out[:len(out)-1]
-		case l.Serial > serial && (l.Kind == lineWrite || l.Kind == lineGroup):
+		case l.Serial > serial && (l.Kind == lineWrite || l.Kind == lineUndo || l.Kind == lineGroup):
 			var what []string
 			for _, one := range l.parts() {
 				for _, v := range one.Verdicts {

@@ -2,8 +2,8 @@ package state
 
 import "context"
 
-// Try tells what Apply would do, by the same code, without the lock and without writing anything. SetPhase and
-// SyncTasks, which read a second file, it does not know.
+// Try tells what Apply would do, by the same code, without the lock and without writing anything. SyncTasks
+// it does not know.
 func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err
@@ -14,6 +14,14 @@ func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 	s := &session{m: m, cfg: m.cfg, now: m.cfg.now()}
 	if err := s.look(); err != nil {
 		return Result{}, err
+	}
+	if res, ok, err := s.audit.answer(tx.ID); ok || err != nil {
+		return res, err
+	}
+	if op, ok := tx.Ops[0].(planOp); ok {
+		f, res, err := op.rewrite(s, tx)
+		res.Serial, res.Changed = s.serial, f != nil && string(f.data) != string(f.src)
+		return res, err
 	}
 	d, err := s.draft(tx)
 	if err == nil {
@@ -40,12 +48,13 @@ func (s *session) look() error {
 	if err != nil {
 		return err
 	}
-	s.serial = s.doc.Serial
-	if len(log) == 0 {
+	state, high := lastState(log)
+	s.audit = &auditLog{
+		root: s.cfg.Root, there: len(log) > 0, data: log, state: state, high: high, segments: segmentsBefore(log),
+	}
+	if s.serial = max(s.doc.Serial, state.Serial); !s.audit.there {
 		return s.doc.tooHigh()
 	}
-	state, high := lastState(log)
-	s.audit, s.serial = &auditLog{there: true, data: log, state: state, high: high}, max(s.serial, state.Serial)
 	switch {
 	case state.Kind == lineDenied:
 		return deniedState()

@@ -143,6 +143,16 @@ func operations() []operation {
 			}
 			return all
 		}, do: update},
+		{name: "undo", tx: true, move: true, setup: with(func(w *workspace) error {
+			return w.byRun("r2", []state.Op{state.UpdateStatus{Tasks: []int{1}, To: formats.Implementing}, state.CreateTasks{Tasks: []state.NewTask{{Title: "made"}}}}, []state.Op{archive})
+		}), do: tx(state.RestoreTasks{Run: "r2"})},
+		{name: "undo phases", tx: true, setup: with(func(w *workspace) error {
+			return errors.Join(
+				w.write(strings.TrimPrefix(planFile, ".tercet/"), plan),
+				w.force(state.LinkArtifacts{Task: 1, Artifacts: []formats.Artifact{{Type: formats.ArtifactPlan, Path: planFile}}}),
+				w.byRun("r2", []state.Op{state.SetPhase{Task: 1, Phase: 1, Status: formats.PhaseCompleted}}, []state.Op{state.SetPhase{Task: 1, Phase: 2, Status: formats.PhasePartial}}),
+			)
+		}), do: tx(state.RestorePhases{Run: "r2", Plan: planFile})},
 		{name: "external edit", tx: true, setup: with(func(w *workspace) error { return edit(w, `"task 4"`, `"by hand"`) }), do: update},
 		{name: "adopt", again: true, still: true, setup: func(w *workspace) error {
 			err := errors.Join(w.m.Init(context.Background(), state.InitOptions{NextNumber: 9}), undone(five9, "state.json")(w))

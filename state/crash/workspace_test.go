@@ -87,6 +87,16 @@ func (w *workspace) force(ops ...state.Op) error {
 	return err
 }
 
+// byRun applies transactions of another run.
+func (w *workspace) byRun(run string, txs ...[]state.Op) error {
+	var all error
+	for _, ops := range txs {
+		_, err := w.m.Apply(context.Background(), state.Tx{Session: session, Run: run, Force: true, Ops: ops})
+		all = errors.Join(all, err)
+	}
+	return all
+}
+
 func (w *workspace) write(name, text string) error {
 	if err := os.MkdirAll(filepath.Dir(w.path(name)), 0o755); err != nil {
 		return err

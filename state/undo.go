@@ -1,0 +1,330 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+)
+
+// RestoreTasks puts the tasks that a run changed back as they were before its first write, whatever the table of changes
+// says. A task that it made is removed; its number is not given again. A task
+// that another transaction, or a person, changed since refuses all of it. It stands alone in its transaction.
+type RestoreTasks struct{ Run string }
+
+func (RestoreTasks) name() string      { return "restore_tasks" }
+func (op RestoreTasks) record() record { return record{"run": op.Run} }
+
+func (op RestoreTasks) apply(d *draft) error {
+	if op.Run == "" {
+		return d.refused(0, "", "expected the id of a run, got none")
+	}
+	c, err := travel(d.cfg)
+	if err != nil {
+		return err
+	}
+	t := tracks{course: c, run: op.Run, docs: map[int]*document{}}
+	archive, err := d.archived()
+	if err != nil {
+		return err
+	}
+	var all error
+	spans := t.spans()
+	for _, n := range spans {
+		all = errors.Join(all, d.restore(&t, archive, n))
+	}
+	if all != nil {
+		return all
+	}
+	for task := range d.tasks {
+		for _, n := range append(slices.Clone(task.Dependencies), parentOf(task)...) {
+			if i, ok := d.base.index[n]; ok && d.removed[i] {
+				all = errors.Join(all, formats.Fail(formats.CodePrecondition, "take the reference out first",
+					"task %d refers to task %d, which the run made", task.Number, n))
+			}
+		}
+	}
+	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
+	d.undone = true
+	return all
+}
+
+// tracks are what a run left in the log.
+type tracks struct {
+	*course
+	run  string
+	docs map[int]*document // states that were read, by their place in the course
+}
+
+// touches tells whether a line is of a write, of the run or of others, that changed a task.
+func (t *tracks) touches(l *auditLine, task int, own bool) bool {
+	for _, one := range l.parts() {
+		if (one.Run == t.run) != own {
+			continue
+		}
+		for _, v := range one.Verdicts {
+			if v.Task == task && v.Changed {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spans lists the tasks that the run changed, ascending.
+func (t *tracks) spans() []int {
+	set := map[int]bool{}
+	for i := range t.lines {
+		for _, one := range t.lines[i].parts() {
+			for _, v := range one.Verdicts {
+				if one.Run == t.run && v.Changed {
+					set[v.Task] = true
+				}
+			}
+		}
+	}
+	return sortedInts(set)
+}
+
+// task gives a task as the line left it, with its bytes; nil if it was not active then.
+func (t *tracks) task(line, n int) (*formats.Task, []byte, error) {
+	if line < 0 {
+		return nil, nil, formats.Fail(formats.CodeNotFound, "", "the log does not tell how task %d was before", n)
+	}
+	doc := t.docs[line]
+	if doc == nil {
+		src, err := t.at(t.lines[line].Serial)
+		if err != nil {
+			return nil, nil, err
+		}
+		if doc, err = parseDocument(stateFile, src); err != nil {
+			return nil, nil, err
+		}
+		t.docs[line] = doc
+	}
+	if i, ok := doc.index[n]; ok {
+		return &doc.Tasks[i], doc.values[i].Raw(doc.src), nil
+	}
+	return nil, nil, nil
+}
+
+// restore puts one task back.
+func (d *draft) restore(t *tracks, archive *document, n int) error {
+	first, last := -1, -1
+	for i := range t.lines {
+		if t.touches(&t.lines[i], n, true) {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	before, raw, err := t.task(first-1, n)
+	if err != nil {
+		return err
+	}
+	after, _, err := t.task(last, n)
+	if err != nil {
+		return err
+	}
+	now := d.peek(n)
+	put := after == nil // the run put it into the archive
+	for i := last; after == nil && i >= first; i-- {
+		if after, _, err = t.task(i-1, n); err != nil {
+			return err
+		}
+	}
+	if put {
+		now = archive.find(n)
+	}
+	if now == nil || after == nil || !sameTask(now, after) || put && d.peek(n) != nil {
+		return t.changed(n, last)
+	}
+	for i := first; i < last; i++ {
+		if t.touches(&t.lines[i], n, false) {
+			return t.changed(n, i-1)
+		}
+	}
+	switch i, active := d.base.index[n]; {
+	case before == nil && t.lines[first].Move == moveBack:
+		// What it was in the archive is what came out of it.
+		if before, _, err = t.task(first, n); err != nil {
+			return err
+		}
+		back := *before
+		d.changed[i] = &back
+		d.warn(fmt.Sprintf("task %d came out of the archive with the run: tercet task archive %d puts it away again", n, n))
+		d.verdict(&back, now.Status, true)
+	case before == nil:
+		d.removed[i] = true
+		d.verdicts = append(d.verdicts, Verdict{Op: d.op, Task: n, From: now.Status, Changed: true})
+	case active:
+		back := *before
+		d.changed[i] = &back
+		d.verdict(&back, now.Status, true)
+	default:
+		back := restored{task: *before, raw: raw}
+		// Until it has left the archive it is in both files: that they are one task is seen by this.
+		back.task.Updated = now.Updated
+		d.restored = append(d.restored, back)
+		d.verdict(before, now.Status, true)
+		return d.restored[len(d.restored)-1].set("updated", now.Updated)
+	}
+	return nil
+}
+
+// changed refuses to put a task back that somebody else changed behind a line.
+func (t *tracks) changed(n, line int) error {
+	by := "by hand"
+	for i := line + 1; i < len(t.lines); i++ {
+		l := &t.lines[i]
+		if t.touches(l, n, false) {
+			by = fmt.Sprintf("by the write of serial %d", l.Serial)
+			if l.Run != "" {
+				by += ", of run " + l.Run
+			}
+			break
+		}
+	}
+	return formats.Fail(formats.CodePrecondition, fmt.Sprintf("'tercet state history %d' shows what was written since", n),
+		"task %d was changed since the run, %s", n, by)
+}
+
+// RestorePhases takes back the marks that a run made in a plan. A plan that was changed since refuses it. It stands
+// alone in its transaction.
+type RestorePhases struct{ Run, Plan string }
+
+func (RestorePhases) name() string       { return "restore_phases" }
+func (op RestorePhases) record() record  { return record{"run": op.Run, "plan": op.Plan} }
+func (RestorePhases) apply(*draft) error { return nil }
+
+// Plans lists the plans that a run marked phases in, as the log has them.
+func (r *Reader) Plans(ctx context.Context, run string) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	marks, err := marksOf(r.cfg)
+	var out []string
+	for name, lines := range marks {
+		if slices.ContainsFunc(lines, func(l *auditLine) bool { return l.Run == run }) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, err
+}
+
+// marksOf gives the lines of the log about files other than the state and its archive, by their names.
+func marksOf(cfg Config) (map[string][]*auditLine, error) {
+	parts, err := auditParts(cfg.Root)
+	files := map[string][]*auditLine{}
+	for _, p := range parts {
+		for l := range auditLines(p.data) {
+			switch {
+			case l.File == stateFile || l.File == archiveFile || l.Kind == lineRotated:
+			case l.Kind == lineAborted:
+				if list := files[l.File]; len(list) > 0 && list[len(list)-1].Post == l.Pre {
+					files[l.File] = list[:len(list)-1]
+				}
+			default:
+				files[l.File] = append(files[l.File], l)
+			}
+		}
+	}
+	return files, err
+}
+
+func (op RestorePhases) rewrite(s *session, _ Tx) (*rewritten, Result, error) {
+	var res Result
+	marks, err := marksOf(s.cfg)
+	if err != nil {
+		return nil, res, err
+	}
+	own := func(l *auditLine) bool { return l.Run == op.Run }
+	lines := marks[op.Plan]
+	first := slices.IndexFunc(lines, own)
+	if first < 0 {
+		return nil, res, nil
+	}
+	if _, err := s.cfg.Root.Stat(op.Plan); errors.Is(err, fs.ErrNotExist) {
+		return nil, res, nil // it went with the documents of the run
+	}
+	f, err := s.planFile(0, op.Plan)
+	if err != nil {
+		return nil, res, err
+	}
+	if f.pre == lines[first].Pre {
+		return nil, res, nil // it was taken back before
+	}
+	f.data = f.src
+	for _, l := range slices.Backward(lines[first:]) {
+		switch {
+		case !own(l) || digest(f.data) != l.Post:
+			return nil, res, formats.Fail(formats.CodePrecondition, "put the marks of its phases back by hand",
+				"%s was changed since the run", op.Plan)
+		case l.Undo == nil:
+			return nil, res, formats.Fail(formats.CodePrecondition, "put the marks of its phases back by hand",
+				"the log does not tell how the phases of %s were: an older tercet wrote it", op.Plan)
+		}
+		if f.data, err = jsonx.Splice(f.data, l.Undo); err != nil || digest(f.data) != l.Pre {
+			return nil, res, formats.Fail(formats.CodeInvalidState, "look at it with: tercet state verify",
+				"the log does not lead back to %s as it was", op.Plan)
+		}
+	}
+	return f, res, nil
+}
+
+// planOp is an operation that rewrites a plan and leaves the state as it is. Without a file there is nothing to do.
+type planOp interface {
+	rewrite(s *session, tx Tx) (*rewritten, Result, error)
+}
+
+// rewritten is a plan that a transaction replaces.
+type rewritten struct {
+	name, real string
+	src, data  []byte
+	info       fs.FileInfo
+	pre        string // the digest of src
+}
+
+// planFile reads a plan that is to be rewritten.
+func (s *session) planFile(task int, name string) (*rewritten, error) {
+	real, err := realName(s.cfg.Root, name)
+	if err != nil {
+		return nil, err
+	}
+	src, info, err := readWith(s.cfg.Root, real, maxPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noArtifact(task, "", "", name, "does not exist")
+	}
+	if err != nil {
+		return nil, ioFailure("reading", name, err)
+	}
+	return &rewritten{name: name, real: real, src: src, info: info, pre: digest(src)}, nil
+}
+
+// replan does an operation on a plan.
+func (s *session) replan(tx Tx, op planOp) (Result, error) {
+	f, res, err := op.rewrite(s, tx)
+	res.Serial, res.Txn = s.serial, tx.ID
+	if err != nil {
+		return Result{}, err
+	}
+	if f == nil || string(f.data) == string(f.src) {
+		return res, nil
+	}
+	if err := s.cfg.sweep(f.real); err != nil {
+		return Result{}, err
+	}
+	res.Changed = true
+	for i := range res.Verdicts {
+		res.Verdicts[i].Changed = true
+	}
+	line := s.line(tx)
+	line.Serial, line.File, line.Verdicts = s.serial, f.name, res.Verdicts
+	line.Pre, line.Post, line.Undo = f.pre, digest(f.data), boundedUndo(undoWhole(f.src, f.data))
+	return res, s.commit(change{name: f.name, real: f.real, data: f.data, line: line, read: f.info})
+}
