@@ -92,7 +92,11 @@ func (u *undoing) UnmarshalJSON(src []byte) error {
 
 // announces tells whether the line stands before a write that may not have happened.
 func (l *auditLine) announces() bool {
-	return l.Kind == lineWrite || l.Kind == lineUndo || l.Kind == lineGroup || l.Kind == lineRestored || l.Kind == lineMerged
+	switch l.Kind {
+	case lineWrite, lineUndo, lineGroup, lineRestored, lineMerged:
+		return true
+	}
+	return false
 }
 
 // parts gives the line as one line for each of its transactions.

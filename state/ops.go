@@ -7,7 +7,8 @@ import (
 )
 
 // Op is one operation of a transaction. The set is closed: CreateTasks, UpdateStatus, UpdateMetadata, LinkArtifacts,
-// SetPhase, ArchiveTasks, UnarchiveTasks, DivideTask, SetLease, ClaimTask, SyncTasks, Renumber, ImportTasks, SetLayout, RestoreTasks, RestorePhases.
+// SetPhase, ArchiveTasks, UnarchiveTasks, DivideTask, SetLease, ClaimTask, SyncTasks, Renumber, ImportTasks, SetLayout,
+// RestoreTasks, RestorePhases.
 type Op interface {
 	// name is the word for the operation in messages and in the audit log.
 	name() string

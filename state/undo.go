@@ -5,14 +5,59 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
 )
 
-// RestoreTasks puts the tasks that a run changed back as they were before its first write, whatever the table of changes
-// says. A task that it made is removed; its number is not given again. A task
+// Undo takes back what a run did to its tasks and to the phases of plans: one transaction for all tasks, one for each
+// plan, each with an id made of the run, so that it is not done twice. Dry, it only says what it would do. It gives a
+// line for a person about each task and each plan, and the plans by name.
+func (m *Manager) Undo(ctx context.Context, run, session string, dry bool) (lines, plans []string, err error) {
+	do := m.Apply
+	if dry {
+		do = m.Try
+	}
+	marks, err := marksOf(m.cfg)
+	for _, name := range slices.Sorted(maps.Keys(marks)) {
+		if !slices.ContainsFunc(marks[name], func(l *auditLine) bool { return l.Run == run }) {
+			continue
+		}
+		res, failed := do(ctx, Tx{
+			ID: "undo-" + run + "-" + digest([]byte(name)), Session: session, Ops: []Op{RestorePhases{Run: run, Plan: name}},
+		})
+		if err = errors.Join(err, failed); failed == nil && res.Changed && !res.Replayed {
+			lines, plans = append(lines, "put back the marks of phases in "+name), append(plans, name)
+		}
+	}
+	if err != nil && !dry {
+		return lines, plans, err
+	}
+	res, failed := do(ctx, Tx{ID: "undo-" + run, Session: session, Ops: []Op{RestoreTasks{Run: run}}})
+	if failed == nil && res.Changed && !res.Replayed {
+		for _, v := range res.Verdicts {
+			lines = append(lines, v.restored())
+		}
+		lines = append(lines, res.Warnings...)
+	}
+	return lines, plans, errors.Join(err, failed)
+}
+
+// restored says what became of a task that was put back.
+func (v Verdict) restored() string {
+	switch {
+	case v.To == "":
+		return fmt.Sprintf("task %d: removed", v.Task)
+	case v.To == v.From:
+		return fmt.Sprintf("task %d: as it was before, %s", v.Task, v.To)
+	}
+	return fmt.Sprintf("task %d: %s -> %s", v.Task, v.From, v.To)
+}
+
+// RestoreTasks puts the tasks that a run changed back as they were before its first write, whatever the table of
+// changes says. A task that it made is removed; its number is not given again. A task
 // that another transaction, or a person, changed since refuses all of it. It stands alone in its transaction.
 type RestoreTasks struct{ Run string }
 
@@ -200,22 +245,6 @@ type RestorePhases struct{ Run, Plan string }
 func (RestorePhases) name() string       { return "restore_phases" }
 func (op RestorePhases) record() record  { return record{"run": op.Run, "plan": op.Plan} }
 func (RestorePhases) apply(*draft) error { return nil }
-
-// Plans lists the plans that a run marked phases in, as the log has them.
-func (r *Reader) Plans(ctx context.Context, run string) ([]string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	marks, err := marksOf(r.cfg)
-	var out []string
-	for name, lines := range marks {
-		if slices.ContainsFunc(lines, func(l *auditLine) bool { return l.Run == run }) {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out, err
-}
 
 // marksOf gives the lines of the log about files other than the state and its archive, by their names.
 func marksOf(cfg Config) (map[string][]*auditLine, error) {

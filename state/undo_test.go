@@ -29,28 +29,13 @@ func (w *workspace) run(id string, ops ...state.Op) state.Result {
 
 func (w *workspace) takeBack(id string) (state.Result, error) {
 	w.clock.advance(time.Minute)
-	plans, err := w.r.Plans(w.t.Context(), id)
-	for i, op := range append([]state.Op{state.RestoreTasks{Run: id}}, restorePhases(id, plans)...) {
-		if _, failed := w.m.Try(w.t.Context(), state.Tx{ID: []string{"undo-", "undo-phases-"}[min(i, 1)] + id, Session: other, Ops: []state.Op{op}}); failed != nil && err == nil {
-			err = failed
-		}
+	if _, _, err := w.m.Undo(w.t.Context(), id, other, true); err != nil {
+		return state.Result{}, err
 	}
-	for _, op := range restorePhases(id, plans) {
-		if err == nil {
-			_, err = w.m.Apply(w.t.Context(), state.Tx{ID: "undo-phases-" + id, Session: other, Ops: []state.Op{op}})
-		}
-	}
-	if err != nil {
+	if _, _, err := w.m.Undo(w.t.Context(), id, other, false); err != nil {
 		return state.Result{}, err
 	}
 	return w.m.Apply(w.t.Context(), state.Tx{ID: "undo-" + id, Session: other, Ops: []state.Op{state.RestoreTasks{Run: id}}})
-}
-
-func restorePhases(run string, plans []string) (ops []state.Op) {
-	for _, p := range plans {
-		ops = append(ops, state.RestorePhases{Run: run, Plan: p})
-	}
-	return ops
 }
 
 // tasks gives the active tasks, and those of the archive.
@@ -75,6 +60,7 @@ func (w *workspace) archive() string {
 // and the same transaction again is answered.
 func TestRestoreTasks(t *testing.T) {
 	t.Parallel()
+	const file = "specs/001_one/plans/implementation-001.md"
 	w := newWorkspace(t)
 	w.add("one", "two", "three", "four")
 	w.force(3, formats.Completed)
@@ -94,9 +80,17 @@ func TestRestoreTasks(t *testing.T) {
 	if err != nil || len(try.Verdicts) != 4 {
 		t.Fatalf("Try = %+v, %v, want four tasks", try.Verdicts, err)
 	}
+	lines, plans, err := w.m.Undo(t.Context(), "r5", other, true)
+	want := []string{"put back the marks of phases in .tercet/" + file, "task 1: completed -> not_started", "task 3: as it was before, completed", "task 4: as it was before, not_started", "task 5: removed"}
+	if diff := cmp.Diff(want, lines); diff != "" || len(plans) != 1 || err != nil {
+		t.Errorf("dry Undo = %v, %v (-want +got):\n%s", plans, err, diff)
+	}
 	res, err := w.takeBack("r5")
 	if err != nil || !res.Changed {
 		t.Fatalf("RestoreTasks = %+v, %v", res, err)
+	}
+	if lines, plans, err := w.m.Undo(t.Context(), "r5", other, true); len(lines)+len(plans) > 0 || err != nil {
+		t.Errorf("Undo again = %q, %q, %v, want nothing to do", lines, plans, err)
 	}
 	after, archived := w.tasks()
 	before[1].Effort, before[1].Updated = "2h", after[1].Updated
@@ -191,9 +185,9 @@ func TestRestoreOutOfTheArchive(t *testing.T) {
 	w.force(1, formats.Completed)
 	w.do(state.ArchiveTasks{Tasks: []int{1}})
 	w.run("r5", state.UnarchiveTasks{Tasks: []int{1}}, state.UpdateStatus{Tasks: []int{1}, To: formats.NotStarted, Recover: true, Reason: "again"})
-	res, err := w.takeBack("r5")
-	if err != nil || w.stored(1).Status != formats.Completed || !strings.Contains(fmt.Sprint(res.Warnings), "tercet task archive 1 puts it away again") {
-		t.Errorf("RestoreTasks = %v, %v, task %s, want it completed and told", res.Warnings, err, w.stored(1).Status)
+	lines, _, err := w.m.Undo(t.Context(), "r5", other, false)
+	if err != nil || w.stored(1).Status != formats.Completed || !strings.Contains(fmt.Sprint(lines), "tercet task archive 1 puts it away again") {
+		t.Errorf("Undo = %v, %v, task %s, want it completed and told", lines, err, w.stored(1).Status)
 	}
 	w.healthy()
 }

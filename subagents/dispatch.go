@@ -44,6 +44,7 @@ type Dispatcher struct {
 	Allow []secrets.Allowed // files that may be in a result though their name is that of a secret
 
 	mu     sync.Mutex
+	sums   map[string]string // of the documents that were placed, by their paths; guarded by mu
 	placed map[docKey]string // where the document of a step of a run stands; guarded by mu
 	known  map[string]bool   // runs whose record on disk was read; guarded by mu
 }

@@ -3,11 +3,14 @@ package subagents
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -95,7 +98,8 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 		if err := atomicfile.WriteIn(d.Root, at, data, atomicfile.Options{}); err != nil {
 			return "", onFile("place", at, err)
 		}
-		return at, nil
+		d.sums[at] = sumOf(data)
+		return at, d.record(key.run)
 	}
 	if err := atomicfile.MkdirAll(d.Root, folder, 0o755); err != nil {
 		return "", onFile("make", folder, err)
@@ -108,7 +112,7 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 		to := folder + "/" + name(n)
 		err := atomicfile.Create(d.Root, to, data, 0o644)
 		if err == nil {
-			d.placed[key] = to
+			d.placed[key], d.sums[to] = to, sumOf(data)
 			return to, d.record(key.run)
 		}
 		if !errors.Is(err, fs.ErrExist) || n > 10_000 {
@@ -151,11 +155,33 @@ func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(
 	}, nil
 }
 
-// recordLine is one document in the run's record.
-type recordLine struct {
+// Document is one document that a run placed, as its record has it.
+type Document struct {
 	docKey
 
 	Path string `json:"path"`
+	Sum  string `json:"sha256,omitempty"` // of its bytes as they were placed
+}
+
+// Documents lists the documents that a run placed, none for one that placed nothing.
+func Documents(root *os.Root, run string) ([]Document, error) {
+	data, err := root.ReadFile(recordFile(run))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, onFile("read", recordFile(run), err)
+	}
+	var list []Document
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, onFile("read", recordFile(run), err)
+	}
+	return slices.DeleteFunc(list, func(l Document) bool { return pathProblem(l.Path) != "" }), nil
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 func recordFile(run string) string { return runFolder(run) + "/documents.json" }
@@ -166,23 +192,15 @@ func (d *Dispatcher) remember(run string) error {
 		return nil
 	}
 	if d.known == nil {
-		d.known, d.placed = map[string]bool{}, map[docKey]string{}
+		d.known, d.placed, d.sums = map[string]bool{}, map[docKey]string{}, map[string]string{}
 	}
-	data, err := d.Root.ReadFile(recordFile(run))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return onFile("read", recordFile(run), err)
-	}
-	var list []recordLine
-	if err == nil {
-		if err := json.Unmarshal(data, &list); err != nil {
-			return onFile("read", recordFile(run), err)
-		}
+	list, err := Documents(d.Root, run)
+	if err != nil {
+		return err
 	}
 	for _, l := range list {
-		if pathProblem(l.Path) == "" {
-			l.run = run
-			d.placed[l.docKey] = l.Path
-		}
+		l.run = run
+		d.placed[l.docKey], d.sums[l.Path] = l.Path, l.Sum
 	}
 	d.known[run] = true
 	return nil
@@ -191,11 +209,11 @@ func (d *Dispatcher) remember(run string) error {
 // record writes where the documents of a run stand, so that a run that is resumed overwrites its own files and no
 // others. The caller holds d.mu.
 func (d *Dispatcher) record(run string) error {
-	list := []recordLine{}
+	list := []Document{}
 	keys := slices.DeleteFunc(slices.Collect(maps.Keys(d.placed)), func(k docKey) bool { return k.run != run })
 	slices.SortFunc(keys, func(a, b docKey) int { return strings.Compare(d.placed[a], d.placed[b]) })
 	for _, key := range keys {
-		list = append(list, recordLine{key, d.placed[key]})
+		list = append(list, Document{key, d.placed[key], d.sums[d.placed[key]]})
 	}
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {

@@ -19,6 +19,9 @@ var ErrNothing = errors.New("nothing to commit")
 // ErrNotFastForward says that a branch has commits that the other one lacks.
 var ErrNotFastForward = errors.New("not a fast-forward")
 
+// ErrConflict says that a commit cannot be taken back: what it changed was changed since.
+var ErrConflict = errors.New("conflict")
+
 // ErrTimeout says that git was stopped because it took too long.
 var ErrTimeout = errors.New("git took too long")
 

@@ -238,20 +238,29 @@ func (p *publication) clean(ctx context.Context) error {
 	return nil
 }
 
-// merge merges the work into old in a worktree that lives only as long as this call.
+// merge merges the work into old.
 func (p *publication) merge(ctx context.Context, old string) (merged git.Merge, err error) {
+	err = p.within(ctx, "publish-", old, func(repo *git.Repo) (err error) {
+		merged, err = repo.MergeInWorktree(ctx, p.work, p.msg.Subject, p.msg.trailers()...)
+		return err
+	})
+	return merged, err
+}
+
+// within does something in a worktree at a commit that lives only as long as this call.
+func (p *publication) within(ctx context.Context, name, start string, do func(*git.Repo) error) (err error) {
 	if err := os.MkdirAll(p.m.Base, 0o755); err != nil {
-		return git.Merge{}, &formats.Failure{Code: formats.CodeIO, Err: err}
+		return &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
-	place, err := os.MkdirTemp(p.m.Base, "publish-")
+	place, err := os.MkdirTemp(p.m.Base, name)
 	if err != nil {
-		return git.Merge{}, &formats.Failure{Code: formats.CodeIO, Err: err}
+		return &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
 	defer func() { err = errors.Join(err, p.remove(context.WithoutCancel(ctx), place)) }()
-	if err := p.main.WorktreeAdd(ctx, git.NewWorktree{Path: place, Start: old}); err != nil {
-		return git.Merge{}, err
+	if err := p.main.WorktreeAdd(ctx, git.NewWorktree{Path: place, Start: start}); err != nil {
+		return err
 	}
-	return p.m.Git(place).MergeInWorktree(ctx, p.work, p.msg.Subject, p.msg.trailers()...)
+	return do(p.m.Git(place))
 }
 
 // remove takes a merge's worktree away, also one that git never came to know.

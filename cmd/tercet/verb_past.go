@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+	"tercet/internal/plain"
+	"tercet/subagents/past"
+)
+
+// over is a project for one who does something with runs that are over.
+func (c call) over() (runs, past.Project, error) {
+	w, err := c.app.world(c.ctx)
+	if err == nil && w.reader == nil {
+		err = noWorkspace()
+	}
+	if err != nil {
+		return runs{}, past.Project{}, err
+	}
+	return runs{w}, past.Project{
+		Root: w.root, State: w.manager, Trees: w.trees, Session: w.sessionID(),
+	}, consent{w}.first(c.ctx, formats.Invocation{})
+}
+
+// ended locks a run and reads its journal.
+func (w runs) ended(word string) (journal.Run, []journal.Record, error) {
+	list, err := journal.Runs(w.root, false)
+	if err != nil {
+		return journal.Run{}, nil, err
+	}
+	r, err := journal.Named(list, word)
+	if err != nil {
+		return r, nil, err
+	}
+	if err := w.lock(r.ID); err != nil {
+		return r, nil, err
+	}
+	records, err := journal.Load(w.root, r.ID)
+	if err == nil {
+		_, err = journal.Begun(records)
+	}
+	if err == nil {
+		err = journal.Vouched(records, w.runKey(r.ID))
+	}
+	if journal.Over(records) {
+		err = errors.Join(err, w.unlocked(r.ID)) // its file says that a run can go on
+	}
+	return r, records, err
+}
+
+func undoVerb(cmd *cobra.Command, _ *app) run {
+	dry := cmd.Flags().Bool("dry-run", false, "show what would be taken back; write nothing")
+	return func(c call) error {
+		w, p, err := c.over()
+		if err != nil {
+			return err
+		}
+		r, records, err := w.ended(c.args[0])
+		if err != nil {
+			return err
+		}
+		u, err := p.Plan(c.ctx, r, records)
+		if err != nil {
+			return err
+		}
+		if !*dry && !u.Empty() {
+			if err := w.sure(c.ctx, u.Lines(), sprintf("Take back run %s (%s)?", r.ID, r.Line)); err != nil {
+				return err
+			}
+			if u.Reverts, err = u.Do(c.ctx); err != nil {
+				return err
+			}
+		}
+		if c.document("tercet.undo/1", fields{"undo": u, "dry_run": *dry, "nothing": u.Empty()}) {
+			return nil
+		}
+		for _, line := range u.Lines() {
+			c.term.answer("%s", plain.Line(line))
+		}
+		switch {
+		case u.Empty():
+			c.term.note("run %s changed nothing that could be taken back", r.ID)
+		case *dry:
+			c.term.note("nothing was written")
+		default:
+			c.term.note("run %s is taken back", r.ID)
+		}
+		return nil
+	}
+}
+
+// sure shows what would be done and asks whether to do it. --yes says yes; where nobody can be asked it is not done.
+func (w runs) sure(ctx context.Context, show []string, question string) error {
+	d, err := w.approver.decide(ctx, formats.Gate{
+		Question: question, Show: show, NeedsPerson: true,
+		Choices: []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
+	})
+	if err == nil && d.Answer != "yes" {
+		err = formats.Fail(formats.CodeRejected, "", "nothing was done")
+	}
+	return err
+}

@@ -1,0 +1,23 @@
+package git
+
+import "context"
+
+// Revert takes back a commit in what is checked out at Dir, a merge against its first parent: files and index change,
+// and nothing is committed. The error is ErrConflict where that does not go.
+func (r *Repo) Revert(ctx context.Context, rev string) error {
+	hash, err := r.Resolve(ctx, rev)
+	if err != nil {
+		return err
+	}
+	args := []string{"revert", "--no-commit", "--no-gpg-sign", "--no-rerere-autoupdate", "--strategy=ort"}
+	if other, err := r.refHash(ctx, hash+"^2"); err != nil {
+		return err
+	} else if other != "" {
+		args = append(args, "--mainline=1")
+	}
+	_, exit, err := r.touch(ctx, call{args: append(args, hash), revs: []string{hash}, also: []int{1}})
+	if err == nil && exit != 0 {
+		err = ErrConflict
+	}
+	return err
+}

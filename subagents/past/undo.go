@@ -1,0 +1,264 @@
+package past
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/journal"
+	"tercet/subagents"
+	"tercet/subagents/worktree"
+)
+
+// Project is what runs changed, and what puts it back.
+type Project struct {
+	Root    *os.Root
+	State   State
+	Trees   *worktree.Manager
+	Session string // of this process
+}
+
+// State is what keeps the tasks.
+type State interface {
+	// Undo takes back what a run did to its tasks and plans, or dry says what that would be: a line for each, and the
+	// plans by name.
+	Undo(ctx context.Context, run, session string, dry bool) (lines, plans []string, err error)
+}
+
+// Undoing is what taking a run back comes to. Nothing of it is done before Do.
+type Undoing struct {
+	Run     string             `json:"run"`
+	Line    string             `json:"command"`
+	Commits []worktree.Brought `json:"commits"` // to be reverted
+	Branch  string             `json:"branch,omitempty"`
+	State   []string           `json:"state"`             // what becomes of tasks and plans, a line each
+	Moved   []string           `json:"documents"`         // to the folder of the run
+	Left    []string           `json:"left"`              // what stays as it is, and why
+	Reverts []string           `json:"reverts,omitempty"` // what Do committed
+	plans   []string           // whose marks of phases go back
+	head    string             // where the run found its branch
+	p       Project
+}
+
+// suffix of the folder of a run where its documents go.
+const undoneFolder = "undone"
+
+// facts are what the journal of a run tells of its effects.
+type facts struct {
+	txns         []string // of what git-workflow-manager was asked to do, in order
+	branch, head string   // of its worktree
+	files        []string // of the tree that workers said they changed
+}
+
+func read(records []journal.Record) (f facts) {
+	git := map[string]bool{} // by step and attempt
+	for _, r := range records {
+		raw, _ := r.Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
+		at := fmt.Sprint(r.Step, " ", r.Attempt)
+		switch r.Type { //nolint:exhaustive // the others have no effect outside of the run
+		case formats.EntryDelegationStarted:
+			var data struct{ Agent string }
+			if json.Unmarshal(raw, &data) == nil && data.Agent == gitAgent && r.Key != "" {
+				f.txns, git[at] = append(f.txns, r.Key), true
+			}
+		case formats.EntryDelegationResult:
+			var ret struct {
+				Fields struct {
+					Branch, Head string
+					Worktree     string
+				}
+				Artifacts []formats.Artifact
+			}
+			if json.Unmarshal(raw, &ret) != nil {
+				continue
+			}
+			if git[at] && ret.Fields.Worktree != "" && f.branch == "" {
+				f.branch, f.head = ret.Fields.Branch, ret.Fields.Head
+			}
+			for _, a := range ret.Artifacts {
+				if !a.Type.IsDocument() && !slices.Contains(f.files, a.Path) {
+					f.files = append(f.files, a.Path)
+				}
+			}
+		}
+	}
+	return f
+}
+
+const gitAgent = "git-workflow-manager"
+
+// Plan finds out what taking a run back means. All that stands in the way is told at once.
+func (p Project) Plan(ctx context.Context, run journal.Run, records []journal.Record) (*Undoing, error) {
+	if !journal.Over(records) {
+		return nil, formats.Fail(formats.CodePrecondition, "give it up first: tercet cancel "+run.ID,
+			"run %s has not ended", run.ID)
+	}
+	f := read(records)
+	u := &Undoing{Run: run.ID, Line: run.Line, p: p, Moved: []string{}, Left: []string{}}
+	u.Commits, u.State = []worktree.Brought{}, []string{}
+	err := u.commits(ctx, f)
+	lines, plans, failed := p.State.Undo(ctx, run.ID, p.Session, true)
+	u.State, u.plans = append(u.State, lines...), plans
+	err = errors.Join(err, failed, u.documents())
+	if len(u.Commits) == 0 && u.Branch == "" && f.branch == "" {
+		for _, file := range f.files {
+			u.Left = append(u.Left, file+": it was written where it stands; git has it as it was, if git tracks it")
+		}
+	}
+	return u, err
+}
+
+// txn is the trailer of the commit that takes the run back on a branch.
+func (u *Undoing) txn(branch string) string { return "undo-" + u.Run + "-" + branch }
+
+func (u *Undoing) commits(ctx context.Context, f facts) error {
+	if len(f.txns) == 0 {
+		return nil
+	}
+	list, err := u.p.Trees.Brought(ctx, f.txns)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 && f.branch != "" { // else its work is in them
+		ahead, err := u.p.Trees.Ahead(ctx, f.branch, f.head)
+		if err != nil {
+			return err
+		}
+		if u.head = f.head; ahead != "" {
+			u.Branch = f.branch
+		}
+	}
+	var all error
+	for _, b := range list {
+		done, err := u.p.Trees.TookBack(ctx, u.txn(b.To))
+		if err != nil {
+			return err
+		}
+		if done {
+			continue
+		}
+		edited, err := u.p.Trees.Edited(ctx, b)
+		if err != nil {
+			return err
+		}
+		u.Commits = append(u.Commits, b)
+		if len(edited) > 0 {
+			all = errors.Join(all, formats.Fail(formats.CodePrecondition,
+				"commit or stash what is not committed; revert by hand what was changed since: git revert "+b.Commit,
+				"changed since the run brought %.12s into %s: %s", b.Commit, b.To, strings.Join(edited, ", ")))
+		}
+	}
+	return all
+}
+
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
+}
+
+// documents finds the documents of the run that stand where it placed them. One that was changed since is not moved.
+func (u *Undoing) documents() error {
+	list, err := subagents.Documents(u.p.Root, u.Run)
+	if err != nil {
+		return err
+	}
+	var all error
+	for _, doc := range list {
+		data, err := u.p.Root.ReadFile(doc.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			all = errors.Join(all, formats.OnFile("read", doc.Path, err))
+		case doc.Sum != "" && sum(data) != doc.Sum && !slices.Contains(u.plans, doc.Path):
+			all = errors.Join(all, formats.Fail(formats.CodePrecondition, "keep what you wrote in a file of another name",
+				"%s was changed since the run wrote it", doc.Path))
+		default:
+			u.Moved = append(u.Moved, doc.Path)
+		}
+	}
+	return all
+}
+
+// Empty tells whether there is nothing to take back.
+func (u *Undoing) Empty() bool {
+	return len(u.Commits)+len(u.State)+len(u.Moved) == 0 && u.Branch == ""
+}
+
+// Lines says for a person what Do will do.
+func (u *Undoing) Lines() []string {
+	var out []string
+	for _, b := range u.Commits {
+		out = append(out, fmt.Sprintf("revert %.12s on %s: %s", b.Commit, b.To, strings.Join(b.Files, ", ")))
+	}
+	if u.Branch != "" {
+		out = append(out, "set back branch "+u.Branch+", and keep its work as a branch under tercet/wip")
+	}
+	out = append(out, u.State...)
+	for _, name := range u.Moved {
+		out = append(out, "move "+name+" to "+u.aside(name))
+	}
+	for _, text := range u.Left {
+		out = append(out, "leave "+text)
+	}
+	return out
+}
+
+// aside is the place of a document in the folder of the run.
+func (u *Undoing) aside(name string) string {
+	return path.Join(journal.Folder, u.Run, undoneFolder, strings.TrimPrefix(name, formats.Workspace+"/"))
+}
+
+// Do takes the run back: what it brought into branches first, then its tasks and plans, then its documents. Where it is
+// interrupted, a new Plan has what is left.
+func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
+	for rest := u.Commits; len(rest) > 0; {
+		to := rest[0].To
+		var same, others []worktree.Brought
+		for _, b := range rest {
+			if b.To == to {
+				same = append(same, b)
+			} else {
+				others = append(others, b)
+			}
+		}
+		hash, err := u.p.Trees.TakeBack(ctx, same, worktree.Message{
+			Subject: fmt.Sprintf("Undo %s of run %s", u.Line, u.Run), Session: u.p.Session, Txn: u.txn(to),
+		})
+		if err != nil {
+			return commits, err
+		}
+		if rest = others; hash != "" {
+			commits = append(commits, hash)
+		}
+	}
+	if u.Branch != "" {
+		if _, err := u.p.Trees.SetBack(ctx, u.Branch, u.Run, u.head); err != nil {
+			return commits, err
+		}
+	}
+	if len(u.State) > 0 {
+		if _, _, err := u.p.State.Undo(ctx, u.Run, u.p.Session, false); err != nil {
+			return commits, err
+		}
+	}
+	for _, name := range u.Moved {
+		to := u.aside(name)
+		if err := atomicfile.MkdirAll(u.p.Root, path.Dir(to), 0o700); err != nil {
+			return commits, formats.OnFile("make", path.Dir(to), err)
+		}
+		if err := atomicfile.Move(u.p.Root, name, to); err != nil {
+			return commits, formats.OnFile("move", name, err)
+		}
+	}
+	return commits, nil
+}

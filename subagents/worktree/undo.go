@@ -1,0 +1,185 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/git"
+)
+
+// Brought is a commit by which a run brought work into a branch that is not tercet's own.
+type Brought struct {
+	Commit string
+	To     string   // the branch
+	Files  []string // that it changed, relative to the project root
+}
+
+// Brought finds what the transactions of a run brought into branches that are not tercet's own, newest first. Commits
+// of a task's branch are in the merge of it.
+func (m *Manager) Brought(ctx context.Context, txns []string) (list []Brought, err error) {
+	defer code(&err, formats.CodeIO)
+	main := m.Git(m.Root)
+	var commits []string
+	for _, txn := range txns {
+		hash, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: txn})
+		if err != nil {
+			return nil, err
+		}
+		if hash != "" && !slices.Contains(commits, hash) {
+			commits = append(commits, hash)
+		}
+	}
+	for _, hash := range slices.Backward(commits) {
+		inside := false // of a merge that is in the list
+		for _, b := range list {
+			of, err := main.IsAncestor(ctx, hash, b.Commit)
+			if err != nil {
+				return nil, err
+			}
+			before, err := main.IsAncestor(ctx, hash, b.Commit+"~1")
+			if err != nil {
+				return nil, err
+			}
+			inside = inside || of && !before
+		}
+		holders, err := main.BranchesWith(ctx, hash)
+		if err != nil {
+			return nil, err
+		}
+		holders = slices.DeleteFunc(holders, ours)
+		if inside || len(holders) == 0 {
+			continue
+		}
+		b := Brought{Commit: hash, To: holders[0]}
+		if current, err := main.CurrentBranch(ctx); err != nil {
+			return nil, err
+		} else if slices.Contains(holders, current) {
+			b.To = current
+		}
+		if b.Files, err = m.changed(ctx, main, hash+"~1", hash); err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+// TookBack tells whether a branch has the commit that takes a run back.
+func (m *Manager) TookBack(ctx context.Context, txn string) (bool, error) {
+	hash, err := m.Git(m.Root).CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: txn})
+	return hash != "", err
+}
+
+// Edited names the files of what was brought that are not any more as it left them, on its branch or in the checkout.
+func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err error) {
+	defer code(&err, formats.CodeIO)
+	p, err := m.onto(ctx, b.To)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range b.Files {
+		if rest, err := p.main.Diff(ctx, b.Commit, "refs/heads/"+b.To, f); err != nil {
+			return nil, err
+		} else if len(rest) > 0 {
+			files = append(files, f)
+		}
+	}
+	if dirty, ok := errors.AsType[*NotCleanError](p.clean(ctx)); ok {
+		files = append(files, dirty.Files...)
+	}
+	return files, nil
+}
+
+// onto is a publication without a worktree behind it.
+func (m *Manager) onto(ctx context.Context, to string) (*publication, error) {
+	p := &publication{m: m, main: m.Git(m.Root), to: to}
+	trees, err := p.main.Worktrees(ctx)
+	for _, w := range trees {
+		if w.Branch == to && !w.Bare {
+			p.checkout = w.Path
+		}
+	}
+	return p, err
+}
+
+// TakeBack reverts what was brought into one branch, newest first, in one commit. It is made in a worktree of its own,
+// and the branch and its checkout are moved as Publish moves them. Files that changed since refuse it. It gives the
+// commit, empty if nothing of it was left.
+func (m *Manager) TakeBack(ctx context.Context, list []Brought, msg Message) (hash string, err error) {
+	defer code(&err, formats.CodeIO)
+	p, err := m.onto(ctx, list[0].To)
+	if err != nil {
+		return "", err
+	}
+	if err := p.clean(ctx); err != nil {
+		return "", err
+	}
+	old, err := p.main.Resolve(ctx, "refs/heads/"+p.to)
+	if err != nil {
+		return "", err
+	}
+	err = p.within(ctx, "undo-", old, func(repo *git.Repo) error {
+		for _, b := range list {
+			if err := repo.Revert(ctx, b.Commit); errors.Is(err, git.ErrConflict) {
+				return formats.Fail(formats.CodePrecondition, "revert it by hand: git revert "+b.Commit,
+					"what %.12s brought into %s was changed since", b.Commit, b.To)
+			} else if err != nil {
+				return err
+			}
+		}
+		if err := m.scan(ctx, repo, "", ""); err != nil {
+			return err
+		}
+		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
+		if errors.Is(err, git.ErrNothing) {
+			hash, err = "", nil
+		}
+		return err
+	})
+	if err != nil || hash == "" {
+		return "", err
+	}
+	return hash, p.move(ctx, old, hash)
+}
+
+// Ahead gives the last commit of a branch of ours that has commits behind head; empty for any other.
+func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, err error) {
+	defer code(&err, formats.CodeIO)
+	main := m.Git(m.Root)
+	if !ours(branch) {
+		return "", nil
+	}
+	if there, err := main.BranchExists(ctx, branch); err != nil || !there {
+		return "", err
+	}
+	if now, err = main.Resolve(ctx, "refs/heads/"+branch); err != nil || now == head {
+		return "", err
+	}
+	if behind, err := main.IsAncestor(ctx, head, now); err != nil || !behind {
+		return "", err // it is another work by now
+	}
+	return now, nil
+}
+
+// SetBack moves the branch of a task, with work that no other branch took, back to where a run found it, and keeps the
+// work as a branch for loose work. It gives that branch; empty if there was nothing to move.
+func (m *Manager) SetBack(ctx context.Context, branch, run, head string) (kept string, err error) {
+	defer code(&err, formats.CodeIO)
+	main := m.Git(m.Root)
+	now, err := m.Ahead(ctx, branch, head)
+	if err != nil || now == "" {
+		return "", err
+	}
+	kept = wipPrefix + wipName(branch) + "-" + run
+	if at, err := main.Resolve(ctx, "refs/heads/"+kept); err != nil || at != now {
+		if kept, err = m.freeWip(ctx, main, branch, run); err != nil {
+			return "", err
+		}
+		if err := main.CreateBranch(ctx, kept, now); err != nil {
+			return "", err
+		}
+	}
+	return kept, main.UpdateRef(ctx, "refs/heads/"+branch, head, now)
+}
