@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"math"
+	"path"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +14,17 @@ import (
 	"tercet/internal/plain"
 	"tercet/subagents/past"
 )
+
+var pastVerbs = []verb{
+	{
+		use: "undo RUN", short: "take back what a run changed: commits, tasks, documents", args: one, needs: aPerson,
+		make: undoVerb,
+	},
+	{
+		use: "gc", short: "remove old runs, and worktrees and branches that nobody needs", args: none, needs: aPerson,
+		make: gcVerb,
+	},
+}
 
 // over is a project for one who does something with runs that are over.
 func (c call) over() (runs, past.Project, error) {
@@ -90,6 +104,61 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 			c.term.note("run %s is taken back", r.ID)
 		}
 		return nil
+	}
+}
+
+func gcVerb(cmd *cobra.Command, _ *app) run {
+	dry := cmd.Flags().Bool("dry-run", false, "show what would be removed; remove nothing")
+	return func(c call) error {
+		w, p, err := c.over()
+		if err != nil {
+			return err
+		}
+		found, err := p.Old(c.ctx, w.kept())
+		if err == nil && !*dry {
+			err = found.Do(c.ctx, w.claimed)
+		}
+		if err != nil || c.document("tercet.gc/1", fields{"gc": found, "dry_run": *dry}) {
+			return err
+		}
+		for _, line := range found.Lines() {
+			c.term.answer("%s", plain.Line(line))
+		}
+		switch {
+		case found.Empty():
+			c.term.note("nothing to remove")
+		case *dry:
+			c.term.note("nothing was removed")
+		}
+		return nil
+	}
+}
+
+// kept says which runs the configuration keeps.
+func (w runs) kept() past.Keep {
+	r := w.cfg.Retention
+	if r.Off {
+		return past.Keep{Age: math.MaxInt64, Size: math.MaxInt64, Now: clock{}.Now()}
+	}
+	return past.Keep{Age: r.Age, Size: r.Size, Now: clock{}.Now()}
+}
+
+func (w runs) claimed(run string) (io.Closer, error) {
+	return w.claim(path.Join(journal.Folder, run, journal.LockName), w.sessionID())
+}
+
+// tidy removes old runs behind a command, at most once a day.
+func (w runs) tidy(ctx context.Context) {
+	p := past.Project{Root: w.root, State: w.manager, Trees: w.trees, Session: w.sessionID()}
+	if w.reader == nil || w.readOnly || w.flags.dryRun || w.cfg.Retention.Off || !p.Daily(clock{}.Now()) {
+		return
+	}
+	found, err := p.Old(ctx, w.kept())
+	if err == nil {
+		err = found.Do(ctx, w.claimed)
+	}
+	if err != nil {
+		w.term.note("warning: old runs: %s", err)
 	}
 }
 

@@ -104,10 +104,6 @@ func verbs() []verb {
 			make: answerVerb(false),
 		},
 		{
-			use: "undo RUN", short: "take back what a run changed: commits, tasks, documents", args: one, needs: aPerson,
-			make: undoVerb,
-		},
-		{
 			use: "prompt SUBAGENT", short: "show the composed prompt of a subagent and its SHA-256", args: one,
 			needs: aWorld, make: promptVerb,
 		},

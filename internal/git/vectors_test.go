@@ -451,6 +451,11 @@ func everything(t *testing.T, r *git.Repo) {
 	}
 	ok = errors.Join(ok, w.FastForward(cx, "main"))
 	head := must[string](t)(w.Head(cx))
+	ok = errors.Join(ok, w.Revert(cx, head)) // a merge: against its first parent
+	if got := readFile(t, w.Dir, "a.txt"); got != "main\nchanged\n" {
+		t.Errorf("a.txt after the revert = %q", got)
+	}
+	did("Revert")
 	if list := must[[]git.Worktree](t)(r.Worktrees(cx)); len(list) != 2 || list[1].Path != tree {
 		t.Errorf("Worktrees() = %+v, want %s as the second", list, tree)
 	}

@@ -111,25 +111,9 @@ func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) erro
 		if err != nil {
 			return err
 		}
-		// A file counts as taken over if it is as the loose work left it, and the commit before as every commit does.
-		has, err := main.IsAncestor(ctx, hash+"~1", "HEAD")
-		if err != nil {
+		if in, err := cameIn(ctx, main, hash); err != nil {
 			return err
-		}
-		if !has {
-			continue
-		}
-		files, err := main.DiffStat(ctx, hash+"~1", hash)
-		if err != nil {
-			return err
-		}
-		var names []string
-		for _, f := range files {
-			names = append(names, f.Path)
-		}
-		if rest, err := main.Diff(ctx, hash, "HEAD", names...); err != nil {
-			return err
-		} else if len(rest) > 0 {
+		} else if !in {
 			continue
 		}
 		if err := main.DeleteBranch(ctx, wip, hash); err != nil {
@@ -137,6 +121,31 @@ func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) erro
 		}
 	}
 	return nil
+}
+
+// cameIn tells whether all of a commit of loose work has come into the user's checkout: a file counts as taken over if
+// it is as the loose work left it, and the commit before as every commit does.
+func cameIn(ctx context.Context, main *git.Repo, hash string) (bool, error) {
+	has, err := main.IsAncestor(ctx, hash+"~1", "HEAD")
+	if err != nil || !has {
+		return false, err
+	}
+	files, err := main.DiffStat(ctx, hash+"~1", hash)
+	if err != nil {
+		return false, err
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Path)
+	}
+	rest, err := main.Diff(ctx, hash, "HEAD", names...)
+	return len(rest) == 0, err
+}
+
+// held tells whether a branch that is not tercet's own has a commit.
+func held(ctx context.Context, main *git.Repo, hash string) (bool, error) {
+	holders, err := main.BranchesWith(ctx, hash)
+	return slices.ContainsFunc(holders, func(b string) bool { return !ours(b) }), err
 }
 
 // keep commits loose work to a branch of its own and leaves the worktree on it.
@@ -254,8 +263,7 @@ func (m *Manager) deleteMerged(ctx context.Context, main *git.Repo, branch strin
 	if err != nil {
 		return false, err
 	}
-	holders, err := main.BranchesWith(ctx, hash)
-	if err != nil {
+	if merged, err := held(ctx, main, hash); err != nil || !merged {
 		return false, err
 	}
 	merged := slices.ContainsFunc(holders, func(b string) bool {

@@ -1,0 +1,209 @@
+package past
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+	"tercet/subagents/worktree"
+)
+
+// Keep says which runs stay: those that are younger than Age, as far as all together are not larger than Size.
+type Keep struct {
+	Age  time.Duration
+	Size int64
+	Now  time.Time
+}
+
+// bundleAge is how long a run with a bundle stays, whatever the size.
+const bundleAge = 30 * 24 * time.Hour
+
+// OldRun is a run that goes, or one that would if nothing held it.
+type OldRun struct {
+	Run  string    `json:"run"`
+	Line string    `json:"command"`
+	Last time.Time `json:"last"`
+	Size int64     `json:"bytes"`
+	Why  string    `json:"why"` // it goes, or it stays
+}
+
+// Cleaning is what removing old runs comes to.
+type Cleaning struct {
+	Size  int64             `json:"bytes"` // of all runs
+	Runs  []OldRun          `json:"runs"`
+	Held  []OldRun          `json:"held"` // beyond the bounds, and not removed
+	Left  worktree.Leftover `json:"left"`
+	Swept []string          `json:"swept"` // what was not removed to its end before
+	p     Project
+}
+
+// gonePrefix begins the names of folders whose removal has begun.
+const gonePrefix = "gone-"
+
+// Old finds the runs that are not to be kept, and what else runs that are over left. It does not look at git where Trees
+// is nil.
+func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
+	c := &Cleaning{Runs: []OldRun{}, Held: []OldRun{}, Swept: []string{}, p: p}
+	list, err := journal.Runs(p.Root, false)
+	if err != nil {
+		return nil, err
+	}
+	over := map[string]bool{}
+	sizes := make([]int64, len(list))
+	for i, r := range list {
+		if sizes[i], err = p.size(r.ID); err != nil {
+			return nil, err
+		}
+		c.Size += sizes[i]
+		_, waits := p.Root.Lstat(path.Join(journal.Folder, r.ID, journal.LockName))
+		over[r.ID] = errors.Is(waits, fs.ErrNotExist) && r.Status != journal.Open && r.Status != formats.OutcomeSuspended.String()
+	}
+	rest := c.Size
+	for i, r := range slices.Backward(list) { // the oldest first
+		old := OldRun{Run: r.ID, Line: r.Line, Last: r.Last, Size: sizes[i]}
+		switch {
+		case keep.Now.Sub(r.Last) > keep.Age:
+			old.Why = "older than " + span(keep.Age)
+		case rest > keep.Size:
+			old.Why = fmt.Sprintf("all runs hold more than %d MiB", keep.Size>>20)
+		default:
+			continue
+		}
+		if held := p.holds(r, over[r.ID], keep.Now); held != "" {
+			old.Why = held
+			c.Held = append(c.Held, old)
+			continue
+		}
+		rest -= old.Size
+		c.Runs = append(c.Runs, old)
+	}
+	entries, err := fs.Glob(p.Root.FS(), journal.Folder+"/"+gonePrefix+"*")
+	c.Swept = append(c.Swept, entries...)
+	if err == nil && p.Trees != nil {
+		c.Left, err = p.Trees.Leftover(ctx, func(run string) bool { return over[run] })
+	}
+	return c, err
+}
+
+func span(d time.Duration) string {
+	if day := 24 * time.Hour; d%day == 0 {
+		return formats.Count(int(d/day), "day")
+	}
+	return d.String()
+}
+
+// size is that of the folder of a run, in bytes.
+func (p Project) size(run string) (all int64, err error) {
+	err = fs.WalkDir(p.Root.FS(), path.Join(journal.Folder, run), func(_ string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it goes while it is looked at
+		}
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			all += info.Size()
+		}
+		return nil
+	})
+	return all, err
+}
+
+// holds says why a run stays whatever its age.
+func (p Project) holds(r journal.Run, over bool, now time.Time) string {
+	dir := path.Join(journal.Folder, r.ID)
+	if !over {
+		return "it can be resumed: tercet resume " + r.ID
+	}
+	if list, err := fs.ReadDir(p.Root.FS(), dir+"/aside"); err == nil && len(list) > 0 {
+		return "it holds what the scan for secrets stopped: " + dir + "/aside"
+	}
+	bundles, err := fs.Glob(p.Root.FS(), dir+"/*.bundle")
+	for _, name := range bundles {
+		if info, failed := p.Root.Stat(name); failed != nil || now.Sub(info.ModTime()) < bundleAge {
+			return "its bundle is younger than " + span(bundleAge)
+		}
+	}
+	if err != nil {
+		return err.Error()
+	}
+	for _, name := range []string{"/state.json", "/archive/state.json"} {
+		src, err := p.Root.ReadFile(formats.Workspace + name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || bytes.Contains(src, []byte(dir+"/")) {
+			return "a task names a document of it"
+		}
+	}
+	return ""
+}
+
+// Empty tells whether there is nothing to remove.
+func (c *Cleaning) Empty() bool {
+	return len(c.Runs)+len(c.Left.Trees)+len(c.Left.Branches)+len(c.Swept) == 0
+}
+
+// Lines says for a person what Do removes, and what stays beyond the bounds.
+func (c *Cleaning) Lines() []string {
+	var out []string
+	for _, r := range c.Runs {
+		out = append(out, fmt.Sprintf("run %s (%s), %d KiB: %s", r.Run, r.Line, (r.Size+1023)>>10, r.Why))
+	}
+	for _, dir := range c.Left.Trees {
+		out = append(out, "worktree "+dir+": its run is over; what is not committed there is kept as a branch")
+	}
+	for _, b := range c.Left.Branches {
+		out = append(out, "branch "+b.Branch+": other branches have all of it")
+	}
+	for _, r := range c.Held {
+		out = append(out, fmt.Sprintf("stays: run %s (%s): %s", r.Run, r.Line, r.Why))
+	}
+	return out
+}
+
+// Do removes what was found. lock takes the lock of a run; a run that somebody holds stays.
+func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, error)) error {
+	var all error
+	for _, r := range c.Runs {
+		held, err := lock(r.Run)
+		if formats.CodeOf(err) == formats.CodeLocked {
+			continue
+		}
+		if err == nil {
+			// Its name goes first: what is half removed is no run any more, and is swept the next time.
+			gone := path.Join(journal.Folder, gonePrefix+r.Run)
+			err = errors.Join(c.p.Root.Rename(path.Join(journal.Folder, r.Run), gone), held.Close(), c.p.Root.RemoveAll(gone))
+		}
+		all = errors.Join(all, err)
+	}
+	for _, name := range c.Swept {
+		all = errors.Join(all, c.p.Root.RemoveAll(name))
+	}
+	if len(c.Left.Trees)+len(c.Left.Branches) > 0 {
+		all = errors.Join(all, c.p.Trees.Clear(ctx, c.Left))
+	}
+	return all
+}
+
+// Daily tells whether a cleaning is due without being asked for: the last one was more than a day ago, and there is a
+// run that is older than a day. It notes the time.
+func (p Project) Daily(now time.Time) bool {
+	const stamp, day = journal.Folder + "/gc.stamp", 24 * time.Hour
+	if info, err := p.Root.Stat(stamp); err == nil && now.Sub(info.ModTime()) < day {
+		return false
+	}
+	entries, err := fs.ReadDir(p.Root.FS(), journal.Folder)
+	old := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		info, err := e.Info()
+		return err == nil && e.IsDir() && now.Sub(info.ModTime()) > day && !strings.HasPrefix(e.Name(), gonePrefix)
+	})
+	return err == nil && old && errors.Join(p.Root.WriteFile(stamp, nil, 0o600), p.Root.Chtimes(stamp, now, now)) == nil
+}

@@ -1,0 +1,84 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/git"
+)
+
+// Leftover is what runs that are over left behind and nobody needs.
+type Leftover struct {
+	Trees    []string // worktrees, absolute; what is loose in them is kept when they are closed
+	Branches []Tip    // of ours, all of whose work other branches hold
+}
+
+// Tip is a branch and its last commit.
+type Tip struct{ Branch, Commit string }
+
+// Leftover finds the worktrees of runs that are over, by their folder names, and the branches of ours that are merged,
+// or whose loose work has come into the user's checkout. A branch that is checked out is none.
+func (m *Manager) Leftover(ctx context.Context, over func(run string) bool) (l Leftover, err error) {
+	defer code(&err, formats.CodeIO)
+	main := m.Git(m.Root)
+	if !main.Exists() {
+		return l, nil
+	}
+	trees, err := main.Worktrees(ctx)
+	if err != nil {
+		return l, err
+	}
+	out := map[string]bool{}
+	for _, w := range trees {
+		out[w.Branch] = true
+		if m.owns(w.Path) && over(filepath.Base(w.Path)) {
+			l.Trees = append(l.Trees, w.Path)
+		}
+	}
+	for _, prefix := range []string{taskPrefix, runPrefix} {
+		list, err := main.Branches(ctx, prefix)
+		if err != nil {
+			return l, err
+		}
+		for _, name := range list {
+			if out[name] {
+				continue
+			}
+			tip, err := main.Resolve(ctx, "refs/heads/"+name)
+			if err != nil {
+				return l, err
+			}
+			gone, err := held(ctx, main, tip)
+			if err == nil && !gone && strings.HasPrefix(name, wipPrefix) {
+				gone, err = cameIn(ctx, main, tip)
+			}
+			if err != nil {
+				return l, err
+			}
+			if gone {
+				l.Branches = append(l.Branches, Tip{name, tip})
+			}
+		}
+	}
+	return l, nil
+}
+
+// Clear removes what was found. A branch that moved since stays.
+func (m *Manager) Clear(ctx context.Context, l Leftover) (err error) {
+	defer code(&err, formats.CodeIO)
+	var all error
+	for _, dir := range l.Trees {
+		_, err := m.Close(ctx, dir)
+		all = errors.Join(all, err)
+	}
+	for _, b := range l.Branches {
+		err := m.Git(m.Root).DeleteBranch(ctx, b.Branch, b.Commit)
+		if _, moved := errors.AsType[*git.StaleError](err); !moved {
+			all = errors.Join(all, err)
+		}
+	}
+	return all
+}
