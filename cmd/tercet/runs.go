@@ -57,6 +57,7 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	if cerr := w.sink.end(); cerr != nil {
 		w.term.note("warning: trace: %s", cerr)
 	}
+	w.tidy(ctx)
 	return ret, err
 }
 

@@ -19,6 +19,7 @@ import (
 	"tercet/internal/lazy"
 	"tercet/internal/proc"
 	"tercet/subagents/agentcli"
+	"tercet/subagents/past"
 	"tercet/subagents/sandbox"
 )
 
@@ -50,7 +51,7 @@ func doctor(c call) error {
 	d := &checkup{world: c.world, ctx: c.ctx}
 	d.installation()
 	if c.has {
-		d.add(fine("workspace", c.dir), d.state(), d.lock(), d.clock())
+		d.add(fine("workspace", c.dir), d.state(), d.lock(), d.clock(), d.runs())
 		d.leases()
 		d.foreign()
 	} else {
@@ -121,6 +122,20 @@ func (d *checkup) trust() finding {
 	}
 	d.may = true
 	return fine("trust", "programs may start, trusted by "+v.By)
+}
+
+// runs tells when much of old runs lies there.
+func (d *checkup) runs() finding {
+	keep := runs{d.world}.kept()
+	c, err := past.Project{Root: d.root}.Old(d.ctx, keep)
+	if err != nil {
+		return warned("runs", err.Error(), formats.HelpOf(err))
+	}
+	text := sprintf("they hold %d MiB", c.Size>>20)
+	if len(c.Runs) > 0 || c.Size/3 > keep.Size/4 {
+		return warned("runs", sprintf("%s, %s could go", text, formats.Count(len(c.Runs), "old run")), "tercet gc --dry-run")
+	}
+	return fine("runs", text)
 }
 
 // unasked tells of a program where nothing may start.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"math"
 	"path"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +25,10 @@ var pastVerbs = []verb{
 	{
 		use: "gc", short: "remove old runs, and worktrees and branches that nobody needs", args: none, needs: aPerson,
 		make: gcVerb,
+	},
+	{
+		use: "report RUN", short: "write what helps to find a defect into one file, without secrets", args: one,
+		needs: aWorkspace, do: reportRun,
 	},
 }
 
@@ -132,6 +138,35 @@ func gcVerb(cmd *cobra.Command, _ *app) run {
 		}
 		return nil
 	}
+}
+
+func reportRun(c call) error {
+	list, err := journal.Runs(c.root, false)
+	if err != nil {
+		return err
+	}
+	r, err := journal.Named(list, c.args[0])
+	if err != nil {
+		return err
+	}
+	config, err := c.root.ReadFile(configFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return broken(formats.CodeIO, configFile, err)
+	}
+	to, err := past.Project{Root: c.root}.Report(r.ID, past.Bundle{
+		About: map[string]string{
+			"tercet": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "runner": c.cfg.Runner,
+			"line": r.Line, "status": r.Status,
+		},
+		Config: string(config), Mask: c.mask,
+		Hide: map[string]string{c.dir: "PROJECT", c.env("HOME"): "HOME", `"user": "` + userName() + `"`: `"user": "USER"`},
+	})
+	if err != nil || c.document("tercet.report-file/1", fields{"file": to}) {
+		return err
+	}
+	c.term.answer("%s", to)
+	c.term.note("read it before you send it: it holds the texts of the run's tasks and answers")
+	return nil
 }
 
 // kept says which runs the configuration keeps.

@@ -47,7 +47,7 @@ const (
 )
 
 func verbs() []verb {
-	return append(seeVerbs(), []verb{
+	return slices.Concat(seeVerbs(), pastVerbs, []verb{
 		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
 		{
 			use: "demo [DIR]", short: "a worked example: a defect found, planned, fixed and reviewed", args: words(0, 1),
@@ -118,7 +118,7 @@ func verbs() []verb {
 			use: query.BoundedVerb, short: "run a query that its parent hands over, within its bounds", args: none,
 			make: boundedQueryVerb,
 		},
-	}...)
+	})
 }
 
 // addVerbs gives the root the one verb that the line begins with, none if it is a slash command, and all of them for

@@ -138,6 +138,9 @@ func cameIn(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	for _, f := range files {
 		names = append(names, f.Path)
 	}
+	if len(names) == 0 {
+		return false, nil // it is only its message, and nobody else has that
+	}
 	rest, err := main.Diff(ctx, hash, "HEAD", names...)
 	return len(rest) == 0, err
 }

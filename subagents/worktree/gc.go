@@ -12,12 +12,15 @@ import (
 
 // Leftover is what runs that are over left behind and nobody needs.
 type Leftover struct {
-	Trees    []string // worktrees, absolute; what is loose in them is kept when they are closed
-	Branches []Tip    // of ours, all of whose work other branches hold
+	Trees    []string `json:"worktrees"` // absolute; what is loose in them is kept when they are closed
+	Branches []Tip    `json:"branches"`  // of ours, all of whose work other branches hold
 }
 
 // Tip is a branch and its last commit.
-type Tip struct{ Branch, Commit string }
+type Tip struct {
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+}
 
 // Leftover finds the worktrees of runs that are over, by their folder names, and the branches of ours that are merged,
 // or whose loose work has come into the user's checkout. A branch that is checked out is none.

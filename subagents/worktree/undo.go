@@ -11,9 +11,9 @@ import (
 
 // Brought is a commit by which a run brought work into a branch that is not tercet's own.
 type Brought struct {
-	Commit string
-	To     string   // the branch
-	Files  []string // that it changed, relative to the project root
+	Commit string   `json:"commit"`
+	To     string   `json:"branch"`
+	Files  []string `json:"files"` // that it changed, relative to the project root
 }
 
 // Brought finds what the transactions of a run brought into branches that are not tercet's own, newest first. Commits

@@ -1,0 +1,87 @@
+package past
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+)
+
+// Bundle is what a report of a run is made from besides its folder.
+type Bundle struct {
+	About  map[string]string // versions and the like
+	Config string            // the configuration of the project
+	Mask   *journal.Masker
+	Hide   map[string]string // texts that tell who or where somebody is, and what stands for them
+}
+
+// maxTrace is how much of the end of a trace is in a report.
+const maxTrace = 1 << 20
+
+// Report writes what helps to find a defect into one file in the folder of a run: its journal, the end of its trace,
+// the configuration. What looks like a secret is masked. It gives the path.
+func (p Project) Report(run string, b Bundle) (string, error) {
+	dir := path.Join(journal.Folder, run)
+	lines := func(name string, most int) ([]json.RawMessage, error) {
+		data, err := p.Root.ReadFile(path.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, formats.OnFile("read", path.Join(dir, name), err)
+		}
+		if cut := len(data) - most; cut > 0 {
+			_, data, _ = bytes.Cut(data[cut:], []byte("\n"))
+		}
+		var out []json.RawMessage
+		for line := range bytes.Lines(data) {
+			line = b.Mask.Line(bytes.TrimSpace(line))
+			if !json.Valid(line) { // torn, or damaged: as a text
+				text, err := json.Marshal(string(line))
+				if err != nil {
+					return nil, err
+				}
+				line = text
+			}
+			out = append(out, line)
+		}
+		return out, nil
+	}
+	entries, err := lines(journal.Name, journal.MaxBytes)
+	if err != nil {
+		return "", err
+	}
+	trace, err := lines("trace.jsonl", maxTrace)
+	if err != nil {
+		return "", err
+	}
+	about, err := json.Marshal(b.About)
+	if err != nil {
+		return "", err
+	}
+	data, err := json.MarshalIndent(map[string]any{
+		"schema": "tercet.report/1", "run": run, "about": json.RawMessage(b.Mask.Line(about)), "journal": entries,
+		"trace": trace, "config": b.Mask.Text(b.Config),
+	}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	text := string(data)
+	for _, what := range slices.SortedFunc(maps.Keys(b.Hide), func(a, b string) int { return len(b) - len(a) }) {
+		if len(what) > 1 { // the longest first: the project may lie below the person's own folder
+			text = strings.ReplaceAll(text, what, b.Hide[what])
+		}
+	}
+	to := path.Join(dir, "report.json")
+	if err := p.Root.WriteFile(to, append([]byte(text), '\n'), 0o600); err != nil {
+		return "", formats.OnFile("write", to, err)
+	}
+	return to, nil
+}
