@@ -49,8 +49,8 @@ type Cleaning struct {
 // gonePrefix begins the names of folders whose removal has begun.
 const gonePrefix = "gone-"
 
-// Old finds the runs that are not to be kept, and what else runs that are over left. It does not look at git where Trees
-// is nil.
+// Old finds the runs that are not to be kept, and what else runs that are over left. It does not look at git where
+// Trees is nil.
 func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 	c := &Cleaning{Runs: []OldRun{}, Held: []OldRun{}, Swept: []string{}, p: p}
 	list, err := journal.Runs(p.Root, false)
@@ -65,7 +65,8 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 		}
 		c.Size += sizes[i]
 		_, waits := p.Root.Lstat(path.Join(journal.Folder, r.ID, journal.LockName))
-		over[r.ID] = errors.Is(waits, fs.ErrNotExist) && r.Status != journal.Open && r.Status != formats.OutcomeSuspended.String()
+		ended := r.Status != journal.Open && r.Status != formats.OutcomeSuspended.String()
+		over[r.ID] = ended && errors.Is(waits, fs.ErrNotExist)
 	}
 	rest := c.Size
 	for i, r := range slices.Backward(list) { // the oldest first

@@ -30,7 +30,7 @@ func newProject(t *testing.T) *project {
 	if p.root, err = os.OpenRoot(p.dir); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.root.Close() }) //nolint:errcheck // a test's own
+	t.Cleanup(func() { p.root.Close() })
 	return p
 }
 
