@@ -39,6 +39,7 @@ type Config struct {
 	Commands     []string // further folders with command files as written, the highest layer's first
 	Env          []string // names of variables that children may see
 	IsolatedHome bool
+	Retention    Retention
 	// Sandbox is the order in which tiers of isolation are tried, as a person wants it; empty means the default.
 	// SandboxFloor is what the workspace says: it names the weakest tier that it accepts and can add none.
 	Sandbox, SandboxFloor []string
@@ -128,6 +129,7 @@ func (c Config) List() []Setting {
 	all := map[string]Setting{
 		"runner": {Value: c.Runner}, "lock_timeout": {Value: c.LockTimeout.String()},
 		"next_number": {Value: strconv.Itoa(c.NextNumber)}, "isolated_home": {Value: strconv.FormatBool(c.IsolatedHome)},
+		"retention": {Value: c.Retention.String()},
 	}
 	for key := range c.origins {
 		all[key] = Setting{Value: cmp.Or(c.written[key], all[key].Value)}

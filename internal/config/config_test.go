@@ -45,6 +45,30 @@ isolated_home: true
 acp: {mine: [agent, --acp], acp: opencode}
 `
 
+// keep is what is kept where nothing is said.
+var keep = config.Retention{Age: 30 * 24 * time.Hour, Size: 2 << 30}
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]config.Retention{
+		"":                                 keep,
+		"retention: off":                   {Off: true, Age: keep.Age, Size: keep.Size},
+		"retention: 7d":                    {Age: 7 * 24 * time.Hour, Size: keep.Size},
+		"retention: {age: 36h}":            {Age: 36 * time.Hour, Size: keep.Size},
+		"retention: {size: 500MiB}":        {Age: keep.Age, Size: 500 << 20},
+		"retention: {age: 1d, size: 1GiB}": {Age: 24 * time.Hour, Size: 1 << 30},
+	} {
+		got, list := config.Load(file("workspace", text), file("user", "retention: {age: 30d, size: 2GiB}"))
+		if len(list) > 0 || got.Retention != want {
+			t.Errorf("Load(%q) = %+v, %q, want %+v", text, got.Retention, found(list), want)
+		}
+	}
+	got, list := config.Load(config.Layer{Name: "TERCET_RETENTION", Values: map[string]string{"retention": "off"}}, file("workspace", "retention: 7d"))
+	if len(list) > 0 || !got.Retention.Off || got.Retention.String() != "off" || keep.String() != "30d, 2048 MiB" {
+		t.Errorf("Load = %+v, %q, want off", got.Retention, found(list))
+	}
+}
+
 func TestLoadWhole(t *testing.T) {
 	t.Parallel()
 	got, list := config.Load(file("workspace", whole))
@@ -57,6 +81,7 @@ func TestLoadWhole(t *testing.T) {
 		LockTimeout: 5 * time.Second, NextNumber: 196, Commands: []string{"tools/commands", "../shared"}, Env: []string{"GH_HOST"}, IsolatedHome: true,
 		ACP: map[string]config.Speaker{"mine": {Argv: []string{"agent", "--acp"}}, "acp": {Name: "opencode"}},
 	}
+	want.Retention = keep
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Errorf("configuration differs (-want +got):\n%s", diff)
 	}
@@ -79,6 +104,7 @@ func TestLoadNothing(t *testing.T) {
 			t.Errorf("Load(%q): findings %q, want none", data, found(list))
 		}
 		want := config.Config{Runner: "offline", Aliases: map[string]string{}, LockTimeout: 10 * time.Second, NextNumber: 1}
+		want.Retention = keep
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 			t.Errorf("Load(%q) differs (-want +got):\n%s", data, diff)
 		}
@@ -103,6 +129,7 @@ func TestLayers(t *testing.T) {
 		Runner: "codex", Aliases: map[string]string{"p": "plan", "r": "research"}, Limits: formats.Limits{Rollbacks: 3, Retries: 1, Parallel: 2},
 		LockTimeout: 3 * time.Second, NextNumber: 7, Commands: []string{"x", "y"}, Env: []string{"A", "B", "C"},
 	}
+	want.Retention = keep
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Errorf("configuration differs (-want +got):\n%s", diff)
 	}
@@ -126,6 +153,7 @@ func TestSandboxOfProjectAndPerson(t *testing.T) {
 		Runner: "offline", Aliases: map[string]string{}, LockTimeout: 10 * time.Second, NextNumber: 1,
 		Sandbox: []string{"container", "advisory_only"}, SandboxFloor: []string{"platform_permission"},
 	}
+	want.Retention = keep
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 		t.Errorf("configuration differs (-want +got):\n%s", diff)
 	}
@@ -169,10 +197,14 @@ func TestFindings(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string][]string{
 		"runer: claude":                {`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`},
-		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox, acp, secrets, version`},
+		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox, acp, secrets, retention, version`},
 		"version: 1":                   nil,
 		"version: 2":                   {`error c.yaml:1:10: E060: the configuration has version 2, and this tercet knows up to version 1: a newer tercet wrote it; install the newer tercet and run the command again; nothing was written`},
 		"version: x":                   {`error c.yaml:1:10: E060: expected integer of at least 1 for version, got "x"`},
+		"retention: soon":              {`error c.yaml:1:12: E060: expected off, an age such as 30d, or a map of age and size for retention, got "soon"`},
+		"retention: {size: 3}":         {`error c.yaml:1:19: E060: expected size such as 2GiB or 500MiB for retention.size, got 3`},
+		"retention: {age: 0d}":         {`error c.yaml:1:18: E060: expected age such as 30d or 12h for retention.age, got "0d"`},
+		"retention: {aeg: 1d}":         {`warning c.yaml:1:13: W110: unknown key "retention.aeg"; did you mean 'age'?`},
 		"limits: {retrys: 1}":          {`warning c.yaml:1:10: W110: unknown key "limits.retrys"; did you mean 'retries'?`},
 		"limits: {tokens: 1, cost: 1}": nil,
 		"limits: {spawns: 3}":          nil,

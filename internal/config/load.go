@@ -17,7 +17,7 @@ import (
 // keys is what config.yaml may hold.
 var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
 	"runner", "aliases", "limits", "lock_timeout", "next_number", "commands", "env", "isolated_home", "sandbox", "acp",
-	"secrets", "version",
+	"secrets", "retention", "version",
 }}
 
 // The codes of findings in a configuration, beside those of YAML itself.
@@ -41,7 +41,7 @@ type Layer struct {
 func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 	l := loader{config: Config{
 		Runner: DefaultRunner, LockTimeout: DefaultLockTimeout, NextNumber: DefaultNextNumber,
-		Aliases: map[string]string{}, origins: map[string]Origin{}, written: map[string]string{},
+		Retention: defaultRetention, Aliases: map[string]string{}, origins: map[string]Origin{}, written: map[string]string{},
 	}}
 	l.Decoder = strict.Decoder{Report: l.report, Value: CodeValue, Key: CodeUnknownKey, All: "the keys are "}
 	for _, one := range layers {
@@ -123,6 +123,8 @@ func (l *loader) key(e entry) {
 		l.speakers(e)
 	case "secrets":
 		l.secrets(e)
+	case "retention":
+		l.retention(e)
 	case "version":
 		if _, ok := read(l, e, countWords, strict.Positive); !ok {
 			return

@@ -145,10 +145,14 @@ func cameIn(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	return len(rest) == 0, err
 }
 
-// held tells whether a branch that is not tercet's own has a commit.
+// held tells whether a branch that is not tercet's own has a commit, or a commit that was squashed of it.
 func held(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	holders, err := main.BranchesWith(ctx, hash)
-	return slices.ContainsFunc(holders, func(b string) bool { return !ours(b) }), err
+	if err != nil || slices.ContainsFunc(holders, func(b string) bool { return !ours(b) }) {
+		return err == nil, err
+	}
+	squashed, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerSquash, Value: hash})
+	return squashed != "", err
 }
 
 // keep commits loose work to a branch of its own and leaves the worktree on it.
@@ -266,17 +270,14 @@ func (m *Manager) deleteMerged(ctx context.Context, main *git.Repo, branch strin
 	if err != nil {
 		return false, err
 	}
-	if merged, err := held(ctx, main, hash); err != nil || !merged {
-		return false, err
+	merged, err := held(ctx, main, hash)
+	if err == nil && !merged && child {
+		var holders []string
+		holders, err = main.BranchesWith(ctx, hash)
+		merged = slices.ContainsFunc(holders, func(b string) bool { return strings.HasPrefix(branch, b+".") })
 	}
-	merged := slices.ContainsFunc(holders, func(b string) bool {
-		return b != branch && (!ours(b) || child && strings.HasPrefix(branch, b+"."))
-	})
-	if !merged {
-		squashed, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerSquash, Value: hash})
-		if err != nil || squashed == "" {
-			return false, err
-		}
+	if err != nil || !merged {
+		return false, err
 	}
 	err = main.DeleteBranch(ctx, branch, hash)
 	return err == nil, err

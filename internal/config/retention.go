@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tercet/internal/md"
+	"tercet/internal/strict"
+)
+
+// Retention says which runs are kept: those that are younger than Age, as far as all runs together are not larger than
+// Size.
+type Retention struct {
+	Off  bool // nothing is removed
+	Age  time.Duration
+	Size int64 // in bytes
+}
+
+// defaultRetention is what counts where no layer says anything.
+var defaultRetention = Retention{Age: 30 * day, Size: 2 << 30}
+
+// String is the retention as a listing shows it.
+func (r Retention) String() string {
+	if r.Off {
+		return "off"
+	}
+	return fmt.Sprintf("%dd, %d MiB", int(r.Age/day), r.Size>>20)
+}
+
+const day = 24 * time.Hour
+
+// retention takes off, an age, or a map of age and size.
+func (l *loader) retention(e entry) {
+	c := &l.config.Retention
+	if e.v.Kind != md.Map {
+		e := entry{e.name, e.key, e.v}
+		age, ok := read(l, e, "off, an age such as 30d, or a map of age and size", func(n *md.Node) (time.Duration, bool) {
+			if n.Kind == md.Scalar && n.Value == "off" {
+				return 0, true
+			}
+			return days(n)
+		})
+		if e.name += ".age"; ok && l.first(e) { // both forms say the age
+			if c.Off = age == 0; !c.Off {
+				c.Age = age
+			}
+		}
+		return
+	}
+	form := strict.Form{Unknown: `unknown key "retention.%s"`, Keys: []string{"age", "size"}}
+	for e := range l.in(e, "", form) {
+		if e.key.Value == "age" {
+			take(l, e, &c.Age, "age such as 30d or 12h", days)
+		} else {
+			take(l, e, &c.Size, "size such as 2GiB or 500MiB", bytesOf)
+		}
+	}
+}
+
+// days reads a duration that may be given in days.
+func days(n *md.Node) (time.Duration, bool) {
+	if word, ok := strings.CutSuffix(n.Value, "d"); ok && n.Kind == md.Scalar {
+		count, err := strconv.Atoi(word)
+		return time.Duration(count) * day, err == nil && count > 0 && count <= 36500
+	}
+	return strict.Duration(n)
+}
+
+// bytesOf reads a size in KiB, MiB or GiB.
+func bytesOf(n *md.Node) (int64, bool) {
+	for shift, unit := range map[int]string{10: "KiB", 20: "MiB", 30: "GiB"} {
+		if word, ok := strings.CutSuffix(n.Value, unit); ok && n.Kind == md.Scalar {
+			count, err := strconv.ParseInt(strings.TrimSpace(word), 10, 32)
+			return count << shift, err == nil && count > 0
+		}
+	}
+	return 0, false
+}
