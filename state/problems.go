@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"slices"
 	"sync"
 
 	"tercet/formats"
@@ -54,7 +55,7 @@ func NewErrors(cfg Config) (*Errors, error) {
 	return &Errors{cfg: cfg}, nil
 }
 
-// Record adds an error.
+// Record adds an error, unless the same run has told it of the same step.
 func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if !canWrite {
 		return formats.Fail(formats.CodeDenied, "", "writing errors is not supported on this system")
@@ -89,6 +90,9 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		return err
 	}
 	list := tree.Get("errors")
+	if told(list, p) {
+		return nil
+	}
 	if v, told := tree.Get("version").Str(); told && v != errorsVersion {
 		// Its form is older than the one that is written: what it says stays readable beside the new file.
 		if err := atomicfile.BackupLoose(e.cfg.Root, real, errorsFile+".v"+Slug(v)); err != nil {
@@ -121,6 +125,22 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		return ioFailure("writing", errorsFile, err)
 	}
 	return nil
+}
+
+// told tells whether the run has recorded the same of a step: one that is killed at its end tells it again when it is
+// resumed.
+func told(list *jsonx.Value, p formats.Problem) bool {
+	if list == nil || p.Context.Run == "" {
+		return false
+	}
+	text := func(v *jsonx.Value, key string) string {
+		s, _ := v.Get(key).Str()
+		return s
+	}
+	return slices.ContainsFunc(list.Elems, func(one *jsonx.Value) bool {
+		at := one.Get("context")
+		return text(at, "run") == p.Context.Run && text(at, "step") == p.Context.Step && text(one, "message") == p.Message
+	})
 }
 
 func (e *Errors) encode(p formats.Problem) ([]byte, error) {

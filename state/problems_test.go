@@ -39,6 +39,9 @@ func TestErrors(t *testing.T) {
 	if err := e.Record(t.Context(), formats.Problem{Type: "IO", Message: "second"}); err != nil {
 		t.Fatal(err)
 	}
+	if err := e.Record(t.Context(), p); err != nil { // a run that was killed at its end tells it again
+		t.Fatal(err)
+	}
 	list, err := e.List(t.Context())
 	if err != nil || len(list) != 2 {
 		t.Fatalf("List = %v, %v; want two", list, err)
