@@ -91,10 +91,6 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			d := formats.Decision{
 				Answer: label, By: userName(), Person: true, Note: c.mask.Text(*note), At: clock{}.Now().UTC(),
 			}
-			if mine, ok := g.Voted(d.By); ok {
-				return formats.Fail(formats.CodePrecondition, "another person has to answer", "you answered %q already",
-					mine.Answer)
-			}
 			err = w.box(r.ID).Answer(g, d)
 			if taken, ok := errors.AsType[*letters.TakenError](err); ok {
 				return formats.Fail(formats.CodePrecondition, "run 'tercet show "+r.ID+"'", "not taken: %s", taken)

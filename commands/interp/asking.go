@@ -52,7 +52,8 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		}
 		if d, done, err = a.remember(); done || err != nil {
 			if err == nil && first && now != words(a.g) {
-				err = a.differs()
+				err = s.unwritten(&formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "",
+					"the answer to %q was given to something else", a.g.Question)})
 			}
 			break
 		}
@@ -130,19 +131,8 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 	return false, err
 }
 
-// differs is the failure of a gate whose answer was given to something else.
-func (a *asking) differs() error {
-	return a.unwritten(&formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "",
-		"the answer to %q was given to something else", a.g.Question)})
-}
-
 // remember takes what the journal has of votes and of the answer.
 func (a *asking) remember() (d formats.Decision, done bool, err error) {
-	var was struct {
-		formats.Decision
-
-		Digest string `json:"digest"`
-	}
 	for {
 		var vote formats.Decision
 		old, err := a.recall(formats.Entry{Type: formats.EntryGateVoted, Step: a.g.Step, Key: a.g.ID}, &vote)
@@ -154,11 +144,8 @@ func (a *asking) remember() (d formats.Decision, done bool, err error) {
 		}
 		a.g.Votes = append(a.g.Votes, vote)
 	}
-	done, err = a.recall(formats.Entry{Type: formats.EntryGateDecided, Step: a.g.Step, Key: a.g.ID}, &was)
-	if done && err == nil && was.Digest != a.g.Digest {
-		err = a.differs()
-	}
-	return was.Decision, done, err
+	done, err = a.recall(formats.Entry{Type: formats.EntryGateDecided, Step: a.g.Step, Key: a.g.ID}, &d)
+	return d, done, err
 }
 
 // decided journals and shows an answer.

@@ -185,13 +185,11 @@ func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
 // foreign says why a file that answers no gate that is open now is no answer at all; empty: it answered another one.
 func (b Box) foreign(name string) string {
 	var a Answer
-	if why := b.open(name, &a); why != "" {
-		return why
-	}
-	if a.Schema != answerSchema || a.Run != b.Run || !b.sealed(&a.MAC, &a) {
+	why := b.open(name, &a)
+	if why == "" && (a.Schema != answerSchema || a.Run != b.Run || !b.sealed(&a.MAC, &a)) {
 		return "its seal is not yours"
 	}
-	return ""
+	return why
 }
 
 // Give writes an order. One that the run has not read yet is an error that wraps fs.ErrExist.

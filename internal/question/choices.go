@@ -119,13 +119,10 @@ func Chosen(choices []formats.Choice, word string, approve bool) (string, error)
 		return label, nil
 	}
 	help := "pass --choice with one of " + strings.Join(labels, ", ")
-	switch {
-	case word != "":
-		return "", formats.Fail(formats.CodeUsage, help, "expected one choice of the gate, got %q", word)
-	case approve:
-		return "", formats.Fail(formats.CodeUsage, help, "no choice of the gate simply goes on")
+	if word == "" {
+		return "", formats.Fail(formats.CodeUsage, help, "no choice of the gate says just that")
 	}
-	return "", formats.Fail(formats.CodeUsage, help, "no choice of the gate ends the command")
+	return "", formats.Fail(formats.CodeUsage, help, "expected one choice of the gate, got %q", word)
 }
 
 // folded is a text as answers are compared: without case and blanks.
