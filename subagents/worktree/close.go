@@ -93,7 +93,7 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	if branch == "" || !ours(branch) && !isChild(top) || strings.HasPrefix(branch, wipPrefix) {
 		return c, nil
 	}
-	if c.Deleted, err = m.deleteMerged(ctx, main, branch, isChild(top)); c.Deleted && c.Wip == "" {
+	if c.Deleted, err = deleteMerged(ctx, main, branch, isChild(top)); c.Deleted && c.Wip == "" {
 		err = errors.Join(err, m.sweep(ctx, main, branch))
 	}
 	return c, err
@@ -265,7 +265,7 @@ func (m *Manager) Discard(ctx context.Context, dir, run string, msg Message) (bu
 
 // deleteMerged deletes a branch all of whose commits another one holds, loose work not counted, or a squashed commit of
 // another one. Of the branch of a child that may be the run's.
-func (m *Manager) deleteMerged(ctx context.Context, main *git.Repo, branch string, child bool) (bool, error) {
+func deleteMerged(ctx context.Context, main *git.Repo, branch string, child bool) (bool, error) {
 	hash, err := main.Resolve(ctx, "refs/heads/"+branch)
 	if err != nil {
 		return false, err
