@@ -231,6 +231,7 @@ func execute(tb testing.TB, prog *compile.Program, by *delegator, planned, dry b
 		by.status = by.start
 	}
 	runner, err := interp.New(interp.Config{
+		Lint:   func(string, []byte, bool) []formats.Diagnostic { return nil },
 		Agents: by, State: sample, Docs: docs{sample}, Problems: world{}, Approve: world{}, Journal: world{}, Clock: world{}, Trace: trace.Discard{},
 		Show: func(formats.Table) {}, IDs: interp.IDs{Run: "r1", Session: "sess_1_aaaaaa", Command: "/" + prog.Name + " 1"}, DryRun: dry,
 	})

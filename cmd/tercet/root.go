@@ -191,6 +191,11 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		return w.ended(open.ret)
 	case err != nil:
 		return err
+	case begun != nil: // flags may stand in one of the lines, and the run goes by the first
+		line = typed(*begun)
+		if route, err = w.table.Route(line); err != nil {
+			return err
+		}
 	}
 	return w.handled(ctx, line, route, begun)
 }

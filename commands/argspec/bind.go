@@ -300,7 +300,11 @@ func IsEngineFlag(word string) bool {
 // Bare is a line without the flags of the engine that take no value: with them and without them it means the same work.
 func Bare(line string) string {
 	words := strings.Fields(line)
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return slices.Contains(engineFlags[0], w) }), " ")
+	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(engineFlags[0], w) })
+	if len(rest) == len(words) {
+		return line
+	}
+	return strings.Join(rest, " ")
 }
 
 // engineFlag hands a flag of the engine back that the command does not declare itself.

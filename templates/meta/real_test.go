@@ -70,6 +70,7 @@ func real(t *testing.T, b *bench) {
 		sample := meta.Sample{Planned: true}
 		runner, err := interp.New(interp.Config{
 			Agents: inert{t}, State: sample, Docs: sample, Problems: inert{t}, Approve: inert{t}, Journal: inert{t}, Clock: inert{t},
+			Lint:  func(string, []byte, bool) []formats.Diagnostic { return nil },
 			Trace: trace.Discard{}, Show: func(formats.Table) {}, IDs: interp.IDs{Run: "r1", Session: "sess_1_aaaaaa", Command: "/" + name + " 1"}, DryRun: true,
 		})
 		if err != nil {
