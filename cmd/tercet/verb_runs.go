@@ -191,7 +191,7 @@ func resumeVerb(cmd *cobra.Command, a *app) run {
 			if r == nil || !*wait || r.Until.IsZero() {
 				return err
 			}
-			if word, *from, err = r.Run, "", c.app.forget(); err != nil {
+			if word, *from, err = r.Run, "", c.forget(); err != nil {
 				return err
 			}
 		}

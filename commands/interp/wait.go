@@ -28,7 +28,7 @@ func waitFor(s step, d time.Duration) (result, error) {
 	}
 	rest := until.Sub(s.cfg.Clock.Now())
 	if rest > longWait {
-		if err := s.live(s.run.beside == 0); err != nil {
+		if err := s.live(s.beside == 0); err != nil {
 			return out, err
 		}
 		return out, &formats.LaterError{Why: fmt.Sprintf("step '%s' waits", s.Title), Until: until}

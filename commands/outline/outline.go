@@ -170,7 +170,7 @@ func (n *Node) act() {
 // plainOf is what is told of a kind that is new here: a number with a fraction is seconds.
 func plainOf(a syntax.Action) string {
 	for v, at := reflect.ValueOf(a).Elem(), 0; at < v.NumField(); at++ {
-		if seconds, ok := v.Field(at).Interface().(float64); ok {
+		if seconds, ok := reflect.TypeAssert[float64](v.Field(at)); ok {
 			return Span(time.Duration(seconds * float64(time.Second)))
 		}
 	}

@@ -22,7 +22,8 @@ func TestEveryByte(t *testing.T) {
 	w := journal.New(opener(at), journal.Options{Clock: clock(), Key: key})
 	for _, e := range []formats.Entry{
 		{Type: formats.EntryRunStarted, Data: formats.Started{Format: formats.JournalFormat, Line: "/x"}},
-		{Type: formats.EntryStepScheduled, Step: "a#1"}, {Type: formats.EntryRunFinished, Data: map[string]any{"status": "completed"}},
+		{Type: formats.EntryStepScheduled, Step: "a#1"},
+		{Type: formats.EntryRunFinished, Data: map[string]any{"status": "completed"}},
 	} {
 		if err := w.Append(t.Context(), e); err != nil {
 			t.Fatal(err)

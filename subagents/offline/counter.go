@@ -164,7 +164,7 @@ func kindOf(name, text string) fileKind {
 		return logFile
 	}
 	front := strings.HasPrefix(text, "---\n") || strings.HasPrefix(text, "---\r\n")
-	document = document && !(front && strings.EqualFold(end, "md"))
+	document = document && (!front || !strings.EqualFold(end, "md"))
 	kind := sourceFile
 	for word := range strings.FieldsFuncSeq(path.Dir(name)+"/"+base, notInName) {
 		for w := range parts(word) {
