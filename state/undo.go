@@ -47,10 +47,10 @@ func (m *Manager) Undo(ctx context.Context, run, session string, dry bool) (line
 
 // restored says what became of a task that was put back.
 func (v Verdict) restored() string {
-	switch {
-	case v.To == "":
+	if v.To == "" {
 		return fmt.Sprintf("task %d: removed", v.Task)
-	case v.To == v.From:
+	}
+	if v.To == v.From {
 		return fmt.Sprintf("task %d: as it was before, %s", v.Task, v.To)
 	}
 	return fmt.Sprintf("task %d: %s -> %s", v.Task, v.From, v.To)
