@@ -7,7 +7,7 @@ all: check
 build: ; CGO_ENABLED=0 go build -trimpath -ldflags=-s -o tercet ./cmd/tercet
 demo: ; go run ./cmd/tercet demo
 check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on ./...
-lint: ; GOOS=windows go vet ./cmd/tercet && golangci-lint run ./... && golangci-lint fmt --diff
+lint: ; GOOS=windows go vet ./cmd/tercet && GOOS=darwin go vet ./cmd/tercet && golangci-lint run ./... && golangci-lint fmt --diff
 agents: ; sh ./agents.sh $(AGENTS)
 fuzz: ; sh ./fuzz.sh $(FUZZTIME)
 soak: ; go test ./internal/proc -run '^TestSoak' -timeout 30m -v -args -full && go test ./state/crash -run '$(GOAL)' -timeout 90m -v -args -full && go test ./cmd/tercet -run '^TestEveryJournalLine' -timeout 30m -v -args -points 1
