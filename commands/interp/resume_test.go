@@ -394,7 +394,7 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 			}
 			kills := 0
 			for n := 1; n <= all.lines; n++ {
-				if testing.Short() && n%5 != 0 { // it is slow under the race detector
+				if testing.Short() && n%10 != 0 { // it is slow under the race detector
 					continue
 				}
 				for _, after := range []bool{false, true} {
@@ -450,8 +450,11 @@ func TestPausedAtEveryLine(t *testing.T) {
 			whole, prog := newMachine(t), newWorld(t).program(s.src)
 			all, ret := whole.play(prog, s.play, 0, false)
 			want := whole.end(ret)
-			paused := 0
-			for n := 1; n <= all.lines; n++ {
+			paused, step := 0, 1
+			if testing.Short() {
+				step = 7 // it is slow under the race detector
+			}
+			for n := 1; n <= all.lines; n += step {
 				m := newMachine(t)
 				m.pauseAt = n
 				_, ret := m.play(prog, s.play, 0, false)
