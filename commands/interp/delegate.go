@@ -151,6 +151,7 @@ func (c call) try() (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	// What runs beside it in the same tree cannot be told apart from what it did.
+	again := c.old && !c.taken
 	req.Again = c.old && !c.shared
 	c.worked = c.worked || worker
 	entry.Type, entry.Data = formats.EntryDelegationResult, nil
@@ -167,6 +168,11 @@ func (c call) try() (formats.Return, error) {
 		c.spend(ret.Metadata)
 	}
 	c.take(req, ret)
+	if sync && again && c.taken && ret.Outcome().Passes() { // the change of a killed process, which left its lease
+		if err := c.lease(false); err != nil {
+			return ret, err
+		}
+	}
 	if got.unkept != nil {
 		if err := c.unless(c.unwritten(got.unkept)); err != nil {
 			return ret, err
