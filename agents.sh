@@ -52,9 +52,12 @@ whole() { go test ./cmd/tercet -run '^TestAgents' -count 1 $short -timeout 20m -
 others=
 [ -z "$short" ] || { whole & others=$!; } # the programs wait more than they compute
 
-go test ./subagents/agentcli -run '^TestConformance$' -count 1 $short -timeout 40m -args -agents "$names" -agents-dir "$cache"
-# The same scenes within bounds, where bubblewrap makes a container here, and one that leaves its tree.
+scenes() { go test ./subagents/agentcli -run '^TestConformance$' -count 1 $short -timeout 40m -args -agents "$names" -agents-dir "$cache" "$@"; }
+# Within bounds, where bubblewrap makes a container here, one scene leaves its tree. -short leaves out those without bounds then.
 if bwrap --unshare-pid --ro-bind / / --dev /dev --proc /proc true 2>/dev/null; then
-	go test ./subagents/agentcli -run '^TestConformance$' -count 1 $short -timeout 40m -args -agents "$names" -agents-dir "$cache" -box bubblewrap
+	[ -n "$short" ] || scenes
+	scenes -box bubblewrap
+else
+	scenes
 fi
 if [ -n "$others" ]; then wait "$others"; else whole; fi

@@ -89,6 +89,8 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 		{"P6", (*lab).start},
 		{"P7", (*lab).commands},
 		{"P8", (*lab).delegations},
+		{"P9", (*lab).runs},
+		{"P10", (*lab).prompt},
 		{"P11", (*lab).quality},
 		{"P12", (*lab).footprint},
 	} {

@@ -16,6 +16,11 @@ func (l *lab) start() {
 		a, b := pairs(l.t, 4*l.n, subject{name: "tercet", argv: append([]string{l.tercet}, argv...), in: dir}, subject{name: "Go hello", argv: []string{l.hello}})
 		l.add(row{goal: "P6", what: strings.TrimSpace(strings.Join(argv, " ")), ours: a, theirs: b, peer: "Go hello", want: 6, cpuOnly: true})
 	}
+	plan := subject{name: "tercet", argv: []string{l.tercet, "__complete", "/plan", ""}, in: l.crowded()}
+	if out := plan.output(l.t); strings.Count(out, "\n") < 200 {
+		l.t.Fatalf("completion of /plan gives %d lines, want 200", strings.Count(out, "\n"))
+	}
+	l.within("P6", "completion of `/plan <Tab>`, 1,000 tasks and 200 commands", plan, 50)
 	var totals []float64
 	most, whose := 0.0, ""
 	for i := range 4*l.n + 1 {
@@ -87,17 +92,22 @@ func mb(bytes int) string { return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20)
 
 // peakOf gives the peak of resident memory of a run, in bytes: the median of five.
 func (l *lab) peakOf(s subject) int {
-	s.argv = append([]string{l.peak}, s.argv...)
 	var list []int
 	for range 5 {
-		kib, err := strconv.Atoi(strings.TrimSpace(s.output(l.t)))
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		list = append(list, kib<<10)
+		list = append(list, l.peakOnce(s))
 	}
 	slices.Sort(list)
 	return list[len(list)/2]
+}
+
+// peakOnce is that of one run.
+func (l *lab) peakOnce(s subject) int {
+	s.argv = append([]string{l.peak}, s.argv...)
+	kib, err := strconv.Atoi(strings.TrimSpace(s.output(l.t)))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return kib << 10
 }
 
 // commands runs the benchmarks of the package commands.

@@ -31,8 +31,12 @@ func command10K(tb testing.TB) []byte {
 	out.Write(src[:end])
 	for n := 0; out.Len()+len(src)-end+len(loop) <= 10<<10; n++ {
 		copied := bytes.ReplaceAll(loop, []byte("Step 2"), []byte("Step "+strconv.Itoa(20+n)))
-		for _, id := range []string{"phases", "code", "commit"} {
-			mark := string(rune('a' + n))
+		mark := string(rune('a' + n))
+		copied = bytes.ReplaceAll(copied, []byte("rollback: [code]"), []byte("rollback: [code"+mark+"]"))
+		for _, child := range []string{"correctness", "security", "tests", "project"} {
+			copied = bytes.ReplaceAll(copied, []byte("  "+child+": "), []byte("  "+child+mark+": "))
+		}
+		for _, id := range []string{"phases", "code", "review", "commit"} {
 			copied = bytes.ReplaceAll(copied, []byte("id: "+id), []byte("id: "+id+mark))
 			copied = bytes.ReplaceAll(copied, []byte("$steps."+id), []byte("$steps."+id+mark))
 		}

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -38,8 +37,25 @@ type Docs interface {
 	Exists(ctx context.Context, path string) (bool, error)
 }
 
+// Person is how the one who typed a line is asked and told.
+type Person struct {
+	// Begin is called once the arguments are bound, before anything runs; its error ends the line. Nil lets all begin.
+	Begin func(ctx context.Context, inv formats.Invocation) error
+	// Ask shows lines to the person and gives what is typed behind a prompt; its error ends the line. Nil asks nobody.
+	Ask func(ctx context.Context, lines []string, prompt string) (string, error)
+	// Typed tells that a line which lacks something goes back to the person to type on, unless its command asks.
+	Typed bool
+	// Warn shows findings that do not refuse the file.
+	Warn func([]formats.Diagnostic)
+	// Inject runs the commands and reads the files that a prompt of another tool has marks for, after a person agreed, and
+	// gives the whole text. Nil leaves the marks as they are written.
+	Inject func(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (string, error)
+}
+
 // Library runs commands. Open, Env, Tasks, Docs and Config are required.
 type Library struct {
+	Person
+
 	// Open reads a command file of a source, at most MaxFile bytes.
 	Open func(source, file string) ([]byte, error)
 	Env  compile.Env
@@ -48,19 +64,12 @@ type Library struct {
 	Docs  Docs
 	// Config gives a run everything that it can reach; it is called once the line is bound.
 	Config func(ctx context.Context, inv formats.Invocation) (interp.Config, error)
-	// NewRun gives a further run id, for a line that starts one run a task; only such lines need it.
-	NewRun func() string
-	// Begin is called once the arguments are bound, before anything runs; its error ends the line. Nil lets all begin.
-	Begin func(ctx context.Context, inv formats.Invocation) error
+	// Several is needed for lines that name several tasks alone.
+	Several Several
 	// Admit refuses a program that may use more than it is allowed to, before anything is written; nil admits all.
-	Admit func(*compile.Program) error
-	// Warn shows findings that do not refuse the file.
-	Warn func([]formats.Diagnostic)
+	Admit func(*compile.Program, argspec.Values) error
 	// Foreign holds the sources that are folders of other tools, by name.
 	Foreign map[string]dialect.Place
-	// Inject runs the commands and reads the files that a prompt of another tool has marks for, after a person agreed, and
-	// gives the whole text. Nil leaves the marks as they are written.
-	Inject func(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (string, error)
 	// Dir is the project root, absolute and with slashes; other tools' files may name it.
 	Dir string
 }
@@ -131,6 +140,9 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 		l.Warn(prog.Warnings)
 	}
 	values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
+	if use, ok := errors.AsType[*argspec.UsageError](err); ok && len(use.Open) > 0 {
+		inv, values, err = l.complete(ctx, inv, prog, use)
+	}
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -141,13 +153,10 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 	if err != nil {
 		return formats.Return{}, err
 	}
-	switch tasks := values.TaskRange(); {
-	case len(tasks) > 1 && inv.Task != 0:
-		values = values.At(inv.Task)
-	case len(tasks) > 1:
-		return l.runEach(ctx, inv, prog, values, tasks)
+	if len(values.Tasks()) > 1 {
+		return l.runEach(ctx, inv, prog, values)
 	}
-	return l.run(ctx, inv, prog, values)
+	return l.run(ctx, inv, prog, values, nil)
 }
 
 // EngineFlags gives the flags of the engine that stand in a line behind a command which does not declare them; the
@@ -179,16 +188,19 @@ func (l *Library) begin(ctx context.Context, inv formats.Invocation) error {
 }
 
 func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile.Program,
-	values argspec.Values,
+	values argspec.Values, mine *turn,
 ) (formats.Return, error) {
 	if l.Admit != nil {
-		if err := l.Admit(prog); err != nil {
+		if err := l.Admit(prog, values); err != nil {
 			return formats.Return{}, err
 		}
 	}
 	cfg, err := l.Config(ctx, inv)
 	if err != nil {
 		return formats.Return{}, err
+	}
+	if mine != nil {
+		mine.Delegator, cfg.Agents = cfg.Agents, mine
 	}
 	runner, err := interp.New(cfg)
 	if err != nil {
@@ -197,51 +209,12 @@ func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile
 	return runner.Run(ctx, prog, values, inv.Depth)
 }
 
-// runEach starts one run a task, in order, and stops at the first that does not pass. The text tells what each
-// returned.
-func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values,
-	tasks []int,
-) (formats.Return, error) {
-	out := formats.Return{Status: formats.StatusCompleted}
-	var said []string
-	for i, n := range tasks {
-		if inv.Task = n; i > 0 {
-			inv.Run = l.NewRun()
-		}
-		ret, err := l.run(ctx, inv, prog, values.At(n))
-		if err != nil {
-			return ret, err
-		}
-		ret.Artifacts = append(out.Artifacts, ret.Artifacts...)
-		ret.Warnings = append(out.Warnings, ret.Warnings...)
-		ret.Tables = append(out.Tables, ret.Tables...)
-		ret.Metadata.Spawns += out.Metadata.Spawns
-		if !ret.Outcome().Passes() {
-			return stoppedAt(ret, said, fmt.Sprintf("task %d, %d of %d: ", n, i+1, len(tasks))), nil
-		}
-		said = append(said, fmt.Sprintf("task %d: %s", n, cmp.Or(ret.Text, ret.Summary)))
-		out.Artifacts, out.Warnings, out.Tables, out.Errors = ret.Artifacts, ret.Warnings, ret.Tables, ret.Errors
-		out.Metadata, out.NextSteps = ret.Metadata, ret.NextSteps
+// Missing tells which task or file the arguments name that is not there; nil where there is no workspace to ask.
+func (l *Library) Missing(ctx context.Context, prog *compile.Program, values argspec.Values) error {
+	if l.Tasks == nil {
+		return nil
 	}
-	out.Summary = fmt.Sprintf("/%s done for %d tasks", inv.Name, len(tasks))
-	out.Text = strings.Join(append(said, out.Summary), "\n")
-	return out, nil
-}
-
-// stoppedAt is the return of a range that stopped: that of the last run, which says of which task it is, behind what
-// the runs before it said.
-func stoppedAt(ret formats.Return, said []string, which string) formats.Return {
-	ret.Summary = which + ret.Summary
-	if ret.Text != "" {
-		said = append(said, which+ret.Text)
-	} else if ret.Status != formats.StatusFailed {
-		said = append(said, ret.Summary)
-	}
-	ret.Text = strings.Join(said, "\n")
-	if ret.Errors = slices.Clone(ret.Errors); len(ret.Errors) > 0 {
-		ret.Errors[0].Message = which + ret.Errors[0].Message
-	}
-	return ret
+	return l.exist(ctx, prog.Name, prog, values)
 }
 
 // exist asks for every task and path that the arguments name.
@@ -262,7 +235,7 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 			}
 		}
 	}
-	if err := l.tasks(ctx, name, false, values.TaskRange()...); err != nil {
+	if err := l.tasks(ctx, name, false, values.Tasks()...); err != nil {
 		return err
 	}
 	if n, ok := values.Task(); ok {

@@ -11,7 +11,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +40,9 @@ type shop struct {
 	inputs   []map[string]any
 	warned   []formats.Diagnostic
 	worker   func(r formats.Request) formats.Return
+	most     int // tasks of a line side by side; 0: 1
+	was      map[int]*formats.Return
+	mu       sync.Mutex
 }
 
 func newShop(t *testing.T) *shop {
@@ -49,7 +54,6 @@ func newShop(t *testing.T) *shop {
 	s.worker = func(formats.Request) formats.Return {
 		return formats.Return{Status: formats.StatusCompleted, Summary: "done"}
 	}
-	ids := 0
 	s.Library = commands.Library{
 		Open: func(source, file string) ([]byte, error) {
 			text, ok := s.files[source+"/"+file]
@@ -58,8 +62,8 @@ func newShop(t *testing.T) *shop {
 			}
 			return []byte(text), nil
 		},
-		Env: shippedSet(t), Tasks: s, Docs: s, Config: s.config, Warn: func(list []formats.Diagnostic) { s.warned = append(s.warned, list...) },
-		NewRun: func() string { ids++; return fmt.Sprintf("r%d", ids+1) },
+		Env: shippedSet(t), Tasks: s, Docs: s, Config: s.config, Person: commands.Person{Warn: func(list []formats.Diagnostic) { s.warned = append(s.warned, list...) }},
+		Several: s,
 	}
 	return s
 }
@@ -78,6 +82,8 @@ func (s *shop) Exists(_ context.Context, name string) (bool, error) {
 }
 
 func (s *shop) config(_ context.Context, inv formats.Invocation) (interp.Config, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.runs = append(s.runs, inv.Run)
 	return interp.Config{
 		Agents: s, State: s, Docs: s, Problems: s, Approve: s, Lint: s.Lint, Journal: s, Clock: s, Trace: trace.Discard{}, Show: func(formats.Table) {},
@@ -86,7 +92,9 @@ func (s *shop) config(_ context.Context, inv formats.Invocation) (interp.Config,
 }
 
 func (s *shop) Delegate(_ context.Context, r formats.Request) (formats.Return, error) {
+	s.mu.Lock()
 	s.inputs = append(s.inputs, r.Input)
+	s.mu.Unlock()
 	return s.worker(r), nil
 }
 
@@ -266,18 +274,32 @@ func TestWithoutWorkspace(t *testing.T) {
 	}
 }
 
-// TestRange: one run a number, in order, each with its own id; the first that does not pass ends it.
-func TestRange(t *testing.T) {
+// Split gives each task a run, and lets two of them run side by side where the shop says so.
+func (s *shop) Split(_ context.Context, inv formats.Invocation, parts []commands.Part) (int, error) {
+	for i := range parts {
+		p := &parts[i]
+		p.Inv.Run, p.Inv.Line = fmt.Sprintf("r%d", i+1), "/"+inv.Name+" "+p.Inv.Raw
+		p.Was = s.was[p.Task]
+	}
+	return max(1, s.most), nil
+}
+
+// Ended implements commands.Several.
+func (s *shop) Ended(string) {}
+
+// TestSeveral: a run a task, in order, each with a line and an id of its own. What one comes to stops no other, and the
+// gravest counts.
+func TestSeveral(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.files["project/do.md"] = file(aTask, worker)
 	s.worker = func(r formats.Request) formats.Return {
 		return formats.Return{
-			Status: formats.StatusCompleted, Warnings: []string{fmt.Sprintf("careful with %d", r.Task.Number)},
+			Status: formats.StatusCompleted, Warnings: []string{fmt.Sprintf("careful with %s", r.Command)},
 			Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: fmt.Sprintf("%d.md", r.Task.Number)}},
 		}
 	}
-	ret, err := s.call(t, "do", "5-7")
+	ret, err := s.call(t, "do", "7, 5-6")
 	if err != nil || ret.Summary != "/do done for 3 tasks" || formats.ExitCode(ret) != 0 {
 		t.Errorf("RunCommand = %+v, %v", ret, err)
 	}
@@ -285,22 +307,85 @@ func TestRange(t *testing.T) {
 	for _, a := range ret.Artifacts {
 		files = append(files, a.Path)
 	}
-	if diff := cmp.Diff([]any{[]string{"r1", "r2", "r3"}, []string{"5.md", "6.md", "7.md"}, []string{"careful with 5", "careful with 6", "careful with 7"}}, []any{s.runs, files, ret.Warnings}); diff != "" {
+	want := []any{
+		[]string{"r1", "r2", "r3"},
+		[]string{"7.md", "5.md", "6.md"},
+		[]string{"task 7: careful with /do 7", "task 5: careful with /do 5", "task 6: careful with /do 6"},
+	}
+	if diff := cmp.Diff(want, []any{s.runs, files, ret.Warnings}); diff != "" {
 		t.Errorf("runs, artifacts and warnings (-want +got):\n%s", diff)
 	}
 
-	s = newShop(t)
-	s.files["project/do.md"] = file(aTask, worker)
-	s.worker = func(r formats.Request) formats.Return {
-		if r.Task.Number == 6 {
-			return formats.Return{Status: formats.StatusPartial, Summary: "half"}
+	half := formats.Return{Status: formats.StatusPartial, Summary: "half"}
+	for name, tt := range map[string]struct {
+		six  formats.Return
+		was  *formats.Return
+		code int
+		text string
+	}{
+		"partial": {half, nil, 3, "task 5: /do done\ntask 6: partial: half\ntask 7: /do done\n/do done for 2 of 3 tasks"},
+		"failed before": {
+			half, &formats.Return{Status: formats.StatusCompleted, Summary: "done by run r0"}, 0,
+			"task 5: /do done\ntask 6: done by run r0\ntask 7: /do done\n/do done for 3 tasks",
+		},
+		"failed": {
+			formats.Failed(formats.Fail(formats.CodeTimeout, "", "too slow")), nil, 124,
+			"task 5: /do done\ntask 6: failed: too slow\ntask 7: /do done\n/do done for 2 of 3 tasks",
+		},
+	} {
+		s := newShop(t)
+		s.files["project/do.md"] = file(aTask, worker)
+		s.was = map[int]*formats.Return{6: tt.was}
+		s.worker = func(r formats.Request) formats.Return {
+			if r.Task.Number == 6 {
+				return tt.six
+			}
+			return formats.Return{Status: formats.StatusCompleted}
 		}
-		return formats.Return{Status: formats.StatusCompleted, Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "r.md"}}}
+		ret, err := s.call(t, "do", "5-7")
+		if err != nil || ret.Text != tt.text || formats.ExitCode(ret) != tt.code || len(ret.Tasks) != 3 || ret.Tasks[1].Task != 6 {
+			t.Errorf("%s: RunCommand = %+v, %v, exit %d", name, ret, err, formats.ExitCode(ret))
+		}
 	}
-	ret, err = s.call(t, "do", "5-7")
-	if err != nil || ret.Summary != "task 6, 2 of 3: half" || formats.ExitCode(ret) != 3 || len(s.runs) != 2 || len(ret.Artifacts) != 1 {
-		t.Errorf("RunCommand = %+v, %v after %v", ret, err, s.runs)
-	}
+}
+
+// TestSeveralPublish: however long each takes, they publish in the order of the line; one that ends without waits for
+// nobody, and no more run side by side than may.
+func TestSeveralPublish(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t)
+		s.most = 2
+		s.files["project/do.md"] = file(aTask, worker+"\n```\n\n### Step 2: Publish\n\n```yaml step\ndelegate: git-workflow-manager\nwith: {action: publish}")
+		var mu sync.Mutex
+		var published []int
+		now, most := 0, 0
+		s.worker = func(r formats.Request) formats.Return {
+			mu.Lock()
+			if r.Agent == "git-workflow-manager" {
+				published = append(published, r.Task.Number)
+				mu.Unlock()
+				return formats.Return{Status: formats.StatusCompleted}
+			}
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(map[int]time.Duration{5: time.Hour, 6: time.Minute, 7: time.Second}[r.Task.Number])
+			mu.Lock()
+			defer mu.Unlock()
+			if now--; r.Task.Number == 6 {
+				return formats.Return{Status: formats.StatusPartial, Summary: "half"}
+			}
+			return formats.Return{Status: formats.StatusCompleted}
+		}
+		ret, err := s.call(t, "do", "5-7")
+		if err != nil || formats.ExitCode(ret) != 3 {
+			t.Errorf("RunCommand = %+v, %v", ret, err)
+		}
+		if diff := cmp.Diff([]any{[]int{5, 7}, 2}, []any{published, most}); diff != "" {
+			t.Errorf("published, and at once (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // TestWarnings: findings that do not refuse a file are shown, and the command runs.

@@ -139,7 +139,7 @@ func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dial
 	if l.Warn != nil && len(prog.Warnings) > 0 {
 		l.Warn(prog.Warnings)
 	}
-	return l.run(ctx, inv, prog, argspec.Values{})
+	return l.run(ctx, inv, prog, argspec.Values{}, nil)
 }
 
 // variables are the values of the tools' own variables that are known here.

@@ -70,6 +70,34 @@ type Diagnostics struct { //nolint:errname // a list of findings, an error only 
 	Of Code
 }
 
+// AboutFile is a finding about a whole file.
+func AboutFile(code, name, text, help string) Diagnostic {
+	return Diagnostic{
+		Code: code, Severity: SeverityError, File: name, Pos: Pos{Line: 1, Col: 1}, Message: text, Help: help,
+	}
+}
+
+// Records are the findings for programs.
+func (d *Diagnostics) Records() []map[string]any {
+	out := []map[string]any{}
+	for _, one := range d.List {
+		row := map[string]any{
+			"code": one.Code, "severity": one.Severity, "file": one.File, "line": one.Pos.Line, "col": one.Pos.Col,
+			"end_col": one.End.Col, "message": one.Message, "help": one.Help,
+		}
+		if one.End.Line > one.Pos.Line {
+			row["end_line"] = one.End.Line
+		}
+		if f := one.Fix; f != nil {
+			row["fix"] = map[string]any{
+				"line": f.Start.Line, "col": f.Start.Col, "end_line": f.End.Line, "end_col": f.End.Col, "text": f.Text,
+			}
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
 // Error lists the findings, one a line.
 func (d *Diagnostics) Error() string {
 	lines := make([]string, len(d.List))

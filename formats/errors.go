@@ -1,10 +1,14 @@
 package formats
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
+
+	"tercet/internal/nearest"
 )
 
 // ValueError reports a word that is not in a closed set, such as an unknown task status. argspec matches it to offer
@@ -18,6 +22,18 @@ type ValueError struct {
 // Error states what was expected and got.
 func (e *ValueError) Error() string {
 	return fmt.Sprintf("expected %s, got %q", e.What, e.Got)
+}
+
+// Help names the word that was meant, else all that there are where the message does not.
+func (e *ValueError) Help() string {
+	if help := nearest.Help(e.Got, e.Want); help != "" || len(e.Want) == 0 || strings.Contains(e.What, e.Want[0]) {
+		return help
+	}
+	words := e.What[strings.LastIndex(e.What, " ")+1:] + "s"
+	if strings.HasSuffix(words, "ss") {
+		words = strings.TrimSuffix(words, "s") + "es"
+	}
+	return "the " + words + " are " + strings.Join(e.Want, ", ")
 }
 
 // ErrorCode is USAGE.
@@ -117,6 +133,14 @@ func OnFile(op, file string, err error) *Failure {
 		code = CodeIO
 	}
 	return &Failure{Code: code, Message: op + " " + file, Err: err}
+}
+
+// Broken says of a file or a thing why it cannot be had, and what helps.
+func Broken(code Code, what string, err error, help ...string) *Failure {
+	if of, ok := errors.AsType[*fs.PathError](err); ok && strings.HasSuffix(what, of.Path) {
+		err = of.Err // the name stands before it
+	}
+	return &Failure{Code: code, Message: what, Err: err, Help: strings.Join(help, " ")}
 }
 
 // Error gives the place, if there is one, the message and the cause.

@@ -33,6 +33,10 @@ type Gate struct {
 	Quorum int `json:"quorum,omitempty"`
 	// Evidence are the hashes of the files that the answer is bound to, by their names.
 	Evidence map[string]string `json:"evidence,omitempty"`
+	// Documents are files of the project that the answer is bound to and that a person may change before the answer;
+	// Place is the folder in it where the work lies whose changes the answer is about. Empty: there are none.
+	Documents []string `json:"documents,omitempty"`
+	Place     string   `json:"place,omitempty"`
 	// Votes are the answers of people so far, where more than one has to answer.
 	Votes []Decision `json:"-"`
 	// Waits tells whoever answers that the gate stays open until the context ends, also where nobody can be asked.
@@ -102,6 +106,8 @@ type Decision struct {
 	Person bool      `json:"person,omitempty"`
 	Note   string    `json:"note,omitempty"`
 	At     time.Time `json:"at,omitzero"`
+	// Edited is a document that the person has changed in place of an answer: the gate asks anew then.
+	Edited string `json:"edited,omitempty"`
 }
 
 // Problem is an error on its way to errors.json. Time and id are added by the store.

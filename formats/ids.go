@@ -2,10 +2,13 @@ package formats
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"tercet/internal/lazy"
 )
@@ -38,6 +41,12 @@ func CheckSessionID(id string) error {
 // NewRunID makes a short run id that sorts by time: r, the unix second in base 36, and three random letters or digits.
 func NewRunID(now time.Time, random [6]byte) string {
 	return "r" + strconv.FormatInt(now.Unix(), 36) + idWord(random[:], 3)
+}
+
+// Sum is the SHA-256 of a content in hexadecimal digits, as all files of tercet have it.
+func Sum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // TaskFolder is the folder of a task's documents, relative to the project root: .tercet/specs/{NNN}_{slug}.
@@ -79,3 +88,11 @@ func FolderName(step string) string {
 
 // noName is what stands in no name of a folder.
 var noName = lazy.Regexp(`[^A-Za-z0-9_-]+`)
+
+// IsModel tells whether a text may be the name of a model. It becomes an argument of a program, so that it does not
+// begin with a dash and holds nothing that cannot be seen.
+func IsModel(name string) bool {
+	const most = 200 // characters
+	return name != "" && name == strings.TrimSpace(name) && !strings.HasPrefix(name, "-") && len([]rune(name)) <= most &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}

@@ -3,7 +3,7 @@ package formats
 import "time"
 
 // JournalFormat is the number of the form that journals have. One of another form is shown, and not continued.
-const JournalFormat = 3
+const JournalFormat = 4
 
 // EntryType names a record of a run's journal.
 type EntryType string
@@ -28,6 +28,7 @@ const (
 	EntryWentBack          EntryType = "went_back" // a person goes back to a step: what came after it counts no more
 	EntryAsked             EntryType = "asked"
 	EntryGoto              EntryType = "goto"
+	EntryPosted            EntryType = "posted" // on a board; the topic is its key
 	EntryStateCommitted    EntryType = "state_committed"
 	EntryStopped           EntryType = "stopped" // by a person or by its time; what follows is Error Handling
 	EntrySuspended         EntryType = "suspended"
@@ -57,7 +58,7 @@ type Started struct {
 	Raw   string   `json:"raw,omitempty"`
 	Words []string `json:"words,omitempty"`
 	Task  int      `json:"task,omitempty"`  // the bound task
-	Range bool     `json:"range,omitempty"` // it is one task of a line that names several
+	Among *Among   `json:"among,omitempty"` // the line with several tasks to which it belongs; nil: there is none
 	Depth int      `json:"depth"`
 	// Definition is the hash of the command file, Files those of all other files that decide, by their names.
 	Definition string            `json:"def_sha"`
@@ -67,10 +68,32 @@ type Started struct {
 	Seen       []Seen            `json:"seen,omitempty"` // before the first step
 }
 
+// Among tells to which line with several tasks a run belongs.
+type Among struct {
+	Line string `json:"command"`
+	// Round is the same for all runs of the line until each of its tasks is done, however often it is typed until then.
+	Round string `json:"round"`
+}
+
 // Seen is one thing that a run saw of the world outside of it.
 type Seen struct {
 	Key   string `json:"key"`
 	Value any    `json:"value"`
+}
+
+// Posting is what a step left on a board.
+type Posting struct {
+	By        string     `json:"by"`
+	Round     int        `json:"round"` // of this step, from 1
+	Summary   string     `json:"summary"`
+	Issues    []Issue    `json:"issues"`
+	Artifacts []Artifact `json:"artifacts"`
+}
+
+// Posted is the data of posted. Version is that of the topic with this posting: the number of its postings.
+type Posted struct {
+	Version int `json:"version"`
+	Posting
 }
 
 // Suspended is the data of suspended: what a run waits for, a question or a time.

@@ -2,8 +2,6 @@ package formats
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,8 +99,7 @@ func (p *Plan) CommandDigest() string {
 			}
 		}
 	}
-	sum := sha256.Sum256(h.Bytes())
-	return hex.EncodeToString(sum[:])
+	return Sum(h.Bytes())
 }
 
 // SetPhase rewrites the status in the heading of one phase and nothing else. A plan without that phase, or with two of

@@ -20,7 +20,7 @@ type Invocation struct {
 	Path    []string // "router", "/name"
 	Line    string   // the whole line, for messages, reasons and the journal
 	DryRun  bool     // nothing is written, delegates are stubbed
-	Task    int      // of a line that names several: the only one to do; 0: all
+	Among   *Among   // the line with several tasks to which this one belongs; nil: there is none
 }
 
 // Timeout bounds a delegation; zero fields mean the documented defaults (30 minutes, no idle limit).
@@ -143,6 +143,13 @@ type ArtifactSpec struct {
 	Optional bool   // good work may lack it
 }
 
+// The built-in subagents that steps come down to, by their names.
+const (
+	AgentStatusSync  = "status-sync-manager"
+	AgentGatekeeper  = "gatekeeper"
+	AgentGitWorkflow = "git-workflow-manager"
+)
+
 // AgentInfo is what the checker of command files and the Dispatcher know of a subagent.
 type AgentInfo struct {
 	Name        string
@@ -212,6 +219,7 @@ const (
 	DefaultParallel    = 4
 	MaxParallel        = 16
 	DefaultRedo        = 3
+	StallRounds        = 3 // rounds of a loop that came to the same: the next one is asked about
 	DefaultAsk         = 3
 	DefaultRunDuration = 2 * time.Hour
 )

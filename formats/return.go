@@ -172,6 +172,8 @@ type Metadata struct {
 	Path     []string `json:"delegation_path,omitempty"`
 	// Worktree is the folder that git-workflow-manager opened, absolute; only a built-in may set it.
 	Worktree string `json:"worktree,omitempty"`
+	// Asked is the model that was asked for, empty where the choice was left to the program.
+	Asked string `json:"model_asked,omitempty"`
 	// Model, Tokens and Cost are what the runner measured; zero where the program does not say.
 	Model  string  `json:"model,omitempty"`
 	Tokens Tokens  `json:"tokens,omitzero"`
@@ -238,9 +240,17 @@ type Return struct {
 	NextSteps     string         `json:"next_steps,omitempty"`
 	Tables        []Table        `json:"tables,omitempty"` // what a command showed; never from a subagent
 	Resume        *Resume        `json:"resume,omitempty"` // of a command that is suspended
+	Tasks         []TaskReturn   `json:"tasks,omitempty"`  // of a line that names several, in its order
 	// Said is an outcome that the engine gave to the step (skipped, suspended, rejected); empty otherwise. It never comes
 	// off the wire.
 	Said Outcome `json:"-"`
+}
+
+// TaskReturn is what one task of a line that names several came to, in a run of its own.
+type TaskReturn struct {
+	Task   int    `json:"task"`
+	Run    string `json:"run,omitempty"` // empty: none was begun
+	Return Return `json:"return"`
 }
 
 // Outcome is the verdict if there is one, else what the engine said, else the status.

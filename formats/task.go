@@ -1,6 +1,9 @@
 package formats
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,6 +27,22 @@ type Task struct {
 	BlockedReason string     `json:"blocked_reason,omitempty"`
 	Lease         *Lease     `json:"lease,omitempty"`
 	Session       string     `json:"session_id,omitempty"`
+}
+
+// Rows show the task as two tables: what it is, and its documents.
+func (t Task) Rows() (about, documents Table) {
+	about = Table{
+		Columns: []string{"number", "title", "status", "priority", "language", "effort", "depends_on", "waits_for"},
+		Rows: [][]string{{
+			strconv.Itoa(t.Number), t.Title, t.Status.String(), t.Priority, t.Language, t.Effort,
+			strings.Trim(fmt.Sprint(t.Dependencies), "[]"), t.BlockedReason,
+		}},
+	}
+	documents = Table{Columns: []string{"document", "path", "summary"}}
+	for _, a := range t.Artifacts {
+		documents.Rows = append(documents.Rows, []string{string(a.Type), a.Path, a.Summary})
+	}
+	return about, documents
 }
 
 // Newest gives the last artifact of a type, nil if there is none.

@@ -143,8 +143,7 @@ func LooseTaskStatus(word string) (TaskStatus, error) {
 			return status, nil
 		}
 	}
-	_, err := ParseTaskStatus(word)
-	return "", err
+	return OneOf("a task status", word, TaskStatuses())
 }
 
 // loose are the words of others for the statuses.

@@ -74,6 +74,29 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
+// TestNames: the names of a file are told, and the file that hides its plain name.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	table := scan(
+		t, nil, foreign(".claude/commands", "project", "plan.md", "git/commit.md"), foreign("~/.claude/commands", "user", "plan.md"), library(),
+	)
+	for typed, want := range map[string]string{
+		"git:commit": "/git:commit /git/commit /commit /project:git:commit",
+		"plan":       "/plan /project:plan",
+		"user:plan":  "/user:plan .claude/commands/plan.md",
+		"todo":       "/todo",
+	} {
+		r, err := table.Route(router.Line{Raw: "/" + typed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.TrimSpace(strings.Join(table.Spellings(r, "project", "user"), " ") + " " + table.Hides(r))
+		if got != want {
+			t.Errorf("names of /%s = %q, want %q", typed, got, want)
+		}
+	}
+}
+
 func TestAmbiguousLastPart(t *testing.T) {
 	t.Parallel()
 	table := scan(t, nil, foreign("p", "project", "a/check.md", "b/check.md"), foreign("u", "user", "a/check.md"))

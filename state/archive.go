@@ -78,7 +78,7 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 	if err := s.cfg.sweep(s.archiveReal); err != nil {
 		return err
 	}
-	line.File, line.Pre, line.Post, line.Undo = archiveFile, "", digest(data), nil
+	line.File, line.Pre, line.Post, line.Undo = archiveFile, "", formats.Sum(data), nil
 	line.Added, line.Removed = line.Removed, line.Added
 	if old != nil {
 		line.Pre = old.sha

@@ -45,7 +45,7 @@ func readAudit(root *os.Root) (*auditLog, error) {
 		}
 	}
 	if len(line) > 0 {
-		a.sha = digest(line)
+		a.sha = formats.Sum(line)
 	}
 	a.segments = segmentsBefore(a.data)
 	a.state, a.high = lastState(a.data)
@@ -105,7 +105,7 @@ func (a *auditLog) append(l auditLine) error {
 	if err := atomicfile.Append(a.root, auditFile, append(raw, '\n'), 0); err != nil {
 		return ioFailure("writing", auditFile, err)
 	}
-	a.there, a.data, a.sha = true, append(append(a.data, raw...), '\n'), digest(raw)
+	a.there, a.data, a.sha = true, append(append(a.data, raw...), '\n'), formats.Sum(raw)
 	a.last, a.high = l, max(a.high, l.Serial)
 	if l.File == stateFile {
 		a.state = l
@@ -171,7 +171,7 @@ func chainFault(data []byte, prev string, begins bool) (line int, what, last str
 		if l.Prev != prev && (n > 1 || !begins || l.Kind != lineRotated) {
 			return n, "it does not follow from the line before it", prev
 		}
-		prev = digest(data[:end])
+		prev = formats.Sum(data[:end])
 		data = data[end+1:]
 	}
 	return 0, "", prev

@@ -3,7 +3,9 @@ package state
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"tercet/internal/jsonx"
 )
@@ -14,6 +16,24 @@ type Difference struct {
 	Field string `json:"field"` // empty: the whole task
 	From  string `json:"from"`  // as JSON; empty: it is not there
 	To    string `json:"to"`    // as JSON; empty: it is not there
+}
+
+// String is the difference in a line: a sign for what is new or gone, the place, and the values.
+func (d Difference) String() string {
+	where := ""
+	if d.Task != 0 {
+		where = fmt.Sprintf("task %d", d.Task)
+	}
+	if d.Field != "" {
+		where = strings.TrimPrefix(where+": ", ": ") + d.Field
+	}
+	switch {
+	case d.From == "":
+		return "+ " + where + ": " + d.To
+	case d.To == "":
+		return "- " + where + ": " + d.From
+	}
+	return "  " + where + ": " + d.From + " -> " + d.To
 }
 
 // Diff compares two states by task and by field, members that the format does not know among them. Layout and order are

@@ -96,7 +96,7 @@ func (m *Import) Err() error {
 // a stream of objects, trailing commas, duplicate keys and tasks of one number are mended in what is read, never in the
 // file.
 func ReadImport(file string, src []byte, opt ImportOptions) *Import {
-	m := &Import{File: file, Digest: digest(src), Findings: []Finding{}, src: src, opt: opt}
+	m := &Import{File: file, Digest: formats.Sum(src), Findings: []Finding{}, src: src, opt: opt}
 	m.titles = todoTitles(opt.Todo)
 	if at := conflictMarker(src); at >= 0 {
 		m.find(DamageConflict, at, "the file holds both sides of an unfinished merge",

@@ -54,7 +54,7 @@ func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 	switch {
 	case todo != nil:
 		res.Warnings = append(res.Warnings, m.renderTodo(ctx, todo.sha)...)
-	case res.Changed && !res.Replayed:
+	case res.Changed: // also one that a killed process made, which may not have come to the view
 		res.Warnings = append(res.Warnings, m.renderTodo(ctx, "")...)
 	}
 	return res, err
@@ -400,7 +400,7 @@ func (s *session) commitDraft(d *draft, line auditLine) error {
 	if err != nil {
 		return err
 	}
-	line.Post, line.Undo = digest(data), boundedUndo(d.undo)
+	line.Post, line.Undo = formats.Sum(data), boundedUndo(d.undo)
 	err = s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc})
 	if err == nil {
 		s.keep(d.doc(line.Serial), data, line.Post)

@@ -33,7 +33,7 @@ func (m *Manager) Mark() (mark Mark, err error) {
 	if mark.src, _, err = m.cfg.readState(mark.real); err != nil {
 		return Mark{}, err
 	}
-	mark.sha = digest(mark.src)
+	mark.sha = formats.Sum(mark.src)
 	if mark.backups, err = backups(m.cfg); err != nil {
 		return Mark{}, ioFailure("reading the folder", backupDir, err)
 	}
@@ -66,7 +66,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 		real, err := realName(m.cfg.Root, stateFile)
 		if err == nil && real == mark.real {
 			if found, err = readFile(m.cfg.Root, real, maxState); err == nil {
-				now = digest(found)
+				now = formats.Sum(found)
 			} else if !errors.Is(err, fs.ErrNotExist) {
 				return ioFailure("reading", stateFile, err)
 			}

@@ -183,6 +183,33 @@ func mustDoc(t tb, w *workspace) state.Doc {
 	return doc
 }
 
+// TestDifferenceLine: a difference is told in a line, with a sign for what is new or gone.
+func TestDifferenceLine(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]state.Difference{
+		"+ task 3: {}":            {Task: 3, To: "{}"},
+		"- task 3: title: \"a\"":  {Task: 3, Field: "title", From: `"a"`},
+		"  next_number: 3 -> 4":   {Field: "next_number", From: "3", To: "4"},
+		"  task 3: a: [] -> null": {Task: 3, Field: "a", From: "[]", To: "null"},
+	} {
+		if got := d.String(); got != want {
+			t.Errorf("String() = %q, want %q", got, want)
+		}
+	}
+	for want, e := range map[string]*state.Entry{
+		"+3, 2: planned -> blocked (forced)": {Force: true, Changes: []map[string]any{
+			{"task": 3, "op": "create_tasks", "from": "", "to": "not_started"}, {"task": 2, "op": "update_status", "from": "planned", "to": "blocked"},
+		}},
+		"2: link_artifacts": {Changes: []map[string]any{{"task": 2, "op": "link_artifacts", "from": "planned", "to": "planned"}}},
+		"set_layout":        {Changes: []map[string]any{{"task": 0, "op": "set_layout"}}},
+		".tercet/x":         {File: ".tercet/x"},
+	} {
+		if got := strings.Replace(e.What(), ", (forced)", " (forced)", 1); got != want {
+			t.Errorf("What() = %q, want %q", got, want)
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

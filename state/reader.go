@@ -115,6 +115,19 @@ func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	return &out, nil
 }
 
+// Tasks gives the active tasks with their effective statuses; the list is the caller's, what is in it is shared.
+func (r *Reader) Tasks(ctx context.Context) ([]formats.Task, error) {
+	d, err := r.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, now := slices.Clone(d.Tasks), r.cfg.now()
+	for i := range out {
+		out[i].Status, _ = r.cfg.effective(&d.Tasks[i], now)
+	}
+	return out, nil
+}
+
 // HasTask tells whether a task is active.
 func (r *Reader) HasTask(ctx context.Context, number int) (bool, error) {
 	d, err := r.load(ctx)
@@ -157,7 +170,7 @@ func (r *Reader) Notice(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	sha := digest(src)
+	sha := formats.Sum(src)
 	last, _ := lastState(data)
 	if last.Post == "" || last.Post == sha || last.announces() && last.Pre == sha {
 		return ""

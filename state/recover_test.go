@@ -20,7 +20,7 @@ func TestKilledBeforeRename(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.add("a")
-	before := w.read("state.json")
+	before, view := w.read("state.json"), w.read("TODO.md")
 	tx := state.Tx{ID: "killed", Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}}}
 	if _, err := w.m.Apply(t.Context(), tx); err != nil {
 		t.Fatal(err)
@@ -50,6 +50,16 @@ func TestKilledBeforeRename(t *testing.T) {
 		t.Errorf("left over: %q %q, %v; want only what is not ours", left, deeper, err)
 	}
 	w.healthy()
+	// Killed behind the rename: the answer out of the log brings the view up to date.
+	now := w.read("TODO.md")
+	w.write("TODO.md", view)
+	w.write("TODO.md.tmp-99-0123456789abcdef", "torn")
+	if m, err = state.NewManager(w.cfg); err != nil {
+		t.Fatal(err)
+	}
+	if res, err = m.Apply(t.Context(), tx); err != nil || !res.Replayed || w.read("TODO.md") != now || view == now {
+		t.Errorf("Apply once more = %+v, %v; want the answer of then and TODO.md\n%sgot\n%s", res, err, now, w.read("TODO.md"))
+	}
 }
 
 // TestFailedWrite holds that a write which cannot be finished leaves the old state and an audit log that says so.

@@ -2,8 +2,6 @@ package state
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,12 +58,6 @@ func (d *document) highest() int {
 	return top
 }
 
-// digest is the sha256 of a file as the audit log writes it.
-func digest(src []byte) string {
-	sum := sha256.Sum256(src)
-	return hex.EncodeToString(sum[:])
-}
-
 // parseDocument reads a state file strictly; the error is a *SyntaxError with every finding.
 func parseDocument(file string, src []byte) (*document, error) {
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
@@ -80,7 +72,7 @@ func parseDocument(file string, src []byte) (*document, error) {
 	if err := d.error(); err != nil {
 		return nil, err
 	}
-	doc.sha = digest(src)
+	doc.sha = formats.Sum(src)
 	return doc, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"tercet/formats"
 	"tercet/internal/jsonx"
 )
 
@@ -26,7 +27,7 @@ func (c Config) seal(lineage string) *seal {
 	if key == nil {
 		return nil
 	}
-	return &seal{id: digest(key)[:8], key: key}
+	return &seal{id: formats.Sum(key)[:8], key: key}
 }
 
 // sign encodes a line. Its last member is the HMAC-SHA256 (RFC 2104) of what stands before it.

@@ -181,7 +181,7 @@ func (s *session) recoverOther(last auditLine) error {
 		return err
 	}
 	if src != nil {
-		sha = digest(src)
+		sha = formats.Sum(src)
 	}
 	if sha == last.Pre {
 		return s.abort(last, sha)
@@ -257,7 +257,7 @@ func (s *session) external(state auditLine) error {
 // before it and what the line says. Without either nothing is known.
 func (s *session) lastKnown(state auditLine) (*document, []int) {
 	for serial, src := range s.cfg.copies {
-		sha := digest(src)
+		sha := formats.Sum(src)
 		if sha != state.Post && sha != state.Pre {
 			continue
 		}
@@ -430,8 +430,8 @@ func (s *session) put(backup *document, kind string) (Result, error) {
 	s.serial = high
 	c.data = data
 	c.line = auditLine{
-		Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: digest(old),
-		Post: digest(data),
+		Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: formats.Sum(old),
+		Post: formats.Sum(data),
 	}
 	if c.old != nil {
 		c.line.Undo = boundedUndo(undoWhole(old, data))

@@ -84,7 +84,7 @@ func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, e
 	if string(text.bytes()) != string(src) {
 		return nil, formats.Fail(formats.CodeBug, "", "%s", "reading "+todoFile+" loses a part of it")
 	}
-	plan.sha = digest(src)
+	plan.sha = formats.Sum(src)
 	plan.edits.Edited, plan.edits.Serial, plan.edits.Notes = !text.intact, text.serial, len(text.notes())
 	if text.intact || len(src) == 0 {
 		return plan, nil

@@ -74,7 +74,7 @@ func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 	for _, p := range left {
 		paragraph(p.raw)
 	}
-	head := fmt.Sprintf("<!-- tercet: serial %d sha256 %s -->\n", doc.Serial, digest(b.Bytes()))
+	head := fmt.Sprintf("<!-- tercet: serial %d sha256 %s -->\n", doc.Serial, formats.Sum(b.Bytes()))
 	return append([]byte(head), b.Bytes()...)
 }
 
@@ -203,8 +203,8 @@ func EditedTodo(src []byte) bool {
 // ours tells whether a body is as it was rendered. A checkout that turned its line breaks into those of Windows is no
 // edit.
 func ours(sha string, body []byte) bool {
-	return sha == digest(body) || bytes.IndexByte(body, '\r') >= 0 &&
-		sha == digest(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
+	return sha == formats.Sum(body) || bytes.IndexByte(body, '\r') >= 0 &&
+		sha == formats.Sum(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
 }
 
 // todoWait is how long the view waits for another process that writes it: that one writes the same or something newer.
@@ -214,8 +214,8 @@ const todoWait = 2 * time.Second
 // synced is the sha256 of an edited file whose edits are in the state now; empty: a file that was edited stays.
 func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 	// Whoever wrote after this write brings the view up to date after that.
-	if c := m.wrote.Load(); synced == "" {
-		if info, err := m.cfg.Root.Stat(stateFile); c == nil || err == nil && !sameFile(info, c.info) {
+	if c := m.wrote.Load(); synced == "" && c != nil {
+		if info, err := m.cfg.Root.Stat(stateFile); err == nil && !sameFile(info, c.info) {
 			return nil
 		}
 	}
@@ -270,7 +270,7 @@ func (m *Manager) writeTodo(synced string) error {
 	old, err := readFile(root, real, maxState)
 	var notes []todoPiece
 	switch {
-	case err == nil && synced != "" && synced == digest(old):
+	case err == nil && synced != "" && synced == formats.Sum(old):
 	case errors.Is(err, fs.ErrNotExist), err == nil && bytes.IndexByte(old, 0) >= 0, err == nil && len(old) == 0:
 		old = nil
 		// It is not synced when it is written: a loss of power may leave nothing of it, or zeros, which no person types.

@@ -46,10 +46,10 @@ func travel(cfg Config) (*course, error) {
 		return nil, err
 	}
 	if src != nil {
-		c.anchors[digest(src)] = src
+		c.anchors[formats.Sum(src)] = src
 	}
 	for _, src := range cfg.copies {
-		c.anchors[digest(src)] = src
+		c.anchors[formats.Sum(src)] = src
 	}
 	return c, nil
 }
@@ -125,7 +125,7 @@ func (c *course) at(serial uint64) ([]byte, error) {
 	src := c.anchors[c.lines[from].Post]
 	for ; from > target; from-- {
 		old, err := jsonx.Splice(src, c.lines[from].Undo)
-		if err != nil || digest(old) != c.lines[from-1].Post {
+		if err != nil || formats.Sum(old) != c.lines[from-1].Post {
 			return nil, &formats.Failure{
 				Code: formats.CodeInvalidState, Message: fmt.Sprintf("the audit log does not lead back from serial %d to %d",
 					c.lines[from].Serial, c.lines[from-1].Serial),
@@ -177,6 +177,31 @@ type Entry struct {
 
 // About tells whether the entry is about a task.
 func (e *Entry) About(task int) bool { return slices.Contains(e.tasks, task) }
+
+// What says in a few words what the entry changed.
+func (e *Entry) What() string {
+	var parts []string
+	for _, c := range e.Changes {
+		from, to := c["from"], c["to"]
+		what := fmt.Sprintf("%v: %v", c["task"], c["op"])
+		switch {
+		case c["task"] == 0:
+			what = fmt.Sprintf("%v", c["op"])
+		case from == "":
+			what = fmt.Sprintf("+%v", c["task"])
+		case from != to:
+			what = fmt.Sprintf("%v: %v -> %v", c["task"], from, to)
+		}
+		parts = append(parts, what)
+	}
+	if len(parts) == 0 && !strings.HasSuffix(e.File, "/state.json") {
+		return e.File
+	}
+	if e.Force {
+		parts = append(parts, "(forced)")
+	}
+	return strings.Join(parts, ", ")
+}
 
 // History gives what the audit log holds, oldest first; transactions that shared a write are entries of their own.
 func (r *Reader) History(ctx context.Context) ([]Entry, error) {

@@ -26,7 +26,8 @@ func (m *Manager) Undo(ctx context.Context, run, session string, dry bool) (line
 			continue
 		}
 		res, failed := do(ctx, Tx{
-			ID: "undo-" + run + "-" + digest([]byte(name)), Session: session, Ops: []Op{RestorePhases{Run: run, Plan: name}},
+			ID: "undo-" + run + "-" + formats.Sum([]byte(name)), Session: session,
+			Ops: []Op{RestorePhases{Run: run, Plan: name}},
 		})
 		if err = errors.Join(err, failed); failed == nil && res.Changed && !res.Replayed {
 			lines, plans = append(lines, "put back the marks of phases in "+name), append(plans, name)
@@ -291,14 +292,14 @@ func (op RestorePhases) rewrite(s *session, _ Tx) (*rewritten, Result, error) {
 	f.data = f.src
 	for _, l := range slices.Backward(lines[first:]) {
 		switch {
-		case !own(l) || digest(f.data) != l.Post:
+		case !own(l) || formats.Sum(f.data) != l.Post:
 			return nil, res, formats.Fail(formats.CodePrecondition, "put the marks of its phases back by hand",
 				"%s was changed since the run", op.Plan)
 		case l.Undo == nil:
 			return nil, res, formats.Fail(formats.CodePrecondition, "put the marks of its phases back by hand",
 				"the log does not tell how the phases of %s were: an older tercet wrote it", op.Plan)
 		}
-		if f.data, err = jsonx.Splice(f.data, l.Undo); err != nil || digest(f.data) != l.Pre {
+		if f.data, err = jsonx.Splice(f.data, l.Undo); err != nil || formats.Sum(f.data) != l.Pre {
 			return nil, res, formats.Fail(formats.CodeInvalidState, "look at it with: tercet state verify",
 				"the log does not lead back to %s as it was", op.Plan)
 		}
@@ -332,7 +333,7 @@ func (s *session) planFile(task int, name string) (*rewritten, error) {
 	if err != nil {
 		return nil, ioFailure("reading", name, err)
 	}
-	return &rewritten{name: name, real: real, src: src, info: info, pre: digest(src)}, nil
+	return &rewritten{name: name, real: real, src: src, info: info, pre: formats.Sum(src)}, nil
 }
 
 // replan does an operation on a plan.
@@ -354,6 +355,6 @@ func (s *session) replan(tx Tx, op planOp) (Result, error) {
 	}
 	line := s.line(tx)
 	line.Serial, line.File, line.Verdicts = s.serial, f.name, res.Verdicts
-	line.Pre, line.Post, line.Undo = f.pre, digest(f.data), boundedUndo(undoWhole(f.src, f.data))
+	line.Pre, line.Post, line.Undo = f.pre, formats.Sum(f.data), boundedUndo(undoWhole(f.src, f.data))
 	return res, s.commit(change{name: f.name, real: f.real, data: f.data, line: line, read: f.info})
 }

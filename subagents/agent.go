@@ -14,8 +14,8 @@ type Agent interface {
 	Run(ctx context.Context, r formats.Request) (formats.Return, error)
 }
 
-// Measured is what a runner measured of the program it ran: Runner, Model, Tokens, Cost, Spawns, Sandbox, Metered,
-// Prompt and Attempts. It is no part of a Return, so that nothing a program prints or writes can become it.
+// Measured is what a runner measured of the program it ran: Runner, Asked, Model, Tokens, Cost, Spawns, Sandbox,
+// Metered, Prompt and Attempts. It is no part of a Return, so that nothing a program prints or writes can become it.
 type Measured = formats.Metadata
 
 // Metered is an Agent that measures. Run of such an agent is not called by the Dispatcher. What was measured is valid

@@ -214,7 +214,7 @@ func TestLibrary(t *testing.T) {
 		"researcher": formats.RoleResearcher, "planner": formats.RolePlanner, "implementer": formats.RoleImplementer,
 		"reviewer": formats.RoleReviewer, "security-auditor": formats.RoleReviewer, "tester": formats.RoleReviewer,
 		"task-reviser": formats.RoleWriter, "architect": formats.RoleUtility, "test-designer": formats.RoleUtility,
-		"general": formats.RoleWriter, "reader": formats.RoleWriter,
+		"general": formats.RoleWriter, "reader": formats.RoleWriter, "command-writer": formats.RoleWriter,
 	}
 	if diff := cmp.Diff(wantRoles, roles); diff != "" {
 		t.Errorf("workers (-want +got):\n%s", diff)

@@ -44,9 +44,8 @@ type Dispatcher struct {
 	Allow []secrets.Allowed // files that may be in a result though their name is that of a secret
 
 	mu     sync.Mutex
-	sums   map[string]string // of the documents that were placed, by their paths; guarded by mu
-	placed map[docKey]string // where the document of a step of a run stands; guarded by mu
-	known  map[string]bool   // runs whose record on disk was read; guarded by mu
+	placed map[docKey]Document // where the document of a step of a run stands; guarded by mu
+	known  map[string]bool     // runs whose record on disk was read; guarded by mu
 }
 
 // Delegate runs one delegation. The depth and the path of r are those of the caller; r.Out, r.Repair and r.Refused are
@@ -126,6 +125,9 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		if g.req.Dir, err = g.folder.emptyTree(); err != nil {
 			return formats.Return{}, err
 		}
+	}
+	if !g.info.Builtin {
+		g.send(trace.Event{Kind: trace.Agent})
 	}
 	var said []string
 	if g.d.Ready != nil && !g.info.Builtin && !g.info.Workflow {
@@ -452,13 +454,8 @@ func (g *delegation) refuse(ctx context.Context, a answer) (formats.Return, erro
 }
 
 func (g *delegation) emit(ret formats.Return, err error) {
-	if g.d.Trace == nil {
-		return
-	}
 	e := trace.Event{
-		Time: g.begin, Run: g.req.Run, Kind: trace.Delegate, Name: g.req.Agent, Step: g.req.Step,
-		FromDepth: g.from, ToDepth: g.req.Depth.Int(), Path: slices.Clone(g.req.Path),
-		Duration: g.d.Clock.Now().Sub(g.begin), Outcome: ret.Outcome().String(),
+		Kind: trace.Delegate, Duration: g.d.Clock.Now().Sub(g.begin), Outcome: ret.Outcome().String(),
 		Attrs: map[string]any{"visit": g.req.Visit, "attempt": g.req.Attempt},
 	}
 	switch {
@@ -472,12 +469,28 @@ func (g *delegation) emit(ret formats.Return, err error) {
 	if ret.Metadata.Runner != "" {
 		e.Attrs["runner"] = ret.Metadata.Runner
 	}
+	if m := ret.Metadata; m.Asked+m.Model != "" {
+		e.Attrs["model_asked"], e.Attrs["model"] = m.Asked, m.Model
+	}
 	if m := ret.Metadata; m.Tokens.Total() > 0 {
 		e.Attrs["tokens"], e.Attrs["cost_usd"] = m.Tokens.Total(), m.Cost
 	}
 	if a := ret.Metadata.Attempts; len(a) > 0 {
 		e.Attrs["attempts"] = a
 	}
+	if changed := ret.Fields["changed"]; changed != nil && g.info.Builtin {
+		e.Attrs["changed"] = changed
+	}
+	g.send(e)
+}
+
+// send tells of the delegation, if anybody listens.
+func (g *delegation) send(e trace.Event) {
+	if g.d.Trace == nil {
+		return
+	}
+	e.Time, e.Run, e.Name, e.Step = g.begin, g.req.Run, g.req.Agent, g.req.Step
+	e.FromDepth, e.ToDepth, e.Path = g.from, g.req.Depth.Int(), slices.Clone(g.req.Path)
 	g.d.Trace.Emit(e)
 }
 

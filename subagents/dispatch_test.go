@@ -183,10 +183,10 @@ func TestDelegateStamps(t *testing.T) {
 	if got := w.files(".tercet/runs"); !slices.Equal(got, []string{".tercet/runs/r1/documents.json"}) {
 		t.Errorf("files of the run = %v, want only documents.json", got)
 	}
-	if len(w.events) != 1 {
-		t.Fatalf("events = %v, want one", w.events)
+	if len(w.events) != 2 || w.events[0].Kind != trace.Agent || w.events[0].Step != "plan" || w.events[0].ToDepth != 2 {
+		t.Fatalf("events = %v, want that the agent was started and one more", w.events)
 	}
-	e := w.events[0]
+	e := w.events[1]
 	if e.Kind != trace.Delegate || e.FromDepth != 1 || e.ToDepth != 2 || e.Outcome != "completed" || e.Name != "planner" ||
 		e.Duration <= 0 || !slices.Equal(e.Path, want.Metadata.Path) {
 		t.Errorf("event = %+v", e)
@@ -357,7 +357,7 @@ func TestDelegateErrors(t *testing.T) {
 			if !errors.Is(err, tt.err) {
 				t.Errorf("Delegate with %v = %v, want it as a Go error", tt.err, err)
 			}
-			if e := w.events[0]; e.Outcome != "failed" || e.Message == "" {
+			if e := w.events[len(w.events)-1]; e.Outcome != "failed" || e.Message == "" {
 				t.Errorf("event = %+v", e)
 			}
 			continue

@@ -121,18 +121,28 @@ func (r *reader) runners(n *md.Node) []string {
 
 func (r *reader) model(n *md.Node) map[string]string {
 	if n.Kind != md.Map {
-		if model := r.text(n, "the name of a model, or a map from runner to model"); model != "" {
+		if model := r.modelName(n, "the name of a model, or a map from runner to model"); model != "" {
 			return map[string]string{"": model}
 		}
 		return nil
 	}
 	out := map[string]string{}
 	for key, value := range r.Entries(n, "") {
-		if model := r.text(value, "the name of a model"); model != "" {
+		if model := r.modelName(value, "the name of a model"); model != "" {
 			out[key.Value] = model
 		}
 	}
 	return out
+}
+
+// modelName reads a name that a program gets as an argument.
+func (r *reader) modelName(n *md.Node, want string) string {
+	name := r.text(n, want)
+	if name != "" && !formats.IsModel(name) {
+		r.Wrong(n, want, "it may not begin with a dash, and holds no control characters")
+		return ""
+	}
+	return name
 }
 
 func (r *reader) argv(n *md.Node) []string {

@@ -2,9 +2,7 @@ package subagents
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,8 +109,7 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 		return Definition{}, refused
 	}
 	err = def.Resolve(s.Facets)
-	sum := sha256.Sum256(fmt.Appendf(slices.Clone(src), "%q", def.Facets))
-	def.Info.Sum = hex.EncodeToString(sum[:])
+	def.Info.Sum = formats.Sum(fmt.Appendf(slices.Clone(src), "%q", def.Facets))
 	return def, err
 }
 

@@ -67,7 +67,7 @@ func TestOnlyWhatWasMeasuredIsStamped(t *testing.T) {
 	if len(ret.Warnings) > 0 { // only what a text claims is told: this agent is a Go value
 		t.Errorf("warnings = %q, want none", ret.Warnings)
 	}
-	if at := w.events[0].Attrs; at["tokens"] != int64(220) || at["cost_usd"] != 0.5 || at["runner"] != "claude" || at["attempts"] == nil {
+	if at := w.events[len(w.events)-1].Attrs; at["tokens"] != int64(220) || at["cost_usd"] != 0.5 || at["runner"] != "claude" || at["attempts"] == nil {
 		t.Errorf("event = %v, want tokens 220, cost 0.5, runner claude and the attempts", at)
 	}
 }

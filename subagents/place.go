@@ -3,8 +3,6 @@ package subagents
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,17 +87,19 @@ func (g *delegation) home(kind formats.ArtifactType) (string, error) {
 	return formats.TaskFolder(task.Number, slug) + "/" + sub, nil
 }
 
-// put writes a document to its place and returns the path. The caller holds d.mu.
+// put writes a document to its place and returns the path. The place is recorded first, so that a run that was killed
+// in between writes there again and leaves no second document. The caller holds d.mu.
 func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (string, error) {
 	if err := d.remember(key.run); err != nil {
 		return "", err
 	}
-	if at, ok := d.placed[key]; ok && path.Dir(at) == folder {
-		if err := atomicfile.WriteIn(d.Root, at, data, atomicfile.Options{}); err != nil {
-			return "", onFile("place", at, err)
+	now := Document{docKey: key, Sum: formats.Sum(data)}
+	if old, ok := d.placed[key]; ok && path.Dir(old.Path) == folder && d.own(old) {
+		now.Path = old.Path
+		if err := atomicfile.WriteIn(d.Root, now.Path, data, atomicfile.Options{}); err != nil {
+			return "", onFile("place", now.Path, err)
 		}
-		d.sums[at] = sumOf(data)
-		return at, d.record(key.run)
+		return now.Path, d.record(now)
 	}
 	if err := atomicfile.MkdirAll(d.Root, folder, 0o755); err != nil {
 		return "", onFile("make", folder, err)
@@ -109,16 +109,35 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 		return "", err
 	}
 	for n := 0; ; n++ {
-		to := folder + "/" + name(n)
-		err := atomicfile.Create(d.Root, to, data, 0o644)
+		now.Path, now.Begun = folder+"/"+name(n), true
+		if err := d.record(now); err != nil {
+			return "", err
+		}
+		err := atomicfile.Create(d.Root, now.Path, data, 0o644)
 		if err == nil {
-			d.placed[key], d.sums[to] = to, sumOf(data)
-			return to, d.record(key.run)
+			now.Begun = false
+			return now.Path, d.record(now)
 		}
 		if !errors.Is(err, fs.ErrExist) || n > 10_000 {
-			return "", onFile("place", to, err)
+			return "", onFile("place", now.Path, err)
 		}
 	}
+}
+
+// own removes what a killed process left of the writing of a document, and tells whether its place is the run's: one
+// that was only begun may be somebody else's by now.
+func (d *Dispatcher) own(doc Document) bool {
+	entries, err := fs.ReadDir(d.Root.FS(), path.Dir(doc.Path))
+	for _, e := range entries {
+		if atomicfile.TempFor(doc.Path, e.Name()) {
+			err = errors.Join(err, atomicfile.Remove(d.Root, path.Join(path.Dir(doc.Path), e.Name())))
+		}
+	}
+	if !doc.Begun || err != nil {
+		return err == nil
+	}
+	data, err := d.Root.ReadFile(doc.Path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && formats.Sum(data) == doc.Sum
 }
 
 // namer gives the n-th name to try: the first is the one after all that are there. The first summary of a day has no
@@ -161,6 +180,8 @@ type Document struct {
 
 	Path string `json:"path"`
 	Sum  string `json:"sha256,omitempty"` // of its bytes as they were placed
+	// Begun tells that the document may not be there yet.
+	Begun bool `json:"begun,omitempty"`
 }
 
 // Documents lists the documents that a run placed, none for one that placed nothing.
@@ -179,11 +200,6 @@ func Documents(root *os.Root, run string) ([]Document, error) {
 	return slices.DeleteFunc(list, func(l Document) bool { return pathProblem(l.Path) != "" }), nil
 }
 
-func sumOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
 func recordFile(run string) string { return runFolder(run) + "/documents.json" }
 
 // remember reads the record of a run that another process began. The caller holds d.mu.
@@ -192,7 +208,7 @@ func (d *Dispatcher) remember(run string) error {
 		return nil
 	}
 	if d.known == nil {
-		d.known, d.placed, d.sums = map[string]bool{}, map[docKey]string{}, map[string]string{}
+		d.known, d.placed = map[string]bool{}, map[docKey]Document{}
 	}
 	list, err := Documents(d.Root, run)
 	if err != nil {
@@ -200,21 +216,28 @@ func (d *Dispatcher) remember(run string) error {
 	}
 	for _, l := range list {
 		l.run = run
-		d.placed[l.docKey], d.sums[l.Path] = l.Path, l.Sum
+		d.placed[l.docKey] = l
 	}
 	d.known[run] = true
 	return nil
 }
 
-// record writes where the documents of a run stand, so that a run that is resumed overwrites its own files and no
-// others. The caller holds d.mu.
-func (d *Dispatcher) record(run string) error {
+// record writes where a document of a run stands, so that a run that is resumed overwrites its own files and no others.
+// The caller holds d.mu.
+func (d *Dispatcher) record(doc Document) error {
+	d.placed[doc.docKey] = doc
+	return d.keep(doc.run)
+}
+
+// keep writes the record of a run.
+func (d *Dispatcher) keep(run string) error {
 	list := []Document{}
-	keys := slices.DeleteFunc(slices.Collect(maps.Keys(d.placed)), func(k docKey) bool { return k.run != run })
-	slices.SortFunc(keys, func(a, b docKey) int { return strings.Compare(d.placed[a], d.placed[b]) })
-	for _, key := range keys {
-		list = append(list, Document{key, d.placed[key], d.sums[d.placed[key]]})
+	for key, doc := range d.placed {
+		if key.run == run {
+			list = append(list, doc)
+		}
 	}
+	slices.SortFunc(list, func(a, b Document) int { return strings.Compare(a.Path, b.Path) })
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return onFile("keep", recordFile(run), err)
@@ -233,7 +256,8 @@ func (d *Dispatcher) Discard(ctx context.Context, list []formats.Artifact) error
 	defer d.mu.Unlock()
 	runs := map[string]bool{}
 	var all error
-	for key, at := range d.placed {
+	for key, doc := range d.placed {
+		at := doc.Path
 		if !slices.ContainsFunc(list, func(a formats.Artifact) bool { return a.Path == at }) {
 			continue
 		}
@@ -254,7 +278,7 @@ func (d *Dispatcher) Discard(ctx context.Context, list []formats.Artifact) error
 		runs[key.run] = true
 	}
 	for _, run := range slices.Sorted(maps.Keys(runs)) {
-		all = errors.Join(all, d.record(run))
+		all = errors.Join(all, d.keep(run))
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package subagents_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -373,6 +374,49 @@ func TestPlaceSideBySide(t *testing.T) {
 	}
 	if len(seen) != 2*each {
 		t.Errorf("%d different documents, want %d", len(seen), 2*each)
+	}
+}
+
+// TestPlacedByAKilledProcess: a run whose process was killed while it placed a document writes it to the same place when it
+// is resumed, and leaves neither a second one nor a part of one. What somebody else put there meanwhile stays.
+func TestPlacedByAKilledProcess(t *testing.T) {
+	t.Parallel()
+	const folder = ".tercet/specs/007_fix_it/plans/"
+	const first, second, torn = folder + "implementation-001.md", folder + "implementation-002.md", folder + "implementation-001.md.tmp-99-0123456789abcdef"
+	for name, c := range map[string]struct {
+		there map[string]string // of what the killed process, or another, left
+		want  map[string]string
+	}{
+		"before it is there": {map[string]string{torn: "# P"}, map[string]string{first: "# New\n"}},
+		"behind it":          {map[string]string{first: "# Plan\n"}, map[string]string{first: "# New\n"}},
+		"another's":          {map[string]string{first: "# Mine\n"}, map[string]string{first: "# Mine\n", second: "# New\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, t.TempDir())
+			w.add(planner(), writes(t, "p.md", "# New\n"))
+			sum := sha256.Sum256([]byte("# Plan\n"))
+			c.there[".tercet/runs/r1/documents.json"] = fmt.Sprintf(`[{"step":"plan","type":"plan","n":0,"path":%q,"sha256":"%x","begun":true}]`, first, sum)
+			for file, text := range c.there {
+				at := filepath.Join(w.dir, file)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := w.Delegate(t.Context(), request("planner", "plan")); err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, file := range w.files(".tercet/specs") {
+				got[file] = w.read(file)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("documents (-want +got)\n%s", d)
+			}
+			if list, err := subagents.Documents(w.Root, "r1"); err != nil || len(list) != 1 || list[0].Begun {
+				t.Errorf("Documents = %+v, %v; want the one that is there", list, err)
+			}
+		})
 	}
 }
 

@@ -39,14 +39,22 @@ type worker struct {
 	// during and after are the task statuses that its role implies; empty if none, if its contract has no document of that
 	// kind, or beside an implementer.
 	during, after formats.TaskStatus
-	document      string // profile that its document is checked by; empty: it makes none that is checked
+	document      string   // profile that its document is checked by; empty: it makes none that is checked
+	beside        []worker // those that work side by side, of which it is the whole; nil for one alone
 }
 
 func (w worker) is(role formats.Role) bool { return w.info.Role == role }
 
-// newWorker reads what a contract implies. taken are the ids that are used already.
-func newWorker(info formats.AgentInfo, taken map[string]bool) (worker, error) {
+// newWorker reads what a contract implies. taken are the ids that are used already. Without a task no status follows,
+// and there are no phases to implement.
+func newWorker(info formats.AgentInfo, taken map[string]bool, task bool) (worker, error) {
 	w := worker{info: info, id: identify(info.Name, taken)}
+	if !task {
+		if w.info.Role == formats.RoleImplementer {
+			w.info.Role = formats.RoleUtility
+		}
+		return w, nil
+	}
 	during, after := info.Role.Statuses()
 	kind := info.Role.Artifact()
 	promised := kind != "" && info.MayGive(append(formats.ArtifactsFor(after), kind)...)
@@ -73,6 +81,28 @@ func profile(info formats.AgentInfo, kind formats.ArtifactType) string {
 	return string(kind)
 }
 
+// together is the whole of workers that stand side by side. It judges if one of them does.
+func together(list []worker, taken map[string]bool) (worker, error) {
+	var names []string
+	w := worker{beside: list, info: formats.AgentInfo{Role: formats.RoleUtility, NoArtifacts: true}}
+	for _, one := range list {
+		names = append(names, one.info.Name)
+		switch {
+		case one.is(formats.RoleImplementer), one.is(formats.RolePlanner):
+			return w, refuse("let it stand alone, with a comma on both sides",
+				"%s of role %s cannot work beside others: a task has one plan, and its phases one tree", one.info.Name,
+				one.info.Role)
+		case one.is(formats.RoleReviewer):
+			w.info.Role, w.info.Statuses = one.info.Role, slices.Concat(w.info.Statuses, one.info.Statuses)
+		}
+		w.info.NoArtifacts = w.info.NoArtifacts && one.info.NoArtifacts
+	}
+	lead := leading(list)
+	w.during, w.after = lead.during, lead.after
+	w.info.Name, w.id = strings.Join(names, " and "), identify("side-by-side", taken)
+	return w, nil
+}
+
 // identify makes the id of a step from a subagent's name. Ids that begin like the title of another step, from which
 // that step gets its id, are put out of its way.
 func identify(name string, taken map[string]bool) string {
@@ -81,7 +111,7 @@ func identify(name string, taken map[string]bool) string {
 	own := []string{
 		"delegate", "with", "without", "for", "stop", "mark", "return", "validate", "keep", "open", "commit", "publish",
 		"during", "error", "set",
-		"link", "write", "remove",
+		"link", "write", "remove", "ask", "stop",
 	}
 	if slices.Contains(own, first) || id == "phases" || id == "parts" {
 		id = "agent_" + id
@@ -111,6 +141,10 @@ type step struct {
 	To     string
 	Reason bool
 	Last   string // id of the step whose result is returned
+	Redo   string // id of the step that a rejection sends back
+	Path   string // jq of the documents that are checked
+	Merge  string // jq
+	Task   bool
 	Next   string // what to run next
 	Body   []step
 }
@@ -120,7 +154,10 @@ type pair struct{ Key, Value string }
 
 // flow collects the steps of one command.
 type flow struct {
+	Data
 	purpose string
+	task    bool
+	prev    string             // without a task: id of the worker before, which made what others judge
 	cur     formats.TaskStatus // where `during` and the steps so far have led, empty if that is not known
 	when    string             // jq that every step of this branch hangs on
 	lead    string
@@ -130,6 +167,7 @@ type flow struct {
 	loose   bool   // an artifact may not be linked yet
 	report  string // id of the step that made the newest report
 	last    string // id of the last worker outside a loop
+	merged  Merge  // it is several side by side; else empty
 	over    string // the array of the last loop, without $
 	verdict bool   // the last worker is a reviewer, and nothing stands behind it
 	err     error  // the first input that a worker needs and the command does not have
@@ -138,8 +176,7 @@ type flow struct {
 
 // add puts a step at the end.
 func (f *flow) add(s step) {
-	s.When = and(f.when, s.When)
-	s.Lead = f.lead
+	s.When, s.Lead, s.Task = and(f.when, s.When), f.lead, f.task
 	f.steps = append(f.steps, s)
 }
 
@@ -193,10 +230,10 @@ func (f *flow) status(to formats.TaskStatus) {
 // work adds one worker and what its contract implies: the check of its document, a stop after a verdict, the link of
 // what it made, the description it wrote. more tells that another step follows.
 func (f *flow) work(w worker, more bool) {
-	s := step{Kind: "delegate", Agent: w.info.Name, Role: w.info.Role.String(), ID: w.id}
-	var err error
-	s.With, err = f.inputs(w)
-	f.err = cmp.Or(f.err, err)
+	if !more && f.element == "" {
+		f.gate(w.info.Name)
+	}
+	s := f.call(w)
 	if f.element != "" && !gives(s.With, "phase") && !gives(s.With, "focus") {
 		s.Prompt = `"Work on this part of the task only: ${{ $` + f.element + `.name }}"`
 	}
@@ -210,7 +247,11 @@ func (f *flow) work(w worker, more bool) {
 	}
 	f.add(s)
 	if f.element == "" {
-		f.last = w.id
+		f.last, f.merged = w.id, Merge(s.Merge)
+	}
+	if f.checks(w); w.beside != nil && !w.is(formats.RoleReviewer) {
+		f.loose, f.verdict = f.loose || !w.info.NoArtifacts, false
+		return
 	}
 	made := "($steps." + w.id + ".artifacts | length) > 0"
 	switch {
@@ -218,11 +259,11 @@ func (f *flow) work(w worker, more bool) {
 		if w.document != "" {
 			f.add(step{Kind: "check", Name: w.document, ID: w.id, When: made})
 		}
-		if !w.info.NoArtifacts {
+		if !w.info.NoArtifacts && f.task {
 			f.add(step{Kind: "link", When: made})
 		}
 		if more || f.element != "" {
-			f.add(step{Kind: "stop", ID: w.id, Agent: w.info.Name, When: against(w.id, s.On)})
+			f.add(step{Kind: "stop", ID: w.id, Agent: w.info.Name, When: against(w.id, s.On), Merge: s.Merge})
 		}
 		f.verdict = !more
 		return
@@ -237,6 +278,52 @@ func (f *flow) work(w worker, more bool) {
 	if d, ok := w.info.Fields["description"]; ok && w.is(formats.RoleWriter) && d.Type == formats.TypeString &&
 		!d.Optional {
 		f.add(step{Kind: "describe", ID: w.id})
+	}
+}
+
+// gate asks a person before something, where one is wanted.
+func (f *flow) gate(before string) {
+	if f.Gate {
+		f.add(step{Kind: "gate", Name: before})
+	}
+}
+
+// call is the step that calls a worker, or several side by side.
+func (f *flow) call(w worker) step {
+	s := step{Kind: "delegate", Agent: w.info.Name, Role: w.info.Role.String(), ID: w.id}
+	if w.beside != nil {
+		s.Kind, s.Merge = "together", f.Merge.jq(len(w.beside))
+		before := *f
+		for _, one := range w.beside {
+			s.Body = append(s.Body, before.call(one))
+		}
+		f.err = before.err
+	} else {
+		var err error
+		s.With, err = f.inputs(w)
+		f.err = cmp.Or(f.err, err)
+	}
+	if w.is(formats.RoleReviewer) {
+		s.Redo = f.prev
+	} else if !f.task {
+		f.prev = w.id
+	}
+	return s
+}
+
+// checks adds a check of each kind of document that workers side by side make.
+func (f *flow) checks(w worker) {
+	seen := map[string]bool{}
+	for _, one := range w.beside {
+		if one.document == "" || seen[one.document] {
+			continue
+		}
+		seen[one.document] = true
+		made := "$steps." + w.id + `.artifacts | map(select(.type == "` + string(one.info.Role.Artifact()) + `") | .path)`
+		f.add(step{Kind: "check", Name: one.document, ID: w.id, Path: "'" + made + "'", When: "(" + made + " | length) > 0"})
+		if one.document == string(formats.ArtifactReport) {
+			f.report = w.id
+		}
 	}
 }
 
@@ -273,6 +360,7 @@ func (f *flow) loop(list []worker, as string) {
 
 // finish publishes the branch, removes the worktree and completes the task.
 func (f *flow) finish() {
+	f.gate("the branch is published")
 	f.add(step{Kind: "publish"})
 	f.add(step{Kind: "close"})
 	f.status(formats.Completed)
@@ -281,10 +369,10 @@ func (f *flow) finish() {
 
 // end adds the link of what is not linked yet, and the return.
 func (f *flow) end() {
-	if f.loose {
+	if f.loose && f.task {
 		f.add(step{Kind: "link", When: "(" + jqRunArtifacts + " | length) > 0"})
 	}
-	s := step{Kind: "return", Last: f.last, Name: f.over, Next: nextCommands[f.cur]}
+	s := step{Kind: "return", Last: f.last, Name: f.over, Next: nextCommands[f.cur], Merge: f.merged.String()}
 	switch {
 	case f.verdict:
 		s.Kind = "verdict"

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -68,9 +69,15 @@ func gives(list []pair, key string) bool {
 // offers lists what the command has at this place.
 func (f *flow) offers(w worker) []offer {
 	implements := w.is(formats.RoleImplementer)
-	out := []offer{
-		{pair{"task", "$task"}, formats.TypeObject, true, true},
-		{pair{"task_number", "$task.number"}, formats.TypeInteger, false, false},
+	var out []offer
+	if f.task {
+		out = append(out, offer{pair{"task", "$task"}, formats.TypeObject, true, true},
+			offer{pair{"task_number", "$task.number"}, formats.TypeInteger, false, false})
+	}
+	for _, a := range f.Args {
+		if a.Type != argTask {
+			out = append(out, offer{pair{a.Name, "$args." + a.Name}, a.input(), true, true})
+		}
 	}
 	if f.plan {
 		// Whoever does a phase reads the plan, and a planner that stands in the branch of a plan replaces it.
@@ -90,7 +97,7 @@ func (f *flow) offers(w worker) []offer {
 		path := `'$steps.` + f.report + `.artifacts | map(select(.type == "report")) | last | .path'`
 		out = append(out, offer{pair{"research_report", path}, formats.TypeString, true, false})
 	}
-	if f.changed {
+	if f.changed || f.prev != "" {
 		out = append(out, offer{pair{"changes", jqRunArtifacts}, formats.TypeArray, true, false})
 	}
 	return append(
@@ -113,10 +120,12 @@ const (
 	Conditional Shape = "conditional"
 	// Iterative is all subagents for each open phase of the plan, or for each part of the task.
 	Iterative Shape = "iterative"
+	// Parallel is subagents side by side, whose results are merged; others may stand before and behind them.
+	Parallel Shape = "parallel"
 )
 
 // Shapes lists every shape.
-func Shapes() []Shape { return []Shape{Single, Sequential, Conditional, Iterative} }
+func Shapes() []Shape { return []Shape{Single, Sequential, Conditional, Iterative, Parallel} }
 
 // ParseShape reads the name of a shape; a word outside the set is a *formats.ValueError.
 func ParseShape(word string) (Shape, error) { return formats.OneOf("shape", word, Shapes()) }
@@ -129,6 +138,146 @@ const maxAgents = 10
 
 // bounds gives the least and the most subagents of a shape.
 func (s Shape) bounds() (least, most int) {
-	b := map[Shape][2]int{Single: {1, 1}, Sequential: {2, maxAgents}, Conditional: {2, 2}, Iterative: {1, maxAgents}}[s]
+	b := map[Shape][2]int{
+		Single: {1, 1}, Sequential: {2, maxAgents}, Conditional: {2, 2}, Iterative: {1, maxAgents}, Parallel: {2, maxAgents},
+	}[s]
 	return b[0], b[1]
+}
+
+// Merge says when the work of subagents side by side is good.
+type Merge string
+
+// The merges.
+const (
+	All  Merge = "all"
+	Any  Merge = "any"
+	Most Merge = "most"
+)
+
+// ParseMerge reads the name of a merge; a word outside the set is a *formats.ValueError.
+func ParseMerge(word string) (Merge, error) {
+	return formats.OneOf("merge", word, []Merge{All, Any, Most})
+}
+
+// String is the name as it is typed.
+func (m Merge) String() string { return string(m) }
+
+// jq is the condition over n results.
+func (m Merge) jq(n int) string {
+	switch m {
+	case Any:
+		return "any(approved)"
+	case Most:
+		return fmt.Sprintf("quorum(%d)", n/2+1)
+	case All:
+	}
+	return "all(approved)"
+}
+
+// Arg is one argument of the new command.
+type Arg struct {
+	Name, Type string
+	Optional   bool
+	Placed     bool // taken by its place, optional or not
+}
+
+// argTask is the type of the argument that names a task; its argument is called task_number.
+const argTask = "task"
+
+// argTypes are the types that an argument may have, with what a subagent gets.
+var argTypes = map[string]formats.InputType{
+	argTask: formats.TypeInteger, "string": formats.TypeString, "path": formats.TypeString, "text": formats.TypeString,
+	"integer": formats.TypeInteger, "boolean": formats.TypeBoolean,
+}
+
+func (a Arg) input() formats.InputType { return argTypes[a.Type] }
+
+// ownInputs are what a command gives to subagents by itself, and the help.
+var ownInputs = []string{"args", "changes", "focus", "help", "phase", "plan", "research_report", "text"}
+
+// ParseArgs reads "task,version,dry:boolean,note:string?": names with types, of which string need not be written; a
+// question mark makes one optional. "none" is none.
+func ParseArgs(text string) ([]Arg, error) {
+	var out []Arg
+	if text == "none" {
+		return []Arg{}, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		a := Arg{}
+		word, a.Optional = strings.CutSuffix(strings.TrimSpace(word), "?")
+		a.Name, a.Type, _ = strings.Cut(word, ":")
+		if a.Type == "" {
+			a.Type = "string"
+		}
+		if a.Name == argTask {
+			a.Name, a.Type = "task_number", argTask
+		}
+		a.Optional = a.Optional || a.Type == "boolean"
+		taken := slices.ContainsFunc(out, func(o Arg) bool { return o.Name == a.Name || o.Type == "text" && !a.flag() })
+		types := strings.Join(slices.Sorted(maps.Keys(argTypes)), ", ")
+		switch {
+		case !argForm().MatchString(a.Name) || len(a.Name) > maxName || slices.Contains(ownInputs, a.Name):
+			return nil, refuse("such as version,dry:boolean", "expected the name of an argument, got %q", a.Name)
+		case argTypes[a.Type] == "" || a.Type == argTask && a.Name != "task_number":
+			return nil, refuse("a task is written as task", "expected a type of argument %s (%s), got %q", a.Name, types, a.Type)
+		case taken:
+			return nil, refuse("write it once, and a text last", "argument %s cannot stand here", a.Name)
+		}
+		out = append(out, a)
+	}
+	slices.SortStableFunc(out, func(a, b Arg) int { return a.rank() - b.rank() }) // those that may lack stand last
+	return out, nil
+}
+
+func (a Arg) flag() bool { return a.Optional && !a.Placed && a.Type != argTask && a.Type != "text" }
+
+func (a Arg) rank() int {
+	if a.flag() {
+		return 1
+	}
+	return 0
+}
+
+// Line is the argument as it stands in the frontmatter.
+func (a Arg) Line() string {
+	out := "{name: " + a.Name + ", type: " + a.Type
+	switch {
+	case a.flag():
+		return out + ", flag: true}"
+	case a.Optional && a.Type != argTask:
+		return out + "}"
+	}
+	return out + ", required: true}"
+}
+
+// Usage is the argument as the line of the command has it.
+func (a Arg) Usage() string {
+	if a.flag() {
+		return "[--" + strings.ReplaceAll(a.Name, "_", "-") + "]"
+	}
+	if a.Optional && a.Type != argTask {
+		return "[" + a.Name + "]"
+	}
+	return "<" + a.Name + ">"
+}
+
+// Example is a value of the argument, empty if the line may lack it.
+func (a Arg) Example() string {
+	switch {
+	case a.Optional && a.Type != argTask:
+		return ""
+	case a.Type == argTask:
+		return " 196"
+	case a.Type == "integer":
+		return " 3"
+	}
+	return " " + a.Name
+}
+
+// Input is the argument as a subagent of the command lists it; empty for a task, which it gets as such.
+func (a Arg) Input() string {
+	if a.Type == argTask {
+		return ""
+	}
+	return fmt.Sprintf("%s: {type: %s}", a.Name, a.input())
 }

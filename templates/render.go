@@ -21,11 +21,24 @@ type Data struct {
 	Name    string
 	Purpose string              // as the person wrote it
 	Agents  []formats.AgentInfo // in order; each may stand more than once
+	// Beside tells of each subagent whether it works beside the one before; nil: in the shape parallel all do.
+	Beside   []bool
+	Merge    Merge  // of those side by side; empty: All
+	Args     []Arg  // nil: a task
+	Gate     bool   // a person is asked before the last subagent works, or the branch is published
+	Category string // of the command, in a word
+}
+
+// task tells whether the command works on a task.
+func (d Data) task() bool {
+	return d.Args == nil || slices.ContainsFunc(d.Args, func(a Arg) bool { return a.Type == argTask })
 }
 
 // view is what the template of a shape sees.
 type view struct {
-	Name        string
+	Data
+
+	Task        bool
 	Description string // YAML
 	Purpose     string // Markdown
 	Agents      []string
@@ -85,25 +98,28 @@ func CheckName(what, name string) error {
 
 // outline decides what the command does.
 func outline(shape Shape, d Data) (view, error) {
+	if d.Args == nil {
+		d.Args = []Arg{{Name: "task_number", Type: argTask}}
+	}
 	purpose, err := checkText("command", d.Name, d.Purpose)
 	if err != nil {
 		return view{}, err
 	}
-	list, err := workers(shape, d.Agents)
+	list, err := workers(shape, d)
 	if err != nil {
 		return view{}, err
 	}
-	v := view{Name: d.Name, Description: scalar(cut(purpose, maxDescription)), Purpose: prose(purpose)}
+	v := view{Data: d, Task: d.task(), Description: scalar(cut(purpose, maxDescription)), Purpose: prose(purpose)}
 	for _, w := range list {
 		v.Agents = append(v.Agents, w.info.Name)
 	}
-	f := &flow{purpose: cut(purpose, maxDescription)}
+	f := &flow{Data: d, task: d.task(), purpose: cut(purpose, maxDescription)}
 	switch shape {
 	case Conditional:
 		err = v.conditional(f, list)
 	case Iterative:
 		err = v.iterative(f, list)
-	case Single, Sequential:
+	case Single, Sequential, Parallel:
 		err = v.sequential(f, list)
 	}
 	v.Steps = f.steps
@@ -113,7 +129,8 @@ func outline(shape Shape, d Data) (view, error) {
 }
 
 // workers checks which subagents stand together.
-func workers(shape Shape, agents []formats.AgentInfo) ([]worker, error) {
+func workers(shape Shape, d Data) ([]worker, error) {
+	agents := d.Agents
 	if least, most := shape.bounds(); len(agents) < least || len(agents) > most {
 		want, help := fmt.Sprintf("%d to %d", least, most), "name them with --agents a,b"
 		if least == most {
@@ -131,7 +148,7 @@ func workers(shape Shape, agents []formats.AgentInfo) ([]worker, error) {
 	taken := map[string]bool{}
 	planner, implementers := "", []string{}
 	for _, info := range agents {
-		w, err := newWorker(info, taken)
+		w, err := newWorker(info, taken, d.task())
 		if err != nil {
 			return nil, err
 		}
@@ -141,6 +158,11 @@ func workers(shape Shape, agents []formats.AgentInfo) ([]worker, error) {
 			implementers = append(implementers, info.Name)
 		case w.during == formats.Planning:
 			planner = info.Name
+		}
+	}
+	if shape == Conditional || shape == Iterative {
+		if !d.task() {
+			return nil, refuse("give it --arguments task, or use --shape sequential", "shape %s needs a task", shape)
 		}
 	}
 	if shape == Conditional {
@@ -164,12 +186,37 @@ func workers(shape Shape, agents []formats.AgentInfo) ([]worker, error) {
 			}
 		}
 	}
+	if shape == Parallel {
+		return grouped(list, d.Beside, taken)
+	}
 	return list, nil
+}
+
+// grouped puts workers together that stand side by side.
+func grouped(list []worker, beside []bool, taken map[string]bool) ([]worker, error) {
+	var out []worker
+	for from := 0; from < len(list); {
+		to := from + 1
+		for to < len(list) && (beside == nil || beside[to]) {
+			to++
+		}
+		if to-from == 1 {
+			out = append(out, list[from])
+		} else {
+			w, err := together(list[from:to], taken)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, w)
+		}
+		from = to
+	}
+	return out, nil
 }
 
 // builtin refuses subagents that are no workers. It comes after the inputs, whose message says more.
 func builtin(list []worker) error {
-	for _, w := range list {
+	for _, w := range flat(list) {
 		if w.info.Builtin {
 			return refuse(builtinHelp, "expected a worker, got the built-in subagent %s", w.info.Name)
 		}
@@ -179,7 +226,7 @@ func builtin(list []worker) error {
 
 // sequential lays out shapes single and sequential.
 func (v *view) sequential(f *flow, list []worker) error {
-	if needs(list, "plan") || has(list, formats.RoleImplementer) {
+	if f.task && needs(list, "plan") || has(list, formats.RoleImplementer) {
 		f.plan = true
 		v.Loads = append(v.Loads, loadPlan)
 	}
@@ -220,6 +267,9 @@ func (v *view) iterative(f *flow, list []worker) error {
 	v.Items = as
 	lead := leading(list)
 	v.start(f, lead)
+	if !lead.is(formats.RoleImplementer) {
+		f.gate("the first " + as)
+	}
 	f.loop(list, as)
 	if lead.is(formats.RoleImplementer) {
 		f.finish()
@@ -255,7 +305,7 @@ func (v *view) conditional(f *flow, list []worker) error {
 	f.when, f.lead, f.plan = jqPlanned, "With a plan", true
 	f.sequence(list[:1])
 	f.end()
-	other := flow{purpose: f.purpose, cur: second, lead: "Without a plan", err: f.err}
+	other := flow{Data: f.Data, task: true, purpose: f.purpose, cur: second, lead: "Without a plan", err: f.err}
 	other.sequence(list[1:])
 	other.end()
 	f.steps = append(f.steps, other.steps...)
@@ -311,13 +361,24 @@ func leading(list []worker) worker {
 	return out
 }
 
+// flat gives every worker alone.
+func flat(list []worker) []worker {
+	var out []worker
+	for _, w := range list {
+		if out = append(out, w.beside...); w.beside == nil {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 func has(list []worker, role formats.Role) bool {
-	return slices.ContainsFunc(list, func(w worker) bool { return w.is(role) })
+	return slices.ContainsFunc(flat(list), func(w worker) bool { return w.is(role) })
 }
 
 // needs tells whether a worker requires an input.
 func needs(list []worker, input string) bool {
-	return slices.ContainsFunc(list, func(w worker) bool { return w.info.Inputs[input].Required })
+	return slices.ContainsFunc(flat(list), func(w worker) bool { return w.info.Inputs[input].Required })
 }
 
 func takes(w worker, input string) bool {
@@ -358,6 +419,20 @@ type Subagent struct {
 	// Contract are the lines of the frontmatter behind name, description and role.
 	Contract       string
 	Output, Policy string
+	Args           []Arg  // of that command
+	Program        string // does the work; empty: the runner of the configuration
+}
+
+// Plain tells that the subagent gets the arguments of its command and makes no document, so that Contract, Output and
+// Policy are not needed: a program does its work, or there is no task.
+func (s Subagent) Plain() bool { return s.Program != "" || !(Data{Args: s.Args}).task() }
+
+// Role is that of the name. A plain subagent judges or it does not.
+func (s Subagent) Role() (role formats.Role, told bool) {
+	if role, told = RoleOf(s.Name); s.Plain() && role != formats.RoleReviewer {
+		return formats.RoleUtility, true
+	}
+	return role, told
 }
 
 // RenderSubagent makes a subagent file whose role comes from its name (RoleOf). The errors are those of Render.
@@ -369,16 +444,18 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	role, told := RoleOf(s.Name)
+	role, told := s.Role()
+	for _, text := range []*string{&s.Contract, &s.Output, &s.Policy} {
+		*text = strings.Trim(*text, "\n")
+	}
 	return fill("subagent.tmpl", struct {
-		Name, Command, Description, Purpose, Contract, Output, Policy string
-		Role                                                          formats.Role
-		Told                                                          bool
+		Subagent
+		Description, Purpose string
+		Role                 formats.Role
+		Told, Task           bool
 	}{
-		Name: s.Name, Command: s.Command, Purpose: prose(purpose), Role: role, Told: told,
+		Subagent: s, Purpose: prose(purpose), Role: role, Told: told, Task: (Data{Args: s.Args}).task(),
 		Description: scalar(cut("Works for /"+s.Command+": "+purpose, maxDescription)),
-		Contract:    strings.Trim(s.Contract, "\n"), Output: strings.Trim(s.Output, "\n"),
-		Policy: strings.Trim(s.Policy, "\n"),
 	})
 }
 

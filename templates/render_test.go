@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,6 +70,17 @@ func (a agents) infos(tb testing.TB, names ...string) []formats.AgentInfo {
 	return out
 }
 
+// beside gives the subagents of a line with those that work side by side joined by a plus.
+func (a agents) beside(tb testing.TB, line string) (list []formats.AgentInfo, beside []bool) {
+	tb.Helper()
+	for part := range strings.SplitSeq(line, ",") {
+		for i, name := range strings.Split(part, "+") {
+			list, beside = append(list, a.infos(tb, name)...), append(beside, i > 0)
+		}
+	}
+	return list, beside
+}
+
 // program parses and compiles a rendered command; any finding, warnings included, is a failure.
 func program(tb testing.TB, a agents, name string, src []byte) *compile.Program {
 	tb.Helper()
@@ -97,9 +110,6 @@ func (world) Live(bool) error                                           { return
 func (world) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
 func (world) Now() time.Time                                            { return time.Unix(0, 0) }
 func (world) Sleep(context.Context, time.Duration) error                { return nil }
-func (world) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
-	return formats.Decision{}, &formats.GateOpenError{Gate: g}
-}
 
 // delegator answers delegations and writes down each change of the task's status.
 type delegator struct {
@@ -112,9 +122,23 @@ type delegator struct {
 	fail   string // the subagent that fails
 	inputs map[string]map[string]any
 	start  formats.TaskStatus // empty: that of the sample
+	mu     sync.Mutex
+	gates  []string // the answers to come
+}
+
+// Approve gives the answers to come, in order.
+func (d *delegator) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
+	if len(d.gates) == 0 {
+		return formats.Decision{}, &formats.GateOpenError{Gate: g}
+	}
+	answer := d.gates[0]
+	d.gates = d.gates[1:]
+	return formats.Decision{Answer: answer}, nil
 }
 
 func (d *delegator) Delegate(_ context.Context, r formats.Request) (formats.Return, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	info, ok := d.agents[r.Agent]
 	if !ok {
 		d.t.Errorf("delegation to %s, which nobody has", r.Agent)
@@ -232,13 +256,17 @@ func execute(tb testing.TB, prog *compile.Program, by *delegator, planned, dry b
 	}
 	runner, err := interp.New(interp.Config{
 		Lint:   func(string, []byte, bool) []formats.Diagnostic { return nil },
-		Agents: by, State: sample, Docs: docs{sample}, Problems: world{}, Approve: world{}, Journal: world{}, Clock: world{}, Trace: trace.Discard{},
+		Agents: by, State: sample, Docs: docs{sample}, Problems: world{}, Approve: by, Journal: world{}, Clock: world{}, Trace: trace.Discard{},
 		Show: func(formats.Table) {}, IDs: interp.IDs{Run: "r1", Session: "sess_1_aaaaaa", Command: "/" + prog.Name + " 1"}, DryRun: dry,
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	values, err := argspec.Bind(prog.Name, prog.Args, "1", nil)
+	line := "1"
+	if argspec.TaskName(prog.Args) == "" {
+		line = "1.2.0"
+	}
+	values, err := argspec.Bind(prog.Name, prog.Args, line, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -298,6 +326,11 @@ func TestShapes(t *testing.T) {
 		{"iterative", "reviewer", "reviewer link_artifacts", "reviewer link_artifacts"},
 		{"iterative", "architect,tester", "architect tester", "architect tester"},
 		{"iterative", "implementer", "-", implement + finish},
+		{"parallel", "reviewer+tester", "reviewer tester link_artifacts", "reviewer tester link_artifacts"},
+		{"parallel", "tester+architect", "tester architect", "tester architect"},
+		{"parallel", "researcher+researcher", "researching researcher researcher researched", "researching researcher researcher researched"},
+		{"parallel", "researcher+architect,planner,reviewer+security-auditor", "researching researcher architect researched planning planner planned reviewer security-auditor link_artifacts", "researching researcher architect researched planning planner planned reviewer security-auditor link_artifacts"},
+		{"parallel", "implementer,reviewer+security-auditor", "-", implement + " reviewer security-auditor link_artifacts" + finish},
 		{"iterative", "test-designer,implementer,reviewer", "-", "implementing open test-designer implementer reviewer link_artifacts commit set_phase" + finish},
 		{"iterative", "researcher,implementer,implementer", "-", "implementing open researcher implementer implementer commit set_phase" + finish},
 	}
@@ -305,7 +338,9 @@ func TestShapes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(string(tt.shape)+" "+tt.agents, func(t *testing.T) {
 			t.Parallel()
-			src := render(t, tt.shape, templates.Data{Name: "triage", Purpose: "Sort a new report", Agents: lib.infos(t, strings.Split(tt.agents, ",")...)})
+			d := templates.Data{Name: "triage", Purpose: "Sort a new report"}
+			d.Agents, d.Beside = lib.beside(t, tt.agents)
+			src := render(t, tt.shape, d)
 			prog := program(t, lib, "triage", src)
 			for _, planned := range []bool{false, true} {
 				want := tt.bare
@@ -323,6 +358,12 @@ func TestShapes(t *testing.T) {
 					}
 					if !ret.Outcome().Passes() {
 						t.Errorf("run (planned %t, dry %t) = %s: %s, want it to pass\n%s", planned, dry, ret.Outcome(), ret.Summary, src)
+					}
+					if tt.shape == templates.Parallel { // in any order
+						sorted := strings.Fields(want)
+						slices.Sort(by.calls)
+						slices.Sort(sorted)
+						want = strings.Join(sorted, " ")
 					}
 					if got := strings.Join(by.calls, " "); !dry && got != want {
 						t.Errorf("calls (planned %t) = %q, want %q\n%s", planned, got, want, src)
@@ -408,4 +449,112 @@ func TestLinks(t *testing.T) {
 			t.Errorf("calls of %s = %q, want %q\n%s", agents, got, want, src)
 		}
 	}
+}
+
+// TestWithoutTask: a command with arguments of its own, such as a release: a gate before the last subagent, and a verdict
+// that sends the one before back, twice at most.
+func TestWithoutTask(t *testing.T) {
+	t.Parallel()
+	lib := library(t)
+	version := map[string]formats.Input{"version": {Type: formats.TypeString, Required: true}}
+	for name, role := range map[string]formats.Role{
+		"preparer": formats.RoleImplementer, "docs-reviewer": formats.RoleReviewer, "api-reviewer": formats.RoleReviewer, "publisher": formats.RoleUtility,
+	} {
+		lib[name] = formats.AgentInfo{Name: name, Role: role, NoArtifacts: true, Inputs: version}
+	}
+	args, err := templates.ParseArgs("version, dry:boolean")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		shape  templates.Shape
+		merge  templates.Merge
+		agents string
+		reject string
+		gates  []string
+		want   string
+		status formats.Outcome
+	}{
+		{"single", "", "preparer", "", nil, "", formats.OutcomeSuspended},
+		{"single", "", "preparer", "", []string{"approve"}, "preparer", formats.OutcomeCompleted},
+		{"sequential", "", "preparer,docs-reviewer,publisher", "", []string{"approve"}, "preparer docs-reviewer publisher", formats.OutcomeCompleted},
+		{"sequential", "", "preparer,docs-reviewer,publisher", "docs-reviewer", nil, "preparer docs-reviewer preparer docs-reviewer preparer docs-reviewer", formats.OutcomeRejected},
+		{"parallel", "all", "preparer,docs-reviewer+api-reviewer,publisher", "", []string{"approve"}, "preparer docs-reviewer api-reviewer publisher", formats.OutcomeCompleted},
+		{"parallel", "all", "preparer,docs-reviewer+api-reviewer,publisher", "", []string{"reject"}, "preparer docs-reviewer api-reviewer", formats.OutcomeFailed},
+		{
+			"parallel", "all", "preparer,docs-reviewer+api-reviewer,publisher", "api-reviewer", nil,
+			"preparer docs-reviewer api-reviewer preparer docs-reviewer api-reviewer preparer docs-reviewer api-reviewer", formats.OutcomeRejected,
+		},
+		{"parallel", "any", "docs-reviewer+api-reviewer,publisher", "api-reviewer", []string{"approve"}, "docs-reviewer api-reviewer publisher", formats.OutcomeCompleted},
+		{"parallel", "most", "docs-reviewer+api-reviewer", "api-reviewer", []string{"approve"}, "docs-reviewer api-reviewer", formats.OutcomeRejected},
+	} {
+		t.Run(string(tt.shape)+" "+string(tt.merge)+" "+tt.agents+" "+tt.reject, func(t *testing.T) {
+			t.Parallel()
+			d := templates.Data{Name: "release", Purpose: "Publish a release", Args: args, Gate: true, Merge: tt.merge, Category: "release"}
+			d.Agents, d.Beside = lib.beside(t, tt.agents)
+			src := render(t, tt.shape, d)
+			prog := program(t, lib, "release", src)
+			by := &delegator{t: t, agents: lib, reject: tt.reject, gates: tt.gates}
+			ret := execute(t, prog, by, false, false)
+			want := strings.Fields(tt.want)
+			slices.Sort(want)
+			slices.Sort(by.calls)
+			if ret.Outcome() != tt.status || !slices.Equal(by.calls, want) || len(by.gates) > 0 {
+				t.Errorf("run = %s (%s) after %q, want %s after %q\n%s", ret.Outcome(), ret.Summary, by.calls, tt.status, want, src)
+			}
+			for name, in := range by.inputs {
+				if in["version"] != "1.2.0" {
+					t.Errorf("%s was called with %v, want the version", name, in)
+				}
+			}
+			if prog.File.Front.Category != "release" {
+				t.Errorf("category = %q, want release", prog.File.Front.Category)
+			}
+		})
+	}
+}
+
+func TestParseArgs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"none": "", "task": "<task_number>", "version,dry:boolean": "<version> [--dry]", "dry_run:boolean, version": "<version> [--dry-run]",
+		"n:integer?, task": "<task_number> [--n]", "note:text": "<note>",
+	} {
+		args, err := templates.ParseArgs(text)
+		var got []string
+		for _, a := range args {
+			got = append(got, a.Usage())
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("ParseArgs(%q) = %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"": `expected the name of an argument, got ""`, "Version": `got "Version"`, "a:strng": `(boolean, integer, path, string, task, text), got "strng"`,
+		"a,a": "argument a cannot stand here", "t:text,b": "argument b cannot stand here", "help": `got "help"`, "x:task": `got "task"`,
+		strings.Repeat("a", 33): "expected the name",
+	} {
+		if _, err := templates.ParseArgs(text); err == nil || !strings.Contains(err.Error(), want) || formats.CodeOf(err) != formats.CodeValidationFailed {
+			t.Errorf("ParseArgs(%q) = %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+func FuzzArgs(f *testing.F) {
+	for _, s := range []string{"task", "version,dry:boolean", "note:text?", "a:task", "none", ",,", "a:b:c?"} {
+		f.Add(s)
+	}
+	lib := library(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		args, err := templates.ParseArgs(text)
+		if err != nil {
+			return
+		}
+		d := templates.Data{Name: "x", Purpose: "p", Args: args, Agents: lib.infos(t, "architect")}
+		src, err := templates.Render(templates.Single, d)
+		if err != nil {
+			t.Fatalf("Render of %q: %v", text, err)
+		}
+		program(t, lib, "x", src)
+	})
 }

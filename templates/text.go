@@ -22,6 +22,7 @@ const (
 var (
 	nameForm   = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
 	deviceForm = lazy.Regexp(`^(?:con|prn|aux|nul|(?:com|lpt)[0-9])$`)
+	argForm    = lazy.Regexp(`^[a-z][a-z0-9_]*$`)
 	plainForm  = lazy.Regexp(`^[A-Za-z][A-Za-z0-9 ,.()/'-]*$`)
 )
 

@@ -27,10 +27,7 @@ func TestAgentsAround(t *testing.T) {
 	if *agentsFlag == "" {
 		t.Skip("no -agents: agents.sh installs them and runs this")
 	}
-	bin := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/tercet", ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	bin := tercetIn(t)
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		if strings.HasSuffix(name, "-acp") {
 			continue // the same program, whose stopping and limits the scenes of the protocol look at
@@ -257,8 +254,7 @@ func (p *person) interrupted(t *testing.T) {
 	t.Helper()
 	before := len(p.server.Turns(p.name))
 	s := onTerminalWith(t, p.dir, append(p.env, "TERM=xterm"))
-	s.wait("tercet")
-	state := s.state()
+	s.prompted()
 	s.keys("/waits\r")
 	for limit := time.After(2 * time.Minute); len(p.server.Turns(p.name)) == before; {
 		select {
@@ -271,13 +267,14 @@ func (p *person) interrupted(t *testing.T) {
 	s.keys("\x03")
 	s.wait("CANCELLED")
 	took := time.Since(begin)
+	s.prompted()
 	s.keys("\x04")
 	s.ends()
 	t.Logf("cancelled after %s", took)
 	if took > 30*time.Second {
 		t.Errorf("the end came after %s, want it within 30 s", took)
 	}
-	if after := s.state(); !reflect.DeepEqual(state, after) {
+	if state, after := untouched(t), s.state(); !reflect.DeepEqual(state, after) {
 		t.Errorf("terminal after the end: %+v, want %+v", after, state)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"tercet/demo"
 	"tercet/formats"
 	"tercet/internal/proc"
 	"tercet/internal/testkit/modelserver"
@@ -32,10 +33,7 @@ func TestAgents(t *testing.T) {
 	if *agentsFlag == "" {
 		t.Skip("no -agents: agents.sh installs them and runs this")
 	}
-	bin := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/tercet", ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	bin := tercetIn(t)
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,12 +66,11 @@ func (p *person) setUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive, err := readFixture("")
+	fixture, err := readFixture("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demo{dir: p.dir, starter: starter}
-	if err := d.unpack(t.Context(), archive); err != nil {
+	if err := (demo.Repo{Dir: p.dir, Starter: starter}).Unpack(t.Context(), fixture); err != nil {
 		t.Fatal(err)
 	}
 	home := t.TempDir()

@@ -6,29 +6,31 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"tercet/commands/argspec"
 	"tercet/commands/outline"
 	"tercet/formats"
+	"tercet/internal/keyboard"
 	"tercet/internal/query"
 	"tercet/internal/question"
 )
 
 // app is the process: its streams, flags and what it found out about itself.
 type app struct {
-	io      stdio
-	env     func(string) string
-	lines   *question.Lines // the one reader of standard input
-	term    *terminal
-	flags   engineFlags
-	signals *signals
-	session string
-	built   *world // the world of this process, nil until it is needed
+	io       stdio
+	env      func(string) string
+	lines    *question.Lines    // the one reader of standard input
+	keyboard *keyboard.Keyboard // standard input if it is a terminal, else nil
+	term     *terminal
+	flags    engineFlags
+	signals  *signals
+	session  string
+	built    *world // the world of this process, nil until it is needed
 
 	accepted map[string]bool // manifests that the person agreed to, by hash
 	demoDir  string          // the folder that the demo made, which it trusts
@@ -39,8 +41,10 @@ type app struct {
 type engineFlags struct {
 	dir         string
 	json        bool
+	jq          string
 	events      bool
 	runner      string
+	model       string
 	dryRun      bool
 	noInput     bool
 	yes         bool
@@ -55,6 +59,9 @@ type engineFlags struct {
 	keepGoing   bool
 	fresh       bool // --new
 	giveUp      bool // a run is gone through again only to end it
+	await       bool // a question waits for an answer from elsewhere
+	parallel    string
+	prompting   bool // lines are typed at the prompt
 
 	acceptChanges bool
 	max           outline.Ceiling
@@ -65,14 +72,18 @@ type engineFlags struct {
 
 func newApp(s stdio, env func(string) string) *app {
 	a := &app{
-		io: s, env: env, signals: &signals{end: os.Exit}, accepted: map[string]bool{}, told: map[string]bool{},
+		env: env, signals: &signals{}, accepted: map[string]bool{}, told: map[string]bool{},
 	}
 	a.term = newTerminal(s, env)
-	tty, _ := s.in.(*os.File) //nolint:errcheck // nil for anything else
-	if !a.term.inTTY {
-		tty = nil
+	g := newStage(a, s)
+	a.signals.end = func(code int) {
+		g.restore()
+		os.Exit(code)
 	}
-	a.lines = question.NewLines(s.in, tty)
+	if tty, ok := s.in.(*os.File); ok && a.term.inTTY {
+		a.keyboard, _ = keyboard.New(tty) //nolint:errcheck // nil: it is read as a pipe is
+	}
+	a.lines = question.NewLines(s.in, a.keyboard)
 	return a
 }
 
@@ -91,7 +102,46 @@ func (a *app) configure() error {
 	if a.flags.lockTimeout < 0 {
 		return usage("expected a positive --lock-timeout, got %s", a.flags.lockTimeout)
 	}
+	if m := a.flags.model; m != "" && !formats.IsModel(m) {
+		return usage("expected the name of a model for --model, got %q", m)
+	}
+	if _, err := argspec.Parallel(a.flags.parallel); err != nil {
+		return err
+	}
+	var err error
+	if a.term.filter, err = filterOf(a.flags); err != nil {
+		return err
+	}
+	a.term.unfit, a.flags.json = 0, a.flags.json || a.term.filter != nil
 	return a.term.configure(a.flags)
+}
+
+// filterOf is what --jq makes of the document that --json prints, nil without it.
+func filterOf(f engineFlags) (*query.Code, error) {
+	switch {
+	case f.jq == "":
+		return nil, nil
+	case f.events:
+		return nil, formats.Fail(formats.CodeUsage,
+			"leave --events out, or read its lines with: tercet query FILTER /dev/stdin",
+			"--jq is for one JSON document, not for --events")
+	}
+	code, err := query.Compile(f.jq, query.Options{})
+	if err == nil {
+		return code, nil
+	}
+	d := formats.Found(string(formats.CodeUsage), formats.Pos{}, "", "%s", err)
+	d.File = "--jq"
+	if one, ok := errors.AsType[*query.Error](err); ok {
+		d.Message = one.Msg
+		d.Pos.Line, d.Pos.Col = one.Pos()
+		if one.DidYouMean != "" {
+			d.Help = "did you mean '" + one.DidYouMean + "'?"
+		}
+	}
+	return nil, &formats.Diagnostics{
+		List: []formats.Diagnostic{d}, Sources: map[string][]byte{d.File: []byte(f.jq)}, Of: formats.CodeUsage,
+	}
 }
 
 // interactive tells whether a person can be asked.
@@ -221,7 +271,7 @@ func (a *app) document(schema string, doc fields) bool {
 // exit prints what an error has to say and gives the number of the one table.
 func (a *app) exit(err error) int {
 	if err == nil {
-		return 0
+		return a.term.unfit
 	}
 	if s, ok := errors.AsType[shown](err); ok {
 		return s.code
@@ -273,10 +323,7 @@ const anyHelp = "run 'tercet --help'"
 
 // broken says of a file or a thing why it cannot be had, and what helps.
 func broken(code formats.Code, what string, err error, help ...string) error {
-	if of, ok := errors.AsType[*fs.PathError](err); ok && strings.HasSuffix(what, of.Path) {
-		err = of.Err // the name stands before it
-	}
-	return &formats.Failure{Code: code, Message: what, Err: err, Help: rest(help)}
+	return formats.Broken(code, what, err, help...)
 }
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/live"
 	"tercet/internal/trace"
 )
 
@@ -62,9 +63,11 @@ func TestEveryMouth(t *testing.T) {
 		"table": func(t *terminal) {
 			t.table(formats.Table{Title: nasty, Columns: []string{"a", "b"}, Rows: [][]string{{nasty, nasty}}})
 		},
-		"step": func(t *terminal) { t.event(trace.Event{Kind: trace.Step, Name: nasty, Outcome: nasty}) },
+		"step": func(t *terminal) {
+			live.NewScreen(live.Config{Out: t.io.err}).Emit(trace.Event{Kind: trace.Step, Name: nasty, Outcome: nasty})
+		},
 		"gate in time": func(t *terminal) {
-			t.event(trace.Event{Kind: trace.Gate, Message: "answered by timeout", Name: nasty, Outcome: nasty})
+			live.NewScreen(live.Config{Out: t.io.err}).Emit(trace.Event{Kind: trace.Gate, Message: trace.InTime, Name: nasty, Outcome: nasty})
 		},
 		"json":       func(t *terminal) { t.json(map[string]string{nasty: nasty}) },
 		"json line":  func(t *terminal) { t.encode(map[string]string{nasty: nasty}, "") },
@@ -77,7 +80,7 @@ func TestEveryMouth(t *testing.T) {
 				continue // bytes for a file or a program stay what they are
 			}
 			var out bytes.Buffer
-			term := &terminal{io: stdio{out: &out, err: &out}, env: func(string) string { return "" }, outTTY: tty, errTTY: tty}
+			term := &terminal{io: stdio{out: &out, err: &out}, colour: "never", env: func(string) string { return "" }, outTTY: tty, errTTY: tty}
 			speak(term)
 			got := out.String()
 			if bad := badIn(got); bad != "" || got == "" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tercet/state"
+	"tercet/subagents/agentcli"
 )
 
 // TestVerbsShowNastyNames gives files, titles and words of a command line names that strangers choose, and reads what the
@@ -16,7 +17,7 @@ import (
 func TestVerbsShowNastyNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := initWorkspace(t.Context(), dir, runnerOffline, state.InitOptions{}, false); err != nil {
+	if _, err := initWorkspace(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false); err != nil {
 		t.Fatal(err)
 	}
 	name := strings.ToValidUTF8(strings.ReplaceAll(nasty, "\x00", ""), "") // what is no UTF-8 is refused before it is read

@@ -6,24 +6,18 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 
+	"tercet/demo"
 	"tercet/formats"
-	"tercet/internal/plain"
 	"tercet/internal/proc"
-	"tercet/internal/trace"
 	"tercet/state"
+	"tercet/subagents/agentcli"
 )
 
 //go:embed demo/pages.txtar
@@ -36,14 +30,35 @@ const demoTask = 196
 func demoVerb(cmd *cobra.Command, a *app) run {
 	fixture := cmd.Flags().String("fixture", "",
 		"another `file` of the same shape: a txtar with commits.txt, commit-N/ and task.md")
-	return func(c call) error { return (&demo{app: a}).run(c, *fixture) }
+	clean := cmd.Flags().Bool("clean", false, "remove the folders that demos made, or DIR if a demo made it")
+	return func(c call) error {
+		if *clean {
+			return c.cleanDemos()
+		}
+		return (&demonstration{app: a}).run(c, *fixture)
+	}
 }
 
-type demo struct {
+// cleanDemos removes folders of demos.
+func (c call) cleanDemos() error {
+	removed, err := demo.Clean(rest(c.args))
+	if err != nil || c.document("tercet.demo/1", fields{"removed": nonNil(removed)}) {
+		return err
+	}
+	for _, dir := range removed {
+		c.term.answer("removed %s", dir)
+	}
+	if len(removed) == 0 {
+		c.term.note("no demo has left a folder in %s", os.TempDir())
+	}
+	return nil
+}
+
+type demonstration struct {
 	*app
-	dir     string
-	starter *proc.Starter
-	lines   []demoLine
+	demo.Repo
+	scene demo.Scene
+	lines []demoLine
 }
 
 // demoLine is one command of the demo with what it returned.
@@ -53,50 +68,63 @@ type demoLine struct {
 	Return json.RawMessage `json:"return"`
 }
 
-func (d *demo) run(c call, fixture string) error {
+func (d *demonstration) run(c call, name string) error {
 	if err := d.starters(); err != nil {
 		return err
 	}
-	archive, err := readFixture(fixture)
+	fixture, err := readFixture(name)
 	if err != nil {
 		return err
 	}
-	if err := d.folder(c.args); err != nil {
+	if d.Dir, err = demo.Folder(rest(c.args)); err != nil {
 		return err
 	}
-	d.title("A fresh repository in %s", d.dir)
-	if err := d.unpack(c.ctx, archive); err != nil {
+	d.scene = demo.Scene{Sheet: d.term.sheet(d.term.outTTY), Columns: columns(d.io.out), Dir: d.Dir}
+	if !d.flags.json {
+		d.scene.Out = d.io.out
+	}
+	d.scene.Title("A fresh repository in %s", d.Dir)
+	d.scene.Lines("a small Go module, of which the last commit brought a defect")
+	if err := d.Unpack(c.ctx, fixture); err != nil {
 		return err
 	}
-	before, _, err := d.test(c.ctx, "before", 6)
+	before, err := d.test(c.ctx, "before")
 	if err != nil {
 		return err
 	}
-	d.title("$ tercet init --next-number %d", demoTask)
-	files, err := initWorkspace(c.ctx, d.dir, runnerOffline, state.InitOptions{NextNumber: demoTask}, false)
+	d.scene.Title("$ tercet init --next-number %d", demoTask)
+	files, err := initWorkspace(c.ctx, d.Dir, agentcli.RunnerOffline, state.InitOptions{NextNumber: demoTask}, false)
 	if err != nil {
 		return err
 	}
-	d.trustInit(d.dir, files)
-	d.show(files...)
-	d.state("The state before")
+	d.trustInit(d.Dir, files)
+	d.scene.Lines(files...)
+	d.scene.State("before")
 	code := d.commands()
-	d.artifacts()
-	d.state("The state after")
-	d.trace()
-	after, green, err := d.test(c.ctx, "after", 3)
+	d.scene.Artifacts()
+	d.scene.State("after")
+	d.scene.Trace()
+	diff, err := d.Diff(c.ctx, fixture)
 	if err != nil {
 		return err
 	}
-	d.document("tercet.demo/1", fields{"dir": d.dir, "commands": d.lines, "test_before": before, "test_after": after})
-	if code != 0 || !green {
+	d.scene.Diff(diff)
+	after, err := d.test(c.ctx, "after")
+	if err != nil {
+		return err
+	}
+	d.document("tercet.demo/1", fields{
+		"dir": d.Dir, "commands": d.lines, "test_before": demo.Colour(before), "test_after": demo.Colour(after), "diff": diff,
+	})
+	d.scene.End(agentcli.Installed(d.Starter))
+	if code != 0 || !after {
 		return shown{cmp.Or(code, 1)}
 	}
 	return nil
 }
 
 // starters finds git and go before anything is written; the demo needs both and no network.
-func (d *demo) starters() error {
+func (d *demonstration) starters() error {
 	for name, value := range map[string]string{"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"} {
 		if err := os.Setenv(name, value); err != nil {
 			return err
@@ -114,139 +142,62 @@ func (d *demo) starters() error {
 			return formats.Fail(formats.CodeToolUnavailable, "the demo needs git and go", "%s is not installed", tool)
 		}
 	}
-	d.starter = s
+	d.Starter = s
 	return nil
 }
 
-func readFixture(name string) (*txtar.Archive, error) {
+func readFixture(name string) (demo.Fixture, error) {
 	read := os.ReadFile
 	if name == "" {
 		name, read = "demo/pages.txtar", demoFiles.ReadFile
 	}
 	data, err := read(name)
 	if err != nil {
-		return nil, broken(formats.CodeUsage, "fixture", err)
+		return demo.Fixture{}, broken(formats.CodeUsage, "fixture", err)
 	}
-	archive := txtar.Parse(data)
-	for _, needed := range []string{"commits.txt", "task.md"} {
-		if !slices.ContainsFunc(archive.Files, func(f txtar.File) bool { return f.Name == needed }) {
-			return nil, usage("expected a file %s in the fixture %s, got none", needed, name)
-		}
-	}
-	return archive, nil
+	return demo.ParseFixture(name, data)
 }
 
-// folder takes a fresh temporary folder, or the one named if it is empty.
-func (d *demo) folder(args []string) (err error) {
-	if len(args) == 0 {
-		if d.dir, err = os.MkdirTemp("", "tercet-demo-"); err == nil {
-			d.dir, err = filepath.EvalSymlinks(d.dir)
-		}
-		return err
+// test runs the module's own test and shows how it ended.
+func (d *demonstration) test(ctx context.Context, when string) (green bool, err error) {
+	d.scene.Title("$ go test ./...")
+	d.scene.Lines("it is compiled first, which takes some seconds")
+	said, green, err := d.Test(ctx)
+	if err == nil {
+		d.scene.Test(when, said, green)
 	}
-	if d.dir, err = filepath.Abs(args[0]); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(d.dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return os.MkdirAll(d.dir, 0o755)
-	case err != nil:
-		return broken(formats.CodeIO, "demo folder", err)
-	case len(entries) > 0:
-		return usage("expected an empty folder for the demo, got %s with %d entries", d.dir, len(entries))
-	}
-	return nil
+	return green, err
 }
-
-// unpack makes the repository: each commit-N of the archive is one commit.
-func (d *demo) unpack(ctx context.Context, archive *txtar.Archive) error {
-	files := map[string][]byte{}
-	for _, f := range archive.Files {
-		files[f.Name] = f.Data
-	}
-	if err := d.git(ctx, "init", "-q", "-b", "main"); err != nil {
-		return err
-	}
-	for i, subject := range strings.Split(strings.TrimSpace(string(files["commits.txt"])), "\n") {
-		for _, f := range archive.Files {
-			if name, ok := strings.CutPrefix(f.Name, sprintf("commit-%d/", i+1)); ok {
-				if err := d.write(name, f.Data); err != nil {
-					return err
-				}
-			}
-		}
-		for _, args := range [][]string{
-			{"add", "-A"}, {"-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-q", "-m", subject},
-		} {
-			if err := d.git(ctx, args...); err != nil {
-				return err
-			}
-		}
-	}
-	return d.write("task.md", files["task.md"])
-}
-
-func (d *demo) write(name string, data []byte) error {
-	root, err := os.OpenRoot(d.dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // the files are closed by WriteFile
-	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
-	}
-	return root.WriteFile(name, data, 0o644)
-}
-
-func (d *demo) git(ctx context.Context, args ...string) error {
-	argv := append([]string{"git"}, args...)
-	res, err := d.starter.Run(ctx, proc.Command{Argv: argv, Dir: d.dir, Purpose: proc.PurposeGit})
-	if err == nil && !res.Success() {
-		err = formats.Fail(formats.CodeIO, "", "git %s: %s", args[0], strings.TrimSpace(string(res.Stderr)))
-	}
-	return err
-}
-
-// test runs the program's own test and shows the last lines of what it says.
-func (d *demo) test(ctx context.Context, when string, most int) (colour string, green bool, err error) {
-	argv := []string{"go", "test", "./..."}
-	res, err := d.starter.Run(ctx, proc.Command{Argv: argv, Dir: d.dir, Purpose: proc.PurposeCheck})
-	if err != nil {
-		return "", false, err
-	}
-	colour = "red"
-	if res.Success() {
-		colour = "green"
-	}
-	d.title("Its own test %s: %s", when, colour)
-	// go test parts its columns by tabs, which a line of ours would show as marks.
-	said := linesOf(strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), "\t", "  "))
-	d.show(said[max(0, len(said)-most):]...)
-	return colour, res.Success(), nil
-}
-
-func linesOf(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
 
 // commands runs the main job; the first command that does not pass ends it.
-func (d *demo) commands() int {
+func (d *demonstration) commands() int {
 	for _, line := range []string{
 		"/task --from task.md", "/research N", "/plan N", "/implement N", "/review N", "/todo --dry-run",
 	} {
 		line = strings.Replace(line, "N", strconv.Itoa(demoTask), 1)
-		d.title("$ tercet --runner offline --yes %s", line)
-		if code := d.entry(line); code != 0 {
+		d.scene.Title("$ tercet --runner offline --yes %s", line)
+		switch name, _, _ := strings.Cut(line, " "); name {
+		case "/implement":
+			d.scene.Lines("each phase is verified in a worktree, which compiles the module once more")
+		case "/review":
+			d.scene.Lines("the module's own checks run: go vet and go test")
+		}
+		code := d.entry(line)
+		if code != 0 {
 			return code
+		}
+		if strings.HasPrefix(line, "/plan ") {
+			d.scene.Commands()
 		}
 	}
 	return 0
 }
 
 // entry runs one line as a process of its own would: the same flags, parser and exit codes.
-func (d *demo) entry(line string) int {
+func (d *demonstration) entry(line string) int {
 	var out bytes.Buffer
 	io := stdio{in: strings.NewReader(""), out: d.io.out, err: d.io.err}
-	args := []string{"-C", d.dir, "--runner", "offline", "--yes"}
+	args := []string{"-C", d.Dir, "--runner", "offline", "--yes"}
 	if d.flags.json {
 		io.out, args = &out, append(args, "--json")
 	}
@@ -259,93 +210,8 @@ func (d *demo) entry(line string) int {
 		}
 		return d.env(name)
 	})
-	inner.signals, inner.demoDir = d.signals, d.dir
+	inner.signals, inner.demoDir = d.signals, d.Dir
 	code := inner.run(append(args, strings.Fields(line)...))
 	d.lines = append(d.lines, demoLine{Line: line, Exit: code, Return: json.RawMessage(bytes.TrimSpace(out.Bytes()))})
 	return code
-}
-
-// title and show speak on standard output, but not under --json.
-func (d *demo) title(format string, args ...any) {
-	if !d.flags.json {
-		d.term.answer("\n%s", plain.Passage(plain.Sprintf(format, args...)))
-	}
-}
-
-func (d *demo) show(lines ...string) {
-	for _, line := range lines {
-		if !d.flags.json {
-			d.term.answer("  %s", line)
-		}
-	}
-}
-
-// read gives a file of the demo's folder, empty if it is not there.
-func (d *demo) read(name string) []byte {
-	data, _ := os.ReadFile(filepath.Join(d.dir, filepath.FromSlash(name))) //nolint:errcheck // it is not there
-	return data
-}
-
-func (d *demo) tasks() []formats.Task {
-	var doc struct{ Tasks []formats.Task }
-	if err := json.Unmarshal(d.read(formats.Workspace+"/state.json"), &doc); err != nil {
-		return nil
-	}
-	return doc.Tasks
-}
-
-func (d *demo) state(title string) {
-	d.title("%s (%s/state.json)", title, formats.Workspace)
-	tasks := d.tasks()
-	if len(tasks) == 0 {
-		d.show("no task")
-	}
-	for _, t := range tasks {
-		d.show(sprintf("task %d  %s  %s  %d artifacts", t.Number, t.Status, t.Title, len(t.Artifacts)))
-	}
-}
-
-// artifacts shows each document's path and first lines.
-func (d *demo) artifacts() {
-	for _, t := range d.tasks() {
-		for _, a := range t.Artifacts {
-			d.title("%s  (%s)", a.Path, a.Type)
-			if a.Type.IsDocument() {
-				lines := linesOf(string(d.read(a.Path)))
-				d.show(lines[:min(8, len(lines))]...)
-			}
-		}
-	}
-}
-
-// trace shows what each run did, with depths and durations.
-func (d *demo) trace() {
-	d.title("The trace (%s/runs/*/trace.jsonl)", formats.Workspace)
-	files, err := fs.Glob(os.DirFS(d.dir), formats.Workspace+"/runs/*/trace.jsonl")
-	if err != nil {
-		return
-	}
-	type traced struct {
-		Time    time.Time  `json:"time"`
-		Kind    trace.Kind `json:"kind"`
-		Name    string     `json:"name"`
-		From    int        `json:"from_depth"`
-		To      int        `json:"to_depth"`
-		Outcome string     `json:"outcome"`
-		Seconds float64    `json:"duration_seconds"`
-	}
-	var events []traced
-	for _, name := range files {
-		for line := range bytes.Lines(d.read(name)) {
-			var e traced
-			if json.Unmarshal(line, &e) == nil && (e.Kind == trace.Route || e.Kind == trace.Delegate) {
-				events = append(events, e)
-			}
-		}
-	}
-	slices.SortStableFunc(events, func(a, b traced) int { return a.Time.Compare(b.Time) })
-	for _, e := range events {
-		took := time.Duration(e.Seconds * float64(time.Second)).Round(time.Millisecond)
-		d.show(sprintf("%d -> %d  %-22s %-10s %s", e.From, e.To, e.Name, e.Outcome, took))
-	}
 }

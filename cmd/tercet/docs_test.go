@@ -56,14 +56,7 @@ func TestDocsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(bin, "tercet")); err != nil { // TestMain looks at the name it is called by
-		t.Fatal(err)
-	}
+	bin := tercetIn(t)
 	for _, file := range append([]string{filepath.Join(root, "README.md")}, docs...) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()

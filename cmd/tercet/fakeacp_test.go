@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,7 +79,13 @@ func (a *acpPlayer) play(script string) (int, error) {
 			err = a.send("result", c.ID, `{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"fakeacp","version":"1.2.3"}}`)
 		case "session/new":
 			dir = c.Params.Cwd
-			err = a.send("result", c.ID, `{"sessionId":"s1","models":{"availableModels":[],"currentModelId":"m-acp"}}`)
+			models := `,"models":{"availableModels":[],"currentModelId":"m-acp"}`
+			if text, _ := os.ReadFile(filepath.Join(a.root, script)); strings.HasPrefix(string(text), "modelless\n") {
+				models = ""
+			}
+			err = a.send("result", c.ID, `{"sessionId":"s1"`+models+`}`)
+		case "session/set_model":
+			err = errors.Join(os.WriteFile(filepath.Join(a.root, "model.txt"), a.in.Bytes(), 0o644), a.send("result", c.ID, `{}`))
 		case "session/prompt":
 			code, ended, perr := a.turn(script, dir, c)
 			if perr != nil || ended {
@@ -116,6 +123,7 @@ func (a *acpPlayer) turn(script, dir string, c acpCall) (code int, ended bool, e
 		}
 		verb, rest, _ := strings.Cut(line, " ")
 		switch verb {
+		case "modelless": // its sessions have no choice of models
 		case "prompt":
 			err = os.WriteFile(filepath.Join(a.root, rest), []byte(prompt), 0o644)
 		case "say":

@@ -16,7 +16,6 @@ import (
 	"tercet/internal/proc"
 	"tercet/internal/trace"
 	"tercet/router"
-	"tercet/subagents"
 )
 
 // finder looks for the files of other tools around the project.
@@ -43,72 +42,6 @@ func sourceOf(p dialect.Folder) router.Source {
 		s.Depth = 1 // what else lies in the folder of a skill is the skill's
 	}
 	return s
-}
-
-// foreignAgents reads the agents of other tools. A name that a subagent has already, shipped ones and the project's own
-// among them, is never taken; that, and what could not be read, is a note for who asks.
-func (w *world) foreignAgents() error {
-	for _, p := range w.finder().Agents() {
-		for _, name := range p.AgentFiles() {
-			if err := w.foreignAgent(p, name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (w *world) foreignAgent(p dialect.Folder, name string) error {
-	note := func(code, text string) {
-		n := problem(code, p.Label+"/"+name, text, "")
-		n.Severity = formats.SeverityWarning
-		w.agentNotes = append(w.agentNotes, n)
-	}
-	src, err := dialect.ReadFile(p.FS, name)
-	if err != nil {
-		note(formats.CodeIO.String(), err.Error())
-		return nil
-	}
-	a, err := dialect.ParseAgent(p.Place, name, src)
-	if d, ok := asDiagnostics(err); ok {
-		w.agentNotes = append(w.agentNotes, d.List...)
-	}
-	if err != nil {
-		return nil //nolint:nilerr // it is a note
-	}
-	w.agentNotes = append(w.agentNotes, a.Warnings...)
-	_, taken := w.set.Agent(a.Name)
-	switch {
-	case a.Hidden:
-		note(dialect.CodeTaken, "agent "+a.Name+" is switched off or remote; this file is not used")
-		return nil
-	case taken:
-		note(dialect.CodeTaken, "subagent "+a.Name+" is there already and stays; this file is not used")
-		return nil
-	}
-	def := definition(a)
-	return w.set.Add(def, w.agent(def))
-}
-
-// definition makes a subagent of an agent of another tool: any input, any return, with or without files, and the tools
-// that its file grants.
-func definition(a *dialect.Agent) subagents.Definition {
-	def := subagents.Definition{
-		Info: formats.AgentInfo{
-			Name: a.Name, Description: a.Description, Role: formats.RoleUtility, Tools: a.Tools, File: a.File,
-			Timeout: formats.Timeout{Total: time.Duration(a.Minutes) * time.Minute},
-			Artifacts: []formats.ArtifactSpec{
-				{Type: formats.ArtifactImplementation, Optional: true}, {Type: formats.ArtifactDocumentation, Optional: true},
-			},
-		},
-		Facets: formats.Facets{Instruction: a.Text}, Limits: subagents.Limits{Turns: a.Turns},
-		File: a.File, Src: a.Src, Warnings: a.Warnings,
-	}
-	if a.Model != "" && a.Model != "inherit" &&
-		(a.Dialect == dialect.Claude || a.Dialect == dialect.OpenCode || a.Dialect == dialect.Gemini) {
-		def.Model = map[string]string{a.Dialect.String(): a.Model}
-	}
-	return def
 }
 
 // ofProject tells whether a place of another tool came with the project: a plugin may lie in it as well.

@@ -7,15 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"tercet/formats"
-	"tercet/internal/letters"
-	"tercet/internal/plain"
+	"tercet/internal/control"
 	"tercet/internal/question"
 	"tercet/subagents/checks"
 )
@@ -25,15 +23,21 @@ import (
 type approver struct {
 	*app
 
-	mu      sync.Mutex
+	asking  chan struct{}               // holds who asks: one question at a time
 	kept    map[string]formats.Decision // by run and digest
-	consent string                      // the auto-approve file that answers for the run; empty: none
+	desk    *control.Desk
+	consent string // the auto-approve file that answers for the run; empty: none
 }
 
 // Approve implements the consumers' interface; a *formats.GateOpenError says that nobody can answer.
 func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if g.Waits { // for an answer from elsewhere, which holds nobody up
+		return p.decide(ctx, g)
+	}
+	if d, err := p.queue(ctx, g); d.Answer != "" || err != nil {
+		return d, err
+	}
+	defer func() { <-p.asking }()
 	key := g.Run + "\x00" + g.Digest
 	if d, ok := p.kept[key]; ok && g.NeedsPerson {
 		return d, nil
@@ -49,17 +53,33 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 	return d, nil
 }
 
+// queue waits until nobody else is asked, or until the gate is answered elsewhere.
+func (p *approver) queue(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+	select {
+	case p.asking <- struct{}{}:
+		return formats.Decision{}, nil
+	default:
+	}
+	ctx, done := p.desk.Watch(ctx, g)
+	defer done()
+	select {
+	case p.asking <- struct{}{}:
+		return formats.Decision{}, nil
+	case <-ctx.Done():
+		return control.Arrived(ctx)
+	}
+}
+
 func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	approve := ""
 	if i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Approves }); i >= 0 {
 		approve = g.Choices[i].Label
 	}
 	answer := func(label, by, shown string) (formats.Decision, error) {
-		p.term.note("gate: %s %s (%s)", g.Question, label, shown)
+		p.term.note("%sgate: %s %s (%s)", p.term.parts[g.Run], g.Question, label, shown)
 		return formats.Decision{Answer: label, By: by}, nil
 	}
-	box := p.box(g)
-	if d, ok, err := answered(box, g); ok || err != nil {
+	if d, ok, err := p.desk.Answered(g); ok || err != nil {
 		return d, err
 	}
 	if ctx.Err() != nil {
@@ -76,80 +96,18 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	case !g.NeedsPerson && p.consent != "":
 		return answer(consented, "auto-approve file", p.consent)
 	}
+	if p.built != nil && (p.interactive() || g.Auto == "" || consented == "") {
+		p.built.bell.Gate(ctx, g)
+	}
 	switch {
 	case p.interactive():
 		return p.ask(ctx, g)
-	case g.Auto != "" && consented != "":
+	case g.Auto != "" && consented != "" && !p.flags.await:
 		return answer(g.Auto, "auto", "auto")
-	case g.Waits && g.ID != "":
-		return p.await(ctx, g)
+	case (g.Waits || p.flags.await) && g.ID != "":
+		return p.desk.Await(ctx, g)
 	}
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
-}
-
-// box is where answers to a gate lie. Those to a gate that is in no journal come from here alone.
-func (p *approver) box(g formats.Gate) letters.Box {
-	if g.ID == "" || p.built == nil {
-		return letters.Box{}
-	}
-	return runs{p.built}.box(g.Run)
-}
-
-// answered gives the next answer to a gate that lies in its box.
-func answered(box letters.Box, g formats.Gate) (formats.Decision, bool, error) {
-	if box.Root == nil {
-		return formats.Decision{}, false, nil
-	}
-	list, err := box.Answers(g)
-	i := slices.IndexFunc(list, func(d formats.Decision) bool {
-		_, before := g.Voted(d.By)
-		return !before
-	})
-	if err != nil || i < 0 {
-		return formats.Decision{}, false, err
-	}
-	return list[i], true, nil
-}
-
-// arrivedError ends a question that was answered elsewhere.
-type arrivedError struct {
-	decision formats.Decision
-	err      error
-}
-
-// Error says who answered.
-func (e *arrivedError) Error() string { return "answered by " + e.decision.By }
-
-// heedEvery is how often a process looks for answers and orders.
-const heedEvery = 250 * time.Millisecond
-
-// watch gives a context that ends when the gate is answered elsewhere.
-func (p *approver) watch(ctx context.Context, g formats.Gate) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	box := p.box(g)
-	var looking sync.WaitGroup
-	looking.Go(func() {
-		for box.Root != nil && (clock{}).Sleep(ctx, heedEvery) == nil {
-			if d, ok, err := answered(box, g); ok || err != nil {
-				cancel(&arrivedError{d, err})
-			}
-		}
-	})
-	return ctx, func() {
-		cancel(nil)
-		looking.Wait()
-	}
-}
-
-// await waits for an answer from elsewhere.
-func (p *approver) await(ctx context.Context, g formats.Gate) (formats.Decision, error) {
-	ctx, done := p.watch(ctx, g)
-	defer done()
-	<-ctx.Done()
-	if there, ok := errors.AsType[*arrivedError](context.Cause(ctx)); ok {
-		return there.decision, there.err
-	}
-	return formats.Decision{}, context.Cause(ctx)
 }
 
 // others waits for the further people that a gate needs. Who leaves by Ctrl-C leaves it open.
@@ -159,93 +117,93 @@ func (p *approver) others(outer context.Context, g formats.Gate) (formats.Decisi
 	ctx, leave := context.WithCancel(outer)
 	defer leave()
 	defer p.signals.instead(leave)()
-	d, err := p.await(ctx, g)
+	d, err := p.desk.Await(ctx, g)
 	if err != nil && ctx.Err() != nil && outer.Err() == nil {
 		err = &formats.GateOpenError{Gate: g, Left: true}
 	}
 	return d, err
 }
 
-// given keeps an answer of the person here, unless somebody else was first: then it is theirs.
-func (p *approver) given(g formats.Gate, d formats.Decision) (formats.Decision, error) {
-	d.By, d.Person, d.At = userName(), true, clock{}.Now().UTC()
-	box := p.box(g)
-	if box.Root == nil || len(box.Key) == 0 {
-		return d, nil
+// answerOf is an answer of the person who is here.
+func answerOf(a question.Answer) formats.Decision {
+	return formats.Decision{
+		Answer: a.Label, By: userName(), Person: true, Note: a.Note, Edited: a.Edited, At: clock{}.Now().UTC(),
 	}
-	err := box.Answer(g, d)
-	if taken, ok := errors.AsType[*letters.TakenError](err); ok {
-		first, ok, err := answered(box, g)
-		if ok || err != nil {
-			p.term.note("not taken: %s", taken)
-			return first, err
+}
+
+// asked has the person answer a gate.
+func (p *approver) asked(ctx context.Context, g formats.Gate, note string) (question.Answer, error) {
+	who := question.Person{
+		Lines: p.lines, Out: p.io.err, Screen: func() (int, int) { return size(p.io.err) },
+		Sheet: p.term.sheet(p.term.errTTY), Line: p.question, Untaken: p.untaken, Env: os.Environ(), Suspend: suspended,
+		Lend: p.term.stage.lend,
+	}
+	resume := p.term.stage.Pause()
+	defer resume(true)
+	m := question.Matter{Begins: p.term.parts[g.Run], Note: note}
+	if w := p.built; w != nil {
+		m.Root = w.root
+		if dir := filepath.FromSlash(g.Place); dir != "" && filepath.IsLocal(dir) {
+			m.Diff = func(ctx context.Context) (string, error) { return runs{w}.work(ctx, filepath.Join(w.dir, dir)) }
 		}
 	}
-	if err != nil {
-		p.term.note("warning: %s", err)
-	}
-	return d, nil
+	return who.Ask(ctx, g, m)
 }
 
 // ask shows what the answer is bound to, and reads one. Who leaves by Ctrl-D or Ctrl-C takes the choice for that.
 func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, error) {
-	w, set := p.io.err, question.Of(g.Choices)
 	if _, ok := g.Voted(userName()); ok {
 		return p.others(ctx, g)
 	}
-	ctx, done := p.watch(ctx, g)
+	ctx, done := p.desk.Watch(ctx, g)
 	defer done()
-	for _, s := range g.Show {
-		for line := range strings.SplitSeq(strings.TrimRight(plain.Text(s), "\n"), "\n") {
-			fmt.Fprintln(w, "  | "+line)
+	a, err := p.asked(ctx, g, "")
+	if errors.Is(err, question.ErrLeft) {
+		i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Leaves })
+		if i < 0 {
+			return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
 		}
+		a.Label = g.Choices[i].Label
+		p.term.note("left without an answer, which is '%s'", a.Label)
+	} else if err != nil {
+		return control.Arrived(ctx)
 	}
-	p.untaken(p.lines.Drop())
-	for {
-		line, err := p.question(ctx, sprintf("%s  %s ", plain.Line(g.Question), set))
-		if err != nil && line == "" {
-			fmt.Fprintln(w)
-			if there, ok := errors.AsType[*arrivedError](context.Cause(ctx)); ok {
-				return there.decision, there.err
-			}
-			if ctx.Err() != nil {
-				return formats.Decision{}, context.Cause(ctx)
-			}
-			i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Leaves })
-			if i < 0 {
-				return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
-			}
-			p.term.note("left without an answer, which is '%s'", g.Choices[i].Label)
-			return p.given(g, formats.Decision{Answer: g.Choices[i].Label})
-		}
-		label, note, ok := set.Read(line)
-		switch {
-		case ok:
-			return p.given(g, formats.Decision{Answer: label, Note: note})
-		case strings.TrimSpace(line) != "?":
-			fmt.Fprintf(w, "expected one of the choices, got %s\n", plain.Line(strconv.Quote(line)))
-		}
-		for _, key := range set.Keys() {
-			fmt.Fprintln(w, "  "+key)
-		}
-	}
+	return p.desk.Give(g, answerOf(a))
 }
 
 // question asks one thing on the terminal and gives the line that is typed then. What was pasted is told and not taken.
 // Ctrl-C leaves the question alone, and not what asks it.
-func (a *app) question(ctx context.Context, text string) (string, error) {
+func (a *app) question(ctx context.Context, text string) (line string, err error) {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	defer a.signals.instead(leave)()
+	resume := a.term.stage.Pause()
+	defer func() { resume(err == nil) }()
 	for {
 		fmt.Fprint(a.io.err, text)
-		line, err := a.lines.Next(ctx)
-		rest := a.lines.Rest()
+		line, err = a.lines.Next(ctx)
+		rest := a.lines.Rest(ctx)
+		if err != nil { // the rest of a paste is no line of the prompt
+			a.lines.Drop(ctx)
+		}
 		if len(rest) == 0 || err != nil {
 			return line, err
 		}
 		a.untaken(append([]string{line}, rest...))
 	}
+}
+
+// lacking asks for one thing that a line lacks. Who leaves by Ctrl-D or Ctrl-C begins nothing.
+func (a *app) lacking(ctx context.Context, lines []string, prompt string) (string, error) {
+	for _, line := range lines {
+		a.term.tell(line)
+	}
+	line, err := a.question(ctx, prompt)
+	if err == nil || line != "" {
+		return line, nil
+	}
+	fmt.Fprintln(a.io.err)
+	return "", formats.Fail(formats.CodeCancelled, "", "left: nothing was begun")
 }
 
 // untaken tells lines that came before a question or by a paste.

@@ -19,6 +19,7 @@ import (
 
 	"tercet/internal/trust"
 	"tercet/state"
+	"tercet/subagents/agentcli"
 )
 
 // hostileRepo is a repository that somebody prepared, on the disk of a person who has not looked at it yet.
@@ -127,12 +128,15 @@ func gitShapes() map[string]func(hostileRepo) {
 			h.put("m/.git/config", "[core]\n\tfsmonitor = touch "+h.canary+"\n")
 		},
 	}
-	for _, key := range []string{
+	keys := []string{
 		"core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.textconv", "diff.evil.command", "diff.external",
 		"merge.evil.driver", "core.pager", "core.editor", "core.sshCommand", "core.askPass", "core.gitProxy", "gpg.program", "credential.helper",
 		"alias.status", "uploadpack.packObjectsHook",
-	} {
-		shapes["git "+key] = set(key)
+	}
+	shapes["git settings"] = func(h hostileRepo) { // none may matter, so all at once
+		for _, key := range keys {
+			set(key)(h)
+		}
 	}
 	return shapes
 }
@@ -278,11 +282,7 @@ func TestNothingRunsBeforeTrust(t *testing.T) {
 	if len(shapes) < 40 {
 		t.Fatalf("%d shapes, want at least 40", len(shapes))
 	}
-	n := 0
 	for name, arm := range shapes {
-		if n++; testing.Short() && n > 3 {
-			break // the order is another one each time
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base, err := filepath.EvalSymlinks(t.TempDir())
@@ -299,28 +299,11 @@ func TestNothingRunsBeforeTrust(t *testing.T) {
 	}
 }
 
-// tercetIn gives a folder with this test binary under the program's name.
-func tercetIn(t *testing.T) string {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(bin, "tercet")); err != nil {
-		t.Fatal(err)
-	}
-	return bin
-}
-
 // modelRepo is a git repository with a workspace and a task.
 func modelRepo(t *testing.T) string {
 	t.Helper()
 	h := hostileRepo{t: t, dir: t.TempDir(), home: t.TempDir()}
-	if _, err := initWorkspace(t.Context(), h.dir, runnerOffline, state.InitOptions{}, false); err != nil {
+	if _, err := initWorkspace(t.Context(), h.dir, agentcli.RunnerOffline, state.InitOptions{}, false); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -384,6 +367,7 @@ func (h hostileRepo) watch(strace, bin string) {
 func (h hostileRepo) judge(trace, bin string) (starts int, bad []string) {
 	call := regexp.MustCompile(`^(?:\d+ +)?(\w+)\((.*)$`)
 	at := regexp.MustCompile(`^(?:AT_FDCWD(?:<([^>]*)>)?|\d+<([^>]*)>), "([^"]*)"`)
+	changes := regexp.MustCompile(`O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND`)
 	first := true
 	for line := range strings.SplitSeq(trace, "\n") {
 		m := call.FindStringSubmatch(line)
@@ -406,7 +390,7 @@ func (h hostileRepo) judge(trace, bin string) (starts int, bad []string) {
 			bad = append(bad, "connected: "+line)
 			continue
 		case "openat", "openat2", "open":
-			if !regexp.MustCompile(`O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND`).MatchString(args) {
+			if !changes.MatchString(args) {
 				continue
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"tercet/commands"
 	"tercet/formats"
+	"tercet/lint"
 )
 
 // TestHugeFiles: of a file of 100 MB no more is read than one may have, wherever it lies; the refusal says why and what to do.
@@ -50,7 +51,7 @@ func TestHugeFiles(t *testing.T) {
 			}
 		})
 	}
-	src, err := readCommand(filepath.Join(dir, "big.md"))
+	src, err := lint.Read(filepath.Join(dir, "big.md"))
 	if _, found := asDiagnostics(err); !found || len(src) > commands.MaxFile {
 		t.Errorf("readCommand gives %d bytes, %v", len(src), err)
 	}

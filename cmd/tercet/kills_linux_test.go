@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -15,8 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/creack/pty"
 )
 
 var killCount = flag.Int("kills", 6, "how many runs TestKillsOfTheProgram kills")
@@ -69,7 +68,7 @@ func TestKillsOfTheProgram(t *testing.T) {
 		}
 		s.ends()
 		begin := time.Now()
-		if left := standingIn(dir, 10*time.Second); len(left) > 0 {
+		if left := standingIn(dir, patience); len(left) > 0 {
 			t.Fatalf("kill %d (%s, seed %d): %q still run", i, sig, seed, left)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, "pids"))
@@ -83,7 +82,7 @@ func TestKillsOfTheProgram(t *testing.T) {
 				if err != nil {
 					break
 				}
-				if time.Since(begin) > 10*time.Second {
+				if time.Since(begin) > patience {
 					t.Fatalf("kill %d (%s, seed %d): process %s is still there: %s", i, sig, seed, pid, stat)
 				}
 			}
@@ -102,7 +101,7 @@ func TestKillsOfTheProgram(t *testing.T) {
 // appears waits for a file.
 func (s *screen) appears(name string) {
 	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; <-time.After(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; <-time.After(10 * time.Millisecond) {
 		if info, err := os.Stat(name); err == nil && info.Size() > 0 {
 			return
 		}
@@ -150,42 +149,6 @@ func TestGateIsLeft(t *testing.T) {
 	}
 }
 
-// TestSuspendedFromTheKeyboard stops the prompt by Ctrl-Z below a shell, which gives it a process group that is no orphan, and
-// lets it go on.
-func TestSuspendedFromTheKeyboard(t *testing.T) {
-	t.Parallel()
-	shell, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("bash is not installed: nobody here knows job control")
-	}
-	dir := workspaceIn(t)
-	s := &screen{t: t, done: make(chan error, 1), news: make(chan struct{}, 1)}
-	s.cmd = exec.CommandContext(t.Context(), shell, "--norc", "--noprofile", "-c", "set -m; tercet; echo stopped=$?; fg >/dev/null; echo ended=$?")
-	s.cmd.Dir = dir
-	s.cmd.Env = []string{"PATH=" + tercetIn(t) + ":" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1", "HOME=" + t.TempDir(), "TERCET_TRUST=1"}
-	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
-		t.Skipf("no pseudo-terminal here: %v", err)
-	}
-	s.follow()
-	s.wait("tercet> ")
-	before := s.state()
-	s.keys("\x1a")
-	s.wait("stopped=" + strconv.Itoa(128+int(syscall.SIGTSTP)))
-	if now := s.state(); !reflect.DeepEqual(before, now) {
-		t.Errorf("terminal while it is stopped: %+v, want %+v", now, before)
-	}
-	s.keys("/task Fix it\r")
-	s.wait("Task 1 created: Fix it")
-	s.keys("\x04")
-	s.wait("ended=0")
-	if code := s.ends(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
-	if after := s.state(); !reflect.DeepEqual(before, after) {
-		t.Errorf("terminal after the end: %+v, want %+v", after, before)
-	}
-}
-
 // TestFloodOfAWorker: a worker that prints 3 GB is ended at the limit, the error says so, and the program stays small.
 func TestFloodOfAWorker(t *testing.T) {
 	t.Parallel()
@@ -223,4 +186,62 @@ func TestFloodOfAWorker(t *testing.T) {
 		t.Errorf("the program took %d KiB, want at most 128 MiB", peak)
 	}
 	t.Logf("ended after %s with a peak of %d MiB", time.Since(begin).Round(time.Millisecond), peak>>10)
+}
+
+// TestAGateOfALoopIsKilled ends the process that asks about a loop, at its limit or before, by SIGKILL: the question is there, is answered
+// from elsewhere, and the run goes on with what the answer said, in the round where it was.
+func TestAGateOfALoopIsKilled(t *testing.T) {
+	t.Parallel()
+	const step = "---\ncommand: loop\ndescription: loop\n---\n\n## Workflow Execution\n\n### Step 1: Write\n\n```yaml step\nid: code\ndelegate: coder\n```\n\n" +
+		"### Step 2: Judge\n\n```yaml step\nid: judge\ndelegate: judge\non: {rejected: {rollback: [code]}}\n```\n"
+	const agent = "---\nname: %s\ndescription: a program\nrole: %s\nrunner: exec\nargv: [sh, -c, '%s']\nreturns: {artifacts: none}\n---\n\nDoes it.\n"
+	const coder = `cat > "$TERCET_ROOT/told.txt"; echo call >> "$TERCET_ROOT/calls"; printf "{\"status\":\"completed\"}"`
+	const judge = `n=$(wc -l < "$TERCET_ROOT/calls"); v=rejected; if [ $n -ge %d ]; then v=approved; fi; printf "{\"status\":\"completed\",\"verdict\":\"$v\",\"summary\":\"$v\",\"issues\":[{\"level\":\"error\",\"description\":\"%s\"}]}"`
+	for name, tt := range map[string]struct {
+		until           int
+		issue, question string
+		choice          string
+	}{
+		"a loop that repeats itself": {4, "bad", "makes no progress: the open issues were the same in 3 rounds", "go on"},
+		"a loop that is long":        {5, "bad $n", "the limit of 3 rollbacks is reached", "once more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, env := workspaceIn(t), []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
+			for file, text := range map[string]string{
+				"commands/loop.md": step, "subagents/coder.md": fmt.Sprintf(agent, "coder", "utility", coder),
+				"subagents/judge.md": fmt.Sprintf(agent, "judge", "reviewer", fmt.Sprintf(judge, tt.until, tt.issue)),
+			} {
+				if err := os.WriteFile(filepath.Join(dir, ".tercet", file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := onTerminalWith(t, dir, env, "/loop")
+			s.wait(tt.question)
+			s.signal(syscall.SIGKILL)
+			s.ends()
+			list, err := os.ReadDir(filepath.Join(dir, ".tercet/runs"))
+			if err != nil || len(list) != 1 {
+				t.Fatal(list, err)
+			}
+			run := list[0].Name()
+			s = onTerminalWith(t, dir, env, "gates")
+			s.wait(run)
+			s.ends()
+			s = onTerminalWith(t, dir, env, "approve", run, "--choice", tt.choice, "--note", "try it otherwise")
+			s.wait(tt.choice + ": run 'tercet resume " + run)
+			s.ends()
+			s = onTerminalWith(t, dir, env, "--no-input", "resume", run)
+			if code := s.ends(); code != 0 {
+				t.Errorf("exit code %d\n%s", code, s.text.String())
+			}
+			calls, err := os.ReadFile(filepath.Join(dir, "calls"))
+			if n := bytes.Count(calls, []byte("\n")); err != nil || n != tt.until {
+				t.Errorf("%d calls, %v, want %d", n, err, tt.until)
+			}
+			if told, err := os.ReadFile(filepath.Join(dir, "told.txt")); err != nil || !bytes.Contains(told, []byte(`"note":"try it otherwise"`)) {
+				t.Errorf("the worker is told %s, %v", told, err)
+			}
+		})
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -13,12 +12,14 @@ import (
 	"slices"
 
 	"tercet/commands"
+	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/router"
+	"tercet/subagents/agentcli"
 )
 
 // librarySource names the embedded command files in messages.
@@ -81,23 +82,20 @@ func (w *world) ownSources() []router.Source {
 
 // list makes what runs and describes the commands.
 func (w *world) list() {
-	w.library.Open, w.library.NewRun, w.library.Config = w.open, newRunID, runs{w}.runConfig
+	w.library.Open, w.library.Several, w.library.Config = w.open, lines{runs{w}}, runs{w}.runConfig
 	w.library.Inject, w.library.Admit, w.library.Begin = w.inject, w.admit, runs{w}.begin
 	w.library.Warn = func(list []formats.Diagnostic) { w.warn(formats.Diagnostics{List: list}) }
 	w.library.Dir = filepath.ToSlash(w.dir)
 	if w.has {
 		w.library.Tasks, w.library.Docs = w.reader, w.docs
 	}
+	if w.library.Typed = w.flags.prompting; w.interactive() {
+		w.library.Ask = w.lacking
+	}
 	w.catalog = &commands.Catalog{Library: w.library, Find: w.findCommand}
 	for _, e := range w.table.Commands() {
 		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{Name: e.Name, File: e.File, Source: e.Source})
 	}
-}
-
-// readBounded reads a file to its end and closes it. Of a larger one it gives a byte more than the most.
-func readBounded(f io.ReadCloser, most int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	return data, errors.Join(err, f.Close())
 }
 
 // open reads a command file, at most commands.MaxFile bytes.
@@ -106,7 +104,7 @@ func (l *listing) open(source, file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := readBounded(f, commands.MaxFile)
+	data, err := commands.ReadAll(f, commands.MaxFile)
 	if err == nil && len(data) > commands.MaxFile {
 		err = formats.Fail(formats.CodeInvalidCommand, "", "expected at most %d bytes in a command file, got more",
 			commands.MaxFile)
@@ -122,9 +120,9 @@ func (w *world) warn(d formats.Diagnostics) {
 }
 
 // admit refuses a program that may use more than the flags allow.
-func (w *world) admit(p *compile.Program) error {
+func (w *world) admit(p *compile.Program, line argspec.Values) error {
 	if most := w.flags.max; most != (outline.Ceiling{}) {
-		return most.Admit(p.Name, outline.BoundOf(p, w.facts).Worst)
+		return most.Admit(p.Name, outline.BoundOf(p, w.facts, line).Worst)
 	}
 	return nil
 }
@@ -143,7 +141,15 @@ func (w *world) facts(name string) outline.Facts {
 		return f
 	}
 	wanted := workers{w}.wanted(def.Info)
-	offline := func(name string) bool { return cmp.Or(name, runnerOffline) == runnerOffline }
+	offline := func(name string) bool { return cmp.Or(name, agentcli.RunnerOffline) == agentcli.RunnerOffline }
+	for _, name := range wanted {
+		if found := agentcli.Installed(w.starter); name == agentcli.RunnerAuto && len(found) > 0 {
+			name = found[0]
+		}
+		if model, from := w.models.For(def, name); model != "" && len(def.Argv) == 0 && !def.Info.Builtin && !offline(name) {
+			f.Models = append(f.Models, outline.Model{Agent: def.Info.Name, Runner: name, Name: model, From: from})
+		}
+	}
 	f.Free = f.Free || len(def.Argv) == 0 && len(wanted) == 1 && offline(wanted[0])
 	if def.Info.Role == formats.RoleImplementer && len(def.Argv) == 0 && slices.ContainsFunc(wanted, offline) {
 		f.Asks = "the commands of the plan, before the first one runs (runner: offline)"
@@ -151,40 +157,10 @@ func (w *world) facts(name string) outline.Facts {
 	return f
 }
 
-// contracts is what command files are checked against: the subagents, and the schemas that lie in the project.
-type contracts struct {
-	compile.Env
-	root *os.Root
-}
-
-// Schema reads a file of the project that holds a JSON Schema. No link leads out of the project.
-func (c contracts) Schema(name string) (data []byte, err error) {
-	name = filepath.FromSlash(name)
-	info, err := c.root.Stat(name)
-	if of, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(err, fs.ErrNotExist) {
-		return nil, formats.Fail(formats.CodeInvalidCommand, "put the file itself into the project", "%v", of.Err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is not a plain file")
-	}
-	f, err := c.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	data, err = readBounded(f, formats.MaxSchema)
-	if err == nil && len(data) > formats.MaxSchema {
-		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is larger than %d bytes", formats.MaxSchema)
-	}
-	return data, err
-}
-
-// readConfig reads the configuration of the workspace and that of the person, which alone can set the order of tiers.
-// An unknown key is a warning.
+// readConfig reads the configuration: of the environment, of the workspace, of the person and of the machine. That of
+// the workspace cannot set the order of tiers. An unknown key is a warning.
 func (w *world) readConfig() error {
-	var layers []config.Layer
+	layers := config.Environment(w.env)
 	add := func(layer, name string, data []byte, err error, help ...string) error {
 		switch {
 		case err == nil:
@@ -202,10 +178,17 @@ func (w *world) readConfig() error {
 		sum := sha256.Sum256(data)
 		w.deciding = map[string]string{configFile: hex.EncodeToString(sum[:])}
 	}
-	if dir := w.folderOf("XDG_CONFIG_HOME", ".config"); dir != "" {
+	dirs := []string{w.folderOf("XDG_CONFIG_HOME", ".config")}
+	for _, dir := range filepath.SplitList(cmp.Or(w.env("XDG_CONFIG_DIRS"), "/etc/xdg")) {
+		dirs = append(dirs, filepath.Join(dir, "tercet"))
+	}
+	for i, dir := range dirs {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
 		name := filepath.Join(dir, "config.yaml")
 		data, err := os.ReadFile(name)
-		if err := add("user", name, data, err, "make it readable, or remove it"); err != nil {
+		if err := add([]string{"user", "system"}[min(i, 1)], name, data, err, "make it readable, or remove it"); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/journal"
 	"tercet/internal/plain"
@@ -33,7 +32,7 @@ type switchboard struct {
 
 func newSwitchboard(a *app, mask *journal.Masker) *switchboard {
 	s := &switchboard{term: a.term, mask: mask, events: a.flags.events, files: map[string]*trace.File{}}
-	if a.flags.verbose > 0 {
+	if a.flags.verbose > 1 {
 		now := func(any) string { return clock{}.Now().Format("15:04:05.000") } // an event's own is cut to seconds
 		to := zerolog.ConsoleWriter{Out: cleaned{a.io.err}, NoColor: true, FormatTimestamp: now}
 		log := zerolog.New(to).With().Timestamp().Logger()
@@ -60,7 +59,11 @@ func (s *switchboard) Emit(e trace.Event) {
 	if e.Run != "" {
 		s.begin(e.Run).Emit(e)
 	}
-	s.term.event(e)
+	if t := s.term; !t.quiet && !t.silent && !t.still {
+		if shown, err := trace.Decode(s.mask.Line(trace.Encode(e))); err == nil { // as the file has it
+			t.stage.Emit(shown)
+		}
+	}
 	if s.events {
 		s.term.rawJSON(append(s.mask.Line(trace.Encode(e)), '\n'))
 	}
@@ -117,24 +120,4 @@ func (s *switchboard) end() error {
 	}
 	clear(s.files)
 	return errors.Join(errs...)
-}
-
-// event prints one plain line for each step that ended, on standard error.
-func (t *terminal) event(e trace.Event) {
-	outcome := formats.Outcome(e.Outcome)
-	name, shown := plain.Line(e.Name), plain.Line(e.Outcome)
-	switch {
-	case t.quiet || t.silent || t.still:
-	case e.Kind == trace.Gate && e.Message == interp.NobodyToAsk:
-		fmt.Fprintf(t.io.err, "  gate: %s nobody can be asked here; takes '%s' in %s\n", name, shown, e.Duration)
-	case e.Kind == trace.Gate && strings.HasPrefix(e.Message, interp.AskedAnew):
-		fmt.Fprintf(t.io.err, "  gate: %s is %s\n", name, plain.Line(e.Message))
-	case e.Kind == trace.Gate && e.Message == "answered by "+interp.ByTimeout:
-		fmt.Fprintf(t.io.err, "\n  gate: %s %s (no answer in time)\n", name, shown)
-	case e.Kind != trace.Step || e.Outcome == "" || outcome == formats.OutcomeSkipped:
-	case outcome.Passes():
-		fmt.Fprintf(t.io.err, "  %s %s\n", t.glyph("✓", "ok"), name)
-	default:
-		fmt.Fprintf(t.io.err, "  %s %s: %s\n", t.glyph("✗", "x"), name, shown)
-	}
 }

@@ -144,16 +144,6 @@ func (s *signals) arrive(sig os.Signal) {
 	}
 }
 
-// stop ends what runs as one Ctrl-C does, for another reason.
-func (s *signals) stop(why error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cancel != nil {
-		s.came++
-		s.cancel(why)
-	}
-}
-
 // instead lets the next Ctrl-C do something else, until done is called.
 func (s *signals) instead(leave func()) (done func()) {
 	s.mu.Lock()

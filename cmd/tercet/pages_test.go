@@ -188,12 +188,13 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 			return syntaxErr.List
 		}
 	case "taken":
-		w := &world{crew: crew{set: pageAgents(t).Set}, app: newApp(stdio{in: strings.NewReader(""), out: os.Stdout, err: os.Stderr}, func(string) string { return "" })}
 		place := dialect.Place{Dialect: dialect.Claude, Scope: dialect.Project, Dir: "own", Label: "own", Agents: true}
-		if err := w.foreignAgent(dialect.Folder{Place: place, FS: fstest.MapFS{"page.md": {Data: []byte(text)}}}, "page.md"); err != nil {
+		folder := dialect.Folder{Place: place, FS: fstest.MapFS{"page.md": {Data: []byte(text)}}}
+		notes, err := pageAgents(t).AddForeign([]dialect.Folder{folder}, func(subagents.Definition) subagents.Agent { return subagents.Func(nil) })
+		if err != nil {
 			t.Fatal(err)
 		}
-		return w.agentNotes
+		return notes
 	case "claude", "gemini", "opencode", "copilot", "claude-agent", "worker-of":
 		return checkForeign(t, env, frame, text)
 	case "config":

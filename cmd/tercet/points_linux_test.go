@@ -19,17 +19,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tercet/formats"
+	"tercet/internal/journal"
 	"tercet/internal/testkit/faults"
 )
 
-var pointStep = flag.Int("points", 0, "kill shipped commands at every n-th line of the journal; 0: a sample")
+var pointStep = flag.Int("points", 0, "kill shipped commands at every n-th line of the journal; 0: at the first of each kind")
 
 // underFaults puts the program under the filter of a test that asks for it.
 func underFaults() {
 	if os.Getenv("TEST_FAULTS") == "" || filepath.Base(os.Args[0]) != "tercet" {
 		return
 	}
-	if err := errors.Join(os.Unsetenv("TEST_FAULTS"), faults.Enter(os.NewFile(3, "faults"))); err != nil {
+	if err := errors.Join(os.Unsetenv("TEST_FAULTS"), faults.Enter(os.NewFile(3, "faults"), true)); err != nil {
 		panic(err)
 	}
 }
@@ -49,7 +51,7 @@ func (p pointRun) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Minute)
 	p.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
 	var out bytes.Buffer
@@ -222,6 +224,56 @@ func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
 	}
 }
 
+// lines picks the lines before which a command is killed: every so many, or with 0 the first of each kind of entry, and the one
+// behind the first change of the state, whose lease is that of a process which is gone.
+func (p pointRun) lines(all, step int) (out []int) {
+	p.t.Helper()
+	if step > 0 {
+		for n := 1; n <= all; n += step {
+			out = append(out, n)
+		}
+		return out
+	}
+	names, err := filepath.Glob(filepath.Join(p.dir, journal.Folder, "*", journal.Name))
+	if err != nil || len(names) == 0 {
+		p.t.Fatalf("journals %q, %v", names, err)
+	}
+	slices.SortFunc(names, func(a, b string) int { // the newest is that of the command
+		return strings.Compare(started(p.t, b), started(p.t, a))
+	})
+	data, err := os.ReadFile(names[0])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	records, err := journal.Read(data)
+	if err != nil || len(records) != all {
+		p.t.Fatalf("%d lines in the journal, %v; want %d", len(records), err, all)
+	}
+	seen := map[formats.EntryType]bool{}
+	for i, r := range records {
+		if !seen[r.Type] || i > 0 && records[i-1].Type == formats.EntryStateCommitted && !seen["behind"] {
+			out = append(out, i+1)
+		}
+		seen[r.Type] = true
+		seen["behind"] = seen["behind"] || i > 0 && records[i-1].Type == formats.EntryStateCommitted
+	}
+	return out
+}
+
+// started is the time at which a run began, as its journal has it.
+func started(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := journal.Read(data)
+	if err != nil || len(records) == 0 {
+		return ""
+	}
+	return records[0].Time.Format(time.RFC3339Nano)
+}
+
 // points kills a command at its lines.
 func (p pointRun) points(exit int, args []string) {
 	t := p.t
@@ -235,11 +287,7 @@ func (p pointRun) points(exit int, args []string) {
 		t.Fatalf("%q = %d, want %d\n%s", args, code, exit, out)
 	}
 	want := whole.end()
-	step := *pointStep
-	if step == 0 {
-		step = max(lines.Calls/5, 8)
-	}
-	for n := 1; n <= lines.Calls; n += step {
+	for _, n := range whole.lines(lines.Calls, *pointStep) {
 		t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
 			one := p.copy(t)
 			came, first := one.killed(n, args...)
@@ -250,7 +298,7 @@ func (p pointRun) points(exit int, args []string) {
 			if d := cmp.Diff(want, one.end()); d != "" {
 				t.Errorf("killed before line %d and run again (exit %d), (-want +got)\n%s\nfirst:\n%s\nagain:\n%s", n, code, d, first, again)
 			}
-			if left := standingIn(one.dir, 5*time.Second); len(left) > 0 {
+			if left := standingIn(one.dir, patience); len(left) > 0 {
 				t.Errorf("killed before line %d: %q still run", n, left)
 			}
 			if code, out := one.run("state", "verify"); code != 0 {

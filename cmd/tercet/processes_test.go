@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/term"
-
 	"tercet/internal/proc"
 )
 
@@ -33,9 +31,9 @@ func TestTerminalIsRestored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			before := untouched(t)
 			s := onTerminal(t, workspaceIn(t))
-			before := s.state()
-			s.wait("tercet")
+			s.prompted()
 			end(s)
 			want := map[string]int{"SIGTERM": 143, "SIGHUP": 143, "SIGQUIT": 143, "abort": 2}[name]
 			if code := s.ends(); code != want {
@@ -46,22 +44,6 @@ func TestTerminalIsRestored(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (s *screen) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-func (s *screen) state() *term.State {
-	s.t.Helper()
-	st, err := term.GetState(int(s.tty.Fd()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return st
 }
 
 // TestASecondSignalEnds: also what waits for a file that nobody writes ends, once it was told twice.
@@ -138,7 +120,7 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 	}
 	s.signal(syscall.SIGKILL)
 	s.ends()
-	if left := standingIn(dir, 5*time.Second); len(left) > 0 {
+	if left := standingIn(dir, patience); len(left) > 0 {
 		t.Errorf("%q still run in the folder", left)
 	}
 	if s := onTerminalWith(t, dir, env, "task", "ready"); s.ends() != 0 {

@@ -6,22 +6,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/formats"
+	"tercet/internal/control"
 	"tercet/internal/journal"
 	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/internal/trust"
 	"tercet/router"
-	"tercet/subagents/builtin"
 )
 
 // root builds the tree of verbs. Slash commands are not verbs: flag parsing stops at the first word that starts with a
@@ -42,7 +41,8 @@ keeps state.json.
   tercet /plan 196            run a command
   tercet                      read commands line by line`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.ArbitraryArgs,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: (&offers{app: a}).completeLine,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.flags.read = cmd.Flags().Parse
 			return errors.Join(trust.CheckDigests(a.flags.trust), a.configure())
@@ -67,11 +67,13 @@ keeps state.json.
 	f := cmd.PersistentFlags()
 	f.StringVarP(&a.flags.dir, "dir", "C", "", "start in this `folder`")
 	f.BoolVar(&a.flags.json, "json", false, "print exactly one JSON document")
+	f.StringVar(&a.flags.jq, "jq", "", "like --json, but print what this jq `filter` gives: text as it is, else JSON")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print nothing but results and errors")
-	f.CountVarP(&a.flags.verbose, "verbose", "v", "log what happens; twice for more")
+	f.CountVarP(&a.flags.verbose, "verbose", "v", "print what agents do; twice: log every event")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
 	f.DurationVar(&a.flags.lockTimeout, "lock-timeout", 0, "how long a write waits for the lock (default 10s)")
 	f.StringVar(&a.flags.runner, "runner", "", "the `name` of the runner for every worker of this run")
+	f.StringVar(&a.flags.model, "model", "", "the `name` of the model for every worker of this run")
 	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
 	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
 	a.runFlags(cmd)
@@ -85,6 +87,10 @@ keeps state.json.
 		}
 		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: "); ok && cmd.Flags().Lookup(name[2:]) != nil {
 			help = name + " is for slash commands: tercet " + name + " /NAME"
+		} else if ok {
+			var flags []string
+			c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
+			help = cmp.Or(nearest.Help(name, flags), help)
 		}
 		return formats.Fail(formats.CodeUsage, help, "%s", err.Error())
 	})
@@ -113,6 +119,7 @@ func (a *app) runFlags(cmd *cobra.Command) {
 	f.StringVar(&a.flags.trust, "trust", "",
 		"agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
 	f.BoolVar(&a.flags.fresh, "new", false, "give up the run of this line that did not end, and begin afresh")
+	f.StringVar(&a.flags.parallel, "parallel", "1", "the `number` of tasks of a line such as /plan 3,5-7 done at once")
 	f.BoolVar(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
 	most := &a.flags.max
 	f.StringVar(&most.Agents, "max-agents", "", "do not start what may call more than this `number` of workers")
@@ -185,10 +192,10 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		w.term.note("/%s is %s/%s (%s); it shadows %s", route.Name, route.Source, route.File, route.Dialect,
 			strings.Join(route.Shadows, ", "))
 	}
-	begun, err := runs{w}.before(ctx, line, route)
-	switch open, waits := errors.AsType[*waitingError](err); {
+	begun, err := runs{w}.before(ctx, line, route, false)
+	switch open, waits := errors.AsType[*control.WaitingError](err); {
 	case waits:
-		return w.ended(open.ret)
+		return w.ended(open.Return())
 	case err != nil:
 		return err
 	case begun != nil: // flags may stand in one of the lines, and the run goes by the first
@@ -216,8 +223,10 @@ func (w *world) handled(ctx context.Context, line router.Line, route router.Rout
 func (a *app) ended(ret formats.Return) error {
 	a.give(ret)
 	a.term.returned(ret)
-	if ret.Resume != nil {
-		fmt.Fprintln(a.io.err, "Resume: "+ret.Resume.Line)
+	for _, one := range append(ret.Tasks, formats.TaskReturn{Return: ret}) {
+		if r := one.Return.Resume; r != nil {
+			fmt.Fprintln(a.io.err, "Resume: "+r.Line)
+		}
 	}
 	if code := a.code(ret); code != 0 {
 		return shown{code}
@@ -283,135 +292,4 @@ func (a *app) answerText(title, text string) {
 		return
 	}
 	a.term.answer("%s", plain.Passage(a.term.wrapped(text)))
-}
-
-// repl reads commands line by line.
-type repl struct{ *app }
-
-// prompt is the plain reader of lines on a terminal.
-func (a repl) prompt() error {
-	fmt.Fprintf(a.io.err, "tercet %s: commands start with '/', '?' lists them, Ctrl-D quits\n", version)
-	for {
-		ctx := a.signals.context(context.Background())
-		if a.signals.terminated() { // before there was a context to end
-			return formats.Fail(formats.CodeCancelled, "", "terminated")
-		}
-		fmt.Fprint(a.io.err, "tercet> ")
-		line, err := a.lines.Next(ctx)
-		if ctx.Err() != nil {
-			if a.signals.terminated() {
-				return context.Cause(ctx)
-			}
-			fmt.Fprintln(a.io.err, "\npress Ctrl-D to quit")
-			continue
-		}
-		if err != nil && line == "" {
-			fmt.Fprintln(a.io.err)
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return broken(formats.CodeIO, "standard input", err)
-		}
-		line = strings.TrimSpace(line)
-		if slices.Contains(strings.Fields("exit quit /exit /quit"), line) {
-			return nil
-		}
-		if err := a.entry(ctx, line); err != nil {
-			a.exit(err)
-		}
-		a.signals.calm()
-	}
-}
-
-// entry runs one line of the prompt; plain text is never taken for a command.
-func (a repl) entry(ctx context.Context, line string) error {
-	if before := a.flags.before; before != nil { // the flags of the line before
-		a.flags = *before
-		if err := a.configure(); err != nil {
-			return err
-		}
-	}
-	switch {
-	case line == "" || line[0] == '#':
-		return nil
-	case line == "?", line == "help":
-		return errors.Join(a.menu(ctx), a.forget())
-	}
-	w, err := a.world(ctx)
-	if err != nil {
-		return err
-	}
-	if line[0] != '/' {
-		help := sprintf("did you mean /task %q?", line)
-		if _, err := w.table.Route(router.Line{Raw: "/" + line}); err == nil {
-			help = "did you mean /" + line + "?"
-		}
-		return errors.Join(formats.Fail(formats.CodeUsage, help, "commands start with '/'"), a.forget())
-	}
-	parts, err := w.table.Chain(line)
-	for i, part := range parts {
-		if i > 0 && err != nil {
-			err = shown{a.exit(err)}
-			if part.Sign == "&&" || !a.term.inTTY && !a.flags.keepGoing { // a pipe stops, as with lines of their own
-				continue
-			}
-		}
-		err = errors.Join(a.slash(ctx, router.Line{Raw: part.Line}), a.forget())
-	}
-	return err
-}
-
-// menu lists the commands, also where a file has taken the name of /help.
-func (a repl) menu(ctx context.Context) error {
-	w, err := a.world(ctx)
-	if err != nil {
-		return err
-	}
-	ret, err := builtin.Reference{Catalog: w.catalog}.Run(ctx, formats.Request{})
-	if err != nil {
-		return err
-	}
-	a.answerText(ret.Summary, ret.Text)
-	return nil
-}
-
-// forget lets the next line see the files as they are then: a command may have written a command.
-func (a *app) forget() error {
-	w := a.built
-	if a.built = nil; w == nil {
-		return nil
-	}
-	return w.close()
-}
-
-// piped runs a line each; without any it prints the short help.
-func (a repl) piped(cmd *cobra.Command) error {
-	ran, ctx := false, cmd.Context()
-	var first error
-	for {
-		line, err := a.lines.Next(ctx)
-		if err != nil && ctx.Err() != nil {
-			return err
-		}
-		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "#") {
-			ran = true
-			if failed := a.entry(ctx, text); failed != nil {
-				first = cmp.Or(first, error(shown{a.exit(failed)}))
-				if !a.flags.keepGoing || ctx.Err() != nil {
-					return first
-				}
-			}
-		}
-		switch {
-		case err == nil:
-		case !errors.Is(err, io.EOF):
-			return broken(formats.CodeIO, "standard input", err)
-		case ran:
-			return first
-		default:
-			fmt.Fprintf(a.io.err, "Usage: %s\n\n%s\n\n", cmd.UseLine(), cmd.Long)
-			return formats.Fail(formats.CodeUsage, "run 'tercet demo' for a worked example",
-				"expected a slash command or a verb")
-		}
-	}
 }

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"tercet/formats"
+	"tercet/internal/control"
 	"tercet/internal/nearest"
 	"tercet/internal/proc"
 	"tercet/subagents"
@@ -21,12 +23,6 @@ import (
 	"tercet/subagents/checks"
 	"tercet/subagents/offline"
 	"tercet/subagents/sandbox"
-)
-
-// runnerOffline and runnerAuto are the words for the runners that are no agent CLI.
-const (
-	runnerOffline = "offline"
-	runnerAuto    = "auto"
 )
 
 // workers makes what does the work of subagents without steps.
@@ -47,12 +43,12 @@ func (w workers) worker(def subagents.Definition) subagents.Agent {
 
 func (w workers) runners(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
-		return &agentcli.Exec{
+		return w.modelless(agentcli.Runner, &agentcli.Exec{
 			Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce,
 			Wrap: func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
 				return w.keeper.Program(ctx, r, c, slices.Contains(def.Info.Tools, "net"))
 			},
-		}
+		})
 	}
 	wanted := w.wanted(def.Info)
 	if len(wanted) == 1 {
@@ -76,9 +72,14 @@ func (w workers) wanted(info formats.AgentInfo) []string {
 	return []string{w.cfg.Runner}
 }
 
+// online tells whether a model does the work of subagents that name no runner.
+func (w workers) online() bool {
+	return cmp.Or(w.wanted(formats.AgentInfo{})[0], agentcli.RunnerOffline) != agentcli.RunnerOffline
+}
+
 // known refuses a runner of --runner that there is not, before anything begins.
 func (w workers) known(name string) error {
-	all := append(slices.Sorted(maps.Keys(w.cfg.ACP)), agentcli.RunnerACP, runnerOffline, runnerAuto)
+	all := append(slices.Sorted(maps.Keys(w.cfg.ACP)), agentcli.RunnerACP, agentcli.RunnerOffline, agentcli.RunnerAuto)
 	all = append(agentcli.Names(), all...)
 	if name == "" || slices.Contains(all, name) {
 		return nil
@@ -90,23 +91,45 @@ func (w workers) known(name string) error {
 // runner gives the Agent of one runner.
 func (w workers) runner(def subagents.Definition, name string) subagents.Agent {
 	switch name {
-	case runnerOffline, "":
-		return offline.Workers{
+	case agentcli.RunnerOffline, "":
+		return w.modelless(agentcli.RunnerOffline, offline.Workers{
 			Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}, Confine: w.keeper.Script,
 			ConfineCheck: w.checkBounds(),
-		}.For(def.Info)
-	case runnerAuto:
+		}.For(def.Info))
+	case agentcli.RunnerAuto:
 		return &agentcli.Chosen{Auto: w.auto, For: func(found string) subagents.Agent { return w.runner(def, found) }}
 	}
 	cli := &agentcli.CLI{
-		Runner: name, Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce, Mask: w.mask.Line,
-		IsolatedHome: w.cfg.IsolatedHome, Confine: w.keeper.Agent,
+		Runner: name, Definition: def, Models: w.models, Starter: w.starter, Root: w.dir, Nonce: newNonce,
+		IsolatedHome: w.cfg.IsolatedHome, Confine: w.keeper.Agent, Heard: agentcli.Heard{Mask: w.mask.Line, Trace: w.sink},
+		Allow: func() error { return control.Ceiling(w.desk, w.cfg.Daily) },
 	}
 	var ok bool
 	if cli.Driver, ok = agentcli.ByName(name); !ok {
 		return w.speaking(cli)
 	}
 	return cli
+}
+
+// asked are the models that flags and configuration ask for.
+func (w workers) asked() subagents.Models {
+	var once sync.Once
+	return subagents.Models{
+		Flag: w.flags.model, Config: w.cfg.Model, Origin: func(key string) string { return w.cfg.Origin(key).String() },
+		Unused: func(runner, model string) {
+			once.Do(func() { w.term.note("runner %s has no choice of models: %s is not used", runner, model) })
+		},
+	}
+}
+
+// modelless is an agent whose runner has no choice of models, which is told where this run asks for one.
+func (w workers) modelless(runner string, agent subagents.Agent) subagents.Agent {
+	model := cmp.Or(w.flags.model, w.env("TERCET_MODEL"))
+	if model == "" {
+		return agent
+	}
+	told := func() { w.models.Unused(runner, model) }
+	return agentcli.Modelless{Link: agentcli.Link{Name: runner, Agent: agent}, Told: told}
 }
 
 // newNonce makes the word that a return echoes.
@@ -176,6 +199,32 @@ func (w runs) openTape() error {
 	w.keep(root)
 	return nil
 }
+
+// newBell makes what tells the program of `notify` what waits for the person.
+func (w *world) newBell() *control.Bell {
+	return &control.Bell{
+		Dir: w.dir, Now: time.Now, Warn: func(err error) { w.term.note("warning: notify: %s", err) },
+		Start: func(ctx context.Context, line []byte, run string) error {
+			c := proc.Command{
+				Argv: w.cfg.Notify, Dir: w.dir, Env: []string{"TERCET_RUN=" + run}, Stdin: w.mask.Line(line),
+				Private: true, Purpose: proc.PurposeNotice, Timeout: proc.Timeout{Total: noticeTime},
+			}
+			res, err := w.starter.Run(ctx, c)
+			switch {
+			case err != nil:
+				return err
+			case res.TimedOut != "":
+				return formats.Fail(formats.CodeTimeout, "", "%s took longer than %s", w.cfg.Notify[0], noticeTime)
+			case !res.Success():
+				return formats.Fail(formats.CodeUnknown, "", "%s ended with exit status %d", w.cfg.Notify[0], res.Exit)
+			}
+			return nil
+		},
+	}
+}
+
+// noticeTime bounds the program of `notify`.
+const noticeTime = 10 * time.Second
 
 // newKeeper makes what keeps programs within bounds here.
 func (w *world) newKeeper() *sandbox.Keeper {

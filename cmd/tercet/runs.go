@@ -3,38 +3,27 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"tercet/commands"
-	"tercet/commands/argspec"
 	"tercet/commands/interp"
 	"tercet/formats"
-	"tercet/internal/atomicfile"
+	"tercet/internal/control"
 	"tercet/internal/git"
 	"tercet/internal/journal"
-	"tercet/internal/letters"
 	"tercet/internal/proc"
 	"tercet/internal/trace"
 	"tercet/router"
 	"tercet/state"
 	"tercet/subagents"
-	"tercet/templates/meta"
 )
 
 // runs gives runs what they can reach.
@@ -53,9 +42,17 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	if begun != nil {
 		o.NewRun = func() (string, string) { return begun.Begun.Session, begun.ID }
 	}
+	var past []trace.Event
+	if wide, _ := w.term.stage.room(); wide > 0 && begun != nil {
+		past, _ = traced(journal.NewLog(w.root, begun.ID, "")) //nolint:errcheck // reason: it is only shown
+	}
+	defer w.term.stage.show(w.dir, past)()
 	ret, err := o.Handle(ctx, line, r, w.flags.dryRun)
 	if cerr := w.sink.end(); cerr != nil {
 		w.term.note("warning: trace: %s", cerr)
+	}
+	if err == nil && !w.flags.dryRun && !w.term.still {
+		w.bell.Ended(ctx, ret)
 	}
 	w.tidy(ctx)
 	return ret, err
@@ -76,7 +73,7 @@ func (w runs) begin(ctx context.Context, inv formats.Invocation) error {
 }
 
 // runConfig gives one run everything that it can reach. The run's folder is made with the first entry of its journal.
-func (w runs) runConfig(_ context.Context, inv formats.Invocation) (interp.Config, error) {
+func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Config, error) {
 	flags := &w.flags
 	cfg := interp.Config{
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
@@ -102,170 +99,21 @@ func (w runs) runConfig(_ context.Context, inv formats.Invocation) (interp.Confi
 	}
 	cfg.State, cfg.Docs, cfg.Discard = w.reader, w.docs, w.dispatcher.Discard
 	if !inv.DryRun {
-		past := w.past[inv.Run]
-		cfg.Journal, cfg.AcceptChanges = w.ledger(inv.Run, past), flags.acceptChanges || flags.giveUp
-		if cfg.Spent = journal.Spent(past); len(past) > 0 {
-			cfg.Resumed = journal.Resumes(past) + 1
-		}
+		cfg.Spent = journal.Spent(w.desk.Past(inv.Run))
+		who := fields{"user": userName(), "tercet_version": version}
+		made := func(dir string) error { return w.sink.open(w.root, dir) }
+		ledger := w.desk.Open(ctx, inv.Run, who, flags.giveUp, made)
+		cfg.Journal, cfg.Resumed = ledger, ledger.Resumed()
+		cfg.AcceptChanges = flags.acceptChanges || flags.giveUp
 		cfg.Start = formats.Started{
-			Version: version, User: userName(), Raw: inv.Raw, Words: inv.Words, Range: inv.Task != 0, Files: w.deciding,
+			Version: version, User: userName(), Raw: inv.Raw, Words: inv.Words, Among: inv.Among, Files: w.deciding,
 		}
-		cfg.Pause, cfg.GateID = w.pausing(inv.Run).ctx, rand.Text
+		cfg.GateID = rand.Text
+		cfg.Pause, cfg.Stop = w.desk.Orders(ctx, inv.Run)
 		w.sink.begin(inv.Run)
+		w.bell.Began(inv.Run, inv.Line)
 	}
 	return cfg, nil
-}
-
-// ledger is the journal of a run, which is made with its first entry, and locked from then on.
-func (w runs) ledger(id string, past []journal.Record) *journal.Ledger {
-	dir := path.Join(journal.Folder, id)
-	j := journal.New(func() (*os.Root, error) {
-		err := atomicfile.MkdirAll(w.root, dir, 0o700)
-		if err == nil && len(past) == 0 { // else it was locked before it was read
-			err = w.lock(id)
-		}
-		if err == nil {
-			err = w.sink.open(w.root, dir)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return w.root.OpenRoot(dir)
-	}, journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask, Key: w.runKey(id)})
-	w.keep(j)
-	l := journal.NewLedger(j, past, fields{"user": userName(), "tercet_version": version}, w.flags.giveUp)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ledgers == nil {
-		w.ledgers = map[string]*journal.Ledger{}
-	}
-	w.ledgers[id] = l
-	return l
-}
-
-// runKey makes the journal of a run the person's own. It lies with the person, so that no journal that came with the
-// project, and no line that a worker added, answers a gate.
-func (w runs) runKey(id string) []byte {
-	key := state.SealKey(w.stateHome(), rand.Text)("runs")
-	if key == nil {
-		return nil
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id))
-	return mac.Sum(nil)
-}
-
-// box is where the letters to a run lie.
-func (w runs) box(id string) letters.Box {
-	return letters.Box{
-		Root: w.root, Dir: path.Join(journal.Folder, id), Run: id, Key: w.runKey(id),
-		Tell: func(line string) { w.term.note("%s", line) },
-	}
-}
-
-// pausing pauses a run.
-type pausing struct {
-	ctx   context.Context //nolint:containedctx // it is the signal
-	pause context.CancelCauseFunc
-}
-
-// pausing is the signal that pauses a run.
-func (w runs) pausing(id string) pausing {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	p, ok := w.pauses[id]
-	if !ok {
-		if w.pauses == nil {
-			w.pauses = map[string]pausing{}
-		}
-		p.ctx, p.pause = context.WithCancelCause(context.Background())
-		w.pauses[id] = p
-	}
-	return p
-}
-
-// heed obeys the orders to a run that this process has worked on since a time.
-func (w runs) heed(id string, since time.Time) (stop func()) {
-	ctx, end := context.WithCancel(context.Background())
-	var looking sync.WaitGroup
-	looking.Go(func() {
-		for box := w.box(id); (clock{}).Sleep(ctx, heedEvery) == nil; {
-			switch o, ok, err := box.Take(since); {
-			case err != nil:
-				w.term.note("warning: %s", err)
-				return
-			case ok && o.Do == letters.Pause:
-				w.term.note("run %s is paused by %s as soon as what it began is done", id, o.By)
-				w.pausing(id).pause(&formats.LaterError{Why: "paused by " + o.By})
-			case ok:
-				w.signals.stop(formats.Fail(formats.CodeCancelled, "what was finished is kept; run the command again to go on",
-					"cancelled by %s", o.By))
-			}
-		}
-	})
-	return func() {
-		end()
-		looking.Wait()
-	}
-}
-
-// lock holds the lock of a run until the world is closed.
-func (w runs) lock(id string) error {
-	since := clock{}.Now()
-	held, err := w.claim(path.Join(journal.Folder, id, journal.LockName), w.sessionID())
-	if err == nil {
-		w.keep(runLock{w, id, held, w.heed(id, since)})
-	}
-	return err
-}
-
-// runLock is the lock of a run. Its file goes when the run is over, so that what can go on is found by it.
-type runLock struct {
-	runs
-	id   string
-	held io.Closer
-	stop func()
-}
-
-// unlocked removes the lock of a run that is over.
-func (w runs) unlocked(id string) error {
-	name := path.Join(journal.Folder, id, journal.LockName)
-	return errors.Join(w.root.Remove(name), w.root.Remove(name+".info"))
-}
-
-// Close gives the lock back.
-func (l runLock) Close() error {
-	l.stop()
-	var err error
-	if at := l.ledgers[l.id]; at != nil && at.Over() {
-		err = l.unlocked(l.id)
-	}
-	return errors.Join(err, l.held.Close())
-}
-
-// take takes up a run that did not end, which nobody else does then.
-func (w runs) take(r journal.Run) error {
-	if err := w.lock(r.ID); err != nil {
-		return err
-	}
-	records, err := journal.Load(w.root, r.ID)
-	if err == nil {
-		_, err = journal.Begun(records)
-	}
-	if err == nil {
-		err = journal.Vouched(records, w.runKey(r.ID))
-	}
-	switch {
-	case err != nil:
-		return err
-	case journal.Over(records):
-		return errors.Join(formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", r.ID),
-			w.unlocked(r.ID))
-	case w.past == nil:
-		w.past = map[string][]journal.Record{}
-	}
-	w.past[r.ID] = records
-	return nil
 }
 
 // environment looks up a variable that a command file names under `env`. A dry run needs no trust, so that it sees none
@@ -298,9 +146,8 @@ func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config
 		return cfg, err
 	}
 	cfg.DryRun, cfg.Stubs, cfg.Discard = false, nil, nil
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	cfg.Journal, cfg.Resumed = w.ledgers[r.Run], len(w.past[r.Run])
+	ledger := w.desk.Ledger(r.Run)
+	cfg.Journal, cfg.Resumed = ledger, ledger.Resumed()
 	cfg.AcceptChanges = w.flags.acceptChanges || w.flags.giveUp
 	return cfg, nil
 }
@@ -308,12 +155,21 @@ func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config
 // diff is what the work in a tree changed: against the checkout of the person for a worktree, against the last commit
 // for the checkout itself.
 func (w runs) diff(ctx context.Context, dir string) (patch, stat string, err error) {
-	var checkout *git.Repo
-	if dir != w.dir {
-		checkout = w.git(w.dir)
-	}
-	data, files, err := w.git(dir).Changes(ctx, checkout, formats.Workspace)
+	data, files, err := w.git(dir).Changes(ctx, w.checkout(dir), formats.Workspace)
 	return string(data), strings.Join(files, "\n"), err
+}
+
+// checkout is the person's own tree where a tree is another one.
+func (w runs) checkout(dir string) *git.Repo {
+	if dir == w.dir {
+		return nil
+	}
+	return w.git(w.dir)
+}
+
+// work is what the work in a tree changed, with the files that are new in it.
+func (w runs) work(ctx context.Context, dir string) (string, error) {
+	return w.git(dir).Work(ctx, w.checkout(dir), formats.Workspace)
 }
 
 // problemStore is errors.json, or nothing where there is no workspace.
@@ -360,77 +216,15 @@ func (p maskedProblems) Record(ctx context.Context, one formats.Problem) error {
 
 func (p maskedProblems) List(ctx context.Context) ([]state.Recorded, error) { return p.store.List(ctx) }
 
-// drafts gives the builder of commands what it needs of layer 2: the checker, and a dry run, over files that are not
-// written yet.
-type drafts struct{ *world }
-
-// library is the library as it would be with the files.
-func (d drafts) library(files []meta.File) (*commands.Library, []formats.Diagnostic) {
-	agents, found := meta.With(d.set, files)
-	lib := *d.world.library
-	lib.Env = contracts{agents, d.root}
-	return &lib, found
-}
-
-// lint checks the files.
-func (d drafts) lint(files []meta.File) []formats.Diagnostic {
-	lib, found := d.library(files)
-	for _, f := range meta.Commands(files) {
-		prog, err := lib.Compile(f.Name, f.Data)
-		found = append(found, findingsOf(f.Name, prog, err)...)
-	}
-	return found
-}
-
-// hides names the shipped or own command that a new one of the name would hide.
-func (d drafts) hides(name string) (string, bool) {
-	for _, e := range d.table.Commands() {
-		if e.Name == name {
-			return path.Join(e.Source, e.File), true
-		}
-	}
-	return "", false
-}
-
-// dryRun runs the command of the name out of the files, on a task that stands for any, without any effect.
-func (d drafts) dryRun(ctx context.Context, files []meta.File, name string) (formats.Return, error) {
-	lib, _ := d.library(files)
-	list := meta.Commands(files)
-	i := slices.IndexFunc(list, func(f meta.File) bool { return strings.TrimSuffix(path.Base(f.Name), ".md") == name })
-	if i < 0 {
-		return formats.Return{}, broken(formats.CodeBug, "no command "+name+" among the drafts", fs.ErrNotExist)
-	}
-	prog, err := lib.Compile(list[i].Name, list[i].Data)
-	if err != nil {
-		return formats.Return{}, err
-	}
-	values, err := argspec.Bind(name, prog.Args, strconv.Itoa(meta.SampleTask), nil)
-	if err != nil {
-		return formats.Return{}, err
-	}
-	sample := meta.Sample{Planned: prog.Allow == nil || slices.Contains(prog.Allow, formats.Planned)}
-	runner, err := interp.New(interp.Config{
-		Agents: d.dispatcher, State: sample, Docs: sample, Problems: noProblems{}, Approve: d.approver,
-		Lint: d.lintOwn, Journal: noJournal{}, Clock: clock{}, Trace: trace.Discard{}, Show: func(formats.Table) {},
-		Dir: d.dir, DryRun: true,
-		IDs: interp.IDs{
-			Run: "dry", Session: d.sessionID(), Command: "/" + name, Path: []string{"router", "/" + name},
-		},
-	})
-	if err != nil {
-		return formats.Return{}, err
-	}
-	return runner.Run(ctx, prog, values, formats.CommandDepth())
-}
-
 // store is the state of a workspace; without one all is nil.
 type store struct {
 	reader   *state.Reader
 	manager  *state.Manager
 	docs     *state.Docs
 	problems *state.Errors
-	claim    func(file, session string) (io.Closer, error) // the lock of a run
-	readOnly bool                                          // what runs keeps no record of itself in the workspace
+	desk     *control.Desk // of the runs
+	bell     *control.Bell // tells what waits; nil: nobody is told
+	readOnly bool          // what runs keeps no record of itself in the workspace
 }
 
 // stateConfig is what manager, reader and store of errors are made from.
@@ -461,7 +255,9 @@ func (w *world) openState() error {
 	w.reader, errs[0] = state.NewReader(cfg)
 	w.manager, errs[1] = state.NewManager(cfg)
 	w.problems, errs[2] = state.NewErrors(cfg)
-	w.docs, w.claim = state.NewDocs(w.root), cfg.Claim
+	w.docs = state.NewDocs(w.root)
+	w.desk.Claim = func(file string) (io.Closer, error) { return cfg.Claim(file, w.sessionID()) }
+	w.keep(w.desk)
 	return cmp.Or(errs[:]...)
 }
 

@@ -108,7 +108,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: works,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "edit": cmdEdit, "cut": cmdCut,
+			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "meant": cmdMeant, "edit": cmdEdit, "cut": cmdCut,
 			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect, "waitfor": cmdWaitFor, "capture": cmdCapture,
 			"locked": cmdLocked, "plant-canaries": cmdPlantCanaries, "no-canaries": cmdNoCanaries, "private": cmdPrivate,
 		},
@@ -278,7 +278,7 @@ func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	cmd.Dir, cmd.Env, cmd.WaitDelay = ts.MkAbs("."), environ(ts), time.Second
 	ts.Check(cmd.Start())
 	files := strings.Split(args[1], ",")
-	for deadline := time.Now().Add(20 * time.Second); len(files) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); len(files) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(ts.MkAbs(files[0])); err == nil {
 			ts.Check(cmd.Process.Signal(sig))
 			files = files[1:]
@@ -318,7 +318,7 @@ func cmdListing(ts *testscript.TestScript, _ bool, args []string) {
 
 // cmdWaitFor: waitfor FILE waits until a process in the background has made FILE.
 func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
 			return
 		}
@@ -399,11 +399,36 @@ func environ(ts *testscript.TestScript) []string {
 	for _, name := range []string{
 		"PATH", "HOME", "WORK", "TMPDIR", "GOCACHE", "GOPROXY", "GOTOOLCHAIN", "GOFLAGS", "LANG", "FAKE_AGENT", "FIXTURES", "DEMO", "TERCET_ROOT", "TERCET_RUN",
 		"GIT_CONFIG_NOSYSTEM", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "CI", "NO_COLOR", "TERCET_NO_INPUT",
-		"TERCET_TRUST", "XDG_STATE_HOME",
+		"TERCET_TRUST", "XDG_STATE_HOME", "TERCET_RUNNER", "TERCET_MODEL", "TERCET_LOCK_TIMEOUT",
 	} {
 		if v := ts.Getenv(name); v != "" {
 			out = append(out, name+"="+v)
 		}
 	}
 	return out
+}
+
+// tercetIn gives a folder with this test binary under the program's name.
+func tercetIn(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "tercet")); err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+// cmdMeant: meant CODE WORD COMMAND ARGS... runs as exits does, and wants standard error to ask whether WORD was meant.
+func cmdMeant(ts *testscript.TestScript, neg bool, args []string) {
+	cmdExits(ts, neg, append([]string{args[0]}, args[2:]...))
+	if said := ts.ReadFile("stderr.txt"); !regexp.MustCompile(`did you mean .*` + regexp.QuoteMeta(args[1])).MatchString(said) {
+		ts.Fatalf("nothing asks whether %s was meant:\n%s", args[1], said)
+	}
 }

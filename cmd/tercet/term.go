@@ -12,12 +12,11 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -26,16 +25,29 @@ import (
 	"tercet/formats"
 	"tercet/internal/lazy"
 	"tercet/internal/plain"
+	"tercet/internal/query"
+	"tercet/internal/style"
 )
 
 type terminal struct {
 	io     stdio
+	stage  *stage // where runs are shown
 	env    func(string) string
 	inTTY  bool
 	outTTY bool
 	errTTY bool
-	color  bool
+	colour string // the flag
 	utf8   bool
+	volume
+
+	filter *query.Code // of --jq, for what is printed as JSON; nil: it is printed as it is
+	unfit  int         // the exit code where the filter failed on it
+
+	parts map[string]string // what begins the lines of a run, by its id, where several tasks are done at once
+}
+
+// volume is how much is told.
+type volume struct {
 	quiet  bool
 	silent bool // --json, --events: no answer in plain words
 	still  bool // no lines of steps
@@ -43,33 +55,23 @@ type terminal struct {
 
 func newTerminal(s stdio, env func(string) string) *terminal {
 	t := &terminal{io: s, env: env, inTTY: isTTY(s.in), outTTY: isTTY(s.out), errTTY: isTTY(s.err)}
+	t.parts = map[string]string{}
 	locale := strings.ToUpper(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
 	t.utf8 = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
 	return t
 }
 
 func isTTY(v any) bool {
-	f, ok := v.(*os.File)
+	f, ok := v.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // configure settles colour: the flag beats the environment.
 func (t *terminal) configure(f engineFlags) error {
 	t.quiet, t.silent = f.quiet, f.json || f.events
-	switch f.color {
-	case "always":
-		t.color = true
-	case "never":
-		t.color = false
-	case "", "auto":
-		t.color = t.errTTY && t.env("NO_COLOR") == "" && t.env("TERM") != "dumb"
-		if t.env("CLICOLOR_FORCE") != "" || t.env("FORCE_COLOR") != "" {
-			t.color = true
-		}
-	default:
-		return usage("expected --color auto, always or never, got %q", f.color)
-	}
-	return nil
+	t.colour = f.color
+	_, err := formats.OneOf("--color auto, always or never", cmp.Or(f.color, "auto"), []string{"auto", "always", "never"})
+	return err
 }
 
 // answer prints a result: strings stand inside its lines, a passage on lines of its own.
@@ -83,22 +85,28 @@ func (t *terminal) answer(format string, args ...any) {
 
 // columns is the width of a terminal, 0 for everything else.
 func columns(w any) int {
-	f, ok := w.(*os.File)
-	if !ok {
+	if !isTTY(w) {
 		return 0
 	}
-	wide, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
+	wide, _ := size(w)
 	return wide
 }
 
+// size is that of a terminal, 80 by 24 for everything else.
+func size(w any) (columns, rows int) {
+	if f, ok := w.(interface{ Fd() uintptr }); ok {
+		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns, rows
+		}
+	}
+	return 80, 24
+}
+
 // wrapped breaks the lines of a text between words, on a terminal.
-func (t *terminal) wrapped(text string) string { return argspec.Wrap(text, columns(t.io.out)) }
+func (t *terminal) wrapped(text string) string { return style.Wrap(text, columns(t.io.out)) }
 
 // tell prints lines to standard error, broken between words on a terminal.
-func (t *terminal) tell(text string) { fmt.Fprintln(t.io.err, argspec.Wrap(text, columns(t.io.err))) }
+func (t *terminal) tell(text string) { fmt.Fprintln(t.io.err, style.Wrap(text, columns(t.io.err))) }
 
 // raw prints bytes as they are, and on a terminal through clean.
 func (t *terminal) raw(data []byte) { t.pass(t.io.out, t.outTTY, data) }
@@ -115,6 +123,13 @@ func (t *terminal) pass(w io.Writer, tty bool, data []byte) {
 
 // rawJSON prints JSON that was encoded before.
 func (t *terminal) rawJSON(doc []byte) {
+	if t.filter != nil {
+		var err error
+		if doc, err = t.filter.Lines(context.Background(), doc); err != nil {
+			t.unfit = formats.ExitFor(formats.CodeUsage)
+			t.say("--jq: " + err.Error())
+		}
+	}
 	t.io.out.Write(plain.JSON(doc)) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
 }
 
@@ -160,18 +175,18 @@ func (t *terminal) help(text string) {
 	}
 }
 
-func (t *terminal) paint(code, text string) string {
-	if !t.color {
-		return text
+// sheet is what a stream can show that is a terminal, or is none.
+func (t *terminal) sheet(tty bool) style.Sheet {
+	colour := tty && t.env("NO_COLOR") == "" && t.env("TERM") != "dumb"
+	switch {
+	case t.colour == "always":
+		colour = true
+	case t.colour == "never":
+		colour = false
+	case t.env("CLICOLOR_FORCE") != "", t.env("FORCE_COLOR") != "":
+		colour = true
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
-
-func (t *terminal) glyph(fancy, plain string) string {
-	if t.utf8 && t.errTTY {
-		return fancy
-	}
-	return plain
+	return style.Sheet{Colour: colour, UTF8: t.utf8 && tty}
 }
 
 // json prints one document.
@@ -205,7 +220,7 @@ func (t *terminal) failure(err error) {
 			fmt.Fprintln(t.io.err, "  "+plain.Line(shown))
 			fmt.Fprintln(t.io.err, "  "+use.Caret())
 		}
-		fmt.Fprintln(t.io.err, plain.Message(use.Usage()))
+		t.tell(plain.Message(use.Usage()))
 		t.help(formats.HelpOf(err))
 	default:
 		for i, one := range joined(err) {
@@ -258,10 +273,14 @@ func (t *terminal) returned(ret formats.Return) {
 	if !judged {
 		t.stopped(ret)
 	}
-	for _, issue := range ret.Issues[:min(len(ret.Issues), mostShown)] {
+	issues := ret.Issues
+	if t.errTTY && t.stage != nil {
+		issues = t.stage.Untold(issues)
+	}
+	for _, issue := range issues[:min(len(issues), mostShown)] {
 		t.say(string(issue.Level) + ": " + place(issue) + issue.Description)
 	}
-	t.more(len(ret.Issues))
+	t.more(len(issues))
 	if ret.NextSteps != "" {
 		t.note("next: %s", ret.NextSteps)
 	}
@@ -298,7 +317,7 @@ func (t *terminal) stopped(ret formats.Return) {
 		case i > 0 && e.Message == ret.Errors[i-1].Message:
 			continue // the same failure under a wider code
 		case positioned().MatchString(e.Message) && formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
-			fmt.Fprintln(t.io.err, plain.Message(e.Message))
+			t.tell(plain.Message(e.Message))
 		case e.Code == formats.CodeUsage:
 			t.say(e.Message)
 		default:
@@ -331,13 +350,14 @@ func (t *terminal) diagnostics(d *formats.Diagnostics) {
 
 // excerpt prints one finding with the line it is about and a caret.
 func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
-	word, code := "error", "31;1"
+	sheet := t.sheet(t.errTTY)
+	word, look := "error", style.Error
 	if d.Severity == formats.SeverityWarning {
-		word, code = "warning", "33;1"
+		word, look = "warning", style.Warning
 	}
 	word = sprintf("%s[%s]", word, d.Code)
-	head := argspec.Wrap(word+": "+plain.Message(d.Message), columns(t.io.err))
-	fmt.Fprintln(t.io.err, t.paint(code, word)+strings.TrimPrefix(head, word))
+	head := style.Wrap(word+": "+plain.Message(d.Message), columns(t.io.err))
+	fmt.Fprintln(t.io.err, sheet.Paint(look, word)+strings.TrimPrefix(head, word))
 	if d.Pos.IsZero() {
 		fmt.Fprintf(t.io.err, "  --> %s\n", plain.Line(d.File))
 	} else {
@@ -349,16 +369,16 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 		before := line[:min(max(d.Pos.Col-1, 0), len(line))]
 		marks := 1
 		if d.End.Line == d.Pos.Line && d.End.Col > d.Pos.Col {
-			marks = max(1, argspec.Width(line[len(before):min(d.End.Col-1, len(line))]))
+			marks = max(1, style.Width(line[len(before):min(d.End.Col-1, len(line))]))
 		}
 		tabs := func(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
 		wide := columns(t.io.err) - len(number) - len(" | ")
-		shown, at := argspec.Around(tabs(line), len(tabs(before)), wide)
+		shown, at := style.Around(tabs(line), len(tabs(before)), wide)
 		if wide > at {
 			marks = min(marks, wide-at)
 		}
 		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n", gap, number, plain.Text(shown))
-		fmt.Fprintf(t.io.err, "%s | %s%s\n", gap, strings.Repeat(" ", at), t.paint(code, strings.Repeat("^", marks)))
+		fmt.Fprintf(t.io.err, "%s | %s%s\n", gap, strings.Repeat(" ", at), sheet.Paint(look, strings.Repeat("^", marks)))
 	}
 	if d.Help != "" {
 		t.tell("  = help: " + plain.Message(d.Help))
@@ -385,46 +405,8 @@ func (t *terminal) table(tab formats.Table) {
 		t.answer("%s", tab.Title)
 	}
 	if !t.outTTY {
-		for _, row := range tab.Rows {
-			fmt.Fprintln(t.io.out, strings.Join(plainCells(row), "\t"))
-		}
+		fmt.Fprint(t.io.out, t.sheet(t.outTTY).Tabbed(tab))
 		return
 	}
-	cells, widths := columned(tab)
-	if wide := columns(t.io.out); !argspec.Fit(widths, wide) {
-		cells, widths = columned(tab.Filled())
-		argspec.Fit(widths, wide)
-	}
-	for _, row := range cells {
-		for i := range row {
-			row[i] = argspec.Cut(row[i], widths[i])
-			row[i] += strings.Repeat(" ", widths[i]-argspec.Width(row[i])+2)
-		}
-		fmt.Fprintln(t.io.out, strings.TrimRight(strings.Join(row, ""), " "))
-	}
-}
-
-// columned gives the cells of a table, its heads first, and how wide its columns are.
-func columned(tab formats.Table) (cells [][]string, widths []int) {
-	if len(tab.Rows) == 0 {
-		return nil, nil
-	}
-	head := strings.ToUpper(strings.ReplaceAll(strings.Join(tab.Columns, "\t"), "_", " "))
-	widths = make([]int, len(tab.Columns))
-	for _, row := range slices.Insert(slices.Clone(tab.Rows), 0, strings.Split(head, "\t")) {
-		row = plainCells(row)
-		for i, cell := range row {
-			widths[i] = max(widths[i], argspec.Width(cell))
-		}
-		cells = append(cells, row)
-	}
-	return cells, widths
-}
-
-func plainCells(row []string) []string {
-	out := make([]string, len(row))
-	for i, cell := range row {
-		out[i] = plain.Line(cell)
-	}
-	return out
+	fmt.Fprint(t.io.out, t.sheet(t.outTTY).Table(tab, columns(t.io.out)))
 }

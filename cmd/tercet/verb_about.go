@@ -9,6 +9,7 @@ import (
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/config"
 )
 
 // showExits prints the table of exit codes.
@@ -53,7 +54,8 @@ func showSchema(c call) error {
 		for _, f := range syntax.Grammar() {
 			names = append(names, f.Name)
 		}
-		return usage("expected one of %s, got %q", strings.Join(names, ", "), c.args[0])
+		_, err := formats.OneOf("one of "+strings.Join(names, ", "), c.args[0], names)
+		return err
 	}
 	c.term.json(schema)
 	return nil
@@ -67,7 +69,13 @@ var configVerbs = []verb{
 func configList(cmd *cobra.Command, _ *app) run {
 	origin := cmd.Flags().Bool("origin", false, "also the file and line that each value comes from")
 	return func(c call) error {
-		list := c.cfg.List()
+		wait := ""
+		if c.flags.lockTimeout > 0 {
+			wait = c.flags.lockTimeout.String()
+		}
+		list := c.cfg.List(config.Setting{Key: "runner", Value: c.flags.runner, Origin: "--runner"},
+			config.Setting{Key: "model", Value: c.flags.model, Origin: "--model"},
+			config.Setting{Key: "lock_timeout", Value: wait, Origin: "--lock-timeout"})
 		if c.document("tercet.config/1", fields{"settings": list}) {
 			return nil
 		}

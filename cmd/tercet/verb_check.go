@@ -11,6 +11,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/plain"
 	"tercet/internal/secrets"
+	"tercet/lint"
 	"tercet/subagents"
 )
 
@@ -55,7 +56,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 				Schema string `json:"schema"`
 				formats.Result
 				Errors []fields `json:"errors"`
-			}{"tercet.result/1", out, diagnosticsOf(bad)})
+			}{"tercet.result/1", out, bad.Records()})
 		default:
 			c.term.diagnostics(bad)
 		}
@@ -85,10 +86,11 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 		case profile == profileSecrets:
 			bad.Of, bad.List = formats.CodeSecretFound, secretsOf(c.args[0], string(src))
 		case slices.Contains(formats.FileProfiles(), profile):
-			bad.List = c.lint(c.args[0], src, profile == formats.ProfileSubagent)
+			bad.List = lint.Check(c.library, c.args[0], src, profile == formats.ProfileSubagent)
 		case !slices.Contains(formats.Profiles(), profile):
 			all := slices.Concat(formats.Profiles(), formats.FileProfiles(), []string{profileSecrets})
-			return usage("expected --profile %s, got %q", strings.Join(all, "|"), *named)
+			_, err := formats.OneOf("--profile "+strings.Join(all, "|"), *named, all)
+			return err
 		default:
 			if _, found := formats.ParseDocument(profile, c.args[0], src); found != nil {
 				bad.List = found.List
@@ -106,7 +108,7 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 
 // judge prints findings and ends as they are: with their code, or with a word that all is well.
 func (c call) judge(schema string, doc fields, d *formats.Diagnostics, well string) error {
-	doc["diagnostics"] = diagnosticsOf(d)
+	doc["diagnostics"] = d.Records()
 	if !c.document(schema, doc) {
 		c.term.diagnostics(d)
 	}
@@ -125,7 +127,7 @@ func secretsOf(file, text string) []formats.Diagnostic {
 	found := secrets.File(file, text)
 	list := make([]formats.Diagnostic, len(found))
 	for i, f := range found {
-		list[i] = problem(formats.FindingSecret, file, "looks like a secret: "+f.Class,
+		list[i] = formats.AboutFile(formats.FindingSecret, file, "looks like a secret: "+f.Class,
 			"take it out; if it is none, allow it in .tercet/config.yaml: "+f.Allow())
 		list[i].Pos.Line = max(f.Line, 1)
 	}

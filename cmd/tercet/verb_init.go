@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tercet/checkup"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/proc"
@@ -63,7 +65,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
-		runner := runnerOffline
+		runner := agentcli.RunnerOffline
 		if !*dry && c.interactive() && !exists(filepath.Join(dir, configFile)) {
 			if runner, err = c.offerRunner(); err != nil {
 				return err
@@ -89,8 +91,8 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-// offerRunner asks whether the agent CLIs that are installed shall do the work. Nothing is started for it.
-func (c call) offerRunner() (string, error) {
+// installed are the agent CLIs of this machine. Nothing is started for it.
+func (c call) installed() []string {
 	starter, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error {
 			return formats.Fail(formats.CodeDenied, "", "nothing is started here")
@@ -98,20 +100,25 @@ func (c call) offerRunner() (string, error) {
 		Env: []string{"PATH=" + c.env("PATH")}, Now: time.Now,
 	})
 	if err != nil {
-		return "", err
+		return nil
 	}
-	found := agentcli.Installed(starter)
+	return agentcli.Installed(starter)
+}
+
+// offerRunner asks whether the agent CLIs that are installed shall do the work.
+func (c call) offerRunner() (string, error) {
+	found := c.installed()
 	if len(found) == 0 {
-		return runnerOffline, nil
+		return agentcli.RunnerOffline, nil
 	}
 	c.term.prompt("  | installed: %s\n  | yes writes `runner: auto` into %s: the first of these that runs\n",
 		strings.Join(found, ", "), configFile)
 	yes, err := c.yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
 		"That may cost money; without it nothing but tercet itself works.")
 	if yes {
-		return runnerAuto, err
+		return agentcli.RunnerAuto, err
 	}
-	return runnerOffline, err
+	return agentcli.RunnerOffline, err
 }
 
 // trustInit records trust in the files that init has written, and in no other: what was there before is asked about
@@ -134,11 +141,28 @@ func (a *app) trustInit(dir string, written []string) {
 }
 
 func (c call) tellInit(dir string, files []string, dry bool) {
-	if c.document("tercet.init/1", fields{"dir": dir, "files": files, "dry_run": dry}) {
+	var tools []checkup.Tool
+	agents := c.installed()
+	w, err := c.lookAround()
+	if err == nil {
+		tools = checkup.Tools(w.table)
+	}
+	if err = errors.Join(err, w.close()); err != nil {
+		c.term.note("warning: %v", err)
+	}
+	if c.document("tercet.init/1", fields{
+		"dir": dir, "files": files, "dry_run": dry, "tools": nonNil(tools), "agents": nonNil(agents),
+	}) {
 		return
 	}
 	for _, f := range files {
 		c.term.answer("%s", f)
+	}
+	for _, t := range tools {
+		c.term.note("found %s", t)
+	}
+	if len(agents) > 0 {
+		c.term.note("installed: %s; 'tercet doctor' tells their versions", strings.Join(agents, ", "))
 	}
 	switch {
 	case dry:

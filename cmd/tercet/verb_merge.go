@@ -14,6 +14,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/lint"
 	"tercet/state"
 )
 
@@ -84,7 +85,7 @@ new one, and leaves the result in OURS. Install it with:
 				c.term.say(name + ": both sides were edited by hand; ours is kept, look at theirs with git")
 				return shown{1}
 			}
-			return rewrite(ours, text[1], out)
+			return lint.Rewrite(ours, text[1], out)
 		}
 		m, err := state.Merge(state.Sources{
 			Name: name, Base: text[0], Ours: text[1], Theirs: text[2], Keep: strings.Contains(name, "archive/"),
@@ -95,7 +96,7 @@ new one, and leaves the result in OURS. Install it with:
 		for old, now := range m.Renumbered {
 			c.term.note("%s: task %d of their side is task %d now", name, old, now)
 		}
-		if err := rewrite(ours, text[1], m.Data); err != nil {
+		if err := lint.Rewrite(ours, text[1], m.Data); err != nil {
 			return err
 		}
 		for _, one := range m.Conflicts {

@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"math"
-	"path"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/journal"
 	"tercet/internal/plain"
 	"tercet/subagents/past"
 )
@@ -34,42 +31,13 @@ var pastVerbs = []verb{
 
 // over is a project for one who does something with runs that are over.
 func (c call) over() (runs, past.Project, error) {
-	w, err := c.app.world(c.ctx)
-	if err == nil && w.reader == nil {
-		err = noWorkspace()
-	}
+	w, err := c.inside(c.ctx)
 	if err != nil {
 		return runs{}, past.Project{}, err
 	}
 	return runs{w}, past.Project{
 		Root: w.root, State: w.manager, Trees: w.trees, Session: w.sessionID(),
 	}, consent{w}.first(c.ctx, formats.Invocation{})
-}
-
-// ended locks a run and reads its journal.
-func (w runs) ended(word string) (journal.Run, []journal.Record, error) {
-	list, err := journal.Runs(w.root, false)
-	if err != nil {
-		return journal.Run{}, nil, err
-	}
-	r, err := journal.Named(list, word)
-	if err != nil {
-		return r, nil, err
-	}
-	if err := w.lock(r.ID); err != nil {
-		return r, nil, err
-	}
-	records, err := journal.Load(w.root, r.ID)
-	if err == nil {
-		_, err = journal.Begun(records)
-	}
-	if err == nil {
-		err = journal.Vouched(records, w.runKey(r.ID))
-	}
-	if journal.Over(records) {
-		err = errors.Join(err, w.unlocked(r.ID)) // its file says that a run can go on
-	}
-	return r, records, err
 }
 
 func undoVerb(cmd *cobra.Command, _ *app) run {
@@ -79,7 +47,7 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
-		r, records, err := w.ended(c.args[0])
+		r, records, err := w.desk.Ended(c.ctx, c.args[0])
 		if err != nil {
 			return err
 		}
@@ -122,7 +90,7 @@ func gcVerb(cmd *cobra.Command, _ *app) run {
 		}
 		found, err := p.Old(c.ctx, w.kept())
 		if err == nil && !*dry {
-			err = found.Do(c.ctx, w.claimed)
+			err = found.Do(c.ctx, w.desk.Lock)
 		}
 		if err != nil || c.document("tercet.gc/1", fields{"gc": found, "dry_run": *dry}) {
 			return err
@@ -141,11 +109,7 @@ func gcVerb(cmd *cobra.Command, _ *app) run {
 }
 
 func reportRun(c call) error {
-	list, err := journal.Runs(c.root, false)
-	if err != nil {
-		return err
-	}
-	r, err := journal.Named(list, c.args[0])
+	r, err := c.desk.Named(c.args[0])
 	if err != nil {
 		return err
 	}
@@ -178,10 +142,6 @@ func (w runs) kept() past.Keep {
 	return past.Keep{Age: r.Age, Size: r.Size, Now: clock{}.Now()}
 }
 
-func (w runs) claimed(run string) (io.Closer, error) {
-	return w.claim(path.Join(journal.Folder, run, journal.LockName), w.sessionID())
-}
-
 // tidy removes old runs behind a command, at most once a day.
 func (w runs) tidy(ctx context.Context) {
 	p := past.Project{Root: w.root, State: w.manager, Trees: w.trees, Session: w.sessionID()}
@@ -190,7 +150,7 @@ func (w runs) tidy(ctx context.Context) {
 	}
 	found, err := p.Old(ctx, w.kept())
 	if err == nil {
-		err = found.Do(ctx, w.claimed)
+		err = found.Do(ctx, w.desk.Lock)
 	}
 	if err != nil {
 		w.term.note("warning: old runs: %s", err)

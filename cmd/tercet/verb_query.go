@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/jsonx"
 	"tercet/internal/proc"
 	"tercet/internal/query"
 	"tercet/state"
@@ -47,8 +48,12 @@ func (v variable) read(pair string) (query.Arg, error) {
 	return query.Arg{Name: name, Kind: v.kind, Data: data}, nil
 }
 
+const queryLong = `query reads state.json, or the files named, with a filter of jq, and takes jq's flags. Behind it,
+-C and -M are those of jq: --color always and --color never. On a terminal there is colour; JQ_COLORS chooses which.`
+
 // queryVerb reads state.json, or the files named, with jq's flags and exit codes.
 func queryVerb(cmd *cobra.Command, _ *app) run {
+	cmd.Long = queryLong
 	var q query.CLIRequest
 	f := cmd.Flags()
 	f.BoolVarP(&q.Raw, "raw-output", "r", false, "print strings without quotes")
@@ -98,11 +103,8 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 		q.Compact = q.Compact || q.Indent == 0
 		for _, word := range *positional { // a:TEXT or j:JSON
 			how, text, _ := strings.Cut(word, ":")
-			kind := query.ArgText
-			if how == "j" {
-				kind = query.ArgJSON
-			}
-			q.Positional = append(q.Positional, query.Arg{Kind: kind, Data: []byte(text)})
+			kinds := map[string]query.ArgKind{"a": query.ArgText, "j": query.ArgJSON}
+			q.Positional = append(q.Positional, query.Arg{Kind: kinds[how], Data: []byte(text)})
 		}
 		for i, v := range variables {
 			for _, pair := range *pairs[i] {
@@ -133,6 +135,13 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 func (c call) runQuery(r query.CLIRequest) error {
 	r.Statuses, r.Strict = state.ReadyStatuses(), len(r.Inputs) == 1 && r.Inputs[0].State
 	r.Out, r.Err = c.term.screens()
+	if c.term.sheet(c.term.outTTY).Colour {
+		p, ok := jsonx.PaletteOf(c.env("JQ_COLORS"))
+		if !ok {
+			c.term.note("warning: JQ_COLORS holds more than numbers, ';' and ':'; it is left out")
+		}
+		r.Out, r.Palette, r.Plain = c.io.out, &p, c.term.outTTY
+	}
 	var env []string
 	for _, name := range []string{"TZ", "GOCOVERDIR"} {
 		if v := c.env(name); v != "" {

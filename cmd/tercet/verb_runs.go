@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tercet/commands/argspec"
 	"tercet/formats"
+	"tercet/internal/control"
 	"tercet/internal/journal"
 	"tercet/internal/letters"
 	"tercet/internal/plain"
@@ -21,119 +18,53 @@ import (
 
 // typed is the line that began a run.
 func typed(r journal.Run) router.Line {
-	name, _, _ := strings.Cut(r.Line, " ")
-	if r.Begun.Words != nil {
-		return router.Line{Words: append([]string{name}, r.Begun.Words...)}
-	}
-	return router.Line{Raw: strings.TrimSpace(name + " " + r.Begun.Raw)}
+	raw, words := r.Typed()
+	return router.Line{Raw: raw, Words: words}
 }
 
 // before looks for a run that the same line began and that did not end. Without a person it goes on at once, unless it
-// waits for one.
-func (w runs) before(ctx context.Context, line router.Line, route router.Route) (*journal.Run, error) {
+// waits for one; together with others it goes on at once where there is one, who is asked then what it waits for.
+func (w runs) before(
+	ctx context.Context, line router.Line, route router.Route, together bool,
+) (*journal.Run, error) {
 	if w.reader == nil || w.flags.dryRun {
 		return nil, nil
 	}
-	list, err := journal.Runs(w.root, true)
-	if err != nil {
+	same := func(begun string) bool { return argspec.Bare(begun) == argspec.Bare(line.Text()) }
+	r, err := w.desk.Again(ctx, same, func() error { return consent(w).first(ctx, invocationOf(route)) })
+	if r == nil || err != nil {
 		return nil, err
 	}
-	for _, r := range list {
-		if argspec.Bare(r.Line) != argspec.Bare(line.Text()) || r.Begun.Range {
-			continue
-		}
-		if err := consent(w).first(ctx, invocationOf(route)); err != nil {
-			return nil, err
-		}
-		switch err := w.take(r); {
-		case formats.CodeOf(err) == formats.CodeLocked:
-			continue // it runs
-		case err != nil:
-			w.term.note("warning: run %s cannot be resumed: %s", r.ID, err)
-			continue
-		}
-		switch word, err := w.which(ctx, r); {
-		case err != nil:
-			return nil, err
-		case word == "new":
-			return nil, w.giveUp(ctx, r)
-		}
-		return &r, nil
+	var ask func(formats.Gate) (formats.Decision, error)
+	if w.interactive() {
+		ask = func(g formats.Gate) (formats.Decision, error) { return w.approver.ask(ctx, g) }
 	}
-	return nil, nil
+	goesOn := false
+	switch {
+	case w.flags.fresh:
+	case together && ask != nil:
+		w.term.note("goes on with run %s, which did not end", r.ID)
+		goesOn = true
+	default:
+		goesOn, err = w.desk.GoesOn(*r, ask, w.show)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !goesOn:
+		return nil, w.giveUp(ctx, *r)
+	}
+	return r, nil
 }
 
 func invocationOf(r router.Route) formats.Invocation {
 	return formats.Invocation{Name: r.Name, File: r.File, Source: r.Source}
 }
 
-// waitingError is that of a run which its line does not take up by itself; slash gives its return.
-type waitingError struct{ ret formats.Return }
-
-// Error says what it waits for.
-func (e *waitingError) Error() string { return e.ret.Summary }
-
-func waiting(r journal.Run) error {
-	why := sprintf("run %s of this line: %s", r.ID, r.Waits())
-	return &waitingError{formats.Return{
-		Status: formats.StatusSuspended, Said: formats.OutcomeSuspended, Summary: why, BlockedReason: why,
-		NextSteps: sprintf("run 'tercet resume %s', or type the line with --new to begin afresh", r.ID),
-		Resume:    &formats.Resume{Run: r.ID, Line: "tercet resume " + r.ID, Gate: r.Gate, Until: r.Until},
-	}}
-}
-
-// waits tells whether a run waits for a time, for a person who has paused it, or at a gate that nobody has answered.
-func (w runs) waits(r journal.Run) bool {
-	if r.Status != formats.OutcomeSuspended.String() || r.Due(clock{}.Now()) {
-		return false
-	}
-	g, _ := journal.Gates(w.past[r.ID])
-	if g == nil || r.Gate == "" {
-		return true
-	}
-	list, err := w.box(r.ID).Answers(*g)
-	return err != nil || !slices.ContainsFunc(list, func(d formats.Decision) bool {
-		_, enough := g.Decides(d)
-		return enough
-	})
-}
-
-// which tells what to do with a run that did not end: new, or resume.
-func (w runs) which(ctx context.Context, r journal.Run) (string, error) {
-	waits := w.waits(r)
-	switch {
-	case w.flags.fresh:
-		return "new", nil
-	case !w.interactive() && waits:
-		return "", waiting(r)
-	case !w.interactive():
-		w.term.note("goes on with run %s, which did not end", r.ID)
-		return "resume", nil
-	}
-	ask := formats.Gate{
-		Question: sprintf("run %s of this line did not end:", r.ID),
-		Choices:  []formats.Choice{{Label: "resume"}, {Label: "new"}, {Label: "show"}},
-	}
-	for {
-		d, err := w.approver.ask(ctx, ask)
-		if err != nil || d.Answer != "show" {
-			return d.Answer, err
-		}
-		if err := w.show(r); err != nil {
-			return "", err
-		}
-	}
-}
-
 // giveUp ends a run that was taken: Error Handling runs, and what it holds goes back.
 func (w runs) giveUp(ctx context.Context, r journal.Run) error {
-	past := w.past[r.ID]
-	if past[len(past)-1].Type != formats.EntryStopped {
-		if err := w.add(ctx, r, formats.Entry{Type: formats.EntryStopped, Data: fields{
-			"code": formats.CodeCancelled, "message": "given up", "help": "type its line to run it again",
-		}}); err != nil {
-			return err
-		}
+	if err := w.desk.Stop(ctx, r); err != nil {
+		return err
 	}
 	w.flags.giveUp = true
 	defer func() { w.flags.giveUp = false }()
@@ -143,43 +74,21 @@ func (w runs) giveUp(ctx context.Context, r journal.Run) error {
 		return err
 	}
 	ret, err := w.handle(ctx, line, route, &r)
-	switch {
-	case err != nil:
-		return err
-	case ret.Resume != nil:
-		return formats.Fail(formats.CodeBug, "", "run %s still waits", r.ID)
-	case len(ret.Errors) > 0 && ret.Errors[0].Code != formats.CodeCancelled:
-		return formats.Fail(ret.Errors[0].Code, ret.Errors[0].Recommendation, "%s", ret.Errors[0].Message)
-	}
-	w.term.note("run %s is given up", r.ID)
-	return nil
-}
-
-// add makes an entry of the person's in the journal of a run that was taken.
-func (w runs) add(ctx context.Context, r journal.Run, e formats.Entry) error {
-	j := journal.New(func() (*os.Root, error) { return w.root.OpenRoot(path.Join(journal.Folder, r.ID)) },
-		journal.Options{Clock: clock{}.Now, Sync: true, Mask: w.mask, Key: w.runKey(r.ID)})
-	w.keep(j)
-	err := j.Append(ctx, e)
 	if err == nil {
-		w.past[r.ID], err = journal.Load(w.root, r.ID)
+		err = control.GivenUp(r, ret)
+	}
+	if err == nil {
+		w.term.note("run %s is given up", r.ID)
 	}
 	return err
-}
-
-// held finds a run that can go on and takes it.
-func (w runs) held(word string) (journal.Run, error) {
-	r, err := journal.Find(w.root, word)
-	if err == nil {
-		err = w.take(r)
-	}
-	return r, err
 }
 
 func resumeVerb(cmd *cobra.Command, a *app) run {
 	a.runFlags(cmd)
 	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false, "go on although a file that decides has changed")
 	from := cmd.Flags().String("from", "", "go back to this earlier `step`, and say which results that drops")
+	cmd.Flags().BoolVar(&a.flags.await, "await-answers", false,
+		"where nobody is at a terminal: wait at a question until 'tercet approve' or 'tercet watch' answers it")
 	wait := cmd.Flags().Bool("wait", false, "sleep until the time that the run waits for, and go on then")
 	return func(c call) error {
 		word := ""
@@ -201,26 +110,16 @@ func resumeVerb(cmd *cobra.Command, a *app) run {
 // resumed goes on with a run, and tells how it goes on then where it waits again. It sleeps before it takes the run, so
 // that others may have it meanwhile.
 func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
-	w, err := c.app.world(c.ctx)
+	w, err := c.inside(c.ctx)
 	if err != nil {
 		return nil, err
 	}
-	if w.reader == nil {
-		return nil, noWorkspace()
-	}
 	if wait {
-		list, err := journal.Runs(w.root, true)
-		if err != nil {
+		if err := w.desk.Wait(c.ctx, word); err != nil {
 			return nil, err
 		}
-		if r, err := journal.Named(list, word); err == nil && !r.Until.IsZero() && !r.Due(clock{}.Now()) {
-			w.term.note("run %s: %s", r.ID, r.Waits())
-			if err := (clock{}).Sleep(c.ctx, r.Until.Sub(clock{}.Now())); err != nil {
-				return nil, context.Cause(c.ctx)
-			}
-		}
 	}
-	r, err := runs{w}.held(word)
+	r, err := w.desk.Take(c.ctx, word)
 	if err != nil {
 		return nil, err
 	}
@@ -245,24 +144,18 @@ func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 func cancelVerb(cmd *cobra.Command, a *app) run {
 	a.runFlags(cmd)
 	return func(c call) error {
-		w, err := c.app.world(c.ctx)
+		w, err := c.inside(c.ctx)
 		if err != nil {
 			return err
 		}
-		if w.reader == nil {
-			return noWorkspace()
-		}
-		r, err := runs{w}.held(c.args[0])
-		if formats.CodeOf(err) == formats.CodeLocked {
-			if _, err = (runs{w}).records(r.ID); err == nil {
-				err = runs{w}.order(c.ctx, r, letters.Cancel)
-			}
+		switch r, taken, err := w.desk.End(c.ctx, c.args[0]); {
+		case err != nil:
 			return err
+		case taken:
+			return runs{w}.giveUp(c.ctx, r)
+		default:
+			return c.obeyed(r, letters.Cancel)
 		}
-		if err != nil {
-			return err
-		}
-		return runs{w}.giveUp(c.ctx, r)
 	}
 }
 
@@ -300,11 +193,7 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 }
 
 func showRun(c call) error {
-	list, err := journal.Runs(c.root, false)
-	if err != nil {
-		return err
-	}
-	r, err := journal.Named(list, c.args[0])
+	r, err := c.desk.Named(c.args[0])
 	if err != nil {
 		return err
 	}
@@ -322,7 +211,8 @@ func (w runs) show(r journal.Run) error {
 	if !journal.Over(records) {
 		next = "tercet resume " + r.ID
 	}
-	if w.document("tercet.run/1", fields{"run": r, "steps": nonNil(steps), "resume": next}) {
+	boards := journal.Topics(records)
+	if w.document("tercet.run/1", fields{"run": r, "steps": nonNil(steps), "boards": nonNil(boards), "resume": next}) {
 		return nil
 	}
 	w.term.answer("%s", plain.Line(sprintf("%s  %s  %s", r.ID, r.Line, r.Status)))
@@ -337,6 +227,9 @@ func (w runs) show(r journal.Run) error {
 		})
 	}
 	w.term.table(tab)
+	for _, topic := range boards {
+		w.term.answer("%s", plain.Line(topic.String()))
+	}
 	if why := r.Waits(); why != "" {
 		w.term.answer("%s", plain.Line(why))
 	}

@@ -122,40 +122,43 @@ tier can: none in a container, no TCP under landlock. In a container it sees no 
 person. The tier is told on standard error; a command that needs a better one is not run.`
 	net := cmd.Flags().Bool("net", false, "allow the network")
 	cmd.Flags().SetInterspersed(false)
-	return func(c call) error {
-		place, err := c.place()
-		if err != nil {
-			return err
-		}
-		boxed, tier, err := c.keeper.Run(c.ctx, place, proc.Command{
-			Argv: c.args, Dir: place.Dir, Private: true, Purpose: proc.PurposeScript,
-		}, *net)
-		if errors.As(err, new(*proc.NotFoundError)) {
-			return broken(formats.CodeToolUnavailable, "sandbox run", err, "install it, or give its path")
-		}
-		if err != nil {
-			return err
-		}
-		c.term.note("sandbox: %s", tier)
-		res, err := c.starter.Run(c.ctx, boxed)
-		c.term.raw(res.Stdout)
-		c.term.rawErr(res.Stderr)
-		program := c.args[0]
-		switch {
-		case err != nil:
-			return err
-		case res.TimedOut != proc.TimeoutNone:
-			return formats.Fail(formats.CodeTimeout, "run it in smaller parts", "%s did not end within %s", program,
-				proc.DefaultTotal)
-		case res.Flooded:
-			return formats.Fail(formats.CodeLimit, "send its output to a file", "%s printed more than %d MiB and was stopped",
-				program, proc.DefaultLimit>>20)
-		case res.Signal != "":
-			return formats.Fail(formats.CodeUnknown, "run it without a sandbox to compare", "%s was ended by %s", program,
-				res.Signal)
-		case res.Exit != 0:
-			return shown{res.Exit}
-		}
-		return nil
+	return func(c call) error { return c.boxed(*net) }
+}
+
+// boxed runs a program within bounds and prints what it prints.
+func (c call) boxed(net bool) error {
+	place, err := c.place()
+	if err != nil {
+		return err
 	}
+	boxed, tier, err := c.keeper.Run(c.ctx, place, proc.Command{
+		Argv: c.args, Dir: place.Dir, Private: true, Purpose: proc.PurposeScript,
+	}, net)
+	if errors.As(err, new(*proc.NotFoundError)) {
+		return broken(formats.CodeToolUnavailable, "sandbox run", err, "install it, or give its path")
+	}
+	if err != nil {
+		return err
+	}
+	c.term.note("sandbox: %s", tier)
+	res, err := c.starter.Run(c.ctx, boxed)
+	c.term.raw(res.Stdout)
+	c.term.rawErr(res.Stderr)
+	program := c.args[0]
+	switch {
+	case err != nil:
+		return err
+	case res.TimedOut != proc.TimeoutNone:
+		return formats.Fail(formats.CodeTimeout, "run it in smaller parts", "%s did not end within %s", program,
+			proc.DefaultTotal)
+	case res.Flooded:
+		return formats.Fail(formats.CodeLimit, "send its output to a file", "%s printed more than %d MiB and was stopped",
+			program, proc.DefaultLimit>>20)
+	case res.Signal != "":
+		return formats.Fail(formats.CodeUnknown, "run it without a sandbox to compare", "%s was ended by %s", program,
+			res.Signal)
+	case res.Exit != 0:
+		return shown{res.Exit}
+	}
+	return nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tercet/commands"
 	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/dialect"
@@ -23,12 +22,12 @@ import (
 	"tercet/subagents/prompt"
 )
 
-// seeVerbs are those that only look at runs.
+// seeVerbs are those that look at runs.
 func seeVerbs() []verb {
 	return []verb{
 		{
 			use: "verify RUN", short: "make every decision and prompt of a run anew, and hold them against its journal",
-			args: one, needs: aWorld, make: verifyVerb,
+			args: one, make: verifyVerb,
 		},
 		{
 			use: "diff RUN RUN", short: "show the first decision, prompt or return in which two runs differ",
@@ -38,42 +37,11 @@ func seeVerbs() []verb {
 			use: "logs RUN", short: "print what a run did, a line an event, and what its agents printed", args: one,
 			needs: aWorkspace, make: logsVerb,
 		},
+		{
+			use: "watch", short: "show the runs on the whole screen, answer, pause, resume and cancel", args: none,
+			needs: aPerson | aWorkspace, make: watchVerb,
+		},
 	}
-}
-
-// seen finds a run by a word and reads its journal, which must be whole and its person's.
-func (w runs) seen(word string) (journal.Run, []journal.Record, error) {
-	if w.reader == nil {
-		return journal.Run{}, nil, noWorkspace()
-	}
-	list, err := journal.Runs(w.root, false)
-	if err != nil {
-		return journal.Run{}, nil, err
-	}
-	r, err := journal.Named(list, word)
-	if err != nil {
-		return r, nil, err
-	}
-	records, err := journal.Whole(w.root, r.ID)
-	if err == nil {
-		_, err = journal.Begun(records)
-	}
-	if err == nil {
-		err = journal.Vouched(records, w.runKey(r.ID))
-	}
-	return r, records, err
-}
-
-// looker runs the one command of a run that is only looked at.
-type looker struct {
-	*commands.Library
-	task int // of a line that names several
-}
-
-// RunCommand implements router.Runner.
-func (l looker) RunCommand(ctx context.Context, inv formats.Invocation) (formats.Return, error) {
-	inv.Task = l.task
-	return l.Library.RunCommand(ctx, inv)
 }
 
 // anything says that every task and file is there: it was when the run began.
@@ -130,12 +98,8 @@ func (w runs) look(ctx context.Context, r journal.Run, records []journal.Record)
 	if err != nil {
 		return formats.Counted{}, err
 	}
-	one := looker{Library: &lib}
-	if r.Begun.Range {
-		one.task = r.Begun.Task
-	}
 	ids := func() (string, string) { return r.Begun.Session, r.ID }
-	o := router.Orchestrator{Runner: one, Trace: trace.Discard{}, NewRun: ids}
+	o := router.Orchestrator{Runner: &lib, Trace: trace.Discard{}, NewRun: ids}
 	_, err = o.Handle(ctx, line, route, false)
 	end, ends := errors.AsType[*formats.EndError](err)
 	if _, differs := errors.AsType[*formats.DivergedError](err); !ends && err != nil {
@@ -176,8 +140,12 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 func verifyVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false, "go on although a file that decides has changed")
 	return func(c call) error {
-		w := runs{c.world}
-		r, records, err := w.seen(c.args[0])
+		world, err := c.inside(c.ctx)
+		if err != nil {
+			return err
+		}
+		w := runs{world}
+		r, records, err := w.desk.Seen(c.args[0])
 		if err != nil {
 			return err
 		}
@@ -195,7 +163,7 @@ func verifyVerb(cmd *cobra.Command, a *app) run {
 
 // goBack drops what a run that was taken did from a step on, once its person agreed to that.
 func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
-	past := w.past[r.ID]
+	past := w.desk.Past(r.ID)
 	to, dropped, err := journal.Back(past, word)
 	if err != nil {
 		return err
@@ -219,7 +187,7 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 	if err != nil || d.Answer != "yes" {
 		return cmp.Or(err, error(formats.Fail(formats.CodeRejected, "", "nothing was dropped")))
 	}
-	return w.add(ctx, r, formats.Entry{Type: formats.EntryWentBack, Step: to, Data: journal.WentBack{
+	return w.desk.Add(ctx, r.ID, formats.Entry{Type: formats.EntryWentBack, Step: to, Data: journal.WentBack{
 		Counted: counted, By: userName(), Dropped: names,
 	}})
 }
@@ -229,7 +197,7 @@ func diffRuns(c call) error {
 	var ids [2]string
 	var both [2][]journal.Record
 	for i, word := range c.args {
-		r, records, err := runs{c.world}.seen(word)
+		r, records, err := c.desk.Seen(word)
 		if err != nil {
 			return err
 		}
@@ -252,42 +220,80 @@ func diffRuns(c call) error {
 func logsVerb(cmd *cobra.Command, _ *app) run {
 	follow := cmd.Flags().BoolP("follow", "f", false, "go on until the run has ended, also where it waits meanwhile")
 	step := cmd.Flags().String("step", "", "only this `step` and what runs inside of it: an id, a place or a step path")
-	return func(c call) error {
-		list, err := journal.Runs(c.root, false)
+	return func(c call) error { return c.logs(*step, *follow) }
+}
+
+// logs prints the log of a run, or of a step of it, and follows it until the run has ended.
+func (c call) logs(step string, follow bool) error {
+	r, err := c.desk.Named(c.args[0])
+	if err != nil {
+		return err
+	}
+	log, all := journal.NewLog(c.root, r.ID, step), []journal.Event{}
+	if wide, _ := c.term.stage.room(); wide > 0 && follow && step == "" && !c.flags.json {
+		return c.follow(log)
+	}
+	for {
+		events, over, err := log.More()
 		if err != nil {
 			return err
 		}
-		r, err := journal.Named(list, c.args[0])
+		for _, e := range events {
+			if !c.flags.json {
+				c.term.answer("%s", plain.Line(e.String()))
+			}
+		}
+		if all = append(all, events...); over || !follow {
+			break
+		}
+		if err := (clock{}).Sleep(c.ctx, pollEvery); err != nil {
+			return context.Cause(c.ctx)
+		}
+	}
+	if len(all) == 0 && step != "" {
+		records, err := journal.Load(c.root, r.ID)
+		if err == nil {
+			_, _, err = journal.Left(records, step) // which says what there is
+		}
+		return err
+	}
+	c.document("tercet.logs/1", fields{"run": r.ID, "events": all})
+	return nil
+}
+
+// follow draws a run of another process until it has ended.
+func (c call) follow(log *journal.Log) error {
+	defer c.term.stage.show(c.dir, nil)()
+	for over := false; ; {
+		was := over
+		var err error
+		if _, over, err = log.More(); err != nil {
+			return err
+		}
+		events, err := traced(log)
 		if err != nil {
 			return err
 		}
-		log, all := journal.NewLog(c.root, r.ID, *step), []journal.Event{}
-		for {
-			events, over, err := log.More()
-			if err != nil {
-				return err
-			}
-			for _, e := range events {
-				if !c.flags.json {
-					c.term.answer("%s", plain.Line(e.String()))
-				}
-			}
-			if all = append(all, events...); over || !*follow {
-				break
-			}
-			if err := (clock{}).Sleep(c.ctx, pollEvery); err != nil {
-				return context.Cause(c.ctx)
-			}
+		for _, e := range events {
+			c.term.stage.Emit(e)
 		}
-		if len(all) == 0 && *step != "" {
-			records, err := journal.Load(c.root, r.ID)
-			if err == nil {
-				_, _, err = journal.Left(records, *step) // which says what there is
-			}
-			return err
+		if over = over || was; was && len(events) == 0 { // the last event comes behind the end of the journal
+			return nil
 		}
-		c.document("tercet.logs/1", fields{"run": r.ID, "events": all})
-		return nil
+		if err := (clock{}).Sleep(c.ctx, pollEvery); err != nil {
+			return context.Cause(c.ctx)
+		}
+	}
+}
+
+// traced are the events of a run that were written since.
+func traced(log *journal.Log) (events []trace.Event, err error) {
+	for {
+		lines, err := log.Trace()
+		if err != nil || len(lines) == 0 {
+			return events, err
+		}
+		events = append(events, trace.Lines(lines)...)
 	}
 }
 
@@ -324,7 +330,7 @@ func (c call) allRuns() ([]query.Input, error) {
 
 // serialAt is the serial of the state when a step of a run began.
 func (w *world) serialAt(ctx context.Context, run, step string) (uint64, error) {
-	_, records, err := runs{w}.seen(run)
+	_, records, err := w.desk.Seen(run)
 	if err != nil {
 		return 0, err
 	}

@@ -210,37 +210,12 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 		tab := formats.Table{Columns: []string{"serial", "time", "kind", "what", "session"}}
 		for i := range list {
 			e := &list[i]
-			tab.Rows = append(tab.Rows, []string{strconv.FormatUint(e.Serial, 10), e.Time, e.Kind, whatOf(e), e.Session})
+			tab.Rows = append(tab.Rows, []string{strconv.FormatUint(e.Serial, 10), e.Time, e.Kind, e.What(), e.Session})
 		}
 		c.term.table(tab)
 		c.changedOutside()
 		return nil
 	}
-}
-
-// whatOf says in a few words what an entry changed.
-func whatOf(e *state.Entry) string {
-	var parts []string
-	for _, c := range e.Changes {
-		from, to := c["from"], c["to"]
-		what := sprintf("%v: %v", c["task"], c["op"])
-		switch {
-		case c["task"] == 0:
-			what = sprintf("%v", c["op"])
-		case from == "":
-			what = sprintf("+%v", c["task"])
-		case from != to:
-			what = sprintf("%v: %v -> %v", c["task"], from, to)
-		}
-		parts = append(parts, what)
-	}
-	if len(parts) == 0 && !strings.HasSuffix(e.File, "/state.json") {
-		return e.File
-	}
-	if e.Force {
-		parts = append(parts, "(forced)")
-	}
-	return strings.Join(parts, ", ")
 }
 
 // stateDiff compares two states, each a file or the serial of an earlier one.
@@ -261,29 +236,12 @@ func stateDiff(c call) error {
 		return err
 	}
 	for _, d := range list {
-		c.term.answer("%s", differenceLine(d))
+		c.term.answer("%s", d.String())
 	}
 	if len(list) == 0 {
 		c.term.note("no difference")
 	}
 	return nil
-}
-
-func differenceLine(d state.Difference) string {
-	where := ""
-	if d.Task != 0 {
-		where = sprintf("task %d", d.Task)
-	}
-	if d.Field != "" {
-		where = strings.TrimPrefix(where+": ", ": ") + d.Field
-	}
-	switch {
-	case d.From == "":
-		return "+ " + where + ": " + d.To
-	case d.To == "":
-		return "- " + where + ": " + d.From
-	}
-	return "  " + where + ": " + d.From + " -> " + d.To
 }
 
 // stateNamed gives the bytes of a state: of a file, of a serial, or the present one for the empty word.

@@ -11,7 +11,7 @@ import (
 
 	"tercet/commands/argspec"
 	"tercet/formats"
-	"tercet/internal/nearest"
+	"tercet/internal/plain"
 	"tercet/state"
 )
 
@@ -44,6 +44,7 @@ var taskVerbs = []verb{
 		use: "renumber TASK [NUMBER]", short: "give a task another number; references follow, documents stay where they are",
 		args: words(1, 2), make: taskRenumber,
 	},
+	{use: "show TASK", short: "show one task", args: one, needs: aWorkspace, do: taskShow},
 }
 
 // taskFlags are those of every verb behind task.
@@ -164,9 +165,12 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 			return usage("expected a status or KEY=VALUE behind the tasks")
 		case len(c.args) == 2 && !strings.Contains(c.args[1], "="):
 			if op.To, err = formats.LooseTaskStatus(c.args[1]); err != nil {
-				return noStatus(c.args[1])
+				return err
 			}
-			op.Back = false
+			if op.Back = false; op.To.InProgress() {
+				c.term.note("warning: nobody works on it, so that the next command takes it up as it was; "+
+					"to keep it: tercet task claim %s", c.args[0])
+			}
 			return c.write(tx, op)
 		}
 		changed, err := argspec.Assignments(c.args[1:])
@@ -187,15 +191,6 @@ func taskNumbers(word string) ([]int, error) {
 		return nil, usage("expected task numbers, got %q", word)
 	}
 	return list, nil
-}
-
-func noStatus(word string) error {
-	var names []string
-	for _, s := range formats.TaskStatuses() {
-		names = append(names, s.String())
-	}
-	help := cmp.Or(nearest.Help(word, names), "the statuses are "+strings.Join(names, ", "))
-	return formats.Fail(formats.CodeUsage, help, "expected a task status, got %q", word)
 }
 
 func taskLink(cmd *cobra.Command, _ *app) run {
@@ -244,16 +239,37 @@ func taskList(cmd *cobra.Command, _ *app) run {
 		if *only != "" {
 			var err error
 			if status, err = formats.LooseTaskStatus(*only); err != nil {
-				return noStatus(*only)
+				return err
 			}
 		}
-		doc, err := c.reader.Doc(c.ctx)
+		list, err := c.reader.Tasks(c.ctx)
 		if err != nil {
 			return err
 		}
-		list := slices.DeleteFunc(doc.Tasks, func(t formats.Task) bool { return status != "" && t.Status != status })
+		list = slices.DeleteFunc(list, func(t formats.Task) bool { return status != "" && t.Status != status })
 		return listTasks(c, "tercet.task-list/1", list, "no task; make one with tercet '/task \"what is to be done\"'")
 	}
+}
+
+// taskShow shows a task with its documents.
+func taskShow(c call) error {
+	n, err := taskNumber(c.args[0])
+	if err != nil {
+		return err
+	}
+	t, err := c.reader.Task(c.ctx, n)
+	if err != nil || c.document("tercet.task-show/1", fields{"task": t}) {
+		return err
+	}
+	about, documents := t.Rows()
+	if c.term.outTTY { // programs get each column, people what there is
+		about, documents = about.Filled(), documents.Filled()
+	}
+	c.term.table(about)
+	if c.term.table(documents); t.Description != "" && c.term.outTTY {
+		c.term.answer("\n%s", plain.Passage(c.term.wrapped(t.Description)))
+	}
+	return nil
 }
 
 func listTasks(c call, schema string, list []formats.Task, none string) error {

@@ -10,14 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/dialect"
-	"tercet/internal/git"
 	"tercet/internal/plain"
 	"tercet/internal/proc"
 	"tercet/internal/question"
@@ -49,12 +47,9 @@ Without a terminal --trust=sha256:HASH agrees to exactly the files that have thi
 		if c.insideRun() && !*show && !c.flags.json {
 			return c.mayCommand()
 		}
-		world, err := c.world.world(c.ctx)
+		world, err := c.inside(c.ctx)
 		if err != nil {
 			return err
-		}
-		if !world.has {
-			return noWorkspace()
 		}
 		w := consent{world}
 		v, err := w.gate.Verdict()
@@ -238,7 +233,8 @@ func (a *app) stateHome() string { return a.folderOf("XDG_STATE_HOME", ".local",
 // allow is asked before any process is started.
 func (w *world) allow(_ context.Context, c proc.Command) error {
 	return w.gate.Allow(trust.Start{
-		Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit, Agent: c.Purpose == proc.PurposeAgent,
+		Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit,
+		Agent: c.Purpose == proc.PurposeAgent || c.Purpose == proc.PurposeNotice,
 	})
 }
 
@@ -337,7 +333,7 @@ func (w consent) ask(ctx context.Context, v *trust.Verdict) (bool, error) {
 
 // yes asks a question whose default is no.
 func (a *app) yes(ctx context.Context, text string) (bool, error) {
-	a.untaken(a.lines.Drop())
+	a.untaken(a.lines.Drop(ctx))
 	for {
 		line, err := a.question(ctx, plain.Sprintf("%s [y/N] ", text))
 		if err != nil && line == "" {
@@ -406,41 +402,15 @@ func (w consent) ofSubagent(f trust.Listed) string {
 // guard looks at what a subagent must leave alone before it works, and again when it has ended: what git runs, and the
 // files of the workspace that start programs. A change ends the run.
 func (w *world) guard(ctx context.Context, r formats.Request) (func() error, error) {
-	repo := w.git(r.Dir)
-	before, err := repo.Fingerprint(ctx)
-	if err != nil {
-		return nil, err
-	}
+	tamper := func(what string) error { return w.gate.Tamper(r.Agent, what) }
 	refs, err := w.trees.Watch(r.Dir)
 	if err != nil {
 		return nil, err
 	}
-	own := func() error { return nil }
-	if w.has {
-		if own, err = w.gate.Watch(r.Agent); err != nil {
-			return nil, err
-		}
+	git, err := refs.Guard(ctx, r, tamper, w.approver.Approve)
+	if err != nil || !w.has {
+		return git, err
 	}
-	return func() error {
-		if before == nil {
-			return own()
-		}
-		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second) // also when the run is over
-		defer cancel()
-		now, err := repo.Fingerprint(look)
-		if err == nil && now == nil {
-			err = git.ErrNoRepo
-		}
-		changed := before.Changes(now)
-		if err != nil {
-			changed = []string{"something so that it cannot be read any more: " + err.Error()}
-		}
-		if len(changed) > 0 {
-			err = w.gate.Tamper(r.Agent, strings.Join(changed, ", "))
-		}
-		if err == nil {
-			err = refs.Look(ctx, r, w.approver.Approve)
-		}
-		return errors.Join(err, own())
-	}, nil
+	own, err := w.gate.Watch(r.Agent)
+	return func() error { return errors.Join(git(), own()) }, err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,7 +37,7 @@ func (c call) which(show bool) error {
 	if err != nil {
 		return err
 	}
-	names, by := spellings(c.table, r), shadowedBy(c.table, r)
+	names, by := c.table.Spellings(r, dialect.Project.String(), dialect.User.String()), c.table.Hides(r)
 	out := fields{
 		"command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
 		"names": names, "shadowed_by": by,
@@ -47,7 +46,7 @@ func (c call) which(show bool) error {
 		out["scope"] = c.library.Foreign[r.Source].Scope
 		out["description"], out["usage"], out["rules"], out["lenient"] = p.Description, p.Usage(), p.Rules(), p.Lenient
 		out["agent"], out["model"], out["tools"], out["extra"] = p.Agent, p.Model, nonNil(p.Tools), p.Extra
-		out["marks"], out["diagnostics"] = p.Marks(), diagnosticsOf(&formats.Diagnostics{List: p.Warnings})
+		out["marks"], out["diagnostics"] = p.Marks(), (&formats.Diagnostics{List: p.Warnings}).Records()
 		if p.Dialect == dialect.Claude {
 			out["positional_base"] = p.Base
 		}
@@ -88,30 +87,6 @@ func (w *world) findCommand(name string) (commands.Entry, error) {
 	return commands.Entry{Name: r.Name, File: r.File, Source: r.Source}, err
 }
 
-// shadowedBy is the file that has the plain name of a command which was found under another; empty: none.
-func shadowedBy(t *router.Table, r router.Route) string {
-	first, err := t.Route(router.Line{Words: []string{"/" + r.Name}})
-	if err != nil || first.Source == r.Source && first.File == r.File {
-		return ""
-	}
-	return first.Source + "/" + first.File
-}
-
-// spellings are the names that lead to the same file.
-func spellings(t *router.Table, r router.Route) []string {
-	out := []string{}
-	for _, name := range []string{
-		r.Name, strings.ReplaceAll(r.Name, ":", "/"), r.Name[strings.LastIndexByte(r.Name, ':')+1:],
-		dialect.Project.String() + ":" + r.Name, dialect.User.String() + ":" + r.Name,
-	} {
-		found, err := t.Route(router.Line{Raw: "/" + name})
-		if err == nil && found.Source == r.Source && found.File == r.File && !slices.Contains(out, "/"+name) {
-			out = append(out, "/"+name)
-		}
-	}
-	return out
-}
-
 func dialectOf(name string) string { return cmp.Or(name, dialect.Tercet.String()) }
 
 // whichAgent says which file a subagent comes from, and what was found about the agent files of other tools.
@@ -127,7 +102,7 @@ func (c call) whichAgent(name string) error {
 	notes := &formats.Diagnostics{List: c.agentNotes}
 	if !c.document("tercet.which/1", fields{
 		"agent": def.Info.Name, "file": def.File, "dialect": of, "role": def.Info.Role, "tools": nonNil(def.Info.Tools),
-		"description": def.Info.Description, "diagnostics": diagnosticsOf(notes),
+		"description": def.Info.Description, "diagnostics": notes.Records(),
 	}) {
 		c.term.answer("%s -> %s (%s), tools %s", def.Info.Name, def.File, of, strings.Join(def.Info.Tools, ", "))
 		c.term.diagnostics(notes)

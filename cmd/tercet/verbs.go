@@ -83,6 +83,10 @@ func verbs() []verb {
 			args: one, needs: aWorld, make: whichVerb,
 		},
 		{use: "sandbox", short: "what a command may do, and what keeps it within bounds here", verbs: sandboxVerbs},
+		{
+			use: "status", short: "where the project stands: questions, runs, open tasks", args: none, needs: aWorkspace,
+			make: statusVerb,
+		},
 		{use: "runs", short: "list the runs", args: none, needs: aWorkspace, make: runsVerb},
 		{use: "show RUN", short: "show the steps of a run, and how to go on", args: one, needs: aWorkspace, do: showRun},
 		{
@@ -159,6 +163,7 @@ func (a *app) command(v verb) *cobra.Command {
 		a.group(cmd, v.verbs)
 		return cmd
 	}
+	cmd.ValidArgsFunction = (&offers{app: a}).completeVerb(v.use)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c := call{world: &world{app: a}, ctx: cmd.Context(), args: args}
 		if v.needs&aPerson != 0 {

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"tercet/state"
+	"tercet/subagents/agentcli"
 )
 
 // workspaceIn makes a workspace in a fresh folder, outside of any git repository.
 func workspaceIn(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := initWorkspace(t.Context(), dir, runnerOffline, state.InitOptions{}, false); err != nil {
+	if _, err := initWorkspace(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false); err != nil {
 		t.Fatal(err)
 	}
 	return dir

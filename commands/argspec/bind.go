@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tercet/formats"
 )
 
 // MaxRaw is the most bytes that the rest of a line may have.
@@ -38,7 +41,7 @@ func Bind(command string, specs []Spec, raw string, words []string) (Values, err
 		for i := range split {
 			split[i].Quoted = false
 		}
-		b.shell, b.words = true, split
+		b.words, b.all = split, append([]Word{}, split...)
 	}
 	if err := b.run(); err != nil {
 		return Values{Engine: b.engine}, err
@@ -51,13 +54,14 @@ type binder struct {
 	command string
 	specs   []Spec
 	raw     string
-	shell   bool
-	words   []Word // of a shell, those not yet read
+	all     []Word // of a shell, nil without one
+	words   []Word // of these, those not yet read
 	at      int    // place in raw, if there is no shell
 	ended   bool   // after --
 	values  map[string]any
 	given   map[string]bool
 	span    []int
+	cuts    []cut
 	engine  []string // flags of the engine, as --name or --name=value
 }
 
@@ -75,7 +79,7 @@ func (b *binder) fault(e UsageError, start, end int) error {
 
 // next reads a word; ok is false at the end of the line.
 func (b *binder) next() (w Word, ok bool, err error) {
-	if b.shell {
+	if b.all != nil {
 		if len(b.words) == 0 {
 			return Word{}, false, nil
 		}
@@ -152,7 +156,7 @@ func (b *binder) prose() (done bool, err error) {
 	if s == nil || s.Type != Text {
 		return false, nil
 	}
-	if b.shell {
+	if b.all != nil {
 		return b.shellProse(s)
 	}
 	start := skipSpace(b.raw, b.at)
@@ -285,11 +289,24 @@ func (b *binder) flag(w Word) error {
 // engineFlags are the flags of the engine that may stand behind a command: those that take no value, then with one.
 var engineFlags = [2][]string{
 	{"--json", "--events", "--dry-run", "--yes", "--no-input", "--new", "--quiet", "-q", "--verbose", "-v", "-vv"},
-	{"--runner"},
+	{"--jq", "--runner", "--model", parallel},
 }
+
+// parallel is the flag of the engine that concerns a list of tasks as a whole.
+const parallel = "--parallel"
 
 // early are flags of the engine that count before a command is looked for.
 var early = []string{"-C", "--dir", "--trust", "--color", "--lock-timeout"}
+
+// Parallel reads how many tasks of a list may be done side by side.
+func Parallel(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > formats.MaxParallel {
+		return 0, formats.Fail(formats.CodeUsage, "write it as in: tercet /plan 105-107 --parallel 2",
+			"expected a whole number from 1 to %d for %s, got %q", formats.MaxParallel, parallel, text)
+	}
+	return n, nil
+}
 
 // IsEngineFlag tells whether a word is a flag of the engine that may stand behind a command.
 func IsEngineFlag(word string) bool {
@@ -297,10 +314,16 @@ func IsEngineFlag(word string) bool {
 	return slices.Contains(engineFlags[0], name) || slices.Contains(engineFlags[1], name)
 }
 
-// Bare is a line without the flags of the engine that take no value: with them and without them it means the same work.
+// Bare is a line without the flags of the engine that take no value, and without the number of tasks side by side: with
+// them and without them it means the same work.
 func Bare(line string) string {
 	words := strings.Fields(line)
-	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(engineFlags[0], w) })
+	value := false
+	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		was := value
+		value = w == parallel
+		return was || value || strings.HasPrefix(w, parallel+"=") || slices.Contains(engineFlags[0], w)
+	})
 	if len(rest) == len(words) {
 		return line
 	}
@@ -319,7 +342,7 @@ func (b *binder) engineFlag(w Word, name string, has bool) (bool, error) {
 		if err != nil || !ok {
 			return true, cmp.Or(err, b.fault(UsageError{Message: "missing value for " + name}, w.End+1, w.End+1))
 		}
-		w.Text += "=" + value.Text
+		w.Text, w.End = w.Text+"="+value.Text, value.End
 	case slices.Contains(early, name):
 		return true, b.fault(UsageError{
 			Message: name + " stands before the command", Flag: name,
@@ -327,6 +350,14 @@ func (b *binder) engineFlag(w Word, name string, has bool) (bool, error) {
 		}, w.Start, w.End)
 	default:
 		return false, nil
+	}
+	if name == parallel && TaskName(b.specs) == "" {
+		return true, b.fault(UsageError{
+			Message: name + " is for a command that takes a task", Flag: name, Advice: "leave it out",
+		}, w.Start, w.End)
+	}
+	if name == parallel {
+		b.cuts = append(b.cuts, cut{start: w.Start, end: w.End})
 	}
 	b.engine = append(b.engine, w.Text)
 	return true, nil
@@ -361,12 +392,14 @@ func (b *binder) positional(w Word) error {
 
 // list adds to a list of task numbers the words that spaces around a comma have cut off.
 func (b *binder) list(s *Spec, w Word) Word {
-	if s.Type != Tasks || w.Quoted {
+	several := s.Type == Tasks
+	if w.Quoted || !several && (s.Type != Task || s.Name != TaskName(b.specs)) {
 		return w
 	}
 	for {
 		after, ok := b.peek()
-		if !ok || after.Quoted || !strings.HasSuffix(w.Text, ",") && !strings.HasPrefix(after.Text, ",") {
+		more := strings.HasSuffix(w.Text, ",") || several && strings.HasPrefix(after.Text, ",")
+		if !ok || after.Quoted || !more {
 			return w
 		}
 		if _, _, err := b.next(); err != nil {
@@ -388,11 +421,9 @@ func (b *binder) set(s *Spec, w Word) error {
 		want = strings.Replace(want, "integer", "task number", 1)
 	}
 	if want != "" && s.Type == Task && s.Name == TaskName(b.specs) {
-		if from, to, ok := parseRange(w.Text); ok && to-from < MaxTasks {
-			for n := from; n <= to; n++ {
-				b.span = append(b.span, n)
-			}
-			v, want = from, ""
+		if list, err := ParseTasks(w.Text); err == nil {
+			v, want, b.span = list[0], "", list
+			b.cuts = append(b.cuts, cut{w.Start, w.End, true})
 		}
 	}
 	if want != "" {
@@ -429,15 +460,22 @@ func TaskName(specs []Spec) string {
 func (b *binder) finish() (Values, error) {
 	v := Values{
 		Raw: strings.TrimSpace(b.raw), Engine: b.engine, vals: b.values, given: b.given, task: TaskName(b.specs),
-		span: b.span,
+		span: b.span, raw: b.raw, words: b.all, cuts: b.cuts,
 	}
 	var missing, flags []string
+	var open []Spec
 	for i := range b.specs {
 		s := &b.specs[i]
 		if b.given[s.Name] {
 			continue
 		}
+		excused := slices.ContainsFunc(s.Unless, func(name string) bool { return b.given[name] })
+		if !excused && (s.Required || s.Ask) {
+			open = append(open, *s)
+		}
 		switch {
+		case s.Required && excused:
+			v.vals[s.Name] = nil
 		case s.Required && s.Flag:
 			flags = append(flags, s.Label())
 		case s.Required:
@@ -458,7 +496,7 @@ func (b *binder) finish() (Values, error) {
 			end++ // a word would stand behind a space
 		}
 		text := "missing " + strings.Join(missing, ", ")
-		return Values{Engine: b.engine}, b.fault(UsageError{Message: text}, end, end)
+		return Values{Engine: b.engine}, b.fault(UsageError{Message: text, Open: open}, end, end)
 	}
 	return v, nil
 }

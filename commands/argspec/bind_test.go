@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/style"
 )
 
 func lit(v any) *syntax.Value { return &syntax.Value{Lit: v} }
@@ -161,7 +163,7 @@ func TestBindFaults(t *testing.T) {
 		{"zero", plan, "0", nil, "/cmd: expected task number of at least 1 for <task_number>, got \"0\"\n/cmd 0\n     ^"},
 		{"negative", plan, "-5", nil, "/cmd: expected task number of at least 1 for <task_number>, got \"-5\"\n/cmd -5\n     ^^"},
 		{"too large", plan, "99999999999999999999", nil, "/cmd: expected task number for <task_number>, got \"99999999999999999999\"\n/cmd 99999999999999999999\n     ^^^^^^^^^^^^^^^^^^^^"},
-		{"range backwards", plan, "107-105", nil, "/cmd: expected task number, or a range of at most 1000 tasks such as 5-7, for <task_number>, got \"107-105\"\n/cmd 107-105\n     ^^^^^^^"},
+		{"range backwards", plan, "107-105", nil, "/cmd: expected task number, or a list of at most 1000 tasks such as 3, 5-7, for <task_number>, got \"107-105\"\n/cmd 107-105\n     ^^^^^^^"},
 		{"outside", plan, "1 ../x", nil, "/cmd: expected path inside the project for [research_report], got \"../x\"\n/cmd 1 ../x\n       ^^^^"},
 		{"outside in the middle", plan, "1 a/../../x", nil, "/cmd: expected path inside the project for [research_report], got \"a/../../x\"\n/cmd 1 a/../../x\n       ^^^^^^^^^"},
 		{"absolute", plan, "1 /etc/passwd", nil, "/cmd: expected path inside the project for [research_report], got \"/etc/passwd\"\n/cmd 1 /etc/passwd\n       ^^^^^^^^^^^"},
@@ -262,6 +264,7 @@ func TestValuesTask(t *testing.T) {
 		{plan, "196", 196, true, nil},
 		{plan, "105-107", 105, true, []int{105, 106, 107}},
 		{plan, "105-105", 105, true, []int{105}},
+		{plan, "107, 5-6,5 docs/r.md", 107, true, []int{107, 5, 6}},
 		{plain, "4 12", 12, true, nil},
 		{plain, "4", 0, false, nil},
 		{none, "4", 0, false, nil},
@@ -272,20 +275,54 @@ func TestValuesTask(t *testing.T) {
 			continue
 		}
 		number, ok := v.Task()
-		if number != tt.number || ok != tt.ok || !slices.Equal(v.TaskRange(), tt.span) {
-			t.Errorf("Task(), TaskRange() of %q = %d, %v, %v, want %d, %v, %v", tt.raw, number, ok, v.TaskRange(), tt.number, tt.ok, tt.span)
+		if number != tt.number || ok != tt.ok || !slices.Equal(v.Tasks(), tt.span) {
+			t.Errorf("Task(), Tasks() of %q = %d, %v, %v, want %d, %v, %v", tt.raw, number, ok, v.Tasks(), tt.number, tt.ok, tt.span)
 		}
 	}
-	v, err := argspec.Bind("cmd", plan, "105-107", nil)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// TestLine: the line of one task of a list is the one that a person would type for it.
+func TestLine(t *testing.T) {
+	t.Parallel()
+	plan, revise := planSpecs(t), specs(t, required(arg("task_number", argspec.Task)), arg("text", argspec.Text))
+	for _, tt := range []struct {
+		specs []argspec.Spec
+		raw   string
+		words []string
+		want  any
+	}{
+		{plan, " 105-107  docs/r.md ", nil, "106  docs/r.md"},
+		{plan, "105, 106,107", nil, "106"},
+		{plan, "--parallel 2 105-107 docs/r.md", nil, "106 docs/r.md"},
+		{plan, "105-107 --parallel=2 --yes docs/r.md", nil, "106 --yes docs/r.md"},
+		{plan, `--task-number="105-107" docs/r.md`, nil, "--task-number=106 docs/r.md"},
+		{revise, "105,106 say 105,106 twice", nil, "106 say 105,106 twice"},
+		{plan, "", []string{"105-107", "docs/a b.md", "--parallel", "3"}, []string{"106", "docs/a b.md"}},
+		{plan, "", []string{"105,", "106,", "107"}, []string{"106"}},
+		{plan, "", []string{"105, 106", "--parallel=2"}, []string{"106"}},
+		{plan, "", []string{"--task-number=105, 106", "docs/r.md"}, []string{"--task-number=106", "docs/r.md"}},
+		{plan, "", []string{"--task-number=105,", "106", "docs/r.md"}, []string{"--task-number=106", "docs/r.md"}},
+	} {
+		v, err := argspec.Bind("cmd", tt.specs, tt.raw, tt.words)
+		if err != nil {
+			t.Errorf("Bind(%q, %q) = %v", tt.raw, tt.words, err)
+			continue
+		}
+		raw, words := v.Line("106")
+		got := any(raw)
+		if words != nil {
+			got = words
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("Line(106) of %q, %q (-want +got):\n%s", tt.raw, tt.words, diff)
+		}
 	}
-	one := v.At(106)
-	if n, _ := one.Task(); n != 106 || one.TaskRange() != nil || one.Map()["task_number"] != 106 {
-		t.Errorf("At(106) binds %d with range %v, want 106 alone", n, one.TaskRange())
-	}
-	if n, _ := v.Task(); n != 105 {
-		t.Errorf("Task() after At = %d, want 105", n)
+	for line, want := range map[string]string{
+		"/plan 5-7 --parallel 2": "/plan 5-7", "/plan --parallel=2 5-7 --yes": "/plan 5-7", "/plan  5-7": "/plan  5-7",
+	} {
+		if got := argspec.Bare(line); got != want {
+			t.Errorf("Bare(%q) = %q, want %q", line, got, want)
+		}
 	}
 }
 
@@ -325,7 +362,7 @@ func TestValuesAreImmutable(t *testing.T) {
 func FuzzBind(f *testing.F) {
 	for _, seed := range []string{
 		"196 r.md", "--task-number=5", "3, 5-7 --from 2", `"a b" --priority high`, "Fix the user's parser --dry-run", "-p", "--", "-- -x",
-		"--data '{}' x", "a\nb\t日本 --no-dry-run=1", "\xff", "105-107",
+		"--data '{}' x", "a\nb\t日本 --no-dry-run=1", "\xff", "105-107", "7,9 --parallel 2 r.md", "--task-number=5-6,",
 	} {
 		f.Add(seed)
 	}
@@ -339,6 +376,28 @@ func FuzzBind(f *testing.F) {
 	})
 }
 
+// lineOfOne holds the line of one task of a list against the whole: all but the task is the same.
+func lineOfOne(t *testing.T, list []argspec.Spec, v argspec.Values, n int) {
+	t.Helper()
+	raw, words := v.Line(strconv.Itoa(n))
+	one, err := argspec.Bind("cmd", list, raw, words)
+	if err != nil {
+		t.Fatalf("Bind(%q, %q) of task %d of %q = %v", raw, words, n, v.Raw, err)
+	}
+	got, want := one.Map(), v.Map()
+	name := argspec.TaskName(list)
+	if got[name] != n || one.Tasks() != nil && len(one.Tasks()) != 1 {
+		t.Fatalf("Line(%d) of %q names %v and %v", n, v.Raw, got[name], one.Tasks())
+	}
+	for _, m := range []map[string]any{got, want} {
+		delete(m, name)
+		delete(m, argspec.RawName)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("Line(%d) of %q is %q, %q (-want +got):\n%s", n, v.Raw, raw, words, diff)
+	}
+}
+
 func bindOne(t *testing.T, list []argspec.Spec, raw string, words []string) {
 	t.Helper()
 	v, err := argspec.Bind("cmd", list, raw, words)
@@ -346,6 +405,9 @@ func bindOne(t *testing.T, list []argspec.Spec, raw string, words []string) {
 		m := v.Map()
 		if len(m) != len(list)+1 {
 			t.Fatalf("Bind(%q): %d members, want %d", raw, len(m), len(list)+1)
+		}
+		for _, n := range v.Tasks() {
+			lineOfOne(t, list, v, n)
 		}
 		return
 	}
@@ -357,7 +419,7 @@ func bindOne(t *testing.T, list []argspec.Spec, raw string, words []string) {
 		t.Fatalf("Bind(%q): message %q or line %q holds control characters", raw, e.Error(), e.Shown())
 	}
 	caret := e.Caret()
-	if strings.Trim(caret, " ") == "" || len(caret) > argspec.Width(e.Shown())+2 {
+	if strings.Trim(caret, " ") == "" || len(caret) > style.Width(e.Shown())+2 {
 		t.Fatalf("Bind(%q): caret %q does not stand under %q", raw, caret, e.Shown())
 	}
 }
@@ -417,20 +479,20 @@ func TestWrap(t *testing.T) {
 	t.Parallel()
 	const text = "/review [N] [--only go|node]  Reviews the changes of a task or of the checkout\nshort\nnobreakingofwordsthatarelongerthanallofit"
 	want := "/review [N] [--only go|node]  Reviews the changes of\n                              a task or of the\n                              checkout\nshort\nnobreakingofwordsthatarelongerthanallofit"
-	if diff := cmp.Diff(want, argspec.Wrap(text, 52)); diff != "" {
+	if diff := cmp.Diff(want, style.Wrap(text, 52)); diff != "" {
 		t.Errorf("Wrap differs (-want +got):\n%s", diff)
 	}
-	for line := range strings.SplitSeq(argspec.Wrap(text, 60), "\n") {
-		if argspec.Width(line) > 60 {
+	for line := range strings.SplitSeq(style.Wrap(text, 60), "\n") {
+		if style.Width(line) > 60 {
 			t.Errorf("line %q is wider than 60", line)
 		}
 	}
 	const narrow = "/review [N]                        Reviews the changes\n                                   of a task or of the checkout"
 	want = "/review [N]\n    Reviews the changes\n    of a task or of the\n    checkout"
-	if diff := cmp.Diff(want, argspec.Wrap(narrow, 24)); diff != "" {
+	if diff := cmp.Diff(want, style.Wrap(narrow, 24)); diff != "" {
 		t.Errorf("Wrap on a narrow screen differs (-want +got):\n%s", diff)
 	}
-	if got := argspec.Wrap(text, 200); got != text {
+	if got := style.Wrap(text, 200); got != text {
 		t.Errorf("Wrap(200) = %q, want it as it is", got)
 	}
 }

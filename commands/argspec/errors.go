@@ -9,6 +9,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/nearest"
+	"tercet/internal/style"
 )
 
 // UsageError reports the first place at which a line does not fit the arguments of its command.
@@ -18,6 +19,7 @@ type UsageError struct {
 	Flag     string // the undeclared flag that it is about, empty for anything else
 	Advice   string // what was probably meant, empty if nothing is near
 	Line     string // the line as shown, with the slash and the command
+	Open     []Spec // what a person can be asked for; empty unless something required is missing
 	Pos, End int    // byte range in Line; both past its end for something missing
 	Specs    []Spec
 }
@@ -58,11 +60,11 @@ func (e *UsageError) Shown() string {
 func (e *UsageError) Caret() string {
 	start, end := e.physical()
 	from, to := min(max(e.Pos, start), end), min(max(e.End, start), end)
-	before := Width(display(e.Line[start:from]))
+	before := style.Width(display(e.Line[start:from]))
 	if e.Pos > end {
 		before++
 	}
-	return strings.Repeat(" ", before) + strings.Repeat("^", max(1, Width(display(e.Line[from:max(from, to)]))))
+	return strings.Repeat(" ", before) + strings.Repeat("^", max(1, style.Width(display(e.Line[from:max(from, to)]))))
 }
 
 // physical is the byte range of the line of Line that holds Pos.

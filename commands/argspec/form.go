@@ -58,8 +58,8 @@ func (s *Spec) value(text string) (v any, want string) {
 	case Task:
 		n, ok := parseInt(text)
 		if !ok {
-			if taskRange().MatchString(text) {
-				return nil, "integer, or a range of at most " + strconv.Itoa(MaxTasks) + " tasks such as 5-7,"
+			if taskList().MatchString(text) {
+				return nil, "integer, or a list of at most " + strconv.Itoa(MaxTasks) + " tasks such as 3, 5-7,"
 			}
 			return nil, "integer"
 		}
@@ -72,7 +72,7 @@ func (s *Spec) value(text string) (v any, want string) {
 	return nil, "argument of a known type"
 }
 
-var taskRange = lazy.Regexp(`^[0-9]+-[0-9]+$`)
+var taskList = lazy.Regexp(`^[0-9]+[-,]`)
 
 func unless(ok bool, want string) string {
 	if ok {
@@ -210,6 +210,23 @@ func ParseTasks(s string) ([]int, error) {
 		}
 	}
 	return out, nil
+}
+
+// Ranges writes numbers as a list of tasks is typed: 1-3,5.
+func Ranges(list []int) string {
+	list = slices.Compact(slices.Sorted(slices.Values(list)))
+	var out []string
+	for i := 0; i < len(list); {
+		last := i
+		for last+1 < len(list) && list[last+1] == list[last]+1 {
+			last++
+		}
+		if out = append(out, strconv.Itoa(list[i])); last > i {
+			out[len(out)-1] += "-" + strconv.Itoa(list[last])
+		}
+		i = last + 1
+	}
+	return strings.Join(out, ",")
 }
 
 // parseRange reads N or N-M with 1 <= N <= M.

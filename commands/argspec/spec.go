@@ -52,7 +52,9 @@ type Spec struct {
 	Min, Max    *float64       // of an integer, a number, a duration in seconds
 	Pattern     *regexp.Regexp // of a string, a path or a text; nil for any
 	Repeat      bool
-	Complete    string // how the terminal completes it
+	Complete    string   // how the terminal completes it
+	Ask         bool     // asked with what is missing, although the line may lack it
+	Unless      []string // arguments beside which this one is neither required nor asked
 	Pos         formats.Pos
 }
 
@@ -82,6 +84,9 @@ func Specs(args []syntax.Argument) ([]Spec, []formats.Diagnostic) {
 		c.argument(&args[i])
 	}
 	c.order()
+	for i := range args {
+		c.unless(&args[i])
+	}
 	return c.specs, c.found
 }
 
@@ -99,7 +104,8 @@ func (c *checker) report(code string, pos formats.Pos, help, format string, args
 func (c *checker) argument(a *syntax.Argument) {
 	s := Spec{
 		Name: a.Name.Text, Type: Type(a.Type.Text), Required: a.Required, Flag: a.Flag, Description: a.Description,
-		Short: a.Short, Values: a.Values, Min: a.Min, Max: a.Max, Repeat: a.Repeat, Complete: a.Complete, Pos: a.Pos,
+		Short: a.Short, Values: a.Values, Min: a.Min, Max: a.Max, Repeat: a.Repeat, Complete: a.Complete,
+		Ask: a.Ask, Pos: a.Pos,
 	}
 	c.name(a)
 	switch {
@@ -274,6 +280,20 @@ func plainValue(v *syntax.Value) (out any, want string) {
 	case syntax.Literal:
 	}
 	return v.Lit, ""
+}
+
+// unless takes over the arguments beside which one is not needed; they must be declared.
+func (c *checker) unless(a *syntax.Argument) {
+	for _, w := range a.Unless {
+		known := func(s Spec) bool { return s.Name == w.Text && s.Name != a.Name.Text }
+		if !slices.ContainsFunc(c.specs, known) {
+			c.report(CodeKey, w.Pos, "name another argument of the command", "no other argument is named '%s'", w.Text)
+		}
+		at := slices.IndexFunc(c.specs, func(s Spec) bool { return s.Name == a.Name.Text })
+		if at >= 0 {
+			c.specs[at].Unless = append(c.specs[at].Unless, w.Text)
+		}
+	}
 }
 
 // order checks the positional arguments against each other.

@@ -53,6 +53,16 @@ func TestSpecsFindings(t *testing.T) {
 			[]string{"f.md:4:12: E052: arguments 'dry' and 'no_dry' cannot be told apart", "f.md:5:12: E052: arguments 'dry' and 'dry' cannot be told apart"},
 		},
 		{
+			"unless",
+			[]syntax.Argument{
+				at(with(arg("a", argspec.String), func(a *syntax.Argument) {
+					a.Unless = []syntax.Word{{Text: "b", Pos: formats.Pos{Line: 3, Col: 40}}, {Text: "a", Pos: formats.Pos{Line: 3, Col: 43}}, {Text: "c", Pos: formats.Pos{Line: 3, Col: 46}}}
+				}), 3),
+				at(arg("b", argspec.String), 4),
+			},
+			[]string{"f.md:3:43: E054: no other argument is named 'a'", "f.md:3:46: E054: no other argument is named 'c'"},
+		},
+		{
 			"letters",
 			[]syntax.Argument{
 				at(with(arg("a", argspec.String), func(a *syntax.Argument) { a.Short = "x" }), 3),
@@ -242,6 +252,18 @@ func TestTypes(t *testing.T) {
 		_, found := argspec.Specs([]syntax.Argument{a})
 		if refused := slices.ContainsFunc(found, func(d formats.Diagnostic) bool { return d.Code == argspec.CodeType }); refused == known {
 			t.Errorf("type %q: %v", word, found)
+		}
+	}
+}
+
+// TestRanges: numbers are written as a list of tasks is typed, and read back the same.
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	for want, list := range map[string][]int{
+		"": nil, "7": {7}, "1-3": {1, 2, 3}, "1-2": {2, 1}, "1,3-5,9": {9, 3, 4, 5, 1}, "4": {4, 4},
+	} {
+		if got := argspec.Ranges(list); got != want {
+			t.Errorf("Ranges(%v) = %q, want %q", list, got, want)
 		}
 	}
 }

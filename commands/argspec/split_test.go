@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/commands/argspec"
+	"tercet/internal/style"
 )
 
 func texts(words []argspec.Word) []string {
@@ -156,7 +157,7 @@ func TestWidth(t *testing.T) {
 		"🚀":            2,
 		"soft\u00adly": 6,
 	} {
-		if got := argspec.Width(s); got != want {
+		if got := style.Width(s); got != want {
 			t.Errorf("Width(%q) = %d, want %d", s, got, want)
 		}
 	}

@@ -11,15 +11,15 @@ func Usage(command string, specs []Spec) string {
 	for _, flags := range []bool{false, true} {
 		for i := range specs {
 			if s := &specs[i]; s.Flag == flags {
-				parts = append(parts, s.form())
+				parts = append(parts, s.Shape())
 			}
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
-// form is the argument as the usage line shows it.
-func (s *Spec) form() string {
+// Shape is the argument as the usage line shows it.
+func (s *Spec) Shape() string {
 	more := ""
 	if s.Repeat {
 		more = "..."

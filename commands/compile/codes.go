@@ -38,7 +38,6 @@ const (
 	CodeTalks       = "E162"
 	CodeMayNot      = "E163"
 	CodeAgent       = "E164"
-	CodeUnsupported = "E199"
 	CodeExpression  = "E300"
 	CodeVariable    = "E301"
 	CodeArgument    = "E302"

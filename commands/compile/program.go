@@ -16,9 +16,9 @@ import (
 
 // Names of the built-in subagents that steps come down to.
 const (
-	StatusSync  = "status-sync-manager"
-	Gatekeeper  = "gatekeeper"
-	GitWorkflow = "git-workflow-manager"
+	StatusSync  = formats.AgentStatusSync
+	Gatekeeper  = formats.AgentGatekeeper
+	GitWorkflow = formats.AgentGitWorkflow
 )
 
 // Program is a compiled command: the tree of its file, and beside it what was proved of it. It is immutable and safe

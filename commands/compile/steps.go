@@ -226,6 +226,23 @@ func (i *Info) works() bool {
 	return ok && !i.Call.Info.Builtin
 }
 
+// Works tells whether steps, or what stands inside of them, call a worker, so that running them again is to change
+// something. Where one of them waits they do not: that looks at something until it changes.
+func (p *Program) Works(list ...*syntax.Step) bool {
+	works, waits := p.does(list)
+	return works && !waits
+}
+
+func (p *Program) does(list []*syntax.Step) (works, waits bool) {
+	for _, s := range list {
+		_, wait := s.Action.(*syntax.Wait)
+		inWorks, inWaits := p.does(s.Body)
+		info := p.Info(s)
+		works, waits = works || inWorks || info != nil && info.works(), waits || inWaits || wait
+	}
+	return works, waits
+}
+
 func (c *compiler) termsOf(s *syntax.Step) Terms {
 	if most := c.prog.Limits.WithDefaults().Retries; s.Retry != nil && s.Retry.Max > most {
 		c.report(s.Retry.Pos, CodeRetries, "", "expected at most %d retries, got %d", most, s.Retry.Max)
@@ -340,11 +357,8 @@ func (c *compiler) publish(a *syntax.Publish) *Call {
 	if a.As != nil {
 		word := literal(a.As)
 		ways := []string{"merge", "squash", "patch", "pr"}
-		switch {
-		case a.As.Kind != syntax.Literal || !slices.Contains(ways, word):
+		if a.As.Kind != syntax.Literal || !slices.Contains(ways, word) {
 			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s", joined(ways), a.As)
-		case word == "pr":
-			c.report(a.As.Pos, CodeUnsupported, "write as: merge, squash or patch", "'as: %s' is not supported yet", word)
 		}
 	}
 	return c.own(a.Pos, GitWorkflow, lit("action", "publish"), field("to", a.To), field("as", a.As))

@@ -102,7 +102,7 @@ func plainFact(d *formats.Diagnostic) bool {
 		return !strings.HasPrefix(d.Message, "allow names ")
 	case CodeUnknownKey, CodeLimitValue, CodeStep, CodeStepTwice, CodeMember, CodeProfile, CodeName, CodeExit,
 		CodeArtifact, CodeRetries,
-		CodeBareMerge, CodeTalks, CodeMayNot, CodeAgent, CodeUnsupported,
+		CodeBareMerge, CodeTalks, CodeMayNot, CodeAgent,
 		CodeExpression, CodeVariable, CodeArgument, CodeField, CodeOrElse:
 		return true
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,11 @@ type posing interface {
 }
 
 // static is a question of the engine, whose words do not change.
-type static struct{ g formats.Gate }
+type static struct {
+	g      formats.Gate
+	nobody string // the answer where nobody can be asked; empty: the question stays open
+	later  bool   // it is for somebody else: the process that opens it does not ask
+}
 
 func (q static) pose() (formats.Gate, error) { return q.g, nil }
 
@@ -67,10 +72,14 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		if d, changed, err = a.consult(earlier); err != nil || changed == nil {
 			break
 		}
-		refused.Data = map[string]any{"changed": changed, "choice": d.Answer, "by": d.By}
+		data := map[string]any{"changed": changed, "choice": d.Answer, "by": d.By}
+		if d.Edited != "" {
+			data["edited"] = d.Edited
+		}
+		refused.Data = data
 		err = s.journal(refused)
 		s.emit(trace.Event{
-			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: AskedAnew + strings.Join(changed, ", "),
+			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: trace.AskedAnew + strings.Join(changed, ", "),
 		})
 	}
 	return a.g, d, err
@@ -79,14 +88,27 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 // consult gets the answer to an open gate. What changed since it was opened comes back instead: nobody has seen that.
 func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, err error) {
 	if err = a.live(a.beside == 0); err == nil && earlier { // it was opened by another process
-		changed, err = a.changed()
+		if changed, err = a.changed(); changed != nil {
+			d = a.lying()
+		}
 	}
 	if err != nil || changed != nil {
 		return d, changed, err
 	}
+	own, _ := a.by.(static) //nolint:errcheck // a question of the file has none of it
+	if own.later && !earlier {
+		return d, nil, &formats.GateOpenError{Gate: a.g, Left: true}
+	}
 	a.emit(trace.Event{Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: "asked"})
 	for {
-		if d, err = a.wait(); err == nil && d.Person {
+		d, err = a.wait()
+		if open := isOpen(err); open != nil && !open.Left && own.nobody != "" {
+			d, err = formats.Decision{Answer: own.nobody, By: byNobody}, nil
+		}
+		if err == nil && d.Edited != "" {
+			return d, []string{d.Edited}, nil
+		}
+		if err == nil && d.Person {
 			changed, err = a.changed()
 		}
 		if err != nil || changed != nil {
@@ -108,6 +130,17 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	}
 }
 
+// lying is the answer that lies there already, if there is one: nobody is asked.
+func (a *asking) lying() formats.Decision {
+	ctx, cancel := context.WithCancel(a.ctx)
+	cancel()
+	d, err := a.cfg.Approve.Approve(ctx, a.g)
+	if err != nil {
+		return formats.Decision{}
+	}
+	return d
+}
+
 // open writes a question down, or takes up how it was opened before; earlier tells that.
 func (a *asking) open(first bool) (earlier bool, err error) {
 	e := formats.Entry{Type: formats.EntryGateOpened, Step: a.g.Step}
@@ -124,6 +157,10 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 	}
 	a.g.ID, a.g.Opened, a.g.Votes = a.cfg.GateID(), a.cfg.Clock.Now().UTC(), nil
 	if a.g.Evidence, err = a.evidence(nil); err == nil {
+		a.g.Documents, err = a.documents()
+	}
+	if err == nil {
+		a.g.Place = a.where()
 		a.g.Digest = digestOf(a.g)
 		e.Data = a.g
 		err = a.journal(e)
@@ -162,7 +199,7 @@ func (a *asking) decided(d formats.Decision) error {
 // wait asks. A pause leaves the question open.
 func (a *asking) wait() (formats.Decision, error) {
 	outer := a.ctx
-	ctx, stop := a.pausable()
+	ctx, stop := until(a.ctx, a.cfg.Pause)
 	defer func() {
 		stop()
 		a.ctx = outer
@@ -191,7 +228,7 @@ func (a *asking) inTime() (formats.Decision, error) {
 			shown = after // it was opened just now
 		}
 		a.emit(trace.Event{
-			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: a.g.Timeout.Choose, Message: NobodyToAsk,
+			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: a.g.Timeout.Choose, Message: trace.NobodyToAsk,
 			Duration: shown,
 		})
 		a.g.Waits = true
@@ -206,13 +243,13 @@ func (a *asking) inTime() (formats.Decision, error) {
 	return d, err
 }
 
-// pausable is the context of what a pause may break off.
-func (r *run) pausable() (ctx context.Context, stop func()) {
-	if r.cfg.Pause == nil {
-		return r.ctx, func() {}
+// until is a context that a further one ends too, which may be nil.
+func until(ctx, other context.Context) (_ context.Context, stop func()) {
+	if other == nil {
+		return ctx, func() {}
 	}
-	ctx, cancel := context.WithCancelCause(r.ctx)
-	leave := context.AfterFunc(r.cfg.Pause, func() { cancel(context.Cause(r.cfg.Pause)) })
+	ctx, cancel := context.WithCancelCause(ctx)
+	leave := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
 	return ctx, func() {
 		leave()
 		cancel(nil)
@@ -253,14 +290,8 @@ func (a *asking) afresh() (formats.Gate, error) {
 	return a.by.pose()
 }
 
-// NobodyToAsk is the message of the event that a gate waits for its time to pass: nobody can be asked.
-const NobodyToAsk = "nobody can be asked"
-
 // ByTimeout is who answers a gate that nobody has answered in time.
 const ByTimeout = "timeout"
-
-// AskedAnew begins the message of the event that an answer was refused, because what it was given to has changed.
-const AskedAnew = "asked anew, changed: "
 
 // absent stands for the hash of a file that is not there.
 const absent = "absent"
@@ -291,17 +322,50 @@ func (a *asking) evidence(before map[string]string) (map[string]string, error) {
 	return out, nil
 }
 
+// documents are the files among the evidence that a person may change before the answer: those that the gate names,
+// also by showing their names, and what the run has made; each where the work on it is done.
+func (a *asking) documents() (list []string, err error) {
+	named, err := a.by.named()
+	for _, shown := range a.g.Show {
+		named = append(named, strings.TrimSpace(shown))
+	}
+	for _, made := range newest(a.artifacts) {
+		named = append(named, made.Path)
+	}
+	for _, name := range named {
+		sums := strings.Fields(a.g.Evidence[name])
+		if len(sums) > 1 {
+			name = a.inTree(name)
+		}
+		if len(sums) > 0 && len(sums[len(sums)-1]) == 2*sha256.Size && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list, err
+}
+
+// where is the folder in the project in which the run works; empty: its changes are not known.
+func (a *asking) where() string {
+	if a.cfg.Diff == nil || a.cfg.Dir == "" {
+		return ""
+	}
+	dir, err := filepath.Rel(a.cfg.Dir, cmp.Or(a.place(), a.cfg.Dir))
+	if err != nil || !filepath.IsLocal(dir) {
+		return ""
+	}
+	return filepath.ToSlash(dir)
+}
+
 // hashed gives the hash of a file, or why it has none.
-func (a *asking) hashed(name string) string {
-	data, err := a.cfg.Docs.Open(a.ctx, name)
+func (r *run) hashed(name string) string {
+	data, err := r.cfg.Docs.Open(r.ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return absent
 	case err != nil:
 		return string(formats.CodeOf(err))
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return formats.Sum(data)
 }
 
 // digestOf is what an answer is bound to: everything that is shown, and the files.

@@ -229,7 +229,7 @@ func TestOpenedGate(t *testing.T) {
 		ID: "g1", Opened: g.Opened, Question: "Well?", Show: []string{"2"}, Digest: g.Digest, Quorum: 2, Run: runID, Step: "a#1",
 		Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "later", Ends: true}, {Label: "no", Ends: true, Leaves: true}},
 		Timeout:  &formats.GateTimeout{After: 5 * 3600, Choose: "no"},
-		Evidence: map[string]string{"e.txt": "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed", "none.txt": "absent", "x.md": "absent"},
+		Evidence: map[string]string{"e.txt": "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed", "none.txt": "absent", "x.md": "absent"}, Documents: []string{"e.txt"},
 	}
 	if diff := cmp.Diff(want, g); diff != "" {
 		t.Errorf("gate (-want +got)\n%s", diff)

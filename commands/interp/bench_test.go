@@ -10,6 +10,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/interp"
 	"tercet/formats"
+	"tercet/internal/trace"
 )
 
 func valuesOf(tb testing.TB, p *compile.Program, line string) argspec.Values {
@@ -97,4 +98,28 @@ func answers(_ context.Context, r formats.Request) (formats.Return, error) {
 		return made(formats.ArtifactPlan, r.Step+".md"), nil
 	}
 	return ok("done"), nil
+}
+
+// TestALoopIsHeldOnce: what a loop shows of its elements is one value in all lists that have them, so that a run of some thousand
+// steps stays small.
+func TestALoopIsHeldOnce(t *testing.T) { //nolint:paralleltest // it looks at what the whole process holds
+	w := newWorld(t)
+	w.cfg.Journal = appender{func(formats.Entry) error { return nil }}
+	w.cfg.Trace = trace.Discard{} // a test keeps its events, a run does not
+	var held []uint64
+	w.cfg.Approve = approver{func(formats.Gate) (formats.Decision, error) {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		held = append(held, m.HeapAlloc)
+		return formats.Decision{Answer: "approve"}, nil
+	}}
+	const n = 1000
+	p := w.program(file("limits: {steps: 2000}\n", "", "A: gate: Begin?", fmt.Sprintf("B: foreach: '[range(%d)]'", n), ">C: check: 1 == 1", "D: gate: Go on?"))
+	if ret := w.runProgram(t.Context(), p, ""); ret.Status != formats.StatusCompleted || len(held) != 2 {
+		t.Fatalf("Run = %s with %d gates", told(ret), len(held))
+	}
+	if each := (int64(held[1]) - int64(held[0])) / n; each > 2500 {
+		t.Errorf("%d bytes are held for each element, want at most 2,500", each)
+	}
 }

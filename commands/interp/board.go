@@ -2,49 +2,100 @@ package interp
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tercet/formats"
 )
 
-// posting is what a step left on a board.
-type posting struct {
-	By        string             `json:"by"`
-	Round     int                `json:"round"`
-	Summary   string             `json:"summary"`
-	Issues    []formats.Issue    `json:"issues"`
-	Artifacts []formats.Artifact `json:"artifacts"`
+// Board keeps what the steps of a run tell each other, topic by topic. The version of a topic is the number of its
+// postings; none is ever changed. That of a run is its journal, so that it is as durable and as hard to forge as every
+// other record, and comes back when the run is resumed.
+type Board interface {
+	// Publish adds a posting of the step to a topic and gives its version. It is refused unless the topic still has the
+	// version after; AnyVersion takes every one.
+	Publish(step, topic string, after int, p formats.Posting) (version int, err error)
+	// Since gives the postings of a topic that came after a version, oldest first.
+	Since(topic string, version int) []formats.Posting
+	// Topics gives the names of those that have postings, sorted.
+	Topics() []string
 }
+
+// AnyVersion publishes whatever the version of a topic is.
+const AnyVersion = -1
+
+// NewBoard makes a Board that writes each posting as an entry before anybody reads it.
+func NewBoard(write func(formats.Entry) error) Board {
+	return &board{write: write, topics: map[string][]formats.Posting{}}
+}
+
+type board struct {
+	write  func(formats.Entry) error
+	topics map[string][]formats.Posting
+}
+
+func (b *board) Publish(step, topic string, after int, p formats.Posting) (int, error) {
+	now := len(b.topics[topic])
+	if after != AnyVersion && after != now {
+		return now, formats.Fail(formats.CodePrecondition, "read what came since, and publish again",
+			"expected topic '%s' at version %d, got %d", topic, after, now)
+	}
+	posted := formats.Posted{Version: now + 1, Posting: p}
+	if err := b.write(formats.Entry{Type: formats.EntryPosted, Step: step, Key: topic, Data: posted}); err != nil {
+		return now, err
+	}
+	b.topics[topic] = append(b.topics[topic], p)
+	return now + 1, nil
+}
+
+func (b *board) Since(topic string, version int) []formats.Posting {
+	all := b.topics[topic]
+	return slices.Clone(all[min(max(0, version), len(all)):])
+}
+
+func (b *board) Topics() []string { return slices.Sorted(maps.Keys(b.topics)) }
 
 // post puts the result of a step on its board. It is called in the order of the file, so that what stands there does
 // not depend on who was first.
-func (f finished) post() {
+func (f finished) post() error {
 	topic := f.Terms.Board
 	if f.Call == nil && !f.checks() { // what stands inside posts
-		return
+		return nil
 	}
 	if topic == "" || f.outcome == formats.OutcomeSkipped {
-		return
+		return nil
 	}
 	round := 1
-	for _, p := range f.board[topic] {
+	for _, p := range f.board.Since(topic, 0) {
 		if p.By == f.ID {
 			round++
 		}
 	}
-	f.board[topic] = append(f.board[topic], posting{
-		f.ID, round, f.ret.Summary, listed(f.ret.Issues), listed(f.ret.Artifacts),
+	_, err := f.board.Publish(f.spot(), topic, AnyVersion, formats.Posting{
+		By: f.ID, Round: round, Summary: f.ret.Summary, Issues: listed(f.ret.Issues), Artifacts: listed(f.ret.Artifacts),
 	})
+	return err
+}
+
+// boards is $board.
+func (r *run) boards() map[string]any {
+	out := map[string]any{}
+	for _, topic := range r.board.Topics() {
+		out[topic] = r.board.Since(topic, 0)
+	}
+	return out
 }
 
 // knowledge is what stands on a board, as text for the prompt.
 func (r *run) knowledge(topic string) []string {
-	if topic == "" || len(r.board[topic]) == 0 {
+	list := r.board.Since(topic, 0)
+	if len(list) == 0 {
 		return nil
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Board '%s', oldest first:\n", topic)
-	for _, p := range r.board[topic] {
+	for _, p := range list {
 		fmt.Fprintf(&b, "\n- %s, round %d: %s\n", p.By, p.Round, p.Summary)
 		for _, issue := range p.Issues {
 			fmt.Fprintf(&b, "  - [%s] %s\n", issue.Level, issue.Description)

@@ -90,6 +90,8 @@ type Config struct {
 	Abort context.Context //nolint:containedctx // it is a second signal beside the run's own context, not a replacement
 	// Pause, when cancelled with a *formats.LaterError, lets the run begin nothing new: it is suspended. Nil never does.
 	Pause context.Context //nolint:containedctx // it is a further signal beside the run's own context
+	// Stop, when cancelled, ends this run alone, as the end of its context does. Nil never does.
+	Stop context.Context //nolint:containedctx // a run among others is ended by its own id
 	// GateID makes the id of a gate that is opened; nil: gates have none, and are answered by the approver alone.
 	GateID func() string
 	// AutoApprove is what $run.auto_approve says.
@@ -109,8 +111,9 @@ type Config struct {
 	Prefix   string
 	// Start is what the journal keeps of how the run came about: version, person, line, and the files that decide.
 	Start formats.Started
-	// Of a run that is resumed: how often it was, how long it took before, and that a person accepts changed files.
-	Resumed       int
+	// Of a run that another process began: that it is one, how long it took before, and that a person accepts changed
+	// files.
+	Resumed       bool
 	Spent         time.Duration
 	AcceptChanges bool
 	// Look has a run gone through again without any effect, to hold it against its journal. It is called for each answer

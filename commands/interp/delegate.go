@@ -216,9 +216,6 @@ func (c call) request() (formats.Request, string, error) {
 	if c.question != "" {
 		req.Facets.Instruction = "Answer only this question, and do nothing else: " + c.question
 	}
-	if c.feedback != nil {
-		req.Facets.Instruction = Inject("", c.feedback.Attempt, *c.feedback)
-	}
 	extra, err := c.dryText(c.Prompt, nil)
 	if extra != "" && req.Facets.Instruction != "" {
 		extra += "\n\n"

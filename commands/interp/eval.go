@@ -28,7 +28,7 @@ func (sc *scope) environment(e *syntax.Expr) (map[string]any, error) {
 		case "$run":
 			out[name], err = sc.about(reads)
 		case "$board":
-			out[name] = sc.board
+			out[name] = sc.boards()
 		case "$feedback":
 			out[name] = sc.feedback
 		case "$state":
@@ -239,7 +239,15 @@ func (sc *scope) holds(e *syntax.Expr, input any) (bool, error) {
 func normal(v any) any { return query.Normalize(v) }
 
 // listOf is a list as expressions see it, also one without members.
-func listOf[T any](list []T) any { return normal(listed(list)) }
+func listOf[T any](list []T) any {
+	if len(list) == 0 {
+		return noList // as most are
+	}
+	return normal(list)
+}
+
+// noList is the list without members, which is held once.
+var noList any = []any{}
 
 // number reads a value as a whole number.
 func number(v any) (int, bool) {

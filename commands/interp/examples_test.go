@@ -119,7 +119,7 @@ func exampleRuns() map[string]exampleRun {
 			end:  "completed 0: Delivered as Light.",
 		},
 		"delivery, three rollbacks and no fourth": {
-			file: "delivery-flow", line: "--scope single-function a clock", docs: handoff, auto: true, by: with(delivery, returns{"security": {no("hole")}}),
+			file: "delivery-flow", line: "--scope single-function a clock", docs: handoff, auto: true, by: with(delivery, returns{"security": {no("hole"), no("gap"), no("leak"), no("hole")}}),
 			want: "spec spec.doc_review architecture architecture.doc_review code test security code test security code test security code test security",
 			end:  "failed 7 LIMIT: the limit of 3 rollbacks is reached: rejected",
 		},

@@ -45,6 +45,7 @@ type world struct {
 	snapshots int
 	txns      map[string]string // by transaction id, the place that used it
 
+	telling   sync.Mutex // guards log and problems
 	mu        sync.Mutex // guards what answers write while others come
 	log       []string   // calls, entries and effects in their order
 	requests  []formats.Request
@@ -176,7 +177,11 @@ func (clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (w *world) note(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
+func (w *world) note(format string, args ...any) {
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	w.log = append(w.log, fmt.Sprintf(format, args...))
+}
 
 func (w *world) delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
 	w.requests = append(w.requests, r)
@@ -227,7 +232,9 @@ func (w *world) snapshot() any {
 }
 
 func (w *world) record(p formats.Problem) {
+	w.telling.Lock()
 	w.problems = append(w.problems, p)
+	w.telling.Unlock()
 	w.note("record %s", p.Message)
 }
 

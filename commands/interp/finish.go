@@ -289,5 +289,8 @@ func (r *run) stamp(ret *formats.Return) {
 		Depth: r.depth.Int(), Path: slices.Clone(r.cfg.IDs.Path), Worktree: r.worktree,
 		Tokens: r.spent.Tokens, Cost: r.spent.Cost, Spawns: r.spent.Spawns,
 	}
-	r.emit(trace.Event{Kind: "run", Name: "/" + r.prog.Name, Duration: took, Outcome: ret.Outcome().String()})
+	r.emit(trace.Event{
+		Kind: trace.Run, Name: "/" + r.prog.Name, Duration: took, Outcome: ret.Outcome().String(),
+		Attrs: map[string]any{"artifacts": newest(ret.Artifacts)},
+	})
 }

@@ -124,17 +124,17 @@ func TestFlows(t *testing.T) {
 	}{
 		"a rollback goes again through the named steps": {src: flow("", "", rounds), by: returns{"c": {no("x"), yes()}}, want: "a b c a b c", end: "completed 0: done"},
 		"the fourth rollback stops when nobody is asked": {
-			src: flow("", "", rounds), by: returns{"c": {no("x")}}, auto: true, want: "a b c a b c a b c a b c", end: "failed 7 LIMIT: the limit of 3 rollbacks is reached: rejected",
+			src: flow("", "", rounds), by: returns{"c": {no("x"), no("y"), no("z"), no("x")}}, auto: true, want: "a b c a b c a b c a b c", end: "failed 7 LIMIT: the limit of 3 rollbacks is reached: rejected",
 		},
 		"the fourth rollback is a question": {
-			src: flow("", "", rounds), by: returns{"c": {no("x")}}, answers: []string{"once more", "stop"}, want: "a b c a b c a b c a b c a b c",
+			src: flow("", "", rounds), by: returns{"c": {no("x"), no("y"), no("z"), no("x")}}, answers: []string{"once more", "stop"}, want: "a b c a b c a b c a b c a b c",
 			end: "failed 7 LIMIT: the limit of 3 rollbacks is reached: rejected",
 		},
 		"and may be accepted as it is": {
 			src: flow("limits: {rollbacks: 1}\n", "", rounds+" ${{ $run.overrides | map(.step) | join(\" \") }} ${{ $run.rollbacks }}"), by: returns{"c": {no("x")}},
 			answers: []string{"accept as it is"}, want: "a b c a b c", end: "completed 0: done c 1",
 		},
-		"nobody is there to be asked": {src: flow("", "", rounds), by: returns{"c": {no("x")}}, want: "a b c a b c a b c a b c", end: "suspended 75: "},
+		"nobody is there to be asked": {src: flow("", "", rounds), by: returns{"c": {no("x"), no("y"), no("z"), no("x")}}, want: "a b c a b c a b c a b c", end: "suspended 75: "},
 		"the counter is shared by all routes": {
 			src: flow("limits: {rollbacks: 2}\n", "", "- {id: a, delegate: worker}\n- {id: b, delegate: judge, on: {rejected: {rollback: [a]}}}\n- {id: c, delegate: judge, on: {rejected: {rollback: [a]}}}"),
 			by:  returns{"b": {no("x"), yes()}, "c": {no("y"), no("z")}}, auto: true, want: "a b a b c a c", end: "failed 7 LIMIT:",
@@ -285,7 +285,7 @@ func TestFeedback(t *testing.T) {
 		t.Errorf("question = %+v", ask)
 	}
 	a := p.request("a")
-	if a[1].Feedback.Answer != "the long answer" || a[1].Feedback.From != "second" || !strings.Contains(a[1].Facets.Instruction, "the long answer") {
+	if a[1].Feedback.Answer != "the long answer" || a[1].Feedback.From != "second" {
 		t.Errorf("after the answer: %+v", a[1].Feedback)
 	}
 	if f := a[2].Feedback; f.From != "b" || len(f.Issues) != 1 || f.Answer != "" {
@@ -296,8 +296,8 @@ func TestFeedback(t *testing.T) {
 			t.Errorf("between steps: %+v", r.Feedback)
 		}
 	}
-	if b := p.request("b")[1]; !b.Feedback.Own || !strings.Contains(b.Facets.Instruction, "judge whether that is resolved") {
-		t.Errorf("the step that sent back: %+v, %q", b.Feedback, b.Facets.Instruction)
+	if b := p.request("b")[1]; !b.Feedback.Own || len(b.Feedback.Issues) != 1 {
+		t.Errorf("the step that sent back: %+v", b.Feedback)
 	}
 	if f := p.request("a")[2].Feedback; f.Own {
 		t.Errorf("the step that is sent back: %+v", f)

@@ -8,6 +8,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/query"
+	"tercet/internal/trace"
 )
 
 // foreach runs the body once an element, and stops at the first that does not pass unless the file has a merge.
@@ -25,6 +26,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 		n: len(items), most: min(max(1, f.Parallel), s.limits.Parallel), more: func() bool { return !stopped },
 		body: func(i int) (err error) {
 			tree := among.part(s, fmt.Sprintf("%s-%d", s.ID, i))
+			s.tellPass(trace.Event{Name: f.As.Text, Message: labelOf(items[i])}, i, len(items))
 			passes[i], err = s.pass(i, map[string]any{f.As.Text: items[i]})
 			passes[i].tree = tree
 			end := passes[i].end
@@ -219,12 +221,15 @@ func (l *loop) add(index int, item any, p pass) {
 	l.files = append(l.files, made...)
 }
 
+// value is what the loop shows. A child stands in several lists; prepared, it is one value in all of them.
 func (l *loop) value() map[string]any {
-	out := map[string]any{"children": listOf(l.children), "artifacts": listOf(l.files), "issues": listOf(l.issues)}
+	out := map[string]any{
+		"children": query.Prepare(listed(l.children)), "artifacts": listOf(l.files), "issues": listOf(l.issues),
+	}
 	for _, key := range []formats.Outcome{
 		formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed, formats.OutcomeBlocked,
 	} {
-		out[key.String()] = listOf(l.lists[key])
+		out[key.String()] = query.Prepare(listed(l.lists[key]))
 	}
 	return out
 }

@@ -222,7 +222,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	if f.after || f.dry.on {
 		return &ending{ret: ret}, nil
 	}
-	g, d, err := ask(f.step, static{f.ownGate()})
+	g, d, err := ask(f.step, static{g: f.ownGate()})
 	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.outcome == formats.OutcomeBlocked)
 	if isOpen(err) != nil && !wanted { // the outcome stands
 		if ret.BlockedReason != "" {

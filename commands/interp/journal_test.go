@@ -56,7 +56,7 @@ func TestJournalOrder(t *testing.T) {
 	want := slices.Concat(
 		[]string{"journal run_started"}, sync("during"),
 		step("a", call("maker", "a")...), step("b", call("judge", "b")...),
-		[]string{"journal redo b"}, step("a", call("maker", "a")...), step("b", call("judge", "b")...),
+		[]string{"journal observed b", "journal redo b"}, step("a", call("maker", "a")...), step("b", call("judge", "b")...),
 		step("c", "journal gate_opened c", "approve Well?", "journal gate_decided c"),
 		step("d", slices.Concat([]string{"journal loop_entered d"}, step("d[0]/worker", call("worker", "d[0]/worker")...))...),
 		[]string{"journal step_finished e"}, step("f", sync("f")...), step("g"), []string{"journal run_finished"},
@@ -187,19 +187,30 @@ func TestTrace(t *testing.T) {
 	everyone(w)
 	w.run(t.Context(), everything(), "7")
 	var got []string
+	facts := map[trace.Kind]string{}
 	for _, e := range w.events {
 		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Kind, e.Step, e.Outcome)))
+		if len(e.Attrs) > 0 {
+			facts[e.Kind] += strings.TrimSpace(e.Name+" "+e.Message) + fmt.Sprint(e.Attrs)
+		}
 		if e.Run != runID || e.FromDepth != 1 || !slices.Equal(e.Path, []string{"router", "/x"}) || e.Time.IsZero() {
 			t.Errorf("event = %+v", e)
 		}
 	}
 	want := []string{
-		"step a", "step a completed", "step b", "step b rejected", "step a", "step a completed", "step b", "step b approved", "step c", "gate c#1", "gate c#1 approve",
-		"step c completed", "step d", "step d[0]/worker", "step d[0]/worker completed", "step d completed", "step e skipped", "step f", "step f completed",
+		"run", "step a", "step a completed", "step b", "step b rejected", "round b", "step a", "step a completed", "step b", "step b approved", "step c", "gate c#1", "gate c#1 approve",
+		"step c completed", "step d", "pass d[0]", "step d[0]/worker", "step d[0]/worker completed", "step d completed", "step e skipped", "step f", "step f completed",
 		"step g", "step g completed", "run  completed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	for kind, want := range map[trace.Kind]string{
+		trace.Run: "/x /x 7map[limits:{", trace.Round: "amap[number:2 of:4]", trace.Step: "issues:[", trace.Pass: "abreast:false number:1 of:1 steps:1",
+	} {
+		if !strings.Contains(facts[kind], want) {
+			t.Errorf("facts of %s are %q, want %q among them", kind, facts[kind], want)
+		}
 	}
 }
 

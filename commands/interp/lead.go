@@ -28,7 +28,7 @@ func (f finished) lead() (*ending, error) {
 		}
 		return f.follow(t)
 	}
-	target, exhausted, err := f.match()
+	target, exhausted, err := f.match(nil)
 	switch {
 	case err != nil:
 		return nil, err
@@ -48,9 +48,9 @@ func (f finished) lead() (*ending, error) {
 	return &ending{ret: f.ended()}, nil
 }
 
-// match finds the first rule of `on` for the outcome or the class of failure. exhausted tells that a rule would have
-// matched but for its max.
-func (f finished) match() (target *syntax.Target, exhausted bool, err error) {
+// match finds the first rule of `on` for the outcome or the class of failure, but for one. exhausted tells that a rule
+// would have matched but for its max.
+func (f finished) match(but *syntax.Target) (target *syntax.Target, exhausted bool, err error) {
 	for _, byClass := range []bool{true, false} { // classes are narrower than failed, so they are asked first
 		for i, rule := range f.On {
 			if compile.IsClass(rule.Status.Text) != byClass || !f.fits(rule) {
@@ -62,6 +62,8 @@ func (f finished) match() (target *syntax.Target, exhausted bool, err error) {
 				case err != nil:
 					return nil, false, err
 				case !ok:
+				case t == but:
+					exhausted = true
 				case f.usedUp(t, fmt.Sprintf("%d/%d", i, j)), t.Kind == syntax.ToAsk && f.asked[f.path] >= mostAsked(t):
 					exhausted = true
 				default:
@@ -128,13 +130,10 @@ func (f finished) follow(t *syntax.Target) (*ending, error) {
 		}
 		return f.engineGate(true)
 	case syntax.ToRedo, syntax.ToRollback:
-		switch {
-		case f.dry.on && !f.dry.decides(f.ID):
+		if f.dry.on && !f.dry.decides(f.ID) {
 			return nil, nil
-		case t.Kind == syntax.ToRollback:
-			return f.rollback(t)
 		}
-		return f.redo(t)
+		return f.again(t)
 	case syntax.ToAsk:
 		return f.consult(t)
 	case syntax.ToGoto:
@@ -189,6 +188,7 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 	if err := f.note(what, data); err != nil {
 		return nil, err
 	}
+	f.tellRound(t, fb.Attempt, ids)
 	if err := f.takeBack(ids); err != nil {
 		return nil, err
 	}

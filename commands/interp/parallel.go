@@ -64,7 +64,9 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 		}
 		s.results[c.ID] = in.results[c.ID]
 		c.conditions()
-		c.post()
+		if err := c.post(); err != nil {
+			return result{}, err
+		}
 		s.made = append(s.made, c.files...)
 		if slices.Contains(s.dry.stubbed, c.ID) {
 			s.dry.stubbed = append(s.dry.stubbed, s.ID)

@@ -179,7 +179,7 @@ func (r *run) live(alone bool) error {
 
 // retake takes what the run holds into the hands of this process, once.
 func (r *run) retake() error {
-	if r.cfg.Resumed == 0 || r.taken {
+	if !r.cfg.Resumed || r.taken {
 		return nil
 	}
 	r.taken = true
@@ -190,7 +190,8 @@ func (r *run) retake() error {
 	return nil
 }
 
-// lease renews the leases of the tasks that the run put in progress, or marks them as those of a run that waits.
+// lease renews the leases of the tasks that the run put in progress, or marks them as those of a run that waits. Each
+// process does it for itself: one that was killed behind it may have left no trace in the journal.
 func (r *run) lease(suspended bool) error {
 	for _, n := range r.held {
 		ids := r.cfg.IDs
@@ -199,7 +200,7 @@ func (r *run) lease(suspended bool) error {
 			Input: map[string]any{"operation": "set_lease", "task_number": n, "suspended": suspended},
 			Visit: 1, Attempt: 1, Depth: r.depth, Path: slices.Clone(ids.Path), Dir: r.cfg.Dir,
 			Timeout: formats.Timeout{Total: formats.DefaultStepTimeout},
-			Txn:     txn(ids.Run, fmt.Sprintf("lease %d %v %d", n, suspended, r.cfg.Resumed), 1, 1),
+			Txn:     txn(ids.Run, fmt.Sprintf("lease %d %v %d", n, suspended, r.since.UnixNano()), 1, 1),
 		})
 		if err == nil && ret.Outcome() == formats.OutcomeFailed && len(ret.Errors) > 0 {
 			e := ret.Errors[0]

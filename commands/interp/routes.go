@@ -39,7 +39,7 @@ func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 	for _, i := range f.ret.Issues {
 		g.Show = append(g.Show, i.Description)
 	}
-	g, d, err := ask(f.step, static{g})
+	g, d, err := ask(f.step, static{g: g})
 	if err != nil {
 		return nil, err
 	}

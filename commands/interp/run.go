@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/trace"
 )
 
 // run is the state of one run; one goroutine owns it.
@@ -75,12 +73,13 @@ type run struct {
 	// spent is what the workers of the run have used, by what their runners measured; those of a workflow are its own.
 	spent     formats.Metadata
 	overrides []any // what a person accepted against a rule
-	board     map[string][]posting
-	undo      []step          // whose effect can be taken back, oldest first
-	opened    bool            // the run opened its worktree
-	subtrees  []*subtree      // of children, that were opened
-	commits   bool            // a step commits files in the project's own checkout
-	linked    map[string]bool // paths of artifacts that a task has
+	board     Board
+	rounds    map[string]rounds // of loops, by step path
+	undo      []step            // whose effect can be taken back, oldest first
+	opened    bool              // the run opened its worktree
+	subtrees  []*subtree        // of children, that were opened
+	commits   bool              // a step commits files in the project's own checkout
+	linked    map[string]bool   // paths of artifacts that a task has
 
 	turn
 }
@@ -98,9 +97,10 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		cfg: rn.cfg, prog: p, args: v, depth: d, turn: turn{feedback: rn.cfg.Feedback},
 		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(), since: rn.cfg.Clock.Now(),
 		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
-		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, board: map[string][]posting{},
+		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, rounds: map[string]rounds{},
 		linked: map[string]bool{}, besides: map[string]bool{}, commits: p.Commits(),
 	}
+	r.board = NewBoard(r.journal)
 	r.dry.on, r.dry.returns = rn.cfg.DryRun, maps.Clone(rn.cfg.Stubs)
 	r.root = (&scope{run: r, prefix: rn.cfg.Prefix, trail: rn.cfg.Prefix}).inner(p.File.Steps, "")
 	var cancel func()
@@ -108,6 +108,9 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		"finished work is kept; raise limits.duration in the command file, or run the command again",
 		"the run took longer than %s", r.limits.Duration))
 	defer cancel()
+	var leave func()
+	r.ctx, leave = until(r.ctx, rn.cfg.Stop)
+	defer leave()
 	ret, err := r.execute()
 	if err != nil {
 		if ret = r.failed(err); rn.cfg.Prefix != "" && (r.stuck != nil || later(err) != nil) {
@@ -151,6 +154,7 @@ func (r *run) execute() (formats.Return, error) {
 	if err := r.begin(); err != nil {
 		return formats.Return{}, err
 	}
+	r.tellBegin()
 	if r.during { // the status is written before the first step
 		if err := r.must(r.own("during", r.prog.Own.Begin)); err != nil {
 			return formats.Return{}, err
@@ -263,15 +267,4 @@ func (r *run) halt(err error) {
 	if err := r.journal(formats.Entry{Type: formats.EntryStopped, Data: keep(err)}); err != nil {
 		r.warn("%s", err)
 	}
-}
-
-// emit tells of something that happens now; what is only gone through again was told before.
-func (r *run) emit(e trace.Event) {
-	if r.old {
-		return
-	}
-	e.Time, e.Run = r.cfg.Clock.Now(), r.cfg.IDs.Run
-	e.FromDepth, e.ToDepth = r.depth.Int(), r.depth.Int()
-	e.Path = slices.Clone(r.cfg.IDs.Path)
-	r.cfg.Trace.Emit(e)
 }

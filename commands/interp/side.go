@@ -192,7 +192,7 @@ func (r *run) effect(e effect) (out answer) {
 		return out
 	}
 	if e.req == nil {
-		ctx, stop := r.pausable()
+		ctx, stop := until(r.ctx, r.cfg.Pause)
 		defer stop()
 		if out.err = r.cfg.Clock.Sleep(ctx, e.wait); out.err != nil {
 			if r.ctx.Err() == nil {

@@ -8,7 +8,6 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
-	"tercet/internal/trace"
 )
 
 // step is one step as it runs: where it stands in the run, and what the file says of it.
@@ -78,7 +77,9 @@ func (s step) do() (end *ending, err error) {
 		return res.end, nil
 	}
 	f := finished{s, res}
-	f.post()
+	if err := f.post(); err != nil {
+		return nil, err
+	}
 	if s.Undo != nil && (res.outcome.Passes() || res.outcome == formats.OutcomePartial) {
 		s.undo = append(s.undo, s)
 	}
@@ -98,7 +99,7 @@ func (s step) once() (res result, ran bool, err error) {
 	}
 	if !wanted {
 		s.skip(s.ID, s.Step)
-		s.shown(formats.OutcomeSkipped, "")
+		s.tell(formats.OutcomeSkipped, formats.Return{})
 		return res, false, s.note(formats.EntryStepFinished, map[string]any{"status": formats.OutcomeSkipped})
 	}
 	if res.end, err = s.around(s.Before); err != nil || res.end != nil {
@@ -119,7 +120,7 @@ func (s step) once() (res result, ran bool, err error) {
 		return res, false, err
 	}
 	s.began = s.began || !s.after
-	s.shown("", "started")
+	s.tell("", formats.Return{Summary: "started"})
 	if res, err = s.act(); err != nil {
 		return res, false, err
 	}
@@ -133,7 +134,7 @@ func (s step) once() (res result, ran bool, err error) {
 	if err := s.journal(visited); err != nil {
 		return res, false, err
 	}
-	s.shown(res.outcome, res.ret.Summary)
+	s.tell(res.outcome, res.ret)
 	if !res.outcome.Passes() {
 		s.last, s.open = stepError{Step: s.path, Pos: s.Pos}, res.ret.Issues
 	}
@@ -188,14 +189,6 @@ func (r *run) count() error {
 // note puts something that the step does into the journal.
 func (s step) note(what formats.EntryType, data map[string]any) error {
 	return s.journal(formats.Entry{Type: what, Step: s.spot(), Data: data})
-}
-
-// shown lets the trace know of a step that began (without an outcome) or ended.
-func (s step) shown(outcome formats.Outcome, message string) {
-	if s.dry.on {
-		return // nothing was done
-	}
-	s.emit(trace.Event{Kind: trace.Step, Name: s.Title, Step: s.path, Outcome: outcome.String(), Message: message})
 }
 
 // wanted evaluates `when`; in a dry run a condition that hangs on a stubbed result counts as true.

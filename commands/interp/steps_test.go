@@ -2,6 +2,7 @@ package interp_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -258,8 +259,8 @@ func TestRedo(t *testing.T) {
 	for _, r := range w.requests {
 		if r.Feedback != nil {
 			attempts = append(attempts, r.Feedback.Attempt)
-			if strings.Count(r.Facets.Instruction, "## Revision ") != 1 || !strings.Contains(r.Facets.Instruction, "issue") {
-				t.Errorf("instruction of %s = %q", r.Step, r.Facets.Instruction)
+			if f := r.Feedback; len(f.Issues) != 1 || f.Issues[0].Description != fmt.Sprint("issue ", f.Attempt) {
+				t.Errorf("feedback of %s = %+v", r.Step, f)
 			}
 		}
 	}

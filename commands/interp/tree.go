@@ -151,7 +151,7 @@ func (t *subtree) join(s step, passed bool, again func() (*formats.Return, error
 			conflictDiscard)
 		first := s.answered[id] < s.limits.Retries
 		g.Choices[0].Approves, g.Choices[1].Approves, g.Choices[1].Leaves = first, !first, true
-		_, d, err := ask(s, static{g})
+		_, d, err := ask(s, static{g: g})
 		if err != nil {
 			return nil, err
 		}

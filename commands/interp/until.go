@@ -3,23 +3,27 @@ package interp
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/trace"
 )
 
 // until runs the body until the condition holds after a pass. What it shows of its steps afterwards is the last pass.
 func (s step) until(u *syntax.Until) (result, error) {
 	var out loop
 	var p pass
-	done := false
-	for i := 0; i < u.Max && !done && out.last == nil; i++ {
+	var hint *formats.Feedback // of a person, for the next pass
+	done, why := false, ""
+	for i := 0; i < u.Max && !done && out.last == nil && why == ""; i++ {
 		if err := s.note(formats.EntryLoopEntered, map[string]any{"pass": i}); err != nil {
 			return result{}, err
 		}
+		s.tellPass(trace.Event{Name: "round"}, i, u.Max)
 		outer := s.made
 		var err error
-		p, err = s.pass(i, nil)
+		p, err = hinted(s, i, hint)
 		s.made = append(outer, p.files...)
 		if err != nil {
 			return result{}, err
@@ -37,6 +41,16 @@ func (s step) until(u *syntax.Until) (result, error) {
 			if done, err = p.in.holds(u.Cond, nil); err != nil {
 				return result{}, err
 			}
+			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || s.after || !s.prog.Works(s.Body...) {
+				break
+			}
+			var end *ending
+			if hint, why, end, err = passed(s, i, p); err != nil {
+				return result{}, err
+			}
+			if end != nil {
+				return out.left(end), nil
+			}
 		}
 	}
 	maps.Copy(s.results, p.in.results)
@@ -50,10 +64,54 @@ func (s step) until(u *syntax.Until) (result, error) {
 		ret, outcome = *out.last, out.outcome
 	case !done:
 		outcome, ret.Status = formats.OutcomePartial, formats.StatusPartial
-		ret.Summary = fmt.Sprintf("not reached in %d passes: %s", u.Max, u.Cond.Src)
+		ret.Summary = fmt.Sprintf("not reached in %d passes: %s", len(out.children), u.Cond.Src)
+		if why != "" {
+			ret.Summary += "; " + why
+		}
 		if words := p.in.lastWords(); words != "" {
 			ret.Summary += "; last: " + words
 		}
 	}
 	return summed(outcome, ret, out.value()), nil
+}
+
+// hinted is a pass whose steps hear what a person said after the one before.
+func hinted(s step, i int, hint *formats.Feedback) (pass, error) {
+	if hint != nil {
+		defer s.hear(hint)()
+	}
+	return s.pass(i, nil)
+}
+
+// passed counts a pass that is to be followed by another. Where too many came to the same, a person gives a hint for
+// the next one, or ends the command; where nobody decides, the loop ends as if it had had all its passes, if the file
+// says what comes then.
+func passed(s step, i int, p pass) (hint *formats.Feedback, why string, end *ending, err error) {
+	var issues []formats.Issue
+	for _, id := range slices.Sorted(maps.Keys(p.in.results)) {
+		shown := p.in.shown(id)
+		if o := formats.Outcome(as[string](shown["status"])); o != "" && !o.Passes() {
+			var some []formats.Issue
+			if err := decode(shown["issues"], &some); err != nil {
+				return nil, "", nil, err
+			}
+			issues = append(issues, some...)
+		}
+	}
+	if why, err = progress(s, i == 0, issues, p.in.said(p.in.list), p.files); err != nil || why == "" {
+		return nil, "", nil, err
+	}
+	d, err := stalled(s, why, issues)
+	switch {
+	case err != nil:
+		return nil, "", nil, err
+	case d.Answer == goOnIt:
+		return &formats.Feedback{From: s.ID, Issues: listed(issues), Note: d.Note, Attempt: i + 1}, "", nil, nil
+	case !d.Person && slices.ContainsFunc(s.On, func(r syntax.Rule) bool {
+		return r.Status.Text == formats.OutcomePartial.String()
+	}):
+		return nil, why, nil, nil
+	}
+	f := finished{s, result{outcome: formats.OutcomeFailed, ret: formats.Return{Summary: why, Issues: issues}}}
+	return nil, "", told(f.noProgress(why)), nil
 }

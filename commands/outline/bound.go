@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/formats"
+	"tercet/internal/plain"
 )
 
 // Cost is what steps use at most. Sums and products stay at the highest number instead of going round.
@@ -42,6 +44,31 @@ type Facts struct {
 	Cost    float64          // the most that one call costs in US dollars, 0 if nothing bounds it
 	Program *compile.Program // its own steps, nil without any
 	Asks    string           // what it asks a person about before it works, empty for nothing
+	Models  []Model          // that are asked for, by the runners that it may have
+}
+
+// Model is a model that is asked for.
+type Model struct {
+	Agent  string `json:"agent"`
+	Runner string `json:"runner"`
+	Name   string `json:"model"`
+	From   string `json:"from"` // who asks for it
+}
+
+// String is the model as the page shows it.
+func (m Model) String() string {
+	return fmt.Sprintf("%s: %s on %s, from %s", m.Agent, plain.Line(m.Name), m.Runner, m.From)
+}
+
+// models are those of the subagents, and of the steps that they have themselves.
+func (o *Outline) models(known func(agent string) Facts) (out []Model) {
+	for _, agent := range o.Agents() {
+		f := known(agent)
+		if out = append(out, f.Models...); f.Program != nil {
+			out = append(out, Of(f.Program).models(func(agent string) Facts { return Facts{Models: known(agent).Models} })...)
+		}
+	}
+	return out
 }
 
 // Worst is the most that a run can use before its limits stop it, whatever the lists are that it works through.
@@ -55,9 +82,9 @@ type Worst struct {
 	Unpriced []string `json:"unpriced,omitempty"`
 }
 
-// BoundOf adds up the steps of a program with what is known of the subagents.
-func BoundOf(p *compile.Program, known func(agent string) Facts) Bound {
-	o, limits := Of(p), p.Limits.WithDefaults()
+// BoundOf adds up the steps of a program with what is known of the subagents, and of the line that it runs for.
+func BoundOf(p *compile.Program, known func(agent string) Facts, line argspec.Values) Bound {
+	o, limits := Of(p).under(line), p.Limits.WithDefaults()
 	apart := counter{limits: limits, known: known}
 	b := Bound{Cost: apart.all(o), Depth: formats.CommandDepth().Int(), Gates: len(o.Gates(known))}
 	b.Each = apart.each
@@ -125,20 +152,21 @@ func (c *counter) sequence(list []*Node) Cost {
 					again = again.plus(costs[k])
 				}
 			}
-			sum = sum.plus(again.times(c.times(w)))
+			sum = sum.plus(again.times(w.most(c.limits)))
 		}
 	}
 	return sum
 }
 
-func (c *counter) times(w Way) int {
+// most is how often a way back may be taken.
+func (w Way) most(limits formats.Limits) int {
 	switch {
 	case w.Max > 0:
 		return w.Max
 	case w.To == "rollback":
-		return c.limits.Rollbacks
+		return limits.Rollbacks
 	case w.To == "goto":
-		return c.limits.Visits
+		return limits.Visits
 	default:
 		return formats.DefaultRedo
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tercet/commands/argspec"
+	"tercet/internal/style"
 )
 
 // Draw draws the outline as dot, mermaid or svg; false for another word.
@@ -59,12 +59,12 @@ func (n *Node) conditions() []string {
 
 // cut shortens a text to a width on the screen.
 func cut(s string, width int) string {
-	if argspec.Width(s) <= width {
+	if style.Width(s) <= width {
 		return s
 	}
 	out := ""
 	for _, r := range s {
-		if argspec.Width(out+string(r))+1 > width {
+		if style.Width(out+string(r))+1 > width {
 			break
 		}
 		out += string(r)

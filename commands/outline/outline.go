@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
@@ -48,6 +49,26 @@ type Way struct {
 // Of makes the outline of a program.
 func Of(p *compile.Program) *Outline {
 	return &Outline{Program: p, Steps: nodes(p, p.File.Steps), Errors: nodes(p, p.File.Errors)}
+}
+
+// under leaves out the steps that run only with a flag which the line does not have.
+func (o *Outline) under(line argspec.Values) *Outline {
+	var some func([]*Node) []*Node
+	some = func(list []*Node) (out []*Node) {
+		for _, n := range list {
+			if n.When != nil {
+				name, ok := strings.CutPrefix(n.When.Src, "$args.")
+				if v, _ := line.Get(name); ok && v == false {
+					continue
+				}
+			}
+			one := *n
+			one.Children = some(n.Children)
+			out = append(out, &one)
+		}
+		return out
+	}
+	return &Outline{Program: o.Program, Steps: some(o.Steps), Errors: some(o.Errors)}
 }
 
 // nodes makes the nodes of a sequence; what runs around a step stands before and behind it, as it runs.
@@ -119,7 +140,9 @@ func (n *Node) act() {
 	case *syntax.Delegate, *syntax.Publish:
 		n.Kind, n.Does = "delegate", i.Call.Agent
 		if action := literal(i.Call.With, "action"); i.Call.Agent == compile.GitWorkflow && action != "" {
-			n.Does += " " + action
+			if n.Does += " " + action; literal(i.Call.With, "as") == "pr" {
+				n.Does += ": pushes the branch and opens a request"
+			}
 		}
 	case *syntax.Status:
 		n.Does = cmp.Or(literal(i.Call.With, "status"), "what the expression gives")
@@ -284,6 +307,9 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 	for _, n := range o.Errors {
 		quiet[n] = true
 	}
+	stall := fmt.Sprintf("%d rounds come to the same", formats.StallRounds)
+	steps := map[string]*syntax.Step{}
+	o.Walk(func(n *Node) { steps[n.ID] = n.Step })
 	o.Walk(func(n *Node) {
 		add := func(words ...string) { out = append(out, n.ID+": "+strings.Join(words, " ")) }
 		if n.Kind == "gate" {
@@ -317,6 +343,12 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 			case w.To == string(syntax.ToRollback):
 				add("when", w.On, "and the rollbacks are used up")
 			}
+			if n.Kind != "gate" && o.mayStall(w, steps) {
+				add("when", w.On, "and", stall)
+			}
+		}
+		if n.Most > formats.StallRounds && o.Works(n.Body...) {
+			add("when", stall)
 		}
 		for _, child := range n.Children {
 			quiet[child] = quiet[n] || n.Side() || child.Role == "compensate"
@@ -328,6 +360,18 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 		}
 	})
 	return out
+}
+
+// mayStall tells whether a way back may be taken so often that its rounds are compared.
+func (o *Outline) mayStall(w Way, steps map[string]*syntax.Step) bool {
+	var again []*syntax.Step
+	for _, id := range w.Back {
+		if s := steps[id]; s != nil {
+			again = append(again, s)
+		}
+	}
+	back := w.To == string(syntax.ToRollback) || w.To == string(syntax.ToRedo)
+	return back && w.most(o.Limits.WithDefaults()) >= formats.StallRounds && o.Works(again...)
 }
 
 // open are the outcomes that nothing but a person can settle, and of which the file says nothing.

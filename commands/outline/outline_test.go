@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/outline"
 	"tercet/commands/syntax"
@@ -118,11 +119,45 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// TestPage: the page names what a person looks for, with the values of a line where there is one.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	p := outline.PageOf(program(t), func(string) outline.Facts { return outline.Facts{} })
+	p.Prompt = []string{"what another tool would run"}
+	bare := p.Text()
+	for _, want := range []string{
+		"ways back & <odd> characters\nfile: work.md\n", "  task_number        task, required\n", "\nwhat another tool would run\n",
+		"\nthe task is planning while it runs\n", "loads: $small\n", "  plan                    delegate planner\n",
+		"        when $small\n", "\ngates: plan: when blocked\n", "\nwrites: artifacts of the task, status planned, status planning\n", "\nlimits: ",
+	} {
+		if !strings.Contains(bare, want) {
+			t.Errorf("Text() has no %q:\n%s", want, bare)
+		}
+	}
+	if p.Text() != bare {
+		t.Error("Text() differs when it is asked again")
+	}
+	values, err := argspec.Bind("work", p.Args, "7", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Line, p.Values = "/work 7", values; !strings.Contains(p.Text(), "  task_number        7\n") {
+		t.Errorf("Text() of a line has not its value:\n%s", p.Text())
+	}
+	if got := p.Tiered(); !strings.HasPrefix(got, "without tiers:\n  plan ") {
+		t.Errorf("Tiered() = %s", got)
+	}
+	rec := p.Record()
+	if rec["line"] != "/work 7" || rec["command"] != "work" || rec["gates"] == nil || rec["program"] == nil {
+		t.Errorf("Record() = %v", rec)
+	}
+}
+
 func TestBound(t *testing.T) {
 	t.Parallel()
 	inner := program(t)
 	facts := map[string]outline.Facts{"researcher": {Program: inner, Cost: 0.5}, "planner": {Cost: 0.25}, "status-sync-manager": {Free: true}}
-	got := outline.BoundOf(program(t), func(agent string) outline.Facts { return facts[agent] })
+	got := outline.BoundOf(program(t), func(agent string) outline.Facts { return facts[agent] }, argspec.Values{})
 	worst := got.Worst
 	got.Worst = outline.Worst{}
 	want := outline.Bound{
@@ -143,13 +178,13 @@ func TestBound(t *testing.T) {
 		t.Errorf("Worst = %+v", worst)
 	}
 	facts["planner"] = outline.Facts{}
-	open := outline.BoundOf(inner, func(agent string) outline.Facts { return facts[agent] }).Worst
+	open := outline.BoundOf(inner, func(agent string) outline.Facts { return facts[agent] }, argspec.Values{}).Worst
 	if open.Cost != nil || !slices.Equal(open.Unpriced, []string{"planner"}) {
 		t.Errorf("Worst = %+v, want no bound because of planner", open)
 	}
 	limited := *inner
 	limited.Limits.Cost, limited.Limits.Spawns, limited.Limits.Duration = 3, 7, time.Minute
-	low := outline.BoundOf(&limited, func(agent string) outline.Facts { return facts[agent] }).Worst
+	low := outline.BoundOf(&limited, func(agent string) outline.Facts { return facts[agent] }, argspec.Values{}).Worst
 	if low.Cost == nil || *low.Cost != 3 || low.Agents != 7 || low.Time != time.Minute || low.Unpriced != nil {
 		t.Errorf("Worst = %+v, want the limits of the file", low)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tercet/commands/argspec"
+	"tercet/internal/style"
 )
 
 // Measures of the drawing in pixels.
@@ -58,7 +58,7 @@ func (o *Outline) svg() string {
 		width, height = width+24+ew+margin, max(height, top+eh+margin)
 	}
 	about := o.File.Front.Description.Text
-	width = max(width, margin*2+int(float64(argspec.Width(about))*7.2))
+	width = max(width, margin*2+int(float64(style.Width(about))*7.2))
 	const marker = `<marker id="%s" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" ` +
 		`orient="auto-start-reverse"><path d="M0 0L10 5L0 10z" fill="%s"/></marker>`
 	all := &pen{}
@@ -174,7 +174,7 @@ func (p *pen) text(x, y, room int, style, text string) {
 }
 
 func (p *pen) pill(x, y int, text string) {
-	w := int(float64(argspec.Width(text))*perChar) + 28
+	w := int(float64(style.Width(text))*perChar) + 28
 	p.add(`<rect x="%d" y="%d" width="%d" height="22" rx="11" fill="#0f172a"/>`, x-w/2, y, w)
 	p.text(x, y+15, w, `font-size="12" fill="#ffffff" text-anchor="middle"`, text)
 }

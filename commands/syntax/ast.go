@@ -90,6 +90,8 @@ type Argument struct {
 	Pattern     *Word
 	Repeat      bool
 	Complete    string
+	Ask         bool
+	Unless      []Word
 }
 
 // During is the preflight status.

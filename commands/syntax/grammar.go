@@ -122,6 +122,8 @@ var argumentForm = Form{
 		{"pattern", "text", "a regular expression that the whole value matches"},
 		{"repeat", "boolean", "may be given several times"},
 		{"complete", "text", "what completion offers"},
+		{"ask", "boolean", "asked with what is missing, although not required; an empty line leaves it out"},
+		{"unless", "words", "arguments beside which this one is neither required nor asked"},
 	},
 }
 

@@ -32,6 +32,7 @@ const DefaultLayer = "default"
 // Config is what the layers say together.
 type Config struct {
 	Runner       string            // "auto" is not resolved
+	Model        map[string]string // runner to model; the key "" is the model for every runner
 	Aliases      map[string]string // slash name to slash name, both without the slash
 	Limits       formats.Limits    // zero: no layer says anything
 	LockTimeout  time.Duration
@@ -40,6 +41,8 @@ type Config struct {
 	Env          []string // names of variables that children may see
 	IsolatedHome bool
 	Retention    Retention
+	Notify       []string       // program and arguments that are told what waits for the person; nil: nobody is told
+	Daily        formats.Limits // the tokens and the money of a day over all runs; zero: no ceiling
 	// Sandbox is the order in which tiers of isolation are tried, as a person wants it; empty means the default.
 	// SandboxFloor is what the workspace says: it names the weakest tier that it accepts and can add none.
 	Sandbox, SandboxFloor []string
@@ -62,14 +65,14 @@ type Origin struct {
 
 // String is the place as a message shows it.
 func (o Origin) String() string {
-	if o.File == "" {
-		return o.Layer
+	if o.Pos.Line == 0 {
+		return cmp.Or(o.File, o.Layer)
 	}
 	return fmt.Sprintf("%s:%d", o.File, o.Pos.Line)
 }
 
-// Origin gives the place of a value by its key, dotted below aliases, limits, sandbox and acp; of commands and env,
-// "env.NAME" names an element.
+// Origin gives the place of a value by its key, dotted below aliases, limits, sandbox, acp and model; of commands and
+// env, "env.NAME" names an element.
 func (c Config) Origin(key string) Origin {
 	if o, ok := c.origins[key]; ok {
 		return o
@@ -124,19 +127,31 @@ type Setting struct {
 	Origin string `json:"origin"`
 }
 
-// List gives every key that a layer sets, by name, and the defaults of the others; of a list, each element.
-func (c Config) List() []Setting {
+// List gives every key that a layer sets, by name, and the defaults of the others; of a list, each element. What flags
+// say goes before all of them.
+func (c Config) List(flags ...Setting) []Setting {
 	all := map[string]Setting{
 		"runner": {Value: c.Runner}, "lock_timeout": {Value: c.LockTimeout.String()},
 		"next_number": {Value: strconv.Itoa(c.NextNumber)}, "isolated_home": {Value: strconv.FormatBool(c.IsolatedHome)},
 		"retention": {Value: c.Retention.String()},
 	}
+	full := formats.Limits{}.WithDefaults()
+	for _, one := range limitsOf(&full) {
+		if !one.IsZero() {
+			all["limits."+one.name] = Setting{Value: one.String()}
+		}
+	}
 	for key := range c.origins {
 		all[key] = Setting{Value: cmp.Or(c.written[key], all[key].Value)}
 	}
-	out := make([]Setting, 0, len(all))
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, Setting{key, all[key].Value, c.Origin(key).String()})
+	for key, one := range all {
+		all[key] = Setting{key, one.Value, c.Origin(key).String()}
 	}
-	return out
+	for _, one := range flags {
+		if one.Value != "" {
+			all[one.Key] = one
+		}
+	}
+	byKey := func(a, b Setting) int { return strings.Compare(a.Key, b.Key) }
+	return slices.SortedFunc(maps.Values(all), byKey)
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,63 @@ env: GH_HOST
 isolated_home: true
 acp: {mine: [agent, --acp], acp: opencode}
 `
+
+// TestModel: a name for every runner hides all that lower layers say; one for a runner goes before a name below it.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	type models = map[string]string
+	for _, tt := range []struct {
+		layers []string
+		want   models
+		found  string
+	}{
+		{[]string{"model: opus"}, models{"": "opus"}, ""},
+		{[]string{"model: {claude: opus, codex: gpt-5, acp: x}"}, models{"claude": "opus", "codex": "gpt-5", "acp": "x"}, ""},
+		{[]string{"model: opus", "model: {claude: haiku}"}, models{"": "opus"}, ""},
+		{[]string{"model: {claude: opus}", "model: {claude: haiku, gemini: pro}", "model: last"}, models{"claude": "opus", "gemini": "pro", "": "last"}, ""},
+		{[]string{"model: {mine: m}", "acp: {mine: [agent]}"}, models{"mine": "m"}, ""},
+		{[]string{"model: -x"}, models{}, `error workspace.yaml:1:8: E060: expected name of a model, which does not begin with a dash, for model, got "-x"`},
+		{[]string{`model: {claude: "a\tb"}`}, models{}, `error workspace.yaml:1:17: E060: expected name of a model, which does not begin with a dash, for model.claude, got "a\tb"`},
+		{[]string{"model: [a]"}, models{}, `error workspace.yaml:1:8: E060: expected name of a model, which does not begin with a dash, for model, got a list`},
+		{[]string{"model: {offline: a}"}, models{"offline": "a"}, `warning workspace.yaml:1:9: W110: no runner with a choice of models is named "offline"; the keys are acp, claude, codex, gemini, opencode`},
+		{[]string{"model: {cluade: a}"}, models{"cluade": "a"}, `warning workspace.yaml:1:9: W110: no runner with a choice of models is named "cluade"; did you mean 'claude'?`},
+	} {
+		var layers []config.Layer
+		for i, text := range tt.layers {
+			layers = append(layers, file([]string{"workspace", "user", "system"}[i], text))
+		}
+		got, list := config.Load(layers...)
+		if diff := cmp.Diff(tt.want, got.Model); diff != "" {
+			t.Errorf("Load(%q): models differ (-want +got):\n%s", tt.layers, diff)
+		}
+		if all := strings.Join(found(list), "\n"); all != tt.found {
+			t.Errorf("Load(%q): findings %s, want %s", tt.layers, all, tt.found)
+		}
+	}
+}
+
+func TestNotify(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"notify: [notify-send, a b]":     `[notify-send a b]`,
+		"notify: beep":                   `[beep]`,
+		"notify: [sh, -c, '']":           `[sh -c ]`,
+		"notify: []":                     `expected a list of program and arguments for notify, got a list`,
+		"notify: ['', x]":                `expected a list of program and arguments for notify, got a list`,
+		"notify: {a: b}":                 `expected a list of program and arguments for notify, got a map`,
+		"notify: [a, [b]]":               `expected a word for notify, got a list`,
+		"notify: [\"a\\0b\"]\nrunner: x": `expected a word for notify, got "a\x00b"`,
+	} {
+		c, list := config.Load(file("workspace", text))
+		got := fmt.Sprint(c.Notify)
+		if len(list) > 0 {
+			got = list[0].Message
+		}
+		if got != want {
+			t.Errorf("Load(%q) = %s, want %s", text, got, want)
+		}
+	}
+}
 
 // keep is what is kept where nothing is said.
 var keep = config.Retention{Age: 30 * 24 * time.Hour, Size: 2 << 30}
@@ -197,7 +255,7 @@ func TestFindings(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string][]string{
 		"runer: claude":                {`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`},
-		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox, acp, secrets, retention, version`},
+		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox, acp, secrets, retention, daily, version, model, notify`},
 		"version: 1":                   nil,
 		"version: 2":                   {`error c.yaml:1:10: E060: the configuration has version 2, and this tercet knows up to version 1: a newer tercet wrote it; install the newer tercet and run the command again; nothing was written`},
 		"version: x":                   {`error c.yaml:1:10: E060: expected integer of at least 1 for version, got "x"`},
@@ -290,7 +348,7 @@ func TestAWrongValueLeavesTheOneBelow(t *testing.T) {
 }
 
 func FuzzConfig(f *testing.F) {
-	for _, seed := range []string{whole, "", "runner: [", "limits: {retries: -1}", "aliases: {a: b, a: c}", "env: [A, A]", "a: &x 1\nb: *x", "\xff", "commands: {x: y}"} {
+	for _, seed := range []string{whole, "", "runner: [", "limits: {retries: -1}", "aliases: {a: b, a: c}", "env: [A, A]", "a: &x 1\nb: *x", "model: {a: b, c: -d}", "model: x\nnotify: [a, {b: c}]", "\xff", "commands: {x: y}"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data string) {

@@ -17,7 +17,7 @@ import (
 // keys is what config.yaml may hold.
 var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
 	"runner", "aliases", "limits", "lock_timeout", "next_number", "commands", "env", "isolated_home", "sandbox", "acp",
-	"secrets", "retention", "version",
+	"secrets", "retention", "daily", "version", "model", "notify",
 }}
 
 // The codes of findings in a configuration, beside those of YAML itself.
@@ -36,6 +36,17 @@ type Layer struct {
 	Values map[string]string
 }
 
+// Environment gives a layer for each variable that sets a key: TERCET_LOCK_TIMEOUT sets lock_timeout.
+func Environment(get func(string) string) (layers []Layer) {
+	for _, key := range keys.Keys {
+		name := "TERCET_" + strings.ToUpper(key)
+		if text := get(name); text != "" && key != "version" {
+			layers = append(layers, Layer{Name: name, File: name, Values: map[string]string{key: text}})
+		}
+	}
+	return layers
+}
+
 // Load puts layers together, the one that wins first. Findings of severity error concern single values, which are then
 // as if their layer did not have them.
 func Load(layers ...Layer) (Config, []formats.Diagnostic) {
@@ -48,6 +59,7 @@ func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 		l.layer = one
 		l.load()
 	}
+	l.knownRunners()
 	return l.config, l.found
 }
 
@@ -56,6 +68,7 @@ type loader struct {
 	config Config
 	layer  Layer
 	found  []formats.Diagnostic
+	models []modelOf // by which runner; what runners there are is known at the end
 }
 
 func (l *loader) load() {
@@ -112,7 +125,9 @@ func (l *loader) key(e entry) {
 	case "aliases":
 		l.aliases(e)
 	case "limits":
-		l.limits(e)
+		l.limits(e, &c.Limits)
+	case "daily":
+		l.limits(e, &c.Daily, "tokens", "cost")
 	case "commands":
 		c.Commands = l.list(e, "folder", isFolder, c.Commands)
 	case "env":
@@ -121,6 +136,10 @@ func (l *loader) key(e entry) {
 		l.sandbox(e)
 	case "acp":
 		l.speakers(e)
+	case "model":
+		l.model(e)
+	case "notify":
+		l.notify(e)
 	case "secrets":
 		l.secrets(e)
 	case "retention":
@@ -207,10 +226,15 @@ func (l *loader) aliases(e entry) {
 
 // limits takes each limit that is the lowest so far. One that has a default may only be lowered; but steps may be
 // raised by a command file, so that more than their default has an effect.
-func (l *loader) limits(e entry) {
+// limits takes a map of limits, or of those that are named. The lowest of all layers counts.
+func (l *loader) limits(e entry, to *formats.Limits, only ...string) {
 	full := formats.Limits{}.WithDefaults()
-	own, known := limitsOf(&l.config.Limits), limitsOf(&full)
-	f := strict.Form{Unknown: `unknown key "limits.%s"`}
+	own, known := limitsOf(to), limitsOf(&full)
+	if only != nil {
+		other := func(one limit) bool { return !slices.Contains(only, one.name) }
+		own, known = slices.DeleteFunc(own, other), slices.DeleteFunc(known, other)
+	}
+	f := strict.Form{Unknown: `unknown key "` + e.name + `.%s"`}
 	for _, one := range own {
 		f.Keys = append(f.Keys, one.name)
 	}

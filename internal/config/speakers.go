@@ -45,19 +45,13 @@ func (l *loader) speakers(e entry) {
 
 // speaker takes the agent of one runner, which is listed under at.
 func (l *loader) speaker(e entry, runner string, at entry) {
-	word := func(n *md.Node) (string, bool) {
-		return n.Value, n.Kind == md.Scalar && !strings.ContainsRune(n.Value, 0)
-	}
 	bad := false
 	s, ok := read(l, e, "name of an agent, or a list of program and arguments", func(v *md.Node) (s Speaker, ok bool) {
 		if v.Kind != md.List {
 			s.Name, ok = strict.Text(runnerForm().MatchString)(v)
 			return s, ok
 		}
-		for _, item := range v.Items {
-			w, ok := read(l, entry{e.name, item, item}, "a word", word)
-			s.Argv, bad = append(s.Argv, w), bad || !ok
-		}
+		s.Argv, bad = l.argv(e, v.Items)
 		return s, bad || len(s.Argv) > 0 && s.Argv[0] != ""
 	})
 	if !ok || bad || !l.first(at) {
@@ -67,4 +61,28 @@ func (l *loader) speaker(e entry, runner string, at entry) {
 		l.config.ACP = map[string]Speaker{}
 	}
 	l.config.ACP[runner] = s
+}
+
+// argv reads a program and its arguments; bad tells that a word was refused.
+func (l *loader) argv(e entry, words []*md.Node) (argv []string, bad bool) {
+	for _, item := range words {
+		w, ok := read(l, entry{e.name, item, item}, "a word", func(n *md.Node) (string, bool) {
+			return n.Value, n.Kind == md.Scalar && !strings.ContainsRune(n.Value, 0)
+		})
+		argv, bad = append(argv, w), bad || !ok
+	}
+	return argv, bad
+}
+
+// notify takes a program and its arguments; one word alone is the program.
+func (l *loader) notify(e entry) {
+	const want = "a list of program and arguments for notify"
+	argv, bad := l.argv(e, l.Items(e.v, want))
+	switch {
+	case bad || e.v.Kind == md.Map:
+	case len(argv) == 0 || argv[0] == "":
+		l.Wrong(e.v, want, "")
+	case l.first(e):
+		l.config.Notify = argv
+	}
 }

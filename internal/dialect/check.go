@@ -47,6 +47,38 @@ func (c *Command) Unused() []string {
 	return out
 }
 
+// Explain tells, a line each, whose rules a prompt follows and what it would run and read with the arguments; of the
+// bare command what it has marks for. It asks nothing and runs nothing.
+func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
+	lines = append(lines, fmt.Sprintf("\na prompt of %s: %s", c.Dialect, c.Rules()))
+	for _, line := range c.Unused() {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	if bare {
+		for _, m := range c.Marks() {
+			lines = append(lines, m.String())
+		}
+		return lines, nil
+	}
+	pieces, err := c.Expand(a)
+	for _, o := range pieces {
+		switch {
+		case o.Script != nil && o.Script.Refused != "":
+			lines = append(lines,
+				fmt.Sprintf("does not run line %d: %s: %s", o.Script.Pos.Line, o.Script.Source, o.Script.Refused))
+		case o.Script != nil:
+			lines = append(lines, fmt.Sprintf("runs line %d: %s", o.Script.Pos.Line, strings.TrimSpace(o.Script.Text)))
+			for _, kv := range o.Script.Env {
+				name, value, _ := strings.Cut(kv, "=")
+				lines = append(lines, fmt.Sprintf("  with %s=%q", name, value))
+			}
+		case o.Include != nil:
+			lines = append(lines, fmt.Sprintf("reads, if it is there, line %d: %s", o.Include.Pos.Line, o.Include.Path))
+		}
+	}
+	return lines, err
+}
+
 // Mark is what a command would run or read.
 type Mark struct {
 	Does string `json:"does"`

@@ -21,6 +21,7 @@ type Command struct {
 	Tools       []string
 	Names       []string    // of arguments, in order
 	AgentPos    formats.Pos // of the key that names the agent; the first line without one
+	Line        int         // of the file, on which its text begins
 	Base        int         // what the file calls its first argument: 0 or 1
 	Shell       string      // what its commands are written for, empty: sh
 	Hidden      bool        // not meant to be called by a person
@@ -44,7 +45,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 		return nil, p.relocated(inside, n.refused(src))
 	}
 	keys := keySet(h.keys)
-	c.Lenient = h.lenient
+	c.Lenient, c.Line = h.lenient, h.line
 	c.Description, c.Hint = oneLine(keys.text("description")), keys.hint()
 	c.Model, c.Agent = keys.text("model"), keys.text("agent")
 	c.Names, c.AgentPos = keys.list("arguments"), formats.Pos{Line: 1, Col: 1}

@@ -63,6 +63,28 @@ func render(tb testing.TB, list []dialect.Output) string {
 	return b.String()
 }
 
+// TestExplain: what a prompt would run and read is told with the values of the line, and by its marks without one.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	c, err := dialect.Parse(dialect.Place{Dialect: dialect.Claude, Label: ".claude/commands"}, "fix.md",
+		[]byte("---\nmodel: a\n---\nfix $1 !`ls $1` @main.go $ARGUMENTS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bare, want := range map[bool][]string{
+		true:  {"a prompt of claude: ", "model a is not used", "runs line 4: !`ls $1`", "reads, if it is there, line 4: @main.go"},
+		false: {"a prompt of claude: ", "model a is not used", "runs line 4: ls ", `=\"x y\"`, "reads, if it is there, line 4: main.go"},
+	} {
+		got, err := c.Explain(dialect.Args{Raw: `"x y"`}, bare)
+		text := strings.ReplaceAll(strings.Join(got, "\n"), `"`, `\"`)
+		for _, part := range want {
+			if !strings.Contains(text, part) || err != nil {
+				t.Errorf("Explain(bare %v) = %v, %s; want %q in it", bare, err, text, part)
+			}
+		}
+	}
+}
+
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	const c, o, g, x, v, u = dialect.Claude, dialect.OpenCode, dialect.Gemini, dialect.Codex, dialect.Copilot, dialect.Cursor

@@ -45,3 +45,36 @@ func (r *Repo) Changes(ctx context.Context, other *Repo, hidden string) (patch [
 	}
 	return patch, files, nil
 }
+
+// mostNew bounds the new files whose content is shown.
+const mostNew = 20
+
+// Work is what Changes gives as a patch, with the content of some new files that git does not know yet, and without
+// what lies in the hidden folder. Where nothing is known it is empty.
+func (r *Repo) Work(ctx context.Context, other *Repo, hidden string) (string, error) {
+	all, files, err := r.Changes(ctx, other, hidden)
+	if err != nil || len(files) == 0 && len(all) == 0 {
+		return "", err
+	}
+	const begin = "diff --git "
+	var patch strings.Builder
+	for part := range strings.SplitSeq("\n"+string(all), "\n"+begin) {
+		if head, _, _ := strings.Cut(part, "\n"); part != "" && !strings.Contains(head, "/"+hidden+"/") {
+			patch.WriteString(begin + strings.TrimSuffix(part, "\n") + "\n")
+		}
+	}
+	entries, err := r.StatusPorcelain(ctx)
+	left := mostNew
+	for _, e := range entries {
+		if err != nil || left == 0 || e.Code != "??" || strings.HasPrefix(e.Path, hidden+"/") {
+			continue
+		}
+		left--
+		var one []byte
+		one, _, err = r.touch(ctx, call{
+			args: append(diffArgs(), "--no-index", "--", "/dev/null", e.Path), also: []int{1},
+		})
+		patch.Write(one)
+	}
+	return patch.String(), err
+}

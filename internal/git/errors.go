@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -42,12 +43,10 @@ type Error struct {
 
 // Error implements error. It names the git command and the last thing that git said.
 func (e *Error) Error() string {
-	what := "git"
-	for _, a := range e.Argv[min(1, len(e.Argv)):] {
-		if !strings.HasPrefix(a, "-") {
-			what = "git " + a
-			break
-		}
+	what := cmp.Or(strings.Join(e.Argv[:min(1, len(e.Argv))], ""), "git")
+	rest := e.Argv[min(1, len(e.Argv)):]
+	if i := slices.IndexFunc(rest, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
+		what += " " + rest[i]
 	}
 	said := e.Stderr
 	if i := strings.LastIndexByte(said, '\n'); i >= 0 {
@@ -91,4 +90,18 @@ func notA(what, name string) error { return fmt.Errorf("expected a %s, got %q", 
 // odd says that git printed something that is not understood.
 func odd(command, want, got string) error {
 	return fmt.Errorf("output of git %s: expected %s, got %q", command, want, got)
+}
+
+// RemoteError says why nothing can be pushed.
+type RemoteError struct{ Message, Next string }
+
+// Error implements error.
+func (e *RemoteError) Error() string { return e.Message }
+
+// RefusedError says that a remote took the push and declined it.
+type RefusedError struct{ Branch, Remote, Said string }
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%s does not take branch %s: %s", e.Remote, e.Branch, e.Said)
 }

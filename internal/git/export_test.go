@@ -7,4 +7,5 @@ var (
 	ParseNumstat   = parseNumstat
 	ParseWorktrees = parseWorktrees
 	Neutral        = neutral
+	Place          = place
 )

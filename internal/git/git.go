@@ -7,8 +7,12 @@
 // at a working tree other than the one of Repo.Dir, such calls are refused. Paths are never patterns, names never
 // options, and every list is read with NUL between its records.
 //
-// It does not push, fetch or clone, makes no decision about branches, prints nothing, and does not honour filters: a
-// repository that needs one, such as large file storage, is seen as its raw content.
+// Push is the one call that goes over the network, to a remote that the person has set up, by https, ssh or a folder
+// outside of the project; it takes what the person's own configuration says of ssh and credentials, and nothing of the
+// repository's. Around it stand gh and glab, which open a request for what was pushed, in the same environment.
+//
+// It does not fetch or clone, never forces, makes no decision about branches, prints nothing, and does not honour
+// filters: a repository that needs one, such as large file storage, is seen as its raw content.
 //
 // A Repo holds no state and is safe for concurrent use as far as git itself is: two writers of one working tree are
 // not.
@@ -16,6 +20,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +49,8 @@ type Repo struct {
 	// Index is an index file to work with in place of that of the working tree, absolute; empty: that one. It is the
 	// caller's, so that what a person has staged is neither seen nor changed.
 	Index string
+	// Online are variables, KEY=VALUE, that only what goes over the network sees: tokens and the agent of ssh.
+	Online []string
 }
 
 // call is one start of git.
@@ -55,6 +62,11 @@ type call struct {
 	also  []int               // exit codes besides 0 that are an answer
 	pairs []string            // configuration beyond the fixed one: key, value, key, value
 	watch func(p []byte) bool // is shown the output as it comes, however much; nil: it is returned
+
+	prog   string        // a program that calls git in turn, in place of it
+	online bool          // it goes over the network
+	system bool          // it reads the configuration of the system too
+	most   time.Duration // 0: callTime
 }
 
 // run starts git for c and returns its output and exit code. A code that is no answer is an *Error.
@@ -67,19 +79,29 @@ func (r *Repo) run(ctx context.Context, c call) ([]byte, int, error) {
 		dir = r.Dir
 	}
 	argv := append([]string{"git", "--no-pager"}, c.args...)
+	if c.prog != "" {
+		argv = append([]string{c.prog}, c.args...)
+	}
 	env := environment(c.pairs)
+	if c.online {
+		env = append(append(env, r.Online...), "GIT_ALLOW_PROTOCOL=file:https:ssh", "GH_PROMPT_DISABLED=1", "NO_PROMPT=1",
+			"GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
+	}
+	if c.system {
+		env = append(env, "GIT_CONFIG_NOSYSTEM=0")
+	}
 	if r.Index != "" {
 		env = append(env, "GIT_INDEX_FILE="+r.Index)
 	}
 	cmd := proc.Command{
 		Argv: argv, Dir: dir, Env: env, Stdin: c.stdin, Purpose: proc.PurposeGit,
-		Timeout: proc.Timeout{Total: callTime}, StdoutCap: outputCap, Limit: outputMax, Watch: c.watch,
+		Timeout: proc.Timeout{Total: cmp.Or(c.most, callTime)}, StdoutCap: outputCap, Limit: outputMax, Watch: c.watch,
 	}
 	if c.watch != nil {
 		cmd.StdoutCap, cmd.Limit = 1, watchedMax
 	}
 	res, err := r.Starter.Run(ctx, cmd)
-	if errors.As(err, new(*proc.NotFoundError)) {
+	if c.prog == "" && errors.As(err, new(*proc.NotFoundError)) {
 		err = fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	if err != nil {
@@ -177,9 +199,27 @@ func (r *Repo) HasIndex() bool {
 	return own != "" && err == nil
 }
 
+// Locked tells whether somebody locked the worktree of Dir against its removal, and with what words. The lock that git
+// itself has on a worktree while it makes it is none.
+func (r *Repo) Locked() (why string, ok bool) {
+	own, _ := home(r.Dir)
+	text, err := os.ReadFile(filepath.Join(own, "locked"))
+	why = strings.TrimSpace(string(text))
+	return why, own != "" && err == nil && why != "initializing"
+}
+
 // LsFiles returns the tracked files under Dir, or of them only those under paths. Both are relative to Dir.
 func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
 	out, err := r.read(ctx, append([]string{"ls-files", "-z", "--cached", "--deduplicate", "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	return records(out), nil
+}
+
+// Visible returns the files under Dir that are tracked, or not ignored, relative to Dir.
+func (r *Repo) Visible(ctx context.Context) ([]string, error) {
+	out, err := r.read(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 	if err != nil {
 		return nil, err
 	}

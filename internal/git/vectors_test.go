@@ -473,6 +473,7 @@ func everything(t *testing.T, r *git.Repo) {
 	}
 	did("Fingerprint", "Refs", "Trailers")
 	plumbing(t, r, did)
+	online(t, r, did)
 	if ok != nil {
 		t.Error(ok)
 	}
@@ -481,6 +482,33 @@ func everything(t *testing.T, r *git.Repo) {
 			t.Errorf("%s was not called", m.Name)
 		}
 	}
+}
+
+// online pushes a branch to a folder elsewhere.
+func online(t *testing.T, r *git.Repo, did func(...string)) {
+	t.Helper()
+	cx := t.Context()
+	there := &git.Repo{Starter: r.Starter, Dir: t.TempDir()}
+	if err := there.Init(cx, "main"); err != nil {
+		t.Fatal(err)
+	}
+	dir := raw(t, r.Dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	text := readFile(t, dir, "config") + fmt.Sprintf("\n[remote \"up\"]\n\turl = %s\n[remote]\n\tpushDefault = up\n", there.Dir)
+	if err := os.WriteFile(filepath.Join(dir, "config"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	remote := must[git.Remote](t)(r.PushRemote(cx, "main"))
+	head := must[string](t)(r.Head(cx))
+	if err := r.Push(cx, remote, head, "task/9"); err != nil {
+		t.Error(err)
+	}
+	if got := must[string](t)(there.Resolve(cx, "refs/heads/task/9")); remote.Name != "up" || got != head {
+		t.Errorf("%s has %s, want up and %s", remote.Name, got, head)
+	}
+	if _, err := r.Asker(cx, remote); err != nil {
+		t.Error(err)
+	}
+	did("PushRemote", "Push", "Asker")
 }
 
 // plumbing commits beside the person's index, and brings files back from a tree.
@@ -562,9 +590,19 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	if _, files, err := r.Changes(cx, r, ".tercet"); err != nil {
 		t.Errorf("Changes() = %q, %v", files, err)
 	}
-	did("Changes")
+	write(t, r.Dir, "fresh.txt", "fresh\n")
+	if patch, err := r.Work(cx, r, ".tercet"); err != nil || !strings.Contains(patch, "+++ b/fresh.txt\n@@ -0,0 +1 @@\n+fresh\n") {
+		t.Errorf("Work() = %q, %v, want the new file in it", patch, err)
+	}
+	if err := os.Remove(filepath.Join(r.Dir, "fresh.txt")); err != nil {
+		t.Error(err)
+	}
+	did("Changes", "Work")
 	if s := must[[]git.Stat](t)(r.DiffStat(cx, base, "HEAD")); len(s) != 4 {
 		t.Errorf("DiffStat() = %v, want 4 files", s)
+	}
+	if list := must[[]string](t)(r.Visible(cx)); !slices.Contains(list, "n.wt") {
+		t.Errorf("Visible() = %q, want n.wt among them", list)
 	}
 	if list := must[[]string](t)(r.LsFiles(cx)); !slices.Contains(list, "n.wt") {
 		t.Errorf("LsFiles() = %q, want n.wt among them", list)
@@ -584,7 +622,7 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	}
 	for name, ask := range map[string]func() (bool, error){
 		"IsAncestor": func() (bool, error) { return r.IsAncestor(cx, base, "HEAD") },
-		"HasIndex":   func() (bool, error) { return r.HasIndex(), nil }, "BranchExists": func() (bool, error) { return r.BranchExists(cx, "main") },
+		"HasIndex":   func() (bool, error) { return r.HasIndex(), nil }, "Locked": func() (bool, error) { _, ok := r.Locked(); return !ok, nil }, "BranchExists": func() (bool, error) { return r.BranchExists(cx, "main") },
 		"CurrentBranch": func() (bool, error) { b, err := r.CurrentBranch(cx); return b == "main", err },
 		"Branches":      func() (bool, error) { b, err := r.Branches(cx, "ma"); return slices.Equal(b, []string{"main"}), err },
 		"BranchesWith":  func() (bool, error) { b, err := r.BranchesWith(cx, base); return slices.Contains(b, "main"), err },
@@ -595,6 +633,6 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 		}
 		did(name)
 	}
-	did("Diff", "Add", "Commit", "DiffStat", "LsFiles", "Log", "CommitByTrailer", "MergeBase", "Toplevel", "Within")
+	did("Diff", "Add", "Commit", "DiffStat", "LsFiles", "Visible", "Log", "CommitByTrailer", "MergeBase", "Toplevel", "Within")
 	return base
 }

@@ -74,9 +74,14 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	return list, err
 }
 
-// WorktreeRemove removes a working tree with everything in it. Whether that loses work is for the caller to ask first.
+// WorktreeRemove removes a working tree with everything in it, unless somebody locked it. Whether that loses work is
+// for the caller to ask first.
 func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
-	_, _, err := r.touch(ctx, call{args: []string{"worktree", "remove", "--force", "--", path}})
+	args := []string{"worktree", "remove", "--force", "--", path}
+	if _, ok := (&Repo{Dir: path}).Locked(); !ok { // twice: one that was left half made is locked by git
+		args = slices.Insert(args, 2, "--force")
+	}
+	_, _, err := r.touch(ctx, call{args: args})
 	return err
 }
 

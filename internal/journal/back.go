@@ -89,8 +89,7 @@ func Left(records []Record, word string) (serial uint64, at time.Time, err error
 	end := begins(records, step)
 	for _, r := range records[:end] {
 		var data struct{ Serial uint64 }
-		raw, ok := r.Data.(json.RawMessage)
-		if r.Type == formats.EntryStateCommitted && ok && json.Unmarshal(raw, &data) == nil {
+		if r.Type == formats.EntryStateCommitted && json.Unmarshal(r.Raw(), &data) == nil {
 			serial = data.Serial
 		}
 	}

@@ -100,11 +100,10 @@ var own = []string{
 var stampOf = lazy.Regexp(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\bsess_\d+_[a-z0-9]+\b|\br[a-z0-9]{9}\b`)
 
 func valueOf(r Record) any {
-	raw, ok := r.Data.(json.RawMessage)
-	if !ok {
-		return map[string]any{}
+	if raw := r.Raw(); raw != nil {
+		return common(plainly(raw))
 	}
-	return common(plainly(raw))
+	return map[string]any{}
 }
 
 // common is a value without what is own to a run.

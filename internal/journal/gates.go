@@ -19,7 +19,7 @@ func Gates(records []Record) (open *formats.Gate, done []Answered) {
 		switch {
 		case r.Type == formats.EntryGateOpened:
 			g := formats.Gate{}
-			if json.Unmarshal(r.raw(), &g) == nil {
+			if json.Unmarshal(r.Raw(), &g) == nil {
 				g.Step = r.Step
 				open = &g
 			}
@@ -28,7 +28,7 @@ func Gates(records []Record) (open *formats.Gate, done []Answered) {
 		case open == nil || r.Key != open.ID:
 		case r.Type == formats.EntryGateRefused:
 			open = nil
-		case json.Unmarshal(r.raw(), &d) != nil:
+		case json.Unmarshal(r.Raw(), &d) != nil:
 		case r.Type == formats.EntryGateVoted:
 			open.Votes = append(open.Votes, d)
 		case r.Type == formats.EntryGateDecided:

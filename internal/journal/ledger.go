@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,15 +21,31 @@ import (
 // what it cannot decide: what others answered.
 type Ledger struct {
 	w       *Writer
-	records []Record
 	resumed any // what is written down of the process before the first new entry of a run that began before; nil: it is
 	over    bool
 
 	mu      sync.Mutex
-	pending map[string][]int // places in records by what an entry is about, oldest first
+	lines   []past
+	left    int              // how many of them the run has not come to
+	first   map[string]int   // by step path the oldest entry that was not taken yet, by its place in lines
 	nested  map[string][]int // of the entries of a subagent's own steps, by the delegation
-	left    map[int]bool     // places that the run has not come to
 	stopped int              // place of the entry that the run was stopped; -1: none
+}
+
+// past is what a Ledger needs of a record. There may be many thousand.
+type past struct {
+	kind      formats.EntryType
+	step, key string
+	data      json.RawMessage // nil once it was taken
+	attempt   int32
+	seq       int32
+	next      int32 // the next entry of the same step that was not taken yet; 0: none
+	left      bool  // the run has not come to it
+}
+
+// about tells whether an entry is the same as one that was made before, or has to be.
+func (p past) about(e formats.Entry) bool {
+	return p.kind == e.Type && p.key == e.Key && int(p.attempt) == e.Attempt
 }
 
 // NewLedger goes through the records of a run, none for a new one, and writes what is new by w. Before the first new
@@ -37,30 +53,32 @@ type Ledger struct {
 // nothing came of that yet, unless it is to stay stopped.
 func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
 	records = course(records)
-	l := &Ledger{
-		w: w, records: records, pending: map[string][]int{}, nested: map[string][]int{}, left: map[int]bool{}, stopped: -1,
-	}
+	l := &Ledger{w: w, lines: make([]past, len(records)), first: map[string]int{}, nested: map[string][]int{}, stopped: -1}
 	if len(records) > 0 {
 		l.resumed = who
 	}
-	for i, r := range records {
+	for i, r := range slices.Backward(records) {
 		switch {
-		case aside(r.Type):
+		case aside(r.Type), r.Type == formats.EntryStopped && i == len(records)-1 && !stay:
 			continue
-		case r.Type == formats.EntryStopped && i == len(records)-1 && !stay:
-			continue
-		case r.Type == formats.EntryStopped:
+		case r.Type == formats.EntryStopped && l.stopped < 0:
 			l.stopped = i
 		}
-		id := about(r.Entry)
-		l.pending[id] = append(l.pending[id], i)
-		l.left[i] = true
+		l.lines[i] = past{
+			kind: r.Type, step: r.Step, key: r.Key, data: r.Raw(), attempt: int32(r.Attempt), seq: int32(r.Seq),
+			next: int32(l.first[r.Step]), left: true,
+		}
+		l.first[r.Step] = i
+		l.left++
 		if outer := delegation(r.Step + "/"); outer != "" { // its own beginning and end too
 			l.nested[outer] = append(l.nested[outer], i)
 		}
 	}
 	return l
 }
+
+// Resumed tells whether another process began the run; nil is no run.
+func (l *Ledger) Resumed() bool { return l != nil && len(l.lines) > 0 }
 
 // delegation is the call in whose steps an entry stands: "phases#1[2]/run#1.1/" of "phases#1[2]/run#1.1/code#1". A call
 // has its attempt behind the visit, which no step has.
@@ -82,20 +100,16 @@ const visitMark = '#'
 // aside tells an entry that belongs to a process and not to what the run decides.
 func aside(t formats.EntryType) bool { return t == formats.EntrySuspended || t == formats.EntryResumed }
 
-func about(e formats.Entry) string {
-	return strings.Join([]string{string(e.Type), e.Step, strconv.Itoa(e.Attempt), e.Key}, "\x00")
-}
-
 // Append makes an entry durable, unless the run made it before; old tells that. One that comes out otherwise, and a new
 // one while the journal has others that the run has not come to, is a *formats.DivergedError; the latter only if the
 // entry is made alone, with nothing that goes on beside it. A new one behind which the run was stopped is a
 // *formats.StoppedError.
 func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old bool, err error) {
 	l.mu.Lock()
-	at, old := l.take(about(e))
+	at, old := l.take(e)
 	switch {
 	case old:
-		err = l.compare(l.records[at], e)
+		err = l.compare(l.told(at), e)
 	case !aside(e.Type), l.looks():
 		err = l.news(alone, fmt.Sprintf("%s of step '%s'", e.Type, e.Step))
 	}
@@ -125,12 +139,11 @@ func (l *Ledger) Live(alone bool) error {
 // news tells whether the run may do what its journal does not have.
 func (l *Ledger) news(alone bool, what string) error {
 	switch {
-	case l.stopped >= 0 && l.left[l.stopped]:
+	case l.stopped >= 0 && l.lines[l.stopped].left:
 		return l.stop()
-	case alone && len(l.left) > 0:
-		first := l.records[least(l.left)]
-		return l.diverged(first, fmt.Sprintf("%s of step '%s' was made here, and now %s comes",
-			first.Type, first.Step, what))
+	case alone && l.left > 0:
+		first := l.unmet()
+		return diverged(first, fmt.Sprintf("%s of step '%s' was made here, and now %s comes", first.kind, first.step, what))
 	case l.looks():
 		return &formats.EndError{Failure: formats.Fail(formats.CodeSuspended, "", "%s ends before %s", Name, what)}
 	}
@@ -145,11 +158,16 @@ func (l *Ledger) looks() bool { return l.w.open == nil }
 func (l *Ledger) Rest() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stopped >= 0 || len(l.left) == 0 {
+	if l.stopped >= 0 || l.left == 0 {
 		return nil
 	}
-	first := l.records[least(l.left)]
-	return l.diverged(first, fmt.Sprintf("%s of step '%s' was made here, and is not made now", first.Type, first.Step))
+	first := l.unmet()
+	return diverged(first, fmt.Sprintf("%s of step '%s' was made here, and is not made now", first.kind, first.step))
+}
+
+// unmet is the first entry that the run has not come to.
+func (l *Ledger) unmet() past {
+	return l.lines[slices.IndexFunc(l.lines, func(p past) bool { return p.left })]
 }
 
 // Over tells whether the run has written its end.
@@ -163,51 +181,78 @@ func (l *Ledger) Over() bool {
 func (l *Ledger) Recall(e formats.Entry) (data json.RawMessage, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.take(about(e))
+	at, ok := l.take(e)
 	if !ok {
 		return nil, false
 	}
 	if e.Type == formats.EntryDelegationResult && !l.looks() { // what its own steps did is in it
 		for _, i := range l.nested[fmt.Sprintf("%s.%d/", e.Step, e.Attempt)] {
-			delete(l.left, i)
+			l.met(i)
 		}
 	}
-	return l.records[at].raw(), true
+	return l.told(at).data, true
 }
 
 // take gives the oldest entry of its kind that was not taken yet.
-func (l *Ledger) take(id string) (at int, ok bool) {
-	list := l.pending[id]
-	if len(list) == 0 {
+func (l *Ledger) take(e formats.Entry) (at int, ok bool) {
+	before := -1
+	for at, ok = l.first[e.Step]; ok && !l.lines[at].about(e); ok = at > 0 {
+		before, at = at, int(l.lines[at].next)
+	}
+	if !ok {
 		return 0, false
 	}
-	l.pending[id] = list[1:]
-	delete(l.left, list[0])
-	if list[0] == l.stopped { // what was under way then is not come to again
-		maps.DeleteFunc(l.left, func(at int, _ bool) bool { return at < l.stopped })
+	switch next := l.lines[at].next; {
+	case before >= 0:
+		l.lines[before].next = next
+	case next > 0:
+		l.first[e.Step] = int(next)
+	default:
+		delete(l.first, e.Step)
 	}
-	return list[0], true
+	l.met(at)
+	if at == l.stopped { // what was under way then is not come to again
+		for i := range at {
+			l.met(i)
+		}
+	}
+	return at, true
+}
+
+// met takes an entry as one that the run has come to.
+func (l *Ledger) met(at int) {
+	if l.lines[at].left {
+		l.lines[at].left = false
+		l.left--
+	}
+}
+
+// told is an entry that was taken, whose data the run has from here on. A long run would else hold all of it twice.
+func (l *Ledger) told(at int) past {
+	p := l.lines[at]
+	l.lines[at].data = nil
+	return p
 }
 
 // compare holds what was decided against what is decided now.
-func (l *Ledger) compare(r Record, e formats.Entry) error {
+func (l *Ledger) compare(p past, e formats.Entry) error {
 	if err := l.w.mask(&e); err != nil {
 		return err
 	}
-	now, before := Record{Entry: e}.raw(), r.raw()
-	if bytes.Equal(now, before) || reflect.DeepEqual(plainly(now), plainly(before)) {
+	now := Record{Entry: e}.Raw()
+	if bytes.Equal(now, p.data) || reflect.DeepEqual(plainly(now), plainly(p.data)) {
 		return nil
 	}
-	return l.diverged(r, fmt.Sprintf("%s of step '%s' was %s and comes out as %s", r.Type, r.Step,
-		formats.Clip(string(before), mostQuoted), formats.Clip(string(now), mostQuoted)))
+	return diverged(p, fmt.Sprintf("%s of step '%s' was %s and comes out as %s", p.kind, p.step,
+		formats.Clip(string(p.data), mostQuoted), formats.Clip(string(now), mostQuoted)))
 }
 
 // mostQuoted is how much of an entry an error shows.
 const mostQuoted = 200
 
-func (l *Ledger) diverged(r Record, what string) error {
+func diverged(p past, what string) error {
 	return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState,
-		"nothing was done; type the line with --new to begin afresh", "%s:%d:1: %s", Name, r.Seq, what)}
+		"nothing was done; type the line with --new to begin afresh", "%s:%d:1: %s", Name, p.seq, what)}
 }
 
 // stop is the failure with which the run was stopped.
@@ -216,8 +261,8 @@ func (l *Ledger) stop() error {
 		Code          formats.Code
 		Message, Help string
 	}
-	if err := json.Unmarshal(l.records[l.stopped].raw(), &f); err != nil {
-		return l.diverged(l.records[l.stopped], err.Error())
+	if err := json.Unmarshal(l.lines[l.stopped].data, &f); err != nil {
+		return diverged(l.lines[l.stopped], err.Error())
 	}
 	return &formats.StoppedError{Failure: formats.Fail(f.Code, f.Help, "%s", f.Message)}
 }
@@ -236,16 +281,6 @@ func plainly(data []byte) any {
 	return v
 }
 
-func least(set map[int]bool) int {
-	first := -1
-	for i := range maps.Keys(set) {
-		if first < 0 || i < first {
-			first = i
-		}
-	}
-	return first
-}
-
 // Spent is how long processes have worked on the run: what passed between them does not count.
 func Spent(records []Record) (all time.Duration) {
 	for i, r := range records {
@@ -256,23 +291,13 @@ func Spent(records []Record) (all time.Duration) {
 	return all
 }
 
-// Resumes counts how often the run was taken up again.
-func Resumes(records []Record) (n int) {
-	for _, r := range records {
-		if r.Type == formats.EntryResumed {
-			n++
-		}
-	}
-	return n
-}
-
 // Begun is what the run began with. A journal of another form is refused.
 func Begun(records []Record) (formats.Started, error) {
 	var s formats.Started
 	if len(records) == 0 || records[0].Type != formats.EntryRunStarted {
 		return s, formats.Fail(formats.CodeNotFound, "run 'tercet runs' to list the runs", "the run has not begun")
 	}
-	d := json.NewDecoder(bytes.NewReader(records[0].raw()))
+	d := json.NewDecoder(bytes.NewReader(records[0].Raw()))
 	d.UseNumber()
 	if err := d.Decode(&s); err != nil {
 		return s, damaged(1, err.Error())

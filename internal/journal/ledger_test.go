@@ -4,9 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"tercet/formats"
 	"tercet/internal/journal"
@@ -141,11 +143,11 @@ func TestLedgerStopped(t *testing.T) {
 func TestBegun(t *testing.T) {
 	t.Parallel()
 	_, records := again(t, false, formats.Entry{Type: formats.EntryRunStarted, Data: map[string]any{"command": "/x", "args": map[string]any{}}})
-	if _, err := journal.Begun(records()); err == nil || !strings.Contains(err.Error(), "expected a journal of form 3, got form 0") {
+	if _, err := journal.Begun(records()); err == nil || !strings.Contains(err.Error(), "expected a journal of form 4, got form 0") {
 		t.Errorf("Begun of an old journal = %v", err)
 	}
 	_, records = again(t, false, formats.Entry{Type: formats.EntryRunStarted, Data: formats.Started{Format: 9, Version: "7.1"}})
-	const want = "journal.jsonl:1:1: journal.jsonl has version 9, and this tercet knows up to version 3: a newer tercet wrote it (7.1)"
+	const want = "journal.jsonl:1:1: journal.jsonl has version 9, and this tercet knows up to version 4: a newer tercet wrote it (7.1)"
 	if _, err := journal.Begun(records()); err == nil || err.Error() != want || formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Begun of a newer journal = %v, want %s", err, want)
 	}
@@ -161,4 +163,32 @@ func TestSpent(t *testing.T) {
 	if got != 7*time.Second {
 		t.Errorf("Spent = %s, want 7s", got)
 	}
+}
+
+// TestLedgerLetsGo: what an entry carried is not held once the run has taken it, whether it was told or compared.
+func TestLedgerLetsGo(t *testing.T) {
+	t.Parallel()
+	all := []formats.Entry{ended("a#1", strings.Repeat("x", 1000)), {Type: formats.EntryDelegationResult, Step: "b#1", Attempt: 1, Data: strings.Repeat("y", 1000)}, ended("c#1", "completed")}
+	l, held := func() (*journal.Ledger, []weak.Pointer[byte]) {
+		_, records := again(t, false, all...)
+		var held []weak.Pointer[byte]
+		list := records()
+		for _, r := range list {
+			held = append(held, weak.Make(&r.Raw()[0]))
+		}
+		return journal.NewLedger(journal.New(nil, journal.Options{}), list, nil, false), held
+	}()
+	if old, err := l.Append(t.Context(), all[0], true); !old || err != nil {
+		t.Fatalf("Append = %v, %v, want it to be old", old, err)
+	}
+	if _, ok := l.Recall(all[1]); !ok {
+		t.Fatal("the answer is not recalled")
+	}
+	runtime.GC()
+	for i, want := range []bool{false, false, true} {
+		if got := held[i].Value() != nil; got != want {
+			t.Errorf("entry %d is held: %t, want %t", i+1, got, want)
+		}
+	}
+	runtime.KeepAlive(l)
 }

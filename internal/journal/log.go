@@ -114,6 +114,17 @@ func (l *Log) More() (events []Event, over bool, err error) {
 	return append(events, printed...), over, err
 }
 
+// Trace gives the lines that came to trace.jsonl since the last call.
+func (l *Log) Trace() (lines []byte, err error) {
+	name := path.Join(Folder, l.run, "trace.jsonl")
+	lines, err = l.lines(name, l.read[name], true)
+	l.read[name] += int64(len(lines))
+	if err != nil {
+		return nil, failed(formats.CodeIO, "read trace.jsonl", err)
+	}
+	return lines, nil
+}
+
 // wants tells whether an entry is about the step: at it, or inside of it.
 func (l *Log) wants(step string) bool {
 	if l.step == "" || step == l.step || strings.HasPrefix(step, l.step+"/") {

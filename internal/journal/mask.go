@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tercet/internal/jsonx"
+	"tercet/internal/lazy"
 )
 
 // Masked stands where a secret was.
@@ -17,25 +18,52 @@ const minSecret = 8
 
 // Masker takes out of texts what looks like a key, a token or a password, and the values it was made with.
 type Masker struct {
-	values   []string
-	rules    []rule
-	nameRule *regexp.Regexp // names of members whose value is a secret whatever it looks like
+	values []string
 }
 
-// rule replaces what its expression finds. A text that holds none of the words is not searched: most of what a program
-// prints is no secret, and there may be much of it.
+// nameRule finds names of members whose value is a secret whatever it looks like.
+var nameRule = lazy.Regexp(`(?i:^(?:(?:access|refresh|auth|id)_?token|token|(?:client_?)?secret` +
+	`|password|passwd|(?:x-)?api[_-]?key|authorization)$)` +
+	`|^[A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD)$`)
+
+// A rule replaces what its expression finds. A text that holds none of the words is not searched: most of what a
+// program prints is no secret, and there may be much of it.
 type rule struct {
-	find    *regexp.Regexp
+	find    func() *regexp.Regexp
 	replace string
-	words   []string
+	words   string
+}
+
+var rules = []rule{
+	{
+		lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+		Masked, "PRIVATE KEY-----",
+	},
+	{lazy.Regexp(`\bsk-[A-Za-z0-9_-]{16,}`), Masked, "sk-"},
+	{
+		lazy.Regexp(`\b(?:gh[opusr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`),
+		Masked, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+	},
+	{lazy.Regexp(`\bglpat-[A-Za-z0-9_-]{16,}`), Masked, "glpat-"},
+	{lazy.Regexp(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), Masked, "AKIA ASIA"},
+	{lazy.Regexp(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), Masked, "xox"},
+	{lazy.Regexp(`\bAIza[A-Za-z0-9_-]{30,}`), Masked, "AIza"},
+	{lazy.Regexp(`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`), Masked, "hf_ npm_"},
+	{lazy.Regexp(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), Masked, "eyJ"},
+	{lazy.Regexp(`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`), "${1}" + Masked, ":"},
+	{lazy.Regexp(`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`), "${1}" + Masked, "Bearer"},
+	{lazy.Regexp(`(://[^/\s:@]+:)[^/\s@]+@`), "${1}" + Masked + "@", "://"},
+	{
+		lazy.Regexp(`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)` +
+			`(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`),
+		"${1}${2}" + Masked, "_TOKEN _KEY _SECRET _PASSWORD",
+	},
 }
 
 // NewMasker makes a Masker that also masks the given values wherever they stand, such as those of environment variables
 // named *_TOKEN, *_KEY and *_SECRET. Values shorter than eight bytes are left alone.
 func NewMasker(values ...string) *Masker {
-	m := &Masker{nameRule: regexp.MustCompile(`(?i:^(?:(?:access|refresh|auth|id)_?token|token|(?:client_?)?secret` +
-		`|password|passwd|(?:x-)?api[_-]?key|authorization)$)` +
-		`|^[A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD)$`)}
+	m := &Masker{}
 	for _, v := range values {
 		if len(v) >= minSecret && !slices.Contains(m.values, v) {
 			m.values = append(m.values, v)
@@ -43,26 +71,6 @@ func NewMasker(values ...string) *Masker {
 	}
 	// The longest first, so that a value that holds another goes as a whole.
 	slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
-	for _, r := range []struct{ find, replace, words string }{
-		{`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`, Masked, "PRIVATE KEY-----"},
-		{`\bsk-[A-Za-z0-9_-]{16,}`, Masked, "sk-"},
-		{`\b(?:gh[opusr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, Masked, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_"},
-		{`\bglpat-[A-Za-z0-9_-]{16,}`, Masked, "glpat-"},
-		{`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`, Masked, "AKIA ASIA"},
-		{`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`, Masked, "xox"},
-		{`\bAIza[A-Za-z0-9_-]{30,}`, Masked, "AIza"},
-		{`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`, Masked, "hf_ npm_"},
-		{`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`, Masked, "eyJ"},
-		{`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`, "${1}" + Masked, ":"},
-		{`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`, "${1}" + Masked, "Bearer"},
-		{`(://[^/\s:@]+:)[^/\s@]+@`, "${1}" + Masked + "@", "://"},
-		{
-			`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`,
-			"${1}${2}" + Masked, "_TOKEN _KEY _SECRET _PASSWORD",
-		},
-	} {
-		m.rules = append(m.rules, rule{find: regexp.MustCompile(r.find), replace: r.replace, words: strings.Fields(r.words)})
-	}
 	return m
 }
 
@@ -72,9 +80,12 @@ func (m *Masker) Text(s string) string {
 		return s
 	}
 	s = m.Values(s)
-	for _, r := range m.rules {
-		if slices.ContainsFunc(r.words, func(word string) bool { return strings.Contains(s, word) }) {
-			s = r.find.ReplaceAllString(s, r.replace)
+	for _, r := range rules {
+		for word := range strings.FieldsSeq(r.words) {
+			if strings.Contains(s, word) {
+				s = r.find().ReplaceAllString(s, r.replace)
+				break
+			}
 		}
 	}
 	return s
@@ -118,7 +129,7 @@ func (m *Masker) tree(v *jsonx.Value) any {
 	case jsonx.Dict:
 		out := &jsonx.Object{}
 		for _, member := range v.Members {
-			if s, ok := member.Value.Str(); ok && len(s) >= minSecret && m.nameRule.MatchString(member.Key) {
+			if s, ok := member.Value.Str(); ok && len(s) >= minSecret && nameRule().MatchString(member.Key) {
 				out.Set(member.Key, Masked)
 				continue
 			}

@@ -1,10 +1,13 @@
 package journal
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/hmac"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"tercet/formats"
@@ -21,8 +24,8 @@ type Record struct {
 	MAC string `json:"-"` // of SHA; empty where nobody made one
 }
 
-// raw is the data as it stands in the journal, nil without any.
-func (r Record) raw() json.RawMessage {
+// Raw is the data as it stands in the journal, nil without any.
+func (r Record) Raw() json.RawMessage {
 	raw, _ := r.Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
 	return raw
 }
@@ -30,9 +33,12 @@ func (r Record) raw() json.RawMessage {
 // Read gives the records of a journal and verifies their numbers and hashes; who wrote them, Vouched tells. A last line
 // that a crash has torn is left out; anything else that is wrong is INVALID_STATE with its line: the run cannot be
 // continued from such a record.
-func Read(data []byte) ([]Record, error) {
-	records, _, err := read(data)
-	return records, err
+func Read(data []byte) (records []Record, err error) {
+	_, err = scan(bytes.NewReader(data), func(r Record) { records = append(records, r) })
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
 }
 
 // Vouched refuses with DENIED records of which one was not written with the key. Without a key nothing is known.
@@ -52,54 +58,82 @@ const (
 	macMember = `","mac":"`
 )
 
-// read also gives the number of bytes that whole lines take.
-func read(data []byte) (records []Record, whole int, err error) {
-	if len(data) > MaxBytes {
-		return nil, 0, damaged(1, fmt.Sprintf("expected at most %d bytes, got %d", MaxBytes, len(data)))
-	}
-	prev := ""
-	for whole < len(data) {
-		n := bytes.IndexByte(data[whole:], '\n')
-		if n < 0 {
-			break
+// scan hands out the records of a journal one after the other, so that no more of it than they is held, and gives the
+// number of bytes that whole lines take.
+func scan(from io.Reader, each func(Record)) (whole int, err error) {
+	in := bufio.NewReaderSize(from, 64<<10)
+	var last Record
+	same := map[string]string{} // texts that stand in many lines are held once
+	var line []byte
+	for number := 1; ; number++ {
+		if line, err = nextLine(in, line[:0]); err != nil {
+			return 0, failed(formats.CodeIO, "read", err)
 		}
-		line := data[whole : whole+n]
-		after := whole + n + 1
-		number := len(records) + 1
-		sha, mac, ok := intact(line)
+		switch {
+		case whole+len(line) > MaxBytes:
+			return 0, damaged(1, fmt.Sprintf("expected at most %d bytes, got more", MaxBytes))
+		case len(line) == 0 || line[len(line)-1] != '\n':
+			return whole, nil // the end, or a line that is torn
+		}
+		sha, mac, ok := intact(line[:len(line)-1])
 		if !ok {
-			if after == len(data) {
-				break
+			if _, err := in.Peek(1); err != nil {
+				return whole, nil //nolint:nilerr // nothing follows: the line is torn
 			}
-			return nil, 0, damaged(number, "line does not match its hash")
+			return 0, damaged(number, "line does not match its hash")
 		}
-		var r Record
-		var carried json.RawMessage
-		msg := ""
-		switch err := json.Unmarshal(line, &struct {
-			*Record
-			Data *json.RawMessage `json:"data"`
-		}{&r, &carried}); {
-		case err != nil:
-			msg = err.Error()
-		case r.Type == "" || r.Time.IsZero():
-			msg = "expected a type and a time, got none"
-		case r.Seq != number:
-			msg = fmt.Sprintf("expected seq %d, got %d", number, r.Seq)
-		case r.Prev != prev:
-			msg = fmt.Sprintf("expected prev_sha %q, got %q", prev, r.Prev)
-		}
+		r, msg := decode(line, number, last.SHA)
 		if msg != "" {
-			return nil, 0, damaged(number, msg)
+			return 0, damaged(number, msg)
 		}
-		if r.SHA, r.MAC = sha, mac; carried != nil {
-			r.Data = carried
+		r.SHA, r.MAC, r.Prev = sha, mac, last.SHA
+		for _, text := range []*string{(*string)(&r.Type), &r.Step, &r.Key} {
+			if _, ok := same[*text]; !ok {
+				same[*text] = *text
+			}
+			*text = same[*text]
 		}
-		records = append(records, r)
-		prev = sha
-		whole = after
+		each(r)
+		last = r
+		whole += len(line)
 	}
-	return records, whole, nil
+}
+
+// nextLine reads a line with its end into a buffer; at the end of the journal what is left.
+func nextLine(in *bufio.Reader, line []byte) ([]byte, error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull) && len(line) <= MaxBytes:
+		case err == nil, errors.Is(err, io.EOF), errors.Is(err, bufio.ErrBufferFull):
+			return line, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// decode reads a line that is intact; what is wrong with it comes back as words.
+func decode(line []byte, number int, prev string) (r Record, wrong string) {
+	var carried json.RawMessage
+	switch err := json.Unmarshal(line, &struct {
+		*Record
+		Data *json.RawMessage `json:"data"`
+	}{&r, &carried}); {
+	case err != nil:
+		return r, err.Error()
+	case r.Type == "" || r.Time.IsZero():
+		return r, "expected a type and a time, got none"
+	case r.Seq != number:
+		return r, fmt.Sprintf("expected seq %d, got %d", number, r.Seq)
+	case r.Prev != prev:
+		return r, fmt.Sprintf("expected prev_sha %q, got %q", prev, r.Prev)
+	}
+	if carried != nil {
+		r.Data = carried
+	}
+	return r, ""
 }
 
 func damaged(line int, what string) error {
@@ -117,6 +151,6 @@ func intact(line []byte) (sha, mac string, ok bool) {
 	if at <= 0 {
 		return "", "", false
 	}
-	sha = digest(line[:at])
+	sha = formats.Sum(line[:at])
 	return sha, mac, string(line[at:]) == shaMember+sha+`"}`
 }

@@ -53,6 +53,15 @@ func (r Run) Waits() string {
 	return ""
 }
 
+// Typed is the line that began the run: its words as a shell gave them, else its text.
+func (r Run) Typed() (raw string, words []string) {
+	name, _, _ := strings.Cut(r.Line, " ")
+	if r.Begun.Words != nil {
+		return "", append([]string{name}, r.Begun.Words...)
+	}
+	return strings.TrimSpace(name + " " + r.Begun.Raw), nil
+}
+
 // Due tells that the time for which the run waited has come.
 func (r Run) Due(now time.Time) bool { return !r.Until.IsZero() && !now.Before(r.Until) }
 
@@ -102,12 +111,12 @@ func glance(root *os.Root, id string) (r Run, ok bool) {
 	if err != nil {
 		return r, false
 	}
-	first, _, err := read(head)
+	first, err := Read(head)
 	if err != nil || len(first) == 0 || first[0].Type != formats.EntryRunStarted {
 		return r, false
 	}
 	r = Run{ID: id, Status: Open, Started: first[0].Time, Last: first[0].Time}
-	if json.Unmarshal(first[0].raw(), &r.Begun) != nil {
+	if json.Unmarshal(first[0].Raw(), &r.Begun) != nil {
 		return r, false
 	}
 	r.Line, r.Task = r.Begun.Line, r.Begun.Task
@@ -157,41 +166,61 @@ func (r *Run) heard(line []byte) (all bool) {
 	return rec.Step != ""
 }
 
+// Round looks at what was begun of a line with several tasks, in runs that are listed newest first. It gives the round
+// that is not over, and the runs of it that have done their tasks; no round where each task is done, or none was begun.
+func Round(list []Run, line string, tasks []int) (round string, done map[int]Run) {
+	done, seen := map[int]Run{}, map[int]bool{}
+	for _, r := range list {
+		of := r.Begun.Among
+		if of == nil || of.Line != line || round != "" && of.Round != round {
+			continue
+		}
+		round = of.Round
+		if !seen[r.Task] && formats.Outcome(r.Status).Passes() {
+			done[r.Task] = r
+		}
+		seen[r.Task] = true
+	}
+	if !slices.ContainsFunc(tasks, func(n int) bool { _, ok := done[n]; return !ok }) {
+		return "", nil
+	}
+	return round, done
+}
+
 // Load reads and verifies the journal of a run.
 func Load(root *os.Root, id string) ([]Record, error) {
-	data, err := load(root, id)
-	if err != nil {
-		return nil, err
-	}
-	return Read(data)
+	records, _, err := load(root, id)
+	return records, err
 }
 
 // Whole is Load, but refuses a journal that ends with anything else than a whole line, which a crash may have torn.
 func Whole(root *os.Root, id string) ([]Record, error) {
-	data, err := load(root, id)
-	if err != nil {
-		return nil, err
-	}
-	records, whole, err := read(data)
-	if err == nil && whole < len(data) {
+	records, torn, err := load(root, id)
+	if err == nil && torn {
 		err = damaged(len(records)+1, "line does not match its hash")
 	}
 	return records, err
 }
 
-func load(root *os.Root, id string) ([]byte, error) {
+// load also tells whether something stands behind the last whole line.
+func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 	file, err := root.Open(path.Join(Folder, id, Name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, failed(formats.CodeIO, "open", err)
+		return nil, false, failed(formats.CodeIO, "open", err)
 	}
-	data, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, failed(formats.CodeIO, "read", err)
+	defer file.Close() //nolint:errcheck // it was read
+	info, err := file.Stat()
+	if err != nil {
+		return nil, false, failed(formats.CodeIO, "read", err)
 	}
-	return data, nil
+	whole, err := scan(file, func(r Record) { records = append(records, r) })
+	if err != nil {
+		return nil, false, err
+	}
+	return records, int64(whole) < info.Size(), nil
 }
 
 // Made tells whether a run, whose journal is written with its key, had a subagent do something with the transaction
@@ -206,7 +235,7 @@ func Made(root *os.Root, agent, txn string, since time.Time, key func(run string
 		begun := slices.IndexFunc(records, func(r Record) bool {
 			var data struct{ Agent string }
 			return r.Type == formats.EntryDelegationStarted && r.Key == txn &&
-				json.Unmarshal(r.raw(), &data) == nil && data.Agent == agent
+				json.Unmarshal(r.Raw(), &data) == nil && data.Agent == agent
 		})
 		return begun >= 0 && !slices.ContainsFunc(records[begun:], func(r Record) bool {
 			return r.Type == formats.EntryDelegationResult && r.Step == records[begun].Step && r.Time.Before(since)
@@ -252,14 +281,19 @@ func Find(root *os.Root, word string) (Run, error) {
 	if err == nil || word == "" {
 		return r, err
 	}
-	all, lerr := Runs(root, false)
-	if lerr != nil {
-		return Run{}, lerr
-	}
-	if old, nerr := Named(all, word); nerr == nil {
+	if old, nerr := Any(root, word); nerr == nil {
 		err = formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", old.ID)
 	}
 	return Run{}, err
+}
+
+// Any finds a run by its id or the beginning of it, among all.
+func Any(root *os.Root, word string) (Run, error) {
+	list, err := Runs(root, false)
+	if err != nil {
+		return Run{}, err
+	}
+	return Named(list, word)
 }
 
 // Look reads what the journal of one run says of it now.
@@ -317,7 +351,7 @@ func Steps(records []Record) []Step {
 			Artifacts       []formats.Artifact
 			Metadata        formats.Metadata
 		}
-		if raw := r.raw(); raw != nil && json.Unmarshal(raw, &data) != nil {
+		if raw := r.Raw(); raw != nil && json.Unmarshal(raw, &data) != nil {
 			continue // it is of another kind
 		}
 		switch r.Type { //nolint:exhaustive // the others are no steps

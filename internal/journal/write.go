@@ -1,13 +1,13 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -187,22 +187,16 @@ func (w *Writer) resume(root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	data, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
+	var size int64
+	if info, ierr := file.Stat(); ierr == nil {
+		size = info.Size()
 	}
-	records, whole, err := read(data)
-	if err != nil {
-		return err
+	w.size, err = scan(file, func(r Record) { w.seq, w.last = r.Seq, r.SHA })
+	if cerr := file.Close(); err != nil || cerr != nil {
+		return cmp.Or(err, cerr)
 	}
-	if whole < len(data) {
-		if err := atomicfile.Cut(root, Name, int64(whole)); err != nil {
-			return err
-		}
-	}
-	w.size = whole
-	if n := len(records); n > 0 {
-		w.seq, w.last = records[n-1].Seq, records[n-1].SHA
+	if int64(w.size) < size {
+		return atomicfile.Cut(root, Name, int64(w.size))
 	}
 	return nil
 }
@@ -214,7 +208,7 @@ func encode(r Record, key []byte) (line []byte, sha string, err error) {
 		return nil, "", failed(formats.CodeBug, "encode", err)
 	}
 	line = line[:len(line)-1]
-	sha = digest(line)
+	sha = formats.Sum(line)
 	if line = append(line, shaMember+sha...); key != nil {
 		line = append(line, macMember+macOf(key, sha)...)
 	}
@@ -230,9 +224,4 @@ func macOf(key []byte, sha string) string {
 // failed reports an entry that may not be on the disk.
 func failed(code formats.Code, doing string, err error) error {
 	return &formats.Failure{Code: code, Message: Name + ": " + doing, Err: err}
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }

@@ -59,6 +59,7 @@ type Answer struct {
 	At     time.Time `json:"at"`
 	Choice string    `json:"choice"`
 	Note   string    `json:"note,omitempty"`
+	Edited string    `json:"edited,omitempty"`
 	Digest string    `json:"digest"` // of what was shown
 	MAC    string    `json:"mac"`
 }
@@ -89,7 +90,7 @@ func (b Box) Answer(g formats.Gate, d formats.Decision) error {
 	}
 	a := Answer{
 		Schema: answerSchema, Run: b.Run, Gate: g.ID, By: d.By, At: d.At.UTC(), Choice: d.Answer, Note: d.Note,
-		Digest: g.Digest,
+		Edited: d.Edited, Digest: g.Digest,
 	}
 	a.MAC = b.seal(a)
 	name := path.Join(answers, fileOf(g, d.By))
@@ -109,6 +110,14 @@ func (b Box) Answer(g formats.Gate, d formats.Decision) error {
 			return err
 		}
 	}
+}
+
+// Taken is the *TakenError that an answer of the person would come to, nil where none lies there.
+func (b Box) Taken(g formats.Gate, by string) error {
+	if first, why := b.read(path.Join(answers, fileOf(g, by)), g); why == "" {
+		return &TakenError{first}
+	}
+	return nil
 }
 
 // fileOf names the file of an answer: one for a gate, one for each person where a gate needs several.
@@ -148,7 +157,9 @@ func (b Box) Answers(g formats.Gate) ([]formats.Decision, error) {
 			err = errors.Join(err, b.aside(name, why))
 			continue
 		}
-		out = append(out, formats.Decision{Answer: a.Choice, By: a.By, Person: true, Note: a.Note, At: a.At})
+		out = append(out, formats.Decision{
+			Answer: a.Choice, By: a.By, Person: true, Note: a.Note, At: a.At, Edited: a.Edited,
+		})
 	}
 	slices.SortFunc(out, func(a, b formats.Decision) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.By, b.By))
@@ -174,7 +185,7 @@ func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
 		return a, "it is older than the question"
 	case !until.IsZero() && a.At.After(until):
 		return a, "it came when the time of the gate was over"
-	case !offered:
+	case !offered && a.Edited == "":
 		return a, fmt.Sprintf("%q is no choice of the gate", a.Choice)
 	case a.By == "":
 		return a, "it names nobody"

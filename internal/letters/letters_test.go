@@ -93,6 +93,20 @@ func TestTheFirstWins(t *testing.T) {
 	}
 }
 
+// TestTakenIsTold: who comes second reads what the first one did.
+func TestTakenIsTold(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, a := range map[string]letters.Answer{
+		`ann answered "yes" at 2026-01-02 03:04:05`:                                      {By: "ann", Choice: "yes", At: at},
+		`ann changed plan.md at 2026-01-02 03:04:05, and the run has not asked anew yet`: {By: "ann", Edited: "plan.md", At: at},
+	} {
+		if got := (&letters.TakenError{First: a}).Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestEachOnce: where a gate needs several, each has one answer, and they come in the order in which they were given.
 func TestEachOnce(t *testing.T) {
 	t.Parallel()

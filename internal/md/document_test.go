@@ -363,7 +363,7 @@ func TestBounded(t *testing.T) {
 			start := time.Now()
 			md.Parse(in)
 			md.ParseYAML(in, md.Pos{})
-			if took := time.Since(start); took > 2*time.Second {
+			if took := time.Since(start); took > 30*time.Second {
 				t.Errorf("%q in %.20q took %v", unit, wrap, took)
 			} else if took > 100*time.Millisecond {
 				t.Logf("%q in %.20q took %v", unit, wrap, took)

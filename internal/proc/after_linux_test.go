@@ -14,7 +14,7 @@ import (
 // waitAfter fails unless what runs last said that nobody was left when it ran.
 func waitAfter(t *testing.T, dir string) {
 	t.Helper()
-	end := time.Now().Add(10 * time.Second)
+	end := time.Now().Add(time.Minute)
 	for {
 		text, err := os.ReadFile(filepath.Join(dir, "after"))
 		if err == nil {
@@ -76,6 +76,65 @@ func TestAfter(t *testing.T) {
 				waitAfter(t, dir)
 			})
 		}
+	}
+}
+
+// TestTempOfAKilledOwner: the private folder stands in the record before it is made, and goes before the record, so that a
+// start after a kill removes it, whether anybody of the child is still there.
+func TestTempOfAKilledOwner(t *testing.T) {
+	t.Parallel()
+	var told []string
+	records := proc.Register{Dir: filepath.Join(t.TempDir(), "children"), Tell: func(line string) { told = append(told, line) }}
+	recorded, removed := false, false
+	s := starter(t, func(s *proc.Starter) {
+		s.Supervisor = []string{self(t), superviseWord}
+		s.Record = func(c proc.Started) (func(), error) {
+			_, err := os.Stat(c.Temp)
+			recorded = os.IsNotExist(err)
+			return func() {
+				_, err := os.Stat(c.Temp)
+				removed = os.IsNotExist(err)
+			}, nil
+		}
+	})
+	c := sh(`test -d "$TMPDIR"`)
+	c.Private = true
+	if got := run(t, s, c); !got.Success() || !recorded || !removed {
+		t.Errorf("Run = %+v; recorded before it was there: %v, forgotten when it was gone: %v", got, recorded, removed)
+	}
+	recorded, removed = false, false
+	own, remove, err := s.Folder()
+	if err != nil || !recorded {
+		t.Fatalf("Folder = %q, %v; recorded before it was there: %v", own, err, recorded)
+	}
+	if err := remove(); err != nil || !removed {
+		t.Errorf("remove = %v, forgotten when it was gone: %v", err, removed)
+	}
+	left, err := os.MkdirTemp("", "tercet-") //nolint:usetesting // only what lies where the program makes them is removed
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := proc.Facts(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts.PID = 1 << 22 // of this boot, and gone
+	if _, err := records.Record(proc.Started{Proc: facts, Owner: facts, Temp: left, Name: "sh"}); err != nil {
+		t.Fatal(err)
+	}
+	alone, err := os.MkdirTemp("", "tercet-") //nolint:usetesting // as above
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := records.Record(proc.Started{Proc: proc.Proc{Start: "none"}, Owner: facts, Temp: alone}); err != nil {
+		t.Fatal(err)
+	}
+	records.Sweep(func(proc.Started) {})
+	if _, err := os.Stat(alone); !os.IsNotExist(err) {
+		t.Errorf("after the sweep the folder of a process without children is %v", err)
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) || !records.Empty() || len(told) > 0 {
+		t.Errorf("after the sweep the folder is %v, the records empty: %v, told %q", err, records.Empty(), told)
 	}
 }
 

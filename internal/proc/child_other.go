@@ -11,6 +11,8 @@ import (
 // launch refuses: without process groups nothing could be promised about what a child leaves behind.
 func launch(*exec.Cmd) error { return errors.ErrUnsupported }
 
+func detach(*exec.Cmd) error { return errors.ErrUnsupported }
+
 func interrupt(*exec.Cmd) {}
 func terminate(*exec.Cmd) {}
 func kill(*exec.Cmd)      {}

@@ -18,6 +18,12 @@ func launch(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
+// detach starts cmd like launch does, but for good.
+func detach(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd.Start()
+}
+
 func interrupt(cmd *exec.Cmd) { signalGroup(cmd, unix.SIGINT) }
 func terminate(cmd *exec.Cmd) { signalGroup(cmd, unix.SIGTERM) }
 func kill(cmd *exec.Cmd)      { signalGroup(cmd, unix.SIGKILL) }

@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -88,6 +90,31 @@ func executable(file string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
+// Folder makes a private temporary folder for this process itself. It stands in the record as that of a child does, so
+// that the next start removes it when this process was killed.
+func (s *Starter) Folder() (dir string, remove func() error, err error) {
+	dir, forget := s.private(), func() {}
+	if owner, ferr := Facts(os.Getpid()); ferr == nil && s.Record != nil {
+		// No process belongs to it: of this one there is more in the session than it started.
+		if forget, err = s.Record(Started{Proc: Proc{Start: rand.Text()}, Owner: owner, Temp: dir}); err != nil {
+			return "", nil, err
+		}
+	}
+	remove = func() error {
+		defer forget()
+		return removeTemp(dir)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	return dir, remove, nil
+}
+
+// private names a private temporary folder.
+func (s *Starter) private() string {
+	return filepath.Join(cmp.Or(s.Temp, os.TempDir()), "tercet-"+rand.Text())
+}
+
 // removeTemp removes the private folder of a call, also when the child took away its own right to write there.
 func removeTemp(dir string) error {
 	if os.RemoveAll(dir) == nil {
@@ -107,4 +134,33 @@ func removeTemp(dir string) error {
 		return lost(dir, errors.Join(err, walked))
 	}
 	return nil
+}
+
+// Inherited are the names of the variables that children see besides those that a configuration names.
+func Inherited() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "SHELL", "GOCACHE",
+		"GOMODCACHE", "GOFLAGS", "GOPATH", "GOROOT", "GOPROXY", "GOTOOLCHAIN", "GONOSUMDB", "GOSUMDB", "CARGO_HOME",
+		"RUSTUP_HOME", "npm_config_cache", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+		"CODEX_HOME", "CLAUDE_CONFIG_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+	}
+}
+
+// ForPush are the names that git, gh and glab see beside these when a branch is pushed and a request opened.
+func ForPush() []string {
+	return []string{
+		"SSH_AUTH_SOCK", "GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GH_HOST", "GH_CONFIG_DIR", "GITLAB_TOKEN",
+		"GITLAB_HOST", "GLAB_CONFIG_DIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy",
+	}
+}
+
+// Set gives those of the named variables that are set, as NAME=value; lookup is os.LookupEnv.
+func Set(lookup func(name string) (string, bool), names ...string) []string {
+	var env []string
+	for _, name := range names {
+		if v, ok := lookup(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
 }

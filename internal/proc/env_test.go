@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,5 +64,17 @@ func TestParsePurpose(t *testing.T) {
 	}
 	if _, err := proc.ParsePurpose("party"); err == nil || !strings.Contains(err.Error(), `expected a purpose`) {
 		t.Errorf("ParsePurpose(party) = %v, want that no purpose has this name", err)
+	}
+}
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+	lookup := func(name string) (string, bool) { return "is " + name, name != "ABSENT" }
+	if got := strings.Join(proc.Set(lookup, "ONE", "ABSENT", "TWO"), ","); got != "ONE=is ONE,TWO=is TWO" {
+		t.Errorf("Set = %s, want the two that are set", got)
+	}
+	secret := func(name string) bool { return strings.Contains(name, "TOKEN") || strings.Contains(name, "SOCK") }
+	if i := slices.IndexFunc(proc.Inherited(), secret); i >= 0 {
+		t.Errorf("every child inherits %s, want that only of what pushes", proc.Inherited()[i])
 	}
 }

@@ -59,7 +59,7 @@ func play(part string) int {
 	case "beats": // prints for longer than the idle limit, then is silent
 		for range 8 {
 			fmt.Println("beat")
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(500 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
 	case "stubborn": // notes what it is asked and stays

@@ -14,6 +14,9 @@
 // session and cleared its environment is then not found. Off Linux the group is killed and nothing else. On Windows
 // nothing is started.
 //
+// A Foreground is the other way round: a program that a person calls at the terminal, such as an editor, gets the
+// terminal as a shell would give it, and this process takes it back when the program ends or is stopped.
+//
 // It can feed a child once, or converse with it by Command.Talk while it runs, in one goroutine that has ended when Run
 // returns.
 //
@@ -42,6 +45,7 @@ const (
 	PurposeScript Purpose = "script"
 	PurposeAgent  Purpose = "agent"
 	PurposeProbe  Purpose = "probe"
+	PurposeNotice Purpose = "notice"
 	PurposeQuery  Purpose = "query" // a query that may run away, in a child of the program itself
 )
 
@@ -51,7 +55,7 @@ func (p Purpose) String() string { return string(p) }
 // ParsePurpose returns the purpose named s.
 func ParsePurpose(s string) (Purpose, error) {
 	switch p := Purpose(s); p {
-	case PurposeGit, PurposeCheck, PurposeScript, PurposeAgent, PurposeProbe, PurposeQuery:
+	case PurposeGit, PurposeCheck, PurposeScript, PurposeAgent, PurposeProbe, PurposeNotice, PurposeQuery:
 		return p, nil
 	default:
 		return "", fmt.Errorf("expected a purpose (git, check, script, agent, probe), got %q", s)

@@ -85,8 +85,8 @@ func (r Register) Sweep(after func(Started)) {
 		}
 		if n := Sweep(c); n > 0 {
 			r.Tell(fmt.Sprintf("ended %d processes of %s, which a killed tercet left behind", n, c.Name))
-			r.clear(c.Temp)
 		}
+		r.clear(c.Temp)
 		after(c)
 		r.remove(name)
 	}

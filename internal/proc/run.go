@@ -53,17 +53,11 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	}
 	var temp string
 	if c.Private {
-		if temp, err = os.MkdirTemp(s.Temp, "tercet-"); err != nil {
-			return Result{}, c.notStarted(err)
-		}
-		defer func() { err = errors.Join(err, removeTemp(temp)) }()
+		temp = s.private()
 		env = mergeEnv(env, []string{"TMPDIR=" + temp})
 	}
 	o := order{Argv: c.Argv, Env: env, After: c.After, Dir: c.Dir}
-	if c.Within != nil {
-		o.Argv = c.Within(temp)
-	}
-	if o.Path, err = look(env, c.Dir, o.Argv[0]); err != nil {
+	if o.Path, err = look(env, c.Dir, o.Argv[0]); err != nil && c.Within == nil {
 		return Result{}, err
 	}
 	k := &child{command: c, grace: s.Grace, temp: temp, meter: newMeter(c.Limit), exited: make(chan struct{})}
@@ -71,6 +65,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 		k.talk = newTalk(ctx, c.Talk)
 		defer k.talk.hangup()
 	}
+	defer func() { err = errors.Join(err, k.tidy()) }()
 	begin := s.Now()
 	if err := k.start(ctx, s, o); err != nil {
 		return Result{}, c.notStarted(err)
@@ -192,6 +187,9 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 		err = k.under(s, o, stdin, stdout, stderr)
 	} else {
 		// The context is watched by this package, which stops the whole group; os/exec would stop one process.
+		if err := k.prepare(&o); err != nil {
+			return err
+		}
 		k.cmd = exec.CommandContext(context.WithoutCancel(ctx), o.Path)
 		k.cmd.Args, k.cmd.Dir, k.cmd.Env = o.Argv, o.Dir, o.Env
 		if k.cmd.Stdout, k.cmd.Stderr = stdout, stderr; stdin != nil {
@@ -218,10 +216,37 @@ func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
 		})
 	}
 	if err == nil {
+		err = k.prepare(&o)
+	}
+	if err == nil {
 		err = k.helper.start(o, streams...)
 	}
 	if err != nil {
 		k.clear(s)
+	}
+	return err
+}
+
+// prepare makes the private folder, which stands in the record by then, so that a process that is killed leaves none.
+// Then it asks for the words of bounds, which name what is there.
+func (k *child) prepare(o *order) (err error) {
+	if k.temp != "" {
+		err = os.Mkdir(k.temp, 0o700)
+	}
+	if within := k.command.Within; within != nil && err == nil {
+		o.Argv = within(k.temp)
+		o.Path, err = look(o.Env, o.Dir, o.Argv[0])
+	}
+	return err
+}
+
+// tidy removes the private folder, and behind it the record.
+func (k *child) tidy() (err error) {
+	if k.temp != "" {
+		err = removeTemp(k.temp)
+	}
+	if k.forget != nil {
+		k.forget()
 	}
 	return err
 }
@@ -239,9 +264,6 @@ func (k *child) clear(s *Starter) {
 		kill(k.cmd)
 		sweep(k.cmd, k.temp)
 		k.helper.end()
-	}
-	if k.forget != nil {
-		k.forget()
 	}
 }
 

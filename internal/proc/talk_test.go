@@ -69,7 +69,7 @@ func TestTalkEnds(t *testing.T) {
 		{"a child that is asked leaves unhurt", "cat", waits, proc.Timeout{Total: 200 * time.Millisecond}, func(r proc.Result, err error) bool {
 			return r.TimedOut == proc.TimeoutTotal && r.Exit == 0 && r.Signal == "" && err == nil
 		}},
-		{"a conversation that does not end is cut", "stubborn", pushes, proc.Timeout{Total: 200 * time.Millisecond}, func(r proc.Result, err error) bool {
+		{"a conversation that does not end is cut", "stubborn", pushes, proc.Timeout{Total: 3 * time.Second}, func(r proc.Result, err error) bool {
 			return r.TimedOut == proc.TimeoutTotal && r.Signal == "SIGKILL" && err == nil
 		}},
 		{"nobody reads", "flood", waits, proc.Timeout{Idle: 300 * time.Millisecond}, func(r proc.Result, err error) bool { return r.TimedOut == proc.TimeoutIdle && err == nil }},

@@ -17,6 +17,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"tercet/internal/jsonx"
+	"tercet/internal/plain"
 )
 
 // The exit codes of jq.
@@ -57,6 +58,10 @@ type CLIRequest struct {
 	RawInput   bool // -R: each line is a string, with Slurp the whole
 	Strict     bool // an input is exactly one value, without a key twice in an object
 	Indent     int  // 1 to 7, or 0 for 2
+	// Palette paints what is printed; nil: nothing is painted. Plain makes what is printed harmless for a terminal, before
+	// it is painted.
+	Palette *jsonx.Palette
+	Plain   bool
 
 	Statuses *Statuses // of the tasks, for the function ready, which is not there without
 
@@ -118,13 +123,14 @@ func indent(req CLIRequest) string {
 
 // cli is one run of a request.
 type cli struct {
-	req    CLIRequest
-	out    *bufio.Writer
-	indent string
-	buf    []byte // of the compact form of a result
-	pretty []byte
-	from   *origins
-	shown  *origins // from, or nil if every object is printed sorted
+	req     CLIRequest
+	out     *bufio.Writer
+	indent  string
+	buf     []byte // of the compact form of a result
+	pretty  []byte
+	painted []byte
+	from    *origins
+	shown   *origins // from, or nil if every object is printed sorted
 
 	code   *Code
 	values []any // of its variables
@@ -305,6 +311,9 @@ func (r *cli) result(v any) error {
 		if r.req.Zero && strings.IndexByte(s, 0) >= 0 {
 			return errNUL
 		}
+		if r.req.Plain {
+			s = plain.Text(s)
+		}
 		_, err := r.out.WriteString(s)
 		return err
 	}
@@ -316,6 +325,13 @@ func (r *cli) result(v any) error {
 	}
 	if r.req.ASCII {
 		text = escaped(text)
+	}
+	if r.req.Plain {
+		text = plain.JSON(text)
+	}
+	if r.req.Palette != nil {
+		r.painted = r.req.Palette.AppendJSON(r.painted[:0], text)
+		text = r.painted
 	}
 	_, err := r.out.Write(text)
 	return err

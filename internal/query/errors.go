@@ -17,6 +17,15 @@ type Error struct {
 	DidYouMean string // what may have been meant, may be empty
 }
 
+// Pos is where that is in the source: a line and a column, both from 1, in bytes; both 0 if it is unknown.
+func (e *Error) Pos() (line, col int) {
+	if e.Offset < 0 || e.Offset > len(e.Src) {
+		return 0, 0
+	}
+	head := e.Src[:e.Offset]
+	return 1 + strings.Count(head, "\n"), len(head) - strings.LastIndexByte(head, '\n')
+}
+
 // Error gives "column N: message", or the message alone if the place is unknown.
 func (e *Error) Error() string {
 	if e.Offset < 0 || e.Offset > len(e.Src) {

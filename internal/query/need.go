@@ -412,7 +412,7 @@ func (a *inference) scalar(q *gojq.Query, v *any) (ok bool) {
 	}
 	*v, ok = a.globals[q.Term.Func.Name]
 	_, bound := a.vars[q.Term.Func.Name]
-	return ok && !bound && plain(*v)
+	return ok && !bound && simple(*v)
 }
 
 // fails tells whether the comparison is sure to fail for an element that was skimmed: of a member that is an array or

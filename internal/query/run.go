@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/itchyny/gojq"
+
+	"tercet/internal/jsonx"
 )
 
 // The bounds of Run and One.
@@ -37,6 +39,21 @@ func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, 
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// Lines gives all results for a JSON document, a line each: texts as they are, every other value as compact JSON. The
+// errors are those of Run, and what is wrong with the document.
+func (c *Code) Lines(ctx context.Context, doc []byte) ([]byte, error) {
+	in, err := jsonx.Parse(doc, limits())
+	if err != nil {
+		return nil, err
+	}
+	results, err := c.Run(ctx, in, nil)
+	var out []byte
+	for _, v := range results {
+		out = append(append(out, Text(v)...), '\n')
+	}
+	return out, err
 }
 
 // One gives the first result, nil if there is none. Further results are not computed and are no error: jq's truth of a

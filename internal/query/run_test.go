@@ -226,7 +226,7 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestQueryLimits(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		src  string

@@ -51,7 +51,7 @@ func normalize(v any, depth int) (out any, err error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("value is nested deeper than %d", maxDepth)
 	}
-	if plain(v) {
+	if list, ok := v.([]any); simple(v) || ok && list != nil && len(list) == 0 {
 		return v, nil
 	}
 	switch v := v.(type) {
@@ -97,7 +97,7 @@ func normalize(v any, depth int) (out any, err error) {
 	return decode(tree, nil), err
 }
 
-func plain(v any) bool {
+func simple(v any) bool {
 	switch v.(type) {
 	case nil, bool, string, int, float64:
 		return true

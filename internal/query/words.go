@@ -30,9 +30,13 @@ type jqLine struct {
 	plain  bool   // behind --
 }
 
+// bundled are the flags of one letter that may stand in one word.
+const bundled = "rcensRjaSfCM"
+
 // valued are the flags whose value is the word behind them.
 var valued = []string{
-	"-f", "--from-file", "--indent", "--timeout", "--at", "-C", "--dir", "--color", "--lock-timeout", "--runner",
+	"-f", "--from-file", "--indent", "--timeout", "--at", "--dir", "--color", "--lock-timeout", "--runner",
+	"--jq", "--model",
 }
 
 // named are the flags that take a name and a value.
@@ -61,6 +65,19 @@ func (j *jqLine) take(rest []string) int {
 		if j.behind != "" && j.filter {
 			return 1
 		}
+	case paints(word, rest[1:]) != "":
+		word = paints(word, rest[1:])
+	case len(word) > 2 && strings.ContainsAny(word, "CM") && strings.Trim(word[1:], bundled) == "":
+		for _, flag := range []string{"C", "M"} { // among others in one word
+			if strings.Contains(word, flag) {
+				j.out = append(j.out, paints("-"+flag, nil))
+				word = strings.ReplaceAll(word, flag, "")
+			}
+		}
+		if word == "-" {
+			return 1
+		}
+		return j.take(append([]string{word}, rest[1:]...))
 	case len(rest) > 2 && slices.Contains(named, word):
 		j.out = append(j.out, word, rest[1]+"="+rest[2])
 		return 3
@@ -71,4 +88,19 @@ func (j *jqLine) take(rest []string) int {
 	}
 	j.out = append(j.out, word)
 	return 1
+}
+
+// paints gives jq's flags for colour, and --color without a word behind it, as --color of tercet; empty: it is none.
+func paints(word string, rest []string) string {
+	switch word {
+	case "-C", "--color-output":
+		return "--color=always"
+	case "-M", "--monochrome-output":
+		return "--color=never"
+	case "--color":
+		if len(rest) == 0 || !slices.Contains([]string{"auto", "always", "never"}, rest[0]) {
+			return "--color=always"
+		}
+	}
+	return ""
 }

@@ -37,12 +37,14 @@ func Of(choices []formats.Choice) Set {
 }
 
 // String shows the choices in one line: [a]pprove  [r]eject. One without a letter shows its number.
-func (s Set) String() string {
+func (s Set) String() string { return strings.Join(s.shownAll(), "  ") }
+
+func (s Set) shownAll() []string {
 	words := make([]string, len(s.labels))
 	for i := range s.labels {
 		words[i] = s.shown(i)
 	}
-	return strings.Join(words, "  ")
+	return words
 }
 
 func (s Set) shown(i int) string {

@@ -4,8 +4,15 @@
 // brackets. An answer is the key, the number, the whole label or the beginning of just one; everything else decides
 // nothing. What was typed before a question, and what was pasted, is never taken for an answer.
 //
-// It will not print, and grants nothing itself.
+// An Interview asks for several things in order; the person may go back, and sees all answers before it ends.
 //
-// Concurrency: a Set is immutable. Lines has one goroutine that reads; its methods belong to one caller at a time. The
-// goroutine ends with the input, on a terminal with the process.
+// A Person is asked with all that there is to look at: the diff of the work, by the person's own pager or a screen at a
+// time, a note and the documents, by the person's own editor. Editor and pager come from the environment of the person
+// and are started in a folder of their own, so that nothing of the project configures them. A document is changed only
+// if the editor ended well and left another text; then the question is not answered, and has to be asked anew.
+//
+// It grants nothing itself.
+//
+// Concurrency: a Set is immutable. The methods of Lines belong to one caller at a time. One goroutine reads what is no
+// terminal; it ends with the input.
 package question

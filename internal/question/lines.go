@@ -2,20 +2,26 @@ package question
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"tercet/internal/keyboard"
 )
 
-// Lines reads an input line by line in one goroutine, so that a wait that a signal ends loses nothing.
+// Lines reads an input line by line, so that a wait that a signal ends loses nothing. A terminal is read only while a
+// line is waited for; everything else by one goroutine.
 type Lines struct {
 	in   *bufio.Reader
-	tty  *os.File // the input if it is a terminal, else nil
 	once sync.Once
 	ch   chan read
+
+	tty  *keyboard.Keyboard // the input if it is a terminal, else nil
+	text []byte             // of a terminal: what was read of it and given to nobody
 }
 
 type read struct {
@@ -24,16 +30,16 @@ type read struct {
 }
 
 // NewLines makes the reader of an input; tty is that input if it is a terminal, else nil.
-func NewLines(in io.Reader, tty *os.File) *Lines {
+func NewLines(in io.Reader, tty *keyboard.Keyboard) *Lines {
 	return &Lines{in: bufio.NewReader(in), tty: tty, ch: make(chan read)}
 }
 
-// follow reads until the end of the input. A terminal goes on after Ctrl-D.
+// follow reads until the end of the input.
 func (l *Lines) follow() {
 	for {
 		text, err := l.in.ReadString('\n')
 		l.ch <- read{strings.TrimRight(text, "\r\n"), err}
-		if err != nil && l.tty == nil {
+		if err != nil {
 			close(l.ch)
 			return
 		}
@@ -42,6 +48,9 @@ func (l *Lines) follow() {
 
 // Next gives the next line without its line feed; io.EOF comes with the last, unended one.
 func (l *Lines) Next(ctx context.Context) (string, error) {
+	if l.tty != nil {
+		return l.typed(ctx, -1)
+	}
 	l.once.Do(func() { go l.follow() })
 	select {
 	case got, ok := <-l.ch:
@@ -54,34 +63,57 @@ func (l *Lines) Next(ctx context.Context) (string, error) {
 	}
 }
 
+// errQuiet says that nothing came in time.
+var errQuiet = errors.New("nothing was typed")
+
+// typed gives the next line of a terminal, errQuiet if within a time none came.
+func (l *Lines) typed(ctx context.Context, within time.Duration) (string, error) {
+	for {
+		if at := bytes.IndexAny(l.text, "\r\n"); at >= 0 {
+			line := string(l.text[:at])
+			l.text = bytes.TrimPrefix(l.text[at:], []byte("\r"))
+			l.text = bytes.TrimPrefix(l.text, []byte("\n"))
+			return line, nil
+		}
+		data, err := l.tty.Read(ctx, within)
+		switch {
+		case errors.Is(err, io.EOF):
+			line := string(l.text)
+			l.text = nil
+			return line, io.EOF
+		case err != nil:
+			return "", err
+		case len(data) == 0 && within >= 0:
+			return "", errQuiet
+		}
+		l.text = append(l.text, data...)
+	}
+}
+
 // quiet is how long nothing may come on a terminal until what was typed, or pasted, has all come.
 const quiet = 20 * time.Millisecond
 
 // Drop empties a terminal before a question: it gives the lines that were typed so far, and drops one that was begun.
-func (l *Lines) Drop() []string {
+func (l *Lines) Drop(ctx context.Context) []string {
 	if l.tty == nil {
 		return nil
 	}
-	out := l.Rest()
-	flush(l.tty)
+	out := l.Rest(ctx)
+	l.text = nil
+	l.tty.Drop()
 	return out
 }
 
 // Rest gives the lines that a terminal has sent and nobody has read. Behind an answer they are the rest of a paste.
-func (l *Lines) Rest() []string {
-	if l.tty == nil {
-		return nil
-	}
-	l.once.Do(func() { go l.follow() })
+func (l *Lines) Rest(ctx context.Context) []string {
 	var out []string
-	for len(out) < 1000 {
-		select {
-		case got := <-l.ch:
-			if got.text != "" {
-				out = append(out, got.text)
-			}
-		case <-time.After(quiet):
-			return out
+	for l.tty != nil && len(out) < 1000 {
+		line, err := l.typed(ctx, quiet)
+		if err != nil {
+			break
+		}
+		if line != "" {
+			out = append(out, line)
 		}
 	}
 	return out

@@ -123,7 +123,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("Next = %q, %v, want %q", got, err, want)
 		}
 	}
-	if got := l.Drop(); got != nil {
+	if got := l.Drop(t.Context()); got != nil {
 		t.Errorf("Drop of what is no terminal = %q, want nothing", got)
 	}
 	if got, err := l.Next(t.Context()); got != "two" || !errors.Is(err, io.EOF) {
@@ -145,5 +145,69 @@ func TestLines(t *testing.T) {
 	}
 	if _, err := waiting.Next(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("Next behind the end = %v", err)
+	}
+}
+
+// TestAskNarrow: on 40 columns the question and its choices are broken between words, and every key is there.
+func TestAskNarrow(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	var prompts []string
+	answers := []string{"?", "x", "r: too long"}
+	p := question.Person{
+		Lines: question.NewLines(strings.NewReader(""), nil), Out: &out, Screen: func() (int, int) { return 40, 10 },
+		Untaken: func([]string) {}, Line: func(_ context.Context, text string) (string, error) {
+			prompts = append(prompts, text)
+			answer := answers[0]
+			answers = answers[1:]
+			return answer, nil
+		},
+	}
+	const prose = "- [major] the password of the shop is written to the log\n```\ncp one two\n```\nDone."
+	g := formats.Gate{
+		Question: "Merge the work of task 12 with what has come meanwhile?",
+		Choices:  []formats.Choice{{Label: "Approve and start"}, {Label: "Request modification"}, {Label: "Abort"}},
+		Show:     []string{"diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\x1b", prose}, Documents: []string{"plan.md"},
+	}
+	a, err := p.Ask(t.Context(), g, question.Matter{Note: "first"})
+	if err != nil || a.Label != "Request modification" || a.Note != "first\ntoo long" {
+		t.Errorf("Ask = %+v, %v", a, err)
+	}
+	want := "Merge the work of task 12 with what has\ncome meanwhile?\n  [A]pprove and start\n  [R]equest modification  A[b]ort\n  [d]iff [e]dit [?] "
+	if prompts[0] != want {
+		t.Errorf("prompt = %q, want %q", prompts[0], want)
+	}
+	shown := out.String()
+	for _, want := range []string{
+		"  | +b<U+001B>\n", "  | - [major] the password of the shop\n  | is written to the log\n  | ```\n  | cp one two\n", "  1  [A]pprove and start\n", "d  what the work has changed: 1 file\n", "e  an editor; set VISUAL or EDITOR",
+		"  your note: first\n", `expected one of the choices, got "x"`,
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("nothing says %q:\n%s", want, shown)
+		}
+	}
+	for line := range strings.SplitSeq(shown+want, "\n") {
+		if len(line) > 40 {
+			t.Errorf("line %q is wider than 40", line)
+		}
+	}
+}
+
+// TestCommandsAreWhole: what a person agrees to run, a patch, and what stands between fences are shown as they are.
+func TestCommandsAreWhole(t *testing.T) {
+	t.Parallel()
+	const command = "printf '%s' one two three four five six seven > count.sh"
+	for text, person := range map[string]bool{
+		command: true, "```sh\n" + command + "\n```": false, "diff --git a/a b/a\n@@ -1 +1 @@\n+" + command: false,
+	} {
+		var out strings.Builder
+		p := question.Person{
+			Lines: question.NewLines(strings.NewReader(""), nil), Out: &out, Screen: func() (int, int) { return 40, 10 },
+			Untaken: func([]string) {}, Line: func(context.Context, string) (string, error) { return "a", nil },
+		}
+		g := formats.Gate{Question: "Run it?", Choices: []formats.Choice{{Label: "approve"}}, Show: []string{text}, NeedsPerson: person}
+		if _, err := p.Ask(t.Context(), g, question.Matter{}); err != nil || !strings.Contains(out.String(), command+"\n") {
+			t.Errorf("%q is shown as %q, %v", text, out.String(), err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"time"
 )
 
@@ -16,6 +17,17 @@ const (
 	Step     Kind = "step"     // a step of a command began or ended
 	Gate     Kind = "gate"     // a question was asked or answered
 	State    Kind = "state"    // the state file was written
+	Run      Kind = "run"      // a run began (without an outcome) or ended
+	Pass     Kind = "pass"     // a loop began with an element or a round; the step path ends with its index
+	Round    Kind = "round"    // a step is done once more after what it brought was refused
+	Agent    Kind = "agent"    // a worker was started, or told what it does and what it used so far
+)
+
+// The messages of questions that somebody has to hear of at once.
+const (
+	NobodyToAsk = "nobody can be asked"   // a gate waits for its time to pass
+	AskedAnew   = "asked anew, changed: " // an answer was refused, because what it was given to has changed; begins it
+	InTime      = "answered by timeout"   // nobody has answered in time
 )
 
 // String is the word as it stands in trace.jsonl.
@@ -57,6 +69,28 @@ func Encode(e Event) []byte {
 		line, _ = encode(r) //nolint:errcheck // reason: all that is left are texts and numbers
 	}
 	return line
+}
+
+// Decode reads a line of trace.jsonl. Attributes have the types of JSON then.
+func Decode(line []byte) (Event, error) {
+	var r record
+	if err := json.Unmarshal(line, &r); err != nil {
+		return Event{}, err
+	}
+	e := r.Event
+	e.Duration = time.Duration(min(max(0, r.Seconds), math.MaxInt32) * float64(time.Second))
+	e.Outcome, e.Message, e.Attrs = r.Outcome, r.Message, r.Attrs
+	return e, nil
+}
+
+// Lines reads the events of some lines. A line that is none is left out: there is nothing to show of it.
+func Lines(lines []byte) (events []Event) {
+	for line := range bytes.Lines(lines) {
+		if e, err := Decode(line); err == nil {
+			events = append(events, e)
+		}
+	}
+	return events
 }
 
 func encode(r record) ([]byte, error) {

@@ -175,3 +175,27 @@ func TestFileIsSafeForConcurrentUse(t *testing.T) {
 		t.Errorf("lines = %d, want 400", got)
 	}
 }
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"kind":"step","duration_seconds":1.5,"attrs":{"a":[1]}}`))
+	f.Add([]byte(`{"kind":1}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		e, err := trace.Decode(line)
+		if err != nil {
+			return
+		}
+		again, err := trace.Decode(trace.Encode(e))
+		if diff := cmp.Diff(e.Attrs, again.Attrs); err != nil || diff != "" && len(e.Attrs) > 0 || e.Step != again.Step || e.Outcome != again.Outcome {
+			t.Errorf("Decode(Encode(%+v)) = %+v, %v", e, again, err)
+		}
+	})
+}
+
+func TestLinesLeaveOutWhatIsNone(t *testing.T) {
+	t.Parallel()
+	one := trace.Encode(trace.Event{Kind: trace.Step, Name: "a"})
+	got := trace.Lines([]byte("{\n" + string(one) + "\n\x00\n" + string(one)))
+	if len(got) != 2 || got[0].Name != "a" || got[1].Kind != trace.Step {
+		t.Errorf("Lines = %+v, want the two events", got)
+	}
+}

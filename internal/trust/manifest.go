@@ -94,7 +94,7 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 		if target, failed := root.Readlink(local); failed == nil && link != nil && link.Mode()&fs.ModeSymlink != 0 {
 			file.Problem += ": link to " + strconv.Quote(target)
 		}
-		file.SHA256 = Sum([]byte(file.Problem))
+		file.SHA256 = formats.Sum([]byte(file.Problem))
 		return file, true, nil
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
@@ -123,15 +123,9 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	return file, true, nil
 }
 
-// Sum is the sha256 of a content as a manifest has it.
-func Sum(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
 // Of is the file of a content that the caller has written.
 func Of(path string, data []byte) File {
-	f := File{Path: path, SHA256: Sum(data), Size: int64(len(data))}
+	f := File{Path: path, SHA256: formats.Sum(data), Size: int64(len(data))}
 	if len(data) <= keptText && utf8.Valid(data) {
 		f.text = data
 	}
@@ -144,7 +138,7 @@ func (m Manifest) Hash() string {
 	for _, f := range m.Files {
 		fmt.Fprintf(&b, "%s %q\n", f.SHA256, f.Path)
 	}
-	return Sum([]byte(b.String()))
+	return formats.Sum([]byte(b.String()))
 }
 
 // File finds a file by its path.

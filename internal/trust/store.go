@@ -95,7 +95,7 @@ func within(dir, inner string) bool {
 
 // path is a file of the project's own part of the store.
 func (s *Store) path(name string) string {
-	return filepath.Join(s.dir, folder, Sum([]byte(s.project)), filepath.FromSlash(name))
+	return filepath.Join(s.dir, folder, formats.Sum([]byte(s.project)), filepath.FromSlash(name))
 }
 
 // open opens the project's part; fs.ErrNotExist if there is none.
@@ -154,7 +154,7 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, base.Close()) }()
-	own := path.Join(filepath.Base(s.dir), folder, Sum([]byte(s.project)))
+	own := path.Join(filepath.Base(s.dir), folder, formats.Sum([]byte(s.project)))
 	if err := atomicfile.MkdirAll(base, path.Join(own, "files"), 0o700); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (s *Store) Text(sum string) ([]byte, bool) {
 		return nil, false
 	}
 	data, err := root.ReadFile("files/" + sum)
-	if err = errors.Join(err, root.Close()); err != nil || Sum(data) != sum {
+	if err = errors.Join(err, root.Close()); err != nil || formats.Sum(data) != sum {
 		return nil, false
 	}
 	return data, true

@@ -476,7 +476,7 @@ func TestDiffOfLongTextsEnds(t *testing.T) {
 }
 
 func FuzzRecord(f *testing.F) {
-	f.Add([]byte(`{"schema":"tercet.trust-record/1","root":"R","manifest":"` + trust.Sum(nil) + `","time":"2026-01-02T03:04:05Z","files":{"a":"` + trust.Sum(nil) + `"}}`))
+	f.Add([]byte(`{"schema":"tercet.trust-record/1","root":"R","manifest":"` + formats.Sum(nil) + `","time":"2026-01-02T03:04:05Z","files":{"a":"` + formats.Sum(nil) + `"}}`))
 	f.Add([]byte(`{"files":{"a":1}}`))
 	dir, err := filepath.EvalSymlinks(f.TempDir())
 	if err != nil {
@@ -490,7 +490,7 @@ func FuzzRecord(f *testing.F) {
 	if err := s.Save(trust.Record{}, trust.Manifest{}, now()); err != nil {
 		f.Fatal(err)
 	}
-	file := filepath.Join(state, "trust", trust.Sum([]byte(dir)), "record.json")
+	file := filepath.Join(state, "trust", formats.Sum([]byte(dir)), "record.json")
 	m := trust.Manifest{Files: []trust.File{trust.Of("a", []byte("content"))}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = []byte(strings.ReplaceAll(string(data), `"R"`, `"`+dir+`"`))

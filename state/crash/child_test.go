@@ -35,7 +35,7 @@ func child(kind, dir string, args []string) (int, error) {
 	}
 	kind, free := strings.CutPrefix(kind, "free ")
 	if !free {
-		if err := faults.Enter(os.NewFile(3, "faults")); err != nil {
+		if err := faults.Enter(os.NewFile(3, "faults"), false); err != nil {
 			return 2, err
 		}
 	}

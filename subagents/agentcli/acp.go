@@ -15,8 +15,12 @@ import (
 	"tercet/internal/proc"
 )
 
-// RunnerACP is the word for the runner of programs that speak the Agent Client Protocol.
-const RunnerACP = "acp"
+// The words for runners that are no agent CLI.
+const (
+	RunnerACP     = "acp"     // programs that speak the Agent Client Protocol
+	RunnerOffline = "offline" // no model
+	RunnerAuto    = "auto"    // the first agent CLI that is installed
+)
 
 // acpLine is the connection to an agent: a message of JSON-RPC a line. It belongs to the goroutine that asks, which
 // takes in and answers whatever the agent says while it waits. So an agent that prints faster than it is heard waits,
@@ -197,6 +201,9 @@ func (c *acpClient) converse(text string) error {
 		if err := c.ask(acp.AgentMethodSessionSetMode, mode, new(any)); err != nil {
 			return err
 		}
+	}
+	if s.Models == nil && modelOption(s) == nil {
+		c.call.Model = "" // it offers no choice
 	}
 	if model := c.call.Model; model != "" {
 		err := c.chooseModel(s, model)

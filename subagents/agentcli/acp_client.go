@@ -164,6 +164,8 @@ func (c *acpClient) note(u acp.SessionUpdate) {
 		}
 	case u.ToolCall != nil:
 		t := u.ToolCall
+		c.reading.act = actOf(string(t.Kind), t.RawInput)
+		c.reading.act.On = cmp.Or(c.reading.act.On, t.Title)
 		c.tool(t.ToolCallId, acpTool{t.Kind, acpPaths(t.Locations, t.Content, t.RawInput)}, t.Status)
 	case u.ToolCallUpdate != nil:
 		t := u.ToolCallUpdate

@@ -419,8 +419,8 @@ func TestACPModel(t *testing.T) {
 	a, r := acpOf(t, "acp-text")
 	a.Definition.Model = map[string]string{"acp": "best", "": "none"}
 	ret, used, err := a.RunMetered(t.Context(), r)
-	if got := told(ret, err); got != "did it" || used.Model != "best" {
-		t.Errorf("Run = %q with model %q, want best", got, used.Model)
+	if got := told(ret, err); got != "did it" || used.Model != "best" || used.Asked != "best" {
+		t.Errorf("Run = %q with model %q, asked %q, want best", got, used.Model, used.Asked)
 	}
 	a, r = acpOf(t, "acp-text")
 	a.Definition.Model = map[string]string{"": "worst"}

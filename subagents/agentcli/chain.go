@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -40,7 +41,9 @@ func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Retu
 	for i := 0; ; i++ {
 		link, begin := c.Links[i], c.Now()
 		ret, used, err := link.run(ctx, r)
-		a := formats.RunnerAttempt{Runner: used.Runner, Model: used.Model, Duration: c.Now().Sub(begin).Seconds()}
+		a := formats.RunnerAttempt{
+			Runner: used.Runner, Model: cmp.Or(used.Model, used.Asked), Duration: c.Now().Sub(begin).Seconds(),
+		}
 		why, out := unavailable(ret, err)
 		if out {
 			a.Code, a.Message = why.Code, why.Message
@@ -67,6 +70,24 @@ func (l Link) run(ctx context.Context, r formats.Request) (formats.Return, subag
 	}
 	ret, err := l.Agent.Run(ctx, r)
 	return ret, subagents.Measured{Runner: l.Name}, err
+}
+
+// Modelless is the Agent of a runner that has no choice of models, in a run that asks for one.
+type Modelless struct {
+	Link
+	Told func() // that it has none, before it works
+}
+
+// Run does what RunMetered does.
+func (m Modelless) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := m.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered tells it and lets the runner work.
+func (m Modelless) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	m.Told()
+	return m.run(ctx, r)
 }
 
 // unavailable tells whether a runner could not even begin.

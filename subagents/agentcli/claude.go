@@ -95,9 +95,10 @@ type claudeEvent struct {
 	Subtype string `json:"subtype"`
 	Model   string `json:"model"`
 	Message struct {
-		ID    string      `json:"id"`
-		Model string      `json:"model"`
-		Usage claudeUsage `json:"usage"`
+		ID      string      `json:"id"`
+		Model   string      `json:"model"`
+		Usage   claudeUsage `json:"usage"`
+		Content any         `json:"content"`
 	} `json:"message"`
 	IsError    bool            `json:"is_error"`
 	Result     string          `json:"result"`
@@ -138,6 +139,13 @@ func claudeLine(r *Reading, e claudeEvent) {
 		if e.Message.ID != r.message { // a message has an event for each of its parts
 			r.message, r.before = e.Message.ID, r.Tokens
 			r.Turns++
+		}
+		parts, _ := e.Message.Content.([]any) //nolint:errcheck // a message that is a mere text uses no tool
+		for _, one := range parts {
+			part, _ := one.(map[string]any) //nolint:errcheck // as above
+			if name, ok := part["name"].(string); ok && part["type"] == "tool_use" {
+				r.act = actOf(name, part["input"])
+			}
 		}
 		now := e.Message.Usage.tokens()
 		r.Tokens = formats.Tokens{

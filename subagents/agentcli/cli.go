@@ -13,6 +13,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/internal/trace"
 	"tercet/subagents"
 	"tercet/subagents/prompt"
 )
@@ -28,6 +29,7 @@ type CLI struct {
 	// Runner is the word for the runner; empty: the name of Driver, or RunnerACP.
 	Runner     string
 	Definition subagents.Definition
+	Models     subagents.Models // that are asked for beside that of Definition
 	Starter    *proc.Starter
 	// Root is the project root. A program that speaks and has a slash in its name is looked for there.
 	Root string
@@ -35,10 +37,20 @@ type CLI struct {
 	Nonce func() string
 	// IsolatedHome gives every call a home of its own.
 	IsolatedHome bool
-	// Mask takes secrets out of what is kept of the program's output, a line at a time; nil keeps it as it is.
-	Mask func([]byte) []byte
+	// Heard is what becomes of what the program prints.
+	Heard
+	// Allow, if not nil, is asked before the program is started. A *formats.LaterError of it suspends the run.
+	Allow func() error
 	// Confine, if not nil, puts the program within bounds.
 	Confine Confine
+}
+
+// Heard is what becomes of a program's output.
+type Heard struct {
+	// Mask takes secrets out of what is kept of it, a line at a time; nil keeps it as it is.
+	Mask func([]byte) []byte
+	// Trace, if not nil, hears what the program does while it runs.
+	Trace trace.Sink
 }
 
 // Run does what RunMetered does.
@@ -62,7 +74,8 @@ func (c *CLI) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 }
 
 func (c *CLI) run(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
-	used := subagents.Measured{Runner: c.Runner, Model: c.model()}
+	model, from := c.Models.For(c.Definition, c.Runner)
+	used := subagents.Measured{Runner: c.Runner, Asked: model}
 	failed := func(f *formats.Failure) (formats.Return, subagents.Measured, error) {
 		return formats.Failed(f), used, nil
 	}
@@ -77,9 +90,9 @@ func (c *CLI) run(ctx context.Context, r formats.Request) (formats.Return, subag
 		return failed(formats.Fail(formats.CodeConfig, "name one in config.yaml, such as `acp: "+SpeakerNames()[0]+
 			"` or `acp: [program, argument]`, or add argv: [program, argument] to "+c.Definition.File,
 			"runner %s: expected an agent of the Agent Client Protocol, got none", c.Runner))
-	case c.Speaker == nil && strings.HasPrefix(used.Model, "-"):
-		return failed(formats.Fail(formats.CodeConfig, "change `model` in "+c.Definition.File,
-			"expected the name of a model, got %q", used.Model))
+	case model != "" && !formats.IsModel(model):
+		return failed(formats.Fail(formats.CodeConfig, "change what "+from+" names",
+			"expected the name of a model, got %q", model))
 	}
 	_, err := c.Starter.Look(c.program())
 	if errors.As(err, new(*proc.NotFoundError)) {
@@ -88,6 +101,9 @@ func (c *CLI) run(ctx context.Context, r formats.Request) (formats.Return, subag
 			what += ": " + c.Driver.Name
 		}
 		return failed(c.failure(formats.CodeToolUnavailable, "runner "+what+" is not installed"))
+	}
+	if err == nil && c.Allow != nil {
+		err = c.Allow()
 	}
 	if err != nil {
 		return formats.Return{}, used, err
@@ -108,14 +124,6 @@ func (c *CLI) program() string {
 	return c.Driver.Name
 }
 
-// model is the one that the file names for this runner, else the one for every runner.
-func (c *CLI) model() string {
-	if m, ok := c.Definition.Model[c.Runner]; ok {
-		return m
-	}
-	return c.Definition.Model[""]
-}
-
 func (c *CLI) failure(code formats.Code, message string) *formats.Failure {
 	return &formats.Failure{Code: code, Message: message, Help: c.Driver.help(code)}
 }
@@ -133,6 +141,7 @@ func (c *CLI) call(
 	if err != nil {
 		return formats.Return{}, err
 	}
+	call.Model = used.Asked
 	bound := c.bounds(r)
 	call.Turns, call.Cost = bound.turns, bound.cost
 	if err := c.writeFiles(call); err != nil {
@@ -146,7 +155,11 @@ func (c *CLI) call(
 		return formats.Return{}, err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	tooMuch := func(reading *Reading) formats.Failure { return c.over(bound, reading) }
+	ear := &teller{to: c.Trace, r: r, name: c.Runner}
+	tooMuch := func(reading *Reading) formats.Failure {
+		ear.hear(reading)
+		return c.over(bound, reading)
+	}
 	heard := hearing{driver: c.Driver, over: tooMuch}
 	lines := lineReader{each: func(line []byte) bool { out.line(line); return heard.line(line) }}
 	program := proc.Command{
@@ -173,6 +186,9 @@ func (c *CLI) call(
 	}
 	heard.end(&res)
 	c.measure(used, &heard.reading)
+	if heard.client != nil && heard.client.call.Model != used.Asked && c.Models.Unused != nil {
+		c.Models.Unused(c.Runner, used.Asked)
+	}
 	if runErr != nil {
 		return formats.Return{}, notRun(ctx, runErr, c.Runner, install)
 	}
@@ -219,10 +235,7 @@ func (h *hearing) end(res *proc.Result) {
 }
 
 func (c *CLI) measure(used *subagents.Measured, reading *Reading) {
-	if reading.Model != "" {
-		used.Model = reading.Model
-	}
-	used.Tokens, used.Cost = reading.Tokens, reading.Cost
+	used.Model, used.Tokens, used.Cost = reading.Model, reading.Tokens, reading.Cost
 	if used.Tokens.Total() > 0 {
 		used.Metered = c.Driver.Metered
 	}
@@ -231,7 +244,7 @@ func (c *CLI) measure(used *subagents.Measured, reading *Reading) {
 // prepare says where everything is, and what the child's environment has besides the Starter's.
 func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, error) {
 	call := Call{
-		Dir: r.Dir, Root: c.Root, Out: r.Out, Return: b.file, Private: b.dir, Model: c.model(),
+		Dir: r.Dir, Root: c.Root, Out: r.Out, Return: b.file, Private: b.dir,
 		Grant: grants(c.Definition.Info.Tools),
 	}
 	var env []string

@@ -3,6 +3,7 @@ package agentcli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -146,8 +147,14 @@ func codexConfig(c Call) (provider string, servers []string) {
 type codexEvent struct {
 	Type string `json:"type"`
 	Item struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Command string `json:"command"`
+		Query   string `json:"query"`
+		Tool    string `json:"tool"`
+		Changes []struct {
+			Path string `json:"path"`
+		} `json:"changes"`
 	} `json:"item"`
 	Usage struct {
 		Input  int64 `json:"input_tokens"`
@@ -161,6 +168,14 @@ type codexEvent struct {
 }
 
 func codexLine(r *Reading, e codexEvent) {
+	switch i := e.Item; i.Type {
+	case "command_execution", "file_change", "mcp_tool_call", "web_search":
+		on := map[string]any{"command": i.Command, "query": i.Query}
+		if len(i.Changes) > 0 {
+			on["path"] = i.Changes[0].Path
+		}
+		r.act = actOf(cmp.Or(i.Tool, i.Type), on)
+	}
 	switch e.Type {
 	case "item.completed":
 		switch e.Item.Type {

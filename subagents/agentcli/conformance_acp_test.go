@@ -41,7 +41,7 @@ func (d drive) agent(c *agentcli.CLI) subagents.Metered {
 	}
 	def := c.Definition
 	def.Model = map[string]string{"acp": def.Model[d.driver.Name]}
-	return &agentcli.CLI{Speaker: &d.speaker, Definition: def, Starter: c.Starter, Root: c.Root, Nonce: c.Nonce, Mask: c.Mask, Confine: c.Confine}
+	return &agentcli.CLI{Speaker: &d.speaker, Definition: def, Starter: c.Starter, Root: c.Root, Nonce: c.Nonce, Heard: agentcli.Heard{Mask: c.Mask}, Confine: c.Confine}
 }
 
 // greets asks the agent who it is.

@@ -107,6 +107,12 @@ type Reading struct {
 	Ended      bool     // the program said that it is done
 	Empty      int      // steps in a row in which the model said nothing that can be used
 
+	progress
+}
+
+// progress is how far a program has come.
+type progress struct {
+	act     Act    // the last
 	message string // id of the message whose tokens were counted last
 	before  formats.Tokens
 }

@@ -23,3 +23,6 @@ func (open) Close() error { return nil }
 
 // Limit is limit.
 func (f Fault) Limit(now time.Time) (until time.Time, reached bool) { return f.limit(now) }
+
+// Doing is what the program did last.
+func (r Reading) Doing() Act { return r.act }

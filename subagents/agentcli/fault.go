@@ -74,9 +74,10 @@ func (d Driver) help(code formats.Code) string {
 	advice := map[formats.Code]string{
 		formats.CodeAuth: "log in by starting " + name + " once, or name the variable of its key under `env` " +
 			"in config.yaml",
-		formats.CodeTransient:       "run the command again, or give the step `retry`",
-		formats.CodeLimit:           "raise `limits` in the subagent's file, or give it less to do",
-		formats.CodeConfig:          "change `model` in the subagent's file, or the program's own configuration",
+		formats.CodeTransient: "run the command again, or give the step `retry`",
+		formats.CodeLimit:     "raise `limits` in the subagent's file, or give it less to do",
+		formats.CodeConfig: "name another model by --model, or by `model` in the subagent's file or in config.yaml, " +
+			"or change the program's own configuration",
 		formats.CodeToolUnavailable: "install it: npm install -g " + d.Package + "@" + d.Tested,
 	}
 	if d.Package == "" {

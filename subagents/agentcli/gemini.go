@@ -158,6 +158,7 @@ type geminiEvent struct {
 	Delta   bool   `json:"delta"`
 	Tool    string `json:"tool_name"`
 	ID      string `json:"tool_id"`
+	Input   any    `json:"parameters"`
 	Status  string `json:"status"`
 	Output  string `json:"output"`
 	Error   struct {
@@ -182,6 +183,7 @@ func geminiLine(r *Reading, e geminiEvent) {
 		}
 	case "tool_use":
 		r.Text, r.message = "", e.Tool // the final message comes after the last tool
+		r.act = actOf(e.Tool, e.Input)
 		r.Turns++
 	case "tool_result":
 		if e.Status == "error" && (strings.Contains(e.Error.Type, "policy") ||

@@ -93,6 +93,7 @@ type openCodeEvent struct {
 		State  struct {
 			Status string `json:"status"`
 			Error  string `json:"error"`
+			Input  any    `json:"input"`
 		} `json:"state"`
 		Cost   float64 `json:"cost"`
 		Tokens struct {
@@ -124,6 +125,7 @@ func openCodeLine(r *Reading, e openCodeEvent) {
 		r.Empty = 0
 	case "tool_use":
 		r.Empty = 0
+		r.act = actOf(e.Part.Tool, e.Part.State.Input)
 		if s := e.Part.State; s.Status == "error" && openCodeRefused(s.Error) {
 			r.deny(e.Part.Tool)
 		}

@@ -64,8 +64,10 @@ func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (f
 		}
 	}
 	if len(list) == 0 {
-		return formats.Failed(formats.Fail(formats.CodePrecondition, "name the program with check: {command: [...]}",
-			"no checks known here: %s", strings.Join(project, ", "))), nil
+		ret := formats.Failed(formats.Fail(formats.CodePrecondition, "name the program with check: {command: [...]}",
+			"no checks known here: %s", strings.Join(project, ", ")))
+		ret.Warnings = warnings // also where the file goes on without them
+		return ret, nil
 	}
 	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved, Warnings: warnings}
 	var told []string

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"tercet/formats"
+	"tercet/internal/git"
 	"tercet/state"
 	"tercet/subagents/worktree"
 )
@@ -112,9 +112,23 @@ func (w GitWorkflow) commit(in input) act {
 		}
 		return w.inTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
 			hash, files, err := w.Trees.Commit(ctx, r.Dir, msg)
-			return committed(msg, hash, files), err
+			ret := committed(msg, hash, files)
+			if hash != "" && err == nil {
+				ret.Fields["changed"], err = w.changed(ctx, r.Dir, hash)
+			}
+			return ret, err
 		})(ctx, r)
 	}
+}
+
+// changed are the files of a commit with their lines, for who watches.
+func (w GitWorkflow) changed(ctx context.Context, dir, hash string) ([]any, error) {
+	stats, err := w.Trees.Git(dir).DiffStat(ctx, hash+"~1", hash)
+	out := make([]any, len(stats))
+	for i, s := range stats {
+		out[i] = map[string]any{"path": s.Path, "added": s.Added, "deleted": s.Deleted}
+	}
+	return out, err
 }
 
 // committed is the return of a commit; an empty hash means that there was nothing to commit.
@@ -152,22 +166,9 @@ func (w GitWorkflow) commitHere(
 	if done.Why != "" && asked {
 		ret.Summary = clip("not committed: " + done.Why)
 		ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s; to commit it yourself: git add -- %s && git commit -m %s",
-			ret.Summary, quoted(msg.Only...), quoted(msg.Subject)))
+			ret.Summary, worktree.Quoted(msg.Only...), worktree.Quoted(msg.Subject)))
 	}
 	return ret, err
-}
-
-// quoted are words as a shell reads them.
-func quoted(words ...string) string {
-	out := make([]string, len(words))
-	for i, word := range words {
-		if out[i] = word; strings.ContainsFunc(word, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:+@", r)
-		}) {
-			out[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(out, " ")
 }
 
 func (w GitWorkflow) publish(in input) act {
@@ -176,8 +177,8 @@ func (w GitWorkflow) publish(in input) act {
 	if as == "merge" {
 		as = ""
 	}
-	if as != "" && as != worktree.AsSquash && as != worktree.AsPatch {
-		in.wrong("as", "merge, squash or patch")
+	if as != "" && as != worktree.AsSquash && as != worktree.AsPatch && as != worktree.AsRequest {
+		in.wrong("as", "merge, squash, patch or pr")
 	}
 	return w.inTree(func(ctx context.Context, r formats.Request) (_ formats.Return, err error) {
 		if child == "" && (to == "" || to == "current") { // a checkout that is on no branch is refused by Publish
@@ -190,7 +191,7 @@ func (w GitWorkflow) publish(in input) act {
 			work = fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title)
 		}
 		target := worktree.Target{To: to, Session: r.Session, Txn: r.Txn, As: as, Run: r.Run, Child: child != ""}
-		if as == worktree.AsSquash {
+		if as == worktree.AsSquash || as == worktree.AsRequest {
 			target.Message = cmp.Or(message, work)
 		}
 		// Work that no step committed is part of what is published; it would be left behind in the worktree otherwise.
@@ -199,6 +200,12 @@ func (w GitWorkflow) publish(in input) act {
 			return formats.Return{}, err
 		}
 		p, err := w.Trees.Publish(ctx, r.Dir, target)
+		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
+			ret := formats.Failed(formats.Fail(formats.CodeRejected, "look at what the branch has there", "%s", refused))
+			ret.Said = formats.OutcomeRejected
+			ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: refused.Error(), Source: "check"}}
+			return ret, nil
+		}
 		if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
 			return rejected(conflict), nil
 		}
@@ -228,6 +235,9 @@ func published(to, message string, p worktree.Published) formats.Return {
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Summary: clip(said),
 		Fields: map[string]any{"branch": to, "commit": commit, "files": plain(files)},
+	}
+	if p.URL != "" {
+		ret.Fields["url"], ret.NextSteps = p.URL, "review "+p.URL
 	}
 	if len(p.Patches) > 0 {
 		ret.NextSteps = "git am " + path.Dir(p.Patches[0]) + "/*.patch"
@@ -280,7 +290,7 @@ func (w GitWorkflow) close(in input) act {
 		ret.Summary, ret.Fields["removed"] = "worktree removed", c.Removed
 		if !c.Removed {
 			ret.Summary = "worktree closed, its folder stays"
-			ret.Warnings = append(ret.Warnings, "it holds repositories of its own: "+strings.Join(c.Nested, ", "))
+			ret.Warnings = append(ret.Warnings, c.Stays)
 		}
 		if c.Wip != "" {
 			ret.Summary += ", unfinished work is on branch " + c.Wip

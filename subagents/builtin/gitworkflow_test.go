@@ -194,7 +194,7 @@ func TestGitWorkflowRefuses(t *testing.T) {
 		{true, map[string]any{"action": "open", "branch": "a..b"}, formats.CodeUsage, ""},
 		{true, map[string]any{"action": "commit"}, formats.CodeValidationFailed, ""},
 		{true, map[string]any{"action": "push"}, formats.CodeValidationFailed, ""},
-		{true, map[string]any{"action": "publish", "as": "pr"}, formats.CodeValidationFailed, ""},
+		{true, map[string]any{"action": "publish", "as": "fax"}, formats.CodeValidationFailed, ""},
 		{true, map[string]any{"action": "open", "message": "x"}, formats.CodeValidationFailed, ""},
 		{true, nil, formats.CodeValidationFailed, ""},
 	} {

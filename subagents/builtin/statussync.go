@@ -19,8 +19,6 @@ type Applier interface {
 // StatusSync is status-sync-manager: each call is one transaction.
 type StatusSync struct{ Manager Applier }
 
-const statusSync = "status-sync-manager"
-
 var operations = []string{
 	"create_tasks", "update_status", "update_metadata", "link_artifacts", "set_phase", "archive_tasks", "unarchive_tasks",
 	"divide_task", "sync_tasks", "set_lease",
@@ -30,7 +28,7 @@ var operations = []string{
 func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
 	op := operation(in)
-	if err := in.err(statusSync); err != nil {
+	if err := in.err(formats.AgentStatusSync); err != nil {
 		return formats.Failed(err), nil
 	}
 	res, err := s.Manager.Apply(ctx, state.Tx{ID: r.Txn, Session: r.Session, Run: r.Run, Ops: []state.Op{op}})
@@ -214,8 +212,6 @@ func summary(op state.Op, res state.Result) string {
 		text = "done"
 	case text == "":
 		text = "nothing to change"
-	case res.Replayed:
-		text += " (was done already)"
 	}
 	return clip(text)
 }

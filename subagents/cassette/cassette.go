@@ -82,7 +82,7 @@ func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret forma
 	}
 	text := told(c.Info, r, c.Root)
 	t := take{
-		Schema: Schema, Agent: r.Agent, Step: r.Step, Sum: prompt.Sum(text), Prompt: text, Run: r.Run,
+		Schema: Schema, Agent: r.Agent, Step: r.Step, Sum: formats.Sum([]byte(text)), Prompt: text, Run: r.Run,
 		Session: r.Session,
 	}
 	if unread {
@@ -168,7 +168,7 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 	if p.Mask != nil {
 		text = p.Mask(text)
 	}
-	used.Prompt = prompt.Sum(text)
+	used.Prompt = formats.Sum([]byte(text))
 	if t.Agent != r.Agent || t.Prompt != text {
 		return formats.Return{}, used, formats.Fail(formats.CodeUsage, "record anew with --record if the change is meant",
 			"the prompt of %s in step %s differs from the recorded one in %s:\n%s", r.Agent, r.Step, name(r),
@@ -237,11 +237,11 @@ func name(r formats.Request) string {
 		kind = "-repair"
 	}
 	if r.Question != "" {
-		kind += "-question-" + prompt.Sum(r.Question)[:8]
+		kind += "-question-" + formats.Sum([]byte(r.Question))[:8]
 	}
 	const longest = 120
 	if len(step) > longest {
-		step = step[:longest-8] + prompt.Sum(step)[:8]
+		step = step[:longest-8] + formats.Sum([]byte(step))[:8]
 	}
 	return fmt.Sprintf("%s-%d-%d%s.json", strings.Trim(step, "."), max(1, r.Visit), max(1, r.Attempt), kind)
 }

@@ -241,7 +241,7 @@ func TestRealTools(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := starter(t, append(os.Environ(), "GOENV=off"), nil) // a person's flags may leave out go vet
+			s := starter(t, append(os.Environ(), "GOENV=off", "GOFLAGS="), nil) // a person's flags may leave out go vet
 			if _, err := s.Look(tt.name); err != nil {
 				t.Skip(err)
 			}

@@ -64,7 +64,7 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 			return nil, err
 		}
 		c.Size += sizes[i]
-		_, waits := p.Root.Lstat(path.Join(journal.Folder, r.ID, journal.LockName))
+		_, waits := p.Root.Lstat(journal.LockOf(r.ID))
 		ended := r.Status != journal.Open && r.Status != formats.OutcomeSuspended.String()
 		over[r.ID] = ended && errors.Is(waits, fs.ErrNotExist)
 	}

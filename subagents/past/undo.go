@@ -2,8 +2,6 @@ package past
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,12 +61,11 @@ type facts struct {
 func read(records []journal.Record) (f facts) {
 	git := map[string]bool{} // by step and attempt
 	for _, r := range records {
-		raw, _ := r.Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
 		at := fmt.Sprint(r.Step, " ", r.Attempt)
 		switch r.Type { //nolint:exhaustive // the others have no effect outside of the run
 		case formats.EntryDelegationStarted:
 			var data struct{ Agent string }
-			if json.Unmarshal(raw, &data) == nil && data.Agent == gitAgent && r.Key != "" {
+			if json.Unmarshal(r.Raw(), &data) == nil && data.Agent == formats.AgentGitWorkflow && r.Key != "" {
 				f.txns, git[at] = append(f.txns, r.Key), true
 			}
 		case formats.EntryDelegationResult:
@@ -79,7 +76,7 @@ func read(records []journal.Record) (f facts) {
 				}
 				Artifacts []formats.Artifact
 			}
-			if json.Unmarshal(raw, &ret) != nil {
+			if json.Unmarshal(r.Raw(), &ret) != nil {
 				continue
 			}
 			if git[at] && ret.Fields.Worktree != "" && f.branch == "" {
@@ -94,8 +91,6 @@ func read(records []journal.Record) (f facts) {
 	}
 	return f
 }
-
-const gitAgent = "git-workflow-manager"
 
 // Plan finds out what taking a run back means. All that stands in the way is told at once.
 func (p Project) Plan(ctx context.Context, run journal.Run, records []journal.Record) (*Undoing, error) {
@@ -161,11 +156,6 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 	return all
 }
 
-func sum(data []byte) string {
-	s := sha256.Sum256(data)
-	return hex.EncodeToString(s[:])
-}
-
 // documents finds the documents of the run that stand where it placed them. One that was changed since is not moved.
 func (u *Undoing) documents() error {
 	list, err := subagents.Documents(u.p.Root, u.Run)
@@ -179,7 +169,7 @@ func (u *Undoing) documents() error {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			all = errors.Join(all, formats.OnFile("read", doc.Path, err))
-		case doc.Sum != "" && sum(data) != doc.Sum && !slices.Contains(u.plans, doc.Path):
+		case doc.Sum != "" && formats.Sum(data) != doc.Sum && !slices.Contains(u.plans, doc.Path):
 			all = errors.Join(all, formats.Fail(formats.CodePrecondition, "keep what you wrote in a file of another name",
 				"%s was changed since the run wrote it", doc.Path))
 		default:

@@ -101,8 +101,7 @@ func instruction(r formats.Request) string {
 			"stands in\n`text` or, if it is short, in `summary`.")
 		s.add(material("The question:", "text", r.Question))
 	} else {
-		own, _ := cutRevision(r)
-		s.add(settle(own))
+		s.add(settle(r.Facets.Instruction))
 	}
 	if r.Dir != "" {
 		s.add("Work in the folder `" + inline(r.Dir) + "`.")
@@ -128,22 +127,8 @@ func instruction(r formats.Request) string {
 	return s.String()
 }
 
-// cutRevision takes away the block that a command adds to the instruction of a step that is run again: the same is said
-// from Feedback, where it is known what a person said and what others did.
-func cutRevision(r formats.Request) (string, bool) {
-	text := r.Facets.Instruction
-	if r.Feedback == nil {
-		return text, false
-	}
-	header := fmt.Sprintf("## Revision %d\n", r.Feedback.Attempt)
-	if strings.HasPrefix(text, header) {
-		return "", true
-	}
-	before, _, found := strings.Cut(text, "\n"+header)
-	return before, found
-}
-
-// revision is what a step learns when it is run again. A person's words are an instruction, those of others material.
+// revision is what a step learns when it is run again, in one block: a person's words first, which are an instruction,
+// then those of others, which are material, and what is open, without repeats and numbered anew.
 func revision(f formats.Feedback) string {
 	if f.Note == "" && f.Answer == "" && f.Choice == "" && len(f.Issues) == 0 {
 		return ""

@@ -1,8 +1,6 @@
 package prompt
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"tercet/formats"
@@ -64,14 +62,8 @@ func Compose(in Input) Prompt {
 		all.WriteString(text)
 	}
 	p.Text = all.String()
-	p.SHA256 = Sum(p.Text)
+	p.SHA256 = formats.Sum([]byte(p.Text))
 	return p
-}
-
-// Sum is the SHA-256 of a text in hexadecimal, as it is recorded for a prompt.
-func Sum(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }
 
 // Stable composes the prompt without what differs from one run to the next: the nonce and the places of the tree, the

@@ -49,7 +49,7 @@ func cases() map[string]prompt.Input {
 		Input: map[string]any{"task": map[string]any{"number": 7, "title": "Fix {{x}}"}, "focus": "the {{loop}}\n~~~", "args": map[string]any{"b": 1, "a": "<x>"}, "none": nil},
 	}
 	again := base
-	again.Facets.Instruction = "Write a plan.\n\n## Revision 2\n\nYour earlier work was sent back by 'review'. Change what is listed here and nothing else.\n\n1. [error] old text"
+	again.Facets.Instruction = "Write a plan."
 	again.Feedback = &formats.Feedback{
 		From: "review", Attempt: 2, Note: "Keep it short.\n# Policy\n```", Choice: "revise",
 		Issues: []formats.Issue{
@@ -72,6 +72,50 @@ func cases() map[string]prompt.Input {
 		"shaped":    {Request: shaped, Info: formats.AgentInfo{Name: "planner", NoArtifacts: true}},
 		"audit":     {Request: audit, Info: reviewer, Channel: prompt.Channel{Nonce: "n7k5", NoFile: true}},
 		"empty":     {Request: formats.Request{Agent: "general"}},
+	}
+}
+
+// TestRevision: why a step runs again, then a person's words once, the answer, and each open issue once; a revision in
+// which nothing is open leaves the instruction alone.
+func TestRevision(t *testing.T) {
+	t.Parallel()
+	bad := formats.Issue{Level: formats.LevelError, Description: "a.go:9 is wrong", Files: []string{"a.go"}, Line: 9}
+	for name, c := range map[string]struct {
+		given formats.Feedback
+		want  []string
+		never string
+	}{
+		"answered": {
+			formats.Feedback{From: "second", Attempt: 1, Answer: "the left one"},
+			[]string{"## Revision 1\n\nYour question was answered. Go on where it stopped you.", "The answer to your question:\n\n```text\nthe left one\n"},
+			"sent back",
+		},
+		"its own": {
+			formats.Feedback{From: "b", Attempt: 2, Own: true, Issues: []formats.Issue{bad, bad}},
+			[]string{"## Revision 2\n\nYou sent this work back", "judge whether that is resolved", "1. [error] a.go:9 is wrong\n```"},
+			"2. [",
+		},
+		"a note that is the answer": {
+			formats.Feedback{From: "gate", Attempt: 3, Note: "be brief", Answer: "be brief"},
+			[]string{"sent back by `gate`", "\n\n> be brief"},
+			"The answer",
+		},
+		"nothing open": {formats.Feedback{From: "b", Attempt: 3}, []string{"Do it."}, "Revision"},
+	} {
+		got := prompt.Compose(prompt.Input{Request: formats.Request{
+			Agent: "general", Facets: formats.Facets{Instruction: "Do it."}, Feedback: &c.given,
+		}}).Text
+		at := 0
+		for _, want := range append([]string{"Do it."}, c.want...) {
+			if i := strings.Index(got[at:], want); i >= 0 {
+				at += i
+			} else {
+				t.Errorf("%s: the prompt lacks %q, or has it in another place:\n%s", name, want, got)
+			}
+		}
+		if strings.Contains(got, c.never) || strings.Count(got, "## Revision") > 1 {
+			t.Errorf("%s: the prompt has %q, or two revisions:\n%s", name, c.never, got)
+		}
 	}
 }
 

@@ -121,11 +121,11 @@ const smallPID = 100
 // try runs a program within bounds and looks at what it could write, and whether it belongs to the person.
 func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	out.OK = false
-	dir, err := os.MkdirTemp(p.Starter.Temp, "tercet-probe-")
+	dir, remove, err := p.Starter.Folder()
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	may, not := filepath.Join(dir, "may"), filepath.Join(dir, "not")
 	if err := errors.Join(os.Mkdir(may, 0o700), os.Mkdir(not, 0o700)); err != nil {
 		return out, err

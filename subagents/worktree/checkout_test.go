@@ -215,7 +215,7 @@ func TestCommitHereHooks(t *testing.T) {
 	}
 }
 
-var killStep = flag.Int("kills", 4, "kill before every n-th call of git")
+var killStep = flag.Int("kills", 7, "kill before every n-th call of git")
 
 var errDead = errors.New("killed")
 
@@ -241,22 +241,37 @@ func (p *project) dying(n int) (*worktree.Manager, *int) {
 	return &m, calls
 }
 
+// kept keeps a copy of the repository with its worktrees, which hold its path, and gives what puts it back.
+func (p *project) kept() (again func()) {
+	p.t.Helper()
+	dir := p.t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(p.top)); err != nil {
+		p.t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(os.RemoveAll(p.top), os.CopyFS(p.top, os.DirFS(dir))); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
 // everyKill does something in a process that is killed before its n-th call of git, and then in one that is not, for
 // every n of a sample, or all with -kills 1: what is left is what one leaves that nobody kills.
 func everyKill(t *testing.T, begin func(t *testing.T) *project, do func(p *project, m *worktree.Manager) error, end func(p *project) string) {
 	t.Helper()
-	whole := begin(t)
-	m, calls := whole.dying(0)
-	if err := do(whole, m); err != nil {
+	p := begin(t)
+	again := p.kept()
+	m, calls := p.dying(0)
+	if err := do(p, m); err != nil {
 		t.Fatal(err)
 	}
-	want := end(whole)
+	want := end(p)
 	total := *calls
 	if total < 5 {
 		t.Fatalf("%d calls of git, want some", total)
 	}
-	for n := 1; n <= total; n += *killStep {
-		p := begin(t)
+	for n := 1 + len(t.Name())%*killStep; n <= total; n += *killStep { // not the same ones each time
+		again()
 		dead, _ := p.dying(n)
 		_ = do(p, dead) // what it says is heard by nobody
 		alive, _ := p.dying(0)

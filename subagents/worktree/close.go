@@ -20,10 +20,11 @@ const wipTries = 100
 
 // Closed is what closing came to.
 type Closed struct {
-	Wip     string   // branch that took uncommitted work, or empty
-	Removed bool     // the worktree is gone
-	Deleted bool     // its branch is gone too, because another one holds its commits
-	Nested  []string // repositories inside the worktree that no commit can hold: they keep it from being removed
+	Wip     string // branch that took uncommitted work, or empty
+	Removed bool   // the worktree is gone
+	Deleted bool   // its branch is gone too, because another one holds its commits
+	Stays   string // why it is not: somebody locked it, or there are repositories inside that no commit can hold
+	help    string // what to do about that
 }
 
 // Close closes the worktree at dir. Uncommitted work is committed to a branch of its own first, so that the branch of
@@ -56,7 +57,22 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 	return top, nil
 }
 
+// locked tells whether somebody locked a worktree: then it stays as it is.
+func (m *Manager) locked(dir string) (c Closed) {
+	if why, ok := m.Git(dir).Locked(); ok {
+		c.Stays, c.help = strings.TrimSuffix("it is locked: "+why, ": "), "run git worktree unlock "+dir
+	}
+	return c
+}
+
+func (c Closed) refused(dir string) error {
+	return formats.Fail(formats.CodePrecondition, c.help, "%s stays: %s", dir, c.Stays)
+}
+
 func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
+	if c := m.locked(top); c.Stays != "" {
+		return c, nil
+	}
 	main := m.Git(m.Root)
 	_, rel, err := main.Within(ctx)
 	if err != nil {
@@ -77,13 +93,14 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 			return Closed{}, err
 		}
 	}
-	c := Closed{Nested: work.nested}
+	var c Closed
 	if len(work.files) > 0 {
 		if c.Wip, err = m.keep(ctx, repo, branch, filepath.Base(top), work.files); err != nil {
 			return Closed{}, err
 		}
 	}
-	if len(c.Nested) > 0 {
+	if len(work.nested) > 0 {
+		c.Stays, c.help = "it holds repositories of its own: "+strings.Join(work.nested, ", "), "move them elsewhere"
 		return c, nil
 	}
 	if err := main.WorktreeRemove(ctx, top); err != nil {
@@ -161,11 +178,8 @@ func (m *Manager) keep(ctx context.Context, repo *git.Repo, branch, run string, 
 	if err != nil {
 		return "", err
 	}
-	wip, err := m.freeWip(ctx, repo, branch, run)
+	wip, err := newWip(ctx, repo, branch, run, head)
 	if err != nil {
-		return "", err
-	}
-	if err := repo.CreateBranch(ctx, wip, head); err != nil {
 		return "", err
 	}
 	if err := repo.SetHead(ctx, wip); err != nil {
@@ -205,13 +219,14 @@ func wipName(branch string) string {
 	return strings.ReplaceAll(task, "/", "-")
 }
 
-// freeWip names the branch tercet/wip/{task}-{run}, with a number after it if there is one already.
-func (m *Manager) freeWip(ctx context.Context, repo *git.Repo, branch, run string) (string, error) {
+// newWip makes the branch tercet/wip/{task}-{run} at a commit, with a number after it if there is one already: children
+// side by side may ask for one at the same time.
+func newWip(ctx context.Context, repo *git.Repo, branch, run, hash string) (string, error) {
 	begin := wipPrefix + wipName(branch) + "-" + run
 	name := begin
 	for i := 2; i < wipTries; i++ {
-		there, err := repo.BranchExists(ctx, name)
-		if err != nil || !there {
+		err := repo.CreateBranch(ctx, name, hash)
+		if _, there := errors.AsType[*git.StaleError](err); !there {
 			return name, err
 		}
 		name = fmt.Sprintf("%s-%d", begin, i)
@@ -223,6 +238,9 @@ func (m *Manager) freeWip(ctx context.Context, repo *git.Repo, branch, run strin
 // bundle in the folder of the run, whose name comes back; empty: there was nothing.
 func (m *Manager) Discard(ctx context.Context, dir, run string, msg Message) (bundle string, err error) {
 	defer code(&err, formats.CodeIO)
+	if c := m.locked(dir); c.Stays != "" {
+		return "", c.refused(dir)
+	}
 	if _, _, err := m.Commit(ctx, dir, msg); err != nil {
 		return "", err
 	}
@@ -257,8 +275,7 @@ func (m *Manager) Discard(ctx context.Context, dir, run string, msg Message) (bu
 		return bundle, err
 	}
 	if !c.Removed {
-		return bundle, formats.Fail(formats.CodePrecondition, "move them elsewhere", "it holds repositories of its own: %s",
-			strings.Join(c.Nested, ", "))
+		return bundle, c.refused(dir)
 	}
 	return bundle, main.DeleteBranch(ctx, branch, head)
 }

@@ -70,6 +70,7 @@ func code(at *error, other formats.Code) {
 	}
 	f := &formats.Failure{Code: other, Err: err}
 	var held *git.CheckedOutError
+	var unfit *git.RemoteError
 	switch {
 	case errors.Is(err, context.Canceled):
 		f.Code = formats.CodeCancelled
@@ -80,6 +81,8 @@ func code(at *error, other formats.Code) {
 		f.Help = "run git init, then commit something"
 	case errors.Is(err, git.ErrMissing):
 		f.Code, f.Help = formats.CodeToolUnavailable, "install git"
+	case errors.As(err, &unfit):
+		f.Code, f.Help = formats.CodePrecondition, unfit.Next
 	case errors.As(err, &held):
 		f.Code, f.Help = formats.CodePrecondition, "switch "+held.Path+" to another branch: git switch BRANCH"
 	case errors.Is(err, git.ErrNoCommit):

@@ -37,7 +37,8 @@ func (m *Manager) Leftover(ctx context.Context, over func(run string) bool) (l L
 	out := map[string]bool{}
 	for _, w := range trees {
 		out[w.Branch] = true
-		if m.owns(w.Path) && over(filepath.Base(w.Path)) {
+		run, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(w.Path), publishPrefix), ".") // of a child, or of a merge
+		if m.owns(w.Path) && over(run) {
 			l.Trees = append(l.Trees, w.Path)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"tercet/formats"
 	"tercet/internal/git"
@@ -21,16 +22,19 @@ type Target struct {
 	To      string // branch; empty: the one of the user's checkout
 	Session string // trailer of the merge, left out if empty
 	Txn     string // trailer of the merge, left out if empty
-	As      string // squash: one commit, without the branch's own; patch: a series in the run's folder; else a merge
-	Message string // of the commit; empty: that of a merge
+	// As is squash: one commit, without the branch's own; patch: a series in the run's folder; pr: the branch is pushed
+	// and a request opened; else a merge.
+	As      string
+	Message string // of the commit, and title of a request; empty: that of a merge
 	Run     string // whose folder takes patches, and whose branch takes the work of a child
 	Child   bool   // the work is brought to the run's branch, in the run's worktree
 }
 
 // The ways to publish beside a merge.
 const (
-	AsSquash = "squash"
-	AsPatch  = "patch"
+	AsSquash  = "squash"
+	AsPatch   = "patch"
+	AsRequest = "pr"
 )
 
 // Published is what publishing came to.
@@ -39,6 +43,7 @@ type Published struct {
 	Files   []string // that changed in the target, relative to the project root
 	Message string   // one sentence for a person
 	Patches []string // of a series, relative to the project root
+	URL     string   // of a request
 }
 
 // Publish merges the branch of the worktree at dir into the target: in a worktree of its own, and with the target moved
@@ -143,10 +148,10 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 		}
 	}
 	if has {
-		return Published{Commit: old, Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}, nil
+		return p.done(ctx, old)
 	}
-	if p.target.As == AsPatch {
-		return p.patches(ctx, old)
+	if p.target.As == AsPatch || p.target.As == AsRequest {
+		return p.apart(ctx, old)
 	}
 	if err := p.clean(ctx); err != nil {
 		return Published{}, err
@@ -161,18 +166,44 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	if len(merged.Conflicts) > 0 {
 		return Published{}, &ConflictError{Branch: p.branch, To: p.to, Files: merged.Conflicts}
 	}
-	out := Published{Commit: merged.Commit, Message: fmt.Sprintf("merged %s into %s", p.branch, p.to)}
 	if p.target.As == AsSquash {
 		if merged.Commit, err = p.squash(ctx, merged.Commit, old); err != nil {
 			return Published{}, err
 		}
-		out.Commit, out.Message = merged.Commit, fmt.Sprintf("squashed %s into %s", p.branch, p.to)
 	}
+	out := Published{Commit: merged.Commit, Message: p.brought()}
 	if err := p.move(ctx, old, merged.Commit); err != nil {
 		return Published{}, err
 	}
 	out.Files, err = p.m.changed(ctx, p.main, old, merged.Commit)
 	return out, err
+}
+
+// done tells of work that the target has. What a killed attempt of this same call brought there is told as that attempt
+// would have told it.
+func (p *publication) done(ctx context.Context, old string) (Published, error) {
+	out := Published{Commit: old, Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}
+	if p.msg.Txn == "" {
+		return out, nil
+	}
+	hash, err := p.main.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: p.msg.Txn})
+	if err != nil || hash == "" || hash == p.work {
+		return out, err
+	}
+	if has, err := p.main.IsAncestor(ctx, hash, old); err != nil || !has {
+		return out, err
+	}
+	out.Commit, out.Message = hash, p.brought()
+	out.Files, err = p.m.changed(ctx, p.main, hash+"~1", hash)
+	return out, err
+}
+
+// brought says what was done.
+func (p *publication) brought() string {
+	if p.target.As == AsSquash {
+		return fmt.Sprintf("squashed %s into %s", p.branch, p.to)
+	}
+	return fmt.Sprintf("merged %s into %s", p.branch, p.to)
 }
 
 // squash makes one commit of what a merge came to.
@@ -185,15 +216,24 @@ func (p *publication) squash(ctx context.Context, merged, old string) (string, e
 	return p.main.CommitTree(ctx, tree, []string{old}, p.msg.Subject, trailers...)
 }
 
-// patches writes the branch as a series into the folder of the run. The target stays as it is.
-func (p *publication) patches(ctx context.Context, old string) (Published, error) {
+// apart publishes what leaves the target as it is.
+func (p *publication) apart(ctx context.Context, old string) (Published, error) {
 	base, err := p.main.MergeBase(ctx, old, p.work)
-	if err != nil {
-		return Published{}, err
+	if err == nil {
+		base = cmp.Or(base, old)
+		err = p.m.scan(ctx, p.m.Git(p.dir), base, p.work)
 	}
-	if err := p.m.scan(ctx, p.m.Git(p.dir), cmp.Or(base, old), p.work); err != nil {
+	switch {
+	case err != nil:
 		return Published{}, err
+	case p.target.As == AsRequest:
+		return p.request(ctx, base)
 	}
+	return p.patches(ctx, base)
+}
+
+// patches writes the branch as a series into the folder of the run.
+func (p *publication) patches(ctx context.Context, base string) (Published, error) {
 	const below = "patches"
 	// What a killed attempt wrote is written anew.
 	if err := p.m.inRun(p.target.Run, "", func(root *os.Root, dir string) error {
@@ -205,7 +245,7 @@ func (p *publication) patches(ctx context.Context, old string) (Published, error
 	if err != nil {
 		return Published{}, err
 	}
-	names, err := p.m.Git(p.dir).Patches(ctx, folder, cmp.Or(base, old), p.work)
+	names, err := p.m.Git(p.dir).Patches(ctx, folder, base, p.work)
 	out := Published{Message: fmt.Sprintf("wrote %d patches to %s", len(names), path.Join(folderOf(p.target.Run), below))}
 	for _, name := range names {
 		out.Patches = append(out.Patches, path.Join(folderOf(p.target.Run), below, name))
@@ -240,21 +280,25 @@ func (p *publication) clean(ctx context.Context) error {
 
 // merge merges the work into old.
 func (p *publication) merge(ctx context.Context, old string) (merged git.Merge, err error) {
-	err = p.within(ctx, "publish-", old, func(repo *git.Repo) (err error) {
+	err = p.within(ctx, publishPrefix+p.target.Run, old, func(repo *git.Repo) (err error) {
 		merged, err = repo.MergeInWorktree(ctx, p.work, p.msg.Subject, p.msg.trailers()...)
 		return err
 	})
 	return merged, err
 }
 
-// within does something in a worktree at a commit that lives only as long as this call.
+// publishPrefix begins the names of the worktrees in which a run's work is merged.
+const publishPrefix = "publish-"
+
+// within does something in a worktree at a commit that lives only as long as this call. Its name is that of any other
+// attempt, so that what a killed one left goes first.
 func (p *publication) within(ctx context.Context, name, start string, do func(*git.Repo) error) (err error) {
 	if err := os.MkdirAll(p.m.Base, 0o755); err != nil {
 		return &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
-	place, err := os.MkdirTemp(p.m.Base, name)
-	if err != nil {
-		return &formats.Failure{Code: formats.CodeIO, Err: err}
+	place := filepath.Join(p.m.Base, name)
+	if err := p.remove(ctx, place); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, p.remove(context.WithoutCancel(ctx), place)) }()
 	if err := p.main.WorktreeAdd(ctx, git.NewWorktree{Path: place, Start: start}); err != nil {
@@ -265,7 +309,11 @@ func (p *publication) within(ctx context.Context, name, start string, do func(*g
 
 // remove takes a merge's worktree away, also one that git never came to know.
 func (p *publication) remove(ctx context.Context, place string) error {
-	if _, err := os.Stat(filepath.Join(place, ".git")); err == nil {
+	trees, err := p.main.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(trees, func(w git.Worktree) bool { return p.m.same(w.Path, place) }) {
 		if err := p.main.WorktreeRemove(ctx, place); err != nil {
 			return err
 		}

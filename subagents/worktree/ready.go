@@ -172,17 +172,16 @@ func (a *aside) keep(ctx context.Context, now before) error {
 	if bare, err := a.repo.Tree(ctx, now.Head); err != nil || bare == tree && now.Head == a.was.Head {
 		return err // all of it was moved
 	}
-	wip, err := a.m.freeWip(ctx, a.repo, a.was.Branch, a.r.Run)
-	if err != nil {
-		return err
-	}
 	hash, err := a.repo.CommitTree(ctx, tree, []string{now.Head}, "wip: what a killed attempt of "+a.r.Step+" left",
 		git.Trailer{Key: TrailerWip, Value: a.r.Run})
 	if err != nil {
 		return err
 	}
-	a.said = append(a.said, fmt.Sprintf("what the killed attempt of step %s left is on branch %s", a.r.Step, wip))
-	return a.repo.CreateBranch(ctx, wip, hash)
+	wip, err := newWip(ctx, a.repo, a.was.Branch, a.r.Run, hash)
+	if err == nil {
+		a.said = append(a.said, fmt.Sprintf("what the killed attempt of step %s left is on branch %s", a.r.Step, wip))
+	}
+	return err
 }
 
 // stage gives the tree of a commit with some files as they are now.

@@ -3,7 +3,9 @@ package worktree_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"tercet/formats"
@@ -74,6 +76,39 @@ func TestReady(t *testing.T) {
 	// The first start of another step sets nothing aside.
 	if said := p.ready(worker(tree, "t2", true)); said != "" || p.asBefore(tree) != before {
 		t.Errorf("the first start of a step says %q", said)
+	}
+}
+
+// TestReadySideBySide: what several children left at once is on a branch for each.
+func TestReadySideBySide(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	var trees []worktree.Tree
+	for _, child := range []string{"x", "y", "z"} {
+		tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a", Child: child})
+		trees = append(trees, tree)
+		p.ready(worker(tree, child, false))
+		p.write(tree.Dir, child+".txt", child)
+	}
+	var all sync.WaitGroup
+	said := make([]string, len(trees))
+	for i, tree := range trees {
+		all.Go(func() {
+			lines, err := p.Ready(t.Context(), worker(tree, []string{"x", "y", "z"}[i], true))
+			said[i] = strings.Join(lines, "\n")
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(said)
+	if len(slices.Compact(said)) != len(trees) || said[0] == "" {
+		t.Errorf("Ready says %q, want a branch for each", said)
+	}
+	if got := p.git(p.top, "branch", "--list", "tercet/wip/*"); strings.Count(got, "\n") != len(trees)-1 {
+		t.Errorf("branches = %s, want %d", got, len(trees))
 	}
 }
 

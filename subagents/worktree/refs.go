@@ -2,13 +2,12 @@ package worktree
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"tercet/formats"
 	"tercet/internal/git"
@@ -29,6 +28,41 @@ func (m *Manager) Watch(dir string) (*Watch, error) {
 	before, err := repo.Refs()
 	ours := strings.HasPrefix(dir, m.Base+string(filepath.Separator))
 	return &Watch{m: m, repo: repo, before: before, ours: ours, made: m.Made()}, err
+}
+
+// lookTime is how long it may take to look at what git runs.
+const lookTime = 30 * time.Second
+
+// Guard looks at what git runs before a worker starts, and gives what looks at it and at the refs again when it has
+// ended: tamper is told of a change of the former, ask is asked about the latter. Without a repository there is nothing
+// to guard.
+func (w *Watch) Guard(
+	ctx context.Context, r formats.Request, tamper func(what string) error,
+	ask func(context.Context, formats.Gate) (formats.Decision, error),
+) (func() error, error) {
+	before, err := w.repo.Fingerprint(ctx)
+	if err != nil || before == nil {
+		return func() error { return nil }, err
+	}
+	return func() error {
+		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime) // also when the run is over
+		defer cancel()
+		now, err := w.repo.Fingerprint(look)
+		if err == nil && now == nil {
+			err = git.ErrNoRepo
+		}
+		changed := before.Changes(now)
+		if err != nil {
+			changed = []string{"something so that it cannot be read any more: " + err.Error()}
+		}
+		if len(changed) > 0 {
+			err = tamper(strings.Join(changed, ", "))
+		}
+		if err == nil {
+			err = w.Look(ctx, r, ask)
+		}
+		return err
+	}, nil
 }
 
 // The answers to the question about refs that moved.
@@ -77,7 +111,7 @@ func (w *Watch) Look(
 	d, err := ask(asking, formats.Gate{
 		Question: fmt.Sprintf("while %s worked, and not by tercet, %s: was it you?", r.Agent, listed(others)),
 		Choices:  []formats.Choice{{Label: answerMine}, {Label: answerBack}, {Label: answerStop, Leaves: true}},
-		Digest:   digest(listed(others)), NeedsPerson: true, Run: r.Run, Step: r.Step,
+		Digest:   formats.Sum([]byte(listed(others))), NeedsPerson: true, Run: r.Run, Step: r.Step,
 	})
 	if err != nil || d.Answer == answerMine {
 		return err
@@ -165,9 +199,4 @@ func listed(list []git.RefChange) string {
 		words[i] = fmt.Sprintf("%s moved from %s to %s", c.Ref, short(c.Old), short(c.New))
 	}
 	return strings.Join(words, ", ")
-}
-
-func digest(text string) string {
-	s := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(s[:])
 }

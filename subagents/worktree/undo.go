@@ -120,7 +120,7 @@ func (m *Manager) TakeBack(ctx context.Context, list []Brought, msg Message) (ha
 	if err != nil {
 		return "", err
 	}
-	err = p.within(ctx, "undo-", old, func(repo *git.Repo) error {
+	err = p.within(ctx, "undo-"+list[0].Commit, old, func(repo *git.Repo) error {
 		for _, b := range list {
 			if err := repo.Revert(ctx, b.Commit); errors.Is(err, git.ErrConflict) {
 				return formats.Fail(formats.CodePrecondition, "revert it by hand: git revert "+b.Commit,
@@ -174,10 +174,7 @@ func (m *Manager) SetBack(ctx context.Context, branch, run, head string) (kept s
 	}
 	kept = wipPrefix + wipName(branch) + "-" + run
 	if at, err := main.Resolve(ctx, "refs/heads/"+kept); err != nil || at != now {
-		if kept, err = m.freeWip(ctx, main, branch, run); err != nil {
-			return "", err
-		}
-		if err := main.CreateBranch(ctx, kept, now); err != nil {
+		if kept, err = newWip(ctx, main, branch, run, now); err != nil {
 			return "", err
 		}
 	}

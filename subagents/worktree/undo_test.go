@@ -104,6 +104,10 @@ func TestLeftover(t *testing.T) {
 	p := newProject(t, "")
 	over, open := p.open(worktree.Spec{Run: "rover", Task: 1}), p.open(worktree.Spec{Run: "ropen", Task: 2})
 	p.write(over.Dir, "a.txt", "loose\n")
+	child, merge := filepath.Join(p.Base, "rover.x"), filepath.Join(p.Base, "publish-rover")
+	for _, place := range []string{child, merge, filepath.Join(p.Base, "publish-ropen")} {
+		p.git(p.top, "worktree", "add", "-q", "--detach", place)
+	}
 	p.git(p.top, "branch", "tercet/wip/3-merged")
 	p.git(p.top, "branch", "mine/merged")
 	p.git(p.top, "checkout", "-q", "-b", "task/4-own")
@@ -114,7 +118,7 @@ func TestLeftover(t *testing.T) {
 	p.git(p.top, "checkout", "-q", "main")
 	l, err := p.Leftover(t.Context(), func(run string) bool { return run == "rover" })
 	want := worktree.Leftover{
-		Trees: []string{filepath.Join(p.Base, "rover")}, Branches: []worktree.Tip{{Branch: "tercet/wip/3-merged", Commit: over.Head}},
+		Trees: []string{merge, filepath.Join(p.Base, "rover"), child}, Branches: []worktree.Tip{{Branch: "tercet/wip/3-merged", Commit: over.Head}},
 	}
 	if diff := cmp.Diff(want, l); diff != "" || err != nil {
 		t.Fatalf("Leftover = %v (-want +got)\n%s", err, diff)
@@ -122,7 +126,7 @@ func TestLeftover(t *testing.T) {
 	if err := p.Clear(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
-	p.tidy("ropen")
+	p.tidy("publish-ropen", "ropen")
 	branches := p.git(p.top, "branch", "--format=%(refname:short)")
 	if want := "main\nmine/merged\ntask/2\ntask/4-own\ntercet/wip/1-rover\ntercet/wip/4-same"; branches != want {
 		t.Errorf("branches = %s, want %s", branches, want)

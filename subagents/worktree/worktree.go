@@ -3,8 +3,8 @@
 // It promises that the user's checkout is touched by two things alone: a fast-forward when it is clean, and a commit of
 // named files that leaves everything of the user's as it is; that a branch moves only if it still is where it was seen;
 // that a conflict changes nothing; that no uncommitted work is removed before it is in a commit; and that no commit is
-// made, and none merged, that adds what looks like a secret. Of the workspace folder only documents and the state are
-// ever committed, in the checkout. Ignored files of a worktree are removed with it.
+// made, and none merged or pushed, that adds what looks like a secret. Of the workspace folder only documents and the
+// state are ever committed, in the checkout. Ignored files of a worktree are removed with it.
 //
 // It does not decide when a task is done, resolves no conflict, and deletes only branches that it named itself and
 // whose commits another branch holds.

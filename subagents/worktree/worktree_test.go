@@ -437,12 +437,38 @@ func TestNestedRepositoryKeepsTheWorktree(t *testing.T) {
 	if _, files := p.commit(tree.Dir, "task 7: b", ""); !cmp.Equal(files, []string{"b.txt"}) {
 		t.Errorf("Commit() files = %q, want b.txt only", files)
 	}
-	if c := p.close(tree.Dir); c.Removed || !cmp.Equal(c.Nested, []string{"inner/"}) || p.read(inner, "f") != "x\n" {
+	if c := p.close(tree.Dir); c.Removed || c.Stays != "it holds repositories of its own: inner/" || p.read(inner, "f") != "x\n" {
 		t.Errorf("Close() = %+v, want the worktree kept for inner/", c)
 	}
 	_, err := p.Open(t.Context(), worktree.Spec{Run: "r2", Task: 7, Slug: "x"})
 	if c, ok := errors.AsType[*git.CheckedOutError](err); !ok || formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Open() = %v, %v, want a CheckedOutError", c, err)
+	}
+}
+
+// TestLockedWorktreeStays: what a person locked stays with all that is in it, is said to, and can be closed once it is unlocked. A
+// lock that git left on a worktree that it did not finish keeps nothing.
+func TestLockedWorktreeStays(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	p.write(tree.Dir, "b.txt", "loose\n")
+	p.git(p.top, "worktree", "lock", "--reason", "I look at it", tree.Dir)
+	c := p.close(tree.Dir)
+	if c.Removed || c.Wip != "" || c.Stays != "it is locked: I look at it" || p.read(tree.Dir, "b.txt") != "loose\n" {
+		t.Errorf("Close() = %+v, want it kept for its lock", c)
+	}
+	_, err := p.Discard(t.Context(), tree.Dir, "r1", worktree.Message{Subject: "discarded", Txn: "t1"})
+	if formats.CodeOf(err) != formats.CodePrecondition || formats.HelpOf(err) != "run git worktree unlock "+tree.Dir || p.read(tree.Dir, "b.txt") != "loose\n" {
+		t.Errorf("Discard() = %v, help %q, want it refused", err, formats.HelpOf(err))
+	}
+	if err := p.Git(p.top).WorktreeRemove(t.Context(), tree.Dir); err == nil || !strings.Contains(err.Error(), "unlock first") {
+		t.Errorf("WorktreeRemove() = %v, want git's refusal", err)
+	}
+	p.git(p.top, "worktree", "unlock", tree.Dir)
+	p.git(p.top, "worktree", "lock", "--reason", "initializing", tree.Dir)
+	if c := p.close(tree.Dir); !c.Removed || c.Stays != "" {
+		t.Errorf("Close() = %+v, want it removed", c)
 	}
 }
 
@@ -501,6 +527,49 @@ func TestRefusals(t *testing.T) {
 	cancel()
 	if _, err := p.Open(ended, spec); formats.CodeOf(err) != formats.CodeCancelled || !errors.Is(err, context.Canceled) {
 		t.Errorf("Open() with an ended context = %v, want %s", err, formats.CodeCancelled)
+	}
+}
+
+// TestPublishOfAKilledProcess: what a killed attempt left of its worktree goes, however far it came, and the attempt that
+// follows a merge whose end nobody heard of tells the same as that one.
+func TestPublishOfAKilledProcess(t *testing.T) {
+	t.Parallel()
+	for _, as := range []string{"", worktree.AsSquash} {
+		for name, left := range map[string]func(p *project, place string){
+			"a folder": func(p *project, place string) { p.write(place, "x.txt", "x") },
+			"a tree":   func(p *project, place string) { p.git(p.top, "worktree", "add", "-q", "--detach", place) },
+			"one that is begun": func(p *project, place string) {
+				p.git(p.top, "worktree", "add", "-q", "--lock", "--reason", "initializing", "--detach", place)
+			},
+			"its record": func(p *project, place string) {
+				p.git(p.top, "worktree", "add", "-q", "--lock", "--reason", "initializing", "--detach", place)
+				if err := os.RemoveAll(place); err != nil {
+					t.Fatal(err)
+				}
+			},
+		} {
+			t.Run(as+" "+name, func(t *testing.T) {
+				t.Parallel()
+				p := newProject(t, "")
+				tree := p.open(worktree.Spec{Run: "r1", Task: 7})
+				p.write(tree.Dir, "b.txt", "x\n")
+				p.commit(tree.Dir, "task 7: b", "t1")
+				left(p, filepath.Join(p.Base, "publish-r1"))
+				target := worktree.Target{To: "main", Run: "r1", Txn: "t1", As: as, Message: "b"}
+				first, err := p.Publish(t.Context(), tree.Dir, target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, err := p.Publish(t.Context(), tree.Dir, target)
+				if d := cmp.Diff(first, again); d != "" || err != nil || len(first.Files) != 1 {
+					t.Errorf("Publish again = %v (-first +again)\n%s", err, d)
+				}
+				if trees := p.git(p.top, "worktree", "list", "--porcelain"); strings.Contains(trees, "publish-") {
+					t.Errorf("left over:\n%s", trees)
+				}
+				p.tidy("r1")
+			})
+		}
 	}
 }
 

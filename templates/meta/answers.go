@@ -2,29 +2,42 @@ package meta
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/nearest"
 	"tercet/templates"
 )
 
 // answers are what /meta was told.
 type answers struct {
-	name    string
-	shape   templates.Shape
-	agents  []string // in order
-	purpose string
+	templates.Data
+	shape    templates.Shape
+	agents   []string          // in order
+	programs map[string]string // of new subagents, the program that does their work
 }
+
+// sure is the usage that a wrong answer gets as advice.
+const sure = `/meta NAME --shape single|sequential|conditional|iterative|parallel --agents a,b+c "what it does"`
 
 // read takes the answers out of the input of a delegation and collects everything that is wrong with them.
 func read(in map[string]any) (answers, error) {
 	var bad []string
-	text := func(name, want string) string {
+	wrong := func(err error) {
+		if err != nil {
+			bad = append(bad, err.Error())
+		}
+	}
+	text := func(name, want, otherwise string) string {
 		s, ok := in[name].(string)
 		if ok && strings.TrimSpace(s) != "" {
 			return strings.TrimSpace(s)
+		}
+		if in[name] == nil && otherwise != "" {
+			return otherwise
 		}
 		got := "nothing"
 		if in[name] != nil && !ok {
@@ -33,55 +46,72 @@ func read(in map[string]any) (answers, error) {
 		bad = append(bad, fmt.Sprintf("expected %s as %s, got %s", want, name, got))
 		return ""
 	}
-	a := answers{name: text("name", "the name of the new command")}
-	word := text("shape", "the shape of the workflow")
-	list := text("agents", "subagents separated by commas")
-	a.purpose = text("purpose", "what the command does")
-	if err := templates.CheckName("command", a.name); a.name != "" && err != nil {
-		bad = append(bad, err.Error())
+	a := answers{programs: map[string]string{}}
+	a.Name = text("name", "the name of the new command", "")
+	word := text("shape", "the shape of the workflow", "")
+	list := text("agents", "subagents separated by commas", "")
+	a.Purpose = text("purpose", "what the command does", "")
+	a.Category = text("domain", "what it is about", "code")
+	a.Gate = in["gate"] == "last"
+	var err error
+	a.Merge, err = templates.ParseMerge(text("merge", "how results are merged", "all"))
+	wrong(err)
+	a.Args, err = templates.ParseArgs(text("arguments", "the arguments of the command", "task"))
+	wrong(err)
+	if a.Name != "" {
+		wrong(templates.CheckName("command", a.Name))
 	}
 	if word != "" {
-		shape, err := templates.ParseShape(word)
-		if err != nil {
+		if a.shape, err = templates.ParseShape(word); err != nil {
 			bad = append(bad, strings.TrimSpace(err.Error()+" "+nearest.Help(word, formats.Words(templates.Shapes()))))
 		}
-		a.shape = shape
 	}
 	if list != "" {
-		for name := range strings.SplitSeq(list, ",") {
-			name = strings.TrimSpace(name)
-			if err := templates.CheckName("subagent", name); err != nil {
-				bad = append(bad, err.Error())
-			}
-			a.agents = append(a.agents, name)
-		}
+		a.team(list, wrong)
 	}
 	if len(bad) > 0 {
-		return answers{}, formats.Fail(formats.CodeValidationFailed,
-			`/meta NAME --shape single|sequential|conditional|iterative --agents a,b "what it does"`, "%s",
-			strings.Join(bad, "; "))
+		return answers{}, formats.Fail(formats.CodeValidationFailed, sure, "%s", strings.Join(bad, "; "))
 	}
 	return a, nil
 }
 
-// unknown lists the subagents that nobody has, each once.
-func (a answers) unknown(known Agents) []string {
+var programForm = lazy.Regexp(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`)
+
+// team reads "a,b+c=tools/run": subagents in order, those joined by a plus side by side, each with the program that
+// does its work, if one does. Without any plus those of the shape parallel all stand side by side.
+func (a *answers) team(list string, wrong func(error)) {
+	for part := range strings.SplitSeq(list, ",") {
+		for i, word := range strings.Split(part, "+") {
+			name, program, has := strings.Cut(strings.TrimSpace(word), "=")
+			wrong(templates.CheckName("subagent", name))
+			if a.agents, a.Beside = append(a.agents, name), append(a.Beside, i > 0); has {
+				a.programs[name] = program
+			}
+			if has && (!programForm().MatchString(program) || !fs.ValidPath(program)) {
+				wrong(fmt.Errorf("expected a program inside the project as in %s=tools/run, got %q", name, program))
+			}
+		}
+	}
+	if !slices.Contains(a.Beside, true) {
+		a.Beside = nil
+	} else if a.shape != "" && a.shape != templates.Parallel {
+		wrong(fmt.Errorf("expected --shape parallel for subagents joined by '+', got %s", a.shape))
+	}
+}
+
+// unknown lists the subagents that nobody has, each once. One that is there keeps the runner that it has.
+func (a answers) unknown(known Agents) ([]string, error) {
 	var out []string
+	for name, program := range a.programs {
+		if _, ok := known.Agent(name); ok {
+			return nil, formats.Fail(formats.CodeValidationFailed, "write "+name+" alone, or choose another name",
+				"subagent %s is there, and its file says what does its work, not %s", name, program)
+		}
+	}
 	for _, name := range a.agents {
 		if _, ok := known.Agent(name); !ok && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
-	return out
-}
-
-// infos gives the contracts in the order of the line.
-func (a answers) infos(known Agents) []formats.AgentInfo {
-	var out []formats.AgentInfo
-	for _, name := range a.agents {
-		if info, ok := known.Agent(name); ok {
-			out = append(out, info)
-		}
-	}
-	return out
+	return out, nil
 }

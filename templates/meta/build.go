@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/commands"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/subagents"
 	"tercet/templates"
 )
 
-// Builder is meta-builder. Root, Agents, Lint and DryRun are needed.
+// Builder is meta-builder. Root, Agents, Lint, DryRun and Catalog are needed.
 type Builder struct {
 	Root   *os.Root // the project root
 	Agents Agents
@@ -23,8 +24,10 @@ type Builder struct {
 	Lint func(files []File) []formats.Diagnostic
 	// DryRun runs the command of the name out of the files without any effect.
 	DryRun func(ctx context.Context, files []File, name string) (formats.Return, error)
-	// Hides names the file of a command that the new one would hide, such as a shipped one; nil knows of none.
-	Hides func(name string) (file string, ok bool)
+	// Catalog is what there is to analyze, and what a new command can hide.
+	Catalog *commands.Catalog
+	// Fills tells whether a model can write texts of the files; nil: none can.
+	Fills func() bool
 }
 
 var _ subagents.Agent = (*Builder)(nil)
@@ -38,16 +41,25 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 		return formats.Return{}, formats.Unset("subagents")
 	case b.Lint == nil:
 		return formats.Return{}, formats.Unset("a linter")
+	case b.Catalog == nil:
+		return formats.Return{}, formats.Unset("the commands there are")
 	case b.DryRun == nil:
 		return formats.Return{}, formats.Unset("a dry run")
 	}
-	a, err := read(r.Input)
+	if r.Input["action"] == "analyze" {
+		return b.analyze()
+	}
+	d, err := b.begin(r.Input)
 	if err != nil {
 		return failed(err), nil
 	}
-	d := &draft{answers: a, fresh: a.unknown(b.Agents)}
-	if err := b.compose(d); err != nil {
-		return failed(err), nil
+	switch action := r.Input["action"]; action {
+	case "draft", "write":
+	case "fill":
+		return b.fill(d, r.Input["texts"]), nil
+	default:
+		return failed(formats.Fail(formats.CodeValidationFailed, "name one of them",
+			"expected action draft, fill, write or analyze, got %v", action)), nil
 	}
 	if ret, ok := b.check(d); !ok {
 		return ret, nil
@@ -56,13 +68,67 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	if err != nil || ret.Status == formats.StatusFailed {
 		return ret, err
 	}
+	if r.Input["action"] == "draft" {
+		return b.tell(d), nil
+	}
 	if err := b.write(ctx, d.files); err != nil {
 		if formats.CodeOf(err) == formats.CodePrecondition {
 			return failed(err), nil
 		}
 		return formats.Return{}, err
 	}
-	return b.tell(d), nil
+	return formats.Return{Status: formats.StatusCompleted, Summary: "/" + d.Name + " written"}, nil
+}
+
+// begin makes the draft of an action: by the answers, from a file, or out of the files of an earlier one.
+func (b *Builder) begin(in map[string]any) (*draft, error) {
+	switch file, from := in["from"].(string); {
+	case in["action"] != "draft":
+		return given(in["files"])
+	case from:
+		return b.translate(file, in["name"])
+	}
+	a, err := read(in)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{answers: a}
+	if d.fresh, err = a.unknown(b.Agents); err == nil {
+		err = b.compose(d)
+	}
+	return d, err
+}
+
+// as is what a value holds, the zero value where it holds another kind.
+func as[T any](value any) T {
+	held, _ := value.(T) //nolint:errcheck // the zero value is meant
+	return held
+}
+
+// given takes the files of a draft back, as an earlier action gave them: one command, and subagents.
+func given(files any) (*draft, error) {
+	d := &draft{}
+	list := as[[]any](files)
+	for _, one := range list {
+		m := as[map[string]any](one)
+		name := as[string](m["name"])
+		text := as[string](m["text"])
+		stem := strings.TrimSuffix(path.Base(name), ".md")
+		if dir := path.Dir(name); dir == commandFolder && d.Name == "" {
+			d.Name = stem
+		} else if dir != subagentFolder {
+			stem = ""
+		}
+		if !templates.ValidName(stem) || !strings.HasSuffix(name, ".md") {
+			return nil, formats.Fail(formats.CodeValidationFailed, "pass the files of a draft",
+				"expected one command and its subagents as files, got %q", name)
+		}
+		d.files = append(d.files, File{Name: name, Data: []byte(text)})
+	}
+	if d.Name == "" {
+		return nil, formats.Fail(formats.CodeValidationFailed, "pass the files of a draft", "expected files, got no command")
+	}
+	return d, nil
 }
 
 // draft is what is on its way to the disk.
@@ -70,42 +136,41 @@ type draft struct {
 	answers
 	fresh    []string // subagents that are new
 	files    []File   // new subagents first, the command last
-	known    Agents   // with the new ones
 	warnings []string
 	dry      string // what the dry run showed
+	source   string // the prompt that it was translated from
+	left     []any  // tasks for what is larger: {title, description}
 }
 
 // compose renders every file, and refuses one whose place is taken.
 func (b *Builder) compose(d *draft) error {
-	if info, err := b.Root.Stat(formats.Workspace); err != nil || !info.IsDir() {
-		return formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'", "expected folder %s, got none", formats.Workspace)
-	}
 	var taken error
 	place := func(folder, name string) string {
-		file := folder + "/" + name + ".md"
-		switch _, err := b.Root.Lstat(file); {
-		case err == nil:
-			taken = errors.Join(taken, exists(file))
-		case !errors.Is(err, fs.ErrNotExist):
-			taken = errors.Join(taken, onWrite(file, err))
-		}
+		file, err := b.place(folder, name)
+		taken = errors.Join(taken, err)
 		return file
 	}
 	for _, name := range d.fresh {
-		role, _ := templates.RoleOf(name)
-		lines, output, policy, err := contract(role)
-		if err != nil {
-			return err
+		s := templates.Subagent{
+			Name: name, Command: d.Name, Purpose: d.Purpose, Args: d.Args, Program: d.programs[name],
 		}
-		src, err := templates.RenderSubagent(templates.Subagent{
-			Name: name, Command: d.name, Purpose: d.purpose, Contract: lines, Output: output, Policy: policy,
-		})
+		if role, _ := s.Role(); !s.Plain() {
+			var err error
+			if s.Contract, s.Output, s.Policy, err = contract(role); err != nil {
+				return err
+			}
+		}
+		src, err := templates.RenderSubagent(s)
 		if err != nil {
 			return err
 		}
 		d.files = append(d.files, File{Name: place(subagentFolder, name), Data: src})
+		if _, err := b.Root.Stat(s.Program); s.Program != "" && err != nil {
+			d.leave("Write "+s.Program, "The subagent "+name+" of /"+d.Name+" runs it: it reads a request as JSON on "+
+				"standard input and gives a return as JSON (docs/exec.md). What it is for: "+d.Purpose)
+		}
 	}
-	command := place(commandFolder, d.name)
+	command := place(commandFolder, d.Name)
 	if taken != nil {
 		return taken
 	}
@@ -113,13 +178,38 @@ func (b *Builder) compose(d *draft) error {
 	if broken := (&formats.Diagnostics{List: found, Of: formats.CodeBug}); broken.HasErrors() {
 		return broken
 	}
-	d.known = agents
-	src, err := templates.Render(d.shape, templates.Data{Name: d.name, Purpose: d.purpose, Agents: d.infos(agents)})
+	for _, name := range d.agents {
+		if info, ok := agents.Agent(name); ok {
+			d.Agents = append(d.Agents, info)
+		}
+	}
+	src, err := templates.Render(d.shape, d.Data)
 	if err != nil {
 		return err
 	}
 	d.files = append(d.files, File{Name: command, Data: src})
 	return nil
+}
+
+// place is the path of a new file; the error says that it cannot be made there.
+func (b *Builder) place(folder, name string) (string, error) {
+	if info, err := b.Root.Stat(formats.Workspace); err != nil || !info.IsDir() {
+		return "", formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'", "expected folder %s, got none",
+			formats.Workspace)
+	}
+	file := folder + "/" + name + ".md"
+	switch _, err := b.Root.Lstat(file); {
+	case err == nil:
+		return file, exists(file)
+	case !errors.Is(err, fs.ErrNotExist):
+		return file, onWrite(file, err)
+	}
+	return file, nil
+}
+
+// leave keeps something that is not done here as a task.
+func (d *draft) leave(title, description string) {
+	d.left = append(d.left, map[string]any{"title": title, "description": description})
 }
 
 // check lints the files. What is wrong with them is a defect of the templates, and every finding is told.
@@ -143,7 +233,7 @@ func (b *Builder) check(d *draft) (formats.Return, bool) {
 
 // dry runs the command without effects. The return is a failed one, or empty.
 func (b *Builder) dry(ctx context.Context, d *draft) (formats.Return, error) {
-	ret, err := b.DryRun(ctx, slices.Clone(d.files), d.name)
+	ret, err := b.DryRun(ctx, slices.Clone(d.files), d.Name)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -157,7 +247,7 @@ func (b *Builder) dry(ctx context.Context, d *draft) (formats.Return, error) {
 	}
 	errs := []formats.ReturnError{{
 		Type: formats.ErrorValidation, Code: formats.CodeBug,
-		Message: "dry run of /" + d.name + ": " + ret.Summary,
+		Message: "dry run of /" + d.Name + ": " + ret.Summary,
 	}}
 	return d.broken("a command that does not run dry", append(errs, ret.Errors...)), nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tercet/commands"
 	"tercet/formats"
 	"tercet/subagents"
 	"tercet/templates/meta"
@@ -53,7 +54,7 @@ func newBench(tb testing.TB) *bench {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { root.Close() })
-	b.Root, b.Agents = root, set(tb)
+	b.Root, b.Agents, b.Catalog = root, set(tb), &commands.Catalog{}
 	b.Lint = func(files []meta.File) []formats.Diagnostic {
 		b.linted = files
 		return nil
@@ -93,14 +94,27 @@ func (b *bench) put(tb testing.TB, name, text string) {
 }
 
 func request(name, shape, agents, purpose string) formats.Request {
-	return formats.Request{Agent: "meta-builder", Input: map[string]any{"name": name, "shape": shape, "agents": agents, "purpose": purpose}}
+	return formats.Request{Agent: "meta-builder", Input: map[string]any{
+		"action": "draft", "name": name, "shape": shape, "agents": agents, "purpose": purpose,
+	}}
 }
 
+// writing is the request to write what a draft gave.
+func writing(draft formats.Return) formats.Request {
+	return formats.Request{Agent: "meta-builder", Input: map[string]any{"action": "write", "files": draft.Fields["files"]}}
+}
+
+// run does one action; what a draft gives is written as well, and its return is that of the draft if that goes well.
 func (b *bench) run(tb testing.TB, r formats.Request) formats.Return {
 	tb.Helper()
 	ret, err := b.Run(tb.Context(), r)
 	if err != nil {
 		tb.Fatalf("Run(%v): %v", r.Input, err)
+	}
+	if r.Input["action"] == "draft" && ret.Status == formats.StatusCompleted {
+		if wrote := b.run(tb, writing(ret)); wrote.Status != formats.StatusCompleted {
+			return wrote
+		}
 	}
 	return ret
 }
@@ -116,8 +130,12 @@ func TestWrites(t *testing.T) {
 	if ret.Outcome() != formats.OutcomeCompleted || len(ret.Artifacts) != 0 {
 		t.Errorf("Run = %s with artifacts %v, want completed without", ret.Outcome(), ret.Artifacts)
 	}
-	if diff := cmp.Diff(map[string]any{"files": []any{want[1], want[0]}}, ret.Fields); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
+	var names []string
+	for _, f := range ret.Fields["files"].([]any) {
+		names = append(names, f.(map[string]any)["name"].(string))
+	}
+	if diff := cmp.Diff([]string{want[1], want[0]}, names); diff != "" || ret.Fields["name"] != "triage" || ret.Fields["fill"] != false {
+		t.Errorf("fields = %v (-want +got):\n%s", ret.Fields, diff)
 	}
 	info, _ := set(t).Agent("meta-builder")
 	if bad := ret.Validate(info); bad != nil {
@@ -151,6 +169,15 @@ func TestWrites(t *testing.T) {
 	}
 }
 
+// drafted are files as a draft hands them on.
+func drafted(names ...string) []any {
+	var out []any
+	for _, name := range names {
+		out = append(out, map[string]any{"name": name, "text": "text"})
+	}
+	return out
+}
+
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -159,9 +186,17 @@ func TestRefuses(t *testing.T) {
 		code   formats.Code
 		errors []string
 	}{
-		{"nothing", map[string]any{}, formats.CodeValidationFailed, []string{"expected the name of the new command as name, got nothing; expected the shape"}},
-		{"types", map[string]any{"name": 1, "shape": "single", "agents": "a", "purpose": "p"}, formats.CodeValidationFailed, []string{"got int"}},
+		{"nothing", map[string]any{"action": "draft"}, formats.CodeValidationFailed, []string{"expected the name of the new command as name, got nothing; expected the shape"}},
+		{"types", map[string]any{"action": "draft", "name": 1, "shape": "single", "agents": "a", "purpose": "p"}, formats.CodeValidationFailed, []string{"got int"}},
 		{"names", request("Bad", "single", "a,,B", "p").Input, formats.CodeValidationFailed, []string{`got "Bad"; expected a name of a subagent`}},
+		{"arguments", request("x", "single", "a=../run,b=run", "p").Input, formats.CodeValidationFailed, []string{`expected a program inside the project as in a=tools/run, got "../run"`}},
+		{"side by side", request("x", "single", "a+b", "p").Input, formats.CodeValidationFailed, []string{"expected --shape parallel for subagents joined by '+', got single"}},
+		{"a program for one that is there", request("x", "single", "planner=tools/plan", "p").Input, formats.CodeValidationFailed, []string{"subagent planner is there"}},
+		{"action", map[string]any{"action": "erase", "files": drafted(".tercet/commands/x.md")}, formats.CodeValidationFailed, []string{"expected action draft, fill, write or analyze, got erase"}},
+		{"write outside", map[string]any{"action": "write", "files": drafted("x.md")}, formats.CodeValidationFailed, []string{`got "x.md"`}},
+		{"write elsewhere", map[string]any{"action": "write", "files": drafted(".tercet/commands/../x.md")}, formats.CodeValidationFailed, []string{"expected one command"}},
+		{"write two", map[string]any{"action": "write", "files": drafted(".tercet/commands/x.md", ".tercet/commands/y.md")}, formats.CodeValidationFailed, []string{`got ".tercet/commands/y.md"`}},
+		{"write no command", map[string]any{"action": "write", "files": drafted(".tercet/subagents/x.md")}, formats.CodeValidationFailed, []string{"got no command"}},
 		{"path", request("../x", "single", "a", "p").Input, formats.CodeValidationFailed, []string{`got "../x"`}},
 		{"shape", request("x", "singel", "a", "p").Input, formats.CodeValidationFailed, []string{"did you mean 'single'?"}},
 		{"count", request("x", "single", "researcher,planner", "p").Input, formats.CodeValidationFailed, []string{"expected 1 subagents"}},
@@ -247,6 +282,21 @@ func TestDefectsOfTemplates(t *testing.T) {
 	}
 }
 
+// drafted is a draft of the shape single.
+func (b *bench) drafted(tb testing.TB, name, agent string) formats.Return {
+	tb.Helper()
+	dry := b.DryRun
+	defer func() { b.DryRun = dry }()
+	b.DryRun = func(context.Context, []meta.File, string) (formats.Return, error) {
+		return formats.Return{Status: formats.StatusCompleted}, nil
+	}
+	ret, err := b.Run(tb.Context(), request(name, "single", agent, "p"))
+	if err != nil || ret.Status != formats.StatusCompleted {
+		tb.Fatalf("draft of %s: %+v, %v", name, ret.Errors, err)
+	}
+	return ret
+}
+
 // TestAllOrNone: what comes up while the command is checked takes the new subagents back.
 func TestAllOrNone(t *testing.T) {
 	t.Parallel()
@@ -275,7 +325,7 @@ func TestAllOrNone(t *testing.T) {
 		b.put(t, ".tercet/commands", "")
 		return formats.Return{Status: formats.StatusCompleted}, nil
 	}
-	if _, err := b.Run(t.Context(), request("x", "single", "new-reader", "p")); formats.CodeOf(err) != formats.CodeIO {
+	if _, err := b.Run(t.Context(), writing(b.drafted(t, "x", "new-reader"))); formats.CodeOf(err) != formats.CodeIO {
 		t.Errorf("Run = %v, want an error of the engine with code IO", err)
 	}
 	if diff := cmp.Diff([]string{".tercet/commands"}, b.files(t)); diff != "" {
@@ -286,7 +336,7 @@ func TestAllOrNone(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.Hides = func(name string) (string, bool) { return "library/" + name + ".md", name == "plan" }
+	b.Catalog = &commands.Catalog{Entries: []commands.Entry{{Name: "plan", File: "plan.md", Source: "library"}}}
 	ret := b.run(t, request("plan", "sequential", "reseacher,architect,architect", "p"))
 	want := []string{
 		"subagent reseacher is new; was researcher meant?",
@@ -309,6 +359,7 @@ func TestMissingParts(t *testing.T) {
 		func(b *meta.Builder) { b.Agents = nil },
 		func(b *meta.Builder) { b.Lint = nil },
 		func(b *meta.Builder) { b.DryRun = nil },
+		func(b *meta.Builder) { b.Catalog = nil },
 	} {
 		b := whole.Builder
 		drop(&b)

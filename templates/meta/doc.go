@@ -5,7 +5,7 @@
 // changed, and that either all files are written or none.
 //
 // It will not call a model, change a shipped file, or write outside the folders commands and subagents of the
-// workspace. Checking and running dry come in as fields, because they belong to the layer above.
+// workspace. It stands beside the layers: New takes the commands that there are, so that a new one is tried with them.
 //
 // A Builder is safe for concurrent use if its fields are; of two that write the same name, one fails.
 package meta

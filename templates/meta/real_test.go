@@ -76,7 +76,11 @@ func real(t *testing.T, b *bench) {
 		if err != nil {
 			return formats.Return{}, err
 		}
-		values, err := argspec.Bind(name, prog.Args, "1", nil)
+		line := "1"
+		if len(prog.Args) == 0 || prog.Args[0].Flag {
+			line = ""
+		}
+		values, err := argspec.Bind(name, prog.Args, line, nil)
 		if err != nil {
 			return formats.Return{}, err
 		}

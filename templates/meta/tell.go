@@ -49,40 +49,59 @@ func (d *draft) broken(what string, errs []formats.ReturnError) formats.Return {
 	}
 }
 
-// tell is the return of files that were written.
-func (b *Builder) tell(d *draft) formats.Return {
-	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: "/" + d.name + " written", Warnings: append(d.warnings, b.notes(d)...),
-		NextSteps: "/" + d.name + " <task_number>",
+// given is the return that hands the files on.
+func (d *draft) given() formats.Return {
+	files := []any{}
+	for _, f := range d.files {
+		files = append(files, map[string]any{"name": f.Name, "text": string(f.Data)})
 	}
+	left := append([]any{}, d.left...)
+	return formats.Return{
+		Status: formats.StatusCompleted, Fields: map[string]any{"files": files, "name": d.Name, "left": left},
+	}
+}
+
+// tell is the return of a draft.
+func (b *Builder) tell(d *draft) formats.Return {
+	ret := d.given()
+	ret.Summary, ret.Warnings = "/"+d.Name, append(d.warnings, b.notes(d)...)
 	if len(d.fresh) > 0 {
 		ret.Summary += ", with the new subagents " + strings.Join(d.fresh, ", ")
 	}
-	var files []any
 	var text strings.Builder
-	text.WriteString("Written:\n\n")
 	for _, f := range d.files {
-		files = append(files, f.Name)
 		fmt.Fprintf(&text, "- %s: %s\n", f.Name, d.about(f))
 	}
-	ret.Fields = map[string]any{"files": files}
-	fmt.Fprintf(&text, "\nRun it: /%s <task_number>\n\nThe files are yours to edit; 'tercet lint' checks them.\n", d.name)
+	ret.Fields["fill"] = b.Fills != nil && b.Fills() && d.shape != ""
+	fmt.Fprintf(&text, "\nRun it: /%s", d.Name)
+	for _, a := range d.Args {
+		text.WriteString(" " + a.Usage())
+	}
+	text.WriteString("\n\nThe files are yours to edit; 'tercet lint' checks them.\n")
 	if d.dry != "" {
 		fmt.Fprintf(&text, "\nThe dry run of it:\n\n    %s\n", strings.ReplaceAll(strings.TrimSpace(d.dry), "\n", "\n    "))
 	}
-	ret.Text = text.String()
-	if len(ret.Text) > formats.MaxText {
-		ret.Text = strings.ToValidUTF8(ret.Text[:formats.MaxText], "")
-	}
+	ret.Text = formats.Clip(text.String(), formats.MaxText/4)
 	return ret
 }
 
 // about says in a few words what a file is.
 func (d *draft) about(f File) string {
+	if d.source != "" {
+		return "translated from " + d.source
+	}
 	if !f.isSubagent() {
 		return fmt.Sprintf("shape %s, %s", d.shape, strings.Join(d.agents, ", "))
 	}
-	role, told := templates.RoleOf(strings.TrimSuffix(path.Base(f.Name), ".md"))
+	name := strings.TrimSuffix(path.Base(f.Name), ".md")
+	if d.programs[name] != "" {
+		return "new subagent, whose work the program " + d.programs[name] + " does"
+	}
+	s := templates.Subagent{Name: name, Args: d.Args}
+	role, told := s.Role()
+	if s.Plain() {
+		return fmt.Sprintf("new subagent of role %s, which gets the arguments of the command", role)
+	}
 	why := "taken from its name"
 	if !told {
 		why = "as its name tells none: it reads and reports, and changes nothing"
@@ -100,16 +119,16 @@ func (b *Builder) notes(d *draft) []string {
 			}
 		}
 	}
-	for i, info := range d.infos(d.known) {
+	for i, info := range d.Agents {
 		runs := templates.Offline(info) || len(info.Runner) > 0 && !slices.Contains(info.Runner, "offline")
 		if !runs && slices.Index(d.agents, info.Name) == i {
 			out = append(out, fmt.Sprintf("the offline runner has no %s: for %s the command needs another runner", info.Role,
 				info.Name))
 		}
 	}
-	if b.Hides != nil {
-		if file, ok := b.Hides(d.name); ok {
-			out = append(out, fmt.Sprintf("/%s now hides the command in %s", d.name, file))
+	for _, e := range b.Catalog.Entries {
+		if e.Name == d.Name {
+			out = append(out, fmt.Sprintf("/%s now hides the command in %s", d.Name, path.Join(e.Source, e.File)))
 		}
 	}
 	return out

@@ -28,9 +28,11 @@ func (l *Listener) describe(n *notification, plan Plan) (Call, bool) {
 		out.Path, out.To = at(n.args[0], n.args[1]), at(n.args[2], n.args[3])
 	}
 	counted := within(plan.Under, out.Path) || within(plan.Under, out.To)
-	details(n, proc, &out)
-	if plan.Bytes && out.Name == "write" && (counted || n.args[0] == 1) {
-		out.Data = memory(int(n.pid), uintptr(n.args[1]), out.Size)
+	if said := out.Name == "write" && n.args[0] == 1; counted || said {
+		details(n, proc, &out)
+		if plan.Bytes && out.Name == "write" {
+			out.Data = memory(int(n.pid), uintptr(n.args[1]), out.Size)
+		}
 	}
 	return out, counted
 }

@@ -36,12 +36,13 @@ func Pair() (test, program *os.File, err error) {
 }
 
 // Enter puts this process, with all its threads, under the filter and hands the notifications to the test. It closes
-// program. From here on every file call waits for the test. An error is also told to the test.
-func Enter(program *os.File) error {
+// program. From here on every file call waits for the test, or with changes only those that Call.Changes may be true
+// of: most calls of a program read, and each that waits takes its time. An error is also told to the test.
+func Enter(program *os.File, changes bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	fd := int(program.Fd())
-	listener, err := filter()
+	listener, err := filter(changes)
 	if err != nil {
 		return errors.Join(err, unix.Sendmsg(fd, []byte(err.Error()), nil, nil, 0), program.Close())
 	}
@@ -52,8 +53,8 @@ func Enter(program *os.File) error {
 }
 
 // filter installs the filter for all threads and gives the descriptor on which the notifications come.
-func filter() (int, error) {
-	code := instructions()
+func filter(changes bool) (int, error) {
+	code := instructions(changes)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return -1, fmt.Errorf("%w: no_new_privs: %w", ErrUnavailable, err)
@@ -75,19 +76,28 @@ func filter() (int, error) {
 }
 
 // instructions is the filter: the watched calls are handed over, all others are done.
-func instructions() []unix.SockFilter {
-	const number, arch = 0, 4 // offsets in struct seccomp_data
+func instructions(changes bool) []unix.SockFilter {
+	const number, arch, flags = 0, 4, 32 // offsets in struct seccomp_data; the last is the lower half of openat's third
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
 	}
 	give := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
-	equal := func(k uint32, yes, no int) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: uint8(yes), Jf: uint8(no)}
+	jump := func(how uint16, k uint32, yes, no int) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | how | unix.BPF_K, K: k, Jt: uint8(yes), Jf: uint8(no)}
 	}
 	own := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
-	out := []unix.SockFilter{load(arch), equal(own, 0, len(watched)+1), load(number)}
-	for i, c := range watched {
-		out = append(out, equal(c.number, len(watched)-i, 0))
+	handOver, done := give(unix.SECCOMP_RET_USER_NOTIF), give(unix.SECCOMP_RET_ALLOW)
+	out := []unix.SockFilter{load(arch), jump(unix.BPF_JEQ, own, 1, 0), done, load(number)}
+	for _, c := range watched {
+		switch {
+		case !changes:
+			out = append(out, jump(unix.BPF_JEQ, c.number, 0, 1), handOver)
+		case c.number == unix.SYS_OPENAT:
+			out = append(out, jump(unix.BPF_JEQ, c.number, 0, 4), load(flags),
+				jump(unix.BPF_JSET, unix.O_CREAT|unix.O_TRUNC, 0, 1), handOver, done)
+		case (Call{Name: c.name, Flags: unix.O_CREAT}).Changes():
+			out = append(out, jump(unix.BPF_JEQ, c.number, 0, 1), handOver)
+		}
 	}
-	return append(out, give(unix.SECCOMP_RET_ALLOW), give(unix.SECCOMP_RET_USER_NOTIF))
+	return append(out, done)
 }

@@ -91,6 +91,26 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// TestChanges: who asks for changes alone is told of every one, and of no call that only reads or closes.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	record := func(kind string, only func(faults.Call) bool) (got []string) {
+		_, cmd, errs := run(t, kind, faults.Plan{Under: folders(t), Only: only, Record: func(c faults.Call) {
+			if c.N > 0 {
+				got = append(got, c.String())
+			}
+		}})
+		if !cmd.ProcessState.Success() {
+			t.Errorf("%s: %v %s", kind, cmd.ProcessState, errs)
+		}
+		return got
+	}
+	got := record("changes", nil)
+	if diff := cmp.Diff(record("one", faults.Call.Changes), got); diff != "" || len(got) != callsOfFile-1 {
+		t.Errorf("%d calls, want %d, (-picked +asked for)\n%s", len(got), callsOfFile-1, diff)
+	}
+}
+
 // TestCountsThreads: calls of many threads have one number, those about another folder have none.
 func TestCountsThreads(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ func enter(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := faults.Enter(os.NewFile(3, "faults")); err != nil {
+	if err := faults.Enter(os.NewFile(3, "faults"), false); err != nil {
 		return err
 	}
 	return syscall.Exec(path, args, os.Environ())
@@ -145,11 +145,11 @@ const workers = 8
 // does the same in a folder that is not counted.
 func work(kind, dir string) int {
 	if kind != "executed" {
-		if err := faults.Enter(os.NewFile(3, "faults")); err != nil {
+		if err := faults.Enter(os.NewFile(3, "faults"), kind == "changes"); err != nil {
 			return 3
 		}
 	}
-	if kind == "one" {
+	if kind == "one" || kind == "changes" {
 		if err := file(dir, "a"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

@@ -96,10 +96,8 @@ func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
 	if err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
 		return skipGone("receiving a notification", err)
 	}
-	if out.Reached && plan.Errno == 0 {
-		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", pid, n.pid)); err == nil {
-			return nil // a thread of the killed program: an answer could let its call be done before the thread ends
-		}
+	if out.Reached && plan.Errno == 0 && threadOf(pid, n.pid) {
+		return nil // an answer could let its call be done before the thread ends
 	}
 	what, counted := l.describe(&n, plan)
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
@@ -112,7 +110,11 @@ func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
 		case plan.At == what.N:
 			out.Reached, out.Hit = true, what
 			if plan.Errno == 0 {
-				return os.NewSyscallError("kill", unix.Kill(pid, unix.SIGKILL))
+				own := threadOf(pid, n.pid)
+				if err := unix.Kill(pid, unix.SIGKILL); own {
+					return os.NewSyscallError("kill", err)
+				}
+				break // a child of the program made the call, and goes on; the program may have ended by itself
 			}
 			r.errno, r.flags = -int32(plan.Errno), 0
 		case out.Reached && plan.Again != nil && plan.Again(what):
@@ -128,6 +130,12 @@ func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
 		plan.Record(what)
 	}
 	return nil
+}
+
+// threadOf tells whether a thread is one of the program.
+func threadOf(pid int, thread uint32) bool {
+	_, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", pid, thread))
+	return err == nil
 }
 
 // skipGone drops the error of a call whose thread is gone.

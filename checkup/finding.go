@@ -1,0 +1,35 @@
+package checkup
+
+// Grade says how something is.
+type Grade string
+
+// The grades.
+const (
+	Fine    Grade = "ok"
+	Warning Grade = "warn" // it can be done without
+	Failure Grade = "fail"
+	Skipped Grade = "skip" // it was not looked at, or need not be there
+)
+
+// Finding is what was found about one thing, and what to do about it.
+type Finding struct {
+	Name   string `json:"name"`
+	Grade  Grade  `json:"grade"`
+	Text   string `json:"text"`
+	Fix    string `json:"fix,omitempty"`
+	Detail any    `json:"detail,omitempty"`
+}
+
+func fine(name, text string) Finding { return Finding{Name: name, Grade: Fine, Text: text} }
+func warned(name, text, fix string) Finding {
+	return Finding{Name: name, Grade: Warning, Text: text, Fix: fix}
+}
+
+func failed(name, text, fix string) Finding {
+	return Finding{Name: name, Grade: Failure, Text: text, Fix: fix}
+}
+
+// skipped is what was not looked at, because nothing may start here yet.
+func skipped(name, text string) Finding { return Finding{Name: name, Grade: Skipped, Text: text} }
+
+const notAsked = "not asked: it would start a program"

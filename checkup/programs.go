@@ -1,0 +1,263 @@
+package checkup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/config"
+	"tercet/internal/lazy"
+	"tercet/internal/proc"
+	"tercet/internal/trust"
+	"tercet/subagents/agentcli"
+	"tercet/subagents/sandbox"
+)
+
+// Programs looks at the programs that runs need. May is set by Look.
+type Programs struct {
+	Starter *proc.Starter
+	Gate    *trust.Gate
+	Keeper  *sandbox.Keeper
+	Config  *config.Config
+	Runner  string // that counts before the one of the configuration; empty: none
+	Dir     string // of the project
+	Speaker func(runner string) (agentcli.Speaker, bool, error)
+	// Model gives the model that is asked for on a runner, and by whom; empty: its own choice.
+	Model func(runner string) (model, from string)
+	May   bool // programs may start here
+}
+
+// Look asks the programs at the same time: some are slow to begin.
+func (p *Programs) Look(ctx context.Context) []Finding {
+	trusted := p.trust()
+	asked := []func() Finding{
+		func() Finding {
+			return p.program(ctx, "git",
+				failed("git", "not installed", "install git: /implement works in a worktree"), "--version")
+		},
+		func() Finding {
+			return p.program(ctx, "go", warned("go", "not installed",
+				"install Go if this is a Go project: the demo and the checks of one need it"), "version")
+		},
+	}
+	for _, driver := range agentcli.Drivers() {
+		asked = append(asked, func() Finding { return p.agent(ctx, driver) })
+	}
+	first := len(asked)
+	for _, name := range slices.Sorted(maps.Keys(p.Config.ACP)) {
+		asked = append(asked, func() Finding { return p.speaks(ctx, name) })
+	}
+	found := make([]Finding, len(asked))
+	var wg sync.WaitGroup
+	for i, ask := range asked {
+		wg.Go(func() { found[i] = ask() })
+	}
+	wg.Wait()
+	return slices.Concat([]Finding{trusted}, found,
+		[]Finding{p.runner(found[2:first], found[first:]), p.sandbox(ctx)})
+}
+
+// trust tells whether a program may start in this project, and what to do if not.
+func (p *Programs) trust() Finding {
+	v, err := p.Gate.Verdict()
+	if err == nil && v.By == "" {
+		err = v.Refused()
+	}
+	if err != nil {
+		return warned("trust", err.Error(), formats.HelpOf(err))
+	}
+	p.May = true
+	return fine("trust", "programs may start, trusted by "+v.By)
+}
+
+// unasked tells of a program where nothing may start.
+func (p *Programs) unasked(name string) Finding {
+	if at, err := p.Starter.Look(name); err == nil {
+		return skipped(name, at+", "+notAsked)
+	}
+	return skipped(name, "not installed")
+}
+
+// program asks a program for its version.
+func (p *Programs) program(ctx context.Context, name string, missing Finding, args ...string) Finding {
+	if !p.May {
+		return p.unasked(name)
+	}
+	at, err := p.Starter.Look(name)
+	if err != nil {
+		return missing
+	}
+	res, err := p.Starter.Run(ctx, proc.Command{
+		Argv: append([]string{name}, args...), Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: 10 * time.Second},
+	})
+	switch {
+	case err != nil:
+		missing.Text, missing.Fix = err.Error(), formats.HelpOf(err)
+		if errors.Is(err, fs.ErrPermission) {
+			missing.Fix = "make that folder writable, or set XDG_STATE_HOME to a folder that is"
+		}
+	case !res.Success():
+		missing.Text = at + " does not tell its version"
+	default:
+		return fine(name, fmt.Sprintf("%s (%s)", versionNumber().Find(res.Stdout), at))
+	}
+	return missing
+}
+
+var versionNumber = lazy.Regexp(`\d+\.\d+(?:\.\d+)?\S*`)
+
+// agentDetail is what is known of one agent CLI.
+type agentDetail struct {
+	Path     string `json:"path,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Tested   string `json:"tested"`
+	LoggedIn string `json:"logged_in_by,omitempty"` // a file or the name of a variable; empty: not known
+	Model    string `json:"model,omitempty"`        // that is asked for; empty: its own choice
+}
+
+// agent tells of one agent CLI. One that is missing is no fault: there are four.
+func (p *Programs) agent(ctx context.Context, driver agentcli.Driver) Finding {
+	if !p.May {
+		return p.unasked(driver.Name)
+	}
+	if _, err := p.Starter.Look(driver.Name); err != nil {
+		f := skipped(driver.Name, "not installed")
+		f.Fix, f.Detail = installation(driver), agentDetail{Tested: driver.Tested}
+		return f
+	}
+	found, err := agentcli.Probe(ctx, p.Starter, driver)
+	f := fine(driver.Name, " ("+found.Path+")")
+	f.Fix = "start " + driver.Name + " once to log in, or name the variable of its key under `env` in config.yaml"
+	return p.answered(f, driver, found, err)
+}
+
+// speaks tells of an agent of the Agent Client Protocol that the configuration names: it is started and asked who it
+// is.
+func (p *Programs) speaks(ctx context.Context, runner string) Finding {
+	s, _, err := p.Speaker(runner)
+	if err != nil {
+		return failed(runner, err.Error(), formats.HelpOf(err))
+	}
+	at, err := p.Starter.Look(s.Program(p.Dir))
+	switch {
+	case err != nil:
+		f := warned(runner, s.Driver.Name+" is not installed", "install it, or change `acp` in config.yaml")
+		if s.Driver.Package != "" {
+			f.Fix = installation(s.Driver)
+		}
+		f.Detail = agentDetail{Tested: s.Driver.Tested}
+		return f
+	case !p.May:
+		f := skipped(runner, at+", "+notAsked)
+		f.Detail = agentDetail{Path: at, Tested: s.Driver.Tested}
+		return f
+	}
+	found, err := agentcli.ProbeACP(ctx, p.Starter, s, p.Dir)
+	found.Path = at
+	return p.answered(fine(runner, " speaks the Agent Client Protocol ("+at+")"), s.Driver, found, err)
+}
+
+func installation(d agentcli.Driver) string { return "npm install -g " + d.Package + "@" + d.Tested }
+
+// answered completes a finding with what an agent said of itself. Its fix is what to do where no login is seen, empty
+// where none has to be.
+func (p *Programs) answered(f Finding, driver agentcli.Driver, found agentcli.Found, err error) Finding {
+	detail := agentDetail{Path: found.Path, Version: found.Version, Tested: driver.Tested}
+	model, from := p.Model(f.Name)
+	detail.Model = model
+	if err != nil {
+		f = warned(f.Name, err.Error(), formats.HelpOf(err))
+		f.Detail = detail
+		return f
+	}
+	f.Text = cmp.Or(found.Version, "unknown version") + f.Text
+	if driver.Tested != "" && found.Version != driver.Tested {
+		f.Grade = Warning
+		f.Text += ", not the version that tercet is tested with: " + driver.Tested
+	}
+	if detail.LoggedIn = driver.LoggedIn(p.childVariable); detail.LoggedIn != "" {
+		f.Text, f.Fix = f.Text+", logged in by "+detail.LoggedIn, ""
+	} else if f.Fix != "" {
+		f.Text += ", no login seen"
+	}
+	if model != "" {
+		f.Text += ", model " + model + " from " + from
+	}
+	f.Detail = detail
+	return f
+}
+
+// childVariable gives a variable as agents see it.
+func (p *Programs) childVariable(name string) string {
+	for _, kv := range p.Starter.Env {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// runner tells whether the configured runner can be used; agents and speakers are what was found of those that there
+// are.
+func (p *Programs) runner(agents, speakers []Finding) Finding {
+	name := cmp.Or(p.Runner, p.Config.Runner, agentcli.RunnerOffline)
+	f := fine("runner", fmt.Sprintf("%s, from %s", name, p.Config.Origin("runner")))
+	fail := func(text, fix string) Finding { return failed(f.Name, f.Text+text, fix) }
+	named := func(f Finding) bool { return f.Name == name }
+	installed := agentcli.Installed(p.Starter)
+	names := strings.Join(agentcli.Names(), ", ")
+	speaker, agent := slices.IndexFunc(speakers, named), slices.IndexFunc(agents, named)
+	switch {
+	case name == agentcli.RunnerOffline:
+		if model, from := p.Model(name); model != "" {
+			f.Text += "; it has no choice of models, " + model + " from " + from + " is not used"
+		}
+		if len(installed) > 0 {
+			f.Fix = "to let an agent CLI work: --runner " + installed[0] + ", or `runner: auto` in config.yaml"
+		}
+	case name == agentcli.RunnerAuto && len(installed) == 0:
+		return fail("", "install one of "+names+", or write `runner: offline`")
+	case name == agentcli.RunnerAuto:
+		f.Text += ": " + installed[0]
+	case speaker >= 0:
+		if s := speakers[speaker]; s.Grade == Failure || s.Fix != "" {
+			return fail(": "+s.Text, s.Fix)
+		}
+	case name == agentcli.RunnerACP:
+		return fail(": no agent is named", "add `acp: NAME` or `acp: [program, argument]` to config.yaml; the names are "+
+			strings.Join(agentcli.SpeakerNames(), ", "))
+	case agent < 0:
+		return fail("", "change `runner` to offline, auto, acp, "+names)
+	case !slices.Contains(installed, name):
+		return fail(": not installed", agents[agent].Fix)
+	}
+	return f
+}
+
+// sandbox names the strongest tier that a probe saw at work.
+func (p *Programs) sandbox(ctx context.Context) Finding {
+	if !p.May {
+		return skipped("sandbox", notAsked)
+	}
+	probes, err := p.Keeper.Probes(ctx)
+	if err != nil {
+		return warned("sandbox", err.Error(), formats.HelpOf(err))
+	}
+	best, err := sandbox.Choose(sandbox.Advisory, nil, p.Keeper.Order, probes)
+	switch {
+	case err != nil:
+		return failed("sandbox", err.Error(), formats.HelpOf(err))
+	case best.Tier == sandbox.Advisory:
+		return warned("sandbox", best.Tier.String(),
+			"see tercet sandbox probe: commands run here are held by nothing but what they are told")
+	}
+	return fine("sandbox", best.Tier.String())
+}

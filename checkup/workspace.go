@@ -1,0 +1,139 @@
+package checkup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/commands"
+	"tercet/formats"
+	"tercet/internal/dialect"
+	"tercet/router"
+	"tercet/subagents/past"
+)
+
+// Workspace looks at a workspace. It writes nothing but the lock.
+type Workspace struct {
+	Root     *os.Root
+	Dir      string
+	Verify   func(ctx context.Context) ([]formats.Diagnostic, error)
+	Lockable func(ctx context.Context) error
+	Tasks    func(ctx context.Context) ([]formats.Task, error)
+	Alive    func(formats.Lease) bool // a process that holds a task
+	Keep     past.Keep                // which runs stay
+	Table    *router.Table
+	Library  *commands.Library
+	May      bool // programs may start here
+	Inside   bool // a run looks
+}
+
+// Look looks at everything.
+func (w *Workspace) Look(ctx context.Context) []Finding {
+	list := []Finding{fine("workspace", w.Dir), w.state(ctx), w.lock(ctx), w.clock(), w.runs(ctx)}
+	return slices.Concat(list, w.leases(ctx), w.foreign())
+}
+
+// runs tells when much of old runs lies there.
+func (w *Workspace) runs(ctx context.Context) Finding {
+	c, err := past.Project{Root: w.Root}.Old(ctx, w.Keep)
+	if err != nil {
+		return warned("runs", err.Error(), formats.HelpOf(err))
+	}
+	text := fmt.Sprintf("they hold %d MiB", c.Size>>20)
+	if len(c.Runs) > 0 || c.Size/3 > w.Keep.Size/4 {
+		return warned("runs", text+", "+formats.Count(len(c.Runs), "old run")+" could go", "tercet gc --dry-run")
+	}
+	return fine("runs", text)
+}
+
+// leases names the tasks whose process is gone.
+func (w *Workspace) leases(ctx context.Context) (out []Finding) {
+	tasks, err := w.Tasks(ctx)
+	if err != nil {
+		return nil // state tells it
+	}
+	for _, t := range tasks {
+		if t.Lease != nil && !w.Alive(*t.Lease) {
+			out = append(out, warned("lease",
+				fmt.Sprintf("task %d is held by run %s, whose process is gone", t.Number, t.Lease.Run),
+				"run its command again: a lease of a process that is gone is taken over"))
+		}
+	}
+	return out
+}
+
+func (w *Workspace) state(ctx context.Context) Finding {
+	const verify = "run tercet state verify"
+	list, err := w.Verify(ctx)
+	if err != nil {
+		return failed("state", err.Error(), cmp.Or(formats.HelpOf(err), verify))
+	}
+	for _, one := range list {
+		if one.Severity == formats.SeverityError {
+			return failed("state", one.Error(), cmp.Or(one.Help, verify))
+		}
+	}
+	if len(list) > 0 {
+		return warned("state", list[0].Error(), cmp.Or(list[0].Help, verify))
+	}
+	return fine("state", "state.json is valid")
+}
+
+// lock takes the lock once, so that a file system without locks, and one that cannot be written, are known before work
+// is lost on it.
+func (w *Workspace) lock(ctx context.Context) Finding {
+	switch {
+	case !w.May:
+		return skipped("lock", "not tried: it would write into a project that nobody trusts yet")
+	case w.Inside:
+		return fine("lock", "not tried inside a run")
+	}
+	if err := w.Lockable(ctx); err != nil {
+		return failed("lock", err.Error(), formats.HelpOf(err))
+	}
+	return fine("lock", "can be taken on this file system")
+}
+
+// clock compares the clock with the time of the state file.
+func (w *Workspace) clock() Finding {
+	const slack = time.Minute
+	now := w.Keep.Now.UTC()
+	info, err := os.Stat(filepath.Join(w.Dir, formats.Workspace, "state.json"))
+	if err == nil && info.ModTime().After(now.Add(slack)) {
+		return warned("clock", "state.json was written in the future, at "+info.ModTime().UTC().Format(time.RFC3339),
+			"set the clock of this machine")
+	}
+	return fine("clock", now.Format(time.RFC3339))
+}
+
+// foreign tells what the first argument is called in files of other tools: they do not agree.
+func (w *Workspace) foreign() (out []Finding) {
+	bases := [2][]string{{}, {}}
+	for _, e := range w.Table.Commands() {
+		c, err := w.Library.Prompt(e.Source, e.File)
+		if err == nil && c != nil && c.Dialect == dialect.Claude {
+			at := min(c.Base, 1)
+			bases[at] = append(bases[at], "/"+e.Name)
+		}
+	}
+	for _, t := range Tools(w.Table) {
+		f := fine("tools", t.String())
+		f.Detail = t
+		out = append(out, f)
+	}
+	for _, l := range w.Table.LeftOut() {
+		out = append(out, warned("commands", l.String(), "make it a regular file in a folder that can be read"))
+	}
+	if len(bases[0])+len(bases[1]) == 0 {
+		return out
+	}
+	f := fine("commands", fmt.Sprintf("of other tools: first argument $0 in %s, $1 in %s",
+		cmp.Or(strings.Join(bases[0], " "), "none"), cmp.Or(strings.Join(bases[1], " "), "none")))
+	f.Detail = map[string]any{"positional_base_0": bases[0], "positional_base_1": bases[1]}
+	return append(out, f)
+}

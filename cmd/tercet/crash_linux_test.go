@@ -1,0 +1,602 @@
+//go:build amd64 || arm64
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	diff "github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+	"tercet/internal/testkit/faults"
+)
+
+var (
+	crashCalls = flag.Int("calls", 0, "at how many system calls TestKilledAnywhere kills each workflow, once and twice; 0: at a few")
+	crashSeed  = flag.Uint64("seed", 1, "picks the calls of TestKilledAnywhere; 0: any")
+)
+
+// mostProcesses is how many processes a workflow may take to its end, whatever kills it.
+const mostProcesses = 12
+
+// crash is a workflow that is killed: a project with what a person types there.
+type crash struct {
+	pointRun
+
+	root    string // of the project, the person's home and the folder for temporary files
+	line    []string
+	answers []string // to its gates, in order
+	back    string   // the step that a person goes back to at the first gate
+	exit    int
+
+	only func(faults.Call) bool // the calls that are counted
+}
+
+// readCrash makes the project of an archive. The first line of its comment is what is typed.
+func readCrash(t *testing.T, name string) *crash {
+	t.Helper()
+	c := newCrash(t)
+	for _, file := range []string{"all", name} {
+		a, err := txtar.ParseFile(filepath.Join("testdata", "killed", file+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			data := f.Data
+			if from, ok := bytes.CutPrefix(data, []byte("from ")); ok { // a file of another package's tests
+				if data, err = os.ReadFile(filepath.FromSlash(strings.TrimSpace(string(from)))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			to := filepath.Join(c.dir, f.Name)
+			if in, ok := strings.CutPrefix(f.Name, "home/"); ok {
+				to = filepath.Join(c.home, in)
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, data, 0o755)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for line := range strings.Lines(string(a.Comment)) {
+			word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+			switch word {
+			case "$":
+				c.line = strings.Fields(rest)
+			case "agents:", "reviewers:":
+				role := map[string]string{"agents:": "utility", "reviewers:": "reviewer"}[word]
+				for name := range strings.FieldsSeq(rest) {
+					name, tools, _ := strings.Cut(name, "+")
+					text := fmt.Sprintf("---\nname: %s\ndescription: Is a script\nrole: %s\ntools: [write, %s]\nrunner: exec\nargv: [./work.sh]\nreturns: {artifacts: [{type: documentation, optional: true}]}\n---\n\nWork.\n", name, role, cmp.Or(tools, "read"))
+					if err := os.WriteFile(filepath.Join(c.dir, ".tercet/subagents", name+".md"), []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			case "back:":
+				c.back = rest
+			case "gate:":
+				c.answers = append(c.answers, rest)
+			case "exit:":
+				if c.exit, err = strconv.Atoi(rest); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"task", "add", "Kill me"}} {
+		if code, out := c.run(args...); code != 0 {
+			t.Fatalf("%q = %d\n%s", args, code, out)
+		}
+	}
+	for _, args := range []string{"init -q --template= -b main", "add -A", "commit -q -m first"} {
+		c.git(strings.Fields(args)...)
+	}
+	return c
+}
+
+func newCrash(t *testing.T) *crash {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &crash{root: root, only: faults.Call.Changes, pointRun: pointRun{t: t, dir: filepath.Join(root, "project"), home: filepath.Join(root, "home")}}
+	if err := errors.Join(os.Mkdir(c.dir, 0o755), os.Mkdir(c.home, 0o755), os.Mkdir(filepath.Join(root, "tmp"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// again is the same project once more.
+func (c *crash) again(t *testing.T) *crash {
+	t.Helper()
+	out := newCrash(t)
+	out.line, out.answers, out.back, out.exit, out.only = c.line, c.answers, c.back, c.exit, c.only
+	if err := errors.Join(os.CopyFS(out.dir, os.DirFS(c.dir)), os.CopyFS(out.home, os.DirFS(c.home))); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// went is how a workflow came to its end.
+type went struct {
+	calls int      // that change something, of all processes
+	kills []string // the calls before which it was killed
+	code  int
+	out   []byte // of the process that came to the end; nil: that was killed behind it
+	said  strings.Builder
+}
+
+// drive types the line, and does what a person would do until the run is over. It kills the process before each of the
+// calls, counted over all processes; what a killed process leaves running, nobody waits for.
+func (c *crash) drive(kills ...int) *went {
+	w := &went{}
+	for range mostProcesses {
+		args := c.next()
+		if args == nil {
+			return w
+		}
+		if w.code != 0 && slices.Equal(args, c.line) {
+			break
+		}
+		at := 0
+		switch {
+		case len(kills) > len(w.kills):
+			at = kills[len(w.kills)] - w.calls
+		case len(kills) > 0:
+			at = unwatched
+		}
+		c.process(w, at, args...)
+	}
+	said := w.said.String()
+	c.t.Fatalf("it does not come to its end\n%s", said[max(0, len(said)-4000):])
+	return w
+}
+
+// next is what a person types to get on, nil when the run is over.
+func (c *crash) next() []string {
+	c.t.Helper()
+	root, err := os.OpenRoot(c.dir)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer root.Close()
+	runs, err := journal.Runs(root, false)
+	if err != nil || len(runs) > 1 {
+		c.t.Fatalf("runs = %v, %v; want one at most", runs, err)
+	}
+	if len(runs) == 0 {
+		return c.line
+	}
+	r := runs[0]
+	records, err := journal.Load(root, r.ID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if journal.Over(records) {
+		return nil
+	}
+	decided := 0
+	if c.back != "" && r.Gate != "" && !slices.ContainsFunc(records, func(r journal.Record) bool { return r.Type == formats.EntryWentBack }) {
+		return []string{"--yes", "resume", "--json", "--from", c.back, r.ID}
+	}
+	for _, one := range records {
+		if one.Type == formats.EntryGateDecided {
+			decided++
+		}
+	}
+	given, err := filepath.Glob(filepath.Join(c.dir, journal.Folder, r.ID, "answers", "*.json"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if r.Gate != "" && decided < len(c.answers) && len(given) <= decided {
+		return []string{"approve", r.ID, "--choice", c.answers[decided]}
+	}
+	return []string{"resume", "--json", r.ID}
+}
+
+// unwatched is a process whose calls nobody counts.
+const unwatched = -1
+
+// process runs the program, and kills it before one of its calls; 0: at none.
+func (c *crash) process(w *went, at int, args ...string) {
+	c.t.Helper()
+	cmd, _ := c.command(args...)
+	cmd.Env = append(cmd.Env, "TMPDIR="+filepath.Join(c.root, "tmp"))
+	streams := [2]*os.File{}
+	for i := range streams { // no pipe, which whoever outlives the program would hold
+		f, err := os.CreateTemp(c.t.TempDir(), "said")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		defer f.Close()
+		streams[i] = f
+	}
+	cmd.Stdout, cmd.Stderr = streams[0], streams[1]
+	if at == unwatched {
+		cmd.Run() // how it ended is in its state
+		w.ended(c, cmd, 0)
+		return
+	}
+	test, program, err := faults.Pair()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	cmd.Env = append(cmd.Env, "TEST_FAULTS=1")
+	cmd.ExtraFiles = []*os.File{program}
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	program.Close()
+	l, err := faults.Accept(test)
+	if errors.Is(err, faults.ErrUnavailable) {
+		cmd.Wait() // it ended by itself
+		c.t.Skip(err)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	type served struct {
+		faults.Outcome
+		err error
+	}
+	came := make(chan served, 1)
+	go func() {
+		out, err := l.Serve(cmd.Process.Pid, faults.Plan{Under: c.root, At: at, Only: c.only})
+		came <- served{out, err}
+	}()
+	cmd.Wait() // how it ended is in its state
+	if cmd.ProcessState.ExitCode() < 0 && at > 0 {
+		w.ended(c, cmd, at)
+		w.kills = append(w.kills, strings.Join(args, " ")+" at "+strconv.Itoa(at))
+		c.t.Cleanup(func() {
+			if out := <-came; out.err != nil {
+				c.t.Error(out.err)
+			}
+		})
+		return
+	}
+	out := <-came
+	if out.err != nil {
+		c.t.Fatal(out.err)
+	}
+	w.ended(c, cmd, out.Calls)
+}
+
+// ended takes in what a process said, if it came to its end also as the last word of the run.
+func (w *went) ended(c *crash, cmd *exec.Cmd, calls int) {
+	c.t.Helper()
+	var text [2]string
+	for i, stream := range []any{cmd.Stdout, cmd.Stderr} {
+		data, err := os.ReadFile(stream.(*os.File).Name())
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		text[i] = string(data)
+	}
+	w.calls += calls
+	code := cmd.ProcessState.ExitCode()
+	fmt.Fprintf(&w.said, "$ tercet %s\n%s%s[%d]\n", strings.Join(cmd.Args[1:], " "), text[0], text[1], code)
+	if code >= 0 {
+		w.code, w.out = code, []byte(text[0])
+	}
+}
+
+// left is what there is after a workflow, without what differs from run to run.
+type left struct {
+	Files    map[string]string
+	Return   []string
+	Changes  []string // of the state
+	Steps    []string // what the journal has
+	Starts   []string // of workers
+	Commits  []string
+	Branches []string
+}
+
+var changing = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9:]+)?|[0-9a-f]{12,64}|"?serial"?:? [0-9]+|sess_[0-9a-z_]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// left looks at everything, and holds what must be so whatever happened: nothing twice, nothing that still runs.
+func (c *crash) left(w *went, kills int) (l left) {
+	t := c.t
+	t.Helper()
+	if still := standingIn(c.root, patience); len(still) > 0 {
+		t.Errorf("%q still run", still)
+	}
+	root, err := os.OpenRoot(c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	runs, err := journal.Runs(root, false)
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("runs = %v, %v; want one", runs, err)
+	}
+	id := runs[0].ID
+	for _, args := range [][]string{{"state", "verify"}, {"verify", id}} {
+		if code, out := c.run(args...); code != 0 {
+			t.Errorf("%q = %d\n%s", args, code, out)
+		}
+	}
+	plain := func(s string) string { return changing.ReplaceAllString(strings.ReplaceAll(s, id, "RUN"), "…") }
+	l.Files = map[string]string{}
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", ".tercet/runs", ".tercet/backups"}, name):
+			return fs.SkipDir
+		case d.IsDir(), slices.Contains([]string{".tercet/audit.jsonl", ".tercet/state.json.bak", ".tercet/state.lock.info"}, name):
+			return nil
+		}
+		data, err := fs.ReadFile(root.FS(), name)
+		l.Files[plain(name)] = plain(string(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.out != nil {
+		l.Return = c.returned(w, plain)
+	}
+	l.Changes, l.Steps, l.Starts = c.changes(plain), c.steps(root, id, plain), c.starts(kills)
+	log := strings.Split(c.git("log", "--format=%s %(trailers:key=Tercet-Txn,separator=)", "--all"), "\n")
+	c.once("commit", slices.DeleteFunc(log, func(line string) bool { return !strings.Contains(line, "Tercet-Txn") }))
+	l.Commits = strings.Split(plain(c.git("log", "--format=%s", "main")), "\n")
+	slices.Sort(l.Commits) // of two of one second either may come first
+	for ref := range strings.FieldsSeq(c.git("for-each-ref", "--format=%(refname)")) {
+		if !strings.Contains(ref, "/tercet/wip/") { // what a killed attempt left
+			l.Branches = append(l.Branches, plain(ref))
+		}
+	}
+	if trees := c.git("worktree", "list"); strings.Contains(trees, "\n") {
+		t.Errorf("worktrees are left:\n%s", trees)
+	}
+	for _, pattern := range []string{"tmp/tercet-*", "home/.local/state/tercet/children/*", "project/.tercet/worktrees/*"} {
+		names, err := filepath.Glob(filepath.Join(c.root, pattern))
+		if err != nil || len(names) > 0 {
+			t.Errorf("%q is left, %v", names, err)
+		}
+	}
+	return l
+}
+
+// once tells of what is in a list twice.
+func (c *crash) once(what string, list []string) {
+	c.t.Helper()
+	seen := map[string]bool{}
+	for _, one := range list {
+		if seen[one] {
+			c.t.Errorf("%s %s was made twice", what, one)
+		}
+		seen[one] = true
+	}
+}
+
+// returned is what the program printed, without what was measured.
+func (c *crash) returned(w *went, plain func(string) string) []string {
+	c.t.Helper()
+	var ret struct {
+		Status, Summary, Text string
+		Artifacts, Errors     []map[string]any
+		Fields                map[string]any
+		NextSteps             any `json:"next_steps"`
+	}
+	if err := json.Unmarshal(w.out, &ret); err != nil {
+		c.t.Fatalf("%v: %s\n%s", err, w.out, w.said.String())
+	}
+	out, err := json.MarshalIndent(ret, "", " ")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return append(strings.Split(plain(string(out)), "\n"), fmt.Sprint(w.code))
+}
+
+// changes are the transactions of the state that were made, without those about leases; each was made once.
+func (c *crash) changes(plain func(string) string) (out []string) {
+	c.t.Helper()
+	data, err := os.ReadFile(filepath.Join(c.dir, ".tercet/audit.jsonl"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var txns []string
+	for line := range strings.Lines(string(data)) {
+		var l struct {
+			Kind, Txn string
+			Ops       []map[string]any
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			c.t.Fatal(err)
+		}
+		l.Ops = slices.DeleteFunc(l.Ops, func(op map[string]any) bool { return op["op"] == "set_lease" })
+		ops, err := json.Marshal(l.Ops)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		switch at := slices.Index(txns, l.Txn); {
+		case l.Kind == "write":
+			txns, out = append(txns, l.Txn), append(out, plain(string(ops)))
+		case l.Kind == "aborted" && at >= 0:
+			txns, out = slices.Delete(txns, at, at+1), slices.Delete(out, at, at+1)
+		}
+	}
+	c.once("change", txns)
+	return slices.DeleteFunc(out, func(ops string) bool { return ops == "[]" })
+}
+
+// steps is what the journal has, without what belongs to a process. What ran side by side may have ended in any order.
+func (c *crash) steps(root *os.Root, id string, plain func(string) string) (out []string) {
+	c.t.Helper()
+	records, err := journal.Whole(root, id)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, r := range records {
+		if r.Type == formats.EntrySuspended || r.Type == formats.EntryResumed {
+			continue
+		}
+		line := fmt.Sprintf("%s %s.%d", r.Type, r.Step, r.Attempt)
+		if r.Type == formats.EntryStepFinished || r.Type == formats.EntryLoopEntered {
+			line += fmt.Sprintf(" %s", r.Data)
+		}
+		out = append(out, plain(line))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// starts are the delegations to workers that were started, none more often than it was killed and once.
+func (c *crash) starts(kills int) []string {
+	c.t.Helper()
+	data, err := os.ReadFile(filepath.Join(c.root, "starts"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	count, names := map[string]int{}, map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		count[line]++
+		name, _, _ := strings.Cut(line, " ")
+		names[name] = true
+	}
+	for line, n := range count {
+		if n > 1+kills {
+			c.t.Errorf("killed %d times: %s was started %d times", kills, strings.TrimSpace(line), n)
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// TestKilledAnywhere kills workflows of every shape before system calls of theirs, once and twice, goes on as a person would,
+// and finds what a run that nobody killed leaves.
+func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	if err := faults.Available(); err != nil {
+		t.Skip(err)
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	seed, n := *crashSeed, *crashCalls
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-seed %d", seed)
+	files, err := filepath.Glob("testdata/killed/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for number, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		flow := slices.Contains([]string{"delivery", "maintenance", "discovery"}, name) // large: with -calls alone
+		if name == "all" || flow && n == 0 || testing.Short() && number%4 > 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := readCrash(t, name)
+			whole := first.again(t)
+			w := whole.drive()
+			if w.code != first.exit {
+				t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
+			}
+			want := whole.left(w, 0)
+			h := fnv.New64()
+			h.Write([]byte(name))
+			random := rand.New(rand.NewPCG(seed, h.Sum64()))
+			points := max(n, 1)
+			t.Logf("%d calls", w.calls)
+			for i := range points {
+				at := 1 + w.calls*i/points + random.IntN(max(1, w.calls/points))
+				again := at + 1 + random.IntN(w.calls)
+				if n > 0 || number%2 == 0 {
+					first.killedAt(t, want, at)
+				}
+				if n > 0 || number%2 == 1 {
+					first.killedAt(t, want, at, again)
+				}
+			}
+		})
+	}
+}
+
+// TestKilledAfterGoingBack kills a run that a person has gone back in, before each line of its journal up to the end of the
+// first step that is done again: resumed, it ends as one that nobody killed.
+func TestKilledAfterGoingBack(t *testing.T) {
+	t.Parallel()
+	if err := faults.Available(); err != nil {
+		t.Skip(err)
+	}
+	if testing.Short() {
+		t.Skip("many whole runs")
+	}
+	first := readCrash(t, "back")
+	first.only = func(c faults.Call) bool { return c.Name == "write" && filepath.Base(c.Path) == journal.Name }
+	whole := first.again(t)
+	w := whole.drive()
+	if w.code != first.exit {
+		t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
+	}
+	want := whole.left(w, 0)
+	names, err := filepath.Glob(filepath.Join(whole.dir, journal.Folder, "*", journal.Name))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("journals %q, %v", names, err)
+	}
+	data, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := journal.Read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(records, func(r journal.Record) bool { return r.Type == formats.EntryWentBack })
+	end := at + slices.IndexFunc(records[at:], func(r journal.Record) bool { return r.Type == formats.EntryStepFinished })
+	if at < 0 || end < at+3 {
+		t.Fatalf("went back at line %d, and the next step ends at line %d", at+1, end+1)
+	}
+	for line := at + 1; line <= end+1; line += cmp.Or(*pointStep, 3) {
+		first.killedAt(t, want, line)
+	}
+}
+
+// killedAt kills the workflow at some calls, and compares what it leaves.
+func (c *crash) killedAt(t *testing.T, want left, kills ...int) {
+	t.Helper()
+	t.Run(fmt.Sprint(kills), func(t *testing.T) {
+		one := c.again(t)
+		w := one.drive(kills...)
+		got := one.left(w, len(w.kills))
+		if w.out == nil {
+			got.Return = want.Return
+		}
+		if d := diff.Diff(want, got); d != "" {
+			t.Errorf("(-whole +killed)\n%s", d)
+		}
+		if t.Failed() {
+			t.Logf("killed at %q\n%s", w.kills, w.said.String())
+			for _, name := range []string{".tercet/runs/*/journal.jsonl", ".tercet/audit.jsonl"} {
+				files, err := filepath.Glob(filepath.Join(one.dir, name))
+				for _, file := range files {
+					text, rerr := os.ReadFile(file)
+					t.Logf("%s %v\n%s", name, errors.Join(err, rerr), text)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tercet/commands/argspec"
+	"tercet/formats"
+	"tercet/internal/editor"
+	"tercet/internal/history"
+	"tercet/internal/journal"
+	"tercet/internal/query"
+	"tercet/router"
+	"tercet/subagents/builtin"
+)
+
+// repl reads commands line by line.
+type repl struct{ *app }
+
+// lineReader reads a line that begins with a text.
+type lineReader interface {
+	Read(ctx context.Context, begun string) (string, error)
+}
+
+// plainLines reads lines where a terminal cannot be edited on.
+type plainLines struct{ *app }
+
+// Read implements lineReader.
+func (p plainLines) Read(ctx context.Context, _ string) (string, error) {
+	fmt.Fprint(p.io.err, "tercet> ")
+	line, err := p.lines.Next(ctx)
+	if err != nil {
+		fmt.Fprintln(p.io.err)
+	}
+	if line != "" && errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return line, err
+}
+
+// prompt reads and runs lines of a terminal until the person leaves.
+func (a repl) prompt() error {
+	a.flags.prompting = true
+	kept := history.Open(a.stateHome())
+	all := &offers{app: a.app, kept: kept}
+	in := a.reader(all)
+	a.greet()
+	a.term.stage.keys = true
+	begun := ""
+	for {
+		ctx := a.signals.context(context.Background())
+		if a.signals.terminated() { // before there was a context to end
+			return formats.Fail(formats.CodeCancelled, "", "terminated")
+		}
+		all.quietly(ctx)
+		line, err := in.Read(ctx, begun)
+		begun = ""
+		if err = errors.Join(err, a.forget()); err != nil {
+			if errors.Is(err, editor.ErrQuit) {
+				a.signals.arrive(syscall.SIGTERM)
+			}
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil
+			case a.signals.terminated():
+				return context.Cause(ctx)
+			case ctx.Err() == nil:
+				return broken(formats.CodeIO, "standard input", err)
+			}
+			fmt.Fprintln(a.io.err, "press Ctrl-D to quit")
+			continue
+		}
+		if err := kept.Add(line, clock{}.Now()); err != nil {
+			a.noteOnce("history", "warning: the history is not kept: "+err.Error())
+		}
+		line = strings.TrimSpace(line)
+		if slices.Contains(strings.Fields("exit quit /exit /quit"), line) {
+			return nil
+		}
+		err = a.entry(ctx, line)
+		if use, ok := errors.AsType[*argspec.UsageError](err); ok && len(use.Open) > 0 && !strings.ContainsAny(line, "&;") {
+			a.term.say(use.Error())
+			begun = line + " "
+		} else {
+			a.exit(err)
+		}
+		a.signals.calm()
+	}
+}
+
+// reader gives what reads the lines. A terminal that knows no movements is read plainly.
+func (a repl) reader(all *offers) lineReader {
+	if a.keyboard == nil || !a.term.errTTY || a.env("TERM") == "" || a.env("TERM") == "dumb" {
+		return plainLines(a)
+	}
+	woken := make(chan os.Signal, 1)
+	signal.Notify(woken, resized()...)
+	go func() {
+		for s := range woken {
+			if !crashed(s, func() { a.keyboard.Restore(a.io.err) }) {
+				a.keyboard.Wake()
+			}
+		}
+	}()
+	return editor.New(editor.Config{
+		Keyboard: a.keyboard, Out: a.io.err, Size: func() (int, int) { return size(a.io.err) }, Prompt: "tercet> ",
+		Colour: a.term.sheet(a.term.errTTY).Colour, UTF8: a.term.utf8, Keys: strings.Split(keys, "\n"), Lines: all.kept.Lines,
+		Offer: all.at, Now: time.Now, Suspend: suspended,
+	})
+}
+
+// keys explains the keys of the prompt.
+const keys = `/       commands; Tab takes the first, Up and Down choose
+@       files           !  a command of the shell
+Ctrl-R  search in what was entered; Up and Down walk through it
+Ctrl-J or Enter runs the line; Alt-Enter, or \ at its end, begins another row
+Ctrl-A Ctrl-E begin and end; Alt-B Alt-F words; Ctrl-W Ctrl-U Ctrl-K cut
+Ctrl-C  empties the line, ends what runs; Ctrl-D quits; Ctrl-Z stops; Ctrl-L clears`
+
+// greet says in one line where the person is and what waits.
+func (a repl) greet() {
+	ctx := context.Background()
+	w, err := a.world(ctx)
+	if err != nil {
+		a.term.note("%s", err)
+		return
+	}
+	words := []string{"tercet " + version, filepath.Base(w.dir), "runner " + cmp.Or(a.flags.runner, w.cfg.Runner)}
+	if !w.has {
+		a.term.tell(strings.Join([]string{words[0], "no workspace here: 'init' makes one"}, ", "))
+		return
+	}
+	tasks, err := w.reader.Tasks(ctx)
+	if err != nil {
+		a.term.tell(strings.Join(words, ", ") + ": " + err.Error())
+		return
+	}
+	open := 0
+	for _, t := range tasks {
+		if !t.Status.Terminal() {
+			open++
+		}
+	}
+	words = append(words, formats.Count(open, "open task"))
+	list, err := journal.Runs(w.root, true)
+	waits, gates := 0, 0
+	for _, r := range list {
+		switch {
+		case r.Status != formats.OutcomeSuspended.String():
+		case r.Gate != "":
+			gates++
+		default:
+			waits++
+		}
+	}
+	if waits > 0 {
+		words = append(words, formats.Count(waits, "suspended run")+" ('runs')")
+	}
+	if gates > 0 {
+		words = append(words, formats.Count(gates, "open gate")+" ('gates')")
+	}
+	a.term.tell(strings.Join(words, ", "))
+	if err != nil {
+		a.term.note("warning: %s", err)
+	}
+}
+
+// entry runs one line of the prompt; plain text is never taken for a command.
+func (a repl) entry(ctx context.Context, line string) error {
+	if before := a.flags.before; before != nil { // the flags of the line before
+		a.flags = *before
+		if err := a.configure(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case line == "" || line[0] == '#':
+		return nil
+	case line == "?", line == "help":
+		return errors.Join(a.menu(ctx), a.forget())
+	case line == "clear" && a.term.outTTY:
+		fmt.Fprint(a.io.err, "\x1b[H\x1b[2J")
+		return nil
+	case line[0] == '!':
+		return errors.Join(a.shell(ctx, strings.TrimSpace(line[1:])), a.forget())
+	}
+	if words, err := argspec.Split(line); err == nil && isVerb(words[0].Text) {
+		return a.verb(ctx, words)
+	}
+	w, err := a.world(ctx)
+	if err != nil {
+		return err
+	}
+	if line[0] != '/' {
+		help := sprintf("did you mean /task %q?", line)
+		if _, err := w.table.Route(router.Line{Raw: "/" + line}); err == nil {
+			help = "did you mean /" + line + "?"
+		}
+		return errors.Join(formats.Fail(formats.CodeUsage, help, "commands start with '/'"), a.forget())
+	}
+	parts, err := w.table.Chain(line)
+	for i, part := range parts {
+		if i > 0 && err != nil {
+			err = shown{a.exit(err)}
+			if part.Sign == "&&" || !a.term.inTTY && !a.flags.keepGoing { // a pipe stops, as with lines of their own
+				continue
+			}
+		}
+		err = errors.Join(a.slash(ctx, router.Line{Raw: part.Line}), a.forget())
+	}
+	return err
+}
+
+// isVerb tells whether a word is a verb of the program.
+func isVerb(word string) bool {
+	return word == "help" || slices.ContainsFunc(verbs(), func(v verb) bool { return v.name() == word })
+}
+
+// verb runs a line that begins with a verb of the program, with the flags that the program was called with.
+func (a repl) verb(ctx context.Context, line []argspec.Word) error {
+	words := make([]string, len(line))
+	for i, w := range line {
+		words[i] = w.Text
+	}
+	before := a.flags
+	root := a.root(words...) // which sets all flags to what they are without any
+	a.flags = before
+	defer func() { a.flags = before }()
+	root.SetArgs(query.Words(words))
+	root.SetOut(a.io.out)
+	root.SetErr(a.io.err)
+	return errors.Join(root.ExecuteContext(ctx), a.forget())
+}
+
+// shell runs a command of the shell within bounds, as 'tercet sandbox run' does, and says how it ended. No agent sees
+// it.
+func (a repl) shell(ctx context.Context, command string) error {
+	if err := a.mayCommand(); err != nil {
+		return err
+	}
+	if command == "" {
+		return formats.Fail(formats.CodeUsage, "write it behind the mark, such as !git status",
+			"expected a command of the shell")
+	}
+	w, err := a.world(ctx)
+	if err != nil {
+		return err
+	}
+	err = call{world: w, ctx: ctx, args: []string{"sh", "-c", command}}.boxed(true)
+	code := 0
+	if s, ok := errors.AsType[shown](err); ok {
+		code = s.code
+	} else if err != nil {
+		return err
+	}
+	a.term.note("exit code %d", code)
+	return err
+}
+
+// menu lists the commands, also where a file has taken the name of /help.
+func (a repl) menu(ctx context.Context) error {
+	w, err := a.world(ctx)
+	if err != nil {
+		return err
+	}
+	ret, err := builtin.Reference{Catalog: w.catalog}.Run(ctx, formats.Request{})
+	if err != nil {
+		return err
+	}
+	a.answerText(ret.Summary, ret.Text)
+	return nil
+}
+
+// forget lets the next line see the files as they are then: a command may have written a command.
+func (a *app) forget() error {
+	w := a.built
+	if a.built = nil; w == nil {
+		return nil
+	}
+	return w.close()
+}
+
+// piped runs a line each; without any it prints the short help.
+func (a repl) piped(cmd *cobra.Command) error {
+	ran, ctx := false, cmd.Context()
+	var first error
+	for {
+		line, err := a.lines.Next(ctx)
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "#") {
+			ran = true
+			if failed := a.entry(ctx, text); failed != nil {
+				first = cmp.Or(first, error(shown{a.exit(failed)}))
+				if !a.flags.keepGoing || ctx.Err() != nil {
+					return first
+				}
+			}
+		}
+		switch {
+		case err == nil:
+		case !errors.Is(err, io.EOF):
+			return broken(formats.CodeIO, "standard input", err)
+		case ran:
+			return first
+		default:
+			fmt.Fprintf(a.io.err, "Usage: %s\n\n%s\n\n", cmd.UseLine(), cmd.Long)
+			return formats.Fail(formats.CodeUsage, "run 'tercet demo' for a worked example",
+				"expected a slash command or a verb")
+		}
+	}
+}

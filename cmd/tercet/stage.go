@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"tercet/internal/keyboard"
+	"tercet/internal/live"
+	"tercet/internal/trace"
+	"tercet/internal/watch"
+)
+
+// stage is where runs are shown while they go on.
+type stage struct {
+	*live.Screen
+
+	app  *app
+	bare io.Writer   // standard error itself
+	full io.Writer   // standard output itself
+	root string      // the project root, for links
+	over atomic.Bool // another screen is shown, which a hard end has to leave
+	keys bool        // keys are guarded: at the prompt, whose terminal a killed process leaves changed anyway
+}
+
+// newStage takes over standard error, and standard output where both are the terminal: what is printed comes above
+// what is drawn.
+func newStage(a *app, s stdio) *stage {
+	g := &stage{app: a, bare: s.err, full: s.out}
+	g.Screen = live.NewScreen(live.Config{Out: s.err, Size: g.room, Now: time.Now, Style: g.look, Keys: g.guard()})
+	if a.term.errTTY {
+		s.err = g.Over(s.err)
+	}
+	if a.term.outTTY {
+		s.out = g.Over(s.out)
+	}
+	a.io, a.term.io, a.term.stage = s, s, g
+	return g
+}
+
+// show shows what runs in a project until done is called. Past is what another process did of it.
+func (g *stage) show(root string, past []trace.Event) (done func()) {
+	t := g.app.term
+	if g.root = root; t.quiet || t.silent {
+		return func() {}
+	}
+	g.Begin(t.parts, g.app.flags.verbose == 1, past)
+	over := aborts(g.restore, g.Moved)
+	return func() {
+		over()
+		g.End()
+	}
+}
+
+// restore leaves the terminal as it was.
+func (g *stage) restore() {
+	if g.over.Load() {
+		io.WriteString(g.full, watch.Leave) //nolint:errcheck // a terminal that is gone needs no more
+	}
+	if g.app.keyboard != nil {
+		g.app.keyboard.Restore(g.bare)
+	}
+}
+
+// screen gives the terminal to a full screen until done is called; rest stops the process meanwhile.
+func (g *stage) screen() (rest, done func(), err error) {
+	k := g.app.keyboard
+	if k == nil {
+		return suspended, func() {}, nil
+	}
+	if err := k.Raw(g.full); err != nil {
+		return nil, nil, err
+	}
+	g.over.Store(true)
+	end := aborts(g.restore, func() {})
+	rest = func() {
+		k.Settle(g.full)
+		suspended()
+		k.Raw(g.full) //nolint:errcheck // a terminal that is gone is told by the screen
+	}
+	return rest, func() {
+		g.over.Store(false)
+		k.Settle(g.full)
+		end()
+	}, nil
+}
+
+// guard keeps keys that are typed while something runs from whatever reads the terminal next; Escape is one Ctrl-C.
+func (g *stage) guard() func(ours bool) {
+	stop := func() {}
+	return func(ours bool) {
+		stop()
+		if stop = func() {}; !ours || !g.keys || g.app.keyboard == nil {
+			return
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			g.app.keyboard.Guard(ctx, func(key byte) {
+				if key == keyboard.Stop {
+					go g.rest()
+				} else {
+					g.app.signals.arrive(os.Interrupt)
+				}
+			})
+		}()
+		stop = func() {
+			cancel()
+			<-done
+			g.app.keyboard.Restore(io.Discard)
+		}
+	}
+}
+
+// lend gives the terminal to a program of the person's.
+func (g *stage) lend() (out *os.File, done func()) {
+	out, _ = g.bare.(*os.File) //nolint:errcheck // who is asked sits at one
+	return out, g.Lend()
+}
+
+// rest stops the process until it goes on; the terminal is as it was meanwhile.
+func (g *stage) rest() {
+	resume := g.Pause()
+	suspended()
+	resume(true)
+}
+
+// room is the size of the terminal that runs are drawn on, 0 columns where they are not drawn.
+func (g *stage) room() (wide, rows int) {
+	f, ok := g.bare.(*os.File)
+	if kind := g.app.env("TERM"); !g.app.term.errTTY || !ok || kind == "" || kind == "dumb" || !keyboard.Foreground(f) {
+		return 0, 0
+	}
+	return size(f)
+}
+
+// look is what runs are drawn with.
+func (g *stage) look() live.Style {
+	t := g.app.term
+	s := live.Style{Sheet: t.sheet(t.errTTY)}
+	if t.errTTY && t.env("TERCET_HYPERLINKS") != "0" && g.root != "" {
+		s.Link = func(name string) string {
+			return (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(g.root, name))}).String()
+		}
+	}
+	return s
+}

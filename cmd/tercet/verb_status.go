@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/control"
+	"tercet/internal/journal"
+)
+
+// statusVerb prints where the project stands, or what its runs took.
+func statusVerb(cmd *cobra.Command, _ *app) run {
+	cmd.Long = `status lists what needs a person first: the questions that wait for an answer, the runs that can go on
+or are at work, then the open tasks. The last column says what to type.
+
+With --cost it lists the tokens and the money that the runs took, as their agents told it: by task, by
+agent, by day and all together. Runs that gc has removed are not in it.`
+	cost := cmd.Flags().Bool("cost", false, "what the runs took, by task, agent and day")
+	return func(c call) error {
+		if *cost {
+			return c.costs()
+		}
+		tasks, err := c.reader.Tasks(c.ctx)
+		if err != nil {
+			return err
+		}
+		c.changedOutside()
+		gates, err := c.desk.Gates()
+		if err != nil {
+			return err
+		}
+		unfinished, err := journal.Runs(c.root, true)
+		if err != nil {
+			return err
+		}
+		open := slices.DeleteFunc(tasks, func(t formats.Task) bool { return t.Status.Terminal() })
+		if c.document("tercet.status/1", fields{
+			"runner": c.cfg.Runner, "gates": gates, "runs": nonNil(unfinished), "tasks": nonNil(open),
+		}) {
+			return nil
+		}
+		tab := formats.Table{Columns: []string{"what", "id", "about", "status", "next"}}
+		for _, g := range gates {
+			tab.Rows = append(tab.Rows, []string{
+				"gate", g.Run, g.Command + ": " + g.Gate.Question, "waits for an answer", "tercet approve " + g.Run,
+			})
+			unfinished = slices.DeleteFunc(unfinished, func(r journal.Run) bool { return r.ID == g.Run })
+		}
+		for _, r := range unfinished {
+			status, next := r.Status, "tercet resume "+r.ID
+			switch {
+			case c.desk.Live(r.ID):
+				status, next = "at work", "tercet logs -f "+r.ID
+			case status == journal.Open:
+				status = "its process is gone"
+			case r.Gate == "" && r.Why != "":
+				status = r.Waits()
+			}
+			tab.Rows = append(tab.Rows, []string{"run", r.ID, r.Line, status, next})
+		}
+		for _, t := range open {
+			tab.Rows = append(tab.Rows, []string{"task", strconv.Itoa(t.Number), t.Title, t.Status.String(), ""})
+		}
+		c.term.note("runner %s, open tasks: %d", c.cfg.Runner, len(open))
+		c.term.table(tab)
+		return nil
+	}
+}
+
+// costs prints what the calls of workers took.
+func (c call) costs() error {
+	spent, err := control.Sums(c.desk, time.Time{})
+	if err != nil || c.document("tercet.cost/1", fields{"spent": nonNil(spent)}) {
+		return err
+	}
+	tab := formats.Table{Columns: []string{"by", "name", "calls", "tokens", "cost"}}
+	for _, s := range spent {
+		tab.Rows = append(tab.Rows, []string{
+			s.By, s.Name, strconv.Itoa(s.Calls), strconv.FormatInt(s.Tokens, 10), fmt.Sprintf("%.2f", s.Cost),
+		})
+	}
+	if c.term.table(tab); len(spent) == 0 {
+		c.term.note("no agent has told that it took anything")
+	}
+	return nil
+}

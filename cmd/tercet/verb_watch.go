@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+	"tercet/internal/proc"
+	"tercet/internal/watch"
+)
+
+// watchVerb shows the runs on the whole screen; where there is none it follows the log of the only run at work.
+func watchVerb(cmd *cobra.Command, _ *app) run {
+	cmd.Long = `watch shows the runs on the left, and of one of them the tree of steps, the log, the diff of its worktree
+and the question that it asks. It answers, pauses, resumes and cancels; ? explains the keys.
+What is resumed from it runs in a process of its own, which goes on when you leave.
+
+Without a full terminal it prints what 'tercet logs -f' does of the only run that is at work.`
+	return func(c call) error {
+		if term := c.env("TERM"); !c.term.inTTY || !c.term.outTTY || term == "" || term == "dumb" || c.term.silent {
+			return followOnly(c)
+		}
+		rest, done, err := c.term.stage.screen()
+		if err != nil {
+			return broken(formats.CodeIO, "the terminal", err)
+		}
+		defer done()
+		return watch.Run(c.ctx, watch.Config{
+			In: c.io.in, Out: c.term.stage.full, Env: os.Environ(), Name: filepath.Base(c.dir), Desk: c.desk,
+			Sheet: c.term.sheet(true), Suspend: rest,
+			Diff: func(ctx context.Context, run string) (string, error) {
+				dir := filepath.Join(c.dir, formats.Workspace, "worktrees", run)
+				if !isDir(dir) {
+					return "", nil
+				}
+				patch, stat, err := runs{c.world}.diff(ctx, dir)
+				return stat + "\n\n" + patch, err
+			},
+			Start: func(verb, run string, out *os.File) (<-chan int, error) {
+				argv := []string{"tercet", "-C", c.dir, verb, run}
+				if verb == "resume" {
+					argv = append(argv, "--await-answers")
+				}
+				return proc.Detach(proc.Command{Argv: argv, Dir: c.dir, Env: os.Environ()}, out)
+			},
+		})
+	}
+}
+
+// followOnly follows the log of the only run that is at work.
+func followOnly(c call) error {
+	list, err := journal.Runs(c.root, true)
+	if err != nil {
+		return err
+	}
+	at := ""
+	for _, r := range list {
+		if c.desk.Live(r.ID) {
+			if at != "" {
+				at = ""
+				break
+			}
+			at = r.ID
+		}
+	}
+	if at == "" {
+		return formats.Fail(formats.CodeUsage, "run 'tercet logs -f RUN'; 'tercet runs' lists the runs",
+			"expected a full terminal, or just one run at work")
+	}
+	c.args = []string{at}
+	return c.logs("", true)
+}

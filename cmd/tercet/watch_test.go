@@ -1,0 +1,187 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"tercet/formats"
+)
+
+// watching has a workspace with a command that asks, and one that works.
+func watching(t *testing.T) (dir string, env []string) {
+	t.Helper()
+	dir = workspaceIn(t)
+	for name, text := range map[string]string{
+		"commands/ship.md": "---\ncommand: ship\ndescription: Ship it\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n" +
+			"```yaml step\nid: go\ngate: Ship it?\nauto: approve\n```\n\n### Step 2: Say so\n\n" +
+			"```yaml step\nreturn: \"shipped: ${{ $steps.go.choice }} by ${{ $steps.go.by }}\"\n```\n",
+		"commands/work.md": "---\ncommand: work\ndescription: Works\n---\n\n## Workflow Execution\n\n### Step 1: Work\n\n" +
+			"```yaml step\nid: long\ndelegate: long\n```\n",
+		"subagents/long.md": "---\nname: long\ndescription: Works for long\nrole: utility\nrunner: exec\n" +
+			"argv: [sh, -c, 'echo begun >&2; sleep 60']\nreturns: {artifacts: none}\n---\n\nWorks.\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, formats.Workspace, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
+}
+
+// onWatch opens the screen at a size.
+func onWatch(t *testing.T, dir string, env []string) *screen {
+	t.Helper()
+	s := onTerminalOf(t, 80, dir, env, "watch")
+	s.wait("\x1b[?1049h")
+	return s
+}
+
+// restored ends the screen, and holds that the terminal is as it was.
+func (s *screen) restored(want int) {
+	s.t.Helper()
+	code := s.ends()
+	rest := s.shown("\x1b[?1049l")
+	if code != want || !reflect.DeepEqual(untouched(s.t), s.state()) {
+		s.t.Errorf("exit code %d, want %d, terminal %+v, want it as it was; it shows %q", code, want, s.state(), rest)
+	}
+	for _, mode := range []string{"1049", "2004"} { // the screen of before, and no marks around a paste
+		if strings.LastIndex(rest, "\x1b[?"+mode+"l") < strings.LastIndex(rest, "\x1b[?"+mode+"h") {
+			s.t.Errorf("mode %s is still on: %q", mode, rest)
+		}
+	}
+	if i := strings.LastIndex(rest, "\x1b[?25"); i < 0 || !strings.HasPrefix(rest[i:], "\x1b[?25h") {
+		s.t.Errorf("the cursor is not shown: %q", rest)
+	}
+}
+
+// pace is slower than a paste.
+const pace = 200 * time.Millisecond
+
+// slowly types keys as a person does.
+func (s *screen) slowly(keys ...string) {
+	s.t.Helper()
+	for _, k := range keys {
+		<-time.After(pace)
+		s.keys(k)
+	}
+}
+
+// TestWatchAnswers: a run that waits goes on in a process of its own, its question is answered, and it comes to its end.
+func TestWatchAnswers(t *testing.T) {
+	t.Parallel()
+	dir, env := watching(t)
+	asks := onTerminalWith(t, dir, env, "/ship")
+	asks.wait("Ship it?")
+	asks.signal(syscall.SIGKILL)
+	asks.ends()
+	s := onWatch(t, dir, env)
+	s.wait("1 waiting for you")
+	s.slowly("r")
+	s.wait("process of its own")
+	s.slowly("\r")
+	s.wait("[gate!]")
+	s.keys("\x1b[200~a\r\x1b[201~")
+	s.wait("what is pasted is not taken")
+	s.slowly("a")
+	s.wait("Enter answers 'approve'")
+	s.slowly("\r", "t")
+	s.wait("Say so") // by that process, which asked nobody else
+	s.slowly("\x1a") // Ctrl-Z, which can stop nothing here
+	s.wait("\x1b[?1049h")
+	s.slowly("q")
+	s.restored(0)
+	if out := onTerminalWith(t, dir, env, "query", "--runs", "-r", ".runs[0].status").until("completed"); out == "" {
+		t.Error("the run has not come to its end")
+	}
+}
+
+// TestWatchCancels: a run of another process is cancelled; a signal leaves the terminal as it was.
+func TestWatchCancels(t *testing.T) {
+	t.Parallel()
+	dir, env := watching(t)
+	works := onTerminalWith(t, dir, env, "/work")
+	s := onWatch(t, dir, env)
+	s.wait("1 at work")
+	s.slowly("c")
+	s.wait("[y/N]")
+	s.slowly("y", "\r")
+	s.wait("is cancelled")
+	if code := works.ends(); code != 130 {
+		t.Errorf("exit code %d of what was cancelled, want 130", code)
+	}
+	s.signal(syscall.SIGTERM)
+	s.restored(143)
+}
+
+// TestWatchSurvives: random bytes and sizes end in a terminal as it was, and answer nothing without Enter.
+func TestWatchSurvives(t *testing.T) {
+	t.Parallel()
+	dir, env := watching(t)
+	asks := onTerminalWith(t, dir, env, "/ship")
+	asks.wait("Ship it?")
+	asks.signal(syscall.SIGKILL)
+	asks.ends()
+	s := onWatch(t, dir, env)
+	pieces := []string{
+		"a", "j", "k", "t", "l", "d", "g", "?", "/", "x", "日本語", " ", "\t", "\x1b", "\x1b[A", "\x1b[B", "\x1b[Z", "\x1b[5~", "\x1b[1;2R",
+		"\x1b[200~a\ry\r\x1b[201~", "\x1b[200~x", "\x1b[201~", "\x1b]0;x", "\x1bP", "\x1b[", "\xff\xfe", "\x00", "\x12", "\x7f", "a\r",
+		"\x1b[<0;1;1M", "\x1b[I", "\x1b[?2026;2$y",
+	}
+	r := rand.New(rand.NewPCG(7, 1)) //nolint:gosec // keys of a test
+	for range 300 {
+		s.keys(pieces[r.IntN(len(pieces))])
+		if r.IntN(20) == 0 {
+			size := &pty.Winsize{Rows: uint16(1 + r.IntN(40)), Cols: uint16(1 + r.IntN(120))} //nolint:gosec // small
+			if err := pty.Setsize(s.tty, size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(time.Duration(r.IntN(4)) * time.Millisecond)
+	}
+	s.keys("\x1b[201~\x07")
+	s.slowly("\x03")
+	s.restored(0)
+	if list, err := filepath.Glob(filepath.Join(dir, formats.Workspace, "runs", "*", "answers", "*")); err != nil || len(list) > 0 {
+		t.Errorf("answers %v, %v, want none", list, err)
+	}
+}
+
+// TestWatchLeavesAtSignals: whatever signal ends the screen, and whenever, the terminal is as it was.
+func TestWatchLeavesAtSignals(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		sig   syscall.Signal
+		after time.Duration
+	}
+	for name, tt := range map[string]struct {
+		want    int
+		signals []step
+	}{
+		"INT INT":          {130, []step{{syscall.SIGINT, 0}, {syscall.SIGINT, 0}}},
+		"INT, then INT":    {130, []step{{syscall.SIGINT, pace}, {syscall.SIGINT, 5 * time.Millisecond}}},
+		"TERM at once":     {143, []step{{syscall.SIGTERM, 0}}},
+		"HUP":              {143, []step{{syscall.SIGHUP, pace}}},
+		"TSTP, CONT, TERM": {143, []step{{syscall.SIGTSTP, pace}, {syscall.SIGCONT, 50 * time.Millisecond}, {syscall.SIGTERM, 50 * time.Millisecond}}},
+		"ABRT":             {2, []step{{syscall.SIGABRT, pace}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, env := watching(t)
+			s := onWatch(t, dir, env)
+			for _, one := range tt.signals {
+				<-time.After(one.after)
+				s.signal(one.sig)
+			}
+			s.restored(tt.want)
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package argspec
+
+import "strings"
+
+// Turn tells to which argument the word behind a text would belong, nil if to none, and which arguments the text has
+// given, nil if it is no line. The text is the rest of a command's line up to that word; what does not fit is passed
+// over.
+func Turn(specs []Spec, before string) (turn *Spec, given map[string]bool) {
+	b := &binder{specs: specs, raw: before, given: map[string]bool{}}
+	var waits *Spec // the flag whose value comes next
+	for {
+		w, ok, err := b.next()
+		if err != nil {
+			return nil, nil
+		}
+		if !ok {
+			break
+		}
+		switch {
+		case waits != nil:
+			waits = nil
+		case w.Text == "--" && !w.Quoted:
+			b.ended = true
+		case !b.ended && !w.Quoted && isFlag(w.Text):
+			name, _, has := strings.Cut(w.Text, "=")
+			if s, _ := b.lookup(name); s != nil {
+				b.given[s.Name] = true
+				if !has && s.Type != Boolean {
+					waits = s
+				}
+			}
+		default:
+			s := b.turn()
+			if s == nil {
+				continue
+			}
+			if s.Type == Text {
+				return s, b.given
+			}
+			b.given[s.Name] = true
+		}
+	}
+	if waits != nil {
+		return waits, b.given
+	}
+	return b.turn(), b.given
+}

@@ -1,0 +1,104 @@
+package commands_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"tercet/commands/argspec"
+)
+
+const asking = `---
+command: ask
+description: Asks
+arguments:
+  - {name: name, type: string, required: true, unless: [all], pattern: '[a-z]+', description: whose it is}
+  - {name: text, type: text, required: true, unless: [all]}
+  - {name: kind, type: enum, values: [small, large], flag: true, required: true, unless: [all]}
+  - {name: area, type: enum, values: [here, there], flag: true, default: here, ask: true}
+  - {name: workers, type: string, flag: true, ask: true, complete: subagents}
+  - {name: note, type: string, flag: true}
+  - {name: all, type: boolean, flag: true}
+examples: ['/ask me --kind small Do it']
+---
+
+## Workflow Execution
+
+### Step 1: Return
+
+` + "```yaml step\nreturn: \"${{ $args | del(._raw, .all) | tojson }} of ${{ $run.command }}\"\n```\n"
+
+// TestAsking: what a line lacks is asked for, in the order of the file, and the run has the whole line.
+func TestAsking(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, raw string
+		typed     bool
+		lines     string // what the person types
+		want      string // of the summary, or of the error
+		asked     int    // questions, the review among them
+	}{
+		{"all is there", "me --kind small Do it", false, "", `"kind":"small","name":"me"`, 0},
+		{
+			"nothing is there", "", false, "me\nDo it, soon\n2\n\nreviewer\n\n",
+			`{"area":"here","kind":"large","name":"me","note":null,"text":"Do it, soon","workers":"reviewer"} of /ask me --kind=large --workers=reviewer "Do it, soon"`, 6,
+		},
+		{"some is there", "--area there me", false, "Do\n\n\n\n", `{"area":"there","kind":"small","name":"me","note":null,"text":"Do","workers":null} of /ask --area there me --kind=small Do`, 4},
+		{"dashes", "", false, "me\n--area x\ns\n\n\n\n", `"text":"--area x"`, 6},
+		{"a wrong answer", "", false, "ME\nme\nDo\ns\n\n\n\n", `"name":"me"`, 7},
+		{"at the prompt", "", true, "me\nDo\ns\n\n\n\n", `"name":"me"`, 6},
+		{"left", "", false, "me\n", "EOF", 2},
+		{"not needed", "--all", false, "", `"name":null`, 0},
+		{"a wrong word is no question", "ME", false, "", `expected text matching [a-z]+ for <name>, got "ME"`, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.files["project/ask.md"], s.Typed = asking, tt.typed
+			asked, answers := 0, strings.Split(tt.lines, "\n")
+			s.Ask = func(_ context.Context, lines []string, prompt string) (string, error) {
+				if asked++; asked == len(answers) || asked > 20 {
+					return "", io.EOF
+				}
+				if asked == 1 && !strings.HasPrefix(lines[0], "/ask: missing ") || prompt == "" {
+					t.Errorf("the first question begins with %q, its prompt is %q", lines, prompt)
+				}
+				return answers[asked-1], nil
+			}
+			ret, err := s.call(t, "ask", tt.raw)
+			got := ret.Summary
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, tt.want) || asked != tt.asked {
+				t.Errorf("%d questions and %q, want %d and %q", asked, got, tt.asked, tt.want)
+			}
+			if tt.name == "left" && len(s.runs) > 0 {
+				t.Errorf("runs %v began, want none", s.runs)
+			}
+		})
+	}
+}
+
+// TestAskingNobody: all that is missing is told at once, with a line that would do.
+func TestAskingNobody(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.files["project/ask.md"] = asking
+	_, err := s.call(t, "ask", "me")
+	use, ok := errors.AsType[*argspec.UsageError](err)
+	if !ok || use.Message != "missing <text>, --kind" || use.Help() != "such as /ask me --kind small Do it" {
+		t.Errorf("the line ends with %v, want what is missing and an example", err)
+	}
+	s.Ask = func(context.Context, []string, string) (string, error) { return "", io.EOF }
+	s.files["project/ask.md"] = strings.ReplaceAll(asking, ", ask: true", "")
+	if _, err = s.call(t, "ask", "me"); !errors.Is(err, io.EOF) {
+		t.Errorf("a command without 'ask' gives %v, want it to ask for what is required", err)
+	}
+	s.Typed = true
+	if _, err = s.call(t, "ask", "me"); !errors.As(err, &use) {
+		t.Errorf("the same at the prompt gives %v, want the line back", err)
+	}
+}

@@ -1,0 +1,48 @@
+package commands
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tercet/commands/compile"
+	"tercet/formats"
+)
+
+// Contracts is what command files are checked against: the subagents, and the schemas that lie in the project.
+type Contracts struct {
+	compile.Env
+	Root *os.Root
+}
+
+// Schema reads a file of the project that holds a JSON Schema. No link leads out of the project.
+func (c Contracts) Schema(name string) (data []byte, err error) {
+	name = filepath.FromSlash(name)
+	info, err := c.Root.Stat(name)
+	if of, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(err, fs.ErrNotExist) {
+		return nil, formats.Fail(formats.CodeInvalidCommand, "put the file itself into the project", "%v", of.Err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is not a plain file")
+	}
+	f, err := c.Root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err = ReadAll(f, formats.MaxSchema)
+	if err == nil && len(data) > formats.MaxSchema {
+		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is larger than %d bytes", formats.MaxSchema)
+	}
+	return data, err
+}
+
+// ReadAll reads a file to its end and closes it. Of a larger one it gives a byte more than the most.
+func ReadAll(f io.ReadCloser, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	return data, errors.Join(err, f.Close())
+}

@@ -1,0 +1,228 @@
+package interp
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/query"
+)
+
+// rounds is what the last round of a loop came to, and how many rounds in a row came to the same. An empty text is
+// unknown, and like no other.
+type rounds struct {
+	issues, work         string
+	sameIssues, sameWork int
+}
+
+// repeats counts a round of the loop at a path, and tells what was the same in formats.StallRounds of them.
+func (r *run) repeats(path string, first bool, issues, work string) string {
+	was, now := r.rounds[path], rounds{issues, work, 1, 1}
+	if !first && issues != "" && issues == was.issues {
+		now.sameIssues += was.sameIssues
+	}
+	if !first && work != "" && work == was.work {
+		now.sameWork += was.sameWork
+	}
+	r.rounds[path] = now
+	switch {
+	case now.sameIssues >= formats.StallRounds:
+		return "the open issues were the same"
+	case now.sameWork >= formats.StallRounds:
+		return "the work was the same"
+	}
+	return ""
+}
+
+// What a stall is answered with, beside stop.
+const (
+	goOnIt = "go on"
+	askIt  = "ask"
+)
+
+// byNobody is who answers a question that is settled where nobody can be asked.
+const byNobody = "nobody"
+
+// stalled asks about a loop that came to the same again and again. Without a person it stops. Who asks somebody else
+// leaves the question open, and the run waits.
+func stalled(s step, why string, issues []formats.Issue) (d formats.Decision, err error) {
+	if s.cfg.AutoApprove {
+		return formats.Decision{Answer: stopIt, By: "consent"}, nil
+	}
+	words := fmt.Sprintf("step '%s' makes no progress: %s", s.Title, why)
+	q := static{g: s.question(s.spot(), words, goOnIt, askIt, stopIt), nobody: stopIt}
+	for _, i := range issues {
+		q.g.Show = append(q.g.Show, i.Description)
+	}
+	if s.cfg.Prefix != "" { // a subagent does not wait by itself
+		q.g.Choices = slices.Delete(q.g.Choices, 1, 2)
+	}
+	if _, d, err = ask(s, q); err == nil && d.Answer == askIt {
+		q.g.Choices, q.nobody, q.later = slices.Delete(slices.Clone(q.g.Choices), 1, 2), "", true
+		_, d, err = ask(s, q)
+	}
+	return d, err
+}
+
+// again is a redo or a rollback, unless the step has sent work back for the same several times.
+func (f finished) again(t *syntax.Target) (*ending, error) {
+	most, used := f.most(t), 0
+	if t.Kind == syntax.ToRollback {
+		most, used = f.limits.Rollbacks, f.rollbacks // where they are used up, that is a question of its own
+	}
+	if most >= formats.StallRounds && used < most && !f.after && !f.answer.Person {
+		why, err := f.sentBack(t)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			if settled, end, err := f.stall(t, why); settled || err != nil {
+				return end, err
+			}
+		}
+	}
+	if t.Kind == syntax.ToRollback {
+		return f.rollback(t)
+	}
+	return f.redo(t)
+}
+
+// stall asks about a loop that makes no progress. It is settled unless a person lets it go on. Where nobody decides,
+// the rule counts as used up: what the file says for that comes before the end.
+func (f *finished) stall(t *syntax.Target, why string) (settled bool, end *ending, err error) {
+	d, err := stalled(f.step, why, f.ret.Issues)
+	switch {
+	case err != nil:
+		return false, nil, err
+	case d.Answer == goOnIt:
+		f.value = maps.Clone(f.value)
+		f.value["note"] = d.Note
+		return false, nil, nil
+	case !d.Person && f.target == nil:
+		next, _, err := f.match(t)
+		if err != nil {
+			return false, nil, err
+		}
+		if next != nil {
+			f.warn("%s: %s", f.Title, why)
+			end, err = f.follow(next)
+			return true, end, err
+		}
+	}
+	return true, told(f.noProgress(why)), nil
+}
+
+// noProgress is the return of a loop that is stopped because it makes none.
+func (f finished) noProgress(why string) formats.Return {
+	f.ret.NextSteps = cmp.Or(f.ret.NextSteps, "a further round would come to the same: change the task or what the "+
+		"worker is told and run it again, or run it on a terminal to give a hint")
+	return f.limited(why)
+}
+
+// sentBack says why a round of a step that sends work back is one too many, empty if it is not.
+func (f finished) sentBack(t *syntax.Target) (string, error) {
+	var steps []*syntax.Step
+	var files []formats.Artifact
+	for _, id := range f.Again(t) {
+		if _, s := f.find(id); s != nil {
+			steps = append(steps, s)
+		}
+		v, _ := f.scope.result(id)
+		var some []formats.Artifact
+		if err := decode(as[map[string]any](query.Normalize(v))["artifacts"], &some); err != nil {
+			return "", err
+		}
+		files = append(files, some...)
+	}
+	if !f.prog.Works(steps...) {
+		return "", nil
+	}
+	first := f.feedback == nil || f.feedback.From != f.ID
+	why, err := progress(f.step, first, f.ret.Issues, f.said(steps), files)
+	if why != "" {
+		why = fmt.Sprintf("%s: %s", why, f.closing().Summary)
+	}
+	return why, err
+}
+
+// said is what the workers among some steps, and inside of them, told of their work. What reviewers say of it is none.
+func (sc *scope) said(steps []*syntax.Step) (out []any) {
+	for _, s := range steps {
+		info := sc.prog.Info(s)
+		if v, ok := sc.result(info.ID); ok && info.Call != nil && info.Call.Info.Role != formats.RoleReviewer {
+			shown := as[map[string]any](query.Normalize(v))
+			out = append(out, shown["text"], shown["fields"])
+		}
+		out = append(out, sc.said(s.Body)...)
+	}
+	return out
+}
+
+// progress counts a round of the step's loop and says what of it was the same too often.
+func progress(s step, first bool, issues []formats.Issue, said []any, files []formats.Artifact) (string, error) {
+	list := make([]string, len(issues))
+	for i, one := range issues { // a line moves with what stands above it
+		list[i] = strings.Join(one.Files, "\x00") + "\x00" + one.Description
+	}
+	slices.Sort(list)
+	seen, err := observe(s.run, s.spot(), "round", func() (string, error) { return work(s, files), nil })
+	if err != nil {
+		return "", err
+	}
+	if seen != "" {
+		text, err := json.Marshal(said)
+		if err != nil {
+			return "", err
+		}
+		seen = sumOf([]string{seen, string(text)})
+	}
+	open := ""
+	if len(list) > 0 {
+		open = sumOf(list)
+	}
+	same := s.repeats(s.path, first, open, seen)
+	if same == "" {
+		return "", nil
+	}
+	delete(s.rounds, s.path) // after a hint it begins to count anew
+	return fmt.Sprintf("%s in %d rounds", same, formats.StallRounds), nil
+}
+
+// work is a hash of the content of documents and of the tree, empty where nothing is known of either.
+func work(s step, files []formats.Artifact) string {
+	var parts []string
+	for _, a := range files {
+		if a.Type != formats.ArtifactReview {
+			parts = append(parts, s.hashed(a.Path), s.hashed(s.inTree(a.Path)))
+		}
+	}
+	known := s.place() != "" || parts != nil
+	if s.cfg.Diff != nil {
+		patch, stat, err := s.cfg.Diff(s.ctx, cmp.Or(s.place(), s.cfg.Dir))
+		if err != nil {
+			return ""
+		}
+		known = known || patch+stat != ""
+		parts = append(parts, patch, stat)
+		for line := range strings.Lines(stat) { // what is in no commit is in no patch
+			name, loose := strings.CutSuffix(strings.TrimSuffix(line, "\n"), " | not committed")
+			if !loose {
+				continue
+			}
+			sum := s.hashed(s.inTree(name))
+			if sum == absent {
+				return "" // it lies above the project
+			}
+			parts = append(parts, sum)
+		}
+	}
+	if !known {
+		return ""
+	}
+	return sumOf(parts)
+}

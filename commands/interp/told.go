@@ -1,0 +1,89 @@
+package interp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/query"
+	"tercet/internal/trace"
+)
+
+// emit tells of something that happens now; what is only gone through again was told before.
+func (r *run) emit(e trace.Event) {
+	if !r.old {
+		r.send(e)
+	}
+}
+
+func (r *run) send(e trace.Event) {
+	if r.dry.on {
+		return // nothing was done
+	}
+	e.Time, e.Run = r.cfg.Clock.Now(), r.cfg.IDs.Run
+	e.FromDepth, e.ToDepth = r.depth.Int(), r.depth.Int()
+	e.Path = slices.Clone(r.cfg.IDs.Path)
+	r.cfg.Trace.Emit(e)
+}
+
+// tellBegin tells that the run begins, or goes on, and what it may use. Steps of a subagent are inside of one.
+func (r *run) tellBegin() {
+	if r.cfg.Prefix != "" {
+		return
+	}
+	r.send(trace.Event{Kind: trace.Run, Name: "/" + r.prog.Name, Message: r.cfg.IDs.Command, Attrs: map[string]any{
+		"limits": formats.Budget{
+			Tokens: r.limits.Tokens, Cost: r.limits.Cost, Seconds: r.limits.Duration.Seconds(),
+		},
+	}})
+}
+
+// mostTold is how many issues of a step are told.
+const mostTold = 20
+
+// tell tells that a step began (without an outcome) or ended.
+func (s step) tell(outcome formats.Outcome, ret formats.Return) {
+	e := trace.Event{Kind: trace.Step, Name: s.Title, Step: s.path, Outcome: outcome.String(), Message: ret.Summary}
+	if n := min(len(ret.Issues), mostTold); n > 0 && !outcome.Passes() {
+		e.Attrs = map[string]any{"issues": ret.Issues[:n]}
+	}
+	s.emit(e)
+}
+
+// tellPass tells that a loop begins with an element or a round.
+func (s step) tellPass(e trace.Event, i, of int) {
+	e.Kind, e.Step = trace.Pass, fmt.Sprintf("%s[%d]", s.path, i)
+	e.Attrs = map[string]any{"number": i + 1, "of": of, "steps": len(s.Body), "abreast": s.abreast > 0}
+	s.emit(e)
+}
+
+// labelOf is what an element of a loop is called, empty where it says nothing short.
+func labelOf(item any) string {
+	for _, key := range []string{"name", "title", "path", "id", "number"} {
+		if v := as[map[string]any](item)[key]; v != nil {
+			item = v
+		}
+	}
+	switch item.(type) {
+	case nil, bool, []any, map[string]any:
+		return ""
+	}
+	text, _, _ := strings.Cut(query.Text(item), "\n")
+	return text
+}
+
+// tellRound tells that steps are done once more, and how often that may be.
+func (f finished) tellRound(t *syntax.Target, attempt int, ids []string) {
+	more := f.limits.Rollbacks - f.rollbacks
+	if t.Kind != syntax.ToRollback {
+		more = f.most(t) - attempt
+	}
+	e := trace.Event{Kind: trace.Round, Step: f.path, Message: strings.Join(ids, ", ")}
+	e.Attrs = map[string]any{"number": attempt + 1}
+	if f.most(t) > 0 || t.Kind == syntax.ToRollback {
+		e.Attrs["of"] = attempt + 1 + max(0, more)
+	}
+	f.emit(e)
+}

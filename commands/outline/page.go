@@ -1,0 +1,236 @@
+package outline
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"tercet/commands/argspec"
+	"tercet/commands/compile"
+	"tercet/formats"
+	"tercet/internal/plain"
+)
+
+// Page is what is said of a program to a person.
+type Page struct {
+	*Outline
+	Bound   Bound
+	Effects Effects
+	Asks    []string       // what it asks a person about
+	Line    string         // that it would run for; empty: none
+	Values  argspec.Values // that the line gives
+	Prompt  []string       // of another tool: whose it is, and what it would run and read
+	Models  []Model        // that the subagents are asked to use
+	Missing error          // a task or a file that the line names and that is not there; nil: all are
+	// Parallel is how many tasks are done side by side, where the line names several.
+	Parallel int
+
+	text strings.Builder
+}
+
+// PageOf makes the page of a program; known tells what one call of a subagent may cost.
+func PageOf(prog *compile.Program, known func(agent string) Facts) *Page {
+	o := Of(prog)
+	none := argspec.Values{}
+	return &Page{
+		Outline: o, Bound: BoundOf(prog, known, none), Effects: EffectsOf(prog), Asks: o.Gates(known),
+		Models: o.models(known),
+	}
+}
+
+// For makes it the page of a line.
+func (p *Page) For(line string, v argspec.Values, known func(agent string) Facts) (err error) {
+	p.Line, p.Values = line, v
+	p.Bound, p.Asks = BoundOf(p.Program, known, v), p.under(v).Gates(known)
+	p.Parallel, err = v.Parallel()
+	return err
+}
+
+func (p *Page) say(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
+
+// Text is the whole page.
+func (p *Page) Text() string {
+	p.text.Reset()
+	p.say("%s\n%s\nfile: %s\n", argspec.Usage(p.Name, p.Args), plain.Line(p.File.Front.Description.Text),
+		plain.Line(p.File.Name))
+	p.arguments()
+	if list := p.Values.Tasks(); len(list) > 1 {
+		p.say("%s\n", tasks(list, p.Parallel))
+	}
+	if p.Missing != nil {
+		p.say("would not begin: %s (exit %d)\n", plain.Line(p.Missing.Error()), formats.ExitFor(formats.CodeOf(p.Missing)))
+	}
+	for _, line := range p.Prompt {
+		p.say("%s\n", line)
+	}
+	if during, _ := p.During(); during != "" {
+		p.say("\nthe task is %s while it runs\n", during)
+	}
+	var allow, loads []string
+	for _, status := range p.Allow {
+		allow = append(allow, status.String())
+	}
+	for _, l := range p.File.Args.Load {
+		loads = append(loads, "$"+l.Name.Text)
+	}
+	if allow != nil {
+		p.say("starts from: %s\n", strings.Join(allow, ", "))
+	}
+	if loads != nil {
+		p.say("loads: %s\n", strings.Join(loads, ", "))
+	}
+	p.say("\nsteps:\n")
+	p.nodes(p.Steps, 1)
+	if len(p.Errors) > 0 {
+		p.say("\nerror handling:\n")
+		p.nodes(p.Errors, 1)
+	}
+	asks := cmp.Or(strings.Join(p.Asks, "\n       "), "none")
+	p.say("\nsubagents: %s\ngates: %s\nreads: %s\nwrites: %s\n", listed(p.Agents()), asks,
+		listed(p.Effects.Reads), listed(p.Effects.Writes))
+	for _, m := range p.Models {
+		p.say("model of %s\n", m)
+	}
+	limits, worst := p.Limits.WithDefaults(), p.Bound.Worst
+	p.say("at most: %s\ndepth: %d of %d\n", p.Bound, p.Bound.Depth, formats.MaxDepth)
+	p.say("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
+		limits.Steps, limits.Rollbacks, limits.Retries, Span(limits.Duration), budget(limits))
+	long := ""
+	if len(p.Bound.Each) > 0 && worst.Agents != limits.Spawns {
+		long = fmt.Sprintf(" in loops over %d elements", limits.Elements)
+	}
+	p.say("worst case: %d calls of workers%s, depth %d, %s\nmoney: %s\n",
+		worst.Agents, long, worst.Depth, Span(worst.Time), worst.Money())
+	return p.text.String()
+}
+
+// tasks tells how the tasks of a line are done.
+func tasks(list []int, parallel int) string {
+	how := "one after the other"
+	if parallel > 1 {
+		how = fmt.Sprintf("at most %d side by side", parallel)
+	}
+	return fmt.Sprintf("tasks: %s: a run each, %s; what follows is for each run",
+		strings.Join(strings.Fields(strings.Trim(fmt.Sprint(list), "[]")), ", "), how)
+}
+
+// budget lists the limits that have no default.
+func budget(l formats.Limits) string {
+	out := ""
+	if l.Spawns > 0 {
+		out += fmt.Sprintf(", %d calls of workers", l.Spawns)
+	}
+	if l.Tokens > 0 {
+		out += fmt.Sprintf(", %d tokens", l.Tokens)
+	}
+	if l.Cost > 0 {
+		out += fmt.Sprintf(", $%.2f", l.Cost)
+	}
+	return out
+}
+
+func (p *Page) arguments() {
+	if len(p.Args) == 0 {
+		return
+	}
+	p.say("\narguments:\n")
+	for _, spec := range p.Args {
+		value := "not given"
+		if p.Line == "" {
+			value = spec.Type.String()
+			if spec.Required {
+				value += ", required"
+			}
+		} else if v, ok := p.Values.Get(spec.Name); ok {
+			value = fmt.Sprint(v)
+			if !p.Values.Given(spec.Name) {
+				value += " (default)"
+			}
+		}
+		p.say("  %-18s %s\n", spec.Name, value)
+	}
+}
+
+func listed(list []string) string {
+	return cmp.Or(strings.Join(list, ", "), "none")
+}
+
+// nodes writes the steps as a tree.
+func (p *Page) nodes(list []*Node, depth int) {
+	indent := strings.Repeat("  ", depth)
+	width := 24 - len(indent)
+	for _, n := range list {
+		width = max(width, len(strings.TrimSpace(n.Role+" "+n.ID)))
+	}
+	for _, n := range list {
+		p.say("%s%-*s %s %s", indent, width+1, strings.TrimSpace(n.Role+" "+n.ID), n.Kind, n.Does)
+		if len(n.Agents) > 1 && n.Kind == "delegate" {
+			p.say(", else %s", strings.Join(n.Agents[1:], ", "))
+		}
+		if len(n.Tiers) > 0 {
+			p.say(" [%s]", strings.Join(n.Tiers, ", "))
+		}
+		p.say("\n")
+		if n.When != nil {
+			p.say("%s    when %s\n", indent, n.Condition())
+		}
+		for _, w := range n.Ways {
+			p.say("%s    %s\n", indent, w)
+		}
+		if n.Side() {
+			p.say("%s    side by side:\n", indent)
+		}
+		p.nodes(n.Children, depth+1)
+	}
+}
+
+// Tiered lists for each tier the steps that run in it; a command without tiers has one list.
+func (p *Page) Tiered() string {
+	p.text.Reset()
+	tiers := p.Tiers
+	if len(tiers) == 0 {
+		tiers = []string{""}
+	}
+	for _, tier := range tiers {
+		p.say("%s:\n", cmp.Or(tier, "without tiers"))
+		p.nodes(inTier(p.Steps, tier), 1)
+	}
+	return p.text.String()
+}
+
+func inTier(list []*Node, tier string) []*Node {
+	var out []*Node
+	for _, n := range list {
+		if n.InTier(tier) {
+			one := *n
+			one.Tiers, one.Ways, one.Children = nil, nil, inTier(n.Children, tier)
+			out = append(out, &one)
+		}
+	}
+	return out
+}
+
+// Record is the page for programs.
+func (p *Page) Record() map[string]any {
+	out := map[string]any{
+		"command": p.Name, "file": p.File.Name, "agents": list(p.Agents()), "gates": list(p.Asks),
+		"reads": list(p.Effects.Reads), "writes": list(p.Effects.Writes), "bound": p.Bound,
+		"seconds": p.Bound.Time.Seconds(), "program": Compiled(p.Program),
+	}
+	if len(p.Models) > 0 {
+		out["models"] = p.Models
+	}
+	if p.Missing != nil {
+		out["missing"] = p.Missing.Error()
+	}
+	if p.Line != "" {
+		out["line"], out["arguments"] = p.Line, p.Values.Map()
+	}
+	if list := p.Values.Tasks(); len(list) > 1 {
+		out["tasks"], out["parallel"] = list, p.Parallel
+	}
+	return out
+}
+
+// list is a list that JSON shows as one, also without elements.
+func list(of []string) []string { return append([]string{}, of...) }

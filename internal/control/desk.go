@@ -1,0 +1,234 @@
+package control
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"sync"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/journal"
+	"tercet/internal/letters"
+)
+
+// Clock is the time.
+type Clock interface {
+	Now() time.Time
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// every is how often a process looks for answers and orders.
+const every = 250 * time.Millisecond
+
+// Desk is where one process of a person has the runs of a project in hand. Close gives back what was taken.
+type Desk struct {
+	Root   *os.Root                             // the project
+	Secret func() []byte                        // of the person; nil where there is no place for one
+	Claim  func(file string) (io.Closer, error) // takes a lock file and does not wait; LOCKED: another has it
+	Clock  Clock
+	User   string // who orders
+	Mask   *journal.Masker
+	Tell   func(format string, args ...any) // a note
+
+	mu       sync.Mutex
+	runs     map[string]*run
+	journals []*journal.Writer
+}
+
+// run is what this process knows of a run that it works on.
+type run struct {
+	past   []journal.Record // of one that is taken up again, until its ledger has it
+	ledger *journal.Ledger
+	pause  *signal
+	end    *signal
+	held   io.Closer // its lock; nil: it is not taken
+	deaf   func()    // ends looking for orders
+}
+
+// signal is an order that came.
+type signal struct {
+	ctx  context.Context //nolint:containedctx // it is the signal
+	call context.CancelCauseFunc
+}
+
+// with lets one look at what is known of a run, and change it.
+func (d *Desk) with(id string, do func(r *run)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.runs[id]
+	if r == nil {
+		if r = (&run{}); d.runs == nil {
+			d.runs = map[string]*run{}
+		}
+		d.runs[id] = r
+	}
+	do(r)
+}
+
+// Past is the journal of a run that was taken up again, as far as it went then; nil once the run goes on.
+func (d *Desk) Past(id string) (past []journal.Record) {
+	d.with(id, func(r *run) { past = r.past })
+	return past
+}
+
+// Ledger is the journal of a run of this process, nil before it was opened.
+func (d *Desk) Ledger(id string) (l *journal.Ledger) {
+	d.with(id, func(r *run) { l = r.ledger })
+	return l
+}
+
+// Orders gives contexts that end when a run is paused, and when it is cancelled.
+func (d *Desk) Orders(ctx context.Context, id string) (pause, end context.Context) {
+	p, e := d.signals(ctx, id)
+	return p.ctx, e.ctx
+}
+
+func (d *Desk) signals(ctx context.Context, id string) (pause, end *signal) {
+	d.with(id, func(r *run) {
+		for _, s := range []**signal{&r.pause, &r.end} {
+			if *s == nil {
+				*s = &signal{}
+				(*s).ctx, (*s).call = context.WithCancelCause(context.WithoutCancel(ctx))
+			}
+		}
+		pause, end = r.pause, r.end
+	})
+	return pause, end
+}
+
+// Key makes the journal of a run the person's own. It lies with the person, so that no journal that came with the
+// project, and no line that a worker added, answers a gate.
+func (d *Desk) Key(id string) []byte {
+	secret := d.Secret()
+	if secret == nil {
+		return nil
+	}
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(id))
+	return mac.Sum(nil)
+}
+
+// box is where the letters to a run lie.
+func (d *Desk) box(id string) letters.Box {
+	return letters.Box{
+		Root: d.Root, Dir: path.Join(journal.Folder, id), Run: id, Key: d.Key(id),
+		Tell: func(line string) { d.Tell("%s", line) },
+	}
+}
+
+// Open is the journal of a run, which is made with its first entry, and locked from then on; ready is called with its
+// folder then. It begins with what the run did before, if it was taken up again; who goes on with it is written down
+// then. stay leaves it stopped.
+func (d *Desk) Open(ctx context.Context, id string, who any, stay bool, ready func(dir string) error) *journal.Ledger {
+	past := d.Past(id)
+	again := len(past) > 0
+	l := journal.NewLedger(d.writer(id, func(dir string) error {
+		err := atomicfile.MkdirAll(d.Root, dir, 0o700)
+		if err == nil && !again { // else it was locked before it was read
+			err = d.lock(ctx, id)
+		}
+		if err == nil {
+			err = ready(dir)
+		}
+		return err
+	}), past, who, stay)
+	d.with(id, func(r *run) { r.ledger, r.past = l, nil })
+	return l
+}
+
+func (d *Desk) writer(id string, ready func(dir string) error) *journal.Writer {
+	dir := path.Join(journal.Folder, id)
+	w := journal.New(func() (*os.Root, error) {
+		if err := ready(dir); err != nil {
+			return nil, err
+		}
+		return d.Root.OpenRoot(dir)
+	}, journal.Options{Clock: d.Clock.Now, Sync: true, Mask: d.Mask, Key: d.Key(id)})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.journals = append(d.journals, w)
+	return w
+}
+
+// Add makes an entry of the person's in the journal of a run that was taken.
+func (d *Desk) Add(ctx context.Context, id string, e formats.Entry) error {
+	err := d.writer(id, func(string) error { return nil }).Append(ctx, e)
+	if err != nil {
+		return err
+	}
+	past, err := journal.Load(d.Root, id)
+	d.with(id, func(r *run) { r.past = past })
+	return err
+}
+
+// Lock takes the lock of a run and does nothing else with it.
+func (d *Desk) Lock(id string) (io.Closer, error) { return d.Claim(journal.LockOf(id)) }
+
+// Live tells whether a process works on a run.
+func (d *Desk) Live(id string) bool {
+	held, err := d.Lock(id)
+	return err != nil || held.Close() != nil
+}
+
+// lock takes a run until the desk is closed, and obeys the orders to it from now on.
+func (d *Desk) lock(ctx context.Context, id string) error {
+	since := d.Clock.Now()
+	held, err := d.Lock(id)
+	if err == nil {
+		deaf := d.heed(ctx, id, since)
+		d.with(id, func(r *run) { r.held, r.deaf = held, deaf })
+	}
+	return err
+}
+
+// free removes the lock of a run that is over, so that what can go on is found by it.
+func (d *Desk) free(id string) error {
+	name := journal.LockOf(id)
+	return errors.Join(d.Root.Remove(name), d.Root.Remove(name+".info"))
+}
+
+// Close gives all runs back.
+func (d *Desk) Close() error {
+	d.mu.Lock()
+	runs, journals := d.runs, d.journals
+	d.runs, d.journals = nil, nil
+	d.mu.Unlock()
+	var errs []error
+	for _, j := range journals {
+		errs = append(errs, j.Close())
+	}
+	for id, r := range runs {
+		errs = append(errs, d.leave(id, r))
+	}
+	return errors.Join(errs...)
+}
+
+// GiveBack gives one run back, so that others may go on with it.
+func (d *Desk) GiveBack(id string) error {
+	d.mu.Lock()
+	r := d.runs[id]
+	delete(d.runs, id)
+	d.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	return d.leave(id, r)
+}
+
+func (d *Desk) leave(id string, r *run) error {
+	if r.held == nil {
+		return nil
+	}
+	r.deaf()
+	var err error
+	if r.ledger != nil && r.ledger.Over() {
+		err = d.free(id)
+	}
+	return errors.Join(err, r.held.Close())
+}

@@ -1,0 +1,205 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+	"tercet/internal/letters"
+)
+
+// OpenGate is a gate that waits for an answer, with its run.
+type OpenGate struct {
+	Run     string       `json:"run"`
+	Command string       `json:"command"`
+	Step    string       `json:"step_path"`
+	Gate    formats.Gate `json:"gate"`
+	By      []string     `json:"answered_by,omitempty"` // who has answered already, of a gate that needs several
+}
+
+// Gates lists the gates that wait for an answer. A journal that is not this person's is told and left out.
+func (d *Desk) Gates() ([]OpenGate, error) {
+	list, err := journal.Runs(d.Root, true)
+	if err != nil {
+		return nil, err
+	}
+	open := []OpenGate{}
+	for _, r := range list {
+		records, err := d.Records(r.ID)
+		if err != nil {
+			d.Tell("warning: %s", err)
+			continue
+		}
+		if g, _ := journal.Gates(records); g != nil {
+			one := OpenGate{Run: r.ID, Command: r.Line, Step: g.Step, Gate: *g}
+			for _, v := range g.Votes {
+				one.By = append(one.By, v.By)
+			}
+			open = append(open, one)
+		}
+	}
+	return open, nil
+}
+
+// Gate finds a run by a word, and the gate that it waits at.
+func (d *Desk) Gate(word string) (journal.Run, formats.Gate, error) {
+	r, err := journal.Find(d.Root, word)
+	if err != nil {
+		return r, formats.Gate{}, err
+	}
+	records, err := d.Records(r.ID)
+	if err != nil {
+		return r, formats.Gate{}, err
+	}
+	g, done := journal.Gates(records)
+	switch {
+	case g == nil && len(done) > 0:
+		last := done[len(done)-1]
+		return r, formats.Gate{}, formats.Fail(formats.CodePrecondition, "run 'tercet show "+r.ID+"'",
+			"run %s waits for no answer: %s answered %q to %q", r.ID, last.Decision.By, last.Decision.Answer, last.Gate.Question)
+	case g == nil:
+		return r, formats.Gate{}, formats.Fail(formats.CodePrecondition, "run 'tercet gates' to list those that do",
+			"run %s waits for no answer", r.ID)
+	}
+	if until := g.Until(); !until.IsZero() && d.Clock.Now().After(until) {
+		return r, *g, formats.Fail(formats.CodePrecondition, "run 'tercet resume "+r.ID+"'",
+			"the time of the gate is over, and its answer is %q", g.Timeout.Choose)
+	}
+	return r, *g, nil
+}
+
+// within is how long a process that waits may take to read an answer.
+const within = 3 * time.Second
+
+// Told is what became of an answer, in a word for programs and in some for people.
+type Told struct{ Status, Text string }
+
+// Answer gives the answer of the person to a gate of a run. A process that waits at the gate takes it, else it lies
+// there until the run is resumed.
+func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a formats.Decision) (Told, error) {
+	err := d.box(r.ID).Answer(g, a)
+	if refused := refused(r, err); refused != nil {
+		return Told{}, refused
+	}
+	told := Told{"kept", "run 'tercet resume " + r.ID + "' to go on with it"}
+	if a.Edited != "" {
+		told.Text = "run 'tercet resume " + r.ID + "', which asks anew with what is there now"
+	}
+	for end := d.Clock.Now().Add(within); err == nil && d.Live(r.ID) && d.Clock.Now().Before(end); {
+		if err := d.Clock.Sleep(ctx, every); err != nil {
+			return Told{}, err
+		}
+		records, err := d.Records(r.ID)
+		if err != nil {
+			return Told{}, err
+		}
+		now, done := journal.Gates(records)
+		at := len(done) - 1
+		switch {
+		case now != nil && now.ID == g.ID:
+			if _, ok := now.Voted(a.By); ok {
+				return Told{"counted", formats.Count(g.Quorum-len(now.Votes), "answer") + " more may be needed"}, nil
+			}
+			told.Text = "the run has not taken it yet"
+		case a.Edited != "":
+			return Told{"taken", "the gate asks anew, with what is there now"}, nil
+		case at >= 0 && done[at].Gate.ID == g.ID:
+			return Told{"taken", "the run goes on"}, nil
+		default:
+			return Told{}, formats.Fail(formats.CodePrecondition, "look at it with 'tercet gates', and answer again",
+				"not taken: what the question is about has changed, and the gate of run %s asks anew", r.ID)
+		}
+	}
+	return told, err
+}
+
+// Unanswered fails where an answer of the person would not be taken, since one lies there that the run has yet to read.
+func (d *Desk) Unanswered(r journal.Run, g formats.Gate, by string) error {
+	return refused(r, d.box(r.ID).Taken(g, by))
+}
+
+// refused says what to do where somebody was first, nil where nobody was.
+func refused(r journal.Run, err error) error {
+	taken, ok := errors.AsType[*letters.TakenError](err)
+	if !ok {
+		return nil
+	}
+	help := "run 'tercet show " + r.ID + "'"
+	if taken.First.Edited != "" {
+		help = "run 'tercet resume " + r.ID + "', which asks anew"
+	}
+	return formats.Fail(formats.CodePrecondition, help, "not taken: %s", taken)
+}
+
+// Answered gives the next answer to a gate that lies in its run.
+func (d *Desk) Answered(g formats.Gate) (formats.Decision, bool, error) {
+	if g.ID == "" { // it is in no journal, and answered here alone
+		return formats.Decision{}, false, nil
+	}
+	list, err := d.box(g.Run).Answers(g)
+	i := slices.IndexFunc(list, func(a formats.Decision) bool {
+		_, before := g.Voted(a.By)
+		return !before
+	})
+	if err != nil || i < 0 {
+		return formats.Decision{}, false, err
+	}
+	return list[i], true, nil
+}
+
+// Watch gives a context that ends with an *ArrivedError when a gate is answered elsewhere.
+func (d *Desk) Watch(ctx context.Context, g formats.Gate) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for g.ID != "" && d.Clock.Sleep(ctx, every) == nil {
+			if a, ok, err := d.Answered(g); ok || err != nil {
+				cancel(&ArrivedError{a, err})
+			}
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		looking.Wait()
+	}
+}
+
+// Await waits for an answer from elsewhere.
+func (d *Desk) Await(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+	ctx, done := d.Watch(ctx, g)
+	defer done()
+	<-ctx.Done()
+	return Arrived(ctx)
+}
+
+// Arrived gives the answer by which a context of Watch has ended, else why it has ended.
+func Arrived(ctx context.Context) (formats.Decision, error) {
+	cause := context.Cause(ctx)
+	if there, ok := errors.AsType[*ArrivedError](cause); ok {
+		return there.Decision, there.Err
+	}
+	return formats.Decision{}, cause
+}
+
+// Give keeps an answer of the person who was asked, unless somebody else was first: then it is theirs.
+func (d *Desk) Give(g formats.Gate, a formats.Decision) (formats.Decision, error) {
+	if g.ID == "" || len(d.Key(g.Run)) == 0 {
+		return a, nil
+	}
+	err := d.box(g.Run).Answer(g, a)
+	if taken, ok := errors.AsType[*letters.TakenError](err); ok {
+		first, ok, err := d.Answered(g)
+		if ok || err != nil {
+			d.Tell("not taken: %s", taken)
+			return first, err
+		}
+	}
+	if err != nil {
+		d.Tell("warning: %s", err)
+	}
+	return a, nil
+}

@@ -1,0 +1,119 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+	"tercet/internal/letters"
+)
+
+// heed obeys the orders to a run that this process has worked on since a time.
+func (d *Desk) heed(ctx context.Context, id string, since time.Time) (stop func()) {
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for box := d.box(id); d.Clock.Sleep(ctx, every) == nil; {
+			switch o, ok, err := box.Take(since); {
+			case err != nil:
+				d.Tell("warning: %s", err)
+				return
+			case ok && o.Do == letters.Pause:
+				d.Tell("run %s is paused by %s as soon as what it began is done", id, o.By)
+				pause, _ := d.signals(ctx, id)
+				pause.call(&formats.LaterError{Why: "paused by " + o.By})
+			case ok:
+				_, end := d.signals(ctx, id)
+				end.call(formats.Fail(formats.CodeCancelled, "what was finished is kept; run the command again to go on",
+					"cancelled by %s", o.By))
+			}
+		}
+	})
+	return func() {
+		end()
+		looking.Wait()
+	}
+}
+
+// Pause finds a run by a word, which another process works on, and lets it go no further. The run is as it is then.
+func (d *Desk) Pause(ctx context.Context, word string) (journal.Run, error) {
+	r, err := journal.Find(d.Root, word)
+	if err == nil {
+		_, err = d.Records(r.ID)
+	}
+	if err != nil {
+		return r, err
+	}
+	if !d.Live(r.ID) {
+		return r, formats.Fail(formats.CodePrecondition, "run 'tercet resume "+r.ID+"' to go on with it",
+			"run %s does not run: there is nothing to pause", r.ID)
+	}
+	return d.order(ctx, r, letters.Pause)
+}
+
+// End finds a run by a word, and ends it if another process works on it; else it is taken, and its end is left to the
+// caller.
+func (d *Desk) End(ctx context.Context, word string) (r journal.Run, taken bool, err error) {
+	r, err = d.Take(ctx, word)
+	if formats.CodeOf(err) != formats.CodeLocked {
+		return r, err == nil, err
+	}
+	if _, err = d.Records(r.ID); err == nil {
+		r, err = d.order(ctx, r, letters.Cancel)
+	}
+	return r, false, err
+}
+
+// order tells a run to pause or to end, waits until it has, and gives it as it is then.
+func (d *Desk) order(ctx context.Context, r journal.Run, do string) (journal.Run, error) {
+	box, at := d.box(r.ID), d.Clock.Now().UTC()
+	for end := at.Add(within); ; {
+		err := box.Give(letters.Order{Do: do, By: d.User, At: d.Clock.Now().UTC()})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) || d.Clock.Now().After(end) {
+			return r, err
+		}
+		if err := d.Clock.Sleep(ctx, every); err != nil { // another order is being read
+			return r, err
+		}
+	}
+	d.Tell("run %s: asked to %s; waits for what runs", r.ID, do)
+	for n := 1; ; n++ {
+		if err := d.Clock.Sleep(ctx, every); err != nil {
+			return r, err
+		}
+		now, ok := journal.Look(d.Root, r.ID)
+		done := ok && now.Status != journal.Open && !now.Last.Before(at)
+		if !done && (n%8 != 0 || d.Live(r.ID)) {
+			continue
+		}
+		if err := box.Withdraw(); err != nil {
+			return now, err
+		}
+		records, err := d.Records(r.ID)
+		if err != nil {
+			return now, err
+		}
+		return now, obeyed(now, records, do, at)
+	}
+}
+
+// obeyed says why an order that was given at a time came to nothing.
+func obeyed(r journal.Run, records []journal.Record, do string, at time.Time) error {
+	suspended := r.Status == formats.OutcomeSuspended.String()
+	switch {
+	case r.Status == journal.Open:
+		return formats.Fail(formats.CodePrecondition, "run 'tercet resume "+r.ID+"', or 'tercet cancel "+r.ID+"'",
+			"the process of run %s was gone before it could %s", r.ID, do)
+	case do == letters.Pause && !suspended, do == letters.Cancel && !journal.Stopped(records, at):
+		return formats.Fail(formats.CodePrecondition, "run 'tercet show "+r.ID+"'", "run %s was %s before it could %s", r.ID,
+			r.Status, do)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package editor
+
+import (
+	"bytes"
+	"time"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+)
+
+// decoder makes events of what a keyboard sends: a tea.KeyPressMsg, typed or paste.
+type decoder struct {
+	buf     []byte
+	late    bool // nothing came in time: what stands in buf is all there is
+	pasting bool
+	long    bool // of the paste: some was dropped
+	keys    uv.EventDecoder
+}
+
+// typed is plain text that came at once.
+type typed string
+
+// paste is a text between the marks of a bracketed paste.
+type paste struct {
+	text string
+	long bool // it is longer than MaxPaste, and not here
+}
+
+const (
+	pasteFrom = "\x1b[200~"
+	pasteTo   = "\x1b[201~"
+
+	soon  = 40 * time.Millisecond // for the rest of a sequence
+	later = time.Second           // for the rest of a paste
+)
+
+// patience is how long to wait for more, negative: for ever.
+func (d *decoder) patience() time.Duration {
+	switch {
+	case d.pasting:
+		return later
+	case len(d.buf) > 0:
+		return soon
+	}
+	return -1
+}
+
+// feed adds what was read. Nothing means that nothing came in time.
+func (d *decoder) feed(data []byte) {
+	d.late = len(data) == 0
+	d.buf = append(d.buf, data...)
+}
+
+// rest takes what was not decoded.
+func (d *decoder) rest() []byte {
+	out := d.buf
+	d.buf, d.pasting = nil, false
+	return out
+}
+
+// next gives the next event; not ok: more has to come first.
+func (d *decoder) next() (event any, ok bool) {
+	for {
+		switch {
+		case d.pasting:
+			return d.paste()
+		case len(d.buf) == 0:
+			return nil, false
+		case bytes.HasPrefix(d.buf, []byte(pasteFrom)):
+			d.buf, d.pasting, d.long = d.buf[len(pasteFrom):], true, false
+			continue
+		}
+		if n := plain(d.buf); n > 0 && utf8.RuneCount(d.buf[:n]) > 1 {
+			event = typed(d.buf[:n])
+			d.buf = d.buf[n:]
+			return event, true
+		}
+		if !d.late && begun(d.buf) {
+			return nil, false
+		}
+		if n := lonely(d.buf); n > 0 {
+			d.buf = d.buf[n:]
+			continue
+		}
+		n, ev := d.keys.Decode(d.buf)
+		d.buf = d.buf[min(max(n, 1), len(d.buf)):]
+		if k, is := ev.(uv.KeyPressEvent); is {
+			return tea.KeyPressMsg(k), true
+		}
+	}
+}
+
+// paste gives a paste that has ended, or whose end did not come.
+func (d *decoder) paste() (any, bool) {
+	end := bytes.Index(d.buf, []byte(pasteTo))
+	rest := end + len(pasteTo)
+	if end < 0 && d.late {
+		end, rest = len(d.buf), len(d.buf)
+	}
+	if end < 0 || end > MaxPaste {
+		if n := len(d.buf) - len(pasteTo); n > MaxPaste { // only what may be the end is kept
+			d.buf, d.long = d.buf[n:], true
+		}
+		if end < 0 {
+			return nil, false
+		}
+		end, rest = 0, len(d.buf)
+		if at := bytes.Index(d.buf, []byte(pasteTo)); at >= 0 {
+			rest = at + len(pasteTo)
+		}
+		d.long = true
+	}
+	p := paste{text: string(d.buf[:end]), long: d.long}
+	if p.long {
+		p.text = ""
+	}
+	d.buf, d.pasting = d.buf[rest:], false
+	return p, true
+}
+
+// plain is the length of the printable text at the beginning.
+func plain(buf []byte) int {
+	n := 0
+	for n < len(buf) {
+		r, size := utf8.DecodeRune(buf[n:])
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == utf8.RuneError {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// begun tells whether more may belong to the first letter or the first sequence.
+func begun(buf []byte) bool {
+	if buf[0] != 0x1b {
+		return buf[0] >= 0x80 && !utf8.FullRune(buf)
+	}
+	if len(buf) == 1 {
+		return true
+	}
+	switch buf[1] {
+	case 0x1b:
+		return begun(buf[1:])
+	case 'O':
+		return len(buf) == 2
+	case '[':
+		return !bytes.ContainsFunc(buf[2:], func(r rune) bool { return r >= '@' && r <= '~' })
+	}
+	return false
+}
+
+// lonely is the length of an Escape with the letter that begins a text of the terminal's, where that text has no end:
+// else all that is typed behind it would belong to it.
+func lonely(buf []byte) int {
+	if len(buf) < 2 || buf[0] != 0x1b || !bytes.ContainsAny(buf[1:2], "]P_^X") {
+		return 0
+	}
+	if bytes.ContainsAny(buf[2:], "\a") || bytes.Contains(buf[2:], []byte("\x1b\\")) {
+		return 0
+	}
+	return 2
+}

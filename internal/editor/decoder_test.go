@@ -1,0 +1,42 @@
+package editor_test
+
+import (
+	"strings"
+	"testing"
+
+	"tercet/internal/editor"
+)
+
+func TestDecoder(t *testing.T) {
+	t.Parallel()
+	for want, pieces := range map[string][]string{
+		`"ab" enter c`:                {"ab\rc"},
+		"up alt+enter esc":            {"\x1b", "[A\x1b\r\x1b"},
+		`"日本語"`:                       {"\xe6\x97", "\xa5本語"},
+		`paste("a\rb\x1b[A" false) x`: {"\x1b[20", "0~a\rb\x1b[A\x1b[2", "01~x"},
+		`paste("open" false)`:         {"\x1b[200~open"},
+		`paste("" true) "ok"`:         {"\x1b[200~" + strings.Repeat("x", editor.MaxPaste), strings.Repeat("y", 100), "\x1b[201~ok"},
+		`"after"`:                     {"\x1b]after"},
+		"ctrl+c":                      {"\x1b[1;2R\x03"}, // Shift-F3 looks like an answer of the terminal
+		"ctrl+space ctrl+\\":          {"\x00\x1c"},
+	} {
+		if got, _ := editor.Decode(pieces...); strings.Join(got, " ") != want {
+			t.Errorf("%q: %s, want %s", pieces, got, want)
+		}
+	}
+}
+
+// FuzzDecoder: no bytes stop it, all are used, and none of a paste is taken for a key.
+func FuzzDecoder(f *testing.F) {
+	f.Add("\x1b[1;2R\x1b[200~a\rb\x1b[201~\x1b]x\x07\x1bP\x9b5\xff", 3)
+	f.Fuzz(func(t *testing.T, data string, cut int) {
+		cut = min(max(cut, 0), len(data))
+		if got, left := editor.Decode(data[:cut], data[cut:]); left > 0 || len(got) > len(data) {
+			t.Errorf("%d events of %d bytes, %d are left", len(got), len(data), left)
+		}
+		inside := strings.NewReplacer("\x1b", "", "~", "").Replace(data)
+		if got, _ := editor.Decode("\x1b[200~" + inside + "\x1b[201~"); len(got) != 1 || !strings.HasPrefix(got[0], "paste(") {
+			t.Errorf("a paste of %q gives %q", inside, got)
+		}
+	})
+}

@@ -1,0 +1,395 @@
+package editor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"tercet/internal/keyboard"
+)
+
+// Item is a row of the menu.
+type Item struct {
+	Value string // what is inserted
+	About string // shown behind it
+	Open  bool   // the word goes on behind it: no space follows
+}
+
+// Word is a part of the hint.
+type Word struct {
+	Text string
+	Bold bool
+}
+
+// Offer is what may stand at the cursor.
+type Offer struct {
+	From, To int    // bytes of the line that an item replaces
+	Items    []Item // best first
+	Hint     []Word
+}
+
+// Config is what an Editor needs. All but Suspend is required.
+type Config struct {
+	Keyboard *keyboard.Keyboard
+	Out      io.Writer // the terminal
+	Size     func() (columns, rows int)
+	Prompt   string
+	Colour   bool
+	UTF8     bool
+	Keys     []string // explains the keys, a row each
+	// Lines gives the lines that were entered before, oldest first.
+	Lines func() []string
+	// Offer says what may stand at a byte of a line. It is asked after each key.
+	Offer func(line string, at int) Offer
+	Now   func() time.Time
+	// Suspend stops the process until it goes on; the terminal is as it was meanwhile.
+	Suspend func()
+}
+
+// Editor reads lines from a terminal.
+type Editor struct {
+	Config
+
+	text    textarea.Model
+	decoder decoder
+	frame   frame
+	menu    menu
+	search  *search // nil: no search
+
+	entered entered
+	notice  string // a row that the next key takes away
+	help    bool   // the keys are shown
+	leaving time.Time
+	dirty   bool // the menu is of an older text
+	stop    bool // the process is to be stopped
+}
+
+// entered are the lines that were entered before.
+type entered struct {
+	lines []string
+	at    int    // the one that is shown; len(lines): none
+	draft string // what was typed before they were looked at
+}
+
+// MaxPaste is the most bytes that a paste may have.
+const MaxPaste = 128 << 10
+
+// again is how long after a first Ctrl-C a second one leaves.
+const again = 2 * time.Second
+
+// ErrQuit is the bare fact that Ctrl-\ was typed, which ends a program as a signal does.
+var ErrQuit = errors.New("quit")
+
+// New makes an editor.
+func New(c Config) *Editor { return &Editor{Config: c} }
+
+// Read lets the person edit a line that begins with a text, and gives it. The error is io.EOF when the person leaves or
+// the terminal is gone, else that of the context.
+func (e *Editor) Read(ctx context.Context, begun string) (string, error) {
+	if err := e.Keyboard.Raw(e.Out); err != nil {
+		return "", err
+	}
+	defer e.Keyboard.Restore(e.Out)
+	e.begin(begun)
+	for {
+		if e.dirty {
+			e.look()
+		}
+		e.paint(false)
+		data, err := e.Keyboard.Read(ctx, e.decoder.patience())
+		if err != nil {
+			e.paint(true)
+			return "", err
+		}
+		e.decoder.feed(data)
+		for ev, ok := e.decoder.next(); ok; ev, ok = e.decoder.next() {
+			if line, over, err := e.event(ev); over {
+				e.paint(true)
+				e.Keyboard.Keep(e.decoder.rest())
+				return line, err
+			}
+		}
+		if e.stop {
+			e.stop = false
+			e.paint(true)
+			e.Keyboard.Restore(e.Out)
+			e.Suspend()
+			e.frame.row = 0
+			if err := e.Keyboard.Raw(e.Out); err != nil {
+				return "", err
+			}
+		}
+		e.resize()
+	}
+}
+
+// begin empties the editor for the next line.
+func (e *Editor) begin(begun string) {
+	e.text = textarea.New()
+	e.text.SetStyles(textarea.Styles{})
+	e.text.ShowLineNumbers, e.text.DynamicHeight, e.text.MaxHeight, e.text.MaxWidth = false, true, 0, 0
+	e.text.SetVirtualCursor(false)
+	indent := lipgloss.Width(e.Prompt)
+	e.text.SetPromptFunc(indent, func(i textarea.PromptInfo) string {
+		if i.LineNumber == 0 {
+			return e.Prompt
+		}
+		return strings.Repeat(" ", max(indent-2, 0)) + "> "
+	})
+	e.text.KeyMap = keyMap()
+	e.text.Focus()
+	e.frame, e.menu, e.search, e.notice, e.help, e.dirty = frame{}, menu{picked: -1}, nil, "", false, false
+	e.entered = entered{lines: e.Lines()}
+	e.entered.at = len(e.entered.lines)
+	e.resize()
+	if begun != "" {
+		e.set(begun, len(begun))
+		e.look()
+	}
+}
+
+// keyMap is that of the library without what selects and without the clipboard of the system: it would start programs.
+func keyMap() textarea.KeyMap {
+	m, none := textarea.DefaultKeyMap(), key.NewBinding(key.WithDisabled())
+	m.Paste, m.CopySelection, m.SelectAll = none, none, none
+	m.SelectCharacterForward, m.SelectCharacterBackward = none, none
+	m.SelectWordForward, m.SelectWordBackward, m.SelectLineUp, m.SelectLineDown = none, none, none, none
+	m.LineNext.SetKeys("down")
+	m.LinePrevious.SetKeys("up")
+	m.InsertNewline.SetKeys("alt+enter")
+	return m
+}
+
+// event does what an event of the keyboard asks for. It tells whether the line is over.
+func (e *Editor) event(ev any) (line string, over bool, err error) {
+	e.notice = ""
+	switch ev := ev.(type) {
+	case paste:
+		e.paste(ev)
+	case typed:
+		e.help = false
+		if e.search != nil {
+			e.search.query += string(ev)
+			e.search.find(e.entered.lines)
+			break
+		}
+		e.text.InsertString(string(ev))
+		e.dirty = true
+	case tea.KeyPressMsg:
+		name := ev.Keystroke()
+		if e.help && name != "?" {
+			e.help = false
+		}
+		if e.search != nil {
+			e.searching(name, ev)
+			return "", false, nil
+		}
+		return e.press(name, ev)
+	}
+	return "", false, nil
+}
+
+// press does what a key means outside of a search.
+func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, err error) {
+	value := e.text.Value()
+	switch name {
+	case "tab", "shift+tab", "esc", "up", "down":
+		if e.dirty { // typed in one go with what is to be chosen from
+			e.look()
+		}
+	}
+	switch name {
+	case "ctrl+c":
+		return "", e.interrupt(value), io.EOF
+	case `ctrl+\`:
+		return "", true, ErrQuit
+	case "ctrl+d":
+		if value == "" {
+			return "", true, io.EOF
+		}
+		e.edit(k)
+	case "enter", "ctrl+j", "kpenter":
+		return e.enter(value)
+	case "tab":
+		e.complete()
+	case "shift+tab":
+		e.menu.move(-1)
+	case "esc", "ctrl+g":
+		e.menu.close()
+	case "up", "down":
+		e.vertical(name, k)
+	case "ctrl+p":
+		e.walk(-1)
+	case "ctrl+n":
+		e.walk(1)
+	case "ctrl+r":
+		e.search = &search{}
+		e.search.find(e.entered.lines)
+	case "ctrl+l":
+		e.clear()
+	case "ctrl+z":
+		e.stop = e.Suspend != nil
+	case "?":
+		if value == "" {
+			e.help = !e.help
+			break
+		}
+		e.edit(k)
+	default:
+		e.edit(k)
+	}
+	return "", false, nil
+}
+
+// interrupt empties the line; on an empty one the second time leaves.
+func (e *Editor) interrupt(value string) (leave bool) {
+	now := e.Now()
+	if value == "" && now.Sub(e.leaving) < again {
+		return true
+	}
+	e.set("", 0)
+	e.menu = menu{picked: -1}
+	e.entered.at = len(e.entered.lines)
+	if e.leaving = now; value != "" {
+		e.leaving = time.Time{}
+	} else {
+		e.notice = "press Ctrl-C again or Ctrl-D to quit"
+	}
+	return false
+}
+
+// enter takes what is picked in the menu, goes on with a line that ends with a backslash, and gives any other.
+func (e *Editor) enter(value string) (line string, over bool, err error) {
+	if e.menu.picked >= 0 {
+		e.complete()
+		return "", false, nil
+	}
+	if n := len(value) - len(strings.TrimRight(value, `\`)); n%2 == 1 {
+		e.set(value[:len(value)-1]+"\n", len(value))
+		e.menu.close()
+		return "", false, nil
+	}
+	return value, true, nil
+}
+
+// edit hands a key to the text and looks at what may stand there then.
+func (e *Editor) edit(k tea.KeyPressMsg) {
+	before := e.text.Value()
+	at := e.cursor()
+	e.text, _ = e.text.Update(k) // its command is one of a program that has an event loop
+	e.dirty = e.dirty || e.text.Value() != before || e.cursor() != at
+}
+
+// paste inserts a text as it is, but for what controls a terminal.
+func (e *Editor) paste(p paste) {
+	switch {
+	case e.search != nil:
+	case p.long:
+		e.notice = "the paste is longer than 128 KiB and was not taken; write it to a file and name that"
+	default:
+		e.text.InsertString(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(p.text))
+		e.look()
+		e.menu.close()
+	}
+}
+
+// look asks what may stand at the cursor.
+func (e *Editor) look() {
+	e.dirty, e.menu = false, menu{picked: -1, offer: e.Offer(e.text.Value(), e.cursor())}
+}
+
+// complete inserts the item that is picked, else the first.
+func (e *Editor) complete() {
+	if e.dirty || e.menu.closed || len(e.menu.offer.Items) == 0 {
+		e.look()
+	}
+	o := e.menu.offer
+	if len(o.Items) == 0 {
+		return
+	}
+	item := o.Items[max(e.menu.picked, 0)]
+	value := e.text.Value()
+	tail := value[o.To:]
+	if !item.Open && !strings.HasPrefix(tail, " ") {
+		item.Value += " "
+	}
+	at := o.From + len(item.Value)
+	if !item.Open && strings.HasPrefix(tail, " ") {
+		at++
+	}
+	e.set(value[:o.From]+item.Value+tail, at)
+	e.look()
+}
+
+// vertical moves in the menu, else between the rows of the text, else in the history.
+func (e *Editor) vertical(name string, k tea.KeyPressMsg) {
+	step := 1
+	if name == "up" {
+		step = -1
+	}
+	info := e.text.LineInfo()
+	first := e.text.Line() == 0 && info.RowOffset == 0
+	last := e.text.Line() == e.text.LineCount()-1 && info.RowOffset >= info.Height-1
+	switch {
+	case e.menu.open() && (step > 0 || e.menu.picked >= 0):
+		e.menu.move(step)
+	case step < 0 && !first, step > 0 && !last:
+		e.edit(k)
+	default:
+		e.walk(step)
+	}
+}
+
+// walk shows an older or a newer line of the history.
+func (e *Editor) walk(step int) {
+	p := &e.entered
+	to := p.at + step
+	if to < 0 || to > len(p.lines) {
+		return
+	}
+	if p.at == len(p.lines) {
+		p.draft = e.text.Value()
+	}
+	line := p.draft
+	if p.at = to; to < len(p.lines) {
+		line = p.lines[to]
+	}
+	e.set(line, len(line))
+	e.look()
+	e.menu.close()
+}
+
+// set replaces the text and puts the cursor at a byte of it.
+func (e *Editor) set(text string, at int) {
+	e.text.SetValue(text[:at])
+	row, col := e.text.Line(), e.text.Column()
+	if at < len(text) {
+		e.text.InsertString(text[at:])
+		for e.text.Line() > row {
+			e.text.CursorUp()
+		}
+		e.text.SetCursorColumn(col)
+	}
+}
+
+// cursor is the byte of the text at which the cursor stands.
+func (e *Editor) cursor() int {
+	at, rest := 0, e.text.Value()
+	for range e.text.Line() {
+		n := strings.IndexByte(rest, '\n') + 1
+		at, rest = at+n, rest[n:]
+	}
+	for range e.text.Column() {
+		_, n := utf8.DecodeRuneInString(rest)
+		at, rest = at+n, rest[n:]
+	}
+	return at
+}

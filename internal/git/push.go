@@ -1,0 +1,291 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Remote is a repository that branches are pushed to.
+type Remote struct {
+	Name string
+	Host string // empty for a folder
+	Path string // at the host, without .git
+}
+
+// PushRemote finds the remote to which work for a branch is pushed, as git does: that of the branch, else the default,
+// else the only one, else origin. Only https, ssh and folders outside of the working tree are used.
+func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err error) {
+	out, err := r.read(ctx, "remote")
+	names, name := strings.Fields(string(out)), ""
+	for _, key := range []string{"branch." + to + ".pushRemote", "remote.pushDefault", "branch." + to + ".remote"} {
+		set, _, bad := r.run(ctx, call{args: []string{"config", "--get", key}, also: []int{1}})
+		name, err = cmp.Or(name, line(set)), errors.Join(err, bad)
+	}
+	switch {
+	case err != nil:
+		return remote, err
+	case len(names) == 0:
+		return remote, &RemoteError{"the repository has no remote", "add one: git remote add origin URL"}
+	case (name == "" || name == ".") && len(names) == 1:
+		name = names[0]
+	case name == "" || name == ".":
+		name = "origin"
+	}
+	if !slices.Contains(names, name) || CheckBranch(name) != nil {
+		return remote, &RemoteError{
+			fmt.Sprintf("expected one of the remotes %s to push to, got %q", strings.Join(names, ", "), name),
+			"name it: git config remote.pushDefault NAME",
+		}
+	}
+	urls, err := r.read(ctx, "remote", "get-url", "--push", "--all", name)
+	remote, ok := place(line(urls)) // of several addresses none is one
+	if remote.Name = name; ok && remote.Host == "" {
+		ok, err = r.outside(ctx, remote.Path)
+	}
+	if err == nil && !ok {
+		err = &RemoteError{
+			fmt.Sprintf("remote %s is neither https, ssh nor a folder outside of the project", name),
+			"change it: git remote set-url " + name + " URL",
+		}
+	}
+	return remote, err
+}
+
+// place reads the address of a remote; ok is false for one that is not used.
+func place(address string) (r Remote, ok bool) {
+	scheme, rest, found := strings.Cut(address, "://")
+	host, at, scp := strings.Cut(address, ":")
+	switch {
+	case strings.ContainsFunc(address, unicode.IsControl):
+		return r, false
+	case found && (scheme == "https" || scheme == "ssh"):
+		u, err := url.Parse(address)
+		if err != nil {
+			return r, false
+		}
+		r.Host, r.Path = u.Hostname(), u.Path
+	case found && scheme == "file":
+		return Remote{Path: rest}, filepath.IsAbs(rest)
+	case found:
+		return r, false
+	case filepath.IsAbs(address):
+		return Remote{Path: address}, true
+	case scp && !strings.Contains(host, "/") && !strings.HasPrefix(at, ":"):
+		r.Host, r.Path = host[strings.LastIndexByte(host, '@')+1:], at
+	}
+	r.Path = strings.TrimSuffix(strings.Trim(r.Path, "/"), ".git")
+	odd := func(c rune) bool {
+		return c != '.' && c != '-' && c != '_' && c != '/' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}
+	ok = r.Host != "" && r.Path != "" && r.Host[0] != '-' && r.Path[0] != '-' && !strings.Contains(address, ":-")
+	return r, ok && !strings.ContainsFunc(r.Host+r.Path, odd)
+}
+
+// outside tells whether a folder lies neither in the working tree nor in the repository: what stands there may have
+// come with the project, and its hooks would run.
+func (r *Repo) outside(ctx context.Context, dir string) (bool, error) {
+	top, _, err := r.Within(ctx)
+	if err != nil {
+		return false, err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false, &RemoteError{"there is no repository at " + dir, "change the address: git remote set-url"}
+	}
+	_, common := home(r.Dir)
+	for _, inside := range []string{top, filepath.Dir(common)} {
+		rel, err := filepath.Rel(inside, real)
+		if err != nil || filepath.IsLocal(rel) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Push brings a commit to a branch of the remote, never by force; one that is there already is no change. What the
+// person's own configuration says of ssh and of credentials counts, what the repository's says does not.
+func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) error {
+	if err := CheckBranch(branch); err != nil {
+		return err
+	}
+	pairs, err := r.personal(ctx)
+	if err != nil {
+		return err
+	}
+	out, exit, err := r.run(ctx, call{
+		args: []string{
+			"push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
+			"--receive-pack=git-receive-pack", "--", remote.Name, commit + ":" + branchPrefix + branch,
+		},
+		revs: []string{commit}, also: []int{1}, pairs: pairs, online: true,
+	})
+	if err != nil || exit == 0 {
+		return err
+	}
+	said := "declined"
+	for one := range strings.Lines(string(out)) {
+		if f := strings.Split(strings.TrimSpace(one), "\t"); f[0] == "!" && len(f) > 2 {
+			said = f[2]
+		}
+	}
+	return &RefusedError{branch, remote.Name, said}
+}
+
+// personal is the configuration for what goes over the network, out of the files of the person and the system.
+func (r *Repo) personal(ctx context.Context) ([]string, error) {
+	pairs := []string{"credential.helper", "", "push.pushOption", ""}
+	ssh := "ssh -o BatchMode=yes"
+	for _, scope := range []string{"--system", "--global"} {
+		out, _, err := r.run(ctx, call{
+			args: []string{"config", scope, "--includes", "-z", "--get-regexp", `^(credential\.|core\.sshcommand$)`},
+			also: []int{1, 128}, system: true, // 128: there is no such file
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, rec := range records(out) {
+			if key, value, _ := strings.Cut(rec, "\n"); key == "core.sshcommand" {
+				ssh = value
+			} else {
+				pairs = append(pairs, key, value)
+			}
+		}
+	}
+	return append(pairs, "core.sshCommand", ssh, "credential.helper", "!gh auth git-credential",
+		"credential.helper", "!glab auth git-credential"), nil
+}
+
+// Request is work on a branch that is to be taken into another.
+type Request struct{ Branch, To, Commit, Title, Body string }
+
+// Asker is a program that opens requests at a host, one of which is installed and logged in there.
+type Asker struct {
+	r      *Repo
+	remote Remote
+	tool   askTool
+}
+
+// askTool is how a program is asked: its words, with marks for what is asked about, the state of a request that is
+// open, and what stands in the names of hosts that it does not serve.
+type askTool struct{ name, list, create, repo, open, not string }
+
+// askTools are the programs that open requests, in the order in which they are tried.
+var askTools = []askTool{
+	{
+		"gh", "pr list --state=all --head=BRANCH --json=url,state,headRefOid,baseRefName,isCrossRepository",
+		"pr create --head=BRANCH --base=TO --title=TITLE --body=BODY", "--repo=HOST/PATH", "OPEN", "gitlab",
+	},
+	{
+		"glab", "mr list --all --source-branch=BRANCH --output=json",
+		"mr create --source-branch=BRANCH --target-branch=TO --title=TITLE --description=BODY --yes",
+		"--repo=https://HOST/PATH", "opened", "github",
+	},
+}
+
+// askTime bounds one call of such a program.
+const askTime = time.Minute
+
+// Asker finds the program that opens requests at the host of a remote, nil where none is installed and logged in.
+func (r *Repo) Asker(ctx context.Context, remote Remote) (*Asker, error) {
+	for _, tool := range askTools {
+		args := []string{"auth", "status"}
+		if remote.Host != "" {
+			args = append(args, "--hostname="+remote.Host)
+		}
+		if strings.Contains(remote.Host, tool.not) {
+			continue
+		}
+		if _, _, err := r.run(ctx, call{prog: tool.name, args: args, online: true, most: askTime}); err == nil {
+			return &Asker{r, remote, tool}, nil
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+func (a *Asker) run(ctx context.Context, words string, q Request) ([]byte, error) {
+	if a.remote.Host != "" {
+		words += " " + a.tool.repo
+	}
+	fill := strings.NewReplacer("BRANCH", q.Branch, "TO", q.To, "TITLE", q.Title, "BODY", q.Body, "HOST", a.remote.Host,
+		"PATH", a.remote.Path)
+	args := strings.Fields(words)
+	for i := range args {
+		args[i] = fill.Replace(args[i])
+	}
+	out, _, err := a.r.run(ctx, call{prog: a.tool.name, args: args, online: true, most: askTime})
+	return out, err
+}
+
+// Find gives the address of the request that is there for the work: one that is open, else one for just this commit;
+// empty without one. That of another repository's branch counts only for just this commit: its name is no proof.
+func (a *Asker) Find(ctx context.Context, q Request) (string, error) {
+	out, err := a.run(ctx, a.tool.list, q)
+	if err != nil {
+		return "", err
+	}
+	var list []struct {
+		URL, State, HeadRefOid, SHA, BaseRefName string
+		Web                                      string `json:"web_url"`
+		Target                                   string `json:"target_branch"`
+		IsCrossRepository                        bool
+		From                                     int `json:"source_project_id"`
+		Into                                     int `json:"target_project_id"`
+	}
+	if json.Unmarshal(out, &list) != nil {
+		return "", unclear(a.tool.name, "a list of requests", out)
+	}
+	found := ""
+	for _, one := range list {
+		open := one.State == a.tool.open && !one.IsCrossRepository && one.From == one.Into
+		if cmp.Or(one.BaseRefName, one.Target) != q.To || !open && cmp.Or(one.HeadRefOid, one.SHA) != q.Commit {
+			continue
+		}
+		if at, ok := address(cmp.Or(one.URL, one.Web)); ok && (open || found == "") {
+			found = at
+		}
+	}
+	return found, nil
+}
+
+// Open opens a request and gives its address.
+func (a *Asker) Open(ctx context.Context, q Request) (string, error) {
+	out, err := a.run(ctx, a.tool.create, q)
+	lines := strings.Fields(string(out))
+	if err == nil && len(lines) > 0 {
+		if at, ok := address(lines[len(lines)-1]); ok {
+			return at, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	// What it says is no answer: what is there is.
+	at, found := a.Find(ctx, q)
+	if found == nil && at != "" {
+		return at, nil
+	}
+	if err == nil {
+		err = unclear(a.tool.name, "the address of a request", out)
+	}
+	return "", err
+}
+
+func address(text string) (string, bool) {
+	u, err := url.Parse(text)
+	ok := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil
+	return text, ok && len(text) < 500 && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+func unclear(tool, want string, got []byte) error {
+	const shown = 80
+	return fmt.Errorf("output of %s: expected %s, got %q", tool, want, got[:min(shown, len(got))])
+}

@@ -1,0 +1,117 @@
+// Package history keeps the lines that were entered at the prompt, over sessions and processes.
+//
+// Promise: a line is appended as one JSON object, to a file that only its owner can read. A line that begins with a
+// space is not kept, and neither is one that repeats the line before. The file holds the newest 10,000 lines, and
+// several processes may write it at once.
+//
+// It will not say which lines are secret: whoever types one puts a space before it.
+//
+// Concurrency: a History belongs to one goroutine; files are shared under a lock.
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"tercet/internal/atomicfile"
+)
+
+// Name is the name of the file in its folder.
+const Name = "history.jsonl"
+
+const (
+	// Most is how many lines are kept.
+	Most = 10_000
+	// slack is how many more may stand in the file before it is written anew.
+	slack = 1_000
+)
+
+// entry is a line of the file. Keys that it does not know are lost when the file is written anew.
+type entry struct {
+	Time time.Time `json:"time"`
+	Line string    `json:"line"`
+}
+
+// History is the lines of one person.
+type History struct {
+	folder string
+	lines  []string // oldest first
+	size   int64    // of the file, when it was read last
+}
+
+// Open makes the history in a folder, which need not be there yet.
+func Open(folder string) *History { return &History{folder: folder} }
+
+// Lines gives the kept lines, oldest first; what other processes added since the last call is among them. What cannot
+// be read is no line.
+func (h *History) Lines() []string {
+	name := filepath.Join(h.folder, Name)
+	info, err := os.Stat(name)
+	if err != nil || info.Size() == h.size {
+		return h.lines
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return h.lines
+	}
+	h.size, h.lines = int64(len(data)), nil
+	for line := range bytes.Lines(data) {
+		var e entry
+		if json.Unmarshal(line, &e) == nil && e.Line != "" {
+			h.lines = append(h.lines, e.Line)
+		}
+	}
+	h.lines = h.lines[max(0, len(h.lines)-Most):]
+	return h.lines
+}
+
+// Add keeps a line that was entered at a time.
+func (h *History) Add(line string, at time.Time) (err error) {
+	if before := h.Lines(); line == "" || line[0] == ' ' || len(before) > 0 && before[len(before)-1] == line {
+		return nil
+	}
+	text, err := json.Marshal(entry{at.UTC().Truncate(time.Second), line})
+	if err != nil {
+		return err
+	}
+	if err = os.MkdirAll(h.folder, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(h.folder)
+	if err != nil {
+		return err
+	}
+	defer func() { err = first(err, root.Close()) }()
+	lock := flock.New(filepath.Join(h.folder, "history.lock"), flock.SetPermissions(0o600))
+	if err = lock.Lock(); err != nil {
+		return err
+	}
+	defer func() { err = first(err, lock.Close()) }()
+	if err = atomicfile.Append(root, Name, append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return h.shorten(root)
+}
+
+// shorten writes the file anew when it holds too many lines.
+func (h *History) shorten(root *os.Root) error {
+	data, err := root.ReadFile(Name)
+	if err != nil || bytes.Count(data, []byte("\n")) <= Most+slack {
+		return err
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	data = bytes.Join(lines[max(0, len(lines)-1-Most):], nil)
+	return atomicfile.WriteIn(root, Name, data, atomicfile.Options{Mode: 0o600})
+}
+
+func first(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}

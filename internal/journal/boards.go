@@ -1,0 +1,46 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+)
+
+// Topic is one topic of a board with its whole history, oldest first.
+type Topic struct {
+	In       string            `json:"in,omitempty"` // the step whose subagent has the board; empty: it is the run's
+	Name     string            `json:"topic"`
+	Version  int               `json:"version"`
+	Postings []formats.Posting `json:"postings"`
+}
+
+// String says how far a topic is, and who posted last.
+func (t Topic) String() string {
+	where := ""
+	if t.In != "" {
+		where = " of step '" + t.In + "'"
+	}
+	last := t.Postings[len(t.Postings)-1]
+	return fmt.Sprintf("Board '%s'%s: version %d, last by %s in round %d", t.Name, where, t.Version, last.By, last.Round)
+}
+
+// Topics gives what the steps of a run have posted, in the order in which the topics were begun.
+func Topics(records []Record) []Topic {
+	var out []Topic
+	for _, r := range course(records) {
+		var p formats.Posted
+		if r.Type != formats.EntryPosted || json.Unmarshal(r.Raw(), &p) != nil {
+			continue
+		}
+		in := strings.TrimSuffix(delegation(r.Step), "/")
+		at := slices.IndexFunc(out, func(t Topic) bool { return t.In == in && t.Name == r.Key })
+		if at < 0 {
+			out, at = append(out, Topic{In: in, Name: r.Key}), len(out)
+		}
+		out[at].Version, out[at].Postings = p.Version, append(out[at].Postings, p.Posting)
+	}
+	return out
+}

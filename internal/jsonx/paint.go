@@ -1,0 +1,93 @@
+package jsonx
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Palette is how the parts of a JSON value look on a terminal, each as parameters of its SGR sequence: null,
+// false, true, numbers, strings, arrays, objects, keys.
+type Palette [8]string
+
+// DefaultPalette is that of jq.
+func DefaultPalette() Palette {
+	return Palette{"0;90", "0;39", "0;39", "0;39", "0;32", "1;39", "1;39", "34;1"}
+}
+
+// PaletteOf reads colours as jq's JQ_COLORS holds them: looks between colons, in the order of Palette. What is left out
+// stays as it is; a text that is none of that is not taken.
+func PaletteOf(text string) (p Palette, ok bool) {
+	p = DefaultPalette()
+	if text == "" {
+		return p, true
+	}
+	if strings.Trim(text, "0123456789;:") != "" {
+		return p, false
+	}
+	for i, one := range strings.Split(text, ":") {
+		if i < len(p) {
+			p[i] = one
+		}
+	}
+	return p, true
+}
+
+// bracketed is the part that a bracket belongs to.
+func bracketed(c byte) int {
+	if c == '{' || c == '}' {
+		return 6
+	}
+	return 5
+}
+
+// AppendJSON paints a JSON value, whose bytes otherwise stay as they are.
+func (p Palette) AppendJSON(dst, text []byte) []byte {
+	paint := func(l string, part []byte) {
+		if l == "" {
+			dst = append(dst, part...)
+			return
+		}
+		dst = append(append(append(append(dst, "\x1b["...), l...), 'm'), part...)
+		dst = append(dst, "\x1b[0m"...)
+	}
+	var inside []byte // the brackets that are open
+	for key := false; len(text) > 0; {
+		n, look := 1, ""
+		switch c := text[0]; c {
+		case '{', '[':
+			inside = append(inside, c)
+			look, key = p[bracketed(c)], c == '{'
+		case '}', ']':
+			inside = inside[:max(0, len(inside)-1)]
+			look, key = p[bracketed(c)], false
+		case ',', ':':
+			in := len(inside) > 0 && inside[len(inside)-1] == '{'
+			look, key = p[5], c == ',' && in
+			if in {
+				look = p[6]
+			}
+		case '"':
+			for n < len(text)-1 && text[n] != '"' {
+				if text[n] == '\\' {
+					n++
+				}
+				n++
+			}
+			n = min(n+1, len(text))
+			if look = p[4]; key {
+				look = p[7]
+			}
+		case ' ', '\t', '\n', '\r':
+		default:
+			if n = bytes.IndexAny(text, ",:]}\" \t\r\n"); n < 0 {
+				n = len(text)
+			}
+			if look = p[3]; bytes.IndexByte([]byte("nft"), c) >= 0 {
+				look = p[strings.IndexByte("nft", c)]
+			}
+		}
+		paint(look, text[:n])
+		text = text[n:]
+	}
+	return dst
+}

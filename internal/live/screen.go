@@ -1,0 +1,280 @@
+package live
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"tercet/formats"
+	"tercet/internal/trace"
+)
+
+// Config is what a Screen stands on. Out and Now must be set.
+type Config struct {
+	Out io.Writer
+	// Size is that of the terminal, 0 columns where nothing may be drawn over; nil: there is no terminal.
+	Size  func() (columns, rows int)
+	Now   func() time.Time
+	Style func() Style // nil: plain
+	// Keys, if not nil, is told when nobody but the Screen may use the keyboard, and when that is over.
+	Keys func(ours bool)
+}
+
+// Screen shows runs while they go on.
+type Screen struct {
+	Config
+
+	mu     sync.Mutex
+	view   View
+	widths []int // of the lines of the present part that stand on the terminal
+	drawn  string
+	within bool // what others printed ends inside of a line
+	pauses int
+	lent   int           // programs that have the terminal
+	held   []func()      // what was printed meanwhile
+	stop   chan struct{} // nil: nothing is shown
+	done   chan struct{}
+}
+
+// NewScreen makes a Screen that shows nothing yet.
+func NewScreen(c Config) *Screen {
+	if c.Style == nil {
+		c.Style = func() Style { return Style{} }
+	}
+	if c.Size == nil {
+		c.Size = func() (int, int) { return 0, 0 }
+	}
+	return &Screen{Config: c}
+}
+
+// Heartbeat is how often a run that nobody draws says that it goes on.
+const Heartbeat = 30 * time.Second
+
+// Begin begins to show what Emit tells, anew; until End, which must follow, one goroutine draws it. Parts and verbose
+// are those of the View. Past are events that were shown by another process.
+func (s *Screen) Begin(parts map[string]string, verbose bool, past []trace.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.view = View{Parts: parts, Verbose: verbose}
+	for _, e := range past {
+		s.view.Apply(e)
+	}
+	s.view.news, s.view.told, s.view.last, s.view.old = nil, nil, nil, 1
+	s.stop, s.done = make(chan struct{}), make(chan struct{})
+	if s.Keys != nil {
+		s.Keys(true)
+	}
+	go s.turn(s.stop, s.done)
+}
+
+// turn draws at each turn of the spinner.
+func (s *Screen) turn(stop, done chan struct{}) {
+	defer close(done)
+	frames, beats := time.NewTicker(turn), time.NewTicker(Heartbeat)
+	defer frames.Stop()
+	defer beats.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-frames.C:
+			s.mu.Lock()
+			s.frame()
+			s.mu.Unlock()
+		case <-beats.C:
+			s.mu.Lock()
+			if columns, _ := s.Size(); columns == 0 && s.lent == 0 {
+				if line := s.view.Alive(s.Now(), s.Style()); line != "" {
+					s.put(line + "\n")
+				}
+			}
+			s.mu.Unlock()
+		}
+	}
+}
+
+// End shows what is left to be told and takes the present part away.
+func (s *Screen) End() {
+	s.mu.Lock()
+	stop, done := s.stop, s.done
+	if stop == nil {
+		s.mu.Unlock()
+		return
+	}
+	s.clear()
+	s.stop = nil
+	if s.Keys != nil && s.pauses == 0 {
+		s.Keys(false)
+	}
+	s.mu.Unlock()
+	close(stop)
+	<-done
+}
+
+// Emit implements trace.Sink.
+func (s *Screen) Emit(e trace.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.view.Apply(e)
+	if columns, _ := s.Size(); columns == 0 || s.stop == nil {
+		s.clear()
+	}
+}
+
+// Pause takes the present part away and gives the keyboard back until resume: for a question, or for a program that
+// has the terminal meanwhile. Fresh says that the cursor stands at the beginning of a line then.
+func (s *Screen) Pause() (resume func(fresh bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	if s.pauses++; s.pauses == 1 && s.stop != nil && s.Keys != nil {
+		s.Keys(false)
+	}
+	return func(fresh bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.within = s.within && !fresh
+		if s.pauses--; s.pauses == 0 && s.stop != nil && s.Keys != nil {
+			s.Keys(true)
+		}
+	}
+}
+
+// Lend holds back all that is printed until done: a program has the terminal meanwhile.
+func (s *Screen) Lend() (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	s.lent++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.lent--; s.lent > 0 {
+			return
+		}
+		for _, print := range s.held {
+			print()
+		}
+		s.held = nil
+	}
+}
+
+// clear takes the present part away, and prints what was told and is not shown yet.
+func (s *Screen) clear() { s.paint(nil) }
+
+// frame draws the present part anew where it has changed.
+func (s *Screen) frame() {
+	columns, rows := s.Size()
+	if columns <= leastWide || s.stop == nil || s.pauses > 0 || s.within {
+		return
+	}
+	const beside = 2 // rows that the present part leaves
+	s.paint(s.view.Present(columns-1, max(1, rows-beside), s.Now(), s.Style()))
+}
+
+// paint puts lines in the place of the present part, and what was told since above them, in one write.
+func (s *Screen) paint(lines []string) {
+	if s.lent > 0 {
+		return
+	}
+	columns, _ := s.Size()
+	wide := 1000 // what no terminal breaks
+	if columns > 0 {
+		wide = columns - 1
+	}
+	news := s.view.News(wide, s.Style())
+	now := strings.Join(lines, "\n")
+	if len(news) == 0 && now == s.drawn {
+		return
+	}
+	var b strings.Builder
+	if up := s.height(columns); up > 0 {
+		fmt.Fprintf(&b, "\x1b[?25l\r\x1b[%dA\x1b[J", up)
+	}
+	if s.within && len(news) > 0 {
+		b.WriteByte('\n')
+		s.within = false
+	}
+	for _, l := range append(news, lines...) {
+		b.WriteString(l + "\n")
+	}
+	if len(s.widths) > 0 {
+		b.WriteString("\x1b[?25h")
+	}
+	s.widths, s.drawn = s.widths[:0], now
+	for _, l := range lines {
+		s.widths = append(s.widths, ansi.StringWidth(l))
+	}
+	s.put(b.String())
+}
+
+// height is how many rows the present part takes; a terminal that has become narrower may have broken its lines.
+func (s *Screen) height(columns int) int {
+	rows := 0
+	for _, w := range s.widths {
+		rows += max(1, (w+columns-1)/max(1, columns))
+	}
+	return rows
+}
+
+func (s *Screen) put(text string) {
+	io.WriteString(s.Out, text) //nolint:errcheck // a terminal that is gone ends the process by its signal
+}
+
+// Untold gives those of some issues that were not shown below a step, whole, since Begin.
+func (s *Screen) Untold(issues []formats.Issue) []formats.Issue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(issues), func(i formats.Issue) bool {
+		return utf8.RuneCountInString(i.Description) <= mostText && slices.Contains(s.view.told, issue(i))
+	})
+}
+
+// Moved says that others wrote on the terminal: what stands there is drawn below it.
+func (s *Screen) Moved() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.widths, s.drawn = nil, ""
+}
+
+// Over gives a writer to the same terminal for what others print: it comes above the present part.
+func (s *Screen) Over(to io.Writer) *Writer { return &Writer{s: s, to: to} }
+
+// Writer is made by Screen.Over.
+type Writer struct {
+	s  *Screen
+	to io.Writer
+}
+
+// Write implements io.Writer.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	if w.s.lent > 0 {
+		p := bytes.Clone(p)
+		w.s.held = append(w.s.held, func() {
+			w.to.Write(p) //nolint:errcheck // as in put
+		})
+		return len(p), nil
+	}
+	if w.s.stop != nil && len(p) > 0 {
+		w.s.clear()
+		w.s.within = p[len(p)-1] != '\n'
+	}
+	return w.to.Write(p)
+}
+
+// Fd is that of the terminal.
+func (w *Writer) Fd() uintptr {
+	if f, ok := w.to.(interface{ Fd() uintptr }); ok {
+		return f.Fd()
+	}
+	return ^uintptr(0)
+}

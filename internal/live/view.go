@@ -1,0 +1,479 @@
+package live
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"tercet/formats"
+	"tercet/internal/lazy"
+	"tercet/internal/plain"
+	"tercet/internal/trace"
+)
+
+// View is what one run, or several, have come to. Its zero value is ready.
+type View struct {
+	Parts   map[string]string // what begins the lines of a run, by its id; nil: nothing
+	Verbose bool              // what agents do is news
+
+	runs map[string]*run
+	list []*run // in the order in which they began
+	news []line
+	told []string // issues below steps
+	last *node    // below which the last news stands; nil: below a run
+	old  int      // terminals that were drawn on before
+}
+
+// Bounds of what is kept of a run: texts in runes, steps below one, and the length of a place.
+const (
+	mostText    = 400
+	mostBelow   = 200
+	mostPlace   = 2000
+	mostShown   = 10   // issues of a step
+	mostTold    = 1000 // issues of all steps that are kept
+	mostAbreast = 5000 // steps below one that did not end
+)
+
+// run is one run.
+type run struct {
+	node // what it began and ended with
+
+	id       string
+	part     string           // what begins its lines
+	nodes    map[string]*node // by place
+	spent    budget           // by workers that have ended
+	most     budget           // what it may use
+	workers  int
+	changed  []Changed
+	made     []formats.Artifact
+	question string // that waits for an answer
+}
+
+// budget is an amount of tokens and money; a bound of 0 is none.
+type budget struct {
+	tokens int64
+	cost   float64
+}
+
+// node is a step, or one element or round of a loop.
+type node struct {
+	run   *run
+	up    *node // nil: it stands in the run itself
+	below []*node
+	gone  int // of the steps below it that are over and no longer kept
+	name  string
+	place string
+
+	span
+	work
+	pass
+	headed int // the terminal on which its head was told, from 1
+}
+
+// span is when something ran, and how it ended.
+type span struct {
+	began, ended time.Time
+	over         bool
+	outcome      formats.Outcome // empty: it was stopped, or goes on
+}
+
+// work is what the worker of a step says of itself.
+type work struct {
+	agent, doing string
+	used         budget
+	issues       []formats.Issue
+}
+
+// pass is which element or round of a loop a node is, and for a loop how long its passes took.
+type pass struct {
+	number, of int
+	flat       bool // it has a single step and stands for it
+	took       []time.Duration
+}
+
+// Changed is a file that a commit changed, with its lines.
+type Changed struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Deleted int    `json:"deleted"`
+}
+
+// facts are the attributes of events that are drawn.
+type facts struct {
+	Number    int                `json:"number"`
+	Of        int                `json:"of"`
+	Steps     int                `json:"steps"`
+	Abreast   bool               `json:"abreast"`
+	Issues    []formats.Issue    `json:"issues"`
+	Tokens    int64              `json:"tokens"`
+	Cost      float64            `json:"cost_usd"`
+	Runner    string             `json:"runner"`
+	Limits    formats.Budget     `json:"limits"`
+	Artifacts []formats.Artifact `json:"artifacts"`
+	Changed   []Changed          `json:"changed"`
+	act
+}
+
+// act is what an agent does with a tool.
+type act struct {
+	Kind string `json:"did"`
+	Tool string `json:"tool"`
+	On   string `json:"on"`
+}
+
+func factsOf(e trace.Event) (f facts) {
+	if len(e.Attrs) > 0 {
+		doc, err := json.Marshal(e.Attrs)
+		if err == nil {
+			_ = json.Unmarshal(doc, &f) //nolint:errcheck // reason: what is of another shape is not drawn
+		}
+	}
+	f.Tokens, f.Cost = max(0, f.Tokens), max(0, f.Cost)
+	return f
+}
+
+// visits are the numbers of visits in a step's path.
+var visits = lazy.Regexp(`#[0-9]+`)
+
+// said is a text of a stranger as it is kept.
+func said(text string) string { return plain.Line(formats.Clip(text, mostText)) }
+
+// Apply takes in an event.
+func (v *View) Apply(e trace.Event) {
+	r, f := v.of(e), factsOf(e)
+	place := visits().ReplaceAllString(e.Step[:min(len(e.Step), mostPlace)], "")
+	const command = 1 // the depth of a command; deeper ones are the steps of a subagent
+	switch e.Kind {
+	case trace.Run:
+		if e.ToDepth <= command {
+			v.lived(r, e, f)
+		}
+	case trace.Step:
+		if e.Outcome == "" {
+			v.started(r.at(place), e)
+		} else {
+			v.finished(r.at(place), e, f)
+		}
+	case trace.Pass:
+		v.passed(r.at(place), e, f)
+	case trace.Round:
+		v.round(r.at(place), e, f)
+	case trace.Agent:
+		if n := r.nodes[place]; n != nil {
+			v.works(n, e, f)
+		}
+	case trace.Delegate:
+		r.answered(r.nodes[place], e, f)
+	case trace.Gate:
+		v.gate(r, e)
+	case trace.Route, trace.State:
+	}
+}
+
+// of is the run of an event.
+func (v *View) of(e trace.Event) *run {
+	r := v.runs[e.Run]
+	if r == nil {
+		r = &run{id: e.Run, nodes: map[string]*node{}}
+		r.node = node{run: r, name: said(e.Run), span: span{began: e.Time}}
+		if v.runs == nil {
+			v.runs = map[string]*run{}
+		}
+		v.runs[e.Run], v.list = r, append(v.list, r)
+	}
+	r.part = v.Parts[e.Run]
+	return r
+}
+
+// at is what runs at a place; it is made below the nearest place that is known.
+func (r *run) at(place string) *node {
+	if n := r.nodes[place]; n != nil {
+		return n
+	}
+	n := &node{run: r, place: place, name: said(place)}
+	for at := place; n.up == nil; {
+		cut := strings.LastIndexAny(at, "/[")
+		if cut <= 0 {
+			break
+		}
+		at = at[:cut]
+		n.up = r.nodes[at]
+	}
+	r.nodes[place] = n
+	home := n.home()
+	home.below = append(home.below, n)
+	if len(home.below) > mostBelow {
+		i := slices.IndexFunc(home.below, func(n *node) bool { return n.over })
+		if i >= 0 || len(home.below) > mostAbreast {
+			i = max(0, i)
+			r.forget(home.below[i])
+			home.below = slices.Delete(home.below, i, i+1)
+			home.gone++
+		}
+	}
+	return n
+}
+
+// home is what a node stands below.
+func (n *node) home() *node {
+	if n.up == nil {
+		return &n.run.node
+	}
+	return n.up
+}
+
+// forget drops a node with all below it.
+func (r *run) forget(n *node) {
+	if r.nodes[n.place] == n {
+		delete(r.nodes, n.place)
+	}
+	for _, one := range n.below {
+		r.forget(one)
+	}
+	n.below = nil
+}
+
+// lived takes in that a run began, or went on in another process, or ended.
+func (v *View) lived(r *run, e trace.Event, f facts) {
+	if e.Outcome == "" {
+		for _, n := range r.below { // what another process did not end
+			n.stop(e.Time)
+		}
+		if r.over || r.name == said(r.id) {
+			r.began = e.Time
+		}
+		r.over, r.outcome, r.most = false, "", budget{max(0, f.Limits.Tokens), max(0, f.Limits.Cost)}
+		if r.name = said(e.Message); r.name == "" {
+			r.name = said(e.Name)
+		}
+		return
+	}
+	r.over, r.ended, r.outcome, r.made, r.question = true, e.Time, formats.Outcome(said(e.Outcome)), f.Artifacts, ""
+	if r.name == said(r.id) {
+		r.name = said(e.Name)
+	}
+	if e.Duration > 0 && !e.Time.IsZero() {
+		r.began = e.Time.Add(-e.Duration)
+	}
+	for _, n := range r.below {
+		n.stop(e.Time)
+	}
+	v.news = append(v.news, r.summary()...)
+}
+
+// stop ends what nobody ended.
+func (n *node) stop(at time.Time) {
+	if !n.over {
+		n.over, n.ended, n.used = true, at, budget{}
+	}
+	for _, one := range n.below {
+		one.stop(at)
+	}
+}
+
+// started takes in that a step began, for the first time or once more.
+func (v *View) started(n *node, e trace.Event) {
+	for _, one := range n.below {
+		n.run.forget(one)
+	}
+	*n = node{run: n.run, up: n.up, place: n.place, name: said(e.Name), span: span{began: e.Time}}
+	v.heads(n, false)
+}
+
+// finished takes in that a step ended.
+func (v *View) finished(n *node, e trace.Event, f facts) {
+	if n.began.IsZero() {
+		n.name, n.began = said(e.Name), e.Time
+	}
+	n.stop(e.Time)
+	n.ended, n.outcome, n.issues, n.doing = e.Time, formats.Outcome(said(e.Outcome)), f.Issues, ""
+	if n.outcome == formats.OutcomeSkipped {
+		return
+	}
+	v.heads(n, true)
+	v.news = append(append(v.news, n.line(time.Time{})), n.complaints()...)
+	if !n.outcome.Passes() {
+		for _, i := range n.issues {
+			v.told = append(v.told, issue(i))
+		}
+		v.told = v.told[max(0, len(v.told)-mostTold):]
+	}
+}
+
+// complaints are the issues of a step that did not pass, but for those that stand below a step inside of it.
+func (n *node) complaints() (out []line) {
+	if !n.over || n.outcome == "" || n.outcome.Passes() {
+		return nil
+	}
+	own := slices.DeleteFunc(slices.Clone(n.issues), func(i formats.Issue) bool {
+		return slices.ContainsFunc(n.below, func(one *node) bool { return one.complains(i.Description) })
+	})
+	for _, i := range own[:min(len(own), mostShown)] {
+		out = append(out, n.remark(issue(i)))
+	}
+	if more := len(own) - mostShown; more > 0 {
+		out = append(out, n.remark("... and "+formats.Count(more, "more issue")))
+	}
+	return out
+}
+
+func (n *node) complains(of string) bool {
+	return slices.ContainsFunc(n.issues, func(i formats.Issue) bool { return i.Description == of }) ||
+		slices.ContainsFunc(n.below, func(one *node) bool { return one.complains(of) })
+}
+
+// heads tells the heads of what a node stands below: when something begins there, those that were never told; when
+// something was done there, also those under which the last news does not stand.
+func (v *View) heads(n *node, done bool) {
+	for up := n.up; up != nil && !done; up = up.up {
+		up.over, up.outcome = false, "" // another process had left it
+	}
+	for _, up := range n.chain() {
+		if up.headed <= v.old || done && !up.holds(v.last) {
+			up.headed, v.news = v.old+1, append(v.news, up.head())
+			v.last = up
+		}
+	}
+	if done {
+		v.last = n.up
+	}
+}
+
+// chain is what a node stands below, from the outside in, without passes that stand for a step.
+func (n *node) chain() (out []*node) {
+	for up := n.up; up != nil; up = up.up {
+		if !up.flat {
+			out = append(out, up)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// holds tells whether a node is inside of another, or that one.
+func (n *node) holds(inner *node) bool {
+	for ; inner != nil; inner = inner.up {
+		if inner == n {
+			return true
+		}
+	}
+	return false
+}
+
+// passed takes in that a loop began with an element or a round.
+func (v *View) passed(n *node, e trace.Event, f facts) {
+	if up := n.up; up != nil && !f.Abreast {
+		if at := len(up.below) - 2; at >= 0 && up.below[at].number > 0 && !up.below[at].over && up.below[at] != n {
+			before := up.below[at]
+			before.stop(e.Time)
+			up.took = append(up.took, e.Time.Sub(before.began))
+		}
+	}
+	for _, one := range n.below {
+		n.run.forget(one)
+	}
+	*n = node{run: n.run, up: n.up, place: n.place, name: counted(said(e.Name), f), span: span{began: e.Time}}
+	n.pass = pass{number: max(1, f.Number), of: f.Of, flat: f.Steps <= 1}
+	if words := said(formats.Clip(e.Message, mostItem)); words != "" {
+		n.name += " " + words
+	}
+	if !n.flat {
+		v.heads(n, false)
+		n.headed, v.last = v.old+1, n
+		v.news = append(v.news, n.head())
+	}
+}
+
+// round takes in that a step is done once more.
+func (v *View) round(n *node, e trace.Event, f facts) {
+	words := counted("round", f)
+	if e.Message != "" {
+		words += ": " + said(e.Message)
+	}
+	v.news = append(v.news, n.remark(words))
+}
+
+// works takes in that a worker was started, and what it does.
+func (v *View) works(n *node, e trace.Event, f facts) {
+	if n.agent = said(e.Name); f.Runner != "" {
+		n.agent = said(f.Runner)
+	}
+	n.used = budget{max(n.used.tokens, f.Tokens), max(n.used.cost, f.Cost)}
+	if doing := f.words(); doing != "" && doing != n.doing {
+		if n.doing = doing; v.Verbose {
+			v.news = append(v.news, line{in: 1, mark: markAside, text: n.title() + ": " + n.doing})
+		}
+	}
+}
+
+// doings are the words for what an agent does, by its kind.
+var doings = map[string]string{
+	"edit": "edits", "run": "runs", "read": "reads", "search": "searches", "fetch": "fetches",
+}
+
+// Doing says what an agent does by an event, empty where it says nothing of that.
+func Doing(e trace.Event) string {
+	if e.Kind != trace.Agent {
+		return ""
+	}
+	return factsOf(e).words()
+}
+
+// words say what an agent does.
+func (a act) words() string {
+	words := doings[a.Kind]
+	switch {
+	case a.Tool == "":
+		return ""
+	case words == "":
+		words = "uses " + a.Tool
+	case a.On == "":
+		words += " (" + a.Tool + ")"
+	}
+	return said(strings.TrimSpace(words + " " + a.On))
+}
+
+// answered takes in that a delegation ended; the step may go on.
+func (r *run) answered(n *node, e trace.Event, f facts) {
+	if f.Runner != "workflow" { // whose workers were counted one by one
+		r.spent.tokens += f.Tokens
+		r.spent.cost += f.Cost
+		if f.Runner != "" && f.Runner != "builtin" {
+			r.workers++
+		}
+	}
+	for _, c := range f.Changed[:min(len(f.Changed), mostBelow)] {
+		at := slices.IndexFunc(r.changed, func(o Changed) bool { return o.Path == c.Path })
+		if at < 0 {
+			at, r.changed = len(r.changed), append(r.changed, Changed{Path: c.Path})
+		}
+		r.changed[at].Added += max(0, c.Added)
+		r.changed[at].Deleted += max(0, c.Deleted)
+	}
+	if n != nil && !n.over && e.Outcome != "" {
+		n.used, n.doing, n.agent = budget{}, "", ""
+		n.outcome, n.ended = formats.Outcome(said(e.Outcome)), e.Time.Add(e.Duration)
+	}
+}
+
+// gate takes in that a question was asked, or answered.
+func (v *View) gate(r *run, e trace.Event) {
+	asks := said(e.Name)
+	var text string
+	switch {
+	case e.Message == "asked":
+		r.question = asks
+		return
+	case e.Message == trace.NobodyToAsk:
+		text = asks + " nobody can be asked here; takes '" + said(e.Outcome) + "' in " + e.Duration.String()
+	case strings.HasPrefix(e.Message, trace.AskedAnew):
+		text = asks + " is " + said(e.Message)
+	case e.Message == trace.InTime:
+		r.question, text = "", asks+" "+said(e.Outcome)+" (no answer in time)"
+	default:
+		r.question = ""
+		return
+	}
+	v.news = append(v.news, line{in: 1, text: "gate: " + r.part + text})
+}

@@ -1,0 +1,226 @@
+package question
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/md"
+	"tercet/internal/plain"
+	"tercet/internal/style"
+)
+
+// Person is who sits at the terminal.
+type Person struct {
+	Lines  *Lines
+	Out    io.Writer // the terminal
+	Screen func() (columns, rows int)
+	Sheet  style.Sheet
+	// Line asks one thing and gives what is typed then. Its error says that the person leaves the question.
+	Line func(ctx context.Context, prompt string) (string, error)
+	// Untaken tells lines that were typed before the question, which are no answer to it.
+	Untaken func(lines []string)
+	// Env is the person's own environment, which names editor and pager. Lend gives the terminal for one of them, on which
+	// nobody else prints until done, and Suspend stops this process as Ctrl-Z does, until it goes on.
+	Env     []string
+	Lend    func() (out *os.File, done func())
+	Suspend func()
+}
+
+// Matter is what a question is about beside its words.
+type Matter struct {
+	Begins string // what the lines of the question begin with
+	Note   string // given already
+	// Root is the project, in which documents are read and changed. Diff gives what the work has changed; nil: nothing is
+	// known.
+	Root *os.Root
+	Diff func(ctx context.Context) (string, error)
+}
+
+// Answer is what the person said: a choice with its note, or a document that was changed in place of one.
+type Answer struct{ Label, Note, Edited string }
+
+// ErrLeft says that the person left the question without an answer.
+var ErrLeft = errors.New("left without an answer")
+
+// asking is one question that is open.
+type asking struct {
+	Person
+	Matter
+
+	gate formats.Gate
+	set  Set
+	note string
+	text string // the note as it was left in the editor
+	diff string
+	seen string // the diff that the person looked at
+}
+
+// Ask shows what an answer is bound to, and asks until there is one. Looking at the diff, writing a note and changing a
+// document come back to the question.
+func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, error) {
+	a := &asking{Person: p, Matter: m, gate: g, set: Of(g.Choices), note: m.Note, text: m.Note}
+	for _, s := range g.Show {
+		a.show(plain.Text(strings.TrimRight(s, "\n")))
+	}
+	a.diff = a.current(ctx)
+	p.Untaken(p.Lines.Drop(ctx))
+	for {
+		line, err := p.Line(ctx, a.prompt())
+		if err != nil && line == "" {
+			fmt.Fprintln(p.Out)
+			return Answer{}, cmp.Or(context.Cause(ctx), ErrLeft)
+		}
+		label, note, ok := a.set.Read(line)
+		word, which, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case ok && a.changed(ctx):
+			a.say("the diff has changed since you looked at it: d shows it as it is now")
+		case ok:
+			return Answer{Label: label, Note: strings.Trim(a.note+"\n"+note, "\n")}, nil
+		case word == "d" && a.diff != "" && which == "":
+			a.diff = a.current(ctx)
+			a.seen = a.diff
+			a.page(ctx, a.diff)
+		case word == "e" && which == "":
+			a.write(ctx)
+		case word == "e":
+			if edited := a.edit(ctx, strings.TrimSpace(which)); edited != "" {
+				return Answer{Edited: edited}, nil
+			}
+		case word == "?" && which == "":
+			a.keys()
+		default:
+			a.say("expected one of the choices, got " + plain.Line(strconv.Quote(line)))
+			a.keys()
+		}
+	}
+}
+
+// show prints a text that the answer is bound to. Prose is broken between words; patches, commands and blocks
+// of code are left whole.
+func (a *asking) show(text string) {
+	columns, _ := a.Screen()
+	whole := a.gate.NeedsPerson
+	if isPatch(text) {
+		text, whole = a.Sheet.Diff(text), true
+	}
+	doc, _ := md.Parse([]byte(text)) // what is no Markdown has no code
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		if n++; !whole && !doc.InCode(n) {
+			line = style.Wrap(line, columns-len("  | "))
+		}
+		fmt.Fprintln(a.Out, "  | "+strings.ReplaceAll(line, "\n", "\n  | "))
+	}
+}
+
+// say prints a line, broken between words.
+func (a *asking) say(line string) {
+	columns, _ := a.Screen()
+	fmt.Fprintln(a.Out, style.Wrap(line, columns))
+}
+
+// prompt is the question with its choices, in rows where they are too wide for one.
+func (a *asking) prompt() string {
+	columns, _ := a.Screen()
+	more := "[?]"
+	if a.diff != "" {
+		more = "[d]iff " + more
+	}
+	if len(a.gate.Documents) > 0 {
+		more = strings.Replace(more, "[?]", "[e]dit [?]", 1)
+	}
+	question := a.Begins + plain.Line(a.gate.Question)
+	items := append(a.set.shownAll(), a.Sheet.Paint(style.Aside, more))
+	line := question + "  " + strings.Join(items, "  ") + " "
+	if style.Width(question)+style.Width(a.set.String())+len(more)+5 <= columns {
+		return line
+	}
+	out, at := style.Wrap(question, columns)+"\n ", 1
+	for _, item := range items {
+		w := style.Width(item)
+		if item == items[len(items)-1] {
+			w = len(more)
+		}
+		if at > 1 && at+w+2 >= columns {
+			out, at = out+"\n ", 1
+		}
+		if at > 1 {
+			out, at = out+" ", at+1
+		}
+		out, at = out+" "+item, at+w+1
+	}
+	return out + " "
+}
+
+// keys explains how to answer.
+func (a *asking) keys() {
+	list := a.set.Keys()
+	last := len(list) - 1
+	var own []string
+	if a.diff != "" {
+		own = append(own, fmt.Sprintf("d  what the work has changed: %s", formats.Count(files(a.diff), "file")))
+	}
+	editor := cmp.Or(a.get("VISUAL"), a.get("EDITOR"))
+	if editor == "" {
+		own = append(own, "e  an editor; set VISUAL or EDITOR to have one")
+	} else {
+		own = append(own, "e  a note, written with "+plain.Line(editor))
+		for i, name := range a.gate.Documents {
+			own = append(own, fmt.Sprintf("e %d  change %s", i+1, plain.Line(name)))
+		}
+	}
+	for _, line := range slices.Concat(list[:last], own, []string{"?  these keys"}, list[last:]) {
+		a.say("  " + line)
+	}
+	if a.note != "" {
+		a.say("  your note: " + plain.Line(formats.Clip(formats.OneLine(a.note), 60)))
+	}
+}
+
+// current is what the work has changed: that of the tree, else what the gate shows.
+func (a *asking) current(ctx context.Context) string {
+	if a.Diff != nil {
+		patch, err := a.Diff(ctx)
+		if err == nil && strings.TrimSpace(patch) != "" {
+			return plain.Text(patch)
+		}
+		if err != nil && ctx.Err() == nil {
+			a.say("the diff cannot be made: " + plain.Line(err.Error()))
+		}
+	}
+	var shown []string
+	for _, s := range a.gate.Show {
+		if isPatch(s) {
+			shown = append(shown, plain.Text(s))
+		}
+	}
+	return strings.Join(shown, "\n")
+}
+
+// changed tells whether the person looked at a diff that is another one now.
+func (a *asking) changed(ctx context.Context) bool {
+	if a.seen == "" {
+		return false
+	}
+	a.diff = a.current(ctx)
+	return a.diff != a.seen
+}
+
+// isPatch tells whether a text is a patch.
+func isPatch(s string) bool {
+	return strings.HasPrefix(s, "diff --git ") || strings.Contains(s, "\n@@ -") && strings.Contains(s, "\n+++ ")
+}
+
+// files counts those of a patch.
+func files(patch string) int {
+	return max(1, strings.Count("\n"+patch, "\ndiff --git "))
+}

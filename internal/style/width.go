@@ -1,0 +1,167 @@
+package style
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Width is the number of columns that a text takes on a terminal: two for characters of East Asian width and most
+// emoji, none for marks that combine and characters without a form, four for a tab, one for the rest.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// Wrap breaks lines that are wider than some columns at blanks. What goes on stands below the last column of the line,
+// which two blanks begin, or below its first word. A last column that begins too far to the right for its words stands
+// below the line, set in by four. A word that is wider than a line is left whole.
+func Wrap(text string, columns int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if columns >= minColumns {
+			lines[i] = wrapLine(line, columns)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wrapLine(line string, columns int) string {
+	if Width(line) <= columns {
+		return line
+	}
+	words := strings.TrimLeft(line, " ")
+	in := len(line) - len(words)
+	if in > columns/2 {
+		return wrapLine("    "+words, columns)
+	}
+	if at := strings.LastIndex(line, "  "); at >= in {
+		last := Width(line[:at+2])
+		if last > columns*3/5 || last+widest(line[at+2:]) > columns {
+			below := strings.Repeat(" ", in+4)
+			return wrapLine(strings.TrimRight(line[:at], " "), columns) + "\n" + wrapLine(below+line[at+2:], columns)
+		}
+		in = last
+	}
+	var b strings.Builder
+	at := 0
+	for n, word := range strings.Split(line, " ") {
+		switch {
+		case n == 0:
+		case word != "" && at > in && at+1+Width(word) > columns:
+			b.WriteString("\n" + strings.Repeat(" ", in))
+			at = in
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += Width(word)
+	}
+	return b.String()
+}
+
+// widest is how wide the widest word of a text is.
+func widest(text string) int {
+	n := 0
+	for word := range strings.FieldsSeq(text) {
+		n = max(n, Width(word))
+	}
+	return n
+}
+
+// Cut shortens a text that is wider than some columns; an ellipsis stands for what is left out.
+func Cut(text string, columns int) string { return Sheet{UTF8: true}.Cut(text, columns) }
+
+// Cut is the function Cut with the ellipsis that the sheet has.
+func (s Sheet) Cut(text string, columns int) string {
+	if columns < 1 || Width(text) <= columns {
+		return text
+	}
+	more := s.Mark("…")
+	at, keep := 0, columns-Width(more)
+	if keep < 1 {
+		more, keep = "", columns
+	}
+	for i, r := range text {
+		if at += runeWidth(r); at > keep {
+			return text[:i] + more
+		}
+	}
+	return text
+}
+
+// Around is Cut for a line of which the byte at has to be seen, and tells the column in which it stands then.
+func Around(line string, at, columns int) (shown string, column int) {
+	over := Width(line[:at]) - columns/2
+	if columns < minColumns || Width(line) <= columns || over <= 0 {
+		return Cut(line, columns), Width(line[:at])
+	}
+	for i, r := range line {
+		if over < 0 {
+			at -= i
+			line = "…" + line[i:]
+			break
+		}
+		over -= runeWidth(r)
+	}
+	return Cut(line, columns), 1 + Width(line[len("…"):len("…")+at])
+}
+
+// minColumns is what a line can be broken in; where less is told, nothing is known.
+const minColumns = 20
+
+// Fit gives columns such widths that all of them and two blanks between take no more than there are: the widest lose
+// first, and the first, by which a row is named, nothing. It tells whether they did already.
+func Fit(widths []int, columns int) (fits bool) {
+	const least = 6
+	for fits = true; columns >= minColumns; fits = false {
+		sum, widest := -2, len(widths)-1
+		for i, w := range widths {
+			if sum += w + 2; i > 0 && w > widths[widest] {
+				widest = i
+			}
+		}
+		if sum <= columns {
+			return fits
+		}
+		if widest < 1 || widths[widest] <= least {
+			return false
+		}
+		widths[widest]--
+	}
+	return true
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case r == '	':
+		return 4
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case slices.ContainsFunc(wide, func(p [2]rune) bool { return r >= p[0] && r <= p[1] }):
+		return 2
+	}
+	return 1
+}
+
+// wide are the characters that take two columns: those with the Unicode property East Asian Width W and F, rounded to
+// whole blocks.
+var wide = [][2]rune{
+	{0x1100, 0x115F}, // Hangul Jamo, leading
+	{0x2E80, 0x303E}, // CJK radicals to CJK symbols
+	{0x3041, 0xA4CF}, // kana to Yi
+	{0xA960, 0xA97F}, // Hangul Jamo Extended-A
+	{0xAC00, 0xD7A3}, // Hangul syllables
+	{0xF900, 0xFAFF}, // CJK compatibility ideographs
+	{0xFE30, 0xFE6F}, // CJK compatibility forms
+	{0xFF01, 0xFF60}, // fullwidth forms
+	{0xFFE0, 0xFFE6},
+	{0x1F300, 0x1F64F}, // pictographs, emoticons
+	{0x1F680, 0x1F6FF},
+	{0x1F900, 0x1FAFF},
+	{0x20000, 0x3FFFD}, // CJK extensions
+}

@@ -1,0 +1,101 @@
+package style_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tercet/internal/style"
+)
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text    string
+		columns int
+		want    string
+	}{
+		{"short", 5, "short"},
+		{"too long", 5, "too …"},
+		{"日本語です", 6, "日本…"},
+		{"no width is known", 0, "no width is known"},
+	} {
+		if got := style.Cut(tt.text, tt.columns); got != tt.want || tt.columns > 0 && style.Width(got) > tt.columns {
+			t.Errorf("Cut(%q, %d) = %q, want %q", tt.text, tt.columns, got, tt.want)
+		}
+	}
+}
+
+// TestWrap: what goes on stands below its column where its words have room there, else below the line; no word is broken.
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text    string
+		columns int
+		want    string
+	}{
+		{"  as wide  as it is", 20, "  as wide  as it is"},
+		{"one two three four five", 20, "one two three four\nfive"},
+		{"    one two three four five", 20, "    one two three\n    four five"},
+		{"  e  a note, written with it", 20, "  e  a note, written\n     with it"},
+		{"  publish      delegate it", 20, "  publish\n      delegate it"},
+		{"    deep  implementation now", 22, "    deep\n        implementation\n        now"},
+		{"see .tercet/specs/001_fix_the_parser now", 20, "see\n.tercet/specs/001_fix_the_parser\nnow"},
+		{"日本語です 日本語です", 20, "日本語です\n日本語です"},
+		{"no width is known, so nothing is broken", 0, "no width is known, so nothing is broken"},
+	} {
+		if got := style.Wrap(tt.text, tt.columns); got != tt.want {
+			t.Errorf("Wrap(%q, %d) = %q, want %q", tt.text, tt.columns, got, tt.want)
+		}
+	}
+}
+
+func TestAround(t *testing.T) {
+	t.Parallel()
+	line := "choices: {ja 日本語: next, no: fail, let me think about it: never} # and more words behind it"
+	for _, word := range []string{"choices", "日本語", "fail", "never", "it\x00"} {
+		word, last := strings.CutSuffix(word, "\x00")
+		at := strings.Index(line, word)
+		if last {
+			at = strings.LastIndex(line, word)
+		}
+		for columns := 20; columns < 120; columns++ {
+			shown, column := style.Around(line, at, columns)
+			if style.Width(shown) > columns {
+				t.Fatalf("Around(%q, %d) = %q, too wide", word, columns, shown)
+			}
+			i := 0
+			for style.Width(shown[:i]) < column {
+				i++
+			}
+			for i < len(shown) && shown[i]&0xC0 == 0x80 { // Width counts the bytes of half a character
+				i++
+			}
+			if !strings.HasPrefix(shown[i:], word[:1]) {
+				t.Fatalf("Around(%q, %d) = %q with %d, where %q stands", word, columns, shown, column, shown[i:])
+			}
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		widths  []int
+		columns int
+		fits    bool
+		want    []int
+	}{
+		{[]int{10, 5}, 17, true, []int{10, 5}},
+		{[]int{10, 30, 8}, 40, false, []int{10, 18, 8}},
+		{[]int{10, 30, 30}, 44, false, []int{10, 15, 15}},
+		{[]int{30, 6, 6}, 40, false, []int{30, 6, 6}}, // what is too much breaks
+		{[]int{50}, 40, false, []int{50}},
+		{[]int{50, 50}, 0, true, []int{50, 50}},
+	} {
+		got := slices.Clone(tt.widths)
+		if fits := style.Fit(got, tt.columns); fits != tt.fits || !slices.Equal(got, tt.want) {
+			t.Errorf("Fit(%v, %d) = %t %v, want %t %v", tt.widths, tt.columns, fits, got, tt.fits, tt.want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package lint
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/commands"
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/dialect"
+	"tercet/internal/lazy"
+	"tercet/subagents"
+)
+
+// File checks one file by its kind; strictly, every warning is an error, and so is a plain sentence.
+func File(lib *commands.Library, name string, src []byte, strict bool) []formats.Diagnostic {
+	list := Check(lib, name, src, Subagent(src))
+	if !strict {
+		return list
+	}
+	if !Subagent(src) {
+		list = append(list, syntax.Read(name, src).Strict...)
+	}
+	for i := range list {
+		list[i].Severity = formats.SeverityError
+	}
+	return list
+}
+
+// Check checks one file: that of another tool where it lies in its folder, else a subagent or a command.
+func Check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
+	if place, inside, ok := foreignPlace(name); ok {
+		return dialect.Check(place, inside, name, src)
+	}
+	if !subagent {
+		prog, err := lib.Compile(name, src)
+		return Of(name, prog, err)
+	}
+	def, err := subagents.ParseDefinition(name, src)
+	if err != nil {
+		return append(Of(name, nil, err), stepErrors(name, src)...)
+	}
+	found := append(def.Warnings, compile.Contract(&def.Info)...)
+	// the facets lie beside the folder of the subagents
+	if err := def.Resolve(os.DirFS(filepath.Join(filepath.Dir(name), "..", "facets"))); err != nil {
+		found = append(found, Of(name, nil, err)...)
+	}
+	if !def.Info.Workflow {
+		return found
+	}
+	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: lib.Env}
+	prog, err := flow.Program()
+	return append(found, Of(name, prog, err)...)
+}
+
+// foreignPlace tells where another tool keeps commands or agents that a file lies, and its name there.
+func foreignPlace(name string) (place dialect.Place, inside string, ok bool) {
+	if full, err := filepath.Abs(name); err == nil {
+		name = full
+	}
+	return dialect.PlaceOf(filepath.ToSlash(name))
+}
+
+// Foreign tells whether a file lies where another tool keeps its commands or agents.
+func Foreign(name string) bool {
+	_, _, ok := foreignPlace(name)
+	return ok
+}
+
+// stepErrors are the findings in the form of the steps of a subagent file whose definition cannot be read.
+func stepErrors(name string, src []byte) []formats.Diagnostic {
+	if !strings.Contains(string(src), "\n## Workflow Execution") {
+		return nil
+	}
+	f := syntax.ReadWorkflow(name, src)
+	return slices.DeleteFunc(f.Found, func(d formats.Diagnostic) bool { return d.Pos.Line < f.BodyLine })
+}
+
+// Of is what a compiler has to say: the warnings about a program, or what is wrong with the file.
+func Of(name string, prog *compile.Program, err error) []formats.Diagnostic {
+	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
+		return d.List
+	}
+	if prog != nil {
+		return prog.Warnings
+	}
+	return []formats.Diagnostic{{
+		Code: formats.CodeOf(err).String(), Severity: formats.SeverityError, File: name, Message: err.Error(),
+	}}
+}
+
+// Subagent tells the two kinds of file apart by the first key that only one of them has.
+func Subagent(src []byte) bool {
+	first := firstKey().FindString(strings.TrimPrefix(string(src), "---"))
+	return strings.HasSuffix(first, "name:") || strings.HasSuffix(first, "role:")
+}
+
+var firstKey = lazy.Regexp(`(?m)^(?:---|command:|name:|role:)`)
+
+// Mend makes the changes of which there is one candidate, and writes the file if it made one. Findings in other files,
+// such as a schema that the file names, are mended by hand.
+func Mend(lib *commands.Library, name string, src []byte, list []formats.Diagnostic, strict bool) (
+	text []byte, left, made []formats.Diagnostic, err error,
+) {
+	text, left, made = formats.Mend(src, ownFixes(name, list), func(next []byte) []formats.Diagnostic {
+		return ownFixes(name, File(lib, name, next, strict))
+	})
+	if len(made) == 0 {
+		return src, list, nil, nil
+	}
+	if err := Rewrite(name, src, text); err != nil {
+		return nil, nil, nil, err
+	}
+	return text, left, made, nil
+}
+
+// Format gives the text of one file in its form; the error is what is wrong with a file that cannot be read.
+func Format(lib *commands.Library, name string, src []byte, expand bool) ([]byte, error) {
+	if Subagent(src) {
+		_, err := subagents.ParseDefinition(name, src)
+		return syntax.FormatText(src), err
+	}
+	if name == "-" {
+		name = nameOf(src) // a command says itself what its file is called
+	}
+	f, err := syntax.Parse(name, src)
+	if err != nil {
+		return nil, err
+	}
+	if !expand {
+		return syntax.Format(f), nil
+	}
+	prog, err := compile.Compile(f, lib.Env)
+	if err != nil {
+		return nil, err
+	}
+	return syntax.FormatText(compile.Expand(f, prog)), nil
+}
+
+// nameOf is the file name that goes with the command key of a text.
+func nameOf(src []byte) string {
+	for line := range bytes.Lines(src) {
+		if rest, ok := bytes.CutPrefix(line, []byte("command:")); ok {
+			return string(bytes.Trim(rest, " \t\r\n\"'")) + ".md"
+		}
+	}
+	return "-"
+}
+
+// ownFixes leaves out the changes of other files: a schema that the file names is mended by hand.
+func ownFixes(name string, list []formats.Diagnostic) []formats.Diagnostic {
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].File != name {
+			list[i].Fix = nil
+		}
+	}
+	return list
+}

@@ -1,0 +1,92 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"tercet/formats"
+	"tercet/internal/git"
+	"tercet/internal/secrets"
+)
+
+// request pushes the branch and opens a request for it, unless there is one. Each of the two is found again by what is
+// at the remote, so that a call that was killed anywhere is done once. The target stays as it is.
+func (p *publication) request(ctx context.Context, base string) (Published, error) {
+	var none Published
+	q := git.Request{
+		Branch: p.branch, To: p.to, Commit: p.work, Title: p.msg.Subject,
+		Body: "Made by tercet, run " + p.target.Run + ".",
+	}
+	if found := secrets.Line("the title", 1, q.Title); len(found) > 0 {
+		return none, formats.Fail(formats.CodeSecretFound, "take it out of the title of the task and run the command again",
+			"the title of the request holds what looks like a secret")
+	}
+	remote, err := p.main.PushRemote(ctx, p.to)
+	if err != nil {
+		return none, err
+	}
+	if p.branch == "main" || p.branch == "master" {
+		return none, formats.Fail(formats.CodeDenied, "name another in the file: worktree: {branch: ...}",
+			"branch %s is never pushed", p.branch)
+	}
+	asker, err := p.main.Asker(ctx, remote)
+	switch {
+	case err != nil:
+		return none, err
+	case asker == nil:
+		create := "gh pr create --head %s --base %s"
+		if strings.Contains(remote.Host, "gitlab") {
+			create = "glab mr create --source-branch %s --target-branch %s"
+		}
+		return none, formats.Fail(formats.CodeToolUnavailable,
+			fmt.Sprintf("log in with 'gh auth login' or 'glab auth login' and run it again, or type: git push %s && "+create,
+				Quoted(remote.Name, p.branch), Quoted(p.branch), Quoted(p.to)),
+			"neither gh nor glab is installed and logged in, so that no request can be opened")
+	}
+	if err := p.main.Push(ctx, remote, p.work, p.branch); err != nil {
+		return none, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
+	}
+	verb := "found"
+	at, err := asker.Find(ctx, q)
+	if err == nil && at == "" {
+		verb = "opened"
+		at, err = asker.Open(ctx, q)
+	}
+	if err != nil {
+		return none, overNetwork(err, "branch "+p.branch+" is pushed; run the command again, or open the request yourself")
+	}
+	files, err := p.m.changed(ctx, p.main, base, p.work)
+	said := fmt.Sprintf("pushed %s to %s and %s %s", p.branch, remote.Name, verb, at)
+	return Published{Commit: p.work, URL: at, Message: said, Files: files}, err
+}
+
+// overNetwork gives what failed at a remote its code and advice: what a program said may be otherwise the next time,
+// and one that says something else than an answer is not the program that is needed. A push that was declined is no
+// failure.
+func overNetwork(err error, help string) error {
+	if _, refused := errors.AsType[*git.RefusedError](err); refused {
+		return err
+	}
+	other := formats.CodeToolUnavailable
+	if _, failed := errors.AsType[*git.Error](err); failed {
+		other = formats.CodeTransient
+	}
+	code(&err, other)
+	return &formats.Failure{Code: formats.CodeOf(err), Err: err, Help: help}
+}
+
+// Quoted are words as a shell reads them.
+func Quoted(words ...string) string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		if out[i] = word; strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:+@", r)
+		}) {
+			out[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,99 @@
+package meta
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/commands"
+	"tercet/commands/argspec"
+	"tercet/commands/interp"
+	"tercet/formats"
+	"tercet/internal/trace"
+	"tercet/lint"
+)
+
+// New makes the builder of a project. Files that are not written yet are checked and run dry beside the commands of the
+// catalog, in what its library gives a dry run.
+func New(root *os.Root, agents Agents, catalog *commands.Catalog) *Builder {
+	d := drafts{root, agents, catalog}
+	return &Builder{Root: root, Agents: agents, Catalog: catalog, Lint: d.lint, DryRun: d.dryRun}
+}
+
+// drafts knows what there is, and compiles as if further files were there.
+type drafts struct {
+	root    *os.Root
+	agents  Agents
+	catalog *commands.Catalog
+}
+
+// library is the library as it would be with the files.
+func (d drafts) library(files []File) (*commands.Library, []formats.Diagnostic) {
+	agents, found := With(d.agents, files)
+	lib := *d.catalog.Library
+	lib.Env = commands.Contracts{Env: agents, Root: d.root}
+	return &lib, found
+}
+
+// lint checks the files.
+func (d drafts) lint(files []File) []formats.Diagnostic {
+	lib, found := d.library(files)
+	for _, f := range Commands(files) {
+		prog, err := lib.Compile(f.Name, f.Data)
+		found = append(found, lint.Of(f.Name, prog, err)...)
+	}
+	return found
+}
+
+// dryRun runs the command of the name out of the files, on a task that stands for any, without any effect.
+func (d drafts) dryRun(ctx context.Context, files []File, name string) (formats.Return, error) {
+	lib, _ := d.library(files)
+	list := Commands(files)
+	i := slices.IndexFunc(list, func(f File) bool { return strings.TrimSuffix(path.Base(f.Name), ".md") == name })
+	if i < 0 {
+		return formats.Return{}, formats.Broken(formats.CodeBug, "no command "+name+" among the drafts", fs.ErrNotExist)
+	}
+	prog, err := lib.Compile(list[i].Name, list[i].Data)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	values, err := argspec.Bind(name, prog.Args, "", sampleWords(prog.Args))
+	if err != nil {
+		return formats.Return{}, err
+	}
+	cfg, err := lib.Config(ctx, formats.Invocation{
+		Name: name, Run: "dry", Session: "dry", Line: "/" + name, Path: []string{"router", "/" + name}, DryRun: true,
+	})
+	if err != nil {
+		return formats.Return{}, err
+	}
+	sample := Sample{Planned: prog.Allow == nil || slices.Contains(prog.Allow, formats.Planned)}
+	cfg.State, cfg.Docs, cfg.Trace, cfg.Show = sample, sample, trace.Discard{}, func(formats.Table) {}
+	runner, err := interp.New(cfg)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	return runner.Run(ctx, prog, values, formats.CommandDepth())
+}
+
+// sampleWords is a line that gives every required argument something of its type, of those that a template knows.
+func sampleWords(specs []argspec.Spec) []string {
+	words := []string{}
+	for i := range specs {
+		s, word := &specs[i], "sample"
+		switch {
+		case !s.Required:
+			continue
+		case s.Type == argspec.Boolean:
+			word = "true"
+		case s.Type == argspec.Task || s.Type == argspec.Integer:
+			word = strconv.Itoa(SampleTask)
+		}
+		words = append(words, "--"+s.Name+"="+word)
+	}
+	return words
+}

@@ -1,0 +1,120 @@
+package templates
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Piece is a piece of a prompt: a text, or what the command gets for it.
+type Piece struct {
+	Text string
+	Jq   string // an expression in place of the text; empty: the text itself
+}
+
+// Part is one numbered step of a prompt.
+type Part struct {
+	Line   int
+	Title  string
+	Gate   bool // a person is asked
+	Pieces []Piece
+	Lost   []string // what could not be translated, with its place
+}
+
+// Prompt is a prompt command with numbered steps.
+type Prompt struct {
+	Name, Purpose, Source string
+	Args                  []Arg
+	Before                []Piece // what stands outside the steps
+	Parts                 []Part
+}
+
+// Translate makes the command file of a prompt: one step a number. What the prompt says outside its steps goes to each,
+// and so does what the step before has said. The file may have so many bytes.
+func Translate(p Prompt, most int) ([]byte, error) {
+	purpose := cut(cmp.Or(clean(p.Purpose), "Translated from "+p.Source), maxDescription)
+	purpose, err := checkText("command", p.Name, purpose)
+	if err != nil {
+		return nil, err
+	}
+	type view struct {
+		Number, Last int // the step, and the one before it that a subagent did
+		Title, From  string
+		Gate         bool
+		Lost, Lines  []string
+	}
+	var steps []view
+	all, last, size := block(p.Before), 0, 0
+	for i, part := range p.Parts {
+		title := cut(clean(part.Title), maxDescription)
+		v := view{Number: i + 1, Last: last, From: plainLine(fmt.Sprintf("from %s:%d", p.Source, part.Line), "`!@$")}
+		short, _, _ := strings.Cut(title, ". ")
+		v.Title = cmp.Or(cut(plainLine(short, "&<>`*[]\\~{}$@#|!:."), 80), fmt.Sprintf("Do part %d", i+1))
+		for _, lost := range part.Lost {
+			v.Lost = append(v.Lost, plainLine(lost, "`!@$"))
+		}
+		if v.Gate, v.Lines = part.Gate, block(part.Pieces); !v.Gate {
+			last = i + 1
+		}
+		steps = append(steps, v)
+		if size += len(strings.Join(all, "")) + len(strings.Join(v.Lines, "")); size > most {
+			return nil, refuse("make the prompt shorter: what stands outside its steps goes to each of them",
+				"expected a prompt whose steps fit into %d bytes, got more", most)
+		}
+	}
+	return fill("translated.tmpl", struct {
+		Name, Description, Source string
+		Args                      []Arg
+		All                       []string // what holds for all steps
+		Steps                     []view
+		Next, Last                int
+	}{p.Name, scalar(purpose), prose(clean(p.Source)), p.Args, all, steps, len(steps) + 1, last})
+}
+
+// block writes pieces as the lines of a block of YAML, in which an expression stands in place of its text. What another
+// tool or an expression would begin with is written as an expression that gives it.
+func block(pieces []Piece) []string {
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.Jq != "" {
+			b.WriteString("${{ " + p.Jq + " }}")
+			continue
+		}
+		for i, r := range p.Text {
+			before := byte(' ')
+			if i > 0 {
+				before = p.Text[i-1]
+			}
+			switch {
+			case r == '\n':
+				b.WriteByte('\n')
+			case r == '$', r == '@' && before <= ' ', r == '!' && strings.HasPrefix(p.Text[i+1:], "`"):
+				fmt.Fprintf(&b, `${{ "\u%04x" }}`, r)
+			case r == '\t':
+				b.WriteString("    ")
+			case r != ' ' && !unicode.IsPrint(r): // controls, marks of direction, separators of lines
+			default:
+				b.WriteRune(r)
+			}
+		}
+	}
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimRight(b.String(), "\n "), "\n") {
+		line = strings.TrimRight(line, " ")
+		if line != "" || len(lines) > 0 && lines[len(lines)-1] != "" { // one empty line is enough
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// plainLine is a line without characters that would be read as something else.
+func plainLine(s, without string) string {
+	return clean(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(without, r) || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s))
+}
