@@ -3,8 +3,10 @@ package agentcli
 import (
 	"cmp"
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -59,6 +61,9 @@ func (c *CLI) room(call Call) sandbox.Room {
 	room := sandbox.Room{
 		Tree: call.Grant.Write || call.Grant.Shell, Nest: strings.HasPrefix(c.Driver.Name, "codex"),
 		Known: len(list) > 0 || call.Home != "",
+	}
+	if room.Nest { // the bounds that codex makes for its commands begin with this folder, wherever TMPDIR is
+		room.Make = []string{"/tmp/codex-daemon-" + strconv.Itoa(os.Getuid())}
 	}
 	if call.Home != "" {
 		return room
