@@ -519,7 +519,13 @@ func TestKilledAnywhere(t *testing.T) {
 			h := fnv.New64()
 			h.Write([]byte(name))
 			random := rand.New(rand.NewPCG(seed, h.Sum64()))
-			points := max(n, 1)
+			points := n
+			if n == 0 {
+				points = 1
+				if number%3 == 0 && !testing.Short() { // twenty in all
+					points = 2
+				}
+			}
 			t.Logf("%d calls", w.calls)
 			for i := range points {
 				at := 1 + w.calls*i/points + random.IntN(max(1, w.calls/points))

@@ -3,6 +3,7 @@
 package proc_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -46,10 +47,10 @@ func inFolder(t *testing.T, dir string) []string {
 	return out
 }
 
-// there tells whether a process has an entry in the system's table, as a zombie has too.
-func there(pid int) bool {
-	_, err := os.Stat("/proc/" + strconv.Itoa(pid))
-	return err == nil
+// zombie tells whether a process ended and nobody asked for its code. Where it runs, the number is another's by now.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && bytes.Contains(stat, []byte(") Z "))
 }
 
 // TestSoakKills kills the owner of a child that escapes as it can, at random moments and in every way: a second later
@@ -90,7 +91,7 @@ func TestSoakKills(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(dir, "pids")); err == nil {
 			for _, pid := range pidsIn(t, dir) {
-				for ; there(pid); <-time.After(5 * time.Millisecond) {
+				for ; zombie(pid); <-time.After(5 * time.Millisecond) {
 					if time.Since(begin) > 20*time.Second {
 						t.Fatalf("kill %d (%s after %s, seed %d): process %d is left as a zombie", i, sig, after, seed, pid)
 					}
