@@ -13,9 +13,10 @@ jq_source() {
     command -v apt-get >/dev/null && command -v cc >/dev/null || return 1
     keyring=/usr/share/keyrings/debian-archive-keyring.gpg
     [ -r $keyring ] || return 1
-    echo "deb-src [signed-by=$keyring] http://deb.debian.org/debian trixie main" >"$dir/apt/sources.list"
+    mirror=$(sed -nE 's/^(URIs:|deb( \[[^]]*\])?) +([^ ]+).*/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+    echo "deb-src [signed-by=$keyring] $mirror trixie main" >"$dir/apt/sources.list"
     set -- -q -o Dir::Etc::SourceList="$dir/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$dir/apt/lists" -o Dir::Cache="$dir/apt"
-    apt-get "$@" update && cd "$dir/src" && apt-get "$@" --download-only source jq && tar -xzf jq_*.orig.tar.gz
+    apt-get "$@" update && cd "$dir/src" && apt-get "$@" --download-only --tar-only source jq && tar -xzf jq_*.orig.tar.gz
 }
 
 # jq's parser and lexer come generated, so that no build tool but the compiler is needed; regular expressions are left out.
