@@ -6,15 +6,15 @@ set -u
 dir=${1:?usage: peers.sh FOLDER}
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/archives/partial" "$dir/src" "$dir/bin" "$dir/deb"
 dir=$(cd "$dir" && pwd)
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+mirror=$(sed -nE 's/^(URIs:|deb( \[[^]]*\])?) +([^ ]+).*/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+echo "deb-src [signed-by=$keyring] $mirror trixie main" >"$dir/apt/sources.list"
 
 newer() { "$1" --version 2>/dev/null | grep -Eq '^jq-(1\.([7-9]|[1-9][0-9])|[2-9])'; }
 
 jq_source() {
     command -v apt-get >/dev/null && command -v cc >/dev/null || return 1
-    keyring=/usr/share/keyrings/debian-archive-keyring.gpg
     [ -r $keyring ] || return 1
-    mirror=$(sed -nE 's/^(URIs:|deb( \[[^]]*\])?) +([^ ]+).*/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
-    echo "deb-src [signed-by=$keyring] $mirror trixie main" >"$dir/apt/sources.list"
     set -- -q -o Dir::Etc::SourceList="$dir/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$dir/apt/lists" -o Dir::Cache="$dir/apt"
     apt-get "$@" update && cd "$dir/src" && apt-get "$@" --download-only --tar-only source jq && tar -xzf jq_*.orig.tar.gz
 }

@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"bytes"
 	"fmt"
 	"mime"
 	"os"
@@ -43,8 +44,12 @@ func openSources(dir string) (sources, error) {
 			return s, err
 		}
 	}
-	list := "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian " + suite + " main\n"
-	if err := os.WriteFile(filepath.Join(apt, "sources.list"), []byte(list), 0o644); err != nil {
+	list, err := os.ReadFile(filepath.Join(dir, "apt", "sources.list")) // that of peers.sh
+	if err != nil {
+		return s, err
+	}
+	list = bytes.Replace(list, []byte(" trixie "), []byte(" "+suite+" "), 1)
+	if err := os.WriteFile(filepath.Join(apt, "sources.list"), list, 0o644); err != nil {
 		return s, err
 	}
 	if err := quiet(s.dir, "apt-get", append(aptOptions(apt), "update")...); err != nil {
