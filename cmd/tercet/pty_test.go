@@ -497,6 +497,11 @@ func TestNarrowTerminal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/fails.md"), []byte(fails), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	says := "---\ncommand: says\ndescription: It says\n---\n\n## Workflow Execution\n\n### Step 1: say\n\n```yaml step\nreturn:\n  message: said\n  text: |\n" +
+		"    A sentence that is wider than this terminal.\n\n    - an element that is wider than this terminal\n```\n"
+	if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/says.md"), []byte(says), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s := onTerminalOf(t, columns, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "/fails")
 	s.ends()
 	if shown := s.shown("REJECTED"); strings.Count(shown, "error: the words are lost") != 1 {
@@ -516,8 +521,9 @@ func TestNarrowTerminal(t *testing.T) {
 		{[]string{"explain", "LOCKED"}, []string{"exit status 75"}},
 		{[]string{"explain", ".tercet/commands/fails.md"}, []string{"worst case"}},
 		{[]string{"/plan", "two"}, []string{"\n[research_report]\n"}},
+		{[]string{"/says"}, []string{"wider than this\nterminal.\n", "\n  terminal\n"}},
 	} {
-		s := onTerminalOf(t, columns, dir, []string{"HOME=" + t.TempDir()}, tt.args...)
+		s := onTerminalOf(t, columns, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, tt.args...)
 		s.ends()
 		shown := s.shown(tt.want...)
 		at := -1

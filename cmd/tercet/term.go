@@ -83,6 +83,11 @@ func (t *terminal) answer(format string, args ...any) {
 	fmt.Fprint(t.io.out, text)
 }
 
+// sentence prints one as an answer, broken between words on a terminal.
+func (t *terminal) sentence(format string, args ...any) {
+	t.answer("%s", plain.Passage(t.wrapped(plain.Sprintf(format, args...))))
+}
+
 // columns is the width of a terminal, 0 for everything else.
 func columns(w any) int {
 	if !isTTY(w) {
@@ -264,11 +269,12 @@ func (t *terminal) returned(ret formats.Return) {
 	if judged {
 		text = cmp.Or(text, ret.Summary)
 	}
+	wrap := style.Prose
 	if t.still {
-		text = t.wrapped(text)
+		wrap = style.Wrap
 	}
 	if !t.silent {
-		t.answer("%s", plain.Passage(text))
+		t.answer("%s", plain.Passage(wrap(plain.Text(text), columns(t.io.out))))
 	}
 	if !judged {
 		t.stopped(ret)

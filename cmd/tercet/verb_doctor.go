@@ -38,7 +38,7 @@ func doctor(c call) error {
 	bad := slices.ContainsFunc(list, func(f checkup.Finding) bool { return f.Grade == checkup.Failure })
 	if !c.document("tercet.doctor/1", fields{"ok": !bad, "findings": list}) {
 		for _, f := range list {
-			c.term.answer("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
+			c.term.sentence("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
 			if f.Fix != "" {
 				c.term.answer("                  %s", f.Fix)
 			}

@@ -67,7 +67,7 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			}) {
 				return err
 			}
-			c.term.answer("%s", g.Question+" "+cmp.Or(d.Answer, "changed "+d.Edited)+": "+told.Text)
+			c.term.sentence("%s", g.Question+" "+cmp.Or(d.Answer, "changed "+d.Edited)+": "+told.Text)
 			return nil
 		}
 	}
@@ -86,7 +86,7 @@ func (c call) obeyed(r journal.Run, do string) error {
 	switch {
 	case c.document("tercet.control/1", fields{"run": r.ID, "do": do, "status": r.Status}):
 	case r.Status == formats.OutcomeSuspended.String():
-		c.term.answer("%s", "run "+r.ID+" is suspended: "+r.Why)
+		c.term.sentence("run %s is suspended: %s", r.ID, r.Why)
 		c.term.answer("%s", "Resume: tercet resume "+r.ID)
 	default:
 		c.term.answer("%s", "run "+r.ID+" is cancelled")

@@ -228,10 +228,10 @@ func (w runs) show(r journal.Run) error {
 	}
 	w.term.table(tab)
 	for _, topic := range boards {
-		w.term.answer("%s", plain.Line(topic.String()))
+		w.term.sentence("%s", topic)
 	}
 	if why := r.Waits(); why != "" {
-		w.term.answer("%s", plain.Line(why))
+		w.term.sentence("%s", why)
 	}
 	if g, _ := journal.Gates(records); g != nil {
 		w.term.answer("%s", sprintf("Answer: tercet approve %s, or tercet reject %[1]s", r.ID))

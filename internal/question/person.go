@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"tercet/formats"
-	"tercet/internal/md"
 	"tercet/internal/plain"
 	"tercet/internal/style"
 )
@@ -108,18 +107,13 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 // of code are left whole.
 func (a *asking) show(text string) {
 	columns, _ := a.Screen()
-	whole := a.gate.NeedsPerson
-	if isPatch(text) {
-		text, whole = a.Sheet.Diff(text), true
+	switch {
+	case style.IsPatch(text):
+		text = a.Sheet.Diff(text)
+	case !a.gate.NeedsPerson:
+		text = style.Prose(text, columns-len("  | "))
 	}
-	doc, _ := md.Parse([]byte(text)) // what is no Markdown has no code
-	n := 0
-	for line := range strings.SplitSeq(text, "\n") {
-		if n++; !whole && !doc.InCode(n) {
-			line = style.Wrap(line, columns-len("  | "))
-		}
-		fmt.Fprintln(a.Out, "  | "+strings.ReplaceAll(line, "\n", "\n  | "))
-	}
+	fmt.Fprintln(a.Out, "  | "+strings.ReplaceAll(text, "\n", "\n  | "))
 }
 
 // say prints a line, broken between words.
@@ -199,7 +193,7 @@ func (a *asking) current(ctx context.Context) string {
 	}
 	var shown []string
 	for _, s := range a.gate.Show {
-		if isPatch(s) {
+		if style.IsPatch(s) {
 			shown = append(shown, plain.Text(s))
 		}
 	}
@@ -213,11 +207,6 @@ func (a *asking) changed(ctx context.Context) bool {
 	}
 	a.diff = a.current(ctx)
 	return a.diff != a.seen
-}
-
-// isPatch tells whether a text is a patch.
-func isPatch(s string) bool {
-	return strings.HasPrefix(s, "diff --git ") || strings.Contains(s, "\n@@ -") && strings.Contains(s, "\n+++ ")
 }
 
 // files counts those of a patch.

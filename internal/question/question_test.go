@@ -179,7 +179,7 @@ func TestAskNarrow(t *testing.T) {
 	}
 	shown := out.String()
 	for _, want := range []string{
-		"  | +b<U+001B>\n", "  | - [major] the password of the shop\n  | is written to the log\n  | ```\n  | cp one two\n", "  1  [A]pprove and start\n", "d  what the work has changed: 1 file\n", "e  an editor; set VISUAL or EDITOR",
+		"  | +b<U+001B>\n", "  | - [major] the password of the shop\n  |   is written to the log\n  | ```\n  | cp one two\n", "  1  [A]pprove and start\n", "d  what the work has changed: 1 file\n", "e  an editor; set VISUAL or EDITOR",
 		"  your note: first\n", `expected one of the choices, got "x"`,
 	} {
 		if !strings.Contains(shown, want) {

@@ -80,6 +80,11 @@ const (
 // LookOf is how the word for a status looks.
 func LookOf(status string) Look { return looks[status] }
 
+// IsPatch tells whether a text is a patch.
+func IsPatch(s string) bool {
+	return strings.HasPrefix(s, "diff --git ") || strings.Contains(s, "\n@@ -") && strings.Contains(s, "\n+++ ")
+}
+
 // Diff paints a patch, line by line.
 func (s Sheet) Diff(patch string) string {
 	lines := strings.Split(patch, "\n")

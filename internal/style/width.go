@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"tercet/internal/lazy"
+	"tercet/internal/md"
 )
 
 // Width is the number of columns that a text takes on a terminal: two for characters of East Asian width and most
@@ -16,9 +19,24 @@ func Width(s string) int {
 	return n
 }
 
+// Prose is Wrap for Markdown: what people copy is left whole, which is code, tables and patches.
+func Prose(text string, columns int) string {
+	if columns < minColumns || Width(text) <= columns || IsPatch(text) {
+		return text
+	}
+	doc, _ := md.Parse([]byte(text))
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !doc.InCode(i+1) && !strings.HasPrefix(strings.TrimLeft(line, " "), "|") {
+			lines[i] = wrapLine(line, columns)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Wrap breaks lines that are wider than some columns at blanks. What goes on stands below the last column of the line,
-// which two blanks begin, or below its first word. A last column that begins too far to the right for its words stands
-// below the line, set in by four. A word that is wider than a line is left whole.
+// which two blanks begin, or below its first word, in a list behind its mark. A last column that begins too far to the
+// right for its words stands below the line, set in by four. A word that is wider than a line is left whole.
 func Wrap(text string, columns int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -38,13 +56,15 @@ func wrapLine(line string, columns int) string {
 	if in > columns/2 {
 		return wrapLine("    "+words, columns)
 	}
-	if at := strings.LastIndex(line, "  "); at >= in {
+	if at := strings.LastIndex(line, "  "); at >= in && at > 0 && line[at-1] != '.' {
 		last := Width(line[:at+2])
 		if last > columns*3/5 || last+widest(line[at+2:]) > columns {
 			below := strings.Repeat(" ", in+4)
 			return wrapLine(strings.TrimRight(line[:at], " "), columns) + "\n" + wrapLine(below+line[at+2:], columns)
 		}
 		in = last
+	} else {
+		in += len(listed().FindString(words))
 	}
 	var b strings.Builder
 	at := 0
@@ -63,6 +83,9 @@ func wrapLine(line string, columns int) string {
 	}
 	return b.String()
 }
+
+// listed is the mark of an element of a list.
+var listed = lazy.Regexp(`^([-*+]|[0-9]+[.)]) `)
 
 // widest is how wide the widest word of a text is.
 func widest(text string) int {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tercet/internal/style"
 )
 
@@ -42,10 +44,31 @@ func TestWrap(t *testing.T) {
 		{"    deep  implementation now", 22, "    deep\n        implementation\n        now"},
 		{"see .tercet/specs/001_fix_the_parser now", 20, "see\n.tercet/specs/001_fix_the_parser\nnow"},
 		{"日本語です 日本語です", 20, "日本語です\n日本語です"},
+		{"- one two three four five", 20, "- one two three four\n  five"},
+		{" 10. one two three four", 20, " 10. one two three\n     four"},
+		{"one two three.  Four five", 20, "one two three.  Four\nfive"},
 		{"no width is known, so nothing is broken", 0, "no width is known, so nothing is broken"},
 	} {
 		if got := style.Wrap(tt.text, tt.columns); got != tt.want {
 			t.Errorf("Wrap(%q, %d) = %q, want %q", tt.text, tt.columns, got, tt.want)
+		}
+	}
+}
+
+// TestProse: sentences and lists are broken, what is copied is not.
+func TestProse(t *testing.T) {
+	t.Parallel()
+	const copied = "```\ngo test ./... -run Everything\n```\n\n    go vet ./... everywhere\n\n| a table | has its rows | whole |\n"
+	const patch = "why it is so and not otherwise\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a line that is wide\n+another one that is wide\n"
+	for text, want := range map[string]string{
+		"What there is to say:\n\n" + copied + "- one two three four five\n": "What there is to\nsay:\n\n" + copied + "- one two three four\n  five\n",
+		patch: patch,
+	} {
+		if diff := cmp.Diff(want, style.Prose(text, 20)); diff != "" {
+			t.Errorf("Prose (-want +got):\n%s", diff)
+		}
+		if got := style.Prose(text, 0); got != text {
+			t.Errorf("without a width: %q", got)
 		}
 	}
 }
