@@ -63,6 +63,7 @@ type Started struct {
 	// Definition is the hash of the command file, Files those of all other files that decide, by their names.
 	Definition string            `json:"def_sha"`
 	Files      map[string]string `json:"files,omitempty"`
+	Steps      []string          `json:"steps,omitempty"` // ids of the steps of the workflow, in order
 	Args       map[string]any    `json:"args"`
 	Consent    bool              `json:"auto_approve,omitempty"`
 	Seen       []Seen            `json:"seen,omitempty"` // before the first step

@@ -183,7 +183,7 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 				cost = sprintf("%.2f", r.Cost)
 			}
 			since := journal.Age(clock{}.Now().Sub(r.Started))
-			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.Step, since, cost})
+			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.Place(), since, cost})
 		}
 		if c.term.table(tab); len(list) == 0 {
 			c.term.note("no run; a slash command begins one")

@@ -112,6 +112,9 @@ func (r *run) begin() error {
 	s.Format, s.At, s.Session, s.Line = formats.JournalFormat, r.started.UTC(), r.cfg.IDs.Session, r.cfg.IDs.Command
 	s.Files = r.prog.Files()
 	maps.Copy(s.Files, r.cfg.Start.Files)
+	for _, step := range r.prog.File.Steps {
+		s.Steps = append(s.Steps, r.prog.Info(step).ID)
+	}
 	s.Depth, s.Definition, s.Args, s.Consent = r.depth.Int(), r.prog.Hash(), r.args.Map(), r.cfg.AutoApprove
 	var was formats.Started
 	e := formats.Entry{Type: formats.EntryRunStarted}

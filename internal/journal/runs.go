@@ -32,7 +32,9 @@ type Run struct {
 	Task    int             `json:"task,omitempty"`
 	Status  string          `json:"status"` // how it ended, suspended, or open: running, or its process is gone
 	Step    string          `json:"step_path,omitempty"`
-	Gate    string          `json:"gate,omitempty"` // the question that it waits for
+	Number  int             `json:"step_number,omitempty"` // of that step in the workflow, from 1; 0: it is none of it
+	Of      int             `json:"step_count,omitempty"`  // steps of the workflow
+	Gate    string          `json:"gate,omitempty"`        // the question that it waits for
 	Started time.Time       `json:"started"`
 	Last    time.Time       `json:"last"` // when it was heard of last
 	Cost    float64         `json:"cost_usd,omitempty"`
@@ -51,6 +53,14 @@ func (r Run) Waits() string {
 		return (&formats.LaterError{Why: r.Why, Until: r.Until}).Error()
 	}
 	return ""
+}
+
+// Place says at which step of how many the run is, and its path.
+func (r Run) Place() string {
+	if r.Number == 0 {
+		return r.Step
+	}
+	return fmt.Sprintf("%d of %d %s", r.Number, r.Of, r.Step)
 }
 
 // Typed is the line that began the run: its words as a shell gave them, else its text.
@@ -133,6 +143,8 @@ func glance(root *os.Root, id string) (r Run, ok bool) {
 			break
 		}
 	}
+	at, _, _ := strings.Cut(r.Step, "#")
+	r.Number, r.Of = slices.Index(r.Begun.Steps, at)+1, len(r.Begun.Steps)
 	return r, true
 }
 

@@ -166,6 +166,9 @@ func (m *model) row(r row, columns int) string {
 	if columns > wide {
 		age = r.word() + "  " + age
 	}
+	if r.Number > 0 {
+		age = fmt.Sprintf("%d/%d  %s", r.Number, r.Of, age)
+	}
 	look := style.LookOf(r.word())
 	room := max(1, columns-len(lead)-ansi.StringWidth(mark)-ansi.StringWidth(age)-2)
 	line := ansi.Truncate(plain.Line(r.Line), room, sheet.Mark("…"))

@@ -96,7 +96,7 @@ func newProject(t *testing.T) *project {
 // run begins a run some time before noon and makes entries in its journal.
 func (p *project) run(id, line string, before time.Duration, list ...formats.Entry) {
 	p.t.Helper()
-	began := formats.Started{Format: formats.JournalFormat, Line: line, Args: map[string]any{}}
+	began := formats.Started{Format: formats.JournalFormat, Line: line, Steps: []string{"code", "go"}, Args: map[string]any{}}
 	dir, over := path.Join(journal.Folder, id), false
 	w := journal.New(func() (*os.Root, error) {
 		if err := p.desk.Root.MkdirAll(dir, 0o700); err != nil {
