@@ -138,6 +138,8 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		}
 		names = append(names, found...)
 	}
+	// git runs none of the samples that it puts there
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".sample") })
 	for _, name := range names {
 		if text, err := describe(filepath.Join(common, name)); err == nil {
 			print[".git/"+name] = sum(text)

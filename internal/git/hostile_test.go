@@ -136,6 +136,8 @@ func TestFingerprint(t *testing.T) {
 	write(t, r.Dir, "a.txt", "x\n")
 	commit(t, r, "work", "a.txt")
 	same("work")
+	write(t, r.Dir, ".git/hooks/pre-commit.sample", "x") // what git runs under no setting
+	same("a sample of a hook")
 	write(t, r.Dir, ".git/hooks/pre-commit", "x")
 	same("a new hook", ".git/hooks/pre-commit")
 	if err := os.Chmod(filepath.Join(r.Dir, ".git/hooks/pre-commit"), 0o755); err != nil {

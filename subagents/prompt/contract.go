@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"tercet/formats"
@@ -89,6 +90,15 @@ or a final message without it, is refused.
 {{- if not .Info.NoArtifacts}}, and every artifact that it names is there and not empty{{end}}.
 - Session, run, depth, duration, tokens and cost are measured by tercet: leave them out.{{end}}`
 
+// contractTexts are the parts, parsed when the first is needed: parsing takes longer than all that is said with them.
+var contractTexts = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("").Funcs(template.FuncMap{
+		"inline": func(v any) string { return inline(reflect.ValueOf(v).String()) },
+		"code":   func(s string) string { return "`" + inline(s) + "`" },
+		"choice": func(words []string) string { return strings.Join(words, "|") },
+	}).Parse(contractText)
+})
+
 // contract says how to return, out of what the subagent's file promises.
 func contract(in Input) string {
 	c := contractor{Input: in}
@@ -96,11 +106,7 @@ func contract(in Input) string {
 		// Nothing of what the work needs or makes is due.
 		c.Info = formats.AgentInfo{Name: c.Info.Name, NoArtifacts: true, AgentResult: c.Info.AgentResult}
 	}
-	texts, err := template.New("").Funcs(template.FuncMap{
-		"inline": func(v any) string { return inline(reflect.ValueOf(v).String()) },
-		"code":   func(s string) string { return "`" + inline(s) + "`" },
-		"choice": func(words []string) string { return strings.Join(words, "|") },
-	}).Parse(contractText)
+	texts, err := contractTexts()
 	say := func(name string) string {
 		var b strings.Builder
 		if err == nil {
