@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
@@ -57,7 +58,7 @@ func TestRunsAreDrawn(t *testing.T) {
 		s.wait("    ▶ word 1/2 one\r\n")
 		s.wait("Delegate to w")
 		s.wait(" · waiter") // who works, behind the time
-		s.keys("never shown\r/task Never\r\x1b[A")
+		s.keys("never shown\r\x04/task Never\r\x1b[A")
 		run := strings.Fields(string(output(t, dir, env, "runs")))[0]
 		follower := onTerminalOf(t, columns, dir, env, "logs", "-f", run)
 		follower.wait("    ▶ word 1/2 one\r\n")
@@ -67,6 +68,9 @@ func TestRunsAreDrawn(t *testing.T) {
 		s.wait("    ▶ word 2/2 two\r\n")
 		s.wait("  ✓ For each word")
 		text := s.until("/slow done")
+		s.prompted() // Ctrl-D did not end it
+		s.keys("/task After\r")
+		s.wait("created: After")
 		s.prompted()
 		s.leave()
 		if strings.Contains(text, "Never") || strings.Contains(text, "shown") {
@@ -136,6 +140,42 @@ func TestRunsLeaveTheTerminal(t *testing.T) {
 				t.Errorf("the cursor is hidden: %q", text)
 			}
 		})
+	}
+}
+
+// TestRunsOfAShell: where the shell calls a run, Escape is a Ctrl-C and Ctrl-D nothing, but lines that were typed at once are
+// the shell's.
+func TestRunsOfAShell(t *testing.T) {
+	t.Parallel()
+	before := untouched(t)
+	dir, let := slowly(t)
+	s := onTerminal(t, dir, "/slow")
+	s.wait(" · waiter")
+	for limit := time.Now().Add(patience); reflect.DeepEqual(before, s.state()); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("the keys are not guarded")
+		}
+	}
+	s.keys("\x04\x1b[A\x1b")
+	s.wait("CANCELLED: ")
+	if code := s.ends(); code != 130 {
+		t.Errorf("exit code %d after Escape, want 130", code)
+	}
+	if after := s.state(); !reflect.DeepEqual(before, after) {
+		t.Errorf("terminal after the end: %+v, want %+v", after, before)
+	}
+
+	s = onTerminal(t, dir, "/slow")
+	s.keys("echo next\n")
+	s.wait(" · waiter")
+	<-time.After(settled * 3 / 2)
+	if now := s.state(); !reflect.DeepEqual(before, now) {
+		t.Errorf("terminal with a line for the shell: %+v, want %+v", now, before)
+	}
+	let()
+	s.wait("/slow done")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
 	}
 }
 

@@ -24,7 +24,7 @@ type stage struct {
 	full io.Writer   // standard output itself
 	root string      // the project root, for links
 	over atomic.Bool // another screen is shown, which a hard end has to leave
-	keys bool        // keys are guarded: at the prompt, whose terminal a killed process leaves changed anyway
+	keys bool        // all keys are guarded: at the prompt, where no shell waits for a line
 }
 
 // newStage takes over standard error, and standard output where both are the terminal: what is printed comes above
@@ -89,18 +89,25 @@ func (g *stage) screen() (rest, done func(), err error) {
 	}, nil
 }
 
-// guard keeps keys that are typed while something runs from whatever reads the terminal next; Escape is one Ctrl-C.
+// settled is how long a run of a shell goes on until its keys are guarded.
+const settled = time.Second
+
+// guard keeps keys that are typed while something runs from whatever reads the terminal next; Escape is one Ctrl-C. A
+// line that was typed at once behind the line of a shell is the shell's, and who reads the answer may read the keys.
 func (g *stage) guard() func(ours bool) {
 	stop := func() {}
 	return func(ours bool) {
 		stop()
-		if stop = func() {}; !ours || !g.keys || g.app.keyboard == nil {
+		if stop = func() {}; !ours || g.app.keyboard == nil || !g.keys && !g.app.term.outTTY {
 			return
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
+			if !g.keys && g.app.keyboard.Typed(ctx, settled) {
+				return
+			}
 			g.app.keyboard.Guard(ctx, func(key byte) {
 				if key == keyboard.Stop {
 					go g.rest()

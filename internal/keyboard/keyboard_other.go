@@ -24,6 +24,9 @@ func (k *Keyboard) Read(context.Context, time.Duration) ([]byte, error) {
 	return nil, errors.ErrUnsupported
 }
 
+// Typed tells of nothing here.
+func (k *Keyboard) Typed(context.Context, time.Duration) bool { return false }
+
 // Keep does nothing here.
 func (k *Keyboard) Keep([]byte) {}
 

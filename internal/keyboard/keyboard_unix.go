@@ -54,8 +54,14 @@ func (k *Keyboard) Read(ctx context.Context, within time.Duration) ([]byte, erro
 	return k.read(ctx, within)
 }
 
-// read is Read without what was put back.
-func (k *Keyboard) read(ctx context.Context, within time.Duration) ([]byte, error) {
+// Typed waits for a time until there is something to read, and leaves it there.
+func (k *Keyboard) Typed(ctx context.Context, within time.Duration) bool {
+	ready, err := k.poll(ctx, within)
+	return ready && err == nil
+}
+
+// poll tells whether there is something to read; the times and errors are those of Read.
+func (k *Keyboard) poll(ctx context.Context, within time.Duration) (ready bool, err error) {
 	defer context.AfterFunc(ctx, k.Wake)()
 	wait := -1
 	if within >= 0 {
@@ -67,22 +73,29 @@ func (k *Keyboard) read(ctx context.Context, within time.Duration) ([]byte, erro
 		{Fd: int32(k.wake[0]), Events: unix.POLLIN}, //nolint:gosec // as above
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
-	_, err := unix.Poll(both, wait)
-	var buf [4096]byte
+	_, err = unix.Poll(both, wait)
 	if both[1].Revents != 0 {
+		var buf [4096]byte
 		_, _ = unix.Read(k.wake[0], buf[:]) //nolint:errcheck // only to empty it
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil && !errors.Is(err, unix.EINTR):
-		return nil, err
-	case err != nil || both[0].Revents == 0:
-		return nil, nil
+		return false, context.Cause(ctx)
+	case errors.Is(err, unix.EINTR):
+		return false, nil
 	}
-	n, err := unix.Read(fd, buf[:])
+	return both[0].Revents != 0, err
+}
+
+// read is Read without what was put back.
+func (k *Keyboard) read(ctx context.Context, within time.Duration) ([]byte, error) {
+	if ready, err := k.poll(ctx, within); !ready || err != nil {
+		return nil, err
+	}
+	var buf [4096]byte
+	n, err := unix.Read(int(k.tty.Fd()), buf[:])
 	switch {
 	case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
 		return nil, nil
@@ -124,8 +137,8 @@ func (k *Keyboard) Raw(out io.Writer) error {
 }
 
 // Guard reads keys that are for nobody until the context ends: none is shown and none is kept, but what was put back
-// before stays. A lone Escape and Ctrl-Z are told; Ctrl-C is a signal as ever. Where another process has the terminal,
-// keys are left alone. Restore undoes it.
+// before stays. An Escape that begins no other key and Ctrl-Z are told; Ctrl-C is a signal as ever. Where another process
+// has the terminal, keys are left alone. Restore undoes it.
 func (k *Keyboard) Guard(ctx context.Context, told func(key byte)) {
 	fd := int(k.tty.Fd())
 	was, err := term.GetState(fd)
@@ -146,7 +159,7 @@ func (k *Keyboard) Guard(ctx context.Context, told func(key byte)) {
 		if bytes.IndexByte(data, Stop) >= 0 {
 			told(Stop)
 		}
-		if err != nil || string(data) != string(rune(Escape)) {
+		if err != nil || !bytes.HasSuffix(data, []byte{Escape}) {
 			continue
 		}
 		if data, err = k.read(ctx, alone); err == nil && len(data) == 0 {
