@@ -328,7 +328,9 @@ func TestEveryPoint(t *testing.T) {
 							continue // nothing on the disk differs from the call before
 						}
 						n++
-						if !*full && n%sample != 0 {
+						// That a lock cannot be given back comes at the end of few points; these are taken always.
+						held := f.name == "broken from here" && c.Name == "flock" && c.Flags&unix.LOCK_UN != 0
+						if !*full && n%sample != 0 && !held {
 							continue
 						}
 						points.Add(1)
