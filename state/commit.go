@@ -41,6 +41,7 @@ func (s *session) commit(c change) error {
 		return s.unmoved(c)
 	}})
 	if err == nil {
+		s.m.put = &c.line
 		return nil
 	}
 	if _, done := errors.AsType[*atomicfile.NotDurableError](err); done {

@@ -25,6 +25,7 @@ type Manager struct {
 	gate chan struct{} // holds one value while a write runs
 	// wrote is the state as this manager last wrote it: it spares TODO.md a reading.
 	wrote atomic.Pointer[document]
+	put   *auditLine // of the last file that the present write has put in place; it belongs to the holder of the gate
 }
 
 // NewManager makes the writer of a workspace. Nothing is opened before the first use.
@@ -297,16 +298,16 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 	if !canWrite {
 		return formats.Fail(formats.CodeDenied, "", "writing the state is not supported on this system")
 	}
-	before := m.wrote.Load()
+	m.put = nil
 	h, err := l.take(ctx, session)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		unlocking := release(h)
-		if now := m.wrote.Load(); err == nil && unlocking != nil && now != before {
+		if err == nil && unlocking != nil && m.put != nil {
 			// What was to be done is done, so that this is no failure of it.
-			err = notDurable(stateFile, now.Serial, unlocking)
+			err = notDurable(m.put.File, m.put.Serial, unlocking)
 			return
 		}
 		err = errors.Join(err, unlocking)
