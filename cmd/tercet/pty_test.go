@@ -507,6 +507,16 @@ func TestNarrowTerminal(t *testing.T) {
 	if shown := s.shown("REJECTED"); strings.Count(shown, "error: the words are lost") != 1 {
 		t.Errorf("the issue of a step is not told once:\n%s", shown)
 	}
+	journals, err := filepath.Glob(filepath.Join(dir, ".tercet/runs/*/journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := "r"
+	for _, name := range journals {
+		if text, err := os.ReadFile(name); err == nil && strings.Contains(string(text), "/fails") {
+			failed = filepath.Base(filepath.Dir(name))
+		}
+	}
 	for _, tt := range []struct {
 		args []string
 		want []string
@@ -514,6 +524,7 @@ func TestNarrowTerminal(t *testing.T) {
 		{[]string{"lint", ".tercet/commands/bad.md"}, []string{"E114", "think about it: never", "^^^^^"}},
 		{[]string{"task", "list"}, []string{"TITLE", "a title of a", "…"}},
 		{[]string{"runs"}, []string{"/task", "completed"}},
+		{[]string{"show", failed}, []string{"/fails  failed", "✗ look: rejected", "the words"}},
 		{[]string{"status"}, []string{"a title of a", "…", "not_started"}},
 		{[]string{"task", "show", "1"}, []string{"not_started"}},
 		{[]string{"config", "list", "--origin"}, []string{"retention", "default"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"tercet/internal/control"
 	"tercet/internal/journal"
 	"tercet/internal/letters"
+	"tercet/internal/live"
 	"tercet/internal/plain"
 	"tercet/router"
 )
@@ -183,7 +185,7 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 				cost = sprintf("%.2f", r.Cost)
 			}
 			since := journal.Age(clock{}.Now().Sub(r.Started))
-			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.Place(), since, cost})
+			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.Place.String(), since, cost})
 		}
 		if c.term.table(tab); len(list) == 0 {
 			c.term.note("no run; a slash command begins one")
@@ -198,6 +200,20 @@ func showRun(c call) error {
 		return err
 	}
 	return runs{c.world}.show(r)
+}
+
+// tableOf gives the steps of a run for programs.
+func tableOf(steps []journal.Step) (tab formats.Table) {
+	for _, s := range steps {
+		tokens := ""
+		if s.Tokens > 0 {
+			tokens = strconv.FormatInt(s.Tokens, 10)
+		}
+		tab.Rows = append(tab.Rows, []string{
+			s.Path, s.Outcome, fmt.Sprintf("%.1fs", s.Seconds), tokens, formats.Clip(s.Summary, 80), strings.Join(s.Files, " "),
+		})
+	}
+	return tab
 }
 
 // show prints the steps of a run, and how it goes on.
@@ -215,18 +231,20 @@ func (w runs) show(r journal.Run) error {
 	if w.document("tercet.run/1", fields{"run": r, "steps": nonNil(steps), "boards": nonNil(boards), "resume": next}) {
 		return nil
 	}
-	w.term.answer("%s", plain.Line(sprintf("%s  %s  %s", r.ID, r.Line, r.Status)))
-	tab := formats.Table{Columns: []string{"step", "outcome", "time", "tokens", "summary"}}
-	for _, s := range steps {
-		tokens := ""
-		if s.Tokens > 0 {
-			tokens = strconv.FormatInt(s.Tokens, 10)
-		}
-		tab.Rows = append(tab.Rows, []string{
-			s.Path, s.Outcome, fmt.Sprintf("%.1fs", s.Seconds), tokens, formats.Clip(s.Summary, 80),
-		})
+	head := sprintf("%s  %s  %s", r.ID, r.Line, r.Status)
+	if r.Number > 0 {
+		head += "  step " + r.Place.String()
 	}
-	w.term.table(tab)
+	w.term.answer("%s", plain.Line(head))
+	if w.term.outTTY {
+		w.term.stage.root = w.dir
+		look := live.Style{Sheet: w.term.sheet(true), Link: w.term.stage.look().Link}
+		for _, line := range live.Steps(steps, columns(w.term.io.out), look) {
+			fmt.Fprintln(w.term.io.out, line)
+		}
+	} else {
+		w.term.table(tableOf(steps))
+	}
 	for _, topic := range boards {
 		w.term.sentence("%s", topic)
 	}

@@ -30,18 +30,23 @@ type Run struct {
 	ID      string          `json:"run"`
 	Line    string          `json:"command"`
 	Task    int             `json:"task,omitempty"`
-	Status  string          `json:"status"` // how it ended, suspended, or open: running, or its process is gone
-	Step    string          `json:"step_path,omitempty"`
-	Number  int             `json:"step_number,omitempty"` // of that step in the workflow, from 1; 0: it is none of it
-	Of      int             `json:"step_count,omitempty"`  // steps of the workflow
-	Gate    string          `json:"gate,omitempty"`        // the question that it waits for
+	Status  string          `json:"status"`         // how it ended, suspended, or open: running, or its process is gone
+	Gate    string          `json:"gate,omitempty"` // the question that it waits for
 	Started time.Time       `json:"started"`
 	Last    time.Time       `json:"last"` // when it was heard of last
 	Cost    float64         `json:"cost_usd,omitempty"`
 	Begun   formats.Started `json:"-"`
 	heardOf bool
 
+	Place             // where it is
 	formats.Postponed // else what it waits for
+}
+
+// Place is where in its workflow a run is.
+type Place struct {
+	Step   string `json:"step_path,omitempty"`
+	Number int    `json:"step_number,omitempty"` // of the step that holds it, from 1; 0: it is none of the workflow
+	Of     int    `json:"step_count,omitempty"`
 }
 
 // Waits says what a suspended run waits for, empty for any other.
@@ -55,12 +60,12 @@ func (r Run) Waits() string {
 	return ""
 }
 
-// Place says at which step of how many the run is, and its path.
-func (r Run) Place() string {
-	if r.Number == 0 {
-		return r.Step
+// String says at which step of how many the run is, and its path.
+func (p Place) String() string {
+	if p.Number == 0 {
+		return p.Step
 	}
-	return fmt.Sprintf("%d of %d %s", r.Number, r.Of, r.Step)
+	return fmt.Sprintf("%d of %d %s", p.Number, p.Of, p.Step)
 }
 
 // Typed is the line that began the run: its words as a shell gave them, else its text.
@@ -143,7 +148,8 @@ func glance(root *os.Root, id string) (r Run, ok bool) {
 			break
 		}
 	}
-	at, _, _ := strings.Cut(r.Step, "#")
+	at, _, _ := strings.Cut(visit().ReplaceAllString(r.Step, ""), "/")
+	at, _, _ = strings.Cut(at, "[")
 	r.Number, r.Of = slices.Index(r.Begun.Steps, at)+1, len(r.Begun.Steps)
 	return r, true
 }

@@ -241,21 +241,26 @@ func (n *node) line(now time.Time) line {
 		l.mark = markOk // the worker has answered, and others beside it have not
 	case !n.over:
 		l.mark = markRuns
-	case n.outcome == "":
-		l.mark = markAside
-		if n.number > 0 {
-			l.mark = markHead
-		}
-	case n.outcome.Passes():
-		l.mark = markOk
+	case n.outcome == "" && n.number > 0:
+		l.mark = markHead
 	default:
-		l.mark, l.end = markHalf, ": "+string(n.outcome)
-		if n.outcome == formats.OutcomeFailed || n.outcome == formats.OutcomeRejected {
-			l.mark = markBad
-		}
+		l.mark, l.end = signOf(n.outcome)
 	}
 	l.notes = n.notes(now)
 	return l
+}
+
+// signOf is the mark of an outcome, and the word for one that is not good.
+func signOf(o formats.Outcome) (sign mark, end string) {
+	switch {
+	case o == "":
+		return markAside, ""
+	case o.Passes():
+		return markOk, ""
+	case o == formats.OutcomeFailed, o == formats.OutcomeRejected:
+		return markBad, ": " + string(o)
+	}
+	return markHalf, ": " + string(o)
 }
 
 // head is a node that others stand below.
