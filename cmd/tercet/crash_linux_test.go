@@ -32,7 +32,8 @@ import (
 
 var (
 	crashCalls = flag.Int("calls", 0, "at how many system calls TestKilledAnywhere kills each workflow, once and twice; 0: at a few")
-	crashSeed  = flag.Uint64("seed", 1, "picks the calls of TestKilledAnywhere; 0: any")
+	crashLines = flag.Int("lines", 0, "kill each workflow at every n-th line of its journal, once and twice; 0: at one or two")
+	crashSeed  = flag.Uint64("seed", 1, "picks the calls and lines of TestKilledAnywhere; 0: any")
 )
 
 // mostProcesses is how many processes a workflow may take to its end, whatever kills it.
@@ -46,6 +47,7 @@ type crash struct {
 	line    []string
 	answers []string // to its gates, in order
 	back    string   // the step that a person goes back to at the first gate
+	at      int      // the line at which it is always killed; 0: at one of them
 	exit    int
 
 	only func(faults.Call) bool // the calls that are counted
@@ -93,8 +95,9 @@ func readCrash(t *testing.T, name string) *crash {
 				c.back = rest
 			case "gate:":
 				c.answers = append(c.answers, rest)
-			case "exit:":
-				if c.exit, err = strconv.Atoi(rest); err != nil {
+			case "exit:", "at:":
+				to := map[string]*int{"exit:": &c.exit, "at:": &c.at}[word]
+				if *to, err = strconv.Atoi(rest); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -137,7 +140,8 @@ func (c *crash) again(t *testing.T) *crash {
 
 // went is how a workflow came to its end.
 type went struct {
-	calls int      // that change something, of all processes
+	calls int      // that are counted, of all processes
+	lines int      // of the journal, before it and behind it, of a workflow that is not killed
 	kills []string // the calls before which it was killed
 	code  int
 	out   []byte // of the process that came to the end; nil: that was killed behind it
@@ -258,8 +262,16 @@ func (c *crash) process(w *went, at int, args ...string) {
 		err error
 	}
 	came := make(chan served, 1)
+	plan := faults.Plan{Under: c.root, At: at, Only: c.only}
+	if at == 0 {
+		plan.Record = func(call faults.Call) {
+			if ofJournal(call) {
+				w.lines++
+			}
+		}
+	}
 	go func() {
-		out, err := l.Serve(cmd.Process.Pid, faults.Plan{Under: c.root, At: at, Only: c.only})
+		out, err := l.Serve(cmd.Process.Pid, plan)
 		came <- served{out, err}
 	}()
 	cmd.Wait() // how it ended is in its state
@@ -280,6 +292,12 @@ func (c *crash) process(w *went, at int, args ...string) {
 	w.ended(c, cmd, out.Calls)
 }
 
+// ofJournal are the calls that write a line of the journal: killed before its write it is not there, killed before its sync
+// it is there and nothing is done yet of what comes behind it.
+func ofJournal(c faults.Call) bool {
+	return (c.Name == "write" || c.Name == "fsync") && filepath.Base(c.Path) == journal.Name
+}
+
 // ended takes in what a process said, if it came to its end also as the last word of the run.
 func (w *went) ended(c *crash, cmd *exec.Cmd, calls int) {
 	c.t.Helper()
@@ -294,6 +312,7 @@ func (w *went) ended(c *crash, cmd *exec.Cmd, calls int) {
 	w.calls += calls
 	code := cmd.ProcessState.ExitCode()
 	fmt.Fprintf(&w.said, "$ tercet %s\n%s%s[%d]\n", strings.Join(cmd.Args[1:], " "), text[0], text[1], code)
+	w.out = nil
 	if code >= 0 {
 		w.code, w.out = code, []byte(text[0])
 	}
@@ -482,8 +501,8 @@ func (c *crash) starts(kills int) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// TestKilledAnywhere kills workflows of every shape before system calls of theirs, once and twice, goes on as a person would,
-// and finds what a run that nobody killed leaves.
+// TestKilledAnywhere kills workflows of every shape before system calls of theirs and at lines of their journals, once and
+// twice, goes on as a person would, and finds what a run that nobody killed leaves.
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -492,7 +511,7 @@ func TestKilledAnywhere(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
-	seed, n := *crashSeed, *crashCalls
+	seed := *crashSeed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
@@ -503,8 +522,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 	for number, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		flow := slices.Contains([]string{"delivery", "maintenance", "discovery"}, name) // large: with -calls alone
-		if name == "all" || flow && n == 0 || testing.Short() && number%4 > 0 {
+		flow := slices.Contains([]string{"delivery", "maintenance", "discovery"}, name) // large: with the flags alone
+		if name == "all" || flow && *crashCalls+*crashLines == 0 || testing.Short() && number%4 > 0 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -519,65 +538,49 @@ func TestKilledAnywhere(t *testing.T) {
 			h := fnv.New64()
 			h.Write([]byte(name))
 			random := rand.New(rand.NewPCG(seed, h.Sum64()))
-			points := n
-			if n == 0 {
-				points = 1
-				if number%3 == 0 && !testing.Short() { // twenty in all
-					points = 2
-				}
-			}
-			t.Logf("%d calls", w.calls)
-			for i := range points {
-				at := 1 + w.calls*i/points + random.IntN(max(1, w.calls/points))
-				again := at + 1 + random.IntN(w.calls)
-				if n > 0 || number%2 == 0 {
-					first.killedAt(t, want, at)
-				}
-				if n > 0 || number%2 == 1 {
-					first.killedAt(t, want, at, again)
-				}
-			}
+			t.Logf("%d calls, %d at lines", w.calls, w.lines)
+			first.atCalls(t, want, w.calls, number, random)
+			lines := *first
+			lines.only = ofJournal
+			lines.atLines(t, want, w.lines, random)
 		})
 	}
 }
 
-// TestKilledAfterGoingBack kills a run that a person has gone back in, before each line of its journal up to the end of the
-// first step that is done again: resumed, it ends as one that nobody killed.
-func TestKilledAfterGoingBack(t *testing.T) {
-	t.Parallel()
-	if err := faults.Available(); err != nil {
-		t.Skip(err)
+// atCalls kills the workflow before some of its calls.
+func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.Rand) {
+	t.Helper()
+	n := *crashCalls
+	points := n
+	if n == 0 && *crashLines == 0 {
+		points = 1
+		if number%3 == 0 && !testing.Short() { // twenty in all
+			points = 2
+		}
 	}
-	if testing.Short() {
-		t.Skip("many whole runs")
+	for i := range points {
+		at := 1 + all*i/points + random.IntN(max(1, all/points))
+		again := at + 1 + random.IntN(all)
+		if n > 0 || number%2 == 0 {
+			c.killedAt(t, want, at)
+		}
+		if n > 0 || number%2 == 1 {
+			c.killedAt(t, want, at, again)
+		}
 	}
-	first := readCrash(t, "back")
-	first.only = func(c faults.Call) bool { return c.Name == "write" && filepath.Base(c.Path) == journal.Name }
-	whole := first.again(t)
-	w := whole.drive()
-	if w.code != first.exit {
-		t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
+}
+
+// atLines kills the workflow before a line of its journal and behind it.
+func (c *crash) atLines(t *testing.T, want left, all int, random *rand.Rand) {
+	t.Helper()
+	step := *crashLines
+	if step == 0 && *crashCalls == 0 && !testing.Short() {
+		c.killedAt(t, want, cmp.Or(c.at, 1+random.IntN(all)))
+		return
 	}
-	want := whole.left(w, 0)
-	names, err := filepath.Glob(filepath.Join(whole.dir, journal.Folder, "*", journal.Name))
-	if err != nil || len(names) != 1 {
-		t.Fatalf("journals %q, %v", names, err)
-	}
-	data, err := os.ReadFile(names[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := journal.Read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := slices.IndexFunc(records, func(r journal.Record) bool { return r.Type == formats.EntryWentBack })
-	end := at + slices.IndexFunc(records[at:], func(r journal.Record) bool { return r.Type == formats.EntryStepFinished })
-	if at < 0 || end < at+3 {
-		t.Fatalf("went back at line %d, and the next step ends at line %d", at+1, end+1)
-	}
-	for line := at + 1; line <= end+1; line += cmp.Or(*pointStep, 3) {
-		first.killedAt(t, want, line)
+	for at := 1; step > 0 && at <= all; at += step {
+		c.killedAt(t, want, at)
+		c.killedAt(t, want, at, at+1+random.IntN(all))
 	}
 }
 

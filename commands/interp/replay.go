@@ -99,6 +99,9 @@ func observe[T any](r *run, step, key string, look func() (T, error)) (out T, er
 	if old, err := r.recall(e, &out); old || err != nil {
 		return out, err
 	}
+	if err := r.retake(); err != nil { // else a task would be seen as one whose run is gone
+		return out, err
+	}
 	if out, err = look(); err != nil {
 		return out, err
 	}
