@@ -2,12 +2,14 @@ package commands
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/formats"
+	"tercet/internal/lazy"
 	"tercet/internal/question"
 )
 
@@ -24,28 +26,47 @@ func (l *Library) complete(ctx context.Context, inv formats.Invocation, prog *co
 	}
 	talk := question.NewInterview(l.items(use))
 	head := []string{use.Error(), "Enter takes what stands in brackets, 'back' goes back, Ctrl-D leaves."}
-	for done := false; !done; {
+	for done, bad := false, ""; !done; {
 		lines, prompt := talk.Ask()
+		switch {
+		case bad != "": // the question stands above
+			lines = []string{bad}
+		case talk.Reviews(): // whoever leaves, or is refused, has the line
+			lines = append(lines, "  "+filled(inv, use.Open, talk.Answers()).Line)
+		}
 		line, err := l.Ask(ctx, append(head, lines...), prompt)
 		if err != nil {
 			return inv, argspec.Values{}, err
 		}
-		var bad string
-		if done, bad = talk.Answer(line); bad != "" {
-			head = []string{bad}
-		} else {
-			head = nil
-		}
+		head = nil
+		done, bad = talk.Answer(line)
 	}
-	raw, words := argspec.Fill(use.Open, talk.Answers())
+	inv = filled(inv, use.Open, talk.Answers())
+	values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
+	return inv, values, err
+}
+
+// filled is a line with answers for what it lacks.
+func filled(inv formats.Invocation, open []argspec.Spec, answers []string) formats.Invocation {
+	raw, words := argspec.Fill(open, answers)
 	if inv.Words != nil {
 		inv.Words = slices.Concat(inv.Words, words)
 	} else {
 		inv.Raw = strings.TrimSpace(inv.Raw + " " + raw)
 	}
 	inv.Line = strings.TrimSpace("/" + inv.Name + " " + inv.Raw + argspec.Join(inv.Words))
-	values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
-	return inv, values, err
+	return inv
+}
+
+// teamForm are names of subagents: in order, side by side, each with the program that does its work.
+var teamForm = lazy.Regexp(`^[a-z][a-z0-9-]*(=[^\s,+=]+)?( *[,+] *[a-z][a-z0-9-]*(=[^\s,+=]+)?)*$`)
+
+// team says what is wrong with such names.
+func team(answer string) string {
+	if teamForm().MatchString(answer) {
+		return ""
+	}
+	return fmt.Sprintf("expected names of subagents such as planner,tester+reviewer, got %q", answer)
 }
 
 // items are the questions about what a line lacks.
@@ -62,7 +83,7 @@ func (l *Library) items(use *argspec.UsageError) []question.Item {
 		case s.Type == argspec.Tasks:
 			item.Choices, item.Known = nil, s.Values // numbers beside the words
 		case s.Complete == "subagents":
-			item.Known = l.Env.Names()
+			item.Known, item.Check = l.Env.Names(), team
 		}
 		if len(item.Choices) > 0 && item.Default == "" && s.Required {
 			item.Default = item.Choices[0]

@@ -49,6 +49,7 @@ func TestAsking(t *testing.T) {
 		{"dashes", "", false, "me\n--area x\ns\n\n\n\n", `"text":"--area x"`, 6},
 		{"a wrong answer", "", false, "ME\nme\nDo\ns\n\n\n\n", `"name":"me"`, 7},
 		{"at the prompt", "", true, "me\nDo\ns\n\n\n\n", `"name":"me"`, 6},
+		{"wrong names", "", false, "me\nDo\ns\n\nThe Reviewer\nreviewer, b+c=x/y\n\n", `"workers":"reviewer, b+c=x/y"`, 7},
 		{"left", "", false, "me\n", "EOF", 2},
 		{"not needed", "--all", false, "", `"name":null`, 0},
 		{"a wrong word is no question", "ME", false, "", `expected text matching [a-z]+ for <name>, got "ME"`, 0},
@@ -64,6 +65,12 @@ func TestAsking(t *testing.T) {
 				}
 				if asked == 1 && !strings.HasPrefix(lines[0], "/ask: missing ") || prompt == "" {
 					t.Errorf("the first question begins with %q, its prompt is %q", lines, prompt)
+				}
+				if strings.HasPrefix(prompt, "Enter goes on") && !strings.HasPrefix(lines[len(lines)-1], "  /ask ") {
+					t.Errorf("the review shows no line: %q", lines)
+				}
+				if strings.HasPrefix(lines[0], "expected ") && len(lines) > 1 {
+					t.Errorf("a wrong answer repeats the question: %q", lines)
 				}
 				return answers[asked-1], nil
 			}

@@ -132,9 +132,9 @@ func outline(shape Shape, d Data) (view, error) {
 func workers(shape Shape, d Data) ([]worker, error) {
 	agents := d.Agents
 	if least, most := shape.bounds(); len(agents) < least || len(agents) > most {
-		want, help := fmt.Sprintf("%d to %d", least, most), "name them with --agents a,b"
+		want, help := fmt.Sprintf("%d to %d subagents", least, most), "name them with --agents a,b"
 		if least == most {
-			want = fmt.Sprint(least)
+			want = formats.Count(least, "subagent")
 		}
 		switch {
 		case len(agents) == 1:
@@ -142,7 +142,7 @@ func workers(shape Shape, d Data) ([]worker, error) {
 		case len(agents) > most && len(agents) <= maxAgents:
 			help = "use --shape sequential"
 		}
-		return nil, refuse(help, "expected %s subagents for shape %s, got %d", want, shape, len(agents))
+		return nil, refuse(help, "expected %s for shape %s, got %d", want, shape, len(agents))
 	}
 	var list []worker
 	taken := map[string]bool{}

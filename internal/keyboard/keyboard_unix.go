@@ -137,8 +137,8 @@ func (k *Keyboard) Raw(out io.Writer) error {
 }
 
 // Guard reads keys that are for nobody until the context ends: none is shown and none is kept, but what was put back
-// before stays. An Escape that begins no other key and Ctrl-Z are told; Ctrl-C is a signal as ever. Where another process
-// has the terminal, keys are left alone. Restore undoes it.
+// before stays. An Escape that begins no other key and Ctrl-Z are told; Ctrl-C is a signal as ever. Where another
+// process has the terminal, keys are left alone. Restore undoes it.
 func (k *Keyboard) Guard(ctx context.Context, told func(key byte)) {
 	fd := int(k.tty.Fd())
 	was, err := term.GetState(fd)

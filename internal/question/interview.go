@@ -62,6 +62,9 @@ func (i *Interview) Ask() (lines []string, prompt string) {
 	return lines, prompt + ": "
 }
 
+// Reviews tells whether all answers are shown.
+func (i *Interview) Reviews() bool { return i.at == len(i.items) }
+
 // empty is what an empty line is taken for.
 func (i *Interview) empty() string { return cmp.Or(i.answers[i.at], i.items[i.at].Default) }
 
@@ -98,7 +101,7 @@ func (i *Interview) take(word string) (bad string) {
 	item := &i.items[i.at]
 	switch {
 	case word == "" && i.empty() == "" && !item.Optional:
-		return "expected " + cmp.Or(item.Text, item.Name) + ", got an empty line"
+		return "an answer is needed, or '" + Back + "'"
 	case word == "":
 		word = i.empty()
 	case item.Choices != nil:

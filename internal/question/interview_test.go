@@ -26,7 +26,7 @@ func TestInterview(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][][3]string{ // the line, what is wrong with it, the next prompt; "done" ends
 		"defaults":        {{"deploy", "", "shape [parallel]: "}, {"", "", "agents: "}, {"", "", "Enter goes on"}, {"", "", "done"}},
-		"an empty line":   {{"", "expected name of it, got an empty line", "name: "}},
+		"an empty line":   {{"", "an answer is needed, or 'back'", "name: "}},
 		"the check":       {{"Deploy", "expected lower case, got Deploy", "name: "}},
 		"a choice":        {{"x", "", "shape"}, {"round", `expected one of single, parallel, got "round"`, "shape"}, {"s", "", "agents: "}},
 		"back":            {{"x", "", "shape"}, {"1", "", "agents"}, {" back ", "", "shape [single]: "}, {"back", "", "name [x]: "}, {"back", "", "name [x]: "}, {"", "", "shape [single]: "}},

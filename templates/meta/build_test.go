@@ -141,7 +141,7 @@ func TestWrites(t *testing.T) {
 	if bad := ret.Validate(info); bad != nil {
 		t.Errorf("Validate = %q, want no violation of the contract", bad)
 	}
-	for _, part := range []string{"/triage <task_number>", "role researcher", "offline researcher", "shape sequential", "    log_reader: delegate log-reader", want[0]} {
+	for _, part := range []string{"/triage <task_number>", "role researcher", "offline researcher", "shape sequential", "  log_reader: delegate log-reader", want[0]} {
 		if !strings.Contains(ret.Text, part) {
 			t.Errorf("text has no %q:\n%s", part, ret.Text)
 		}
@@ -199,7 +199,7 @@ func TestRefuses(t *testing.T) {
 		{"write no command", map[string]any{"action": "write", "files": drafted(".tercet/subagents/x.md")}, formats.CodeValidationFailed, []string{"got no command"}},
 		{"path", request("../x", "single", "a", "p").Input, formats.CodeValidationFailed, []string{`got "../x"`}},
 		{"shape", request("x", "singel", "a", "p").Input, formats.CodeValidationFailed, []string{"did you mean 'single'?"}},
-		{"count", request("x", "single", "researcher,planner", "p").Input, formats.CodeValidationFailed, []string{"expected 1 subagents"}},
+		{"count", request("x", "single", "researcher,planner", "p").Input, formats.CodeValidationFailed, []string{"expected 1 subagent"}},
 		{"input", request("x", "single", "git-workflow-manager", "p").Input, formats.CodeValidationFailed, []string{"needs the input 'action'"}},
 		{"command is there", request("old", "single", "researcher", "p").Input, formats.CodePrecondition, []string{".tercet/commands/old.md exists"}},
 		{"link is there", request("link", "single", "researcher", "p").Input, formats.CodePrecondition, []string{".tercet/commands/link.md exists"}},

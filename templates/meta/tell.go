@@ -79,7 +79,7 @@ func (b *Builder) tell(d *draft) formats.Return {
 	}
 	text.WriteString("\n\nThe files are yours to edit; 'tercet lint' checks them.\n")
 	if d.dry != "" {
-		fmt.Fprintf(&text, "\nThe dry run of it:\n\n    %s\n", strings.ReplaceAll(strings.TrimSpace(d.dry), "\n", "\n    "))
+		fmt.Fprintf(&text, "\nThe dry run of it:\n\n  %s\n", strings.ReplaceAll(strings.TrimSpace(d.dry), "\n", "\n  "))
 	}
 	ret.Text = formats.Clip(text.String(), formats.MaxText/4)
 	return ret
