@@ -242,3 +242,30 @@ func TestEditorIsStopped(t *testing.T) {
 		t.Errorf("exit code %d after SIGTERM, want 143", code)
 	}
 }
+
+// TestNobodyIsAsked: on a terminal too, a flag or a variable keeps an open gate from asking: the run waits. Without UTF-8 none of
+// tercet's marks reaches the terminal.
+func TestNobodyIsAsked(t *testing.T) {
+	t.Parallel()
+	dir := workspaceIn(t)
+	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\nchoices: {approve: next, again: {redo: [ask]}}\n```\n"
+	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "ask.md"), []byte(src), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ env, flag string }{{"CI=true", "-q"}, {"TERCET_NO_INPUT=1", "-q"}, {"LANG=C", "--no-input"}} {
+		s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", c.env}, c.flag, "/ask", "--new")
+		if said := s.until("Resume: tercet resume r"); strings.Contains(said, "[a]pprove") {
+			t.Errorf("%s %s: asked all the same: %q", c.env, c.flag, said)
+		}
+		if code := s.ends(); code != 75 {
+			t.Errorf("%s %s: exit code %d, want 75", c.env, c.flag, code)
+		}
+	}
+	s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "LANG=C"}, "explain", "/ask")
+	if said := s.until("again -> redo ask"); strings.ContainsFunc(said, func(r rune) bool { return r > 0x7f }) {
+		t.Errorf("LANG=C: %q holds more than ASCII", said)
+	}
+	if code := s.ends(); code != 0 {
+		t.Errorf("explain = %d, want 0", code)
+	}
+}

@@ -534,7 +534,7 @@ func TestNarrowTerminal(t *testing.T) {
 		{[]string{"/plan", "two"}, []string{"\n[research_report]\n"}},
 		{[]string{"/says"}, []string{"wider than this\nterminal.\n", "\n  terminal\n"}},
 	} {
-		s := onTerminalOf(t, columns, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, tt.args...)
+		s := onTerminalOf(t, columns, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "TERCET_HYPERLINKS=0"}, tt.args...)
 		s.ends()
 		shown := s.shown(tt.want...)
 		at := -1

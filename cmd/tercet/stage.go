@@ -11,6 +11,7 @@ import (
 
 	"tercet/internal/keyboard"
 	"tercet/internal/live"
+	"tercet/internal/style"
 	"tercet/internal/trace"
 	"tercet/internal/watch"
 )
@@ -140,7 +141,7 @@ func (g *stage) rest() {
 // room is the size of the terminal that runs are drawn on, 0 columns where they are not drawn.
 func (g *stage) room() (wide, rows int) {
 	f, ok := g.bare.(*os.File)
-	if kind := g.app.env("TERM"); !g.app.term.errTTY || !ok || kind == "" || kind == "dumb" || !keyboard.Foreground(f) {
+	if !g.app.term.errTTY || !ok || !style.Capable(g.app.env("TERM")) || !keyboard.Foreground(f) {
 		return 0, 0
 	}
 	return size(f)
@@ -151,9 +152,28 @@ func (g *stage) look() live.Style {
 	t := g.app.term
 	s := live.Style{Sheet: t.sheet(t.errTTY)}
 	if t.errTTY && t.env("TERCET_HYPERLINKS") != "0" && g.root != "" {
-		s.Link = func(name string) string {
-			return (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(g.root, name))}).String()
-		}
+		s.Link = func(name string) string { return address(filepath.Join(g.root, name)) }
 	}
 	return s
+}
+
+// address is that of a file, for a link.
+func address(path string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+}
+
+// linked is a text as a link to a file, which is named from here or from the project root; the text alone where the
+// terminal knows no links or the file is not there.
+func (g *stage) linked(file, text string) string {
+	if g == nil || g.app.env("TERCET_HYPERLINKS") == "0" || !style.Capable(g.app.env("TERM")) {
+		return text
+	}
+	path, err := filepath.Abs(file)
+	if w := g.app.built; w != nil && !filepath.IsAbs(file) && (err != nil || !exists(path)) {
+		path = filepath.Join(w.dir, file)
+	}
+	if !exists(path) {
+		return text
+	}
+	return style.Link(address(path), text)
 }

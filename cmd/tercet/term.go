@@ -298,7 +298,7 @@ const mostShown = 10
 // more says how many of a number of findings were not printed.
 func (t *terminal) more(n int) {
 	if n > mostShown {
-		t.say(sprintf("... and %d more", n-mostShown))
+		t.say(sprintf("%s and %d more", t.sheet(t.errTTY).Mark("…"), n-mostShown))
 	}
 }
 
@@ -364,11 +364,11 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 	word = sprintf("%s[%s]", word, d.Code)
 	head := style.Wrap(word+": "+plain.Message(d.Message), columns(t.io.err))
 	fmt.Fprintln(t.io.err, sheet.Paint(look, word)+strings.TrimPrefix(head, word))
-	if d.Pos.IsZero() {
-		fmt.Fprintf(t.io.err, "  --> %s\n", plain.Line(d.File))
-	} else {
-		fmt.Fprintf(t.io.err, "  --> %s:%d:%d\n", plain.Line(d.File), d.Pos.Line, d.Pos.Col)
+	at := plain.Line(d.File)
+	if !d.Pos.IsZero() {
+		at = sprintf("%s:%d:%d", at, d.Pos.Line, d.Pos.Col)
 	}
+	fmt.Fprintf(t.io.err, "  --> %s\n", t.stage.linked(d.File, at))
 	if line, ok := lineOf(src, d.Pos.Line); ok {
 		number := fmt.Sprint(d.Pos.Line)
 		gap := strings.Repeat(" ", len(number))

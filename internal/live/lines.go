@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"tercet/formats"
 	"tercet/internal/style"
 )
@@ -71,7 +69,7 @@ type line struct {
 
 // draw gives the line at most so wide.
 func (l line) draw(width int, now time.Time, s Style) string {
-	width = max(width, leastWide)
+	width, l.text = max(width, leastWide), s.Text(l.text)
 	lead := strings.Repeat("  ", min(l.in, mostIn, width/6))
 	if l.whole {
 		return style.Wrap(lead+l.text, width)
@@ -98,7 +96,7 @@ func (l line) draw(width int, now time.Time, s Style) string {
 	notes = s.Cut(notes, room-style.Width(text))
 	if at := strings.LastIndex(text, l.path); l.path != "" && at >= 0 && s.Link != nil {
 		if url := s.Link(l.path); url != "" {
-			text = text[:at] + ansi.SetHyperlink(url) + l.path + ansi.ResetHyperlink() + text[at+len(l.path):]
+			text = text[:at] + style.Link(url, l.path) + text[at+len(l.path):]
 		}
 	}
 	if end, ok := strings.CutPrefix(notes, l.end); ok {

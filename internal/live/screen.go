@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -257,18 +256,20 @@ type Writer struct {
 func (w *Writer) Write(p []byte) (int, error) {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
+	n := len(p)
+	p = []byte(w.s.Style().Text(string(p)))
 	if w.s.lent > 0 {
-		p := bytes.Clone(p)
 		w.s.held = append(w.s.held, func() {
 			w.to.Write(p) //nolint:errcheck // as in put
 		})
-		return len(p), nil
+		return n, nil
 	}
 	if w.s.stop != nil && len(p) > 0 {
 		w.s.clear()
 		w.s.within = p[len(p)-1] != '\n'
 	}
-	return w.to.Write(p)
+	_, err := w.to.Write(p)
+	return n, err
 }
 
 // Fd is that of the terminal.

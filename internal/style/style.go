@@ -46,7 +46,25 @@ func (s Sheet) Paint(l Look, text string) string {
 }
 
 // marks are what stands for a mark where the locale is not UTF-8.
-var marks = map[string]string{"▶": ">", "✓": "ok", "✗": "x", "…": "...", "●": "*", "○": "o", "│": "|"}
+var marks = map[string]string{"▶": ">", "✓": "ok", "✗": "x", "…": "...", "●": "*", "○": "o", "│": "|", "→": "->"}
+
+// Text gives a text that may hold marks, or it with what stands for them.
+func (s Sheet) Text(text string) string {
+	for mark, plain := range marks {
+		if !s.UTF8 {
+			text = strings.ReplaceAll(text, mark, plain)
+		}
+	}
+	return text
+}
+
+// Capable tells whether a kind of terminal, as TERM names it, obeys more than text.
+func Capable(kind string) bool { return kind != "" && kind != "dumb" }
+
+// Link is a text as a link to an address.
+func Link(address, text string) string {
+	return "\x1b]8;;" + address + "\a" + text + "\x1b]8;;\a"
+}
 
 // Mark gives a mark, or what stands for it.
 func (s Sheet) Mark(mark string) string {

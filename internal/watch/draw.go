@@ -103,7 +103,8 @@ func (m *model) lines() []string {
 
 // cut shortens a row by its width; what it holds has its colours.
 func (m *model) cut(line string, columns int) string {
-	return ansi.Truncate(strings.ReplaceAll(line, "\t", "    "), columns, m.do.Sheet.Mark("…"))
+	sheet := m.do.Sheet
+	return ansi.Truncate(sheet.Text(strings.ReplaceAll(line, "\t", "    ")), columns, sheet.Mark("…"))
 }
 
 // head says how many runs there are of each kind, and which of them are shown.
