@@ -47,6 +47,7 @@ type engineFlags struct {
 	model       string
 	dryRun      bool
 	noInput     bool
+	strict      bool
 	yes         bool
 	trust       string
 	stubs       string

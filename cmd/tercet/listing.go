@@ -158,7 +158,7 @@ func (w *world) facts(name string) outline.Facts {
 }
 
 // readConfig reads the configuration: of the environment, of the workspace, of the person and of the machine. That of
-// the workspace cannot set the order of tiers. An unknown key is a warning.
+// the workspace cannot set the order of tiers. An unknown key is a warning without --strict.
 func (w *world) readConfig() error {
 	layers := config.Environment(w.env)
 	add := func(layer, name string, data []byte, err error, help ...string) error {
@@ -194,6 +194,11 @@ func (w *world) readConfig() error {
 	}
 	var d formats.Diagnostics
 	w.cfg, d.List = config.Load(layers...)
+	for i, one := range d.List {
+		if w.flags.strict && one.Code == config.CodeUnknownKey {
+			d.List[i].Severity = formats.SeverityError
+		}
+	}
 	d.Of, d.Sources = formats.CodeConfig, map[string][]byte{}
 	for _, l := range layers {
 		d.Sources[l.File] = l.Data

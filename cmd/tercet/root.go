@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -76,9 +75,18 @@ keeps state.json.
 	f.StringVar(&a.flags.model, "model", "", "the `name` of the model for every worker of this run")
 	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
 	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
+	f.BoolVar(&a.flags.strict, "strict", false, "refuse a config.yaml with a key that it does not have")
 	a.runFlags(cmd)
 	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())
+	plainly := cmd.HelpFunc()
+	cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if a.configure() == nil && a.flags.json {
+			a.verbHelp(c)
+			return
+		}
+		plainly(c, args)
+	})
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		help := "run '" + c.CommandPath() + " --help'"
 		if m := misfit().FindStringSubmatch(err.Error()); m != nil {
@@ -258,7 +266,8 @@ func (a *app) helpVerb() *cobra.Command {
 		Use: "help [NAME]", Short: "explain a slash command or a verb",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if found, _, err := cmd.Root().Find(args); len(args) == 0 || err == nil && found != cmd.Root() {
-				return a.verbHelp(found)
+				a.verbHelp(found)
+				return nil
 			}
 			w, err := a.world(cmd.Context())
 			if err != nil {
@@ -274,15 +283,9 @@ func (a *app) helpVerb() *cobra.Command {
 }
 
 // verbHelp prints the help of a verb.
-func (a *app) verbHelp(verb *cobra.Command) error {
-	var b bytes.Buffer
-	verb.SetOut(&b)
-	defer verb.SetOut(nil)
-	if err := verb.Help(); err != nil {
-		return err
-	}
-	a.answerText(verb.CommandPath(), b.String())
-	return nil
+func (a *app) verbHelp(verb *cobra.Command) {
+	about := strings.TrimSpace(cmp.Or(verb.Long, verb.Short))
+	a.answerText(verb.CommandPath(), about+"\n\n"+verb.UsageString())
 }
 
 // answerText prints a text as an answer, with --json as the text of a return.

@@ -52,7 +52,7 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 		res, err := w.manager.ResolveMerge(c.ctx, how)
 		c.term.warnings(res.Warnings)
 		if err == nil {
-			c.term.note("merged, serial %d", res.Serial)
+			c.done("merged, serial %d", res.Serial)
 		}
 		return err
 	}

@@ -154,7 +154,11 @@ func cancelVerb(cmd *cobra.Command, a *app) run {
 		case err != nil:
 			return err
 		case taken:
-			return runs{w}.giveUp(c.ctx, r)
+			if err = (runs{w}).giveUp(c.ctx, r); err == nil {
+				r, err = w.desk.Named(r.ID)
+				c.document("tercet.control/1", fields{"run": r.ID, "do": letters.Cancel, "status": r.Status})
+			}
+			return err
 		default:
 			return c.obeyed(r, letters.Cancel)
 		}

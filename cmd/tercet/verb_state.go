@@ -137,7 +137,7 @@ func stateTransitions(c call) error {
 func stateAdopt(c call) error {
 	res, err := c.manager.Adopt(c.ctx)
 	if err == nil {
-		c.term.note("adopted, serial %d", res.Serial)
+		c.done("adopted, serial %d", res.Serial)
 	}
 	return err
 }
@@ -158,7 +158,7 @@ func stateRestore(c call) error {
 		return err
 	}
 	c.term.warnings(res.Warnings)
-	c.term.note("restored the backup of serial %d, now serial %d", serial, res.Serial)
+	c.done("restored the backup of serial %d, now serial %d", serial, res.Serial)
 	return nil
 }
 

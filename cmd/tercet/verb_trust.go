@@ -77,7 +77,7 @@ func (w consent) agree(ctx context.Context, v *trust.Verdict) error {
 	}
 	switch {
 	case v.By == trust.ByRecord:
-		a.term.note("trusted already: %s", w.sum(v))
+		w.done("trusted already: %s", w.sum(v))
 		return nil
 	case v.Store == nil:
 		return broken(formats.CodeUntrusted, "there is no place to keep the answer", v.Note,
@@ -97,7 +97,7 @@ func (w consent) agree(ctx context.Context, v *trust.Verdict) error {
 	if err := w.gate.Agree(v); err != nil {
 		return broken(formats.CodeIO, "trust record", err, "check the folder that XDG_STATE_HOME names")
 	}
-	a.term.note("trusted: %s", w.sum(v))
+	w.done("trusted: %s", w.sum(v))
 	return nil
 }
 
@@ -115,9 +115,9 @@ func (w consent) revoke(v *trust.Verdict) error {
 	case err != nil:
 		return broken(formats.CodeIO, "trust record", err)
 	case had:
-		w.term.note("forgotten: what was agreed to in %s", w.dir)
+		w.done("forgotten: what was agreed to in %s", w.dir)
 	default:
-		w.term.note("nothing was agreed to in %s", w.dir)
+		w.done("nothing was agreed to in %s", w.dir)
 	}
 	return nil
 }
@@ -323,7 +323,7 @@ func (w consent) ask(ctx context.Context, v *trust.Verdict) (bool, error) {
 	}
 	for i, c := range v.Changes {
 		if i == most {
-			t.prompt("  ... and %d more\n", len(v.Changes)-most)
+			t.prompt("  %s and %d more\n", t.sheet(t.errTTY).Mark("…"), len(v.Changes)-most)
 			break
 		}
 		t.prompt("  %-8s %s%s\n", c.Kind, c.Path, prefixed("  ", w.leadsTo(v, c)))

@@ -37,6 +37,15 @@ type call struct {
 	args   []string
 }
 
+// done says what a verb did that has no other answer.
+func (w *world) done(format string, args ...any) {
+	if w.flags.json {
+		w.give(formats.Return{Status: formats.StatusCompleted, Summary: sprintf(format, args...)})
+		return
+	}
+	w.term.note(format, args...)
+}
+
 // need is what must be there before a verb runs.
 type need int
 

@@ -296,7 +296,7 @@ var engineFlags = [2][]string{
 const parallel = "--parallel"
 
 // early are flags of the engine that count before a command is looked for.
-var early = []string{"-C", "--dir", "--trust", "--color", "--lock-timeout"}
+var early = []string{"-C", "--dir", "--trust", "--color", "--lock-timeout", "--strict"}
 
 // Parallel reads how many tasks of a list may be done side by side.
 func Parallel(text string) (int, error) {

@@ -26,6 +26,7 @@ type Tip struct {
 // or whose loose work has come into the user's checkout. A branch that is checked out is none.
 func (m *Manager) Leftover(ctx context.Context, over func(run string) bool) (l Leftover, err error) {
 	defer code(&err, formats.CodeIO)
+	l = Leftover{Trees: []string{}, Branches: []Tip{}}
 	main := m.Git(m.Root)
 	if !main.Exists() {
 		return l, nil
