@@ -69,11 +69,14 @@ func TestEveryMouth(t *testing.T) {
 		"gate in time": func(t *terminal) {
 			live.NewScreen(live.Config{Out: t.io.err}).Emit(trace.Event{Kind: trace.Gate, Message: trace.InTime, Name: nasty, Outcome: nasty})
 		},
-		"json":       func(t *terminal) { t.json(map[string]string{nasty: nasty}) },
-		"json line":  func(t *terminal) { t.encode(map[string]string{nasty: nasty}, "") },
-		"raw":        func(t *terminal) { t.raw([]byte(nasty)) },
-		"raw errors": func(t *terminal) { t.rawErr([]byte(nasty)) },
-		"log":        func(t *terminal) { _, _ = cleaned{t.io.err}.Write([]byte(nasty + "\n")) },
+		"json":      func(t *terminal) { t.json(map[string]string{nasty: nasty}) },
+		"json line": func(t *terminal) { t.encode(map[string]string{nasty: nasty}, "") },
+		"raw":       func(t *terminal) { t.raw([]byte(nasty)) },
+		"raw errors": func(t *terminal) {
+			_, errs := t.screens()
+			_, _ = errs.Write([]byte(nasty))
+		},
+		"log": func(t *terminal) { _, _ = cleaned{t.io.err}.Write([]byte(nasty + "\n")) },
 	} {
 		for _, tty := range []bool{true, false} {
 			if !tty && strings.HasPrefix(name, "raw") {

@@ -92,25 +92,28 @@ func (o *offers) list(ctx context.Context, kind completion.Kind) []completion.It
 			}
 		}
 	case kind == completion.Statuses:
-		for _, s := range formats.TaskStatuses() {
-			out = append(out, completion.Item{Value: s.String()})
-		}
+		return items(formats.TaskStatuses())
 	case w == nil:
 	case kind == completion.Commands:
 		return o.commands()
 	case kind == completion.Subagents:
-		for _, name := range w.set.Names() {
-			out = append(out, completion.Item{Value: name})
-		}
+		return items(w.set.Names())
 	case kind == completion.Runs && w.has:
 		list, _ := journal.Runs(w.root, false) //nolint:errcheck // runs that cannot be read are offered to nobody
 		for _, r := range list {
 			out = append(out, completion.Item{Value: r.ID, About: r.Line + " (" + r.Status + ")"})
 		}
 	case kind == completion.Files:
-		for _, name := range o.files(ctx) {
-			out = append(out, completion.Item{Value: name})
-		}
+		return items(o.files(ctx))
+	}
+	return out
+}
+
+// items are names that nothing is said about.
+func items[T ~string](names []T) []completion.Item {
+	out := make([]completion.Item, len(names))
+	for i, name := range names {
+		out[i].Value = string(name)
 	}
 	return out
 }

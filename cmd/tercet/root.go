@@ -79,13 +79,9 @@ keeps state.json.
 	a.runFlags(cmd)
 	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())
-	plainly := cmd.HelpFunc()
-	cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
-		if a.configure() == nil && a.flags.json {
-			a.verbHelp(c)
-			return
-		}
-		plainly(c, args)
+	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		_ = a.configure() //nolint:errcheck // help is for who makes mistakes
+		a.verbHelp(c)
 	})
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		help := "run '" + c.CommandPath() + " --help'"

@@ -165,14 +165,12 @@ func address(path string) string {
 // linked is a text as a link to a file, which is named from here or from the project root; the text alone where the
 // terminal knows no links or the file is not there.
 func (g *stage) linked(file, text string) string {
-	if g == nil || g.app.env("TERCET_HYPERLINKS") == "0" || !style.Capable(g.app.env("TERM")) {
-		return text
-	}
 	path, err := filepath.Abs(file)
-	if w := g.app.built; w != nil && !filepath.IsAbs(file) && (err != nil || !exists(path)) {
-		path = filepath.Join(w.dir, file)
+	if g != nil && g.app.built != nil && !exists(path) {
+		path = filepath.Join(g.app.built.dir, file)
 	}
-	if !exists(path) {
+	if g == nil || err != nil || !exists(path) || !style.Capable(g.app.env("TERM")) ||
+		g.app.env("TERCET_HYPERLINKS") == "0" {
 		return text
 	}
 	return style.Link(address(path), text)

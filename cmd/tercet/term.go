@@ -114,16 +114,9 @@ func (t *terminal) wrapped(text string) string { return style.Wrap(text, columns
 func (t *terminal) tell(text string) { fmt.Fprintln(t.io.err, style.Wrap(text, columns(t.io.err))) }
 
 // raw prints bytes as they are, and on a terminal through clean.
-func (t *terminal) raw(data []byte) { t.pass(t.io.out, t.outTTY, data) }
-
-// rawErr is raw for standard error.
-func (t *terminal) rawErr(data []byte) { t.pass(t.io.err, t.errTTY, data) }
-
-func (t *terminal) pass(w io.Writer, tty bool, data []byte) {
-	if tty {
-		data = []byte(plain.Text(string(data)))
-	}
-	w.Write(data) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
+func (t *terminal) raw(data []byte) {
+	out, _ := t.screens()
+	out.Write(data) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
 }
 
 // rawJSON prints JSON that was encoded before.

@@ -142,8 +142,9 @@ func (c call) boxed(net bool) error {
 	}
 	c.term.note("sandbox: %s", tier)
 	res, err := c.starter.Run(c.ctx, boxed)
-	c.term.raw(res.Stdout)
-	c.term.rawErr(res.Stderr)
+	out, errs := c.term.screens()
+	out.Write(res.Stdout)  //nolint:errcheck // as in raw
+	errs.Write(res.Stderr) //nolint:errcheck // as in raw
 	program := c.args[0]
 	switch {
 	case err != nil:

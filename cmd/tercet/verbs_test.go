@@ -12,14 +12,13 @@ func TestVerbsAlone(t *testing.T) {
 	t.Parallel()
 	help := func(t *testing.T, name string, line ...string) string {
 		t.Helper()
-		a := newApp(stdio{}, func(string) string { return "" })
+		var b bytes.Buffer
+		a := newApp(stdio{out: &b}, func(string) string { return "" })
 		root := a.root(line...)
 		found, _, err := root.Find([]string{name})
 		if err != nil || found == root || found.Name() != name {
 			t.Fatalf("root(%q).Find(%q) = %v, %v, want the verb", line, name, found, err)
 		}
-		var b bytes.Buffer
-		found.SetOut(&b)
 		if err := found.Help(); err != nil {
 			t.Fatal(err)
 		}

@@ -91,12 +91,12 @@ or a final message without it, is refused.
 - Session, run, depth, duration, tokens and cost are measured by tercet: leave them out.{{end}}`
 
 // contractTexts are the parts, parsed when the first is needed: parsing takes longer than all that is said with them.
-var contractTexts = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("").Funcs(template.FuncMap{
+var contractTexts = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
 		"inline": func(v any) string { return inline(reflect.ValueOf(v).String()) },
 		"code":   func(s string) string { return "`" + inline(s) + "`" },
 		"choice": func(words []string) string { return strings.Join(words, "|") },
-	}).Parse(contractText)
+	}).Parse(contractText))
 })
 
 // contract says how to return, out of what the subagent's file promises.
@@ -106,13 +106,9 @@ func contract(in Input) string {
 		// Nothing of what the work needs or makes is due.
 		c.Info = formats.AgentInfo{Name: c.Info.Name, NoArtifacts: true, AgentResult: c.Info.AgentResult}
 	}
-	texts, err := contractTexts()
 	say := func(name string) string {
 		var b strings.Builder
-		if err == nil {
-			err = texts.ExecuteTemplate(&b, name, c)
-		}
-		if err != nil {
+		if err := contractTexts().ExecuteTemplate(&b, name, c); err != nil {
 			return err.Error() // a test makes every part
 		}
 		return b.String()
