@@ -43,14 +43,10 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 		return d, nil
 	}
 	d, err := p.decide(ctx, g)
-	if err != nil {
-		return d, err
+	if err == nil {
+		p.kept[key] = d
 	}
-	if p.kept == nil {
-		p.kept = map[string]formats.Decision{}
-	}
-	p.kept[key] = d
-	return d, nil
+	return d, err
 }
 
 // queue waits until nobody else is asked, or until the gate is answered elsewhere.

@@ -176,20 +176,28 @@ func (o *offers) completeLine(cmd *cobra.Command, args []string, typed string) (
 	return o.offered(cmd.Context(), head, typed)
 }
 
-// offered is what a shell is told of the items at the end of a line.
-func (o *offers) offered(ctx context.Context, head, typed string) ([]string, cobra.ShellCompDirective) {
+// offered is what a shell is told of the items at the end of a line: of a command, or of the word of a verb.
+func (o *offers) offered(
+	ctx context.Context, head, typed string, word ...argspec.Spec,
+) ([]string, cobra.ShellCompDirective) {
 	o.quietly(ctx)
-	s := o.sources(ctx)
-	s.Raw = true
+	s, verb := o.sources(ctx), len(word) > 0
+	if s.Raw = true; verb {
+		s.Command = func(string) ([]argspec.Spec, []formats.TaskStatus, bool) { return word, nil, true }
+	}
 	got := s.At(head+typed, len(head)+len(typed))
 	begin := (head + typed)[len(head):max(len(head), got.From)]
 	var out []string
 	for _, i := range got.Items {
-		if strings.HasPrefix(begin+i.Value, typed) {
-			out = append(out, begin+i.Value+"\t"+plain.Line(i.About))
+		value := begin + i.Value
+		if verb && !strings.HasPrefix(typed, "/") {
+			value = strings.TrimPrefix(value, "/")
+		}
+		if strings.HasPrefix(value, typed) {
+			out = append(out, value+"\t"+plain.Line(i.About))
 		}
 	}
-	if len(got.Items) == 0 {
+	if len(got.Items) == 0 && !verb {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
@@ -215,23 +223,8 @@ func (o *offers) completeVerb(use string) cobra.CompletionFunc {
 		if !ok {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		spec := argspec.Spec{Name: "word", Type: argspec.String, Complete: string(kind)}
-		o.quietly(cmd.Context())
-		s := o.sources(cmd.Context())
-		s.Raw = true
-		s.Command = func(string) ([]argspec.Spec, []formats.TaskStatus, bool) { return []argspec.Spec{spec}, nil, true }
-		got := s.At("/verb "+typed, len("/verb "+typed))
-		var out []string
-		for _, i := range got.Items {
-			value := i.Value
-			if !strings.HasPrefix(typed, "/") {
-				value = strings.TrimPrefix(value, "/")
-			}
-			if strings.HasPrefix(value, typed) {
-				out = append(out, value+"\t"+plain.Line(i.About))
-			}
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return o.offered(cmd.Context(), "/verb ", typed,
+			argspec.Spec{Name: "word", Type: argspec.String, Complete: string(kind)})
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
 	"tercet/internal/journal"
 	"tercet/internal/proc"
+	"tercet/internal/style"
 	"tercet/internal/watch"
 )
 
@@ -21,7 +23,7 @@ What is resumed from it runs in a process of its own, which goes on when you lea
 
 Without a full terminal it prints what 'tercet logs -f' does of the only run that is at work.`
 	return func(c call) error {
-		if term := c.env("TERM"); !c.term.inTTY || !c.term.outTTY || term == "" || term == "dumb" || c.term.silent {
+		if !c.term.inTTY || !c.term.outTTY || !style.Capable(c.env("TERM")) || c.term.silent {
 			return followOnly(c)
 		}
 		rest, done, err := c.term.stage.screen()
@@ -57,20 +59,11 @@ func followOnly(c call) error {
 	if err != nil {
 		return err
 	}
-	at := ""
-	for _, r := range list {
-		if c.desk.Live(r.ID) {
-			if at != "" {
-				at = ""
-				break
-			}
-			at = r.ID
-		}
-	}
-	if at == "" {
+	list = slices.DeleteFunc(list, func(r journal.Run) bool { return !c.desk.Live(r.ID) })
+	if len(list) != 1 {
 		return formats.Fail(formats.CodeUsage, "run 'tercet logs -f RUN'; 'tercet runs' lists the runs",
 			"expected a full terminal, or just one run at work")
 	}
-	c.args = []string{at}
+	c.args = []string{list[0].ID}
 	return c.logs("", true)
 }
