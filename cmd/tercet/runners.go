@@ -143,14 +143,19 @@ func (w workers) speaking(cli *agentcli.CLI) subagents.Agent {
 	case cli.Runner == agentcli.RunnerACP && len(cli.Definition.Argv) > 0:
 		s = agentcli.SpeakerOf(cli.Definition.Argv)
 	case err != nil:
-		return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
-			return formats.Failed(err), nil
-		})
+		return failing(err)
 	case !known && cli.Runner != agentcli.RunnerACP:
 		return agentcli.Unknown(cli.Runner)
 	}
 	cli.Speaker = &s
 	return cli
+}
+
+// failing stands for what cannot be had.
+func failing(err error) subagents.Agent {
+	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
+		return formats.Failed(err), nil
+	})
 }
 
 // speaker gives the agent that the configuration has for a runner.
