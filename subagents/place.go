@@ -249,11 +249,14 @@ func (d *Dispatcher) keep(run string) error {
 	return nil
 }
 
-// Discard takes documents of a run that came to nothing out of the task's folder and puts them into the run's folder.
-// Artifacts that this Dispatcher did not place are left alone.
-func (d *Dispatcher) Discard(ctx context.Context, list []formats.Artifact) error {
+// Discard takes documents of a run that came to nothing out of the task's folder and puts them into the run's folder,
+// also those that a process before this one placed. Artifacts that nobody placed are left alone.
+func (d *Dispatcher) Discard(ctx context.Context, run string, list []formats.Artifact) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.remember(run); err != nil {
+		return err
+	}
 	runs := map[string]bool{}
 	var all error
 	for key, doc := range d.placed {

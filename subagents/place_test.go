@@ -424,7 +424,7 @@ func TestDiscard(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
 	w.add(planner(), writes(t, "p.md", "# Plan\n"))
-	if err := w.Discard(t.Context(), []formats.Artifact{{Path: "x.md"}}); err != nil {
+	if err := w.Discard(t.Context(), "r1", []formats.Artifact{{Path: "x.md"}}); err != nil {
 		t.Errorf("Discard before anything was placed = %v", err)
 	}
 	for _, step := range []string{"a", "b"} {
@@ -433,7 +433,8 @@ func TestDiscard(t *testing.T) {
 		}
 	}
 	const plans = ".tercet/specs/007_fix_it/plans/"
-	if err := w.Discard(t.Context(), []formats.Artifact{{Path: plans + "implementation-002.md"}, {Path: "main.go"}}); err != nil {
+	again := newWorld(t, w.Root.Name()) // a process that resumes the run
+	if err := again.Discard(t.Context(), "r1", []formats.Artifact{{Path: plans + "implementation-002.md"}, {Path: "main.go"}}); err != nil {
 		t.Fatal(err)
 	}
 	if files := w.files(".tercet/specs"); !slices.Equal(files, []string{plans + "implementation-001.md"}) {
@@ -442,7 +443,8 @@ func TestDiscard(t *testing.T) {
 	if text := w.read(".tercet/runs/r1/discarded/implementation-002.md"); text != "# Plan\n" {
 		t.Errorf("discarded = %q", text)
 	}
-	if got, err := w.Delegate(t.Context(), request("planner", "b")); err != nil || got.Artifacts[0].Path != plans+"implementation-002.md" {
+	again.add(planner(), writes(t, "p.md", "# Plan\n"))
+	if got, err := again.Delegate(t.Context(), request("planner", "b")); err != nil || got.Artifacts[0].Path != plans+"implementation-002.md" {
 		t.Errorf("Delegate after Discard = %+v, %v, want the number again", got.Artifacts, err)
 	}
 }

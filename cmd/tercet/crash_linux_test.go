@@ -49,6 +49,7 @@ type crash struct {
 	back    string   // the step that a person goes back to at the first gate
 	at      int      // the line at which it is always killed; 0: at one of them
 	exit    int
+	kept    string // a text and the file of a branch that has it, which is not published
 
 	only func(faults.Call) bool // the calls that are counted
 }
@@ -57,6 +58,7 @@ type crash struct {
 func readCrash(t *testing.T, name string) *crash {
 	t.Helper()
 	c := newCrash(t)
+	title, before := "Kill me", "true"
 	for _, file := range []string{"all", name} {
 		a, err := txtar.ParseFile(filepath.Join("testdata", "killed", file+".txtar"))
 		if err != nil {
@@ -93,6 +95,12 @@ func readCrash(t *testing.T, name string) *crash {
 				}
 			case "back:":
 				c.back = rest
+			case "kept:":
+				c.kept = rest
+			case "task:":
+				title = rest
+			case "sh:":
+				before = rest
 			case "gate:":
 				c.answers = append(c.answers, rest)
 			case "exit:", "at:":
@@ -103,7 +111,7 @@ func readCrash(t *testing.T, name string) *crash {
 			}
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"task", "add", "Kill me"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"task", "add", title}} {
 		if code, out := c.run(args...); code != 0 {
 			t.Fatalf("%q = %d\n%s", args, code, out)
 		}
@@ -111,6 +119,7 @@ func readCrash(t *testing.T, name string) *crash {
 	for _, args := range []string{"init -q --template= -b main", "add -A", "commit -q -m first"} {
 		c.git(strings.Fields(args)...)
 	}
+	c.git("-c", "alias.do=!"+before, "do")
 	return c
 }
 
@@ -131,7 +140,7 @@ func newCrash(t *testing.T) *crash {
 func (c *crash) again(t *testing.T) *crash {
 	t.Helper()
 	out := newCrash(t)
-	out.line, out.answers, out.back, out.exit, out.only = c.line, c.answers, c.back, c.exit, c.only
+	out.line, out.answers, out.back, out.at, out.exit, out.kept, out.only = c.line, c.answers, c.back, c.at, c.exit, c.kept, c.only
 	if err := errors.Join(os.CopyFS(out.dir, os.DirFS(c.dir)), os.CopyFS(out.home, os.DirFS(c.home))); err != nil {
 		t.Fatal(err)
 	}
@@ -379,10 +388,18 @@ func (c *crash) left(w *went, kills int) (l left) {
 	c.once("commit", slices.DeleteFunc(log, func(line string) bool { return !strings.Contains(line, "Tercet-Txn") }))
 	l.Commits = strings.Split(plain(c.git("log", "--format=%s", "main")), "\n")
 	slices.Sort(l.Commits) // of two of one second either may come first
+	var kept []string
+	text, file, _ := strings.Cut(c.kept, " ")
 	for ref := range strings.FieldsSeq(c.git("for-each-ref", "--format=%(refname)")) {
 		if !strings.Contains(ref, "/tercet/wip/") { // what a killed attempt left
 			l.Branches = append(l.Branches, plain(ref))
 		}
+		if c.kept != "" && strings.Contains(c.git("log", "-p", "--format=", ref, "--", file), "\n+"+text) {
+			kept = append(kept, ref)
+		}
+	}
+	if c.kept != "" && (len(kept) == 0 || slices.Contains(kept, "refs/heads/main") || strings.Contains(l.Files[".tercet/state.json"], `"completed"`)) {
+		t.Errorf("%s is on %q, want it on a branch and not on main; the state is\n%s", c.kept, kept, l.Files[".tercet/state.json"])
 	}
 	if trees := c.git("worktree", "list"); strings.Contains(trees, "\n") {
 		t.Errorf("worktrees are left:\n%s", trees)
@@ -552,7 +569,7 @@ func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.R
 	t.Helper()
 	n := *crashCalls
 	points := n
-	if n == 0 && *crashLines == 0 {
+	if n == 0 && *crashLines == 0 && c.kept == "" {
 		points = 1
 		if number%3 == 0 && !testing.Short() { // twenty in all
 			points = 2

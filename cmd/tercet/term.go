@@ -302,7 +302,7 @@ func place(i formats.Issue) string {
 	if i.Line > 0 {
 		return sprintf("%s:%d: ", i.Files[0], i.Line)
 	}
-	return i.Files[0] + ": "
+	return strings.Join(i.Files, ", ") + ": "
 }
 
 // stopped says why a command did not do its work.

@@ -139,7 +139,7 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 func (w *world) builtin(name string) subagents.Agent {
 	switch name {
 	case formats.AgentStatusSync:
-		return builtin.StatusSync{Manager: w.manager}
+		return builtin.StatusSync{Manager: w.manager, Committed: w.trees.Committed}
 	case "task-creator":
 		return builtin.TaskCreator{Docs: w.docs}
 	case formats.AgentGitWorkflow:

@@ -85,7 +85,7 @@ type Config struct {
 	// Env looks up a variable that the command file names; nil: there are none.
 	Env func(name string) (string, bool)
 	// Discard takes back documents of a run that failed; nil keeps them.
-	Discard func(ctx context.Context, list []formats.Artifact) error
+	Discard func(ctx context.Context, run string, list []formats.Artifact) error
 	// Abort, when cancelled, cuts Error Handling short: the second Ctrl-C. Nil never does.
 	Abort context.Context //nolint:containedctx // it is a second signal beside the run's own context, not a replacement
 	// Pause, when cancelled with a *formats.LaterError, lets the run begin nothing new: it is suspended. Nil never does.

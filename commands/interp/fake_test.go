@@ -272,7 +272,7 @@ func (w *world) show(t formats.Table) {
 	w.note("show %s", strings.Join(t.Columns, " "))
 }
 
-func (w *world) discard(_ context.Context, list []formats.Artifact) error {
+func (w *world) discard(_ context.Context, _ string, list []formats.Artifact) error {
 	for _, a := range list {
 		w.note("discard %s", a.Path)
 	}

@@ -213,7 +213,7 @@ func (r *run) discard(ret *formats.Return) {
 	if len(list) == 0 {
 		return
 	}
-	if err := r.cfg.Discard(r.ctx, list); err != nil {
+	if err := r.cfg.Discard(r.ctx, r.cfg.IDs.Run, list); err != nil {
 		r.warn("%s", err)
 	}
 	ret.Artifacts = slices.DeleteFunc(slices.Clone(ret.Artifacts), func(a formats.Artifact) bool {

@@ -90,8 +90,5 @@ func (d Driver) help(code formats.Code) string {
 func firstLine(message string) string {
 	const most = 300
 	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
-	if r := []rune(line); len(r) > most {
-		line = string(r[:most]) + "..."
-	}
-	return cmp.Or(line, "no reason given")
+	return cmp.Or(formats.Clip(line, most), "no reason given")
 }

@@ -201,13 +201,12 @@ func (w GitWorkflow) publish(in input) act {
 		}
 		p, err := w.Trees.Publish(ctx, r.Dir, target)
 		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
-			ret := formats.Failed(formats.Fail(formats.CodeRejected, "look at what the branch has there", "%s", refused))
-			ret.Said = formats.OutcomeRejected
-			ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: refused.Error(), Source: "check"}}
-			return ret, nil
+			no := formats.Fail(formats.CodeRejected, "look at what the branch has there", "%s", refused)
+			return rejected(no, refused.Error(), nil), nil
 		}
 		if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
-			return rejected(conflict), nil
+			why := fmt.Sprintf("%s and %s changed the same lines", conflict.Branch, conflict.To)
+			return rejected(conflict, why, conflict.Files), nil
 		}
 		if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
 			return formats.Return{
@@ -245,17 +244,12 @@ func published(to, message string, p worktree.Published) formats.Return {
 	return ret
 }
 
-// rejected is the return of a merge that was tried and does not work: it was done, and the answer is no. The files are
-// the feedback.
-func rejected(e *worktree.ConflictError) formats.Return {
-	ret := formats.Failed(e)
-	ret.Said = formats.OutcomeRejected
-	for _, f := range e.Files {
-		ret.Issues = append(ret.Issues, formats.Issue{
-			Level: formats.LevelError, Description: fmt.Sprintf("%s and %s changed the same lines", e.Branch, e.To),
-			Files: []string{f}, Source: "check",
-		})
-	}
+// rejected is the return of what was tried and does not work: it was done, and the answer is no. The files are the
+// feedback.
+func rejected(err error, why string, files []string) formats.Return {
+	ret := formats.Failed(err)
+	ret.Said, ret.NextSteps = formats.OutcomeRejected, formats.HelpOf(err)
+	ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: why, Files: files, Source: "check"}}
 	return ret
 }
 
@@ -294,6 +288,7 @@ func (w GitWorkflow) close(in input) act {
 		}
 		if c.Wip != "" {
 			ret.Summary += ", unfinished work is on branch " + c.Wip
+			ret.Warnings = append(ret.Warnings, "what no step committed is on branch "+c.Wip)
 			ret.Fields["wip"] = c.Wip
 		}
 		return ret, nil

@@ -17,7 +17,11 @@ type Applier interface {
 }
 
 // StatusSync is status-sync-manager: each call is one transaction.
-type StatusSync struct{ Manager Applier }
+type StatusSync struct {
+	Manager Applier
+	// Committed refuses a worktree with work in no commit: its task is not completed. nil: nobody asks.
+	Committed func(ctx context.Context, dir string) error
+}
 
 var operations = []string{
 	"create_tasks", "update_status", "update_metadata", "link_artifacts", "set_phase", "archive_tasks", "unarchive_tasks",
@@ -30,6 +34,11 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 	op := operation(in)
 	if err := in.err(formats.AgentStatusSync); err != nil {
 		return formats.Failed(err), nil
+	}
+	if to, ok := op.(state.UpdateStatus); ok && to.To == formats.Completed && s.Committed != nil {
+		if err := s.Committed(ctx, r.Dir); err != nil {
+			return settled(ctx, formats.Return{}, err)
+		}
 	}
 	res, err := s.Manager.Apply(ctx, state.Tx{ID: r.Txn, Session: r.Session, Run: r.Run, Ops: []state.Op{op}})
 	if err != nil {

@@ -217,7 +217,7 @@ func (w *phaseWork) gate() formats.Gate {
 		}
 	}
 	return formats.Gate{
-		Question: fmt.Sprintf("Run the %s of %s?", plural(len(show), "command"), w.path),
+		Question: fmt.Sprintf("Run the %s of %s?", formats.Count(len(show), "command"), w.path),
 		Show:     show,
 		Choices:  []formats.Choice{{Label: choiceApprove, Approves: true}, {Label: choiceReject, Leaves: true}},
 		Digest:   w.plan.CommandDigest(), NeedsPerson: true, Run: w.r.Run, Step: w.r.Step,
@@ -359,7 +359,7 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 	ret := formats.Return{
 		Status: formats.StatusCompleted,
 		Summary: cutText(fmt.Sprintf("phase %s: commands ran%s, %s changed (runner: offline)", w.label(), verified,
-			plural(len(changed.Files), "file")), formats.MaxSummary),
+			formats.Count(len(changed.Files), "file")), formats.MaxSummary),
 		Warnings: w.warnings, Artifacts: artifacts,
 	}
 	if w.last() || len(artifacts) == 0 {
@@ -370,7 +370,7 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 		}
 		a.Summary = "summary of phase " + w.label()
 		if w.last() {
-			a.Summary = "summary of " + plural(len(w.plan.Phases), "phase")
+			a.Summary = "summary of " + formats.Count(len(w.plan.Phases), "phase")
 		}
 		ret.Artifacts = append(ret.Artifacts, a)
 	}
@@ -388,7 +388,8 @@ func (w *phaseWork) last() bool {
 func (w *phaseWork) summary(c changes) formats.Draft {
 	scope := fmt.Sprintf("phase %s of %s", w.label(), code(w.path))
 	if w.last() {
-		scope = fmt.Sprintf("%s of %s, the last being %s", plural(len(w.plan.Phases), "phase"), code(w.path), w.label())
+		scope = fmt.Sprintf("%s of %s, the last being %s", formats.Count(len(w.plan.Phases), "phase"), code(w.path),
+			w.label())
 	}
 	var done []string
 	for _, p := range w.plan.Phases {

@@ -203,17 +203,6 @@ func agentFault(err error) (formats.Return, error) {
 	return formats.Failed(err), nil
 }
 
-// plural gives "1 line" and "2 lines".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok {
-		noun = stem + "ie"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // listOf writes texts as a markdown list.
 func listOf(lines []string) string {
 	if len(lines) == 0 {

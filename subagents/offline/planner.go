@@ -46,7 +46,7 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 		return formats.Return{}, err
 	}
 	open := len(d.phases) - d.copied
-	art.Summary = plural(len(d.phases), "phase") + " for " + task.Title
+	art.Summary = formats.Count(len(d.phases), "phase") + " for " + task.Title
 	return formats.Return{
 		Status:    formats.StatusCompleted,
 		Summary:   cutText(d.summary(open), formats.MaxSummary),
@@ -199,9 +199,9 @@ func revisions(src []byte) []string {
 
 func (d *draft) summary(open int) string {
 	commands, _ := d.blocks()
-	s := "planned " + plural(open, "phase") + " with " + plural(commands, "command block")
+	s := "planned " + formats.Count(open, "phase") + " with " + formats.Count(commands, "command block")
 	if d.copied > 0 {
-		s += ", " + plural(d.copied, "completed phase") + " copied"
+		s += ", " + formats.Count(d.copied, "completed phase") + " copied"
 	}
 	return s + " (runner: offline)"
 }
@@ -259,15 +259,15 @@ func (d *draft) overview() string {
 	switch commands, verified := d.blocks(); {
 	case commands > 0:
 		fmt.Fprintf(&b, "%s of commands and %s of verification were taken from it word for word; nothing was added to them.",
-			plural(commands, "block"), plural(verified, "block"))
+			formats.Count(commands, "block"), formats.Count(verified, "block"))
 	case len(open) == 1 && open[0].Name == "Do the task":
 		b.WriteString("It holds neither commands nor open items, so the whole task is one phase for a person or an agent.")
 	default:
 		b.WriteString("It holds no commands, so every phase is an item for a person or an agent.")
 	}
 	if d.previous != "" {
-		fmt.Fprintf(&b, "\n\nRevises %s: %s copied, %s rebuilt.", code(d.previous), plural(d.copied, "completed phase"),
-			plural(len(open), "open phase"))
+		fmt.Fprintf(&b, "\n\nRevises %s: %s copied, %s rebuilt.", code(d.previous),
+			formats.Count(d.copied, "completed phase"), formats.Count(len(open), "open phase"))
 	}
 	for _, n := range d.notes {
 		b.WriteString("\n\nNote: " + sentence(n))

@@ -135,8 +135,9 @@ func (q *inquiry) summary() string {
 		return fmt.Sprintf("no file holds one of the %d words of the task", len(q.words))
 	default:
 		first := q.found.Hits[0]
-		return fmt.Sprintf("cites %s of %s, the first %s:%d, and %s", plural(len(q.found.Hits), "line"),
-			plural(len(q.found.Files), "file"), plain.Line(first.File), first.Line, plural(len(q.history), "commit"))
+		return fmt.Sprintf("cites %s of %s, the first %s:%d, and %s", formats.Count(len(q.found.Hits), "line"),
+			formats.Count(len(q.found.Files), "file"), plain.Line(first.File), first.Line,
+			formats.Count(len(q.history), "commit"))
 	}
 }
 
@@ -163,7 +164,7 @@ func (q *inquiry) report(now time.Time) formats.Draft {
 func (q *inquiry) context() string {
 	var lines []string
 	for i, w := range q.words {
-		lines = append(lines, fmt.Sprintf("%s (%s): %s", code(w.Text), w.Kind, plural(q.found.Counts[i], "file")))
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", code(w.Text), w.Kind, formats.Count(q.found.Counts[i], "file")))
 	}
 	where := "The files of the folder"
 	if q.git {
@@ -171,7 +172,7 @@ func (q *inquiry) context() string {
 	}
 	text := fmt.Sprintf("%s, their paths and the subjects of commits were searched for the identifiers, paths, quoted "+
 		"texts and words of title and description: %s read, %s passed over as no text or too large.",
-		where, plural(q.found.Searched, "text file"), plural(q.found.Skipped, "file"))
+		where, formats.Count(q.found.Searched, "text file"), formats.Count(q.found.Skipped, "file"))
 	if len(lines) == 0 {
 		return text + "\n\nThe task holds no such word."
 	}
@@ -218,7 +219,7 @@ func (q *inquiry) reasons() []string {
 			why = append(why, "text: "+in)
 		}
 		if in := q.counted(d.subject, false); in != "" {
-			why = append(why, fmt.Sprintf("subjects of %s: %s", plural(d.commits, "commit"), in))
+			why = append(why, fmt.Sprintf("subjects of %s: %s", formats.Count(d.commits, "commit"), in))
 		}
 		out = append(out, code(d.name)+": "+strings.Join(why, "; "))
 	}

@@ -145,18 +145,18 @@ func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error
 	if len(failed) == 0 && len(missing) > 0 {
 		return v.unjudged(r, a, formats.Return{
 			Status:    formats.StatusPartial,
-			Summary:   fmt.Sprintf("%s passed; %s", plural(len(a.results), "check"), strings.Join(missing, "; ")),
+			Summary:   fmt.Sprintf("%s passed; %s", formats.Count(len(a.results), "check"), strings.Join(missing, "; ")),
 			NextSteps: formats.HelpOf(a.unrun[0]) + ", or review one stack alone with --only", Issues: a.issues(),
 		})
 	}
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Verdict: formats.VerdictApproved,
-		Summary: fmt.Sprintf("%s passed"+byOffline, plural(len(a.results), "check")),
+		Summary: fmt.Sprintf("%s passed"+byOffline, formats.Count(len(a.results), "check")),
 		Issues:  a.issues(), Warnings: missing,
 	}
 	if len(failed) > 0 {
 		ret.Verdict = formats.VerdictRejected
-		ret.Summary = fmt.Sprintf("%d of %s failed: %s"+byOffline, len(failed), plural(len(a.results), "check"),
+		ret.Summary = fmt.Sprintf("%d of %s failed: %s"+byOffline, len(failed), formats.Count(len(a.results), "check"),
 			strings.Join(failed, ", "))
 		ret.NextSteps = "mend what the issues name and review again"
 	}
@@ -236,7 +236,7 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 	d := map[string]string{"Scope": scope, "Checks": listOf(lines), "Findings": listOf(found)}
 	switch {
 	case verdict == "" && len(a.unrun) > 0:
-		d["Verdict"] = "No verdict: " + plural(len(a.unrun), "check") + " could not run, and the others passed."
+		d["Verdict"] = "No verdict: " + formats.Count(len(a.unrun), "check") + " could not run, and the others passed."
 		if len(found) == 0 {
 			d["Findings"] = "The checks that ran reported nothing."
 		}
@@ -254,7 +254,8 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 	}
 	for _, r := range a.results {
 		if r.Dropped > 0 {
-			d["Findings"] += fmt.Sprintf("\n- %s of %s not listed.", plural(r.Dropped, "further issue"), code(r.Check.String()))
+			d["Findings"] += fmt.Sprintf("\n- %s of %s not listed.", formats.Count(r.Dropped, "further issue"),
+				code(r.Check.String()))
 		}
 	}
 	return formats.Draft{Profile: formats.ProfileReview, Title: title, Texts: d}

@@ -24,7 +24,7 @@ func (Reviser) Run(_ context.Context, r formats.Request) (formats.Return, error)
 	}
 	return formats.Return{
 		Status: formats.StatusCompleted,
-		Summary: fmt.Sprintf("appended %s to the description of task %d", plural(strings.Count(text, "\n")+1, "line"),
+		Summary: fmt.Sprintf("appended %s to the description of task %d", formats.Count(strings.Count(text, "\n")+1, "line"),
 			task.Number),
 		Fields: map[string]any{"description": revised(task.Description, text)},
 	}, nil

@@ -160,8 +160,8 @@ func (c *here) files(ctx context.Context) (files []string, why string, err error
 	if err != nil {
 		return nil, "", err
 	}
-	before, err := c.m.foreign(c.run)
-	if err != nil {
+	var before []string
+	if _, err := c.m.load(c.run, foreignName, &before); err != nil {
 		return nil, "", err
 	}
 	files = slices.DeleteFunc(files, func(file string) bool {

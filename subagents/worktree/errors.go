@@ -26,7 +26,7 @@ func (e *ConflictError) ErrorCode() formats.Code { return formats.CodeRejected }
 
 // Help says what to do next.
 func (e *ConflictError) Help() string {
-	return fmt.Sprintf("resolve it by hand: git switch %s, git merge %s", e.To, e.Branch)
+	return fmt.Sprintf("git switch %s && git merge %s, resolve it by hand and commit; then run it again", e.To, e.Branch)
 }
 
 // NotCleanError says that the checkout of the target has changes, so it was left alone and so was the target.
@@ -51,12 +51,9 @@ func (e *NotCleanError) Unwrap() error { return e.Err }
 // ErrorCode is PRECONDITION.
 func (e *NotCleanError) ErrorCode() formats.Code { return formats.CodePrecondition }
 
-// MergeCommand is the command with which a person merges the work.
-func (e *NotCleanError) MergeCommand() string { return "git merge " + e.Branch }
-
 // Help says what to do next.
 func (e *NotCleanError) Help() string {
-	return fmt.Sprintf("commit or stash your changes, then on %s: %s", e.To, e.MergeCommand())
+	return fmt.Sprintf("commit or stash your changes, then on %s: git merge %s", e.To, e.Branch)
 }
 
 // code gives the error of a method that ends its place in the table of codes; other is that of one without.

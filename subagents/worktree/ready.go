@@ -101,7 +101,7 @@ func (a *aside) look(ctx context.Context) (now before, err error) {
 	if now.Head, err = a.repo.Head(ctx); err != nil {
 		return now, err
 	}
-	work, err := a.m.uncommitted(ctx, a.repo)
+	work, err := a.m.loose(ctx, a.repo)
 	if err != nil {
 		return now, err
 	}

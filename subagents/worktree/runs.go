@@ -65,9 +65,3 @@ func (m *Manager) load(run, name string, into any) (bool, error) {
 
 // foreignName is the record of what the person had changed in the checkout when a run began to work there.
 const foreignName = "foreign.json"
-
-// foreign gives the files that the person had changed when the run began to work in the checkout.
-func (m *Manager) foreign(run string) (files []string, err error) {
-	_, err = m.load(run, foreignName, &files)
-	return files, err
-}

@@ -350,26 +350,35 @@ func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) err
 	return nil
 }
 
-// loose lists the uncommitted changes outside the workspace folder, with an index that is made equal to HEAD.
-func (m *Manager) loose(ctx context.Context, repo *git.Repo) (looseWork, error) {
-	if err := repo.Unstage(ctx); err != nil {
-		return looseWork{}, err
+// Committed refuses a worktree of ours at dir with work that is in no commit: closed, it would only be set aside.
+func (m *Manager) Committed(ctx context.Context, dir string) (err error) {
+	defer code(&err, formats.CodeIO)
+	if !m.owns(dir) {
+		return nil
 	}
-	return m.uncommitted(ctx, repo)
+	work, err := m.loose(ctx, m.Git(dir))
+	if err != nil || len(work.files) == 0 {
+		return err
+	}
+	return formats.Fail(formats.CodePrecondition,
+		"commit or publish before this step: a step with publish, or git-workflow-manager with action: commit",
+		"the task is not completed: its worktree has work that no step committed: %s", firstOf(work.files))
 }
 
-// uncommitted is the same for an index that holds nothing of its own, and makes it so.
-func (m *Manager) uncommitted(ctx context.Context, repo *git.Repo) (w looseWork, err error) {
+// loose lists the uncommitted changes outside the workspace folder, with an index that is made equal to HEAD.
+func (m *Manager) loose(ctx context.Context, repo *git.Repo) (w looseWork, err error) {
 	top, rel, err := repo.Within(ctx)
 	if err != nil {
 		return w, err
 	}
 	entries, err := repo.StatusPorcelain(ctx)
+	if slices.ContainsFunc(entries, func(e git.Entry) bool { return !strings.ContainsAny(e.Code[:1], " ?") }) {
+		if err = repo.Unstage(ctx); err == nil {
+			entries, err = repo.StatusPorcelain(ctx)
+		}
+	}
 	if err != nil {
 		return w, err
-	}
-	if slices.ContainsFunc(entries, func(e git.Entry) bool { return !strings.ContainsAny(e.Code[:1], " ?") }) {
-		return m.loose(ctx, repo)
 	}
 	for _, e := range entries {
 		for _, p := range []string{e.Path, e.Orig} {

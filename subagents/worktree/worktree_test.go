@@ -371,7 +371,7 @@ func TestCheckoutThatIsNotClean(t *testing.T) {
 			if tt.files == nil && ok && p.read(p.top, "b.ignored") == "theirs\n" {
 				t.Error("Publish() overwrote an ignored file")
 			}
-			if !ok || !cmp.Equal(n.Files, tt.files) || n.MergeCommand() != "git merge task/7-x" || !strings.Contains(formats.HelpOf(err), n.MergeCommand()) {
+			if !ok || !cmp.Equal(n.Files, tt.files) || !strings.Contains(formats.HelpOf(err), "git merge task/7-x") {
 				t.Errorf("Publish() = %v, want a NotCleanError of %q", err, tt.files)
 			}
 			if p.git(p.top, "rev-parse", "main") != head || p.git(p.top, "status", "--porcelain") != status {
