@@ -59,6 +59,7 @@ type engineFlags struct {
 	lockTimeout time.Duration
 	keepGoing   bool
 	fresh       bool // --new
+	ifNeeded    bool
 	giveUp      bool // a run is gone through again only to end it
 	await       bool // a question waits for an answer from elsewhere
 	parallel    string

@@ -123,6 +123,7 @@ func (a *app) runFlags(cmd *cobra.Command) {
 	f.StringVar(&a.flags.trust, "trust", "",
 		"agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
 	f.BoolVar(&a.flags.fresh, "new", false, "give up the run of this line that did not end, and begin afresh")
+	f.BoolVar(&a.flags.ifNeeded, "if-needed", false, "end well where the task is further than where the command starts")
 	f.StringVar(&a.flags.parallel, "parallel", "1", "the `number` of tasks of a line such as /plan 3,5-7 done at once")
 	f.BoolVar(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
 	most := &a.flags.max

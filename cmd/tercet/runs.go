@@ -79,7 +79,7 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
 		Lint: w.lintOwn, Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.term.table, Dir: w.dir,
 		Env: w.environment, Limits: w.cfg.Limits, AutoApprove: flags.yes || w.approver.consent != "",
-		DryRun: inv.DryRun, Abort: w.signals.hardContext(), Diff: w.diff,
+		DryRun: inv.DryRun, IfNeeded: flags.ifNeeded, Abort: w.signals.hardContext(), Diff: w.diff,
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path},
 	}
 	if flags.stubs != "" {

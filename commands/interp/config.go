@@ -98,6 +98,8 @@ type Config struct {
 	AutoApprove bool
 	// DryRun stubs every delegation; nothing is written.
 	DryRun bool
+	// IfNeeded completes a run at once whose task is past every status that the command starts from.
+	IfNeeded bool
 	// Stubs are the returns of a dry run by step id or subagent, each taken in order, the last one again and again. What
 	// they decide is decided as in a run.
 	Stubs map[string][]formats.Return

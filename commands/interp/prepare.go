@@ -110,6 +110,14 @@ func (r *run) mayStart() error {
 	return nil
 }
 
+// past tells whether the task is further in its life than where the command starts.
+func (r *run) past() bool {
+	if r.task == nil || len(r.prog.Allow) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(r.prog.Allow, func(s formats.TaskStatus) bool { return !s.Before(r.task.Status) })
+}
+
 // free tells that no other session works on the task.
 func (r *run) free() error {
 	l := r.task.Lease

@@ -152,6 +152,10 @@ func least[T cmp.Ordered](limit *T, by T) {
 // execute does everything up to the end of the workflow.
 func (r *run) execute() (formats.Return, error) {
 	if err := r.begin(); err != nil {
+		if r.cfg.IfNeeded && r.past() {
+			summary := fmt.Sprintf("nothing to do: task %d is %s", r.task.Number, r.task.Status)
+			return formats.Return{Status: formats.StatusCompleted, Summary: summary}, nil
+		}
 		return formats.Return{}, err
 	}
 	r.tellBegin()
