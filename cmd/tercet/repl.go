@@ -147,13 +147,8 @@ func (a repl) greet() {
 		a.term.tell(strings.Join(words, ", ") + ": " + err.Error())
 		return
 	}
-	open := 0
-	for _, t := range tasks {
-		if !t.Status.Terminal() {
-			open++
-		}
-	}
-	words = append(words, formats.Count(open, "open task"))
+	open := slices.DeleteFunc(tasks, func(t formats.Task) bool { return t.Status.Terminal() })
+	words = append(words, formats.Count(len(open), "open task"))
 	list, err := journal.Runs(w.root, true)
 	waits, gates := 0, 0
 	for _, r := range list {

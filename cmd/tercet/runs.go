@@ -177,7 +177,7 @@ func (w runs) problemStore() interp.Problems {
 	if w.problems == nil {
 		return noProblems{}
 	}
-	return maskedProblems{store: w.problems, mask: w.mask}
+	return maskedProblems{w.problems, w.mask}
 }
 
 // What a run without a workspace, and a dry run, reach instead.
@@ -204,17 +204,15 @@ func (noProblems) List(context.Context) ([]state.Recorded, error) { return nil, 
 
 // maskedProblems is errors.json without secrets.
 type maskedProblems struct {
-	store *state.Errors
-	mask  *journal.Masker
+	*state.Errors
+	mask *journal.Masker
 }
 
 func (p maskedProblems) Record(ctx context.Context, one formats.Problem) error {
 	one.Message, one.Action = p.mask.Text(one.Message), p.mask.Text(one.Action)
 	one.Context.Command = p.mask.Text(one.Context.Command)
-	return p.store.Record(ctx, one)
+	return p.Errors.Record(ctx, one)
 }
-
-func (p maskedProblems) List(ctx context.Context) ([]state.Recorded, error) { return p.store.List(ctx) }
 
 // store is the state of a workspace; without one all is nil.
 type store struct {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -86,11 +85,8 @@ func stateShow(c call) error {
 	if err != nil || c.document("tercet.task-show/1", fields{"task": task}) {
 		return err
 	}
-	data, err := json.MarshalIndent(task, "", "  ")
-	if err == nil {
-		c.term.raw(append(data, '\n'))
-	}
-	return err
+	c.term.json(task)
+	return nil
 }
 
 // changedOutside warns if state.json is not as it was written.

@@ -116,13 +116,10 @@ func (a *app) lookAround() (*world, error) {
 // workspace is the ground of a project root that has a workspace.
 func (a *app) workspace(ctx context.Context) (*world, error) {
 	w, err := a.ground(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if w.reader == nil {
+	if err == nil && w.reader == nil {
 		return nil, noWorkspace()
 	}
-	return w, nil
+	return w, err
 }
 
 // inside is the world of a project that has a workspace.

@@ -288,7 +288,7 @@ func (b *binder) flag(w Word) error {
 
 // engineFlags are the flags of the engine that may stand behind a command: those that take no value, then with one.
 var engineFlags = [2][]string{
-	{"--json", "--events", "--dry-run", "--yes", "--no-input", "--new", "--if-needed", "--quiet", "-q", "--verbose", "-v", "-vv"},
+	strings.Fields("--json --events --dry-run --yes --no-input --new --if-needed --quiet -q --verbose -v -vv"),
 	{"--jq", "--runner", "--model", parallel},
 }
 

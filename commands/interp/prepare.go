@@ -112,10 +112,8 @@ func (r *run) mayStart() error {
 
 // past tells whether the task is further in its life than where the command starts.
 func (r *run) past() bool {
-	if r.task == nil || len(r.prog.Allow) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(r.prog.Allow, func(s formats.TaskStatus) bool { return !s.Before(r.task.Status) })
+	notBefore := func(s formats.TaskStatus) bool { return !s.Before(r.task.Status) }
+	return r.task != nil && len(r.prog.Allow) > 0 && !slices.ContainsFunc(r.prog.Allow, notBefore)
 }
 
 // free tells that no other session works on the task.
