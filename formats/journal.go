@@ -110,6 +110,8 @@ type Suspended struct {
 type Postponed struct {
 	Why   string    `json:"why,omitempty"`
 	Until time.Time `json:"until,omitzero"` // when it can go on; zero: nobody said
+	// Alone is until when it may be taken up then without a person; zero: it may not.
+	Alone time.Time `json:"alone_until,omitzero"`
 }
 
 // Counted is what a run has counted. It only grows: who goes back to an earlier step goes on with these numbers. Keys

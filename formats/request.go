@@ -207,6 +207,9 @@ type Limits struct {
 	Tokens    int64         // used by workers, all that a runner reports; 0: no limit
 	Cost      float64       // of the workers in US dollars; 0: no limit
 	Spawns    int           // delegations to workers; 0: no limit
+
+	// AutoResume is how long a run that waits for a time may be taken up without a person; 0: it may not.
+	AutoResume time.Duration `key:"auto_resume"`
 }
 
 // The documented defaults of the limits.

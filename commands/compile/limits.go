@@ -14,7 +14,10 @@ const (
 )
 
 // limitNames are the limits that a file may set.
-var limitNames = []string{"rollbacks", "retries", "visits", "steps", "parallel", "spawns", "duration", "tokens", "cost"}
+var limitNames = []string{
+	"rollbacks", "retries", "visits", "steps", "parallel", "spawns", "duration", "tokens", "cost",
+	"auto_resume",
+}
 
 // checkLimits reads the frontmatter's limits. Counters of second tries may only be lowered, steps and time may be
 // raised.
@@ -43,9 +46,13 @@ func checkLimits(c *compiler) {
 			} else {
 				c.report(v.Pos, CodeLimitValue, "", "expected %s from 1 to %d, got %s", name, counter.most, v)
 			}
-		case name == "duration":
+		case name == "duration", name == "auto_resume":
+			into := &l.Duration
+			if name == "auto_resume" {
+				into = &l.AutoResume
+			}
 			var err error
-			if l.Duration, err = argspec.ParseDuration(literal(v)); err != nil || l.Duration <= 0 {
+			if *into, err = argspec.ParseDuration(literal(v)); err != nil || *into <= 0 {
 				c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h", "expected a duration, got %s", v)
 			}
 		case name == "cost":

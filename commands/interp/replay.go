@@ -263,6 +263,9 @@ func (r *run) postponed(e *formats.LaterError) formats.Return {
 	r.waits = &formats.Suspended{Step: r.last.Step, Postponed: formats.Postponed{Why: e.Why, Until: e.Until}}
 	next := "run it to go on"
 	if !e.Until.IsZero() {
+		if r.limits.AutoResume > 0 {
+			r.waits.Alone = r.cfg.Clock.Now().Add(r.limits.AutoResume).UTC()
+		}
 		next = "run it with --wait to sleep until it can go on"
 	}
 	return formats.Return{

@@ -126,7 +126,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	return ret, r.stuck
 }
 
-// Lower takes the smaller of two limits where the second is set.
+// Lower takes the smaller of two limits where the second is set; of AutoResume, which bounds no work, the second.
 func Lower(a, b formats.Limits) formats.Limits {
 	least(&a.Rollbacks, b.Rollbacks)
 	least(&a.Retries, b.Retries)
@@ -138,6 +138,7 @@ func Lower(a, b formats.Limits) formats.Limits {
 	least(&a.Tokens, b.Tokens)
 	least(&a.Cost, b.Cost)
 	least(&a.Duration, b.Duration)
+	a.AutoResume = cmp.Or(b.AutoResume, a.AutoResume)
 	return a
 }
 

@@ -95,6 +95,10 @@ func (p *Page) Text() string {
 	p.say("at most: %s\ndepth: %d of %d\n", p.Bound, p.Bound.Depth, formats.MaxDepth)
 	p.say("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
 		limits.Steps, limits.Rollbacks, limits.Retries, Span(limits.Duration), budget(limits))
+	if limits.AutoResume > 0 {
+		p.say("auto resume: 'tercet watch' goes on with a run that waits for a time, up to %s after it stopped\n",
+			Span(limits.AutoResume))
+	}
 	long := ""
 	if len(p.Bound.Each) > 0 && worst.Agents != limits.Spawns {
 		long = fmt.Sprintf(" in loops over %d elements", limits.Elements)

@@ -98,7 +98,7 @@ var frontForm = Form{
 		{"category", "text", "for menus"},
 		{"examples", "texts", "lines for the help"},
 		{"hidden", "boolean", "left out of menus"},
-		{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration, tokens, cost"},
+		{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration, tokens, cost, auto_resume"},
 		{"worktree", "form:worktree", "where the work is done"},
 		{"env", "words", "names that $env may show"},
 		{"output_schema", "text|map", "JSON Schema of the fields that the command returns, or a file of the project with it"},

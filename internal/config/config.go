@@ -81,7 +81,7 @@ func (c Config) Origin(key string) Origin {
 }
 
 // limit is one field of formats.Limits: an integer, a number of dollars or a duration. Its key is the field's name in
-// lower case. Zero means that nothing is said.
+// lower case, or its tag. Zero means that nothing is said.
 type limit struct {
 	name string
 	reflect.Value
@@ -91,7 +91,7 @@ type limit struct {
 func limitsOf(l *formats.Limits) []limit {
 	var out []limit
 	for field, v := range reflect.ValueOf(l).Elem().Fields() {
-		out = append(out, limit{strings.ToLower(field.Name), v})
+		out = append(out, limit{cmp.Or(field.Tag.Get("key"), strings.ToLower(field.Name)), v})
 	}
 	return out
 }

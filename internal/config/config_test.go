@@ -177,14 +177,14 @@ func TestLayers(t *testing.T) {
 	got, list := config.Load(
 		config.Layer{Name: "--runner", Values: map[string]string{"runner": "codex"}},
 		config.Layer{Name: "environment", Values: map[string]string{"lock_timeout": "3s", "isolated_home": "false", "env": "A, B", "runner": "gemini"}},
-		file("workspace", "aliases: {p: plan}\nlimits: {retries: 2, rollbacks: 3}\nenv: [B, C]\ncommands: [x]\nisolated_home: true\nnext_number: 7"),
-		file("user", "aliases: {p: publish, r: research}\nlimits: {retries: 1, parallel: 2}\ncommands: [y, x]\nnext_number: 9\nrunner: claude"),
+		file("workspace", "aliases: {p: plan}\nlimits: {retries: 2, rollbacks: 3, auto_resume: 3h}\nenv: [B, C]\ncommands: [x]\nisolated_home: true\nnext_number: 7"),
+		file("user", "aliases: {p: publish, r: research}\nlimits: {retries: 1, parallel: 2, auto_resume: 1h}\ncommands: [y, x]\nnext_number: 9\nrunner: claude"),
 	)
 	if len(list) > 0 {
 		t.Fatalf("findings: %q, want none", found(list))
 	}
 	want := config.Config{
-		Runner: "codex", Aliases: map[string]string{"p": "plan", "r": "research"}, Limits: formats.Limits{Rollbacks: 3, Retries: 1, Parallel: 2},
+		Runner: "codex", Aliases: map[string]string{"p": "plan", "r": "research"}, Limits: formats.Limits{Rollbacks: 3, Retries: 1, Parallel: 2, AutoResume: 3 * time.Hour},
 		LockTimeout: 3 * time.Second, NextNumber: 7, Commands: []string{"x", "y"}, Env: []string{"A", "B", "C"},
 	}
 	want.Retention = keep
@@ -192,7 +192,7 @@ func TestLayers(t *testing.T) {
 		t.Errorf("configuration differs (-want +got):\n%s", diff)
 	}
 	for key, origin := range map[string]string{
-		"runner": "--runner", "lock_timeout": "environment", "aliases.p": "workspace.yaml:1", "aliases.r": "user.yaml:1", "limits.retries": "user.yaml:2",
+		"runner": "--runner", "lock_timeout": "environment", "aliases.p": "workspace.yaml:1", "aliases.r": "user.yaml:1", "limits.retries": "user.yaml:2", "limits.auto_resume": "workspace.yaml:2",
 		"limits.rollbacks": "workspace.yaml:2", "env.B": "environment", "env.C": "workspace.yaml:3", "commands.x": "workspace.yaml:4", "limits.visits": "default",
 	} {
 		if o := got.Origin(key); o.String() != origin {

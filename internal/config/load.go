@@ -226,7 +226,8 @@ func (l *loader) aliases(e entry) {
 
 // limits takes each limit that is the lowest so far. One that has a default may only be lowered; but steps may be
 // raised by a command file, so that more than their default has an effect.
-// limits takes a map of limits, or of those that are named. The lowest of all layers counts.
+// limits takes a map of limits, or of those that are named. The lowest of all layers counts; of auto_resume, which
+// bounds no work, the first.
 func (l *loader) limits(e entry, to *formats.Limits, only ...string) {
 	full := formats.Limits{}.WithDefaults()
 	own, known := limitsOf(to), limitsOf(&full)
@@ -246,7 +247,7 @@ func (l *loader) limits(e entry, to *formats.Limits, only ...string) {
 		case !known[i].IsZero() && n > known[i].value() && e.key.Value != "steps":
 			l.Refuse(CodeNoEffect, e.v, "a limit may only be lowered",
 				fmt.Sprintf("expected %s of at most %s, got %s", e.name, known[i], e.v.Value))
-		case own[i].IsZero() || n < own[i].value():
+		case own[i].IsZero() || n < own[i].value() && e.key.Value != "auto_resume":
 			own[i].set(n)
 			l.note(e)
 		}

@@ -80,6 +80,9 @@ func (r Run) Typed() (raw string, words []string) {
 // Due tells that the time for which the run waited has come.
 func (r Run) Due(now time.Time) bool { return !r.Until.IsZero() && !now.Before(r.Until) }
 
+// Alone tells that a run whose time has come may be taken up without a person.
+func (r Run) Alone(now time.Time) bool { return r.Due(now) && now.Before(r.Postponed.Alone) }
+
 // Open is the status of a run that has neither ended nor waits.
 const Open = "open"
 

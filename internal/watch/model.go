@@ -36,7 +36,8 @@ type list struct {
 	rows   []row
 	at     string // the run that is chosen, by its id
 	filter string
-	err    string // why nothing new is known
+	err    string               // why nothing new is known
+	begun  map[string]time.Time // runs that were resumed without a person, with the time for which they waited
 }
 
 // pane is what stands on the right.
@@ -126,9 +127,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case news:
 		m.busy = false
 		m.take(msg)
+		cmds := m.alone()
 		if m.again {
-			return m, m.refresh()
+			cmds = append(cmds, m.refresh())
 		}
+		return m, tea.Batch(cmds...)
 	case told:
 		m.told = told{plain.Line(msg.text), msg.bad}
 		return m, m.refresh()
@@ -184,6 +187,22 @@ func (m *model) fit() {
 	if len(rows) > 0 && !slices.ContainsFunc(rows, func(r row) bool { return r.ID == m.list.at }) {
 		m.choose(rows[0].ID)
 	}
+}
+
+// alone goes on, once each, with the runs whose time has come and that need no person.
+func (m *model) alone() (cmds []tea.Cmd) {
+	for _, r := range m.list.rows {
+		if r.state != rests || !r.Alone(m.do.Desk.Clock.Now()) || m.list.begun[r.ID].Equal(r.Until) {
+			continue
+		}
+		if m.list.begun == nil {
+			m.list.begun = map[string]time.Time{}
+		}
+		m.list.begun[r.ID] = r.Until
+		m.told = told{text: "run " + r.ID + " goes on: the time has come for which it waited"}
+		cmds = append(cmds, m.do.resume(r.ID))
+	}
+	return cmds
 }
 
 // shown are the runs that the filter leaves.

@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -432,6 +433,38 @@ func TestOrders(t *testing.T) {
 	says("run r1done has ended", "resume r3asks", "cancel r3asks")
 	if !p.press(s, "q") || !p.press(s, "/", "x", "ctrl+c") {
 		t.Error("q and Ctrl-C do not leave")
+	}
+}
+
+// TestAlone: a run that waits for a time goes on without a person where it may, once for each time.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	later := func(until, alone time.Duration) formats.Entry {
+		return suspended(formats.Suspended{Postponed: formats.Postponed{
+			Why: "usage limit", Until: noon.Add(until), Alone: noon.Add(alone),
+		}})
+	}
+	p.run("r1may", "/plan 1", 3*time.Hour, later(time.Minute, time.Hour))
+	p.run("r2asks", "/plan 2", 3*time.Hour, suspended(formats.Suspended{Postponed: formats.Postponed{Why: "usage limit", Until: noon.Add(time.Minute)}}))
+	p.run("r3late", "/plan 3", 3*time.Hour, later(-time.Hour, -time.Minute))
+	p.run("r4paused", "/plan 4", 3*time.Hour, suspended(formats.Suspended{Postponed: formats.Postponed{Why: "paused by ann"}}))
+	s := p.screen(80, 24)
+	if len(p.started) > 0 {
+		t.Fatalf("started %q before the time has come", p.started)
+	}
+	p.clock.now = noon.Add(time.Minute)
+	s.Look()
+	s.Look()
+	p.run("r1may", "/plan 1", 3*time.Hour, later(3*time.Minute, time.Hour)) // it waits again
+	s.Look()
+	if want := []string{"resume r1may"}; !slices.Equal(p.started, want) {
+		t.Fatalf("started %q, want %q", p.started, want)
+	}
+	p.clock.now = noon.Add(3 * time.Minute)
+	s.Look()
+	if want := []string{"resume r1may", "resume r1may"}; !slices.Equal(p.started, want) {
+		t.Fatalf("started %q, want %q", p.started, want)
 	}
 }
 
