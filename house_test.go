@@ -245,7 +245,7 @@ func table(v *ast.ValueSpec) bool {
 		return true
 	case *ast.CallExpr:
 		sel, ok := value.Fun.(*ast.SelectorExpr)
-		return ok && slices.Contains([]string{"NewReplacer", "OnceValue", "Regexp"}, sel.Sel.Name)
+		return ok && slices.Contains([]string{"NewReplacer", "OnceValue", "OnceValues", "Regexp"}, sel.Sel.Name)
 	default:
 		return false
 	}
