@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -206,20 +205,6 @@ func showRun(c call) error {
 	return runs{c.world}.show(r)
 }
 
-// tableOf gives the steps of a run for programs.
-func tableOf(steps []journal.Step) (tab formats.Table) {
-	for _, s := range steps {
-		tokens := ""
-		if s.Tokens > 0 {
-			tokens = strconv.FormatInt(s.Tokens, 10)
-		}
-		tab.Rows = append(tab.Rows, []string{
-			s.Path, s.Outcome, fmt.Sprintf("%.1fs", s.Seconds), tokens, formats.Clip(s.Summary, 80), strings.Join(s.Files, " "),
-		})
-	}
-	return tab
-}
-
 // show prints the steps of a run, and how it goes on.
 func (w runs) show(r journal.Run) error {
 	records, err := journal.Load(w.root, r.ID)
@@ -240,14 +225,12 @@ func (w runs) show(r journal.Run) error {
 		head += "  step " + r.Place.String()
 	}
 	w.term.answer("%s", plain.Line(head))
-	if w.term.outTTY {
-		w.term.stage.root = w.dir
-		look := live.Style{Sheet: w.term.sheet(true), Link: w.term.stage.look().Link}
-		for _, line := range live.Steps(steps, columns(w.term.io.out), look) {
-			fmt.Fprintln(w.term.io.out, line)
-		}
-	} else {
-		w.term.table(tableOf(steps))
+	look := live.Style{Sheet: w.term.sheet(w.term.outTTY)}
+	if w.term.stage.root = w.dir; w.term.outTTY {
+		look.Link = w.term.stage.look().Link
+	}
+	for _, line := range live.Steps(steps, columns(w.term.io.out), look) {
+		fmt.Fprintln(w.term.io.out, line)
 	}
 	for _, topic := range boards {
 		w.term.sentence("%s", topic)

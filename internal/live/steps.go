@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ type branch struct {
 var inner = lazy.Regexp(`\[|\.[0-9]+/`)
 
 // Steps draws the steps of a run as its journal has them. What a step holds stands below it by its own part of the
-// path: element [0], later visit #2, later attempt .2.
+// path: element [0], later visit #2, later attempt .2. A width of 0 cuts nothing.
 func Steps(list []journal.Step, width int, s Style) []string {
 	top := &branch{}
 	for i := range list {
@@ -30,7 +31,7 @@ func Steps(list []journal.Step, width int, s Style) []string {
 		}
 		at.step = &list[i]
 	}
-	return drawn(top.lines(nil, 1), width, time.Time{}, s)
+	return drawn(top.lines(nil, 1), cmp.Or(width, 10*mostText), time.Time{}, s)
 }
 
 // at is what a branch holds by a name; the first attempt is the branch itself.
@@ -53,27 +54,22 @@ func (b *branch) lines(list []line, in int) []line {
 		for ; one.step == nil && len(one.below) == 1; one = one.below[0] { // a single step needs no line for its element
 			lead += said(one.name) + " "
 		}
-		l := line{in: in, mark: markHead, text: lead + said(one.name)}
-		if s := one.step; s != nil {
-			outcome := formats.Outcome(said(s.Outcome))
+		l, s := line{in: in, mark: markHead, text: lead + said(one.name)}, cmp.Or(one.step, &journal.Step{})
+		switch outcome := formats.Outcome(said(s.Outcome)); {
+		case one.step == nil:
+		case outcome == "", outcome == formats.OutcomeSkipped:
+			l.mark, l.end = markAside, ": "+cmp.Or(string(outcome), "not finished")
+		default:
 			l.mark, l.end = signOf(outcome)
-			switch outcome {
-			case formats.OutcomeSkipped:
-				l.mark, l.end = markAside, ": skipped"
-			case "":
-				l.end = ": not finished"
-			default:
-				l.notes = append(l.notes, short(time.Duration(s.Seconds*float64(time.Second))))
-			}
-			l.notes = append(l.notes, budget{tokens: s.Tokens}.words(budget{})...)
-			if s.Summary != "" {
-				l.notes = append(l.notes, said(s.Summary))
-			}
+			l.notes = []string{short(time.Duration(s.Seconds * float64(time.Second)))}
 		}
-		if list = append(list, l); one.step != nil {
-			for _, file := range one.step.Files {
-				list = append(list, line{in: in + 1, path: said(file)})
-			}
+		l.notes = append(l.notes, budget{tokens: s.Tokens}.words(budget{})...)
+		if s.Summary != "" {
+			l.notes = append(l.notes, said(s.Summary))
+		}
+		list = append(list, l)
+		for _, file := range s.Files {
+			list = append(list, line{in: in + 1, path: said(file)})
 		}
 		list = one.lines(list, in+1)
 	}
