@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,10 +17,13 @@ import (
 	"tercet/router"
 )
 
-// typed is the line that began a run.
+// typed is the line that began a run: its words as a shell gave them, else its text.
 func typed(r journal.Run) router.Line {
-	raw, words := r.Typed()
-	return router.Line{Raw: raw, Words: words}
+	name, _, _ := strings.Cut(r.Line, " ")
+	if r.Begun.Words != nil {
+		return router.Line{Words: append([]string{name}, r.Begun.Words...)}
+	}
+	return router.Line{Raw: strings.TrimSpace(name + " " + r.Begun.Raw)}
 }
 
 // before looks for a run that the same line began and that did not end. Without a person it goes on at once, unless it
@@ -92,11 +95,8 @@ func resumeVerb(cmd *cobra.Command, a *app) run {
 		"where nobody is at a terminal: wait at a question until 'tercet approve' or 'tercet watch' answers it")
 	wait := cmd.Flags().Bool("wait", false, "sleep until the time that the run waits for, and go on then")
 	return func(c call) error {
-		word := ""
-		if len(c.args) > 0 {
-			word = c.args[0]
-		}
-		for {
+		for word := strings.Join(c.args, ""); ; { // one word, or none
+
 			r, err := c.resumed(word, *from, *wait)
 			if r == nil || !*wait || r.Until.IsZero() {
 				return err
@@ -180,10 +180,7 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 		}
 		tab := formats.Table{Columns: []string{"run", "command", "task", "status", "step", "age", "cost"}}
 		for _, r := range list {
-			task, cost := "", ""
-			if r.Task > 0 {
-				task = strconv.Itoa(r.Task)
-			}
+			task, cost := sprintf("%.0d", r.Task), "" // nothing for 0
 			if r.Cost > 0 {
 				cost = sprintf("%.2f", r.Cost)
 			}

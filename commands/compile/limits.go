@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"time"
+
 	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
@@ -35,6 +37,7 @@ func checkLimits(c *compiler) {
 		"spawns":    {&l.Spawns, mostSteps},
 		"tokens":    {&tokens, mostTokens},
 	}
+	durations := map[string]*time.Duration{"duration": &l.Duration, "auto_resume": &l.AutoResume}
 	for _, f := range c.file.Front.Limits {
 		v, name := f.Value, f.Key.Text
 		counter, counts := counters[name]
@@ -46,13 +49,9 @@ func checkLimits(c *compiler) {
 			} else {
 				c.report(v.Pos, CodeLimitValue, "", "expected %s from 1 to %d, got %s", name, counter.most, v)
 			}
-		case name == "duration", name == "auto_resume":
-			into := &l.Duration
-			if name == "auto_resume" {
-				into = &l.AutoResume
-			}
+		case durations[name] != nil:
 			var err error
-			if *into, err = argspec.ParseDuration(literal(v)); err != nil || *into <= 0 {
+			if *durations[name], err = argspec.ParseDuration(literal(v)); err != nil || *durations[name] <= 0 {
 				c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h", "expected a duration, got %s", v)
 			}
 		case name == "cost":

@@ -68,15 +68,6 @@ func (p Place) String() string {
 	return fmt.Sprintf("%d of %d %s", p.Number, p.Of, p.Step)
 }
 
-// Typed is the line that began the run: its words as a shell gave them, else its text.
-func (r Run) Typed() (raw string, words []string) {
-	name, _, _ := strings.Cut(r.Line, " ")
-	if r.Begun.Words != nil {
-		return "", append([]string{name}, r.Begun.Words...)
-	}
-	return strings.TrimSpace(name + " " + r.Begun.Raw), nil
-}
-
 // Due tells that the time for which the run waited has come.
 func (r Run) Due(now time.Time) bool { return !r.Until.IsZero() && !now.Before(r.Until) }
 
@@ -106,7 +97,7 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 				continue
 			}
 		}
-		if r, ok := glance(root, e.Name()); ok {
+		if r, ok := Look(root, e.Name()); ok {
 			out = append(out, r)
 		}
 	}
@@ -114,8 +105,8 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 	return out, nil
 }
 
-// glance reads the first line and the end of a journal.
-func glance(root *os.Root, id string) (r Run, ok bool) {
+// Look reads the first line and the end of a journal: what it says of its run now.
+func Look(root *os.Root, id string) (r Run, ok bool) {
 	name := path.Join(Folder, id, Name)
 	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return r, false
@@ -317,9 +308,6 @@ func Any(root *os.Root, word string) (Run, error) {
 	return Named(list, word)
 }
 
-// Look reads what the journal of one run says of it now.
-func Look(root *os.Root, id string) (Run, bool) { return glance(root, id) }
-
 // LockOf names the lock of a run, below the project root.
 func LockOf(id string) string { return path.Join(Folder, id, LockName) }
 
@@ -356,15 +344,12 @@ type Step struct {
 // Steps gives the steps in the order in which they began.
 func Steps(records []Record) []Step {
 	var out []Step
-	began := map[string]time.Time{}
+	began, at := map[string]time.Time{}, map[string]int{}
 	of := func(path string) *Step {
-		for i := range slices.Backward(out) {
-			if out[i].Path == path {
-				return &out[i]
-			}
+		if _, ok := at[path]; !ok {
+			at[path], out = len(out), append(out, Step{Path: path})
 		}
-		out = append(out, Step{Path: path})
-		return &out[len(out)-1]
+		return &out[at[path]]
 	}
 	for _, r := range course(records) {
 		var data struct {
@@ -380,7 +365,7 @@ func Steps(records []Record) []Step {
 			began[r.Step] = r.Time
 			of(r.Step)
 		case formats.EntryDelegationResult:
-			if _, ok := began[r.Step]; !ok {
+			if began[r.Step].IsZero() {
 				continue // the engine's own
 			}
 			s := of(r.Step)
@@ -390,9 +375,8 @@ func Steps(records []Record) []Step {
 			}
 		case formats.EntryStepFinished:
 			s := of(r.Step)
-			s.Outcome, s.Summary = data.Status, data.Summary
-			if at, ok := began[r.Step]; ok {
-				s.Seconds = r.Time.Sub(at).Seconds()
+			if s.Outcome, s.Summary = data.Status, data.Summary; !began[r.Step].IsZero() {
+				s.Seconds = r.Time.Sub(began[r.Step]).Seconds()
 			}
 		}
 	}

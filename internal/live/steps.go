@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,16 +37,14 @@ func Steps(list []journal.Step, width int, s Style) []string {
 
 // at is what a branch holds by a name; the first attempt is the branch itself.
 func (b *branch) at(name string) *branch {
-	for _, one := range b.below {
-		if one.name == name {
-			return one
-		}
+	if name == "" {
+		return b
 	}
-	if name != "" {
-		b.below = append(b.below, &branch{name: name})
-		return b.below[len(b.below)-1]
+	i := slices.IndexFunc(b.below, func(one *branch) bool { return one.name == name })
+	if i < 0 {
+		i, b.below = len(b.below), append(b.below, &branch{name: name})
 	}
-	return b
+	return b.below[i]
 }
 
 func (b *branch) lines(list []line, in int) []line {

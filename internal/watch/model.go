@@ -92,7 +92,8 @@ const (
 const human = 80 * time.Millisecond
 
 func newModel(d *deeds, look live.Style) *model {
-	return &model{do: d, look: look, wide: 80, high: 24, seen: seen{top: end, tree: &live.View{}}}
+	return &model{do: d, look: look, wide: 80, high: 24, list: list{begun: map[string]time.Time{}},
+		seen: seen{top: end, tree: &live.View{}}}
 }
 
 // tick says that it is time to look.
@@ -194,9 +195,6 @@ func (m *model) alone() (cmds []tea.Cmd) {
 	for _, r := range m.list.rows {
 		if r.state != rests || !r.Alone(m.do.Desk.Clock.Now()) || m.list.begun[r.ID].Equal(r.Until) {
 			continue
-		}
-		if m.list.begun == nil {
-			m.list.begun = map[string]time.Time{}
 		}
 		m.list.begun[r.ID] = r.Until
 		m.told = told{text: "run " + r.ID + " goes on: the time has come for which it waited"}
