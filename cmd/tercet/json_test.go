@@ -566,7 +566,7 @@ func kindOf(t reflect.Type, shared map[reflect.Type]string) string {
 	return "number"
 }
 
-// inner is the struct that values of a type hold, nil if they hold none.
+// innerOf is the struct that values of a type hold, nil if they hold none.
 func innerOf(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map {
 		t = t.Elem()
@@ -580,7 +580,6 @@ func innerOf(t reflect.Type) reflect.Type {
 // jsonPage is the page of the documents: what gives each, and its members.
 func jsonPage(t *testing.T) string {
 	t.Helper()
-	tb := t
 	uses := map[reflect.Type]int{}
 	var count func(t reflect.Type)
 	count = func(t reflect.Type) {
@@ -600,14 +599,15 @@ func jsonPage(t *testing.T) string {
 		}
 	}
 	shared, titles := map[reflect.Type]string{}, map[string]reflect.Type{}
-	for t, n := range uses {
-		if n > 1 && t.Name() != "" && t.Name() != "Pos" && t != reflect.TypeFor[tasksDoc]() && t != reflect.TypeFor[notRouted]() {
-			shared[t] = small(t.Name())
-			if other := titles[shared[t]]; other != nil {
-				tb.Errorf("%v and %v would have one title", t, other)
-			}
-			titles[shared[t]] = t
+	for of, n := range uses {
+		if n < 2 || of.Name() == "" || of == reflect.TypeFor[formats.Pos]() || of == reflect.TypeFor[tasksDoc]() || of == reflect.TypeFor[notRouted]() {
+			continue
 		}
+		title := small(of.Name())
+		if other := titles[title]; other != nil {
+			t.Errorf("%v and %v would have one title", of, other)
+		}
+		shared[of], titles[title] = title, of
 	}
 	var b strings.Builder
 	var rows func(t reflect.Type, path string)
