@@ -384,7 +384,7 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 	kept, seen := map[string]string{}, map[string]bool{}
 	for _, c := range answers {
 		line := []string{"-C", dir, "--json", "--no-input", "--runner", "offline"}
-		for _, word := range strings.Fields(c.verb + " " + c.args) {
+		for word := range strings.FieldsSeq(c.verb + " " + c.args) {
 			now, ok := kept[word]
 			file, of := strings.CutPrefix(word, "@")
 			switch {
@@ -458,8 +458,7 @@ type memberOf struct {
 
 // membersOf are the members that a struct has as JSON.
 func membersOf(t reflect.Type) (list []memberOf) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-" || !f.IsExported() || f.Name == "Schema":

@@ -81,7 +81,7 @@ func TestErrorLayout(t *testing.T) {
 		{"TERM=dumb", []string{"  --> " + file + ":2:7\n" + excerpt}},
 	} {
 		env := map[string]string{"NO_COLOR": "1"}
-		for _, one := range strings.Fields(c.env) {
+		for one := range strings.FieldsSeq(c.env) {
 			name, value, _ := strings.Cut(one, "=")
 			env[name] = value
 		}
@@ -94,8 +94,8 @@ func TestErrorLayout(t *testing.T) {
 		}
 	}
 	a, errs := seated(t, map[string]string{"NO_COLOR": "1", "TERM": "xterm"})
-	const want = "  --> --jq:1:10\n  |\n1 | .tasks | lenght\n  |          ^\n  = help: did you mean 'length'?\n"
-	if code := a.run([]string{"--jq", ".tasks | lenght", "version"}); code != 2 || !strings.Contains(errs.String(), want) {
+	const want = "  --> --jq:1:10\n  |\n1 | .tasks | lengt\n  |          ^\n  = help: did you mean 'length'?\n"
+	if code := a.run([]string{"--jq", ".tasks | lengt", "version"}); code != 2 || !strings.Contains(errs.String(), want) {
 		t.Errorf("exit code %d, want 2; %q does not hold %q", code, errs, want)
 	}
 }
