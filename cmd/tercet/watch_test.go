@@ -104,6 +104,62 @@ func TestWatchAnswers(t *testing.T) {
 	}
 }
 
+// TestWatchPauses: p suspends a run of another process, which says how to go on.
+func TestWatchPauses(t *testing.T) {
+	t.Parallel()
+	dir, env := watching(t)
+	asks := onTerminalWith(t, dir, env, "/ship")
+	asks.wait("Ship it?")
+	gates := onTerminalWith(t, dir, env, "gates")
+	gates.wait("RUN ")
+	gates.wait("QUESTION  CHOICES ")
+	gates.wait("go#1  Ship it?  approve, ")
+	gates.ends()
+	s := onWatch(t, dir, env)
+	s.wait("1 waiting for you")
+	s.slowly("p")
+	s.wait("is suspended: paused by ann")
+	asks.wait("Resume: tercet resume r")
+	if code := asks.ends(); code != 75 {
+		t.Errorf("exit code %d of what was paused, want 75", code)
+	}
+	s.slowly("q")
+	s.restored(0)
+}
+
+// TestLineAgain: the line of a run that did not end asks whether to show it, to go on with it, or to begin anew.
+func TestLineAgain(t *testing.T) {
+	t.Parallel()
+	dir, env := watching(t)
+	s := onTerminalWith(t, dir, env, "/ship")
+	s.wait("Ship it?")
+	s.signal(syscall.SIGKILL)
+	s.ends()
+	s = onTerminalWith(t, dir, env, "/ship")
+	s.wait("of this line did not end:")
+	s.wait("[r]esume  [n]ew  [s]how")
+	s.keys("s\r")
+	s.wait("│ go: not finished")
+	s.wait("[r]esume  [n]ew  [s]how")
+	s.keys("n\r")
+	s.wait("is given up")
+	s.wait("[a]pprove")
+	s.signal(syscall.SIGKILL)
+	s.ends()
+	s = onTerminalWith(t, dir, env, "/ship")
+	s.wait("[r]esume  [n]ew  [s]how")
+	s.keys("r\r")
+	s.wait("[a]pprove")
+	s.keys("a\r")
+	s.wait("shipped: approve by ann")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	if list := onTerminalWith(t, dir, env, "query", "--runs", "-c", "[.runs[].status]").until("]"); !strings.Contains(list, `["completed","failed"]`) {
+		t.Errorf("the runs are %s, want one that is completed and one that was given up", list)
+	}
+}
+
 // TestWatchCancels: a run of another process is cancelled; a signal leaves the terminal as it was.
 func TestWatchCancels(t *testing.T) {
 	t.Parallel()

@@ -473,6 +473,9 @@ func TestAnswer(t *testing.T) {
 						if err != nil || a.Answer != "yes" || a.By != "bea" {
 							t.Errorf("what arrived = %+v, %v, want bea's yes", a, err)
 						}
+						if took := time.Since(a.At); took > time.Second {
+							t.Errorf("the answer was taken after %s, want at most a second", took)
+						}
 						put(t, l, test.then(g, a)...)
 					})
 				}
@@ -543,9 +546,15 @@ func TestOrders(t *testing.T) {
 				owner, d := p.desk("ann"), p.desk("bea")
 				l := owner.begin(t, "r1", "/plan 1")
 				time.Sleep(time.Second)
+				given := time.Now()
 				var working sync.WaitGroup
 				defer working.Wait()
 				working.Go(func() {
+					defer func() {
+						if took := time.Since(given); took > time.Second {
+							t.Errorf("the order was taken after %s, want at most a second", took)
+						}
+					}()
 					if test.pause {
 						paused, _ := owner.Orders(t.Context(), "r1")
 						<-paused.Done()
