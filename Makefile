@@ -1,6 +1,5 @@
 .PHONY: all agents check lint fuzz soak bench microbench update pictures build demo
 FUZZTIME ?= 10m
-GOAL ?= .
 PEERS ?= $(or $(TMPDIR),/tmp)/tercet-peers
 
 all: check
@@ -10,7 +9,7 @@ check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on
 lint: ; GOOS=windows go vet ./cmd/tercet && GOOS=darwin go vet ./cmd/tercet && golangci-lint run ./... && golangci-lint fmt --diff
 agents: ; sh ./agents.sh $(AGENTS)
 fuzz: ; sh ./fuzz.sh $(FUZZTIME)
-soak: ; go test ./commands/interp -run '^TestEveryLine' -v -args -both && go test ./internal/proc -run '^TestSoak' -timeout 30m -v -args -full && go test ./state/crash -run '$(GOAL)' -timeout 90m -v -args -full && go test ./cmd/tercet -run '^(TestEveryJournalLine|TestKilled)' -timeout 120m -v -args -points 1 -calls 200 -seed 0 && go test ./cmd/tercet -run "^TestPromptSurvives$$" -timeout 60m -v -args -promptfor 30m
+soak: ; sh ./soak.sh $(GOAL)
 bench: ; sh bench/peers.sh $(PEERS) && go test ./bench -run '^TestGoals$$' -timeout 60m -count 1 -v -goals -peers $(PEERS) -into ../docs/performance.md
 microbench: ; go test -run '^$$' -bench . -benchmem -count 6 ./... | tee bench.out
 update: ; go test ./... -update && git diff --stat

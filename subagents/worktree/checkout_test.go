@@ -224,21 +224,27 @@ var errDead = errors.New("killed")
 func (p *project) dying(n int) (*worktree.Manager, *int) {
 	p.t.Helper()
 	calls := new(int)
+	return p.allowing(func() error {
+		if *calls++; n > 0 && *calls >= n {
+			return errDead
+		}
+		return nil
+	}), calls
+}
+
+// allowing is the project as a process sees it that does something before each call of git.
+func (p *project) allowing(do func() error) *worktree.Manager {
+	p.t.Helper()
 	s, err := proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error {
-			if *calls++; n > 0 && *calls >= n {
-				return errDead
-			}
-			return nil
-		},
-		Env: []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES=/"}, Now: time.Now,
+		Allow: func(context.Context, proc.Command) error { return do() },
+		Env:   []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES=/"}, Now: time.Now,
 	})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	m := *p.Manager
 	m.Git = func(dir string) *git.Repo { return &git.Repo{Starter: s, Dir: dir} }
-	return &m, calls
+	return &m
 }
 
 // kept keeps a copy of the repository with its worktrees, which hold its path, and gives what puts it back.

@@ -2,6 +2,7 @@ package worktree_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,6 +143,28 @@ func TestWorkIsNotLost(t *testing.T) {
 				return end
 			})
 		})
+	}
+}
+
+// TestCommitOfTheKilled: git goes on when tercet is killed, and makes the commit while the process that resumes the run looks
+// for it: that commit is told, wherever it comes.
+func TestCommitOfTheKilled(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	for calls, at := 9, 2; at <= calls; at += 3 {
+		name, txn, made, n := fmt.Sprintf("%d.txt", at), fmt.Sprintf("t%d", at), "", 0
+		p.write(tree.Dir, name, "precious\n")
+		m := p.allowing(func() error {
+			if n++; n == at {
+				made, _ = p.commit(tree.Dir, "of the task", txn)
+			}
+			return nil
+		})
+		hash, files, err := m.Commit(t.Context(), tree.Dir, worktree.Message{Subject: "of the task", Txn: txn})
+		if err != nil || hash == "" || hash != made || len(files) != 1 {
+			t.Errorf("made before call %d of %d: Commit = %q, %q, %v; want %q", at, n, hash, files, err, made)
+		}
 	}
 }
 

@@ -297,31 +297,36 @@ func (m Message) trailers() []git.Trailer {
 func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash string, files []string, err error) {
 	defer code(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(dir)
-	if msg.Txn != "" {
-		if hash, err = repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: msg.Txn}); err != nil {
-			return "", nil, err
+	made := func() (hash string, files []string, err error) {
+		if msg.Txn != "" {
+			hash, err = repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: msg.Txn})
 		}
-		if hash != "" {
+		if err == nil && hash != "" {
 			files, err = m.changed(ctx, repo, hash+"~1", hash)
-			return hash, files, err
 		}
+		return hash, files, err
+	}
+	if hash, files, err = made(); err != nil || hash != "" {
+		return hash, files, err
 	}
 	work, err := m.loose(ctx, repo)
 	if err == nil && msg.Only != nil {
 		err = work.keep(ctx, repo, msg.Only)
 	}
-	if err != nil || len(work.files) == 0 {
+	switch {
+	case err != nil:
 		return "", nil, err
+	case len(work.files) == 0: // the git of a process that was killed may have made it meanwhile
+		return made()
 	}
-	if err := repo.Add(ctx, work.files...); err != nil {
-		return "", nil, err
+	if err = repo.Add(ctx, work.files...); err == nil {
+		err = m.scan(ctx, repo, "", "")
 	}
-	if err := m.scan(ctx, repo, "", ""); err != nil {
-		return "", nil, err
+	if err == nil {
+		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
 	}
-	hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
-	if errors.Is(err, git.ErrNothing) { // a change that git's own settings undo, such as line ends
-		return "", nil, nil
+	if errors.Is(err, git.ErrNothing) { // or a change that git's own settings undo, such as line ends
+		return made()
 	}
 	if err != nil {
 		return "", nil, err

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Tries the promises about faults as often as they say, in at most 90 minutes on two cores: the bounds of what runs after another add up
+# to that, beside the time to compile. With the name of a test it tries that one of the state alone. TESTS picks others by a name.
+set -u
+cd "$(dirname "$0")"
+left=
+part() { # bound, package, tests, flags
+    most=$1 package=$2 tests=$3
+    shift 3
+    # shellcheck disable=SC2086 # a package, perhaps with a flag
+    go test $package -run "$tests" -timeout "$most" -v -args "$@" || left="$left $package"
+}
+if [ -n "${1:-}" ]; then
+    part 25m ./state/crash "$1" -full
+    exit ${left:+1}
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Random keys at a prompt wait more than they compute: they run beside the others.
+(part 40m ./cmd/tercet '^TestPromptSurvives$' -promptfor "${KEYS:-20m}"; exit ${left:+1}) >"$log" 2>&1 &
+keys=$!
+part 4m ./commands/interp '^TestEveryLine' -both
+part 3m ./internal/proc '^TestSoak' -full
+part 8m ./subagents/worktree . -kills "${STEP:-1}"
+part 25m ./state/crash "${STATE:-.}" -full
+wait "$keys" || left="$left ./cmd/tercet:keys"
+cat "$log"
+part 50m './cmd/tercet -parallel 4' '^(TestEveryJournalLine|TestKilled)' -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-40}" -seed 0
+[ -z "$left" ] || { echo "failed:$left"; exit 1; }
