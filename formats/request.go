@@ -174,7 +174,8 @@ type AgentInfo struct {
 	AgentResult              bool // form: agent_result
 	Workflow                 bool // the file has steps
 	File                     string
-	Sum                      string // sha256 of the file with its facets, empty where it is not known
+	Sum                      string            // sha256 of the file, empty where it is not known
+	Facets                   map[string]string // of the facet files that it names, by their paths
 }
 
 // MayGive tells whether the contract lets a subagent return an artifact of one of the types.

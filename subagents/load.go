@@ -109,7 +109,7 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 		return Definition{}, refused
 	}
 	err = def.Resolve(s.Facets)
-	def.Info.Sum = formats.Sum(fmt.Appendf(slices.Clone(src), "%q", def.Facets))
+	def.Info.Sum = formats.Sum(src)
 	return def, err
 }
 
@@ -134,6 +134,10 @@ func (d *Definition) Resolve(facets fs.FS) error {
 		if facets != nil {
 			src, err := fs.ReadFile(facets, file)
 			if err == nil && strings.TrimSpace(string(src)) != "" {
+				if d.Info.Facets == nil {
+					d.Info.Facets = map[string]string{}
+				}
+				d.Info.Facets[formats.Workspace+"/facets/"+file] = formats.Sum(src)
 				return strings.Trim(string(src), "\n")
 			}
 		}

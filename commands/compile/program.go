@@ -106,13 +106,14 @@ func (p *Program) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Files gives the hashes of the subagent files that the program names.
+// Files gives the hashes of the subagent files that the program names, and of the facets that these name.
 func (p *Program) Files() map[string]string {
 	out := map[string]string{}
 	for _, info := range p.facts.agents {
 		if info.Sum != "" {
 			out[info.File] = info.Sum
 		}
+		maps.Copy(out, info.Facets)
 	}
 	return out
 }
