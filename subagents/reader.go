@@ -69,7 +69,7 @@ func (r *reader) text(n *md.Node, want string) string {
 // oneOf makes a reader of a string that is one of a set.
 func oneOf[T ~string](r *reader, what string, set []T) func(*md.Node) T {
 	return func(n *md.Node) T {
-		names := texts(set)
+		names := formats.Words(set)
 		switch {
 		case !n.IsStr() || n.Value == "":
 			r.Wrong(n, what, "")
@@ -80,14 +80,6 @@ func oneOf[T ~string](r *reader, what string, set []T) func(*md.Node) T {
 		}
 		return ""
 	}
-}
-
-func texts[T ~string](set []T) []string {
-	out := make([]string, len(set))
-	for i, one := range set {
-		out[i] = string(one)
-	}
-	return out
 }
 
 // words reads the elements of a list; a scalar stands for a list of one. It reports elements that stand twice.

@@ -54,7 +54,7 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec) {
 			field{"name", func(n *md.Node) { spec.Name = r.text(n, "a file name") }},
 			to("document", &spec.Document, oneOf(r, "profile", formats.Profiles())), to("optional", &spec.Optional, r.boolean))
 		if item.Kind == md.Map && item.Get("type") == nil {
-			r.Refuse(codeMissing, item, "one of "+strings.Join(texts(formats.ArtifactTypes()), ", "),
+			r.Refuse(codeMissing, item, "one of "+strings.Join(formats.Words(formats.ArtifactTypes()), ", "),
 				"missing key type of an artifact")
 		}
 		all = append(all, spec)

@@ -103,7 +103,8 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 		who := fields{"user": userName(), "tercet_version": version}
 		made := func(dir string) error { return w.sink.open(w.root, dir) }
 		ledger := w.desk.Open(ctx, inv.Run, who, flags.giveUp, made)
-		cfg.Journal, cfg.Resumed = ledger, ledger.Resumed()
+		cfg.Journal = ledger
+		cfg.Resumed, cfg.Killed = ledger.Resumed()
 		cfg.AcceptChanges = flags.acceptChanges || flags.giveUp
 		cfg.Start = formats.Started{
 			Version: version, User: userName(), Raw: inv.Raw, Words: inv.Words, Among: inv.Among, Files: w.deciding,
@@ -147,7 +148,8 @@ func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config
 	}
 	cfg.DryRun, cfg.Stubs, cfg.Discard = false, nil, nil
 	ledger := w.desk.Ledger(r.Run)
-	cfg.Journal, cfg.Resumed = ledger, ledger.Resumed()
+	cfg.Journal = ledger
+	cfg.Resumed, cfg.Killed = ledger.Resumed()
 	cfg.AcceptChanges = w.flags.acceptChanges || w.flags.giveUp
 	return cfg, nil
 }

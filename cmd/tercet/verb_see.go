@@ -80,6 +80,7 @@ func (w runs) look(ctx context.Context, r journal.Run, records []journal.Record)
 	cfg.State, cfg.Docs, cfg.Problems, cfg.Trace = noState{}, noDocs{}, noProblems{}, trace.Discard{}
 	cfg.Show = func(formats.Table) {}
 	cfg.Look = func(r formats.Request, ret formats.Return) error { return w.retold(records, r, ret) }
+	_, cfg.Killed = led.Resumed()
 	cfg.Start.Files, cfg.AcceptChanges = w.deciding, w.flags.acceptChanges
 	w.frozen = &cfg
 	defer func() { w.frozen = nil }()

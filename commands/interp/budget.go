@@ -2,7 +2,9 @@ package interp
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"tercet/formats"
 )
@@ -12,22 +14,37 @@ const leastCost = 0.0001
 
 // spawn reserves the place of one worker, or refuses it because something is used up. Nothing is started then.
 func (r *run) spawn() error {
-	l, used := r.limits, r.spent
-	switch {
-	case l.Spawns != 0 && used.Spawns >= l.Spawns:
-		return errLimit("spawns", max(0, l.Spawns))
-	case l.Tokens > 0 && used.Tokens.Total() >= l.Tokens:
-		return errBudget("tokens", fmt.Sprint(l.Tokens), fmt.Sprint(used.Tokens.Total()))
-	case l.Cost > 0 && used.Cost >= l.Cost:
-		return errBudget("US dollars", fmt.Sprintf("%.4g", l.Cost), fmt.Sprintf("%.4g", used.Cost))
+	if l := r.limits.Spawns; l != 0 && r.spent.Spawns >= l {
+		return errLimit("spawns", max(0, l))
+	}
+	if err := r.over(); err != nil {
+		return err
 	}
 	r.spent.Spawns++
 	return nil
 }
 
+// over refuses a worker where tokens or money are used up. Where that is so only by what was lost, the run waits.
+func (r *run) over() (err error) {
+	l, used, lost := r.limits, r.spent, false
+	if total := used.Tokens.Total(); l.Tokens > 0 && total >= l.Tokens {
+		err = errBudget("tokens", fmt.Sprint(l.Tokens), fmt.Sprint(total))
+		lost = total-r.lost.Tokens.Total() < l.Tokens
+	} else if l.Cost > 0 && used.Cost >= l.Cost {
+		err = errBudget("US dollars", fmt.Sprintf("%.4g", l.Cost), fmt.Sprintf("%.4g", used.Cost))
+		lost = used.Cost-r.lost.Cost < l.Cost
+	}
+	if lost {
+		err = &formats.LaterError{Why: err.Error() + ", if all that was reserved for a killed worker counts as used; " +
+			"raise limits and resume with --accept-changes"}
+	}
+	return err
+}
+
 // spend takes in what a worker used. What it did not use of its share is there again.
-func (r *run) spend(m formats.Metadata) {
-	s := &r.spent
+func (r *run) spend(m formats.Metadata) { add(&r.spent, m) }
+
+func add(s *formats.Metadata, m formats.Metadata) {
 	s.Tokens.Input += m.Tokens.Input
 	s.Tokens.Cached += m.Tokens.Cached
 	s.Tokens.Output += m.Tokens.Output
@@ -62,23 +79,81 @@ func (r *run) share(list []*formats.Request) {
 	}
 }
 
-// reserve writes down what workers may use before they start, where there is a bound: a run that is killed while they
-// work never learns what they used, and whoever adds up counts what was reserved. The time is in the record of the
-// delegation.
-func (r *run) reserve(list []*formats.Request) error {
-	for _, req := range list {
-		b := req.Budget
-		if b.Tokens == 0 && b.Cost == 0 && b.Spawns == 0 {
-			continue
+// reserved is the data of budget_reserved.
+type reserved struct {
+	formats.Budget
+
+	Lost formats.Budget `json:"lost,omitzero"` // what the same worker had in a process that was killed
+}
+
+func reservation(req *formats.Request) formats.Entry {
+	return formats.Entry{Type: formats.EntryBudgetReserved, Step: req.At, Attempt: req.Attempt, Key: req.Txn}
+}
+
+// had gives a worker what other processes reserved for it last, and counts what was lost of it.
+func (r *run) had(req *formats.Request) (old bool, err error) {
+	for {
+		var was reserved
+		data, more := r.cfg.Journal.Recall(reservation(req))
+		if err = read(data, &was); !more || err != nil {
+			return old, err
 		}
-		b.Seconds = 0
-		if err := r.journal(formats.Entry{
-			Type: formats.EntryBudgetReserved, Step: req.At, Attempt: req.Attempt, Key: req.Txn, Data: b,
-		}); err != nil {
-			return err
+		old, req.Budget = true, was.Budget
+		r.lose(was.Lost)
+	}
+}
+
+// reserve gives workers their shares of what is left, and writes them down where there is a bound: a run that is killed
+// while they work never learns what they used, and counts all of it. The workers of a flow have their own reservations.
+func (r *run) reserve(list []effect, out []answer, todo []int, old []bool) error {
+	err := r.cfg.Journal.Live(false)
+	if _, ends := errors.AsType[*formats.EndError](err); err != nil && !ends {
+		return r.unwritten(err)
+	}
+	var anew []*formats.Request
+	var lost []formats.Budget
+	spent := formats.Metadata{} // by the others, or theirs
+	for i, e := range list {
+		switch had := e.req; {
+		case !e.worker:
+		case !slices.Contains(todo, i):
+			add(&spent, out[i].ret.Metadata)
+		case old[i] && e.flow && !r.cfg.AcceptChanges: // else the limits may be others than they were
+			add(&spent, used(had.Budget))
+		default:
+			anew, lost = append(anew, had), append(lost, formats.Budget{})
+			if old[i] && !e.flow && r.cfg.Killed {
+				lost[len(lost)-1] = formats.Budget{Tokens: had.Budget.Tokens, Cost: had.Budget.Cost}
+				r.lose(lost[len(lost)-1])
+			}
 		}
 	}
-	return nil
+	if err != nil || len(anew) == 0 {
+		return nil // live tells where the journal ends
+	}
+	was, l := r.spent, r.limits
+	add(&r.spent, spent)
+	r.share(anew)
+	over := r.over()
+	r.spent = was
+	for i, req := range anew {
+		e := reservation(req)
+		e.Data = reserved{req.Budget, lost[i]}
+		if l.Tokens != 0 || l.Cost != 0 || l.Spawns != 0 {
+			err = cmp.Or(err, r.journal(e))
+		}
+	}
+	return cmp.Or(err, over)
+}
+
+// lose counts what a worker had as used: nobody knows how much of it was.
+func (r *run) lose(b formats.Budget) {
+	add(&r.spent, used(b))
+	add(&r.lost, used(b))
+}
+
+func used(b formats.Budget) formats.Metadata {
+	return formats.Metadata{Tokens: formats.Tokens{Input: b.Tokens}, Cost: b.Cost, Spawns: max(0, b.Spawns)}
 }
 
 // part is the i-th of n parts of a whole.

@@ -1,6 +1,8 @@
 package interp_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -104,7 +106,12 @@ func TestBudgets(t *testing.T) {
 func (w *world) reserved() []formats.Budget {
 	var out []formats.Budget
 	for _, e := range w.entries {
-		if b, ok := e.Data.(formats.Budget); ok && e.Type == formats.EntryBudgetReserved {
+		if e.Type == formats.EntryBudgetReserved {
+			var b formats.Budget
+			data, err := json.Marshal(e.Data)
+			if err = errors.Join(err, json.Unmarshal(data, &b)); err != nil {
+				w.tb.Fatal(err)
+			}
 			out = append(out, b)
 		}
 	}

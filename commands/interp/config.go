@@ -113,9 +113,10 @@ type Config struct {
 	Prefix   string
 	// Start is what the journal keeps of how the run came about: version, person, line, and the files that decide.
 	Start formats.Started
-	// Of a run that another process began: that it is one, how long it took before, and that a person accepts changed
-	// files.
+	// Of a run that another process began: that it is one, that the last process of it was killed, how long it took
+	// before, and that a person accepts changed files.
 	Resumed       bool
+	Killed        bool
 	Spent         time.Duration
 	AcceptChanges bool
 	// Look has a run gone through again without any effect, to hold it against its journal. It is called for each answer

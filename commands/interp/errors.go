@@ -89,10 +89,4 @@ func (r *run) errStatus(allowed []formats.TaskStatus) error {
 }
 
 // list writes words one behind the other.
-func list[T ~string](words []T) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = string(w)
-	}
-	return strings.Join(out, ", ")
-}
+func list[T ~string](words []T) string { return strings.Join(formats.Words(words), ", ") }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,12 +31,19 @@ type machine struct {
 	clock interp.Clock              // nil: it stands still
 	done  map[string]formats.Return // transactions of the state, by id
 
-	mu     sync.Mutex
-	starts map[string]int    // of workers, by path and attempt
-	told   map[string]string // what a worker was told last, by transaction id
-	state  []string          // changes of tasks, in order
-	asked  map[string]int    // gates that were put to a person
-	gates  int               // that were opened
+	mu      sync.Mutex
+	starts  map[string]int    // of workers, by path and attempt
+	told    map[string]string // what a worker was told last, by transaction id
+	state   []string          // changes of tasks, in order
+	asked   map[string]int    // gates that were put to a person
+	unheard int               // answers that a process was killed before it wrote
+	gates   int               // that were opened
+
+	atWork   func(p *process, r formats.Request) // while a worker works; nil: nothing happens then
+	appended func(e formats.Entry)               // behind each line; nil: nothing happens then
+	budgets  []string                            // of workers, as they were started
+
+	raised int // how often a person had to raise limits
 
 	pauseAt int // the line of the journal behind which the next process is paused, 0: at none
 
@@ -74,6 +83,12 @@ func (p *process) Append(ctx context.Context, e formats.Entry, alone bool) (bool
 	if !old && err == nil {
 		p.lines++
 		p.dead = p.kill == p.lines
+		if p.dead && !p.after && slices.Contains([]formats.EntryType{formats.EntryGateVoted, formats.EntryGateRefused, formats.EntryGateDecided}, e.Type) {
+			p.unheard++
+		}
+		if p.appended != nil {
+			p.appended(e)
+		}
 		if p.pauseAt == p.lines {
 			p.pause(&formats.LaterError{Why: "paused by ann"})
 		}
@@ -108,18 +123,22 @@ func (p *process) file() string { return filepath.Join(p.dir, journal.Name) }
 func (p *process) nested(ctx context.Context, w *world, r formats.Request) (formats.Return, error) {
 	cfg := w.cfg
 	cfg.Prefix = interp.Within(r)
+	cfg.Limits = formats.Limits{Tokens: r.Budget.Tokens, Cost: r.Budget.Cost, Spawns: r.Budget.Spawns}
 	runner, err := interp.New(cfg)
 	if err != nil {
 		return formats.Return{}, err
 	}
 	ret, err := runner.Run(ctx, w.inner, valuesOf(p.t, w.inner, ""), r.Depth)
-	ret.Metadata = formats.Metadata{}
+	ret.Metadata = formats.Metadata{Tokens: ret.Metadata.Tokens, Cost: ret.Metadata.Cost, Spawns: ret.Metadata.Spawns}
 	return ret, err
 }
 
 func (p *process) delegate(ctx context.Context, w *world, r formats.Request) (formats.Return, error) {
 	if r.Agent == "flow" {
 		return p.nested(ctx, w, r)
+	}
+	if p.atWork != nil && r.Agent != compile.StatusSync {
+		p.atWork(p, r)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,6 +163,7 @@ func (p *process) delegate(ctx context.Context, w *world, r formats.Request) (fo
 		return ret, err
 	}
 	p.starts[r.At+"."+fmt.Sprint(r.Attempt)+" "+r.Agent]++
+	p.budgets = append(p.budgets, fmt.Sprintf("%s %d %.4g", r.At, r.Budget.Tokens, r.Budget.Cost))
 	p.told[r.Txn] = strings.Join(r.Facets.Knowledge, "\n") + r.Facets.Instruction + flat(r.Feedback) + flat(r.Input)
 	if w.agents[r.Agent] != nil {
 		return w.agents[r.Agent](ctx, r)
@@ -175,7 +195,7 @@ func (m *machine) play(prog *compile.Program, shape func(w *world), kill int, af
 	j := journal.New(func() (*os.Root, error) { return os.OpenRoot(m.dir) }, journal.Options{Clock: m.time().Now})
 	defer j.Close()
 	p.led = journal.NewLedger(j, records, map[string]any{"pid": 1}, false)
-	w.cfg.Resumed = len(records) > 0
+	w.cfg.Resumed, w.cfg.Killed = p.led.Resumed()
 	w.cfg.Pause, p.pause = context.WithCancelCause(m.t.Context())
 	w.cfg.GateID = func() string {
 		m.gates++
@@ -212,10 +232,31 @@ func (m *machine) play(prog *compile.Program, shape func(w *world), kill int, af
 	return p, ret
 }
 
+// resume goes on with a run. One that waits because a worker of a killed process may have used up a limit goes on with twice as much, as
+// a person would do it.
+func (m *machine) resume(prog *compile.Program, src string, shape func(w *world), kill int, after bool) (*process, formats.Return) {
+	m.t.Helper()
+	for {
+		if m.raised > 0 {
+			limits := fmt.Sprintf("tokens: %d, cost: %d", 100<<m.raised, 9<<m.raised)
+			prog = newWorld(m.t).program(strings.Replace(src, "tokens: 100, cost: 9", limits, 1))
+		}
+		p, ret := m.play(prog, func(w *world) {
+			shape(w)
+			w.cfg.AcceptChanges = m.raised > 0
+		}, kill, after)
+		if p.dead || ret.Outcome() != formats.OutcomeSuspended || !strings.Contains(ret.Summary, "raise limits") {
+			return p, ret
+		}
+		m.raised++
+	}
+}
+
 // end is what a run leaves.
 func (m *machine) end(ret formats.Return) string {
 	m.t.Helper()
 	task := *m.tasks[7]
+	ret.Metadata = formats.Metadata{} // what workers of a killed process had counts as used
 	records, err := journal.Read([]byte(m.text()))
 	if err != nil {
 		m.t.Fatal(err)
@@ -249,6 +290,7 @@ func shapes() map[string]struct {
 	}
 	plan := byVisit(made(formats.ArtifactPlan, "p.md"))
 	body := func(steps ...string) string { return file(during, "", steps...) }
+	front := func(more string, steps ...string) string { return file(during+more+"\n", "", steps...) }
 	return map[string]shape{
 		"single":    {body("A: id: a\ndelegate: maker"), func(w *world) { w.agents["maker"] = plan }},
 		"sequence":  {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: worker\nwith: {n: $steps.a.summary, s: '$state.tasks[0].status'}", "C: id: c\nstatus: planned", "D: return: \"${{ $steps.b.summary }}\""), func(w *world) { w.agents["maker"] = plan }},
@@ -355,6 +397,19 @@ func shapes() map[string]struct {
 			people("worktree/y/join", "retry with feedback", "worktree/b-1/join", "discard")(w)
 			votes()(w)
 		}},
+		"limits": {front("limits: {tokens: 100, cost: 9, spawns: 20, retries: 1}", "A: id: a\ndelegate: worker\nretry: {max: 1, on: [transient], backoff: 1ms}", "B: id: b\nparallel: {x: {delegate: judge}, y: {delegate: worker}}", "C: id: c\ndelegate: worker"), func(w *world) {
+			w.agents["worker"] = func(_ context.Context, r formats.Request) (formats.Return, error) {
+				ret := used(5, 0.5)[0]
+				if r.Attempt == 1 && strings.HasPrefix(r.At, "a#") {
+					ret = failing(formats.CodeTransient, "busy")
+				}
+				return ret, nil
+			}
+		}},
+		"limits of a nested one": {front("limits: {tokens: 100, cost: 9, spawns: 20}", "A: id: a\nforeach: '[1, 2]'\nmax_parallel: 2", ">B: id: b\ndelegate: flow", "C: id: c\ndelegate: worker"), func(w *world) {
+			w.inner = w.program(file("", "", "A: id: x\ndelegate: worker", "B: id: y\nforeach: '[1, 2]'\ndelegate: judge", "C: return: \"${{ $steps.x.summary }}\""))
+			w.agents["worker"] = func(context.Context, formats.Request) (formats.Return, error) { return used(7, 0.5)[0], nil }
+		}},
 		"it fails": {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: worker", "!E: id: e\nalways: failed\ndelegate: second\nwith: {was: $steps.b.status}"), func(w *world) {
 			w.agents["maker"] = plan
 			w.agents["worker"] = byVisit(failing(formats.CodeIO, "full"))
@@ -414,8 +469,8 @@ func people(pairs ...string) func(*world) {
 	}
 }
 
-// bothWays kills at each line twice.
-var bothWays = flag.Bool("both", false, "kill before a line is written and behind it; else in turn")
+// bothWays kills at each line twice, and at many pairs of lines.
+var bothWays = flag.Bool("both", false, "kill before a line is written and behind it, else in turn; and at many pairs of lines, else at a few")
 
 // TestEveryLineOfEveryShape kills a run of every shape at every line of its journal, before the line is written or behind
 // it, and resumes it: the return, the task, what workers were told and the changes of the state are those of a run that
@@ -449,7 +504,8 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 						continue // the run is over
 					}
 					kills++
-					_, ret := m.play(prog, s.play, 0, false)
+					_, ret := m.resume(prog, s.src, s.play, 0, false)
+					m.askedOnce(whole, fmt.Sprintf("killed at line %d", n))
 					if diff := cmp.Diff(want, m.end(ret)); diff != "" {
 						t.Fatalf("killed at line %d (behind it: %v), (-whole +resumed)\n%s\n%s", n, after, diff, m.text())
 					}
@@ -461,10 +517,14 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 				}
 			}
 			// And killed at every third line, again and again, until it comes to its end.
-			m := newMachine(t)
+			m, third := newMachine(t), 3
+			if strings.HasPrefix(name, "limits") {
+				third = 5 // what is reserved anew takes lines of its own
+			}
 			for again := 0; ; again++ {
-				p, ret := m.play(prog, s.play, 3, true)
+				p, ret := m.resume(prog, s.src, s.play, third, true)
 				if !p.dead {
+					m.askedOnce(whole, "killed again and again")
 					if diff := cmp.Diff(want, m.end(ret)); diff != "" {
 						t.Fatalf("killed %d times (-whole +resumed)\n%s", again, diff)
 					}
@@ -474,11 +534,140 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 					break
 				}
 				if again > all.lines {
-					t.Fatal("it never ends")
+					t.Fatalf("it never ends\n%s", m.text())
 				}
+			}
+			// And twice: at a line, and at one of those that follow.
+			for k, pair := range pairs(all.lines) {
+				m, after := newMachine(t), []bool{k%2 == 0, k%3 == 0}
+				m.play(prog, s.play, pair[0], after[0])
+				if after[0] && pair[0] == all.lines {
+					continue
+				}
+				p, ret := m.resume(prog, s.src, s.play, pair[1], after[1])
+				switch {
+				case p.dead && after[1] && over(t, p):
+					continue
+				case p.dead:
+					_, ret = m.resume(prog, s.src, s.play, 0, false)
+				}
+				m.askedOnce(whole, fmt.Sprintf("killed at lines %d and %d", pair[0], pair[1]))
+				if diff := cmp.Diff(want, m.end(ret)); diff != "" {
+					t.Fatalf("killed at line %d and then at line %d (behind it: %v), (-whole +resumed)\n%s\n%s", pair[0], pair[1], after, diff, m.text())
+				}
+				for at, starts := range m.starts {
+					if starts > 3 {
+						t.Errorf("killed twice at lines %d: %s was started %d times", pair, at, starts)
+					}
+				}
+				kills += 2
 			}
 			t.Logf("%d lines, %d kills", all.lines, kills)
 		})
+	}
+}
+
+// pairs are lines of a first and of a second process: some of all that there are.
+func pairs(lines int) (out [][2]int) {
+	some := 4
+	if *bothWays {
+		some = 150
+	}
+	for i := 1; i <= lines; i++ {
+		for j := 1; j <= lines-i+2; j++ { // the second process also says that it goes on
+			out = append(out, [2]int{i, j})
+		}
+	}
+	rand.New(rand.NewPCG(1, uint64(lines))).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out[:min(some, len(out))]
+}
+
+// askedOnce: nobody is asked again what they answered. Where a process was killed before the answer was written, it did not come to it.
+func (m *machine) askedOnce(whole *machine, when string) {
+	m.t.Helper()
+	all, want := 0, m.unheard
+	for at, n := range m.asked {
+		if all += n; whole.asked[at] == 0 {
+			m.t.Errorf("%s: asked %q, and nobody is asked that", when, at)
+		}
+	}
+	for _, n := range whole.asked {
+		want += n
+	}
+	if all > want {
+		m.t.Errorf("%s: asked %v (answers that were not written: %d), want at most those of a whole run, %v", when, m.asked, m.unheard, whole.asked)
+	}
+}
+
+// TestKeptAsTheyArrive: the results of two children are on record while the third one works: when the run is killed then, they are not
+// started again. The third one's share of a limit counts as used, those of the others as far as they used it.
+func TestKeptAsTheyArrive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		prog := newWorld(t).program(file(during+"limits: {tokens: 100, cost: 9}\n", "", "A: id: a\nparallel: {x: {delegate: worker}, y: {delegate: worker}, z: {delegate: judge}}", "B: id: b\ndelegate: second"))
+		play := func(w *world) {
+			w.agents["worker"] = func(context.Context, formats.Request) (formats.Return, error) { return used(5, 0.5)[0], nil }
+		}
+		kept, results := make(chan struct{}), 0
+		m.appended = func(e formats.Entry) {
+			if e.Type == formats.EntryDelegationResult && strings.HasPrefix(e.Step, "a#1/") {
+				results++
+			}
+			if results == 2 {
+				close(kept)
+				m.appended = nil
+			}
+		}
+		m.atWork = func(p *process, r formats.Request) {
+			if strings.Contains(r.At, "/z#") {
+				<-kept
+				p.mu.Lock()
+				p.dead = true
+				p.mu.Unlock()
+			}
+		}
+		m.play(prog, play, 0, true)
+		m.atWork, m.appended, m.budgets = nil, nil, nil
+		_, ret := m.play(prog, play, 0, true)
+		if got := told(ret); got != "completed 0: /x done" {
+			t.Errorf("the run ends %s\n%s", got, m.text())
+		}
+		if d := cmp.Diff([]string{"a#1/z#1 57 5", "b#1 57 5"}, m.budgets); d != "" {
+			t.Errorf("started after the kill, with tokens and dollars (-want +got)\n%s", d)
+		}
+		if got := ret.Metadata; got.Tokens.Total() != 43 || got.Cost != 4 {
+			t.Errorf("it used %+v, want 5 twice, and the 33 that nobody knows of; $0.5 twice, and $3", got)
+		}
+	})
+}
+
+// TestKilledAtWork: a worker that works alone has all that is left. When it is killed, nothing is: the run waits, and goes on as soon as
+// its limit is raised. One that was paused had its share back.
+func TestKilledAtWork(t *testing.T) {
+	t.Parallel()
+	for front, want := range map[string]string{
+		"limits: {tokens: 100, cost: 9}":            "the run may use 100 tokens and has used 100",
+		"limits: {cost: 9}":                         "the run may use 9 US dollars and has used 9",
+		"limits: {tokens: 100, cost: 9, spawns: 2}": "the run may use 100 tokens and has used 100",
+	} {
+		m := newMachine(t)
+		src := file(during+front+"\n", "", "A: id: a\ndelegate: worker", "B: id: b\ndelegate: second")
+		prog := newWorld(t).program(src)
+		m.atWork = func(p *process, r formats.Request) { p.dead = true }
+		m.play(prog, func(*world) {}, 0, true)
+		m.atWork = nil
+		for range 2 { // asking again changes nothing
+			_, ret := m.play(prog, func(*world) {}, 0, true)
+			if ret.Outcome() != formats.OutcomeSuspended || formats.ExitCode(ret) != 75 || len(m.starts) > 0 ||
+				ret.Summary != want+", if all that was reserved for a killed worker counts as used; raise limits and resume with --accept-changes" {
+				t.Errorf("%s: %s, started %v", front, told(ret), m.starts)
+			}
+		}
+		_, ret := m.play(newWorld(t).program(strings.Replace(src, "cost: 9", "cost: 20", 1)), func(w *world) { w.cfg.AcceptChanges = true }, 0, true)
+		if wants := strings.Contains(front, "tokens"); wants != (ret.Outcome() == formats.OutcomeSuspended) || !wants && m.budgets[0] != "a#1 0 11" {
+			t.Errorf("%s with $20: %s, started with %v", front, told(ret), m.budgets)
+		}
 	}
 }
 

@@ -72,7 +72,8 @@ type run struct {
 	jumps     map[string]int  // entries by goto, by step path
 	// spent is what the workers of the run have used, by what their runners measured; those of a workflow are its own.
 	spent     formats.Metadata
-	overrides []any // what a person accepted against a rule
+	lost      formats.Metadata // of that, what was reserved for workers of processes that were killed
+	overrides []any            // what a person accepted against a rule
 	board     Board
 	rounds    map[string]rounds // of loops, by step path
 	undo      []step            // whose effect can be taken back, oldest first

@@ -143,29 +143,26 @@ func (r *run) perform(list []effect) []answer {
 		}
 		return b.answers
 	}
-	var shares []*formats.Request
-	for _, e := range list {
-		if e.worker {
-			shares = append(shares, e.req)
-		}
-	}
-	r.share(shares)
-	if err := r.reserve(shares); err != nil {
-		return slices.Repeat([]answer{{err: err}}, len(list))
-	}
-	out := make([]answer, len(list))
+	out, old := make([]answer, len(list)), make([]bool, len(list))
 	var todo []int
+	var err error
 	for i, e := range list {
+		if e.worker && err == nil {
+			old[i], err = r.had(e.req)
+		}
 		if known, ok := r.known(e); ok {
 			out[i] = known
 		} else {
 			todo = append(todo, i)
 		}
 	}
-	if len(todo) > 0 {
-		if err := r.live(false); err != nil {
-			return slices.Repeat([]answer{{err: err}}, len(list))
+	if err == nil && len(todo) > 0 {
+		if err = r.reserve(list, out, todo, old); err == nil {
+			err = r.live(false)
 		}
+	}
+	if err != nil {
+		return slices.Repeat([]answer{{err: err}}, len(list))
 	}
 	if len(todo) == 1 {
 		out[todo[0]] = r.effect(list[todo[0]])

@@ -23,6 +23,7 @@ type Ledger struct {
 	w       *Writer
 	resumed any // what is written down of the process before the first new entry of a run that began before; nil: it is
 	over    bool
+	waited  bool // the run was suspended
 
 	mu      sync.Mutex
 	lines   []past
@@ -52,11 +53,12 @@ func (p past) about(e formats.Entry) bool {
 // entry of a run that began before it writes down who goes on with it. A run that was stopped goes on with its work if
 // nothing came of that yet, unless it is to stay stopped.
 func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
-	records = course(records)
-	l := &Ledger{w: w, lines: make([]past, len(records)), first: map[string]int{}, nested: map[string][]int{}, stopped: -1}
-	if len(records) > 0 {
-		l.resumed = who
+	l := &Ledger{w: w, first: map[string]int{}, nested: map[string][]int{}, stopped: -1}
+	if n := len(records); n > 0 {
+		l.resumed, l.waited = who, records[n-1].Type == formats.EntrySuspended
 	}
+	records = course(records)
+	l.lines = make([]past, len(records))
 	for i, r := range slices.Backward(records) {
 		switch {
 		case aside(r.Type), r.Type == formats.EntryStopped && i == len(records)-1 && !stay:
@@ -77,8 +79,11 @@ func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
 	return l
 }
 
-// Resumed tells whether another process began the run; nil is no run.
-func (l *Ledger) Resumed() bool { return l != nil && len(l.lines) > 0 }
+// Resumed tells whether another process began the run, and whether the last one of it was killed; nil is no run.
+func (l *Ledger) Resumed() (resumed, killed bool) {
+	resumed = l != nil && len(l.lines) > 0
+	return resumed, resumed && !l.waited
+}
 
 // delegation is the call in whose steps an entry stands: "phases#1[2]/run#1.1/" of "phases#1[2]/run#1.1/code#1". A call
 // has its attempt behind the visit, which no step has.
@@ -320,10 +325,5 @@ func Begun(records []Record) (formats.Started, error) {
 
 // Over tells whether the run has ended.
 func Over(records []Record) bool {
-	for _, r := range records {
-		if r.Type == formats.EntryRunFinished && r.Step == "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryRunFinished && r.Step == "" })
 }
