@@ -120,7 +120,8 @@ func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
 		path = strings.Trim(path, "`\"' ")
 		switch {
 		case slices.Contains(noneWords, strings.ToLower(path)):
-		case path == "." || !fs.ValidPath(path) || strings.ContainsFunc(path, notInPath):
+		case path == "." || !fs.ValidPath(path) || strings.Contains(path, "\\") ||
+			strings.ContainsFunc(path, unicode.IsControl) || strings.ContainsFunc(path, unicode.IsSpace):
 			dropped = append(dropped, fmt.Sprintf("expected a relative path with slashes in ARTIFACTS, got %q: dropped", path))
 		default:
 			out = append(out, Artifact{
@@ -130,9 +131,6 @@ func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
 	}
 	return out, dropped
 }
-
-// notInPath tells characters that a path out of free text has not.
-func notInPath(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == '\\' }
 
 // Typed gives r with the text fields of a result block converted to the types that the contract names, where the text
 // spells such a value; others stay as they are for Validate to name. The maps of r are not changed.

@@ -56,6 +56,15 @@ func Words[T ~string](set []T) []string {
 	return out
 }
 
+// Values are the elements of a list as plain values.
+func Values[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
+
 // GateOpenError reports a gate that nobody could answer: no terminal, no --yes, no auto label. interp suspends the run
 // for it, the offline implementer and main's runners give a blocked return.
 type GateOpenError struct {

@@ -42,11 +42,7 @@ var wholePlace = lazy.Regexp(`^(?s:\{.*\}|<.*>)$`)
 func (f *AgentField) Value() any {
 	switch f.Kind {
 	case FieldList:
-		out := make([]any, len(f.Items))
-		for i, s := range f.Items {
-			out[i] = s
-		}
-		return out
+		return Values(f.Items)
 	case FieldMap:
 		out := make(map[string]any, len(f.Items))
 		for _, pair := range f.Items {
@@ -184,7 +180,7 @@ func keyOf(s string) (key, rest string, ok bool) {
 func (r *recordReader) value(f *AgentField) bool {
 	text := &f.Items[0]
 	switch {
-	case isLiteral(*text):
+	case slices.Contains([]string{"|", "|-", "|+", ">", ">-", ">+"}, *text):
 		*text, f.plain = r.literal(), false
 		return true
 	case *text != "":
@@ -210,8 +206,6 @@ func (r *recordReader) value(f *AgentField) bool {
 	f.Items = r.items(f.Kind)
 	return true
 }
-
-func isLiteral(s string) bool { return slices.Contains([]string{"|", "|-", "|+", ">", ">-", ">+"}, s) }
 
 // peek goes to the next line, past blank ones only to a deeper list item, unless it ends the record.
 func (r *recordReader) peek() (text string, indent int, ok bool) {

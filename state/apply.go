@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -148,7 +149,7 @@ func (op UpdateMetadata) apply(d *draft) error {
 	}
 	before := *t
 	var all error
-	for _, key := range sortedKeys(op.Fields) {
+	for _, key := range slices.Sorted(maps.Keys(op.Fields)) {
 		all = errors.Join(all, d.setField(op, t, key))
 	}
 	if all != nil {

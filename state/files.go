@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -190,5 +188,3 @@ func (c Config) sweep(real string, more ...string) error {
 func ioFailure(doing, name string, err error) error {
 	return &formats.Failure{Code: formats.CodeIO, Message: doing + " " + name, Err: err}
 }
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

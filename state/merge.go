@@ -111,7 +111,8 @@ func (m *merger) renumber() error {
 	for i := range m.b.Tasks {
 		theirs := &m.b.Tasks[i]
 		ours := m.a.find(theirs.Number)
-		if ours == nil || m.o.value(theirs.Number) != nil || sameOrigin(ours, theirs) {
+		if ours == nil || m.o.value(theirs.Number) != nil || sameTask(ours, theirs) || // or one task came to both sides
+			ours.Created != "" && ours.Created == theirs.Created && (ours.Title == theirs.Title || ours.Slug == theirs.Slug) {
 			continue
 		}
 		if m.keep {
@@ -137,11 +138,6 @@ func (m *merger) renumber() error {
 	}
 	m.b, err = parseDocument(m.b.file, src)
 	return err
-}
-
-// sameOrigin tells whether two tasks that the text before does not have are one: it came to both sides.
-func sameOrigin(a, b *formats.Task) bool {
-	return sameTask(a, b) || a.Created != "" && a.Created == b.Created && (a.Title == b.Title || a.Slug == b.Slug)
 }
 
 func (m *merger) run() error {

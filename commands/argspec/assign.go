@@ -23,11 +23,7 @@ func Assignments(words []string) (map[string]any, error) {
 			if value != "" {
 				numbers, err = ParseTasks(value)
 			}
-			list := make([]any, len(numbers))
-			for i, n := range numbers {
-				list[i] = n
-			}
-			out[key] = list
+			out[key] = formats.Values(numbers)
 		case "parent":
 			out[key], err = strconv.Atoi(value)
 		}

@@ -103,11 +103,7 @@ func (s *Spec) tasks(text string) (any, string) {
 	if bad, ok := errors.AsType[*formats.ValueError](err); ok {
 		return nil, strings.Join(append([]string{bad.What}, s.Values...), " or ")
 	}
-	out := make([]any, len(numbers))
-	for i, n := range numbers {
-		out[i] = n
-	}
-	return out, ""
+	return formats.Values(numbers), ""
 }
 
 // path takes a slash-separated path that stays inside the project by its form. Links are the opener's matter.

@@ -282,19 +282,10 @@ func (c *compiler) unknown(w syntax.Word, code string, names []string, otherwise
 
 // meant is the advice for a word that is none of some: the nearest one, else other words, in which %s stands for all.
 func meant[T ~string](word string, list []T, otherwise string) string {
-	return cmp.Or(nearest.Help(word, words(list)), strings.ReplaceAll(otherwise, "%s", joined(list)))
+	return cmp.Or(nearest.Help(word, formats.Words(list)), strings.ReplaceAll(otherwise, "%s", joined(list)))
 }
 
-// words gives named values as text.
-func words[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = string(s)
-	}
-	return out
-}
-
-func joined[T ~string](list []T) string { return strings.Join(words(list), ", ") }
+func joined[T ~string](list []T) string { return strings.Join(formats.Words(list), ", ") }
 
 // sorted gives the names of a map in order.
 func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -92,6 +92,6 @@ func checkMade(c *compiler) {
 		}
 		c.report(to.Pos, CodeUnmade, "add {type: "+string(kinds[0])+"} to returns.artifacts of the subagent that makes it",
 			"a task becomes %s only with a %s, and no subagent of this file returns one", literal(to),
-			strings.Join(words(kinds), " or "))
+			strings.Join(formats.Words(kinds), " or "))
 	}
 }

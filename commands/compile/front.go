@@ -246,7 +246,7 @@ func (c *compiler) code(w *syntax.Word) {
 		c.report(w.Pos, CodeExit, help, "expected an exit code that a failure can have, got %d", n)
 		return
 	}
-	c.unknown(*w, CodeExit, words(formats.Codes()), help, "expected an error code, got %q")
+	c.unknown(*w, CodeExit, formats.Words(formats.Codes()), help, "expected an error code, got %q")
 }
 
 // ExitCode reads a code word, or a number of the table of exits; PRECONDITION where none is written.

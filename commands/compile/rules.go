@@ -60,7 +60,7 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 			c.report(r.Status.Pos, CodeOutcome, "", "step '%s' cannot end %s", info.ID, word)
 		}
 	case !slices.Contains(formats.Outcomes(), formats.Outcome(word)):
-		names := slices.Concat(classes, words(formats.Outcomes()))
+		names := slices.Concat(classes, formats.Words(formats.Outcomes()))
 		c.unknown(r.Status, CodeOutcome, names, "the outcomes are %s", "expected an outcome, got %q")
 		return false
 	case !slices.Contains(possible, formats.Outcome(word)):

@@ -133,7 +133,7 @@ func (c *compiler) taskStatus(a *syntax.Status, sure bool) {
 func (c *compiler) taskWord(w syntax.Word) (formats.TaskStatus, bool) {
 	status, err := formats.ParseTaskStatus(w.Text)
 	if err != nil {
-		c.unknown(w, CodeStatus, words(formats.TaskStatuses()), "the statuses are %s", "expected a task status, got %q")
+		c.unknown(w, CodeStatus, formats.Words(formats.TaskStatuses()), "the statuses are %s", "expected a task status, got %q")
 	}
 	return status, err == nil
 }
@@ -157,7 +157,7 @@ func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bo
 	switch {
 	case !can:
 		c.report(pos, CodeTransition, "run 'tercet state transitions' for the table", "a task cannot go from %s to %s",
-			strings.Join(words(c.status.list), " or "), to)
+			strings.Join(formats.Words(c.status.list), " or "), to)
 	case needs && !reasoned:
 		c.report(pos, CodeTransition, "write {to: "+to.String()+", reason: ...}", "a change to %s needs a reason", to)
 	}

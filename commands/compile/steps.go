@@ -370,7 +370,7 @@ func checkExpect(c *compiler, e *syntax.Expect) {
 	}
 	c.verdict(e.If)
 	c.schema(e.Schema)
-	if w, types := e.Artifact, words(formats.ArtifactTypes()); w != nil {
+	if w, types := e.Artifact, formats.Words(formats.ArtifactTypes()); w != nil {
 		c.known(*w, CodeArtifact, types, "", "expected one of "+joined(types)+", got %q")
 	}
 }

@@ -41,9 +41,7 @@ func (r *run) over() (err error) {
 	return err
 }
 
-// spend takes in what a worker used. What it did not use of its share is there again.
-func (r *run) spend(m formats.Metadata) { add(&r.spent, m) }
-
+// add takes in what a worker used. What it did not use of its share is there again.
 func add(s *formats.Metadata, m formats.Metadata) {
 	s.Tokens.Input += m.Tokens.Input
 	s.Tokens.Cached += m.Tokens.Cached

@@ -165,7 +165,7 @@ func (c call) try() (formats.Return, error) {
 		return ret, got.err
 	}
 	if worker {
-		c.spend(ret.Metadata)
+		add(&c.spent, ret.Metadata)
 	}
 	c.take(req, ret)
 	if sync && again && c.taken && ret.Outcome().Passes() { // the change of a killed process, which left its lease

@@ -126,19 +126,15 @@ func (sc *scope) eval(e *syntax.Expr, input any) (any, error) {
 	if e == nil {
 		return true, nil
 	}
-	if outside(sc.prog.Reads(e)) {
+	reads := sc.prog.Reads(e) // what may be another the next time: the state, or what changed in a tree
+	if slices.Contains(reads.Vars, "$state") || slices.Contains(reads.Run, "diff") ||
+		slices.Contains(reads.Run, "diffstat") {
 		v, err := observe(sc.run, sc.trail, fmt.Sprintf("%d:%d", e.Pos.Line, e.Pos.Col), func() (any, error) {
 			return sc.compute(e, input)
 		})
 		return normal(v), err
 	}
 	return sc.compute(e, input)
-}
-
-// outside tells whether an expression reads what may be another the next time: the state, or what changed in a tree.
-func outside(reads compile.Reads) bool {
-	return slices.Contains(reads.Vars, "$state") || slices.Contains(reads.Run, "diff") ||
-		slices.Contains(reads.Run, "diffstat")
 }
 
 func (sc *scope) compute(e *syntax.Expr, input any) (any, error) {

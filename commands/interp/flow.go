@@ -46,7 +46,7 @@ func (sc *scope) again(s *syntax.Step) (*ending, error) {
 		if at < 0 || list[at] == s {
 			return sc.at(sc.prog.Info(s)).do()
 		}
-		if sc.skipped(list[at].ID.Text) {
+		if sc.shown(list[at].ID.Text)["status"] == formats.OutcomeSkipped.String() {
 			sc.skip(s.ID.Text, s)
 			return nil, nil
 		}

@@ -105,11 +105,6 @@ func (sc *scope) skip(id string, s *syntax.Step) {
 	}
 }
 
-// skipped tells whether a step was skipped in this scope.
-func (sc *scope) skipped(id string) bool {
-	return sc.shown(id)["status"] == formats.OutcomeSkipped.String()
-}
-
 // shown is what expressions see of a step's result; empty without one.
 func (sc *scope) shown(id string) map[string]any {
 	return as[map[string]any](query.Normalize(sc.results[id]))

@@ -168,12 +168,7 @@ func printable(n *md.Node) bool {
 			return false
 		}
 	}
-	for _, item := range n.Items {
-		if !printable(item) || item.Absent() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.Items, func(item *md.Node) bool { return !printable(item) || item.Absent() })
 }
 
 // entry prints "key: value" at an indentation.

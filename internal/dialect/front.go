@@ -216,12 +216,7 @@ func (n *notes) has(code string) bool {
 }
 
 func onlyTwice(problems []md.Problem) bool {
-	for _, p := range problems {
-		if p.Code != md.CodeDuplicateKey {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(problems, func(p md.Problem) bool { return p.Code != md.CodeDuplicateKey })
 }
 
 // twice keeps the last of keys with the same name, in the place of the first, and notes it.

@@ -101,7 +101,7 @@ func (l *Log) More() (events []Event, over bool, err error) {
 				events = append(events, e)
 			}
 			if r.Type == formats.EntryDelegationResult {
-				printed, err := l.printed(folderOf(r.Step, r.Attempt))
+				printed, err := l.printed(fmt.Sprintf("%s-%d", plainStep(r.Step), max(r.Attempt, 1)))
 				if err != nil {
 					return nil, false, err
 				}
@@ -135,11 +135,6 @@ func (l *Log) wants(step string) bool {
 		id, _, _ := strings.Cut(part, "[")
 		return part == l.step || id == l.step
 	})
-}
-
-// folderOf begins the names of the folders that an attempt of a step had.
-func folderOf(step string, attempt int) string {
-	return fmt.Sprintf("%s-%d", formats.FolderName(visit().ReplaceAllString(step, "")), max(attempt, 1))
 }
 
 // printed gives the whole lines that agents printed since, those in the folders of one step or of all.
@@ -177,8 +172,11 @@ func (l *Log) wantsFolder(name string) bool {
 	return l.step == "" || slices.ContainsFunc(strings.Split(name, "."), func(part string) bool {
 		id, _, _ := strings.Cut(part, "-")
 		return id == l.step || part == l.step
-	}) || strings.HasPrefix(name, formats.FolderName(visit().ReplaceAllString(l.step, ""))+"-")
+	}) || strings.HasPrefix(name, plainStep(l.step)+"-")
 }
+
+// plainStep is a step in the name of a folder.
+func plainStep(step string) string { return formats.FolderName(visit().ReplaceAllString(step, "")) }
 
 // lines gives the whole lines of a file from an offset on; nothing of one that is gone. A line that is longer than what
 // is read at once is cut where that is allowed.

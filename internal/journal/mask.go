@@ -146,7 +146,9 @@ func Secrets(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if !secretName(name) {
+		if name = strings.ToUpper(name); !slices.ContainsFunc(secretWords, func(word string) bool {
+			return name == word || strings.HasSuffix(name, "_"+word)
+		}) {
 			continue
 		}
 		out = append(out, value)
@@ -156,13 +158,6 @@ func Secrets(environ []string) []string {
 		}
 	}
 	return out
-}
-
-func secretName(name string) bool {
-	name = strings.ToUpper(name)
-	return slices.ContainsFunc(secretWords, func(word string) bool {
-		return name == word || strings.HasSuffix(name, "_"+word)
-	})
 }
 
 var secretWords = []string{"TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"}

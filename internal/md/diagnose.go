@@ -66,7 +66,7 @@ func (s *source) syntax(le *yaml.LoadError, off int) Problem {
 			"write key: value, or indent the line if it continues a text")
 	case strings.Contains(msg, "expected key"), strings.Contains(msg, "expected '-'"):
 		if trimmed := strings.TrimSpace(s.text[start:off]); strings.HasSuffix(trimmed, "]") ||
-			strings.HasSuffix(trimmed, "}") || isQuoteEnd(trimmed) {
+			strings.HasSuffix(trimmed, "}") || strings.HasSuffix(trimmed, `"`) || strings.HasSuffix(trimmed, "'") {
 			return s.problem(CodeSyntax, off, off, "text after the end of a value", help)
 		}
 		return s.problem(CodeSyntax, off, off, "expected a key of the same indentation", help)
@@ -88,8 +88,6 @@ func (s *source) syntax(le *yaml.LoadError, off int) Problem {
 		return s.problem(CodeSyntax, off, off, msg, help)
 	}
 }
-
-func isQuoteEnd(s string) bool { return strings.HasSuffix(s, `"`) || strings.HasSuffix(s, "'") }
 
 // quoteLine returns "key: 'value'" for a line "key: value" whose value is not quoted yet.
 func quoteLine(line string) (string, bool) {

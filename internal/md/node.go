@@ -147,7 +147,7 @@ func (n *Node) follow(r, offset int) Pos {
 				continue
 			}
 			_, width := utf8.DecodeRuneInString(n.Value[v:])
-			r, v = r+escapeSize(n.raw[r+1]), v+width
+			r, v = r+max(2, map[byte]int{'x': 4, 'u': 6, 'U': 10}[n.raw[r+1]]), v+width // by the length of the escape
 		default:
 			r, v = r+1, v+1
 		}
@@ -168,9 +168,6 @@ func (n *Node) rawPos(r int) Pos {
 	}
 	return Pos{n.Pos.Line, n.Pos.Col + r}
 }
-
-// escapeSize is the length of the escape \c in double-quoted text.
-func escapeSize(c byte) int { return max(2, map[byte]int{'x': 4, 'u': 6, 'U': 10}[c]) }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' }
 

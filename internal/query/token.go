@@ -58,7 +58,7 @@ func tokens(src string) (out []token, unclosed int) {
 		}
 		last := word[len(word)-1]
 		term = strings.IndexByte(`)]}?"`, last) >= 0 || word[0] == '.' || word[0] == '@' ||
-			namePart(last) && !slices.Contains(keywords, word)
+			(nameStart(last) || digit(last)) && !slices.Contains(keywords, word)
 		if text {
 			rest := inString().FindString(src[i:])
 			if rest == "" {
@@ -79,5 +79,3 @@ func tokens(src string) (out []token, unclosed int) {
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func nameStart(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
-
-func namePart(c byte) bool { return nameStart(c) || digit(c) }

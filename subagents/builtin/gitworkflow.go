@@ -135,7 +135,7 @@ func (w GitWorkflow) changed(ctx context.Context, dir, hash string) ([]any, erro
 func committed(msg worktree.Message, hash string, files []string) formats.Return {
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Summary: "nothing to commit",
-		Fields: map[string]any{"commit": nil, "files": plain(files)},
+		Fields: map[string]any{"commit": nil, "files": formats.Values(files)},
 	}
 	if hash != "" {
 		subject, _, _ := strings.Cut(msg.Subject, "\n")
@@ -211,7 +211,7 @@ func (w GitWorkflow) publish(in input) act {
 		if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
 			return formats.Return{
 				Status: formats.StatusPartial, Summary: clip(dirty.Error()), NextSteps: dirty.Help(),
-				Fields: map[string]any{"branch": to, "files": plain(dirty.Files)},
+				Fields: map[string]any{"branch": to, "files": formats.Values(dirty.Files)},
 			}, nil
 		}
 		return published(to, message, p), err
@@ -233,7 +233,7 @@ func published(to, message string, p worktree.Published) formats.Return {
 	}
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Summary: clip(said),
-		Fields: map[string]any{"branch": to, "commit": commit, "files": plain(files)},
+		Fields: map[string]any{"branch": to, "commit": commit, "files": formats.Values(files)},
 	}
 	if p.URL != "" {
 		ret.Fields["url"], ret.NextSteps = p.URL, "review "+p.URL

@@ -217,12 +217,3 @@ func whole(v any) (int, bool) {
 	_, number := v.(json.Number)
 	return int(f), number && err == nil && f == float64(int(f))
 }
-
-// plain gives a list as it stands in the fields of a return.
-func plain[T any](list []T) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		out[i] = v
-	}
-	return out
-}

@@ -47,10 +47,10 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 	serial := int(res.Serial) //nolint:gosec // serials stay below 1<<53
 	fields := map[string]any{"serial": serial, "txn": res.Txn, "changed": res.Changed}
 	if len(res.Numbers) > 0 {
-		fields["numbers"] = plain(res.Numbers)
+		fields["numbers"] = formats.Values(res.Numbers)
 	}
 	if archive, ok := op.(state.ArchiveTasks); ok {
-		fields["archived"] = plain(archive.Tasks)
+		fields["archived"] = formats.Values(archive.Tasks)
 	}
 	return formats.Return{
 		Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields, Warnings: res.Warnings,
