@@ -25,5 +25,5 @@ part 8m ./subagents/worktree . -kills "${STEP:-1}"
 part 25m ./state/crash "${STATE:-.}" -full
 wait "$keys" || left="$left ./cmd/tercet:keys"
 cat "$log"
-part 50m './cmd/tercet -parallel 4' '^(TestEveryJournalLine|TestKilled)' -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-40}" -seed 0
+part 50m './cmd/tercet -parallel 4' '^(TestEveryJournalLine|TestKilled)' -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-30}" -seed 0
 [ -z "$left" ] || { echo "failed:$left"; exit 1; }
