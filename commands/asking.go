@@ -61,14 +61,6 @@ func filled(inv formats.Invocation, open []argspec.Spec, answers []string) forma
 // teamForm are names of subagents: in order, side by side, each with the program that does its work.
 var teamForm = lazy.Regexp(`^[a-z][a-z0-9-]*(=[^\s,+=]+)?( *[,+] *[a-z][a-z0-9-]*(=[^\s,+=]+)?)*$`)
 
-// team says what is wrong with such names.
-func team(answer string) string {
-	if teamForm().MatchString(answer) {
-		return ""
-	}
-	return fmt.Sprintf("expected names of subagents such as planner,tester+reviewer, got %q", answer)
-}
-
 // items are the questions about what a line lacks.
 func (l *Library) items(use *argspec.UsageError) []question.Item {
 	var out []question.Item
@@ -83,7 +75,12 @@ func (l *Library) items(use *argspec.UsageError) []question.Item {
 		case s.Type == argspec.Tasks:
 			item.Choices, item.Known = nil, s.Values // numbers beside the words
 		case s.Complete == "subagents":
-			item.Known, item.Check = l.Env.Names(), team
+			item.Known, item.Check = l.Env.Names(), func(answer string) string {
+				if teamForm().MatchString(answer) {
+					return ""
+				}
+				return fmt.Sprintf("expected names of subagents such as planner,tester+reviewer, got %q", answer)
+			}
 		}
 		if len(item.Choices) > 0 && item.Default == "" && s.Required {
 			item.Default = item.Choices[0]

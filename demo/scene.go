@@ -29,13 +29,13 @@ type Scene struct {
 
 // Title begins a part.
 func (s Scene) Title(format string, args ...any) {
-	s.print("\n" + s.Sheet.Paint(style.Heading, s.wrapped(plain.Sprintf(format, args...))))
+	s.print("\n" + s.Sheet.Paint(style.Heading, style.Wrap(plain.Sprintf(format, args...), s.Columns)))
 }
 
 // Lines shows texts, a line each, in the part.
 func (s Scene) Lines(list ...string) {
 	for _, line := range list {
-		s.print(s.wrapped("  " + plain.Line(untabbed(line))))
+		s.print(style.Wrap("  "+plain.Line(untabbed(line)), s.Columns))
 	}
 }
 
@@ -44,8 +44,6 @@ func (s Scene) print(text string) {
 		fmt.Fprintln(s.Out, text)
 	}
 }
-
-func (s Scene) wrapped(text string) string { return style.Wrap(text, s.Columns) }
 
 // untabbed is a line of a program that parts its columns by tabs, which a terminal would show at its own places.
 func untabbed(text string) string { return strings.ReplaceAll(text, "\t", "  ") }

@@ -196,8 +196,7 @@ func (d *demonstration) commands() int {
 // entry runs one line as a process of its own would: the same flags, parser and exit codes.
 func (d *demonstration) entry(line string) int {
 	var out bytes.Buffer
-	own := d.term.stage // whose streams are the terminal itself, on which runs are drawn
-	io := stdio{in: strings.NewReader(""), out: own.full, err: own.bare}
+	io := stdio{in: strings.NewReader(""), out: d.term.stage.full, err: d.term.stage.bare} // where runs are drawn
 	args := []string{"-C", d.Dir, "--runner", "offline", "--yes"}
 	if d.flags.json {
 		io.out, args = &out, append(args, "--json")

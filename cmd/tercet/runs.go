@@ -43,7 +43,7 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 		o.NewRun = func() (string, string) { return begun.Begun.Session, begun.ID }
 	}
 	var past []trace.Event
-	if wide, _ := w.term.stage.room(); wide > 0 && begun != nil {
+	if begun != nil {
 		past, _ = traced(journal.NewLog(w.root, begun.ID, "")) //nolint:errcheck // reason: it is only shown
 	}
 	defer w.term.stage.show(w.dir, past)()

@@ -106,8 +106,10 @@ func (g *stage) guard() func(ours bool) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			if !g.keys && g.app.keyboard.Typed(ctx, settled) {
-				return
+			if !g.keys {
+				if typed, err := g.app.keyboard.Typed(ctx, settled); typed || err != nil {
+					return
+				}
 			}
 			g.app.keyboard.Guard(ctx, func(key byte) {
 				if key == keyboard.Stop {

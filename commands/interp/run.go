@@ -12,6 +12,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/trace"
 )
 
 // run is the state of one run; one goroutine owns it.
@@ -56,6 +57,7 @@ type run struct {
 	taken     bool            // a run that is resumed has come to where its journal ends
 	stuck     error           // the journal and the run do not agree: nothing may be done
 	waits     *formats.Suspended
+	heads     []trace.Event   // passes of loops that are told with the first step that is done in them
 	looks     bool            // what stands in the journal is not taken: a question is made anew
 	loads     []string        // paths of the documents that it loaded
 	began     bool            // a step had run

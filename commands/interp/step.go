@@ -99,8 +99,9 @@ func (s step) once() (res result, ran bool, err error) {
 	}
 	if !wanted {
 		s.skip(s.ID, s.Step)
+		err := s.note(formats.EntryStepFinished, map[string]any{"status": formats.OutcomeSkipped})
 		s.tell(formats.OutcomeSkipped, formats.Return{})
-		return res, false, s.note(formats.EntryStepFinished, map[string]any{"status": formats.OutcomeSkipped})
+		return res, false, err
 	}
 	if res.end, err = s.around(s.Before); err != nil || res.end != nil {
 		return res, false, err

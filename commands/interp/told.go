@@ -13,9 +13,17 @@ import (
 
 // emit tells of something that happens now; what is only gone through again was told before.
 func (r *run) emit(e trace.Event) {
-	if !r.old {
-		r.send(e)
+	if r.old {
+		return
 	}
+	r.heads = slices.DeleteFunc(r.heads, func(head trace.Event) bool {
+		inside := strings.HasPrefix(e.Step, head.Step+"/")
+		if inside {
+			r.send(head)
+		}
+		return inside
+	})
+	r.send(e)
 }
 
 func (r *run) send(e trace.Event) {
@@ -52,11 +60,11 @@ func (s step) tell(outcome formats.Outcome, ret formats.Return) {
 	s.emit(e)
 }
 
-// tellPass tells that a loop begins with an element or a round.
+// tellPass tells that a loop begins with an element or a round, with the first step that is done there now.
 func (s step) tellPass(e trace.Event, i, of int) {
 	e.Kind, e.Step = trace.Pass, fmt.Sprintf("%s[%d]", s.path, i)
 	e.Attrs = map[string]any{"number": i + 1, "of": of, "steps": len(s.Body), "abreast": s.abreast > 0}
-	s.emit(e)
+	s.heads = append(s.heads, e)
 }
 
 // labelOf is what an element of a loop is called, empty where it says nothing short.

@@ -8,22 +8,11 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
-
-// Keyboard is a terminal that is read.
-type Keyboard struct {
-	tty  *os.File
-	wake [2]int // a pipe that ends a wait
-	kept []byte
-
-	mu  sync.Mutex
-	was *term.State // before Raw, nil outside of it
-}
 
 // New makes the keyboard of a terminal, which stays open until the process ends.
 func New(tty *os.File) (*Keyboard, error) {
@@ -45,23 +34,8 @@ func (k *Keyboard) Wake() {
 	_, _ = unix.Write(k.wake[1], []byte{0}) //nolint:errcheck // a full pipe wakes as well
 }
 
-// Read gives what was typed: bytes as they come, or nothing after a time or when it was woken. A negative time has no
-// end. The error is that of the context, or io.EOF where the terminal is gone or its end was typed.
-func (k *Keyboard) Read(ctx context.Context, within time.Duration) ([]byte, error) {
-	if out := k.Kept(); len(out) > 0 {
-		return out, nil
-	}
-	return k.read(ctx, within)
-}
-
-// Typed waits for a time until there is something to read, and leaves it there.
-func (k *Keyboard) Typed(ctx context.Context, within time.Duration) bool {
-	ready, err := k.poll(ctx, within)
-	return ready && err == nil
-}
-
-// poll tells whether there is something to read; the times and errors are those of Read.
-func (k *Keyboard) poll(ctx context.Context, within time.Duration) (ready bool, err error) {
+// Typed tells whether there is something to read, and leaves it there; the times and errors are those of Read.
+func (k *Keyboard) Typed(ctx context.Context, within time.Duration) (ready bool, err error) {
 	defer context.AfterFunc(ctx, k.Wake)()
 	wait := -1
 	if within >= 0 {
@@ -91,7 +65,7 @@ func (k *Keyboard) poll(ctx context.Context, within time.Duration) (ready bool, 
 
 // read is Read without what was put back.
 func (k *Keyboard) read(ctx context.Context, within time.Duration) ([]byte, error) {
-	if ready, err := k.poll(ctx, within); !ready || err != nil {
+	if ready, err := k.Typed(ctx, within); !ready || err != nil {
 		return nil, err
 	}
 	var buf [4096]byte
@@ -105,35 +79,6 @@ func (k *Keyboard) read(ctx context.Context, within time.Duration) ([]byte, erro
 		return nil, err
 	}
 	return buf[:n:n], nil
-}
-
-// Keep puts back what was read and not used.
-func (k *Keyboard) Keep(data []byte) { k.kept = append(append([]byte(nil), data...), k.kept...) }
-
-// Kept takes what was put back.
-func (k *Keyboard) Kept() []byte {
-	out := k.kept
-	k.kept = nil
-	return out
-}
-
-// Drop forgets all that was typed and not read.
-func (k *Keyboard) Drop() {
-	k.kept = nil
-	flush(k.tty)
-}
-
-// Raw gives each key at once and prints none of them, and marks pastes, until Restore.
-func (k *Keyboard) Raw(out io.Writer) error {
-	was, err := term.MakeRaw(int(k.tty.Fd()))
-	if err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.was = was
-	_, err = io.WriteString(out, "\x1b[?2004h")
-	return err
 }
 
 // Guard reads keys that are for nobody until the context ends: none is shown and none is kept, but what was put back
@@ -173,44 +118,3 @@ func Foreground(tty *os.File) bool {
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp()
 }
-
-// Restore undoes Raw and Guard, and shows the cursor; it may be called from anywhere, and again.
-func (k *Keyboard) Restore(out io.Writer) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.was == nil {
-		return
-	}
-	io.WriteString(out, "\x1b[?2004l\x1b[?25h") //nolint:errcheck // a terminal that is gone needs no more
-	_ = term.Restore(int(k.tty.Fd()), k.was)    //nolint:errcheck // as above
-	k.was = nil
-}
-
-// settle is how long a terminal may take for what was written last.
-const settle = 150 * time.Millisecond
-
-// Settle is Restore behind what must not be lost. Where keys are signals, Ctrl-C, Ctrl-Z and Ctrl-\ throw away what the
-// terminal has not read yet, so that they stay plain keys until it had the time.
-func (k *Keyboard) Settle(out io.Writer) {
-	<-time.After(settle)
-	k.Restore(out)
-}
-
-// Hold remembers how the terminal is. back brings it there again after a program had it; hard also undoes what one that
-// died may have left: another screen, the mouse, the keys of a keypad.
-func (k *Keyboard) Hold(out io.Writer) (back func(hard bool)) {
-	was, err := term.GetState(int(k.tty.Fd()))
-	return func(hard bool) {
-		undo := "\x1b[?2004l\x1b[?25h\x1b[0m"
-		if hard {
-			undo += "\x1b[?47l\x1b[?1l\x1b>\x1b[?1000l\x1b[?1002l\x1b[?1006l\r\n"
-		}
-		io.WriteString(out, undo) //nolint:errcheck // a terminal that is gone needs no more
-		if err == nil {
-			_ = term.Restore(int(k.tty.Fd()), was) //nolint:errcheck // as above
-		}
-	}
-}
-
-// File is the terminal itself, for a program that gets it.
-func (k *Keyboard) File() *os.File { return k.tty }

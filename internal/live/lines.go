@@ -292,7 +292,7 @@ func (n *node) notes(now time.Time) []string {
 	if n.over || n.outcome != "" {
 		at = n.ended
 	}
-	if took := at.Sub(n.began); took >= time.Second || !n.over && n.outcome == "" {
+	if took := at.Sub(n.began) - n.away; took >= time.Second || !n.over && n.outcome == "" {
 		out = append(out, short(max(0, took)))
 	}
 	if n.over {
@@ -383,7 +383,7 @@ func (r *run) summary() (out []line) {
 		}
 	}
 	notes := r.totals()
-	if took := r.ended.Sub(r.began); took >= time.Second || len(notes) > 0 {
+	if took := r.ended.Sub(r.began) - r.away; took >= time.Second || len(notes) > 0 {
 		if r.workers > 0 {
 			notes = slices.Insert(notes, 0, formats.Count(r.workers, "worker"))
 		}

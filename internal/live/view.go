@@ -47,7 +47,8 @@ type run struct {
 	workers  int
 	changed  []Changed
 	made     []formats.Artifact
-	question string // that waits for an answer
+	question string    // that waits for an answer
+	asked    time.Time // when it began to wait; zero: none does
 }
 
 // budget is an amount of tokens and money; a bound of 0 is none.
@@ -74,6 +75,7 @@ type node struct {
 // span is when something ran, and how it ended.
 type span struct {
 	began, ended time.Time
+	away         time.Duration // of it a person was waited for
 	over         bool
 	outcome      formats.Outcome // empty: it was stopped, or goes on
 }
@@ -166,7 +168,7 @@ func (v *View) Apply(e trace.Event) {
 	case trace.Delegate:
 		r.answered(r.nodes[place], e, f)
 	case trace.Gate:
-		v.gate(r, e)
+		v.gate(r, r.nodes[place], e)
 	case trace.Route, trace.State:
 	}
 }
@@ -243,6 +245,7 @@ func (v *View) lived(r *run, e trace.Event, f facts) {
 		if r.over || r.name == said(r.id) {
 			r.began = e.Time
 		}
+		r.asked = time.Time{}
 		r.over, r.outcome, r.most = false, "", budget{max(0, f.Limits.Tokens), max(0, f.Limits.Cost)}
 		if r.name = said(e.Message); r.name == "" {
 			r.name = said(e.Name)
@@ -283,8 +286,11 @@ func (v *View) started(n *node, e trace.Event) {
 
 // finished takes in that a step ended.
 func (v *View) finished(n *node, e trace.Event, f facts) {
-	if n.began.IsZero() {
+	switch {
+	case n.began.IsZero():
 		n.name, n.began = said(e.Name), e.Time
+	case n.over && n.outcome == "": // another process began it
+		n.began, n.away = n.ended, 0
 	}
 	n.stop(e.Time)
 	n.ended, n.outcome, n.issues, n.doing = e.Time, formats.Outcome(said(e.Outcome)), f.Issues, ""
@@ -367,8 +373,13 @@ func (v *View) passed(n *node, e trace.Event, f facts) {
 		if at := len(up.below) - 2; at >= 0 && up.below[at].number > 0 && !up.below[at].over && up.below[at] != n {
 			before := up.below[at]
 			before.stop(e.Time)
-			up.took = append(up.took, e.Time.Sub(before.began))
+			up.took = append(up.took, e.Time.Sub(before.began)-before.away)
 		}
+	}
+	if n.number > 0 && n.number == f.Number { // another process began it
+		n.span = span{began: e.Time}
+		v.heads(n, false)
+		return
 	}
 	for _, one := range n.below {
 		n.run.forget(one)
@@ -458,13 +469,14 @@ func (r *run) answered(n *node, e trace.Event, f facts) {
 }
 
 // gate takes in that a question was asked, or answered.
-func (v *View) gate(r *run, e trace.Event) {
-	asks := said(e.Name)
-	var text string
-	switch {
-	case e.Message == "asked":
-		r.question = asks
+func (v *View) gate(r *run, n *node, e trace.Event) {
+	asks, text := said(e.Name), ""
+	if e.Message == "asked" {
+		r.question, r.asked = asks, e.Time
 		return
+	}
+	r.waited(n, e.Time)
+	switch {
 	case e.Message == trace.NobodyToAsk:
 		text = asks + " nobody can be asked here; takes '" + said(e.Outcome) + "' in " + e.Duration.String()
 	case strings.HasPrefix(e.Message, trace.AskedAnew):
@@ -476,4 +488,15 @@ func (v *View) gate(r *run, e trace.Event) {
 		return
 	}
 	v.news = append(v.news, line{in: 1, text: "gate: " + r.part + text})
+}
+
+// waited takes the time in which a question waited from its step, and from all around it where nothing else went on.
+func (r *run) waited(n *node, until time.Time) {
+	alone := len(r.leaves(nil)) < 2
+	for away := until.Sub(r.asked); n != nil && !r.asked.IsZero() && away > 0; n = n.home() {
+		if n.away += away; !alone || n == &r.node {
+			break
+		}
+	}
+	r.asked = time.Time{}
 }

@@ -235,6 +235,61 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
+// TestAway: the time in which a person was waited for is no time of the step, nor of what is around it, but where others
+// went on meanwhile.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	for beside, want := range map[bool]string{
+		false: "Each  4.0s\n    ok Ask  2.0s\n",
+		true:  "Each  14s\n    ok Ask  2.0s\n",
+	} {
+		var all tape
+		all.at(0, trace.Step, "each", "Each", "", nil)
+		all.at(0, trace.Pass, "each[0]", "word", "", attrs{"number": 1, "of": 1, "steps": 1})
+		all.at(0, trace.Step, "each[0]/ask", "Ask", "", nil)
+		if beside {
+			all.at(0, trace.Step, "each[0]/work", "Work", "", nil)
+		}
+		all.at(1, trace.Gate, "each#1[0]/ask#1", "Go on?", "", nil).Message = "asked"
+		all.at(11, trace.Gate, "each#1[0]/ask#1", "Go on?", "approve", nil).Message = "answered by ann"
+		all.at(12, trace.Step, "each[0]/ask", "Ask", "completed", nil)
+		all.at(14, trace.Step, "each", "Each", "completed", nil)
+		if got := shown(all, 80, noon, live.Style{}); !strings.Contains(strings.ReplaceAll(got, "word 1/1: ", ""), want) {
+			t.Errorf("beside %t: drawn\n%s\nwant %q", beside, got, want)
+		}
+	}
+}
+
+// TestGoesOn: what another process began keeps its elements when a resumed run tells them again, and its time begins anew.
+func TestGoesOn(t *testing.T) {
+	t.Parallel()
+	var all tape
+	element := func() {
+		all.at(0, trace.Pass, "each[0]", "word", "", attrs{"number": 1, "of": 2, "steps": 2}).Message = "one"
+	}
+	all.at(0, trace.Run, "", "/x", "", nil)
+	all.at(0, trace.Step, "each", "Each", "", nil)
+	element()
+	all.at(0, trace.Step, "each[0]/work", "Work", "", nil)
+	all.at(1, trace.Step, "each[0]/work", "Work", "completed", nil)
+	all.at(1, trace.Step, "each[0]/look", "Look", "", nil)
+	all.at(100, trace.Run, "", "/x", "", nil)
+	element()
+	all[len(all)-1].Time = noon.Add(100 * time.Second)
+	all.at(102, trace.Step, "each[0]/look", "Look", "completed", nil)
+	want := "> Each\n    > word 1/2 one\n      ok Work  1.0s\n      ok Look  2.0s\n"
+	var v live.View
+	for _, e := range all {
+		v.Apply(e)
+	}
+	if got := strings.Join(v.News(80, live.Style{}), "\n") + "\n"; got != "  "+want {
+		t.Errorf("news are\n%s\nwant\n  %s", got, want)
+	}
+	if got := strings.Join(v.Lines(80, noon.Add(103*time.Second), live.Style{}), "\n"); !strings.Contains(got, "- word 1/2 one  3.0s\n      ok Work  1.0s\n      ok Look  2.0s") {
+		t.Errorf("drawn\n%s", got)
+	}
+}
+
 // TestGates: what a person has to know of a question is told, and one that waits is shown.
 func TestGates(t *testing.T) {
 	t.Parallel()

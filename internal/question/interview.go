@@ -39,7 +39,7 @@ const Back = "back"
 
 // Ask gives the lines that explain what is asked now, and the beginning of the line in which the answer is typed.
 func (i *Interview) Ask() (lines []string, prompt string) {
-	if i.at == len(i.items) {
+	if i.Reviews() {
 		for n, item := range i.items {
 			lines = append(lines, fmt.Sprintf("  %d  %s: %s", n+1, item.Name, plain.Line(cmp.Or(i.answers[n], "-"))))
 		}
@@ -47,10 +47,8 @@ func (i *Interview) Ask() (lines []string, prompt string) {
 	}
 	item := &i.items[i.at]
 	lines = append(lines, fmt.Sprintf("%d of %d  %s", i.at+1, len(i.items), plain.Line(cmp.Or(item.Text, item.Name))))
-	if item.Choices != nil {
-		for _, key := range item.set().Keys()[:len(item.Choices)] {
-			lines = append(lines, "  "+key)
-		}
+	for _, key := range item.set().Keys()[:len(item.Choices)] {
+		lines = append(lines, "  "+key)
 	}
 	if len(item.Known) > 0 {
 		lines = append(lines, "  there are: "+plain.Line(strings.Join(item.Known, ", ")))
