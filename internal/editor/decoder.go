@@ -83,9 +83,15 @@ func (d *decoder) next() (event any, ok bool) {
 			d.buf = d.buf[n:]
 			continue
 		}
+		if r, size := utf8.DecodeRune(d.buf); r == utf8.RuneError && size == 1 {
+			d.buf = d.buf[1:] // no letter; the decoder would take some for the beginning of a sequence
+			continue
+		}
 		n, ev := d.keys.Decode(d.buf)
-		d.buf = d.buf[min(max(n, 1), len(d.buf)):]
-		if k, is := ev.(uv.KeyPressEvent); is {
+		n = min(max(n, 1), len(d.buf))
+		own := single(d.buf[:n])
+		d.buf = d.buf[own:]
+		if k, is := ev.(uv.KeyPressEvent); is && own == n {
 			return tea.KeyPressMsg(k), true
 		}
 	}
@@ -149,6 +155,20 @@ func begun(buf []byte) bool {
 		return !bytes.ContainsFunc(buf[2:], func(r rune) bool { return r >= '@' && r <= '~' })
 	}
 	return false
+}
+
+// single is how much of a sequence belongs to it: up to the Escape that begins the next one. Else the rest of a sequence
+// that was broken off takes the beginning of a paste, whose rows are then keys.
+func single(seq []byte) int {
+	from := 1
+	if bytes.HasPrefix(seq, []byte("\x1b\x1b")) && !bytes.HasPrefix(seq[1:], []byte(pasteFrom)) {
+		from = 2 // a key with Alt
+	}
+	end := bytes.TrimSuffix(seq, []byte("\x1b\\")) // of a text of the terminal's
+	if at := bytes.IndexByte(end[min(from, len(end)):], 0x1b); at >= 0 {
+		return from + at
+	}
+	return len(seq)
 }
 
 // lonely is the length of an Escape with the letter that begins a text of the terminal's, where that text has no end:

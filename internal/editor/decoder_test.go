@@ -28,7 +28,10 @@ func TestDecoder(t *testing.T) {
 		`paste("open" false)`:         {"\x1b[200~open"},
 		`paste("" true) "ok"`:         {"\x1b[200~" + strings.Repeat("x", editor.MaxPaste), strings.Repeat("y", 100), "\x1b[201~ok"},
 		`"after"`:                     {"\x1b]after"},
-		"ctrl+c":                      {"\x1b[1;2R\x03"}, // Shift-F3 looks like an answer of the terminal
+		`paste("a\rb" false)`:         {"\x1bO\x1b[200~a\rb\x1b[201~"}, // whoever types ahead of a paste may break off in a sequence
+		`esc paste("a\rb" false)`:     {"\x1b\x1b[200~a\rb\x1b[201~"},
+		`paste("a\rb" false) alt+\ y`: {"\x1b]0;x\x1b[200~a\rb\x1b[201~\x1b\\y"}, // an end that is another's
+		"ctrl+c":                      {"\x1b[1;2R\x03"},                         // Shift-F3 looks like an answer of the terminal
 		"ctrl+space ctrl+\\":          {"\x00\x1c"},
 	} {
 		if got, _ := editor.Decode(pieces...); strings.Join(got, " ") != want {
@@ -40,6 +43,7 @@ func TestDecoder(t *testing.T) {
 // FuzzDecoder: no bytes stop it, all are used, and none of a paste is taken for a key.
 func FuzzDecoder(f *testing.F) {
 	f.Add("\x1b[1;2R\x1b[200~a\rb\x1b[201~\x1b]x\x07\x1bP\x9b5\xff", 3)
+	f.Add("\x9b\x1bO\x1b]0;x\x1b\x1b[200~a\rb\x1b[201~\x1b\\", 9)
 	f.Fuzz(func(t *testing.T, data string, cut int) {
 		cut = min(max(cut, 0), len(data))
 		if got, left := editor.Decode(data[:cut], data[cut:]); left > 0 || len(got) > len(data) {
@@ -48,6 +52,9 @@ func FuzzDecoder(f *testing.F) {
 		inside := strings.NewReplacer("\x1b", "", "~", "").Replace(data)
 		if got, _ := editor.Decode("\x1b[200~" + inside + "\x1b[201~"); len(got) != 1 || !strings.HasPrefix(got[0], "paste(") {
 			t.Errorf("a paste of %q gives %q", inside, got)
+		}
+		if got, _ := editor.Decode(data[:cut], data[cut:]+"\x1b[201~\x1b[200~a\rb\x1b[201~"); got[len(got)-1] != `paste("a\rb" false)` {
+			t.Errorf("%q and a paste end with %s", data, got[len(got)-1])
 		}
 	})
 }
