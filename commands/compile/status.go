@@ -133,7 +133,8 @@ func (c *compiler) taskStatus(a *syntax.Status, sure bool) {
 func (c *compiler) taskWord(w syntax.Word) (formats.TaskStatus, bool) {
 	status, err := formats.ParseTaskStatus(w.Text)
 	if err != nil {
-		c.unknown(w, CodeStatus, formats.Words(formats.TaskStatuses()), "the statuses are %s", "expected a task status, got %q")
+		c.unknown(w, CodeStatus, formats.Words(formats.TaskStatuses()), "the statuses are %s",
+			"expected a task status, got %q")
 	}
 	return status, err == nil
 }

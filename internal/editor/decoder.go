@@ -157,7 +157,7 @@ func begun(buf []byte) bool {
 	return false
 }
 
-// single is how much of a sequence belongs to it: up to the Escape that begins the next one. Else the rest of a sequence
+// single is how much of a sequence belongs to it: up to the Escape that begins the next one. Else what is left of one
 // that was broken off takes the beginning of a paste, whose rows are then keys.
 func single(seq []byte) int {
 	from := 1
