@@ -79,6 +79,7 @@ func TestValidateContract(t *testing.T) {
 			"expected a message in error 1, got none", `expected a code of the table in error 1, got "X"`,
 			`expected a type of the table in error 1, got "y"`,
 		}},
+		{"status of the engine", func(r *formats.Return, _ *formats.AgentInfo) { r.Status = formats.StatusSuspended }, []string{`expected status completed, partial, failed, blocked, got "suspended"`}},
 		{"status", func(r *formats.Return, _ *formats.AgentInfo) { r.Status = "done" }, []string{`expected status completed, partial, failed, blocked, got "done"`}},
 	}
 	for _, tt := range tests {

@@ -276,9 +276,13 @@ func (c *crash) process(w *went, at int, args ...string) {
 	came := make(chan served, 1)
 	plan := faults.Plan{Under: c.root, At: at, Only: c.only}
 	if at == 0 {
+		unsynced := false
 		plan.Record = func(call faults.Call) {
 			if ofJournal(call) {
-				w.lines++
+				if w.lines++; call.Name == "write" && unsynced {
+					c.t.Errorf("call %d writes a line of the journal, and the one before it is not synced", call.N)
+				}
+				unsynced = call.Name == "write"
 			}
 		}
 	}

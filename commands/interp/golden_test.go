@@ -39,7 +39,12 @@ func (m *machine) look(prog *compile.Program, shape func(w *world), records []jo
 	led := journal.NewLedger(journal.New(nil, journal.Options{}), records, nil, false)
 	p := &process{machine: m, led: led}
 	w.cfg.Clock, w.cfg.Journal, w.cfg.Discard = m.time(), p, nil
-	w.cfg.Look = func(formats.Request, formats.Return) error { return nil }
+	w.cfg.Look = func(r formats.Request, ret formats.Return) error {
+		if now := formats.Sum([]byte(prompt(r))); r.Agent != "flow" && now != ret.Metadata.Told {
+			return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "", "journal.jsonl:1:1: %s was told another thing, now %q", r.At, prompt(r))}
+		}
+		return nil
+	}
 	w.cfg.Agents = delegator{func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		if r.Agent == "flow" {
 			return p.nested(ctx, w, r)
@@ -57,7 +62,8 @@ func (m *machine) look(prog *compile.Program, shape func(w *world), records []jo
 	return led.Rest()
 }
 
-// TestGoldenJournals: the journals of an earlier build come out as they stand there: every decision is made as it was.
+// TestGoldenJournals: the journals of an earlier build come out as they stand there: every decision is made as it was, and every
+// worker is told what it was told.
 func TestGoldenJournals(t *testing.T) {
 	t.Parallel()
 	all := shapes()

@@ -164,11 +164,19 @@ func (p *process) delegate(ctx context.Context, w *world, r formats.Request) (fo
 	}
 	p.starts[r.At+"."+fmt.Sprint(r.Attempt)+" "+r.Agent]++
 	p.budgets = append(p.budgets, fmt.Sprintf("%s %d %.4g", r.At, r.Budget.Tokens, r.Budget.Cost))
-	p.told[r.Txn] = strings.Join(r.Facets.Knowledge, "\n") + r.Facets.Instruction + flat(r.Feedback) + flat(r.Input)
-	if w.agents[r.Agent] != nil {
-		return w.agents[r.Agent](ctx, r)
+	p.told[r.Txn] = prompt(r)
+	do := w.agents[r.Agent]
+	if do == nil {
+		do = byVisit(ok("done " + r.At))
 	}
-	return ok("done " + r.At), nil
+	ret, err := do(ctx, r)
+	ret.Metadata.Told = formats.Sum([]byte(prompt(r)))
+	return ret, err
+}
+
+// prompt is what a worker is told.
+func prompt(r formats.Request) string {
+	return strings.Join(r.Facets.Knowledge, "\n") + r.Facets.Instruction + flat(r.Feedback) + flat(r.Input)
 }
 
 func (m *machine) time() interp.Clock {
