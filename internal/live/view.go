@@ -245,8 +245,8 @@ func (v *View) lived(r *run, e trace.Event, f facts) {
 		if r.over || r.name == said(r.id) {
 			r.began = e.Time
 		}
-		r.asked = time.Time{}
-		r.over, r.outcome, r.most = false, "", budget{max(0, f.Limits.Tokens), max(0, f.Limits.Cost)}
+		r.over, r.outcome, r.asked = false, "", time.Time{}
+		r.most = budget{max(0, f.Limits.Tokens), max(0, f.Limits.Cost)}
 		if r.name = said(e.Message); r.name == "" {
 			r.name = said(e.Name)
 		}

@@ -60,10 +60,8 @@ func (i *Interview) Ask() (lines []string, prompt string) {
 	return lines, prompt + ": "
 }
 
-// Reviews tells whether all answers are shown.
+// Reviews tells whether all answers are shown, and empty what an empty line is taken for.
 func (i *Interview) Reviews() bool { return i.at == len(i.items) }
-
-// empty is what an empty line is taken for.
 func (i *Interview) empty() string { return cmp.Or(i.answers[i.at], i.items[i.at].Default) }
 
 func (t *Item) set() Set {
