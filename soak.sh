@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tries the promises about faults as often as they say, in at most 90 minutes on two cores: the bounds of what runs after another add up
-# to that, beside the time to compile. With the name of a test it tries that one of the state alone. TESTS picks others by a name.
+# to that, beside the time to compile. With the name of a test it tries that one of the state alone. To look at the script
+# itself, make it small: KEYS=10s STEP=40 STATE=TestPlanted CALLS=1.
 set -u
 cd "$(dirname "$0")"
 left=
