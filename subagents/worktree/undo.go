@@ -66,10 +66,16 @@ func (m *Manager) Brought(ctx context.Context, txns []string) (list []Brought, e
 	return list, nil
 }
 
-// TookBack tells whether a branch has the commit that takes a run back.
+// TookBack tells whether a branch has the commit that takes a run back. One that was made alone, before its process was
+// killed, is still the head of a worktree.
 func (m *Manager) TookBack(ctx context.Context, txn string) (bool, error) {
-	hash, err := m.Git(m.Root).CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: txn})
-	return hash != "", err
+	main := m.Git(m.Root)
+	hash, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: txn})
+	if err != nil || hash == "" {
+		return false, err
+	}
+	holders, err := main.BranchesWith(ctx, hash)
+	return len(holders) > 0, err
 }
 
 // Edited names the files of what was brought that are not any more as it left them, on its branch or in the checkout.
