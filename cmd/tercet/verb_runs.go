@@ -52,13 +52,10 @@ func (w runs) before(
 	default:
 		goesOn, err = w.desk.GoesOn(*r, ask, w.show)
 	}
-	switch {
-	case err != nil:
-		return nil, err
-	case !goesOn:
+	if err == nil && !goesOn {
 		return nil, w.giveUp(ctx, *r)
 	}
-	return r, nil
+	return r, err
 }
 
 func invocationOf(r router.Route) formats.Invocation {
@@ -171,9 +168,8 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
-		const most = 20
-		if !*all && len(list) > most {
-			list = list[:most]
+		if !*all {
+			list = list[:min(len(list), 20)]
 		}
 		if c.document("tercet.runs/1", fields{"runs": nonNil(list)}) {
 			return nil
@@ -232,9 +228,7 @@ func (w runs) show(r journal.Run) error {
 	for _, topic := range boards {
 		w.term.sentence("%s", topic)
 	}
-	if why := r.Waits(); why != "" {
-		w.term.sentence("%s", why)
-	}
+	w.term.sentence("%s", r.Waits()) // nothing of what does not wait
 	if g, _ := journal.Gates(records); g != nil {
 		w.term.answer("%s", sprintf("Answer: tercet approve %s, or tercet reject %[1]s", r.ID))
 	}
