@@ -18,7 +18,7 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # Random keys at a prompt wait more than they compute: they run beside the others.
-(part 40m ./cmd/tercet '^TestPromptSurvives$' -promptfor "${KEYS:-20m}"; exit ${left:+1}) >"$log" 2>&1 &
+(part 40m ./cmd/tercet '^TestPromptSurvives$' -promptfor "${KEYS:-30m}"; exit ${left:+1}) >"$log" 2>&1 &
 keys=$!
 part 4m ./commands/interp '^TestEveryLine' -both
 part 3m ./internal/proc '^TestSoak' -full

@@ -351,7 +351,7 @@ var changing = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-]
 func (c *crash) left(w *went, kills int) (l left) {
 	t := c.t
 	t.Helper()
-	if still := standingIn(c.root, patience); len(still) > 0 {
+	if still := standingIn(c.root); len(still) > 0 {
 		t.Errorf("%q still run", still)
 	}
 	root, err := os.OpenRoot(c.dir)

@@ -622,11 +622,10 @@ func jsonPage(t *testing.T) string {
 			fmt.Fprintf(&b, "| `%s` | %s |\n", path+m.name, is)
 			if in != nil && shared[in] == "" {
 				within := path + m.name + "."
-				switch m.of.Kind() {
-				case reflect.Slice, reflect.Array:
-					within = path + m.name + "[]."
-				case reflect.Map:
+				if kind := m.of.Kind(); kind == reflect.Map {
 					within = path + m.name + ".*[]."
+				} else if kind == reflect.Slice || kind == reflect.Array {
+					within = path + m.name + "[]."
 				}
 				rows(in, within)
 			}

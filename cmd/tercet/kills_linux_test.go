@@ -68,7 +68,7 @@ func TestKillsOfTheProgram(t *testing.T) {
 		}
 		s.ends()
 		begin := time.Now()
-		if left := standingIn(dir, patience); len(left) > 0 {
+		if left := standingIn(dir); len(left) > 0 {
 			t.Fatalf("kill %d (%s, seed %d): %q still run", i, sig, seed, left)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, "pids"))

@@ -298,7 +298,7 @@ func (p pointRun) points(exit int, args []string) {
 			if d := cmp.Diff(want, one.end()); d != "" {
 				t.Errorf("killed before line %d and run again (exit %d), (-want +got)\n%s\nfirst:\n%s\nagain:\n%s", n, code, d, first, again)
 			}
-			if left := standingIn(one.dir, patience); len(left) > 0 {
+			if left := standingIn(one.dir); len(left) > 0 {
 				t.Errorf("killed before line %d: %q still run", n, left)
 			}
 			if code, out := one.run("state", "verify"); code != 0 {

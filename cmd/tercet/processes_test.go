@@ -120,7 +120,7 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 	}
 	s.signal(syscall.SIGKILL)
 	s.ends()
-	if left := standingIn(dir, patience); len(left) > 0 {
+	if left := standingIn(dir); len(left) > 0 {
 		t.Errorf("%q still run in the folder", left)
 	}
 	if s := onTerminalWith(t, dir, env, "task", "ready"); s.ends() != 0 {
@@ -181,12 +181,12 @@ func TestPlantedRecordsEndNothing(t *testing.T) {
 }
 
 // standingIn lists the processes whose working folder is dir, once there is none or the time is over.
-func standingIn(dir string, wait time.Duration) (out []string) {
+func standingIn(dir string) (out []string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	for end := time.Now().Add(wait); ; <-time.After(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; <-time.After(10 * time.Millisecond) {
 		out = nil
 		all, err := filepath.Glob("/proc/[0-9]*/cwd")
 		if err != nil {

@@ -181,7 +181,7 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 				cost = sprintf("%.2f", r.Cost)
 			}
 			since := journal.Age(clock{}.Now().Sub(r.Started))
-			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.Place.String(), since, cost})
+			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.String(), since, cost})
 		}
 		if c.term.table(tab); len(list) == 0 {
 			c.term.note("no run; a slash command begins one")
@@ -215,7 +215,7 @@ func (w runs) show(r journal.Run) error {
 	}
 	head := sprintf("%s  %s  %s", r.ID, r.Line, r.Status)
 	if r.Number > 0 {
-		head += "  step " + r.Place.String()
+		head += "  step " + r.String()
 	}
 	w.term.answer("%s", plain.Line(head))
 	look := live.Style{Sheet: w.term.sheet(w.term.outTTY)}

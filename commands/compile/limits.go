@@ -16,8 +16,10 @@ const (
 )
 
 // limitNames are the limits that a file may set.
-var limitNames = []string{"rollbacks", "retries", "visits", "steps", "parallel", "spawns", "duration", "tokens", "cost",
-	"auto_resume"}
+var limitNames = []string{
+	"rollbacks", "retries", "visits", "steps", "parallel", "spawns", "duration", "tokens", "cost",
+	"auto_resume",
+}
 
 // checkLimits reads the frontmatter's limits. Counters of second tries may only be lowered, steps and time may be
 // raised.

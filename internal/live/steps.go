@@ -49,11 +49,11 @@ func (b *branch) at(name string) *branch {
 
 func (b *branch) lines(list []line, in int) []line {
 	for _, one := range b.below {
-		lead := ""
+		var lead strings.Builder
 		for ; one.step == nil && len(one.below) == 1; one = one.below[0] { // a single step needs no line for its element
-			lead += said(one.name) + " "
+			lead.WriteString(said(one.name) + " ")
 		}
-		l, s := line{in: in, mark: markHead, text: lead + said(one.name)}, cmp.Or(one.step, &journal.Step{})
+		l, s := line{in: in, mark: markHead, text: lead.String() + said(one.name)}, cmp.Or(one.step, &journal.Step{})
 		switch outcome := formats.Outcome(said(s.Outcome)); {
 		case one.step == nil:
 		case outcome == "", outcome == formats.OutcomeSkipped:

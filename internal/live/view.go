@@ -470,7 +470,8 @@ func (r *run) answered(n *node, e trace.Event, f facts) {
 
 // gate takes in that a question was asked, or answered.
 func (v *View) gate(r *run, n *node, e trace.Event) {
-	asks, text := said(e.Name), ""
+	var text string
+	asks := said(e.Name)
 	if e.Message == "asked" {
 		r.question, r.asked = asks, e.Time
 		return

@@ -92,8 +92,10 @@ const (
 const human = 80 * time.Millisecond
 
 func newModel(d *deeds, look live.Style) *model {
-	return &model{do: d, look: look, wide: 80, high: 24, list: list{begun: map[string]time.Time{}},
-		seen: seen{top: end, tree: &live.View{}}}
+	return &model{
+		do: d, look: look, wide: 80, high: 24, list: list{begun: map[string]time.Time{}},
+		seen: seen{top: end, tree: &live.View{}},
+	}
 }
 
 // tick says that it is time to look.
