@@ -229,7 +229,8 @@ func TestAGateOfALoopIsKilled(t *testing.T) {
 			s.wait(run)
 			s.ends()
 			s = onTerminalWith(t, dir, env, "approve", run, "--choice", tt.choice, "--note", "try it otherwise")
-			s.wait(tt.choice + ": run 'tercet resume " + run)
+			s.wait(tt.choice + ": run")
+			s.wait("'tercet resume " + run + "'")
 			s.ends()
 			s = onTerminalWith(t, dir, env, "--no-input", "resume", run)
 			if code := s.ends(); code != 0 {

@@ -68,7 +68,7 @@ func wrapLine(line string, columns int) string {
 	}
 	var b strings.Builder
 	at := 0
-	for n, word := range strings.Split(line, " ") {
+	for n, word := range quoted(strings.Split(line, " "), columns-in) {
 		switch {
 		case n == 0:
 		case word != "" && at > in && at+1+Width(word) > columns:
@@ -82,6 +82,22 @@ func wrapLine(line string, columns int) string {
 		at += Width(word)
 	}
 	return b.String()
+}
+
+// quoted joins the words between two quotes, such as those of a command that people copy, where they fit on a line.
+func quoted(words []string, most int) (out []string) {
+	for i := 0; i < len(words); {
+		n, begin := 1, strings.TrimLeft(words[i], "(")
+		if begin != "" && strings.ContainsAny(begin[:1], "'`") {
+			closes := func(word string) bool { return strings.HasSuffix(strings.TrimRight(word, ".,:;?)"), begin[:1]) }
+			if at := slices.IndexFunc(words[i:], closes); at > 0 && Width(strings.Join(words[i:i+at+1], " ")) <= most {
+				n = at + 1
+			}
+		}
+		out = append(out, strings.Join(words[i:i+n], " "))
+		i += n
+	}
+	return out
 }
 
 // listed is the mark of an element of a list.

@@ -46,6 +46,8 @@ func TestWrap(t *testing.T) {
 		{"日本語です 日本語です", 20, "日本語です\n日本語です"},
 		{"- one two three four five", 20, "- one two three four\n  five"},
 		{" 10. one two three four", 20, " 10. one two three\n     four"},
+		{"please run 'tercet gc --all', or stop", 20, "please run\n'tercet gc --all',\nor stop"},
+		{"it's 'a very long quoted text'", 20, "it's 'a very long\nquoted text'"},
 		{"one two three.  Four five", 20, "one two three.  Four\nfive"},
 		{"no width is known, so nothing is broken", 0, "no width is known, so nothing is broken"},
 	} {
