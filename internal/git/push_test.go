@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode"
@@ -177,7 +178,10 @@ func TestAsker(t *testing.T) {
 			r, bin := fresh(t), t.TempDir()
 			script := "#!/bin/sh\ncd " + bin + "\necho \"$*\" >> log\ncase \"$1 $2\" in\n'auth status') exit 0;;\n*list) " + c.list + ";;\n*create) " + c.create + "\n;;\nesac\n"
 			for _, tool := range []string{"gh", "glab"} {
-				if err := os.WriteFile(filepath.Join(bin, tool), []byte(script), 0o755); err != nil {
+				syscall.ForkLock.RLock() // a child of another test that began now would hold it open, and it could not be run
+				err := os.WriteFile(filepath.Join(bin, tool), []byte(script), 0o755)
+				syscall.ForkLock.RUnlock()
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

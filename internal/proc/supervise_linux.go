@@ -42,10 +42,10 @@ func Supervise(in io.Reader, out io.Writer) int {
 
 // supervisor has the child of one order. It is safe for concurrent use.
 type supervisor struct {
-	tell *gob.Encoder
-	mu   sync.Mutex
-	busy bool // else everybody is left alone: what is run last must not be taken for a descendant
-	gone bool // the owner
+	tell  *gob.Encoder
+	mu    sync.Mutex
+	child int  // 0: none; then everybody is left alone: what is run last must not be taken for a descendant
+	gone  bool // the owner
 }
 
 // listen takes orders until the owner is gone, and then kills whom it left.
@@ -60,8 +60,9 @@ func (s *supervisor) listen(in *gob.Decoder, orders chan<- order) {
 	}
 	s.mu.Lock()
 	s.gone = true
+	child := s.child
 	s.mu.Unlock()
-	s.killAll()
+	s.killAll(child)
 }
 
 // serve runs one child and what comes after it.
@@ -73,7 +74,7 @@ func (s *supervisor) serve(o order) news {
 	ignore(s.tell.Encode(news{})) // whoever asked may be gone
 	end := s.reapAll(pid)
 	s.mu.Lock()
-	s.busy = false
+	s.child = 0
 	s.mu.Unlock()
 	runLast(o.After, o.Env)
 	ignore(os.Chdir("/")) // nobody's folder is held up
@@ -114,8 +115,11 @@ func (s *supervisor) start(o order) (int, error) {
 			return 0, err
 		}
 	}
-	s.busy = true
-	return syscall.ForkExec(o.Path, o.Argv, attr)
+	pid, err := syscall.ForkExec(o.Path, o.Argv, attr)
+	if err == nil {
+		s.child = pid
+	}
+	return pid, err
 }
 
 // runLast runs Command.After in a group of its own, and waits for it and for what it leaves behind.
@@ -155,31 +159,31 @@ func (s *supervisor) reapAll(pid int) (end unix.WaitStatus) {
 			return end
 		case got == pid:
 			end = ws
-			late := time.AfterFunc(DefaultDrain, s.killAll)
+			late := time.AfterFunc(DefaultDrain, func() { s.killAll(pid) })
 			defer late.Stop()
 		}
 	}
 }
 
-// killAll kills every descendant until there is none.
-func (s *supervisor) killAll() {
-	for s.killSome() {
+// killAll kills every descendant of a child until all have been waited for.
+func (s *supervisor) killAll(child int) {
+	for s.killSome(child) {
 		pause(time.Millisecond)
 	}
 }
 
-// killSome kills who is there and reports whether anybody was.
-func (s *supervisor) killSome() bool {
+// killSome kills who is there, and reports whether anybody may be: a look that finds nobody proves nothing, since who
+// loses its parent during it stands where the look has been already.
+func (s *supervisor) killSome(child int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.busy {
+	if child == 0 || s.child != child {
 		return false
 	}
-	list := descendants("/proc/self", "")
-	for _, pid := range list {
+	for _, pid := range descendants("/proc/self", "") {
 		ignore(unix.Kill(pid, unix.SIGKILL)) // one that is gone needs no signal
 	}
-	return len(list) > 0
+	return true
 }
 
 // pass hands signals on to those who left the group, to which they were sent. To a container its engine hands them on.
@@ -195,7 +199,7 @@ func (s *supervisor) pass(asked <-chan os.Signal) {
 func (s *supervisor) passOne(sig syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.busy {
+	if s.child == 0 {
 		return
 	}
 	own := unix.Getpgrp()
