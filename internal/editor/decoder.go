@@ -87,14 +87,25 @@ func (d *decoder) next() (event any, ok bool) {
 			d.buf = d.buf[1:] // no letter; the decoder would take some for the beginning of a sequence
 			continue
 		}
-		n, ev := d.keys.Decode(d.buf)
-		n = min(max(n, 1), len(d.buf))
+		n, ev := d.sequence()
 		own := single(d.buf[:n])
 		d.buf = d.buf[own:]
 		if k, is := ev.(uv.KeyPressEvent); is && own == n {
 			return tea.KeyPressMsg(k), true
 		}
 	}
+}
+
+// sequence decodes what the buffer begins with. The library fails at a report of the mouse that is too short: of that
+// the first byte is dropped.
+func (d *decoder) sequence() (n int, ev uv.Event) {
+	defer func() {
+		if recover() != nil {
+			n, ev = 1, nil
+		}
+	}()
+	n, ev = d.keys.Decode(d.buf)
+	return min(max(n, 1), len(d.buf)), ev
 }
 
 // paste gives a paste that has ended, or whose end did not come.
