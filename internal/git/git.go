@@ -67,10 +67,31 @@ type call struct {
 	online bool          // it goes over the network
 	system bool          // it reads the configuration of the system too
 	most   time.Duration // 0: callTime
+	makes  bool          // it may have made something before it fails
 }
 
 // run starts git for c and returns its output and exit code. A code that is no answer is an *Error.
-func (r *Repo) run(ctx context.Context, c call) ([]byte, int, error) {
+func (r *Repo) run(ctx context.Context, c call) (out []byte, exit int, err error) {
+	for range mostLooks {
+		if out, exit, err = r.once(ctx, c); !halfMade(err) || c.makes {
+			break
+		}
+	}
+	return out, exit, err
+}
+
+// mostLooks is how often a command is run that met a worktree which another process was making.
+const mostLooks = 100
+
+// halfMade tells of a failure that git looked at all worktrees while another process had one begun: the file is there
+// and still empty.
+func halfMade(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && strings.Contains(e.Stderr, "failed to read") && strings.Contains(e.Stderr, "/commondir: Success")
+}
+
+// once is run without a second look.
+func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 	if err := checkRev(c.revs...); err != nil {
 		return nil, 0, err
 	}

@@ -49,7 +49,17 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	default:
 		args = append(args, "--no-track", "-b", n.Branch, "--", n.Path, n.Start)
 	}
-	if _, _, err := r.touch(ctx, call{args: args, revs: revs}); err != nil {
+	_, _, err := r.touch(ctx, call{args: args, revs: revs, makes: true})
+	for look := 1; halfMade(err) && look < mostLooks; look++ {
+		// The branch may have been made already.
+		if now, failed := r.Resolve(ctx, "refs/heads/"+n.Branch); n.Branch != "" && n.Start != "" && failed == nil {
+			if want, failed := r.Resolve(ctx, n.Start); failed == nil && now == want {
+				args, revs = []string{"worktree", "add", "--quiet", "--no-checkout", "--", n.Path, n.Branch}, nil
+			}
+		}
+		_, _, err = r.touch(ctx, call{args: args, revs: revs, makes: true})
+	}
+	if err != nil {
 		return err
 	}
 	// The files come in a second step from inside the new tree: configuration can be bound to a branch or a folder, and

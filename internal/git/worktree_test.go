@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -125,5 +126,36 @@ func TestFastForward(t *testing.T) {
 	commit(t, r, "apart", "a.txt")
 	if err := r.FastForward(cx, "ahead"); !errors.Is(err, git.ErrNotFastForward) {
 		t.Errorf("FastForward of a diverged branch = %v, want %v", err, git.ErrNotFastForward)
+	}
+}
+
+// TestWorktreeBesideAnother: git fails at a worktree that another process is just making; it is asked again until that is there.
+func TestWorktreeBesideAnother(t *testing.T) {
+	t.Parallel()
+	r := fresh(t)
+	write(t, r.Dir, "a.txt", "x\n")
+	commit(t, r, "first", "a.txt")
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/begun\n", "gitdir": "/nowhere/.git\n", "commondir": ""} {
+		write(t, r.Dir, ".git/worktrees/begun/"+name, text)
+	}
+	done := make(chan error, 1)
+	go func() {
+		<-time.After(200 * time.Millisecond)
+		done <- os.RemoveAll(filepath.Join(r.Dir, ".git/worktrees/begun"))
+	}()
+	path := filepath.Join(t.TempDir(), "tree")
+	if err := r.WorktreeAdd(t.Context(), git.NewWorktree{Path: path, Branch: "work", Start: "HEAD"}); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	default:
+		t.Error("git did not mind the worktree that was begun: this test shows nothing")
+	}
+	if list, err := r.Worktrees(t.Context()); err != nil || len(list) != 2 || list[1].Branch != "work" {
+		t.Errorf("Worktrees = %v, %v", list, err)
 	}
 }
