@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	diff "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -415,6 +416,9 @@ func (c *crash) left(w *went, kills int) (l left) {
 	}
 	for _, pattern := range []string{"tmp/tercet-*", "home/.local/state/tercet/children/*", "project/.tercet/worktrees/*"} {
 		names, err := filepath.Glob(filepath.Join(c.root, pattern))
+		for end := time.Now().Add(patience); len(names) > 0 && time.Now().Before(end); <-time.After(10 * time.Millisecond) {
+			names, err = filepath.Glob(filepath.Join(c.root, pattern)) // the supervisor of a killed process puts away after it
+		}
 		if err != nil || len(names) > 0 {
 			t.Errorf("%q is left, %v", names, err)
 		}
