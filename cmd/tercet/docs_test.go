@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,8 +42,40 @@ func blocks(t *testing.T, file string) []block {
 	return out
 }
 
-// TestDocsRun runs every sh block of the README and of docs, in order, as one person would type them; every other block says
-// by its word that it is not a command.
+// pagesOf are the README and every page that a person reads, the generated ones aside.
+func pagesOf(t *testing.T, root string) []string {
+	t.Helper()
+	out := []string{filepath.Join(root, "README.md")}
+	for _, folder := range []string{"docs", "docs/guide"} {
+		found, err := filepath.Glob(filepath.Join(root, folder, "*.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+// prints tells whether the lines of want stand in got, in this order; "…" in a line stands for any text, and a line "..." for any lines.
+func prints(got, want string) (missing string) {
+	lines := strings.Split(got, "\n")
+	for _, line := range strings.Split(strings.TrimRight(want, "\n"), "\n") {
+		if strings.TrimSpace(line) == "..." || strings.TrimSpace(line) == "" {
+			continue
+		}
+		parts := strings.Split(regexp.QuoteMeta(strings.TrimSpace(line)), "…")
+		re := regexp.MustCompile("^" + strings.Join(parts, ".*") + "$")
+		at := slices.IndexFunc(lines, func(l string) bool { return re.MatchString(strings.TrimSpace(l)) })
+		if at < 0 {
+			return line
+		}
+		lines = lines[at+1:]
+	}
+	return ""
+}
+
+// TestDocsRun runs every sh block of the README, of docs and of the guide, in order, as one person would type them. A block
+// "output" is what the block before it prints; every other block says by its word that it is not a command.
 func TestDocsRun(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -52,18 +85,21 @@ func TestDocsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	bin := tercetIn(t)
-	for _, file := range append([]string{filepath.Join(root, "README.md")}, docs...) {
+	for _, file := range pagesOf(t, root) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			dir, home := t.TempDir(), t.TempDir()
+			printed := ""
 			for _, b := range blocks(t, file) {
+				if b.info == "output" {
+					if line := prints(printed, b.text); line != "" {
+						t.Errorf("%s:%d: the block before does not print %q behind what stands above it:\n%s", b.file, b.line, line, printed)
+					}
+					continue
+				}
 				if b.info != "sh" {
-					if !slices.Contains([]string{"text", "markdown", "policy", "json", "yaml", "yaml step", "yaml args", "go", "jq"}, b.info) {
+					if !slices.Contains([]string{"text", "markdown", "policy", "json", "yaml", "yaml step", "yaml args", "yaml defaults", "go", "jq"}, b.info) {
 						t.Errorf("%s:%d: a fence says sh, text or the language of what it shows, got %q", b.file, b.line, b.info)
 					}
 					continue
@@ -76,11 +112,12 @@ func TestDocsRun(t *testing.T) {
 				cmd.Dir = in
 				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_STATE_HOME=", "GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+goEnv("GOMODCACHE"),
 					"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@localhost", "GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@localhost", "TERCET_ROOT=", "TERCET_RUN=")
-				if out, err := cmd.CombinedOutput(); err != nil {
+				out, err := cmd.CombinedOutput()
+				if err != nil {
 					t.Fatalf("%s:%d: %v\n%s\n%s", b.file, b.line, err, b.text, out)
-				} else {
-					t.Logf("%s:%d:\n%s", b.file, b.line, out)
 				}
+				printed = string(out)
+				t.Logf("%s:%d:\n%s", b.file, b.line, out)
 			}
 		})
 	}
