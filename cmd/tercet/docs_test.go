@@ -139,3 +139,56 @@ func TestReadmeNamesTheTestCommand(t *testing.T) {
 	}
 	t.Errorf("README has no block %q, with which .ci/run ends", want)
 }
+
+// TestDocLinks: every link of a document leads to a file that is there, and to a heading of it.
+func TestDocLinks(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := append(pagesOf(t, root), filepath.Join(root, "CHANGELOG.md"))
+	generated, err := filepath.Glob(filepath.Join(root, "docs", "reference", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	fenced := regexp.MustCompile("(?ms)^(`{3,}).*?^`{3,}$|`[^`\n]+`")
+	for _, page := range append(pages, generated...) {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(string(data), ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			name, anchor, _ := strings.Cut(m[1], "#")
+			to := page
+			if name != "" {
+				to = filepath.Join(filepath.Dir(page), filepath.FromSlash(name))
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: the link %s leads nowhere", filepath.Base(page), m[1])
+			} else if anchor != "" && !slices.Contains(anchors(t, to), anchor) {
+				t.Errorf("%s: %s has no heading for the link %s", filepath.Base(page), filepath.Base(to), m[1])
+			}
+		}
+	}
+}
+
+// anchors are the names that the headings of a page have, as the hosts of code make them.
+func anchors(t *testing.T, page string) (out []string) {
+	t.Helper()
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	for _, line := range strings.Split(string(data), "\n") {
+		if title := strings.TrimLeft(line, "#"); title != line && strings.HasPrefix(title, " ") {
+			out = append(out, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""), " ", "-"))
+		}
+	}
+	return out
+}

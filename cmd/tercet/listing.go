@@ -14,6 +14,7 @@ import (
 	"tercet/commands"
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
+	"tercet/commands/interp"
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/config"
@@ -122,9 +123,16 @@ func (w *world) warn(d formats.Diagnostics) {
 // admit refuses a program that may use more than the flags allow.
 func (w *world) admit(p *compile.Program, line argspec.Values) error {
 	if most := w.flags.max; most != (outline.Ceiling{}) {
-		return most.Admit(p.Name, outline.BoundOf(p, w.facts, line).Worst)
+		return most.Admit(p.Name, outline.BoundOf(w.lowered(p), w.facts, line).Worst)
 	}
 	return nil
+}
+
+// lowered is a program with the limits that it runs with here: those of the configuration lower its own.
+func (w *world) lowered(p *compile.Program) *compile.Program {
+	out := *p
+	out.Limits = interp.Lower(p.Limits, w.cfg.Limits)
+	return &out
 }
 
 // facts tells what one call of a subagent may cost.

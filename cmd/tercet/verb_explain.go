@@ -103,7 +103,7 @@ func (c call) ofFile(name string) (*explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &explanation{Page: outline.PageOf(prog, c.facts)}, nil
+	return &explanation{Page: outline.PageOf(c.lowered(prog), c.facts)}, nil
 }
 
 // ofLine compiles the command that a line is routed to. The slash of its name may be missing: nothing else can be meant
@@ -124,7 +124,7 @@ func (c call) ofLine(args []string) (*explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{Page: outline.PageOf(prog, c.facts), prompt: prompt}
+	e := &explanation{Page: outline.PageOf(c.lowered(prog), c.facts), prompt: prompt}
 	switch bare := r.Raw == "" && len(r.Words) == 0; { // without arguments it is the command itself that is explained
 	case prompt != nil:
 		e.Prompt, err = prompt.Explain(dialect.Args{Raw: cmp.Or(r.Raw, rest(r.Words)), Words: r.Words}, bare)
