@@ -45,7 +45,7 @@ func blocks(t *testing.T, file string) []block {
 // pagesOf are the README and every page that a person reads, the generated ones aside.
 func pagesOf(t *testing.T, root string) []string {
 	t.Helper()
-	out := []string{filepath.Join(root, "README.md")}
+	out := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}
 	for _, folder := range []string{"docs", "docs/guide"} {
 		found, err := filepath.Glob(filepath.Join(root, folder, "*.md"))
 		if err != nil {
@@ -191,4 +191,24 @@ func anchors(t *testing.T, page string) (out []string) {
 		}
 	}
 	return out
+}
+
+// TestContributing: each file that CONTRIBUTING.md lists is there, and holds the words that its row names first.
+func TestContributing(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| `([^`]+)`").FindAllStringSubmatch(string(text), -1)
+	if len(rows) < 20 || len(rows) != strings.Count(string(text), "\n| `") {
+		t.Errorf("expected a file and a word of it in each row, got %d rows of %d", len(rows), strings.Count(string(text), "\n| `"))
+	}
+	for _, row := range rows {
+		if held, err := os.ReadFile("../../" + row[1]); err != nil {
+			t.Error(err)
+		} else if !strings.Contains(string(held), row[2]) {
+			t.Errorf("%s does not hold %q", row[1], row[2])
+		}
+	}
 }
