@@ -47,8 +47,9 @@ func statusRowOf(word string) (row statusRow, words []string) {
 }
 
 // Return gives the return that the block amounts to; an unknown STATUS is a *ValueError. Every field stands in Fields
-// under its own name, NONCE excepted. SUMMARY, ARTIFACTS, BLOCKED_REASON (or REASON), BLOCKED_TARGET and ERROR (or
-// MESSAGE) also fill the members that they name. NEXT is kept as a field and never obeyed.
+// under its own name, NONCE excepted. SUMMARY, ARTIFACTS (or ARTIFACT_PATHS), BLOCKED_REASON (or REASON),
+// BLOCKED_TARGET and ERROR (or ERROR_REASON, MESSAGE) also fill the members that they name. NEXT is kept as a field and
+// never obeyed.
 func (a AgentResult) Return() (Return, error) {
 	row, words := statusRowOf(a.Status)
 	if words != nil {
@@ -68,7 +69,7 @@ func (a AgentResult) Return() (Return, error) {
 	}
 	summary := cmp.Or(a.first("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR"), a.Agent+" reports "+row.word)
 	r.Summary = firstLine(summary, MaxSummary)
-	if f := a.Field("ARTIFACTS"); f != nil {
+	if f := cmp.Or(a.Field("ARTIFACTS"), a.Field("ARTIFACT_PATHS")); f != nil {
 		var dropped []string
 		r.Artifacts, dropped = artifactsOf(f)
 		r.Warnings = append(r.Warnings, dropped...)
@@ -76,7 +77,7 @@ func (a AgentResult) Return() (Return, error) {
 	switch row.status {
 	case StatusFailed:
 		e := ReturnError{
-			Type: row.code.kind(), Message: cmp.Or(a.first("ERROR", "MESSAGE", "REASON", "SUMMARY"), summary),
+			Type: row.code.kind(), Message: cmp.Or(a.first("ERROR", "ERROR_REASON", "MESSAGE", "REASON", "SUMMARY"), summary),
 			Code: row.code, Recoverable: row.code == CodeTransient,
 		}
 		r.Errors = append(r.Errors, e)

@@ -1,6 +1,8 @@
 package formats
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,6 +45,31 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 			"%s", strings.Join(append([]string{none}, m.ignored...), "; "))
 	}
 	return Return{}, nil, &Diagnostics{List: append(first.list, m.list...), Of: CodeInvalidReturn}
+}
+
+// ParseForm reads a return out of a channel of its own: the JSON form, and where the contract's form is agent_result
+// also an AGENT_RESULT block of the agent. A nonce in it must be opt.Nonce.
+func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
+	if !block || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return ParseReturn(text, opt)
+	}
+	f := findings{file: cmp.Or(opt.File, "return")}
+	all, found := ParseAgentResult(text[:min(len(text), MaxAgentText)])
+	own, _, ok := PickResult(all, opt.Agent)
+	if !ok {
+		f.add(codeNoResult, top, "write one JSON object, or a block that begins with '"+marker+": "+opt.Agent+"'",
+			"expected a return of %s, got none", opt.Agent)
+		return Return{}, f.refused()
+	}
+	for _, d := range found {
+		if own.covers(d.Pos) {
+			f.keep(d)
+		}
+	}
+	if nonce := own.Text("NONCE"); nonce != "" && nonce != opt.Nonce {
+		f.add(codeReturnClaim, own.Pos, "echo the nonce of this delegation", "the nonce is not the one of this delegation")
+	}
+	return f.block(own)
 }
 
 // message collects what may be a return in one final message. Its findings are those of blocks that cannot be read, for
@@ -179,7 +206,7 @@ func section(text []byte, line int) string {
 	return strings.Join(lines[min(line-1, len(lines)):], "")
 }
 
-// block reads one AGENT_RESULT block that carries the nonce.
+// block reads one AGENT_RESULT block that is the return.
 func (f *findings) block(b AgentResult) (Return, error) {
 	for _, key := range []string{"STATUS", "NONCE"} {
 		if slices.Contains(b.Twice, key) {

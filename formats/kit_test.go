@@ -210,6 +210,9 @@ func FuzzAgentResult(f *testing.F) {
 		f.Add(src)
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
+		if r, err := formats.ParseForm(src, true, formats.ParseOptions{Agent: "reviewer"}); err == nil && r.Status == "" {
+			t.Fatalf("ParseForm(%q) = %+v, want a status or an error", src, r)
+		}
 		results, found := formats.ParseAgentResult(src)
 		if len(results) == 0 && len(found) == 0 {
 			t.Fatalf("ParseAgentResult(%q) gave neither a block nor a finding", src)

@@ -54,6 +54,8 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 			data, problem = g.readDocument(a)
 		case g.req.NoTree:
 			problem = "is a file of a tree, and this step works in none"
+		case g.moves(a):
+			data, problem = g.readDocument(a)
 		case a.Deleted:
 		default:
 			if tree == nil {
@@ -109,10 +111,11 @@ func (g *delegation) settle(list []formats.Artifact) {
 func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) {
 	several := false
 	for _, spec := range g.info.Artifacts {
-		if spec.Type.IsDocument() && spec.Name == path.Base(a.Path) {
+		document := spec.Type.IsDocument() || spec.Type == formats.ArtifactDocumentation
+		if document && spec.Name == path.Base(a.Path) {
 			return spec.Type
 		}
-		if spec.Type.IsDocument() {
+		if document {
 			several = several || kind != "" && kind != spec.Type
 			kind = spec.Type
 		}
@@ -124,6 +127,21 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 	}
 	return kind
 }
+
+// moves tells whether an artifact is documentation that lies in the folder for documents and belongs under docs/ of the
+// tree. Only a contract that names documentation has such.
+func (g *delegation) moves(a formats.Artifact) bool {
+	if a.Type != formats.ArtifactDocumentation || g.folder.out == nil || g.info.Workflow || pathProblem(a.Path) != "" ||
+		!slices.ContainsFunc(g.info.Artifacts, func(s formats.ArtifactSpec) bool { return s.Type == a.Type }) ||
+		strings.Contains(a.Path, "/") && !strings.HasPrefix(path.Clean(a.Path), docsFolder+"/") {
+		return false
+	}
+	_, err := g.folder.out.Lstat(filepath.FromSlash(a.Path))
+	return err == nil
+}
+
+// docsFolder is where the documents of a project lie.
+const docsFolder = "docs"
 
 // withoutKeys takes the files of secrets out of a result, and gives an issue for each.
 func (g *delegation) withoutKeys(ret *formats.Return) (found []formats.Issue) {
@@ -151,7 +169,7 @@ func (g *delegation) withoutKeys(ret *formats.Return) (found []formats.Issue) {
 // content is the text of an artifact, empty where it is no regular file; what is wrong with it then is told elsewhere.
 func (g *delegation) content(a formats.Artifact) string {
 	root := g.folder.out
-	if !a.Type.IsDocument() {
+	if !a.Type.IsDocument() && !g.moves(a) {
 		tree, err := os.OpenRoot(g.req.Dir)
 		if err != nil {
 			return ""

@@ -42,12 +42,11 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 		if err != nil {
 			return formats.Return{}, err
 		}
-		if !done || folder == "" {
+		moved := art.Type == formats.ArtifactDocumentation
+		if !done || folder == "" && !moved {
 			art.Path = g.folder.path + "/" + outName + "/" + art.Path
 			continue
 		}
-		key := docKey{g.req.Run, g.req.Step, art.Type, count[art.Type]}
-		count[art.Type]++
 		from, data := art.Path, doc.data
 		if g.d.Mask != nil && !g.info.Builtin {
 			if masked := g.d.Mask.Values(string(data)); masked != string(data) {
@@ -55,12 +54,43 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 				ret.Warnings = append(ret.Warnings, "a secret of the environment stood in "+from+" and was masked")
 			}
 		}
-		if art.Path, err = g.d.put(key, folder, data, g.d.Clock.Now().UTC().Format("20060102")); err != nil {
+		if moved {
+			art.Path, err = g.document(from, data)
+		} else {
+			key := docKey{g.req.Run, g.req.Step, art.Type, count[art.Type]}
+			count[art.Type]++
+			art.Path, err = g.d.put(key, folder, data, g.d.Clock.Now().UTC().Format("20060102"))
+		}
+		if err != nil {
 			return formats.Return{}, err
 		}
 		_ = g.folder.out.Remove(filepath.FromSlash(from)) //nolint:errcheck // reason: the copy does no harm
 	}
 	return ret, nil
+}
+
+// document puts documentation into the tree that was worked on and returns its path: under docs/, but where the project
+// has a document of that name at its top, there.
+func (g *delegation) document(name string, data []byte) (to string, err error) {
+	tree, err := os.OpenRoot(g.req.Dir)
+	if err != nil {
+		return "", onFile("open", g.req.Dir, err)
+	}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	if to = name; !strings.HasPrefix(name, docsFolder+"/") {
+		to = docsFolder + "/" + name
+		_, there := tree.Lstat(filepath.FromSlash(to))
+		if _, err := tree.Lstat(name); err == nil && errors.Is(there, fs.ErrNotExist) {
+			to = name
+		}
+	}
+	if err := atomicfile.MkdirAll(tree, path.Dir(to), 0o755); err != nil {
+		return "", onFile("make", path.Dir(to), err)
+	}
+	if err := atomicfile.WriteIn(tree, to, data, atomicfile.Options{Mode: 0o644}); err != nil {
+		return "", onFile("place", to, err)
+	}
+	return to, nil
 }
 
 // documents are the folders in a task's folder where documents belong, and how their names begin.

@@ -239,6 +239,7 @@ func TestPlaces(t *testing.T) {
 // file of the tree.
 func TestBareNames(t *testing.T) {
 	t.Parallel()
+	documented := formats.AgentInfo{Artifacts: []formats.ArtifactSpec{{Type: formats.ArtifactDocumentation}}}
 	for _, tt := range []struct {
 		name, file string // below out/ or tree/
 		guess      formats.ArtifactType
@@ -253,6 +254,11 @@ func TestBareNames(t *testing.T) {
 		{"as the role says", "out/thoughts.md", formats.ArtifactDocumentation, formats.AgentInfo{Role: formats.RolePlanner}, "plan .tercet/specs/007_fix_it/plans/implementation-001.md"},
 		{"as nobody says", "out/data.csv", formats.ArtifactImplementation, formats.AgentInfo{Role: formats.RoleUtility}, "report .tercet/specs/007_fix_it/reports/research-001.md"},
 		{"a file of the tree", "docs/plan.md", formats.ArtifactPlan, formats.AgentInfo{}, "documentation docs/plan.md"},
+		{"documentation of the contract", "out/SPEC.md", formats.ArtifactDocumentation, documented, "documentation docs/SPEC.md"},
+		{"documentation that guesses as a report", "out/RESEARCH_RESULT.md", formats.ArtifactReport, documented, "documentation docs/RESEARCH_RESULT.md"},
+		{"documentation in a folder", "out/docs/deliverables/x/hld.en.md", formats.ArtifactDocumentation, documented, "documentation docs/deliverables/x/hld.en.md"},
+		{"documentation at the top of the project", "out/TOP.md", formats.ArtifactDocumentation, documented, "documentation TOP.md"},
+		{"documentation elsewhere", "out/.github/x.md", formats.ArtifactDocumentation, documented, `artifact ".github/x.md" is not in the tree`},
 		{"code", "a.go", formats.ArtifactImplementation, formats.AgentInfo{}, "implementation a.go"},
 		{"nowhere", "", formats.ArtifactPlan, formats.AgentInfo{}, `artifact "no.md" is not in the folder for documents`},
 	} {
@@ -260,6 +266,9 @@ func TestBareNames(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, t.TempDir())
 			tt.info.Name = "planner"
+			if err := os.WriteFile(filepath.Join(w.dir, "TOP.md"), []byte("old\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			w.add(tt.info, func(_ context.Context, r formats.Request) (formats.Return, error) {
 				name, inOut := strings.CutPrefix(tt.file, "out/")
 				at := filepath.Join(w.dir, tt.file)
@@ -281,6 +290,11 @@ func TestBareNames(t *testing.T) {
 			}
 			if err != nil || !strings.Contains(got, tt.want) {
 				t.Errorf("Delegate = %s, %v, want %s", got, err, tt.want)
+			}
+			if kind, to, _ := strings.Cut(tt.want, " "); kind == "documentation" {
+				if text, err := os.ReadFile(filepath.Join(w.dir, to)); err != nil || string(text) != "text\n" {
+					t.Errorf("%s = %q, %v, want the text", to, text, err)
+				}
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,8 +10,8 @@ import (
 	"tercet/internal/query"
 )
 
-// Derive applies the jq of a subagent's contract to work that was done: its verdict and its issues. Its status is the
-// outcome that the subagent gave, a verdict if there is one.
+// Derive applies the jq of a subagent's contract to work that was done: its verdict, or that it is blocked, and its
+// issues. Its status is the outcome that the subagent gave, a verdict if there is one.
 func Derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error) {
 	in := query.Normalize(map[string]any{"status": ret.Outcome(), "fields": fieldsOf(ret)})
 	if info.StatusQuery != "" && ret.Status == formats.StatusCompleted { // else the answer is no already
@@ -19,10 +20,14 @@ func Derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (fo
 			return ret, err
 		}
 		ret.Verdict = formats.Verdict(query.Text(v))
-		if ret.Verdict == formats.Verdict(formats.OutcomeCompleted) && info.Role != formats.RoleReviewer {
+		if text := query.Text(v); text == string(formats.StatusBlocked) { // its own counts say that it cannot go on
+			ret.Verdict, ret.Status = "", formats.StatusBlocked
+			ret.BlockedReason = cmp.Or(ret.BlockedReason, as[string](ret.Fields["BLOCKED_REASON"]), ret.Summary)
+		} else if ret.Verdict == formats.Verdict(formats.OutcomeCompleted) && info.Role != formats.RoleReviewer {
 			ret.Verdict = "" // done, without a judgement
 		} else if !slices.Contains(verdicts, ret.Verdict) {
-			return ret, &formats.ValueError{What: "approved, conditional or rejected from returns.status", Got: query.Text(v)}
+			const what = "approved, conditional, rejected or blocked from returns.status"
+			return ret, &formats.ValueError{What: what, Got: query.Text(v)}
 		}
 	}
 	if info.IssuesQuery != "" {

@@ -39,4 +39,9 @@ func TestDerive(t *testing.T) {
 	if got, err := interp.Derive(t.Context(), info, block("success", 0)); err == nil {
 		t.Errorf("Derive of a review without a verdict = %s, want an error", got.Outcome())
 	}
+	info = formats.AgentInfo{Name: "poc-engineer", StatusQuery: `if .fields.CRITICAL_COUNT > 0 then "blocked" else "completed" end`, NoArtifacts: true}
+	stuck, err := interp.Derive(t.Context(), info, block("success", 1))
+	if bad := stuck.Validate(info); err != nil || stuck.Outcome() != formats.OutcomeBlocked || stuck.BlockedReason == "" || bad != nil {
+		t.Errorf("Derive of work whose count blocks it = %+v, %v, %q, want blocked with a reason", stuck, err, bad)
+	}
 }

@@ -177,6 +177,9 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 		From: f.ID, Issues: listed(f.ret.Issues), Choice: as[string](f.value["choice"]),
 		Note: as[string](f.value["note"]), Attempt: 1,
 	}
+	if why := f.ret.BlockedReason; f.outcome == formats.OutcomeBlocked && why != "" {
+		fb.Issues = append(fb.Issues, formats.Issue{Level: formats.LevelError, Description: why, Source: "agent"})
+	}
 	if before := f.feedback; before != nil && before.From == f.ID {
 		fb.Attempt = before.Attempt + 1
 	}

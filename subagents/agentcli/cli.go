@@ -444,7 +444,7 @@ func (c *CLI) find(r formats.Request, e ending) (ret formats.Return, raw []byte,
 	}
 	var broken error
 	if raw != nil {
-		ret, broken = formats.ParseReturn(raw, opt)
+		ret, broken = formats.ParseForm(raw, c.Definition.Info.AgentResult, opt)
 	} else {
 		ret, raw, broken = formats.FinalMessage([]byte(e.reading.Text), opt)
 	}
@@ -477,8 +477,11 @@ const returnMembers = `{
 		"type": {"type": "string"}, "code": {"type": "string"}, "message": {"type": "string"}},
 		"required": ["code", "message", "type"], "additionalProperties": false}}}`
 
-// schemaOf gives a schema of the return, or nil if the contract has fields that such a schema cannot hold.
+// schemaOf gives a schema of the return, or nil if it is a block, or the contract has fields that no such schema holds.
 func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
+	if info.AgentResult {
+		return nil
+	}
 	type object = map[string]any
 	whole := func(members object) object {
 		return object{

@@ -145,8 +145,12 @@ func (x *Exec) call(
 	}
 	var partial *formats.Return
 	if len(bad) == 0 {
-		ret, err := formats.ParseReturn(raw, formats.ParseOptions{Agent: r.Agent, Nonce: nonce})
+		info := x.Definition.Info
+		ret, err := formats.ParseForm(raw, info.AgentResult, formats.ParseOptions{Agent: r.Agent, Nonce: nonce})
 		if err == nil {
+			if info.AgentResult {
+				ret = ret.Typed(info.Fields)
+			}
 			if res.Exit != 0 {
 				ret.Warnings = append(ret.Warnings, fmt.Sprintf("the program ended with exit code %d", res.Exit))
 			}

@@ -93,6 +93,14 @@ func fake(mode string) int {
 		write(string(out))
 	case "prose":
 		fmt.Println("Here is the return you asked for:\n" + good)
+	case "block":
+		write("AGENT_RESULT: worker\nSTATUS: success\nSUMMARY: did 3\nNONCE: " + in.Nonce + "\nCOUNT: 3\nERROR_REASON: none\n")
+	case "block-skipped":
+		write("```\nAGENT_RESULT: worker\nSTATUS: skipped\nSUMMARY: no database\n```\n")
+	case "block-nonce":
+		write("AGENT_RESULT: worker\nSTATUS: success\nNONCE: other\n")
+	case "block-other":
+		write("AGENT_RESULT: tester\nSTATUS: success\n")
 	case "garbage":
 		write("{")
 		fmt.Println(good)
@@ -171,6 +179,10 @@ func TestExec(t *testing.T) {
 		{"noisy", "did it (1)", ""},
 		{"large", "bad: expected a return as JSON in the file return_path, or as the whole standard output, got neither", good},
 		{"nothing", "bad: expected a return as JSON in the file return_path, or as the whole standard output, got neither", ""},
+		{"block", "did 3 (0)", ""},
+		{"block-skipped", "no database (0)", ""},
+		{"block-nonce", "bad: return:1:1: ", "AGENT_RESULT: worker\nSTATUS: success\nNONCE: other\n"},
+		{"block-other", "bad: return:1:1: ", "AGENT_RESULT: tester\nSTATUS: success\n"},
 		{"garbage", "bad: return:1:2: ", "{"},
 		{"empty", "bad: return:1:1: ", ""},
 		{"link", "bad: expected a regular file as return_path, got L---------", ""},
@@ -182,6 +194,8 @@ func TestExec(t *testing.T) {
 		t.Run(tt.mode, func(t *testing.T) {
 			t.Parallel()
 			x, r := exec(t, tt.mode, nil)
+			x.Definition.Info.AgentResult = strings.HasPrefix(tt.mode, "block")
+			x.Definition.Info.Fields = map[string]formats.Field{"COUNT": {Type: formats.TypeInteger, Optional: true}}
 			ret, err := x.Run(t.Context(), r)
 			var got string
 			switch broken, ok := errors.AsType[*subagents.ReturnError](err); {
@@ -196,6 +210,12 @@ func TestExec(t *testing.T) {
 				got = strings.ReplaceAll(ret.Errors[0].Code.String()+": "+ret.Errors[0].Message, x.Definition.Argv[0], "SELF")
 			default:
 				got = fmt.Sprintf("%s (%d)", ret.Summary, len(ret.Warnings))
+				if said := ret.Fields["COUNT"]; tt.mode == "block" && said != 3 {
+					t.Errorf("COUNT = %#v, want 3", said)
+				}
+				if (tt.mode == "block-skipped") != (ret.Outcome() == formats.OutcomeSkipped) {
+					t.Errorf("outcome = %s", ret.Outcome())
+				}
 				if ret.Metadata.Depth != 0 {
 					t.Errorf("depth of the program = %d, want none", ret.Metadata.Depth)
 				}

@@ -23,6 +23,8 @@ const contractText = `
 tercet moves them to their place. In the return their paths are
 relative to that folder. Artifacts of type implementation and documentation are files of the project, {{"" -}}
 relative to the folder you work in.
+{{- if .Moved}} Documentation that you write into the folder for documents as {{code "NAME.md"}} is moved to {{"" -}}
+{{code "docs/NAME.md"}}.{{end}}
 {{- with .Info.Artifacts}}
 
 The contract asks for:
@@ -33,7 +35,12 @@ The contract asks for:
 {{- end}}{{end}}{{end}}{{end}}
 
 {{- define "where"}}
-{{- if .Block}}End your final message with the return, and with nothing after it: a block as shown here.
+{{- if and .Block .Channel.NoFile}}End your final message with the return, and with nothing after it: {{"" -}}
+a block as shown here.
+{{- else if .Block}}When you are done, write the return as a block as shown here into the file {{"" -}}
+{{with .Channel.File}}{{code .}} ({{code "TERCET_RETURN"}})
+{{- else}}that the environment variable {{code "TERCET_RETURN"}} names{{end}}. If you cannot write
+that file, end your final message with the block, and with nothing after it.
 {{- else if .Channel.NoFile}}End your final message with the return, and with nothing after it: {{"" -}}
 one fenced block marked {{code "json"}} with the object shown here.
 {{- else}}When you are done, write the return as one JSON object into the file {{with .Channel.File}}{{code .}} {{"" -}}
@@ -138,8 +145,14 @@ func contract(in Input) string {
 // contractor answers what the texts of a contract ask.
 type contractor struct{ Input }
 
-// Block tells whether the return is an AGENT_RESULT block: that is a form of the final message, never of the file.
-func (c contractor) Block() bool { return c.Info.AgentResult && c.Channel.NoFile }
+// Block tells whether the return is an AGENT_RESULT block.
+func (c contractor) Block() bool { return c.Info.AgentResult }
+
+// Moved tells whether the contract names documentation, which tercet moves from the folder for documents under docs/.
+func (c contractor) Moved() bool {
+	documentation := func(s formats.ArtifactSpec) bool { return s.Type == formats.ArtifactDocumentation }
+	return slices.ContainsFunc(c.Info.Artifacts, documentation)
+}
 
 // Name is that of the agent.
 func (c contractor) Name() string { return inline(cmp.Or(c.Info.Name, c.Request.Agent)) }
@@ -161,6 +174,9 @@ func (c contractor) Fields() []field {
 	var out []field
 	for _, name := range slices.Sorted(maps.Keys(c.Info.Fields)) {
 		f := c.Info.Fields[name]
+		if c.Block() && name == "ARTIFACT_PATHS" {
+			continue // the block has ARTIFACTS
+		}
 		kind := string(f.Type)
 		if f.Type == formats.TypeList && !c.Block() {
 			kind = "array of strings"
@@ -224,14 +240,21 @@ func (c contractor) Statuses() []string {
 	return append(out, string(formats.StatusFailed))
 }
 
-// Words are the statuses of a block.
+// Words are the statuses of a block. Work that says success has `failure` for the answer no; other work its verdict.
 func (c contractor) Words() string {
-	words := []string{"success"}
-	if verdicts := c.Verdicts(); len(verdicts) > 0 {
-		if len(allowed(c, formats.StatusCompleted)) == 0 {
-			words = nil
+	var words []string
+	if c.Info.Statuses == nil || len(allowed(c, formats.StatusCompleted)) > 0 {
+		words = []string{"success"}
+		if c.Info.Statuses != nil && len(allowed(c, formats.VerdictRejected)) > 0 {
+			words = append(words, "failure")
 		}
-		words = append(words, verdicts...)
+	} else {
+		words = allowed(c, formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected)
+	}
+	if c.Info.Statuses == nil {
+		words = append(words, c.Verdicts()...)
+	} else {
+		words = append(words, allowed(c, formats.OutcomeSkipped, formats.OutcomeSuspended)...)
 	}
 	words = append(words, allowed(c, formats.StatusPartial, formats.StatusBlocked)...)
 	return strings.Join(append(words, "error"), ", ")

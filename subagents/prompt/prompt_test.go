@@ -64,7 +64,13 @@ func cases() map[string]prompt.Input {
 	asked.Question, asked.Facets = "Which parser?\n# Policy\nNone.", formats.Facets{Persona: "You plan.", Policy: []string{"- Be brief."}}
 	shaped := formats.Request{Agent: "planner", Schema: []byte(`{"properties":{"score":{"maximum":10}},"required":["score"]}`)}
 	audit := formats.Request{Agent: "security-auditor", Facets: formats.Facets{Instruction: "Audit."}, Out: "/run/out"}
+	ops := formats.AgentInfo{
+		Name: "db-ops", AgentResult: true, Statuses: []formats.Outcome{formats.OutcomeCompleted, formats.OutcomeSkipped, formats.OutcomeRejected, formats.OutcomeFailed},
+		Artifacts: []formats.ArtifactSpec{{Type: formats.ArtifactDocumentation, Name: "DB_OPS.md"}},
+		Fields:    map[string]formats.Field{"MIGRATIONS": {Type: formats.TypeInteger}, "ARTIFACT_PATHS": {Type: formats.TypeList, Optional: true}},
+	}
 	return map[string]prompt.Input{
+		"flow":      {Request: formats.Request{Agent: "db-ops", Out: "/run/out"}, Info: ops, Channel: prompt.Channel{File: "/run/call-1/return", Nonce: "n7k6"}},
 		"plan":      {Request: base, Info: planner, Channel: prompt.Channel{File: "/run/call-1/return.json", Nonce: "n7k2"}},
 		"plan_show": {Request: base, Info: planner},
 		"again":     {Request: again, Info: planner, Channel: prompt.Channel{File: "/run/call-2/return.json", Nonce: "n7k3"}},
