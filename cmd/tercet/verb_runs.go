@@ -140,7 +140,7 @@ func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 }
 
 func cancelVerb(cmd *cobra.Command, a *app) run {
-	a.runFlags(cmd)
+	a.endFlags(cmd)
 	return func(c call) error {
 		w, err := c.inside(c.ctx)
 		if err != nil {
