@@ -66,7 +66,7 @@ keeps state.json.
 	f := cmd.PersistentFlags()
 	f.StringVarP(&a.flags.dir, "dir", "C", "", "start in this `folder`")
 	f.BoolVar(&a.flags.json, "json", false, "print exactly one JSON document")
-	f.StringVar(&a.flags.jq, "jq", "", "like --json, but print what this jq `filter` gives: text as it is, else JSON")
+	f.StringVar(&a.flags.jq, "jq", "", "print this jq `filter` of the JSON document; strings without quotes")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print nothing but results and errors")
 	f.CountVarP(&a.flags.verbose, "verbose", "v", "print what agents do; twice: log every event")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
@@ -75,8 +75,8 @@ keeps state.json.
 	f.StringVar(&a.flags.model, "model", "", "the `name` of the model for every worker of this run")
 	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
 	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
-	f.BoolVar(&a.flags.strict, "strict", false, "refuse a config.yaml with a key that it does not have")
-	a.lineFlags(cmd)
+	f.BoolVar(&a.flags.strict, "strict", false, "refuse a config.yaml with an unknown key")
+	a.flags.line(cmd)
 	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())
 	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) {
@@ -110,38 +110,38 @@ var flagWords = map[string]string{
 	"duration": "a duration such as 10s or 1h30m",
 }
 
-// lineFlags adds the flags of a line that begins a run.
-func (a *app) lineFlags(cmd *cobra.Command) {
-	a.runFlags(cmd)
+// line adds the flags of a line that begins a run.
+func (e *engineFlags) line(cmd *cobra.Command) {
+	e.run(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&a.flags.dryRun, "dry-run", false, "show what would run; write nothing")
-	f.StringVar(&a.flags.stubs, "stubs", "",
+	f.BoolVar(&e.dryRun, "dry-run", false, "show what would run; write nothing")
+	f.StringVar(&e.stubs, "stubs", "",
 		"with --dry-run: take the returns of steps or subagents from this JSON `file`")
-	f.BoolVar(&a.flags.fresh, "new", false, "give up the run of this line that did not end, and begin afresh")
-	f.BoolVar(&a.flags.ifNeeded, "if-needed", false, "end well where the task is further than where the command starts")
-	f.StringVar(&a.flags.parallel, "parallel", "1", "the `number` of tasks of a line such as /plan 3,5-7 done at once")
-	f.BoolVar(&a.flags.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
+	f.BoolVar(&e.fresh, "new", false, "give up the unfinished run of this line, and begin anew")
+	f.BoolVar(&e.ifNeeded, "if-needed", false, "succeed without a run if the task is already past this command")
+	f.StringVar(&e.parallel, "parallel", "1", "the `number` of tasks of a line such as /plan 3,5-7 done at once")
+	f.BoolVar(&e.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
 }
 
-// runFlags adds the flags that concern a run, also one that is resumed.
-func (a *app) runFlags(cmd *cobra.Command) {
-	a.endFlags(cmd)
+// run adds the flags that concern a run, also one that is resumed.
+func (e *engineFlags) run(cmd *cobra.Command) {
+	e.end(cmd)
 	f := cmd.Flags()
-	f.StringVar(&a.flags.record, "record", "", "keep what every worker answers in this `folder`")
-	f.StringVar(&a.flags.replay, "replay", "",
+	f.StringVar(&e.record, "record", "", "keep what every worker answers in this `folder`")
+	f.StringVar(&e.replay, "replay", "",
 		"take what workers answer from this `folder`; a prompt that differs from the recorded one ends the run")
-	most := &a.flags.max
-	f.StringVar(&most.Agents, "max-agents", "", "do not start what may call more than this `number` of workers")
-	f.StringVar(&most.Depth, "max-depth", "", "do not start what may delegate deeper than this `number`")
-	f.StringVar(&most.Time, "max-time", "", "do not start what may take longer than this `duration`")
-	f.StringVar(&most.Cost, "max-cost", "", "do not start what may cost more than this many US `dollars`")
+	most := &e.max
+	f.StringVar(&most.Agents, "max-agents", "", "refuse a command that may call more than this `number` of workers")
+	f.StringVar(&most.Depth, "max-depth", "", "refuse a command that may delegate deeper than this `number`")
+	f.StringVar(&most.Time, "max-time", "", "refuse a command that may take longer than this `duration`")
+	f.StringVar(&most.Cost, "max-cost", "", "refuse a command that may cost more than this many US `dollars`")
 }
 
-// endFlags adds the flags that concern a run, also one that is only brought to its end.
-func (a *app) endFlags(cmd *cobra.Command) {
+// end adds the flags that concern a run, also one that is only brought to its end.
+func (e *engineFlags) end(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&a.flags.events, "events", false, "print one JSON event a line; the last line is the return")
-	f.StringVar(&a.flags.trust, "trust", "",
+	f.BoolVar(&e.events, "events", false, "print one JSON event a line; the last line is the return")
+	f.StringVar(&e.trust, "trust", "",
 		"agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
 }
 
@@ -167,7 +167,7 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 
 func runVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().SetInterspersed(false)
-	a.lineFlags(cmd)
+	a.flags.line(cmd)
 	return func(c call) error {
 		if len(c.args) == 1 {
 			return c.slash(c.ctx, router.Line{Raw: c.args[0]})

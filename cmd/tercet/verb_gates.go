@@ -37,7 +37,8 @@ func listGates(c call) error {
 // answerVerb answers the gate that a run waits at.
 func answerVerb(approve bool) func(*cobra.Command, *app) run {
 	return func(cmd *cobra.Command, _ *app) run {
-		choice := cmd.Flags().String("choice", "", "the `label` to choose, its number, or the beginning of just one")
+		choice := cmd.Flags().String("choice", "",
+			"the `label` to choose, its number, or its beginning if only one begins so")
 		note := cmd.Flags().String("note", "", "a `text` kept with the answer")
 		return func(c call) error {
 			r, g, err := c.desk.Gate(c.args[0])

@@ -49,7 +49,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
 	next := f.Int("next-number", 1, "the number of the first task")
 	anew := f.Bool("new-state", false,
-		"where state.json is lost: begin without tasks, behind the highest number and serial ever given")
+		"replace a lost state.json by an empty one, numbered after the highest task ever given")
 	dry := f.Bool("dry-run", false, "list the files; write nothing")
 	driver := f.Bool("merge-driver", false,
 		"have git merge state.json by task: write .gitattributes, and say what to configure")

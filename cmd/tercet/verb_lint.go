@@ -17,7 +17,7 @@ func lintVerb(cmd *cobra.Command, a *app) run {
 	a.told[toldBroken] = true
 	f := cmd.Flags()
 	strict := f.Bool("strict", false, "refuse warnings and plain sentences too")
-	fix := f.Bool("fix", false, "make the changes of which there is one candidate, and write the files")
+	fix := f.Bool("fix", false, "apply the corrections that have only one candidate")
 	format := f.String("format", "text", "text or json")
 	return func(c call) error {
 		if _, err := formats.OneOf("--format text or json", *format, []string{"text", "json"}); err != nil {

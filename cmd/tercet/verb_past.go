@@ -20,11 +20,11 @@ var pastVerbs = []verb{
 		make: undoVerb,
 	},
 	{
-		use: "gc", short: "remove old runs, and worktrees and branches that nobody needs", args: none, needs: aPerson,
+		use: "gc", short: "remove old runs, and worktrees and branches that they left", args: none, needs: aPerson,
 		make: gcVerb,
 	},
 	{
-		use: "report RUN", short: "write what helps to find a defect into one file, without secrets", args: one,
+		use: "report RUN", short: "write a bundle about a run for a bug report, without secrets", args: one,
 		needs: aWorkspace, do: reportRun,
 	},
 }

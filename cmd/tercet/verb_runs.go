@@ -85,11 +85,12 @@ func (w runs) giveUp(ctx context.Context, r journal.Run) error {
 }
 
 func resumeVerb(cmd *cobra.Command, a *app) run {
-	a.runFlags(cmd)
-	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false, "go on although a file that decides has changed")
+	a.flags.run(cmd)
+	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false,
+		"go on although a command, subagent or configuration file has changed")
 	from := cmd.Flags().String("from", "", "go back to this earlier `step`, and say which results that drops")
 	cmd.Flags().BoolVar(&a.flags.await, "await-answers", false,
-		"where nobody is at a terminal: wait at a question until 'tercet approve' or 'tercet watch' answers it")
+		"without a terminal: wait at a question until 'tercet approve' or 'tercet watch' answers it")
 	wait := cmd.Flags().Bool("wait", false, "sleep until the time that the run waits for, and go on then")
 	return func(c call) error {
 		for word := strings.Join(c.args, ""); ; { // one word, or none
@@ -140,7 +141,7 @@ func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 }
 
 func cancelVerb(cmd *cobra.Command, a *app) run {
-	a.endFlags(cmd)
+	a.flags.end(cmd)
 	return func(c call) error {
 		w, err := c.inside(c.ctx)
 		if err != nil {

@@ -34,7 +34,7 @@ func seeVerbs() []verb {
 			args: words(2, 2), needs: aWorkspace, do: diffRuns,
 		},
 		{
-			use: "logs RUN", short: "print what a run did, a line an event, and what its agents printed", args: one,
+			use: "logs RUN", short: "print the events of a run, one a line, and the output of its agents", args: one,
 			needs: aWorkspace, make: logsVerb,
 		},
 		{
@@ -139,7 +139,8 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 }
 
 func verifyVerb(cmd *cobra.Command, a *app) run {
-	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false, "go on although a file that decides has changed")
+	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false,
+		"go on although a command, subagent or configuration file has changed")
 	return func(c call) error {
 		world, err := c.inside(c.ctx)
 		if err != nil {
@@ -219,7 +220,7 @@ func diffRuns(c call) error {
 }
 
 func logsVerb(cmd *cobra.Command, _ *app) run {
-	follow := cmd.Flags().BoolP("follow", "f", false, "go on until the run has ended, also where it waits meanwhile")
+	follow := cmd.Flags().BoolP("follow", "f", false, "keep printing until the run has ended")
 	step := cmd.Flags().String("step", "", "only this `step` and what runs inside of it: an id, a place or a step path")
 	return func(c call) error { return c.logs(*step, *follow) }
 }
