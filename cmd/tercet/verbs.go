@@ -106,10 +106,7 @@ func verbs() []verb {
 			use: "cancel RUN", short: "end a run, or give up one that waits or has died",
 			args: one, needs: aPerson, make: cancelVerb,
 		},
-		{
-			use: "pause RUN", short: "stop a run after the step it is at; resume goes on",
-			args: one, needs: aPerson | aWorkspace, do: pauseRun,
-		},
+		{use: "pause RUN", short: "stop a run after its present step", args: one, needs: aPerson | aWorkspace, do: pauseRun},
 		{use: "gates", short: "list the questions that wait for an answer", args: none, needs: aWorkspace, do: listGates},
 		{
 			use: "approve RUN", short: "answer the gate that a run waits at: go on", args: one, needs: aPerson | aWorkspace,
